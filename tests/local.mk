@@ -20,7 +20,7 @@ dist_check_SCRIPTS += %D%/lint/layers.sh %D%/lint/strbuf.sh %D%/lint/install.sh 
 EXTRA_DIST += %D%/tap.sh %D%/timed.sh %D%/long.sh %D%/tsan/run.sh %D%/lint/layers.txt build-aux/tap-driver.sh
 # The slowest begin first, so that none of them is left to run alone at the end (./check says which they are).
 if CMOCKA
-TESTS += %D%/kernels/checkkernel %D%/engine/test_generate %D%/ceilings/test_ceilings %D%/score/test_score
+TESTS += %D%/kernels/checkkernel %D%/engine/test_generate %D%/ceilings/test_ceilings %D%/learn/test_score
 endif
 TESTS += %D%/cli/constants.sh %D%/cli/quickstart.sh %D%/cli/validate.sh %D%/cli/profile.sh %D%/cli/monotone.sh %D%/cli/quantize.sh
 TESTS += %D%/lint/layers.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh
@@ -34,11 +34,14 @@ include tests/counters/local.mk
 include tests/kernels/local.mk
 include tests/ceilings/local.mk
 include tests/run/local.mk
-include tests/roofline/local.mk
-include tests/calibrate/local.mk
+include tests/cost/local.mk
+include tests/timing/local.mk
+include tests/predict/local.mk
+include tests/stacks/local.mk
+include tests/fit/local.mk
+include tests/learn/local.mk
 include tests/engine/local.mk
-include tests/measure/local.mk
-include tests/score/local.mk
+include tests/dataset/local.mk
 include tests/report/local.mk
 include tests/cli/local.mk
 include tests/golden/local.mk

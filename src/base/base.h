@@ -15,6 +15,17 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* fmin and fmax of numbers that are never NaN, without a call. */
+static inline double min2(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double max2(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- errors -------------------------------------------------------------
  * Every function that can fail takes `struct error *err` last, returns 0 or -1
  * (or pointer / NULL), and says file, field, found and expected in the message.

@@ -3,7 +3,7 @@
  * the roof moved; the stored profile beside the probes; and points above a roof, with why. methods.md (63), (64)
  */
 #include "cli/bench.h"
-#include "roofline/finding.h"
+#include "predict/finding.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

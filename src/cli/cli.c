@@ -1,7 +1,7 @@
 /* What the commands share: data directories, the profile's path, progress and warnings on stderr,
  * output files. */
 #include "cli/cli.h"
-#include "score/score.h"
+#include "dataset/machine.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

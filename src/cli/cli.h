@@ -6,8 +6,8 @@
 #define CLI_CLI_H
 
 #include "base/base.h"
-#include "hwprofile/hwprofile.h"
 #include "engine/engine.h"
+#include "hwprofile/hwprofile.h"
 #include "model/model.h"
 #include "report/report.h"
 #include "run/run.h"

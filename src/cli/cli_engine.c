@@ -1,6 +1,6 @@
 /* What the commands that run the engine share: the machine they may use, the model, provenance. */
-#include "config.h"
 #include "cli/cli.h"
+#include "config.h"
 #include "kernels/kernels.h"
 #include <math.h>
 #include <string.h>

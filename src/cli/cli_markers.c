@@ -1,6 +1,6 @@
 /* Whether an outside tool counts this program: likwid-perfctr -m and users of PAPI's high-level API say so in the environment. */
-#include "config.h"
 #include "cli/cli.h"
+#include "config.h"
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* roofcast analyze: what every op of a pass moves and computes, prefill and decode side by side. No machine is involved. */
 #include "cli/pricing.h"
+#include "cost/analysis.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* roofcast calibrate: the time model's constants from measurements. */
-#include "calibrate/constants.h"
 #include "cli/measured.h"
+#include "learn/constants.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* roofcast doctor: what can be measured here, what cannot, and what to do about it. */
-#include "config.h"
 #include "cli/doctor.h"
+#include "config.h"
 #include <string.h>
 
 enum { MOST_NAMES = 16, WIDTH = 100 };

@@ -1,6 +1,6 @@
 /* roofcast list: what this program knows and what works here, as tables; the rows are made in list_*.c. */
-#include "config.h"
 #include "cli/list.h"
+#include "config.h"
 #include <math.h>
 #include <string.h>
 

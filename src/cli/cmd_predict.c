@@ -1,6 +1,7 @@
 /* roofcast predict: tokens/s, TTFT, ITL, bound and fit of a model on machines that need not be here. */
-#include "calibrate/software.h"
 #include "cli/predict.h"
+#include "learn/software.h"
+#include "timing/rescale.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

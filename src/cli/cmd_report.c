@@ -1,6 +1,6 @@
 /* roofcast report: where another engine's results lie under a machine's roofs. */
 #include "cli/measured.h"
-#include "score/score.h"
+#include "dataset/workload.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

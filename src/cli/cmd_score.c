@@ -1,7 +1,6 @@
 /* roofcast score: predictions beside what others measured. */
 #include "cli/measured.h"
-#include "calibrate/calibrate.h"
-#include "score/score.h"
+#include "learn/fitted.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

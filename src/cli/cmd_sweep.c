@@ -3,8 +3,8 @@
  * come and in the order of the grid. Threads share the cells of a model; under mpirun each rank has a contiguous part of the
  * grid, and rank 0 writes them one after the other.
  */
-#include "calibrate/software.h"
 #include "cli/sweep.h"
+#include "learn/software.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* doctor: the checks, a row each: what was found, and what helps. */
-#include "config.h"
 #include "cli/doctor.h"
+#include "config.h"
 #include "counters/counters.h"
 #include "counters/energy.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* doctor: what the system says of itself. */
-#include "config.h"
 #include "cli/doctor.h"
+#include "config.h"
 #include "counters/counters.h"
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Which rows of `roofcast list` are shown, in which order, and the heading each stands under. */
-#include "config.h"
 #include "cli/list.h"
+#include "config.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>

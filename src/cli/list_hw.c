@@ -1,6 +1,6 @@
 /* The rows of `roofcast list hw`. */
-#include "config.h"
 #include "cli/list.h"
+#include "config.h"
 #include <math.h>
 
 #define N_THREADS_ALL (1 << 20) /* more than any machine: the ceiling of most threads */

@@ -1,6 +1,6 @@
 /* The rows of `roofcast list models`. */
-#include "config.h"
 #include "cli/list.h"
+#include "config.h"
 
 const struct column list_model_cols[] = {
     { "name", "model", COL_TEXT, "", false },

@@ -1,6 +1,6 @@
 /* The rows of `roofcast list`: architectures, tensor types, kernels, counters, chat templates. */
-#include "config.h"
 #include "cli/list.h"
+#include "config.h"
 #include "counters/counters.h"
 #include "kernels/kernels.h"
 #include "model/chat.h"

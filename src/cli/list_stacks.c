@@ -1,7 +1,7 @@
 /* The rows of `roofcast list stacks`: software, its fitted constants, and which machines are predicted with it. */
-#include "calibrate/constants.h"
-#include "calibrate/software.h"
 #include "cli/list.h"
+#include "learn/constants.h"
+#include "learn/software.h"
 #include <math.h>
 #include <string.h>
 

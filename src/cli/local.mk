@@ -81,6 +81,6 @@ roofcast_SOURCES = \
   %D%/cmd_validate.c \
   %D%/cmd_report.c
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
-roofcast_LDADD = libreport.a libcalibrate.a libscore.a libmeasure.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \
+roofcast_LDADD = libreport.a liblearn.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
   $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(MPI_LIBS)

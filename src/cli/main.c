@@ -1,8 +1,8 @@
 /* roofcast: the table of commands, and what all of them share: directories, signals, errors. */
-#include "config.h"
 #include "base/json.h"
 #include "base/program.h"
 #include "cli/cli.h"
+#include "config.h"
 #include "kernels/kernels.h"
 #include <errno.h>
 #include <locale.h>

@@ -3,7 +3,7 @@
 #define CLI_MEASURED_H
 
 #include "cli/cli.h"
-#include "measure/measure.h"
+#include "dataset/measure.h"
 
 /* Of files that do not say it; NULL and 0: nobody does. */
 struct measured_options {

@@ -3,7 +3,8 @@
 #define CLI_MEMORY_H
 
 #include "cli/pricing.h"
-#include "roofline/memory.h"
+#include "cost/classes.h"
+#include "cost/memory.h"
 
 struct memory_cli {
     const char *model, *hw, *save;

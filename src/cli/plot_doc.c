@@ -1,7 +1,7 @@
 /* The documents that `roofcast plot` reads: a run, an analysis, a prediction or a profile,
  * as doc/formats.md has them. */
 #include "cli/plot.h"
-#include "roofline/finding.h"
+#include "predict/finding.h"
 #include "run/run.h"
 #include <math.h>
 #include <stdlib.h>

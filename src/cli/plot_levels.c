@@ -3,7 +3,7 @@
  * that counters counted for the op's role, where the run has them; else the cache model's, of the same passes of the model.
  */
 #include "cli/plot.h"
-#include "roofline/levels.h"
+#include "timing/levels.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

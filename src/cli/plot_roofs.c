@@ -2,7 +2,6 @@
  */
 #include "cli/plot.h"
 #include "cli/predict.h"
-#include "roofline/roofline.h"
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The chunks of a text through one model, or through two side by side; every scored token becomes a token_quality. */
 #include "cli/ppl.h"
-#include "roofline/roofline.h"
+#include "cost/cost.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

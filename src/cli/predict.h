@@ -3,7 +3,10 @@
 #define CLI_PREDICT_H
 
 #include "cli/pricing.h"
-#include "roofline/speculate.h"
+#include "predict/request.h"
+#include "predict/solve.h"
+#include "predict/speculate.h"
+#include "predict/whatif.h"
 
 /* --draft and its kin, as given. */
 struct draft_cli {
@@ -24,7 +27,6 @@ enum { PREDICT_DRAFT = 700, PREDICT_DRAFT_TYPE, PREDICT_DRAFT_CPU, PREDICT_GAMMA
       "chance, 0 to 1, that a drafted token is right when those before it are: of the first, the second, ...; the last " \
       "one holds for the rest. No default: measure it", 0 }
 int predict_draft_parse(int key, const char *arg, struct draft_cli *o, struct error *err);
-#include "roofline/ask.h"
 
 /* Questions beside tokens/s: options of predict_ask.c. */
 struct predict_ask {

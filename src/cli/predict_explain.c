@@ -1,5 +1,6 @@
 /* roofcast predict --explain: where a phase's seconds come from, as fields of its row and as text of 120 columns. */
 #include "cli/predict.h"
+#include "predict/explain.h"
 #include <math.h>
 #include <string.h>
 

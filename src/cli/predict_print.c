@@ -1,6 +1,5 @@
 /* roofcast predict: rows as a table, and the roofs that stood behind them. */
 #include "cli/predict.h"
-#include "roofline/step.h"
 #include <math.h>
 #include <string.h>
 

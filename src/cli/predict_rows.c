@@ -1,7 +1,7 @@
 /* roofcast predict: a prediction as a row of JSON. */
 #include "cli/predict.h"
-#include "roofline/step.h"
-#include "roofline/timing.h"
+#include "predict/errors.h"
+#include "timing/timing.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 /* What analyze and predict share: the model on the command line, a cost as JSON, the names of tests. */
 #include "cli/pricing.h"
 #include "cli/routing.h"
-#include "roofline/step.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -3,8 +3,8 @@
 #define CLI_PRICING_H
 
 #include "cli/measured.h"
-#include "roofline/ask.h"
-#include "roofline/roofline.h"
+#include "predict/limits.h"
+#include "timing/timing.h"
 
 /* What decides a price besides machine and scenario: options that predict, sweep and their kin have in common. */
 struct pricing_options {
@@ -46,7 +46,7 @@ void pricing_free(struct pricing_options *o);
 
 /* ---- software (pricing_software.c) ------------------------------------------------------------------ */
 
-struct software; /* calibrate/software.h */
+struct software; /* learn/software.h */
 struct software_options {
     const char *stack, *anchor, *slo; /* NULL: by machine; none; none */
     struct measured_options of_anchor;

@@ -1,6 +1,6 @@
 /* What predict and sweep share of software: whose constants seconds are made with, what narrows them, which limits are asked about. */
 #include "cli/pricing.h"
-#include "calibrate/software.h"
+#include "learn/software.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define CLI_ROUTING_H
 
 #include "cli/cli.h"
-#include "roofline/roofline.h"
+#include "cost/cost.h"
 
 /* The engine's counts since its reset, added to the run's of this model; nothing without experts. */
 int routing_record(struct run *r, const struct engine *e, const struct model *m, struct error *err);

@@ -3,8 +3,7 @@
 #define CLI_SWEEP_H
 
 #include "cli/pricing.h"
-#include "roofline/step.h"
-#include "roofline/timing.h"
+#include "timing/timing.h"
 
 /* The axes of the grid, outermost first. A unit is a model in a type; a cell is a unit on a machine, laid out over devices,
  * with a type of cache; its rows are the batches, contexts, prompts and generations. */

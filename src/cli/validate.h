@@ -5,7 +5,7 @@
 
 #include "cli/bench.h"
 #include "cli/pricing.h"
-#include "roofline/finding.h"
+#include "predict/finding.h"
 
 /* A file that cases run: the caller's, or a slice of a model's shape that is synthesized when its first case comes. */
 struct validate_file {

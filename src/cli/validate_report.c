@@ -1,6 +1,6 @@
 /* What the cases of `roofcast validate` come to: a row a case, groups, roles, and the cases furthest off. */
 #include "cli/validate.h"
-#include "calibrate/priors.h"
+#include "stacks/priors.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* A case of `roofcast validate`: the engine between probes, and what the stored profile says of it, scaled by those. */
 #include "cli/validate.h"
-#include "roofline/ask.h"
-#include "roofline/step.h"
+#include "predict/explain.h"
+#include "timing/rescale.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -102,7 +102,7 @@ struct attention_args {
     void *scratch;            /* kernels_attention_scratch_bytes() */
 };
 
-/* What was walked: added to inside the loops that walk it. Shares nothing with roofline/cost.c. */
+/* What was walked: added to inside the loops that walk it. Shares nothing with cost/cost.c. */
 struct work {
     uint64_t weight_bytes, kv_bytes, act_bytes, flop;
 };

@@ -2,7 +2,7 @@
 if CMOCKA
 check_PROGRAMS += %D%/test_counts
 %C%_test_counts_SOURCES = %D%/test_counts.c tests/test.h
-%C%_test_counts_LDADD   = tests/engine/ref/libref.a libengine.a libroofline.a librun.a libcounters.a $(KERNEL_LIBS) libhwprofile.a libmodel.a \
+%C%_test_counts_LDADD   = tests/engine/ref/libref.a libengine.a libpredict.a libtiming.a libcost.a librun.a libcounters.a $(KERNEL_LIBS) libhwprofile.a libmodel.a \
   libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
 TESTS += %D%/test_counts
 check_PROGRAMS += %D%/test_counts_random

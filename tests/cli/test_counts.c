@@ -4,8 +4,8 @@
  */
 #include "../engine/ref/make_random.h"
 #include "../test.h"
+#include "cost/cost.h"
 #include "engine/engine.h"
-#include "roofline/roofline.h"
 #include <math.h>
 #include <unistd.h>
 

@@ -8,7 +8,7 @@
 #include "../engine/ref/make_random.h"
 #include "../test.h"
 #include "engine/engine.h"
-#include "roofline/step.h"
+#include "predict/predict.h"
 #include <math.h>
 #include <unistd.h>
 

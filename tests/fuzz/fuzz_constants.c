@@ -1,6 +1,6 @@
 /* A file of constants as arbitrary bytes: refused with a reason, or written and read again. */
-#include "calibrate/constants.h"
 #include "fuzz.h"
+#include "learn/constants.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* A file of measurements as arbitrary bytes: CSV of every kind, llama-bench's outputs, vLLM's, AIPerf's, hardware.csv. What is
  * accepted has rows with values above 0, what is refused says where. */
+#include "dataset/measure.h"
 #include "fuzz.h"
-#include "measure/measure.h"
 #include <stdlib.h>
 #include <string.h>
 

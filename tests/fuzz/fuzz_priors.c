@@ -1,6 +1,6 @@
 /* The files of priors, of software and of machines, as arbitrary bytes: refused with a reason, or good. */
-#include "calibrate/priors.h"
 #include "fuzz.h"
+#include "stacks/priors.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

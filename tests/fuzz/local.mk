@@ -38,13 +38,13 @@ endif
 check_PROGRAMS += %D%/replay_measure
 %C%_replay_measure_SOURCES  = %D%/fuzz_measure.c %D%/replay.c %D%/fuzz.h
 %C%_replay_measure_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"measure"'
-%C%_replay_measure_LDADD    = libmeasure.a librun.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_replay_measure_LDADD    = libdataset.a librun.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
 TESTS += %D%/replay_measure
 
 if FUZZERS
 fuzz_targets += %D%/fuzz_measure
 %C%_fuzz_measure_SOURCES = %D%/fuzz_measure.c %D%/fuzz.h
-%C%_fuzz_measure_LDADD   = libmeasure.a librun.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_measure_LDADD   = libdataset.a librun.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
 %C%_fuzz_measure_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
@@ -147,7 +147,7 @@ EXTRA_PROGRAMS += %D%/make_corpus
 check_PROGRAMS += %D%/replay_constants
 %C%_replay_constants_SOURCES  = %D%/fuzz_constants.c %D%/replay.c %D%/fuzz.h
 %C%_replay_constants_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"constants"'
-%C%_replay_constants_LDADD    = libcalibrate.a libscore.a libmeasure.a libroofline.a librun.a libhwprofile.a libmodel.a libgguf.a libdtype.a \
+%C%_replay_constants_LDADD    = liblearn.a libstacks.a libfit.a libdataset.a libpredict.a libtiming.a libcost.a librun.a libhwprofile.a libmodel.a libgguf.a libdtype.a \
   $(BASE_LIBS) $(PCRE2_LIBS) $(CMINPACK_LIBS)
 TESTS += %D%/replay_constants
 
@@ -161,7 +161,7 @@ endif
 check_PROGRAMS += %D%/replay_priors
 %C%_replay_priors_SOURCES  = %D%/fuzz_priors.c %D%/replay.c %D%/fuzz.h
 %C%_replay_priors_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"priors"'
-%C%_replay_priors_LDADD    = libcalibrate.a libscore.a libmeasure.a libroofline.a librun.a libhwprofile.a libmodel.a libgguf.a libdtype.a \
+%C%_replay_priors_LDADD    = liblearn.a libstacks.a libfit.a libdataset.a libpredict.a libtiming.a libcost.a librun.a libhwprofile.a libmodel.a libgguf.a libdtype.a \
   $(BASE_LIBS) $(PCRE2_LIBS) $(CMINPACK_LIBS)
 TESTS += %D%/replay_priors
 

@@ -36,8 +36,8 @@ TESTS += %D%/test_model_quantize
 endif
 if CMOCKA
 check_PROGRAMS += %D%/test_archs_hybrid
-%C%_test_archs_hybrid_SOURCES = %D%/test_archs_hybrid.c tests/test.h tests/roofline/near.h
-%C%_test_archs_hybrid_LDADD   = $(ROOFLINE_TEST_LIBS)
+%C%_test_archs_hybrid_SOURCES = %D%/test_archs_hybrid.c tests/test.h tests/near.h
+%C%_test_archs_hybrid_LDADD   = $(PREDICT_TEST_LIBS)
 TESTS += %D%/test_archs_hybrid
 endif
 if CMOCKA

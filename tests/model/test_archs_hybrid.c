@@ -1,9 +1,9 @@
 /* Hybrids and sparse attention: the parameters of the presets, the price of one layer of each kind by hand, what is refused.
  * methods.md (42), (43). */
-#include "../roofline/near.h"
+#include "tests/near.h"
 #include "../test.h"
 #include "base/json.h"
-#include "roofline/roofline.h"
+#include "cost/cost.h"
 
 /* ---- parameters ---------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* What the analytical side says of an op. */
 #include "oracle.h"
-#include "roofline/levels.h"
+#include "timing/levels.h"
 #include <stdio.h>
 
 int oracle_price(const char *name, const struct op *op, const struct pass *p, double d1_bytes, double ll_bytes,

@@ -1,0 +1,95 @@
+/* Equal ops of many layers, once. Two ops are equal when every pass costs the same for both, and on every device. */
+#include "cost/classes.h"
+#include <stdlib.h>
+
+static bool same_tensor(const struct tensor *a, const struct tensor *b)
+{
+    return a == b || (a && b && a->type == b->type && a->rows == b->rows && a->cols == b->cols && a->n_mat == b->n_mat &&
+                      a->bytes == b->bytes);
+}
+
+static bool same_heads(const struct op *a, const struct op *b)
+{
+    return a->n_head == b->n_head && a->n_head_kv == b->n_head_kv && a->head_dim == b->head_dim &&
+           a->head_dim_v == b->head_dim_v && a->n_rot == b->n_rot && a->v_in_k == b->v_in_k && a->window == b->window &&
+           a->chunked == b->chunked && a->n_top == b->n_top && a->per_row == b->per_row && a->n_state == b->n_state;
+}
+
+static bool same(const struct op *a, const struct op *b)
+{
+    return a->kind == b->kind && a->role == b->role && (a->layer < 0) == (b->layer < 0) && a->out_rows == b->out_rows &&
+           a->rows == b->rows && a->cols == b->cols && a->form == b->form && a->form_tok == b->form_tok &&
+           a->glu == b->glu && (a->scale != 0) == (b->scale != 0) && a->transposed == b->transposed &&
+           a->n_expert == b->n_expert && a->n_expert_used == b->n_expert_used && same_heads(a, b) &&
+           same_tensor(a->w, b->w) && same_tensor(a->bias, b->bias) && !a->reader == !b->reader &&
+           (!a->reader || a->reader->type == b->reader->type);
+}
+
+/* Layers repeat: the class after the last op's is tried first. */
+static struct op_class *join(struct op_classes *l, const struct op *op, size_t *at)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const size_t k = (*at + i) % l->n;
+        if (same(&l->c[k].op, op)) {
+            *at = k + 1;
+            l->c[k].count++;
+            return &l->c[k];
+        }
+    }
+    l->c[l->n] = (struct op_class){ .op = *op, .count = 1 };
+    *at = l->n + 1;
+    return &l->c[l->n++];
+}
+
+/* A tensor of two ops (a tied table, MLA's halves) belongs to the first. */
+static void own(struct op_class *c, const struct model *m, const struct tensor *t, bool *seen)
+{
+    if (!t || seen[t - m->tensors])
+        return;
+    seen[t - m->tensors] = true;
+    c->tensor_bytes += (double)t->bytes;
+}
+
+int op_classes_init(struct op_classes *l, const struct model *m, const struct op_list *ops, struct error *err)
+{
+    *l = (struct op_classes){ .m = m, .ops = ops };
+    bool *seen = calloc(m->n_tensors + 1, sizeof *seen);
+    size_t at = 0;
+    l->c = calloc(ops->n + 1, sizeof *l->c);
+    if (!l->c || !seen) {
+        free(seen);
+        op_classes_free(l);
+        return error_oom(err, ops->n * sizeof *l->c, "the classes of ops");
+    }
+    for (size_t i = 0; i < ops->n; i++) {
+        struct op_class *c = join(l, &ops->ops[i], &at);
+        own(c, m, ops->ops[i].w, seen);
+        own(c, m, ops->ops[i].bias, seen);
+    }
+    free(seen);
+    struct op_class *fewer = realloc(l->c, (l->n + 1) * sizeof *l->c); /* than ops, mostly */
+    l->c = fewer ? fewer : l->c;
+    return 0;
+}
+
+void op_classes_free(struct op_classes *l)
+{
+    free(l->c);
+    *l = (struct op_classes){ 0 };
+}
+
+int model_classes_init(struct model_classes *x, const struct model *m, struct error *err)
+{
+    if (op_list_build(&x->ops, m, err) != 0)
+        return -1;
+    if (op_classes_init(&x->classes, m, &x->ops, err) == 0)
+        return 0;
+    op_list_free(&x->ops);
+    return -1;
+}
+
+void model_classes_free(struct model_classes *x)
+{
+    op_classes_free(&x->classes);
+    op_list_free(&x->ops);
+}

@@ -1,0 +1,352 @@
+/* The machine of a row: a profile, a row of --hardware, or both; without either, what its name says. */
+#include "dataset/workload_internal.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- a profile from a row ------------------------------------------------------------------------- */
+
+static const char *const kind_texts[] = { [HW_CPU] = "cpu", [HW_GPU] = "gpu", [HW_APU] = "apu", [HW_NPU] = "npu" };
+
+static int put(json_t *o, const char *key, double v, const char *unit, const char *source)
+{
+    return v > 0 ? json_object_set_new(o, key, json_pack("{s:f,s:s,s:s}", "value", v, "unit", unit, "source", source)) : 0;
+}
+
+/* NULL: out of memory. */
+static json_t *profile_json(const struct measure_hw *g, const struct class_guess *class, unsigned guesses)
+{
+    const enum hw_kind kind = class->class->kind;
+    char guess[150], balance[150];
+    snprintf(guess, sizeof guess, "guess, of its class (%s): %.110s", class->class->name, class->source);
+    snprintf(balance, sizeof balance, "guess, of its class (%s): bandwidth x %g FLOP/B", class->class->name, class->class->balance);
+    const char *source = guesses & GUESS_PEAK ? balance : "--hardware";
+    json_t *peaks = json_object(), *spec = json_object();
+    double fp16 = g->fp16, fp32 = g->fp32;
+    if (guesses & GUESS_PEAK)
+        *(kind == HW_CPU ? &fp32 : &fp16) = class->class->balance * class->bytes_s;
+    int rc = !peaks || !spec ? -1 : 0;
+    rc = rc ? rc : put(spec, "memory_bandwidth", class->bytes_s, "B/s", guesses & GUESS_BANDWIDTH ? guess : "--hardware");
+    rc = rc ? rc : put(peaks, "fp32", fp32, "FLOP/s", source);
+    rc = rc ? rc : put(peaks, "fp16", fp16, "FLOP/s", source);
+    rc = rc ? rc : put(peaks, "bf16", fp16, "FLOP/s", source);
+    rc = rc ? rc : put(peaks, "int8", guesses & GUESS_PEAK && kind == HW_GPU && !(g->int8 > 0) ? 2 * fp16 : g->int8, "OP/s", guesses & GUESS_PEAK ? balance : "--hardware");
+    rc = rc ? rc : put(peaks, "fp8", g->fp8, "FLOP/s", "--hardware");
+    rc = rc ? rc : json_object_set(spec, "peaks", peaks);
+    json_t *name = rc == 0 ? json_text(g->hardware) : NULL;
+    json_t *j = name ? json_pack("{s:s,s:i,s:o,s:s,s:s,s:O}", "schema", "roofcast.hwprofile", "version", 1, "name", name, "kind",
+                                 kind_texts[kind], "vendor", *class->vendor ? class->vendor : "?", "spec", spec)
+                     : NULL;
+    json_decref(peaks);
+    json_decref(spec);
+    return j;
+}
+
+/* Memory of machines that state a peak and no bandwidth: the class's balance, which spreads by so much. */
+static const double balance_sd = 0.45;
+
+static int from_figures(struct machine *out, const struct measure_hw *g, struct class_guess *class, struct error *err)
+{
+    const double peak = class->class->kind == HW_CPU ? g->fp32 : g->fp16;
+    if (!(g->fp16 > 0) && !(g->fp32 > 0))
+        out->guesses |= GUESS_PEAK;
+    if (g->bytes_s > 0) {
+        class->bytes_s = g->bytes_s;
+    } else {
+        if (peak > 0) {
+            class->bytes_s = peak / class->class->balance;
+            class->ln_sd = balance_sd;
+        }
+        out->guesses |= GUESS_BANDWIDTH;
+        out->ln_sd = class->ln_sd;
+        const size_t n = strlen(out->note);
+        snprintf(out->note + n, sizeof out->note - n, "%sno bandwidth of it is known: %.3g GB/s, as its class (%s)", n ? "; " : "",
+                 class->bytes_s / 1e9, class->class->name);
+    }
+    json_t *j = profile_json(g, class, out->guesses);
+    char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    json_decref(j);
+    if (!text)
+        return error_oom(err, 4096, "a machine");
+    struct error e = { 0 };
+    if (hwprofile_parse(&out->h, "--hardware", text, strlen(text), &e) == 0) {
+        out->loaded = true;
+        snprintf(out->h.id, sizeof out->h.id, "%.63s", g->hardware);
+    }
+    else
+        snprintf(out->reason, sizeof out->reason, "%.250s", e.msg);
+    free(text);
+    return error_is_fatal(&e) ? error_set(err, e.kind, "%s", e.msg) : 0;
+}
+
+/* Servers' GPUs where a name says nothing and the file is of servers: a topology, a system. */
+static bool guess_class(struct class_guess *out, const char *hardware, const struct machine_class *said, bool server)
+{
+    const bool named = class_of_name(out, hardware);
+    const struct machine_class *c = said ? said : !named && server ? class_find("datacenter GPU") : NULL;
+    if (c && (!named || out->class != c))
+        *out = (struct class_guess){ c, named && out->class->kind == c->kind ? out->vendor : c->vendor, c->bytes_s, c->ln_sd, c->source };
+    return named || c;
+}
+
+static int from_row(struct machine *out, const struct measure_hw *g, struct error *err)
+{
+    struct class_guess class, name;
+    /* Of a class of its own, or none: as its name says, or else the class's ("server CPU", "edge NPU"), or as a data center's GPU. */
+    const struct machine_class *said = class_find(g->class_name);
+    if (!said && !class_of_name(&name, g->hardware) && class_of_name(&name, g->class_name))
+        said = name.class;
+    (void)guess_class(&class, g->hardware, said, true);
+    const bool named = !*g->class_name && class_of_name(&name, g->hardware);
+    if (*g->class_name && !class_find(g->class_name))
+        snprintf(out->note, sizeof out->note, "of a class that is not known (%.64s): taken for one of class %s", g->class_name, class.class->name);
+    snprintf(out->class_name, sizeof out->class_name, "%s", named ? name.class->name : g->class_name);
+    return from_figures(out, g, &class, err);
+}
+
+/* Nothing but a name. */
+static int from_name(struct machine *out, const char *hardware, bool server, bool file, struct error *err)
+{
+    const struct measure_hw nothing = { .hardware = hardware, .bytes_s = NAN, .fp32 = NAN, .fp16 = NAN, .int8 = NAN, .fp8 = NAN };
+    struct class_guess class;
+    if (!*hardware || strcmp(hardware, "?") == 0) {
+        snprintf(out->reason, sizeof out->reason, "the file does not name its machine: name it with --hw");
+        return 0;
+    }
+    if (!guess_class(&class, hardware, NULL, server)) {
+        snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\", nor does its name say what it is%s", hardware,
+                 file ? ", and --hardware has no row of it" : ": name its figures with --hardware");
+        return 0;
+    }
+    snprintf(out->class_name, sizeof out->class_name, "%s", class.class->name);
+    return from_figures(out, &nothing, &class, err);
+}
+
+/* ---- both: the file wins where they differ ---------------------------------------------------------- */
+
+/* --hardware's value and the profile's differ by more than this: another variant, other memory. */
+static const double TOLERANCE = 0.05;
+
+static void prefer(struct machine *out, struct hw_value *have, double given, const char *what)
+{
+    if (!(given > 0) || (have->value > 0 && fabs(given / have->value - 1) <= TOLERANCE))
+        return;
+    const size_t n = strlen(out->note);
+    const bool bytes = have == &out->h.mem_bw;
+    const double scale = bytes ? 1e9 : 1e12;
+    if (have->value > 0)
+        snprintf(out->note + n, sizeof out->note - n, "%s%s %.4g %s as in --hardware, not %.4g", n ? "; " : "", what, given / scale,
+                 bytes ? "GB/s" : have == &out->h.peak[MATH_INT8] ? "TOP/s" : "TFLOP/s", have->value / scale);
+    have->value = given;
+    snprintf(have->source, sizeof have->source, "--hardware");
+}
+
+static void combine(struct machine *out, const struct measure_hw *g)
+{
+    struct hwprofile *h = &out->h;
+    prefer(out, &h->mem_bw, g->bytes_s, "bandwidth");
+    /* A CPU's rows have a vector rate, if any. */
+    prefer(out, &h->peak[MATH_FP32], g->fp32, "fp32");
+    prefer(out, &h->peak[MATH_FP16], g->fp16, "fp16");
+    if (h->peak[MATH_BF16].value > 0)
+        prefer(out, &h->peak[MATH_BF16], g->fp16, "bf16");
+    prefer(out, &h->peak[MATH_INT8], g->int8, "int8");
+    if (h->peak[MATH_FP8].value > 0)
+        prefer(out, &h->peak[MATH_FP8], g->fp8, "fp8");
+    if (*g->class_name)
+        snprintf(out->class_name, sizeof out->class_name, "%s", g->class_name);
+}
+
+/* ---- names -------------------------------------------------------------------------------------------- */
+
+/* Does the name say a CPU, or a part of a machine, which another profile is of? */
+static bool wrong_kind(const char *hardware, const struct hwprofile *h)
+{
+    return ((strstr(hardware, "[CPU]") || strstr(hardware, "(CPU)")) && h->kind != HW_CPU) || (strstr(hardware, "GPU)") && h->kind == HW_CPU);
+}
+
+/* A name without what stands around it: "[CPU]" and what is in parentheses at its end, "_dgx" and its like. */
+static void bare_name(char *out, size_t size, const char *hardware)
+{
+    snprintf(out, size, "%s", hardware);
+    char *end = strpbrk(out, "[(_");
+    if (end && end > out)
+        *end = 0;
+}
+
+/* "24GB", "128 GB": memory; its length at the end of s, the blank before it with it. */
+static size_t size_at_end(const char *s)
+{
+    const size_t n = strlen(s);
+    size_t i = n;
+    if (n < 4 || strcasecmp(s + n - 2, "GB") != 0)
+        return 0;
+    i -= 2;
+    i -= s[i - 1] == ' ';
+    const size_t unit = i;
+    while (i > 0 && isdigit((unsigned char)s[i - 1]))
+        i--;
+    return i < unit && i > 1 && s[i - 1] == ' ' ? n - i + 1 : 0;
+}
+
+/* As drivers and shops say it: "Radeon 8060S Graphics (RADV GFX1151)", "AI MAX+ 395 w/ Radeon 8060S", "M4 Max 128GB". */
+static void short_name(char *out, size_t size, const char *hardware, bool *variant)
+{
+    static const char *const marks[] = { "(R)", "(TM)" };
+    static const char *const boxes[] = { "Mac Studio ", "MacBook Pro ", "MacBook Air ", "Mac mini ", "iMac " };
+    static const char *const ends[] = { " Graphics", " GPU", " Server Edition", " Max-Q Workstation Edition", " D" };
+    snprintf(out, size, "%s", hardware);
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        for (char *s; (s = strcasestr(out, marks[i])) != NULL;)
+            memmove(s, s + strlen(marks[i]), strlen(s + strlen(marks[i])) + 1);
+    for (size_t i = 0; i < ARRAY_LEN(boxes); i++)
+        if (strncasecmp(out, boxes[i], strlen(boxes[i])) == 0)
+            memmove(out, out + strlen(boxes[i]), strlen(out + strlen(boxes[i])) + 1);
+    char *const with = strstr(out, " w/"), *const behind = strpbrk(out, "[(");
+    if (with)
+        *with = 0;
+    if (behind && behind > out && !(with && behind > with))
+        *behind = 0;
+    *variant = false;
+    for (bool more = true; more;) {
+        size_t n = strlen(out);
+        while (n && out[n - 1] == ' ')
+            out[--n] = 0;
+        const size_t bytes = size_at_end(out);
+        more = bytes > 0;
+        *variant |= more;
+        out[n - bytes] = 0;
+        for (size_t i = 0; i < ARRAY_LEN(ends) && !more; i++) {
+            const size_t k = strlen(ends[i]);
+            more = n > k && strcasecmp(out + n - k, ends[i]) == 0;
+            if (more)
+                out[n - k] = 0;
+        }
+    }
+}
+
+/* -1: a profile cannot be read. */
+static int load_profile(struct machine *out, const char *name, struct error *err)
+{
+    char bare[128], brief[128], hardware[128];
+    bool variant;
+    int n;
+    (void)hardware_one(hardware, sizeof hardware, name, &n);
+    const char *alias = hardware_alias(hardware);
+    bare_name(bare, sizeof bare, hardware);
+    short_name(brief, sizeof brief, hardware, &variant);
+    const char *const names[] = { *alias ? alias : hardware, bare, brief };
+    for (size_t i = 0; i < ARRAY_LEN(names) && !out->loaded; i++) {
+        bool found;
+        if (!*names[i] || (i > 0 && strcmp(names[i], names[i - 1]) == 0))
+            continue;
+        if (hwprofile_find(&out->h, names[i], &found, err) != 0)
+            return -1;
+        out->loaded = found && !wrong_kind(hardware, &out->h);
+        if (found && !out->loaded)
+            hwprofile_free(&out->h);
+        if (out->loaded && ((i == 1 && strchr(hardware, '_')) || (i == 2 && variant)))
+            out->guesses |= GUESS_MACHINE;
+    }
+    return 0;
+}
+
+/* What a user names may be a file too; what a file of measurements names opens none. */
+static int load_own(struct machine *out, const char *own, struct error *err)
+{
+    if (!hwprofile_is_path(own))
+        return load_profile(out, own, err);
+    out->loaded = hwprofile_load(&out->h, own, err) == 0;
+    return out->loaded ? 0 : -1;
+}
+
+/* Where nobody says how it reaches others: a bus of the fourth generation, hops as between A100s on one. */
+static void find_link(struct machine *out)
+{
+    const struct hw_link *l = hwprofile_link(&out->h, 2);
+    out->link_bytes_s = l ? l->bytes_s.value : 31.5e9;
+    out->link_latency_s = l && l->latency_s.value >= 0 ? l->latency_s.value : 24e-6;
+    if (!l)
+        out->guesses |= GUESS_LINK;
+}
+
+/* The row that names the same profile in other words: "NVIDIA RTX 4090", as llama-bench's "NVIDIA GeForce RTX 4090". None where several
+ * do, or where the name is of a variant. */
+static int row_of_profile(const struct measure_hw **row, const struct machine *of, const struct measure_hws *hws, struct error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < hws->n; i++) {
+        struct machine x = { .loaded = false };
+        if (load_profile(&x, hws->row[i].hardware, err) != 0)
+            return -1;
+        if (x.loaded && !(x.guesses & GUESS_MACHINE) && strcmp(x.h.id, of->h.id) == 0) {
+            *row = &hws->row[i];
+            n++;
+        }
+        machine_free(&x);
+    }
+    if (n != 1)
+        *row = NULL;
+    return 0;
+}
+
+int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own,
+                 struct error *err)
+{
+    const struct measure_hw *g = hws ? measure_hws_find(hws, hardware) : NULL;
+    *out = (struct machine){ .link_bytes_s = NAN, .link_latency_s = NAN };
+    snprintf(out->hardware, sizeof out->hardware, "%s", hardware);
+    if (classes_load(err) != 0)
+        return -1;
+    if ((own && strcmp(own, hardware) == 0 ? load_own(out, own, err) : load_profile(out, hardware, err)) != 0)
+        return -1;
+    if (out->loaded && !g && hws && !(out->guesses & GUESS_MACHINE) && row_of_profile(&g, out, hws, err) != 0)
+        return -1;
+    if (out->loaded) {
+        snprintf(out->profile, sizeof out->profile, "%s", out->h.id);
+        snprintf(out->class_name, sizeof out->class_name, "%s", machine_class(&out->h));
+        if (g)
+            combine(out, g);
+    } else if (g) {
+        if (from_row(out, g, err) != 0)
+            return -1;
+    } else if (from_name(out, hardware, server, hws != NULL, err) != 0) {
+        return -1;
+    }
+    if (out->loaded)
+        find_link(out);
+    return 0;
+}
+
+int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note, size_t size, struct error *err)
+{
+    struct machine m;
+    *found = false;
+    if (machine_find(&m, name, false, NULL, NULL, err) != 0)
+        return -1;
+    if (!m.loaded)
+        return 0;
+    *found = true;
+    *h = m.h;
+    if (!(m.guesses & GUESS_BANDWIDTH)) {
+        snprintf(note, size, "%s", "");
+        if (m.guesses & GUESS_MACHINE)
+            snprintf(note, size, "the profile of another variant, %s, stands for it", h->id);
+        return 0;
+    }
+    snprintf(h->guess_class, sizeof h->guess_class, "%s", m.class_name);
+    h->guess_ln_sd = m.ln_sd;
+    snprintf(note, size, "taken for a machine of class %s: %.4g GB/s, give or take x/ %.2g (90 %%)", m.class_name, h->mem_bw.value / 1e9, exp(PREDICT_Z90 * m.ln_sd));
+    return 0;
+}
+
+void machine_free(struct machine *m)
+{
+    if (m->loaded)
+        hwprofile_free(&m->h);
+    m->loaded = false;
+    roofs_kept_free(m->roofs);
+    m->roofs = NULL;
+}

@@ -1,0 +1,165 @@
+/* Where a value stands in a JSON text that was read without a mistake. One walk from front to back finds every element of an array. */
+#include "dataset/internal.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void step(struct json_text *t)
+{
+    const bool line = *t->at++ == '\n';
+    t->line += line;
+    t->column = line ? 1 : t->column + 1;
+}
+
+static void skip_blanks(struct json_text *t)
+{
+    while (*t->at && strchr(" \t\r\n", *t->at))
+        step(t);
+}
+
+/* Behind the string whose opening quote is there. */
+static void skip_string(struct json_text *t)
+{
+    step(t);
+    while (*t->at && *t->at != '"') {
+        if (*t->at == '\\' && t->at[1])
+            step(t);
+        step(t);
+    }
+    if (*t->at)
+        step(t);
+}
+
+static void skip_value(struct json_text *t)
+{
+    size_t depth = 0;
+    if (*t->at != '{' && *t->at != '[' && *t->at != '"') {
+        while (*t->at && !strchr(" \t\r\n,]}", *t->at))
+            step(t);
+        return;
+    }
+    do {
+        if (*t->at == '"') {
+            skip_string(t);
+            continue;
+        }
+        depth += *t->at == '{' || *t->at == '[';
+        depth -= depth && (*t->at == '}' || *t->at == ']');
+        step(t);
+    } while (*t->at && depth);
+}
+
+void json_text_init(struct json_text *t, const char *text, size_t line)
+{
+    *t = (struct json_text){ text, line, 1 };
+    skip_blanks(t);
+}
+
+void json_text_enter(struct json_text *t)
+{
+    if (*t->at)
+        step(t);
+    skip_blanks(t);
+}
+
+void json_text_next(struct json_text *t)
+{
+    skip_value(t);
+    skip_blanks(t);
+    if (*t->at == ',')
+        step(t);
+    skip_blanks(t);
+}
+
+/* The next character of a string, escapes of ASCII read; another one is '?', which no key has. */
+static char character(const char **p)
+{
+    static const char *const escapes = "b\bf\fn\nr\rt\t";
+    if (**p != '\\')
+        return *(*p)++;
+    const char c = *++*p;
+    *p += c != 0;
+    if (c == 'u') {
+        char digits[5] = "";
+        for (int i = 0; i < 4 && isxdigit((unsigned char)**p); i++)
+            digits[i] = *(*p)++;
+        const long code = strtol(digits, NULL, 16);
+        return (char)(code > 0 && code < 0x80 ? code : '?');
+    }
+    const char *const known = c ? strchr(escapes, c) : NULL;
+    return known && known[1] && !((known - escapes) & 1) ? known[1] : c;
+}
+
+/* Is it the key in quotes at p? */
+static bool is_key(const char *p, const char *key)
+{
+    for (p++; *p && *p != '"'; key++)
+        if (!*key || character(&p) != *key)
+            return false;
+    return *key == 0;
+}
+
+struct json_text json_text_field(const struct json_text *o, const char *key)
+{
+    struct json_text t = *o;
+    if (*t.at != '{')
+        return *o;
+    for (json_text_enter(&t); *t.at == '"'; json_text_next(&t)) {
+        const bool found = is_key(t.at, key);
+        skip_string(&t);
+        skip_blanks(&t);
+        if (*t.at == ':')
+            step(&t);
+        skip_blanks(&t);
+        if (found)
+            return t;
+    }
+    return *o;
+}
+
+static struct json_text element(const struct json_text *a, size_t i)
+{
+    struct json_text t = *a;
+    if (*t.at != '[')
+        return *a;
+    for (json_text_enter(&t); i && *t.at && *t.at != ']'; i--)
+        json_text_next(&t);
+    return t;
+}
+
+/* "rows[3]: layers[0]: field "layer": ...": a name and a number, or a field, and what is said of it. */
+struct json_text json_text_said(const struct json_text *o, const char *said)
+{
+    static const char field[] = "field \"";
+    struct json_text t = *o;
+    for (const char *p = said; *p;) {
+        char key[64];
+        const bool last = strncmp(p, field, sizeof field - 1) == 0;
+        p += last ? sizeof field - 1 : 0;
+        const size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789_");
+        if (n == 0 || n >= sizeof key)
+            return t;
+        snprintf(key, sizeof key, "%.*s", (int)n, p);
+        p += n;
+        char *end = NULL;
+        const size_t i = *p == '[' ? strtoul(p + 1, &end, 10) : 0;
+        if (last ? *p != '"' : strncmp(end ? end : p, end ? "]: " : ": ", end ? 3 : 2) != 0)
+            return t;
+        t = json_text_field(&t, key);
+        if (last)
+            return t;
+        t = end ? element(&t, i) : t;
+        p = end ? end + 3 : p + 2;
+    }
+    return t;
+}
+
+int json_text_refuse(const struct json_text *t, const char *name, struct error *err, const char *fmt, ...)
+{
+    char text[700];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return error_set(err, ERROR_INPUT, "%.255s: line %zu, column %zu: %s", name, t->line, t->column, text);
+}

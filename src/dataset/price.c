@@ -1,0 +1,336 @@
+/* Rows become work: which passes, of how many tokens, over which devices. methods.md (71) */
+#include "cost/memory.h"
+#include "dataset/workload_internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lengths of a request where a row says none: ShareGPT's means; KV of a short answer. */
+enum { GUESS_PROMPT = 220, GUESS_OUT = 200, GUESS_SHORT = 64, GUESS_PREFILL = 512, GUESS_SEQUENCES = 64 };
+/* Copies that share the users of a server whose prompts are processed elsewhere: the median of those that say it. */
+enum { GUESS_COPIES = 2 };
+/* Servers take as many sequences as memory holds, and no more than this by default (vLLM max_num_seqs, TensorRT-LLM). */
+enum { MAX_SEQUENCES = 256, MAX_SEQUENCES_STATIC = 2048 };
+static const double MEMORY_USED = 0.9; /* of a device's memory: vLLM gpu_memory_utilization */
+
+int no_price(struct priced *out, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(out->reason, sizeof out->reason, fmt, ap);
+    va_end(ap);
+    return 0;
+}
+
+static double or_guess(struct priced *out, double v, double otherwise, unsigned guess)
+{
+    if (!isnan(v))
+        return v;
+    out->guesses |= guess;
+    return otherwise;
+}
+
+static uint32_t count(double v)
+{
+    return (uint32_t)fmax(1, fmin(round(v), 1e9));
+}
+
+/* ---- passes ---------------------------------------------------------------------------------------------- */
+
+/* A prompt of n tokens of each of n_seq sequences; n_ubatch 0: in one pass. */
+static int add_prefill(struct priced *out, const struct subject *s, double n, double depth, double n_seq, double n_ubatch,
+                       double times, struct error *err)
+{
+    struct pass_group g[2];
+    const double most = n_ubatch > 0 ? n_ubatch : n * n_seq;
+    const size_t n_group = prefill_groups(count(n), (uint32_t)depth, count(most), count(n_seq), g);
+    for (size_t i = 0; i < n_group; i++) {
+        const struct pass_request r = { PHASE_PREFILL, times * g[i].n, g[i].p, 1 };
+        if (work_add(out, s, &r, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* n steps behind a prompt, at the mean of their depths. */
+static int add_steps(struct priced *out, const struct subject *s, double prompt, double n_seq, double n, struct error *err)
+{
+    const struct pass_request r = { PHASE_DECODE, count(n), decode_pass(count(prompt), count(n_seq)), count(n) };
+    return work_add(out, s, &r, err);
+}
+
+static int add_decode(struct priced *out, const struct subject *s, double context, double n_seq, double times, struct error *err)
+{
+    const struct pass_request r = { PHASE_DECODE, times, decode_pass((uint32_t)fmax(0, round(context)), count(n_seq)), 1 };
+    return work_add(out, s, &r, err);
+}
+
+/* ---- rates ------------------------------------------------------------------------------------------------- */
+
+static enum split split_of(const struct measurement *m, const struct stack *stack)
+{
+    if (m->n_devices < 2)
+        return SPLIT_NONE;
+    if (m->tags & TAG_LAYER_SPLIT)
+        return SPLIT_LAYER;
+    if (m->tags & TAG_DATA_PARALLEL)
+        return SPLIT_DATA;
+    if (m->tags & TAG_TENSOR_PARALLEL)
+        return SPLIT_TENSOR;
+    return stack->family == STACK_LLAMA_CPP || stack->family == STACK_IK ? SPLIT_LAYER : SPLIT_TENSOR;
+}
+
+/* Sequences that memory holds beside the weights; NaN: nobody says how much there is, or it holds none. */
+static double capacity(const struct priced *p, const struct subject *s, double positions)
+{
+    const struct cost_options o = { .act_elem_bytes = p->roofs->act_elem_bytes, .type_k = p->type_k, .type_v = p->type_v };
+    const double kv = cost_kv_bytes_token(&s->ops, &o) * s->kv_share * positions + cost_state_bytes_sequence(&s->ops);
+    const double room = p->machine->h.mem_bytes.value * p->n_devices * MEMORY_USED - p->model_bytes;
+    return kv > 0 && room > kv ? room / kv : NAN;
+}
+
+static double max_sequences(const struct stack *k)
+{
+    return strcmp(k->id, "vllm") == 0 || strcmp(k->id, "sglang") == 0 ? MAX_SEQUENCES : MAX_SEQUENCES_STATIC;
+}
+
+/* Of the fullest of the devices that share the requests. */
+static double sequences_each(const struct priced *p)
+{
+    return fmax(1, ceil(p->batch / (p->split == SPLIT_DATA ? p->n_devices : 1)));
+}
+
+/*
+ * What a source's script passes and its rows do not say: prompts behind a cache have --ubatch-size 2048 on ROCm. Source: the logs
+ * in benchmark/results of these repositories. methods.md (133)
+ */
+static const struct {
+    const char *source, *stack;
+    int n_ubatch;
+} scripts[] = { { "kyuz0/amd-strix-halo-toolboxes", "llama.cpp-rocm", 2048 }, { "kyuz0/amd-r9700-ai-toolboxes", "llama.cpp-rocm", 2048 } };
+
+/* Prompt tokens of a pass: as the row says, its source's script, or the software by itself. */
+static double ubatch_of(const struct priced *p, const struct measurement *m)
+{
+    for (size_t i = 0; m->n_ubatch == 0 && m->context > 0 && i < ARRAY_LEN(scripts); i++)
+        if (strncmp(m->source, scripts[i].source, strlen(scripts[i].source)) == 0 && strcmp(p->stack->id, scripts[i].stack) == 0)
+            return scripts[i].n_ubatch;
+    return m->n_ubatch > 0 ? m->n_ubatch : p->stack->n_ubatch;
+}
+
+static int price_prefill(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    out->prompt = or_guess(out, m->prompt > 0 ? m->prompt : NAN, GUESS_PREFILL, GUESS_LENGTH);
+    out->context = or_guess(out, m->context, 0, 0);
+    out->batch = or_guess(out, m->batch, 1, GUESS_BATCH);
+    out->measured_s = out->prompt * out->batch / m->value;
+    const double ubatch = ubatch_of(out, m);
+    return add_prefill(out, s, out->prompt, out->context, sequences_each(out), ubatch, 1, err);
+}
+
+static int price_decode(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    out->prompt = or_guess(out, m->prompt, 0, 0);
+    out->context = or_guess(out, m->context, out->prompt + GUESS_SHORT, GUESS_CONTEXT);
+    out->batch = or_guess(out, m->batch, 1, GUESS_BATCH);
+    out->measured_s = out->batch / m->value;
+    return add_decode(out, s, out->context, sequences_each(out), 1, err);
+}
+
+/* Requests from their first byte to the last token; of several waves one. */
+static int price_requests(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    out->prompt = or_guess(out, m->prompt > 0 ? m->prompt : NAN, GUESS_PROMPT, GUESS_LENGTH);
+    const double half = m->context > out->prompt ? m->context - out->prompt : NAN;
+    out->out = or_guess(out, m->out > 0 ? m->out : 2 * half, GUESS_OUT, GUESS_LENGTH);
+    out->context = out->prompt + out->out / 2;
+    const double room = capacity(out, s, out->prompt + out->out), copies = out->split == SPLIT_DATA ? out->n_devices : 1;
+    const double at_once = copies * max_sequences(out->stack);
+    const double most = isnan(room) ? at_once : fmin(room, at_once);
+    out->batch = or_guess(out, m->batch, floor(isnan(room) ? GUESS_SEQUENCES : most), GUESS_BATCH);
+    if (out->batch > most && out->batch > 1) { /* more requests than run at once */
+        out->batch = fmax(1, floor(most));
+        out->guesses |= GUESS_BATCH;
+    }
+    const double per_request = m->tags & TAG_TOTAL_TOKENS ? out->prompt + out->out : out->out;
+    const double n_seq = sequences_each(out), ubatch = m->n_ubatch > 0 ? m->n_ubatch : out->stack->n_ubatch;
+    out->measured_s = out->batch * per_request / m->value;
+    if (add_prefill(out, s, out->prompt, 0, n_seq, ubatch, 1, err) != 0)
+        return -1;
+    return out->out > 1 ? add_steps(out, s, out->prompt, n_seq, out->out - 1, err) : 0;
+}
+
+int price_rate(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    out->split = split_of(m, out->stack);
+    const uint32_t n = (uint32_t)m->n_devices;
+    const struct layout l = { .tp = out->split == SPLIT_TENSOR ? n : 1,
+                              .pp = out->split != SPLIT_LAYER ? 1 : n < out->n_layer ? n : out->n_layer };
+    if (choose_layout(out, s, &l, err) != 0)
+        return -1;
+    switch (m->phase) {
+    case MEASURE_PREFILL:
+        return price_prefill(out, m, s, err);
+    case MEASURE_DECODE:
+        return price_decode(out, m, s, err);
+    case MEASURE_REQUEST:
+        return price_requests(out, m, s, err);
+    case MEASURE_NO_PHASE:
+        break;
+    }
+    return no_price(out, "a rate of no phase");
+}
+
+/* ---- servers ------------------------------------------------------------------------------------------------- */
+
+static uint32_t at_least_one(int n)
+{
+    return n > 0 ? (uint32_t)n : 1;
+}
+
+static struct layout layout_of(const struct measure_layout *l)
+{
+    return (struct layout){ .tp = at_least_one(l->tp), .pp = at_least_one(l->pp), .dp = at_least_one(l->dp),
+                            .ep = at_least_one(l->ep) };
+}
+
+/* Of a pass: those who publish figures of servers set both, and seldom say to what. */
+enum { BENCHMARK_TOKENS = 8192, BENCHMARK_SEQS = 256 };
+
+/*
+ * Sequences that run at once: no more than the memory of the devices holds caches of, each of `positions` positions. The
+ * others wait for a place, and the step is that of those which run. (83)
+ */
+static int running(struct priced *out, const struct subject *s, double positions, double *most, struct error *err)
+{
+    struct memory_options o = memory_defaults(&out->machine->h, MEMORY_OLDEST);
+    struct memory_model m;
+    struct error e = { 0 };
+    o.max_batched_tokens = BENCHMARK_TOKENS;
+    o.max_seqs = BENCHMARK_SEQS;
+    o.layout = out->layout;
+    o.type_k = out->type_k;
+    o.type_v = out->type_v;
+    *most = NAN;
+    if (memory_model_init(&m, &s->classes, &out->machine->h, &o, &e) != 0)
+        return error_is_fatal(&e) ? error_set(err, e.kind, "%s", e.msg) : interrupt_check(err);
+    *most = memory_max_batch(&m, (uint64_t)positions);
+    memory_model_free(&m);
+    return 0;
+}
+
+/* A prompt on one group of devices, then a step of the sequences that run, at their mean context. */
+int price_serving(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    const struct layout first = layout_of(&m->prefill), later = layout_of(&m->decode);
+    const bool said = strcmp(m->mode, "disagg") != 0 || m->decode.workers > 0;
+    const double copies = said ? at_least_one(m->decode.workers) : GUESS_COPIES, dp = later.dp;
+    double most;
+    out->split = layout_devices(&later) > 1 ? SPLIT_TENSOR : SPLIT_NONE;
+    out->prompt = m->prompt;
+    out->out = m->out;
+    out->context = m->prompt + m->out / 2;
+    out->n_users = or_guess(out, m->concurrency, m->decode.batch * dp * copies, GUESS_BATCH);
+    if (isnan(out->n_users))
+        return no_price(out, "neither a concurrency nor a batch size");
+    if (!said)
+        out->guesses |= GUESS_BATCH;
+    out->batch = fmax(1, out->n_users / copies);
+    out->measured_s = m->value * (m->metric == METRIC_TPOT ? m->step_tokens : 1); /* of a step */
+    if (choose_layout(out, s, &first, err) != 0 ||
+        add_prefill(out, s, m->prompt, 0, 1, out->stack->n_ubatch, 1, err) != 0 || choose_layout(out, s, &later, err) != 0 ||
+        running(out, s, out->context, &most, err) != 0)
+        return -1;
+    if (most >= 1 && most < out->batch)
+        out->batch = most;
+    return add_decode(out, s, out->context, ceil(out->batch / dp), 1, err);
+}
+
+/* ---- ops ------------------------------------------------------------------------------------------------------ */
+
+/* false: no name of a product; *role is some product's then. */
+static bool is_product(const char *op, enum op_role *role)
+{
+    static const struct {
+        const char *name;
+        enum op_role role;
+    } roles[] = { { "attn_pre_proj", ROLE_ATTN_QKV }, { "attn_post_proj", ROLE_ATTN_OUTPUT }, { "mlp_up_proj", ROLE_FFN_GATE_UP },
+                  { "mlp_down_proj", ROLE_FFN_DOWN } };
+    for (size_t i = 0; i < ARRAY_LEN(roles); i++)
+        if (strcmp(roles[i].name, op) == 0) {
+            *role = roles[i].role;
+            return true;
+        }
+    *role = ROLE_FFN_UP;
+    return false;
+}
+
+enum { HALF = 2 }; /* bytes of an element: FP16 */
+
+int price_op(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    struct work_class c = { .count = 1, .n_tok = m->m, .math = MATH_FP16, .launched = true };
+    out->measured_s = m->value;
+    out->batch = m->m;
+    const bool product = is_product(m->op, &c.role);
+    if (m->n > 0) {
+        if (!product)
+            snprintf(out->note, sizeof out->note, "no product \"%.64s\" is known: taken for one of %.9g tokens by a [%.9g, %.9g] weight, as m, k and n say", m->op,
+                     m->m, m->k, m->n);
+        c.kind = OP_MATMUL;
+        c.rows = m->n;
+        c.cols = m->k;
+        c.bits = 16;
+        c.cost = (struct cost){ .weight_bytes = HALF * m->k * m->n, .act_bytes = HALF * m->m * (m->k + m->n), .flop = 2 * m->m * m->k * m->n };
+    } else if (product) {
+        return no_price(out, "column \"n\": op \"%.64s\" is a product of m tokens by a [k, n] weight, and the row has no n", m->op);
+    } else if (!small_kernel(&c, m, s)) {
+        return no_price(out, "column \"op\": no op \"%.64s\" is known, and without an n it is not a product", m->op);
+    }
+    return work_add_class(out, PHASE_PREFILL, &c, err);
+}
+
+int price_all_reduce(struct priced *out, const struct measurement *m, struct error *err)
+{
+    const double n = m->n_devices;
+    const struct work_class c = { .kind = OP_ALL_REDUCE, .role = ROLE_COMM_ATTN, .count = 1, .n_tok = 1, .math = MATH_FP32,
+                                  .n_comm = (uint32_t)n, .comm_bytes = m->bytes,
+                                  .cost = { .link_bytes = 2 * (n - 1) / n * m->bytes } };
+    out->measured_s = m->value;
+    out->split = SPLIT_TENSOR;
+    return work_add_class(out, PHASE_PREFILL, &c, err);
+}
+
+/* ---- kernels of servers' engines ------------------------------------------------------------------------------- */
+
+/* One token of each sequence at its cache. (7) */
+int price_gpu_kernel(struct priced *out, const struct measurement *m, struct error *err)
+{
+    out->measured_s = m->value;
+    if (strcmp(m->op, "generation_attention") != 0)
+        return no_price(out, "op \"%.64s\": read, but there is no time model of this kernel alone; generation_attention has one", m->op);
+    if (!(m->batch > 0) || !(m->n_head > 0) || !(m->n_kv > 0) || !(m->head_dim > 0) || isnan(m->context))
+        return no_price(out, "generation_attention needs batch_size, num_heads, num_key_value_heads, head_dim and step");
+    const struct dtype_info *type = dtype_find_name(m->type_k);
+    struct error e = { 0 };
+    if (!type)
+        return no_price(out, "column \"kv_cache_dtype\": no type \"%.64s\" is known", m->type_k);
+    if (dtype_check_kv_priced(type->id, "keys", (uint32_t)m->head_dim, &e) != 0)
+        return no_price(out, "column \"kv_cache_dtype\": %.200s", e.msg);
+    if (m->prompt > 1)
+        return no_price(out, "column \"isl\": %g tokens a sequence; one is priced", m->prompt);
+    const double keys = m->window > 0 ? fmin(m->window, m->context + 1) : m->context + 1;
+    out->type_k = out->type_v = type->id;
+    out->batch = m->batch;
+    out->context = m->context;
+    struct work_class c = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .math = MATH_BF16, .count = 1, .n_tok = m->batch, .n_head = m->n_head,
+                            .head_dim = m->head_dim, .group = m->n_head / m->n_kv, .launched = true };
+    c.cost = (struct cost){ .kv_bytes = 2 * m->batch * m->n_kv * keys * dtype_row_bytes(type->id, (uint64_t)m->head_dim),
+                            .act_bytes = HALF * 2 * m->batch * m->n_head * m->head_dim, .flop = 4 * m->batch * m->n_head * m->head_dim * keys };
+    if (work_add_class(out, PHASE_DECODE, &c, err) != 0)
+        return -1;
+    struct work_pass *pass = &out->pass[out->n_pass - 1];
+    pass->n_seq = m->batch;
+    pass->n_past = m->context;
+    return 0;
+}

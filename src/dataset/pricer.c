@@ -1,0 +1,348 @@
+/* Machines and models met so far, and a row through all of it. */
+#include "dataset/workload_internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct error *err)
+{
+    struct pricer *p = calloc(1, sizeof *p);
+    if (!p) {
+        error_oom(err, sizeof *p, "a pricer");
+        return NULL;
+    }
+    p->hws = hws;
+    p->own = own;
+    return p;
+}
+
+void pricer_drop_models(struct pricer *p)
+{
+    for (size_t i = 0; i < p->n_subject; i++) {
+        subject_free(p->subject[i]);
+        free(p->subject[i]);
+    }
+    p->n_subject = 0;
+}
+
+void pricer_free(struct pricer *p)
+{
+    if (!p)
+        return;
+    pricer_drop_models(p);
+    presets_free(&p->presets);
+    for (size_t i = 0; i < p->n_machine; i++) {
+        machine_free(p->machine[i]);
+        free(p->machine[i]);
+    }
+    free(p->machine);
+    free(p);
+}
+
+/* Appended to a list of n pointers; NULL: out of memory. */
+static struct machine *new_machine(struct pricer *p, struct error *err)
+{
+    struct machine **more = realloc(p->machine, (p->n_machine + 1) * sizeof *more);
+    if (more)
+        p->machine = more;
+    struct machine *m = more ? calloc(1, sizeof *m) : NULL;
+    if (m)
+        p->machine[p->n_machine++] = m;
+    else
+        error_oom(err, sizeof *m, "machines");
+    return m;
+}
+
+/* The n-th, which has just been used, before all others. */
+static struct subject *to_front(struct pricer *p, size_t n)
+{
+    struct subject *s = p->subject[n];
+    memmove(&p->subject[1], &p->subject[0], n * sizeof *p->subject);
+    p->subject[0] = s;
+    return s;
+}
+
+/* At the front; of more than there is room for the one that was used longest ago goes. */
+static struct subject *new_subject(struct pricer *p, struct error *err)
+{
+    struct subject *s = calloc(1, sizeof *s);
+    if (!s) {
+        error_oom(err, sizeof *s, "models");
+        return NULL;
+    }
+    if (p->n_subject == PRICER_SUBJECTS) {
+        subject_free(p->subject[--p->n_subject]);
+        free(p->subject[p->n_subject]);
+    }
+    p->subject[p->n_subject] = s;
+    return to_front(p, p->n_subject++);
+}
+
+const struct machine *pricer_machine(struct pricer *p, const char *hardware, bool server, struct error *err)
+{
+    for (size_t i = 0; i < p->n_machine; i++)
+        if (strncmp(p->machine[i]->hardware, hardware, sizeof p->machine[i]->hardware - 1) == 0)
+            return p->machine[i];
+    struct machine *m = new_machine(p, err);
+    return m && machine_find(m, hardware, server, p->hws, p->own, err) == 0 && (m->roofs = roofs_kept_new(err)) ? m : NULL;
+}
+
+const struct subject *pricer_subject(struct pricer *p, const struct measurement *row, const struct stack *stack, struct error *err)
+{
+    char key[sizeof p->subject[0]->key];
+    subject_key(key, sizeof key, row, stack);
+    for (size_t i = 0; i < p->n_subject; i++)
+        if (strcmp(p->subject[i]->key, key) == 0)
+            return to_front(p, i);
+    struct subject *s = new_subject(p, err);
+    return s && subject_load(s, row, stack, &p->presets, err) == 0 ? s : NULL;
+}
+
+/* ---- a row --------------------------------------------------------------------------------------------- */
+
+/* Of all tensors; *active: of those a token multiplies, all but the experts it does not visit and the table it looks up. */
+static double count_params(const struct subject *s, double *active)
+{
+    const struct hparams *hp = &s->m.hp;
+    double all = (double)s->m.n_params, experts = 0, visited = 0;
+    for (size_t i = 0; i < s->m.n_tensors; i++) {
+        const struct tensor *t = &s->m.tensors[i];
+        const double n = (double)t->rows * (double)t->cols;
+        all += n * (subject_share(s, t) - 1);
+        if (hp->n_expert > 0 && subject_is_expert(t)) {
+            experts += n * subject_share(s, t);
+            visited += n * s->width * hp->n_expert_used / hp->n_expert;
+        }
+    }
+    *active = all - experts + visited - (hp->tied ? 0 : (double)hp->n_vocab * hp->n_embd);
+    return all;
+}
+
+static double count_bytes(const struct subject *s)
+{
+    double bytes = (double)s->m.weight_bytes;
+    for (size_t i = 0; i < s->m.n_tensors; i++)
+        bytes += (double)s->m.tensors[i].bytes * (subject_share(s, &s->m.tensors[i]) - 1);
+    return bytes;
+}
+
+static void describe(struct priced *out, const struct subject *s)
+{
+    const struct hparams *hp = &s->m.hp;
+    snprintf(out->preset, sizeof out->preset, "%s", s->preset);
+    snprintf(out->type, sizeof out->type, "%s", s->type);
+    snprintf(out->note, sizeof out->note, "%.255s%s%.140s", s->note, s->note[0] && *out->m->remark ? "; " : "", out->m->remark);
+    out->n_params = count_params(s, &out->n_active);
+    out->model_bytes = count_bytes(s) * (isnan(s->scale) ? 1 : s->scale);
+    out->bits_weight = 8 * out->model_bytes / out->n_params;
+    out->n_layer = hp->n_layer;
+    out->n_embd = hp->n_embd;
+    out->n_expert = hp->n_expert;
+    out->n_expert_used = hp->n_expert_used;
+    out->moe = hp->n_expert > 0;
+    out->hybrid = (out->m->tags & TAG_HYBRID) || hp->hybrid.n_head > 0;
+    out->guesses |= s->guesses;
+}
+
+/* Without roofs the machine has no price; a lack of memory is another matter. */
+static int init_roofs(struct priced *out, const struct measurement *m, struct error *err)
+{
+    struct error e = { 0 };
+    out->roofs = machine_roofs(out->machine, m->n_threads, out->machine->link_bytes_s, out->machine->link_latency_s, &e);
+    if (!out->roofs && error_is_fatal(&e))
+        return error_set(err, e.kind, "%s", e.msg);
+    if (!out->roofs)
+        return no_price(out, "%.250s", e.msg);
+    return interrupt_check(err);
+}
+
+static bool has_model(enum measure_kind k)
+{
+    return k == MEASURE_RATE || k == MEASURE_SERVING;
+}
+
+/*
+ * A server that does not say its cache's type: FP8 where its weights are of 8 bits or less and TensorRT-LLM runs them (its
+ * checkpoints say so: kv_cache_quant_algo in hf_quant_config.json) or the machine has FP4 units (the recipes of vLLM and
+ * SGLang for Blackwell set it); else that of the activations.
+ */
+static bool serves_narrow_cache(const struct priced *out)
+{
+    return out->m->kind == MEASURE_SERVING && out->bits_weight < 12 && !out->roofs->cpu &&
+           (strcmp(out->stack->id, "tensorrt-llm") == 0 || out->machine->h.peak[MATH_FP4].value > 0);
+}
+
+/* Of whole requests: TensorRT-LLM's engines of FP8 were built with --fp8_kv_cache, its published checkpoints of FP8 and NVFP4 name it. */
+static bool runs_narrow_cache(const struct priced *out)
+{
+    return out->m->kind == MEASURE_RATE && strcmp(out->stack->id, "tensorrt-llm") == 0 &&
+           (strncasecmp(out->type, "FP8", 3) == 0 || strncasecmp(out->type, "NVFP4", 5) == 0);
+}
+
+/* The type of the cache that the name of the weights' type has in it: "W4A8KV4", "NVFP4+FP8KV". */
+static const struct dtype_info *named_cache(const char *quant)
+{
+    static const struct {
+        const char *word, *type;
+    } words[] = { { "kv4", "Q4_0" }, { "kv8", "FP8" }, { "fp8kv", "FP8" }, { "fp8-kv", "FP8" } };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strcasestr(quant, words[i].word))
+            return dtype_find_name(words[i].type);
+    return NULL;
+}
+
+/* Types of the cache as the row has them, where the model can have them. */
+static void cache_types(struct priced *out, const struct subject *s)
+{
+    const struct measurement *m = out->m;
+    const struct dtype_info *k = *m->type_k ? dtype_find_name(m->type_k) : NULL, *v = *m->type_v ? dtype_find_name(m->type_v) : NULL;
+    if (!k && !v)
+        k = v = named_cache(m->quant);
+    if (!k && !v && (serves_narrow_cache(out) || runs_narrow_cache(out)))
+        k = v = dtype_find_name("FP8");
+    const struct cost_options o = { .act_elem_bytes = 2, .type_k = k ? k->id : DTYPE_F16, .type_v = v ? v->id : DTYPE_F16 };
+    struct error e = { 0 };
+    if (cost_check_kv(&s->ops, &o, &e) != 0)
+        return;
+    out->type_k = o.type_k;
+    out->type_v = o.type_v;
+}
+
+static bool is_narrow(enum math m)
+{
+    return m == MATH_FP8 || m == MATH_INT8 || m == MATH_FP4 || m == MATH_INT4;
+}
+
+/* Operands that are widened, since the machine lacks their units or the peak is unknown. (13) */
+static void say_widened(struct priced *out)
+{
+    for (size_t i = 0; i < out->n_pass && !out->roofs->cpu; i++)
+        for (size_t k = 0; k < out->pass[i].n; k++) {
+            const struct work_class *w = &out->pass[i].c[k];
+            if (w->rows > 0 && is_narrow(w->math) && out->roofs->peak[w->math].derived)
+                out->guesses |= GUESS_PEAK;
+        }
+}
+
+/* Experts that were visited are not those expected, tables are read or not; a model cut short, or another of its name, is further off. */
+static const double READ_RANGE = 1.5;
+
+static bool is_that_model(const struct priced *out)
+{
+    const double read = work_sum(out, out->m->phase == MEASURE_PREFILL ? PHASE_PREFILL : PHASE_DECODE).weight_bytes, x = out->m->read_bytes / read;
+    return !(x > 0) || (x < READ_RANGE && x > 1 / READ_RANGE);
+}
+
+static int price_model(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
+{
+    const struct subject *s = pricer_subject(p, m, out->stack, err);
+    if (!s)
+        return -1;
+    if (!s->loaded)
+        return no_price(out, "%.250s", s->reason);
+    describe(out, s);
+    cache_types(out, s);
+    int rc = m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
+    if (rc != 0 && err->kind == ERROR_USAGE) { /* what a row says of its layout cannot be; others can */
+        const struct error e = *err;
+        *err = (struct error){ 0 };
+        rc = no_price(out, "%.250s", e.msg);
+    }
+    if (rc == 0 && !out->reason[0] && !is_that_model(out))
+        return no_price(out, "%.3g GB of weights were read each time, not what %.64s has: another model of that name", m->read_bytes / 1e9,
+                        out->preset[0] ? out->preset : m->model);
+    say_widened(out);
+    return rc;
+}
+
+/* Kernels depend on the model's kind, as far as its name is known. */
+static int price_kernel(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
+{
+    const struct subject *s = pricer_subject(p, m, out->stack, err);
+    return s ? price_op(out, m, s->loaded && s->preset[0] ? s : NULL, err) : -1;
+}
+
+/* llama.cpp where neither its name nor the machine's says a back end: what its builds use on such a machine. */
+static const struct stack *stack_on(const struct measurement *m, const struct machine *on)
+{
+    static const struct {
+        enum hw_kind kind;
+        const char *vendor, *stack;
+    } builds[] = { { HW_GPU, "NVIDIA", "llama.cpp-cuda" }, { HW_APU, "NVIDIA", "llama.cpp-cuda" }, { HW_GPU, "AMD", "llama.cpp-rocm" },
+                   { HW_APU, "AMD", "llama.cpp-vulkan" }, { HW_GPU, "Intel", "llama.cpp-sycl" }, { HW_APU, "Intel", "llama.cpp-sycl" },
+                   { HW_APU, "Apple", "llama.cpp-metal" } };
+    const struct stack *const s = stack_find(m->engine, m->hardware);
+    const char *const any = "llama.cpp";
+    if (on->loaded && on->h.kind == HW_CPU && s->family == STACK_LLAMA_CPP && strncmp(s->id, any, strlen(any)) == 0)
+        return stack_named("llama.cpp-cpu"); /* a build for GPUs that found none */
+    if (!on->loaded || strcmp(stack_find(m->engine, "")->id, any) != 0)
+        return s;
+    if (on->h.kind == HW_CPU)
+        return stack_named("llama.cpp-cpu");
+    for (size_t i = 0; i < ARRAY_LEN(builds) && strcmp(s->id, any) == 0; i++)
+        if (builds[i].kind == on->h.kind && strcmp(builds[i].vendor, on->h.vendor) == 0)
+            return stack_named(builds[i].stack);
+    return s;
+}
+
+int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
+{
+    *out = (struct priced){ .m = m, .stack = stack_find(m->engine, m->hardware), .n_devices = m->n_devices, .dilute = 1,
+                            .type_k = DTYPE_F16, .type_v = DTYPE_F16, .n_params = NAN, .n_active = NAN, .bits_weight = NAN,
+                            .model_bytes = NAN, .measured_s = NAN, .batch = NAN, .prompt = NAN, .context = NAN, .out = NAN,
+                            .n_users = NAN };
+    out->machine = pricer_machine(p, m->hardware, m->kind != MEASURE_RATE, err);
+    if (!out->machine)
+        return -1;
+    out->stack = stack_on(m, out->machine);
+    if (!out->machine->loaded)
+        return no_price(out, "%s", out->machine->reason);
+    out->guesses |= *m->assumed ? GUESS_LENGTH : 0U;
+    out->guesses |= out->machine->guesses & ~(unsigned)(m->n_devices > 1 ? 0 : GUESS_LINK);
+    int rc = init_roofs(out, m, err);
+    if (rc == 0 && !out->reason[0] && has_model(m->kind))
+        rc = price_model(p, m, out, err);
+    else if (rc == 0 && !out->reason[0] && m->kind == MEASURE_KERNEL)
+        rc = price_gpu_kernel(out, m, err);
+    else if (rc == 0 && !out->reason[0])
+        rc = m->kind == MEASURE_OP ? price_kernel(p, m, out, err) : price_all_reduce(out, m, err);
+    if (rc != 0)
+        priced_free(out);
+    return rc;
+}
+
+/* Bit for bit: padding that differs costs memory, no more. */
+static bool is_same_work(const struct priced *a, const struct priced *b)
+{
+    bool same = a->n_pass == b->n_pass && a->n_pass > 0;
+    for (size_t i = 0; same && i < a->n_pass; i++) {
+        struct work_pass x = a->pass[i];
+        x.c = b->pass[i].c;
+        same = memcmp(&x, &b->pass[i], sizeof x) == 0 && memcmp(a->pass[i].c, b->pass[i].c, x.n * sizeof *x.c) == 0;
+    }
+    return same;
+}
+
+void priced_share(struct priced *p, const struct priced *before)
+{
+    if (!is_same_work(p, before))
+        return;
+    struct work_pass *const pass = before->pass;
+    const size_t n = before->n_pass;
+    priced_free(p);
+    p->pass = pass;
+    p->n_pass = n;
+    p->lent = true;
+}
+
+void priced_free(struct priced *p)
+{
+    for (size_t i = 0; i < p->n_pass && !p->lent; i++)
+        free(p->pass[i].c);
+    if (!p->lent)
+        free(p->pass);
+    p->pass = NULL;
+    p->n_pass = 0;
+    p->lent = false;
+}

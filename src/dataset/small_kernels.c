@@ -1,0 +1,129 @@
+/*
+ * Small kernels of gpu_ops.csv: what each of them is made of. Two kinds: PyTorch's own, of 128 threads that take four elements
+ * each at a time, and vLLM's (Sarathi's are the same), one block a token whose threads take one. methods.md (77)
+ * Source: pytorch aten/src/ATen/native/cuda (thread_constants.h, layer_norm_kernel.cu), vllm csrc (activation_kernels.cu,
+ * layernorm_kernels.cu, pos_encoding_kernels.cu), microsoft/vidur vidur/profiling/mlp (which of them is timed).
+ */
+#include "dataset/workload_internal.h"
+#include <math.h>
+#include <string.h>
+
+enum { HALF = 2, WARP = 32 }; /* bytes of an element: FP16; threads */
+
+/* Threads of a block where there is work for all, and instructions of one iteration: counted in the source, to a third. */
+enum { TORCH_THREADS = 128, TORCH_ELEMENTS = 4, TOKEN_THREADS = 1024, ROPE_THREADS = 512 };
+static const double add_instructions = 8, gelu_instructions = 30; /* an element; erf alone is some twenty */
+static const double silu_instructions = 60;                       /* exp, a division, 64-bit addresses */
+static const double rope_instructions = 80;                       /* a division of integers, four loads, two stores */
+static const double rms_instructions = 40, layer_norm_instructions = 40; /* of both passes; Welford's update divides */
+
+static double warps(double threads)
+{
+    return ceil(threads / WARP);
+}
+
+/* Element by element, in blocks of 512. */
+static struct time_blocks by_element(double n, double instructions)
+{
+    const double block = TORCH_THREADS * TORCH_ELEMENTS;
+    return (struct time_blocks){ .n = ceil(n / block), .threads = TORCH_THREADS, .trips = 1,
+                                 .instructions = block / WARP * instructions };
+}
+
+/* A block a token, each thread every `threads`-th of its `width` elements. */
+static struct time_blocks by_token(double m, double width, double instructions)
+{
+    const double threads = fmin(width, TOKEN_THREADS);
+    return (struct time_blocks){ .n = m, .threads = threads, .trips = ceil(width / threads),
+                                 .instructions = warps(width) * instructions };
+}
+
+/* Pairs of the queries, then those of the keys, by as many threads as the queries have pairs, at most 512. */
+static struct time_blocks rope_blocks(double m, double queries, double keys)
+{
+    const double threads = fmin(queries / 2, ROPE_THREADS);
+    return (struct time_blocks){ .n = m, .threads = threads, .trips = ceil(queries / 2 / threads) + ceil(keys / 2 / threads),
+                                 .instructions = (warps(queries / 2) + warps(keys / 2)) * rope_instructions };
+}
+
+static void set(struct work_class *c, const char *kernel, enum op_kind kind, enum op_role role, double bytes, double flop)
+{
+    c->kernel = kernel;
+    c->kind = kind;
+    c->role = role;
+    c->math = MATH_FP32;
+    c->cost = (struct cost){ .act_bytes = bytes, .flop = flop };
+}
+
+static void add_kernel(struct work_class *c, double n, bool parallel)
+{
+    set(c, "add", OP_ADD, ROLE_FFN_RESIDUAL, HALF * 3 * n, n);
+    c->count = parallel ? 2 : 1; /* attention + feed-forward + what came in */
+    c->blocks = by_element(n, add_instructions);
+}
+
+static void act_kernel(struct work_class *c, double m, double width, bool gated)
+{
+    const double n = m * width;
+    set(c, gated ? "silu" : "gelu", gated ? OP_GLU : OP_ACT, ROLE_FFN_ACT, HALF * (gated ? 3 : 2) * n, 5 * n);
+    c->blocks = gated ? by_token(m, width, silu_instructions) : by_element(n, gelu_instructions);
+}
+
+static void norm_kernel(struct work_class *c, double m, double width, bool layer_norm, enum op_role role)
+{
+    const double n = m * width;
+    set(c, layer_norm ? "layer_norm" : "rms_norm", layer_norm ? OP_LAYER_NORM : OP_RMS_NORM, role, HALF * 2 * n, 4 * n);
+    c->blocks = by_token(m, width, rms_instructions);
+    if (layer_norm) {
+        c->blocks.threads = TORCH_THREADS;
+        c->blocks.trips = 2 * ceil(width / (TORCH_THREADS * TORCH_ELEMENTS));
+        c->blocks.instructions = warps(width) * layer_norm_instructions;
+    }
+}
+
+static void rope_kernel(struct work_class *c, const struct measurement *m)
+{
+    const double tp = m->prefill.tp > 0 ? m->prefill.tp : 1;
+    const double queries = m->query_width > 0 ? m->query_width : m->k / tp, keys = m->kv_width > 0 ? m->kv_width : queries;
+    set(c, "rope", OP_ROPE, ROLE_ATTN_ROPE, HALF * 2 * m->m * (queries + keys), 3 * m->m * (queries + keys));
+    c->blocks = rope_blocks(m->m, queries, keys);
+}
+
+static bool has_op(const struct subject *s, enum op_kind kind)
+{
+    for (size_t i = 0; i < s->ops.n; i++)
+        if (s->ops.ops[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* Attention and feed-forward side by side have one norm before both, or the model says so. */
+static bool is_parallel(const struct subject *s)
+{
+    for (size_t i = 0; i < s->ops.n; i++)
+        if (s->ops.ops[i].role == ROLE_FFN_NORM)
+            return s->m.hp.parallel;
+    return true;
+}
+
+bool small_kernel(struct work_class *c, const struct measurement *m, const struct subject *s)
+{
+    /* A model nobody knows by its name: what is not gated is of the time of LayerNorm. */
+    const bool gated = m->gated >= 0 ? m->gated : !s || has_op(s, OP_GLU);
+    const bool layer_norm = s ? has_op(s, OP_LAYER_NORM) : !gated;
+    const double m_tok = m->m, width = m->k;
+    if (strcmp(m->op, "add") == 0)
+        add_kernel(c, m_tok * width, s && is_parallel(s));
+    else if (strcmp(m->op, "mlp_act") == 0) /* k is the width of one device */
+        act_kernel(c, m_tok, width, gated);
+    else if (strcmp(m->op, "attn_rope") == 0)
+        rope_kernel(c, m);
+    else if (strcmp(m->op, "input_layernorm") == 0)
+        norm_kernel(c, m_tok, width, layer_norm, ROLE_ATTN_NORM);
+    else if (strcmp(m->op, "post_attention_layernorm") == 0)
+        norm_kernel(c, m_tok, width, layer_norm, ROLE_FFN_NORM);
+    else
+        return false;
+    c->blocks.footprint_bytes = c->cost.act_bytes;
+    return true;
+}

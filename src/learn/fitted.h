@@ -1,0 +1,16 @@
+/* fitted.h: the fitted time model. methods.md (73), (74) */
+#ifndef LEARN_FITTED_H
+#define LEARN_FITTED_H
+
+#include "stacks/effects.h"
+#include "learn/score.h"
+
+/* The fitted time model, for score: methods.md (73), (74). */
+extern const struct time_model time_model_fitted;
+/* Constants of params (of time_model_fitted.fit) for rates of such rows as p in a case: what its predict() takes of them. */
+void fitted_constants(const void *params, const struct priced *p, unsigned which, struct time_constants *out);
+/* One of its fits: names, values and spreads; the files its constants are of (constants_from()). */
+const struct fit *fitted_fit_of(const void *params, enum fitted_kind kind);
+const char *fitted_source(const void *params, enum fitted_kind kind);
+
+#endif

@@ -1,0 +1,101 @@
+/* What the rows behind a fit were of, and what a fit therefore knows of another row. */
+#include "learn/spread.h"
+#include <stdlib.h>
+#include <string.h>
+
+void known_free(struct known *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        free(k->text[i]);
+    free(k->text);
+    *k = (struct known){ 0 };
+}
+
+/* Where a text is, or belongs. */
+static size_t place(const struct known *k, const char *text, bool *there)
+{
+    size_t lo = 0, hi = k->n;
+    *there = false;
+    while (lo < hi && !*there) {
+        const size_t at = lo + (hi - lo) / 2;
+        const int c = strcmp(k->text[at], text);
+        if (c < 0)
+            lo = at + 1;
+        else
+            hi = at;
+        if (c == 0) {
+            *there = true;
+            lo = at;
+        }
+    }
+    return lo;
+}
+
+int known_add_text(struct known *k, const char *text, struct error *err)
+{
+    bool there;
+    const size_t at = place(k, text, &there);
+    if (there)
+        return 0;
+    if (k->n == k->cap) {
+        const size_t cap = k->cap ? 2 * k->cap : 32;
+        char **more = realloc(k->text, cap * sizeof *more);
+        if (!more)
+            return error_oom(err, cap * sizeof *more, "groups");
+        k->text = more;
+        k->cap = cap;
+    }
+    char *copy = strdup(text);
+    if (!copy)
+        return error_oom(err, strlen(text), "groups");
+    memmove(&k->text[at + 1], &k->text[at], (k->n - at) * sizeof *k->text);
+    k->text[at] = copy;
+    k->n++;
+    return 0;
+}
+
+static int add(struct known *k, const char *key, const char *value, struct error *err)
+{
+    char text[300];
+    snprintf(text, sizeof text, "%s=%.256s", key, value);
+    return *value ? known_add_text(k, text, err) : 0;
+}
+
+int known_add_row(struct known *k, const struct priced *p, struct error *err)
+{
+    char text[256];
+    for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
+        if ((l != LEAVE_TOPOLOGY || p->m->kind == MEASURE_ALL_REDUCE) &&
+            add(k, leave_out_name((enum leave_out)l), left_out_text(p, (enum leave_out)l, text, sizeof text), err) != 0)
+            return -1;
+    return 0;
+}
+
+static bool knows(const struct known *k, const struct priced *p, enum leave_out l)
+{
+    char buf[256], text[300];
+    bool there;
+    snprintf(text, sizeof text, "%s=%.256s", leave_out_name(l), left_out_text(p, l, buf, sizeof buf));
+    (void)place(k, text, &there);
+    return there;
+}
+
+/* Of ops and all-reduces there is no engine. */
+static bool has_engine(const struct priced *p)
+{
+    return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
+}
+
+enum leave_out situation_work_key(const struct priced *p)
+{
+    return p->m->kind == MEASURE_ALL_REDUCE ? LEAVE_TOPOLOGY : LEAVE_MODEL;
+}
+
+enum situation situation_of(const struct known *by, const struct known *shown, const struct priced *p)
+{
+    if (!knows(by, p, LEAVE_HARDWARE))
+        return knows(shown, p, LEAVE_HARDWARE) ? SITUATION_ANCHORED : SITUATION_NEW_MACHINE;
+    if (has_engine(p) && !knows(by, p, LEAVE_ENGINE))
+        return SITUATION_NEW_ENGINE;
+    return knows(by, p, situation_work_key(p)) ? SITUATION_SEEN : SITUATION_NEW_WORK;
+}

@@ -1,0 +1,21 @@
+noinst_LIBRARIES += liblearn.a
+liblearn_a_CFLAGS = $(AM_CFLAGS) $(CMINPACK_CFLAGS)
+liblearn_a_SOURCES = \
+  %D%/constants.c \
+  %D%/constants.h \
+  %D%/features.c \
+  %D%/fitted.h \
+  %D%/groups.c \
+  %D%/held_out.c \
+  %D%/known.c \
+  %D%/model.c \
+  %D%/model_roofs.c \
+  %D%/reach.c \
+  %D%/reach.h \
+  %D%/reasons.c \
+  %D%/score.c \
+  %D%/score.h \
+  %D%/software.c \
+  %D%/software.h \
+  %D%/spread.c \
+  %D%/spread.h

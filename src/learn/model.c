@@ -1,0 +1,498 @@
+/* The fitted time model: constants from the rows it is shown, seconds and an interval of a row. methods.md (73), (74) */
+#include "learn/constants.h"
+#include "learn/fitted.h"
+#include "learn/spread.h"
+#include "stacks/attend.h"
+#include "stacks/priors.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One kind of rows. */
+struct fitted_one {
+    struct fit fit;
+    double sigma;      /* what is left over, in sigmas of a row */
+    struct fit spread; /* how far out rows lie (spread.h) */
+    struct known by, shown;
+    bool all;          /* its constants are of all rows there are */
+    char source[CONSTANTS_SOURCE];
+};
+struct fitted {
+    struct fitted_one kind[FITTED_KIND_COUNT];
+};
+
+static const double mad_to_sigma = 1.4826;          /* of the normal distribution */
+static const double sigma_unseen = 3;               /* where no row was seen: wide */
+/* Constants of all rows; and of those without the ones of hwprofiles/stacks, for what is left out there. (72) */
+static const char *const shipped_files[] = { "constants", "constants_base" };
+
+static void fitted_free(void *params)
+{
+    struct fitted *x = params;
+    for (int k = 0; x && k < FITTED_KIND_COUNT; k++) {
+        fit_free(&x->kind[k].fit);
+        fit_free(&x->kind[k].spread);
+        known_free(&x->kind[k].by);
+        known_free(&x->kind[k].shown);
+    }
+    free(x);
+}
+
+/* ---- what is left over ------------------------------------------------------------------------ */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int left_over(struct fitted_one *x, const struct fit_row *row, size_t n, struct error *err)
+{
+    double *work = calloc(n + 1, sizeof *work);
+    if (!work)
+        return error_oom(err, n * sizeof *work, "residuals");
+    for (size_t i = 0; i < n; i++)
+        work[i] = fabs(fit_predict(&x->fit, &fitted_model, &row[i], NULL, NULL) - row[i].ln_seconds) / row[i].sigma;
+    qsort(work, n, sizeof *work, compare);
+    if (n > 0)
+        x->sigma = fmax(mad_to_sigma * work[n / 2], 0.1);
+    free(work);
+    return 0;
+}
+
+/* ---- a fit of one kind ----------------------------------------------------------------------------- */
+
+/* Rows of one machine, engine, model and type say the same thing again: a few of them do. Of thousands of sizes of ops,
+ * every eighth does. */
+enum { ALIKE_MAX = 6, EVERY = 8, THOUSANDS = 2000 };
+
+static bool is_of_sizes(const struct measurement *m)
+{
+    return m->kind == MEASURE_OP || m->kind == MEASURE_ALL_REDUCE;
+}
+
+static size_t step_of_sizes(const struct priced *const *rows, size_t n)
+{
+    size_t sizes = 0;
+    for (size_t i = 0; i < n; i++)
+        sizes += is_of_sizes(rows[i]->m);
+    return sizes >= THOUSANDS ? EVERY : 1;
+}
+
+static bool enough_alike(const struct priced *const *rows, size_t i, size_t step)
+{
+    const struct measurement *m = rows[i]->m;
+    int n = 0;
+    if (is_of_sizes(m))
+        return m->line % step != 0;
+    for (size_t j = i; m->kind == MEASURE_RATE && j-- > 0 && n < ALIKE_MAX;) {
+        const struct measurement *o = rows[j]->m;
+        n += rows[j]->stack == rows[i]->stack && o->phase == m->phase && o->n_devices == m->n_devices &&
+             strcmp(o->hardware, m->hardware) == 0 && strcmp(o->model, m->model) == 0 && strcmp(o->quant, m->quant) == 0;
+    }
+    return n >= ALIKE_MAX;
+}
+
+static bool is_learned_from(const struct priced *const *rows, size_t i, enum fitted_kind kind, size_t step)
+{
+    return fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
+}
+
+/* Room for so many: what a fit knows of a row is large. */
+static size_t count_learned(const struct priced *const *rows, size_t n, enum fitted_kind kind, size_t step)
+{
+    size_t learned = 0;
+    for (size_t i = 0; i < n; i++)
+        learned += is_learned_from(rows, i, kind, step);
+    return learned;
+}
+
+/* A row that is to be predicted from is right. */
+static const double anchor_sigma = 0.02;
+
+/* Of one machine and phase. */
+static bool alike(const struct priced *a, const struct priced *b)
+{
+    return a->m->kind == b->m->kind && a->m->phase == b->m->phase && a->m->metric == b->m->metric &&
+           strcmp(a->m->hardware, b->m->hardware) == 0;
+}
+
+static bool is_alone(const struct fit_scope *scope, size_t anchor)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < scope->n_anchor; i++)
+        n += alike(scope->anchor[i], scope->anchor[anchor]);
+    return n == 1;
+}
+
+struct collected {
+    struct fitted_row *r;
+    struct fit_row *row;
+    const struct priced **priced;
+    size_t n;
+};
+
+/* sigma 0: the row's own. */
+static int collect(struct fitted_one *x, struct collected *c, const struct priced *p, enum fitted_kind kind, bool shown, double sigma,
+                   struct error *err)
+{
+    struct fitted_row *r = &c->r[c->n];
+    if (!(p->measured_s > 0) || !fitted_row_init(r, p, kind))
+        return 0;
+    if (sigma > 0)
+        r->sigma = hypot(sigma, p->m->ln_sd);
+    if (fitted_row_effects(&x->fit, r, &c->row[c->n], err) != 0 ||
+        known_add_row(shown ? &x->shown : &x->by, p, err) != 0)
+        return -1;
+    c->priced[c->n] = p;
+    c->row[c->n].from = shown ? CONSTANTS_SHOWN : UINT64_C(1) << (p->m->file < 62 ? p->m->file : 62);
+    c->row[c->n].sigma = fitted_row_sigma(r, p->measured_s);
+    c->row[c->n++].ln_seconds = log(p->measured_s);
+    return 0;
+}
+
+/*
+ * Of several anchors none is all of the answer: what sets one apart (its type, its length, what is wrong with it) says nothing of another. Each
+ * is fitted as any row is, and then believed to what that leaves of it beside the median of those alike: *again. (87)
+ */
+static int trust_anchors(bool *again, const struct fitted_one *x, struct collected *c, size_t n_seen, struct error *err)
+{
+    const size_t n_anchor = c->n - n_seen;
+    double *left = calloc(2 * n_anchor + 1, sizeof *left), *like = left + n_anchor;
+    *again = false;
+    if (!left)
+        return error_oom(err, 2 * n_anchor * sizeof *left, "anchors");
+    for (size_t i = n_seen; i < c->n; i++)
+        left[i - n_seen] = c->row[i].ln_seconds - fit_predict(&x->fit, &fitted_model, &c->row[i], NULL, NULL);
+    for (size_t i = n_seen; i < c->n; i++) {
+        size_t n = 0;
+        for (size_t k = n_seen; k < c->n; k++)
+            if (alike(c->priced[i], c->priced[k]))
+                like[n++] = left[k - n_seen];
+        if (n == 1)
+            continue;
+        c->row[i].sigma = hypot(hypot(anchor_sigma, c->priced[i]->m->ln_sd), left[i - n_seen] - stats_median(like, n));
+        *again = true;
+    }
+    free(left);
+    return 0;
+}
+
+/* What is left over, and how wide intervals are. */
+static int spreads(struct fitted_one *x, const struct collected *c, size_t n_seen, bool apart, struct error *err)
+{
+    if (left_over(x, c->row, n_seen, err) != 0)
+        return -1;
+    const struct spread_input in = { .fit = &x->fit, .row = c->row, .fitted = c->r, .priced = c->priced, .n = c->n, .n_seen = n_seen,
+                                     .sigma = x->sigma, .shown_sigma = anchor_sigma, .apart = apart };
+    return spread_fit(&x->spread, &in, err);
+}
+
+/* apart: constants will be known by their own spreads alone. */
+static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct priced *const *rows, size_t n,
+                    const struct fit_scope *scope, bool apart, struct error *err)
+{
+    const size_t step = step_of_sizes(rows, n), room = count_learned(rows, n, kind, step) + scope->n_anchor + 1;
+    struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.priced), 0 };
+    int rc = c.r && c.row && c.priced ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (is_learned_from(rows, i, kind, step))
+            rc = collect(x, &c, rows[i], kind, false, 0, err);
+    const size_t n_seen = c.n;
+    bool again = false;
+    for (size_t i = 0; i < scope->n_anchor && rc == 0; i++)
+        if (fitted_teaches(kind, scope->anchor[i]->m))
+            rc = collect(x, &c, scope->anchor[i], kind, true, is_alone(scope, i) ? anchor_sigma : 0, err);
+    if (rc == 0 && c.n > 0)
+        rc = fit_run(&x->fit, &fitted_model, c.row, c.n, NULL, err);
+    rc = rc ? rc : trust_anchors(&again, x, &c, n_seen, err);
+    if (rc == 0 && again)
+        rc = fit_run(&x->fit, &fitted_model, c.row, c.n, NULL, err);
+    if (rc == 0 && n_seen > 0)
+        rc = spreads(x, &c, n_seen, apart, err);
+    free(c.r);
+    free(c.row);
+    free(c.priced);
+    return rc;
+}
+
+/* ---- shipped constants ------------------------------------------------------------------------------- */
+
+/* Rows of what is left out are behind them. */
+static bool tainted(const struct constants *c, const struct fit_scope *s)
+{
+    return s->leave != LEAVE_NOTHING && constants_saw(c, leave_out_name(s->leave), s->left_out);
+}
+
+static int start_from(struct fitted_one *x, const struct constants *c, struct error *err)
+{
+    x->sigma = c->sigma;
+    snprintf(x->source, sizeof x->source, "%s", c->source);
+    for (size_t i = 0; i < c->n; i++) {
+        const uint16_t e = fit_effect(&x->fit, c->c[i].name, c->c[i].value, c->c[i].sd, err);
+        if (e == FIT_NO_EFFECT)
+            return -1;
+        x->fit.effect[e].from = c->c[i].from;
+    }
+    for (size_t i = 0; i < c->n_interval; i++)
+        if (fit_effect(&x->spread, c->interval[i].name, c->interval[i].value, c->interval[i].sd, err) == FIT_NO_EFFECT)
+            return -1;
+    for (size_t i = 0; i < c->n_group; i++)
+        if (known_add_text(&x->by, c->group[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Every kind from the first file that saw nothing of what is left out. */
+static int shipped(struct fitted *x, const struct fit_scope *scope, struct error *err)
+{
+    bool done[FITTED_KIND_COUNT] = { false };
+    int rc = 0, n_done = 0;
+    for (size_t i = 0; i < ARRAY_LEN(shipped_files) && rc == 0 && n_done < FITTED_KIND_COUNT; i++) {
+        struct constants_file f;
+        struct error e = { 0 };
+        if (constants_find(&f, shipped_files[i], &e) != 0) {
+            if (e.kind == ERROR_UNAVAILABLE)
+                continue;
+            *err = e;
+            return -1;
+        }
+        for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
+            if (done[k] || tainted(&f.kind[k], scope))
+                continue;
+            done[k] = true;
+            n_done++;
+            x->kind[k].all = i == 0;
+            if (f.kind[k].n > 0)
+                rc = start_from(&x->kind[k], &f.kind[k], err);
+        }
+        constants_free(&f);
+    }
+    return rc;
+}
+
+/* ---- the interface of score ---------------------------------------------------------------------- */
+
+static int fit_all(struct fitted *x, const struct priced *const *rows, size_t n, const struct fit_scope *scope, bool apart,
+                   struct error *err)
+{
+    const struct priced **both = malloc((n + scope->n_beside + 1) * sizeof *both);
+    int rc = both ? 0 : error_oom(err, (n + scope->n_beside) * sizeof *both, "the rows of a fit");
+    for (size_t i = 0; both && i < n + scope->n_beside; i++)
+        both[i] = i < n ? rows[i] : scope->beside[i - n];
+    for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
+        rc = fit_kind(&x->kind[k], (enum fitted_kind)k, both, n + (x->kind[k].all ? 0 : scope->n_beside), scope, apart, err);
+    free(both);
+    return rc;
+}
+
+static struct fitted *fitted_new(struct error *err)
+{
+    struct fitted *x = calloc(1, sizeof *x);
+    if (!x)
+        error_oom(err, sizeof *x, "a fit");
+    for (int k = 0; x && k < FITTED_KIND_COUNT; k++)
+        x->kind[k] = (struct fitted_one){ .sigma = sigma_unseen, .source = "nothing was measured: what is believed of all machines" };
+    return x;
+}
+
+static int fitted_fit(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
+{
+    struct fitted *x = priors_load(err) == 0 ? fitted_new(err) : NULL;
+    if (!x)
+        return -1;
+    int rc = shipped(x, scope, err);
+    for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
+        rc = fitted_priors(&x->kind[k].fit, (enum fitted_kind)k, err);
+    if (rc != 0 || fit_all(x, rows, n, scope, false, err) != 0) {
+        fitted_free(x);
+        return -1;
+    }
+    *params = x;
+    return 0;
+}
+
+/* What a row of a machine leaves of a guess of its memory: as tried with a GTX 1660 and an RTX 5060 Ti, 0.15 and 0.2. */
+static const double ANCHOR_LEAVES = 0.2;
+
+/* Of a model that no preset describes. Requests are mostly steps. (70) */
+static double model_ln_sd(const struct priced *p)
+{
+    const bool prompt = p->m->phase == MEASURE_PREFILL || p->m->metric == METRIC_TTFT;
+    const double dims = p->moe ? prior(prompt ? PRIOR_GUESSED_MIXTURE_PROMPT : PRIOR_GUESSED_MIXTURE)
+                               : prior(prompt ? PRIOR_GUESSED_DENSE_PROMPT : PRIOR_GUESSED_DENSE);
+    return hypot(p->guesses & GUESS_MODEL ? dims : 0, p->guesses & GUESS_ACTIVE ? prior(PRIOR_GUESSED_ACTIVE) : 0);
+}
+
+/* Spread of the logarithm of seconds from what is guessed of the row's machine, model and weights. (116), (70) */
+static double guess_ln_sd(const struct priced *p, enum situation s)
+{
+    const double machine = (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd;
+    return hypot(hypot(machine, model_ln_sd(p)), p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
+}
+
+/* Of a kernel that a server's engine ran by itself, again and again on one cache: its constants are no fit's. (155) */
+static int predict_attention(const struct priced *p, struct estimate *out, struct error *err)
+{
+    const struct work_pass *w = &p->pass[0];
+    const struct work_class *c = &w->c[0];
+    const struct time_place at = { w->phase, c->n_tok, w->n_tok, w->n_past, w->n_seq, 0, 0, c->n_head, c->head_dim, c->group };
+    struct facts f;
+    struct attend_call call;
+    facts_init(&f, p);
+    if (!attend_call_of(&f, &at, &c->cost, &call))
+        return error_set(err, ERROR_UNAVAILABLE, "attention of \"%.64s\" on %.64s with heads of %g: no kernel of it is known", p->m->engine,
+                         p->machine->hardware, c->head_dim);
+    call.resident = true;
+    call.windowed = p->m->window > 0;
+    const struct time_kernel t = attend_time(&f, attend_choose(&f, &call), &call);
+    const double half = exp(PREDICT_Z90 * prior(PRIOR_ATTEND_LEFT));
+    *out = (struct estimate){ .seconds = t.seconds, .lo_s = t.seconds / half, .hi_s = t.seconds * half };
+    return 0;
+}
+
+static int fitted_predict(const void *params, const struct priced *p, struct estimate *out, struct error *err)
+{
+    const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
+    struct fitted_row *r = calloc(1, sizeof *r);
+    struct fit_row row;
+    double sd;
+    if (p->m->kind == MEASURE_KERNEL) {
+        free(r);
+        return predict_attention(p, out, err);
+    }
+    if (!r)
+        return error_oom(err, sizeof *r, "a row");
+    (void)fitted_row_init(r, p, fitted_kind(p->m));
+    fitted_row_known(&x->fit, r, &row);
+    const double fit_ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(fit_ln)),
+                 base = sqrt(sd * sd + noise * noise);
+    const double least = log(work_least_s(p)), ln = fmax(fit_ln, least); /* no faster than the roofs (156) */
+    const enum situation s = situation_of(&x->by, &x->shown, p);
+    const double guessed = PREDICT_Z90 * guess_ln_sd(p, s);
+    *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(fmin(spread_half(&x->spread, s, SIDE_FASTER, p, base), ln - least), guessed)),
+                              .hi_s = exp(ln + hypot(spread_half(&x->spread, s, SIDE_SLOWER, p, base), guessed)) };
+    free(r);
+    return isfinite(ln) ? 0 : error_set(err, ERROR_INPUT, "a prediction that is no number");
+}
+
+const struct time_model time_model_fitted = { "fitted", fitted_fit, fitted_predict, fitted_free };
+
+/* ---- constants for predictions ------------------------------------------------------------------ */
+
+const struct fit *fitted_fit_of(const void *params, enum fitted_kind kind)
+{
+    return &((const struct fitted *)params)->kind[kind].fit;
+}
+
+const char *fitted_source(const void *params, enum fitted_kind kind)
+{
+    return ((const struct fitted *)params)->kind[kind].source;
+}
+
+/* Of two slots: the sum over their effects. */
+static double covariance(const struct fit *f, const struct fit_row *row, int s, int t)
+{
+    double sum = s == t ? row->loose[s] : 0;
+    for (int k = 0; k < FIT_MAX_EFFECTS; k++)
+        for (int l = 0; l < FIT_MAX_EFFECTS; l++) {
+            const uint16_t a = row->effect[s][k], b = row->effect[t][l];
+            if (a == FIT_NO_EFFECT || b == FIT_NO_EFFECT)
+                continue;
+            sum += f->cov ? f->cov[a * f->n_effect + b] : a == b ? f->effect[a].se * f->effect[a].se : 0;
+        }
+    return sum;
+}
+
+void fitted_constants(const void *params, const struct priced *p, unsigned which, struct time_constants *out)
+{
+    const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
+    struct fitted_row r;
+    struct fit_row row;
+    fitted_row_of_case(&r, p, which);
+    fitted_row_known(&x->fit, &r, &row);
+    fit_slots(&x->fit, &fitted_model, &row, out->slot);
+    for (int s = 0; s < TIME_SLOT_COUNT; s++)
+        for (int t = 0; t < TIME_SLOT_COUNT; t++)
+            out->cov[s][t] = s == t || x->fit.cov ? covariance(&x->fit, &row, s, t) : 0;
+    out->sigma = x->sigma * r.sigma;
+    const enum situation s = situation_of(&x->by, &x->shown, p);
+    out->guess_ln_sd = guess_ln_sd(p, s);
+    out->widen = spread_half(&x->spread, s, SIDE_SLOWER, p, 1 / PREDICT_Z90);
+    out->widen_fast = spread_half(&x->spread, s, SIDE_FASTER, p, 1 / PREDICT_Z90);
+}
+
+/* ---- constants to ship ------------------------------------------------------------------------------ */
+
+static int add_group(struct constants *c, const char *key, const char *value, struct error *err)
+{
+    char text[300];
+    if (!*value || constants_saw(c, key, value))
+        return 0;
+    snprintf(text, sizeof text, "%s=%.256s", key, value);
+    char **more = realloc(c->group, (c->n_group + 1) * sizeof *more);
+    if (more)
+        c->group = more;
+    if (!more || !(c->group[c->n_group] = strdup(text)))
+        return error_oom(err, sizeof text, "groups");
+    c->n_group++;
+    return 0;
+}
+
+static int seen(struct constants *c, const struct priced *p, struct error *err)
+{
+    char text[256];
+    for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
+        if ((l != LEAVE_TOPOLOGY || p->m->kind == MEASURE_ALL_REDUCE) &&
+            add_group(c, leave_out_name((enum leave_out)l), left_out_text(p, (enum leave_out)l, text, sizeof text), err) != 0)
+            return -1;
+    c->n_row++;
+    return 0;
+}
+
+static int take_list(struct constant **out, size_t *n, const struct fit *f, struct error *err)
+{
+    *out = calloc(f->n_effect + 1, sizeof **out);
+    if (!*out)
+        return error_oom(err, f->n_effect * sizeof **out, "constants");
+    for (size_t i = 0; i < f->n_effect; i++) {
+        const struct fit_effect *e = &f->effect[i];
+        if (e->n_row == 0)
+            continue; /* believed, not measured */
+        struct constant *to = &(*out)[(*n)++];
+        *to = (struct constant){ .value = e->value, .sd = e->se, .n_row = e->n_row, .from = e->from };
+        snprintf(to->name, sizeof to->name, "%s", e->name);
+    }
+    return 0;
+}
+
+static int take_constants(struct constants *c, const struct fitted_one *x, struct error *err)
+{
+    c->sigma = x->sigma;
+    if (take_list(&c->c, &c->n, &x->fit, err) != 0)
+        return -1;
+    return take_list(&c->interval, &c->n_interval, &x->spread, err);
+}
+
+int constants_fit(struct constants_file *f, const struct priced *const *rows, size_t n, const char *source, struct error *err)
+{
+    const struct fit_scope none = { 0 };
+    struct fitted *x = priors_load(err) == 0 ? fitted_new(err) : NULL;
+    *f = (struct constants_file){ 0 };
+    int rc = x ? fit_all(x, rows, n, &none, true, err) : -1;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
+            if (fitted_teaches((enum fitted_kind)k, rows[i]->m))
+                rc = seen(&f->kind[k], rows[i], err);
+    for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
+        if (f->kind[k].n_row == 0)
+            continue;
+        snprintf(f->kind[k].source, sizeof f->kind[k].source, "%s", source);
+        rc = take_constants(&f->kind[k], &x->kind[k], err);
+        constants_keep_files(&f->kind[k]);
+    }
+    fitted_free(x);
+    if (rc != 0)
+        constants_free(f);
+    return rc;
+}

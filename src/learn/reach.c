@@ -1,0 +1,82 @@
+#include "learn/reach.h"
+#include <math.h>
+#include <stdlib.h>
+
+static const double level = 0.9;
+enum {
+    PARTS = 10,   /* of what lies outside: how much of it is beyond one end is tried in so many steps */
+    ENOUGH = 400, /* rows of which a part is four */
+};
+
+/* Where a row lies beside its prediction, in halves: faster ones below. */
+static double place(const struct reach_row *r)
+{
+    return r->faster ? -exp(r->ln_out) : exp(r->ln_out);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const double x = place(a), y = place(b);
+    return (x > y) - (x < y);
+}
+
+static int by_distance(const void *a, const void *b)
+{
+    const struct reach_row *x = a, *y = b;
+    return (x->ln_out > y->ln_out) - (x->ln_out < y->ln_out);
+}
+
+/* The first of the sorted rows by which a share of the weights is reached. */
+static const struct reach_row *at_share(const struct reach_row *row, size_t n, double share)
+{
+    double goal = 0, sum = 0;
+    size_t i = 0;
+    for (size_t k = 0; k < n; k++)
+        goal += share * row[k].weight;
+    for (; i + 1 < n; i++) {
+        sum += row[i].weight;
+        if (sum >= goal)
+            break;
+    }
+    return &row[i];
+}
+
+/* Sum of the logarithms of the seconds between the ends, over those predicted. */
+static double length(const struct reach_row *row, size_t n, double slower, double faster)
+{
+    static const double most = 5; /* of a logarithm: lengths are finite */
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double half = exp(row[i].ln_half);
+        sum += row[i].weight * log(exp(fmin(slower * half, most)) - exp(-faster * half));
+    }
+    return sum;
+}
+
+double reach_within(struct reach_row *row, size_t n)
+{
+    qsort(row, n, sizeof *row, by_distance);
+    return at_share(row, n, level)->ln_out;
+}
+
+struct reach reach_shortest(struct reach_row *row, size_t n)
+{
+    double shortest = INFINITY;
+    const double both = reach_within(row, n);
+    struct reach best = { both, both };
+    if (n < ENOUGH)
+        return best;
+    qsort(row, n, sizeof *row, by_place);
+    for (int part = 1; part < PARTS; part++) {
+        const double below = (1 - level) * part / PARTS, faster = -place(at_share(row, n, below)),
+                     slower = place(at_share(row, n, below + level));
+        if (!(faster > 0 && slower > 0))
+            continue;
+        const double now = length(row, n, slower, faster);
+        if (now < shortest) {
+            shortest = now;
+            best = (struct reach){ .slower = log(slower), .faster = log(faster) };
+        }
+    }
+    return best;
+}

@@ -1,0 +1,510 @@
+/* Constants for predictions: a machine, a stack and a model as a row of score has them, and what the fit says of it. */
+#include "learn/software.h"
+#include "learn/constants.h"
+#include "learn/fitted.h"
+#include "stacks/effects.h"
+#include "stacks/facts.h"
+#include "stacks/priors.h"
+#include "stacks/units.h"
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct subject;
+struct kept {
+    pthread_mutex_t lock;
+    struct subject *first;
+};
+
+/* A machine that something was measured on. */
+struct own {
+    char *id; /* of its profile */
+    const struct stack *stack; /* that ran there */
+    void *params;              /* its own, beside other machines; NULL: the one set there is */
+};
+
+struct software {
+    struct time_source source; /* knows: the software */
+    struct kept *kept;
+    const struct stack *stack; /* NULL: by machine */
+    bool materialized;
+    void *params;              /* of time_model_fitted */
+    struct own *own;           /* of anchors */
+    size_t n_own;
+};
+
+static const struct own *own_of(const struct software *s, const struct hwprofile *h)
+{
+    for (size_t i = 0; i < s->n_own; i++)
+        if (strcmp(s->own[i].id, h->id) == 0)
+            return &s->own[i];
+    return NULL;
+}
+
+static void *params_of(const struct software *s, const struct hwprofile *h)
+{
+    const struct own *own = own_of(s, h);
+    return own && own->params ? own->params : s->params;
+}
+
+/* ---- which stack ------------------------------------------------------------------------------ */
+
+/* In order: the first whose words fit. Back ends that llama.cpp's own builds use on such machines; servers where they are at
+ * home, and with types that they run. "": none. */
+static const struct {
+    enum hw_kind kind;
+    const char *vendor, *class_name; /* "": any */
+    const char *of[WEIGHTS_COUNT];
+} defaults[] = {
+    { HW_GPU, "NVIDIA", "datacenter GPU", { "llama.cpp-cuda", "vllm", "vllm" } },
+    { HW_GPU, "NVIDIA", "", { "llama.cpp-cuda", "llama.cpp-cuda", "vllm" } },
+    { HW_GPU, "AMD", "datacenter GPU", { "llama.cpp-rocm", "vllm", "vllm" } },
+    { HW_GPU, "AMD", "", { "llama.cpp-rocm", "llama.cpp-rocm", "vllm" } },
+    { HW_GPU, "Intel", "datacenter GPU", { "llama.cpp-sycl", "vllm", "vllm" } },
+    { HW_GPU, "Intel", "", { "llama.cpp-sycl", "llama.cpp-sycl", "vllm" } },
+    { HW_GPU, "", "", { "llama.cpp-vulkan", "llama.cpp-vulkan", "" } },
+    { HW_APU, "Apple", "", { "llama.cpp-metal", "llama.cpp-metal", "" } },
+    { HW_APU, "NVIDIA", "", { "llama.cpp-cuda", "llama.cpp-cuda", "vllm" } },
+    { HW_APU, "AMD", "", { "llama.cpp-vulkan", "llama.cpp-vulkan", "vllm" } },
+    { HW_APU, "", "", { "llama.cpp-vulkan", "llama.cpp-vulkan", "" } },
+    { HW_NPU, "Google", "", { "jetstream", "jetstream", "jetstream" } },
+    { HW_NPU, "AWS", "", { "neuronx", "neuronx", "neuronx" } },
+    { HW_NPU, "Tenstorrent", "", { "tt-metal", "tt-metal", "tt-metal" } },
+    { HW_NPU, "", "", { "vllm", "vllm", "vllm" } },
+};
+
+static bool has_kernels(const struct hwprofile *h)
+{
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (strcmp(h->ceiling[i].kind, "kernel") == 0)
+            return h->kind == HW_CPU;
+    return false;
+}
+
+/* Source: vLLM's documentation, installation on GPUs: compute capability 7.0 and higher; MI200, MI300, Radeon RX 7900 and later. */
+static bool servers_run_on(const struct hwprofile *h)
+{
+    return strcmp(h->vendor, "NVIDIA") == 0 ? !facts_named_before_volta(h->name) : strcmp(h->vendor, "AMD") != 0 || !facts_amd_before_matrix(h->name);
+}
+
+const struct stack *software_default(const struct hwprofile *h, enum weights w)
+{
+    if (h->kind == HW_CPU) /* who measured a machine with roofcast profile runs roofcast on it */
+        return stack_named(h->n_ceiling > 0 ? "roofcast" : "llama.cpp-cpu");
+    for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
+        if (defaults[i].kind == h->kind && (!*defaults[i].vendor || strcmp(defaults[i].vendor, h->vendor) == 0) &&
+            (!*defaults[i].class_name || strcmp(defaults[i].class_name, machine_class(h)) == 0))
+            return stack_named(*defaults[i].of[w] && (w != WEIGHTS_CHECKPOINT || servers_run_on(h)) ? defaults[i].of[w] : defaults[i].of[WEIGHTS_PLAIN]);
+    return stack_named("other");
+}
+
+static void add_word(char *buf, size_t size, const char *comma, const char *vendor, const char *what, const char *note)
+{
+    const size_t n = strlen(buf);
+    if (n < size)
+        snprintf(buf + n, size - n, "%s%s%s%s%s", n ? comma : "", vendor, *vendor ? " " : "", what, note);
+}
+
+const char *software_default_for(const char *stack, char *buf, size_t size)
+{
+    static const char *const notes[1 << WEIGHTS_COUNT] = {
+        [1] = " (GGUF types)", [3] = " (GGUF types, 16 bits)", [6] = " (not GGUF types)", [4] = " (AWQ, FP8, ...)", [7] = "",
+    };
+    static const char *const kinds[] = { [HW_CPU] = "CPU", [HW_GPU] = "GPU", [HW_APU] = "APU", [HW_NPU] = "NPU" };
+    snprintf(buf, size, "%s", strcmp(stack, "llama.cpp-cpu") == 0 ? "CPU" : strcmp(stack, "roofcast") == 0 ? "CPU, profiled" : "");
+    for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
+        const char *const *of = defaults[i].of;
+        unsigned which = 0;
+        for (int w = 0; w < WEIGHTS_COUNT; w++)
+            which |= strcmp(of[w], stack) == 0 ? 1U << w : 0;
+        const char *what = *defaults[i].class_name ? defaults[i].class_name : kinds[defaults[i].kind];
+        const char *vendor = *defaults[i].vendor ? defaults[i].vendor : "any other";
+        if (which)
+            add_word(buf, size, ", ", vendor, what, notes[which]);
+    }
+    return buf;
+}
+
+/* Of the largest matrix. */
+static bool is_gguf(const struct model *m)
+{
+    const struct tensor *largest = NULL;
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (!largest || m->tensors[i].bytes > largest->bytes)
+            largest = &m->tensors[i];
+    return largest && largest->scheme == SCHEME_BY_TYPE && dtype_bits(largest->type) < 16;
+}
+
+enum weights software_weights(const struct model *m)
+{
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (m->tensors[i].scheme != SCHEME_BY_TYPE)
+            return WEIGHTS_CHECKPOINT;
+    return is_gguf(m) ? WEIGHTS_GGUF : WEIGHTS_PLAIN;
+}
+
+bool software_loads(const struct stack *s, const struct model *m)
+{
+    switch (s->family) {
+    case STACK_LLAMA_CPP:
+    case STACK_IK:
+    case STACK_CPU:
+    case STACK_MLX:
+        return software_weights(m) != WEIGHTS_CHECKPOINT;
+    case STACK_OTHER:
+    case STACK_COMPILED:
+    case STACK_SERVER:
+    case STACK_NPU:
+    case STACK_PYTORCH:
+        break;
+    }
+    return true;
+}
+
+/* ---- a row ---------------------------------------------------------------------------------------- */
+
+/* What a prediction is of, as a row of measurements that says no more than that. */
+struct subject {
+    struct subject *next;
+    struct measurement m;
+    struct machine machine;
+    struct priced p;
+    struct roofs roofs;
+    struct facts facts;
+    struct work_class c[2]; /* most of a prompt's arithmetic: says which units that runs on */
+    struct work_pass pass;
+};
+
+enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the units are the same, and below it from 9 (81) */
+
+static bool is_embedding(const struct tensor *t)
+{
+    return strncmp(t->name, "token_embd", 10) == 0;
+}
+
+/* The type that most weights have: a file's name says that one. Not that of the largest matrix, which often is the LM head's, nor of a table of
+ * embeddings, which small models have most weights in. */
+static enum dtype main_type(const struct model *m)
+{
+    struct {
+        enum dtype type;
+        double n;
+    } of[16]; /* files have a handful; types of checkpoints are numbers beyond DTYPE_COUNT */
+    size_t n = 0, most = 0;
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        const struct tensor *t = &m->tensors[i];
+        size_t k = 0;
+        while (k < n && of[k].type != t->type)
+            k++;
+        if (k == ARRAY_LEN(of) || is_embedding(t))
+            continue;
+        if (k == n) {
+            of[n].type = t->type;
+            of[n++].n = 0;
+        }
+        of[k].n += (double)t->rows * (double)t->cols;
+    }
+    for (size_t k = 1; k < n; k++)
+        if (of[k].n > of[most].n)
+            most = k;
+    return n > 0 ? of[most].type : DTYPE_F32;
+}
+
+/* The largest matrix, and attention. */
+static void subject_pass(struct subject *x, const struct model *m)
+{
+    const struct tensor *w = NULL;
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (!is_embedding(&m->tensors[i]) && (!w || m->tensors[i].bytes > w->bytes))
+            w = &m->tensors[i];
+    const struct op product = { .kind = OP_MATMUL, .w = w };
+    const uint32_t shared = m->hp.n_head_kv > 0 ? m->hp.n_head_kv : 1;
+    x->c[0] = (struct work_class){ .kind = OP_ATTENTION, .n_tok = PROMPT, .head_dim = m->hp.head_dim, .group = (double)m->hp.n_head / shared };
+    x->c[1] = (struct work_class){ .kind = OP_MATMUL, .n_tok = PROMPT, .count = 1, .cost = { .flop = 1 } };
+    if (w) {
+        x->c[1].math = roofs_math(x->p.roofs, &product);
+        x->c[1].bits = 8 * (double)w->bytes / ((double)w->rows * (double)w->cols);
+        snprintf(x->p.type, sizeof x->p.type, "%s", dtype_name(main_type(m)));
+    }
+    x->pass = (struct work_pass){ .phase = PHASE_PREFILL, .times = 1, .n_tok = PROMPT, .n_seq = 1, .c = x->c, .n = w ? 2 : 1 };
+    x->p.pass = &x->pass;
+    x->p.n_pass = 1;
+}
+
+static const struct stack *stack_for(const struct software *s, const struct hwprofile *h, const struct model *m)
+{
+    const struct own *own = own_of(s, h); /* what was measured on it is what is asked about */
+    return s->stack ? s->stack : own ? own->stack : software_default(h, software_weights(m));
+}
+
+static int subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
+{
+    const struct predict_options o = { .weights_bytes = NAN };
+    x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
+                                 .source = "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
+                                 .date = "", .notes = "", .assumed = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
+                                 .topology = "", .mode = "", .prompt = NAN, .flash_said = true, .flash = !s->materialized };
+    x->machine = (struct machine){ .loaded = true, .ln_sd = h->guess_ln_sd };
+    snprintf(x->machine.hardware, sizeof x->machine.hardware, "%s", h->id);
+    snprintf(x->machine.profile, sizeof x->machine.profile, "%s", h->id);
+    snprintf(x->machine.class_name, sizeof x->machine.class_name, "%s", machine_class(h));
+    snprintf(x->machine.h.vendor, sizeof x->machine.h.vendor, "%s", h->vendor);
+    snprintf(x->machine.h.name, sizeof x->machine.h.name, "%s", h->name);
+    x->machine.h.kind = h->kind;
+    x->machine.h.n_cores = h->n_cores;
+    x->machine.h.clock_hz = h->clock_hz;
+    x->machine.h.cache_bytes = h->cache_bytes;
+    x->machine.h.peak[MATH_FP32] = h->peak[MATH_FP32];
+    x->machine.h.peak[MATH_FP4] = h->peak[MATH_FP4];
+    x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,
+                            .stack = stack_for(s, h, m), .guesses = h->guess_ln_sd > 0 ? GUESS_PEAK | GUESS_BANDWIDTH : 0,
+                            .bits_weight = 8 * (double)m->weight_bytes / (double)m->n_params };
+    snprintf(x->p.preset, sizeof x->p.preset, "%.63s", m->name);
+    if (roofs_init(&x->roofs, h, &o, err) != 0)
+        return -1;
+    x->p.roofs = &x->roofs;
+    subject_pass(x, m);
+    facts_init(&x->facts, &x->p);
+    return 0;
+}
+
+/* The row in a case; TIME_CASE_PROMPT is that of subject_init(). */
+static const struct priced *of_case(struct subject *x, unsigned which)
+{
+    const bool prompt = which & TIME_CASE_PROMPT, few = prompt && which & TIME_CASE_FEW;
+    x->m.phase = which & TIME_CASE_REQUEST ? MEASURE_REQUEST : prompt ? MEASURE_PREFILL : MEASURE_DECODE;
+    x->m.prompt = few ? FEW : NAN;
+    x->c[0].n_tok = x->c[1].n_tok = x->pass.n_tok = few ? FEW : PROMPT;
+    x->pass.n_seq = which & TIME_CASE_BATCHED ? 2 : 1;
+    return &x->p;
+}
+
+/* Does the fit know "bandwidth hardware=rtx-4090"? */
+static bool knows(const void *params, enum fitted_kind of, const struct fitted_row *r, enum dimension d, const char *name)
+{
+    char text[FIT_MAX_NAME];
+    (void)fit_name_add(text, fit_name_begin(text, time_slot_name(TIME_BANDWIDTH)), name, r->dim[d]);
+    return *r->dim[d] && fit_find(fitted_fit_of(params, of), text) != FIT_NO_EFFECT;
+}
+
+static enum time_basis basis_of(const struct software *s, const struct hwprofile *h, const struct subject *x)
+{
+    struct fitted_row r;
+    if (has_kernels(h) && strcmp(x->p.stack->id, "roofcast") == 0)
+        return TIME_BY_KERNELS;
+    fitted_row_of_case(&r, &x->p, 0);
+    const void *params = params_of(s, h);
+    const bool machine = knows(params, FITTED_DECODE, &r, DIM_HARDWARE, "hardware");
+    if (machine && (knows(params, FITTED_DECODE, &r, DIM_PLACE, "place") || knows(params, FITTED_RATE, &r, DIM_PLACE, "place"))) /* with this stack */
+        return TIME_BY_MACHINE;
+    return machine || knows(params, FITTED_DECODE, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
+}
+
+/* Rows do not count scores that pass through memory: constants of their engines have what these cost (79), (81). */
+static void refine(const void *what, const struct time_place *at, bool decode, struct time_op *o)
+{
+    const struct subject *x = what;
+    if (!x->m.flash && o->kind == OP_ATTENTION) {
+        const struct cost_options c = { .act_elem_bytes = x->p.roofs->act_elem_bytes };
+        const double keys = at->n_past + at->pass_tok / fmax(at->n_seq, 1);
+        o->cost.act_bytes = fmax(0, o->cost.act_bytes - cost_score_bytes(at->n_head, &c) * at->pass_tok * keys);
+    }
+    fitted_refine(&x->facts, at, decode, o);
+}
+
+/* Subjects live as long as the software: predictions point to them. */
+static void keep(struct kept *k, struct subject *x)
+{
+    pthread_mutex_lock(&k->lock);
+    x->next = k->first;
+    k->first = x;
+    pthread_mutex_unlock(&k->lock);
+}
+
+static int timing(const void *known, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
+                  struct error *err)
+{
+    const struct software *s = known;
+    struct subject *x = calloc(1, sizeof *x);
+    if (!x)
+        return error_oom(err, sizeof *x, "constants");
+    if (subject_init(x, s, h, m, err) != 0) {
+        free(x);
+        return -1;
+    }
+    keep(s->kept, x);
+    out->stack = x->p.stack->id;
+    out->absorbed = x->p.stack->family == STACK_LLAMA_CPP;
+    out->copies = unit_copies(x->p.stack);
+    out->basis = basis_of(s, h, x);
+    out->kernel_sd = prior(PRIOR_KERNELS_LEFT);
+    out->which = fitted_case;
+    for (unsigned c = 0; c < TIME_CASES && out->basis != TIME_BY_KERNELS; c++)
+        if (cases >> c & 1)
+            fitted_constants(params_of(s, h), of_case(x, c), c, &out->of[c]);
+    (void)of_case(x, 0);
+    out->one_step = facts_one_step(&x->facts);
+    out->what = x;
+    out->refine = refine;
+    return 0;
+}
+
+/* ---- in words ----------------------------------------------------------------------------------------- */
+
+static uint32_t n_ubatch(const void *known, const struct hwprofile *h, const struct model *m)
+{
+    return (uint32_t)stack_for(known, h, m)->n_ubatch;
+}
+
+/* Accelerators' servers; what a CPU runs takes memory as it goes. */
+static bool serves(const void *known, const struct hwprofile *h, const struct model *m)
+{
+    const enum stack_family f = stack_for(known, h, m)->family;
+    return (h->kind != HW_CPU && f == STACK_SERVER) || (h->kind == HW_NPU && f == STACK_NPU);
+}
+
+/* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */
+static const char *explain(const void *known, const struct hwprofile *h, const struct model *m, unsigned which,
+                           enum time_slot slot, char *buf, size_t size)
+{
+    const struct software *s = known;
+    struct subject *x = calloc(1, sizeof *x);
+    struct error unused = { 0 };
+    struct fitted_row r;
+    struct fit_row row;
+    snprintf(buf, size, "fitted");
+    if (!x)
+        return buf;
+    if (subject_init(x, s, h, m, &unused) != 0) {
+        free(x);
+        return buf;
+    }
+    fitted_row_of_case(&r, of_case(x, which), which);
+    const void *params = params_of(s, h);
+    const struct fit *f = fitted_fit_of(params, r.kind);
+    fitted_row_known(f, &r, &row);
+    size_t n = 0;
+    uint64_t from = 0;
+    char files[256];
+    for (int k = 0; k < FIT_MAX_EFFECTS && n < size; k++) {
+        const uint16_t e = row.effect[slot][k];
+        const char *of = e == FIT_NO_EFFECT ? NULL : strchr(f->effect[e].name, ' ');
+        if (e == FIT_NO_EFFECT)
+            continue;
+        from |= f->effect[e].from;
+        n += (size_t)snprintf(buf + n, size - n, "%s%.4g%s", n ? " x " : "", exp(f->effect[e].value), of ? of : "");
+    }
+    if (row.loose[slot] > 0 && n < size)
+        n += (size_t)snprintf(buf + n, size - n, "; not measured apart: x/ %.3g (priors.json)", exp(sqrt(row.loose[slot])));
+    if (n == 0)
+        snprintf(buf, size, "no measurement sets it apart");
+    else if (n < size)
+        snprintf(buf + n, size - n, "; %s", from ? constants_from(files, sizeof files, fitted_source(params, r.kind), from) : "believed: priors.json");
+    free(x);
+    return buf;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------- */
+
+static int fit_anchors(void **params, const struct priced *const *anchor, size_t n, struct error *err)
+{
+    const struct fit_scope scope = { .leave = LEAVE_NOTHING, .left_out = "", .anchor = anchor, .n_anchor = n };
+    return time_model_fitted.fit(params, NULL, 0, &scope, err);
+}
+
+static bool is_first_of_machine(const struct priced *const *anchor, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(anchor[k]->machine->h.id, anchor[i]->machine->h.id) == 0)
+            return false;
+    return true;
+}
+
+/* Each machine with the stack of its first row. */
+static int list_machines(struct software *s, const struct priced *const *anchor, size_t n, struct error *err)
+{
+    s->own = calloc(n + 1, sizeof *s->own);
+    if (!s->own)
+        return error_oom(err, n * sizeof *s->own, "machines of anchors");
+    for (size_t i = 0; i < n; i++) {
+        if (!is_first_of_machine(anchor, i))
+            continue;
+        s->own[s->n_own].id = strdup(anchor[i]->machine->h.id);
+        if (!s->own[s->n_own].id)
+            return error_oom(err, sizeof anchor[i]->machine->h.id, "machines of anchors");
+        s->own[s->n_own++].stack = anchor[i]->stack;
+    }
+    return 0;
+}
+
+/* Rows of one machine, believed to 2 %, bend the software's constants to it: those of another have constants of their own. (87) */
+static int fit_each(struct software *s, const struct priced *const *anchor, size_t n, struct error *err)
+{
+    const struct priced **row = calloc(n, sizeof *row);
+    int rc = row ? 0 : error_oom(err, n * sizeof *row, "anchors of several machines");
+    for (size_t i = 0; i < s->n_own && rc == 0; i++) {
+        size_t n_row = 0;
+        for (size_t k = 0; k < n; k++)
+            if (strcmp(anchor[k]->machine->h.id, s->own[i].id) == 0)
+                row[n_row++] = anchor[k];
+        rc = fit_anchors(&s->own[i].params, row, n_row, err);
+    }
+    free(row);
+    return rc;
+}
+
+struct software *software_new(const struct stack *stack, bool materialized, const struct priced *const *anchor, size_t n_anchor,
+                              struct error *err)
+{
+    struct software *s = calloc(1, sizeof *s);
+    if (!s) {
+        error_oom(err, sizeof *s, "constants");
+        return NULL;
+    }
+    if (classes_load(err) != 0) {
+        free(s);
+        return NULL;
+    }
+    s->kept = calloc(1, sizeof *s->kept);
+    if (!s->kept) {
+        error_oom(err, sizeof *s->kept, "constants");
+        free(s);
+        return NULL;
+    }
+    pthread_mutex_init(&s->kept->lock, NULL);
+    s->stack = stack;
+    s->materialized = materialized;
+    s->source = (struct time_source){ s, timing, explain, n_ubatch, serves };
+    if (list_machines(s, anchor, n_anchor, err) == 0 && fit_anchors(&s->params, anchor, s->n_own > 1 ? 0 : n_anchor, err) == 0 &&
+        (s->n_own < 2 || fit_each(s, anchor, n_anchor, err) == 0))
+        return s;
+    software_free(s);
+    return NULL;
+}
+
+void software_free(struct software *s)
+{
+    if (!s)
+        return;
+    if (s->params)
+        time_model_fitted.free(s->params);
+    for (size_t i = 0; i < s->n_own; i++) {
+        if (s->own[i].params)
+            time_model_fitted.free(s->own[i].params);
+        free(s->own[i].id);
+    }
+    free(s->own);
+    for (struct subject *x = s->kept->first, *next; x; x = next) {
+        next = x->next;
+        free(x);
+    }
+    pthread_mutex_destroy(&s->kept->lock);
+    free(s->kept);
+    free(s);
+}
+
+const struct time_source *software_source(const struct software *s)
+{
+    return &s->source;
+}

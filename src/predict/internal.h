@@ -1,0 +1,25 @@
+/* What the files of predict share. */
+#ifndef PREDICT_INTERNAL_H
+#define PREDICT_INTERNAL_H
+
+#include "predict/predict.h"
+
+/* What adding up a phase needs. */
+struct phase_pricing {
+    const struct roofs *roofs;
+    struct prediction *out;
+    double times; /* how often a class counts of the pass being priced: 1 */
+    double role_bound_s[ROLE_COUNT][BOUND_COUNT];
+    double largest_flop; /* of the op whose roofs are reported */
+    double units_flop_s; /* that it reaches; NaN: it computes nothing */
+};
+
+/* Empties *out, but for the roofs; adds a class to its role (ctx: the phase_pricing); fills in the sums, n_tok tokens having
+ * been processed or generated. */
+void phase_begin(struct phase_pricing *x, const struct roofs *r, struct prediction *out);
+void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
+void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok);
+/* What a prediction's options and a machine's roofs say about a step. */
+struct step_options predict_step_options(const struct predict_options *o, const struct roofs *r);
+
+#endif

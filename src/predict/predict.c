@@ -1,0 +1,240 @@
+/* Price the op list: every pass of the prompt and the mean decode step, op by op, under a
+ * machine's roofs. */
+#include "predict/internal.h"
+#include "timing/timing.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the engine's kernel, where it was measured. */
+static void note_kernel(struct phase_pricing *x, const struct op_time *t)
+{
+    struct prediction *out = x->out;
+    char text[96];
+    kernel_roof_text(text, sizeof text, x->roofs, t);
+    if (t->kernel_bytes_s > 0) {
+        out->bandwidth_bytes_s = t->kernel_bytes_s;
+        snprintf(out->bandwidth_source, sizeof out->bandwidth_source, "measured kernels: %s", text);
+    }
+    if (t->compute_s > 0 && t->kernel->n > 0) {
+        out->peak_flop_s = kernel_roof_rate(t->kernel, t->kernel_tok);
+        out->derived = false;
+        snprintf(out->peak_source, sizeof out->peak_source, "measured kernels: %s", text);
+    }
+}
+
+/* Behind a source, where there is room. */
+static void add_to_source(char *source, size_t size, const char *note)
+{
+    const size_t n = strlen(source), more = strlen(note) + 1;
+    if (size - n >= more)
+        memcpy(source + n, note, more);
+}
+
+/* What the stack's kernels reach of the units they multiply on, which are not those of the op's type everywhere. (81) */
+static void note_units(struct phase_pricing *x)
+{
+    x->out->peak_flop_s = x->units_flop_s;
+    add_to_source(x->out->peak_source, sizeof x->out->peak_source, "; reached of the units that the stack's kernels multiply on");
+}
+
+/* Memory that is faster than a step's loads ask for. (134) */
+static void note_flight(struct phase_pricing *x)
+{
+    const double most = x->roofs->units.flight_bytes_s;
+    char v[40], note[80];
+    if (!(most > 0) || x->roofs->bytes_s <= most)
+        return;
+    snprintf(note, sizeof note, "; loads under way: at most %s (134)", units_si(v, sizeof v, most, "B/s"));
+    add_to_source(x->out->bandwidth_source, sizeof x->out->bandwidth_source, note);
+}
+
+/* The roofs shown for a phase are those of its largest op. */
+static void note_roofs(struct phase_pricing *x, const struct step_class *c, const struct cost *cost, const struct op_time *t)
+{
+    if (!cost_is_product(&c->op) || cost->flop <= x->largest_flop)
+        return;
+    x->largest_flop = cost->flop;
+    const struct peak *peak = x->roofs->roof ? &x->roofs->fastest[roofs_class(x->roofs, c)] : &x->roofs->peak[roofs_math(x->roofs, &c->op)];
+    x->out->bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth;
+    snprintf(x->out->bandwidth_source, sizeof x->out->bandwidth_source, "%s", x->roofs->bytes_source);
+    x->out->peak_flop_s = peak->flop_s * x->roofs->e_compute;
+    x->out->derived = peak->derived;
+    snprintf(x->out->peak_source, sizeof x->out->peak_source, "%s", peak->source);
+    snprintf(x->out->math, sizeof x->out->math, "%s", math_name(peak->math));
+    if (t->kernel)
+        note_kernel(x, t);
+    x->units_flop_s = t->compute_s > 0 ? cost->flop / t->compute_s : NAN;
+}
+
+void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t)
+{
+    struct phase_pricing *x = ctx;
+    const double n = x->times * c->count;
+    struct predict_role *role = &x->out->role[c->op.role];
+    note_roofs(x, c, cost, t);
+    role->cost = cost_add(role->cost, cost_times(cost, n));
+    const int math = c->n_comm > 0 ? -1 : x->roofs->roof ? (int)x->roofs->fastest[roofs_class(x->roofs, c)].math : (int)roofs_math(x->roofs, &c->op);
+    role->math = role->seconds > 0 && role->math != math ? -1 : math;
+    role->seconds += n * t->seconds;
+    x->role_bound_s[c->op.role][t->bound] += n * t->seconds;
+}
+
+void phase_begin(struct phase_pricing *x, const struct roofs *r, struct prediction *out)
+{
+    const struct phase_pricing empty = { .roofs = r, .out = out, .times = 1 };
+    *x = empty;
+    *out = (struct prediction){ .bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth };
+    snprintf(out->bandwidth_source, sizeof out->bandwidth_source, "%s", x->roofs->bytes_source);
+    for (int i = 0; i < ROLE_COUNT; i++)
+        out->role[i].role = (enum op_role)i;
+}
+
+/* Ops alone do not add up to all of them together: each has its part of that. The roofs shown are those that are reached. */
+static void fit_parts(struct phase_pricing *x, const struct step_sum *sum)
+{
+    const struct timing *t = x->roofs->time;
+    const double *slot = t->of[sum->which].slot;
+    double parts_s = 0;
+    for (int i = 0; i < ROLE_COUNT; i++)
+        parts_s += x->out->role[i].seconds;
+    for (int i = 0; i < ROLE_COUNT && parts_s > 0; i++)
+        x->out->role[i].seconds *= sum->seconds / parts_s;
+    x->out->bandwidth_bytes_s *= time_slot_value(TIME_BANDWIDTH, slot[TIME_BANDWIDTH]);
+    if (!(sum->which & TIME_CASE_PROMPT))
+        note_flight(x);
+    if (sum->which & TIME_CASE_PROMPT && x->units_flop_s > 0)
+        note_units(x);
+    else /* a step computes on several units, and widens more than it multiplies */
+        x->out->peak_flop_s *= time_slot_value(TIME_COMPUTE, slot[TIME_COMPUTE]);
+}
+
+void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok)
+{
+    if (x->roofs->time)
+        fit_parts(x, sum);
+    x->out->cost = sum->cost;
+    x->out->seconds = sum->seconds;
+    x->out->sd_s = sum->sd_s;
+    x->out->sd_fast_s = sum->sd_fast_s;
+    x->out->least_s = sum->least_s;
+    x->out->parts = step_error_parts(sum, x->roofs);
+    x->out->memory_s = sum->memory_s;
+    x->out->compute_s = sum->compute_s;
+    x->out->link_s = sum->link_s;
+    x->out->tok_s = sum->tok_s > 0 ? sum->tok_s : n_tok / sum->seconds;
+    memcpy(x->out->bound_s, sum->bound_s, sizeof sum->bound_s);
+    x->out->bound = step_bound(sum);
+    for (int i = 0; i < ROLE_COUNT; i++)
+        x->out->role[i].bound = bound_largest(x->role_bound_s[i]);
+}
+
+static void nothing(struct prediction *out)
+{
+    *out = (struct prediction){ .seconds = NAN,
+                                .sd_s = NAN,
+                                .sd_fast_s = NAN,
+                                .least_s = NAN,
+                                .tok_s = NAN,
+                                .memory_s = NAN,
+                                .compute_s = NAN,
+                                .bandwidth_bytes_s = NAN,
+                                .peak_flop_s = NAN };
+    for (int i = 0; i < ROLE_COUNT; i++)
+        out->role[i] = (struct predict_role){ .role = (enum op_role)i, .seconds = NAN };
+}
+
+static int check_options(const struct predict_options *o, struct error *err)
+{
+    if (check_scenario(o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, err) !=
+        0)
+        return -1;
+    if (!isnan(o->weights_bytes) && !(o->weights_bytes > 0 && o->weights_bytes < 1e18))
+        return error_set(err, ERROR_USAGE, "cannot predict: weights of %g bytes",
+                         o->weights_bytes);
+    return 0;
+}
+
+static void price_phases(struct predict_result *r, const struct step_model *s, const struct roofs *roofs,
+                         const struct predict_options *o)
+{
+    struct phase_pricing x;
+    const struct scenario scenario = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
+    nothing(&r->prefill);
+    nothing(&r->decode);
+    if (o->n_prompt > 0) {
+        phase_begin(&x, roofs, &r->prefill);
+        const struct step_sum sum = step_prefill(s, roofs, &scenario, phase_add, &x);
+        phase_end(&x, &sum, (double)o->n_prompt * o->n_batch);
+    }
+    if (o->n_gen > 0) {
+        phase_begin(&x, roofs, &r->decode);
+        const struct step_sum sum = step_decode(s, roofs, &scenario, phase_add, &x);
+        phase_end(&x, &sum, o->n_batch);
+    }
+    r->ttft_s = r->prefill.seconds; /* the prompt's last logits give the first token (15) */
+    r->itl_s = r->decode.seconds;
+}
+
+struct step_options predict_step_options(const struct predict_options *o, const struct roofs *r)
+{
+    return (struct step_options){
+        .cost = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v, .routing = o->routing,
+                  .materialized = o->materialized },
+        .layout = o->layout,
+        .weights_only = o->weights_only,
+        .weights_bytes = o->weights_bytes,
+        .absorbed = r->time && r->time->absorbed,
+    };
+}
+
+static int predict_timed(struct predict_result *r, struct timed_roofs *t, const struct op_classes *classes, const struct hwprofile *h,
+                         const struct predict_options *o, struct error *err)
+{
+    struct roofs *roofs = &t->roofs;
+    const struct timing *timing = &t->timing;
+    struct step_model step;
+    if (check_options(o, err) != 0 || roofs_init(roofs, h, o, err) != 0 || roofs_check(roofs, h, classes, err) != 0 ||
+        roofs_set_time(roofs, &t->timing, h, classes->m, o, err) != 0)
+        return -1;
+    roofs->parts = true;
+    const struct step_options so = predict_step_options(o, roofs);
+    if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
+        return -1;
+    *r = (struct predict_result){ .n_devices = layout_devices(&o->layout), .stack = timing->stack,
+                                  .basis = timing->stack ? time_basis_name(timing->basis) : NULL };
+    price_phases(r, &step, roofs, o);
+    step_model_free(&step);
+    return memory_fit(r, classes, h, roofs, o, err) != 0 ? -1 : interrupt_check(err);
+}
+
+int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,
+                    const struct predict_options *o, struct error *err)
+{
+    struct timed_roofs *t = timed_roofs_new(err);
+    const int rc = t ? predict_timed(r, t, classes, h, o, err) : -1;
+    free(t);
+    return rc;
+}
+
+struct prediction_factors prediction_factors(double seconds, double sd_s, double sd_fast_s)
+{
+    return (struct prediction_factors){ exp(PREDICT_Z90 * sd_s / seconds), exp(PREDICT_Z90 * sd_fast_s / seconds) };
+}
+
+double prediction_chance(const struct prediction *p, double most_s)
+{
+    const double x = log(most_s / p->seconds) * p->seconds, sd_s = x > 0 ? p->sd_s : p->sd_fast_s;
+    return sd_s > 0 ? 0.5 * erfc(-x / sd_s / sqrt(2)) : p->sd_s > 0 ? 0 : NAN; /* 0: the prediction is at its roof */
+}
+
+int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,
+            const struct predict_options *o, struct error *err)
+{
+    struct model_classes x;
+    if (model_classes_init(&x, m, err) != 0)
+        return -1;
+    const int rc = predict_classes(r, &x.classes, h, o, err);
+    model_classes_free(&x);
+    return rc;
+}

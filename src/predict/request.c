@@ -1,0 +1,177 @@
+/* A request in all: the prompt's passes, then every decode step behind it; its energy and its price. methods.md (47) */
+#include "predict/request.h"
+#include "predict/internal.h"
+#include "timing/timing.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct cost times(struct cost c, double n)
+{
+    return (struct cost){ n * c.weight_bytes, n * c.act_bytes, n * c.kv_bytes, n * c.flop, n * c.link_bytes };
+}
+
+static void add_roles(struct prediction *to, const struct prediction *step, double n)
+{
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        struct predict_role *a = &to->role[i];
+        const struct predict_role *b = &step->role[i];
+        if (n * b->seconds > a->seconds)
+            a->bound = b->bound;
+        a->seconds += n * b->seconds;
+        a->cost = cost_add(a->cost, times(b->cost, n));
+    }
+}
+
+static void add_parts(struct prediction *to, const struct prediction *prompt, const struct prediction *step, double n)
+{
+    const double p = prompt->seconds / to->seconds, s = n * step->seconds / to->seconds;
+    for (int i = 0; i < ERROR_PARTS; i++)
+        to->parts.of[i] = p * prompt->parts.of[i] + s * step->parts.of[i];
+    to->parts.left = p * prompt->parts.left + s * step->parts.left;
+}
+
+/* The prompt's total becomes that of the request: n more steps. The roofs shown stay those of the longer part. */
+static void add_steps(struct prediction *to, const struct prediction *step, double n)
+{
+    const struct prediction prompt = *to;
+    if (n * step->seconds > to->seconds)
+        *to = *step;
+    to->cost = cost_add(prompt.cost, times(step->cost, n));
+    to->seconds = prompt.seconds + n * step->seconds;
+    to->sd_s = prompt.sd_s + n * step->sd_s; /* as if both erred together: a machine too slow is so in both (87) */
+    to->least_s = prompt.least_s + n * step->least_s;
+    to->sd_fast_s = prompt.sd_fast_s + n * step->sd_fast_s;
+    if (!(step->parts.machine > 0))
+        to->sd_fast_s = spread_within(to->seconds, to->sd_fast_s, to->least_s);
+    add_parts(to, &prompt, step, n);
+    to->memory_s = prompt.memory_s + n * step->memory_s;
+    to->compute_s = prompt.compute_s + n * step->compute_s;
+    to->link_s = prompt.link_s + n * step->link_s;
+    for (int b = 0; b < BOUND_COUNT; b++)
+        to->bound_s[b] = prompt.bound_s[b] + n * step->bound_s[b];
+    to->bound = bound_largest(to->bound_s);
+    for (int i = 0; i < ROLE_COUNT; i++)
+        to->role[i] = prompt.role[i];
+    add_roles(to, step, n);
+}
+
+/* All at once, where constants of whole requests say what they take: seconds, their spread and what bounds them, *out's parts in proportion.
+ * Phases alone were measured with other software than serves requests. (120) */
+static void as_whole(struct prediction *out, const struct step_sum *sum)
+{
+    for (int i = 0; i < ROLE_COUNT; i++)
+        out->role[i].seconds *= sum->seconds / out->seconds;
+    out->seconds = sum->seconds;
+    out->sd_s = sum->sd_s;
+    out->sd_fast_s = sum->sd_fast_s;
+    out->least_s = sum->least_s;
+    out->parts = sum->parts;
+    out->memory_s = sum->memory_s;
+    out->compute_s = sum->compute_s;
+    out->link_s = sum->link_s;
+    memcpy(out->bound_s, sum->bound_s, sizeof sum->bound_s);
+    out->bound = bound_largest(out->bound_s);
+}
+
+static int price_timed(struct prediction *out, struct timed_roofs *t, const struct op_classes *classes, const struct hwprofile *h,
+                       const struct predict_options *prompt, const struct predict_options *steps, struct error *err)
+{
+    struct roofs *roofs = &t->roofs;
+    struct step_model s;
+    if (roofs_init(roofs, h, prompt, err) != 0 || roofs_set_time(roofs, &t->timing, h, classes->m, prompt, err) != 0)
+        return -1;
+    if (!roofs->time || prompt->layout.pp > 1)
+        return 0;
+    roofs->parts = true;
+    const struct step_options so = predict_step_options(prompt, roofs);
+    if (step_model_init(&s, classes, &so, err) != 0)
+        return -1;
+    const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
+                          later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch };
+    const struct step_sum sum = step_request(&s, roofs, &first, &later);
+    as_whole(out, &sum);
+    step_model_free(&s);
+    return 0;
+}
+
+static int price_whole(struct prediction *out, const struct op_classes *classes, const struct hwprofile *h,
+                       const struct predict_options *prompt, const struct predict_options *steps, struct error *err)
+{
+    struct timed_roofs *t = timed_roofs_new(err);
+    const int rc = t ? price_timed(out, t, classes, h, prompt, steps, err) : -1;
+    free(t);
+    return rc;
+}
+
+static int request_classes(struct request_result *q, const struct op_classes *classes, const struct hwprofile *h,
+                           const struct predict_options *o, const struct request *request, struct error *err)
+{
+    struct predict_options prompt = *o, steps = *o;
+    struct predict_result after;
+    prompt.n_prompt = request->n_in;
+    prompt.n_gen = request->n_out; /* the memory is for all of them */
+    if (predict_classes(&q->r, classes, h, &prompt, err) != 0)
+        return -1;
+    q->total = q->r.prefill;
+    q->r.decode.seconds = q->r.itl_s = NAN;
+    if (request->n_out > 1) {
+        steps.n_prompt = 0;
+        steps.n_gen = request->n_out - 1; /* the prompt's last logits gave the first token */
+        steps.n_depth = o->n_depth + request->n_in;
+        if (predict_classes(&after, classes, h, &steps, err) != 0)
+            return -1;
+        q->r.decode = after.decode;
+        q->r.itl_s = after.itl_s;
+        add_steps(&q->total, &after.decode, steps.n_gen);
+        if (o->time && price_whole(&q->total, classes, h, &prompt, &steps, err) != 0)
+            return -1;
+    }
+    q->total.tok_s = (double)request->n_out * o->n_batch / q->total.seconds;
+    return 0;
+}
+
+int predict_request(struct request_result *q, const struct model *m, const struct hwprofile *h,
+                    const struct predict_options *o, const struct request *request, struct error *err)
+{
+    struct model_classes x;
+    if (request->n_in == 0 || request->n_out == 0)
+        return error_set(err, ERROR_USAGE, "cannot predict: a request of %u + %u tokens, at least one of each", request->n_in,
+                         request->n_out);
+    if (model_classes_init(&x, m, err) != 0)
+        return -1;
+    const int rc = request_classes(q, &x.classes, h, o, request, err);
+    model_classes_free(&x);
+    return rc;
+}
+
+/* ---- energy and money --------------------------------------------------------------------------------- */
+
+struct running running_of(const struct hwprofile *h, double power_w, double price_usd_h)
+{
+    struct running w = { .power_w = power_w, .price_usd_h = price_usd_h };
+    if (!isnan(power_w)) {
+        snprintf(w.power_source, sizeof w.power_source, "as asked (--power)");
+    } else if (h->tdp_w.value > 0) {
+        w.power_w = h->tdp_w.value;
+        snprintf(w.power_source, sizeof w.power_source, "at TDP: an upper bound on average power; spec: %.180s",
+                 h->tdp_w.source);
+    }
+    if (!isnan(price_usd_h)) {
+        snprintf(w.price_source, sizeof w.price_source, "as asked (--price)");
+    } else if (h->price_usd_h.value >= 0) {
+        w.price_usd_h = h->price_usd_h.value;
+        snprintf(w.price_source, sizeof w.price_source, "spec: %.180s", h->price_usd_h.source);
+    }
+    return w;
+}
+
+double running_j(const struct running *w, uint32_t n_devices, double seconds)
+{
+    return n_devices * w->power_w * seconds;
+}
+
+double running_usd(const struct running *w, uint32_t n_devices, double seconds)
+{
+    return n_devices * w->price_usd_h * seconds / 3600;
+}

@@ -1,0 +1,402 @@
+/* Speculative decoding: tokens a round, the price of drafting and of the verification, and what comes of both.
+ * methods.md (46) */
+#include "predict/speculate.h"
+#include "predict/internal.h"
+#include "timing/timing.h"
+#include <math.h>
+#include <stdlib.h>
+
+const char *spec_kind_name(enum spec_kind k)
+{
+    switch (k) {
+    case SPEC_MODEL:
+        return "model";
+    case SPEC_NGRAM:
+        return "ngram";
+    case SPEC_MTP:
+        return "mtp";
+    }
+    return "?";
+}
+
+/* ---- how many tokens a round gives --------------------------------------------------------- */
+
+static double chance(const struct acceptance *a, uint32_t position)
+{
+    return a->a[position < a->n ? position : a->n - 1];
+}
+
+/* With S_j the chance that more than j tokens come: E[n] = sum S_j, E[n^2] = sum (2 j + 1) S_j, over j = 0 .. gamma. */
+struct spec_tokens spec_tokens(const struct acceptance *a, uint32_t gamma)
+{
+    double more = 1, mean = 1, square = 1;
+    for (uint32_t j = 1; j <= gamma; j++) {
+        more *= chance(a, j - 1);
+        mean += more;
+        square += (2.0 * j + 1) * more;
+    }
+    return (struct spec_tokens){ .mean = mean, .variance = fmax(0, square - mean * mean) };
+}
+
+double spec_tokens_p(const struct acceptance *a, uint32_t gamma, uint32_t n)
+{
+    double all = 1;
+    if (n < 1 || n > gamma + 1)
+        return 0;
+    for (uint32_t j = 1; j < n; j++)
+        all *= chance(a, j - 1);
+    return n == gamma + 1 ? all : all * (1 - chance(a, n - 1));
+}
+
+double spec_gain(double tokens, double plain_s, double draft_s, double verify_s)
+{
+    return tokens * plain_s / (draft_s + verify_s);
+}
+
+/* ---- drafters ----------------------------------------------------------------------------------- */
+
+static int draft_model(struct drafter *d, const struct model *draft, const struct op_classes *target,
+                       const struct step_options *o, struct error *err)
+{
+    struct error not_divided = { 0 };
+    struct step_options own = *o;
+    if (draft->hp.n_vocab != target->m->hp.n_vocab)
+        return error_set(err, ERROR_USAGE, "the draft model %s has a vocabulary of %u tokens, %s one of %u: drafts must share it",
+                         draft->name, draft->hp.n_vocab, target->m->name, target->m->hp.n_vocab);
+    if (op_list_build(&d->ops, draft, err) != 0 || op_classes_init(&d->classes, draft, &d->ops, err) != 0)
+        return -1;
+    d->layout = (struct layout){ .tp = o->layout.tp, .dp = o->layout.dp };
+    if (layout_check(&d->layout, &d->classes, &not_divided) != 0)
+        d->layout.tp = 1;
+    own.layout = d->layout;
+    if (o->cost.routing && o->cost.routing->popularity) /* recorded of the target's experts */
+        own.cost.routing = NULL;
+    if (cost_check_kv(&d->ops, &own.cost, err) != 0 || step_model_init(&d->step, &d->classes, &own, err) != 0)
+        return -1;
+    d->weight_bytes = step_weight_bytes(&d->classes, &d->layout);
+    return 0;
+}
+
+/* The type that matrices of the last layer have which, like the projection, read the residual stream. */
+static enum dtype projection_type(const struct op_classes *l)
+{
+    const int last = (int)l->m->hp.n_layer - 1;
+    for (size_t i = 0; i < l->ops->n; i++) {
+        const struct op *op = &l->ops->ops[i];
+        if (op->layer == last && op->kind == OP_MATMUL && op->w && op->cols == l->m->hp.n_embd)
+            return op->w->type;
+    }
+    return DTYPE_F16;
+}
+
+static void add_class(struct drafter *d, const struct op *op, double tensor_bytes)
+{
+    d->classes.c[d->classes.n++] = (struct op_class){ .op = *op, .count = 1, .tensor_bytes = tensor_bytes };
+}
+
+/* Norms of the embedding of the drafted token and of the hidden state before, and the projection of both: [d, 2 d]. */
+static void add_projection(struct drafter *d, const struct op_classes *target)
+{
+    const uint32_t n = target->m->hp.n_embd;
+    const enum dtype type = projection_type(target);
+    d->extra[0] = (struct tensor){ .type = DTYPE_F32, .rows = 1, .cols = n, .n_mat = 1, .bytes = dtype_row_bytes(DTYPE_F32, n) };
+    d->extra[1] = (struct tensor){
+        .type = type, .rows = n, .cols = 2 * (uint64_t)n, .n_mat = 1, .bytes = n * dtype_row_bytes(type, 2 * (uint64_t)n)
+    };
+    const struct op norm = { .kind = OP_RMS_NORM, .role = ROLE_EMBED_NORM, .layer = -1, .w = &d->extra[0], .rows = 1, .cols = n };
+    const struct op product = {
+        .kind = OP_MATMUL, .role = ROLE_PROJ_IN, .layer = -1, .w = &d->extra[1], .rows = n, .cols = 2 * n
+    };
+    add_class(d, &norm, (double)d->extra[0].bytes);
+    add_class(d, &norm, (double)d->extra[0].bytes);
+    add_class(d, &product, (double)d->extra[1].bytes);
+}
+
+/* One op of the target that the drafter runs too. Outside the blocks (embedding, last norm, head) it is the same weight. */
+static void add_op(struct drafter *d, const struct op_classes *target, const struct op *op, bool *seen)
+{
+    const struct tensor *t[] = { op->w, op->bias };
+    double bytes = 0;
+    for (size_t k = 0; op->layer >= 0 && k < ARRAY_LEN(t); k++)
+        if (t[k] && !seen[t[k] - target->m->tensors]) {
+            seen[t[k] - target->m->tensors] = true;
+            bytes += (double)t[k]->bytes;
+        }
+    add_class(d, op, bytes);
+}
+
+/* A layer like the target's last one behind a projection, with the target's own embedding and head. */
+static int draft_mtp(struct drafter *d, const struct op_classes *target, const struct step_options *o, struct error *err)
+{
+    const struct model *m = target->m;
+    const int last = (int)m->hp.n_layer - 1;
+    bool *seen = calloc(m->n_tensors + 1, sizeof *seen);
+    d->classes = (struct op_classes){ .m = m, .ops = target->ops, .c = calloc(target->ops->n + 3, sizeof *d->classes.c) };
+    if (!seen || !d->classes.c) {
+        free(seen);
+        return error_oom(err, target->ops->n * sizeof *d->classes.c, "the layer that drafts");
+    }
+    add_projection(d, target);
+    for (size_t i = 0; i < target->ops->n; i++) {
+        const struct op *op = &target->ops->ops[i];
+        if (op->layer < 0 || op->layer == last)
+            add_op(d, target, op, seen);
+    }
+    free(seen);
+    d->layout = o->layout;
+    if (step_model_init(&d->step, &d->classes, o, err) != 0)
+        return -1;
+    /* step_weight_bytes() counts every tensor of the model: less those that no class here owns. */
+    double others = (double)m->weight_bytes;
+    for (size_t i = 0; i < d->classes.n; i++)
+        others -= d->classes.c[i].tensor_bytes;
+    const bool counted = m->gguf && m->hp.n_layer_nextn > 0; /* a file's layer is among its tensors */
+    d->weight_bytes = counted ? 0 : step_weight_bytes(&d->classes, &d->layout) - others;
+    return 0;
+}
+
+int drafter_init(struct drafter *d, const struct spec_options *s, const struct op_classes *target,
+                 const struct step_options *o, uint64_t n_ctx, uint32_t n_ubatch, struct error *err)
+{
+    int rc = 0;
+    *d = (struct drafter){ .kind = s->kind, .layout = o->layout };
+    switch (s->kind) {
+    case SPEC_MODEL:
+        rc = draft_model(d, s->draft, target, o, err);
+        break;
+    case SPEC_NGRAM:
+        break;
+    case SPEC_MTP:
+        rc = draft_mtp(d, target, o, err);
+        break;
+    }
+    if (rc != 0)
+        drafter_free(d);
+    else if (d->step.n > 0)
+        d->kv_seq_bytes = step_kv_bytes(&d->classes, &d->layout, &o->cost, n_ctx, n_ubatch);
+    return rc;
+}
+
+void drafter_free(struct drafter *d)
+{
+    step_model_free(&d->step);
+    op_classes_free(&d->classes);
+    op_list_free(&d->ops);
+}
+
+/* ---- a round ---------------------------------------------------------------------------------------- */
+
+/* gamma drafted tokens of each sequence and the one before them, all of whose logits are compared. */
+static struct pass verify_pass(uint32_t n_seq, uint32_t n_past, uint32_t gamma)
+{
+    const uint32_t n = n_seq * (gamma + 1);
+    return (struct pass){ .n_tok = n, .n_past = n_past, .n_seq = n_seq, .n_out = n };
+}
+
+struct spec_round spec_round(const struct step_model *target, const struct roofs *r, const struct drafter *d,
+                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma)
+{
+    const struct pass verify = verify_pass(n_seq, n_past, gamma), draft = decode_pass(n_past, n_seq);
+    const struct step_sum v = step_price(target, r, &verify, 1, NULL, NULL);
+    const struct step_sum t = step_price(&d->step, draft_r, &draft, gamma, NULL, NULL); /* nothing without classes */
+    return (struct spec_round){ .draft_s = gamma * t.seconds,
+                                .verify_s = v.seconds,
+                                .draft_flop = gamma * t.cost.flop,
+                                .verify_flop = v.cost.flop };
+}
+
+/* ---- a prediction ---------------------------------------------------------------------------------------- */
+
+/* Everything a prediction with drafts is made of. */
+struct speculating {
+    const struct predict_options *o;
+    const struct spec_options *s;
+    struct step_model target;
+    struct drafter d;
+    struct timed_roofs *t, *draft; /* of a draft model: with the constants of its own weights and size */
+    struct scenario scenario;
+    uint32_t seqs;    /* of one group of devices */
+    uint32_t past[2]; /* positions before a round, in the mean: halfway through the generation, or on either side of it */
+};
+
+/* The mean round, of gamma drafted tokens. */
+static struct spec_round mean_round(const struct speculating *x, uint32_t gamma)
+{
+    const struct spec_round a = spec_round(&x->target, &x->t->roofs, &x->d, &x->draft->roofs, x->seqs, x->past[0], gamma);
+    const struct spec_round b = spec_round(&x->target, &x->t->roofs, &x->d, &x->draft->roofs, x->seqs, x->past[1], gamma);
+    return (struct spec_round){ .draft_s = (a.draft_s + b.draft_s) / 2 + x->s->host_s,
+                                .verify_s = (a.verify_s + b.verify_s) / 2,
+                                .draft_flop = (a.draft_flop + b.draft_flop) / 2,
+                                .verify_flop = (a.verify_flop + b.verify_flop) / 2 };
+}
+
+/* Of a round that gives no more than is asked for: min(n, N) is distributed as n of N - 1 drafted tokens. (46) */
+static struct spec_tokens tokens_of_round(const struct speculating *x, uint32_t gamma)
+{
+    const uint32_t most = x->o->n_gen - 1;
+    return spec_tokens(&x->s->acceptance, gamma < most ? gamma : most);
+}
+
+static void look_for_best(const struct speculating *x, struct speculation *out, double plain_s)
+{
+    for (uint32_t g = 1; g <= SPEC_BEST_GAMMA; g++) {
+        const struct spec_round r = mean_round(x, g);
+        const double gain = spec_gain(tokens_of_round(x, g).mean, plain_s, r.draft_s, r.verify_s);
+        if (g == 1 || gain > out->best_gain) {
+            out->best_gain = gain;
+            out->best_gamma = g;
+        }
+    }
+}
+
+static void add_times(struct step_sum *sum, const struct step_sum *a, double n)
+{
+    sum->cost = cost_add(sum->cost, cost_times(&a->cost, n));
+    sum->seconds += n * a->seconds;
+    sum->memory_s += n * a->memory_s;
+    sum->compute_s += n * a->compute_s;
+    sum->link_s += n * a->link_s;
+    sum->sd_s += n * a->sd_s;
+    sum->sd_fast_s += n * a->sd_fast_s;
+    sum->least_s += n * a->least_s;
+    sum->which = a->which;
+    for (int b = 0; b < BOUND_COUNT; b++)
+        sum->bound_s[b] += n * a->bound_s[b];
+}
+
+/* What a token takes: the round's passes, each counting 1 / E[n] times. */
+static void price_token(const struct speculating *x, struct prediction *decode, double tokens)
+{
+    const uint32_t gamma = x->s->gamma;
+    struct phase_pricing p;
+    struct step_sum sum = { 0 };
+    phase_begin(&p, &x->t->roofs, decode);
+    for (size_t i = 0; i < ARRAY_LEN(x->past); i++) {
+        const struct pass verify = verify_pass(x->seqs, x->past[i], gamma), draft = decode_pass(x->past[i], x->seqs);
+        p.times = 0.5 / tokens;
+        const struct step_sum v = step_price(&x->target, &x->t->roofs, &verify, 1, phase_add, &p);
+        add_times(&sum, &v, p.times);
+        p.times = 0.5 * gamma / tokens;
+        const struct step_sum d = step_price(&x->d.step, &x->draft->roofs, &draft, gamma, phase_add, &p);
+        add_times(&sum, &d, p.times);
+    }
+    sum.seconds += x->s->host_s / tokens;
+    sum.least_s += x->s->host_s / tokens;
+    sum.tok_s = x->o->n_batch / sum.seconds;
+    step_keep_below(&sum, &x->t->roofs, x->o->n_batch / sum.least_s);
+    phase_end(&p, &sum, x->o->n_batch);
+}
+
+/* The drafter reads the prompt too, and takes memory of its own. */
+static void add_drafter(const struct speculating *x, struct predict_result *r)
+{
+    const struct predict_options *o = x->o;
+    const double kv = x->d.kv_seq_bytes * x->seqs;
+    if (o->n_prompt > 0)
+        r->ttft_s += step_prefill(&x->d.step, &x->draft->roofs, &x->scenario, NULL, NULL).seconds;
+    r->itl_s = r->decode.seconds;
+    r->weight_total_bytes += x->d.weight_bytes;
+    r->kv_total_bytes += kv;
+    r->need_bytes += x->d.weight_bytes + kv;
+    r->fits = r->fits < 0 ? r->fits : r->need_bytes <= r->usable_bytes;
+}
+
+static void fill(const struct speculating *x, struct speculation *out, struct predict_result *r)
+{
+    const struct step_sum step = step_decode(&x->target, &x->t->roofs, &x->scenario, NULL, NULL);
+    const struct spec_round round = mean_round(x, x->s->gamma);
+    const struct spec_tokens n = tokens_of_round(x, x->s->gamma);
+    *out = (struct speculation){ .tokens = n,
+                                 .draft_s = round.draft_s,
+                                 .verify_s = round.verify_s,
+                                 .round_s = round.draft_s + round.verify_s,
+                                 .gain = spec_gain(n.mean, step.seconds, round.draft_s, round.verify_s),
+                                 .flop_factor = (round.draft_flop + round.verify_flop) / (n.mean * step.cost.flop) };
+    price_token(x, &r->decode, n.mean);
+    /* N / E[n] rounds of each of B sequences, all independent: the mean of so many n. (46) */
+    out->tok_s_sd = r->decode.tok_s * sqrt(n.variance / (n.mean * x->o->n_gen * x->o->n_batch));
+    look_for_best(x, out, step.seconds);
+    add_drafter(x, r);
+}
+
+static int check(const struct predict_options *o, const struct spec_options *s, struct error *err)
+{
+    if (s->gamma < 1 || s->gamma > SPEC_MAX_GAMMA)
+        return error_set(err, ERROR_USAGE, "cannot predict: %u drafted tokens a round: expected 1 to %d", s->gamma,
+                         SPEC_MAX_GAMMA);
+    for (size_t i = 0; i < s->acceptance.n; i++)
+        if (!(s->acceptance.a[i] >= 0 && s->acceptance.a[i] <= 1))
+            return error_set(err, ERROR_USAGE, "cannot predict: an acceptance of %g: expected 0 to 1", s->acceptance.a[i]);
+    if (s->acceptance.n == 0 || !(s->host_s >= 0))
+        return error_set(err, ERROR_USAGE, "cannot predict: drafts without an acceptance, or with a negative time");
+    if (s->kind == SPEC_MODEL && !s->draft)
+        return error_set(err, ERROR_USAGE, "cannot predict: no draft model");
+    if (o->layout.pp > 1)
+        return error_set(err, ERROR_USAGE, "cannot predict: --pp %u with drafts: how drafting and verification fill a "
+                                           "pipeline is not known here", o->layout.pp);
+    if ((uint64_t)o->n_batch * (s->gamma + 1) > INT32_MAX)
+        return error_set(err, ERROR_USAGE, "cannot predict: %u sequences with %u drafted tokens each: too many for a pass",
+                         o->n_batch, s->gamma);
+    if (o->weights_bytes > 0)
+        return error_set(err, ERROR_USAGE, "cannot predict: a nominal model has no drafts");
+    return 0;
+}
+
+static int speculate_timed(struct speculating *x, struct speculation *out, struct predict_result *r, const struct op_classes *l,
+                           const struct hwprofile *h, struct error *err)
+{
+    const struct predict_options *o = x->o;
+    const struct spec_options *s = x->s;
+    if (predict_classes(r, l, h, o, err) != 0 || roofs_init(&x->t->roofs, h, o, err) != 0)
+        return -1;
+    x->draft->roofs = x->t->roofs;
+    if (roofs_set_time(&x->t->roofs, &x->t->timing, h, l->m, o, err) != 0 ||
+        roofs_set_time(&x->draft->roofs, &x->draft->timing, h, s->draft ? s->draft : l->m, o, err) != 0)
+        return -1;
+    const struct step_options so = predict_step_options(o, &x->t->roofs);
+    const uint64_t n_ctx = (uint64_t)o->n_depth + o->n_prompt + o->n_gen + o->n_look_ahead;
+    if (step_model_init(&x->target, l, &so, err) != 0)
+        return -1;
+    int rc = drafter_init(&x->d, s, l, &so, n_ctx, cost_filled(o->n_ubatch, o->n_prompt), err);
+    if (rc == 0) {
+        fill(x, out, r);
+        drafter_free(&x->d);
+    }
+    step_model_free(&x->target);
+    return rc == 0 ? interrupt_check(err) : rc;
+}
+
+/* Steps compiled: o is looked ahead in, so that memory has the room. */
+static int speculate_classes(struct speculation *out, struct predict_result *r, const struct op_classes *l,
+                             const struct hwprofile *h, const struct predict_options *o, const struct spec_options *s,
+                             struct error *err)
+{
+    struct speculating x = { .o = o, .s = s, .seqs = (uint32_t)u64_ceil_div(o->n_batch, o->layout.dp > 0 ? o->layout.dp : 1) };
+    x.scenario = (struct scenario){ o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
+    x.past[0] = o->n_depth + (o->n_gen - 1) / 2;
+    x.past[1] = o->n_depth + o->n_gen / 2;
+    x.t = timed_roofs_new(err);
+    x.draft = x.t ? timed_roofs_new(err) : NULL;
+    const int rc = x.draft ? speculate_timed(&x, out, r, l, h, err) : -1;
+    free(x.t);
+    free(x.draft);
+    return rc;
+}
+
+int speculate(struct speculation *out, struct predict_result *r, const struct model *m, const struct hwprofile *h,
+              const struct predict_options *o, const struct spec_options *s, struct error *err)
+{
+    struct model_classes x;
+    struct predict_options ahead = *o;
+    ahead.n_look_ahead = s->gamma;
+    *out = (struct speculation){ 0 };
+    if (check(o, s, err) != 0)
+        return -1;
+    if (o->n_gen == 0)
+        return error_set(err, ERROR_USAGE, "cannot predict: drafts, but no tokens to generate");
+    if (model_classes_init(&x, m, err) != 0)
+        return -1;
+    const int rc = speculate_classes(out, r, &x.classes, h, &ahead, s, err);
+    model_classes_free(&x);
+    return rc;
+}

@@ -1,0 +1,93 @@
+/*
+ * speculate.h: speculative decoding. A drafter proposes gamma tokens of each sequence; one pass of the target over all of
+ * them and the token before (the verification) says how many are right, and gives one more. methods.md (46)
+ */
+#ifndef PREDICT_SPECULATE_H
+#define PREDICT_SPECULATE_H
+
+#include "predict/predict.h"
+
+enum { SPEC_MAX_GAMMA = 64, SPEC_BEST_GAMMA = 16 /* up to which the best one is looked for */ };
+
+/* Who drafts. */
+enum spec_kind {
+    SPEC_MODEL, /* a smaller model on the same machine, one pass a token */
+    SPEC_NGRAM, /* a search in the text so far: no pass */
+    SPEC_MTP,   /* the target's own layer of multi-token prediction, one pass of it a token */
+};
+const char *spec_kind_name(enum spec_kind k); /* "model", "ngram", "mtp" */
+
+/* ---- how many tokens a round gives --------------------------------------------------------- */
+
+/* Chance in [0, 1] that the drafted token at position 1, 2, ... is right when those before it are; the last one holds for
+ * all positions that follow. n >= 1. */
+struct acceptance {
+    const double *a;
+    size_t n;
+};
+
+struct spec_tokens {
+    double mean, variance;
+};
+/* Of the tokens that a round with gamma drafted ones gives: 1 to gamma + 1. */
+struct spec_tokens spec_tokens(const struct acceptance *a, uint32_t gamma);
+/* Chance that it gives exactly n. */
+double spec_tokens_p(const struct acceptance *a, uint32_t gamma, uint32_t n);
+/* Rate with drafts over the rate without: tokens a round, seconds of a plain step, of all drafting and of the verification
+ * of a round. */
+double spec_gain(double tokens, double plain_s, double draft_s, double verify_s);
+
+/* ---- what a round takes ---------------------------------------------------------------------- */
+
+struct spec_options {
+    enum spec_kind kind;
+    const struct model *draft; /* SPEC_MODEL; else NULL */
+    uint32_t gamma;            /* tokens drafted a round, 1 to SPEC_MAX_GAMMA */
+    struct acceptance acceptance;
+    double host_s;             /* seconds a round of the drafter's work on the host: 0 where it is hidden or not known */
+};
+
+/* A drafter ready to be priced. Holds pointers into itself: stays where it was made. */
+struct drafter {
+    enum spec_kind kind;
+    struct layout layout; /* of a draft model: the target's tensor parallelism where that divides it, else whole copies */
+    struct op_list ops;
+    struct op_classes classes;
+    struct tensor extra[2]; /* MTP: the projection of both inputs, a norm of either */
+    struct step_model step; /* .n 0: nothing to run */
+    double weight_bytes;    /* on the device that holds most, beyond the target's own */
+    double kv_seq_bytes;    /* of a sequence of n_ctx positions there */
+};
+/* The target's classes outlive it. n_ctx, n_ubatch: for kv_seq_bytes. Fails with ERROR_USAGE where the vocabularies differ. */
+int drafter_init(struct drafter *d, const struct spec_options *s, const struct op_classes *target,
+                 const struct step_options *o, uint64_t n_ctx, uint32_t n_ubatch, struct error *err);
+void drafter_free(struct drafter *d);
+
+/* Seconds of a round of n_seq sequences at n_past positions. */
+struct spec_round {
+    double draft_s, verify_s, draft_flop, verify_flop;
+};
+struct spec_round spec_round(const struct step_model *target, const struct roofs *r, const struct drafter *d,
+                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma);
+
+/* ---- a prediction with it ----------------------------------------------------------------------- */
+
+struct speculation {
+    struct spec_tokens tokens; /* a round and sequence */
+    double draft_s, verify_s, round_s; /* draft_s: with host_s */
+    double gain;               /* tokens/s over those of plain decode */
+    double tok_s_sd;           /* of tokens/s over the generation, all sequences together */
+    double flop_factor;        /* FLOP a token over those of plain decode */
+    uint32_t best_gamma;       /* of 1 to SPEC_BEST_GAMMA */
+    double best_gain;
+};
+
+/*
+ * predict() with a drafter: in r, decode is what a token takes on average, of verification and drafting together (ITL is
+ * the mean), the prompt's TTFT includes the drafter's own pass over it, and memory holds its weights and cache and gamma
+ * positions a sequence to look ahead.
+ */
+int speculate(struct speculation *out, struct predict_result *r, const struct model *m, const struct hwprofile *h,
+              const struct predict_options *o, const struct spec_options *s, struct error *err);
+
+#endif

@@ -1,0 +1,407 @@
+/* Rows as a fit sees them: which fit they are for, what they ask for, and what they have in common with others. methods.md (71), (73), (74), (79)-(82) */
+#include "stacks/attend.h"
+#include "stacks/cpus.h"
+#include "stacks/decode.h"
+#include "stacks/effects.h"
+#include "stacks/priors.h"
+#include "stacks/units.h"
+#include <math.h>
+#include <string.h>
+
+const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "decode", "prompt", "op", "all_reduce", "tpot", "ttft" };
+
+static bool is_prompt(const struct measurement *m)
+{
+    return m->phase == MEASURE_PREFILL && !(m->n_ubatch > 0 && m->n_ubatch < TIME_PROMPT) && !(m->prompt < TIME_PROMPT);
+}
+
+enum fitted_kind fitted_kind(const struct measurement *m)
+{
+    switch (m->kind) {
+    case MEASURE_OP:
+    case MEASURE_KERNEL: /* teaches none (155) */
+        return FITTED_OP;
+    case MEASURE_ALL_REDUCE:
+        return FITTED_ALL_REDUCE;
+    case MEASURE_SERVING:
+        return m->metric == METRIC_TTFT ? FITTED_TTFT : FITTED_TPOT;
+    case MEASURE_RATE:
+        break;
+    }
+    return m->phase == MEASURE_DECODE ? FITTED_DECODE : is_prompt(m) ? FITTED_PROMPT : FITTED_RATE;
+}
+
+bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
+{
+    const enum fitted_kind own = fitted_kind(m);
+    return m->kind != MEASURE_KERNEL && (own == k || (k == FITTED_RATE && (own == FITTED_DECODE || own == FITTED_PROMPT)));
+}
+
+/* ---- a row's features ------------------------------------------------------------------- */
+
+/* A kernel before the product writes its weights as so many bytes each, which the product reads; 0: it reads them as they are. */
+static void stage(struct time_op *o, double bytes)
+{
+    if (!(bytes > 0))
+        return;
+    const double wider = bytes * 8 / o->bits;
+    o->staged_bytes = o->cost.weight_bytes * (1 + wider);
+    o->cost.weight_bytes *= wider;
+    o->bits = bytes * 8;
+}
+
+/* What unpacking a weight takes is in the rate of a CPU's products (110). */
+static const double counted = 1e-3;
+
+/* What runs an op, and what passes through memory for that. (81) */
+static void choose_units(struct time_op *o, const struct facts *x, const struct time_place *at)
+{
+    if (x->p->m->kind != MEASURE_RATE || o->n_comm > 0)
+        return;
+    if (at->phase == PHASE_PREFILL)
+        o->kernels = unit_kernels(x, o->kind, o->math, o->bits, at->n_tok, at->rows);
+    if (o->bits > 0) {
+        const double bits = o->bits, weights = o->cost.weight_bytes * 8 / bits;
+        const struct unit_use u = x->cpu ? cpu_product(x, o->math, bits, o->kind == OP_EXPERT_MATMUL) : unit_of_product(x, o->math, bits, at->n_tok);
+        o->flop_s = u.flop_s;
+        if (x->cpu) {
+            o->of_fp32 = u.flop_s / x->p->roofs->peak[MATH_FP32].flop_s;
+            o->ops_weight = counted;
+        }
+        if (o->kind != OP_EXPERT_MATMUL && u.staged_bytes == 0 && bits < QUANTIZED && !x->cpu)
+            o->ops_weight = decode_ops_several(x, bits, at->n_tok);
+        stage(o, u.staged_bytes);
+        if (o->kind != OP_EXPERT_MATMUL) {
+            o->flop_s /= unit_padding(x, at->n_tok, 1);
+            return;
+        }
+        const double touched = weights / (at->rows * at->cols);
+        o->host_s = unit_expert_s(x, o->math, bits, at->n_tok, at->rows) * touched;
+        o->flop_s /= unit_padding(x, o->cost.flop / (2 * at->rows * at->cols), touched);
+    } else if (o->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* a step's is bound by memory */
+        const struct unit_use u = unit_of_attention(x, at->head_dim, at->group, at->n_tok);
+        o->flop_s = u.flop_s;
+        if (x->cpu)
+            o->of_fp32 = u.flop_s / x->p->roofs->peak[MATH_FP32].flop_s;
+        o->staged_bytes = u.staged_bytes * at->n_head * at->pass_tok * (at->n_past + at->pass_tok / fmax(at->n_seq, 1));
+    } else if (o->cost.act_bytes <= x->cache_bytes) { /* (149) */
+        o->cost.act_bytes *= prior(PRIOR_CACHED_ACTS);
+    }
+}
+
+/* More bytes cross the memory's bus than are wanted (135), of as many weights. */
+static void add_check_bytes(struct time_op *o)
+{
+    const double more = prior(PRIOR_ECC_BYTES);
+    o->cost.weight_bytes *= more;
+    o->bits *= more;
+    o->cost.kv_bytes *= more;
+    o->cost.act_bytes *= more;
+}
+
+/* The arithmetic of whole tiles, of each matrix that is touched. A tile that streams weights past itself reaches more of the peak than other products
+ * are believed to. (119) */
+static void fill_tiles(struct time_op *o, const struct facts *x, const struct time_place *at, double touched)
+{
+    const double tile = decode_tile(x, o->bits, o->kind == OP_EXPERT_MATMUL);
+    if (tile > 1)
+        o->cost.flop = fmax(o->cost.flop, 2 * at->rows * at->cols * tile * touched * prior(PRIOR_TILE_PART));
+}
+
+/* Of a weight. CPUs multiply an expert by the tokens it has, GPUs' kernels by as many as there are. */
+static double step_ops(const struct time_op *o, const struct facts *x, const struct time_place *at, double touched)
+{
+    const bool experts = o->kind == OP_EXPERT_MATMUL;
+    if (x->cpu) {
+        const double each = experts ? o->cost.flop / (2 * at->rows * at->cols * touched) : at->n_tok;
+        return cpu_ops_several(x, o->math, o->bits, each, experts);
+    }
+    const double several = experts ? 0 : decode_ops_several(x, o->bits, at->n_tok);
+    return several > 0 ? several : decode_ops_weight(x, o->bits);
+}
+
+/* Of a decode step, what its engine does for it. (79), (91) */
+static void add_facts(struct time_op *o, const struct facts *x, const struct time_place *at)
+{
+    o->launches = facts_launches(x, at->pass_tok);
+    if (o->bits > 0) {
+        const double touched = o->cost.weight_bytes * 8 / o->bits / (at->rows * at->cols);
+        o->ops_weight = step_ops(o, x, at, touched);
+        if (!x->cpu)
+            o->flop_s = unit_of_product(x, o->math, o->bits, at->n_tok).flop_s;
+        fill_tiles(o, x, at, touched);
+        o->host_s = decode_host_s(x, o->bits);
+        if (o->kind == OP_EXPERT_MATMUL)
+            o->host_s = unit_expert_s(x, o->math, o->bits, at->n_tok, at->rows) * touched;
+        stage(o, decode_staged_bytes(x, o->math, o->bits));
+    }
+    if (x->inline_ecc)
+        add_check_bytes(o);
+    if (o->kind != OP_ATTENTION)
+        return;
+    o->heads = o->cost.flop / 2;
+    /* of a window's layers what they see */
+    const double seen = o->cost.flop / (4 * at->n_head * at->head_dim * at->n_tok);
+    o->walked = !x->walks ? 0 : seen > 0 ? fmin(at->n_past + 1, seen) : at->n_past + 1;
+}
+
+void fitted_refine(const struct facts *x, const struct time_place *at, bool decode, struct time_op *o)
+{
+    if (x->p->m->kind == MEASURE_OP)
+        o->ops_weight = 1; /* a library's product of 16-bit numbers */
+    o->n_comm *= x->ranks;
+    struct attend_call call;
+    if (o->kind == OP_ATTENTION && attend_call_of(x, at, &o->cost, &call)) {
+        o->alone = attend_time(x, attend_choose(x, &call), &call);
+        return;
+    }
+    if (o->kind == OP_SEND)
+        o->border = decode && unit_borders(x->p->stack); /* a prompt's kernels hide it */
+    if (decode)
+        add_facts(o, x, at);
+    else
+        choose_units(o, x, at);
+}
+
+void fitted_add_pass(struct time_features *f, const struct facts *x, const struct work_pass *w, double times, bool native)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        const struct work_class *c = &w->c[i];
+        const struct time_place at = { w->phase, c->n_tok, w->n_tok, w->n_past, w->n_seq, c->rows, c->cols, c->n_head, c->head_dim, c->group };
+        struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = time_key(c->rows, c->cols, c->bits),
+                             .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
+                             .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
+        fitted_refine(x, &at, f->decode, &o);
+        time_add(f, x->p->roofs, &o);
+    }
+    time_passes(f, times, w->n_tok);
+}
+
+/*
+ * What an all-reduce crosses. On one board the profile's link, unless devices are bridged in pairs and it takes more than a
+ * pair: then the bus. Between boards the network: a board has a card for every two devices (DGX A100: two share a PCIe
+ * switch), and a ring keeps as many busy as it has devices there. (75)
+ */
+static const char *link_of(const struct priced *p)
+{
+    const struct measurement *m = p->m;
+    if (m->kind == MEASURE_SERVING)
+        return serving_link(p);
+    if (m->kind != MEASURE_ALL_REDUCE || !(m->per_node > 0))
+        return "board";
+    if (m->per_node < m->n_devices)
+        return "network";
+    return strstr(m->topology, "pairwise") && m->n_devices > 2 ? "pcie" : "board";
+}
+
+/* Of the machine's own bus. */
+static double pcie_of(const struct priced *p)
+{
+    const struct hwprofile *h = &p->machine->h;
+    for (size_t i = 0; i < h->n_link; i++)
+        if (strcmp(h->link[i].topology, "pcie") == 0)
+            return h->link[i].bytes_s.value;
+    return prior(PRIOR_PCIE_BYTES_S);
+}
+
+static void all_reduce_features(struct time_features *f, const struct priced *p)
+{
+    const char *link = link_of(p);
+    const double board_s = p->roofs->link_bytes_s;
+    f->hop_s = prior(PRIOR_BOARD_HOP_S);
+    if (strcmp(link, "pcie") == 0) {
+        f->wire_s *= board_s / fmin(pcie_of(p), board_s);
+        f->hop_s = prior(PRIOR_PCIE_HOP_S);
+    }
+    if (strcmp(link, "network") == 0) {
+        f->wire_s *= board_s / fmin(prior(PRIOR_NETWORK_BYTES_S) * fmin(p->m->per_node, prior(PRIOR_NETWORK_CARDS)), board_s);
+        f->hop_s = prior(PRIOR_NETWORK_HOP_S);
+    }
+}
+
+static void features(struct fitted_row *r, const struct priced *p)
+{
+    struct time_features *f = &r->f;
+    *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
+                                .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP,
+                                .one_step = facts_one_step(&r->facts), .few = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
+                                .batched = priced_batched(p),
+                                .request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST };
+    if (p->m->kind == MEASURE_SERVING) {
+        serving_features(f, &r->wait, &r->facts);
+        return;
+    }
+    for (size_t i = 0; i < p->n_pass; i++) {
+        f->decode = r->kind == FITTED_DECODE || (r->kind == FITTED_RATE && p->pass[i].phase == PHASE_DECODE);
+        fitted_add_pass(f, &r->facts, &p->pass[i], p->pass[i].times, false);
+    }
+    if (p->m->kind == MEASURE_OP)
+        f->n_pass = 0; /* a kernel alone */
+    if (p->m->kind == MEASURE_ALL_REDUCE)
+        all_reduce_features(f, p);
+    if (p->split == SPLIT_LAYER && is_prompt(p->m))
+        f->pipelined = time_overlap(time_whole_passes(f), p->n_devices, unit_copies(p->stack), f->n_kernel / fmax(f->n_pass, 1));
+}
+
+/* ---- its dimensions ----------------------------------------------------------------------- */
+
+static void generation(char *out, size_t size, const struct priced *p)
+{
+    static const enum math narrow[] = { MATH_FP4, MATH_FP8, MATH_INT8, MATH_FP16 };
+    for (size_t i = 0; i < ARRAY_LEN(narrow) && !*out; i++)
+        if (p->machine->h.peak[narrow[i]].value > 0)
+            snprintf(out, size, "%.32s %s", p->machine->h.vendor, math_name(narrow[i]));
+}
+
+static int type_bits(double bits)
+{
+    return bits > 24 ? 32 : bits > 12 ? 16 : bits > 7 ? 8 : 4;
+}
+
+/* Units of the product, and of the attention, with most FLOP; of a request its prompt's. */
+static void units(struct fitted_row *r, const struct priced *p)
+{
+    const bool request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST;
+    double most = 0, most_attention = -1;
+    for (size_t i = 0; i < p->n_pass; i++) {
+        if (request && p->pass[i].phase == PHASE_DECODE)
+            continue;
+        for (size_t k = 0; k < p->pass[i].n; k++) {
+            const struct work_class *c = &p->pass[i].c[k];
+            const double flop = p->pass[i].times * c->count * c->cost.flop;
+            if (c->kind == OP_ATTENTION && flop > most_attention) {
+                most_attention = flop;
+                snprintf(r->dim[DIM_ATTEND], sizeof r->dim[0], "%s",
+                         unit_name(unit_of_attention(&r->facts, c->head_dim, c->group, c->n_tok).unit));
+            }
+            if (!(c->bits > 0) || flop <= most)
+                continue;
+            most = flop;
+            snprintf(r->dim[DIM_UNIT], sizeof r->dim[0], "%s", unit_name(unit_of_product(&r->facts, c->math, c->bits, c->n_tok).unit));
+        }
+    }
+}
+
+static void dimensions(struct fitted_row *r, const struct priced *p)
+{
+    /* Of processors whose memory it is, not who made them, says what loads reach. */
+    const char *vendor = r->facts.cpu ? "CPU" : r->facts.vendor;
+    const char *era = r->facts.old ? " before 2024-08" : "";
+    const bool op = p->m->kind == MEASURE_OP || p->m->kind == MEASURE_ALL_REDUCE;
+    snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
+    snprintf(r->dim[DIM_CLASS], sizeof r->dim[0], "%.24s %.32s", r->facts.vendor, p->machine->class_name);
+    units(r, p);
+    if (r->dim[DIM_UNIT][0] && p->bits_weight > 0)
+        snprintf(r->dim[DIM_PRODUCT], sizeof r->dim[0], "%.24s%s %.10s %d bits", p->stack->id, era,
+                 r->dim[DIM_UNIT], type_bits(p->bits_weight));
+    if (r->dim[DIM_ATTEND][0])
+        snprintf(r->dim[DIM_KERNEL], sizeof r->dim[0], "%.40s %.16s%s", p->stack->id, r->dim[DIM_ATTEND],
+                 r->facts.cpu || r->facts.flash ? "" : " apart");
+    /* All names of a machine are one: who predicts knows the profile alone. Of exchanges, the board too. */
+    const bool profile = p->machine->profile[0] && p->m->kind != MEASURE_ALL_REDUCE;
+    snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", profile ? p->machine->profile : p->machine->hardware);
+    if (r->devices)
+        snprintf(r->dim[DIM_LINK], sizeof r->dim[0], "%s", link_of(p));
+    if (op) {
+        snprintf(r->dim[DIM_OP], sizeof r->dim[0], "%.40s", p->n_pass > 0 && p->pass[0].c[0].kernel ? p->pass[0].c[0].kernel : p->m->op);
+        return;
+    }
+    snprintf(r->dim[DIM_STACK], sizeof r->dim[0], "%.40s", p->stack->id);
+    if (p->m->kind == MEASURE_SERVING) {
+        generation(r->dim[DIM_GENERATION], sizeof r->dim[0], p);
+        if (strcmp(p->m->mode, "disagg") == 0)
+            snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%s", p->m->mode);
+    }
+    snprintf(r->dim[DIM_VENDOR], sizeof r->dim[0], "%s", vendor);
+    snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", r->facts.cpu ? "CPU" : "GPU");
+    snprintf(r->dim[DIM_PAIR], sizeof r->dim[0], "%.30s %.31s", p->stack->id, vendor);
+    snprintf(r->dim[DIM_PLACE], sizeof r->dim[0], "%.30s %.31s", p->stack->id, r->dim[DIM_HARDWARE]);
+    if (r->facts.old)
+        snprintf(r->dim[DIM_ERA], sizeof r->dim[0], "%.40s%s", p->stack->id, era);
+    if (p->bits_weight > 0)
+        snprintf(r->dim[DIM_TYPE], sizeof r->dim[0], "%d bits", type_bits(p->bits_weight));
+    if (p->bits_weight > 0)
+        snprintf(r->dim[DIM_FORMAT], sizeof r->dim[0], "%.36s%s %d bits", p->stack->id, era,
+                 type_bits(p->bits_weight));
+}
+
+/* What rows are worth: of some, more than the engine and the machine made their number. */
+static double row_sigma(const struct priced *p)
+{
+    double s = p->m->kind != MEASURE_SERVING ? 0.07 : p->m->metric == METRIC_TTFT ? 0.3 : 0.1;
+    if (priced_doubtful(p))
+        s *= 3;
+    if (p->m->tags & (TAG_COMMUNITY | TAG_SUMMARY))
+        s *= 2;
+    if (p->m->tags & (TAG_E2E | TAG_TTFT_BASED | TAG_DERIVED | TAG_MAX_THROUGHPUT))
+        s *= 1.5;
+    if (p->guesses & (GUESS_MODEL | GUESS_QUANT | GUESS_ACTIVE | GUESS_BATCH | GUESS_PEAK | GUESS_BANDWIDTH))
+        s *= 2;
+    if (p->m->kind == MEASURE_SERVING && (p->guesses & GUESS_BATCH)) /* how many sequences a copy has is anybody's guess */
+        s *= 2;
+    return hypot(s, p->m->ln_sd);
+}
+
+/* Arithmetic is a part of the seconds: products' and attention's rates can be learned from them. */
+static bool computes(const struct time_features *f)
+{
+    double compute_s = 0, memory_s = 0;
+    for (int i = 0; i < f->n_term; i++) {
+        compute_s += f->term[i].compute_s;
+        memory_s += f->term[i].memory_s;
+    }
+    return compute_s > memory_s / 8;
+}
+
+unsigned fitted_case(const struct time_features *f)
+{
+    bool experts = false;
+    for (int i = 0; i < f->n_term; i++)
+        experts |= f->term[i].kind == TIME_EXPERT_PRODUCT;
+    return (f->request ? TIME_CASE_REQUEST : 0U) | (experts ? TIME_CASE_EXPERTS : 0U) |
+           (f->wire_s > 0 ? TIME_CASE_DEVICES : 0U) | (f->batched ? TIME_CASE_BATCHED : 0U) |
+           (f->prompt ? TIME_CASE_PROMPT | (f->few ? TIME_CASE_FEW : 0U) : f->deep ? TIME_CASE_DEEP : 0U);
+}
+
+static void set_case(struct fitted_row *out, const struct priced *p, unsigned which)
+{
+    out->experts = which & TIME_CASE_EXPERTS;
+    out->devices = which & TIME_CASE_DEVICES;
+    out->borders = out->devices && !(which & TIME_CASE_PROMPT) && unit_borders(p->stack);
+    out->deep = !(which & TIME_CASE_PROMPT) && which & TIME_CASE_DEEP;
+    out->walks = (out->kind == FITTED_DECODE || out->kind == FITTED_RATE) && out->facts.walks;
+    out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
+    dimensions(out, p);
+}
+
+static void row_start(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
+{
+    *out = (struct fitted_row){ .kind = kind, .sigma = row_sigma(p) };
+    facts_init(&out->facts, p);
+    out->kernel = p->m->kind == MEASURE_OP;
+    out->tick_s = p->m->tick_s;
+    out->serving = p->m->kind == MEASURE_SERVING;
+    out->first = p->m->metric == METRIC_TTFT;
+}
+
+bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
+{
+    row_start(out, p, kind);
+    features(out, p);
+    set_case(out, p, fitted_case(&out->f));
+    /* What products of a request reach its prompt says, not steps of few tokens that teach beside it. */
+    out->computes = computes(&out->f) && !(out->kind == FITTED_RATE && p->m->phase == MEASURE_DECODE);
+    return out->f.n_term > 0 || out->f.wire_s > 0;
+}
+
+double fitted_row_sigma(const struct fitted_row *r, double seconds)
+{
+    const double tick = r->tick_s / (sqrt(12) * seconds);
+    return sqrt(r->sigma * r->sigma + tick * tick);
+}
+
+void fitted_row_of_case(struct fitted_row *out, const struct priced *p, unsigned which)
+{
+    row_start(out, p, fitted_kind(p->m));
+    set_case(out, p, which);
+}

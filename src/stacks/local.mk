@@ -1,0 +1,21 @@
+noinst_LIBRARIES += libstacks.a
+libstacks_a_SOURCES = \
+  %D%/attend.c \
+  %D%/attend.h \
+  %D%/cpus.c \
+  %D%/cpus.h \
+  %D%/decode.c \
+  %D%/decode.h \
+  %D%/effects.c \
+  %D%/effects.h \
+  %D%/facts.c \
+  %D%/facts.h \
+  %D%/features.c \
+  %D%/pipeline.c \
+  %D%/priors.c \
+  %D%/priors.h \
+  %D%/serving.c \
+  %D%/traits.c \
+  %D%/traits.h \
+  %D%/units.c \
+  %D%/units.h

@@ -1,0 +1,110 @@
+/* What a server's latencies are made of in a closed loop. (83), (84) */
+#include "stacks/priors.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- exchanges --------------------------------------------------------------------------- */
+
+/* Devices of a board, or a rack, that one of its links joins; else the network does. */
+const char *serving_link(const struct priced *p)
+{
+    const struct hwprofile *h = &p->machine->h;
+    const uint32_t tp = p->layout.tp, ep = p->layout.ep;
+    const int n = (int)(tp > ep ? tp : ep);
+    return hwprofile_link(h, 2) && n > 2 && !hwprofile_link(h, n) ? "network" : "board";
+}
+
+/* ---- a closed loop ----------------------------------------------------------------------- */
+
+/* A step and what the prompts of newcomers add to it: of n sequences of a group that take `out` steps each, n / out join a
+ * step, where the same devices process prompts. */
+static void add_step(struct time_features *f, const struct facts *x, double times)
+{
+    const struct priced *p = x->p;
+    const double n = p->batch / fmax(p->layout.dp, 1), joining = strcmp(p->m->mode, "disagg") != 0 ? n / fmax(p->out, 1) : 0;
+    for (size_t i = 0; i < p->n_pass; i++) {
+        const struct work_pass *w = &p->pass[i];
+        fitted_add_pass(f, x, w, times * w->times * (w->phase == PHASE_DECODE ? 1 : joining), true);
+    }
+    f->n_seq += times * n;
+}
+
+static void add_prompt(struct time_features *f, const struct facts *x)
+{
+    const struct priced *p = x->p;
+    for (size_t i = 0; i < p->n_pass; i++)
+        if (p->pass[i].phase == PHASE_PREFILL)
+            fitted_add_pass(f, x, &p->pass[i], p->pass[i].times, true);
+}
+
+static void cross_network(struct time_features *f, const struct priced *p)
+{
+    if (strcmp(serving_link(p), "network") != 0)
+        return;
+    f->hop_s *= prior(PRIOR_SERVER_NETWORK_HOP);
+    f->wire_s *= p->roofs->link_bytes_s / fmin(prior(PRIOR_SERVER_NETWORK_BYTES_S), p->roofs->link_bytes_s);
+}
+
+/*
+ * Steps of decoding between two looks at what came. SGLang's scheduler takes requests in every n steps (--scheduler-recv-interval), but each
+ * step where attention is split by requests; TensorRT-LLM where it is, and balanced, begins prompts when all ranks have one or
+ * every n steps (timeout_iters). Of InferenceX's scripts: SGLang on Blackwell 30 from 16 users on and 10 below, TensorRT-LLM 60;
+ * else each step. Source: sglang's scheduler_recv_skipper.py, TensorRT-LLM's py_executor.py (_balance_adp_requests);
+ * SemiAnalysisAI/InferenceX, benchmarks/single_node (dsr1_fp4_b200.sh, dsr1_fp8_b200.sh, dsr1_fp4_b200_trt.sh, ...). (130)
+ */
+enum { RECV_MANY = 30, RECV_FEW = 10, MANY_USERS = 16, BALANCE_STEPS = 60 };
+
+static bool of_script(const struct priced *p)
+{
+    return strncmp(p->m->source, "db-dump/", 8) == 0 || strncmp(p->m->source, "source_file=", 12) == 0;
+}
+
+static bool is_blackwell(const struct priced *p)
+{
+    return p->machine->h.peak[MATH_FP4].value > 0;
+}
+
+static double steps_apart(const struct priced *p)
+{
+    if (!of_script(p) || strcmp(p->m->mode, "disagg") == 0)
+        return 0;
+    if (strcmp(p->stack->id, "sglang") == 0 && p->layout.dp <= 1 && is_blackwell(p))
+        return p->n_users >= MANY_USERS ? RECV_MANY : RECV_FEW;
+    return strcmp(p->stack->id, "tensorrt-llm") == 0 && p->layout.dp > 1 ? BALANCE_STEPS : 0;
+}
+
+/* Steps until a place is free: with more users than run each waits until as many answers are done as are before it. (84) */
+static double steps_placeless(const struct priced *p)
+{
+    const double copies = p->m->decode.workers > 0 ? p->m->decode.workers : 1, more = p->n_users / copies / p->batch - 1;
+    if (!(more > 0) || (strcmp(p->m->mode, "disagg") == 0 && p->m->decode.workers == 0)) /* more copies, most likely */
+        return 0;
+    return more * p->out;
+}
+
+static void add_wait(struct time_features *f, struct time_features *wait, const struct facts *x)
+{
+    const double steps = steps_placeless(x->p) + steps_apart(x->p) / 2; /* who comes waits for half of them */
+    if (!(steps > 0))
+        return;
+    *wait = (struct time_features){ .sequential = 1, .one_step = true };
+    add_step(wait, x, steps);
+    wait->n_pass = wait->n_seq = 0; /* what a request costs beside its passes is in the other part */
+    cross_network(wait, x->p);
+    f->before = wait;
+}
+
+void serving_features(struct time_features *f, struct time_features *wait, const struct facts *x)
+{
+    const struct priced *p = x->p;
+    const double copies = p->m->prefill.workers > 0 ? p->m->prefill.workers : 1, dp = fmax(p->m->prefill.dp, 1);
+    f->one_step = true;
+    if (p->m->metric == METRIC_TTFT) {
+        add_prompt(f, x);
+        f->n_queue = fmax(0, fmin(p->n_users / copies, p->batch) / dp - 1);
+        add_wait(f, wait, x);
+    } else {
+        add_step(f, x, 1);
+    }
+    cross_network(f, p);
+}

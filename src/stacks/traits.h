@@ -1,0 +1,29 @@
+/* traits.h: what sets the widths of intervals apart, by name. methods.md (86) */
+#ifndef STACKS_TRAITS_H
+#define STACKS_TRAITS_H
+
+#include <stdbool.h>
+
+enum trait {
+    TRAIT_SITUATION,
+    TRAIT_CLASS,
+    TRAIT_PHASE,
+    TRAIT_ORIGIN,
+    TRAIT_GUESS,
+    TRAIT_KIND,
+    TRAIT_STACK,
+    TRAIT_SOURCE,
+    TRAIT_SIZE,
+    TRAIT_REACH,
+    TRAIT_BITS,
+    TRAIT_BATCH,
+    TRAIT_DOUBT,
+    TRAIT_SIDE,
+    TRAIT_COUNT
+};
+extern const char *const trait_names[TRAIT_COUNT];
+
+/* "situation class": the traits of those names, as bits; false: one is unknown, or the situation is not among them. */
+bool spread_traits(const char *by, unsigned *traits);
+
+#endif

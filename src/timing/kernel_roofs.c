@@ -1,0 +1,520 @@
+/*
+ * The engine's own kernels as roofs: read from the ceilings of a profile, and an op's seconds under them.
+ * methods.md (61), (62)
+ */
+#include "timing/internal.h"
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+static const char *const op_names[KERNEL_OP_COUNT] = {
+    [KERNEL_PRODUCT] = "matmat",  [KERNEL_ATTENTION] = "attention", [KERNEL_QUANTIZE] = "quantize",
+    [KERNEL_ARRANGE] = "arrange", [KERNEL_PREPARE] = "prepare",
+    [KERNEL_ATTENTION_ROUNDED] = "attention-bf16",
+    [KERNEL_ATTENTION_AGAIN] = "attention again", [KERNEL_ATTENTION_ROUNDED_AGAIN] = "attention-bf16 again",
+    [KERNEL_EMBED] = "embed",     [KERNEL_KV_STORE] = "kvstore",    [KERNEL_RMS_NORM] = "rmsnorm",
+    [KERNEL_ROPE] = "rope",       [KERNEL_SILU] = "silu",           [KERNEL_ADD] = "add",
+    [KERNEL_KV_STORE_FAR] = "kvstore DRAM", [KERNEL_EXCHANGE_READ] = "exchange-read",
+    [KERNEL_EXCHANGE_WRITE] = "exchange-write",
+};
+
+/* ---- from a profile -------------------------------------------------------------------------------- */
+
+static bool is_kind(const struct ceiling *c, const char *kind, int n_threads)
+{
+    return strcmp(c->kind, kind) == 0 && c->value > 0 && (n_threads == 0 || c->n_threads == n_threads);
+}
+
+/* The numbers of threads measured around the one asked for: *low the largest that is not above it, *high the smallest that is
+ * not below. 0: there is none on that side. */
+static void threads_around(const struct hwprofile *h, int asked, int *low, int *high)
+{
+    *low = *high = 0;
+    for (size_t i = 0; i < h->n_ceiling; i++) {
+        const int n = h->ceiling[i].n_threads;
+        if (!is_kind(&h->ceiling[i], "kernel", 0))
+            continue;
+        if (n <= asked && n > *low)
+            *low = n;
+        if (n >= asked && (*high == 0 || n < *high))
+            *high = n;
+    }
+}
+
+/* The roof of an op and type, made when it is the first of them; NULL: unknown, or no room. */
+static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling *c)
+{
+    const char *op = strcmp(c->op, "matvec") == 0 ? op_names[KERNEL_PRODUCT] : c->op;
+    const struct dtype_info *type = dtype_find_name(c->dtype);
+    int o = 0, head_dim = 0;
+    while (o < KERNEL_OP_COUNT && strcmp(op_names[o], op) != 0)
+        o++;
+    if (o == KERNEL_KV_STORE && strcmp(c->level, "DRAM") == 0)
+        o = KERNEL_KV_STORE_FAR;
+    if (!type || o == KERNEL_OP_COUNT || (o == KERNEL_PRODUCT && strcmp(c->op, "matmat") == 0 && c->level[0] == 'L')) /* priced from memory, as it runs */
+        return NULL;
+    if ((o == KERNEL_ATTENTION || o == KERNEL_ATTENTION_ROUNDED) && c->level[0] == 0)
+        o += KERNEL_ATTENTION_AGAIN - KERNEL_ATTENTION;
+    if (kernel_op_attends((enum kernel_op)o)) /* older profiles do not say it */
+        head_dim = c->head_dim > 0 ? c->head_dim : 128;
+    for (size_t i = 0; i < k->n; i++)
+        if (k->roof[i].op == (enum kernel_op)o && k->roof[i].dtype == type->id && k->roof[i].head_dim == head_dim)
+            return &k->roof[i];
+    if (k->n == KERNEL_ROOFS)
+        return NULL;
+    k->roof[k->n] = (struct kernel_roof){ .op = (enum kernel_op)o, .dtype = type->id, .head_dim = head_dim, .dram_bytes_s = NAN,
+                                          .llc_bytes_s = NAN, .best_bytes_s = NAN };
+    return &k->roof[k->n++];
+}
+
+/* Points stay in order of their tokens; of two at one place the better stands. */
+static void add_point(struct kernel_roof *k, double n_tok, double rate, double memory_part)
+{
+    size_t i = k->n;
+    while (i > 0 && k->n_tok[i - 1] > n_tok)
+        i--;
+    if (i > 0 && k->n_tok[i - 1] == n_tok) {
+        k->memory_part[i - 1] = rate > k->rate[i - 1] ? memory_part : k->memory_part[i - 1];
+        k->rate[i - 1] = fmax(k->rate[i - 1], rate);
+        return;
+    }
+    if (k->n == KERNEL_POINTS)
+        return;
+    memmove(&k->n_tok[i + 1], &k->n_tok[i], (k->n - i) * sizeof k->n_tok[0]);
+    memmove(&k->rate[i + 1], &k->rate[i], (k->n - i) * sizeof k->rate[0]);
+    memmove(&k->memory_part[i + 1], &k->memory_part[i], (k->n - i) * sizeof k->memory_part[0]);
+    k->n_tok[i] = n_tok;
+    k->rate[i] = rate;
+    k->memory_part[i] = memory_part;
+    k->n++;
+}
+
+/* "L3" is the last level where "L3" is the highest that the profile lists. */
+static bool is_last_level(const struct hwprofile *h, const char *level)
+{
+    int last = 0;
+    for (size_t i = 0; i < h->n_cache; i++)
+        last = h->cache[i].level > last ? h->cache[i].level : last;
+    return level[0] == 'L' && level[1] - '0' == last;
+}
+
+/* Spread of the logarithm: of the median (95 % of a normal distribution lie within 1.96 of it), and of what rounds differ by. (55) */
+static double spread_of(const struct ceiling *c)
+{
+    const double median = c->ci_lo > 0 && c->ci_hi > 0 ? log(c->ci_hi / c->ci_lo) / (2 * 1.96) : 0;
+    return hypot(median, c->between_rounds > 0 ? c->between_rounds : 0);
+}
+
+static bool is_exchange(enum kernel_op o)
+{
+    return o == KERNEL_EXCHANGE_READ || o == KERNEL_EXCHANGE_WRITE;
+}
+
+/* B/s of what other threads have, as far as that takes longer than a thread's own; infinite where it does not. (114) */
+static double exchange_bytes_s(const struct hwprofile *h, const struct ceiling *c)
+{
+    const struct ceiling *own = hwprofile_ceiling(h, c->kind, c->op, c->dtype, c->level, c->n_tok, 1);
+    const bool alone = own && own->n_threads == 1 && own->n_tok == c->n_tok && own->value > 0;
+    const double longer = 1 / kernel_at_once(h, c) - (alone ? 1 / (c->n_threads * kernel_at_once(h, own)) : 0);
+    return c->n_threads > 1 && longer > 0 ? 1 / longer : INFINITY;
+}
+
+static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const struct ceiling *c)
+{
+    struct kernel_roof *roof = roof_of(k, c);
+    const bool streams = roof && roof->op <= KERNEL_ATTENTION_ROUNDED_AGAIN && strcmp(c->unit, "B/s") == 0;
+    if (!roof || (roof->op <= KERNEL_ATTENTION_ROUNDED_AGAIN && !streams && strcmp(c->unit, "FLOP/s") != 0))
+        return;
+    roof->sd = fmax(roof->sd, spread_of(c));
+    if (is_exchange(roof->op)) {
+        add_point(roof, c->n_tok, exchange_bytes_s(h, c), 0);
+        return;
+    }
+    const double rate = kernel_at_once(h, c);
+    if (!streams) {
+        add_point(roof, c->n_tok > 0 ? c->n_tok : 1, rate, roof->op == KERNEL_PRODUCT ? kernel_memory_part(h, c) : 0);
+        return;
+    }
+    if (strcmp(c->level, "DRAM") == 0)
+        roof->dram_bytes_s = rate;
+    if (is_last_level(h, c->level))
+        roof->llc_bytes_s = rate;
+    roof->best_bytes_s = fmax(roof->best_bytes_s, rate); /* of a number and NaN: the number */
+}
+
+/* A product by one token computes at least as fast as where its weights come quickest: 2 FLOP a weight. Attention by one
+ * row likewise: a product and a sum for an element of a key, and for one of a value. */
+static void add_first_point(struct kernel_roof *k)
+{
+    if (k->op <= KERNEL_ATTENTION_ROUNDED_AGAIN && k->best_bytes_s > 0)
+        add_point(k, 1, 16 * k->best_bytes_s / dtype_bits(k->dtype), 0);
+}
+
+static void load(struct kernel_roofs *k, const struct hwprofile *h, int n_threads)
+{
+    k->n = 0;
+    k->barrier_s = k->dispatch_s = NAN;
+    k->n_threads = n_threads;
+    for (size_t i = 0; n_threads > 0 && i < h->n_ceiling; i++) {
+        const struct ceiling *c = &h->ceiling[i];
+        if (is_kind(c, "kernel", n_threads) && !ceiling_rounds_scales(c))
+            add_ceiling(k, h, c);
+        else if (is_kind(c, "latency", n_threads) && strcmp(c->op, "barrier") == 0)
+            k->barrier_s = kernel_at_once(h, c);
+        else if (is_kind(c, "latency", n_threads) && strcmp(c->op, "dispatch") == 0)
+            k->dispatch_s = kernel_at_once(h, c);
+    }
+    for (size_t i = 0; i < k->n; i++)
+        add_first_point(&k->roof[i]);
+    attention_roofs_load(k, h);
+}
+
+/* ---- numbers of threads between those that were measured --------------------------------------------- */
+
+static double blend(double low, double high, double x)
+{
+    return isnan(low) || isnan(high) ? low : low + (high - low) * x;
+}
+
+/* How far plain reads of memory have come with n threads, of the way from low to high: they saturate, and kernels with them. */
+static double saturation(const struct hwprofile *h, int low, int n, int high, double otherwise)
+{
+    const struct ceiling *a = hwprofile_bandwidth(h, "DRAM", low), *b = hwprofile_bandwidth(h, "DRAM", n),
+                         *c = hwprofile_bandwidth(h, "DRAM", high);
+    if (!a || !b || !c || a->n_threads != low || b->n_threads != n || c->n_threads != high || !(c->value > a->value))
+        return otherwise;
+    return fmin(1, fmax(0, (b->value - a->value) / (c->value - a->value)));
+}
+
+static void blend_roof(struct kernel_roof *k, const struct kernel_roof *high, double memory, double threads)
+{
+    k->dram_bytes_s = blend(k->dram_bytes_s, high->dram_bytes_s, memory);
+    k->llc_bytes_s = blend(k->llc_bytes_s, high->llc_bytes_s, threads);
+    k->best_bytes_s = blend(k->best_bytes_s, high->best_bytes_s, threads);
+    for (size_t i = 0; i < k->n; i++) {
+        const double far = kernel_roof_rate(high, k->n_tok[i]);
+        k->rate[i] = is_exchange(k->op) ? 1 / blend(1 / k->rate[i], 1 / far, threads) : blend(k->rate[i], far, threads);
+        for (size_t j = 0; j < high->n; j++)
+            if (high->n_tok[j] == k->n_tok[i])
+                k->memory_part[i] = blend(k->memory_part[i], high->memory_part[j], threads);
+    }
+    for (size_t i = 0; i < k->n_call; i++)
+        k->call_s[i] = blend(k->call_s[i], kernel_roof_call_s(high, k->call_rows[i]), threads);
+}
+
+/* Computing grows with the threads, what memory gives as plain reads do. (90) */
+static void load_between(struct kernel_roofs *k, const struct hwprofile *h, int low, int n, int high)
+{
+    struct kernel_roofs far;
+    load(k, h, low);
+    load(&far, h, high);
+    const double threads = (double)(n - low) / (high - low), memory = saturation(h, low, n, high, threads);
+    for (size_t i = 0; i < k->n; i++)
+        for (size_t j = 0; j < far.n; j++)
+            if (far.roof[j].op == k->roof[i].op && far.roof[j].dtype == k->roof[i].dtype &&
+                far.roof[j].head_dim == k->roof[i].head_dim)
+                blend_roof(&k->roof[i], &far.roof[j], memory, threads);
+    k->barrier_s = isnan(k->barrier_s) ? far.barrier_s * threads : blend(k->barrier_s, far.barrier_s, threads);
+    k->dispatch_s = blend(k->dispatch_s, far.dispatch_s, threads);
+    k->n_threads = n;
+}
+
+void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o)
+{
+    int low, high;
+    const int asked = o->n_threads > 0 ? o->n_threads : INT_MAX;
+    load(k, h, 0);
+    if (o->weights_bytes > 0 || h->kind != HW_CPU)
+        return;
+    threads_around(h, asked, &low, &high);
+    if (low > 0 && high > low && low < asked)
+        load_between(k, h, low, asked, high);
+    else
+        load(k, h, low > 0 ? low : high);
+}
+
+/* ---- an op under them ------------------------------------------------------------------------------ */
+
+static const struct kernel_roof *find(const struct kernel_roofs *k, enum kernel_op op, enum dtype t)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->roof[i].op == op && k->roof[i].dtype == t)
+            return &k->roof[i];
+    return NULL;
+}
+
+static double rate_at(const struct kernel_roof *k, size_t i, double memory)
+{
+    return memory == 1 ? k->rate[i] : k->rate[i] * pow(memory, k->memory_part[i]);
+}
+
+/* When memory gives so many times what it gave. */
+static double rate_beside(const struct kernel_roof *k, double n_tok, double memory)
+{
+    size_t i = 0;
+    if (k->n == 0)
+        return NAN;
+    while (i < k->n && k->n_tok[i] < n_tok)
+        i++;
+    if (i == 0 || i == k->n)
+        return rate_at(k, i == 0 ? 0 : k->n - 1, memory);
+    /* Seconds of so many tokens are a constant (unpacking weights, a tile of keys) and a part for each. */
+    const double n0 = k->n_tok[i - 1], n1 = k->n_tok[i], t0 = n0 / rate_at(k, i - 1, memory), t1 = n1 / rate_at(k, i, memory);
+    return n_tok / (t0 + (t1 - t0) * (n_tok - n0) / (n1 - n0));
+}
+
+double kernel_roof_rate(const struct kernel_roof *k, double n_tok)
+{
+    return rate_beside(k, n_tok, 1);
+}
+
+/* Tokens that pass through the op: it reads and writes so many activations of each. */
+static double tokens(const struct step_class *c, const struct cost *cost)
+{
+    const double a = c->form.act_in_tok + c->form.act_out_tok;
+    return a > 0 ? cost->act_bytes / a : 1;
+}
+
+/* The engine prepares the activations of products that follow each other and read the same once. */
+static bool is_prepared(enum op_role r)
+{
+    return r == ROLE_ATTN_K || r == ROLE_ATTN_V || r == ROLE_FFN_UP || r == ROLE_EXPERT_UP || r == ROLE_SHARED_UP;
+}
+
+/* ---- what other threads have: beyond what it would take if a thread had all to itself (114) ------------------------ */
+
+static double exchange_s(const struct kernel_roofs *k, enum kernel_op how, double bytes, double n_tok)
+{
+    const struct kernel_roof *x = n_tok > 1 && k->n_threads > 1 ? find(k, how, DTYPE_F32) : NULL;
+    return x ? bytes / kernel_roof_rate(x, n_tok) : 0;
+}
+
+double kernel_roofs_read_s(const struct kernel_roofs *k, double bytes, double n_tok)
+{
+    return exchange_s(k, KERNEL_EXCHANGE_READ, bytes, n_tok);
+}
+
+double kernel_roofs_taken_s(const struct kernel_roofs *k, double bytes, double n_tok)
+{
+    return exchange_s(k, KERNEL_EXCHANGE_WRITE, bytes, n_tok);
+}
+
+/* What some threads write and all read, of n threads: n - 1 of n have each line that is written, and each of them reads all. */
+static double shared_s(const struct kernel_roofs *k, double bytes, double n_tok)
+{
+    const double n = k->n_threads;
+    return n > 1 ? kernel_roofs_taken_s(k, bytes * n / (n - 1), n_tok) + kernel_roofs_read_s(k, bytes * n, n_tok) : 0;
+}
+
+/* Results that others read next, row by row: not what an addition or a gate takes column by column. */
+static bool is_read_by_rows(enum op_role r)
+{
+    return r == ROLE_ATTN_Q || r == ROLE_ATTN_K || r == ROLE_ATTN_V || r == ROLE_ATTN_QKV;
+}
+
+/* A gate's results go to the tiles of the product behind it. */
+static bool to_tiles(const struct kernel_roofs *k, double n_tok)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->roof[i].op == KERNEL_PREPARE && n_tok >= k->roof[i].n_tok[0])
+            return true;
+    return false;
+}
+
+/* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16 (10); of so many tokens that
+ * tiles walk them also put in their order, which experts do for themselves; both at once where the engine can, and then with what all
+ * threads' reading of it takes. Else that is on top: a copy in order was made of a thread's own rows. */
+static double prepare_s(const struct kernel_roofs *k, enum math math, const struct step_class *c, double n_tok)
+{
+    if (is_prepared(c->op.role))
+        return 0;
+    const struct kernel_roof *p = find(k, KERNEL_PREPARE, c->op.w->type);
+    if (p && c->op.kind == OP_MATMUL && n_tok >= p->n_tok[0])
+        return c->form.act_in_tok * n_tok / kernel_roof_rate(p, n_tok);
+    const enum dtype to = math == MATH_INT8 ? DTYPE_Q8_0 : math == MATH_BF16 ? DTYPE_BF16 : DTYPE_F32;
+    const struct kernel_roof *q = find(k, KERNEL_QUANTIZE, to), *a = find(k, KERNEL_ARRANGE, c->op.w->type);
+    const bool arranged = a && c->op.kind == OP_MATMUL && n_tok >= a->n_tok[0];
+    const double elem_bytes = math == MATH_INT8 ? (arranged ? 1.5 : 9 / 8.0) : math == MATH_BF16 ? 2 : 4;
+    const double shared = c->op.kind == OP_MATMUL ? shared_s(k, c->form.act_in_tok / sizeof(float) * n_tok * elem_bytes, n_tok) : 0;
+    return c->form.act_in_tok * n_tok * ((q ? 1 / kernel_roof_rate(q, n_tok) : 0) + (arranged ? 1 / kernel_roof_rate(a, n_tok) : 0)) + shared;
+}
+
+double walked_bytes(const struct step_class *c, const struct pass *p)
+{
+    return c->held_bytes + c->held_position * ((double)p->n_past * p->n_seq + p->n_tok);
+}
+
+/* Stored bytes a second of weights of which the last cache keeps some: seconds of either part. (106) */
+static double bytes_s_of(const struct kernel_roof *k, double kept)
+{
+    return kept > 0 ? 1 / (kept / k->llc_bytes_s + (kept < 1 ? (1 - kept) / k->dram_bytes_s : 0)) : k->dram_bytes_s;
+}
+
+/* Stored bytes through the roof of one token, FLOP through that of n. What was not measured is left to the machine's
+ * bandwidth and peak: *t has those. */
+static void stream(const struct kernel_roof *k, double bytes, double flop, double n, double kept, struct op_time *t)
+{
+    const double bytes_s = bytes_s_of(k, kept);
+    const bool covers = k->n > 0 && (k->n_tok[k->n - 1] > 1 || n <= 1);
+    t->memory_s = bytes_s > 0 ? bytes / bytes_s : t->memory_s;
+    t->compute_s = covers ? flop / rate_beside(k, n, kept > 0 && k->dram_bytes_s > 0 ? bytes_s / k->dram_bytes_s : 1) : t->compute_s;
+    t->kernel = k;
+    t->kernel_tok = n;
+    t->kernel_bytes_s = bytes_s > 0 ? bytes_s : 0;
+    t->kept = kept;
+}
+
+static bool product(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p, struct op_time *t)
+{
+    const struct op *op = &c->op;
+    const bool plain = op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL;
+    if (!plain || !op->w || op->w->scheme != SCHEME_BY_TYPE || !(cost->weight_bytes > 0))
+        return false;
+    const struct kernel_roof *k = find(&r->kernels, KERNEL_PRODUCT, op->w->type);
+    if (!k)
+        return false;
+    /* Tokens that meet a weight: with experts, those of one. */
+    const double n = 0.5 * cost->flop / (8 * cost->weight_bytes / dtype_bits(op->w->type));
+    const double kept = c->held_bytes > 0 && k->llc_bytes_s > 0 ? last_cache_kept(&r->last, walked_bytes(c, p)) : 0;
+    stream(k, cost->weight_bytes, cost->flop, n, kept, t);
+    const double n_tok = tokens(c, cost), results = is_read_by_rows(op->role) ? kernel_roofs_taken_s(&r->kernels, c->form.act_out_tok * n_tok, n_tok) : 0;
+    const double beside = prepare_s(&r->kernels, roofs_math(r, op), c, n_tok) + results;
+    t->memory_s += beside;
+    t->compute_s += beside;
+    return true;
+}
+
+/* Activations through the kernel of an op that reads nothing else of size. */
+static bool elementwise(const struct roofs *r, const struct step_class *c, const struct cost *cost, enum kernel_op op,
+                        enum dtype type, struct op_time *t)
+{
+    const struct kernel_roof *k = find(&r->kernels, op, type);
+    if (!k || k->n == 0)
+        return false;
+    t->kernel = k;
+    t->kernel_tok = tokens(c, cost);
+    t->memory_s = cost->act_bytes / kernel_roof_rate(k, t->kernel_tok);
+    t->compute_s = 0;
+    return true;
+}
+
+/* The same of one by columns, whose results others read row by row. */
+static bool by_columns(const struct roofs *r, const struct step_class *c, const struct cost *cost, enum kernel_op op, struct op_time *t)
+{
+    if (!elementwise(r, c, cost, op, DTYPE_F32, t))
+        return false;
+    if (op == KERNEL_ADD || !to_tiles(&r->kernels, t->kernel_tok))
+        t->memory_s += kernel_roofs_taken_s(&r->kernels, c->form.act_out_tok * t->kernel_tok, t->kernel_tok);
+    return true;
+}
+
+/* Rows of the cache that were last touched a pass ago. Sequences of one token each have rows apart, and threads share them out. (101) */
+static bool far_rows(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p, struct op_time *t)
+{
+    if (!elementwise(r, c, cost, KERNEL_KV_STORE_FAR, c->kv_type, t))
+        return false;
+    const double n_seq = p->n_seq > 0 ? p->n_seq : 1;
+    if (t->kernel_tok > n_seq || n_seq <= 1)
+        return true;
+    t->memory_s = cost->act_bytes / kernel_roof_rate(t->kernel, 1) / fmin(n_seq, fmax(1, r->kernels.n_threads));
+    t->kernel_tok = 1;
+    return true;
+}
+
+static bool by_kind(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
+                    struct op_time *t)
+{
+    const bool far = walked_bytes(c, p) > r->last.bytes; /* of the cache: what a pass reads has driven its rows out */
+    switch (c->op.kind) {
+    case OP_MATMUL:
+    case OP_EXPERT_MATMUL:
+        return product(r, c, cost, p, t);
+    case OP_ATTENTION:
+        return attention_roofs_time(r, c, cost, p, t);
+    case OP_EMBED:
+        return c->op.w && elementwise(r, c, cost, KERNEL_EMBED, c->op.w->type, t);
+    case OP_KV_STORE:
+        return (far && far_rows(r, c, cost, p, t)) ||
+               elementwise(r, c, cost, KERNEL_KV_STORE, c->kv_type, t);
+    case OP_RMS_NORM:
+        return elementwise(r, c, cost, KERNEL_RMS_NORM, DTYPE_F32, t);
+    case OP_ROPE:
+        return elementwise(r, c, cost, KERNEL_ROPE, DTYPE_F32, t);
+    case OP_GLU:
+        return c->op.glu == GLU_SILU && by_columns(r, c, cost, KERNEL_SILU, t);
+    case OP_ADD:
+        return by_columns(r, c, cost, KERNEL_ADD, t);
+    case OP_HEAD_MATMUL: /* matrices of a head, in the file's layout: not what was measured */
+    case OP_KV_EXPAND:
+    case OP_ROUTE:
+    case OP_EXPERT_SUM:
+    case OP_SOFTCAP:
+    case OP_LAYER_NORM:
+    case OP_ACT:
+    case OP_MUL:
+    case OP_SCALE:
+    case OP_CONV1D:
+    case OP_SSM_SCAN:
+    case OP_DELTA_RULE:
+    case OP_INDEX:
+    case OP_ALL_REDUCE:
+    case OP_ALL_GATHER:
+    case OP_ALL_TO_ALL:
+    case OP_SEND:
+    case OP_KIND_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* Where the engine's threads meet: before what reads a buffer that others wrote. Products of one norm follow each other,
+ * additions and gates go with the product before them. */
+static bool meets(const struct op *op)
+{
+    return op->kind != OP_ADD && op->kind != OP_GLU && !(op->kind == OP_MATMUL && op->src == BUF_NORM);
+}
+
+bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
+                       struct op_time *t)
+{
+    const struct kernel_roofs *k = &r->kernels;
+    if (!by_kind(r, c, cost, p, t))
+        return false;
+    double launch = 0;
+    if (k->n_threads > 1 && meets(&c->op))
+        launch = k->barrier_s >= 0 ? k->barrier_s : r->launch_s;
+    if (c->op.kind == OP_EMBED && k->dispatch_s >= 0) /* the pass begins: the threads are woken */
+        launch = k->dispatch_s;
+    const double roof = fmax(t->memory_s, t->compute_s);
+    t->sd = t->kernel->sd;
+    t->seconds = roof + launch;
+    t->bound = launch > roof ? BOUND_LAUNCH : t->memory_s >= t->compute_s ? BOUND_MEMORY : BOUND_COMPUTE;
+    return true;
+}
+
+/* Where a product's weights come from: "DRAM", "last cache", "40 % last cache". */
+static const char *level_text(char *buf, size_t n, double kept)
+{
+    const int percent = (int)round(100 * kept);
+    if (percent > 0 && percent < 100)
+        snprintf(buf, n, "%d %% last cache", percent);
+    else
+        snprintf(buf, n, "%s", percent ? "last cache" : "DRAM");
+    return buf;
+}
+
+const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct op_time *t)
+{
+    const struct kernel_roof *k = t->kernel;
+    const char *type = dtype_name(k->dtype), *s = t->kernel_tok > 1 ? "s" : "";
+    const int threads = r->kernels.n_threads;
+    char level[24];
+    if (k->op == KERNEL_PRODUCT)
+        snprintf(buf, n, "matvec %s %s %dt, matmat %s at %.4g token%s", type, level_text(level, sizeof level, t->kept), threads, type,
+                 t->kernel_tok, s);
+    else if (kernel_op_attends(k->op))
+        snprintf(buf, n, "%s %s of %d %dt, at %.4g row%s a key", op_names[k->op], type, k->head_dim, threads, t->kernel_tok, s);
+    else
+        snprintf(buf, n, "%s %s %dt at %.4g token%s", op_names[k->op], type, threads, t->kernel_tok, s);
+    return buf;
+}

@@ -1,0 +1,128 @@
+/* How much of what a pass reads again and again the last-level cache still has from the pass before. methods.md (106) */
+#include "timing/roofs.h"
+#include <math.h>
+#include <string.h>
+
+static const double noise = 0.1; /* of a part that is kept */
+
+/* Plain loads against footprint by n_threads, or by as many as were measured; NULL: nobody looked. */
+static const struct hw_curve *loads_of(const struct hwprofile *h, int n_threads)
+{
+    const struct hw_curve *best = NULL;
+    for (size_t i = 0; i < h->n_curve; i++) {
+        const struct hw_curve *c = &h->curve[i];
+        if (strcmp(c->op, "read") == 0 && strcmp(c->x, "footprint_bytes") == 0 && c->n_threads <= n_threads &&
+            (!best || c->n_threads > best->n_threads))
+            best = c;
+    }
+    return best;
+}
+
+/* The last plateau that is clearly faster than memory, of the last cache or of none: a virtual machine is told the whole of a cache that
+ * it shares, and what is level there may be memory. NULL: behind those of the other caches there is none. */
+static const struct hw_plateau *cache_plateau(const struct hw_curve *c, const char *level, double memory)
+{
+    const double clearly = 1.1;
+    const struct hw_plateau *found = NULL;
+    for (size_t i = 0; i < c->n_plateau; i++) {
+        const struct hw_plateau *p = &c->plateau[i];
+        if (p->level[0] && strcmp(p->level, level) != 0)
+            found = strcmp(p->level, "DRAM") == 0 ? found : NULL;
+        else if (p->value > clearly * memory && p->to_x > 0)
+            found = p;
+    }
+    return found;
+}
+
+static const struct hw_plateau *memory_plateau(const struct hw_curve *c)
+{
+    const struct hw_plateau *last = c->n_plateau ? &c->plateau[c->n_plateau - 1] : NULL;
+    return last && strcmp(last->level, "DRAM") == 0 ? last : NULL;
+}
+
+/* Seconds of a byte are those of the part from the cache and of the rest from memory. */
+static double part_kept(double bytes_s, double cache_bytes_s, double memory_bytes_s)
+{
+    return fmin(1, fmax(0, (1 / bytes_s - 1 / memory_bytes_s) / (1 / cache_bytes_s - 1 / memory_bytes_s)));
+}
+
+/* Points from the last that is read as fast as the cache to the first that is read no faster than memory. More than twice the size
+ * that is stated no cache keeps any of, whatever memory did while such a point was taken; where less is kept, no more is later. */
+static void find_points(struct last_cache *l, const struct hw_curve *c, const struct hw_plateau *cache, double memory, double stated)
+{
+    double least = 1;
+    for (size_t i = 0; i < c->n_point && least > 0 && l->n < LAST_CACHE_POINTS; i++) {
+        const struct hw_point *p = &c->point[i];
+        const double bytes = p->x * c->n_threads, kept = part_kept(p->value, cache->value, memory);
+        if (p->x < cache->to_x || !(p->value > 0) || !(bytes > 0))
+            continue;
+        least = l->n == 0 ? 1 : bytes > 2 * stated || kept < noise ? 0 : fmin(least, kept);
+        l->walked[l->n] = bytes;
+        l->kept[l->n++] = least;
+    }
+    if (l->n < 2)
+        l->n = 0; /* the curve ends with the cache */
+}
+
+static double half_kept(const struct last_cache *l, double otherwise)
+{
+    for (size_t i = 1; i < l->n; i++)
+        if (l->kept[i] <= 0.5)
+            return l->walked[i - 1] + (l->walked[i] - l->walked[i - 1]) * (l->kept[i - 1] - 0.5) / (l->kept[i - 1] - l->kept[i]);
+    return otherwise;
+}
+
+int last_cache_init(struct last_cache *l, const struct hwprofile *h, int n_threads)
+{
+    char name[16];
+    int level;
+    *l = (struct last_cache){ .bytes = hwprofile_last_cache(h, &level), .bytes_s = NAN };
+    snprintf(name, sizeof name, "L%d", level);
+    const struct hw_curve *c = level ? loads_of(h, n_threads) : NULL;
+    const struct hw_plateau *memory = c ? memory_plateau(c) : NULL, *cache = memory ? cache_plateau(c, name, memory->value) : NULL;
+    if (cache)
+        find_points(l, c, cache, memory->value, l->bytes);
+    if (l->n > 0) {
+        l->bytes_s = cache->value;
+        l->bytes = fmin(l->bytes, half_kept(l, l->bytes));
+    }
+    return level;
+}
+
+double last_cache_kept(const struct last_cache *l, double bytes)
+{
+    size_t i = 0;
+    if (!(bytes > 0))
+        return 0;
+    if (l->n == 0)
+        return bytes <= l->bytes;
+    while (i < l->n && l->walked[i] < bytes)
+        i++;
+    if (i == 0)
+        return 1;
+    if (i == l->n)
+        return 0;
+    return l->kept[i - 1] + (l->kept[i] - l->kept[i - 1]) * (bytes - l->walked[i - 1]) / (l->walked[i] - l->walked[i - 1]);
+}
+
+double last_cache_found(struct last_cache *l, double bytes, double bytes_s, double memory_bytes_s)
+{
+    const double first = l->walked[0], last = l->walked[l->n - 1];
+    const double kept = bytes_s > memory_bytes_s && l->bytes_s > memory_bytes_s ? part_kept(bytes_s, l->bytes_s, memory_bytes_s) : 0;
+    double as = last; /* the size of which it kept as much */
+    if (fabs(kept - last_cache_kept(l, bytes)) <= noise)
+        return last_cache_kept(l, bytes);
+    for (size_t i = 1; i < l->n && as == last; i++)
+        if (l->kept[i] <= kept && l->kept[i] < l->kept[i - 1])
+            as = l->walked[i] - (l->walked[i] - l->walked[i - 1]) * (kept - l->kept[i]) / (l->kept[i - 1] - l->kept[i]);
+    if (kept > 1 - noise)
+        as = first;
+    l->bytes *= fmin(1, bytes / as);
+    for (size_t i = 0; i < l->n; i++)
+        l->walked[i] *= bytes / as;
+    if (as == last) {
+        l->walked[l->n - 1] = bytes;
+        l->kept[l->n - 1] = fmin(l->kept[l->n - 1], kept);
+    }
+    return last_cache_kept(l, bytes);
+}

@@ -1,0 +1,548 @@
+/* A step's price: a walk over the classes of a step model. Formulas: methods.md (13), (14), (44). */
+#include "timing/timing.h"
+#include <math.h>
+#include <stdlib.h>
+
+static bool runs(const struct cost *c)
+{
+    return cost_bytes(c) > 0 || c->flop > 0 || c->link_bytes > 0;
+}
+
+static void add(struct step_sum *s, const struct step_class *c, const struct cost *k, const struct op_time *t)
+{
+    const double n = c->count;
+    s->cost.weight_bytes += n * k->weight_bytes;
+    s->cost.act_bytes += n * k->act_bytes;
+    s->cost.kv_bytes += n * k->kv_bytes;
+    s->cost.flop += n * k->flop;
+    s->cost.link_bytes += n * k->link_bytes;
+    s->seconds += n * t->seconds;
+    s->memory_s += n * t->memory_s;
+    s->compute_s += n * t->compute_s;
+    s->link_s += n * t->link_s;
+    s->bound_s[t->bound] += n * t->seconds;
+    s->sd_s += n * t->seconds * t->sd;
+}
+
+/* The op at the roofs, or as a kernel was measured to be faster. (156) */
+static double least_of(const struct roofs *r, const struct step_class *c, const struct cost *k, const struct op_time *t, const struct pass *p)
+{
+    const double bound_s = r->roof ? t->seconds : roofs_bound(r, c, k, p).seconds;
+    return t->kernel ? min2(bound_s, t->seconds) : bound_s;
+}
+
+enum bound bound_largest(const double s[BOUND_COUNT])
+{
+    int best = BOUND_MEMORY;
+    for (int b = 0; b < BOUND_COUNT; b++)
+        if (s[b] > s[best])
+            best = b;
+    return (enum bound)best;
+}
+
+enum bound step_bound(const struct step_sum *s)
+{
+    return bound_largest(s->bound_s);
+}
+
+struct error_parts step_error_parts(const struct step_sum *s, const struct roofs *r)
+{
+    return r->time ? s->parts : (struct error_parts){ .left = s->sd_s / s->seconds };
+}
+
+/* A nominal model: whole numbers, which counts were divided by. */
+static void whole(struct step_sum *sum, const struct step_model *s)
+{
+    if (s->o.weights_bytes > 0) {
+        sum->cost.weight_bytes = round(sum->cost.weight_bytes);
+        sum->cost.flop = round(sum->cost.flop);
+    }
+}
+
+/* Op by op, one after another. */
+static struct step_sum price_ops(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
+                                 step_fn *fn, void *ctx)
+{
+    struct step_sum sum = { 0 };
+    struct cost_memo memo = { 0 };
+    for (size_t i = 0; i < s->n; i++) {
+        const struct step_class *c = &s->c[i];
+        struct cost k = cost_eval(&c->form, p, n_steps, &s->o.cost, &memo);
+        if (!runs(&k)) /* not in this pass */
+            continue;
+        const struct op_time t = roofs_time(r, c, &k, p);
+        k.link_bytes = t.link_bytes; /* of the way they are exchanged */
+        add(&sum, c, &k, &t);
+        sum.least_s += c->count * least_of(r, c, &k, &t, p);
+        if (fn)
+            fn(ctx, c, &k, &t);
+    }
+    whole(&sum, s);
+    sum.longest_least_s = sum.least_s;
+    sum.sd_s = sum.sd_fast_s = r->kernel_sd > 0 ? hypot(sum.sd_s, sum.seconds * r->kernel_sd) : NAN;
+    return sum;
+}
+
+/* ---- with constants: all ops together. (74), (87) ------------------------------------------------- */
+
+/* Passes of one shape. */
+struct shape {
+    struct pass p;
+    double times;
+    uint32_t n_steps; /* as in step_price() */
+    bool prompt;
+    bool few; /* of a prompt that passes fewer than TIME_PROMPT tokens at a time */
+};
+
+static void ask(struct time_features *f, struct step_sum *sum, const struct step_model *s, const struct roofs *r,
+                const struct shape *x)
+{
+    const struct time_sink sink = { f, r, x->times, &x->p, x->n_steps };
+    struct cost_memo memo = { 0 };
+    double least_s = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct step_class *c = &s->c[i];
+        struct cost k = cost_eval(&c->form, &x->p, x->n_steps, &s->o.cost, &memo);
+        struct op_time t = { 0 };
+        if (!runs(&k))
+            continue;
+        if (c->n_comm > 0)
+            t = roofs_time(r, c, &k, &x->p);
+        k.link_bytes = t.link_bytes;
+        sum->cost = cost_add(sum->cost, cost_times(&k, c->count * x->times));
+        least_s += c->count * least_of(r, c, &k, &t, &x->p);
+        time_add_class((void *)(uintptr_t)&sink, c, &k, &t);
+    }
+    time_passes(f, x->times, x->p.n_tok);
+    sum->least_s += x->times * least_s;
+    sum->longest_least_s = max2(sum->longest_least_s, least_s);
+}
+
+static void answer(struct step_sum *sum, const struct roofs *r, const struct time_features *f)
+{
+    const struct timing *t = r->time;
+    double g[TIME_SLOT_COUNT];
+    struct time_sides sides;
+    sum->which = t->which(f);
+    sum->n_kernel = f->n_kernel / fmax(f->n_pass, 1);
+    sum->n_whole = time_whole_passes(f);
+    const struct time_constants *k = &t->of[sum->which];
+    time_gradient(f, k->slot, g, &sides);
+    sum->seconds = exp(time_ln_seconds(f, k->slot));
+    const double sd_s = sum->seconds * time_spread(k, g, NULL), guess_s = sum->seconds * k->guess_ln_sd;
+    sum->sd_s = hypot(sd_s * k->widen, guess_s);
+    sum->sd_fast_s = hypot(sd_s * k->widen_fast, guess_s);
+    if (r->parts)
+        time_error_parts(k, g, k->guess_ln_sd, &sum->parts);
+    const double off = k->guess_ln_sd > 0 ? exp(k->slot[TIME_REQUEST]) : 1; /* the machine is not what was guessed */
+    sum->memory_s = off * sides.memory_s;
+    sum->compute_s = off * sides.compute_s;
+    sum->link_s = off * sides.link_s;
+    for (int b = 0; b < BOUND_COUNT; b++)
+        sum->bound_s[b] = off * sides.bound_s[b];
+}
+
+static void start(struct time_features *f, const struct roofs *r, const struct shape *x)
+{
+    time_features_init(f);
+    f->prompt = x->prompt;
+    f->decode = !x->prompt && r->time && r->time->refine;
+    f->deep = x->p.n_past > TIME_DEEP;
+    f->one_step = r->time && r->time->one_step;
+    f->few = x->few;
+    f->batched = x->p.n_seq > 1;
+}
+
+static struct step_sum price_together(const struct step_model *s, const struct roofs *r, const struct shape *x, size_t n)
+{
+    struct step_sum sum = { 0 };
+    struct time_features f;
+    start(&f, r, &x[0]);
+    for (size_t i = 0; i < n; i++)
+        ask(&f, &sum, s, r, &x[i]);
+    if (f.n_term > 0 || f.wire_s > 0) /* else no pass: who drafts by looking things up has no model */
+        answer(&sum, r, &f);
+    whole(&sum, s);
+    return sum;
+}
+
+/* An op alone, for those who want to know where the seconds go. */
+static struct op_time time_of_op(const struct roofs *r, unsigned which, const struct shape *x, const struct step_class *c,
+                                 const struct cost *k, struct op_time t)
+{
+    struct time_features f;
+    struct time_sides sides;
+    double g[TIME_SLOT_COUNT];
+    const double *slot = r->time->of[which].slot;
+    struct step_class one_op = *c;
+    const struct time_sink sink = { &f, r, 1, &x->p, x->n_steps };
+    one_op.count = 1;
+    start(&f, r, x);
+    time_add_class((void *)(uintptr_t)&sink, &one_op, k, &t);
+    time_gradient(&f, slot, g, &sides);
+    t.seconds = exp(time_ln_seconds(&f, slot));
+    t.memory_s = sides.memory_s;
+    t.compute_s = sides.compute_s;
+    t.link_s = sides.link_s;
+    t.bound = bound_largest(sides.bound_s);
+    t.kernel = NULL;
+    t.alone = f.n_term > 0 ? f.term[0].alone.name : NULL;
+    return t;
+}
+
+/* Costs, and op by op what fn is told, under the constants of a case. */
+static struct cost tell(const struct step_model *s, const struct roofs *r, unsigned which, const struct shape *x, step_fn *fn,
+                        void *ctx)
+{
+    struct step_sum sum = { 0 };
+    struct cost_memo memo = { 0 };
+    for (size_t i = 0; i < s->n; i++) {
+        const struct step_class *c = &s->c[i];
+        struct cost k = cost_eval(&c->form, &x->p, x->n_steps, &s->o.cost, &memo);
+        if (!runs(&k))
+            continue;
+        struct op_time t = roofs_time(r, c, &k, &x->p);
+        k.link_bytes = t.link_bytes;
+        t = time_of_op(r, which, x, c, &k, t);
+        add(&sum, c, &k, &t);
+        fn(ctx, c, &k, &t);
+    }
+    whole(&sum, s);
+    return sum.cost;
+}
+
+/* Other seconds of the same, as far off: stages work at once, and so do their memories and units. */
+static void set_seconds(struct step_sum *sum, double seconds)
+{
+    if (seconds == sum->seconds)
+        return;
+    const double part = seconds / sum->seconds;
+    sum->sd_s *= part;
+    sum->sd_fast_s *= part;
+    sum->memory_s *= part;
+    sum->compute_s *= part;
+    sum->link_s *= part;
+    sum->seconds = seconds;
+}
+
+double spread_within(double seconds, double sd_fast_s, double least_s)
+{
+    const double room_s = seconds * log(max2(seconds / least_s, 1)) / PREDICT_Z90;
+    return sd_fast_s > room_s ? room_s : sd_fast_s;
+}
+
+void step_keep_below(struct step_sum *sum, const struct roofs *r, double bound_tok_s)
+{
+    if (!(sum->seconds > 0) || (r->time && r->time->of[sum->which].guess_ln_sd > 0)) /* nothing was priced; the roofs are guesses */
+        return;
+    const double times = max2(1, max2(sum->least_s / sum->seconds, sum->tok_s / bound_tok_s));
+    if (times > 1) {
+        set_seconds(sum, sum->seconds * times);
+        sum->tok_s /= times;
+    }
+    sum->least_s = max2(sum->least_s, sum->seconds * sum->tok_s / bound_tok_s);
+    sum->sd_fast_s = spread_within(sum->seconds, sum->sd_fast_s, sum->least_s);
+}
+
+static struct step_sum price_shape(const struct step_model *s, const struct roofs *r, const struct shape *x, step_fn *fn, void *ctx)
+{
+    if (!r->time)
+        return price_ops(s, r, &x->p, x->n_steps, fn, ctx);
+    struct step_sum sum = price_together(s, r, x, 1);
+    sum.tok_s = 1 / sum.seconds;
+    step_keep_below(&sum, r, 1 / sum.least_s);
+    sum.tok_s = 0; /* a scenario's */
+    if (fn)
+        (void)tell(s, r, sum.which, x, fn, ctx);
+    return sum;
+}
+
+struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
+                           step_fn *fn, void *ctx)
+{
+    const struct shape x = { *p, 1, n_steps, false, false };
+    return price_shape(s, r, &x, fn, ctx);
+}
+
+struct step_sum step_price_prompt(const struct step_model *s, const struct roofs *r, const struct pass *p, bool few, step_fn *fn, void *ctx)
+{
+    const struct shape x = { *p, 1, 1, true, few };
+    return price_shape(s, r, &x, fn, ctx);
+}
+
+/* ---- a scenario ------------------------------------------------------------------------------ */
+
+static uint32_t one(uint32_t n)
+{
+    return n > 0 ? n : 1;
+}
+
+/* Sequences spread over the groups of devices: as many each, and one more in some. */
+struct groups {
+    uint32_t fewer, more, n_more;
+    bool together; /* they meet at the experts, and so keep pace with the fullest */
+};
+
+static struct groups groups_of(const struct step_model *s, const struct scenario *o)
+{
+    const uint32_t dp = one(s->o.layout.dp), fewer = o->n_batch / dp, rest = o->n_batch % dp;
+    return (struct groups){ fewer, rest > 0 ? fewer + 1 : fewer, rest > 0 ? rest : dp,
+                            one(s->o.layout.ep) > one(s->o.layout.tp) };
+}
+
+/* The same model, its experts seeing the tokens of groups that are not all full. */
+static struct step_model with_fill(const struct step_model *s, const struct scenario *o, const struct groups *g)
+{
+    struct step_model m = *s;
+    m.o.cost.expert_fill = g->together ? (double)o->n_batch / ((double)g->more * one(s->o.layout.dp)) : 1;
+    return m;
+}
+
+/* Tokens a second of all groups, n of each sequence: the fullest need `seconds`, the others `fewer_s`. */
+static double tokens_s(const struct scenario *o, const struct step_model *s, const struct groups *g, double n, double seconds,
+                       double fewer_s)
+{
+    if (g->together || g->more == g->fewer || g->fewer == 0)
+        return n * o->n_batch / seconds;
+    return n * ((double)g->n_more * g->more / seconds +
+                (double)(one(s->o.layout.dp) - g->n_more) * g->fewer / fewer_s);
+}
+
+struct adding {
+    const struct step_model *s;
+    const struct roofs *r;
+    step_fn *fn;
+    void *ctx;
+    struct step_sum sum;
+    double longest_s; /* of the passes */
+};
+
+static void add_pass(void *ctx, const struct pass *p)
+{
+    struct adding *x = ctx;
+    if (interrupt_check(NULL) != 0) /* the caller says so */
+        return;
+    const struct step_sum one_pass = step_price(x->s, x->r, p, 1, x->fn, x->ctx);
+    x->sum.cost = cost_add(x->sum.cost, one_pass.cost);
+    x->sum.seconds += one_pass.seconds;
+    x->sum.memory_s += one_pass.memory_s;
+    x->sum.compute_s += one_pass.compute_s;
+    x->sum.link_s += one_pass.link_s;
+    x->sum.sd_s += one_pass.sd_s;
+    x->sum.sd_fast_s += one_pass.sd_fast_s;
+    x->sum.least_s += one_pass.least_s;
+    x->sum.longest_least_s = max2(x->sum.longest_least_s, one_pass.least_s);
+    for (int b = 0; b < BOUND_COUNT; b++)
+        x->sum.bound_s[b] += one_pass.bound_s[b];
+    x->longest_s = fmax(x->longest_s, one_pass.seconds);
+}
+
+/* The passes of a prompt as what fn is told of them. */
+struct telling {
+    const struct step_model *s;
+    const struct roofs *r;
+    unsigned which;
+    step_fn *fn;
+    void *ctx;
+    struct cost cost;
+};
+
+static void tell_pass(void *ctx, const struct pass *p)
+{
+    struct telling *x = ctx;
+    const struct shape one_pass = { *p, 1, 1, true, false }; /* its case is known */
+    if (interrupt_check(NULL) == 0)
+        x->cost = cost_add(x->cost, tell(x->s, x->r, x->which, &one_pass, x->fn, x->ctx));
+}
+
+bool step_few(uint32_t n_prompt, uint32_t n_ubatch)
+{
+    return n_prompt < TIME_PROMPT || n_ubatch < TIME_PROMPT;
+}
+
+static size_t prefill_shapes(struct shape out[2], const struct scenario *o, uint32_t n_seq)
+{
+    struct pass_group g[2];
+    const size_t n = prefill_groups(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, g);
+    const bool few = step_few(o->n_prompt, o->n_ubatch);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (struct shape){ g[i].p, g[i].n, 1, true, few };
+    return n;
+}
+
+static struct step_sum prefill_together(const struct step_model *s, const struct roofs *r, const struct scenario *o,
+                                        uint32_t n_seq, step_fn *fn, void *ctx)
+{
+    struct shape shape[2];
+    const size_t n = prefill_shapes(shape, o, n_seq);
+    struct step_sum sum = price_together(s, r, shape, n);
+    struct telling x = { .s = s, .r = r, .which = sum.which, .fn = fn, .ctx = ctx };
+    if (fn) {
+        prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, tell_pass, &x);
+        sum.cost = x.cost;
+    }
+    return sum;
+}
+
+/* A prompt of each of so many sequences. */
+static struct step_sum prefill_group(const struct step_model *s, const struct roofs *r, const struct scenario *o,
+                                     uint32_t n_seq, step_fn *fn, void *ctx)
+{
+    struct adding x = { .s = s, .r = r, .fn = fn, .ctx = ctx };
+    const uint32_t pp = one(s->o.layout.pp);
+    if (r->time) {
+        x.sum = prefill_together(s, r, o, n_seq, fn, ctx);
+        x.longest_s = x.sum.seconds / fmax(x.sum.n_whole, 1);
+    } else {
+        prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, add_pass, &x);
+    }
+    if (pp > 1 && r->roof && o->n_ubatch >= PREFILL_WHOLE) { /* of passes as small as it likes: all stages are busy */
+        set_seconds(&x.sum, x.sum.seconds * s->stretch / pp);
+        x.sum.least_s = x.sum.seconds;
+    } else if (pp > 1) { /* passes follow each other through the stages: all but the longest overlap, or as many as the software lets */
+        const double part = r->time ? time_overlap(x.sum.n_whole, pp, r->time->copies, x.sum.n_kernel) : 0;
+        set_seconds(&x.sum, fmax(x.longest_s + (x.sum.seconds - x.longest_s) * s->stretch / pp, x.sum.seconds * part));
+        x.sum.least_s = x.sum.longest_least_s + (x.sum.least_s - x.sum.longest_least_s) * s->stretch / pp;
+    }
+    return x.sum;
+}
+
+struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
+                             void *ctx)
+{
+    const struct groups g = groups_of(s, o);
+    const struct step_model m = with_fill(s, o, &g);
+    struct step_sum sum = prefill_group(&m, r, o, g.more, fn, ctx), few = { .seconds = NAN, .least_s = NAN };
+    if (g.fewer != g.more && g.fewer > 0 && !g.together)
+        few = prefill_group(&m, r, o, g.fewer, NULL, NULL);
+    sum.tok_s = tokens_s(o, s, &g, o->n_prompt, sum.seconds, few.seconds);
+    step_keep_below(&sum, r, tokens_s(o, s, &g, o->n_prompt, sum.least_s, few.least_s));
+    return sum;
+}
+
+/* A step of so many sequences. A pipeline has parts of them in every stage, some with one more; the stages pass on
+ * what they have when the slowest is done. */
+static struct step_sum decode_group(const struct step_model *s, const struct roofs *r, const struct scenario *o,
+                                    uint32_t n_seq, step_fn *fn, void *ctx)
+{
+    const uint32_t pp = one(s->o.layout.pp), fewer = n_seq / pp, n_more = n_seq % pp;
+    struct pass p = decode_pass(o->n_depth, fewer + (n_more > 0));
+    struct step_sum sum = step_price(s, r, &p, o->n_gen, fn, ctx);
+    if (n_seq < pp) /* each alone, from stage to stage */
+        return sum;
+    if (n_more > 0) {
+        p = decode_pass(o->n_depth, fewer);
+        const struct step_sum few = step_price(s, r, &p, o->n_gen, NULL, NULL);
+        set_seconds(&sum, (n_more * sum.seconds + (pp - n_more) * few.seconds) / pp);
+        sum.least_s = (n_more * sum.least_s + (pp - n_more) * few.least_s) / pp;
+    }
+    set_seconds(&sum, sum.seconds * s->stretch);
+    sum.least_s *= s->stretch;
+    return sum;
+}
+
+struct step_sum step_decode(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
+                            void *ctx)
+{
+    const struct groups g = groups_of(s, o);
+    const struct step_model m = with_fill(s, o, &g);
+    struct step_sum sum = decode_group(&m, r, o, g.more, fn, ctx), few = { .seconds = NAN, .least_s = NAN };
+    if (g.fewer != g.more && g.fewer > 0 && !g.together)
+        few = decode_group(&m, r, o, g.fewer, NULL, NULL);
+    sum.tok_s = tokens_s(o, s, &g, 1, sum.seconds, few.seconds);
+    step_keep_below(&sum, r, tokens_s(o, s, &g, 1, sum.least_s, few.least_s));
+    return sum;
+}
+
+void step_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *o,
+                   enum phase phase)
+{
+    const struct groups g = groups_of(s, o);
+    const struct step_model m = with_fill(s, o, &g);
+    const uint32_t stages = (uint32_t)u64_ceil_div(g.more, one(s->o.layout.pp));
+    struct step_sum unused = { 0 };
+    struct shape shape[2] = { { decode_pass(o->n_depth, stages), 1, o->n_gen, false, false } };
+    const size_t n = phase == PHASE_PREFILL ? prefill_shapes(shape, o, g.more) : 1;
+    start(f, r, &shape[0]);
+    for (size_t i = 0; i < n; i++)
+        ask(f, &unused, &m, r, &shape[i]);
+}
+
+static struct step_sum ask_request(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
+                                   const struct scenario *steps)
+{
+    const struct groups g = groups_of(s, prompt);
+    const struct step_model m = with_fill(s, prompt, &g);
+    struct step_sum sum = { 0 };
+    struct shape shape[3];
+    size_t n = prefill_shapes(shape, prompt, g.more);
+    shape[n++] = (struct shape){ decode_pass(steps->n_depth, g.more), steps->n_gen, steps->n_gen, false, false };
+    start(f, r, &shape[0]);
+    for (size_t i = 0; i < n; i++) {
+        f->prompt = shape[i].prompt;
+        f->decode = !f->prompt && r->time->refine;
+        ask(f, &sum, &m, r, &shape[i]);
+    }
+    f->few = f->prompt = false;
+    f->request = true;
+    return sum;
+}
+
+void request_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
+                      const struct scenario *steps)
+{
+    (void)ask_request(f, s, r, prompt, steps);
+}
+
+struct step_sum step_request(const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
+                             const struct scenario *steps)
+{
+    struct time_features f;
+    struct step_sum sum = ask_request(&f, s, r, prompt, steps);
+    answer(&sum, r, &f);
+    sum.tok_s = 1 / sum.seconds;
+    step_keep_below(&sum, r, 1 / sum.least_s);
+    return sum;
+}
+
+/* ---- remembered prices ---------------------------------------------------------------------- */
+
+enum { N_SLOT = 1 << 14 };
+
+struct step_slot {
+    struct pass p; /* n_tok 0: empty */
+    double seconds;
+};
+
+int step_cache_init(struct step_cache *c, const struct step_model *s, const struct roofs *r, struct error *err)
+{
+    *c = (struct step_cache){ .s = s, .r = r, .slot = calloc(N_SLOT, sizeof *c->slot) };
+    return c->slot ? 0 : error_oom(err, N_SLOT * sizeof *c->slot, "the table of prices");
+}
+
+void step_cache_free(struct step_cache *c)
+{
+    free(c->slot);
+    *c = (struct step_cache){ 0 };
+}
+
+static size_t slot_of(const struct pass *p)
+{
+    uint64_t h = p->n_tok * UINT64_C(0x9e3779b97f4a7c15) ^ p->n_past * UINT64_C(0xc2b2ae3d27d4eb4f) ^
+                 p->n_seq * UINT64_C(0x165667b19e3779f9) ^ p->n_out * UINT64_C(0x27d4eb2f165667c5);
+    h ^= h >> 29;
+    return (size_t)((h * UINT64_C(0xbf58476d1ce4e5b9)) >> (64 - 14));
+}
+
+double step_cache_seconds(struct step_cache *c, const struct pass *p)
+{
+    struct step_slot *s = &c->slot[slot_of(p)];
+    if (s->p.n_tok == p->n_tok && s->p.n_past == p->n_past && s->p.n_seq == p->n_seq && s->p.n_out == p->n_out &&
+        p->n_tok > 0) {
+        c->n_hit++;
+        return s->seconds;
+    }
+    c->n_miss++;
+    *s = (struct step_slot){ *p, step_price(c->s, c->r, p, 1, NULL, NULL).seconds };
+    return s->seconds;
+}

@@ -1,0 +1,569 @@
+#include "timing/timing.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)ERROR_PARTS == (int)TIME_SLOT_COUNT, "a part of errors a constant");
+
+static const struct {
+    const char *name, *unit;
+} slots[TIME_SLOT_COUNT] = {
+    [TIME_BANDWIDTH] = { "bandwidth", "fraction" }, [TIME_COMPUTE] = { "compute", "fraction" },
+    [TIME_VECTOR] = { "vector", "factor" },         [TIME_KV] = { "kv", "factor" },
+    [TIME_ATTENTION] = { "attention", "fraction" }, [TIME_SMALL] = { "small", "factor" },
+    [TIME_LAUNCH] = { "launch", "s" },              [TIME_STEP] = { "step", "s" },
+    [TIME_EXPERT] = { "expert", "factor" },         [TIME_SHARPNESS] = { "sharpness", "factor" },
+    [TIME_LINK] = { "link", "fraction" },           [TIME_HOP] = { "hop", "factor" },
+    [TIME_KERNEL] = { "kernel", "s" },              [TIME_TRIP] = { "trip", "s" },
+    [TIME_MISS] = { "miss", "factor" },             [TIME_ISSUE] = { "issue", "factor" },
+    [TIME_CACHE] = { "cache", "factor" },           [TIME_REQUEST] = { "request", "factor" },
+    [TIME_LAUNCH_EXPERT] = { "launch_expert", "factor" }, [TIME_LAUNCH_SMALL] = { "launch_small", "factor" },
+    [TIME_SEQUENCE] = { "sequence", "s" },          [TIME_QUEUE] = { "queue", "prompt" },
+    [TIME_HEADS] = { "heads", "op/element" },       [TIME_WALK] = { "walk", "s" },
+    [TIME_BORDER] = { "border", "s" },
+};
+
+const char *time_slot_name(enum time_slot s)
+{
+    return slots[s].name;
+}
+
+const char *time_slot_unit(enum time_slot s)
+{
+    return slots[s].unit;
+}
+
+int time_slot_find(const char *name)
+{
+    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+        if (strcmp(slots[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* A step between devices on one board, where a profile says none: NCCL's, some microseconds. */
+static const double default_hop_s = 3e-6;
+/* An exchange of a server, whose kernels write to all devices at once. (84) */
+static const double one_step_s = 8e-6;
+/* Where nobody says how a weight is widened: a load, a shift, a mask, a conversion and a multiply-add or two. */
+static const double default_ops_weight = 6;
+
+/* ---- what a pass asks for --------------------------------------------------------------- */
+
+static enum time_kind kind_of(enum op_kind k)
+{
+    if (k == OP_EXPERT_MATMUL)
+        return TIME_EXPERT_PRODUCT;
+    if (k == OP_MATMUL || k == OP_HEAD_MATMUL || k == OP_KV_EXPAND)
+        return TIME_PRODUCT;
+    return k == OP_ATTENTION ? TIME_ATTEND : TIME_OTHER;
+}
+
+void time_features_init(struct time_features *f)
+{
+    f->n_term = 0;
+    f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = f->n_kernel = 0;
+    f->n_border = f->n_tok = f->most_tok = 0;
+    f->sequential = 1;
+    f->one_step = f->prompt = f->decode = f->deep = f->few = f->batched = f->request = false;
+    f->before = NULL;
+}
+
+static struct time_term *term_of(struct time_features *f, enum time_kind k, uint64_t key)
+{
+    int same = -1;
+    for (int i = 0; i < f->n_term; i++) {
+        if (f->term[i].kind == k && f->term[i].key == key)
+            return &f->term[i];
+        if (f->term[i].kind == k)
+            same = i;
+    }
+    if (f->n_term == TIME_MAX_TERMS)
+        return &f->term[same >= 0 ? same : 0];
+    f->term[f->n_term] = (struct time_term){ .kind = k, .key = key };
+    return &f->term[f->n_term++];
+}
+
+/* ---- small kernels ----------------------------------------------------------------------- */
+
+static const double warp_threads = 32, warps_a_cycle = 4; /* of a multiprocessor, since Volta */
+static const double most_blocks = 32;                     /* resident on one */
+/* Of the cache's size: its two halves keep copies of what both read. */
+static const double cache_share = 0.7;
+
+struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_units *u)
+{
+    const double threads = warp_threads * ceil(max2(b->threads, 1) / warp_threads);
+    const double resident = max2(1, fmin(most_blocks, floor(u->threads / threads)));
+    const double busiest = ceil(b->n / u->n), waves = floor(busiest / resident);
+    const double fill = b->footprint_bytes / (cache_share * u->cache_bytes);
+    return (struct time_grid){ .waves = waves, .last = busiest - waves * resident, .resident = resident, .trips = b->trips,
+                               .issue_s = b->instructions / (warps_a_cycle * u->clock_hz),
+                               .in_cache = 1 / (1 + fill * fill * fill) };
+}
+
+/* Seconds of memory in steps over those at its bandwidth, where too few loads are under way to keep it busy. (134) */
+static double starved(const struct time_features *f, const struct roofs *r)
+{
+    const double wanted = f->decode && r->units.flight_bytes_s > 0 ? r->bytes_s / r->units.flight_bytes_s : 0;
+    return pow(1 + pow(wanted, 8), 1.0 / 8);
+}
+
+static void add_alone(struct time_term *x, const struct time_op *o)
+{
+    x->count += o->count;
+    x->alone.name = o->alone.name;
+    x->alone.seconds += o->count * o->alone.seconds;
+    x->alone.start_s += o->count * o->alone.start_s;
+    x->alone.memory_s += o->count * max2(o->alone.memory_s, o->alone.walk_s);
+    x->alone.compute_s += o->count * o->alone.compute_s;
+    x->memory_s = x->alone.memory_s;
+    x->compute_s = x->alone.compute_s;
+}
+
+static const uint64_t STEPS_KEY = UINT64_C(1) << 63;
+
+void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o)
+{
+    if (o->n_comm > 0) {
+        const double n = o->n_comm;
+        f->wire_s += o->count * o->link_bytes / r->link_bytes_s;
+        f->n_border += o->border ? o->count : 0;
+        f->n_hop += o->border ? 0 : o->count * (f->one_step ? 1 : o->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
+        f->hop_s = f->one_step ? one_step_s : r->link_latency_s > 0 ? r->link_latency_s : default_hop_s;
+        return;
+    }
+    const enum time_kind k = o->blocks ? TIME_SMALL_KERNEL : o->alone.seconds > 0 ? TIME_KERNEL_ALONE : kind_of(o->kind);
+    /* Steps are passes of their own: what a request's prompt computes hides nothing that they read. */
+    const uint64_t steps = f->decode ? STEPS_KEY : 0;
+    struct time_term *x = term_of(f, k, (k == TIME_ATTEND || k == TIME_OTHER || k == TIME_KERNEL_ALONE ? 0 : o->key) ^ steps);
+    if (k == TIME_KERNEL_ALONE) {
+        add_alone(x, o);
+        return;
+    }
+    if (o->blocks)
+        x->grid = time_grid_of(o->blocks, &r->units);
+    const double vector = r->peak[MATH_FP32].flop_s / 2;
+    x->count += o->count;
+    x->launched += o->count * (o->launches > 0 ? o->launches : 1) * (r->meets > 0 ? r->meets : 1);
+    const double own = o->flop_s > 0 ? o->flop_s : r->peak[o->math].flop_s;
+    x->compute_s += o->heads > 0 ? 0 : o->count * o->cost.flop / (o->of_fp32 > 0 ? o->of_fp32 * r->peak[MATH_FP32].flop_s : own);
+    x->heads_s += o->count * o->heads / vector;
+    x->walked += o->count * o->walked;
+    x->memory_s += o->count * cost_bytes(&o->cost) / r->bytes_s * starved(f, r);
+    if ((k == TIME_PRODUCT || k == TIME_EXPERT_PRODUCT) && o->bits > 0)
+        x->vector_s += o->count * (o->cost.weight_bytes * 8 / o->bits) * (o->ops_weight > 0 ? o->ops_weight : default_ops_weight) / vector;
+    f->host_s += o->count * o->host_s;
+    f->n_kernel += o->count * o->kernels;
+    if (o->staged_bytes > 0) {
+        struct time_term *y = term_of(f, TIME_STAGED, 0);
+        y->count += o->count;
+        y->launched += o->count * (r->meets > 0 ? r->meets : 1);
+        y->memory_s += o->count * o->staged_bytes / r->bytes_s;
+    }
+}
+
+void time_passes(struct time_features *f, double n, double n_tok)
+{
+    f->n_pass += n;
+    f->n_tok += n * n_tok;
+    f->most_tok = max2(f->most_tok, n_tok);
+}
+
+double time_whole_passes(const struct time_features *f)
+{
+    return f->most_tok > 0 ? f->n_tok / f->most_tok : 0;
+}
+
+/* By all of d devices. */
+static double overlap(double n, double d, double copies, double n_kernel)
+{
+    double c = copies > 0 ? fmin(copies, d) : d;
+    if (n_kernel > 0) /* a queue that a pass fills keeps the host from the next device, and so from the next pass */
+        c = fmin(c, 1 + floor((TIME_LAUNCHED_AHEAD - 1) / (n_kernel / d)));
+    const double rounds = floor(n / c), last = n - c * rounds; /* as long as its first pass */
+    return (c < d ? d * (rounds + fmin(last, 1)) + fmin(c, n) - 1 : n + d - 1) / (n * d);
+}
+
+double time_overlap(double n, double d, double copies, double n_kernel)
+{
+    double least = 1;
+    for (double e = 1; e <= d; e++) /* rounds of whole passes fit some numbers better: more devices are never slower */
+        least = fmin(least, overlap(n, e, copies, n_kernel));
+    return least;
+}
+
+uint64_t time_key(double rows, double cols, double bits)
+{
+    return (uint64_t)rows * UINT64_C(1000003) ^ (uint64_t)cols * UINT64_C(8191) ^ (uint64_t)(bits * 16);
+}
+
+void time_add_class(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t)
+{
+    const struct time_sink *s = ctx;
+    const struct tensor *w = cost_is_product(&c->op) ? c->op.w : NULL;
+    const double bits = w ? 8 * (double)w->bytes / ((double)w->rows * (double)w->cols) : 0;
+    struct time_op o = {
+        .kind = c->op.kind,
+        .math = c->n_comm > 0 ? MATH_FP32 : roofs_math(s->r, &c->op),
+        .count = c->count * s->times,
+        .key = cost_is_product(&c->op) ? time_key(c->op.rows, c->op.cols, bits) : time_key(0, 0, 0),
+        .bits = bits,
+        .cost = *cost,
+        .n_comm = c->n_comm,
+        .link_bytes = t->link_bytes,
+    };
+    const struct timing *timing = s->r->time;
+    if (timing && timing->refine) {
+        const bool product = cost_is_product(&c->op), attends = c->op.kind == OP_ATTENTION;
+        const struct time_place at = { s->f->prompt ? PHASE_PREFILL : PHASE_DECODE, op_n_tok(&c->op, s->pass), s->pass->n_tok,
+                                       s->pass->n_past + (s->n_steps - 1) / 2.0, s->pass->n_seq, product ? c->op.rows : 0,
+                                       product ? c->op.cols : 0, attends ? c->op.n_head : 0,
+                                       attends ? c->op.head_dim : 0, attends ? (double)c->op.n_head / c->op.n_head_kv : 0 };
+        timing->refine(timing->what, &at, s->f->decode, &o);
+    }
+    time_add(s->f, s->r, &o);
+}
+
+/* ---- seconds ------------------------------------------------------------------------------ */
+
+/* At most 1, and smoothly so: half way to the cap it is what it says. */
+static double fraction(double ln)
+{
+    return exp(ln) / pow(1 + exp(16 * ln), 1.0 / 16);
+}
+
+/* (a^p + b^p + c^p)^(1/p), with the largest taken out. (74) */
+static double smooth_max(double a, double b, double c, double p)
+{
+    const double top = max2(a, max2(b, c));
+    if (!(top > 0))
+        return 0;
+    return top * pow(pow(a / top, p) + pow(b / top, p) + pow(c / top, p), 1 / p);
+}
+
+/* A wave of blocks takes its loads one after another, and the instructions of all its blocks. (76) */
+static double wave_s(const struct time_grid *g, double blocks, double trip_s, double miss, double issue)
+{
+    const double fixed = 2; /* trips of any block: to its operand, and out again */
+    return blocks > 0 ? (fixed + g->trips * (g->in_cache + (1 - g->in_cache) * miss)) * trip_s + blocks * g->issue_s * issue : 0;
+}
+
+static double small_kernel_s(const struct time_term *x, const double *slot, double memory_s)
+{
+    const struct time_grid *g = &x->grid;
+    const double trip_s = exp(slot[TIME_TRIP]), miss = exp(slot[TIME_MISS]), issue = exp(slot[TIME_ISSUE]);
+    const double blocks = g->waves * wave_s(g, g->resident, trip_s, miss, issue) + wave_s(g, g->last, trip_s, miss, issue);
+    const double bytes = memory_s * (g->in_cache * exp(slot[TIME_CACHE]) + 1 - g->in_cache);
+    return x->count * (exp(slot[TIME_KERNEL]) + smooth_max(blocks, bytes / x->count, 0, 4));
+}
+
+double time_ln_seconds(const void *features, const double *slot)
+{
+    const struct time_features *f = features;
+    const double p = 1 + exp(slot[TIME_SHARPNESS]), e_b = fraction(slot[TIME_BANDWIDTH]);
+    const double e_c = exp(slot[TIME_COMPUTE]), e_a = exp(slot[TIME_ATTENTION]), vector = exp(slot[TIME_VECTOR]);
+    const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]);
+    const double launch_expert = launch * exp(slot[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(slot[TIME_LAUNCH_SMALL]);
+    const double heads = exp(slot[TIME_HEADS]), walk = exp(slot[TIME_WALK]);
+    double s = f->n_pass * exp(slot[TIME_STEP]) + f->n_seq * exp(slot[TIME_SEQUENCE]) + f->host_s;
+    for (int i = 0; i < f->n_term; i++) {
+        const struct time_term *x = &f->term[i];
+        const double memory = x->memory_s / e_b;
+        double roof = 0, start = launch;
+        switch (x->kind) {
+        case TIME_PRODUCT:
+        case TIME_EXPERT_PRODUCT:
+            roof = smooth_max(x->compute_s / e_c, memory, x->vector_s * vector, p);
+            if (x->kind == TIME_EXPERT_PRODUCT) {
+                roof *= exp(slot[TIME_EXPERT]);
+                start = launch_expert;
+            }
+            break;
+        case TIME_ATTEND:
+            roof = smooth_max(x->compute_s / e_a, memory * kv, x->heads_s * heads, p) + x->walked * walk;
+            break;
+        case TIME_OTHER:
+            roof = memory * small;
+            start = launch_small;
+            break;
+        case TIME_SMALL_KERNEL:
+            s += small_kernel_s(x, slot, memory * small);
+            continue;
+        case TIME_STAGED:
+            roof = memory;
+            break;
+        case TIME_KERNEL_ALONE:
+            s += x->alone.seconds;
+            continue;
+        }
+        s += roof + x->launched * start;
+    }
+    /* Parts as small as pays off, one behind the other: the root of what they take alone adds up. (75) */
+    const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
+    s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops)) + f->n_border * exp(slot[TIME_BORDER]);
+    s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) * (1 + f->n_queue * exp(slot[TIME_QUEUE]));
+    if (f->before)
+        s += exp(time_ln_seconds(f->before, slot) - slot[TIME_REQUEST]);
+    return log(s) + slot[TIME_REQUEST];
+}
+
+/* ---- how well they are known ------------------------------------------------------------------ */
+
+double time_slot_value(enum time_slot s, double ln)
+{
+    return s == TIME_BANDWIDTH || s == TIME_LINK ? fraction(ln) : exp(ln);
+}
+
+/* d ln fraction() / d ln */
+static double fraction_slope(double ln)
+{
+    return 1 / (1 + exp(16 * ln));
+}
+
+/* smooth_max() of three sides, and what a relative change of each brings: parts of it; *by_p: its logarithm's by p. */
+struct roof {
+    double seconds, a, b, c, by_p;
+};
+
+static struct roof smooth_roof(double a, double b, double c, double p)
+{
+    const double top = max2(a, max2(b, c));
+    if (!(top > 0))
+        return (struct roof){ .seconds = 0 };
+    const double x[3] = { a / top, b / top, c / top };
+    double w[3], sum = 0, logs = 0;
+    for (int i = 0; i < 3; i++) {
+        const double ln = x[i] > 0 ? log(x[i]) : 0;
+        w[i] = x[i] > 0 ? exp(p * ln) : 0;
+        sum += w[i];
+        logs += w[i] * ln;
+    }
+    const double ln_sum = log(sum), t = top * exp(ln_sum / p);
+    return (struct roof){ t, t * w[0] / sum, t * w[1] / sum, t * w[2] / sum, t * (logs / (p * sum) - ln_sum / (p * p)) };
+}
+
+static void add_bound(struct time_sides *x, const struct roof *r, double compute, double memory, double launch)
+{
+    const enum bound b = launch > r->seconds ? BOUND_LAUNCH : memory >= compute ? BOUND_MEMORY : BOUND_COMPUTE;
+    x->memory_s += memory;
+    x->compute_s += compute;
+    x->bound_s[b] += r->seconds + launch;
+}
+
+void time_gradient(const struct time_features *f, const double *slot, double *g, struct time_sides *sides)
+{
+    const double sharp = exp(slot[TIME_SHARPNESS]), p = 1 + sharp, e_b = fraction(slot[TIME_BANDWIDTH]);
+    const double e_c = exp(slot[TIME_COMPUTE]), e_a = exp(slot[TIME_ATTENTION]), vector = exp(slot[TIME_VECTOR]);
+    const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]),
+                 expert = exp(slot[TIME_EXPERT]), slope_b = fraction_slope(slot[TIME_BANDWIDTH]);
+    const double launch_expert = launch * exp(slot[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(slot[TIME_LAUNCH_SMALL]);
+    const double heads = exp(slot[TIME_HEADS]), walk = exp(slot[TIME_WALK]);
+    double d[TIME_SLOT_COUNT] = { 0 }, s = f->n_pass * exp(slot[TIME_STEP]) + f->host_s;
+    struct time_sides side = { 0 };
+    d[TIME_STEP] = s - f->host_s;
+    side.bound_s[BOUND_LAUNCH] = s;
+    for (int i = 0; i < f->n_term; i++) {
+        const struct time_term *x = &f->term[i];
+        const double memory = x->memory_s / e_b;
+        const double factor = x->kind == TIME_EXPERT_PRODUCT ? expert : 1;
+        double start = launch;
+        struct roof r = { .seconds = 0 };
+        switch (x->kind) {
+        case TIME_PRODUCT:
+        case TIME_EXPERT_PRODUCT:
+            r = smooth_roof(factor * x->compute_s / e_c, factor * memory, factor * x->vector_s * vector, p);
+            d[TIME_COMPUTE] -= r.a;
+            d[TIME_VECTOR] += r.c;
+            if (x->kind == TIME_EXPERT_PRODUCT) {
+                start = launch_expert;
+                d[TIME_EXPERT] += r.seconds;
+                d[TIME_LAUNCH_EXPERT] += x->launched * start;
+            }
+            add_bound(&side, &r, factor * max2(x->compute_s / e_c, x->vector_s * vector), factor * memory, x->launched * start);
+            break;
+        case TIME_ATTEND:
+            r = smooth_roof(x->compute_s / e_a, memory * kv, x->heads_s * heads, p);
+            d[TIME_ATTENTION] -= r.a;
+            d[TIME_KV] += r.b;
+            d[TIME_HEADS] += r.c;
+            d[TIME_WALK] += x->walked * walk;
+            r.seconds += x->walked * walk;
+            add_bound(&side, &r, max2(x->compute_s / e_a, x->heads_s * heads), memory * kv + x->walked * walk, x->launched * launch);
+            break;
+        case TIME_OTHER:
+            r = (struct roof){ .seconds = memory * small, .b = memory * small };
+            start = launch_small;
+            d[TIME_SMALL] += r.b;
+            d[TIME_LAUNCH_SMALL] += x->launched * start;
+            add_bound(&side, &r, 0, r.b, x->launched * start);
+            break;
+        case TIME_STAGED:
+            r = (struct roof){ .seconds = memory, .b = memory };
+            add_bound(&side, &r, 0, r.b, x->launched * start);
+            break;
+        case TIME_SMALL_KERNEL: /* a kernel alone is no part of a pass */
+            continue;
+        case TIME_KERNEL_ALONE:
+            r.seconds = x->alone.seconds - x->alone.start_s;
+            add_bound(&side, &r, x->alone.compute_s, x->alone.memory_s, x->alone.start_s);
+            s += x->alone.seconds;
+            continue;
+        }
+        d[TIME_BANDWIDTH] -= slope_b * r.b;
+        d[TIME_SHARPNESS] += sharp * r.by_p;
+        d[TIME_LAUNCH] += x->launched * start;
+        s += r.seconds + x->launched * start;
+    }
+    const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
+    const double both = f->one_step ? 0 : sqrt(wire * hops);
+    d[TIME_LINK] = -fraction_slope(slot[TIME_LINK]) * (wire + both);
+    d[TIME_HOP] = hops + both;
+    d[TIME_BORDER] = f->n_border * exp(slot[TIME_BORDER]);
+    side.link_s = side.bound_s[BOUND_LINK] = wire + hops + 2 * both + d[TIME_BORDER];
+    s += side.link_s;
+    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+        g[i] = d[i] / s;
+    g[TIME_REQUEST] = 1;
+    if (sides)
+        *sides = side;
+}
+
+double time_spread(const struct time_constants *k, const double *g, double share[TIME_SLOT_COUNT + 1])
+{
+    double part[TIME_SLOT_COUNT + 1], all = k->sigma * k->sigma;
+    part[TIME_SLOT_COUNT] = all;
+    for (int s = 0; s < TIME_SLOT_COUNT; s++) {
+        double sum = 0;
+        for (int t = 0; t < TIME_SLOT_COUNT; t++)
+            sum += g[t] * k->cov[s][t];
+        part[s] = g[s] * sum;
+        all += part[s];
+    }
+    for (int s = 0; share && s <= TIME_SLOT_COUNT; s++)
+        share[s] = all > 0 ? part[s] / all : 0;
+    return sqrt(max2(all, 0));
+}
+
+/* ---- software on a machine ---------------------------------------------------------------------- */
+
+const char *time_basis_name(enum time_basis b)
+{
+    switch (b) {
+    case TIME_BY_KERNELS:
+        return "kernels";
+    case TIME_BY_MACHINE:
+        return "machine";
+    case TIME_BY_CLASS:
+        return "class";
+    case TIME_BY_PRIORS:
+        break;
+    }
+    return "priors";
+}
+
+uint64_t time_cases(bool experts, bool devices)
+{
+    uint64_t cases = 0;
+    for (unsigned c = 0; c < TIME_CASES; c++)
+        if (((c & TIME_CASE_EXPERTS) != 0) <= experts && ((c & TIME_CASE_DEVICES) != 0) <= devices)
+            cases |= UINT64_C(1) << c;
+    return cases;
+}
+
+/* fraction() backwards. */
+static double ln_of_fraction(double e)
+{
+    const double most = 0.9999, x = e < most ? e : most;
+    return log(x) - log1p(-pow(x, 16)) / 16;
+}
+
+static void change_constants(struct time_constants *k, const struct time_change *c)
+{
+    const int s = c->slot;
+    if (c->times) {
+        k->slot[s] += log(c->value);
+        return;
+    }
+    k->slot[s] = s == TIME_BANDWIDTH || s == TIME_LINK ? ln_of_fraction(c->value) : log(c->value);
+    for (int t = 0; t < TIME_SLOT_COUNT; t++)
+        k->cov[s][t] = k->cov[t][s] = 0;
+}
+
+struct timed_roofs *timed_roofs_new(struct error *err)
+{
+    struct timed_roofs *t = calloc(1, sizeof *t);
+    if (!t)
+        error_oom(err, sizeof *t, "the constants of seconds");
+    return t;
+}
+
+void time_change(struct timing *t, const struct time_change *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < TIME_CASES; k++)
+            change_constants(&t->of[k], &c[i]);
+}
+
+uint32_t time_ubatch(const struct time_source *t, const struct hwprofile *h, const struct model *m)
+{
+    const uint32_t n = t ? t->n_ubatch(t->knows, h, m) : TIME_UBATCH;
+    return n > 0 ? n : PREFILL_WHOLE;
+}
+
+bool time_serves(const struct time_source *t, const struct hwprofile *h, const struct model *m)
+{
+    return t && t->serves && t->serves(t->knows, h, m);
+}
+
+/* The triangle L of L L' = C, row by row; a constant that is known, or follows from those before it, has a column of zeros. */
+static void triangle(double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT], const double c[TIME_SLOT_COUNT][TIME_SLOT_COUNT])
+{
+    for (int j = 0; j < TIME_SLOT_COUNT; j++) {
+        double d = c[j][j];
+        for (int k = 0; k < j; k++)
+            d -= l[j][k] * l[j][k];
+        const double root = d > 1e-12 * c[j][j] ? sqrt(d) : 0;
+        for (int i = 0; i < TIME_SLOT_COUNT; i++) {
+            double sum = c[i][j];
+            for (int k = 0; i >= j && k < j; k++)
+                sum -= l[i][k] * l[j][k];
+            l[i][j] = i < j || !(root > 0) ? 0 : i == j ? root : sum / root;
+        }
+    }
+}
+
+void time_error_parts(const struct time_constants *k, const double *g, double guess_ln_sd, struct error_parts *out)
+{
+    double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT];
+    triangle(l, k->cov);
+    *out = (struct error_parts){ .left = k->sigma, .machine = guess_ln_sd };
+    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+        for (int j = 0; j <= i; j++)
+            out->of[j] += l[i][j] * g[i];
+}
+
+void roofs_use_time(struct roofs *r, const struct timing *t)
+{
+    if (t->basis == TIME_BY_KERNELS) {
+        r->kernel_sd = t->kernel_sd;
+        return;
+    }
+    r->time = t;
+    r->e_compute = r->e_bandwidth = 1;
+    r->launch_s = 0;
+    r->kernels.n = 0;
+}
+
+int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct model *m,
+                   const struct predict_options *o, struct error *err)
+{
+    if (!o->time || o->roof)
+        return 0;
+    if (o->time->timing(o->time->knows, h, m, TIME_ALL_CASES, t, err) != 0)
+        return -1;
+    if (t->basis != TIME_BY_KERNELS)
+        time_change(t, o->change, o->n_change);
+    roofs_use_time(r, t);
+    return 0;
+}

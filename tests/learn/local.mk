@@ -1,0 +1,15 @@
+if CMOCKA
+check_PROGRAMS += %D%/test_sides
+%C%_test_sides_SOURCES = %D%/test_sides.c tests/test.h tests/fit/toy.h
+%C%_test_sides_LDADD   = $(LEARN_TEST_LIBS)
+check_PROGRAMS += %D%/test_spread
+%C%_test_spread_SOURCES = %D%/test_spread.c tests/test.h tests/fit/toy.h
+%C%_test_spread_LDADD   = $(LEARN_TEST_LIBS)
+check_PROGRAMS += %D%/test_score
+%C%_test_score_SOURCES = %D%/test_score.c tests/test.h %D%/rows.h
+%C%_test_score_LDADD   = $(LEARN_TEST_LIBS)
+check_PROGRAMS += %D%/test_reasons
+%C%_test_reasons_SOURCES = %D%/test_reasons.c tests/test.h %D%/rows.h
+%C%_test_reasons_LDADD   = $(LEARN_TEST_LIBS)
+TESTS += %D%/test_sides %D%/test_spread %D%/test_reasons
+endif

@@ -1,0 +1,173 @@
+/* The files of priors: what they must say, and what is refused; constants by the files they are of. */
+#include "base/json.h"
+#include "learn/constants.h"
+#include "stacks/priors.h"
+#include "tests/test.h"
+#include <math.h>
+
+/* The shipped file under one of the data directories, for a test to change. */
+static json_t *shipped(const char *sub, const char *name)
+{
+    char path[4096];
+    struct error err = { 0 };
+    assert_true(hwprofile_data_file(path, sizeof path, sub, name));
+    json_t *j = json_load_path(path, &err);
+    assert_non_null(j);
+    return j;
+}
+
+static json_t *at(json_t *list, size_t i)
+{
+    return json_array_get(list, i);
+}
+
+/* Refused, with that in its message. */
+static void refuses(json_t *doc, bool machines, const char *text)
+{
+    struct error err = { 0 };
+    struct priors p;
+    char *s = json_dumps(doc, 0);
+    assert_non_null(s);
+    if (machines)
+        assert_fails(classes_check("f.json", s, strlen(s), &err), err, text);
+    else
+        assert_fails(priors_parse(&p, "f.json", s, strlen(s), &err), err, text);
+    free(s);
+    json_decref(doc);
+}
+
+static json_t *software(void)
+{
+    return shipped("hwprofiles/stacks", "priors");
+}
+
+static void test_software(void **state)
+{
+    struct error err = { 0 };
+    (void)state;
+    assert_ok(priors_load(&err), err);
+    assert_true(priors()->n_effect[FITTED_DECODE] > 10 && priors()->n_effect[FITTED_ALL_REDUCE] == priors()->n_effect[FITTED_PROMPT]);
+    for (int i = 0; i < PRIOR_NUMBER_COUNT; i++)
+        assert_true(prior((enum prior_number)i) > 0);
+    /* Several means each, and one that all fits have. */
+    for (int k = 0; k < FITTED_KIND_COUNT; k++) {
+        size_t n = 0;
+        for (size_t i = 0; i < priors()->n_effect[k]; i++)
+            n += priors()->effect[k][i].slot == TIME_BANDWIDTH && priors()->effect[k][i].dim == DIM_ALL;
+        assert_int_equal(n, 1);
+    }
+}
+
+/* No belief without a source; nothing unknown, nothing missing. */
+static void test_software_refused(void **state)
+{
+    (void)state;
+    json_t *d = software();
+    json_object_del(at(json_object_get(json_object_get(json_object_get(d, "fits"), "decode"), "effects"), 0), "source");
+    refuses(d, false, "f.json: fits.decode.effects[0]: field \"source\"");
+    d = software();
+    json_object_set_new(at(json_object_get(json_object_get(json_object_get(d, "fits"), "decode"), "effects"), 1), "by", json_string("colour"));
+    refuses(d, false, "fits.decode.effects[1]: field \"by\": expected what sets rows apart, such as \"class\", found \"colour\"");
+    d = software();
+    json_object_set_new(at(json_object_get(json_object_get(json_object_get(d, "fits"), "op"), "effects"), 0), "value", json_real(-1));
+    refuses(d, false, "fits.op.effects[0]: field \"value\": expected more than 0");
+    d = software();
+    json_object_set_new(json_object_get(d, "fits"), "all_reduce", json_pack("{s:s}", "as", "nothing"));
+    refuses(d, false, "fits.all_reduce: field \"as\": expected another of \"fits\", found \"nothing\"");
+    d = software();
+    json_object_del(json_object_get(d, "numbers"), "dispatch_s");
+    refuses(d, false, "f.json: numbers.dispatch_s: expected an object, found nothing");
+    d = software();
+    json_object_set_new(json_object_get(json_object_get(d, "numbers"), "dispatch_s"), "source", json_string(""));
+    refuses(d, false, "numbers.dispatch_s: field \"source\": expected where it is from");
+    d = software();
+    json_object_set_new(at(json_object_get(json_object_get(d, "intervals"), "effects"), 1), "by", json_string("class"));
+    refuses(d, false, "intervals.effects[1]: field \"by\": expected words such as \"situation class\", found \"class\"");
+    d = software();
+    json_object_set_new(at(json_object_get(d, "launches"), 0), "stack", json_string("toaster"));
+    refuses(d, false, "launches[0]: field \"stack\": expected one of `list stacks`, found \"toaster\"");
+    d = software();
+    json_t *rows = json_object_get(json_object_get(d, "cpu_rows"), "types");
+    json_array_remove(rows, json_array_size(rows) - 1);
+    refuses(d, false, "cpu_rows: field \"types\": expected one at the end that takes any");
+    d = software();
+    json_object_del(json_object_get(d, "attention_kernels"), "xqa");
+    refuses(d, false, "f.json: attention_kernels.xqa: expected an object, found nothing");
+    d = software();
+    json_object_set_new(json_object_get(json_object_get(d, "attention_kernels"), "fa3"), "heads", json_string("all"));
+    refuses(d, false, "attention_kernels.fa3: field \"heads\": expected \"group\" or \"one\", found \"all\"");
+    d = software();
+    json_object_set_new(json_object_get(json_object_get(d, "attention_kernels"), "fa3"), "key_cycles", json_real(-1));
+    refuses(d, false, "attention_kernels.fa3: field \"key_cycles\": expected more than 0");
+}
+
+static json_t *machines(void)
+{
+    return shipped("hwprofiles/priors", "machines");
+}
+
+static void test_machines_refused(void **state)
+{
+    (void)state;
+    json_t *d = machines();
+    json_object_set_new(at(json_object_get(d, "names"), 2), "class", json_string("toaster"));
+    refuses(d, true, "f.json: names[2]: field \"class\": expected a name of \"classes\", found \"toaster\"");
+    d = machines();
+    json_object_set_new(json_object_get(at(json_object_get(d, "classes"), 1), "balance"), "unit", json_string("FLOP/b"));
+    refuses(d, true, "f.json: classes[1].balance: field \"unit\": expected FLOP/B, found \"FLOP/b\"");
+    d = machines();
+    json_object_set_new(json_object_get(at(json_object_get(d, "classes"), 1), "bandwidth"), "unit", json_string("GB/s"));
+    refuses(d, true, "f.json: classes[1].bandwidth: field \"unit\": expected B/s, found \"GB/s\"");
+    d = machines();
+    json_object_del(json_object_get(at(json_object_get(d, "classes"), 1), "bandwidth"), "unit");
+    json_object_set_new(at(json_object_get(d, "classes"), 2), "vendor", json_string("Nvidia"));
+    refuses(d, true, "f.json: classes[2]: field \"vendor\": expected one of NVIDIA, AMD, Intel, Apple, Google, AWS, Qualcomm, Tenstorrent, "
+                     "Ampere, Broadcom, CIX, found \"Nvidia\"");
+    d = machines();
+    json_object_set_new(at(json_object_get(d, "names"), 2), "vendor", json_string(""));
+    refuses(d, true, "f.json: names[2]: field \"vendor\": expected one of NVIDIA, ");
+    d = machines();
+    json_object_set_new(at(json_object_get(d, "classes"), 0), "kind", json_string("tpu"));
+    refuses(d, true, "classes[0]: field \"kind\": expected cpu, gpu, apu or npu, found \"tpu\"");
+    d = machines();
+    json_object_del(json_object_get(at(json_object_get(d, "classes"), 1), "bandwidth"), "source");
+    refuses(d, true, "classes[1].bandwidth: field \"source\"");
+    d = machines();
+    json_object_set_new(json_object_get(at(json_object_get(d, "classes"), 1), "balance"), "value", json_real(0));
+    refuses(d, true, "classes[1].balance: field \"value\": expected 1e-6 to 1e18, found 0");
+}
+
+/* Files of a constant: by name where it is written, by bit where it is held. */
+static void test_files(void **state)
+{
+    static const char text[] = "{\"schema\": \"roofcast.constants\", \"version\": 1, \"fits\": {\"decode\": {\"sigma\": 1, \"source\": \"a.csv, b.csv, c.csv\", "
+                               "\"constants\": [{\"name\": \"bandwidth\", \"value\": 0.8, \"spread\": 1.1, \"n_rows\": 3, \"from\": \"a.csv, c.csv\"}, "
+                               "{\"name\": \"launch\", \"value\": 1e-6, \"spread\": 1.1, \"n_rows\": 3}]}}}";
+    struct constants_file f;
+    struct error err = { 0 };
+    char buf[256];
+    (void)state;
+    assert_ok(constants_parse(&f, "f.json", text, strlen(text), &err), err);
+    struct constants *c = &f.kind[FITTED_DECODE];
+    assert_int_equal(c->c[0].from, 5);
+    assert_int_equal(c->c[1].from, 7); /* where it does not say: all of them */
+    assert_string_equal(constants_from(buf, sizeof buf, c->source, c->c[0].from | CONSTANTS_SHOWN), "a.csv, c.csv, --anchor");
+    c->c[1].from = 4;
+    constants_keep_files(c);
+    assert_string_equal(c->source, "a.csv, c.csv");
+    assert_int_equal(c->c[0].from, 3);
+    assert_int_equal(c->c[1].from, 2);
+    constants_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_software),
+        cmocka_unit_test(test_software_refused),
+        cmocka_unit_test(test_machines_refused),
+        cmocka_unit_test(test_files),
+    };
+    hwprofile_set_dirs(data_dirs());
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* A server's latencies by hand: steps that newcomers' prompts lengthen, a queue, users who wait for a place, the network. */
+#include "stacks/effects.h"
+#include "tests/test.h"
+#include <math.h>
+#include <stdlib.h>
+
+/*
+ * 1 TB/s, 100 TFLOP/s. A decode step reads 1 GB, a prompt takes 1 TFLOP; half of both roofs is reached: 2 ms and 20 ms. A pass
+ * costs 1 ms beside, a sequence of a step 10 us. 10 sequences of 100 tokens.
+ */
+struct toy {
+    struct machine machine;
+    struct roofs roofs;
+    struct hw_link link;
+    struct measurement m;
+    struct work_class step[2], prompt;
+    struct work_pass pass[2];
+    struct priced p;
+    double slot[TIME_SLOT_COUNT];
+};
+
+static void make(struct toy *t, enum measure_metric metric, const char *mode)
+{
+    *t = (struct toy){ .link = { .n_devices = 8 } };
+    t->machine.h.link = &t->link;
+    t->machine.h.n_link = 1;
+    t->m = (struct measurement){ .kind = MEASURE_SERVING, .metric = metric, .mode = mode, .hardware = "", .source = "",
+                                 .date = "", .engine = "vLLM", .notes = "", .quant = "" };
+    t->step[0] = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .cost.weight_bytes = 1e9 };
+    t->step[1] = (struct work_class){ .kind = OP_ALL_REDUCE, .count = 100, .n_comm = 16 }; /* 100 exchanges of nothing */
+    t->prompt = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .rows = 1, .cost.flop = 1e12 };
+    t->pass[0] = (struct work_pass){ .phase = PHASE_PREFILL, .times = 1, .c = &t->prompt, .n = 1 };
+    t->pass[1] = (struct work_pass){ .phase = PHASE_DECODE, .times = 1, .c = t->step, .n = 1 };
+    t->p = (struct priced){ .m = &t->m, .machine = &t->machine, .roofs = &t->roofs, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
+                            .out = 100, .layout = { .tp = 1, .dp = 1, .ep = 1 } };
+    t->roofs.bytes_s = 1e12;
+    t->roofs.link_bytes_s = 1e12;
+    t->roofs.peak[MATH_FP8].flop_s = 1e14;
+    t->roofs.peak[MATH_FP32].flop_s = 1e3; /* were a weight widened, it would take years */
+    t->slot[TIME_BANDWIDTH] = t->slot[TIME_COMPUTE] = log(0.5);
+    t->slot[TIME_SHARPNESS] = 4;
+    t->slot[TIME_LAUNCH] = -100;
+    t->slot[TIME_STEP] = log(1e-3);
+    t->slot[TIME_SEQUENCE] = log(1e-5);
+    t->slot[TIME_QUEUE] = log(0.1);
+}
+
+static double milliseconds(const struct toy *t)
+{
+    struct time_features f = { .sequential = 1 }, wait;
+    struct facts x;
+    facts_init(&x, &t->p);
+    serving_features(&f, &wait, &x);
+    return 1e3 * exp(time_ln_seconds(&f, t->slot));
+}
+
+#define assert_ms(t, ms)                                                             \
+    do {                                                                             \
+        const double is = milliseconds(t);                                           \
+        if (!(fabs(is - (ms)) <= 1e-3 * (ms)))                                       \
+            fail_msg("%.9g ms, expected %.9g", is, (double)(ms));                    \
+    } while (0)
+
+static void test_step(void **state)
+{
+    (void)state;
+    struct toy t;
+    make(&t, METRIC_TPOT, "agg");
+    assert_ms(&t, 2 + 0.1 * 20 + 1.1 * 1 + 10 * 0.01); /* one prompt joins every tenth step */
+    t.p.layout.dp = 2; /* 5 sequences a group */
+    assert_ms(&t, 2 + 0.05 * 20 + 1.05 * 1 + 5 * 0.01);
+    make(&t, METRIC_TPOT, "disagg");
+    assert_ms(&t, 2 + 1 + 10 * 0.01); /* prompts are processed elsewhere */
+}
+
+static void test_first_token(void **state)
+{
+    (void)state;
+    struct toy t;
+    make(&t, METRIC_TTFT, "agg");
+    assert_ms(&t, (20 + 1) * (1 + 0.1 * 9));
+    t.m.prefill.dp = 2; /* 5 users a group */
+    assert_ms(&t, (20 + 1) * (1 + 0.1 * 4));
+    make(&t, METRIC_TTFT, "agg");
+    t.p.n_users = 15; /* half an answer's steps until there is a place; 10 run */
+    assert_ms(&t, (20 + 1) * (1 + 0.1 * 9) + 0.5 * 100 * (2 + 0.1 * 20));
+    make(&t, METRIC_TTFT, "disagg");
+    t.p.n_users = 15; /* how many copies there are is not said */
+    assert_ms(&t, (20 + 1) * (1 + 0.1 * 9));
+}
+
+/* Who comes between two looks at what came waits for half the steps between them: where the source's script says so. (130) */
+static void test_steps_apart(void **state)
+{
+    (void)state;
+    struct toy t;
+    const double alone = (20 + 1) * (1 + 0.1 * 9), step = 2 + 0.1 * 20;
+    make(&t, METRIC_TTFT, "agg");
+    t.p.stack = stack_named("sglang");
+    t.m.source = "db-dump/2026-04-27; silicon_concurrency=10";
+    assert_ms(&t, alone); /* an H100's script looks each step */
+    t.machine.h.peak[MATH_FP4].value = 1e15;
+    assert_ms(&t, alone + 5 * step);
+    t.p.n_users = 16; /* 6 of whom have no place */
+    assert_ms(&t, alone + (0.6 * 100 + 15) * step);
+    t.p.n_users = 10;
+    t.m.source = "somebody's own";
+    assert_ms(&t, alone);
+    make(&t, METRIC_TTFT, "agg");
+    t.p.stack = stack_named("tensorrt-llm");
+    t.m.source = "source_file=2026-03-25.csv";
+    assert_ms(&t, alone);
+    t.p.layout.dp = 2; /* attention is split by requests: 5 of a group, each with half the newcomers */
+    assert_ms(&t, alone + 30 * (2 + 0.05 * 20));
+}
+
+static void test_exchanges(void **state)
+{
+    (void)state;
+    struct toy t;
+    make(&t, METRIC_TPOT, "disagg");
+    t.pass[1].n = 2;
+    assert_ms(&t, 3.1 + 100 * 8e-3); /* one step each, however many devices */
+    t.p.layout.tp = 16;
+    assert_ms(&t, 3.1 + 100 * 8 * 8e-3); /* a board has 8 */
+    assert_string_equal(serving_link(&t.p), "network");
+    t.link.n_devices = 72;
+    assert_string_equal(serving_link(&t.p), "board");
+}
+
+/* A fit that knows nothing: what is believed before looking, not nothing. */
+static void test_unfitted(void **state)
+{
+    (void)state;
+    struct fit f;
+    struct fit_row row;
+    double slot[TIME_SLOT_COUNT];
+    struct toy t;
+    make(&t, METRIC_TPOT, "agg");
+    static const struct stack stack = { .id = "vllm" };
+    t.p.stack = &stack;
+    struct fitted_row *r = calloc(1, sizeof *r);
+    assert_true(fitted_row_init(r, &t.p, fitted_kind(t.p.m)));
+    fit_init(&f);
+    fitted_row_known(&f, r, &row);
+    fit_slots(&f, &fitted_model, &row, slot);
+    assert_true(fabs(exp(slot[TIME_BANDWIDTH]) - 0.8) < 1e-9 && fabs(exp(slot[TIME_SEQUENCE]) - 5e-6) < 1e-12);
+    assert_true(slot[TIME_VECTOR] == 0 && row.loose[TIME_BANDWIDTH] > 0);
+    fit_free(&f);
+    free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_first_token),
+        cmocka_unit_test(test_steps_apart),
+        cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_unfitted),
+    };
+    hwprofile_set_dirs(data_dirs());
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

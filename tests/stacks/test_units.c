@@ -1,0 +1,487 @@
+/* Which units an engine multiplies with, by machine, age, type and tokens: the cases of methods.md (81), figures by hand. */
+#include "../test.h"
+#include "dataset/internal.h"
+#include "stacks/effects.h"
+#include "stacks/units.h"
+#include "timing/timing.h"
+#include <math.h>
+
+#define assert_near(a, b, rel)                                                        \
+    do {                                                                              \
+        if (!(fabs((a) - (b)) <= (rel) * fabs((double)(b))))                            \
+            fail_msg("%s = %.9g, expected %.9g", #a, (double)(a), (double)(b));       \
+    } while (0)
+
+/* A machine of these teraflops (0: it has no such figure) and a row of that engine on it. */
+struct row {
+    struct priced p;
+    struct measurement m;
+    struct machine machine;
+    struct roofs roofs;
+};
+
+static void put(struct peak *to, double tflops, double borrowed)
+{
+    *to = (struct peak){ .flop_s = (tflops > 0 ? tflops : borrowed) * 1e12, .derived = !(tflops > 0) };
+}
+
+static struct row *on(const char *hardware, const char *class_name, double fp32, double fp16, double int8, const char *engine,
+                      const char *date, const char *notes)
+{
+    static struct row r;
+    r = (struct row){ .m = { .hardware = hardware, .engine = engine, .date = date, .notes = notes } };
+    snprintf(r.machine.hardware, sizeof r.machine.hardware, "%s", hardware);
+    snprintf(r.machine.class_name, sizeof r.machine.class_name, "%s", class_name);
+    measure_read_notes(&r.m);
+    r.p.m = &r.m;
+    r.p.machine = &r.machine;
+    r.p.roofs = &r.roofs;
+    r.machine.h.kind = HW_GPU;
+    r.p.stack = stack_find(engine, hardware);
+    put(&r.roofs.peak[MATH_FP32], fp32, 0);
+    put(&r.roofs.peak[MATH_FP16], fp16, fp32);
+    put(&r.roofs.peak[MATH_BF16], fp16, fp32);
+    put(&r.roofs.peak[MATH_INT8], int8, 0);
+    return &r;
+}
+
+static struct row *rtx3090(const char *date)
+{
+    return on("NVIDIA RTX 3090", "consumer GPU", 35.6, 71.2, 284, "llama.cpp", date, "");
+}
+
+static struct facts facts_of(const struct row *r)
+{
+    struct facts f;
+    facts_init(&f, &r->p);
+    return f;
+}
+
+static struct unit_use product(const struct row *r, enum math math, double bits, double n_tok)
+{
+    const struct facts f = facts_of(r);
+    return unit_of_product(&f, math, bits, n_tok);
+}
+
+static struct unit_use attention_of(const struct row *r, double head_dim, double group)
+{
+    const struct facts f = facts_of(r);
+    return unit_of_attention(&f, head_dim, group, 512);
+}
+
+static struct unit_use attention(const struct row *r, double n_tok)
+{
+    const struct facts f = facts_of(r);
+    return unit_of_attention(&f, 128, 4, n_tok);
+}
+
+static double expert_s(const struct row *r, double bits, double n_tok)
+{
+    const struct facts f = facts_of(r);
+    return unit_expert_s(&f, MATH_FP16, bits, n_tok, 768);
+}
+
+static double expert_rows_s(const struct row *r, enum math math, double n_tok, double rows)
+{
+    const struct facts f = facts_of(r);
+    return unit_expert_s(&f, math, 16, n_tok, rows);
+}
+
+static double padding(const struct row *r, double n_tok, double n_matrix)
+{
+    const struct facts f = facts_of(r);
+    return unit_padding(&f, n_tok, n_matrix);
+}
+
+static void expect(struct unit_use u, enum unit unit, double tflops, double staged)
+{
+    assert_string_equal(unit_name(u.unit), unit_name(unit));
+    assert_near(u.flop_s, tflops * 1e12, 1e-3);
+    assert_near(u.staged_bytes, staged, 1e-9);
+}
+
+/* GeForce's 16-bit figure is for 32-bit sums; cuBLAS adds in 16 bits for llama.cpp. Other cards have one rate. */
+static void test_geforce(void **state)
+{
+    (void)state;
+    expect(product(rtx3090("2025-06"), MATH_FP16, 16, 512), UNIT_MATRIX, 142.4, 0);
+    expect(product(rtx3090("2025-06"), MATH_BF16, 16, 512), UNIT_MATRIX, 71.2, 0);
+    struct row *turing = on("NVIDIA RTX 2080 Ti", "consumer GPU", 13.45, 53.8, 215, "llama.cpp", "", "");
+    expect(product(turing, MATH_FP16, 16, 512), UNIT_MATRIX, 107.6, 0);
+    struct row *a40 = on("NVIDIA A40", "datacenter GPU", 37.4, 149.7, 299, "llama.cpp", "", "");
+    expect(product(a40, MATH_FP16, 16, 512), UNIT_MATRIX, 149.7, 0);
+    /* a file that has the figure for 16-bit sums already */
+    struct row *given = on("NVIDIA RTX 4070", "consumer GPU", 29.15, 116.6, 233, "llama.cpp", "", "");
+    expect(product(given, MATH_FP16, 16, 512), UNIT_MATRIX, 116.6, 0);
+    struct row *vllm = on("NVIDIA RTX 3090", "consumer GPU", 35.6, 71.2, 284, "vLLM 0.9", "", "");
+    expect(product(vllm, MATH_FP16, 16, 512), UNIT_MATRIX, 71.2, 0);
+}
+
+/* Quantized weights on CUDA: made FP16 first, until MMQ had tensor cores; few tokens on dp4a. 64 products of a block and 4
+ * instructions for its scales: 64 / (64 / 284 + 8 / 35.6) and 64 / (64 / 142.4 + 8 / 35.6) Tflop/s. */
+static void test_quantized(void **state)
+{
+    (void)state;
+    expect(product(rtx3090("May 2024; build 4426e298 (2824)"), MATH_FP16, 4.5, 512), UNIT_MATRIX, 142.4, 2);
+    expect(product(rtx3090("May 2024; build 4426e298 (2824)"), MATH_FP16, 4.5, 64), UNIT_DOT, 94.933, 0);
+    expect(product(rtx3090("2024-06 (PR value)"), MATH_FP16, 4.5, 512), UNIT_INTEGER, 142.2, 0);
+    expect(product(rtx3090("2024-06 (PR value)"), MATH_FP16, 4.5, 6), UNIT_DOT, 94.933, 0);
+    expect(product(rtx3090(""), MATH_FP16, 4.5, 5), UNIT_DOT, 94.933, 0);
+    /* a tile of eight takes as long for six, and where that is faster, llama.cpp takes it since August 2026 */
+    expect(product(rtx3090(""), MATH_FP16, 4.5, 6), UNIT_INTEGER, 142.2 * 6 / 8, 0);
+    expect(product(rtx3090("2026-06"), MATH_FP16, 4.5, 6), UNIT_DOT, 94.933, 0);
+    expect(product(rtx3090(""), MATH_FP16, 4.5, 9), UNIT_INTEGER, 142.2, 0);
+    struct row *volta = on("NVIDIA V100 PCIe", "datacenter GPU", 15.7, 125, 0, "llama.cpp", "", ""); /* has no integers there */
+    expect(product(volta, MATH_FP16, 4.5, 63), UNIT_DOT, 15.7 * 8 / 3, 0);
+    expect(product(volta, MATH_FP16, 4.5, 64), UNIT_MATRIX, 125, 2);
+    struct row *pascal = on("NVIDIA GTX 1050 Ti", "consumer GPU", 2.1, 0, 0, "llama.cpp", "", "");
+    expect(product(pascal, MATH_FP16, 4.5, 512), UNIT_DOT, 5.6, 0);
+    expect(product(pascal, MATH_FP16, 16, 512), UNIT_VECTOR, 2.1, 0);
+}
+
+static void test_other_makers(void **state)
+{
+    (void)state;
+    struct row *b70 = on("Intel Arc Pro B70", "workstation GPU", 22.9, 184, 367, "llama.cpp (sycl)", "build 74d6248f7 (9039)", "fa=1");
+    expect(product(b70, MATH_BF16, 16, 512), UNIT_VECTOR, 22.9, 4);
+    expect(product(b70, MATH_FP16, 16, 512), UNIT_MATRIX, 184, 0);
+    expect(product(b70, MATH_FP16, 4.5, 512), UNIT_MATRIX, 184, 2);
+    expect(attention(b70, 512), UNIT_VECTOR, 22.9, 0);
+    struct row *rdna2 = on("AMD RX 6800 XT", "consumer GPU", 20.74, 41.5, 83, "llama.cpp (ROCm)", "2024-01-22", "");
+    expect(product(rdna2, MATH_FP16, 6.6, 512), UNIT_DOT, 55.307, 0); /* 64 / (64 / 82.96 + 8 / 20.74) */
+    expect(product(rdna2, MATH_FP16, 16, 512), UNIT_VECTOR, 41.5, 0);
+    struct row *rdna3 = on("AMD Radeon 8060S", "unified SoC GPU", 59, 59, 0, "llama.cpp (ROCm)", "build a4575513 (5863)", "");
+    put(&rdna3->roofs.peak[MATH_FP16], 118, 0);
+    expect(product(rdna3, MATH_FP16, 4.5, 63), UNIT_DOT, 59 * 8 / 6.0, 0); /* 64 / (64 / 118 + 8 / 29.5) */
+    expect(product(rdna3, MATH_FP16, 4.5, 64), UNIT_MATRIX, 118, 2);       /* hipBLAS */
+    rdna3->m.date = "build 0253fb21f (9187)";
+    expect(product(rdna3, MATH_FP16, 4.5, 64), UNIT_INTEGER, 128 / (128 / 236.0 + 16 / 29.5), 0);
+    struct row *old = on("AMD RX 6800 XT", "consumer GPU", 20.74, 41.5, 83, "llama.cpp (Vulkan)", "2024-01-22", "");
+    expect(product(old, MATH_FP16, 6.6, 512), UNIT_VECTOR, 20.74, 0);
+    struct row *m2 = on("Apple M2 Ultra (76-core GPU)", "Apple GPU", 26.98, 26.98, 0, "mlx-lm 0.28.2", "", "");
+    expect(product(m2, MATH_FP16, 4.5, 2048), UNIT_GRID, 26.98, 0);
+}
+
+/* RDNA attends on its matrix units since build 7700; without flash attention scores go through memory. */
+static void test_attention(void **state)
+{
+    (void)state;
+    struct row *r = on("AMD Radeon AI PRO R9700", "workstation GPU", 47.8, 191, 383, "llama.cpp (rocm7.1.1)", "build 2aa45ef9e (7423)",
+                       "tags=; fa=1");
+    expect(attention(r, 512), UNIT_VECTOR, 47.8, 0);
+    r->m.date = "build 0253fb21f (9187)";
+    expect(attention(r, 512), UNIT_MATRIX, 191, 0);
+    expect(attention_of(r, 128, 1), UNIT_VECTOR, 47.8, 0); /* no heads to share a key */
+    expect(attention_of(r, 256, 4), UNIT_VECTOR, 47.8, 0); /* wide heads */
+    r->m.flash = false;
+    expect(attention(r, 512), UNIT_MATRIX, 191, 16);
+    struct row *vulkan = on("AMD RX 9070 XT", "consumer GPU", 48.7, 194.6, 389, "llama.cpp (Vulkan)", "", "fa=1");
+    expect(attention(vulkan, 512), UNIT_VECTOR, 48.7, 0);
+    struct row *ada = on("NVIDIA RTX 4090", "consumer GPU", 82.6, 165.2, 660, "llama.cpp (Vulkan)", "", "fa=1");
+    expect(attention(ada, 512), UNIT_MATRIX, 165.2, 0);
+}
+
+/* Whether attention is one kernel, where rows do not say: llama.cpp's benchmark asked for it by itself from May 2026 on, who measures prompts
+ * behind others always does, and other engines know no other. */
+/* Hopper's own kernels of llama.cpp multiply by an instruction that reaches 0.63 of its peak; cuBLAS by another. (151) */
+static void test_hopper(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double part;
+    } gpus[] = { { "NVIDIA H100 80GB SXM", 0.63 }, { "NVIDIA GH200 480GB", 0.63 }, { "NVIDIA H20", 1 }, { "NVIDIA B200", 1 }, { "NVIDIA A100", 1 } };
+    for (size_t i = 0; i < ARRAY_LEN(gpus); i++) {
+        struct row *r = on(gpus[i].name, "datacenter GPU", 67, 989, 1979, "llama.cpp (cuda)", "2026-09", "fa=1");
+        assert_near(product(r, MATH_FP16, 4.5, 512).flop_s, 64 / (64 / (gpus[i].part * 1979e12) + 8 / 67e12), 1e-3);
+        assert_near(product(r, MATH_FP16, 16, 512).flop_s, 989e12, 1e-3);
+        assert_near(attention(r, 512).flop_s, gpus[i].part * 989e12, 1e-3);
+        r = on(gpus[i].name, "datacenter GPU", 67, 989, 1979, "llama.cpp (cuda)", "2026-09", "fa=0");
+        assert_near(attention(r, 512).flop_s, 989e12, 1e-3);
+        r = on(gpus[i].name, "datacenter GPU", 67, 989, 1979, "llama.cpp (vulkan)", "2026-09", "fa=1");
+        assert_near(product(r, MATH_FP16, 4.5, 512).flop_s, gpus[i].part * 989e12, 1e-3);
+        r = on(gpus[i].name, "datacenter GPU", 67, 989, 1979, "vLLM 0.9", "2026-09", "");
+        assert_near(attention(r, 512).flop_s, 989e12, 1e-3);
+    }
+}
+
+static void test_flash(void **state)
+{
+    static const struct {
+        const char *engine, *date, *notes;
+        enum measure_phase phase;
+        double context;
+        bool flash;
+    } cases[] = {
+        { "llama.cpp (CUDA)", "build 2aa45ef9e (9436)", "", MEASURE_PREFILL, 0, false },
+        { "llama.cpp (CUDA)", "build 2aa45ef9e (9437)", "", MEASURE_PREFILL, 0, true },
+        { "llama.cpp (CUDA)", "", "", MEASURE_PREFILL, 0, true },
+        { "llama.cpp (CUDA)", "2025-11 (PR value)", "", MEASURE_PREFILL, 32768, true },
+        { "llama.cpp (CUDA)", "2025-11 (PR value)", "", MEASURE_DECODE, 32768, false },
+        { "llama.cpp (CUDA)", "2025-11 (PR value)", "tags=; no FA", MEASURE_PREFILL, 32768, false },
+        { "llama.cpp (CUDA)", "2024-05", "", MEASURE_PREFILL, 4096, false },
+        { "llama.cpp (CUDA)", "2024-05", "tags=; fa=1", MEASURE_PREFILL, 4096, true },
+        { "vllm", "2024-05", "", MEASURE_PREFILL, 0, true },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct facts f;
+        struct row *r = on("NVIDIA RTX 3090", "consumer GPU", 35.6, 71.2, 284, cases[i].engine, cases[i].date, cases[i].notes);
+        r->m.phase = cases[i].phase;
+        r->m.context = cases[i].context;
+        facts_init(&f, &r->p);
+        if (f.flash != cases[i].flash)
+            fail_msg("case %zu: flash %d", i, f.flash);
+    }
+}
+
+static void test_experts(void **state)
+{
+    (void)state;
+    struct row *r = on("AMD Radeon AI PRO R9700", "workstation GPU", 47.8, 191, 383, "llama.cpp (rocm7.1.1)", "build 2aa45ef9e (7423)", "");
+    assert_near(expert_s(r, 16, 512), 18e-6, 1e-9);
+    assert_near(expert_s(r, 16, 513), 24e-6, 1e-9);
+    assert_true(expert_s(r, 4.5, 512) == 0);
+    assert_true(expert_s(r, 16, 1) == 0);
+    r->m.date = "2025-11"; /* before RDNA had the kernel */
+    assert_near(expert_s(r, 16, 8), 24e-6, 1e-9);
+    r->m.date = "2025-03";
+    assert_near(expert_s(r, 4.5, 512), 24e-6, 1e-9);
+    assert_near(expert_s(r, 4.5, 1), 24e-6, 1e-9);
+    struct row *rdna2 = on("AMD RX 6800 XT", "consumer GPU", 20.74, 41.5, 83, "llama.cpp (ROCm)", "", "");
+    assert_true(expert_s(rdna2, 16, 8) == 0);
+    assert_near(expert_s(rdna2, 16, 9), 24e-6, 1e-9);
+    struct row *mi100 = on("AMD Instinct MI100", "datacenter GPU", 23.1, 184.6, 184.6, "llama.cpp (ROCm)", "2025-12", "");
+    assert_near(expert_s(mi100, 16, 32), 100e-6, 1e-9);
+    struct row *vulkan = on("AMD RX 9070 XT", "consumer GPU", 48.7, 194.6, 389, "llama.cpp (Vulkan)", "", "");
+    assert_true(expert_s(vulkan, 16, 512) == 0);
+    /* SYCL: a kernel for all experts of one token since April 2026, of some types; of a prompt's none. */
+    struct row *sycl = on("Intel Arc Pro B70", "workstation GPU", 22.9, 184, 367, "llama.cpp (sycl)", "build 74d6248f7 (9039)", "");
+    snprintf(sycl->p.type, sizeof sycl->p.type, "Q4_K_M");
+    assert_true(expert_s(sycl, 4.8, 1) == 0);
+    assert_near(expert_s(sycl, 4.8, 512), 40e-6, 1e-9);
+    assert_near(expert_s(sycl, 16, 1), 40e-6, 1e-9);
+    snprintf(sycl->p.type, sizeof sycl->p.type, "MXFP4");
+    assert_near(expert_s(sycl, 4.25, 1), 40e-6, 1e-9);
+    snprintf(sycl->p.type, sizeof sycl->p.type, "IQ4_XS");
+    assert_near(expert_s(sycl, 4.25, 1), 40e-6, 1e-9);
+    snprintf(sycl->p.type, sizeof sycl->p.type, "Q4_K_M");
+    sycl->m.date = "2026-01";
+    assert_near(expert_s(sycl, 4.8, 1), 40e-6, 1e-9);
+}
+
+/* 48 tokens are two tiles of 32; 100 on 4 experts leave half a tile unused on each: (100 + 4 * 16) / 100. */
+static void test_padding(void **state)
+{
+    (void)state;
+    struct row *r = rtx3090("");
+    assert_near(padding(r, 48, 1), 64.0 / 48, 1e-12);
+    assert_near(padding(r, 512, 1), 1, 1e-12);
+    assert_near(padding(r, 8, 1), 1, 1e-12);
+    assert_near(padding(r, 100, 4), 1.64, 1e-12);
+    r->machine.h.kind = HW_CPU;
+    assert_near(padding(r, 48, 1), 1, 1e-12);
+}
+
+/*
+ * One product of 2e12 FLOP at 1e12 FLOP/s of its own units, half of which are reached: 4 s. 3e9 bytes pass before it at 1e9 B/s, three
+ * quarters of which are: 4 s. The host takes 1 s. Nothing else: 9 s; of two stages that work at once, three quarters.
+ */
+static void test_seconds(void **state)
+{
+    (void)state;
+    double slot[TIME_SLOT_COUNT];
+    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+        slot[i] = log(1e-12);
+    slot[TIME_BANDWIDTH] = log(0.75);
+    slot[TIME_COMPUTE] = log(0.5);
+    slot[TIME_REQUEST] = 0;
+    slot[TIME_SHARPNESS] = log(40);
+    struct roofs r = { .bytes_s = 1e9 };
+    r.peak[MATH_FP16].flop_s = 5e12; /* not those */
+    r.peak[MATH_FP32].flop_s = 1e12;
+    const struct time_op o = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .key = 1, .bits = 16, .flop_s = 1e12,
+                               .staged_bytes = 3e9, .host_s = 1, .cost = { .flop = 2e12, .weight_bytes = 1e3 } };
+    struct time_features f = { .n_pass = 1 };
+    time_add(&f, &r, &o);
+    assert_near(exp(time_ln_seconds(&f, slot)), 9, 2e-3); /* e_b's smooth cap: 0.75 is 0.7494 */
+    f.pipelined = 0.75;
+    assert_near(exp(time_ln_seconds(&f, slot)), 6.75, 2e-3);
+}
+
+/* CUDA's kernel of 16-bit experts: up to 16 tokens, then 64, then 512 or, of more than 1024 rows, 128; what it takes at its limit is what
+ * starting experts one by one takes. Volta later, BF16 not before Ampere. */
+static void test_experts_of_cuda(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *date;
+        double n_tok, rows, us;
+    } cases[] = {
+        { "2025-06", 1, 768, 0 },          { "2025-06", 2, 768, 18 },             { "build 0 (6500)", 8, 768, 9 },
+        { "build 0 (6500)", 16, 768, 18 }, { "build 0 (6500)", 17, 768, 18 },     { "build 0 (6700)", 32, 2048, 9 },
+        { "build 0 (6700)", 65, 768, 18 }, { "", 9, 768, 18.0 * 9 / 512 },        { "", 64, 768, 18.0 / 8 },
+        { "", 65, 768, 18.0 * 65 / 512 },  { "", 512, 768, 18 },                  { "", 64, 2048, 9 },
+        { "", 129, 2048, 18 },             { "", 129, 1024, 18.0 * 129 / 512 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("%s, %g tokens, %g rows\n", cases[i].date, cases[i].n_tok, cases[i].rows);
+        assert_near(1 + expert_rows_s(rtx3090(cases[i].date), MATH_FP16, cases[i].n_tok, cases[i].rows), 1 + cases[i].us * 1e-6, 1e-12);
+    }
+    struct row *v100 = on("NVIDIA V100 SXM2", "datacenter GPU", 15.7, 125, 0, "llama.cpp", "build 0 (6700)", "");
+    assert_near(expert_s(v100, 16, 2), 18e-6, 1e-9);
+    v100->m.date = "";
+    assert_near(expert_s(v100, 16, 256), 9e-6, 1e-9);
+    put(&v100->roofs.peak[MATH_BF16], 0, 15.7);
+    assert_near(expert_rows_s(v100, MATH_BF16, 256, 768), 18e-6, 1e-9);
+    struct row *pascal = on("NVIDIA GTX 1080 Ti", "consumer GPU", 11.3, 0, 0, "llama.cpp", "", "");
+    assert_near(expert_s(pascal, 16, 2), 18e-6, 1e-9);
+}
+
+/* What one kernel of a prompt writes the next one reads from the last cache, if that holds both's tensors. (149) */
+static void test_cached_acts(void **state)
+{
+    static const struct {
+        enum hw_kind kind;
+        double cache, act, reads;
+    } cases[] = { { HW_GPU, 72e6, 44e6, 0.4 * 44e6 }, { HW_GPU, 72e6, 72e6, 0.4 * 72e6 }, { HW_GPU, 72e6, 73e6, 73e6 },
+                  { HW_GPU, NAN, 1e6, 1e6 },          { HW_CPU, 72e6, 1e6, 1e6 } };
+    const struct time_place at = { .phase = PHASE_PREFILL, .n_tok = 512, .pass_tok = 512, .n_seq = 1 };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct row *r = on("NVIDIA RTX 4090", "consumer GPU", 82.6, 165.2, 660, "llama.cpp", "", "fa=1");
+        struct time_op o = { .kind = OP_GLU, .count = 1, .cost = { .act_bytes = cases[i].act } };
+        struct facts f;
+        r->machine.h.kind = cases[i].kind;
+        r->machine.h.cache_bytes.value = cases[i].cache;
+        facts_init(&f, &r->p);
+        fitted_refine(&f, &at, false, &o);
+        assert_near(o.cost.act_bytes, cases[i].reads, 1e-12);
+        o.cost.act_bytes = cases[i].act; /* steps have none to speak of: their constants know nothing of it */
+        fitted_refine(&f, &at, true, &o);
+        assert_near(o.cost.act_bytes, cases[i].act, 1e-12);
+    }
+}
+
+/*
+ * Llama-3-70B's prompts through devices that have layers each: 80 layers of 7 products, attention, a cache's store, two norms, two rotations, two sums
+ * and a gate. By a library quantized products are 4 kernels and others 3, attention 10: 50 kernels a layer and 43, of which a stream takes some 1000
+ * before its host waits. (148)
+ */
+static void test_pipeline(void **state)
+{
+    static const struct {
+        const char *engine, *date;
+        double bits, passes;
+        int devices;
+        double part;
+    } cases[] = {
+        { "llama.cpp (CUDA)", "2024-05", 4.5, 8, 4, 1 },           /* 1000 kernels a device: a pass fills its queue */
+        { "llama.cpp (CUDA)", "2024-05", 4.5, 8, 2, 1 },
+        { "llama.cpp (CUDA)", "2024-05", 16, 8, 4, 17 / 32.0 },    /* 860: two passes at once, four times four and one */
+        { "llama.cpp (CUDA)", "2024-05", 16, 2, 4, 5 / 8.0 },
+        { "llama.cpp (CUDA)", "2024-05", 4.5, 8, 8, 33 / 64.0 },   /* 500 */
+        { "llama.cpp (CUDA)", "2024-05", 16, 8, 20, 43 / 160.0 },  /* 172: there are buffers for four */
+        { "llama.cpp (CUDA)", "2025-11", 4.5, 8, 4, 17 / 32.0 },   /* quantized on integer units, 2 kernels: 660 */
+        { "llama.cpp (CUDA)", "2025-11", 4.5, 8, 6, 20 / 48.0 },   /* 440: three at once */
+        { "llama.cpp (ROCm)", "2024-05", 4.5, 8, 4, 11 / 32.0 },
+        { "llama.cpp (CUDA)", "2024-05", 4.5, 1, 4, 1 },           /* one pass overlaps with none */
+    };
+    struct work_class c[] = {
+        { .kind = OP_MATMUL, .math = MATH_FP16, .count = 560, .n_tok = 512, .rows = 8192, .cols = 8192 },
+        { .kind = OP_ATTENTION, .math = MATH_FP16, .count = 80, .n_tok = 512, .n_head = 64, .head_dim = 128, .group = 8 },
+        { .kind = OP_KV_STORE, .count = 80 },
+        { .kind = OP_RMS_NORM, .count = 160 },
+        { .kind = OP_ROPE, .count = 160 },
+        { .kind = OP_ADD, .count = 160 },
+        { .kind = OP_GLU, .count = 80 },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct row *r = on("NVIDIA A100", "datacenter GPU", 19.5, 312, 624, cases[i].engine, cases[i].date, "no flash attention");
+        struct facts f;
+        c[0].bits = cases[i].bits;
+        facts_init(&f, &r->p);
+        double n_kernel = 0;
+        for (size_t k = 0; k < ARRAY_LEN(c); k++)
+            n_kernel += c[k].count * unit_kernels(&f, c[k].kind, c[k].math, c[k].bits, c[k].n_tok, c[k].rows);
+        const double part = time_overlap(cases[i].passes, cases[i].devices, unit_copies(r->p.stack), n_kernel);
+        if (fabs(part / cases[i].part - 1) > 1e-9)
+            fail_msg("case %zu: %.6g, expected %.6g", i, part, cases[i].part);
+    }
+    assert_near(time_overlap(8, 8, 0, 0), 15 / 64.0, 1e-12); /* servers have buffers for all */
+    /* 2495 kernels a pass: four devices have two passes under way, 9 / 16, five three, which fit 12 / 20 */
+    assert_near(time_overlap(4, 4, 4, 2495), 9 / 16.0, 1e-12);
+    assert_near(time_overlap(4, 5, 4, 2495), 9 / 16.0, 1e-12);
+    /* a short pass behind the others: as long a round as it is itself */
+    assert_near(time_overlap(1.25, 4, 4, 0), 4.25 / 5, 1e-12);
+    assert_near(time_overlap(4.25, 4, 4, 2495), (4 * 2.25 + 1) / 17, 1e-12);
+}
+
+static void expect_build(const struct measurement *m, int build)
+{
+    if (facts_build(m) != build)
+        fail_msg("%s, %d, \"%s\", \"%s\": build %d, expected %d", m->engine, m->build, m->date, m->notes, facts_build(m), build);
+}
+
+static void test_builds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *date;
+        int build;
+    } cases[] = { { "build 2aa45ef9e (7423)", 7423 }, { "b9174-g0253fb21f", 9174 }, { "May 2024; build 4426e298 (2824)", 2824 },
+                  { "May 2024", 2300 },               { "2024-06 (PR value)", 3100 }, { "2024-01-22", 1590 },
+                  { "2026 (PR value)", 9440 },        { "2023-05", 1 },               { "", 0 }, { "v0.5", 0 },
+                  { "build 2824", 2824 },             { "4426e298 (9000)", 9000 },    { "2026-06; build 9436", 9436 }, { "build 4426e298", 0 },
+                  { "build 12345678", 0 },            { "2025-11 (PR value)", 6660 },
+                  { "build: 9436", 9436 },            { "build=9436", 9436 },         { "Build #b9436", 9436 },      { "build: 4426e298 (2824)", 2824 },
+                  { "b10830", 10830 },                { "b9436", 9436 },              { "rebuild 9436", 0 },         { "b94361234", 0 },
+                  { "jan 2025", 4230 },               { "JAN 2025", 4230 },           { "January 2025", 4230 },      { "15 january 2025", 4230 },
+                  { "Sept. 3, 2025", 6060 },          { "2025/01/15", 4230 },         { "2025-13-45", 0 },           { "1970-01-01T00:00:00Z", 0 },
+                  { "2024-05-10 b2048", 2048 } };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct measurement m = { .engine = "llama.cpp (CUDA)", .date = cases[i].date, .notes = "" };
+        expect_build(&m, cases[i].build);
+    }
+}
+
+/* A program's own number comes first, then what the date says, notes, and the month; forks and programs around llama.cpp count their own. */
+static void test_whose_builds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *engine, *date, *notes;
+        int own, build;
+    } cases[] = {
+        { "llama.cpp (CUDA)", "2026-11-02T03:04:05Z", "", 2824, 2824 },
+        { "llama.cpp (CUDA)", "2026-11-02", "tags=; build: 9436", 0, 9436 },
+        { "llama-bench", "2026-11-02", "tags=; build=9436, -fa 1", 0, 9436 },
+        { "llama.cpp", "2026-11-02", "tags=; prebuilt llama.cpp b9535, best of 5", 0, 9535 },
+        { "llama.cpp", "build 7423", "tags=; b9535", 0, 7423 },
+        { "llama.cpp", "2026-11-02", "tags=; -b 2048, b2048, commit abc (1234)", 0, 11000 },
+        { "", "build 7423", "", 0, 7423 },
+        { "ik_llama.cpp (CUDA)", "build 3f2b1c (4001)", "", 0, 0 },
+        { "ik_llama.cpp", "b4001", "tags=; build 4001", 0, 0 },
+        { "ik_llama.cpp", "2025-11; build 4001", "", 0, 6660 },
+        { "ollama", "build 1234", "", 0, 0 },
+        { "LM Studio", "build 1234", "", 0, 0 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct measurement m = { .engine = cases[i].engine, .date = cases[i].date, .notes = cases[i].notes, .build = cases[i].own };
+        expect_build(&m, cases[i].build);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers),
+        cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds), cmocka_unit_test(test_whose_builds),
+        cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),    cmocka_unit_test(test_hopper),
+        cmocka_unit_test(test_pipeline), cmocka_unit_test(test_cached_acts),
+        cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
+    };
+    hwprofile_set_dirs(data_dirs());
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
