@@ -44,6 +44,7 @@ include tests/engine/local.mk
 include tests/dataset/local.mk
 include tests/report/local.mk
 include tests/cli/local.mk
+include tests/bench/local.mk
 include tests/golden/local.mk
 include tests/fuzz/local.mk
 include tests/mutants/local.mk

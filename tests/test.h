@@ -26,7 +26,7 @@
         if (!strstr((err).msg, text))                                                              \
             fail_msg("%s: message \"%s\" lacks \"%s\"", #call, (err).msg, text);                   \
     } while (0)
-/* The source tree, which holds models/ and hwprofiles/, as model_set_dirs wants it. */
+/* The source tree, which holds models/ and hwprofiles/, as environment_set_dirs wants it. */
 static inline const char *const *data_dirs(void)
 {
     static const char *dirs[2];

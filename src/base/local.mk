@@ -1,6 +1,12 @@
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
   %D%/base.h \
+  %D%/environment.c \
+  %D%/environment.h \
+  %D%/lists.c \
+  %D%/lists.h \
+  %D%/notify.c \
+  %D%/notify.h \
   %D%/exchange.h \
   %D%/json.h \
   %D%/places.h \

@@ -1,6 +1,7 @@
 /* Options of llama-bench that say nothing here: accepted with the value that describes roofcast, answered by name otherwise, so that
  * a command line that is pasted works or says why not. */
-#include "cli/bench.h"
+#include "cli/bench_foreign.h"
+#include "bench/bench.h"
 #include <string.h>
 
 /* accepted: values, each between blanks, that describe what roofcast does; NULL: none. */

@@ -15,7 +15,7 @@ static void take_cpus(const char *list)
     struct error err;
     cpu_set_t set;
     if (cpulist_parse(&l, list, &err) != 0) {
-        cli_warn("LIKWID_THREADS: %s", err.msg);
+        notify_warn("LIKWID_THREADS: %s", err.msg);
         return;
     }
     CPU_ZERO(&set);
@@ -24,7 +24,7 @@ static void take_cpus(const char *list)
             CPU_SET((size_t)l.cpu[i], &set);
     cpulist_free(&l);
     if (sched_setaffinity(0, sizeof set, &set) != 0)
-        cli_warn("this process may not use the CPUs that likwid-perfctr counts (%s): what runs on others is not counted", list);
+        notify_warn("this process may not use the CPUs that likwid-perfctr counts (%s): what runs on others is not counted", list);
 }
 
 /* PAPI's high-level API counts what PAPI_EVENTS names, in any program that has regions. */
@@ -46,7 +46,7 @@ const struct marker_tool *cli_markers_open(void)
     char why[320];
     const struct marker_tool *tool = markers_likwid(why, sizeof why);
     if (!tool) {
-        cli_warn("likwid-perfctr -m finds no regions: %s", why);
+        notify_warn("likwid-perfctr -m finds no regions: %s", why);
         return NULL;
     }
     tool->open();
@@ -60,5 +60,5 @@ void cli_markers_close(const struct marker_tool *tool)
     if (tool)
         tool->close(why, sizeof why);
     if (why[0])
-        cli_warn("regions: %s", why);
+        notify_warn("regions: %s", why);
 }

@@ -1,6 +1,7 @@
 /* roofcast analyze: what every op of a pass moves and computes, prefill and decode side by side. No machine is involved. */
 #include "cli/pricing.h"
 #include "cost/analysis.h"
+#include "report/fields.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static int put_head(json_t *j, const struct analysis *a, const struct analysis_r
     bad |= json_object_set_new(j, "op", layer_row ? json_null() : json_string(op_kind_name(g->first->kind)));
     bad |= json_object_set_new(j, "type", type ? json_string(type) : json_null());
     uint64_t n_rows, n_cols;
-    pricing_shape(g->first, &n_rows, &n_cols);
+    op_weight_shape(g->first, &n_rows, &n_cols);
     bad |= json_object_set_new(j, "rows", shape ? json_integer((json_int_t)n_rows) : json_null());
     bad |= json_object_set_new(j, "cols", shape ? json_integer((json_int_t)n_cols) : json_null());
     bad |= json_object_set_new(j, "n_ops", json_integer(one ? 1 : (json_int_t)g->n_ops));
@@ -132,7 +133,7 @@ static json_t *row_json(const struct analysis *a, const struct analysis_row *g, 
     int bad = json_object_set_new(j, "phase", json_string(phase_name((enum phase)p)));
     bad |= put_head(j, a, g);
     bad |= json_object_set_new(j, "n_tok", json_integer((json_int_t)g->n_tok[p]));
-    bad |= pricing_put_cost(j, c);
+    bad |= fields_cost(j, c);
     bad |= json_object_set_new(j, "share", json_num(ratio(cost_bytes(c), cost_bytes(all))));
     bad |= json_object_set_new(j, "flop_share", json_num(ratio(c->flop, all->flop)));
     if (bad == 0)
@@ -178,7 +179,7 @@ static json_t *totals_json(const struct analysis *a)
     for (int p = 0; p < PHASE_COUNT; p++)
         if (analysis_has(a, (enum phase)p)) {
             json_t *c = json_object();
-            bad |= pricing_put_cost(c, &a->total[p]);
+            bad |= fields_cost(c, &a->total[p]);
             bad |= json_object_set_new(t, phase_name((enum phase)p), c);
         }
     if (!bad)
@@ -306,7 +307,7 @@ static json_t *meta_json(const struct analysis *a, struct error *err)
                           json_num(a->weights.embed_again_bytes), "expert_unread_bytes",
                           json_num(a->weights.expert_unread_bytes), "apart_bytes", json_num(a->weights.apart_bytes),
                           "kv_bytes_token", json_num(cost_kv_bytes_token(&a->ops, &o->cost)));
-    if (!j || !w || json_object_update(j, w) != 0 || pricing_put_kv_types(j, o->cost.type_k, o->cost.type_v) != 0 ||
+    if (!j || !w || json_object_update(j, w) != 0 || fields_kv_types(j, o->cost.type_k, o->cost.type_v) != 0 ||
         put_parts(j, a) != 0 || json_object_set_new(j, "apart", apart_json(a)) != 0 ||
         json_object_set_new(j, "totals", totals_json(a)) != 0) {
         error_oom(err, 0, "the analysis");
@@ -353,9 +354,9 @@ static int put_side(json_t *j, const struct analysis *a, const struct analysis_r
 /* "[4096, 14336]", "8 x [4096, 14336]" */
 static json_t *shape_json(const struct op *op)
 {
-    const uint32_t n = pricing_n_mat(op);
+    const uint32_t n = op_n_matrix(op);
     uint64_t rows, cols;
-    pricing_shape(op, &rows, &cols);
+    op_weight_shape(op, &rows, &cols);
     if (n > 1)
         return json_sprintf("%u x [%" PRIu64 ", %" PRIu64 "]", n, rows / n, cols);
     return json_sprintf("[%" PRIu64 ", %" PRIu64 "]", rows, cols);
@@ -386,7 +387,7 @@ static json_t *side_row(const struct analysis *a, const struct analysis_row *g)
 /* Which test the columns are of. */
 static void test_name(char *buf, size_t n, const struct analysis_options *o, enum phase p)
 {
-    pricing_test_name(buf, n, p, p == PHASE_PREFILL ? o->n_prompt : o->n_gen, 1, o->n_depth);
+    phase_test_name(buf, n, p, p == PHASE_PREFILL ? o->n_prompt : o->n_gen, 1, o->n_depth);
 }
 
 static size_t side_columns(struct column *cols, char heading[][64], char keys[][8],
@@ -434,7 +435,7 @@ static int print_side_by_side(const struct analysis *a, enum report_format forma
     for (size_t i = 0; i < a->n_row && rc == 0; i++)
         rc = json_array_append_new(rows, side_row(a, &a->row[i]));
     const struct report_doc d = { "roofcast.analyze", 1, NULL, rows, cols, n };
-    rc = rc == 0 ? cli_report(NULL, format, &d, err) : error_oom(err, 0, "the rows");
+    rc = rc == 0 ? report_write(NULL, format, &d, err) : error_oom(err, 0, "the rows");
     json_decref(rows);
     return rc;
 }
@@ -553,9 +554,9 @@ static int print_all(const struct analysis *a, const struct options *o, struct e
     if (!rows || !meta)
         goto out;
     const struct report_doc d = { "roofcast.analyze", 1, meta, rows, csv_columns, ARRAY_LEN(csv_columns) };
-    if (o->save && cli_report(o->save, REPORT_JSON, &d, err) != 0)
+    if (o->save && report_write(o->save, REPORT_JSON, &d, err) != 0)
         goto out;
-    rc = f == REPORT_TABLE || f == REPORT_MD ? print_side_by_side(a, f, err) : cli_report(NULL, f, &d, err);
+    rc = f == REPORT_TABLE || f == REPORT_MD ? print_side_by_side(a, f, err) : report_write(NULL, f, &d, err);
     if (rc == 0 && (f == REPORT_TABLE || f == REPORT_MD))
         print_totals(a);
 out:
@@ -581,7 +582,7 @@ static int run(struct options *o, struct error *err)
         .cost = o->cost,
     };
     if (o->n_depth + o->n_prompt > m.hp.n_ctx_train || o->n_depth + o->n_gen > m.hp.n_ctx_train)
-        cli_warn("the context goes beyond the %u tokens the model was trained on", m.hp.n_ctx_train);
+        notify_warn("the context goes beyond the %u tokens the model was trained on", m.hp.n_ctx_train);
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     if (rc == 0)
         rc = analysis_init(&a, &m, &ao, err);

@@ -1,5 +1,7 @@
 /* roofcast bench: the real thing, measured: flags and columns follow llama-bench. */
-#include "cli/bench.h"
+#include "base/environment.h"
+#include "bench/bench.h"
+#include "cli/bench_foreign.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,7 @@ struct options {
     int64_t reps;
     double delay_s;
     struct bench_print print;
-    struct cli_engine engine;
+    struct setup_options engine;
     bool uncalibrated, brief, no_warmup;
     const struct marker_tool *markers; /* NULL: no tool counts this program */
     struct energy *energy;
@@ -302,7 +304,7 @@ static int run_grid(struct bench_results *res, const struct bench *b, const stru
                     return -1;
         }
     if (in_batches(g) && json_array_size(res->batches) == 0)
-        cli_note("without the table of llama-batched-bench, which is of prompts and what is generated after them: -p and -n above 0");
+        notify_note("without the table of llama-batched-bench, which is of prompts and what is generated after them: -p and -n above 0");
     return 0;
 }
 
@@ -322,9 +324,9 @@ static void size_engine(struct engine_options *eo, const struct grid *g, uint32_
 
 /* Every test of one model, thread count and ubatch: one engine serves them all. */
 static int run_tests(struct bench_results *res, const struct model *m, const struct grid *g, const struct options *o,
-                     const struct cli_machine *machine, uint32_t n_ubatch, struct error *err)
+                     const struct setup *machine, uint32_t n_ubatch, struct error *err)
 {
-    struct engine_options eo = cli_engine_options(machine, &o->engine);
+    struct engine_options eo = setup_engine_options(machine, &o->engine);
     struct ceilings_options probe = { .effort = o->brief ? CEILINGS_BRIEF : CEILINGS_QUICK, .n_threads = machine->n_threads,
                                             .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
     struct bench b = { .m = m, .machine = machine, .run = &res->run, .markers = o->markers,
@@ -332,23 +334,23 @@ static int run_tests(struct bench_results *res, const struct model *m, const str
     struct run_loading l;
     const size_t n_before = res->run.n_row;
     size_engine(&eo, g, n_ubatch);
-    eo.counters = (struct counters_options){ .backend = o->counters, .data_dirs = cli_data_dirs(), .root = cli_root(),
+    eo.counters = (struct counters_options){ .backend = o->counters, .data_dirs = environment()->data_dirs, .root = environment()->root,
                                              .uncalibrated = o->uncalibrated };
     eo.markers = o->markers;
     if (eo.n_ctx > m->hp.n_ctx_train)
-        cli_warn("%s: a context of %u is beyond the %u it was trained on", m->name, eo.n_ctx, m->hp.n_ctx_train);
+        notify_warn("%s: a context of %u is beyond the %u it was trained on", m->name, eo.n_ctx, m->hp.n_ctx_train);
     memory_peak_reset(); /* not the probes' of the engine before */
     b.e = engine_new(m, &eo, err);
     if (!b.e)
         return -1;
-    cli_say_scales(&o->engine, b.e);
-    cli_loading(&l, b.e, m, machine);
+    setup_note_scales(&o->engine, b.e);
+    setup_loading(&l, b.e, m, machine);
     bench_lend_memory(&probe, b.e, o->stored.cache_bytes, false, false);
     b.prober = ceilings_prober_new(bench_math(b.e), machine->n_threads, &probe, err);
     int rc = b.prober ? 0 : -1;
     l.probe_bytes = b.prober ? (double)ceilings_prober_bytes(b.prober) : NAN;
     if (rc == 0) {
-        cli_provenance(&res->run.prov, machine, engine_kernels(b.e)->isa, counters_name(engine_counters(b.e)));
+        setup_provenance(&res->run.prov, machine, engine_kernels(b.e)->isa, counters_name(engine_counters(b.e)));
         rc = run_grid(res, &b, g, o, n_ubatch, err);
     }
     if (res->run.n_row > n_before && run_add_loading(&res->run, &l, rc == 0 ? err : NULL) != 0)
@@ -361,7 +363,7 @@ static int run_tests(struct bench_results *res, const struct model *m, const str
 /* What every test needs, there before the first one is run: an hour of tests must not end at a name that is wrong. */
 struct inputs {
     struct model *model;         /* of grid.model, n_model of them open */
-    struct cli_machine *machine; /* of grid.t */
+    struct setup *machine; /* of grid.t */
     size_t n_model, n_machine;
 };
 
@@ -373,7 +375,7 @@ static int inputs_open(struct inputs *in, const struct grid *g, const struct opt
     for (; in->n_model < g->model.n; in->n_model++) {
         struct model *m = &in->model[in->n_model];
         const char *path = g->model.v[in->n_model];
-        if (cli_model_open_cold(m, path, err) != 0)
+        if (setup_model_open_cold(m, path, err) != 0)
             return -1;
         if (cli_keep_input(path, m->gguf, "--save", o->save, err) != 0) {
             model_free(m);
@@ -381,7 +383,7 @@ static int inputs_open(struct inputs *in, const struct grid *g, const struct opt
         }
     }
     for (; in->n_machine < g->t.n; in->n_machine++)
-        if (cli_machine_init(&in->machine[in->n_machine], g->t.v[in->n_machine], &o->engine, err) != 0)
+        if (setup_init(&in->machine[in->n_machine], g->t.v[in->n_machine], &o->engine, err) != 0)
             return -1;
     return o->save ? outfile_check(o->save, err) : 0;
 }
@@ -391,7 +393,7 @@ static void inputs_close(struct inputs *in)
     while (in->n_model > 0)
         model_free(&in->model[--in->n_model]);
     while (in->n_machine > 0)
-        cli_machine_free(&in->machine[--in->n_machine]);
+        setup_free(&in->machine[--in->n_machine]);
     free(in->model);
     free(in->machine);
 }
@@ -399,7 +401,7 @@ static void inputs_close(struct inputs *in)
 static int run_model(struct bench_results *res, const struct model *m, const struct grid *g, const struct inputs *in,
                      const struct options *o, struct error *err)
 {
-    int rc = cli_model_warm(m, err);
+    int rc = setup_model_warm(m, err);
     for (size_t i = 0; i < in->n_machine && rc == 0; i++)
         for (size_t k = 0; k < g->ub.n && rc == 0; k++)
             rc = run_tests(res, m, g, o, &in->machine[i], (uint32_t)g->ub.v[k], err);
@@ -412,7 +414,7 @@ static int run_models(struct bench_results *res, const struct grid *g, const str
     int rc = inputs_open(&in, g, o, err);
     for (size_t i = 0; rc == 0 && i < in.n_model; i++)
         rc = run_model(res, &in.model[i], g, &in, o, err);
-    cli_progress_done();
+    notify_progress_done();
     inputs_close(&in);
     return rc;
 }
@@ -449,7 +451,7 @@ static int keep_done(struct bench_results *res, const struct options *o, struct 
         return error_set(err, err->kind, "%s: the %zu test%s until then %s printed%s%s", res->run.incomplete, n, n == 1 ? "" : "s",
                          n == 1 ? "is" : "are", o->save ? " and saved to " : "", o->save ? o->save : "");
     if (failed.kind != ERROR_PIPE)
-        cli_warn("%s", failed.msg);
+        notify_warn("%s", failed.msg);
     return -1;
 }
 
@@ -487,13 +489,13 @@ int cmd_bench(int argc, char **argv, struct error *err)
     static const int exclusive[][CLI_EXCLUSIVE] = { { 'b', OPT_N_SEQ }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc, exclusive };
     struct options o = { .p = "512", .n = "128", .d = "0", .ub = "512", .reps = 5,
-                         .counters = "auto", .engine = CLI_ENGINE_DEFAULT };
+                         .counters = "auto", .engine = SETUP_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     o.markers = cli_markers_open();
     if (o.markers && strcmp(o.counters, "auto") == 0) /* the same counters cannot be programmed by two */
         o.counters = "null";
-    o.energy = energy_open(cli_root(), err);
+    o.energy = energy_open(environment()->root, err);
     int rc = o.energy ? bench_stored_open(&o.stored, err) : -1;
     if (rc == 0) {
         rc = run(&o, argc, argv, err);

@@ -146,7 +146,7 @@ static void say_unused(const char *file, enum measure_file of, const struct pric
             continue;
         if (q->m->line > 0)
             snprintf(line, sizeof line, " (%sline %zu)", unused[k] > 1 ? "first " : "", q->m->line);
-        cli_note("%s: nothing is learned from %zu of %zu rows%s: %s", file, unused[k], n, line, why_not(q, of, why, sizeof why));
+        notify_note("%s: nothing is learned from %zu of %zu rows%s: %s", file, unused[k], n, line, why_not(q, of, why, sizeof why));
     }
 }
 
@@ -176,7 +176,7 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
             n_teach += lesson == TEACHES;
             if (lesson == TEACHES || lesson == NO_BANDWIDTH) /* such machines are known by name all the same */
                 r->kept[r->n_kept++] = q;
-            cli_progress(NULL, "pricing", (double)r->n / (double)room);
+            notify_progress(NULL, "pricing", (double)r->n / (double)room);
         }
         say_unused(o->file[i], r->l[i].file, r->all + r->n - r->l[i].n, r->l[i].n);
     }
@@ -239,11 +239,11 @@ static int run(const struct calibrate_cli *o, struct error *err)
     rc = rc ? rc : price_files(r, o, &given, p, err);
     source_of(source, sizeof source, o);
     if (rc == 0) {
-        cli_progress(NULL, "fitting", 1);
+        notify_progress(NULL, "fitting", 1);
         rc = constants_fit(&f, r->kept, r->n_kept, source, err);
         rc = rc ? rc : check_learned(&f, r, o, err);
     }
-    cli_progress_done();
+    notify_progress_done();
     rc = rc ? rc : constants_save(&f, o->out ? o->out : "-", err);
     constants_free(&f);
     if (r)

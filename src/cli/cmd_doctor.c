@@ -1,5 +1,7 @@
 /* roofcast doctor: what can be measured here, what cannot, and what to do about it. */
-#include "cli/doctor.h"
+#include "base/environment.h"
+#include "bench/doctor.h"
+#include "cli/cli.h"
 #include "config.h"
 #include <string.h>
 
@@ -70,9 +72,9 @@ static bool asked_for(const struct options *o, const char *name)
 static void print_row(const struct doctor_row *r)
 {
     const int indent = 20;
-    cli_print_within(WIDTH, indent, "%-13s %-5s %s\n", r->name, r->usable ? "yes" : "no", r->finding);
+    report_text_within(WIDTH, indent, "%-13s %-5s %s\n", r->name, r->usable ? "yes" : "no", r->finding);
     if (r->fix[0])
-        cli_print_within(WIDTH, indent + 3, "%*s-> %s\n", indent, "", r->fix);
+        report_text_within(WIDTH, indent + 3, "%*s-> %s\n", indent, "", r->fix);
 }
 
 static void print_system(const struct doctor_facts *f)
@@ -96,7 +98,7 @@ static int print_report(const struct options *o, const struct doctor_facts *f, c
 {
     json_t *meta = json_pack("{s:o}", "system", doctor_facts_json(f));
     const struct report_doc d = { "roofcast.doctor", 1, meta, rows, columns, ARRAY_LEN(columns) };
-    const int rc = meta ? cli_report(NULL, o->format, &d, err) : error_oom(err, 0, "the report");
+    const int rc = meta ? report_write(NULL, o->format, &d, err) : error_oom(err, 0, "the report");
     json_decref(meta);
     return rc;
 }
@@ -143,7 +145,7 @@ int cmd_doctor(int argc, char **argv, struct error *err)
         "  roofcast doctor -o json\n"
         "  roofcast doctor --root /tmp/other-machine";
     static const struct cli_syntax syntax = { option_table, parse, "[NAME...]", doc, NULL };
-    struct options o = { .format = REPORT_TABLE, .root = cli_root() };
+    struct options o = { .format = REPORT_TABLE, .root = environment()->root };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     return run(&o, err);

@@ -77,7 +77,7 @@ static int import(struct options *o, struct error *err)
     enum import_format f = o->import.format;
     if (cli_keep_input(o->file, NULL, "-o", o->out, err) != 0 || filemap_open(&m, o->file, err) != 0)
         return -1;
-    int rc = o->hw ? cli_hwprofile_load(&caches, o->hw, err) : 0;
+    int rc = o->hw ? hwprofile_open(&caches, o->hw, err) : 0;
     const bool loaded = o->hw && rc == 0;
     o->import.caches = o->hw ? &caches : NULL;
     o->import.n_threads = (int)o->n_threads;
@@ -92,7 +92,7 @@ static int import(struct options *o, struct error *err)
             printf("%s: %zu ceiling%s, %zu curve%s of %s written to %s\n", import_format_name(f), h.n_ceiling,
                    h.n_ceiling == 1 ? "" : "s", h.n_curve, h.n_curve == 1 ? "" : "s", h.name, o->out);
         if (rc == 0 && notes.len)
-            cli_note("%.*s", (int)(notes.len - 1), notes.s);
+            notify_note("%.*s", (int)(notes.len - 1), notes.s);
         hwprofile_free(&h);
     }
     if (loaded)

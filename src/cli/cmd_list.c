@@ -1,6 +1,7 @@
 /* roofcast list: what this program knows and what works here, as tables; the rows are made in list_*.c. */
-#include "cli/list.h"
+#include "cli/cli.h"
 #include "config.h"
+#include "report/list.h"
 #include <math.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ static json_t *section_rows(const struct section *s, const struct list_filter *f
 static int print_table(const struct section *s, enum report_format f, json_t *rows, struct error *err)
 {
     const struct report_doc d = { s->schema, 1, NULL, rows, s->cols, *s->n_cols };
-    return cli_report(NULL, f, &d, err);
+    return report_write(NULL, f, &d, err);
 }
 
 /* A table a group, each headed: rows stand in the order of groups. */

@@ -7,7 +7,7 @@
 struct options {
     const char *model, *tokens, *from, *out;
     int64_t prompt, threads;
-    struct cli_engine engine;
+    struct setup_options engine;
 };
 
 enum { OPT_TOKENS = 256, OPT_FROM, OPT_PROMPT };
@@ -97,7 +97,7 @@ static int put(FILE *f, const void *p, size_t bytes)
 static void warn_not_finite(const float *logits, size_t n, size_t token)
 {
     if (!logits_finite(logits, n))
-        cli_warn("logits from token %zu on are not finite: damaged weights?", token);
+        notify_warn("logits from token %zu on are not finite: damaged weights?", token);
 }
 
 static int write_logits(struct engine *e, const struct options *o, const int32_t *tok, size_t n,
@@ -136,12 +136,12 @@ fail:
 static int run(struct options *o, struct error *err)
 {
     struct model m = { 0 };
-    struct cli_machine machine = { 0 };
+    struct setup machine = { 0 };
     struct engine *e = NULL;
     int32_t *tok = NULL;
     size_t n = 0;
     int rc = -1;
-    if (cli_model_open(&m, o->model, err) != 0)
+    if (setup_model_open(&m, o->model, err) != 0)
         return -1;
     if (cli_keep_input(o->from ? o->from : "", m.gguf, "-o", o->out, err) != 0)
         goto out;
@@ -154,22 +154,22 @@ static int run(struct options *o, struct error *err)
         goto out;
     }
     if (n > m.hp.n_ctx_train)
-        cli_warn("%zu tokens, the model was trained on contexts of %u", n, m.hp.n_ctx_train);
-    if (cli_machine_init(&machine, o->threads, &o->engine, err) != 0)
+        notify_warn("%zu tokens, the model was trained on contexts of %u", n, m.hp.n_ctx_train);
+    if (setup_init(&machine, o->threads, &o->engine, err) != 0)
         goto out;
-    struct engine_options eo = cli_engine_options(&machine, &o->engine);
+    struct engine_options eo = setup_engine_options(&machine, &o->engine);
     eo.n_ctx = (uint32_t)n;
     eo.n_ubatch = (uint32_t)o->prompt;
     eo.n_out_max = (uint32_t)o->prompt;
     e = engine_new(&m, &eo, err);
     if (e)
-        cli_say_scales(&o->engine, e);
+        setup_note_scales(&o->engine, e);
     if (e)
         rc = write_logits(e, o, tok, n, m.hp.n_vocab, err);
 out:
     engine_free(e);
     free(tok);
-    cli_machine_free(&machine);
+    setup_free(&machine);
     model_free(&m);
     return rc;
 }
@@ -184,7 +184,7 @@ int cmd_logits(int argc, char **argv, struct error *err)
         "  roofcast logits -m model.gguf --tokens-from oracle.logits --prompt 24 -o out.logits";
     static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_TOKENS, OPT_FROM }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE --tokens LIST -o FILE", doc, exclusive };
-    struct options o = { .engine = CLI_ENGINE_DEFAULT };
+    struct options o = { .engine = SETUP_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.tokens == !o.from)

@@ -1,5 +1,6 @@
 /* roofcast memory: what a deployment takes of its devices' memory, and the batch and the context there is room for. */
-#include "cli/memory.h"
+#include "cli/pricing.h"
+#include "report/memory_report.h"
 #include <math.h>
 #include <string.h>
 
@@ -131,7 +132,7 @@ static int machine(json_t *rows, struct strbuf *plans, struct asked *a, const ch
 {
     struct hwprofile h;
     struct memory_model memory = { 0 };
-    if (cli_hwprofile_load(&h, hw, err) != 0)
+    if (hwprofile_open(&h, hw, err) != 0)
         return -1;
     const bool served = a->o->server || (!a->o->local && (h.kind == HW_GPU || h.kind == HW_NPU));
     const struct memory_options mo = options_of(a->o, &h, served);

@@ -1,6 +1,8 @@
 /* roofcast plot: the roofline of a run, an analysis, a prediction or a machine, drawn by
  * gnuplot. */
-#include "cli/plot.h"
+#include "base/environment.h"
+#include "cli/cli.h"
+#include "report/plot.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +210,7 @@ static int make_titles(struct roofline_chart *c, const struct plot *p, const str
 
 static int find_style(char *path, size_t n, const char *name, struct error *err)
 {
-    if (cli_data_file(path, n, name))
+    if (environment_file(path, n, name))
         return 0;
     return error_set(
         err, ERROR_INPUT,

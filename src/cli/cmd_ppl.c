@@ -1,6 +1,7 @@
 /* roofcast ppl: what a quantization costs in quality, beside what it saves in bytes: perplexity of a text, and the KL
  * divergence from another file of the same model. */
-#include "cli/ppl.h"
+#include "bench/ppl.h"
+#include "cli/cli.h"
 #include "model/tokenizer.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@ struct options {
     const char *model[MAX_MODELS], *against, *text, *ids;
     size_t n_models;
     int64_t n_ctx, n_chunks, stride, n_ubatch, threads;
-    struct cli_engine engine;
+    struct setup_options engine;
     enum report_format format;
 };
 
@@ -148,7 +149,7 @@ static int read_tokens(struct tokens *to, const struct options *o, const struct 
     if (t)
         rc = find_bos(t, &to->bos, err);
     else if (o->ids)
-        cli_warn("chunks begin with their own first token: %s", why.msg);
+        notify_warn("chunks begin with their own first token: %s", why.msg);
     else
         rc = error_set(err, why.kind, "%s (--ids takes token ids without a tokenizer)", why.msg);
     if (rc != 0)
@@ -203,7 +204,7 @@ static int check_file(const char *path, const struct model *ref, struct error *e
     int rc = 0;
     if (!m.gguf) {
         model_free(&m);
-        return cli_model_open(&m, path, err); /* says why not */
+        return setup_model_open(&m, path, err); /* says why not */
     }
     if (m.hp.n_vocab != ref->hp.n_vocab)
         rc = error_set(err, ERROR_INPUT, "%s: vocabulary of %u tokens, %s has %u: their scores do not compare", path,
@@ -229,8 +230,8 @@ static int cut_chunks(struct ppl_chunks *c, const struct options *o, const struc
         return error_set(err, ERROR_INPUT, "%s: %zu tokens, a chunk needs %llu: take a longer text or a smaller -c",
                          strcmp(path, "-") == 0 ? "standard input" : path, t->id.n, (unsigned long long)u64_max(n_ctx, 4));
     if (n_ctx > m->hp.n_ctx_train)
-        cli_warn("%s: chunks of %llu tokens, the model was trained on %u", m->name, (unsigned long long)n_ctx,
-                 m->hp.n_ctx_train);
+        notify_warn("%s: chunks of %llu tokens, the model was trained on %u", m->name, (unsigned long long)n_ctx,
+                    m->hp.n_ctx_train);
     *c = (struct ppl_chunks){ .id = t->id.id, .bos = t->bos, .n_ctx = (uint32_t)n_ctx, .stride = (uint32_t)stride,
                               .first = (uint32_t)(o->stride ? n_ctx - stride - 1 : n_ctx / 2),
                               .n = 1 + (t->id.n - (size_t)n_ctx) / (size_t)stride,
@@ -240,11 +241,11 @@ static int cut_chunks(struct ppl_chunks *c, const struct options *o, const struc
     return 0;
 }
 
-static void provenance(struct provenance *p, const struct cli_machine *machine, int argc, char **argv)
+static void provenance(struct provenance *p, const struct setup *machine, int argc, char **argv)
 {
     struct kernels k;
     kernels_init(&k, machine->cpu_flags);
-    cli_provenance(p, machine, k.isa, "null");
+    setup_provenance(p, machine, k.isa, "null");
     size_t len = 0;
     for (int i = 0; i < argc && len < sizeof p->command; i++)
         len += (size_t)snprintf(p->command + len, sizeof p->command - len, "%s%s", i ? " " : "", argv[i]);
@@ -252,12 +253,12 @@ static void provenance(struct provenance *p, const struct cli_machine *machine, 
 
 /* Every file in turn, so that two at most are mapped; *n: how many are whole. */
 static int evaluate_all(struct ppl_file *file, size_t *n, const struct options *o, const struct model *base,
-                        const struct ppl_chunks *c, const struct cli_machine *machine, struct error *err)
+                        const struct ppl_chunks *c, const struct setup *machine, struct error *err)
 {
     for (*n = 0; *n < o->n_models; ++*n) {
         struct model m = { 0 };
         file[*n].path = o->model[*n];
-        if (cli_model_open(&m, o->model[*n], err) != 0)
+        if (setup_model_open(&m, o->model[*n], err) != 0)
             return -1;
         const int rc = ppl_evaluate(&file[*n], &m, base, c, (uint32_t)o->n_ubatch, machine, err);
         model_free(&m);
@@ -283,12 +284,12 @@ static int print_files(struct ppl_file *file, size_t n, const struct options *o,
 
 /* An interrupt or a failure ends the run; the files that were whole before it are printed. */
 static int evaluate_and_print(struct ppl_file *file, const struct options *o, const struct model *base, const struct ppl_chunks *c,
-                              const struct cli_machine *machine, const struct provenance *prov, struct error *err)
+                              const struct setup *machine, const struct provenance *prov, struct error *err)
 {
     struct error print_err = { 0 };
     size_t n;
     const int rc = evaluate_all(file, &n, o, base, c, machine, err);
-    cli_progress_done();
+    notify_progress_done();
     if (rc == 0)
         return print_files(file, n, o, base, c, prov, err);
     if (n == 0)
@@ -297,7 +298,7 @@ static int evaluate_and_print(struct ppl_file *file, const struct options *o, co
     if (print_files(file, n, o, base, c, prov, &print_err) == 0)
         return error_set(err, why.kind, "%.500s: the %zu file%s until then %s printed", why.msg, n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
     if (print_err.kind != ERROR_PIPE)
-        cli_warn("%s", print_err.msg);
+        notify_warn("%s", print_err.msg);
     return -1;
 }
 
@@ -306,25 +307,25 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
     struct model ref = { 0 }; /* its tokenizer reads the text: --against, else the first file */
     struct tokens tokens = { 0 };
     struct ppl_chunks chunks = { 0 };
-    struct cli_machine machine = { 0 };
+    struct setup machine = { 0 };
     struct provenance prov;
     const size_t n_files = o->n_models + (o->against != NULL);
     struct ppl_file *file = calloc(n_files, sizeof *file);
     int rc = -1;
     if (!file)
         return error_oom(err, n_files * sizeof *file, "the files");
-    if (cli_model_open(&ref, o->against ? o->against : o->model[0], err) != 0)
+    if (setup_model_open(&ref, o->against ? o->against : o->model[0], err) != 0)
         goto out;
     for (size_t i = 0; i < o->n_models; i++)
         if (check_file(o->model[i], &ref, err) != 0)
             goto out;
     if (read_tokens(&tokens, o, &ref, err) != 0 || cut_chunks(&chunks, o, &ref, &tokens, err) != 0 ||
-        cli_machine_init(&machine, o->threads, &o->engine, err) != 0)
+        setup_init(&machine, o->threads, &o->engine, err) != 0)
         goto out;
     provenance(&prov, &machine, argc, argv);
     rc = evaluate_and_print(file, o, o->against ? &ref : NULL, &chunks, &machine, &prov, err);
 out:
-    cli_machine_free(&machine);
+    setup_free(&machine);
     token_list_free(&tokens.id);
     model_free(&ref);
     free(file);
@@ -354,7 +355,7 @@ int cmd_ppl(int argc, char **argv, struct error *err)
         "The files are evaluated one after the other, each with the base, so that two are in memory at a time. Ctrl-C, or a file "
         "that fails, prints those until then.";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-m FILE...] -f TEXT", doc, NULL };
-    struct options o = { .n_ubatch = 512, .engine = CLI_ENGINE_DEFAULT, .format = REPORT_TABLE };
+    struct options o = { .n_ubatch = 512, .engine = SETUP_DEFAULT, .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.n_models)

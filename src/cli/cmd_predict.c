@@ -1,6 +1,7 @@
 /* roofcast predict: tokens/s, TTFT, ITL, bound and fit of a model on machines that need not be here. */
-#include "cli/predict.h"
+#include "cli/predict_options.h"
 #include "learn/software.h"
+#include "report/predict_report.h"
 #include "timing/rescale.h"
 #include <inttypes.h>
 #include <math.h>
@@ -135,7 +136,7 @@ static int priced_or_said(int rc, json_t *rows, const struct subject *s, struct 
     if (t->first.kind == ERROR_NONE)
         t->first = why;
     if (strcmp(t->said, s->h->id) != 0)
-        cli_warn("%s", why.msg);
+        notify_warn("%s", why.msg);
     snprintf(t->said, sizeof t->said, "%s", s->h->id);
     *err = (struct error){ 0 };
     rc = s->cli->ask.n_question > 0 ? predict_solve_add_reason(rows, s, why.msg, err) : predict_add_reason(rows, s, why.msg, err);
@@ -265,7 +266,7 @@ static int predict_machine(json_t *rows, const struct predict_cli *o, const stru
     x->s.drafting = d;
     x->s.tally = tally;
     int rc = -1;
-    if (!predict_ask_machine(&o->ask) || cli_machine_load(&x->h, hw, err) == 0) {
+    if (!predict_ask_machine(&o->ask) || machine_load(&x->h, hw, err) == 0) {
         rc = predict_on(rows, o, l, time, x, err);
         hwprofile_free(&x->h);
     }
@@ -291,8 +292,8 @@ static void warn_context(const struct model *m, const struct predict_cli *o, con
     }
     const int64_t context = largest(&l->d) + longest;
     if (context > m->hp.n_ctx_train)
-        cli_warn("%s: a context of %" PRId64 " tokens, the model was trained on %u", m->name, context,
-                 m->hp.n_ctx_train);
+        notify_warn("%s: a context of %" PRId64 " tokens, the model was trained on %u", m->name, context,
+                    m->hp.n_ctx_train);
 }
 
 /* Requests stand for themselves: the phases' own lengths are then asked for, not assumed. */

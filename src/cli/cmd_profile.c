@@ -1,5 +1,7 @@
 /* roofcast profile: this machine's topology and its measured roofs as a hwprofile JSON. */
-#include "cli/profile.h"
+#include "base/environment.h"
+#include "bench/profiles.h"
+#include "cli/cli.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 struct options {
     const char *out; /* a file; a format with --compare and --cross-check */
     int64_t n_threads;
-    struct cli_engine cpus; /* --cpus and --numa */
+    struct setup_options cpus; /* --cpus and --numa */
     enum ceilings_effort effort;
     const char *only; /* of --cross-check: a part of a ceiling's name */
     bool quiet, compare, cross_check;
@@ -112,7 +114,7 @@ static int print_table(const struct hwprofile *h, struct error *err)
     for (size_t i = 0; i < h->n_ceiling && rc == 0; i++)
         rc = json_array_append_new(rows, table_row(&h->ceiling[i]));
     const struct report_doc d = { "roofcast.ceilings", 1, NULL, rows, columns, ARRAY_LEN(columns) };
-    rc = rc == 0 ? cli_report(NULL, REPORT_TABLE, &d, err)
+    rc = rc == 0 ? report_write(NULL, REPORT_TABLE, &d, err)
                  : error_oom(err, h->n_ceiling * sizeof *h->ceiling, "the table of ceilings");
     json_decref(rows);
     return rc;
@@ -122,9 +124,9 @@ static int print_table(const struct hwprofile *h, struct error *err)
 static void warn_unsteady(const struct hwprofile *h)
 {
     if (h->noise.verdict == HW_NOISY)
-        cli_warn("the machine was noisy: a quarter of the ceilings moved by %.1f %% or more between rounds, \"%s\" by %.0f %%: is it "
-                 "busy?",
-                 100 * h->noise.between, h->noise.worst, 100 * h->noise.worst_between);
+        notify_warn("the machine was noisy: a quarter of the ceilings moved by %.1f %% or more between rounds, \"%s\" by %.0f %%: is it "
+                    "busy?",
+                    100 * h->noise.between, h->noise.worst, 100 * h->noise.worst_between);
 }
 
 /* What of the machine the fractions of issue are of, and how steady it was. */
@@ -201,7 +203,7 @@ static int print_measured(const struct hwprofile *h, const char *out, struct err
 {
     if (print_table(h, err) != 0)
         return -1;
-    cli_print_findings(h);
+    report_findings(h);
     print_notes(h);
     if (out)
         printf("%s, %d core%s: profile written to %s\n", h->name, h->n_cores, h->n_cores == 1 ? "" : "s", out);
@@ -209,26 +211,26 @@ static int print_measured(const struct hwprofile *h, const char *out, struct err
 }
 
 static int measure_and_save(struct hwprofile *h, const struct options *o,
-                            const struct cli_machine *machine, struct error *err)
+                            const struct setup *machine, struct error *err)
 {
-    const char *out = o->out ? o->out : cli_profile_path();
+    const char *out = o->out ? o->out : environment()->profile_path;
     struct ceilings_options c = {
         .effort = o->effort,
         .n_threads = machine->n_threads,
         .cpu_flags = machine->cpu_flags,
         .cpus = &machine->cpus,
-        .progress = cli_progress,
+        .progress = notify_progress,
     };
     struct error print_err = { 0 };
     if (!out)
-        return cli_no_profile_path(err);
+        return hwprofile_no_this_path(err);
     if ((!o->out && make_parent(out, err) != 0) || check_writable(out, err) != 0)
         return -1;
     if (h->n_cache == 0)
-        cli_warn("no caches are told of here (hwloc reads /sys/devices/system/cpu; a container or a hypervisor may hide it): roofs of L1, "
-                 "L2 and L3 are left out, and DRAM's are of the largest footprints");
+        notify_warn("no caches are told of here (hwloc reads /sys/devices/system/cpu; a container or a hypervisor may hide it): roofs of L1, "
+                    "L2 and L3 are left out, and DRAM's are of the largest footprints");
     int rc = ceilings_measure(h, &c, err);
-    cli_progress_done();
+    notify_progress_done();
     const bool failed = rc != 0, show = !o->quiet && strcmp(out, "-") != 0;
     if (failed && h->n_ceiling == 0)
         return err->kind == ERROR_INTERRUPTED ? error_set(err, err->kind, "interrupted before the first ceiling: nothing written") : -1;
@@ -243,7 +245,7 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
     return rc;
 }
 
-static int other_modes(const struct options *o, const struct cli_machine *machine, struct error *err)
+static int other_modes(const struct options *o, const struct setup *machine, struct error *err)
 {
     enum report_format format = REPORT_TABLE;
     if (o->out && report_format_find(o->out, &format, err) != 0)
@@ -251,7 +253,7 @@ static int other_modes(const struct options *o, const struct cli_machine *machin
     if (o->compare)
         return profile_compare(o->arg[0], o->arg[1], format, err);
     const struct ceilings_options c = { .effort = o->effort, .n_threads = machine->n_threads, .cpu_flags = machine->cpu_flags,
-                                        .cpus = &machine->cpus, .progress = cli_progress, .only = o->only };
+                                        .cpus = &machine->cpus, .progress = notify_progress, .only = o->only };
     return profile_cross_check(&c, format, err);
 }
 
@@ -275,18 +277,18 @@ int cmd_profile(int argc, char **argv, struct error *err)
     struct options o = { .effort = CEILINGS_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
-    struct cli_machine machine;
+    struct setup machine;
     struct hwprofile h;
     cli_set_quiet(o.quiet);
     if (o.compare)
         return other_modes(&o, NULL, err);
-    if (cli_machine_init(&machine, o.n_threads, &o.cpus, err) != 0)
+    if (setup_init(&machine, o.n_threads, &o.cpus, err) != 0)
         return -1;
     int rc = o.cross_check ? other_modes(&o, &machine, err) : hwprofile_host(&h, err);
     if (rc == 0 && !o.cross_check) {
         rc = measure_and_save(&h, &o, &machine, err);
         hwprofile_free(&h);
     }
-    cli_machine_free(&machine);
+    setup_free(&machine);
     return rc;
 }

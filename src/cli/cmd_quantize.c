@@ -223,7 +223,7 @@ static void note(const struct options *o, const char *text)
     if (o->format == REPORT_TABLE)
         printf("%s\n", text);
     else
-        cli_warn("%s", text);
+        notify_warn("%s", text);
 }
 
 /* The file is not all of the types that the mixture has: a line a role and type. */
@@ -265,8 +265,8 @@ static void warn_lost(const struct quantized *q)
         char name[64];
         printable(name, sizeof name, t->name);
         if (rmse > PERCENT / 100.0)
-            cli_warn("%s: %.0f %% of the weights' magnitude is lost in %s: they are too large or too small for its scales",
-                     name, 100 * rmse, dtype_name(t->to));
+            notify_warn("%s: %.0f %% of the weights' magnitude is lost in %s: they are too large or too small for its scales",
+                        name, 100 * rmse, dtype_name(t->to));
     }
 }
 
@@ -292,7 +292,7 @@ static int print_table(const struct options *o, const struct quantized *q, struc
         return -1;
     json_t *meta = json_pack("{s:o, s:o, s:s}", "in", json_text(o->in), "out", json_text(o->out), "type", o->type);
     const struct report_doc d = { "roofcast.quantize", 1, meta, rows, cols, ARRAY_LEN(cols) };
-    int rc = meta ? cli_report(NULL, o->format, &d, err) : error_oom(err, 0, "the table");
+    int rc = meta ? report_write(NULL, o->format, &d, err) : error_oom(err, 0, "the table");
     json_decref(meta);
     json_decref(rows);
     if (rc == 0) {
@@ -324,7 +324,7 @@ static void show_progress(void *ctx, const struct quantize_progress *q)
     if (p->terminal)
         snprintf(what, sizeof what, "%zu/%zu  %s  %s", q->i, q->n,
                  units_si(rate, sizeof rate, (double)q->done_bytes / seconds, "B/s"), q->name);
-    cli_progress(NULL, what, (double)q->done_bytes / (double)q->total_bytes);
+    notify_progress(NULL, what, (double)q->done_bytes / (double)q->total_bytes);
 }
 
 static int check_out(const struct options *o, const struct gguf *g, struct error *err)
@@ -343,7 +343,7 @@ static int quantize(const struct options *o, const struct gguf *g, struct error 
 {
     struct progress p = { .start_s = clock_now_s(), .type = o->type, .terminal = isatty(STDERR_FILENO) };
     struct quantized q;
-    struct team *team = cli_team_new(o->threads, err);
+    struct team *team = setup_team(o->threads, err);
     if (!team)
         return -1;
     const struct quantize_options qo = {
@@ -361,7 +361,7 @@ static int quantize(const struct options *o, const struct gguf *g, struct error 
     int rc = model_quantize(g, o->out, &qo, &q, err);
     team_free(team);
     if (p.shown)
-        cli_progress_done();
+        notify_progress_done();
     if (rc == 0)
         warn_lost(&q);
     if (rc == 0 && !o->quiet && strcmp(o->out, "-") != 0)

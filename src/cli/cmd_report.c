@@ -1,4 +1,5 @@
 /* roofcast report: where another engine's results lie under a machine's roofs. */
+#include "base/environment.h"
 #include "cli/measured.h"
 #include "dataset/workload.h"
 #include <math.h>
@@ -322,7 +323,7 @@ static int draw(const struct report_cli *o, const struct priced *rows, size_t n,
     char style[4096];
     struct strbuf notes = { 0 };
     struct roofline_chart c = { .style = style, .formats = o->formats };
-    if (!cli_data_file(style, sizeof style, "reports/charts/roofline.gp"))
+    if (!environment_file(style, sizeof style, "reports/charts/roofline.gp"))
         return error_set(err, ERROR_INPUT, "%s: not found: the chart's style", style);
     snprintf(c.title, sizeof c.title, "%.70s on %.70s", rows[0].m->model, rows[0].machine->hardware);
     snprintf(c.subtitle, sizeof c.subtitle, "%.60s, measured by others; bytes and FLOP by roofcast", rows[0].stack->id);
@@ -333,7 +334,7 @@ static int draw(const struct report_cli *o, const struct priced *rows, size_t n,
     const char *text = rc == 0 ? strbuf_text(&notes, "the notes", err) : NULL;
     rc = text ? rc : -1;
     if (text && *text)
-        cli_note("%s", text);
+        notify_note("%s", text);
     strbuf_free(&notes);
     free(c.roof);
     free(c.point);
@@ -376,14 +377,14 @@ static int print(const struct report_cli *o, const struct priced *rows, size_t n
     int rc = a && meta ? 0 : -1;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = json_array_append_new(a, row_json(&rows[i]));
-    const bool terminal = o->format == REPORT_TABLE && cli_width(stdout) > 0;
+    const bool terminal = o->format == REPORT_TABLE && report_width(stdout) > 0;
     struct column shown[ARRAY_LEN(columns)];
     memcpy(shown, columns, sizeof shown);
     for (size_t i = 0; i < ARRAY_LEN(columns); i++)
         if (terminal && strcmp(columns[i].key, "reason") == 0)
             shown[i].rank = COL_DATA;
     const struct report_doc d = { "roofcast.report", 1, meta, a, shown, ARRAY_LEN(shown) };
-    rc = rc == 0 ? cli_report(NULL, o->format, &d, err) : error_oom(err, n * 1024, "rows of a report");
+    rc = rc == 0 ? report_write(NULL, o->format, &d, err) : error_oom(err, n * 1024, "rows of a report");
     if (rc == 0 && terminal)
         print_notes(a);
     json_decref(a);
@@ -400,7 +401,7 @@ static int run(const struct report_cli *o, struct error *err)
     int rc = measured_context(&x, &o->measured, err);
     rc = rc ? rc : measure_load(&l, o->file, &x, err);
     if (rc == 0 && *l.note)
-        cli_note("%s: %s", o->file, l.note);
+        notify_note("%s: %s", o->file, l.note);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
     if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))

@@ -1,5 +1,6 @@
 /* roofcast run: generate text, streaming, and say how fast it went. */
-#include "cli/generate.h"
+#include "bench/generate.h"
+#include "cli/cli.h"
 #include "model/chat.h"
 #include <errno.h>
 #include <float.h>
@@ -13,7 +14,7 @@ struct options {
     int64_t n_ctx, n_ubatch, threads;
     struct generate_options gen;
     struct stop_list stops;
-    struct cli_engine engine;
+    struct setup_options engine;
     bool force, special, chat;
 };
 
@@ -286,15 +287,15 @@ static void print_text(const struct generation *g, const struct engine *e, const
             units_si(c, sizeof c, itl > 0 ? json_number_value(json_object_get(d, "itl_p99_s")) : NAN, "s"), rate);
     fprintf(stderr, "counted: %s, %s\n", units_si(f, sizeof f, (double)w.flop, "FLOP"),
             units_si(by, sizeof by, (double)(w.weight_bytes + w.kv_bytes), "B of weights and KV cache"));
-    fprintf(stderr, "load: %s\n", cli_loading_text(load, sizeof load, l));
+    fprintf(stderr, "load: %s\n", setup_loading_text(load, sizeof load, l));
 }
 
 static int print_figures(const struct generation *g, const struct engine *e, const struct model *m,
-                         const struct chat_template *family, const struct cli_machine *machine, bool json,
+                         const struct chat_template *family, const struct setup *machine, bool json,
                          struct error *err)
 {
     struct run_loading l;
-    cli_loading(&l, e, m, machine);
+    setup_loading(&l, e, m, machine);
     json_t *d = document(g, e, m, family, &l);
     if (!d)
         return error_oom(err, 0, "the figures");
@@ -328,7 +329,7 @@ static int choose_context(const struct options *o, const struct model *m, size_t
 static int run(struct options *o, struct error *err)
 {
     struct model m = { 0 };
-    struct cli_machine machine = { 0 };
+    struct setup machine = { 0 };
     struct tokenizer *t = NULL;
     struct engine *e = NULL;
     const struct chat_template *family = NULL;
@@ -336,22 +337,22 @@ static int run(struct options *o, struct error *err)
     struct generation g = { .text = { .stops = &o->stops, .sink = json ? NULL : stdout } };
     uint32_t n_ctx = 0;
     int rc = -1;
-    if (cli_model_open(&m, o->model, err) != 0)
+    if (setup_model_open(&m, o->model, err) != 0)
         return -1;
     const struct marker_tool *markers = cli_markers_open();
     t = tokenizer_new(m.gguf, err);
     if (!t || read_prompt(o, t, m.gguf, &g.ids, &family, err) != 0 || find_stop_ids(o, t, err) != 0 ||
         choose_context(o, &m, g.ids.n, &n_ctx, err) != 0 ||
-        cli_machine_init(&machine, o->threads, &o->engine, err) != 0)
+        setup_init(&machine, o->threads, &o->engine, err) != 0)
         goto out;
-    struct engine_options eo = cli_engine_options(&machine, &o->engine);
+    struct engine_options eo = setup_engine_options(&machine, &o->engine);
     eo.n_ctx = n_ctx;
     eo.n_ubatch = (uint32_t)o->n_ubatch;
     eo.n_out_max = 1;
     eo.markers = markers;
     e = engine_new(&m, &eo, err);
     if (e)
-        cli_say_scales(&o->engine, e);
+        setup_note_scales(&o->engine, e);
     if (e && generate(&g, e, t, &o->gen, m.hp.n_vocab, err) == 0)
         rc = print_figures(&g, e, &m, family, &machine, json, err);
 out:
@@ -359,7 +360,7 @@ out:
     cli_markers_close(markers);
     tokenizer_free(t);
     generation_free(&g);
-    cli_machine_free(&machine);
+    setup_free(&machine);
     model_free(&m);
     return rc;
 }
@@ -385,7 +386,7 @@ int cmd_run(int argc, char **argv, struct error *err)
         "written in the file's own (Jinja is not run); texts that depend on the day are left out. Control tokens count in "
         "the template's own parts, in a message only with --special.";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-p TEXT]", doc, NULL };
-    struct options o = { .n_ubatch = 512, .engine = CLI_ENGINE_DEFAULT,
+    struct options o = { .n_ubatch = 512, .engine = SETUP_DEFAULT,
                          .gen = { .n_gen = 128, .sampler = sampler_default } };
     int rc = cli_parse(&syntax, argc, argv, &o, err);
     if (rc == 0)

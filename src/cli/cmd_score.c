@@ -201,12 +201,12 @@ static int print(const struct score_cli *o, const struct measurements *l, const 
     const struct report_doc score = { "roofcast.score", 1, meta, worst, row_columns, ARRAY_LEN(row_columns) };
     const struct report_doc figures = { "roofcast.score.groups", 1, NULL, groups, group_columns, ARRAY_LEN(group_columns) };
     if (rc == 0 && o->format == REPORT_JSON)
-        rc = cli_report(NULL, o->format, &score, err);
+        rc = report_write(NULL, o->format, &score, err);
     else if (rc == 0)
-        rc = cli_report(NULL, o->format, &figures, err);
+        rc = report_write(NULL, o->format, &figures, err);
     if (rc == 0 && people && json_array_size(worst) > 0) {
         printf("\n");
-        rc = cli_report(NULL, o->format, &score, err);
+        rc = report_write(NULL, o->format, &score, err);
     }
     score_reasons_free(why);
     json_decref(meta);
@@ -288,7 +288,7 @@ static int run(const struct score_cli *o, struct error *err)
     int rc = measured_context(&x, &o->measured, err);
     rc = rc ? rc : measure_load(&l, o->file, &x, err);
     if (rc == 0 && *l.note)
-        cli_note("%s: %s", o->file, l.note);
+        notify_note("%s: %s", o->file, l.note);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
     if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))

@@ -3,8 +3,9 @@
  * come and in the order of the grid. Threads share the cells of a model; under mpirun each rank has a contiguous part of the
  * grid, and rank 0 writes them one after the other.
  */
-#include "cli/sweep.h"
+#include "cli/pricing.h"
 #include "learn/software.h"
+#include "report/grid.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -136,7 +137,7 @@ static int kind_of(const char *word)
 static int add_machine(struct sweep_grid *g, const char *name, int kind, struct error *err)
 {
     struct hwprofile h;
-    if (cli_machine_load(&h, name, err) != 0)
+    if (machine_load(&h, name, err) != 0)
         return -1;
     bool wanted = kind < 0 || (int)h.kind == kind;
     for (size_t i = 0; i < g->hw.n && kind != -1; i++) /* named before, or of two kinds */
@@ -256,7 +257,7 @@ static int check_names(const struct sweep_grid *g, const struct options *o, stru
         if (interrupt_check(err) != 0 || sweep_unit_init(&u, g, i, err) != 0)
             return -1;
         if (*u.m.note && (i % g->type.n == 0 || strcmp(g->type.v[i % g->type.n], "own") == 0))
-            cli_note("%s: %s", u.m.name, u.m.note);
+            notify_note("%s: %s", u.m.name, u.m.note);
         sweep_unit_free(&u);
     }
     return 0;
@@ -355,12 +356,12 @@ static int price_part(const struct sweep_grid *g, struct team *team, struct part
         if (progress && clock_now_s() > shown + 1) {
             char what[64];
             snprintf(what, sizeof what, "%zu configurations", sweep_first_row(g, at) - sweep_first_row(g, p.first));
-            cli_progress(NULL, what, (double)(at - p.first) / (double)(p.end - p.first));
+            notify_progress(NULL, what, (double)(at - p.first) / (double)(p.end - p.first));
             shown = clock_now_s();
         }
     }
     if (progress)
-        cli_progress_done();
+        notify_progress_done();
     return rc;
 }
 
@@ -379,9 +380,9 @@ static int say_missing(struct sweeping *x, int from, struct error *err)
     char first[200], last[200];
     for (int rank = from; rank < x->ranks.n && rank < from + MOST; rank++) {
         const struct part p = part_of(x->g, rank, x->ranks.n);
-        cli_warn("missing, of rank %d: configurations %zu to %zu (%s ... %s)", rank, sweep_first_row(x->g, p.first) + 1,
-                 sweep_first_row(x->g, p.end), sweep_chunk_name(first, sizeof first, x->g, p.first),
-                 sweep_chunk_name(last, sizeof last, x->g, p.end > p.first ? p.end - 1 : p.first));
+        notify_warn("missing, of rank %d: configurations %zu to %zu (%s ... %s)", rank, sweep_first_row(x->g, p.first) + 1,
+                    sweep_first_row(x->g, p.end), sweep_chunk_name(first, sizeof first, x->g, p.first),
+                    sweep_chunk_name(last, sizeof last, x->g, p.end > p.first ? p.end - 1 : p.first));
     }
     return error_set(err, ERROR_INTERRUPTED, "a rank ended early, or everything was interrupted: the parts of ranks %d to %d are "
                      "missing, and nothing was saved", from, x->ranks.n - 1);
@@ -431,8 +432,8 @@ static int first_rank(struct sweeping *x, const char *save, struct error *err)
     if (outfile_commit(&out, err) != 0)
         return -1;
     const double n = (double)(sweep_n_unit(x->g) * sweep_n_cell(x->g) * sweep_n_row(x->g)), s = clock_now_s() - t0;
-    cli_note("%.0f configurations in %.3g s: %.3g microseconds each, on %d thread%s of %d process%s", n, s, s / n * 1e6,
-             team_size(x->team), team_size(x->team) == 1 ? "" : "s", x->ranks.n, x->ranks.n == 1 ? "" : "es");
+    notify_note("%.0f configurations in %.3g s: %.3g microseconds each, on %d thread%s of %d process%s", n, s, s / n * 1e6,
+                team_size(x->team), team_size(x->team) == 1 ? "" : "s", x->ranks.n, x->ranks.n == 1 ? "" : "es");
     return 0;
 }
 
@@ -466,7 +467,7 @@ static int run(struct sweeping *x, const struct options *o, struct error *err)
     g.time = o->roof ? NULL : g.software;
     if (rc == 0)
         rc = check_names(&g, o, err);
-    if (rc == 0 && !(x->team = cli_team_new(o->threads, err)))
+    if (rc == 0 && !(x->team = setup_team(o->threads, err)))
         rc = -1;
     if (rc == 0)
         rc = x->ranks.rank == 0 ? first_rank(x, o->save, err) : other_rank(x, err);

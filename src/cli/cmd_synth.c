@@ -230,7 +230,7 @@ static void show_progress(void *ctx, const char *what, double fraction)
         return;
     p->last_s = now;
     p->shown = true;
-    cli_progress(NULL, "writing weights", fraction);
+    notify_progress(NULL, "writing weights", fraction);
 }
 
 /* A tensor without its block's number: what messages call it. */
@@ -268,7 +268,7 @@ static void print_fallbacks(const struct model *m, const char *type)
 
 static int write_file(const struct model *m, const struct options *o, struct error *err)
 {
-    struct team *team = cli_team_new(o->threads, err);
+    struct team *team = setup_team(o->threads, err);
     if (!team)
         return -1;
     struct progress p = { .start_s = clock_now_s() };
@@ -278,7 +278,7 @@ static int write_file(const struct model *m, const struct options *o, struct err
     int rc = model_synth(m, o->out, &so, err);
     team_free(team);
     if (p.shown)
-        cli_progress_done();
+        notify_progress_done();
     if (rc == 0 && !o->quiet && strcmp(o->out, "-") != 0) {
         char bytes[32], params[32];
         printf("%s: %s, %s, %s parameters, %s of weights in %zu tensors, seed %lld\n", o->out,

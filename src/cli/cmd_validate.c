@@ -1,5 +1,7 @@
 /* roofcast validate: predictions from this machine's profile beside the real engine, case by case, with probes around each. */
-#include "cli/validate.h"
+#include "base/environment.h"
+#include "bench/validate.h"
+#include "cli/cli.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +12,7 @@ struct options {
     int64_t n_case, seed, reps;
     bool dry;
     enum report_format format;
-    struct cli_engine engine;
+    struct setup_options engine;
 };
 
 enum { OPT_TESTS = 256, OPT_CASES, OPT_SEED, OPT_QUICK, OPT_FULL, OPT_DIR, OPT_HW, OPT_SAVE, OPT_QUIET, OPT_DRY };
@@ -106,7 +108,7 @@ static int make_dir(char *dir, size_t n, int *lock, const struct options *o, str
         snprintf(dir, n, "%s", o->dir);
         return dir_make(dir, err);
     }
-    snprintf(dir, n, "%s/roofcast-validate-XXXXXX", cli_temporary_path());
+    snprintf(dir, n, "%s/roofcast-validate-XXXXXX", environment()->temporary_path);
     *lock = temporary_folder(dir, err);
     return *lock < 0 ? -1 : 0;
 }
@@ -124,7 +126,7 @@ static void remove_dir(char *dir, int lock)
 
 static void test_name(char *to, size_t n, const struct bench_test *t)
 {
-    pricing_test_name(to, n, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
+    phase_test_name(to, n, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
 }
 
 static int run_cases(struct validation *v, const struct validate_setup *s, struct validate_plan *p, bool temporary, struct error *err)
@@ -135,7 +137,7 @@ static int run_cases(struct validation *v, const struct validate_setup *s, struc
         test_name(test, sizeof test, &p->c[i].t);
         snprintf(what, sizeof what, "case %zu of %zu: %.40s %.20s %.40s, %d thread%s", i + 1, p->n_case, f->label, f->type, test,
                  p->c[i].n_threads, p->c[i].n_threads == 1 ? "" : "s");
-        cli_progress(NULL, what, (double)i / (double)p->n_case);
+        notify_progress(NULL, what, (double)i / (double)p->n_case);
         const int rc = interrupt_check(err) == 0 ? validate_run(v, s, p, i, err) : -1;
         if (rc != 0)
             return -1;
@@ -150,14 +152,14 @@ static int run_plan(const struct options *o, struct validate_plan *p, const stru
 {
     struct validation v = { 0 };
     struct error print = { 0 };
-    const struct validate_about a = { .command = command, .profile_path = strcmp(o->hw, "this") == 0 ? cli_profile_path() : o->hw,
+    const struct validate_about a = { .command = command, .profile_path = strcmp(o->hw, "this") == 0 ? environment()->profile_path : o->hw,
                                       .seed = (uint64_t)o->seed, .host = &s->stored.host, .profile = s->profile,
                                       .n_case = p->n_case, .n_grid = p->n_grid };
     for (size_t i = 0; !o->dir && i < p->n_file; i++)
         if (p->file[i].ours)
             temporary_add(p->file[i].path);
     int rc = run_cases(&v, s, p, !o->dir, err);
-    cli_progress_done();
+    notify_progress_done();
     const struct error why = *err;
     if (v.n > 0 && validate_print(&v, &a, o->format, o->save, &print) != 0) {
         *err = print;
@@ -189,10 +191,10 @@ static int with_profile(const struct options *o, struct validate_plan *p, const 
     struct hwprofile h;
     struct validate_far far = { 0 };
     struct validate_setup s = { .far = &far, .engine = &o->engine };
-    if (cli_hwprofile_load(&h, o->hw, err) != 0)
+    if (hwprofile_open(&h, o->hw, err) != 0)
         return -1;
     s.profile = &h;
-    s.energy = energy_open(cli_root(), err);
+    s.energy = energy_open(environment()->root, err);
     int rc = s.energy ? bench_stored_open(&s.stored, err) : -1;
     if (rc == 0) {
         if (strcmp(h.cpu_model, s.stored.host.cpu_model) != 0)
@@ -211,15 +213,15 @@ static int with_profile(const struct options *o, struct validate_plan *p, const 
 /* 1 and one a usable core, unless -t says. */
 static int threads_text(char *to, size_t n, const struct options *o, struct error *err)
 {
-    struct cli_machine machine;
+    struct setup machine;
     if (o->lists.threads) {
         snprintf(to, n, "%s", o->lists.threads);
         return 0;
     }
-    if (cli_machine_init(&machine, 0, &o->engine, err) != 0)
+    if (setup_init(&machine, 0, &o->engine, err) != 0)
         return -1;
     snprintf(to, n, machine.n_threads > 1 ? "1,%d" : "%d", machine.n_threads);
-    cli_machine_free(&machine);
+    setup_free(&machine);
     return 0;
 }
 
@@ -264,7 +266,7 @@ int cmd_validate(int argc, char **argv, struct error *err)
     static const struct cli_syntax syntax = { option_table, parse, NULL, doc, exclusive };
     struct options o = { .lists = { "llama-3.2-1b:4,qwen3-0.6b:8,smollm2-360m:16", "Q8_0,Q4_0,Q4_K_M,Q6_K,F16,BF16",
                                     "pp32,pp512,pp128@d8192,tg32,tg32@d2048,tg8@d32768,tg16x4,tg8x16@d512", NULL },
-                         .hw = "this", .n_case = DEFAULT_CASES, .seed = 1, .engine = CLI_ENGINE_DEFAULT };
+                         .hw = "this", .n_case = DEFAULT_CASES, .seed = 1, .engine = SETUP_DEFAULT };
     char command[512] = "";
     size_t len = 0;
     for (int i = 0; i < argc && len < sizeof command; i++)

@@ -1,9 +1,10 @@
 /* The rows of `roofcast list`: architectures, tensor types, kernels, counters, chat templates. */
-#include "cli/list.h"
+#include "base/environment.h"
 #include "config.h"
 #include "counters/counters.h"
 #include "kernels/kernels.h"
 #include "model/chat.h"
+#include "report/list.h"
 #include <string.h>
 
 int list_add_row(json_t *rows, json_t *row, struct error *err)
@@ -125,7 +126,7 @@ static int backend_rows(json_t *rows, const char *name, const char *why, struct 
 {
     const struct counter_source src = { 0 };
     struct error no = { 0 };
-    const struct counters_options o = { .backend = name, .src = &src, .n_threads = 1, .data_dirs = cli_data_dirs() };
+    const struct counters_options o = { .backend = name, .src = &src, .n_threads = 1, .data_dirs = environment()->data_dirs };
     struct counters *c = *why ? NULL : counters_open(&o, &no);
     if (!c)
         return counter_row(rows, name, false, NULL, *why ? why : no.msg, err);

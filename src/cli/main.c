@@ -125,12 +125,11 @@ static int run_program(int argc, char **argv)
     argp_err_exit_status = 2;
     interrupt_install();
     json_install();
-    model_set_dirs(cli_data_dirs());
-    hwprofile_set_dirs(cli_data_dirs());
+    cli_notify();
     struct error err = { 0 };
-    if (cli_check_data(&err) == 0 && c->run(argc - 1, argv + 1, &err) == 0)
+    if (cli_environment(&err) == 0 && c->run(argc - 1, argv + 1, &err) == 0)
         return 0;
-    cli_progress_done();
+    notify_progress_done();
     fflush(stdout);
     if (err.kind == ERROR_PIPE)
         interrupt_end_by_pipe();

@@ -27,9 +27,3 @@ int measured_parse(int key, const char *arg, struct measured_options *o, struct 
     }
 }
 
-int measured_context(struct measure_context *x, const struct measured_options *o, struct error *err)
-{
-    *x = (struct measure_context){ .model = o->model, .type = o->type, .input_len = (double)o->input_len, .output_len = (double)o->output_len,
-                                   .batch = (double)o->batch, .tp = (int)o->tp };
-    return cli_measured_machine(&x->hardware, o->hw, err);
-}

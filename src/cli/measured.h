@@ -5,11 +5,6 @@
 #include "cli/cli.h"
 #include "dataset/measure.h"
 
-/* Of files that do not say it; NULL and 0: nobody does. */
-struct measured_options {
-    const char *hw, *model, *type;
-    int64_t input_len, output_len, batch, tp;
-};
 enum { MEASURED_HW = 760, MEASURED_MODEL, MEASURED_TYPE, MEASURED_INPUT, MEASURED_OUTPUT, MEASURED_BATCH, MEASURED_TP };
 
 /* Rows of an argp_option table; measured_parse() takes their keys. */
@@ -23,7 +18,5 @@ enum { MEASURED_HW = 760, MEASURED_MODEL, MEASURED_TYPE, MEASURED_INPUT, MEASURE
     { "type", MEASURED_TYPE, "TYPE", 0, "type of the weights, likewise (as the model's name ends, else 16 bits), and of a CSV's rows without a quant", 0 }, \
     { "model", MEASURED_MODEL, "NAME", 0, "the model of every row: of files that do not name it, or by a label alone (\"llama 8B\")", 0 }
 int measured_parse(int key, const char *arg, struct measured_options *o, struct error *err);
-/* With the profile's path of --hw this. */
-int measured_context(struct measure_context *x, const struct measured_options *o, struct error *err);
 
 #endif

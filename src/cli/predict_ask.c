@@ -1,5 +1,6 @@
 /* roofcast predict: the options that ask for more than tokens/s. */
-#include "cli/predict.h"
+#include "cli/predict_options.h"
+#include "report/predict_report.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What analyze and predict share: the model on the command line, a cost as JSON, the names of tests. */
 #include "cli/pricing.h"
-#include "cli/routing.h"
+#include "bench/routing.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +13,7 @@ int pricing_model(struct model *m, const char *spec, const char *type, struct er
     if (model_load(m, spec, type, err) != 0)
         return -1;
     if (*m->note)
-        cli_note("%s: %s", m->name, m->note);
+        notify_note("%s: %s", m->name, m->note);
     return 0;
 }
 
@@ -22,7 +22,7 @@ void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype
     if (said || !m->kv_said)
         return;
     *k = *v = m->kv_type;
-    cli_note("%s: KV cache of %s, as its quantization_config asks engines for (--kv-type names another)", m->name, dtype_name(m->kv_type));
+    notify_note("%s: KV cache of %s, as its quantization_config asks engines for (--kv-type names another)", m->name, dtype_name(m->kv_type));
 }
 
 int pricing_type(const char **type, char *buf, size_t size, const char *arg, const char *option, struct error *err)
@@ -34,7 +34,7 @@ int pricing_type(const char **type, char *buf, size_t size, const char *arg, con
         return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no type that is priced has: expected one of `roofcast list types`, the "
                          "nearest is %s", option, arg, q.bits, q.type);
     snprintf(buf, size, "%s", q.type);
-    cli_note("%s %s: priced as %s", option, arg, buf);
+    notify_note("%s %s: priced as %s", option, arg, buf);
     return cli_text(type, buf);
 }
 
@@ -44,32 +44,6 @@ int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error 
         return -1;
     *v = *k;
     return 0;
-}
-
-int pricing_put_kv_types(json_t *j, enum dtype k, enum dtype v)
-{
-    return json_object_set_new(j, "type_k", json_string(dtype_name(k))) |
-           json_object_set_new(j, "type_v", json_string(dtype_name(v)));
-}
-
-const char *pricing_machine_name(char *buf, size_t size, const struct hwprofile *h)
-{
-    snprintf(buf, size, "%s%s", h->id, h->guess_ln_sd > 0 ? "*" : "");
-    return buf;
-}
-
-int pricing_put_machine(json_t *j, const struct hwprofile *h)
-{
-    char name[sizeof h->id + 1];
-    const int bad = json_object_set_new(j, "hw", json_string(pricing_machine_name(name, sizeof name, h)));
-    return bad | json_object_set_new(j, "guess", h->guess_ln_sd > 0 ? json_text(h->guess_class) : json_null());
-}
-
-int pricing_put_layout(json_t *j, const struct layout *l)
-{
-    char text[64];
-    int bad = json_object_set_new(j, "n_devices", json_integer(layout_devices(l)));
-    return bad | json_object_set_new(j, "layout", json_string(layout_text(text, sizeof text, l)));
 }
 
 static int parse_count(const char *arg, const char *what, uint32_t *out, struct error *err)
@@ -101,12 +75,6 @@ static int parse_routing(const char *arg, struct pricing_options *o, struct erro
     if (is_file(arg))
         return routing_load(r, &o->recorded, arg, err);
     return error_set(err, ERROR_USAGE, "--routing: expected uniform, zipf:S or a saved run, found \"%s\"", arg);
-}
-
-void pricing_free(struct pricing_options *o)
-{
-    free(o->recorded);
-    o->recorded = NULL;
 }
 
 int pricing_attention(bool *materialized, const char *arg, struct error *err)
@@ -148,42 +116,23 @@ int pricing_parse(int key, const char *arg, struct pricing_options *o, struct er
     }
 }
 
-uint32_t pricing_n_mat(const struct op *op)
+int software_parse(int key, const char *arg, struct software_options *o, struct error *err)
 {
-    if (op->kind == OP_EXPERT_MATMUL)
-        return op->n_expert;
-    return op->kind == OP_HEAD_MATMUL || op->kind == OP_KV_EXPAND ? op->n_head : 1;
-}
-
-void pricing_shape(const struct op *op, uint64_t *rows, uint64_t *cols)
-{
-    *rows = op->rows;
-    *cols = op->cols;
-    if (op->kind == OP_EMBED)
-        *rows = op->w->rows;
-    if (op->kind == OP_KV_EXPAND) { /* a head's keys but for their rotary part, and values, from the latent */
-        *rows = op->head_dim - op->n_rot + op->head_dim_v;
-        *cols = op->cols - op->n_rot;
+    switch (key) {
+    case SOFTWARE_STACK:
+        return cli_text(&o->stack, arg);
+    case SOFTWARE_ANCHOR:
+        if (o->anchor)
+            return error_set(err, ERROR_USAGE, "--anchor is given twice: put the rows of \"%.100s\" and \"%.100s\" into one file", o->anchor, arg);
+        return cli_text(&o->anchor, arg);
+    case SOFTWARE_SLO:
+        o->slo = arg;
+        return limits_parse(&o->limits, arg, err);
+    case MEASURED_INPUT:
+    case MEASURED_OUTPUT:
+    case MEASURED_BATCH:
+        return measured_parse(key, arg, &o->of_anchor, err);
+    default:
+        return CLI_UNKNOWN;
     }
-    *rows *= pricing_n_mat(op);
-}
-
-int pricing_put_cost(json_t *j, const struct cost *c)
-{
-    int bad = json_object_set_new(j, "weight_bytes", json_num(c->weight_bytes));
-    bad |= json_object_set_new(j, "act_bytes", json_num(c->act_bytes));
-    bad |= json_object_set_new(j, "kv_bytes", json_num(c->kv_bytes));
-    bad |= json_object_set_new(j, "flop", json_num(c->flop));
-    bad |= json_object_set_new(j, "ai", json_num(cost_ai(c)));
-    return bad;
-}
-
-void pricing_test_name(char *buf, size_t size, enum phase p, uint32_t n, uint32_t n_batch, uint32_t n_depth)
-{
-    char batch[16] = "", depth[16] = "";
-    if (n_batch > 1)
-        snprintf(batch, sizeof batch, "x%u", n_batch);
-    if (n_depth > 0)
-        snprintf(depth, sizeof depth, "@d%u", n_depth);
-    snprintf(buf, size, "%s%u%s%s", p == PHASE_PREFILL ? "pp" : "tg", n, batch, depth);
 }

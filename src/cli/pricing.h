@@ -2,22 +2,12 @@
 #ifndef CLI_PRICING_H
 #define CLI_PRICING_H
 
+#include "learn/anchors.h"
+#include "predict/options.h"
 #include "cli/measured.h"
 #include "predict/limits.h"
 #include "timing/timing.h"
 
-/* What decides a price besides machine and scenario: options that predict, sweep and their kin have in common. */
-struct pricing_options {
-    const char *type; /* -q */
-    char type_named[24]; /* where it was another name of a type */
-    enum dtype type_k, type_v;
-    bool kv_said; /* by an option */
-    struct layout layout;
-    struct routing routing;
-    bool materialized;
-    double *recorded; /* its popularity, from a file */
-};
-#define PRICING_DEFAULTS { .type_k = DTYPE_F16, .type_v = DTYPE_F16 }
 
 enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICING_DP, PRICING_EP, PRICING_ROUTING, PRICING_ATTENTION };
 
@@ -42,16 +32,9 @@ enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICI
 /* --attention */
 int pricing_attention(bool *materialized, const char *arg, struct error *err);
 int pricing_parse(int key, const char *arg, struct pricing_options *o, struct error *err);
-void pricing_free(struct pricing_options *o);
 
 /* ---- software (pricing_software.c) ------------------------------------------------------------------ */
 
-struct software; /* learn/software.h */
-struct software_options {
-    const char *stack, *anchor, *slo; /* NULL: by machine; none; none */
-    struct measured_options of_anchor;
-    struct limits limits;             /* --slo */
-};
 enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
 #define SOFTWARE_OPTIONS \
     { "stack", SOFTWARE_STACK, "NAME", 0, \
@@ -64,19 +47,6 @@ enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
     { "slo", SOFTWARE_SLO, "LIMIT,...", 0, \
       "tok_s>=30 (decode), itl<=50ms, ttft<=1s: whether they are met, or with which chance where the interval has both", 0 }
 int software_parse(int key, const char *arg, struct software_options *o, struct error *err);
-/* What is asked about, and is what an anchor's file is of as far as it does not say. */
-struct software_asked {
-    bool roof, materialized;
-    const struct str_list *hw;
-    const char *model, *type; /* NULL: several; or, type, nobody says */
-    int tp;                   /* 0: several */
-};
-/* *out NULL: --stack none; with --roof its constants are not asked for, what it takes in a pass is. */
-int software_load(struct software **out, const struct software_options *o, const struct software_asked *asked, struct error *err);
-/* For predict_options.time; NULL of NULL. */
-/* What is not in a row's price: of several sequences how they arrive; of a stack that loads no such weights that it does not. "": nothing. */
-const char *software_note(char *buf, size_t size, const struct model *m, const char *stack, uint32_t n_batch);
-const struct time_source *software_time(const struct software *s);
 
 /* model_load of the model on the command line; NULL: says what would be one. */
 /* -q: a type, a mixture or a checkpoint, or what files of measurements call one (GPTQ-Int4: GPTQ), which buf is for and which is said. An unknown name is left to model_load() to
@@ -87,20 +57,5 @@ void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err);
 /* --kv-type: keys and values alike. */
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err);
-/* Types of the KV cache as fields of j; not 0: out of memory. */
-int pricing_put_kv_types(json_t *j, enum dtype k, enum dtype v);
-/* The machine as `hw`, marked with * where its name is all that is known of it, and what it is taken for as `guess`; not 0: out of memory. (116) */
-int pricing_put_machine(json_t *j, const struct hwprofile *h);
-const char *pricing_machine_name(char *buf, size_t size, const struct hwprofile *h);
-/* Devices and how they divide the work, as fields of j; not 0: out of memory. */
-int pricing_put_layout(json_t *j, const struct layout *l);
-/* The weight's shape as a tensor: all rows of an embedding table, stacked matrices one below the other. */
-void pricing_shape(const struct op *op, uint64_t *rows, uint64_t *cols);
-/* Matrices stacked in it: experts, heads; else 1. */
-uint32_t pricing_n_mat(const struct op *op);
-/* Bytes, FLOP and their ratio as fields of j; not 0: out of memory, as jansson says it. */
-int pricing_put_cost(json_t *j, const struct cost *c);
-/* "pp512", "tg128@d4096", "pp512x8": as bench names its tests. n: tokens of the prompt, or generated. */
-void pricing_test_name(char *buf, size_t size, enum phase p, uint32_t n, uint32_t n_batch, uint32_t n_depth);
 
 #endif

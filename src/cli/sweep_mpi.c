@@ -2,8 +2,8 @@
  * roofcast sweep under mpirun. Rank 0 asks the others, in order, for what they have priced. It looks for a part instead of
  * waiting for it, so that it can say whose part is missing when mpirun ends everybody because one rank died.
  */
-#include "cli/sweep.h"
 #include "config.h"
+#include "report/grid.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -138,6 +138,8 @@ size_t prefill_groups(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_
 struct pass decode_pass(uint32_t depth, uint32_t n_seq);
 enum phase { PHASE_PREFILL, PHASE_DECODE, PHASE_COUNT };
 const char *phase_name(enum phase p); /* "prefill", "decode" */
+/* "pp512", "tg128@d4096", "pp512x8": as bench names its tests. n: tokens of the prompt, or generated. */
+void phase_test_name(char *buf, size_t size, enum phase p, uint32_t n, uint32_t n_batch, uint32_t n_depth);
 /* Passes of one prompt at most: more is a mistake, and would take minutes to add up. */
 #define PREFILL_MAX_PASSES 65536
 /* Numbers of tokens that make sense together, else ERROR_USAGE. */

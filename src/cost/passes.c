@@ -64,3 +64,13 @@ struct pass decode_pass(uint32_t depth, uint32_t n_seq_)
     const uint32_t seqs = n_seq_ > 0 ? n_seq_ : 1;
     return (struct pass){ .n_tok = seqs, .n_past = depth, .n_seq = seqs, .n_out = seqs };
 }
+
+void phase_test_name(char *buf, size_t size, enum phase p, uint32_t n, uint32_t n_batch, uint32_t n_depth)
+{
+    char batch[16] = "", depth[16] = "";
+    if (n_batch > 1)
+        snprintf(batch, sizeof batch, "x%u", n_batch);
+    if (n_depth > 0)
+        snprintf(depth, sizeof depth, "@d%u", n_depth);
+    snprintf(buf, size, "%s%u%s%s", p == PHASE_PREFILL ? "pp" : "tg", n, batch, depth);
+}

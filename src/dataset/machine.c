@@ -1,4 +1,5 @@
 /* The machine of a row: a profile, a row of --hardware, or both; without either, what its name says. */
+#include "base/notify.h"
 #include "dataset/workload_internal.h"
 #include <ctype.h>
 #include <math.h>
@@ -349,4 +350,39 @@ void machine_free(struct machine *m)
     m->loaded = false;
     roofs_kept_free(m->roofs);
     m->roofs = NULL;
+}
+
+/* "; did you mean rtx-5060?" of an error, as far as it goes. */
+static void say_guess(const char *spec, const struct error *unknown, const char *note)
+{
+    static const char asks[] = "did you mean ";
+    const char *near = strstr(unknown->msg, asks);
+    const int n = near ? (int)strcspn(near, "?") : 0;
+    notify_note("no profile of \"%.80s\"%s%.*s%s: %s; a file of its bandwidth and a peak says more (doc/formats.md)", spec, near ? " (" : "", n, near ? near : "",
+                near ? "?)" : "", note);
+}
+
+int machine_load(struct hwprofile *h, const char *spec, struct error *err)
+{
+    struct error unknown = { 0 };
+    char note[256];
+    bool found = false;
+    char one[256];
+    int n;
+    if (strcmp(spec, "this") == 0 || hwprofile_is_path(spec))
+        return hwprofile_open(h, spec, err);
+    (void)hardware_one(one, sizeof one, spec, &n);
+    if (n > 1)
+        return error_set(err, ERROR_USAGE, "machine \"%.80s\": %d devices: name one, \"%.80s\", and how they divide the work: --tp %d (every tensor) or --pp %d (layers)",
+                         spec, n, one, n, n);
+    if (hwprofile_find(h, spec, &found, err) != 0)
+        return -1;
+    if (found)
+        return 0;
+    if (machine_guess(h, spec, &found, note, sizeof note, err) != 0)
+        return -1;
+    const int rc = found ? hwprofile_load(&(struct hwprofile){ 0 }, spec, &unknown) : hwprofile_load(h, spec, err);
+    if (found && *note)
+        say_guess(spec, &unknown, note);
+    return found ? 0 : rc;
 }

@@ -34,4 +34,7 @@ const char *machine_class(const struct hwprofile *h);
  */
 int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note, size_t size, struct error *err);
 
+/* hwprofile_open() for predictions: a name that no profile is of is taken for a machine of the class that it says, and a note says so. */
+int machine_load(struct hwprofile *h, const char *spec, struct error *err);
+
 #endif

@@ -1,5 +1,6 @@
 /* Rows of any file: told apart by header, kept, freed. */
 #include "dataset/internal.h"
+#include "hwprofile/hwprofile.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -448,4 +449,11 @@ int measure_load(struct measurements *l, const char *path, const struct measure_
     const int rc = measure_parse(l, path, f.data, f.size, x, err);
     filemap_close(&f);
     return rc;
+}
+
+int measured_context(struct measure_context *x, const struct measured_options *o, struct error *err)
+{
+    *x = (struct measure_context){ .model = o->model, .type = o->type, .input_len = (double)o->input_len, .output_len = (double)o->output_len,
+                                   .batch = (double)o->batch, .tp = (int)o->tp };
+    return hwprofile_this_path(&x->hardware, o->hw, err);
 }

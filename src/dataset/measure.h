@@ -223,4 +223,13 @@ const char *hardware_one(char *buf, size_t size, const char *name, int *n);
 /* The name of the profile of a machine where the profiles' own names do not say; "" when none. */
 const char *hardware_alias(const char *hardware);
 
+/* ---- what is said of files beside them, as options give it ---- */
+/* Of files that do not say it; NULL and 0: nobody does. */
+struct measured_options {
+    const char *hw, *model, *type;
+    int64_t input_len, output_len, batch, tp;
+};
+/* With the profile's path of --hw this. */
+int measured_context(struct measure_context *x, const struct measured_options *o, struct error *err);
+
 #endif

@@ -1,5 +1,6 @@
 /* Profiles in memory and in the data directories: finding one by name, its roofs, its efficiency. */
 #include "hwprofile/internal.h"
+#include "base/environment.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,18 +9,10 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Set once by main() before any load, like the models' directories. */
-static const char *const *data_dirs;
-
-void hwprofile_set_dirs(const char *const *dirs)
-{
-    data_dirs = dirs;
-}
-
 const char *const *hw_dirs(void)
 {
     static const char *const none[] = { NULL };
-    return data_dirs ? data_dirs : none;
+    return environment()->data_dirs ? environment()->data_dirs : none;
 }
 
 void hw_value_unknown(struct hw_value *v)

@@ -184,7 +184,6 @@ void hwprofile_free(struct hwprofile *h);
 /* Fill topology, caches, CPU name, memory size of the live host (hwloc). No ceilings. */
 int hwprofile_host(struct hwprofile *h, struct error *err);
 
-void hwprofile_set_dirs(const char *const *dirs); /* like model_set_dirs */
 /* Path of DIR/sub/name.json in those directories; false: in none. */
 bool hwprofile_data_file(char *path, size_t size, const char *sub, const char *name);
 int hwprofile_list(char ***names, size_t *n, struct error *err);
@@ -216,5 +215,13 @@ int hwprofile_add_curve(struct hwprofile *h, const struct hw_curve *c, struct er
 struct hw_noise hwprofile_noise(const struct hwprofile *h);
 const char *hw_steadiness_name(enum hw_steadiness s); /* "quiet" "unsteady" "noisy"; NULL: unknown */
 json_t *ceiling_to_json(const struct ceiling *c, struct error *err);
+
+/* ---- profiles as users name them ---- */
+/* The path that "this" stands for, this machine's profile, which has to be there; other names stay. NULL stays NULL. */
+int hwprofile_this_path(const char **out, const char *spec, struct error *err);
+/* ERROR_USAGE: no HOME, so that nobody knows where it is. */
+int hwprofile_no_this_path(struct error *err);
+/* hwprofile_load() with "this" as above; notes what of it is left out. */
+int hwprofile_open(struct hwprofile *h, const char *spec, struct error *err);
 
 #endif

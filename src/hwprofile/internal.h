@@ -61,7 +61,7 @@ void hw_normalize(char *out, size_t size, const char *name);
 const char *hw_vendor_of_name(const char *name);
 void hw_words(char *out, size_t size, const char *name);
 
-/* Directories set by hwprofile_set_dirs; NULL-terminated, never NULL. */
+/* Directories set by environment_set_dirs; NULL-terminated, never NULL. */
 const char *const *hw_dirs(void);
 
 #endif

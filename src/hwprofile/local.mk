@@ -3,6 +3,7 @@ libhwprofile_a_SOURCES = \
   %D%/hwprofile.h \
   %D%/internal.h \
   %D%/hwprofile.c \
+  %D%/this.c \
   %D%/names.c \
   %D%/noise.c \
   %D%/parse.c \

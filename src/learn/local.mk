@@ -1,6 +1,8 @@
 noinst_LIBRARIES += liblearn.a
 liblearn_a_CFLAGS = $(AM_CFLAGS) $(CMINPACK_CFLAGS)
 liblearn_a_SOURCES = \
+  %D%/anchors.c \
+  %D%/anchors.h \
   %D%/constants.c \
   %D%/constants.h \
   %D%/features.c \

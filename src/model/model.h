@@ -204,12 +204,6 @@ void model_was_read(const struct model *m, const struct tensor *t, size_t at, si
 const struct tensor *model_get(const struct model *m, struct error *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Directories searched for models/ and hwprofiles/: set once by main() before any load.
- * A NULL-terminated list; the strings must live as long as the process. */
-struct data_dirs {
-    const char *const *dirs;
-};
-void model_set_dirs(const char *const *dirs);
 /* Names of the presets found in the directories, sorted; free with free() of each and of the array. */
 int model_list(char ***names, size_t *n, struct error *err);
 

@@ -154,3 +154,23 @@ void op_list_free(struct op_list *l)
     free(l->ops);
     *l = (struct op_list){ 0 };
 }
+
+uint32_t op_n_matrix(const struct op *op)
+{
+    if (op->kind == OP_EXPERT_MATMUL)
+        return op->n_expert;
+    return op->kind == OP_HEAD_MATMUL || op->kind == OP_KV_EXPAND ? op->n_head : 1;
+}
+
+void op_weight_shape(const struct op *op, uint64_t *rows, uint64_t *cols)
+{
+    *rows = op->rows;
+    *cols = op->cols;
+    if (op->kind == OP_EMBED)
+        *rows = op->w->rows;
+    if (op->kind == OP_KV_EXPAND) { /* a head's keys but for their rotary part, and values, from the latent */
+        *rows = op->head_dim - op->n_rot + op->head_dim_v;
+        *cols = op->cols - op->n_rot;
+    }
+    *rows *= op_n_matrix(op);
+}

@@ -271,4 +271,9 @@ double rope_frequencies(const struct rope *r, const float *factors, double *freq
 /* The tensor of factors that a context of n_ctx positions uses, or NULL. */
 const struct tensor *rope_factors(const struct rope *r, uint32_t n_ctx);
 
+/* The weight's shape as a tensor: all rows of an embedding table, stacked matrices one below the other. */
+void op_weight_shape(const struct op *op, uint64_t *rows, uint64_t *cols);
+/* Matrices stacked in it: experts, heads; else 1. */
+uint32_t op_n_matrix(const struct op *op);
+
 #endif

@@ -1,20 +1,13 @@
 /* Models by name: models/NAME.json in the data directories. Names match without regard to case,
  * spaces, dashes, underscores and colons; a file lists the other names people use under "aliases". */
 #include "model/internal.h"
+#include "base/environment.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Set once by main() before any load: the one piece of state this module keeps. */
-static const char *const *data_dirs;
-
-void model_set_dirs(const char *const *dirs)
-{
-    data_dirs = dirs;
-}
-
 int model_list(char ***names, size_t *n, struct error *err)
 {
-    return name_list(names, n, data_dirs, "models", err);
+    return name_list(names, n, environment()->data_dirs, "models", err);
 }
 
 /* ---- matching ---------------------------------------------------------------------------- */
@@ -80,7 +73,7 @@ static int read_aliases(struct match *x, struct error *err)
 {
     for (size_t i = 0; i < x->n_name && !x->read; i++) {
         char path[4352] = "";
-        if (!name_file(path, sizeof path, data_dirs, "models", x->names[i]))
+        if (!name_file(path, sizeof path, environment()->data_dirs, "models", x->names[i]))
             continue;
         json_t *j = json_load_path(path, err);
         if (!j)
@@ -106,9 +99,9 @@ static int in_table(struct match *x, const char *asked, const char *file, bool e
     bool found;
     if (x->best == 0)
         return 0;
-    if (alias_listed(data_dirs, &t, asked, preset, &found, err) != 0)
+    if (alias_listed(environment()->data_dirs, &t, asked, preset, &found, err) != 0)
         return -1;
-    if (found && name_file(path, sizeof path, data_dirs, "models", preset)) {
+    if (found && name_file(path, sizeof path, environment()->data_dirs, "models", preset)) {
         snprintf(x->name, sizeof x->name, "%s", preset);
         x->best = 0;
     }
@@ -166,7 +159,7 @@ static int unknown_model(const char *spec, const struct match *x, struct error *
         return error_set(err, ERROR_INPUT,
                          "no file called \"%.128s\", and no models by name: %s has no models/*.json "
                          "(ROOFCAST_DATA names the directory)",
-                         spec, data_dirs && *data_dirs ? *data_dirs : "the data directory");
+                         spec, environment()->data_dirs && *environment()->data_dirs ? *environment()->data_dirs : "the data directory");
     if (x->name[0] && !name_far(x->asked, x->best))
         snprintf(hint, sizeof hint, "; did you mean %s?", x->name);
     return error_set(err, ERROR_INPUT,
@@ -199,7 +192,7 @@ static int load_named(struct model *m, const char *name, const char *type, struc
     char path[4352];
     struct hparams hp;
     const char *arch;
-    if (!name_file(path, sizeof path, data_dirs, "models", name))
+    if (!name_file(path, sizeof path, environment()->data_dirs, "models", name))
         return error_set(err, ERROR_SYSTEM, "models/%s.json: the file went away", name);
     json_t *j = json_load_path(path, err);
     int rc = j ? config_parse(j, path, &hp, &arch, err) : -1;

@@ -10,6 +10,8 @@ libpredict_a_SOURCES = \
   %D%/limit.c \
   %D%/limits.h \
   %D%/memory_fit.c \
+  %D%/options.c \
+  %D%/options.h \
   %D%/predict.c \
   %D%/predict.h \
   %D%/request.c \

@@ -1,6 +1,6 @@
 /* The files of a chart: data, a gnuplot script that draws from it, and its pictures. */
-#include "config.h"
 #include "report/draw.h"
+#include "config.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

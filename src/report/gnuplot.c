@@ -1,7 +1,7 @@
 /* gnuplot as a child process: no shell, its complaints in our error message, pictures
  * checked to be whole. */
-#include "config.h"
 #include "base/program.h"
+#include "config.h"
 #include "report/draw.h"
 #include <errno.h>
 #include <string.h>

@@ -1,17 +1,42 @@
 noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
-  %D%/report.h \
-  %D%/layout.h \
-  %D%/plan.h \
-  %D%/draw.h \
-  %D%/report.c \
-  %D%/layout.c \
-  %D%/plan.c \
-  %D%/plan_roofs.c \
-  %D%/plan_points.c \
-  %D%/plan_key.c \
-  %D%/plan_margins.c \
-  %D%/draw.c \
   %D%/chart.c \
   %D%/curves.c \
-  %D%/gnuplot.c
+  %D%/draw.c \
+  %D%/draw.h \
+  %D%/fields.c \
+  %D%/fields.h \
+  %D%/gnuplot.c \
+  %D%/grid.c \
+  %D%/grid.h \
+  %D%/layout.c \
+  %D%/layout.h \
+  %D%/list.h \
+  %D%/list_filter.c \
+  %D%/list_hw.c \
+  %D%/list_models.c \
+  %D%/list_stacks.c \
+  %D%/memory_report.c \
+  %D%/memory_report.h \
+  %D%/output.c \
+  %D%/output.h \
+  %D%/plan.c \
+  %D%/plan.h \
+  %D%/plan_key.c \
+  %D%/plan_margins.c \
+  %D%/plan_points.c \
+  %D%/plan_roofs.c \
+  %D%/plot.h \
+  %D%/plot_curves.c \
+  %D%/plot_doc.c \
+  %D%/plot_levels.c \
+  %D%/plot_roofs.c \
+  %D%/predict_draft.c \
+  %D%/predict_explain.c \
+  %D%/predict_print.c \
+  %D%/predict_report.h \
+  %D%/predict_rows.c \
+  %D%/predict_solve.c \
+  %D%/profile_findings.c \
+  %D%/report.c \
+  %D%/report.h

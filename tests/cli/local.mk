@@ -9,15 +9,6 @@ check_PROGRAMS += %D%/test_counts_random
 %C%_test_counts_random_SOURCES = %D%/test_counts_random.c tests/test.h
 %C%_test_counts_random_LDADD   = $(%C%_test_counts_LDADD)
 TESTS += %D%/test_counts_random
-check_PROGRAMS += %D%/test_text_stream
-%C%_test_text_stream_SOURCES = %D%/test_text_stream.c src/cli/generate.c src/cli/generate.h tests/test.h
-%C%_test_text_stream_LDADD   = libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) \
-  $(PAPI_LIBS) $(TEST_LIBS)
-TESTS += %D%/test_text_stream
-check_PROGRAMS += %D%/test_doctor
-%C%_test_doctor_SOURCES = %D%/test_doctor.c src/cli/doctor_checks.c src/cli/doctor.h tests/test.h
-%C%_test_doctor_LDADD   = libcounters.a $(TEST_LIBS) $(PAPI_LIBS)
-TESTS += %D%/test_doctor
 endif
 dist_check_SCRIPTS += %D%/synth.sh
 TESTS += %D%/synth.sh

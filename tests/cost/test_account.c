@@ -1,6 +1,7 @@
 /* Every byte of a model accounted for: the sum of the ops' weight bytes against the sum of
  * the tensors', for the presets and for real files; KV bytes a token; rows by op, layer and
  * role. */
+#include "base/environment.h"
 #include "../test.h"
 #include "tests/config.h"
 #include "cost/analysis.h"
@@ -98,7 +99,7 @@ static void sum_rule_of_presets(void **state)
     char **names;
     size_t n;
     struct error err = { 0 };
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     assert_ok(model_list(&names, &n, &err), err);
     assert_true(n > 10);
     for (size_t i = 0; i < n; i++) {
@@ -247,7 +248,7 @@ static void kv_bytes_a_token(void **state)
         { "mistral-7b",     131072},
         { "tinyllama-1.1b", 22528 }
     };
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct model m = load(rows[i].name, NULL);
         struct op_list l;
@@ -266,7 +267,7 @@ static void kv_bytes_a_token(void **state)
 static void kv_bytes_of_the_ops(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     struct model m = load("llama-3.1-8b", NULL);
     struct op_list l;
     struct error err = { 0 };
@@ -290,7 +291,7 @@ static void kv_bytes_of_the_ops(void **state)
 static void flop_of_a_step(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     struct model m = load("llama-3-8b", NULL);
     const struct analysis_options o = {
         .n_gen = 1,
@@ -335,7 +336,7 @@ static struct analysis analyse(const struct model *m, enum analysis_by by)
 static void rows_add_up(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     struct model m = load("llama-3.2-1b", "Q4_K_M");
     struct analysis op = analyse(&m, ANALYSIS_BY_OP),
                     layer = analyse(&m, ANALYSIS_BY_LAYER),
@@ -377,7 +378,7 @@ static void rows_add_up(void **state)
 static void nonsense_is_refused(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     struct model m = load("stories15m", NULL);
     struct analysis a;
     struct error err = { 0 };

@@ -1,4 +1,5 @@
 /* Memory of a deployment: what servers print of themselves, and figures worked out by hand. methods.md (17) */
+#include "base/environment.h"
 #include "../test.h"
 #include "tests/config.h"
 #include "cost/memory.h"
@@ -39,7 +40,7 @@ static void subject_config(struct subject *s, const char *config)
 static void subject_preset(struct subject *s, const char *name)
 {
     struct error err = { 0 };
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     assert_ok(model_load(&s->m, name, "F16", &err), err);
     compile(s);
 }
@@ -224,7 +225,7 @@ static void capacities_by_device(void **state)
         o.reserved = 0;
         if (points[i].utilization > 0)
             o.utilization = points[i].utilization;
-        model_set_dirs(data_dirs());
+        environment_set_dirs(data_dirs());
         assert_ok(model_load(&s.m, points[i].model, points[i].type, &err), err);
         compile(&s);
         const struct memory_plan p = plan_of(&s, &h, &o);

@@ -38,13 +38,13 @@ endif
 check_PROGRAMS += %D%/replay_measure
 %C%_replay_measure_SOURCES  = %D%/fuzz_measure.c %D%/replay.c %D%/fuzz.h
 %C%_replay_measure_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"measure"'
-%C%_replay_measure_LDADD    = libdataset.a librun.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_replay_measure_LDADD    = libdataset.a librun.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
 TESTS += %D%/replay_measure
 
 if FUZZERS
 fuzz_targets += %D%/fuzz_measure
 %C%_fuzz_measure_SOURCES = %D%/fuzz_measure.c %D%/fuzz.h
-%C%_fuzz_measure_LDADD   = libdataset.a librun.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_measure_LDADD   = libdataset.a librun.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
 %C%_fuzz_measure_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 

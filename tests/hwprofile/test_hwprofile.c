@@ -1,5 +1,6 @@
 /* hwprofile: every shipped profile, profiles by hand, hostile ones, names, round trip,
  * topologies. */
+#include "base/environment.h"
 #include "../test.h"
 #include "hwprofile/hwprofile.h"
 #include <math.h>
@@ -876,7 +877,7 @@ int main(void)
 {
     const char *data = getenv("ROOFCAST_DATA");
     dirs[0] = data ? data : ".";
-    hwprofile_set_dirs(dirs);
+    environment_set_dirs(dirs);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped),       cmocka_unit_test(figures),
         cmocka_unit_test(names_unique),  cmocka_unit_test(unknown_names),

@@ -1,4 +1,5 @@
 /* What is said of the rows furthest off. methods.md (141) */
+#include "base/environment.h"
 #include "rows.h"
 
 static const char *reason_of(const struct score_reasons *r, const struct rows *x, const char *id)
@@ -53,8 +54,8 @@ static void test_reasons(void **state)
 
 int main(void)
 {
-    model_set_dirs(data_dirs());
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_reasons) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
 /* Rows become work, a time model makes seconds of it without seeing the answer, groups have the figures of (72). */
+#include "base/environment.h"
+#include "cost/cost.h"
+#include "dataset/measure.h"
 #include "rows.h"
 
 /* A decode step of Llama-3-8B reads all but its embedding table, scaled to the file's bytes, and the cache. */
@@ -895,8 +898,8 @@ static void test_latent(void **state)
     static const double a_pair[] = { 2 * 16 * (576 + 512), 2 * 16 * (192 + 128) };
     struct measurements l;
     struct error err = { 0 };
-    model_set_dirs(data_dirs());
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
     struct pricer *pricer = pricer_new(NULL, NULL, &err);
     assert_non_null(pricer);
@@ -916,8 +919,8 @@ static void test_latent(void **state)
 
 int main(void)
 {
-    model_set_dirs(data_dirs());
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_gpu_in_processor), cmocka_unit_test(test_guessed_machines),
         cmocka_unit_test(test_guessed_models), cmocka_unit_test(test_stated_parameters),

@@ -1,4 +1,5 @@
 /* Intervals reach as far to each side of a prediction as rows there lie out, in each situation by itself. */
+#include "base/environment.h"
 #include "learn/spread.h"
 #include "tests/fit/toy.h"
 #include "tests/test.h"
@@ -194,6 +195,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_first_token), cmocka_unit_test(test_sizes),
                                         cmocka_unit_test(test_bits), cmocka_unit_test(test_batches), cmocka_unit_test(test_doubts) };
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

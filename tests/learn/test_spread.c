@@ -1,5 +1,6 @@
 /* Rows left out by algebra are predicted as a new fit without them predicts them; intervals made from them hold, of machines
  * that are known and of those that are not, where rows are normal and where they are not. */
+#include "base/environment.h"
 #include "fit/cross.h"
 #include "fit/quantile.h"
 #include "hwprofile/hwprofile.h"
@@ -361,6 +362,6 @@ int main(void)
         cmocka_unit_test(test_as_refitted), cmocka_unit_test(test_fit_again), cmocka_unit_test(test_many), cmocka_unit_test(test_shown), cmocka_unit_test(test_quantiles),
         cmocka_unit_test(test_weights), cmocka_unit_test(test_reach), cmocka_unit_test(test_coverage),
     };
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Names beyond those of presets: with a type at their end, and as llama-bench prints a model. */
+#include "base/environment.h"
 #include "../test.h"
 #include "model/internal.h"
 #include "model/model.h"
@@ -6,7 +7,7 @@
 static int set_dirs(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* Families before Llama and their kin: configs as their makers write them, parameters derived by hand, the shape of
  * their blocks, and what is refused. */
+#include "base/environment.h"
 #include "../gguf/build.h"
 #include "../test.h"
 #include "model/model.h"
@@ -345,7 +346,7 @@ static void test_no_files(void **state)
 static int set_dirs(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* Hybrids and sparse attention: the parameters of the presets, the price of one layer of each kind by hand, what is refused.
  * methods.md (42), (43). */
+#include "base/environment.h"
 #include "tests/near.h"
 #include "../test.h"
 #include "base/json.h"
@@ -604,6 +605,6 @@ int main(void)
         cmocka_unit_test(latent_experts),    cmocka_unit_test(compressed_keys),    cmocka_unit_test(short_convolution), cmocka_unit_test(older_lfm2),
         cmocka_unit_test(falcon_layers),   cmocka_unit_test(hostile),
     };
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests_name("archs_hybrid", tests, NULL, NULL);
 }

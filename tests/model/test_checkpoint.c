@@ -1,11 +1,12 @@
 /* Checkpoints that are not a GGUF: their bytes, worked out by hand, and what a quantization_config says. methods.md (45) */
+#include "base/environment.h"
 #include "../test.h"
 #include "model/checkpoint.h"
 
 static int set_dirs(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return 0;
 }
 

@@ -1,4 +1,5 @@
 /* Models from names and from dimensions: what is found and what is refused. */
+#include "base/environment.h"
 #include "../test.h"
 #include "model/arch.h"
 #include "model/model.h"
@@ -7,7 +8,7 @@
 static int set_dirs(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return 0;
 }
 

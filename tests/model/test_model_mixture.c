@@ -1,11 +1,12 @@
 /* Mixtures: which tensor has which type. The sizes are those that llama.cpp prints. */
+#include "base/environment.h"
 #include "../test.h"
 #include "model/model.h"
 
 static int set_dirs(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* Files of random weights: their shape, their distribution, and that nothing but shape, type and seed
  * decides their bytes. */
+#include "base/environment.h"
 #include "../test.h"
 #include "model/op.h"
 #include <dirent.h>
@@ -12,7 +13,7 @@ static char dir[] = "/tmp/roofcast-synth-XXXXXX";
 static int make_dir(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return mkdtemp(dir) ? 0 : -1;
 }
 

@@ -1,5 +1,6 @@
 /* Every model of the facts, by its id and by its Hugging Face id: the parameters counted from its op list's weights are, to the
  * last one, the sum that params.tsv has from the dimensions alone; and so are those that one token uses. */
+#include "base/environment.h"
 #include "../test.h"
 #include "base/json.h"
 #include "model/model.h"
@@ -45,7 +46,7 @@ static int read_rows(void **state)
 {
     (void)state;
     char path[4300], line[MAX_LINE], *f[MAX_FIELDS];
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     snprintf(path, sizeof path, "%s/tests/model/params.tsv", data_dirs()[0]);
     FILE *in = fopen(path, "r");
     if (!in) {

@@ -1,5 +1,6 @@
 /* Every model in models/ against the sizes its makers publish: the strongest test that dimensions and op lists are
  * right, since a width that is off by one anywhere changes the sum. */
+#include "base/environment.h"
 #include "../test.h"
 #include "base/json.h"
 #include "model/model.h"
@@ -383,7 +384,7 @@ static void test_details(void **state)
 static int set_dirs(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return 0;
 }
 

@@ -6,6 +6,7 @@
  * program, also the CPU seconds of `roofcast sweep` for 100,000 configurations, everything from the config.json to the
  * rows included.
  */
+#include "base/environment.h"
 #include "../test.h"
 #include "timing/step.h"
 #include <math.h>
@@ -200,8 +201,8 @@ int main(int argc, char **argv)
     static const char *const types[] = { "F16", "Q4_K_M" };
     bool over = false;
     int rc = 0;
-    model_set_dirs(data_dirs());
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     printf("Prices, in microseconds of CPU time (median of %d), beside their limits: of a decode step on h100-sxm; of laying the model out over "
            "another number of devices; of a step priced before.\n\n", N_ROUND);
     printf("%-24s %-8s %-7s %4s %5s %3s | %-19s | %-19s | %-19s\n", "model", "kind", "type", "ops", "class", "tp", "step", "layout",

@@ -1,4 +1,5 @@
 /* Questions whose answers have an interval: targets, limits together, ratios, requests. methods.md (48), (87), (88) */
+#include "base/environment.h"
 #include "../test.h"
 #include "tests/near.h"
 #include "predict/errors.h"
@@ -19,8 +20,8 @@ static int load(void **state)
 {
     static struct on x;
     struct error err = { 0 };
-    model_set_dirs(data_dirs());
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     assert_ok(model_load(&x.m, "llama-3-8b", "F16", &err), err);
     assert_ok(hwprofile_load(&x.h, "h100-sxm", &err), err);
     x.k = source_constants();

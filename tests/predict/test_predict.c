@@ -1,5 +1,6 @@
 /* Predictions against figures worked out by hand: Llama-3-8B on an H100 and an M3 Ultra,
  * and machines of round numbers. */
+#include "base/environment.h"
 #include "../test.h"
 #include "tests/config.h"
 #include "tests/near.h"
@@ -61,8 +62,8 @@ static struct model load(const char *name, const char *type)
 static int load_llama(void **state)
 {
     static struct model m;
-    model_set_dirs(data_dirs());
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     m = load("llama-3-8b", NULL);
     *state = &m;
     return 0;

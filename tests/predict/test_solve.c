@@ -1,4 +1,5 @@
 /* Questions around a prediction: requests, explanations, changes, targets; on machines of round numbers. */
+#include "base/environment.h"
 #include "../test.h"
 #include "model/model.h"
 #include "tests/near.h"
@@ -47,8 +48,8 @@ static int load_llama(void **state)
 {
     static struct model m;
     struct error err = { 0 };
-    model_set_dirs(data_dirs());
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     assert_ok(model_load(&m, "llama-3-8b", NULL, &err), err);
     *state = &m;
     return 0;

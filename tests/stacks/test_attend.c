@@ -1,4 +1,5 @@
 /* Attention of steps on servers' GPUs: which kernel, and what holds of its seconds. methods.md (155) */
+#include "base/environment.h"
 #include "../test.h"
 #include "hwprofile/hwprofile.h"
 #include "rows.h"
@@ -175,6 +176,6 @@ int main(void)
         cmocka_unit_test(keys_are_read_once_a_group), cmocka_unit_test(deeper_and_more_never_take_less), cmocka_unit_test(memory_bounds_it),
         cmocka_unit_test(a_cache_keeps_what_fits),    cmocka_unit_test(kernels_by_engine_and_machine),   cmocka_unit_test(calls_of_passes),
     };
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* What engines' kernels take of a CPU's cores, by hand. methods.md (110), (111) */
+#include "base/environment.h"
 #include "stacks/cpus.h"
 #include "stacks/effects.h"
 #include "tests/stacks/rows.h"
@@ -228,6 +229,6 @@ int main(void)
         cmocka_unit_test(test_cpu_wide), cmocka_unit_test(test_cpu_arm_rows), cmocka_unit_test(test_cpu_experts), cmocka_unit_test(test_cpu_bf16),
         cmocka_unit_test(test_cpu_threads),
     };
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Decode steps by hand: operations a weight, launches, heads, walks, and the time they come to. methods.md (74), (79) */
+#include "base/environment.h"
 #include "stacks/decode.h"
 #include "stacks/effects.h"
 #include "tests/stacks/rows.h"
@@ -591,6 +592,6 @@ int main(void)
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_tiles), cmocka_unit_test(test_request), cmocka_unit_test(test_exchange),
     };
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* The files of priors: what they must say, and what is refused; constants by the files they are of. */
+#include "base/environment.h"
 #include "base/json.h"
 #include "learn/constants.h"
 #include "stacks/priors.h"
@@ -168,6 +169,6 @@ int main(void)
         cmocka_unit_test(test_machines_refused),
         cmocka_unit_test(test_files),
     };
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* A server's latencies by hand: steps that newcomers' prompts lengthen, a queue, users who wait for a place, the network. */
+#include "base/environment.h"
 #include "stacks/effects.h"
 #include "tests/test.h"
 #include <math.h>
@@ -159,6 +160,6 @@ int main(void)
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_unfitted),
     };
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Which units an engine multiplies with, by machine, age, type and tokens: the cases of methods.md (81), figures by hand. */
+#include "base/environment.h"
 #include "../test.h"
 #include "dataset/internal.h"
 #include "stacks/effects.h"
@@ -482,6 +483,6 @@ int main(void)
         cmocka_unit_test(test_pipeline), cmocka_unit_test(test_cached_acts),
         cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
     };
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

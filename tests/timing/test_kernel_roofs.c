@@ -1,4 +1,5 @@
 /* Ops under the roofs of the engine's kernels, on machines of round numbers. methods.md (62) */
+#include "base/environment.h"
 #include "../test.h"
 #include "tests/near.h"
 #include "predict/explain.h"
@@ -867,8 +868,8 @@ static double changed_s(const struct model *m, const struct hwprofile *base, con
 static void whole_predictions(void **state)
 {
     (void)state;
-    model_set_dirs(data_dirs());
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     struct model m;
     struct error err = { 0 };
     assert_ok(model_load(&m, "smollm2-360m", "Q8_0", &err), err);

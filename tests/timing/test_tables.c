@@ -3,6 +3,7 @@
  * routers F32, as GGUF files have them), bytes of the F16 cache, FLOP of the products and of the attention. One sequence,
  * logits of the last token. Below T is the number of new tokens and P of those before.
  */
+#include "base/environment.h"
 #include "../test.h"
 #include "cost/cost.h"
 #include "model/op.h"
@@ -20,7 +21,7 @@ static void model_is(const char *name, const struct figures *f, size_t n)
     struct model m;
     struct op_list l;
     struct error err = { 0 };
-    model_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     assert_ok(model_load(&m, name, "BF16", &err), err);
     assert_ok(op_list_build(&l, &m, &err), err);
     for (size_t i = 0; i < n; i++) {

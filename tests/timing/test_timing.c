@@ -1,4 +1,5 @@
 /* The time model's derivatives and spread, prices with constants, limits. methods.md (74), (87), (88) */
+#include "base/environment.h"
 #include "../test.h"
 #include "tests/near.h"
 #include "predict/limits.h"
@@ -190,7 +191,7 @@ int main(void)
         cmocka_unit_test(test_gradient), cmocka_unit_test(test_sides),  cmocka_unit_test(test_spread),
         cmocka_unit_test(test_predict),  cmocka_unit_test(test_groups), cmocka_unit_test(test_limits),
     };
-    model_set_dirs(data_dirs());
-    hwprofile_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

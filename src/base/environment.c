@@ -1,0 +1,30 @@
+#include "base/environment.h"
+#include "base/base.h"
+
+static struct environment current = { .root = "", .temporary_path = "/tmp" }; /* set before threads run */
+
+void environment_set(const struct environment *e)
+{
+    current = *e;
+}
+
+void environment_set_dirs(const char *const *dirs)
+{
+    current.data_dirs = dirs;
+}
+
+const struct environment *environment(void)
+{
+    return &current;
+}
+
+bool environment_file(char *path, size_t n, const char *name)
+{
+    *path = 0;
+    for (const char *const *d = current.data_dirs; d && *d; d++) {
+        snprintf(path, n, "%s/%s", *d, name);
+        if (file_exists(path))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,21 @@
+/* environment.h: where the program's files are. The library reads no environment variables: the program does, once. */
+#ifndef BASE_ENVIRONMENT_H
+#define BASE_ENVIRONMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct environment {
+    const char *const *data_dirs; /* with models/, hwprofiles/, events/ and reports/; NULL-terminated; NULL: none */
+    const char *root;             /* stands for / where the system is looked at; "": / itself */
+    const char *profile_path;     /* this machine's profile, which need not exist; NULL: unknown */
+    const char *temporary_path;   /* a folder for temporary files */
+};
+/* Set before other threads run; what it points to stays the caller's. */
+void environment_set(const struct environment *e);
+void environment_set_dirs(const char *const *dirs); /* data_dirs alone */
+const struct environment *environment(void);
+/* Path of a data file ("reports/charts/roofline.gp") in the first directory that has it; else false with the last path tried. */
+bool environment_file(char *path, size_t n, const char *name);
+
+#endif

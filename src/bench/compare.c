@@ -1,0 +1,135 @@
+/* Two profiles, ceiling by ceiling: do they agree within their intervals? methods.md (56). */
+#include "bench/profiles.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct column columns[] = {
+    { "name", "ceiling", COL_TEXT, NULL, false }, { "a", "A", COL_SI, NULL, false },         { "b", "B", COL_SI, NULL, false },
+    { "unit", "unit", COL_TEXT, NULL, false },    { "ratio", "B / A", COL_FLOAT, NULL, false }, { "overlap", "overlap", COL_BOOL, NULL, false },
+    { "verdict", "verdict", COL_TEXT, NULL, false },
+};
+
+struct counts {
+    int n, n_agree, n_only; /* compared; of these, agreeing; in one profile only */
+    double most;            /* largest |log ratio| */
+    char name[64];          /* of that ceiling */
+};
+
+static const struct ceiling *named(const struct hwprofile *h, const char *name)
+{
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (strcmp(h->ceiling[i].name, name) == 0)
+            return &h->ceiling[i];
+    return NULL;
+}
+
+static bool known(const struct ceiling *c)
+{
+    return c && !isnan(c->value);
+}
+
+/* a or b may be NULL, not both. */
+static json_t *compare_row(const struct ceiling *a, const struct ceiling *b, struct counts *n)
+{
+    const bool units = a && b && strcmp(a->unit, b->unit) != 0;
+    const bool both = known(a) && known(b) && !units;
+    const struct ceiling *one = known(a) || !b ? a : b;
+    const double va = known(a) ? a->value : NAN, vb = known(b) ? b->value : NAN;
+    const bool intervals = both && !isnan(a->ci_lo) && !isnan(a->ci_hi) && !isnan(b->ci_lo) && !isnan(b->ci_hi);
+    const bool overlap = intervals && a->ci_lo <= b->ci_hi && b->ci_lo <= a->ci_hi;
+    const bool seconds = strcmp(one->unit, "s") == 0;
+    const char *verdict = units && known(a) && known(b) ? "units differ" : known(a) ? "only in A" : known(b) ? "only in B" : "in neither";
+    if (both) {
+        verdict = !intervals ? "no interval" : overlap ? "agree" : (vb > va) != seconds ? "B is faster" : "A is faster";
+        n->n += intervals;
+        n->n_agree += overlap;
+        if (fabs(log(vb / va)) > n->most) {
+            n->most = fabs(log(vb / va));
+            snprintf(n->name, sizeof n->name, "%s", one->name);
+        }
+    } else {
+        n->n_only += known(a) || known(b);
+    }
+    return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:s}", "name", one->name, "a", json_num(va), "b", json_num(vb), "unit",
+                     one->unit, "ratio", json_num(units ? NAN : vb / va), "overlap", intervals ? json_boolean(overlap) : json_null(), "verdict",
+                     verdict);
+}
+
+static const char *noise_text(char *buf, size_t size, const struct hwprofile *h)
+{
+    const char *name = hw_steadiness_name(h->noise.verdict);
+    if (name)
+        snprintf(buf, size, "%s, %.1f %% between rounds", name, 100 * h->noise.between);
+    else
+        snprintf(buf, size, "not known how steady");
+    return buf;
+}
+
+/* "agree": all but what chance explains (methods.md (56)): 1 in 100, and one more. */
+static const char *summary(const struct counts *n, const struct hwprofile *a, const struct hwprofile *b)
+{
+    if (n->n == 0)
+        return "nothing to compare";
+    if (n->n - n->n_agree <= 1 + n->n / 100)
+        return "agree";
+    return a->noise.verdict == HW_NOISY || b->noise.verdict == HW_NOISY ? "noisy" : "differ";
+}
+
+static int print(const struct hwprofile *a, const struct hwprofile *b, json_t *rows, const struct counts *n,
+                 enum report_format fmt, struct error *err)
+{
+    char ta[64], tb[64];
+    const char *verdict = summary(n, a, b), *na = hw_steadiness_name(a->noise.verdict), *nb = hw_steadiness_name(b->noise.verdict);
+    json_t *meta = json_pack("{s:o, s:o, s:i, s:i, s:i, s:s?, s:s?, s:s}", "a", json_text(a->path), "b", json_text(b->path), "n_compared", n->n, "n_agree",
+                             n->n_agree, "n_only_in_one", n->n_only, "noise_a", na, "noise_b", nb, "verdict", verdict);
+    if (!meta)
+        return error_oom(err, 0, "a comparison");
+    const struct report_doc d = { "roofcast.compare", 1, meta, rows, columns, ARRAY_LEN(columns) };
+    int rc = report_write(NULL, fmt, &d, err);
+    json_decref(meta);
+    if (rc != 0 || (fmt != REPORT_TABLE && fmt != REPORT_MD))
+        return rc;
+    printf("\nA: %s (%s)\nB: %s (%s)\n", a->path, noise_text(ta, sizeof ta, a), b->path, noise_text(tb, sizeof tb, b));
+    const bool noisy = strcmp(verdict, "noisy") == 0;
+    if (n->n == 0)
+        printf("Nothing to compare: no ceiling has a name, a unit and an interval in both\n");
+    else
+        printf("%d of %d ceilings agree within their intervals: the profiles %s%s%s\n", n->n_agree, n->n, noisy ? "differ" : verdict,
+               n->n_only ? " in what both have" : "", noisy ? ", but the machine was noisy" : "");
+    if (strcmp(a->name, b->name) != 0 || strcmp(a->cpu_model, b->cpu_model) != 0 || a->n_pus != b->n_pus)
+        printf("These are two machines: A is %s (%d hardware threads), B is %s (%d)\n", a->name, a->n_pus, b->name, b->n_pus);
+    if (n->most > 0)
+        printf("Farthest apart: %s, by %.1f %%\n", n->name, 100 * expm1(n->most));
+    return 0;
+}
+
+static int compare(const struct hwprofile *a, const struct hwprofile *b, enum report_format fmt, struct error *err)
+{
+    struct counts n = { 0 };
+    json_t *rows = json_array();
+    int rc = rows ? 0 : -1;
+    for (size_t i = 0; rc == 0 && i < a->n_ceiling; i++)
+        rc = json_array_append_new(rows, compare_row(&a->ceiling[i], named(b, a->ceiling[i].name), &n));
+    for (size_t i = 0; rc == 0 && i < b->n_ceiling; i++)
+        if (!named(a, b->ceiling[i].name))
+            rc = json_array_append_new(rows, compare_row(NULL, &b->ceiling[i], &n));
+    rc = rc == 0 ? print(a, b, rows, &n, fmt, err) : error_oom(err, 0, "a comparison");
+    json_decref(rows);
+    return rc;
+}
+
+int profile_compare(const char *path_a, const char *path_b, enum report_format fmt, struct error *err)
+{
+    struct hwprofile a, b;
+    if (hwprofile_load(&a, path_a, err) != 0)
+        return -1;
+    if (hwprofile_load(&b, path_b, err) != 0) {
+        hwprofile_free(&a);
+        return -1;
+    }
+    const int rc = compare(&a, &b, fmt, err);
+    hwprofile_free(&b);
+    hwprofile_free(&a);
+    return rc;
+}

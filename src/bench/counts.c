@@ -1,0 +1,206 @@
+/*
+ * Counting passes of `roofcast bench`: repetitions outside of the timed ones, one for each set of events, so that nothing is
+ * multiplexed and the times are not those of a program that reads counters.
+ */
+#include "bench/bench.h"
+#include "counters/counters.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 3 }; /* repetitions with and without counting, in turn, that its cost is the median of: fewer where -r is less... */
+#define SHORT_S 0.5   /* ... and those take so long, in which a moment's disturbance is none */
+
+static int one(const struct bench *b, const struct bench_test *t, const int32_t *tok, bool count, int set, double *seconds,
+               struct error *err)
+{
+    engine_reset(b->e);
+    engine_count(b->e, count, set);
+    const int rc = bench_repetition(b->e, t, tok, NULL, seconds, NULL, err);
+    engine_count(b->e, false, set);
+    return rc;
+}
+
+/* Set 0 in turn with repetitions that are not counted, then the other sets; part[n_set]. */
+static int count_sets(const struct bench *b, const struct bench_test *t, const int32_t *tok, struct counter_sample *part,
+                      struct run_counting *cost, struct error *err)
+{
+    double plain[ROUNDS], counted[ROUNDS], spent = 0;
+    int rounds = 0;
+    for (; rounds < ROUNDS && (rounds < t->reps || spent < SHORT_S); rounds++) {
+        if (one(b, t, tok, false, 0, &plain[rounds], err) != 0 || one(b, t, tok, true, 0, &counted[rounds], err) != 0)
+            return -1;
+        engine_counts(b->e, &part[0]);
+        spent += plain[rounds] + counted[rounds];
+    }
+    for (int s = 1; s < cost->n_set; s++) {
+        double ignored;
+        if (one(b, t, tok, true, s, &ignored, err) != 0)
+            return -1;
+        engine_counts(b->e, &part[s]);
+    }
+    cost->plain_s = stats_median(plain, (size_t)rounds);
+    cost->counted_s = stats_median(counted, (size_t)rounds);
+    cost->slowdown = cost->counted_s / cost->plain_s;
+    return 0;
+}
+
+static int add_counts(struct run *r, const struct counters *c, const struct run_counting *cost, const char *role,
+                      const struct counter_sample *sum, double seconds, struct error *err)
+{
+    for (int i = 0; i < COUNTER_FIELD_COUNT; i++) {
+        const enum counter_field f = (enum counter_field)i;
+        struct run_count n = { .value = NAN, .per_s = NAN };
+        const char *why = counters_reason(c, f);
+        if (role[0] && !sum->valid[f])
+            continue; /* the row of the whole pass says why */
+        snprintf(n.test, sizeof n.test, "%s", cost->test);
+        snprintf(n.phase, sizeof n.phase, "%s", cost->phase);
+        snprintf(n.role, sizeof n.role, "%s", role);
+        snprintf(n.field, sizeof n.field, "%s", counter_field_name(f));
+        if (sum->valid[f]) {
+            n.value = (double)sum->value[f];
+            n.per_s = n.value / seconds;
+            snprintf(n.source, sizeof n.source, "%s", number_source_name(counters_field_source(c, f)));
+        } else {
+            snprintf(n.reason, sizeof n.reason, "%.190s", *why ? why : "a thread's count was not whole");
+        }
+        if (run_add_count(r, &n, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Which units the bytes of memory were counted at. */
+static void fill_dram(struct run_row *row, const struct counters *c, const struct counter_sample *sum, double seconds)
+{
+    const char *why = counters_reason(c, COUNTER_DRAM_BYTES);
+    row->dram_bytes_s = row->mbu_dram = NAN;
+    if (!sum->valid[COUNTER_DRAM_BYTES]) {
+        snprintf(row->dram_reason, sizeof row->dram_reason, "%.150s", *why ? why : "a thread's count was not whole");
+        return;
+    }
+    row->dram_bytes_s = (double)sum->value[COUNTER_DRAM_BYTES] / seconds;
+    row->mbu_dram = row->dram_bytes_s / row->ceiling_bytes_s;
+    row->dram_reason[0] = 0;
+    const char *units = "";
+    for (size_t i = 0; i < counters_n_event(c); i++) {
+        const struct counter_event *e = counters_event(c, i);
+        if (e->field == COUNTER_DRAM_BYTES || e->field == COUNTER_DRAM_READ_BYTES)
+            units = e->units;
+    }
+    snprintf(row->dram_source, sizeof row->dram_source, "%s%s%.40s",
+             number_source_name(counters_field_source(c, COUNTER_DRAM_BYTES)), *units ? ": " : "", units);
+}
+
+/* Ops of one role, summed; one more repetition with profile for each set. methods.md (50) */
+static int count_roles(struct run *r, const struct bench *b, const struct bench_test *t, const int32_t *tok,
+                       const struct run_counting *cost, struct error *err)
+{
+    const struct op_list *l = engine_ops(b->e);
+    const size_t n_set = (size_t)cost->n_set;
+    struct counter_sample *part = calloc(ROLE_COUNT * n_set, sizeof *part);
+    double seconds[ROLE_COUNT] = { 0 };
+    bool any[ROLE_COUNT] = { false };
+    int rc = part ? 0 : error_oom(err, ROLE_COUNT * n_set * sizeof *part, "the counts of roles");
+    for (size_t i = 0; part && i < ROLE_COUNT * n_set; i++)
+        for (int f = 0; f < COUNTER_FIELD_COUNT; f++)
+            part[i].valid[f] = true;
+    for (size_t s = 0; rc == 0 && s < n_set; s++) {
+        double ignored;
+        engine_profile(b->e, true);
+        rc = one(b, t, tok, true, (int)s, &ignored, err);
+        engine_profile(b->e, false);
+        const struct op_sample *op = engine_samples(b->e);
+        for (size_t i = 0; rc == 0 && i < l->n; i++) {
+            const size_t role = (size_t)l->ops[i].role;
+            if (op[i].n == 0)
+                continue;
+            counter_sample_add(&part[role * n_set + s], &op[i].counters);
+            any[role] = true;
+            seconds[role] += s == 0 ? op[i].seconds : 0;
+        }
+    }
+    for (size_t k = 0; rc == 0 && k < ROLE_COUNT; k++) {
+        struct counter_sample sum;
+        counters_join(engine_counters(b->e), &part[k * n_set], &sum);
+        if (any[k])
+            rc = add_counts(r, engine_counters(b->e), cost, op_role_name((enum op_role)k), &sum, seconds[k], err);
+    }
+    free(part);
+    return rc;
+}
+
+int bench_count(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok,
+                struct error *err)
+{
+    const struct counters *c = engine_counters(b->e);
+    struct run_counting cost = { .n_set = counters_n_set(c), .plain_s = NAN, .counted_s = NAN, .slowdown = NAN };
+    struct counter_sample sum = { 0 }, *part;
+    fill_dram(row, c, &sum, 1);
+    if (strcmp(counters_name(c), "null") == 0)
+        return 0;
+    snprintf(cost.test, sizeof cost.test, "%s", row->test);
+    snprintf(cost.phase, sizeof cost.phase, "%s", row->phase);
+    snprintf(cost.backend, sizeof cost.backend, "%s", counters_name(c));
+    part = calloc((size_t)cost.n_set, sizeof *part);
+    int rc = part ? count_sets(b, t, tok, part, &cost, err) : error_oom(err, (size_t)cost.n_set * sizeof *part, "the counts");
+    if (rc == 0) {
+        counters_join(c, part, &sum);
+        fill_dram(row, c, &sum, cost.counted_s);
+        rc = add_counts(r, c, &cost, "", &sum, cost.counted_s, err);
+    }
+    free(part);
+    if (rc == 0 && t->ops)
+        rc = count_roles(r, b, t, tok, &cost, err);
+    if (rc == 0 && !r->certificate && !(r->certificate = counters_certificate(c)))
+        rc = error_oom(err, 0, "the certificate of the counters");
+    return rc == 0 ? run_add_counting(r, &cost, err) : -1;
+}
+
+/* ---- in words -------------------------------------------------------------------------------------------------- */
+
+static double count_of(const struct run *r, const char *test, const char *field, const char **source)
+{
+    for (size_t i = 0; i < r->n_count; i++)
+        if (strcmp(r->count[i].test, test) == 0 && strcmp(r->count[i].field, field) == 0 && !r->count[i].role[0]) {
+            *source = r->count[i].source;
+            return r->count[i].value;
+        }
+    return NAN;
+}
+
+/* Why bytes at the memory are not the bytes the engine walked. */
+static void print_dram(const struct run *r, const struct run_row *row)
+{
+    const char *source;
+    char a[32], b[32];
+    const double counted = count_of(r, row->test, "dram_bytes", &source), walked = row->weight_bytes + row->kv_bytes + row->act_bytes;
+    const double ratio = counted / walked;
+    if (isnan(counted))
+        return;
+    printf("DRAM of %s: %s a repetition by %s, %.2f times the %s of weights, KV cache and activations that the engine walked: %s\n",
+           row->test, units_si(a, sizeof a, counted, "B"), row->dram_source, ratio, units_si(b, sizeof b, walked, "B"),
+           ratio > 1.02   ? "more by prefetches, lines read before they are written, and whatever else the machine does"
+           : ratio < 0.98 ? "less by what came from the caches"
+                          : "the same within 2 %");
+}
+
+void bench_print_counts(const struct run *r)
+{
+    for (size_t i = 0; i < r->n_counting; i++) {
+        const struct run_counting *c = &r->counting[i];
+        const char *source;
+        char a[32], b[32];
+        const double cycles = count_of(r, c->test, "cycles", &source), instructions = count_of(r, c->test, "instructions", &source);
+        printf("Counted %s by %s, %d set%s of events: ", c->test, c->backend, c->n_set, c->n_set == 1 ? "" : "s");
+        if (isnan(cycles) || isnan(instructions))
+            printf("no cycles and instructions; ");
+        else
+            printf("%s, %s, %.2f instructions a cycle; ", units_si(a, sizeof a, cycles, "cycles"),
+                   units_si(b, sizeof b, instructions, "instructions"), instructions / cycles);
+        printf("with reading it took %.3f times as long\n", c->slowdown);
+    }
+    for (size_t i = 0; i < r->n_row; i++)
+        print_dram(r, &r->row[i]);
+}

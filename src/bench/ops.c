@@ -1,0 +1,226 @@
+/*
+ * `bench --ops`: one more repetition with every op timed, beside roofs of its own: it comes after the timed repetitions, and on
+ * a shared machine the roof may be another by then. Short probes stand before it, behind it and between its steps. methods.md (63)
+ */
+#include "bench/bench.h"
+#include "timing/timing.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double GLANCE_EVERY_S = 0.1;
+
+/* Roofs beside the steps: tokens of the steps between two looks over the mean of both. */
+struct roof_watch {
+    struct ceilings_prober *prober;
+    bool between; /* also between steps */
+    double looked_s;              /* at */
+    struct ceilings_glanced last; /* then */
+    double n_tok;                 /* since then */
+    double sum_tok, sum_bytes, sum_flop, sum_tiles; /* tokens; tokens / roof */
+    double sum_exchange[EXCHANGE_COUNT]; /* tokens times seconds */
+    double lowest, highest; /* of bytes_s */
+};
+
+/* Seconds are added up: of a byte, where the rate is bytes a second. */
+static double of_look(int exchange, double v)
+{
+    return exchange_tokens((enum exchange_kind)exchange) > 0 ? 1 / v : v;
+}
+
+static int look(struct roof_watch *w, struct error *err)
+{
+    const struct ceilings_glanced before = w->last;
+    if (ceilings_glance(w->prober, &w->last, err) != 0)
+        return -1;
+    w->lowest = fmin(w->lowest, w->last.bytes_s);
+    w->highest = fmax(w->highest, w->last.bytes_s);
+    if (w->n_tok > 0) {
+        w->sum_bytes += w->n_tok / ((before.bytes_s + w->last.bytes_s) / 2);
+        w->sum_flop += w->n_tok / ((before.flop_s + w->last.flop_s) / 2);
+        w->sum_tiles += w->n_tok / ((before.tile_flop_s + w->last.tile_flop_s) / 2);
+        for (int i = 0; i < EXCHANGE_COUNT; i++)
+            w->sum_exchange[i] += w->n_tok * of_look(i, (before.exchange[i] + w->last.exchange[i]) / 2);
+        w->sum_tok += w->n_tok;
+    }
+    w->n_tok = 0;
+    w->looked_s = clock_now_s();
+    return 0;
+}
+
+static int watch_step(void *ctx, uint32_t n_tok, bool last, struct error *err)
+{
+    struct roof_watch *w = ctx;
+    w->n_tok += n_tok;
+    return last || (w->between && clock_now_s() - w->looked_s >= GLANCE_EVERY_S) ? look(w, err) : 0;
+}
+
+/* Least time under DRAM's and the peak's roofs; operands in a cache can beat the first. */
+static double op_roof_s(const struct run_op *o, const struct run_row *row)
+{
+    const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
+    return fmax(bytes / row->ops_ceiling_bytes_s, o->flop / row->ops_ceiling_flop_s);
+}
+
+static void fill_op(struct run_op *o, const struct op *op, const struct op_sample *s, const struct run_row *row,
+                    const struct bench_test *t)
+{
+    const double n = (double)s->n;
+    *o = (struct run_op){ .layer = op->layer };
+    op_weight_shape(op, &o->rows, &o->cols);
+    snprintf(o->test, sizeof o->test, "%s", row->test);
+    snprintf(o->phase, sizeof o->phase, "%s", row->phase);
+    snprintf(o->role, sizeof o->role, "%s", op_role_name(op->role));
+    snprintf(o->op, sizeof o->op, "%s", op_kind_name(op->kind));
+    const bool cache = op->kind == OP_ATTENTION || op->kind == OP_KV_STORE;
+    const char *kv = t->type_k == t->type_v ? dtype_name(t->type_k) : "mixed";
+    snprintf(o->type, sizeof o->type, "%s", cache ? kv : op->w ? dtype_name(op->w->type) : "F32");
+    o->n_tok = t->n_batch * (t->prefill ? (uint64_t)lrint((op->out_rows ? 1.0 : t->n / n)) : 1);
+    o->weight_bytes = (double)s->work.weight_bytes / n;
+    o->act_bytes = (double)s->work.act_bytes / n;
+    o->kv_bytes = (double)s->work.kv_bytes / n;
+    o->flop = (double)s->work.flop / n;
+    o->seconds = s->seconds / n;
+}
+
+/* Rates, roof and bound from the sums that are already there; the roofs are those beside the timed ops. */
+static void close_row(struct run_op *o, const struct run_row *row)
+{
+    const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
+    o->ai = bytes > 0 ? o->flop / bytes : NAN;
+    o->bytes_s = bytes / o->seconds;
+    o->flop_s = o->flop / o->seconds;
+    o->roof_fraction = op_roof_s(o, row) / o->seconds;
+    snprintf(o->bound, sizeof o->bound, "%s",
+             bench_bound(bytes, o->flop, row->ops_ceiling_bytes_s, row->ops_ceiling_flop_s));
+}
+
+/* All steps of the test with every op timed. A look reads memory: where the weights stay in a cache, none between steps. */
+static int timed_pass(struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok, struct error *err)
+{
+    const double steps = t->prefill ? ceil((double)t->n * t->n_batch / t->n_ubatch) : t->n, cache = b->stored->cache_bytes;
+    struct roof_watch w = { .prober = b->prober, .lowest = INFINITY,
+                            .between = !((row->weight_bytes + row->kv_bytes) / steps <= cache) };
+    const struct bench_between between = { watch_step, &w };
+    double ignored;
+    if (look(&w, err) != 0)
+        return -1;
+    engine_reset(b->e);
+    engine_profile(b->e, true);
+    engine_region_roles(b->e, t->prefill ? "prefill" : "decode");
+    const int rc = bench_repetition(b->e, t, tok, NULL, &ignored, &between, err);
+    engine_region_roles(b->e, NULL);
+    engine_profile(b->e, false);
+    row->ops_ceiling_bytes_s = w.sum_tok / w.sum_bytes;
+    row->ops_ceiling_flop_s = w.sum_tok / w.sum_flop;
+    row->ops_tile_flop_s = w.sum_tok / w.sum_tiles;
+    for (int i = 0; i < EXCHANGE_COUNT; i++)
+        row->ops_exchange[i] = of_look(i, w.sum_exchange[i] / w.sum_tok);
+    row->ops_lowest_bytes_s = w.lowest;
+    row->ops_highest_bytes_s = w.highest;
+    return rc;
+}
+
+int bench_ops(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok,
+              struct error *err)
+{
+    if (timed_pass(row, b, t, tok, err) != 0)
+        return -1;
+    const struct op_list *l = engine_ops(b->e);
+    const struct op_sample *s = engine_samples(b->e);
+    double total = 0;
+    for (size_t i = 0; i < l->n; i++)
+        total += s[i].seconds;
+    for (size_t i = 0; i < l->n; i++) {
+        struct run_op o;
+        if (s[i].n == 0)
+            continue;
+        fill_op(&o, &l->ops[i], &s[i], row, t);
+        o.share = s[i].seconds / total;
+        close_row(&o, row);
+        if (run_add_op(r, &o, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int bench_roles(struct run *out, const struct run *in, size_t first_op, size_t end, const struct run_row *row,
+                struct error *err)
+{
+    const size_t first = out->n_op;
+    for (size_t i = first_op; i < end; i++) {
+        const struct run_op *o = &in->op[i];
+        size_t k = first;
+        while (k < out->n_op && strcmp(out->op[k].role, o->role) != 0)
+            k++;
+        if (k == out->n_op) {
+            struct run_op fresh = *o;
+            fresh.layer = -1;
+            if (run_add_op(out, &fresh, err) != 0)
+                return -1;
+            continue;
+        }
+        struct run_op *s = &out->op[k];
+        s->weight_bytes += o->weight_bytes;
+        s->act_bytes += o->act_bytes;
+        s->kv_bytes += o->kv_bytes;
+        s->flop += o->flop;
+        s->seconds += o->seconds;
+        s->share += o->share; /* an op of fewer passes than others has its own */
+        if (strcmp(s->type, o->type) != 0)
+            snprintf(s->type, sizeof s->type, "mixed");
+    }
+    for (size_t k = first; k < out->n_op; k++)
+        close_row(&out->op[k], row);
+    return 0;
+}
+
+static double lost(const struct run_op *o)
+{
+    return o->roof_fraction < 1 ? o->share * (1 - o->roof_fraction) : 0;
+}
+
+static int by_lost(const void *a, const void *b)
+{
+    const double x = lost(*(struct run_op *const *)a), y = lost(*(struct run_op *const *)b);
+    return (x < y) - (x > y);
+}
+
+/* Roles of a test: those that lose the most, and the others together. */
+static void print_test_lost(struct run_op *const *role, size_t n)
+{
+    enum { NAMED = 8 };
+    double all = 0, rest = 0;
+    for (size_t i = 0; i < n; i++)
+        all += lost(role[i]);
+    printf("Lost in %s, of its ops' time one by one: %.1f %%:", role[0]->test, 100 * all);
+    for (size_t i = 0; i < n && i < NAMED; i++)
+        printf(" %s %.1f%s", role[i]->role, 100 * lost(role[i]), i + 1 < n ? "," : "\n");
+    for (size_t i = NAMED; i < n; i++)
+        rest += lost(role[i]);
+    if (n > NAMED)
+        printf(" %zu other%s %.1f\n", n - NAMED, n - NAMED > 1 ? "s" : "", 100 * rest);
+}
+
+/* Behind first: another test, or the same once more. */
+static bool ends_test(const struct run *roles, size_t first, size_t i)
+{
+    const struct run_op *a = &roles->op[first], *b = &roles->op[i];
+    return strcmp(a->test, b->test) != 0 || strcmp(a->role, b->role) == 0;
+}
+
+int bench_print_lost(const struct run *roles, struct error *err)
+{
+    struct run_op **role = malloc((roles->n_op + 1) * sizeof *role);
+    if (!role)
+        return error_oom(err, roles->n_op * sizeof *role, "the roles of a test");
+    for (size_t first = 0, end; first < roles->n_op; first = end) {
+        for (end = first; end < roles->n_op && (end == first || !ends_test(roles, first, end)); end++)
+            role[end - first] = &roles->op[end];
+        qsort(role, end - first, sizeof *role, by_lost);
+        print_test_lost(role, end - first);
+    }
+    free(role);
+    return 0;
+}

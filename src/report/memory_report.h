@@ -1,0 +1,41 @@
+/* what the files of `roofcast memory` share. */
+#ifndef REPORT_MEMORY_REPORT_H
+#define REPORT_MEMORY_REPORT_H
+
+#include "report/report.h"
+#include "cost/memory.h"
+#include "learn/anchors.h"
+#include "predict/options.h"
+#include "report/fields.h"
+
+struct memory_cli {
+    const char *model, *hw, *save;
+    const char *contexts, *batches; /* lists */
+    struct pricing_options price;
+    int64_t block, max_batched_tokens, max_seqs; /* 0: the default */
+    double utilization, reserved;                /* NaN: the default */
+    bool server, local;
+    unsigned release; /* of the server, memory_release_find(); 0: the newest */
+    enum report_format format;
+};
+
+/* A machine, and what it has been asked. */
+struct memory_subject {
+    const struct model *m;
+    const struct hwprofile *h;
+    const struct op_classes *classes;
+    const struct memory_model *memory;
+    struct memory_plan plan;
+    const char *reason; /* why nothing can run there; NULL: it can */
+    bool served;
+};
+
+/* memory_report.c: the row of the most sequences of n_ctx positions (n_seq 0), or of the longest context of n_seq. */
+int memory_add_row(json_t *rows, const struct memory_subject *s, uint64_t n_ctx, uint64_t n_seq, struct error *err);
+/* What takes the memory of a device, a line each. */
+void memory_add_plan(struct strbuf *b, const struct memory_subject *s);
+/* All rows, to --save and to the terminal; a table has the plans above it. */
+int memory_print(const json_t *rows, const struct strbuf *plans, const struct memory_cli *o, const struct model *m,
+                 struct error *err);
+
+#endif

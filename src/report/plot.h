@@ -1,0 +1,109 @@
+/*
+ * plot.h: what `roofcast plot` makes of a document: points and roofs. plot_doc.c reads
+ * points, plot_levels.c those of each level of the memory, plot_roofs.c chooses roofs, plot_curves.c draws profiles' curves, cmd_plot.c is the
+ * command.
+ */
+#ifndef REPORT_PLOT_H
+#define REPORT_PLOT_H
+
+#include "report/output.h"
+#include "run/run.h"
+
+enum plot_chart {
+    PLOT_ROOFLINE,
+    PLOT_HIERARCHICAL,
+    PLOT_BANDWIDTH,
+    PLOT_SATURATION,
+    PLOT_LATENCY,
+    PLOT_LOADED,
+    PLOT_KERNELS,
+};
+enum plot_kind { PLOT_RUN, PLOT_ANALYSIS, PLOT_PREDICTION, PLOT_PROFILE };
+
+struct plot_options {
+    const char *model; /* of a hierarchical roofline: where the run's model is; NULL: by its name */
+    const char *doc, *hw, *out, *phase, *test, *title;
+    const char *op; /* of a profile's charts: which ops, "read,write"; NULL: see plot_curves.c */
+    enum plot_chart chart;
+    unsigned formats;  /* enum chart_format */
+    int64_t n_threads; /* 0: the run's, else all */
+    bool by_op, all_roofs;
+    bool trajectory; /* a point a row of a prediction, joined in the order of the file */
+    bool whole;      /* a point a row of a prediction; trajectory: that too */
+    const char *type; /* of a model that is predicted: -q; NULL: as predict has it */
+};
+
+/* What a test that is drawn was. */
+struct plot_shape {
+    bool drawn;
+    char test[48];
+    uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
+    double flop; /* of a repetition */
+};
+
+/* What counters counted of a role's traffic with one level, of one pass. */
+struct plot_counted {
+    char phase[8], role[20], level[8];
+    double bytes;
+};
+
+/* A role, or an op, of one phase, added up. */
+struct plot_item {
+    char phase[8], label[48];
+    double bytes, flop, seconds;
+    char type[16], op[16];
+    bool counted; /* bytes from hardware counters */
+    bool whole;   /* a whole pass: no share of time */
+    bool join;    /* a line leads here from the phase's item before */
+    int64_t n_depth, n_batch;
+};
+
+struct plot {
+    enum plot_kind kind;
+    char model[128], type[32], machine[128], hw[128], date[32], tests[128], detail[200];
+    char constants[128]; /* that made a prediction's seconds */
+    int n_threads;
+    struct plot_item *item;
+    size_t n_item;
+    struct plot_shape shape[2]; /* of a run: prefill, decode */
+    struct plot_counted *counted;
+    size_t n_counted;
+    enum dtype type_k, type_v;
+    bool math[MATH_COUNT]; /* arithmetics of the points, as the document says; none: see plot_roofs.c */
+    struct hwprofile roofs; /* the profile, with the document's own ceilings added */
+    bool have_profile;
+    struct strbuf notes;
+};
+void plot_free(struct plot *p);
+
+/* Read a document: kind, names, items, ceilings. doc NULL: o->doc names a profile, `this` too. plot_doc.c */
+int plot_read(struct plot *p, const struct plot_options *o, const json_t *doc, struct error *err);
+/* Whether it is a document that plot_read() reads; others are measurements of other engines, if anything. */
+bool plot_is_document(const json_t *doc);
+/* A text, cut to size, with ? for control characters: names are printed. plot_doc.c */
+void plot_copy(char *to, size_t size, const char *from);
+/* p->roofs and the machine's names from a profile, by name or path, or `this`. -1 with *err: there is none, or it is damaged. plot_roofs.c */
+int plot_load_profile(struct plot *p, const char *spec, struct error *err);
+/* p->roofs of a prediction's machine p->hw: its profile, or, for an unknown name, the roofs that doc states (bytes/s, FLOP/s). */
+int plot_prediction_roofs(struct plot *p, const json_t *doc, struct error *err);
+/* Choose roofs into c->roof (the caller frees). plot_roofs.c */
+int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o,
+                      struct error *err);
+/* How an op is named: its role, with --by op and its layer. plot_doc.c */
+void plot_op_label(char *buf, size_t n, const struct plot_options *o, const char *role, int64_t layer);
+/* The test of that row is the one its phase is drawn by; what counters counted of such tests. plot_levels.c */
+void plot_set_shape(struct plot *p, const struct run_row *row);
+int plot_add_counted(struct plot *p, const struct run *r, struct error *err);
+/* Whether the phase drawn by level is decode: what --phase says, else decode where the run has it. */
+bool plot_decodes(const struct plot *p, const struct plot_options *o);
+/* Points of each level of the memory into c (the caller frees); one phase: decode, or what --phase says. plot_levels.c */
+int plot_level_points(struct roofline_chart *c, const struct plot *p, const struct plot_options *o, struct strbuf *notes,
+                      struct error *err);
+/* FLOP/s under the roofs for an op that was not timed: min(peak of its arithmetic, AI x
+ * bandwidth). methods.md (13) */
+double plot_attainable(const struct plot *p, const struct plot_item *it);
+
+/* Draw one of the charts of a profile: plot_curves.c. No such measurement in it: ERROR_UNAVAILABLE. */
+int plot_curves(const struct plot_options *o, const char *style, struct strbuf *notes, struct error *err);
+
+#endif

@@ -1,0 +1,125 @@
+/* predict_report.h: the rows of a prediction, and how they are printed. */
+#ifndef REPORT_PREDICT_REPORT_H
+#define REPORT_PREDICT_REPORT_H
+
+#include "learn/anchors.h"
+#include "predict/options.h"
+#include "report/output.h"
+#include "predict/request.h"
+#include "predict/solve.h"
+#include "predict/speculate.h"
+#include "predict/whatif.h"
+
+/* --draft and its kin, as given. */
+struct draft_cli {
+    const char *spec, *type, *gamma, *acceptance;
+    char type_named[24]; /* as in struct pricing_options */
+    double host_us;
+};
+
+/* Questions beside tokens/s: options of predict_ask.c. */
+struct predict_ask {
+    const char *request;         /* --request, and what it says */
+    struct request *requests;
+    size_t n_request;
+    double power_w, price_usd_h; /* NaN: the profile's */
+    bool explain;
+    struct predict_change *changes; /* --what-if, each time */
+    size_t n_change;
+    struct question *questions;     /* --solve, each time */
+    size_t n_question;
+};
+
+struct predict_change {
+    const char *text;
+    struct whatif w;
+    bool loaded;
+    struct model m; /* in another type; when loaded */
+};
+
+struct predict_cli {
+    json_t *keep; /* rows go there, and nothing is printed; NULL: they are printed */
+    const char *model, *hw, *save;
+    const char *n_prompt, *n_gen, *n_depth, *n_batch; /* lists */
+    int64_t n_ubatch, threads; /* 0: the software's; all */
+    bool roof, weights_only, weights_all, by_role;
+    double weights_gb; /* NaN: counted */
+    struct pricing_options price;
+    struct draft_cli draft;
+    struct software_options software;
+    struct predict_ask ask;
+    enum report_format format;
+};
+
+/* The same, ready: .gamma.n 0: nothing is drafted. */
+struct drafting {
+    struct spec_options s; /* but for gamma */
+    struct model model;
+    struct int_list gamma;
+    double a[SPEC_MAX_GAMMA];
+};
+
+
+/* Rows so far: of several machines one that cannot be priced has a row that says why. */
+struct predict_tally {
+    bool several;
+    size_t n_priced;
+    struct error first; /* why the first of the others cannot */
+    char said[64];      /* the last machine that a warning was about */
+};
+
+/* One row's subject: a machine, a scenario, and which phase of it. */
+struct subject {
+    const struct model *m;
+    const struct hwprofile *h;
+    struct predict_options o;
+    struct predict_result r;
+    enum phase phase;
+    const struct request *request; /* NULL: a phase */
+    struct prediction total;       /* of the request */
+    const char *what_if;           /* NULL: no change */
+    const struct whatif *change;
+    const struct subject *base;    /* without it */
+    const char *reason;            /* why there is no price; NULL: there is one */
+    struct predict_tally *tally;
+    const struct predict_cli *cli;
+    const struct drafting *drafting;
+    const struct speculation *spec; /* of this row; NULL: plain */
+    uint32_t gamma;
+};
+
+/* predict_rows.c: the rows of one phase; a row a role with --by role. */
+int predict_add_rows(json_t *rows, const struct subject *s, struct error *err);
+/* A row that says why *s has no price. */
+int predict_add_reason(json_t *rows, const struct subject *s, const char *reason, struct error *err);
+/* predict_solve.c: the same, an answer a question. */
+int predict_solve_add_reason(json_t *rows, const struct subject *s, const char *reason, struct error *err);
+/* predict_print.c: all rows, to --save and to the terminal. */
+int predict_print(const json_t *rows, const struct predict_cli *o, const struct model *m, struct error *err);
+/* What the row is about. */
+const struct prediction *predict_of(const struct subject *s);
+/* predict_solve.c: an answer a question; all of them, to --save and to the terminal. */
+int predict_solve_rows(json_t *rows, const struct subject *s, struct error *err);
+int predict_solve_print(const json_t *rows, const struct predict_cli *o, const struct model *m, struct error *err);
+/* predict_explain.c: the derivation of a phase as fields of its row; as text, of every row that has it. */
+int predict_put_explain(json_t *j, const struct subject *s, struct error *err);
+void predict_print_explain(const json_t *rows);
+/* predict_rows.c: a figure's 90 % interval as KEY_lo and KEY_hi, null where it has none; seconds or tokens/s that p is as sure of as of
+ * its own. (87) */
+int predict_put_seconds_interval(json_t *j, const char *key, double seconds, const struct prediction *p);
+int predict_put_rate_interval(json_t *j, const char *key, double rate, const struct prediction *p);
+/* A field of a row: "" and NaN where it has none. */
+const char *predict_text(const json_t *row, const char *key);
+double predict_number(const json_t *row, const char *key);
+/* What was asked for instead of the model's own work, as fields of j: a figure priced so is nominal. */
+int predict_put_nominal(json_t *j, const struct predict_cli *o);
+
+
+/* Decode rows with drafts, after the plain one: none without --draft. */
+int predict_draft_rows(json_t *rows, const struct subject *plain, struct error *err);
+void predict_draft_name(char *buf, size_t n, const struct subject *s);
+int predict_draft_put(json_t *j, const struct subject *s);
+bool predict_draft_hides(const char *key, const struct predict_cli *o);
+void predict_draft_note(const struct predict_cli *o);
+
+#endif

@@ -1,0 +1,30 @@
+/* What a profile's curves say, in words: levels beside the caches that hwloc reports, threads that are enough. */
+#include "report/output.h"
+#include "run/run.h"
+#include <string.h>
+
+static void print_plateau(const struct hw_curve *c, const struct hw_plateau *l)
+{
+    char value[48] = "";
+    if (l->value > 0)
+        units_si(value, sizeof value, l->value, c->unit);
+    printf("%s: %s%s%s%s%s\n", c->name, l->level[0] ? l->level : "a level", value[0] ? ", " : "", value,
+           l->finding[0] ? ", " : "", l->finding);
+}
+
+void report_findings(const struct hwprofile *h)
+{
+    bool any = false;
+    for (size_t i = 0; i < h->n_curve; i++) {
+        const struct hw_curve *c = &h->curve[i];
+        const bool saturates = c->saturation_x > 0 && c->n_point > 0;
+        if ((c->n_plateau || saturates) && !any)
+            printf("\n");
+        any |= c->n_plateau || saturates;
+        for (size_t k = 0; k < c->n_plateau; k++)
+            print_plateau(c, &c->plateau[k]);
+        if (saturates)
+            printf("%s: 95 %% of the most from %.0f thread%s on, of %.0f\n", c->name, c->saturation_x,
+                   c->saturation_x == 1 ? "" : "s", c->point[c->n_point - 1].x);
+    }
+}
