@@ -77,7 +77,7 @@ uint64_t u64_min(uint64_t a, uint64_t b);
 uint64_t u64_max(uint64_t a, uint64_t b);
 uint64_t u64_ceil_div(uint64_t a, uint64_t b);
 /* Floats from row to row of a matrix of so many columns: an odd number of lines, so that one column of many rows is in all sets of a
- * cache and not in a few. methods.md (113) */
+ * cache and not in a few. doc/notes/kernels.md */
 size_t size_row_floats(size_t columns);
 /* Aligned to lines, in large pages where it fills some: products of many tokens walk over thousands of small ones. Not zeroed; free().
  * NULL: no memory. */
@@ -230,16 +230,16 @@ void text_show(char *s, size_t n);
 double stats_mean(const double *x, size_t n);
 double stats_sd(const double *x, size_t n); /* sample sd (n-1); 0 for n < 2 */
 /* Linear interpolation between order statistics (type 7); q in [0,1]; x need not be sorted;
- * NaN for n == 0. Source: methods.md (20). */
+ * NaN for n == 0. Source: methods.md (70). */
 double stats_quantile(const double *x, size_t n, double q);
 double stats_median(const double *x, size_t n);
-/* 95 % bootstrap interval of the median (1000 resamples, fixed seed). methods.md (21). */
+/* 95 % bootstrap interval of the median (1000 resamples, fixed seed). methods.md (70). */
 void stats_median_ci(const double *x, size_t n, double *lo, double *hi);
 /* The same where samples of one block (equal numbers, one behind the other) are more alike than those of different ones:
- * whole blocks are drawn. One block: stats_median_ci. methods.md (55). */
+ * whole blocks are drawn. One block: stats_median_ci. methods.md (70). */
 void stats_median_block_ci(const double *x, const int *block, size_t n, double *lo, double *hi);
 /* Standard deviation between blocks beyond what their samples differ within, as a part of the mean (one-way random
- * effects); 0: none; NaN: fewer than two blocks, or no block of two samples. methods.md (55). */
+ * effects); 0: none; NaN: fewer than two blocks, or no block of two samples. methods.md (70). */
 double stats_between_blocks(const double *x, const int *block, size_t n);
 
 /* ---- clock ------------------------------------------------------------------ */

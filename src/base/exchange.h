@@ -1,4 +1,4 @@
-/* What cores pass to each other, as it is measured, kept and priced. methods.md (114) */
+/* What cores pass to each other, as it is measured, kept and priced. methods.md (33) */
 #ifndef BASE_EXCHANGE_H
 #define BASE_EXCHANGE_H
 

@@ -1,4 +1,4 @@
-/* Summary statistics: methods.md (20), (21), (55). */
+/* Summary statistics: methods.md (70). */
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>

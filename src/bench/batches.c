@@ -1,7 +1,7 @@
 /* The table of llama-batched-bench: what B sequences that go together cost, prompt and generation really run. */
 #include "bench/bench.h"
 
-/* The columns' names there, and what decode uses of this machine. methods.md (16) */
+/* The columns' names there, and what decode uses of this machine. methods.md (28) */
 const struct column bench_batch_columns[] = {
     { "model", "model", COL_TEXT, "", false },
     { "type", "type", COL_TEXT, "", false },

@@ -247,7 +247,7 @@ static void fill_rates(struct run_row *r, const struct bench_test *t, const stru
     r->experts_touched = s->n_pass > 0 ? s->n_expert / s->n_pass : NAN;
 }
 
-/* Utilization against the probes; rates, like tok_s_mean, are means over the repetitions' rates. methods.md (16) */
+/* Utilization against the probes; rates, like tok_s_mean, are means over the repetitions' rates. methods.md (28) */
 static void fill_utilization(struct run_row *r, const struct bench_test *t, const struct probes *p)
 {
     const double passes_s = r->tok_s_mean / ((double)t->n * t->n_batch);
@@ -262,7 +262,7 @@ static void fill_utilization(struct run_row *r, const struct bench_test *t, cons
     snprintf(r->ceiling_source, sizeof r->ceiling_source, "%zu probes beside the run", p->n);
 }
 
-/* Of all repetitions, for one; methods.md (54) */
+/* Of all repetitions, for one; methods.md (88) */
 static void fill_energy(struct run_row *r, const struct bench_test *t, const struct samples *s, const struct energy *e)
 {
     const double seconds = stats_mean(s->seconds, (size_t)t->reps) * t->reps;
@@ -351,7 +351,7 @@ static int measure(struct samples *s, struct probes *p, const struct bench *b, c
     return probe(p, b->prober, err);
 }
 
-/* Each repetition against the probes before and after it. methods.md (63) */
+/* Each repetition against the probes before and after it. methods.md (83) */
 static int add_repetitions(struct run *r, const struct run_row *row, const struct bench_test *t, struct samples *s,
                            const struct probes *p, struct error *err)
 {

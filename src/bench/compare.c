@@ -1,4 +1,4 @@
-/* Two profiles, ceiling by ceiling: do they agree within their intervals? methods.md (56). */
+/* Two profiles, ceiling by ceiling: do they agree within their intervals? methods.md (71). */
 #include "bench/profiles.h"
 #include <math.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static const char *noise_text(char *buf, size_t size, const struct hwprofile *h)
     return buf;
 }
 
-/* "agree": all but what chance explains (methods.md (56)): 1 in 100, and one more. */
+/* "agree": all but what chance explains (methods.md (71)): 1 in 100, and one more. */
 static const char *summary(const struct counts *n, const struct hwprofile *a, const struct hwprofile *b)
 {
     if (n->n == 0)

@@ -93,7 +93,7 @@ static void fill_dram(struct run_row *row, const struct counters *c, const struc
              number_source_name(counters_field_source(c, COUNTER_DRAM_BYTES)), *units ? ": " : "", units);
 }
 
-/* Ops of one role, summed; one more repetition with profile for each set. methods.md (50) */
+/* Ops of one role, summed; one more repetition with profile for each set. methods.md (86) */
 static int count_roles(struct run *r, const struct bench *b, const struct bench_test *t, const int32_t *tok,
                        const struct run_counting *cost, struct error *err)
 {

@@ -1,6 +1,6 @@
 /*
  * `bench --ops`: one more repetition with every op timed, beside roofs of its own: it comes after the timed repetitions, and on
- * a shared machine the roof may be another by then. Short probes stand before it, behind it and between its steps. methods.md (63)
+ * a shared machine the roof may be another by then. Short probes stand before it, behind it and between its steps. methods.md (83)
  */
 #include "bench/bench.h"
 #include "timing/timing.h"

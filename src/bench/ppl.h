@@ -7,7 +7,7 @@
 #include "report/output.h"
 
 /* A text as chunks of n_ctx tokens, each evaluated from an empty cache: chunk i starts at token i * stride; its
- * positions first .. n_ctx - 2 foretell the tokens after them and are scored. methods.md (32) */
+ * positions first .. n_ctx - 2 foretell the tokens after them and are scored. methods.md (98) */
 struct ppl_chunks {
     const int32_t *id;
     int32_t bos; /* takes the place of a chunk's first token; -1: no */

@@ -1,4 +1,4 @@
-/* Routing from the engine to a run file, and from there to a price. methods.md (35) */
+/* Routing from the engine to a run file, and from there to a price. methods.md (16) */
 #include "bench/routing.h"
 #include <stdlib.h>
 

@@ -52,7 +52,7 @@ static double tok_s(const struct validate_result *r, double seconds)
     return (double)r->c->t.n * r->c->t.n_batch / seconds;
 }
 
-/* An end of the 90 % interval, over what is predicted: side -1 is the lower one. (88) */
+/* An end of the 90 % interval, over what is predicted: side -1 is the lower one. (63) */
 static double end_of(int side)
 {
     return exp(side * PREDICT_Z90 * prior(PRIOR_KERNELS_LEFT_PROBED));
@@ -85,7 +85,7 @@ static json_t *op_json(const struct validate_op *o)
                      "error", json_num(o->predicted_s / o->seconds - 1));
 }
 
-/* ---- figures of groups (72) ---------------------------------------------------------------------------------- */
+/* ---- figures of groups (67) ---------------------------------------------------------------------------------- */
 
 struct figures {
     double *error; /* those known */

@@ -129,7 +129,7 @@ static struct state state_of(const struct validate_result *r, const struct hwpro
         return s;
     const bool far = r->far_bytes_s > 0;
     s.kept = last_cache_found(&s.last, r->walked_bytes, bytes_s, far ? r->far_bytes_s : dram->value);
-    /* What is faster is the cache's; the weights' own pages may be slower than others. (106), (89) */
+    /* What is faster is the cache's; the weights' own pages may be slower than others. (32), (82) */
     s.memory = fmin(far ? r->far_bytes_s / dram->value : 1, s.memory);
     return s;
 }
@@ -230,7 +230,7 @@ static double median_of(const struct beside *b, size_t n, size_t offset)
 }
 
 /* Repetitions that a roof moved beside, or whose CPUs others had, tell nothing of the prediction: those without count, at least half as
- * many as were asked for, the stillest ones. methods.md (89) */
+ * many as were asked for, the stillest ones. methods.md (82) */
 static int judge(struct validate_result *r, const struct validate_setup *s, const struct model *m, const struct run *run, struct error *err)
 {
     struct beside b[MOST_REPS * MOST_ROUNDS];
@@ -372,7 +372,7 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
         engine_fill_kv(b.e, t->depth);
     struct last_cache l;
     const struct ceiling *loads = memory_of(s->profile, machine->n_threads);
-    probe.memory_kernel = loads ? loads->kernel : NULL; /* one that asks further ahead than the engine's hides what a cache lost. (106) */
+    probe.memory_kernel = loads ? loads->kernel : NULL; /* one that asks further ahead than the engine's hides what a cache lost. (32) */
     last_cache_init(&l, s->profile, machine->n_threads);
     r->walked_bytes = (double)bench_lend_memory(&probe, b.e, l.n ? l.walked[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
     b.prober = ceilings_prober_new(MATH_FP32, machine->n_threads, &probe, err);

@@ -28,7 +28,7 @@ struct ceilings_options {
     bool memory_whole; /* each sample reads all of it, so that what a cache keeps of it shows; else a part that no cache has */
     const char *memory_kernel; /* a prober reads memory with the kernel of that text, where there is one; NULL: with the fastest */
     const char *only; /* of a cross-check: a part of the names of those wanted, as in "read DRAM 2t"; NULL: all */
-    bool reference; /* a prober's peaks are the small products that a profile has beside its samples, whatever the math. methods.md (108) */
+    bool reference; /* a prober's peaks are the small products that a profile has beside its samples, whatever the math. methods.md (80) */
     bool memory_only; /* a prober looks at no peak */
     const struct ceilings_provider *const *provider; /* beside compute and memory */
     size_t n_provider;

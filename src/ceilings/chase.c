@@ -1,4 +1,4 @@
-/* Latency: loads of which each has the next one's address in it. Source: methods.md (60). */
+/* Latency: loads of which each has the next one's address in it. Source: methods.md (77). */
 #include "ceilings/memory.h"
 
 static void **slot_at(void *p, size_t line, int slot)

@@ -2,7 +2,7 @@
  * The core's clock without a counter: a chain of additions, each needing the one before, takes one
  * cycle a step. Some cores run slower while 512-bit multiplications are in flight and switch back
  * within two microseconds of the last one, so a compute roof's clock comes from a chain with a few of
- * its own instructions strewn in (peak_kernel.chain). Source: methods.md (19).
+ * its own instructions strewn in (peak_kernel.chain). Source: methods.md (72).
  */
 #include "ceilings/internal.h"
 #include <math.h>

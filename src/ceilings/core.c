@@ -1,6 +1,6 @@
 /*
  * What cores issue in a cycle, so that a peak can be said as a part of it: vector instructions a cycle by width. A core that is
- * not here, a width or an instruction that is not known: NaN. Methods.md (57).
+ * not here, a width or an instruction that is not known: NaN. Methods.md (74).
  *
  * Each row says what it was read off: port_pressure or throughput in github.com/RRZE-HPC/OSACA e00d5f6, osaca/data/NAME.yml (measured,
  * or from uops.info); the block throughputs of llvm-mca 19.1.7; single cores measured by cpufp, github.com/pigirons/cpufp 93e165e,

@@ -1,14 +1,14 @@
 /*
  * Bandwidth against footprint and against threads: a job a point, with the kernel of the row of the level it is in; and what
  * the finished curves say: where they are level, beside what hwloc says of the caches, and how many threads are enough.
- * Source: methods.md (58), (59), (69).
+ * Source: methods.md (75), (76), doc/notes/charts.md.
  */
 #include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double SATURATED = 0.95; /* methods.md (69) */
+static const double SATURATED = 0.95; /* doc/notes/charts.md */
 enum { MAX_GRID = 512 };
 
 int curves_add_point(struct hwprofile *h, const struct hw_curve *head, const struct hw_point *point, struct error *err)

@@ -1,8 +1,8 @@
 /*
  * Jobs take turns: in every round each job takes a few samples, so that what moves while we look (a shared memory, a
  * clock) shows in the interval of every roof instead of shifting one of them. The time that is left is divided again
- * at every turn: what costs more than thought leaves less to the others, never more to all. Source: methods.md (18),
- * (55), (56).
+ * at every turn: what costs more than thought leaves less to the others, never more to all. Source: methods.md (73),
+ * (70), (71).
  */
 #include "ceilings/internal.h"
 #include <math.h>
@@ -169,7 +169,7 @@ static void lead(struct job *j, struct meter *m)
 }
 
 /* A sample, between two looks at what the cores give where it depends on that: a core that is shared with others, or whose clock moves,
- * gives now more and now less. methods.md (108) */
+ * gives now more and now less. methods.md (80) */
 static void take_sample(struct job *j, struct meter *m, struct sample *s)
 {
     bool disturbed = false;
@@ -293,7 +293,7 @@ static double median_known(const double *x, int n)
 }
 
 /* What was read beside the median sample: each sample is held against what is beside it, so that what others share may move between
- * them. lower: the value is less where that is more. NaN: nobody looked. methods.md (100), (108) */
+ * them. lower: the value is less where that is more. NaN: nobody looked. methods.md (79), (80) */
 static double beside_median(const struct job *j, const double *beside, double value, bool lower)
 {
     double at_one[JOB_MAX_SAMPLES];

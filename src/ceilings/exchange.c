@@ -1,7 +1,7 @@
 /*
  * What cores pass to each other: rows of activations that some wrote by columns, as products do, and others read row by row; lines
  * that others have, written anew; and a barrier. As roofs of a profile, and beside runs: where two threads of a virtual machine stand
- * changes by the minute. methods.md (114)
+ * changes by the minute. methods.md (33)
  */
 #include "ceilings/internal.h"
 #include "ceilings/kernel_bench.h"

@@ -1,6 +1,6 @@
 /*
  * How many bytes to touch so that they come from the level that is meant: from where the threads are and what hwloc says
- * of the caches there. Source: methods.md (58).
+ * of the caches there. Source: methods.md (75).
  */
 #include "ceilings/memory.h"
 #include <math.h>

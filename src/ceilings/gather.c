@@ -1,7 +1,7 @@
 /*
  * Gathering rows: what looking up embeddings, or a cache of keys and values in pages, does to memory. Every thread walks its
  * part of the memory in random order, each row once before any comes again, so that nothing it reads is in a cache.
- * Source: methods.md (58).
+ * Source: methods.md (75).
  */
 #include "ceilings/memory.h"
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "base/places.h"
 #include "ceilings/ceilings.h"
 
-/* What limits a loop beside latency, as the table of cores (core.c) counts. Methods.md (57). */
+/* What limits a loop beside latency, as the table of cores (core.c) counts. Methods.md (74). */
 enum issue {
     ISSUE_NONE,     /* not known of any core */
     ISSUE_FMA,      /* multiply-adds, and additions where pipes are left */
@@ -93,10 +93,10 @@ double core_per_cycle(const struct core *c, const struct peak_kernel *k);
 enum level { LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_DRAM, LEVEL_COUNT };
 
 /* footprint.c, whose other functions are in memory.h: what each of n threads touches in each cache (0: cannot be), and all
- * of them together in memory. methods.md (58). */
+ * of them together in memory. methods.md (75). */
 int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, bool *small, struct error *err);
 
-/* ---- reference.c: small products of the engine's own, beside samples and beside runs. methods.md (108) ---------- */
+/* ---- reference.c: small products of the engine's own, beside samples and beside runs. methods.md (80) ---------- */
 
 enum reference_kind {
     REFERENCE_CORE,  /* Q4_K by 16 tokens: by the widest vectors */
@@ -110,7 +110,7 @@ void reference_free(struct reference *r);
 /* Such products as a roof; *out NULL without an error: no tiles here. */
 int reference_add(struct job **out, struct job_list *l, enum reference_kind kind, int n_threads, struct error *err);
 
-/* ---- exchange.c: what cores pass to each other, as a roof. methods.md (114) --------------------------------------- */
+/* ---- exchange.c: what cores pass to each other, as a roof. methods.md (33) --------------------------------------- */
 
 /* By n_threads with the kernels of cpu_flags: bytes a second of all of them, or a barrier's seconds. -1: no memory. */
 int exchange_add(struct job **out, struct job_list *l, enum exchange_kind what, int n_threads, unsigned cpu_flags, struct error *err);
@@ -143,7 +143,7 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
 void meter_free(struct meter *m);
 /* A millisecond or so of work on all threads: clocks rise. */
 void meter_warm(struct meter *m);
-/* Untimed, if the last sample was not j's: walks, a call each, of all that a cache is to hold. methods.md (58) */
+/* Untimed, if the last sample was not j's: walks, a call each, of all that a cache is to hold. methods.md (75) */
 void meter_fill(struct meter *m, const struct job *j, void (*walk)(void *arg, int tid), void *arg);
 
 /* From now on samples of jobs whose class has .core stand between two looks at what cores give; -1: no memory. */

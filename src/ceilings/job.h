@@ -3,7 +3,7 @@
  * ceilings_measure registers) says which jobs there are at a thread count. A job is one roof, or one point of a curve:
  * it has variants (kernels to choose from) and takes one sample at a time. All else is the driver's (driver.c): which
  * variant is fastest, how long a sample lasts, the rounds in which the jobs take turns, the time that is left, the
- * median and its interval, progress and interruption. Source: methods.md (18), (55), (56).
+ * median and its interval, progress and interruption. Source: methods.md (73), (70), (71).
  */
 #ifndef CEILINGS_JOB_H
 #define CEILINGS_JOB_H
@@ -29,7 +29,7 @@ struct job;
 
 struct job_class {
     bool lower; /* the smallest value is the best: a latency */
-    bool core;  /* what it finds depends on what the cores give: samples stand between two looks at that. methods.md (108) */
+    bool core;  /* what it finds depends on what the cores give: samples stand between two looks at that. methods.md (80) */
     /* Once, before the first sample: operands. ERROR_UNAVAILABLE: the ceiling is kept as NaN with err's text as the
      * reason, and the profile goes on; other errors end it. NULL: nothing to do. */
     int (*prepare)(struct job *j, struct meter *m, struct error *err);
@@ -97,7 +97,7 @@ double meter_far_bytes(const struct meter *m);
 /* The part of thread tid of the memory that the provider asked for; its pages were touched by that thread. */
 void *meter_memory(const struct meter *m, int tid, size_t *bytes);
 /* Reads a byte of every 32 KiB: where pages stand (eight entries of a table, a line) is then known nearby, as it is of memory that is
- * walked again and again, though no cache has it. (61) */
+ * walked again and again, though no cache has it. (78) */
 void meter_translate(const unsigned char *p, size_t bytes);
 /* All threads start at a barrier and call run(arg, tid). Fills seconds, clock_hz (chain: clock_chain_hz, right behind
  * the work; NULL: plain additions) and disturbed; value is the caller's to work out. */

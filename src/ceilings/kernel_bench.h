@@ -1,6 +1,6 @@
 /*
  * What the jobs of the engine's kernels share (kernel_jobs.c, kernel_product.c, kernel_vector.c): at one number of threads,
- * memory whose bytes are weights of any type, activations, and each thread's own things. methods.md (61)
+ * memory whose bytes are weights of any type, activations, and each thread's own things. methods.md (78)
  */
 #ifndef CEILINGS_KERNEL_BENCH_H
 #define CEILINGS_KERNEL_BENCH_H
@@ -127,7 +127,7 @@ void bench_load_beside(const struct kernel_bench *b, int tid);
 bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok);
 bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok);
 bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim);
-/* *j, an attention or a call of it, as the engine computes it where it may round. False: it does not. methods.md (117) */
+/* *j, an attention or a call of it, as the engine computes it where it may round. False: it does not. methods.md (95) */
 bool bench_attention_rounded(const struct kernel_bench *b, struct kernel_job *j);
 /* *j, rows of several tokens against keys from memory, as a pass's next tokens find these keys. */
 void bench_attention_again(struct kernel_job *j);

@@ -1,7 +1,7 @@
 /*
  * The roofs of the engine's own kernels, as a provider of jobs: for every type that the engine executes what a product by one
  * token reads a second and what one by several computes, attention, the small ops, and the team's barrier. For one thread
- * and for all, as those are the ones that predictions ask for. methods.md (61)
+ * and for all, as those are the ones that predictions ask for. methods.md (78)
  */
 #include "ceilings/kernel_bench.h"
 #include "ceilings/internal.h"
@@ -14,7 +14,7 @@ static const char *const level_names[] = { "L1", "L2", "L3", "DRAM" };
 enum { DRAM = 3, HUGE_PAGE = 2 << 20 };
 /* A pass has several calls of attention for a thread, one behind another; one alone takes a tenth longer. */
 static const double ATTENTION_S = 0.01;
-/* A short sample behind other kernels' may find less than a pass does, which has a kernel for longer. (61) */
+/* A short sample behind other kernels' may find less than a pass does, which has a kernel for longer. (78) */
 static const double LEAD_S = 0.01;
 
 /* ---- memory -------------------------------------------------------------------------------------------- */

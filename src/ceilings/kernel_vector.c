@@ -62,7 +62,7 @@ static void describe_attention(struct kernel_job *j)
              j->n_head == 1 ? "" : "s", j->n_key, j->head_dim);
 }
 
-/* Keys and values as stored, or FLOP by (7), 2 (h + v) a pair: each of the tokens sees one key more than the one before. */
+/* Keys and values as stored, or FLOP by (11), 2 (h + v) a pair: each of the tokens sees one key more than the one before. */
 bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim)
 {
     const double pairs = (double)n_head * n_query * (BENCH_KEYS - (n_query - 1) / 2.0);
@@ -233,7 +233,7 @@ static void ask_row(const unsigned char *row, size_t head_bytes)
 }
 
 /* The same into lines that come from memory, as a pass finds them: heads far apart, a page further each time, tokens' rows one after
- * the other. The engine asks for the lines of a row before it stores it. What is stored are weights again. (101) */
+ * the other. The engine asks for the lines of a row before it stores it. What is stored are weights again. (29) */
 static void store_far(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const struct rows r = tokens_of(b, j, tid);
@@ -287,7 +287,7 @@ static void add(struct kernel_bench *b, const struct kernel_job *j, int tid, uin
     }
 }
 
-/* Bytes an element as methods.md counts activations: read and written, (5), (6), (8), (9), (10), (11). */
+/* Bytes an element as methods.md counts activations: read and written, (7), (9), (13), (14), (89), (6). */
 static const struct {
     const char *op, *dtype;
     bench_fn *run;

@@ -1,6 +1,6 @@
 /*
  * Latency of dependent loads: a row a level, a curve over footprint in large and in small pages, and the latency of memory
- * while other threads load it. Source: methods.md (60).
+ * while other threads load it. Source: methods.md (77).
  */
 #include "ceilings/memory.h"
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
  * The provider of memory roofs: for every thread count a row an op and level, the same against footprint, and what
  * curves.c, latency.c and nodes.c add. A job's variants are the kernels of its op; the points of a curve take the one that
- * was the fastest in the row of the level they are in. Source: methods.md (18), (58).
+ * was the fastest in the row of the level they are in. Source: methods.md (73), (75).
  */
 #include "config.h"
 #include "ceilings/memory.h"

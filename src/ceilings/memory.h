@@ -73,7 +73,7 @@ enum { MEM_GAPS = 16384 };
 /* ---- footprint.c: how many bytes ------------------------------------------------------------------ */
 
 /* Bytes that each thread on cpu[0..n) touches so that they come from that cache; 0 and *why: that cannot be.
- * methods.md (58). */
+ * methods.md (75). */
 size_t footprint_of_cache(const struct places *p, const int *cpu, size_t n, enum level level, const char **why);
 /* Bytes of all threads together for memory: four times the caches, at least least_bytes, at most half of what is free
  * (0: not known). *small: less than four times the caches. */
@@ -96,9 +96,9 @@ struct plateau {
                       * half or twice of it; NaN: it does not */
 };
 enum { PLATEAUS_MAX = 6 };
-/* x and values are positive. methods.md (59). out has room for PLATEAUS_MAX. */
+/* x and values are positive. methods.md (76). out has room for PLATEAUS_MAX. */
 int plateaus_find(const struct hw_point *p, size_t n, struct plateau *out, size_t *n_found, struct error *err);
-/* The first x where the value is at least `share` of the largest one; NaN: no points. methods.md (69). */
+/* The first x where the value is at least `share` of the largest one; NaN: no points. doc/notes/charts.md. */
 double plateaus_saturation(const struct hw_point *p, size_t n, double share);
 
 /* ---- pages.c: memory in pages of one size ---------------------------------------------------------- */
@@ -126,7 +126,7 @@ int pages_bind(struct pages *p, int os_index, struct error *err);
 /* ---- chase.c: a load that depends on the one before -------------------------------------------------- */
 
 enum { CHASE_LINE = 64, CHASE_SLOTS = 8 };
-/* One cycle through all lines of [p, p + bytes), in random order; methods.md (60). The pointers are at place
+/* One cycle through all lines of [p, p + bytes), in random order; methods.md (77). The pointers are at place
  * `slot` of each line: cycles of up to CHASE_SLOTS footprints share the memory. A run begins at p + slot pointers. */
 void chase_build(void *p, size_t bytes, int slot, uint64_t seed);
 /* n loads, from *at on; *at is where the next one begins. p itself is 64-byte aligned. */

@@ -1,7 +1,7 @@
 /*
  * One thread count at a time: a pinned team, memory that its threads touched first, and samples
  * that start at a barrier and last from the first thread's start to the last one's end.
- * Source: methods.md (18).
+ * Source: methods.md (73).
  */
 #include "ceilings/memory.h"
 #include <math.h>

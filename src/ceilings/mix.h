@@ -2,7 +2,7 @@
  * Patterns of independent accumulators, for the ISA files; macros only. An ISA file defines F(r, y), a multiply-add into
  * accumulator r with operand y, and A(r, y), an addition of y to r, and expands a pattern: F8 is eight multiply-adds,
  * F8A4 eight with four additions between them. Each accumulator stands once in a pattern (F8A8 of 13 registers apart:
- * five sums take eight additions). Methods.md (57).
+ * five sums take eight additions). Methods.md (74).
  */
 #ifndef CEILINGS_MIX_H
 #define CEILINGS_MIX_H

@@ -1,5 +1,5 @@
 /*
- * Memory nodes: bandwidth and latency between the CPUs of each and the memory of each. Source: methods.md (58), (60).
+ * Memory nodes: bandwidth and latency between the CPUs of each and the memory of each. Source: methods.md (75), (77).
  */
 #include "ceilings/memory.h"
 #include <math.h>

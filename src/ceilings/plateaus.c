@@ -1,6 +1,6 @@
 /*
  * Levels of a curve: stretches where a value does not depend on x, by dividing the points into pieces that are level or
- * sloped, with the least Bayesian information criterion, on a scale where both axes are logarithms. Source: methods.md (59).
+ * sloped, with the least Bayesian information criterion, on a scale where both axes are logarithms. Source: methods.md (76).
  */
 #include "ceilings/memory.h"
 #include <math.h>
@@ -164,7 +164,7 @@ int plateaus_find(const struct hw_point *p, size_t n, struct plateau *out, size_
     return rc;
 }
 
-/* methods.md (69). */
+/* doc/notes/charts.md. */
 double plateaus_saturation(const struct hw_point *p, size_t n, double share)
 {
     double most = 0;

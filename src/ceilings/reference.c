@@ -1,6 +1,6 @@
 /*
  * What cores give, beside samples and beside runs: small products of the engine's own, again and again, from each thread's own cache.
- * What slows products on a shared core a loop of multiply-adds from registers hardly feels. methods.md (108)
+ * What slows products on a shared core a loop of multiply-adds from registers hardly feels. methods.md (80)
  */
 #include "ceilings/internal.h"
 #include "ceilings/kernel_bench.h"

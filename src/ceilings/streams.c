@@ -1,4 +1,4 @@
-/* Ops on memory: the tables of their kernels, and how a footprint is divided into streams. Source: methods.md (58). */
+/* Ops on memory: the tables of their kernels, and how a footprint is divided into streams. Source: methods.md (75). */
 #include "config.h"
 #include "ceilings/memory.h"
 #include <string.h>

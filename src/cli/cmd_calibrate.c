@@ -87,7 +87,7 @@ static int load_file(struct measurements *l, const char *file, const struct meas
 /* Why nothing is learned from a row. */
 enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, PARTLY, KERNEL_ALONE, LESSON_COUNT };
 
-/* Of rows that are tagged so by hand little is learned (105); a program's own output is of other machines as far as layers ran elsewhere. */
+/* Of rows that are tagged so by hand little is learned (59); a program's own output is of other machines as far as layers ran elsewhere. */
 static enum lesson lesson_of(const struct priced *p, enum measure_file file)
 {
     struct excess x;
@@ -261,7 +261,7 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
         "seconds an op and a pass, each as what all share and what sets a class of machines, an engine, a type of weights, a "
         "machine apart, with its spread. FILEs are what `roofcast score` reads.\v"
         "What a machine of that name cannot do, runs with layers elsewhere, and rows of machines whose memory nobody states teach nothing, which is said.\n\n"
-        "Robust least squares of the logarithms of seconds, with priors (doc/methods.md (73), (74)). The constants of "
+        "Robust least squares of the logarithms of seconds, with priors (doc/methods.md (57), (35)). The constants of "
         "hwprofiles/stacks are this command's output.\n\n"
         "  roofcast calibrate throughput.csv gpu_ops.csv --hardware hardware.csv -o constants.json\n"
         "  roofcast calibrate run.json llama-bench.json -o mine.json\n"

@@ -214,7 +214,7 @@ int cmd_memory(int argc, char **argv, struct error *err)
         "list models`.\v"
         "On GPUs and NPUs a server is assumed, with the defaults of vLLM for the device and the release: its number of GPU blocks is "
         "met within 3 %. On CPUs, and with --local, one program that has all of the memory. The machine need not be here. What is largest is exact: one "
-        "more does not fit. Formulas: doc/methods.md (17).\n\n"
+        "more does not fit. Formulas: doc/methods.md (25).\n\n"
         "  roofcast memory llama-3.1-8b --hw h100-sxm,rtx-4090\n"
         "  roofcast memory llama-3.1-70b --hw h100-sxm                 # says how many it takes\n"
         "  roofcast memory llama-3.1-70b --hw h100-sxm --tp 4 -c 8192,131072 -b 1,32\n"

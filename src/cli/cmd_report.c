@@ -58,7 +58,7 @@ static const struct column columns[] = {
     { "peak_bytes_s", NULL, COL_SI, "B/s", true },     { "reason", "note", COL_TEXT, NULL, COL_MEDIUM },
 };
 
-/* What a device did in the seconds measured, and what it could do. (72) */
+/* What a device did in the seconds measured, and what it could do. (67) */
 struct placed {
     double seconds, bytes, flop, ai, bytes_s, flop_s, peak_bytes_s, peak_flop_s, roof_s;
     enum math math;

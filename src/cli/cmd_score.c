@@ -247,7 +247,7 @@ static struct priced *price_all(const struct measurements *l, struct pricer *p, 
 /* A file of thousands says enough of machines, and takes its time without. */
 enum { ROWS_BESIDE = 1000 };
 
-/* The rates beside the constants, where there are any: what they say of others than the group that is left out. (72) */
+/* The rates beside the constants, where there are any: what they say of others than the group that is left out. (67) */
 static int load_shipped(struct measurements *l, struct priced **rows, struct pricer *p, struct error *err)
 {
     static const struct measure_context x = { 0 };

@@ -46,7 +46,7 @@ bool analysis_has(const struct analysis *a, enum phase p)
 
 /* ---- rows --------------------------------------------------------------------- */
 
-/* Attention reads the cache, or expanded keys and values of F16 (36). */
+/* Attention reads the cache, or expanded keys and values of F16 (17). */
 static bool is_cache(const struct op *op)
 {
     return op->kind == OP_KV_STORE || op->kind == OP_ATTENTION;
@@ -122,7 +122,7 @@ struct adding {
     struct analysis *a;
     const size_t *row_of;
     enum phase phase;
-    uint32_t n_steps; /* passes that *p stands for: decode's are averaged (14) */
+    uint32_t n_steps; /* passes that *p stands for: decode's are averaged (21) */
 };
 
 /* The row's first op, or what runs in its place when a pass takes the other form of MLA. */

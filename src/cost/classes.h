@@ -4,7 +4,7 @@
 
 #include "cost/cost.h"
 
-/* How a model is spread over devices: (44). Zeros count as 1. */
+/* How a model is spread over devices: (24). Zeros count as 1. */
 struct layout {
     uint32_t tp; /* tensor parallel: every matrix is divided */
     uint32_t pp; /* pipeline parallel: layers are divided */
@@ -39,7 +39,7 @@ void model_classes_free(struct model_classes *x);
 uint32_t layout_devices(const struct layout *l); /* tp pp dp */
 /* "tp8", "tp4 pp2 dp4 ep16", "1 device" */
 const char *layout_text(char *buf, size_t n, const struct layout *l);
-/* Heads, widths, experts and layers divide; else ERROR_USAGE. (44) */
+/* Heads, widths, experts and layers divide; else ERROR_USAGE. (24) */
 int layout_check(const struct layout *l, const struct op_classes *ops, struct error *err);
 /* Devices that one link has to join: those that share every matrix or the experts, else neighbours of a pipeline; 1: none. */
 uint32_t layout_joined(const struct layout *l);
@@ -62,7 +62,7 @@ struct step_options {
     struct layout layout;
     bool weights_only;    /* weight bytes and the FLOP of products alone */
     double weights_bytes; /* > 0: a nominal model, read once a pass, 2 FLOP a weight and token, nothing else */
-    bool absorbed;        /* MLA's cache stays latent: never the expanded form (36) */
+    bool absorbed;        /* MLA's cache stays latent: never the expanded form (17) */
 };
 
 struct step_model {
@@ -74,7 +74,7 @@ struct step_model {
 
 int step_model_init(struct step_model *s, const struct op_classes *l, const struct step_options *o, struct error *err);
 void step_model_free(struct step_model *s);
-/* Bytes on the device that holds most: its share of the tensors, and of one sequence's cache of n_ctx positions. (17) */
+/* Bytes on the device that holds most: its share of the tensors, and of one sequence's cache of n_ctx positions. (25) */
 double step_weight_bytes(const struct op_classes *l, const struct layout *lay);
 double step_kv_bytes(const struct op_classes *l, const struct layout *lay, const struct cost_options *o, uint64_t n_ctx,
                      uint32_t n_ubatch);

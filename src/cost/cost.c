@@ -5,8 +5,8 @@
 #include <math.h>
 
 enum {
-    WORKSPACE_ELEM_BYTES = 2, /* expanded keys and values of MLA: F16, in the engine as on GPUs. (36) */
-    STATE_ELEM_BYTES = 4,     /* recurrent states are F32. (42) */
+    WORKSPACE_ELEM_BYTES = 2, /* expanded keys and values of MLA: F16, in the engine as on GPUs. (17) */
+    STATE_ELEM_BYTES = 4,     /* recurrent states are F32. (19) */
 };
 
 /* Sequences of a pass; a pass that leaves the field 0 means one. */
@@ -34,7 +34,7 @@ static double row_bytes(const struct tensor *w, double n, uint64_t cols)
     return w ? n * (double)dtype_row_bytes(w->type, cols) : 0;
 }
 
-/* Rows of the cache that a position has: compressed keys stand for several. (43) */
+/* Rows of the cache that a position has: compressed keys stand for several. (18) */
 static double rows_position(const struct op *op)
 {
     return op->per_row > 1 ? 1.0 / op->per_row : 1;
@@ -93,7 +93,7 @@ static struct keys keys_of_pass(const struct cost_form *f, const struct pass *p)
     return (struct keys){ .seen = keys_seen(f, t, p->n_past), .present = keys_present(f, t, p->n_past) };
 }
 
-/* The mean of n steps of one token each: together they see what n tokens of one pass see. (14) */
+/* The mean of n steps of one token each: together they see what n tokens of one pass see. (21) */
 static struct keys keys_of_steps(const struct cost_form *f, const struct pass *first, double n)
 {
     const double mean = keys_seen(f, n, first->n_past) / n;
@@ -109,7 +109,7 @@ static void activations(struct cost_form *f, double in, double out, const struct
     f->act_out_tok = o->act_elem_bytes * out;
 }
 
-/* (8), (9), (39), (41), (42): `in` arrays read, one written, `flop` operations an element. */
+/* (13), (14), (12), (8), (19): `in` arrays read, one written, `flop` operations an element. */
 static void form_elementwise(struct cost_form *f, const struct op *op, double in, double flop, const struct cost_options *o)
 {
     f->weight = tensor_bytes(op->bias);
@@ -117,7 +117,7 @@ static void form_elementwise(struct cost_form *f, const struct op *op, double in
     f->flop_tok = (flop + (op->bias ? 1 : 0)) * op->cols;
 }
 
-/* (11): the rows looked up, one a token. */
+/* (6): the rows looked up, one a token. */
 static void form_embed(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     f->weight_tok = op->w ? row_bytes(op->w, 1, op->w->cols) : 0;
@@ -125,7 +125,7 @@ static void form_embed(struct cost_form *f, const struct op *op, const struct co
     f->flop_tok = op->scale != 0 ? op->cols : 0;
 }
 
-/* (5), (41): of one row a token, or of each of its heads. */
+/* (7), (8): of one row a token, or of each of its heads. */
 static void form_norm(struct cost_form *f, const struct op *op, double flop, const struct cost_options *o)
 {
     const double n = (double)(op->n_head > 1 ? op->n_head : 1) * op->cols;
@@ -134,7 +134,7 @@ static void form_norm(struct cost_form *f, const struct op *op, double flop, con
     f->flop_tok = flop * n;
 }
 
-/* (4): the weights once a pass, whatever the number of tokens. */
+/* (5): the weights once a pass, whatever the number of tokens. */
 static void form_matmul(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double rows = op->rows, cols = op->cols;
@@ -143,7 +143,7 @@ static void form_matmul(struct cost_form *f, const struct op *op, const struct c
     f->flop_tok = 2 * rows * cols + (op->bias ? rows : 0);
 }
 
-/* (36): a matrix a head, all of them once a pass; a transposed one is stored as [cols, rows]. */
+/* (17): a matrix a head, all of them once a pass; a transposed one is stored as [cols, rows]. */
 static void form_head_matmul(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double heads = op->n_head, rows = op->rows, cols = op->cols;
@@ -152,7 +152,7 @@ static void form_head_matmul(struct cost_form *f, const struct op *op, const str
     f->flop_tok = 2 * heads * rows * cols;
 }
 
-/* (6) */
+/* (9) */
 static void form_rope(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double rotated = (double)op->n_head * op->n_rot;
@@ -160,7 +160,7 @@ static void form_rope(struct cost_form *f, const struct op *op, const struct cos
     f->flop_tok = 3 * rotated;
 }
 
-/* (11) */
+/* (6) */
 static void form_kv_store(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     f->kv_tok = cost_kv_row_bytes(op, o);
@@ -178,7 +178,7 @@ double cost_expanded_bytes(const struct op_list *l, uint64_t n_ctx)
     return (double)WORKSPACE_ELEM_BYTES * l->width_expanded * (double)n_ctx;
 }
 
-/* (36): every position's latent row, once a pass, to keys (but for their rotary part, which is
+/* (17): every position's latent row, once a pass, to keys (but for their rotary part, which is
  * copied) and values of all heads. */
 static void form_kv_expand(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
@@ -194,7 +194,7 @@ double cost_score_bytes(double n_head, const struct cost_options *o)
     return 4 * o->act_elem_bytes * n_head;
 }
 
-/* (7) */
+/* (11) */
 static void form_attention(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double q = (double)op->n_head * op->head_dim, v = (double)op->n_head * op->head_dim_v;
@@ -209,7 +209,7 @@ static void form_attention(struct cost_form *f, const struct op *op, const struc
         f->kv_present = cost_kv_row_bytes(op, o);
 }
 
-/* (43): the scores of every key: a product a head, its ReLU, and the weighted sum over heads. Comparisons are no FLOP. */
+/* (18): the scores of every key: a product a head, its ReLU, and the weighted sum over heads. Comparisons are no FLOP. */
 static void form_index(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     f->kv_present = rows_position(op) * (double)dtype_row_bytes(o->type_k, op->head_dim);
@@ -218,7 +218,7 @@ static void form_index(struct cost_form *f, const struct op *op, const struct co
     f->n_top = 0; /* it looks at all of them */
 }
 
-/* (8), the product with the other half included */
+/* (13), the product with the other half included */
 static double glu_flop(enum glu g)
 {
     switch (g) {
@@ -239,7 +239,7 @@ static double glu_flop(enum glu g)
     return 0;
 }
 
-/* (34): logits in, ids and weights of the chosen out. */
+/* (15): logits in, ids and weights of the chosen out. */
 static void form_route(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     f->weight = tensor_bytes(op->w);
@@ -247,7 +247,7 @@ static void form_route(struct cost_form *f, const struct op *op, const struct co
     f->flop_tok = 5.0 * op->n_expert;
 }
 
-/* (35) */
+/* (16) */
 static void form_expert_matmul(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double rows = op->rows, cols = op->cols, used = op->n_expert_used;
@@ -259,7 +259,7 @@ static void form_expert_matmul(struct cost_form *f, const struct op *op, const s
     f->flop_tok = used * (2 * rows * cols + (op->bias ? rows : 0));
 }
 
-/* (34) */
+/* (15) */
 static void form_expert_sum(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double used = op->n_expert_used, cols = op->cols;
@@ -267,7 +267,7 @@ static void form_expert_sum(struct cost_form *f, const struct op *op, const stru
     f->flop_tok = 2 * used * cols;
 }
 
-/* (42): what a mixer remembers of a sequence, in elements; read and written once a pass. */
+/* (19): what a mixer remembers of a sequence, in elements; read and written once a pass. */
 static double state_elems(const struct op *op)
 {
     if (op->kind == OP_CONV1D || op->kind == OP_SSM_SCAN)
@@ -280,7 +280,7 @@ double cost_state_bytes(const struct op *op)
     return STATE_ELEM_BYTES * state_elems(op);
 }
 
-/* (42): B (dt x), S = decay S + it, and S C for every element of the state; dt x and D x for every channel. A decay is
+/* (19): B (dt x), S = decay S + it, and S C for every element of the state; dt x and D x for every channel. A decay is
  * exp(dt A), one a head, or with Mamba-1 (no heads) one an element. */
 static double scan_flop(const struct op *op)
 {
@@ -288,13 +288,13 @@ static double scan_flop(const struct op *op)
     return 5 * width * op->n_state + 3 * width + 2 * decays;
 }
 
-/* (42): decay, S k, what is new times k, and S q for every element of the state; beta (v - S k) for every value. */
+/* (19): decay, S k, what is new times k, and S q for every element of the state; beta (v - S k) for every value. */
 static double delta_flop(const struct op *op)
 {
     return 7 * state_elems(op) + 2.0 * op->n_head * op->head_dim_v + 2.0 * op->n_head;
 }
 
-/* (42): rows: elements a token read beside the channels (steps, B and C; gates). */
+/* (19): rows: elements a token read beside the channels (steps, B and C; gates). */
 static void form_recurrence(struct cost_form *f, const struct op *op, double out, double flop, const struct cost_options *o)
 {
     f->weight = tensor_bytes(op->w) + tensor_bytes(op->bias);

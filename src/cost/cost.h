@@ -15,7 +15,7 @@ struct cost {
     double link_bytes; /* that a device sends to others; not part of cost_bytes() */
 };
 
-/* How tokens choose among experts. Zeros: uniform. (35) */
+/* How tokens choose among experts. Zeros: uniform. (16) */
 struct routing {
     double zipf;              /* popularity of the i-th expert ~ i^-zipf; 0: uniform */
     const double *popularity; /* recorded, [n_layer][n]: mean uses of each expert by one token; NULL: none */
@@ -27,8 +27,8 @@ struct cost_options {
     double act_elem_bytes; /* 4: the engine's f32 activations; 2 on GPUs */
     enum dtype type_k, type_v; /* of the KV cache: DTYPE_F16 */
     const struct routing *routing; /* NULL: uniform */
-    bool materialized; /* the scores of attention pass through memory; false: they stay on the chip (7) */
-    double expert_fill; /* tokens that meet at experts over those of full groups (44); 0: 1 */
+    bool materialized; /* the scores of attention pass through memory; false: they stay on the chip (11) */
+    double expert_fill; /* tokens that meet at experts over those of full groups (24); 0: 1 */
 };
 
 /*
@@ -56,14 +56,14 @@ struct cost_memo {
     double n_tok, n_expert, n_expert_used, touched;
 };
 
-/* n_steps > 1: the mean of so many decode steps, of which *p is the first. (14) */
+/* n_steps > 1: the mean of so many decode steps, of which *p is the first. (21) */
 struct cost cost_eval(const struct cost_form *f, const struct pass *p, uint32_t n_steps, const struct cost_options *o,
                       struct cost_memo *memo);
-/* Cost of one op in a pass. methods.md (4)-(12), (34)-(36), (39). */
+/* Cost of one op in a pass. methods.md (5)-(19). */
 struct cost cost_op(const struct op *op, const struct pass *p,
                     const struct cost_options *o);
 /* Mean cost of one op over n decode steps (passes of one token a sequence), of which *first is
- * the first. (14) */
+ * the first. (21) */
 struct cost cost_decode(const struct op *op, const struct pass *first, uint32_t n,
                         const struct cost_options *o);
 /* A product with matrices of weights. */
@@ -81,30 +81,30 @@ double cost_ai(const struct cost *c);
 /* The KV cache can have these types: known ones, whose blocks divide this model's heads; else
  * ERROR_USAGE. */
 int cost_check_kv(const struct op_list *l, const struct cost_options *o, struct error *err);
-/* Bytes of KV cache that one more token takes while no window is full: K and V of all layers. (12) */
+/* Bytes of KV cache that one more token takes while no window is full: K and V of all layers. (22) */
 double cost_kv_bytes_token(const struct op_list *l, const struct cost_options *o);
-/* Bytes that the recurrences of a hybrid remember of a sequence, however long: not in the figure above. (42) */
+/* Bytes that the recurrences of a hybrid remember of a sequence, however long: not in the figure above. (19) */
 double cost_state_bytes_sequence(const struct op_list *l);
 /* Bytes of the KV cache and of the states of one sequence of n_ctx positions: a windowed layer keeps no more than its window
- * and the n_ubatch tokens of a pass. (12) */
+ * and the n_ubatch tokens of a pass. (22) */
 double cost_kv_bytes(const struct op_list *l, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch);
 /* Of n experts, k of them used by a token: how many different ones n_tok tokens use, on average. routing NULL: without
- * preference, n (1 - (1 - k / n)^n_tok). (35) */
+ * preference, n (1 - (1 - k / n)^n_tok). (16) */
 double experts_touched(const struct routing *r, double n, double k, double n_tok);
 /* Bytes of one key and one new token that materialized scores of n_head heads take: written, read by the softmax, its result written
- * and read. (7) */
+ * and read. (11) */
 double cost_score_bytes(double n_head, const struct cost_options *o);
 /* Elements of the attention score vector of the newest token: n_past + 1. */
 uint64_t cost_score_len(const struct op *op, const struct pass *p);
 
 /* Where the bytes of a model's tensors go in a decode step of n_tok sequences:
- * total = read - embed_again + embed_unread + expert_unread + apart. (40) */
+ * total = read - embed_again + embed_unread + expert_unread + apart. (23) */
 struct weight_account {
     double total_bytes;        /* sum over tensors */
     double read_bytes;         /* sum of cost_op().weight_bytes */
     double embed_unread_bytes; /* rows of embeddings, where not tied, and of learned positions not looked up */
     double embed_again_bytes;  /* tied: rows looked up in what the LM head reads anyway */
-    double expert_unread_bytes; /* experts no token is routed to, on average (35) */
+    double expert_unread_bytes; /* experts no token is routed to, on average (16) */
     double apart_bytes;        /* tensors no op reads as weights, such as rope_freqs */
     size_t n_apart;
 };

@@ -1,4 +1,4 @@
-/* How many different experts a pass reads. methods.md (35) */
+/* How many different experts a pass reads. methods.md (16) */
 #include "cost/internal.h"
 #include <math.h>
 

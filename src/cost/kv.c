@@ -1,4 +1,4 @@
-/* The KV cache and the states of recurrences: which types they may have, and what they take. methods.md (12), (42) */
+/* The KV cache and the states of recurrences: which types they may have, and what they take. methods.md (22), (19) */
 #include "cost/internal.h"
 
 int cost_check_kv(const struct op_list *l, const struct cost_options *o, struct error *err)

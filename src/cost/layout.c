@@ -1,5 +1,5 @@
 /*
- * An op list over several devices: which part of every op one of them does, and what they exchange. methods.md (44)
+ * An op list over several devices: which part of every op one of them does, and what they exchange. methods.md (24)
  *
  * Tensor parallelism divides the matrices of a layer: those that make heads and hidden widths by their outputs, those that
  * lead back to the residual stream by their inputs, after which the devices add their parts up. Experts are spread over

@@ -1,4 +1,4 @@
-/* What a deployment takes of its devices' memory, and what it leaves for the KV cache. methods.md (17) */
+/* What a deployment takes of its devices' memory, and what it leaves for the KV cache. methods.md (25) */
 #include "cost/internal.h"
 #include <math.h>
 #include <stdlib.h>

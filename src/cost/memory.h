@@ -1,6 +1,6 @@
 /*
  * memory.h: what a deployment takes of its devices' memory: weights, activations, the runtime's own, and the KV cache, in
- * pages or in one piece a sequence; how many pages, sequences and positions there is room for. methods.md (17)
+ * pages or in one piece a sequence; how many pages, sequences and positions there is room for. methods.md (25)
  */
 #ifndef COST_MEMORY_H
 #define COST_MEMORY_H

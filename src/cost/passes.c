@@ -1,4 +1,4 @@
-/* The passes of a prompt and the first one of a generation. methods.md (14) */
+/* The passes of a prompt and the first one of a generation. methods.md (21) */
 #include "cost/cost.h"
 #include <math.h>
 

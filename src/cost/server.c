@@ -1,4 +1,4 @@
-/* Default use of a device's memory by a server: vLLM's defaults by release and device. Sources in methods.md (17). */
+/* Default use of a device's memory by a server: vLLM's defaults by release and device. Sources: doc/notes/servers.md. */
 #include "cost/memory.h"
 #include <ctype.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* What a device holds: its pipeline stage's layers, of them what the layout gives it. methods.md (12), (17), (44) */
+/* What a device holds: its pipeline stage's layers, of them what the layout gives it. methods.md (22), (25), (24) */
 #include "cost/internal.h"
 #include <math.h>
 #include <stdlib.h>

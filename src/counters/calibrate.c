@@ -1,6 +1,6 @@
 /*
  * counters/calibrate.c: every event counts work that is known, at three sizes and in a control that has none of it, and gets
- * a class. methods.md (49)
+ * a class. methods.md (85)
  */
 #include "counters/internal.h"
 #include "counters/known_work.h"

@@ -92,7 +92,7 @@ void counters_thread_select(struct counters *c, int tid, int set);
 /* part[n_set]: of the same work, one a set. A field is valid where every set with events of it is. */
 void counters_join(const struct counters *c, const struct counter_sample *part, struct counter_sample *out);
 
-/* ---- the certificate: what calibration found, methods.md (49) ---------------------------------------------- */
+/* ---- the certificate: what calibration found, methods.md (85) ---------------------------------------------- */
 enum counter_class {
     COUNTER_UNCHECKED, /* calibration was skipped, or no known work exercises the event here */
     COUNTER_EXACT,     /* the known count within 0.1 % at three sizes */

@@ -285,7 +285,7 @@ void energy_read(struct energy *e, struct energy_sample *out)
         struct domain *d = &e->domain[i];
         uint64_t now = d->last;
         d->lost |= !domain_count(d, &now);
-        /* methods.md (53) */
+        /* methods.md (88) */
         d->sum_j += d->unit_j * (double)(now >= d->last ? now - d->last : d->range - d->last + now);
         d->last = now;
         sum_j[d->dram] += d->lost ? NAN : d->sum_j;

@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-/* Joules since energy_open, methods.md (53). NaN: this machine does not say. */
+/* Joules since energy_open, methods.md (88). NaN: this machine does not say. */
 struct energy_sample {
     double package_j; /* all packages: cores, caches, memory controllers */
     double dram_j;    /* memory itself, of all packages; AMD and most clients do not say */

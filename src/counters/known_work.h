@@ -1,6 +1,6 @@
 /*
  * counters/known_work.h: work of which it is known how much there is: instructions, floating-point operations of a width, lines
- * that caches have to fetch, bytes that memory has to deliver. Events are calibrated with it. methods.md (49)
+ * that caches have to fetch, bytes that memory has to deliver. Events are calibrated with it. methods.md (85)
  */
 #ifndef COUNTERS_KNOWN_WORK_H
 #define COUNTERS_KNOWN_WORK_H

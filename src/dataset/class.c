@@ -1,4 +1,4 @@
-/* The classes of hardware.csv: which a profile is of, which a name says, what is believed of a machine of it. methods.md (116) */
+/* The classes of hardware.csv: which a profile is of, which a name says, what is believed of a machine of it. methods.md (56) */
 #include "base/json.h"
 #include "dataset/workload_internal.h"
 #include <ctype.h>

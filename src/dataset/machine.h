@@ -15,7 +15,7 @@ struct machine {
     struct hwprofile h;
     bool loaded;
     unsigned guesses;     /* GUESS_PEAK, ... */
-    double ln_sd;         /* spread of ln seconds from what is guessed of the machine; 0: nothing is (116) */
+    double ln_sd;         /* spread of ln seconds from what is guessed of the machine; 0: nothing is (56) */
     char note[256];       /* where the file differs from the profile; what is guessed */
     char reason[256];     /* why there is none; "" when loaded */
     double link_bytes_s, link_latency_s; /* to its kind; guessed where the profile has none */
@@ -29,7 +29,7 @@ int classes_check(const char *name, const void *data, size_t size, struct error 
 /* The class of a profile in hardware.csv's words. */
 const char *machine_class(const struct hwprofile *h);
 /*
- * A machine that no profile is of: the class that its name says, with the memory that is believed of it, its figures as sources say (116); or a profile of
+ * A machine that no profile is of: the class that its name says, with the memory that is believed of it, its figures as sources say (56); or a profile of
  * another variant. *found false: the name says nothing. note: what is guessed, in words; "" where another name of a profile is all it is.
  */
 int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note, size_t size, struct error *err);

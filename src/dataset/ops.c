@@ -109,7 +109,7 @@ static void see_width(struct widths *w, const struct measurement *m)
 }
 
 /* Queries are as wide as what the output projection reads, keys half of what the QKV product has beside them; a gated
- * feed-forward has twice the columns up that it has rows down. (77) */
+ * feed-forward has twice the columns up that it has rows down. (doc/notes/gpu-kernels.md) */
 static void take_widths(struct measurement *m, const struct widths *w)
 {
     const double kv = (w->qkv - w->attention) / 2;

@@ -1,4 +1,4 @@
-/* Rows that say more of a machine than its memory or its units can do. methods.md (145) */
+/* Rows that say more of a machine than its memory or its units can do. methods.md (68) */
 #include "dataset/workload.h"
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool is_of_4_bits(const char *type)
     return strstr(type, "FP4") || strstr(type, "A4");
 }
 
-/* The fastest units that weights of such bits may meet, by all threads of a CPU: their kernels are not known. (156) */
+/* The fastest units that weights of such bits may meet, by all threads of a CPU: their kernels are not known. (27) */
 static double fastest(const struct priced *p)
 {
     struct error none = { 0 };

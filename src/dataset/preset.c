@@ -1,6 +1,6 @@
 /*
  * The preset of a row: by its name; of llama-bench's labels, which many models share, by architecture and parameters; by family and
- * parameters. methods.md (70)
+ * parameters. doc/notes/datasets.md
  */
 #include "dataset/workload_internal.h"
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* Rows become work: which passes, of how many tokens, over which devices. methods.md (71) */
+/* Rows become work: which passes, of how many tokens, over which devices. methods.md (55) */
 #include "cost/memory.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
@@ -102,7 +102,7 @@ static double sequences_each(const struct priced *p)
 
 /*
  * What a source's script passes and its rows do not say: prompts behind a cache have --ubatch-size 2048 on ROCm. Source: the logs
- * in benchmark/results of these repositories. methods.md (133)
+ * in benchmark/results of these repositories. methods.md (55)
  */
 static const struct {
     const char *source, *stack;
@@ -199,7 +199,7 @@ enum { BENCHMARK_TOKENS = 8192, BENCHMARK_SEQS = 256 };
 
 /*
  * Sequences that run at once: no more than the memory of the devices holds caches of, each of `positions` positions. The
- * others wait for a place, and the step is that of those which run. (83)
+ * others wait for a place, and the step is that of those which run. (51)
  */
 static int running(struct priced *out, const struct subject *s, double positions, double *most, struct error *err)
 {
@@ -303,7 +303,7 @@ int price_all_reduce(struct priced *out, const struct measurement *m, struct err
 
 /* ---- kernels of servers' engines ------------------------------------------------------------------------------- */
 
-/* One token of each sequence at its cache. (7) */
+/* One token of each sequence at its cache. (11) */
 int price_gpu_kernel(struct priced *out, const struct measurement *m, struct error *err)
 {
     out->measured_s = m->value;

@@ -214,7 +214,7 @@ static bool is_narrow(enum math m)
     return m == MATH_FP8 || m == MATH_INT8 || m == MATH_FP4 || m == MATH_INT4;
 }
 
-/* Operands that are widened, since the machine lacks their units or the peak is unknown. (13) */
+/* Operands that are widened, since the machine lacks their units or the peak is unknown. (26) */
 static void say_widened(struct priced *out)
 {
     for (size_t i = 0; i < out->n_pass && !out->roofs->cpu; i++)

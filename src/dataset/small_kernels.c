@@ -1,6 +1,6 @@
 /*
  * Small kernels of gpu_ops.csv: what each of them is made of. Two kinds: PyTorch's own, of 128 threads that take four elements
- * each at a time, and vLLM's (Sarathi's are the same), one block a token whose threads take one. methods.md (77)
+ * each at a time, and vLLM's (Sarathi's are the same), one block a token whose threads take one. doc/notes/gpu-kernels.md
  * Source: pytorch aten/src/ATen/native/cuda (thread_constants.h, layer_norm_kernel.cu), vllm csrc (activation_kernels.cu,
  * layernorm_kernels.cu, pos_encoding_kernels.cu), microsoft/vidur vidur/profiling/mlp (which of them is timed).
  */

@@ -1,11 +1,11 @@
-/* Steps and prompts in what was measured of a server: rates of one phase from its latencies and whole requests. methods.md (146) */
+/* Steps and prompts in what was measured of a server: rates of one phase from its latencies and whole requests. methods.md (69) */
 #include "dataset/workload.h"
 #include <math.h>
 
 static const double MOST = 0.5;      /* of the time, that what is not looked for may take */
 static const double STEP_SD = 0.05;  /* of the logarithm: samples, lengths that differ, a server's own work */
 static const double ASSUMED_SD = 0.1;
-static const double SERVER_S = 0.05; /* to the first token beside the prompt: believed of servers before looking (84) */
+static const double SERVER_S = 0.05; /* to the first token beside the prompt: believed of servers before looking (52) */
 enum { ALONE = 1 };
 
 /* The roofs' seconds of a pass. */

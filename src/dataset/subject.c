@@ -1,5 +1,5 @@
 /*
- * The model of a row: a preset, or, where none has its name, dimensions that its parameters make likely. methods.md (70)
+ * The model of a row: a preset, or, where none has its name, dimensions that its parameters make likely. doc/notes/datasets.md
  */
 #include "dataset/workload_internal.h"
 #include <math.h>
@@ -427,7 +427,7 @@ void subject_key(char *key, size_t size, const struct measurement *m, const stru
              (m->tags & (TAG_MOE | TAG_HYBRID)) != 0);
 }
 
-/* llama.cpp keeps MLA's cache latent and never expands it; the cost model takes the cheaper of both (36). */
+/* llama.cpp keeps MLA's cache latent and never expands it; the cost model takes the cheaper of both (17). */
 static void keep_absorbed(struct op_list *l)
 {
     for (size_t i = 0; i < l->n; i++)

@@ -1,4 +1,4 @@
-/* Passes of a model as classes of ops with their bytes and FLOP on one device. methods.md (71) */
+/* Passes of a model as classes of ops with their bytes and FLOP on one device. methods.md (55) */
 #include "dataset/workload_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ static bool is_expert(enum op_role r)
     return r == ROLE_EXPERT_GATE || r == ROLE_EXPERT_UP || r == ROLE_EXPERT_DOWN || r == ROLE_EXPERT_ACT;
 }
 
-/* Rows or columns of a feed-forward, and what works on them, are so many times as many as those of the op list (70). */
+/* Rows or columns of a feed-forward, and what works on them, are so many times as many as those of the op list (doc/notes/datasets.md). */
 static void widen(struct work_class *w, const struct subject *s, double n_tok)
 {
     const bool down = w->role == ROLE_FFN_DOWN || w->role == ROLE_EXPERT_DOWN;

@@ -17,7 +17,7 @@ struct work_class {
     double n_head, head_dim, group; /* attention's heads, elements of one, heads that share a key; 0: another op */
     struct cost cost;    /* link_bytes: that the device sends on a ring */
     double comm_bytes;   /* the message that the devices exchange, whole */
-    double least_s;      /* at the machine's roofs (156) */
+    double least_s;      /* at the machine's roofs (27) */
     uint32_t n_comm;     /* devices that exchange; 0: no traffic */
     bool launched;       /* a kernel of its own on GPUs: products, attention */
     const char *kernel;  /* "rope", ...: a small kernel of known shape; NULL: none */
@@ -113,7 +113,7 @@ struct work_sum {
 
 /* Passes have more than one sequence. */
 bool priced_batched(const struct priced *p);
-/* Seconds of all passes at the roofs; 0: something of it or of the machine is a guess, or devices work on parts of it at once. (156) */
+/* Seconds of all passes at the roofs; 0: something of it or of the machine is a guess, or devices work on parts of it at once. (27) */
 double work_least_s(const struct priced *p);
 struct work_sum work_sum(const struct priced *p, enum phase phase);
 /* Seconds of such FLOP, each operand type's at its own peak; flop_math [MATH_COUNT]. */
@@ -121,10 +121,10 @@ double work_compute_s(const struct priced *p, const double *flop_math);
 /* Some of the layers that repeat ran elsewhere than on the GPU named; one more holds the head. And of those, on the CPU. */
 bool priced_partly(const struct priced *p);
 bool priced_offloaded(const struct priced *p);
-/* Does it say itself that something was amiss, or that? (105) */
+/* Does it say itself that something was amiss, or that? (59) */
 bool priced_doubtful(const struct priced *p);
 
-/* More than the roofs of its machine allow, by (145): no measurement of this machine, type and batch. */
+/* More than the roofs of its machine allow, by (68): no measurement of this machine, type and batch. */
 struct excess {
     bool memory;            /* of bytes; else of FLOP */
     double done_s, roof_s;  /* a second */
@@ -135,7 +135,7 @@ bool priced_exceeds(const struct priced *p, struct excess *x);
 /* "2030 GB/s of weights and keys, 2.01 times the 1008 GB/s of rtx-4090: is it ...?"; "": it does not. */
 const char *excess_text(const struct priced *p, char *buf, size_t size);
 /* The step of a server's time between tokens and of whole requests, the prompt of a time to the first token, as a row of rates with
- * an ln_sd. NULL, or why there is none. Texts are p's. (146) */
+ * an ln_sd. NULL, or why there is none. Texts are p's. (69) */
 const char *priced_as_rate(const struct priced *p, struct measurement *out);
 /* The source of a row as groups name it: the repository, without the file in it. */
 const char *source_text(const struct measurement *m, char *buf, size_t size);

@@ -84,7 +84,7 @@ void roofs_kept_free(struct roofs_kept *k);
 int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct presets *presets, struct error *err);
 void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack);
 void subject_free(struct subject *s);
-/* What a tensor's elements count as, so that a guessed model has the parameters stated; 1 of any other. (70) */
+/* What a tensor's elements count as, so that a guessed model has the parameters stated; 1 of any other. (doc/notes/datasets.md) */
 double subject_share(const struct subject *s, const struct tensor *t);
 bool subject_is_expert(const struct tensor *t);
 

@@ -45,7 +45,7 @@ static const struct dtype_info dtypes[DTYPE_COUNT] = {
     [DTYPE_Q2_0] = { DTYPE_Q2_0, "Q2_0", 64, 18, NULL, NULL },
 };
 
-/* Sizes: methods.md (45). */
+/* Sizes: methods.md (4). */
 static const struct dtype_info priced[DTYPE_PRICED_END - DTYPE_FP8] = {
     { DTYPE_FP8, "FP8", 1, 1, NULL, NULL },
     { DTYPE_INT8, "INT8", 1, 1, NULL, NULL },

@@ -48,7 +48,7 @@ enum dtype {
     DTYPE_COUNT = 43, /* array bound; holes have no row */
 
     /* Not ggml's, so no GGUF has them: elements of other checkpoints (model/checkpoint.h), whose scales are counted
-     * there, and of servers' KV caches. Bytes only. (45) */
+     * there, and of servers' KV caches. Bytes only. (4) */
     DTYPE_FP8 = 256, /* E4M3 */
     DTYPE_INT8,
     DTYPE_INT4,

@@ -61,7 +61,7 @@ static int read_factors(const struct engine *e, const struct tensor *t, float *o
     return 0;
 }
 
-/* Frequencies and room for the pass's cosines and sines of each rotation. methods.md (6), (37) */
+/* Frequencies and room for the pass's cosines and sines of each rotation. methods.md (9), (10) */
 static int rope_init(struct engine *e, struct error *err)
 {
     for (size_t i = 0; i < e->ops.n_rope; i++) {

@@ -23,10 +23,10 @@ struct engine_options {
     bool no_repack;             /* products read the file's layout: no copy of the weights, and slower */
     const struct marker_tool *markers; /* an outside tool that is open, and outlives the engine; NULL: none */
     enum dtype type_k, type_v;  /* of the KV cache: any that can be quantized (usual: DTYPE_F16) */
-    bool pow2_scales;           /* passes of many tokens may scale quantized activations by powers of two: faster, less exact. methods.md (10) */
+    bool pow2_scales;           /* passes of many tokens may scale quantized activations by powers of two: faster, less exact. methods.md (89) */
 };
 
-/* What scales quantized activations have. methods.md (10) */
+/* What scales quantized activations have. methods.md (89) */
 enum act_scales {
     ACT_SCALES_NONE,  /* no product quantizes activations: F32, F16, BF16, and ref's kernels */
     ACT_SCALES_EXACT, /* max|x| / 127 */
@@ -127,7 +127,7 @@ struct work engine_work(const struct engine *e);
 bool logits_finite(const float *logits, size_t n);
 
 /* ---- sampler ------------------------------------------------------------------ */
-/* What is applied in this order, methods.md (31): penalty, top-k, top-p, min-p, temperature, draw. */
+/* What is applied in this order, methods.md (97): penalty, top-k, top-p, min-p, temperature, draw. */
 struct sampler_options {
     double temperature;    /* [0, 100]; 0: the largest logit, and only the penalty counts */
     double top_p;          /* (0, 1]; 1: off */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* methods.md (6) */
+/* methods.md (9) */
 void exec_rope(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
@@ -25,7 +25,7 @@ void exec_rope(struct engine *e, size_t i, struct work *w, int tid, int nt)
 enum { CACHE_LINE = 64 };
 
 /* The lines of row j, all at once: they were last touched a pass ago and come from memory, and stores alone wait for one after
- * the other. methods.md (101) */
+ * the other. methods.md (29) */
 static void ask_row(const struct kv_rows *r, uint32_t j, size_t heads)
 {
     const unsigned char *row = r->data + (size_t)(j % r->n_row) * r->row_bytes;
@@ -145,7 +145,7 @@ static void cut_keys(const struct engine *e, const struct op *op, struct unit *x
 }
 
 /* Unit u of a run, for as long as there is one; else the number of its units is taken off u. A KV head's come one after the
- * other, late tiles, which see the most keys, first. methods.md (112) */
+ * other, late tiles, which see the most keys, first. doc/notes/attention.md */
 static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r, size_t *u, struct unit *x)
 {
     const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = n_tok == 1 ? 1 : tile_tokens(op, n_tok);
@@ -199,7 +199,7 @@ static float *part_sum(const struct engine *e, const struct op *op, uint32_t run
     return part_out(e, op, run, part) + (size_t)op->n_head * op->head_dim_v;
 }
 
-/* A head of a token whose keys were cut into parts. methods.md (7) */
+/* A head of a token whose keys were cut into parts. methods.md (11) */
 static void merge_head(const struct engine *e, const struct op *op, const struct unit *x, uint32_t h, float *out)
 {
     float max = -INFINITY, sum = 0;

@@ -225,7 +225,7 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
 
 typedef void glu_fn(float *dst, const float *a, const float *b, size_t n);
 
-/* methods.md (8). NULL: models with it are refused by engine_new. */
+/* methods.md (13). NULL: models with it are refused by engine_new. */
 static glu_fn *glu_of(const struct engine *e, const struct op *op, size_t *flop)
 {
     static const unsigned each[] = { [GLU_SILU] = 5, [GLU_GELU] = 10, [GLU_SWIGLU_OAI] = 8 };
@@ -286,7 +286,7 @@ void exec_glu(struct engine *e, size_t i, struct work *w, int tid, int nt)
     glu_cols(e, op, c0, c1, column_of(e, op->src, op->src_at + c0), column_of(e, op->src2, op->src2_at + c0), w);
 }
 
-/* methods.md (9); src: of column c0 */
+/* methods.md (14); src: of column c0 */
 static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column src, struct work *w)
 {
     for (size_t t = 0; c0 < c1 && t < e->pass.n_tok; t++) {
@@ -303,7 +303,7 @@ void exec_add(struct engine *e, size_t i, struct work *w, int tid, int nt)
     add_cols(e, op, c0, c1, column_of(e, op->src, c0), w);
 }
 
-/* In place. methods.md (39) */
+/* In place. methods.md (12) */
 void exec_softcap(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];

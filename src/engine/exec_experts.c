@@ -1,7 +1,7 @@
 /*
  * Mixtures of experts. Routing gives each token its experts; the rows of the expert buffers, one for each
  * token and expert, are grouped by expert, so that an expert's matrix meets all its tokens at once and the
- * matrices of others are not read. methods.md (34), (35)
+ * matrices of others are not read. methods.md (15), (16)
  */
 #include "engine/internal.h"
 #include "kernels/pack.h"
@@ -273,7 +273,7 @@ void exec_expert_matmul(struct engine *e, size_t i, struct work *w, int tid, int
         by_panels(e, i, all, w, tid);
 }
 
-/* methods.md (34) */
+/* methods.md (15) */
 void exec_expert_sum(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];

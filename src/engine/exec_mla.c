@@ -1,5 +1,5 @@
 /* Multi-head latent attention: products that differ from head to head, and latents expanded to keys and values.
- * methods.md (36) */
+ * methods.md (17) */
 #include "engine/internal.h"
 #include <string.h>
 

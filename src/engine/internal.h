@@ -26,7 +26,7 @@ struct plan {
     bool by_rows;        /* and nobody needs them but as they are arranged: row by row, where that can be (kernels_arranges_rows) */
     bool from_gate;      /* so arranged by the gate before, where that is fused */
     bool act_shared;    /* products: the op before prepared the same activations */
-    bool rounded;       /* ATTENTION: what reads its output rounds it anyway, so attention may, too. methods.md (117) */
+    bool rounded;       /* ATTENTION: what reads its output rounds it anyway, so attention may, too. methods.md (95) */
     bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
     enum fuse fuse;     /* what goes together from here on, unless ops are timed one by one */
     bool near;          /* nobody else reads the results that fuse uses up: they may stay in memory of the thread's own */
@@ -59,7 +59,7 @@ struct kv_layer {
     uint32_t window;
 };
 
-/* The experts of a pass: rows of the expert buffers are grouped by expert. methods.md (34) */
+/* The experts of a pass: rows of the expert buffers are grouped by expert. methods.md (15) */
 struct routing {
     uint32_t *first;   /* [n_expert + 1] first row of each expert */
     uint32_t *row_of;  /* [n_tok * used] row of a token's s-th expert */

@@ -1,4 +1,4 @@
-/* The KV cache: one mapping, each layer's keys and values in it. methods.md (12), (40) */
+/* The KV cache: one mapping, each layer's keys and values in it. methods.md (22), (23) */
 #include "engine/internal.h"
 #include <errno.h>
 #include <stdlib.h>

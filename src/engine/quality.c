@@ -1,4 +1,4 @@
-/* Perplexity and KL divergence: methods.md (32). Everything in double: a sum over 1e5 tokens of the vocabulary. */
+/* Perplexity and KL divergence: methods.md (98). Everything in double: a sum over 1e5 tokens of the vocabulary. */
 #include "engine/quality.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * quality: how well logits foretell a text, and how far they are from another model's: perplexity,
- * KL divergence and what else is reported beside them. Arithmetic alone: methods.md (32).
+ * KL divergence and what else is reported beside them. Arithmetic alone: methods.md (98).
  */
 #ifndef ENGINE_QUALITY_H
 #define ENGINE_QUALITY_H
@@ -19,7 +19,7 @@ struct token_quality {
  * logits   [n_vocab] f32, finite, of the model in question; base: of the other one, or NULL
  * token    the one that follows, in [0, n_vocab)
  * errors   none
- * source   methods.md (32)
+ * source   methods.md (98)
  */
 struct token_quality quality_token(const float *logits, const float *base, uint32_t n_vocab, int32_t token);
 
@@ -35,7 +35,7 @@ struct quality {
     double dp_rms;                /* of p(token) - p_base(token): a fraction */
     double same_top, same_top_se; /* fraction */
 };
-/* Sum up t [n], n >= 1; all with a base or all without. methods.md (32), quantiles (20). */
+/* Sum up t [n], n >= 1; all with a base or all without. methods.md (98), quantiles (70). */
 int quality_sum(struct quality *q, const struct token_quality *t, size_t n, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Picking the next token; methods.md (31). Every filter keeps a prefix of the tokens in descending order: tokens too far
+ * Picking the next token; methods.md (97). Every filter keeps a prefix of the tokens in descending order: tokens too far
  * from the best one are passed over by counting, and a heap of the others gives up the best one by one until the first
  * filter is satisfied. Nothing is sorted that is not kept.
  */

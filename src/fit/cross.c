@@ -112,7 +112,7 @@ static int solve(double *a, size_t n, double *b, size_t k)
 
 /*
  * Of n rows and p constants: with C the covariance and J the rows' lines, T = J C and H = J C J'. Of more rows than constants
- * the same in their space, where it is smaller: C' = (I + C J' D J)^-1 C, and the shift is -C' J' D r. methods.md (85)
+ * the same in their space, where it is smaller: C' = (I + C J' D J)^-1 C, and the shift is -C' J' D r. methods.md (58)
  */
 struct downdate {
     size_t n, p;
@@ -326,7 +326,7 @@ int cross_leave_out(struct cross *c, const size_t *member, size_t n, const doubl
 
 /* ---- fitting again ---------------------------------------------------------------------------- */
 
-enum { STEPS = 10 }; /* of Gauss and Newton, from where the constants are: methods.md (85) */
+enum { STEPS = 10 }; /* of Gauss and Newton, from where the constants are: methods.md (58) */
 
 static int steps_without(const struct cross *c, struct fit *f, const size_t *member, size_t n, const double *sigma, struct error *err)
 {

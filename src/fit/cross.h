@@ -1,7 +1,7 @@
 /*
  * cross: rows as a fit that had not seen them would predict them, without fitting again. Leaving rows out of a least squares
  * problem changes its normal equations by a matrix of their number's rank; the constants and their spread without them follow
- * from the inverse that the fit has (Woodbury's identity), and the rows are predicted from those. Source: methods.md (85).
+ * from the inverse that the fit has (Woodbury's identity), and the rows are predicted from those. Source: methods.md (58).
  */
 #ifndef FIT_CROSS_H
 #define FIT_CROSS_H

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row three sigma out has half the pull it would have in plain least squares. Source: methods.md (73). */
+/* A row three sigma out has half the pull it would have in plain least squares. Source: methods.md (57). */
 static const double knee = 3;
 static const double step = 1e-4; /* of a slot's logarithm, for derivatives */
 

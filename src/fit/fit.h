@@ -3,7 +3,7 @@
  * layer, ...); the logarithm of a slot is a sum of effects: one all rows share, one of the row's engine, of its class
  * of machine, ... Every effect has a prior, so that a machine or an engine nobody measured keeps its class's value, with
  * its class's spread. Robust least squares (least.h) of the logarithms of seconds; the spread of an
- * effect comes from the curvature at the minimum. Source: methods.md (73).
+ * effect comes from the curvature at the minimum. Source: methods.md (57).
  */
 #ifndef FIT_FIT_H
 #define FIT_FIT_H

@@ -2,7 +2,7 @@
  * least: least squares by Levenberg and Marquardt's method over the normal equations. A row of a fit touches a few of its
  * hundreds of constants, so J'J is made of small squares, and constants that few rows touch are eliminated first and fill
  * little. cminpack's lmder wants the whole Jacobian, its lmstr every row of it whole: both triangulate m n^2 numbers, nearly
- * all of them 0. Steps, trust region and ends are lmder's (Moré 1978); cminpack's lmpar finds the step. Source: methods.md (95).
+ * all of them 0. Steps, trust region and ends are lmder's (Moré 1978); cminpack's lmpar finds the step. Source: methods.md (57).
  */
 #ifndef FIT_LEAST_H
 #define FIT_LEAST_H

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The loss has a corner at 0; rounded over this much of the logarithm it has a second derivative. Source: methods.md (86). */
+/* The loss has a corner at 0; rounded over this much of the logarithm it has a second derivative. Source: methods.md (59). */
 static const double corner = 0.1;
 /* Half of q^2 - 1 for the 90 % quantile 1.645 of a normal: what the coverage of a quantile known to a variance v is short of, in
- * v of its logarithm. (86) */
+ * v of its logarithm. (59) */
 static const double widening = 0.85;
 enum { MAX_STEPS = 60 };
 

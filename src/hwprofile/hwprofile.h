@@ -52,10 +52,10 @@ struct ceiling {
     char unit[8];   /* "FLOP/s" "OP/s" "B/s" "s" */
     double ci_lo, ci_hi; /* 95 % interval of the median */
     int n_samples;
-    double between_rounds; /* sd between rounds beyond that within them, of the mean: methods.md (55) */
-    double loads_bytes_s;  /* kernel, from memory: what plain loads read of it between the samples; NaN: not looked at. methods.md (100) */
+    double between_rounds; /* sd between rounds beyond that within them, of the mean: methods.md (70) */
+    double loads_bytes_s;  /* kernel, from memory: what plain loads read of it between the samples; NaN: not looked at. methods.md (79) */
     double product_flop_s; /* compute, kernel, latency: what a small product by as many threads did right before and after each sample, */
-    double tile_flop_s;    /* of what multiplies by tiles: what one by tiles did; NaN: not looked at. methods.md (108) */
+    double tile_flop_s;    /* of what multiplies by tiles: what one by tiles did; NaN: not looked at. methods.md (80) */
     char kernel[48];
     double clock_hz; /* measured beside it */
     double per_cycle; /* value / clock_hz / n_threads: FLOP, OP or B a core's cycle */
@@ -67,7 +67,7 @@ struct ceiling {
 /* In ceiling.kernel, of products of packed weights with 8-bit activations. */
 #define CEILING_EXACT_SCALES ", exact scales"
 /* A product of many tokens by AVX-512 VNNI kernels that does not say so: an older version's, which scaled activations by powers of two. It is
- * faster than what is priced, methods.md (10). */
+ * faster than what is priced, methods.md (89). */
 bool ceiling_rounds_scales(const struct ceiling *c);
 
 /* One value at x, with the 95 % interval of the median. */
@@ -127,7 +127,7 @@ struct hw_link {
     char topology[16];         /* "switch" "ring" "mesh" (also torus, cube) "pcie" "network" */
 };
 
-/* How steady the machine was while it was measured, over all ceilings with a between_rounds. methods.md (56). */
+/* How steady the machine was while it was measured, over all ceilings with a between_rounds. methods.md (71). */
 enum hw_steadiness { HW_NOISE_UNKNOWN, HW_QUIET, HW_UNSTEADY, HW_NOISY };
 struct hw_noise {
     enum hw_steadiness verdict;
@@ -195,7 +195,7 @@ const struct ceiling *hwprofile_bandwidth(const struct hwprofile *h, const char 
 const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int n_threads);
 /* The fastest link that joins n devices; NULL: none does, or there is nothing to join (n < 2). */
 const struct hw_link *hwprofile_link(const struct hwprofile *h, int n);
-/* What one of n threads has of a cache: all of an instance while there is one for each, methods.md (68). */
+/* What one of n threads has of a cache: all of an instance while there is one for each, doc/notes/charts.md. */
 double hw_cache_share(const struct hw_cache *c, int n);
 /* Bytes of all instances of the highest cache level that is listed; both 0: none is. */
 double hwprofile_last_cache(const struct hwprofile *h, int *level);
@@ -206,7 +206,7 @@ int hwprofile_raise_ceiling(struct hwprofile *h, const struct ceiling *c, struct
 /* op: "read" "write" ...; dtype: "" where it means nothing; n_tok: the nearest in ratio. NULL: not measured. */
 const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *kind, const char *op, const char *dtype,
                                         const char *level, int n_tok, int n_threads);
-/* By exactly so many threads: bytes a second of all of them, a barrier's seconds; NULL: not measured. (114) */
+/* By exactly so many threads: bytes a second of all of them, a barrier's seconds; NULL: not measured. (33) */
 const struct ceiling *hwprofile_exchange(const struct hwprofile *h, enum exchange_kind what, int n_threads);
 const struct hw_curve *hwprofile_curve(const struct hwprofile *h, const char *name); /* NULL: none of that name */
 /* Copies c, its points too; one of that name is replaced. */

@@ -1,4 +1,4 @@
-/* How steady a machine was while it was measured. Source: methods.md (56). */
+/* How steady a machine was while it was measured. Source: methods.md (71). */
 #include "hwprofile/internal.h"
 #include <math.h>
 #include <stdlib.h>

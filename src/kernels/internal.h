@@ -85,7 +85,7 @@ static inline uint32_t window_first(uint32_t p, uint32_t window)
     return window && p + 1 > window ? p + 1 - window : 0;
 }
 
-/* Constants of the gates, methods.md (8): GELU's sqrt(2 / pi) and factor of the cube; the
+/* Constants of the gates, methods.md (13): GELU's sqrt(2 / pi) and factor of the cube; the
  * clamp and the slope of gpt-oss's SwiGLU. */
 #define GELU_SCALE   0.79788456080286536
 #define GELU_CUBE    0.044715

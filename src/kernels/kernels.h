@@ -27,7 +27,7 @@ enum act_kind {
  * zeros to a multiple of 64 elements, and stand stride elements apart (kernels.c).
  * ACT_Q8: x[t,c] ~= d[t,c/32] * q[t,c], d = max|x| / 127 over the 32, q in -127..127 rounded to
  * nearest even; sum[t,c/16] = sum of q over 16. With pow2 d is rounded up to a power of two. A block with an infinity or a NaN has d = NaN and
- * q = 0; one whose largest |x| is below 2^-112 is zero. The same bits on every ISA. methods.md (10)
+ * q = 0; one whose largest |x| is below 2^-112 is zero. The same bits on every ISA. methods.md (89)
  */
 struct acts {
     enum act_kind kind;
@@ -55,7 +55,7 @@ struct matmul_args {
     bool y_far;             /* caches will not keep y until it is read: gemm may write lines of it past them (share_far) */
 };
 
-/* Rows [row0, row1) of y = W x for all x->n_tok tokens. methods.md (4) */
+/* Rows [row0, row1) of y = W x for all x->n_tok tokens. methods.md (5) */
 typedef void matmul_fn(const struct matmul_args *a, size_t row0, size_t row1);
 
 /* Part `part` of `parts` of prepared activations to x->tiles, for all rows and threads; done when all parts are. A gemm that finds none
@@ -98,7 +98,7 @@ struct attention_args {
     uint32_t key0, key1;      /* one token: only keys [key0, key1) of those it sees, at least one; key1 0: all */
     float *part;              /* NULL; or one token's [n_head][2]: the largest score (or more than it, or up to 12 less)
                                  and sum of exp(score - that); out is then sum of exp(score - that) v */
-    bool rounded;             /* queries, keys, values and weights may be rounded to BF16, if that is faster (117) */
+    bool rounded;             /* queries, keys, values and weights may be rounded to BF16, if that is faster (95) */
     void *scratch;            /* kernels_attention_scratch_bytes() */
 };
 
@@ -109,7 +109,7 @@ struct work {
 
 /*
  * Causal attention of query heads [head0, head1) (all of one KV head) for tokens
- * [tok0, tok1). Score vectors have n_past + t + 1 entries (window aside). methods.md (7), (39)
+ * [tok0, tok1). Score vectors have n_past + t + 1 entries (window aside). methods.md (11), (12)
  * Adds to *w: the FLOP of the rows really walked, 2 (head_dim + head_dim_v) an entry; K and V row bytes
  * (v that is part of k counts nothing) only when count_kv, of positions that no token from tok1 on walks: with
  * it for one head of a KV head and all tokens, each position walked counts once.
@@ -124,24 +124,24 @@ struct kernels {
     arrange_fn *arrange[DTYPE_COUNT]; /* for gemm of packed weights; NULL: it takes activations as they are prepared */
     arrange_row_fn *arrange_row[DTYPE_COUNT]; /* the same a piece of a row at a time (kernels_arrange_row); NULL: not */
     unsigned pow2_min_tok; /* tokens from which packed products gain by ACT_Q8 activations with pow2; 0: they never do */
-    bool pow2; /* they may have them then: faster, and less exact, methods.md (10); kernels_init: false, the caller's to set */
+    bool pow2; /* they may have them then: faster, and less exact, methods.md (89); kernels_init: false, the caller's to set */
     unsigned bf16_min_tok; /* tokens from which packed products of quantized weights round these and activations to BF16; 0: they never do */
     unsigned f32_min_tok;  /* tokens from which packed products of F32 take numbers apart, for tiles of BF16; 0: they never do */
     /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
     void (*act_prepare[ACT_KIND_COUNT])(struct acts *a, const float *x, size_t ld, size_t tok0,
                                         size_t tok1);
     void (*rms_norm)(float *dst, const float *src, const float *w, size_t n, float eps);
-    /* dst[i] = activation(a[i]) * b[i], methods.md (8): SiLU; GELU by tanh; gpt-oss's clamped SwiGLU. dst may be a. */
+    /* dst[i] = activation(a[i]) * b[i], methods.md (13): SiLU; GELU by tanh; gpt-oss's clamped SwiGLU. dst may be a. */
     void (*silu_mul)(float *dst, const float *a, const float *b, size_t n);
     void (*gelu_mul)(float *dst, const float *a, const float *b, size_t n);
     void (*swiglu_oai)(float *dst, const float *a, const float *b, size_t n);
     void (*add)(float *dst, const float *src, size_t n);
-    /* x[i] = exp(x[i] - max x) / their sum, n >= 1; a NaN or +infinity makes all of them NaN. methods.md (7) */
+    /* x[i] = exp(x[i] - max x) / their sum, n >= 1; a NaN or +infinity makes all of them NaN. methods.md (11) */
     void (*softmax)(float *x, size_t n);
     /* x[i] = cap * tanh(x[i] / cap) */
     void (*softcap)(float *x, size_t n, float cap);
     /* Rotate n_head heads, head_stride apart, in place; the first n_rot dims: pairs (2i, 2i+1), or
-     * (i, i + n_rot/2) for rope_neox. cs: cos, sin interleaved, n_rot/2 pairs. methods.md (6) */
+     * (i, i + n_rot/2) for rope_neox. cs: cos, sin interleaved, n_rot/2 pairs. methods.md (9) */
     void (*rope)(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);
     void (*rope_neox)(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);
     void (*f32_to_f16)(uint16_t *dst, const float *src, size_t n);

@@ -19,7 +19,7 @@ struct q8_scale {
  * NaN on top, so integer maxima see a NaN where float maxima may drop it. A block with one
  * gets d = NaN, which the product then carries on; a block of almost nothing, whose inverse
  * scale would overflow, becomes zero. pow2: d is the power of two from there on, and NaN where a
- * kernel's 1.5 * 2^23 d would overflow. methods.md (10)
+ * kernel's 1.5 * 2^23 d would overflow. methods.md (89)
  */
 #define Q8_POW2_MAX_BITS 0x73800000 /* 2^104 */
 static inline struct q8_scale q8_scale(uint32_t amax_bits, bool pow2)

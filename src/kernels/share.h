@@ -31,7 +31,7 @@ struct share_run {
 };
 
 /* The next of owner's part of n units, of which *next are gone: half of what is left of it, but at most so many and no fewer than a
- * quarter of that (where there are), so that walks are long and threads still end together. False: nothing is left. methods.md (103) */
+ * quarter of that (where there are), so that walks are long and threads still end together. False: nothing is left. doc/notes/kernels.md */
 static inline bool share_take(atomic_uint *next, size_t n, int owner, int n_threads, size_t most, struct share_run *run)
 {
     const size_t u0 = share_split(n, 1, owner, n_threads), count = share_split(n, 1, owner + 1, n_threads) - u0;
@@ -47,7 +47,7 @@ static inline bool share_take(atomic_uint *next, size_t n, int owner, int n_thre
 
 /* Rows of a unit. Few tokens: enough weights for a call to cost nothing, and parts that still come out even. Many: rows whose
  * results stay in the cache for what is fused; a quarter of them where activations are arranged (x->tiles_for), as else each call prepares
- * them anew. Of x n_tok and tiles_for are looked at. methods.md (103) */
+ * them anew. Of x n_tok and tiles_for are looked at. doc/notes/kernels.md */
 size_t share_step(const struct matmul_slot *slot, const struct acts *x, size_t rows, size_t row_bytes, int n_threads);
 /* Units of step rows that a thread takes at once, at most: SHARE_RUN_BYTES for few tokens; for many one, or four of those quarters. */
 size_t share_most(const struct matmul_slot *slot, const struct acts *x, size_t step, size_t row_bytes);

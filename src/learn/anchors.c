@@ -48,7 +48,7 @@ static void anchors_free(struct anchors *a)
     measure_free(&a->l);
 }
 
-/* Of the rows that are left. (145) */
+/* Of the rows that are left. (68) */
 static int check_possible(const struct anchors *a, const char *file, struct error *err)
 {
     char text[256];
@@ -165,7 +165,7 @@ static bool is_asked(const struct priced *p, const struct hwprofile *h, size_t n
 }
 
 /* An anchor is believed to 2 %: beside rows of the machines asked about, those of others, which differ by more, would bend the software's
- * constants to their own. Where there are none, the others say something of software, and nothing of these machines. (87) */
+ * constants to their own. Where there are none, the others say something of software, and nothing of these machines. (62) */
 static void keep_asked(struct anchors *a, const char *file, const struct hwprofile *h, size_t n)
 {
     size_t kept = 0;
@@ -224,7 +224,7 @@ static int complete_row(struct anchors *a, struct measurement *m, const struct s
     return 0;
 }
 
-/* A machine nobody described may be the one asked about: then a row says what it is. (116) */
+/* A machine nobody described may be the one asked about: then a row says what it is. (56) */
 static bool is_guessed(const struct software_asked *asked, const char *id)
 {
     for (size_t i = 0; i < asked->hw->n; i++)
@@ -251,7 +251,7 @@ static int keep_row(struct anchors *a, const struct measurement *m, const struct
     return 0;
 }
 
-/* A server's row as a rate of a phase. (146) */
+/* A server's row as a rate of a phase. (69) */
 static int keep_as_rate(struct anchors *a, const struct software_asked *asked, struct error *err)
 {
     const struct priced *p = &a->row[a->n - 1];

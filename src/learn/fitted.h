@@ -1,11 +1,11 @@
-/* fitted.h: the fitted time model. methods.md (73), (74) */
+/* fitted.h: the fitted time model. methods.md (57), (35) */
 #ifndef LEARN_FITTED_H
 #define LEARN_FITTED_H
 
 #include "stacks/effects.h"
 #include "learn/score.h"
 
-/* The fitted time model, for score: methods.md (73), (74). */
+/* The fitted time model, for score: methods.md (57), (35). */
 extern const struct time_model time_model_fitted;
 /* Constants of params (of time_model_fitted.fit) for rates of such rows as p in a case: what its predict() takes of them. */
 void fitted_constants(const void *params, const struct priced *p, unsigned which, struct time_constants *out);

@@ -1,4 +1,4 @@
-/* How rows are grouped, and the figures of a group. methods.md (72) */
+/* How rows are grouped, and the figures of a group. methods.md (67) */
 #include "learn/score.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Rows predicted as if what they are of were new to the fit. methods.md (85), (86) */
+/* Rows predicted as if what they are of were new to the fit. methods.md (58), (59) */
 #include "fit/cross.h"
 #include "learn/spread.h"
 #include <math.h>
@@ -9,9 +9,9 @@ static const double level = 0.9;
 static const double nearest = 1e-3; /* of an error over its expected spread; a row measured twice may be predicted exactly */
 
 enum { FEW = 10 }; /* rows that say half of what many would */
-/* Part of the rows from which on leaving a group out is no small change. (85) */
+/* Part of the rows from which on leaving a group out is no small change. (58) */
 static const double many_of = 0.1;
-/* Of what rows lack when widths are fitted without their fold: with all folds they lack less. (86) */
+/* Of what rows lack when widths are fitted without their fold: with all folds they lack less. (59) */
 static const double lacking = 0.5;
 
 /* A row that was left out. */
@@ -63,7 +63,7 @@ static int make_room(struct leaving *l, struct error *err)
 static int add_row(struct leaving *l, enum situation s, size_t i, const struct cross_row *c, struct error *err)
 {
     if (fitted_kind(l->x->priced[i]->m) != l->x->fitted[i].kind)
-        return 0; /* it teaches: another fit predicts it (120) */
+        return 0; /* it teaches: another fit predicts it (50) */
     const double own = l->x->sigma * l->x->row[i].sigma, base = sqrt(c->sd * c->sd + own * own);
     const enum side side = spread_side(l->x->priced[i], c->error);
     if (make_room(l, err) != 0 || spread_effects(l->f, true, s, side, l->x->priced[i], &l->row[l->n], err) != 0)
@@ -224,7 +224,7 @@ static int leave_all(struct leaving *l, struct error *err)
 }
 
 /* Of n rows that are alike each counts as 1 / sqrt(n): more is known of many, not as much more as there are. Of rates there are few
- * that are alike (enough_alike() of model.c). (128) */
+ * that are alike (enough_alike() of model.c). (59) */
 static int weigh(struct leaving *l, struct error *err)
 {
     if (l->x->priced[0]->m->kind == MEASURE_RATE)
@@ -270,8 +270,8 @@ static int reach_in(const struct leaving *l, enum situation s, const double *by,
 
 /*
  * Widths fitted to some machines hold those of others less often: each side of a situation is wider by what its rows lack when
- * widths are fitted without their machines (models, topologies, engines, where those are new). Few rows say less. (86) Of seconds
- * it is as far as it has to be to either side. (127)
+ * widths are fitted without their machines (models, topologies, engines, where those are new). Few rows say less. (59) Of seconds
+ * it is as far as it has to be to either side. (61)
  */
 static int widen(struct leaving *l, struct error *err)
 {

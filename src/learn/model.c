@@ -1,4 +1,4 @@
-/* The fitted time model: constants from the rows it is shown, seconds and an interval of a row. methods.md (73), (74) */
+/* The fitted time model: constants from the rows it is shown, seconds and an interval of a row. methods.md (57), (35) */
 #include "learn/constants.h"
 #include "learn/fitted.h"
 #include "learn/spread.h"
@@ -23,7 +23,7 @@ struct fitted {
 
 static const double mad_to_sigma = 1.4826;          /* of the normal distribution */
 static const double sigma_unseen = 3;               /* where no row was seen: wide */
-/* Constants of all rows; and of those without the ones of hwprofiles/stacks, for what is left out there. (72) */
+/* Constants of all rows; and of those without the ones of hwprofiles/stacks, for what is left out there. (67) */
 static const char *const shipped_files[] = { "constants", "constants_base" };
 
 static void fitted_free(void *params)
@@ -153,7 +153,7 @@ static int collect(struct fitted_one *x, struct collected *c, const struct price
 
 /*
  * Of several anchors none is all of the answer: what sets one apart (its type, its length, what is wrong with it) says nothing of another. Each
- * is fitted as any row is, and then believed to what that leaves of it beside the median of those alike: *again. (87)
+ * is fitted as any row is, and then believed to what that leaves of it beside the median of those alike: *again. (62)
  */
 static int trust_anchors(bool *again, const struct fitted_one *x, struct collected *c, size_t n_seen, struct error *err)
 {
@@ -315,7 +315,7 @@ static int fitted_fit(void **params, const struct priced *const *rows, size_t n,
 /* What a row of a machine leaves of a guess of its memory: as tried with a GTX 1660 and an RTX 5060 Ti, 0.15 and 0.2. */
 static const double ANCHOR_LEAVES = 0.2;
 
-/* Of a model that no preset describes. Requests are mostly steps. (70) */
+/* Of a model that no preset describes. Requests are mostly steps. (doc/notes/datasets.md) */
 static double model_ln_sd(const struct priced *p)
 {
     const bool prompt = p->m->phase == MEASURE_PREFILL || p->m->metric == METRIC_TTFT;
@@ -324,14 +324,14 @@ static double model_ln_sd(const struct priced *p)
     return hypot(p->guesses & GUESS_MODEL ? dims : 0, p->guesses & GUESS_ACTIVE ? prior(PRIOR_GUESSED_ACTIVE) : 0);
 }
 
-/* Spread of the logarithm of seconds from what is guessed of the row's machine, model and weights. (116), (70) */
+/* Spread of the logarithm of seconds from what is guessed of the row's machine, model and weights. (56), (doc/notes/datasets.md) */
 static double guess_ln_sd(const struct priced *p, enum situation s)
 {
     const double machine = (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd;
     return hypot(hypot(machine, model_ln_sd(p)), p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
 }
 
-/* Of a kernel that a server's engine ran by itself, again and again on one cache: its constants are no fit's. (155) */
+/* Of a kernel that a server's engine ran by itself, again and again on one cache: its constants are no fit's. (46) */
 static int predict_attention(const struct priced *p, struct estimate *out, struct error *err)
 {
     const struct work_pass *w = &p->pass[0];
@@ -367,7 +367,7 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
     fitted_row_known(&x->fit, r, &row);
     const double fit_ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(fit_ln)),
                  base = sqrt(sd * sd + noise * noise);
-    const double least = log(work_least_s(p)), ln = fmax(fit_ln, least); /* no faster than the roofs (156) */
+    const double least = log(work_least_s(p)), ln = fmax(fit_ln, least); /* no faster than the roofs (27) */
     const enum situation s = situation_of(&x->by, &x->shown, p);
     const double guessed = PREDICT_Z90 * guess_ln_sd(p, s);
     *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(fmin(spread_half(&x->spread, s, SIDE_FASTER, p, base), ln - least), guessed)),

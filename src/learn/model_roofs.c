@@ -1,6 +1,6 @@
 /*
  * The time model of step.h: each op under the machine's roofs with its kind's efficiency, one after another. Its interval is
- * that of its residuals where it has seen rows, else a wide one. methods.md (13), (44), (72)
+ * that of its residuals where it has seen rows, else a wide one. methods.md (26), (24), (67)
  */
 #include "learn/score.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
  * reach: how far to either side of a prediction an interval of 90 % reaches that is as short as it can be, of seconds, whose errors
- * have a long tail to one side. Source: methods.md (127).
+ * have a long tail to one side. Source: methods.md (61).
  */
 #ifndef LEARN_REACH_H
 #define LEARN_REACH_H

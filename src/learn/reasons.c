@@ -1,4 +1,4 @@
-/* Why a row is off: what was guessed, what its source says of it, where it stands among the other rows. methods.md (141) */
+/* Why a row is off: what was guessed, what its source says of it, where it stands among the other rows. doc/notes/datasets.md */
 #include "learn/score.h"
 #include <math.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ static int number_trait(struct score_reasons *r, enum trait t, struct text_of_pe
     return n == r->n ? 0 : error_oom(err, sizeof buf, "what rows have in common");
 }
 
-/* The least seconds under both roofs, activations on the chip (72); memory: the bandwidth is the one that holds it. */
+/* The least seconds under both roofs, activations on the chip (67); memory: the bandwidth is the one that holds it. */
 static double roof_s(const struct priced *p, bool *memory)
 {
     static const enum phase phases[] = { PHASE_PREFILL, PHASE_DECODE };

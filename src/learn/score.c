@@ -1,4 +1,4 @@
-/* Rows fitted without what they are scored on, predicted, and compared. methods.md (72) */
+/* Rows fitted without what they are scored on, predicted, and compared. methods.md (67) */
 #include "learn/score.h"
 #include "predict/predict.h"
 #include <math.h>

@@ -44,7 +44,7 @@ int features_save(const struct priced *rows, size_t n, const char *path, struct 
 struct score_options {
     const struct time_model *model;
     enum leave_out leave;
-    int n_anchor; /* rows of each device and phase that are not scored, and shown to the fit unless they are impossible (145); 0: none */
+    int n_anchor; /* rows of each device and phase that are not scored, and shown to the fit unless they are impossible (68); 0: none */
     const struct priced *beside; /* rows that hwprofiles/stacks has; NULL: none. Used where something is left out */
     size_t n_beside;
 };
@@ -58,12 +58,12 @@ const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, s
 struct scored {
     const struct priced *p;
     bool anchor;        /* not scored */
-    bool shown;         /* an anchor that the fit sees: its machine can have done it (145) */
+    bool shown;         /* an anchor that the fit sees: its machine can have done it (68) */
     bool priced;        /* else: p->reason, or reason */
     char reason[256];
     struct estimate e;
     double predicted, lo, hi; /* in the row's unit: tokens/s or seconds */
-    double error;       /* predicted / measured - 1; unpriced: -1 (72) */
+    double error;       /* predicted / measured - 1; unpriced: -1 (67) */
 };
 
 /* Fits and predicts rows[n] into out[n]. */
@@ -74,7 +74,7 @@ struct score_group {
     char *name;  /* "all", "class=CPU,phase=decode" */
     int n_key;
     size_t rows, unpriced;
-    double bias, mape, median_ape, p90_ape, coverage90; /* fractions; of all rows, (72) */
+    double bias, mape, median_ape, p90_ape, coverage90; /* fractions; of all rows, (67) */
     double half90; /* median half width of the interval over the prediction, of priced rows; NaN: none is */
 };
 
@@ -89,7 +89,7 @@ int score_keys_find(const char *list, unsigned *keys, struct error *err);
 int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, const unsigned *by, size_t n_by, struct error *err);
 void score_groups_free(struct score_groups *l);
 const struct score_group *score_groups_find(const struct score_groups *l, const char *name); /* NULL: none */
-/* Why rows are off: what was guessed, what the source says; of those more than 50 % off, where they stand among the others. (141) */
+/* Why rows are off: what was guessed, what the source says; of those more than 50 % off, where they stand among the others. (doc/notes/datasets.md) */
 struct score_reasons;
 struct score_reasons *score_reasons_new(const struct scored *rows, size_t n, struct error *err); /* the rows are the caller's */
 void score_reasons_free(struct score_reasons *r);

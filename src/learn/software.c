@@ -176,7 +176,7 @@ struct subject {
     struct work_pass pass;
 };
 
-enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the units are the same, and below it from 9 (81) */
+enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the units are the same, and below it from 9 (43) */
 
 static bool is_embedding(const struct tensor *t)
 {
@@ -301,7 +301,7 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
     return machine || knows(params, FITTED_DECODE, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
 }
 
-/* Rows do not count scores that pass through memory: constants of their engines have what these cost (79), (81). */
+/* Rows do not count scores that pass through memory: constants of their engines have what these cost (36), (43). */
 static void refine(const void *what, const struct time_place *at, bool decode, struct time_op *o)
 {
     const struct subject *x = what;
@@ -438,7 +438,7 @@ static int list_machines(struct software *s, const struct priced *const *anchor,
     return 0;
 }
 
-/* Rows of one machine, believed to 2 %, bend the software's constants to it: those of another have constants of their own. (87) */
+/* Rows of one machine, believed to 2 %, bend the software's constants to it: those of another have constants of their own. (62) */
 static int fit_each(struct software *s, const struct priced *const *anchor, size_t n, struct error *err)
 {
     const struct priced **row = calloc(n, sizeof *row);

@@ -1,7 +1,7 @@
 /*
  * software: fitted constants as predictions take them (timing/timing.h): of a stack on a machine, with weights of a type.
  * The same constants and the same sums as score's fitted model has for a row of that machine, stack and type: methods.md
- * (73), (74), (87). What was measured on a machine (anchors) narrows its constants as it does there.
+ * (57), (35), (62). What was measured on a machine (anchors) narrows its constants as it does there.
  */
 #ifndef LEARN_SOFTWARE_H
 #define LEARN_SOFTWARE_H
@@ -11,7 +11,7 @@
 /* What engines load: GGUF's block types; 16 and 32 bits, which all do; checkpoints of other schemes (AWQ, GPTQ, FP8, NVFP4, ...). */
 enum weights { WEIGHTS_GGUF, WEIGHTS_PLAIN, WEIGHTS_CHECKPOINT, WEIGHTS_COUNT };
 enum weights software_weights(const struct model *m);
-/* The default stack of a machine: one that loads such weights, if there is one for this machine. Never NULL. (87) */
+/* The default stack of a machine: one that loads such weights, if there is one for this machine. Never NULL. (62) */
 const struct stack *software_default(const struct hwprofile *h, enum weights w);
 bool software_loads(const struct stack *s, const struct model *m);
 /* "AMD GPU, Intel datacenter GPU": whose default it is, "" nobody's. */

@@ -65,7 +65,7 @@ static const char *reach_of(const struct measurement *m)
     return m->per_node < m->n_devices ? "nodes" : "board";
 }
 
-/* Of a weight. Reading 16 bits of it is what a step does anyway; how fast fewer are unpacked is each engine's own affair. (118) */
+/* Of a weight. Reading 16 bits of it is what a step does anyway; how fast fewer are unpacked is each engine's own affair. (59) */
 static const char *bits_of(const struct priced *p)
 {
     static const struct {
@@ -80,13 +80,13 @@ static const char *bits_of(const struct priced *p)
     return "16";
 }
 
-/* Sequences at once are an engine's own affair, too: one step of one sequence reads its weights wherever it is done. (118) */
+/* Sequences at once are an engine's own affair, too: one step of one sequence reads its weights wherever it is done. (59) */
 static const char *batch_of(const struct priced *p)
 {
     return p->m->kind == MEASURE_RATE && priced_batched(p) ? "many" : "";
 }
 
-/* What is amiss with a row is off with its engine and machine, too, however well those are known: sigma alone does not say it. (105) */
+/* What is amiss with a row is off with its engine and machine, too, however well those are known: sigma alone does not say it. (59) */
 static const char *doubt_of(const struct priced *p)
 {
     return priced_doubtful(p) ? "amiss" : "";
@@ -119,9 +119,9 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
 }
 
 /*
- * Before looking, rows lie as a normal's do, within 1.645 expected spreads, to either side alike, give or take a quarter (129). Situations
+ * Before looking, rows lie as a normal's do, within 1.645 expected spreads, to either side alike, give or take a quarter (59). Situations
  * share nothing: how far out a machine's rows lie when it is known says little of when it is not. Kinds of rows differ by a sixth, give or take, sides by
- * more: what goes wrong makes rows slower. methods.md (86), (107)
+ * more: what goes wrong makes rows slower. methods.md (59), (60)
  */
 static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
 enum { HERE = 1u << TRAIT_SITUATION, SIDE = HERE | 1u << TRAIT_SIDE };

@@ -1,7 +1,7 @@
 /*
  * spread: how wide the interval around a prediction is. Rows are predicted as if the machine, the engine or the model they are
  * of had not been in the fit (cross.h); how far out they are, over what was expected, by what kind of rows they are and what
- * was known of them, sets the width (quantile.h). Source: methods.md (85), (86).
+ * was known of them, sets the width (quantile.h). Source: methods.md (58), (59).
  */
 #ifndef LEARN_SPREAD_H
 #define LEARN_SPREAD_H
@@ -59,7 +59,7 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
                    struct error *err);
 /* The side of a row, by ln predicted - ln measured; SIDE_SLOWER where sides are not told apart. */
 enum side spread_side(const struct priced *p, double error);
-/* Rates, and seconds of a token, have effects of either side (107); other seconds the shortest interval (127). */
+/* Rates, and seconds of a token, have effects of either side (60); other seconds the shortest interval (61). */
 bool spread_has_sides(const struct priced *p);
 /* Adds to the effect of a situation and side that f has. */
 void spread_widen(struct fit *f, enum situation s, enum side side, double by);

@@ -96,7 +96,7 @@ int config_absent(const json_t *j, const char *what, const char *field, struct e
 /* The part of a head that rotates, as a fraction of it: the field's, else `usual`. */
 int config_rotary_part(const json_t *j, const char *what, const char *field, double usual, struct hparams *hp,
                        struct error *err);
-/* Names of GELU, exact and approximated: their prices are one. methods.md (8) */
+/* Names of GELU, exact and approximated: their prices are one. methods.md (13) */
 #define CONFIG_GELU "gelu gelu_new gelu_fast gelu_pytorch_tanh"
 /* For arch.config of the Qwens: windows for some of the layers are refused. */
 int config_no_qwen_window(const json_t *j, const char *what, struct hparams *hp, struct error *err);

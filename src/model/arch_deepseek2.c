@@ -7,7 +7,7 @@
  *   expanded:  k = [Wk_b c, k_rot],  v = Wv_b c,  o = attention(q, k, v)
  *   absorbed:  q_nope . Wk_b c = (Wk_b^T q_nope) . c,  so attention runs over [c, k_rot] itself, as one KV
  *              head whose values are c, and o = Wv_b (what it gives)
- * Equal results; methods.md (36) says which form a pass takes.
+ * Equal results; methods.md (17) says which form a pass takes.
  */
 #include "model/arch.h"
 #include "model/internal.h"

@@ -2,7 +2,7 @@
  * DeepSeek-V3.2 (DeepSeek-AI 2025) and GLM-5: V3's layers (arch_deepseek2.c), whose attention sees only the keys that an
  * indexer scores highest: I(t,s) = sum over its heads j of w(t,j) relu(q(t,j) . k(s)), with one key a position, cached.
  *   q = rope(W q_latent), k = rope(layer_norm(W' h)), w = W'' h
- * Attention runs in MLA's absorbed form, over the chosen latents. Prices: methods.md (43). Shapes of the tensors: the model's
+ * Attention runs in MLA's absorbed form, over the chosen latents. Prices: methods.md (18). Shapes of the tensors: the model's
  * own inference code; transformers, models/glm_moe_dsa.
  */
 #include "model/arch.h"

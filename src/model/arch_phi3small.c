@@ -7,7 +7,7 @@
  *     x += Wdown (g / (1 + exp(-1.702 g)) (u + 1)) + b,       g, u = the halves of z, h = layer_norm(x)
  *   logits = W_embed layer_norm(x) / mup_width_multiplier
  *
- * The gate is gpt-oss's with another limit: methods.md (8). In all layers but every dense_attention_every_n_layers-th
+ * The gate is gpt-oss's with another limit: methods.md (13). In all layers but every dense_attention_every_n_layers-th
  * a head sees blocks only: the latest ones, and one in blocksparse_vert_stride of the others. They are priced as dense:
  * FLOP and cache bytes are then upper bounds. Source: microsoft/Phi-3-small-8k-instruct, modeling_phi3_small.py (recalled).
  */

@@ -1,7 +1,7 @@
 /* The lines of families before Llama and of their kin: LayerNorm, learned positions, feed-forward parts without a gate. */
 #include "model/arch.h"
 
-/* methods.md (41) */
+/* methods.md (8) */
 void build_layer_norm_at(struct builder *b, enum op_role r, enum op_buf buf, uint32_t at, uint32_t n_head, uint32_t dim,
                          const char *name)
 {

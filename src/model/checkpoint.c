@@ -1,4 +1,4 @@
-/* The table of checkpoint formats, and what a tensor takes in them. methods.md (45) */
+/* The table of checkpoint formats, and what a tensor takes in them. methods.md (4) */
 #include "model/checkpoint.h"
 #include "model/mixture.h"
 #include <string.h>

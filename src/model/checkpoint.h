@@ -1,5 +1,5 @@
 /* checkpoint.h: quantized checkpoints that are not a GGUF: what a matrix takes, scales included, and what its products are
- * computed in. Priced only. methods.md (45) */
+ * computed in. Priced only. methods.md (4) */
 #ifndef MODEL_CHECKPOINT_H
 #define MODEL_CHECKPOINT_H
 

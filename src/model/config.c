@@ -137,7 +137,7 @@ static int read_llama3(const json_t *s, const char *what, struct hparams *hp, st
     return 0;
 }
 
-/* What YaRN multiplies by for a stretch of `factor`: methods.md (37) */
+/* What YaRN multiplies by for a stretch of `factor`: methods.md (10) */
 static double yarn_amplitude(double factor, double mul)
 {
     return factor > 1 ? 1 + 0.1 * mul * log(factor) : 1;

@@ -1,6 +1,6 @@
 /*
  * hybrid.h: layers of recurrences beside layers of attention: Mamba-1 and 2, Gated DeltaNet. Private to this module.
- * What they compute and cost: methods.md (42).
+ * What they compute and cost: methods.md (19).
  */
 #ifndef MODEL_HYBRID_H
 #define MODEL_HYBRID_H

@@ -11,7 +11,7 @@
  *                              out = W_out (norm(S q) * silu(z))
  *   Short convolution (LFM2, Liquid AI 2025)
  *                              B, C, x = W_in h;  out = W_out (C * conv(B * x))
- * Prices: methods.md (42).
+ * Prices: methods.md (19).
  */
 #include "model/hybrid.h"
 

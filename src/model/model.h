@@ -112,7 +112,7 @@ bool hparams_windowed(const struct hparams *hp, uint32_t layer);
 /* Layer i has experts instead of one feed-forward network. */
 bool hparams_expert_layer(const struct hparams *hp, uint32_t layer);
 
-/* What a product's operands are multiplied as. (13), (45) */
+/* What a product's operands are multiplied as. (26), (4) */
 enum scheme {
     SCHEME_BY_TYPE, /* the weights' type and the machine say */
     SCHEME_FP16,    /* W4A16, W8A16: weights are widened */
@@ -129,7 +129,7 @@ struct tensor {
     enum dtype type;
     uint64_t rows, cols;
     uint32_t n_mat;   /* stacked matrices; else 1 */
-    uint64_t bytes;   /* rows * dtype_row_bytes(type, cols); of a checkpoint's scheme (45) with its scales */
+    uint64_t bytes;   /* rows * dtype_row_bytes(type, cols); of a checkpoint's scheme (4) with its scales */
     enum scheme scheme;
     const void *data; /* NULL without a GGUF */
 };
@@ -212,7 +212,7 @@ int model_list(char ***names, size_t *n, struct error *err);
 int model_tensor_type(const char *type, const struct hparams *hp, const char *tensor_name,
                       uint64_t cols, enum dtype *out, struct error *err);
 
-/* The checkpoint formats by name (45): priced, never run. i from 0; false past the end. */
+/* The checkpoint formats by name (4): priced, never run. i from 0; false past the end. */
 struct checkpoint_info {
     const char *name, *alias; /* alias NULL: none */
     const char *weights, *math; /* "INT4, a scale of 16 bits and a zero of 4 for 128 columns of a row", "W4A16" */
@@ -235,7 +235,7 @@ struct synth_options {
  * errors   ERROR_INPUT  a type that cannot be written, a vocabulary below 259, experts
  *          ERROR_SYSTEM the disk is full (found before writing where it can be)
  *          ERROR_INTERRUPTED; in every case nothing is left at path
- * source   methods.md (24) scale of the weights
+ * source   doc/notes/quantization.md scale of the weights
  */
 int model_synth(const struct model *m, const char *path, const struct synth_options *o,
                 struct error *err);

@@ -121,7 +121,7 @@ const char *op_role_name(enum op_role r)
 
 /* With A and B FLOP an entry of attention, absorbed and expanded, and E to expand a position: T new tokens after P cost
  * T (P + T/2) (A - B) more absorbed, and expanding the past costs P E; form_tok = E / (A - B). A single token never
- * expands. methods.md (36) */
+ * expands. methods.md (17) */
 bool op_expands(double form_tok, const struct pass *p)
 {
     const double t = (double)p->n_tok / (p->n_seq > 0 ? p->n_seq : 1), past = p->n_past;

@@ -12,33 +12,33 @@
 #include "model/model.h"
 
 enum op_kind {
-    OP_EMBED,         /* dst[t,:] = W[token[t],:] * scale            methods.md (11) */
-    OP_RMS_NORM,      /* dst = src / rms(src) * w, each head alone   (5) */
-    OP_MATMUL,        /* dst[t,r] = sum_c W[r,c] src[t,c] (+ bias)   (4) */
-    OP_HEAD_MATMUL,   /* dst[t,h,r] = sum_c W[h][r,c] src[t,h,c]     (36) */
-    OP_ROPE,          /* dst = src rotated by its position           (6) */
-    OP_KV_STORE,      /* append src (K) and src2 (V) to the layer's cache (11) */
-    OP_KV_EXPAND,     /* latent rows of the cache to keys and values of every head (36) */
-    OP_ATTENTION,     /* dst = softmax(src K^T * scale) V            (7) */
-    OP_GLU,           /* dst = activation(src) * src2                (8) */
-    OP_ADD,           /* dst += src                                  (9) */
-    OP_ROUTE,         /* dst = the experts of each token and their weights (34) */
-    OP_EXPERT_MATMUL, /* a product with the matrix of each routed expert   (35) */
-    OP_EXPERT_SUM,    /* dst = sum of src over a token's experts, weighted (34) */
-    OP_SOFTCAP,       /* dst = cap * tanh(src / cap)                 (39) */
+    OP_EMBED,         /* dst[t,:] = W[token[t],:] * scale            methods.md (6) */
+    OP_RMS_NORM,      /* dst = src / rms(src) * w, each head alone   (7) */
+    OP_MATMUL,        /* dst[t,r] = sum_c W[r,c] src[t,c] (+ bias)   (5) */
+    OP_HEAD_MATMUL,   /* dst[t,h,r] = sum_c W[h][r,c] src[t,h,c]     (17) */
+    OP_ROPE,          /* dst = src rotated by its position           (9) */
+    OP_KV_STORE,      /* append src (K) and src2 (V) to the layer's cache (6) */
+    OP_KV_EXPAND,     /* latent rows of the cache to keys and values of every head (17) */
+    OP_ATTENTION,     /* dst = softmax(src K^T * scale) V            (11) */
+    OP_GLU,           /* dst = activation(src) * src2                (13) */
+    OP_ADD,           /* dst += src                                  (14) */
+    OP_ROUTE,         /* dst = the experts of each token and their weights (15) */
+    OP_EXPERT_MATMUL, /* a product with the matrix of each routed expert   (16) */
+    OP_EXPERT_SUM,    /* dst = sum of src over a token's experts, weighted (15) */
+    OP_SOFTCAP,       /* dst = cap * tanh(src / cap)                 (12) */
     /* Priced, not executed: the engine refuses models that have them. */
-    OP_LAYER_NORM,    /* dst = (src - mean) / deviation * w + bias   (41) */
-    OP_ACT,           /* dst = activation(src)                       (41) */
-    OP_MUL,           /* dst = src * src2                            (41) */
-    OP_SCALE,         /* dst = scale * src                           (41) */
-    OP_CONV1D,        /* causal, each channel alone, over n_state + 1 positions (42) */
-    OP_SSM_SCAN,      /* state-space recurrence of every channel     (42) */
-    OP_DELTA_RULE,    /* gated delta rule of every head              (42) */
-    OP_INDEX,         /* dst = the n_top keys that an indexer scores highest (43) */
-    OP_ALL_REDUCE,    /* sum over devices of cols elements a token   (44) */
-    OP_ALL_GATHER,    /* cols elements a token, from all devices     (44) */
-    OP_ALL_TO_ALL,    /* tokens to the devices of their experts, or back (44) */
-    OP_SEND,          /* activations to the next pipeline stage      (44) */
+    OP_LAYER_NORM,    /* dst = (src - mean) / deviation * w + bias   (8) */
+    OP_ACT,           /* dst = activation(src)                       (8) */
+    OP_MUL,           /* dst = src * src2                            (8) */
+    OP_SCALE,         /* dst = scale * src                           (8) */
+    OP_CONV1D,        /* causal, each channel alone, over n_state + 1 positions (19) */
+    OP_SSM_SCAN,      /* state-space recurrence of every channel     (19) */
+    OP_DELTA_RULE,    /* gated delta rule of every head              (19) */
+    OP_INDEX,         /* dst = the n_top keys that an indexer scores highest (18) */
+    OP_ALL_REDUCE,    /* sum over devices of cols elements a token   (24) */
+    OP_ALL_GATHER,    /* cols elements a token, from all devices     (24) */
+    OP_ALL_TO_ALL,    /* tokens to the devices of their experts, or back (24) */
+    OP_SEND,          /* activations to the next pipeline stage      (24) */
     OP_KIND_COUNT,
 };
 
@@ -173,10 +173,10 @@ enum glu {
 };
 
 /* MLA has two forms with equal results: queries carried into the latent space, or latents
- * expanded to keys and values. A pass runs the ops of the one with fewer FLOP. (36) */
+ * expanded to keys and values. A pass runs the ops of the one with fewer FLOP. (17) */
 enum op_form { FORM_ALWAYS, FORM_ABSORBED, FORM_EXPANDED };
 
-/* How a router's logits become experts and weights. (34) */
+/* How a router's logits become experts and weights. (15) */
 struct route {
     enum { ROUTE_SOFTMAX, ROUTE_SIGMOID, ROUTE_TOP_SOFTMAX } gate; /* the last: softmax of the chosen */
     bool norm;            /* weights of the chosen add up to 1 */
@@ -214,7 +214,7 @@ struct op {
     enum glu glu;
     enum op_form form;
     const struct tensor *reader; /* ATTENTION: weights of the product that reads what it writes; NULL: none does at once */
-    double form_tok;       /* tokens of a pass from which expanding pays, after a long past (36) */
+    double form_tok;       /* tokens of a pass from which expanding pays, after a long past (17) */
     uint32_t n_expert, n_expert_used; /* ROUTE, EXPERT_* */
     struct route route;
     /* HEAD_MATMUL: where head h's matrix begins in w: row h * w_stride + w_row; transposed: that
@@ -223,7 +223,7 @@ struct op {
     bool transposed;
 };
 
-/* Rotary frequencies of some ops. rope_frequencies() has the formula. methods.md (6), (37) */
+/* Rotary frequencies of some ops. rope_frequencies() has the formula. methods.md (9), (10) */
 struct rope {
     uint32_t n_rot;
     double theta;
@@ -262,11 +262,11 @@ const char *op_kind_name(enum op_kind k);   /* "matmul" */
 const char *op_role_name(enum op_role r);   /* "ffn_down" */
 /* Rows of src the op works on in this pass: n_tok, or n_out for out_rows ops; 0: it does not run. */
 uint32_t op_n_tok(const struct op *op, const struct pass *p);
-/* A pass takes MLA's expanded form, for ops whose form_tok this is. (36) */
+/* A pass takes MLA's expanded form, for ops whose form_tok this is. (17) */
 bool op_expands(double form_tok, const struct pass *p);
 
 /* Radians a position of each of n_rot / 2 pairs, and the amplitude of cosine and sine, for a context of
- * n_ctx positions. factors: the tensor's numbers, or NULL. methods.md (6), (37) */
+ * n_ctx positions. factors: the tensor's numbers, or NULL. methods.md (9), (10) */
 double rope_frequencies(const struct rope *r, const float *factors, double *freq);
 /* The tensor of factors that a context of n_ctx positions uses, or NULL. */
 const struct tensor *rope_factors(const struct rope *r, uint32_t n_ctx);

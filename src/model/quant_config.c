@@ -1,5 +1,5 @@
 /* quantization_config of a config.json: which checkpoint format it is, and what it leaves alone. What would change bytes or
- * arithmetic and is not understood is refused by name. doc/formats.md, methods.md (45) */
+ * arithmetic and is not understood is refused by name. doc/formats.md, methods.md (4) */
 #include "model/checkpoint.h"
 #include <string.h>
 #include <strings.h>

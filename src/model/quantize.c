@@ -1,5 +1,5 @@
 /* A GGUF in other types: first every tensor's type is decided and checked, then the header goes out, then each tensor
- * streams through: dequantize, quantize, and dequantize again to measure the error: methods.md (33).
+ * streams through: dequantize, quantize, and dequantize again to measure the error: methods.md (99).
  *
  * Rows are whole blocks of both types, so a tensor is a sequence of blocks whatever its dimensions, and is cut into
  * pieces of equal size. Sums are kept a piece and added in order: the figures do not depend on the threads either. */

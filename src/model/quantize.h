@@ -34,7 +34,7 @@ struct quantize_options {
     void *ctx;
 };
 
-/* What became of a tensor. Errors compare its values w before and w' after: methods.md (33). */
+/* What became of a tensor. Errors compare its values w before and w' after: methods.md (99). */
 struct quantized_tensor {
     char name[64];
     enum dtype from, to;
@@ -62,7 +62,7 @@ struct quantized {
  *                       without allow_requantize, weights that are not finite or too large for the type
  *          ERROR_SYSTEM the disk is full (found before writing where it can be)
  *          ERROR_INTERRUPTED; in every case nothing is left at path and *q is empty
- * source   methods.md (2) types, (33) errors
+ * source   methods.md (2) types, (99) errors
  */
 int model_quantize(const struct gguf *g, const char *path, const struct quantize_options *o, struct quantized *q,
                    struct error *err);

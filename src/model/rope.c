@@ -1,4 +1,4 @@
-/* Rotary frequencies: one formula for plain, linear, YaRN and per-frequency scaling. methods.md (6), (37) */
+/* Rotary frequencies: one formula for plain, linear, YaRN and per-frequency scaling. methods.md (9), (10) */
 #include "model/op.h"
 #include <math.h>
 

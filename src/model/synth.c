@@ -92,7 +92,7 @@ struct synth {
 
 /* The factors by which llama3 scaling divides each rotary frequency: 1 for short wavelengths, `factor`
  * for long ones, and in between a blend linear in the number of turns in the original context:
- * methods.md (6). */
+ * methods.md (9). */
 static void llama3_factors(const struct hparams *hp, float *f)
 {
     for (uint32_t i = 0; i < hp->n_rot / 2; i++) {
@@ -160,7 +160,7 @@ static int write_tensor(struct synth *s, const struct tensor *t, struct error *e
     const uint64_t chunk_rows = u64_min(t->rows, u64_max(1, CHUNK_BYTES / row_bytes));
     const size_t n_threads = s->o->team ? (size_t)team_size(s->o->team) : 1;
     struct job j = { .t = t, .seed = tensor_seed(s->o->seed, t->name), .quantiles = s->quantiles };
-    /* methods.md (24): a matrix keeps the variance of its input; a norm's weights are about 1, what is added
+    /* doc/notes/quantization.md: a matrix keeps the variance of its input; a norm's weights are about 1, what is added
      * (biases, sinks) about 0. */
     const bool norm = model_ends_with(t->name, "_norm.weight");
     const bool added = !norm && (t->rows == 1 || model_ends_with(t->name, ".bias"));

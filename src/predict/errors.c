@@ -1,10 +1,10 @@
-/* Errors of two predictions: what they have in common, the chance that both meet a limit, the interval of their ratio. methods.md (142)-(144) */
+/* Errors of two predictions: what they have in common, the chance that both meet a limit, the interval of their ratio. methods.md (64)-(66) */
 #include "predict/errors.h"
 #include "timing/timing.h"
 #include <math.h>
 #include <string.h>
 
-/* What a prompt and its steps err by together, beside the constants that both have. (142) */
+/* What a prompt and its steps err by together, beside the constants that both have. (64) */
 static const double TOGETHER = 0.35;
 
 double error_covariance(const struct error_parts *a, const struct error_parts *b, double left_together)
@@ -21,7 +21,7 @@ double error_correlation(const struct error_parts *a, const struct error_parts *
     return v > 0 ? same + TOGETHER * (1 - fabs(same)) : NAN;
 }
 
-/* ---- both at once (143) ------------------------------------------------------------------------------- */
+/* ---- both at once (65) ------------------------------------------------------------------------------- */
 
 static double normal(double z)
 {
@@ -83,7 +83,7 @@ struct limits_answer limits_answer(const struct limits *l, const struct limit_ph
     return all;
 }
 
-/* ---- one over the other (144) -------------------------------------------------------------------------- */
+/* ---- one over the other (66) -------------------------------------------------------------------------- */
 
 /* How much further nine in ten lie to a side than a normal's. */
 static double widened(double sd_s, const struct prediction *p)

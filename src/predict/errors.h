@@ -1,4 +1,4 @@
-/* errors.h: what the errors of two predictions have in common. methods.md (142)-(144) */
+/* errors.h: what the errors of two predictions have in common. methods.md (64)-(66) */
 #ifndef PREDICT_ERRORS_H
 #define PREDICT_ERRORS_H
 

@@ -1,6 +1,6 @@
 /*
  * Where a phase's seconds come from: its classes of ops with their formulas, numbers put in, and the constants behind them.
- * methods.md (13). Nothing is worked out a second time: the costs and seconds are those that step_price() adds up, and what
+ * methods.md (26). Nothing is worked out a second time: the costs and seconds are those that step_price() adds up, and what
  * a formula multiplies (tokens, pairs, positions, experts) is read off by evaluating forms with one coefficient of 1.
  */
 #include "predict/explain.h"
@@ -171,7 +171,7 @@ static void say_weight(struct text *t, const struct explain_class *c, const stru
         begin(t, c->count);
         if (op->kind == OP_MATMUL && op->w && all->weight > 0) {
             const size_t row = dtype_row_bytes(op->w->type, op->cols);
-            /* scales of a checkpoint stand apart (45), a bias too */
+            /* scales of a checkpoint stand apart (4), a bias too */
             const double apart = (double)op->w->bytes - (double)op->rows * (double)row + (op->bias ? (double)op->bias->bytes : 0);
             say(t, apart != 0 ? "(%u rows x %zu B + %.0f B%s)" : "%u rows x %zu B", op->rows, row, apart,
                 op->bias ? "" : " of scales");
@@ -315,15 +315,15 @@ __attribute__((format(printf, 6, 7))) static void constant(struct explain *e, co
 static void factor(struct explain *e, const char *name, double v, const char *unit, const struct hw_value *from, bool roof)
 {
     const bool said = from->value >= 0;
-    constant(e, name, v, unit, "(13)", "%s", roof ? "--roof: left out" : said ? from->source : "the profile says nothing");
+    constant(e, name, v, unit, "(26)", "%s", roof ? "--roof: left out" : said ? from->source : "the profile says nothing");
 }
 
 static void links(struct explain *e, const struct roofs *r)
 {
     if (isnan(r->link_bytes_s))
         return;
-    constant(e, "link bandwidth", r->link_bytes_s, "B/s", "(44)", "%s", r->link_source);
-    constant(e, "link latency", r->link_latency_s, "s", "(44)", "%s%s", r->link_source, r->link_ring ? "; a ring" : "");
+    constant(e, "link bandwidth", r->link_bytes_s, "B/s", "(24)", "%s", r->link_source);
+    constant(e, "link latency", r->link_latency_s, "s", "(24)", "%s%s", r->link_source, r->link_ring ? "; a ring" : "");
 }
 
 /* Was it set or multiplied by a what-if? */
@@ -345,7 +345,7 @@ struct about {
 };
 
 /* The constants of software that have a say in the seconds of f, and how much of their spread each brings, of which these seconds have a part;
- * of: behind the names, which other seconds have too. (87) */
+ * of: behind the names, which other seconds have too. (62) */
 static void software(struct explain *e, const struct about *a, const struct predict_options *o, const struct time_features *f,
                      double part, const char *of)
 {
@@ -366,18 +366,18 @@ static void software(struct explain *e, const struct about *a, const struct pred
             o->time->explain(o->time->knows, a->h, a->m, which, (enum time_slot)i, text, sizeof text);
         snprintf(name, sizeof name, "%s%s", time_slot_name((enum time_slot)i), of);
         constant(e, name, time_slot_value((enum time_slot)i, k->slot[i]),
-                 strcmp(time_slot_unit((enum time_slot)i), "s") == 0 ? "s" : "", "(74)", "%s", text);
+                 strcmp(time_slot_unit((enum time_slot)i), "s") == 0 ? "s" : "", "(35)", "%s", text);
         e->k[e->n_k - 1].spread = exp(sqrt(k->cov[i][i]));
         e->k[e->n_k - 1].share = (1 - guessed) * part * share[i];
     }
     snprintf(name, sizeof name, "left over%s", of);
-    constant(e, name, exp(k->sigma), "", "(87)", "what measurements differ by where the constants are as here");
+    constant(e, name, exp(k->sigma), "", "(62)", "what measurements differ by where the constants are as here");
     e->k[e->n_k - 1].spread = exp(k->sigma);
     e->k[e->n_k - 1].share = (1 - guessed) * part * share[TIME_SLOT_COUNT];
     if (!(guess > 0))
         return;
     snprintf(name, sizeof name, "the machine%s", of);
-    constant(e, name, exp(guess), "", "(116)", "nobody described it: what is guessed of its memory");
+    constant(e, name, exp(guess), "", "(56)", "nobody described it: what is guessed of its memory");
     e->k[e->n_k - 1].spread = exp(guess);
     e->k[e->n_k - 1].share = guessed * part;
 }
@@ -394,26 +394,26 @@ static void peaks(struct explain *e, const struct roofs *r)
             continue;
         used[p->math] = true;
         snprintf(name, sizeof name, "peak %s", math_name(p->math));
-        constant(e, name, p->flop_s, "FLOP/s", r->roof ? "(156)" : "(13)", "%s", p->source);
+        constant(e, name, p->flop_s, "FLOP/s", r->roof ? "(27)" : "(26)", "%s", p->source);
     }
 }
 
 static void constants(struct explain *e, const struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
 {
-    constant(e, "memory bandwidth W", r->bytes_s, "B/s", "(13)", "%s", r->bytes_source);
+    constant(e, "memory bandwidth W", r->bytes_s, "B/s", "(26)", "%s", r->bytes_source);
     peaks(e, r);
     if (!r->time) {
         factor(e, "e_b, of bandwidth", r->e_bandwidth, "", &h->eff.bandwidth, o->roof);
         factor(e, "e_c, of peaks", r->e_compute, "", &h->eff.compute, o->roof);
         factor(e, "launch", r->launch_s, "s", &h->eff.launch_s, o->roof);
     }
-    constant(e, "activation element a", r->act_elem_bytes, "B", "(13)",
+    constant(e, "activation element a", r->act_elem_bytes, "B", "(26)",
              r->cpu ? "F32, as the engine has them" : "F16, as software on GPUs has them");
     if (r->last.bytes > 0 && !r->time)
-        constant(e, "last-level cache", r->last.bytes, "B", "(13)",
+        constant(e, "last-level cache", r->last.bytes, "B", "(26)",
                  o->roof ? "--roof: activations stay on the chip" : "the profile; activations that fit stay there");
     if (isfinite(r->cache_bytes_s) && !r->time)
-        constant(e, "cache bandwidth W'", r->cache_bytes_s, "B/s", "(13)", "measured: the profile's ceilings");
+        constant(e, "cache bandwidth W'", r->cache_bytes_s, "B/s", "(26)", "measured: the profile's ceilings");
     links(e, r);
 }
 
@@ -468,7 +468,7 @@ static int explain_step(struct explain *e, const struct about *a, const struct p
     return 0;
 }
 
-/* ---- a request (47), (120) --------------------------------------------------------------------------------- */
+/* ---- a request (49), (50) --------------------------------------------------------------------------------- */
 
 /* One list of both, the prompt's first. */
 static int join(struct explain *e, const struct explain part[2], struct error *err)

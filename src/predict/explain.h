@@ -18,10 +18,10 @@ struct explain_class {
     double bound_s[BOUND_COUNT];
     enum bound bound;             /* under which most seconds are spent */
     enum math math;
-    enum roof_class roof_class;   /* of its operands (156) */
+    enum roof_class roof_class;   /* of its operands (27) */
     bool act_in_cache;            /* its activations stay in the cache, in its largest pass */
-    const char *alone;            /* the kernel of software that runs it (155); NULL: none is known */
-    char roof[96];                /* the engine's kernel it was priced with, in the last pass; "": bandwidth and peak (62) */
+    const char *alone;            /* the kernel of software that runs it (46); NULL: none is known */
+    char roof[96];                /* the engine's kernel it was priced with, in the last pass; "": bandwidth and peak (29) */
     char weight[EXPLAIN_TEXT], act[EXPLAIN_TEXT], kv[EXPLAIN_TEXT], flop[EXPLAIN_TEXT], link[EXPLAIN_TEXT];
 };
 

@@ -1,4 +1,4 @@
-/* Points above their roofs, and why. methods.md (63), (64) */
+/* Points above their roofs, and why. methods.md (83), (84) */
 #include "predict/finding.h"
 #include <math.h>
 #include <stdlib.h>
@@ -149,7 +149,7 @@ static double pass_bytes(const struct run_row *row)
     return n > 0 ? (row->weight_bytes + row->kv_bytes) / n : NAN;
 }
 
-/* Products of so many tokens, whose roof is FP32's, of weights that were packed. (154) */
+/* Products of so many tokens, whose roof is FP32's, of weights that were packed. (94) */
 static bool by_tiles(const struct run *r, const struct run_row *row, const char *type, double n_tok)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
  * finding.h: a point above its roof. It is neither clipped nor hidden: something about the roof, or about what the point
- * counts, is not as the comparison takes it, and that has a name. methods.md (64)
+ * counts, is not as the comparison takes it, and that has a name. methods.md (84)
  */
 #ifndef PREDICT_FINDING_H
 #define PREDICT_FINDING_H
@@ -11,7 +11,7 @@
 enum finding_cause {
     FINDING_NONE,    /* not above the roof */
     FINDING_CACHE,   /* memory's roof, but what is read again fits the last-level cache */
-    FINDING_TILES,   /* the roof of FP32's vectors, but tiles of BF16 multiply F16 and F32 (154) */
+    FINDING_TILES,   /* the roof of FP32's vectors, but tiles of BF16 multiply F16 and F32 (94) */
     FINDING_LEVEL,   /* the roof of one level, but what is read again fits a nearer one */
     FINDING_STALE,   /* the stored profile's roof, and a probe beside the point reads another */
     FINDING_MOVED,   /* the roof moved while the point was measured */

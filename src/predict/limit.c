@@ -1,4 +1,4 @@
-/* Limits that a prediction is held against (an SLO, "30 tokens/s?"): met, missed, or a chance where the interval has both. methods.md (88) */
+/* Limits that a prediction is held against (an SLO, "30 tokens/s?"): met, missed, or a chance where the interval has both. methods.md (63) */
 #include "predict/limits.h"
 #include <math.h>
 #include <string.h>

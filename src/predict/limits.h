@@ -1,4 +1,4 @@
-/* limits.h: limits of latency and rate, and the chance that a prediction meets them. methods.md (88) */
+/* limits.h: limits of latency and rate, and the chance that a prediction meets them. methods.md (63) */
 #ifndef PREDICT_LIMITS_H
 #define PREDICT_LIMITS_H
 
@@ -38,7 +38,7 @@ struct limit_answer {
 
 struct limit_answer limit_answer(const struct limit *l, const struct limit_phase *p);
 
-/* Of all of them; with whatever the phases' errors have in common the chance lies between least and most. (143) */
+/* Of all of them; with whatever the phases' errors have in common the chance lies between least and most. (65) */
 struct limits_answer {
     enum limit_met met;
     double chance, least, most;

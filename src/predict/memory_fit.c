@@ -1,4 +1,4 @@
-/* Weights, KV cache and activations of a scenario against the memory of the machine. methods.md (17) */
+/* Weights, KV cache and activations of a scenario against the memory of the machine. methods.md (25) */
 #include "cost/memory.h"
 #include "predict/predict.h"
 #include <math.h>
@@ -10,7 +10,7 @@ static void keep_largest(void *ctx, const struct pass *p)
     *n_tok = fmax(*n_tok, p->n_tok);
 }
 
-/* Scores of one layer, where they are kept: of all tokens of the pass and all positions, by head. (7) */
+/* Scores of one layer, where they are kept: of all tokens of the pass and all positions, by head. (11) */
 static double score_bytes(const struct op_classes *l, const struct predict_options *o, double elem_bytes, double n_tok,
                           uint64_t n_ctx)
 {

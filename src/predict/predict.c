@@ -31,21 +31,21 @@ static void add_to_source(char *source, size_t size, const char *note)
         memcpy(source + n, note, more);
 }
 
-/* What the stack's kernels reach of the units they multiply on, which are not those of the op's type everywhere. (81) */
+/* What the stack's kernels reach of the units they multiply on, which are not those of the op's type everywhere. (43) */
 static void note_units(struct phase_pricing *x)
 {
     x->out->peak_flop_s = x->units_flop_s;
     add_to_source(x->out->peak_source, sizeof x->out->peak_source, "; reached of the units that the stack's kernels multiply on");
 }
 
-/* Memory that is faster than a step's loads ask for. (134) */
+/* Memory that is faster than a step's loads ask for. (38) */
 static void note_flight(struct phase_pricing *x)
 {
     const double most = x->roofs->units.flight_bytes_s;
     char v[40], note[80];
     if (!(most > 0) || x->roofs->bytes_s <= most)
         return;
-    snprintf(note, sizeof note, "; loads under way: at most %s (134)", units_si(v, sizeof v, most, "B/s"));
+    snprintf(note, sizeof note, "; loads under way: at most %s (38)", units_si(v, sizeof v, most, "B/s"));
     add_to_source(x->out->bandwidth_source, sizeof x->out->bandwidth_source, note);
 }
 
@@ -172,7 +172,7 @@ static void price_phases(struct predict_result *r, const struct step_model *s, c
         const struct step_sum sum = step_decode(s, roofs, &scenario, phase_add, &x);
         phase_end(&x, &sum, o->n_batch);
     }
-    r->ttft_s = r->prefill.seconds; /* the prompt's last logits give the first token (15) */
+    r->ttft_s = r->prefill.seconds; /* the prompt's last logits give the first token (48) */
     r->itl_s = r->decode.seconds;
 }
 

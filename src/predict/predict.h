@@ -19,8 +19,8 @@ struct prediction {
     struct cost cost; /* of one device; prefill: all passes of the prompt; decode: one mean step */
     double seconds, tok_s;
     double sd_s, sd_fast_s; /* spread of the seconds: they lie between seconds * exp(-z sd_fast_s / seconds) and seconds *
-                               exp(z sd_s / seconds), z PREDICT_Z90, with 90 %; NaN: a bound, or nothing is known of it. (87) */
-    double least_s; /* the seconds at the roofs, which neither they nor their interval go below (156) */
+                               exp(z sd_s / seconds), z PREDICT_Z90, with 90 %; NaN: a bound, or nothing is known of it. (62) */
+    double least_s; /* the seconds at the roofs, which neither they nor their interval go below (27) */
     struct error_parts parts;
     double memory_s, compute_s, link_s; /* sums of the sides; of one device */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound, of one device */
@@ -43,7 +43,7 @@ struct predict_result {
     double need_bytes, mem_bytes; /* the sum of the four; the profile's */
     double usable_bytes;          /* of mem_bytes: what the driver leaves, of a server the fraction that it takes */
     bool server;                  /* predict_options.server */
-    int fits; /* in usable_bytes: 1 yes, 0 no, -1 unknown: the profile has no memory size. (17) */
+    int fits; /* in usable_bytes: 1 yes, 0 no, -1 unknown: the profile has no memory size. (25) */
 };
 
 /* With 90 % seconds are at most `slower` times as long, tokens/s `faster` times as many; NaN where there is no interval. */
@@ -52,11 +52,11 @@ struct prediction_factors {
 };
 
 struct prediction_factors prediction_factors(double seconds, double sd_s, double sd_fast_s);
-/* Chance that seconds are at most so many. (88) */
+/* Chance that seconds are at most so many. (63) */
 double prediction_chance(const struct prediction *p, double most_s);
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,
             const struct predict_options *o, struct error *err);
-/* Weights, KV cache and activations against the machine's memory. methods.md (17) */
+/* Weights, KV cache and activations against the machine's memory. methods.md (25) */
 int memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
                const struct predict_options *o, struct error *err);
 /* predict() for an op list compiled before. */

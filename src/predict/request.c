@@ -1,4 +1,4 @@
-/* A request in all: the prompt's passes, then every decode step behind it; its energy and its price. methods.md (47) */
+/* A request in all: the prompt's passes, then every decode step behind it; its energy and its price. methods.md (49) */
 #include "predict/request.h"
 #include "predict/internal.h"
 #include "timing/timing.h"
@@ -39,7 +39,7 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
         *to = *step;
     to->cost = cost_add(prompt.cost, times(step->cost, n));
     to->seconds = prompt.seconds + n * step->seconds;
-    to->sd_s = prompt.sd_s + n * step->sd_s; /* as if both erred together: a machine too slow is so in both (87) */
+    to->sd_s = prompt.sd_s + n * step->sd_s; /* as if both erred together: a machine too slow is so in both (62) */
     to->least_s = prompt.least_s + n * step->least_s;
     to->sd_fast_s = prompt.sd_fast_s + n * step->sd_fast_s;
     if (!(step->parts.machine > 0))
@@ -57,7 +57,7 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
 }
 
 /* All at once, where constants of whole requests say what they take: seconds, their spread and what bounds them, *out's parts in proportion.
- * Phases alone were measured with other software than serves requests. (120) */
+ * Phases alone were measured with other software than serves requests. (50) */
 static void as_whole(struct prediction *out, const struct step_sum *sum)
 {
     for (int i = 0; i < ROLE_COUNT; i++)

@@ -1,4 +1,4 @@
-/* request.h: a request from its first byte to its last token, its energy and its cost. methods.md (47) */
+/* request.h: a request from its first byte to its last token, its energy and its cost. methods.md (49) */
 #ifndef PREDICT_REQUEST_H
 #define PREDICT_REQUEST_H
 

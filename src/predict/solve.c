@@ -1,6 +1,6 @@
 /*
  * Which value reaches a target: bisection on the prediction itself, so that no closed form can disagree with it. What is
- * looked for only hurts as it grows, or helps at first. methods.md (48)
+ * looked for only hurts as it grows, or helps at first. methods.md (54)
  */
 #include "predict/solve.h"
 #include "predict/limits.h"
@@ -474,7 +474,7 @@ static bool may_reach(const struct solution *s)
     return !isnan(s->value_good) || *s->machine_good;
 }
 
-/* What holds whatever the unknown is. Of memory without a limit of bandwidth, with constants: its latency (134). */
+/* What holds whatever the unknown is. Of memory without a limit of bandwidth, with constants: its latency (38). */
 static const char *limit_name(const struct question *q, const struct predict_result *r)
 {
     const enum bound b = phase_of(q, r)->bound;

@@ -1,5 +1,5 @@
 /* Speculative decoding: tokens a round, the price of drafting and of the verification, and what comes of both.
- * methods.md (46) */
+ * methods.md (53) */
 #include "predict/speculate.h"
 #include "predict/internal.h"
 #include "timing/timing.h"
@@ -230,7 +230,7 @@ static struct spec_round mean_round(const struct speculating *x, uint32_t gamma)
                                 .verify_flop = (a.verify_flop + b.verify_flop) / 2 };
 }
 
-/* Of a round that gives no more than is asked for: min(n, N) is distributed as n of N - 1 drafted tokens. (46) */
+/* Of a round that gives no more than is asked for: min(n, N) is distributed as n of N - 1 drafted tokens. (53) */
 static struct spec_tokens tokens_of_round(const struct speculating *x, uint32_t gamma)
 {
     const uint32_t most = x->o->n_gen - 1;
@@ -313,7 +313,7 @@ static void fill(const struct speculating *x, struct speculation *out, struct pr
                                  .gain = spec_gain(n.mean, step.seconds, round.draft_s, round.verify_s),
                                  .flop_factor = (round.draft_flop + round.verify_flop) / (n.mean * step.cost.flop) };
     price_token(x, &r->decode, n.mean);
-    /* N / E[n] rounds of each of B sequences, all independent: the mean of so many n. (46) */
+    /* N / E[n] rounds of each of B sequences, all independent: the mean of so many n. (53) */
     out->tok_s_sd = r->decode.tok_s * sqrt(n.variance / (n.mean * x->o->n_gen * x->o->n_batch));
     look_for_best(x, out, step.seconds);
     add_drafter(x, r);

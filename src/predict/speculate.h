@@ -1,6 +1,6 @@
 /*
  * speculate.h: speculative decoding. A drafter proposes gamma tokens of each sequence; one pass of the target over all of
- * them and the token before (the verification) says how many are right, and gives one more. methods.md (46)
+ * them and the token before (the verification) says how many are right, and gives one more. methods.md (53)
  */
 #ifndef PREDICT_SPECULATE_H
 #define PREDICT_SPECULATE_H

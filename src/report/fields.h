@@ -7,7 +7,7 @@
 
 /* Types of the KV cache as fields of j; not 0: out of memory. */
 int fields_kv_types(json_t *j, enum dtype k, enum dtype v);
-/* The machine as `hw`, marked with * where its name is all that is known of it, and what it is taken for as `guess`; not 0: out of memory. (116) */
+/* The machine as `hw`, marked with * where its name is all that is known of it, and what it is taken for as `guess`; not 0: out of memory. (56) */
 int fields_machine(json_t *j, const struct hwprofile *h);
 const char *fields_machine_name(char *buf, size_t size, const struct hwprofile *h);
 /* Devices and how they divide the work, as fields of j; not 0: out of memory. */

@@ -273,7 +273,7 @@ static void put_scenario(struct row *r, const struct cell *c, const struct scena
     put_text(r, c->timing ? time_basis_name(c->timing->basis) : NULL);
 }
 
-/* A figure and its 90 % interval: so many times less, so many times more. (87) */
+/* A figure and its 90 % interval: so many times less, so many times more. (62) */
 static void put_figure(struct row *r, double v, double less, double more)
 {
     put_num(r, v);

@@ -54,7 +54,7 @@ static double decade(double exponent)
  * x: from the leftmost ridge / 64 to the rightmost * 64, at the nearest decade, and always
  * 0.05 to 10,000 so that decode (0.5 to 4 FLOP/byte for F32 to 4 bits, 1/12 for an addition
  * of F32 vectors) and prompts (512 tokens by 4 bits: 1,800) are in sight on any machine. y: from the decade under what the slowest
- * memory allows at the left edge to a decade at least a third above the highest peak. methods.md (30)
+ * memory allows at the left edge to a decade at least a third above the highest peak. doc/notes/charts.md
  */
 int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, struct error *err)
 {

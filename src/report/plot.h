@@ -100,7 +100,7 @@ bool plot_decodes(const struct plot *p, const struct plot_options *o);
 int plot_level_points(struct roofline_chart *c, const struct plot *p, const struct plot_options *o, struct strbuf *notes,
                       struct error *err);
 /* FLOP/s under the roofs for an op that was not timed: min(peak of its arithmetic, AI x
- * bandwidth). methods.md (13) */
+ * bandwidth). methods.md (26) */
 double plot_attainable(const struct plot *p, const struct plot_item *it);
 
 /* Draw one of the charts of a profile: plot_curves.c. No such measurement in it: ERROR_UNAVAILABLE. */

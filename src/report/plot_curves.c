@@ -184,7 +184,7 @@ static int add_curves(struct curve_chart *c, const struct hwprofile *h, const st
     return rc;
 }
 
-/* ---- axes: the machine's, methods.md (68) ------------------------------------------------------ */
+/* ---- axes: the machine's, doc/notes/charts.md ------------------------------------------------------ */
 
 /* Smallest and largest of the machine's measured roofs of a kind; n_threads 0: of any number of threads. */
 static void roof_span(const struct hwprofile *h, const char *kind, const char *unit, int n_threads, double *lo, double *hi)
@@ -260,7 +260,7 @@ static void thread_axis(struct curve_chart *c, const struct hwprofile *h)
     c->x.hi *= 1.25;
 }
 
-/* More than the intervals of two medians explain on a quiet machine: methods.md (55)'s 10 %. */
+/* More than the intervals of two medians explain on a quiet machine: methods.md (70)'s 10 %. */
 #define LOAD_ABOVE 1.1
 
 static double dram_read(const struct hwprofile *h, int n)
@@ -617,7 +617,7 @@ static int chart_kernels(struct curve_chart *c, struct kernel_pick *p, const str
 
 /* ---- the commands' side ---------------------------------------------------------------------- */
 
-/* "Threads that reach 95 % of the best: read DRAM 4" methods.md (69) */
+/* "Threads that reach 95 % of the best: read DRAM 4" doc/notes/charts.md */
 static int say_saturation(struct curve_chart *c, struct error *err)
 {
     struct strbuf b = { 0 };

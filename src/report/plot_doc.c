@@ -512,7 +512,7 @@ static bool step_wanted(const struct plot_options *o, struct chosen *c, const ch
     return true;
 }
 
-/* Which constants made the seconds. methods.md (87) */
+/* Which constants made the seconds. methods.md (62) */
 static void note_constants(struct plot *p, const json_t *row)
 {
     static const struct {

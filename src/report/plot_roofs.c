@@ -133,7 +133,7 @@ static bool is_product(const struct plot_item *it)
 }
 
 /* Operands as engines multiply them: a CPU widens F16 to FP32 and multiplies quantized
- * weights as INT8; a GPU widens those to FP16. Vector ops run in FP32. methods.md (13) */
+ * weights as INT8; a GPU widens those to FP16. Vector ops run in FP32. methods.md (26) */
 static enum math item_math(const struct plot *p, const struct plot_item *it)
 {
     bool cpu = p->roofs.kind == HW_CPU;

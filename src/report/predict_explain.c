@@ -14,7 +14,7 @@ static const char *type_of(const struct op *op, const struct subject *s)
     return op->w ? dtype_name(op->w->type) : NULL;
 }
 
-/* "W4A16": bits of the weights and of what they are multiplied with, where a checkpoint says it. (45) */
+/* "W4A16": bits of the weights and of what they are multiplied with, where a checkpoint says it. (4) */
 static const char *scheme_of(char *buf, size_t n, const struct op *op)
 {
     static const unsigned act_bits[] = { [SCHEME_FP16] = 16, [SCHEME_BF16] = 16, [SCHEME_FP8] = 8, [SCHEME_INT8] = 8,
@@ -161,9 +161,9 @@ static void print_class(const json_t *c)
     print_side(c, "FLOP", "flop_formula", "flop", "", "");
     print_side(c, "sent", "link_formula", "link_bytes", "B", "");
     if (*predict_text(c, "roof"))
-        report_text(13, "    kernel   %s (62)\n", predict_text(c, "roof"));
+        report_text(13, "    kernel   %s (29)\n", predict_text(c, "roof"));
     if (*predict_text(c, "kernel"))
-        report_text(13, "    kernel   %s, seconds of its own: (155)\n", predict_text(c, "kernel"));
+        report_text(13, "    kernel   %s, seconds of its own: (46)\n", predict_text(c, "kernel"));
     if (predict_number(c, "link_s") > 0)
         snprintf(sides, sizeof sides, "links %s", seconds_text(a, sizeof a, predict_number(c, "link_s")));
     else
@@ -204,8 +204,8 @@ static void print_total(const json_t *row)
     if (fabs(pipeline - 1) > 1e-12)
         report_text(4, "  x %.10g: %s\n", pipeline,
                     *predict_text(row, "stack") && strcmp(predict_text(row, "basis"), "kernels") != 0
-                        ? "what passes cost beside their ops, and what ops share when they are one (74), (44)"
-                        : "passes overlap in the pipeline, the slowest stage sets the pace (44)");
+                        ? "what passes cost beside their ops, and what ops share when they are one (35), (24)"
+                        : "passes overlap in the pipeline, the slowest stage sets the pace (24)");
     printf("  %.10g tokens / %.17g s = %.17g tokens/s\n", tokens, predict_number(row, "seconds"), predict_number(row, "tok_s"));
 }
 
@@ -247,13 +247,13 @@ void predict_print_explain(const json_t *rows)
     const json_t *first = json_array_get(rows, 0);
     if (*predict_text(first, "stack") && strcmp(predict_text(first, "basis"), "kernels") != 0)
         report_text(0, "\nSeconds of an op: ((weights + KV + act) / (e_b W) with FLOP / (e_c peak) and weights widened, as a p-norm, + launch,\n"
-                    "doc/methods.md (74), (87); peak: of the units that the stack's kernels multiply on (81), behind it in parentheses what they\n"
-                    "reach; bytes and FLOP (4)-(12), (34)-(43); between devices (75). Formulas are of all ops of a line.\n"
-                    "A decode step is the mean of its steps (14).\n");
+                    "doc/methods.md (35), (62); peak: of the units that the stack's kernels multiply on (43), behind it in parentheses what they\n"
+                    "reach; bytes and FLOP (5)-(19); between devices (47). Formulas are of all ops of a line.\n"
+                    "A decode step is the mean of its steps (21).\n");
          else
              report_text(0, "\nSeconds of an op: max((weights + KV) / (e_b W) + act / (e_b W or the cache's), FLOP / (e_c peak)) + launch,\n"
-                "doc/methods.md (13); bytes and FLOP (4)-(12), (34)-(43); between devices (44). Formulas are of all ops of a line.\n"
-                "A decode step is the mean of its steps (14).\n");
+                "doc/methods.md (26); bytes and FLOP (5)-(19); between devices (24). Formulas are of all ops of a line.\n"
+                "A decode step is the mean of its steps (21).\n");
          json_array_foreach(rows, i, row)
              if (json_object_get(row, "explain"))
                  print_row(row);

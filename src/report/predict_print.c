@@ -326,7 +326,7 @@ static void print_roofs(const json_t *rows, bool roof, bool changes)
         report_text(0, "req: seconds of a whole request, TTFT and then every token after the first; tokens/s are those generated over it.\n");
     if (changes)
         report_text(0, "what if: the row above with these changes; ratio: its tokens/s over those of the row without%s.\n",
-                    any(rows, "speedup_lo") ? ", and the ends of its 90 %\ninterval: what both rows err by alike is not in it (144)" : "");
+                    any(rows, "speedup_lo") ? ", and the ends of its 90 %\ninterval: what both rows err by alike is not in it (66)" : "");
     if (has_text(rows, "guess"))
         report_text(0, "*: no profile of it; taken for one of its class by its name (--hw FILE with a bandwidth and a peak says more).\n");
     print_notes(rows);

@@ -105,7 +105,7 @@ int predict_solve_print(const json_t *rows, const struct predict_cli *o, const s
 int predict_put_explain(json_t *j, const struct subject *s, struct error *err);
 void predict_print_explain(const json_t *rows);
 /* predict_rows.c: a figure's 90 % interval as KEY_lo and KEY_hi, null where it has none; seconds or tokens/s that p is as sure of as of
- * its own. (87) */
+ * its own. (62) */
 int predict_put_seconds_interval(json_t *j, const char *key, double seconds, const struct prediction *p);
 int predict_put_rate_interval(json_t *j, const char *key, double rate, const struct prediction *p);
 /* A field of a row: "" and NaN where it has none. */

@@ -203,7 +203,7 @@ static int put_use(json_t *j, const char *key, double v, const struct prediction
     return json_object_set_new(j, key, json_num(v)) | predict_put_seconds_interval(j, key, v, p);
 }
 
-/* Energy and money: of all devices, null where nobody knows a device's. (47) */
+/* Energy and money: of all devices, null where nobody knows a device's. (49) */
 static int put_running(json_t *j, const struct subject *s, const struct prediction *p)
 {
     const struct running w = running_of(s->h, s->cli->ask.power_w, s->cli->ask.price_usd_h);

@@ -148,7 +148,7 @@ struct curve_chart {
     size_t n_level;
 };
 /* What an axis of values from lo to hi spans: the decades that hold them with a margin; [0, hi] rounded up to 1, 2 or 5 of a
- * decade; powers of two. methods.md (68) */
+ * decade; powers of two. doc/notes/charts.md */
 void axis_decades(struct chart_axis *a, double lo, double hi);
 void axis_linear(struct chart_axis *a, double hi);
 void axis_powers(struct chart_axis *a, double lo, double hi);

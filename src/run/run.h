@@ -32,20 +32,20 @@ struct run_row {
     char energy_source[128], energy_reason[224];
     char bound[16]; /* "memory", "compute" */
     char type_k[12], type_v[12]; /* of the KV cache */
-    char act_scales[8];     /* of 8-bit activations in its largest pass: "exact" or "pow2", methods.md (10); "": none are quantized */
+    char act_scales[8];     /* of 8-bit activations in its largest pass: "exact" or "pow2", methods.md (89); "": none are quantized */
     double experts_touched; /* distinct experts a layer with experts read in a pass, mean; NaN: a dense model */
     char counters[16];
     char ceiling_source[64]; /* "probe beside the run" or the profile's name */
-    double roof_moved; /* DRAM's roof, largest probe less smallest over median; methods.md (63) */
+    double roof_moved; /* DRAM's roof, largest probe less smallest over median; methods.md (83) */
     double profile_bytes_s, mbu_profile, profile_flop_s, mfu_profile; /* against the stored profile */
     char profile_reason[160]; /* why these are NaN */
     double steal, n_switch, clock_hz; /* fraction of its CPUs' time; a repetition, mean; median */
     double cpu_share;   /* the least of its repetitions (struct run_rep) */
     double cache_bytes; /* of the last-level caches, all together */
-    double ops_ceiling_bytes_s, ops_ceiling_flop_s; /* beside the pass that timed the ops, harmonic means; methods.md (63) */
+    double ops_ceiling_bytes_s, ops_ceiling_flop_s; /* beside the pass that timed the ops, harmonic means; methods.md (83) */
     double ops_lowest_bytes_s, ops_highest_bytes_s; /* of the probes of that mean */
-    double ops_tile_flop_s; /* beside it too, the small product by tiles (108); NaN: not probed. In no file */
-    double ops_exchange[EXCHANGE_COUNT]; /* and what cores exchange (114), likewise */
+    double ops_tile_flop_s; /* beside it too, the small product by tiles (80); NaN: not probed. In no file */
+    double ops_exchange[EXCHANGE_COUNT]; /* and what cores exchange (33), likewise */
 };
 
 /* One repetition of a test, beside the probes before and after it. */
@@ -55,8 +55,8 @@ struct run_rep {
     double seconds, tok_s;
     double ceiling_bytes_s, mbu, ceiling_flop_s, mfu; /* means of the two probes */
     double after_bytes_s, after_flop_s;               /* the one after it */
-    double tile_flop_s, after_tile_flop_s;            /* mean and after, of the small product by tiles (108); NaN: not probed. In no file */
-    double exchange[EXCHANGE_COUNT], after_exchange[EXCHANGE_COUNT]; /* of what cores exchange (114), likewise */
+    double tile_flop_s, after_tile_flop_s;            /* mean and after, of the small product by tiles (80); NaN: not probed. In no file */
+    double exchange[EXCHANGE_COUNT], after_exchange[EXCHANGE_COUNT]; /* of what cores exchange (33), likewise */
     double steal, n_switch, clock_hz;
     double cpu_share; /* of the threads' time, that they were on a CPU: others had the rest, or they slept; NaN: too short to tell */
 };

@@ -121,7 +121,7 @@ bool attend_call_of(const struct facts *f, const struct time_place *at, const st
 {
     if (!is_measured(f) || !f->flash || at->phase != PHASE_DECODE || !(at->n_head > 0) || !(at->n_seq > 0) || at->head_dim > HEAD_MOST || !(cost->kv_bytes > 0))
         return false;
-    /* Devices divide heads: the bytes of queries and results (7) say how many a device has. */
+    /* Devices divide heads: the bytes of queries and results (11) say how many a device has. */
     const double tokens = fmax(1, at->pass_tok / at->n_seq), heads = cost->act_bytes / (f->p->roofs->act_elem_bytes * 2 * at->head_dim * at->n_tok);
     const double keys = cost->flop / (4 * heads * at->head_dim * at->n_tok);
     if (!(heads > 0) || !(keys > 0))

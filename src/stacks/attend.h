@@ -1,6 +1,6 @@
 /*
  * attend.h: what attention takes in a step of decoding on the GPUs of servers: which kernel runs it, and its seconds from what it reads, how its
- * blocks of threads share out the cache, and what starting it takes. Constants: hwprofiles/stacks/priors.json. Source: methods.md (155)
+ * blocks of threads share out the cache, and what starting it takes. Constants: hwprofiles/stacks/priors.json. Source: methods.md (46)
  */
 #ifndef STACKS_ATTEND_H
 #define STACKS_ATTEND_H

@@ -1,4 +1,4 @@
-/* Products of CPUs, in instructions. methods.md (110) */
+/* Products of CPUs, in instructions. methods.md (41) */
 #include "stacks/cpus.h"
 #include "stacks/priors.h"
 #include <math.h>
@@ -176,7 +176,7 @@ static double dot_flop_s(const struct facts *f)
     return 4 * fp32 / 3;
 }
 
-/* A weight and token of llama.cpp's tiles of 4 rows and 2 tokens; interleaved rows of Q4_0 and IQ4_NL as much. (110) */
+/* A weight and token of llama.cpp's tiles of 4 rows and 2 tokens; interleaved rows of Q4_0 and IQ4_NL as much. (41) */
 static double tile_instructions(const struct facts *f, double bits)
 {
     const double narrow = prior(bits > 12 ? PRIOR_CPU_TILE_16 : bits > 7.5 ? PRIOR_CPU_TILE_8 : PRIOR_CPU_TILE_4);

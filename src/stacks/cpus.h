@@ -1,6 +1,6 @@
 /*
  * cpus: what engines' kernels take of a CPU's cores: instructions for a weight, and which kernel a type of weights has. Facts of the
- * kernels, counted; a fit takes them times factors of its own. Source: methods.md (110).
+ * kernels, counted; a fit takes them times factors of its own. Source: methods.md (41).
  */
 #ifndef STACKS_CPUS_H
 #define STACKS_CPUS_H

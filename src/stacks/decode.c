@@ -1,4 +1,4 @@
-/* Operations that make an operand of a weight in a step of decoding. methods.md (79) */
+/* Operations that make an operand of a weight in a step of decoding. methods.md (36) */
 #include "stacks/decode.h"
 #include "stacks/cpus.h"
 #include "stacks/priors.h"
@@ -36,7 +36,7 @@ static const char *names_of(const char *q)
     return strcasestr(q, "_K") ? "k" : "plain";
 }
 
-/* llama.cpp's kernel of rows for CUDA, which ROCm has too. (109) */
+/* llama.cpp's kernel of rows for CUDA, which ROCm has too. (37) */
 static bool has_rows_kernel(const struct facts *f)
 {
     return f->products == BACK_END_CUDA || f->products == BACK_END_ROCM;
@@ -127,7 +127,7 @@ double decode_tile(const struct facts *f, double bits, bool experts)
 /*
  * bitsandbytes, which Transformers' 8 and 4 bits are unless a name says AWQ or GPTQ, is called from Python for each product: LLM.int8
  * looks for outliers and waits for what it found, quantizes rows and columns, changes layouts, multiplies, scales, multiplies outliers apart
- * and adds; NF4 unpacks the scales' own scales, then multiplies. (131)
+ * and adds; NF4 unpacks the scales' own scales, then multiplies. (doc/notes/stacks.md)
  */
 double decode_host_s(const struct facts *f, double bits)
 {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Latencies of servers and kernels alone have parts that (87) does not differentiate. */
+/* Latencies of servers and kernels alone have parts that (62) does not differentiate. */
 static bool closed_gradient(const void *features, const double *slot, double *g)
 {
     const struct time_features *f = features;
@@ -90,7 +90,7 @@ static void effect_name(char *name, const struct effect_prior *e, const struct f
 
 /*
  * What is guessed of a machine is off by a factor of all seconds; a row that is shown of it says which. Without one its spread is no constant's
- * (time_constants.guess_ln_sd). (116)
+ * (time_constants.guess_ln_sd). (56)
  */
 static int set_guess(struct fit *f, bool add, const struct fitted_row *r, struct fit_row *out, int at, struct error *err)
 {

@@ -44,7 +44,7 @@ enum dimension {
 };
 
 enum fitted_kind fitted_kind(const struct measurement *m);
-/* Does a fit of that kind learn from the row? Rates of whole requests have prompts and decode steps in them: theirs does of both. (120) */
+/* Does a fit of that kind learn from the row? Rates of whole requests have prompts and decode steps in them: theirs does of both. (50) */
 bool fitted_teaches(enum fitted_kind k, const struct measurement *m);
 extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "decode" "prompt" "op" "all_reduce" "tpot" "ttft" */
 
@@ -59,7 +59,7 @@ struct fitted_row {
     bool request;            /* more than its passes is in its seconds */
     double tick_s;           /* seconds are whole ticks; 0: finer */
     bool experts, computes;  /* it has products of experts; arithmetic is a part of its seconds */
-    bool devices, borders;   /* that exchange; layer by layer, by the host (150) */
+    bool devices, borders;   /* that exchange; layer by layer, by the host (45) */
     bool serving, first;     /* a server's latency; to the first token */
     bool kernel;             /* a kernel alone */
     bool walks, deep;        /* its attention walks the cache; the cache is long enough to say how */
@@ -74,7 +74,7 @@ struct effect_prior {
     enum dimension dim;
     double value, sd;
 };
-/* What a server's latency is made of (84); wait: room for what is before it. And what joins its devices. */
+/* What a server's latency is made of (52); wait: room for what is before it. And what joins its devices. */
 void serving_features(struct time_features *f, struct time_features *wait, const struct facts *x);
 const char *serving_link(const struct priced *p);
 /* What the engine does for an op, beside what every engine must: *o as it is costed, changed. decode: in a fit of decode steps. */

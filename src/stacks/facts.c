@@ -1,4 +1,4 @@
-/* What names and dates say of engines and machines. methods.md (79), (81) */
+/* What names and dates say of engines and machines. methods.md (36), (43) */
 #include "stacks/priors.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -363,7 +363,7 @@ static bool is_flash(const struct facts *f)
 /*
  * SGLang 0.4's experts of GPTQ: steps of Qwen3's take 0.67 and 0.72 ms a layer with 3 and with 22 billion weights a token (H20, one device and
  * four), so the host dispatches their kernels one by one, whatever they read. Source: sgl-project/sglang issues 6313 (0.4.6.post2, an H20:
- * 40 % of FP8's rate) and 9574 (0.4.9.post2, an RTX 4090: far behind vLLM). (131)
+ * 40 % of FP8's rate) and 9574 (0.4.9.post2, an RTX 4090: far behind vLLM). (doc/notes/stacks.md)
  */
 static bool dispatches_experts(const struct facts *f)
 {
@@ -374,7 +374,7 @@ static bool dispatches_experts(const struct facts *f)
 
 /*
  * CUDA's graphs were for Ampere and later until July 2026 (pull request 25749), and are since for Volta and Turing too. Source: ggml-cuda.cu,
- * "disabling CUDA graphs due to GPU architecture". (152)
+ * "disabling CUDA graphs due to GPU architecture". (36)
  */
 enum { GRAPHS_VOLTA = 9820 }; /* a build as of that month */
 static bool has_no_graphs(const struct facts *f)
@@ -398,7 +398,7 @@ static double launches(const struct facts *f)
 
 /*
  * llama.cpp kept graphs of kernels for passes of one token alone until February 2026 (its pull request 19645), and for those of more than four
- * where experts are chosen it does so still. Source: ggml-cuda.cu, check_node_graph_compatibility. (109)
+ * where experts are chosen it does so still. Source: ggml-cuda.cu, check_node_graph_compatibility. (37)
  */
 enum { GRAPHS_BATCH = 8100, GRAPHS_EXPERTS_MOST = 4 }; /* a build as of that month */
 

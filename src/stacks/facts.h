@@ -1,6 +1,6 @@
 /*
  * facts: what is known of a row's engine and machine by their names and dates, worked out once a row. Prices of many
- * configurations ask for it op by op. Source: methods.md (79), (81).
+ * configurations ask for it op by op. Source: methods.md (36), (43).
  */
 #ifndef STACKS_FACTS_H
 #define STACKS_FACTS_H
@@ -25,8 +25,8 @@ struct facts {
     bool two_issue;         /* AMD's since RDNA3: the FP32 figure counts two instructions a cycle, which few are. Source: RDNA3 ISA guide,
                              * 7.6 (VOPD) */
     bool inline_ecc;        /* check bits are kept in the memory itself, one byte for fifteen, and cross its bus: GDDR6 of servers */
-    bool before_ampere;     /* NVIDIA's that llama.cpp captured no graphs of kernels on (152) */
-    bool hopper;            /* whose mma.sync, which llama.cpp's kernels multiply by, does not fill its tensor cores (151) */
+    bool before_ampere;     /* NVIDIA's that llama.cpp captured no graphs of kernels on (36) */
+    bool hopper;            /* whose mma.sync, which llama.cpp's kernels multiply by, does not fill its tensor cores (doc/notes/stacks.md) */
     bool warp_groups;       /* NVIDIA's since Hopper: an instruction of the matrix units takes 64 rows at least */
     double cache_bytes;     /* a GPU's last cache, that what one kernel writes another reads from; 0: not said */
     uint32_t ranks;         /* that a device is when devices exchange: chips of AWS are two NeuronCores, each a rank */
@@ -57,7 +57,7 @@ bool facts_amd_before_matrix(const char *name);
 bool facts_few_limits(const struct facts *f);
 /* Time that starting an op costs in passes of so many tokens, as `launches`. */
 double facts_launches(const struct facts *f, double pass_tok);
-/* Do devices of a board exchange by one kernel that writes to all peers, not along a ring? (84) */
+/* Do devices of a board exchange by one kernel that writes to all peers, not along a ring? (52) */
 bool facts_one_step(const struct facts *f);
 /* The weights' type as the row says, which may be priced as another of as many bits; else as it is priced. */
 const char *facts_type(const struct facts *f);

@@ -1,4 +1,4 @@
-/* Rows as a fit sees them: which fit they are for, what they ask for, and what they have in common with others. methods.md (71), (73), (74), (79)-(82) */
+/* Rows as a fit sees them: which fit they are for, what they ask for, and what they have in common with others. methods.md (55), (57), (35), (36), (43), (44) */
 #include "stacks/attend.h"
 #include "stacks/cpus.h"
 #include "stacks/decode.h"
@@ -19,7 +19,7 @@ enum fitted_kind fitted_kind(const struct measurement *m)
 {
     switch (m->kind) {
     case MEASURE_OP:
-    case MEASURE_KERNEL: /* teaches none (155) */
+    case MEASURE_KERNEL: /* teaches none (46) */
         return FITTED_OP;
     case MEASURE_ALL_REDUCE:
         return FITTED_ALL_REDUCE;
@@ -50,10 +50,10 @@ static void stage(struct time_op *o, double bytes)
     o->bits = bytes * 8;
 }
 
-/* What unpacking a weight takes is in the rate of a CPU's products (110). */
+/* What unpacking a weight takes is in the rate of a CPU's products (41). */
 static const double counted = 1e-3;
 
-/* What runs an op, and what passes through memory for that. (81) */
+/* What runs an op, and what passes through memory for that. (43) */
 static void choose_units(struct time_op *o, const struct facts *x, const struct time_place *at)
 {
     if (x->p->m->kind != MEASURE_RATE || o->n_comm > 0)
@@ -84,12 +84,12 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
         if (x->cpu)
             o->of_fp32 = u.flop_s / x->p->roofs->peak[MATH_FP32].flop_s;
         o->staged_bytes = u.staged_bytes * at->n_head * at->pass_tok * (at->n_past + at->pass_tok / fmax(at->n_seq, 1));
-    } else if (o->cost.act_bytes <= x->cache_bytes) { /* (149) */
+    } else if (o->cost.act_bytes <= x->cache_bytes) { /* (doc/notes/stacks.md) */
         o->cost.act_bytes *= prior(PRIOR_CACHED_ACTS);
     }
 }
 
-/* More bytes cross the memory's bus than are wanted (135), of as many weights. */
+/* More bytes cross the memory's bus than are wanted (39), of as many weights. */
 static void add_check_bytes(struct time_op *o)
 {
     const double more = prior(PRIOR_ECC_BYTES);
@@ -100,7 +100,7 @@ static void add_check_bytes(struct time_op *o)
 }
 
 /* The arithmetic of whole tiles, of each matrix that is touched. A tile that streams weights past itself reaches more of the peak than other products
- * are believed to. (119) */
+ * are believed to. (40) */
 static void fill_tiles(struct time_op *o, const struct facts *x, const struct time_place *at, double touched)
 {
     const double tile = decode_tile(x, o->bits, o->kind == OP_EXPERT_MATMUL);
@@ -120,7 +120,7 @@ static double step_ops(const struct time_op *o, const struct facts *x, const str
     return several > 0 ? several : decode_ops_weight(x, o->bits);
 }
 
-/* Of a decode step, what its engine does for it. (79), (91) */
+/* Of a decode step, what its engine does for it. (36), (doc/notes/stacks.md) */
 static void add_facts(struct time_op *o, const struct facts *x, const struct time_place *at)
 {
     o->launches = facts_launches(x, at->pass_tok);
@@ -180,7 +180,7 @@ void fitted_add_pass(struct time_features *f, const struct facts *x, const struc
 /*
  * What an all-reduce crosses. On one board the profile's link, unless devices are bridged in pairs and it takes more than a
  * pair: then the bus. Between boards the network: a board has a card for every two devices (DGX A100: two share a PCIe
- * switch), and a ring keeps as many busy as it has devices there. (75)
+ * switch), and a ring keeps as many busy as it has devices there. (47)
  */
 static const char *link_of(const struct priced *p)
 {

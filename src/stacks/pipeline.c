@@ -1,4 +1,4 @@
-/* Layers spread over devices: the kernels that the host launches for a prompt. methods.md (148) */
+/* Layers spread over devices: the kernels that the host launches for a prompt. methods.md (45) */
 #include "stacks/units.h"
 #include "timing/timing.h"
 

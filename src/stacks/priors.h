@@ -1,6 +1,6 @@
 /*
  * priors: what is believed of software before anything is measured, and what was counted in its kernels: hwprofiles/stacks/priors.json, each with its
- * source (doc/formats.md). Read once, at the first question; it stays. Source: methods.md (73), (74), (79).
+ * source (doc/formats.md). Read once, at the first question; it stays. Source: methods.md (57), (35), (36).
  */
 #ifndef STACKS_PRIORS_H
 #define STACKS_PRIORS_H
@@ -66,7 +66,7 @@ enum prior_number {
     PRIOR_TILE_PART,
     PRIOR_CACHED_ACTS,  /* seconds of bytes in a GPU's last cache, over those of as many in memory */
     PRIOR_UNNAMED_BITS, /* spread of the logarithm of seconds */
-    PRIOR_ATTEND_BANDWIDTH,      /* of attention's kernels in a step (155): part of the memory's bandwidth; */
+    PRIOR_ATTEND_BANDWIDTH,      /* of attention's kernels in a step (46): part of the memory's bandwidth; */
     PRIOR_ATTEND_SPLIT_KEYS,     /* keys that a part of a split has at least; */
     PRIOR_ATTEND_COMBINE_CYCLES, /* putting parts together, */
     PRIOR_ATTEND_SPLIT_CYCLES,   /* and each of them; */

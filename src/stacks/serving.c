@@ -1,4 +1,4 @@
-/* What a server's latencies are made of in a closed loop. (83), (84) */
+/* What a server's latencies are made of in a closed loop. (51), (52) */
 #include "stacks/priors.h"
 #include <math.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static void cross_network(struct time_features *f, const struct priced *p)
  * step where attention is split by requests; TensorRT-LLM where it is, and balanced, begins prompts when all ranks have one or
  * every n steps (timeout_iters). Of InferenceX's scripts: SGLang on Blackwell 30 from 16 users on and 10 below, TensorRT-LLM 60;
  * else each step. Source: sglang's scheduler_recv_skipper.py, TensorRT-LLM's py_executor.py (_balance_adp_requests);
- * SemiAnalysisAI/InferenceX, benchmarks/single_node (dsr1_fp4_b200.sh, dsr1_fp8_b200.sh, dsr1_fp4_b200_trt.sh, ...). (130)
+ * SemiAnalysisAI/InferenceX, benchmarks/single_node (dsr1_fp4_b200.sh, dsr1_fp8_b200.sh, dsr1_fp4_b200_trt.sh, ...). (52)
  */
 enum { RECV_MANY = 30, RECV_FEW = 10, MANY_USERS = 16, BALANCE_STEPS = 60 };
 
@@ -73,7 +73,7 @@ static double steps_apart(const struct priced *p)
     return strcmp(p->stack->id, "tensorrt-llm") == 0 && p->layout.dp > 1 ? BALANCE_STEPS : 0;
 }
 
-/* Steps until a place is free: with more users than run each waits until as many answers are done as are before it. (84) */
+/* Steps until a place is free: with more users than run each waits until as many answers are done as are before it. (52) */
 static double steps_placeless(const struct priced *p)
 {
     const double copies = p->m->decode.workers > 0 ? p->m->decode.workers : 1, more = p->n_users / copies / p->batch - 1;

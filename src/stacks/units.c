@@ -55,7 +55,7 @@ static struct unit_use dot_unit(const struct facts *f)
     return (struct unit_use){ .unit = UNIT_DOT, .flop_s = with_scales(4 * v, v) };
 }
 
-/* Of the matrix units' peak that kernels of llama.cpp's own can have. (151) */
+/* Of the matrix units' peak that kernels of llama.cpp's own can have. (doc/notes/stacks.md) */
 static double mma_part(const struct facts *f)
 {
     return f->hopper && (f->products == BACK_END_CUDA || f->products == BACK_END_VULKAN) ? prior(PRIOR_HOPPER_MMA) : 1;
@@ -193,7 +193,7 @@ struct unit_use unit_of_product(const struct facts *f, enum math math, double bi
 /* Columns of a tile: 32 in Metal's and MLX's products and the smaller ones of Vulkan's, up to 64 and more elsewhere. */
 enum { TILE = 32 };
 
-/* Of one matrix the last tile is filled with nothing; of many, each with a number of tokens of its own, half a tile is. (82) */
+/* Of one matrix the last tile is filled with nothing; of many, each with a number of tokens of its own, half a tile is. (44) */
 double unit_padding(const struct facts *f, double n_tok, double n_matrix)
 {
     if (f->cpu || !(n_tok > MMVQ_MOST))
@@ -245,7 +245,7 @@ double unit_expert_s(const struct facts *f, enum math math, double bits, double 
         return facts_since(f, EXPERTS_TOKEN) ? 0 : loop_s(f);
     if (bits < QUANTIZED)
         return facts_since(f, MMQ_EXPERTS) ? 0 : loop_s(f);
-    /* Its limit is where the kernel was found to be no faster than what it took the place of. (82) */
+    /* Its limit is where the kernel was found to be no faster than what it took the place of. (44) */
     const double most = mmf_most(f, math, rows);
     if (n_tok <= most)
         return prior(PRIOR_CUDA_EXPERT_S) * n_tok / most;

@@ -1,7 +1,7 @@
 /*
  * units: what an engine multiplies with on a machine. One chip has a peak for each of its units; which of them a product or
  * attention runs on is a fact of the engine's back end, of its age and of the machine's generation, not a constant to be fitted.
- * Source: methods.md (81).
+ * Source: methods.md (43).
  */
 #ifndef STACKS_UNITS_H
 #define STACKS_UNITS_H
@@ -38,14 +38,14 @@ struct unit_use unit_of_attention(const struct facts *f, double head_dim, double
  * random (a layer's experts); 1: one. */
 double unit_padding(const struct facts *f, double n_tok, double n_matrix);
 /* Seconds that an expert's product takes beside its arithmetic and bytes, of matrices of so many rows: those of starting it by itself;
- * 0: all experts of a layer are one kernel. To a third, from tables of two pull requests a maker. (82) */
+ * 0: all experts of a layer are one kernel. To a third, from tables of two pull requests a maker. (44) */
 double unit_expert_s(const struct facts *f, enum math math, double bits, double n_tok, double rows);
 
-/* Kernels that the host launches for an op of a prompt; 0: its queue takes any number. pipeline.c, (148) */
+/* Kernels that the host launches for an op of a prompt; 0: its queue takes any number. pipeline.c, (45) */
 double unit_kernels(const struct facts *f, enum op_kind kind, enum math math, double bits, double n_tok, double rows);
 /* Passes of a prompt that may be under way where devices have layers each; 0: any number. */
 double unit_copies(const struct stack *s);
-/* Where devices have layers each, its host hands a pass from one to the next. (150) */
+/* Where devices have layers each, its host hands a pass from one to the next. (45) */
 bool unit_borders(const struct stack *s);
 
 #endif

@@ -127,7 +127,7 @@ static bool may_stand_in(enum math want, enum math other)
 /*
  * No peak of this type: borrow one. Wider operands hold narrower ones, so their peak is
  * reached as it is; a narrower type's peak is scaled by the ratio of widths (units of one
- * area multiply twice as fast at half the width). methods.md (13)
+ * area multiply twice as fast at half the width). methods.md (26)
  */
 static bool peak_derived(struct peak *p, const struct hwprofile *h, enum math want,
                          const struct predict_options *o)
@@ -187,7 +187,7 @@ static bool bandwidth_measured(struct roofs *r, const struct hwprofile *h,
 /*
  * Bytes a second that one core can ask for: lines on their way over what memory takes to answer (Little's law). Cores with registers of 32
  * bytes and more keep some 48 lines under way beyond their own caches, those with 16 bytes (16 FLOP a cycle) half of that; memory
- * answers in some 100 ns. methods.md (111)
+ * answers in some 100 ns. methods.md (42)
  */
 static double core_bytes_s(const struct hwprofile *h)
 {
@@ -213,7 +213,7 @@ static bool bandwidth_spec(struct roofs *r, const struct hwprofile *h, const str
 
 /*
  * Threads meet after each op: the line that counts them goes from core to core, so a meeting takes as long as there are threads. What a
- * launch costs (74) is that of 16; one thread meets nobody, but begins an op like the others. methods.md (111)
+ * launch costs (35) is that of 16; one thread meets nobody, but begins an op like the others. methods.md (42)
  */
 static double meetings(const struct hwprofile *h, const struct predict_options *o)
 {
@@ -240,7 +240,7 @@ static int init_bandwidth(struct roofs *r, const struct hwprofile *h,
 /*
  * Where activations live. A bound charges only what cannot be avoided, so with --roof they
  * stay on the chip; else they do when an op's operands fit the last-level cache. methods.md
- * (13)
+ * (26)
  */
 static void init_cache(struct roofs *r, const struct hwprofile *h,
                        const struct predict_options *o)
@@ -288,12 +288,12 @@ static double known_or(const struct hw_value *v, double otherwise)
 
 /*
  * A step's products walk along rows of weights: registers leave half the threads that a multiprocessor could hold, and each has two wide
- * loads of 16 bytes under way. Loaded memory answers in 0.8 us. (134)
+ * loads of 16 bytes under way. Loaded memory answers in 0.8 us. (38)
  */
 static const double load_bytes = 2 * 16, resident = 0.5, loaded_s = 0.8e-6;
 
 /* What an NVIDIA GPU of today has: 128 FP32 lanes a multiprocessor, 1536 threads (2048 in data centers), 1.7 GHz, a cache of
- * tens of megabytes. (76) */
+ * tens of megabytes. (doc/notes/gpu-kernels.md) */
 static void init_units(struct gpu_units *u, const struct hwprofile *h)
 {
     const double lanes = 128, clock_hz = known_or(&h->clock_hz, 1.7e9), peak = h->peak[MATH_FP32].value;
@@ -332,7 +332,7 @@ int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_
 
 /*
  * Products: CPUs multiply quantized weights with 8-bit activations and widen F16 to FP32;
- * GPUs widen quantized weights to FP16 for their matrix units. methods.md (13)
+ * GPUs widen quantized weights to FP16 for their matrix units. methods.md (26)
  */
 static enum math matmul_math(bool cpu, enum dtype t)
 {
@@ -345,7 +345,7 @@ static enum math matmul_math(bool cpu, enum dtype t)
     return cpu ? MATH_INT8 : MATH_FP16;
 }
 
-/* What a checkpoint's scheme says, else the type. (45) */
+/* What a checkpoint's scheme says, else the type. (4) */
 static enum math scheme_math(const struct roofs *r, enum scheme s, enum dtype t)
 {
     switch (s) {
@@ -396,7 +396,7 @@ static bool is_launched(const struct roofs *r, const struct op *op)
 
 /*
  * n devices exchange; bytes: what a device sends on a ring; hop: seconds of a step. An all-reduce over a ring passes its parts round
- * twice; among few devices, or for little, everybody sends everything to everybody at once: more bytes, fewer hops. (44)
+ * twice; among few devices, or for little, everybody sends everything to everybody at once: more bytes, fewer hops. (24)
  */
 struct op_time exchanged_time(const struct roofs *r, const struct step_class *c, double bytes, double hop)
 {
@@ -417,7 +417,7 @@ struct op_time exchanged_time(const struct roofs *r, const struct step_class *c,
     return (struct op_time){ .seconds = s, .link_s = s, .link_bytes = bytes, .bound = BOUND_LINK };
 }
 
-/* Of the logarithm of the seconds of an op that has no measured kernel on a machine that has some: as where nothing was seen. (88) */
+/* Of the logarithm of the seconds of an op that has no measured kernel on a machine that has some: as where nothing was seen. (63) */
 static const double UNMEASURED_SD = 0.4;
 
 /* What was measured above the bound is what the machine does. */

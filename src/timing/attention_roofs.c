@@ -1,12 +1,12 @@
 /*
  * Attention under the engine's measured kernels: a cost of each pair of a query row and a key, and one of each call, which is
- * most of it where there are few keys. methods.md (62), (90), (98)
+ * most of it where there are few keys. methods.md (29), (30), (31)
  */
 #include "timing/internal.h"
 #include <math.h>
 #include <string.h>
 
-/* Keys of the calls that rates are of, and of one token's that begin in memory. (61), (98) */
+/* Keys of the calls that rates are of, and of one token's that begin in memory. (78), (31) */
 enum { KEYS = 4096, FEW_KEYS = 128 };
 
 /* ---- what a call costs ---------------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ double attention_tiles(const struct op *op, double tokens)
     return ceil(tokens / tile);
 }
 
-/* A token's keys are cut into parts where sequences and key heads are few; tokens of a prompt go in tiles. (98) */
+/* A token's keys are cut into parts where sequences and key heads are few; tokens of a prompt go in tiles. (31) */
 static struct calls calls_of(const struct op *op, const struct pass *p, double keys, int n_threads)
 {
     const double n_seq = p->n_seq > 0 ? p->n_seq : 1, tokens = fmax(1, p->n_tok / n_seq), group = (double)op->n_head / op->n_head_kv;
@@ -216,7 +216,7 @@ static double part_s(const struct around *a, const struct calls *x, double pairs
     return part * (pairs * pair_s(a->low, a->high, a->h, x->rows, n_threads) + x->n * call_s / n_threads);
 }
 
-/* Queries and the keys and values of these tokens, which others wrote row by row, and results, whose lines others have. (114) */
+/* Queries and the keys and values of these tokens, which others wrote row by row, and results, whose lines others have. (33) */
 static double exchanged_s(const struct kernel_roofs *k, const struct cost_form *f, double n_tok)
 {
     return kernel_roofs_read_s(k, (f->act_in_tok + f->kv_present) * n_tok, n_tok) + kernel_roofs_taken_s(k, f->act_out_tok * n_tok, n_tok);

@@ -1,4 +1,4 @@
-/* The bound of an op: what no kernel of any software beats. methods.md (156) */
+/* The bound of an op: what no kernel of any software beats. methods.md (27) */
 #include "timing/internal.h"
 #include <math.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static bool sums_16_bits(const struct roofs *r)
     return !r->cpu && !k[MATH_INT8].derived && !k[MATH_FP16].derived && k[MATH_INT8].flop_s > 3 * k[MATH_FP16].flop_s;
 }
 
-/* CPUs: a float is three BF16 products (154). */
+/* CPUs: a float is three BF16 products (94). */
 static void init_wide(struct roofs *r)
 {
     struct peak *f = r->fastest;

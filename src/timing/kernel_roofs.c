@@ -1,6 +1,6 @@
 /*
  * The engine's own kernels as roofs: read from the ceilings of a profile, and an op's seconds under them.
- * methods.md (61), (62)
+ * methods.md (78), (29)
  */
 #include "timing/internal.h"
 #include <limits.h>
@@ -98,7 +98,7 @@ static bool is_last_level(const struct hwprofile *h, const char *level)
     return level[0] == 'L' && level[1] - '0' == last;
 }
 
-/* Spread of the logarithm: of the median (95 % of a normal distribution lie within 1.96 of it), and of what rounds differ by. (55) */
+/* Spread of the logarithm: of the median (95 % of a normal distribution lie within 1.96 of it), and of what rounds differ by. (70) */
 static double spread_of(const struct ceiling *c)
 {
     const double median = c->ci_lo > 0 && c->ci_hi > 0 ? log(c->ci_hi / c->ci_lo) / (2 * 1.96) : 0;
@@ -110,7 +110,7 @@ static bool is_exchange(enum kernel_op o)
     return o == KERNEL_EXCHANGE_READ || o == KERNEL_EXCHANGE_WRITE;
 }
 
-/* B/s of what other threads have, as far as that takes longer than a thread's own; infinite where it does not. (114) */
+/* B/s of what other threads have, as far as that takes longer than a thread's own; infinite where it does not. (33) */
 static double exchange_bytes_s(const struct hwprofile *h, const struct ceiling *c)
 {
     const struct ceiling *own = hwprofile_ceiling(h, c->kind, c->op, c->dtype, c->level, c->n_tok, 1);
@@ -202,7 +202,7 @@ static void blend_roof(struct kernel_roof *k, const struct kernel_roof *high, do
         k->call_s[i] = blend(k->call_s[i], kernel_roof_call_s(high, k->call_rows[i]), threads);
 }
 
-/* Computing grows with the threads, what memory gives as plain reads do. (90) */
+/* Computing grows with the threads, what memory gives as plain reads do. (30) */
 static void load_between(struct kernel_roofs *k, const struct hwprofile *h, int low, int n, int high)
 {
     struct kernel_roofs far;
@@ -281,7 +281,7 @@ static bool is_prepared(enum op_role r)
     return r == ROLE_ATTN_K || r == ROLE_ATTN_V || r == ROLE_FFN_UP || r == ROLE_EXPERT_UP || r == ROLE_SHARED_UP;
 }
 
-/* ---- what other threads have: beyond what it would take if a thread had all to itself (114) ------------------------ */
+/* ---- what other threads have: beyond what it would take if a thread had all to itself (33) ------------------------ */
 
 static double exchange_s(const struct kernel_roofs *k, enum kernel_op how, double bytes, double n_tok)
 {
@@ -321,7 +321,7 @@ static bool to_tiles(const struct kernel_roofs *k, double n_tok)
     return false;
 }
 
-/* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16 (10); of so many tokens that
+/* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16 (89); of so many tokens that
  * tiles walk them also put in their order, which experts do for themselves; both at once where the engine can, and then with what all
  * threads' reading of it takes. Else that is on top: a copy in order was made of a thread's own rows. */
 static double prepare_s(const struct kernel_roofs *k, enum math math, const struct step_class *c, double n_tok)
@@ -344,7 +344,7 @@ double walked_bytes(const struct step_class *c, const struct pass *p)
     return c->held_bytes + c->held_position * ((double)p->n_past * p->n_seq + p->n_tok);
 }
 
-/* Stored bytes a second of weights of which the last cache keeps some: seconds of either part. (106) */
+/* Stored bytes a second of weights of which the last cache keeps some: seconds of either part. (32) */
 static double bytes_s_of(const struct kernel_roof *k, double kept)
 {
     return kept > 0 ? 1 / (kept / k->llc_bytes_s + (kept < 1 ? (1 - kept) / k->dram_bytes_s : 0)) : k->dram_bytes_s;
@@ -408,7 +408,7 @@ static bool by_columns(const struct roofs *r, const struct step_class *c, const 
     return true;
 }
 
-/* Rows of the cache that were last touched a pass ago. Sequences of one token each have rows apart, and threads share them out. (101) */
+/* Rows of the cache that were last touched a pass ago. Sequences of one token each have rows apart, and threads share them out. (29) */
 static bool far_rows(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p, struct op_time *t)
 {
     if (!elementwise(r, c, cost, KERNEL_KV_STORE_FAR, c->kv_type, t))

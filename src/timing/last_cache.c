@@ -1,4 +1,4 @@
-/* How much of what a pass reads again and again the last-level cache still has from the pass before. methods.md (106) */
+/* How much of what a pass reads again and again the last-level cache still has from the pass before. methods.md (32) */
 #include "timing/roofs.h"
 #include <math.h>
 #include <string.h>

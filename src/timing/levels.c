@@ -1,6 +1,6 @@
 /*
  * Bytes of an op at each level of the caches: its operands as streams, and which level each sweep of a stream comes from.
- * The streams say how the engine's kernels walk; their constants stand with the file they come from. methods.md (65)
+ * The streams say how the engine's kernels walk; their constants stand with the file they come from. methods.md (34)
  */
 #include "timing/levels.h"
 #include "timing/internal.h"
@@ -149,7 +149,7 @@ static struct blocking blocking_of(const struct op *op, bool wide, double cols)
     return (struct blocking){ wide ? 32 : 16, wide ? 12 : 6, wide ? 12 : 6, 4, 4, cols, false };
 }
 
-/* y = W x, methods.md (4): n tokens, for each of `matrices` whose weights are read. */
+/* y = W x, methods.md (5): n tokens, for each of `matrices` whose weights are read. */
 static void add_product(const struct walk *w, const struct op *op, double weight, double n, double matrices)
 {
     const double rows = op->rows, cols = op->cols;
@@ -187,7 +187,7 @@ static void add_product(const struct walk *w, const struct op *op, double weight
 /* kernels/internal.h, kernels/simd/attention_few.h, kernels/simd/attention_tile.h. */
 enum { KV_TILE = 64, FEW_HEADS = 4, FEW_ROWS = 8, TILE_ROWS = 6 };
 
-/* One token a sequence: keys and values as they are stored, for all heads that share them. methods.md (7) */
+/* One token a sequence: keys and values as they are stored, for all heads that share them. methods.md (11) */
 static void add_attention_few(const struct walk *w, const struct op *op, const struct cost *c, double seqs, double kv)
 {
     const double group = (double)op->n_head / op->n_head_kv, blocks = ceil(group / FEW_HEADS);
@@ -222,7 +222,7 @@ static void add_attention_many(const struct walk *w, const struct op *op, const 
     const double tile = 4 * KV_TILE * dims, acts = 4 * rows * dims;
     const double present = op->window > 0 ? min2(p->n_past + t, op->window + t - 1) : p->n_past + t;
     add(w, (struct stream){ .bytes = kv, .core_in = kv * max2(1, walked / present), .sweeps = walked / present,
-                            .reuse = kv / heads + 2 * acts + tile, .idle = w->far }); /* a KV head after the other (112) */
+                            .reuse = kv / heads + 2 * acts + tile, .idle = w->far }); /* a KV head after the other (doc/notes/attention.md) */
     const double visits = walked / KV_TILE * heads, blocks = ceil(rows / TILE_ROWS);
     add(w, (struct stream){ .bytes = tile * w->h->n_threads, .core_in = tile * visits * blocks, .core_out = tile * visits,
                             .sweeps = visits * (1 + blocks) / w->h->n_threads, .reuse = tile + 4 * TILE_ROWS * dims,
@@ -249,7 +249,7 @@ static void add_attention(const struct walk *w, const struct op *op, const struc
 
 /* ---- the others --------------------------------------------------------------------------------------------- */
 
-/* Two walks over a row, one to sum it and one to scale it. methods.md (5) */
+/* Two walks over a row, one to sum it and one to scale it. methods.md (7) */
 static void add_norm(const struct walk *w, const struct op *op, const struct pass *p, const struct cost *c)
 {
     const double n = op_n_tok(op, p) * (double)(op->n_head > 1 ? op->n_head : 1), row = 4.0 * op->cols;
@@ -261,7 +261,7 @@ static void add_norm(const struct walk *w, const struct op *op, const struct pas
         add_written(w, n * row);
 }
 
-/* The angles' sines and cosines, which (6) does not count: of every token of a pass, for all layers. */
+/* The angles' sines and cosines, which (9) does not count: of every token of a pass, for all layers. */
 static void add_angles(const struct walk *w, const struct op *op, const struct pass *p)
 {
     add_read(w, op->kind == OP_ROPE ? 4.0 * op_n_tok(op, p) * op->n_rot : 0, 0);

@@ -1,7 +1,7 @@
 /*
  * levels.h: what an op moves at each level of a machine's caches: for rooflines with an intensity a level. A simulation on
  * paper: an op is a handful of streams (its operands as the engine's kernels walk them), and a stream comes from the first
- * level that still holds it. No counter is read, so reports tag these numbers LEVELS_SOURCE. methods.md (65)
+ * level that still holds it. No counter is read, so reports tag these numbers LEVELS_SOURCE. methods.md (34)
  */
 #ifndef TIMING_LEVELS_H
 #define TIMING_LEVELS_H
@@ -45,7 +45,7 @@ struct level_state {
  *
  * o        as in cost_op(); act_elem_bytes 4: the engine's
  * h        a CPU whose caches and their sizes are known, at most LEVELS_MAX - 1 levels of them; else ERROR_INPUT
- * error of the prediction against a simulated cache: methods.md (65), tests/oracle
+ * error of the prediction against a simulated cache: methods.md (34), tests/oracle
  */
 int roofline_level_bytes(struct level_bytes *out, const struct op *op, const struct pass *p, const struct cost_options *o,
                          const struct hwprofile *h, const struct level_state *s, struct error *err);

@@ -1,5 +1,5 @@
 /* A stored profile as it would be now, by the probes of some of its roofs; and its own roofs as they would all have been at one
- * moment. methods.md (89), (99), (100), (108), (114) */
+ * moment. methods.md (82), (81), (79), (80), (33) */
 #include "timing/internal.h"
 #include <math.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static double tile_moment(const struct hwprofile *h, int n_threads)
     return moment_of(h, n_threads, offsetof(struct ceiling, tile_flop_s));
 }
 
-/* How much faster cores compute than they did beside the samples of c, when they compute k times as fast as in that moment. (108) */
+/* How much faster cores compute than they did beside the samples of c, when they compute k times as fast as in that moment. (80) */
 static double core_beside(const struct hwprofile *h, const struct ceiling *c, double k)
 {
     const double moment = c->product_flop_s > 0 ? core_moment(h, c->n_threads) : NAN;
@@ -99,7 +99,7 @@ static double arithmetic_beside(const struct hwprofile *h, const struct ceiling 
     return 1 / (part / tiles_beside(h, c, now.tiles) + (1 - part) / k);
 }
 
-/* What a roof of c would be on cores that differ from their average as those beside the samples of like do. (108) */
+/* What a roof of c would be on cores that differ from their average as those beside the samples of like do. (80) */
 static double with_core_of(const struct hwprofile *h, const struct ceiling *c, const struct ceiling *like)
 {
     return c->value * core_beside(h, c, 1) / core_beside(h, like, 1);
@@ -196,7 +196,7 @@ static double unshared(const struct hwprofile *h, const struct ceiling *c)
 /*
  * A kernel that reaches rate from memory, cached from a cache and of which loads alone would allow `loads`, when memory gives m
  * times as much and the core computes k times as fast: seconds are a p-norm of those of either, p as the three numbers have it,
- * and a sum where it waits longer than for one after the other; never faster than loads are then. (99)
+ * and a sum where it waits longer than for one after the other; never faster than loads are then. (81)
  */
 static double walked_rate(double rate, double cached, double loads, double m, double k)
 {
@@ -223,7 +223,7 @@ struct cores profile_cores_now(const struct hwprofile *h, int n_threads, double 
     return (struct cores){ product_flop_s * each / core_moment(h, n), tile_flop_s * each / tile_moment(h, n), { 0 } };
 }
 
-/* How much more memory gives than it gave beside the samples of c, when it gives m times what the profile has of it. (100) */
+/* How much more memory gives than it gave beside the samples of c, when it gives m times what the profile has of it. (79) */
 static double memory_beside(const struct hwprofile *h, const struct ceiling *c, double m)
 {
     const double loads = loads_bytes_s(h, c->n_threads);
@@ -244,7 +244,7 @@ static double loads_then(const struct hwprofile *h, const struct ceiling *c)
 }
 
 /* Two moments of n threads' memory: the profile's, which they shared, and that in which each has enough, as if it were alone. Between
- * them a rate is on a line in logarithms. (99) */
+ * them a rate is on a line in logarithms. (81) */
 struct moments {
     double enough; /* times the memory of the profile's */
     double memory; /* exponent with which the rate follows memory */
@@ -301,7 +301,7 @@ static double walked_part(const struct hwprofile *h, const struct ceiling *c)
     return fmin(1, c->value / (16 * c->n_tok * then / dtype_bits(t->id)));
 }
 
-/* How much of a product's logarithm is memory's, of which walked_part is the walk. (89) */
+/* How much of a product's logarithm is memory's, of which walked_part is the walk. (82) */
 static double memory_part(double walked)
 {
     return walked * walked * walked * walked;
@@ -336,7 +336,7 @@ static double rate_beside(const struct hwprofile *h, const struct ceiling *c, do
     return at_once * pow(fmin(beside, t.enough), t.memory) * pow(fmax(1, beside / t.enough), part);
 }
 
-/* ---- what cores exchange (114) ------------------------------------------------------------------------------------ */
+/* ---- what cores exchange (33) ------------------------------------------------------------------------------------ */
 
 void profile_exchange_now(struct cores *to, const struct hwprofile *h, int n_threads, const double now[EXCHANGE_COUNT])
 {

@@ -9,14 +9,14 @@ int whatif_profile(struct hwprofile *copy, const struct hwprofile *h, struct err
 void whatif_profile_free(struct hwprofile *copy);
 
 /* What small products, one by tiles too, do on the cores beside a run over what they did on average beside the profile's samples; NaN: not
- * known. (108) */
+ * known. (80) */
 struct cores {
     double core, tiles;
-    double exchange[EXCHANGE_COUNT]; /* likewise what cores pass to each other; 0: not known. (114) */
+    double exchange[EXCHANGE_COUNT]; /* likewise what cores pass to each other; 0: not known. (33) */
 };
 
 /* Such a copy with the measured roofs as probes beside a run say they are then: memory is what the probe read over what h has of it. NaN:
- * not probed, 1. (89) */
+ * not probed, 1. (82) */
 int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, struct cores cores, struct error *err);
 /* From what those products do on n threads, FLOP/s of all of them (NaN: not probed): over the profile's of as many, or of the nearest
  * number that h has. */

@@ -1,6 +1,6 @@
 /*
  * roofs.h: the roofs of a machine as a prediction uses them - peaks, bandwidth, cache, links, measured kernels - and the seconds of one op
- * under them. methods.md (13)
+ * under them. methods.md (26)
  */
 #ifndef TIMING_ROOFS_H
 #define TIMING_ROOFS_H
@@ -9,7 +9,7 @@
 
 enum bound { BOUND_MEMORY, BOUND_COMPUTE, BOUND_LAUNCH, BOUND_LINK, BOUND_COUNT };
 const char *bound_name(enum bound b);
-/* attainable FLOP/s at an intensity: min(peak, ai * bandwidth). (13) */
+/* attainable FLOP/s at an intensity: min(peak, ai * bandwidth). (26) */
 double attainable_flop_s(double ai, double peak_flop_s, double bytes_s);
 
 /* What a what-if does to a constant of the time model (enum time_slot, timing.h). */
@@ -36,23 +36,23 @@ struct predict_options {
      * and token, nothing else priced; NaN: off */
     double weights_bytes;
     int n_threads; /* CPU profiles: which measured ceilings; 0: all */
-    const struct last_cache *last; /* the last-level cache as it is now; NULL: as the profile's loads found it (106) */
+    const struct last_cache *last; /* the last-level cache as it is now; NULL: as the profile's loads found it (32) */
     uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
     enum dtype type_k, type_v; /* of the KV cache */
     bool server;         /* a server's share of the memory decides what fits, by its newest release (memory.h); else all of it */
     uint32_t n_batched;  /* of a server: tokens of a pass at most; 0: its default on the machine */
-    uint32_t n_look_ahead; /* drafted tokens of each sequence that memory has room for (46) */
+    uint32_t n_look_ahead; /* drafted tokens of each sequence that memory has room for (53) */
 };
 
 /* 90 % of a normal distribution lie within so many standard deviations. */
 #define PREDICT_Z90 1.6448536269514722
 
-/* What the logarithm of seconds errs by, one standard deviation: along each of the normals that constants err by, and what is left. (142) */
+/* What the logarithm of seconds errs by, one standard deviation: along each of the normals that constants err by, and what is left. (64) */
 enum { ERROR_PARTS = 25 };
 
 struct error_parts {
     double of[ERROR_PARTS], left;
-    double machine; /* what is guessed of it: the same in all predictions of one machine (116) */
+    double machine; /* what is guessed of it: the same in all predictions of one machine (56) */
 };
 
 /* A horizontal roof: peak FLOP/s for one operand type, before efficiency. */
@@ -65,14 +65,14 @@ struct peak {
 
 /*
  * The engine's own kernels as the profile measured them, for one number of threads: what an op of that kind and type reaches
- * here, instead of a peak and an efficiency factor. methods.md (61), (62)
+ * here, instead of a peak and an efficiency factor. methods.md (78), (29)
  */
 enum kernel_op {
-    KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_ATTENTION_ROUNDED /* to BF16 (117) */,
-    KERNEL_ATTENTION_AGAIN, KERNEL_ATTENTION_ROUNDED_AGAIN /* with keys that a call has just read (98) */, KERNEL_QUANTIZE,
+    KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_ATTENTION_ROUNDED /* to BF16 (95) */,
+    KERNEL_ATTENTION_AGAIN, KERNEL_ATTENTION_ROUNDED_AGAIN /* with keys that a call has just read (31) */, KERNEL_QUANTIZE,
     KERNEL_ARRANGE, KERNEL_PREPARE /* both of these at once */, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
     KERNEL_SILU, KERNEL_ADD, KERNEL_KV_STORE_FAR /* into lines that come from memory */,
-    KERNEL_EXCHANGE_READ, KERNEL_EXCHANGE_WRITE /* rows of others, lines that others have: beyond a thread's own (114) */, KERNEL_OP_COUNT,
+    KERNEL_EXCHANGE_READ, KERNEL_EXCHANGE_WRITE /* rows of others, lines that others have: beyond a thread's own (33) */, KERNEL_OP_COUNT,
 };
 
 enum { KERNEL_POINTS = 16, KERNEL_ROOFS = 128 };
@@ -88,8 +88,8 @@ struct kernel_roof {
      * B/s of the others. */
     size_t n;
     double n_tok[KERNEL_POINTS], rate[KERNEL_POINTS];
-    double memory_part[KERNEL_POINTS]; /* of these rates: they grow with what memory gives to so much. (89) */
-    /* Attention: seconds of a call of so many rows, on one thread, beyond those of its keys. (98) */
+    double memory_part[KERNEL_POINTS]; /* of these rates: they grow with what memory gives to so much. (82) */
+    /* Attention: seconds of a call of so many rows, on one thread, beyond those of its keys. (31) */
     size_t n_call;
     double call_rows[KERNEL_POINTS], call_s[KERNEL_POINTS];
     double sd; /* of the logarithm of what was measured, the widest of them */
@@ -102,7 +102,7 @@ struct kernel_roofs {
     struct kernel_roof roof[KERNEL_ROOFS];
 };
 
-/* The last-level cache as threads find it: which part of so many bytes, read round and round, it keeps from one time to the next. (106) */
+/* The last-level cache as threads find it: which part of so many bytes, read round and round, it keeps from one time to the next. (32) */
 enum { LAST_CACHE_POINTS = 32 };
 
 struct last_cache {
@@ -119,16 +119,16 @@ double last_cache_kept(const struct last_cache *l, double bytes); /* a fraction 
  * and *l as it is now, so that it says that. Others have more or less of a cache that is shared. n is not 0. */
 double last_cache_found(struct last_cache *l, double bytes, double bytes_s, double memory_bytes_s);
 
-/* What the blocks of a GPU's kernel share out. Where a datasheet says nothing: guessed from its FP32 peak. (76) */
+/* What the blocks of a GPU's kernel share out. Where a datasheet says nothing: guessed from its FP32 peak. (doc/notes/gpu-kernels.md) */
 struct gpu_units {
     double n, threads;  /* multiprocessors; threads that one holds */
     double clock_hz, cache_bytes;
-    double flight_bytes_s; /* of memory that all threads ask for, a load after the other (134); 0: not known */
+    double flight_bytes_s; /* of memory that all threads ask for, a load after the other (38); 0: not known */
 };
 
 struct timing; /* timing.h */
 
-/* Operands by the units that may multiply them, whichever kernel it is. (156) */
+/* Operands by the units that may multiply them, whichever kernel it is. (27) */
 enum roof_class { ROOF_FLOAT32, ROOF_FLOAT16, ROOF_BFLOAT16, ROOF_WIDENED /* to either of these */, ROOF_FLOAT8, ROOF_FLOAT4, ROOF_INT8, ROOF_MIXED /* 8 and 4 bits of any kind */, ROOF_CLASSES };
 
 /* The roofs of a machine as one prediction uses them. */
@@ -137,14 +137,14 @@ struct roofs {
     bool roof; /* the bound alone is asked for */
     const struct timing *time; /* not owned. Constants make seconds of it all; NULL: the efficiency factors, op by op */
     bool parts; /* sums say what their errors are made of, which takes some microseconds */
-    double kernel_sd; /* spread of the logarithm of seconds that measured kernels leave (88); 0: not wanted */
+    double kernel_sd; /* spread of the logarithm of seconds that measured kernels leave (63); 0: not wanted */
     struct peak peak[MATH_COUNT];
     struct peak fastest[ROOF_CLASSES]; /* of the units of a class */
     double kept_bytes; /* of a pass, which the last cache may keep for the next one; 0: unknown */
     double bytes_s; /* memory, before efficiency */
     char bytes_source[192];
     double e_compute, e_bandwidth, launch_s;
-    double meets;         /* what an op's launch costs by a CPU's number of threads, over the usual (111) */
+    double meets;         /* what an op's launch costs by a CPU's number of threads, over the usual (42) */
     struct last_cache last;
     double cache_bytes_s; /* bandwidth there, before efficiency; INFINITY: not a limit, or
                              unknown */
@@ -163,17 +163,17 @@ int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_
 /* Operand type the arithmetic of this op runs in on such a machine. */
 enum math roofs_math(const struct roofs *r, const struct op *op);
 /* Every op has a peak to run at, else "cannot predict: ...": units of 8 and 4 bits are there or are not. Before
- * anything is priced. (13) */
+ * anything is priced. (26) */
 int roofs_check(const struct roofs *r, const struct hwprofile *h, const struct op_classes *ops, struct error *err);
 
-/* Seconds one op takes under the roofs and in the launch. methods.md (13), (44) */
+/* Seconds one op takes under the roofs and in the launch. methods.md (26), (24) */
 struct op_time {
     double seconds, memory_s, compute_s, link_s;
     double link_bytes; /* sent in link_s */
     enum bound bound;
     double sd;         /* of the logarithm of seconds, from that of what was measured; 0 where constants are */
     const struct kernel_roof *kernel; /* of r, that it was priced with; NULL: bandwidth and peak */
-    const char *alone;                /* the kernel of software that runs it, whose constants are its own (155); NULL: none is known */
+    const char *alone;                /* the kernel of software that runs it, whose constants are its own (46); NULL: none is known */
     double kernel_tok;                /* the tokens its rate was taken at */
     double kernel_bytes_s, kept;      /* of products: stored bytes a second, and the part of them that the last cache has; 0: not
                                          measured */
@@ -181,7 +181,7 @@ struct op_time {
 
 struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p);
 /* The least that any kernel takes for it: weights and keys cross the memory once, FLOP run on the fastest units that its operands may
- * meet. (156) */
+ * meet. (27) */
 struct op_time roofs_bound(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p);
 enum roof_class roofs_class(const struct roofs *r, const struct step_class *c);
 /* The bound under which most seconds are spent. */

@@ -1,4 +1,4 @@
-/* A step's price: a walk over the classes of a step model. Formulas: methods.md (13), (14), (44). */
+/* A step's price: a walk over the classes of a step model. Formulas: methods.md (26), (21), (24). */
 #include "timing/timing.h"
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void add(struct step_sum *s, const struct step_class *c, const struct cos
     s->sd_s += n * t->seconds * t->sd;
 }
 
-/* The op at the roofs, or as a kernel was measured to be faster. (156) */
+/* The op at the roofs, or as a kernel was measured to be faster. (27) */
 static double least_of(const struct roofs *r, const struct step_class *c, const struct cost *k, const struct op_time *t, const struct pass *p)
 {
     const double bound_s = r->roof ? t->seconds : roofs_bound(r, c, k, p).seconds;
@@ -83,7 +83,7 @@ static struct step_sum price_ops(const struct step_model *s, const struct roofs 
     return sum;
 }
 
-/* ---- with constants: all ops together. (74), (87) ------------------------------------------------- */
+/* ---- with constants: all ops together. (35), (62) ------------------------------------------------- */
 
 /* Passes of one shape. */
 struct shape {

@@ -12,13 +12,13 @@ struct step_sum {
     struct cost cost;
     double seconds, memory_s, compute_s, link_s;
     double sd_s, sd_fast_s;      /* spread of the seconds to the slower side, to the faster; NaN: not known. Of several sums: as if all
-                                    erred together. (87) */
+                                    erred together. (62) */
     struct error_parts parts;    /* with roofs.parts */
     unsigned which;              /* with constants: the case of them */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
     double n_kernel;             /* that the host launches for a pass; 0: its queue takes any number */
-    double n_whole;              /* passes like the fullest, by their tokens, with constants (148) */
-    double least_s;              /* seconds of it at the roofs; of a scenario: those at which its tok_s are the bound's. (156) */
+    double n_whole;              /* passes like the fullest, by their tokens, with constants (45) */
+    double least_s;              /* seconds of it at the roofs; of a scenario: those at which its tok_s are the bound's. (27) */
     double longest_least_s;      /* the same of the longest pass */
     double tok_s;                /* of a scenario: tokens of all groups of devices in a second */
 };
@@ -29,7 +29,7 @@ struct error_parts step_error_parts(const struct step_sum *s, const struct roofs
 enum bound step_bound(const struct step_sum *s);
 /* fn, when not NULL, is called for every class that runs, with its cost and time (of one op; it counts c->count times). With
  * constants (r->time) the seconds are those of all ops together, which those of single ops need not add up to.
- * n_steps > 1: the mean of so many decode steps, of which *p is the first. (14) */
+ * n_steps > 1: the mean of so many decode steps, of which *p is the first. (21) */
 typedef void step_fn(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
 bool step_few(uint32_t n_prompt, uint32_t n_ubatch); /* fewer than TIME_PROMPT tokens at a time */
 /* A pass of a prompt; few: step_few() of it. */
@@ -43,13 +43,13 @@ struct scenario {
 };
 
 /* The prompt's passes, and the mean decode step, through the layout: what a device does, and the seconds until all is done. A
- * pipeline works on several passes, or groups of sequences, at once. (14), (44) */
+ * pipeline works on several passes, or groups of sequences, at once. (21), (24) */
 struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
                              void *ctx);
 struct step_sum step_decode(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
                             void *ctx);
 /* With constants (r->time), no pipeline: seconds, spreads and bounds of a prompt and steps->n_gen steps from steps->n_depth on, by what whole
- * requests say; its cost is not filled in. (120) */
+ * requests say; its cost is not filled in. (50) */
 struct step_sum step_request(const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
                              const struct scenario *steps);
 
@@ -67,9 +67,9 @@ void step_cache_free(struct step_cache *c);
 double step_cache_seconds(struct step_cache *c, const struct pass *p);
 /* What a pass walks of weights and keys, all classes. */
 double walked_bytes(const struct step_class *c, const struct pass *p);
-/* step.c: the spread to the fast side, so that the interval ends at least_s. (156) */
+/* step.c: the spread to the fast side, so that the interval ends at least_s. (27) */
 double spread_within(double seconds, double sd_fast_s, double least_s);
-/* Neither a sum nor its interval's fast end above so many tokens/s, unless the machine is a guess. (156) */
+/* Neither a sum nor its interval's fast end above so many tokens/s, unless the machine is a guess. (27) */
 void step_keep_below(struct step_sum *sum, const struct roofs *r, double bound_tok_s);
 
 #endif

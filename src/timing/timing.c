@@ -43,7 +43,7 @@ int time_slot_find(const char *name)
 
 /* A step between devices on one board, where a profile says none: NCCL's, some microseconds. */
 static const double default_hop_s = 3e-6;
-/* An exchange of a server, whose kernels write to all devices at once. (84) */
+/* An exchange of a server, whose kernels write to all devices at once. (52) */
 static const double one_step_s = 8e-6;
 /* Where nobody says how a weight is widened: a load, a shift, a mask, a conversion and a multiply-add or two. */
 static const double default_ops_weight = 6;
@@ -102,7 +102,7 @@ struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_unit
                                .in_cache = 1 / (1 + fill * fill * fill) };
 }
 
-/* Seconds of memory in steps over those at its bandwidth, where too few loads are under way to keep it busy. (134) */
+/* Seconds of memory in steps over those at its bandwidth, where too few loads are under way to keep it busy. (38) */
 static double starved(const struct time_features *f, const struct roofs *r)
 {
     const double wanted = f->decode && r->units.flight_bytes_s > 0 ? r->bytes_s / r->units.flight_bytes_s : 0;
@@ -233,7 +233,7 @@ static double fraction(double ln)
     return exp(ln) / pow(1 + exp(16 * ln), 1.0 / 16);
 }
 
-/* (a^p + b^p + c^p)^(1/p), with the largest taken out. (74) */
+/* (a^p + b^p + c^p)^(1/p), with the largest taken out. (35) */
 static double smooth_max(double a, double b, double c, double p)
 {
     const double top = max2(a, max2(b, c));
@@ -242,7 +242,7 @@ static double smooth_max(double a, double b, double c, double p)
     return top * pow(pow(a / top, p) + pow(b / top, p) + pow(c / top, p), 1 / p);
 }
 
-/* A wave of blocks takes its loads one after another, and the instructions of all its blocks. (76) */
+/* A wave of blocks takes its loads one after another, and the instructions of all its blocks. (doc/notes/gpu-kernels.md) */
 static double wave_s(const struct time_grid *g, double blocks, double trip_s, double miss, double issue)
 {
     const double fixed = 2; /* trips of any block: to its operand, and out again */
@@ -299,7 +299,7 @@ double time_ln_seconds(const void *features, const double *slot)
         }
         s += roof + x->launched * start;
     }
-    /* Parts as small as pays off, one behind the other: the root of what they take alone adds up. (75) */
+    /* Parts as small as pays off, one behind the other: the root of what they take alone adds up. (47) */
     const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
     s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops)) + f->n_border * exp(slot[TIME_BORDER]);
     s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) * (1 + f->n_queue * exp(slot[TIME_QUEUE]));

@@ -1,7 +1,7 @@
 /*
  * timing.h: from exact bytes and FLOP to seconds that are reached, not bounds. What a pass asks of a machine is summed up
  * once, in seconds at its peaks; a handful of constants (slots) says how much of each peak software reaches and what
- * starting an op costs. Fits (calibrate) and predictions use this one function. Source: methods.md (74).
+ * starting an op costs. Fits (calibrate) and predictions use this one function. Source: methods.md (35).
  */
 #ifndef TIMING_TIMING_H
 #define TIMING_TIMING_H
@@ -22,7 +22,7 @@ enum time_slot {
     TIME_SHARPNESS,      /* p - 1 of the smooth roof: large, and it has a corner */
     TIME_LINK,           /* fraction of the bandwidth between devices */
     TIME_HOP,            /* seconds a hop between devices */
-    TIME_KERNEL,         /* seconds a small kernel takes that has nothing to do: (76) */
+    TIME_KERNEL,         /* seconds a small kernel takes that has nothing to do: (doc/notes/gpu-kernels.md) */
     TIME_TRIP,           /* seconds between a load and what depends on it, in the cache */
     TIME_MISS,           /* the same from memory, over that */
     TIME_ISSUE,          /* instructions of a small kernel over those counted in its source */
@@ -43,7 +43,7 @@ int time_slot_find(const char *name);         /* -1: unknown */
 
 enum time_kind { TIME_PRODUCT, TIME_EXPERT_PRODUCT, TIME_ATTEND, TIME_OTHER, TIME_STAGED, TIME_SMALL_KERNEL, TIME_KERNEL_ALONE };
 
-/* A small kernel of a GPU: blocks of threads that walk an operand, a few loads after one another. (76) */
+/* A small kernel of a GPU: blocks of threads that walk an operand, a few loads after one another. (doc/notes/gpu-kernels.md) */
 struct time_blocks {
     double n, threads;      /* blocks; threads of one */
     double trips;           /* iterations of its busiest thread */
@@ -61,7 +61,7 @@ struct time_grid {
 struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_units *u);
 
 /* Seconds of a kernel whose constants are its own, and what they are made of: starting it; its bytes, its blocks one after the other along what they read, and
- * its FLOP, each by itself. (155) */
+ * its FLOP, each by itself. (46) */
 struct time_kernel {
     const char *name;
     double seconds, start_s, memory_s, walk_s, compute_s;
@@ -82,7 +82,7 @@ struct time_term {
     struct time_kernel alone; /* of TIME_KERNEL_ALONE, no slot has a say */
 };
 
-/* Positions from which attention's share of a step shows how it reads the cache. (79) */
+/* Positions from which attention's share of a step shows how it reads the cache. (36) */
 enum { TIME_DEEP = 2000 };
 /* Passes of many tokens are another regime than steps: kernels take longer than to launch the next one, and run on other units. A prompt
  * that passes fewer at a time (-ub 8) is steps. */
@@ -99,15 +99,15 @@ struct time_features {
     double n_hop;        /* steps of the exchanges */
     double hop_s;        /* of one of them, as the profile has it; the slot is a factor of it */
     double sequential;   /* stages one after another: 1 */
-    bool one_step;       /* every exchange is one step, not a ring's: n_hop counts exchanges. (84) */
+    bool one_step;       /* every exchange is one step, not a ring's: n_hop counts exchanges. (52) */
     double n_seq;        /* sequences of all passes that a server prepares and samples; 0: none */
     double n_queue;      /* others whose prompts a prompt may wait for; 0: none */
     bool prompt;         /* passes of prompts: of intervals, which differ by phase */
-    bool decode, deep;   /* decode steps with the facts of (79); their caches are long */
+    bool decode, deep;   /* decode steps with the facts of (36); their caches are long */
     bool few;            /* prompts that pass fewer than TIME_PROMPT tokens at a time */
-    bool batched;        /* passes have more than one sequence: of intervals (118) */
-    bool request;        /* a prompt's passes and the steps behind it (120) */
-    double n_border;     /* times that the host hands a pass on to the next device (150) */
+    bool batched;        /* passes have more than one sequence: of intervals (59) */
+    bool request;        /* a prompt's passes and the steps behind it (50) */
+    double n_border;     /* times that the host hands a pass on to the next device (45) */
     double n_tok, most_tok; /* tokens of all passes; of the fullest of them */
     const struct time_features *before; /* until then, which the queue does not multiply; NULL: nothing */
     double pipelined;    /* part of the seconds that is left where stages work at once on parts of a prompt; 0: 1 */
@@ -122,26 +122,26 @@ struct time_op {
     uint64_t key;            /* equal ones are one term: shape and type of the matrix; 0: none */
     double bits;             /* of a weight; 0: no weights */
     struct cost cost;        /* of one op */
-    double flop_s;           /* peak of the units it runs on; 0: that of its math (81) */
-    double of_fp32;          /* the same as a part of the FP32 peak, which depends on a CPU's threads; 0: flop_s (110) */
-    double staged_bytes;     /* written and read again between kernels, which no cost counts; 0: none (81) */
-    double host_s;           /* that the host takes and the device waits for (81) */
+    double flop_s;           /* peak of the units it runs on; 0: that of its math (43) */
+    double of_fp32;          /* the same as a part of the FP32 peak, which depends on a CPU's threads; 0: flop_s (41) */
+    double staged_bytes;     /* written and read again between kernels, which no cost counts; 0: none (43) */
+    double host_s;           /* that the host takes and the device waits for (43) */
     uint32_t n_comm;         /* devices that exchange; 0: no traffic */
     double link_bytes;       /* that a device sends in one */
-    bool border;             /* the host hands the pass on, which takes longer than a hop (150) */
+    bool border;             /* the host hands the pass on, which takes longer than a hop (45) */
     const struct time_blocks *blocks; /* a small kernel of known shape; NULL: none */
     double ops_weight;       /* vector operations that widen a weight; 0: 6, a load, a shift, a mask, a conversion, ... */
     double launches;         /* what starting it costs over a plain launch; 0: 1 */
     double heads;            /* attention of a decode step: elements of the cache times query heads; 0: priced by its FLOP */
     double walked;           /* positions that its attention walks one after another; 0: divided among blocks */
     struct time_kernel alone; /* seconds 0: by its roofs */
-    double kernels;          /* of a prompt: that the host launches for one; 0: its queue takes any number (148) */
+    double kernels;          /* of a prompt: that the host launches for one; 0: its queue takes any number (45) */
 };
 void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o);
 /* What was added since the last call was so many passes of n_tok tokens. */
 void time_passes(struct time_features *f, double n, double n_tok);
-/* How many passes like the fullest they all are, by their tokens: of 512 and one more hardly more than one. (148) */
+/* How many passes like the fullest they all are, by their tokens: of 512 and one more hardly more than one. (45) */
 double time_whole_passes(const struct time_features *f);
 
 /* Kernels of a stream that have not begun, when the host waits for one to. Source: forums.developer.nvidia.com, t/68937 ("the buffer size is about
@@ -149,7 +149,7 @@ double time_whole_passes(const struct time_features *f);
 enum { TIME_LAUNCHED_AHEAD = 1000 };
 /* d devices that have layers each: the part of the seconds of n passes one behind the other that is left where they overlap. copies: passes that may be
  * under way, 0: any number; n_kernel: kernels of a pass on all devices, 0: the host is never held up. n need not be whole: what is left of it is a
- * short pass. (44), (148) */
+ * short pass. (24), (45) */
 double time_overlap(double n, double d, double copies, double n_kernel);
 
 /* Where an op stands. */
@@ -178,7 +178,7 @@ void time_add_class(void *ctx, const struct step_class *c, const struct cost *co
 void step_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *o,
                    enum phase phase);
 
-/* The same of a prompt and the steps behind it, terms apart (120): steps->n_gen of them from steps->n_depth on. */
+/* The same of a prompt and the steps behind it, terms apart (50): steps->n_gen of them from steps->n_depth on. */
 void request_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
                       const struct scenario *steps);
 
@@ -192,7 +192,7 @@ struct time_constants {
     double slot[TIME_SLOT_COUNT];                  /* logarithms */
     double cov[TIME_SLOT_COUNT][TIME_SLOT_COUNT];  /* of them */
     double sigma;                                  /* spread of the logarithm of seconds that is left beside theirs */
-    double guess_ln_sd;                            /* the same from what is guessed of the machine; 0: nothing is (116) */
+    double guess_ln_sd;                            /* the same from what is guessed of the machine; 0: nothing is (56) */
     double widen, widen_fast;                      /* nine in ten of the rows that are slower, and of those that are faster, lie
                                                       within so many times what a normal's would; 1: as those */
 };
@@ -202,12 +202,12 @@ struct time_sides {
     double memory_s, compute_s, link_s;
     double bound_s[BOUND_COUNT];
 };
-/* Derivatives of time_ln_seconds() by the slots, g[TIME_SLOT_COUNT], and the sides (may be NULL). methods.md (87) */
+/* Derivatives of time_ln_seconds() by the slots, g[TIME_SLOT_COUNT], and the sides (may be NULL). methods.md (62) */
 void time_gradient(const struct time_features *f, const double *slot, double *g, struct time_sides *sides);
 /* Spread of the logarithm of seconds: of the constants and of what is left. share (may be NULL): the part of the variance that
- * each slot brings, with half of what two of them share; the last one's that of what is left. (87) */
+ * each slot brings, with half of what two of them share; the last one's that of what is left. (62) */
 double time_spread(const struct time_constants *k, const double *g, double share[TIME_SLOT_COUNT + 1]);
-/* What that spread is made of, before it is widened. (142) */
+/* What that spread is made of, before it is widened. (64) */
 void time_error_parts(const struct time_constants *k, const double *g, double guess_ln_sd, struct error_parts *out);
 /* "bandwidth" as it is reached: slots of fractions are capped at 1. */
 double time_slot_value(enum time_slot s, double ln);
@@ -217,7 +217,7 @@ double time_slot_value(enum time_slot s, double ln);
  * roofline knows no more of it than this.
  */
 enum {
-    TIME_CASE_REQUEST = 1, /* prompt and steps at once (120) */
+    TIME_CASE_REQUEST = 1, /* prompt and steps at once (50) */
     TIME_CASE_EXPERTS = 2,
     TIME_CASE_DEVICES = 4,
     TIME_CASE_PROMPT = 8,
@@ -237,11 +237,11 @@ const char *time_basis_name(enum time_basis b); /* "kernels" "machine" "class" "
 
 struct timing {
     const char *stack;
-    bool one_step; /* devices of a board exchange by one kernel (84) */
-    bool absorbed; /* it keeps MLA's cache latent and never expands it (36) */
-    double copies; /* passes of a prompt that may be under way where devices have layers each (148); 0: any number */
+    bool one_step; /* devices of a board exchange by one kernel (52) */
+    bool absorbed; /* it keeps MLA's cache latent and never expands it (17) */
+    double copies; /* passes of a prompt that may be under way where devices have layers each (45); 0: any number */
     enum time_basis basis;
-    double kernel_sd; /* where that is the machine's kernels: what they leave, of the logarithm of seconds (88) */
+    double kernel_sd; /* where that is the machine's kernels: what they leave, of the logarithm of seconds (63) */
     unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */
     struct time_constants of[TIME_CASES];             /* those of the cases asked for */
     /* What the software does for an op, beside what is costed; NULL: nothing is known. */

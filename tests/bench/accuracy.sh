@@ -171,7 +171,7 @@ tables() {
     for f in "$top"/hwprofiles/stacks/constants*.json; do
         [ -f "$f" ] && echo "- constants: \`hwprofiles/stacks/$(basename "$f")\`, $(jq -r 'if .fits then [.fits | to_entries[] | "\(.key): \(.value.n_rows) rows of \(.value.source)"] | join("; ") else (.source // "its sources in it") end' "$f" 2>/dev/null)"
     done
-    echo "- measurements: \`\$ROOFCAST_SHARED/data/measurements\`; what is left out is predicted by a fit that has not seen it, and constants that it made are dropped (methods.md (72))"
+    echo "- measurements: \`\$ROOFCAST_SHARED/data/measurements\`; what is left out is predicted by a fit that has not seen it, and constants that it made are dropped (methods.md (67))"
     echo
     echo "An unpriced row counts as an error of 100 %. Errors are |predicted / measured - 1|; \"clean\": rows that are neither end-to-end nor from the community."
     echo

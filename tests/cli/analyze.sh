@@ -1,5 +1,5 @@
 #!/bin/sh
-# roofcast analyze: the figures of doc/methods.md (3), (4), (7), (12) as a user sees them, every format, clear refusals.
+# roofcast analyze: the figures of doc/methods.md (3), (5), (11), (22) as a user sees them, every format, clear refusals.
 . "${top_srcdir:?}/tests/cli/lib.sh"
 # Sum of a csv column over the rows of a phase, of a role.
 total() { # COLUMN PHASE [ROLE]

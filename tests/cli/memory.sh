@@ -1,5 +1,5 @@
 #!/bin/sh
-# roofcast memory: what takes the memory, the most that fits, every format, clear refusals. Figures: doc/methods.md (17).
+# roofcast memory: what takes the memory, the most that fits, every format, clear refusals. Figures: doc/methods.md (25).
 . "${top_srcdir:?}/tests/cli/lib.sh"
 
 # 64 GB: 1.2 % of it the driver's, 0.92 of the rest usable: 58,173,440,000 B; up to release 0.26 0.9 of it.

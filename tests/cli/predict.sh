@@ -1,5 +1,5 @@
 #!/bin/sh
-# roofcast predict: the figures of doc/methods.md (13) as printed, new machines, every format, clear refusals.
+# roofcast predict: the figures of doc/methods.md (26) as printed, new machines, every format, clear refusals.
 . "${top_srcdir:?}/tests/cli/lib.sh"
 # A csv column of the first row of a test, on a machine.
 cell() { # COLUMN TEST [HW]
@@ -111,7 +111,7 @@ if [ -w /dev/full ]; then
     refused 1 '/dev/full: cannot write JSON: No space' predict stories15m --hw h100-sxm -d 0,1,2,3,4,5,6,7 --save /dev/full
 fi
 
-# Whole requests, energy and money, methods.md (47). Nominal 16 GB on an H100: every pass and step 16e9 / 3.35e12 s = 4.776119 ms, so
+# Whole requests, energy and money, methods.md (49). Nominal 16 GB on an H100: every pass and step 16e9 / 3.35e12 s = 4.776119 ms, so
 # 6 + 3 tokens are 3 of them, 14.328358 ms; at 700 W 10.02985 J, 3.34328 J a token; at 2 dollars an hour 2 * 0.014328358 / 3600
 # = 7.960199e-6 a request, / 3 tokens = 2.653400 a million.
 run predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 --request 6+3,6+1 --price 2 -o csv
@@ -142,7 +142,7 @@ refused 2 '--price: expected' predict llama-3-8b --hw h100-sxm --price -1
 run predict llama-3-8b --hw h100-sxm --stack none -p 0 -n 1 --explain &&
     has '^  ffn_gate: 32 x matmul \[14336 x 4096\] F16, fp16$' && has '^    weights  32 x 14336 rows x 8192 B  *= 3.76 GB$' &&
     has '^    FLOP     32 x 2 x 14336 x 4096 x 1 token  *= 3.76 G$' && has '^    KV       32 x 8 KV heads x 512 B x 1 positions  *= 131 kB$' &&
-    has '^  memory bandwidth W  *3.35 TB/s  *(13)  spec: ' && has '^  launch  *4.90 us  *(13)  the same fit'
+    has '^  memory bandwidth W  *3.35 TB/s  *(26)  spec: ' && has '^  launch  *4.90 us  *(26)  the same fit'
 ok $? "--explain: formulas with their numbers, constants with their sources"
 awk '/^decode, /{ on = 1 } on && length > 120 { bad = 1 } END { exit bad || !on }' "$tmp/out"
 ok $? "in 120 columns"
@@ -172,7 +172,7 @@ run predict llama-3-8b --hw h100-sxm -p 0 --roof --what-if 'bandwidth=6.7 TB/s' 
     --what-if latency=5us --what-if link=900GB/s -o csv && is '2 2 ' "$(cells speedup | sed -n '2,3p' | awk '{ printf "%.3g ", $1 }')" "quantities with units, or with their prefix"
 # Memory beyond what a step's loads ask for gains nothing more, and the row's roof says so.
 run predict llama-3-8b --hw h100-sxm -n 8 --what-if bandwidth=x50 && has 'memory  .* prefill; spec: what if: bandwidth=x50$' &&
-    has 'memory  .* decode; spec: what if: bandwidth=x50; loads under way: at most 5.41 TB/s (134)$'
+    has 'memory  .* decode; spec: what if: bandwidth=x50; loads under way: at most 5.41 TB/s (38)$'
 ok $? "a bandwidth that saturates: what limits it"
 run predict llama-3-8b --hw h100-sxm -n 8 && ! has 'loads under way'
 ok $? "its own does not"

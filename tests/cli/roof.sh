@@ -1,5 +1,5 @@
 #!/bin/sh
-# --roof is a bound: no prediction, and no interval's fast end, is above it on any machine, for any type, in any phase. methods.md (156)
+# --roof is a bound: no prediction, and no interval's fast end, is above it on any machine, for any type, in any phase. methods.md (27)
 . "${top_srcdir:?}/tests/cli/lib.sh"
 
 machines=all
@@ -45,7 +45,7 @@ pairs "drafts" predict llama-3.1-8b -q Q4_0 --hw $some --draft llama-3.2-1b --dr
 # The units that kernels multiply quantized weights on, not those of the type that they are widened to.
 run predict llama-2-7b -q Q4_0 --hw rtx-4090 --roof -n 0 -o csv
 is 'int8 661' "$(cells math) $(cells peak_flop_s | awk '{ printf "%.3g", $1 / 1e12 }')" "Q4_0 on an RTX 4090: INT8"
-run predict llama-2-7b -q Q4_0 --hw rtx-4090 --roof -n 0 --explain && has 'peak int8  *661 TFLOP/s  *(156)'
+run predict llama-2-7b -q Q4_0 --hw rtx-4090 --roof -n 0 --explain && has 'peak int8  *661 TFLOP/s  *(27)'
 ok $? "which --explain names"
 run predict llama-2-7b -q F16 --hw rtx-4090 --roof -n 0 -o csv
 is 'fp16 330' "$(cells math) $(cells peak_flop_s | awk '{ printf "%.3g", $1 / 1e12 }')" "F16: sums of 16 bits"

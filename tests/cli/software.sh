@@ -124,7 +124,7 @@ case $has_note in
 *) false ;;
 esac
 ok $? "what is guessed of a machine is said"
-run predict llama-3-8b --hw rtx-5050 --explain && has 'the machine  *1.733  *(116)  *x/ 1.73, [0-9.]* % of the interval' &&
+run predict llama-3-8b --hw rtx-5050 --explain && has 'the machine  *1.733  *(56)  *x/ 1.73, [0-9.]* % of the interval' &&
     has 'guess, of its class (consumer GPU)' && has 'bandwidth x 90 FLOP/B'
 ok $? "and explained, with its share"
 run predict llama-3-8b --hw rtx-5050 --explain -o json && jq -e '[.rows[] | select(.phase == "decode") | .constants[].share // 0] | add | . > 0.999 and . < 1.001' "$tmp/out" >/dev/null

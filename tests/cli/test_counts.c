@@ -169,7 +169,7 @@ static void test_shared_models(void **state)
     }
 }
 
-/* Where every byte of the file's tensors goes in a decode step. methods.md (40) */
+/* Where every byte of the file's tensors goes in a decode step. methods.md (23) */
 static void check_account(const char *path)
 {
     struct error err = { 0 };

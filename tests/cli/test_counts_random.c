@@ -421,7 +421,7 @@ static void expert_weights(const struct subject *s, const struct pass *p, const 
 }
 
 /* Passes of the first tokens of n_seq sequences: of T tokens, every choice of n_seq, once each. So every sequence uses each of
- * the T tokens equally often whatever the others do, which is what (35) means by choosing independently, and the mean over
+ * the T tokens equally often whatever the others do, which is what (16) means by choosing independently, and the mean over
  * the passes is no sample but the expectation. */
 static void check_routing(const char *family, struct rng *r)
 {

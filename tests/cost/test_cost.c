@@ -149,7 +149,7 @@ static void attention_by_enumeration(void **state)
             }
 }
 
-/* One figure each, by the definitions in methods.md (5), (6), (8), (9), (11). */
+/* One figure each, by the definitions in methods.md (7), (9), (13), (14), (6). */
 static void small_ops(void **state)
 {
     (void)state;

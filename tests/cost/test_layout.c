@@ -1,4 +1,4 @@
-/* Several devices: what each does, what they exchange and how long that takes, by hand. methods.md (44) */
+/* Several devices: what each does, what they exchange and how long that takes, by hand. methods.md (24) */
 #include "../test.h"
 #include "tests/near.h"
 #include "timing/step.h"

@@ -1,4 +1,4 @@
-/* Memory of a deployment: what servers print of themselves, and figures worked out by hand. methods.md (17) */
+/* Memory of a deployment: what servers print of themselves, and figures worked out by hand. methods.md (25) */
 #include "base/environment.h"
 #include "../test.h"
 #include "tests/config.h"

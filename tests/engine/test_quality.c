@@ -1,4 +1,4 @@
-/* Perplexity and KL divergence against values worked out by hand: methods.md (32). */
+/* Perplexity and KL divergence against values worked out by hand: methods.md (98). */
 #include "../test.h"
 #include "engine/quality.h"
 #include <math.h>

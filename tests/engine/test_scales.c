@@ -1,6 +1,6 @@
 /*
  * How far 8-bit activations take logits from those of float ones, in passes of many tokens and of few: no further than another engine's
- * 8-bit activations do, and no further in prompts than token by token. methods.md (10)
+ * 8-bit activations do, and no further in prompts than token by token. methods.md (89)
  */
 #include "../test.h"
 #include "engine/engine.h"

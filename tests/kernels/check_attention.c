@@ -37,7 +37,7 @@ static const struct shape shapes[] = {
 };
 
 /* Bytes after a row's heads, and floats after a head of q and a row of q and out. */
-/* What BF16 rounds by: sums here stay below half of their bound. And a power of two that it is then rounded from. methods.md (117) */
+/* What BF16 rounds by: sums here stay below half of their bound. And a power of two that it is then rounded from. methods.md (95) */
 #define ROUNDED      0x1.01p-9
 #define ROUNDED_EXP2 8e-5
 
@@ -148,7 +148,7 @@ static void buffers_free(struct buffers *b)
     free(b->scratch);
 }
 
-/* Score of key j and the bound of its error: methods.md (22). */
+/* Score of key j and the bound of its error: methods.md (96). */
 static double score(const struct buffers *b, uint32_t t, uint32_t h, uint32_t j,
                     double *error)
 {
@@ -173,7 +173,7 @@ static double score(const struct buffers *b, uint32_t t, uint32_t h, uint32_t j,
 /*
  * One output row in double. Scores off by e change each weight by a factor exp(e); exp
  * itself, the sums over keys and their rescaling add (2 * keys + 16) * 2^-24. All relative
- * to sum p|v|. Rounded weights of keys are off in the sum and in its divisor, and values. methods.md (22), (117)
+ * to sum p|v|. Rounded weights of keys are off in the sum and in its divisor, and values. methods.md (96), (95)
  */
 static void check_row(const struct kernels *k, const struct buffers *b, const char *what,
                       uint32_t t, uint32_t h)

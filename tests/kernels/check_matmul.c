@@ -2,7 +2,7 @@
  * tests/kernels/check_matmul.c: every product of every rung against an exact sum in double
  * of the same weights and the same prepared activations.
  *
- * Bound, methods.md (22): a kernel adds n terms in float, each with at most 8 roundings of
+ * Bound, methods.md (96): a kernel adds n terms in float, each with at most 8 roundings of
  * its own (scales multiplied, converted), so |error| <= (n + 8) * 2^-24 * sum |w||x|, where
  * |w| is |scale * quant| + |min| and n <= cols + 16 for float products, cols / 16 + 16 for
  * quantized ones (one term a group of 16, or a scale and a min term a group of 32), twice
@@ -10,7 +10,7 @@
  *
  * Products that round weights and activations to BF16 (kernels.bf16_min_tok) are compared with sums of the rounded ones, of
  * n <= cols + 16 terms. Those that take floats apart into two BF16 (F16 by tiles) or three (F32) lose the product of what both leave, and
- * what activations leave twice: methods.md (154).
+ * what activations leave twice: methods.md (94).
  */
 #include "config.h"
 #include "check.h"
@@ -69,7 +69,7 @@ static bool rounds_to_bf16(const struct problem *p, const struct kernels *k, con
     return p->packed && a->kind == ACT_Q8 && k->bf16_min_tok > 0 && p->n_tok >= k->bf16_min_tok;
 }
 
-/* What numbers in parts leave out, of sum|w||x|: of three products, of six. methods.md (154) */
+/* What numbers in parts leave out, of sum|w||x|: of three products, of six. methods.md (94) */
 static double split_loses(const struct problem *p, const struct kernels *k)
 {
     if ((p->type->id != DTYPE_F16 && p->type->id != DTYPE_F32) || !kernels_by_tiles(k, problem_slot(k, p), p->n_tok) || p->cols % 32)
@@ -95,7 +95,7 @@ static bool sums_apart(const struct kernels *k)
 
 /*
  * What tiles of bytes give up, of one row and token: of Q6_K, where activations' scales are exact and sums in pairs, the last bit of each
- * sum of 16, (138); of Q4_K and Q5_K what a step is off by in which sums of a block's 32 columns are counted, (104).
+ * sum of 16, (91); of Q4_K and Q5_K what a step is off by in which sums of a block's 32 columns are counted, (92).
  */
 static double tiles_lose(const struct problem *p, const struct kernels *k, const struct acts *a, size_t t, size_t r)
 {
@@ -389,7 +389,7 @@ void test_matmul(void **state)
 }
 
 /*
- * Sums of Q6_K in pairs, methods.md (138): where all sums of 16 are odd and the two scales of a block alike, what one is rounded down by the
+ * Sums of Q6_K in pairs, methods.md (91): where all sums of 16 are odd and the two scales of a block alike, what one is rounded down by the
  * other is rounded up by; sums as large as there are, times the largest scale, are exact.
  */
 void test_matmul_pairs(void **state)
@@ -428,7 +428,7 @@ void test_matmul_pairs(void **state)
     }
 }
 
-/* Weights that are 0 give 0 and nothing else, whatever digits the activations' scales have: sums start at a large number, methods.md (4). */
+/* Weights that are 0 give 0 and nothing else, whatever digits the activations' scales have: sums start at a large number, methods.md (90). */
 void test_matmul_zero(void **state)
 {
     (void)state;
@@ -452,7 +452,7 @@ void test_matmul_zero(void **state)
         }
 }
 
-/* Rows with a single weight have nothing that sums may be off by: every part of a number that is taken apart counts. methods.md (154) */
+/* Rows with a single weight have nothing that sums may be off by: every part of a number that is taken apart counts. methods.md (94) */
 void test_matmul_parts(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* How the rows of a product are shared out: kernels/share.h, methods.md (103). */
+/* How the rows of a product are shared out: kernels/share.h, doc/notes/kernels.md. */
 #include "check.h"
 #include "kernels/share.h"
 #include <stdlib.h>

@@ -31,7 +31,7 @@ static void assert_same_acts(const struct kernels *k, enum act_kind kind, bool p
     free(got);
 }
 
-/* ref follows methods.md (10): d = max|x| / 127, or the power of two from there on, q the nearest integer, the sums its sums.
+/* ref follows methods.md (89): d = max|x| / 127, or the power of two from there on, q the nearest integer, the sums its sums.
  */
 static void check_q8_rule(const float *x, size_t cols, bool pow2)
 {
@@ -115,7 +115,7 @@ void test_acts_special(void **state)
 }
 
 /* n additions of squares in float, then a root, a quotient and two products. methods.md
- * (22) */
+ * (96) */
 void test_rms_norm(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ void test_rms_norm(void **state)
 /*
  * x / (1 + exp(-y)) * z against the same in double. exp is off by 4 u, then come three
  * roundings; e, z_off: roundings of y, which the exponential turns into e |y| / (1 + e^y),
- * and of z. methods.md (22)
+ * and of z. methods.md (96)
  */
 struct gate {
     const char *name;
@@ -234,7 +234,7 @@ void test_gates(void **state)
     free(b);
 }
 
-/* tanh is off by 6 u at most, the quotient and the product by one each. methods.md (22) */
+/* tanh is off by 6 u at most, the quotient and the product by one each. methods.md (96) */
 void test_softcap(void **state)
 {
     (void)state;
@@ -267,7 +267,7 @@ void test_softcap(void **state)
 }
 
 /* x - max is rounded once, which the exponential turns into |x - max| u; exp is off by 4 u, the sum by n u of what it is, and
- * three roundings come behind. methods.md (22) */
+ * three roundings come behind. methods.md (96) */
 void test_softmax(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Rows become work, a time model makes seconds of it without seeing the answer, groups have the figures of (72). */
+/* Rows become work, a time model makes seconds of it without seeing the answer, groups have the figures of (67). */
 #include "base/environment.h"
 #include "cost/cost.h"
 #include "dataset/measure.h"
@@ -206,7 +206,7 @@ static void test_stated_parameters(void **state)
     unload(&x);
 }
 
-/* Passes of a prompt: as the row says, as its source's script has it, as the software does by itself. (133) */
+/* Passes of a prompt: as the row says, as its source's script has it, as the software does by itself. (55) */
 static void test_scripts(void **state)
 {
     (void)state;
@@ -303,7 +303,7 @@ static void test_missing_units(void **state)
         for (size_t k = 0; k < p.pass[0].n; k++)
             assert_true(p.roofs->peak[p.pass[0].c[k].math].flop_s > 0);
         assert_true(p.guesses & GUESS_PEAK);
-        assert_int_equal(p.type_k, strstr(types[i], "KV4") ? DTYPE_Q4_0 : DTYPE_F16); /* as the name says (122) */
+        assert_int_equal(p.type_k, strstr(types[i], "KV4") ? DTYPE_Q4_0 : DTYPE_F16); /* as the name says (55) */
         priced_free(&p);
     }
     m.engine = "TensorRT-LLM"; /* its engines of FP8 have such caches */
@@ -475,7 +475,7 @@ static void test_unknown_ops(void **state)
     measure_free(&l);
 }
 
-/* A device of four has 8 query heads and 2 of keys, of 128: 512 pairs by 512 threads, then 128 by a quarter of them. (77) */
+/* A device of four has 8 query heads and 2 of keys, of 128: 512 pairs by 512 threads, then 128 by a quarter of them. (doc/notes/gpu-kernels.md) */
 static void test_small_kernels(void **state)
 {
     (void)state;
@@ -754,7 +754,7 @@ static void test_stated_batch(void **state)
     price_each(text, sizeof text - 1, 2, check_batch);
 }
 
-/* Twice what memory or units do is none of the machine; what caches, pipelines of devices and sums of 16 bits may do is. (145) */
+/* Twice what memory or units do is none of the machine; what caches, pipelines of devices and sums of 16 bits may do is. (68) */
 static void test_impossible(void **state)
 {
     (void)state;
@@ -793,7 +793,7 @@ static void test_impossible(void **state)
     measure_free(&l);
 }
 
-/* A server's time between tokens is a step and its share of the others' prompts; a batch of requests its prompts and its steps. (146) */
+/* A server's time between tokens is a step and its share of the others' prompts; a batch of requests its prompts and its steps. (69) */
 static void test_steps(void **state)
 {
     (void)state;

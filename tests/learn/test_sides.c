@@ -135,7 +135,7 @@ static void learn_apart(struct priced *p, double *held)
     fit_free(&f);
 }
 
-/* Weights of 4 bits against 16; of a server's seconds they are not told apart. (118) */
+/* Weights of 4 bits against 16; of a server's seconds they are not told apart. (59) */
 static void test_bits(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void test_bits(void **state)
     }
 }
 
-/* Steps of many sequences against one. (118) */
+/* Steps of many sequences against one. (59) */
 static void test_batches(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void test_batches(void **state)
         assert_near(held[k], 0.9, 0.03);
 }
 
-/* Rows of which their source says that something was amiss, against others. (105) */
+/* Rows of which their source says that something was amiss, against others. (59) */
 static void test_doubts(void **state)
 {
     (void)state;

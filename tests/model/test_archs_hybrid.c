@@ -1,5 +1,5 @@
 /* Hybrids and sparse attention: the parameters of the presets, the price of one layer of each kind by hand, what is refused.
- * methods.md (42), (43). */
+ * methods.md (19), (18). */
 #include "base/environment.h"
 #include "tests/near.h"
 #include "../test.h"

@@ -1,4 +1,4 @@
-/* Checkpoints that are not a GGUF: their bytes, worked out by hand, and what a quantization_config says. methods.md (45) */
+/* Checkpoints that are not a GGUF: their bytes, worked out by hand, and what a quantization_config says. methods.md (4) */
 #include "base/environment.h"
 #include "../test.h"
 #include "model/checkpoint.h"

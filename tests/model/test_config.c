@@ -555,7 +555,7 @@ static void test_longrope(void **state)
     assert_fails(parse_changed(phi3, "rope_scaling", "{\"type\":\"longrope\",\"long_factor\":7}", &hp, &err), err, "found 0");
 }
 
-/* YaRN's amplitude is 1 + 0.1 ln factor, unless a file says another. methods.md (37) */
+/* YaRN's amplitude is 1 + 0.1 ln factor, unless a file says another. methods.md (10) */
 static void test_yarn(void **state)
 {
     (void)state;

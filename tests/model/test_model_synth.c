@@ -304,7 +304,7 @@ static void test_deterministic(void **state)
 }
 
 /* Mean 0 and sd 1/sqrt(cols) within 5 standard errors, a normal's share beyond 1 and 2 sd, and rows that
- * are not each other's copies. methods.md (24) */
+ * are not each other's copies. doc/notes/quantization.md */
 static void test_distribution(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Questions whose answers have an interval: targets, limits together, ratios, requests. methods.md (48), (87), (88) */
+/* Questions whose answers have an interval: targets, limits together, ratios, requests. methods.md (54), (62), (63) */
 #include "base/environment.h"
 #include "../test.h"
 #include "tests/near.h"

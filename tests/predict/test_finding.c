@@ -1,4 +1,4 @@
-/* A point above its roof has a cause: each of them with made-up numbers. methods.md (64) */
+/* A point above its roof has a cause: each of them with made-up numbers. methods.md (84) */
 #include "../test.h"
 #include "predict/finding.h"
 #include <math.h>

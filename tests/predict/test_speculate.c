@@ -1,4 +1,4 @@
-/* Speculative decoding against figures worked out by hand and against simulations. methods.md (46) */
+/* Speculative decoding against figures worked out by hand and against simulations. methods.md (53) */
 #include "../test.h"
 #include "tests/config.h"
 #include "tests/near.h"

@@ -1,4 +1,4 @@
-/* Attention of steps on servers' GPUs: which kernel, and what holds of its seconds. methods.md (155) */
+/* Attention of steps on servers' GPUs: which kernel, and what holds of its seconds. methods.md (46) */
 #include "base/environment.h"
 #include "../test.h"
 #include "hwprofile/hwprofile.h"

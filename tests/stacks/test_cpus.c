@@ -1,4 +1,4 @@
-/* What engines' kernels take of a CPU's cores, by hand. methods.md (110), (111) */
+/* What engines' kernels take of a CPU's cores, by hand. methods.md (41), (42) */
 #include "base/environment.h"
 #include "stacks/cpus.h"
 #include "stacks/effects.h"
@@ -6,7 +6,7 @@
 #include "tests/test.h"
 #include <string.h>
 
-/* Instructions a weight (110), at four FP32 multiply-adds each where registers have 32 bytes and five where they have 16. */
+/* Instructions a weight (41), at four FP32 multiply-adds each where registers have 32 bytes and five where they have 16. */
 static void test_cpu_ops(void **state)
 {
     (void)state;
@@ -47,7 +47,7 @@ static void test_cpu_product(void **state)
     assert_true(near(on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 32e12).flop_s, on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 4e12).flop_s));
 }
 
-/* A step of several tokens: rows meet one after the other, tiles are unpacked once for eight. (110) */
+/* A step of several tokens: rows meet one after the other, tiles are unpacked once for eight. (41) */
 static double several(const struct stack *s, const char *quant, const char *date, double bits, double n_tok)
 {
     struct fixture f;
@@ -155,7 +155,7 @@ static void test_cpu_arm_rows(void **state)
     }
 }
 
-/* Two experts of a token: each is multiplied by the tokens it has; their rows are not interleaved, in prompts neither. (110) */
+/* Two experts of a token: each is multiplied by the tokens it has; their rows are not interleaved, in prompts neither. (41) */
 static void test_cpu_experts(void **state)
 {
     static const struct {
@@ -178,7 +178,7 @@ static void test_cpu_experts(void **state)
     }
 }
 
-/* BF16 by the vector units of ik_llama.cpp, which has no tiles of AMX: Intel's cores begin a product in two cycles. (110) */
+/* BF16 by the vector units of ik_llama.cpp, which has no tiles of AMX: Intel's cores begin a product in two cycles. (41) */
 static void test_cpu_bf16(void **state)
 {
     static const struct stack own = { "roofcast", STACK_OTHER, 512, false };
@@ -198,7 +198,7 @@ static void test_cpu_bf16(void **state)
     }
 }
 
-/* 8 cores of 32 FLOP a cycle at 4 GHz, 80 GB/s. (111) */
+/* 8 cores of 32 FLOP a cycle at 4 GHz, 80 GB/s. (42) */
 static void test_cpu_threads(void **state)
 {
     static const char text[] = "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"name\":\"C\",\"kind\":\"cpu\",\"vendor\":\"AMD\","

@@ -1,4 +1,4 @@
-/* Decode steps by hand: operations a weight, launches, heads, walks, and the time they come to. methods.md (74), (79) */
+/* Decode steps by hand: operations a weight, launches, heads, walks, and the time they come to. methods.md (35), (36) */
 #include "base/environment.h"
 #include "stacks/decode.h"
 #include "stacks/effects.h"
@@ -43,7 +43,7 @@ static void test_ops(void **state)
     assert_true(ops("NVIDIA A100", HW_GPU, &eager, "bnb-4bit", now, 4.5) == 5);
 }
 
-/* Instructions of CUDA's kernel of rows, where integers have lanes of their own 0.6 of one each, before Volta two. (109) */
+/* Instructions of CUDA's kernel of rows, where integers have lanes of their own 0.6 of one each, before Volta two. (37) */
 static void test_rows_kernel(void **state)
 {
     static const struct {
@@ -95,7 +95,7 @@ static void test_rows_kernel(void **state)
 }
 
 /* A product of eight tokens by rows, in a step and in a prompt: 5 and seven times 3.3 instructions a weight; of nine three more than one token's;
- * today no more than that of eight either; experts' as one token's. (109) */
+ * today no more than that of eight either; experts' as one token's. (37) */
 static void test_rows_several(void **state)
 {
     static const struct {
@@ -140,7 +140,7 @@ static void test_rows_several(void **state)
     assert_true(decode_ops_several(&server, 4.5, 4) == 0);
 }
 
-/* Seconds that Python takes for a product of eight bits: 14 kernels, 30 us each; of four 4 kernels. (131) */
+/* Seconds that Python takes for a product of eight bits: 14 kernels, 30 us each; of four 4 kernels. (doc/notes/stacks.md) */
 static void test_host(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void test_launches(void **state)
                  plain = facts_of(row(&f, "Intel Arc", HW_GPU, &vulkan, "F16", "2025")).launches,
                  python = facts_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "F16", "2025")).launches,
                  before = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-05")).launches;
-    /* Graphs were kept for passes of one token, and of experts are for no more than four. (109) */
+    /* Graphs were kept for passes of one token, and of experts are for no more than four. (37) */
     struct facts x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2025-12"));
     assert_true(facts_launches(&x, 1) == graph && facts_launches(&x, 2) == before);
     x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2026-08"));
@@ -199,7 +199,7 @@ static void test_launches(void **state)
     assert_true(facts_launches(&x, 4) == graph && facts_launches(&x, 5) == before);
     x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025-12"));
     assert_true(facts_launches(&x, 2) == graph);
-    /* CUDA's were for Ampere and later, are for Volta and Turing, and never were for Pascal. (152) */
+    /* CUDA's were for Ampere and later, are for Volta and Turing, and never were for Pascal. (36) */
     static const struct {
         const char *name, *date;
         bool graphs;
@@ -314,7 +314,7 @@ static void test_time(void **state)
 }
 
 /* 2 TB/s and 64 multiprocessors of 2048 threads, half of them with 16 bytes on the way for 0.8 us: 1.31 TB/s. Steps alone are starved, and
- * nobody of whom that is not known. (134) */
+ * nobody of whom that is not known. (38) */
 static void test_starved(void **state)
 {
     struct hwprofile h;
@@ -342,7 +342,7 @@ static void test_starved(void **state)
     hwprofile_free(&h);
 }
 
-/* Servers compute whole tiles for one token: 64 of an H20, 16 of an A100, of weights that are widened and of experts. (119) */
+/* Servers compute whole tiles for one token: 64 of an H20, 16 of an A100, of weights that are widened and of experts. (40) */
 static void test_tiles(void **state)
 {
     static const struct {
@@ -384,7 +384,7 @@ static void test_tiles(void **state)
     assert_true(near(o.cost.flop, 2e8));
 }
 
-/* A request's prompt and steps: equal products are terms apart, and seconds are the sum of both; steps have the facts of decoding. (120) */
+/* A request's prompt and steps: equal products are terms apart, and seconds are the sum of both; steps have the facts of decoding. (50) */
 static void test_request(void **state)
 {
     double slot[TIME_SLOT_COUNT];
@@ -410,7 +410,7 @@ static void test_request(void **state)
     assert_true(near(r.f.term[1].launched, 1250) && near(r.f.term[0].launched, 1));
 }
 
-/* Servers' devices exchange by one kernel, in the gradient too; chips of AWS are two ranks each. (121) */
+/* Servers' devices exchange by one kernel, in the gradient too; chips of AWS are two ranks each. (47) */
 static void test_exchange(void **state)
 {
     double slot[TIME_SLOT_COUNT], g[TIME_SLOT_COUNT];
@@ -437,7 +437,7 @@ static void test_exchange(void **state)
     assert_int_equal(ranks.n_comm, 16);
 }
 
-/* Check bits of a server's GDDR6 cross the bus: a byte for fifteen, with as many weights; of no other memory. (135) */
+/* Check bits of a server's GDDR6 cross the bus: a byte for fifteen, with as many weights; of no other memory. (39) */
 static void test_check_bytes(void **state)
 {
     static const struct {
@@ -461,7 +461,7 @@ static void test_check_bytes(void **state)
 }
 
 /* An engine on a machine has effects of its own, beside the machine's and the engine's: what one of them does there says less of
- * another. (136) */
+ * another. (57) */
 static void test_places(void **state)
 {
     struct fixture f;
@@ -487,7 +487,7 @@ static void test_places(void **state)
     fit_free(&fit);
 }
 
-/* Attention in one kernel and in three are learned apart; in one on CUDA's tensor cores it is believed to be as fast as servers'. (147) */
+/* Attention in one kernel and in three are learned apart; in one on CUDA's tensor cores it is believed to be as fast as servers'. (doc/notes/attention.md) */
 static void test_attention_kernels(void **state)
 {
     struct work_class c = { .kind = OP_ATTENTION, .math = MATH_FP16, .count = 1, .n_tok = 512, .n_head = 32, .head_dim = 128, .group = 4,

@@ -90,7 +90,7 @@ static void test_first_token(void **state)
     assert_ms(&t, (20 + 1) * (1 + 0.1 * 9));
 }
 
-/* Who comes between two looks at what came waits for half the steps between them: where the source's script says so. (130) */
+/* Who comes between two looks at what came waits for half the steps between them: where the source's script says so. (52) */
 static void test_steps_apart(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Which units an engine multiplies with, by machine, age, type and tokens: the cases of methods.md (81), figures by hand. */
+/* Which units an engine multiplies with, by machine, age, type and tokens: the cases of methods.md (43), figures by hand. */
 #include "base/environment.h"
 #include "../test.h"
 #include "dataset/internal.h"
@@ -184,7 +184,7 @@ static void test_attention(void **state)
 
 /* Whether attention is one kernel, where rows do not say: llama.cpp's benchmark asked for it by itself from May 2026 on, who measures prompts
  * behind others always does, and other engines know no other. */
-/* Hopper's own kernels of llama.cpp multiply by an instruction that reaches 0.63 of its peak; cuBLAS by another. (151) */
+/* Hopper's own kernels of llama.cpp multiply by an instruction that reaches 0.63 of its peak; cuBLAS by another. (doc/notes/stacks.md) */
 static void test_hopper(void **state)
 {
     (void)state;
@@ -339,7 +339,7 @@ static void test_experts_of_cuda(void **state)
     assert_near(expert_s(pascal, 16, 2), 18e-6, 1e-9);
 }
 
-/* What one kernel of a prompt writes the next one reads from the last cache, if that holds both's tensors. (149) */
+/* What one kernel of a prompt writes the next one reads from the last cache, if that holds both's tensors. (doc/notes/stacks.md) */
 static void test_cached_acts(void **state)
 {
     static const struct {
@@ -367,7 +367,7 @@ static void test_cached_acts(void **state)
 /*
  * Llama-3-70B's prompts through devices that have layers each: 80 layers of 7 products, attention, a cache's store, two norms, two rotations, two sums
  * and a gate. By a library quantized products are 4 kernels and others 3, attention 10: 50 kernels a layer and 43, of which a stream takes some 1000
- * before its host waits. (148)
+ * before its host waits. (45)
  */
 static void test_pipeline(void **state)
 {

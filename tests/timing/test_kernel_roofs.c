@@ -1,4 +1,4 @@
-/* Ops under the roofs of the engine's kernels, on machines of round numbers. methods.md (62) */
+/* Ops under the roofs of the engine's kernels, on machines of round numbers. methods.md (29) */
 #include "base/environment.h"
 #include "../test.h"
 #include "tests/near.h"
@@ -453,7 +453,7 @@ static void memory_that_changes(void **state)
     free(h.ceiling);
 }
 
-/* A walk that reaches rate, with memory at m: of a cache that gives `cached` and loads that get so much. (99) */
+/* A walk that reaches rate, with memory at m: of a cache that gives `cached` and loads that get so much. (81) */
 static double walk_of(double rate, double cached, double loads, double m)
 {
     double p = 1, up = 32;

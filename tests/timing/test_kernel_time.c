@@ -1,4 +1,4 @@
-/* Small kernels of GPUs as blocks on multiprocessors, by hand. methods.md (76) */
+/* Small kernels of GPUs as blocks on multiprocessors, by hand. doc/notes/gpu-kernels.md */
 #include "../test.h"
 #include "timing/timing.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Bytes of an op at each level of the caches, by hand; against a simulated cache they are held in tests/oracle. methods.md (65) */
+/* Bytes of an op at each level of the caches, by hand; against a simulated cache they are held in tests/oracle. methods.md (34) */
 #include "../test.h"
 #include "tests/near.h"
 #include "timing/levels.h"

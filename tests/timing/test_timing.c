@@ -1,4 +1,4 @@
-/* The time model's derivatives and spread, prices with constants, limits. methods.md (74), (87), (88) */
+/* The time model's derivatives and spread, prices with constants, limits. methods.md (35), (62), (63) */
 #include "base/environment.h"
 #include "../test.h"
 #include "tests/near.h"

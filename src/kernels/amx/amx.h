@@ -1,4 +1,4 @@
-/* amx/amx.h: products of packed weights with many tokens, and attention, by tiles of bf16. methods.md (4), (137) */
+/* amx/amx.h: products of packed weights with many tokens, and attention, by tiles of bf16. methods.md (5), (93) */
 #ifndef KERNELS_AMX_AMX_H
 #define KERNELS_AMX_AMX_H
 

@@ -1,7 +1,7 @@
 /*
  * amx/attention.c: attention of prompts whose products round their activations anyway, avx512bf16/rounded.h's, by tiles of
  * bf16: 16 rows at a time, whose scores of 64 keys are four tiles, and so are 64 dims of what they add to their outputs. Keys
- * and values stand as second operands already. Else avx512/attention.c. methods.md (117), (137)
+ * and values stand as second operands already. Else avx512/attention.c. methods.md (95), (93)
  */
 #include "kernels/amx/amx.h"
 #include "kernels/avx512/avx512.h"

@@ -1,7 +1,7 @@
 /*
  * amx/convert.c: packed weights to bf16, as a product of tiles wants its second operand: pairs of columns, of 16 rows side by
  * side. Weights are read where they are packed; formats that need more than masks, shifts and a table (PLACE_PANEL) come
- * unpacked. methods.md (4)
+ * unpacked. methods.md (5)
  *
  * vcvtne2ps2bf16 takes port 5 twice (a Granite Rapids: two cycles each, three with a vpermb), and permutations that port alone: so bytes
  * go to floats in the order that leaves pairs nothing to permute, a vpermb each. [2048, 2048], one thread, weights from memory, in turn
@@ -109,7 +109,7 @@ INLINE __m512i near_bf16(__m512 x)
 }
 
 /* Numbers of 16 bits become two bf16, those of 32 three, which are all their bits: each near what is left, of the last nothing is left to
- * round, so a NaN stays one there, whatever rounding made of it before. Blocks: [parts][2 halves][pairs of 16 rows]. methods.md (154) */
+ * round, so a NaN stays one there, whatever rounding made of it before. Blocks: [parts][2 halves][pairs of 16 rows]. methods.md (94) */
 INLINE void convert_parts(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const size_t parts)
 {
     const size_t line = parts == 2 ? 32 : 64; /* bytes of a column of 16 rows */

@@ -2,8 +2,8 @@
  * amx/gemm.c: products of packed weights with many tokens by tdpbf16ps. Weights of any format become bf16, once for all
  * tokens, and so do activations: d * q of the 8-bit ones. A product of tiles takes 16 tokens x 32 columns (the first
  * operand, as activations stand) and 32 columns x 16 rows (pairs of columns of all rows side by side: BF16 as it is packed)
- * to 16 x 16 sums of f32. methods.md (4), (137). F16 and the floats beside it become two bf16 each, and a product three; F32 and its
- * floats three each, and a product six: (154).
+ * to 16 x 16 sums of f32. methods.md (5), (93). F16 and the floats beside it become two bf16 each, and a product three; F32 and its
+ * floats three each, and a product six: (94).
  *
  * Two tiles of tokens and two of rows are four sums, which take four loads. Loops: blocks of 512 tokens > 256 rows > steps of
  * columns (512 of BF16, 256 of what is converted, 128 of F32) > panels of 32 rows, in the L1 cache > groups of 32 tokens. What a step
@@ -117,7 +117,7 @@ INLINE __m512 widen(__m256i bf16)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
 }
 
-/* The bf16 nearest to floats, and those nearest to what is left each time: to[planes][tokens][32]. methods.md (154) */
+/* The bf16 nearest to floats, and those nearest to what is left each time: to[planes][tokens][32]. methods.md (94) */
 INLINE void act_split(uint16_t *to, size_t planes, const struct acts *x, size_t t, size_t c)
 {
     __m512 a = _mm512_setzero_ps(), b = a;
@@ -452,7 +452,7 @@ INLINE void panel_multiply(const uint16_t *b0, const uint16_t *b1, const bool tw
 }
 
 /* A block of numbers in two parts, rest times near, near times near, near times rest; in three, of x and w each the first, second and third,
- * x3 w1, x2 w1, x2 w2, x1 w2, x1 w3, x1 w1. Each product but the first loads one side. methods.md (154) */
+ * x3 w1, x2 w1, x2 w2, x1 w2, x1 w3, x1 w1. Each product but the first loads one side. methods.md (94) */
 INLINE void two_multiply(const uint16_t *x, struct weights w, const bool two)
 {
     block_multiply(x + BLOCK_BF16, w.b0, w.b1, two);

@@ -1,5 +1,5 @@
 /* avx2/dense.c: products with F32, F16 and BF16 weights by FP32 multiply-add. methods.md
- * (4) */
+ * (5) */
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx2/simd256.h"
 

@@ -1,5 +1,5 @@
 /* avx512/dense.c: products with F32, F16 and BF16 weights by FP32 multiply-add. methods.md
- * (4) */
+ * (5) */
 #include "kernels/avx512/avx512.h"
 #include "kernels/avx512/simd512.h"
 

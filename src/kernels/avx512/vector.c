@@ -77,7 +77,7 @@ INLINE void prepare_512(struct acts *a, const float *x, size_t at)
     }
 }
 
-/* methods.md (10) */
+/* methods.md (89) */
 void avx512_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
 {
     for (size_t t = tok0; t < tok1; t++) {

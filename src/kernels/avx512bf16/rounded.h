@@ -1,6 +1,6 @@
 /*
  * kernels/avx512bf16/rounded.h: attention whose queries, keys, values and weights of keys are rounded to BF16, sums are f32.
- * methods.md (117)
+ * methods.md (95)
  *
  * A tile of keys is pairs of dims, turned so that lanes are keys; a tile of values pairs of keys, whose lanes are dims.
  * A row's queries are rounded once a call, its weights once a tile; the row's sum is that of the rounded weights.

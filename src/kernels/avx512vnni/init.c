@@ -42,7 +42,7 @@ void kernels_init_avx512vnni(struct kernels *k)
     k->mm[DTYPE_MXFP4] =
         (struct matmul_slot){ ACT_Q8, vnni_gemv_mxfp4, vnni_gemm_mxfp4, max, align };
 
-    k->pow2_min_tok = PACKED_FEW_TOK + 1; /* short prompts and batches gain little (10) */
+    k->pow2_min_tok = PACKED_FEW_TOK + 1; /* short prompts and batches gain little (89) */
     PACKED_SLOT(Q8_0, q8_0);
     PACKED_SLOT(Q4_0, q4_0);
     PACKED_SLOT(Q4_1, q4_1);

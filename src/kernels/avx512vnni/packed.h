@@ -1,6 +1,6 @@
 /*
  * kernels/avx512vnni/packed.h: products of packed weights (pack.h) with several tokens: a chunk of 32 rows x
- * 256 columns of any format becomes bytes and scales, which all tokens then use. methods.md (4), (139)
+ * 256 columns of any format becomes bytes and scales, which all tokens then use. methods.md (90), doc/notes/kernels.md
  */
 #ifndef KERNELS_AVX512VNNI_PACKED_H
 #define KERNELS_AVX512VNNI_PACKED_H
@@ -17,7 +17,7 @@ enum {
                           and 82, 83, 83; Q4_K 66, 72, 76 and 73, 75, 76 */
 };
 
-/* Where integer accumulators start, and the float of these bits: methods.md (4). */
+/* Where integer accumulators start, and the float of these bits: methods.md (90). */
 #define PANEL_ONE_BITS 0x4b400000
 #define PANEL_ONE      0x1.8p23f
 
@@ -73,7 +73,7 @@ struct panel_format {
     int bias;
     panel_unpack_fn *unpack;
     panel_unpack_fn *scales; /* without the weights, which tiles read at `place`; NULL: they do not */
-    panel_unpack_fn *pairs;  /* PANEL_16: the same, in pairs of integers; where activations' scales are exact. NULL: sums stay apart. methods.md (138) */
+    panel_unpack_fn *pairs;  /* PANEL_16: the same, in pairs of integers; where activations' scales are exact. NULL: sums stay apart. methods.md (91) */
     panel_unpack_fn *floats; /* scales and mins as floats, for weights as small as they are: AMX reads these at `place`. NULL: unpacked */
     enum panel_place place;
     unsigned in_place_tok; /* up to so many tokens all tiles read the weights at `place`; 0: none does but the first */

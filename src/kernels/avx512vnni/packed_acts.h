@@ -31,7 +31,7 @@ struct tile_acts {
                              32 columns or of the first 16 */
         float xsum[8];    /* d * sum */
         int32_t sums[8];  /* PANEL_2_MINS: two int16, of 16 columns each */
-        /* PANEL_8_MINS. methods.md (104) */
+        /* PANEL_8_MINS. methods.md (92) */
         int32_t pairs[8]; /* of an even block: two int16, d * sum of it and of the next, in units of a power of two, */
         float unit[8];    /* of block 1 of 8: which this is, times PANEL_ONE */
     };
@@ -49,7 +49,7 @@ INLINE size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* How the integer sums of a block become floats. methods.md (4), (138) */
+/* How the integer sums of a block become floats. methods.md (90), (91) */
 enum tile_sums {
     SUMS_EXACT, /* times the activations' scale, then times the row's; PANEL_16: the other way round */
     SUMS_POW2,  /* they start in units of the activations' scale, a power of two */
@@ -67,7 +67,7 @@ struct tok_chunk {
 };
 
 /* x[0..7] in units of the least power of two of which none has more than 8191: eight of them times 63 stay below 2^22,
- * beyond which sums from the bits of PANEL_ONE would leave its binade. Lanes: methods.md (104), pairs and unit of struct
+ * beyond which sums from the bits of PANEL_ONE would leave its binade. Lanes: methods.md (92), pairs and unit of struct
  * tile_acts. */
 INLINE __m256i prepare_mins(__m256 x)
 {

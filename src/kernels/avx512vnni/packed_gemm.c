@@ -2,12 +2,12 @@
  * avx512vnni/packed_gemm.c: products of packed weights with several tokens. A tile is 32 rows x up to 6 tokens: 12
  * integer and 12 float accumulators, whose lanes are rows; each broadcast of 4 activations feeds two vpdpbusd. Integer
  * sums are exact; a block of 32 columns then costs two multiply-adds a vector and scale (packed.h), where the activations' scale is a
- * power of two a subtraction and a multiply-add (methods.md (4); two scales: (138)). Multiply-adds share two ports with vpdpbusd;
+ * power of two a subtraction and a multiply-add (methods.md (90); two scales: (91)). Multiply-adds share two ports with vpdpbusd;
  * subtractions have ports of their own on AMD's CPUs, and share these two on Intel's (CPU_TWO_PORTS).
  *
  * Loops: steps of up to 512 columns, whose activations are put in the order in which tiles read them > panels, which stay
  * in the L1 cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the panel
- * before it are computed. The first tile of a panel unpacks its weights for the others, methods.md (139). Where a mask makes bytes of
+ * before it are computed. The first tile of a panel unpacks its weights for the others, doc/notes/kernels.md. Where a mask makes bytes of
  * weights at no cost (in_place_tok) and tokens are not many, all tiles read them where they are packed.
  */
 #include "kernels/avx512/simd512.h"
@@ -116,7 +116,7 @@ INLINE __m512 tile_add(const struct panel_block *p, const struct tile_acts *x, c
 }
 
 /* What the mins of 256 columns, whose blocks begin at p and x, take away: four dot products and a multiply-add in place of
- * eight multiply-adds. methods.md (104) */
+ * eight multiply-adds. methods.md (92) */
 INLINE void tile_mins(const struct panel_block *p, const struct tile_acts *x, const int n, __m512 acc[2][TILE_TOK])
 {
     __m512i i[2][TILE_TOK];
@@ -187,7 +187,7 @@ INLINE __m512i two_sums(__m512i low, __m512i high)
     return _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(low, 1), _mm512_slli_epi32(high, 15));
 }
 
-/* A block with two scales: both sums, less their last bit, times both in one operation. methods.md (138) */
+/* A block with two scales: both sums, less their last bit, times both in one operation. methods.md (91) */
 INLINE void tile_halves(const struct tile *a, const struct tile_acts *x, unsigned b, const struct tile_kind k, const int n,
                         __m512 acc[2][TILE_TOK])
 {

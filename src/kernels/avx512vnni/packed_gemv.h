@@ -16,7 +16,7 @@ enum {
                             of 7 and 8 sequences by tiles and by such passes, medians of three, memory's state not always the same: Q5_K_M
                             181, 204 and 240, 237; Q6_K 184, 204 and 239, 243; Q5_0 754, 843 and 989, 959; Q5_1 622, 655 and 906, 938; but
                             MXFP4 761, 844 and 697, 810; Q4_0 270, 284 and 266, 266; Q4_K_M 238, 254 and 250, 253; Q8_0 234, 247 and 227, 237.
-                            With tiles that copy, methods.md (139), GOP/s of 8 by one thread: Q5_K 262 and 263, Q6_K 263 and 283, IQ4_XS 317
+                            With tiles that copy, doc/notes/kernels.md, GOP/s of 8 by one thread: Q5_K 262 and 263, Q6_K 263 and 283, IQ4_XS 317
                             and 327, IQ4_NL 315 and 335, Q4_1 275 and 314, Q5_0 272 and 309, Q5_1 200 and 281 */
 };
 

@@ -135,7 +135,7 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
 /*
  * Blocks a step of one token for CPU_ASK_ONCE, whole runs. One thread of Zen 5, Q4_0, 5632 columns, % of plain loads, walks in random
  * order, each after one of its own, two runs: steps of 2 blocks 65-78, 4 73, 8 73-85, 12 103, 14 110, 16 110-120, 18 102, 24 77, 32 77-80.
- * methods.md (103)
+ * doc/notes/kernels.md
  */
 enum { STEP_BLOCKS = 16 };
 

@@ -1,5 +1,5 @@
 /* neon/dense.c: products with F32, F16 and BF16 weights by FP32 multiply-add. methods.md
- * (4) */
+ * (5) */
 #include "kernels/neon/neon.h"
 #include "kernels/neon/simd128.h"
 

@@ -1,7 +1,7 @@
 /*
  * neon/packed_dense.c: products with packed F32, F16 and BF16 weights by FP32 multiply-add:
  * 16 rows, four vectors, times up to four tokens, each activation one lane of a vector.
- * methods.md (4)
+ * methods.md (5)
  */
 #include "kernels/neon/neon.h"
 #include "kernels/neon/simd128.h"

@@ -10,7 +10,7 @@ void neon_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok
     simd_act_prepare_bf16(a, x, ld, tok0, tok1);
 }
 
-/* methods.md (10) */
+/* methods.md (89) */
 void neon_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0,
                          size_t tok1)
 {

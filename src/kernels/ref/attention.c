@@ -1,4 +1,4 @@
-/* ref/attention.c: causal attention as the formula says it, in double. methods.md (7), (39)
+/* ref/attention.c: causal attention as the formula says it, in double. methods.md (11), (12)
  */
 #include "kernels/ref/ref.h"
 #include <math.h>

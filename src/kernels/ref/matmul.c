@@ -4,7 +4,7 @@
 /* Columns dequantized at a time: every type's block divides it. */
 enum { CHUNK = 256 };
 
-/* methods.md (4); a row's weights are walked once, whatever the number of tokens. */
+/* methods.md (5); a row's weights are walked once, whatever the number of tokens. */
 static void matmul(const struct matmul_args *a, size_t row0, size_t row1, enum dtype t)
 {
     const struct dtype_info *type = dtype_find(t);

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-/* methods.md (5) */
+/* methods.md (7) */
 void ref_rms_norm(float *dst, const float *src, const float *w, size_t n, float eps)
 {
     double ss = 0;
@@ -15,7 +15,7 @@ void ref_rms_norm(float *dst, const float *src, const float *w, size_t n, float 
         dst[i] = (float)((double)src[i] * scale * (double)w[i]);
 }
 
-/* x / (1 + exp(-y)), of the same sign: 0 for x = -infinity, NaN for NaN. methods.md (8) */
+/* x / (1 + exp(-y)), of the same sign: 0 for x = -infinity, NaN for NaN. methods.md (13) */
 static double gate(double x, double y)
 {
     return (x < -FLT_MAX ? -FLT_MAX : x) / (1.0 + exp(-y));
@@ -49,7 +49,7 @@ void ref_swiglu_oai(float *dst, const float *a, const float *b, size_t n)
     }
 }
 
-/* methods.md (7) */
+/* methods.md (11) */
 void ref_softmax_row(float *x, size_t n)
 {
     double max = -INFINITY, sum = 0;
@@ -61,14 +61,14 @@ void ref_softmax_row(float *x, size_t n)
         x[i] = (float)(exp((double)x[i] - max) / sum);
 }
 
-/* methods.md (39) */
+/* methods.md (12) */
 void ref_softcap(float *x, size_t n, float cap)
 {
     for (size_t i = 0; i < n; i++)
         x[i] = (float)((double)cap * tanh((double)x[i] / (double)cap));
 }
 
-/* methods.md (9) */
+/* methods.md (14) */
 void ref_add(float *dst, const float *src, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -82,7 +82,7 @@ static void turn(float *p0, float *p1, const float *cs)
     *p1 = (float)(x0 * s + x1 * c);
 }
 
-/* methods.md (6) */
+/* methods.md (9) */
 void ref_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs)
 {
     for (size_t h = 0; h < n_head; h++)

@@ -2,7 +2,7 @@
  * kernels/simd/attention.h: causal attention, over the vector names of an ISA's simd header
  * and a few of its attention.c: vf_fms(a, b, c) = a * b - c; vf_fraction(y) = y - floor(y);
  * vf_times2(x, y) = x * 2^floor(y); vf_any_above(a, b); vf_sums: of VL vectors, the sum of
- * each one's lanes. Static inline only. methods.md (7), (39)
+ * each one's lanes. Static inline only. methods.md (11), (12)
  *
  * Keys come in tiles of KV_TILE. Many rows use a tile converted to f32 once, K transposed so
  * that lanes are keys (attention_tile.h); a few read K and V as they are stored

@@ -1,7 +1,7 @@
 /*
  * kernels/simd/attention_state.h: what calls of attention have in common whatever their products are
  * made of: rows, the keys they see, the streaming softmax's maxima and sums. Over the vector names of an
- * ISA's simd header. Static inline only. methods.md (7), (39)
+ * ISA's simd header. Static inline only. methods.md (11), (12)
  *
  * A row is one head of one token. Its maximum and sum live in scratch, its unnormalized
  * output in out.
@@ -60,7 +60,7 @@ INLINE float *att_out(const struct att *s, size_t row)
 
 /* ---- softmax ---------------------------------------------------------------------------- */
 
-/* Scores become cap * tanh(score * scale / cap). methods.md (39) */
+/* Scores become cap * tanh(score * scale / cap). methods.md (12) */
 static void att_softcap(float *p, struct span keys, float scale, float cap)
 {
     const vf inner = vf_set1(scale / cap), outer = vf_set1(cap);

@@ -1,6 +1,6 @@
 /*
  * kernels/simd/attention_tile.h: rows of attention against a tile of keys and values as f32.
- * Static inline only. methods.md (7), (39)
+ * Static inline only. methods.md (11), (12)
  */
 #ifndef KERNELS_SIMD_ATTENTION_TILE_H
 #define KERNELS_SIMD_ATTENTION_TILE_H

@@ -1,6 +1,6 @@
 /*
  * kernels/simd/gemm_q8.h: prefill of quantized weights with 8-bit activations, over the
- * vector names of an ISA's simd header. Static inline only. methods.md (4)
+ * vector names of an ISA's simd header. Static inline only. methods.md (5)
  *
  * A chunk of 2 VL rows x 256 columns of any format is unpacked once to interleaved bytes
  * with float scales, and then used by all tokens. VL rows x 4 k stand together, so a vector

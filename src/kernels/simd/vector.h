@@ -49,7 +49,7 @@ INLINE vf vf_tanh(vf x)
     return vf_div(t, vf_add(t, vf_set1(2.0f)));
 }
 
-/* methods.md (5) */
+/* methods.md (7) */
 INLINE void simd_rms_norm(float *dst, const float *src, const float *w, size_t n, float eps)
 {
     vf s[4] = { vf_set1(0), vf_set1(0), vf_set1(0), vf_set1(0) };
@@ -73,7 +73,7 @@ INLINE void simd_rms_norm(float *dst, const float *src, const float *w, size_t n
     }
 }
 
-/* x / (1 + exp(-y)), of the same sign: 0 for x = -infinity, NaN for NaN. methods.md (8) */
+/* x / (1 + exp(-y)), of the same sign: 0 for x = -infinity, NaN for NaN. methods.md (13) */
 INLINE vf vf_gate(vf x, vf y)
 {
     vf e = vf_exp(vf_sub(vf_set1(0), y));
@@ -113,7 +113,7 @@ INLINE void simd_swiglu_oai(float *dst, const float *a, const float *b, size_t n
     }
 }
 
-/* methods.md (7). A NaN that the maximum passes over comes back in the sum. */
+/* methods.md (11). A NaN that the maximum passes over comes back in the sum. */
 INLINE void simd_softmax(float *x, size_t n)
 {
     vf top = vf_set1(-INFINITY), sum = vf_set1(0);
@@ -135,7 +135,7 @@ INLINE void simd_softmax(float *x, size_t n)
     }
 }
 
-/* methods.md (39) */
+/* methods.md (12) */
 INLINE void simd_softcap(float *x, size_t n, float cap)
 {
     const vf c = vf_set1(cap);
@@ -145,7 +145,7 @@ INLINE void simd_softcap(float *x, size_t n, float cap)
     }
 }
 
-/* methods.md (9) */
+/* methods.md (14) */
 INLINE void simd_add(float *dst, const float *src, size_t n)
 {
     for (size_t i = 0; i < n; i += VL) {
@@ -154,7 +154,7 @@ INLINE void simd_add(float *dst, const float *src, size_t n)
     }
 }
 
-/* methods.md (6) */
+/* methods.md (9) */
 INLINE void simd_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot,
                       const float *cs)
 {
@@ -210,7 +210,7 @@ INLINE void simd_act_prepare_bf16(struct acts *a, const float *x, size_t ld, siz
 }
 
 #ifdef __AVX2__ /* bytes are 256 bits wide here; another ISA brings its own */
-/* Token t from column c on, block by block. methods.md (10) */
+/* Token t from column c on, block by block. methods.md (89) */
 INLINE void simd_act_prepare_q8_from(struct acts *a, const float *x, size_t ld, size_t t,
                                      size_t c)
 {

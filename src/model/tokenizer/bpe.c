@@ -2,7 +2,7 @@
  * bpe: byte-level byte-pair encoding. A pre-tokenizer cuts the text into pieces; the bytes
  * of a piece are written in an alphabet of 256 printable characters; of all neighbours that
  * a merge rule names, the pair with the lowest rank is joined (the leftmost of equals)
- * until none is left; methods.md (23).
+ * until none is left; doc/notes/tokenizers.md.
  */
 #include "model/tokenizer/internal.h"
 #include <stdlib.h>

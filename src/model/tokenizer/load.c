@@ -135,7 +135,7 @@ static void load_byte_tokens(struct tokenizer *t)
     }
 }
 
-/* "left right": both as symbols, and what they make; methods.md (23). */
+/* "left right": both as symbols, and what they make; doc/notes/tokenizers.md. */
 static int load_merge(struct tokenizer *t, uint32_t rank, struct gguf_str s,
                       struct error *err)
 {

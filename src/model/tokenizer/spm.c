@@ -1,7 +1,7 @@
 /*
  * spm: SentencePiece's merge model. The text, each space written as U+2581, starts as
  * single characters; of all neighbours whose concatenation is a token, the pair with the
- * highest score is joined (the leftmost of equals) until none is left; methods.md (23).
+ * highest score is joined (the leftmost of equals) until none is left; doc/notes/tokenizers.md.
  * Characters that are no token go out byte by byte.
  */
 #include "model/tokenizer/internal.h"

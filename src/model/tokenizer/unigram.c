@@ -1,7 +1,7 @@
 /*
  * unigram: SentencePiece's unigram model. Of all ways to write the text, each space as
  * U+2581, as a row of tokens the one with the highest sum of scores (log probabilities) is
- * taken; methods.md (23). A character that is no token counts as an unknown one and goes
+ * taken; doc/notes/tokenizers.md. A character that is no token counts as an unknown one and goes
  * out byte by byte, or as one unknown token for a run of them.
  */
 #include "model/tokenizer/internal.h"
