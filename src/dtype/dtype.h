@@ -57,6 +57,28 @@ enum dtype {
     DTYPE_PRICED_END,
 };
 
+/*
+ * Blocks of the quantized types that can be executed: elements, bytes, and the byte at which each field begins (the first
+ * at 0). Stated here alone, as constants: kernels are compiled for them. Values: methods.md (1)
+ */
+/* clang-format off */
+enum dtype_block {
+    Q8_0_ELEMS = 32, Q8_0_BYTES = 34, Q8_0_Q = 2,                  /* half d; i8 q[32] */
+    Q4_0_ELEMS = 32, Q4_0_BYTES = 18, Q4_0_Q = 2,                  /* half d; u8 q[16] */
+    Q4_1_ELEMS = 32, Q4_1_BYTES = 20, Q4_1_M = 2, Q4_1_Q = 4,      /* half d, m; u8 q[16] */
+    Q5_0_ELEMS = 32, Q5_0_BYTES = 22, Q5_0_HIGH = 2, Q5_0_Q = 6,   /* half d; u32 high; u8 q[16] */
+    Q5_1_ELEMS = 32, Q5_1_BYTES = 24, Q5_1_M = 2, Q5_1_HIGH = 4, Q5_1_Q = 8, /* half d, m; u32 high; u8 q[16] */
+    IQ4_NL_ELEMS = 32, IQ4_NL_BYTES = 18, IQ4_NL_Q = 2,            /* half d; u8 q[16] */
+    MXFP4_ELEMS = 32, MXFP4_BYTES = 17, MXFP4_Q = 1,               /* u8 e; u8 q[16] */
+    Q2_K_ELEMS = 256, Q2_K_BYTES = 84, Q2_K_Q = 16, Q2_K_D = 80, Q2_K_DMIN = 82, /* u8 scales[16], q[64]; half d, dmin */
+    Q3_K_ELEMS = 256, Q3_K_BYTES = 110, Q3_K_Q = 32, Q3_K_SCALES = 96, Q3_K_D = 108, /* u8 high[32], q[64], scales[12]; half d */
+    Q4_K_ELEMS = 256, Q4_K_BYTES = 144, Q4_K_DMIN = 2, Q4_K_SCALES = 4, Q4_K_Q = 16, /* half d, dmin; u8 scales[12], q[128] */
+    Q5_K_ELEMS = 256, Q5_K_BYTES = 176, Q5_K_DMIN = 2, Q5_K_SCALES = 4, Q5_K_HIGH = 16, Q5_K_Q = 48, /* the same with u8 high[32] before q */
+    Q6_K_ELEMS = 256, Q6_K_BYTES = 210, Q6_K_HIGH = 128, Q6_K_SCALES = 192, Q6_K_D = 208, /* u8 q[128], high[64]; i8 scales[16]; half d */
+    IQ4_XS_ELEMS = 256, IQ4_XS_BYTES = 136, IQ4_XS_HIGH = 2, IQ4_XS_SCALES = 4, IQ4_XS_Q = 8, /* half d; u16 high; u8 scales[4], q[128] */
+};
+/* clang-format on */
+
 struct dtype_info {
     enum dtype id;
     const char *name;     /* "Q4_K", as llama.cpp prints it */

@@ -46,12 +46,14 @@ static void assign(const float *x, int n, float lo, float inv, int q_min, int q_
  * For fixed q the best scale is Sxq / Sqq and its error Sxx - Sxq^2 / Sqq: the largest
  * Sxq^2 / Sqq wins.
  */
-float step_fit(const float *x, int n, const float *inv, size_t n_inv, int q_min, int q_max)
+float span_fit(const float *x, float max, const float *spans, size_t n_spans, int q_min, int q_max)
 {
     float best = 0, scale = 0;
-    for (size_t k = 0; k < n_inv; k++) {
+    if (!(max > 0x1p-100f || max < -0x1p-100f)) /* zeros, or too small for any half */
+        return 0;
+    for (size_t k = 0; k < n_spans; k++) {
         struct sums s;
-        assign(x, n, 0, inv[k], q_min, q_max, &s);
+        assign(x, CHUNK, 0, -spans[k] / max, q_min, q_max, &s);
         float gain = s.qq > 0 ? s.xq * s.xq / (float)s.qq : 0;
         if (gain > best) {
             best = gain;

@@ -85,11 +85,11 @@ float scale_store(uint8_t *p, float scale);
 float block_load(const float *src, float *x, size_t n);
 
 /*
- * The scale of n elements (n % 16 == 0) for which scale * q, with q integers in q_min..q_max, comes
- * closest to x in squared error, among the roundings q = round(x * inv[k]); 0 when nothing is
- * better than zeros.
+ * The scale of 16 elements for which scale * q, with q integers in q_min..q_max, has the least squared error against x,
+ * among the roundings q = round(x * -spans[k] / max); 0 if none is better than zeros. max: the element of largest
+ * magnitude, with its sign.
  */
-float step_fit(const float *x, int n, const float *inv, size_t n_inv, int q_min, int q_max);
+float span_fit(const float *x, float max, const float *spans, size_t n_spans, int q_min, int q_max);
 
 /*
  * The scale >= 0 and minimum for which scale * q - min, with q in 0..q_max, comes closest to n

@@ -22,7 +22,7 @@ void iq4_nearest(const float *x, float inv, int32_t q[ELEMS])
 }
 
 /*
- * As step_fit, with entries for quants: the element of largest magnitude may go to either end of
+ * As span_fit, with entries for quants: the element of largest magnitude may go to either end of
  * the table, clipped a little or not.
  */
 float iq4_fit(const float *x, float max)

@@ -8,16 +8,16 @@
 #include "dtype/internal.h"
 #include <math.h>
 
-enum { BYTES = 84, Q = 16, D = 80, DMIN = 82, SUB = 16, SUB_ELEMS = 16 };
+enum { SUB = 16, SUB_ELEMS = 16 };
 
 void q2_k_dequantize(const void *src, float *dst, size_t n)
 {
     const uint8_t *b = src;
-    for (size_t i = 0; i < n; i += K_ELEMS, b += BYTES) {
-        float d = half_load(b + D), dmin = half_load(b + DMIN);
+    for (size_t i = 0; i < n; i += K_ELEMS, b += Q2_K_BYTES) {
+        float d = half_load(b + Q2_K_D), dmin = half_load(b + Q2_K_DMIN);
         for (size_t e = 0; e < K_ELEMS; e++) {
             float step = d * (float)(b[e / 16] & 15), low = dmin * (float)(b[e / 16] >> 4);
-            dst[i + e] = step * (float)two_bits(b + Q, e) - low;
+            dst[i + e] = step * (float)two_bits(b + Q2_K_Q, e) - low;
         }
     }
 }
@@ -71,7 +71,7 @@ static uint8_t choose(const float *x, float d, float dmin, float scale, float mi
 void q2_k_quantize(const float *src, void *dst, size_t n)
 {
     uint8_t *b = dst;
-    for (size_t i = 0; i < n; i += K_ELEMS, b += BYTES) {
+    for (size_t i = 0; i < n; i += K_ELEMS, b += Q2_K_BYTES) {
         float x[K_ELEMS], scale[SUB], min[SUB], max_scale = 0, max_min = 0;
         uint8_t q[K_ELEMS];
         block_load(src + i, x, K_ELEMS);
@@ -80,10 +80,10 @@ void q2_k_quantize(const float *src, void *dst, size_t n)
             max_scale = scale[s] > max_scale ? scale[s] : max_scale;
             max_min = min[s] > max_min ? min[s] : max_min;
         }
-        float d = scale_store(b + D, max_scale / 15.0f);
-        float dmin = scale_store(b + DMIN, max_min / 15.0f);
+        float d = scale_store(b + Q2_K_D, max_scale / 15.0f);
+        float dmin = scale_store(b + Q2_K_DMIN, max_min / 15.0f);
         for (size_t s = 0; s < SUB; s++)
             b[s] = choose(x + s * SUB_ELEMS, d, dmin, scale[s], min[s], q + s * SUB_ELEMS);
-        two_bits_pack(q, b + Q);
+        two_bits_pack(q, b + Q2_K_Q);
     }
 }

@@ -9,63 +9,53 @@
  */
 #include "dtype/internal.h"
 
-enum { BYTES = 110, Q = 32, SCALES = 96, D = 108, SUB = 16, SUB_ELEMS = 16 };
+enum { SUB = 16, SUB_ELEMS = 16 };
 
 void q3_k_dequantize(const void *src, float *dst, size_t n)
 {
     const uint8_t *b = src;
-    for (size_t i = 0; i < n; i += K_ELEMS, b += BYTES) {
-        float d = half_load(b + D);
+    for (size_t i = 0; i < n; i += K_ELEMS, b += Q3_K_BYTES) {
+        float d = half_load(b + Q3_K_D);
         for (size_t s = 0; s < SUB; s++) {
-            int low = (b[SCALES + s % 8] >> (s / 8 * 4)) & 15;
-            int high = (b[SCALES + 8 + s % 4] >> (s / 4 * 2)) & 3;
+            int low = (b[Q3_K_SCALES + s % 8] >> (s / 8 * 4)) & 15;
+            int high = (b[Q3_K_SCALES + 8 + s % 4] >> (s / 4 * 2)) & 3;
             float step = d * (float)((low | high << 4) - 32);
             for (size_t e = s * SUB_ELEMS; e < (s + 1) * SUB_ELEMS; e++) {
-                int q = two_bits(b + Q, e) | ((b[e % 32] >> (e / 32)) & 1) << 2;
+                int q = two_bits(b + Q3_K_Q, e) | ((b[e % 32] >> (e / 32)) & 1) << 2;
                 dst[i + e] = step * (float)(q - 4);
             }
         }
     }
 }
 
-/* Like Q4_0 the signed largest element starts at -4; then steps a little narrower and wider. */
-static float fit(const float *x, float max)
-{
-    static const float spans[] = { 4, 4.5f, 3.5f, 3 };
-    float inv[ARRAY_LEN(spans)];
-    if (!(max > 0x1p-100f || max < -0x1p-100f)) /* nothing here, or too small for any half */
-        return 0;
-    for (size_t k = 0; k < ARRAY_LEN(spans); k++)
-        inv[k] = -spans[k] / max;
-    return step_fit(x, SUB_ELEMS, inv, ARRAY_LEN(inv), -4, 3);
-}
-
+/* As in Q4_0 the element of largest magnitude starts at -4; then spans a little wider and narrower. */
 void q3_k_quantize(const float *src, void *dst, size_t n)
 {
+    static const float spans[] = { 4, 4.5f, 3.5f, 3 };
     uint8_t *b = dst;
-    for (size_t i = 0; i < n; i += K_ELEMS, b += BYTES) {
+    for (size_t i = 0; i < n; i += K_ELEMS, b += Q3_K_BYTES) {
         float x[K_ELEMS], scale[SUB], max = 0;
         uint8_t q[K_ELEMS];
         for (size_t s = 0; s < SUB; s++) {
             float m = block_load(src + i + s * SUB_ELEMS, x + s * SUB_ELEMS, SUB_ELEMS);
-            scale[s] = fit(x + s * SUB_ELEMS, m);
+            scale[s] = span_fit(x + s * SUB_ELEMS, m, spans, ARRAY_LEN(spans), -4, 3);
             if (scale[s] * scale[s] > max * max)
                 max = scale[s];
         }
         /* the scale of largest magnitude becomes -32 */
-        float d = scale_store(b + D, max / -32.0f), inv_d = d != 0 ? 1.0f / d : 0;
+        float d = scale_store(b + Q3_K_D, max / -32.0f), inv_d = d != 0 ? 1.0f / d : 0;
         memset(b, 0, 32);
-        memset(b + SCALES, 0, 12);
+        memset(b + Q3_K_SCALES, 0, 12);
         for (size_t s = 0; s < SUB; s++) {
             int32_t sc = round_clamp(scale[s] * inv_d, -32, 31);
             float step = d * (float)sc, inv = step != 0 ? 1.0f / step : 0;
-            b[SCALES + s % 8] |= (uint8_t)(((sc + 32) & 15) << (s / 8 * 4));
-            b[SCALES + 8 + s % 4] |= (uint8_t)(((sc + 32) >> 4) << (s / 4 * 2));
+            b[Q3_K_SCALES + s % 8] |= (uint8_t)(((sc + 32) & 15) << (s / 8 * 4));
+            b[Q3_K_SCALES + 8 + s % 4] |= (uint8_t)(((sc + 32) >> 4) << (s / 4 * 2));
             for (size_t e = s * SUB_ELEMS; e < (s + 1) * SUB_ELEMS; e++) {
                 q[e] = (uint8_t)(round_clamp(x[e] * inv, -4, 3) + 4);
                 b[e % 32] |= (uint8_t)((q[e] >> 2) << (e / 32));
             }
         }
-        two_bits_pack(q, b + Q);
+        two_bits_pack(q, b + Q3_K_Q);
     }
 }

@@ -9,16 +9,14 @@
  */
 #include "dtype/internal.h"
 
-enum { ELEMS = 32, BYTES = 18 };
-
 void q4_0_dequantize(const void *src, float *dst, size_t n)
 {
     const uint8_t *b = src;
-    for (size_t i = 0; i < n; i += ELEMS, b += BYTES) {
+    for (size_t i = 0; i < n; i += Q4_0_ELEMS, b += Q4_0_BYTES) {
         float d = half_load(b);
         for (size_t j = 0; j < 16; j++) {
-            dst[i + j] = d * (float)((b[2 + j] & 15) - 8);
-            dst[i + j + 16] = d * (float)((b[2 + j] >> 4) - 8);
+            dst[i + j] = d * (float)((b[Q4_0_Q + j] & 15) - 8);
+            dst[i + j + 16] = d * (float)((b[Q4_0_Q + j] >> 4) - 8);
         }
     }
 }
@@ -26,14 +24,14 @@ void q4_0_dequantize(const void *src, float *dst, size_t n)
 void q4_0_quantize(const float *src, void *dst, size_t n)
 {
     uint8_t *b = dst;
-    for (size_t i = 0; i < n; i += ELEMS, b += BYTES) {
-        float x[ELEMS], max = block_load(src + i, x, ELEMS);
+    for (size_t i = 0; i < n; i += Q4_0_ELEMS, b += Q4_0_BYTES) {
+        float x[Q4_0_ELEMS], max = block_load(src + i, x, Q4_0_ELEMS);
         float d = scale_store(b, max / -8.0f);
         float inv = d != 0 ? 1.0f / d : 0;
-        uint8_t q[ELEMS];
-        for (size_t j = 0; j < ELEMS; j++)
+        uint8_t q[Q4_0_ELEMS];
+        for (size_t j = 0; j < Q4_0_ELEMS; j++)
             q[j] = (uint8_t)(round_clamp(x[j] * inv, -8, 7) + 8);
         for (size_t j = 0; j < 16; j++)
-            b[2 + j] = (uint8_t)(q[j] | q[j + 16] << 4);
+            b[Q4_0_Q + j] = (uint8_t)(q[j] | q[j + 16] << 4);
     }
 }

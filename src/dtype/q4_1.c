@@ -8,16 +8,14 @@
 #include "dtype/internal.h"
 #include <math.h>
 
-enum { ELEMS = 32, BYTES = 20 };
-
 void q4_1_dequantize(const void *src, float *dst, size_t n)
 {
     const uint8_t *b = src;
-    for (size_t i = 0; i < n; i += ELEMS, b += BYTES) {
-        float d = half_load(b), m = half_load(b + 2);
+    for (size_t i = 0; i < n; i += Q4_1_ELEMS, b += Q4_1_BYTES) {
+        float d = half_load(b), m = half_load(b + Q4_1_M);
         for (size_t j = 0; j < 16; j++) {
-            dst[i + j] = d * (float)(b[4 + j] & 15) + m;
-            dst[i + j + 16] = d * (float)(b[4 + j] >> 4) + m;
+            dst[i + j] = d * (float)(b[Q4_1_Q + j] & 15) + m;
+            dst[i + j + 16] = d * (float)(b[Q4_1_Q + j] >> 4) + m;
         }
     }
 }
@@ -26,21 +24,21 @@ void q4_1_dequantize(const void *src, float *dst, size_t n)
 void q4_1_quantize(const float *src, void *dst, size_t n)
 {
     uint8_t *b = dst;
-    for (size_t i = 0; i < n; i += ELEMS, b += BYTES) {
-        float x[ELEMS], scale, min;
-        block_load(src + i, x, ELEMS);
+    for (size_t i = 0; i < n; i += Q4_1_ELEMS, b += Q4_1_BYTES) {
+        float x[Q4_1_ELEMS], scale, min;
+        block_load(src + i, x, Q4_1_ELEMS);
         float lo = x[0];
-        for (size_t j = 1; j < ELEMS; j++)
+        for (size_t j = 1; j < Q4_1_ELEMS; j++)
             lo = x[j] < lo ? x[j] : lo;
-        for (size_t j = 0; j < ELEMS; j++)
+        for (size_t j = 0; j < Q4_1_ELEMS; j++)
             x[j] -= lo;
-        affine_fit(x, ELEMS, 15, -INFINITY, &scale, &min);
-        float m = scale_store(b + 2, lo - min), d = scale_store(b, scale);
+        affine_fit(x, Q4_1_ELEMS, 15, -INFINITY, &scale, &min);
+        float m = scale_store(b + Q4_1_M, lo - min), d = scale_store(b, scale);
         float inv = d > 0 ? 1.0f / d : 0;
-        uint8_t q[ELEMS];
-        for (size_t j = 0; j < ELEMS; j++)
+        uint8_t q[Q4_1_ELEMS];
+        for (size_t j = 0; j < Q4_1_ELEMS; j++)
             q[j] = (uint8_t)round_clamp((x[j] + (lo - m)) * inv, 0, 15);
         for (size_t j = 0; j < 16; j++)
-            b[4 + j] = (uint8_t)(q[j] | q[j + 16] << 4);
+            b[Q4_1_Q + j] = (uint8_t)(q[j] | q[j + 16] << 4);
     }
 }

@@ -8,16 +8,14 @@
  */
 #include "dtype/internal.h"
 
-enum { ELEMS = 32, BYTES = 22 };
-
 void q5_0_dequantize(const void *src, float *dst, size_t n)
 {
     const uint8_t *b = src;
-    for (size_t i = 0; i < n; i += ELEMS, b += BYTES) {
+    for (size_t i = 0; i < n; i += Q5_0_ELEMS, b += Q5_0_BYTES) {
         float d = half_load(b);
         for (size_t j = 0; j < 16; j++) {
-            int lo = (b[6 + j] & 15) | ((b[2 + j / 8] >> (j & 7)) & 1) << 4;
-            int hi = (b[6 + j] >> 4) | ((b[4 + j / 8] >> (j & 7)) & 1) << 4;
+            int lo = (b[Q5_0_Q + j] & 15) | ((b[Q5_0_HIGH + j / 8] >> (j & 7)) & 1) << 4;
+            int hi = (b[Q5_0_Q + j] >> 4) | ((b[Q5_0_HIGH + 2 + j / 8] >> (j & 7)) & 1) << 4;
             dst[i + j] = d * (float)(lo - 16);
             dst[i + j + 16] = d * (float)(hi - 16);
         }
@@ -27,17 +25,17 @@ void q5_0_dequantize(const void *src, float *dst, size_t n)
 void q5_0_quantize(const float *src, void *dst, size_t n)
 {
     uint8_t *b = dst;
-    for (size_t i = 0; i < n; i += ELEMS, b += BYTES) {
-        float x[ELEMS], max = block_load(src + i, x, ELEMS);
+    for (size_t i = 0; i < n; i += Q5_0_ELEMS, b += Q5_0_BYTES) {
+        float x[Q5_0_ELEMS], max = block_load(src + i, x, Q5_0_ELEMS);
         float d = scale_store(b, max / -16.0f);
         float inv = d != 0 ? 1.0f / d : 0;
-        uint8_t q[ELEMS];
-        for (size_t j = 0; j < ELEMS; j++)
+        uint8_t q[Q5_0_ELEMS];
+        for (size_t j = 0; j < Q5_0_ELEMS; j++)
             q[j] = (uint8_t)(round_clamp(x[j] * inv, -16, 15) + 16);
-        memset(b + 2, 0, 4);
-        for (size_t j = 0; j < ELEMS; j++)
-            b[2 + j / 8] |= (uint8_t)((q[j] >> 4) << (j & 7));
+        memset(b + Q5_0_HIGH, 0, 4);
+        for (size_t j = 0; j < Q5_0_ELEMS; j++)
+            b[Q5_0_HIGH + j / 8] |= (uint8_t)((q[j] >> 4) << (j & 7));
         for (size_t j = 0; j < 16; j++)
-            b[6 + j] = (uint8_t)((q[j] & 15) | (q[j + 16] & 15) << 4);
+            b[Q5_0_Q + j] = (uint8_t)((q[j] & 15) | (q[j + 16] & 15) << 4);
     }
 }

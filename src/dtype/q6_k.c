@@ -9,33 +9,21 @@
  */
 #include "dtype/internal.h"
 
-enum { BYTES = 210, HIGH = 128, SCALES = 192, D = 208, SUB = 16, SUB_ELEMS = 16 };
+enum { SUB = 16, SUB_ELEMS = 16 };
 
 void q6_k_dequantize(const void *src, float *dst, size_t n)
 {
     const uint8_t *b = src;
-    for (size_t i = 0; i < n; i += K_ELEMS, b += BYTES) {
-        float d = half_load(b + D);
+    for (size_t i = 0; i < n; i += K_ELEMS, b += Q6_K_BYTES) {
+        float d = half_load(b + Q6_K_D);
         for (size_t e = 0; e < K_ELEMS; e++) {
             size_t half = e / 128, quarter = e % 128 / 32, l = e % 32;
-            uint8_t low = b[half * 64 + quarter % 2 * 32 + l], high = b[HIGH + half * 32 + l];
+            uint8_t low = b[half * 64 + quarter % 2 * 32 + l], high = b[Q6_K_HIGH + half * 32 + l];
             int q = ((low >> (quarter / 2 * 4)) & 15) | ((high >> (quarter * 2)) & 3) << 4;
-            float step = d * (float)(int8_t)b[SCALES + e / SUB_ELEMS];
+            float step = d * (float)(int8_t)b[Q6_K_SCALES + e / SUB_ELEMS];
             dst[i + e] = step * (float)(q - 32);
         }
     }
-}
-
-/* Like Q4_0 the signed largest element starts at -32; then steps a little wider and narrower. */
-static float fit(const float *x, float max)
-{
-    static const float spans[] = { 32.0f, 31.5f, 31.0f, 32.5f, 33.0f };
-    float inv[ARRAY_LEN(spans)];
-    if (!(max > 0x1p-100f || max < -0x1p-100f)) /* nothing here, or too small for any half */
-        return 0;
-    for (size_t k = 0; k < ARRAY_LEN(spans); k++)
-        inv[k] = -spans[k] / max;
-    return step_fit(x, SUB_ELEMS, inv, ARRAY_LEN(inv), -32, 31);
 }
 
 static void pack(const uint8_t q[K_ELEMS], uint8_t *b)
@@ -45,29 +33,31 @@ static void pack(const uint8_t q[K_ELEMS], uint8_t *b)
             const uint8_t *e = q + half * 128 + l;
             b[half * 64 + l] = (uint8_t)((e[0] & 15) | (e[64] & 15) << 4);
             b[half * 64 + l + 32] = (uint8_t)((e[32] & 15) | (e[96] & 15) << 4);
-            b[HIGH + half * 32 + l] =
+            b[Q6_K_HIGH + half * 32 + l] =
                 (uint8_t)(e[0] >> 4 | (e[32] >> 4) << 2 | (e[64] >> 4) << 4 | (e[96] >> 4) << 6);
         }
 }
 
+/* As in Q4_0 the element of largest magnitude starts at -32; then spans a little narrower and wider. */
 void q6_k_quantize(const float *src, void *dst, size_t n)
 {
+    static const float spans[] = { 32.0f, 31.5f, 31.0f, 32.5f, 33.0f };
     uint8_t *b = dst;
-    for (size_t i = 0; i < n; i += K_ELEMS, b += BYTES) {
+    for (size_t i = 0; i < n; i += K_ELEMS, b += Q6_K_BYTES) {
         float x[K_ELEMS], scale[SUB], max = 0;
         uint8_t q[K_ELEMS];
         for (size_t s = 0; s < SUB; s++) {
             float m = block_load(src + i + s * SUB_ELEMS, x + s * SUB_ELEMS, SUB_ELEMS);
-            scale[s] = fit(x + s * SUB_ELEMS, m);
+            scale[s] = span_fit(x + s * SUB_ELEMS, m, spans, ARRAY_LEN(spans), -32, 31);
             if (scale[s] * scale[s] > max * max)
                 max = scale[s];
         }
         /* the scale of largest magnitude becomes -128 */
-        float d = scale_store(b + D, max / -128.0f), inv_d = d != 0 ? 1.0f / d : 0;
+        float d = scale_store(b + Q6_K_D, max / -128.0f), inv_d = d != 0 ? 1.0f / d : 0;
         for (size_t s = 0; s < SUB; s++) {
             int32_t sc = round_clamp(scale[s] * inv_d, -128, 127);
             float step = d * (float)sc, inv = step != 0 ? 1.0f / step : 0;
-            b[SCALES + s] = (uint8_t)sc;
+            b[Q6_K_SCALES + s] = (uint8_t)sc;
             for (size_t j = s * SUB_ELEMS; j < (s + 1) * SUB_ELEMS; j++)
                 q[j] = (uint8_t)(round_clamp(x[j] * inv, -32, 31) + 32);
         }

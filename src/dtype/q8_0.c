@@ -7,26 +7,24 @@
  */
 #include "dtype/internal.h"
 
-enum { ELEMS = 32, BYTES = 34 };
-
 void q8_0_dequantize(const void *src, float *dst, size_t n)
 {
     const uint8_t *b = src;
-    for (size_t i = 0; i < n; i += ELEMS, b += BYTES) {
+    for (size_t i = 0; i < n; i += Q8_0_ELEMS, b += Q8_0_BYTES) {
         float d = half_load(b);
-        for (size_t j = 0; j < ELEMS; j++)
-            dst[i + j] = d * (float)(int8_t)b[2 + j];
+        for (size_t j = 0; j < Q8_0_ELEMS; j++)
+            dst[i + j] = d * (float)(int8_t)b[Q8_0_Q + j];
     }
 }
 
 void q8_0_quantize(const float *src, void *dst, size_t n)
 {
     uint8_t *b = dst;
-    for (size_t i = 0; i < n; i += ELEMS, b += BYTES) {
-        float x[ELEMS], max = block_load(src + i, x, ELEMS);
+    for (size_t i = 0; i < n; i += Q8_0_ELEMS, b += Q8_0_BYTES) {
+        float x[Q8_0_ELEMS], max = block_load(src + i, x, Q8_0_ELEMS);
         float d = scale_store(b, (max < 0 ? -max : max) / 127.0f);
         float inv = d > 0 ? 1.0f / d : 0;
-        for (size_t j = 0; j < ELEMS; j++)
-            b[2 + j] = (uint8_t)round_clamp(x[j] * inv, -127, 127);
+        for (size_t j = 0; j < Q8_0_ELEMS; j++)
+            b[Q8_0_Q + j] = (uint8_t)round_clamp(x[j] * inv, -127, 127);
     }
 }

@@ -6,22 +6,22 @@
 const struct pack_format *pack_format(enum dtype type)
 {
     static const struct pack_format formats[DTYPE_COUNT] = {
-        [DTYPE_F32] = {1,    4,    1, { { 0, 4, 1 } }, PACK_AS_FILED },
-        [DTYPE_F16] = { 1,   2,   2, { { 0, 2, 1 } }, PACK_AS_FILED },
-        [DTYPE_BF16] = { 2,   4,   1, { { 0, 4, 1 } }, PACK_AS_FILED },
-        [DTYPE_Q8_0] = { 32,  34,  2, { { 0, 2, 1 }, { 2, 4, 8 } }, PACK_TOP_FLIPPED }, /* quant + 128 */
-        [DTYPE_Q4_0] = { 32,  18,  2, { { 0, 2, 1 }, { 2, 4, 4 } }, PACK_AS_FILED },
-        [DTYPE_IQ4_NL] = { 32,  18,  2, { { 0, 2, 1 }, { 2, 4, 4 } }, PACK_AS_FILED },
-        [DTYPE_Q4_1] = { 32,  20,  1, { { 0, 4, 1 }, { 4, 4, 4 } }, PACK_AS_FILED },
-        [DTYPE_Q5_0] = { 32,  22,  2, { { 0, 2, 1 }, { 2, 4, 1 }, { 6, 4, 4 } }, PACK_AS_FILED },
-        [DTYPE_Q5_1] = { 32,  24,  1, { { 0, 4, 1 }, { 4, 4, 1 }, { 8, 4, 4 } }, PACK_AS_FILED },
-        [DTYPE_MXFP4] = { 32,  17,  4, { { 0, 1, 1 }, { 1, 4, 4 } }, PACK_AS_FILED },
-        [DTYPE_Q2_K] = { 256, 84,  1, { { 80, 4, 1 }, { 0, 4, 4 }, { 16, 4, 16 } }, PACK_AS_FILED },
-        [DTYPE_Q3_K] = { 256, 110, 1, { { 108, 2, 1 }, { 96, 4, 3 }, { 0, 4, 8 }, { 32, 4, 16 } }, PACK_AS_FILED },
-        [DTYPE_Q4_K] = { 256, 144, 1, { { 0, 4, 1 }, { 4, 4, 3 }, { 16, 4, 32 } }, PACK_AS_FILED },
-        [DTYPE_Q5_K] = { 256, 176, 1, { { 0, 4, 1 }, { 4, 4, 3 }, { 16, 4, 8 }, { 48, 4, 32 } }, PACK_AS_FILED },
-        [DTYPE_Q6_K] = { 256, 210, 1, { { 208, 2, 1 }, { 192, 4, 4 } }, PACK_SIXES },
-        [DTYPE_IQ4_XS] = { 256, 136, 1, { { 0, 4, 1 }, { 4, 4, 1 }, { 8, 4, 32 } }, PACK_AS_FILED },
+        [DTYPE_F32] = { 1, 4, 1, { { 0, 4, 1 } }, PACK_AS_FILED },
+        [DTYPE_F16] = { 1, 2, 2, { { 0, 2, 1 } }, PACK_AS_FILED },
+        [DTYPE_BF16] = { 2, 4, 1, { { 0, 4, 1 } }, PACK_AS_FILED },
+        [DTYPE_Q8_0] = { Q8_0_ELEMS, Q8_0_BYTES, 2, { { 0, 2, 1 }, { Q8_0_Q, 4, 8 } }, PACK_TOP_FLIPPED }, /* quant + 128 */
+        [DTYPE_Q4_0] = { Q4_0_ELEMS, Q4_0_BYTES, 2, { { 0, 2, 1 }, { Q4_0_Q, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_IQ4_NL] = { IQ4_NL_ELEMS, IQ4_NL_BYTES, 2, { { 0, 2, 1 }, { IQ4_NL_Q, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_Q4_1] = { Q4_1_ELEMS, Q4_1_BYTES, 1, { { 0, 4, 1 }, { Q4_1_Q, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_Q5_0] = { Q5_0_ELEMS, Q5_0_BYTES, 2, { { 0, 2, 1 }, { Q5_0_HIGH, 4, 1 }, { Q5_0_Q, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_Q5_1] = { Q5_1_ELEMS, Q5_1_BYTES, 1, { { 0, 4, 1 }, { Q5_1_HIGH, 4, 1 }, { Q5_1_Q, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_MXFP4] = { MXFP4_ELEMS, MXFP4_BYTES, 4, { { 0, 1, 1 }, { MXFP4_Q, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_Q2_K] = { Q2_K_ELEMS, Q2_K_BYTES, 1, { { Q2_K_D, 4, 1 }, { 0, 4, 4 }, { Q2_K_Q, 4, 16 } }, PACK_AS_FILED },
+        [DTYPE_Q3_K] = { Q3_K_ELEMS, Q3_K_BYTES, 1, { { Q3_K_D, 2, 1 }, { Q3_K_SCALES, 4, 3 }, { 0, 4, 8 }, { Q3_K_Q, 4, 16 } }, PACK_AS_FILED },
+        [DTYPE_Q4_K] = { Q4_K_ELEMS, Q4_K_BYTES, 1, { { 0, 4, 1 }, { Q4_K_SCALES, 4, 3 }, { Q4_K_Q, 4, 32 } }, PACK_AS_FILED },
+        [DTYPE_Q5_K] = { Q5_K_ELEMS, Q5_K_BYTES, 1, { { 0, 4, 1 }, { Q5_K_SCALES, 4, 3 }, { Q5_K_HIGH, 4, 8 }, { Q5_K_Q, 4, 32 } }, PACK_AS_FILED },
+        [DTYPE_Q6_K] = { Q6_K_ELEMS, Q6_K_BYTES, 1, { { Q6_K_D, 2, 1 }, { Q6_K_SCALES, 4, 4 } }, PACK_SIXES },
+        [DTYPE_IQ4_XS] = { IQ4_XS_ELEMS, IQ4_XS_BYTES, 1, { { 0, 4, 1 }, { IQ4_XS_SCALES, 4, 1 }, { IQ4_XS_Q, 4, 32 } }, PACK_AS_FILED },
     };
     return formats[type].group ? &formats[type] : NULL;
 }
