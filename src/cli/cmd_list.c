@@ -53,7 +53,7 @@ static json_t *section_rows(const struct section *s, const struct list_filter *f
 
 static int print_table(const struct section *s, enum report_format f, json_t *rows, struct error *err)
 {
-    const struct report_doc d = { s->schema, 1, NULL, rows, s->cols, *s->n_cols };
+    const struct table d = { s->schema, 1, NULL, rows, s->cols, *s->n_cols, NULL, NULL };
     return report_write(NULL, f, &d, err);
 }
 

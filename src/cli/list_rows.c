@@ -17,14 +17,14 @@ int list_add_row(json_t *rows, json_t *row, struct error *err)
 /* ---- types --------------------------------------------------------------------------- */
 
 const struct column list_type_cols[] = {
-    { "name", "type", COL_TEXT, "", false },
-    { "id", "id", COL_INT, "", false },
-    { "block_elems", "elements a block", COL_INT, "", false },
-    { "block_bytes", "bytes a block", COL_INT, "", false },
-    { "bits_weight", "bits a weight", COL_FLOAT, "", false },
-    { "executable", "runs", COL_BOOL, "", false },
-    { "writable", "written", COL_BOOL, "", false },
-    { "priced_only", "priced only: checkpoints (-q), KV caches", COL_TEXT, "", false },
+    { "name", "type", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "id", "id", COL_INT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "block_elems", "elements a block", COL_INT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "block_bytes", "bytes a block", COL_INT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "bits_weight", "bits a weight", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "executable", "runs", COL_BOOL, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "writable", "written", COL_BOOL, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "priced_only", "priced only: checkpoints (-q), KV caches", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
 };
 const size_t list_n_type_cols = ARRAY_LEN(list_type_cols);
 
@@ -80,10 +80,10 @@ int list_types(json_t *rows, struct error *err)
 /* ---- kernels --------------------------------------------------------------------------- */
 
 const struct column list_isa_cols[] = {
-    { "isa", "kernels", COL_TEXT, "", false },
-    { "usable", "runs here", COL_BOOL, "", false },
-    { "best", "default", COL_BOOL, "", false },
-    { "reason", "why not", COL_TEXT, "", false },
+    { "isa", "kernels", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "usable", "runs here", COL_BOOL, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "best", "default", COL_BOOL, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "reason", "why not", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
 };
 const size_t list_n_isa_cols = ARRAY_LEN(list_isa_cols);
 
@@ -105,11 +105,11 @@ int list_isa(json_t *rows, struct error *err)
 /* ---- counters ---------------------------------------------------------------------------- */
 
 const struct column list_counter_cols[] = {
-    { "backend", "backend", COL_TEXT, "", false },
-    { "usable", "usable", COL_BOOL, "", false },
-    { "field", "counts", COL_TEXT, "", false },
-    { "valid", "here", COL_BOOL, "", false },
-    { "reason", "why not", COL_TEXT, "", false },
+    { "backend", "backend", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "usable", "usable", COL_BOOL, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "field", "counts", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "valid", "here", COL_BOOL, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "reason", "why not", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
 };
 const size_t list_n_counter_cols = ARRAY_LEN(list_counter_cols);
 
@@ -151,11 +151,11 @@ int list_counters(json_t *rows, struct error *err)
 /* ---- architectures ------------------------------------------------------------------------- */
 
 const struct column list_arch_cols[] = {
-    { "name", "architecture", COL_TEXT, "", false },
-    { "model_types", "config.json's model_type", COL_TEXT, "", false },
-    { "experts", "experts", COL_BOOL, "", false },
-    { "windows", "windows", COL_BOOL, "", false },
-    { "priced_only", "priced only", COL_BOOL, "", false },
+    { "name", "architecture", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "model_types", "config.json's model_type", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "experts", "experts", COL_BOOL, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "windows", "windows", COL_BOOL, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "priced_only", "priced only", COL_BOOL, "", COL_MAJOR, COLUMN_BY_KEY },
 };
 const size_t list_n_arch_cols = ARRAY_LEN(list_arch_cols);
 
@@ -173,10 +173,10 @@ int list_archs(json_t *rows, struct error *err)
 /* ---- chat templates ------------------------------------------------------------------------ */
 
 const struct column list_chat_cols[] = {
-    { "name", "chat template", COL_TEXT, "", false },
-    { "models", "of", COL_TEXT, "", false },
-    { "system", "system message", COL_TEXT, "", false },
-    { "default_system", "without one", COL_TEXT, "", true },
+    { "name", "chat template", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "models", "of", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "system", "system message", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "default_system", "without one", COL_TEXT, "", COL_DATA, COLUMN_BY_KEY },
 };
 const size_t list_n_chat_cols = ARRAY_LEN(list_chat_cols);
 

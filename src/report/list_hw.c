@@ -8,19 +8,19 @@
 #define N_THREADS_ALL (1 << 20) /* more than any machine: the ceiling of most threads */
 
 const struct column list_hw_cols[] = {
-    { "id", "hardware", COL_TEXT, "", false },
-    { "name", "name", COL_TEXT, "", COL_MEDIUM },
-    { "kind", "kind", COL_TEXT, "", false },
-    { "vendor", "vendor", COL_TEXT, "", true },
-    { "memory_bytes", "memory", COL_SI, "B", false },
-    { "bandwidth_bytes_s", "bandwidth", COL_SI, "B/s", false },
-    { "peak_flop_s", "best peak", COL_SI, "FLOP/s", false },
-    { "peak_math", "of", COL_TEXT, "", false },
-    { "n_ceilings", "measured roofs", COL_INT, "", COL_MINOR },
-    { "link", "link", COL_TEXT, "", true },
-    { "link_bytes_s", "link", COL_SI, "B/s", true },
-    { "link_devices", "joins", COL_INT, "", true },
-    { "file", "file", COL_TEXT, "", true },
+    { "id", "hardware", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "name", "name", COL_TEXT, "", COL_MEDIUM, COLUMN_BY_KEY },
+    { "kind", "kind", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "vendor", "vendor", COL_TEXT, "", COL_DATA, COLUMN_BY_KEY },
+    { "memory_bytes", "memory", COL_SI, "B", COL_MAJOR, COLUMN_BY_KEY },
+    { "bandwidth_bytes_s", "bandwidth", COL_SI, "B/s", COL_MAJOR, COLUMN_BY_KEY },
+    { "peak_flop_s", "best peak", COL_SI, "FLOP/s", COL_MAJOR, COLUMN_BY_KEY },
+    { "peak_math", "of", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "n_ceilings", "measured roofs", COL_INT, "", COL_MINOR, COLUMN_BY_KEY },
+    { "link", "link", COL_TEXT, "", COL_DATA, COLUMN_BY_KEY },
+    { "link_bytes_s", "link", COL_SI, "B/s", COL_DATA, COLUMN_BY_KEY },
+    { "link_devices", "joins", COL_INT, "", COL_DATA, COLUMN_BY_KEY },
+    { "file", "file", COL_TEXT, "", COL_DATA, COLUMN_BY_KEY },
 };
 const size_t list_n_hw_cols = ARRAY_LEN(list_hw_cols);
 

@@ -5,18 +5,18 @@
 #include "report/list.h"
 
 const struct column list_model_cols[] = {
-    { "name", "model", COL_TEXT, "", false },
-    { "arch", "arch", COL_TEXT, "", false },
-    { "n_params", "parameters", COL_SI, "", false },
-    { "n_layer", "layers", COL_INT, "", false },
-    { "n_embd", "n_embd", COL_INT, "", COL_MEDIUM },
-    { "n_head", "heads", COL_INT, "", COL_MEDIUM },
-    { "n_head_kv", "KV heads", COL_INT, "", COL_MEDIUM },
-    { "n_ff", "n_ff", COL_INT, "", COL_MEDIUM },
-    { "n_vocab", "vocab", COL_INT, "", COL_MEDIUM },
-    { "n_ctx_train", "context", COL_INT, "", false },
-    { "tied", "tied", COL_BOOL, "", true },
-    { "file", "file", COL_TEXT, "", COL_MINOR },
+    { "name", "model", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "arch", "arch", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "n_params", "parameters", COL_SI, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "n_layer", "layers", COL_INT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "n_embd", "n_embd", COL_INT, "", COL_MEDIUM, COLUMN_BY_KEY },
+    { "n_head", "heads", COL_INT, "", COL_MEDIUM, COLUMN_BY_KEY },
+    { "n_head_kv", "KV heads", COL_INT, "", COL_MEDIUM, COLUMN_BY_KEY },
+    { "n_ff", "n_ff", COL_INT, "", COL_MEDIUM, COLUMN_BY_KEY },
+    { "n_vocab", "vocab", COL_INT, "", COL_MEDIUM, COLUMN_BY_KEY },
+    { "n_ctx_train", "context", COL_INT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "tied", "tied", COL_BOOL, "", COL_DATA, COLUMN_BY_KEY },
+    { "file", "file", COL_TEXT, "", COL_MINOR, COLUMN_BY_KEY },
 };
 const size_t list_n_model_cols = ARRAY_LEN(list_model_cols);
 

@@ -6,17 +6,17 @@
 #include <string.h>
 
 const struct column list_stack_cols[] = {
-    { "name", "stack", COL_TEXT, "", false },
-    { "n_rows", "rows", COL_INT, "", false },
-    { "n_ubatch", "tokens a pass", COL_INT, "", false },
-    { "bandwidth", "bandwidth", COL_FLOAT, "", false },
-    { "bandwidth_spread", "x/", COL_FLOAT, "", false },
-    { "compute", "compute", COL_FLOAT, "", false },
-    { "compute_spread", "x/", COL_FLOAT, "", false },
-    { "launch_s", "launch", COL_SECONDS, "", false },
-    { "launch_spread", "x/", COL_FLOAT, "", false },
-    { "default_for", "default for", COL_TEXT, "", false },
-    { "source", NULL, COL_TEXT, "", true },
+    { "name", "stack", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "n_rows", "rows", COL_INT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "n_ubatch", "tokens a pass", COL_INT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "bandwidth", "bandwidth", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "bandwidth_spread", "x/", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "compute", "compute", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "compute_spread", "x/", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "launch_s", "launch", COL_SECONDS, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "launch_spread", "x/", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "default_for", "default for", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "source", NULL, COL_TEXT, "", COL_DATA, COLUMN_BY_KEY },
 };
 const size_t list_n_stack_cols = ARRAY_LEN(list_stack_cols);
 
