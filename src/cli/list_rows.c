@@ -7,13 +7,6 @@
 #include "report/list.h"
 #include <string.h>
 
-int list_add_row(json_t *rows, json_t *row, struct error *err)
-{
-    if (!row || json_array_append_new(rows, row) != 0)
-        return error_set(err, ERROR_SYSTEM, "list: out of memory, or a name that is not UTF-8");
-    return 0;
-}
-
 /* ---- types --------------------------------------------------------------------------- */
 
 const struct column list_type_cols[] = {

@@ -7,6 +7,13 @@
 #include <string.h>
 #include <strings.h>
 
+int list_add_row(json_t *rows, json_t *row, struct error *err)
+{
+    if (!row || json_array_append_new(rows, row) != 0)
+        return error_set(err, ERROR_SYSTEM, "list: out of memory, or a name that is not UTF-8");
+    return 0;
+}
+
 int list_parse_bytes(double *to, const char *arg, const char *option, struct error *err)
 {
     static const char *const units[] = { "", "B", "B/s" };
