@@ -107,7 +107,7 @@ json_t *predict_meta(const struct predict_cli *o, const struct model *m);
 int predict_print(struct table_rows *rows, const struct predict_cli *o, const struct model *m, struct error *err);
 /* predict_explain.c: the derivation of a phase into its row; its JSON; as text, of every row that has it. */
 int predict_put_explain(struct predict_row *w, const struct subject *s, struct error *err);
-void predict_nest_explain(struct predict_row *w);
+void predict_nest_explain(struct table_rows *rows, struct predict_row *w);
 void predict_print_explain(const struct table_rows *rows);
 /* predict_draft.c: decode rows with drafts, after the plain one: none without --draft. */
 int predict_draft_rows(struct table_rows *rows, const struct subject *plain, struct error *err);

@@ -70,7 +70,7 @@ extern const char predict_order[], predict_role_order[];
 size_t sweep_columns(struct column *out);
 extern const char sweep_order[];
 json_t *predict_roles_json(const struct table_rows *roles);
-/* Makes the nested JSON of the rows, of which predict_rows_free() is the owner. */
+/* Makes the nested JSON of the rows. */
 void predict_nest(struct table_rows *rows);
 void predict_rows_free(struct table_rows *rows);
 

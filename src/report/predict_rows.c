@@ -257,24 +257,21 @@ void predict_nest(struct table_rows *rows)
     for (size_t i = 0; i < rows->n; i++) {
         struct predict_row *w = table_row(rows, i);
         if (w->roles && !w->roles_json)
-            w->roles_json = roles_json(w);
+            w->roles_json = table_keep_json(rows, roles_json(w));
         if (w->explained && !w->classes_json)
-            predict_nest_explain(w);
+            predict_nest_explain(rows, w);
     }
 }
 
 void predict_rows_free(struct table_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
-        struct predict_row *w = table_row(rows, i);
-        json_decref(w->roles_json);
-        json_decref(w->classes_json);
-        json_decref(w->constants_json);
-        if (w->explained) {
-            table_rows_free(&w->explained->classes);
-            table_rows_free(&w->explained->constants);
+        struct explained *x = ((struct predict_row *)table_row(rows, i))->explained;
+        if (x) {
+            table_rows_free(&x->classes);
+            table_rows_free(&x->constants);
         }
-        free(w->explained);
+        free(x);
     }
     table_rows_free(rows);
 }

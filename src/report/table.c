@@ -154,6 +154,7 @@ size_t table_columns(const struct table *t, const struct column **out)
 
 struct table_kept {
     struct table_kept *next;
+    json_t *json;
     max_align_t v[];
 };
 
@@ -175,14 +176,23 @@ void *table_row(const struct table_rows *r, size_t i)
     return (char *)r->v + r->size * i;
 }
 
-const void *table_keep(struct table_rows *r, const void *p, size_t n)
+static struct table_kept *keep(struct table_rows *r, size_t n)
 {
     struct table_kept *k = malloc(sizeof *k + n);
     if (!k)
         interrupt_end_without_memory();
-    k->next = r->kept;
-    r->kept = k;
-    return memcpy(k->v, p, n);
+    *k = (struct table_kept){ .next = r->kept };
+    return r->kept = k;
+}
+
+const void *table_keep(struct table_rows *r, const void *p, size_t n)
+{
+    return memcpy(keep(r, n)->v, p, n);
+}
+
+json_t *table_keep_json(struct table_rows *r, json_t *j)
+{
+    return keep(r, 0)->json = j;
 }
 
 const char *table_text(struct table_rows *r, const char *s)
@@ -197,6 +207,7 @@ void table_rows_free(struct table_rows *r)
 {
     while (r->kept) {
         struct table_kept *next = r->kept->next;
+        json_decref(r->kept->json);
         free(r->kept);
         r->kept = next;
     }
