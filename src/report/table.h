@@ -80,9 +80,11 @@ struct column {
 };
 
 /* The members field and offset of a column whose value is member m of the type s. */
-#define COLUMN_AT(s, m) \
-    _Generic(((s *)0)->m, double: FIELD_DOUBLE, int: FIELD_INT, uint32_t: FIELD_U32, uint64_t: FIELD_U64, bool: FIELD_BOOL, \
-             const char *: FIELD_STRING, char *: FIELD_CHARS, struct cell: FIELD_CELL, json_t *: FIELD_JSON), offsetof(s, m)
+#define COLUMN_AT(s, m)                                                                                                                     \
+    _Generic(&((s *)0)->m, char **: FIELD_STRING, default: _Generic(((s *)0)->m, double: FIELD_DOUBLE, int: FIELD_INT, uint32_t: FIELD_U32, \
+             uint64_t: FIELD_U64, bool: FIELD_BOOL, const char *: FIELD_STRING, char *: FIELD_CHARS, struct cell: FIELD_CELL,               \
+             json_t *: FIELD_JSON)),                                                                                                        \
+        offsetof(s, m)
 /* The last five members of a column of rows of JSON. */
 #define COLUMN_BY_KEY FIELD_BY_KEY, 0, EMPTY_VALUE, NULL, NULL
 
