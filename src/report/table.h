@@ -52,7 +52,6 @@ enum column_rank { COL_MAJOR, COL_DATA /* csv, sql and json only */, COL_MEDIUM,
 
 /* The C type of a struct's member. */
 enum field_kind {
-    FIELD_BY_KEY, /* of rows of JSON: the field `key` */
     FIELD_DOUBLE, /* NaN, infinite: null */
     FIELD_INT,    /* with COL_BOOL -1 is null */
     FIELD_U32,
@@ -64,7 +63,7 @@ enum field_kind {
     FIELD_JSON,   /* json_t *; NULL: absent */
 };
 /* What 0, "" and NULL are. */
-enum field_empty { EMPTY_VALUE, EMPTY_NULL, EMPTY_ABSENT };
+enum field_empty { EMPTY_VALUE, EMPTY_NULL /* but a double's 0 is a value */, EMPTY_ZERO /* and that too is null */, EMPTY_ABSENT };
 
 struct column {
     const char *key;    /* field of JSON, heading of csv */
@@ -85,8 +84,6 @@ struct column {
              uint64_t: FIELD_U64, bool: FIELD_BOOL, const char *: FIELD_STRING, char *: FIELD_CHARS, struct cell: FIELD_CELL,               \
              json_t *: FIELD_JSON)),                                                                                                        \
         offsetof(s, m)
-/* The last five members of a column of rows of JSON. */
-#define COLUMN_BY_KEY FIELD_BY_KEY, 0, EMPTY_VALUE, NULL, NULL
 
 struct cell column_cell(const struct column *c, const void *row);
 /* Gives the columns of these keys, which have blanks between them, a rank. */
@@ -116,7 +113,7 @@ struct table {
     const char *schema;
     int version;
     const json_t *meta; /* object merged into the document before "rows"; may be NULL */
-    const json_t *rows; /* array of objects; NULL: row */
+    const json_t *rows; /* as JSON, where they are at hand; NULL: made of row */
     const struct column *cols; /* in the order of JSON's fields */
     size_t n_cols;
     const struct table_rows *row;
