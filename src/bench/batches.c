@@ -10,7 +10,7 @@ const size_t bench_batch_size = sizeof(struct bench_batch);
 
 /* The columns' names there, and what decode uses of this machine. methods.md (28) */
 #define AT(m) COLUMN_AT(struct bench_batch, m)
-const struct column bench_batch_columns[] = {
+static const struct column bench_batch_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, NULL },
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, NULL },
     { "test", "test", COL_TEXT, NULL, COL_MAJOR, AT(test), EMPTY_VALUE, NULL, "`pp512+tg128`, `x4` of 4 sequences, `@d4096` after 4,096 tokens of context" },
@@ -36,7 +36,7 @@ const struct column bench_batch_columns[] = {
     { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", COL_DATA, AT(ceiling_flop_s), EMPTY_NULL, NULL, NULL },
 };
 #undef AT
-const size_t bench_n_batch_column = ARRAY_LEN(bench_batch_columns);
+const struct table_fields bench_batch_fields = { "bench.batch", bench_batch_columns, ARRAY_LEN(bench_batch_columns) };
 
 void bench_add_batch(struct table_rows *rows, const struct run_row *pp, const struct run_row *tg, double pp_s, double tg_s)
 {

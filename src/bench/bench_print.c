@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define AT(m) COLUMN_AT(struct run_row, m)
-const struct column bench_columns[] = {
+static const struct column bench_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, NULL },
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, "tensor type or mixture" },
     { "n_threads", "threads", COL_INT, NULL, COL_MEDIUM, AT(n_threads), EMPTY_VALUE, NULL, NULL },
@@ -73,9 +73,10 @@ const struct column bench_columns[] = {
     { "ops_highest_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_highest_bytes_s), EMPTY_ABSENT, "number or null, optional", "largest" },
 };
 #undef AT
+const struct table_fields bench_fields = { "run.row", bench_columns, ARRAY_LEN(bench_columns) };
 
 #define AT(m) COLUMN_AT(struct run_op, m)
-const struct column bench_op_columns[] = {
+static const struct column bench_op_columns[] = {
     { "test", "test", COL_TEXT, NULL, COL_KEY, AT(test), EMPTY_VALUE, NULL, NULL },
     { "phase", "phase", COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
     { "layer", "layer", COL_INT, NULL, COL_MAJOR, AT(layer), EMPTY_VALUE, NULL, "-1: outside the blocks, or summed over layers" },
@@ -98,6 +99,7 @@ const struct column bench_op_columns[] = {
     { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", NULL },
 };
 #undef AT
+const struct table_fields bench_op_fields = { "run.op", bench_op_columns, ARRAY_LEN(bench_op_columns) };
 
 static json_t *ops_json(const struct run *r)
 {
@@ -235,7 +237,7 @@ static int print_roles(const struct bench_results *res, const struct bench_print
 int bench_print(struct bench_results *res, const struct bench_print *o, struct error *err)
 {
     json_t *doc = run_to_json(&res->run, err), *ops = ops_json(&res->run), *roles = ops_json(&res->roles);
-    const struct table batches = { "roofcast.bench.batches", 1, NULL, NULL, bench_batch_columns, bench_n_batch_column, &res->batches, NULL };
+    const struct table batches = { "roofcast.bench.batches", 1, NULL, NULL, bench_batch_fields.cols, bench_batch_fields.n, &res->batches, NULL };
     int rc = -1;
     if (!doc || !ops || !roles)
         goto out;

@@ -11,7 +11,7 @@ struct compare_row {
 };
 
 #define AT(m) COLUMN_AT(struct compare_row, m)
-const struct column compare_columns[] = {
+static const struct column compare_columns[] = {
     { "name", "ceiling", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "of the ceiling" },
     { "a", "A", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(a), EMPTY_NULL, NULL, "null: not there" },
     { "b", "B", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(b), EMPTY_NULL, NULL, NULL },
@@ -21,6 +21,7 @@ const struct column compare_columns[] = {
     { "verdict", "verdict", COL_TEXT, NULL, COL_MAJOR, AT(verdict), EMPTY_VALUE, "`\"agree\"` or `\"A is faster\"` or `\"B is faster\"` or `\"no interval\"` or `\"units differ\"` (`unit` is A's, no ratio) or `\"only in A\"` or `\"only in B\"` or `\"in neither\"`", NULL },
 };
 #undef AT
+const struct table_fields compare_fields = { "compare.row", compare_columns, ARRAY_LEN(compare_columns) };
 
 struct counts {
     int n, n_agree, n_only; /* compared; of these, agreeing; in one profile only */

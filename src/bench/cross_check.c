@@ -11,7 +11,7 @@ struct check_row {
 };
 
 #define AT(m) COLUMN_AT(struct check_row, m)
-const struct column crosscheck_columns[] = {
+static const struct column crosscheck_columns[] = {
     { "name", "ceiling", COL_TEXT, NULL, COL_MAJOR, AT(c.name), EMPTY_VALUE, NULL, "of the ceiling" },
     { "ours", "ours", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(c.ours), EMPTY_NULL, NULL, "median of the turns" },
     { "theirs", "likwid-bench", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(c.theirs), EMPTY_NULL, NULL, NULL },
@@ -23,6 +23,7 @@ const struct column crosscheck_columns[] = {
     { "note", "note", COL_TEXT, NULL, COL_MAJOR, AT(c.note), EMPTY_NULL, NULL, NULL },
 };
 #undef AT
+const struct table_fields crosscheck_fields = { "crosscheck.row", crosscheck_columns, ARRAY_LEN(crosscheck_columns) };
 
 struct check {
     struct table_rows rows;

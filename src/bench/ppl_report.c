@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define AT(m) COLUMN_AT(struct ppl_file, m)
-const struct column ppl_columns[] = {
+static const struct column ppl_columns[] = {
     { "path", NULL, COL_TEXT, NULL, COL_MAJOR, AT(path), EMPTY_VALUE, "string or null", "null: it is not UTF-8, as is `model`" },
     { "model", NULL, COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, "string or null", NULL },
     { "type", NULL, COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, "tensor type or mixture" },
@@ -34,6 +34,8 @@ const struct column ppl_columns[] = {
     { "ln_ppl_ratio_se", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.ln_ratio_se), EMPTY_NULL, NULL, "paired" },
 };
 #undef AT
+const struct table_fields ppl_fields = { "ppl.row", ppl_columns, ARRAY_LEN(ppl_columns) };
+
 static const char order[] =
     "path model type base file_bytes bits_weight step_weight_bytes n_tokens ppl ppl_se nll nll_se kl kl_se kl_median kl_p99 kl_p999 kl_max "
     "dp_rms same_top same_top_se ppl_base ppl_base_se ln_ppl_ratio ln_ppl_ratio_se";

@@ -22,7 +22,7 @@ struct figures_row {
 };
 
 #define AT(m) COLUMN_AT(struct case_row, m)
-const struct column validate_columns[] = {
+static const struct column validate_columns[] = {
     { "case", NULL, COL_INT, NULL, COL_DATA, AT(at), EMPTY_VALUE, NULL, "from 0" },
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "`NAME:LAYERS`: a slice of that shape; or a file's name" },
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, NULL },
@@ -63,8 +63,9 @@ const struct column validate_columns[] = {
     { "reason", "reason", COL_TEXT, NULL, COL_DATA, AT(r.reason), EMPTY_NULL, NULL, "why it was not measured, or what is known against the figure" },
 };
 #undef AT
+const struct table_fields validate_fields = { "validate.row", validate_columns, ARRAY_LEN(validate_columns) };
 #define AT(m) COLUMN_AT(struct figures_row, m)
-const struct column validate_group_columns[] = {
+static const struct column validate_group_columns[] = {
     { "group", "group", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, NULL },
     { "n_case", "cases", COL_INT, NULL, COL_MAJOR, AT(n_case), EMPTY_VALUE, NULL, "with an error" },
     { "bias", "bias", COL_FRACTION, NULL, COL_MAJOR, AT(bias), EMPTY_NULL, NULL, NULL },
@@ -74,6 +75,7 @@ const struct column validate_group_columns[] = {
     { "half90", "half of it", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, "number or null, optional", "likewise" },
 };
 #undef AT
+const struct table_fields validate_group_fields = { "validate.group", validate_group_columns, ARRAY_LEN(validate_group_columns) };
 enum { ROLE_COLUMNS = 5 }; /* the first of these: ops have no interval */
 
 static double tok_s(const struct validate_result *r, double seconds)

@@ -1,4 +1,5 @@
 /* roofcast analyze: what every op of a pass moves and computes, prefill and decode side by side. No machine is involved. */
+#include "cli/fields.h"
 #include "cli/pricing.h"
 #include "cost/analysis.h"
 #include "report/fields.h"
@@ -111,7 +112,7 @@ struct row {
 };
 
 #define AT(m) COLUMN_AT(struct row, m)
-const struct column analyze_columns[] = {
+static const struct column analyze_columns[] = {
     { "phase", NULL, COL_TEXT, NULL, COL_MAJOR, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
     { "layer", NULL, COL_INT, NULL, COL_MAJOR, AT(layer), EMPTY_VALUE, NULL, "-1: outside the blocks, or summed over layers" },
     { "role", NULL, COL_TEXT, NULL, COL_MAJOR, AT(role), EMPTY_NULL, NULL, "null in a row for a layer" },
@@ -130,6 +131,8 @@ const struct column analyze_columns[] = {
     { "flop_share", NULL, COL_FRACTION, "fraction", COL_MAJOR, AT(flop_share), EMPTY_NULL, NULL, "of the FLOP of the phase" },
 };
 #undef AT
+const struct table_fields analyze_fields = { "analyze.row", analyze_columns, ARRAY_LEN(analyze_columns) };
+
 static const char order[] =
     "phase layer role op type rows cols n_tok weight_bytes act_bytes kv_bytes flop ai share flop_share n_ops";
 

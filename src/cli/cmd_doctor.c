@@ -2,6 +2,7 @@
 #include "base/environment.h"
 #include "bench/doctor.h"
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "config.h"
 #include <string.h>
 
@@ -23,7 +24,7 @@ static const struct argp_option option_table[] = {
 };
 
 #define AT(m) COLUMN_AT(struct doctor_row, m)
-const struct column doctor_columns[] = {
+static const struct column doctor_columns[] = {
     { "name", "what", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "`null`, `perf`, `papi`, `likwid`, `uncore`, `energy`, `tsc`, `hugepages`, "
       "`likwid-bench`, `gnuplot`, `mpirun`" },
     { "usable", "usable", COL_BOOL, NULL, COL_MAJOR, AT(usable), EMPTY_VALUE, NULL, "of perf, papi and likwid: hardware events" },
@@ -31,6 +32,7 @@ const struct column doctor_columns[] = {
     { "fix", "what helps", COL_TEXT, NULL, COL_MAJOR, AT(fix), EMPTY_NULL, NULL, "what helps" },
 };
 #undef AT
+const struct table_fields doctor_fields = { "doctor.row", doctor_columns, ARRAY_LEN(doctor_columns) };
 
 static int add_name(struct options *o, const char *name, struct error *err)
 {

@@ -1,5 +1,6 @@
 /* roofcast quantize: a GGUF in other tensor types, and what that costs in accuracy. */
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "model/quantize.h"
 #include <math.h>
 #include <stdlib.h>
@@ -147,7 +148,7 @@ static const char *types_text(char *buf, size_t size, const size_t *n, size_t n_
 }
 
 #define AT(m) COLUMN_AT(struct row, m)
-const struct column quantize_columns[] = {
+static const struct column quantize_columns[] = {
     { "role", "role", COL_TEXT, NULL, COL_MAJOR, AT(role), EMPTY_VALUE, NULL, "the tensors' name without block and `.weight`: `attn_q`; the last row: `total`" },
     { "name", "tensor", COL_TEXT, NULL, COL_DATA, AT(name), EMPTY_NULL, NULL, "of the tensor; null: a row of several" },
     { "n_tensors", "tensors", COL_INT, NULL, COL_MAJOR, AT(n_tensors), EMPTY_VALUE, NULL, NULL },
@@ -162,6 +163,7 @@ const struct column quantize_columns[] = {
     { "snr_db", "SNR dB", COL_FLOAT, "dB", COL_MAJOR, AT(snr_db), EMPTY_NULL, NULL, "signal-to-noise ratio; null: no error" },
 };
 #undef AT
+const struct table_fields quantize_fields = { "quantize.row", quantize_columns, ARRAY_LEN(quantize_columns) };
 
 /* Errors span decades: for people three digits of each. */
 static struct cell error_cell(struct table_rows *rows, double v, bool for_people)

@@ -1,5 +1,6 @@
 /* roofcast report: where another engine's results lie under a machine's roofs. */
 #include "base/environment.h"
+#include "cli/fields.h"
 #include "cli/measured.h"
 #include "dataset/workload.h"
 #include <math.h>
@@ -51,7 +52,7 @@ struct report_row {
 };
 
 #define AT(m) COLUMN_AT(struct report_row, m)
-const struct column report_columns[] = {
+static const struct column report_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "as the file has it" },
     { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "that is priced" },
     { "hw", "hw", COL_TEXT, NULL, COL_MEDIUM, AT(hw), EMPTY_VALUE, NULL, "id of the profile; `\"\"`: none" },
@@ -79,6 +80,7 @@ const struct column report_columns[] = {
       "does not say and is assumed" },
 };
 #undef AT
+const struct table_fields report_fields = { "report.row", report_columns, ARRAY_LEN(report_columns) };
 
 /* What a device did in the seconds measured, and what it could do. (67) */
 struct placed {

@@ -1,4 +1,5 @@
 /* roofcast score: predictions beside what others measured. */
+#include "cli/fields.h"
 #include "cli/measured.h"
 #include "learn/fitted.h"
 #include <math.h>
@@ -74,7 +75,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 /* ---- groups ------------------------------------------------------------------------------------------- */
 
 #define AT(m) COLUMN_AT(struct score_group, m)
-const struct column score_group_columns[] = {
+static const struct column score_group_columns[] = {
     { "group", "group", COL_TEXT, NULL, COL_KEY, AT(name), EMPTY_VALUE, NULL, "`all`, or keys joined by commas in this order: `source=`, `class=`, `hardware=`, "
       "`engine=`, `phase=`, `op=`, `kind=`, `metric=`, `clean=`" },
     { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "priced and not" },
@@ -89,6 +90,7 @@ const struct column score_group_columns[] = {
       "prediction; null: no row has a price" },
 };
 #undef AT
+const struct table_fields score_group_fields = { "score.group", score_group_columns, ARRAY_LEN(score_group_columns) };
 
 /* What a table has room for: groups of one key, and classes by phase and of both latencies. */
 static bool is_short(const struct score_group *g)
@@ -118,7 +120,7 @@ struct score_row {
 };
 
 #define AT(m) COLUMN_AT(struct score_row, m)
-const struct column score_columns[] = {
+static const struct column score_columns[] = {
     { "id", "row", COL_TEXT, NULL, COL_MINOR, AT(id), EMPTY_VALUE, NULL, "in the file; `\"\"`: it has none" },
     { "line", "line", COL_INT, NULL, COL_MINOR, AT(line), EMPTY_VALUE, NULL, "of the file" },
     { "hardware", "hardware", COL_TEXT, NULL, COL_KEY, AT(hardware), EMPTY_VALUE, NULL, "as the file has it" },
@@ -144,6 +146,7 @@ const struct column score_columns[] = {
       "doc/notes/datasets.md" },
 };
 #undef AT
+const struct table_fields score_fields = { "score.row", score_columns, ARRAY_LEN(score_columns) };
 
 static const char *what_of(const struct measurement *m)
 {

@@ -2,7 +2,6 @@
  * hundred thousand of them in a second. */
 #include "report/grid.h"
 #include "report/predict_report.h"
-#include "report/table_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

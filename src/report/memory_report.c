@@ -16,7 +16,7 @@ struct memory_row {
 const size_t memory_row_size = sizeof(struct memory_row);
 
 #define AT(m) COLUMN_AT(struct memory_row, m)
-const struct column memory_columns[] = {
+static const struct column memory_columns[] = {
     { "model", NULL, COL_TEXT, NULL, COL_DATA, AT(model), EMPTY_VALUE, NULL, NULL },
     { "hw", "hw", COL_TEXT, NULL, COL_MAJOR, AT(hw), EMPTY_VALUE, NULL, "id of the profile" },
     { "type", NULL, COL_TEXT, NULL, COL_DATA, AT(type), EMPTY_VALUE, NULL, NULL },
@@ -57,6 +57,8 @@ const struct column memory_columns[] = {
     { "waste_tokens", NULL, COL_FLOAT, "tokens", COL_DATA, AT(plan.waste_tokens), EMPTY_VALUE, NULL, "of a sequence's last block, unused on average, at most" },
 };
 #undef AT
+const struct table_fields memory_fields = { "memory.row", memory_columns, ARRAY_LEN(memory_columns) };
+
 static const char order[] =
     "model hw type type_k type_v layout n_devices largest n_ctx n_batch unbounded need_bytes fits tp_needed tp_note memory_bytes reserved_bytes "
     "usable_bytes weight_bytes act_bytes runtime_bytes graph_bytes free_bytes kv_token_bytes kv_state_bytes block_bytes blocks tokens "

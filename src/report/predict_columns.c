@@ -121,6 +121,7 @@ static const struct column role_columns[] = {
     { "ai", "FLOP/B", COL_FLOAT, "FLOP/B", COL_MEDIUM, AT(ai), EMPTY_NULL, NULL, NULL },
     { "link_bytes", "sent", COL_SI, "B", COL_MINOR, AT(cost.link_bytes), EMPTY_VALUE, NULL, NULL },
 };
+const struct table_fields predict_role_fields = { "predict.role", role_columns, ARRAY_LEN(role_columns) };
 
 static const struct column scenario_columns[] = {
     { "ttft_s", "TTFT", COL_SECONDS, "s", COL_DATA, AT(ttft_s.value), EMPTY_NULL, NULL, "time to first token; null without a prompt" },
@@ -178,11 +179,11 @@ static const struct column nested_columns[] = {
 
 #define AT(m) COLUMN_AT(struct sweep_row, m)
 static const struct column own_sweep_columns[] = {
-    { "kv_type", NULL, COL_TEXT, NULL, COL_DATA, AT(p.type_k), EMPTY_VALUE, NULL, "what is priced, and where; `hw` as in `predict.row`" },
-    { "tp", NULL, COL_INT, NULL, COL_DATA, AT(tp), EMPTY_VALUE, NULL, "the layout, methods.md (24)" },
-    { "pp", NULL, COL_INT, NULL, COL_DATA, AT(pp), EMPTY_VALUE, NULL, "the layout, methods.md (24)" },
-    { "dp", NULL, COL_INT, NULL, COL_DATA, AT(dp), EMPTY_VALUE, NULL, "the layout, methods.md (24)" },
-    { "ep", NULL, COL_INT, NULL, COL_DATA, AT(ep), EMPTY_VALUE, NULL, "the layout, methods.md (24)" },
+    { "kv_type", NULL, COL_TEXT, NULL, COL_DATA, AT(p.type_k), EMPTY_VALUE, NULL, "type of the KV cache" },
+    { "tp", NULL, COL_INT, NULL, COL_DATA, AT(tp), EMPTY_VALUE, NULL, "tensor parallel, methods.md (24)" },
+    { "pp", NULL, COL_INT, NULL, COL_DATA, AT(pp), EMPTY_VALUE, NULL, "pipeline parallel" },
+    { "dp", NULL, COL_INT, NULL, COL_DATA, AT(dp), EMPTY_VALUE, NULL, "data parallel" },
+    { "ep", NULL, COL_INT, NULL, COL_DATA, AT(ep), EMPTY_VALUE, NULL, "expert parallel" },
     { "prefill_tok_s", NULL, COL_FLOAT, "token/s", COL_DATA, AT(prefill_tok_s.value), EMPTY_NULL, NULL, NULL },
     { "prefill_tok_s_lo", NULL, COL_FLOAT, "token/s", COL_DATA, AT(prefill_tok_s.lo), EMPTY_NULL, NULL, NULL },
     { "prefill_tok_s_hi", NULL, COL_FLOAT, "token/s", COL_DATA, AT(prefill_tok_s.hi), EMPTY_NULL, NULL, NULL },

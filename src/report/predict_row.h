@@ -66,6 +66,7 @@ enum { PREDICT_MAX_COLUMNS = 128 };
 /* Columns of predict's rows by phase or by role into out [PREDICT_MAX_COLUMNS]: their number. */
 size_t predict_columns(struct column *out, bool by_role);
 extern const char predict_order[], predict_role_order[];
+extern const struct table_fields predict_role_fields;
 /* The same of a sweep. */
 size_t sweep_columns(struct column *out);
 extern const char sweep_order[];

@@ -19,7 +19,7 @@ struct solve_row {
 const size_t predict_solve_row_size = sizeof(struct solve_row);
 
 #define AT(m) COLUMN_AT(struct solve_row, m)
-const struct column predict_solve_columns[] = {
+static const struct column predict_solve_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_DATA, AT(model), EMPTY_VALUE, NULL, NULL },
     { "hw", "hw", COL_TEXT, NULL, COL_MAJOR, AT(hw), EMPTY_NULL, NULL, "null: the question is which machine" },
     { "guess", NULL, COL_TEXT, NULL, COL_DATA, AT(guess), EMPTY_NULL, NULL, "as in `predict.row`, as are the next two" },
@@ -68,6 +68,8 @@ const struct column predict_solve_columns[] = {
     { "answer", "answer", COL_TEXT, NULL, COL_MAJOR, AT(answer), EMPTY_VALUE, NULL, "in words" },
 };
 #undef AT
+const struct table_fields predict_solve_fields = { "solve.row", predict_solve_columns, ARRAY_LEN(predict_solve_columns) };
+
 static const char order[] =
     "model hw type layout n_devices n_prompt n_gen n_depth n_batch question unknown found value unit value_good value_safe value_nearest chance "
     "stack basis machine machine_good machine_safe machine_nearest tok_s tok_s_lo tok_s_hi ttft_s ttft_s_lo ttft_s_hi itl_s itl_s_lo itl_s_hi "

@@ -89,6 +89,15 @@ struct cell column_cell(const struct column *c, const void *row);
 /* Gives the columns of these keys, which have blanks between them, a rank. */
 void columns_rank(struct column *cols, size_t n, const char *keys, enum column_rank rank);
 
+/* The columns of a kind of row, which doc/formats.md has under the heading `section`. */
+struct table_fields {
+    const char *section;
+    const struct column *cols;
+    size_t n;
+};
+/* That heading and table. */
+void table_fields_print(FILE *f, const struct table_fields *t);
+
 /* ---- rows ------------------------------------------------------------------------------------------ */
 
 /* Rows of one struct, each of `size` bytes, and what they point to. Zeros but for size: empty. */
@@ -123,6 +132,8 @@ struct table {
 bool table_has(const struct table *t, const char *key);
 /* As columns_rank(), of those that a row of t has a value under. */
 void columns_rank_known(struct column *cols, size_t n, const struct table *t, const char *keys, enum column_rank rank);
+/* The columns of csv, sql and tables, in order: their number, at most n_cols. */
+size_t table_columns(const struct table *t, const struct column **out);
 /* The document, and its rows: memory that is short ends the process, as in all JSON. */
 json_t *table_json(const struct table *t);
 json_t *table_rows_json(const struct table *t);

@@ -4,8 +4,6 @@
 
 #include "report/table.h"
 
-/* The columns of csv, sql and tables, in order: their number, at most n_cols. */
-size_t table_columns(const struct table *t, const struct column **out);
 int table_print_jsonl(FILE *out, const struct table *t, struct error *err);
 
 #endif
