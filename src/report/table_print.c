@@ -1,5 +1,5 @@
 /* Rows printed as a table, csv, json, jsonl, md or sql: one set of field names, six shapes. */
-#include "report/report.h"
+#include "report/table_internal.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -59,7 +59,8 @@ static void add_number(struct strbuf *b, const struct column *c, double v)
         add_float(b, v);
         break;
     case COL_SI:
-        strbuf_adds(b, units_si(s, sizeof s, v, c->unit ? c->unit : ""));
+    case COL_SI_BARE:
+        strbuf_adds(b, units_si(s, sizeof s, v, c->unit && c->style == COL_SI ? c->unit : ""));
         break;
     case COL_FRACTION:
         strbuf_addf(b, "%.1f %%", 100 * v);
@@ -101,36 +102,56 @@ static void add_nested(struct strbuf *b, const json_t *j)
 }
 
 /* A cell of a table or of md, before escaping. */
-static void add_cell(struct strbuf *b, const struct column *c, const json_t *j)
+static void add_cell(struct strbuf *b, const struct column *c, const struct cell *v)
 {
-    if (!j || json_is_null(j))
+    switch (v->kind) {
+    case CELL_NULL:
+    case CELL_ABSENT:
         strbuf_adds(b, c->style == COL_BOOL ? "?" : "-");
-    else if (json_is_string(j))
-        strbuf_add(b, json_string_value(j), json_string_length(j));
-    else if (json_is_boolean(j))
-        strbuf_adds(b, json_is_true(j) ? "yes" : "no");
-    else if (json_is_integer(j) && (c->style == COL_INT || c->style == COL_TEXT))
-        strbuf_addf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(j));
-    else if (json_is_number(j))
-        add_number(b, c, json_number_value(j));
-    else
-        add_nested(b, j);
+        break;
+    case CELL_TEXT:
+        strbuf_adds(b, v->text);
+        break;
+    case CELL_BOOL:
+        strbuf_adds(b, v->whole ? "yes" : "no");
+        break;
+    case CELL_WHOLE:
+        if (c->style == COL_INT || c->style == COL_TEXT)
+            strbuf_addf(b, "%" PRId64, v->whole);
+        else
+            add_number(b, c, v->real);
+        break;
+    case CELL_REAL:
+        add_number(b, c, v->real);
+        break;
+    case CELL_JSON:
+        add_nested(b, v->json);
+        break;
+    }
 }
 
-static void add_raw_cell(struct strbuf *b, const json_t *j)
+static void add_raw_cell(struct strbuf *b, const struct cell *v)
 {
-    if (!j || json_is_null(j))
-        return;
-    if (json_is_string(j))
-        strbuf_add(b, json_string_value(j), json_string_length(j));
-    else if (json_is_boolean(j))
-        strbuf_adds(b, json_is_true(j) ? "true" : "false");
-    else if (json_is_integer(j))
-        strbuf_addf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(j));
-    else if (json_is_real(j))
-        add_raw_number(b, json_real_value(j));
-    else
-        add_nested(b, j);
+    switch (v->kind) {
+    case CELL_NULL:
+    case CELL_ABSENT:
+        break;
+    case CELL_TEXT:
+        strbuf_adds(b, v->text);
+        break;
+    case CELL_BOOL:
+        strbuf_adds(b, v->whole ? "true" : "false");
+        break;
+    case CELL_WHOLE:
+        strbuf_addf(b, "%" PRId64, v->whole);
+        break;
+    case CELL_REAL:
+        add_raw_number(b, v->real);
+        break;
+    case CELL_JSON:
+        add_nested(b, v->json);
+        break;
+    }
 }
 
 /* ---- tables ------------------------------------------------------------------- */
@@ -199,83 +220,90 @@ static void add_spaces(struct strbuf *b, size_t n)
         strbuf_add(b, " ", 1);
 }
 
-/* The text of a cell (row NULL: the heading) in a table or md, into *cell. */
-static void cell_text(struct strbuf *cell, const struct column *c, const json_t *row, bool md)
+/* The columns of an output, in order. */
+struct view {
+    const struct table *t;
+    const struct column **cols;
+    size_t n;
+    size_t *width; /* [n], of tables; 0: not in the table */
+    bool md;
+};
+
+enum { HEADING = -1 };
+
+/* The text of a cell in a table or md, into *cell. */
+static void cell_print(struct strbuf *cell, const struct view *v, const struct column *c, ptrdiff_t row)
 {
     struct strbuf raw = { 0 };
-    if (row)
-        add_cell(&raw, c, json_object_get(row, c->key));
-    else
-        strbuf_adds(&raw, c->header ? c->header : c->key);
+    const struct cell value = row == HEADING ? cell_text(c->header ? c->header : c->key) : table_cell(v->t, c, (size_t)row);
+    add_cell(&raw, c, &value);
     cell->len = 0;
     strbuf_adds(cell, "");
     if (raw.len)
-        add_printable(cell, raw.s, raw.len, md);
+        add_printable(cell, raw.s, raw.len, v->md);
     cell->oom |= raw.oom;
     strbuf_free(&raw);
 }
 
-/* width [n_cols]: 0: not in the table. */
-static void add_line(struct strbuf *line, const struct report_doc *d, const json_t *row,
-                     const size_t *width, bool md)
+static void add_line(struct strbuf *line, const struct view *v, ptrdiff_t row)
 {
     struct strbuf cell = { 0 };
     bool first = true;
-    for (size_t i = 0; i < d->n_cols; i++) {
-        const struct column *c = &d->cols[i];
-        if (!width[i])
+    for (size_t i = 0; i < v->n; i++) {
+        const struct column *c = v->cols[i];
+        if (!v->width[i])
             continue;
-        cell_text(&cell, c, row, md);
+        cell_print(&cell, v, c, row);
         size_t w = cell.s ? text_width(cell.s, cell.len) : 0;
-        size_t pad = width[i] > w ? width[i] - w : 0;
-        strbuf_adds(line, md ? "| " : first ? "" : "  ");
+        size_t pad = v->width[i] > w ? v->width[i] - w : 0;
+        strbuf_adds(line, v->md ? "| " : first ? "" : "  ");
         if (right_aligned(c))
             add_spaces(line, pad);
         if (cell.s)
             strbuf_add(line, cell.s, cell.len);
         if (!right_aligned(c))
             add_spaces(line, pad);
-        strbuf_adds(line, md ? " " : "");
+        strbuf_adds(line, v->md ? " " : "");
         first = false;
     }
-    while (!md && line->len && line->s[line->len - 1] == ' ')
+    while (!v->md && line->len && line->s[line->len - 1] == ' ')
         line->len--;
-    strbuf_adds(line, md ? "|\n" : "\n");
+    strbuf_adds(line, v->md ? "|\n" : "\n");
     line->oom |= cell.oom;
     strbuf_free(&cell);
 }
 
-static void add_rule(struct strbuf *line, const struct report_doc *d, const size_t *width, bool md)
+static void add_rule(struct strbuf *line, const struct view *v)
 {
     bool first = true;
-    for (size_t i = 0; i < d->n_cols; i++) {
-        if (!width[i])
+    for (size_t i = 0; i < v->n; i++) {
+        if (!v->width[i])
             continue;
-        strbuf_adds(line, md ? "| " : first ? "" : "  ");
-        bool colon = md && right_aligned(&d->cols[i]);
-        for (size_t k = colon; k < width[i]; k++)
+        strbuf_adds(line, v->md ? "| " : first ? "" : "  ");
+        bool colon = v->md && right_aligned(v->cols[i]);
+        for (size_t k = colon; k < v->width[i]; k++)
             strbuf_adds(line, "-");
-        strbuf_adds(line, colon ? ": " : md ? " " : "");
+        strbuf_adds(line, colon ? ": " : v->md ? " " : "");
         first = false;
     }
-    strbuf_adds(line, md ? "|\n" : "\n");
+    strbuf_adds(line, v->md ? "|\n" : "\n");
 }
 
 /* Columns that leave the table until it is at most `most` wide: of the lowest rank first, the rightmost of them first, never the first. */
-static void fit_width(const struct report_doc *d, size_t *width, size_t most)
+static void fit_width(const struct view *v, size_t most)
 {
     static const enum column_rank order[] = { COL_MINOR, COL_MEDIUM, COL_MAJOR, COL_KEY };
-    size_t total = 0, first = d->n_cols;
-    for (size_t i = d->n_cols; i-- > 0;)
-        if (width[i]) {
-            total += width[i] + 2;
+    size_t total = 0, first = v->n;
+    for (size_t i = v->n; i-- > 0;)
+        if (v->width[i]) {
+            total += v->width[i] + 2;
             first = i;
         }
     for (size_t k = 0; k < ARRAY_LEN(order); k++)
-        for (size_t i = d->n_cols; i-- > first + 1;)
-            if (total > most + 2 && width[i] && d->cols[i].rank == (int)order[k]) {
-                total -= width[i] + 2;
-                width[i] = 0;
+        for (size_t i = v->n; i-- > first + 1;)
+            if (total > most + 2 && v->width[i] && v->cols[i]->rank == (int)order[k]) {
+                total -= v->width[i] + 2;
+                v->width[i] = 0;
             }
 }
 
@@ -303,13 +331,13 @@ void report_wrap(struct strbuf *out, const char *text, size_t width, size_t inde
 }
 
 /* "(not shown: a, b; --wide shows all columns)" */
-static void add_hidden(struct strbuf *out, const struct report_doc *d, const size_t *width, size_t most)
+static void add_hidden(struct strbuf *out, const struct view *v, size_t most)
 {
     struct strbuf names = { 0 };
     const char *sep = "(not shown: ";
-    for (size_t i = 0; i < d->n_cols; i++)
-        if (!width[i] && d->cols[i].rank != COL_DATA) {
-            strbuf_addf(&names, "%s%s", sep, d->cols[i].header ? d->cols[i].header : d->cols[i].key);
+    for (size_t i = 0; i < v->n; i++)
+        if (!v->width[i] && v->cols[i]->rank != COL_DATA) {
+            strbuf_addf(&names, "%s%s", sep, v->cols[i]->header ? v->cols[i]->header : v->cols[i]->key);
             sep = ", ";
         }
     if (sep[0] == ',')
@@ -320,33 +348,33 @@ static void add_hidden(struct strbuf *out, const struct report_doc *d, const siz
     strbuf_free(&names);
 }
 
-static int build_table(struct strbuf *out, const struct report_doc *d, size_t most, bool md, struct error *err)
+static int build_table(struct strbuf *out, struct view *v, size_t most, struct error *err)
 {
-    size_t n_row = json_array_size(d->rows);
-    size_t *width = calloc(d->n_cols + 1, sizeof *width);
-    if (!width)
-        return error_oom(err, d->n_cols * sizeof *width, "a table");
+    const ptrdiff_t n_row = (ptrdiff_t)table_n_row(v->t);
+    v->width = calloc(v->n + 1, sizeof *v->width);
+    if (!v->width)
+        return error_oom(err, v->n * sizeof *v->width, "a table");
     struct strbuf cell = { 0 };
-    for (size_t i = 0; i < d->n_cols; i++) {
-        if (d->cols[i].rank == COL_DATA)
+    for (size_t i = 0; i < v->n; i++) {
+        if (v->cols[i]->rank == COL_DATA)
             continue;
-        width[i] = md ? 3 : 1;
-        for (size_t r = 0; r <= n_row; r++) {
-            cell_text(&cell, &d->cols[i], r ? json_array_get(d->rows, r - 1) : NULL, md);
+        v->width[i] = v->md ? 3 : 1;
+        for (ptrdiff_t r = HEADING; r < n_row; r++) {
+            cell_print(&cell, v, v->cols[i], r);
             size_t w = cell.s ? text_width(cell.s, cell.len) : 0;
-            width[i] = w > width[i] ? w : width[i];
+            v->width[i] = w > v->width[i] ? w : v->width[i];
         }
     }
-    if (most && !md)
-        fit_width(d, width, most);
-    add_line(out, d, NULL, width, md);
-    add_rule(out, d, width, md);
-    for (size_t r = 0; r < n_row; r++)
-        add_line(out, d, json_array_get(d->rows, r), width, md);
-    add_hidden(out, d, width, most);
+    if (most && !v->md)
+        fit_width(v, most);
+    add_line(out, v, HEADING);
+    add_rule(out, v);
+    for (ptrdiff_t r = 0; r < n_row; r++)
+        add_line(out, v, r);
+    add_hidden(out, v, most);
     out->oom |= cell.oom;
     strbuf_free(&cell);
-    free(width);
+    free(v->width);
     return 0;
 }
 
@@ -369,17 +397,14 @@ static void add_quoted(struct strbuf *b, const char *s, size_t n)
     strbuf_adds(b, "\"");
 }
 
-static void build_csv(struct strbuf *out, const struct report_doc *d)
+static void build_csv(struct strbuf *out, const struct view *v)
 {
     struct strbuf cell = { 0 };
-    for (size_t r = 0; r <= json_array_size(d->rows); r++) {
-        for (size_t i = 0; i < d->n_cols; i++) {
-            const char *key = d->cols[i].key;
+    for (ptrdiff_t r = HEADING; r < (ptrdiff_t)table_n_row(v->t); r++) {
+        for (size_t i = 0; i < v->n; i++) {
+            const struct cell value = r == HEADING ? cell_text(v->cols[i]->key) : table_cell(v->t, v->cols[i], (size_t)r);
             cell.len = 0;
-            if (r)
-                add_raw_cell(&cell, json_object_get(json_array_get(d->rows, r - 1), key));
-            else
-                strbuf_adds(&cell, key);
+            add_raw_cell(&cell, &value);
             strbuf_adds(out, i ? "," : "");
             add_quoted(out, cell.s, cell.len);
         }
@@ -399,13 +424,13 @@ static void add_sql_text(struct strbuf *b, const char *s, size_t n)
     strbuf_adds(b, "'");
 }
 
-static void add_sql_value(struct strbuf *b, const json_t *j)
+static void add_sql_value(struct strbuf *b, const struct cell *v)
 {
     struct strbuf cell = { 0 };
-    add_raw_cell(&cell, j);
-    if (!j || json_is_null(j))
+    add_raw_cell(&cell, v);
+    if (v->kind == CELL_NULL || v->kind == CELL_ABSENT)
         strbuf_adds(b, "NULL");
-    else if (json_is_number(j))
+    else if (v->kind == CELL_WHOLE || v->kind == CELL_REAL)
         strbuf_add(b, cell.s, cell.len);
     else
         add_sql_text(b, cell.s, cell.len);
@@ -420,6 +445,7 @@ static const char *sql_type(const struct column *c)
         return "INTEGER";
     case COL_FLOAT:
     case COL_SI:
+    case COL_SI_BARE:
     case COL_FRACTION:
     case COL_SECONDS:
         return "REAL";
@@ -437,85 +463,62 @@ static void add_sql_name(struct strbuf *b, const char *schema)
         strbuf_add(b, *p == '.' ? "_" : p, 1);
 }
 
-static void build_sql(struct strbuf *out, const struct report_doc *d)
+static void build_sql(struct strbuf *out, const struct view *v)
 {
     strbuf_adds(out, "CREATE TABLE IF NOT EXISTS ");
-    add_sql_name(out, d->schema);
-    for (size_t i = 0; i < d->n_cols; i++)
-        strbuf_addf(out, "%s\n  \"%s\" %s", i ? "," : " (", d->cols[i].key, sql_type(&d->cols[i]));
+    add_sql_name(out, v->t->schema);
+    for (size_t i = 0; i < v->n; i++)
+        strbuf_addf(out, "%s\n  \"%s\" %s", i ? "," : " (", v->cols[i]->key, sql_type(v->cols[i]));
     strbuf_adds(out, "\n);\n");
-    for (size_t r = 0; r < json_array_size(d->rows); r++) {
+    for (size_t r = 0; r < table_n_row(v->t); r++) {
         strbuf_adds(out, "INSERT INTO ");
-        add_sql_name(out, d->schema);
-        for (size_t i = 0; i < d->n_cols; i++)
-            strbuf_addf(out, "%s\"%s\"", i ? ", " : " (", d->cols[i].key);
-        for (size_t i = 0; i < d->n_cols; i++) {
+        add_sql_name(out, v->t->schema);
+        for (size_t i = 0; i < v->n; i++)
+            strbuf_addf(out, "%s\"%s\"", i ? ", " : " (", v->cols[i]->key);
+        for (size_t i = 0; i < v->n; i++) {
+            const struct cell value = table_cell(v->t, v->cols[i], r);
             strbuf_adds(out, i ? ", " : ") VALUES (");
-            add_sql_value(out, json_object_get(json_array_get(d->rows, r), d->cols[i].key));
+            add_sql_value(out, &value);
         }
         strbuf_adds(out, ");\n");
     }
 }
 
-/* ---- json ---------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------- */
 
-static json_t *with_schema(const struct report_doc *d, const json_t *rest)
+static int print_json(FILE *out, const struct table *t, struct error *err)
 {
-    json_t *o = json_object(), *copy = rest ? json_deep_copy(rest) : json_object();
-    bool ok = o && copy && json_object_set_new(o, "schema", json_string(d->schema)) == 0 &&
-              json_object_set_new(o, "version", json_integer(d->version)) == 0 &&
-              json_object_update_missing(o, copy) == 0;
-    json_decref(copy);
-    if (ok)
-        return o;
-    json_decref(o);
-    return NULL;
-}
-
-static int print_json(FILE *out, const struct report_doc *d, struct error *err)
-{
-    json_t *doc = with_schema(d, d->meta);
-    if (!doc || json_object_set_new(doc, "rows", json_deep_copy(d->rows)) != 0) {
-        json_decref(doc);
-        return error_set(err, ERROR_SYSTEM, "out of memory: a JSON document");
-    }
+    json_t *doc = table_json(t);
     int rc = json_print(doc, out, false, err);
     json_decref(doc);
     return rc;
 }
 
-static int print_jsonl(FILE *out, const struct report_doc *d, struct error *err)
+/* The formats that are text. */
+static int build(struct strbuf *b, enum report_format fmt, struct view *v, size_t width, struct error *err)
 {
-    int rc = 0;
-    for (size_t r = 0; r < json_array_size(d->rows) && rc == 0; r++) {
-        json_t *row = with_schema(d, json_array_get(d->rows, r));
-        rc = row ? json_print(row, out, true, err)
-                 : error_set(err, ERROR_SYSTEM, "out of memory: a JSON row");
-        json_decref(row);
-    }
-    return rc;
+    if (fmt == REPORT_CSV)
+        build_csv(b, v);
+    else if (fmt == REPORT_SQL)
+        build_sql(b, v);
+    else
+        return build_table(b, v, width, err);
+    return 0;
 }
 
-int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, size_t width, struct error *err)
+int report_print(FILE *out, enum report_format fmt, const struct table *t, size_t width, struct error *err)
 {
+    if (fmt == REPORT_JSON)
+        return print_json(out, t, err);
+    if (fmt == REPORT_JSONL)
+        return table_print_jsonl(out, t, err);
     struct strbuf b = { 0 };
-    int rc = 0;
-    switch (fmt) {
-    case REPORT_TABLE:
-    case REPORT_MD:
-        rc = build_table(&b, d, width, fmt == REPORT_MD, err);
-        break;
-    case REPORT_CSV:
-        build_csv(&b, d);
-        break;
-    case REPORT_SQL:
-        build_sql(&b, d);
-        break;
-    case REPORT_JSON:
-        return print_json(out, d, err);
-    case REPORT_JSONL:
-        return print_jsonl(out, d, err);
-    }
+    struct view v = { .t = t, .cols = calloc(t->n_cols + 1, sizeof *v.cols), .md = fmt == REPORT_MD };
+    if (!v.cols)
+        return error_oom(err, t->n_cols * sizeof *v.cols, "a table");
+    v.n = table_columns(t, v.cols);
+    int rc = build(&b, fmt, &v, width, err);
+    free(v.cols);
     const char *text = rc == 0 ? strbuf_text(&b, "a report", err) : NULL;
     rc = text ? rc : -1;
     errno = 0;
