@@ -70,9 +70,9 @@ int cli_flag(bool *to);
 int cli_kv_type(enum dtype *to, const char *arg, struct error *err);
 
 /* ---- shared by the commands (cli.c) ---------------------------------------- */
-/* What the environment says: ROOFCAST_PROFILE (else $XDG_DATA_HOME/roofcast/this.json, else ~/.local/share/roofcast/this.json), ROOFCAST_DATA
- * before the source tree (before installation) or where make install put data, ROOFCAST_ROOT, TMPDIR. ERROR_USAGE: ROOFCAST_DATA has neither
- * models/ nor hwprofiles/. */
+/* What the environment says: the user's folder is $XDG_DATA_HOME/roofcast, else ~/.local/share/roofcast; ROOFCAST_PROFILE (else this.json in
+ * that folder); ROOFCAST_DATA before the user's folder before the source tree (before installation) or where make install put data;
+ * ROOFCAST_ROOT, TMPDIR. ERROR_USAGE: ROOFCAST_DATA has neither models/ nor hwprofiles/. */
 int cli_environment(struct error *err);
 /* Handlers of notify.h: progress on stderr as a line rewritten on a terminal, one line a step otherwise; notes "roofcast: ..."; warnings
  * "roofcast: warning: ...". Quiet: warnings alone. */
