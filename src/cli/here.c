@@ -4,6 +4,7 @@
 #include "kernels/kernels.h"
 #include "report/output.h"
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,20 +30,19 @@ static void print_machine(const struct hwprofile *h)
     report_text(2, "; kernels: %s\n", best_isa());
 }
 
-/* Returns whether there is a profile, of this machine as it is. */
-static bool print_profile(void)
+/* *measured: there is a profile, of this machine as it is. A file that is no profile is no error: that is said. */
+static int print_profile(bool *measured, struct error *err)
 {
     struct hwprofile h;
-    struct error err = { 0 };
     char changed[512], bandwidth[32], peak[32];
     const char *path = environment()->profile_path;
     if (!path || !file_exists(path)) {
         report_text(2, "Not measured yet%s%s%s\n", path ? " (no " : "", path ? path : "", path ? ")" : "");
-        return false;
+        return 0;
     }
-    if (hwprofile_load(&h, path, &err) != 0) {
-        report_text(2, "Its profile cannot be read: %s\n", err.msg);
-        return false;
+    if (hwprofile_load(&h, path, err) != 0) {
+        report_text(2, "Its profile cannot be read: %s\n", err->msg);
+        return err->kind == ERROR_INPUT ? 0 : -1;
     }
     const struct ceiling *read = hwprofile_bandwidth(&h, "DRAM", h.n_pus), *fp32 = hwprofile_peak(&h, MATH_FP32, h.n_pus);
     units_si(bandwidth, sizeof bandwidth, read ? read->value : NAN, "B/s");
@@ -51,7 +51,8 @@ static bool print_profile(void)
     if (*hwprofile_changed(changed, sizeof changed, &h))
         report_text(2, "That profile is stale: %s\n", changed);
     hwprofile_free(&h);
-    return !*changed;
+    *measured = !*changed;
+    return 0;
 }
 
 static int is_run(const struct dirent *d)
@@ -60,18 +61,21 @@ static int is_run(const struct dirent *d)
     return n > 5 && strcmp(d->d_name + n - 5, ".json") == 0;
 }
 
-static void print_runs(void)
+static int print_runs(struct error *err)
 {
     char path[4096];
     struct dirent **run;
     snprintf(path, sizeof path, "%s/runs", environment()->user_dir ? environment()->user_dir : "");
     const int n = scandir(path, &run, is_run, alphasort);
+    if (n < 0 && errno != ENOENT)
+        return error_set(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
     if (n > 0) /* names begin with their date */
         report_text(2, "%d run%s kept, the last one %s/%s\n", n, n == 1 ? "" : "s", path, run[n - 1]->d_name);
     for (int i = 0; i < n; i++)
         free(run[i]);
     if (n >= 0)
         free(run);
+    return 0;
 }
 
 int cli_here(int argc, char **argv, struct error *err)
@@ -83,8 +87,9 @@ int cli_here(int argc, char **argv, struct error *err)
         return -1;
     print_machine(&h);
     hwprofile_free(&h);
-    const bool measured = print_profile();
-    print_runs();
+    bool measured = false;
+    if (print_profile(&measured, err) != 0 || print_runs(err) != 0)
+        return -1;
     printf("\nTry:\n"
            "  roofcast %-52s %s\n"
            "  roofcast %-52s %s\n"
