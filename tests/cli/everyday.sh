@@ -64,6 +64,8 @@ ok $? "XDG_DATA_HOME that is no absolute path is ignored"
 m=$top_srcdir/tests/fixtures/llama-2l.gguf
 run bench -m "$m" -p 4 -n 2 -r 1 --brief --keep && says "the run is kept: $XDG_DATA_HOME/roofcast/runs/" && run plot "$XDG_DATA_HOME"/roofcast/runs/*-llama-2l.json -o "$tmp/kept" --format txt
 ok $? "bench --keep saves a run there"
+! ls "$XDG_DATA_HOME/roofcast/runs" | grep -q :
+ok $? "under a name without colons, which shells complete"
 run && has "^1 run kept, the last one $XDG_DATA_HOME/roofcast/runs/.*-llama-2l.json"
 ok $? "which roofcast alone names"
 refused 2 '--save and --keep contradict each other' bench -m "$m" --keep --save x.json

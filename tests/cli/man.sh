@@ -2,14 +2,15 @@
 # Manual pages: one a command, of the program's own tables; the overview names each.
 . "${top_srcdir:?}/tests/cli/lib.sh"
 overview=$top_srcdir/doc/roofcast.1
-run __complete '' && cp "$tmp/out" "$tmp/commands"
+run __complete ''
+cp "$tmp/out" "$tmp/commands"
+is 20 "$(wc -l <"$tmp/commands")" "commands"
 format() { # FILE: as a terminal shows it; what groff has to say in $tmp/err
     groff -man -mdoc -ww -Tutf8 -P-cbou "$1" 2>"$tmp/err"
 }
-format="groff is not here"
-command -v groff >/dev/null 2>&1 && [ -d "$(find /usr/share/groff /usr/local/share/groff -type d -name tmac 2>/dev/null | head -n 1)" ] && format=
 printf '.Dd January 1, 2000\n.Dt A 1\n.Os\n.Sh NAME\n.Nm a\n.Nd b\n' >"$tmp/a.1"
-[ -n "$format" ] || format "$tmp/a.1" | grep -q NAME || format="groff has no mdoc"
+format=
+format "$tmp/a.1" | grep -q NAME || format="no groff with its mdoc macros is here"
 while IFS='	' read -r command summary; do
     grep -qF -A 1 ".It Xr roofcast-$command 1" "$overview" && grep -qxF "$summary" "$overview"
     ok $? "roofcast(1) names $command, as --help does"
@@ -29,6 +30,8 @@ while IFS='	' read -r command summary; do
 done <"$tmp/commands"
 [ -n "$format" ] || { format "$overview" >"$tmp/out" && [ ! -s "$tmp/err" ]; }
 ok $? "and so does roofcast(1)"
+[ -n "$format" ] || { format "$tmp/predict.1" >"$tmp/out" && has "--solve 'bandwidth=tok_s>=60'" && has '`this`'; }
+ok $? "quotes and dashes of a command line are those that a shell reads"
 if [ -f doc/man/roofcast-predict.1 ]; then
     grep -q 'speculative decoding' doc/man/roofcast-predict.1 && grep -q '^\.Dd' doc/man/roofcast-predict.1
     ok $? "the text of doc/man is in the page"
