@@ -30,7 +30,7 @@ while IFS='	' read -r command summary; do
 done <"$tmp/commands"
 [ -n "$format" ] || { format "$overview" >"$tmp/out" && [ ! -s "$tmp/err" ]; }
 ok $? "and so does roofcast(1)"
-[ -n "$format" ] || { format "$tmp/predict.1" >"$tmp/out" && has "--solve 'bandwidth=tok_s>=60'" && has '`this`'; }
+grep -qF '\-\-solve \(aqbandwidth=tok_s>=60\(aq' "$tmp/predict.1" && grep -qF '\(gathis\(ga' "$tmp/predict.1"
 ok $? "quotes and dashes of a command line are those that a shell reads"
 if [ -f doc/man/roofcast-predict.1 ]; then
     grep -q 'speculative decoding' doc/man/roofcast-predict.1 && grep -q '^\.Dd' doc/man/roofcast-predict.1
