@@ -32,43 +32,36 @@ static void offer_options(const struct word *w, const struct argp_option *t)
     }
 }
 
-static int list_types_mixtures(json_t *rows, struct error *err)
-{
-    const char *name;
-    int rc = list_types(rows, err);
-    for (size_t i = 0; rc == 0 && (name = model_mixture_at(i)) != NULL; i++)
-        rc = dtype_find_name(name) ? 0 : list_add_row(rows, json_pack("{s:s}", "name", name), err);
-    return rc;
-}
-
-/* Values that `roofcast list` knows, by the name of the option or of its argument. */
+/* Values that `roofcast list` knows, by the name of the option or of its argument. The first column of a list is the name. */
 static const struct {
     const char *of;
-    int (*rows)(json_t *rows, struct error *err);
-    const struct column *columns; /* the first one is the name */
+    const struct list *list;
 } lists[] = {
-    { "MODEL", list_models, list_model_cols },  { "TYPE", list_types_mixtures, list_type_cols },
-    { "MACHINE", list_hw, list_hw_cols },       { "hw", list_hw, list_hw_cols },
-    { "stack", list_stacks, list_stack_cols },  { "isa", list_isa, list_isa_cols },
-    { "arch", list_archs, list_arch_cols },     { "counters", list_counters, list_counter_cols },
-    { "chat-template", list_chat, list_chat_cols },
+    { "MODEL", &list_models }, { "TYPE", &list_types },          { "MACHINE", &list_hw },           { "hw", &list_hw },
+    { "stack", &list_stacks }, { "isa", &list_isa },             { "arch", &list_archs },           { "counters", &list_counters },
+    { "chat-template", &list_chat },
 };
 
 static void offer_list(const struct word *w, const char *of)
 {
     struct error unused = { 0 };
+    const char *name;
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        json_t *rows = strcmp(lists[i].of, of) == 0 ? json_array() : NULL;
+        const struct list *l = lists[i].list;
+        struct table_rows rows = { .size = l->row_size };
         const char *last = "";
-        if (rows && lists[i].rows(rows, &unused) == 0)
-            for (size_t k = 0; k < json_array_size(rows); k++) {
-                const char *name = json_string_value(json_object_get(json_array_get(rows, k), lists[i].columns[0].key));
+        if (strcmp(lists[i].of, of) == 0 && l->rows(&rows, &unused) == 0)
+            for (size_t k = 0; k < rows.n; k++) {
+                name = column_cell(&l->cols[0], table_row(&rows, k)).text;
                 if (name && strcmp(name, last) != 0) /* counters: a row a field */
                     offer(w, name, NULL);
                 last = name ? name : last;
             }
-        json_decref(rows);
+        table_rows_free(&rows);
     }
+    for (size_t i = 0; strcmp(of, "TYPE") == 0 && (name = model_mixture_at(i)) != NULL; i++)
+        if (!dtype_find_name(name))
+            offer(w, name, NULL);
 }
 
 /* The choices in the help's name of a value: "phase|role", "MODEL|ngram|mtp". Returns the exit status. */
