@@ -30,7 +30,7 @@ static const struct argp_option option_table[] = {
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "type", 'q', "TYPE", 0, "type, mixture (Q4_K_M) or checkpoint (FP8, AWQ, NVFP4: `roofcast list types`) of a model that is not a GGUF (F16)", 0 },
     { "by", OPT_BY, "op|layer|role", 0, "a row an op (default), a layer or a role", 0 },
-    { "attention", OPT_ATTENTION, "KIND", 0, "flash (default): its scores stay on the chip; or materialized: they pass through memory", 0 },
+    { "attention", OPT_ATTENTION, "flash|materialized", 0, "flash (default): its scores stay on the chip; or materialized: they pass through memory", 0 },
     { "kv-type", OPT_KV, "TYPE", 0, "type of the KV cache, keys and values (F16): also FP8, NVFP4, INT8, FP8_DS_MLA", 0 },
     { "ctk", OPT_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 },
     { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },

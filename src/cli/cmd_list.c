@@ -242,8 +242,8 @@ int cmd_list(int argc, char **argv, struct error *err)
     static const struct argp_option option_table[] = {
         { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
         { "filter", OPT_FILTER, "TEXT", CLI_AGAIN, "hw, models: only where every word of TEXT is found, as words after the list", 0 },
-        { "sort", OPT_SORT, "BY", 0, "one table, sorted: hw by bandwidth, memory or name, models by params or name", 0 },
-        { "kind", OPT_KIND, "KIND", 0, "hw: gpu, apu (a GPU in the processor), npu or cpu", 0 },
+        { "sort", OPT_SORT, "bandwidth|memory|params|name", 0, "one table, sorted: hw by bandwidth, memory or name, models by params or name", 0 },
+        { "kind", OPT_KIND, "gpu|apu|npu|cpu", 0, "hw: gpu, apu (a GPU in the processor), npu or cpu", 0 },
         { "min-memory", OPT_MIN_MEMORY, "BYTES", 0, "hw: at least so much memory: 80G, 24GiB", 0 },
         { "min-bandwidth", OPT_MIN_BANDWIDTH, "BYTES", 0, "hw: at least so many bytes/s: 400G, 1T", 0 },
         { "arch", OPT_ARCH, "NAME", 0, "models: of that architecture (roofcast list archs)", 0 },

@@ -13,7 +13,7 @@ static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0,
       "bandwidth and peaks of the file's machines, with the columns of hardware.csv: for those without a profile, and in place "
       "of a profile's figure where they differ by more than 5 %", 0 },
-    { "leave-out", OPT_LEAVE_OUT, "KEY", 0,
+    { "leave-out", OPT_LEAVE_OUT, "hardware|model|engine|topology", 0,
       "hardware, model, engine or topology: each group is predicted by a fit that has not seen it; fewer than 1000 rates have those of "
       "others in hwprofiles/stacks beside them", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,

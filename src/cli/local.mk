@@ -4,6 +4,11 @@ roofcast_SOURCES = \
   %D%/bench_foreign.h \
   %D%/cli.c \
   %D%/cli.h \
+  %D%/cli_complete.c \
+  %D%/cli_man.c \
+  %D%/describe.h \
+  %D%/here.c \
+  %D%/here.h \
   %D%/cli_engine.c \
   %D%/cli_markers.c \
   %D%/cli_parse.c \
