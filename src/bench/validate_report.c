@@ -256,10 +256,10 @@ static int document_init(struct document *d, const struct validation *v, const s
     add_groups(&d->groups, v, room);
     add_roles(&d->roles, &d->ops, v, room);
     free(room);
-    d->group = (struct table){ "roofcast.validate.groups", 1, NULL, NULL, figures, ARRAY_LEN(validate_group_columns), &d->groups, NULL };
-    d->role = (struct table){ "roofcast.validate.roles", 1, NULL, NULL, figures, ROLE_COLUMNS, &d->roles, NULL };
+    d->group = (struct table){ "roofcast.validate.groups", 1, NULL, figures, ARRAY_LEN(validate_group_columns), &d->groups, NULL };
+    d->role = (struct table){ "roofcast.validate.roles", 1, NULL, figures, ROLE_COLUMNS, &d->roles, NULL };
     d->meta = meta_json(v, a, d);
-    d->rows = (struct table){ "roofcast.validate", 1, d->meta, NULL, validate_columns, ARRAY_LEN(validate_columns), &d->cases, NULL };
+    d->rows = (struct table){ "roofcast.validate", 1, d->meta, validate_columns, ARRAY_LEN(validate_columns), &d->cases, NULL };
     return d->meta ? 0 : error_oom(err, v->n * sizeof *v->r, "the report");
 }
 
