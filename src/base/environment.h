@@ -9,6 +9,7 @@ struct environment {
     const char *const *data_dirs; /* with models/, hwprofiles/, events/ and reports/; NULL-terminated; NULL: none. Until it is set: where make install puts them */
     const char *root;             /* stands for / where the system is looked at; "": / itself */
     const char *profile_path;     /* this machine's profile, which need not exist; NULL: unknown */
+    const char *user_dir;         /* the user's own data, which need not exist: hwprofiles/, models/, runs/; NULL: unknown */
     const char *temporary_path;   /* a folder for temporary files */
 };
 /* Set before other threads run; what it points to stays the caller's. */
