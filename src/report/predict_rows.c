@@ -143,19 +143,19 @@ static int put_cost(json_t *j, const struct cost *c)
     return fields_cost(j, c) | json_object_set_new(j, "link_bytes", json_num(c->link_bytes));
 }
 
-static bool role_used(const struct predict_role *r)
+static bool role_used(const struct step *r)
 {
     return r->seconds > 0 || cost_bytes(&r->cost) > 0;
 }
 
-static int put_role(json_t *j, const struct prediction *p, const struct predict_role *r)
+static int put_role(json_t *j, const struct prediction *p, const struct step *r)
 {
     int bad = json_object_set_new(j, "role", json_string(op_role_name(r->role)));
     bad |= json_object_set_new(j, "seconds", json_num(r->seconds));
     bad |= json_object_set_new(j, "share", json_num(p->seconds > 0 ? r->seconds / p->seconds : NAN));
     bad |= json_object_set_new(j, "flop_s", json_num(r->seconds > 0 ? r->cost.flop / r->seconds : NAN));
     bad |= json_object_set_new(j, "bound", json_string(bound_name(r->bound)));
-    bad |= json_object_set_new(j, "role_math", r->math < 0 ? json_null() : json_string(math_name((enum math)r->math)));
+    bad |= json_object_set_new(j, "role_math", r->math == MATH_COUNT ? json_null() : json_string(math_name(r->math)));
     bad |= put_cost(j, &r->cost);
     return bad;
 }
@@ -220,7 +220,7 @@ static int put_running(json_t *j, const struct subject *s, const struct predicti
     return bad;
 }
 
-static int add_row(json_t *rows, const struct subject *s, const struct predict_role *role, struct error *err)
+static int add_row(json_t *rows, const struct subject *s, const struct step *role, struct error *err)
 {
     const struct prediction *p = predict_of(s);
     json_t *j = json_object();
