@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const struct column columns[] = {
-    { "name", "ceiling", COL_TEXT, NULL, false }, { "a", "A", COL_SI, NULL, false },         { "b", "B", COL_SI, NULL, false },
-    { "unit", "unit", COL_TEXT, NULL, false },    { "ratio", "B / A", COL_FLOAT, NULL, false }, { "overlap", "overlap", COL_BOOL, NULL, false },
-    { "verdict", "verdict", COL_TEXT, NULL, false },
+    { "name", "ceiling", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY }, { "a", "A", COL_SI, NULL, COL_MAJOR, COLUMN_BY_KEY },         { "b", "B", COL_SI, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "unit", "unit", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },    { "ratio", "B / A", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY }, { "overlap", "overlap", COL_BOOL, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "verdict", "verdict", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
 };
 
 struct counts {
@@ -85,7 +85,7 @@ static int print(const struct hwprofile *a, const struct hwprofile *b, json_t *r
                              n->n_agree, "n_only_in_one", n->n_only, "noise_a", na, "noise_b", nb, "verdict", verdict);
     if (!meta)
         return error_oom(err, 0, "a comparison");
-    const struct report_doc d = { "roofcast.compare", 1, meta, rows, columns, ARRAY_LEN(columns) };
+    const struct table d = { "roofcast.compare", 1, meta, rows, columns, ARRAY_LEN(columns), NULL, NULL };
     int rc = report_write(NULL, fmt, &d, err);
     json_decref(meta);
     if (rc != 0 || (fmt != REPORT_TABLE && fmt != REPORT_MD))

@@ -6,10 +6,10 @@
 #include <string.h>
 
 static const struct column columns[] = {
-    { "name", "ceiling", COL_TEXT, NULL, false },    { "ours", "ours", COL_SI, NULL, false },
-    { "theirs", "likwid-bench", COL_SI, NULL, false }, { "unit", "unit", COL_TEXT, NULL, false },
-    { "ratio", "ratio", COL_FLOAT, NULL, false },     { "verdict", "verdict", COL_TEXT, NULL, false },
-    { "test", "test", COL_TEXT, NULL, false },       { "note", "note", COL_TEXT, NULL, false },
+    { "name", "ceiling", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },    { "ours", "ours", COL_SI, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "theirs", "likwid-bench", COL_SI, NULL, COL_MAJOR, COLUMN_BY_KEY }, { "unit", "unit", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "ratio", "ratio", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },     { "verdict", "verdict", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "test", "test", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },       { "note", "note", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
 };
 
 struct check {
@@ -44,7 +44,7 @@ int profile_cross_check(const struct ceilings_options *o, enum report_format fmt
     if (keep) {
         struct error print_err = { 0 };
         json_t *meta = json_pack("{s:i, s:i, s:i}", "n_compared", k.n, "n_pass", k.n_pass, "n_no_answer", k.n_none);
-        const struct report_doc d = { "roofcast.crosscheck", 1, meta, k.rows, columns, ARRAY_LEN(columns) };
+        const struct table d = { "roofcast.crosscheck", 1, meta, k.rows, columns, ARRAY_LEN(columns), NULL, NULL };
         if (!meta)
             rc = error_oom(err, 0, "the table of the cross-check");
         else if (report_write(NULL, fmt, &d, &print_err) != 0) {

@@ -82,53 +82,53 @@ static json_t *shown_json(const struct ppl_file *f)
 }
 
 static const struct column csv_columns[] = {
-    { "path", NULL, COL_TEXT, NULL, false },
-    { "model", NULL, COL_TEXT, NULL, false },
-    { "type", NULL, COL_TEXT, NULL, false },
-    { "base", NULL, COL_BOOL, NULL, false },
-    { "file_bytes", NULL, COL_SI, "B", false },
-    { "bits_weight", NULL, COL_FLOAT, NULL, false },
-    { "step_weight_bytes", NULL, COL_SI, "B", false },
-    { "n_tokens", NULL, COL_INT, NULL, false },
-    { "ppl", NULL, COL_FLOAT, NULL, false },
-    { "ppl_se", NULL, COL_FLOAT, NULL, false },
-    { "nll", NULL, COL_FLOAT, NULL, false },
-    { "nll_se", NULL, COL_FLOAT, NULL, false },
-    { "kl", NULL, COL_FLOAT, NULL, false },
-    { "kl_se", NULL, COL_FLOAT, NULL, false },
-    { "kl_median", NULL, COL_FLOAT, NULL, false },
-    { "kl_p99", NULL, COL_FLOAT, NULL, false },
-    { "kl_p999", NULL, COL_FLOAT, NULL, false },
-    { "kl_max", NULL, COL_FLOAT, NULL, false },
-    { "dp_rms", NULL, COL_FLOAT, NULL, false },
-    { "same_top", NULL, COL_FLOAT, NULL, false },
-    { "same_top_se", NULL, COL_FLOAT, NULL, false },
-    { "ppl_base", NULL, COL_FLOAT, NULL, false },
-    { "ppl_base_se", NULL, COL_FLOAT, NULL, false },
-    { "ln_ppl_ratio", NULL, COL_FLOAT, NULL, false },
-    { "ln_ppl_ratio_se", NULL, COL_FLOAT, NULL, false },
+    { "path", NULL, COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "model", NULL, COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "type", NULL, COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "base", NULL, COL_BOOL, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "file_bytes", NULL, COL_SI, "B", COL_MAJOR, COLUMN_BY_KEY },
+    { "bits_weight", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "step_weight_bytes", NULL, COL_SI, "B", COL_MAJOR, COLUMN_BY_KEY },
+    { "n_tokens", NULL, COL_INT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "ppl", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "ppl_se", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "nll", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "nll_se", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl_se", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl_median", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl_p99", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl_p999", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl_max", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "dp_rms", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "same_top", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "same_top_se", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "ppl_base", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "ppl_base_se", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "ln_ppl_ratio", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "ln_ppl_ratio_se", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
 };
 
 static const struct column main_columns[] = {
-    { "file", "file", COL_TEXT, NULL, false },
-    { "type", "type", COL_TEXT, NULL, false },
-    { "file_bytes", "size (B)", COL_SI, "B", false },
-    { "bits_weight", "bits/weight", COL_FLOAT, NULL, false },
-    { "step_weight_bytes", "read a token (B)", COL_SI, "B", false },
-    { "ppl", "PPL", COL_FLOAT, NULL, false },
-    { "kl", "KL (nats)", COL_FLOAT, NULL, false }, /* from here on with a base */
-    { "same_top", "same top (%)", COL_FLOAT, NULL, false },
+    { "file", "file", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "type", "type", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "file_bytes", "size (B)", COL_SI, "B", COL_MAJOR, COLUMN_BY_KEY },
+    { "bits_weight", "bits/weight", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "step_weight_bytes", "read a token (B)", COL_SI, "B", COL_MAJOR, COLUMN_BY_KEY },
+    { "ppl", "PPL", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl", "KL (nats)", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY }, /* from here on with a base */
+    { "same_top", "same top (%)", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
 };
 enum { N_MAIN_ALONE = 6 };
 
 static const struct column spread_columns[] = {
-    { "file", "file", COL_TEXT, NULL, false },
-    { "kl_median", "KL median (nats)", COL_FLOAT, NULL, false },
-    { "kl_p99", "KL 99 %", COL_FLOAT, NULL, false },
-    { "kl_p999", "KL 99.9 %", COL_FLOAT, NULL, false },
-    { "kl_max", "KL max", COL_FLOAT, NULL, false },
-    { "dp_rms", "RMS of dp (%)", COL_FLOAT, NULL, false },
-    { "ln_ppl_ratio", "ln(PPL / PPL base)", COL_FLOAT, NULL, false },
+    { "file", "file", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl_median", "KL median (nats)", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl_p99", "KL 99 %", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl_p999", "KL 99.9 %", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "kl_max", "KL max", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "dp_rms", "RMS of dp (%)", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "ln_ppl_ratio", "ln(PPL / PPL base)", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
 };
 
 static void print_notes(const struct ppl_chunks *c, const struct ppl_file *file, const char *base)
@@ -146,13 +146,13 @@ static void print_notes(const struct ppl_chunks *c, const struct ppl_file *file,
 static int print_tables(enum report_format format, json_t *shown, const struct ppl_file *file,
                         const struct ppl_chunks *c, const char *base, struct error *err)
 {
-    const struct report_doc d = { "roofcast.ppl", 1, NULL, shown, main_columns,
-                                  base ? ARRAY_LEN(main_columns) : N_MAIN_ALONE };
+    const struct table d = { "roofcast.ppl", 1, NULL, shown, main_columns,
+                                  base ? ARRAY_LEN(main_columns) : N_MAIN_ALONE, NULL, NULL };
     int rc = report_write(NULL, format, &d, err);
     if (rc == 0 && base) {
         json_t *others = json_copy(shown); /* the base, last, has no distance */
         json_array_remove(others, json_array_size(others) - 1);
-        const struct report_doc spread = { "roofcast.ppl", 1, NULL, others, spread_columns, ARRAY_LEN(spread_columns) };
+        const struct table spread = { "roofcast.ppl", 1, NULL, others, spread_columns, ARRAY_LEN(spread_columns), NULL, NULL };
         printf("\n");
         rc = others ? report_write(NULL, format, &spread, err) : error_oom(err, 0, "the report");
         json_decref(others);
@@ -181,7 +181,7 @@ int ppl_print(enum report_format format, const struct ppl_file *file, size_t n, 
     int rc = rows && meta ? 0 : -1;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = json_array_append_new(rows, people ? shown_json(&file[i]) : row_json(&file[i]));
-    const struct report_doc d = { "roofcast.ppl", 1, meta, rows, csv_columns, ARRAY_LEN(csv_columns) };
+    const struct table d = { "roofcast.ppl", 1, meta, rows, csv_columns, ARRAY_LEN(csv_columns), NULL, NULL };
     if (rc != 0)
         error_oom(err, 0, "the report");
     else

@@ -6,44 +6,44 @@
 #include <string.h>
 
 static const struct column case_columns[] = {
-    { "case", NULL, COL_INT, "", true },
-    { "model", "model", COL_TEXT, "", false },
-    { "type", "type", COL_TEXT, "", false },
-    { "phase", "phase", COL_TEXT, "", true },
-    { "test", "test", COL_TEXT, "", false },
-    { "n_threads", "threads", COL_INT, "", false },
-    { "n_prompt", "n_prompt", COL_INT, "", true },
-    { "n_gen", "n_gen", COL_INT, "", true },
-    { "n_depth", "n_depth", COL_INT, "", true },
-    { "n_batch", "n_batch", COL_INT, "", true },
-    { "n_reps", "n_reps", COL_INT, "", true },
-    { "n_still", "n_still", COL_INT, "", true },
-    { "tok_s", "t/s", COL_FLOAT, "", false },
-    { "predicted_tok_s", "predicted", COL_FLOAT, "", false },
-    { "lo", "from", COL_FLOAT, "", true },
-    { "hi", "to", COL_FLOAT, "", true },
-    { "error", "error", COL_FRACTION, "", false },
-    { "op_median_ape", "median op", COL_FRACTION, "", false },
-    { "memory_scale", "memory now", COL_FRACTION, "", COL_MINOR },
-    { "compute_scale", "compute now", COL_FRACTION, "", COL_MINOR },
-    { "tile_scale", "tiles now", COL_FRACTION, "", true },
-    { "kept", "cache keeps", COL_FRACTION, "", true },
-    { "far_bytes_s", "memory", COL_SI, "B/s", true },
-    { "roof_moved", "moved", COL_FRACTION, "", COL_MINOR },
-    { "seconds", "seconds", COL_SECONDS, "", true },
-    { "predicted_s", "predicted", COL_SECONDS, "", true },
-    { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", true },
-    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", true },
-    { "moved", "roof moved", COL_BOOL, "", true },
-    { "steal", "steal", COL_FRACTION, "", true },
-    { "bound", "bound", COL_TEXT, "", true },
-    { "reason", "reason", COL_TEXT, "", true },
+    { "case", NULL, COL_INT, "", COL_DATA, COLUMN_BY_KEY },
+    { "model", "model", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "type", "type", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "phase", "phase", COL_TEXT, "", COL_DATA, COLUMN_BY_KEY },
+    { "test", "test", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "n_threads", "threads", COL_INT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "n_prompt", "n_prompt", COL_INT, "", COL_DATA, COLUMN_BY_KEY },
+    { "n_gen", "n_gen", COL_INT, "", COL_DATA, COLUMN_BY_KEY },
+    { "n_depth", "n_depth", COL_INT, "", COL_DATA, COLUMN_BY_KEY },
+    { "n_batch", "n_batch", COL_INT, "", COL_DATA, COLUMN_BY_KEY },
+    { "n_reps", "n_reps", COL_INT, "", COL_DATA, COLUMN_BY_KEY },
+    { "n_still", "n_still", COL_INT, "", COL_DATA, COLUMN_BY_KEY },
+    { "tok_s", "t/s", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "predicted_tok_s", "predicted", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "lo", "from", COL_FLOAT, "", COL_DATA, COLUMN_BY_KEY },
+    { "hi", "to", COL_FLOAT, "", COL_DATA, COLUMN_BY_KEY },
+    { "error", "error", COL_FRACTION, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "op_median_ape", "median op", COL_FRACTION, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "memory_scale", "memory now", COL_FRACTION, "", COL_MINOR, COLUMN_BY_KEY },
+    { "compute_scale", "compute now", COL_FRACTION, "", COL_MINOR, COLUMN_BY_KEY },
+    { "tile_scale", "tiles now", COL_FRACTION, "", COL_DATA, COLUMN_BY_KEY },
+    { "kept", "cache keeps", COL_FRACTION, "", COL_DATA, COLUMN_BY_KEY },
+    { "far_bytes_s", "memory", COL_SI, "B/s", COL_DATA, COLUMN_BY_KEY },
+    { "roof_moved", "moved", COL_FRACTION, "", COL_MINOR, COLUMN_BY_KEY },
+    { "seconds", "seconds", COL_SECONDS, "", COL_DATA, COLUMN_BY_KEY },
+    { "predicted_s", "predicted", COL_SECONDS, "", COL_DATA, COLUMN_BY_KEY },
+    { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", COL_DATA, COLUMN_BY_KEY },
+    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", COL_DATA, COLUMN_BY_KEY },
+    { "moved", "roof moved", COL_BOOL, "", COL_DATA, COLUMN_BY_KEY },
+    { "steal", "steal", COL_FRACTION, "", COL_DATA, COLUMN_BY_KEY },
+    { "bound", "bound", COL_TEXT, "", COL_DATA, COLUMN_BY_KEY },
+    { "reason", "reason", COL_TEXT, "", COL_DATA, COLUMN_BY_KEY },
 };
 static const struct column group_columns[] = {
-    { "group", "group", COL_TEXT, "", false },          { "n_case", "cases", COL_INT, "", false },
-    { "bias", "bias", COL_FRACTION, "", false },         { "median_ape", "median", COL_FRACTION, "", false },
-    { "p95_ape", "P95", COL_FRACTION, "", false },       { "coverage90", "in 90 % interval", COL_FRACTION, "", false },
-    { "half90", "half of it", COL_FRACTION, "", false },
+    { "group", "group", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },          { "n_case", "cases", COL_INT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "bias", "bias", COL_FRACTION, "", COL_MAJOR, COLUMN_BY_KEY },         { "median_ape", "median", COL_FRACTION, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "p95_ape", "P95", COL_FRACTION, "", COL_MAJOR, COLUMN_BY_KEY },       { "coverage90", "in 90 % interval", COL_FRACTION, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "half90", "half of it", COL_FRACTION, "", COL_MAJOR, COLUMN_BY_KEY },
 };
 enum { ROLE_COLUMNS = 5 }; /* the first of these: ops have no interval */
 
@@ -289,9 +289,9 @@ static void print_worst(const struct validation *v)
 static int print_people(const struct validation *v, const struct validate_about *a, const struct document *d,
                         enum report_format f, struct error *err)
 {
-    const struct report_doc rows = { "roofcast.validate", 1, NULL, d->rows, case_columns, ARRAY_LEN(case_columns) },
-                            groups = { "roofcast.validate.groups", 1, NULL, d->groups, group_columns, ARRAY_LEN(group_columns) },
-                            roles = { "roofcast.validate.roles", 1, NULL, d->roles, group_columns, ROLE_COLUMNS };
+    const struct table rows = { "roofcast.validate", 1, NULL, d->rows, case_columns, ARRAY_LEN(case_columns), NULL, NULL },
+                            groups = { "roofcast.validate.groups", 1, NULL, d->groups, group_columns, ARRAY_LEN(group_columns), NULL, NULL },
+                            roles = { "roofcast.validate.roles", 1, NULL, d->roles, group_columns, ROLE_COLUMNS, NULL, NULL };
     if (report_write(NULL, f, &rows, err) != 0)
         return -1;
     printf("\n");
@@ -316,7 +316,7 @@ int validate_print(const struct validation *v, const struct validate_about *a, e
 {
     struct document d = { 0 };
     int rc = document_init(&d, v, a, err);
-    const struct report_doc doc = { "roofcast.validate", 1, d.meta, d.rows, case_columns, ARRAY_LEN(case_columns) };
+    const struct table doc = { "roofcast.validate", 1, d.meta, d.rows, case_columns, ARRAY_LEN(case_columns), NULL, NULL };
     if (rc == 0 && save)
         rc = report_write(save, REPORT_JSON, &doc, err);
     if (rc == 0 && (f == REPORT_TABLE || f == REPORT_MD))

@@ -321,14 +321,14 @@ static json_t *meta_json(const struct analysis *a, struct error *err)
 /* ---- printing ------------------------------------------------------------------------------ */
 
 static const struct column csv_columns[] = {
-    { "phase", NULL, COL_TEXT, NULL, false },      { "layer", NULL, COL_INT, NULL, false },
-    { "role", NULL, COL_TEXT, NULL, false },       { "op", NULL, COL_TEXT, NULL, false },
-    { "type", NULL, COL_TEXT, NULL, false },       { "rows", NULL, COL_INT, NULL, false },
-    { "cols", NULL, COL_INT, NULL, false },        { "n_tok", NULL, COL_INT, NULL, false },
-    { "weight_bytes", NULL, COL_SI, "B", false },  { "act_bytes", NULL, COL_SI, "B", false },
-    { "kv_bytes", NULL, COL_SI, "B", false },      { "flop", NULL, COL_SI, "FLOP", false },
-    { "ai", NULL, COL_FLOAT, NULL, false },        { "share", NULL, COL_FRACTION, NULL, false },
-    { "flop_share", NULL, COL_FRACTION, NULL, false }, { "n_ops", NULL, COL_INT, NULL, false },
+    { "phase", NULL, COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },      { "layer", NULL, COL_INT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "role", NULL, COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },       { "op", NULL, COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "type", NULL, COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },       { "rows", NULL, COL_INT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "cols", NULL, COL_INT, NULL, COL_MAJOR, COLUMN_BY_KEY },        { "n_tok", NULL, COL_INT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "weight_bytes", NULL, COL_SI, "B", COL_MAJOR, COLUMN_BY_KEY },  { "act_bytes", NULL, COL_SI, "B", COL_MAJOR, COLUMN_BY_KEY },
+    { "kv_bytes", NULL, COL_SI, "B", COL_MAJOR, COLUMN_BY_KEY },      { "flop", NULL, COL_SI, "FLOP", COL_MAJOR, COLUMN_BY_KEY },
+    { "ai", NULL, COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },        { "share", NULL, COL_FRACTION, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "flop_share", NULL, COL_FRACTION, NULL, COL_MAJOR, COLUMN_BY_KEY }, { "n_ops", NULL, COL_INT, NULL, COL_MAJOR, COLUMN_BY_KEY },
 };
 
 /* Keys of the side-by-side rows, per phase; headings get the test's name in front. */
@@ -408,7 +408,7 @@ static size_t side_columns(struct column *cols, char heading[][64], char keys[][
         const char *h = side[i].header ? side[i].header : p == PHASE_PREFILL ? "of FLOP" : "of bytes";
         snprintf(heading[i], sizeof heading[i], "%s%s%s", i ? "" : test, i ? "" : " ", h);
         snprintf(keys[i], sizeof keys[i], "%c%d", p == PHASE_PREFILL ? 'p' : 'd', i);
-        cols[i] = (struct column){ keys[i], heading[i], side[i].style, side[i].unit, false };
+        cols[i] = (struct column){ keys[i], heading[i], side[i].style, side[i].unit, COL_MAJOR, COLUMN_BY_KEY };
     }
     return SIDE_COUNT;
 }
@@ -419,13 +419,13 @@ static int print_side_by_side(const struct analysis *a, enum report_format forma
     char heading[PHASE_COUNT][SIDE_COUNT][64], keys[PHASE_COUNT][SIDE_COUNT][8];
     size_t n = 0;
     if (a->o.by != ANALYSIS_BY_ROLE)
-        cols[n++] = (struct column){ "layer", "layer", COL_INT, NULL, false };
-    cols[n++] = (struct column){ "role", "role", COL_TEXT, NULL, false };
+        cols[n++] = (struct column){ "layer", "layer", COL_INT, NULL, COL_MAJOR, COLUMN_BY_KEY };
+    cols[n++] = (struct column){ "role", "role", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY };
     if (a->o.by == ANALYSIS_BY_ROLE)
-        cols[n++] = (struct column){ "times", "ops", COL_TEXT, NULL, false };
+        cols[n++] = (struct column){ "times", "ops", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY };
     if (a->o.by != ANALYSIS_BY_LAYER) {
-        cols[n++] = (struct column){ "type", "type", COL_TEXT, NULL, false };
-        cols[n++] = (struct column){ "shape", "shape", COL_TEXT, NULL, false };
+        cols[n++] = (struct column){ "type", "type", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY };
+        cols[n++] = (struct column){ "shape", "shape", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY };
     }
     for (int p = 0; p < PHASE_COUNT; p++)
         if (analysis_has(a, (enum phase)p))
@@ -434,7 +434,7 @@ static int print_side_by_side(const struct analysis *a, enum report_format forma
     int rc = 0;
     for (size_t i = 0; i < a->n_row && rc == 0; i++)
         rc = json_array_append_new(rows, side_row(a, &a->row[i]));
-    const struct report_doc d = { "roofcast.analyze", 1, NULL, rows, cols, n };
+    const struct table d = { "roofcast.analyze", 1, NULL, rows, cols, n, NULL, NULL };
     rc = rc == 0 ? report_write(NULL, format, &d, err) : error_oom(err, 0, "the rows");
     json_decref(rows);
     return rc;
@@ -553,7 +553,7 @@ static int print_all(const struct analysis *a, const struct options *o, struct e
     int rc = -1;
     if (!rows || !meta)
         goto out;
-    const struct report_doc d = { "roofcast.analyze", 1, meta, rows, csv_columns, ARRAY_LEN(csv_columns) };
+    const struct table d = { "roofcast.analyze", 1, meta, rows, csv_columns, ARRAY_LEN(csv_columns), NULL, NULL };
     if (o->save && report_write(o->save, REPORT_JSON, &d, err) != 0)
         goto out;
     rc = f == REPORT_TABLE || f == REPORT_MD ? print_side_by_side(a, f, err) : report_write(NULL, f, &d, err);

@@ -23,10 +23,10 @@ static const struct argp_option option_table[] = {
 };
 
 static const struct column columns[] = {
-    { "name", "what", COL_TEXT, "", false },
-    { "usable", "usable", COL_BOOL, "", false },
-    { "finding", "finding", COL_TEXT, "", false },
-    { "fix", "what helps", COL_TEXT, "", false },
+    { "name", "what", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "usable", "usable", COL_BOOL, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "finding", "finding", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+    { "fix", "what helps", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
 };
 
 static int add_name(struct options *o, const char *name, struct error *err)
@@ -97,7 +97,7 @@ static json_t *row_json(const struct doctor_row *r)
 static int print_report(const struct options *o, const struct doctor_facts *f, const json_t *rows, struct error *err)
 {
     json_t *meta = json_pack("{s:o}", "system", doctor_facts_json(f));
-    const struct report_doc d = { "roofcast.doctor", 1, meta, rows, columns, ARRAY_LEN(columns) };
+    const struct table d = { "roofcast.doctor", 1, meta, rows, columns, ARRAY_LEN(columns), NULL, NULL };
     const int rc = meta ? report_write(NULL, o->format, &d, err) : error_oom(err, 0, "the report");
     json_decref(meta);
     return rc;

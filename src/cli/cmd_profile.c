@@ -86,14 +86,14 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 }
 
 static const struct column columns[] = {
-    { "name", "ceiling", COL_TEXT, NULL, false },  { "value", "median", COL_TEXT, NULL, false },
-    { "interval", "95 %", COL_TEXT, NULL, false }, { "n_samples", "samples", COL_INT, NULL, false },
-    { "clock_hz", "clock", COL_SI, "Hz", false },  { "per_cycle", "a cycle", COL_FLOAT, NULL, false },
-    { "issue_fraction", "of issue", COL_FRACTION, NULL, false }, { "kernel", "kernel", COL_TEXT, NULL, false },
+    { "name", "ceiling", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },  { "value", "median", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "interval", "95 %", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY }, { "n_samples", "samples", COL_INT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "clock_hz", "clock", COL_SI, "Hz", COL_MAJOR, COLUMN_BY_KEY },  { "per_cycle", "a cycle", COL_FLOAT, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "issue_fraction", "of issue", COL_FRACTION, NULL, COL_MAJOR, COLUMN_BY_KEY }, { "kernel", "kernel", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
 };
 
 /* A column holds FLOP/s, OP/s and B/s: numbers become text with their unit here. */
-static json_t *table_row(const struct ceiling *c)
+static json_t *ceiling_row(const struct ceiling *c)
 {
     char value[48], lo[32], hi[32], interval[80];
     units_si(value, sizeof value, c->value, c->unit);
@@ -112,8 +112,8 @@ static int print_table(const struct hwprofile *h, struct error *err)
     json_t *rows = json_array();
     int rc = 0;
     for (size_t i = 0; i < h->n_ceiling && rc == 0; i++)
-        rc = json_array_append_new(rows, table_row(&h->ceiling[i]));
-    const struct report_doc d = { "roofcast.ceilings", 1, NULL, rows, columns, ARRAY_LEN(columns) };
+        rc = json_array_append_new(rows, ceiling_row(&h->ceiling[i]));
+    const struct table d = { "roofcast.ceilings", 1, NULL, rows, columns, ARRAY_LEN(columns), NULL, NULL };
     rc = rc == 0 ? report_write(NULL, REPORT_TABLE, &d, err)
                  : error_oom(err, h->n_ceiling * sizeof *h->ceiling, "the table of ceilings");
     json_decref(rows);

@@ -274,24 +274,24 @@ static int print_table(const struct options *o, const struct quantized *q, struc
 {
     const bool names = o->by_tensor;
     const struct column cols[] = {
-        { "role", "role", COL_TEXT, "", names },
-        { "name", "tensor", COL_TEXT, "", !names },
-        { "n_tensors", "tensors", COL_INT, "", names },
-        { "from", "from", COL_TEXT, "", false },
-        { "type", "type", COL_TEXT, "", false },
-        { "n_weights", "weights", COL_SI, "", false },
-        { "bits_weight", "bits/weight", COL_FLOAT, "", false },
-        { "in_bytes", "in", COL_SI, "B", false },
-        { "out_bytes", "out", COL_SI, "B", false },
-        { "rmse", "relative RMSE", COL_FLOAT, "", false },
-        { "max_error", "max error", COL_FLOAT, "", false },
-        { "snr_db", "SNR dB", COL_FLOAT, "", false },
+        { "role", "role", COL_TEXT, "", names ? COL_DATA : COL_MAJOR, COLUMN_BY_KEY },
+        { "name", "tensor", COL_TEXT, "", names ? COL_MAJOR : COL_DATA, COLUMN_BY_KEY },
+        { "n_tensors", "tensors", COL_INT, "", names ? COL_DATA : COL_MAJOR, COLUMN_BY_KEY },
+        { "from", "from", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+        { "type", "type", COL_TEXT, "", COL_MAJOR, COLUMN_BY_KEY },
+        { "n_weights", "weights", COL_SI, "", COL_MAJOR, COLUMN_BY_KEY },
+        { "bits_weight", "bits/weight", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+        { "in_bytes", "in", COL_SI, "B", COL_MAJOR, COLUMN_BY_KEY },
+        { "out_bytes", "out", COL_SI, "B", COL_MAJOR, COLUMN_BY_KEY },
+        { "rmse", "relative RMSE", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+        { "max_error", "max error", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
+        { "snr_db", "SNR dB", COL_FLOAT, "", COL_MAJOR, COLUMN_BY_KEY },
     };
     json_t *rows = rows_json(q, o->by_tensor, o->format == REPORT_TABLE || o->format == REPORT_MD, err);
     if (!rows)
         return -1;
     json_t *meta = json_pack("{s:o, s:o, s:s}", "in", json_text(o->in), "out", json_text(o->out), "type", o->type);
-    const struct report_doc d = { "roofcast.quantize", 1, meta, rows, cols, ARRAY_LEN(cols) };
+    const struct table d = { "roofcast.quantize", 1, meta, rows, cols, ARRAY_LEN(cols), NULL, NULL };
     int rc = meta ? report_write(NULL, o->format, &d, err) : error_oom(err, 0, "the table");
     json_decref(meta);
     json_decref(rows);

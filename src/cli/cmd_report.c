@@ -45,17 +45,17 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 /* ---- a row under the roofs ------------------------------------------------------------------------------- */
 
 static const struct column columns[] = {
-    { "model", "model", COL_TEXT, NULL, false },       { "type", "type", COL_TEXT, NULL, COL_MEDIUM },
-    { "hw", "hw", COL_TEXT, NULL, COL_MEDIUM },             { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM },
-    { "n_devices", "devices", COL_INT, NULL, COL_MINOR },  { "test", "test", COL_TEXT, NULL, COL_KEY },
-    { "phase", NULL, COL_TEXT, NULL, true },           { "tok_s", "tokens/s", COL_FLOAT, NULL, COL_KEY },
-    { "seconds", NULL, COL_SECONDS, NULL, true },      { "bytes", NULL, COL_SI, "B", true },
-    { "flop", NULL, COL_SI, "FLOP", true },            { "ai", "FLOP/B", COL_FLOAT, NULL, COL_MINOR },
-    { "bytes_s", "bandwidth", COL_SI, "B/s", COL_KEY },  { "mbu", "MBU", COL_FRACTION, NULL, COL_KEY },
-    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM },   { "mfu", "MFU", COL_FRACTION, NULL, false },
-    { "bound", "bound", COL_TEXT, NULL, COL_KEY },       { "roof_fraction", "of the roof", COL_FRACTION, NULL, false },
-    { "math", NULL, COL_TEXT, NULL, true },            { "peak_flop_s", NULL, COL_SI, "FLOP/s", true },
-    { "peak_bytes_s", NULL, COL_SI, "B/s", true },     { "reason", "note", COL_TEXT, NULL, COL_MEDIUM },
+    { "model", "model", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },       { "type", "type", COL_TEXT, NULL, COL_MEDIUM, COLUMN_BY_KEY },
+    { "hw", "hw", COL_TEXT, NULL, COL_MEDIUM, COLUMN_BY_KEY },             { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM, COLUMN_BY_KEY },
+    { "n_devices", "devices", COL_INT, NULL, COL_MINOR, COLUMN_BY_KEY },  { "test", "test", COL_TEXT, NULL, COL_KEY, COLUMN_BY_KEY },
+    { "phase", NULL, COL_TEXT, NULL, COL_DATA, COLUMN_BY_KEY },           { "tok_s", "tokens/s", COL_FLOAT, NULL, COL_KEY, COLUMN_BY_KEY },
+    { "seconds", NULL, COL_SECONDS, NULL, COL_DATA, COLUMN_BY_KEY },      { "bytes", NULL, COL_SI, "B", COL_DATA, COLUMN_BY_KEY },
+    { "flop", NULL, COL_SI, "FLOP", COL_DATA, COLUMN_BY_KEY },            { "ai", "FLOP/B", COL_FLOAT, NULL, COL_MINOR, COLUMN_BY_KEY },
+    { "bytes_s", "bandwidth", COL_SI, "B/s", COL_KEY, COLUMN_BY_KEY },  { "mbu", "MBU", COL_FRACTION, NULL, COL_KEY, COLUMN_BY_KEY },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM, COLUMN_BY_KEY },   { "mfu", "MFU", COL_FRACTION, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "bound", "bound", COL_TEXT, NULL, COL_KEY, COLUMN_BY_KEY },       { "roof_fraction", "of the roof", COL_FRACTION, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "math", NULL, COL_TEXT, NULL, COL_DATA, COLUMN_BY_KEY },            { "peak_flop_s", NULL, COL_SI, "FLOP/s", COL_DATA, COLUMN_BY_KEY },
+    { "peak_bytes_s", NULL, COL_SI, "B/s", COL_DATA, COLUMN_BY_KEY },     { "reason", "note", COL_TEXT, NULL, COL_MEDIUM, COLUMN_BY_KEY },
 };
 
 /* What a device did in the seconds measured, and what it could do. (67) */
@@ -383,7 +383,7 @@ static int print(const struct report_cli *o, const struct priced *rows, size_t n
     for (size_t i = 0; i < ARRAY_LEN(columns); i++)
         if (terminal && strcmp(columns[i].key, "reason") == 0)
             shown[i].rank = COL_DATA;
-    const struct report_doc d = { "roofcast.report", 1, meta, a, shown, ARRAY_LEN(shown) };
+    const struct table d = { "roofcast.report", 1, meta, a, shown, ARRAY_LEN(shown), NULL, NULL };
     rc = rc == 0 ? report_write(NULL, o->format, &d, err) : error_oom(err, n * 1024, "rows of a report");
     if (rc == 0 && terminal)
         print_notes(a);

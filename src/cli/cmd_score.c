@@ -74,11 +74,11 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 /* ---- groups ------------------------------------------------------------------------------------------- */
 
 static const struct column group_columns[] = {
-    { "group", "group", COL_TEXT, NULL, COL_KEY },       { "rows", "rows", COL_INT, NULL, COL_KEY },
-    { "unpriced", "unpriced", COL_INT, NULL, false },  { "bias", "bias", COL_FRACTION, NULL, false },
-    { "mape", "MAPE", COL_FRACTION, NULL, false },     { "median_ape", "median", COL_FRACTION, NULL, COL_KEY },
-    { "p90_ape", "P90", COL_FRACTION, NULL, COL_KEY },   { "coverage90", "in 90 % interval", COL_FRACTION, NULL, false },
-    { "half90", "half of it", COL_FRACTION, NULL, false },
+    { "group", "group", COL_TEXT, NULL, COL_KEY, COLUMN_BY_KEY },       { "rows", "rows", COL_INT, NULL, COL_KEY, COLUMN_BY_KEY },
+    { "unpriced", "unpriced", COL_INT, NULL, COL_MAJOR, COLUMN_BY_KEY },  { "bias", "bias", COL_FRACTION, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "mape", "MAPE", COL_FRACTION, NULL, COL_MAJOR, COLUMN_BY_KEY },     { "median_ape", "median", COL_FRACTION, NULL, COL_KEY, COLUMN_BY_KEY },
+    { "p90_ape", "P90", COL_FRACTION, NULL, COL_KEY, COLUMN_BY_KEY },   { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, COLUMN_BY_KEY },
+    { "half90", "half of it", COL_FRACTION, NULL, COL_MAJOR, COLUMN_BY_KEY },
 };
 
 static json_t *group_json(const struct score_group *g)
@@ -112,15 +112,15 @@ static json_t *groups_json(const struct score_groups *l, bool all)
 /* ---- the worst rows --------------------------------------------------------------------------------------- */
 
 static const struct column row_columns[] = {
-    { "id", "row", COL_TEXT, NULL, COL_MINOR },           { "line", "line", COL_INT, NULL, COL_MINOR },
-    { "hardware", "hardware", COL_TEXT, NULL, COL_KEY }, { "profile", NULL, COL_TEXT, NULL, true },
-    { "class", NULL, COL_TEXT, NULL, true },          { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM },
-    { "model", "model", COL_TEXT, NULL, false },      { "preset", NULL, COL_TEXT, NULL, true },
-    { "type", "type", COL_TEXT, NULL, COL_MEDIUM },        { "n_devices", "devices", COL_INT, NULL, COL_MINOR },
-    { "phase", "of", COL_TEXT, NULL, false },         { "unit", "unit", COL_TEXT, NULL, COL_MEDIUM },
-    { "measured", "measured", COL_FLOAT, NULL, COL_KEY }, { "predicted", "predicted", COL_FLOAT, NULL, COL_KEY },
-    { "lo", NULL, COL_FLOAT, NULL, true },            { "hi", NULL, COL_FLOAT, NULL, true },
-    { "error", "error", COL_FRACTION, NULL, COL_KEY },  { "reason", "what is known against it", COL_TEXT, NULL, COL_MAJOR },
+    { "id", "row", COL_TEXT, NULL, COL_MINOR, COLUMN_BY_KEY },           { "line", "line", COL_INT, NULL, COL_MINOR, COLUMN_BY_KEY },
+    { "hardware", "hardware", COL_TEXT, NULL, COL_KEY, COLUMN_BY_KEY }, { "profile", NULL, COL_TEXT, NULL, COL_DATA, COLUMN_BY_KEY },
+    { "class", NULL, COL_TEXT, NULL, COL_DATA, COLUMN_BY_KEY },          { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM, COLUMN_BY_KEY },
+    { "model", "model", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },      { "preset", NULL, COL_TEXT, NULL, COL_DATA, COLUMN_BY_KEY },
+    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, COLUMN_BY_KEY },        { "n_devices", "devices", COL_INT, NULL, COL_MINOR, COLUMN_BY_KEY },
+    { "phase", "of", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },         { "unit", "unit", COL_TEXT, NULL, COL_MEDIUM, COLUMN_BY_KEY },
+    { "measured", "measured", COL_FLOAT, NULL, COL_KEY, COLUMN_BY_KEY }, { "predicted", "predicted", COL_FLOAT, NULL, COL_KEY, COLUMN_BY_KEY },
+    { "lo", NULL, COL_FLOAT, NULL, COL_DATA, COLUMN_BY_KEY },            { "hi", NULL, COL_FLOAT, NULL, COL_DATA, COLUMN_BY_KEY },
+    { "error", "error", COL_FRACTION, NULL, COL_KEY, COLUMN_BY_KEY },  { "reason", "what is known against it", COL_TEXT, NULL, COL_MAJOR, COLUMN_BY_KEY },
 };
 
 static const char *what_of(const struct measurement *m)
@@ -198,8 +198,8 @@ static int print(const struct score_cli *o, const struct measurements *l, const 
     json_t *groups = groups_json(g, !people || o->n_by > 0), *worst = worst_json(rows, l->n, o->n_worst, why);
     json_t *meta = groups && worst ? meta_json(o, l, rows, groups) : NULL;
     int rc = meta ? 0 : error_oom(err, 1 << 20, "a score");
-    const struct report_doc score = { "roofcast.score", 1, meta, worst, row_columns, ARRAY_LEN(row_columns) };
-    const struct report_doc figures = { "roofcast.score.groups", 1, NULL, groups, group_columns, ARRAY_LEN(group_columns) };
+    const struct table score = { "roofcast.score", 1, meta, worst, row_columns, ARRAY_LEN(row_columns), NULL, NULL };
+    const struct table figures = { "roofcast.score.groups", 1, NULL, groups, group_columns, ARRAY_LEN(group_columns), NULL, NULL };
     if (rc == 0 && o->format == REPORT_JSON)
         rc = report_write(NULL, o->format, &score, err);
     else if (rc == 0)

@@ -229,6 +229,7 @@ static int grid_init(struct sweep_grid *g, const struct options *o, struct error
                               .routing = o->price.routing,
                               .materialized = o->price.materialized,
                               .limits = o->software.limits };
+    sweep_columns_init(&g->columns);
     if (!o->model)
         return error_set(err, ERROR_USAGE, "which models? -m NAME,... or -m all");
     if (int_list_parse(&g->tp, o->tp, 1, 1024, "--tp", err) != 0 || int_list_parse(&g->pp, o->pp, 1, 1024, "--pp", err) != 0 ||

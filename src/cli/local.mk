@@ -36,7 +36,6 @@ roofcast_SOURCES = \
   %D%/predict_options.h \
   %D%/pricing.c \
   %D%/pricing.h \
-  %D%/profile.h \
   %D%/sweep_mpi.c
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
 roofcast_LDADD = libbench.a libreport.a liblearn.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a librun.a $(KERNEL_LIBS) \
