@@ -43,7 +43,7 @@ struct predict_row {
     const char *bandwidth_source, *peak_source, *math;
     int derived; /* -1: no peak */
     /* nested; JSON after predict_nest() */
-    const struct predict_role *roles; /* [ROLE_COUNT]; NULL: a role's row */
+    const struct step *roles; /* [ROLE_COUNT]; NULL: a role's row */
     struct explained *explained; /* NULL: without --explain */
     json_t *roles_json, *classes_json, *constants_json;
     double n_pass, explain_s, pipeline;
