@@ -138,7 +138,7 @@ size_t table_columns(const struct table *t, const struct column **out)
 struct table_kept {
     struct table_kept *next;
     json_t *json;
-    max_align_t v[];
+    char s[];
 };
 
 void *table_add(struct table_rows *r)
@@ -168,11 +168,6 @@ static struct table_kept *keep(struct table_rows *r, size_t n)
     return r->kept = k;
 }
 
-const void *table_keep(struct table_rows *r, const void *p, size_t n)
-{
-    return memcpy(keep(r, n)->v, p, n);
-}
-
 json_t *table_keep_json(struct table_rows *r, json_t *j)
 {
     return keep(r, 0)->json = j;
@@ -181,7 +176,7 @@ json_t *table_keep_json(struct table_rows *r, json_t *j)
 const char *table_text(struct table_rows *r, const char *s)
 {
     json_t *j = s && *s ? json_text(s) : NULL;
-    const char *copy = j ? table_keep(r, json_string_value(j), json_string_length(j) + 1) : NULL;
+    const char *copy = j ? memcpy(keep(r, json_string_length(j) + 1)->s, json_string_value(j), json_string_length(j) + 1) : NULL;
     json_decref(j);
     return copy;
 }

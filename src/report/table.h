@@ -108,9 +108,7 @@ struct table_rows {
 };
 void *table_add(struct table_rows *r); /* a row of zeros, valid until the next one is added */
 void *table_row(const struct table_rows *r, size_t i);
-/* Copies that live as long as the rows: of a text as UTF-8 (of NULL and "" NULL), of n bytes. */
-const char *table_text(struct table_rows *r, const char *s);
-const void *table_keep(struct table_rows *r, const void *p, size_t n);
+const char *table_text(struct table_rows *r, const char *s); /* a copy as UTF-8 that lives as long as the rows; of NULL and "" NULL */
 json_t *table_keep_json(struct table_rows *r, json_t *j); /* takes j, until the rows are freed */
 void table_rows_free(struct table_rows *r);
 
