@@ -76,6 +76,8 @@ static int check_data(struct error *err)
 int cli_environment(struct error *err)
 {
     const char *root = getenv("ROOFCAST_ROOT"), *dir = getenv("TMPDIR");
+    if (!getenv("HWLOC_XMLFILE")) /* a plugin of hwloc reads that file; the others take milliseconds to load and are not needed */
+        setenv("HWLOC_PLUGINS_PATH", "", 0);
     environment_set(&(struct environment){ .data_dirs = data_dirs(), .root = root ? root : "", .profile_path = profile_path(), .user_dir = user_dir(),
                                            .temporary_path = dir && *dir ? dir : "/tmp" });
     return check_data(err);
@@ -154,7 +156,7 @@ static void show_warning(const char *text)
 
 void cli_notify(void)
 {
-    static const struct notify_handlers handlers = { show_progress, end_progress, show_note, show_warning };
+    static const struct notify_handlers handlers = { show_progress, end_progress, show_note, show_warning, interrupt_end_without_memory };
     notify_set(&handlers);
 }
 

@@ -92,8 +92,8 @@ struct placed {
 static void add_phase(struct placed *x, double flop_math[MATH_COUNT], const struct priced *p, enum phase phase)
 {
     const struct work_sum s = work_sum(p, phase);
-    x->bytes += s.weight_bytes + s.kv_bytes;
-    x->flop += s.flop;
+    x->bytes += s.cost.weight_bytes + s.cost.kv_bytes;
+    x->flop += s.cost.flop;
     for (int m = 0; m < MATH_COUNT; m++)
         flop_math[m] += s.flop_math[m];
 }

@@ -119,6 +119,15 @@ static void finish_stdout(void)
     _exit(1);
 }
 
+/* jansson without memory leaves fields out, takes files for damaged ones, or crashes: the process ends instead. */
+static void *allocate(size_t n)
+{
+    void *p = malloc(n ? n : 1);
+    if (!p)
+        interrupt_end_without_memory();
+    return p;
+}
+
 static int run_program(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
@@ -149,7 +158,7 @@ static int run_program(int argc, char **argv)
         argv[1] = name;
     argp_err_exit_status = 2;
     interrupt_install();
-    json_install();
+    json_set_alloc_funcs(allocate, free);
     cli_notify();
     struct error err = { 0 };
     if (cli_environment(&err) == 0 && c->run(argc - 1, argv + 1, &err) == 0)

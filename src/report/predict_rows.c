@@ -121,18 +121,18 @@ static void put_cost(struct predict_row *w, const struct cost *c, double seconds
     w->flop_s = seconds > 0 ? c->flop / seconds : NAN;
 }
 
-static bool role_used(const struct predict_role *r)
+static bool role_used(const struct step *r)
 {
     return r->seconds > 0 || cost_bytes(&r->cost) > 0;
 }
 
-static void put_role(struct predict_row *w, double whole_s, const struct predict_role *r)
+static void put_role(struct predict_row *w, double whole_s, const struct step *r)
 {
     w->role = op_role_name(r->role);
     w->seconds.value = r->seconds;
     w->share = whole_s > 0 ? r->seconds / whole_s : NAN;
     w->bound = bound_name(r->bound);
-    w->role_math = r->math < 0 ? NULL : math_name((enum math)r->math);
+    w->role_math = r->math == MATH_COUNT ? NULL : math_name(r->math);
     put_cost(w, &r->cost, r->seconds);
 }
 
@@ -164,7 +164,7 @@ static void put_running(struct predict_row *w, const struct subject *s, const st
     w->usd_per_request = predict_seconds(usd / n_seq, p);
 }
 
-static int add_row(struct table_rows *rows, const struct subject *s, const struct predict_role *role, struct error *err)
+static int add_row(struct table_rows *rows, const struct subject *s, const struct step *role, struct error *err)
 {
     const struct prediction *p = predict_of(s);
     struct predict_row *w = table_add(rows);
