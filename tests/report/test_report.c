@@ -229,6 +229,10 @@ static void test_rows(void **state)
     assert_int_equal(cols[0].rank, COL_MAJOR);
     assert_int_equal(cols[1].rank, COL_KEY);
     assert_int_equal(cols[5].rank, COL_KEY);
+    columns_rank(cols, ARRAY_LEN(cols), "name rates", COL_MINOR); /* neither n nor rate */
+    assert_int_equal(cols[0].rank, COL_MINOR);
+    assert_int_equal(cols[1].rank, COL_KEY);
+    assert_int_equal(cols[3].rank, COL_MAJOR);
     table_rows_free(&rows);
     assert_int_equal(rows.n, 0);
 }
