@@ -233,8 +233,8 @@ static int add_test(struct bench_results *res, const struct bench *b, const stru
         if (bench_roles(&res->roles, &res->run, op, end, &row[k], err) != 0)
             return -1;
     }
-    if (n_t == 2 && json_array_append_new(res->batches, bench_batch_json(&row[0], &row[1], median_s[0], median_s[1])) != 0)
-        return error_oom(err, 0, "the table of batches");
+    if (n_t == 2)
+        bench_add_batch(&res->batches, &row[0], &row[1], median_s[0], median_s[1]);
     return 0;
 }
 
@@ -307,7 +307,7 @@ static int run_grid(struct bench_results *res, const struct bench *b, const stru
                 if (run_pair(res, b, t, g->pair[i].v[0], g->pair[i].v[1], err) != 0)
                     return -1;
         }
-    if (in_batches(g) && json_array_size(res->batches) == 0)
+    if (in_batches(g) && res->batches.n == 0)
         notify_note("without the table of llama-batched-bench, which is of prompts and what is generated after them: -p and -n above 0");
     return 0;
 }
@@ -462,8 +462,8 @@ static int keep_done(struct bench_results *res, const struct options *o, struct 
 static int run(const struct options *o, int argc, char **argv, struct error *err)
 {
     struct grid g = { 0 };
-    struct bench_results res = { .batches = json_array() };
-    int rc = res.batches ? grid_parse(&g, o, err) : error_oom(err, 0, "the table of batches");
+    struct bench_results res = { .batches = { .size = bench_batch_size } };
+    int rc = grid_parse(&g, o, err);
     rc = rc == 0 ? run_models(&res, &g, o, err) : rc;
     fill_provenance(&res.run.prov, argc, argv);
     if (rc == 0)
@@ -472,7 +472,7 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
         rc = keep_done(&res, o, err);
     run_free(&res.run);
     run_free(&res.roles);
-    json_decref(res.batches);
+    table_rows_free(&res.batches);
     grid_free(&g);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* roofcast list: what this program knows and what works here, as tables; the rows are made in list_*.c. */
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "config.h"
 #include "report/list.h"
 #include <math.h>
@@ -211,6 +212,10 @@ static int check_options(const struct options *o, const struct section *s, struc
 
 static int print_list(const struct options *o, struct error *err)
 {
+    if (o->what && strcmp(o->what, "fields") == 0) { /* for doc/formats.md: not among the lists */
+        list_fields();
+        return 0;
+    }
     const struct section *s = o->what ? find_section(o->what) : NULL;
     if (o->what && !s)
         return error_set(err, ERROR_USAGE, "list \"%s\": expected models, archs, hw, stacks, types, isa, counters or chat", o->what);

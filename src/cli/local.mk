@@ -32,6 +32,8 @@ roofcast_SOURCES = \
   %D%/cmd_synth.c \
   %D%/cmd_tokenize.c \
   %D%/cmd_validate.c \
+  %D%/fields.h \
+  %D%/list_fields.c \
   %D%/list_rows.c \
   %D%/main.c \
   %D%/measured.c \

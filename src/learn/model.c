@@ -335,12 +335,11 @@ static double guess_ln_sd(const struct priced *p, enum situation s)
 static int predict_attention(const struct priced *p, struct estimate *out, struct error *err)
 {
     const struct work_pass *w = &p->pass[0];
-    const struct work_class *c = &w->c[0];
-    const struct time_place at = { w->phase, c->n_tok, w->n_tok, w->n_past, w->n_seq, 0, 0, c->n_head, c->head_dim, c->group };
+    const struct step *c = &w->c[0];
     struct facts f;
     struct attend_call call;
     facts_init(&f, p);
-    if (!attend_call_of(&f, &at, &c->cost, &call))
+    if (!attend_call_of(&f, &w->at, c, &call))
         return error_set(err, ERROR_UNAVAILABLE, "attention of \"%.64s\" on %.64s with heads of %g: no kernel of it is known", p->m->engine,
                          p->machine->hardware, c->head_dim);
     call.resident = true;
@@ -404,12 +403,13 @@ static double covariance(const struct fit *f, const struct fit_row *row, int s, 
     return sum;
 }
 
-void fitted_constants(const void *params, const struct priced *p, unsigned which, struct time_constants *out)
+void fitted_constants(const void *params, const struct facts *of, unsigned which, struct time_constants *out)
 {
+    const struct priced *p = of->p;
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row r;
     struct fit_row row;
-    fitted_row_of_case(&r, p, which);
+    fitted_row_of_case(&r, of, which);
     fitted_row_known(&x->fit, &r, &row);
     fit_slots(&x->fit, &fitted_model, &row, out->slot);
     for (int s = 0; s < TIME_SLOT_COUNT; s++)

@@ -15,9 +15,9 @@ static void fill(struct roofcast_explanation *x)
     for (size_t i = 0; i < x->e.n; i++) {
         const struct explain_class *c = &x->e.c[i];
         x->op[i] = (struct roofcast_explained_op){
-            .kind = op_kind_name(c->op.kind), .role = op_role_name(c->op.role), .count = c->count, .n_pass = c->n_pass,
-            .cost = lib_cost(&c->cost), .seconds = c->seconds, .memory_s = c->memory_s, .compute_s = c->compute_s,
-            .link_s = c->link_s, .launch_s = c->launch_s, .bound = (int)c->bound, .math = math_name(c->math), .roof = c->roof,
+            .kind = op_kind_name(c->op.kind), .role = op_role_name(c->op.role), .count = c->sum.count, .n_pass = c->n_pass,
+            .cost = lib_cost(&c->sum.cost), .seconds = c->sum.seconds, .memory_s = c->sum.memory_s, .compute_s = c->sum.compute_s,
+            .link_s = c->sum.link_s, .launch_s = c->launch_s, .bound = (int)c->sum.bound, .math = math_name(c->sum.math), .roof = c->roof,
             .weight = c->weight, .act = c->act, .kv = c->kv, .flop = c->flop, .link = c->link,
         };
     }

@@ -13,13 +13,13 @@ struct class_row {
 };
 
 #define AT(m) COLUMN_AT(struct class_row, m)
-const struct column predict_class_columns[] = {
+static const struct column predict_class_columns[] = {
     { "role", NULL, COL_TEXT, NULL, COL_DATA, AT(role), EMPTY_VALUE, NULL, NULL },
     { "op", NULL, COL_TEXT, NULL, COL_DATA, AT(op), EMPTY_VALUE, NULL, NULL },
     { "phase", NULL, COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
     { "times", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.times), EMPTY_VALUE, NULL, "such phases: of a request, whose steps are told as their mean, its `n_gen - 1` "
       "steps; else 1" },
-    { "count", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.count), EMPTY_VALUE, NULL, "ops a pass" },
+    { "count", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.sum.count), EMPTY_VALUE, NULL, "ops a pass" },
     { "n_pass", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.n_pass), EMPTY_VALUE, NULL, "passes that run them" },
     { "shape", NULL, COL_TEXT, NULL, COL_DATA, AT(shape), EMPTY_VALUE, NULL, NULL },
     { "type", NULL, COL_TEXT, NULL, COL_DATA, AT(type), EMPTY_NULL, NULL, "of the weights, or of the cache" },
@@ -27,30 +27,31 @@ const struct column predict_class_columns[] = {
     { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(math), EMPTY_NULL, NULL, "operand type whose peak is used" },
     { "roof", NULL, COL_TEXT, NULL, COL_DATA, AT(c.roof), EMPTY_NULL, NULL, "the measured kernels whose roofs it was priced with (methods.md (29)); null: "
       "bandwidth and peak" },
-    { "kernel", NULL, COL_TEXT, NULL, COL_DATA, AT(c.alone), EMPTY_NULL, NULL, "the kernel of the stack that runs it, one of `priors.attention_kernels`, whose "
+    { "kernel", NULL, COL_TEXT, NULL, COL_DATA, AT(c.sum.alone), EMPTY_NULL, NULL, "the kernel of the stack that runs it, one of `priors.attention_kernels`, whose "
       "seconds are its own (46); null: as the others" },
     { "weight_formula", NULL, COL_TEXT, NULL, COL_DATA, AT(c.weight), EMPTY_NULL, NULL, NULL },
     { "act_formula", NULL, COL_TEXT, NULL, COL_DATA, AT(c.act), EMPTY_NULL, NULL, NULL },
     { "kv_formula", NULL, COL_TEXT, NULL, COL_DATA, AT(c.kv), EMPTY_NULL, NULL, NULL },
     { "flop_formula", NULL, COL_TEXT, NULL, COL_DATA, AT(c.flop), EMPTY_NULL, NULL, NULL },
     { "link_formula", NULL, COL_TEXT, NULL, COL_DATA, AT(c.link), EMPTY_NULL, NULL, NULL },
-    { "weight_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.cost.weight_bytes), EMPTY_VALUE, NULL, NULL },
-    { "act_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.cost.act_bytes), EMPTY_VALUE, NULL, NULL },
-    { "kv_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.cost.kv_bytes), EMPTY_VALUE, NULL, NULL },
-    { "flop", NULL, COL_SI, "FLOP", COL_DATA, AT(c.cost.flop), EMPTY_VALUE, NULL, NULL },
+    { "weight_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.sum.cost.weight_bytes), EMPTY_VALUE, NULL, NULL },
+    { "act_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.sum.cost.act_bytes), EMPTY_VALUE, NULL, NULL },
+    { "kv_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.sum.cost.kv_bytes), EMPTY_VALUE, NULL, NULL },
+    { "flop", NULL, COL_SI, "FLOP", COL_DATA, AT(c.sum.cost.flop), EMPTY_VALUE, NULL, NULL },
     { "ai", NULL, COL_FLOAT, "FLOP/B", COL_DATA, AT(ai), EMPTY_NULL, NULL, NULL },
-    { "link_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.cost.link_bytes), EMPTY_VALUE, NULL, NULL },
+    { "link_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.sum.cost.link_bytes), EMPTY_VALUE, NULL, NULL },
     { "act_in_cache", NULL, COL_BOOL, NULL, COL_DATA, AT(c.act_in_cache), EMPTY_VALUE, NULL, "activations stay in the last-level cache" },
-    { "memory_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.memory_s), EMPTY_VALUE, NULL, NULL },
-    { "compute_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.compute_s), EMPTY_VALUE, NULL, NULL },
-    { "link_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.link_s), EMPTY_VALUE, NULL, NULL },
+    { "memory_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.sum.memory_s), EMPTY_VALUE, NULL, NULL },
+    { "compute_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.sum.compute_s), EMPTY_VALUE, NULL, NULL },
+    { "link_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.sum.link_s), EMPTY_VALUE, NULL, NULL },
     { "launch_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.launch_s), EMPTY_VALUE, NULL, NULL },
-    { "seconds", NULL, COL_SECONDS, "s", COL_DATA, AT(c.seconds), EMPTY_VALUE, NULL, NULL },
+    { "seconds", NULL, COL_SECONDS, "s", COL_DATA, AT(c.sum.seconds), EMPTY_VALUE, NULL, NULL },
     { "bound", NULL, COL_TEXT, NULL, COL_DATA, AT(bound), EMPTY_VALUE, "`\"memory\"` or `\"compute\"` or `\"launch\"` or `\"link\"`", NULL },
 };
 #undef AT
+const struct table_fields predict_class_fields = { "predict.class", predict_class_columns, ARRAY_LEN(predict_class_columns) };
 #define AT(m) COLUMN_AT(struct explain_constant, m)
-const struct column predict_constant_columns[] = {
+static const struct column predict_constant_columns[] = {
     { "name", NULL, COL_TEXT, NULL, COL_DATA, AT(name), EMPTY_VALUE, NULL, NULL },
     { "value", NULL, COL_FLOAT, NULL, COL_DATA, AT(value), EMPTY_NULL, NULL, "in `unit`; null: no limit" },
     { "unit", NULL, COL_TEXT, NULL, COL_DATA, AT(unit), EMPTY_VALUE, NULL, "`\"\"`: a plain number" },
@@ -61,6 +62,7 @@ const struct column predict_constant_columns[] = {
     { "share", NULL, COL_FRACTION, "fraction", COL_DATA, AT(share), EMPTY_NULL, NULL, "of the variance behind the 90 % interval; all add up to 1" },
 };
 #undef AT
+const struct table_fields predict_constant_fields = { "predict.constant", predict_constant_columns, ARRAY_LEN(predict_constant_columns) };
 
 /* ---- as rows ---------------------------------------------------------------------------------- */
 
@@ -102,9 +104,9 @@ static void put_class(struct class_row *w, const struct explain_class *c, const 
     w->op = op_kind_name(c->op.kind);
     w->phase = phase_name(c->phase);
     w->type = type_of(&c->op, s);
-    w->math = c->cost.flop > 0 ? math_name(c->math) : NULL;
-    w->bound = bound_name(c->bound);
-    w->ai = cost_ai(&c->cost);
+    w->math = c->sum.cost.flop > 0 ? math_name(c->sum.math) : NULL;
+    w->bound = bound_name(c->sum.bound);
+    w->ai = cost_ai(&c->sum.cost);
     shape_of(w->shape, sizeof w->shape, &c->op);
     scheme_of(w->scheme, sizeof w->scheme, &c->op);
 }
@@ -155,7 +157,7 @@ static void print_side(const char *what, const char *formula, double value, cons
 /* " (154 TFLOP/s)": what e_c and the peak of the units come to; "" where nothing is computed. */
 static const char *rate_text(char *buf, size_t n, const struct explain_class *c)
 {
-    const double rate = c->cost.flop / c->compute_s;
+    const double rate = c->sum.cost.flop / c->sum.compute_s;
     char v[40];
     *buf = 0;
     if (isfinite(rate) && rate > 0)
@@ -167,24 +169,24 @@ static void print_class(const struct class_row *w)
 {
     const struct explain_class *c = &w->c;
     char head[128], a[40], b[40], l[40], s[40], r[48], sides[160];
-    snprintf(head, sizeof head, "%s: %.10g x %s%s%s%s%s%s", w->role, c->count, w->op, *w->shape ? " " : "", w->shape, w->type ? " " : "",
+    snprintf(head, sizeof head, "%s: %.10g x %s%s%s%s%s%s", w->role, c->sum.count, w->op, *w->shape ? " " : "", w->shape, w->type ? " " : "",
              w->type ? w->type : "", w->math ? ", " : "");
     report_text(4, "  %s%s%s%s\n", head, w->math ? w->math : "", *w->scheme ? " " : "", w->scheme);
-    print_side("weights", c->weight, c->cost.weight_bytes, "B", "");
-    print_side("KV", c->kv, c->cost.kv_bytes, "B", "");
-    print_side("act", c->act, c->cost.act_bytes, "B", c->act_in_cache ? " (cache)" : "");
-    print_side("FLOP", c->flop, c->cost.flop, "", "");
-    print_side("sent", c->link, c->cost.link_bytes, "B", "");
+    print_side("weights", c->weight, c->sum.cost.weight_bytes, "B", "");
+    print_side("KV", c->kv, c->sum.cost.kv_bytes, "B", "");
+    print_side("act", c->act, c->sum.cost.act_bytes, "B", c->act_in_cache ? " (cache)" : "");
+    print_side("FLOP", c->flop, c->sum.cost.flop, "", "");
+    print_side("sent", c->link, c->sum.cost.link_bytes, "B", "");
     if (*c->roof)
         report_text(13, "    kernel   %s (29)\n", c->roof);
-    if (c->alone)
-        report_text(13, "    kernel   %s, seconds of its own: (46)\n", c->alone);
-    if (c->link_s > 0)
-        snprintf(sides, sizeof sides, "links %s", seconds_text(a, sizeof a, c->link_s));
+    if (c->sum.alone)
+        report_text(13, "    kernel   %s, seconds of its own: (46)\n", c->sum.alone);
+    if (c->sum.link_s > 0)
+        snprintf(sides, sizeof sides, "links %s", seconds_text(a, sizeof a, c->sum.link_s));
     else
-        snprintf(sides, sizeof sides, "memory %s, compute %s%s", seconds_text(a, sizeof a, c->memory_s), seconds_text(b, sizeof b, c->compute_s),
+        snprintf(sides, sizeof sides, "memory %s, compute %s%s", seconds_text(a, sizeof a, c->sum.memory_s), seconds_text(b, sizeof b, c->sum.compute_s),
                  rate_text(r, sizeof r, c));
-    report_text(6, "    %s, launch %s: %s-bound, %s\n", sides, seconds_text(l, sizeof l, c->launch_s), w->bound, seconds_text(s, sizeof s, c->seconds));
+    report_text(6, "    %s, launch %s: %s-bound, %s\n", sides, seconds_text(l, sizeof l, c->launch_s), w->bound, seconds_text(s, sizeof s, c->sum.seconds));
 }
 
 static void print_constant(const struct explain_constant *k)

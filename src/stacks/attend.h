@@ -9,6 +9,7 @@
 #include "stacks/facts.h"
 #include "timing/timing.h"
 
+/* Words of rules, in their order: stack_attends[] (dataset/stacks.h). */
 enum attend_id {
     ATTEND_FA2,           /* FlashAttention 2: the heads of a group in one tile, keys split among blocks */
     ATTEND_FA2_HEADS,     /* the same where no heads share keys, or with a window: a block a head, nothing split */
@@ -24,7 +25,6 @@ enum attend_id {
     ATTEND_TRTLLM_GEN,    /* Blackwell's of data centers */
     ATTEND_COUNT,
 };
-extern const char *const attend_names[ATTEND_COUNT]; /* in priors.json */
 
 /* Cycles are of the machine's clock, seconds are the same on all; keys of 128 elements. 0: no such part. */
 struct attend_kernel {
@@ -49,7 +49,7 @@ struct attend_call {
     bool resident;              /* called again and again on the same cache, which the L2 keeps as far as it fits */
 };
 /* A layer of a step as a pass has it. false: none of these kernels runs it (another engine or machine, latent attention). */
-bool attend_call_of(const struct facts *f, const struct time_place *at, const struct cost *cost, struct attend_call *c);
+bool attend_call_of(const struct facts *f, const struct step_pass *at, const struct step *x, struct attend_call *c);
 /* Of a row that says which kernel ran, that one. */
 enum attend_id attend_choose(const struct facts *f, const struct attend_call *c);
 struct time_kernel attend_time(const struct facts *f, enum attend_id id, const struct attend_call *c);

@@ -77,15 +77,16 @@ struct effect_prior {
 /* What a server's latency is made of (52); wait: room for what is before it. And what joins its devices. */
 void serving_features(struct time_features *f, struct time_features *wait, const struct facts *x);
 const char *serving_link(const struct priced *p);
-/* What the engine does for an op, beside what every engine must: *o as it is costed, changed. decode: in a fit of decode steps. */
-void fitted_refine(const struct facts *x, const struct time_place *at, bool decode, struct time_op *o);
+/* What the engine does for a step of such a pass, in addition to what every engine must: *c as it is costed, changed, and *how. decode: in a fit of
+ * decode steps. */
+void fitted_refine(const struct facts *x, const struct step_pass *at, bool decode, struct step *c, struct refinement *how);
 /* The ops of `times` such passes, added to f. native: products are computed in the type of the weights. */
 void fitted_add_pass(struct time_features *f, const struct facts *x, const struct work_pass *w, double times, bool native);
 
 /* Which constants hold for a row, as far as its features say: below TIME_CASES (timing.h). */
 unsigned fitted_case(const struct time_features *f);
-/* The row of *p, its features left out: what rows in such a case have in common. */
-void fitted_row_of_case(struct fitted_row *out, const struct priced *p, unsigned which);
+/* The row of x->p, its features left out: what rows in such a case have in common. */
+void fitted_row_of_case(struct fitted_row *out, const struct facts *x, unsigned which);
 /* Features and dimensions of a priced row in a fit of that kind; false: it has no work. */
 bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind);
 /* Spread of the logarithm of so many seconds: a row's, and that of whole ticks, half a tick to each side. */
