@@ -352,7 +352,7 @@ static void software(struct explain *e, const struct about *a, const struct pred
     double g[TIME_SLOT_COUNT], share[TIME_SLOT_COUNT + 1];
     char text[224], name[48];
     const unsigned which = a->r->time->which(f);
-    const struct time_constants *k = &a->r->time->of[which];
+    const struct time_constants *k = a->r->time->of[which];
     time_gradient(f, k->slot, g, NULL);
     const double known = k->widen * time_spread(k, g, share), guess = k->guess_ln_sd;
     const double guessed = guess > 0 ? guess * guess / (known * known + guess * guess) : 0; /* part of the variance */
@@ -580,13 +580,13 @@ static int explain_any(struct explain *e, const struct model *m, const struct hw
 {
     struct model_classes x;
     *e = (struct explain){ .k = calloc(MAX_CONSTANTS, sizeof *e->k) };
-    struct timed_roofs *t = timed_roofs_new(err);
-    int rc = e->k && t ? model_classes_init(&x, m, err) : error_oom(err, MAX_CONSTANTS * sizeof *e->k, "an explanation");
+    struct timed_roofs t = { 0 };
+    int rc = e->k ? model_classes_init(&x, m, err) : error_oom(err, MAX_CONSTANTS * sizeof *e->k, "an explanation");
     if (rc == 0) {
-        rc = explain_timed(e, t, &x.classes, h, o, phase, request, err);
+        rc = explain_timed(e, &t, &x.classes, h, o, phase, request, err);
         model_classes_free(&x);
     }
-    free(t);
+    timed_roofs_free(&t);
     if (rc != 0)
         explain_free(e);
     return rc;

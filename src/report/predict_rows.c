@@ -201,7 +201,7 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     }
     put_prediction(w, p);
     put_running(w, rows, s, p);
-    w->roles = table_keep(rows, p->role, sizeof p->role);
+    w->roles = p->role ? table_keep(rows, p->role, ROLE_COUNT * sizeof *p->role) : NULL;
     return s->cli->ask.explain && !s->reason ? predict_put_explain(w, s, err) : 0;
 }
 
@@ -214,19 +214,14 @@ static struct prediction no_prediction(void)
 
 int predict_add_reason(struct table_rows *rows, const struct subject *s, const char *reason, struct error *err)
 {
-    struct subject *x = malloc(sizeof *x); /* too much for a small stack */
-    if (!x)
-        return error_oom(err, sizeof *x, "a row");
-    *x = *s;
-    x->reason = reason;
-    x->spec = NULL;
-    x->total = no_prediction();
-    x->r = (struct predict_result){ .prefill = x->total, .decode = x->total, .ttft_s = NAN, .itl_s = NAN, .fits = -1,
-                                    .n_devices = layout_devices(&s->o.layout), .weight_total_bytes = NAN, .kv_total_bytes = NAN,
-                                    .act_peak_bytes = NAN, .runtime_bytes = NAN, .need_bytes = NAN, .mem_bytes = NAN, .usable_bytes = NAN };
-    const int rc = add_row(rows, x, NULL, err);
-    free(x);
-    return rc;
+    struct subject x = *s;
+    x.reason = reason;
+    x.spec = NULL;
+    x.total = no_prediction();
+    x.r = (struct predict_result){ .prefill = x.total, .decode = x.total, .ttft_s = NAN, .itl_s = NAN, .fits = -1,
+                                   .n_devices = layout_devices(&s->o.layout), .weight_total_bytes = NAN, .kv_total_bytes = NAN,
+                                   .act_peak_bytes = NAN, .runtime_bytes = NAN, .need_bytes = NAN, .mem_bytes = NAN, .usable_bytes = NAN };
+    return add_row(rows, &x, NULL, err);
 }
 
 int predict_add_rows(struct table_rows *rows, const struct subject *s, struct error *err)
@@ -235,7 +230,7 @@ int predict_add_rows(struct table_rows *rows, const struct subject *s, struct er
     if (!s->cli->by_role)
         return add_row(rows, s, NULL, err);
     int rc = 0;
-    for (int i = 0; i < ROLE_COUNT && rc == 0; i++)
+    for (int i = 0; p->role && i < ROLE_COUNT && rc == 0; i++)
         if (role_used(&p->role[i]))
             rc = add_row(rows, s, &p->role[i], err);
     return rc;

@@ -463,19 +463,38 @@ static void change_constants(struct time_constants *k, const struct time_change 
         k->cov[s][t] = k->cov[t][s] = 0;
 }
 
-struct timed_roofs *timed_roofs_new(struct error *err)
+int timing_alloc(struct timing *t, uint64_t cases, struct error *err)
 {
-    struct timed_roofs *t = calloc(1, sizeof *t);
-    if (!t)
-        error_oom(err, sizeof *t, "the constants of seconds");
-    return t;
+    size_t n = 0;
+    for (int c = 0; c < TIME_CASES; c++)
+        n += cases >> c & 1;
+    t->block = calloc(n, sizeof *t->block);
+    if (!t->block)
+        return error_oom(err, n * sizeof *t->block, "the constants of seconds");
+    for (int c = TIME_CASES - 1; c >= 0; c--)
+        t->of[c] = cases >> c & 1 ? &t->block[--n] : NULL;
+    return 0;
+}
+
+void timing_free(struct timing *t)
+{
+    free(t->block);
+    free(t->what);
+    *t = (struct timing){ 0 };
+}
+
+void timed_roofs_free(struct timed_roofs *t)
+{
+    roofs_free(&t->roofs);
+    timing_free(&t->timing);
 }
 
 void time_change(struct timing *t, const struct time_change *c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         for (int k = 0; k < TIME_CASES; k++)
-            change_constants(&t->of[k], &c[i]);
+            if (t->of[k])
+                change_constants(t->of[k], &c[i]);
 }
 
 uint32_t time_ubatch(const struct time_source *t, const struct hwprofile *h, const struct model *m)
@@ -533,7 +552,8 @@ int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h,
 {
     if (!o->time || o->roof)
         return 0;
-    if (o->time->timing(o->time->knows, h, m, TIME_ALL_CASES, t, err) != 0)
+    const bool devices = layout_devices(&o->layout) > 1 || o->layout.ep > 1;
+    if (o->time->timing(o->time->knows, h, m, time_cases(m->hp.n_expert > 0, devices), t, err) != 0)
         return -1;
     if (t->basis != TIME_BY_KERNELS)
         time_change(t, o->change, o->n_change);

@@ -101,7 +101,9 @@ static void test_predict(void **state)
     struct model m;
     struct hwprofile h;
     struct error err = { 0 };
+    static struct predict_roles of;
     double roles = 0;
+    o.roles = &of;
     assert_ok(model_load(&m, "llama-3-8b", "F16", &err), err);
     assert_ok(hwprofile_load(&h, "h100-sxm", &err), err);
     assert_ok(predict(&r, &m, &h, &o, &err), err);
