@@ -215,7 +215,7 @@ static void subject_pass(struct subject *x, const struct model *m)
     x->c[1] = (struct step){ .kind = OP_MATMUL, .n_tok = PROMPT, .count = 1, .cost = { .flop = 1 } };
     if (w) {
         x->c[1].math = roofs_math(x->p.roofs, &product);
-        x->c[1].bits = 8 * (double)w->bytes / ((double)w->rows * (double)w->cols);
+        x->c[1].bits = cost_weight_bits(w);
         snprintf(x->p.type, sizeof x->p.type, "%s", dtype_name(main_type(m)));
     }
     x->pass = (struct work_pass){ .at = { .phase = PHASE_PREFILL, .n_tok = PROMPT, .n_seq = 1 }, .times = 1, .c = x->c, .n = w ? 2 : 1 };

@@ -564,10 +564,10 @@ static int explain_timed(struct explain *e, struct timed_roofs *t, const struct 
     struct roofs *roofs = &t->roofs;
     struct step_model step;
     if (roofs_init(roofs, h, o, err) != 0 || roofs_check(roofs, h, classes, err) != 0 ||
-        roofs_set_time(roofs, &t->timing, h, classes->m, o, err) != 0)
+        roofs_set_time(roofs, &t->timing, h, classes, o, err) != 0)
         return -1;
     const struct step_options so = predict_step_options(o, roofs);
-    if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
+    if ((roofs->time && request && time_check(classes, true, err) != 0) || cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
         return -1;
     const struct about a = { &step, roofs, classes->m, h };
     const int rc = explain_asked(e, t, &a, o, phase, request, err);

@@ -197,7 +197,7 @@ static int predict_timed(struct predict_result *r, struct timed_roofs *t, const 
     const struct timing *timing = &t->timing;
     struct step_model step;
     if (check_options(o, err) != 0 || roofs_init(roofs, h, o, err) != 0 || roofs_check(roofs, h, classes, err) != 0 ||
-        roofs_set_time(roofs, &t->timing, h, classes->m, o, err) != 0)
+        roofs_set_time(roofs, &t->timing, h, classes, o, err) != 0)
         return -1;
     roofs->parts = true;
     const struct step_options so = predict_step_options(o, roofs);

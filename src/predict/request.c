@@ -73,13 +73,13 @@ static int price_timed(struct prediction *out, struct timed_roofs *t, const stru
 {
     struct roofs *roofs = &t->roofs;
     struct step_model s;
-    if (roofs_init(roofs, h, prompt, err) != 0 || roofs_set_time(roofs, &t->timing, h, classes->m, prompt, err) != 0)
+    if (roofs_init(roofs, h, prompt, err) != 0 || roofs_set_time(roofs, &t->timing, h, classes, prompt, err) != 0)
         return -1;
     if (!roofs->time || prompt->layout.pp > 1)
         return 0;
     roofs->parts = true;
     const struct step_options so = predict_step_options(prompt, roofs);
-    if (step_model_init(&s, classes, &so, err) != 0)
+    if (time_check(classes, true, err) != 0 || step_model_init(&s, classes, &so, err) != 0)
         return -1;
     const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
                           later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch };

@@ -335,8 +335,7 @@ static int speculate_timed(struct speculating *x, struct speculation *out, struc
     if (predict_classes(r, l, h, o, err) != 0 || roofs_init(&x->t.roofs, h, o, err) != 0 ||
         roofs_init(&x->draft.roofs, h, o, err) != 0)
         return -1;
-    if (roofs_set_time(&x->t.roofs, &x->t.timing, h, l->m, o, err) != 0 ||
-        roofs_set_time(&x->draft.roofs, &x->draft.timing, h, s->draft ? s->draft : l->m, o, err) != 0)
+    if (roofs_set_time(&x->t.roofs, &x->t.timing, h, l, o, err) != 0)
         return -1;
     const struct step_options so = predict_step_options(o, &x->t.roofs);
     const uint64_t n_ctx = (uint64_t)o->n_depth + o->n_prompt + o->n_gen + o->n_look_ahead;
@@ -344,7 +343,9 @@ static int speculate_timed(struct speculating *x, struct speculation *out, struc
         return -1;
     int rc = drafter_init(&x->d, s, l, &so, n_ctx, cost_filled(o->n_ubatch, o->n_prompt), err);
     if (rc == 0) {
-        fill(x, out, r);
+        rc = roofs_set_time(&x->draft.roofs, &x->draft.timing, h, x->d.classes.n > 0 ? &x->d.classes : l, o, err);
+        if (rc == 0)
+            fill(x, out, r);
         drafter_free(&x->d);
     }
     step_model_free(&x->target);

@@ -235,6 +235,8 @@ static void init_cell(struct grid_cell *c)
         (void)step_model_init(&c->step, &c->u->classes, &with, &c->err);
     if (c->timing)
         roofs_use_time(&c->roofs, c->timing);
+    if (c->roofs.time && c->err.kind == ERROR_NONE)
+        (void)time_check(&c->u->classes, false, &c->err);
     c->roofs.parts = c->g->limits.n > 1;
 }
 

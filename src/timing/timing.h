@@ -91,7 +91,7 @@ enum { TIME_PROMPT = 64 };
 enum { TIME_MAX_TERMS = 64 };
 
 struct time_features {
-    struct time_term term[TIME_MAX_TERMS];
+    struct time_term term[TIME_MAX_TERMS + 1]; /* the last: of what there was no room for; seconds are then NaN (time_check()) */
     int n_term;
     double n_pass;
     double host_s;       /* the device waits for the host */
@@ -130,6 +130,8 @@ struct refinement {
     struct time_kernel alone; /* seconds 0: by its roofs */
     double kernels;          /* of a prompt: that the host launches for one; 0: its queue takes any number (45) */
 };
+/* Products of as many shapes and types as there are terms for, of a phase or of a whole request, which has those of its steps apart; else ERROR_INPUT. */
+int time_check(const struct op_classes *l, bool request, struct error *err);
 void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */
 void time_add(struct time_features *f, const struct roofs *r, const struct step *x, const struct refinement *how);
 /* What was added since the last call was so many passes of n_tok tokens. */
@@ -250,8 +252,9 @@ bool time_serves(const struct time_source *t, const struct hwprofile *h, const s
 /* Roofs of roofs_init() with these constants, which have to stay; where the machine's own kernels were measured and are what is asked
  * for, without. */
 void roofs_use_time(struct roofs *r, const struct timing *t);
-/* The same with those that o->time knows, *t filled with them and changed as *o says; nothing without o->time, and with o->roof. */
-int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct model *m,
+/* The same with those that o->time knows, *t filled with them and changed as *o says; nothing without o->time, and with o->roof. For a phase of these
+ * ops: time_check(). */
+int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct op_classes *ops,
                    const struct predict_options *o, struct error *err);
 /* Roofs and what seconds are made with. */
 struct timed_roofs {

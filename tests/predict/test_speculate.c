@@ -383,7 +383,7 @@ static int by_layers(const void *knows, const struct hwprofile *h, const struct 
     for (int i = 0; i < TIME_SLOT_COUNT; i++)
         out->of[0]->slot[i] = -40;
     out->of[0]->slot[TIME_BANDWIDTH] = log(m->hp.n_layer == 1 ? 0.5 : 0.9);
-    out->of[0]->slot[TIME_COMPUTE] = 0;
+    out->of[0]->slot[TIME_COMPUTE] = out->of[0]->slot[TIME_REQUEST] = 0;
     return 0;
 }
 
