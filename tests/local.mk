@@ -43,6 +43,7 @@ include tests/learn/local.mk
 include tests/engine/local.mk
 include tests/dataset/local.mk
 include tests/report/local.mk
+include tests/lib/local.mk
 include tests/cli/local.mk
 include tests/bench/local.mk
 include tests/golden/local.mk

@@ -194,9 +194,12 @@ int read_once(struct once *o, int (*read)(struct error *err), struct error *err)
 void interrupt_install(void);
 /* A second signal does not end the process: what starts others (mpirun) may send several at once. */
 void interrupt_patient(void);
+/* From a signal's handler: sig came, and long loops end. */
+void interrupt_set(int sig);
+bool interrupt_pending(void);
 /* -1 with ERROR_INTERRUPTED after SIGINT, SIGTERM, SIGHUP or SIGXCPU, else 0. */
 int interrupt_check(struct error *err);
-/* Ends the process with a message, its temporary files and the programs it runs first: where a library goes on without memory. */
+/* Ends the process with a message, its temporary files and the programs it runs first: notify_handlers.out_of_memory of the program. */
 _Noreturn void interrupt_end_without_memory(void);
 /* Ends the process by SIGPIPE when that signal came; returns when it did not, or is ignored. */
 void interrupt_end_by_pipe(void);

@@ -9,11 +9,6 @@
 #include <jansson.h>
 
 /*
- * jansson without memory leaves fields out, takes files for damaged ones, or crashes: from here on the process ends instead, with a
- * message and without its temporary files. Before any other use.
- */
-void json_install(void);
-/*
  * Load a file (at most 64 MiB, nesting limited by jansson). NULL on error, which names line and column. A byte-order mark is
  * skipped, UTF-16 refused by name. NaN, Infinity and -Infinity, as Python writes numbers that are none, become strings of these
  * names: a field of that value is refused where it is read as a number, and ignored where it is not read.

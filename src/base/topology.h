@@ -1,7 +1,7 @@
 /*
  * base/topology.h: hwloc's topology, of this machine or of a description. Loading this machine's takes milliseconds (hwloc's plugins for
- * GPUs alone 6 on a Zen 5 guest), and a bench asks for it seven times: it is loaded once a process and kept. Plugins are left out
- * (HWLOC_PLUGINS_PATH is set to nothing where it is not set) unless HWLOC_XMLFILE names a file, which one of them reads.
+ * GPUs alone 6 on a Zen 5 guest), and a bench asks for it seven times: it is loaded once a process and kept. The program leaves
+ * plugins out (cli_environment).
  */
 #ifndef BASE_TOPOLOGY_H
 #define BASE_TOPOLOGY_H

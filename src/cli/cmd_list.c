@@ -1,5 +1,6 @@
 /* roofcast list: what this program knows and what works here, as tables; the rows are made in list_*.c. */
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "config.h"
 #include "report/list.h"
 #include <math.h>
@@ -211,6 +212,10 @@ static int check_options(const struct options *o, const struct section *s, struc
 
 static int print_list(const struct options *o, struct error *err)
 {
+    if (o->what && strcmp(o->what, "fields") == 0) { /* for doc/formats.md: not among the lists */
+        list_fields();
+        return 0;
+    }
     const struct section *s = o->what ? find_section(o->what) : NULL;
     if (o->what && !s)
         return error_set(err, ERROR_USAGE, "list \"%s\": expected models, archs, hw, stacks, types, isa, counters or chat", o->what);
@@ -237,8 +242,8 @@ int cmd_list(int argc, char **argv, struct error *err)
     static const struct argp_option option_table[] = {
         { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
         { "filter", OPT_FILTER, "TEXT", CLI_AGAIN, "hw, models: only where every word of TEXT is found, as words after the list", 0 },
-        { "sort", OPT_SORT, "BY", 0, "one table, sorted: hw by bandwidth, memory or name, models by params or name", 0 },
-        { "kind", OPT_KIND, "KIND", 0, "hw: gpu, apu (a GPU in the processor), npu or cpu", 0 },
+        { "sort", OPT_SORT, "bandwidth|memory|params|name", 0, "one table, sorted: hw by bandwidth, memory or name, models by params or name", 0 },
+        { "kind", OPT_KIND, "gpu|apu|npu|cpu", 0, "hw: gpu, apu (a GPU in the processor), npu or cpu", 0 },
         { "min-memory", OPT_MIN_MEMORY, "BYTES", 0, "hw: at least so much memory: 80G, 24GiB", 0 },
         { "min-bandwidth", OPT_MIN_BANDWIDTH, "BYTES", 0, "hw: at least so many bytes/s: 400G, 1T", 0 },
         { "arch", OPT_ARCH, "NAME", 0, "models: of that architecture (roofcast list archs)", 0 },

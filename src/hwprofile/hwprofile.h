@@ -166,6 +166,7 @@ struct hwprofile {
     char guess_class[64];     /* of a machine nobody described: what its name says it is (machine_guess); "": a profile is of it */
     double guess_ln_sd;       /* spread of the logarithm of its bandwidth, and so of seconds; 0: none is guessed */
     char date[24];
+    char kernel[72], roofcast[32]; /* measured on this machine: release of Linux and version of roofcast then; "": not said */
 };
 
 /* Path of a .json, or a name / alias (case, spaces, dashes, vendor's words ignored) in the hwprofile
@@ -183,6 +184,8 @@ int hwprofile_save(const struct hwprofile *h, const char *path, struct error *er
 void hwprofile_free(struct hwprofile *h);
 /* Fill topology, caches, CPU name, memory size of the live host (hwloc). No ceilings. */
 int hwprofile_host(struct hwprofile *h, struct error *err);
+/* What differs on the live host from when h was measured there: "CPU was A, is B; Linux was ..., is ..."; "": nothing that h says. */
+const char *hwprofile_changed(char *buf, size_t size, const struct hwprofile *h);
 
 /* Path of DIR/sub/name.json in those directories; false: in none. */
 bool hwprofile_data_file(char *path, size_t size, const char *sub, const char *name);
@@ -217,7 +220,7 @@ const char *hw_steadiness_name(enum hw_steadiness s); /* "quiet" "unsteady" "noi
 json_t *ceiling_to_json(const struct ceiling *c, struct error *err);
 
 /* ---- profiles as users name them ---- */
-/* The path that "this" stands for, this machine's profile, which has to be there; other names stay. NULL stays NULL. */
+/* The path that "this" stands for, this machine's profile, which has to be there; a note says, once, that it is stale. Other names stay. NULL stays NULL. */
 int hwprofile_this_path(const char **out, const char *spec, struct error *err);
 /* ERROR_USAGE: no HOME, so that nobody knows where it is. */
 int hwprofile_no_this_path(struct error *err);

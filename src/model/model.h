@@ -212,6 +212,9 @@ int model_list(char ***names, size_t *n, struct error *err);
 int model_tensor_type(const char *type, const struct hparams *hp, const char *tensor_name,
                       uint64_t cols, enum dtype *out, struct error *err);
 
+/* The i-th mixture's name ("Q4_K_M"; a type alone is one, too); NULL past the end. */
+const char *model_mixture_at(size_t i);
+
 /* The checkpoint formats by name (4): priced, never run. i from 0; false past the end. */
 struct checkpoint_info {
     const char *name, *alias; /* alias NULL: none */

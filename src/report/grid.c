@@ -2,7 +2,6 @@
  * hundred thousand of them in a second. */
 #include "report/grid.h"
 #include "report/predict_report.h"
-#include "report/table_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,7 +288,7 @@ static void put_limits(struct predict_row *w, const struct grid_cell *c, const s
                        const struct scenario *s)
 {
     w->slo_met = NULL;
-    w->slo_chance = w->slo_chance_lo = w->slo_chance_hi = NAN;
+    w->limits = (struct limits_answer){ .chance = NAN, .least = NAN, .most = NAN };
     if (c->g->limits.n == 0 || c->err.kind != ERROR_NONE)
         return;
     const struct limit_phase p = limit_phase(prefill, &c->roofs, s->n_prompt), d = limit_phase(decode, &c->roofs, s->n_gen);

@@ -43,5 +43,6 @@ libreport_a_SOURCES = \
   %D%/report.h \
   %D%/table.c \
   %D%/table.h \
+  %D%/table_fields.c \
   %D%/table_internal.h \
   %D%/table_print.c

@@ -6,17 +6,18 @@
 
 struct memory_row {
     const char *model, *hw, *type, *type_k, *type_v, *layout, *server, *largest, *reason, *tp_note;
-    uint32_t n_devices, block, max_batched_tokens, max_seqs, tp_needed; /* max_seqs, tp_needed 0: none */
+    struct memory_options o;
+    uint32_t n_devices, tp_needed; /* tp_needed 0: none */
     bool served, unbounded;
     int fits;              /* one at least; -1: memory unknown */
     double n_ctx, n_batch; /* whole; NaN: unbounded or unknown */
-    double utilization, need_bytes, memory_bytes, reserved_bytes, usable_bytes;
+    double need_bytes, memory_bytes, reserved_bytes, usable_bytes;
     struct memory_plan plan;
 };
 const size_t memory_row_size = sizeof(struct memory_row);
 
 #define AT(m) COLUMN_AT(struct memory_row, m)
-const struct column memory_columns[] = {
+static const struct column memory_columns[] = {
     { "model", NULL, COL_TEXT, NULL, COL_DATA, AT(model), EMPTY_VALUE, NULL, NULL },
     { "hw", "hw", COL_TEXT, NULL, COL_MAJOR, AT(hw), EMPTY_VALUE, NULL, "id of the profile" },
     { "type", NULL, COL_TEXT, NULL, COL_DATA, AT(type), EMPTY_VALUE, NULL, NULL },
@@ -26,10 +27,10 @@ const struct column memory_columns[] = {
     { "layout", "devices", COL_TEXT, NULL, COL_MAJOR, AT(layout), EMPTY_VALUE, NULL, "how they divide the work: \"tp4 pp2\"" },
     { "served", NULL, COL_BOOL, NULL, COL_DATA, AT(served), EMPTY_VALUE, NULL, "as a server; false: one program by itself" },
     { "server", NULL, COL_TEXT, NULL, COL_DATA, AT(server), EMPTY_NULL, NULL, "whose defaults: \"vLLM 0.30\"; null: one program by itself" },
-    { "block", NULL, COL_INT, "tokens", COL_DATA, AT(block), EMPTY_VALUE, NULL, "of a page of the cache; 1: no pages" },
-    { "utilization", NULL, COL_FLOAT, "fraction", COL_DATA, AT(utilization), EMPTY_VALUE, NULL, "of what the driver leaves, that the program takes" },
-    { "max_batched_tokens", NULL, COL_INT, "tokens", COL_DATA, AT(max_batched_tokens), EMPTY_VALUE, NULL, "of a pass" },
-    { "max_seqs", NULL, COL_INT, NULL, COL_DATA, AT(max_seqs), EMPTY_NULL, NULL, "sequences sampled together; null: all there are" },
+    { "block", NULL, COL_INT, "tokens", COL_DATA, AT(o.block), EMPTY_VALUE, NULL, "of a page of the cache; 1: no pages" },
+    { "utilization", NULL, COL_FLOAT, "fraction", COL_DATA, AT(o.utilization), EMPTY_VALUE, NULL, "of what the driver leaves, that the program takes" },
+    { "max_batched_tokens", NULL, COL_INT, "tokens", COL_DATA, AT(o.max_batched_tokens), EMPTY_VALUE, NULL, "of a pass" },
+    { "max_seqs", NULL, COL_INT, NULL, COL_DATA, AT(o.max_seqs), EMPTY_NULL, NULL, "sequences sampled together; null: all there are" },
     { "largest", "largest", COL_TEXT, NULL, COL_MAJOR, AT(largest), EMPTY_VALUE, "`\"batch\"` or `\"context\"`", "what the row looked for, given the other" },
     { "n_ctx", "context", COL_INT, "tokens", COL_MAJOR, AT(n_ctx), EMPTY_NULL, NULL, "of each sequence; 0: not even one fits; null: unbounded or unknown" },
     { "n_batch", "batch", COL_INT, NULL, COL_MAJOR, AT(n_batch), EMPTY_NULL, NULL, "sequences over all devices; 0: not even one fits; null: unknown" },
@@ -57,6 +58,8 @@ const struct column memory_columns[] = {
     { "waste_tokens", NULL, COL_FLOAT, "tokens", COL_DATA, AT(plan.waste_tokens), EMPTY_VALUE, NULL, "of a sequence's last block, unused on average, at most" },
 };
 #undef AT
+const struct table_fields memory_fields = { "memory.row", memory_columns, ARRAY_LEN(memory_columns) };
+
 static const char order[] =
     "model hw type type_k type_v layout n_devices largest n_ctx n_batch unbounded need_bytes fits tp_needed tp_note memory_bytes reserved_bytes "
     "usable_bytes weight_bytes act_bytes runtime_bytes graph_bytes free_bytes kv_token_bytes kv_state_bytes block_bytes blocks tokens "
@@ -78,10 +81,7 @@ static void put_subject(struct memory_row *w, struct table_rows *rows, const str
     w->layout = table_text(rows, layout_text(text, sizeof text, &o->layout));
     w->served = s->served;
     w->server = s->served ? table_text(rows, memory_release_name(text, sizeof text, o->release)) : NULL;
-    w->block = o->block;
-    w->utilization = o->utilization;
-    w->max_batched_tokens = o->max_batched_tokens;
-    w->max_seqs = o->max_seqs;
+    w->o = *o;
     w->reason = table_text(rows, s->reason);
     w->memory_bytes = m->memory_bytes;
     w->reserved_bytes = m->reserved_bytes;
@@ -228,7 +228,7 @@ static void print_notes(const struct table_rows *rows, const struct model *m)
         const struct memory_row *r = table_row(rows, i);
         longest = r->n_ctx > longest && isfinite(r->n_ctx) ? r->n_ctx : longest;
         unknown |= r->fits < 0 && !r->reason;
-        held_back |= r->max_seqs > 0 && isfinite(r->n_batch) && r->n_batch > r->max_seqs;
+        held_back |= r->o.max_seqs > 0 && isfinite(r->n_batch) && r->n_batch > r->o.max_seqs;
         served |= r->served;
         unbounded |= r->unbounded;
         tp_needed |= r->tp_needed > 0;

@@ -30,6 +30,7 @@ struct memory_subject {
     bool served;
 };
 
+extern const struct table_fields memory_fields;
 /* memory_report.c: a row (of memory_row_size) of the most sequences of n_ctx positions (n_seq 0), or of the longest context of n_seq. */
 extern const size_t memory_row_size;
 void memory_add_row(struct table_rows *rows, const struct memory_subject *s, uint64_t n_ctx, uint64_t n_seq);

@@ -38,16 +38,16 @@ static const struct column subject_columns[] = {
     { "draft", NULL, COL_TEXT, NULL, COL_DATA, AT(draft), EMPTY_NULL, NULL, "name of the draft model, or the kind" },
     { "gamma", NULL, COL_INT, "tokens", COL_DATA, AT(gamma), EMPTY_NULL, NULL, "drafted a round, of each sequence" },
     { "acceptance", NULL, COL_TEXT, NULL, COL_DATA, AT(acceptance), EMPTY_NULL, NULL, "`--acceptance` as given" },
-    { "tokens_a_round", "tokens/round", COL_FLOAT, "tokens", COL_MAJOR, AT(tokens_a_round), EMPTY_NULL, NULL, "mean, of each sequence" },
+    { "tokens_a_round", "tokens/round", COL_FLOAT, "tokens", COL_MAJOR, AT(spec.tokens.mean), EMPTY_NULL, NULL, "mean, of each sequence" },
     { "tokens_a_round_sd", NULL, COL_FLOAT, "tokens", COL_DATA, AT(tokens_a_round_sd), EMPTY_NULL, NULL, "standard deviation" },
-    { "round_s", NULL, COL_SECONDS, "s", COL_DATA, AT(round_s), EMPTY_NULL, NULL, "drafts and their verification" },
-    { "draft_s", NULL, COL_SECONDS, "s", COL_DATA, AT(draft_s), EMPTY_NULL, NULL, "of these the drafts" },
-    { "verify_s", NULL, COL_SECONDS, "s", COL_DATA, AT(verify_s), EMPTY_NULL, NULL, "and the target's pass" },
-    { "gain", "gain", COL_FLOAT, NULL, COL_MAJOR, AT(gain), EMPTY_NULL, NULL, "tokens/s over those of plain decode" },
-    { "tok_s_sd", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s_sd), EMPTY_NULL, NULL, "of `tok_s` over the generation, standard deviation by chance alone" },
-    { "flop_factor", NULL, COL_FLOAT, NULL, COL_DATA, AT(flop_factor), EMPTY_NULL, NULL, "FLOP a token over those of plain decode" },
-    { "best_gain", NULL, COL_FLOAT, NULL, COL_DATA, AT(best_gain), EMPTY_NULL, NULL, "its gain; below 1: better without drafts" },
-    { "best_gamma", NULL, COL_INT, "tokens", COL_DATA, AT(best_gamma), EMPTY_NULL, NULL, "the one of 1 to 16 with the highest gain" },
+    { "round_s", NULL, COL_SECONDS, "s", COL_DATA, AT(spec.round_s), EMPTY_NULL, NULL, "drafts and their verification" },
+    { "draft_s", NULL, COL_SECONDS, "s", COL_DATA, AT(spec.draft_s), EMPTY_NULL, NULL, "of these the drafts" },
+    { "verify_s", NULL, COL_SECONDS, "s", COL_DATA, AT(spec.verify_s), EMPTY_NULL, NULL, "and the target's pass" },
+    { "gain", "gain", COL_FLOAT, NULL, COL_MAJOR, AT(spec.gain), EMPTY_NULL, NULL, "tokens/s over those of plain decode" },
+    { "tok_s_sd", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(spec.tok_s_sd), EMPTY_NULL, NULL, "of `tok_s` over the generation, standard deviation by chance alone" },
+    { "flop_factor", NULL, COL_FLOAT, NULL, COL_DATA, AT(spec.flop_factor), EMPTY_NULL, NULL, "FLOP a token over those of plain decode" },
+    { "best_gain", NULL, COL_FLOAT, NULL, COL_DATA, AT(spec.best_gain), EMPTY_NULL, NULL, "its gain; below 1: better without drafts" },
+    { "best_gamma", NULL, COL_INT, "tokens", COL_DATA, AT(spec.best_gamma), EMPTY_NULL, NULL, "the one of 1 to 16 with the highest gain" },
     { "what_if", "what if", COL_TEXT, NULL, COL_DATA, AT(what_if), EMPTY_NULL, NULL, "`--what-if` of this row; null: as asked" },
     { "speedup", "ratio", COL_FLOAT, NULL, COL_DATA, AT(speedup.value), EMPTY_NULL, NULL, "its `tok_s` over that of the row without the change" },
     { "speedup_lo", "ratio low", COL_FLOAT, NULL, COL_DATA, AT(speedup.lo), EMPTY_NULL, NULL, "ends of its 90 % interval, without what both rows err by alike, "
@@ -69,17 +69,17 @@ static const struct column rate_columns[] = {
 };
 
 static const struct column phase_columns[] = {
-    { "weight_bytes", "weights", COL_SI, "B", COL_MINOR, AT(cost.weight_bytes), EMPTY_NULL, NULL, "moved in those seconds, as are the next two" },
-    { "act_bytes", NULL, COL_SI, "B", COL_DATA, AT(cost.act_bytes), EMPTY_NULL, NULL, NULL },
-    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR, AT(cost.kv_bytes), EMPTY_NULL, NULL, NULL },
-    { "flop", "FLOP", COL_SI_BARE, "FLOP", COL_MINOR, AT(cost.flop), EMPTY_NULL, NULL, NULL },
+    { "weight_bytes", "weights", COL_SI, "B", COL_MINOR, AT(p.cost.weight_bytes), EMPTY_NULL, NULL, "moved in those seconds, as are the next two" },
+    { "act_bytes", NULL, COL_SI, "B", COL_DATA, AT(p.cost.act_bytes), EMPTY_NULL, NULL, NULL },
+    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR, AT(p.cost.kv_bytes), EMPTY_NULL, NULL, NULL },
+    { "flop", "FLOP", COL_SI_BARE, "FLOP", COL_MINOR, AT(p.cost.flop), EMPTY_NULL, NULL, NULL },
     { "ai", NULL, COL_FLOAT, "FLOP/B", COL_DATA, AT(ai), EMPTY_NULL, NULL, NULL },
-    { "link_bytes", NULL, COL_SI, "B", COL_DATA, AT(cost.link_bytes), EMPTY_NULL, NULL, "that a device sends to others in those seconds" },
+    { "link_bytes", NULL, COL_SI, "B", COL_DATA, AT(p.cost.link_bytes), EMPTY_NULL, NULL, "that a device sends to others in those seconds" },
     { "bound", "bound", COL_TEXT, NULL, COL_MAJOR, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or `\"launch\"` or `\"link\"` or null",
       "under which most of the seconds are spent" },
-    { "memory_s", "memory", COL_SECONDS, "s", COL_MEDIUM, AT(memory_s), EMPTY_NULL, "number or null, optional", "bytes / bandwidth, summed over ops" },
-    { "compute_s", "compute", COL_SECONDS, "s", COL_MEDIUM, AT(compute_s), EMPTY_NULL, "number or null, optional", "FLOP / peak, summed over ops" },
-    { "link_s", "links", COL_SECONDS, "s", COL_MEDIUM, AT(link_s), EMPTY_NULL, "number or null, optional", "what devices exchange, summed over ops" },
+    { "memory_s", "memory", COL_SECONDS, "s", COL_MEDIUM, AT(p.memory_s), EMPTY_NULL, "number or null, optional", "bytes / bandwidth, summed over ops" },
+    { "compute_s", "compute", COL_SECONDS, "s", COL_MEDIUM, AT(p.compute_s), EMPTY_NULL, "number or null, optional", "FLOP / peak, summed over ops" },
+    { "link_s", "links", COL_SECONDS, "s", COL_MEDIUM, AT(p.link_s), EMPTY_NULL, "number or null, optional", "what devices exchange, summed over ops" },
     { "memory_share", NULL, COL_FRACTION, "fraction", COL_DATA, AT(memory_share), EMPTY_NULL, "number or null, optional", "`memory_s / seconds`" },
     { "compute_share", "busy", COL_FRACTION, "fraction", COL_MEDIUM, AT(compute_share), EMPTY_NULL, "number or null, optional", "`compute_s / seconds`" },
     { "flop_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(flop_s), EMPTY_NULL, NULL, NULL },
@@ -101,10 +101,10 @@ static const struct column phase_columns[] = {
     { "usd_per_request", "$/request", COL_FLOAT, "USD", COL_DATA, AT(usd_per_request.value), EMPTY_NULL, "number or null, optional", NULL },
     { "usd_per_request_lo", NULL, COL_FLOAT, "USD", COL_DATA, AT(usd_per_request.lo), EMPTY_NULL, "number or null, optional", NULL },
     { "usd_per_request_hi", NULL, COL_FLOAT, "USD", COL_DATA, AT(usd_per_request.hi), EMPTY_NULL, "number or null, optional", NULL },
-    { "power_w", NULL, COL_FLOAT, "W", COL_DATA, AT(power_w), EMPTY_NULL, "number or null, optional", "of a device" },
-    { "power_source", NULL, COL_TEXT, NULL, COL_DATA, AT(power_source), EMPTY_NULL, "string or null, optional", NULL },
-    { "price_usd_h", NULL, COL_FLOAT, "USD/h", COL_DATA, AT(price_usd_h), EMPTY_NULL, "number or null, optional", "of a device" },
-    { "price_source", NULL, COL_TEXT, NULL, COL_DATA, AT(price_source), EMPTY_NULL, "string or null, optional", NULL },
+    { "power_w", NULL, COL_FLOAT, "W", COL_DATA, AT(running.power_w), EMPTY_NULL, "number or null, optional", "of a device" },
+    { "power_source", NULL, COL_TEXT, NULL, COL_DATA, AT(running.power_source), EMPTY_NULL, "string or null, optional", NULL },
+    { "price_usd_h", NULL, COL_FLOAT, "USD/h", COL_DATA, AT(running.price_usd_h), EMPTY_NULL, "number or null, optional", "of a device" },
+    { "price_source", NULL, COL_TEXT, NULL, COL_DATA, AT(running.price_source), EMPTY_NULL, "string or null, optional", NULL },
 };
 
 static const struct column role_columns[] = {
@@ -114,13 +114,14 @@ static const struct column role_columns[] = {
     { "flop_s", "FLOP/s", COL_SI_BARE, "FLOP/s", COL_MEDIUM, AT(flop_s), EMPTY_NULL, NULL, NULL },
     { "bound", "bound", COL_TEXT, NULL, COL_MAJOR, AT(bound), EMPTY_VALUE, "`\"memory\"` or `\"compute\"` or `\"launch\"` or `\"link\"`", NULL },
     { "role_math", "math", COL_TEXT, NULL, COL_MAJOR, AT(role_math), EMPTY_NULL, NULL, "operand type whose peak is used; null: none, or several" },
-    { "weight_bytes", "weights", COL_SI, "B", COL_MINOR, AT(cost.weight_bytes), EMPTY_VALUE, NULL, NULL },
-    { "act_bytes", "act", COL_SI, "B", COL_MINOR, AT(cost.act_bytes), EMPTY_VALUE, NULL, NULL },
-    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR, AT(cost.kv_bytes), EMPTY_VALUE, NULL, NULL },
-    { "flop", "FLOP", COL_SI_BARE, "FLOP", COL_MINOR, AT(cost.flop), EMPTY_VALUE, NULL, NULL },
+    { "weight_bytes", "weights", COL_SI, "B", COL_MINOR, AT(p.cost.weight_bytes), EMPTY_VALUE, NULL, NULL },
+    { "act_bytes", "act", COL_SI, "B", COL_MINOR, AT(p.cost.act_bytes), EMPTY_VALUE, NULL, NULL },
+    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR, AT(p.cost.kv_bytes), EMPTY_VALUE, NULL, NULL },
+    { "flop", "FLOP", COL_SI_BARE, "FLOP", COL_MINOR, AT(p.cost.flop), EMPTY_VALUE, NULL, NULL },
     { "ai", "FLOP/B", COL_FLOAT, "FLOP/B", COL_MEDIUM, AT(ai), EMPTY_NULL, NULL, NULL },
-    { "link_bytes", "sent", COL_SI, "B", COL_MINOR, AT(cost.link_bytes), EMPTY_VALUE, NULL, NULL },
+    { "link_bytes", "sent", COL_SI, "B", COL_MINOR, AT(p.cost.link_bytes), EMPTY_VALUE, NULL, NULL },
 };
+const struct table_fields predict_role_fields = { "predict.role", role_columns, ARRAY_LEN(role_columns) };
 
 static const struct column scenario_columns[] = {
     { "ttft_s", "TTFT", COL_SECONDS, "s", COL_DATA, AT(ttft_s.value), EMPTY_NULL, NULL, "time to first token; null without a prompt" },
@@ -137,11 +138,11 @@ static const struct column scenario_columns[] = {
     { "slo", NULL, COL_TEXT, NULL, COL_DATA, AT(slo), EMPTY_NULL, NULL, "`--slo` as given" },
     { "slo_met", "SLO", COL_TEXT, NULL, COL_DATA, AT(slo_met), EMPTY_NULL, "`\"yes\"` or `\"no\"` or `\"unsure\"` or `\"?\"` or null",
       "its limits; unsure: the chance that all are met, `slo_chance`, is between 5 and 95 %; `?`: nothing is predicted of one" },
-    { "slo_chance", "chance", COL_FRACTION, NULL, COL_DATA, AT(slo_chance), EMPTY_NULL, NULL, "that all are met, methods.md (63), (65); null without an interval" },
-    { "slo_chance_lo", NULL, COL_FRACTION, NULL, COL_DATA, AT(slo_chance_lo), EMPTY_NULL, NULL, "the least and the most that it is, whatever errors of the "
+    { "slo_chance", "chance", COL_FRACTION, NULL, COL_DATA, AT(limits.chance), EMPTY_NULL, NULL, "that all are met, methods.md (63), (65); null without an interval" },
+    { "slo_chance_lo", NULL, COL_FRACTION, NULL, COL_DATA, AT(limits.least), EMPTY_NULL, NULL, "the least and the most that it is, whatever errors of the "
       "prompt and of its steps have in common; of limits of one phase both are `slo_chance`" },
-    { "slo_chance_hi", NULL, COL_FRACTION, NULL, COL_DATA, AT(slo_chance_hi), EMPTY_NULL, NULL, NULL },
-    { "slo_correlation", NULL, COL_FLOAT, NULL, COL_DATA, AT(slo_correlation), EMPTY_NULL, NULL, "of these errors, (64); null: limits of one phase" },
+    { "slo_chance_hi", NULL, COL_FRACTION, NULL, COL_DATA, AT(limits.most), EMPTY_NULL, NULL, NULL },
+    { "slo_correlation", NULL, COL_FLOAT, NULL, COL_DATA, AT(limits.correlation), EMPTY_NULL, NULL, "of these errors, (64); null: limits of one phase" },
     { "fits", "fits", COL_BOOL, NULL, COL_MAJOR, AT(fits), EMPTY_NULL, NULL, "`need_bytes` within `usable_bytes`; null: memory unknown" },
     { "need_bytes", "needs", COL_SI, "B", COL_MEDIUM, AT(need_bytes), EMPTY_NULL, NULL, "on the fullest device: weights, KV cache, activations and runtime" },
     { "memory_bytes", NULL, COL_SI, "B", COL_DATA, AT(memory_bytes), EMPTY_NULL, NULL, "of the machine" },
@@ -151,13 +152,13 @@ static const struct column scenario_columns[] = {
     { "kv_total_bytes", NULL, COL_SI, "B", COL_DATA, AT(kv_total_bytes), EMPTY_NULL, NULL, NULL },
     { "act_peak_bytes", NULL, COL_SI, "B", COL_DATA, AT(act_peak_bytes), EMPTY_NULL, NULL, NULL },
     { "runtime_bytes", NULL, COL_SI, "B", COL_DATA, AT(runtime_bytes), EMPTY_NULL, NULL, "of the driver's context, of communication and of a server's graphs" },
-    { "bandwidth_bytes_s", NULL, COL_SI, "B/s", COL_DATA, AT(bandwidth_bytes_s), EMPTY_NULL, NULL, "that the largest op reaches: of its type, efficiency "
+    { "bandwidth_bytes_s", NULL, COL_SI, "B/s", COL_DATA, AT(p.bandwidth_bytes_s), EMPTY_NULL, NULL, "that the largest op reaches: of its type, efficiency "
       "included; of a prompt with a stack, of the units that its kernels multiply on" },
-    { "bandwidth_source", NULL, COL_TEXT, NULL, COL_DATA, AT(bandwidth_source), EMPTY_NULL, NULL, NULL },
-    { "peak_flop_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(peak_flop_s), EMPTY_NULL, NULL, "that the largest op reaches: of its type with the efficiency factor, "
+    { "bandwidth_source", NULL, COL_TEXT, NULL, COL_DATA, AT(p.bandwidth_source), EMPTY_NULL, NULL, NULL },
+    { "peak_flop_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(p.peak_flop_s), EMPTY_NULL, NULL, "that the largest op reaches: of its type with the efficiency factor, "
       "or, with a stack, of the units its kernels multiply on, what they widen included" },
-    { "peak_source", NULL, COL_TEXT, NULL, COL_DATA, AT(peak_source), EMPTY_NULL, NULL, NULL },
-    { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(math), EMPTY_NULL, NULL, "operand type of that peak; with `--roof` of the fastest units that the op's operands "
+    { "peak_source", NULL, COL_TEXT, NULL, COL_DATA, AT(p.peak_source), EMPTY_NULL, NULL, NULL },
+    { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(p.math), EMPTY_NULL, NULL, "operand type of that peak; with `--roof` of the fastest units that the op's operands "
       "may meet, methods.md (27)" },
     { "derived", NULL, COL_BOOL, NULL, COL_DATA, AT(derived), EMPTY_NULL, NULL, "the peak of another operand type was used; `peak_source` says which" },
 };
@@ -178,11 +179,11 @@ static const struct column nested_columns[] = {
 
 #define AT(m) COLUMN_AT(struct sweep_row, m)
 static const struct column own_sweep_columns[] = {
-    { "kv_type", NULL, COL_TEXT, NULL, COL_DATA, AT(p.type_k), EMPTY_VALUE, NULL, "what is priced, and where; `hw` as in `predict.row`" },
-    { "tp", NULL, COL_INT, NULL, COL_DATA, AT(tp), EMPTY_VALUE, NULL, "the layout, methods.md (24)" },
-    { "pp", NULL, COL_INT, NULL, COL_DATA, AT(pp), EMPTY_VALUE, NULL, "the layout, methods.md (24)" },
-    { "dp", NULL, COL_INT, NULL, COL_DATA, AT(dp), EMPTY_VALUE, NULL, "the layout, methods.md (24)" },
-    { "ep", NULL, COL_INT, NULL, COL_DATA, AT(ep), EMPTY_VALUE, NULL, "the layout, methods.md (24)" },
+    { "kv_type", NULL, COL_TEXT, NULL, COL_DATA, AT(p.type_k), EMPTY_VALUE, NULL, "type of the KV cache" },
+    { "tp", NULL, COL_INT, NULL, COL_DATA, AT(tp), EMPTY_VALUE, NULL, "tensor parallel, methods.md (24)" },
+    { "pp", NULL, COL_INT, NULL, COL_DATA, AT(pp), EMPTY_VALUE, NULL, "pipeline parallel" },
+    { "dp", NULL, COL_INT, NULL, COL_DATA, AT(dp), EMPTY_VALUE, NULL, "data parallel" },
+    { "ep", NULL, COL_INT, NULL, COL_DATA, AT(ep), EMPTY_VALUE, NULL, "expert parallel" },
     { "prefill_tok_s", NULL, COL_FLOAT, "token/s", COL_DATA, AT(prefill_tok_s.value), EMPTY_NULL, NULL, NULL },
     { "prefill_tok_s_lo", NULL, COL_FLOAT, "token/s", COL_DATA, AT(prefill_tok_s.lo), EMPTY_NULL, NULL, NULL },
     { "prefill_tok_s_hi", NULL, COL_FLOAT, "token/s", COL_DATA, AT(prefill_tok_s.hi), EMPTY_NULL, NULL, NULL },

@@ -38,23 +38,15 @@ void predict_draft_name(char *buf, size_t n, const struct subject *s)
 /* Of every row: nothing where nothing is drafted. */
 void predict_draft_put(struct predict_row *w, const struct subject *s)
 {
-    const struct speculation none = { { NAN, NAN }, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN }, *x = s->spec ? s->spec : &none;
-    if (s->spec) {
-        w->spec_kind = spec_kind_name(s->drafting->s.kind);
-        w->draft = s->drafting->s.draft ? s->drafting->model.name : s->cli->draft.spec;
-        w->gamma = s->gamma;
-        w->acceptance = s->cli->draft.acceptance;
-    }
-    w->tokens_a_round = x->tokens.mean;
-    w->tokens_a_round_sd = sqrt(x->tokens.variance);
-    w->round_s = x->round_s;
-    w->draft_s = x->draft_s;
-    w->verify_s = x->verify_s;
-    w->gain = x->gain;
-    w->tok_s_sd = x->tok_s_sd;
-    w->flop_factor = x->flop_factor;
-    w->best_gain = x->best_gain;
-    w->best_gamma = x->best_gamma;
+    const struct speculation none = { { NAN, NAN }, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN };
+    w->spec = s->spec ? *s->spec : none;
+    w->tokens_a_round_sd = sqrt(w->spec.tokens.variance);
+    if (!s->spec)
+        return;
+    w->spec_kind = spec_kind_name(s->drafting->s.kind);
+    w->draft = s->drafting->s.draft ? s->drafting->model.name : s->cli->draft.spec;
+    w->gamma = s->gamma;
+    w->acceptance = s->cli->draft.acceptance;
 }
 
 void predict_draft_note(const struct predict_cli *o)

@@ -13,7 +13,7 @@ struct class_row {
 };
 
 #define AT(m) COLUMN_AT(struct class_row, m)
-const struct column predict_class_columns[] = {
+static const struct column predict_class_columns[] = {
     { "role", NULL, COL_TEXT, NULL, COL_DATA, AT(role), EMPTY_VALUE, NULL, NULL },
     { "op", NULL, COL_TEXT, NULL, COL_DATA, AT(op), EMPTY_VALUE, NULL, NULL },
     { "phase", NULL, COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
@@ -49,8 +49,9 @@ const struct column predict_class_columns[] = {
     { "bound", NULL, COL_TEXT, NULL, COL_DATA, AT(bound), EMPTY_VALUE, "`\"memory\"` or `\"compute\"` or `\"launch\"` or `\"link\"`", NULL },
 };
 #undef AT
+const struct table_fields predict_class_fields = { "predict.class", predict_class_columns, ARRAY_LEN(predict_class_columns) };
 #define AT(m) COLUMN_AT(struct explain_constant, m)
-const struct column predict_constant_columns[] = {
+static const struct column predict_constant_columns[] = {
     { "name", NULL, COL_TEXT, NULL, COL_DATA, AT(name), EMPTY_VALUE, NULL, NULL },
     { "value", NULL, COL_FLOAT, NULL, COL_DATA, AT(value), EMPTY_NULL, NULL, "in `unit`; null: no limit" },
     { "unit", NULL, COL_TEXT, NULL, COL_DATA, AT(unit), EMPTY_VALUE, NULL, "`\"\"`: a plain number" },
@@ -61,6 +62,7 @@ const struct column predict_constant_columns[] = {
     { "share", NULL, COL_FRACTION, "fraction", COL_DATA, AT(share), EMPTY_NULL, NULL, "of the variance behind the 90 % interval; all add up to 1" },
 };
 #undef AT
+const struct table_fields predict_constant_fields = { "predict.constant", predict_constant_columns, ARRAY_LEN(predict_constant_columns) };
 
 /* ---- as rows ---------------------------------------------------------------------------------- */
 

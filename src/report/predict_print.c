@@ -53,7 +53,7 @@ static bool is_first(const struct table_rows *rows, size_t i, bool of_machine)
     const struct predict_row *r = row_at(rows, i);
     for (size_t k = 0; k < i; k++) {
         const struct predict_row *p = row_at(rows, k);
-        if (!p->reason && same_text(p->hw, r->hw) && (of_machine || (same_text(p->math, r->math) && (!r->stack || same_text(p->phase, r->phase)))))
+        if (!p->reason && same_text(p->hw, r->hw) && (of_machine || (strcmp(p->p.math, r->p.math) == 0 && (!r->stack || same_text(p->phase, r->phase)))))
             return false;
     }
     return true;
@@ -79,14 +79,9 @@ static bool has_other_memory(const struct table_rows *rows, size_t i)
     bool other = r->what_if && !r->reason;
     for (size_t k = 0; k < i && other; k++) {
         const struct predict_row *p = row_at(rows, k);
-        other = !same_text(p->hw, r->hw) || (r->stack && !same_text(p->phase, r->phase)) || !same_text(p->bandwidth_source, r->bandwidth_source);
+        other = !same_text(p->hw, r->hw) || (r->stack && !same_text(p->phase, r->phase)) || strcmp(p->p.bandwidth_source, r->p.bandwidth_source) != 0;
     }
     return other;
-}
-
-static const char *or_empty(const char *s)
-{
-    return s ? s : "";
 }
 
 /* Which roofs stood behind the rows: two lines a machine, operand type and phase. */
@@ -103,16 +98,16 @@ static void print_roofs(const struct table *t, const struct predict_cli *o)
         requests |= request;
         const bool first = !r->reason && is_first(rows, i, false) && !(request && again && r->stack);
         if (first || has_other_memory(rows, i))
-            print_roof(again ? "" : r->hw, "memory", r->bandwidth_bytes_s, "B/s", when, or_empty(r->bandwidth_source));
+            print_roof(again ? "" : r->hw, "memory", r->p.bandwidth_bytes_s, "B/s", when, r->p.bandwidth_source);
         if (!first)
             continue;
-        print_roof("", or_empty(r->math), r->peak_flop_s, "FLOP/s", when, or_empty(r->peak_source));
+        print_roof("", r->p.math, r->p.peak_flop_s, "FLOP/s", when, r->p.peak_source);
         if (!again)
             print_stack(r);
         if (again || o->by_role)
             continue;
-        print_use("power", r->power_w, "W", or_empty(r->power_source), "--power");
-        print_use("price", r->price_usd_h, "USD/h", or_empty(r->price_source), "--price");
+        print_use("power", r->running.power_w, "W", r->running.power_source, "--power");
+        print_use("price", r->running.price_usd_h, "USD/h", r->running.price_source, "--price");
     }
     report_text(0, "\npp: seconds to the first token (TTFT); tg: seconds between tokens (ITL). memory, compute: what either side\n"
                 "alone would take; busy: compute over the phase's seconds.\n");
@@ -162,7 +157,7 @@ int predict_print(struct table_rows *rows, const struct predict_cli *o, const st
     json_t *meta = predict_meta(o, m);
     const struct table t = { "roofcast.predict", 1, meta, NULL, cols, n, rows, o->by_role ? predict_role_order : predict_order };
     int rc = meta ? 0 : error_oom(err, 0, "the prediction");
-    if (o->save || o->keep || o->format == REPORT_JSON || o->format == REPORT_JSONL)
+    if (!o->by_role && (o->save || o->keep || o->format == REPORT_JSON || o->format == REPORT_JSONL))
         predict_nest(rows);
     show_columns(cols, n, &t, o);
     if (rc == 0 && o->keep) {

@@ -109,6 +109,7 @@ int predict_print(struct table_rows *rows, const struct predict_cli *o, const st
 int predict_put_explain(struct predict_row *w, const struct subject *s, struct error *err);
 void predict_nest_explain(struct table_rows *rows, struct predict_row *w);
 void predict_print_explain(const struct table_rows *rows);
+extern const struct table_fields predict_class_fields, predict_constant_fields, predict_solve_fields;
 /* predict_draft.c: decode rows with drafts, after the plain one: none without --draft. */
 int predict_draft_rows(struct table_rows *rows, const struct subject *plain, struct error *err);
 void predict_draft_name(char *buf, size_t n, const struct subject *s);

@@ -3,6 +3,8 @@
 #define REPORT_PREDICT_ROW_H
 
 #include "predict/explain.h"
+#include "predict/limits.h"
+#include "predict/speculate.h"
 #include "report/table.h"
 
 /* A figure and the ends of its 90 % interval. (62) */
@@ -20,30 +22,26 @@ struct predict_row {
     struct cell weights_gb;
     bool weights_only;
     const char *spec_kind, *draft, *acceptance;
-    uint32_t gamma, best_gamma;
-    double tokens_a_round, tokens_a_round_sd, round_s, draft_s, verify_s, gain, tok_s_sd, flop_factor, best_gain;
+    uint32_t gamma;
+    struct speculation spec; /* .best_gamma 0: none */
+    double tokens_a_round_sd;
     const char *what_if;
     struct figure speedup;
     /* a phase, or a role of it */
     const char *role, *bound, *role_math;
     struct figure seconds, tok_s;
-    struct cost cost;
-    double ai, share, flop_s, memory_s, compute_s, link_s, memory_share, compute_share;
+    struct prediction p; /* with a role .cost is the role's */
+    double ai, share, flop_s, memory_share, compute_share;
+    int derived; /* -1: no peak */
     struct figure j_per_tok, usd_per_mtok, j_per_request, usd_per_request;
-    double power_w, price_usd_h;
-    const char *power_source, *price_source;
+    struct running running;
     /* the scenario */
     struct figure ttft_s, itl_s;
     const char *stack, *basis, *slo, *slo_met;
-    double slo_chance, slo_chance_lo, slo_chance_hi, slo_correlation;
+    struct limits_answer limits;
     int fits; /* -1: memory unknown */
     double need_bytes, memory_bytes, usable_bytes, weight_total_bytes, kv_total_bytes, act_peak_bytes, runtime_bytes;
-    /* the roofs of the largest op */
-    double bandwidth_bytes_s, peak_flop_s;
-    const char *bandwidth_source, *peak_source, *math;
-    int derived; /* -1: no peak */
     /* nested; JSON after predict_nest() */
-    const struct step *roles; /* [ROLE_COUNT]; NULL: a role's row */
     struct explained *explained; /* NULL: without --explain */
     json_t *roles_json, *classes_json, *constants_json;
     double n_pass, explain_s, pipeline;
@@ -66,6 +64,7 @@ enum { PREDICT_MAX_COLUMNS = 128 };
 /* Columns of predict's rows by phase or by role into out [PREDICT_MAX_COLUMNS]: their number. */
 size_t predict_columns(struct column *out, bool by_role);
 extern const char predict_order[], predict_role_order[];
+extern const struct table_fields predict_role_fields;
 /* The same of a sweep. */
 size_t sweep_columns(struct column *out);
 extern const char sweep_order[];

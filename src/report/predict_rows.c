@@ -91,12 +91,8 @@ static void put_limits(struct predict_row *w, const struct subject *s)
 
 void predict_put_limits(struct predict_row *w, const struct limits *l, const struct limit_phase *prefill, const struct limit_phase *decode)
 {
-    const struct limits_answer a = limits_answer(l, prefill, decode);
-    w->slo_met = l->n > 0 ? limit_met_name(a.met) : NULL;
-    w->slo_chance = a.chance;
-    w->slo_chance_lo = a.least;
-    w->slo_chance_hi = a.most;
-    w->slo_correlation = a.correlation;
+    w->limits = limits_answer(l, prefill, decode);
+    w->slo_met = l->n > 0 ? limit_met_name(w->limits.met) : NULL;
 }
 
 /* What holds for the scenario, in each of its rows. */
@@ -118,20 +114,9 @@ static void put_scenario(struct predict_row *w, const struct subject *s)
     w->runtime_bytes = r->runtime_bytes;
 }
 
-/* The roofs of the phase's largest op. */
-static void put_roofs(struct predict_row *w, struct table_rows *rows, const struct prediction *p)
-{
-    w->bandwidth_bytes_s = p->bandwidth_bytes_s;
-    w->bandwidth_source = table_text(rows, p->bandwidth_source);
-    w->peak_flop_s = p->peak_flop_s;
-    w->peak_source = table_text(rows, p->peak_source);
-    w->math = table_text(rows, p->math);
-    w->derived = *p->math ? p->derived : -1;
-}
-
 static void put_cost(struct predict_row *w, const struct cost *c, double seconds)
 {
-    w->cost = *c;
+    w->p.cost = *c;
     w->ai = cost_ai(c);
     w->flop_s = seconds > 0 ? c->flop / seconds : NAN;
 }
@@ -156,9 +141,6 @@ static void put_prediction(struct predict_row *w, const struct prediction *p)
     w->seconds = predict_seconds(p->seconds, p);
     put_cost(w, &p->cost, p->seconds);
     w->bound = p->seconds > 0 ? bound_name(p->bound) : NULL;
-    w->memory_s = p->memory_s;
-    w->compute_s = p->compute_s;
-    w->link_s = p->link_s;
     w->memory_share = p->memory_s / p->seconds;
     w->compute_share = p->compute_s / p->seconds;
 }
@@ -171,19 +153,26 @@ static double n_tokens(const struct subject *s)
 }
 
 /* Energy and money: of all devices, null where nobody knows a device's. (49) */
-static void put_running(struct predict_row *w, struct table_rows *rows, const struct subject *s, const struct prediction *p)
+static void put_running(struct predict_row *w, const struct subject *s, const struct prediction *p)
 {
-    const struct running u = running_of(s->h, s->cli->ask.power_w, s->cli->ask.price_usd_h);
-    const double joule = running_j(&u, s->r.n_devices, p->seconds), usd = running_usd(&u, s->r.n_devices, p->seconds);
+    w->running = running_of(s->h, s->cli->ask.power_w, s->cli->ask.price_usd_h);
+    const double joule = running_j(&w->running, s->r.n_devices, p->seconds), usd = running_usd(&w->running, s->r.n_devices, p->seconds);
     const double n_seq = s->request ? s->o.n_batch : NAN;
     w->j_per_tok = predict_seconds(joule / n_tokens(s), p);
     w->usd_per_mtok = predict_seconds(1e6 * usd / n_tokens(s), p);
     w->j_per_request = predict_seconds(joule / n_seq, p);
     w->usd_per_request = predict_seconds(usd / n_seq, p);
-    w->power_w = u.power_w;
-    w->power_source = table_text(rows, u.power_source);
-    w->price_usd_h = u.price_usd_h;
-    w->price_source = table_text(rows, u.price_source);
+}
+
+static json_t *roles_json(const struct prediction *p)
+{
+    struct table_rows rows = { .size = sizeof(struct predict_row) };
+    for (int i = 0; p->role && i < ROLE_COUNT; i++)
+        if (role_used(&p->role[i]))
+            put_role(table_add(&rows), p->seconds, &p->role[i]);
+    json_t *j = predict_roles_json(&rows);
+    table_rows_free(&rows);
+    return j;
 }
 
 static int add_row(struct table_rows *rows, const struct subject *s, const struct step *role, struct error *err)
@@ -194,14 +183,16 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     put_subject(w, rows, s);
     w->tok_s = predict_rate(p->tok_s, p);
     put_scenario(w, s);
-    put_roofs(w, rows, p);
+    w->p = *p;
+    w->p.role = NULL; /* the next prediction's, soon */
+    w->derived = *p->math ? p->derived : -1;
     if (role) {
         put_role(w, p->seconds, role);
         return 0;
     }
     put_prediction(w, p);
-    put_running(w, rows, s, p);
-    w->roles = p->role ? table_keep(rows, p->role, ROLE_COUNT * sizeof *p->role) : NULL;
+    put_running(w, s, p);
+    w->roles_json = table_keep_json(rows, roles_json(p));
     return s->cli->ask.explain && !s->reason ? predict_put_explain(w, s, err) : 0;
 }
 
@@ -236,23 +227,10 @@ int predict_add_rows(struct table_rows *rows, const struct subject *s, struct er
     return rc;
 }
 
-static json_t *roles_json(const struct predict_row *whole)
-{
-    struct table_rows rows = { .size = sizeof(struct predict_row) };
-    for (int i = 0; i < ROLE_COUNT; i++)
-        if (role_used(&whole->roles[i]))
-            put_role(table_add(&rows), whole->seconds.value, &whole->roles[i]);
-    json_t *j = predict_roles_json(&rows);
-    table_rows_free(&rows);
-    return j;
-}
-
 void predict_nest(struct table_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
         struct predict_row *w = table_row(rows, i);
-        if (w->roles && !w->roles_json)
-            w->roles_json = table_keep_json(rows, roles_json(w));
         if (w->explained && !w->classes_json)
             predict_nest_explain(rows, w);
     }

@@ -6,20 +6,15 @@
 #include <string.h>
 
 struct solve_row {
-    const char *model, *hw, *guess, *reason, *note, *type, *layout, *question, *unknown, *unit, *answer;
-    const char *machine, *machine_good, *machine_safe, *machine_nearest;
+    const char *model, *hw, *guess, *reason, *note, *type, *layout, *question, *unknown, *bound;
     uint32_t n_devices, n_prompt, n_gen, n_depth, n_batch;
-    bool found;
-    double value, value_good, value_safe, value_nearest, chance;
-    struct figure tok_s, ttft_s, itl_s;
-    const char *stack, *basis, *bound;
-    int fits; /* -1: memory unknown */
-    double need_bytes, memory_bytes, usable_bytes;
+    struct solution a;
+    struct figure tok_s, ttft_s, itl_s; /* where it is found, else where it comes nearest */
 };
 const size_t predict_solve_row_size = sizeof(struct solve_row);
 
 #define AT(m) COLUMN_AT(struct solve_row, m)
-const struct column predict_solve_columns[] = {
+static const struct column predict_solve_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_DATA, AT(model), EMPTY_VALUE, NULL, NULL },
     { "hw", "hw", COL_TEXT, NULL, COL_MAJOR, AT(hw), EMPTY_NULL, NULL, "null: the question is which machine" },
     { "guess", NULL, COL_TEXT, NULL, COL_DATA, AT(guess), EMPTY_NULL, NULL, "as in `predict.row`, as are the next two" },
@@ -34,20 +29,20 @@ const struct column predict_solve_columns[] = {
     { "note", NULL, COL_TEXT, NULL, COL_DATA, AT(note), EMPTY_NULL, NULL, NULL },
     { "question", "question", COL_TEXT, NULL, COL_MAJOR, AT(question), EMPTY_VALUE, NULL, "as asked" },
     { "unknown", NULL, COL_TEXT, NULL, COL_DATA, AT(unknown), EMPTY_VALUE, NULL, NULL },
-    { "found", NULL, COL_BOOL, NULL, COL_DATA, AT(found), EMPTY_VALUE, NULL, NULL },
-    { "value", NULL, COL_FLOAT, NULL, COL_DATA, AT(value), EMPTY_NULL, NULL, "in `unit`; null: none, or a machine" },
-    { "unit", NULL, COL_TEXT, NULL, COL_DATA, AT(unit), EMPTY_VALUE, NULL, "`\"B/s\"`, `\"x\"` (factor of every peak), `\"tokens\"` (before prompt and "
+    { "found", NULL, COL_BOOL, NULL, COL_DATA, AT(a.found), EMPTY_VALUE, NULL, NULL },
+    { "value", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value), EMPTY_NULL, NULL, "in `unit`; null: none, or a machine" },
+    { "unit", NULL, COL_TEXT, NULL, COL_DATA, AT(a.unit), EMPTY_VALUE, NULL, "`\"B/s\"`, `\"x\"` (factor of every peak), `\"tokens\"` (before prompt and "
       "generation), `\"sequences\"`, `\"devices\"`" },
-    { "value_good", NULL, COL_FLOAT, NULL, COL_DATA, AT(value_good), EMPTY_NULL, NULL, "`value` where the seconds are at the fast and at the slow end of their "
+    { "value_good", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_good), EMPTY_NULL, NULL, "`value` where the seconds are at the fast and at the slow end of their "
       "90 % interval: the target is reached with 5 and with 95 %; null: no value does, no interval, or a machine" },
-    { "value_safe", NULL, COL_FLOAT, NULL, COL_DATA, AT(value_safe), EMPTY_NULL, NULL, NULL },
-    { "value_nearest", NULL, COL_FLOAT, NULL, COL_DATA, AT(value_nearest), EMPTY_NULL, NULL, "nothing found: the context, batch or tp that comes nearest" },
-    { "chance", NULL, COL_FRACTION, NULL, COL_DATA, AT(chance), EMPTY_NULL, NULL, "that the target is reached at `value` or `machine`, where nothing is found "
+    { "value_safe", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_safe), EMPTY_NULL, NULL, NULL },
+    { "value_nearest", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_nearest), EMPTY_NULL, NULL, "nothing found: the context, batch or tp that comes nearest" },
+    { "chance", NULL, COL_FRACTION, NULL, COL_DATA, AT(a.chance), EMPTY_NULL, NULL, "that the target is reached at `value` or `machine`, where nothing is found "
       "at what comes nearest (the most of bandwidth or compute), methods.md (54), (63); null: no interval, or whether it fits" },
-    { "machine", NULL, COL_TEXT, NULL, COL_DATA, AT(machine), EMPTY_NULL, NULL, NULL },
-    { "machine_good", NULL, COL_TEXT, NULL, COL_DATA, AT(machine_good), EMPTY_NULL, NULL, "as `value_good` and `value_safe`" },
-    { "machine_safe", NULL, COL_TEXT, NULL, COL_DATA, AT(machine_safe), EMPTY_NULL, NULL, NULL },
-    { "machine_nearest", NULL, COL_TEXT, NULL, COL_DATA, AT(machine_nearest), EMPTY_NULL, NULL, "nothing found: the machine that comes nearest; null: none "
+    { "machine", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine), EMPTY_NULL, NULL, NULL },
+    { "machine_good", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_good), EMPTY_NULL, NULL, "as `value_good` and `value_safe`" },
+    { "machine_safe", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_safe), EMPTY_NULL, NULL, NULL },
+    { "machine_nearest", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_nearest), EMPTY_NULL, NULL, "nothing found: the machine that comes nearest; null: none "
       "holds the model" },
     { "tok_s", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s.value), EMPTY_NULL, NULL, "of the phase asked about" },
     { "tok_s_lo", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s.lo), EMPTY_NULL, NULL, NULL },
@@ -58,16 +53,18 @@ const struct column predict_solve_columns[] = {
     { "itl_s", NULL, COL_SECONDS, "s", COL_DATA, AT(itl_s.value), EMPTY_NULL, NULL, NULL },
     { "itl_s_lo", NULL, COL_SECONDS, "s", COL_DATA, AT(itl_s.lo), EMPTY_NULL, NULL, NULL },
     { "itl_s_hi", NULL, COL_SECONDS, "s", COL_DATA, AT(itl_s.hi), EMPTY_NULL, NULL, NULL },
-    { "stack", NULL, COL_TEXT, NULL, COL_DATA, AT(stack), EMPTY_NULL, NULL, "as in `predict.row`" },
-    { "basis", NULL, COL_TEXT, NULL, COL_DATA, AT(basis), EMPTY_NULL, NULL, NULL },
+    { "stack", NULL, COL_TEXT, NULL, COL_DATA, AT(a.r.stack), EMPTY_NULL, NULL, "as in `predict.row`" },
+    { "basis", NULL, COL_TEXT, NULL, COL_DATA, AT(a.r.basis), EMPTY_NULL, NULL, NULL },
     { "bound", NULL, COL_TEXT, NULL, COL_DATA, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or `\"launch\"` or `\"link\"` or null", "of that phase" },
-    { "fits", NULL, COL_BOOL, NULL, COL_DATA, AT(fits), EMPTY_NULL, NULL, NULL },
-    { "need_bytes", NULL, COL_SI, "B", COL_DATA, AT(need_bytes), EMPTY_VALUE, NULL, NULL },
-    { "memory_bytes", NULL, COL_SI, "B", COL_DATA, AT(memory_bytes), EMPTY_NULL, NULL, NULL },
-    { "usable_bytes", NULL, COL_SI, "B", COL_DATA, AT(usable_bytes), EMPTY_NULL, NULL, NULL },
-    { "answer", "answer", COL_TEXT, NULL, COL_MAJOR, AT(answer), EMPTY_VALUE, NULL, "in words" },
+    { "fits", NULL, COL_BOOL, NULL, COL_DATA, AT(a.r.fits), EMPTY_NULL, NULL, NULL },
+    { "need_bytes", NULL, COL_SI, "B", COL_DATA, AT(a.r.need_bytes), EMPTY_VALUE, NULL, NULL },
+    { "memory_bytes", NULL, COL_SI, "B", COL_DATA, AT(a.r.mem_bytes), EMPTY_NULL, NULL, NULL },
+    { "usable_bytes", NULL, COL_SI, "B", COL_DATA, AT(a.r.usable_bytes), EMPTY_NULL, NULL, NULL },
+    { "answer", "answer", COL_TEXT, NULL, COL_MAJOR, AT(a.text), EMPTY_VALUE, NULL, "in words" },
 };
 #undef AT
+const struct table_fields predict_solve_fields = { "solve.row", predict_solve_columns, ARRAY_LEN(predict_solve_columns) };
+
 static const char order[] =
     "model hw type layout n_devices n_prompt n_gen n_depth n_batch question unknown found value unit value_good value_safe value_nearest chance "
     "stack basis machine machine_good machine_safe machine_nearest tok_s tok_s_lo tok_s_hi ttft_s ttft_s_lo ttft_s_hi itl_s itl_s_lo itl_s_hi "
@@ -99,13 +96,7 @@ static void put_there(struct solve_row *w, const struct question *q, const struc
     w->ttft_s.value = r->prefill.seconds > 0 ? r->ttft_s : NAN;
     w->itl_s = predict_seconds(r->itl_s, &r->decode);
     w->itl_s.value = r->decode.seconds > 0 ? r->itl_s : NAN;
-    w->stack = r->stack;
-    w->basis = r->basis;
     w->bound = p->seconds > 0 ? bound_name(p->bound) : NULL;
-    w->fits = r->fits;
-    w->need_bytes = r->need_bytes;
-    w->memory_bytes = r->mem_bytes;
-    w->usable_bytes = r->usable_bytes;
 }
 
 static void add_answer(struct table_rows *rows, const struct subject *s, const struct question *q, const struct solution *a)
@@ -117,19 +108,8 @@ static void add_answer(struct table_rows *rows, const struct subject *s, const s
     snprintf(text, sizeof text, "%.*s", (int)strcspn(q->text, ":="), q->text);
     w->question = q->text;
     w->unknown = table_text(rows, text);
-    w->found = a->found;
-    w->value = a->value;
-    w->unit = a->unit;
-    w->value_good = a->value_good;
-    w->value_safe = a->value_safe;
-    w->value_nearest = a->value_nearest;
-    w->chance = a->chance;
-    w->machine = table_text(rows, a->machine);
-    w->machine_good = table_text(rows, a->machine_good);
-    w->machine_safe = table_text(rows, a->machine_safe);
-    w->machine_nearest = table_text(rows, a->machine_nearest);
+    w->a = *a;
     put_there(w, q, &a->r);
-    w->answer = table_text(rows, a->text);
 }
 
 void predict_solve_add_reason(struct table_rows *rows, const struct subject *s, const char *reason)

@@ -30,21 +30,6 @@ static struct cell cell_bool(bool v)
     return (struct cell){ .kind = CELL_BOOL, .whole = v };
 }
 
-static struct cell cell_of_json(json_t *j)
-{
-    if (!j)
-        return (struct cell){ .kind = CELL_ABSENT };
-    if (json_is_null(j))
-        return (struct cell){ 0 };
-    if (json_is_string(j))
-        return cell_text(json_string_value(j));
-    if (json_is_boolean(j))
-        return cell_bool(json_is_true(j));
-    if (json_is_integer(j))
-        return cell_whole(json_integer_value(j));
-    return json_is_real(j) ? (struct cell){ .kind = CELL_REAL, .real = json_real_value(j) } : (struct cell){ .kind = CELL_JSON, .json = j };
-}
-
 /* Members are read by memcpy(): offset came from offsetof(). */
 #define MEMBER(type, name) \
     type name;             \
@@ -53,8 +38,6 @@ static struct cell cell_of_json(json_t *j)
 static struct cell member_cell(const struct column *c, const void *p)
 {
     switch (c->field) {
-    case FIELD_BY_KEY:
-        break;
     case FIELD_DOUBLE: {
         MEMBER(double, v);
         return cell_real(v);
@@ -95,7 +78,7 @@ static struct cell member_cell(const struct column *c, const void *p)
 
 static bool is_empty(const struct column *c, const struct cell *v)
 {
-    return v->kind == CELL_NULL || (v->kind == CELL_TEXT && !*v->text) || (v->kind == CELL_WHOLE && c->field != FIELD_DOUBLE && v->whole == 0);
+    return v->kind == CELL_NULL || (v->kind == CELL_TEXT && !*v->text) || (v->kind == CELL_WHOLE && v->whole == 0 && (c->field != FIELD_DOUBLE || c->empty == EMPTY_ZERO));
 }
 
 struct cell column_cell(const struct column *c, const void *row)
@@ -103,7 +86,7 @@ struct cell column_cell(const struct column *c, const void *row)
     const struct cell v = member_cell(c, (const char *)row + c->offset);
     if (c->empty == EMPTY_VALUE || !is_empty(c, &v))
         return v;
-    return (struct cell){ .kind = c->empty == EMPTY_NULL ? CELL_NULL : CELL_ABSENT };
+    return (struct cell){ .kind = c->empty == EMPTY_ABSENT ? CELL_ABSENT : CELL_NULL };
 }
 
 /* ---- columns ------------------------------------------------------------------------------------- */
@@ -155,7 +138,7 @@ size_t table_columns(const struct table *t, const struct column **out)
 struct table_kept {
     struct table_kept *next;
     json_t *json;
-    max_align_t v[];
+    char s[];
 };
 
 void *table_add(struct table_rows *r)
@@ -185,11 +168,6 @@ static struct table_kept *keep(struct table_rows *r, size_t n)
     return r->kept = k;
 }
 
-const void *table_keep(struct table_rows *r, const void *p, size_t n)
-{
-    return memcpy(keep(r, n)->v, p, n);
-}
-
 json_t *table_keep_json(struct table_rows *r, json_t *j)
 {
     return keep(r, 0)->json = j;
@@ -198,7 +176,7 @@ json_t *table_keep_json(struct table_rows *r, json_t *j)
 const char *table_text(struct table_rows *r, const char *s)
 {
     json_t *j = s && *s ? json_text(s) : NULL;
-    const char *copy = j ? table_keep(r, json_string_value(j), json_string_length(j) + 1) : NULL;
+    const char *copy = j ? memcpy(keep(r, json_string_length(j) + 1)->s, json_string_value(j), json_string_length(j) + 1) : NULL;
     json_decref(j);
     return copy;
 }
@@ -215,21 +193,11 @@ void table_rows_free(struct table_rows *r)
     *r = (struct table_rows){ .size = r->size };
 }
 
-size_t table_n_row(const struct table *t)
-{
-    return t->rows ? json_array_size(t->rows) : t->row->n;
-}
-
-struct cell table_cell(const struct table *t, const struct column *c, size_t row)
-{
-    return t->rows ? cell_of_json(json_object_get(json_array_get(t->rows, row), c->key)) : column_cell(c, table_row(t->row, row));
-}
-
 bool table_has(const struct table *t, const char *key)
 {
     const struct column *c = find_column(t->cols, t->n_cols, key);
-    for (size_t i = 0; c && i < table_n_row(t); i++) {
-        const enum cell_kind kind = table_cell(t, c, i).kind;
+    for (size_t i = 0; c && i < t->row->n; i++) {
+        const enum cell_kind kind = column_cell(c, table_row(t->row, i)).kind;
         if (kind != CELL_NULL && kind != CELL_ABSENT)
             return true;
     }
@@ -270,7 +238,7 @@ static json_t *row_json(const struct table *t, size_t row)
     json_t *j = json_object();
     for (size_t i = 0; i < t->n_cols; i++) {
         const struct column *c = &t->cols[i];
-        const struct cell v = table_cell(t, c, row);
+        const struct cell v = column_cell(c, table_row(t->row, row));
         if (v.kind == CELL_ABSENT || (t->order && c->rank != COL_JSON && !has_word(t->order, c->key)))
             continue;
         if (json_object_set_new(j, c->key, cell_json(&v)) != 0)
@@ -309,7 +277,7 @@ json_t *table_json(const struct table *t)
 int table_print_jsonl(FILE *out, const struct table *t, struct error *err)
 {
     int rc = 0;
-    for (size_t r = 0; r < table_n_row(t) && rc == 0; r++) {
+    for (size_t r = 0; r < t->row->n && rc == 0; r++) {
         json_t *row = with_schema(t, t->rows ? json_deep_copy(json_array_get(t->rows, r)) : row_json(t, r));
         rc = json_print(row, out, true, err);
         json_decref(row);

@@ -52,7 +52,6 @@ enum column_rank { COL_MAJOR, COL_DATA /* csv, sql and json only */, COL_MEDIUM,
 
 /* The C type of a struct's member. */
 enum field_kind {
-    FIELD_BY_KEY, /* of rows of JSON: the field `key` */
     FIELD_DOUBLE, /* NaN, infinite: null */
     FIELD_INT,    /* with COL_BOOL -1 is null */
     FIELD_U32,
@@ -64,7 +63,7 @@ enum field_kind {
     FIELD_JSON,   /* json_t *; NULL: absent */
 };
 /* What 0, "" and NULL are. */
-enum field_empty { EMPTY_VALUE, EMPTY_NULL, EMPTY_ABSENT };
+enum field_empty { EMPTY_VALUE, EMPTY_NULL /* but a double's 0 is a value */, EMPTY_ZERO /* and that too is null */, EMPTY_ABSENT };
 
 struct column {
     const char *key;    /* field of JSON, heading of csv */
@@ -80,15 +79,24 @@ struct column {
 };
 
 /* The members field and offset of a column whose value is member m of the type s. */
-#define COLUMN_AT(s, m) \
-    _Generic(((s *)0)->m, double: FIELD_DOUBLE, int: FIELD_INT, uint32_t: FIELD_U32, uint64_t: FIELD_U64, bool: FIELD_BOOL, \
-             const char *: FIELD_STRING, char *: FIELD_CHARS, struct cell: FIELD_CELL, json_t *: FIELD_JSON), offsetof(s, m)
-/* The last five members of a column of rows of JSON. */
-#define COLUMN_BY_KEY FIELD_BY_KEY, 0, EMPTY_VALUE, NULL, NULL
+#define COLUMN_AT(s, m)                                                                                                                     \
+    _Generic(&((s *)0)->m, char **: FIELD_STRING, default: _Generic(((s *)0)->m, double: FIELD_DOUBLE, int: FIELD_INT, uint32_t: FIELD_U32, \
+             uint64_t: FIELD_U64, bool: FIELD_BOOL, const char *: FIELD_STRING, char *: FIELD_CHARS, struct cell: FIELD_CELL,               \
+             json_t *: FIELD_JSON)),                                                                                                        \
+        offsetof(s, m)
 
 struct cell column_cell(const struct column *c, const void *row);
 /* Gives the columns of these keys, which have blanks between them, a rank. */
 void columns_rank(struct column *cols, size_t n, const char *keys, enum column_rank rank);
+
+/* The columns of a kind of row, which doc/formats.md has under the heading `section`. */
+struct table_fields {
+    const char *section;
+    const struct column *cols;
+    size_t n;
+};
+/* That heading and table. */
+void table_fields_print(FILE *f, const struct table_fields *t);
 
 /* ---- rows ------------------------------------------------------------------------------------------ */
 
@@ -100,9 +108,7 @@ struct table_rows {
 };
 void *table_add(struct table_rows *r); /* a row of zeros, valid until the next one is added */
 void *table_row(const struct table_rows *r, size_t i);
-/* Copies that live as long as the rows: of a text as UTF-8 (of NULL and "" NULL), of n bytes. */
-const char *table_text(struct table_rows *r, const char *s);
-const void *table_keep(struct table_rows *r, const void *p, size_t n);
+const char *table_text(struct table_rows *r, const char *s); /* a copy as UTF-8 that lives as long as the rows; of NULL and "" NULL */
 json_t *table_keep_json(struct table_rows *r, json_t *j); /* takes j, until the rows are freed */
 void table_rows_free(struct table_rows *r);
 
@@ -114,7 +120,7 @@ struct table {
     const char *schema;
     int version;
     const json_t *meta; /* object merged into the document before "rows"; may be NULL */
-    const json_t *rows; /* array of objects; NULL: row */
+    const json_t *rows; /* as JSON, where they are at hand; NULL: made of row */
     const struct column *cols; /* in the order of JSON's fields */
     size_t n_cols;
     const struct table_rows *row;
@@ -124,6 +130,8 @@ struct table {
 bool table_has(const struct table *t, const char *key);
 /* As columns_rank(), of those that a row of t has a value under. */
 void columns_rank_known(struct column *cols, size_t n, const struct table *t, const char *keys, enum column_rank rank);
+/* The columns of csv, sql and tables, in order: their number, at most n_cols. */
+size_t table_columns(const struct table *t, const struct column **out);
 /* The document, and its rows: memory that is short ends the process, as in all JSON. */
 json_t *table_json(const struct table *t);
 json_t *table_rows_json(const struct table *t);

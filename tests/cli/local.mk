@@ -60,3 +60,5 @@ EXTRA_DIST += tests/bench/accuracy.sh
 dist_check_SCRIPTS += %D%/quickstart.sh
 dist_check_SCRIPTS += %D%/calibrate.sh %D%/constants.sh
 TESTS += %D%/calibrate.sh
+dist_check_SCRIPTS += %D%/everyday.sh %D%/complete.sh %D%/man.sh
+TESTS += %D%/everyday.sh %D%/complete.sh %D%/man.sh
