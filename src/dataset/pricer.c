@@ -235,6 +235,9 @@ static int price_model(struct pricer *p, const struct measurement *m, struct pri
         return -1;
     if (!s->loaded)
         return no_price(out, "%.250s", s->reason);
+    struct error too_many = { 0 };
+    if (time_check(&s->classes, m->kind == MEASURE_RATE && m->phase == MEASURE_REQUEST, &too_many) != 0)
+        return no_price(out, "%.250s", too_many.msg);
     describe(out, s);
     cache_types(out, s);
     int rc = m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);

@@ -344,7 +344,7 @@ static double bytes_as_typed(const struct subject *s)
     double bytes = 0;
     for (size_t i = 0; i < s->m.n_tensors; i++) {
         const struct tensor *t = &s->m.tensors[i];
-        const double bits = 8 * (double)t->bytes / ((double)t->rows * (double)t->cols);
+        const double bits = cost_weight_bits(t);
         const double scale = s->bits > 0 && t->rows > 1 && (bits < 15 || s->whole) ? s->bits / bits : 1;
         bytes += (double)t->bytes * subject_share(s, t) * scale;
     }

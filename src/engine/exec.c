@@ -123,10 +123,10 @@ static void pass_main(void *arg, int tid, int nt)
         before = start;
     }
     for (size_t i = 0; i < e->ops.n; i++) {
-        if (e->plan[i].in_fused && !e->per_op)
+        if (e->sync[i].in_fused && !e->per_op)
             continue;
         /* Also before an op that this pass skips: what it separates still has to be. */
-        if (e->plan[i].barrier[e->pass.n_tok == 1] && !e->per_op)
+        if (e->sync[i].barrier[e->pass.n_tok == 1] && !e->per_op)
             team_barrier(e->team);
         if (op_n_tok(&e->ops.ops[i], &e->pass) == 0)
             continue;

@@ -28,7 +28,7 @@ void exec_norm(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const size_t n = op->cols, n_tok = op_n_tok(op, &e->pass), heads = op->n_head;
     if (tid == 0)
         w->weight_bytes += n * sizeof(float);
-    if (e->plan[i].own && e->pass.n_tok == 1) {
+    if (e->sync[i].own && e->pass.n_tok == 1) {
         e->k.rms_norm(e->thread[tid].row, engine_row(e, op->src, 0, op->src_at), op->w->data, n, (float)e->m->hp.rms_eps);
         w->act_bytes += tid == 0 ? 2 * n * sizeof(float) : 0;
         w->flop += tid == 0 ? 4 * n : 0; /* once, as in the op list, however many threads repeat it */
@@ -65,11 +65,11 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     const float *x = engine_row(e, op->src, 0, op->src_at);
     const bool own = n_tok == 1;
     struct acts *a = own ? &st->acts[kind] : &st->shared[kind];
-    if (e->plan[i].act_shared)
+    if (e->sync[i].act_shared)
         return a;
     bind_acts(e, i, n_tok, a, own ? st->act_mem[kind] : e->act_mem[kind]);
     if (own) {
-        e->k.act_prepare[kind](a, e->plan[i].own && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
+        e->k.act_prepare[kind](a, e->sync[i].own && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
         return a;
     }
     const bool by_rows = e->plan[i].by_rows && kernels_packs_acts_rows(&e->k, op->w->type, n_tok, op->cols);
@@ -189,7 +189,7 @@ static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1
 void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
-    const enum fuse fuse = e->per_op ? FUSE_NONE : e->plan[i].fuse;
+    const enum fuse fuse = e->per_op ? FUSE_NONE : e->sync[i].fuse;
     const struct product p = product(e, i, fuse, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, fuse, w + 1, tid, nt) : p;
     const size_t n_tok = p.a.x->n_tok;
     const bool tiles = fuse == FUSE_GLU && i + 3 < e->ops.n && e->plan[i + 3].from_gate && kernels_packs_acts_rows(&e->k, op[3].w->type, n_tok, op[3].cols);

@@ -4,17 +4,11 @@
 
 #include "engine/engine.h"
 #include "kernels/share.h"
+#include "model/barriers.h"
 
 /* Tokens of a pass whose fused results stay near: 256 rows of two products of as many are 128 KiB to 1 MiB. Fewer are in the L2 cache
  * when they are used up, wherever they are; more would not fit it. */
 enum { ENGINE_NEAR_LEAST = 64, ENGINE_NEAR_MOST = 512 };
-
-/* Ops done in one go, a range of rows at a time, while the rows are in the cache. */
-enum fuse {
-    FUSE_NONE,
-    FUSE_ADD, /* a product, and the addition of its result to the residual */
-    FUSE_GLU, /* two products with the same activations, and their gate */
-};
 
 /* What executing an op needs beyond the op itself; decided once, when the engine is made. */
 struct plan {
@@ -25,15 +19,9 @@ struct plan {
     pack_acts_fn *arrange; /* of those; NULL: not */
     bool by_rows;        /* and nobody needs them but as they are arranged: row by row, where that can be (kernels_packs_acts_rows) */
     bool from_gate;      /* so arranged by the gate before, where that is fused */
-    bool act_shared;    /* products: the op before prepared the same activations */
     bool rounded;       /* ATTENTION: what reads its output rounds it anyway, so attention may, too. methods.md (95) */
     bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
-    enum fuse fuse;     /* what goes together from here on, unless ops are timed one by one */
     bool near;          /* nobody else reads the results that fuse uses up: they may stay in memory of the thread's own */
-    bool in_fused;      /* done by an op before */
-    bool own;           /* RMS_NORM, when the pass is one token: every thread does it for itself. MATMUL: reads that */
-    bool barrier[2];    /* threads meet before this op: it touches what another thread wrote since the last barrier,
-                           or writes what one read. [1]: in passes of one token */
 };
 
 /* One thread's own memory. */
@@ -73,6 +61,7 @@ struct engine {
     struct engine_options o;
     struct op_list ops;
     struct plan *plan;
+    struct op_sync *sync; /* of each op: what goes together, where threads meet */
     struct kernels k;
     struct team *team;
     struct counters *c;
@@ -137,8 +126,6 @@ void kv_free(struct engine *e);
 int engine_plan(struct engine *e, struct error *err);
 /* The op multiplies by a weight of a kernel slot's type. */
 bool op_is_product(const struct op *op);
-/* The buffer's rows are grouped by expert, n_expert_used of them a token. */
-bool buf_is_grouped(enum op_buf b);
 
 /* ---- repack.c --------------------------------------------------------------------------- */
 /* Choose each product's slot and whether its weights are packed; sets plan's slot, w, packed. */

@@ -7,15 +7,8 @@
 #include "stacks/priors.h"
 #include "stacks/units.h"
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct subject;
-struct kept {
-    pthread_mutex_t lock;
-    struct subject *first;
-};
 
 /* A machine that something was measured on. */
 struct own {
@@ -26,7 +19,6 @@ struct own {
 
 struct software {
     struct time_source source; /* knows: the software */
-    struct kept *kept;
     const struct stack *stack; /* NULL: by machine */
     bool materialized;
     void *params;              /* of time_model_fitted */
@@ -137,7 +129,6 @@ bool software_loads(const struct stack *s, const struct model *m)
 
 /* What a prediction is of, as a row of measurements that says no more than that. */
 struct subject {
-    struct subject *next;
     struct measurement m;
     struct machine machine;
     struct priced p;
@@ -195,7 +186,7 @@ static void subject_pass(struct subject *x, const struct model *m)
     x->c[1] = (struct step){ .kind = OP_MATMUL, .n_tok = PROMPT, .count = 1, .cost = { .flop = 1 } };
     if (w) {
         x->c[1].math = roofs_math(x->p.roofs, &product);
-        x->c[1].bits = 8 * (double)w->bytes / ((double)w->rows * (double)w->cols);
+        x->c[1].bits = cost_weight_bits(w);
         snprintf(x->p.type, sizeof x->p.type, "%s", dtype_name(main_type(m)));
     }
     x->pass = (struct work_pass){ .at = { .phase = PHASE_PREFILL, .n_tok = PROMPT, .n_seq = 1 }, .times = 1, .c = x->c, .n = w ? 2 : 1 };
@@ -234,6 +225,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     snprintf(x->p.preset, sizeof x->p.preset, "%.63s", m->name);
     if (roofs_init(&x->roofs, h, &o, err) != 0)
         return -1;
+    roofs_free(&x->roofs); /* of the kernels that were measured, which no constant is for */
     x->p.roofs = &x->roofs;
     subject_pass(x, m);
     facts_init(&x->facts, &x->p);
@@ -284,15 +276,6 @@ static void refine(const void *what, const struct step_pass *at, bool decode, st
     fitted_refine(&x->facts, at, decode, c, how);
 }
 
-/* Subjects live as long as the software: predictions point to them. */
-static void keep(struct kept *k, struct subject *x)
-{
-    pthread_mutex_lock(&k->lock);
-    x->next = k->first;
-    k->first = x;
-    pthread_mutex_unlock(&k->lock);
-}
-
 static int timing(const void *known, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                   struct error *err)
 {
@@ -304,19 +287,20 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
         free(x);
         return -1;
     }
-    keep(s->kept, x);
+    out->what = x;
     out->stack = x->p.stack->id;
     out->absorbed = x->facts.absorbed;
     out->copies = x->facts.copies;
     out->basis = basis_of(s, h, x);
     out->kernel_sd = prior(PRIOR_KERNELS_LEFT);
     out->which = fitted_case;
-    for (unsigned c = 0; c < TIME_CASES && out->basis != TIME_BY_KERNELS; c++)
-        if (cases >> c & 1)
-            fitted_constants(params_of(s, h), of_case(x, c), c, &out->of[c]);
+    if (out->basis != TIME_BY_KERNELS && timing_alloc(out, cases, err) != 0)
+        return -1;
+    for (unsigned c = 0; c < TIME_CASES; c++)
+        if (out->of[c])
+            fitted_constants(params_of(s, h), of_case(x, c), c, out->of[c]);
     (void)of_case(x, 0);
     out->one_step = x->facts.one_step;
-    out->what = x;
     out->refine = refine;
     return 0;
 }
@@ -437,13 +421,6 @@ struct software *software_new(const struct stack *stack, bool materialized, cons
         free(s);
         return NULL;
     }
-    s->kept = calloc(1, sizeof *s->kept);
-    if (!s->kept) {
-        error_oom(err, sizeof *s->kept, "constants");
-        free(s);
-        return NULL;
-    }
-    pthread_mutex_init(&s->kept->lock, NULL);
     s->stack = stack;
     s->materialized = materialized;
     s->source = (struct time_source){ s, timing, explain, n_ubatch, serves };
@@ -466,12 +443,6 @@ void software_free(struct software *s)
         free(s->own[i].id);
     }
     free(s->own);
-    for (struct subject *x = s->kept->first, *next; x; x = next) {
-        next = x->next;
-        free(x);
-    }
-    pthread_mutex_destroy(&s->kept->lock);
-    free(s->kept);
     free(s);
 }
 
