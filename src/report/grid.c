@@ -1,6 +1,7 @@
 /* roofcast sweep: from a cell of the grid to its rows of text. Rows are written by hand, a field at a time: there may be a
  * hundred thousand of them in a second. */
 #include "report/grid.h"
+#include "cost/memory.h"
 #include "report/predict_report.h"
 #include <math.h>
 #include <stdlib.h>
@@ -98,6 +99,8 @@ int sweep_unit_init(struct sweep_unit *u, const struct sweep_grid *g, size_t uni
 {
     const char *type = g->type.v[unit % g->type.n];
     *u = (struct sweep_unit){ 0 };
+    if (memory_rules_load(err) != 0) /* memory_fit() has no error to report then */
+        return -1;
     if (model_load(&u->m, g->model.v[unit / g->type.n], strcmp(type, "own") == 0 ? NULL : type, err) != 0)
         return -1;
     if (op_list_build(&u->ops, &u->m, err) == 0 && op_classes_init(&u->classes, &u->m, &u->ops, err) == 0 &&
