@@ -1,7 +1,7 @@
 #include "base/environment.h"
 #include "base/base.h"
 
-static struct environment current = { .root = "", .temporary_path = "/tmp" }; /* set before threads run */
+static struct environment current = { .root = "", .temporary_path = "/tmp" }; /* global: set once by main before threads start */
 
 void environment_set(const struct environment *e)
 {

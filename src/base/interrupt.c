@@ -1,8 +1,7 @@
 /*
- * SIGINT, SIGTERM and, but for nohup, SIGHUP set a flag that long loops look at; a second one ends the process. So does SIGXCPU,
- * which comes every second of CPU until the hard limit: it never ends the process. SIGPIPE is left to the write that failed: what
- * goes to another file goes on. A file that grows too large is an error of the write, and one that shrinks while it is mapped
- * ends the process with a message. Whatever ends it, its temporary files go first, and the programs it runs.
+ * SIGINT, SIGTERM and, unless ignored, SIGHUP set a flag that long loops test; a second one ends the process. SIGXCPU (every second of CPU
+ * beyond the soft limit) sets it too and never ends the process. SIGPIPE is reported by the failed write. A file that grows too
+ * large is a write error; one that shrinks while mapped ends the process. Temporary files and child programs are removed first.
  */
 #include "base/program.h"
 #include <errno.h>
@@ -23,7 +22,7 @@ static void end_by(int sig)
 {
     clear_up();
     signal(sig, SIG_DFL);
-    raise(sig); /* at the return from a handler of it */
+    raise(sig); /* delivered when the handler returns */
 }
 
 static void on_signal(int sig)
@@ -45,12 +44,12 @@ void interrupt_end_by_pipe(void)
         end_by(SIGPIPE);
 }
 
-void interrupt_patient(void)
+void interrupt_ignore_repeated(void)
 {
     patient = 1;
 }
 
-/* A page of a mapped file is gone: what reads it cannot go on. */
+/* A page of a mapped file is gone: the reader cannot continue. */
 static void on_bus(int sig)
 {
     static const char text[] = "\nroofcast: a file that is being read became shorter, or its disk failed\n";
@@ -68,7 +67,7 @@ void interrupt_end_without_memory(void)
     _exit(n < 0 ? 3 : 1);
 }
 
-/* Unless the parent process ignores it. Child processes inherit ignored signals, not handlers. */
+/* Leaves signals that the parent ignores. Children inherit ignored signals, not handlers. */
 static void catch_unless_ignored(int sig, void (*handler)(int))
 {
     struct sigaction sa, old;
@@ -91,7 +90,7 @@ void interrupt_install(void)
     catch_unless_ignored(SIGHUP, on_signal);
     catch_unless_ignored(SIGPIPE, on_pipe);
     signal(SIGXFSZ, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL); /* ignored by the parent process it would leave waitpid(2) no status */
+    signal(SIGCHLD, SIG_DFL); /* if inherited as ignored, waitpid(2) has no status */
     signal(SIGBUS, on_bus);
 }
 
@@ -102,7 +101,7 @@ int interrupt_check(struct error *err)
     return error_set(err, ERROR_INTERRUPTED, pending == SIGXCPU ? "interrupted: the limit of CPU time is reached" : "interrupted");
 }
 
-/* A signal just before read(2) would not end it, and one that another thread takes never does: the wait looks up. */
+/* poll with a timeout: a signal before read(2) or in another thread would not end it. */
 ssize_t interrupt_read(int fd, void *buf, size_t n)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };

@@ -1,9 +1,9 @@
-/* notify.h: what the library tells people - progress, notes, warnings - goes to the handlers of the program; without handlers it is dropped. */
+/* notify.h: progress, notes and warnings for the program's handlers; dropped when there are none. */
 #ifndef BASE_NOTIFY_H
 #define BASE_NOTIFY_H
 
 struct notify_handlers {
-    /* fraction in [0, 1], or outside of it: unknown. */
+    /* fraction in [0, 1]; outside: unknown */
     void (*progress)(const char *what, double fraction);
     void (*progress_done)(void);
     void (*note)(const char *text);

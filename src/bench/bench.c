@@ -14,7 +14,7 @@
 
 struct probes {
     double *bytes_s, *flop_s, *tile_flop_s; /* reps + 1 each; NaN where a probe failed */
-    double (*exchange)[EXCHANGE_COUNT];
+    double (*exchange)[COHERENCE_COUNT];
     size_t n;
     struct ceilings_probed last; /* names, kernels */
 };
@@ -173,7 +173,7 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     r->n_ubatch = (int)t->n_ubatch;
     r->n_reps = t->reps;
     r->ops_ceiling_bytes_s = r->ops_ceiling_flop_s = r->ops_lowest_bytes_s = r->ops_highest_bytes_s = r->ops_tile_flop_s = NAN; /* --ops */
-    for (int i = 0; i < EXCHANGE_COUNT; i++)
+    for (int i = 0; i < COHERENCE_COUNT; i++)
         r->ops_exchange[i] = NAN;
 }
 
@@ -369,7 +369,7 @@ static int add_repetitions(struct run *r, const struct run_row *row, const struc
         rep->after_flop_s = p->flop_s[i + 1];
         rep->tile_flop_s = (p->tile_flop_s[i] + p->tile_flop_s[i + 1]) / 2;
         rep->after_tile_flop_s = p->tile_flop_s[i + 1];
-        for (int k = 0; k < EXCHANGE_COUNT; k++)
+        for (int k = 0; k < COHERENCE_COUNT; k++)
             rep->exchange[k] = (p->exchange[i][k] + p->exchange[i + 1][k]) / 2;
         memcpy(rep->after_exchange, p->exchange[i + 1], sizeof rep->after_exchange);
         rep->mbu = (row->weight_bytes + row->kv_bytes) / rep->seconds / rep->ceiling_bytes_s;

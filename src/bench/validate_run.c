@@ -106,7 +106,7 @@ struct state {
 /* What probes read: of memory, of the small product and of the one by tiles, and of what cores exchange; NaN: not read. */
 struct reading {
     double bytes_s, flop_s, tile_flop_s;
-    double exchange[EXCHANGE_COUNT];
+    double exchange[COHERENCE_COUNT];
 };
 
 /* Weights that the last cache may have some of, so that reading them does not tell what memory gives. */
@@ -195,7 +195,7 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
     for (size_t i = 0; i < ARRAY_LEN(at); i++) {
         struct reading read = { rep->ceiling_bytes_s * (1 + at[i] * roof), rep->ceiling_flop_s * (1 + at[i] * peak),
                                 rep->tile_flop_s * (1 + at[i] * tiles), { 0 } };
-        for (int k = 0; k < EXCHANGE_COUNT; k++)
+        for (int k = 0; k < COHERENCE_COUNT; k++)
             read.exchange[k] = rep->exchange[k] * (1 + at[i] * drift(rep->after_exchange[k], rep->exchange[k]));
         const struct state now = state_of(r, s->profile, read);
         struct hwprofile h;

@@ -54,13 +54,13 @@ struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const
  * product instead, and the one by tiles, value NaN elsewhere and without such, and what cores exchange, NaN elsewhere and of one thread. */
 struct ceilings_probed {
     struct ceiling dram, peak, tiles;
-    double exchange[EXCHANGE_COUNT];
+    double exchange[COHERENCE_COUNT];
 };
 int ceilings_probe(struct ceilings_prober *p, struct ceilings_probed *now, struct error *err);
 /* The same in some 40 ms (with both products 60, with what cores exchange 20 more), for between the steps of one repetition: the medians alone. */
 struct ceilings_glanced {
     double bytes_s, flop_s, tile_flop_s;
-    double exchange[EXCHANGE_COUNT];
+    double exchange[COHERENCE_COUNT];
 };
 int ceilings_glance(struct ceilings_prober *p, struct ceilings_glanced *now, struct error *err);
 /* Why there is no peak; "" when there is. */

@@ -141,7 +141,7 @@ static const struct job_class peak_class = { .core = true, .sample = sample_peak
 /* True too where nobody has to ask: other ISAs. */
 static bool lent(const struct peak_kernel *k)
 {
-    return !(k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)) || cpu_tiles_lent();
+    return !(k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)) || cpu_request_amx_tiles();
 }
 
 /* isa NULL: all. *out NULL without an error: no kernel; with products, none that has additions either, and so no difference. */

@@ -73,7 +73,7 @@ static const struct job_class footprint_class = { .sample = streams_sample, .kee
 /* The row whose kernel fits so many bytes: of their level, else of the next one out, else of the last. */
 static const struct job *row_for(const struct meter *m, double bytes, struct job *const rows[LEVEL_COUNT])
 {
-    const int level = places_level(&m->places, m->cpu, (size_t)m->n, bytes);
+    const int level = cpu_topology_level(&m->topology, m->cpu, (size_t)m->n, bytes);
     for (int i = level >= 1 && level <= 3 ? level - 1 : LEVEL_DRAM; i < LEVEL_COUNT; i++)
         if (rows[i])
             return rows[i];
@@ -84,7 +84,7 @@ int curves_plan_footprints(struct job_list *l, struct meter *m, enum mem_op op, 
                            const struct memory_effort *e, struct error *err)
 {
     size_t bytes[MAX_GRID];
-    const double caches = places_last_bytes(&m->places, m->cpu, (size_t)m->n) / m->n;
+    const double caches = cpu_topology_llc_bytes(&m->topology, m->cpu, (size_t)m->n) / m->n;
     const double room = (double)(m->chunk_bytes - MEM_GAPS);
     const size_t n = footprint_grid(4096, fmin(fmax(4 * caches, 1 << 22), room), e->per_octave, bytes, MAX_GRID);
     for (size_t i = 0; i < n; i++) {
@@ -129,14 +129,14 @@ size_t curves_counts(int n, int *count, size_t max)
     return k;
 }
 
-static int node_at(const struct places *p, int cpu)
+static int node_at(const struct cpu_topology *p, int cpu)
 {
     const bool known = cpu >= 0 && (size_t)cpu < p->n_of_cpu && p->of_cpu[cpu] >= 0;
-    return known ? p->place[p->of_cpu[cpu]].node : -1;
+    return known ? p->thread[p->of_cpu[cpu]].node : -1;
 }
 
 /* Threads of a node among the first k. */
-static int on_node(const struct places *p, const int *cpu, int k, int node)
+static int on_node(const struct cpu_topology *p, const int *cpu, int k, int node)
 {
     int n = 0;
     for (int i = 0; i < k; i++)
@@ -144,7 +144,7 @@ static int on_node(const struct places *p, const int *cpu, int k, int node)
     return n;
 }
 
-int *curves_share_chunks(const struct places *p, const int *cpu, int n, int n_active, int *n_chunk, struct error *err)
+int *curves_share_chunks(const struct cpu_topology *p, const int *cpu, int n, int n_active, int *n_chunk, struct error *err)
 {
     int each = n;
     for (int t = 0; t < n_active; t++) {
@@ -190,11 +190,11 @@ int curves_plan_threads(struct job_list *l, struct meter *m, struct job *const r
         struct streams d = { .op = MEM_READ, .level = LEVEL_DRAM, .bytes = of->bytes, .n_window = of->n_window,
                              .n_active = count[i], .x = count[i], .like = dram };
         /* Few threads read the idle ones' memory too: their own part may be less than the caches. */
-        d.chunk = curves_share_chunks(&m->places, m->cpu, m->n, count[i], &d.n_chunk, err);
+        d.chunk = curves_share_chunks(&m->topology, m->cpu, m->n, count[i], &d.n_chunk, err);
         if (!d.chunk || add_threads(l, &d, err) != 0)
             return -1;
         d = (struct streams){ .op = MEM_READ, .level = LEVEL_L3, .n_active = count[i], .x = count[i], .like = l3 };
-        d.bytes = footprint_of_cache(&m->places, m->cpu, (size_t)count[i], LEVEL_L3, &why);
+        d.bytes = footprint_of_cache(&m->topology, m->cpu, (size_t)count[i], LEVEL_L3, &why);
         if (d.bytes > 0 && d.bytes <= m->chunk_bytes && add_threads(l, &d, err) != 0)
             return -1;
     }
@@ -269,7 +269,7 @@ int curves_finish(struct hwprofile *h, const struct meter *m, struct error *err)
 {
     double share[3];
     for (int l = 0; l < 3; l++)
-        share[l] = places_share_bytes(&m->places, m->cpu, (size_t)m->n, l + 1);
+        share[l] = cpu_topology_share_bytes(&m->topology, m->cpu, (size_t)m->n, l + 1);
     for (size_t i = 0; i < h->n_curve; i++) {
         struct hw_curve *c = &h->curve[i];
         struct plateau found[PLATEAUS_MAX];

@@ -18,7 +18,7 @@ struct lane {
 };
 
 struct exchange {
-    enum exchange_kind what;
+    enum coherence_kind what;
     struct kernels k;
     struct team *team; /* of the meter that samples */
     int n_threads;
@@ -103,7 +103,7 @@ static void meet(void *arg, int tid)
 
 static bool reads(const struct exchange *x)
 {
-    return x->what == EXCHANGE_READ_FEW || x->what == EXCHANGE_READ_MANY;
+    return x->what == COHERENCE_READ_SMALL || x->what == COHERENCE_READ_LARGE;
 }
 
 /* Bytes that a thread writes of the rows of a repetition, or reads. */
@@ -149,7 +149,7 @@ static int keep_rows(const struct job *j, const struct meter *m, struct ceiling 
 {
     const struct exchange *x = j->data;
     c->n_tok = (int)x->n_tok;
-    snprintf(c->op, sizeof c->op, "%s", exchange_op(x->what));
+    snprintf(c->op, sizeof c->op, "%s", coherence_op(x->what));
     snprintf(c->name, sizeof c->name, "%s x%d %dt", c->op, c->n_tok, m->n);
     snprintf(c->kind, sizeof c->kind, "kernel");
     snprintf(c->dtype, sizeof c->dtype, "F32");
@@ -182,7 +182,7 @@ static void free_job(struct job *j)
 static const struct job_class rows_class = { .core = true, .sample = sample_rows, .keep = keep_rows, .free = free_job };
 static const struct job_class meet_class = { .lower = true, .core = true, .sample = sample_meet, .keep = keep_meet, .free = free_job };
 
-int exchange_add(struct job **out, struct job_list *l, enum exchange_kind what, int n_threads, unsigned cpu_flags, struct error *err)
+int exchange_add(struct job **out, struct job_list *l, enum coherence_kind what, int n_threads, unsigned cpu_flags, struct error *err)
 {
     struct exchange *x = calloc(1, sizeof *x);
     *out = NULL;
@@ -190,17 +190,17 @@ int exchange_add(struct job **out, struct job_list *l, enum exchange_kind what, 
         return error_oom(err, sizeof *x, "what cores exchange");
     x->what = what;
     x->n_threads = n_threads;
-    x->n_tok = (size_t)exchange_tokens(what);
+    x->n_tok = (size_t)coherence_tokens(what);
     kernels_init(&x->k, cpu_flags);
-    struct job *j = what == EXCHANGE_MEET || alloc_rows(x, err) == 0 ? job_add(l, what == EXCHANGE_MEET ? &meet_class : &rows_class, err) : NULL;
+    struct job *j = what == COHERENCE_BARRIER || alloc_rows(x, err) == 0 ? job_add(l, what == COHERENCE_BARRIER ? &meet_class : &rows_class, err) : NULL;
     if (!j) {
         free_exchange(x);
         return -1;
     }
     j->data = x;
     j->weight = 0.3;
-    j->lead_s = x->n_tok == EXCHANGE_MANY && x->x ? LEAD_S : 0; /* other jobs have driven the rows out of all caches */
-    snprintf(j->what, sizeof j->what, "%s", what == EXCHANGE_MEET ? "barrier" : exchange_op(what));
+    j->lead_s = x->n_tok == COHERENCE_LARGE_BATCH && x->x ? LEAD_S : 0; /* other jobs have driven the rows out of all caches */
+    snprintf(j->what, sizeof j->what, "%s", what == COHERENCE_BARRIER ? "barrier" : coherence_op(what));
     *out = j;
     return 0;
 }

@@ -6,17 +6,17 @@
 #include <math.h>
 
 /* The cache before this one that all these threads have; 0: none. */
-static double inner_share(const struct places *p, const int *cpu, size_t n, enum level level)
+static double inner_share(const struct cpu_topology *p, const int *cpu, size_t n, enum level level)
 {
     double share = 0;
     for (int l = (int)level; l >= 1 && share <= 0; l--)
-        share = places_share_bytes(p, cpu, n, l);
+        share = cpu_topology_share_bytes(p, cpu, n, l);
     return share;
 }
 
-size_t footprint_of_cache(const struct places *p, const int *cpu, size_t n, enum level level, const char **why)
+size_t footprint_of_cache(const struct cpu_topology *p, const int *cpu, size_t n, enum level level, const char **why)
 {
-    const double own = places_share_bytes(p, cpu, n, (int)level + 1), inner = inner_share(p, cpu, n, level);
+    const double own = cpu_topology_share_bytes(p, cpu, n, (int)level + 1), inner = inner_share(p, cpu, n, level);
     *why = "";
     if (own <= 0) {
         *why = "hwloc reports none for these CPUs";
@@ -41,9 +41,9 @@ size_t footprint_of_memory(double cache_bytes, double free_bytes, double least_b
     return (size_t)want;
 }
 
-size_t footprint_of_effort(const struct places *p, const int *cpu, size_t n, enum ceilings_effort effort, bool *small)
+size_t footprint_of_effort(const struct cpu_topology *p, const int *cpu, size_t n, enum ceilings_effort effort, bool *small)
 {
-    const double gib = 1073741824.0, caches = places_last_bytes(p, cpu, n);
+    const double gib = 1073741824.0, caches = cpu_topology_llc_bytes(p, cpu, n);
     size_t bytes = footprint_of_memory(caches, ceilings_free_bytes(), effort == CEILINGS_BRIEF ? gib / 16 : gib, small);
     if (effort == CEILINGS_BRIEF && (double)bytes > gib / 8) {
         bytes = 1 << 27;
@@ -54,11 +54,11 @@ size_t footprint_of_effort(const struct places *p, const int *cpu, size_t n, enu
 
 int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, bool *small, struct error *err)
 {
-    struct places p;
+    struct cpu_topology p;
     struct cpulist usable = { 0 };
     const struct cpulist *cpus = o->cpus ? o->cpus : &usable;
     const char *why;
-    if (places_load(&p, NULL, err) != 0)
+    if (cpu_topology_load(&p, NULL, err) != 0)
         return -1;
     int rc = o->cpus ? 0 : cpulist_usable(&usable, err);
     if (rc == 0 && cpus->n < (size_t)n)
@@ -68,7 +68,7 @@ int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_D
     if (rc == 0)
         *memory = footprint_of_effort(&p, cpus->cpu, (size_t)n, o->effort, small);
     cpulist_free(&usable);
-    places_free(&p);
+    cpu_topology_free(&p);
     return rc;
 }
 

@@ -6,7 +6,7 @@
 #ifndef CEILINGS_INTERNAL_H
 #define CEILINGS_INTERNAL_H
 
-#include "base/places.h"
+#include "base/cpu_topology.h"
 #include "ceilings/ceilings.h"
 
 /* What limits a loop beside latency, as the table of cores (core.c) counts. Methods.md (74). */
@@ -113,7 +113,7 @@ int reference_add(struct job **out, struct job_list *l, enum reference_kind kind
 /* ---- exchange.c: what cores pass to each other, as a roof. methods.md (33) --------------------------------------- */
 
 /* By n_threads with the kernels of cpu_flags: bytes a second of all of them, or a barrier's seconds. -1: no memory. */
-int exchange_add(struct job **out, struct job_list *l, enum exchange_kind what, int n_threads, unsigned cpu_flags, struct error *err);
+int exchange_add(struct job **out, struct job_list *l, enum coherence_kind what, int n_threads, unsigned cpu_flags, struct error *err);
 
 /* ---- meter.c: one thread count, its team and its memory -------------------------- */
 
@@ -125,7 +125,7 @@ struct meter_reference {
 struct meter {
     struct team *team;
     int n;
-    struct places places; /* of the machine */
+    struct cpu_topology topology; /* of the machine */
     int *cpu;             /* n: where the threads are */
     char cpus[64];        /* "0-1" */
     unsigned char *mem;   /* NULL: compute only */

@@ -552,9 +552,9 @@ static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const 
     add_rest(&p, s);
     bench_release(p.b);
     struct job *ignored;
-    for (int i = 0; i < EXCHANGE_COUNT && !p.failed; i++)
-        if (n > 1 || i != EXCHANGE_MEET) /* one thread waits for nobody */
-            p.failed = exchange_add(&ignored, l, (enum exchange_kind)i, n, o->cpu_flags, err) != 0;
+    for (int i = 0; i < COHERENCE_COUNT && !p.failed; i++)
+        if (n > 1 || i != COHERENCE_BARRIER) /* one thread waits for nobody */
+            p.failed = exchange_add(&ignored, l, (enum coherence_kind)i, n, o->cpu_flags, err) != 0;
     return p.failed ? -1 : 0;
 }
 

@@ -228,7 +228,7 @@ static int plan_rows(struct job_list *l, struct meter *m, const struct memory_ef
     for (int i = LEVEL_DRAM; i >= LEVEL_L1; i--) {
         const char *why;
         d.level = (enum level)i;
-        d.bytes = i == LEVEL_DRAM ? memory_footprint(m, e) : footprint_of_cache(&m->places, m->cpu, 1, d.level, &why);
+        d.bytes = i == LEVEL_DRAM ? memory_footprint(m, e) : footprint_of_cache(&m->topology, m->cpu, 1, d.level, &why);
         if (d.bytes == 0)
             continue; /* said by the read row of the level */
         struct job *j = chase_add(l, &row_class, &d, PAGES_DEFAULT, err);

@@ -304,7 +304,7 @@ static int plan_rows(struct job_list *l, struct meter *m, enum mem_op op, struct
         if (level != LEVEL_DRAM && (op == MEM_WRITE_NT || (op != MEM_READ && !e->all_ops)))
             continue; /* they go past the caches; or no time for it */
         if (level != LEVEL_DRAM)
-            d.bytes = footprint_of_cache(&m->places, m->cpu, (size_t)m->n, level, &why);
+            d.bytes = footprint_of_cache(&m->topology, m->cpu, (size_t)m->n, level, &why);
         if (level != LEVEL_DRAM && d.bytes == 0) {
             if (add_unavailable(h, op, level, m->n, why, err) != 0)
                 return -1;

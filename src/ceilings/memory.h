@@ -5,7 +5,7 @@
 #ifndef CEILINGS_MEMORY_H
 #define CEILINGS_MEMORY_H
 
-#include "base/places.h"
+#include "base/cpu_topology.h"
 #include "ceilings/internal.h"
 
 enum mem_op { MEM_READ, MEM_WRITE, MEM_WRITE_NT, MEM_COPY, MEM_TRIAD, MEM_OPS };
@@ -74,12 +74,12 @@ enum { MEM_GAPS = 16384 };
 
 /* Bytes that each thread on cpu[0..n) touches so that they come from that cache; 0 and *why: that cannot be.
  * methods.md (75). */
-size_t footprint_of_cache(const struct places *p, const int *cpu, size_t n, enum level level, const char **why);
+size_t footprint_of_cache(const struct cpu_topology *p, const int *cpu, size_t n, enum level level, const char **why);
 /* Bytes of all threads together for memory: four times the caches, at least least_bytes, at most half of what is free
  * (0: not known). *small: less than four times the caches. */
 size_t footprint_of_memory(double cache_bytes, double free_bytes, double least_bytes, bool *small);
 /* The same in an effort's bounds, here. */
-size_t footprint_of_effort(const struct places *p, const int *cpu, size_t n, enum ceilings_effort effort, bool *small);
+size_t footprint_of_effort(const struct cpu_topology *p, const int *cpu, size_t n, enum ceilings_effort effort, bool *small);
 /* Bytes that may be taken here without pushing others out, control groups included; 0: not known. */
 /* Footprints from lo up to hi, per_octave of them to each doubling, in whole 4 KiB, rising; how many. */
 size_t footprint_grid(double lo, double hi, int per_octave, size_t *bytes, size_t max);
@@ -178,7 +178,7 @@ int curves_plan_threads(struct job_list *l, struct meter *m, struct job *const r
 size_t curves_counts(int n, int *count, size_t max);
 /* Which threads' memory each of the first n_active of n reads, so that all of it on their nodes is used, each as much:
  * chunk[t * *n_chunk ...]. NULL: no memory. */
-int *curves_share_chunks(const struct places *p, const int *cpu, int n, int n_active, int *n_chunk, struct error *err);
+int *curves_share_chunks(const struct cpu_topology *p, const int *cpu, int n, int n_active, int *n_chunk, struct error *err);
 /* One more point of the curve of head's name, sorted in by x; the curve is made where it is not there. */
 int curves_add_point(struct hwprofile *h, const struct hw_curve *head, const struct hw_point *point, struct error *err);
 /* When all points are there: plateaus of curves over footprints, saturation of those over threads. */
@@ -232,11 +232,11 @@ uint32_t gather_next(uint64_t *state, int bits);
 
 /* CPUs of one memory node and memory of one: the matrix of local and remote. */
 struct node_pair {
-    int cpu_node, mem_node; /* rows of places.node */
+    int cpu_node, mem_node; /* rows of cpu_topology.node */
     int n_threads;          /* of the meter's on cpu_node */
 };
 /* All pairs of nodes that have threads and nodes that have memory; 0 where there is one node. */
-size_t nodes_pairs(const struct places *p, const int *cpu, int n, struct node_pair *pair, size_t max);
+size_t nodes_pairs(const struct cpu_topology *p, const int *cpu, int n, struct node_pair *pair, size_t max);
 int nodes_plan(struct job_list *l, struct meter *m, const struct job *read, const struct memory_effort *e, struct error *err);
 /* Bandwidth and latency of one pair. */
 int nodes_add_pair(struct job_list *l, struct meter *m, const struct node_pair *pair, const struct job *read,

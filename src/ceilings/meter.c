@@ -76,13 +76,13 @@ static int map_memory(struct meter *m, size_t bytes, struct error *err)
     return interrupt_check(err);
 }
 
-static int set_places(struct meter *m, const struct cpulist *cpus, struct error *err)
+static int set_cpus(struct meter *m, const struct cpulist *cpus, struct error *err)
 {
     m->cpu = malloc((size_t)m->n * sizeof *m->cpu);
     if (!m->cpu)
-        return error_oom(err, (size_t)m->n * sizeof *m->cpu, "the threads' places");
+        return error_oom(err, (size_t)m->n * sizeof *m->cpu, "the threads' CPUs");
     memcpy(m->cpu, cpus->cpu, (size_t)m->n * sizeof *m->cpu);
-    return places_load(&m->places, NULL, err);
+    return cpu_topology_load(&m->topology, NULL, err);
 }
 
 int meter_init(struct meter *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err)
@@ -100,7 +100,7 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
         goto fail;
     }
     /* Before the team pins its threads: what this process may use is asked of all of them. */
-    if (set_places(m, cpus, err) != 0 || !(m->team = team_new(n_threads, cpus, err)))
+    if (set_cpus(m, cpus, err) != 0 || !(m->team = team_new(n_threads, cpus, err)))
         goto fail;
     cpus_text(m->cpus, sizeof m->cpus, cpus, n_threads);
     m->slot = aligned_alloc(CACHE_LINE, (size_t)n_threads * sizeof *m->slot);
@@ -114,7 +114,7 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
         const size_t piece = o->memory_whole ? 4096 : HUGE_PAGE;
         m->chunk_bytes = o->memory_bytes / (size_t)n_threads / piece * piece;
         m->mem_bytes = m->chunk_bytes * (size_t)n_threads;
-    } else if (memory && map_memory(m, footprint_of_effort(&m->places, m->cpu, (size_t)m->n, o->effort, &m->mem_small), err) != 0)
+    } else if (memory && map_memory(m, footprint_of_effort(&m->topology, m->cpu, (size_t)m->n, o->effort, &m->mem_small), err) != 0)
         goto fail;
     cpulist_free(&usable);
     return 0;
@@ -126,7 +126,7 @@ fail:
 
 double meter_far_bytes(const struct meter *m)
 {
-    const double caches = places_last_bytes(&m->places, m->cpu, (size_t)m->n), all = (double)m->mem_bytes;
+    const double caches = cpu_topology_llc_bytes(&m->topology, m->cpu, (size_t)m->n), all = (double)m->mem_bytes;
     return caches > 0 ? fmin(fmax(4 * caches, 1 << 26), all) : all;
 }
 
@@ -138,7 +138,7 @@ void meter_free(struct meter *m)
         reference_free(m->reference[i].product);
     free(m->slot);
     free(m->cpu);
-    places_free(&m->places);
+    cpu_topology_free(&m->topology);
     team_free(m->team);
     *m = (struct meter){ 0 };
 }

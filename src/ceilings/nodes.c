@@ -8,12 +8,12 @@
 
 enum { MAX_PAIRS = 256 };
 
-static int node_of(const struct places *p, int cpu)
+static int node_of(const struct cpu_topology *p, int cpu)
 {
-    return cpu >= 0 && (size_t)cpu < p->n_of_cpu && p->of_cpu[cpu] >= 0 ? p->place[p->of_cpu[cpu]].node : -1;
+    return cpu >= 0 && (size_t)cpu < p->n_of_cpu && p->of_cpu[cpu] >= 0 ? p->thread[p->of_cpu[cpu]].node : -1;
 }
 
-size_t nodes_pairs(const struct places *p, const int *cpu, int n, struct node_pair *pair, size_t max)
+size_t nodes_pairs(const struct cpu_topology *p, const int *cpu, int n, struct node_pair *pair, size_t max)
 {
     size_t found = 0;
     for (size_t i = 0; i < p->n_node && p->n_node > 1; i++) {
@@ -28,7 +28,7 @@ size_t nodes_pairs(const struct places *p, const int *cpu, int n, struct node_pa
 }
 
 /* "local 0", "remote 0-1" */
-static void pair_text(char *buf, size_t size, const struct places *p, const struct node_pair *pair)
+static void pair_text(char *buf, size_t size, const struct cpu_topology *p, const struct node_pair *pair)
 {
     const int a = p->node[pair->cpu_node].os_index, b = p->node[pair->mem_node].os_index;
     if (pair->cpu_node == pair->mem_node)
@@ -58,12 +58,12 @@ struct reading {
 /* Which of the threads on its node a thread is; -1: it is on another. */
 static int rank_on_node(const struct meter *m, const struct node_pair *pair, int tid)
 {
-    const int node = m->places.node[pair->cpu_node].node;
+    const int node = m->topology.node[pair->cpu_node].node;
     int rank = 0;
-    if (node_of(&m->places, m->cpu[tid]) != node)
+    if (node_of(&m->topology, m->cpu[tid]) != node)
         return -1;
     for (int i = 0; i < tid; i++)
-        rank += node_of(&m->places, m->cpu[i]) == node;
+        rank += node_of(&m->topology, m->cpu[i]) == node;
     return rank;
 }
 
@@ -165,7 +165,7 @@ static const struct job_class node_chase_class = { .lower = true, .prepare = cha
 
 int nodes_add_pair(struct job_list *l, struct meter *m, const struct node_pair *pair, const struct job *read, struct error *err)
 {
-    const struct memory_node *mem = &m->places.node[pair->mem_node];
+    const struct memory_node *mem = &m->topology.node[pair->mem_node];
     const double all = fmin(meter_far_bytes(m), mem->bytes / 8);
     struct node_read *d = calloc(1, sizeof *d);
     struct job *j = d ? job_add(l, &read_class, err) : NULL;
@@ -176,7 +176,7 @@ int nodes_add_pair(struct job_list *l, struct meter *m, const struct node_pair *
     j->data = d;
     *d = (struct node_read){ .pair = *pair, .os_index = mem->os_index, .like = read };
     d->bytes = (size_t)(all / pair->n_threads) / 4096 * 4096;
-    pair_text(d->node, sizeof d->node, &m->places, pair);
+    pair_text(d->node, sizeof d->node, &m->topology, pair);
     snprintf(j->what, sizeof j->what, "read, %s", d->node);
     struct chase c = { .level = LEVEL_DRAM, .bytes = (size_t)all / 4096 * 4096 };
     while (c.tid < m->n && rank_on_node(m, pair, c.tid) != 0)
@@ -193,7 +193,7 @@ int nodes_add_pair(struct job_list *l, struct meter *m, const struct node_pair *
 int nodes_plan(struct job_list *l, struct meter *m, const struct job *read, const struct memory_effort *e, struct error *err)
 {
     struct node_pair pair[MAX_PAIRS];
-    const size_t n = read && !e->brief ? nodes_pairs(&m->places, m->cpu, m->n, pair, MAX_PAIRS) : 0;
+    const size_t n = read && !e->brief ? nodes_pairs(&m->topology, m->cpu, m->n, pair, MAX_PAIRS) : 0;
     for (size_t i = 0; i < n; i++)
         if (nodes_add_pair(l, m, &pair[i], read, err) != 0)
             return -1;

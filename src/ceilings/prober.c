@@ -13,7 +13,7 @@ struct ceilings_prober {
     struct meter m;
     struct job_list list;
     struct job *dram, *peak, *tiles; /* peak, tiles NULL: none here, or not asked for */
-    struct job *exchange[EXCHANGE_COUNT]; /* NULL likewise, and of one thread */
+    struct job *exchange[COHERENCE_COUNT]; /* NULL likewise, and of one thread */
     bool brief;       /* CEILINGS_BRIEF */
     bool whole;       /* of ceilings_options */
     char reason[160]; /* why there is no peak */
@@ -47,8 +47,8 @@ static int choose_references(struct ceilings_prober *p, double trial_s, double s
 static int choose_exchange(struct ceilings_prober *p, unsigned cpu_flags, struct error *err)
 {
     const double sample_s = 0.001;
-    for (int i = 0; p->m.n > 1 && i < EXCHANGE_COUNT; i++)
-        if (exchange_add(&p->exchange[i], &p->list, (enum exchange_kind)i, p->m.n, cpu_flags, err) != 0 ||
+    for (int i = 0; p->m.n > 1 && i < COHERENCE_COUNT; i++)
+        if (exchange_add(&p->exchange[i], &p->list, (enum coherence_kind)i, p->m.n, cpu_flags, err) != 0 ||
             driver_choose(p->exchange[i], &p->m, BRIEF_TRIAL_S, sample_s, err) != 0)
             return -1;
     return 0;
@@ -117,7 +117,7 @@ static int probe_all(struct ceilings_prober *p, struct ceilings_probed *now, int
         return -1;
     if (p->tiles && probe(&now->tiles, p, p->tiles, n_samples, err) != 0)
         return -1;
-    for (int i = 0; i < EXCHANGE_COUNT; i++) {
+    for (int i = 0; i < COHERENCE_COUNT; i++) {
         struct ceiling c = none;
         if (p->exchange[i] && probe(&c, p, p->exchange[i], n_samples > N_GLANCE ? N_GLANCE : n_samples, err) != 0)
             return -1;

@@ -7,7 +7,7 @@
 #define HWPROFILE_HWPROFILE_H
 
 #include "base/base.h"
-#include "base/exchange.h"
+#include "base/coherence.h"
 #include "base/json.h"
 
 enum hw_kind { HW_CPU, HW_GPU, HW_APU, HW_NPU };
@@ -207,7 +207,7 @@ int hwprofile_raise_ceiling(struct hwprofile *h, const struct ceiling *c, struct
 const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *kind, const char *op, const char *dtype,
                                         const char *level, int n_tok, int n_threads);
 /* By exactly so many threads: bytes a second of all of them, a barrier's seconds; NULL: not measured. (33) */
-const struct ceiling *hwprofile_exchange(const struct hwprofile *h, enum exchange_kind what, int n_threads);
+const struct ceiling *hwprofile_coherence(const struct hwprofile *h, enum coherence_kind what, int n_threads);
 const struct hw_curve *hwprofile_curve(const struct hwprofile *h, const char *name); /* NULL: none of that name */
 /* Copies c, its points too; one of that name is replaced. */
 int hwprofile_add_curve(struct hwprofile *h, const struct hw_curve *c, struct error *err);

@@ -16,7 +16,7 @@ void kernels_init_avx512bf16(struct kernels *k);
 void kernels_init_amx(struct kernels *k);
 /* Whether tiles multiply as they should: tried once, by a small product. Only where they are lent. */
 bool kernels_amx_works(void);
-/* Over the slots of the function before, what a CPU likes (CPU_LIKES): decode that asks memory ahead as it should, products of several
+/* Over the slots of the function before, what a CPU likes (CPU_TUNING): decode that asks memory ahead as it should, products of several
  * tokens for its ports. */
 void kernels_tune_avx2(struct kernels *k, unsigned cpu_flags);
 void kernels_tune_avx512(struct kernels *k, unsigned cpu_flags);
@@ -69,7 +69,7 @@ enum { PREFETCH_NEAR = 1024, PREFETCH_FAR = 6144 };
     } while (0)
 #endif
 
-/* A line that is used once, soon, and by no other cache than L1: for CPU_ASK_ONCE; nearer in long steps of one token. */
+/* A line that is used once, soon, and by no other cache than L1: for CPU_SW_PREFETCH; nearer in long steps of one token. */
 enum { PREFETCH_ONCE_NEAR = 3072, PREFETCH_ONCE = 6144 };
 #define PREFETCH_LINE_ONCE_NEAR(p) __builtin_prefetch((const char *)(p) + PREFETCH_ONCE_NEAR, 0, 0)
 #define PREFETCH_LINE_ONCE(p) __builtin_prefetch((const char *)(p) + PREFETCH_ONCE, 0, 0)

@@ -160,7 +160,7 @@ static int unknown_model(const char *spec, const struct match *x, struct error *
                          "no file called \"%.128s\", and no models by name: %s has no models/*.json "
                          "(ROOFCAST_DATA names the directory)",
                          spec, environment()->data_dirs && *environment()->data_dirs ? *environment()->data_dirs : "the data directory");
-    if (x->name[0] && !name_far(x->asked, x->best))
+    if (x->name[0] && !name_too_distant(x->asked, x->best))
         snprintf(hint, sizeof hint, "; did you mean %s?", x->name);
     return error_set(err, ERROR_INPUT,
                      "no file and no model called \"%.128s\"%s (`roofcast list models` prints the names; "

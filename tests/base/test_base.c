@@ -214,7 +214,7 @@ static const char *nearest(const char *asked, const char *const *names, size_t n
         const unsigned d = name_distance(asked, names[i]);
         if (d < best) {
             best = d;
-            found = name_far(asked, d) ? NULL : names[i];
+            found = name_too_distant(asked, d) ? NULL : names[i];
         }
     }
     return found;

@@ -659,15 +659,15 @@ static void kernels_are_there(void **state)
         assert_int_equal(alone, 2 * two);
         assert_int_equal(two > 0, rounded > 0);
         assert_non_null(hwprofile_ceiling(&profile, "latency", "dispatch", "", "", 0, n));
-        static const char *const exchanges[EXCHANGE_COUNT] = {
-            [EXCHANGE_READ_FEW] = "exchange-read x32",   [EXCHANGE_READ_MANY] = "exchange-read x512",
-            [EXCHANGE_WRITE_FEW] = "exchange-write x32", [EXCHANGE_WRITE_MANY] = "exchange-write x512",
-            [EXCHANGE_MEET] = "barrier",
+        static const char *const exchanges[COHERENCE_COUNT] = {
+            [COHERENCE_READ_SMALL] = "exchange-read x32",   [COHERENCE_READ_LARGE] = "exchange-read x512",
+            [COHERENCE_WRITE_SMALL] = "exchange-write x32", [COHERENCE_WRITE_LARGE] = "exchange-write x512",
+            [COHERENCE_BARRIER] = "barrier",
         };
-        for (int k = 0; k < EXCHANGE_COUNT; k++) {
+        for (int k = 0; k < COHERENCE_COUNT; k++) {
             char name[64];
-            const struct ceiling *c = hwprofile_exchange(&profile, (enum exchange_kind)k, n);
-            assert_true((c != NULL) == ((n == 1 && k != EXCHANGE_MEET) || (n > 1 && n == n_threads)));
+            const struct ceiling *c = hwprofile_coherence(&profile, (enum coherence_kind)k, n);
+            assert_true((c != NULL) == ((n == 1 && k != COHERENCE_BARRIER) || (n > 1 && n == n_threads)));
             snprintf(name, sizeof name, "%s %dt", exchanges[k], n);
             if (c)
                 assert_string_equal(c->name, name);
@@ -819,7 +819,7 @@ static void probes(void **state)
         assert_string_equal(now.peak.dtype, "int8");
         assert_true(now.dram.n_samples == now.peak.n_samples); /* of this probe, not of all */
         assert_true(isnan(now.tiles.value));
-        for (int k = 0; k < EXCHANGE_COUNT; k++)
+        for (int k = 0; k < COHERENCE_COUNT; k++)
             assert_true(isnan(now.exchange[k]));
     }
     ceilings_prober_free(p);
@@ -845,16 +845,16 @@ static void probes(void **state)
         assert_true(isnan(now.tiles.value));
     assert_ok(ceilings_glance(p, &glanced, &err), err);
     assert_true(glanced.bytes_s > 0 && glanced.flop_s > 0 && isnan(glanced.tile_flop_s) == isnan(now.tiles.value));
-    for (int i = 0; i < EXCHANGE_COUNT; i++) /* one thread exchanges nothing */
+    for (int i = 0; i < COHERENCE_COUNT; i++) /* one thread exchanges nothing */
         assert_true(isnan(now.exchange[i]) && isnan(glanced.exchange[i]));
     ceilings_prober_free(p);
     if (n_threads > 1) {
         p = ceilings_prober_new(MATH_INT8, n_threads, &o, &err);
         assert_non_null(p);
         assert_ok(ceilings_glance(p, &glanced, &err), err);
-        for (int i = 0; i < EXCHANGE_COUNT; i++)
+        for (int i = 0; i < COHERENCE_COUNT; i++)
             assert_true(glanced.exchange[i] > 0);
-        assert_true(glanced.exchange[EXCHANGE_MEET] < 1e-2 && glanced.exchange[EXCHANGE_READ_FEW] < 1e12);
+        assert_true(glanced.exchange[COHERENCE_BARRIER] < 1e-2 && glanced.exchange[COHERENCE_READ_SMALL] < 1e12);
         ceilings_prober_free(p);
     }
     o.reference = false;

@@ -544,7 +544,7 @@ static void check_streams(const struct kernels *k, const struct kernels *other, 
     }
 }
 
-/* How memory is asked for lines to come (CPU_STREAMS, CPU_ASK_ONCE) changes no bit; the functions that this host does not use
+/* How memory is asked for lines to come (CPU_HW_PREFETCH, CPU_SW_PREFETCH) changes no bit; the functions that this host does not use
  * are held to those that test_matmul has tried. */
 void test_matmul_streams(void **state)
 {
@@ -560,9 +560,9 @@ void test_matmul_streams(void **state)
             continue;
         assert_ok(kernels_isa_flags(kernels_isa_at(i, NULL), &flags, &err), err);
         kernels_init(&k, flags);
-        const unsigned likes[] = { 0, CPU_STREAMS, CPU_ASK_ONCE };
+        const unsigned likes[] = { 0, CPU_HW_PREFETCH, CPU_SW_PREFETCH };
         for (size_t j = 0; j < ARRAY_LEN(likes); j++) {
-            kernels_init(&other, (flags & ~(unsigned)CPU_LIKES) | likes[j]);
+            kernels_init(&other, (flags & ~(unsigned)CPU_TUNING) | likes[j]);
             for (size_t d = 0; dtype_at(d); d++) {
                 const struct dtype_info *t = dtype_at(d);
                 const struct matmul_slot *a = &k.packed[t->id], *b = &other.packed[t->id];

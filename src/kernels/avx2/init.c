@@ -23,7 +23,7 @@ static void init_packed(struct kernels *k)
 
 void kernels_tune_avx2(struct kernels *k, unsigned cpu_flags)
 {
-    if (!(cpu_flags & CPU_STREAMS))
+    if (!(cpu_flags & CPU_HW_PREFETCH))
         return;
     static const struct {
         enum dtype type;

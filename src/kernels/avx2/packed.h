@@ -102,7 +102,7 @@ matmul_fn avx2_packed_gemv_q3_k, avx2_packed_gemm_q3_k, avx2_packed_gemv_q4_k, a
 matmul_fn avx2_packed_gemv_q5_k, avx2_packed_gemm_q5_k, avx2_packed_gemv_q6_k, avx2_packed_gemm_q6_k;
 matmul_fn avx2_packed_gemv_iq4_nl, avx2_packed_gemm_iq4_nl, avx2_packed_gemv_iq4_xs, avx2_packed_gemm_iq4_xs;
 matmul_fn avx2_packed_gemv_mxfp4, avx2_packed_gemm_mxfp4;
-/* The same for CPU_STREAMS: nothing is asked of memory ahead. */
+/* The same for CPU_HW_PREFETCH: nothing is asked of memory ahead. */
 matmul_fn avx2_packed_gemv_q8_0_streams, avx2_packed_gemv_q4_0_streams, avx2_packed_gemv_q4_1_streams,
     avx2_packed_gemv_q5_0_streams, avx2_packed_gemv_q5_1_streams, avx2_packed_gemv_q2_k_streams,
     avx2_packed_gemv_q3_k_streams, avx2_packed_gemv_q4_k_streams, avx2_packed_gemv_q5_k_streams,

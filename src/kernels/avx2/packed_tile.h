@@ -293,7 +293,7 @@ INLINE void packed_chunk(const unsigned char *p, size_t n_k, const struct packed
     }
 }
 
-/* ahead: memory is asked for lines to come; not for CPUs that keep up unasked (CPU_STREAMS): Zen 4, % of the loads beside with one
+/* ahead: memory is asked for lines to come; not for CPUs that keep up unasked (CPU_HW_PREFETCH): Zen 4, % of the loads beside with one
  * thread, asked (twice a line, then) and not: Q8_0 65 and 85, Q4_0 70 and 89, Q4_K_M 63 and 87, Q6_K 50 and 86. */
 INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1, const bool ahead, const struct packed_shape f,
                         packed_decode *decode, packed_scales *scales)

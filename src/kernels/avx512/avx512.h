@@ -12,7 +12,7 @@ matmul_fn avx512_packed_few_bf16, avx512_packed_gemm_bf16;
 matmul_fn avx512_packed_gemm_f16_two_ports, avx512_packed_gemm_bf16_two_ports;
 matmul_fn avx512_packed_few_f32_streams, avx512_packed_few_f16_streams, avx512_packed_few_bf16_streams;
 matmul_fn avx512_packed_few_f32_once, avx512_packed_few_f16_once, avx512_packed_few_bf16_once;
-attention_fn avx512_attention, avx512_attention_once; /* once: for CPU_ASK_ONCE */
+attention_fn avx512_attention, avx512_attention_once; /* once: for CPU_SW_PREFETCH */
 void avx512_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0,
                              size_t tok1);
 void avx512_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0,

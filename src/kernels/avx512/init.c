@@ -34,7 +34,7 @@ void kernels_init_avx512(struct kernels *k)
     k->attention = avx512_attention;
 }
 
-/* CPU_STREAMS: nothing is asked of memory while it alone counts: with more tokens these CPUs see no further than the arithmetic in flight,
+/* CPU_HW_PREFETCH: nothing is asked of memory while it alone counts: with more tokens these CPUs see no further than the arithmetic in flight,
  * and gemm, which asks, is faster. Measured from DRAM on Zen 4, % of plain loads, not asking and asking: F16 of 2 tokens
  * 99 and 98, 3: 93 and 97, 5: 70 and 97; F32 of 5: 96 and 93, 6: 92 and 95, 8: 82 and 96. */
 void kernels_tune_avx512(struct kernels *k, unsigned cpu_flags)
@@ -44,13 +44,13 @@ void kernels_tune_avx512(struct kernels *k, unsigned cpu_flags)
         f16->gemm = avx512_packed_gemm_f16_two_ports;
         bf16->gemm = avx512_packed_gemm_bf16_two_ports;
     }
-    if (cpu_flags & CPU_STREAMS) {
+    if (cpu_flags & CPU_HW_PREFETCH) {
         f32->gemv = avx512_packed_few_f32_streams;
         f16->gemv = avx512_packed_few_f16_streams;
         bf16->gemv = avx512_packed_few_bf16_streams;
         f32->gemv_max_tok = 5;
         f16->gemv_max_tok = bf16->gemv_max_tok = 2;
-    } else if (cpu_flags & CPU_ASK_ONCE) {
+    } else if (cpu_flags & CPU_SW_PREFETCH) {
         f32->gemv = avx512_packed_few_f32_once;
         f16->gemv = avx512_packed_few_f16_once;
         bf16->gemv = avx512_packed_few_bf16_once;

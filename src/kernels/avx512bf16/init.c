@@ -17,10 +17,10 @@ void kernels_init_avx512bf16(struct kernels *k)
 void kernels_tune_avx512bf16(struct kernels *k, unsigned cpu_flags)
 {
     struct matmul_slot *bf16 = &k->packed[DTYPE_BF16];
-    if (cpu_flags & CPU_STREAMS) {
+    if (cpu_flags & CPU_HW_PREFETCH) {
         bf16->gemv = bf16_packed_few_streams;
         bf16->gemv_max_tok = 6; /* as in avx512/init.c: 6 tokens 96 and 94 %, 7: 85 and 94, 12: 52 and 93 */
-    } else if (cpu_flags & CPU_ASK_ONCE) {
+    } else if (cpu_flags & CPU_SW_PREFETCH) {
         bf16->gemv = bf16_packed_few_once;
         k->attention = bf16_attention_once;
     }

@@ -62,7 +62,7 @@ void kernels_tune_avx512vnni(struct kernels *k, unsigned cpu_flags)
 {
     static const struct {
         enum dtype type;
-        unsigned streams_tok; /* of a pass, where CPU_STREAMS, which here stands for Zen 4 */
+        unsigned streams_tok; /* of a pass, where CPU_HW_PREFETCH, which here stands for Zen 4 */
         matmul_fn *streams, *once; /* NULL: as it is */
     } slots[] = {
         { DTYPE_Q8_0, VNNI_BATCH_TOK, vnni_packed_gemv_q8_0_streams, vnni_packed_gemv_q8_0_once },
@@ -85,12 +85,12 @@ void kernels_tune_avx512vnni(struct kernels *k, unsigned cpu_flags)
         TWO_PORTS_SLOT(Q6_K, q6_k);
     }
     for (size_t i = 0; i < ARRAY_LEN(slots); i++) {
-        matmul_fn *const streams = cpu_flags & CPU_STREAMS ? slots[i].streams : NULL;
-        matmul_fn *const once = cpu_flags & CPU_ASK_ONCE ? slots[i].once : NULL;
+        matmul_fn *const streams = cpu_flags & CPU_HW_PREFETCH ? slots[i].streams : NULL;
+        matmul_fn *const once = cpu_flags & CPU_SW_PREFETCH ? slots[i].once : NULL;
         struct matmul_slot *const slot = &k->packed[slots[i].type];
         if (streams || once)
             slot->gemv = streams ? streams : once;
-        if (cpu_flags & CPU_STREAMS)
+        if (cpu_flags & CPU_HW_PREFETCH)
             slot->gemv_max_tok = slots[i].streams_tok;
     }
 }

@@ -11,7 +11,7 @@ struct packed32 {
     bool apart;           /* each block of a run begins with its own scales */
     bool has_min;
     bool high_first; /* units 4-7 are 16 times too large, and so is the start */
-    bool once;       /* for CPU_ASK_ONCE: one token by block32_once, and units 4-7 have a sum of their own: two chains, half as long */
+    bool once;       /* for CPU_SW_PREFETCH: one token by block32_once, and units 4-7 have a sum of their own: two chains, half as long */
     bool touched;    /* of one token: lines are touched before they are loaded */
     enum ahead ahead;
     struct act_format acts;
@@ -133,7 +133,7 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
 }
 
 /*
- * Blocks a step of one token for CPU_ASK_ONCE, whole runs. One thread of Zen 5, Q4_0, 5632 columns, % of plain loads, walks in random
+ * Blocks a step of one token for CPU_SW_PREFETCH, whole runs. One thread of Zen 5, Q4_0, 5632 columns, % of plain loads, walks in random
  * order, each after one of its own, two runs: steps of 2 blocks 65-78, 4 73, 8 73-85, 12 103, 14 110, 16 110-120, 18 102, 24 77, 32 77-80.
  * doc/notes/kernels.md
  */
@@ -239,7 +239,7 @@ INLINE void units_5(const unsigned char *p, int u, __m512i *w, __m512i *w4)
 
 /* ---- formats --------------------------------------------------------------------------- */
 
-/* As CPUs need it that have to be asked for lines to come, for CPU_ASK_ONCE, and for CPU_STREAMS, of so many tokens at most; with more these
+/* As CPUs need it that have to be asked for lines to come, for CPU_SW_PREFETCH, and for CPU_HW_PREFETCH, of so many tokens at most; with more these
  * compute for so long between lines that those gain by asking too. Zen 4, from DRAM, % of plain loads: Q4_0 of 3 tokens 87,
  * asking 98, Q4_K 84 and 98. Q8_0, which is short, into L2 alone and not so far ahead: L1's few miss buffers would else hold
  * lines for all of memory's latency. One thread, GB/s of 3, 4, 5, 6 tokens 24, 21, 24, 24 with near lines, 26, 24, 27, 27 without. */
@@ -248,7 +248,7 @@ INLINE void units_5(const unsigned char *p, int u, __m512i *w, __m512i *w4)
     PACKED_GEMV_ASKING(static, name##_far, most, AHEAD_FAR, __VA_ARGS__)                   \
     PACKED_GEMV_STREAMS(name, 2, name##_far, __VA_ARGS__, .ahead = AHEAD_NONE)             \
     PACKED_GEMV_ONCE(name, __VA_ARGS__, .ahead = AHEAD_ONCE, .once = true)
-/* For CPU_ASK_ONCE: of one token nothing is asked for; of more by vnni_packed_gemv_<more>. */
+/* For CPU_SW_PREFETCH: of one token nothing is asked for; of more by vnni_packed_gemv_<more>. */
 #define PACKED_GEMV_ALONE(name, more, ...)                                                 \
     PACKED_PANEL(name##_alone, __VA_ARGS__)                                                \
     void vnni_packed_gemv_##name##_once(const struct matmul_args *a, size_t row0, size_t row1) \

@@ -471,7 +471,7 @@ INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned 
 
 /* ---- formats ------------------------------------------------------------------------------- */
 
-/* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS (CPU_ASK_ONCE: PACKED_GEMV_ONCE): formats whose lines
+/* As CPUs need it that have to be asked for lines to come, and for CPU_HW_PREFETCH (CPU_SW_PREFETCH: PACKED_GEMV_ONCE): formats whose lines
  * are not read in order or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q5_K), and so do 3 tokens (packed_gemv32.c). */
 #define PACKED_GEMV_ASKING(linkage, name, most, few, many, ...)                            \
     static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);       \

@@ -131,10 +131,10 @@ INLINE __m512 f16_rows(const unsigned char *p)
  * 18, 16.4, both (1 and 4, 2 and 4, 4 and 6 KiB) 19.3, 19.5, 19.6, and (1 and 6, 4 and 8, 4 and 16) 15.9, 16.0, 15.0; two threads 30, 37,
  * 34, 32, then 37, 37.5, 38.6, and 30, 32, 29. Engine, two threads, tokens/s of medians of three in turn, 4 and 6, 2 and 4, 1 and 3 KiB:
  * Q8_0 28.6, 29.2, 28.3, Q4_0 49.7, 47.2, 49.4, Q4_K 45.1, 46.0, 46.6, Q6_K 34.3, 34.0, 34.8. Zen 4 keeps 4 and 16 KiB (AHEAD_FAR).
- * CPUs that keep up with a sequential walk unasked (CPU_STREAMS) lose by asking, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
+ * CPUs that keep up with a sequential walk unasked (CPU_HW_PREFETCH) lose by asking, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
  * 2 threads, % of the loads beside: none 36-53, 54-73, these 67-79, 80-84, 1.5 instead of 4 KiB 85-90, 84-89.
  *
- * Zen 5 (CPU_ASK_ONCE) wants to be asked once, and for L1 alone (prefetchnta). A thread with 36 GB/s of its own, % of plain loads,
+ * Zen 5 (CPU_SW_PREFETCH) wants to be asked once, and for L1 alone (prefetchnta). A thread with 36 GB/s of its own, % of plain loads,
  * 2048 and 5632 columns; far and near, near alone, once: Q4_0 82, 90, 92 and 79, 77, 79; Q4_K 88, 91, 92 and 82, 86, 92; Q5_K 90, 90, 92
  * and 92, 92, 93; Q6_K 91, 96, 101 and 92, 108, 101 (loads that ask nothing are not all that memory gives). Nothing asked: Q8_0 98 and 95,
  * else 51-91. Activations asked for beside them cost 1 to 3 points there. 4 and 6 tokens, 2048 columns, far and near, once: Q8_0 76, 79
@@ -186,7 +186,7 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
  * Asks L2 for the activations of sub-blocks [b, b + n), ACTS_AHEAD sub-blocks early: between two panels of long rows the
  * weights that go by push them out of L1. Zen 4, one thread, 5632 columns, % of the rate with 2048 before and after:
  * Q4_K 81, 97, Q4_0 93, 97.
- * More than VNNI_FEW_TOK tokens compute for long enough; CPU_ASK_ONCE loses by it (above). Panels of at most ACTS_STAY bytes leave them
+ * More than VNNI_FEW_TOK tokens compute for long enough; CPU_SW_PREFETCH loses by it (above). Panels of at most ACTS_STAY bytes leave them
  * where they are: Q4_K_M, 2048 columns in most matrices, one thread, tokens/s asking always 43, 41, 47, asking in long rows alone 47, 44, 49;
  * blocks of 32, of which two go together, lose 2 % by looking (Q4_0).
  */
@@ -318,7 +318,7 @@ INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, 
         else                                                                               \
             packed_gemv(a, row0, row1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_streams); \
     }
-/* For CPU_ASK_ONCE: of few tokens, and of more. */
+/* For CPU_SW_PREFETCH: of few tokens, and of more. */
 #define PACKED_GEMV_ONCE(name, ...)                                                        \
     static void batch_##name##_once(const struct matmul_args *a, size_t row0, size_t row1); \
     PACKED_GEMV_ASKS(, name##_once, __VA_ARGS__)                                           \

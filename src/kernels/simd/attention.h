@@ -50,7 +50,7 @@ struct kv_type {
         { DTYPE_Q8_0, kv_keys_q8_0, kv_values_q8_0, few_scores_q8_0##kind, few_output_q8_0##kind},        \
         { DTYPE_Q4_0, kv_keys_q4_0, kv_values_q4_0, few_scores_q4_0##kind, few_output_q4_0##kind},        \
     }
-/* once: for CPU_ASK_ONCE. */
+/* once: for CPU_SW_PREFETCH. */
 static struct kv_type kv_type_find(enum dtype type, bool once)
 {
     static const struct kv_type types[2][5] = { KV_TYPES(), KV_TYPES(_once) };

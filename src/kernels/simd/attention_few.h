@@ -24,14 +24,14 @@ struct few_type {
     kv_load *load;
     size_t step_bytes; /* of FEW_DIMS elements */
     bool near;         /* it has so much to compute that waiting for L2 shows */
-    bool once;         /* for CPU_ASK_ONCE */
+    bool once;         /* for CPU_SW_PREFETCH */
 };
 
 /*
  * Ask memory for a step of a later row: into L2. What L1 is asked for waits in its few miss buffers for all of
  * memory's latency, some 10 GB/s of a core: Zen 4, one thread, memory at 30 GB/s, F16, 1 and 4 rows of 128: 9 and 10 GB/s
  * that way, 20 and 20 this way; Q8_0, a step from L2 into L1 as well: 8.0 and 8.4, 10.5 and 8.6.
- * Zen 5 (CPU_ASK_ONCE) wants it in L1 and to be asked once: llama-3.2-1b at 32768 tokens, one thread, F16, 4 rows of 64, GB/s behind
+ * Zen 5 (CPU_SW_PREFETCH) wants it in L1 and to be asked once: llama-3.2-1b at 32768 tokens, one thread, F16, 4 rows of 64, GB/s behind
  * BF16 weights and behind Q4_0: 27 and 32 by L2, 36 and 34 by L1, 34 and 33 by prefetchnta, 28 and 28 if nothing is asked for.
  */
 INLINE void few_prefetch(const unsigned char *row, size_t row_bytes, size_t d,

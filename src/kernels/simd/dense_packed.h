@@ -91,8 +91,8 @@ struct few_sums {
     vf sum[8][PANEL_VECS][FEW_TOK];
 };
 
-/* How memory is asked for lines to come: not at all, for CPUs that keep up unasked (CPU_STREAMS); as PREFETCH_LINE does; once, line by
- * line as they are used (CPU_ASK_ONCE); and so nearer, in long steps, of one token (doc/notes/kernels.md). Zen 5, 2048 columns, % of plain
+/* How memory is asked for lines to come: not at all, for CPUs that keep up unasked (CPU_HW_PREFETCH); as PREFETCH_LINE does; once, line by
+ * line as they are used (CPU_SW_PREFETCH); and so nearer, in long steps, of one token (doc/notes/kernels.md). Zen 5, 2048 columns, % of plain
  * loads, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83, 73, 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and 94, 91, 79. F16 of one token,
  * one thread, steps of 256 bytes, 2 KiB and 4 KiB: 84, 95, 105; these as far ahead as for more tokens: -, 95, 77. */
 enum few_ahead { FEW_NONE, FEW_LINES, FEW_ONCE, FEW_ONCE_LONG };
