@@ -1,4 +1,4 @@
-/* This machine's own profile. */
+/* The profile of this machine. */
 #include "base/environment.h"
 #include "base/notify.h"
 #include "hwprofile/hwprofile.h"
