@@ -1,4 +1,4 @@
-/* counters/child.c: starting the helper, talking to it, burying it. */
+/* counters/child.c: start, query and stop the helper. */
 #include "counters/child.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-#define LAST_WISH_S 1.0 /* to finish after its input is closed */
+#define LAST_WISH_S 1.0 /* grace period after its input is closed */
 
 int child_start(struct child *c, char *const *argv, struct error *err)
 {
@@ -46,7 +46,7 @@ int child_start(struct child *c, char *const *argv, struct error *err)
     return error_set(err, ERROR_UNAVAILABLE, "%s: %s", argv[0], strerror(failed));
 }
 
-/* What it complained about meanwhile: read in any case, or it would wait for room; the last line is kept. */
+/* Drains standard error, so that the helper does not block; keeps the last line. */
 static void listen_to_complaints(struct child *c)
 {
     char text[512];
@@ -63,7 +63,7 @@ static void listen_to_complaints(struct child *c)
         }
 }
 
-/* Wait for its end, but not for ever. Its status, or -1: it had to be killed. */
+/* Waits up to timeout_s, then kills. Exit status, or -1: killed. */
 static int bury(struct child *c, double timeout_s)
 {
     const double end = clock_now_s() + timeout_s;
@@ -103,7 +103,7 @@ static int too_late(struct child *c, double timeout_s, char *why, size_t size)
     return -1;
 }
 
-/* The next line, if all of it has come. */
+/* The next complete line; false: none yet. */
 static bool take_line(struct child *c, char *answer, size_t size)
 {
     char *end = memchr(c->line, '\n', c->len);
@@ -120,7 +120,7 @@ static int send_line(struct child *c, const char *line)
 {
     char text[128];
     const int n = snprintf(text, sizeof text, "%s\n", line);
-    return send(c->fd, text, (size_t)n, MSG_NOSIGNAL) == n ? 0 : -1; /* no signal: it may have ended */
+    return send(c->fd, text, (size_t)n, MSG_NOSIGNAL) == n ? 0 : -1; /* no SIGPIPE if it has ended */
 }
 
 int child_ask(struct child *c, const char *line, char *answer, size_t size, double timeout_s, char *why, size_t why_size)
