@@ -1,4 +1,4 @@
-/* Rotation, the cache's new rows, and attention over it. */
+/* RoPE, KV store, and attention. */
 #include "engine/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -24,23 +24,22 @@ void exec_rope(struct engine *e, size_t i, struct work *w, int tid, int nt)
 
 enum { CACHE_LINE = 64 };
 
-/* The lines of row j, all at once: they were last touched a pass ago and come from memory, and stores alone wait for one after
- * the other. methods.md (29) */
+/* Prefetch for write all lines of row j: they come from memory, and plain stores would miss one after another. methods.md (29) */
 static void ask_row(const struct kv_rows *r, uint32_t j, size_t heads)
 {
     const unsigned char *row = r->data + (size_t)(j % r->n_row) * r->row_bytes;
     for (size_t h = 0; h < heads; h++, row += r->head_bytes) {
         for (size_t at = 0; at < r->row_bytes; at += CACHE_LINE)
             __builtin_prefetch(row + at, 1, 3);
-        __builtin_prefetch(row + r->row_bytes - 1, 1, 3); /* it may begin within a line */
+        __builtin_prefetch(row + r->row_bytes - 1, 1, 3); /* for unaligned rows */
     }
 }
 
-/* Heads of n elements from x to row j of a sequence's cache. */
+/* Store n-element heads of x in row j of a sequence's cache. */
 static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, const float *x, size_t heads, size_t n,
                   struct work *w)
 {
-    unsigned char *dst = (unsigned char *)(uintptr_t)r->data + (size_t)(j % r->n_row) * r->row_bytes; /* ours */
+    unsigned char *dst = (unsigned char *)(uintptr_t)r->data + (size_t)(j % r->n_row) * r->row_bytes; /* writable: the engine's own */
     for (size_t h = 0; h < heads; h++, dst += r->head_bytes, x += n)
         if (r->type == DTYPE_F16)
             e->k.f32_to_f16((uint16_t *)dst, x, n);
@@ -50,7 +49,7 @@ static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, c
     w->kv_bytes += heads * dtype_row_bytes(r->type, n);
 }
 
-/* Where token t's keys and values go. */
+/* Destination of token t's keys and values. */
 static uint32_t rows_of_token(const struct engine *e, const struct op *op, size_t t, struct kv_rows *k, struct kv_rows *v)
 {
     const struct kv_layer *l = &e->kv[op->layer];
@@ -87,7 +86,7 @@ void exec_kv_store(struct engine *e, size_t i, struct work *w, int tid, int nt)
     }
 }
 
-/* What run r reads: its sequence's cache of the layer, with MLA's values inside the keys, or the expanded one. */
+/* Operands of run r: its sequence's cache, with MLA values inside the keys, or the expanded rows. */
 static void bind_run(const struct engine *e, const struct op *op, uint32_t r, bool rounded, struct attention_args *a)
 {
     const struct engine_run *run = &e->run[r];
@@ -108,16 +107,15 @@ static void bind_run(const struct engine *e, const struct op *op, uint32_t r, bo
 /* ---- units of work ----------------------------------------------------------------------------------------------- */
 
 /*
- * A KV head's query heads for a tile of one run's tokens or, where the run is one token and there are few KV heads for
- * many threads, for a part of the keys it sees. The cut depends on the pass alone, so that results do not depend on
- * the number of threads.
+ * Unit of work: a KV head's query heads for a tile of a run's tokens or, for a run of one token with few KV heads, for a part of its keys.
+ * Units depend on the pass only, so results do not depend on the number of threads.
  */
 struct unit {
     uint32_t run, head_kv, t0, t1;
     uint32_t part, n_part, key0, key1; /* n_part 1: all keys */
 };
 
-/* Of one size, nearly: a tile of the few that are left would turn all keys for them. */
+/* Tiles of nearly equal size: a small remainder would transpose all keys for few rows. */
 static uint32_t tile_tokens(const struct op *op, uint32_t n_tok)
 {
     uint32_t tile = (uint32_t)u64_max(1, ENGINE_ATTENTION_ROWS / (op->n_head / op->n_head_kv));
@@ -126,7 +124,7 @@ static uint32_t tile_tokens(const struct op *op, uint32_t n_tok)
     return (uint32_t)u64_ceil_div(n_tok, u64_ceil_div(n_tok, tile));
 }
 
-/* Parts that one token's keys are cut into at most: as many as keep threads busy, of ENGINE_PART_KEYS or more. */
+/* Upper bound of key parts per token: enough units to keep threads busy, ENGINE_PART_KEYS keys at least. */
 static uint32_t most_parts(const struct engine *e, const struct op *op)
 {
     return (uint32_t)u64_min(u64_ceil_div(ENGINE_PARTS, (uint64_t)e->n_run * op->n_head_kv),
@@ -144,8 +142,8 @@ static void cut_keys(const struct engine *e, const struct op *op, struct unit *x
     x->key1 = (uint32_t)u64_min(end, (uint64_t)x->key0 + step);
 }
 
-/* Unit u of a run, for as long as there is one; else the number of its units is taken off u. A KV head's come one after the
- * other, late tiles, which see the most keys, first. doc/notes/attention.md */
+/* Unit *u of run r; if the run has fewer, subtracts their number from *u. Units of a KV head are consecutive, late tiles (most
+ * keys) first. doc/notes/attention.md */
 static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r, size_t *u, struct unit *x)
 {
     const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = n_tok == 1 ? 1 : tile_tokens(op, n_tok);
@@ -186,9 +184,9 @@ static size_t count_units(const struct engine *e, const struct op *op)
     return SIZE_MAX - u;
 }
 
-/* ---- parts of a token's keys ----------------------------------------------------------------------------------------- */
+/* ---- key parts (split-K) ---- */
 
-/* Where the part of a run leaves [n_head][head_dim_v] outputs, and [n_head][2] maxima and sums. */
+/* Partial result of a run's part: [n_head][head_dim_v] outputs, then [n_head][2] maxima and sums. */
 static float *part_out(const struct engine *e, const struct op *op, uint32_t run, uint32_t part)
 {
     return e->part + ((size_t)run * most_parts(e, op) + part) * op->n_head * (op->head_dim_v + 2);
@@ -199,7 +197,7 @@ static float *part_sum(const struct engine *e, const struct op *op, uint32_t run
     return part_out(e, op, run, part) + (size_t)op->n_head * op->head_dim_v;
 }
 
-/* A head of a token whose keys were cut into parts. methods.md (11) */
+/* Combine the parts of one head of a token. methods.md (11) */
 static void merge_head(const struct engine *e, const struct op *op, const struct unit *x, uint32_t h, float *out)
 {
     float max = -INFINITY, sum = 0;
@@ -217,7 +215,7 @@ static void merge_head(const struct engine *e, const struct op *op, const struct
         out[d] /= sum;
 }
 
-/* The thread that ends the last part of a KV head's merges them, in order. */
+/* The thread that finishes a KV head's last part merges them, in order. */
 static void end_part(struct engine *e, const struct op *op, const struct unit *x, float *out)
 {
     const uint32_t group = op->n_head / op->n_head_kv;
@@ -236,13 +234,13 @@ int attention_init(struct engine *e, struct error *err)
         const struct op *op = &e->ops.ops[i];
         if (op->kind != OP_ATTENTION || op->n_head_kv >= ENGINE_PARTS)
             continue;
-        /* most_parts of each run, whatever their number: where that is more than one, n_run < ENGINE_PARTS / n_head_kv, and
-         * n_run ceil(ENGINE_PARTS / (n_run n_head_kv)) < ENGINE_PARTS / n_head_kv + n_run */
+        /* Bound on parts of all runs: n_part > 1 implies n_run < ENGINE_PARTS / n_head_kv, and n_run ceil(ENGINE_PARTS / (n_run
+         * n_head_kv)) < ENGINE_PARTS / n_head_kv + n_run. */
         const size_t slots = u64_min(2 * ENGINE_PARTS / op->n_head_kv,
                                      (uint64_t)e->o.n_seq * u64_ceil_div(e->o.n_ctx, ENGINE_PART_KEYS));
         most = u64_max(most, slots * op->n_head * (op->head_dim_v + 2));
     }
-    e->part = calloc(most ? most : 1, sizeof *e->part); /* pages come as they are used */
+    e->part = calloc(most ? most : 1, sizeof *e->part); /* pages are touched on demand */
     e->part_done = calloc(ENGINE_PARTS, sizeof *e->part_done);
     return e->part && e->part_done ? 0 : error_oom(err, most * sizeof *e->part, "parts of attention");
 }
@@ -299,7 +297,7 @@ void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
         w->weight_bytes += op->w->bytes;
     while (engine_claim(e, i, n, 1, tid, nt, &run) && unit_at(e, op, run.first, &x))
         run_unit(e, i, &x, &a, &walked);
-    /* The expanded rows are activations of this pass, not the cache. */
+    /* Expanded rows count as activations, not as cache. */
     const bool cache = op->form != FORM_EXPANDED;
     w->flop += walked.flop;
     w->kv_bytes += cache ? walked.kv_bytes : 0;

@@ -1,4 +1,4 @@
-/* The KV cache: one mapping, each layer's keys and values in it. methods.md (22), (23) */
+/* The KV cache: one mapping for all layers. methods.md (22), (23) */
 #include "engine/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +8,7 @@
 
 enum { ALIGN = 64 };
 
-/* Shape of n_head_kv heads of dim elements, each head's positions one after the other: attention streams them.
- * *at: where in the mapping they begin, and then end. */
+/* Layout [n_head_kv][position][dim]: attention streams a head's positions. *at: offset, advanced past the rows. */
 static int place(struct kv_rows *r, const char *what, enum dtype t, uint32_t n_head_kv, uint32_t dim, uint32_t n_row,
                  size_t *at, struct error *err)
 {
@@ -57,14 +56,14 @@ static unsigned char *map(struct engine *e, size_t bytes, const char *what, stru
     }
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p != MAP_FAILED) {
-        (void)madvise(p, bytes, MADV_HUGEPAGE); /* long streams: a wish */
+        (void)madvise(p, bytes, MADV_HUGEPAGE); /* best effort */
         return p;
     }
     error_set(err, ERROR_SYSTEM, "cannot map %zu bytes of %s: %s", bytes, what, strerror(errno));
     return NULL;
 }
 
-/* Keys and values of all heads of a layer of MLA, for passes that expand them. */
+/* Expanded keys and values of all heads of an MLA layer. */
 static int wide_init(struct engine *e, struct error *err)
 {
     const struct op *op = NULL;
@@ -138,10 +137,10 @@ void engine_assume_kv(struct engine *e)
     memset(e->kv_lost, 0, e->o.n_seq * sizeof *e->kv_lost);
 }
 
-/* Rows of small random numbers, +-0.125 .. 0.25, as the cache would hold them. */
+/* Small random rows, +-0.125 .. 0.25. */
 enum { NOISE_ROWS = 16 };
 
-/* Positions [0, n) of one head of dim elements. */
+/* Positions [0, n) of one head. */
 static void fill_head(const struct kv_rows *r, unsigned char *base, uint32_t n, size_t dim, uint32_t *x)
 {
     const struct dtype_info *d = dtype_find(r->type);

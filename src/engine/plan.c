@@ -1,11 +1,10 @@
 /*
- * What each op needs at run time, worked out once from the op list: the activations its kernel
- * wants, whether the op before already prepared them, and where threads have to meet.
+ * Execution plan, made once from the op list: activation formats and their reuse, fusion, thread scratch, and barriers.
  */
 #include "engine/internal.h"
 #include <stdlib.h>
 
-/* Buffers as a bit set; the shared prepared activations, the cache and its expanded form count as more. */
+/* Buffer bit set; shared prepared activations, the cache and its expansion are extra buffers. */
 enum { ACTS = BUF_COUNT, CACHE, WIDE, N_BITS };
 #define ACTS_BIT ((uint64_t)1 << ACTS)
 #define CACHE_BIT ((uint64_t)1 << CACHE)
@@ -33,7 +32,7 @@ static bool shares_acts(const struct op *op)
     return op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL;
 }
 
-/* Shared activations are reused while nothing has overwritten their source. */
+/* The previous op's shared activations have the same source, format and rows, and it was not overwritten. */
 static bool same_activations(const struct engine *e, size_t i)
 {
     const struct op *op = &e->ops.ops[i];
@@ -53,7 +52,7 @@ static void plan_product(struct engine *e, size_t i)
     e->plan[i].act_shared = same_activations(e, i);
 }
 
-/* Every product that shares these activations takes them from tiles, and from the same. */
+/* All products that share these activations take them packed, in one layout. */
 static bool arranges_rows(const struct engine *e, size_t i)
 {
     for (size_t k = i; k < e->ops.n && (k == i || e->plan[k].act_shared); k++)
@@ -63,7 +62,7 @@ static bool arranges_rows(const struct engine *e, size_t i)
     return true;
 }
 
-/* The product that reads what attention at i writes rounds it. */
+/* The product that reads the attention at i rounds its output. */
 static bool rounds_output(const struct engine *e, size_t i)
 {
     const struct tensor *reader = e->ops.ops[i].reader;
@@ -73,21 +72,21 @@ static bool rounds_output(const struct engine *e, size_t i)
     return false;
 }
 
-/* ---- what goes together ---------------------------------------------------------------------- */
+/* ---- fusion ---- */
 
 static bool plain(const struct op *op)
 {
     return !op->out_rows && op->dst_at == 0;
 }
 
-/* The next op adds this product's whole result to the residual. */
+/* The next op adds this product to the residual. */
 static bool adds(const struct op *op, const struct op *next)
 {
     return next->kind == OP_ADD && plain(op) && plain(next) && next->src == op->dst && next->dst != op->dst &&
            next->dst != op->src && next->src_at == 0 && next->cols == op->rows;
 }
 
-/* Gate and up, and their gate. */
+/* Gate and up projections followed by their GLU. */
 static bool gates(const struct engine *e, size_t i)
 {
     const struct op *gate = &e->ops.ops[i], *up = gate + 1, *glu = gate + 2;
@@ -96,7 +95,7 @@ static bool gates(const struct engine *e, size_t i)
            glu->src == gate->dst && glu->src2 == up->dst && glu->src_at == 0 && glu->src2_at == 0 && glu->dst != gate->src;
 }
 
-/* Products take along what follows them, row by row. */
+/* Fuse products with the ops that follow them. */
 static void plan_fusion(struct engine *e)
 {
     for (size_t i = 0; i + 1 < e->ops.n; i++) {
@@ -113,8 +112,7 @@ static void plan_fusion(struct engine *e)
     }
 }
 
-/* A norm of one token that nothing but products reads: every thread makes its own copy, which is quicker than
- * meeting the others for it. */
+/* One-token norms read by products only are replicated on every thread: cheaper than a barrier. */
 static void plan_own_norms(struct engine *e)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
@@ -137,15 +135,15 @@ static void plan_own_norms(struct engine *e)
     }
 }
 
-/* ---- where threads meet ---------------------------------------------------------------------- */
+/* ---- barriers ---- */
 
-/* How an op's work on its buffers is divided: two ops divided alike touch the same parts on the same thread. */
-enum split { SPLIT_ANY, SPLIT_TOKENS, SPLIT_COLS /* + their number */ };
+/* Work division of an op: with equal divisions, the same thread touches the same parts. */
+enum split { SPLIT_ANY, SPLIT_TOKENS, SPLIT_COLS /* plus the number of columns */ };
 
-/* Buffers touched since threads last met. */
+/* Buffers accessed since the last barrier. */
 struct touched {
     uint64_t read, written;
-    uint64_t split[N_BITS]; /* of each buffer: the division of all that touched it; SPLIT_ANY: several */
+    uint64_t split[N_BITS]; /* [buffer] division of all accesses; SPLIT_ANY: differing */
 };
 
 struct access {
@@ -191,7 +189,7 @@ static uint64_t split_of(const struct op *op)
     return SPLIT_ANY;
 }
 
-/* Of op i by itself; of a product without the preparation of shared activations. */
+/* Accesses of op i, excluding preparation of shared activations. */
 static struct access access_of(const struct engine *e, size_t i, bool one)
 {
     const struct op *op = &e->ops.ops[i];
@@ -201,13 +199,13 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
     case OP_GLU:
     case OP_SOFTCAP:
     case OP_ROUTE:
-    case OP_HEAD_MATMUL: /* prepares activations of its own */
-    case OP_EXPERT_SUM:  /* reads rows of experts by token, and weights of all of them */
+    case OP_HEAD_MATMUL: /* prepares its own activations */
+    case OP_EXPERT_SUM:  /* reads rows and weights of all experts */
         break;
     case OP_RMS_NORM:
         if (one && e->plan[i].own) {
             a.writes = 0;
-            a.split = SPLIT_ANY; /* all threads read all of it */
+            a.split = SPLIT_ANY; /* every thread reads all of it */
         }
         break;
     case OP_ADD:
@@ -250,7 +248,7 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
     return a;
 }
 
-/* From op i on nobody reads what buf holds before it is written anew. */
+/* buf is dead from op i on: overwritten before it is read. */
 static bool unread(const struct engine *e, size_t i, enum op_buf buf)
 {
     for (; i < e->ops.n; i++) {
@@ -264,7 +262,7 @@ static bool unread(const struct engine *e, size_t i, enum op_buf buf)
     return true;
 }
 
-/* A gate's own result may take the place of one of its sources. */
+/* A GLU's result may overwrite one of its sources. */
 static void plan_near(struct engine *e)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
@@ -301,7 +299,7 @@ static void touch(struct touched *t, const struct access *a)
     t->written |= a->writes;
 }
 
-/* Preparing activations that all threads share: by token, and then threads meet. One token's are each thread's own. */
+/* True if activations are prepared in shared memory, by tokens, with a barrier after; one token's are private. */
 static bool prepares_shared(const struct engine *e, size_t i, bool one)
 {
     const struct op *op = &e->ops.ops[i];
@@ -328,7 +326,7 @@ static void plan_barriers(struct engine *e, bool one)
                                         op->kind == OP_MATMUL ? SPLIT_TOKENS : SPLIT_ANY };
         const bool shared = prepares_shared(e, i, one);
         if (!shared && shares_acts(op) && !p->act_shared)
-            a.writes |= ACTS_BIT; /* rows whose logits are wanted: shared when they are several */
+            a.writes |= ACTS_BIT; /* shared if several logits rows are wanted */
         p->barrier[one] = conflicts(&t, shared ? &prepare : &a);
         if (p->barrier[one] || shared)
             t = (struct touched){ 0 };
