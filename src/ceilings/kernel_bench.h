@@ -59,7 +59,7 @@ struct kernel_bench {
     float cs[BENCH_HEAD_DIM];       /* cosines and sines of a position */
     float halves[BENCH_HEAD_DIM];   /* as F16 they are bytes that weights have */
     void *act_mem;                  /* activations as kernels want them; keys as the cache has them */
-    void *act_tiles;                /* the same in the order in which products of packed weights walk them */
+    void *packed_acts;                /* the same in the order in which products of packed weights walk them */
     struct acts acts;
     const struct kernel_job *last;  /* the job whose act_mem it is */
     struct bench_lane *lane;

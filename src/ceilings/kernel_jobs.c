@@ -106,8 +106,8 @@ static int alloc_floats(struct kernel_bench *b, struct error *err)
     b->z = size_alloc(n * sizeof *b->z);
     b->y = size_alloc(BENCH_TOKENS * size_row_floats(b->y_cols) * sizeof *b->y);
     b->act_mem = size_alloc(acts);
-    b->act_tiles = size_alloc(acts_tiles_bytes(ACT_F32, DTYPE_F32, BENCH_TOKENS, BENCH_COLS));
-    bool all = b->x && b->y && b->z && b->act_mem && b->act_tiles;
+    b->packed_acts = size_alloc(acts_tiles_bytes(ACT_F32, DTYPE_F32, BENCH_TOKENS, BENCH_COLS));
+    bool all = b->x && b->y && b->z && b->act_mem && b->packed_acts;
     for (int i = 0; i < b->n_threads; i++) {
         b->lane[i].scratch = size_alloc(scratch_bytes());
         b->lane[i].out = size_alloc(BENCH_OUT * sizeof(float));
@@ -131,7 +131,7 @@ void bench_release(struct kernel_bench *b)
         munmap(b->map, b->map_bytes);
     free(b->lane);
     free(b->act_mem);
-    free(b->act_tiles);
+    free(b->packed_acts);
     free(b->x);
     free(b->y);
     free(b->z);
@@ -195,7 +195,7 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j)
     b->acts.pow2 = kernels_acts_pow2(&b->k, j->slot == &b->k.packed[j->type], (size_t)j->n_tok);
     b->k.act_prepare[j->act](&b->acts, b->x, BENCH_COLS, 0, (size_t)j->n_tok);
     if (j->slot == &b->k.packed[j->type] && kernels_arranges(&b->k, j->type, b->acts.n_tok)) { /* as the engine does, once for all rows */
-        b->acts.tiles = b->act_tiles;
+        b->acts.tiles = b->packed_acts;
         b->k.arrange[j->type](&b->acts, 0, 1);
     }
 }

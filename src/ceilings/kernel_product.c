@@ -213,7 +213,7 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
 static void put_in_order(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     struct acts a = b->acts;
-    a.tiles = b->act_tiles;
+    a.tiles = b->packed_acts;
     for (uint64_t i = 0; i < n; i++)
         b->k.arrange[j->type](&a, (unsigned)tid, (unsigned)b->n_threads);
 }
@@ -226,7 +226,7 @@ static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j
     struct acts a = b->acts, row;
     acts_bind(&row, a.kind, 1, j->cols, b->lane[tid].scratch);
     row.pow2 = a.pow2;
-    a.tiles = b->act_tiles;
+    a.tiles = b->packed_acts;
     double longer = 0;
     for (uint64_t i = 0; i < n; i++) {
         float *x = b->x + bench_place(b, j, tid, i);

@@ -225,7 +225,7 @@ static void store(struct kernel_bench *b, const struct kernel_job *j, int tid, u
 
 enum { FAR_HEADS = BENCH_COLS / BENCH_HEAD_DIM, FAR_ROW = 2 * BENCH_HEAD_DIM, FAR_STEP = 4096 };
 
-static void ask_row(const unsigned char *row, size_t head_bytes)
+static void prefetch_row(const unsigned char *row, size_t head_bytes)
 {
     for (size_t h = 0; h < FAR_HEADS; h++)
         for (size_t at = 0; at < FAR_ROW; at += 64)
@@ -242,10 +242,10 @@ static void store_far(struct kernel_bench *b, const struct kernel_job *j, int ti
     const size_t step = tokens * FAR_ROW + FAR_STEP, n_step = u64_max(1, (head_bytes - FAR_ROW) / step);
     for (uint64_t i = 0; i < n && tokens > 0; i++) {
         unsigned char *row = b->w + (size_t)tid * b->chunk_bytes + (b->lane[tid].at + i) % n_step * step;
-        ask_row(row, head_bytes);
+        prefetch_row(row, head_bytes);
         for (size_t t = 0; t < tokens; t++, row += FAR_ROW) {
             if (t + 1 < tokens)
-                ask_row(row + FAR_ROW, head_bytes);
+                prefetch_row(row + FAR_ROW, head_bytes);
             for (size_t h = 0; h < FAR_HEADS; h++)
                 b->k.f32_to_f16((uint16_t *)(row + h * head_bytes), b->halves, BENCH_HEAD_DIM);
         }

@@ -90,7 +90,7 @@ struct sizes {
     size_t cols;            /* longest row of a product */
     size_t shared[ACT_KIND_COUNT]; /* [kind] largest shared activations, bytes */
     size_t own[ACT_KIND_COUNT];    /* [kind] largest thread-private activations, bytes */
-    size_t tiles, gate_tiles; /* bytes of packed activations, and of those packed by a GLU: largest */
+    size_t tiles, packed_glu; /* bytes of packed activations, and of those packed by a GLU: largest */
     size_t head_dim, group; /* attention: largest */
     size_t tile;            /* floats of MLA's thread scratch */
     size_t n_expert, n_row; /* routing */
@@ -161,10 +161,10 @@ static struct sizes sizes(const struct engine *e)
     for (size_t i = 0; i < e->ops.n; i++) {
         const struct op *op = &e->ops.ops[i];
         size_op(op, e->o.n_ubatch, &s);
-        if (e->plan[i].arrange)
+        if (e->plan[i].pack_acts)
             s.tiles = u64_max(s.tiles, acts_tiles_bytes(e->plan[i].act, op->w->type, e->o.n_ubatch, op->cols));
-        if (e->plan[i].from_gate)
-            s.gate_tiles = u64_max(s.gate_tiles, acts_tiles_bytes(e->plan[i].act, op->w->type, e->o.n_ubatch, op->cols));
+        if (e->plan[i].packed_by_glu)
+            s.packed_glu = u64_max(s.packed_glu, acts_tiles_bytes(e->plan[i].act, op->w->type, e->o.n_ubatch, op->cols));
     }
     return s;
 }
@@ -210,9 +210,9 @@ static int buffers_init(struct engine *e, const struct sizes *s, struct error *e
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         if (!(e->act_mem[k] = alloc(s->shared[k], "prepared activations", err)))
             return -1;
-    if (s->tiles && !(e->act_tiles = alloc(s->tiles, "activations in tiles", err)))
+    if (s->tiles && !(e->packed_acts = alloc(s->tiles, "activations in tiles", err)))
         return -1;
-    if (s->gate_tiles && !(e->gate_tiles = alloc(s->gate_tiles, "activations in tiles", err)))
+    if (s->packed_glu && !(e->packed_glu = alloc(s->packed_glu, "activations in tiles", err)))
         return -1;
     e->sample = alloc(e->ops.n * sizeof *e->sample, "the samples", err);
     return e->sample && runs_init(e, err) == 0 ? routing_init(e, s, err) : -1;
@@ -224,7 +224,7 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
     const size_t attention = kernels_attention_scratch_bytes(e->o.n_ctx, s->head_dim, u64_max(s->group, ENGINE_ATTENTION_ROWS), 1);
     const size_t route = s->n_expert * (sizeof(float) + 1);
     const size_t scratch = u64_max(u64_max(product, attention), route);
-    const size_t near = 2 * u64_min(e->o.n_ubatch, ENGINE_NEAR_MOST) * size_row_floats(SHARE_GEMM_ROWS) * sizeof(float);
+    const size_t near = 2 * u64_min(e->o.n_ubatch, ENGINE_SCRATCH_MAX_TOKENS) * size_row_floats(SHARE_GEMM_ROWS) * sizeof(float);
     e->thread = alloc((size_t)e->o.n_threads * sizeof *e->thread, "the threads", err);
     if (!e->thread)
         return -1;
@@ -235,10 +235,10 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
         st->scratch = size_alloc(scratch); /* uninitialised: each thread touches its own pages */
         st->row = alloc(s->cols * sizeof *st->row, "a thread's row", err);
         st->next = alloc(e->ops.n * sizeof *st->next, "a thread's share of work", err);
-        st->near = size_alloc(near);
+        st->fused = size_alloc(near);
         if (!st->work || !st->counters || !st->row || !st->next)
             return -1;
-        if (!st->scratch || !st->near)
+        if (!st->scratch || !st->fused)
             return error_oom(err, st->scratch ? near : scratch, "a thread's scratch");
         if (s->tile && !(st->tile = alloc(s->tile * sizeof(float), "a thread's tile", err)))
             return -1;
@@ -370,7 +370,7 @@ void engine_free(struct engine *e)
         free(e->thread[t].counters);
         free(e->thread[t].scratch);
         free(e->thread[t].row);
-        free(e->thread[t].near);
+        free(e->thread[t].fused);
         free(e->thread[t].next);
         free(e->thread[t].tile);
         for (int k = 0; k < ACT_KIND_COUNT; k++)
@@ -380,8 +380,8 @@ void engine_free(struct engine *e)
         free(e->buf[b]);
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         free(e->act_mem[k]);
-    free(e->act_tiles);
-    free(e->gate_tiles);
+    free(e->packed_acts);
+    free(e->packed_glu);
     kv_free(e);
     attention_free(e);
     repack_free(e);

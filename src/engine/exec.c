@@ -122,7 +122,7 @@ static void pass_main(void *arg, int tid, int nt)
         before = start;
     }
     for (size_t i = 0; i < e->ops.n; i++) {
-        if (e->plan[i].in_fused && !e->per_op)
+        if (e->plan[i].fused_away && !e->per_op)
             continue;
         /* Also for a skipped op: its barrier separates others. */
         if (e->plan[i].barrier[e->pass.n_tok == 1] && !e->per_op)

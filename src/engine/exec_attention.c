@@ -25,7 +25,7 @@ void exec_rope(struct engine *e, size_t i, struct work *w, int tid, int nt)
 enum { CACHE_LINE = 64 };
 
 /* Prefetch for write all lines of row j: they come from memory, and plain stores would miss one after another. methods.md (29) */
-static void ask_row(const struct kv_rows *r, uint32_t j, size_t heads)
+static void prefetch_row(const struct kv_rows *r, uint32_t j, size_t heads)
 {
     const unsigned char *row = r->data + (size_t)(j % r->n_row) * r->row_bytes;
     for (size_t h = 0; h < heads; h++, row += r->head_bytes) {
@@ -63,9 +63,9 @@ static void ask_token(const struct engine *e, const struct op *op, size_t t)
 {
     struct kv_rows k, v;
     const uint32_t j = rows_of_token(e, op, t, &k, &v);
-    ask_row(&k, j, op->n_head_kv);
+    prefetch_row(&k, j, op->n_head_kv);
     if (e->kv[op->layer].v.data)
-        ask_row(&v, j, op->n_head_kv);
+        prefetch_row(&v, j, op->n_head_kv);
 }
 
 void exec_kv_store(struct engine *e, size_t i, struct work *w, int tid, int nt)
@@ -93,8 +93,8 @@ static void bind_run(const struct engine *e, const struct op *op, uint32_t r, bo
     const uint32_t first = e->run_first[r];
     const struct kv_layer *l = &e->kv[op->layer];
     const bool wide = op->form == FORM_EXPANDED;
-    a->k = wide ? engine_rows_of(&e->wide_k, run->seq, e->wide_seq_bytes) : engine_rows_of(&l->k, run->seq, e->kv_seq_bytes);
-    a->v = wide          ? engine_rows_of(&e->wide_v, run->seq, e->wide_seq_bytes)
+    a->k = wide ? engine_rows_of(&e->expanded_k, run->seq, e->wide_seq_bytes) : engine_rows_of(&l->k, run->seq, e->kv_seq_bytes);
+    a->v = wide          ? engine_rows_of(&e->expanded_v, run->seq, e->wide_seq_bytes)
            : op->v_in_k ? a->k
                          : engine_rows_of(&l->v, run->seq, e->kv_seq_bytes);
     a->q = engine_row(e, op->src, first, op->src_at);
@@ -119,13 +119,13 @@ struct unit {
 static uint32_t tile_tokens(const struct op *op, uint32_t n_tok)
 {
     uint32_t tile = (uint32_t)u64_max(1, ENGINE_ATTENTION_ROWS / (op->n_head / op->n_head_kv));
-    while (tile > ENGINE_ATTENTION_LEAST && u64_ceil_div(n_tok, tile) * op->n_head_kv < ENGINE_ATTENTION_LEAST)
+    while (tile > ENGINE_ATTENTION_MIN_UNITS && u64_ceil_div(n_tok, tile) * op->n_head_kv < ENGINE_ATTENTION_MIN_UNITS)
         tile /= 2;
     return (uint32_t)u64_ceil_div(n_tok, u64_ceil_div(n_tok, tile));
 }
 
 /* Upper bound of key parts per token: enough units to keep threads busy, ENGINE_PART_KEYS keys at least. */
-static uint32_t most_parts(const struct engine *e, const struct op *op)
+static uint32_t max_parts(const struct engine *e, const struct op *op)
 {
     return (uint32_t)u64_min(u64_ceil_div(ENGINE_PARTS, (uint64_t)e->n_run * op->n_head_kv),
                              u64_ceil_div(e->o.n_ctx, ENGINE_PART_KEYS));
@@ -135,7 +135,7 @@ static uint32_t most_parts(const struct engine *e, const struct op *op)
 static void cut_keys(const struct engine *e, const struct op *op, struct unit *x)
 {
     const uint32_t end = e->run[x->run].n_past + 1, first = op->window && end > op->window ? end - op->window : 0;
-    const uint64_t n = u64_min(most_parts(e, op), u64_ceil_div(end - first, ENGINE_PART_KEYS));
+    const uint64_t n = u64_min(max_parts(e, op), u64_ceil_div(end - first, ENGINE_PART_KEYS));
     const uint32_t step = (uint32_t)size_align_up(u64_ceil_div(end - first, n), 64);
     x->n_part = (uint32_t)u64_ceil_div(end - first, step);
     x->key0 = first + x->part * step;
@@ -189,7 +189,7 @@ static size_t count_units(const struct engine *e, const struct op *op)
 /* Partial result of a run's part: [n_head][head_dim_v] outputs, then [n_head][2] maxima and sums. */
 static float *part_out(const struct engine *e, const struct op *op, uint32_t run, uint32_t part)
 {
-    return e->part + ((size_t)run * most_parts(e, op) + part) * op->n_head * (op->head_dim_v + 2);
+    return e->part + ((size_t)run * max_parts(e, op) + part) * op->n_head * (op->head_dim_v + 2);
 }
 
 static float *part_sum(const struct engine *e, const struct op *op, uint32_t run, uint32_t part)

@@ -28,7 +28,7 @@ void exec_norm(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const size_t n = op->cols, n_tok = op_n_tok(op, &e->pass), heads = op->n_head;
     if (tid == 0)
         w->weight_bytes += n * sizeof(float);
-    if (e->plan[i].own && e->pass.n_tok == 1) {
+    if (e->plan[i].replicated && e->pass.n_tok == 1) {
         e->k.rms_norm(e->thread[tid].row, engine_row(e, op->src, 0, op->src_at), op->w->data, n, (float)e->m->hp.rms_eps);
         w->act_bytes += tid == 0 ? 2 * n * sizeof(float) : 0;
         w->flop += tid == 0 ? 4 * n : 0; /* counted once, although replicated */
@@ -65,16 +65,16 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     const float *x = engine_row(e, op->src, 0, op->src_at);
     const bool own = n_tok == 1;
     struct acts *a = own ? &st->acts[kind] : &st->shared[kind];
-    if (e->plan[i].act_shared)
+    if (e->plan[i].reuses_acts)
         return a;
     bind_acts(e, i, n_tok, a, own ? st->act_mem[kind] : e->act_mem[kind]);
     if (own) {
-        e->k.act_prepare[kind](a, e->plan[i].own && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
+        e->k.act_prepare[kind](a, e->plan[i].replicated && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
         return a;
     }
-    const bool by_rows = e->plan[i].by_rows && kernels_arranges_rows(&e->k, op->w->type, n_tok, op->cols);
-    if (by_rows && e->plan[i].from_gate && !e->per_op) { /* after a barrier: reads what other threads wrote by columns */
-        a->tiles = e->gate_tiles;
+    const bool by_rows = e->plan[i].pack_by_row && kernels_arranges_rows(&e->k, op->w->type, n_tok, op->cols);
+    if (by_rows && e->plan[i].packed_by_glu && !e->per_op) { /* after a barrier: reads what other threads wrote by columns */
+        a->tiles = e->packed_glu;
         kernels_mark_arranged(&e->k, op->w->type, a);
         return a;
     }
@@ -82,7 +82,7 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
         struct acts row;
         acts_bind(&row, kind, 1, op->cols, st->act_mem[kind]);
         row.pow2 = a->pow2;
-        a->tiles = e->act_tiles;
+        a->tiles = e->packed_acts;
         for (size_t t = engine_split(n_tok, 1, tid, nt); t < engine_split(n_tok, 1, tid + 1, nt); t++)
             kernels_arrange_row(&e->k, op->w->type, a, t, 0, &row, x + t * ld);
         kernels_mark_arranged(&e->k, op->w->type, a);
@@ -91,9 +91,9 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     }
     e->k.act_prepare[kind](a, x, ld, engine_split(n_tok, 1, tid, nt), engine_split(n_tok, 1, tid + 1, nt));
     team_barrier(e->team);
-    if (e->plan[i].arrange && kernels_arranges(&e->k, op->w->type, n_tok)) {
-        a->tiles = e->act_tiles;
-        e->plan[i].arrange(a, (unsigned)tid, (unsigned)nt);
+    if (e->plan[i].pack_acts && kernels_arranges(&e->k, op->w->type, n_tok)) {
+        a->tiles = e->packed_acts;
+        e->plan[i].pack_acts(a, (unsigned)tid, (unsigned)nt);
         team_barrier(e->team);
     }
     return a;
@@ -145,7 +145,7 @@ static struct product product(struct engine *e, size_t i, enum fuse fuse, struct
                .prefetch_next = true,
                .scratch = e->thread[tid].scratch },
     };
-    const bool soon = p.bias || (fuse != FUSE_NONE && p.a.x->n_tok <= ENGINE_NEAR_MOST); /* the fused op reads the results at once */
+    const bool soon = p.bias || (fuse != FUSE_NONE && p.a.x->n_tok <= ENGINE_SCRATCH_MAX_TOKENS); /* the fused op reads the results at once */
     p.a.y_far = !soon && share_far(p.a.x->n_tok, op->rows, nt);
     if (tid == 0)
         w->act_bytes += p.a.x->n_tok * op->cols * sizeof(float);
@@ -169,7 +169,7 @@ static struct column column_of(const struct engine *e, enum op_buf b, size_t at)
 }
 
 /* Rows [r0, r1), at most SHARE_GEMM_ROWS, into the thread-private y. */
-static struct column near_rows(const struct product *p, float *y, size_t r0, size_t r1)
+static struct column scratch_rows(const struct product *p, float *y, size_t r0, size_t r1)
 {
     struct product q = *p;
     q.a.w += r0 * q.a.w_row_bytes;
@@ -181,7 +181,7 @@ static struct column near_rows(const struct product *p, float *y, size_t r0, siz
 }
 
 static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column a, struct column b, struct work *w);
-static void glu_tiles(struct engine *e, size_t i, size_t c0, size_t c1, struct column a, struct column b, struct work *w, int tid);
+static void glu_packed(struct engine *e, size_t i, size_t c0, size_t c1, struct column a, struct column b, struct work *w, int tid);
 static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column src, struct work *w);
 
 /* Includes fused ops: w[0], w[1], w[2] are the work of ops i, i + 1, i + 2. */
@@ -191,28 +191,28 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const enum fuse fuse = e->per_op ? FUSE_NONE : e->plan[i].fuse;
     const struct product p = product(e, i, fuse, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, fuse, w + 1, tid, nt) : p;
     const size_t n_tok = p.a.x->n_tok;
-    const bool tiles = fuse == FUSE_GLU && i + 3 < e->ops.n && e->plan[i + 3].from_gate && kernels_arranges_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
+    const bool tiles = fuse == FUSE_GLU && i + 3 < e->ops.n && e->plan[i + 3].packed_by_glu && kernels_arranges_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
     const size_t step = size_align_up(share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt), tiles ? 32 : 1); /* tiles: whole column blocks */
     const size_t most = share_most(p.slot, p.a.x, step, p.a.w_row_bytes);
-    float *const mem = e->thread[tid].near;
-    const bool stays = fuse != FUSE_NONE && e->plan[i].near && n_tok >= ENGINE_NEAR_LEAST && n_tok <= ENGINE_NEAR_MOST;
+    float *const mem = e->thread[tid].fused;
+    const bool stays = fuse != FUSE_NONE && e->plan[i].scratch_results && n_tok >= ENGINE_SCRATCH_MIN_TOKENS && n_tok <= ENGINE_SCRATCH_MAX_TOKENS;
     struct share_run run;
     while (engine_claim(e, i, u64_ceil_div(op->rows, step), most, tid, nt, &run)) {
         const size_t r0 = run.first * step, r1 = u64_min(r0 + run.n * step, op->rows);
         const bool near = stays && r1 - r0 <= SHARE_GEMM_ROWS;
         struct column a = column_of(e, op->dst, r0), b = { 0 };
         if (near)
-            a = near_rows(&p, mem, r0, r1);
+            a = scratch_rows(&p, mem, r0, r1);
         else
             product_rows(&p, r0, r1);
         if (fuse == FUSE_GLU) {
             b = column_of(e, op[1].dst, r0);
             if (near)
-                b = near_rows(&q, mem + n_tok * a.stride, r0, r1);
+                b = scratch_rows(&q, mem + n_tok * a.stride, r0, r1);
             else
                 product_rows(&q, r0, r1);
             if (tiles)
-                glu_tiles(e, i + 2, r0, r1, a, b, w + 2, tid);
+                glu_packed(e, i + 2, r0, r1, a, b, w + 2, tid);
             else
                 glu_cols(e, op + 2, r0, r1, a, b, w + 2);
         }
@@ -259,7 +259,7 @@ static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1
 }
 
 /* GLU of op i directly into the next product's packed activations. */
-static void glu_tiles(struct engine *e, size_t i, size_t c0, size_t c1, struct column a, struct column b, struct work *w, int tid)
+static void glu_packed(struct engine *e, size_t i, size_t c0, size_t c1, struct column a, struct column b, struct work *w, int tid)
 {
     const struct op *const op = &e->ops.ops[i], *const down = op + 1;
     struct thread_state *const st = &e->thread[tid];
@@ -268,7 +268,7 @@ static void glu_tiles(struct engine *e, size_t i, size_t c0, size_t c1, struct c
     size_t flop;
     glu_fn *const fn = glu_of(e, op, &flop);
     bind_acts(e, i + 1, e->pass.n_tok, &to, e->act_mem[kind]);
-    to.tiles = e->gate_tiles;
+    to.tiles = e->packed_glu;
     acts_bind(&row, kind, 1, c1 - c0, st->act_mem[kind]);
     row.pow2 = to.pow2;
     for (size_t t = 0; fn && c0 < c1 && t < to.n_tok; t++) {

@@ -175,7 +175,7 @@ static const struct acts *prepare(struct engine *e, size_t i, size_t n_row, int 
     const enum act_kind kind = e->plan[i].act;
     const bool own = shares_row(e, op);
     struct acts *a = own ? &e->thread[tid].acts[kind] : &e->thread[tid].shared[kind];
-    if (e->plan[i].act_shared)
+    if (e->plan[i].reuses_acts)
         return a;
     if (own) {
         acts_bind(a, kind, 1, op->cols, e->thread[tid].act_mem[kind]);

@@ -142,7 +142,7 @@ static void expand(const struct expansion *x)
     else
         keys_of_split(x);
     for (size_t j = 0; j < x->n; j++) {
-        uint16_t *k = wide_row(x, &e->wide_k, j);
+        uint16_t *k = wide_row(x, &e->expanded_k, j);
         e->k.f32_to_f16(k, x->out + j * x->nope, x->nope);
         e->k.f32_to_f16(k + x->nope, x->latent + j * (x->rank + op->n_rot) + x->rank, op->n_rot);
     }
@@ -151,7 +151,7 @@ static void expand(const struct expansion *x)
     else
         rows_of(x, op->w, x->h * op->w_stride + op->w_row, x->value);
     for (size_t j = 0; j < x->n; j++)
-        e->k.f32_to_f16(wide_row(x, &e->wide_v, j), x->out + j * x->value, x->value);
+        e->k.f32_to_f16(wide_row(x, &e->expanded_v, j), x->out + j * x->value, x->value);
 }
 
 /* Weights and latents are counted once: at the first run's first tile, first head. */

@@ -7,7 +7,7 @@
 
 /* Pass sizes for which fused intermediates use thread scratch (128 KiB to 1 MiB). Smaller ones stay in L2 anyway, larger ones
  * exceed it. */
-enum { ENGINE_NEAR_LEAST = 64, ENGINE_NEAR_MOST = 512 };
+enum { ENGINE_SCRATCH_MIN_TOKENS = 64, ENGINE_SCRATCH_MAX_TOKENS = 512 };
 
 /* Op fusion, by row ranges while they are in cache. */
 enum fuse {
@@ -22,16 +22,16 @@ struct plan {
     const unsigned char *w;         /* products: weights, file layout or packed */
     bool packed;
     enum act_kind act;  /* products: activation format */
-    arrange_fn *arrange; /* packs the activations; NULL: not packed */
-    bool by_rows;        /* packed row by row, directly from float (kernels_arranges_rows) */
-    bool from_gate;      /* packed by the preceding fused GLU */
-    bool act_shared;    /* prepared by the previous op */
+    arrange_fn *pack_acts; /* packs the activations; NULL: not packed */
+    bool pack_by_row;  /* packed row by row, directly from float (kernels_arranges_rows) */
+    bool packed_by_glu;      /* packed by the preceding fused GLU */
+    bool reuses_acts;    /* prepared by the previous op */
     bool rounded;       /* ATTENTION: the consumer rounds the output, so attention may too. methods.md (95) */
     bool src_tail;      /* reads the last n_out rows of src, which has all tokens */
     enum fuse fuse;     /* ops fused from here, unless ops are timed */
-    bool near;          /* intermediates of fuse are dead afterwards: they may stay in thread scratch */
-    bool in_fused;      /* executed by an earlier op */
-    bool own;           /* passes of one token: RMS_NORM replicated on every thread; MATMUL that reads it */
+    bool scratch_results; /* intermediates of fuse are dead afterwards: they may stay in thread scratch */
+    bool fused_away;      /* executed by an earlier op */
+    bool replicated;    /* passes of one token: RMS_NORM replicated on every thread; MATMUL that reads it */
     bool barrier[2];    /* barrier before this op: data dependence between threads since the last barrier. [1]: passes of one token */
 };
 
@@ -43,7 +43,7 @@ struct thread_state {
     void *act_mem[ACT_KIND_COUNT];
     struct acts shared[ACT_KIND_COUNT]; /* views of the engine's act_mem */
     float *row;         /* replicated norm: longest row */
-    float *near;        /* intermediates of fusion: [2][tokens][size_row_floats(SHARE_GEMM_ROWS)] */
+    float *fused;       /* intermediates of fusion: [2][tokens][size_row_floats(SHARE_GEMM_ROWS)] */
     atomic_uint *next;  /* [ops.n] units claimed from this thread's part (part 0: or from all) */
     float *tile;        /* MLA: one head's matrix, latents and products; NULL without */
     struct counter_sample *counters; /* [ops.n] summed; NULL: not counted */
@@ -86,14 +86,14 @@ struct engine {
     float *buf[BUF_COUNT];
     size_t stride[BUF_COUNT]; /* row stride of buf, floats */
     void *act_mem[ACT_KIND_COUNT]; /* shared activations of a pass of several tokens */
-    void *act_tiles; /* the same, packed for products (kernels.arrange) */
-    void *gate_tiles; /* packed by a GLU, while act_tiles holds the GLU's own input */
+    void *packed_acts; /* the same, packed for products (kernels.arrange) */
+    void *packed_glu; /* packed by a GLU, while packed_acts holds the GLU's own input */
     struct kv_layer *kv;  /* [n_layer] */
     unsigned char *kv_mem;
     size_t kv_bytes;      /* all sequences */
     size_t kv_seq_bytes;  /* stride between sequences */
     uint32_t *kv_lost;    /* [n_seq] positions below were overwritten in some ring */
-    struct kv_rows wide_k, wide_v; /* MLA expanded: keys and values of every head, for one layer at a time */
+    struct kv_rows expanded_k, expanded_v; /* MLA expanded: keys and values of every head, for one layer at a time */
     size_t wide_bytes, wide_seq_bytes;
     float *rope[ROPE_MAX];        /* [n_ubatch][n_rot/2][cos, sin] of the pass */
     double *rope_freq[ROPE_MAX];  /* [n_rot/2] radians per position */
@@ -123,7 +123,7 @@ struct engine {
 enum {
     ENGINE_TOKEN_TILE = 64, /* positions expanded at once */
     ENGINE_ATTENTION_ROWS = 256, /* rows (head and token) per attention call, which share key tiles */
-    ENGINE_ATTENTION_LEAST = 16, /* minimum units, or tokens per unit, before calls get smaller */
+    ENGINE_ATTENTION_MIN_UNITS = 16, /* minimum units, or tokens per unit, before calls get smaller */
     ENGINE_PARTS = 128,     /* target number of units for a pass of one token */
     ENGINE_PART_KEYS = 512, /* minimum keys per part */
 };

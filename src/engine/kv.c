@@ -64,7 +64,7 @@ static unsigned char *map(struct engine *e, size_t bytes, const char *what, stru
 }
 
 /* Expanded keys and values of all heads of an MLA layer. */
-static int wide_init(struct engine *e, struct error *err)
+static int expanded_init(struct engine *e, struct error *err)
 {
     const struct op *op = NULL;
     for (size_t i = 0; i < e->ops.n && !op; i++)
@@ -73,18 +73,18 @@ static int wide_init(struct engine *e, struct error *err)
     if (!op)
         return 0;
     size_t at = 0, k_bytes;
-    if (place(&e->wide_k, "keys", DTYPE_F16, op->n_head, op->head_dim, e->o.n_ctx, &at, err) != 0)
+    if (place(&e->expanded_k, "keys", DTYPE_F16, op->n_head, op->head_dim, e->o.n_ctx, &at, err) != 0)
         return -1;
     k_bytes = at;
-    if (place(&e->wide_v, "values", DTYPE_F16, op->n_head, op->head_dim_v, e->o.n_ctx, &at, err) != 0)
+    if (place(&e->expanded_v, "values", DTYPE_F16, op->n_head, op->head_dim_v, e->o.n_ctx, &at, err) != 0)
         return -1;
     e->wide_seq_bytes = at;
     if (!size_mul(at, e->o.n_seq, &e->wide_bytes))
         return error_set(err, ERROR_USAGE, "%u sequences: the expanded cache's size overflows", e->o.n_seq);
-    e->wide_k.data = map(e, e->wide_bytes, "the expanded cache of a layer", err);
-    if (!e->wide_k.data)
+    e->expanded_k.data = map(e, e->wide_bytes, "the expanded cache of a layer", err);
+    if (!e->expanded_k.data)
         return -1;
-    e->wide_v.data = e->wide_k.data + k_bytes;
+    e->expanded_v.data = e->expanded_k.data + k_bytes;
     return 0;
 }
 
@@ -108,15 +108,15 @@ int kv_init(struct engine *e, struct error *err)
         l->k.data = e->kv_mem + l->k_at;
         l->v.data = l->head_dim_v > 0 ? e->kv_mem + l->v_at : NULL;
     }
-    return wide_init(e, err);
+    return expanded_init(e, err);
 }
 
 void kv_free(struct engine *e)
 {
     if (e->kv_mem)
         munmap(e->kv_mem, e->kv_bytes);
-    if (e->wide_k.data)
-        munmap((void *)(uintptr_t)e->wide_k.data, e->wide_bytes);
+    if (e->expanded_k.data)
+        munmap((void *)(uintptr_t)e->expanded_k.data, e->wide_bytes);
     free(e->kv);
     free(e->kv_lost);
 }

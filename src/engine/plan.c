@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 /* Buffer bit set; shared prepared activations, the cache and its expansion are extra buffers. */
-enum { ACTS = BUF_COUNT, CACHE, WIDE, N_BITS };
+enum { ACTS = BUF_COUNT, CACHE, EXPANDED, N_BITS };
 #define ACTS_BIT ((uint64_t)1 << ACTS)
 #define CACHE_BIT ((uint64_t)1 << CACHE)
-#define WIDE_BIT ((uint64_t)1 << WIDE)
+#define EXPANDED_BIT ((uint64_t)1 << EXPANDED)
 _Static_assert(N_BITS <= 64, "buffers fit a bit set");
 
 static uint64_t bit(enum op_buf b)
@@ -48,15 +48,15 @@ static void plan_product(struct engine *e, size_t i)
 {
     const struct op *op = &e->ops.ops[i];
     e->plan[i].act = e->plan[i].slot->act;
-    e->plan[i].arrange = e->plan[i].packed && op->kind == OP_MATMUL ? e->k.arrange[op->w->type] : NULL;
-    e->plan[i].act_shared = same_activations(e, i);
+    e->plan[i].pack_acts = e->plan[i].packed && op->kind == OP_MATMUL ? e->k.arrange[op->w->type] : NULL;
+    e->plan[i].reuses_acts = same_activations(e, i);
 }
 
 /* All products that share these activations take them packed, in one layout. */
-static bool arranges_rows(const struct engine *e, size_t i)
+static bool packs_by_row(const struct engine *e, size_t i)
 {
-    for (size_t k = i; k < e->ops.n && (k == i || e->plan[k].act_shared); k++)
-        if (!e->plan[k].arrange || !e->k.arrange_row[e->ops.ops[k].w->type] ||
+    for (size_t k = i; k < e->ops.n && (k == i || e->plan[k].reuses_acts); k++)
+        if (!e->plan[k].pack_acts || !e->k.arrange_row[e->ops.ops[k].w->type] ||
             e->k.arrange_row[e->ops.ops[k].w->type] != e->k.arrange_row[e->ops.ops[i].w->type])
             return false;
     return true;
@@ -91,7 +91,7 @@ static bool gates(const struct engine *e, size_t i)
 {
     const struct op *gate = &e->ops.ops[i], *up = gate + 1, *glu = gate + 2;
     return up->kind == OP_MATMUL && glu->kind == OP_GLU && plain(gate) && plain(up) && plain(glu) &&
-           e->plan[i + 1].act_shared && up->rows == gate->rows && up->dst != gate->dst && glu->cols == gate->rows &&
+           e->plan[i + 1].reuses_acts && up->rows == gate->rows && up->dst != gate->dst && glu->cols == gate->rows &&
            glu->src == gate->dst && glu->src2 == up->dst && glu->src_at == 0 && glu->src2_at == 0 && glu->dst != gate->src;
 }
 
@@ -101,19 +101,19 @@ static void plan_fusion(struct engine *e)
     for (size_t i = 0; i + 1 < e->ops.n; i++) {
         const struct op *op = &e->ops.ops[i];
         struct plan *p = &e->plan[i];
-        if (op->kind != OP_MATMUL || p->in_fused)
+        if (op->kind != OP_MATMUL || p->fused_away)
             continue;
         if (adds(op, op + 1))
             p->fuse = FUSE_ADD;
         else if (i + 2 < e->ops.n && gates(e, i))
             p->fuse = FUSE_GLU;
         for (size_t k = 1; k <= (p->fuse == FUSE_GLU ? 2 : p->fuse == FUSE_ADD); k++)
-            p[k].in_fused = true;
+            p[k].fused_away = true;
     }
 }
 
 /* One-token norms read by products only are replicated on every thread: cheaper than a barrier. */
-static void plan_own_norms(struct engine *e)
+static void plan_replicated_norms(struct engine *e)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
         const struct op *norm = &e->ops.ops[i];
@@ -129,9 +129,9 @@ static void plan_own_norms(struct engine *e)
         }
         if (!own || last == i)
             continue;
-        e->plan[i].own = true;
+        e->plan[i].replicated = true;
         for (size_t k = i + 1; k <= last; k++)
-            e->plan[k].own = e->ops.ops[k].src == norm->dst;
+            e->plan[k].replicated = e->ops.ops[k].src == norm->dst;
     }
 }
 
@@ -203,7 +203,7 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
     case OP_EXPERT_SUM:  /* reads rows and weights of all experts */
         break;
     case OP_RMS_NORM:
-        if (one && e->plan[i].own) {
+        if (one && e->plan[i].replicated) {
             a.writes = 0;
             a.split = SPLIT_ANY; /* every thread reads all of it */
         }
@@ -213,7 +213,7 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
         a.reads |= bit(op->dst);
         break;
     case OP_MATMUL:
-        if (one && e->plan[i].own)
+        if (one && e->plan[i].replicated)
             a.reads &= ~bit(op->src);
         a.reads |= ACTS_BIT;
         break;
@@ -225,10 +225,10 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
         break;
     case OP_KV_EXPAND:
         a.reads |= CACHE_BIT;
-        a.writes |= WIDE_BIT;
+        a.writes |= EXPANDED_BIT;
         break;
     case OP_ATTENTION:
-        a.reads |= op->form == FORM_EXPANDED ? WIDE_BIT : CACHE_BIT;
+        a.reads |= op->form == FORM_EXPANDED ? EXPANDED_BIT : CACHE_BIT;
         break;
     case OP_LAYER_NORM:
     case OP_ACT:
@@ -249,7 +249,7 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
 }
 
 /* buf is dead from op i on: overwritten before it is read. */
-static bool unread(const struct engine *e, size_t i, enum op_buf buf)
+static bool is_dead(const struct engine *e, size_t i, enum op_buf buf)
 {
     for (; i < e->ops.n; i++) {
         const struct op *op = &e->ops.ops[i];
@@ -263,18 +263,18 @@ static bool unread(const struct engine *e, size_t i, enum op_buf buf)
 }
 
 /* A GLU's result may overwrite one of its sources. */
-static void plan_near(struct engine *e)
+static void plan_scratch(struct engine *e)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
         const struct op *op = &e->ops.ops[i];
         struct plan *p = &e->plan[i];
         if (p->fuse == FUSE_ADD)
-            p->near = unread(e, i + 2, op->dst);
+            p->scratch_results = is_dead(e, i + 2, op->dst);
         if (p->fuse == FUSE_GLU)
-            p->near = (op[2].dst == op->dst || unread(e, i + 3, op->dst)) && (op[2].dst == op[1].dst || unread(e, i + 3, op[1].dst));
+            p->scratch_results = (op[2].dst == op->dst || is_dead(e, i + 3, op->dst)) && (op[2].dst == op[1].dst || is_dead(e, i + 3, op[1].dst));
         if (p->fuse == FUSE_GLU && i + 3 < e->ops.n)
-            p[3].from_gate = p[3].by_rows && !p[3].act_shared && op[3].src == op[2].dst && op[3].src_at == 0 && op[3].cols == op[2].cols &&
-                             op[3].out_rows == op[2].out_rows && !p[3].src_tail && unread(e, i + 4, op[2].dst);
+            p[3].packed_by_glu = p[3].pack_by_row && !p[3].reuses_acts && op[3].src == op[2].dst && op[3].src_at == 0 && op[3].cols == op[2].cols &&
+                             op[3].out_rows == op[2].out_rows && !p[3].src_tail && is_dead(e, i + 4, op[2].dst);
     }
 }
 
@@ -303,7 +303,7 @@ static void touch(struct touched *t, const struct access *a)
 static bool prepares_shared(const struct engine *e, size_t i, bool one)
 {
     const struct op *op = &e->ops.ops[i];
-    if (!shares_acts(op) || e->plan[i].act_shared)
+    if (!shares_acts(op) || e->plan[i].reuses_acts)
         return false;
     return op->kind == OP_EXPERT_MATMUL ? !one || buf_is_grouped(op->src) : !one && !op->out_rows;
 }
@@ -314,10 +314,10 @@ static void plan_barriers(struct engine *e, bool one)
     for (size_t i = 0; i < e->ops.n; i++) {
         const struct op *op = &e->ops.ops[i];
         struct plan *p = &e->plan[i];
-        if (p->in_fused)
+        if (p->fused_away)
             continue;
         struct access a = access_of(e, i, one);
-        for (size_t k = 1; i + k < e->ops.n && p[k].in_fused; k++) {
+        for (size_t k = 1; i + k < e->ops.n && p[k].fused_away; k++) {
             const struct access b = access_of(e, i + k, one);
             a.reads |= b.reads;
             a.writes |= b.writes;
@@ -325,7 +325,7 @@ static void plan_barriers(struct engine *e, bool one)
         const struct access prepare = { bit(op->src) | bit(op->src2), ACTS_BIT,
                                         op->kind == OP_MATMUL ? SPLIT_TOKENS : SPLIT_ANY };
         const bool shared = prepares_shared(e, i, one);
-        if (!shared && shares_acts(op) && !p->act_shared)
+        if (!shared && shares_acts(op) && !p->reuses_acts)
             a.writes |= ACTS_BIT; /* shared if several logits rows are wanted */
         p->barrier[one] = conflicts(&t, shared ? &prepare : &a);
         if (p->barrier[one] || shared)
@@ -349,12 +349,12 @@ int engine_plan(struct engine *e, struct error *err)
         tail_only[op->dst] = op->out_rows;
     }
     for (size_t i = 0; i < e->ops.n; i++) {
-        e->plan[i].by_rows = op_is_product(&e->ops.ops[i]) && arranges_rows(e, i);
+        e->plan[i].pack_by_row = op_is_product(&e->ops.ops[i]) && packs_by_row(e, i);
         e->plan[i].rounded = e->ops.ops[i].kind == OP_ATTENTION && rounds_output(e, i);
     }
     plan_fusion(e);
-    plan_own_norms(e);
-    plan_near(e);
+    plan_replicated_norms(e);
+    plan_scratch(e);
     plan_barriers(e, false);
     plan_barriers(e, true);
     return 0;
