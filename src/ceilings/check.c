@@ -1,6 +1,6 @@
 /*
- * Our ceilings beside likwid-bench's, in alternation: what the machine does meanwhile meets both. A ceiling is compared
- * where likwid-bench has a kernel of that operation and instruction set.
+ * Cross-check against likwid-bench, alternating, so that drift affects both. Compares ceilings whose operation and instruction set
+ * likwid-bench has.
  */
 #include "ceilings/internal.h"
 #include "ceilings/likwid.h"
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TURNS = 5, N_WINDOWS = 8 }; /* the most windows that memory of DRAM is read in (memory.c) */
+enum { MAX_TURNS = 5, N_WINDOWS = 8 }; /* MAX_TURNS turns; DRAM is read in N_WINDOWS windows (memory.c) */
 static const double CALIBRATION_TIMEOUT_S = 60, TIMEOUT_S = 30, TURN_S = 0.25, PASS_FROM = 0.97;
 
-/* likwid-bench's name of an instruction set, behind a test's. */
+/* Suffix of likwid-bench tests for an instruction set. */
 static const char *vector_suffix(const char *isa)
 {
     static const char *const suffix[][2] = { { "avx512", "_avx512" }, { "avx2", "_avx" }, { "sse", "_sse" }, { "scalar", "" } };
@@ -53,7 +53,7 @@ void check_judge(struct ceilings_check *c, const double *ours, const double *the
     c->theirs = stats_median(theirs, n);
     for (size_t i = 0; i < n && i < MAX_TURNS; i++)
         ratio[i] = ours[i] / theirs[i];
-    c->ratio = stats_median(ratio, n); /* of neighbours: what moved both falls out */
+    c->ratio = stats_median(ratio, n); /* ratio per turn cancels drift */
     c->pass = c->ratio >= PASS_FROM;
     if (c->ratio > 1.1)
         snprintf(c->note, sizeof c->note, "likwid-bench's kernel is not the peak here: %.0f %% of ours", 100 / c->ratio);
@@ -61,7 +61,7 @@ void check_judge(struct ceilings_check *c, const double *ours, const double *the
         snprintf(c->note, sizeof c->note, "%.1f %% below likwid-bench", 100 * (1 - c->ratio));
 }
 
-/* The job's kernel, and what a ceiling of it would be called. */
+/* Kernel of the benchmark, and the name its ceiling would have. */
 static int look(struct job *j, struct meter *m, bool brief, struct ceiling *c, struct error *err)
 {
     struct hwprofile h = { .n_ceiling = 0 };
@@ -92,7 +92,7 @@ static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, 
         return -1;
     const uint64_t n = (uint64_t)fmax(1, r.iterations * TURN_S / r.seconds);
     for (int t = 0; t < n_turns; t++) {
-        /* Unheeded, once through all windows: the system may have taken memory that lay idle while the other program ran. */
+        /* Discarded pass over all windows: pages may have been reclaimed meanwhile. */
         j->n_sample = 0;
         if (driver_sample(j, m, N_WINDOWS, t, clock_now_s() + 1, err) != 0)
             return -1;
@@ -108,8 +108,7 @@ static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, 
     return 0;
 }
 
-/* Before a kernel is looked for, which takes a while: by what the job says of itself, which lacks the instruction set where it is to
- * find the best one. */
+/* Cheap filter before kernel selection, by the benchmark's description without the ISA. */
 static bool may_be_wanted(const struct job *j, int n_threads, const char *only)
 {
     char name[sizeof j->what + 16];
@@ -141,7 +140,7 @@ static int check_job(struct job *j, struct meter *m, const struct ceilings_optio
             *err = why;
             return -1;
         }
-        k.ratio = NAN; /* its fault is a reason, not ours */
+        k.ratio = NAN; /* error of the ceiling under test, not of ours */
         snprintf(k.note, sizeof k.note, "%.150s", why.msg);
     }
     return row(ctx, &k, err);
@@ -164,7 +163,7 @@ static int check_at(int n_threads, struct hwprofile *h, const struct ceilings_op
     return rc;
 }
 
-/* Before minutes of measuring. */
+/* Fails early if likwid-bench is missing. */
 static int is_there(const struct ceilings_options *o, struct error *err)
 {
     struct cpulist usable = { 0 };

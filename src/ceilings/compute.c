@@ -1,6 +1,5 @@
 /*
- * The provider of compute roofs: a job per type and ISA with all kernels of both as its variants; in a quick profile a
- * job per type with the kernels of all ISAs.
+ * Provider of compute roofs: a benchmark per type and ISA, its kernels as variants; in a quick profile one per type over all ISAs.
  */
 #include "config.h"
 #include "ceilings/internal.h"
@@ -54,7 +53,7 @@ static const struct peak_kernel *const tables[] = {
 #endif
 };
 
-/* In the order of a profile. */
+/* profile order */
 static const enum math maths[] = { MATH_FP64, MATH_FP32, MATH_FP16, MATH_BF16, MATH_INT16, MATH_INT8 };
 
 const struct peak_kernel *peak_kernel_at(size_t i)
@@ -77,10 +76,10 @@ bool peak_kernel_wanted(const struct peak_kernel *k, unsigned cpu_flags)
     return true;
 }
 
-/* What a job's data points to: its variants. */
+/* Benchmark data: the variants. */
 struct peaks {
     enum math math;
-    bool products; /* without additions beside the multiply-adds: what a product of matrices can reach */
+    bool products; /* multiply-adds only: upper bound of matrix products */
     const struct peak_kernel *kernel[JOB_MAX_VARIANTS];
 };
 
@@ -98,7 +97,7 @@ static void run_kernel(void *arg, int tid)
 
 /* ---- jobs ---------------------------------------------------------------------------------------------------- */
 
-/* Additions on pipes that multiply-adds leave free: more FLOP than a product of matrices has use for. */
+/* Has additions on pipes that FMA leaves free: more FLOP than a matrix product can use. */
 static bool has_additions(const struct peak_kernel *k)
 {
     return strstr(k->text, " add") != NULL;
@@ -126,7 +125,7 @@ static int keep_peak(const struct job *j, const struct meter *m, struct ceiling 
     if (!isnan(c->value))
         snprintf(c->kernel, sizeof c->kernel, "%s", k->text);
     c->issue_fraction = c->per_cycle / core_per_cycle(core_this(), k);
-    if (k->issue != ISSUE_TILE) /* samples stood between looks at tiles where any of the kernels to choose from has them */
+    if (k->issue != ISSUE_TILE) /* tile probes are taken if any candidate uses tiles */
         c->tile_flop_s = NAN;
     return hwprofile_add_ceiling(h, c, err);
 }
@@ -138,13 +137,13 @@ static void free_peak(struct job *j)
 
 static const struct job_class peak_class = { .core = true, .sample = sample_peak, .keep = keep_peak, .free = free_peak };
 
-/* True too where nobody has to ask: other ISAs. */
+/* AMX state is available; true for other ISAs. */
 static bool lent(const struct peak_kernel *k)
 {
     return !(k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)) || cpu_request_amx_tiles();
 }
 
-/* isa NULL: all. *out NULL without an error: no kernel; with products, none that has additions either, and so no difference. */
+/* isa NULL: all. *out NULL without error: no kernel; with products: none with additions either, so no separate roof. */
 static int add_peak(struct job **out, struct job_list *l, enum math math, const char *isa, bool products, unsigned cpu_flags,
                     struct error *err)
 {
@@ -189,7 +188,7 @@ struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_fl
     return j;
 }
 
-/* Is row i the first of its type and ISA? */
+/* First row of its type and ISA. */
 static bool first_of_its_kind(size_t i)
 {
     const struct peak_kernel *k = peak_kernel_at(i), *o;
@@ -199,7 +198,7 @@ static bool first_of_its_kind(size_t i)
     return true;
 }
 
-/* A CPU with tiles on a system that does not lend them: said. */
+/* Record that the system refuses AMX. */
 static int add_not_lent(struct hwprofile *h, const struct meter *m, const struct peak_kernel *k, struct error *err)
 {
     struct ceiling c = { .n_threads = m->n, .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN,

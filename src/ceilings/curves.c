@@ -1,7 +1,6 @@
 /*
- * Bandwidth against footprint and against threads: a job a point, with the kernel of the row of the level it is in; and what
- * the finished curves say: where they are level, beside what hwloc says of the caches, and how many threads are enough.
- * Source: methods.md (75), (76), doc/notes/charts.md.
+ * Bandwidth over footprint and over threads: one benchmark per point, with the kernel of its level's row; plateaus, compared with hwloc's cache
+ * sizes, and saturation. Source: methods.md (75), (76), doc/notes/charts.md.
  */
 #include "ceilings/memory.h"
 #include <math.h>
@@ -35,7 +34,7 @@ int curves_add_point(struct hwprofile *h, const struct hw_curve *head, const str
     return rc;
 }
 
-/* What a curve of bandwidth has in common with its points' ceilings. */
+/* Curve fields common to all points. */
 static void fill_head(struct hw_curve *c, const struct ceiling *of, const char *op, const char *x, const char *kernel)
 {
     *c = (struct hw_curve){ .saturation_x = NAN };
@@ -53,10 +52,10 @@ static int keep(const struct job *j, const struct ceiling *c, const struct hw_cu
 {
     const struct streams *d = j->data;
     const struct hw_point p = { d->x, c->value, c->ci_lo, c->ci_hi, c->n_samples };
-    return isnan(c->value) ? 0 : curves_add_point(h, head, &p, err); /* a point that is not known is left out */
+    return isnan(c->value) ? 0 : curves_add_point(h, head, &p, err); /* missing points are omitted */
 }
 
-/* ---- against footprint ---------------------------------------------------------------------------- */
+/* ---- over footprint ---- */
 
 static int keep_footprint(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
@@ -70,7 +69,7 @@ static int keep_footprint(const struct job *j, const struct meter *m, struct cei
 
 static const struct job_class footprint_class = { .sample = streams_sample, .keep = keep_footprint, .free = streams_free };
 
-/* The row whose kernel fits so many bytes: of their level, else of the next one out, else of the last. */
+/* Row whose kernel fits the footprint: of its level, else the next outer one, else the last. */
 static const struct job *row_for(const struct meter *m, double bytes, struct job *const rows[LEVEL_COUNT])
 {
     const int level = cpu_topology_level(&m->topology, m->cpu, (size_t)m->n, bytes);
@@ -102,7 +101,7 @@ int curves_plan_footprints(struct job_list *l, struct meter *m, enum mem_op op, 
     return 0;
 }
 
-/* ---- against threads -------------------------------------------------------------------------------- */
+/* ---- over threads ---- */
 
 static int keep_threads(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
@@ -157,7 +156,7 @@ int *curves_share_chunks(const struct cpu_topology *p, const int *cpu, int n, in
         return NULL;
     }
     for (int t = 0; t < n_active; t++) {
-        /* The k-th active thread of a node takes the memory of its threads number k * each and on. */
+        /* The k-th active thread of a node uses the memory of threads k * each, ... */
         const int node = node_at(p, cpu[t]), from = on_node(p, cpu, t, node) * each;
         for (int u = 0, seen = 0; u < n; u++)
             if (node_at(p, cpu[u]) == node && seen++ >= from && seen <= from + each)
@@ -167,7 +166,7 @@ int *curves_share_chunks(const struct cpu_topology *p, const int *cpu, int n, in
     return chunk;
 }
 
-/* One point; with no kernel to take, none. */
+/* Adds one point if there is a kernel. */
 static int add_threads(struct job_list *l, struct streams *d, struct error *err)
 {
     struct job *j = streams_add(l, &threads_class, d, err);
@@ -189,7 +188,7 @@ int curves_plan_threads(struct job_list *l, struct meter *m, struct job *const r
         const char *why;
         struct streams d = { .op = MEM_READ, .level = LEVEL_DRAM, .bytes = of->bytes, .n_window = of->n_window,
                              .n_active = count[i], .x = count[i], .like = dram };
-        /* Few threads read the idle ones' memory too: their own part may be less than the caches. */
+        /* Active threads also read idle threads' memory: their own part may fit in cache. */
         d.chunk = curves_share_chunks(&m->topology, m->cpu, m->n, count[i], &d.n_chunk, err);
         if (!d.chunk || add_threads(l, &d, err) != 0)
             return -1;
@@ -201,9 +200,9 @@ int curves_plan_threads(struct job_list *l, struct meter *m, struct job *const r
     return 0;
 }
 
-/* ---- what finished curves say ------------------------------------------------------------------------ */
+/* ---- analysis of finished curves ---- */
 
-/* The plateau whose end is the nearest to a share, within a factor of two and after `from`; n: none. */
+/* Plateau after `from` whose end is nearest to a share, within a factor of two; n: none. */
 static size_t nearest(const struct plateau *p, size_t n, size_t from, double share)
 {
     size_t best = n;

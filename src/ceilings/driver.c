@@ -1,8 +1,6 @@
 /*
- * Jobs take turns: in every round each job takes a few samples, so that what moves while we look (a shared memory, a
- * clock) shows in the interval of every roof instead of shifting one of them. The time that is left is divided again
- * at every turn: what costs more than thought leaves less to the others, never more to all. Source: methods.md (73),
- * (70), (71).
+ * Measurement driver: benchmarks take a few samples in turn, round by round, so that drift (shared memory, clock) widens every interval
+ * instead of biasing one roof. The remaining time is redistributed at every turn. Source: methods.md (73), (70), (71).
  */
 #include "ceilings/internal.h"
 #include <math.h>
@@ -48,7 +46,7 @@ void job_list_free(struct job_list *l)
 
 /* ---- choice --------------------------------------------------------------------------------------------------- */
 
-/* Repetitions for a sample of about `seconds`: doubled until it takes a quarter, then in proportion. */
+/* Repetitions per sample of about `seconds`: doubling to a quarter of it, then in proportion. */
 static uint64_t calibrate(struct job *j, struct meter *m, int variant, uint64_t n, double seconds)
 {
     enum { MAX_DOUBLINGS = 40, MAX_TRIES = 8 };
@@ -57,7 +55,7 @@ static uint64_t calibrate(struct job *j, struct meter *m, int variant, uint64_t 
         return 1;
     for (int i = 0; i < MAX_DOUBLINGS; i++) {
         j->class->sample(j, m, variant, n, &s);
-        /* Interruptions must not pass for a slow machine: twice, and while none was left alone, and the fastest counts. */
+        /* Best of two, and more while disturbed: an interruption must not look like a slow kernel. */
         for (int t = 1; s.seconds >= seconds / 4 && (t < 2 || (s.disturbed && t < MAX_TRIES)); t++) {
             const struct sample before = s;
             j->class->sample(j, m, variant, n, &s);
@@ -72,7 +70,7 @@ static uint64_t calibrate(struct job *j, struct meter *m, int variant, uint64_t 
     return want < 1 ? 1 : (uint64_t)want;
 }
 
-/* Variants in the trial, the best one first. */
+/* Candidate variants, best first. */
 struct entrant {
     int variant;
     uint64_t n;
@@ -84,7 +82,7 @@ static void try_one(struct entrant *t, struct job *j, struct meter *m, double se
     struct sample s = { .value = NAN };
     t->n = calibrate(j, m, t->variant, t->n, seconds);
     j->class->sample(j, m, t->variant, t->n, &s);
-    /* Nothing makes a sample better than the machine; much makes it worse. */
+    /* Best value counts: disturbances only make it worse. */
     if (!isnan(s.value) && (isnan(t->best) || (j->class->lower ? s.value < t->best : s.value > t->best)))
         t->best = s.value;
 }
@@ -106,7 +104,7 @@ static void sort_entrants(struct entrant *t, int n, bool lower)
         }
 }
 
-/* Successive halving: all variants in a short trial, the better half in one twice as long, until one is left. */
+/* Successive halving: trials of double length for the better half, until one variant is left. */
 static int choose(struct job *j, struct meter *m, double trial_s, struct error *err)
 {
     struct entrant t[JOB_MAX_VARIANTS];
@@ -116,7 +114,7 @@ static int choose(struct job *j, struct meter *m, double trial_s, struct error *
     for (int i = 0; i < n; i++)
         t[i] = (struct entrant){ .variant = i, .n = 1, .best = NAN };
     while (n > 1) {
-        /* A trial is a sample, and about as much again for its calibration. */
+        /* a trial is a sample plus about as much for calibration */
         const double seconds = fmin(fmax(trial_s / n_stages / n / 2.5, MIN_TRIAL_S), MAX_TRIAL_S);
         for (int i = 0; i < n; i++) {
             if (interrupt_check(err) != 0)
@@ -153,13 +151,13 @@ int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_
 
 /* ---- samples -------------------------------------------------------------------------------------------------- */
 
-/* The harmonic mean of what was read before and after; 0: nothing was. */
+/* Harmonic mean of the probes before and after; 0: none. */
 static double beside(double before, double after)
 {
     return before > 0 && after > 0 ? 2 / (1 / before + 1 / after) : 0;
 }
 
-/* The same before a turn's samples, for as long as the job asks. */
+/* Untimed warm-up before a turn's samples. */
 static void lead(struct job *j, struct meter *m)
 {
     const double until = clock_now_s() + j->lead_s;
@@ -168,8 +166,7 @@ static void lead(struct job *j, struct meter *m)
         j->class->sample(j, m, j->variant, j->n, &ignored);
 }
 
-/* A sample, between two looks at what the cores give where it depends on that: a core that is shared with others, or whose clock moves,
- * gives now more and now less. methods.md (80) */
+/* A sample with adjacent core probes if it depends on core speed: shared cores and clocks vary. methods.md (80) */
 static void take_sample(struct job *j, struct meter *m, struct sample *s)
 {
     bool disturbed = false;
@@ -214,7 +211,7 @@ int driver_sample(struct job *j, struct meter *m, int n, int round, double deadl
 
 /* ---- rounds --------------------------------------------------------------------------------------------------- */
 
-/* What is still to do, in the jobs' own estimates: trials, and samples of rounds. */
+/* Estimated remaining time: trials and samples of rounds. */
 static double to_do(const struct driver *d, const struct job_list *l, int round, size_t at)
 {
     const double part = (1 - d->e->trial) / d->e->n_rounds;
@@ -279,9 +276,9 @@ int driver_run(const struct driver *d, struct job_list *l, struct meter *m, stru
     return 0;
 }
 
-/* ---- a job's samples to a ceiling ------------------------------------------------------------------------------ */
+/* ---- samples to ceiling ---- */
 
-/* Median of those that are numbers; NaN: none is. */
+/* Median of the numbers; NaN: none. */
 static double median_known(const double *x, int n)
 {
     double known[JOB_MAX_SAMPLES];
@@ -292,8 +289,8 @@ static double median_known(const double *x, int n)
     return stats_median(known, n_known);
 }
 
-/* What was read beside the median sample: each sample is held against what is beside it, so that what others share may move between
- * them. lower: the value is less where that is more. NaN: nobody looked. methods.md (79), (80) */
+/* Adjacent probe at the median sample, so that shared-resource drift cancels. lower: value decreases with more. NaN: no probes.
+ * methods.md (79), (80) */
 static double beside_median(const struct job *j, const double *beside, double value, bool lower)
 {
     double at_one[JOB_MAX_SAMPLES];
@@ -326,7 +323,7 @@ int driver_keep(const struct job_list *l, const struct meter *m, struct hwprofil
         const struct job *j = l->job[i];
         struct ceiling c;
         if (j->n_sample == 0 && !j->reason[0])
-            continue; /* never reached */
+            continue; /* unreachable */
         driver_to_ceiling(j, m, &c);
         if (j->class->keep(j, m, &c, h, err) != 0)
             return -1;

@@ -1,7 +1,6 @@
 /*
- * What cores pass to each other: rows of activations that some wrote by columns, as products do, and others read row by row; lines
- * that others have, written anew; and a barrier. As roofs of a profile, and beside runs: where two threads of a virtual machine stand
- * changes by the minute. methods.md (33)
+ * Coherence traffic between cores: rows of activations written by columns (as products do) and read by row on other threads; writes to lines that
+ * others hold; a barrier. Measured as roofs and as adjacent probes, since core distance changes on virtual machines. methods.md (33)
  */
 #include "ceilings/internal.h"
 #include "ceilings/kernel_bench.h"
@@ -12,7 +11,7 @@
 enum { CACHE_LINE = 64 };
 static const double LEAD_S = 0.003;
 
-/* A thread's own line. */
+/* A thread's own cache line. */
 struct lane {
     _Alignas(CACHE_LINE) double read_s, write_s;
 };
@@ -20,16 +19,16 @@ struct lane {
 struct exchange {
     enum coherence_kind what;
     struct kernels k;
-    struct team *team; /* of the meter that samples */
+    struct team *team; /* the harness's */
     int n_threads;
     size_t n_tok;
-    float *x;      /* [BENCH_PLACES][n_tok][stride]; NULL: a barrier alone */
-    size_t stride; /* floats: of the engine's buffers, no power of two */
+    float *x;      /* [BENCH_PLACES][n_tok][stride]; NULL: barrier only */
+    size_t stride; /* row stride in floats, as in the engine's buffers */
     float row[BENCH_COLS];
     struct acts acts;
     void *act_mem;
     struct lane *lane; /* [n_threads] */
-    uint64_t at;       /* repetitions of samples before */
+    uint64_t at;       /* repetitions so far */
 };
 
 static void free_exchange(struct exchange *x)
@@ -75,7 +74,7 @@ struct exchanges {
     uint64_t n;
 };
 
-/* Of n lines n - 1 are with another thread: those that are written, which it read before, and those that are read, which it just wrote. */
+/* Of n lines, n - 1 are held by another thread: lines to be written were read there, lines to be read were just written there. */
 static void pass_rows(void *arg, int tid)
 {
     const struct exchanges *c = arg;
@@ -106,7 +105,7 @@ static bool reads(const struct exchange *x)
     return x->what == COHERENCE_READ_SMALL || x->what == COHERENCE_READ_LARGE;
 }
 
-/* Bytes that a thread writes of the rows of a repetition, or reads. */
+/* Bytes that a thread reads or writes per repetition. */
 static double bytes_of(const struct exchange *x, int tid)
 {
     const size_t n = reads(x) ? x->n_tok : BENCH_COLS, step = reads(x) ? 1 : BENCH_PIECE;
@@ -114,7 +113,7 @@ static double bytes_of(const struct exchange *x, int tid)
     return (double)own / (double)n * (double)x->n_tok * sizeof x->row;
 }
 
-/* Of n threads as of those that have a share: there are BENCH_COLS / BENCH_PIECE pieces of columns. */
+/* Threads beyond BENCH_COLS / BENCH_PIECE have no columns and do not count. */
 static void sample_rows(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
 {
     struct exchange *x = j->data;
@@ -199,7 +198,7 @@ int exchange_add(struct job **out, struct job_list *l, enum coherence_kind what,
     }
     j->data = x;
     j->weight = 0.3;
-    j->lead_s = x->n_tok == COHERENCE_LARGE_BATCH && x->x ? LEAD_S : 0; /* other jobs have driven the rows out of all caches */
+    j->lead_s = x->n_tok == COHERENCE_LARGE_BATCH && x->x ? LEAD_S : 0; /* other benchmarks have evicted the rows from all caches */
     snprintf(j->what, sizeof j->what, "%s", what == COHERENCE_BARRIER ? "barrier" : coherence_op(what));
     *out = j;
     return 0;

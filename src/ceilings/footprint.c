@@ -1,11 +1,10 @@
 /*
- * How many bytes to touch so that they come from the level that is meant: from where the threads are and what hwloc says
- * of the caches there. Source: methods.md (75).
+ * Footprints that are served by an intended cache level, from thread placement and hwloc's cache sizes. Source: methods.md (75).
  */
 #include "ceilings/memory.h"
 #include <math.h>
 
-/* The cache before this one that all these threads have; 0: none. */
+/* Share of the previous cache level that all these threads have; 0: none. */
 static double inner_share(const struct cpu_topology *p, const int *cpu, size_t n, enum level level)
 {
     double share = 0;
@@ -26,7 +25,7 @@ size_t footprint_of_cache(const struct cpu_topology *p, const int *cpu, size_t n
         *why = "share under twice the inner cache's";
         return 0;
     }
-    /* Far from both ends. An L3 need not hold what the L2s hold, nor all of it be ours: nearer to the inner cache. */
+    /* Between both levels. An L3 may be non-inclusive or shared: closer to the inner cache. */
     double bytes = level == LEVEL_L3 ? sqrt(inner * own) : fmax(own / 2, sqrt(inner * own));
     const size_t whole = (size_t)bytes / 4096 * 4096;
     return whole ? whole : 4096;
@@ -84,7 +83,7 @@ double ceilings_free_bytes(void)
         fclose(f);
     }
     double limit = cgroup_memory_bytes("");
-    /* What the group already uses, as its own root shows it in a container. */
+    /* memory in use, at the container's root */
     f = isfinite(limit) ? fopen("/sys/fs/cgroup/memory.current", "r") : NULL;
     if (f && fscanf(f, "%lf", &used) == 1 && limit > used)
         limit -= used;

@@ -1,26 +1,25 @@
 /*
- * Gathering rows: what looking up embeddings, or a cache of keys and values in pages, does to memory. Every thread walks its
- * part of the memory in random order, each row once before any comes again, so that nothing it reads is in a cache.
- * Source: methods.md (75).
+ * Gather of rows: memory traffic of embedding lookups or paged KV. Each thread visits the rows of its memory in random order, each once before any
+ * repeats, so that no cache hits. Source: methods.md (75).
  */
 #include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST = 1 << 16, ROW_OF_CEILING = 256 /* a head of 128 in F16 */ };
+enum { LIST = 1 << 16, ROW_OF_CEILING = 256 /* a head of 128 F16 elements */ };
 
 struct gather {
     size_t row_bytes;
-    int bits; /* a thread's table has 2^bits rows */
-    uint32_t *row;   /* LIST + GATHER_AHEAD a thread */
-    uint64_t *state; /* of each thread's walk, a line apart */
+    int bits; /* table of 2^bits rows per thread */
+    uint32_t *row;   /* [LIST + GATHER_AHEAD] per thread */
+    uint64_t *state; /* generator state per thread, one cache line each */
     const struct gather_kernel *kernel[JOB_MAX_VARIANTS];
 };
 enum { STATE_GAP = 8 };
 
-/* A congruential sequence with the full period of its low bits (Hull and Dobell 1962: multiplier 1 mod 4, odd increment),
- * whose high part is folded into the low one, which alone would alternate. */
+/* Full-period linear congruential generator (Hull and Dobell 1962: multiplier 1 mod 4, odd increment), high bits folded into the
+ * low ones, which have short periods. */
 uint32_t gather_next(uint64_t *state, int bits)
 {
     const uint32_t mask = bits >= 32 ? UINT32_MAX : ((uint32_t)1 << bits) - 1;
@@ -52,7 +51,7 @@ static void run_gather(void *arg, int tid)
     g->k->run(meter_memory(g->m, tid, &bytes), g->d->row + (size_t)tid * (LIST + GATHER_AHEAD), g->n, g->d->row_bytes);
 }
 
-/* A repetition is 64 KiB of rows; the lists are filled between the timed parts. */
+/* A repetition is 64 KiB of rows; index lists are filled untimed. */
 static void sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
 {
     struct gather *d = j->data;

@@ -1,7 +1,6 @@
 /*
- * The roofs of the engine's own kernels, as a provider of jobs: for every type that the engine executes what a product by one
- * token reads a second and what one by several computes, attention, the small ops, and the team's barrier. For one thread
- * and for all, as those are the ones that predictions ask for. methods.md (78)
+ * Provider of kernel roofs: for every tensor type the weight bandwidth of one-token products and the FLOP/s of batches, attention, vector ops and the
+ * team's barrier; for one and for all threads. methods.md (78)
  */
 #include "ceilings/kernel_bench.h"
 #include "ceilings/internal.h"
@@ -12,16 +11,16 @@
 
 static const char *const level_names[] = { "L1", "L2", "L3", "DRAM" };
 enum { DRAM = 3, HUGE_PAGE = 2 << 20 };
-/* A pass has several calls of attention for a thread, one behind another; one alone takes a tenth longer. */
+/* A pass has several attention calls in sequence; an isolated one takes 10 % longer. */
 static const double ATTENTION_S = 0.01;
-/* A short sample behind other kernels' may find less than a pass does, which has a kernel for longer. (78) */
+/* Steady state: short samples after another kernel read low. (78) */
 static const double LEAD_S = 0.01;
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 /*
- * Bytes that every type reads as ordinary weights: the upper half of each byte is 3 or B, so that a number of 16 or 32 bits
- * lies between 1e-10 and 2, of either sign, and a scale of 8 is no extreme; the lower half is random, so that adders toggle.
+ * Bytes valid as weights of any type: the upper nibble is 3 or B, so 16- and 32-bit floats are between 1e-10 and 2 in magnitude, of either
+ * sign, and 8-bit scales are moderate; the lower nibble is random, so that adders toggle.
  */
 void bench_fill(unsigned char *to, size_t bytes, uint64_t seed)
 {
@@ -32,7 +31,7 @@ void bench_fill(unsigned char *to, size_t bytes, uint64_t seed)
         page[i] = (rng_u64(&r) & UINT64_C(0x8f8f8f8f8f8f8f8f)) | UINT64_C(0x3030303030303030);
     for (size_t at = 0; at < bytes && interrupt_check(NULL) == 0; at += sizeof page) {
         memcpy(to + at, page, u64_min(sizeof page, bytes - at));
-        page[at / sizeof page % ARRAY_LEN(page)] ^= UINT64_C(0x0102040804020100); /* no two pages alike; lower halves */
+        page[at / sizeof page % ARRAY_LEN(page)] ^= UINT64_C(0x0102040804020100); /* distinct pages; lower nibbles only */
     }
 }
 
@@ -59,7 +58,7 @@ int bench_map(struct kernel_bench *b, struct team *t, struct error *err)
     b->map = p;
     b->w = (unsigned char *)size_align_up((size_t)p, HUGE_PAGE);
 #ifdef MADV_HUGEPAGE
-    (void)madvise(p, b->map_bytes, MADV_HUGEPAGE); /* as packed weights have them */
+    (void)madvise(p, b->map_bytes, MADV_HUGEPAGE); /* as for packed weights */
 #endif
     team_run(b->team, fill_weights, b);
     for (size_t i = 0; i < BENCH_HEAD_DIM; i++) {
@@ -138,7 +137,7 @@ void bench_release(struct kernel_bench *b)
     free(b);
 }
 
-/* ---- jobs ----------------------------------------------------------------------------------------------- */
+/* ---- benchmarks ---- */
 
 static int prepare(struct job *job, struct meter *m, struct error *err)
 {
@@ -194,13 +193,13 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j)
     acts_bind(&b->acts, j->act, (size_t)j->n_tok, j->cols, b->act_mem);
     b->acts.pow2 = kernels_acts_pow2(&b->k, j->slot == &b->k.packed[j->type], (size_t)j->n_tok);
     b->k.act_prepare[j->act](&b->acts, b->x, BENCH_COLS, 0, (size_t)j->n_tok);
-    if (j->slot == &b->k.packed[j->type] && kernels_arranges(&b->k, j->type, b->acts.n_tok)) { /* as the engine does, once for all rows */
+    if (j->slot == &b->k.packed[j->type] && kernels_arranges(&b->k, j->type, b->acts.n_tok)) { /* once for all rows, as in the engine */
         b->acts.tiles = b->packed_acts;
         b->k.arrange[j->type](&b->acts, 0, 1);
     }
 }
 
-/* Of what a sample will walk: pages that an engine walks in every pass are not looked up anew. */
+/* Warm the page translations of the next sample. */
 static void translate_walk(void *arg, int tid, int n_threads)
 {
     const struct call *c = arg;
@@ -222,7 +221,7 @@ static void call_loads(void *arg, int tid)
     bench_load_beside(arg, tid);
 }
 
-/* Plain loads of memory that neither they nor, but by chance, the kernels have just read. */
+/* Plain loads of memory not read recently by probes or kernels. */
 static void time_loads(struct kernel_bench *b, struct meter *m, struct sample *s)
 {
     team_run(b->team, translate_loads, b);
@@ -230,7 +229,7 @@ static void time_loads(struct kernel_bench *b, struct meter *m, struct sample *s
     b->loaded += BENCH_BESIDE;
 }
 
-/* Of what the threads timed themselves: the mean, as they meet at the end of it; or as struct sample.shared_s. */
+/* Mean of the self-timed durations (threads end at a barrier), or as struct sample.shared_s. */
 static double spent_s(const struct kernel_bench *b, bool shared)
 {
     double sum = 0, rates = 0;
@@ -241,7 +240,7 @@ static double spent_s(const struct kernel_bench *b, bool shared)
     return shared ? b->n_threads / rates : sum / b->n_threads;
 }
 
-/* A sample that waits for memory, between two of plain loads: memory that others share gives now more and now less. */
+/* A bandwidth-bound sample between two plain-load probes, as shared bandwidth varies. */
 static void between_loads(struct kernel_bench *b, struct meter *m, struct call *c, struct sample *s)
 {
     struct sample before, after;
@@ -257,7 +256,7 @@ void bench_sample(struct job *job, struct meter *m, int variant, uint64_t n, str
     const struct kernel_job *j = job->data;
     struct kernel_bench *b = j->b;
     struct call c = { b, j, n };
-    if (j->n_variant > 0) /* the one that is tried, and then the one that was chosen: those beside other samples, too */
+    if (j->n_variant > 0) /* the kernel on trial, then the chosen one, also for adjacent probes */
         b->load = bench_load_at(b->cpu_flags, variant);
     for (int i = 0; i < b->n_threads; i++) {
         atomic_store_explicit(&b->lane[i].next, 0, memory_order_relaxed);
@@ -342,17 +341,17 @@ static const struct job_class class = { .core = true, .prepare = prepare, .sampl
 static const struct job_class latency_class = { .lower = true, .core = true, .prepare = prepare, .sample = bench_sample, .keep = keep,
                                                 .free = job_free };
 
-/* ---- which ones -------------------------------------------------------------------------------------------- */
+/* ---- selection ---- */
 
-/* What one looks at. Types end with DTYPE_COUNT, tokens with 0. */
+/* Coverage of an effort. Types end with DTYPE_COUNT, tokens with 0. */
 struct scope {
     const enum dtype *type, *kv_type;
     const int *n_tok;
-    const int (*queries)[2]; /* tokens and heads of a call of attention; ends with zeros */
-    int first_level; /* of products by one token: that one to DRAM */
-    int cached_tok;  /* tokens of products with weights from L1, L2 and L3; 0: none */
-    bool file;       /* also products with weights as the file has them */
-    bool rest;       /* also what seldom matters: embedding rows, activations that are not quantized */
+    const int (*queries)[2]; /* tokens and heads of attention calls, zero-terminated */
+    int first_level; /* innermost level of one-token products */
+    int cached_tok;  /* tokens of products with cached weights; 0: none */
+    bool file;       /* file-layout weights too */
+    bool rest;       /* rarely relevant kernels: embedding, unquantized activations */
 };
 
 static const enum dtype common_types[] = { DTYPE_Q4_0, DTYPE_Q4_K, DTYPE_Q6_K, DTYPE_Q8_0, DTYPE_F16, DTYPE_BF16, DTYPE_F32,
@@ -364,7 +363,7 @@ static const enum dtype one_type[] = { DTYPE_Q8_0, DTYPE_COUNT };
 static const enum dtype kv_types[] = { DTYPE_F16, DTYPE_Q8_0, DTYPE_COUNT };
 static const enum dtype kv_type[] = { DTYPE_F16, DTYPE_COUNT };
 
-/* A head alone, two and four that share a key, which is what a pass of one token has; more than kernels take as stored; a prompt. */
+/* One head; two and four sharing a key (decode); a multi-row call; a prompt. */
 static const int few_queries[][2] = { { 1, 1 }, { 1, 4 }, { 64, 4 }, { 0, 0 } };
 static const int most_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 16, 4 }, { 64, 4 }, { 0, 0 } };
 static const int all_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 1, 8 }, { 16, 4 }, { 64, 4 }, { 0, 0 } };
@@ -383,7 +382,7 @@ struct planning {
     bool failed;
 };
 
-/* there: the kernel exists here. */
+/* there: the kernel exists. */
 static void add(struct planning *p, const struct kernel_job *made, bool there)
 {
     if (!there || p->failed)
@@ -405,7 +404,7 @@ static void add(struct planning *p, const struct kernel_job *made, bool there)
     job->least_s = walks && j->n_query > 1 ? ATTENTION_S : 0;
     job->lead_s = j->tiles || (walks && (j->n_tok > 1 || j->head_dim > 0)) ? LEAD_S : 0;
     job->n_variant = j->n_variant > 0 ? j->n_variant : 1;
-    /* What stays in the caches settles soon. */
+    /* cached kernels converge faster */
     job->weight = (j->level == DRAM && strcmp(j->kind, "kernel") == 0) || strncmp(j->op, "matvec", 6) == 0 || j->inside ? 1 : 0.3;
     snprintf(job->what, sizeof job->what, "%s %s", j->op, j->dtype);
 }
@@ -431,7 +430,7 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
         struct kernel_job j = { .b = p->b };
         add(p, &j, bench_matmat(p->b, &j, t, *n, DRAM, false));
     }
-    /* Where one kernel ends and the other begins: between other points times are on a line. */
+    /* around the switch between kernels; time is linear elsewhere */
     const struct kernels *k = &p->b->k;
     const bool packed = k->packed[t].gemv;
     const struct matmul_slot *slot = packed ? &k->packed[t] : &k->mm[t];
@@ -455,19 +454,19 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
     add(p, &j, s->rest && bench_embed(p->b, &j, t, 1));
 }
 
-/* Rows against keys from memory, and, of several tokens, against keys that a call has just read. */
+/* Attention over keys from memory and, for several tokens, over keys in cache. */
 static void add_rows(struct planning *p, struct kernel_job *j, bool there)
 {
     add(p, j, there);
-    if (!there || j->n_query == 1 || strcmp(p->b->k.isa, "ref") == 0) /* the plain kernel takes a second a call */
+    if (!there || j->n_query == 1 || strcmp(p->b->k.isa, "ref") == 0) /* the reference kernel takes a second per call */
         return;
     struct kernel_job again = *j;
     bench_attention_again(&again);
     add(p, &again, true);
 }
 
-/* Rows against many keys; and calls that see few: of one token as they begin in memory, and in a cache; a prompt, whose keys were just
- * stored, in a cache alone. */
+/* Attention over a long context, and short calls: one token from memory and cached; a prompt, whose keys were just stored, cached
+ * only. */
 static void add_attention(struct planning *p, enum dtype t, const int *q, int dim)
 {
     struct kernel_job j = { .b = p->b }, few = { .b = p->b }, cached = { .b = p->b };
@@ -478,7 +477,7 @@ static void add_attention(struct planning *p, enum dtype t, const int *q, int di
     const bool rounded = bench_attention_rounded(p->b, &j);
     add_rows(p, &j, rounded);
     add(p, &cached, calls && bench_attention_rounded(p->b, &cached));
-    /* What a key takes once, whatever rows see it, is most of it where a head alone sees it; half of the rows need not be on a line between. */
+    /* The cost per key dominates with a single head; intermediate head counts are not linear. */
     for (int n = 1; n < q[1]; n *= 2) {
         struct kernel_job fewer = { .b = p->b };
         add_rows(p, &fewer, rounded && bench_attention(p->b, &fewer, t, q[0], n, dim) && bench_attention_rounded(p->b, &fewer));
@@ -489,7 +488,7 @@ static void add_rest(struct planning *p, const struct scope *s)
 {
     for (const enum dtype *t = s->kv_type; *t != DTYPE_COUNT; t++)
         for (const int(*q)[2] = s->queries; (*q)[0]; q++)
-            for (int dim = BENCH_HEAD_DIM / 2; dim <= BENCH_HEAD_DIM; dim *= 2) /* between these and beyond, on a line */
+            for (int dim = BENCH_HEAD_DIM / 2; dim <= BENCH_HEAD_DIM; dim *= 2) /* head sizes in between are interpolated */
                 add_attention(p, *t, *q, dim);
     bool more = true;
     for (size_t i = 0; more; i++)
@@ -510,7 +509,7 @@ struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, 
         error_oom(err, sizeof *b, "the kernels' roofs");
         return NULL;
     }
-    b->n_job = 1; /* the plan's hold */
+    b->n_job = 1; /* held by the plan */
     b->n_threads = n_threads;
     b->cpu_flags = o->cpu_flags;
     b->load = bench_load_at(o->cpu_flags, 0);
@@ -519,10 +518,10 @@ struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, 
         bench_release(b);
         return NULL;
     }
-    /* Walked on from sample to sample, with others' gigabytes between: twice what the caches hold will do, and is touched in half the time. */
+    /* Scans continue across samples, with other benchmarks between: twice the LLC suffices. */
     if (!small)
         b->want_bytes = u64_max(b->want_bytes / 2, 1 << 30);
-    b->chunk_bytes = b->want_bytes / (size_t)b->n_threads; /* until it is mapped, for what is planned with it */
+    b->chunk_bytes = b->want_bytes / (size_t)b->n_threads; /* provisional, until mapped */
     b->y_cols = u64_max(BENCH_WIDTH, (uint64_t)b->n_threads * BENCH_STRIP);
     b->lane = size_alloc((size_t)b->n_threads * sizeof *b->lane);
     if (b->lane)
@@ -553,7 +552,7 @@ static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const 
     bench_release(p.b);
     struct job *ignored;
     for (int i = 0; i < COHERENCE_COUNT && !p.failed; i++)
-        if (n > 1 || i != COHERENCE_BARRIER) /* one thread waits for nobody */
+        if (n > 1 || i != COHERENCE_BARRIER) /* no barrier for one thread */
             p.failed = exchange_add(&ignored, l, (enum coherence_kind)i, n, o->cpu_flags, err) != 0;
     return p.failed ? -1 : 0;
 }

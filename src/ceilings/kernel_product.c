@@ -1,5 +1,5 @@
-/* Products as the engine runs them: a token's with weights from each level of memory, several tokens' with weights that come
- * from memory; and rows of an embedding table. */
+/* Products as the engine runs them: one token with weights from each memory level, batches with weights from memory; embedding
+ * rows. */
 #include "ceilings/kernel_bench.h"
 #include "ceilings/internal.h"
 #include <math.h>
@@ -20,7 +20,7 @@ static const struct acts one = { .n_tok = 1 };
 
 /* ---- one token ---------------------------------------------------------------------------------------- */
 
-/* Every thread's part of a matrix in memory, in the engine's units; who is done helps the others. */
+/* A DRAM matrix, in the engine's units with work stealing. */
 static void walk_memory(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const size_t all = (size_t)n * (size_t)b->n_threads, unit_bytes = j->rows * j->row_bytes,
@@ -33,13 +33,13 @@ static void walk_memory(struct kernel_bench *b, const struct kernel_job *j, int 
             for (size_t i = 0, m; i < run.n; i += m) {
                 const size_t at = bench_first(b, owner, unit_bytes) + run.first - (size_t)owner * n + i;
                 const struct matmul_args a = args_of(b, j, tid, bench_unit(b, owner, at, unit_bytes));
-                m = u64_min(run.n - i, end - at % end); /* the chunk ends, and begins again */
+                m = u64_min(run.n - i, end - at % end); /* wrap at the end of the chunk */
                 j->slot->gemv(&a, 0, m * j->rows);
             }
     }
 }
 
-/* The same rows over and over: from a cache. */
+/* Cached: the same rows repeatedly. */
 static void walk_cache(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const struct matmul_args a = args_of(b, j, tid, bench_kept(b, tid));
@@ -47,7 +47,7 @@ static void walk_cache(struct kernel_bench *b, const struct kernel_job *j, int t
         j->slot->gemv(&a, 0, j->rows);
 }
 
-/* Packed where the engine packs, else as in the file; or that by request. */
+/* Packed if the engine packs this type, else (or if requested) file layout. */
 static bool choose_slot(struct kernel_bench *b, struct kernel_job *j, enum dtype t, bool file)
 {
     const bool packed = b->k.packed[t].gemv != NULL;
@@ -76,7 +76,7 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     j->n_tok = 1;
     j->cols = level == 0 ? BENCH_L1_COLS : BENCH_COLS;
     j->row_bytes = dtype_row_bytes(t, j->cols);
-    if (level == 3) { /* as of a matrix that is much larger than the units it is shared out in */
+    if (level == 3) { /* as for a matrix much larger than its work units */
         j->rows = share_step(j->slot, &one, b->chunk_bytes * (size_t)b->n_threads / j->row_bytes, j->row_bytes, b->n_threads);
         j->run = walk_memory;
         j->walk_bytes = j->rows * j->row_bytes;
@@ -96,8 +96,7 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
 
 /* ---- plain loads ------------------------------------------------------------------------------------------ */
 
-/* What loads alone get from the memory that products walk: what products reach is to be held against this, as two pieces of
- * memory can differ (how the system, or the one beneath it, backs their pages). */
+/* Plain-load bandwidth of the products' memory, for comparison: page backing can differ between allocations. */
 static void load(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const size_t first = bench_first(b, tid, j->walk_bytes);
@@ -146,16 +145,16 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j)
     return true;
 }
 
-/* ---- several tokens ------------------------------------------------------------------------------------- */
+/* ---- batches ---- */
 
-/* A few hundred rows, each thread its own: from memory, or round and round in what a cache holds. i: of the sample's. */
+/* A few hundred rows per thread, from memory or rotating in a cache. i: repetition within the sample. */
 static void multiply_unit(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t i)
 {
     struct bench_lane *l = &b->lane[tid];
     const size_t places = b->y_cols / (size_t)b->n_threads / j->rows, unit_bytes = j->rows * j->row_bytes, first = bench_first(b, tid, unit_bytes);
     struct matmul_args a = args_of(b, j, tid, j->n_unit ? bench_kept(b, tid) + i % j->n_unit * unit_bytes
                                                         : bench_unit(b, tid, first + i, unit_bytes));
-    /* A strip of a matrix for each thread, and each time further on: results leave their core's cache, as those of a prompt do. */
+    /* Rotating result strips, so that results leave the core's cache as in a prompt. */
     a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
     a.y_stride = size_row_floats(b->y_cols);
     a.prefetch_next = j->n_unit == 0; /* from memory */
@@ -172,7 +171,7 @@ static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid
         multiply_unit(b, j, tid, i);
 }
 
-/* Rows of a unit of a prompt's product. The plain reference is hundreds of times slower. */
+/* Rows per unit of a prompt's product; few for the reference kernels, which are hundreds of times slower. */
 static size_t unit_rows(const struct kernel_bench *b)
 {
     const size_t most = b->y_cols / (size_t)b->n_threads / PACK_ROWS * PACK_ROWS;
@@ -204,7 +203,7 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
         j->walk_bytes = j->rows * j->row_bytes;
         j->footprint_bytes = (double)b->chunk_bytes;
     }
-    j->shared = !j->beside; /* of what waits for memory threads share that */
+    j->shared = !j->beside; /* bandwidth-bound products share the memory instead */
     j->amount = 2.0 * (double)j->rows * (double)j->cols * n_tok * b->n_threads;
     describe(j, b, "gemm");
     return true;
@@ -218,8 +217,7 @@ static void put_in_order(struct kernel_bench *b, const struct kernel_job *j, int
         b->k.arrange[j->type](&a, (unsigned)tid, (unsigned)b->n_threads);
 }
 
-/* Floats that others wrote, prepared and put in order row by row, and what the first product that walks them takes longer than the
- * next one: a core's cache has not all of them yet. */
+/* Pack rows that others wrote; includes the first product's extra time over the next one, whose activations are in cache. */
 static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const size_t t0 = share_split((size_t)j->n_tok, 1, tid, b->n_threads), t1 = share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads);
@@ -245,7 +243,7 @@ static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j
     b->lane[tid].spent_s += fmax(0, longer);
 }
 
-/* As the engine does it: prepared activations, or, row by row, floats. */
+/* As in the engine: prepared activations, or floats row by row. */
 bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok)
 {
     if (!kernels_arranges(&b->k, t, (size_t)n_tok) || !choose_slot(b, j, t, false))
@@ -274,7 +272,7 @@ bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, i
 
 /* ---- the table of embeddings ------------------------------------------------------------------------------- */
 
-/* Rows from all over the memory, by token; with one token there is nothing for the others to do. */
+/* Scattered rows of the memory, by token; one token uses one thread. */
 static void look_up(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const struct dtype_info *type = dtype_find(j->type);
@@ -283,7 +281,7 @@ static void look_up(struct kernel_bench *b, const struct kernel_job *j, int tid,
     size_t row = b->lane[tid].at;
     for (uint64_t i = 0; i < n; i++)
         for (size_t t = share_split((size_t)j->n_tok, 1, tid, b->n_threads); t < t1; t++) {
-            row = (row + 7919 * 613) % n_row; /* far from the one before */
+            row = (row + 7919 * 613) % n_row; /* far from the previous row */
             type->dequantize(b->w + (size_t)tid * b->chunk_bytes + row * j->row_bytes, b->z + t * BENCH_COLS, BENCH_COLS);
         }
 }

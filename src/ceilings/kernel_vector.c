@@ -1,11 +1,11 @@
-/* Attention over a cache in memory, what goes row by row or element by element, and the team itself. */
+/* Attention over a cache in memory, row-wise and elementwise ops, and the team itself. */
 #include "ceilings/kernel_bench.h"
 #include <math.h>
 #include <string.h>
 
 /* ---- attention ------------------------------------------------------------------------------------------- */
 
-/* A prompt's queries and results are of each call others: the i-th of n pieces that begin with the first. n 0: they stay. */
+/* Query and result rows of call i, rotating over n pieces from `first`; n 0: fixed. */
 static void ask_and_answer(const struct kernel_bench *b, struct attention_args *a, size_t first, uint64_t i, size_t n)
 {
     if (n == 0)
@@ -15,7 +15,7 @@ static void ask_and_answer(const struct kernel_bench *b, struct attention_args *
     a->out = b->z + at;
 }
 
-/* A KV head after the other: keys, then values, as they stand in a cache. */
+/* One KV head after another: keys, then values, in cache layout. */
 static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     struct bench_lane *l = &b->lane[tid];
@@ -62,7 +62,7 @@ static void describe_attention(struct kernel_job *j)
              j->n_head == 1 ? "" : "s", j->n_key, j->head_dim);
 }
 
-/* Keys and values as stored, or FLOP by (11), 2 (h + v) a pair: each of the tokens sees one key more than the one before. */
+/* Bytes of keys and values as stored, or FLOP by (11), 2 (h + v) per pair; each token sees one key more than the previous one. */
 bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim)
 {
     const double pairs = (double)n_head * n_query * (BENCH_KEYS - (n_query - 1) / 2.0);
@@ -120,12 +120,12 @@ bool bench_attention_rounded(const struct kernel_bench *b, struct kernel_job *j)
 void bench_attention_again(struct kernel_job *j)
 {
     j->again = j->inside = true;
-    j->level = -1; /* of whichever cache holds them */
+    j->level = -1; /* from whichever cache holds them */
 }
 
-/* ---- by token: rows of them are shared out ------------------------------------------------------------------ */
+/* ---- row-wise: rows are divided among threads ---- */
 
-/* One token of which every thread makes a copy for itself, or which one thread does alone: none is faster than one thread. */
+/* One token: replicated or single-threaded in the engine, so measured on one thread. */
 struct rows {
     size_t first, end;
 };
@@ -158,7 +158,7 @@ void bench_write(struct kernel_bench *b, const struct kernel_job *j, int tid, fl
 
 typedef void row_fn(struct kernel_bench *b, const struct kernel_job *j, size_t place, struct rows r);
 
-/* Rows at a place, written by all and then read by fn: that alone is timed, until all have done it. */
+/* Rows written by all threads, then processed by fn; only fn is timed, to the last thread's end. */
 static void row_by_row(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n, row_fn *fn)
 {
     const struct rows r = tokens_of(b, j, tid);
@@ -186,7 +186,7 @@ static void norm(struct kernel_bench *b, const struct kernel_job *j, int tid, ui
     row_by_row(b, j, tid, n, norm_rows);
 }
 
-/* In place, again and again: turning keeps lengths. */
+/* In place, repeatedly: rotation preserves norms. */
 static void rotate_rows(struct kernel_bench *b, const struct kernel_job *j, size_t place, struct rows r)
 {
     (void)j;
@@ -209,7 +209,7 @@ static void quantize(struct kernel_bench *b, const struct kernel_job *j, int tid
     row_by_row(b, j, tid, n, quantize_rows);
 }
 
-/* Keys, or values, of F16: head by head. */
+/* F16 keys or values, by head. */
 static void store_rows(struct kernel_bench *b, const struct kernel_job *j, size_t place, struct rows r)
 {
     (void)j;
@@ -232,13 +232,13 @@ static void prefetch_row(const unsigned char *row, size_t head_bytes)
             __builtin_prefetch(row + h * head_bytes + at, 1, 3);
 }
 
-/* The same into lines that come from memory, as a pass finds them: heads far apart, a page further each time, tokens' rows one after
- * the other. The engine asks for the lines of a row before it stores it. What is stored are weights again. (29) */
+/* The same into lines from memory, as in a pass: heads far apart, advancing a page, rows in sequence; the engine prefetches a row's
+ * lines first. Stored bytes are valid weights. (29) */
 static void store_far(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const struct rows r = tokens_of(b, j, tid);
     const size_t tokens = r.end - r.first;
-    const size_t head_bytes = (b->chunk_bytes / FAR_HEADS / FAR_ROW - 5) * FAR_ROW; /* heads in sets of their own */
+    const size_t head_bytes = (b->chunk_bytes / FAR_HEADS / FAR_ROW - 5) * FAR_ROW; /* spreads heads over cache sets */
     const size_t step = tokens * FAR_ROW + FAR_STEP, n_step = u64_max(1, (head_bytes - FAR_ROW) / step);
     for (uint64_t i = 0; i < n && tokens > 0; i++) {
         unsigned char *row = b->w + (size_t)tid * b->chunk_bytes + (b->lane[tid].at + i) % n_step * step;
@@ -252,7 +252,7 @@ static void store_far(struct kernel_bench *b, const struct kernel_job *j, int ti
     }
 }
 
-/* Rows of scores, a copy each time: what it makes of its own result is no longer a row of scores. */
+/* Copies of score rows: its own output is no score row. */
 static void softmax(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const struct rows r = tokens_of(b, j, tid);
@@ -263,14 +263,14 @@ static void softmax(struct kernel_bench *b, const struct kernel_job *j, int tid,
         }
 }
 
-/* ---- by columns --------------------------------------------------------------------------------------------- */
+/* ---- elementwise, by columns ---- */
 
 static void gate(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const struct rows c = columns_of(b, tid);
     for (uint64_t i = 0; i < n; i++) {
         const size_t place = bench_place(b, j, tid, i);
-        const float *up = b->y + place % (2 * BENCH_TOKENS * BENCH_COLS); /* of BENCH_WIDTH columns there are as many as at two places */
+        const float *up = b->y + place % (2 * BENCH_TOKENS * BENCH_COLS); /* wider rows: half as many positions */
         for (size_t t = 0; c.first < c.end && t < (size_t)j->n_tok; t++)
             b->k.silu_mul(b->z + place + t * BENCH_COLS + c.first, b->x + place + t * BENCH_COLS + c.first, up + t * BENCH_COLS + c.first,
                           c.end - c.first);
@@ -287,14 +287,14 @@ static void add(struct kernel_bench *b, const struct kernel_job *j, int tid, uin
     }
 }
 
-/* Bytes an element as methods.md counts activations: read and written, (7), (9), (13), (14), (89), (6). */
+/* Bytes per element as methods.md counts activations, read and written: (7), (9), (13), (14), (89), (6). */
 static const struct {
     const char *op, *dtype;
     bench_fn *run;
     enum act_kind act;
     double elem_bytes;
     int level;
-    bool by_row; /* rows of a prompt are written before, and the time is taken inside */
+    bool by_row; /* prompt rows are written untimed first */
 } vectors[] = {
     { "rmsnorm", "F32", norm, ACT_KIND_COUNT, 8, -1, true },
     { "rope", "F32", rotate, ACT_KIND_COUNT, 8, -1, true },
@@ -343,7 +343,7 @@ static void latency(struct kernel_job *j, const char *op, bench_fn *run, const c
     snprintf(j->text, sizeof j->text, "%s", text);
 }
 
-/* run NULL: kernel_jobs.c starts the team so many times. */
+/* run NULL: kernel_jobs.c starts the team repeatedly. */
 bool bench_dispatch(struct kernel_bench *b, struct kernel_job *j)
 {
     latency(j, "dispatch", NULL, "the team starts and ends, awake");

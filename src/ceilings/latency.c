@@ -1,6 +1,5 @@
 /*
- * Latency of dependent loads: a row a level, a curve over footprint in large and in small pages, and the latency of memory
- * while other threads load it. Source: methods.md (77).
+ * Latency of dependent loads: per level, over footprint in large and small pages, and under load from other threads. Source: methods.md (77).
  */
 #include "ceilings/memory.h"
 #include <math.h>
@@ -10,7 +9,7 @@
 
 enum { MAX_GRID = 256 };
 
-/* ---- a job that chases ----------------------------------------------------------------------------- */
+/* ---- pointer-chase benchmark ---- */
 
 struct job *chase_add(struct job_list *l, const struct job_class *class, const struct chase *d, enum page_kind kind,
                       struct error *err)
@@ -92,17 +91,17 @@ int chase_prepare(struct job *j, struct meter *m, struct error *err)
     return 0;
 }
 
-/* One sample: what the chaser did, and what the others moved meanwhile. */
+/* A sample: the chase, and the others' traffic meanwhile. */
 struct chasing {
     const struct meter *m;
     struct chase *d;
     uint64_t n;
-    double seconds; /* the chaser's */
+    double seconds; /* of the chase */
     const struct mem_kernel *k;
-    bool cold; /* jobs take turns: what the one before touched is in the caches now */
+    bool cold; /* caches hold another benchmark's data */
     _Atomic bool done;
-    _Atomic uint64_t n_block; /* read by the others, since they began */
-    uint64_t n_beside;        /* of these, while the chaser chased */
+    _Atomic uint64_t n_block; /* blocks read by the others so far */
+    uint64_t n_beside;        /* during the chase */
 };
 enum { BLOCK_BYTES = 16384 };
 
@@ -114,7 +113,7 @@ static void load(struct chasing *c, int tid)
     while (!atomic_load_explicit(&c->done, memory_order_relaxed)) {
         mem_run(c->k, MEM_READ, p + at, BLOCK_BYTES, 1);
         at = at + 2 * BLOCK_BYTES <= bytes ? at + BLOCK_BYTES : 0;
-        if (++n == c->m->n) { /* all of them together as often as one would */
+        if (++n == c->m->n) { /* one sweep per n calls */
             atomic_fetch_add_explicit(&c->n_block, (uint64_t)n, memory_order_relaxed);
             n = 0;
         }
@@ -134,7 +133,7 @@ static void chase_one(void *arg, int tid)
     }
     for (size_t i = 0; c->cold && i < d->bytes; i += CHASE_LINE)
         (void)*(volatile const unsigned char *)(d->mem->pages.mem + i);
-    /* The others began before: what they read while the chaser's own memory was touched is no load beside it. */
+    /* Traffic before the chase started does not count. */
     const uint64_t before = atomic_load(&c->n_block);
     const double t0 = clock_now_s();
     chase_run(&d->at, c->n);
@@ -160,7 +159,7 @@ void chase_sample(struct job *j, struct meter *m, int variant, uint64_t n, struc
         d->load_bytes_s[j->n_sample] = (double)c.n_beside * BLOCK_BYTES / c.seconds;
 }
 
-/* ---- rows and curves --------------------------------------------------------------------------------- */
+/* ---- rows and curves ---- */
 
 static const char *pages_text(enum page_kind kind)
 {
@@ -230,7 +229,7 @@ static int plan_rows(struct job_list *l, struct meter *m, const struct memory_ef
         d.level = (enum level)i;
         d.bytes = i == LEVEL_DRAM ? memory_footprint(m, e) : footprint_of_cache(&m->topology, m->cpu, 1, d.level, &why);
         if (d.bytes == 0)
-            continue; /* said by the read row of the level */
+            continue; /* reported by the level's read row */
         struct job *j = chase_add(l, &row_class, &d, PAGES_DEFAULT, err);
         if (!j)
             return -1;
@@ -247,7 +246,7 @@ static int plan_rows(struct job_list *l, struct meter *m, const struct memory_ef
     return 0;
 }
 
-/* From the largest down, CHASE_SLOTS of them in the memory of the largest. */
+/* Largest first; CHASE_SLOTS footprints share the memory of the largest. */
 static int plan_curve(struct job_list *l, struct meter *m, const struct memory_effort *e, enum page_kind kind, struct error *err)
 {
     size_t bytes[MAX_GRID];
@@ -274,7 +273,7 @@ int latency_plan(struct job_list *l, struct meter *m, const struct memory_effort
     return e->pages ? plan_curve(l, m, e, PAGES_4K, err) : 0;
 }
 
-/* ---- beside load ---------------------------------------------------------------------------------------- */
+/* ---- loaded latency ---- */
 
 static int keep_loaded(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
@@ -295,10 +294,10 @@ static const struct job_class loaded_class = { .lower = true, .prepare = chase_p
 
 int latency_plan_loaded(struct job_list *l, struct meter *m, const struct job *read, struct error *err)
 {
-    /* Times 32 cycles between two blocks of 16 KiB. */
+    /* pauses of 32 cycles between 16 KiB blocks */
     static const uint64_t pause[] = { UINT64_MAX, 2048, 512, 128, 64, 32, 16, 0 };
     static const struct memory_effort whole = { .brief = false };
-    /* A repetition is a millisecond or so: the load is steady by then. */
+    /* about a millisecond per repetition, so that the load is steady */
     struct chase d = { .tid = 0, .read = read, .level = LEVEL_DRAM, .bytes = memory_footprint(m, &whole), .unit = 8192 };
     for (size_t i = 0; read && i < ARRAY_LEN(pause); i++) {
         d.pause = pause[i];

@@ -1,4 +1,4 @@
-/* likwid-bench in a process of its own, with a limit of time. */
+/* Runs likwid-bench with a time limit. */
 #include "base/program.h"
 #include "ceilings/likwid.h"
 #include <sched.h>
@@ -8,8 +8,7 @@
 
 enum { MAX_OUTPUT = 64 << 10 };
 
-/* A program's CPUs are those of the thread that starts it, and posix_spawn has no word for others: one that is pinned to a single
- * CPU would make all threads of likwid-bench share it. */
+/* posix_spawn inherits the caller's affinity: a pinned caller would put all threads of likwid-bench on one CPU. */
 struct lent {
     cpu_set_t *own;
     size_t size;
@@ -25,7 +24,7 @@ static void lend(struct lent *l, const int *cpu, int n)
         CPU_ZERO_S(l->size, set);
         for (int i = 0; i < n; i++)
             CPU_SET_S((size_t)cpu[i], l->size, set);
-        (void)sched_setaffinity(0, l->size, set); /* refused: likwid-bench's own words on where its threads ran tell */
+        (void)sched_setaffinity(0, l->size, set); /* on failure likwid-bench reports where its threads ran */
     } else if (l->own) {
         CPU_FREE(l->own);
         l->own = NULL;

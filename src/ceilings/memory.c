@@ -1,7 +1,6 @@
 /*
- * The provider of memory roofs: for every thread count a row an op and level, the same against footprint, and what
- * curves.c, latency.c and nodes.c add. A job's variants are the kernels of its op; the points of a curve take the one that
- * was the fastest in the row of the level they are in. Source: methods.md (73), (75).
+ * Provider of memory roofs: per thread count a row per op and level, the same over footprint, and what curves.c, latency.c and nodes.c add. Variants are
+ * the kernels of an op; curve points use the fastest kernel of their level's row. Source: methods.md (73), (75).
  */
 #include "config.h"
 #include "ceilings/memory.h"
@@ -50,7 +49,7 @@ struct sweep {
     const struct meter *m;
     const struct streams *d;
     struct mem_kernel k;
-    uint64_t n; /* 0: its pages are looked up, no more */
+    uint64_t n; /* 0: page translations only */
 };
 
 static void sweep_part(const struct sweep *s, unsigned char *p)
@@ -98,7 +97,7 @@ void streams_only(struct job *j, const char *text)
     for (int i = 0; i < j->n_variant; i++) {
         const char *its = mem_kernel_text(&d->kernel[i]);
         const size_t n = strlen(its);
-        if (strncmp(its, text, n) == 0 && (text[n] == '\0' || text[n] == ',')) { /* rows say after it how much they read */
+        if (strncmp(its, text, n) == 0 && (text[n] == '\0' || text[n] == ',')) { /* rows append how much they read */
             d->kernel[0] = d->kernel[i];
             j->n_variant = 1;
         }
@@ -110,13 +109,13 @@ void streams_sample(struct job *j, struct meter *m, int variant, uint64_t n, str
     struct streams *d = j->data;
     const struct mem_kernel *k = streams_kernel(j, variant);
     if (!k)
-        return; /* the row whose kernel it takes has none */
+        return; /* the row it follows has no kernel */
     struct sweep w = { m, d, *k, n }, once = { m, d, *k, 1 }, pages = { m, d, *k, 0 };
     if (d->n_window == 0)
         meter_fill(m, j, run_sweep, &once);
     else
         m->warm = j;
-    if (d->n_window) /* which another sample has seen long ago */
+    if (d->n_window) /* read long ago */
         team_run(m->team, look_up_window, &pages);
     meter_time(m, run_sweep, &w, NULL, s);
     if (d->n_window)
@@ -126,7 +125,7 @@ void streams_sample(struct job *j, struct meter *m, int variant, uint64_t n, str
     s->value = s->seconds > 0 ? sweep * (double)n * d->n_active / s->seconds : NAN;
 }
 
-/* ---- memory in pages that were asked for ------------------------------------------------------------ */
+/* ---- explicit page sizes ---- */
 
 struct touching {
     struct pages *p;
@@ -257,7 +256,7 @@ static struct job *add_row(struct job_list *l, struct streams *d, unsigned cpu_f
     return j;
 }
 
-/* Windows of 1/n_window of a thread's memory: each sample takes the next one, so that none is in a cache. */
+/* One of n_window windows per sample in turn, so that no cache holds it. */
 static struct job *add_dram(struct job_list *l, const struct meter *m, enum mem_op op, size_t n_window, unsigned cpu_flags,
                             struct error *err)
 {
@@ -271,7 +270,7 @@ struct job *memory_add_dram(struct job_list *l, struct meter *m, size_t n_window
     return add_dram(l, m, MEM_READ, n_window, cpu_flags, err);
 }
 
-/* A level that is not there is said, not left out. */
+/* Records a missing level with its reason. */
 static int add_unavailable(struct hwprofile *h, enum mem_op op, enum level level, int n, const char *why, struct error *err)
 {
     struct ceiling c = { .n_threads = n, .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN,
@@ -283,7 +282,7 @@ static int add_unavailable(struct hwprofile *h, enum mem_op op, enum level level
 
 /* ---- the plan --------------------------------------------------------------------------------------- */
 
-/* What an effort looks at. */
+/* coverage per effort */
 static const struct memory_effort efforts[] = {
     [CEILINGS_QUICK] = { .n_window = 8, .per_octave = 2, .chase_per_octave = 1 },
     [CEILINGS_DEFAULT] = { .n_window = 4, .per_octave = 4, .chase_per_octave = 2, .all_ops = true, .pages = true },
@@ -292,7 +291,7 @@ static const struct memory_effort efforts[] = {
     [CEILINGS_BRIEF] = { .n_window = 4, .per_octave = 1, .chase_per_octave = 1, .brief = true },
 };
 
-/* Rows of an op at every level; rows[level]: its job, NULL: none. */
+/* Rows of an op at every level; rows[level]: benchmark, NULL: none. */
 static int plan_rows(struct job_list *l, struct meter *m, enum mem_op op, struct job *rows[LEVEL_COUNT], struct hwprofile *h,
                      const struct memory_effort *e, unsigned cpu_flags, struct error *err)
 {
@@ -302,7 +301,7 @@ static int plan_rows(struct job_list *l, struct meter *m, enum mem_op op, struct
         struct streams d = { .op = op, .level = level, .n_active = m->n };
         rows[i] = NULL;
         if (level != LEVEL_DRAM && (op == MEM_WRITE_NT || (op != MEM_READ && !e->all_ops)))
-            continue; /* they go past the caches; or no time for it */
+            continue; /* non-temporal stores bypass caches; or not in this effort */
         if (level != LEVEL_DRAM)
             d.bytes = footprint_of_cache(&m->topology, m->cpu, (size_t)m->n, level, &why);
         if (level != LEVEL_DRAM && d.bytes == 0) {
@@ -323,8 +322,8 @@ static int plan_rows(struct job_list *l, struct meter *m, enum mem_op op, struct
     return 0;
 }
 
-/* DRAM read in pages of either size, of memory of its own: half as much as rows have, twice what the caches hold, as touching it takes
- * longer than all else. */
+/* DRAM read in 4K and 2M pages from a separate mapping: half of the rows' memory, at least twice the caches, since touching it
+ * dominates. */
 static int plan_pages(struct job_list *l, struct meter *m, const struct memory_effort *e, unsigned cpu_flags,
                       struct error *err)
 {

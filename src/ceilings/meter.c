@@ -1,6 +1,5 @@
 /*
- * One thread count at a time: a pinned team, memory that its threads touched first, and samples
- * that start at a barrier and last from the first thread's start to the last one's end.
+ * Measurement harness of one thread count: pinned team, first-touch memory, samples from a barrier to the last thread's end.
  * Source: methods.md (73).
  */
 #include "ceilings/memory.h"
@@ -13,10 +12,10 @@
 enum {
     CACHE_LINE = 64,
     HUGE_PAGE = 2 << 20,
-    CLOCK_STEPS = 4000, /* 128,000 cycles, some 40 us */
+    CLOCK_STEPS = 4000, /* 128,000 cycles, about 40 us */
 };
 
-/* A thread's own line, so that storing the end time disturbs nobody. */
+/* One cache line per thread, to avoid false sharing. */
 struct meter_slot {
     _Alignas(CACHE_LINE) double start_s, end_s, clock_hz;
     bool preempted;
@@ -33,7 +32,7 @@ static void touch_chunk(void *arg, int tid, int n_threads)
 {
     struct meter *m = arg;
     (void)n_threads;
-    /* Not zero: a kernel may back zero pages with one shared page. In pieces: fresh memory can take seconds. */
+    /* Nonzero: zero pages may be shared. In pieces, as touching can take seconds. */
     for (size_t at = 0; at < m->chunk_bytes && interrupt_check(NULL) == 0; at += HUGE_PAGE)
         memset(m->mem + m->chunk_bytes * (size_t)tid + at, 0x5a, HUGE_PAGE);
 }
@@ -59,7 +58,7 @@ static void cpus_text(char *buf, size_t size, const struct cpulist *l, int n)
 
 static int map_memory(struct meter *m, size_t bytes, struct error *err)
 {
-    /* Room to start each chunk on a huge page. */
+    /* room to align chunks to huge pages */
     m->chunk_bytes = bytes / (size_t)m->n / HUGE_PAGE * HUGE_PAGE;
     if (m->chunk_bytes == 0)
         m->chunk_bytes = HUGE_PAGE;
@@ -69,7 +68,7 @@ static int map_memory(struct meter *m, size_t bytes, struct error *err)
         return error_oom(err, m->mem_bytes, "the bandwidth test");
     m->mem = p;
 #ifdef MADV_HUGEPAGE
-    /* A roof is what the memory gives at best: without table walks where the system allows. */
+    /* A roof is best case: avoid page walks. */
     (void)madvise(p, m->mem_bytes, MADV_HUGEPAGE);
 #endif
     team_run(m->team, touch_chunk, m);
@@ -99,7 +98,7 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
         error_set(err, ERROR_USAGE, "threads: %d asked for, the CPU list has %zu", n_threads, cpus->n);
         goto fail;
     }
-    /* Before the team pins its threads: what this process may use is asked of all of them. */
+    /* before pinning, which changes the affinity mask */
     if (set_cpus(m, cpus, err) != 0 || !(m->team = team_new(n_threads, cpus, err)))
         goto fail;
     cpus_text(m->cpus, sizeof m->cpus, cpus, n_threads);
@@ -143,7 +142,7 @@ void meter_free(struct meter *m)
     *m = (struct meter){ 0 };
 }
 
-/* How often the system took the CPU from this thread; 0 where it does not say. */
+/* Involuntary context switches of this thread; 0: unknown. */
 static long preemptions(void)
 {
 #ifdef RUSAGE_THREAD
@@ -189,7 +188,7 @@ void meter_time(struct meter *m, void (*run)(void *arg, int tid), void *arg, voi
 static void run_nothing(void *arg, int tid)
 {
     (void)arg, (void)tid;
-    (void)clock_chain_hz(NULL, 25 * CLOCK_STEPS); /* some milliseconds */
+    (void)clock_chain_hz(NULL, 25 * CLOCK_STEPS); /* a few milliseconds */
 }
 
 void meter_warm(struct meter *m)
@@ -198,8 +197,8 @@ void meter_warm(struct meter *m)
     meter_time(m, run_nothing, NULL, NULL, &s);
 }
 
-/* Intel's last caches take what L2 drops, and keep what came again: after one walk the next finds nearly all of it in memory.
- * Emerald Rapids, 64 MiB, GB/s of one walk after the other: 16.6, 16.9, 23.4, 28.8, 29.0, 29.6. */
+/* Several passes: Intel's victim L3 retains lines on their second use. Emerald Rapids, 64 MiB, GB/s per pass: 16.6, 16.9, 23.4,
+ * 28.8, 29.0, 29.6. */
 enum { FILL_WALKS = 4 };
 static const double FILL_MOST_S = 0.03;
 

@@ -1,6 +1,4 @@
-/*
- * Memory nodes: bandwidth and latency between the CPUs of each and the memory of each. Source: methods.md (75), (77).
- */
+/* NUMA: bandwidth and latency from each node's CPUs to each node's memory. Source: methods.md (75), (77). */
 #include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +41,7 @@ struct node_read {
     struct node_pair pair;
     char node[24];
     int os_index;      /* of the memory */
-    size_t bytes;      /* of a thread */
+    size_t bytes;      /* per thread */
     struct pages pages;
     const struct job *like;
 };
@@ -55,7 +53,7 @@ struct reading {
     uint64_t n;
 };
 
-/* Which of the threads on its node a thread is; -1: it is on another. */
+/* Rank of a thread among those of cpu_node; -1: on another node. */
 static int rank_on_node(const struct meter *m, const struct node_pair *pair, int tid)
 {
     const int node = m->topology.node[pair->cpu_node].node;

@@ -1,4 +1,4 @@
-/* Short looks beside a benchmark: DRAM read and a peak, or small products, with the kernels chosen once. */
+/* Adjacent probes: DRAM read and peak, or core probes, with kernels chosen once. */
 #include "ceilings/internal.h"
 #include "ceilings/memory.h"
 #include <math.h>
@@ -7,19 +7,19 @@
 
 enum { N_SAMPLES = 9, N_GLANCE = 3, N_BRIEF = 2, N_WINDOWS = 16 };
 static const double PATIENCE_S = 1, SAMPLE_S = 0.006, BRIEF_SAMPLE_S = 0.001;
-static const double TRIAL_S = 0.15, BRIEF_TRIAL_S = 0.02; /* of each kernel that may be the fastest */
+static const double TRIAL_S = 0.15, BRIEF_TRIAL_S = 0.02; /* per candidate kernel */
 
 struct ceilings_prober {
     struct meter m;
     struct job_list list;
-    struct job *dram, *peak, *tiles; /* peak, tiles NULL: none here, or not asked for */
-    struct job *exchange[COHERENCE_COUNT]; /* NULL likewise, and of one thread */
+    struct job *dram, *peak, *tiles; /* peak, tiles NULL: unavailable or not requested */
+    struct job *exchange[COHERENCE_COUNT]; /* NULL: likewise, and for one thread */
     bool brief;       /* CEILINGS_BRIEF */
-    bool whole;       /* of ceilings_options */
+    bool whole;       /* ceilings_options.memory_whole */
     char reason[160]; /* why there is no peak */
 };
 
-/* The peak of a math on this CPU; where there is none why. */
+/* Chooses the peak kernel of a math, or the reason. */
 static int choose_peak(struct ceilings_prober *p, enum math math, unsigned cpu_flags, double trial_s, double sample_s, struct error *err)
 {
     struct error no_peak = { 0 };
@@ -110,7 +110,7 @@ static int probe(struct ceiling *c, struct ceilings_prober *p, struct job *j, in
 static int probe_all(struct ceilings_prober *p, struct ceilings_probed *now, int n_samples, struct error *err)
 {
     const struct ceiling none = { .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
-    /* Of what a cache keeps of a run's memory, many samples would make what they find themselves. */
+    /* few samples: more would themselves bring the memory into cache */
     const int n_memory = p->whole && n_samples > N_GLANCE ? N_GLANCE : n_samples;
     now->peak = now->tiles = none;
     if (probe(&now->dram, p, p->dram, n_memory, err) != 0 || (p->peak && probe(&now->peak, p, p->peak, n_samples, err) != 0))

@@ -1,6 +1,6 @@
 /*
- * What cores give, beside samples and beside runs: small products of the engine's own, again and again, from each thread's own cache.
- * What slows products on a shared core a loop of multiply-adds from registers hardly feels. methods.md (80)
+ * Core probes: small engine products from each thread's cache, adjacent to samples and runs. Contention on a shared core slows products but hardly a
+ * register-only FMA loop. methods.md (80)
  */
 #include "ceilings/internal.h"
 #include "ceilings/kernel_bench.h"
@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Untimed, before: what ran there has driven the product out of its cache, and cores take some 0.4 ms to reach what they then keep. */
+/* Untimed: refill the cache; cores take about 0.4 ms to reach a steady clock. */
 enum { WARM = 4 };
 enum { ROWS = 128, COLS = 1024 };
 
-/* Unpacking and dot products, as prompts' and batches' are; and tiles of BF16. */
+/* vector: unpacking and dot products, as in prompts and batches; tile: BF16 */
 static const struct {
     enum dtype type;
     size_t n_tok;
@@ -21,7 +21,7 @@ static const struct {
     [REFERENCE_TILES] = { DTYPE_BF16, 64 },
 };
 
-/* A thread's own. */
+/* Thread state. */
 struct own {
     unsigned char *w;
     float *y;
@@ -69,7 +69,7 @@ void reference_free(struct reference *r)
     free(r);
 }
 
-/* Activations, as the engine has them before its products. -1: no memory. */
+/* Prepared activations as in the engine. -1: no memory. */
 static int make_acts(struct reference *r)
 {
     const enum dtype type = kinds[r->kind].type;
@@ -139,8 +139,8 @@ int reference_new(struct reference **out, enum reference_kind kind, int n_thread
     if (!r)
         return error_oom(err, sizeof *r, "the product beside samples");
     r->kind = kind;
-    kernels_init(&r->k, cpu_flags()); /* whatever instructions were asked for: the same in a profile and beside a run */
-    r->rows = strcmp(r->k.isa, "ref") == 0 ? PACK_ROWS : ROWS; /* which is hundreds of times slower */
+    kernels_init(&r->k, cpu_flags()); /* all features, independent of --isa: comparable between profile and run */
+    r->rows = strcmp(r->k.isa, "ref") == 0 ? PACK_ROWS : ROWS; /* ref is hundreds of times slower */
     r->slot = r->k.packed[type].gemv ? &r->k.packed[type] : &r->k.mm[type];
     const bool none = kind == REFERENCE_TILES && !kernels_by_tiles(&r->k, r->slot, kinds[kind].n_tok);
     const int rc = none || make(r, n_threads) == 0 ? 0 : error_oom(err, weight_bytes(r) * (size_t)n_threads, "the product beside samples");
@@ -151,7 +151,7 @@ int reference_new(struct reference **out, enum reference_kind kind, int n_thread
     return rc;
 }
 
-/* ---- beside samples ------------------------------------------------------------------------------------------ */
+/* ---- adjacent probes ---- */
 
 struct repeat {
     const struct reference *r;
@@ -168,7 +168,7 @@ static double timed(struct meter *m, const struct reference *r, uint64_t n, stru
 {
     struct repeat p = { r, n };
     meter_time(m, run_reference, &p, NULL, s);
-    return s->shared_s > 0 ? reference_flop(r) * (double)n * m->n / s->shared_s : 0; /* as the engine shares products out */
+    return s->shared_s > 0 ? reference_flop(r) * (double)n * m->n / s->shared_s : 0; /* balanced load, as in the engine */
 }
 
 double meter_reference_now(struct meter *m, enum reference_kind kind, bool *disturbed)
@@ -194,7 +194,7 @@ int meter_watch_cores(struct meter *m, struct error *err)
         if (reference_new(&r->product, (enum reference_kind)kind, m->n, err) != 0)
             return -1;
         for (int i = 0; r->product && i < MAX_DOUBLINGS; i++, r->n *= 2) {
-            /* One interruption must not pass for a slow core: twice, and the faster one counts. */
+            /* Best of two: an interruption must not look like a slow core. */
             const double first = meter_reference_now(m, (enum reference_kind)kind, &disturbed),
                          best = fmax(first, meter_reference_now(m, (enum reference_kind)kind, &disturbed));
             if (best > 0 && reference_flop(r->product) * (double)r->n * m->n / best >= seconds)
@@ -204,7 +204,7 @@ int meter_watch_cores(struct meter *m, struct error *err)
     return 0;
 }
 
-/* ---- as a roof ----------------------------------------------------------------------------------------------- */
+/* ---- as a roof ---- */
 
 static void sample_reference(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
 {
