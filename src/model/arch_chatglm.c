@@ -1,6 +1,5 @@
 /*
- * ChatGLM2 to GLM-4-9B (GLM Team 2024): Llama's block with q, k and v from one matrix with a bias, gate and up from another,
- * and half of every head rotated.
+ * ChatGLM2 to GLM-4-9B (GLM Team 2024): Llama's block with fused q, k, v (with bias), fused gate and up, and half of every head rotated.
  */
 #include "model/arch.h"
 

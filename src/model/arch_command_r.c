@@ -1,5 +1,5 @@
 /*
- * Command R and Aya (Cohere 2024): attention and a gated FFN side by side, LayerNorm without bias.
+ * Command R and Aya (Cohere 2024): parallel attention and gated FFN, LayerNorm without bias.
  *
  *   x  = embed(token)
  *   for each layer:
@@ -44,7 +44,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return json_get_num_opt(j, what, "logit_scale", &hp->logit_scale, err);
 }
 
-/* The context a model was made for is model_max_length, where a file has it. */
+/* Training context: model_max_length if present. */
 static const struct config_name names[] = {
     { "max_position_embeddings", "model_max_length" },
     { "max_position_embeddings", "max_position_embeddings" },

@@ -1,7 +1,6 @@
 /*
- * GLM-4.5 to 4.7 (GLM Team 2025): experts chosen by sigmoids with a bias, a shared one beside them, some leading dense layers;
- * q, k and v with biases, half of every head rotated, in the larger models a norm of every query and key head. The norm before
- * the feed-forward part is called post_attention_norm.
+ * GLM-4.5 to 4.7 (GLM Team 2025): sigmoid-routed experts with a bias, a shared expert, some leading dense layers; q, k, v biases, half of every head
+ * rotated, in the larger models query and key head norms. The FFN's norm is called post_attention_norm.
  */
 #include "model/arch.h"
 
@@ -30,7 +29,7 @@ static void build(struct builder *b)
     build_model(b, 0, block);
 }
 
-/* attention_bias means q, k and v alone. */
+/* attention_bias covers q, k and v. */
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     hp->attn_output_bias = false;

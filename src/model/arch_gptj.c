@@ -1,5 +1,5 @@
 /*
- * GPT-J (Wang and Komatsuzaki 2021), the first to lay attention and FFN side by side:
+ * GPT-J (Wang and Komatsuzaki 2021), parallel attention and FFN:
  *
  *   x  = embed(token)
  *   for each layer:

@@ -6,7 +6,7 @@
  *     x += Wo attention(Wqkv h1 + b) + b + Wdown gelu(Wup h2 + b) + b,    h1 = layer_norm(x), h2 = layer_norm'(x)
  *   logits = W_head layer_norm(x)
  *
- * A quarter of each head rotates. Without use_parallel_residual the second norm sees the first sum, as in GPT-2.
+ * A quarter of each head rotates. Without use_parallel_residual the FFN follows the attention, as in GPT-2.
  * Fields: transformers' GPTNeoXConfig.
  */
 #include "model/arch.h"

@@ -1,4 +1,4 @@
-/* InternLM2 and 2.5 (Cai et al. 2024): Llama. Checkpoints keep q, k and v in one matrix (wqkv), GGUF files in three. */
+/* InternLM2 and 2.5 (Cai et al. 2024): Llama. q, k, v are fused in checkpoints (wqkv), separate in GGUF files. */
 #include "model/arch.h"
 
 static void block(struct builder *b)

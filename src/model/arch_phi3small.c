@@ -1,5 +1,5 @@
 /*
- * Phi-3-small (Abdin et al. 2024): LayerNorm, biases, and a gate of its own, with z = clamp(Wup h + b):
+ * Phi-3-small (Abdin et al. 2024): LayerNorm, biases, and a gate, with z = clamp(Wup h + b):
  *
  *   x  = embed(token) * mup_embedding_multiplier
  *   for each layer:

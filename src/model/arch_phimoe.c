@@ -1,5 +1,5 @@
-/* Phi-3.5-MoE (Abdin et al. 2024): Llama's block with LayerNorm, biases in attention and LM head, two of sixteen experts in
- * every layer, LongRoPE. The sparse mixer that chooses them is priced as a softmax. */
+/* Phi-3.5-MoE (Abdin et al. 2024): Llama's block with LayerNorm, biases in attention and LM head, two of sixteen experts in every
+ * layer, LongRoPE. The sparse mixer is counted as a softmax. */
 #include "model/arch.h"
 
 static void block(struct builder *b)

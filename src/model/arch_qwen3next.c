@@ -1,7 +1,6 @@
 /*
- * Qwen3-Next (Qwen 2025) and Qwen3.5: three layers of Gated DeltaNet, then one of attention whose heads are gated, a norm
- * before each, and experts with a gated shared one, or (Qwen3.5 dense) a feed-forward network. Norms multiply by 1 + w,
- * which costs what w costs. Shapes of the tensors: transformers, models/qwen3_next and models/qwen3_5.
+ * Qwen3-Next (Qwen 2025) and Qwen3.5: three Gated DeltaNet layers per gated attention layer, a norm before each, and experts with a gated shared one, or
+ * (Qwen3.5 dense) an FFN. Norms multiply by 1 + w, at the same cost. Tensor shapes: transformers, models/qwen3_next and models/qwen3_5.
  */
 #include "model/hybrid.h"
 
@@ -45,8 +44,8 @@ static void build_35(struct builder *b)
 
 static void defaults(struct hparams *hp)
 {
-    hp->n_ff = 1; /* mixtures of Qwen3.5 have no intermediate_size: hybrid_check asks for it where it is used */
-    hp->expert_norm = true; /* Qwen3.5 does not say it */
+    hp->n_ff = 1; /* Qwen3.5 MoE has no intermediate_size; checked by hybrid_check */
+    hp->expert_norm = true; /* not in Qwen3.5's files */
 }
 
 static int shared_expert(const json_t *j, const char *what, struct hparams *hp, struct error *err)
@@ -63,7 +62,7 @@ static int shared_expert(const json_t *j, const char *what, struct hparams *hp, 
     return 0;
 }
 
-/* layer_types where the file has them, else every full_attention_interval-th layer is the other kind. */
+/* layer_types, else every full_attention_interval-th layer is full attention. */
 static int layers(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     const uint8_t mlp = hp->n_expert > 0 ? PART_EXPERTS : PART_FFN;

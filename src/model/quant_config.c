@@ -1,5 +1,5 @@
-/* quantization_config of a config.json: which checkpoint format it is, and what it leaves alone. What would change bytes or
- * arithmetic and is not understood is refused by name. doc/formats.md, methods.md (4) */
+/* quantization_config of a config.json: checkpoint format and exclusions. Unsupported fields that would change bytes or FLOP are
+ * errors that name the field. doc/formats.md, methods.md (4) */
 #include "model/checkpoint.h"
 #include <string.h>
 #include <strings.h>
@@ -34,7 +34,7 @@ static int refuse_int(const struct reader *r, const char *field, int64_t found, 
                      r->what, field, (long long)found, expected);
 }
 
-/* Space-separated list has the word. */
+/* The space-separated list contains the word. */
 static bool lists(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -44,14 +44,14 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-/* Where an object or an array says nothing. */
+/* An empty object or array. */
 static bool is_empty(const json_t *v)
 {
     return !v || json_is_null(v) || json_is_false(v) || (json_is_array(v) && json_array_size(v) == 0) ||
            (json_is_object(v) && json_object_size(v) == 0);
 }
 
-/* No field that is not in the list: it might mean other bytes, unless it says nothing. */
+/* Unknown fields are errors unless empty. */
 static int check_fields(const struct reader *r, const json_t *o, const char *where, const char *known)
 {
     const char *key;
@@ -82,10 +82,10 @@ static int read_ignored(struct reader *r, const char *field)
         return error_set(r->err, ERROR_INPUT, "%s: field \"%s\": expected an array of strings, found %s", r->what, field,
                          json_type_name(v));
     r->c->ignore = v;
-    return module_listed(v, r->what, "blk.0.attn_q.weight", r->err) < 0 ? -1 : 0; /* its entries are good */
+    return module_listed(v, r->what, "blk.0.attn_q.weight", r->err) < 0 ? -1 : 0; /* validates the entries */
 }
 
-/* Columns of a row under one scale: -1 or null are all of them. */
+/* Columns per scale: -1 or null: all. */
 static int read_group(struct reader *r, const json_t *o, const char *ctx)
 {
     int64_t group = -1;
@@ -112,9 +112,9 @@ static int read_block(struct reader *r, const json_t *v, const char *field)
 /* ---- the KV cache ------------------------------------------------------------------------------------- */
 
 /*
- * vLLM's --kv-cache-dtype auto takes the cache's type from checkpoints of modelopt (kv_cache_quant_algo, kv_cache_scheme) and of
- * compressed-tensors (kv_cache_scheme). Source: vllm/utils/torch_utils.py@0024350 resolve_kv_cache_dtype_string;
- * vllm/attention/layer.py, recalled. Other types than FP8 and NVFP4 are no types of a cache here: said, not taken.
+ * vLLM's --kv-cache-dtype auto takes the type from checkpoints of modelopt (kv_cache_quant_algo, kv_cache_scheme) and compressed-tensors (kv_cache_scheme).
+ * Source: vllm/utils/torch_utils.py@0024350 resolve_kv_cache_dtype_string; vllm/attention/layer.py (confidence: medium). Types other than FP8 and NVFP4
+ * are noted and ignored.
  */
 static void kv_cache(struct reader *r, const char *field, const char *found, bool fp8, bool nvfp4)
 {
@@ -145,7 +145,7 @@ static int read_kv_scheme(struct reader *r)
     return 0;
 }
 
-/* Methods whose files vLLM takes no type of the cache from, unless it is asked for. */
+/* Methods whose KV cache type vLLM ignores. */
 static void leave_kv(struct reader *r, const char *field)
 {
     if (!is_empty(json_object_get(r->q, field)))
@@ -222,7 +222,7 @@ static int read_gptq(struct reader *r)
 
 /* ---- compressed-tensors --------------------------------------------------------------------------------- */
 
-/* One of a group's descriptions of numbers. */
+/* Number format of a group. */
 struct numbers {
     int64_t bits; /* 0: not quantized */
     bool floats, symmetric;
@@ -250,7 +250,7 @@ static int read_numbers(struct reader *r, const json_t *o, const char *field, st
     return n->floats || strcmp(type, "int") == 0 ? 0 : refuse_str(r, "type", type, "\"int\" or \"float\"");
 }
 
-/* The recipe for weights and activations of so many bits, or NULL. */
+/* Recipe for these weight and activation formats, or NULL. */
 static const char *recipe_of(const struct numbers *w, const struct numbers *a)
 {
     static const struct {
@@ -297,7 +297,7 @@ static int read_strategy(struct reader *r, const json_t *weights, const struct n
     return 0;
 }
 
-/* config_groups: one of them, and of all linear layers. */
+/* config_groups: exactly one, for all linear layers. */
 static const json_t *only_group(struct reader *r)
 {
     json_t *groups = json_object_get(r->q, "config_groups"), *group = NULL;
@@ -363,7 +363,7 @@ static int read_compressed(struct reader *r)
     return read_group_scheme(r) != 0 || read_kv_scheme(r) != 0 ? -1 : read_ignored(r, "ignore");
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------- */
+/* ---- method selection ---- */
 
 static int read_modelopt(struct reader *r)
 {
@@ -391,7 +391,7 @@ static int read_modelopt(struct reader *r)
 
 /* ---- MLX ---------------------------------------------------------------------------------------------------- */
 
-/* bits and group_size of all modules or of one. Source: mlx.core.quantize, its modes. */
+/* bits and group_size, global or per module. Source: mlx.core.quantize, its modes. */
 static int read_mlx_size(const struct reader *r, const json_t *o, const char *ctx, int64_t *bits, int64_t *group)
 {
     if (json_get_int_opt(o, ctx, "bits", 2, 8, bits, r->err) != 0 || json_get_int_opt(o, ctx, "group_size", 16, 128, group, r->err) != 0)
@@ -403,7 +403,7 @@ static int read_mlx_size(const struct reader *r, const json_t *o, const char *ct
     return 0;
 }
 
-/* A module under its name: its own size, true for the usual one, false for none. */
+/* A module entry: its size, true: default, false: not quantized. */
 static int read_mlx_module(struct reader *r, const char *key, const json_t *v)
 {
     char ctx[4400], text[65];
@@ -425,7 +425,7 @@ static int read_mlx(struct reader *r)
         const char *mode, *base;
         enum dtype elem;
         unsigned scale_bytes;
-        int bits, group; /* by default */
+        int bits, group; /* defaults */
     } modes[] = { { "affine", "MLX_4BIT", DTYPE_INT4, 4, 4, 64 },
                   { "mxfp4", "MLX_4BIT", DTYPE_FP4, 1, 4, 32 },
                   { "nvfp4", "MLX_4BIT", DTYPE_FP4, 1, 4, 16 },
@@ -473,14 +473,14 @@ static const struct {
     { "mxfp4", read_mxfp4 },
 };
 
-/* The 16-bit type of everything else is the model's own. */
+/* 16-bit type of unquantized tensors: the model's. */
 static int read_dtype(const json_t *j, const char *what, struct checkpoint *c, struct error *err)
 {
     const char *type = NULL;
     char found[33];
     if (json_get_str_opt(j, what, "torch_dtype", &type, err) != 0)
         return -1;
-    const char *field = json_is_string(json_object_get(j, "dtype")) ? "dtype" : "torch_dtype"; /* the newer name wins */
+    const char *field = json_is_string(json_object_get(j, "dtype")) ? "dtype" : "torch_dtype"; /* "dtype" takes precedence */
     if (json_get_str_opt(j, what, "dtype", &type, err) != 0)
         return -1;
     if (!type)
@@ -495,7 +495,7 @@ static int read_dtype(const json_t *j, const char *what, struct checkpoint *c, s
     return 0;
 }
 
-/* MLX's object has sizes and no method: as "quantization", in newer files under both names. */
+/* MLX: sizes without a method, under "quantization", in newer files under both names. */
 static bool is_mlx(const json_t *q)
 {
     return json_is_object(q) && !json_object_get(q, "quant_method") && (json_object_get(q, "bits") || json_object_get(q, "group_size"));
@@ -519,7 +519,7 @@ static int read_method(struct reader *r, const json_t *j, const char *file)
 
 int quant_config(const json_t *j, const char *what, struct checkpoint *c, struct error *err)
 {
-    /* compression_config: the name that compressed-tensors had before; source: vLLM's get_quant_config */
+    /* compression_config: older name; source: vLLM's get_quant_config */
     const json_t *const now = config_beside(j, "quantization_config"), *const old = config_beside(j, "compression_config");
     const json_t *q = now && !json_is_null(now) ? now : old, *const mlx = config_beside(j, "quantization"), *const text = config_text(j);
     const bool own = mlx && !json_is_null(mlx);
