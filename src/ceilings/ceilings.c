@@ -24,7 +24,7 @@ static const struct ceilings_provider *provider_at(const struct ceilings_options
 }
 
 /* Benchmarks of all providers; time is divided by provider weight, then by benchmark weight. */
-static int plan_all(struct job_list *l, struct meter *m, struct hwprofile *h, const struct ceilings_options *o,
+static int plan_all(struct benchmark_list *l, struct harness *m, struct hwprofile *h, const struct ceilings_options *o,
                     double seconds, struct error *err)
 {
     const struct ceilings_provider *p;
@@ -39,35 +39,35 @@ static int plan_all(struct job_list *l, struct meter *m, struct hwprofile *h, co
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         for (size_t k = first[i]; k < first[i + 1]; k++)
-            sum += l->job[k]->weight > 0 ? l->job[k]->weight : 1;
+            sum += l->v[k]->weight > 0 ? l->v[k]->weight : 1;
         for (size_t k = first[i]; k < first[i + 1]; k++) {
-            const double w = l->job[k]->weight > 0 ? l->job[k]->weight : 1;
-            l->job[k]->share_s = seconds * provider_at(o, i)->weight / weights * w / sum;
+            const double w = l->v[k]->weight > 0 ? l->v[k]->weight : 1;
+            l->v[k]->share_s = seconds * provider_at(o, i)->weight / weights * w / sum;
         }
     }
     return 0;
 }
 
 /* Busy-loop until idle cores, alone and together, have reached their clock. */
-static void settle(struct meter *m, double seconds)
+static void settle(struct harness *m, double seconds)
 {
     const double end = clock_now_s() + seconds;
     while (clock_now_s() < end && interrupt_check(NULL) == 0)
-        meter_warm(m);
+        harness_warm(m);
 }
 
 static int measure_at(struct driver *d, int n_threads, struct hwprofile *h, struct error *err)
 {
-    struct meter m;
-    struct job_list l = { 0 };
+    struct harness m;
+    struct benchmark_list l = { 0 };
     if (d->o->progress)
         d->o->progress(d->o->progress_ctx, "touching memory",
                        fmin((clock_now_s() - d->begin_s) / (d->end_s - d->begin_s), 1));
-    if (meter_init(&m, n_threads, true, d->o, err) != 0)
+    if (harness_init(&m, n_threads, true, d->o, err) != 0)
         return -1;
     const double seconds = fmax(d->deadline_s - clock_now_s(), 0);
     settle(&m, seconds / 50);
-    int rc = meter_watch_cores(&m, err);
+    int rc = harness_enable_core_probes(&m, err);
     if (rc == 0)
         rc = plan_all(&l, &m, h, d->o, seconds, err);
     if (rc == 0) {
@@ -76,8 +76,8 @@ static int measure_at(struct driver *d, int n_threads, struct hwprofile *h, stru
         if (driver_keep(&l, &m, h, rc == 0 ? err : NULL) != 0 || curves_finish(h, &m, rc == 0 ? err : NULL) != 0)
             rc = -1;
     }
-    job_list_free(&l);
-    meter_free(&m);
+    benchmark_list_free(&l);
+    harness_free(&m);
     return rc;
 }
 

@@ -5,7 +5,7 @@
 #ifndef CEILINGS_CEILINGS_H
 #define CEILINGS_CEILINGS_H
 
-#include "ceilings/job.h"
+#include "ceilings/benchmark.h"
 #include "hwprofile/hwprofile.h"
 
 enum ceilings_effort {
@@ -26,7 +26,7 @@ struct ceilings_options {
     bool memory_whole; /* each sample reads all of it, so that LLC hits count; else a part larger than the caches in turn */
     const char *memory_kernel; /* prober: text of the read kernel to use if available; NULL: the fastest */
     const char *only; /* cross-check: substring of the names to check, "read DRAM 2t"; NULL: all */
-    bool reference; /* prober: vector and tile probes (small products) instead of the math's peak. methods.md (80) */
+    bool core_probes; /* prober: vector and tile probes (small products) instead of the math's peak. methods.md (80) */
     bool memory_only; /* prober: bandwidth only */
     const struct ceilings_provider *const *provider; /* in addition to compute and memory; NULL-terminated */
     size_t n_provider;
@@ -47,19 +47,19 @@ double ceilings_free_bytes(void);
 struct ceilings_prober;
 struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const struct ceilings_options *o,
                                             struct error *err);
-/* DRAM read; peak of the prober's math, NaN without a kernel. With options.reference: vector probe, tile probe (NaN without AMX)
+/* DRAM read; peak of the prober's math, NaN without a kernel. With options.core_probes: vector probe, tile probe (NaN without AMX)
  * and coherence probes (NaN for one thread) instead. */
 struct ceilings_probed {
     struct ceiling dram, peak, tiles;
-    double exchange[COHERENCE_COUNT];
+    double coherence[COHERENCE_COUNT];
 };
 int ceilings_probe(struct ceilings_prober *p, struct ceilings_probed *now, struct error *err);
 /* Quick probe: the same as medians only, 40 ms (60 with both products, 80 with coherence), between steps of a repetition. */
-struct ceilings_glanced {
+struct ceilings_quick_probe {
     double bytes_s, flop_s, tile_flop_s;
-    double exchange[COHERENCE_COUNT];
+    double coherence[COHERENCE_COUNT];
 };
-int ceilings_glance(struct ceilings_prober *p, struct ceilings_glanced *now, struct error *err);
+int ceilings_probe_quick(struct ceilings_prober *p, struct ceilings_quick_probe *now, struct error *err);
 /* Why there is no peak; "" otherwise. */
 const char *ceilings_prober_reason(const struct ceilings_prober *p);
 /* The prober's own buffer, bytes; 0: it reads options.memory. */

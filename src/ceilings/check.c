@@ -62,7 +62,7 @@ void check_judge(struct ceilings_check *c, const double *ours, const double *the
 }
 
 /* Kernel of the benchmark, and the name its ceiling would have. */
-static int look(struct job *j, struct meter *m, bool brief, struct ceiling *c, struct error *err)
+static int look(struct benchmark *j, struct harness *m, bool brief, struct ceiling *c, struct error *err)
 {
     struct hwprofile h = { .n_ceiling = 0 };
     if (driver_choose(j, m, brief ? 0.02 : 0.2, brief ? 0.001 : 0.03, err) != 0 ||
@@ -81,7 +81,7 @@ static int look(struct job *j, struct meter *m, bool brief, struct ceiling *c, s
     return rc;
 }
 
-static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, const struct ceiling *c, int n_turns,
+static int take_turns(struct ceilings_check *k, struct benchmark *j, struct harness *m, const struct ceiling *c, int n_turns,
                       struct error *err)
 {
     const bool compute = strcmp(c->kind, "compute") == 0;
@@ -109,7 +109,7 @@ static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, 
 }
 
 /* Cheap filter before kernel selection, by the benchmark's description without the ISA. */
-static bool may_be_wanted(const struct job *j, int n_threads, const char *only)
+static bool may_be_wanted(const struct benchmark *j, int n_threads, const char *only)
 {
     char name[sizeof j->what + 16];
     const size_t first = strcspn(j->what, " ");
@@ -117,7 +117,7 @@ static bool may_be_wanted(const struct job *j, int n_threads, const char *only)
     return !only || strstr(name, only) || strncmp(only, j->what, first) == 0;
 }
 
-static int check_job(struct job *j, struct meter *m, const struct ceilings_options *o, ceilings_check_fn *row, void *ctx,
+static int check_benchmark(struct benchmark *j, struct harness *m, const struct ceilings_options *o, ceilings_check_fn *row, void *ctx,
                      double fraction, struct error *err)
 {
     struct ceiling c;
@@ -149,17 +149,17 @@ static int check_job(struct job *j, struct meter *m, const struct ceilings_optio
 static int check_at(int n_threads, struct hwprofile *h, const struct ceilings_options *o, ceilings_check_fn *row, void *ctx,
                     struct error *err)
 {
-    struct meter m;
-    struct job_list l = { 0 };
-    if (meter_init(&m, n_threads, true, o, err) != 0)
+    struct harness m;
+    struct benchmark_list l = { 0 };
+    if (harness_init(&m, n_threads, true, o, err) != 0)
         return -1;
     int rc = ceilings_compute.plan(&l, &m, h, o, err);
     rc = rc ? rc : ceilings_memory.plan(&l, &m, h, o, err);
     for (size_t i = 0; rc == 0 && i < l.n; i++)
-        if (!l.job[i]->class->lower && !l.job[i]->of_curve)
-            rc = check_job(l.job[i], &m, o, row, ctx, (double)i / (double)l.n, err);
-    job_list_free(&l);
-    meter_free(&m);
+        if (!l.v[i]->class->lower && !l.v[i]->of_curve)
+            rc = check_benchmark(l.v[i], &m, o, row, ctx, (double)i / (double)l.n, err);
+    benchmark_list_free(&l);
+    harness_free(&m);
     return rc;
 }
 

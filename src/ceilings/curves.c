@@ -47,7 +47,7 @@ static void fill_head(struct hw_curve *c, const struct ceiling *of, const char *
     snprintf(c->date, sizeof c->date, "%s", of->date);
 }
 
-static int keep(const struct job *j, const struct ceiling *c, const struct hw_curve *head, struct hwprofile *h,
+static int keep(const struct benchmark *j, const struct ceiling *c, const struct hw_curve *head, struct hwprofile *h,
                 struct error *err)
 {
     const struct streams *d = j->data;
@@ -57,7 +57,7 @@ static int keep(const struct job *j, const struct ceiling *c, const struct hw_cu
 
 /* ---- over footprint ---- */
 
-static int keep_footprint(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_footprint(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct streams *d = j->data;
     struct hw_curve head;
@@ -67,10 +67,10 @@ static int keep_footprint(const struct job *j, const struct meter *m, struct cei
     return keep(j, c, &head, h, err);
 }
 
-static const struct job_class footprint_class = { .sample = streams_sample, .keep = keep_footprint, .free = streams_free };
+static const struct benchmark_class footprint_class = { .sample = streams_sample, .keep = keep_footprint, .free = streams_free };
 
 /* Row whose kernel fits the footprint: of its level, else the next outer one, else the last. */
-static const struct job *row_for(const struct meter *m, double bytes, struct job *const rows[LEVEL_COUNT])
+static const struct benchmark *row_for(const struct harness *m, double bytes, struct benchmark *const rows[LEVEL_COUNT])
 {
     const int level = cpu_topology_level(&m->topology, m->cpu, (size_t)m->n, bytes);
     for (int i = level >= 1 && level <= 3 ? level - 1 : LEVEL_DRAM; i < LEVEL_COUNT; i++)
@@ -79,7 +79,7 @@ static const struct job *row_for(const struct meter *m, double bytes, struct job
     return NULL;
 }
 
-int curves_plan_footprints(struct job_list *l, struct meter *m, enum mem_op op, struct job *const rows[LEVEL_COUNT],
+int curves_plan_footprints(struct benchmark_list *l, struct harness *m, enum mem_op op, struct benchmark *const rows[LEVEL_COUNT],
                            const struct memory_effort *e, struct error *err)
 {
     size_t bytes[MAX_GRID];
@@ -89,7 +89,7 @@ int curves_plan_footprints(struct job_list *l, struct meter *m, enum mem_op op, 
     for (size_t i = 0; i < n; i++) {
         struct streams d = { .op = op, .bytes = bytes[i], .n_active = m->n, .x = (double)bytes[i],
                              .like = row_for(m, (double)bytes[i], rows) };
-        struct job *j = d.like ? streams_add(l, &footprint_class, &d, err) : NULL;
+        struct benchmark *j = d.like ? streams_add(l, &footprint_class, &d, err) : NULL;
         if (!d.like)
             continue;
         if (!j)
@@ -103,7 +103,7 @@ int curves_plan_footprints(struct job_list *l, struct meter *m, enum mem_op op, 
 
 /* ---- over threads ---- */
 
-static int keep_threads(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_threads(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct streams *d = j->data;
     const struct mem_kernel *k = streams_kernel(j, 0);
@@ -116,7 +116,7 @@ static int keep_threads(const struct job *j, const struct meter *m, struct ceili
     return keep(j, c, &head, h, err);
 }
 
-static const struct job_class threads_class = { .sample = streams_sample, .keep = keep_threads, .free = streams_free };
+static const struct benchmark_class threads_class = { .sample = streams_sample, .keep = keep_threads, .free = streams_free };
 
 size_t curves_counts(int n, int *count, size_t max)
 {
@@ -167,9 +167,9 @@ int *curves_share_chunks(const struct cpu_topology *p, const int *cpu, int n, in
 }
 
 /* Adds one point if there is a kernel. */
-static int add_threads(struct job_list *l, struct streams *d, struct error *err)
+static int add_threads(struct benchmark_list *l, struct streams *d, struct error *err)
 {
-    struct job *j = streams_add(l, &threads_class, d, err);
+    struct benchmark *j = streams_add(l, &threads_class, d, err);
     if (!j)
         return -1;
     snprintf(j->what, sizeof j->what, "read %s, %d thread%s", level_names[d->level], d->n_active, d->n_active == 1 ? "" : "s");
@@ -178,10 +178,10 @@ static int add_threads(struct job_list *l, struct streams *d, struct error *err)
     return 0;
 }
 
-int curves_plan_threads(struct job_list *l, struct meter *m, struct job *const rows[LEVEL_COUNT], struct error *err)
+int curves_plan_threads(struct benchmark_list *l, struct harness *m, struct benchmark *const rows[LEVEL_COUNT], struct error *err)
 {
     int count[64];
-    const struct job *dram = rows[LEVEL_DRAM], *l3 = rows[LEVEL_L3] ? rows[LEVEL_L3] : dram;
+    const struct benchmark *dram = rows[LEVEL_DRAM], *l3 = rows[LEVEL_L3] ? rows[LEVEL_L3] : dram;
     const size_t n = dram ? curves_counts(m->n, count, ARRAY_LEN(count)) : 0;
     for (size_t i = 0; i < n; i++) {
         const struct streams *of = dram->data;
@@ -264,7 +264,7 @@ void curves_compare(struct hw_curve *c, const struct plateau *found, size_t n, c
         add_plateau(c, &found[at], at + 1 == n && isnan(found[at].edge_x) && found[at].to_x > most ? "DRAM" : "", NAN);
 }
 
-int curves_finish(struct hwprofile *h, const struct meter *m, struct error *err)
+int curves_finish(struct hwprofile *h, const struct harness *m, struct error *err)
 {
     double share[3];
     for (int l = 0; l < 3; l++)

@@ -11,43 +11,43 @@ static const double MIN_TRIAL_S = 0.0002, MAX_TRIAL_S = 0.01, MIN_SAMPLE_S = 0.0
 
 /* ---- the list ------------------------------------------------------------------------------------------------ */
 
-struct job *job_add(struct job_list *l, const struct job_class *class, struct error *err)
+struct benchmark *benchmark_add(struct benchmark_list *l, const struct benchmark_class *class, struct error *err)
 {
     if (l->n == l->room) {
         size_t room = l->room ? 2 * l->room : 32;
-        struct job **p = realloc(l->job, room * sizeof *p);
+        struct benchmark **p = realloc(l->v, room * sizeof *p);
         if (!p) {
             error_oom(err, room * sizeof *p, "the list of roofs");
             return NULL;
         }
-        l->job = p;
+        l->v = p;
         l->room = room;
     }
-    struct job *j = calloc(1, sizeof *j);
+    struct benchmark *j = calloc(1, sizeof *j);
     if (!j) {
         error_oom(err, sizeof *j, "a roof's samples");
         return NULL;
     }
     j->class = class;
     j->n_variant = 1;
-    return l->job[l->n++] = j;
+    return l->v[l->n++] = j;
 }
 
-void job_list_free(struct job_list *l)
+void benchmark_list_free(struct benchmark_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {
-        if (l->job[i]->class->free)
-            l->job[i]->class->free(l->job[i]);
-        free(l->job[i]);
+        if (l->v[i]->class->free)
+            l->v[i]->class->free(l->v[i]);
+        free(l->v[i]);
     }
-    free(l->job);
-    *l = (struct job_list){ 0 };
+    free(l->v);
+    *l = (struct benchmark_list){ 0 };
 }
 
 /* ---- choice --------------------------------------------------------------------------------------------------- */
 
 /* Repetitions per sample of about `seconds`: doubling to a quarter of it, then in proportion. */
-static uint64_t calibrate(struct job *j, struct meter *m, int variant, uint64_t n, double seconds)
+static uint64_t calibrate(struct benchmark *j, struct harness *m, int variant, uint64_t n, double seconds)
 {
     enum { MAX_DOUBLINGS = 40, MAX_TRIES = 8 };
     struct sample s = { .seconds = 0 };
@@ -77,7 +77,7 @@ struct entrant {
     double best;
 };
 
-static void try_one(struct entrant *t, struct job *j, struct meter *m, double seconds)
+static void try_one(struct entrant *t, struct benchmark *j, struct harness *m, double seconds)
 {
     struct sample s = { .value = NAN };
     t->n = calibrate(j, m, t->variant, t->n, seconds);
@@ -105,10 +105,10 @@ static void sort_entrants(struct entrant *t, int n, bool lower)
 }
 
 /* Successive halving: trials of double length for the better half, until one variant is left. */
-static int choose(struct job *j, struct meter *m, double trial_s, struct error *err)
+static int choose(struct benchmark *j, struct harness *m, double trial_s, struct error *err)
 {
-    struct entrant t[JOB_MAX_VARIANTS];
-    int n = j->n_variant < JOB_MAX_VARIANTS ? j->n_variant : JOB_MAX_VARIANTS, n_stages = 0;
+    struct entrant t[BENCHMARK_MAX_VARIANTS];
+    int n = j->n_variant < BENCHMARK_MAX_VARIANTS ? j->n_variant : BENCHMARK_MAX_VARIANTS, n_stages = 0;
     for (int k = n; k > 1; k = (k + 1) / 2)
         n_stages++;
     for (int i = 0; i < n; i++)
@@ -131,7 +131,7 @@ static int choose(struct job *j, struct meter *m, double trial_s, struct error *
     return 0;
 }
 
-int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_s, struct error *err)
+int driver_choose(struct benchmark *j, struct harness *m, double trial_s, double sample_s, struct error *err)
 {
     if (!j->prepared && j->class->prepare && j->class->prepare(j, m, err) != 0) {
         if (err->kind != ERROR_UNAVAILABLE)
@@ -143,7 +143,7 @@ int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_
     j->n = 1;
     if (choose(j, m, trial_s, err) != 0)
         return -1;
-    j->n = calibrate(j, m, j->variant, j->n, fmax(sample_s, fmax(MIN_SAMPLE_S, j->least_s)));
+    j->n = calibrate(j, m, j->variant, j->n, fmax(sample_s, fmax(MIN_SAMPLE_S, j->min_sample_s)));
     j->cost_s = sample_s;
     j->chosen = true;
     return 0;
@@ -152,42 +152,42 @@ int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_
 /* ---- samples -------------------------------------------------------------------------------------------------- */
 
 /* Harmonic mean of the probes before and after; 0: none. */
-static double beside(double before, double after)
+static double adjacent_mean(double before, double after)
 {
     return before > 0 && after > 0 ? 2 / (1 / before + 1 / after) : 0;
 }
 
 /* Untimed warm-up before a turn's samples. */
-static void lead(struct job *j, struct meter *m)
+static void lead(struct benchmark *j, struct harness *m)
 {
-    const double until = clock_now_s() + j->lead_s;
+    const double until = clock_now_s() + j->warmup_s;
     struct sample ignored;
     while (clock_now_s() < until && interrupt_check(NULL) == 0)
         j->class->sample(j, m, j->variant, j->n, &ignored);
 }
 
 /* A sample with adjacent core probes if it depends on core speed: shared cores and clocks vary. methods.md (80) */
-static void take_sample(struct job *j, struct meter *m, struct sample *s)
+static void take_sample(struct benchmark *j, struct harness *m, struct sample *s)
 {
     bool disturbed = false;
-    const bool look[REFERENCE_COUNT] = { [REFERENCE_CORE] = j->class->core, [REFERENCE_TILES] = j->tiles };
-    double before[REFERENCE_COUNT], after[REFERENCE_COUNT];
-    for (int i = 0; i < REFERENCE_COUNT; i++)
-        before[i] = look[i] ? meter_reference_now(m, (enum reference_kind)i, &disturbed) : 0;
+    const bool look[CORE_PROBE_COUNT] = { [CORE_PROBE_VECTOR] = j->class->core, [CORE_PROBE_TILE] = j->tiles };
+    double before[CORE_PROBE_COUNT], after[CORE_PROBE_COUNT];
+    for (int i = 0; i < CORE_PROBE_COUNT; i++)
+        before[i] = look[i] ? harness_probe_cores(m, (enum core_probe_kind)i, &disturbed) : 0;
     j->class->sample(j, m, j->variant, j->n, s);
-    for (int i = REFERENCE_COUNT; i-- > 0;)
-        after[i] = before[i] > 0 ? meter_reference_now(m, (enum reference_kind)i, &disturbed) : 0;
-    s->product_flop_s = beside(before[REFERENCE_CORE], after[REFERENCE_CORE]);
-    s->tile_flop_s = beside(before[REFERENCE_TILES], after[REFERENCE_TILES]);
+    for (int i = CORE_PROBE_COUNT; i-- > 0;)
+        after[i] = before[i] > 0 ? harness_probe_cores(m, (enum core_probe_kind)i, &disturbed) : 0;
+    s->product_flop_s = adjacent_mean(before[CORE_PROBE_VECTOR], after[CORE_PROBE_VECTOR]);
+    s->tile_flop_s = adjacent_mean(before[CORE_PROBE_TILE], after[CORE_PROBE_TILE]);
     s->disturbed |= disturbed;
 }
 
-int driver_sample(struct job *j, struct meter *m, int n, int round, double deadline_s, struct error *err)
+int driver_sample(struct benchmark *j, struct harness *m, int n, int round, double deadline_s, struct error *err)
 {
     const double t0 = clock_now_s();
     int spare = t0 < deadline_s ? n : 0, taken = 0;
     lead(j, m);
-    for (int i = 0; i < n && j->n_sample < JOB_MAX_SAMPLES; taken++) {
+    for (int i = 0; i < n && j->n_sample < BENCHMARK_MAX_SAMPLES; taken++) {
         struct sample s = { .value = NAN, .clock_hz = NAN };
         if (interrupt_check(err) != 0)
             return -1;
@@ -212,12 +212,12 @@ int driver_sample(struct job *j, struct meter *m, int n, int round, double deadl
 /* ---- rounds --------------------------------------------------------------------------------------------------- */
 
 /* Estimated remaining time: trials and samples of rounds. */
-static double to_do(const struct driver *d, const struct job_list *l, int round, size_t at)
+static double to_do(const struct driver *d, const struct benchmark_list *l, int round, size_t at)
 {
     const double part = (1 - d->e->trial) / d->e->n_rounds;
     double sum = 0;
     for (size_t i = 0; i < l->n; i++) {
-        const struct job *j = l->job[i];
+        const struct benchmark *j = l->v[i];
         const int rounds = d->e->n_rounds - round - (i < at ? 1 : 0);
         if (!j->reason[0])
             sum += j->share_s * (part * rounds + (j->chosen ? 0 : d->e->trial));
@@ -225,7 +225,7 @@ static double to_do(const struct driver *d, const struct job_list *l, int round,
     return sum;
 }
 
-static void tell(const struct driver *d, const struct meter *m, const struct job *j, int round)
+static void tell(const struct driver *d, const struct harness *m, const struct benchmark *j, int round)
 {
     char what[120];
     const char *threads = m->n == 1 ? "thread" : "threads";
@@ -242,14 +242,14 @@ static void tell(const struct driver *d, const struct meter *m, const struct job
     d->o->progress(d->o->progress_ctx, what, fmax(0, fmin((now - d->begin_s) / (d->end_s - d->begin_s), 1)));
 }
 
-static int take_turn(const struct driver *d, struct job_list *l, size_t i, int round, struct meter *m, struct error *err)
+static int take_turn(const struct driver *d, struct benchmark_list *l, size_t i, int round, struct harness *m, struct error *err)
 {
-    struct job *j = l->job[i];
+    struct benchmark *j = l->v[i];
     const double todo = to_do(d, l, round, i);
     const double scale = todo > 0 ? fmax(d->deadline_s - clock_now_s(), 0) / todo : 0;
     const double turn_s = scale * j->share_s * (1 - d->e->trial) / d->e->n_rounds;
     if (!j->chosen) {
-        const double sample_s = fmin(fmax(turn_s - j->lead_s, 0) / d->e->n_per_round / 1.1, d->e->sample_s);
+        const double sample_s = fmin(fmax(turn_s - j->warmup_s, 0) / d->e->n_per_round / 1.1, d->e->sample_s);
         if (driver_choose(j, m, scale * j->share_s * d->e->trial, sample_s, err) != 0)
             return -1;
         if (!j->chosen)
@@ -259,16 +259,16 @@ static int take_turn(const struct driver *d, struct job_list *l, size_t i, int r
     return driver_sample(j, m, n > 0 ? n : 1, round, d->deadline_s, err);
 }
 
-int driver_run(const struct driver *d, struct job_list *l, struct meter *m, struct error *err)
+int driver_run(const struct driver *d, struct benchmark_list *l, struct harness *m, struct error *err)
 {
     for (int r = 0; r < d->e->n_rounds; r++) {
         if (r > 0 && clock_now_s() >= d->deadline_s)
             break;
         for (size_t i = 0; i < l->n; i++) {
-            if (l->job[i]->reason[0])
+            if (l->v[i]->reason[0])
                 continue;
             if (r == 0 || i == 0)
-                tell(d, m, l->job[i], r);
+                tell(d, m, l->v[i], r);
             if (take_turn(d, l, i, r, m, err) != 0)
                 return -1;
         }
@@ -281,7 +281,7 @@ int driver_run(const struct driver *d, struct job_list *l, struct meter *m, stru
 /* Median of the numbers; NaN: none. */
 static double median_known(const double *x, int n)
 {
-    double known[JOB_MAX_SAMPLES];
+    double known[BENCHMARK_MAX_SAMPLES];
     size_t n_known = 0;
     for (int i = 0; i < n; i++)
         if (!isnan(x[i]))
@@ -291,16 +291,16 @@ static double median_known(const double *x, int n)
 
 /* Adjacent probe at the median sample, so that shared-resource drift cancels. lower: value decreases with more. NaN: no probes.
  * methods.md (79), (80) */
-static double beside_median(const struct job *j, const double *beside, double value, bool lower)
+static double adjacent_median(const struct benchmark *j, const double *adjacent, double value, bool lower)
 {
-    double at_one[JOB_MAX_SAMPLES];
+    double at_one[BENCHMARK_MAX_SAMPLES];
     for (int i = 0; i < j->n_sample; i++)
-        at_one[i] = !(beside[i] > 0) ? NAN : lower ? j->value[i] * beside[i] : j->value[i] / beside[i];
+        at_one[i] = !(adjacent[i] > 0) ? NAN : lower ? j->value[i] * adjacent[i] : j->value[i] / adjacent[i];
     const double median = median_known(at_one, j->n_sample);
     return lower ? median / value : value / median;
 }
 
-void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceiling *c)
+void driver_to_ceiling(const struct benchmark *j, const struct harness *m, struct ceiling *c)
 {
     *c = (struct ceiling){ .n_threads = m->n, .n_samples = j->n_sample, .issue_fraction = NAN, .footprint_bytes = NAN };
     c->value = stats_median(j->value, (size_t)j->n_sample);
@@ -308,19 +308,19 @@ void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceilin
     c->between_rounds = stats_between_blocks(j->value, j->round, (size_t)j->n_sample);
     c->clock_hz = median_known(j->clock_hz, j->n_sample);
     c->per_cycle = c->value / c->clock_hz / m->n;
-    c->loads_bytes_s = beside_median(j, j->loads_bytes_s, c->value, false);
-    c->product_flop_s = beside_median(j, j->product_flop_s, c->value, j->class->lower);
-    c->tile_flop_s = beside_median(j, j->tile_flop_s, c->value, j->class->lower);
+    c->loads_bytes_s = adjacent_median(j, j->loads_bytes_s, c->value, false);
+    c->product_flop_s = adjacent_median(j, j->product_flop_s, c->value, j->class->lower);
+    c->tile_flop_s = adjacent_median(j, j->tile_flop_s, c->value, j->class->lower);
     if (j->n_sample == 0)
         snprintf(c->kernel, sizeof c->kernel, "unavailable: %.34s", j->reason[0] ? j->reason : "no sample");
     snprintf(c->cpus, sizeof c->cpus, "%s", m->cpus);
     clock_date(c->date, sizeof c->date);
 }
 
-int driver_keep(const struct job_list *l, const struct meter *m, struct hwprofile *h, struct error *err)
+int driver_keep(const struct benchmark_list *l, const struct harness *m, struct hwprofile *h, struct error *err)
 {
     for (size_t i = 0; i < l->n; i++) {
-        const struct job *j = l->job[i];
+        const struct benchmark *j = l->v[i];
         struct ceiling c;
         if (j->n_sample == 0 && !j->reason[0])
             continue; /* unreachable */

@@ -95,33 +95,33 @@ enum level { LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_DRAM, LEVEL_COUNT };
 /* footprint.c (rest: memory.h): footprint per thread for each cache (0: none) and total for DRAM. methods.md (75). */
 int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, bool *small, struct error *err);
 
-/* ---- reference.c: core probes, small products adjacent to samples and runs. methods.md (80) ---- */
+/* ---- core_probe.c: core probes, small products adjacent to samples and runs. methods.md (80) ---- */
 
-enum reference_kind {
-    REFERENCE_CORE,  /* vector probe: Q4_K, 16 tokens */
-    REFERENCE_TILES, /* tile probe: BF16, 64 tokens, AMX */
-    REFERENCE_COUNT
+enum core_probe_kind {
+    CORE_PROBE_VECTOR,  /* vector probe: Q4_K, 16 tokens */
+    CORE_PROBE_TILE, /* tile probe: BF16, 64 tokens, AMX */
+    CORE_PROBE_COUNT
 };
-struct reference;
+struct core_probe;
 /* For n_threads, with the CPU's best kernels. *out NULL without error: no AMX. */
-int reference_new(struct reference **out, enum reference_kind kind, int n_threads, struct error *err);
-void reference_free(struct reference *r);
+int core_probe_new(struct core_probe **out, enum core_probe_kind kind, int n_threads, struct error *err);
+void core_probe_free(struct core_probe *r);
 /* The same as a roof; *out NULL without error: no AMX. */
-int reference_add(struct job **out, struct job_list *l, enum reference_kind kind, int n_threads, struct error *err);
+int core_probe_add(struct benchmark **out, struct benchmark_list *l, enum core_probe_kind kind, int n_threads, struct error *err);
 
-/* ---- exchange.c: coherence traffic between cores as a roof. methods.md (33) ---- */
+/* ---- coherence.c: coherence traffic between cores as a roof. methods.md (33) ---- */
 
 /* With n_threads and the kernels of cpu_flags; B/s of all threads, or seconds per barrier. -1: no memory. */
-int exchange_add(struct job **out, struct job_list *l, enum coherence_kind what, int n_threads, unsigned cpu_flags, struct error *err);
+int coherence_add(struct benchmark **out, struct benchmark_list *l, enum coherence_kind what, int n_threads, unsigned cpu_flags, struct error *err);
 
-/* ---- meter.c: team and memory of one thread count ---- */
+/* ---- harness.c: team and memory of one thread count ---- */
 
-struct meter_reference {
-    struct reference *product; /* NULL: not run */
+struct harness_core_probe {
+    struct core_probe *product; /* NULL: not run */
     uint64_t n;                /* products per probe: about 0.1 ms */
 };
 
-struct meter {
+struct harness {
     struct team *team;
     int n;
     struct cpu_topology topology; /* of the machine */
@@ -129,26 +129,26 @@ struct meter {
     char cpus[64];        /* "0-1" */
     unsigned char *mem;   /* NULL: compute only */
     size_t mem_bytes;     /* all threads */
-    bool mem_lent;        /* borrowed: read-only, not freed */
+    bool mem_borrowed;        /* borrowed: read-only, not freed */
     size_t chunk_bytes;   /* per thread */
     bool mem_small;       /* less than four times the LLC */
-    const struct job *warm; /* benchmark whose footprint is in the caches (last one sampled that uses memory); NULL: none */
-    struct meter_slot *slot;
-    struct meter_reference reference[REFERENCE_COUNT]; /* adjacent probes */
+    const struct benchmark *warm; /* benchmark whose footprint is in the caches (last one sampled that uses memory); NULL: none */
+    struct harness_slot *slot;
+    struct harness_core_probe core_probe[CORE_PROBE_COUNT]; /* adjacent probes */
 };
 
 /* memory: allocates footprint_of_memory bytes, first touched by the threads that read it. */
-int meter_init(struct meter *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err);
-void meter_free(struct meter *m);
+int harness_init(struct harness *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err);
+void harness_free(struct harness *m);
 /* About a millisecond of work on all threads, to raise clocks. */
-void meter_warm(struct meter *m);
+void harness_warm(struct harness *m);
 /* Untimed passes over a cached footprint, unless the last sample was j's. methods.md (75) */
-void meter_fill(struct meter *m, const struct job *j, void (*walk)(void *arg, int tid), void *arg);
+void harness_fill_cache(struct harness *m, const struct benchmark *j, void (*walk)(void *arg, int tid), void *arg);
 
 /* Enable core probes around samples of classes with .core; -1: no memory. */
-int meter_watch_cores(struct meter *m, struct error *err);
+int harness_enable_core_probes(struct harness *m, struct error *err);
 /* Core probe: FLOP/s of all threads; sets *disturbed on an involuntary context switch. 0: not enabled. */
-double meter_reference_now(struct meter *m, enum reference_kind kind, bool *disturbed);
+double harness_probe_cores(struct harness *m, enum core_probe_kind kind, bool *disturbed);
 
 /* Cycles per second, by 32 * n dependent additions; chain NULL: additions only. */
 double clock_chain_hz(void (*chain)(uint64_t n), uint64_t n);
@@ -156,11 +156,11 @@ double clock_chain_hz(void (*chain)(uint64_t n), uint64_t n);
 /* ---- driver.c: the benchmarks of one thread count ---- */
 
 /* Prepare j, choose variant and repetitions in about trial_s; samples last about sample_s. */
-int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_s, struct error *err);
+int driver_choose(struct benchmark *j, struct harness *m, double trial_s, double sample_s, struct error *err);
 /* n samples of a round; disturbed ones are repeated once, before deadline_s. */
-int driver_sample(struct job *j, struct meter *m, int n, int round, double deadline_s, struct error *err);
+int driver_sample(struct benchmark *j, struct harness *m, int n, int round, double deadline_s, struct error *err);
 /* Median, interval and metadata. */
-void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceiling *c);
+void driver_to_ceiling(const struct benchmark *j, const struct harness *m, struct ceiling *c);
 
 /* Effort per thread count. */
 struct effort {
@@ -177,17 +177,17 @@ struct driver {
     double end_s;               /* of the whole profile, for progress */
     double begin_s;             /* of the whole profile */
 };
-int driver_run(const struct driver *d, struct job_list *l, struct meter *m, struct error *err);
+int driver_run(const struct driver *d, struct benchmark_list *l, struct harness *m, struct error *err);
 /* Benchmarks with samples or a reason, as ceilings of h. */
-int driver_keep(const struct job_list *l, const struct meter *m, struct hwprofile *h, struct error *err);
+int driver_keep(const struct benchmark_list *l, const struct harness *m, struct hwprofile *h, struct error *err);
 
 /* ---- this module's providers, and single benchmarks ---- */
 
 extern const struct ceilings_provider ceilings_compute, ceilings_memory, ceilings_kernels;
 /* Best kernel of a math over all ISAs, multiply-adds only; ERROR_UNAVAILABLE: none. */
-struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_flags, struct error *err);
+struct benchmark *compute_add_best(struct benchmark_list *l, enum math math, unsigned cpu_flags, struct error *err);
 /* DRAM read of m's memory, one window of 1/n_window of a thread's part per sample. */
-struct job *memory_add_dram(struct job_list *l, struct meter *m, size_t n_window, unsigned cpu_flags, struct error *err);
+struct benchmark *memory_add_dram(struct benchmark_list *l, struct harness *m, size_t n_window, unsigned cpu_flags, struct error *err);
 
 /* ---- check.c ------------------------------------------------------------------------ */
 

@@ -5,15 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-static struct matmul_args args_of(struct kernel_bench *b, const struct kernel_job *j, int tid, const unsigned char *w)
+static struct matmul_args args_of(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, const unsigned char *w)
 {
     return (struct matmul_args){ .w = w,
                                  .w_row_bytes = j->row_bytes,
                                  .cols = j->cols,
                                  .x = &b->acts,
-                                 .y = b->lane[tid].out,
+                                 .y = b->thread[tid].out,
                                  .y_stride = j->rows,
-                                 .scratch = b->lane[tid].scratch };
+                                 .scratch = b->thread[tid].scratch };
 }
 
 static const struct acts one = { .n_tok = 1 };
@@ -21,13 +21,13 @@ static const struct acts one = { .n_tok = 1 };
 /* ---- one token ---------------------------------------------------------------------------------------- */
 
 /* A DRAM matrix, in the engine's units with work stealing. */
-static void walk_memory(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void walk_memory(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const size_t all = (size_t)n * (size_t)b->n_threads, unit_bytes = j->rows * j->row_bytes,
                  most = share_most(j->slot, &one, j->rows, j->row_bytes), end = u64_max(b->chunk_bytes / unit_bytes, 1);
     for (int k = 0; k < b->n_threads; k++) {
         const int owner = (tid + k) % b->n_threads;
-        struct bench_lane *of = &b->lane[owner];
+        struct bench_thread *of = &b->thread[owner];
         struct share_run run;
         while (share_take(&of->next, all, owner, b->n_threads, most, &run))
             for (size_t i = 0, m; i < run.n; i += m) {
@@ -40,15 +40,15 @@ static void walk_memory(struct kernel_bench *b, const struct kernel_job *j, int 
 }
 
 /* Cached: the same rows repeatedly. */
-static void walk_cache(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void walk_cache(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
-    const struct matmul_args a = args_of(b, j, tid, bench_kept(b, tid));
+    const struct matmul_args a = args_of(b, j, tid, bench_cached(b, tid));
     for (uint64_t i = 0; i < n; i++)
         j->slot->gemv(&a, 0, j->rows);
 }
 
 /* Packed if the engine packs this type, else (or if requested) file layout. */
-static bool choose_slot(struct kernel_bench *b, struct kernel_job *j, enum dtype t, bool file)
+static bool choose_slot(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype t, bool file)
 {
     const bool packed = b->k.packed[t].gemv != NULL;
     j->type = t;
@@ -58,14 +58,14 @@ static bool choose_slot(struct kernel_bench *b, struct kernel_job *j, enum dtype
     return dtype_executable(t) && j->slot->gemv && (packed || !file);
 }
 
-static void describe(struct kernel_job *j, const struct kernel_bench *b, const char *how)
+static void describe(struct kernel_benchmark *j, const struct kernel_bench *b, const char *how)
 {
     const bool packed = j->slot == &b->k.packed[j->type];
     snprintf(j->text, sizeof j->text, "%s, %s, %zu columns%s", how, packed ? "packed" : "as in the file", j->cols,
              packed && j->act == ACT_Q8 && !b->k.pow2 ? CEILING_EXACT_SCALES : "");
 }
 
-bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int level, bool file)
+bool bench_matvec(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype t, int level, bool file)
 {
     if (!choose_slot(b, j, t, file) || (level < 3 && b->level_bytes[level] == 0))
         return false;
@@ -80,7 +80,7 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
         j->rows = share_step(j->slot, &one, b->chunk_bytes * (size_t)b->n_threads / j->row_bytes, j->row_bytes, b->n_threads);
         j->run = walk_memory;
         j->walk_bytes = j->rows * j->row_bytes;
-        j->beside = true;
+        j->adjacent = true;
         j->footprint_bytes = (double)b->chunk_bytes;
     } else {
         j->rows = u64_min(b->level_bytes[level] / j->row_bytes, BENCH_OUT) / PACK_ROWS * PACK_ROWS;
@@ -97,23 +97,23 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
 /* ---- plain loads ------------------------------------------------------------------------------------------ */
 
 /* Plain-load bandwidth of the products' memory, for comparison: page backing can differ between allocations. */
-static void load(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void load(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const size_t first = bench_first(b, tid, j->walk_bytes);
     for (uint64_t i = 0; i < n; i++)
         b->load->run(bench_unit(b, tid, first + i, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
 }
 
-const unsigned char *bench_beside(const struct kernel_bench *b, int tid, size_t i)
+const unsigned char *bench_adjacent(const struct kernel_bench *b, int tid, size_t i)
 {
-    const size_t half = u64_max(b->chunk_bytes / 2 / BENCH_LOAD_BYTES, 1), base = b->lane[tid].to < b->chunk_bytes / 2 ? half : 0;
+    const size_t half = u64_max(b->chunk_bytes / 2 / BENCH_LOAD_BYTES, 1), base = b->thread[tid].to < b->chunk_bytes / 2 ? half : 0;
     return bench_unit(b, tid, base + (b->loaded + i) % half, BENCH_LOAD_BYTES);
 }
 
-void bench_load_beside(const struct kernel_bench *b, int tid)
+void bench_load_adjacent(const struct kernel_bench *b, int tid)
 {
-    for (size_t i = 0; i < BENCH_BESIDE; i++)
-        b->load->run(bench_beside(b, tid, i), BENCH_LOAD_BYTES, 1);
+    for (size_t i = 0; i < BENCH_ADJACENT_UNITS; i++)
+        b->load->run(bench_adjacent(b, tid, i), BENCH_LOAD_BYTES, 1);
 }
 
 const struct read_kernel *bench_load_at(unsigned cpu_flags, int i)
@@ -125,7 +125,7 @@ const struct read_kernel *bench_load_at(unsigned cpu_flags, int i)
     return NULL;
 }
 
-bool bench_load(struct kernel_bench *b, struct kernel_job *j)
+bool bench_load(struct kernel_bench *b, struct kernel_benchmark *j)
 {
     if (!b->load)
         return false;
@@ -148,11 +148,11 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j)
 /* ---- batches ---- */
 
 /* A few hundred rows per thread, from memory or rotating in a cache. i: repetition within the sample. */
-static void multiply_unit(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t i)
+static void multiply_unit(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t i)
 {
-    struct bench_lane *l = &b->lane[tid];
+    struct bench_thread *l = &b->thread[tid];
     const size_t places = b->y_cols / (size_t)b->n_threads / j->rows, unit_bytes = j->rows * j->row_bytes, first = bench_first(b, tid, unit_bytes);
-    struct matmul_args a = args_of(b, j, tid, j->n_unit ? bench_kept(b, tid) + i % j->n_unit * unit_bytes
+    struct matmul_args a = args_of(b, j, tid, j->n_unit ? bench_cached(b, tid) + i % j->n_unit * unit_bytes
                                                         : bench_unit(b, tid, first + i, unit_bytes));
     /* Rotating result strips, so that results leave the core's cache as in a prompt. */
     a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
@@ -165,7 +165,7 @@ static void multiply_unit(struct kernel_bench *b, const struct kernel_job *j, in
         j->slot->gemm(&a, 0, j->rows);
 }
 
-static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void multiply(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
         multiply_unit(b, j, tid, i);
@@ -178,7 +178,7 @@ static size_t unit_rows(const struct kernel_bench *b)
     return strcmp(b->k.isa, "ref") == 0 ? PACK_ROWS : u64_min(SHARE_GEMM_ROWS, most);
 }
 
-bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, int level, bool file)
+bool bench_matmat(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype t, int n_tok, int level, bool file)
 {
     if (!choose_slot(b, j, t, file) || (level < 3 && b->level_bytes[level] == 0))
         return false;
@@ -199,17 +199,17 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
         j->n_unit = j->n_unit ? j->n_unit : 1;
         j->footprint_bytes = (double)(j->n_unit * j->rows * j->row_bytes);
     } else {
-        j->beside = n_tok <= BENCH_FEW_TOKENS;
+        j->adjacent = n_tok <= BENCH_FEW_TOKENS;
         j->walk_bytes = j->rows * j->row_bytes;
         j->footprint_bytes = (double)b->chunk_bytes;
     }
-    j->shared = !j->beside; /* bandwidth-bound products share the memory instead */
+    j->shared = !j->adjacent; /* bandwidth-bound products share the memory instead */
     j->amount = 2.0 * (double)j->rows * (double)j->cols * n_tok * b->n_threads;
     describe(j, b, "gemm");
     return true;
 }
 
-static void put_in_order(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void put_in_order(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     struct acts a = b->acts;
     a.tiles = b->packed_acts;
@@ -218,16 +218,16 @@ static void put_in_order(struct kernel_bench *b, const struct kernel_job *j, int
 }
 
 /* Pack rows that others wrote; includes the first product's extra time over the next one, whose activations are in cache. */
-static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void pack_rows(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const size_t t0 = share_split((size_t)j->n_tok, 1, tid, b->n_threads), t1 = share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads);
     struct acts a = b->acts, row;
-    acts_bind(&row, a.kind, 1, j->cols, b->lane[tid].scratch);
+    acts_bind(&row, a.kind, 1, j->cols, b->thread[tid].scratch);
     row.pow2 = a.pow2;
     a.tiles = b->packed_acts;
     double longer = 0;
     for (uint64_t i = 0; i < n; i++) {
-        float *x = b->x + bench_place(b, j, tid, i);
+        float *x = b->x + bench_buffer_at(b, j, tid, i);
         bench_write(b, j, tid, x);
         const double start = clock_now_s();
         for (size_t t = t0; t < t1; t++)
@@ -237,14 +237,14 @@ static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j
         multiply_unit(b, j, tid, 2 * i);
         const double first = clock_now_s();
         multiply_unit(b, j, tid, 2 * i + 1);
-        b->lane[tid].spent_s += ready - start;
+        b->thread[tid].spent_s += ready - start;
         longer += 2 * first - ready - clock_now_s();
     }
-    b->lane[tid].spent_s += fmax(0, longer);
+    b->thread[tid].spent_s += fmax(0, longer);
 }
 
 /* As in the engine: prepared activations, or floats row by row. */
-bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok)
+bool bench_pack_acts(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype t, int n_tok)
 {
     if (!kernels_arranges(&b->k, t, (size_t)n_tok) || !choose_slot(b, j, t, false))
         return false;
@@ -257,7 +257,7 @@ bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, i
     j->cols = BENCH_COLS;
     j->run = put_in_order;
     if (rows) {
-        j->run = put_rows_in_order;
+        j->run = pack_rows;
         j->inside = true;
         j->tiles = true;
         j->row_bytes = dtype_row_bytes(t, j->cols);
@@ -273,12 +273,12 @@ bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, i
 /* ---- the table of embeddings ------------------------------------------------------------------------------- */
 
 /* Scattered rows of the memory, by token; one token uses one thread. */
-static void look_up(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void gather_rows(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const struct dtype_info *type = dtype_find(j->type);
     const size_t t1 = share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads);
     const size_t n_row = b->chunk_bytes / j->row_bytes;
-    size_t row = b->lane[tid].at;
+    size_t row = b->thread[tid].at;
     for (uint64_t i = 0; i < n; i++)
         for (size_t t = share_split((size_t)j->n_tok, 1, tid, b->n_threads); t < t1; t++) {
             row = (row + 7919 * 613) % n_row; /* far from the previous row */
@@ -286,7 +286,7 @@ static void look_up(struct kernel_bench *b, const struct kernel_job *j, int tid,
         }
 }
 
-bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok)
+bool bench_embed(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype t, int n_tok)
 {
     const struct dtype_info *type = dtype_find(t);
     if (!type || !type->dequantize)
@@ -300,7 +300,7 @@ bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int
     j->n_tok = n_tok;
     j->row_bytes = dtype_row_bytes(t, BENCH_COLS);
     j->act = ACT_KIND_COUNT;
-    j->run = look_up;
+    j->run = gather_rows;
     j->footprint_bytes = (double)b->chunk_bytes;
     j->amount = 4.0 * BENCH_COLS * n_tok;
     snprintf(j->text, sizeof j->text, "rows to F32, %d columns", BENCH_COLS);

@@ -9,12 +9,12 @@
 enum { MAX_OUTPUT = 64 << 10 };
 
 /* posix_spawn inherits the caller's affinity: a pinned caller would put all threads of likwid-bench on one CPU. */
-struct lent {
+struct affinity {
     cpu_set_t *own;
     size_t size;
 };
 
-static void lend(struct lent *l, const int *cpu, int n)
+static void set_affinity(struct affinity *l, const int *cpu, int n)
 {
     enum { MAX_CPUS = 8192 };
     cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
@@ -32,7 +32,7 @@ static void lend(struct lent *l, const int *cpu, int n)
     CPU_FREE(set);
 }
 
-static void take_back(struct lent *l)
+static void restore_affinity(struct affinity *l)
 {
     if (l->own)
         (void)sched_setaffinity(0, l->size, l->own);
@@ -51,10 +51,10 @@ int likwid_run(struct likwid_result *r, const char *test, double bytes, const in
     if (!text)
         return error_oom(err, MAX_OUTPUT, "the output of likwid-bench");
     struct program p = { .argv = argv, .output = true, .timeout_s = timeout_s, .text = text, .size = MAX_OUTPUT };
-    struct lent lent;
-    lend(&lent, cpu, n_threads);
+    struct affinity saved;
+    set_affinity(&saved, cpu, n_threads);
     const enum program_end end = program_run(&p);
-    take_back(&lent);
+    restore_affinity(&saved);
     int ok = 0;
     if (interrupt_check(err) != 0)
         ok = -1;

@@ -141,18 +141,18 @@ struct streams {
     int *chunk;              /* NULL: own memory; else thread t sweeps chunks chunk[t * n_chunk ...] in turn */
     int n_chunk;
     double x;                /* x of a curve point */
-    const struct job *like;  /* benchmark whose fastest kernel is used; NULL: own variants */
-    struct mem_kernel kernel[JOB_MAX_VARIANTS];
+    const struct benchmark *like;  /* benchmark whose fastest kernel is used; NULL: own variants */
+    struct mem_kernel kernel[BENCHMARK_MAX_VARIANTS];
     enum page_kind page_kind; /* not default: separate mapping, pages_each bytes per thread */
     struct pages *pages;
     size_t pages_each;
 };
 /* A benchmark with a copy of *d (takes d->chunk), freed by streams_free. */
-struct job *streams_add(struct job_list *l, const struct job_class *class, const struct streams *d, struct error *err);
-const struct mem_kernel *streams_kernel(const struct job *j, int variant); /* NULL: none */
-void streams_only(struct job *j, const char *text); /* restrict the variants to that kernel, if present */
-void streams_sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s);
-void streams_free(struct job *j);
+struct benchmark *streams_add(struct benchmark_list *l, const struct benchmark_class *class, const struct streams *d, struct error *err);
+const struct mem_kernel *streams_kernel(const struct benchmark *j, int variant); /* NULL: none */
+void streams_only(struct benchmark *j, const char *text); /* restrict the variants to that kernel, if present */
+void streams_sample(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s);
+void streams_free(struct benchmark *j);
 
 /* Coverage of an effort. */
 struct memory_effort {
@@ -167,10 +167,10 @@ struct memory_effort {
 /* ---- curves.c ------------------------------------------------------------------------------------------ */
 
 /* Curve "OP footprint Nt", 4 KiB to four times the caches; rows: benchmarks of OP per level. */
-int curves_plan_footprints(struct job_list *l, struct meter *m, enum mem_op op, struct job *const rows[LEVEL_COUNT],
+int curves_plan_footprints(struct benchmark_list *l, struct harness *m, enum mem_op op, struct benchmark *const rows[LEVEL_COUNT],
                            const struct memory_effort *e, struct error *err);
 /* Curves "read threads DRAM" and "read threads L3": the first 1, 2, 3, ... of m's threads. */
-int curves_plan_threads(struct job_list *l, struct meter *m, struct job *const rows[LEVEL_COUNT], struct error *err);
+int curves_plan_threads(struct benchmark_list *l, struct harness *m, struct benchmark *const rows[LEVEL_COUNT], struct error *err);
 /* Thread counts up to n: all to 8, then 12, 16, 24, 32, ... and n. */
 size_t curves_counts(int n, int *count, size_t max);
 /* Distribution of all n threads' memory over the first n_active, node-local and equal: chunk[t * *n_chunk ...]. NULL: no memory. */
@@ -178,7 +178,7 @@ int *curves_share_chunks(const struct cpu_topology *p, const int *cpu, int n, in
 /* Adds a point, sorted by x; creates the curve if missing. */
 int curves_add_point(struct hwprofile *h, const struct hw_curve *head, const struct hw_point *point, struct error *err);
 /* Plateaus of footprint curves, saturation of thread curves, after the last point. */
-int curves_finish(struct hwprofile *h, const struct meter *m, struct error *err);
+int curves_finish(struct hwprofile *h, const struct harness *m, struct error *err);
 /* Matches plateaus with a thread's cache shares (share[0]: L1; 0: none), into c. */
 void curves_compare(struct hw_curve *c, const struct plateau *found, size_t n, const double share[3]);
 
@@ -205,24 +205,24 @@ struct chase {
     enum level level; /* of a row */
     char node[24];    /* "" or "remote 0-1" */
     /* loaded latency: */
-    const struct job *read;
+    const struct benchmark *read;
     uint64_t pause; /* the others' pause between reads; UINT64_MAX: idle */
     uint64_t unit;  /* loads per repetition; 0: one */
-    double load_bytes_s[JOB_MAX_SAMPLES];
+    double load_bytes_s[BENCHMARK_MAX_SAMPLES];
 };
 /* Chases `bytes` of the shared mem; mem NULL: separate mapping of that size and page kind. */
-struct job *chase_add(struct job_list *l, const struct job_class *class, const struct chase *d, enum page_kind kind,
+struct benchmark *chase_add(struct benchmark_list *l, const struct benchmark_class *class, const struct chase *d, enum page_kind kind,
                       struct error *err);
-int chase_prepare(struct job *j, struct meter *m, struct error *err);
-void chase_sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s);
-void chase_free(struct job *j);
+int chase_prepare(struct benchmark *j, struct harness *m, struct error *err);
+void chase_sample(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s);
+void chase_free(struct benchmark *j);
 
 /* ---- latency.c, gather.c, nodes.c ------------------------------------------------------------------------ */
 
-int latency_plan(struct job_list *l, struct meter *m, const struct memory_effort *e, struct error *err);
+int latency_plan(struct benchmark_list *l, struct harness *m, const struct memory_effort *e, struct error *err);
 /* One thread chases while the others read at rates from none to maximum. */
-int latency_plan_loaded(struct job_list *l, struct meter *m, const struct job *read, struct error *err);
-int gather_plan(struct job_list *l, struct meter *m, const struct memory_effort *e, unsigned cpu_flags, struct error *err);
+int latency_plan_loaded(struct benchmark_list *l, struct harness *m, const struct benchmark *read, struct error *err);
+int gather_plan(struct benchmark_list *l, struct harness *m, const struct memory_effort *e, unsigned cpu_flags, struct error *err);
 /* Next row of a thread's pseudo-random scan of 2^bits rows, each visited once per period. */
 uint32_t gather_next(uint64_t *state, int bits);
 
@@ -233,9 +233,9 @@ struct node_pair {
 };
 /* All pairs of nodes with threads and nodes with memory; 0 for a single node. */
 size_t nodes_pairs(const struct cpu_topology *p, const int *cpu, int n, struct node_pair *pair, size_t max);
-int nodes_plan(struct job_list *l, struct meter *m, const struct job *read, const struct memory_effort *e, struct error *err);
+int nodes_plan(struct benchmark_list *l, struct harness *m, const struct benchmark *read, const struct memory_effort *e, struct error *err);
 /* Bandwidth and latency of one pair. */
-int nodes_add_pair(struct job_list *l, struct meter *m, const struct node_pair *pair, const struct job *read,
+int nodes_add_pair(struct benchmark_list *l, struct harness *m, const struct node_pair *pair, const struct benchmark *read,
                    struct error *err);
 
 #endif

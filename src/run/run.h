@@ -44,7 +44,7 @@ struct run_row {
     double ops_ceiling_bytes_s, ops_ceiling_flop_s; /* probes adjacent to the op-timing pass, harmonic means; methods.md (83) */
     double ops_lowest_bytes_s, ops_highest_bytes_s; /* range of these probes */
     double ops_tile_flop_s; /* tile probe adjacent to it (80); NaN: none. Not saved */
-    double ops_exchange[COHERENCE_COUNT]; /* coherence probes (33), likewise */
+    double ops_coherence[COHERENCE_COUNT]; /* coherence probes (33), likewise */
 };
 
 /* One repetition, with the adjacent probes. */
@@ -55,7 +55,7 @@ struct run_rep {
     double ceiling_bytes_s, mbu, ceiling_flop_s, mfu; /* means of the probes before and after */
     double after_bytes_s, after_flop_s;               /* probe after */
     double tile_flop_s, after_tile_flop_s;            /* tile probe (80), mean and after; NaN: none. Not saved */
-    double exchange[COHERENCE_COUNT], after_exchange[COHERENCE_COUNT]; /* coherence probes (33), likewise */
+    double coherence[COHERENCE_COUNT], after_coherence[COHERENCE_COUNT]; /* coherence probes (33), likewise */
     double steal, n_switch, clock_hz;
     double cpu_share; /* fraction of wall time that its threads ran on a CPU; NaN: too short */
 };

@@ -4,13 +4,13 @@
  * selects the variant and the sample length, runs rounds within the time limit, and computes median and interval.
  * Source: methods.md (73), (70), (71).
  */
-#ifndef CEILINGS_JOB_H
-#define CEILINGS_JOB_H
+#ifndef CEILINGS_BENCHMARK_H
+#define CEILINGS_BENCHMARK_H
 
 #include "hwprofile/hwprofile.h"
 
 struct ceilings_options;
-struct meter; /* pinned team, memory and clocks */
+struct harness; /* pinned team, memory and clocks */
 
 /* One sample. */
 struct sample {
@@ -24,35 +24,35 @@ struct sample {
     bool disturbed; /* involuntary context switch: repeated if time permits */
 };
 
-struct job;
+struct benchmark;
 
-struct job_class {
+struct benchmark_class {
     bool lower; /* smaller is better (latency) */
     bool core;  /* depends on core speed: core probes surround its samples. methods.md (80) */
     /* Once, before the first sample. ERROR_UNAVAILABLE: ceiling is NaN with err's text as reason; other errors end the profile.
      * NULL: nothing to do. */
-    int (*prepare)(struct job *j, struct meter *m, struct error *err);
+    int (*prepare)(struct benchmark *j, struct harness *m, struct error *err);
     /* n repetitions of one variant on all threads of m. */
-    void (*sample)(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s);
+    void (*sample)(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s);
     /* Name the result and add it to h (a ceiling or a curve point). The driver has set value, interval, samples, clock, per_cycle,
      * threads, CPUs and date in *c; value NaN: unavailable, reason in c->kernel. j->variant is the chosen one. */
-    int (*keep)(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err);
-    void (*free)(struct job *j); /* frees data and what prepare allocated; NULL: nothing */
+    int (*keep)(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err);
+    void (*free)(struct benchmark *j); /* frees data and what prepare allocated; NULL: nothing */
 };
 
-enum { JOB_MAX_SAMPLES = 256, JOB_MAX_VARIANTS = 64 };
+enum { BENCHMARK_MAX_SAMPLES = 256, BENCHMARK_MAX_VARIANTS = 64 };
 
-struct job {
+struct benchmark {
     /* set by the provider: */
-    const struct job_class *class;
+    const struct benchmark_class *class;
     void *data;
     char what[48];  /* progress text: "fp32 avx512", "read DRAM" */
-    int n_variant;  /* 1 to JOB_MAX_VARIANTS */
+    int n_variant;  /* 1 to BENCHMARK_MAX_VARIANTS */
     double weight;  /* share of the provider's time; 0 means 1 */
     bool of_curve;  /* a curve point: excluded from the cross-check */
     bool tiles;     /* uses AMX tiles: tile probes surround its samples too */
-    double least_s; /* minimum sample length; 0: driver's default */
-    double lead_s;  /* untimed warm-up before a turn's samples */
+    double min_sample_s; /* minimum sample length; 0: driver's default */
+    double warmup_s;  /* untimed warm-up before a turn's samples */
     bool once;      /* one repetition per sample, however long */
     /* set by the driver: */
     bool prepared, chosen;
@@ -62,41 +62,41 @@ struct job {
     double share_s; /* time limit over all rounds, seconds */
     double cost_s;  /* of a sample with its overhead */
     int n_sample;
-    double value[JOB_MAX_SAMPLES], clock_hz[JOB_MAX_SAMPLES], loads_bytes_s[JOB_MAX_SAMPLES], product_flop_s[JOB_MAX_SAMPLES],
-        tile_flop_s[JOB_MAX_SAMPLES];
-    int round[JOB_MAX_SAMPLES]; /* round of each sample, ascending */
+    double value[BENCHMARK_MAX_SAMPLES], clock_hz[BENCHMARK_MAX_SAMPLES], loads_bytes_s[BENCHMARK_MAX_SAMPLES], product_flop_s[BENCHMARK_MAX_SAMPLES],
+        tile_flop_s[BENCHMARK_MAX_SAMPLES];
+    int round[BENCHMARK_MAX_SAMPLES]; /* round of each sample, ascending */
 };
 
-struct job_list {
-    struct job **job;
+struct benchmark_list {
+    struct benchmark **v;
     size_t n, room;
 };
 
 /* A zeroed benchmark with class and n_variant 1, owned by the list. NULL with err: no memory. */
-struct job *job_add(struct job_list *l, const struct job_class *class, struct error *err);
-void job_list_free(struct job_list *l);
+struct benchmark *benchmark_add(struct benchmark_list *l, const struct benchmark_class *class, struct error *err);
+void benchmark_list_free(struct benchmark_list *l);
 
 struct ceilings_provider {
     const char *name;  /* "compute" */
     double weight;     /* share of time */
     /* Append the benchmarks at m's thread count, in execution order. Unavailable ones may be added to h directly as NaN with a
      * reason. h has the topology; o the effort. */
-    int (*plan)(struct job_list *l, struct meter *m, struct hwprofile *h, const struct ceilings_options *o,
+    int (*plan)(struct benchmark_list *l, struct harness *m, struct hwprofile *h, const struct ceilings_options *o,
                 struct error *err);
 };
 
 /* ---- services of the harness ---- */
 
-int meter_threads(const struct meter *m);
-struct team *meter_team(struct meter *m);
+int harness_threads(const struct harness *m);
+struct team *harness_team(struct harness *m);
 /* Bytes of all threads that exceed all caches: four times the LLC, within the measured memory; all of it if caches are unknown. */
-double meter_far_bytes(const struct meter *m);
+double harness_dram_bytes(const struct harness *m);
 /* Thread tid's part of the memory, first touched by it. */
-void *meter_memory(const struct meter *m, int tid, size_t *bytes);
+void *harness_memory(const struct harness *m, int tid, size_t *bytes);
 /* Reads one byte per 32 KiB (eight page-table entries, a line) to warm page translations, as in memory scanned repeatedly. (78) */
-void meter_translate(const unsigned char *p, size_t bytes);
+void harness_warm_tlb(const unsigned char *p, size_t bytes);
 /* Runs run(arg, tid) on all threads from a barrier. Fills seconds, clock_hz (chain: clock_chain_hz, directly after; NULL: plain
  * additions) and disturbed; the caller computes value. */
-void meter_time(struct meter *m, void (*run)(void *arg, int tid), void *arg, void (*chain)(uint64_t n), struct sample *s);
+void harness_time(struct harness *m, void (*run)(void *arg, int tid), void *arg, void (*chain)(uint64_t n), struct sample *s);
 
 #endif

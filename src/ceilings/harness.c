@@ -16,13 +16,13 @@ enum {
 };
 
 /* One cache line per thread, to avoid false sharing. */
-struct meter_slot {
+struct harness_slot {
     _Alignas(CACHE_LINE) double start_s, end_s, clock_hz;
     bool preempted;
 };
 
 struct run {
-    struct meter *m;
+    struct harness *m;
     void (*run)(void *arg, int tid);
     void *arg;
     void (*chain)(uint64_t n);
@@ -30,7 +30,7 @@ struct run {
 
 static void touch_chunk(void *arg, int tid, int n_threads)
 {
-    struct meter *m = arg;
+    struct harness *m = arg;
     (void)n_threads;
     /* Nonzero: zero pages may be shared. In pieces, as touching can take seconds. */
     for (size_t at = 0; at < m->chunk_bytes && interrupt_check(NULL) == 0; at += HUGE_PAGE)
@@ -56,7 +56,7 @@ static void cpus_text(char *buf, size_t size, const struct cpulist *l, int n)
         memcpy(buf + size - 4, "...", 4);
 }
 
-static int map_memory(struct meter *m, size_t bytes, struct error *err)
+static int map_memory(struct harness *m, size_t bytes, struct error *err)
 {
     /* room to align chunks to huge pages */
     m->chunk_bytes = bytes / (size_t)m->n / HUGE_PAGE * HUGE_PAGE;
@@ -75,7 +75,7 @@ static int map_memory(struct meter *m, size_t bytes, struct error *err)
     return interrupt_check(err);
 }
 
-static int set_cpus(struct meter *m, const struct cpulist *cpus, struct error *err)
+static int set_cpus(struct harness *m, const struct cpulist *cpus, struct error *err)
 {
     m->cpu = malloc((size_t)m->n * sizeof *m->cpu);
     if (!m->cpu)
@@ -84,11 +84,11 @@ static int set_cpus(struct meter *m, const struct cpulist *cpus, struct error *e
     return cpu_topology_load(&m->topology, NULL, err);
 }
 
-int meter_init(struct meter *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err)
+int harness_init(struct harness *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err)
 {
     struct cpulist usable = { 0 };
     const struct cpulist *cpus = o->cpus;
-    *m = (struct meter){ .n = n_threads };
+    *m = (struct harness){ .n = n_threads };
     if (!cpus) {
         if (cpulist_usable(&usable, err) != 0)
             return -1;
@@ -109,7 +109,7 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
     }
     if (memory && o->memory && o->memory_bytes >= (size_t)n_threads * (o->memory_whole ? 1 : 16) * HUGE_PAGE) {
         m->mem = (unsigned char *)(uintptr_t)o->memory;
-        m->mem_lent = true;
+        m->mem_borrowed = true;
         const size_t piece = o->memory_whole ? 4096 : HUGE_PAGE;
         m->chunk_bytes = o->memory_bytes / (size_t)n_threads / piece * piece;
         m->mem_bytes = m->chunk_bytes * (size_t)n_threads;
@@ -119,27 +119,27 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
     return 0;
 fail:
     cpulist_free(&usable);
-    meter_free(m);
+    harness_free(m);
     return -1;
 }
 
-double meter_far_bytes(const struct meter *m)
+double harness_dram_bytes(const struct harness *m)
 {
     const double caches = cpu_topology_llc_bytes(&m->topology, m->cpu, (size_t)m->n), all = (double)m->mem_bytes;
     return caches > 0 ? fmin(fmax(4 * caches, 1 << 26), all) : all;
 }
 
-void meter_free(struct meter *m)
+void harness_free(struct harness *m)
 {
-    if (m->mem && !m->mem_lent)
+    if (m->mem && !m->mem_borrowed)
         munmap(m->mem, m->mem_bytes);
-    for (int i = 0; i < REFERENCE_COUNT; i++)
-        reference_free(m->reference[i].product);
+    for (int i = 0; i < CORE_PROBE_COUNT; i++)
+        core_probe_free(m->core_probe[i].product);
     free(m->slot);
     free(m->cpu);
     cpu_topology_free(&m->topology);
     team_free(m->team);
-    *m = (struct meter){ 0 };
+    *m = (struct harness){ 0 };
 }
 
 /* Involuntary context switches of this thread; 0: unknown. */
@@ -156,7 +156,7 @@ static long preemptions(void)
 static void run_one(void *arg, int tid, int n_threads)
 {
     struct run *r = arg;
-    struct meter_slot *s = &r->m->slot[tid];
+    struct harness_slot *s = &r->m->slot[tid];
     (void)n_threads;
     long before = preemptions();
     team_barrier(r->m->team);
@@ -167,7 +167,7 @@ static void run_one(void *arg, int tid, int n_threads)
     s->preempted = preemptions() != before;
 }
 
-void meter_time(struct meter *m, void (*run)(void *arg, int tid), void *arg, void (*chain)(uint64_t n), struct sample *s)
+void harness_time(struct harness *m, void (*run)(void *arg, int tid), void *arg, void (*chain)(uint64_t n), struct sample *s)
 {
     struct run r = { .m = m, .run = run, .arg = arg, .chain = chain };
     team_run(m->team, run_one, &r);
@@ -191,10 +191,10 @@ static void run_nothing(void *arg, int tid)
     (void)clock_chain_hz(NULL, 25 * CLOCK_STEPS); /* a few milliseconds */
 }
 
-void meter_warm(struct meter *m)
+void harness_warm(struct harness *m)
 {
     struct sample s;
-    meter_time(m, run_nothing, NULL, NULL, &s);
+    harness_time(m, run_nothing, NULL, NULL, &s);
 }
 
 /* Several passes: Intel's victim L3 retains lines on their second use. Emerald Rapids, 64 MiB, GB/s per pass: 16.6, 16.9, 23.4,
@@ -202,35 +202,35 @@ void meter_warm(struct meter *m)
 enum { FILL_WALKS = 4 };
 static const double FILL_MOST_S = 0.03;
 
-void meter_fill(struct meter *m, const struct job *j, void (*walk)(void *arg, int tid), void *arg)
+void harness_fill_cache(struct harness *m, const struct benchmark *j, void (*walk)(void *arg, int tid), void *arg)
 {
     double spent = 0;
     for (int i = 0; m->warm != j && i < FILL_WALKS && spent < FILL_MOST_S; i++) {
         struct sample s;
-        meter_time(m, walk, arg, NULL, &s);
+        harness_time(m, walk, arg, NULL, &s);
         spent += s.seconds;
     }
     m->warm = j;
 }
 
-void meter_translate(const unsigned char *p, size_t bytes)
+void harness_warm_tlb(const unsigned char *p, size_t bytes)
 {
     enum { STEP = 8 * 4096 };
     for (size_t at = 0; at < bytes; at += STEP)
         (void)*(volatile const unsigned char *)(p + at);
 }
 
-int meter_threads(const struct meter *m)
+int harness_threads(const struct harness *m)
 {
     return m->n;
 }
 
-struct team *meter_team(struct meter *m)
+struct team *harness_team(struct harness *m)
 {
     return m->team;
 }
 
-void *meter_memory(const struct meter *m, int tid, size_t *bytes)
+void *harness_memory(const struct harness *m, int tid, size_t *bytes)
 {
     *bytes = m->chunk_bytes;
     return m->mem ? m->mem + m->chunk_bytes * (size_t)tid : NULL;

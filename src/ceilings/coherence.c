@@ -12,65 +12,65 @@ enum { CACHE_LINE = 64 };
 static const double LEAD_S = 0.003;
 
 /* A thread's own cache line. */
-struct lane {
+struct slot {
     _Alignas(CACHE_LINE) double read_s, write_s;
 };
 
-struct exchange {
+struct coherence {
     enum coherence_kind what;
     struct kernels k;
     struct team *team; /* the harness's */
     int n_threads;
     size_t n_tok;
-    float *x;      /* [BENCH_PLACES][n_tok][stride]; NULL: barrier only */
+    float *x;      /* [BENCH_BUFFERS][n_tok][stride]; NULL: barrier only */
     size_t stride; /* row stride in floats, as in the engine's buffers */
     float row[BENCH_COLS];
     struct acts acts;
     void *act_mem;
-    struct lane *lane; /* [n_threads] */
+    struct slot *slot; /* [n_threads] */
     uint64_t at;       /* repetitions so far */
 };
 
-static void free_exchange(struct exchange *x)
+static void free_coherence(struct coherence *x)
 {
     if (!x)
         return;
     free(x->x);
     free(x->act_mem);
-    free(x->lane);
+    free(x->slot);
     free(x);
 }
 
-static int alloc_rows(struct exchange *x, struct error *err)
+static int alloc_rows(struct coherence *x, struct error *err)
 {
     x->stride = size_row_floats(BENCH_COLS);
-    const size_t bytes = BENCH_PLACES * x->n_tok * x->stride * sizeof *x->x;
+    const size_t bytes = BENCH_BUFFERS * x->n_tok * x->stride * sizeof *x->x;
     x->x = size_alloc(bytes);
     x->act_mem = size_alloc(acts_bytes(ACT_Q8, x->n_tok, BENCH_COLS));
-    x->lane = size_alloc((size_t)x->n_threads * sizeof *x->lane);
-    if (!x->x || !x->act_mem || !x->lane)
+    x->slot = size_alloc((size_t)x->n_threads * sizeof *x->slot);
+    if (!x->x || !x->act_mem || !x->slot)
         return error_oom(err, bytes, "the rows that cores exchange");
-    memset(x->lane, 0, (size_t)x->n_threads * sizeof *x->lane);
+    memset(x->slot, 0, (size_t)x->n_threads * sizeof *x->slot);
     acts_bind(&x->acts, ACT_Q8, x->n_tok, BENCH_COLS, x->act_mem);
     struct rng g;
     rng_init(&g, 1);
     for (size_t i = 0; i < BENCH_COLS; i++)
         x->row[i] = (float)rng_normal(&g);
-    for (size_t t = 0; t < BENCH_PLACES * x->n_tok; t++)
+    for (size_t t = 0; t < BENCH_BUFFERS * x->n_tok; t++)
         memcpy(x->x + t * x->stride, x->row, sizeof x->row);
     return 0;
 }
 
 /* ---- a sample ---------------------------------------------------------------------------------------------- */
 
-static void read_rows(struct exchange *x, const float *rows, int tid)
+static void read_rows(struct coherence *x, const float *rows, int tid)
 {
     x->k.act_prepare[ACT_Q8](&x->acts, rows, x->stride, share_split(x->n_tok, 1, tid, x->n_threads),
                              share_split(x->n_tok, 1, tid + 1, x->n_threads));
 }
 
 struct exchanges {
-    struct exchange *x;
+    struct coherence *x;
     uint64_t n;
 };
 
@@ -78,16 +78,16 @@ struct exchanges {
 static void pass_rows(void *arg, int tid)
 {
     const struct exchanges *c = arg;
-    struct exchange *x = c->x;
+    struct coherence *x = c->x;
     for (uint64_t i = 0; i < c->n; i++) {
-        float *rows = x->x + (x->at + i) % BENCH_PLACES * x->n_tok * x->stride;
+        float *rows = x->x + (x->at + i) % BENCH_BUFFERS * x->n_tok * x->stride;
         const double start = clock_now_s();
         bench_write_columns(rows, x->stride, x->row, x->n_tok, tid, x->n_threads);
-        x->lane[tid].write_s += clock_now_s() - start;
+        x->slot[tid].write_s += clock_now_s() - start;
         team_barrier(x->team);
         const double written = clock_now_s();
         read_rows(x, rows, tid);
-        x->lane[tid].read_s += clock_now_s() - written;
+        x->slot[tid].read_s += clock_now_s() - written;
         team_barrier(x->team);
     }
 }
@@ -100,13 +100,13 @@ static void meet(void *arg, int tid)
         team_barrier(c->x->team);
 }
 
-static bool reads(const struct exchange *x)
+static bool reads(const struct coherence *x)
 {
     return x->what == COHERENCE_READ_SMALL || x->what == COHERENCE_READ_LARGE;
 }
 
 /* Bytes that a thread reads or writes per repetition. */
-static double bytes_of(const struct exchange *x, int tid)
+static double bytes_of(const struct coherence *x, int tid)
 {
     const size_t n = reads(x) ? x->n_tok : BENCH_COLS, step = reads(x) ? 1 : BENCH_PIECE;
     const size_t own = share_split(n, step, tid + 1, x->n_threads) - share_split(n, step, tid, x->n_threads);
@@ -114,39 +114,39 @@ static double bytes_of(const struct exchange *x, int tid)
 }
 
 /* Threads beyond BENCH_COLS / BENCH_PIECE have no columns and do not count. */
-static void sample_rows(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+static void sample_rows(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
-    struct exchange *x = j->data;
+    struct coherence *x = j->data;
     struct exchanges c = { x, n };
     double sum = 0;
     int busy = 0;
     (void)variant;
-    x->team = meter_team(m);
+    x->team = harness_team(m);
     for (int i = 0; i < x->n_threads; i++)
-        x->lane[i].read_s = x->lane[i].write_s = 0;
-    meter_time(m, pass_rows, &c, NULL, s);
+        x->slot[i].read_s = x->slot[i].write_s = 0;
+    harness_time(m, pass_rows, &c, NULL, s);
     x->at += n;
     for (int i = 0; i < x->n_threads; i++) {
-        const double seconds = reads(x) ? x->lane[i].read_s : x->lane[i].write_s, bytes = (double)n * bytes_of(x, i);
+        const double seconds = reads(x) ? x->slot[i].read_s : x->slot[i].write_s, bytes = (double)n * bytes_of(x, i);
         sum += bytes > 0 && seconds > 0 ? bytes / seconds : 0;
         busy += bytes > 0 && seconds > 0;
     }
     s->value = busy > 0 ? sum / busy * x->n_threads : NAN;
 }
 
-static void sample_meet(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+static void sample_meet(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
-    struct exchange *x = j->data;
+    struct coherence *x = j->data;
     struct exchanges c = { x, n };
     (void)variant;
-    x->team = meter_team(m);
-    meter_time(m, meet, &c, NULL, s);
+    x->team = harness_team(m);
+    harness_time(m, meet, &c, NULL, s);
     s->value = s->seconds / (double)n;
 }
 
-static int keep_rows(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_rows(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
-    const struct exchange *x = j->data;
+    const struct coherence *x = j->data;
     c->n_tok = (int)x->n_tok;
     snprintf(c->op, sizeof c->op, "%s", coherence_op(x->what));
     snprintf(c->name, sizeof c->name, "%s x%d %dt", c->op, c->n_tok, m->n);
@@ -160,7 +160,7 @@ static int keep_rows(const struct job *j, const struct meter *m, struct ceiling 
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static int keep_meet(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_meet(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     (void)j;
     snprintf(c->name, sizeof c->name, "barrier %dt", m->n);
@@ -173,17 +173,17 @@ static int keep_meet(const struct job *j, const struct meter *m, struct ceiling 
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static void free_job(struct job *j)
+static void free_job(struct benchmark *j)
 {
-    free_exchange(j->data);
+    free_coherence(j->data);
 }
 
-static const struct job_class rows_class = { .core = true, .sample = sample_rows, .keep = keep_rows, .free = free_job };
-static const struct job_class meet_class = { .lower = true, .core = true, .sample = sample_meet, .keep = keep_meet, .free = free_job };
+static const struct benchmark_class rows_class = { .core = true, .sample = sample_rows, .keep = keep_rows, .free = free_job };
+static const struct benchmark_class meet_class = { .lower = true, .core = true, .sample = sample_meet, .keep = keep_meet, .free = free_job };
 
-int exchange_add(struct job **out, struct job_list *l, enum coherence_kind what, int n_threads, unsigned cpu_flags, struct error *err)
+int coherence_add(struct benchmark **out, struct benchmark_list *l, enum coherence_kind what, int n_threads, unsigned cpu_flags, struct error *err)
 {
-    struct exchange *x = calloc(1, sizeof *x);
+    struct coherence *x = calloc(1, sizeof *x);
     *out = NULL;
     if (!x)
         return error_oom(err, sizeof *x, "what cores exchange");
@@ -191,14 +191,14 @@ int exchange_add(struct job **out, struct job_list *l, enum coherence_kind what,
     x->n_threads = n_threads;
     x->n_tok = (size_t)coherence_tokens(what);
     kernels_init(&x->k, cpu_flags);
-    struct job *j = what == COHERENCE_BARRIER || alloc_rows(x, err) == 0 ? job_add(l, what == COHERENCE_BARRIER ? &meet_class : &rows_class, err) : NULL;
+    struct benchmark *j = what == COHERENCE_BARRIER || alloc_rows(x, err) == 0 ? benchmark_add(l, what == COHERENCE_BARRIER ? &meet_class : &rows_class, err) : NULL;
     if (!j) {
-        free_exchange(x);
+        free_coherence(x);
         return -1;
     }
     j->data = x;
     j->weight = 0.3;
-    j->lead_s = x->n_tok == COHERENCE_LARGE_BATCH && x->x ? LEAD_S : 0; /* other benchmarks have evicted the rows from all caches */
+    j->warmup_s = x->n_tok == COHERENCE_LARGE_BATCH && x->x ? LEAD_S : 0; /* other benchmarks have evicted the rows from all caches */
     snprintf(j->what, sizeof j->what, "%s", what == COHERENCE_BARRIER ? "barrier" : coherence_op(what));
     *out = j;
     return 0;
