@@ -58,7 +58,7 @@ enum number_source {
     SOURCE_CORE_COUNTERS,   /* core PMUs; the kernel for software events */
     SOURCE_EXACT_ORACLE,    /* exact count, by an emulator or by the code itself */
     SOURCE_CACHE_SIMULATION,
-    SOURCE_ANALYTICAL,      /* compulsory bytes by formula */
+    SOURCE_ANALYTICAL, /* compulsory bytes by formula */
     SOURCE_COUNT,
 };
 /* "uncore counters", "core counters", "exact oracle", "cache simulation", "analytical compulsory bytes" */
@@ -112,7 +112,7 @@ int file_warm(const char *path, struct error *err);
  * process; those of killed processes are removed when the same PATH is written again.
  */
 int temporary_create(char **tmp, const char *path, struct error *err); /* the open file descriptor; -1 */
-int temporary_rename(char *tmp, const char *path); /* 0, or -1 with errno and the file removed; both free tmp */
+int temporary_rename(char *tmp, const char *path);                     /* 0, or -1 with errno and the file removed; both free tmp */
 void temporary_remove(char *tmp);
 /* The same for a folder: path ends in XXXXXX and stays the caller's. Returns the open folder, which holds the lock; -1. */
 int temporary_folder(char *path, struct error *err);
@@ -264,10 +264,10 @@ enum cpu_flag {
     CPU_AMX_FP16 = 1 << 12,
     CPU_ARM_FP16 = 1 << 13, /* FP16 vectors */
     CPU_ARM_BF16 = 1 << 14,
-    CPU_HW_PREFETCH = 1 << 15, /* tuning: the hardware prefetcher suffices for sequential scans */
+    CPU_HW_PREFETCH = 1 << 15,   /* tuning: the hardware prefetcher suffices for sequential scans */
     CPU_SLOW_DOT_BF16 = 1 << 16, /* tuning: FP32 FMA has more throughput than vdpbf16ps */
-    CPU_SW_PREFETCH = 1 << 17, /* tuning: one software prefetch per line, into L1 only */
-    CPU_TWO_PORTS = 1 << 18, /* tuning: 512-bit ALU and FMA share two ports */
+    CPU_SW_PREFETCH = 1 << 17,   /* tuning: one software prefetch per line, into L1 only */
+    CPU_TWO_PORTS = 1 << 18,     /* tuning: 512-bit ALU and FMA share two ports */
     CPU_AVX512VBMI = 1 << 19,
     CPU_TUNING = CPU_HW_PREFETCH | CPU_SW_PREFETCH | CPU_TWO_PORTS, /* flags that select a variant, not an instruction set */
 };

@@ -9,7 +9,7 @@ enum coherence_kind {
     COHERENCE_COUNT
 };
 enum { COHERENCE_SMALL_BATCH = 32, COHERENCE_LARGE_BATCH = 512 }; /* tokens */
-const char *coherence_op(enum coherence_kind k); /* "exchange-read" "exchange-write" "barrier" */
-int coherence_tokens(enum coherence_kind k);     /* 0: barrier */
+const char *coherence_op(enum coherence_kind k);                  /* "exchange-read" "exchange-write" "barrier" */
+int coherence_tokens(enum coherence_kind k);                      /* 0: barrier */
 
 #endif

@@ -11,9 +11,9 @@ enum { CPU_TOPOLOGY_LEVELS = 4 }; /* caches L1 data to L4 */
 
 /* One hardware thread. Indices are hwloc's logical ones; -1: no such object. */
 struct hw_thread {
-    int cpu;                           /* OS index */
-    int core, package, node;           /* node: local NUMA node, the first when there are several kinds of memory */
-    int kind;                          /* 0: the fastest cores, 1: the next (efficiency cores), ... */
+    int cpu;                 /* OS index */
+    int core, package, node; /* node: local NUMA node, the first when there are several kinds of memory */
+    int kind;                /* 0: the fastest cores, 1: the next (efficiency cores), ... */
     int cache[CPU_TOPOLOGY_LEVELS];          /* instance of L1, L2, ... */
     double cache_bytes[CPU_TOPOLOGY_LEVELS]; /* of that instance; 0: none */
 };

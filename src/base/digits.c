@@ -8,7 +8,7 @@ static const double tens[LARGEST + 1] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e
                                           1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 
 /* v = d.ddddd * 10^*e, digits as an integer; 0: near a rounding tie or out of range, use printf. */
-static uint32_t six(double v, int *e)
+static uint32_t six_digits(double v, int *e)
 {
     *e = (int)floor(log10(v));
     const int shift = DIGITS - 1 - *e;
@@ -30,7 +30,7 @@ size_t digits_six(char out[DIGITS_SIX], double v)
 {
     const double a = fabs(v);
     int e = 0;
-    const uint32_t n = a > 0 && a < 1e300 ? six(a, &e) : 0;
+    const uint32_t n = a > 0 && a < 1e300 ? six_digits(a, &e) : 0;
     if (n == 0)
         return (size_t)snprintf(out, DIGITS_SIX, "%.6g", v);
     char d[DIGITS], *to = out;

@@ -12,7 +12,7 @@
 
 static volatile sig_atomic_t pending, patient, piped;
 
-static void clear_up(void)
+static void clean_up(void)
 {
     program_kill_all();
     temporary_remove_all();
@@ -20,7 +20,7 @@ static void clear_up(void)
 
 static void end_by(int sig)
 {
-    clear_up();
+    clean_up();
     signal(sig, SIG_DFL);
     raise(sig); /* delivered when the handler returns */
 }
@@ -54,7 +54,7 @@ static void on_bus(int sig)
 {
     static const char text[] = "\nroofcast: a file that is being read became shorter, or its disk failed\n";
     (void)sig;
-    clear_up();
+    clean_up();
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     _exit(n < 0 ? 3 : 1);
 }
@@ -62,7 +62,7 @@ static void on_bus(int sig)
 void interrupt_end_without_memory(void)
 {
     static const char text[] = "\nroofcast: out of memory\n";
-    clear_up();
+    clean_up();
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     _exit(n < 0 ? 3 : 1);
 }

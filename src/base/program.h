@@ -15,7 +15,7 @@ struct program {
     char *const *argv; /* looked up in PATH */
     bool output;       /* text also has standard output; else standard error alone */
     double timeout_s;
-    char *text;        /* [size] output, NUL-terminated; the excess is dropped */
+    char *text; /* [size] output, NUL-terminated; the excess is dropped */
     size_t size, n_text;
     int status;
 };

@@ -75,7 +75,7 @@ int bench_stored_open(struct bench_stored *s, struct error *err)
     if (hwprofile_host(&s->host, err) != 0)
         return -1;
     int level;
-    const double bytes = hwprofile_last_cache(&s->host, &level);
+    const double bytes = hwprofile_llc(&s->host, &level);
     if (level)
         s->cache_bytes = bytes;
     s->there = hwprofile_open(&s->profile, "this", &none) == 0;

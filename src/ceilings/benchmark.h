@@ -14,14 +14,14 @@ struct harness; /* pinned team, memory and clocks */
 
 /* One sample. */
 struct sample {
-    double value;   /* in the ceiling's unit; NaN: failed */
-    double clock_hz; /* core clock during the sample, mean over threads; NaN: not measured */
-    double seconds; /* first start to last end */
-    double shared_s; /* time with ideal load balance: n over the sum of the threads' rates */
-    double loads_bytes_s; /* adjacent bandwidth probe, plain loads of the same memory; 0: none */
+    double value;          /* in the ceiling's unit; NaN: failed */
+    double clock_hz;       /* core clock during the sample, mean over threads; NaN: not measured */
+    double seconds;        /* first start to last end */
+    double shared_s;       /* time with ideal load balance: n over the sum of the threads' rates */
+    double loads_bytes_s;  /* adjacent bandwidth probe, plain loads of the same memory; 0: none */
     double product_flop_s; /* adjacent vector probe, */
     double tile_flop_s;    /* and tile probe; 0: none */
-    bool disturbed; /* involuntary context switch: repeated if time permits */
+    bool disturbed;        /* involuntary context switch: repeated if time permits */
 };
 
 struct benchmark;
@@ -46,14 +46,14 @@ struct benchmark {
     /* set by the provider: */
     const struct benchmark_class *class;
     void *data;
-    char what[48];  /* progress text: "fp32 avx512", "read DRAM" */
-    int n_variant;  /* 1 to BENCHMARK_MAX_VARIANTS */
-    double weight;  /* share of the provider's time; 0 means 1 */
-    bool of_curve;  /* a curve point: excluded from the cross-check */
-    bool tiles;     /* uses AMX tiles: tile probes surround its samples too */
+    char what[48];       /* progress text: "fp32 avx512", "read DRAM" */
+    int n_variant;       /* 1 to BENCHMARK_MAX_VARIANTS */
+    double weight;       /* share of the provider's time; 0 means 1 */
+    bool of_curve;       /* a curve point: excluded from the cross-check */
+    bool tiles;          /* uses AMX tiles: tile probes surround its samples too */
     double min_sample_s; /* minimum sample length; 0: driver's default */
-    double warmup_s;  /* untimed warm-up before a turn's samples */
-    bool once;      /* one repetition per sample, however long */
+    double warmup_s;     /* untimed warm-up before a turn's samples */
+    bool once;           /* one repetition per sample, however long */
     /* set by the driver: */
     bool prepared, chosen;
     char reason[160]; /* why there is no value; "" */
@@ -77,8 +77,8 @@ struct benchmark *benchmark_add(struct benchmark_list *l, const struct benchmark
 void benchmark_list_free(struct benchmark_list *l);
 
 struct ceilings_provider {
-    const char *name;  /* "compute" */
-    double weight;     /* share of time */
+    const char *name; /* "compute" */
+    double weight;    /* share of time */
     /* Append the benchmarks at m's thread count, in execution order. Unavailable ones may be added to h directly as NaN with a
      * reason. h has the topology; o the effort. */
     int (*plan)(struct benchmark_list *l, struct harness *m, struct hwprofile *h, const struct ceilings_options *o,

@@ -17,17 +17,17 @@ enum ceilings_effort {
 
 struct ceilings_options {
     enum ceilings_effort effort;
-    int n_threads;               /* counts 1, 2, 4, ... and this one */
+    int n_threads; /* counts 1, 2, 4, ... and this one */
     unsigned cpu_flags;
     const struct cpulist *cpus;
     /* Prober: existing memory to read instead of an own buffer, since bandwidth can depend on page backing; NULL: own buffer. */
     const void *memory;
     size_t memory_bytes;
-    bool memory_whole; /* each sample reads all of it, so that LLC hits count; else a part larger than the caches in turn */
+    bool memory_whole;         /* each sample reads all of it, so that LLC hits count; else a part larger than the caches in turn */
     const char *memory_kernel; /* prober: text of the read kernel to use if available; NULL: the fastest */
-    const char *only; /* cross-check: substring of the names to check, "read DRAM 2t"; NULL: all */
-    bool core_probes; /* prober: vector and tile probes (small products) instead of the math's peak. methods.md (80) */
-    bool memory_only; /* prober: bandwidth only */
+    const char *only;          /* cross-check: substring of the names to check, "read DRAM 2t"; NULL: all */
+    bool core_probes;          /* prober: vector and tile probes (small products) instead of the math's peak. methods.md (80) */
+    bool memory_only;          /* prober: bandwidth only */
     const struct ceilings_provider *const *provider; /* in addition to compute and memory; NULL-terminated */
     size_t n_provider;
     void (*progress)(void *ctx, const char *what, double fraction);
@@ -80,7 +80,7 @@ struct ceilings_check {
     double ours, theirs; /* medians; NaN with ratio: failed, see note */
     double ratio;        /* median over turns of ours / theirs */
     int n_turns;
-    bool pass;           /* ratio >= 0.97 */
+    bool pass; /* ratio >= 0.97 */
     char note[160];
 };
 typedef int ceilings_check_fn(void *ctx, const struct ceilings_check *c, struct error *err);

@@ -62,7 +62,7 @@ void check_judge(struct ceilings_check *c, const double *ours, const double *the
 }
 
 /* Kernel of the benchmark, and the name its ceiling would have. */
-static int look(struct benchmark *j, struct harness *m, bool brief, struct ceiling *c, struct error *err)
+static int resolve_kernel(struct benchmark *j, struct harness *m, bool brief, struct ceiling *c, struct error *err)
 {
     struct hwprofile h = { .n_ceiling = 0 };
     if (driver_choose(j, m, brief ? 0.02 : 0.2, brief ? 0.001 : 0.03, err) != 0 ||
@@ -127,7 +127,7 @@ static int check_benchmark(struct benchmark *j, struct harness *m, const struct 
         return 0;
     if (o->progress)
         o->progress(o->progress_ctx, j->what, fraction);
-    if (look(j, m, o->effort == CEILINGS_BRIEF, &c, err) != 0)
+    if (resolve_kernel(j, m, o->effort == CEILINGS_BRIEF, &c, err) != 0)
         return -1;
     if (isnan(c.value) || (o->only && !strstr(c.name, o->only)) || !check_test_of(&c, k.test, sizeof k.test))
         return 0;
@@ -164,7 +164,7 @@ static int check_at(int n_threads, struct hwprofile *h, const struct ceilings_op
 }
 
 /* Fails early if likwid-bench is missing. */
-static int is_there(const struct ceilings_options *o, struct error *err)
+static int check_installed(const struct ceilings_options *o, struct error *err)
 {
     struct cpulist usable = { 0 };
     const struct cpulist *cpus = o->cpus ? o->cpus : &usable;
@@ -179,7 +179,7 @@ static int is_there(const struct ceilings_options *o, struct error *err)
 int ceilings_cross_check(const struct ceilings_options *o, ceilings_check_fn *row, void *ctx, struct error *err)
 {
     struct hwprofile h;
-    if (is_there(o, err) != 0)
+    if (check_installed(o, err) != 0)
         return -1;
     if (hwprofile_host(&h, err) != 0)
         return -1;

@@ -92,7 +92,7 @@ static void pass_rows(void *arg, int tid)
     }
 }
 
-static void meet(void *arg, int tid)
+static void wait_barriers(void *arg, int tid)
 {
     const struct exchanges *c = arg;
     (void)tid;
@@ -134,13 +134,13 @@ static void sample_rows(struct benchmark *j, struct harness *m, int variant, uin
     s->value = busy > 0 ? sum / busy * x->n_threads : NAN;
 }
 
-static void sample_meet(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
+static void sample_barrier(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
     struct coherence *x = j->data;
     struct exchanges c = { x, n };
     (void)variant;
     x->team = harness_team(m);
-    harness_time(m, meet, &c, NULL, s);
+    harness_time(m, wait_barriers, &c, NULL, s);
     s->value = s->seconds / (double)n;
 }
 
@@ -160,7 +160,7 @@ static int keep_rows(const struct benchmark *j, const struct harness *m, struct 
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static int keep_meet(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_barrier(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     (void)j;
     snprintf(c->name, sizeof c->name, "barrier %dt", m->n);
@@ -173,13 +173,13 @@ static int keep_meet(const struct benchmark *j, const struct harness *m, struct 
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static void free_job(struct benchmark *j)
+static void free_benchmark(struct benchmark *j)
 {
     free_coherence(j->data);
 }
 
-static const struct benchmark_class rows_class = { .core = true, .sample = sample_rows, .keep = keep_rows, .free = free_job };
-static const struct benchmark_class meet_class = { .lower = true, .core = true, .sample = sample_meet, .keep = keep_meet, .free = free_job };
+static const struct benchmark_class rows_class = { .core = true, .sample = sample_rows, .keep = keep_rows, .free = free_benchmark };
+static const struct benchmark_class barrier_class = { .lower = true, .core = true, .sample = sample_barrier, .keep = keep_barrier, .free = free_benchmark };
 
 int coherence_add(struct benchmark **out, struct benchmark_list *l, enum coherence_kind what, int n_threads, unsigned cpu_flags, struct error *err)
 {
@@ -191,7 +191,7 @@ int coherence_add(struct benchmark **out, struct benchmark_list *l, enum coheren
     x->n_threads = n_threads;
     x->n_tok = (size_t)coherence_tokens(what);
     kernels_init(&x->k, cpu_flags);
-    struct benchmark *j = what == COHERENCE_BARRIER || alloc_rows(x, err) == 0 ? benchmark_add(l, what == COHERENCE_BARRIER ? &meet_class : &rows_class, err) : NULL;
+    struct benchmark *j = what == COHERENCE_BARRIER || alloc_rows(x, err) == 0 ? benchmark_add(l, what == COHERENCE_BARRIER ? &barrier_class : &rows_class, err) : NULL;
     if (!j) {
         free_coherence(x);
         return -1;

@@ -158,7 +158,7 @@ struct repeat {
     uint64_t n;
 };
 
-static void run_reference(void *arg, int tid)
+static void run_core_probe(void *arg, int tid)
 {
     const struct repeat *p = arg;
     core_probe_run(p->r, tid, p->n);
@@ -167,7 +167,7 @@ static void run_reference(void *arg, int tid)
 static double timed(struct harness *m, const struct core_probe *r, uint64_t n, struct sample *s)
 {
     struct repeat p = { r, n };
-    harness_time(m, run_reference, &p, NULL, s);
+    harness_time(m, run_core_probe, &p, NULL, s);
     return s->shared_s > 0 ? core_probe_flop(r) * (double)n * m->n / s->shared_s : 0; /* balanced load, as in the engine */
 }
 
@@ -206,14 +206,14 @@ int harness_enable_core_probes(struct harness *m, struct error *err)
 
 /* ---- as a roof ---- */
 
-static void sample_reference(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
+static void sample_core_probe(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
     (void)variant;
     const double rate = timed(m, j->data, n, s);
     s->value = rate > 0 ? rate : NAN;
 }
 
-static int keep_reference(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_core_probe(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct core_probe *r = j->data;
     const char *type = dtype_name(kinds[r->kind].type);
@@ -228,12 +228,12 @@ static int keep_reference(const struct benchmark *j, const struct harness *m, st
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static void free_reference(struct benchmark *j)
+static void free_core_probe(struct benchmark *j)
 {
     core_probe_free(j->data);
 }
 
-static const struct benchmark_class reference_class = { .sample = sample_reference, .keep = keep_reference, .free = free_reference };
+static const struct benchmark_class reference_class = { .sample = sample_core_probe, .keep = keep_core_probe, .free = free_core_probe };
 
 int core_probe_add(struct benchmark **out, struct benchmark_list *l, enum core_probe_kind kind, int n_threads, struct error *err)
 {

@@ -135,7 +135,7 @@ static int node_at(const struct cpu_topology *p, int cpu)
 }
 
 /* Threads of a node among the first k. */
-static int on_node(const struct cpu_topology *p, const int *cpu, int k, int node)
+static int threads_on_node(const struct cpu_topology *p, const int *cpu, int k, int node)
 {
     int n = 0;
     for (int i = 0; i < k; i++)
@@ -147,7 +147,7 @@ int *curves_share_chunks(const struct cpu_topology *p, const int *cpu, int n, in
 {
     int each = n;
     for (int t = 0; t < n_active; t++) {
-        const int node = node_at(p, cpu[t]), share = on_node(p, cpu, n, node) / on_node(p, cpu, n_active, node);
+        const int node = node_at(p, cpu[t]), share = threads_on_node(p, cpu, n, node) / threads_on_node(p, cpu, n_active, node);
         each = share < each ? share : each;
     }
     int *chunk = malloc((size_t)n_active * (size_t)each * sizeof *chunk);
@@ -157,7 +157,7 @@ int *curves_share_chunks(const struct cpu_topology *p, const int *cpu, int n, in
     }
     for (int t = 0; t < n_active; t++) {
         /* The k-th active thread of a node uses the memory of threads k * each, ... */
-        const int node = node_at(p, cpu[t]), from = on_node(p, cpu, t, node) * each;
+        const int node = node_at(p, cpu[t]), from = threads_on_node(p, cpu, t, node) * each;
         for (int u = 0, seen = 0; u < n; u++)
             if (node_at(p, cpu[u]) == node && seen++ >= from && seen <= from + each)
                 chunk[t * each + seen - 1 - from] = u;

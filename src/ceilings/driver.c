@@ -158,7 +158,7 @@ static double adjacent_mean(double before, double after)
 }
 
 /* Untimed warm-up before a turn's samples. */
-static void lead(struct benchmark *j, struct harness *m)
+static void warm_up(struct benchmark *j, struct harness *m)
 {
     const double until = clock_now_s() + j->warmup_s;
     struct sample ignored;
@@ -186,7 +186,7 @@ int driver_sample(struct benchmark *j, struct harness *m, int n, int round, doub
 {
     const double t0 = clock_now_s();
     int spare = t0 < deadline_s ? n : 0, taken = 0;
-    lead(j, m);
+    warm_up(j, m);
     for (int i = 0; i < n && j->n_sample < BENCHMARK_MAX_SAMPLES; taken++) {
         struct sample s = { .value = NAN, .clock_hz = NAN };
         if (interrupt_check(err) != 0)
@@ -212,7 +212,7 @@ int driver_sample(struct benchmark *j, struct harness *m, int n, int round, doub
 /* ---- rounds --------------------------------------------------------------------------------------------------- */
 
 /* Estimated remaining time: trials and samples of rounds. */
-static double to_do(const struct driver *d, const struct benchmark_list *l, int round, size_t at)
+static double remaining_s(const struct driver *d, const struct benchmark_list *l, int round, size_t at)
 {
     const double part = (1 - d->e->trial) / d->e->n_rounds;
     double sum = 0;
@@ -225,7 +225,7 @@ static double to_do(const struct driver *d, const struct benchmark_list *l, int 
     return sum;
 }
 
-static void tell(const struct driver *d, const struct harness *m, const struct benchmark *j, int round)
+static void report_progress(const struct driver *d, const struct harness *m, const struct benchmark *j, int round)
 {
     char what[120];
     const char *threads = m->n == 1 ? "thread" : "threads";
@@ -245,7 +245,7 @@ static void tell(const struct driver *d, const struct harness *m, const struct b
 static int take_turn(const struct driver *d, struct benchmark_list *l, size_t i, int round, struct harness *m, struct error *err)
 {
     struct benchmark *j = l->v[i];
-    const double todo = to_do(d, l, round, i);
+    const double todo = remaining_s(d, l, round, i);
     const double scale = todo > 0 ? fmax(d->deadline_s - clock_now_s(), 0) / todo : 0;
     const double turn_s = scale * j->share_s * (1 - d->e->trial) / d->e->n_rounds;
     if (!j->chosen) {
@@ -268,7 +268,7 @@ int driver_run(const struct driver *d, struct benchmark_list *l, struct harness 
             if (l->v[i]->reason[0])
                 continue;
             if (r == 0 || i == 0)
-                tell(d, m, l->v[i], r);
+                report_progress(d, m, l->v[i], r);
             if (take_turn(d, l, i, r, m, err) != 0)
                 return -1;
         }

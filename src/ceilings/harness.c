@@ -143,7 +143,7 @@ void harness_free(struct harness *m)
 }
 
 /* Involuntary context switches of this thread; 0: unknown. */
-static long preemptions(void)
+static long involuntary_switches(void)
 {
 #ifdef RUSAGE_THREAD
     struct rusage u;
@@ -158,13 +158,13 @@ static void run_one(void *arg, int tid, int n_threads)
     struct run *r = arg;
     struct harness_slot *s = &r->m->slot[tid];
     (void)n_threads;
-    long before = preemptions();
+    long before = involuntary_switches();
     team_barrier(r->m->team);
     s->start_s = clock_now_s();
     r->run(r->arg, tid);
     s->end_s = clock_now_s();
     s->clock_hz = clock_chain_hz(r->chain, CLOCK_STEPS);
-    s->preempted = preemptions() != before;
+    s->preempted = involuntary_switches() != before;
 }
 
 void harness_time(struct harness *m, void (*run)(void *arg, int tid), void *arg, void (*chain)(uint64_t n), struct sample *s)

@@ -98,8 +98,8 @@ int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_D
 /* ---- core_probe.c: core probes, small products adjacent to samples and runs. methods.md (80) ---- */
 
 enum core_probe_kind {
-    CORE_PROBE_VECTOR,  /* vector probe: Q4_K, 16 tokens */
-    CORE_PROBE_TILE, /* tile probe: BF16, 64 tokens, AMX */
+    CORE_PROBE_VECTOR, /* vector probe: Q4_K, 16 tokens */
+    CORE_PROBE_TILE,   /* tile probe: BF16, 64 tokens, AMX */
     CORE_PROBE_COUNT
 };
 struct core_probe;
@@ -118,20 +118,20 @@ int coherence_add(struct benchmark **out, struct benchmark_list *l, enum coheren
 
 struct harness_core_probe {
     struct core_probe *product; /* NULL: not run */
-    uint64_t n;                /* products per probe: about 0.1 ms */
+    uint64_t n;                 /* products per probe: about 0.1 ms */
 };
 
 struct harness {
     struct team *team;
     int n;
     struct cpu_topology topology; /* of the machine */
-    int *cpu;             /* [n] CPU of each thread */
-    char cpus[64];        /* "0-1" */
-    unsigned char *mem;   /* NULL: compute only */
-    size_t mem_bytes;     /* all threads */
-    bool mem_borrowed;        /* borrowed: read-only, not freed */
-    size_t chunk_bytes;   /* per thread */
-    bool mem_small;       /* less than four times the LLC */
+    int *cpu;                     /* [n] CPU of each thread */
+    char cpus[64];                /* "0-1" */
+    unsigned char *mem;           /* NULL: compute only */
+    size_t mem_bytes;             /* all threads */
+    bool mem_borrowed;            /* borrowed: read-only, not freed */
+    size_t chunk_bytes;           /* per thread */
+    bool mem_small;               /* less than four times the LLC */
     const struct benchmark *warm; /* benchmark whose footprint is in the caches (last one sampled that uses memory); NULL: none */
     struct harness_slot *slot;
     struct harness_core_probe core_probe[CORE_PROBE_COUNT]; /* adjacent probes */

@@ -11,21 +11,21 @@
 #include "kernels/share.h"
 
 enum {
-    BENCH_COLS = 2048,   /* of matrices and activation rows: between small and large models */
-    BENCH_L1_COLS = 256, /* of an L1-resident matrix: a panel of F32 takes 16 KiB */
-    BENCH_TOKENS = 512,  /* rows of activations */
+    BENCH_COLS = 2048,    /* of matrices and activation rows: between small and large models */
+    BENCH_L1_COLS = 256,  /* of an L1-resident matrix: a panel of F32 takes 16 KiB */
+    BENCH_TOKENS = 512,   /* rows of activations */
     BENCH_BUFFERS = 4,    /* buffers in rotation: rows are not in a core's cache when read again, as in a prompt */
-    BENCH_PIECE = 64,    /* columns written by one thread */
-    BENCH_WIDTH = 4096,  /* result columns of a product with few threads */
-    BENCH_STRIP = 1024,  /* per thread at least: 2 MiB of 512 tokens */
+    BENCH_PIECE = 64,     /* columns written by one thread */
+    BENCH_WIDTH = 4096,   /* result columns of a product with few threads */
+    BENCH_STRIP = 1024,   /* per thread at least: 2 MiB of 512 tokens */
     BENCH_FEW_TOKENS = 8, /* largest batch that may be bandwidth-bound */
-    BENCH_OUT = 1 << 16, /* results per thread */
+    BENCH_OUT = 1 << 16,  /* results per thread */
     BENCH_HEAD_DIM = 128,
     BENCH_KEYS = 4096,
-    BENCH_FEW_KEYS = 128,   /* short context: start-up cost of a call */
+    BENCH_FEW_KEYS = 128, /* short context: start-up cost of a call */
     BENCH_CACHED_KEYS = 512,
     BENCH_LOAD_BYTES = 1 << 20, /* unit of plain loads, per thread */
-    BENCH_ADJACENT_UNITS = 4,           /* such units before and after a DRAM sample */
+    BENCH_ADJACENT_UNITS = 4,   /* such units before and after a DRAM sample */
 };
 
 /* Thread state on its own cache lines. */
@@ -34,34 +34,34 @@ struct bench_thread {
     size_t at;                     /* repetitions so far */
     size_t to;                     /* end of the last scan, bytes */
     void *scratch;
-    float *out;                    /* [BENCH_OUT] */
-    struct work walked;            /* counted by attention */
-    double spent_s;                /* measured time within this sample */
+    float *out;         /* [BENCH_OUT] */
+    struct work walked; /* counted by attention */
+    double spent_s;     /* measured time within this sample */
 };
 
 struct kernel_bench {
-    int n_benchmark;        /* users */
+    int n_benchmark; /* users */
     int n_threads;
     struct team *team;
     struct kernels k;
     size_t want_bytes, chunk_bytes; /* of weights: total, per thread */
-    size_t cached_bytes;              /* per thread, after all chunks: cache-resident data outside the scans */
+    size_t cached_bytes;            /* per thread, after all chunks: cache-resident data outside the scans */
     unsigned char *map, *w;         /* NULL until the first prepare */
     size_t map_bytes;
-    size_t level_bytes[4];          /* usable share per thread of L1, L2, L3; 0: no such level */
+    size_t level_bytes[4]; /* usable share per thread of L1, L2, L3; 0: no such level */
     unsigned cpu_flags;
     const struct read_kernel *load; /* fastest known plain-load kernel; NULL: none */
     size_t loaded;                  /* units of BENCH_LOAD_BYTES read by adjacent probes */
     float *x, *z;                   /* [BENCH_BUFFERS][BENCH_TOKENS][BENCH_COLS] */
     float *y;                       /* [BENCH_TOKENS][y_cols] */
     size_t y_cols;
-    float row[BENCH_COLS];          /* one activation row */
-    float cs[BENCH_HEAD_DIM];       /* cosines and sines of a position */
-    float halves[BENCH_HEAD_DIM];   /* as F16 their bytes are valid weights */
-    void *act_mem;                  /* prepared activations; keys in cache layout */
-    void *packed_acts;                /* the same, packed for products */
+    float row[BENCH_COLS];        /* one activation row */
+    float cs[BENCH_HEAD_DIM];     /* cosines and sines of a position */
+    float halves[BENCH_HEAD_DIM]; /* as F16 their bytes are valid weights */
+    void *act_mem;                /* prepared activations; keys in cache layout */
+    void *packed_acts;            /* the same, packed for products */
     struct acts acts;
-    const struct kernel_benchmark *last;  /* benchmark that act_mem is prepared for */
+    const struct kernel_benchmark *last; /* benchmark that act_mem is prepared for */
     struct bench_thread *thread;
 };
 
@@ -73,24 +73,24 @@ struct kernel_benchmark {
     struct kernel_bench *b;
     const char *kind, *op, *unit;
     char dtype[16];
-    int level;         /* 0 to 3: L1, L2, L3, DRAM; -1: n/a */
-    int n_tok;         /* 0: n/a */
-    bench_fn *run;     /* n repetitions on thread tid */
-    bool inside;       /* run times itself: bench_thread.spent_s */
-    double amount;     /* per repetition, all threads: bytes or FLOP; 1: latency */
+    int level;              /* 0 to 3: L1, L2, L3, DRAM; -1: n/a */
+    int n_tok;              /* 0: n/a */
+    bench_fn *run;          /* n repetitions on thread tid */
+    bool inside;            /* run times itself: bench_thread.spent_s */
+    double amount;          /* per repetition, all threads: bytes or FLOP; 1: latency */
     double footprint_bytes; /* per thread */
-    char text[48];     /* struct ceiling.kernel */
+    char text[48];          /* struct ceiling.kernel */
     /* products */
     const struct matmul_slot *slot;
     enum dtype type;
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of the whole scan */
-    size_t walk_bytes;  /* memory scanned per repetition; 0: none, or not sequential */
-    size_t n_unit;      /* cached: units in rotation, one per repetition; else 0 */
-    bool adjacent;      /* adjacent plain-load probes around each sample */
-    bool tiles;         /* as in struct benchmark */
-    bool shared;        /* equal parts per thread, where the engine balances load: timed by struct sample.shared_s */
-    int n_variant;      /* of bench_load: candidate kernels; else 0 */
-    enum act_kind act;  /* prepared activations needed, with x; ACT_KIND_COUNT: none */
+    size_t walk_bytes;            /* memory scanned per repetition; 0: none, or not sequential */
+    size_t n_unit;                /* cached: units in rotation, one per repetition; else 0 */
+    bool adjacent;                /* adjacent plain-load probes around each sample */
+    bool tiles;                   /* as in struct benchmark */
+    bool shared;                  /* equal parts per thread, where the engine balances load: timed by struct sample.shared_s */
+    int n_variant;                /* of bench_load: candidate kernels; else 0 */
+    enum act_kind act;            /* prepared activations needed, with x; ACT_KIND_COUNT: none */
     /* attention */
     uint32_t n_query, n_head; /* tokens per call, heads that share a key */
     uint32_t n_key;           /* seen by the last token */

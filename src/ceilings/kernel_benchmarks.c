@@ -209,7 +209,7 @@ static void warm_tlb(void *arg, int tid, int n_threads)
         harness_warm_tlb(bench_unit(c->b, tid, first + i, unit), unit);
 }
 
-static void translate_loads(void *arg, int tid, int n_threads)
+static void warm_loads_tlb(void *arg, int tid, int n_threads)
 {
     (void)n_threads;
     for (size_t i = 0; i < BENCH_ADJACENT_UNITS; i++)
@@ -224,7 +224,7 @@ static void call_loads(void *arg, int tid)
 /* Plain loads of memory not read recently by probes or kernels. */
 static void time_loads(struct kernel_bench *b, struct harness *m, struct sample *s)
 {
-    team_run(b->team, translate_loads, b);
+    team_run(b->team, warm_loads_tlb, b);
     harness_time(m, call_loads, b, NULL, s);
     b->loaded += BENCH_ADJACENT_UNITS;
 }

@@ -21,7 +21,7 @@ static const struct acts one = { .n_tok = 1 };
 /* ---- one token ---------------------------------------------------------------------------------------- */
 
 /* A DRAM matrix, in the engine's units with work stealing. */
-static void walk_memory(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
+static void scan_memory(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const size_t all = (size_t)n * (size_t)b->n_threads, unit_bytes = j->rows * j->row_bytes,
                  most = share_most(j->slot, &one, j->rows, j->row_bytes), end = u64_max(b->chunk_bytes / unit_bytes, 1);
@@ -40,7 +40,7 @@ static void walk_memory(struct kernel_bench *b, const struct kernel_benchmark *j
 }
 
 /* Cached: the same rows repeatedly. */
-static void walk_cache(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
+static void scan_cache(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const struct matmul_args a = args_of(b, j, tid, bench_cached(b, tid));
     for (uint64_t i = 0; i < n; i++)
@@ -78,14 +78,14 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype
     j->row_bytes = dtype_row_bytes(t, j->cols);
     if (level == 3) { /* as for a matrix much larger than its work units */
         j->rows = share_step(j->slot, &one, b->chunk_bytes * (size_t)b->n_threads / j->row_bytes, j->row_bytes, b->n_threads);
-        j->run = walk_memory;
+        j->run = scan_memory;
         j->walk_bytes = j->rows * j->row_bytes;
         j->adjacent = true;
         j->footprint_bytes = (double)b->chunk_bytes;
     } else {
         j->rows = u64_min(b->level_bytes[level] / j->row_bytes, BENCH_OUT) / PACK_ROWS * PACK_ROWS;
         j->rows = j->rows ? j->rows : PACK_ROWS;
-        j->run = walk_cache;
+        j->run = scan_cache;
         j->n_unit = 1;
         j->footprint_bytes = (double)(j->rows * j->row_bytes);
     }
@@ -209,7 +209,7 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype
     return true;
 }
 
-static void put_in_order(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
+static void pack_prepared(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     struct acts a = b->acts;
     a.tiles = b->packed_acts;
@@ -255,7 +255,7 @@ bool bench_pack_acts(struct kernel_bench *b, struct kernel_benchmark *j, enum dt
     j->level = -1;
     j->n_tok = n_tok;
     j->cols = BENCH_COLS;
-    j->run = put_in_order;
+    j->run = pack_prepared;
     if (rows) {
         j->run = pack_rows;
         j->inside = true;

@@ -9,7 +9,7 @@ struct likwid_result {
     double flop_s, bytes_s; /* 0: none */
     double size_bytes;      /* all threads, as allocated */
     double iterations;
-    int n_threads, n_cpus;  /* threads started, CPUs they ran on */
+    int n_threads, n_cpus; /* threads started, CPUs they ran on */
 };
 
 /* Parses the complete output; missing or duplicate lines are ERROR_INPUT, with its own message ("ERROR - ...") if any. */

@@ -77,7 +77,7 @@ static void run_sweep(void *arg, int tid)
         sweep_part(s, harness_memory(s->m, d->chunk ? d->chunk[tid * d->n_chunk + i] : tid, &bytes));
 }
 
-static void look_up_window(void *arg, int tid, int n_threads)
+static void warm_window_tlb(void *arg, int tid, int n_threads)
 {
     (void)n_threads;
     run_sweep(arg, tid);
@@ -116,7 +116,7 @@ void streams_sample(struct benchmark *j, struct harness *m, int variant, uint64_
     else
         m->warm = j;
     if (d->n_window) /* read long ago */
-        team_run(m->team, look_up_window, &pages);
+        team_run(m->team, warm_window_tlb, &pages);
     harness_time(m, run_sweep, &w, NULL, s);
     if (d->n_window)
         d->window = (d->window + 1) % d->n_window;

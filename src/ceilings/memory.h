@@ -140,8 +140,8 @@ struct streams {
     int n_active;            /* first n_active threads work */
     int *chunk;              /* NULL: own memory; else thread t sweeps chunks chunk[t * n_chunk ...] in turn */
     int n_chunk;
-    double x;                /* x of a curve point */
-    const struct benchmark *like;  /* benchmark whose fastest kernel is used; NULL: own variants */
+    double x;                     /* x of a curve point */
+    const struct benchmark *like; /* benchmark whose fastest kernel is used; NULL: own variants */
     struct mem_kernel kernel[BENCHMARK_MAX_VARIANTS];
     enum page_kind page_kind; /* not default: separate mapping, pages_each bytes per thread */
     struct pages *pages;
@@ -158,10 +158,10 @@ void streams_free(struct benchmark *j);
 struct memory_effort {
     size_t n_window;
     int per_octave, chase_per_octave; /* curve points */
-    bool all_ops;    /* write, copy, add for every thread count and level; else DRAM with all threads */
-    bool all_curves; /* curves of these too */
-    bool pages;      /* 4 KiB and 2 MiB pages */
-    bool brief;      /* little memory, no curves */
+    bool all_ops;                     /* write, copy, add for every thread count and level; else DRAM with all threads */
+    bool all_curves;                  /* curves of these too */
+    bool pages;                       /* 4 KiB and 2 MiB pages */
+    bool brief;                       /* little memory, no curves */
 };
 
 /* ---- curves.c ------------------------------------------------------------------------------------------ */
@@ -200,8 +200,8 @@ struct chase {
     struct chase_memory *mem;
     size_t bytes;
     int slot;
-    int tid; /* chasing thread */
-    void *at; /* NULL: cycle not built */
+    int tid;          /* chasing thread */
+    void *at;         /* NULL: cycle not built */
     enum level level; /* of a row */
     char node[24];    /* "" or "remote 0-1" */
     /* loaded latency: */

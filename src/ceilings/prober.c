@@ -34,7 +34,7 @@ static int choose_peak(struct ceilings_prober *p, enum math math, unsigned cpu_f
     return 0;
 }
 
-static int choose_references(struct ceilings_prober *p, double trial_s, double sample_s, struct error *err)
+static int choose_core_probes(struct ceilings_prober *p, double trial_s, double sample_s, struct error *err)
 {
     struct benchmark **const to[CORE_PROBE_COUNT] = { [CORE_PROBE_VECTOR] = &p->peak, [CORE_PROBE_TILE] = &p->tiles };
     for (int i = 0; i < CORE_PROBE_COUNT; i++)
@@ -66,7 +66,7 @@ static int choose_kernels(struct ceilings_prober *p, enum math math, const struc
         return 0;
     if (!o->core_probes)
         return choose_peak(p, math, o->cpu_flags, trial_s, sample_s, err);
-    return choose_references(p, trial_s, sample_s, err) != 0 ? -1 : choose_coherence(p, o->cpu_flags, err);
+    return choose_core_probes(p, trial_s, sample_s, err) != 0 ? -1 : choose_coherence(p, o->cpu_flags, err);
 }
 
 struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const struct ceilings_options *o,

@@ -24,7 +24,7 @@ const struct column list_type_cols[] = {
     { "bits_weight", "bits a weight", COL_FLOAT, "", false },
     { "executable", "runs", COL_BOOL, "", false },
     { "writable", "written", COL_BOOL, "", false },
-    { "priced_only", "priced only: checkpoints (-q), KV caches", COL_TEXT, "", false },
+    { "predict_only", "priced only: checkpoints (-q), KV caches", COL_TEXT, "", false },
 };
 const size_t list_n_type_cols = ARRAY_LEN(list_type_cols);
 
@@ -48,7 +48,7 @@ static int list_priced_types(json_t *rows, struct error *err)
             continue;
         json_t *j = json_pack("{s:s, s:n, s:i, s:i, s:o, s:b, s:b, s:s}", "name", t->name, "id", "block_elems",
                               (int)t->block_elems, "block_bytes", (int)t->block_bytes, "bits_weight",
-                              json_num(dtype_bits(t->id)), "executable", 0, "writable", 0, "priced_only", "KV cache");
+                              json_num(dtype_bits(t->id)), "executable", 0, "writable", 0, "predict_only", "KV cache");
         if (list_add_row(rows, j, err) != 0)
             return -1;
     }
@@ -56,7 +56,7 @@ static int list_priced_types(json_t *rows, struct error *err)
         snprintf(text, sizeof text, "%s: %s%s%s", c.math, c.weights, c.alias ? "; also " : "", c.alias ? c.alias : "");
         json_t *j = json_pack("{s:s, s:n, s:n, s:n, s:o, s:b, s:b, s:s}", "name", c.name, "id", "block_elems",
                               "block_bytes", "bits_weight", json_num(c.bits), "executable", 0, "writable", 0,
-                              "priced_only", text);
+                              "predict_only", text);
         if (list_add_row(rows, j, err) != 0)
             return -1;
     }
@@ -155,7 +155,7 @@ const struct column list_arch_cols[] = {
     { "model_types", "config.json's model_type", COL_TEXT, "", false },
     { "experts", "experts", COL_BOOL, "", false },
     { "windows", "windows", COL_BOOL, "", false },
-    { "priced_only", "priced only", COL_BOOL, "", false },
+    { "predict_only", "priced only", COL_BOOL, "", false },
 };
 const size_t list_n_arch_cols = ARRAY_LEN(list_arch_cols);
 
@@ -164,7 +164,7 @@ int list_archs(json_t *rows, struct error *err)
     struct arch_info a;
     for (size_t i = 0; model_arch_at(i, &a); i++)
         if (list_add_row(rows, json_pack("{s:s, s:s, s:b, s:b, s:b}", "name", a.name, "model_types", a.model_types,
-                                    "experts", a.experts, "windows", a.windows, "priced_only", a.priced_only),
+                                    "experts", a.experts, "windows", a.windows, "predict_only", a.predict_only),
                     err) != 0)
             return -1;
     return 0;

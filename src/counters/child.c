@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-#define LAST_WISH_S 1.0 /* grace period after its input is closed */
+#define EXIT_GRACE_S 1.0 /* grace period after its input is closed */
 
 int child_start(struct child *c, char *const *argv, struct error *err)
 {
@@ -47,7 +47,7 @@ int child_start(struct child *c, char *const *argv, struct error *err)
 }
 
 /* Drains standard error, so that the helper does not block; keeps the last line. */
-static void listen_to_complaints(struct child *c)
+static void drain_stderr(struct child *c)
 {
     char text[512];
     ssize_t n;
@@ -64,7 +64,7 @@ static void listen_to_complaints(struct child *c)
 }
 
 /* Waits up to timeout_s, then kills. Exit status, or -1: killed. */
-static int bury(struct child *c, double timeout_s)
+static int wait_exit(struct child *c, double timeout_s)
 {
     const double end = clock_now_s() + timeout_s;
     int status = -1;
@@ -82,8 +82,8 @@ static int bury(struct child *c, double timeout_s)
 
 static int ended(struct child *c, char *why, size_t size)
 {
-    const int status = bury(c, LAST_WISH_S);
-    listen_to_complaints(c);
+    const int status = wait_exit(c, EXIT_GRACE_S);
+    drain_stderr(c);
     c->said[strcspn(c->said, "\n")] = 0;
     if (status != -1 && WIFSIGNALED(status))
         snprintf(why, size, "its helper died of signal %d", WTERMSIG(status));
@@ -98,7 +98,7 @@ static int ended(struct child *c, char *why, size_t size)
 static int too_late(struct child *c, double timeout_s, char *why, size_t size)
 {
     kill(c->pid, SIGKILL);
-    bury(c, LAST_WISH_S);
+    wait_exit(c, EXIT_GRACE_S);
     snprintf(why, size, "its helper did not answer within %g s", timeout_s);
     return -1;
 }
@@ -140,7 +140,7 @@ int child_ask(struct child *c, const char *line, char *answer, size_t size, doub
         if (poll(p, 2, (int)ceil(1e3 * left)) < 0 && errno != EINTR)
             return too_late(c, timeout_s, why, why_size);
         if (p[1].revents & POLLIN)
-            listen_to_complaints(c);
+            drain_stderr(c);
         if (!(p[0].revents & (POLLIN | POLLHUP | POLLERR)))
             continue;
         const ssize_t n = recv(c->fd, c->line + c->len, sizeof c->line - c->len, 0);
@@ -156,7 +156,7 @@ void child_stop(struct child *c)
     if (c->fd >= 0)
         close(c->fd);
     if (c->pid)
-        bury(c, LAST_WISH_S);
+        wait_exit(c, EXIT_GRACE_S);
     if (c->err_fd >= 0)
         close(c->err_fd);
     *c = (struct child){ .fd = -1, .err_fd = -1 };

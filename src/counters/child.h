@@ -8,12 +8,12 @@
 #include <sys/types.h>
 
 struct child {
-    pid_t pid; /* 0: not running */
-    int fd;    /* its standard input and output; -1: closed */
+    pid_t pid;  /* 0: not running */
+    int fd;     /* its standard input and output; -1: closed */
     int err_fd; /* its standard error; -1: closed */
     char line[2048];
-    size_t len;      /* bytes of the incomplete line */
-    char said[160];  /* last line of its standard error */
+    size_t len;     /* bytes of the incomplete line */
+    char said[160]; /* last line of its standard error */
 };
 
 /* argv[0] is a path. Standard input and output are a socket; standard error is captured. */

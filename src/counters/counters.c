@@ -108,20 +108,20 @@ void counters_add_published(struct counters *c)
 /* ---- opening ---------------------------------------------------------------------------- */
 
 /* Calibrated, calibration waived, or published by the engine itself. */
-static bool believed(const struct counters *c, const struct counter_event *e)
+static bool is_trusted(const struct counters *c, const struct counter_event *e)
 {
     return c->o.uncalibrated || counter_field_is_sw(e->field) || e->check.class == COUNTER_EXACT ||
            e->check.class == COUNTER_SCALED;
 }
 
 /* A field is valid when it has events and all are trusted. */
-static void settle_fields(struct counters *c)
+static void update_fields(struct counters *c)
 {
     bool any[COUNTER_FIELD_COUNT] = { false }, bad[COUNTER_FIELD_COUNT] = { false };
     for (size_t i = 0; i < c->n_event; i++) {
         const struct counter_event *e = &c->event[i];
         any[e->field] = true;
-        if (believed(c, e) || bad[e->field] || c->limited[e->field])
+        if (is_trusted(c, e) || bad[e->field] || c->limited[e->field])
             continue;
         bad[e->field] = true;
         counters_set_reason(c, e->field, "%s is %s: %s", e->name, counter_class_name(e->check.class), e->check.why);
@@ -161,7 +161,7 @@ static struct counters *open_backend(const struct counter_backend *b, const stru
         counters_close(c);
         return NULL;
     }
-    settle_fields(c);
+    update_fields(c);
     return c;
 }
 
@@ -328,7 +328,7 @@ enum number_source counters_field_source(const struct counters *c, enum counter_
 /* ---- counting ------------------------------------------------------------------------------ */
 
 /* Sets the zero point of the selected set. */
-static void take_base(struct counters *c, struct counter_thread *t, int tid)
+static void set_baseline(struct counters *c, struct counter_thread *t, int tid)
 {
     uint64_t raw[COUNTER_EVENT_MAX] = { 0 };
     c->backend->read(c, t, tid, raw);
@@ -345,7 +345,7 @@ int counters_thread_start(struct counters *c, int tid, struct error *err)
         return error_set(err, ERROR_USAGE, "counters: thread %d is already started", tid);
     c->backend->thread_start(c, t, tid);
     t->started = true;
-    take_base(c, t, tid);
+    set_baseline(c, t, tid);
     return 0;
 }
 
@@ -357,7 +357,7 @@ void counters_thread_select(struct counters *c, int tid, int set)
     if (c->backend->select)
         c->backend->select(c, t, tid, set);
     t->set = set;
-    take_base(c, t, tid);
+    set_baseline(c, t, tid);
 }
 
 void counters_thread_stop(struct counters *c, int tid)

@@ -12,10 +12,10 @@
 enum counter_field {
     COUNTER_CYCLES,
     COUNTER_INSTRUCTIONS,
-    COUNTER_FLOP,             /* f16, f32, f64; a multiply-add is 2; without dot products of int8 or bf16 */
+    COUNTER_FLOP, /* f16, f32, f64; a multiply-add is 2; without dot products of int8 or bf16 */
     COUNTER_BF16_FLOP,
-    COUNTER_INT8_OPS,         /* multiplications and additions of integer dot products */
-    COUNTER_L1_FILL_BYTES,    /* lines filled into L1, L2, L3 times their size */
+    COUNTER_INT8_OPS,      /* multiplications and additions of integer dot products */
+    COUNTER_L1_FILL_BYTES, /* lines filled into L1, L2, L3 times their size */
     COUNTER_L2_FILL_BYTES,
     COUNTER_L3_FILL_BYTES,
     COUNTER_DRAM_READ_BYTES,  /* at the memory controllers, whole machine: with prefetch, write-allocate and write-back */
@@ -24,7 +24,7 @@ enum counter_field {
     COUNTER_TASK_CLOCK_NS,
     COUNTER_CONTEXT_SWITCHES,
     COUNTER_PAGE_FAULTS,
-    COUNTER_SW_BYTES,         /* software-defined: published by the engine */
+    COUNTER_SW_BYTES, /* software-defined: published by the engine */
     COUNTER_SW_FLOP,
     COUNTER_SW_TOKENS,
     COUNTER_FIELD_COUNT,
@@ -43,7 +43,7 @@ struct counter_source {
 struct counters; /* opaque */
 
 struct counters_options {
-    const char *backend; /* "auto", "null" (also for NULL), "perf", "papi", ... or "NAME:ARGUMENT" */
+    const char *backend;              /* "auto", "null" (also for NULL), "perf", "papi", ... or "NAME:ARGUMENT" */
     const struct counter_source *src; /* borrowed, outlives the counters; may be NULL */
     int n_threads;
     const char *const *data_dirs; /* NULL-terminated, with events/NAME.json; NULL: generic events only */
@@ -104,11 +104,11 @@ const char *counter_class_name(enum counter_class k);
 enum { COUNTER_CHECK_SIZES = 3 };
 struct counter_check {
     enum counter_class class;
-    double ratio;                          /* counted / known, median; NaN: unchecked */
-    double known[COUNTER_CHECK_SIZES];     /* true count at each size, field units; NaN: not run */
+    double ratio;                      /* counted / known, median; NaN: unchecked */
+    double known[COUNTER_CHECK_SIZES]; /* true count at each size, field units; NaN: not run */
     double counted[COUNTER_CHECK_SIZES];
-    char work[32];                         /* name of the known work; "": none */
-    char why[128];                         /* reason for POLLUTED, DEAD, UNCHECKED */
+    char work[32]; /* name of the known work; "": none */
+    char why[128]; /* reason for POLLUTED, DEAD, UNCHECKED */
 };
 
 struct counter_event {
@@ -117,7 +117,7 @@ struct counter_event {
     char work[32]; /* its known work (known_work.c); "": none */
     double scale;  /* field units per count */
     int set;
-    bool shared;   /* per process or machine: counted by thread 0 */
+    bool shared; /* per process or machine: counted by thread 0 */
     enum number_source source;
     char units[64]; /* PMU units summed, on how many sockets: "6 x uncore_imc on 2"; "": one */
     struct counter_check check;

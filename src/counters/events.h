@@ -15,8 +15,8 @@ struct event_def {
     char work[32];          /* known work; "": none */
     char source[160];
     enum counter_field field;
-    double scale;           /* field units per count */
-    bool fixed;             /* has a fixed counter */
+    double scale; /* field units per count */
+    bool fixed;   /* has a fixed counter */
 };
 
 struct event_limit { /* a field that is counted only partly */
@@ -31,14 +31,14 @@ struct event_counters { /* counters of a PMU */
 
 struct event_file {
     char name[64], title[96];
-    char requires_pmu[32];    /* required PMU; "": none */
+    char requires_pmu[32]; /* required PMU; "": none */
     struct event_counters counters[8];
     size_t n_counters;
     struct event_limit limit[COUNTER_FIELD_COUNT];
     size_t n_limit;
     struct event_def *event;
     size_t n_event;
-    json_t *cpus;             /* CPU patterns */
+    json_t *cpus; /* CPU patterns */
 };
 
 /* Errors name file, field, found and expected; f is then empty. Fuzzed. */

@@ -10,11 +10,11 @@ enum { COUNTER_EVENT_MAX = 96, COUNTER_SET_MAX = 16 };
 /* State of one thread, accessed by it alone, on its own cache lines. */
 struct counter_thread {
     _Alignas(64) bool started;
-    int set;                           /* selected */
-    bool ok[COUNTER_EVENT_MAX];        /* counts on this thread */
-    char reason[COUNTER_REASON_LEN];   /* why one does not */
-    uint64_t base[COUNTER_EVENT_MAX];  /* readings at selection */
-    void *own;                         /* backend's */
+    int set;                    /* selected */
+    bool ok[COUNTER_EVENT_MAX]; /* counts on this thread */
+    char reason[COUNTER_REASON_LEN];  /* why one does not */
+    uint64_t base[COUNTER_EVENT_MAX]; /* readings at selection */
+    void *own; /* backend's */
 };
 
 struct counters {

@@ -21,8 +21,8 @@ struct perf_group {
     struct perf_member member[PERF_GROUP_MAX];
     size_t n;
     bool software; /* no member needs a hardware counter */
-    bool rdpmc; /* user-space reads are permitted for all members */
-    bool lost;  /* a read was incomplete: permanent */
+    bool rdpmc;    /* user-space reads are permitted for all members */
+    bool lost;     /* a read was incomplete: permanent */
 };
 
 struct perf_target {

@@ -293,7 +293,7 @@ static int counters_init(struct engine *e, struct error *err)
     return rc;
 }
 
-static struct counter_sample empty_sum(void)
+static struct counter_sample zero_sum(void)
 {
     struct counter_sample s = { 0 };
     for (int f = 0; f < COUNTER_FIELD_COUNT; f++)
@@ -304,9 +304,9 @@ static struct counter_sample empty_sum(void)
 static void reset_counts(struct engine *e)
 {
     for (int t = 0; t < e->o.n_threads; t++) {
-        e->thread[t].counted = empty_sum();
+        e->thread[t].counted = zero_sum();
         for (size_t i = 0; i < e->ops.n; i++)
-            e->thread[t].counters[i] = empty_sum();
+            e->thread[t].counters[i] = zero_sum();
     }
     e->n_counted = 0;
 }
@@ -425,7 +425,7 @@ static int check_rings(const struct engine *e, const struct engine_run *r, struc
 }
 
 /* Records the positions that the next pass overwrites. */
-static void note_rings(struct engine *e, const struct engine_run *r)
+static void mark_overwritten(struct engine *e, const struct engine_run *r)
 {
     uint32_t *lost = &e->kv_lost[r->seq];
     if (r->n_past == 0)
@@ -471,7 +471,7 @@ static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run, ui
         for (uint32_t t = 0; t < e->run[r].n_tok; t++)
             e->run_of[n++] = r;
         past = e->run[r].n_past > past ? e->run[r].n_past : past;
-        note_rings(e, &e->run[r]);
+        mark_overwritten(e, &e->run[r]);
     }
     for (uint32_t i = 0; i < n_out; i++)
         e->out_row[i] = n_run == 1 ? n - n_out + i : e->run_first[i] + e->run[i].n_tok - 1;
@@ -591,7 +591,7 @@ void engine_reset(struct engine *e)
 const struct op_sample *engine_samples(const struct engine *e)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
-        struct counter_sample sum = empty_sum();
+        struct counter_sample sum = zero_sum();
         for (int t = 0; t < e->o.n_threads; t++)
             counter_sample_add(&sum, &e->thread[t].counters[i]);
         e->sample[i].counters = e->n_counted ? sum : (struct counter_sample){ 0 };
@@ -625,7 +625,7 @@ void engine_count(struct engine *e, bool count, int set)
 
 void engine_counts(const struct engine *e, struct counter_sample *out)
 {
-    *out = empty_sum();
+    *out = zero_sum();
     for (int t = 0; t < e->o.n_threads; t++)
         counter_sample_add(out, &e->thread[t].counted);
     if (e->n_counted == 0)

@@ -12,18 +12,18 @@
 #include "model/op.h"
 
 struct engine_options {
-    uint32_t n_ctx;   /* KV positions per sequence */
-    uint32_t n_seq;   /* sequences with separate caches; 0: 1 */
-    uint32_t n_ubatch; /* most tokens per pass */
+    uint32_t n_ctx;     /* KV positions per sequence */
+    uint32_t n_seq;     /* sequences with separate caches; 0: 1 */
+    uint32_t n_ubatch;  /* most tokens per pass */
     uint32_t n_out_max; /* most logits rows per pass (1; n_ubatch for all) */
     int n_threads;
-    const struct cpulist *cpus; /* NULL: no pinning */
-    unsigned cpu_flags;         /* allowed ISA features */
-    struct counters_options counters; /* backend NULL: "null"; src and n_threads are set by the engine */
-    bool no_repack;             /* read weights in the file's layout: no packed copy, slower */
+    const struct cpulist *cpus;        /* NULL: no pinning */
+    unsigned cpu_flags;                /* allowed ISA features */
+    struct counters_options counters;  /* backend NULL: "null"; src and n_threads are set by the engine */
+    bool no_repack;                    /* read weights in the file's layout: no packed copy, slower */
     const struct marker_tool *markers; /* an open tool that outlives the engine; NULL: none */
-    enum dtype type_k, type_v;  /* of the KV cache; usual: DTYPE_F16 */
-    bool pow2_scales;           /* allow power-of-two scales of quantized activations in passes of many tokens: faster, less exact. methods.md (89) */
+    enum dtype type_k, type_v;         /* of the KV cache; usual: DTYPE_F16 */
+    bool pow2_scales; /* allow power-of-two scales of quantized activations in passes of many tokens: faster, less exact. methods.md (89) */
 };
 
 /* Scales of quantized activations. methods.md (89) */
@@ -35,10 +35,10 @@ enum act_scales {
 
 /* One op, summed over passes. */
 struct op_sample {
-    uint64_t n;          /* passes */
-    double seconds;      /* wall, barrier to barrier */
-    struct work work;    /* counted by the engine */
-    uint64_t n_pass;     /* ROUTE: passes, and distinct experts touched; filled without profile too */
+    uint64_t n;       /* passes */
+    double seconds;   /* wall, barrier to barrier */
+    struct work work; /* counted by the engine */
+    uint64_t n_pass;  /* ROUTE: passes, and distinct experts touched; filled without profile too */
     uint64_t n_expert;
     struct counter_sample counters; /* all threads */
 };

@@ -59,7 +59,7 @@ static uint32_t rows_of_token(const struct engine *e, const struct op *op, size_
     return engine_position(e, t);
 }
 
-static void ask_token(const struct engine *e, const struct op *op, size_t t)
+static void prefetch_token(const struct engine *e, const struct op *op, size_t t)
 {
     struct kv_rows k, v;
     const uint32_t j = rows_of_token(e, op, t, &k, &v);
@@ -74,12 +74,12 @@ void exec_kv_store(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const struct kv_layer *l = &e->kv[op->layer];
     const size_t t0 = engine_split(e->pass.n_tok, 1, tid, nt), t1 = engine_split(e->pass.n_tok, 1, tid + 1, nt);
     if (t0 < t1)
-        ask_token(e, op, t0);
+        prefetch_token(e, op, t0);
     for (size_t t = t0; t < t1; t++) {
         struct kv_rows k, v;
         const uint32_t j = rows_of_token(e, op, t, &k, &v);
         if (t + 1 < t1)
-            ask_token(e, op, t + 1);
+            prefetch_token(e, op, t + 1);
         store(e, &k, j, engine_row(e, op->src, t, op->src_at), op->n_head_kv, op->head_dim, w);
         if (l->v.data)
             store(e, &v, j, engine_row(e, op->src2, t, op->src2_at), op->n_head_kv, op->head_dim_v, w);
@@ -93,8 +93,8 @@ static void bind_run(const struct engine *e, const struct op *op, uint32_t r, bo
     const uint32_t first = e->run_first[r];
     const struct kv_layer *l = &e->kv[op->layer];
     const bool wide = op->form == FORM_EXPANDED;
-    a->k = wide ? engine_rows_of(&e->expanded_k, run->seq, e->wide_seq_bytes) : engine_rows_of(&l->k, run->seq, e->kv_seq_bytes);
-    a->v = wide          ? engine_rows_of(&e->expanded_v, run->seq, e->wide_seq_bytes)
+    a->k = wide ? engine_rows_of(&e->expanded_k, run->seq, e->expanded_seq_bytes) : engine_rows_of(&l->k, run->seq, e->kv_seq_bytes);
+    a->v = wide          ? engine_rows_of(&e->expanded_v, run->seq, e->expanded_seq_bytes)
            : op->v_in_k ? a->k
                          : engine_rows_of(&l->v, run->seq, e->kv_seq_bytes);
     a->q = engine_row(e, op->src, first, op->src_at);

@@ -95,7 +95,7 @@ static void product(const struct expansion *x, const struct matmul_slot *slot, c
 }
 
 /* Keys from a separate Wk_b, stored by latent rows: transposed in float first. */
-static void keys_of_split(const struct expansion *x)
+static void transpose_keys(const struct expansion *x)
 {
     const struct tensor *w = x->op->w;
     const struct dtype_info *type = dtype_find(w->type);
@@ -117,9 +117,9 @@ static void rows_of(const struct expansion *x, const struct tensor *t, size_t ro
     product(x, &x->e->k.mm[t->type], (const unsigned char *)t->data + row * row_bytes, row_bytes, rows);
 }
 
-static uint16_t *wide_row(const struct expansion *x, const struct kv_rows *r, size_t j)
+static uint16_t *expanded_row(const struct expansion *x, const struct kv_rows *r, size_t j)
 {
-    return (uint16_t *)(uintptr_t)(r->data + x->seq * x->e->wide_seq_bytes + (x->j0 + j) * r->row_bytes +
+    return (uint16_t *)(uintptr_t)(r->data + x->seq * x->e->expanded_seq_bytes + (x->j0 + j) * r->row_bytes +
                                    x->h * r->head_bytes); /* writable: the engine's own */
 }
 
@@ -140,9 +140,9 @@ static void expand(const struct expansion *x)
     if (op->transposed)
         rows_of(x, op->w, x->h * op->w_stride, x->nope);
     else
-        keys_of_split(x);
+        transpose_keys(x);
     for (size_t j = 0; j < x->n; j++) {
-        uint16_t *k = wide_row(x, &e->expanded_k, j);
+        uint16_t *k = expanded_row(x, &e->expanded_k, j);
         e->k.f32_to_f16(k, x->out + j * x->nope, x->nope);
         e->k.f32_to_f16(k + x->nope, x->latent + j * (x->rank + op->n_rot) + x->rank, op->n_rot);
     }
@@ -151,7 +151,7 @@ static void expand(const struct expansion *x)
     else
         rows_of(x, op->w, x->h * op->w_stride + op->w_row, x->value);
     for (size_t j = 0; j < x->n; j++)
-        e->k.f32_to_f16(wide_row(x, &e->expanded_v, j), x->out + j * x->value, x->value);
+        e->k.f32_to_f16(expanded_row(x, &e->expanded_v, j), x->out + j * x->value, x->value);
 }
 
 /* Weights and latents are counted once: at the first run's first tile, first head. */

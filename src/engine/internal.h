@@ -21,31 +21,31 @@ struct plan {
     const struct matmul_slot *slot; /* products: kernels */
     const unsigned char *w;         /* products: weights, file layout or packed */
     bool packed;
-    enum act_kind act;  /* products: activation format */
+    enum act_kind act;     /* products: activation format */
     arrange_fn *pack_acts; /* packs the activations; NULL: not packed */
-    bool pack_by_row;  /* packed row by row, directly from float (kernels_arranges_rows) */
-    bool packed_by_glu;      /* packed by the preceding fused GLU */
-    bool reuses_acts;    /* prepared by the previous op */
-    bool rounded;       /* ATTENTION: the consumer rounds the output, so attention may too. methods.md (95) */
-    bool src_tail;      /* reads the last n_out rows of src, which has all tokens */
-    enum fuse fuse;     /* ops fused from here, unless ops are timed */
-    bool scratch_results; /* intermediates of fuse are dead afterwards: they may stay in thread scratch */
-    bool fused_away;      /* executed by an earlier op */
-    bool replicated;    /* passes of one token: RMS_NORM replicated on every thread; MATMUL that reads it */
-    bool barrier[2];    /* barrier before this op: data dependence between threads since the last barrier. [1]: passes of one token */
+    bool pack_by_row;      /* packed row by row, directly from float (kernels_arranges_rows) */
+    bool packed_by_glu;    /* packed by the preceding fused GLU */
+    bool reuses_acts;      /* prepared by the previous op */
+    bool rounded;          /* ATTENTION: the consumer rounds the output, so attention may too. methods.md (95) */
+    bool src_tail;         /* reads the last n_out rows of src, which has all tokens */
+    enum fuse fuse;        /* ops fused from here, unless ops are timed */
+    bool scratch_results;  /* intermediates of fuse are dead afterwards: they may stay in thread scratch */
+    bool fused_away;       /* executed by an earlier op */
+    bool replicated;       /* passes of one token: RMS_NORM replicated on every thread; MATMUL that reads it */
+    bool barrier[2];       /* barrier before this op: data dependence between threads since the last barrier. [1]: passes of one token */
 };
 
 /* Thread-private memory. */
 struct thread_state {
-    struct work *work;  /* [ops.n] of this pass */
-    void *scratch;      /* kernel scratch: products and attention alternate */
+    struct work *work;                /* [ops.n] of this pass */
+    void *scratch;                    /* kernel scratch: products and attention alternate */
     struct acts acts[ACT_KIND_COUNT]; /* prepared by this thread: one token or one head */
     void *act_mem[ACT_KIND_COUNT];
     struct acts shared[ACT_KIND_COUNT]; /* views of the engine's act_mem */
-    float *row;         /* replicated norm: longest row */
-    float *fused;       /* intermediates of fusion: [2][tokens][size_row_floats(SHARE_GEMM_ROWS)] */
-    atomic_uint *next;  /* [ops.n] units claimed from this thread's part (part 0: or from all) */
-    float *tile;        /* MLA: one head's matrix, latents and products; NULL without */
+    float *row;                      /* replicated norm: longest row */
+    float *fused;                    /* intermediates of fusion: [2][tokens][size_row_floats(SHARE_GEMM_ROWS)] */
+    atomic_uint *next;               /* [ops.n] units claimed from this thread's part (part 0: or from all) */
+    float *tile;                     /* MLA: one head's matrix, latents and products; NULL without */
     struct counter_sample *counters; /* [ops.n] summed; NULL: not counted */
     struct counter_sample counted;   /* whole passes since the reset */
 };
@@ -76,7 +76,7 @@ struct engine {
     struct team *team;
     struct counters *c;
     struct counter_source published, published_before; /* now, and at the start of the pass */
-    bool counting; /* reading was requested and the backend counts something */
+    bool counting;      /* reading was requested and the backend counts something */
     uint64_t n_counted; /* counted passes since the reset */
 
     unsigned char *packed; /* mapping of packed weights; NULL: none */
@@ -84,19 +84,19 @@ struct engine {
     double packed_seconds;
 
     float *buf[BUF_COUNT];
-    size_t stride[BUF_COUNT]; /* row stride of buf, floats */
+    size_t stride[BUF_COUNT];      /* row stride of buf, floats */
     void *act_mem[ACT_KIND_COUNT]; /* shared activations of a pass of several tokens */
-    void *packed_acts; /* the same, packed for products (kernels.arrange) */
-    void *packed_glu; /* packed by a GLU, while packed_acts holds the GLU's own input */
-    struct kv_layer *kv;  /* [n_layer] */
+    void *packed_acts;             /* the same, packed for products (kernels.arrange) */
+    void *packed_glu;              /* packed by a GLU, while packed_acts holds the GLU's own input */
+    struct kv_layer *kv;           /* [n_layer] */
     unsigned char *kv_mem;
-    size_t kv_bytes;      /* all sequences */
-    size_t kv_seq_bytes;  /* stride between sequences */
-    uint32_t *kv_lost;    /* [n_seq] positions below were overwritten in some ring */
+    size_t kv_bytes;                       /* all sequences */
+    size_t kv_seq_bytes;                   /* stride between sequences */
+    uint32_t *kv_lost;                     /* [n_seq] positions below were overwritten in some ring */
     struct kv_rows expanded_k, expanded_v; /* MLA expanded: keys and values of every head, for one layer at a time */
-    size_t wide_bytes, wide_seq_bytes;
-    float *rope[ROPE_MAX];        /* [n_ubatch][n_rot/2][cos, sin] of the pass */
-    double *rope_freq[ROPE_MAX];  /* [n_rot/2] radians per position */
+    size_t expanded_bytes, expanded_seq_bytes;
+    float *rope[ROPE_MAX];       /* [n_ubatch][n_rot/2][cos, sin] of the pass */
+    double *rope_freq[ROPE_MAX]; /* [n_rot/2] radians per position */
     double rope_amplitude[ROPE_MAX];
     struct routing routing;
     uint64_t **expert_uses; /* [ops.n] ROUTE: tokens per expert since the reset; else NULL */
@@ -114,18 +114,18 @@ struct engine {
     struct pass pass;
     struct engine_run *run; /* [n_seq], n_run used */
     uint32_t n_run;
-    uint32_t *run_first;    /* [n_seq + 1] first token */
-    uint32_t *run_of;       /* [n_ubatch] run of a token */
-    uint32_t *out_row;      /* [n_out_max] token of each logits row */
-    uint64_t clock_ns; /* start of the op being timed (thread 0) */
+    uint32_t *run_first; /* [n_seq + 1] first token */
+    uint32_t *run_of;    /* [n_ubatch] run of a token */
+    uint32_t *out_row;   /* [n_out_max] token of each logits row */
+    uint64_t clock_ns;   /* start of the op being timed (thread 0) */
 };
 
 enum {
-    ENGINE_TOKEN_TILE = 64, /* positions expanded at once */
-    ENGINE_ATTENTION_ROWS = 256, /* rows (head and token) per attention call, which share key tiles */
+    ENGINE_TOKEN_TILE = 64,          /* positions expanded at once */
+    ENGINE_ATTENTION_ROWS = 256,     /* rows (head and token) per attention call, which share key tiles */
     ENGINE_ATTENTION_MIN_UNITS = 16, /* minimum units, or tokens per unit, before calls get smaller */
-    ENGINE_PARTS = 128,     /* target number of units for a pass of one token */
-    ENGINE_PART_KEYS = 512, /* minimum keys per part */
+    ENGINE_PARTS = 128,              /* target number of units for a pass of one token */
+    ENGINE_PART_KEYS = 512,          /* minimum keys per part */
 };
 
 /* ---- kv.c ----------------------------------------------------------------------------- */

@@ -78,10 +78,10 @@ static int expanded_init(struct engine *e, struct error *err)
     k_bytes = at;
     if (place(&e->expanded_v, "values", DTYPE_F16, op->n_head, op->head_dim_v, e->o.n_ctx, &at, err) != 0)
         return -1;
-    e->wide_seq_bytes = at;
-    if (!size_mul(at, e->o.n_seq, &e->wide_bytes))
+    e->expanded_seq_bytes = at;
+    if (!size_mul(at, e->o.n_seq, &e->expanded_bytes))
         return error_set(err, ERROR_USAGE, "%u sequences: the expanded cache's size overflows", e->o.n_seq);
-    e->expanded_k.data = map(e, e->wide_bytes, "the expanded cache of a layer", err);
+    e->expanded_k.data = map(e, e->expanded_bytes, "the expanded cache of a layer", err);
     if (!e->expanded_k.data)
         return -1;
     e->expanded_v.data = e->expanded_k.data + k_bytes;
@@ -116,7 +116,7 @@ void kv_free(struct engine *e)
     if (e->kv_mem)
         munmap(e->kv_mem, e->kv_bytes);
     if (e->expanded_k.data)
-        munmap((void *)(uintptr_t)e->expanded_k.data, e->wide_bytes);
+        munmap((void *)(uintptr_t)e->expanded_k.data, e->expanded_bytes);
     free(e->kv);
     free(e->kv_lost);
 }

@@ -80,14 +80,14 @@ static bool plain(const struct op *op)
 }
 
 /* The next op adds this product to the residual. */
-static bool adds(const struct op *op, const struct op *next)
+static bool fuses_add(const struct op *op, const struct op *next)
 {
     return next->kind == OP_ADD && plain(op) && plain(next) && next->src == op->dst && next->dst != op->dst &&
            next->dst != op->src && next->src_at == 0 && next->cols == op->rows;
 }
 
 /* Gate and up projections followed by their GLU. */
-static bool gates(const struct engine *e, size_t i)
+static bool fuses_glu(const struct engine *e, size_t i)
 {
     const struct op *gate = &e->ops.ops[i], *up = gate + 1, *glu = gate + 2;
     return up->kind == OP_MATMUL && glu->kind == OP_GLU && plain(gate) && plain(up) && plain(glu) &&
@@ -103,9 +103,9 @@ static void plan_fusion(struct engine *e)
         struct plan *p = &e->plan[i];
         if (op->kind != OP_MATMUL || p->fused_away)
             continue;
-        if (adds(op, op + 1))
+        if (fuses_add(op, op + 1))
             p->fuse = FUSE_ADD;
-        else if (i + 2 < e->ops.n && gates(e, i))
+        else if (i + 2 < e->ops.n && fuses_glu(e, i))
             p->fuse = FUSE_GLU;
         for (size_t k = 1; k <= (p->fuse == FUSE_GLU ? 2 : p->fuse == FUSE_ADD); k++)
             p[k].fused_away = true;

@@ -23,7 +23,7 @@ static void call_on_thread(void *arg, int tid, int n_threads)
 }
 
 /* In thread order: a tool may assign CPUs in order of arrival. */
-static void introduce(void *arg, int tid, int n_threads)
+static void register_thread(void *arg, int tid, int n_threads)
 {
     struct engine *e = arg;
     for (int t = 0; t < n_threads; t++) {
@@ -42,7 +42,7 @@ int regions_init(struct engine *e, struct error *err)
         return error_oom(err, sizeof *e->regions, "the regions");
     if (e->o.markers->publish)
         e->o.markers->publish(&e->published);
-    team_run(e->team, introduce, e);
+    team_run(e->team, register_thread, e);
     return 0;
 }
 

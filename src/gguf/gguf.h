@@ -48,9 +48,9 @@ void gguf_close(struct gguf *g);
 
 /* File with the metadata: the first of a split. */
 const char *gguf_path(const struct gguf *g);
-size_t gguf_n_files(const struct gguf *g); /* 1 unless split */
+size_t gguf_n_files(const struct gguf *g);                  /* 1 unless split */
 const char *gguf_file_path(const struct gguf *g, size_t i); /* NULL past the end */
-uint64_t gguf_file_bytes(const struct gguf *g); /* all files */
+uint64_t gguf_file_bytes(const struct gguf *g);             /* all files */
 size_t gguf_n_tensors(const struct gguf *g);
 const struct gguf_tensor *gguf_tensor_at(const struct gguf *g, size_t i);
 const struct gguf_tensor *gguf_tensor_find(const struct gguf *g, const char *name);

@@ -10,12 +10,12 @@
 #define GGUF_ALIGNMENT_KEY "general.alignment"
 
 enum {
-    GGUF_ALIGNMENT = 32,      /* default of general.alignment */
-    GGUF_MAX_KEY = 65535,     /* bytes; GGUF specification */
-    GGUF_MAX_NAME = 64,       /* bytes of a tensor's name; GGUF specification */
+    GGUF_ALIGNMENT = 32,  /* default of general.alignment */
+    GGUF_MAX_KEY = 65535, /* bytes; GGUF specification */
+    GGUF_MAX_NAME = 64,   /* bytes of a tensor's name; GGUF specification */
     GGUF_MAX_DIMS = 4,
-    GGUF_HEADER_BYTES = 24,   /* magic, version, two counts */
-    GGUF_ARRAY_HEAD = 12,     /* element type, count */
+    GGUF_HEADER_BYTES = 24, /* magic, version, two counts */
+    GGUF_ARRAY_HEAD = 12,   /* element type, count */
 };
 
 struct gguf_kv {

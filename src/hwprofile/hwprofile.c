@@ -131,7 +131,7 @@ double hw_cache_share(const struct hw_cache *c, int n)
     return c->n_instances > 0 && n > c->n_instances ? c->size_bytes * c->n_instances / n : c->size_bytes;
 }
 
-double hwprofile_last_cache(const struct hwprofile *h, int *level)
+double hwprofile_llc(const struct hwprofile *h, int *level)
 {
     double bytes = 0;
     *level = 0;

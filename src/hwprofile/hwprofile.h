@@ -18,7 +18,7 @@ int math_find(const char *name);    /* -1: unknown */
 bool math_integer(enum math m);     /* unit is OP/s */
 
 struct hw_value {
-    double value; /* SI; NaN: unknown */
+    double value;     /* SI; NaN: unknown */
     char source[160]; /* "" only when unknown */
 };
 
@@ -34,30 +34,30 @@ struct hw_value {
  *                               B/s counts weights (or values) as stored, FLOP/s as methods.md (2)
  */
 struct ceiling {
-    char name[64];  /* unique in a profile: "fp32 avx512 2t", "read DRAM 1t" */
+    char name[64]; /* unique in a profile: "fp32 avx512 2t", "read DRAM 1t" */
     char kind[16];
-    char op[16];    /* "" is "read" for a bandwidth */
+    char op[16]; /* "" is "read" for a bandwidth */
     char dtype[16];
     char isa[24];
-    char level[8];  /* "L1" "L2" "L3" "DRAM"; "" for compute */
-    char pages[8];  /* "4K" "2M"; "": kernel default (transparent large pages requested) */
-    char node[24];  /* "local 0", "remote 0-1": CPUs of node 0, memory of node 1; "": whole machine */
+    char level[8]; /* "L1" "L2" "L3" "DRAM"; "" for compute */
+    char pages[8]; /* "4K" "2M"; "": kernel default (transparent large pages requested) */
+    char node[24]; /* "local 0", "remote 0-1": CPUs of node 0, memory of node 1; "": whole machine */
     int n_threads;
-    int n_tok;      /* kernel: tokens per call; 0: n/a */
-    int head_dim;   /* kernel attention: elements per key; 0: unknown or n/a */
-    int n_query, n_key; /* latency attention: tokens per call, keys seen by the last one; 0: n/a */
+    int n_tok;              /* kernel: tokens per call; 0: n/a */
+    int head_dim;           /* kernel attention: elements per key; 0: unknown or n/a */
+    int n_query, n_key;     /* latency attention: tokens per call, keys seen by the last one; 0: n/a */
     double footprint_bytes; /* per thread */
-    double value;   /* median, in unit */
-    char unit[8];   /* "FLOP/s" "OP/s" "B/s" "s" */
-    double ci_lo, ci_hi; /* 95 % interval of the median */
+    double value;           /* median, in unit */
+    char unit[8];           /* "FLOP/s" "OP/s" "B/s" "s" */
+    double ci_lo, ci_hi;    /* 95 % interval of the median */
     int n_samples;
     double between_rounds; /* relative sd between rounds in excess of that within: methods.md (70) */
     double loads_bytes_s;  /* kernel, DRAM: adjacent plain-load bandwidth probe; NaN: none. methods.md (79) */
     double product_flop_s; /* compute, kernel, latency: adjacent vector probe (small matrix product, same threads) before and after each sample */
     double tile_flop_s;    /* AMX kernels: adjacent tile probe; NaN: none. methods.md (80) */
     char kernel[48];
-    double clock_hz; /* during the measurement */
-    double per_cycle; /* value / clock_hz / n_threads: FLOP, OP or B per core and cycle */
+    double clock_hz;       /* during the measurement */
+    double per_cycle;      /* value / clock_hz / n_threads: FLOP, OP or B per core and cycle */
     double issue_fraction; /* compute: per_cycle over the core's known issue width */
     char cpus[64];
     char date[24];
@@ -92,21 +92,21 @@ struct hw_curve {
     char kind[16]; /* "bandwidth" "latency" "kernel" */
     char op[16];
     char dtype[16];
-    char x[20];    /* "footprint_bytes" (per thread), "n_threads", "bytes_s" (load), "n_tok", "row_bytes" */
+    char x[20]; /* "footprint_bytes" (per thread), "n_threads", "bytes_s" (load), "n_tok", "row_bytes" */
     char isa[24], level[8], pages[8], node[24];
     int n_threads; /* 0 if x is n_threads */
     char unit[8];  /* of the values */
     char kernel[48], cpus[64], date[24];
     struct hw_point *point; /* ascending x */
     size_t n_point;
-    double saturation_x; /* x is n_threads: first that reaches 95 % of the maximum; NaN or 0: unknown */
+    double saturation_x;                    /* x is n_threads: first that reaches 95 % of the maximum; NaN or 0: unknown */
     struct hw_plateau plateau[HW_PLATEAUS]; /* x is footprint_bytes: ascending */
     size_t n_plateau;
 };
 
 struct hw_cache {
     int level;
-    double size_bytes; /* per instance */
+    double size_bytes;                      /* per instance */
     int n_instances, line_bytes, n_sharing; /* n_sharing: PUs per instance */
 };
 
@@ -142,8 +142,8 @@ struct hwprofile {
     char path[4096]; /* file it was loaded from; "": built in memory */
     char **alias;
     size_t n_alias;
-    struct hw_value mem_bytes, mem_bw;    /* spec: capacity (B), bandwidth (B/s) */
-    struct hw_value peak[MATH_COUNT];     /* spec: dense FLOP/s (OP/s for int) */
+    struct hw_value mem_bytes, mem_bw; /* spec: capacity (B), bandwidth (B/s) */
+    struct hw_value peak[MATH_COUNT];  /* spec: dense FLOP/s (OP/s for int) */
     struct hw_value tdp_w, idle_w;
     struct hw_value n_unit, unit_threads; /* GPU: multiprocessors, resident threads per multiprocessor */
     struct hw_value clock_hz;             /* GPU: boost clock; CPU: clock of the peaks */
@@ -151,7 +151,7 @@ struct hwprofile {
     struct hw_value price_usd_h;          /* rental price per device */
     struct hw_link *link;                 /* at most 8, fastest first */
     size_t n_link;
-    char cpu_model[128], isa[64];         /* CPUs */
+    char cpu_model[128], isa[64]; /* CPUs */
     int n_packages, n_cores, n_pus, n_numa;
     struct hw_cache *cache;
     size_t n_cache;
@@ -170,7 +170,7 @@ struct hwprofile {
  * the nearest name. Errors name file and field. */
 int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err);
 bool hwprofile_same_name(const char *a, const char *b); /* "rtx-5050", "NVIDIA GeForce RTX 5050" */
-bool hwprofile_is_path(const char *spec); /* spec is a path, not a name */
+bool hwprofile_is_path(const char *spec);               /* spec is a path, not a name */
 /* Lookup by name only; an unknown name gives *found false and an empty *h. An unreadable profile is an error. */
 int hwprofile_find(struct hwprofile *h, const char *name, bool *found, struct error *err);
 /* Parse JSON text (fuzzed). */
@@ -194,7 +194,7 @@ const struct hw_link *hwprofile_link(const struct hwprofile *h, int n);
 /* Cache share of one of n threads: an instance each while there are enough, doc/notes/charts.md. */
 double hw_cache_share(const struct hw_cache *c, int n);
 /* Total bytes of the highest cache level; 0 with *level 0: no caches listed. */
-double hwprofile_last_cache(const struct hwprofile *h, int *level);
+double hwprofile_llc(const struct hwprofile *h, int *level);
 /* Adds a copy of c, or replaces the ceiling of that name. Errors: out of memory. */
 int hwprofile_add_ceiling(struct hwprofile *h, const struct ceiling *c, struct error *err);
 /* The same, unless the existing value is as high or c's is 0 or NaN. */
@@ -216,7 +216,7 @@ json_t *ceiling_to_json(const struct ceiling *c, struct error *err);
 /* "this" becomes the path of this machine's profile, which must exist; other names and NULL are unchanged. */
 int hwprofile_this_path(const char **out, const char *spec, struct error *err);
 /* ERROR_USAGE: HOME is unset, so there is no path. */
-int hwprofile_no_this_path(struct error *err);
+int hwprofile_no_path_error(struct error *err);
 /* hwprofile_load() that accepts "this"; notes parts of it that are ignored. */
 int hwprofile_open(struct hwprofile *h, const char *spec, struct error *err);
 

@@ -41,7 +41,7 @@ void import_clean(char *s); /* replaces non-printable and non-ASCII by '?' */
 int import_bad_line(const struct import *im, int line, const char *field, const char *expected, const char *found,
                     struct error *err);
 
-int import_ert(struct import *im, const json_t *doc, struct error *err);   /* doc NULL: text */
+int import_ert(struct import *im, const json_t *doc, struct error *err); /* doc NULL: text */
 int import_likwid(struct import *im, struct error *err);
 int import_clpeak(struct import *im, const json_t *doc, struct error *err); /* doc NULL: text */
 

@@ -4,7 +4,7 @@
 #include "hwprofile/hwprofile.h"
 #include <string.h>
 
-int hwprofile_no_this_path(struct error *err)
+int hwprofile_no_path_error(struct error *err)
 {
     return error_set(err, ERROR_USAGE, "where is this machine's profile? HOME is not set: set it, XDG_DATA_HOME, or "
                                        "ROOFCAST_PROFILE to a file");
@@ -17,7 +17,7 @@ int hwprofile_this_path(const char **out, const char *hw, struct error *err)
         return 0;
     *out = environment()->profile_path;
     if (!*out)
-        return hwprofile_no_this_path(err);
+        return hwprofile_no_path_error(err);
     if (!file_exists(*out))
         return error_set(err, ERROR_UNAVAILABLE, "this machine has no profile yet (%s): run `roofcast profile` first", *out);
     return 0;

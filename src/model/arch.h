@@ -22,8 +22,8 @@ enum {
     ARCH_LONGROPE = 32,
     ARCH_VALUE_DIM = 64, /* different widths of keys and values */
     ARCH_HEAD_BIAS = 256,
-    ARCH_HYBRID = 512, /* layers of several kinds: reads layer_types itself; no windows */
-    ARCH_PRICED_ONLY = 128, /* predicted from a config.json only: no GGUF, not executed */
+    ARCH_HYBRID = 512,       /* layers of several kinds: reads layer_types itself; no windows */
+    ARCH_PREDICT_ONLY = 128, /* predicted from a config.json only: no GGUF, not executed */
 };
 
 /* A family's name for a config.json field. */
@@ -38,7 +38,7 @@ struct arch {
     } hf[4]; /* Hugging Face configs */
     unsigned has;
     const struct config_name *names; /* dimension fields that differ from Llama's; terminated by { NULL, NULL } */
-    uint32_t ff_factor; /* default n_ff = ff_factor * n_embd in config.json; 0: mandatory */
+    uint32_t ff_factor;              /* default n_ff = ff_factor * n_embd in config.json; 0: mandatory */
     /* Field with the number of experts; missing or 0 is an error. NULL: dense members exist, or the architecture checks itself. */
     const char *n_expert;
     unsigned n_expert_row; /* applies to rows of hf[] from this one on */
@@ -157,19 +157,19 @@ void build_rope_table(struct builder *b, double theta, bool scaled);
 /* ---- block parts ---- */
 
 struct attention_spec {
-    uint32_t rope;     /* index of a rotation */
+    uint32_t rope; /* index of a rotation */
     bool no_rope;
     bool neox;
-    bool head_norms;   /* RMSNorm of every query and key head (Qwen3, Gemma3) */
-    bool width_norms;  /* RMSNorm over all of q and all of k (OLMo2) */
-    bool layer_norms;  /* LayerNorm of every query and key head, with weights of its own (StableLM 2, Command R+) */
-    bool fused;        /* attn_qkv instead of three; in llama_block ffn_up holds the gate too */
+    bool head_norms;  /* RMSNorm of every query and key head (Qwen3, Gemma3) */
+    bool width_norms; /* RMSNorm over all of q and all of k (OLMo2) */
+    bool layer_norms; /* LayerNorm of every query and key head, with weights of its own (StableLM 2, Command R+) */
+    bool fused;       /* attn_qkv instead of three; in llama_block ffn_up holds the gate too */
     bool sinks;
-    bool borrowed_kv;  /* reads the cache of an earlier layer: no keys or values of its own (Gemma 4) */
-    bool shared_kv;    /* values are the keys as projected: no attn_v (Gemma 4) */
-    bool chunked;      /* the window is the token's own chunk (Llama 4) */
-    bool gated;        /* attn_q makes a gate of every head too: its sigmoid times what the head gives (Qwen3-Next) */
-    bool plain_norms;  /* RMSNorm without a weight of every query and key head, behind the rotation (Llama 4) */
+    bool borrowed_kv; /* reads the cache of an earlier layer: no keys or values of its own (Gemma 4) */
+    bool shared_kv;   /* values are the keys as projected: no attn_v (Gemma 4) */
+    bool chunked;     /* the window is the token's own chunk (Llama 4) */
+    bool gated;       /* attn_q makes a gate of every head too: its sigmoid times what the head gives (Qwen3-Next) */
+    bool plain_norms; /* RMSNorm without a weight of every query and key head, behind the rotation (Llama 4) */
 };
 /* q, k, v of src, their norms and rotation, the cache, the attention, the output projection to BUF_OUT. */
 void build_attention(struct builder *b, enum op_buf src, const struct attention_spec *s);

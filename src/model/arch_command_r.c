@@ -55,7 +55,7 @@ static const struct config_name names[] = {
 const struct arch arch_command_r = {
     .name = "command-r",
     .hf = { { "cohere", "CohereForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
+    .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = "silu",
     .names = names,
     .defaults = defaults,
@@ -85,7 +85,7 @@ static int cohere2_config(const json_t *j, const char *what, struct hparams *hp,
 const struct arch arch_cohere2 = {
     .name = "cohere2",
     .hf = { { "cohere2", "Cohere2ForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_WINDOW,
+    .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_WINDOW,
     .activations = "silu",
     .names = names,
     .defaults = cohere2_defaults,

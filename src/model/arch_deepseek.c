@@ -36,7 +36,7 @@ int config_shared_experts(const json_t *j, const char *what, struct hparams *hp,
 const struct arch arch_deepseek = {
     .name = "deepseek",
     .hf = { { "deepseek", "DeepseekForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .n_expert = "n_routed_experts",
     .needs = "moe_intermediate_size first_k_dense_replace",
     .says = "n_shared_experts",

@@ -93,7 +93,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_deepseek32 = {
     .name = "deepseek32",
     .hf = { { "deepseek_v32", "DeepseekV32ForCausalLM" }, { "glm_moe_dsa", "GlmMoeDsaForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_VALUE_DIM | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_VALUE_DIM | ARCH_PREDICT_ONLY,
     .n_expert = "n_routed_experts",
     .needs = MLA_NEEDS,
     .says = "q_lora_rank n_shared_experts", /* null: none */

@@ -271,7 +271,7 @@ static void defaults(struct hparams *hp)
 const struct arch arch_deepseek4 = {
     .name = "deepseek4",
     .hf = { { "deepseek_v4", "DeepseekV4ForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_WINDOW | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_WINDOW | ARCH_PREDICT_ONLY,
     .n_expert = "n_routed_experts",
     .needs = "head_dim moe_intermediate_size compress_ratios",
     .says = "n_shared_experts",

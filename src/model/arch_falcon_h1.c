@@ -52,7 +52,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_falcon_h1 = {
     .name = "falcon-h1",
     .hf = { { "falcon_h1", "FalconH1ForCausalLM" } },
-    .has = ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .config = config,
     .build = build,

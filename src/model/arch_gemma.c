@@ -34,7 +34,7 @@ static void defaults(struct hparams *hp)
 const struct arch arch_gemma = {
     .name = "gemma",
     .hf = { { "gemma", "GemmaForCausalLM" } },
-    .has = ARCH_PRICED_ONLY,
+    .has = ARCH_PREDICT_ONLY,
     .activations = "gelu gelu_pytorch_tanh", /* both are the tanh approximation here */
     .defaults = defaults,
     .build = build,

@@ -168,7 +168,7 @@ const struct arch arch_gemma4 = {
     .name = "gemma4",
     .hf = { { "gemma4_text", "Gemma4ForCausalLM" }, { "gemma4", "Gemma4ForConditionalGeneration" },
             { "gemma4_unified", "Gemma4UnifiedForConditionalGeneration" } },
-    .has = ARCH_WINDOW | ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_WINDOW | ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .names = names,
     .activations = "gelu_pytorch_tanh",
     .defaults = defaults,

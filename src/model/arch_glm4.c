@@ -31,7 +31,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_glm4 = {
     .name = "glm4",
     .hf = { { "glm4", "Glm4ForCausalLM" } },
-    .has = ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PRICED_ONLY,
+    .has = ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .config = config,
     .build = build,

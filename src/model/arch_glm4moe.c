@@ -44,7 +44,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_glm4moe = {
     .name = "glm4moe",
     .hf = { { "glm4_moe", "Glm4MoeForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PREDICT_ONLY,
     .n_expert = "n_routed_experts",
     .needs = "moe_intermediate_size first_k_dense_replace",
     .says = "n_shared_experts",

@@ -53,7 +53,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_grok = {
     .name = "grok",
     .hf = { { "grok-1", "Grok1ModelForCausalLM" }, { "grok", "Grok1ForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .activations = "gelu",
     .defaults = defaults,

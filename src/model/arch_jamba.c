@@ -86,7 +86,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_jamba = {
     .name = "jamba",
     .hf = { { "jamba", "JambaForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .dense_too = true,
     .activations = "silu",

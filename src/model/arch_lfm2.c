@@ -123,7 +123,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_lfm2 = {
     .name = "lfm2",
     .hf = { { "lfm2", "Lfm2ForCausalLM" } },
-    .has = ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .defaults = defaults,
     .config = config,
@@ -133,7 +133,7 @@ const struct arch arch_lfm2 = {
 const struct arch arch_lfm2moe = {
     .name = "lfm2moe",
     .hf = { { "lfm2_moe", "Lfm2MoeForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .activations = "silu",
     .defaults = defaults,

@@ -92,7 +92,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_llama4 = {
     .name = "llama4",
     .hf = { { "llama4", "Llama4ForConditionalGeneration" }, { "llama4_text", "Llama4ForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_PREDICT_ONLY,
     .n_expert = "num_local_experts",
     .needs = "intermediate_size_mlp",
     .activations = "silu",

@@ -42,7 +42,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_minimax_m2 = {
     .name = "minimax-m2",
     .hf = { { "minimax_m2", "MiniMaxM2ForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .n_expert = "num_local_experts",
     .activations = "silu",
     .config = config,

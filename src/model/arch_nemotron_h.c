@@ -100,7 +100,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_nemotron_h = {
     .name = "nemotron_h",
     .hf = { { "nemotron_h", "NemotronHForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .activations = "relu2 silu",
     .defaults = defaults,
     .config = config,

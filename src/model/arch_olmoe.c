@@ -23,7 +23,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_olmoe = {
     .name = "olmoe",
     .hf = { { "olmoe", "OlmoeForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .activations = "silu",
     .config = config,

@@ -8,7 +8,7 @@
  *   logits = W_embed layer_norm(x) / mup_width_multiplier
  *
  * The gate is gpt-oss's with another limit: methods.md (13). In all layers but every dense_attention_every_n_layers-th
- * a head sees blocks only: the latest ones, and one in blocksparse_vert_stride of the others. They are priced as dense:
+ * a head sees blocks only: the latest ones, and one in blocksparse_vert_stride of the others. They are counted as dense:
  * FLOP and cache bytes are then upper bounds. Source: microsoft/Phi-3-small-8k-instruct, modeling_phi3_small.py (recalled).
  */
 #include "model/arch.h"
@@ -67,7 +67,7 @@ static const struct config_name names[] = {
 const struct arch arch_phi3small = {
     .name = "phi3small",
     .hf = { { "phi3small", "Phi3SmallForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
+    .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = "gegelu",
     .names = names,
     .defaults = defaults,

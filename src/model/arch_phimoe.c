@@ -29,7 +29,7 @@ const struct arch arch_phimoe = {
     .name = "phimoe",
     .hf = { { "phimoe", "PhiMoEForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_HEAD_BIAS | ARCH_LONGROPE |
-           ARCH_PRICED_ONLY,
+           ARCH_PREDICT_ONLY,
     .n_expert = "num_local_experts",
     .activations = "silu",
     .defaults = defaults,

@@ -33,7 +33,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_qwen2moe = {
     .name = "qwen2moe",
     .hf = { { "qwen2_moe", "Qwen2MoeForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .needs = "moe_intermediate_size",
     .activations = "silu",

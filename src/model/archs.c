@@ -53,7 +53,7 @@ bool model_arch_at(size_t i, struct arch_info *out)
     if (!a)
         return false;
     *out = (struct arch_info){ .name = a->name, .experts = a->has & ARCH_EXPERTS, .windows = a->has & ARCH_WINDOW,
-                               .priced_only = a->has & ARCH_PRICED_ONLY };
+                               .predict_only = a->has & ARCH_PREDICT_ONLY };
     for (size_t k = 0, len = 0; k < ARRAY_LEN(a->hf) && a->hf[k].model_type && len < sizeof out->model_types; k++)
         if (k == 0 || strcmp(a->hf[k].model_type, a->hf[k - 1].model_type) != 0)
             len += (size_t)snprintf(out->model_types + len, sizeof out->model_types - len, "%s%s", k ? ", " : "",

@@ -15,25 +15,25 @@ enum scales {
 
 struct checkpoint {
     const char *name, *alias, *weights; /* see struct checkpoint_info */
-    enum dtype elem;   /* stored element type: cost of its products */
-    unsigned bits;     /* bits per element; 0: the type's */
+    enum dtype elem;                    /* stored element type: cost of its products */
+    unsigned bits;                      /* bits per element; 0: the type's */
     enum scheme scheme;
     enum scales scales;
     uint32_t group_rows, group; /* 0: whole dimension */
     unsigned scale_bytes;
     unsigned matrix_bytes; /* per matrix: global scale, stored shape */
-    bool packs_rows;   /* elements share 32-bit words along columns, else along rows; FP8 and FP4 are not packed */
+    bool packs_rows;       /* elements share 32-bit words along columns, else along rows; FP8 and FP4 are not packed */
     bool words;
-    bool zeros;        /* zero points: one element per group and row, packed into 32-bit words along rows */
-    bool g_idx;        /* an int32 per column */
+    bool zeros; /* zero points: one element per group and row, packed into 32-bit words along rows */
+    bool g_idx; /* an int32 per column */
     bool experts_only, ffn_only;
-    bool tables;       /* embedding and LM head are quantized too, unless a row is not a multiple of the group */
-    enum dtype kept;   /* type of unquantized tensors */
-    const json_t *ignore; /* modules that are not quantized; NULL: none; borrowed */
+    bool tables;           /* embedding and LM head are quantized too, unless a row is not a multiple of the group */
+    enum dtype kept;       /* type of unquantized tensors */
+    const json_t *ignore;  /* modules that are not quantized; NULL: none; borrowed */
     const json_t *modules; /* modules with other sizes (MLX): {"model.layers.0.mlp.down_proj": {"bits", "group_size"} or false}; borrowed */
-    bool kv_said;      /* default KV cache type of engines is kv_type */
+    bool kv_type_given;    /* default KV cache type of engines is kv_type */
     enum dtype kv_type;
-    char note[200];    /* what is ignored in the file; "" */
+    char note[200]; /* what is ignored in the file; "" */
 };
 
 /* By name or alias, case-insensitive; NULL: unknown. */

@@ -79,7 +79,7 @@ const json_t *config_text(const json_t *top)
     return top;
 }
 
-const json_t *config_beside(const json_t *top, const char *field)
+const json_t *config_either(const json_t *top, const char *field)
 {
     const json_t *const v = json_object_get(config_text(top), field);
     return v && !json_is_null(v) ? v : json_object_get(top, field);

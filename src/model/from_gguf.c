@@ -552,9 +552,9 @@ int model_from_gguf(struct model *m, struct gguf *g, struct error *err)
     snprintf(m->path, sizeof m->path, "%s", gguf_path(g));
     if (gguf_get_str(g, "general.architecture", &name, err) != 0)
         goto fail;
-    const struct arch *const priced = gguf_priced_arch(name.s, name.len);
-    if (priced) {
-        if (gguf_priced(m, g, priced, name, err) != 0 || name_type(m, g, err) != 0 || name_model(m, g, err) != 0)
+    const struct arch *const predicted = gguf_predict_only_arch(name.s, name.len);
+    if (predicted) {
+        if (gguf_predict_only(m, g, predicted, name, err) != 0 || name_type(m, g, err) != 0 || name_model(m, g, err) != 0)
             goto fail;
         gguf_unread_keys(g, m->note, sizeof m->note);
         gguf_close(g);

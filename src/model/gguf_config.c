@@ -14,13 +14,13 @@ static const struct {
 } other_names[] = { { "qwen2vl", "qwen2" },     { "qwen3vl", "qwen3" },           { "qwen3vlmoe", "qwen3moe" },
                     { "mistral3", "llama" },    { "nemotron_h_moe", "nemotron_h" }, { "gemma-embedding", NULL } };
 
-const struct arch *gguf_priced_arch(const char *name, size_t len)
+const struct arch *gguf_predict_only_arch(const char *name, size_t len)
 {
     const struct arch *const a = arch_find(name, len);
     for (size_t i = 0; !a && i < ARRAY_LEN(other_names); i++)
         if (other_names[i].as && strlen(other_names[i].gguf) == len && memcmp(other_names[i].gguf, name, len) == 0)
             return arch_find(other_names[i].as, strlen(other_names[i].as));
-    return a && (a->has & ARCH_PRICED_ONLY) ? a : NULL;
+    return a && (a->has & ARCH_PREDICT_ONLY) ? a : NULL;
 }
 
 /* ---- metadata as the fields of a config.json ------------------------------------------------------------------------- */
@@ -483,7 +483,7 @@ static int check_sum(const struct matching *x, struct error *err)
     return 0;
 }
 
-int gguf_priced(struct model *m, struct gguf *g, const struct arch *a, struct gguf_str name, struct error *err)
+int gguf_predict_only(struct model *m, struct gguf *g, const struct arch *a, struct gguf_str name, struct error *err)
 {
     const char *arch;
     struct matching x = { .m = m };

@@ -31,9 +31,9 @@ const struct hparam_key *hparam_key_at(size_t i); /* NULL past the end */
 /* ---- gguf_config.c -------------------------------------------------------------- */
 struct arch;
 /* Architecture of a predict-only GGUF; NULL: executable or unknown. */
-const struct arch *gguf_priced_arch(const char *name, size_t len);
+const struct arch *gguf_predict_only_arch(const char *name, size_t len);
 /* Dimensions and tensors of *m (path set) from such a file, which may be closed afterwards. name: general.architecture. */
-int gguf_priced(struct model *m, struct gguf *g, const struct arch *a, struct gguf_str name, struct error *err);
+int gguf_predict_only(struct model *m, struct gguf *g, const struct arch *a, struct gguf_str name, struct error *err);
 /* Appends "keys that are not understood and left out: ..." if there are any. */
 void gguf_unread_keys(const struct gguf *g, char *buf, size_t n);
 
@@ -59,7 +59,7 @@ int config_parse(const json_t *j, const char *what, struct hparams *hp, const ch
 /* Language-model part of a config.json: text_config or a similar object, else the whole. */
 const json_t *config_text(const json_t *top);
 /* A field of that part, else of the top level; NULL: neither. */
-const json_t *config_beside(const json_t *top, const char *field);
+const json_t *config_either(const json_t *top, const char *field);
 /* Notes on what a parsed config.json contains beyond *hp: unread fields, uncounted parts; "": none. */
 int config_notes(const json_t *top, const char *what, const struct hparams *hp, char *buf, size_t n, struct error *err);
 

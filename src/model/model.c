@@ -52,7 +52,7 @@ const char *model_arch_name(const struct model *m)
 
 bool model_executable(const struct model *m)
 {
-    return !(m->arch->has & ARCH_PRICED_ONLY);
+    return !(m->arch->has & ARCH_PREDICT_ONLY);
 }
 
 const struct tensor *model_get(const struct model *m, struct error *err, const char *fmt, ...)
@@ -199,7 +199,7 @@ int model_from_config(struct model *m, const char *name, const json_t *j, const 
         return model_from_hparams(m, name, arch, hp, type, err);
     if (from_hparams(m, name, arch, hp, &c, NULL, err) != 0)
         return -1;
-    m->kv_said = c.kv_said;
+    m->kv_type_given = c.kv_type_given;
     m->kv_type = c.kv_type;
     snprintf(m->note, sizeof m->note, "%s", c.note);
     return 0;
@@ -246,7 +246,7 @@ static int take_hf_quant_config(json_t *j, const char *path, struct error *err)
 {
     char path_quant[4200];
     const char *const base = strrchr(path, '/');
-    const json_t *const here = config_beside(j, "quantization_config"), *const mlx = config_beside(j, "quantization");
+    const json_t *const here = config_either(j, "quantization_config"), *const mlx = config_either(j, "quantization");
     if (strcmp(base ? base + 1 : path, "config.json") != 0 || !json_is_none(here) || !json_is_none(mlx))
         return 0;
     snprintf(path_quant, sizeof path_quant, "%.*shf_quant_config.json", base ? (int)(base + 1 - path) : 0, path);

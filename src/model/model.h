@@ -40,69 +40,69 @@ struct hybrid {
 
 /* Dimensions under GGUF's names; counts are 32 bits, products 64. Zero: n/a. */
 struct hparams {
-    uint32_t n_layer_nextn;     /* multi-token prediction layers after n_layer, not executed */
+    uint32_t n_layer_nextn; /* multi-token prediction layers after n_layer, not executed */
     uint32_t n_layer, n_embd, n_head, n_head_kv, n_ff, n_vocab, n_ctx_train;
     uint32_t head_dim, head_dim_v; /* of keys and queries; of values */
-    uint32_t n_rot;             /* rotary dimensions of a head */
+    uint32_t n_rot;                /* rotary dimensions of a head */
     double rms_eps;
     enum norm norm;
-    bool tied;                  /* LM head shares the embedding table */
-    bool attn_bias;             /* q, k, v biases */
+    bool tied;      /* LM head shares the embedding table */
+    bool attn_bias; /* q, k, v biases */
     bool attn_output_bias;
-    bool qk_norm;               /* q and k are normed, if the architecture has both variants */
-    bool head_bias;             /* LM head bias */
+    bool qk_norm;   /* q and k are normed, if the architecture has both variants */
+    bool head_bias; /* LM head bias */
     double embed_scale, residual_scale, logit_scale; /* of embeddings, residual additions, logits; 0: 1 */
-    double attn_scale;          /* of scores; 0: 1/sqrt(head_dim) */
+    double attn_scale; /* of scores; 0: 1/sqrt(head_dim) */
     double attn_softcap, final_softcap;
 
     /* Sliding windows: layer i is windowed unless it is the last of a window_period. */
-    uint32_t window;            /* keys visible; 0: all */
-    uint32_t window_period;     /* 0: all layers */
+    uint32_t window;        /* keys visible; 0: all */
+    uint32_t window_period; /* 0: all layers */
     uint32_t head_dim_full, n_head_kv_full; /* of full-attention layers if different (Gemma 4); 0: same */
-    bool shared_kv_full;        /* their values are the projected keys */
-    uint32_t n_layer_kv_shared; /* last layers that read an earlier layer's KV (Gemma 4 E2B, E4B) */
-    bool kv_shared_wide;        /* their FFN is twice as wide */
-    uint32_t n_embd_layer;      /* width of per-layer embeddings; 0: none */
-    uint32_t no_rope_period;    /* SmolLM3: the last layer of a period has no rotation */
+    bool shared_kv_full;                    /* their values are the projected keys */
+    uint32_t n_layer_kv_shared;             /* last layers that read an earlier layer's KV (Gemma 4 E2B, E4B) */
+    bool kv_shared_wide;                    /* their FFN is twice as wide */
+    uint32_t n_embd_layer;                  /* width of per-layer embeddings; 0: none */
+    uint32_t no_rope_period;                /* SmolLM3: the last layer of a period has no rotation */
 
     double rope_theta;
-    double rope_theta_swa;      /* of windowed layers; 0: same */
+    double rope_theta_swa; /* of windowed layers; 0: same */
     enum rope_scaling rope_scaling;
     double rope_factor, rope_low, rope_high, rope_ctx_orig; /* see rope_scaling */
-    double rope_attn_factor;    /* amplitude before YaRN's own; 0: 1 */
+    double rope_attn_factor; /* amplitude before YaRN's own; 0: 1 */
     double yarn_log_mul, yarn_beta_fast, yarn_beta_slow;
 
-    uint32_t n_expert, n_expert_used; /* 0: dense */
-    uint32_t n_ff_exp;          /* expert width */
-    uint32_t n_embd_exp;        /* input and output width of routed experts, between two projections; 0: n_embd */
+    uint32_t n_expert, n_expert_used;     /* 0: dense */
+    uint32_t n_ff_exp;                    /* expert width */
+    uint32_t n_embd_exp;                  /* input and output width of routed experts, between two projections; 0: n_embd */
     uint32_t n_expert_shared, n_ff_shexp; /* shared experts, total width */
-    uint32_t n_layer_dense;     /* leading layers without experts */
-    uint32_t expert_period;     /* after these: the last of a period has experts; 0: every layer */
-    bool shared_gate;           /* shared experts are weighted by a sigmoid gate */
+    uint32_t n_layer_dense;               /* leading layers without experts */
+    uint32_t expert_period;               /* after these: the last of a period has experts; 0: every layer */
+    bool shared_gate;                     /* shared experts are weighted by a sigmoid gate */
     uint32_t n_expert_group, n_expert_group_used;
     enum expert_gate expert_gate;
-    bool expert_norm;           /* weights of the chosen experts sum to 1 */
-    bool expert_bias;           /* selection bias (exp_probs_b) */
-    double expert_scale;        /* of expert weights; 0: 1 */
-    bool expert_packed;         /* fused gate and up per expert, ffn_gate_up_exps (Gemma 4) */
+    bool expert_norm;    /* weights of the chosen experts sum to 1 */
+    bool expert_bias;    /* selection bias (exp_probs_b) */
+    double expert_scale; /* of expert weights; 0: 1 */
+    bool expert_packed;  /* fused gate and up per expert, ffn_gate_up_exps (Gemma 4) */
 
     struct hybrid hybrid;
     /* DeepSeek-V4: residual streams; output projection groups and rank; leading layers with hash-routed experts */
     uint32_t n_stream, n_out_group, n_lora_out, n_layer_hash;
-    uint8_t compress_log2[HYBRID_MAX_LAYER]; /* [layer] log2 of positions per compressed key; 0: none */
+    uint8_t compress_log2[HYBRID_MAX_LAYER];       /* [layer] log2 of positions per compressed key; 0: none */
     uint32_t n_index_head, index_dim, n_index_top; /* sparse attention indexer: heads, width, keys selected */
 
     uint32_t n_lora_q, n_lora_kv; /* MLA: ranks of the query (0: full) and the latent */
-    bool mla_split;             /* MLA: separate attn_k_b and attn_v_b instead of attn_kv_b */
+    bool mla_split;               /* MLA: separate attn_k_b and attn_v_b instead of attn_kv_b */
 
     /* pre-Llama families */
-    bool parallel;              /* attention and FFN in parallel */
-    bool shared_norm;           /* with one norm for both */
-    bool post_norm;             /* norms after the residual additions, none after the last block (OPT-350M) */
+    bool parallel;    /* attention and FFN in parallel */
+    bool shared_norm; /* with one norm for both */
+    bool post_norm;   /* norms after the residual additions, none after the last block (OPT-350M) */
     bool ffn_bias;
-    bool alibi;                 /* ALiBi: distance bias on scores, no rotation */
-    uint32_t n_pos;             /* learned positions; 0: none */
-    uint32_t n_embd_in;         /* embedding width before a projection; 0: n_embd */
+    bool alibi;         /* ALiBi: distance bias on scores, no rotation */
+    uint32_t n_pos;     /* learned positions; 0: none */
+    uint32_t n_embd_in; /* embedding width before a projection; 0: n_embd */
 };
 
 /* Layer i has sliding-window attention. */
@@ -125,8 +125,8 @@ struct tensor {
     char name[64];
     enum dtype type;
     uint64_t rows, cols;
-    uint32_t n_mat;   /* stacked matrices, or 1 */
-    uint64_t bytes;   /* rows * dtype_row_bytes(type, cols); checkpoint formats (4): with scales */
+    uint32_t n_mat; /* stacked matrices, or 1 */
+    uint64_t bytes; /* rows * dtype_row_bytes(type, cols); checkpoint formats (4): with scales */
     enum scheme scheme;
     const void *data; /* NULL without a GGUF */
 };
@@ -134,8 +134,8 @@ struct tensor {
 struct arch; /* row of archs[]: name and op list builder */
 
 struct model {
-    char name[128];  /* general.name, preset name or file name */
-    char path[4096]; /* source file; "" for a preset */
+    char name[128];     /* general.name, preset name or file name */
+    char path[4096];    /* source file; "" for a preset */
     char type_name[32]; /* as users call it: "Q8_0", "Q4_K_M" (general.file_type), "F16" */
     const struct arch *arch;
     struct hparams hp;
@@ -144,9 +144,9 @@ struct model {
     uint64_t weight_bytes; /* sum over tensors */
     uint64_t n_params;     /* sum of elements over tensors */
     struct gguf *gguf;     /* NULL without a file */
-    bool kv_said;          /* the checkpoint sets the default KV cache type of engines */
+    bool kv_type_given;    /* the checkpoint sets the default KV cache type of engines */
     enum dtype kv_type;
-    char note[512];        /* ignored or doubtful parts of the file; "": none */
+    char note[512]; /* ignored or doubtful parts of the file; "": none */
 };
 
 /*
@@ -190,7 +190,7 @@ struct arch_info {
     const char *name;     /* general.architecture */
     char model_types[96]; /* of Hugging Face configs: "llama, mistral, mixtral" */
     bool experts, windows;
-    bool priced_only; /* predicted from a config.json only: no GGUF, not executed */
+    bool predict_only; /* predicted from a config.json only: no GGUF, not executed */
 };
 bool model_arch_at(size_t i, struct arch_info *out);
 /* Hint: bytes [at, at + bytes) of a tensor are no longer needed; their mapped pages may be dropped. */
@@ -208,7 +208,7 @@ int model_tensor_type(const char *type, const struct hparams *hp, const char *te
 
 /* Checkpoint format i (4), prediction only; false past the end. */
 struct checkpoint_info {
-    const char *name, *alias; /* alias NULL: none */
+    const char *name, *alias;   /* alias NULL: none */
     const char *weights, *math; /* "INT4, a scale of 16 bits and a zero of 4 for 128 columns of a row", "W4A16" */
     double bits;                /* per weight of a large matrix */
 };
@@ -217,7 +217,7 @@ bool model_checkpoint_at(size_t i, struct checkpoint_info *out);
 /* ---- synthetic GGUF files with random weights ---- */
 struct synth_options {
     uint64_t seed;
-    const char *name; /* general.name; NULL: m->name */
+    const char *name;  /* general.name; NULL: m->name */
     struct team *team; /* NULL: calling thread only. Output does not depend on it. */
     void (*progress)(void *ctx, const char *what, double fraction); /* or NULL */
     void *ctx;

@@ -119,9 +119,9 @@ static int read_block(struct reader *r, const json_t *v, const char *field)
 static void kv_cache(struct reader *r, const char *field, const char *found, bool fp8, bool nvfp4)
 {
     char text[33];
-    r->c->kv_said = fp8 || nvfp4;
+    r->c->kv_type_given = fp8 || nvfp4;
     r->c->kv_type = fp8 ? DTYPE_FP8 : DTYPE_NVFP4;
-    if (!r->c->kv_said)
+    if (!r->c->kv_type_given)
         snprintf(r->c->note, sizeof r->c->note, "%s (%s) is not priced: the KV cache is of 16 bits unless --kv-type names a type", field,
                  PRINTABLE(text, found));
 }
@@ -520,8 +520,8 @@ static int read_method(struct reader *r, const json_t *j, const char *file)
 int quant_config(const json_t *j, const char *what, struct checkpoint *c, struct error *err)
 {
     /* compression_config: older name; source: vLLM's get_quant_config */
-    const json_t *const now = config_beside(j, "quantization_config"), *const old = config_beside(j, "compression_config");
-    const json_t *q = now && !json_is_null(now) ? now : old, *const mlx = config_beside(j, "quantization"), *const text = config_text(j);
+    const json_t *const now = config_either(j, "quantization_config"), *const old = config_either(j, "compression_config");
+    const json_t *q = now && !json_is_null(now) ? now : old, *const mlx = config_either(j, "quantization"), *const text = config_text(j);
     const bool own = mlx && !json_is_null(mlx);
     char ctx[4300];
     if (!q || json_is_null(q))

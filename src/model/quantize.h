@@ -39,7 +39,7 @@ struct quantized_tensor {
     enum dtype from, to;
     enum dtype wanted; /* `to` before the fallback for rows not divisible by 256 */
     uint64_t cols;     /* of a row */
-    bool matrix; /* quantizable; else copied (norms, biases, routers, vectors) */
+    bool matrix;       /* quantizable; else copied (norms, biases, routers, vectors) */
     uint64_t n_elems, in_bytes, out_bytes;
     double sum_sq;  /* sum of w^2, matrices only */
     double err_sq;  /* sum of (w' - w)^2 */

@@ -21,7 +21,7 @@ struct sweep_grid {
     struct limits limits;           /* --slo */
     struct hwprofile *machine; /* one of every hw */
     enum dtype *kv_type;
-    bool kv_said; /* by --kv-type; else a checkpoint that asks engines for a type has that */
+    bool kv_type_given; /* by --kv-type; else a checkpoint that asks engines for a type has that */
 };
 
 /* Numbers of cells of a unit, and of rows of a cell. */

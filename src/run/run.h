@@ -20,7 +20,7 @@ struct provenance {
 /* One test. NaN: not measured (JSON null). SI units. */
 struct run_row {
     char model[128], type[32], test[48]; /* "pp512", "tg128", "tg128@d4096" */
-    char phase[8];                        /* "prefill" or "decode" */
+    char phase[8];                       /* "prefill" or "decode" */
     int n_threads, n_prompt, n_gen, n_depth, n_batch, n_ubatch, n_reps;
     double tok_s_mean, tok_s_sd, ttft_s, itl_p50_s, itl_p99_s;
     double bytes_s, ceiling_bytes_s, mbu, flop_s, ceiling_flop_s, mfu;
@@ -29,21 +29,21 @@ struct run_row {
     char dram_source[64], dram_reason[160];
     double energy_j, j_tok; /* package and memory energy per repetition, mean; J per token and sequence */
     char energy_source[128], energy_reason[224];
-    char bound[16]; /* "memory", "compute" */
+    char bound[16];              /* "memory", "compute" */
     char type_k[12], type_v[12]; /* of the KV cache */
-    char act_scales[8];     /* activation scales of the largest pass: "exact" or "pow2", methods.md (89); "": not quantized */
-    double experts_touched; /* distinct experts read per MoE layer and pass, mean; NaN: dense model */
+    char act_scales[8];          /* activation scales of the largest pass: "exact" or "pow2", methods.md (89); "": not quantized */
+    double experts_touched;      /* distinct experts read per MoE layer and pass, mean; NaN: dense model */
     char counters[16];
     char ceiling_source[64]; /* "probe beside the run" or the profile's name */
-    double roof_moved; /* bandwidth probe variation, (max - min) / median; methods.md (83) */
+    double roof_moved;       /* bandwidth probe variation, (max - min) / median; methods.md (83) */
     double profile_bytes_s, mbu_profile, profile_flop_s, mfu_profile; /* utilization of the stored profile's roofs */
-    char profile_reason[160]; /* reason for NaN */
+    char profile_reason[160];         /* reason for NaN */
     double steal, n_switch, clock_hz; /* steal time, fraction; involuntary context switches per repetition, mean; median clock */
-    double cpu_share;   /* minimum over repetitions (struct run_rep) */
-    double cache_bytes; /* all last-level caches */
+    double cpu_share;                 /* minimum over repetitions (struct run_rep) */
+    double cache_bytes;               /* all last-level caches */
     double ops_ceiling_bytes_s, ops_ceiling_flop_s; /* probes adjacent to the op-timing pass, harmonic means; methods.md (83) */
     double ops_lowest_bytes_s, ops_highest_bytes_s; /* range of these probes */
-    double ops_tile_flop_s; /* tile probe adjacent to it (80); NaN: none. Not saved */
+    double ops_tile_flop_s;                /* tile probe adjacent to it (80); NaN: none. Not saved */
     double ops_coherence[COHERENCE_COUNT]; /* coherence probes (33), likewise */
 };
 
@@ -72,21 +72,21 @@ struct run_op {
 struct run_loading {
     char model[128], type[32];
     int n_threads;
-    double packed_bytes;              /* packed copy; 0: the mapped file is used */
-    double pack_s, pack_bytes_s;      /* packing time and rate */
-    char act_scales[8];               /* as in struct run_row, for a pass of an ubatch */
-    double peak_bytes;                /* peak memory of the process, mapped files included */
-    char peak_reason[160];            /* reason for NaN */
-    double probe_bytes;               /* probe buffer, in addition to peak_bytes; 0: probes read the weights; NaN: unknown */
+    double packed_bytes;         /* packed copy; 0: the mapped file is used */
+    double pack_s, pack_bytes_s; /* packing time and rate */
+    char act_scales[8];          /* as in struct run_row, for a pass of an ubatch */
+    double peak_bytes;           /* peak memory of the process, mapped files included */
+    char peak_reason[160];       /* reason for NaN */
+    double probe_bytes;          /* probe buffer, in addition to peak_bytes; 0: probes read the weights; NaN: unknown */
 };
 
 /* Tokens per expert over a model's tests. */
 struct run_routing {
     char model[128];
     uint32_t n_expert, n_expert_used, n_layer; /* n_layer: MoE layers */
-    uint64_t n_tok;                            /* tokens routed per layer */
-    uint32_t *layer;                           /* [n_layer] */
-    uint64_t *counts;                          /* [n_layer][n_expert] tokens routed to the expert */
+    uint64_t n_tok;   /* tokens routed per layer */
+    uint32_t *layer;  /* [n_layer] */
+    uint64_t *counts; /* [n_layer][n_expert] tokens routed to the expert */
 };
 
 /* An event count of one repetition of a test, or of the ops of a role. */
