@@ -16,14 +16,14 @@ AM_TESTS_ENVIRONMENT = $(SANITIZERS_ENVIRONMENT) \
   top_srcdir='$(abs_top_srcdir)'; export top_srcdir;
 TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 
-dist_check_SCRIPTS += %D%/lint/layers.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh %D%/lint/methods.sh
+dist_check_SCRIPTS += %D%/lint/layers.sh %D%/lint/symbols.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh %D%/lint/methods.sh
 EXTRA_DIST += %D%/tap.sh %D%/timed.sh %D%/long.sh %D%/tsan/run.sh %D%/lint/layers.txt build-aux/tap-driver.sh
 # The slowest begin first, so that none of them is left to run alone at the end (./check says which they are).
 if CMOCKA
 TESTS += %D%/kernels/checkkernel %D%/engine/test_generate %D%/ceilings/test_ceilings %D%/learn/test_score
 endif
 TESTS += %D%/cli/constants.sh %D%/cli/quickstart.sh %D%/cli/validate.sh %D%/cli/profile.sh %D%/cli/monotone.sh %D%/cli/quantize.sh
-TESTS += %D%/lint/layers.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh %D%/lint/methods.sh
+TESTS += %D%/lint/layers.sh %D%/lint/symbols.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh %D%/lint/methods.sh
 
 include tests/base/local.mk
 include tests/dtype/local.mk
@@ -43,6 +43,7 @@ include tests/learn/local.mk
 include tests/engine/local.mk
 include tests/dataset/local.mk
 include tests/report/local.mk
+include tests/lib/local.mk
 include tests/cli/local.mk
 include tests/bench/local.mk
 include tests/golden/local.mk

@@ -184,10 +184,12 @@ int read_once(struct once *o, int (*read)(struct error *err), struct error *err)
 void interrupt_install(void);
 /* Later signals do not end the process: launchers such as mpirun may send several. */
 void interrupt_ignore_repeated(void);
+/* Async-signal-safe: signal sig arrived, long loops stop. */
+void interrupt_set(int sig);
+bool interrupt_pending(void);
 /* -1 with ERROR_INTERRUPTED after SIGINT, SIGTERM, SIGHUP or SIGXCPU, else 0. */
 int interrupt_check(struct error *err);
-/* Ends the process with a message and removes temporary files and child programs: for libraries that cannot report an allocation
- * failure. */
+/* Removes temporary files and child programs and ends the process with a message: the program's notify_handlers.out_of_memory. */
 _Noreturn void interrupt_end_without_memory(void);
 /* Ends the process by SIGPIPE if that signal arrived; returns otherwise. */
 void interrupt_end_by_pipe(void);

@@ -1,7 +1,8 @@
 #include "base/environment.h"
 #include "base/base.h"
 
-static struct environment current = { .root = "", .temporary_path = "/tmp" }; /* global: set once by main before threads start */
+static const char *const installed[] = { PKGDATADIR, NULL };
+static struct environment current = { .data_dirs = installed, .root = "", .temporary_path = "/tmp" }; /* global: set once by main before threads start */
 
 void environment_set(const struct environment *e)
 {
@@ -11,6 +12,11 @@ void environment_set(const struct environment *e)
 void environment_set_dirs(const char *const *dirs)
 {
     current.data_dirs = dirs;
+}
+
+const char *const *environment_installed(void)
+{
+    return installed;
 }
 
 const struct environment *environment(void)

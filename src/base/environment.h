@@ -6,15 +6,17 @@
 #include <stddef.h>
 
 struct environment {
-    const char *const *data_dirs; /* with models/, hwprofiles/, events/ and reports/; NULL-terminated; NULL: none */
+    const char *const *data_dirs; /* with models/, hwprofiles/, events/ and reports/; NULL-terminated; NULL: none; default: the installed ones */
     const char *root;             /* prefix of /proc and /sys; "": the live system */
     const char *profile_path;     /* this machine's profile, which may be missing; NULL: unknown */
+    const char *user_dir;         /* the user's hwprofiles/, models/, runs/; may be missing; NULL: unknown */
     const char *temporary_path;   /* a folder for temporary files */
 };
 /* Set before other threads run; what it points to stays the caller's. */
 void environment_set(const struct environment *e);
 void environment_set_dirs(const char *const *dirs); /* data_dirs alone */
 const struct environment *environment(void);
+const char *const *environment_installed(void); /* data_dirs until they are set */
 /* Path of a data file ("reports/charts/roofline.gp") in the first directory that has it; else false with the last path tried. */
 bool environment_file(char *path, size_t n, const char *name);
 

@@ -30,21 +30,6 @@ const char *json_type_name(const json_t *j)
     return "something else";
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------- */
-
-static void *allocate(size_t n)
-{
-    void *p = malloc(n ? n : 1);
-    if (!p)
-        interrupt_end_without_memory();
-    return p;
-}
-
-void json_install(void)
-{
-    json_set_alloc_funcs(allocate, free);
-}
-
 json_t *json_load_mem(const char *name, const void *data, size_t size, struct error *err)
 {
     return json_load_mem_at(name, data, size, 1, err);

@@ -7,9 +7,6 @@
 #include "base/base.h"
 #include <jansson.h>
 
-/* Sets jansson's allocator: an allocation failure ends the process with a message, because jansson would drop fields or crash. Call
- * before any other use. */
-void json_install(void);
 /*
  * Load a file (at most 64 MiB, nesting limited by jansson). NULL on error, which names line and column. A byte-order mark is
  * skipped, UTF-16 refused. NaN, Infinity and -Infinity (Python's output) become strings: refused where a field is read as a number,

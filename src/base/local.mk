@@ -21,6 +21,7 @@ libbase_a_SOURCES = \
   %D%/names.c \
   %D%/once.c \
   %D%/interrupt.c \
+  %D%/signals.c \
   %D%/units.c \
   %D%/parse.c \
   %D%/stats.c \

@@ -1,4 +1,5 @@
 #include "base/notify.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -45,4 +46,11 @@ void notify_warn(const char *fmt, ...)
     va_start(ap, fmt);
     tell(handlers ? handlers->warn : NULL, fmt, ap);
     va_end(ap);
+}
+
+double notify_out_of_memory(void)
+{
+    if (handlers && handlers->out_of_memory)
+        handlers->out_of_memory();
+    return NAN;
 }

@@ -8,6 +8,8 @@ struct notify_handlers {
     void (*progress_done)(void);
     void (*note)(const char *text);
     void (*warn)(const char *text);
+    /* Out of memory in a function that cannot report errors; may end the process. */
+    void (*out_of_memory)(void);
 };
 /* Set once, before other threads run. *h stays the caller's and outlives all calls. */
 void notify_set(const struct notify_handlers *h);
@@ -17,5 +19,7 @@ void notify_progress_done(void);
 /* One line, as printf; cut off after 4095 bytes. */
 void notify_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void notify_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Calls out_of_memory; returns NaN, the result of the failed function. */
+double notify_out_of_memory(void);
 
 #endif

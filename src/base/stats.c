@@ -1,5 +1,6 @@
 /* Summary statistics: methods.md (70). */
 #include "base/base.h"
+#include "base/notify.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ double stats_quantile(const double *x, size_t n, double q)
         return NAN;
     double *s = malloc(n * sizeof *s);
     if (!s)
-        interrupt_end_without_memory(); /* NaN means "no figure" */
+        return notify_out_of_memory();
     memcpy(s, x, n * sizeof *s);
     qsort(s, n, sizeof *s, by_value);
     double r = quantile_sorted(s, n, q);
@@ -63,8 +64,10 @@ void stats_median_ci(const double *x, size_t n, double *lo, double *hi)
     if (n == 0)
         return;
     double *s = malloc((n + RESAMPLES) * sizeof *s);
-    if (!s)
-        interrupt_end_without_memory();
+    if (!s) {
+        notify_out_of_memory();
+        return;
+    }
     double *med = s + n;
     struct rng r;
     rng_init(&r, 1);
@@ -98,15 +101,20 @@ void stats_median_block_ci(const double *x, const int *block, size_t n, double *
     if (n == 0)
         return;
     size_t *start = malloc((n + 1) * sizeof *start);
-    if (!start)
-        interrupt_end_without_memory();
+    if (!start) {
+        notify_out_of_memory();
+        return;
+    }
     const size_t n_block = find_blocks(start, block, n);
     size_t longest = 0;
     for (size_t b = 0; b < n_block; b++)
         longest = start[b + 1] - start[b] > longest ? start[b + 1] - start[b] : longest;
     double *s = malloc((n_block * longest + RESAMPLES) * sizeof *s);
-    if (!s)
-        interrupt_end_without_memory();
+    if (!s) {
+        free(start);
+        notify_out_of_memory();
+        return;
+    }
     if (n_block < 2) {
         free(s);
         free(start);

@@ -25,11 +25,9 @@ static hwloc_topology_t load(const char *description, struct error *err)
 
 hwloc_topology_t topology_open(const char *description, struct error *err)
 {
-    const bool xml = getenv("HWLOC_XMLFILE"), told = description || xml || getenv("HWLOC_SYNTHETIC");
+    const bool told = description || getenv("HWLOC_XMLFILE") || getenv("HWLOC_SYNTHETIC"); /* as hwloc itself reads them */
     hwloc_topology_t topo;
     pthread_mutex_lock(&lock);
-    if (!xml)
-        setenv("HWLOC_PLUGINS_PATH", "", 0);
     if (!told && !machine)
         machine = load(NULL, err);
     topo = told ? load(description, err) : machine;

@@ -1,6 +1,6 @@
 /*
  * topology.h: hwloc's topology of this machine or of a description. This machine's is loaded once per process: loading takes milliseconds.
- * Plugins are disabled (HWLOC_PLUGINS_PATH set empty if unset) unless HWLOC_XMLFILE names a file, which needs one.
+ * The program disables hwloc's plugins (cli_environment).
  */
 #ifndef BASE_TOPOLOGY_H
 #define BASE_TOPOLOGY_H

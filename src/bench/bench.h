@@ -102,15 +102,15 @@ void bench_print_findings(const struct run *r);
 void bench_print_conditions(const struct run *r);
 
 /* A line of llama-batched-bench's table: B prompts of PP tokens, then TG tokens to each; seconds of both parts. */
-json_t *bench_batch_json(const struct run_row *pp, const struct run_row *tg, double pp_s, double tg_s);
-extern const struct column bench_batch_columns[];
-extern const size_t bench_n_batch_column;
+void bench_add_batch(struct table_rows *rows, const struct run_row *pp, const struct run_row *tg, double pp_s, double tg_s);
+extern const size_t bench_batch_size;
+extern const struct table_fields bench_batch_fields, bench_fields, bench_op_fields;
 
 /* ---- bench_print.c: the output ------------------------------------------------------- */
 /* What a bench prints: rows, ops and roles (see run/run.h); lines of the table of batches. */
 struct bench_results {
     struct run run, roles;
-    json_t *batches;
+    struct table_rows batches; /* of bench_batch_size */
 };
 /* Options of the output. error_format: also to standard error. */
 struct bench_print {

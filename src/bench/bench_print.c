@@ -3,95 +3,103 @@
 #include <math.h>
 #include <string.h>
 
-static const struct column row_columns[] = {
-    { "model", "model", COL_TEXT, "", false },
-    { "type", "type", COL_TEXT, "", false },
-    { "n_threads", "threads", COL_INT, "", COL_MEDIUM },
-    { "n_batch", "n_batch", COL_INT, "", true },
-    { "n_ubatch", "n_ubatch", COL_INT, "", true },
-    { "phase", "phase", COL_TEXT, "", true },
-    { "n_prompt", "n_prompt", COL_INT, "", true },
-    { "n_gen", "n_gen", COL_INT, "", true },
-    { "n_depth", "n_depth", COL_INT, "", true },
-    { "n_reps", "n_reps", COL_INT, "", true },
-    { "test", "test", COL_TEXT, "", COL_KEY },
-    { "tok_s_mean", "t/s", COL_FLOAT, "", COL_KEY },
-    { "tok_s_sd", "+-", COL_FLOAT, "", COL_MEDIUM },
-    { "ttft_s", "TTFT", COL_SECONDS, "", COL_MEDIUM },
-    { "itl_p50_s", "ITL p50", COL_SECONDS, "", COL_MEDIUM },
-    { "itl_p99_s", "ITL p99", COL_SECONDS, "", COL_MINOR },
-    { "bytes_s", "weights+KV", COL_SI, "B/s", false },
-    { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", COL_MINOR },
-    { "mbu", "MBU", COL_FRACTION, "", COL_KEY },
-    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM },
-    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", COL_MINOR },
-    { "mfu", "MFU", COL_FRACTION, "", false },
-    { "bound", "bound", COL_TEXT, "", COL_KEY },
-    { "dram_bytes_s", "DRAM", COL_SI, "B/s", true },
-    { "mbu_dram", "MBU DRAM", COL_FRACTION, "", true },
-    { "dram_source", "DRAM source", COL_TEXT, "", true },
-    { "dram_reason", "DRAM reason", COL_TEXT, "", true },
-    { "roof_moved", "roof moved", COL_FRACTION, "", true },
-    { "profile_bytes_s", "profile", COL_SI, "B/s", true },
-    { "mbu_profile", "MBU profile", COL_FRACTION, "", true },
-    { "profile_flop_s", "profile", COL_SI, "FLOP/s", true },
-    { "mfu_profile", "MFU profile", COL_FRACTION, "", true },
-    { "profile_reason", "profile reason", COL_TEXT, "", true },
-    { "steal", "steal", COL_FRACTION, "", true },
-    { "n_switch", "switches", COL_FLOAT, "", true },
-    { "cpu_share", "CPU share", COL_FRACTION, "", true },
-    { "clock_hz", "clock", COL_SI, "Hz", true },
-    { "cache_bytes", "last cache", COL_SI, "B", true },
-    { "energy_j", "energy", COL_SI, "J", true },
-    { "j_tok", "J/token", COL_SI, "J", true },
-    { "energy_source", "energy from", COL_TEXT, "", true },
-    { "energy_reason", "energy reason", COL_TEXT, "", true },
-    { "counters", "counters", COL_TEXT, "", true },
-    { "weight_bytes", "weights", COL_SI, "B", true },
-    { "act_bytes", "activations", COL_SI, "B", true },
-    { "kv_bytes", "KV", COL_SI, "B", true },
-    { "flop", "FLOP", COL_SI, "", true },
-    { "seconds", "seconds", COL_SECONDS, "", true },
-    { "act_scales", "act. scales", COL_TEXT, "", COL_DATA }, /* print_rows() */
-    { "type_k", "type_k", COL_TEXT, "", true },
-    { "type_v", "type_v", COL_TEXT, "", true },
-    { "experts_touched", "experts", COL_FLOAT, "", true },
-    { "ceiling_source", "ceiling from", COL_TEXT, "", true },
+#define AT(m) COLUMN_AT(struct run_row, m)
+static const struct column bench_columns[] = {
+    { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, NULL },
+    { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, "tensor type or mixture" },
+    { "n_threads", "threads", COL_INT, NULL, COL_MEDIUM, AT(n_threads), EMPTY_VALUE, NULL, NULL },
+    { "n_batch", "n_batch", COL_INT, NULL, COL_DATA, AT(n_batch), EMPTY_VALUE, NULL, "sequences decoded together" },
+    { "n_ubatch", "n_ubatch", COL_INT, "tokens", COL_DATA, AT(n_ubatch), EMPTY_VALUE, NULL, "prompt tokens a pass" },
+    { "phase", "phase", COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
+    { "n_prompt", "n_prompt", COL_INT, "tokens", COL_DATA, AT(n_prompt), EMPTY_VALUE, NULL, "0 in decode" },
+    { "n_gen", "n_gen", COL_INT, "tokens", COL_DATA, AT(n_gen), EMPTY_VALUE, NULL, "0 in prefill" },
+    { "n_depth", "n_depth", COL_INT, "tokens", COL_DATA, AT(n_depth), EMPTY_VALUE, NULL, "in the KV cache before" },
+    { "n_reps", "n_reps", COL_INT, NULL, COL_DATA, AT(n_reps), EMPTY_VALUE, NULL, "repetitions" },
+    { "test", "test", COL_TEXT, NULL, COL_KEY, AT(test), EMPTY_VALUE, NULL, "`pp512`, `tg128`, `tg128@d4096`" },
+    { "tok_s_mean", "t/s", COL_FLOAT, "tokens/s", COL_KEY, AT(tok_s_mean), EMPTY_NULL, NULL, "mean over repetitions" },
+    { "tok_s_sd", "+-", COL_FLOAT, "tokens/s", COL_MEDIUM, AT(tok_s_sd), EMPTY_NULL, NULL, "sample standard deviation" },
+    { "ttft_s", "TTFT", COL_SECONDS, "s", COL_MEDIUM, AT(ttft_s), EMPTY_NULL, NULL, "time to first token: the whole prompt; null in decode" },
+    { "itl_p50_s", "ITL p50", COL_SECONDS, "s", COL_MEDIUM, AT(itl_p50_s), EMPTY_NULL, NULL, "median time between tokens; null in prefill" },
+    { "itl_p99_s", "ITL p99", COL_SECONDS, "s", COL_MINOR, AT(itl_p99_s), EMPTY_NULL, NULL, "99 % quantile" },
+    { "bytes_s", "weights+KV", COL_SI, "B/s", COL_MAJOR, AT(bytes_s), EMPTY_NULL, NULL, "weights and KV cache" },
+    { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", COL_MINOR, AT(ceiling_bytes_s), EMPTY_NULL, NULL, "DRAM read bandwidth measured beside the test" },
+    { "mbu", "MBU", COL_FRACTION, "fraction", COL_KEY, AT(mbu), EMPTY_NULL, NULL, "`bytes_s / ceiling_bytes_s`" },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM, AT(flop_s), EMPTY_NULL, NULL, NULL },
+    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", COL_MINOR, AT(ceiling_flop_s), EMPTY_NULL, NULL, "peak of the arithmetic in use, measured beside the test" },
+    { "mfu", "MFU", COL_FRACTION, "fraction", COL_MAJOR, AT(mfu), EMPTY_NULL, NULL, "`flop_s / ceiling_flop_s`" },
+    { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", "roof that the test stands under" },
+    { "dram_bytes_s", "DRAM", COL_SI, "B/s", COL_DATA, AT(dram_bytes_s), EMPTY_NULL, NULL, "by hardware counters" },
+    { "mbu_dram", "MBU DRAM", COL_FRACTION, "fraction", COL_DATA, AT(mbu_dram), EMPTY_NULL, NULL, "`dram_bytes_s / ceiling_bytes_s`" },
+    { "dram_source", "DRAM source", COL_TEXT, NULL, COL_DATA, AT(dram_source), EMPTY_NULL, NULL, "`uncore counters: 8 x uncore_imc on 2` (sockets)" },
+    { "dram_reason", "DRAM reason", COL_TEXT, NULL, COL_DATA, AT(dram_reason), EMPTY_NULL, NULL, "why `dram_bytes_s` is null" },
+    { "roof_moved", "roof moved", COL_FRACTION, "fraction", COL_DATA, AT(roof_moved), EMPTY_ABSENT, "number or null, optional",
+      "how far DRAM's roof moved while the test ran: largest probe less smallest over median (methods.md (83))" },
+    { "profile_bytes_s", "profile", COL_SI, "B/s", COL_DATA, AT(profile_bytes_s), EMPTY_ABSENT, "number or null, optional",
+      "DRAM read of the stored profile (`roofcast profile`), as many threads" },
+    { "mbu_profile", "MBU profile", COL_FRACTION, "fraction", COL_DATA, AT(mbu_profile), EMPTY_ABSENT, "number or null, optional", "`bytes_s / profile_bytes_s`" },
+    { "profile_flop_s", "profile", COL_SI, "FLOP/s", COL_DATA, AT(profile_flop_s), EMPTY_ABSENT, "number or null, optional", "its peak of the arithmetic in use" },
+    { "mfu_profile", "MFU profile", COL_FRACTION, "fraction", COL_DATA, AT(mfu_profile), EMPTY_ABSENT, "number or null, optional", "`flop_s / profile_flop_s`" },
+    { "profile_reason", "profile reason", COL_TEXT, NULL, COL_DATA, AT(profile_reason), EMPTY_ABSENT, "string or null, optional", "why there are no such roofs" },
+    { "steal", "steal", COL_FRACTION, "fraction", COL_DATA, AT(steal), EMPTY_ABSENT, "number or null, optional", "of the time of the CPUs in use that a "
+      "hypervisor gave to others, mean over repetitions; null: too short to tell" },
+    { "n_switch", "switches", COL_FLOAT, NULL, COL_DATA, AT(n_switch), EMPTY_ABSENT, "number or null, optional", "times that the system took a CPU from a "
+      "thread, in one repetition, mean" },
+    { "cpu_share", "CPU share", COL_FRACTION, "fraction", COL_DATA, AT(cpu_share), EMPTY_ABSENT, "number or null, optional",
+      "of its threads' time, that they were on a CPU: the least of its repetitions. Below 0.9 others ran there, or threads slept" },
+    { "clock_hz", "clock", COL_SI, "Hz", COL_DATA, AT(clock_hz), EMPTY_ABSENT, "number or null, optional", "core clock behind the repetitions, median" },
+    { "cache_bytes", "last cache", COL_SI, "B", COL_DATA, AT(cache_bytes), EMPTY_ABSENT, "number or null, optional", "last-level caches, all together" },
+    { "energy_j", "energy", COL_SI, "J", COL_DATA, AT(energy_j), EMPTY_ABSENT, "number or null, optional", "of all packages and, where it is counted, memory, "
+      "in one repetition, mean: of the whole machine" },
+    { "j_tok", "J/token", COL_SI, "J/token", COL_DATA, AT(j_tok), EMPTY_ABSENT, "number or null, optional", "`energy_j` by the tokens of a repetition" },
+    { "energy_source", "energy from", COL_TEXT, NULL, COL_DATA, AT(energy_source), EMPTY_ABSENT, "string or null, optional", "zones or events" },
+    { "energy_reason", "energy reason", COL_TEXT, NULL, COL_DATA, AT(energy_reason), EMPTY_ABSENT, "string or null, optional", "why `energy_j` is null" },
+    { "counters", "counters", COL_TEXT, NULL, COL_DATA, AT(counters), EMPTY_VALUE, NULL, "counter backend" },
+    { "weight_bytes", "weights", COL_SI, "B", COL_DATA, AT(weight_bytes), EMPTY_NULL, NULL, "of one repetition, as are the next four" },
+    { "act_bytes", "activations", COL_SI, "B", COL_DATA, AT(act_bytes), EMPTY_NULL, NULL, "activations" },
+    { "kv_bytes", "KV", COL_SI, "B", COL_DATA, AT(kv_bytes), EMPTY_NULL, NULL, "KV cache, read and written" },
+    { "flop", "FLOP", COL_SI_BARE, "FLOP", COL_DATA, AT(flop), EMPTY_NULL, NULL, NULL },
+    { "seconds", "seconds", COL_SECONDS, "s", COL_DATA, AT(seconds), EMPTY_ZERO, NULL, "mean" },
+    { "act_scales", "act. scales", COL_TEXT, NULL, COL_DATA, AT(act_scales), EMPTY_ABSENT, "`\"exact\"` or `\"pow2\"` or null, optional",
+      "scales of 8-bit activations in the largest pass of the test (`--act-scales`, methods.md (89)); null: no product quantizes activations" },
+    { "type_k", "type_k", COL_TEXT, NULL, COL_DATA, AT(type_k), EMPTY_VALUE, NULL, "type of the keys in the KV cache" },
+    { "type_v", "type_v", COL_TEXT, NULL, COL_DATA, AT(type_v), EMPTY_VALUE, NULL, "of the values" },
+    { "experts_touched", "experts", COL_FLOAT, NULL, COL_DATA, AT(experts_touched), EMPTY_NULL, NULL, "distinct experts that a layer with experts read in a "
+      "pass, mean; null: a dense model" },
+    { "ceiling_source", "ceiling from", COL_TEXT, NULL, COL_DATA, AT(ceiling_source), EMPTY_NULL, NULL, NULL },
+    { "ops_ceiling_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_ceiling_bytes_s), EMPTY_ABSENT, "number or null, optional",
+      "DRAM's roof beside the pass that timed the ops (`--ops`), harmonic mean of the probes between its steps (methods.md (83))" },
+    { "ops_ceiling_flop_s", NULL, COL_SI, "FLOP/s", COL_JSON, AT(ops_ceiling_flop_s), EMPTY_ABSENT, "number or null, optional", "the peak there" },
+    { "ops_lowest_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_lowest_bytes_s), EMPTY_ABSENT, "number or null, optional", "smallest of those probes of DRAM" },
+    { "ops_highest_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_highest_bytes_s), EMPTY_ABSENT, "number or null, optional", "largest" },
 };
+#undef AT
+const struct table_fields bench_fields = { "run.row", bench_columns, ARRAY_LEN(bench_columns) };
 
-static const struct column op_columns[] = {
-    { "test", "test", COL_TEXT, "", COL_KEY },
-    { "phase", "phase", COL_TEXT, "", true },
-    { "layer", "layer", COL_INT, "", false },
-    { "role", "role", COL_TEXT, "", COL_KEY },
-    { "op", "op", COL_TEXT, "", false },
-    { "type", "type", COL_TEXT, "", false },
-    { "rows", "rows", COL_INT, "", COL_MEDIUM },
-    { "cols", "cols", COL_INT, "", COL_MEDIUM },
-    { "n_tok", "n_tok", COL_INT, "", true },
-    { "weight_bytes", "weights", COL_SI, "B", COL_MEDIUM },
-    { "act_bytes", "activations", COL_SI, "B", COL_MINOR },
-    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR },
-    { "flop", "FLOP", COL_SI, "", COL_MINOR },
-    { "ai", "FLOP/B", COL_FLOAT, "", COL_MINOR },
-    { "share", "share", COL_FRACTION, "", COL_KEY },
-    { "seconds", "time", COL_SECONDS, "", COL_KEY },
-    { "bytes_s", "bytes/s", COL_SI, "B/s", false },
-    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM },
-    { "roof_fraction", "of roof", COL_FRACTION, "", COL_KEY },
-    { "bound", "bound", COL_TEXT, "", COL_KEY },
+#define AT(m) COLUMN_AT(struct run_op, m)
+static const struct column bench_op_columns[] = {
+    { "test", "test", COL_TEXT, NULL, COL_KEY, AT(test), EMPTY_VALUE, NULL, NULL },
+    { "phase", "phase", COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
+    { "layer", "layer", COL_INT, NULL, COL_MAJOR, AT(layer), EMPTY_VALUE, NULL, "-1: outside the blocks, or summed over layers" },
+    { "role", "role", COL_TEXT, NULL, COL_KEY, AT(role), EMPTY_VALUE, NULL, "what it is for: `ffn_down`, `attn_core`, ..." },
+    { "op", "op", COL_TEXT, NULL, COL_MAJOR, AT(op), EMPTY_VALUE, NULL, "what it does: `matmul`, `attention`, ..." },
+    { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, "tensor type; `mixed` in a sum" },
+    { "rows", "rows", COL_INT, NULL, COL_MEDIUM, AT(rows), EMPTY_VALUE, NULL, "shape of the weight" },
+    { "cols", "cols", COL_INT, NULL, COL_MEDIUM, AT(cols), EMPTY_VALUE, NULL, NULL },
+    { "n_tok", "n_tok", COL_INT, "tokens", COL_DATA, AT(n_tok), EMPTY_VALUE, NULL, "rows of activations a pass" },
+    { "weight_bytes", "weights", COL_SI, "B", COL_MEDIUM, AT(weight_bytes), EMPTY_NULL, NULL, "of one pass, as are the next four and `seconds`" },
+    { "act_bytes", "activations", COL_SI, "B", COL_MINOR, AT(act_bytes), EMPTY_NULL, NULL, NULL },
+    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR, AT(kv_bytes), EMPTY_NULL, NULL, NULL },
+    { "flop", "FLOP", COL_SI_BARE, "FLOP", COL_MINOR, AT(flop), EMPTY_NULL, NULL, NULL },
+    { "ai", "FLOP/B", COL_FLOAT, "FLOP/B", COL_MINOR, AT(ai), EMPTY_NULL, NULL, "arithmetic intensity" },
+    { "share", "share", COL_FRACTION, "fraction", COL_KEY, AT(share), EMPTY_NULL, NULL, "of the seconds of the pass" },
+    { "seconds", "time", COL_SECONDS, "s", COL_KEY, AT(seconds), EMPTY_ZERO, NULL, NULL },
+    { "bytes_s", "bytes/s", COL_SI, "B/s", COL_MAJOR, AT(bytes_s), EMPTY_NULL, NULL, NULL },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM, AT(flop_s), EMPTY_NULL, NULL, NULL },
+    { "roof_fraction", "of roof", COL_FRACTION, "fraction", COL_KEY, AT(roof_fraction), EMPTY_NULL, NULL, "time under its roof / time taken" },
+    { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", NULL },
 };
-
-/* The same of a role: the layers and shapes that it sums are not in the table. */
-static void role_columns(struct column *out)
-{
-    static const char *const summed[] = { "layer", "op", "rows", "cols" };
-    memcpy(out, op_columns, sizeof op_columns);
-    for (size_t i = 0; i < ARRAY_LEN(op_columns); i++)
-        for (size_t k = 0; k < ARRAY_LEN(summed); k++)
-            if (strcmp(out[i].key, summed[k]) == 0)
-                out[i].rank = COL_DATA;
-}
+#undef AT
+const struct table_fields bench_op_fields = { "run.op", bench_op_columns, ARRAY_LEN(bench_op_columns) };
 
 static json_t *ops_json(const struct run *r)
 {
@@ -104,28 +112,33 @@ static json_t *ops_json(const struct run *r)
     return a;
 }
 
-static int print_table(enum report_format f, const json_t *rows, const struct column *cols, size_t n,
-                       const char *schema, const json_t *meta, struct error *err)
+static struct table_rows op_rows(const struct run *r)
 {
-    const struct report_doc d = { schema, 1, meta, rows, cols, n };
-    return report_print(stdout, f, &d, report_width(stdout), err);
+    return (struct table_rows){ .size = sizeof *r->op, .n = r->n_op, .v = r->op };
+}
+
+static int print_table(enum report_format f, const struct table *t, struct error *err)
+{
+    printf("\n");
+    return report_print(stdout, f, t, report_width(stdout), err);
+}
+
+static int print_ops(enum report_format f, const char *schema, const struct run *r, const json_t *json, struct error *err)
+{
+    const struct table_rows rows = op_rows(r);
+    return print_table(f, &(struct table){ schema, 1, NULL, json, bench_op_columns, ARRAY_LEN(bench_op_columns), &rows, NULL }, err);
 }
 
 /* The tests; scales of activations are in tables where they are not exact. */
-static int print_rows(FILE *out, enum report_format f, const json_t *rows, const json_t *meta, struct error *err)
+static int print_rows(FILE *out, enum report_format f, const struct run *r, const json_t *json, const json_t *meta, struct error *err)
 {
-    struct column cols[ARRAY_LEN(row_columns)];
-    const struct report_doc d = { "roofcast.bench", 1, meta, rows, cols, ARRAY_LEN(cols) };
-    size_t i;
-    json_t *row;
-    memcpy(cols, row_columns, sizeof cols);
-    json_array_foreach(rows, i, row) {
-        const char *scales = json_string_value(json_object_get(row, "act_scales"));
-        for (size_t k = 0; scales && strcmp(scales, "pow2") == 0 && k < ARRAY_LEN(cols); k++)
-            if (strcmp(cols[k].key, "act_scales") == 0)
-                cols[k].rank = COL_MAJOR;
-    }
-    return report_print(out, f, &d, report_width(out), err);
+    const struct table_rows rows = { .size = sizeof *r->row, .n = r->n_row, .v = r->row };
+    struct column cols[ARRAY_LEN(bench_columns)];
+    memcpy(cols, bench_columns, sizeof cols);
+    for (size_t i = 0; i < r->n_row; i++)
+        if (strcmp(r->row[i].act_scales, "pow2") == 0)
+            columns_rank(cols, ARRAY_LEN(cols), "act_scales", COL_MAJOR);
+    return report_print(out, f, &(struct table){ "roofcast.bench", 1, meta, json, cols, ARRAY_LEN(cols), &rows, NULL }, report_width(out), err);
 }
 
 static void print_energy(const struct run_row *r)
@@ -174,67 +187,63 @@ struct others {
     double share, seconds, roof;
 };
 
-static int put_others(json_t *rows, struct others *x)
+static void put_others(struct table_rows *rows, struct others *x)
 {
-    char role[32];
-    snprintf(role, sizeof role, "%d others", x->n);
-    const int rc = x->n == 0 ? 0
-                             : json_array_append_new(rows, json_pack("{s:s s:s s:f s:f s:o}", "test", x->test, "role", role, "share", x->share,
-                                                                     "seconds", x->seconds, "roof_fraction", json_num(x->roof / x->share)));
+    if (x->n > 0) {
+        struct run_op *w = table_add(rows);
+        *w = (struct run_op){ .type = "-", .weight_bytes = NAN, .act_bytes = NAN, .kv_bytes = NAN, .flop = NAN, .ai = NAN, .share = x->share,
+                              .seconds = x->seconds, .bytes_s = NAN, .flop_s = NAN, .roof_fraction = x->roof / x->share };
+        snprintf(w->test, sizeof w->test, "%s", x->test);
+        snprintf(w->role, sizeof w->role, "%d others", x->n);
+    }
     *x = (struct others){ 0 };
-    return rc;
 }
 
 /* What a screen has room for. */
-static json_t *main_roles(const struct run *r, struct error *err)
+static struct table_rows main_roles(const struct run *r)
 {
     const double least = 0.01;
-    json_t *rows = json_array();
+    struct table_rows rows = { .size = sizeof *r->op };
     struct others x = { 0 };
-    int rc = rows ? 0 : -1;
-    for (size_t i = 0; i < r->n_op && rc == 0; i++) {
+    for (size_t i = 0; i < r->n_op; i++) {
         const struct run_op *op = &r->op[i];
         if (x.n && strcmp(x.test, op->test) != 0)
-            rc = put_others(rows, &x);
+            put_others(&rows, &x);
         if (op->share >= least)
-            rc |= json_array_append_new(rows, run_op_json(op));
-        else if (rc == 0)
+            memcpy(table_add(&rows), op, sizeof *op);
+        else
             x = (struct others){ op->test, x.n + 1, x.share + op->share, x.seconds + op->seconds,
                                  x.roof + (isnan(op->roof_fraction) ? 0 : op->share * fmin(op->roof_fraction, 1)) };
     }
-    if (rc == 0 && put_others(rows, &x) == 0)
-        return rows;
-    json_decref(rows);
-    error_oom(err, r->n_op * sizeof *r->op, "the table of roles");
-    return NULL;
+    put_others(&rows, &x);
+    return rows;
 }
 
 /* For people the roles come last, with what they lose: the end of the output is what a screen shows. */
 static int print_roles(const struct bench_results *res, const struct bench_print *o, struct error *err)
 {
-    struct column columns[ARRAY_LEN(op_columns)];
-    json_t *rows = main_roles(&res->roles, err);
-    role_columns(columns);
-    int rc = rows ? 0 : -1;
-    printf("\n");
-    if (rc == 0)
-        rc = print_table(o->format, rows, columns, ARRAY_LEN(columns), "roofcast.bench.roles", NULL, err);
+    struct column cols[ARRAY_LEN(bench_op_columns)];
+    struct table_rows rows = main_roles(&res->roles);
+    memcpy(cols, bench_op_columns, sizeof cols);
+    columns_rank(cols, ARRAY_LEN(cols), "layer op rows cols", COL_DATA); /* a role sums them */
+    int rc = print_table(o->format, &(struct table){ "roofcast.bench.roles", 1, NULL, NULL, cols, ARRAY_LEN(cols), &rows, NULL }, err);
     printf("\n");
     if (rc == 0)
         rc = bench_print_lost(&res->roles, err);
-    json_decref(rows);
+    table_rows_free(&rows);
     return rc;
 }
 
 int bench_print(struct bench_results *res, const struct bench_print *o, struct error *err)
 {
     json_t *doc = run_to_json(&res->run, err), *ops = ops_json(&res->run), *roles = ops_json(&res->roles);
+    const struct table batches = { "roofcast.bench.batches", 1, NULL, NULL, bench_batch_fields.cols, bench_batch_fields.n, &res->batches, NULL };
     int rc = -1;
     if (!doc || !ops || !roles)
         goto out;
     json_t *rows = json_object_get(doc, "rows");
-    json_t *meta = json_pack("{s:O s:O s:O s:O s:O s:O s:O s:O s:O s:O s:O s:O*}", "provenance", json_object_get(doc, "provenance"), "ops", ops,
-                             "roles", roles, "batches", res->batches, "ceilings", json_object_get(doc, "ceilings"), "loads",
+    json_t *meta = json_pack("{s:O s:O s:O s:o s:O s:O s:O s:O s:O s:O s:O s:O*}", "provenance", json_object_get(doc, "provenance"), "ops", ops,
+                             "roles", roles, "batches", table_rows_json(&batches), "ceilings", json_object_get(doc, "ceilings"), "loads",
                              json_object_get(doc, "loads"), "counts", json_object_get(doc, "counts"), "counting",
                              json_object_get(doc, "counting"), "certificate", json_object_get(doc, "certificate"),
                              "repetitions", json_object_get(doc, "repetitions"), "findings", res->run.findings,
@@ -243,23 +252,17 @@ int bench_print(struct bench_results *res, const struct bench_print *o, struct e
         error_oom(err, 0, "the report");
         goto out;
     }
-    rc = print_rows(stdout, o->format, rows, meta, err);
+    rc = print_rows(stdout, o->format, &res->run, rows, meta, err);
     if (rc == 0 && o->also_error)
-        rc = print_rows(stderr, o->error_format, rows, meta, err);
+        rc = print_rows(stderr, o->error_format, &res->run, rows, meta, err);
     json_decref(meta);
-    if (rc == 0 && json_array_size(res->batches) && o->format != REPORT_JSON) {
-        printf("\n");
-        rc = print_table(o->format, res->batches, bench_batch_columns, bench_n_batch_column, "roofcast.bench.batches", NULL, err);
-    }
+    if (rc == 0 && res->batches.n && o->format != REPORT_JSON)
+        rc = print_table(o->format, &batches, err);
     const bool people = o->format == REPORT_TABLE || o->format == REPORT_MD;
-    if (rc == 0 && o->ops && o->format != REPORT_JSON && (!people || o->by_layer)) {
-        printf("\n");
-        rc = print_table(o->format, ops, op_columns, ARRAY_LEN(op_columns), "roofcast.bench.ops", NULL, err);
-    }
-    if (rc == 0 && o->ops && o->format != REPORT_JSON && !people) {
-        printf("\n");
-        rc = print_table(o->format, roles, op_columns, ARRAY_LEN(op_columns), "roofcast.bench.roles", NULL, err);
-    }
+    if (rc == 0 && o->ops && o->format != REPORT_JSON && (!people || o->by_layer))
+        rc = print_ops(o->format, "roofcast.bench.ops", &res->run, ops, err);
+    if (rc == 0 && o->ops && o->format != REPORT_JSON && !people)
+        rc = print_ops(o->format, "roofcast.bench.roles", &res->roles, roles, err);
     if (rc == 0 && o->format == REPORT_TABLE)
         print_notes(res, o);
     if (rc == 0 && o->ops && people)

@@ -4,11 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct column columns[] = {
-    { "name", "ceiling", COL_TEXT, NULL, false }, { "a", "A", COL_SI, NULL, false },         { "b", "B", COL_SI, NULL, false },
-    { "unit", "unit", COL_TEXT, NULL, false },    { "ratio", "B / A", COL_FLOAT, NULL, false }, { "overlap", "overlap", COL_BOOL, NULL, false },
-    { "verdict", "verdict", COL_TEXT, NULL, false },
+struct compare_row {
+    const char *name, *unit, *verdict;
+    double a, b, ratio;
+    int overlap; /* -1: not two intervals */
 };
+
+#define AT(m) COLUMN_AT(struct compare_row, m)
+static const struct column compare_columns[] = {
+    { "name", "ceiling", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "of the ceiling" },
+    { "a", "A", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(a), EMPTY_NULL, NULL, "null: not there" },
+    { "b", "B", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(b), EMPTY_NULL, NULL, NULL },
+    { "unit", "unit", COL_TEXT, NULL, COL_MAJOR, AT(unit), EMPTY_VALUE, NULL, NULL },
+    { "ratio", "B / A", COL_FLOAT, NULL, COL_MAJOR, AT(ratio), EMPTY_NULL, NULL, "b / a" },
+    { "overlap", "overlap", COL_BOOL, NULL, COL_MAJOR, AT(overlap), EMPTY_NULL, NULL, "of the 95 % intervals; null where there are not two" },
+    { "verdict", "verdict", COL_TEXT, NULL, COL_MAJOR, AT(verdict), EMPTY_VALUE, "`\"agree\"` or `\"A is faster\"` or `\"B is faster\"` or `\"no interval\"` or `\"units differ\"` (`unit` is A's, no ratio) or `\"only in A\"` or `\"only in B\"` or `\"in neither\"`", NULL },
+};
+#undef AT
+const struct table_fields compare_fields = { "compare.row", compare_columns, ARRAY_LEN(compare_columns) };
 
 struct counts {
     int n, n_agree, n_only; /* compared; of these, agreeing; in one profile only */
@@ -30,7 +43,7 @@ static bool known(const struct ceiling *c)
 }
 
 /* a or b may be NULL, not both. */
-static json_t *compare_row(const struct ceiling *a, const struct ceiling *b, struct counts *n)
+static struct compare_row compare_row(const struct ceiling *a, const struct ceiling *b, struct counts *n)
 {
     const bool units = a && b && strcmp(a->unit, b->unit) != 0;
     const bool both = known(a) && known(b) && !units;
@@ -51,9 +64,7 @@ static json_t *compare_row(const struct ceiling *a, const struct ceiling *b, str
     } else {
         n->n_only += known(a) || known(b);
     }
-    return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:s}", "name", one->name, "a", json_num(va), "b", json_num(vb), "unit",
-                     one->unit, "ratio", json_num(units ? NAN : vb / va), "overlap", intervals ? json_boolean(overlap) : json_null(), "verdict",
-                     verdict);
+    return (struct compare_row){ one->name, one->unit, verdict, va, vb, units ? NAN : vb / va, intervals ? overlap : -1 };
 }
 
 static const char *noise_text(char *buf, size_t size, const struct hwprofile *h)
@@ -76,7 +87,7 @@ static const char *summary(const struct counts *n, const struct hwprofile *a, co
     return a->noise.verdict == HW_NOISY || b->noise.verdict == HW_NOISY ? "noisy" : "differ";
 }
 
-static int print(const struct hwprofile *a, const struct hwprofile *b, json_t *rows, const struct counts *n,
+static int print(const struct hwprofile *a, const struct hwprofile *b, const struct table_rows *rows, const struct counts *n,
                  enum report_format fmt, struct error *err)
 {
     char ta[64], tb[64];
@@ -85,7 +96,7 @@ static int print(const struct hwprofile *a, const struct hwprofile *b, json_t *r
                              n->n_agree, "n_only_in_one", n->n_only, "noise_a", na, "noise_b", nb, "verdict", verdict);
     if (!meta)
         return error_oom(err, 0, "a comparison");
-    const struct report_doc d = { "roofcast.compare", 1, meta, rows, columns, ARRAY_LEN(columns) };
+    const struct table d = { "roofcast.compare", 1, meta, NULL, compare_columns, ARRAY_LEN(compare_columns), rows, NULL };
     int rc = report_write(NULL, fmt, &d, err);
     json_decref(meta);
     if (rc != 0 || (fmt != REPORT_TABLE && fmt != REPORT_MD))
@@ -107,15 +118,14 @@ static int print(const struct hwprofile *a, const struct hwprofile *b, json_t *r
 static int compare(const struct hwprofile *a, const struct hwprofile *b, enum report_format fmt, struct error *err)
 {
     struct counts n = { 0 };
-    json_t *rows = json_array();
-    int rc = rows ? 0 : -1;
-    for (size_t i = 0; rc == 0 && i < a->n_ceiling; i++)
-        rc = json_array_append_new(rows, compare_row(&a->ceiling[i], named(b, a->ceiling[i].name), &n));
-    for (size_t i = 0; rc == 0 && i < b->n_ceiling; i++)
+    struct table_rows rows = { .size = sizeof(struct compare_row) };
+    for (size_t i = 0; i < a->n_ceiling; i++)
+        *(struct compare_row *)table_add(&rows) = compare_row(&a->ceiling[i], named(b, a->ceiling[i].name), &n);
+    for (size_t i = 0; i < b->n_ceiling; i++)
         if (!named(a, b->ceiling[i].name))
-            rc = json_array_append_new(rows, compare_row(NULL, &b->ceiling[i], &n));
-    rc = rc == 0 ? print(a, b, rows, &n, fmt, err) : error_oom(err, 0, "a comparison");
-    json_decref(rows);
+            *(struct compare_row *)table_add(&rows) = compare_row(NULL, &b->ceiling[i], &n);
+    const int rc = print(a, b, &rows, &n, fmt, err);
+    table_rows_free(&rows);
     return rc;
 }
 

@@ -4,6 +4,7 @@ libbench_a_SOURCES = \
   %D%/bench.c \
   %D%/bench.h \
   %D%/bench_print.c \
+  %D%/bench_lines.c \
   %D%/compare.c \
   %D%/conditions.c \
   %D%/counts.c \

@@ -36,6 +36,7 @@ void ppl_base_file(struct ppl_file *f, const struct ppl_file *other);
 /* What a model file is, apart from the scores: weight bytes by the ops of a decode step. */
 int ppl_describe(struct ppl_file *f, const struct model *m, struct error *err);
 
+extern const struct table_fields ppl_fields;
 /* Print the files; base: path of the one compared with, which is the last of them, or NULL. */
 int ppl_print(enum report_format format, const struct ppl_file *file, size_t n, const struct ppl_chunks *c,
               const char *base, const struct provenance *prov, struct error *err);

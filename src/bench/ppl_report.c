@@ -3,31 +3,42 @@
 #include <math.h>
 #include <string.h>
 
-static json_t *row_json(const struct ppl_file *f)
-{
-    const struct quality *q = &f->q;
-    const struct {
-        const char *key;
-        double v;
-    } number[] = {
-        { "file_bytes", f->file_bytes }, { "bits_weight", f->bits_weight }, { "step_weight_bytes", f->step_weight_bytes },
-        { "ppl", q->ppl }, { "ppl_se", q->ppl_se }, { "nll", q->nll }, { "nll_se", q->nll_se },
-        { "kl", q->kl }, { "kl_se", q->kl_se }, { "kl_median", q->kl_median }, { "kl_p99", q->kl_p99 },
-        { "kl_p999", q->kl_p999 }, { "kl_max", q->kl_max }, { "dp_rms", q->dp_rms },
-        { "same_top", q->same_top }, { "same_top_se", q->same_top_se },
-        { "ppl_base", q->ppl_base }, { "ppl_base_se", q->ppl_base_se },
-        { "ln_ppl_ratio", q->ln_ratio }, { "ln_ppl_ratio_se", q->ln_ratio_se },
-    };
-    json_t *j = json_pack("{s:o, s:o, s:s, s:b, s:s*, s:I}", "path", json_text(f->path), "model", json_text(f->model), "type",
-                          f->type, "base", (int)f->base, "act_scales", *f->act_scales ? f->act_scales : NULL, "n_tokens",
-                          (json_int_t)q->n_tokens);
-    for (size_t i = 0; j && i < ARRAY_LEN(number); i++)
-        if (json_object_set_new(j, number[i].key, json_num(number[i].v)) != 0) {
-            json_decref(j);
-            return NULL;
-        }
-    return j;
-}
+#define AT(m) COLUMN_AT(struct ppl_file, m)
+static const struct column ppl_columns[] = {
+    { "path", NULL, COL_TEXT, NULL, COL_MAJOR, AT(path), EMPTY_VALUE, "string or null", "null: it is not UTF-8, as is `model`" },
+    { "model", NULL, COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, "string or null", NULL },
+    { "type", NULL, COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, "tensor type or mixture" },
+    { "base", NULL, COL_BOOL, NULL, COL_MAJOR, AT(base), EMPTY_VALUE, NULL, "this is the file compared with; what compares is null in its row" },
+    { "act_scales", NULL, COL_TEXT, NULL, COL_JSON, AT(act_scales), EMPTY_ABSENT, "`\"exact\"` or `\"pow2\"` or null, optional",
+      "as in `run.row`, in passes of `-ub` tokens; absent: no product quantizes activations, or the row is the base's, which has exact ones" },
+    { "n_tokens", NULL, COL_INT, "tokens", COL_MAJOR, AT(q.n_tokens), EMPTY_VALUE, NULL, "scored, over all chunks" },
+    { "file_bytes", NULL, COL_SI, "B", COL_MAJOR, AT(file_bytes), EMPTY_VALUE, NULL, "size of the file, of all its parts where it is split" },
+    { "bits_weight", NULL, COL_FLOAT, "bit", COL_MAJOR, AT(bits_weight), EMPTY_VALUE, NULL, "all tensor bytes over all parameters" },
+    { "step_weight_bytes", NULL, COL_SI, "B", COL_MAJOR, AT(step_weight_bytes), EMPTY_VALUE, NULL, "weights read by a decode step, as in `roofcast.analyze`" },
+    { "ppl", NULL, COL_FLOAT, NULL, COL_MAJOR, AT(q.ppl), EMPTY_VALUE, NULL, "perplexity" },
+    { "ppl_se", NULL, COL_FLOAT, NULL, COL_MAJOR, AT(q.ppl_se), EMPTY_NULL, NULL, "its standard error; `_se` is null for a single token" },
+    { "nll", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.nll), EMPTY_VALUE, NULL, "mean -ln p of the token that came" },
+    { "nll_se", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.nll_se), EMPTY_NULL, NULL, NULL },
+    { "kl", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.kl), EMPTY_NULL, NULL, "mean KL(base \\|\\| file); null without a base, as are all that follow" },
+    { "kl_se", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.kl_se), EMPTY_NULL, NULL, NULL },
+    { "kl_median", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.kl_median), EMPTY_NULL, NULL, NULL },
+    { "kl_p99", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.kl_p99), EMPTY_NULL, NULL, "99 % of the tokens have less" },
+    { "kl_p999", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.kl_p999), EMPTY_NULL, NULL, "99.9 %" },
+    { "kl_max", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.kl_max), EMPTY_NULL, NULL, NULL },
+    { "dp_rms", NULL, COL_FLOAT, "fraction", COL_MAJOR, AT(q.dp_rms), EMPTY_NULL, NULL, "root mean square of p - p_base of the token that came" },
+    { "same_top", NULL, COL_FLOAT, "fraction", COL_MAJOR, AT(q.same_top), EMPTY_NULL, NULL, "of positions where both have the same most likely token" },
+    { "same_top_se", NULL, COL_FLOAT, "fraction", COL_MAJOR, AT(q.same_top_se), EMPTY_NULL, NULL, NULL },
+    { "ppl_base", NULL, COL_FLOAT, NULL, COL_MAJOR, AT(q.ppl_base), EMPTY_NULL, NULL, "the base's" },
+    { "ppl_base_se", NULL, COL_FLOAT, NULL, COL_MAJOR, AT(q.ppl_base_se), EMPTY_NULL, NULL, NULL },
+    { "ln_ppl_ratio", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.ln_ratio), EMPTY_NULL, NULL, "ln(ppl / ppl_base)" },
+    { "ln_ppl_ratio_se", NULL, COL_FLOAT, "nat", COL_MAJOR, AT(q.ln_ratio_se), EMPTY_NULL, NULL, "paired" },
+};
+#undef AT
+const struct table_fields ppl_fields = { "ppl.row", ppl_columns, ARRAY_LEN(ppl_columns) };
+
+static const char order[] =
+    "path model type base file_bytes bits_weight step_weight_bytes n_tokens ppl ppl_se nll nll_se kl kl_se kl_median kl_p99 kl_p999 kl_max "
+    "dp_rms same_top same_top_se ppl_base ppl_base_se ln_ppl_ratio ln_ppl_ratio_se";
 
 /* ---- for people: value and standard error in one cell ---------------------------------- */
 
@@ -38,98 +49,69 @@ static const char *base_name(const char *path)
 }
 
 /* "5.962 +- 0.034": two digits of the error, two decimals at least; null for what is not there. */
-static json_t *with_error(double v, double se)
+static struct cell with_error(struct table_rows *rows, double v, double se)
 {
     char s[64];
     if (isnan(v))
-        return json_null();
+        return (struct cell){ 0 };
     const double digits = se > 0 ? fmin(fmax(1 - floor(log10(se)), 2), 9) : 4;
     if (isnan(se))
         snprintf(s, sizeof s, "%.*f", (int)digits, v);
     else
         snprintf(s, sizeof s, "%.*f +- %.*f", (int)digits, v, (int)digits, se);
-    return json_string(s);
+    return cell_text(table_text(rows, s));
 }
 
 /* Three digits however small it is. */
-static json_t *digits3(double v)
+static struct cell digits3(struct table_rows *rows, double v)
 {
     char s[32];
     snprintf(s, sizeof s, "%.3g", v);
-    return isnan(v) ? json_null() : json_string(s);
+    return isnan(v) ? (struct cell){ 0 } : cell_text(table_text(rows, s));
 }
 
-static json_t *shown_json(const struct ppl_file *f)
+struct shown_row {
+    struct ppl_file f;
+    const char *file;
+    struct cell ppl, kl, ln_ppl_ratio, same_top, dp_rms, kl_median, kl_p99, kl_p999, kl_max;
+};
+
+static void put_shown(struct table_rows *rows, const struct ppl_file *f)
 {
     const struct quality *q = &f->q;
-    json_t *j = row_json(f);
-    if (!j)
-        return NULL;
-    int bad = json_object_set_new(j, "file", json_text(base_name(f->path)));
-    bad |= json_object_set_new(j, "ppl", with_error(q->ppl, q->ppl_se));
-    bad |= json_object_set_new(j, "kl", with_error(q->kl, q->kl_se));
-    bad |= json_object_set_new(j, "ln_ppl_ratio", with_error(q->ln_ratio, q->ln_ratio_se));
-    bad |= json_object_set_new(j, "same_top", with_error(100 * q->same_top, 100 * q->same_top_se));
-    bad |= json_object_set_new(j, "dp_rms", digits3(100 * q->dp_rms));
-    bad |= json_object_set_new(j, "kl_median", digits3(q->kl_median));
-    bad |= json_object_set_new(j, "kl_p99", digits3(q->kl_p99));
-    bad |= json_object_set_new(j, "kl_p999", digits3(q->kl_p999));
-    bad |= json_object_set_new(j, "kl_max", digits3(q->kl_max));
-    if (!bad)
-        return j;
-    json_decref(j);
-    return NULL;
+    *(struct shown_row *)table_add(rows) = (struct shown_row){
+        .f = *f, .file = table_text(rows, base_name(f->path)), .ppl = with_error(rows, q->ppl, q->ppl_se), .kl = with_error(rows, q->kl, q->kl_se),
+        .ln_ppl_ratio = with_error(rows, q->ln_ratio, q->ln_ratio_se), .same_top = with_error(rows, 100 * q->same_top, 100 * q->same_top_se),
+        .dp_rms = digits3(rows, 100 * q->dp_rms), .kl_median = digits3(rows, q->kl_median), .kl_p99 = digits3(rows, q->kl_p99),
+        .kl_p999 = digits3(rows, q->kl_p999), .kl_max = digits3(rows, q->kl_max),
+    };
 }
 
-static const struct column csv_columns[] = {
-    { "path", NULL, COL_TEXT, NULL, false },
-    { "model", NULL, COL_TEXT, NULL, false },
-    { "type", NULL, COL_TEXT, NULL, false },
-    { "base", NULL, COL_BOOL, NULL, false },
-    { "file_bytes", NULL, COL_SI, "B", false },
-    { "bits_weight", NULL, COL_FLOAT, NULL, false },
-    { "step_weight_bytes", NULL, COL_SI, "B", false },
-    { "n_tokens", NULL, COL_INT, NULL, false },
-    { "ppl", NULL, COL_FLOAT, NULL, false },
-    { "ppl_se", NULL, COL_FLOAT, NULL, false },
-    { "nll", NULL, COL_FLOAT, NULL, false },
-    { "nll_se", NULL, COL_FLOAT, NULL, false },
-    { "kl", NULL, COL_FLOAT, NULL, false },
-    { "kl_se", NULL, COL_FLOAT, NULL, false },
-    { "kl_median", NULL, COL_FLOAT, NULL, false },
-    { "kl_p99", NULL, COL_FLOAT, NULL, false },
-    { "kl_p999", NULL, COL_FLOAT, NULL, false },
-    { "kl_max", NULL, COL_FLOAT, NULL, false },
-    { "dp_rms", NULL, COL_FLOAT, NULL, false },
-    { "same_top", NULL, COL_FLOAT, NULL, false },
-    { "same_top_se", NULL, COL_FLOAT, NULL, false },
-    { "ppl_base", NULL, COL_FLOAT, NULL, false },
-    { "ppl_base_se", NULL, COL_FLOAT, NULL, false },
-    { "ln_ppl_ratio", NULL, COL_FLOAT, NULL, false },
-    { "ln_ppl_ratio_se", NULL, COL_FLOAT, NULL, false },
-};
-
+#define AT(m) COLUMN_AT(struct shown_row, m)
 static const struct column main_columns[] = {
-    { "file", "file", COL_TEXT, NULL, false },
-    { "type", "type", COL_TEXT, NULL, false },
-    { "file_bytes", "size (B)", COL_SI, "B", false },
-    { "bits_weight", "bits/weight", COL_FLOAT, NULL, false },
-    { "step_weight_bytes", "read a token (B)", COL_SI, "B", false },
-    { "ppl", "PPL", COL_FLOAT, NULL, false },
-    { "kl", "KL (nats)", COL_FLOAT, NULL, false }, /* from here on with a base */
-    { "same_top", "same top (%)", COL_FLOAT, NULL, false },
+    { "file", "file", COL_TEXT, NULL, COL_MAJOR, AT(file), EMPTY_VALUE, NULL, NULL },
+    { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(f.type), EMPTY_VALUE, NULL, NULL },
+    { "file_bytes", "size (B)", COL_SI, "B", COL_MAJOR, AT(f.file_bytes), EMPTY_VALUE, NULL, NULL },
+    { "bits_weight", "bits/weight", COL_FLOAT, NULL, COL_MAJOR, AT(f.bits_weight), EMPTY_VALUE, NULL, NULL },
+    { "step_weight_bytes", "read a token (B)", COL_SI, "B", COL_MAJOR, AT(f.step_weight_bytes), EMPTY_VALUE, NULL, NULL },
+    { "ppl", "PPL", COL_FLOAT, NULL, COL_MAJOR, AT(ppl), EMPTY_VALUE, NULL, NULL },
+    { "kl", "KL (nats)", COL_FLOAT, NULL, COL_MAJOR, AT(kl), EMPTY_VALUE, NULL, NULL },
+    { "same_top", "same top (%)", COL_FLOAT, NULL, COL_MAJOR, AT(same_top), EMPTY_VALUE, NULL, NULL },
 };
+#undef AT
 enum { N_MAIN_ALONE = 6 };
 
+#define AT(m) COLUMN_AT(struct shown_row, m)
 static const struct column spread_columns[] = {
-    { "file", "file", COL_TEXT, NULL, false },
-    { "kl_median", "KL median (nats)", COL_FLOAT, NULL, false },
-    { "kl_p99", "KL 99 %", COL_FLOAT, NULL, false },
-    { "kl_p999", "KL 99.9 %", COL_FLOAT, NULL, false },
-    { "kl_max", "KL max", COL_FLOAT, NULL, false },
-    { "dp_rms", "RMS of dp (%)", COL_FLOAT, NULL, false },
-    { "ln_ppl_ratio", "ln(PPL / PPL base)", COL_FLOAT, NULL, false },
+    { "file", "file", COL_TEXT, NULL, COL_MAJOR, AT(file), EMPTY_VALUE, NULL, NULL },
+    { "kl_median", "KL median (nats)", COL_FLOAT, NULL, COL_MAJOR, AT(kl_median), EMPTY_VALUE, NULL, NULL },
+    { "kl_p99", "KL 99 %", COL_FLOAT, NULL, COL_MAJOR, AT(kl_p99), EMPTY_VALUE, NULL, NULL },
+    { "kl_p999", "KL 99.9 %", COL_FLOAT, NULL, COL_MAJOR, AT(kl_p999), EMPTY_VALUE, NULL, NULL },
+    { "kl_max", "KL max", COL_FLOAT, NULL, COL_MAJOR, AT(kl_max), EMPTY_VALUE, NULL, NULL },
+    { "dp_rms", "RMS of dp (%)", COL_FLOAT, NULL, COL_MAJOR, AT(dp_rms), EMPTY_VALUE, NULL, NULL },
+    { "ln_ppl_ratio", "ln(PPL / PPL base)", COL_FLOAT, NULL, COL_MAJOR, AT(ln_ppl_ratio), EMPTY_VALUE, NULL, NULL },
 };
+#undef AT
 
 static void print_notes(const struct ppl_chunks *c, const struct ppl_file *file, const char *base)
 {
@@ -143,20 +125,22 @@ static void print_notes(const struct ppl_chunks *c, const struct ppl_file *file,
                base_name(base));
 }
 
-static int print_tables(enum report_format format, json_t *shown, const struct ppl_file *file,
-                        const struct ppl_chunks *c, const char *base, struct error *err)
+static int print_tables(enum report_format format, const struct ppl_file *file, size_t n, const struct ppl_chunks *c, const char *base,
+                        struct error *err)
 {
-    const struct report_doc d = { "roofcast.ppl", 1, NULL, shown, main_columns,
-                                  base ? ARRAY_LEN(main_columns) : N_MAIN_ALONE };
-    int rc = report_write(NULL, format, &d, err);
+    struct table_rows rows = { .size = sizeof(struct shown_row) };
+    for (size_t i = 0; i < n; i++)
+        put_shown(&rows, &file[i]);
+    struct table t = { "roofcast.ppl", 1, NULL, NULL, main_columns, base ? ARRAY_LEN(main_columns) : N_MAIN_ALONE, &rows, NULL };
+    int rc = report_write(NULL, format, &t, err);
     if (rc == 0 && base) {
-        json_t *others = json_copy(shown); /* the base, last, has no distance */
-        json_array_remove(others, json_array_size(others) - 1);
-        const struct report_doc spread = { "roofcast.ppl", 1, NULL, others, spread_columns, ARRAY_LEN(spread_columns) };
+        t.cols = spread_columns;
+        t.n_cols = ARRAY_LEN(spread_columns);
+        rows.n--; /* the base, last, has no distance */
         printf("\n");
-        rc = others ? report_write(NULL, format, &spread, err) : error_oom(err, 0, "the report");
-        json_decref(others);
+        rc = report_write(NULL, format, &t, err);
     }
+    table_rows_free(&rows);
     if (rc == 0)
         print_notes(c, file, base);
     return rc;
@@ -177,16 +161,12 @@ int ppl_print(enum report_format format, const struct ppl_file *file, size_t n, 
               const char *base, const struct provenance *prov, struct error *err)
 {
     const bool people = format == REPORT_TABLE || format == REPORT_MD;
-    json_t *rows = json_array(), *meta = meta_json(c, base, prov);
-    int rc = rows && meta ? 0 : -1;
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = json_array_append_new(rows, people ? shown_json(&file[i]) : row_json(&file[i]));
-    const struct report_doc d = { "roofcast.ppl", 1, meta, rows, csv_columns, ARRAY_LEN(csv_columns) };
-    if (rc != 0)
-        error_oom(err, 0, "the report");
-    else
-        rc = people ? print_tables(format, rows, file, c, base, err) : report_write(NULL, format, &d, err);
-    json_decref(rows);
+    json_t *meta = meta_json(c, base, prov);
+    const struct table_rows rows = { .size = sizeof *file, .n = n, .v = (void *)file };
+    const struct table t = { "roofcast.ppl", 1, meta, NULL, ppl_columns, ARRAY_LEN(ppl_columns), &rows, order };
+    int rc = meta ? 0 : error_oom(err, 0, "the report");
+    if (rc == 0)
+        rc = people ? print_tables(format, file, n, c, base, err) : report_write(NULL, format, &t, err);
     json_decref(meta);
     return rc;
 }

@@ -11,4 +11,6 @@ int profile_compare(const char *a, const char *b, enum report_format fmt, struct
 /* profile --cross-check (cross_check.c): ceilings beside likwid-bench's. */
 int profile_cross_check(const struct ceilings_options *o, enum report_format fmt, struct error *err);
 
+extern const struct table_fields compare_fields, crosscheck_fields;
+
 #endif

@@ -117,6 +117,7 @@ struct validate_about {
     const struct hwprofile *host, *profile;
     size_t n_case, n_grid; /* planned, of how many */
 };
+extern const struct table_fields validate_fields, validate_group_fields;
 /* Tables, or one document. save: also the document, atomically; NULL: not. */
 int validate_print(const struct validation *v, const struct validate_about *a, enum report_format f, const char *save,
                    struct error *err);

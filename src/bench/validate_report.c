@@ -5,46 +5,77 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct column case_columns[] = {
-    { "case", NULL, COL_INT, "", true },
-    { "model", "model", COL_TEXT, "", false },
-    { "type", "type", COL_TEXT, "", false },
-    { "phase", "phase", COL_TEXT, "", true },
-    { "test", "test", COL_TEXT, "", false },
-    { "n_threads", "threads", COL_INT, "", false },
-    { "n_prompt", "n_prompt", COL_INT, "", true },
-    { "n_gen", "n_gen", COL_INT, "", true },
-    { "n_depth", "n_depth", COL_INT, "", true },
-    { "n_batch", "n_batch", COL_INT, "", true },
-    { "n_reps", "n_reps", COL_INT, "", true },
-    { "n_still", "n_still", COL_INT, "", true },
-    { "tok_s", "t/s", COL_FLOAT, "", false },
-    { "predicted_tok_s", "predicted", COL_FLOAT, "", false },
-    { "lo", "from", COL_FLOAT, "", true },
-    { "hi", "to", COL_FLOAT, "", true },
-    { "error", "error", COL_FRACTION, "", false },
-    { "op_median_ape", "median op", COL_FRACTION, "", false },
-    { "memory_scale", "memory now", COL_FRACTION, "", COL_MINOR },
-    { "compute_scale", "compute now", COL_FRACTION, "", COL_MINOR },
-    { "tile_scale", "tiles now", COL_FRACTION, "", true },
-    { "kept", "cache keeps", COL_FRACTION, "", true },
-    { "far_bytes_s", "memory", COL_SI, "B/s", true },
-    { "roof_moved", "moved", COL_FRACTION, "", COL_MINOR },
-    { "seconds", "seconds", COL_SECONDS, "", true },
-    { "predicted_s", "predicted", COL_SECONDS, "", true },
-    { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", true },
-    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", true },
-    { "moved", "roof moved", COL_BOOL, "", true },
-    { "steal", "steal", COL_FRACTION, "", true },
-    { "bound", "bound", COL_TEXT, "", true },
-    { "reason", "reason", COL_TEXT, "", true },
+struct case_row {
+    struct validate_result r;
+    uint64_t at;
+    const char *model, *type, *phase, *test;
+    int n_threads;
+    uint32_t n_prompt, n_gen, n_depth, n_batch;
+    double tok_s, predicted_tok_s, lo, hi;
 };
-static const struct column group_columns[] = {
-    { "group", "group", COL_TEXT, "", false },          { "n_case", "cases", COL_INT, "", false },
-    { "bias", "bias", COL_FRACTION, "", false },         { "median_ape", "median", COL_FRACTION, "", false },
-    { "p95_ape", "P95", COL_FRACTION, "", false },       { "coverage90", "in 90 % interval", COL_FRACTION, "", false },
-    { "half90", "half of it", COL_FRACTION, "", false },
+
+/* Figures of a group of cases, or of ops, which have no interval. (67) */
+struct figures_row {
+    const char *name;
+    uint64_t n_case;
+    double bias, median_ape, p95_ape, coverage90, half90;
 };
+
+#define AT(m) COLUMN_AT(struct case_row, m)
+static const struct column validate_columns[] = {
+    { "case", NULL, COL_INT, NULL, COL_DATA, AT(at), EMPTY_VALUE, NULL, "from 0" },
+    { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "`NAME:LAYERS`: a slice of that shape; or a file's name" },
+    { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, NULL },
+    { "phase", "phase", COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
+    { "test", "test", COL_TEXT, NULL, COL_MAJOR, AT(test), EMPTY_VALUE, NULL, "as in `roofcast.bench`" },
+    { "n_threads", "threads", COL_INT, NULL, COL_MAJOR, AT(n_threads), EMPTY_VALUE, NULL, NULL },
+    { "n_prompt", "n_prompt", COL_INT, NULL, COL_DATA, AT(n_prompt), EMPTY_VALUE, NULL, NULL },
+    { "n_gen", "n_gen", COL_INT, NULL, COL_DATA, AT(n_gen), EMPTY_VALUE, NULL, NULL },
+    { "n_depth", "n_depth", COL_INT, NULL, COL_DATA, AT(n_depth), EMPTY_VALUE, NULL, NULL },
+    { "n_batch", "n_batch", COL_INT, NULL, COL_DATA, AT(n_batch), EMPTY_VALUE, NULL, NULL },
+    { "n_reps", "n_reps", COL_INT, NULL, COL_DATA, AT(r.n_reps), EMPTY_VALUE, NULL, "repetitions that ran" },
+    { "n_still", "n_still", COL_INT, NULL, COL_DATA, AT(r.n_still), EMPTY_VALUE, NULL, "of these, that stood still: what is predicted under the probe before "
+      "and the one after differs by at most 5 %, and others had its CPUs for no more of its time, methods.md (82)" },
+    { "tok_s", "t/s", COL_FLOAT, "tokens/s", COL_MAJOR, AT(tok_s), EMPTY_NULL, NULL, "measured, of the median repetition of those that count; null as `reason` "
+      "says" },
+    { "predicted_tok_s", "predicted", COL_FLOAT, "tokens/s", COL_MAJOR, AT(predicted_tok_s), EMPTY_NULL, NULL, NULL },
+    { "lo", "from", COL_FLOAT, "tokens/s", COL_DATA, AT(lo), EMPTY_NULL, NULL, "90 % interval of what is predicted, methods.md (63)" },
+    { "hi", "to", COL_FLOAT, "tokens/s", COL_DATA, AT(hi), EMPTY_NULL, NULL, NULL },
+    { "error", "error", COL_FRACTION, NULL, COL_MAJOR, AT(r.error), EMPTY_NULL, NULL, NULL },
+    { "op_median_ape", "median op", COL_FRACTION, NULL, COL_MAJOR, AT(r.op_median_ape), EMPTY_NULL, NULL, "of its roles" },
+    { "memory_scale", "memory now", COL_FRACTION, NULL, COL_MINOR, AT(r.memory_scale), EMPTY_NULL, NULL, "probes of memory beside the case over the profile's "
+      "roof; methods.md (82)" },
+    { "compute_scale", "compute now", COL_FRACTION, NULL, COL_MINOR, AT(r.compute_scale), EMPTY_NULL, NULL, "what a small product did beside the case over what "
+      "it did beside the profile's samples; null: the profile has none; methods.md (80)" },
+    { "tile_scale", "tiles now", COL_FRACTION, NULL, COL_DATA, AT(r.tile_scale), EMPTY_NULL, NULL, "the same of the one by tiles; null without tiles (AMX) too" },
+    { "kept", "cache keeps", COL_FRACTION, NULL, COL_DATA, AT(r.kept), EMPTY_NULL, NULL, "the part of the weights that the last-level cache keeps from pass to "
+      "pass, as probes that read all of them found it; null: they read memory that no cache has; methods.md (32)" },
+    { "far_bytes_s", "memory", COL_SI, "B/s", COL_DATA, AT(r.far_bytes_s), EMPTY_NULL, NULL, "plain loads of memory that no cache has, before and after the "
+      "repetitions; null: the weights tell it, or there was no room; methods.md (32)" },
+    { "roof_moved", "moved", COL_FRACTION, NULL, COL_MINOR, AT(r.row.roof_moved), EMPTY_NULL, NULL, "memory's roof between its probes, methods.md (83)" },
+    { "seconds", "seconds", COL_SECONDS, "s", COL_DATA, AT(r.seconds), EMPTY_NULL, NULL, "of a repetition, median" },
+    { "predicted_s", "predicted", COL_SECONDS, "s", COL_DATA, AT(r.predicted_s), EMPTY_NULL, NULL, NULL },
+    { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", COL_DATA, AT(r.row.ceiling_bytes_s), EMPTY_NULL, NULL, "probed" },
+    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", COL_DATA, AT(r.row.ceiling_flop_s), EMPTY_NULL, NULL, "probed: that product" },
+    { "moved", "roof moved", COL_BOOL, NULL, COL_DATA, AT(r.moved), EMPTY_VALUE, NULL, "fewer repetitions stood still than half of those asked for" },
+    { "steal", "steal", COL_FRACTION, NULL, COL_DATA, AT(r.row.steal), EMPTY_NULL, NULL, NULL },
+    { "bound", "bound", COL_TEXT, NULL, COL_DATA, AT(r.row.bound), EMPTY_VALUE, NULL, "of the measured pass, as in `roofcast.bench`" },
+    { "reason", "reason", COL_TEXT, NULL, COL_DATA, AT(r.reason), EMPTY_NULL, NULL, "why it was not measured, or what is known against the figure" },
+};
+#undef AT
+const struct table_fields validate_fields = { "validate.row", validate_columns, ARRAY_LEN(validate_columns) };
+#define AT(m) COLUMN_AT(struct figures_row, m)
+static const struct column validate_group_columns[] = {
+    { "group", "group", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, NULL },
+    { "n_case", "cases", COL_INT, NULL, COL_MAJOR, AT(n_case), EMPTY_VALUE, NULL, "with an error" },
+    { "bias", "bias", COL_FRACTION, NULL, COL_MAJOR, AT(bias), EMPTY_NULL, NULL, NULL },
+    { "median_ape", "median", COL_FRACTION, NULL, COL_MAJOR, AT(median_ape), EMPTY_NULL, NULL, NULL },
+    { "p95_ape", "P95", COL_FRACTION, NULL, COL_MAJOR, AT(p95_ape), EMPTY_NULL, NULL, NULL },
+    { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, AT(coverage90), EMPTY_NULL, "number or null, optional", "of cases; roles have no interval" },
+    { "half90", "half of it", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, "number or null, optional", "likewise" },
+};
+#undef AT
+const struct table_fields validate_group_fields = { "validate.group", validate_group_columns, ARRAY_LEN(validate_group_columns) };
 enum { ROLE_COLUMNS = 5 }; /* the first of these: ops have no interval */
 
 static double tok_s(const struct validate_result *r, double seconds)
@@ -58,24 +89,17 @@ static double end_of(int side)
     return exp(side * PREDICT_Z90 * prior(PRIOR_KERNELS_LEFT_PROBED));
 }
 
-static json_t *case_json(const struct validate_result *r, size_t at)
+static void put_case(struct table_rows *rows, const struct validate_result *r, size_t at)
 {
     const struct bench_test *t = &r->c->t;
     char test[48];
     phase_test_name(test, sizeof test, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
-    return json_pack("{s:I s:s s:s s:s s:s s:i s:I s:I s:I s:I s:i s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:b s:o s:s s:o}",
-                     "case", (json_int_t)at, "model", r->f->label, "type", r->f->type, "phase", t->prefill ? "prefill" : "decode",
-                     "test", test, "n_threads", r->c->n_threads, "n_prompt", (json_int_t)(t->prefill ? t->n : 0), "n_gen",
-                     (json_int_t)(t->prefill ? 0 : t->n), "n_depth", (json_int_t)t->depth, "n_batch", (json_int_t)t->n_batch,
-                     "n_reps", r->n_reps, "n_still", r->n_still, "tok_s", json_num(tok_s(r, r->seconds)), "predicted_tok_s",
-                     json_num(tok_s(r, r->predicted_s)), "lo", json_num(tok_s(r, r->predicted_s) * end_of(-1)), "hi",
-                     json_num(tok_s(r, r->predicted_s) * end_of(1)), "error", json_num(r->error), "op_median_ape",
-                     json_num(r->op_median_ape), "memory_scale", json_num(r->memory_scale), "compute_scale",
-                     json_num(r->compute_scale), "tile_scale", json_num(r->tile_scale), "kept", json_num(r->kept),
-                     "far_bytes_s", json_num(r->far_bytes_s), "roof_moved", json_num(r->row.roof_moved), "seconds", json_num(r->seconds),
-                     "predicted_s", json_num(r->predicted_s), "ceiling_bytes_s", json_num(r->row.ceiling_bytes_s),
-                     "ceiling_flop_s", json_num(r->row.ceiling_flop_s), "moved", r->moved, "steal", json_num(r->row.steal),
-                     "bound", r->row.bound, "reason", *r->reason ? json_text(r->reason) : json_null());
+    const double predicted = tok_s(r, r->predicted_s);
+    *(struct case_row *)table_add(rows) = (struct case_row){
+        .r = *r, .at = at, .model = r->f->label, .type = r->f->type, .phase = t->prefill ? "prefill" : "decode", .test = table_text(rows, test),
+        .n_threads = r->c->n_threads, .n_prompt = t->prefill ? t->n : 0, .n_gen = t->prefill ? 0 : t->n, .n_depth = t->depth, .n_batch = t->n_batch,
+        .tok_s = tok_s(r, r->seconds), .predicted_tok_s = predicted, .lo = predicted * end_of(-1), .hi = predicted * end_of(1),
+    };
 }
 
 static json_t *op_json(const struct validate_op *o)
@@ -90,34 +114,22 @@ static json_t *op_json(const struct validate_op *o)
 struct figures {
     double *error; /* those known */
     size_t n;
-    bool cases;    /* which have an interval; else ops */
 };
 
-static int add_intervals(json_t *to, const struct figures *f)
+static void add_figures(struct table_rows *rows, const char *name, const struct figures *f)
 {
-    double inside = 0;
-    for (size_t i = 0; i < f->n; i++)
-        inside += 1 / (1 + f->error[i]) > end_of(-1) && 1 / (1 + f->error[i]) < end_of(1);
-    if (json_object_set_new(to, "coverage90", json_num(f->n ? inside / (double)f->n : NAN)) != 0)
-        return -1;
-    return json_object_set_new(to, "half90", json_num(f->n ? (end_of(1) - end_of(-1)) / 2 : NAN));
-}
-
-static json_t *figures_json(const char *name, const struct figures *f)
-{
-    double *ape = malloc((f->n + 1) * sizeof *ape);
-    for (size_t i = 0; ape && i < f->n; i++)
+    double *ape = malloc((f->n + 1) * sizeof *ape), inside = 0;
+    if (!ape)
+        interrupt_end_without_memory();
+    for (size_t i = 0; i < f->n; i++) {
         ape[i] = fabs(f->error[i]);
-    json_t *j = ape ? json_pack("{s:s s:I s:o s:o s:o}", "group", name, "n_case", (json_int_t)f->n, "bias",
-                                json_num(f->n ? stats_mean(f->error, f->n) : NAN), "median_ape", json_num(stats_median(ape, f->n)),
-                                "p95_ape", json_num(stats_quantile(ape, f->n, 0.95)))
-                    : NULL;
-    free(ape);
-    if (j && f->cases && add_intervals(j, f) != 0) {
-        json_decref(j);
-        return NULL;
+        inside += 1 / (1 + f->error[i]) > end_of(-1) && 1 / (1 + f->error[i]) < end_of(1);
     }
-    return j;
+    *(struct figures_row *)table_add(rows) = (struct figures_row){
+        table_text(rows, name), f->n, f->n ? stats_mean(f->error, f->n) : NAN, stats_median(ape, f->n), stats_quantile(ape, f->n, 0.95),
+        f->n ? inside / (double)f->n : NAN, f->n ? (end_of(1) - end_of(-1)) / 2 : NAN,
+    };
+    free(ape);
 }
 
 enum { BY_ALL, BY_MODEL, BY_TYPE, BY_TEST, BY_THREADS, BY_COUNT };
@@ -139,13 +151,12 @@ static void group_name(char *to, size_t n, const struct validate_result *r, int 
         snprintf(to, n, "threads=%d", r->c->n_threads);
 }
 
-/* 0, or -1: out of memory. */
-static int add_groups(json_t *to, const struct validation *v, double *room)
+static void add_groups(struct table_rows *to, const struct validation *v, double *room)
 {
     char name[192], other[192];
     for (int by = BY_ALL; by < BY_COUNT; by++)
         for (size_t i = 0; i < v->n; i++) {
-            struct figures f = { .error = room, .cases = true };
+            struct figures f = { .error = room };
             bool before = false;
             group_name(name, sizeof name, &v->r[i], by);
             for (size_t k = 0; k < v->n; k++) {
@@ -156,13 +167,13 @@ static int add_groups(json_t *to, const struct validation *v, double *room)
                 if (!isnan(v->r[k].error))
                     room[f.n++] = v->r[k].error;
             }
-            if (!before && json_array_append_new(to, figures_json(name, &f)) != 0)
-                return -1;
+            if (!before)
+                add_figures(to, name, &f);
         }
-    return 0;
 }
 
-static int add_roles(json_t *to, const struct validation *v, double *room)
+/* Of each role, and last of all ops. */
+static void add_roles(struct table_rows *to, struct table_rows *all, const struct validation *v, double *room)
 {
     char name[32];
     for (size_t i = 0; i < v->n_op; i++) {
@@ -175,83 +186,80 @@ static int add_roles(json_t *to, const struct validation *v, double *room)
             room[f.n++] = v->op[k].predicted_s / v->op[k].seconds - 1;
         }
         snprintf(name, sizeof name, "op=%s", v->op[i].role);
-        if (!before && json_array_append_new(to, figures_json(name, &f)) != 0)
-            return -1;
+        if (!before)
+            add_figures(to, name, &f);
     }
-    return 0;
+    for (size_t i = 0; i < v->n_op; i++)
+        room[i] = v->op[i].predicted_s / v->op[i].seconds - 1;
+    add_figures(all, "op", &(struct figures){ room, v->n_op });
 }
 
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
 struct document {
-    json_t *rows, *ops, *groups, *roles, *meta;
+    struct table_rows cases, groups, roles, ops; /* ops: one row, of all of them */
+    struct table rows, group, role;
+    json_t *meta;
 };
 
 static void document_free(struct document *d)
 {
-    json_decref(d->rows);
-    json_decref(d->ops);
-    json_decref(d->groups);
-    json_decref(d->roles);
+    table_rows_free(&d->cases);
+    table_rows_free(&d->groups);
+    table_rows_free(&d->roles);
+    table_rows_free(&d->ops);
     json_decref(d->meta);
 }
 
-static double figure(const json_t *groups, const char *key)
+/* The first group has all. */
+static const struct figures_row *all_of(const struct table_rows *groups)
 {
-    return json_number_value(json_object_get(json_array_get(groups, 0), key));
+    static const struct figures_row none = { NULL, 0, NAN, NAN, NAN, NAN, NAN };
+    return groups->n ? table_row(groups, 0) : &none;
 }
 
-static json_t *figure_json(const json_t *groups, const char *key)
+static size_t n_moved(const struct validation *v)
 {
-    const json_t *j = json_object_get(json_array_get(groups, 0), key);
-    return json_is_number(j) ? json_num(json_number_value(j)) : json_null();
-}
-
-static json_t *ops_figures(const struct validation *v, double *room)
-{
-    struct figures f = { .error = room, .n = v->n_op };
-    for (size_t i = 0; i < v->n_op; i++)
-        room[i] = v->op[i].predicted_s / v->op[i].seconds - 1;
-    json_t *all = json_array();
-    if (all && json_array_append_new(all, figures_json("op", &f)) == 0)
-        return all;
-    json_decref(all);
-    return NULL;
-}
-
-static json_t *meta_json(const struct validation *v, const struct validate_about *a, const struct document *d, const json_t *ops)
-{
-    char date[24];
-    size_t n_moved = 0;
+    size_t n = 0;
     for (size_t i = 0; i < v->n; i++)
-        n_moved += v->r[i].moved;
-    return json_pack("{s:o s:s s:s s:s s:s s:I s:I s:I s:I s:I s:o s:o s:o s:o s:o s:I s:o s:o s:o s:O s:O s:O}", "cpu",
+        n += v->r[i].moved;
+    return n;
+}
+
+static json_t *meta_json(const struct validation *v, const struct validate_about *a, const struct document *d)
+{
+    const struct figures_row *f = all_of(&d->groups), *op = all_of(&d->ops);
+    char date[24];
+    json_t *ops = json_array();
+    for (size_t i = 0; i < v->n_op; i++)
+        json_array_append_new(ops, op_json(&v->op[i]));
+    return json_pack("{s:o s:s s:s s:s s:s s:I s:I s:I s:I s:I s:o s:o s:o s:o s:o s:I s:o s:o s:o s:o s:o s:o}", "cpu",
                      json_text(a->host->cpu_model), "date", clock_date(date, sizeof date), "command", a->command, "profile",
                      a->profile_path, "profile_date", a->profile->date, "seed", (json_int_t)a->seed, "n_grid",
                      (json_int_t)a->n_grid, "n_planned", (json_int_t)a->n_case, "n_case", (json_int_t)v->n, "n_moved",
-                     (json_int_t)n_moved, "bias", figure_json(d->groups, "bias"), "median_ape",
-                     figure_json(d->groups, "median_ape"), "p95_ape", figure_json(d->groups, "p95_ape"), "coverage90",
-                     figure_json(d->groups, "coverage90"), "half90", figure_json(d->groups, "half90"), "n_op",
-                     (json_int_t)v->n_op, "op_bias", figure_json(ops, "bias"), "op_median_ape", figure_json(ops, "median_ape"),
-                     "op_p95_ape", figure_json(ops, "p95_ape"), "groups", d->groups, "roles", d->roles, "ops", d->ops);
+                     (json_int_t)n_moved(v), "bias", json_num(f->bias), "median_ape", json_num(f->median_ape), "p95_ape", json_num(f->p95_ape),
+                     "coverage90", json_num(f->coverage90), "half90", json_num(f->half90), "n_op", (json_int_t)v->n_op, "op_bias",
+                     json_num(op->bias), "op_median_ape", json_num(op->median_ape), "op_p95_ape", json_num(op->p95_ape), "groups",
+                     table_rows_json(&d->group), "roles", table_rows_json(&d->role), "ops", ops);
 }
 
 static int document_init(struct document *d, const struct validation *v, const struct validate_about *a, struct error *err)
 {
+    const struct column *figures = validate_group_columns;
     double *room = malloc((v->n + v->n_op + 1) * sizeof *room);
-    *d = (struct document){ json_array(), json_array(), json_array(), json_array(), NULL };
-    int bad = room && d->rows && d->ops && d->groups && d->roles ? 0 : -1;
-    for (size_t i = 0; bad == 0 && i < v->n; i++)
-        bad = json_array_append_new(d->rows, case_json(&v->r[i], i));
-    for (size_t i = 0; bad == 0 && i < v->n_op; i++)
-        bad = json_array_append_new(d->ops, op_json(&v->op[i]));
-    if (bad == 0)
-        bad = add_groups(d->groups, v, room) | add_roles(d->roles, v, room);
-    json_t *ops = bad == 0 ? ops_figures(v, room) : NULL;
-    if (ops)
-        d->meta = meta_json(v, a, d, ops);
-    json_decref(ops);
+    *d = (struct document){ .cases = { .size = sizeof(struct case_row) } };
+    d->groups.size = d->roles.size = d->ops.size = sizeof(struct figures_row);
+    if (!room)
+        return error_oom(err, v->n * sizeof *v->r, "the report");
+    for (size_t i = 0; i < v->n; i++)
+        put_case(&d->cases, &v->r[i], i);
+    add_groups(&d->groups, v, room);
+    add_roles(&d->roles, &d->ops, v, room);
     free(room);
+    d->group = (struct table){ "roofcast.validate.groups", 1, NULL, NULL, figures, ARRAY_LEN(validate_group_columns), &d->groups, NULL };
+    d->role = (struct table){ "roofcast.validate.roles", 1, NULL, NULL, figures, ROLE_COLUMNS, &d->roles, NULL };
+    d->meta = meta_json(v, a, d);
+    d->rows = (struct table){ "roofcast.validate", 1, d->meta, NULL, validate_columns, ARRAY_LEN(validate_columns), &d->cases, NULL };
     return d->meta ? 0 : error_oom(err, v->n * sizeof *v->r, "the report");
 }
 
@@ -289,25 +297,21 @@ static void print_worst(const struct validation *v)
 static int print_people(const struct validation *v, const struct validate_about *a, const struct document *d,
                         enum report_format f, struct error *err)
 {
-    const struct report_doc rows = { "roofcast.validate", 1, NULL, d->rows, case_columns, ARRAY_LEN(case_columns) },
-                            groups = { "roofcast.validate.groups", 1, NULL, d->groups, group_columns, ARRAY_LEN(group_columns) },
-                            roles = { "roofcast.validate.roles", 1, NULL, d->roles, group_columns, ROLE_COLUMNS };
-    if (report_write(NULL, f, &rows, err) != 0)
+    if (report_write(NULL, f, &d->rows, err) != 0)
         return -1;
     printf("\n");
-    if (report_write(NULL, f, &groups, err) != 0)
+    if (report_write(NULL, f, &d->group, err) != 0)
         return -1;
     printf("\nOps of %.0f %% of a pass or more, timed one by one:\n\n", 100 * VALIDATE_SHARE);
-    if (report_write(NULL, f, &roles, err) != 0)
+    if (report_write(NULL, f, &d->role, err) != 0)
         return -1;
     printf("\n");
     print_worst(v);
-    const json_t *m = d->meta;
+    const struct figures_row *all = all_of(&d->groups);
     printf("%zu of %zu cases (of a grid of %zu), seed %llu: median %.1f %%, P95 %.1f %%, bias %+.1f %%; %.0f %% in the 90 %% interval, of "
-           "+/- %.1f %%; per op median %.1f %%; too few repetitions stood still in %lld\n",
-           v->n, a->n_case, a->n_grid, (unsigned long long)a->seed, 100 * figure(d->groups, "median_ape"),
-           100 * figure(d->groups, "p95_ape"), 100 * figure(d->groups, "bias"), 100 * figure(d->groups, "coverage90"), 100 * figure(d->groups, "half90"),
-           100 * json_number_value(json_object_get(m, "op_median_ape")), (long long)json_integer_value(json_object_get(m, "n_moved")));
+           "+/- %.1f %%; per op median %.1f %%; too few repetitions stood still in %zu\n",
+           v->n, a->n_case, a->n_grid, (unsigned long long)a->seed, 100 * all->median_ape, 100 * all->p95_ape, 100 * all->bias, 100 * all->coverage90,
+           100 * all->half90, 100 * all_of(&d->ops)->median_ape, n_moved(v));
     return 0;
 }
 
@@ -316,13 +320,12 @@ int validate_print(const struct validation *v, const struct validate_about *a, e
 {
     struct document d = { 0 };
     int rc = document_init(&d, v, a, err);
-    const struct report_doc doc = { "roofcast.validate", 1, d.meta, d.rows, case_columns, ARRAY_LEN(case_columns) };
     if (rc == 0 && save)
-        rc = report_write(save, REPORT_JSON, &doc, err);
+        rc = report_write(save, REPORT_JSON, &d.rows, err);
     if (rc == 0 && (f == REPORT_TABLE || f == REPORT_MD))
         rc = print_people(v, a, &d, f, err);
     else if (rc == 0)
-        rc = report_write(NULL, f, &doc, err);
+        rc = report_write(NULL, f, &d.rows, err);
     document_free(&d);
     return rc;
 }

@@ -43,7 +43,7 @@ static double role_s(const struct explain *e, const char *role, double barrier_s
         const struct explain_class *c = &e->c[i];
         if (strcmp(op_role_name(c->op.role), role) != 0 || !(c->n_pass > 0))
             continue;
-        s += (c->seconds - c->launch_s) / c->n_pass + c->count * barrier_s;
+        s += (c->sum.seconds - c->launch_s) / c->n_pass + c->sum.count * barrier_s;
     }
     return s > 0 ? s : NAN;
 }

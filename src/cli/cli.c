@@ -9,17 +9,27 @@
 
 /* ---- this machine's profile -------------------------------------------------------- */
 
+static const char *user_dir(void)
+{
+    static char path[4000]; /* same value every time: the environment does not change */
+    const char *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    if (xdg && *xdg == '/')
+        snprintf(path, sizeof path, "%s/roofcast", xdg);
+    else if (home && *home)
+        snprintf(path, sizeof path, "%s/.local/share/roofcast", home);
+    else
+        return NULL;
+    return path;
+}
+
 static const char *profile_path(void)
 {
-    static char path[4096]; /* same value every time: the environment does not change */
-    const char *own = getenv("ROOFCAST_PROFILE"), *xdg = getenv("XDG_DATA_HOME"),
-               *home = getenv("HOME");
+    static char path[4096]; /* as above */
+    const char *own = getenv("ROOFCAST_PROFILE");
     if (own && *own)
         snprintf(path, sizeof path, "%s", own);
-    else if (xdg && *xdg == '/')
-        snprintf(path, sizeof path, "%s/roofcast/this.json", xdg);
-    else if (home && *home)
-        snprintf(path, sizeof path, "%s/.local/share/roofcast/this.json", home);
+    else if (user_dir())
+        snprintf(path, sizeof path, "%s/this.json", user_dir());
     else
         return NULL;
     return path;
@@ -36,11 +46,13 @@ static bool in_build_tree(void)
 
 static const char *const *data_dirs(void)
 {
-    static const char *dirs[3]; /* same value every time, as above */
+    static const char *dirs[4]; /* same value every time, as above */
     size_t n = 0;
     const char *own = getenv("ROOFCAST_DATA");
     if (own && *own)
         dirs[n++] = own;
+    if (user_dir() && file_exists(user_dir()))
+        dirs[n++] = user_dir();
     dirs[n++] = in_build_tree() ? SRCDIR : PKGDATADIR;
     dirs[n] = NULL;
     return dirs;
@@ -64,7 +76,9 @@ static int check_data(struct error *err)
 int cli_environment(struct error *err)
 {
     const char *root = getenv("ROOFCAST_ROOT"), *dir = getenv("TMPDIR");
-    environment_set(&(struct environment){ .data_dirs = data_dirs(), .root = root ? root : "", .profile_path = profile_path(),
+    if (!getenv("HWLOC_XMLFILE")) /* a plugin of hwloc reads that file; the others take milliseconds to load and are not needed */
+        setenv("HWLOC_PLUGINS_PATH", "", 0);
+    environment_set(&(struct environment){ .data_dirs = data_dirs(), .root = root ? root : "", .profile_path = profile_path(), .user_dir = user_dir(),
                                            .temporary_path = dir && *dir ? dir : "/tmp" });
     return check_data(err);
 }
@@ -142,7 +156,7 @@ static void show_warning(const char *text)
 
 void cli_notify(void)
 {
-    static const struct notify_handlers handlers = { show_progress, end_progress, show_note, show_warning };
+    static const struct notify_handlers handlers = { show_progress, end_progress, show_note, show_warning, interrupt_end_without_memory };
     notify_set(&handlers);
 }
 

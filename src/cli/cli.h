@@ -70,9 +70,9 @@ int cli_flag(bool *to);
 int cli_kv_type(enum dtype *to, const char *arg, struct error *err);
 
 /* ---- shared by the commands (cli.c) ---------------------------------------- */
-/* What the environment says: ROOFCAST_PROFILE (else $XDG_DATA_HOME/roofcast/this.json, else ~/.local/share/roofcast/this.json), ROOFCAST_DATA
- * before the source tree (before installation) or where make install put data, ROOFCAST_ROOT, TMPDIR. ERROR_USAGE: ROOFCAST_DATA has neither
- * models/ nor hwprofiles/. */
+/* What the environment says: the user's folder is $XDG_DATA_HOME/roofcast, else ~/.local/share/roofcast; ROOFCAST_PROFILE (else this.json in
+ * that folder); ROOFCAST_DATA before the user's folder before the source tree (before installation) or where make install put data;
+ * ROOFCAST_ROOT, TMPDIR. ERROR_USAGE: ROOFCAST_DATA has neither models/ nor hwprofiles/. */
 int cli_environment(struct error *err);
 /* Handlers of notify.h: progress on stderr as a line rewritten on a terminal, one line a step otherwise; notes "roofcast: ..."; warnings
  * "roofcast: warning: ...". Quiet: warnings alone. */
@@ -94,7 +94,7 @@ enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_NUMA, CLI_OPT_NO_REPACK, CLI_OP
 /* clang-format off */
 #define CLI_CPU_OPTIONS                                                                                              \
     { "cpus", CLI_OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },                                      \
-    { "numa", CLI_OPT_NUMA, "MODE", 0,                                                                               \
+    { "numa", CLI_OPT_NUMA, "distribute|isolate", 0,                                                                 \
       "distribute: threads on all NUMA nodes evenly; isolate: on the node the program starts on", 0 }
 #define CLI_ENGINE_OPTIONS                                                                                           \
     { "isa", CLI_OPT_ISA, "NAME", 0, "force a rung of kernels (roofcast list isa)", 0 },                             \
@@ -106,7 +106,7 @@ enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_NUMA, CLI_OPT_NO_REPACK, CLI_OP
     { "ctv", CLI_OPT_CTV, "TYPE", 0, "type of the values in the KV cache (default F16)", 0 },                        \
     { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 }
 #define CLI_ACT_SCALES_OPTION                                                                                        \
-    { "act-scales", CLI_OPT_ACT_SCALES, "MODE", 0,                                                                   \
+    { "act-scales", CLI_OPT_ACT_SCALES, "exact|pow2", 0,                                                             \
       "scales of 8-bit activations in passes of more than 32 tokens: exact (default), or pow2, powers of two: faster " \
       "with AVX-512 VNNI kernels, and less exact", 0 }
 /* clang-format on */

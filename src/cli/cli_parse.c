@@ -1,5 +1,6 @@
 /* Command lines: argp with the errors of this program, lists of numbers and names. */
-#include "cli/cli.h"
+#include "cli/describe.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,9 +102,33 @@ static int check_exclusive(const struct parse *p)
     return 0;
 }
 
+const char *cli_nearer(const char *asked, const char *best, const char *candidate)
+{
+    const unsigned d = name_distance(asked, candidate);
+    return !name_too_distant(asked, d) && (!best || d < name_distance(asked, best)) ? candidate : best;
+}
+
+/* After getopt's "unrecognized option": the option that is nearest to it. Names and their beginnings are wrong in another way. */
+static void suggest_option(const struct argp_state *state, const struct argp_option *t)
+{
+    const char *best = NULL, *word = state->next > 0 ? state->argv[state->next - 1] : "";
+    char asked[64];
+    word += strspn(word, "-");
+    snprintf(asked, sizeof asked, "%.*s", (int)strcspn(word, "="), word);
+    for (; t->name || t->key || t->doc; t++) {
+        if (t->name && strncmp(t->name, asked, strlen(asked)) == 0)
+            return;
+        best = t->name ? cli_nearer(asked, best, t->name) : best;
+    }
+    if (best && state->argv[state->next - 1][0] == '-')
+        fprintf(stderr, "%s: did you mean --%s?\n", state->name, best);
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
     const struct parse *p = state->input;
+    if (key == ARGP_KEY_ERROR)
+        suggest_option(state, p->syntax->table);
     const int row = find_key(p->syntax->table, key);
     const char *value = arg;
     int rc = row >= 0 && p->value[row] ? take_again(p, row, &value) : 0;
@@ -116,6 +141,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
     if (rc < 0) {
         text_show(p->err->msg, strlen(p->err->msg));
         argp_error(state, "%s", p->err->msg);
+        exit(argp_err_exit_status);
     }
     return rc == CLI_UNKNOWN ? ARGP_ERR_UNKNOWN : 0;
 }
@@ -130,10 +156,10 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
     switch (key) {
     case '?':
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-        return 0;
+        exit(0);
     case OPT_USAGE:
         argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
-        return 0;
+        exit(0);
     case OPT_WIDE:
         report_set_wide();
         return 0;
@@ -164,6 +190,12 @@ static int check_options_shown(int argc, char **argv, struct error *err)
 
 int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, struct error *err)
 {
+    if (argc > 1 && strcmp(argv[1], CLI_COMPLETE) == 0)
+        exit(cli_complete(s, common_table, argc - 2, argv + 2));
+    if (argc > 1 && strcmp(argv[1], CLI_MAN) == 0) {
+        cli_man(s, common_table, argv[0]);
+        exit(0);
+    }
     if (check_options_shown(argc, argv, err) != 0)
         return -1;
     static const struct argp common = { common_table, parse_common, NULL, NULL, NULL, NULL, NULL };
@@ -173,8 +205,10 @@ int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, 
     struct parse p = { s, options, err, value };
     if (!value)
         return error_oom(err, table_rows(s->table) * sizeof *value, "the command line");
-    const error_t rc = argp_parse(&argp, argc, argv, ARGP_LONG_ONLY | ARGP_NO_HELP, NULL, &p);
+    const error_t rc = argp_parse(&argp, argc, argv, ARGP_LONG_ONLY | ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &p);
     free(value);
+    if (rc != 0 && rc != ENOMEM) /* getopt or argp has said why */
+        exit(argp_err_exit_status);
     return rc == 0 ? 0 : error_set(err, ERROR_USAGE, "cannot read the command line");
 }
 

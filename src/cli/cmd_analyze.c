@@ -1,4 +1,5 @@
 /* roofcast analyze: what every op of a pass moves and computes, prefill and decode side by side. No machine is involved. */
+#include "cli/fields.h"
 #include "cli/pricing.h"
 #include "cost/analysis.h"
 #include "report/fields.h"
@@ -29,7 +30,7 @@ static const struct argp_option option_table[] = {
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "type", 'q', "TYPE", 0, "type, mixture (Q4_K_M) or checkpoint (FP8, AWQ, NVFP4: `roofcast list types`) of a model that is not a GGUF (F16)", 0 },
     { "by", OPT_BY, "op|layer|role", 0, "a row an op (default), a layer or a role", 0 },
-    { "attention", OPT_ATTENTION, "KIND", 0, "flash (default): its scores stay on the chip; or materialized: they pass through memory", 0 },
+    { "attention", OPT_ATTENTION, "flash|materialized", 0, "flash (default): its scores stay on the chip; or materialized: they pass through memory", 0 },
     { "kv-type", OPT_KV, "TYPE", 0, "type of the KV cache, keys and values (F16): also FP8, NVFP4, INT8, FP8_DS_MLA", 0 },
     { "ctk", OPT_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 },
     { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },
@@ -100,58 +101,84 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
-/* What row and side-by-side table say alike: layer, role, op, type, shape. */
-static int put_head(json_t *j, const struct analysis *a, const struct analysis_row *g)
-{
-    const enum analysis_by by = a->o.by;
-    const bool layer_row = by == ANALYSIS_BY_LAYER && g->first->layer >= 0, one = g->n_ops == 1 || by == ANALYSIS_BY_OP;
-    const char *type = layer_row ? NULL : analysis_type(a, g);
-    const bool shape = !layer_row && g->same_shape;
-    int bad = json_object_set_new(j, "layer", json_integer(by == ANALYSIS_BY_ROLE ? -1 : g->first->layer));
-    bad |= json_object_set_new(j, "role", layer_row ? json_null() : json_string(op_role_name(g->first->role)));
-    bad |= json_object_set_new(j, "op", layer_row ? json_null() : json_string(op_kind_name(g->first->kind)));
-    bad |= json_object_set_new(j, "type", type ? json_string(type) : json_null());
-    uint64_t n_rows, n_cols;
-    op_weight_shape(g->first, &n_rows, &n_cols);
-    bad |= json_object_set_new(j, "rows", shape ? json_integer((json_int_t)n_rows) : json_null());
-    bad |= json_object_set_new(j, "cols", shape ? json_integer((json_int_t)n_cols) : json_null());
-    bad |= json_object_set_new(j, "n_ops", json_integer(one ? 1 : (json_int_t)g->n_ops));
-    return bad;
-}
+/* An op, a role or a layer, in one phase. */
+struct row {
+    const char *phase, *role, *op, *type;
+    int layer;
+    struct cell rows, cols; /* of the weight; null in a sum of different ones */
+    uint64_t n_ops, n_tok;
+    struct cost cost;
+    double ai, share, flop_share;
+};
+
+#define AT(m) COLUMN_AT(struct row, m)
+static const struct column analyze_columns[] = {
+    { "phase", NULL, COL_TEXT, NULL, COL_MAJOR, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
+    { "layer", NULL, COL_INT, NULL, COL_MAJOR, AT(layer), EMPTY_VALUE, NULL, "-1: outside the blocks, or summed over layers" },
+    { "role", NULL, COL_TEXT, NULL, COL_MAJOR, AT(role), EMPTY_NULL, NULL, "null in a row for a layer" },
+    { "op", NULL, COL_TEXT, NULL, COL_MAJOR, AT(op), EMPTY_NULL, NULL, NULL },
+    { "type", NULL, COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_NULL, NULL, "tensor type or type of the KV cache; null: none; `mixed` in a sum" },
+    { "rows", NULL, COL_INT, NULL, COL_MAJOR, AT(rows), EMPTY_VALUE, "int or null", "shape of the weight; null in a sum of different ones" },
+    { "cols", NULL, COL_INT, NULL, COL_MAJOR, AT(cols), EMPTY_VALUE, "int or null", NULL },
+    { "n_ops", NULL, COL_INT, NULL, COL_MAJOR, AT(n_ops), EMPTY_VALUE, NULL, "summed in this row" },
+    { "n_tok", NULL, COL_INT, "tokens", COL_MAJOR, AT(n_tok), EMPTY_VALUE, NULL, "rows of activations" },
+    { "weight_bytes", NULL, COL_SI, "B", COL_MAJOR, AT(cost.weight_bytes), EMPTY_VALUE, NULL, NULL },
+    { "act_bytes", NULL, COL_SI, "B", COL_MAJOR, AT(cost.act_bytes), EMPTY_VALUE, NULL, NULL },
+    { "kv_bytes", NULL, COL_SI, "B", COL_MAJOR, AT(cost.kv_bytes), EMPTY_VALUE, NULL, NULL },
+    { "flop", NULL, COL_SI, "FLOP", COL_MAJOR, AT(cost.flop), EMPTY_VALUE, NULL, NULL },
+    { "ai", NULL, COL_FLOAT, "FLOP/B", COL_MAJOR, AT(ai), EMPTY_NULL, NULL, NULL },
+    { "share", NULL, COL_FRACTION, "fraction", COL_MAJOR, AT(share), EMPTY_NULL, NULL, "of the bytes of the phase" },
+    { "flop_share", NULL, COL_FRACTION, "fraction", COL_MAJOR, AT(flop_share), EMPTY_NULL, NULL, "of the FLOP of the phase" },
+};
+#undef AT
+const struct table_fields analyze_fields = { "analyze.row", analyze_columns, ARRAY_LEN(analyze_columns) };
+
+static const char order[] =
+    "phase layer role op type rows cols n_tok weight_bytes act_bytes kv_bytes flop ai share flop_share n_ops";
 
 static double ratio(double part, double whole)
 {
     return whole > 0 ? part / whole : NAN;
 }
 
-static json_t *row_json(const struct analysis *a, const struct analysis_row *g, enum phase p)
+/* What row and side-by-side table say alike: layer, role, op, type, shape. */
+static void put_head(struct row *w, const struct analysis *a, const struct analysis_row *g)
 {
-    json_t *j = json_object();
-    if (!j)
-        return NULL;
-    const struct cost *c = &g->cost[p], *all = &a->total[p];
-    int bad = json_object_set_new(j, "phase", json_string(phase_name((enum phase)p)));
-    bad |= put_head(j, a, g);
-    bad |= json_object_set_new(j, "n_tok", json_integer((json_int_t)g->n_tok[p]));
-    bad |= fields_cost(j, c);
-    bad |= json_object_set_new(j, "share", json_num(ratio(cost_bytes(c), cost_bytes(all))));
-    bad |= json_object_set_new(j, "flop_share", json_num(ratio(c->flop, all->flop)));
-    if (bad == 0)
-        return j;
-    json_decref(j);
-    return NULL;
+    const enum analysis_by by = a->o.by;
+    const bool layer_row = by == ANALYSIS_BY_LAYER && g->first->layer >= 0;
+    uint64_t n_rows, n_cols;
+    op_weight_shape(g->first, &n_rows, &n_cols);
+    w->layer = by == ANALYSIS_BY_ROLE ? -1 : g->first->layer;
+    w->n_ops = by == ANALYSIS_BY_OP ? 1 : g->n_ops;
+    if (layer_row)
+        return;
+    w->role = op_role_name(g->first->role);
+    w->op = op_kind_name(g->first->kind);
+    w->type = analysis_type(a, g);
+    if (g->same_shape) {
+        w->rows = cell_whole((int64_t)n_rows);
+        w->cols = cell_whole((int64_t)n_cols);
+    }
 }
 
-static json_t *rows_json(const struct analysis *a, struct error *err)
+static void put_row(struct row *w, const struct analysis *a, const struct analysis_row *g, enum phase p)
 {
-    json_t *rows = json_array();
+    const struct cost *c = &g->cost[p], *all = &a->total[p];
+    put_head(w, a, g);
+    w->phase = phase_name(p);
+    w->n_tok = g->n_tok[p];
+    w->cost = *c;
+    w->ai = cost_ai(c);
+    w->share = ratio(cost_bytes(c), cost_bytes(all));
+    w->flop_share = ratio(c->flop, all->flop);
+}
+
+static struct table_rows rows_of(const struct analysis *a)
+{
+    struct table_rows rows = { .size = sizeof(struct row) };
     for (int p = 0; p < PHASE_COUNT; p++)
         for (size_t i = 0; i < a->n_row && analysis_has(a, (enum phase)p); i++)
-            if (json_array_append_new(rows, row_json(a, &a->row[i], (enum phase)p)) != 0) {
-                json_decref(rows);
-                error_oom(err, 0, "the rows");
-                return NULL;
-            }
+            put_row(table_add(&rows), a, &a->row[i], (enum phase)p);
     return rows;
 }
 
@@ -320,68 +347,57 @@ static json_t *meta_json(const struct analysis *a, struct error *err)
 
 /* ---- printing ------------------------------------------------------------------------------ */
 
-static const struct column csv_columns[] = {
-    { "phase", NULL, COL_TEXT, NULL, false },      { "layer", NULL, COL_INT, NULL, false },
-    { "role", NULL, COL_TEXT, NULL, false },       { "op", NULL, COL_TEXT, NULL, false },
-    { "type", NULL, COL_TEXT, NULL, false },       { "rows", NULL, COL_INT, NULL, false },
-    { "cols", NULL, COL_INT, NULL, false },        { "n_tok", NULL, COL_INT, NULL, false },
-    { "weight_bytes", NULL, COL_SI, "B", false },  { "act_bytes", NULL, COL_SI, "B", false },
-    { "kv_bytes", NULL, COL_SI, "B", false },      { "flop", NULL, COL_SI, "FLOP", false },
-    { "ai", NULL, COL_FLOAT, NULL, false },        { "share", NULL, COL_FRACTION, NULL, false },
-    { "flop_share", NULL, COL_FRACTION, NULL, false }, { "n_ops", NULL, COL_INT, NULL, false },
-};
-
-/* Keys of the side-by-side rows, per phase; headings get the test's name in front. */
+/* Columns of a phase; headings get the test's name in front. */
 enum { SIDE_WEIGHT, SIDE_ACT, SIDE_KV, SIDE_FLOP, SIDE_AI, SIDE_SHARE, SIDE_COUNT };
 
-static int put_side(json_t *j, const struct analysis *a, const struct analysis_row *g, enum phase p)
+struct side_row {
+    struct row head;
+    struct cell layer;
+    const char *times, *shape;
+    double v[PHASE_COUNT][SIDE_COUNT];
+};
+
+static void put_side(double *to, const struct analysis *a, const struct analysis_row *g, enum phase p)
 {
     const struct cost *c = &g->cost[p], *all = &a->total[p];
     /* Prefill is about FLOP, decode about bytes: each shows the share that matters to it. */
     const double v[SIDE_COUNT] = { c->weight_bytes, c->act_bytes, c->kv_bytes, c->flop, cost_ai(c),
                                    p == PHASE_PREFILL ? ratio(c->flop, all->flop)
                                                 : ratio(cost_bytes(c), cost_bytes(all)) };
-    int bad = 0;
-    for (int i = 0; i < SIDE_COUNT; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%c%d", p == PHASE_PREFILL ? 'p' : 'd', i);
-        /* A dash reads better than a column of zeros. */
-        bad |= json_object_set_new(j, key, v[i] == 0 ? json_null() : json_num(v[i]));
-    }
-    return bad;
+    memcpy(to, v, sizeof v);
 }
 
 /* "[4096, 14336]", "8 x [4096, 14336]" */
-static json_t *shape_json(const struct op *op)
+static void shape_text(char *buf, size_t size, const struct op *op)
 {
     const uint32_t n = op_n_matrix(op);
     uint64_t rows, cols;
     op_weight_shape(op, &rows, &cols);
     if (n > 1)
-        return json_sprintf("%u x [%" PRIu64 ", %" PRIu64 "]", n, rows / n, cols);
-    return json_sprintf("[%" PRIu64 ", %" PRIu64 "]", rows, cols);
+        snprintf(buf, size, "%u x [%" PRIu64 ", %" PRIu64 "]", n, rows / n, cols);
+    else
+        snprintf(buf, size, "[%" PRIu64 ", %" PRIu64 "]", rows, cols);
 }
 
-static json_t *side_row(const struct analysis *a, const struct analysis_row *g)
+static void add_side_row(struct table_rows *rows, const struct analysis *a, const struct analysis_row *g)
 {
-    json_t *j = json_object();
-    if (!j)
-        return NULL;
-    int bad = put_head(j, a, g);
-    if (g->first->layer < 0 || a->o.by == ANALYSIS_BY_ROLE)
-        bad |= json_object_set_new(j, "layer", json_null());
-    if (a->o.by == ANALYSIS_BY_ROLE && g->n_ops > 1)
-        bad |= json_object_set_new(j, "times", json_sprintf("x %zu", g->n_ops));
+    struct side_row *w = table_add(rows);
+    char text[64];
+    put_head(&w->head, a, g);
+    if (g->first->layer >= 0 && a->o.by != ANALYSIS_BY_ROLE)
+        w->layer = cell_whole(w->head.layer);
+    if (a->o.by == ANALYSIS_BY_ROLE && g->n_ops > 1) {
+        snprintf(text, sizeof text, "x %zu", g->n_ops);
+        w->times = table_text(rows, text);
+    }
     if ((cost_is_product(g->first) || g->first->kind == OP_EMBED) && g->same_shape &&
-        !(a->o.by == ANALYSIS_BY_LAYER && g->first->layer >= 0))
-        bad |= json_object_set_new(j, "shape", shape_json(g->first));
+        !(a->o.by == ANALYSIS_BY_LAYER && g->first->layer >= 0)) {
+        shape_text(text, sizeof text, g->first);
+        w->shape = table_text(rows, text);
+    }
     for (int p = 0; p < PHASE_COUNT; p++)
         if (analysis_has(a, (enum phase)p))
-            bad |= put_side(j, a, g, (enum phase)p);
-    if (bad == 0)
-        return j;
-    json_decref(j);
-    return NULL;
+            put_side(w->v[p], a, g, (enum phase)p);
 }
 
 /* Which test the columns are of. */
@@ -390,8 +406,7 @@ static void test_name(char *buf, size_t n, const struct analysis_options *o, enu
     phase_test_name(buf, n, p, p == PHASE_PREFILL ? o->n_prompt : o->n_gen, 1, o->n_depth);
 }
 
-static size_t side_columns(struct column *cols, char heading[][64], char keys[][8],
-                           const struct analysis_options *o, enum phase p)
+static size_t side_columns(struct column *cols, char heading[][64], const struct analysis_options *o, enum phase p)
 {
     static const struct {
         const char *header;
@@ -407,36 +422,36 @@ static size_t side_columns(struct column *cols, char heading[][64], char keys[][
     for (int i = 0; i < SIDE_COUNT; i++) {
         const char *h = side[i].header ? side[i].header : p == PHASE_PREFILL ? "of FLOP" : "of bytes";
         snprintf(heading[i], sizeof heading[i], "%s%s%s", i ? "" : test, i ? "" : " ", h);
-        snprintf(keys[i], sizeof keys[i], "%c%d", p == PHASE_PREFILL ? 'p' : 'd', i);
-        cols[i] = (struct column){ keys[i], heading[i], side[i].style, side[i].unit, false };
+        /* A dash reads better than a column of zeros. */
+        cols[i] = (struct column){ heading[i], NULL, side[i].style, side[i].unit, COL_MAJOR, COLUMN_AT(struct side_row, v[p][i]), EMPTY_ZERO, NULL, NULL };
     }
     return SIDE_COUNT;
 }
 
 static int print_side_by_side(const struct analysis *a, enum report_format format, struct error *err)
 {
+#define AT(m) COL_MAJOR, COLUMN_AT(struct side_row, m), EMPTY_NULL, NULL, NULL
     struct column cols[8 + 2 * SIDE_COUNT];
-    char heading[PHASE_COUNT][SIDE_COUNT][64], keys[PHASE_COUNT][SIDE_COUNT][8];
+    char heading[PHASE_COUNT][SIDE_COUNT][64];
     size_t n = 0;
     if (a->o.by != ANALYSIS_BY_ROLE)
-        cols[n++] = (struct column){ "layer", "layer", COL_INT, NULL, false };
-    cols[n++] = (struct column){ "role", "role", COL_TEXT, NULL, false };
+        cols[n++] = (struct column){ "layer", NULL, COL_INT, NULL, COL_MAJOR, COLUMN_AT(struct side_row, layer), EMPTY_VALUE, NULL, NULL };
+    cols[n++] = (struct column){ "role", NULL, COL_TEXT, NULL, AT(head.role) };
     if (a->o.by == ANALYSIS_BY_ROLE)
-        cols[n++] = (struct column){ "times", "ops", COL_TEXT, NULL, false };
+        cols[n++] = (struct column){ "ops", NULL, COL_TEXT, NULL, AT(times) };
     if (a->o.by != ANALYSIS_BY_LAYER) {
-        cols[n++] = (struct column){ "type", "type", COL_TEXT, NULL, false };
-        cols[n++] = (struct column){ "shape", "shape", COL_TEXT, NULL, false };
+        cols[n++] = (struct column){ "type", NULL, COL_TEXT, NULL, AT(head.type) };
+        cols[n++] = (struct column){ "shape", NULL, COL_TEXT, NULL, AT(shape) };
     }
+#undef AT
     for (int p = 0; p < PHASE_COUNT; p++)
         if (analysis_has(a, (enum phase)p))
-            n += side_columns(&cols[n], heading[p], keys[p], &a->o, (enum phase)p);
-    json_t *rows = json_array();
-    int rc = 0;
-    for (size_t i = 0; i < a->n_row && rc == 0; i++)
-        rc = json_array_append_new(rows, side_row(a, &a->row[i]));
-    const struct report_doc d = { "roofcast.analyze", 1, NULL, rows, cols, n };
-    rc = rc == 0 ? report_write(NULL, format, &d, err) : error_oom(err, 0, "the rows");
-    json_decref(rows);
+            n += side_columns(&cols[n], heading[p], &a->o, (enum phase)p);
+    struct table_rows rows = { .size = sizeof(struct side_row) };
+    for (size_t i = 0; i < a->n_row; i++)
+        add_side_row(&rows, a, &a->row[i]);
+    const int rc = report_write(NULL, format, &(struct table){ "roofcast.analyze", 1, NULL, NULL, cols, n, &rows, NULL }, err);
+    table_rows_free(&rows);
     return rc;
 }
 
@@ -549,18 +564,19 @@ static void print_totals(const struct analysis *a)
 static int print_all(const struct analysis *a, const struct options *o, struct error *err)
 {
     const enum report_format f = o->format;
-    json_t *rows = rows_json(a, err), *meta = rows ? meta_json(a, err) : NULL;
+    struct table_rows rows = rows_of(a);
+    json_t *meta = meta_json(a, err);
+    const struct table d = { "roofcast.analyze", 1, meta, NULL, analyze_columns, ARRAY_LEN(analyze_columns), &rows, order };
     int rc = -1;
-    if (!rows || !meta)
+    if (!meta)
         goto out;
-    const struct report_doc d = { "roofcast.analyze", 1, meta, rows, csv_columns, ARRAY_LEN(csv_columns) };
     if (o->save && report_write(o->save, REPORT_JSON, &d, err) != 0)
         goto out;
     rc = f == REPORT_TABLE || f == REPORT_MD ? print_side_by_side(a, f, err) : report_write(NULL, f, &d, err);
     if (rc == 0 && (f == REPORT_TABLE || f == REPORT_MD))
         print_totals(a);
 out:
-    json_decref(rows);
+    table_rows_free(&rows);
     json_decref(meta);
     return rc;
 }

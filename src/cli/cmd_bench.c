@@ -2,6 +2,7 @@
 #include "base/environment.h"
 #include "bench/bench.h"
 #include "cli/bench_foreign.h"
+#include "cli/here.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,13 @@ struct options {
     double delay_s;
     struct bench_print print;
     struct setup_options engine;
-    bool uncalibrated, brief, no_warmup;
+    bool uncalibrated, brief, no_warmup, keep;
     const struct marker_tool *markers; /* NULL: no tool counts this program */
     struct energy *energy;
     struct bench_stored stored;
 };
 
-enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_BRIEF, OPT_QUIET, OPT_BY, OPT_PG, OPT_N_SEQ, OPT_DELAY, OPT_NO_WARMUP, OPT_OE };
+enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_KEEP, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_BRIEF, OPT_QUIET, OPT_BY, OPT_PG, OPT_N_SEQ, OPT_DELAY, OPT_NO_WARMUP, OPT_OE };
 enum { MOST_BATCH = 256, MOST_SEQUENCES = 4096 };
 
 static const struct argp_option option_table[] = {
@@ -48,6 +49,7 @@ static const struct argp_option option_table[] = {
     { "delay", OPT_DELAY, "SECONDS", 0, "wait before each test (default 0)", 0 },
     { "no-warmup", OPT_NO_WARMUP, NULL, 0, "no untimed pass before the repetitions", 0 },
     { "save", OPT_SAVE, "RUN.json", 0, "save the run with its provenance, for plot", 0 },
+    { "keep", OPT_KEEP, NULL, 0, "save it in the folder of kept runs, $XDG_DATA_HOME/roofcast/runs, by date and model", 0 },
     CLI_ENGINE_OPTIONS,
     CLI_ACT_SCALES_OPTION,
     { "counters", OPT_COUNTERS, "NAME", 0,
@@ -115,6 +117,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_flag(&o->print.ops);
     case OPT_SAVE:
         return cli_text(&o->save, arg);
+    case OPT_KEEP:
+        return cli_flag(&o->keep);
     case OPT_COUNTERS:
         return cli_text(&o->counters, arg);
     case OPT_UNCALIBRATED:
@@ -229,8 +233,8 @@ static int add_test(struct bench_results *res, const struct bench *b, const stru
         if (bench_roles(&res->roles, &res->run, op, end, &row[k], err) != 0)
             return -1;
     }
-    if (n_t == 2 && json_array_append_new(res->batches, bench_batch_json(&row[0], &row[1], median_s[0], median_s[1])) != 0)
-        return error_oom(err, 0, "the table of batches");
+    if (n_t == 2)
+        bench_add_batch(&res->batches, &row[0], &row[1], median_s[0], median_s[1]);
     return 0;
 }
 
@@ -303,7 +307,7 @@ static int run_grid(struct bench_results *res, const struct bench *b, const stru
                 if (run_pair(res, b, t, g->pair[i].v[0], g->pair[i].v[1], err) != 0)
                     return -1;
         }
-    if (in_batches(g) && json_array_size(res->batches) == 0)
+    if (in_batches(g) && res->batches.n == 0)
         notify_note("without the table of llama-batched-bench, which is of prompts and what is generated after them: -p and -n above 0");
     return 0;
 }
@@ -458,8 +462,8 @@ static int keep_done(struct bench_results *res, const struct options *o, struct 
 static int run(const struct options *o, int argc, char **argv, struct error *err)
 {
     struct grid g = { 0 };
-    struct bench_results res = { .batches = json_array() };
-    int rc = res.batches ? grid_parse(&g, o, err) : error_oom(err, 0, "the table of batches");
+    struct bench_results res = { .batches = { .size = bench_batch_size } };
+    int rc = grid_parse(&g, o, err);
     rc = rc == 0 ? run_models(&res, &g, o, err) : rc;
     fill_provenance(&res.run.prov, argc, argv);
     if (rc == 0)
@@ -468,7 +472,7 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
         rc = keep_done(&res, o, err);
     run_free(&res.run);
     run_free(&res.roles);
-    json_decref(res.batches);
+    table_rows_free(&res.batches);
     grid_free(&g);
     return rc;
 }
@@ -486,12 +490,16 @@ int cmd_bench(int argc, char **argv, struct error *err)
         "  roofcast bench -m model.gguf -p 512 -n 32 -b 1,2,4,8\n"
         "  roofcast bench -m model.gguf -p 0 -n 0 -pg 512,128\n"
         "  roofcast bench -m model.gguf --ops --save run.json";
-    static const int exclusive[][CLI_EXCLUSIVE] = { { 'b', OPT_N_SEQ }, { 0 } };
+    static const int exclusive[][CLI_EXCLUSIVE] = { { 'b', OPT_N_SEQ }, { OPT_SAVE, OPT_KEEP }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc, exclusive };
     struct options o = { .p = "512", .n = "128", .d = "0", .ub = "512", .reps = 5,
                          .counters = "auto", .engine = SETUP_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
+    char *kept = o.keep ? cli_run_path(o.models ? o.models : "run", err) : NULL;
+    if (o.keep && !kept)
+        return -1;
+    o.save = kept ? kept : o.save;
     o.markers = cli_markers_open();
     if (o.markers && strcmp(o.counters, "auto") == 0) /* the same counters cannot be programmed by two */
         o.counters = "null";
@@ -503,5 +511,8 @@ int cmd_bench(int argc, char **argv, struct error *err)
     }
     energy_close(o.energy);
     cli_markers_close(o.markers);
+    if (kept && rc == 0)
+        notify_note("the run is kept: %s", kept);
+    free(kept);
     return rc;
 }

@@ -2,6 +2,7 @@
 #include "base/environment.h"
 #include "bench/doctor.h"
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "config.h"
 #include <string.h>
 
@@ -22,12 +23,16 @@ static const struct argp_option option_table[] = {
     { 0 },
 };
 
-static const struct column columns[] = {
-    { "name", "what", COL_TEXT, "", false },
-    { "usable", "usable", COL_BOOL, "", false },
-    { "finding", "finding", COL_TEXT, "", false },
-    { "fix", "what helps", COL_TEXT, "", false },
+#define AT(m) COLUMN_AT(struct doctor_row, m)
+static const struct column doctor_columns[] = {
+    { "name", "what", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "`null`, `perf`, `papi`, `likwid`, `uncore`, `energy`, `tsc`, `hugepages`, "
+      "`likwid-bench`, `gnuplot`, `mpirun`" },
+    { "usable", "usable", COL_BOOL, NULL, COL_MAJOR, AT(usable), EMPTY_VALUE, NULL, "of perf, papi and likwid: hardware events" },
+    { "finding", "finding", COL_TEXT, NULL, COL_MAJOR, AT(finding), EMPTY_VALUE, NULL, "what there is, or why it cannot be used" },
+    { "fix", "what helps", COL_TEXT, NULL, COL_MAJOR, AT(fix), EMPTY_NULL, NULL, "what helps" },
 };
+#undef AT
+const struct table_fields doctor_fields = { "doctor.row", doctor_columns, ARRAY_LEN(doctor_columns) };
 
 static int add_name(struct options *o, const char *name, struct error *err)
 {
@@ -88,16 +93,10 @@ static void print_system(const struct doctor_facts *f)
 
 /* ---- the command -------------------------------------------------------------------------------- */
 
-static json_t *row_json(const struct doctor_row *r)
-{
-    return json_pack("{s:s, s:b, s:o, s:o}", "name", r->name, "usable", (int)r->usable, "finding", json_text(r->finding), "fix",
-                     r->fix[0] ? json_text(r->fix) : json_null());
-}
-
-static int print_report(const struct options *o, const struct doctor_facts *f, const json_t *rows, struct error *err)
+static int print_report(const struct options *o, const struct doctor_facts *f, const struct table_rows *rows, struct error *err)
 {
     json_t *meta = json_pack("{s:o}", "system", doctor_facts_json(f));
-    const struct report_doc d = { "roofcast.doctor", 1, meta, rows, columns, ARRAY_LEN(columns) };
+    const struct table d = { "roofcast.doctor", 1, meta, NULL, doctor_columns, ARRAY_LEN(doctor_columns), rows, NULL };
     const int rc = meta ? report_write(NULL, o->format, &d, err) : error_oom(err, 0, "the report");
     json_decref(meta);
     return rc;
@@ -108,26 +107,26 @@ static int run(const struct options *o, struct error *err)
     struct doctor_facts f;
     struct doctor_row r;
     struct error missing = { 0 };
-    json_t *rows = json_array();
+    struct table_rows rows = { .size = sizeof r };
     const bool people = o->format == REPORT_TABLE;
-    int rc = rows ? 0 : error_oom(err, 0, "the rows");
+    int rc = 0;
     doctor_facts_read(&f, o->root);
     if (people)
         print_system(&f);
-    for (size_t i = 0; rc == 0 && doctor_check_name(i); i++) {
+    for (size_t i = 0; doctor_check_name(i); i++) {
         if (o->n && !asked_for(o, doctor_check_name(i)))
             continue;
         doctor_check(i, &f, &r);
         if (people)
             print_row(&r);
-        else if (json_array_append_new(rows, row_json(&r)) != 0)
-            rc = error_oom(err, 0, "the rows");
+        else
+            memcpy(table_add(&rows), &r, sizeof r);
         if (o->n && !r.usable && !missing.msg[0])
             error_set(&missing, ERROR_UNAVAILABLE, "%s: %s", r.name, r.finding);
     }
-    if (rc == 0 && !people)
-        rc = print_report(o, &f, rows, err);
-    json_decref(rows);
+    if (!people)
+        rc = print_report(o, &f, &rows, err);
+    table_rows_free(&rows);
     if (rc == 0 && missing.msg[0]) {
         *err = missing;
         rc = -1;

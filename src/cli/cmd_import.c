@@ -14,7 +14,7 @@ enum { OPT_FORMAT = 256, OPT_NAME, OPT_DEVICE, OPT_HW };
 
 static const struct argp_option option_table[] = {
     { "output", 'o', "FILE", 0, "the profile to write (-, standard output)", 0 },
-    { "format", OPT_FORMAT, "TOOL", 0, "ert, likwid-bench or clpeak (auto: what the file looks like)", 0 },
+    { "format", OPT_FORMAT, "ert|likwid-bench|clpeak", 0, "ert, likwid-bench or clpeak (auto: what the file looks like)", 0 },
     { "name", OPT_NAME, "TEXT", 0, "of the machine (what the file says of it)", 0 },
     { "device", OPT_DEVICE, "TEXT", 0, "clpeak: the device with this in \"backend/name\", of several in the file", 0 },
     { "hw", OPT_HW, "NAME|FILE", 0, "likwid-bench: the profile whose caches tell which level a footprint is served by; `this` too", 0 },

@@ -1,5 +1,6 @@
 /* roofcast list: what this program knows and what works here, as tables; the rows are made in list_*.c. */
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "config.h"
 #include "report/list.h"
 #include <math.h>
@@ -7,23 +8,19 @@
 
 struct section {
     const char *name, *schema, *heading;
-    int (*rows)(json_t *rows, struct error *err);
-    const struct column *cols;
-    const size_t *n_cols;
+    const struct list *list;
     const char *sorts; /* what --sort may be, " a b "; NULL: this list takes neither filter nor order, and has no groups */
 };
 
-#define SECTION(name, heading, fn, what, sorts)                                                                 \
-    { name, "roofcast.list." name, heading, fn, list_##what##_cols, &list_n_##what##_cols, sorts }
 static const struct section sections[] = {
-    SECTION("models", "Models (analyze, predict, synth)", list_models, model, " name params "),
-    SECTION("archs", "Architectures (general.architecture of a GGUF)", list_archs, arch, NULL),
-    SECTION("hw", "Hardware (predict --hw)", list_hw, hw, " name bandwidth memory "),
-    SECTION("stacks", "Software (predict --stack)", list_stacks, stack, NULL),
-    SECTION("types", "Tensor types (-q)", list_types, type, NULL),
-    SECTION("isa", "Kernels (--isa)", list_isa, isa, NULL),
-    SECTION("counters", "Counters (--counters)", list_counters, counter, NULL),
-    SECTION("chat", "Chat templates (run --chat-template)", list_chat, chat, NULL),
+    { "models", "roofcast.list.models", "Models (analyze, predict, synth)", &list_models, " name params " },
+    { "archs", "roofcast.list.archs", "Architectures (general.architecture of a GGUF)", &list_archs, NULL },
+    { "hw", "roofcast.list.hw", "Hardware (predict --hw)", &list_hw, " name bandwidth memory " },
+    { "stacks", "roofcast.list.stacks", "Software (predict --stack)", &list_stacks, NULL },
+    { "types", "roofcast.list.types", "Tensor types (-q)", &list_types, NULL },
+    { "isa", "roofcast.list.isa", "Kernels (--isa)", &list_isa, NULL },
+    { "counters", "roofcast.list.counters", "Counters (--counters)", &list_counters, NULL },
+    { "chat", "roofcast.list.chat", "Chat templates (run --chat-template)", &list_chat, NULL },
 };
 
 static const struct section *find_section(const char *name)
@@ -34,46 +31,41 @@ static const struct section *find_section(const char *name)
     return NULL;
 }
 
-/* The rows that are asked for; NULL on error. */
-static json_t *section_rows(const struct section *s, const struct list_filter *f, struct error *err)
+/* The rows that are asked for, to be freed on error too. */
+static int section_rows(struct table_rows *rows, const struct section *s, const struct list_filter *f, struct error *err)
 {
-    json_t *rows = json_array(), *some = NULL;
-    if (!rows)
-        error_oom(err, 0, "a list");
-    if (!rows || s->rows(rows, err) != 0) {
-        json_decref(rows);
-        return NULL;
-    }
-    if (!s->sorts)
-        return rows;
-    some = list_select(rows, f, s->name, err);
-    json_decref(rows);
-    return some;
+    *rows = (struct table_rows){ .size = s->list->row_size };
+    if (s->list->rows(rows, err) != 0)
+        return -1;
+    return s->sorts ? list_select(rows, f, s->name, err) : 0;
 }
 
-static int print_table(const struct section *s, enum report_format f, json_t *rows, struct error *err)
+static struct table section_table(const struct section *s, const struct table_rows *rows)
 {
-    const struct report_doc d = { s->schema, 1, NULL, rows, s->cols, *s->n_cols };
-    return report_write(NULL, f, &d, err);
+    return (struct table){ s->schema, 1, NULL, NULL, s->list->cols, s->list->n_cols, rows, s->list->order };
+}
+
+static int print_table(const struct section *s, enum report_format f, const struct table_rows *rows, struct error *err)
+{
+    const struct table t = section_table(s, rows);
+    return report_write(NULL, f, &t, err);
 }
 
 /* A table a group, each headed: rows stand in the order of groups. */
-static int print_groups(const struct section *s, enum report_format f, const char *mark, json_t *rows, struct error *err)
+static int print_groups(const struct section *s, enum report_format f, const char *mark, const struct table_rows *rows, struct error *err)
 {
     char group[128], next[128];
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < json_array_size(rows);) {
-        json_t *some = json_array();
-        list_group(group, sizeof group, json_array_get(rows, i));
+    for (size_t i = 0, end; rc == 0 && i < rows->n; i = end) {
+        list_group(group, sizeof group, table_row(rows, i));
+        for (end = i + 1; end < rows->n; end++) {
+            list_group(next, sizeof next, table_row(rows, end));
+            if (strcmp(next, group) != 0)
+                break;
+        }
+        const struct table_rows some = { .size = rows->size, .n = end - i, .v = table_row(rows, i) };
         printf("%s%s%s\n\n", i ? "\n" : "", f == REPORT_MD ? mark : "", group);
-        do {
-            rc = list_add_row(some, json_incref(json_array_get(rows, i++)), err);
-            if (i < json_array_size(rows))
-                list_group(next, sizeof next, json_array_get(rows, i));
-        } while (rc == 0 && i < json_array_size(rows) && strcmp(next, group) == 0);
-        if (rc == 0)
-            rc = print_table(s, f, some, err);
-        json_decref(some);
+        rc = print_table(s, f, &some, err);
     }
     return rc;
 }
@@ -81,14 +73,14 @@ static int print_groups(const struct section *s, enum report_format f, const cha
 static int print_section(const struct section *s, enum report_format f, bool heading, const struct list_filter *filter,
                          struct error *err)
 {
-    json_t *rows = section_rows(s, filter, err);
-    if (!rows)
-        return -1;
-    if (heading)
+    struct table_rows rows;
+    int rc = section_rows(&rows, s, filter, err);
+    const bool groups = s->sorts && !filter->sort && (f == REPORT_TABLE || f == REPORT_MD) && rows.n;
+    if (rc == 0 && heading)
         printf(f == REPORT_MD ? "## %s\n\n" : "%s\n\n", s->heading);
-    const bool groups = s->sorts && !filter->sort && (f == REPORT_TABLE || f == REPORT_MD) && json_array_size(rows);
-    int rc = groups ? print_groups(s, f, heading ? "### " : "## ", rows, err) : print_table(s, f, rows, err);
-    json_decref(rows);
+    if (rc == 0)
+        rc = groups ? print_groups(s, f, heading ? "### " : "## ", &rows, err) : print_table(s, f, &rows, err);
+    table_rows_free(&rows);
     return rc;
 }
 
@@ -98,11 +90,12 @@ static int print_all_json(const struct list_filter *filter, struct error *err)
     json_t *doc = json_pack("{s:s, s:i}", "schema", "roofcast.list", "version", 1);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(sections); i++) {
-        json_t *rows = section_rows(&sections[i], filter, err);
-        if (!rows)
-            rc = -1;
-        else if (json_object_set_new(doc, sections[i].name, rows) != 0)
+        struct table_rows rows;
+        rc = section_rows(&rows, &sections[i], filter, err);
+        const struct table t = section_table(&sections[i], &rows);
+        if (rc == 0 && json_object_set_new(doc, sections[i].name, table_rows_json(&t)) != 0)
             rc = error_oom(err, 0, "a list");
+        table_rows_free(&rows);
     }
     if (rc == 0 && json_print(doc, stdout, false, err) != 0)
         rc = error_prefix(err, "standard output");
@@ -219,6 +212,10 @@ static int check_options(const struct options *o, const struct section *s, struc
 
 static int print_list(const struct options *o, struct error *err)
 {
+    if (o->what && strcmp(o->what, "fields") == 0) { /* for doc/formats.md: not among the lists */
+        list_fields();
+        return 0;
+    }
     const struct section *s = o->what ? find_section(o->what) : NULL;
     if (o->what && !s)
         return error_set(err, ERROR_USAGE, "list \"%s\": expected models, archs, hw, stacks, types, isa, counters or chat", o->what);
@@ -245,8 +242,8 @@ int cmd_list(int argc, char **argv, struct error *err)
     static const struct argp_option option_table[] = {
         { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
         { "filter", OPT_FILTER, "TEXT", CLI_AGAIN, "hw, models: only where every word of TEXT is found, as words after the list", 0 },
-        { "sort", OPT_SORT, "BY", 0, "one table, sorted: hw by bandwidth, memory or name, models by params or name", 0 },
-        { "kind", OPT_KIND, "KIND", 0, "hw: gpu, apu (a GPU in the processor), npu or cpu", 0 },
+        { "sort", OPT_SORT, "bandwidth|memory|params|name", 0, "one table, sorted: hw by bandwidth, memory or name, models by params or name", 0 },
+        { "kind", OPT_KIND, "gpu|apu|npu|cpu", 0, "hw: gpu, apu (a GPU in the processor), npu or cpu", 0 },
         { "min-memory", OPT_MIN_MEMORY, "BYTES", 0, "hw: at least so much memory: 80G, 24GiB", 0 },
         { "min-bandwidth", OPT_MIN_BANDWIDTH, "BYTES", 0, "hw: at least so many bytes/s: 400G, 1T", 0 },
         { "arch", OPT_ARCH, "NAME", 0, "models: of that architecture (roofcast list archs)", 0 },

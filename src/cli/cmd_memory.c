@@ -117,18 +117,16 @@ struct asked {
     struct error first; /* why not on the first of the others */
 };
 
-static int add_rows(json_t *rows, const struct asked *a, const struct memory_subject *s, struct error *err)
+static int add_rows(struct table_rows *rows, const struct asked *a, const struct memory_subject *s, struct error *err)
 {
     for (size_t i = 0; i < a->contexts.n; i++)
-        if (memory_add_row(rows, s, (uint64_t)a->contexts.v[i], 0, err) != 0)
-            return -1;
+        memory_add_row(rows, s, (uint64_t)a->contexts.v[i], 0);
     for (size_t i = 0; i < a->batches.n; i++)
-        if (memory_add_row(rows, s, 0, (uint64_t)a->batches.v[i], err) != 0)
-            return -1;
+        memory_add_row(rows, s, 0, (uint64_t)a->batches.v[i]);
     return interrupt_check(err);
 }
 
-static int machine(json_t *rows, struct strbuf *plans, struct asked *a, const char *hw, struct error *err)
+static int machine(struct table_rows *rows, struct strbuf *plans, struct asked *a, const char *hw, struct error *err)
 {
     struct hwprofile h;
     struct memory_model memory = { 0 };
@@ -157,17 +155,17 @@ static int machine(json_t *rows, struct strbuf *plans, struct asked *a, const ch
 static int machines(struct asked *a, const struct str_list *hw, struct error *err)
 {
     a->several = hw->n > 1;
-    json_t *rows = json_array();
+    struct table_rows rows = { .size = memory_row_size };
     struct strbuf plans = { 0 };
     int rc = cli_keep_input(a->m->path, a->m->gguf, "--save", a->o->save, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
-        rc = machine(rows, &plans, a, hw->v[i], err);
+        rc = machine(&rows, &plans, a, hw->v[i], err);
     if (rc == 0)
-        rc = memory_print(rows, &plans, a->o, a->m, err);
+        rc = memory_print(&rows, &plans, a->o, a->m, err);
     if (rc == 0 && a->n_run == 0)
         rc = error_set(err, a->first.kind, "on none of %zu machines: %.200s", hw->n, a->first.msg);
     strbuf_free(&plans);
-    json_decref(rows);
+    table_rows_free(&rows);
     return rc;
 }
 

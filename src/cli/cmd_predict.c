@@ -98,7 +98,7 @@ struct lists {
     struct int_list p, n, d, b;
 };
 
-static int predict_subject(json_t *rows, struct subject *s, struct error *err)
+static int predict_subject(struct table_rows *rows, struct subject *s, struct error *err)
 {
     if (!s->request)
         return predict(&s->r, s->m, s->h, &s->o, err) != 0 ? -1 : predict_add_rows(rows, s, err);
@@ -126,7 +126,7 @@ static int check_threads(const struct hwprofile *h, int64_t n_threads, struct er
 }
 
 /* What came of pricing it: 0: a row; 1: it has no price, and a row that says so; else -1. */
-static int priced_or_said(int rc, json_t *rows, const struct subject *s, struct error *err)
+static int priced_or_said(int rc, struct table_rows *rows, const struct subject *s, struct error *err)
 {
     struct predict_tally *t = s->tally;
     const struct error why = *err;
@@ -144,7 +144,7 @@ static int priced_or_said(int rc, json_t *rows, const struct subject *s, struct 
 }
 
 /* The same with a change of the machine or the scenario. */
-static int predict_change(json_t *rows, const struct subject *base, const struct predict_change *c, struct error *err)
+static int predict_change(struct table_rows *rows, const struct subject *base, const struct predict_change *c, struct error *err)
 {
     struct subject s = *base;
     struct hwprofile h;
@@ -163,7 +163,7 @@ static int predict_change(json_t *rows, const struct subject *base, const struct
 }
 
 /* 1: it has no price, and so neither with changes nor with drafts. */
-static int predict_one(json_t *rows, struct subject *s, struct error *err)
+static int predict_one(struct table_rows *rows, struct subject *s, struct error *err)
 {
     const struct predict_ask *a = &s->cli->ask;
     int rc = check_threads(s->h, s->cli->threads, err);
@@ -173,12 +173,12 @@ static int predict_one(json_t *rows, struct subject *s, struct error *err)
     return rc;
 }
 
-static int predict_drafts(json_t *rows, struct subject *s, struct error *err)
+static int predict_drafts(struct table_rows *rows, struct subject *s, struct error *err)
 {
     return s->drafting->gamma.n > 0 ? priced_or_said(predict_draft_rows(rows, s, err), rows, s, err) : 0;
 }
 
-static int predict_requests(json_t *rows, struct subject *s, struct error *err)
+static int predict_requests(struct table_rows *rows, struct subject *s, struct error *err)
 {
     const struct predict_ask *a = &s->cli->ask;
     int rc = 0;
@@ -193,7 +193,7 @@ static int predict_requests(json_t *rows, struct subject *s, struct error *err)
 }
 
 /* A prefill row a prompt (with the first generation beside it), a decode row a generation (with the first prompt). */
-static int predict_lists(json_t *rows, const struct lists *l, struct subject *s, struct error *err)
+static int predict_lists(struct table_rows *rows, const struct lists *l, struct subject *s, struct error *err)
 {
     if (s->cli->ask.n_question > 0) {
         s->o.n_prompt = (uint32_t)l->p.v[0];
@@ -224,7 +224,7 @@ struct on_machine {
     struct subject s;
 };
 
-static int predict_on(json_t *rows, const struct predict_cli *o, const struct lists *l, const struct time_source *time,
+static int predict_on(struct table_rows *rows, const struct predict_cli *o, const struct lists *l, const struct time_source *time,
                       struct on_machine *x, struct error *err)
 {
     const struct model *m = x->s.m;
@@ -254,7 +254,7 @@ static int predict_on(json_t *rows, const struct predict_cli *o, const struct li
     return rc;
 }
 
-static int predict_machine(json_t *rows, const struct predict_cli *o, const struct lists *l, const struct model *m,
+static int predict_machine(struct table_rows *rows, const struct predict_cli *o, const struct lists *l, const struct model *m,
                            const struct drafting *d, const struct time_source *time, struct predict_tally *tally, const char *hw, struct error *err)
 {
     struct on_machine *x = calloc(1, sizeof *x);
@@ -318,7 +318,8 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
     warn_context(&m, o, l);
     const struct software_asked asked = { o->roof, o->price.materialized, hw, o->model, m.gguf ? NULL : m.type_name, (int)o->price.layout.tp };
     struct predict_tally tally = { .several = hw->n > 1 };
-    json_t *rows = json_array();
+    const bool solves = o->ask.n_question > 0;
+    struct table_rows rows = { .size = solves ? predict_solve_row_size : sizeof(struct predict_row) };
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     if (rc == 0 && d.s.draft)
         rc = cli_keep_input(d.model.path, d.model.gguf, "--save", o->save, err);
@@ -328,16 +329,17 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
         rc = software_load(&software, &o->software, &asked, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
         if (i == 0 || predict_ask_machine(&o->ask))
-            rc = predict_machine(rows, o, l, &m, &d, software_time(software), &tally, hw->v[i], err);
-    if (rc == 0 && json_array_size(rows) == 0)
+            rc = predict_machine(&rows, o, l, &m, &d, software_time(software), &tally, hw->v[i], err);
+    if (rc == 0 && rows.n == 0)
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: neither a prompt nor a generation to predict");
-    if (rc == 0 && o->keep)
-        rc = json_array_extend(o->keep, rows) == 0 ? 0 : error_oom(err, 0, "a prediction");
-    else if (rc == 0)
-        rc = o->ask.n_question > 0 ? predict_solve_print(rows, o, &m, err) : predict_print(rows, o, &m, err);
+    if (rc == 0)
+        rc = solves ? predict_solve_print(&rows, o, &m, err) : predict_print(&rows, o, &m, err);
     if (rc == 0 && tally.n_priced == 0) /* its reasons were printed */
         rc = error_set(err, tally.first.kind, "none of %zu machines can be priced: %.200s", hw->n, tally.first.msg);
-    json_decref(rows);
+    if (solves)
+        table_rows_free(&rows);
+    else
+        predict_rows_free(&rows);
     software_free(software);
     predict_draft_free(&d);
     model_free(&m);
@@ -371,19 +373,16 @@ static int run_options(struct predict_cli *o, struct error *err)
 json_t *predict_document(const char *model, const char *hw, const char *type, struct error *err)
 {
     struct predict_cli o = PREDICT_DEFAULTS;
-    json_t *rows = json_array();
+    json_t *doc = NULL;
     o.model = model;
     o.hw = hw;
-    o.keep = rows;
-    int rc = rows ? 0 : error_oom(err, 0, "a prediction");
-    if (rc == 0 && type)
-        rc = pricing_parse('q', type, &o.price, err);
-    rc = rc ? rc : run_options(&o, err);
-    json_t *doc = rc == 0 ? json_pack("{s:s, s:i, s:b, s:O}", "schema", "roofcast.predict", "version", 1, "roof", false, "rows", rows) : NULL;
-    if (rc == 0 && !doc)
-        error_oom(err, 0, "a prediction");
-    json_decref(rows);
-    return doc;
+    o.keep = &doc;
+    if (type && pricing_parse('q', type, &o.price, err) != 0)
+        return NULL;
+    if (run_options(&o, err) == 0)
+        return doc;
+    json_decref(doc);
+    return NULL;
 }
 
 int cmd_predict(int argc, char **argv, struct error *err)

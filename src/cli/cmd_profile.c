@@ -85,38 +85,47 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-static const struct column columns[] = {
-    { "name", "ceiling", COL_TEXT, NULL, false },  { "value", "median", COL_TEXT, NULL, false },
-    { "interval", "95 %", COL_TEXT, NULL, false }, { "n_samples", "samples", COL_INT, NULL, false },
-    { "clock_hz", "clock", COL_SI, "Hz", false },  { "per_cycle", "a cycle", COL_FLOAT, NULL, false },
-    { "issue_fraction", "of issue", COL_FRACTION, NULL, false }, { "kernel", "kernel", COL_TEXT, NULL, false },
+/* A column holds FLOP/s, OP/s and B/s: numbers become text with their unit here. */
+struct shown_ceiling {
+    const char *name, *value, *interval, *kernel;
+    int n_samples;
+    double clock_hz, per_cycle, issue_fraction;
 };
 
-/* A column holds FLOP/s, OP/s and B/s: numbers become text with their unit here. */
-static json_t *table_row(const struct ceiling *c)
+#define AT(m) COLUMN_AT(struct shown_ceiling, m)
+static const struct column columns[] = {
+    { "name", "ceiling", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, NULL },
+    { "value", "median", COL_TEXT, NULL, COL_MAJOR, AT(value), EMPTY_VALUE, NULL, NULL },
+    { "interval", "95 %", COL_TEXT, NULL, COL_MAJOR, AT(interval), EMPTY_VALUE, NULL, NULL },
+    { "n_samples", "samples", COL_INT, NULL, COL_MAJOR, AT(n_samples), EMPTY_VALUE, NULL, NULL },
+    { "clock_hz", "clock", COL_SI, "Hz", COL_MAJOR, AT(clock_hz), EMPTY_VALUE, NULL, NULL },
+    { "per_cycle", "a cycle", COL_FLOAT, NULL, COL_MAJOR, AT(per_cycle), EMPTY_VALUE, NULL, NULL },
+    { "issue_fraction", "of issue", COL_FRACTION, NULL, COL_MAJOR, AT(issue_fraction), EMPTY_VALUE, NULL, NULL },
+    { "kernel", "kernel", COL_TEXT, NULL, COL_MAJOR, AT(kernel), EMPTY_VALUE, NULL, NULL },
+};
+#undef AT
+
+static void put_ceiling(struct table_rows *rows, const struct ceiling *c)
 {
     char value[48], lo[32], hi[32], interval[80];
-    units_si(value, sizeof value, c->value, c->unit);
+    const bool known = !isnan(c->value);
     units_si(lo, sizeof lo, c->ci_lo, "");
     units_si(hi, sizeof hi, c->ci_hi, "");
     snprintf(interval, sizeof interval, "%s to %s", lo, hi);
-    bool known = !isnan(c->value);
-    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:s}", "name", c->name, "value",
-                     known ? value : "-", "interval", known ? interval : "-", "n_samples",
-                     c->n_samples, "clock_hz", json_num(c->clock_hz), "per_cycle", json_num(c->per_cycle),
-                     "issue_fraction", json_num(c->issue_fraction), "kernel", c->kernel);
+    *(struct shown_ceiling *)table_add(rows) = (struct shown_ceiling){
+        c->name, table_text(rows, known ? units_si(value, sizeof value, c->value, c->unit) : "-"), table_text(rows, known ? interval : "-"), c->kernel,
+        c->n_samples, c->clock_hz, c->per_cycle, c->issue_fraction,
+    };
 }
 
 static int print_table(const struct hwprofile *h, struct error *err)
 {
-    json_t *rows = json_array();
-    int rc = 0;
-    for (size_t i = 0; i < h->n_ceiling && rc == 0; i++)
-        rc = json_array_append_new(rows, table_row(&h->ceiling[i]));
-    const struct report_doc d = { "roofcast.ceilings", 1, NULL, rows, columns, ARRAY_LEN(columns) };
-    rc = rc == 0 ? report_write(NULL, REPORT_TABLE, &d, err)
-                 : error_oom(err, h->n_ceiling * sizeof *h->ceiling, "the table of ceilings");
-    json_decref(rows);
+    struct table_rows rows = { .size = sizeof(struct shown_ceiling) };
+    const struct table d = { "roofcast.ceilings", 1, NULL, NULL, columns, ARRAY_LEN(columns), &rows, NULL };
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        put_ceiling(&rows, &h->ceiling[i]);
+    const int rc = report_write(NULL, REPORT_TABLE, &d, err);
+    table_rows_free(&rows);
     return rc;
 }
 

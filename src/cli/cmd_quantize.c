@@ -1,5 +1,6 @@
 /* roofcast quantize: a GGUF in other tensor types, and what that costs in accuracy. */
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "model/quantize.h"
 #include <math.h>
 #include <stdlib.h>
@@ -109,6 +110,10 @@ struct row {
     uint64_t n_elems, in_bytes, out_bytes;
     bool matrix;
     double sum_sq, err_sq, max_err;
+    /* of these, when all tensors are in */
+    char from[256], to[256];
+    double bits_weight, snr_db;
+    struct cell rmse, max_error;
 };
 
 static void add_tensor(struct row *r, const struct quantized_tensor *t)
@@ -142,31 +147,42 @@ static const char *types_text(char *buf, size_t size, const size_t *n, size_t n_
     return buf;
 }
 
+#define AT(m) COLUMN_AT(struct row, m)
+static const struct column quantize_columns[] = {
+    { "role", "role", COL_TEXT, NULL, COL_MAJOR, AT(role), EMPTY_VALUE, NULL, "the tensors' name without block and `.weight`: `attn_q`; the last row: `total`" },
+    { "name", "tensor", COL_TEXT, NULL, COL_DATA, AT(name), EMPTY_NULL, NULL, "of the tensor; null: a row of several" },
+    { "n_tensors", "tensors", COL_INT, NULL, COL_MAJOR, AT(n_tensors), EMPTY_VALUE, NULL, NULL },
+    { "from", "from", COL_TEXT, NULL, COL_MAJOR, AT(from), EMPTY_VALUE, NULL, "type in the source; where they differ each with its count: `F32 5 + F16 16`" },
+    { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(to), EMPTY_VALUE, NULL, "type written" },
+    { "n_weights", "weights", COL_SI_BARE, NULL, COL_MAJOR, AT(n_elems), EMPTY_VALUE, NULL, NULL },
+    { "bits_weight", "bits/weight", COL_FLOAT, "bit", COL_MAJOR, AT(bits_weight), EMPTY_NULL, NULL, "`out_bytes` over `n_weights`" },
+    { "in_bytes", "in", COL_SI, "B", COL_MAJOR, AT(in_bytes), EMPTY_VALUE, NULL, NULL },
+    { "out_bytes", "out", COL_SI, "B", COL_MAJOR, AT(out_bytes), EMPTY_VALUE, NULL, NULL },
+    { "rmse", "relative RMSE", COL_FLOAT, "fraction", COL_MAJOR, AT(rmse), EMPTY_VALUE, "number or null", "relative RMSE; 0: copied, or nothing was rounded" },
+    { "max_error", "max error", COL_FLOAT, NULL, COL_MAJOR, AT(max_error), EMPTY_VALUE, "number or null", "largest difference of a weight" },
+    { "snr_db", "SNR dB", COL_FLOAT, "dB", COL_MAJOR, AT(snr_db), EMPTY_NULL, NULL, "signal-to-noise ratio; null: no error" },
+};
+#undef AT
+const struct table_fields quantize_fields = { "quantize.row", quantize_columns, ARRAY_LEN(quantize_columns) };
+
 /* Errors span decades: for people three digits of each. */
-static json_t *error_json(double v, bool for_people)
+static struct cell error_cell(struct table_rows *rows, double v, bool for_people)
 {
     char s[32];
     if (!for_people || !isfinite(v))
-        return json_num(v);
+        return cell_real(v);
     snprintf(s, sizeof s, "%.3g", v);
-    return json_string(s);
+    return cell_text(table_text(rows, s));
 }
 
-static int append_row(json_t *rows, const struct row *r, bool for_people, struct error *err)
+static void finish_row(struct table_rows *rows, struct row *r, bool for_people)
 {
-    char from[256], to[256];
-    const double bits = r->n_elems ? 8.0 * (double)r->out_bytes / (double)r->n_elems : NAN;
-    json_t *j = json_pack("{s:s, s:s?, s:I, s:s, s:s, s:I, s:o, s:I, s:I, s:o, s:o, s:o}", "role", r->role, "name",
-                          r->name[0] ? r->name : NULL, "n_tensors", (json_int_t)r->n_tensors, "from",
-                          types_text(from, sizeof from, r->n_from, r->n_tensors), "type",
-                          types_text(to, sizeof to, r->n_to, r->n_tensors), "n_weights", (json_int_t)r->n_elems,
-                          "bits_weight", json_num(bits), "in_bytes", (json_int_t)r->in_bytes, "out_bytes",
-                          (json_int_t)r->out_bytes, "rmse", error_json(quantize_rmse(r->err_sq, r->sum_sq), for_people),
-                          "max_error", error_json(r->max_err, for_people), "snr_db",
-                          json_num(quantize_snr_db(r->err_sq, r->sum_sq)));
-    if (!j || json_array_append_new(rows, j) != 0)
-        return error_oom(err, sizeof *r, "the table");
-    return 0;
+    types_text(r->from, sizeof r->from, r->n_from, r->n_tensors);
+    types_text(r->to, sizeof r->to, r->n_to, r->n_tensors);
+    r->bits_weight = r->n_elems ? 8.0 * (double)r->out_bytes / (double)r->n_elems : NAN;
+    r->rmse = error_cell(rows, quantize_rmse(r->err_sq, r->sum_sq), for_people);
+    r->max_error = error_cell(rows, r->max_err, for_people);
+    r->snr_db = quantize_snr_db(r->err_sq, r->sum_sq);
 }
 
 /* Names go to terminals and into JSON: what is not printable ASCII becomes "?". */
@@ -179,42 +195,35 @@ static void printable(char *to, size_t n, const char *name)
 }
 
 /* The row of t: its own, or the one of its role, started when it is the first. */
-static struct row *row_of(struct row *rows, size_t *n, const struct quantized_tensor *t, bool by_tensor)
+static struct row *row_of(struct table_rows *rows, const struct quantized_tensor *t, bool by_tensor)
 {
     char name[64], role[64];
     printable(name, sizeof name, t->name);
     quantize_role(role, sizeof role, name);
-    for (size_t i = 0; !by_tensor && i < *n; i++)
-        if (strcmp(rows[i].role, role) == 0)
-            return &rows[i];
-    struct row *r = &rows[(*n)++];
-    *r = (struct row){ 0 };
+    for (size_t i = 0; !by_tensor && i < rows->n; i++)
+        if (strcmp(((struct row *)table_row(rows, i))->role, role) == 0)
+            return table_row(rows, i);
+    struct row *r = table_add(rows);
     memcpy(r->role, role, sizeof role);
     if (by_tensor)
         memcpy(r->name, name, sizeof name);
     return r;
 }
 
-static json_t *rows_json(const struct quantized *q, bool by_tensor, bool for_people, struct error *err)
+static struct table_rows rows_of(const struct quantized *q, bool by_tensor, bool for_people)
 {
-    struct row total = { .role = "total", .name = "total" }, *rows = calloc(q->n_tensors, sizeof *rows);
-    json_t *j = json_array();
-    size_t n = 0;
-    total.name[0] = by_tensor ? total.name[0] : 0;
-    int rc = rows && j ? 0 : error_oom(err, q->n_tensors * sizeof *rows, "the table");
-    for (size_t i = 0; rc == 0 && i < q->n_tensors; i++) {
-        add_tensor(row_of(rows, &n, &q->tensor[i], by_tensor), &q->tensor[i]);
+    struct row total = { .role = "total" };
+    struct table_rows rows = { .size = sizeof total };
+    if (by_tensor)
+        snprintf(total.name, sizeof total.name, "total");
+    for (size_t i = 0; i < q->n_tensors; i++) {
+        add_tensor(row_of(&rows, &q->tensor[i], by_tensor), &q->tensor[i]);
         add_tensor(&total, &q->tensor[i]);
     }
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = append_row(j, &rows[i], for_people, err);
-    if (rc == 0)
-        rc = append_row(j, &total, for_people, err);
-    free(rows);
-    if (rc == 0)
-        return j;
-    json_decref(j);
-    return NULL;
+    memcpy(table_add(&rows), &total, sizeof total);
+    for (size_t i = 0; i < rows.n; i++)
+        finish_row(&rows, table_row(&rows, i), for_people);
+    return rows;
 }
 
 /* A line under the table, or, where that is read by programs, a warning. */
@@ -272,29 +281,18 @@ static void warn_lost(const struct quantized *q)
 
 static int print_table(const struct options *o, const struct quantized *q, struct error *err)
 {
-    const bool names = o->by_tensor;
-    const struct column cols[] = {
-        { "role", "role", COL_TEXT, "", names },
-        { "name", "tensor", COL_TEXT, "", !names },
-        { "n_tensors", "tensors", COL_INT, "", names },
-        { "from", "from", COL_TEXT, "", false },
-        { "type", "type", COL_TEXT, "", false },
-        { "n_weights", "weights", COL_SI, "", false },
-        { "bits_weight", "bits/weight", COL_FLOAT, "", false },
-        { "in_bytes", "in", COL_SI, "B", false },
-        { "out_bytes", "out", COL_SI, "B", false },
-        { "rmse", "relative RMSE", COL_FLOAT, "", false },
-        { "max_error", "max error", COL_FLOAT, "", false },
-        { "snr_db", "SNR dB", COL_FLOAT, "", false },
-    };
-    json_t *rows = rows_json(q, o->by_tensor, o->format == REPORT_TABLE || o->format == REPORT_MD, err);
-    if (!rows)
-        return -1;
+    struct table_rows rows = rows_of(q, o->by_tensor, o->format == REPORT_TABLE || o->format == REPORT_MD);
     json_t *meta = json_pack("{s:o, s:o, s:s}", "in", json_text(o->in), "out", json_text(o->out), "type", o->type);
-    const struct report_doc d = { "roofcast.quantize", 1, meta, rows, cols, ARRAY_LEN(cols) };
+    struct column cols[ARRAY_LEN(quantize_columns)];
+    const struct table d = { "roofcast.quantize", 1, meta, NULL, cols, ARRAY_LEN(cols), &rows, NULL };
+    memcpy(cols, quantize_columns, sizeof cols);
+    if (o->by_tensor) {
+        columns_rank(cols, ARRAY_LEN(cols), "role n_tensors", COL_DATA);
+        columns_rank(cols, ARRAY_LEN(cols), "name", COL_MAJOR);
+    }
     int rc = meta ? report_write(NULL, o->format, &d, err) : error_oom(err, 0, "the table");
     json_decref(meta);
-    json_decref(rows);
+    table_rows_free(&rows);
     if (rc == 0) {
         note_fallbacks(o, q);
         note_no_experts(o, q);

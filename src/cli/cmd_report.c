@@ -1,5 +1,6 @@
 /* roofcast report: where another engine's results lie under a machine's roofs. */
 #include "base/environment.h"
+#include "cli/fields.h"
 #include "cli/measured.h"
 #include "dataset/workload.h"
 #include <math.h>
@@ -44,19 +45,42 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- a row under the roofs ------------------------------------------------------------------------------- */
 
-static const struct column columns[] = {
-    { "model", "model", COL_TEXT, NULL, false },       { "type", "type", COL_TEXT, NULL, COL_MEDIUM },
-    { "hw", "hw", COL_TEXT, NULL, COL_MEDIUM },             { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM },
-    { "n_devices", "devices", COL_INT, NULL, COL_MINOR },  { "test", "test", COL_TEXT, NULL, COL_KEY },
-    { "phase", NULL, COL_TEXT, NULL, true },           { "tok_s", "tokens/s", COL_FLOAT, NULL, COL_KEY },
-    { "seconds", NULL, COL_SECONDS, NULL, true },      { "bytes", NULL, COL_SI, "B", true },
-    { "flop", NULL, COL_SI, "FLOP", true },            { "ai", "FLOP/B", COL_FLOAT, NULL, COL_MINOR },
-    { "bytes_s", "bandwidth", COL_SI, "B/s", COL_KEY },  { "mbu", "MBU", COL_FRACTION, NULL, COL_KEY },
-    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM },   { "mfu", "MFU", COL_FRACTION, NULL, false },
-    { "bound", "bound", COL_TEXT, NULL, COL_KEY },       { "roof_fraction", "of the roof", COL_FRACTION, NULL, false },
-    { "math", NULL, COL_TEXT, NULL, true },            { "peak_flop_s", NULL, COL_SI, "FLOP/s", true },
-    { "peak_bytes_s", NULL, COL_SI, "B/s", true },     { "reason", "note", COL_TEXT, NULL, COL_MEDIUM },
+struct report_row {
+    const char *model, *type, *hw, *engine, *test, *phase, *bound, *math, *reason;
+    int n_devices;
+    double tok_s, seconds, bytes, flop, ai, bytes_s, mbu, flop_s, mfu, roof_fraction, peak_flop_s, peak_bytes_s;
 };
+
+#define AT(m) COLUMN_AT(struct report_row, m)
+static const struct column report_columns[] = {
+    { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "as the file has it" },
+    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "that is priced" },
+    { "hw", "hw", COL_TEXT, NULL, COL_MEDIUM, AT(hw), EMPTY_VALUE, NULL, "id of the profile; `\"\"`: none" },
+    { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM, AT(engine), EMPTY_VALUE, NULL, "normalized" },
+    { "n_devices", "devices", COL_INT, NULL, COL_MINOR, AT(n_devices), EMPTY_VALUE, NULL, NULL },
+    { "test", "test", COL_TEXT, NULL, COL_KEY, AT(test), EMPTY_VALUE, NULL, "`pp512`, `tg128@d4096`, `req1024+128`; of a server's latencies `req1024+128x16 "
+      "ttft`, of operations `mlp_up_proj m=512`, of exchanges `all_reduce 2048 B`" },
+    { "phase", NULL, COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, NULL, NULL },
+    { "tok_s", "tokens/s", COL_FLOAT, "tokens/s", COL_KEY, AT(tok_s), EMPTY_NULL, NULL, "measured; null: a latency" },
+    { "seconds", NULL, COL_SECONDS, "s", COL_DATA, AT(seconds), EMPTY_NULL, NULL, "measured: of the prompt, of a mean decode step, of all requests" },
+    { "bytes", NULL, COL_SI, "B", COL_DATA, AT(bytes), EMPTY_NULL, NULL, "weights and KV cache that a device reads and writes in them" },
+    { "flop", NULL, COL_SI, "FLOP", COL_DATA, AT(flop), EMPTY_NULL, NULL, NULL },
+    { "ai", "FLOP/B", COL_FLOAT, "FLOP/B", COL_MINOR, AT(ai), EMPTY_NULL, NULL, NULL },
+    { "bytes_s", "bandwidth", COL_SI, "B/s", COL_KEY, AT(bytes_s), EMPTY_NULL, NULL, NULL },
+    { "mbu", "MBU", COL_FRACTION, NULL, COL_KEY, AT(mbu), EMPTY_NULL, NULL, "of the memory's bandwidth" },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM, AT(flop_s), EMPTY_NULL, NULL, NULL },
+    { "mfu", "MFU", COL_FRACTION, NULL, COL_MAJOR, AT(mfu), EMPTY_NULL, NULL, "of the peak" },
+    { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", "whose roof is lower there" },
+    { "roof_fraction", "of the roof", COL_FRACTION, NULL, COL_MAJOR, AT(roof_fraction), EMPTY_NULL, NULL, "the least seconds under both roofs over those "
+      "measured" },
+    { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(math), EMPTY_NULL, NULL, "operand type of most FLOP, whose peak it is" },
+    { "peak_flop_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(peak_flop_s), EMPTY_NULL, NULL, NULL },
+    { "peak_bytes_s", NULL, COL_SI, "B/s", COL_DATA, AT(peak_bytes_s), EMPTY_NULL, NULL, NULL },
+    { "reason", "note", COL_TEXT, NULL, COL_MEDIUM, AT(reason), EMPTY_NULL, NULL, "why there are no figures, which were taken from `--hardware`, what the file "
+      "does not say and is assumed" },
+};
+#undef AT
+const struct table_fields report_fields = { "report.row", report_columns, ARRAY_LEN(report_columns) };
 
 /* What a device did in the seconds measured, and what it could do. (67) */
 struct placed {
@@ -68,8 +92,8 @@ struct placed {
 static void add_phase(struct placed *x, double flop_math[MATH_COUNT], const struct priced *p, enum phase phase)
 {
     const struct work_sum s = work_sum(p, phase);
-    x->bytes += s.weight_bytes + s.kv_bytes;
-    x->flop += s.flop;
+    x->bytes += s.cost.weight_bytes + s.cost.kv_bytes;
+    x->flop += s.cost.flop;
     for (int m = 0; m < MATH_COUNT; m++)
         flop_math[m] += s.flop_math[m];
 }
@@ -233,24 +257,21 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
     return text ? buf : NULL;
 }
 
-static json_t *row_json(const struct priced *p)
+static void put_row(struct table_rows *rows, const struct priced *p)
 {
     char test[96], text[512];
     const bool has = can_place(p);
-    const struct placed x = has ? place(p) : (struct placed){ 0 };
-    const double none = NAN;
+    const struct placed none = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, MATH_FP16, false }, x = has ? place(p) : none;
     const char *why = remark(p, text, sizeof text);
-    return json_pack("{s:o,s:s,s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model",
-                     json_text(p->m->model), "type", p->type, "hw", p->machine->profile, "engine", p->stack->id, "n_devices",
-                     p->m->n_devices, "test", test_name(p, test, sizeof test), "phase", measure_phase_name(p->m->phase), "tok_s",
-                     json_num(p->m->metric == METRIC_TOK_S ? p->m->value : none), "seconds", json_num(p->measured_s), "bytes",
-                     json_num(has ? x.bytes : none), "flop", json_num(has ? x.flop : none), "ai", json_num(has ? x.ai : none),
-                     "bytes_s", json_num(has ? x.bytes_s : none), "mbu", json_num(has ? x.bytes_s / x.peak_bytes_s : none),
-                     "flop_s", json_num(has ? x.flop_s : none), "mfu", json_num(has ? x.flop_s / x.peak_flop_s : none), "bound",
-                     has ? json_string(x.memory ? "memory" : "compute") : json_null(), "roof_fraction",
-                     json_num(has ? x.roof_s / x.seconds : none), "math", has ? json_string(math_name(x.math)) : json_null(),
-                     "peak_flop_s", json_num(has ? x.peak_flop_s : none), "peak_bytes_s", json_num(has ? x.peak_bytes_s : none),
-                     "reason", !why || *why ? json_text(why) : json_null());
+    if (!why || !test_name(p, test, sizeof test))
+        interrupt_end_without_memory();
+    *(struct report_row *)table_add(rows) = (struct report_row){
+        .model = p->m->model, .type = p->type, .hw = p->machine->profile, .engine = p->stack->id, .n_devices = p->m->n_devices, .test = table_text(rows, test),
+        .phase = measure_phase_name(p->m->phase), .tok_s = p->m->metric == METRIC_TOK_S ? p->m->value : NAN, .seconds = p->measured_s, .bytes = x.bytes,
+        .flop = x.flop, .ai = x.ai, .bytes_s = x.bytes_s, .mbu = x.bytes_s / x.peak_bytes_s, .flop_s = x.flop_s, .mfu = x.flop_s / x.peak_flop_s,
+        .bound = !has ? NULL : x.memory ? "memory" : "compute", .roof_fraction = x.roof_s / x.seconds, .math = has ? math_name(x.math) : NULL,
+        .peak_flop_s = x.peak_flop_s, .peak_bytes_s = x.peak_bytes_s, .reason = table_text(rows, why),
+    };
 }
 
 /* ---- the chart -------------------------------------------------------------------------------------------------- */
@@ -344,26 +365,24 @@ static int draw(const struct report_cli *o, const struct priced *rows, size_t n,
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* On a terminal notes stand under the table, each once, with the rows it is of. */
-static void print_notes(const json_t *rows)
+static void print_notes(const struct table_rows *rows)
 {
-    for (size_t i = 0; i < json_array_size(rows); i++) {
-        const char *const note = json_string_value(json_object_get(json_array_get(rows, i), "reason"));
-        const char *sep = "";
-        bool before = false;
-        for (size_t k = 0; note && k < i; k++) {
-            const char *const other = json_string_value(json_object_get(json_array_get(rows, k), "reason"));
-            before |= other && strcmp(other, note) == 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const char *const note = ((const struct report_row *)table_row(rows, i))->reason, *sep = "";
+        bool before = !note;
+        for (size_t k = 0; k < i && !before; k++) {
+            const struct report_row *other = table_row(rows, k);
+            before = other->reason && strcmp(other->reason, note) == 0;
         }
-        for (size_t k = i; note && !before && k < json_array_size(rows); k++) {
-            const json_t *const row = json_array_get(rows, k);
-            const char *const other = json_string_value(json_object_get(row, "reason")), *const test = json_string_value(json_object_get(row, "test"));
-            if (other && strcmp(other, note) == 0) {
-                printf("%s%s", sep, test ? test : "");
+        if (before)
+            continue;
+        for (size_t k = i; k < rows->n; k++) {
+            const struct report_row *other = table_row(rows, k);
+            if (other->reason && strcmp(other->reason, note) == 0) {
+                printf("%s%s", sep, other->test);
                 sep = ", ";
             }
         }
-        if (!note || before)
-            continue;
         printf(": ");
         for (const char *c = note; *c; c++) /* names of files are in it */
             putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
@@ -371,23 +390,22 @@ static void print_notes(const json_t *rows)
     }
 }
 
-static int print(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
+static int print(const struct report_cli *o, const struct priced *priced, size_t n, struct error *err)
 {
-    json_t *a = json_array(), *meta = json_pack("{s:o}", "file", json_text(o->file));
-    int rc = a && meta ? 0 : -1;
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = json_array_append_new(a, row_json(&rows[i]));
+    json_t *meta = json_pack("{s:o}", "file", json_text(o->file));
+    struct table_rows rows = { .size = sizeof(struct report_row) };
     const bool terminal = o->format == REPORT_TABLE && report_width(stdout) > 0;
-    struct column shown[ARRAY_LEN(columns)];
-    memcpy(shown, columns, sizeof shown);
-    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-        if (terminal && strcmp(columns[i].key, "reason") == 0)
-            shown[i].rank = COL_DATA;
-    const struct report_doc d = { "roofcast.report", 1, meta, a, shown, ARRAY_LEN(shown) };
-    rc = rc == 0 ? report_write(NULL, o->format, &d, err) : error_oom(err, n * 1024, "rows of a report");
+    struct column shown[ARRAY_LEN(report_columns)];
+    const struct table d = { "roofcast.report", 1, meta, NULL, shown, ARRAY_LEN(shown), &rows, NULL };
+    for (size_t i = 0; i < n; i++)
+        put_row(&rows, &priced[i]);
+    memcpy(shown, report_columns, sizeof shown);
+    if (terminal)
+        columns_rank(shown, ARRAY_LEN(shown), "reason", COL_DATA);
+    const int rc = report_write(NULL, o->format, &d, err);
     if (rc == 0 && terminal)
-        print_notes(a);
-    json_decref(a);
+        print_notes(&rows);
+    table_rows_free(&rows);
     json_decref(meta);
     return rc;
 }

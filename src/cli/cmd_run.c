@@ -63,7 +63,7 @@ static const struct argp_option option_table[] = {
     { "threads", 't', "N", 0, "threads (default: one a usable core, within the CPU quota)", 0 },
     CLI_ENGINE_OPTIONS,
     CLI_ACT_SCALES_OPTION,
-    { "output", 'o', "FORMAT", 0, "text (default) or json: ids, text and figures as one document", 0 },
+    { "output", 'o', "text|json", 0, "text (default) or json: ids, text and figures as one document", 0 },
     { 0 },
 };
 

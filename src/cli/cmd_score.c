@@ -1,4 +1,5 @@
 /* roofcast score: predictions beside what others measured. */
+#include "cli/fields.h"
 #include "cli/measured.h"
 #include "learn/fitted.h"
 #include <math.h>
@@ -12,7 +13,7 @@ static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0,
       "bandwidth and peaks of the file's machines, with the columns of hardware.csv: for those without a profile, and in place "
       "of a profile's figure where they differ by more than 5 %", 0 },
-    { "leave-out", OPT_LEAVE_OUT, "KEY", 0,
+    { "leave-out", OPT_LEAVE_OUT, "hardware|model|engine|topology", 0,
       "hardware, model, engine or topology: each group is predicted by a fit that has not seen it; fewer than 1000 rates have those of "
       "others in hwprofiles/stacks beside them", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
@@ -73,21 +74,23 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- groups ------------------------------------------------------------------------------------------- */
 
-static const struct column group_columns[] = {
-    { "group", "group", COL_TEXT, NULL, COL_KEY },       { "rows", "rows", COL_INT, NULL, COL_KEY },
-    { "unpriced", "unpriced", COL_INT, NULL, false },  { "bias", "bias", COL_FRACTION, NULL, false },
-    { "mape", "MAPE", COL_FRACTION, NULL, false },     { "median_ape", "median", COL_FRACTION, NULL, COL_KEY },
-    { "p90_ape", "P90", COL_FRACTION, NULL, COL_KEY },   { "coverage90", "in 90 % interval", COL_FRACTION, NULL, false },
-    { "half90", "half of it", COL_FRACTION, NULL, false },
+#define AT(m) COLUMN_AT(struct score_group, m)
+static const struct column score_group_columns[] = {
+    { "group", "group", COL_TEXT, NULL, COL_KEY, AT(name), EMPTY_VALUE, NULL, "`all`, or keys joined by commas in this order: `source=`, `class=`, `hardware=`, "
+      "`engine=`, `phase=`, `op=`, `kind=`, `metric=`, `clean=`" },
+    { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "priced and not" },
+    { "unpriced", "unpriced", COL_INT, NULL, COL_MAJOR, AT(unpriced), EMPTY_VALUE, NULL, "each counts as an error of -1 in the figures" },
+    { "bias", "bias", COL_FRACTION, NULL, COL_MAJOR, AT(bias), EMPTY_VALUE, NULL, "mean of predicted / measured - 1" },
+    { "mape", "MAPE", COL_FRACTION, NULL, COL_MAJOR, AT(mape), EMPTY_VALUE, NULL, "mean of its absolute value" },
+    { "median_ape", "median", COL_FRACTION, NULL, COL_KEY, AT(median_ape), EMPTY_VALUE, NULL, NULL },
+    { "p90_ape", "P90", COL_FRACTION, NULL, COL_KEY, AT(p90_ape), EMPTY_VALUE, NULL, NULL },
+    { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, AT(coverage90), EMPTY_VALUE, NULL, "share of rows whose measurement lies in the "
+      "predicted 90 % interval" },
+    { "half90", "half of it", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, NULL, "median half width of those intervals, (hi - lo) / 2 over the "
+      "prediction; null: no row has a price" },
 };
-
-static json_t *group_json(const struct score_group *g)
-{
-    return json_pack("{s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "group", json_text(g->name), "rows", (json_int_t)g->rows, "unpriced",
-                     (json_int_t)g->unpriced, "bias", json_num(g->bias), "mape", json_num(g->mape), "median_ape",
-                     json_num(g->median_ape), "p90_ape", json_num(g->p90_ape), "coverage90", json_num(g->coverage90), "half90",
-                     json_num(g->half90));
-}
+#undef AT
+const struct table_fields score_group_fields = { "score.group", score_group_columns, ARRAY_LEN(score_group_columns) };
 
 /* What a table has room for: groups of one key, and classes by phase and of both latencies. */
 static bool is_short(const struct score_group *g)
@@ -98,30 +101,52 @@ static bool is_short(const struct score_group *g)
            (g->n_key == 2 && strncmp(g->name, "kind=", 5) == 0 && strstr(g->name, ",metric="));
 }
 
-static json_t *groups_json(const struct score_groups *l, bool all)
+static struct table_rows group_rows(const struct score_groups *l, bool all)
 {
-    json_t *a = json_array();
-    for (size_t i = 0; a && i < l->n; i++)
-        if ((all || is_short(&l->g[i])) && json_array_append_new(a, group_json(&l->g[i])) != 0) {
-            json_decref(a);
-            return NULL;
-        }
-    return a;
+    struct table_rows rows = { .size = sizeof *l->g };
+    for (size_t i = 0; i < l->n; i++)
+        if (all || is_short(&l->g[i]))
+            memcpy(table_add(&rows), &l->g[i], sizeof l->g[i]);
+    return rows;
 }
 
 /* ---- the worst rows --------------------------------------------------------------------------------------- */
 
-static const struct column row_columns[] = {
-    { "id", "row", COL_TEXT, NULL, COL_MINOR },           { "line", "line", COL_INT, NULL, COL_MINOR },
-    { "hardware", "hardware", COL_TEXT, NULL, COL_KEY }, { "profile", NULL, COL_TEXT, NULL, true },
-    { "class", NULL, COL_TEXT, NULL, true },          { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM },
-    { "model", "model", COL_TEXT, NULL, false },      { "preset", NULL, COL_TEXT, NULL, true },
-    { "type", "type", COL_TEXT, NULL, COL_MEDIUM },        { "n_devices", "devices", COL_INT, NULL, COL_MINOR },
-    { "phase", "of", COL_TEXT, NULL, false },         { "unit", "unit", COL_TEXT, NULL, COL_MEDIUM },
-    { "measured", "measured", COL_FLOAT, NULL, COL_KEY }, { "predicted", "predicted", COL_FLOAT, NULL, COL_KEY },
-    { "lo", NULL, COL_FLOAT, NULL, true },            { "hi", NULL, COL_FLOAT, NULL, true },
-    { "error", "error", COL_FRACTION, NULL, COL_KEY },  { "reason", "what is known against it", COL_TEXT, NULL, COL_MAJOR },
+struct score_row {
+    const char *id, *hardware, *profile, *class_name, *engine, *model, *preset, *type, *phase, *unit, *note, *reason;
+    uint64_t line;
+    int n_devices;
+    double measured, predicted, lo, hi, error;
 };
+
+#define AT(m) COLUMN_AT(struct score_row, m)
+static const struct column score_columns[] = {
+    { "id", "row", COL_TEXT, NULL, COL_MINOR, AT(id), EMPTY_VALUE, NULL, "in the file; `\"\"`: it has none" },
+    { "line", "line", COL_INT, NULL, COL_MINOR, AT(line), EMPTY_VALUE, NULL, "of the file" },
+    { "hardware", "hardware", COL_TEXT, NULL, COL_KEY, AT(hardware), EMPTY_VALUE, NULL, "as the file has it" },
+    { "profile", NULL, COL_TEXT, NULL, COL_DATA, AT(profile), EMPTY_VALUE, NULL, "id; `\"\"`: none, the figures of `--hardware`" },
+    { "class", NULL, COL_TEXT, NULL, COL_DATA, AT(class_name), EMPTY_VALUE, NULL, NULL },
+    { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM, AT(engine), EMPTY_VALUE, NULL, "normalized" },
+    { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "as the file has it" },
+    { "preset", NULL, COL_TEXT, NULL, COL_DATA, AT(preset), EMPTY_VALUE, NULL, "`\"\"`: dimensions are guessed, doc/notes/datasets.md" },
+    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "that is priced" },
+    { "n_devices", "devices", COL_INT, NULL, COL_MINOR, AT(n_devices), EMPTY_VALUE, NULL, NULL },
+    { "phase", "of", COL_TEXT, NULL, COL_MAJOR, AT(phase), EMPTY_VALUE, NULL, "phase, metric or op" },
+    { "unit", "unit", COL_TEXT, NULL, COL_MEDIUM, AT(unit), EMPTY_VALUE, "`\"tok/s\"` or `\"s\"`", "of the next four" },
+    { "measured", "measured", COL_FLOAT, NULL, COL_KEY, AT(measured), EMPTY_VALUE, NULL, NULL },
+    { "predicted", "predicted", COL_FLOAT, NULL, COL_KEY, AT(predicted), EMPTY_NULL, NULL, "null: no price, as `reason` says" },
+    { "lo", NULL, COL_FLOAT, NULL, COL_DATA, AT(lo), EMPTY_NULL, NULL, "90 % interval" },
+    { "hi", NULL, COL_FLOAT, NULL, COL_DATA, AT(hi), EMPTY_NULL, NULL, NULL },
+    { "error", "error", COL_FRACTION, NULL, COL_KEY, AT(error), EMPTY_VALUE, NULL, "predicted / measured - 1; unpriced: -1" },
+    { "note", NULL, COL_TEXT, NULL, COL_JSON, AT(note), EMPTY_VALUE, NULL, "where `--hardware` and the profile differ by more than 5 %, and so the file's "
+      "figure was used; what the row was taken for where it says something else (an op of no known name, parameters that are not those of the preset of its "
+      "model)" },
+    { "reason", "what is known against it", COL_TEXT, NULL, COL_MAJOR, AT(reason), EMPTY_VALUE, NULL, "what is known against it: no price, more than its "
+      "machine can do, guesses, what the file does not say and is assumed, tags of its source; of a row more than 50 % off, where it stands among the others, "
+      "doc/notes/datasets.md" },
+};
+#undef AT
+const struct table_fields score_fields = { "score.row", score_columns, ARRAY_LEN(score_columns) };
 
 static const char *what_of(const struct measurement *m)
 {
@@ -130,18 +155,22 @@ static const char *what_of(const struct measurement *m)
     return *m->op ? m->op : measure_phase_name(m->phase);
 }
 
-static json_t *row_json(const struct scored *s, const struct score_reasons *why)
+static const char *or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
+static void put_row(struct table_rows *rows, const struct scored *s, const struct score_reasons *why)
 {
     char reason[1024], note[sizeof s->p->note + sizeof s->p->machine->note + 2];
     const struct measurement *m = s->p->m;
     snprintf(note, sizeof note, "%s%s%s", s->p->note, s->p->note[0] && s->p->machine->note[0] ? "; " : "", s->p->machine->note);
-    return json_pack("{s:o,s:I,s:o,s:s,s:o,s:s,s:o,s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id", json_text(m->id), "line",
-                     (json_int_t)m->line, "hardware", json_text(m->hardware), "profile", s->p->machine->profile, "class",
-                     json_text(s->p->machine->class_name), "engine", s->p->stack->id, "model", json_text(m->model), "preset",
-                     s->p->preset, "type", s->p->type, "n_devices", m->n_devices, "phase", what_of(m), "unit",
-                     m->metric == METRIC_TOK_S ? "tok/s" : "s", "measured", json_num(m->value), "predicted",
-                     json_num(s->predicted), "lo", json_num(s->lo), "hi", json_num(s->hi), "error", json_num(s->error), "note",
-                     json_text(note), "reason", json_text(score_reason(why, s, reason, sizeof reason)));
+    *(struct score_row *)table_add(rows) = (struct score_row){
+        .id = m->id, .line = (uint64_t)m->line, .hardware = m->hardware, .profile = s->p->machine->profile, .class_name = s->p->machine->class_name,
+        .engine = s->p->stack->id, .model = m->model, .preset = s->p->preset, .type = s->p->type, .n_devices = m->n_devices, .phase = what_of(m),
+        .unit = m->metric == METRIC_TOK_S ? "tok/s" : "s", .measured = m->value, .predicted = s->predicted, .lo = s->lo, .hi = s->hi, .error = s->error,
+        .note = or_empty(table_text(rows, note)), .reason = or_empty(table_text(rows, score_reason(why, s, reason, sizeof reason))),
+    };
 }
 
 static int by_error(const void *a, const void *b)
@@ -151,25 +180,20 @@ static int by_error(const void *a, const void *b)
     return d != 0 ? (d > 0) - (d < 0) : (x > y) - (x < y);
 }
 
-/* NULL: out of memory. */
-static json_t *worst_json(const struct scored *rows, size_t n, int64_t n_worst, const struct score_reasons *why)
+static int worst_rows(struct table_rows *to, const struct scored *rows, size_t n, int64_t n_worst, const struct score_reasons *why, struct error *err)
 {
     const struct scored **order = malloc((n + 1) * sizeof *order);
-    json_t *a = order ? json_array() : NULL;
     size_t k = 0;
-    int rc = 0;
-    for (size_t i = 0; a && i < n; i++)
+    if (!order)
+        return error_oom(err, n * sizeof *order, "a score");
+    for (size_t i = 0; i < n; i++)
         if (!rows[i].anchor)
             order[k++] = &rows[i];
-    if (a)
-        qsort(order, k, sizeof *order, by_error);
-    for (size_t i = 0; a && i < k && (int64_t)i < n_worst && rc == 0; i++)
-        rc = json_array_append_new(a, row_json(order[i], why));
+    qsort(order, k, sizeof *order, by_error);
+    for (size_t i = 0; i < k && (int64_t)i < n_worst; i++)
+        put_row(to, order[i], why);
     free(order);
-    if (rc == 0)
-        return a;
-    json_decref(a);
-    return NULL;
+    return 0;
 }
 
 /* ---- the document ----------------------------------------------------------------------------------------- */
@@ -181,7 +205,7 @@ static json_t *meta_json(const struct score_cli *o, const struct measurements *l
         anchors += rows[i].anchor;
         unpriced += !rows[i].anchor && !rows[i].priced;
     }
-    return json_pack("{s:o,s:s,s:s,s:o,s:i,s:I,s:I,s:I,s:O}", "file", json_text(o->file), "kind", measure_file_name(l->file),
+    return json_pack("{s:o,s:s,s:s,s:o,s:i,s:I,s:I,s:I,s:o}", "file", json_text(o->file), "kind", measure_file_name(l->file),
                      "time_model", o->score.model->name, "leave_out",
                      o->score.leave ? json_string(leave_out_name(o->score.leave)) : json_null(), "anchor_rows", o->score.n_anchor,
                      "n_rows", (json_int_t)l->n - anchors, "n_unpriced", unpriced, "n_anchor", anchors, "groups", groups);
@@ -195,23 +219,23 @@ static int print(const struct score_cli *o, const struct measurements *l, const 
     struct score_reasons *why = score_reasons_new(rows, l->n, err);
     if (!why)
         return -1;
-    json_t *groups = groups_json(g, !people || o->n_by > 0), *worst = worst_json(rows, l->n, o->n_worst, why);
-    json_t *meta = groups && worst ? meta_json(o, l, rows, groups) : NULL;
-    int rc = meta ? 0 : error_oom(err, 1 << 20, "a score");
-    const struct report_doc score = { "roofcast.score", 1, meta, worst, row_columns, ARRAY_LEN(row_columns) };
-    const struct report_doc figures = { "roofcast.score.groups", 1, NULL, groups, group_columns, ARRAY_LEN(group_columns) };
-    if (rc == 0 && o->format == REPORT_JSON)
-        rc = report_write(NULL, o->format, &score, err);
-    else if (rc == 0)
-        rc = report_write(NULL, o->format, &figures, err);
-    if (rc == 0 && people && json_array_size(worst) > 0) {
+    struct table_rows groups = group_rows(g, !people || o->n_by > 0), worst = { .size = sizeof(struct score_row) };
+    const struct table figures = { "roofcast.score.groups", 1, NULL, NULL, score_group_columns, ARRAY_LEN(score_group_columns), &groups, NULL };
+    int rc = worst_rows(&worst, rows, l->n, o->n_worst, why, err);
+    json_t *meta = rc == 0 ? meta_json(o, l, rows, table_rows_json(&figures)) : NULL;
+    const struct table score = { "roofcast.score", 1, meta, NULL, score_columns, ARRAY_LEN(score_columns), &worst, NULL };
+    if (rc == 0 && !meta)
+        rc = error_oom(err, 1 << 20, "a score");
+    if (rc == 0)
+        rc = report_write(NULL, o->format, o->format == REPORT_JSON ? &score : &figures, err);
+    if (rc == 0 && people && worst.n > 0) {
         printf("\n");
         rc = report_write(NULL, o->format, &score, err);
     }
     score_reasons_free(why);
     json_decref(meta);
-    json_decref(worst);
-    json_decref(groups);
+    table_rows_free(&worst);
+    table_rows_free(&groups);
     return rc;
 }
 

@@ -41,12 +41,12 @@ static const struct argp_option option_table[] = {
     { "n-gen", 'n', "N,...", 0, "tokens generated (128; 0: no decode)", 0 },
     { "ub", OPT_UB, "N", 0, "prompt tokens a pass (what the stack takes: `roofcast list stacks`; 512 without one; --roof: all of them)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "attention", PRICING_ATTENTION, "KIND", 0, "flash (default) or materialized: its scores pass through memory", 0 },
+    { "attention", PRICING_ATTENTION, "flash|materialized", 0, "flash (default) or materialized: its scores pass through memory", 0 },
     { "routing", PRICING_ROUTING, "KIND|RUN.json", 0, "how tokens choose among experts: uniform (default), zipf:S, or as a saved run recorded", 0 },
     { "roof", OPT_ROOF, NULL, 0, "the bound itself, which no prediction exceeds: the fastest units of each op, no constants of software, no interval", 0 },
     SOFTWARE_OPTIONS,
     { "threads", 't', "N", 0, "threads of this program that price rows (all CPUs); machines are priced with all of theirs", 0 },
-    { "output", 'o', "FORMAT", 0, "csv (default) or jsonl", 0 },
+    { "output", 'o', "csv|jsonl", 0, "csv (default) or jsonl", 0 },
     { "save", OPT_SAVE, "FILE", 0, "write to FILE instead of standard output", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress, no closing line", 0 },
     { 0 },
@@ -229,6 +229,7 @@ static int grid_init(struct sweep_grid *g, const struct options *o, struct error
                               .routing = o->price.routing,
                               .materialized = o->price.materialized,
                               .limits = o->software.limits };
+    sweep_columns_init(&g->columns);
     if (!o->model)
         return error_set(err, ERROR_USAGE, "which models? -m NAME,... or -m all");
     if (int_list_parse(&g->tp, o->tp, 1, 1024, "--tp", err) != 0 || int_list_parse(&g->pp, o->pp, 1, 1024, "--pp", err) != 0 ||

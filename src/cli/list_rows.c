@@ -7,26 +7,30 @@
 #include "report/list.h"
 #include <string.h>
 
-int list_add_row(json_t *rows, json_t *row, struct error *err)
-{
-    if (!row || json_array_append_new(rows, row) != 0)
-        return error_set(err, ERROR_SYSTEM, "list: out of memory, or a name that is not UTF-8");
-    return 0;
-}
-
 /* ---- types --------------------------------------------------------------------------- */
 
-const struct column list_type_cols[] = {
-    { "name", "type", COL_TEXT, "", false },
-    { "id", "id", COL_INT, "", false },
-    { "block_elems", "elements a block", COL_INT, "", false },
-    { "block_bytes", "bytes a block", COL_INT, "", false },
-    { "bits_weight", "bits a weight", COL_FLOAT, "", false },
-    { "executable", "runs", COL_BOOL, "", false },
-    { "writable", "written", COL_BOOL, "", false },
-    { "predict_only", "priced only: checkpoints (-q), KV caches", COL_TEXT, "", false },
+struct type_row {
+    const char *name, *priced_only;
+    struct cell id;
+    uint32_t block_elems, block_bytes;
+    double bits_weight;
+    bool executable, writable;
 };
-const size_t list_n_type_cols = ARRAY_LEN(list_type_cols);
+
+#define AT(m) COLUMN_AT(struct type_row, m)
+static const struct column type_columns[] = {
+    { "name", "type", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, NULL },
+    { "id", "id", COL_INT, NULL, COL_MAJOR, AT(id), EMPTY_VALUE, "int or null", "in a GGUF; null: none has it" },
+    { "block_elems", "elements a block", COL_INT, NULL, COL_MAJOR, AT(block_elems), EMPTY_NULL, NULL, "elements a block" },
+    { "block_bytes", "bytes a block", COL_INT, "B", COL_MAJOR, AT(block_bytes), EMPTY_NULL, NULL, "bytes a block, scales included" },
+    { "bits_weight", "bits a weight", COL_FLOAT, "bit", COL_MAJOR, AT(bits_weight), EMPTY_VALUE, NULL, "8 block_bytes / block_elems; of a checkpoint's matrix "
+      "of 4096 x 4096" },
+    { "executable", "runs", COL_BOOL, NULL, COL_MAJOR, AT(executable), EMPTY_VALUE, NULL, "the engine runs it" },
+    { "writable", "written", COL_BOOL, NULL, COL_MAJOR, AT(writable), EMPTY_VALUE, NULL, "`synth` writes it" },
+    { "priced_only", "priced only: checkpoints (-q), KV caches", COL_TEXT, NULL, COL_MAJOR, AT(priced_only), EMPTY_ABSENT, NULL,
+      "what is only priced: types of KV caches, checkpoint formats of `-q` with the operands of their products" },
+};
+#undef AT
 
 static bool is_kv_type(enum dtype t)
 {
@@ -38,147 +42,149 @@ static bool is_kv_type(enum dtype t)
 }
 
 /* Types that no GGUF has: what servers keep in their KV caches, and checkpoints. */
-static int list_priced_types(json_t *rows, struct error *err)
+static void add_priced_types(struct table_rows *rows)
 {
     const struct dtype_info *t;
     struct checkpoint_info c;
     char text[200];
-    for (size_t i = 0; (t = dtype_priced_at(i)) != NULL; i++) {
-        if (!is_kv_type(t->id))
-            continue;
-        json_t *j = json_pack("{s:s, s:n, s:i, s:i, s:o, s:b, s:b, s:s}", "name", t->name, "id", "block_elems",
-                              (int)t->block_elems, "block_bytes", (int)t->block_bytes, "bits_weight",
-                              json_num(dtype_bits(t->id)), "executable", 0, "writable", 0, "predict_only", "KV cache");
-        if (list_add_row(rows, j, err) != 0)
-            return -1;
-    }
+    for (size_t i = 0; (t = dtype_priced_at(i)) != NULL; i++)
+        if (is_kv_type(t->id))
+            *(struct type_row *)table_add(rows) = (struct type_row){ t->name, "KV cache", { 0 }, t->block_elems, t->block_bytes, dtype_bits(t->id), false, false };
     for (size_t i = 0; model_checkpoint_at(i, &c); i++) {
+        struct type_row *w = table_add(rows);
         snprintf(text, sizeof text, "%s: %s%s%s", c.math, c.weights, c.alias ? "; also " : "", c.alias ? c.alias : "");
-        json_t *j = json_pack("{s:s, s:n, s:n, s:n, s:o, s:b, s:b, s:s}", "name", c.name, "id", "block_elems",
-                              "block_bytes", "bits_weight", json_num(c.bits), "executable", 0, "writable", 0,
-                              "predict_only", text);
-        if (list_add_row(rows, j, err) != 0)
-            return -1;
+        w->name = table_text(rows, c.name);
+        w->bits_weight = c.bits;
+        w->priced_only = table_text(rows, text);
     }
-    return 0;
 }
 
-int list_types(json_t *rows, struct error *err)
+static int add_types(struct table_rows *rows, struct error *err)
 {
     const struct dtype_info *t;
-    for (size_t i = 0; (t = dtype_at(i)) != NULL; i++) {
-        json_t *j = json_pack("{s:s, s:i, s:i, s:i, s:o, s:b, s:b}", "name", t->name, "id", (int)t->id, "block_elems",
-                              (int)t->block_elems, "block_bytes", (int)t->block_bytes, "bits_weight",
-                              json_num(dtype_bits(t->id)), "executable", (int)dtype_executable(t->id), "writable",
-                              t->quantize != NULL);
-        if (list_add_row(rows, j, err) != 0)
-            return -1;
-    }
-    return list_priced_types(rows, err);
+    (void)err;
+    for (size_t i = 0; (t = dtype_at(i)) != NULL; i++)
+        *(struct type_row *)table_add(rows) =
+            (struct type_row){ t->name, NULL, cell_whole(t->id), t->block_elems, t->block_bytes, dtype_bits(t->id), dtype_executable(t->id), t->quantize != NULL };
+    add_priced_types(rows);
+    return 0;
 }
+const struct list list_types = { type_columns, ARRAY_LEN(type_columns), NULL, sizeof(struct type_row), add_types };
 
 /* ---- kernels --------------------------------------------------------------------------- */
 
-const struct column list_isa_cols[] = {
-    { "isa", "kernels", COL_TEXT, "", false },
-    { "usable", "runs here", COL_BOOL, "", false },
-    { "best", "default", COL_BOOL, "", false },
-    { "reason", "why not", COL_TEXT, "", false },
+struct isa_row {
+    const char *isa, *reason;
+    bool usable, best;
 };
-const size_t list_n_isa_cols = ARRAY_LEN(list_isa_cols);
 
-int list_isa(json_t *rows, struct error *err)
+#define AT(m) COLUMN_AT(struct isa_row, m)
+static const struct column isa_columns[] = {
+    { "isa", "kernels", COL_TEXT, NULL, COL_MAJOR, AT(isa), EMPTY_VALUE, NULL, "for `--isa`" },
+    { "usable", "runs here", COL_BOOL, NULL, COL_MAJOR, AT(usable), EMPTY_VALUE, NULL, "this CPU runs it" },
+    { "best", "default", COL_BOOL, NULL, COL_MAJOR, AT(best), EMPTY_VALUE, NULL, "used by default" },
+    { "reason", "why not", COL_TEXT, NULL, COL_MAJOR, AT(reason), EMPTY_NULL, NULL, "why not usable" },
+};
+#undef AT
+
+static int add_isa(struct table_rows *rows, struct error *err)
 {
     struct kernels k;
     const char *name;
     bool usable;
+    (void)err;
     kernels_init(&k, cpu_flags());
-    for (size_t i = 0; (name = kernels_isa_at(i, &usable)) != NULL; i++) {
-        json_t *j = json_pack("{s:s, s:b, s:b, s:s?}", "isa", name, "usable", (int)usable, "best",
-                              !strcmp(name, k.isa), "reason", kernels_isa_missing(name));
-        if (list_add_row(rows, j, err) != 0)
-            return -1;
-    }
+    for (size_t i = 0; (name = kernels_isa_at(i, &usable)) != NULL; i++)
+        *(struct isa_row *)table_add(rows) = (struct isa_row){ name, kernels_isa_missing(name), usable, strcmp(name, k.isa) == 0 };
     return 0;
 }
+const struct list list_isa = { isa_columns, ARRAY_LEN(isa_columns), NULL, sizeof(struct isa_row), add_isa };
 
 /* ---- counters ---------------------------------------------------------------------------- */
 
-const struct column list_counter_cols[] = {
-    { "backend", "backend", COL_TEXT, "", false },
-    { "usable", "usable", COL_BOOL, "", false },
-    { "field", "counts", COL_TEXT, "", false },
-    { "valid", "here", COL_BOOL, "", false },
-    { "reason", "why not", COL_TEXT, "", false },
+struct counter_row {
+    const char *backend, *field, *reason;
+    bool usable, valid;
 };
-const size_t list_n_counter_cols = ARRAY_LEN(list_counter_cols);
 
-static int counter_row(json_t *rows, const char *backend, bool usable, const char *field, const char *why,
-                       struct error *err)
-{
-    json_t *j = json_pack("{s:s, s:b, s:s?, s:b, s:s?}", "backend", backend, "usable", (int)usable, "field", field,
-                          "valid", field && !*why, "reason", *why ? why : NULL);
-    return list_add_row(rows, j, err);
-}
+#define AT(m) COLUMN_AT(struct counter_row, m)
+static const struct column counter_columns[] = {
+    { "backend", "backend", COL_TEXT, NULL, COL_MAJOR, AT(backend), EMPTY_VALUE, NULL, "for `--counters`" },
+    { "usable", "usable", COL_BOOL, NULL, COL_MAJOR, AT(usable), EMPTY_VALUE, NULL, NULL },
+    { "field", "counts", COL_TEXT, NULL, COL_MAJOR, AT(field), EMPTY_NULL, NULL, "`cycles`, `instructions`, `flop`, `dram_bytes`; `sw_bytes`, `sw_flop`, "
+      "`sw_tokens` are what the engine publishes" },
+    { "valid", "here", COL_BOOL, NULL, COL_MAJOR, AT(valid), EMPTY_VALUE, NULL, "counted here" },
+    { "reason", "why not", COL_TEXT, NULL, COL_MAJOR, AT(reason), EMPTY_NULL, NULL, "why not" },
+};
+#undef AT
 
 /* Opens the backend as an engine would, and asks it field by field. */
-static int backend_rows(json_t *rows, const char *name, const char *why, struct error *err)
+static void add_backend(struct table_rows *rows, const char *name, const char *why)
 {
     const struct counter_source src = { 0 };
     struct error no = { 0 };
     const struct counters_options o = { .backend = name, .src = &src, .n_threads = 1, .data_dirs = environment()->data_dirs };
     struct counters *c = *why ? NULL : counters_open(&o, &no);
     if (!c)
-        return counter_row(rows, name, false, NULL, *why ? why : no.msg, err);
-    int rc = 0;
-    for (int f = 0; rc == 0 && f < COUNTER_FIELD_COUNT; f++)
-        rc = counter_row(rows, name, true, counter_field_name((enum counter_field)f),
-                         counters_reason(c, (enum counter_field)f), err);
+        *(struct counter_row *)table_add(rows) = (struct counter_row){ name, NULL, table_text(rows, *why ? why : no.msg), false, false };
+    for (int f = 0; c && f < COUNTER_FIELD_COUNT; f++) {
+        const char *reason = counters_reason(c, (enum counter_field)f);
+        *(struct counter_row *)table_add(rows) =
+            (struct counter_row){ name, counter_field_name((enum counter_field)f), table_text(rows, reason), true, !*reason };
+    }
     counters_close(c);
-    return rc;
 }
 
-int list_counters(json_t *rows, struct error *err)
+static int add_counters(struct table_rows *rows, struct error *err)
 {
     char why[256];
     const char *name;
+    (void)err;
     for (size_t i = 0; (name = counters_backend_at(i, why, sizeof why)) != NULL; i++)
-        if (backend_rows(rows, name, why, err) != 0)
-            return -1;
+        add_backend(rows, name, why);
     return 0;
 }
+const struct list list_counters = { counter_columns, ARRAY_LEN(counter_columns), NULL, sizeof(struct counter_row), add_counters };
 
 /* ---- architectures ------------------------------------------------------------------------- */
 
-const struct column list_arch_cols[] = {
-    { "name", "architecture", COL_TEXT, "", false },
-    { "model_types", "config.json's model_type", COL_TEXT, "", false },
-    { "experts", "experts", COL_BOOL, "", false },
-    { "windows", "windows", COL_BOOL, "", false },
-    { "predict_only", "priced only", COL_BOOL, "", false },
+#define AT(m) COLUMN_AT(struct arch_info, m)
+static const struct column arch_columns[] = {
+    { "name", "architecture", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "`general.architecture` of a GGUF" },
+    { "model_types", "config.json's model_type", COL_TEXT, NULL, COL_MAJOR, AT(model_types), EMPTY_VALUE, NULL, "`model_type` of the config.json files that "
+      "become it" },
+    { "experts", "experts", COL_BOOL, NULL, COL_MAJOR, AT(experts), EMPTY_VALUE, NULL, "it knows mixtures of experts" },
+    { "windows", "windows", COL_BOOL, NULL, COL_MAJOR, AT(windows), EMPTY_VALUE, NULL, "it knows sliding windows" },
+    { "priced_only", "priced only", COL_BOOL, NULL, COL_MAJOR, AT(predict_only), EMPTY_VALUE, NULL, "from a name, a config.json or a GGUF: the engine does not "
+      "run it" },
 };
-const size_t list_n_arch_cols = ARRAY_LEN(list_arch_cols);
+#undef AT
 
-int list_archs(json_t *rows, struct error *err)
+static int add_archs(struct table_rows *rows, struct error *err)
 {
     struct arch_info a;
+    (void)err;
     for (size_t i = 0; model_arch_at(i, &a); i++)
-        if (list_add_row(rows, json_pack("{s:s, s:s, s:b, s:b, s:b}", "name", a.name, "model_types", a.model_types,
-                                    "experts", a.experts, "windows", a.windows, "predict_only", a.predict_only),
-                    err) != 0)
-            return -1;
+        memcpy(table_add(rows), &a, sizeof a);
     return 0;
 }
+const struct list list_archs = { arch_columns, ARRAY_LEN(arch_columns), NULL, sizeof(struct arch_info), add_archs };
 
 /* ---- chat templates ------------------------------------------------------------------------ */
 
-const struct column list_chat_cols[] = {
-    { "name", "chat template", COL_TEXT, "", false },
-    { "models", "of", COL_TEXT, "", false },
-    { "system", "system message", COL_TEXT, "", false },
-    { "default_system", "without one", COL_TEXT, "", true },
+struct chat_row {
+    const char *name, *models, *system, *default_system;
 };
-const size_t list_n_chat_cols = ARRAY_LEN(list_chat_cols);
+
+#define AT(m) COLUMN_AT(struct chat_row, m)
+static const struct column chat_columns[] = {
+    { "name", "chat template", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "for `--chat-template`" },
+    { "models", "of", COL_TEXT, NULL, COL_MAJOR, AT(models), EMPTY_VALUE, NULL, "whose template this is" },
+    { "system", "system message", COL_TEXT, NULL, COL_MAJOR, AT(system), EMPTY_VALUE, "`\"turn\"` or `\"first user\"` or `\"last user\"` or `\"none\"`",
+      "where a system message goes: a turn of its own, in front of that user message, refused" },
+    { "default_system", "without one", COL_TEXT, NULL, COL_DATA, AT(default_system), EMPTY_VALUE, "string or null", "the system message where none is given; null: none" },
+};
+#undef AT
 
 static const char *chat_system_name(enum chat_system s)
 {
@@ -195,15 +201,13 @@ static const char *chat_system_name(enum chat_system s)
     return "?";
 }
 
-int list_chat(json_t *rows, struct error *err)
+static int add_chat(struct table_rows *rows, struct error *err)
 {
     const struct chat_template *c;
-    for (size_t i = 0; (c = chat_template_at(i)) != NULL; i++) {
-        json_t *j = json_pack("{s:s, s:s, s:s, s:s?}", "name", chat_template_name(c), "models", chat_template_models(c),
-                              "system", chat_system_name(chat_template_system(c)), "default_system",
-                              chat_template_default_system(c));
-        if (list_add_row(rows, j, err) != 0)
-            return -1;
-    }
+    (void)err;
+    for (size_t i = 0; (c = chat_template_at(i)) != NULL; i++)
+        *(struct chat_row *)table_add(rows) = (struct chat_row){ chat_template_name(c), chat_template_models(c), chat_system_name(chat_template_system(c)),
+                                                                 chat_template_default_system(c) };
     return 0;
 }
+const struct list list_chat = { chat_columns, ARRAY_LEN(chat_columns), NULL, sizeof(struct chat_row), add_chat };

@@ -4,6 +4,11 @@ roofcast_SOURCES = \
   %D%/bench_foreign.h \
   %D%/cli.c \
   %D%/cli.h \
+  %D%/cli_complete.c \
+  %D%/cli_man.c \
+  %D%/describe.h \
+  %D%/here.c \
+  %D%/here.h \
   %D%/cli_engine.c \
   %D%/cli_markers.c \
   %D%/cli_parse.c \
@@ -27,6 +32,8 @@ roofcast_SOURCES = \
   %D%/cmd_synth.c \
   %D%/cmd_tokenize.c \
   %D%/cmd_validate.c \
+  %D%/fields.h \
+  %D%/list_fields.c \
   %D%/list_rows.c \
   %D%/main.c \
   %D%/measured.c \
@@ -36,7 +43,6 @@ roofcast_SOURCES = \
   %D%/predict_options.h \
   %D%/pricing.c \
   %D%/pricing.h \
-  %D%/profile.h \
   %D%/sweep_mpi.c
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
 roofcast_LDADD = libbench.a libreport.a liblearn.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a librun.a $(KERNEL_LIBS) \

@@ -1,7 +1,8 @@
 /* roofcast: the table of commands, and what all of them share: directories, signals, errors. */
 #include "base/json.h"
 #include "base/program.h"
-#include "cli/cli.h"
+#include "cli/describe.h"
+#include "cli/here.h"
 #include "config.h"
 #include "kernels/kernels.h"
 #include <errno.h>
@@ -34,6 +35,9 @@ static const struct command commands[] = {
     { "doctor", "what can be measured here, what cannot, and what to do about it", cmd_doctor },
     { "list", "models, hardware, tensor types, ISAs, counters", cmd_list },
 };
+
+/* roofcast without arguments */
+static const struct command alone = { "", "", cli_here };
 
 static void print_help(FILE *f)
 {
@@ -81,6 +85,25 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
+static int unknown_command(char *name)
+{
+    const char *near = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        near = cli_nearer(name, near, commands[i].name);
+    text_show(name, strlen(name));
+    fprintf(stderr, "roofcast: unknown command \"%s\"%s%s%s\n\n", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    print_help(stderr);
+    return 2;
+}
+
+static int complete_command(const char *begun)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (strncmp(commands[i].name, begun, strlen(begun)) == 0)
+            printf("%s\t%s\n", commands[i].name, commands[i].summary);
+    return 1; /* no file is a command */
+}
+
 /* At the exit, also of argp's --help: what stdio still holds goes out, and a full disk is an error, whatever was printed. */
 static void finish_stdout(void)
 {
@@ -96,35 +119,46 @@ static void finish_stdout(void)
     _exit(1);
 }
 
+/* jansson without memory leaves fields out, takes files for damaged ones, or crashes: the process ends instead. */
+static void *allocate(size_t n)
+{
+    void *p = malloc(n ? n : 1);
+    if (!p)
+        interrupt_end_without_memory();
+    return p;
+}
+
 static int run_program(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
     (void)atexit(finish_stdout);
-    if (argc < 2) {
-        print_help(stderr);
-        return 2;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)) {
         print_help(stdout);
         return 0;
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+    if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
         print_version();
         return 0;
     }
-    const struct command *c = find_command(argv[1]);
-    if (!c) {
-        text_show(argv[1], strlen(argv[1]));
-        fprintf(stderr, "roofcast: unknown command \"%s\"\n\n", argv[1]);
-        print_help(stderr);
-        return 2;
+    if (argc > 1 && argc <= 3 && strcmp(argv[1], CLI_COMPLETE) == 0)
+        return complete_command(argc == 3 ? argv[2] : "");
+    if (argc > 2 && (strcmp(argv[1], CLI_COMPLETE) == 0 || strcmp(argv[1], CLI_MAN) == 0)) { /* the command knows its options */
+        char *request = argv[1];
+        argv[1] = argv[2];
+        argv[2] = request;
     }
+    const struct command *c = argc > 1 ? find_command(argv[1]) : &alone;
+    if (!c)
+        return unknown_command(argv[1]);
+    if (argc > 2 && strcmp(argv[2], CLI_MAN) == 0)
+        cli_man_name(c->name, c->summary);
     char name[64];
-    snprintf(name, sizeof name, "roofcast %s", c->name);
-    argv[1] = name;
+    snprintf(name, sizeof name, "roofcast%s%s", *c->name ? " " : "", c->name);
+    if (argc > 1)
+        argv[1] = name;
     argp_err_exit_status = 2;
     interrupt_install();
-    json_install();
+    json_set_alloc_funcs(allocate, free);
     cli_notify();
     struct error err = { 0 };
     if (cli_environment(&err) == 0 && c->run(argc - 1, argv + 1, &err) == 0)

@@ -24,7 +24,7 @@ enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICI
     { "pp", PRICING_PP, "N", 0, "pipeline parallel: groups of devices the layers are divided over (1)", 0 }, \
     { "dp", PRICING_DP, "N", 0, "data parallel: groups of tp x pp devices that share the sequences (1)", 0 }, \
     { "ep", PRICING_EP, "N", 0, "expert parallel: devices, of tp x dp, the experts are spread over (1)", 0 }, \
-    { "attention", PRICING_ATTENTION, "KIND", 0, \
+    { "attention", PRICING_ATTENTION, "flash|materialized", 0, \
       "flash (default): its scores stay on the chip; or materialized: they pass through memory", 0 }, \
     { "routing", PRICING_ROUTING, "KIND|RUN.json", 0, \
       "how tokens choose among experts: uniform (default), zipf:S for popularity ~ rank^-S, or as recorded by " \

@@ -93,3 +93,16 @@ void model_classes_free(struct model_classes *x)
     op_classes_free(&x->classes);
     op_list_free(&x->ops);
 }
+
+void step_shape(struct step *x, const struct pass *p)
+{
+    const struct op *op = &x->of->op;
+    const bool product = cost_is_product(op), attends = op->kind == OP_ATTENTION;
+    x->n_tok = op_n_tok(op, p);
+    x->rows = product ? op->rows : 0;
+    x->cols = product ? op->cols : 0;
+    x->bits = product && op->w ? 8 * (double)op->w->bytes / ((double)op->w->rows * (double)op->w->cols) : 0;
+    x->n_head = attends ? op->n_head : 0;
+    x->head_dim = attends ? op->head_dim : 0;
+    x->group = attends ? (double)op->n_head / op->n_head_kv : 0;
+}

@@ -2,7 +2,7 @@
 #ifndef COST_CLASSES_H
 #define COST_CLASSES_H
 
-#include "cost/cost.h"
+#include "cost/step.h"
 
 /* How a model is spread over devices: (24). Zeros count as 1. */
 struct layout {
@@ -12,10 +12,15 @@ struct layout {
     uint32_t ep; /* devices over which experts are spread, of the tp x dp that hold a layer */
 };
 
+/* Equal ops in any pass. */
 struct op_class {
-    struct op op;        /* the first of them */
+    struct op op;          /* the first of them; for its kind, role, types and names */
     double count;
-    double tensor_bytes; /* of tensors that no class before reads: over all classes, every tensor once */
+    double tensor_bytes;   /* of tensors that no class before reads: over all classes, every tensor once; of a model's */
+    /* of a step model's: */
+    struct cost_form form; /* what one device does of it */
+    uint32_t n_comm;       /* devices that exchange; 0: no traffic */
+    enum dtype kv_type;    /* of the cache's keys and values; DTYPE_PRICED_END: they differ */
 };
 
 struct op_classes {
@@ -46,17 +51,6 @@ uint32_t layout_joined(const struct layout *l);
 /* The machine has such a link; else ERROR_INPUT. */
 int layout_check_link(const struct layout *l, const struct hwprofile *h, struct error *err);
 
-struct step_class {
-    struct op op;          /* for its kind, role, types and names */
-    double count;
-    struct cost_form form; /* what one device does of it */
-    uint32_t n_comm;       /* devices that exchange; 0: no traffic */
-    enum dtype kv_type;    /* of the cache's keys and values; DTYPE_PRICED_END: they differ */
-    double held_bytes;     /* weights that passes read on the device, of all classes: a cache that holds them keeps them from
-                              pass to pass; 0: unknown */
-    double held_position;  /* of its KV cache, of all classes that see all of it, for each position */
-};
-
 struct step_options {
     struct cost_options cost;
     struct layout layout;
@@ -66,14 +60,18 @@ struct step_options {
 };
 
 struct step_model {
-    struct step_class *c;
+    struct op_class *c;
     size_t n;
     struct step_options o;
-    double stretch; /* slowest pipeline stage over their mean, in layers */
+    double stretch;       /* slowest pipeline stage over their mean, in layers */
+    double held_bytes;    /* weights that passes read on the device: a cache that holds them keeps them from pass to pass */
+    double held_position; /* of its KV cache, where all of it is seen, for each position */
 };
 
 int step_model_init(struct step_model *s, const struct op_classes *l, const struct step_options *o, struct error *err);
 void step_model_free(struct step_model *s);
+/* Weights and keys that a pass reads, all classes. */
+double step_walked_bytes(const struct step_model *s, const struct pass *p);
 /* Bytes on the device that holds most: its share of the tensors, and of one sequence's cache of n_ctx positions. (25) */
 double step_weight_bytes(const struct op_classes *l, const struct layout *lay);
 double step_kv_bytes(const struct op_classes *l, const struct layout *lay, const struct cost_options *o, uint64_t n_ctx,

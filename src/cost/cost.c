@@ -468,15 +468,6 @@ struct cost cost_op(const struct op *op, const struct pass *p, const struct cost
 
 /* ---- sums and ratios ------------------------------------------------------------- */
 
-struct cost cost_add(struct cost a, struct cost b)
-{
-    return (struct cost){ .weight_bytes = a.weight_bytes + b.weight_bytes,
-                          .act_bytes = a.act_bytes + b.act_bytes,
-                          .kv_bytes = a.kv_bytes + b.kv_bytes,
-                          .flop = a.flop + b.flop,
-                          .link_bytes = a.link_bytes + b.link_bytes };
-}
-
 double cost_ai(const struct cost *c)
 {
     const double bytes = cost_bytes(c);
@@ -487,9 +478,4 @@ uint64_t cost_score_len(const struct op *op, const struct pass *p)
 {
     const uint64_t seen = (uint64_t)p->n_past + (uint64_t)tokens_seq(p);
     return op->window > 0 ? u64_min(seen, op->window) : seen;
-}
-
-struct cost cost_times(const struct cost *c, double n)
-{
-    return (struct cost){ n * c->weight_bytes, n * c->act_bytes, n * c->kv_bytes, n * c->flop, n * c->link_bytes };
 }

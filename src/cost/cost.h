@@ -71,7 +71,15 @@ static inline bool cost_is_product(const struct op *op)
 {
     return op->kind == OP_MATMUL || op->kind == OP_HEAD_MATMUL || op->kind == OP_KV_EXPAND || op->kind == OP_EXPERT_MATMUL;
 }
-struct cost cost_add(struct cost a, struct cost b);
+static inline struct cost cost_add(struct cost a, struct cost b)
+{
+    return (struct cost){ a.weight_bytes + b.weight_bytes, a.act_bytes + b.act_bytes, a.kv_bytes + b.kv_bytes, a.flop + b.flop,
+                          a.link_bytes + b.link_bytes };
+}
+static inline struct cost cost_times(const struct cost *c, double n)
+{
+    return (struct cost){ n * c->weight_bytes, n * c->act_bytes, n * c->kv_bytes, n * c->flop, n * c->link_bytes };
+}
 static inline double cost_bytes(const struct cost *c)
 {
     return c->weight_bytes + c->act_bytes + c->kv_bytes;
@@ -148,6 +156,5 @@ int check_scenario(uint32_t n_prompt, uint32_t n_gen, uint32_t n_depth, uint32_t
 /* Tokens at a time that fill a cache where passes take n_ubatch and prompts have n_prompt: software that takes a prompt whole has no
  * more of a window than the prompt; what came before it is taken to have come in passes of TIME_UBATCH. */
 uint32_t cost_filled(uint32_t n_ubatch, uint32_t n_prompt);
-struct cost cost_times(const struct cost *c, double n);
 
 #endif

@@ -237,7 +237,7 @@ static void divide(struct cost_form *f, const struct op *op, const struct share 
 
 /* ---- what they exchange --------------------------------------------------------------------------------- */
 
-static void exchange(struct step_class *c, enum op_kind kind, enum op_role role, double count, double elems, uint32_t n,
+static void exchange(struct op_class *c, enum op_kind kind, enum op_role role, double count, double elems, uint32_t n,
                      const struct op *after, const struct cost_options *o)
 {
     const double peers = (double)n - 1, sent = kind == OP_ALL_REDUCE ? 2 * peers / n : kind == OP_SEND ? 1 : peers / n;
@@ -246,7 +246,6 @@ static void exchange(struct step_class *c, enum op_kind kind, enum op_role role,
     c->form = (struct cost_form){ .out_rows = after->out_rows, .link_tok = sent * o->act_elem_bytes * elems };
     c->n_comm = n;
     c->kv_type = DTYPE_PRICED_END;
-    c->held_bytes = c->held_position = 0;
 }
 
 /* How many classes exchanges() appends at most. */
@@ -263,7 +262,7 @@ static void exchanges(struct step_model *s, const struct op_class *c, const stru
     const uint32_t tp = (uint32_t)p->tp, ep = (uint32_t)p->ep;
     const struct cost_options *o = &s->o.cost;
     const enum op_role role = c->op.role;
-    struct step_class *next = &s->c[s->n];
+    struct op_class *next = &s->c[s->n];
     if (role == ROLE_EXPERT_SUM && ep > tp) {
         /* Each device of a group sends its part of the group's tokens, once an expert; then the group shares the sums. */
         const double elems = (double)hp->n_expert_used * c->op.cols / tp;
@@ -304,7 +303,7 @@ static void make_nominal(struct step_model *s, double bytes)
     const double elems = round(bytes * (matrix_elems / matrix_bytes));
     double seen_bytes = 0, seen_elems = 0;
     for (size_t i = 0; i < s->n; i++) {
-        struct step_class *c = &s->c[i];
+        struct op_class *c = &s->c[i];
         c->form = (struct cost_form){ .form = c->op.form, .form_tok = c->op.form_tok };
         if (!is_matrix(&c->op))
             continue;
@@ -331,16 +330,11 @@ static void weights_only(struct step_model *s)
 /* Of experts all, not only those that a pass touches. */
 static void note_held(struct step_model *s)
 {
-    double held = 0, position = 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct op *op = &s->c[i].op;
         const bool all = op->kind == OP_ATTENTION && op->window == 0 && !op->chunked && op->n_top == 0; /* others see few of them */
-        position += all ? s->c[i].count * s->c[i].form.kv_present : 0;
-        held += s->c[i].count * (s->c[i].form.weight + s->c[i].form.weight_expert * s->c[i].form.n_expert);
-    }
-    for (size_t i = 0; i < s->n; i++) {
-        s->c[i].held_bytes = held;
-        s->c[i].held_position = position;
+        s->held_position += all ? s->c[i].count * s->c[i].form.kv_present : 0;
+        s->held_bytes += s->c[i].count * (s->c[i].form.weight + s->c[i].form.weight_expert * s->c[i].form.n_expert);
     }
 }
 
@@ -360,7 +354,7 @@ int step_model_init(struct step_model *s, const struct op_classes *l, const stru
         return error_oom(err, most * sizeof *s->c, "the model of a step");
     for (size_t i = 0; i < l->n; i++) {
         const struct op_class *c = &l->c[i];
-        struct step_class *k = &s->c[s->n++];
+        struct op_class *k = &s->c[s->n++];
         k->op = c->op;
         if (o->absorbed && k->op.form != FORM_ALWAYS)
             k->op.form_tok = INFINITY;
@@ -386,6 +380,11 @@ void step_model_free(struct step_model *s)
 {
     free(s->c);
     *s = (struct step_model){ 0 };
+}
+
+double step_walked_bytes(const struct step_model *s, const struct pass *p)
+{
+    return s->held_bytes + s->held_position * ((double)p->n_past * p->n_seq + p->n_tok);
 }
 
 /* ---- for the memory of a device (stage.c) ----------------------------------------------------------------------- */

@@ -15,4 +15,5 @@ libcost_a_SOURCES = \
   %D%/memory.h \
   %D%/passes.c \
   %D%/server.c \
-  %D%/stage.c
+  %D%/stage.c \
+  %D%/step.h

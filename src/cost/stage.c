@@ -1,4 +1,5 @@
 /* What a device holds: its pipeline stage's layers, of them what the layout gives it. methods.md (22), (25), (24) */
+#include "base/notify.h"
 #include "cost/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -133,7 +134,7 @@ double step_weight_bytes(const struct op_classes *l, const struct layout *lay)
     struct stage *s = stages_new(l, lay, &o);
     double most = 0;
     if (!s)
-        interrupt_end_without_memory();
+        return notify_out_of_memory();
     for (uint32_t i = 0; i == 0 || i < lay->pp; i++)
         most = fmax(most, s[i].weight_bytes);
     free(s);
@@ -146,7 +147,7 @@ double step_kv_bytes(const struct op_classes *l, const struct layout *lay, const
     struct stage *s = stages_new(l, lay, o);
     double most = 0;
     if (!s)
-        interrupt_end_without_memory();
+        return notify_out_of_memory();
     for (uint32_t i = 0; i == 0 || i < lay->pp; i++)
         most = fmax(most, stage_kv_bytes(&s[i], n_ctx, n_ubatch));
     free(s);

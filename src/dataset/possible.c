@@ -49,7 +49,7 @@ static bool work_within(struct work_sum *s, const struct priced *p)
     *s = work_sum(p, m->phase == MEASURE_PREFILL ? PHASE_PREFILL : PHASE_DECODE);
     const bool users = step || m->ln_sd > 0;
     if (users)
-        s->kv_bytes = s->flop = 0;
+        s->cost.kv_bytes = s->cost.flop = 0;
     return s->n_pass > 0 && !(users && p->moe && p->batch > 1);
 }
 
@@ -58,18 +58,18 @@ bool priced_exceeds(const struct priced *p, struct excess *x)
     struct work_sum s;
     if (!work_within(&s, p))
         return false;
-    const bool several = p->n_pass > 0 && p->pass[p->n_pass - 1].n_tok > 1;
+    const bool several = p->n_pass > 0 && p->pass[p->n_pass - 1].at.n_tok > 1;
     const double share = p->split == SPLIT_LAYER && several ? p->n_devices : 1; /* of the layers, all devices at once */
     const double experts = p->moe && several ? EXPERTS_RANGE : 1;
-    const double bytes = (s.weight_bytes / experts + s.kv_bytes) / share;
+    const double bytes = (s.cost.weight_bytes / experts + s.cost.kv_bytes) / share;
     const double bytes_s = fmax(p->roofs->bytes_s, isnan(p->machine->h.mem_bw.value) ? 0 : p->machine->h.mem_bw.value);
     const double flop_s = fastest(p);
-    const double memory_s = fmax(0, bytes - s.n_pass * last_cache(&p->machine->h)) / bytes_s, compute_s = flop_s > 0 ? s.flop / share / flop_s : 0;
+    const double memory_s = fmax(0, bytes - s.n_pass * last_cache(&p->machine->h)) / bytes_s, compute_s = flop_s > 0 ? s.cost.flop / share / flop_s : 0;
     const double tolerance = p->guesses & GUESSED ? TOLERANCE_GUESSED : TOLERANCE, least_s = fmax(memory_s, compute_s);
     const bool memory = memory_s >= compute_s;
     if (!(p->measured_s * tolerance < least_s))
         return false;
-    const double done = memory ? bytes : s.flop / share, roof = memory ? bytes_s : flop_s;
+    const double done = memory ? bytes : s.cost.flop / share, roof = memory ? bytes_s : flop_s;
     *x = (struct excess){ .memory = memory, .done_s = done / p->measured_s, .roof_s = roof, .least_s = least_s };
     return true;
 }

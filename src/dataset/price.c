@@ -269,7 +269,8 @@ enum { HALF = 2 }; /* bytes of an element: FP16 */
 
 int price_op(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
 {
-    struct work_class c = { .count = 1, .n_tok = m->m, .math = MATH_FP16, .launched = true };
+    struct step c = { .count = 1, .n_tok = m->m, .math = MATH_FP16 };
+    struct work_pass pass = { .at = { .phase = PHASE_PREFILL, .n_tok = m->m, .n_seq = 1 } };
     out->measured_s = m->value;
     out->batch = m->m;
     const bool product = is_product(m->op, &c.role);
@@ -284,21 +285,21 @@ int price_op(struct priced *out, const struct measurement *m, const struct subje
         c.cost = (struct cost){ .weight_bytes = HALF * m->k * m->n, .act_bytes = HALF * m->m * (m->k + m->n), .flop = 2 * m->m * m->k * m->n };
     } else if (product) {
         return no_price(out, "column \"n\": op \"%.64s\" is a product of m tokens by a [k, n] weight, and the row has no n", m->op);
-    } else if (!small_kernel(&c, m, s)) {
+    } else if (!small_kernel(&pass, &c, m, s)) {
         return no_price(out, "column \"op\": no op \"%.64s\" is known, and without an n it is not a product", m->op);
     }
-    return work_add_class(out, PHASE_PREFILL, &c, err);
+    return work_add_step(out, &pass, &c, err);
 }
 
 int price_all_reduce(struct priced *out, const struct measurement *m, struct error *err)
 {
     const double n = m->n_devices;
-    const struct work_class c = { .kind = OP_ALL_REDUCE, .role = ROLE_COMM_ATTN, .count = 1, .n_tok = 1, .math = MATH_FP32,
-                                  .n_comm = (uint32_t)n, .comm_bytes = m->bytes,
-                                  .cost = { .link_bytes = 2 * (n - 1) / n * m->bytes } };
+    const struct step c = { .kind = OP_ALL_REDUCE, .role = ROLE_COMM_ATTN, .count = 1, .n_tok = 1, .math = MATH_FP32, .n_comm = (uint32_t)n,
+                            .cost = { .link_bytes = 2 * (n - 1) / n * m->bytes } };
+    const struct work_pass pass = { .at = { .phase = PHASE_PREFILL, .n_tok = 1, .n_seq = 1 }, .sum = { .comm_bytes = m->bytes } };
     out->measured_s = m->value;
     out->split = SPLIT_TENSOR;
-    return work_add_class(out, PHASE_PREFILL, &c, err);
+    return work_add_step(out, &pass, &c, err);
 }
 
 /* ---- kernels of servers' engines ------------------------------------------------------------------------------- */
@@ -323,14 +324,10 @@ int price_gpu_kernel(struct priced *out, const struct measurement *m, struct err
     out->type_k = out->type_v = type->id;
     out->batch = m->batch;
     out->context = m->context;
-    struct work_class c = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .math = MATH_BF16, .count = 1, .n_tok = m->batch, .n_head = m->n_head,
-                            .head_dim = m->head_dim, .group = m->n_head / m->n_kv, .launched = true };
+    const struct work_pass pass = { .at = { PHASE_DECODE, m->batch, m->context, m->batch } };
+    struct step c = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .math = MATH_BF16, .count = 1, .n_tok = m->batch, .n_head = m->n_head,
+                      .head_dim = m->head_dim, .group = m->n_head / m->n_kv };
     c.cost = (struct cost){ .kv_bytes = 2 * m->batch * m->n_kv * keys * dtype_row_bytes(type->id, (uint64_t)m->head_dim),
                             .act_bytes = HALF * 2 * m->batch * m->n_head * m->head_dim, .flop = 4 * m->batch * m->n_head * m->head_dim * keys };
-    if (work_add_class(out, PHASE_DECODE, &c, err) != 0)
-        return -1;
-    struct work_pass *pass = &out->pass[out->n_pass - 1];
-    pass->n_seq = m->batch;
-    pass->n_past = m->context;
-    return 0;
+    return work_add_step(out, &pass, &c, err);
 }

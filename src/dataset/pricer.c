@@ -219,7 +219,7 @@ static void say_widened(struct priced *out)
 {
     for (size_t i = 0; i < out->n_pass && !out->roofs->cpu; i++)
         for (size_t k = 0; k < out->pass[i].n; k++) {
-            const struct work_class *w = &out->pass[i].c[k];
+            const struct step *w = &out->pass[i].c[k];
             if (w->rows > 0 && is_narrow(w->math) && out->roofs->peak[w->math].derived)
                 out->guesses |= GUESS_PEAK;
         }
@@ -230,7 +230,7 @@ static const double READ_RANGE = 1.5;
 
 static bool is_that_model(const struct priced *out)
 {
-    const double read = work_sum(out, out->m->phase == MEASURE_PREFILL ? PHASE_PREFILL : PHASE_DECODE).weight_bytes, x = out->m->read_bytes / read;
+    const double read = work_sum(out, out->m->phase == MEASURE_PREFILL ? PHASE_PREFILL : PHASE_DECODE).cost.weight_bytes, x = out->m->read_bytes / read;
     return !(x > 0) || (x < READ_RANGE && x > 1 / READ_RANGE);
 }
 

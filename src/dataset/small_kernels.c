@@ -46,47 +46,47 @@ static struct time_blocks rope_blocks(double m, double queries, double keys)
                                  .instructions = (warps(queries / 2) + warps(keys / 2)) * rope_instructions };
 }
 
-static void set(struct work_class *c, const char *kernel, enum op_kind kind, enum op_role role, double bytes, double flop)
+static void set(struct work_pass *w, struct step *c, const char *kernel, enum op_kind kind, enum op_role role, double bytes, double flop)
 {
-    c->kernel = kernel;
+    w->kernel = kernel;
     c->kind = kind;
     c->role = role;
     c->math = MATH_FP32;
     c->cost = (struct cost){ .act_bytes = bytes, .flop = flop };
 }
 
-static void add_kernel(struct work_class *c, double n, bool parallel)
+static void add_kernel(struct work_pass *w, struct step *c, double n, bool parallel)
 {
-    set(c, "add", OP_ADD, ROLE_FFN_RESIDUAL, HALF * 3 * n, n);
+    set(w, c, "add", OP_ADD, ROLE_FFN_RESIDUAL, HALF * 3 * n, n);
     c->count = parallel ? 2 : 1; /* attention + feed-forward + what came in */
-    c->blocks = by_element(n, add_instructions);
+    w->blocks = by_element(n, add_instructions);
 }
 
-static void act_kernel(struct work_class *c, double m, double width, bool gated)
+static void act_kernel(struct work_pass *w, struct step *c, double m, double width, bool gated)
 {
     const double n = m * width;
-    set(c, gated ? "silu" : "gelu", gated ? OP_GLU : OP_ACT, ROLE_FFN_ACT, HALF * (gated ? 3 : 2) * n, 5 * n);
-    c->blocks = gated ? by_token(m, width, silu_instructions) : by_element(n, gelu_instructions);
+    set(w, c, gated ? "silu" : "gelu", gated ? OP_GLU : OP_ACT, ROLE_FFN_ACT, HALF * (gated ? 3 : 2) * n, 5 * n);
+    w->blocks = gated ? by_token(m, width, silu_instructions) : by_element(n, gelu_instructions);
 }
 
-static void norm_kernel(struct work_class *c, double m, double width, bool layer_norm, enum op_role role)
+static void norm_kernel(struct work_pass *w, struct step *c, double m, double width, bool layer_norm, enum op_role role)
 {
     const double n = m * width;
-    set(c, layer_norm ? "layer_norm" : "rms_norm", layer_norm ? OP_LAYER_NORM : OP_RMS_NORM, role, HALF * 2 * n, 4 * n);
-    c->blocks = by_token(m, width, rms_instructions);
+    set(w, c, layer_norm ? "layer_norm" : "rms_norm", layer_norm ? OP_LAYER_NORM : OP_RMS_NORM, role, HALF * 2 * n, 4 * n);
+    w->blocks = by_token(m, width, rms_instructions);
     if (layer_norm) {
-        c->blocks.threads = TORCH_THREADS;
-        c->blocks.trips = 2 * ceil(width / (TORCH_THREADS * TORCH_ELEMENTS));
-        c->blocks.instructions = warps(width) * layer_norm_instructions;
+        w->blocks.threads = TORCH_THREADS;
+        w->blocks.trips = 2 * ceil(width / (TORCH_THREADS * TORCH_ELEMENTS));
+        w->blocks.instructions = warps(width) * layer_norm_instructions;
     }
 }
 
-static void rope_kernel(struct work_class *c, const struct measurement *m)
+static void rope_kernel(struct work_pass *w, struct step *c, const struct measurement *m)
 {
     const double tp = m->prefill.tp > 0 ? m->prefill.tp : 1;
     const double queries = m->query_width > 0 ? m->query_width : m->k / tp, keys = m->kv_width > 0 ? m->kv_width : queries;
-    set(c, "rope", OP_ROPE, ROLE_ATTN_ROPE, HALF * 2 * m->m * (queries + keys), 3 * m->m * (queries + keys));
-    c->blocks = rope_blocks(m->m, queries, keys);
+    set(w, c, "rope", OP_ROPE, ROLE_ATTN_ROPE, HALF * 2 * m->m * (queries + keys), 3 * m->m * (queries + keys));
+    w->blocks = rope_blocks(m->m, queries, keys);
 }
 
 static bool has_op(const struct subject *s, enum op_kind kind)
@@ -106,24 +106,24 @@ static bool is_parallel(const struct subject *s)
     return true;
 }
 
-bool small_kernel(struct work_class *c, const struct measurement *m, const struct subject *s)
+bool small_kernel(struct work_pass *w, struct step *c, const struct measurement *m, const struct subject *s)
 {
     /* A model nobody knows by its name: what is not gated is of the time of LayerNorm. */
     const bool gated = m->gated >= 0 ? m->gated : !s || has_op(s, OP_GLU);
     const bool layer_norm = s ? has_op(s, OP_LAYER_NORM) : !gated;
     const double m_tok = m->m, width = m->k;
     if (strcmp(m->op, "add") == 0)
-        add_kernel(c, m_tok * width, s && is_parallel(s));
+        add_kernel(w, c, m_tok * width, s && is_parallel(s));
     else if (strcmp(m->op, "mlp_act") == 0) /* k is the width of one device */
-        act_kernel(c, m_tok, width, gated);
+        act_kernel(w, c, m_tok, width, gated);
     else if (strcmp(m->op, "attn_rope") == 0)
-        rope_kernel(c, m);
+        rope_kernel(w, c, m);
     else if (strcmp(m->op, "input_layernorm") == 0)
-        norm_kernel(c, m_tok, width, layer_norm, ROLE_ATTN_NORM);
+        norm_kernel(w, c, m_tok, width, layer_norm, ROLE_ATTN_NORM);
     else if (strcmp(m->op, "post_attention_layernorm") == 0)
-        norm_kernel(c, m_tok, width, layer_norm, ROLE_FFN_NORM);
+        norm_kernel(w, c, m_tok, width, layer_norm, ROLE_FFN_NORM);
     else
         return false;
-    c->blocks.footprint_bytes = c->cost.act_bytes;
+    w->blocks.footprint_bytes = c->cost.act_bytes;
     return true;
 }

@@ -11,14 +11,14 @@ enum { ALONE = 1 };
 /* The roofs' seconds of a pass. */
 static double bound_s(const struct priced *p, const struct work_pass *w)
 {
-    return fmax((w->cost.weight_bytes + w->cost.kv_bytes) / p->roofs->bytes_s, work_compute_s(p, w->flop_math));
+    return fmax((w->sum.cost.weight_bytes + w->sum.cost.kv_bytes) / p->roofs->bytes_s, work_compute_s(p, w->sum.flop_math));
 }
 
 static double phase_s(const struct priced *p, enum phase phase)
 {
     double s = 0;
     for (size_t i = 0; i < p->n_pass; i++)
-        s += p->pass[i].phase == phase ? p->pass[i].times * bound_s(p, &p->pass[i]) : 0;
+        s += p->pass[i].at.phase == phase ? p->pass[i].times * bound_s(p, &p->pass[i]) : 0;
     return s;
 }
 
@@ -48,7 +48,7 @@ static struct measurement rate_of(const struct priced *p, enum measure_phase pha
 /* Between two tokens of one user the others' next prompts pass: each has one in out - 1 steps. */
 static const char *step_of_users(const struct priced *p, struct measurement *out)
 {
-    const double n_seq = p->pass[p->n_pass - 1].n_seq, decode_s = phase_s(p, PHASE_DECODE), prompt_s = phase_s(p, PHASE_PREFILL);
+    const double n_seq = p->pass[p->n_pass - 1].at.n_seq, decode_s = phase_s(p, PHASE_DECODE), prompt_s = phase_s(p, PHASE_PREFILL);
     if (!(p->out >= 2))
         return "answers of one token have no steps";
     const double stretch = 1 + prompt_s / decode_s * (n_seq - 1) / (p->out - 1);

@@ -119,7 +119,7 @@ static bool is_expert(enum op_role r)
 }
 
 /* Rows or columns of a feed-forward, and what works on them, are so many times as many as those of the op list (doc/notes/datasets.md). */
-static void widen(struct work_class *w, const struct subject *s, double n_tok)
+static void widen(struct step *w, const struct subject *s, double n_tok)
 {
     const bool down = w->role == ROLE_FFN_DOWN || w->role == ROLE_EXPERT_DOWN;
     const bool up = w->role == ROLE_FFN_GATE || w->role == ROLE_FFN_UP || w->role == ROLE_FFN_GATE_UP || w->role == ROLE_EXPERT_GATE ||
@@ -141,60 +141,47 @@ static bool has_cache(enum op_role r)
     return r == ROLE_ATTN_CORE || r == ROLE_KV_STORE || r == ROLE_ATTN_KV_B;
 }
 
-static void collect(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t)
+static void collect(void *ctx, const struct step *of)
 {
     struct collecting *x = ctx;
-    (void)t;
+    const struct roofs *r = x->out->roofs;
     if (x->to->n == x->cap) /* there are no more than it was given room for */
         return;
-    struct work_class *w = &x->to->c[x->to->n++];
-    const bool product = cost_is_product(&c->op), comm = c->n_comm > 0;
-    const double scale = scale_of(x->s, &c->op);
-    const uint32_t n_tok = op_n_tok(&c->op, x->pass);
-    *w = (struct work_class){
-        .kind = c->op.kind, .role = c->op.role, .math = comm ? MATH_FP32 : roofs_math(x->out->roofs, &c->op),
-        .count = c->count, .n_tok = n_tok, .cost = *cost, .n_comm = c->n_comm,
-        .launched = !comm && (x->out->roofs->cpu || product || c->op.kind == OP_ATTENTION),
-    };
-    if (c->op.kind == OP_ATTENTION) {
-        w->n_head = c->op.n_head;
-        w->head_dim = c->op.head_dim;
-        w->group = (double)c->op.n_head / c->op.n_head_kv;
-    }
-    if (product) {
-        w->rows = c->op.rows;
-        w->cols = c->op.cols;
-        w->bits = c->op.w ? scale * tensor_bits(c->op.w) : 0;
-        w->cost.weight_bytes *= scale;
-    }
-    widen(w, x->s, x->pass->n_tok);
-    if (comm)
-        w->comm_bytes = (double)c->op.cols * x->out->roofs->act_elem_bytes * n_tok;
+    struct step c = *of, *const w = &x->to->c[x->to->n++];
+    const double scale = scale_of(x->s, &c.of->op);
+    step_shape(&c, x->pass);
+    c.bits *= scale;
+    c.cost.weight_bytes *= c.rows > 0 ? scale : 1;
+    widen(&c, x->s, x->pass->n_tok);
+    if (c.n_comm > 0)
+        x->to->sum.comm_bytes += c.count * c.of->op.cols * r->act_elem_bytes * c.n_tok;
     else
-        divide(&w->cost, x->out->dilute);
-    if (has_cache(c->op.role))
-        w->count *= x->s->kv_share;
-    w->least_s = roofs_bound(x->out->roofs, c, &w->cost, x->pass).seconds;
+        divide(&c.cost, x->out->dilute);
+    if (has_cache(c.role))
+        c.count *= x->s->kv_share;
+    *w = (struct step){ .kind = c.kind, .role = c.role, .math = c.math, .n_comm = c.n_comm, .count = c.count, .n_tok = c.n_tok, .rows = c.rows,
+                        .cols = c.cols, .bits = c.bits, .n_head = c.n_head, .head_dim = c.head_dim, .group = c.group, .cost = c.cost,
+                        .least_s = roofs_least_s(r, &c) };
 }
 
-/* Sums over the classes. */
-static void sum_up(struct work_pass *p)
+bool work_is_launched(const struct priced *p, const struct work_pass *w, const struct step *c)
 {
-    for (size_t i = 0; i < p->n; i++) {
-        const struct work_class *w = &p->c[i];
-        const double n = w->count;
-        p->cost.weight_bytes += n * w->cost.weight_bytes;
-        p->cost.kv_bytes += n * w->cost.kv_bytes;
-        p->cost.act_bytes += n * w->cost.act_bytes;
-        p->cost.flop += n * w->cost.flop;
-        p->cost.link_bytes += n * w->cost.link_bytes;
-        p->comm_bytes += n * w->comm_bytes;
-        p->least_s += n * w->least_s;
-        p->product_weight_bytes += w->rows > 0 ? n * w->cost.weight_bytes : 0;
-        p->flop_math[w->math] += n * w->cost.flop;
-        p->n_exchange += w->n_comm > 0 ? n : 0;
-        p->n_op += w->n_comm > 0 ? 0 : n;
-        p->n_launch += w->launched ? n : 0;
+    return c->n_comm == 0 && (w->kernel || c->rows > 0 || c->kind == OP_ATTENTION || p->roofs->cpu);
+}
+
+static void sum_up(struct work_pass *w, const struct priced *p)
+{
+    struct work_sum *to = &w->sum;
+    to->n_pass = 1;
+    for (size_t i = 0; i < w->n; i++) {
+        const struct step *c = &w->c[i];
+        to->cost = cost_add(to->cost, cost_times(&c->cost, c->count));
+        to->least_s += c->count * c->least_s;
+        to->product_weight_bytes += c->rows > 0 ? c->count * c->cost.weight_bytes : 0;
+        to->flop_math[c->math] += c->count * c->cost.flop;
+        to->n_exchange += c->n_comm > 0 ? c->count : 0;
+        to->n_op += c->n_comm > 0 ? 0 : c->count;
+        to->n_launch += work_is_launched(p, w, c) ? c->count : 0;
     }
 }
 
@@ -226,38 +213,35 @@ int work_add(struct priced *out, const struct subject *s, const struct pass_requ
         return -1;
     struct work_pass *p = new_pass(out, step.n, err);
     if (p) {
-        p->phase = r->phase;
         p->times = r->times;
-        p->n_tok = r->pass.n_tok;
-        p->n_past = r->pass.n_past + (r->n_steps > 1 ? (r->n_steps - 1) / 2.0 : 0);
-        p->n_seq = r->pass.n_seq;
+        p->at = (struct step_pass){ r->phase, r->pass.n_tok, r->pass.n_past + (r->n_steps > 1 ? (r->n_steps - 1) / 2.0 : 0), r->pass.n_seq };
         struct collecting x = { out, s, &r->pass, p, step.n };
         step_price(&step, out->roofs, &r->pass, r->n_steps > 0 ? r->n_steps : 1, collect, &x);
-        sum_up(p);
-        struct work_class *fewer = realloc(p->c, (p->n + 1) * sizeof *p->c);
+        sum_up(p, out);
+        struct step *fewer = realloc(p->c, (p->n + 1) * sizeof *p->c);
         p->c = fewer ? fewer : p->c;
     }
     step_model_free(&step);
     return p ? 0 : -1;
 }
 
-int work_add_class(struct priced *out, enum phase phase, const struct work_class *c, struct error *err)
+int work_add_step(struct priced *out, const struct work_pass *like, const struct step *c, struct error *err)
 {
     struct work_pass *p = new_pass(out, 1, err);
     if (!p)
         return -1;
-    p->phase = phase;
-    p->times = 1;
-    p->n_tok = c->n_tok;
-    p->n_seq = 1;
-    p->c[p->n++] = *c;
-    sum_up(p);
+    struct step *const steps = p->c;
+    *p = *like;
+    p->times = p->n = 1;
+    p->c = steps;
+    *p->c = *c;
+    sum_up(p, out);
     return 0;
 }
 
 bool priced_batched(const struct priced *p)
 {
-    return p->n_pass > 0 && p->pass[0].n_seq > 1;
+    return p->n_pass > 0 && p->pass[0].at.n_seq > 1;
 }
 
 double work_compute_s(const struct priced *p, const double *flop_math)
@@ -289,7 +273,7 @@ double work_least_s(const struct priced *p)
     if (p->m->kind != MEASURE_RATE || p->n_devices > 1 || p->machine->ln_sd > 0 || p->guesses)
         return 0;
     for (size_t i = 0; i < p->n_pass; i++)
-        s += p->pass[i].times * p->pass[i].least_s;
+        s += p->pass[i].times * p->pass[i].sum.least_s;
     return s;
 }
 
@@ -297,21 +281,20 @@ struct work_sum work_sum(const struct priced *p, enum phase phase)
 {
     struct work_sum s = { 0 };
     for (size_t i = 0; i < p->n_pass; i++) {
-        const struct work_pass *w = &p->pass[i];
-        if (w->phase != phase)
+        const struct work_sum *w = &p->pass[i].sum;
+        const double n = p->pass[i].times;
+        if (p->pass[i].at.phase != phase)
             continue;
-        s.n_pass += w->times;
-        s.weight_bytes += w->times * w->cost.weight_bytes;
-        s.product_weight_bytes += w->times * w->product_weight_bytes;
-        s.kv_bytes += w->times * w->cost.kv_bytes;
-        s.act_bytes += w->times * w->cost.act_bytes;
-        s.flop += w->times * w->cost.flop;
-        s.n_op += w->times * w->n_op;
-        s.n_launch += w->times * w->n_launch;
-        s.n_exchange += w->times * w->n_exchange;
-        s.comm_bytes += w->times * w->comm_bytes;
+        s.cost = cost_add(s.cost, cost_times(&w->cost, n));
+        s.n_pass += n;
+        s.product_weight_bytes += n * w->product_weight_bytes;
+        s.n_op += n * w->n_op;
+        s.n_launch += n * w->n_launch;
+        s.n_exchange += n * w->n_exchange;
+        s.comm_bytes += n * w->comm_bytes;
+        s.least_s += n * w->least_s;
         for (int m = 0; m < MATH_COUNT; m++)
-            s.flop_math[m] += w->times * w->flop_math[m];
+            s.flop_math[m] += n * w->flop_math[m];
     }
     return s;
 }

@@ -5,38 +5,26 @@
 #include "dataset/machine.h"
 #include "timing/timing.h"
 
-/* Equal ops of one pass. Bytes and FLOP are of one op on one device. */
-struct work_class {
-    enum op_kind kind;
-    enum op_role role;
-    enum math math;      /* of the operands; MATH_FP32 where nothing is multiplied */
-    double count;        /* ops a pass */
-    double n_tok;        /* rows it works on */
-    double rows, cols;   /* of its matrix; 0: none */
-    double bits;         /* of a weight; 0: no weights */
-    double n_head, head_dim, group; /* attention's heads, elements of one, heads that share a key; 0: another op */
-    struct cost cost;    /* link_bytes: that the device sends on a ring */
-    double comm_bytes;   /* the message that the devices exchange, whole */
-    double least_s;      /* at the machine's roofs (27) */
-    uint32_t n_comm;     /* devices that exchange; 0: no traffic */
-    bool launched;       /* a kernel of its own on GPUs: products, attention */
-    const char *kernel;  /* "rope", ...: a small kernel of known shape; NULL: none */
-    struct time_blocks blocks; /* its */
+/* Sums over steps. */
+struct work_sum {
+    struct cost cost;
+    double product_weight_bytes;       /* of products alone */
+    double flop_math[MATH_COUNT];
+    double n_op, n_launch, n_exchange; /* ops, those that are kernels of their own on GPUs, exchanges */
+    double comm_bytes;                 /* of the messages that devices exchange, whole */
+    double least_s;                    /* at the machine's roofs (27) */
+    double n_pass;
 };
 
 /* Passes of one shape. */
 struct work_pass {
-    enum phase phase;
-    double times;              /* passes like this one */
-    double n_tok, n_past, n_seq; /* of each */
-    struct work_class *c;
+    struct step_pass at;
+    double times;                     /* passes like this one */
+    struct step *c;                   /* of no step model; bits and sizes as the row has them */
     size_t n;
-    /* sums over the classes, of one pass on one device */
-    struct cost cost;
-    double product_weight_bytes;      /* of products alone */
-    double flop_math[MATH_COUNT];
-    double n_op, n_launch, n_exchange; /* ops, launched ones, exchanges */
-    double comm_bytes, least_s;
+    const char *kernel;               /* "rope", ...: its one step is a small kernel of known shape; NULL: none is */
+    struct time_blocks blocks;        /* its */
+    struct work_sum sum;              /* of one pass on one device */
 };
 
 enum split { SPLIT_NONE, SPLIT_TENSOR, SPLIT_LAYER, SPLIT_DATA };
@@ -105,17 +93,14 @@ void priced_share(struct priced *p, const struct priced *before);
 void pricer_drop_models(struct pricer *p);
 void priced_free(struct priced *p);
 
-/* Sums over a row's passes: times counted. */
-struct work_sum {
-    double weight_bytes, product_weight_bytes, kv_bytes, act_bytes, flop, n_op, n_launch, n_exchange, comm_bytes, n_pass;
-    double flop_math[MATH_COUNT];
-};
-
 /* Passes have more than one sequence. */
 bool priced_batched(const struct priced *p);
 /* Seconds of all passes at the roofs; 0: something of it or of the machine is a guess, or devices work on parts of it at once. (27) */
 double work_least_s(const struct priced *p);
+/* Over a row's passes of a phase: times counted. */
 struct work_sum work_sum(const struct priced *p, enum phase phase);
+/* Does starting an op of the step count by itself? GPUs' software fuses small ops into the products around them. */
+bool work_is_launched(const struct priced *p, const struct work_pass *w, const struct step *c);
 /* Seconds of such FLOP, each operand type's at its own peak; flop_math [MATH_COUNT]. */
 double work_compute_s(const struct priced *p, const double *flop_math);
 /* Some of the layers that repeat ran elsewhere than on the GPU named; one more holds the head. And of those, on the CPU. */

@@ -114,15 +114,15 @@ struct pass_request {
 };
 
 int work_add(struct priced *out, const struct subject *s, const struct pass_request *r, struct error *err);
-/* A pass of one class that no op list has. */
-int work_add_class(struct priced *out, enum phase phase, const struct work_class *c, struct error *err);
+/* A pass of one step that no op list has; like: its phase and tokens, its small kernel, the bytes of its message. */
+int work_add_step(struct priced *out, const struct work_pass *like, const struct step *c, struct error *err);
 /* Rows by kind. */
 int price_rate(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
 int price_serving(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
 /* s: of the row's model, where it has a name that is known; else NULL. */
 int price_op(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
-/* The small kernel that a row of gpu_ops.csv timed; false: it is none that is known. kernels.c */
-bool small_kernel(struct work_class *c, const struct measurement *m, const struct subject *s);
+/* The small kernel that a row of gpu_ops.csv timed; false: it is none that is known. small_kernels.c */
+bool small_kernel(struct work_pass *w, struct step *c, const struct measurement *m, const struct subject *s);
 int price_all_reduce(struct priced *out, const struct measurement *m, struct error *err);
 int price_gpu_kernel(struct priced *out, const struct measurement *m, struct error *err);
 /* Layout, split and the fallbacks where heads do not divide. */

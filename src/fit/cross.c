@@ -5,13 +5,13 @@
 
 enum { MAX_TOUCHED = FIT_MAX_SLOTS * FIT_MAX_EFFECTS };
 
-/* A row of the Jacobian: few of its columns are not 0. */
+/* A sparse row of the Jacobian. */
 struct line {
     uint16_t effect[MAX_TOUCHED];
     uint8_t slot[MAX_TOUCHED];
-    double j[MAX_TOUCHED]; /* of the softened residual */
+    double j[MAX_TOUCHED]; /* of the robust residual */
     int n;
-    double residual; /* softened */
+    double residual; /* robust */
 };
 
 struct cross {
@@ -68,7 +68,7 @@ void cross_free(struct cross *c)
 
 /* ---- small dense algebra ------------------------------------------------------------------ */
 
-/* Solves a x = b for k right hand sides, b[n][k] in place: elimination with pivots of rows. -1: singular. */
+/* Solves a x = b for k right-hand sides, b [n][k] in place: Gaussian elimination, partial pivoting. -1: singular. */
 static int solve(double *a, size_t n, double *b, size_t k)
 {
     for (size_t c = 0; c < n; c++) {
@@ -108,21 +108,21 @@ static int solve(double *a, size_t n, double *b, size_t k)
     return 0;
 }
 
-/* ---- leaving out ---------------------------------------------------------------------------- */
+/* ---- leave-out ---------------------------------------------------------------------------- */
 
 /*
- * Of n rows and p constants: with C the covariance and J the rows' lines, T = J C and H = J C J'. Of more rows than constants
- * the same in their space, where it is smaller: C' = (I + C J' D J)^-1 C, and the shift is -C' J' D r. methods.md (58)
+ * Of n rows and p constants: with C the covariance and J the rows' lines, T = J C and H = J C J'. With more rows than parameters
+ * in parameter space: C' = (I + C J' D J)^-1 C, and the shift is -C' J' D r. methods.md (58)
  */
 struct downdate {
     size_t n, p;
     double *cov;   /* [p][p]: C'; NULL: t, h, w and along instead */
     double *t;     /* [n][p] */
     double *h;     /* [n][n] */
-    double *d;     /* [n]: what is added to each row's weight of 1; -1: it goes */
-    double *w;     /* [n][n + 1]: (I + D H)^-1 D, and (I + D H)^-1 D r behind it */
-    double *shift; /* [p]: of the constants */
-    double *less;  /* [p]: of their variances, where they are taken apart */
+    double *d;     /* [n]: added to each row's weight of 1; -1: left out */
+    double *w;     /* [n][n + 1]: (I + D H)^-1 D, and (I + D H)^-1 D r in the last column */
+    double *shift; /* [p]: of the parameters */
+    double *less;  /* [p]: reduction of their variances, with `apart` */
     double *along; /* [n]: T g of a row */
 };
 
@@ -224,7 +224,7 @@ static void around_one(double *m, const double *cov, const double *k, size_t p)
     }
 }
 
-/* cov, shift and less of more rows than constants. */
+/* cov, shift and less with more rows than parameters. */
 static int weigh_constants(struct downdate *x, const struct cross *c, const size_t *member, struct error *err)
 {
     const size_t p = x->p;
@@ -324,9 +324,9 @@ int cross_leave_out(struct cross *c, const size_t *member, size_t n, const doubl
     return rc;
 }
 
-/* ---- fitting again ---------------------------------------------------------------------------- */
+/* ---- refitting ---------------------------------------------------------------------------- */
 
-enum { STEPS = 10 }; /* of Gauss and Newton, from where the constants are: methods.md (58) */
+enum { STEPS = 10 }; /* Gauss-Newton steps: methods.md (58) */
 
 static int steps_without(const struct cross *c, struct fit *f, const size_t *member, size_t n, const double *sigma, struct error *err)
 {

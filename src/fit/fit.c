@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row three sigma out has half the pull it would have in plain least squares. Source: methods.md (57). */
+/* At this many sigma a row has half its least-squares weight. Source: methods.md (57). */
 static const double knee = 3;
 static const double step = 1e-4; /* of a slot's logarithm, for derivatives */
 
@@ -29,7 +29,7 @@ static size_t hash_of(const char *name)
     return (size_t)(h ^ h >> 32);
 }
 
-/* The bucket that holds the effect of that name, or the empty one where it would be. */
+/* Bucket of the effect of that name, or the empty bucket for it. */
 static uint16_t *bucket_of(const struct fit *f, const char *name)
 {
     size_t at = hash_of(name) & (f->n_bucket - 1);
@@ -62,7 +62,7 @@ char *fit_name_add(const char *name, char *at, const char *group, const char *va
     return put(name, put(name, put(name, put(name, at, " "), group), "="), value);
 }
 
-/* Room for one more effect: at most half of the buckets are taken. */
+/* Makes room for one more effect; load factor at most 1/2. */
 static int make_room(struct fit *f, struct error *err)
 {
     if (f->n_bucket > 2 * f->n_effect)
@@ -132,7 +132,7 @@ void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *
 
 /* ---- the least squares problem: kept rows, then a row an effect for its prior -------- */
 
-/* An effect that no row has keeps its prior and is no unknown. */
+/* Effects without rows keep their priors and are not unknowns. */
 struct problem {
     struct fit *f;
     const struct fit_model *m;
@@ -142,7 +142,7 @@ struct problem {
     size_t n_active;
 };
 
-/* r / sqrt(1 + |r| / knee): quadratic near 0, its square grows like |r| far out. */
+/* r / sqrt(1 + |r| / knee): its square is quadratic near 0 and linear for outliers. */
 static double soften(double r)
 {
     return r / sqrt(1 + fabs(r) / knee);
@@ -160,7 +160,7 @@ static void load(const struct problem *p, const double *x)
         p->f->effect[p->active[j]].value = x[j];
 }
 
-/* Sum of the squares of the residuals, of the priors' too. */
+/* Sum of squares of the residuals, priors included. */
 static int square(void *ctx, const double *x, double *sum)
 {
     const struct problem *p = ctx;
@@ -179,7 +179,7 @@ static int square(void *ctx, const double *x, double *sum)
     return isfinite(s) ? 0 : -1;
 }
 
-/* A row's part of J'J and J'f: the square of the unknowns that it touches. */
+/* Adds a row's block to J'J and J'f. */
 static int add_row(const struct problem *p, const struct fit_row *row, double *jj, double *jf)
 {
     double g[FIT_MAX_SLOTS], slope, value[FIT_MAX_SLOTS * FIT_MAX_EFFECTS];
@@ -225,7 +225,7 @@ double fit_residual(const struct fit *f, const struct fit_model *m, const struct
     return soften(r);
 }
 
-/* Of the unknowns from the curvature, of the other effects their priors'. */
+/* Unknowns: from the curvature; other effects: their priors. */
 static int spread(struct problem *p, const double *inverse, struct error *err)
 {
     const size_t n = p->f->n_effect, m = p->n_active;
@@ -279,7 +279,7 @@ static void count_rows(struct problem *p)
                     count(&p->f->effect[p->row[i]->effect[s][k]], p->row[i]);
 }
 
-/* Two machines' own effects never meet in a row: eliminated first, they fill nothing between them. */
+/* Effects of two machines share no row: eliminated first, they cause no fill-in. */
 static int rarest_first(const void *a, const void *b, void *ctx)
 {
     const struct fit *f = ctx;
@@ -294,7 +294,7 @@ static void problem_free(struct problem *p)
     free(p->row);
 }
 
-/* problem_free() afterwards, also of a failure. */
+/* Call problem_free() also on failure. */
 static int problem_init(struct problem *p, struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row,
                         const bool *keep, struct error *err)
 {
@@ -330,9 +330,9 @@ int fit_run(struct fit *f, const struct fit_model *m, const struct fit_row *row,
     return rc;
 }
 
-static const double gain_end = 1e-5; /* of the squares, as of a whole fit (least.c) */
+static const double gain_end = 1e-5; /* relative, of the sum of squares, as in least.c */
 
-/* One step of Gauss and Newton from x, halved until it gains; *at is what the squares come to. false: it was the last. */
+/* One Gauss-Newton step from x, halved until the sum of squares *at falls. false: converged. */
 static bool go_on(struct problem *p, double *x, double *next, double *jj, double *at)
 {
     const size_t n = p->n_active;

@@ -1,9 +1,11 @@
 /*
- * fit: constants of a time model from measurements. A model has slots (a fraction of the bandwidth reached, seconds a
- * layer, ...); the logarithm of a slot is a sum of effects: one all rows share, one of the row's engine, of its class
- * of machine, ... Every effect has a prior, so that a machine or an engine nobody measured keeps its class's value, with
- * its class's spread. Robust least squares (least.h) of the logarithms of seconds; the spread of an
- * effect comes from the curvature at the minimum. Source: methods.md (57).
+ * fit: parameters of a time model from measurements. The logarithm of a parameter (fraction of the bandwidth reached,
+ * seconds a layer, ...) is a sum of effects: one common to all rows, one of the row's engine, one of its class of machine, ...
+ * Every effect has a Gaussian prior: an unmeasured machine or engine keeps the value and spread of its class. Robust least
+ * squares (least.h) of ln seconds; the spread of an effect comes from the curvature at the minimum.
+ *
+ * thread safety   a struct fit is used by one thread at a time
+ * source          methods.md (57)
  */
 #ifndef FIT_FIT_H
 #define FIT_FIT_H
@@ -14,26 +16,26 @@ enum { FIT_MAX_SLOTS = 25, FIT_MAX_EFFECTS = 6, FIT_MAX_NAME = 96, FIT_NO_EFFECT
 
 struct fit_effect {
     char name[FIT_MAX_NAME]; /* "bandwidth", "bandwidth class=Apple GPU" */
-    double prior, sd;  /* of the logarithm, before looking */
-    double value, se;  /* after; prior and sd until then */
-    size_t n_row;      /* that had it */
-    uint64_t from;     /* sources of those: fit_row.from of all together */
+    double prior, sd;  /* of the logarithm */
+    double value, se;  /* fitted; prior and sd before fit_run() */
+    size_t n_row;      /* rows that have it */
+    uint64_t from;     /* OR of their fit_row.from */
 };
 
 struct fit_row {
     const void *features;                             /* what fit_model.ln_seconds reads */
     double ln_seconds;                                /* measured */
-    double sigma;                                     /* spread of the logarithm expected of a good row */
-    uint64_t from;                                    /* where it is from: one bit, the caller's affair */
+    double sigma;                                     /* expected standard deviation of ln_seconds */
+    uint64_t from;                                    /* one bit for its source, defined by the caller */
     uint16_t effect[FIT_MAX_SLOTS][FIT_MAX_EFFECTS]; /* FIT_NO_EFFECT: none */
-    double base[FIT_MAX_SLOTS];  /* added to the effects: priors of those that all rows share and the fit does not know */
-    double loose[FIT_MAX_SLOTS]; /* variance of effects that the row has and the fit does not know; predictions only */
+    double base[FIT_MAX_SLOTS];  /* added to the effects: priors of common effects that the fit does not have */
+    double loose[FIT_MAX_SLOTS]; /* prior variance of effects that the fit does not have; predictions only */
 };
 
 struct fit_model {
     int n_slot;
     double (*ln_seconds)(const void *features, const double *slot); /* slot: logarithms, n_slot of them */
-    /* g [n_slot]: its derivatives; NULL, or false: not known in closed form, differences are taken */
+    /* g [n_slot]: derivatives; NULL, or returns false: central differences are used */
     bool (*gradient)(const void *features, const double *slot, double *g);
 };
 
@@ -50,33 +52,37 @@ void fit_free(struct fit *f);
 /* Number of the effect of that name, added with this prior if it is new; FIT_NO_EFFECT and err: out of memory, or too many. */
 uint16_t fit_effect(struct fit *f, const char *name, double prior, double sd, struct error *err);
 uint16_t fit_find(const struct fit *f, const char *name); /* FIT_NO_EFFECT: unknown */
-/* Names of effects are put together in char name[FIT_MAX_NAME], hundreds for a prediction, and cut where it is full: "bandwidth", then
- * " class=Apple GPU" at where that ended, ... Both return where the next goes. */
+/* Builds the name of an effect in char name[FIT_MAX_NAME], truncated there: "bandwidth", then " class=Apple GPU", ... Both return the end, where the
+ * next part goes. */
 char *fit_name_begin(char *name, const char *what);
 char *fit_name_add(const char *name, char *at, const char *group, const char *value);
 
-/* Fits every effect of f to the rows of keep (NULL: all). A row far out counts less (its weight falls with its distance
- * beyond three sigma). errors: out of memory, or a model that gives no finite number */
+/*
+ * Fits every effect of f to the rows with keep[i] (NULL: all). Outliers have less weight: it falls with the distance beyond three sigma.
+ *
+ * row      [n_row]
+ * keep     [n_row]
+ * errors   out of memory; a model value that is not finite
+ */
 int fit_run(struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row, const bool *keep,
             struct error *err);
 
-/* The values of the effects after so many steps of Gauss and Newton from where they are, for those who know that the minimum is near: spreads
- * stay as they were. errors: as of fit_run */
+/* n_step Gauss-Newton steps from the current values, near a minimum; spreads stay. errors: as of fit_run() */
 int fit_steps(struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row, const bool *keep, int n_step,
               struct error *err);
 
 /* Logarithms of the slots of a row: sums of its effects. */
 void fit_slots(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *slot);
-/* ln seconds of a row; *sd (may be NULL): its spread from that of the constants; share (may be NULL) [n_slot]: the part of the variance
- * that each slot's effects bring (their sum is 1, up to what they share). */
+/* ln seconds of a row; *sd (may be NULL): its standard deviation from the spread of the parameters; share (may be NULL) [n_slot]: fraction of that
+ * variance by parameter (their sum is 1 without covariances). */
 double fit_predict(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *sd, double *share);
 
 
-/* ---- for what works on a fit (cross.h, quantile.h) -------------------------------------------------- */
+/* ---- for cross.h and quantile.h ------------------------------------------------------------------- */
 
-/* The softened residual of a row, in its sigmas; g [n_slot]: d ln seconds / d slot; slope: of the softening there. */
+/* Robust residual of a row, in sigma; g [n_slot]: d ln seconds / d slot; slope: derivative of the robust loss there. */
 double fit_residual(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *g, double *slope);
-/* g [n_slot] at these slots, which come back as they were. */
+/* g [n_slot] at slot [n_slot], which is restored on return. */
 void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *slot, double *g);
 
 #endif

@@ -13,7 +13,7 @@ int least_cholesky(double *a, size_t n)
         if (!(u[k] > 0))
             return -1;
         const double d = sqrt(u[k]);
-        size_t end = n; /* of what is not 0: unknowns that never meet are in blocks */
+        size_t end = n; /* of the nonzero part: independent unknowns form blocks */
         while (end > k + 1 && u[end - 1] == 0)
             end--;
         for (size_t j = k; j < end; j++)
@@ -54,7 +54,7 @@ void least_inverse(double *u, size_t n, double *out)
 {
     for (size_t i = n; i-- > 0;) {
         double *row = &u[i * n];
-        memset(out, 0, n * sizeof *out); /* a row's worth, before it is filled below */
+        memset(out, 0, n * sizeof *out); /* one row */
         for (size_t k = i + 1; k < n; k++) {
             const double q = row[k];
             if (q == 0)
@@ -77,9 +77,9 @@ void least_inverse(double *u, size_t n, double *out)
         }
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------- */
+/* ---- Levenberg-Marquardt ---------------------------------------------------------------------------------- */
 
-/* As lmder is asked: how small a gain, or a region, is the end, how far the first step may go, and how often to look. */
+/* lmder's ftol, xtol, factor and maxfev. */
 static const double gain_end = 1e-5, region_end = 1e-5, first_region = 10;
 enum { MAX_LOOKS = 60 };
 
@@ -103,7 +103,7 @@ static double norm_of(const double *scale, const double *x, size_t n)
     return sqrt(s);
 }
 
-/* J'J = R'R and Q'f at x; scales are the largest that columns ever had. -1: no finite number. */
+/* J'J = R'R and Q'f at x; scales are the largest column norms so far. -1: a value that is not finite. */
 static int linearize(struct walk *w, bool first)
 {
     const size_t n = w->p->n;
@@ -139,7 +139,7 @@ static double predicted_square(const struct walk *w)
     return sum;
 }
 
-/* The region after a step that gained so much of what was promised (Moré 1978, 5.3 and 5.4). */
+/* Trust region update from actual over predicted reduction (Moré 1978, 5.3 and 5.4). */
 static void resize(struct walk *w, double ratio, double gained, double slope, double norm, double length)
 {
     if (ratio <= 0.25) {
@@ -208,7 +208,7 @@ static int walk(struct walk *w)
         for (size_t j = 0; j < n; j++)
             pull = fmax(pull, fabs(w->jf[j]));
         if (!(pull > 0) || !(w->norm > 0))
-            return 0; /* at the bottom */
+            return 0; /* at a minimum */
         do
             if (try_step(w, first, &result) != 0)
                 return -1;
@@ -232,7 +232,7 @@ int least_run(const struct least_problem *p, double *x, double *inverse, struct 
         w.scale = w.qf + n;
         w.work = w.scale + n;
         for (size_t j = 0; j < n; j++)
-            w.order[j] = (int)j + 1; /* lmpar counts from 1 */
+            w.order[j] = (int)j + 1; /* lmpar's indices start at 1 */
         rc = walk(&w) == 0 ? linearize(&w, false) : -1;
         if (rc == 0)
             least_inverse(w.jj, n, inverse);

@@ -1,8 +1,9 @@
 /*
- * least: least squares by Levenberg and Marquardt's method over the normal equations. A row of a fit touches a few of its
- * hundreds of constants, so J'J is made of small squares, and constants that few rows touch are eliminated first and fill
- * little. cminpack's lmder wants the whole Jacobian, its lmstr every row of it whole: both triangulate m n^2 numbers, nearly
- * all of them 0. Steps, trust region and ends are lmder's (Moré 1978); cminpack's lmpar finds the step. Source: methods.md (57).
+ * least: Levenberg-Marquardt over sparse normal equations. A row depends on a few of hundreds of parameters: J'J is assembled from small
+ * blocks, and rarely used parameters are eliminated first (little fill-in). cminpack's lmder and lmstr would triangulate a dense m x n Jacobian. Step
+ * control, trust region and stopping tests are lmder's (Moré 1978); cminpack's lmpar computes the step.
+ *
+ * source   methods.md (57)
  */
 #ifndef FIT_LEAST_H
 #define FIT_LEAST_H
@@ -14,20 +15,19 @@ struct least_problem {
     void *ctx;
     /* Sum of the squares of the residuals f at x. -1: not a finite number */
     int (*square)(void *ctx, const double *x, double *sum);
-    /* jj [n][n] += J'J, its upper triangle (row <= column), and jf [n] += J'f at x; both come as 0. -1: not a finite number */
+    /* jj [n][n] += J'J (upper triangle) and jf [n] += J'f at x; both are 0 on entry. -1: not a finite number */
     int (*normal)(void *ctx, const double *x, double *jj, double *jf);
 };
 
-/* x [n], where to start, becomes the minimum; inverse [n][n]: of J'J there, whole. errors: out of memory, no finite number, or
- * J'J not positive definite */
+/* x [n]: start, on return the minimum; inverse [n][n]: of J'J there. errors: out of memory, a value that is not finite, J'J not positive
+ * definite */
 int least_run(const struct least_problem *p, double *x, double *inverse, struct error *err);
 
-/* a [n][n]'s upper triangle, symmetric and positive definite, becomes U with U'U = a, rows above. -1: it is not. What is 0 costs
- * nothing. */
+/* Cholesky factor U (U'U = a) in the upper triangle of a [n][n], row-major; zero blocks are skipped. -1: not positive definite. */
 int least_cholesky(double *a, size_t n);
-/* x [n] becomes (U'U)^-1 x. */
+/* x [n] = (U'U)^-1 x */
 void least_solve(const double *u, size_t n, double *x);
-/* Of such a U: inv(U) in its place, and the whole inverse of U'U into out. */
+/* u = U^-1 in place; out [n][n] = (U'U)^-1 */
 void least_inverse(double *u, size_t n, double *out);
 
 #endif

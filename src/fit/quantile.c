@@ -4,18 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The loss has a corner at 0; rounded over this much of the logarithm it has a second derivative. Source: methods.md (59). */
+/* Smoothing width of the pinball loss at 0, in ln. Source: methods.md (59). */
 static const double corner = 0.1;
-/* Half of q^2 - 1 for the 90 % quantile 1.645 of a normal: what the coverage of a quantile known to a variance v is short of, in
- * v of its logarithm. (59) */
+/* (q^2 - 1) / 2 for the 90 % quantile q = 1.645: inflation of ln factor per unit of its variance that restores coverage. (59) */
 static const double widening = 0.85;
 enum { MAX_STEPS = 60 };
 
 struct problem {
     struct fit *f;
     const struct quantile_row *row;
-    const uint8_t *fold; /* of each row; NULL: all count */
-    int without;         /* rows of this fold do not */
+    const uint8_t *fold; /* of each row; NULL: no folds */
+    int without;         /* this fold is left out */
     size_t n, p;
     double level;
     double *x, *next, *g, *h; /* [p], [p], [p], [p][p] */
@@ -73,7 +72,7 @@ static void curvature(struct problem *p)
     }
 }
 
-/* One step of Newton's, halved until it pays off. false: at the minimum. */
+/* One Newton step, halved until the loss falls. false: at the minimum. */
 static bool advance(struct problem *p, double *at)
 {
     double far = 0;
@@ -96,7 +95,7 @@ static bool advance(struct problem *p, double *at)
     return false;
 }
 
-/* From x on. */
+/* Newton's method from x. */
 static void minimize(struct problem *p)
 {
     double at = loss(p, p->x);
@@ -172,7 +171,7 @@ double quantile_predict(const struct fit *f, const struct quantile_row *row)
     return q;
 }
 
-/* Rows of the fold that is left out, by the effects at x; of those that only they have, as of missing ones. */
+/* Evaluates the fold left out with the effects at x; effects that only its rows have count as missing. */
 static void predict_fold(const struct problem *p, double *outside_by)
 {
     memset(p->g, 0, p->p * sizeof *p->g);

@@ -1,8 +1,10 @@
 /* The live machine by hwloc. HWLOC_XMLFILE or HWLOC_SYNTHETIC replaces it, in tests too. */
+#include "config.h"
 #include "hwprofile/internal.h"
 #include "base/topology.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 static const hwloc_obj_type_t cache_types[] = { HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE,
@@ -109,6 +111,11 @@ static int from_topology(struct hwprofile *h, hwloc_topology_t topo, struct erro
     return 0;
 }
 
+static const char *kernel_release(struct utsname *u)
+{
+    return uname(u) == 0 ? u->release : "";
+}
+
 int hwprofile_host(struct hwprofile *h, struct error *err)
 {
     hwloc_topology_t topo;
@@ -121,9 +128,30 @@ int hwprofile_host(struct hwprofile *h, struct error *err)
     snprintf(h->id, sizeof h->id, "this");
     snprintf(h->name, sizeof h->name, "%s", h->cpu_model);
     clock_date(h->date, sizeof h->date);
+    snprintf(h->kernel, sizeof h->kernel, "%s", kernel_release(&(struct utsname){ 0 }));
+    snprintf(h->roofcast, sizeof h->roofcast, "%s", PACKAGE_VERSION);
     if (rc == 0)
         rc = hw_fill_efficiency(h, err);
     if (rc != 0)
         hwprofile_free(h);
     return rc;
+}
+
+static void add_change(char *buf, size_t size, const char *what, const char *was, const char *is)
+{
+    const size_t n = strlen(buf);
+    if (*was && *is && strcmp(was, is) != 0)
+        snprintf(buf + n, size - n, "%s%s was %s, is %s", n ? "; " : "", what, was, is);
+}
+
+const char *hwprofile_changed(char *buf, size_t size, const struct hwprofile *h)
+{
+    char cpu[sizeof h->cpu_model];
+    struct utsname u;
+    buf[0] = 0;
+    cpu_model_name(cpu, sizeof cpu);
+    add_change(buf, size, "CPU", h->cpu_model, strcmp(cpu, "unknown CPU") == 0 ? "" : cpu);
+    add_change(buf, size, "Linux", h->kernel, kernel_release(&u));
+    add_change(buf, size, "roofcast", h->roofcast, PACKAGE_VERSION);
+    return buf;
 }

@@ -164,6 +164,7 @@ struct hwprofile {
     char guess_class[64];     /* machine without a profile: class guessed from its name (machine_guess); "": has a profile */
     double guess_ln_sd;       /* sd of ln(bandwidth) of that guess, and so of ln(seconds); 0: no guess */
     char date[24];
+    char kernel[72], roofcast[32]; /* Linux release and roofcast version of the measurement; "": unknown */
 };
 
 /* A .json path, or a name or alias (case, blanks, dashes and vendor words ignored) in the profile directories; an error suggests
@@ -180,6 +181,8 @@ int hwprofile_save(const struct hwprofile *h, const char *path, struct error *er
 void hwprofile_free(struct hwprofile *h);
 /* Topology, caches, CPU name and memory size of the live host (hwloc); no ceilings. */
 int hwprofile_host(struct hwprofile *h, struct error *err);
+/* Changes of the live host since h was measured: "CPU was A, is B; Linux was ..., is ..."; "": none known. */
+const char *hwprofile_changed(char *buf, size_t size, const struct hwprofile *h);
 
 /* Path of DIR/sub/name.json in the profile directories; false: not found. */
 bool hwprofile_data_file(char *path, size_t size, const char *sub, const char *name);
@@ -213,7 +216,7 @@ const char *hw_steadiness_name(enum hw_steadiness s); /* "quiet" "unsteady" "noi
 json_t *ceiling_to_json(const struct ceiling *c, struct error *err);
 
 /* ---- profiles as users name them ---- */
-/* "this" becomes the path of this machine's profile, which must exist; other names and NULL are unchanged. */
+/* "this" becomes the path of this machine's profile, which must exist; a stale one is noted once. Other names and NULL are unchanged. */
 int hwprofile_this_path(const char **out, const char *spec, struct error *err);
 /* ERROR_USAGE: HOME is unset, so there is no path. */
 int hwprofile_no_path_error(struct error *err);

@@ -129,7 +129,8 @@ static int parse_profile(struct hwprofile *h, const json_t *o, const char *ctx, 
 {
     static const char *const known[] = { "schema", "version",  "id",       "name",       "kind",
                                          "vendor", "aliases",  "spec",     "topology",   "ceilings",
-                                         "curves", "efficiency", "date",     "noise" };
+                                         "curves", "efficiency", "date",     "noise",
+                                         "kernel", "roofcast" };
     char kind[16], ectx[CTX];
     const json_t *spec, *topology, *efficiency;
     if (json_check_schema(o, ctx, HWPROFILE_SCHEMA, HWPROFILE_VERSION, err) != 0 ||
@@ -139,6 +140,8 @@ static int parse_profile(struct hwprofile *h, const json_t *o, const char *ctx, 
         hw_get_text(o, ctx, "kind", true, kind, sizeof kind, err) != 0 ||
         hw_get_text(o, ctx, "vendor", false, h->vendor, sizeof h->vendor, err) != 0 ||
         hw_get_text(o, ctx, "date", false, h->date, sizeof h->date, err) != 0 ||
+        hw_get_text(o, ctx, "kernel", false, h->kernel, sizeof h->kernel, err) != 0 ||
+        hw_get_text(o, ctx, "roofcast", false, h->roofcast, sizeof h->roofcast, err) != 0 ||
         hw_get_object(o, ctx, "spec", &spec, err) != 0 ||
         hw_get_object(o, ctx, "topology", &topology, err) != 0 ||
         hw_get_object(o, ctx, "efficiency", &efficiency, err) != 0)

@@ -247,6 +247,8 @@ json_t *hwprofile_to_json(const struct hwprofile *h, struct error *err)
     rc |= put(o, "kind", json_string(hw_kind_names[h->kind]));
     rc |= put_text(o, "vendor", h->vendor);
     rc |= put_text(o, "date", h->date);
+    rc |= put_text(o, "kernel", h->kernel);
+    rc |= put_text(o, "roofcast", h->roofcast);
     for (size_t i = 0; i < h->n_alias; i++)
         rc |= json_array_append_new(aliases, json_string(h->alias[i]));
     if (h->n_alias)

@@ -2,12 +2,26 @@
 #include "base/environment.h"
 #include "base/notify.h"
 #include "hwprofile/hwprofile.h"
+#include <stdatomic.h>
 #include <string.h>
 
 int hwprofile_no_path_error(struct error *err)
 {
     return error_set(err, ERROR_USAGE, "where is this machine's profile? HOME is not set: set it, XDG_DATA_HOME, or "
                                        "ROOFCAST_PROFILE to a file");
+}
+
+/* Once: commands read the profile several times. */
+static void note_stale(const char *path)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    char what[512];
+    struct hwprofile h;
+    if (atomic_flag_test_and_set(&said) || hwprofile_load(&h, path, &(struct error){ 0 }) != 0)
+        return;
+    if (*hwprofile_changed(what, sizeof what, &h))
+        notify_note("this machine's profile, %s of %s, is stale: %s; `roofcast profile` measures it anew", path, h.date, what);
+    hwprofile_free(&h);
 }
 
 int hwprofile_this_path(const char **out, const char *hw, struct error *err)
@@ -20,6 +34,7 @@ int hwprofile_this_path(const char **out, const char *hw, struct error *err)
         return hwprofile_no_path_error(err);
     if (!file_exists(*out))
         return error_set(err, ERROR_UNAVAILABLE, "this machine has no profile yet (%s): run `roofcast profile` first", *out);
+    note_stale(*out);
     return 0;
 }
 

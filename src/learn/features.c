@@ -60,9 +60,9 @@ static void phase_numbers(FILE *f, const struct priced *p, enum phase phase)
     const struct work_sum s = work_sum(p, phase);
     const struct work_pass *w = NULL;
     for (size_t i = 0; i < p->n_pass; i++)
-        w = p->pass[i].phase == phase ? &p->pass[i] : w;
-    const double v[] = { s.n_pass, w ? w->n_tok : NAN, w ? w->n_past : NAN, w ? w->n_seq : NAN, s.weight_bytes,
-                         s.product_weight_bytes, s.kv_bytes, s.act_bytes, s.flop, s.n_op, s.n_launch, s.n_exchange,
+        w = p->pass[i].at.phase == phase ? &p->pass[i] : w;
+    const double v[] = { s.n_pass, w ? w->at.n_tok : NAN, w ? w->at.n_past : NAN, w ? w->at.n_seq : NAN, s.cost.weight_bytes,
+                         s.product_weight_bytes, s.cost.kv_bytes, s.cost.act_bytes, s.cost.flop, s.n_op, s.n_launch, s.n_exchange,
                          s.comm_bytes };
     for (size_t i = 0; i < ARRAY_LEN(v); i++) {
         putc(',', f);

@@ -335,12 +335,11 @@ static double guess_ln_sd(const struct priced *p, enum situation s)
 static int predict_attention(const struct priced *p, struct estimate *out, struct error *err)
 {
     const struct work_pass *w = &p->pass[0];
-    const struct work_class *c = &w->c[0];
-    const struct time_place at = { w->phase, c->n_tok, w->n_tok, w->n_past, w->n_seq, 0, 0, c->n_head, c->head_dim, c->group };
+    const struct step *c = &w->c[0];
     struct facts f;
     struct attend_call call;
     facts_init(&f, p);
-    if (!attend_call_of(&f, &at, &c->cost, &call))
+    if (!attend_call_of(&f, &w->at, c, &call))
         return error_set(err, ERROR_UNAVAILABLE, "attention of \"%.64s\" on %.64s with heads of %g: no kernel of it is known", p->m->engine,
                          p->machine->hardware, c->head_dim);
     call.resident = true;

@@ -14,7 +14,7 @@ struct params {
     double sd;
 };
 
-static double exchange_s(const struct priced *p, const struct work_class *c)
+static double exchange_s(const struct priced *p, const struct step *c)
 {
     const double n = c->n_comm, wire = c->cost.link_bytes / p->roofs->link_bytes_s, hop = p->roofs->link_latency_s;
     if (c->kind != OP_ALL_REDUCE)
@@ -23,7 +23,7 @@ static double exchange_s(const struct priced *p, const struct work_class *c)
     return p->roofs->link_ring ? ring : fmin(ring, direct);
 }
 
-static double class_s(const struct priced *p, const struct work_class *c)
+static double step_s(const struct priced *p, const struct work_pass *w, const struct step *c)
 {
     const struct roofs *r = p->roofs;
     if (c->n_comm > 0)
@@ -33,7 +33,7 @@ static double class_s(const struct priced *p, const struct work_class *c)
     const double memory = (c->cost.weight_bytes + c->cost.kv_bytes) / bytes_s + c->cost.act_bytes / cache_s;
     /* A type that the machine does not multiply is widened. */
     const double flop_s = (peak > 0 ? peak : r->peak[r->cpu ? MATH_FP32 : MATH_FP16].flop_s) * r->e_compute;
-    return fmax(memory, c->cost.flop / flop_s) + (c->launched ? r->launch_s : 0);
+    return fmax(memory, c->cost.flop / flop_s) + (work_is_launched(p, w, c) ? r->launch_s : 0);
 }
 
 static double phase_s(const struct priced *p, enum phase phase)
@@ -41,8 +41,8 @@ static double phase_s(const struct priced *p, enum phase phase)
     double s = 0;
     for (size_t i = 0; i < p->n_pass; i++) {
         const struct work_pass *w = &p->pass[i];
-        for (size_t k = 0; k < w->n && w->phase == phase; k++)
-            s += w->times * w->c[k].count * class_s(p, &w->c[k]);
+        for (size_t k = 0; k < w->n && w->at.phase == phase; k++)
+            s += w->times * w->c[k].count * step_s(p, w, &w->c[k]);
     }
     return s;
 }

@@ -158,7 +158,7 @@ static double roof_s(const struct priced *p, bool *memory)
     double bytes = 0, compute_s = 0;
     for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
         const struct work_sum w = work_sum(p, phases[i]);
-        bytes += w.weight_bytes + w.kv_bytes;
+        bytes += w.cost.weight_bytes + w.cost.kv_bytes;
         compute_s += work_compute_s(p, w.flop_math);
     }
     const double memory_s = bytes / p->roofs->bytes_s;

@@ -172,7 +172,7 @@ struct subject {
     struct priced p;
     struct roofs roofs;
     struct facts facts;
-    struct work_class c[2]; /* most of a prompt's arithmetic: says which units that runs on */
+    struct step c[2]; /* most of a prompt's arithmetic: says which units that runs on */
     struct work_pass pass;
 };
 
@@ -220,14 +220,14 @@ static void subject_pass(struct subject *x, const struct model *m)
             w = &m->tensors[i];
     const struct op product = { .kind = OP_MATMUL, .w = w };
     const uint32_t shared = m->hp.n_head_kv > 0 ? m->hp.n_head_kv : 1;
-    x->c[0] = (struct work_class){ .kind = OP_ATTENTION, .n_tok = PROMPT, .head_dim = m->hp.head_dim, .group = (double)m->hp.n_head / shared };
-    x->c[1] = (struct work_class){ .kind = OP_MATMUL, .n_tok = PROMPT, .count = 1, .cost = { .flop = 1 } };
+    x->c[0] = (struct step){ .kind = OP_ATTENTION, .n_tok = PROMPT, .head_dim = m->hp.head_dim, .group = (double)m->hp.n_head / shared };
+    x->c[1] = (struct step){ .kind = OP_MATMUL, .n_tok = PROMPT, .count = 1, .cost = { .flop = 1 } };
     if (w) {
         x->c[1].math = roofs_math(x->p.roofs, &product);
         x->c[1].bits = 8 * (double)w->bytes / ((double)w->rows * (double)w->cols);
         snprintf(x->p.type, sizeof x->p.type, "%s", dtype_name(main_type(m)));
     }
-    x->pass = (struct work_pass){ .phase = PHASE_PREFILL, .times = 1, .n_tok = PROMPT, .n_seq = 1, .c = x->c, .n = w ? 2 : 1 };
+    x->pass = (struct work_pass){ .at = { .phase = PHASE_PREFILL, .n_tok = PROMPT, .n_seq = 1 }, .times = 1, .c = x->c, .n = w ? 2 : 1 };
     x->p.pass = &x->pass;
     x->p.n_pass = 1;
 }
@@ -275,8 +275,8 @@ static const struct priced *of_case(struct subject *x, unsigned which)
     const bool prompt = which & TIME_CASE_PROMPT, few = prompt && which & TIME_CASE_FEW;
     x->m.phase = which & TIME_CASE_REQUEST ? MEASURE_REQUEST : prompt ? MEASURE_PREFILL : MEASURE_DECODE;
     x->m.prompt = few ? FEW : NAN;
-    x->c[0].n_tok = x->c[1].n_tok = x->pass.n_tok = few ? FEW : PROMPT;
-    x->pass.n_seq = which & TIME_CASE_BATCHED ? 2 : 1;
+    x->c[0].n_tok = x->c[1].n_tok = x->pass.at.n_tok = few ? FEW : PROMPT;
+    x->pass.at.n_seq = which & TIME_CASE_BATCHED ? 2 : 1;
     return &x->p;
 }
 
@@ -302,15 +302,15 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
 }
 
 /* Rows do not count scores that pass through memory: constants of their engines have what these cost (36), (43). */
-static void refine(const void *what, const struct time_place *at, bool decode, struct time_op *o)
+static void refine(const void *what, const struct step_pass *at, bool decode, struct step *c, struct refinement *how)
 {
     const struct subject *x = what;
-    if (!x->m.flash && o->kind == OP_ATTENTION) {
-        const struct cost_options c = { .act_elem_bytes = x->p.roofs->act_elem_bytes };
-        const double keys = at->n_past + at->pass_tok / fmax(at->n_seq, 1);
-        o->cost.act_bytes = fmax(0, o->cost.act_bytes - cost_score_bytes(at->n_head, &c) * at->pass_tok * keys);
+    if (!x->m.flash && c->kind == OP_ATTENTION) {
+        const struct cost_options o = { .act_elem_bytes = x->p.roofs->act_elem_bytes };
+        const double keys = at->n_past + at->n_tok / fmax(at->n_seq, 1);
+        c->cost.act_bytes = fmax(0, c->cost.act_bytes - cost_score_bytes(c->n_head, &o) * at->n_tok * keys);
     }
-    fitted_refine(&x->facts, at, decode, o);
+    fitted_refine(&x->facts, at, decode, c, how);
 }
 
 /* Subjects live as long as the software: predictions point to them. */

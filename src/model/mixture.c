@@ -214,6 +214,11 @@ static const struct mixture *find(const char *type)
     return NULL;
 }
 
+const char *model_mixture_at(size_t i)
+{
+    return i < ARRAY_LEN(mixtures) ? mixtures[i].name : NULL;
+}
+
 const char *mixture_name(const char *type)
 {
     const struct mixture *x = find(type);

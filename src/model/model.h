@@ -206,6 +206,9 @@ int model_list(char ***names, size_t *n, struct error *err);
 int model_tensor_type(const char *type, const struct hparams *hp, const char *tensor_name,
                       uint64_t cols, enum dtype *out, struct error *err);
 
+/* Name of mixture i ("Q4_K_M"; plain types included); NULL past the end. */
+const char *model_mixture_at(size_t i);
+
 /* Checkpoint format i (4), prediction only; false past the end. */
 struct checkpoint_info {
     const char *name, *alias;   /* alias NULL: none */

@@ -58,30 +58,30 @@ static void add_amounts(struct amounts *a, const struct explaining *x, const str
 
 /* ---- adding up ---------------------------------------------------------------------------------- */
 
-static void add_class(void *ctx, const struct step_class *c, const struct cost *k, const struct op_time *t)
+static void add_class(void *ctx, const struct step *c)
 {
     struct explaining *x = ctx;
-    const size_t i = (size_t)(c - x->s->c);
+    const size_t i = (size_t)(c->of - x->s->c);
     struct explain_class *to = &x->e->c[i];
+    struct step *sum = &to->sum;
     const double n = c->count;
-    to->op = c->op;
-    to->count = n;
+    to->op = c->of->op;
     to->n_pass++;
-    to->cost = cost_add(to->cost, (struct cost){ n * k->weight_bytes, n * k->act_bytes, n * k->kv_bytes, n * k->flop,
-                                                 n * k->link_bytes });
-    to->seconds += n * t->seconds;
-    to->memory_s += n * t->memory_s;
-    to->compute_s += n * t->compute_s;
-    to->link_s += n * t->link_s;
-    to->launch_s += n * fmax(0, t->seconds - fmax(t->link_s, fmax(t->memory_s, t->compute_s))); /* rounding may leave less than none */
-    to->bound_s[t->bound] += n * t->seconds;
-    to->act_in_cache = !x->r->time && k->act_bytes <= x->r->last.bytes;
-    to->roof_class = roofs_class(x->r, c);
-    to->math = x->r->roof ? x->r->fastest[to->roof_class].math : roofs_math(x->r, &c->op);
-    to->alone = t->alone;
-    if (t->kernel)
-        kernel_roof_text(to->roof, sizeof to->roof, x->r, t);
-    add_amounts(&x->amount[i], x, &c->form);
+    sum->count = n;
+    sum->cost = cost_add(sum->cost, cost_times(&c->cost, n));
+    sum->seconds += n * c->seconds;
+    sum->memory_s += n * c->memory_s;
+    sum->compute_s += n * c->compute_s;
+    sum->link_s += n * c->link_s;
+    to->launch_s += n * fmax(0, c->seconds - fmax(c->link_s, fmax(c->memory_s, c->compute_s))); /* rounding may leave less than none */
+    to->bound_s[c->bound] += n * c->seconds;
+    to->act_in_cache = !x->r->time && c->cost.act_bytes <= x->r->last.bytes;
+    to->roof_class = roofs_class(x->r, c->of);
+    sum->math = x->r->roof ? x->r->fastest[to->roof_class].math : c->math;
+    sum->alone = c->alone;
+    if (c->kernel)
+        kernel_roof_text(to->roof, sizeof to->roof, x->r, c);
+    add_amounts(&x->amount[i], x, &c->of->form);
 }
 
 static void add_pass(void *ctx, const struct pass *p)
@@ -168,7 +168,7 @@ static void say_weight(struct text *t, const struct explain_class *c, const stru
 {
     const struct op *op = &c->op;
     if (f->weight > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         if (op->kind == OP_MATMUL && op->w && all->weight > 0) {
             const size_t row = dtype_row_bytes(op->w->type, op->cols);
             /* scales of a checkpoint stand apart (4), a bias too */
@@ -183,12 +183,12 @@ static void say_weight(struct text *t, const struct explain_class *c, const stru
             say(t, " x %.0f passes", c->n_pass);
     }
     if (f->weight_tok > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         say(t, "%.10g B a row", f->weight_tok);
         tokens(t, a->n_tok);
     }
     if (f->weight_expert > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         say(t, "%.6g experts touched of %.0f x %.10g B", a->touched, f->n_expert * c->n_pass, f->weight_expert);
     }
 }
@@ -197,17 +197,17 @@ static void say_act(struct text *t, const struct explain_class *c, const struct 
                     const struct amounts *a)
 {
     if (f->act_in_tok + f->act_out_tok > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         say(t, "(%.10g in + %.10g out) x %.0f B", f->act_in_tok / o->act_elem_bytes, f->act_out_tok / o->act_elem_bytes,
             o->act_elem_bytes);
         tokens(t, a->n_tok);
     }
     if (f->act_present > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         say(t, "%.10g B x %.10g positions", f->act_present, a->positions);
     }
     if (f->act_score > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         say(t, "%.10g B x %.10g scores", f->act_score, a->scores);
     }
 }
@@ -215,16 +215,16 @@ static void say_act(struct text *t, const struct explain_class *c, const struct 
 static void say_kv(struct text *t, const struct explain_class *c, const struct cost_form *f, const struct amounts *a)
 {
     if (f->kv_tok > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         say(t, "%.10g B written", f->kv_tok);
         tokens(t, a->n_tok);
     }
     if (f->kv_seq > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         say(t, "%.10g B of states x %.10g sequences", f->kv_seq, a->n_seq);
     }
     if (f->kv_present > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         if (c->op.kind == OP_ATTENTION && c->op.n_head_kv > 1 && fmod(f->kv_present, c->op.n_head_kv) == 0)
             say(t, "%u KV heads x %.10g B x %.10g positions", c->op.n_head_kv, f->kv_present / c->op.n_head_kv, a->positions);
         else
@@ -237,7 +237,7 @@ static void say_flop(struct text *t, const struct explain_class *c, const struct
 {
     const struct op *op = &c->op;
     if (f->flop_tok > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         const double products = 2.0 * op->rows * op->cols * (op->kind == OP_EXPERT_MATMUL ? op->n_expert_used : 1);
         if ((op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL) && all->flop_tok > 0) {
             say(t, op->kind == OP_EXPERT_MATMUL ? "2 x %u x %u x %u experts" : "2 x %u x %u", op->rows, op->cols,
@@ -251,7 +251,7 @@ static void say_flop(struct text *t, const struct explain_class *c, const struct
         tokens(t, a->n_tok);
     }
     if (f->flop_seen > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         if (op->kind == OP_ATTENTION && all->flop_seen > 0) {
             say(t, "2 x %u heads x (%u + %u)", op->n_head, op->head_dim, op->head_dim_v);
             end_share(t, f->flop_seen, all->flop_seen);
@@ -261,7 +261,7 @@ static void say_flop(struct text *t, const struct explain_class *c, const struct
         say(t, " x %.10g pairs of token and key", a->pairs);
     }
     if (f->flop_present > 0) {
-        begin(t, c->count);
+        begin(t, c->sum.count);
         say(t, "%.10g x %.10g positions", f->flop_present, a->positions);
     }
 }
@@ -269,18 +269,18 @@ static void say_flop(struct text *t, const struct explain_class *c, const struct
 /* A nominal model's forms are not those of its ops. */
 static void say_nominal(struct explain_class *c, const struct cost_form *f, const struct amounts *a)
 {
-    snprintf(c->weight, sizeof c->weight, "%.10g x %.10g B of the nominal model x %.0f pass%s", c->count, f->weight, c->n_pass,
+    snprintf(c->weight, sizeof c->weight, "%.10g x %.10g B of the nominal model x %.0f pass%s", c->sum.count, f->weight, c->n_pass,
              c->n_pass == 1 ? "" : "es");
-    snprintf(c->flop, sizeof c->flop, "%.10g x %.10g x %.10g tokens", c->count, f->flop_tok, a->n_tok);
+    snprintf(c->flop, sizeof c->flop, "%.10g x %.10g x %.10g tokens", c->sum.count, f->flop_tok, a->n_tok);
 }
 
-static void say_class(struct explain_class *c, const struct step_model *s, const struct step_class *from,
+static void say_class(struct explain_class *c, const struct step_model *s, const struct op_class *from,
                       const struct amounts *a)
 {
     const struct cost_form all = cost_form(&c->op, &s->o.cost), *f = &from->form;
     struct text w = { c->weight, sizeof c->weight, 0 }, act = { c->act, sizeof c->act, 0 }, kv = { c->kv, sizeof c->kv, 0 },
                 flop = { c->flop, sizeof c->flop, 0 }, link = { c->link, sizeof c->link, 0 };
-    c->bound = bound_largest(c->bound_s);
+    c->sum.bound = bound_largest(c->bound_s);
     if (s->o.weights_bytes > 0) {
         say_nominal(c, f, a);
         return;
@@ -290,7 +290,7 @@ static void say_class(struct explain_class *c, const struct step_model *s, const
     say_kv(&kv, c, f, a);
     say_flop(&flop, c, f, &all, a);
     if (f->link_tok > 0) {
-        begin(&link, c->count);
+        begin(&link, c->sum.count);
         say(&link, "%.10g B sent by each of %u devices", f->link_tok, from->n_comm);
         tokens(&link, a->n_tok);
     }
@@ -388,9 +388,9 @@ static void peaks(struct explain *e, const struct roofs *r)
     bool used[MATH_COUNT] = { false };
     for (size_t i = 0; i < e->n; i++) {
         const struct explain_class *c = &e->c[i];
-        const struct peak *p = r->roof ? &r->fastest[c->roof_class] : &r->peak[c->math];
+        const struct peak *p = r->roof ? &r->fastest[c->roof_class] : &r->peak[c->sum.math];
         char name[48];
-        if (!(c->cost.flop > 0) || used[p->math])
+        if (!(c->sum.cost.flop > 0) || used[p->math])
             continue;
         used[p->math] = true;
         snprintf(name, sizeof name, "peak %s", math_name(p->math));
@@ -427,7 +427,7 @@ static void compact(struct explaining *x)
         if (e->c[i].n_pass == 0)
             continue;
         say_class(&e->c[i], x->s, &x->s->c[i], &x->amount[i]);
-        e->sum_s += e->c[i].seconds;
+        e->sum_s += e->c[i].sum.seconds;
         e->c[e->n++] = e->c[i];
     }
     e->pipeline = e->sum_s > 0 ? e->seconds / e->sum_s : 1;
@@ -479,7 +479,7 @@ static int join(struct explain *e, const struct explain part[2], struct error *e
     for (int p = 0; p < 2; p++)
         for (size_t i = 0; i < part[p].n; i++) {
             const struct explain_class *c = &part[p].c[i];
-            e->sum_s += c->times * c->seconds;
+            e->sum_s += c->times * c->sum.seconds;
             e->c[e->n++] = *c;
         }
     return 0;

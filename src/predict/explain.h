@@ -9,18 +9,14 @@ enum { EXPLAIN_TEXT = 160 };
 /* Equal ops over all passes of a phase; of a request's steps, over one that is their mean. The texts are formulas with their numbers, "" where a side is 0. */
 struct explain_class {
     struct op op;
-    double count;                 /* ops a pass on a device */
+    struct step sum;              /* ops a pass on a device; cost and seconds are of all of them: count x passes */
     double n_pass;                /* passes that run it */
     enum phase phase;
     double times;                 /* such phases: of a request its steps, else 1 */
-    struct cost cost;             /* of all of them: count x passes */
-    double seconds, memory_s, compute_s, link_s, launch_s;
+    double launch_s;
     double bound_s[BOUND_COUNT];
-    enum bound bound;             /* under which most seconds are spent */
-    enum math math;
     enum roof_class roof_class;   /* of its operands (27) */
     bool act_in_cache;            /* its activations stay in the cache, in its largest pass */
-    const char *alone;            /* the kernel of software that runs it (46); NULL: none is known */
     char roof[96];                /* the engine's kernel it was priced with, in the last pass; "": bandwidth and peak (29) */
     char weight[EXPLAIN_TEXT], act[EXPLAIN_TEXT], kv[EXPLAIN_TEXT], flop[EXPLAIN_TEXT], link[EXPLAIN_TEXT];
 };

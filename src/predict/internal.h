@@ -17,7 +17,7 @@ struct phase_pricing {
 /* Empties *out, but for the roofs; adds a class to its role (ctx: the phase_pricing); fills in the sums, n_tok tokens having
  * been processed or generated. */
 void phase_begin(struct phase_pricing *x, const struct roofs *r, struct prediction *out);
-void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
+void phase_add(void *ctx, const struct step *c);
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok);
 /* What a prediction's options and a machine's roofs say about a step. */
 struct step_options predict_step_options(const struct predict_options *o, const struct roofs *r);

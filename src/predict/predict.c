@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Of the engine's kernel, where it was measured. */
-static void note_kernel(struct phase_pricing *x, const struct op_time *t)
+static void note_kernel(struct phase_pricing *x, const struct step *t)
 {
     struct prediction *out = x->out;
     char text[96];
@@ -50,34 +50,34 @@ static void note_flight(struct phase_pricing *x)
 }
 
 /* The roofs shown for a phase are those of its largest op. */
-static void note_roofs(struct phase_pricing *x, const struct step_class *c, const struct cost *cost, const struct op_time *t)
+static void note_roofs(struct phase_pricing *x, const struct step *c, const struct peak *peak)
 {
-    if (!cost_is_product(&c->op) || cost->flop <= x->largest_flop)
+    if (!cost_is_product(&c->of->op) || c->cost.flop <= x->largest_flop)
         return;
-    x->largest_flop = cost->flop;
-    const struct peak *peak = x->roofs->roof ? &x->roofs->fastest[roofs_class(x->roofs, c)] : &x->roofs->peak[roofs_math(x->roofs, &c->op)];
+    x->largest_flop = c->cost.flop;
     x->out->bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth;
     snprintf(x->out->bandwidth_source, sizeof x->out->bandwidth_source, "%s", x->roofs->bytes_source);
     x->out->peak_flop_s = peak->flop_s * x->roofs->e_compute;
     x->out->derived = peak->derived;
     snprintf(x->out->peak_source, sizeof x->out->peak_source, "%s", peak->source);
     snprintf(x->out->math, sizeof x->out->math, "%s", math_name(peak->math));
-    if (t->kernel)
-        note_kernel(x, t);
-    x->units_flop_s = t->compute_s > 0 ? cost->flop / t->compute_s : NAN;
+    if (c->kernel)
+        note_kernel(x, c);
+    x->units_flop_s = c->compute_s > 0 ? c->cost.flop / c->compute_s : NAN;
 }
 
-void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t)
+void phase_add(void *ctx, const struct step *c)
 {
     struct phase_pricing *x = ctx;
     const double n = x->times * c->count;
-    struct predict_role *role = &x->out->role[c->op.role];
-    note_roofs(x, c, cost, t);
-    role->cost = cost_add(role->cost, cost_times(cost, n));
-    const int math = c->n_comm > 0 ? -1 : x->roofs->roof ? (int)x->roofs->fastest[roofs_class(x->roofs, c)].math : (int)roofs_math(x->roofs, &c->op);
-    role->math = role->seconds > 0 && role->math != math ? -1 : math;
-    role->seconds += n * t->seconds;
-    x->role_bound_s[c->op.role][t->bound] += n * t->seconds;
+    const struct peak *peak = x->roofs->roof ? &x->roofs->fastest[roofs_class(x->roofs, c->of)] : &x->roofs->peak[c->math];
+    struct step *role = &x->out->role[c->role];
+    note_roofs(x, c, peak);
+    role->cost = cost_add(role->cost, cost_times(&c->cost, n));
+    const enum math math = c->n_comm > 0 ? MATH_COUNT : x->roofs->roof ? peak->math : c->math;
+    role->math = role->seconds > 0 && role->math != math ? MATH_COUNT : math;
+    role->seconds += n * c->seconds;
+    x->role_bound_s[c->role][c->bound] += n * c->seconds;
 }
 
 void phase_begin(struct phase_pricing *x, const struct roofs *r, struct prediction *out)
@@ -141,7 +141,7 @@ static void nothing(struct prediction *out)
                                 .bandwidth_bytes_s = NAN,
                                 .peak_flop_s = NAN };
     for (int i = 0; i < ROLE_COUNT; i++)
-        out->role[i] = (struct predict_role){ .role = (enum op_role)i, .seconds = NAN };
+        out->role[i] = (struct step){ .role = (enum op_role)i, .seconds = NAN };
 }
 
 static int check_options(const struct predict_options *o, struct error *err)

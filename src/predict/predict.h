@@ -7,14 +7,6 @@
 
 #include "timing/step.h"
 
-struct predict_role {
-    enum op_role role;
-    struct cost cost;
-    double seconds;
-    enum bound bound;
-    int math; /* enum math of its ops; -1: none, or several */
-};
-
 struct prediction {
     struct cost cost; /* of one device; prefill: all passes of the prompt; decode: one mean step */
     double seconds, tok_s;
@@ -29,7 +21,7 @@ struct prediction {
     char bandwidth_source[192], peak_source[192];
     char math[8];
     bool derived; /* a peak of another type was used (source says which) */
-    struct predict_role role[ROLE_COUNT];
+    struct step role[ROLE_COUNT]; /* all ops of a role as one: role, math (MATH_COUNT: none, or several), cost, seconds, bound */
 };
 
 struct predict_result {

@@ -6,20 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct cost times(struct cost c, double n)
-{
-    return (struct cost){ n * c.weight_bytes, n * c.act_bytes, n * c.kv_bytes, n * c.flop, n * c.link_bytes };
-}
-
 static void add_roles(struct prediction *to, const struct prediction *step, double n)
 {
     for (int i = 0; i < ROLE_COUNT; i++) {
-        struct predict_role *a = &to->role[i];
-        const struct predict_role *b = &step->role[i];
+        struct step *a = &to->role[i];
+        const struct step *b = &step->role[i];
         if (n * b->seconds > a->seconds)
             a->bound = b->bound;
         a->seconds += n * b->seconds;
-        a->cost = cost_add(a->cost, times(b->cost, n));
+        a->cost = cost_add(a->cost, cost_times(&b->cost, n));
     }
 }
 
@@ -37,7 +32,7 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
     const struct prediction prompt = *to;
     if (n * step->seconds > to->seconds)
         *to = *step;
-    to->cost = cost_add(prompt.cost, times(step->cost, n));
+    to->cost = cost_add(prompt.cost, cost_times(&step->cost, n));
     to->seconds = prompt.seconds + n * step->seconds;
     to->sd_s = prompt.sd_s + n * step->sd_s; /* as if both erred together: a machine too slow is so in both (62) */
     to->least_s = prompt.least_s + n * step->least_s;

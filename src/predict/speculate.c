@@ -249,21 +249,6 @@ static void look_for_best(const struct speculating *x, struct speculation *out, 
     }
 }
 
-static void add_times(struct step_sum *sum, const struct step_sum *a, double n)
-{
-    sum->cost = cost_add(sum->cost, cost_times(&a->cost, n));
-    sum->seconds += n * a->seconds;
-    sum->memory_s += n * a->memory_s;
-    sum->compute_s += n * a->compute_s;
-    sum->link_s += n * a->link_s;
-    sum->sd_s += n * a->sd_s;
-    sum->sd_fast_s += n * a->sd_fast_s;
-    sum->least_s += n * a->least_s;
-    sum->which = a->which;
-    for (int b = 0; b < BOUND_COUNT; b++)
-        sum->bound_s[b] += n * a->bound_s[b];
-}
-
 /* What a token takes: the round's passes, each counting 1 / E[n] times. */
 static void price_token(const struct speculating *x, struct prediction *decode, double tokens)
 {
@@ -275,10 +260,10 @@ static void price_token(const struct speculating *x, struct prediction *decode, 
         const struct pass verify = verify_pass(x->seqs, x->past[i], gamma), draft = decode_pass(x->past[i], x->seqs);
         p.times = 0.5 / tokens;
         const struct step_sum v = step_price(&x->target, &x->t->roofs, &verify, 1, phase_add, &p);
-        add_times(&sum, &v, p.times);
+        step_sum_add(&sum, &v, p.times);
         p.times = 0.5 * gamma / tokens;
         const struct step_sum d = step_price(&x->d.step, &x->draft->roofs, &draft, gamma, phase_add, &p);
-        add_times(&sum, &d, p.times);
+        step_sum_add(&sum, &d, p.times);
     }
     sum.seconds += x->s->host_s / tokens;
     sum.least_s += x->s->host_s / tokens;

@@ -1,6 +1,7 @@
 /* roofcast sweep: from a cell of the grid to its rows of text. Rows are written by hand, a field at a time: there may be a
  * hundred thousand of them in a second. */
 #include "report/grid.h"
+#include "report/predict_report.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,104 +114,92 @@ void sweep_unit_free(struct sweep_unit *u)
     free(u->timing);
 }
 
-/* ---- fields ---------------------------------------------------------------------------------- */
-
-enum { F_TEXT, F_INT, F_NUM, F_BOOL };
-
-static const struct field {
-    const char *key;
-    int kind;
-} fields[] = {
-    { "model", F_TEXT },      { "type", F_TEXT },        { "kv_type", F_TEXT },     { "hw", F_TEXT },
-    { "tp", F_INT },          { "pp", F_INT },           { "dp", F_INT },           { "ep", F_INT },
-    { "n_devices", F_INT },   { "n_batch", F_INT },      { "n_depth", F_INT },      { "n_prompt", F_INT },
-    { "n_gen", F_INT },       { "stack", F_TEXT },       { "basis", F_TEXT },
-    { "ttft_s", F_NUM },      { "ttft_s_lo", F_NUM },    { "ttft_s_hi", F_NUM },
-    { "prefill_tok_s", F_NUM }, { "prefill_tok_s_lo", F_NUM }, { "prefill_tok_s_hi", F_NUM }, { "prefill_bound", F_TEXT },
-    { "itl_s", F_NUM },       { "itl_s_lo", F_NUM },     { "itl_s_hi", F_NUM },
-    { "decode_tok_s", F_NUM }, { "decode_tok_s_lo", F_NUM }, { "decode_tok_s_hi", F_NUM }, { "decode_bound", F_TEXT },
-    { "need_bytes", F_NUM },  { "memory_bytes", F_NUM }, { "fits", F_BOOL },        { "slo_met", F_TEXT },
-    { "slo_chance", F_NUM },  { "slo_chance_lo", F_NUM }, { "slo_chance_hi", F_NUM }, { "guess", F_TEXT },
-    { "note", F_TEXT },       { "error", F_TEXT },
-};
-
-/* A row in the making. */
-struct row {
-    struct strbuf *out;
-    bool jsonl;
-    size_t field;
-};
-
-static void next_field(struct row *r)
+void sweep_columns_init(struct sweep_columns *s)
 {
-    if (r->jsonl) {
-        strbuf_adds(r->out, r->field == 0 ? "{\"" : ", \"");
-        strbuf_adds(r->out, fields[r->field].key);
-        strbuf_adds(r->out, "\": ");
-    } else if (r->field > 0) {
-        strbuf_add(r->out, ",", 1);
-    }
-    r->field++;
+    const size_t n = sweep_columns(s->cols);
+    s->n = table_columns(&(struct table){ .cols = s->cols, .n_cols = n, .order = sweep_order }, s->in_order);
 }
+
+/* ---- a row as text --------------------------------------------------------------------------- */
 
 /* Quotes are doubled in CSV; in JSON what would end the string, or is no text, is escaped. Names were checked to be UTF-8. */
-static void put_text(struct row *r, const char *s)
+static void put_text(struct strbuf *out, const char *s, bool jsonl)
 {
-    next_field(r);
-    if (!s) {
-        strbuf_adds(r->out, r->jsonl ? "null" : "");
-        return;
-    }
-    const bool quoted = r->jsonl || strpbrk(s, ",\"\n\r");
-    strbuf_adds(r->out, quoted ? "\"" : "");
+    const bool quoted = jsonl || strpbrk(s, ",\"\n\r");
+    strbuf_adds(out, quoted ? "\"" : "");
     for (; *s; s++) {
-        if (r->jsonl && (unsigned char)*s < 0x20)
-            strbuf_addf(r->out, "\\u%04x", (unsigned)*s);
-        else if (*s == '"' || (r->jsonl && *s == '\\'))
-            strbuf_addf(r->out, "%c%c", r->jsonl ? '\\' : '"', *s);
+        if (jsonl && (unsigned char)*s < 0x20)
+            strbuf_addf(out, "\\u%04x", (unsigned)*s);
+        else if (*s == '"' || (jsonl && *s == '\\'))
+            strbuf_addf(out, "%c%c", jsonl ? '\\' : '"', *s);
         else
-            strbuf_add(r->out, s, 1);
+            strbuf_add(out, s, 1);
     }
-    strbuf_adds(r->out, quoted ? "\"" : "");
+    strbuf_adds(out, quoted ? "\"" : "");
 }
 
-static void put_int(struct row *r, uint64_t v)
+static void put_whole(struct strbuf *out, uint64_t v)
 {
     char digits[24];
     size_t i = sizeof digits;
-    next_field(r);
     do
         digits[--i] = (char)('0' + v % 10);
     while ((v /= 10) > 0);
-    strbuf_add(r->out, digits + i, sizeof digits - i);
+    strbuf_add(out, digits + i, sizeof digits - i);
 }
 
-static void put_num(struct row *r, double v)
+static void put_cell(struct strbuf *out, const struct column *c, const struct cell *v, bool jsonl)
 {
     char digits[DIGITS_SIX];
-    next_field(r);
-    if (isfinite(v))
-        strbuf_add(r->out, digits, digits_six(digits, v));
-    else
-        strbuf_adds(r->out, r->jsonl ? "null" : "");
+    switch (v->kind) {
+    case CELL_TEXT:
+        put_text(out, v->text, jsonl);
+        break;
+    case CELL_WHOLE:
+    case CELL_REAL:
+        if (c->field == FIELD_DOUBLE)
+            strbuf_add(out, digits, digits_six(digits, v->real));
+        else
+            put_whole(out, (uint64_t)v->whole);
+        break;
+    case CELL_BOOL:
+        strbuf_adds(out, v->whole ? "true" : "false");
+        break;
+    case CELL_NULL:
+    case CELL_ABSENT:
+    case CELL_JSON:
+        strbuf_adds(out, jsonl ? "null" : "");
+        break;
+    }
 }
 
-static void put_fits(struct row *r, int fits)
+/* Of the grid's columns those from first to end. */
+static void put_columns(struct strbuf *out, const struct sweep_grid *g, const struct sweep_row *w, size_t first, size_t end)
 {
-    next_field(r);
-    strbuf_adds(r->out, fits > 0 ? "true" : fits == 0 ? "false" : r->jsonl ? "null" : "");
+    for (size_t i = first; i < end; i++) {
+        const struct column *c = g->columns.in_order[i];
+        const struct cell v = column_cell(c, w);
+        if (g->jsonl) {
+            strbuf_adds(out, i == 0 ? "{\"" : ", \"");
+            strbuf_adds(out, c->key);
+            strbuf_adds(out, "\": ");
+        } else if (i > 0) {
+            strbuf_add(out, ",", 1);
+        }
+        put_cell(out, c, &v, g->jsonl);
+    }
 }
 
 void sweep_header(struct strbuf *out, const struct sweep_grid *g)
 {
-    for (size_t i = 0; !g->jsonl && i < ARRAY_LEN(fields); i++)
-        strbuf_addf(out, "%s%s", i ? "," : "", fields[i].key);
+    for (size_t i = 0; !g->jsonl && i < g->columns.n; i++)
+        strbuf_addf(out, "%s%s", i ? "," : "", g->columns.in_order[i]->key);
     strbuf_adds(out, g->jsonl ? "" : "\n");
 }
 
 /* ---- cells ------------------------------------------------------------------------------------- */
 
-struct cell {
+struct grid_cell {
     const struct sweep_grid *g;
     const struct sweep_unit *u;
     const struct hwprofile *h;
@@ -220,11 +209,12 @@ struct cell {
     struct roofs roofs;
     struct step_model step;
     struct error err;      /* why it cannot be */
-    struct strbuf subject; /* the fields that all rows share */
-    size_t n_subject;
+    struct sweep_row row;  /* what its rows share, and the one in the making */
+    char hw[64];
+    struct strbuf subject; /* the columns that all rows share, as text */
 };
 
-static void init_cell(struct cell *c)
+static void init_cell(struct grid_cell *c)
 {
     const struct step_options so = {
         .cost = { .type_k = c->o.type_k, .type_v = c->o.type_v, .routing = c->o.routing,
@@ -244,52 +234,42 @@ static void init_cell(struct cell *c)
     c->roofs.parts = c->g->limits.n > 1;
 }
 
-static void init_subject(struct cell *c)
+/* What rows share, and the text of it: columns SWEEP_SHARED. */
+static void init_subject(struct grid_cell *c)
 {
     const struct layout *l = &c->place.layout;
-    struct row r = { .out = &c->subject, .jsonl = c->g->jsonl };
-    char name[sizeof c->h->id + 1];
-    put_text(&r, c->u->m.name);
-    put_text(&r, c->u->m.type_name);
-    put_text(&r, dtype_name(c->o.type_k));
-    put_text(&r, fields_machine_name(name, sizeof name, c->h));
-    put_int(&r, l->tp);
-    put_int(&r, l->pp);
-    put_int(&r, l->dp);
-    put_int(&r, l->ep);
-    put_int(&r, layout_devices(l));
-    c->n_subject = r.field;
+    struct predict_row *p = &c->row.p;
+    p->model = c->u->m.name;
+    p->type = c->u->m.type_name;
+    p->type_k = dtype_name(c->o.type_k);
+    p->hw = fields_machine_name(c->hw, sizeof c->hw, c->h);
+    p->guess = c->h->guess_ln_sd > 0 ? c->h->guess_class : NULL;
+    p->n_devices = layout_devices(l);
+    p->stack = c->timing ? c->timing->stack : NULL;
+    p->basis = c->timing ? time_basis_name(c->timing->basis) : NULL;
+    p->reason = c->err.kind == ERROR_NONE ? NULL : c->err.msg;
+    c->row.tp = l->tp;
+    c->row.pp = l->pp;
+    c->row.dp = l->dp;
+    c->row.ep = l->ep;
+    put_columns(&c->subject, c->g, &c->row, 0, SWEEP_SHARED);
 }
 
-static void put_scenario(struct row *r, const struct cell *c, const struct scenario *s)
+/* So many times less, so many times more. (62) */
+static struct figure figure(double v, double less, double more)
 {
-    strbuf_add(r->out, c->subject.s, c->subject.len);
-    r->field = c->n_subject;
-    put_int(r, s->n_batch);
-    put_int(r, s->n_depth);
-    put_int(r, s->n_prompt);
-    put_int(r, s->n_gen);
-    put_text(r, c->timing ? c->timing->stack : NULL);
-    put_text(r, c->timing ? time_basis_name(c->timing->basis) : NULL);
-}
-
-/* A figure and its 90 % interval: so many times less, so many times more. (62) */
-static void put_figure(struct row *r, double v, double less, double more)
-{
-    put_num(r, v);
-    put_num(r, v / less);
-    put_num(r, v * more);
+    return (struct figure){ v, v / less, v * more };
 }
 
 /* Seconds, tokens/s and bound; nothing where the phase is not asked for or cannot be. */
-static void put_phase(struct row *r, const struct step_sum *sum, double n_tok)
+static void put_phase(struct figure *seconds, struct figure *tok_s, const char **bound, const struct step_sum *sum, double n_tok)
 {
     const bool has = sum && n_tok > 0;
     const struct prediction_factors f = has && sum->sd_s > 0 ? prediction_factors(sum->seconds, sum->sd_s, sum->sd_fast_s)
                                                              : (struct prediction_factors){ NAN, NAN };
-    put_figure(r, has ? sum->seconds : NAN, f.faster, f.slower);
-    put_figure(r, has ? sum->tok_s : NAN, f.slower, f.faster);
-    put_text(r, has ? bound_name(step_bound(sum)) : NULL);
+    *seconds = figure(has ? sum->seconds : NAN, f.faster, f.slower);
+    *tok_s = figure(has ? sum->tok_s : NAN, f.slower, f.faster);
+    *bound = has ? bound_name(step_bound(sum)) : NULL;
 }
 
 static struct limit_phase limit_phase(const struct step_sum *s, const struct roofs *r, uint32_t n)
@@ -299,34 +279,30 @@ static struct limit_phase limit_phase(const struct step_sum *s, const struct roo
 }
 
 /* Nothing without --slo, or without a price. */
-static void put_limits(struct row *r, const struct cell *c, const struct step_sum *prefill, const struct step_sum *decode,
+static void put_limits(struct predict_row *w, const struct grid_cell *c, const struct step_sum *prefill, const struct step_sum *decode,
                        const struct scenario *s)
 {
-    struct limits_answer a = { .chance = NAN, .least = NAN, .most = NAN };
-    const bool asked = c->g->limits.n > 0 && c->err.kind == ERROR_NONE;
-    if (asked) {
-        const struct limit_phase p = limit_phase(prefill, &c->roofs, s->n_prompt), d = limit_phase(decode, &c->roofs, s->n_gen);
-        a = limits_answer(&c->g->limits, &p, &d);
-    }
-    put_text(r, asked ? limit_met_name(a.met) : NULL);
-    put_num(r, a.chance);
-    put_num(r, a.least);
-    put_num(r, a.most);
+    w->slo_met = NULL;
+    w->limits = (struct limits_answer){ .chance = NAN, .least = NAN, .most = NAN };
+    if (c->g->limits.n == 0 || c->err.kind != ERROR_NONE)
+        return;
+    const struct limit_phase p = limit_phase(prefill, &c->roofs, s->n_prompt), d = limit_phase(decode, &c->roofs, s->n_gen);
+    predict_put_limits(w, &c->g->limits, &p, &d);
 }
 
-static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s)
+static void put_row(struct strbuf *out, struct grid_cell *c, const struct scenario *s)
 {
-    struct row r = { .out = out, .jsonl = c->g->jsonl };
     const bool can = c->err.kind == ERROR_NONE;
+    struct sweep_row *w = &c->row;
     struct step_sum prefill = { 0 }, decode = { 0 };
     char note[256];
     struct predict_result res; /* of which memory_fit() fills in what it says: the rest is large */
     res.need_bytes = res.mem_bytes = NAN;
     res.fits = -1;
-    c->o.n_prompt = s->n_prompt;
-    c->o.n_gen = s->n_gen;
-    c->o.n_depth = s->n_depth;
-    c->o.n_batch = s->n_batch;
+    c->o.n_prompt = w->p.n_prompt = s->n_prompt;
+    c->o.n_gen = w->p.n_gen = s->n_gen;
+    c->o.n_depth = w->p.n_depth = s->n_depth;
+    c->o.n_batch = w->p.n_batch = s->n_batch;
     if (can) {
         if (s->n_prompt > 0)
             prefill = step_prefill(&c->step, &c->roofs, s, NULL, NULL);
@@ -334,24 +310,24 @@ static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s
             decode = step_decode(&c->step, &c->roofs, s, NULL, NULL);
         out->oom |= memory_fit(&res, &c->u->classes, c->h, &c->roofs, &c->o, NULL) != 0;
     }
-    put_scenario(&r, c, s);
-    put_phase(&r, can ? &prefill : NULL, (double)s->n_prompt * s->n_batch);
-    put_phase(&r, can ? &decode : NULL, s->n_gen > 0 ? s->n_batch : 0);
-    put_num(&r, res.need_bytes);
-    put_num(&r, res.mem_bytes);
-    put_fits(&r, res.fits);
-    put_limits(&r, c, &prefill, &decode, s);
-    put_text(&r, c->h->guess_ln_sd > 0 ? c->h->guess_class : NULL);
-    (void)software_note(note, sizeof note, &c->u->m, c->timing ? c->timing->stack : NULL, s->n_batch);
-    put_text(&r, *note ? note : NULL);
-    put_text(&r, can ? NULL : c->err.msg);
+    put_phase(&w->p.ttft_s, &w->prefill_tok_s, &w->prefill_bound, can ? &prefill : NULL, (double)s->n_prompt * s->n_batch);
+    put_phase(&w->p.itl_s, &w->decode_tok_s, &w->decode_bound, can ? &decode : NULL, s->n_gen > 0 ? s->n_batch : 0);
+    w->p.need_bytes = res.need_bytes;
+    w->p.memory_bytes = res.mem_bytes;
+    w->p.fits = res.fits;
+    put_limits(&w->p, c, &prefill, &decode, s);
+    (void)software_note(note, sizeof note, &c->u->m, w->p.stack, s->n_batch);
+    w->p.note = note;
+    strbuf_add(out, c->subject.s, c->subject.len);
+    put_columns(out, c->g, w, SWEEP_SHARED, c->g->columns.n);
+    w->p.note = NULL;
     strbuf_adds(out, c->g->jsonl ? "}\n" : "\n");
 }
 
 void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sweep_unit *u, size_t chunk)
 {
     const size_t cell = chunk / chunks_of_cell(g), first = chunk % chunks_of_cell(g) * SWEEP_CHUNK;
-    struct cell c = { .g = g, .u = u, .place = place_of(g, cell % sweep_n_cell(g)) };
+    struct grid_cell c = { .g = g, .u = u, .place = place_of(g, cell % sweep_n_cell(g)) };
     const enum dtype kv_type = u->m.kv_type_given && !g->kv_type_given ? u->m.kv_type : g->kv_type[c.place.kv];
     c.h = &g->machine[c.place.hw];
     c.timing = u->timing ? &u->timing[c.place.hw] : NULL;

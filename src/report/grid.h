@@ -5,6 +5,16 @@
 #include "learn/anchors.h"
 #include "predict/options.h"
 #include "report/fields.h"
+#include "report/predict_row.h"
+
+/* The columns of its rows; the first SWEEP_SHARED, to n_devices, are the same in all rows of a cell. */
+enum { SWEEP_SHARED = 9 };
+struct sweep_columns {
+    struct column cols[PREDICT_MAX_COLUMNS];
+    const struct column *in_order[PREDICT_MAX_COLUMNS];
+    size_t n;
+};
+void sweep_columns_init(struct sweep_columns *s); /* s stays where it is */
 
 /* The axes of the grid, outermost first. A unit is a model in a type; a cell is a unit on a machine, laid out over devices,
  * with a type of cache; its rows are the batches, contexts, prompts and generations. */
@@ -21,6 +31,7 @@ struct sweep_grid {
     struct limits limits;           /* --slo */
     struct hwprofile *machine; /* one of every hw */
     enum dtype *kv_type;
+    struct sweep_columns columns;
     bool kv_type_given; /* by --kv-type; else a checkpoint that asks engines for a type has that */
 };
 

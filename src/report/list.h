@@ -5,35 +5,23 @@
 #include "report/output.h"
 #include "run/run.h"
 
-/* Appends a row built by json_pack; NULL (out of memory, not UTF-8) is an error. */
-int list_add_row(json_t *rows, json_t *row, struct error *err);
+struct list {
+    const struct column *cols;
+    size_t n_cols;
+    const char *order; /* as in struct table */
+    size_t row_size;
+    int (*rows)(struct table_rows *rows, struct error *err); /* appends them */
+};
+extern const struct list list_models, list_hw, list_types, list_isa, list_counters, list_archs, list_chat, list_stacks;
 
-/* ---- rows: every list appends its own ---------------------------------------- */
-extern const struct column list_model_cols[];
-extern const size_t list_n_model_cols;
-int list_models(json_t *rows, struct error *err);
-extern const struct column list_hw_cols[];
-extern const size_t list_n_hw_cols;
-int list_hw(json_t *rows, struct error *err);
-extern const struct column list_type_cols[];
-extern const size_t list_n_type_cols;
-int list_types(json_t *rows, struct error *err);
-extern const struct column list_isa_cols[];
-extern const size_t list_n_isa_cols;
-int list_isa(json_t *rows, struct error *err);
-extern const struct column list_counter_cols[];
-extern const size_t list_n_counter_cols;
-int list_counters(json_t *rows, struct error *err);
-extern const struct column list_arch_cols[];
-extern const size_t list_n_arch_cols;
-int list_archs(json_t *rows, struct error *err);
-extern const struct column list_chat_cols[];
-extern const size_t list_n_chat_cols;
-int list_chat(json_t *rows, struct error *err);
-
-extern const struct column list_stack_cols[];
-extern const size_t list_n_stack_cols;
-int list_stacks(json_t *rows, struct error *err);
+/* A row of hw or models, which are filtered, sorted and grouped; NULL and NaN: not of this list, or not known. */
+struct list_row {
+    const char *id, *name, *kind, *vendor, *arch, *file, *peak_math, *link;
+    double memory_bytes, bandwidth_bytes_s, peak_flop_s, link_bytes_s, n_params;
+    uint32_t n_ceilings, link_devices, n_layer, n_embd, n_head, n_head_kv, n_ff, n_vocab, n_ctx_train;
+    bool tied;
+    json_t *nested; /* aliases */
+};
 
 /* ---- what of them (list_filter.c) -------------------------------------------- */
 struct list_filter {
@@ -46,9 +34,9 @@ struct list_filter {
 int list_parse_bytes(double *to, const char *arg, const char *option, struct error *err);
 /* "7B", "700M", "1.5e9" parameters. */
 int list_parse_count(double *to, const char *arg, const char *option, struct error *err);
-/* A new array of the rows that are asked for, in order; none is an error that names the list. NULL on error. */
-json_t *list_select(const json_t *rows, const struct list_filter *f, const char *list, struct error *err);
+/* Keeps the rows that are asked for, in order; none is an error that names the list. */
+int list_select(struct table_rows *rows, const struct list_filter *f, const char *list, struct error *err);
 /* The heading that a row of `hw` or `models` stands under: "GPU, NVIDIA", "llama". */
-void list_group(char *out, size_t size, const json_t *row);
+void list_group(char *out, size_t size, const struct list_row *row);
 
 #endif

@@ -36,9 +36,8 @@ int list_parse_count(double *to, const char *arg, const char *option, struct err
 
 /* ---- which ------------------------------------------------------------------------ */
 
-static const char *text_of(const json_t *row, const char *key)
+static const char *or_empty(const char *s)
 {
-    const char *s = json_string_value(json_object_get(row, key));
     return s ? s : "";
 }
 
@@ -50,21 +49,20 @@ static bool has_word(const char *name, const char *word)
     return strstr(a, b) != NULL;
 }
 
-static bool row_has_word(const json_t *row, const char *word)
+static bool row_has_word(const struct list_row *row, const char *word)
 {
-    static const char *const keys[] = { "id", "name", "kind", "vendor", "arch" };
-    const json_t *aliases = json_object_get(row, "aliases");
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        if (has_word(text_of(row, keys[i]), word))
+    const char *const names[] = { row->id, row->name, row->kind, row->vendor, row->arch };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (has_word(or_empty(names[i]), word))
             return true;
-    for (size_t i = 0; i < json_array_size(aliases); i++)
-        if (has_word(json_string_value(json_array_get(aliases, i)), word))
+    for (size_t i = 0; i < json_array_size(row->nested); i++)
+        if (has_word(json_string_value(json_array_get(row->nested, i)), word))
             return true;
     return false;
 }
 
 /* Every word somewhere: "nvidia 80gb". */
-static bool row_has_text(const json_t *row, const char *text)
+static bool row_has_text(const struct list_row *row, const char *text)
 {
     char word[128];
     int used;
@@ -75,82 +73,77 @@ static bool row_has_text(const json_t *row, const char *text)
 }
 
 /* An unknown number is in no range. */
-static bool in_range(const json_t *row, const char *key, double lo, double hi)
+static bool in_range(double v, double lo, double hi)
 {
-    if (isnan(lo) && isnan(hi))
-        return true;
-    const json_t *j = json_object_get(row, key);
-    const double v = json_number_value(j);
-    return json_is_number(j) && !(v < lo) && !(v > hi);
+    return (isnan(lo) && isnan(hi)) || (!isnan(v) && !(v < lo) && !(v > hi));
 }
 
-static bool keeps(const struct list_filter *f, const json_t *row)
+static bool keeps(const struct list_filter *f, const struct list_row *row)
 {
-    return (!f->kind || strcmp(text_of(row, "kind"), f->kind) == 0) &&
-           (!f->arch || strcasecmp(text_of(row, "arch"), f->arch) == 0) &&
-           in_range(row, "memory_bytes", f->min_memory_bytes, NAN) &&
-           in_range(row, "bandwidth_bytes_s", f->min_bandwidth_bytes_s, NAN) &&
-           in_range(row, "n_params", f->min_params, f->max_params) && row_has_text(row, f->text.s);
+    return (!f->kind || strcmp(or_empty(row->kind), f->kind) == 0) && (!f->arch || strcasecmp(or_empty(row->arch), f->arch) == 0) &&
+           in_range(row->memory_bytes, f->min_memory_bytes, NAN) && in_range(row->bandwidth_bytes_s, f->min_bandwidth_bytes_s, NAN) &&
+           in_range(row->n_params, f->min_params, f->max_params) && row_has_text(row, f->text.s);
 }
 
 /* ---- in which order ------------------------------------------------------------------ */
 
 /* This machine, then the devices people ask for first. */
-static int kind_rank(const json_t *row)
+static int kind_rank(const struct list_row *row)
 {
     static const char *const kinds[] = { "gpu", "apu", "npu", "cpu" };
     size_t i = 0;
-    if (strcmp(text_of(row, "id"), "this") == 0)
+    if (row->id && strcmp(row->id, "this") == 0)
         return -1;
-    while (i < ARRAY_LEN(kinds) && strcmp(text_of(row, "kind"), kinds[i]) != 0)
+    while (i < ARRAY_LEN(kinds) && strcmp(or_empty(row->kind), kinds[i]) != 0)
         i++;
     return (int)i;
 }
 
-/* "id" of a machine, "name" of a model: what the command line takes. */
-static const char *id_of(const json_t *row)
+/* What the command line takes. */
+static const char *id_of(const struct list_row *row)
 {
-    const char *id = text_of(row, "id");
-    return *id ? id : text_of(row, "name");
+    return row->id ? row->id : row->name;
 }
 
 static int by_name(const void *a, const void *b)
 {
-    return strcasecmp(id_of(*(json_t *const *)a), id_of(*(json_t *const *)b));
+    return strcasecmp(id_of(a), id_of(b));
 }
 
 static int by_group(const void *a, const void *b)
 {
-    const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+    const struct list_row *x = a, *y = b;
     int d = kind_rank(x) - kind_rank(y);
     if (!d)
-        d = strcasecmp(text_of(x, "vendor"), text_of(y, "vendor"));
+        d = strcasecmp(or_empty(x->vendor), or_empty(y->vendor));
     if (!d)
-        d = strcmp(text_of(x, "arch"), text_of(y, "arch"));
+        d = strcmp(or_empty(x->arch), or_empty(y->arch));
     return d ? d : by_name(a, b);
 }
 
-/* The largest first, unknown ones (-1: null has no number) last. */
-static int by_number(const void *a, const void *b, const char *key)
+/* The largest first, unknown ones last. */
+static int by_number(const struct list_row *a, const struct list_row *b, double x, double y)
 {
-    const json_t *x = json_object_get(*(json_t *const *)a, key), *y = json_object_get(*(json_t *const *)b, key);
-    const double v = json_is_number(x) ? json_number_value(x) : -1, w = json_is_number(y) ? json_number_value(y) : -1;
+    const double v = isnan(x) ? -1 : x, w = isnan(y) ? -1 : y;
     return v > w ? -1 : v < w ? 1 : by_name(a, b);
 }
 
 static int by_bandwidth(const void *a, const void *b)
 {
-    return by_number(a, b, "bandwidth_bytes_s");
+    const struct list_row *x = a, *y = b;
+    return by_number(x, y, x->bandwidth_bytes_s, y->bandwidth_bytes_s);
 }
 
 static int by_memory(const void *a, const void *b)
 {
-    return by_number(a, b, "memory_bytes");
+    const struct list_row *x = a, *y = b;
+    return by_number(x, y, x->memory_bytes, y->memory_bytes);
 }
 
 static int by_params(const void *a, const void *b)
 {
-    return by_number(a, b, "n_params");
+    const struct list_row *x = a, *y = b;
+    return by_number(x, y, x->n_params, y->n_params);
 }
 
 static int (*order_of(const char *sort))(const void *, const void *)
@@ -165,36 +158,29 @@ static int (*order_of(const char *sort))(const void *, const void *)
     return by_group;
 }
 
-json_t *list_select(const json_t *rows, const struct list_filter *f, const char *list, struct error *err)
+int list_select(struct table_rows *rows, const struct list_filter *f, const char *list, struct error *err)
 {
-    const size_t n = json_array_size(rows);
-    size_t kept = 0;
-    json_t *out = json_array(), **v = calloc(n + 1, sizeof *v);
-    for (size_t i = 0; v && i < n; i++)
-        if (keeps(f, json_array_get(rows, i)))
-            v[kept++] = json_array_get(rows, i);
-    int rc = out && v ? 0 : error_oom(err, n * sizeof *v, "a list");
-    if (rc == 0 && kept == 0 && n > 0)
-        rc = error_set(err, ERROR_INPUT, "list %s: none of %zu matches", list, n);
-    if (rc == 0)
-        qsort(v, kept, sizeof(json_t *), order_of(f->sort));
-    for (size_t i = 0; rc == 0 && i < kept; i++)
-        rc = list_add_row(out, json_incref(v[i]), err);
-    free(v);
-    if (rc == 0)
-        return out;
-    json_decref(out);
-    return NULL;
+    struct list_row *v = rows->v;
+    const size_t n = rows->n;
+    rows->n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (keeps(f, &v[i]))
+            v[rows->n++] = v[i];
+    if (rows->n == 0 && n > 0)
+        return error_set(err, ERROR_INPUT, "list %s: none of %zu matches", list, n);
+    if (rows->n > 0)
+        qsort(v, rows->n, sizeof *v, order_of(f->sort));
+    return 0;
 }
 
-void list_group(char *out, size_t size, const json_t *row)
+void list_group(char *out, size_t size, const struct list_row *row)
 {
-    const char *kind = text_of(row, "kind"), *vendor = text_of(row, "vendor");
-    if (strcmp(text_of(row, "id"), "this") == 0)
+    const char *kind = row->kind;
+    if (row->id && strcmp(row->id, "this") == 0)
         snprintf(out, size, "This machine");
-    else if (*kind)
-        snprintf(out, size, "%c%c%c%s%s", toupper((unsigned char)kind[0]), toupper((unsigned char)kind[1]),
-                 toupper((unsigned char)kind[2]), *vendor ? ", " : "", vendor);
+    else if (kind)
+        snprintf(out, size, "%c%c%c%s%s", toupper((unsigned char)kind[0]), toupper((unsigned char)kind[1]), toupper((unsigned char)kind[2]),
+                 row->vendor ? ", " : "", or_empty(row->vendor));
     else
-        snprintf(out, size, "%s", text_of(row, "arch"));
+        snprintf(out, size, "%s", row->arch);
 }

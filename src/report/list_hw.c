@@ -7,22 +7,24 @@
 
 #define N_THREADS_ALL (1 << 20) /* more than any machine: the ceiling of most threads */
 
-const struct column list_hw_cols[] = {
-    { "id", "hardware", COL_TEXT, "", false },
-    { "name", "name", COL_TEXT, "", COL_MEDIUM },
-    { "kind", "kind", COL_TEXT, "", false },
-    { "vendor", "vendor", COL_TEXT, "", true },
-    { "memory_bytes", "memory", COL_SI, "B", false },
-    { "bandwidth_bytes_s", "bandwidth", COL_SI, "B/s", false },
-    { "peak_flop_s", "best peak", COL_SI, "FLOP/s", false },
-    { "peak_math", "of", COL_TEXT, "", false },
-    { "n_ceilings", "measured roofs", COL_INT, "", COL_MINOR },
-    { "link", "link", COL_TEXT, "", true },
-    { "link_bytes_s", "link", COL_SI, "B/s", true },
-    { "link_devices", "joins", COL_INT, "", true },
-    { "file", "file", COL_TEXT, "", true },
+#define AT(m) COLUMN_AT(struct list_row, m)
+static const struct column columns[] = {
+    { "id", "hardware", COL_TEXT, NULL, COL_MAJOR, AT(id), EMPTY_VALUE, NULL, "for `--hw`; `this`: the measured profile of this machine" },
+    { "name", "name", COL_TEXT, NULL, COL_MEDIUM, AT(name), EMPTY_VALUE, NULL, NULL },
+    { "kind", "kind", COL_TEXT, NULL, COL_MAJOR, AT(kind), EMPTY_VALUE, "`\"cpu\"` or `\"gpu\"` or `\"apu\"` or `\"npu\"`", NULL },
+    { "vendor", "vendor", COL_TEXT, NULL, COL_DATA, AT(vendor), EMPTY_NULL, NULL, NULL },
+    { "memory_bytes", "memory", COL_SI, "B", COL_MAJOR, AT(memory_bytes), EMPTY_NULL, NULL, NULL },
+    { "bandwidth_bytes_s", "bandwidth", COL_SI, "B/s", COL_MAJOR, AT(bandwidth_bytes_s), EMPTY_NULL, NULL, "measured, else the datasheet's" },
+    { "peak_flop_s", "best peak", COL_SI, "FLOP/s", COL_MAJOR, AT(peak_flop_s), EMPTY_NULL, NULL, "highest dense peak of `fp16`, `bf16`, `tf32`, `fp32`" },
+    { "peak_math", "of", COL_TEXT, NULL, COL_MAJOR, AT(peak_math), EMPTY_NULL, NULL, "which of them" },
+    { "n_ceilings", "measured roofs", COL_INT, NULL, COL_MINOR, AT(n_ceilings), EMPTY_VALUE, NULL, "measured roofs in the profile" },
+    { "link", "link", COL_TEXT, NULL, COL_DATA, AT(link), EMPTY_NULL, NULL, "fastest link to others of its kind" },
+    { "link_bytes_s", "link", COL_SI, "B/s", COL_DATA, AT(link_bytes_s), EMPTY_NULL, NULL, "of it, one direction" },
+    { "link_devices", "joins", COL_INT, NULL, COL_DATA, AT(link_devices), EMPTY_NULL, NULL, "it joins at most so many; null: any number, or there is no link" },
+    { "aliases", NULL, COL_TEXT, NULL, COL_JSON, AT(nested), EMPTY_VALUE, "array of string", "further names" },
+    { "file", "file", COL_TEXT, NULL, COL_DATA, AT(file), EMPTY_VALUE, NULL, NULL },
 };
-const size_t list_n_hw_cols = ARRAY_LEN(list_hw_cols);
+#undef AT
 
 static const char *kind_name(enum hw_kind k)
 {
@@ -55,34 +57,31 @@ static double best_peak(const struct hwprofile *h, const char **math)
     return best;
 }
 
-static json_t *alias_array(const struct hwprofile *h)
-{
-    json_t *a = json_array();
-    for (size_t i = 0; i < h->n_alias; i++)
-        if (json_array_append_new(a, json_string(h->alias[i])) != 0) {
-            json_decref(a);
-            return NULL;
-        }
-    return a;
-}
-
-static int hw_row(json_t *rows, const char *id, const struct hwprofile *h, struct error *err)
+static void hw_row(struct table_rows *rows, const char *id, const struct hwprofile *h)
 {
     const struct ceiling *bw = hwprofile_bandwidth(h, "DRAM", N_THREADS_ALL);
     const struct hw_link *link = h->n_link ? &h->link[0] : NULL;
-    const char *math = NULL;
-    double peak = best_peak(h, &math);
-    json_t *j = json_pack("{s:s, s:s, s:s, s:s?, s:o, s:o, s:o, s:s?, s:i, s:s?, s:o, s:o, s:o, s:o}", "id", id, "name",
-                          h->name, "kind", kind_name(h->kind), "vendor", h->vendor[0] ? h->vendor : NULL, "memory_bytes",
-                          json_num(h->mem_bytes.value), "bandwidth_bytes_s", json_num(bw ? bw->value : h->mem_bw.value),
-                          "peak_flop_s", json_num(peak), "peak_math", math, "n_ceilings", (int)h->n_ceiling, "link",
-                          link ? link->name : NULL, "link_bytes_s", json_num(link ? link->bytes_s.value : NAN),
-                          "link_devices", link && link->n_devices ? json_integer(link->n_devices) : json_null(), "aliases",
-                          alias_array(h), "file", json_text(h->path));
-    return list_add_row(rows, j, err);
+    json_t *aliases = json_array();
+    struct list_row *w = table_add(rows);
+    w->id = table_text(rows, id);
+    w->name = table_text(rows, h->name);
+    w->kind = kind_name(h->kind);
+    w->vendor = table_text(rows, h->vendor);
+    w->memory_bytes = h->mem_bytes.value;
+    w->bandwidth_bytes_s = bw ? bw->value : h->mem_bw.value;
+    w->peak_flop_s = best_peak(h, &w->peak_math);
+    w->n_ceilings = (uint32_t)h->n_ceiling;
+    w->link = link ? table_text(rows, link->name) : NULL;
+    w->link_bytes_s = link ? link->bytes_s.value : NAN;
+    w->link_devices = link ? (uint32_t)link->n_devices : 0;
+    for (size_t i = 0; i < h->n_alias; i++)
+        json_array_append_new(aliases, json_text(h->alias[i]));
+    w->nested = table_keep_json(rows, aliases);
+    w->file = table_text(rows, h->path);
+    w->n_params = NAN;
 }
 
-static int hw_load_row(json_t *rows, const char *id, struct error *err)
+static int hw_load_row(struct table_rows *rows, const char *id, struct error *err)
 {
     struct hwprofile h;
     struct error e = { 0 };
@@ -92,12 +91,12 @@ static int hw_load_row(json_t *rows, const char *id, struct error *err)
         notify_warn("%s", e.msg);
         return 0;
     }
-    int rc = hw_row(rows, id, &h, err);
+    hw_row(rows, id, &h);
     hwprofile_free(&h);
-    return rc;
+    return 0;
 }
 
-int list_hw(json_t *rows, struct error *err)
+static int add_rows(struct table_rows *rows, struct error *err)
 {
     char **names;
     size_t n;
@@ -111,3 +110,5 @@ int list_hw(json_t *rows, struct error *err)
     name_list_free(names, n);
     return rc;
 }
+
+const struct list list_hw = { columns, ARRAY_LEN(columns), NULL, sizeof(struct list_row), add_rows };

@@ -3,24 +3,26 @@
 #include "base/notify.h"
 #include "config.h"
 #include "report/list.h"
+#include <math.h>
 
-const struct column list_model_cols[] = {
-    { "name", "model", COL_TEXT, "", false },
-    { "arch", "arch", COL_TEXT, "", false },
-    { "n_params", "parameters", COL_SI, "", false },
-    { "n_layer", "layers", COL_INT, "", false },
-    { "n_embd", "n_embd", COL_INT, "", COL_MEDIUM },
-    { "n_head", "heads", COL_INT, "", COL_MEDIUM },
-    { "n_head_kv", "KV heads", COL_INT, "", COL_MEDIUM },
-    { "n_ff", "n_ff", COL_INT, "", COL_MEDIUM },
-    { "n_vocab", "vocab", COL_INT, "", COL_MEDIUM },
-    { "n_ctx_train", "context", COL_INT, "", false },
-    { "tied", "tied", COL_BOOL, "", true },
-    { "file", "file", COL_TEXT, "", COL_MINOR },
+#define AT(m) COLUMN_AT(struct list_row, m)
+static const struct column columns[] = {
+    { "name", "model", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, NULL },
+    { "arch", "arch", COL_TEXT, NULL, COL_MAJOR, AT(arch), EMPTY_VALUE, NULL, NULL },
+    { "n_params", "parameters", COL_SI_BARE, NULL, COL_MAJOR, AT(n_params), EMPTY_VALUE, "int", "elements of all tensors" },
+    { "n_layer", "layers", COL_INT, NULL, COL_MAJOR, AT(n_layer), EMPTY_VALUE, NULL, NULL },
+    { "n_embd", "n_embd", COL_INT, NULL, COL_MEDIUM, AT(n_embd), EMPTY_VALUE, NULL, NULL },
+    { "n_head", "heads", COL_INT, NULL, COL_MEDIUM, AT(n_head), EMPTY_VALUE, NULL, NULL },
+    { "n_head_kv", "KV heads", COL_INT, NULL, COL_MEDIUM, AT(n_head_kv), EMPTY_VALUE, NULL, NULL },
+    { "n_ff", "n_ff", COL_INT, NULL, COL_MEDIUM, AT(n_ff), EMPTY_VALUE, NULL, NULL },
+    { "n_vocab", "vocab", COL_INT, NULL, COL_MEDIUM, AT(n_vocab), EMPTY_VALUE, NULL, NULL },
+    { "n_ctx_train", "context", COL_INT, "tokens", COL_MAJOR, AT(n_ctx_train), EMPTY_VALUE, NULL, NULL },
+    { "tied", "tied", COL_BOOL, NULL, COL_DATA, AT(tied), EMPTY_VALUE, NULL, "the LM head is the embedding table" },
+    { "file", "file", COL_TEXT, NULL, COL_MINOR, AT(file), EMPTY_VALUE, NULL, "within the data directory" },
 };
-const size_t list_n_model_cols = ARRAY_LEN(list_model_cols);
+#undef AT
 
-static int model_row(json_t *rows, const char *name, struct error *err)
+static int model_row(struct table_rows *rows, const char *name, struct error *err)
 {
     struct model m;
     char file[512];
@@ -34,16 +36,17 @@ static int model_row(json_t *rows, const char *name, struct error *err)
     }
     snprintf(file, sizeof file, "models/%.480s.json", name);
     const struct hparams *hp = &m.hp;
-    json_t *j = json_pack("{s:s, s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:s}", "name", name, "arch",
-                          model_arch_name(&m), "n_params", (json_int_t)m.n_params, "n_layer", (int)hp->n_layer, "n_embd",
-                          (int)hp->n_embd, "n_head", (int)hp->n_head, "n_head_kv", (int)hp->n_head_kv, "n_ff",
-                          (int)hp->n_ff, "n_vocab", (int)hp->n_vocab, "n_ctx_train", (int)hp->n_ctx_train, "tied",
-                          (int)hp->tied, "file", file);
+    struct list_row *w = table_add(rows);
+    *w = (struct list_row){
+        .name = table_text(rows, name), .arch = model_arch_name(&m), .file = table_text(rows, file), .n_params = (double)m.n_params, .n_layer = hp->n_layer,
+        .n_embd = hp->n_embd, .n_head = hp->n_head, .n_head_kv = hp->n_head_kv, .n_ff = hp->n_ff, .n_vocab = hp->n_vocab, .n_ctx_train = hp->n_ctx_train,
+        .tied = hp->tied, .memory_bytes = NAN, .bandwidth_bytes_s = NAN,
+    };
     model_free(&m);
-    return list_add_row(rows, j, err);
+    return 0;
 }
 
-int list_models(json_t *rows, struct error *err)
+static int add_rows(struct table_rows *rows, struct error *err)
 {
     char **names;
     size_t n;
@@ -58,3 +61,5 @@ int list_models(json_t *rows, struct error *err)
     name_list_free(names, n);
     return rc;
 }
+
+const struct list list_models = { columns, ARRAY_LEN(columns), NULL, sizeof(struct list_row), add_rows };

@@ -5,20 +5,43 @@
 #include <math.h>
 #include <string.h>
 
-const struct column list_stack_cols[] = {
-    { "name", "stack", COL_TEXT, "", false },
-    { "n_rows", "rows", COL_INT, "", false },
-    { "n_ubatch", "tokens a pass", COL_INT, "", false },
-    { "bandwidth", "bandwidth", COL_FLOAT, "", false },
-    { "bandwidth_spread", "x/", COL_FLOAT, "", false },
-    { "compute", "compute", COL_FLOAT, "", false },
-    { "compute_spread", "x/", COL_FLOAT, "", false },
-    { "launch_s", "launch", COL_SECONDS, "", false },
-    { "launch_spread", "x/", COL_FLOAT, "", false },
-    { "default_for", "default for", COL_TEXT, "", false },
-    { "source", NULL, COL_TEXT, "", true },
+/* What all share times what sets the stack apart, and the spread of that; NaN where the stack was not measured. */
+struct slot_figure {
+    double value, spread;
 };
-const size_t list_n_stack_cols = ARRAY_LEN(list_stack_cols);
+
+struct stack_row {
+    const char *name, *default_for, *source;
+    uint32_t n_ubatch;
+    uint64_t n_rows;
+    bool fused;
+    struct slot_figure bandwidth, compute, launch;
+    json_t *constants;
+};
+
+#define AT(m) COLUMN_AT(struct stack_row, m)
+static const struct column columns[] = {
+    { "name", "stack", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "for `--stack`" },
+    { "n_ubatch", "tokens a pass", COL_INT, "tokens", COL_MAJOR, AT(n_ubatch), EMPTY_VALUE, NULL, "a pass of a prompt, where a measurement does not say; 0: the "
+      "whole prompt" },
+    { "fused", NULL, COL_BOOL, NULL, COL_JSON, AT(fused), EMPTY_VALUE, NULL, "graphs or a compiler take the launches of a decode step together" },
+    { "n_rows", "rows", COL_INT, NULL, COL_MAJOR, AT(n_rows), EMPTY_VALUE, NULL, "measurements behind its constants; 0: what all stacks share, with a wider "
+      "interval" },
+    { "bandwidth", "bandwidth", COL_FLOAT, "fraction", COL_MAJOR, AT(bandwidth.value), EMPTY_NULL, NULL, "of the memory bandwidth that its products reach, on a "
+      "machine like all; null, as the next ones: not measured" },
+    { "bandwidth_spread", "x/", COL_FLOAT, NULL, COL_MAJOR, AT(bandwidth.spread), EMPTY_NULL, NULL, "factor, one standard deviation: of what sets the stack "
+      "apart" },
+    { "compute", "compute", COL_FLOAT, "fraction", COL_MAJOR, AT(compute.value), EMPTY_NULL, NULL, "of the peak" },
+    { "compute_spread", "x/", COL_FLOAT, NULL, COL_MAJOR, AT(compute.spread), EMPTY_NULL, NULL, NULL },
+    { "launch_s", "launch", COL_SECONDS, "s", COL_MAJOR, AT(launch.value), EMPTY_NULL, NULL, "an op costs beside its roofs" },
+    { "launch_spread", "x/", COL_FLOAT, NULL, COL_MAJOR, AT(launch.spread), EMPTY_NULL, NULL, NULL },
+    { "default_for", "default for", COL_TEXT, NULL, COL_MAJOR, AT(default_for), EMPTY_NULL, NULL, "machines that are predicted with it without `--stack`" },
+    { "source", NULL, COL_TEXT, NULL, COL_DATA, AT(source), EMPTY_NULL, NULL, "the files its constants were fitted to" },
+    { "constants", NULL, COL_TEXT, NULL, COL_JSON, AT(constants), EMPTY_VALUE, "array of `list.stack.constant`", "all that set it apart" },
+};
+#undef AT
+static const char order[] =
+    "name n_rows n_ubatch bandwidth bandwidth_spread compute compute_spread launch_s launch_spread default_for source";
 
 /* "launch stack=vllm", "compute format=vllm 4 bits", "kv era=vllm before 2024-08" are vllm's; not those of vllm-x. */
 static bool is_of(const char *name, const char *stack)
@@ -41,68 +64,56 @@ static const struct constant *find(const struct constants *c, const char *name)
     return NULL;
 }
 
-/* What all share times what sets the stack apart, and that one's spread; NaN where the stack was not measured. */
-static int put_slot(json_t *j, const struct constants *c, enum time_slot s, const char *stack, const char *key)
+static struct slot_figure slot_figure(const struct constants *c, enum time_slot s, const char *stack)
 {
-    char name[96], spread[64];
+    char name[96];
     snprintf(name, sizeof name, "%s stack=%s", time_slot_name(s), stack);
     const struct constant *own = find(c, name), *all = find(c, time_slot_name(s));
-    const double ln = own && all ? own->value + all->value : NAN;
-    snprintf(spread, sizeof spread, "%.32s_spread", time_slot_name(s));
-    return json_object_set_new(j, key, json_num(time_slot_value(s, ln))) |
-           json_object_set_new(j, spread, json_num(own ? exp(own->sd) : NAN));
+    return (struct slot_figure){ time_slot_value(s, own && all ? own->value + all->value : NAN), own ? exp(own->sd) : NAN };
 }
 
 static json_t *constants_json(const struct constants *c, const char *stack)
 {
     json_t *list = json_array();
-    int bad = !list;
-    for (size_t i = 0; i < c->n && !bad; i++)
+    for (size_t i = 0; i < c->n; i++)
         if (is_of(c->c[i].name, stack))
-            bad = json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:I}", "name", c->c[i].name, "value", exp(c->c[i].value),
-                                                        "spread", exp(c->c[i].sd), "n_rows", (json_int_t)c->c[i].n_row));
-    if (!bad)
-        return list;
-    json_decref(list);
-    return NULL;
+            json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:I}", "name", c->c[i].name, "value", exp(c->c[i].value), "spread",
+                                                  exp(c->c[i].sd), "n_rows", (json_int_t)c->c[i].n_row));
+    return list;
 }
 
-static json_t *stack_json(const struct stack *s, const struct constants *c)
+static void stack_row(struct table_rows *rows, const struct stack *s, const struct constants *c)
 {
     char text[256], name[96];
     snprintf(name, sizeof name, "%s stack=%s", time_slot_name(TIME_BANDWIDTH), s->id);
     const struct constant *own = find(c, name);
+    struct stack_row *w = table_add(rows);
     software_default_for(s->id, text, sizeof text);
-    json_t *j = json_object();
-    int bad = json_object_set_new(j, "name", json_string(s->id));
-    bad |= json_object_set_new(j, "n_ubatch", json_integer(s->n_ubatch));
-    bad |= json_object_set_new(j, "fused", json_boolean(s->fused));
-    bad |= json_object_set_new(j, "n_rows", json_integer(own ? (json_int_t)own->n_row : 0));
-    bad |= put_slot(j, c, TIME_BANDWIDTH, s->id, "bandwidth");
-    bad |= put_slot(j, c, TIME_COMPUTE, s->id, "compute");
-    bad |= put_slot(j, c, TIME_LAUNCH, s->id, "launch_s");
-    bad |= json_object_set_new(j, "default_for", *text ? json_string(text) : json_null());
-    bad |= json_object_set_new(j, "source", *c->source ? json_string(c->source) : json_null());
-    bad |= json_object_set_new(j, "constants", constants_json(c, s->id));
-    if (!bad)
-        return j;
-    json_decref(j);
-    return NULL;
+    w->name = s->id;
+    w->n_ubatch = s->n_ubatch;
+    w->fused = s->fused;
+    w->n_rows = own ? own->n_row : 0;
+    w->bandwidth = slot_figure(c, TIME_BANDWIDTH, s->id);
+    w->compute = slot_figure(c, TIME_COMPUTE, s->id);
+    w->launch = slot_figure(c, TIME_LAUNCH, s->id);
+    w->default_for = table_text(rows, text);
+    w->source = table_text(rows, c->source);
+    w->constants = table_keep_json(rows, constants_json(c, s->id));
 }
 
-int list_stacks(json_t *rows, struct error *err)
+static int add_rows(struct table_rows *rows, struct error *err)
 {
     struct constants_file f = { 0 };
     const struct stack *s;
     struct error e = { 0 };
-    int rc = constants_find(&f, "constants", &e);
-    if (rc != 0 && e.kind != ERROR_UNAVAILABLE) {
+    if (constants_find(&f, "constants", &e) != 0 && e.kind != ERROR_UNAVAILABLE) {
         *err = e;
         return -1;
     }
-    rc = 0;
-    for (size_t i = 0; (s = stack_at(i)) != NULL && rc == 0; i++)
-        rc = list_add_row(rows, stack_json(s, &f.kind[FITTED_RATE]), err);
+    for (size_t i = 0; (s = stack_at(i)) != NULL; i++)
+        stack_row(rows, s, &f.kind[FITTED_RATE]);
     constants_free(&f);
-    return rc;
+    return 0;
 }
+
+const struct list list_stacks = { columns, ARRAY_LEN(columns), order, sizeof(struct stack_row), add_rows };

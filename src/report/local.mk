@@ -34,9 +34,15 @@ libreport_a_SOURCES = \
   %D%/predict_draft.c \
   %D%/predict_explain.c \
   %D%/predict_print.c \
+  %D%/predict_columns.c \
   %D%/predict_report.h \
+  %D%/predict_row.h \
   %D%/predict_rows.c \
   %D%/predict_solve.c \
   %D%/profile_findings.c \
-  %D%/report.c \
-  %D%/report.h
+  %D%/report.h \
+  %D%/table.c \
+  %D%/table.h \
+  %D%/table_fields.c \
+  %D%/table_internal.h \
+  %D%/table_print.c

@@ -4,133 +4,128 @@
 #include <math.h>
 #include <string.h>
 
-static const struct column columns[] = {
-    { "model", NULL, COL_TEXT, NULL, true },
-    { "hw", "hw", COL_TEXT, NULL, false },
-    { "type", NULL, COL_TEXT, NULL, true },
-    { "type_k", NULL, COL_TEXT, NULL, true },
-    { "type_v", NULL, COL_TEXT, NULL, true },
-    { "layout", "devices", COL_TEXT, NULL, false },
-    { "n_devices", NULL, COL_INT, NULL, true },
-    { "largest", "largest", COL_TEXT, NULL, false },
-    { "n_ctx", "context", COL_INT, NULL, false },
-    { "n_batch", "batch", COL_INT, NULL, false },
-    { "unbounded", NULL, COL_BOOL, NULL, true },
-    { "need_bytes", "needs", COL_SI, "B", false },
-    { "fits", "fits", COL_BOOL, NULL, false },
-    { "tp_needed", "needs tp", COL_INT, NULL, COL_MEDIUM },
-    { "tp_note", NULL, COL_TEXT, NULL, true },
-    { "memory_bytes", NULL, COL_SI, "B", true },
-    { "reserved_bytes", NULL, COL_SI, "B", true },
-    { "usable_bytes", NULL, COL_SI, "B", true },
-    { "weight_bytes", NULL, COL_SI, "B", true },
-    { "act_bytes", NULL, COL_SI, "B", true },
-    { "runtime_bytes", NULL, COL_SI, "B", true },
-    { "graph_bytes", NULL, COL_SI, "B", true },
-    { "free_bytes", NULL, COL_SI, "B", true },
-    { "kv_token_bytes", NULL, COL_SI, "B", true },
-    { "kv_state_bytes", NULL, COL_SI, "B", true },
-    { "block_bytes", NULL, COL_SI, "B", true },
-    { "blocks", NULL, COL_INT, NULL, true },
-    { "tokens", NULL, COL_INT, NULL, true },
-    { "waste_tokens", NULL, COL_FLOAT, NULL, true },
-    { "served", NULL, COL_BOOL, NULL, true },
-    { "server", NULL, COL_TEXT, NULL, true },
-    { "block", NULL, COL_INT, NULL, true },
-    { "utilization", NULL, COL_FLOAT, NULL, true },
-    { "max_batched_tokens", NULL, COL_INT, NULL, true },
-    { "max_seqs", NULL, COL_INT, NULL, true },
-    { "reason", "why not", COL_TEXT, NULL, COL_DATA },
+struct memory_row {
+    const char *model, *hw, *type, *type_k, *type_v, *layout, *server, *largest, *reason, *tp_note;
+    struct memory_options o;
+    uint32_t n_devices, tp_needed; /* tp_needed 0: none */
+    bool served, unbounded;
+    int fits;              /* one at least; -1: memory unknown */
+    double n_ctx, n_batch; /* whole; NaN: unbounded or unknown */
+    double need_bytes, memory_bytes, reserved_bytes, usable_bytes;
+    struct memory_plan plan;
 };
+const size_t memory_row_size = sizeof(struct memory_row);
+
+#define AT(m) COLUMN_AT(struct memory_row, m)
+static const struct column memory_columns[] = {
+    { "model", NULL, COL_TEXT, NULL, COL_DATA, AT(model), EMPTY_VALUE, NULL, NULL },
+    { "hw", "hw", COL_TEXT, NULL, COL_MAJOR, AT(hw), EMPTY_VALUE, NULL, "id of the profile" },
+    { "type", NULL, COL_TEXT, NULL, COL_DATA, AT(type), EMPTY_VALUE, NULL, NULL },
+    { "type_k", NULL, COL_TEXT, NULL, COL_DATA, AT(type_k), EMPTY_VALUE, NULL, "type of the keys in the KV cache" },
+    { "type_v", NULL, COL_TEXT, NULL, COL_DATA, AT(type_v), EMPTY_VALUE, NULL, "of the values" },
+    { "n_devices", NULL, COL_INT, NULL, COL_DATA, AT(n_devices), EMPTY_VALUE, NULL, NULL },
+    { "layout", "devices", COL_TEXT, NULL, COL_MAJOR, AT(layout), EMPTY_VALUE, NULL, "how they divide the work: \"tp4 pp2\"" },
+    { "served", NULL, COL_BOOL, NULL, COL_DATA, AT(served), EMPTY_VALUE, NULL, "as a server; false: one program by itself" },
+    { "server", NULL, COL_TEXT, NULL, COL_DATA, AT(server), EMPTY_NULL, NULL, "whose defaults: \"vLLM 0.30\"; null: one program by itself" },
+    { "block", NULL, COL_INT, "tokens", COL_DATA, AT(o.block), EMPTY_VALUE, NULL, "of a page of the cache; 1: no pages" },
+    { "utilization", NULL, COL_FLOAT, "fraction", COL_DATA, AT(o.utilization), EMPTY_VALUE, NULL, "of what the driver leaves, that the program takes" },
+    { "max_batched_tokens", NULL, COL_INT, "tokens", COL_DATA, AT(o.max_batched_tokens), EMPTY_VALUE, NULL, "of a pass" },
+    { "max_seqs", NULL, COL_INT, NULL, COL_DATA, AT(o.max_seqs), EMPTY_NULL, NULL, "sequences sampled together; null: all there are" },
+    { "largest", "largest", COL_TEXT, NULL, COL_MAJOR, AT(largest), EMPTY_VALUE, "`\"batch\"` or `\"context\"`", "what the row looked for, given the other" },
+    { "n_ctx", "context", COL_INT, "tokens", COL_MAJOR, AT(n_ctx), EMPTY_NULL, NULL, "of each sequence; 0: not even one fits; null: unbounded or unknown" },
+    { "n_batch", "batch", COL_INT, NULL, COL_MAJOR, AT(n_batch), EMPTY_NULL, NULL, "sequences over all devices; 0: not even one fits; null: unknown" },
+    { "reason", "why not", COL_TEXT, NULL, COL_DATA, AT(reason), EMPTY_NULL, NULL, "why the model cannot run on this machine, in a table with machines on which "
+      "it can: the maxima are then null" },
+    { "unbounded", NULL, COL_BOOL, NULL, COL_DATA, AT(unbounded), EMPTY_VALUE, NULL, "any context fits: windows and recurrences do not grow" },
+    { "need_bytes", "needs", COL_SI, "B", COL_MAJOR, AT(need_bytes), EMPTY_NULL, NULL, "on the fullest device, with that batch and context" },
+    { "fits", "fits", COL_BOOL, NULL, COL_MAJOR, AT(fits), EMPTY_NULL, NULL, "one at least; null: memory unknown" },
+    { "tp_needed", "needs tp", COL_INT, NULL, COL_MEDIUM, AT(tp_needed), EMPTY_NULL, NULL, "where none fits: devices of tensor parallelism that would hold one "
+      "and that a link of the machine joins; null: none up to 1024, or not needed" },
+    { "tp_note", NULL, COL_TEXT, NULL, COL_DATA, AT(tp_note), EMPTY_NULL, NULL, "why `tp_needed` is null where none fits" },
+    { "memory_bytes", NULL, COL_SI, "B", COL_DATA, AT(memory_bytes), EMPTY_NULL, NULL, "of the machine" },
+    { "reserved_bytes", NULL, COL_SI, "B", COL_DATA, AT(reserved_bytes), EMPTY_NULL, NULL, "the driver's" },
+    { "usable_bytes", NULL, COL_SI, "B", COL_DATA, AT(usable_bytes), EMPTY_NULL, NULL, "the program's" },
+    { "weight_bytes", NULL, COL_SI, "B", COL_DATA, AT(plan.need.weight_bytes), EMPTY_VALUE, NULL, NULL },
+    { "act_bytes", NULL, COL_SI, "B", COL_DATA, AT(plan.need.act_bytes), EMPTY_VALUE, NULL, "peak of activations" },
+    { "runtime_bytes", NULL, COL_SI, "B", COL_DATA, AT(plan.need.runtime_bytes), EMPTY_VALUE, NULL, "of the driver's context and of communication" },
+    { "graph_bytes", NULL, COL_SI, "B", COL_DATA, AT(plan.need.graph_bytes), EMPTY_VALUE, NULL, "set aside for captured graphs" },
+    { "free_bytes", NULL, COL_SI, "B", COL_DATA, AT(plan.free_bytes), EMPTY_NULL, NULL, "left for the KV cache; negative: what is missing" },
+    { "kv_token_bytes", NULL, COL_SI, "B", COL_DATA, AT(plan.kv_token_bytes), EMPTY_VALUE, NULL, "a position of one sequence, while no window is full" },
+    { "kv_state_bytes", NULL, COL_SI, "B", COL_DATA, AT(plan.kv_state_bytes), EMPTY_VALUE, NULL, "a sequence, of recurrences" },
+    { "block_bytes", NULL, COL_SI, "B", COL_DATA, AT(plan.block_bytes), EMPTY_VALUE, NULL, NULL },
+    { "blocks", NULL, COL_INT, NULL, COL_DATA, AT(plan.blocks), EMPTY_NULL, NULL, NULL },
+    { "tokens", NULL, COL_INT, "tokens", COL_DATA, AT(plan.tokens), EMPTY_NULL, NULL, "of all blocks" },
+    { "waste_tokens", NULL, COL_FLOAT, "tokens", COL_DATA, AT(plan.waste_tokens), EMPTY_VALUE, NULL, "of a sequence's last block, unused on average, at most" },
+};
+#undef AT
+const struct table_fields memory_fields = { "memory.row", memory_columns, ARRAY_LEN(memory_columns) };
+
+static const char order[] =
+    "model hw type type_k type_v layout n_devices largest n_ctx n_batch unbounded need_bytes fits tp_needed tp_note memory_bytes reserved_bytes "
+    "usable_bytes weight_bytes act_bytes runtime_bytes graph_bytes free_bytes kv_token_bytes kv_state_bytes block_bytes blocks tokens "
+    "waste_tokens served server block utilization max_batched_tokens max_seqs reason";
 
 /* ---- a row ------------------------------------------------------------------------------------ */
 
-/* A whole number, null where it is none. */
-static json_t *whole(double v)
-{
-    return isfinite(v) ? json_integer((json_int_t)v) : json_null();
-}
-
-static int put_plan(json_t *j, const struct memory_subject *s)
+static void put_subject(struct memory_row *w, struct table_rows *rows, const struct memory_subject *s)
 {
     const struct memory_model *m = s->memory;
-    const struct memory_plan *p = &s->plan;
-    int bad = json_object_set_new(j, "memory_bytes", json_num(m->memory_bytes));
-    bad |= json_object_set_new(j, "reserved_bytes", json_num(m->reserved_bytes));
-    bad |= json_object_set_new(j, "usable_bytes", json_num(m->usable_bytes));
-    bad |= json_object_set_new(j, "weight_bytes", json_num(p->need.weight_bytes));
-    bad |= json_object_set_new(j, "act_bytes", json_num(p->need.act_bytes));
-    bad |= json_object_set_new(j, "runtime_bytes", json_num(p->need.runtime_bytes));
-    bad |= json_object_set_new(j, "graph_bytes", json_num(p->need.graph_bytes));
-    bad |= json_object_set_new(j, "free_bytes", json_num(p->free_bytes));
-    bad |= json_object_set_new(j, "kv_token_bytes", json_num(p->kv_token_bytes));
-    bad |= json_object_set_new(j, "kv_state_bytes", json_num(p->kv_state_bytes));
-    bad |= json_object_set_new(j, "block_bytes", json_num(p->block_bytes));
-    bad |= json_object_set_new(j, "blocks", whole(p->blocks));
-    bad |= json_object_set_new(j, "tokens", whole(p->tokens));
-    bad |= json_object_set_new(j, "waste_tokens", json_num(p->waste_tokens));
-    return bad;
-}
-
-static int put_subject(json_t *j, const struct memory_subject *s)
-{
-    const struct memory_options *o = &s->memory->o;
-    char name[32];
-    int bad = json_object_set_new(j, "model", json_string(s->m->name));
-    bad |= json_object_set_new(j, "hw", json_string(s->h->id));
-    bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
-    bad |= fields_kv_types(j, o->type_k, o->type_v);
-    bad |= fields_layout(j, &o->layout);
-    bad |= json_object_set_new(j, "served", json_boolean(s->served));
-    bad |= json_object_set_new(j, "server", s->served ? json_string(memory_release_name(name, sizeof name, o->release)) : json_null());
-    bad |= json_object_set_new(j, "block", json_integer(o->block));
-    bad |= json_object_set_new(j, "utilization", json_num(o->utilization));
-    bad |= json_object_set_new(j, "max_batched_tokens", json_integer(o->max_batched_tokens));
-    bad |= json_object_set_new(j, "max_seqs", o->max_seqs > 0 ? json_integer(o->max_seqs) : json_null());
-    return bad;
+    const struct memory_options *o = &m->o;
+    char text[64];
+    w->model = s->m->name;
+    w->hw = table_text(rows, s->h->id);
+    w->type = s->m->type_name;
+    w->type_k = dtype_name(o->type_k);
+    w->type_v = dtype_name(o->type_v);
+    w->n_devices = layout_devices(&o->layout);
+    w->layout = table_text(rows, layout_text(text, sizeof text, &o->layout));
+    w->served = s->served;
+    w->server = s->served ? table_text(rows, memory_release_name(text, sizeof text, o->release)) : NULL;
+    w->o = *o;
+    w->reason = table_text(rows, s->reason);
+    w->memory_bytes = m->memory_bytes;
+    w->reserved_bytes = m->reserved_bytes;
+    w->usable_bytes = m->usable_bytes;
+    w->plan = s->plan;
 }
 
 /* Why there is no degree of tensor parallelism to name. */
-static json_t *tp_note(const struct tp_needed *n)
+static const char *tp_note(char *buf, size_t size, const struct tp_needed *n)
 {
     if (n->apart == 0)
-        return json_string("no --tp that divides the model holds one");
+        return "no --tp that divides the model holds one";
     if (n->joined == 1)
-        return json_string("no link joins the devices it takes");
-    return json_sprintf("more devices than a link joins (%u)", n->joined);
+        return "no link joins the devices it takes";
+    snprintf(buf, size, "more devices than a link joins (%u)", n->joined);
+    return buf;
 }
 
 /* found: of what is asked for. It fits from 1 on; then what it needs, else how many devices one would. */
-static int put_found(json_t *j, const struct memory_subject *s, double found, uint64_t n_ctx, uint64_t n_seq)
+static void put_found(struct memory_row *w, struct table_rows *rows, const struct memory_subject *s, double found, uint64_t n_ctx, uint64_t n_seq)
 {
     const bool some = found >= 1;
-    const double need = some && isfinite(found) ? memory_need(s->memory, n_seq, n_ctx).total_bytes : NAN;
     struct tp_needed tp = { 0 };
+    char text[64];
     if (found < 1)
         tp = memory_tp_needed(s->classes, s->h, &s->memory->o, n_seq > 0 ? n_seq : 1, n_ctx > 0 ? n_ctx : 1);
-    int bad = json_object_set_new(j, "unbounded", json_boolean(isinf(found)));
-    bad |= json_object_set_new(j, "need_bytes", json_num(need));
-    bad |= json_object_set_new(j, "fits", isnan(found) ? json_null() : json_boolean(some));
-    bad |= json_object_set_new(j, "tp_needed", tp.tp > 0 ? json_integer(tp.tp) : json_null());
-    bad |= json_object_set_new(j, "tp_note", found < 1 && tp.tp == 0 ? tp_note(&tp) : json_null());
-    return bad;
+    w->unbounded = isinf(found);
+    w->need_bytes = some && isfinite(found) ? memory_need(s->memory, n_seq, n_ctx).total_bytes : NAN;
+    w->fits = isnan(found) ? -1 : some;
+    w->tp_needed = tp.tp;
+    w->tp_note = found < 1 && tp.tp == 0 ? table_text(rows, tp_note(text, sizeof text, &tp)) : NULL;
 }
 
-int memory_add_row(json_t *rows, const struct memory_subject *s, uint64_t n_ctx, uint64_t n_seq, struct error *err)
+void memory_add_row(struct table_rows *rows, const struct memory_subject *s, uint64_t n_ctx, uint64_t n_seq)
 {
     const bool batch = n_seq == 0;
     const double found = s->reason ? NAN : batch ? memory_max_batch(s->memory, n_ctx) : memory_max_context(s->memory, n_seq);
     const uint64_t n = isfinite(found) ? (uint64_t)found : 0;
-    json_t *j = json_object();
-    int bad = put_subject(j, s);
-    bad |= json_object_set_new(j, "largest", json_string(batch ? "batch" : "context"));
-    bad |= json_object_set_new(j, "n_ctx", batch ? json_integer((json_int_t)n_ctx) : whole(found));
-    bad |= json_object_set_new(j, "n_batch", batch ? whole(found) : json_integer((json_int_t)n_seq));
-    bad |= json_object_set_new(j, "reason", s->reason ? json_text(s->reason) : json_null());
-    bad |= put_found(j, s, found, batch ? n_ctx : n, batch ? n : n_seq);
-    bad |= put_plan(j, s);
-    bad |= json_array_append_new(rows, j);
-    return bad ? error_oom(err, 0, "the rows") : 0;
+    struct memory_row *w = table_add(rows);
+    put_subject(w, rows, s);
+    w->largest = batch ? "batch" : "context";
+    w->n_ctx = batch ? (double)n_ctx : found;
+    w->n_batch = batch ? found : (double)n_seq;
+    put_found(w, rows, s, found, batch ? n_ctx : n, batch ? n : n_seq);
 }
 
 /* ---- a device's memory in lines -------------------------------------------------------------------- */
@@ -209,76 +204,61 @@ void memory_add_plan(struct strbuf *b, const struct memory_subject *s)
 
 /* ---- all rows ---------------------------------------------------------------------------------------- */
 
-static bool any(const json_t *rows, const char *key, json_type type)
-{
-    bool found = false;
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        found |= json_typeof(json_object_get(json_array_get(rows, i), key)) == type;
-    return found;
-}
-
 /* A machine's reason for having no degree to name, each once. */
-static void print_tp_notes(const json_t *rows)
+static void print_tp_notes(const struct table_rows *rows)
 {
-    for (size_t i = 0; i < json_array_size(rows); i++) {
-        const json_t *r = json_array_get(rows, i), *note = json_object_get(r, "tp_note"), *hw = json_object_get(r, "hw");
-        bool said = !json_is_string(note);
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct memory_row *r = table_row(rows, i);
+        bool said = !r->tp_note;
         for (size_t k = 0; k < i && !said; k++) {
-            const json_t *before = json_array_get(rows, k);
-            said = json_equal(json_object_get(before, "tp_note"), note) && json_equal(json_object_get(before, "hw"), hw);
+            const struct memory_row *before = table_row(rows, k);
+            said = before->tp_note && strcmp(before->tp_note, r->tp_note) == 0 && strcmp(before->hw, r->hw) == 0;
         }
         if (!said)
-            report_text(0, "needs tp -: on %s, %s.\n", json_string_value(hw), json_string_value(note));
+            report_text(0, "needs tp -: on %s, %s.\n", r->hw, r->tp_note);
     }
 }
 
 /* What the largest numbers do not say by themselves. */
-static void print_notes(const json_t *rows, const struct model *m)
+static void print_notes(const struct table_rows *rows, const struct model *m)
 {
-    int64_t longest = 0;
-    bool held_back = false, unknown = false;
-    for (size_t i = 0; i < json_array_size(rows); i++) {
-        const json_t *r = json_array_get(rows, i), *seqs = json_object_get(r, "max_seqs");
-        const int64_t ctx = json_integer_value(json_object_get(r, "n_ctx"));
-        longest = ctx > longest ? ctx : longest;
-        unknown |= json_is_null(json_object_get(r, "fits")) && json_is_null(json_object_get(r, "reason"));
-        held_back |= json_is_integer(seqs) && json_integer_value(json_object_get(r, "n_batch")) > json_integer_value(seqs);
+    double longest = 0;
+    bool held_back = false, unknown = false, served = false, unbounded = false, tp_needed = false;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct memory_row *r = table_row(rows, i);
+        longest = r->n_ctx > longest && isfinite(r->n_ctx) ? r->n_ctx : longest;
+        unknown |= r->fits < 0 && !r->reason;
+        held_back |= r->o.max_seqs > 0 && isfinite(r->n_batch) && r->n_batch > r->o.max_seqs;
+        served |= r->served;
+        unbounded |= r->unbounded;
+        tp_needed |= r->tp_needed > 0;
     }
     report_text(0, "\nlargest batch: the most sequences of that context; largest context: of each of that many sequences.\n");
-    if (any(rows, "served", JSON_TRUE))
+    if (served)
         report_text(0, "vLLM: a server that takes its share of the memory; --local: one program that takes all, as `predict` assumes for llama.cpp.\n");
     if (held_back)
         report_text(0, "A server runs at most --max-seqs of them together (on each group of devices).\n");
     if (longest > m->hp.n_ctx_train)
         report_text(0, "The model was trained on contexts of %u.\n", m->hp.n_ctx_train);
-    if (any(rows, "unbounded", JSON_TRUE))
+    if (unbounded)
         report_text(0, "-: any context; its windows and recurrences do not grow.\n");
     if (unknown)
         report_text(0, "unknown: a profile without a memory size.\n");
-    if (any(rows, "tp_needed", JSON_INTEGER))
+    if (tp_needed)
         report_text(0, "needs tp: devices of tensor parallelism (--tp) that would hold one.\n");
     print_tp_notes(rows);
 }
 
-/* One device: the column about devices would say so in every row. */
-static void table_columns(struct column *out, const json_t *rows, const struct layout *l)
-{
-    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-        out[i] = columns[i];
-        if (strcmp(columns[i].key, "reason") == 0 && any(rows, "reason", JSON_STRING))
-            out[i].rank = COL_MAJOR;
-        if (layout_devices(l) == 1 && strcmp(columns[i].key, "layout") == 0)
-            out[i].rank = COL_DATA;
-    }
-}
-
-int memory_print(const json_t *rows, const struct strbuf *plans, const struct memory_cli *o, const struct model *m,
+int memory_print(const struct table_rows *rows, const struct strbuf *plans, const struct memory_cli *o, const struct model *m,
                  struct error *err)
 {
     json_t *meta = json_pack("{s:s, s:s}", "model", m->name, "type", m->type_name);
-    struct column cols[ARRAY_LEN(columns)];
-    const struct report_doc d = { "roofcast.memory", 1, meta, rows, cols, ARRAY_LEN(cols) };
-    table_columns(cols, rows, &o->price.layout);
+    struct column cols[ARRAY_LEN(memory_columns)];
+    const struct table d = { "roofcast.memory", 1, meta, NULL, cols, ARRAY_LEN(cols), rows, order };
+    memcpy(cols, memory_columns, sizeof cols);
+    columns_rank_known(cols, ARRAY_LEN(cols), &d, "reason", COL_MAJOR);
+    if (layout_devices(&o->price.layout) == 1)
+        columns_rank(cols, ARRAY_LEN(cols), "layout", COL_DATA); /* it would say so in every row */
     const char *lines = strbuf_text(plans, "the lines", err);
     int rc = !lines ? -1 : meta ? 0 : error_oom(err, 0, "the memory");
     if (rc == 0 && o->save)

@@ -30,12 +30,14 @@ struct memory_subject {
     bool served;
 };
 
-/* memory_report.c: the row of the most sequences of n_ctx positions (n_seq 0), or of the longest context of n_seq. */
-int memory_add_row(json_t *rows, const struct memory_subject *s, uint64_t n_ctx, uint64_t n_seq, struct error *err);
+extern const struct table_fields memory_fields;
+/* memory_report.c: a row (of memory_row_size) of the most sequences of n_ctx positions (n_seq 0), or of the longest context of n_seq. */
+extern const size_t memory_row_size;
+void memory_add_row(struct table_rows *rows, const struct memory_subject *s, uint64_t n_ctx, uint64_t n_seq);
 /* What takes the memory of a device, a line each. */
 void memory_add_plan(struct strbuf *b, const struct memory_subject *s);
 /* All rows, to --save and to the terminal; a table has the plans above it. */
-int memory_print(const json_t *rows, const struct strbuf *plans, const struct memory_cli *o, const struct model *m,
+int memory_print(const struct table_rows *rows, const struct strbuf *plans, const struct memory_cli *o, const struct model *m,
                  struct error *err);
 
 #endif

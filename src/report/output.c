@@ -52,7 +52,7 @@ void report_text_within(size_t most, size_t indent, const char *fmt, ...)
     va_end(ap);
 }
 
-int report_write(const char *path, enum report_format fmt, const struct report_doc *d,
+int report_write(const char *path, enum report_format fmt, const struct table *d,
                struct error *err)
 {
     struct outfile o;

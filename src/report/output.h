@@ -15,7 +15,7 @@ void report_text(size_t indent, const char *fmt, ...) __attribute__((format(prin
 /* The same, which into a pipe breaks, too: at `most` columns. */
 void report_text_within(size_t most, size_t indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* report_print to path ("-" or NULL: stdout), atomically. */
-int report_write(const char *path, enum report_format fmt, const struct report_doc *d, struct error *err);
+int report_write(const char *path, enum report_format fmt, const struct table *d, struct error *err);
 /* What the curves of a profile say, a line each: levels, saturation (profile_findings.c). */
 void report_findings(const struct hwprofile *h);
 

@@ -1,7 +1,7 @@
 /* Which roofs a chart shows: the best of each memory level and arithmetic, or all of them.
  */
 #include "report/plot.h"
-#include "report/predict_report.h"
+#include "timing/roofs.h"
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
@@ -24,6 +24,19 @@ int plot_load_profile(struct plot *p, const char *spec, struct error *err)
     COPY(p->machine, p->roofs.name);
     COPY(p->date, p->roofs.date);
     return 0;
+}
+
+/* A field of a row: "" and NaN where it has none. */
+static const char *text_of(const json_t *row, const char *key)
+{
+    const char *s = json_string_value(json_object_get(row, key));
+    return s ? s : "";
+}
+
+static double number_of(const json_t *row, const char *key)
+{
+    const json_t *v = json_object_get(row, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
 /* A prediction names its machines; where the name says nothing here, the rows' own two roofs
@@ -51,15 +64,15 @@ int plot_prediction_roofs(struct plot *p, const json_t *doc, struct error *err)
     json_t *row;
     json_array_foreach(json_object_get(doc, "rows"), i, row)
     {
-        if (strcmp(predict_text(row, "hw"), hw) != 0)
+        if (strcmp(text_of(row, "hw"), hw) != 0)
             continue;
         struct ceiling memory = { .name = "memory",
-                                  .value = predict_number(row, "bandwidth_bytes_s"),
+                                  .value = number_of(row, "bandwidth_bytes_s"),
                                   .kind = "bandwidth",
                                   .level = "DRAM" };
-        struct ceiling peak = { .value = predict_number(row, "peak_flop_s"), .kind = "compute" };
-        COPY(peak.dtype, predict_text(row, "math"));
-        COPY(peak.name, predict_text(row, "math"));
+        struct ceiling peak = { .value = number_of(row, "peak_flop_s"), .kind = "compute" };
+        COPY(peak.dtype, text_of(row, "math"));
+        COPY(peak.name, text_of(row, "math"));
         COPY(p->machine, hw);
         if (hwprofile_raise_ceiling(&p->roofs, &memory, err) != 0 || hwprofile_raise_ceiling(&p->roofs, &peak, err) != 0)
             return -1;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int draft_row(json_t *rows, struct subject *s, uint32_t gamma, struct speculation *result, struct error *err)
+static int draft_row(struct table_rows *rows, struct subject *s, uint32_t gamma, struct speculation *result, struct error *err)
 {
     struct spec_options o = s->drafting->s;
     o.gamma = gamma;
@@ -15,7 +15,7 @@ static int draft_row(json_t *rows, struct subject *s, uint32_t gamma, struct spe
     return predict_add_rows(rows, s, err);
 }
 
-int predict_draft_rows(json_t *rows, const struct subject *plain, struct error *err)
+int predict_draft_rows(struct table_rows *rows, const struct subject *plain, struct error *err)
 {
     const struct drafting *d = plain->drafting;
     struct row {
@@ -45,38 +45,18 @@ void predict_draft_name(char *buf, size_t n, const struct subject *s)
                  s->gamma);
 }
 
-/* Fields of every row: null where nothing is drafted. */
-int predict_draft_put(json_t *j, const struct subject *s)
+/* Of every row: nothing where nothing is drafted. */
+void predict_draft_put(struct predict_row *w, const struct subject *s)
 {
-    const struct speculation *x = s->spec;
-    const struct {
-        const char *name;
-        double v;
-    } figures[] = {
-        { "tokens_a_round", x ? x->tokens.mean : NAN },
-        { "tokens_a_round_sd", x ? sqrt(x->tokens.variance) : NAN },
-        { "round_s", x ? x->round_s : NAN },
-        { "draft_s", x ? x->draft_s : NAN },
-        { "verify_s", x ? x->verify_s : NAN },
-        { "gain", x ? x->gain : NAN },
-        { "tok_s_sd", x ? x->tok_s_sd : NAN },
-        { "flop_factor", x ? x->flop_factor : NAN },
-        { "best_gain", x ? x->best_gain : NAN },
-    };
-    int bad = json_object_set_new(j, "spec_kind", x ? json_string(spec_kind_name(s->drafting->s.kind)) : json_null());
-    bad |= json_object_set_new(j, "draft", x ? json_text(s->drafting->s.draft ? s->drafting->model.name : s->cli->draft.spec)
-                                             : json_null());
-    bad |= json_object_set_new(j, "gamma", x ? json_integer(s->gamma) : json_null());
-    bad |= json_object_set_new(j, "acceptance", x ? json_string(s->cli->draft.acceptance) : json_null());
-    for (size_t i = 0; i < ARRAY_LEN(figures); i++)
-        bad |= json_object_set_new(j, figures[i].name, json_num(figures[i].v));
-    return bad | json_object_set_new(j, "best_gamma", x ? json_integer(x->best_gamma) : json_null());
-}
-
-/* What a table shows of it where something is drafted. */
-bool predict_draft_hides(const char *key, const struct predict_cli *o)
-{
-    return !o->draft.spec && (strcmp(key, "tokens_a_round") == 0 || strcmp(key, "gain") == 0);
+    const struct speculation none = { { NAN, NAN }, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN };
+    w->spec = s->spec ? *s->spec : none;
+    w->tokens_a_round_sd = sqrt(w->spec.tokens.variance);
+    if (!s->spec)
+        return;
+    w->spec_kind = spec_kind_name(s->drafting->s.kind);
+    w->draft = s->drafting->s.draft ? s->drafting->model.name : s->cli->draft.spec;
+    w->gamma = s->gamma;
+    w->acceptance = s->cli->draft.acceptance;
 }
 
 void predict_draft_note(const struct predict_cli *o)

@@ -1,11 +1,70 @@
-/* roofcast predict --explain: where a phase's seconds come from, as fields of its row and as text of 120 columns. */
-#include "predict/explain.h"
-#include "report/fields.h"
+/* roofcast predict --explain: where a phase's seconds come from, as rows and as text of 120 columns. */
 #include "report/predict_report.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---- as JSON ---------------------------------------------------------------------------------- */
+/* A class of ops, and its names. */
+struct class_row {
+    struct explain_class c;
+    const char *role, *op, *phase, *type, *math, *bound;
+    char shape[64], scheme[24];
+    double ai;
+};
+
+#define AT(m) COLUMN_AT(struct class_row, m)
+static const struct column predict_class_columns[] = {
+    { "role", NULL, COL_TEXT, NULL, COL_DATA, AT(role), EMPTY_VALUE, NULL, NULL },
+    { "op", NULL, COL_TEXT, NULL, COL_DATA, AT(op), EMPTY_VALUE, NULL, NULL },
+    { "phase", NULL, COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
+    { "times", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.times), EMPTY_VALUE, NULL, "such phases: of a request, whose steps are told as their mean, its `n_gen - 1` "
+      "steps; else 1" },
+    { "count", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.sum.count), EMPTY_VALUE, NULL, "ops a pass" },
+    { "n_pass", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.n_pass), EMPTY_VALUE, NULL, "passes that run them" },
+    { "shape", NULL, COL_TEXT, NULL, COL_DATA, AT(shape), EMPTY_VALUE, NULL, NULL },
+    { "type", NULL, COL_TEXT, NULL, COL_DATA, AT(type), EMPTY_NULL, NULL, "of the weights, or of the cache" },
+    { "scheme", NULL, COL_TEXT, NULL, COL_DATA, AT(scheme), EMPTY_NULL, NULL, "of a checkpoint's products: bits of weights and activations, `W4A16`" },
+    { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(math), EMPTY_NULL, NULL, "operand type whose peak is used" },
+    { "roof", NULL, COL_TEXT, NULL, COL_DATA, AT(c.roof), EMPTY_NULL, NULL, "the measured kernels whose roofs it was priced with (methods.md (29)); null: "
+      "bandwidth and peak" },
+    { "kernel", NULL, COL_TEXT, NULL, COL_DATA, AT(c.sum.alone), EMPTY_NULL, NULL, "the kernel of the stack that runs it, one of `priors.attention_kernels`, whose "
+      "seconds are its own (46); null: as the others" },
+    { "weight_formula", NULL, COL_TEXT, NULL, COL_DATA, AT(c.weight), EMPTY_NULL, NULL, NULL },
+    { "act_formula", NULL, COL_TEXT, NULL, COL_DATA, AT(c.act), EMPTY_NULL, NULL, NULL },
+    { "kv_formula", NULL, COL_TEXT, NULL, COL_DATA, AT(c.kv), EMPTY_NULL, NULL, NULL },
+    { "flop_formula", NULL, COL_TEXT, NULL, COL_DATA, AT(c.flop), EMPTY_NULL, NULL, NULL },
+    { "link_formula", NULL, COL_TEXT, NULL, COL_DATA, AT(c.link), EMPTY_NULL, NULL, NULL },
+    { "weight_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.sum.cost.weight_bytes), EMPTY_VALUE, NULL, NULL },
+    { "act_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.sum.cost.act_bytes), EMPTY_VALUE, NULL, NULL },
+    { "kv_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.sum.cost.kv_bytes), EMPTY_VALUE, NULL, NULL },
+    { "flop", NULL, COL_SI, "FLOP", COL_DATA, AT(c.sum.cost.flop), EMPTY_VALUE, NULL, NULL },
+    { "ai", NULL, COL_FLOAT, "FLOP/B", COL_DATA, AT(ai), EMPTY_NULL, NULL, NULL },
+    { "link_bytes", NULL, COL_SI, "B", COL_DATA, AT(c.sum.cost.link_bytes), EMPTY_VALUE, NULL, NULL },
+    { "act_in_cache", NULL, COL_BOOL, NULL, COL_DATA, AT(c.act_in_cache), EMPTY_VALUE, NULL, "activations stay in the last-level cache" },
+    { "memory_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.sum.memory_s), EMPTY_VALUE, NULL, NULL },
+    { "compute_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.sum.compute_s), EMPTY_VALUE, NULL, NULL },
+    { "link_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.sum.link_s), EMPTY_VALUE, NULL, NULL },
+    { "launch_s", NULL, COL_SECONDS, "s", COL_DATA, AT(c.launch_s), EMPTY_VALUE, NULL, NULL },
+    { "seconds", NULL, COL_SECONDS, "s", COL_DATA, AT(c.sum.seconds), EMPTY_VALUE, NULL, NULL },
+    { "bound", NULL, COL_TEXT, NULL, COL_DATA, AT(bound), EMPTY_VALUE, "`\"memory\"` or `\"compute\"` or `\"launch\"` or `\"link\"`", NULL },
+};
+#undef AT
+const struct table_fields predict_class_fields = { "predict.class", predict_class_columns, ARRAY_LEN(predict_class_columns) };
+#define AT(m) COLUMN_AT(struct explain_constant, m)
+static const struct column predict_constant_columns[] = {
+    { "name", NULL, COL_TEXT, NULL, COL_DATA, AT(name), EMPTY_VALUE, NULL, NULL },
+    { "value", NULL, COL_FLOAT, NULL, COL_DATA, AT(value), EMPTY_NULL, NULL, "in `unit`; null: no limit" },
+    { "unit", NULL, COL_TEXT, NULL, COL_DATA, AT(unit), EMPTY_VALUE, NULL, "`\"\"`: a plain number" },
+    { "source", NULL, COL_TEXT, NULL, COL_DATA, AT(source), EMPTY_VALUE, NULL, NULL },
+    { "formula", NULL, COL_TEXT, NULL, COL_DATA, AT(formula), EMPTY_VALUE, NULL, "its number in `doc/methods.md`" },
+    { "spread", NULL, COL_FLOAT, NULL, COL_DATA, AT(spread), EMPTY_NULL, NULL, "factor by which it may be off, one standard deviation of its logarithm; null: "
+      "not a constant of the stack" },
+    { "share", NULL, COL_FRACTION, "fraction", COL_DATA, AT(share), EMPTY_NULL, NULL, "of the variance behind the 90 % interval; all add up to 1" },
+};
+#undef AT
+const struct table_fields predict_constant_fields = { "predict.constant", predict_constant_columns, ARRAY_LEN(predict_constant_columns) };
+
+/* ---- as rows ---------------------------------------------------------------------------------- */
 
 static const char *type_of(const struct op *op, const struct subject *s)
 {
@@ -15,106 +74,69 @@ static const char *type_of(const struct op *op, const struct subject *s)
 }
 
 /* "W4A16": bits of the weights and of what they are multiplied with, where a checkpoint says it. (4) */
-static const char *scheme_of(char *buf, size_t n, const struct op *op)
+static void scheme_of(char *buf, size_t n, const struct op *op)
 {
     static const unsigned act_bits[] = { [SCHEME_FP16] = 16, [SCHEME_BF16] = 16, [SCHEME_FP8] = 8, [SCHEME_INT8] = 8,
                                          [SCHEME_FP4] = 4 };
-    if (!op->w || op->w->scheme == SCHEME_BY_TYPE)
-        return NULL;
-    snprintf(buf, n, "W%.0fA%u", floor(dtype_bits(op->w->type)), act_bits[op->w->scheme]);
-    return buf;
+    if (op->w && op->w->scheme != SCHEME_BY_TYPE)
+        snprintf(buf, n, "W%.0fA%u", floor(dtype_bits(op->w->type)), act_bits[op->w->scheme]);
 }
 
-static json_t *shape_json(const struct op *op)
+static void shape_of(char *text, size_t n, const struct op *op)
 {
-    char text[64];
     uint64_t rows, cols;
     op_weight_shape(op, &rows, &cols);
     if (op->kind == OP_ATTENTION)
-        snprintf(text, sizeof text, "%u heads, %u of keys, of %u", op->n_head, op->n_head_kv, op->head_dim);
+        snprintf(text, n, "%u heads, %u of keys, of %u", op->n_head, op->n_head_kv, op->head_dim);
     else if (op_n_matrix(op) > 1)
-        snprintf(text, sizeof text, "%u x [%llu x %llu]", op_n_matrix(op), (unsigned long long)(rows / op_n_matrix(op)),
+        snprintf(text, n, "%u x [%llu x %llu]", op_n_matrix(op), (unsigned long long)(rows / op_n_matrix(op)),
                  (unsigned long long)cols);
     else if (rows > 1)
-        snprintf(text, sizeof text, "[%llu x %llu]", (unsigned long long)rows, (unsigned long long)cols);
+        snprintf(text, n, "[%llu x %llu]", (unsigned long long)rows, (unsigned long long)cols);
     else
-        snprintf(text, sizeof text, "%llu", (unsigned long long)cols);
-    return json_string(text);
+        snprintf(text, n, "%llu", (unsigned long long)cols);
 }
 
-static json_t *formula_json(const char *text)
+static void put_class(struct class_row *w, const struct explain_class *c, const struct subject *s)
 {
-    return *text ? json_text(text) : json_null();
+    w->c = *c;
+    w->role = op_role_name(c->op.role);
+    w->op = op_kind_name(c->op.kind);
+    w->phase = phase_name(c->phase);
+    w->type = type_of(&c->op, s);
+    w->math = c->sum.cost.flop > 0 ? math_name(c->sum.math) : NULL;
+    w->bound = bound_name(c->sum.bound);
+    w->ai = cost_ai(&c->sum.cost);
+    shape_of(w->shape, sizeof w->shape, &c->op);
+    scheme_of(w->scheme, sizeof w->scheme, &c->op);
 }
 
-static json_t *class_json(const struct explain_class *c, const struct subject *s)
-{
-    const char *type = type_of(&c->op, s);
-    json_t *j = json_object();
-    int bad = json_object_set_new(j, "role", json_string(op_role_name(c->op.role)));
-    bad |= json_object_set_new(j, "op", json_string(op_kind_name(c->op.kind)));
-    bad |= json_object_set_new(j, "phase", json_string(phase_name(c->phase)));
-    bad |= json_object_set_new(j, "times", json_num(c->times));
-    bad |= json_object_set_new(j, "count", json_num(c->count));
-    bad |= json_object_set_new(j, "n_pass", json_num(c->n_pass));
-    bad |= json_object_set_new(j, "shape", shape_json(&c->op));
-    bad |= json_object_set_new(j, "type", type ? json_string(type) : json_null());
-    char scheme[24];
-    const char *says = scheme_of(scheme, sizeof scheme, &c->op);
-    bad |= json_object_set_new(j, "scheme", says ? json_string(says) : json_null());
-    bad |= json_object_set_new(j, "math", c->cost.flop > 0 ? json_string(math_name(c->math)) : json_null());
-    bad |= json_object_set_new(j, "roof", *c->roof ? json_string(c->roof) : json_null());
-    bad |= json_object_set_new(j, "kernel", c->alone ? json_string(c->alone) : json_null());
-    bad |= json_object_set_new(j, "weight_formula", formula_json(c->weight));
-    bad |= json_object_set_new(j, "act_formula", formula_json(c->act));
-    bad |= json_object_set_new(j, "kv_formula", formula_json(c->kv));
-    bad |= json_object_set_new(j, "flop_formula", formula_json(c->flop));
-    bad |= json_object_set_new(j, "link_formula", formula_json(c->link));
-    bad |= fields_cost(j, &c->cost);
-    bad |= json_object_set_new(j, "link_bytes", json_num(c->cost.link_bytes));
-    bad |= json_object_set_new(j, "act_in_cache", json_boolean(c->act_in_cache));
-    bad |= json_object_set_new(j, "memory_s", json_num(c->memory_s));
-    bad |= json_object_set_new(j, "compute_s", json_num(c->compute_s));
-    bad |= json_object_set_new(j, "link_s", json_num(c->link_s));
-    bad |= json_object_set_new(j, "launch_s", json_num(c->launch_s));
-    bad |= json_object_set_new(j, "seconds", json_num(c->seconds));
-    bad |= json_object_set_new(j, "bound", json_string(bound_name(c->bound)));
-    if (bad == 0)
-        return j;
-    json_decref(j);
-    return NULL;
-}
-
-static json_t *constant_json(const struct explain_constant *k)
-{
-    return json_pack("{s:s, s:o, s:s, s:s, s:s, s:o, s:o}", "name", k->name, "value", json_num(k->value), "unit", k->unit, "source",
-                     k->source, "formula", k->formula, "spread", json_num(k->spread), "share", json_num(k->share));
-}
-
-static int put_all(json_t *j, const struct explain *e, const struct subject *s)
-{
-    json_t *classes = json_array(), *constants = json_array();
-    int bad = json_object_set_new(j, "explain", classes) | json_object_set_new(j, "constants", constants);
-    for (size_t i = 0; i < e->n; i++)
-        bad |= json_array_append_new(classes, class_json(&e->c[i], s));
-    for (size_t i = 0; i < e->n_k; i++)
-        bad |= json_array_append_new(constants, constant_json(&e->k[i]));
-    bad |= json_object_set_new(j, "n_pass", json_num(e->n_pass));
-    bad |= json_object_set_new(j, "explain_s", json_num(e->sum_s));
-    bad |= json_object_set_new(j, "pipeline", json_num(e->pipeline));
-    return bad;
-}
-
-int predict_put_explain(json_t *j, const struct subject *s, struct error *err)
+int predict_put_explain(struct predict_row *w, const struct subject *s, struct error *err)
 {
     struct explain e;
-    const int rc = s->request ? explain_request(&e, s->m, s->h, &s->o, s->request, err)
-                              : explain_init(&e, s->m, s->h, &s->o, s->phase, err);
-    if (rc != 0)
+    struct explained *x = w->explained = calloc(1, sizeof *x);
+    if (!x)
+        return error_oom(err, sizeof *x, "an explanation");
+    if ((s->request ? explain_request(&e, s->m, s->h, &s->o, s->request, err) : explain_init(&e, s->m, s->h, &s->o, s->phase, err)) != 0)
         return -1;
-    const int bad = put_all(j, &e, s);
+    *x = (struct explained){ { .size = sizeof(struct class_row) }, { .size = sizeof *e.k } };
+    for (size_t i = 0; i < e.n; i++)
+        put_class(table_add(&x->classes), &e.c[i], s);
+    for (size_t i = 0; i < e.n_k; i++)
+        memcpy(table_add(&x->constants), &e.k[i], sizeof e.k[i]);
+    w->n_pass = e.n_pass;
+    w->explain_s = e.sum_s;
+    w->pipeline = e.pipeline;
     explain_free(&e);
-    return bad ? error_oom(err, 0, "an explanation") : 0;
+    return 0;
+}
+
+void predict_nest_explain(struct table_rows *rows, struct predict_row *w)
+{
+    const struct table classes = { .cols = predict_class_columns, .n_cols = ARRAY_LEN(predict_class_columns), .row = &w->explained->classes },
+                       constants = { .cols = predict_constant_columns, .n_cols = ARRAY_LEN(predict_constant_columns), .row = &w->explained->constants };
+    w->classes_json = table_keep_json(rows, table_rows_json(&classes));
+    w->constants_json = table_keep_json(rows, table_rows_json(&constants));
 }
 
 /* ---- as text ------------------------------------------------------------------------------------ */
@@ -125,20 +147,17 @@ static const char *seconds_text(char *buf, size_t n, double s)
 }
 
 /* "  weights  32 x 14336 rows x 4352 B                                  = 2.00 GB", a line or two. */
-static void print_side(const json_t *c, const char *what, const char *formula, const char *key, const char *unit,
-                       const char *note)
+static void print_side(const char *what, const char *formula, double value, const char *unit, const char *note)
 {
-    const char *f = predict_text(c, formula);
     char v[40];
-    if (!*f)
-        return;
-    report_text(13, "    %-8s %-72s = %s%s\n", what, f, units_si(v, sizeof v, predict_number(c, key), unit), note);
+    if (*formula)
+        report_text(13, "    %-8s %-72s = %s%s\n", what, formula, units_si(v, sizeof v, value, unit), note);
 }
 
 /* " (154 TFLOP/s)": what e_c and the peak of the units come to; "" where nothing is computed. */
-static const char *rate_text(char *buf, size_t n, const json_t *c)
+static const char *rate_text(char *buf, size_t n, const struct explain_class *c)
 {
-    const double rate = predict_number(c, "flop") / predict_number(c, "compute_s");
+    const double rate = c->sum.cost.flop / c->sum.compute_s;
     char v[40];
     *buf = 0;
     if (isfinite(rate) && rate > 0)
@@ -146,115 +165,106 @@ static const char *rate_text(char *buf, size_t n, const json_t *c)
     return buf;
 }
 
-static void print_class(const json_t *c)
+static void print_class(const struct class_row *w)
 {
+    const struct explain_class *c = &w->c;
     char head[128], a[40], b[40], l[40], s[40], r[48], sides[160];
-    const char *type = predict_text(c, "type"), *math = predict_text(c, "math");
-    snprintf(head, sizeof head, "%s: %.10g x %s%s%s%s%s%s", predict_text(c, "role"), predict_number(c, "count"),
-             predict_text(c, "op"), *predict_text(c, "shape") ? " " : "", predict_text(c, "shape"), *type ? " " : "", type,
-             *math ? ", " : "");
-    const char *scheme = predict_text(c, "scheme");
-    report_text(4, "  %s%s%s%s\n", head, math, *scheme ? " " : "", scheme);
-    print_side(c, "weights", "weight_formula", "weight_bytes", "B", "");
-    print_side(c, "KV", "kv_formula", "kv_bytes", "B", "");
-    print_side(c, "act", "act_formula", "act_bytes", "B", json_is_true(json_object_get(c, "act_in_cache")) ? " (cache)" : "");
-    print_side(c, "FLOP", "flop_formula", "flop", "", "");
-    print_side(c, "sent", "link_formula", "link_bytes", "B", "");
-    if (*predict_text(c, "roof"))
-        report_text(13, "    kernel   %s (29)\n", predict_text(c, "roof"));
-    if (*predict_text(c, "kernel"))
-        report_text(13, "    kernel   %s, seconds of its own: (46)\n", predict_text(c, "kernel"));
-    if (predict_number(c, "link_s") > 0)
-        snprintf(sides, sizeof sides, "links %s", seconds_text(a, sizeof a, predict_number(c, "link_s")));
+    snprintf(head, sizeof head, "%s: %.10g x %s%s%s%s%s%s", w->role, c->sum.count, w->op, *w->shape ? " " : "", w->shape, w->type ? " " : "",
+             w->type ? w->type : "", w->math ? ", " : "");
+    report_text(4, "  %s%s%s%s\n", head, w->math ? w->math : "", *w->scheme ? " " : "", w->scheme);
+    print_side("weights", c->weight, c->sum.cost.weight_bytes, "B", "");
+    print_side("KV", c->kv, c->sum.cost.kv_bytes, "B", "");
+    print_side("act", c->act, c->sum.cost.act_bytes, "B", c->act_in_cache ? " (cache)" : "");
+    print_side("FLOP", c->flop, c->sum.cost.flop, "", "");
+    print_side("sent", c->link, c->sum.cost.link_bytes, "B", "");
+    if (*c->roof)
+        report_text(13, "    kernel   %s (29)\n", c->roof);
+    if (c->sum.alone)
+        report_text(13, "    kernel   %s, seconds of its own: (46)\n", c->sum.alone);
+    if (c->sum.link_s > 0)
+        snprintf(sides, sizeof sides, "links %s", seconds_text(a, sizeof a, c->sum.link_s));
     else
-        snprintf(sides, sizeof sides, "memory %s, compute %s%s", seconds_text(a, sizeof a, predict_number(c, "memory_s")),
-                 seconds_text(b, sizeof b, predict_number(c, "compute_s")), rate_text(r, sizeof r, c));
-    report_text(6, "    %s, launch %s: %s-bound, %s\n", sides, seconds_text(l, sizeof l, predict_number(c, "launch_s")), predict_text(c, "bound"),
-                seconds_text(s, sizeof s, predict_number(c, "seconds")));
+        snprintf(sides, sizeof sides, "memory %s, compute %s%s", seconds_text(a, sizeof a, c->sum.memory_s), seconds_text(b, sizeof b, c->sum.compute_s),
+                 rate_text(r, sizeof r, c));
+    report_text(6, "    %s, launch %s: %s-bound, %s\n", sides, seconds_text(l, sizeof l, c->launch_s), w->bound, seconds_text(s, sizeof s, c->sum.seconds));
 }
 
-static void print_constant(const json_t *k)
+static void print_constant(const struct explain_constant *k)
 {
-    char v[40];
-    const char *unit = predict_text(k, "unit");
-    const double value = predict_number(k, "value");
-    if (isnan(value))
+    char v[40], spread[64] = "";
+    if (!isfinite(k->value))
         snprintf(v, sizeof v, "no limit");
-    else if (!*unit)
-        snprintf(v, sizeof v, "%.4g", value);
-    else if (value == 0)
+    else if (!*k->unit)
+        snprintf(v, sizeof v, "%.4g", k->value);
+    else if (k->value == 0)
         snprintf(v, sizeof v, "0");
     else
-        units_si(v, sizeof v, value, unit);
-    char spread[64] = "";
-    if (!isnan(predict_number(k, "share")))
-        snprintf(spread, sizeof spread, "x/ %.3g, %.1f %% of the interval: ", predict_number(k, "spread"), 100 * predict_number(k, "share"));
-    report_text_within(120, 46, "  %-22s %-14s %-5s %s%s\n", predict_text(k, "name"), v, predict_text(k, "formula"), spread, predict_text(k, "source"));
+        units_si(v, sizeof v, k->value, k->unit);
+    if (isfinite(k->share))
+        snprintf(spread, sizeof spread, "x/ %.3g, %.1f %% of the interval: ", k->spread, 100 * k->share);
+    report_text_within(120, 46, "  %-22s %-14s %-5s %s%s\n", k->name, v, k->formula, spread, k->source);
+}
+
+/* Efficiencies of a stack, not the machine's own measured kernels. */
+static bool has_constants(const struct predict_row *row)
+{
+    return row->stack && strcmp(row->basis ? row->basis : "", "kernels") != 0;
 }
 
 /* The sum, with all its digits, and the seconds of the table. */
-static void print_total(const json_t *row)
+static void print_total(const struct predict_row *row)
 {
-    const char *phase = predict_text(row, "phase");
-    const double pipeline = predict_number(row, "pipeline"), n = predict_number(row, "n_batch"),
-                 tokens = strcmp(phase, "prefill") == 0   ? n * predict_number(row, "n_prompt")
-                          : strcmp(phase, "request") == 0 ? n * predict_number(row, "n_gen")
-                                                          : n;
-    printf("  sum of the classes: %.17g s\n", predict_number(row, "explain_s"));
-    if (fabs(pipeline - 1) > 1e-12)
-        report_text(4, "  x %.10g: %s\n", pipeline,
-                    *predict_text(row, "stack") && strcmp(predict_text(row, "basis"), "kernels") != 0
-                        ? "what passes cost beside their ops, and what ops share when they are one (35), (24)"
-                        : "passes overlap in the pipeline, the slowest stage sets the pace (24)");
-    printf("  %.10g tokens / %.17g s = %.17g tokens/s\n", tokens, predict_number(row, "seconds"), predict_number(row, "tok_s"));
+    const double n = row->n_batch, tokens = strcmp(row->phase, "prefill") == 0   ? n * row->n_prompt
+                                            : strcmp(row->phase, "request") == 0 ? n * row->n_gen
+                                                                                 : n;
+    printf("  sum of the classes: %.17g s\n", row->explain_s);
+    if (fabs(row->pipeline - 1) > 1e-12)
+        report_text(4, "  x %.10g: %s\n", row->pipeline,
+                    has_constants(row) ? "what passes cost beside their ops, and what ops share when they are one (35), (24)"
+                                       : "passes overlap in the pipeline, the slowest stage sets the pace (24)");
+    printf("  %.10g tokens / %.17g s = %.17g tokens/s\n", tokens, row->seconds.value, row->tok_s.value);
 }
 
 /* Of a request: what comes next, and how often. */
-static void print_part(const char *phase, double times)
+static void print_part(enum phase phase, double times)
 {
-    if (strcmp(phase, "prefill") == 0)
+    if (phase == PHASE_PREFILL)
         printf("  the prompt:\n");
     else
         printf("  %.10g step%s, the mean of them:\n", times, times == 1 ? "" : "s");
 }
 
-static void print_row(const json_t *row)
+static void print_row(const struct predict_row *row)
 {
-    size_t i;
-    json_t *j;
-    report_text(0, "\n%s, %s on %s, %s: %.10g pass%s\n\n", predict_text(row, "phase"), predict_text(row, "test"),
-                predict_text(row, "hw"), predict_text(row, "layout"), predict_number(row, "n_pass"),
-                predict_number(row, "n_pass") == 1 ? "" : "es");
-    const bool request = strcmp(predict_text(row, "phase"), "request") == 0;
-    const char *before = "";
-    json_array_foreach(json_object_get(row, "explain"), i, j) {
-        const char *phase = predict_text(j, "phase");
-        if (request && strcmp(phase, before) != 0)
-            print_part(phase, predict_number(j, "times"));
-        before = phase;
-        print_class(j);
+    const struct explained *x = row->explained;
+    const bool request = strcmp(row->phase, "request") == 0;
+    report_text(0, "\n%s, %s on %s, %s: %.10g pass%s\n\n", row->phase, row->test, row->hw, row->layout, row->n_pass, row->n_pass == 1 ? "" : "es");
+    for (size_t i = 0; i < x->classes.n; i++) {
+        const struct class_row *w = table_row(&x->classes, i), *before = i ? table_row(&x->classes, i - 1) : NULL;
+        if (request && (!before || before->c.phase != w->c.phase))
+            print_part(w->c.phase, w->c.times);
+        print_class(w);
     }
     print_total(row);
     printf("\n");
-    json_array_foreach(json_object_get(row, "constants"), i, j)
-        print_constant(j);
+    for (size_t i = 0; i < x->constants.n; i++)
+        print_constant(table_row(&x->constants, i));
 }
 
-void predict_print_explain(const json_t *rows)
+void predict_print_explain(const struct table_rows *rows)
 {
-    size_t i;
-    json_t *row;
-    const json_t *first = json_array_get(rows, 0);
-    if (*predict_text(first, "stack") && strcmp(predict_text(first, "basis"), "kernels") != 0)
+    if (has_constants(table_row(rows, 0)))
         report_text(0, "\nSeconds of an op: ((weights + KV + act) / (e_b W) with FLOP / (e_c peak) and weights widened, as a p-norm, + launch,\n"
                     "doc/methods.md (35), (62); peak: of the units that the stack's kernels multiply on (43), behind it in parentheses what they\n"
                     "reach; bytes and FLOP (5)-(19); between devices (47). Formulas are of all ops of a line.\n"
                     "A decode step is the mean of its steps (21).\n");
-         else
-             report_text(0, "\nSeconds of an op: max((weights + KV) / (e_b W) + act / (e_b W or the cache's), FLOP / (e_c peak)) + launch,\n"
-                "doc/methods.md (26); bytes and FLOP (5)-(19); between devices (24). Formulas are of all ops of a line.\n"
-                "A decode step is the mean of its steps (21).\n");
-         json_array_foreach(rows, i, row)
-             if (json_object_get(row, "explain"))
-                 print_row(row);
-     }
+    else
+        report_text(0, "\nSeconds of an op: max((weights + KV) / (e_b W) + act / (e_b W or the cache's), FLOP / (e_c peak)) + launch,\n"
+                    "doc/methods.md (26); bytes and FLOP (5)-(19); between devices (24). Formulas are of all ops of a line.\n"
+                    "A decode step is the mean of its steps (21).\n");
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct predict_row *row = table_row(rows, i);
+        if (row->explained)
+            print_row(row);
+    }
+}

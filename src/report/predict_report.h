@@ -5,7 +5,7 @@
 #include "learn/anchors.h"
 #include "predict/options.h"
 #include "report/output.h"
-#include "predict/request.h"
+#include "report/predict_row.h"
 #include "predict/solve.h"
 #include "predict/speculate.h"
 #include "predict/whatif.h"
@@ -38,7 +38,7 @@ struct predict_change {
 };
 
 struct predict_cli {
-    json_t *keep; /* rows go there, and nothing is printed; NULL: they are printed */
+    json_t **keep; /* the document goes there, and nothing is printed; NULL: it is printed */
     const char *model, *hw, *save;
     const char *n_prompt, *n_gen, *n_depth, *n_batch; /* lists */
     int64_t n_ubatch, threads; /* 0: the software's; all */
@@ -88,38 +88,37 @@ struct subject {
     uint32_t gamma;
 };
 
-/* predict_rows.c: the rows of one phase; a row a role with --by role. */
-int predict_add_rows(json_t *rows, const struct subject *s, struct error *err);
+/* predict_rows.c: the rows (struct predict_row) of one phase; a row a role with --by role. */
+int predict_add_rows(struct table_rows *rows, const struct subject *s, struct error *err);
 /* A row that says why *s has no price. */
-int predict_add_reason(json_t *rows, const struct subject *s, const char *reason, struct error *err);
-/* predict_solve.c: the same, an answer a question. */
-int predict_solve_add_reason(json_t *rows, const struct subject *s, const char *reason, struct error *err);
-/* predict_print.c: all rows, to --save and to the terminal. */
-int predict_print(const json_t *rows, const struct predict_cli *o, const struct model *m, struct error *err);
+int predict_add_reason(struct table_rows *rows, const struct subject *s, const char *reason, struct error *err);
 /* What the row is about. */
 const struct prediction *predict_of(const struct subject *s);
-/* predict_solve.c: an answer a question; all of them, to --save and to the terminal. */
-int predict_solve_rows(json_t *rows, const struct subject *s, struct error *err);
-int predict_solve_print(const json_t *rows, const struct predict_cli *o, const struct model *m, struct error *err);
-/* predict_explain.c: the derivation of a phase as fields of its row; as text, of every row that has it. */
-int predict_put_explain(json_t *j, const struct subject *s, struct error *err);
-void predict_print_explain(const json_t *rows);
-/* predict_rows.c: a figure's 90 % interval as KEY_lo and KEY_hi, null where it has none; seconds or tokens/s that p is as sure of as of
- * its own. (62) */
-int predict_put_seconds_interval(json_t *j, const char *key, double seconds, const struct prediction *p);
-int predict_put_rate_interval(json_t *j, const char *key, double rate, const struct prediction *p);
-/* A field of a row: "" and NaN where it has none. */
-const char *predict_text(const json_t *row, const char *key);
-double predict_number(const json_t *row, const char *key);
-/* What was asked for instead of the model's own work, as fields of j: a figure priced so is nominal. */
-int predict_put_nominal(json_t *j, const struct predict_cli *o);
-
-
-/* Decode rows with drafts, after the plain one: none without --draft. */
-int predict_draft_rows(json_t *rows, const struct subject *plain, struct error *err);
+/* Seconds or tokens/s v with their 90 % interval, of which p is as sure as of its own; NaN where it has none. (62) */
+struct figure predict_seconds(double v, const struct prediction *p);
+struct figure predict_rate(double v, const struct prediction *p);
+/* Whether the limits hold. */
+void predict_put_limits(struct predict_row *w, const struct limits *l, const struct limit_phase *prefill, const struct limit_phase *decode);
+/* What was asked for instead of the model's own work: a figure priced so is nominal. */
+struct cell predict_weights_gb(const struct predict_cli *o);
+/* A document's fields before its rows; NULL: out of memory. */
+json_t *predict_meta(const struct predict_cli *o, const struct model *m);
+/* predict_print.c: all rows, to --save and to the terminal, or to o->keep. */
+int predict_print(struct table_rows *rows, const struct predict_cli *o, const struct model *m, struct error *err);
+/* predict_explain.c: the derivation of a phase into its row; its JSON; as text, of every row that has it. */
+int predict_put_explain(struct predict_row *w, const struct subject *s, struct error *err);
+void predict_nest_explain(struct table_rows *rows, struct predict_row *w);
+void predict_print_explain(const struct table_rows *rows);
+extern const struct table_fields predict_class_fields, predict_constant_fields, predict_solve_fields;
+/* predict_draft.c: decode rows with drafts, after the plain one: none without --draft. */
+int predict_draft_rows(struct table_rows *rows, const struct subject *plain, struct error *err);
 void predict_draft_name(char *buf, size_t n, const struct subject *s);
-int predict_draft_put(json_t *j, const struct subject *s);
-bool predict_draft_hides(const char *key, const struct predict_cli *o);
+void predict_draft_put(struct predict_row *w, const struct subject *s);
 void predict_draft_note(const struct predict_cli *o);
+/* predict_solve.c: an answer a question, rows of their own (predict_solve_row_size); why *s has none; all of them, to --save and to the terminal. */
+extern const size_t predict_solve_row_size;
+int predict_solve_rows(struct table_rows *rows, const struct subject *s, struct error *err);
+int predict_solve_add_reason(struct table_rows *rows, const struct subject *s, const char *reason, struct error *err);
+int predict_solve_print(const struct table_rows *rows, const struct predict_cli *o, const struct model *m, struct error *err);
 
 #endif

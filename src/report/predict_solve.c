@@ -5,117 +5,114 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct column columns[] = {
-    { "model", "model", COL_TEXT, NULL, true },
-    { "hw", "hw", COL_TEXT, NULL, false },
-    { "type", "type", COL_TEXT, NULL, true },
-    { "layout", "devices", COL_TEXT, NULL, false },
-    { "n_devices", NULL, COL_INT, NULL, true },
-    { "n_prompt", NULL, COL_INT, NULL, true },
-    { "n_gen", NULL, COL_INT, NULL, true },
-    { "n_depth", "depth", COL_INT, NULL, false },
-    { "n_batch", "batch", COL_INT, NULL, false },
-    { "question", "question", COL_TEXT, NULL, false },
-    { "unknown", NULL, COL_TEXT, NULL, true },
-    { "found", NULL, COL_BOOL, NULL, true },
-    { "value", NULL, COL_FLOAT, NULL, true },
-    { "unit", NULL, COL_TEXT, NULL, true },
-    { "value_good", NULL, COL_FLOAT, NULL, true },
-    { "value_safe", NULL, COL_FLOAT, NULL, true },
-    { "value_nearest", NULL, COL_FLOAT, NULL, true },
-    { "chance", NULL, COL_FRACTION, NULL, true },
-    { "stack", NULL, COL_TEXT, NULL, true },
-    { "basis", NULL, COL_TEXT, NULL, true },
-    { "machine", NULL, COL_TEXT, NULL, true },
-    { "machine_good", NULL, COL_TEXT, NULL, true },
-    { "machine_safe", NULL, COL_TEXT, NULL, true },
-    { "machine_nearest", NULL, COL_TEXT, NULL, true },
-    { "tok_s", NULL, COL_FLOAT, NULL, true },
-    { "tok_s_lo", NULL, COL_FLOAT, NULL, true },
-    { "tok_s_hi", NULL, COL_FLOAT, NULL, true },
-    { "ttft_s", NULL, COL_SECONDS, NULL, true },
-    { "ttft_s_lo", NULL, COL_SECONDS, NULL, true },
-    { "ttft_s_hi", NULL, COL_SECONDS, NULL, true },
-    { "itl_s", NULL, COL_SECONDS, NULL, true },
-    { "itl_s_lo", NULL, COL_SECONDS, NULL, true },
-    { "itl_s_hi", NULL, COL_SECONDS, NULL, true },
-    { "bound", NULL, COL_TEXT, NULL, true },
-    { "fits", NULL, COL_BOOL, NULL, true },
-    { "need_bytes", NULL, COL_SI, "B", true },
-    { "memory_bytes", NULL, COL_SI, "B", true },
-    { "usable_bytes", NULL, COL_SI, "B", true },
-    { "guess", NULL, COL_TEXT, NULL, COL_DATA },
-    { "note", NULL, COL_TEXT, NULL, COL_DATA },
-    { "reason", NULL, COL_TEXT, NULL, COL_DATA },
-    { "answer", "answer", COL_TEXT, NULL, false },
+struct solve_row {
+    const char *model, *hw, *guess, *reason, *note, *type, *layout, *question, *unknown, *bound;
+    uint32_t n_devices, n_prompt, n_gen, n_depth, n_batch;
+    struct solution a;
+    struct figure tok_s, ttft_s, itl_s; /* where it is found, else where it comes nearest */
 };
+const size_t predict_solve_row_size = sizeof(struct solve_row);
 
-static int put_scenario(json_t *j, const struct subject *s)
+#define AT(m) COLUMN_AT(struct solve_row, m)
+static const struct column predict_solve_columns[] = {
+    { "model", "model", COL_TEXT, NULL, COL_DATA, AT(model), EMPTY_VALUE, NULL, NULL },
+    { "hw", "hw", COL_TEXT, NULL, COL_MAJOR, AT(hw), EMPTY_NULL, NULL, "null: the question is which machine" },
+    { "guess", NULL, COL_TEXT, NULL, COL_DATA, AT(guess), EMPTY_NULL, NULL, "as in `predict.row`, as are the next two" },
+    { "reason", NULL, COL_TEXT, NULL, COL_DATA, AT(reason), EMPTY_NULL, NULL, NULL },
+    { "type", NULL, COL_TEXT, NULL, COL_DATA, AT(type), EMPTY_VALUE, NULL, NULL },
+    { "n_devices", NULL, COL_INT, NULL, COL_DATA, AT(n_devices), EMPTY_VALUE, NULL, "as asked, as are the next five" },
+    { "layout", "devices", COL_TEXT, NULL, COL_MAJOR, AT(layout), EMPTY_VALUE, NULL, NULL },
+    { "n_prompt", NULL, COL_INT, "tokens", COL_DATA, AT(n_prompt), EMPTY_VALUE, NULL, NULL },
+    { "n_gen", NULL, COL_INT, "tokens", COL_DATA, AT(n_gen), EMPTY_VALUE, NULL, NULL },
+    { "n_depth", "depth", COL_INT, "tokens", COL_MAJOR, AT(n_depth), EMPTY_VALUE, NULL, NULL },
+    { "n_batch", "batch", COL_INT, NULL, COL_MAJOR, AT(n_batch), EMPTY_VALUE, NULL, NULL },
+    { "note", NULL, COL_TEXT, NULL, COL_DATA, AT(note), EMPTY_NULL, NULL, NULL },
+    { "question", "question", COL_TEXT, NULL, COL_MAJOR, AT(question), EMPTY_VALUE, NULL, "as asked" },
+    { "unknown", NULL, COL_TEXT, NULL, COL_DATA, AT(unknown), EMPTY_VALUE, NULL, NULL },
+    { "found", NULL, COL_BOOL, NULL, COL_DATA, AT(a.found), EMPTY_VALUE, NULL, NULL },
+    { "value", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value), EMPTY_NULL, NULL, "in `unit`; null: none, or a machine" },
+    { "unit", NULL, COL_TEXT, NULL, COL_DATA, AT(a.unit), EMPTY_VALUE, NULL, "`\"B/s\"`, `\"x\"` (factor of every peak), `\"tokens\"` (before prompt and "
+      "generation), `\"sequences\"`, `\"devices\"`" },
+    { "value_good", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_good), EMPTY_NULL, NULL, "`value` where the seconds are at the fast and at the slow end of their "
+      "90 % interval: the target is reached with 5 and with 95 %; null: no value does, no interval, or a machine" },
+    { "value_safe", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_safe), EMPTY_NULL, NULL, NULL },
+    { "value_nearest", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_nearest), EMPTY_NULL, NULL, "nothing found: the context, batch or tp that comes nearest" },
+    { "chance", NULL, COL_FRACTION, NULL, COL_DATA, AT(a.chance), EMPTY_NULL, NULL, "that the target is reached at `value` or `machine`, where nothing is found "
+      "at what comes nearest (the most of bandwidth or compute), methods.md (54), (63); null: no interval, or whether it fits" },
+    { "machine", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine), EMPTY_NULL, NULL, NULL },
+    { "machine_good", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_good), EMPTY_NULL, NULL, "as `value_good` and `value_safe`" },
+    { "machine_safe", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_safe), EMPTY_NULL, NULL, NULL },
+    { "machine_nearest", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_nearest), EMPTY_NULL, NULL, "nothing found: the machine that comes nearest; null: none "
+      "holds the model" },
+    { "tok_s", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s.value), EMPTY_NULL, NULL, "of the phase asked about" },
+    { "tok_s_lo", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s.lo), EMPTY_NULL, NULL, NULL },
+    { "tok_s_hi", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s.hi), EMPTY_NULL, NULL, NULL },
+    { "ttft_s", NULL, COL_SECONDS, "s", COL_DATA, AT(ttft_s.value), EMPTY_NULL, NULL, NULL },
+    { "ttft_s_lo", NULL, COL_SECONDS, "s", COL_DATA, AT(ttft_s.lo), EMPTY_NULL, NULL, NULL },
+    { "ttft_s_hi", NULL, COL_SECONDS, "s", COL_DATA, AT(ttft_s.hi), EMPTY_NULL, NULL, NULL },
+    { "itl_s", NULL, COL_SECONDS, "s", COL_DATA, AT(itl_s.value), EMPTY_NULL, NULL, NULL },
+    { "itl_s_lo", NULL, COL_SECONDS, "s", COL_DATA, AT(itl_s.lo), EMPTY_NULL, NULL, NULL },
+    { "itl_s_hi", NULL, COL_SECONDS, "s", COL_DATA, AT(itl_s.hi), EMPTY_NULL, NULL, NULL },
+    { "stack", NULL, COL_TEXT, NULL, COL_DATA, AT(a.r.stack), EMPTY_NULL, NULL, "as in `predict.row`" },
+    { "basis", NULL, COL_TEXT, NULL, COL_DATA, AT(a.r.basis), EMPTY_NULL, NULL, NULL },
+    { "bound", NULL, COL_TEXT, NULL, COL_DATA, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or `\"launch\"` or `\"link\"` or null", "of that phase" },
+    { "fits", NULL, COL_BOOL, NULL, COL_DATA, AT(a.r.fits), EMPTY_NULL, NULL, NULL },
+    { "need_bytes", NULL, COL_SI, "B", COL_DATA, AT(a.r.need_bytes), EMPTY_VALUE, NULL, NULL },
+    { "memory_bytes", NULL, COL_SI, "B", COL_DATA, AT(a.r.mem_bytes), EMPTY_NULL, NULL, NULL },
+    { "usable_bytes", NULL, COL_SI, "B", COL_DATA, AT(a.r.usable_bytes), EMPTY_NULL, NULL, NULL },
+    { "answer", "answer", COL_TEXT, NULL, COL_MAJOR, AT(a.text), EMPTY_VALUE, NULL, "in words" },
+};
+#undef AT
+const struct table_fields predict_solve_fields = { "solve.row", predict_solve_columns, ARRAY_LEN(predict_solve_columns) };
+
+static const char order[] =
+    "model hw type layout n_devices n_prompt n_gen n_depth n_batch question unknown found value unit value_good value_safe value_nearest chance "
+    "stack basis machine machine_good machine_safe machine_nearest tok_s tok_s_lo tok_s_hi ttft_s ttft_s_lo ttft_s_hi itl_s itl_s_lo itl_s_hi "
+    "bound fits need_bytes memory_bytes usable_bytes guess note reason answer";
+
+static void put_scenario(struct solve_row *w, struct table_rows *rows, const struct subject *s)
 {
-    int bad = json_object_set_new(j, "model", json_string(s->m->name));
-    bad |= *s->h->id ? fields_machine(j, s->h) : json_object_set_new(j, "hw", json_null()) | json_object_set_new(j, "guess", json_null());
-    bad |= json_object_set_new(j, "reason", s->reason ? json_text(s->reason) : json_null());
-    bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
-    bad |= fields_layout(j, &s->o.layout);
-    bad |= json_object_set_new(j, "n_prompt", json_integer(s->o.n_prompt));
-    bad |= json_object_set_new(j, "n_gen", json_integer(s->o.n_gen));
-    bad |= json_object_set_new(j, "n_depth", json_integer(s->o.n_depth));
-    bad |= json_object_set_new(j, "n_batch", json_integer(s->o.n_batch));
-    return bad;
+    char text[256];
+    w->model = s->m->name;
+    w->hw = *s->h->id ? table_text(rows, fields_machine_name(text, sizeof text, s->h)) : NULL;
+    w->guess = s->h->guess_ln_sd > 0 ? table_text(rows, s->h->guess_class) : NULL;
+    w->reason = table_text(rows, s->reason);
+    w->type = s->m->type_name;
+    w->layout = table_text(rows, layout_text(text, sizeof text, &s->o.layout));
+    w->n_devices = layout_devices(&s->o.layout);
+    w->n_prompt = s->o.n_prompt;
+    w->n_gen = s->o.n_gen;
+    w->n_depth = s->o.n_depth;
+    w->n_batch = s->o.n_batch;
 }
 
 /* Where the answer is found, what is predicted there; else what comes nearest. */
-static int put_there(json_t *j, const struct question *q, const struct predict_result *r)
+static void put_there(struct solve_row *w, const struct question *q, const struct predict_result *r)
 {
     const struct prediction *p = q->phase == PHASE_PREFILL ? &r->prefill : &r->decode;
-    int bad = json_object_set_new(j, "tok_s", json_num(p->seconds > 0 ? p->tok_s : NAN));
-    bad |= predict_put_rate_interval(j, "tok_s", p->tok_s, p);
-    bad |= json_object_set_new(j, "ttft_s", json_num(r->prefill.seconds > 0 ? r->ttft_s : NAN));
-    bad |= predict_put_seconds_interval(j, "ttft_s", r->ttft_s, &r->prefill);
-    bad |= json_object_set_new(j, "itl_s", json_num(r->decode.seconds > 0 ? r->itl_s : NAN));
-    bad |= predict_put_seconds_interval(j, "itl_s", r->itl_s, &r->decode);
-    bad |= json_object_set_new(j, "stack", r->stack ? json_string(r->stack) : json_null());
-    bad |= json_object_set_new(j, "basis", r->basis ? json_string(r->basis) : json_null());
-    bad |= json_object_set_new(j, "bound", p->seconds > 0 ? json_string(bound_name(p->bound)) : json_null());
-    bad |= json_object_set_new(j, "fits", r->fits < 0 ? json_null() : json_boolean(r->fits));
-    bad |= json_object_set_new(j, "need_bytes", json_num(r->need_bytes));
-    bad |= json_object_set_new(j, "memory_bytes", json_num(r->mem_bytes));
-    bad |= json_object_set_new(j, "usable_bytes", json_num(r->usable_bytes));
-    return bad;
+    w->tok_s = predict_rate(p->tok_s, p);
+    w->tok_s.value = p->seconds > 0 ? p->tok_s : NAN;
+    w->ttft_s = predict_seconds(r->ttft_s, &r->prefill);
+    w->ttft_s.value = r->prefill.seconds > 0 ? r->ttft_s : NAN;
+    w->itl_s = predict_seconds(r->itl_s, &r->decode);
+    w->itl_s.value = r->decode.seconds > 0 ? r->itl_s : NAN;
+    w->bound = p->seconds > 0 ? bound_name(p->bound) : NULL;
 }
 
-static int put_machine(json_t *j, const char *key, const char *id)
+static void add_answer(struct table_rows *rows, const struct subject *s, const struct question *q, const struct solution *a)
 {
-    return json_object_set_new(j, key, *id ? json_string(id) : json_null());
+    struct solve_row *w = table_add(rows);
+    char text[256];
+    put_scenario(w, rows, s);
+    w->note = table_text(rows, software_note(text, sizeof text, s->m, a->r.stack, s->o.n_batch));
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(q->text, ":="), q->text);
+    w->question = q->text;
+    w->unknown = table_text(rows, text);
+    w->a = *a;
+    put_there(w, q, &a->r);
 }
 
-static int add_answer(json_t *rows, const struct subject *s, const struct question *q, const struct solution *a)
-{
-    const size_t n = strcspn(q->text, ":=");
-    json_t *j = json_object();
-    char note[256];
-    int bad = put_scenario(j, s);
-    (void)software_note(note, sizeof note, s->m, a->r.stack, s->o.n_batch);
-    bad |= json_object_set_new(j, "note", *note ? json_text(note) : json_null());
-    bad |= json_object_set_new(j, "question", json_string(q->text));
-    bad |= json_object_set_new(j, "unknown", json_stringn(q->text, n));
-    bad |= json_object_set_new(j, "found", json_boolean(a->found));
-    bad |= json_object_set_new(j, "value", json_num(a->value));
-    bad |= json_object_set_new(j, "unit", json_string(a->unit));
-    bad |= json_object_set_new(j, "value_good", json_num(a->value_good));
-    bad |= json_object_set_new(j, "value_safe", json_num(a->value_safe));
-    bad |= json_object_set_new(j, "value_nearest", json_num(a->value_nearest));
-    bad |= json_object_set_new(j, "chance", json_num(a->chance));
-    bad |= put_machine(j, "machine", a->machine);
-    bad |= put_machine(j, "machine_good", a->machine_good);
-    bad |= put_machine(j, "machine_safe", a->machine_safe);
-    bad |= put_machine(j, "machine_nearest", a->machine_nearest);
-    bad |= put_there(j, q, &a->r);
-    bad |= json_object_set_new(j, "answer", json_text(a->text));
-    return json_array_append_new(rows, j) | bad;
-}
-
-int predict_solve_add_reason(json_t *rows, const struct subject *s, const char *reason, struct error *err)
+int predict_solve_add_reason(struct table_rows *rows, const struct subject *s, const char *reason, struct error *err)
 {
     const struct predict_ask *a = &s->cli->ask;
     const struct prediction none = { .seconds = NAN, .tok_s = NAN, .sd_s = NAN, .sd_fast_s = NAN };
@@ -124,36 +121,33 @@ int predict_solve_add_reason(json_t *rows, const struct subject *s, const char *
         return error_oom(err, sizeof *x, "an answer");
     *x = *s;
     x->reason = reason;
-    int rc = 0;
-    for (size_t i = 0; i < a->n_question && rc == 0; i++) {
+    for (size_t i = 0; i < a->n_question; i++) {
         struct solution unknown = { .value = NAN, .value_good = NAN, .value_safe = NAN, .value_nearest = NAN, .chance = NAN, .unit = "",
                                     .r = { .prefill = none, .decode = none, .ttft_s = NAN, .itl_s = NAN, .fits = -1, .need_bytes = NAN, .mem_bytes = NAN, .usable_bytes = NAN } };
         snprintf(unknown.text, sizeof unknown.text, "%s", reason);
-        if (add_answer(rows, x, &a->questions[i], &unknown) != 0)
-            rc = error_oom(err, 0, "the answers");
+        add_answer(rows, x, &a->questions[i], &unknown);
     }
     free(x);
-    return rc;
+    return 0;
 }
 
-int predict_solve_rows(json_t *rows, const struct subject *s, struct error *err)
+int predict_solve_rows(struct table_rows *rows, const struct subject *s, struct error *err)
 {
     const struct predict_ask *a = &s->cli->ask;
     for (size_t i = 0; i < a->n_question; i++) {
         struct solution found;
         if (solve(&found, &a->questions[i], s->m, s->h, &s->o, err) != 0)
             return -1;
-        if (add_answer(rows, s, &a->questions[i], &found) != 0)
-            return error_oom(err, 0, "the answers");
+        add_answer(rows, s, &a->questions[i], &found);
     }
     return 0;
 }
 
-int predict_solve_print(const json_t *rows, const struct predict_cli *o, const struct model *m, struct error *err)
+int predict_solve_print(const struct table_rows *rows, const struct predict_cli *o, const struct model *m, struct error *err)
 {
-    json_t *meta = json_pack("{s:s, s:s, s:b}", "model", m->name, "type", m->type_name, "roof", o->roof);
-    const struct report_doc d = { "roofcast.solve", 1, meta, rows, columns, ARRAY_LEN(columns) };
-    int rc = meta && predict_put_nominal(meta, o) == 0 ? 0 : error_oom(err, 0, "the answers");
+    json_t *meta = predict_meta(o, m);
+    const struct table d = { "roofcast.solve", 1, meta, NULL, predict_solve_columns, ARRAY_LEN(predict_solve_columns), rows, order };
+    int rc = meta ? 0 : error_oom(err, 0, "the answers");
     if (rc == 0 && o->save)
         rc = report_write(o->save, REPORT_JSON, &d, err);
     if (rc == 0 && o->format == REPORT_TABLE)

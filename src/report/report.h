@@ -1,63 +1,10 @@
-/*
- * report: rows to table, csv, md, json, jsonl; charts through gnuplot. A row is a JSON
- * object with the interface's field names (doc/formats.md), so that every output format
- * says the same thing.
- */
+/* report: charts through gnuplot; tables are in table.h. */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
 
 #include "base/base.h"
-#include "base/json.h"
 #include "hwprofile/hwprofile.h"
-
-enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_JSONL, REPORT_MD, REPORT_SQL };
-int report_format_find(const char *name, enum report_format *out, struct error *err);
-
-enum column_style {
-    COL_TEXT,
-    COL_INT,
-    COL_FLOAT,    /* as they are (FLOAT: 3 significant digits in tables) */
-    COL_SI,       /* scaled with k M G T and the column's unit, in tables and md */
-    COL_FRACTION, /* 0.873 -> "87.3 %" in tables */
-    COL_SECONDS,  /* 0.00478 -> "4.78 ms" */
-    COL_BOOL,     /* yes / no / ? for null */
-};
-
-/* Which outputs have a column. In a table that is too wide for its terminal MINOR columns go first, then MEDIUM ones, then MAJOR
- * ones, KEY ones last, of each kind the rightmost first; the first column stays. */
-enum column_rank { COL_MAJOR, COL_DATA /* csv, sql and json only */, COL_MEDIUM, COL_MINOR, COL_KEY };
-
-/*
- * Text for people, broken at blanks so that no line is wider than width columns, but for a word that is; 0: as it is. A break is followed by
- * indent blanks, 4 where those are more than half of width. A line end before a blank or another line end stays, any other counts as a blank.
- */
-void report_wrap(struct strbuf *out, const char *text, size_t width, size_t indent);
-
-/* A column of table, csv, sql and md output. csv and sql have raw SI values under `key`. */
-struct column {
-    const char *key;    /* JSON field */
-    const char *header; /* table heading */
-    enum column_style style;
-    const char *unit; /* SI: "B", "FLOP/s" */
-    int rank;         /* enum column_rank */
-};
-
-/*
- * rows: array of objects. meta: object merged into the document before "rows" (may be
- * NULL). JSON is {"schema": schema, "version": version, meta..., "rows": [...]}; jsonl one
- * compact row a line (each with schema and version). sql creates the table that the schema names and inserts the rows. null prints as
- * "-" in tables, as an empty cell in csv, as NULL in sql.
- */
-struct report_doc {
-    const char *schema;
-    int version;
-    const json_t *meta;
-    const json_t *rows;
-    const struct column *cols;
-    size_t n_cols;
-};
-/* width: of the terminal, in columns: a table leaves out columns that do not fit and names them; 0: all columns. */
-int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, size_t width, struct error *err);
+#include "report/table.h"
 
 /* ---- charts ------------------------------------------------------------------- */
 /* Pictures of a chart; txt is drawn with characters. */

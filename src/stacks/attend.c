@@ -117,19 +117,20 @@ static bool is_measured(const struct facts *f)
            (f->maker == MAKER_NVIDIA || f->maker == MAKER_INTEL);
 }
 
-bool attend_call_of(const struct facts *f, const struct time_place *at, const struct cost *cost, struct attend_call *c)
+bool attend_call_of(const struct facts *f, const struct step_pass *at, const struct step *x, struct attend_call *c)
 {
-    if (!is_measured(f) || !f->flash || at->phase != PHASE_DECODE || !(at->n_head > 0) || !(at->n_seq > 0) || at->head_dim > HEAD_MOST || !(cost->kv_bytes > 0))
+    const struct cost *k = &x->cost;
+    if (!is_measured(f) || !f->flash || at->phase != PHASE_DECODE || !(x->n_head > 0) || !(at->n_seq > 0) || x->head_dim > HEAD_MOST || !(k->kv_bytes > 0))
         return false;
     /* Devices divide heads: the bytes of queries and results (11) say how many a device has. */
-    const double tokens = fmax(1, at->pass_tok / at->n_seq), heads = cost->act_bytes / (f->p->roofs->act_elem_bytes * 2 * at->head_dim * at->n_tok);
-    const double keys = cost->flop / (4 * heads * at->head_dim * at->n_tok);
+    const double tokens = fmax(1, at->n_tok / at->n_seq), heads = k->act_bytes / (f->p->roofs->act_elem_bytes * 2 * x->head_dim * x->n_tok);
+    const double keys = k->flop / (4 * heads * x->head_dim * x->n_tok);
     if (!(heads > 0) || !(keys > 0))
         return false;
-    const double n_kv = fmax(1, round(heads / at->group));
+    const double n_kv = fmax(1, round(heads / x->group));
     /* Several tokens of a sequence are more rows of its tile. */
-    *c = (struct attend_call){ .n_seq = at->n_seq, .n_head = heads * tokens, .n_kv = n_kv, .head_dim = at->head_dim, .keys = fmax(1, keys),
-                               .kv_bytes = cost->kv_bytes, .act_bytes = cost->act_bytes, .windowed = keys < at->n_past + 0.5 };
+    *c = (struct attend_call){ .n_seq = at->n_seq, .n_head = heads * tokens, .n_kv = n_kv, .head_dim = x->head_dim, .keys = fmax(1, keys),
+                               .kv_bytes = k->kv_bytes, .act_bytes = k->act_bytes, .windowed = keys < at->n_past + 0.5 };
     return true;
 }
 

@@ -49,7 +49,7 @@ struct attend_call {
     bool resident;              /* called again and again on the same cache, which the L2 keeps as far as it fits */
 };
 /* A layer of a step as a pass has it. false: none of these kernels runs it (another engine or machine, latent attention). */
-bool attend_call_of(const struct facts *f, const struct time_place *at, const struct cost *cost, struct attend_call *c);
+bool attend_call_of(const struct facts *f, const struct step_pass *at, const struct step *x, struct attend_call *c);
 /* Of a row that says which kernel ran, that one. */
 enum attend_id attend_choose(const struct facts *f, const struct attend_call *c);
 struct time_kernel attend_time(const struct facts *f, enum attend_id id, const struct attend_call *c);

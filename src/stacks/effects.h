@@ -77,8 +77,9 @@ struct effect_prior {
 /* What a server's latency is made of (52); wait: room for what is before it. And what joins its devices. */
 void serving_features(struct time_features *f, struct time_features *wait, const struct facts *x);
 const char *serving_link(const struct priced *p);
-/* What the engine does for an op, beside what every engine must: *o as it is costed, changed. decode: in a fit of decode steps. */
-void fitted_refine(const struct facts *x, const struct time_place *at, bool decode, struct time_op *o);
+/* What the engine does for a step of such a pass, in addition to what every engine must: *c as it is costed, changed, and *how. decode: in a fit of
+ * decode steps. */
+void fitted_refine(const struct facts *x, const struct step_pass *at, bool decode, struct step *c, struct refinement *how);
 /* The ops of `times` such passes, added to f. native: products are computed in the type of the weights. */
 void fitted_add_pass(struct time_features *f, const struct facts *x, const struct work_pass *w, double times, bool native);
 

@@ -40,141 +40,140 @@ bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
 /* ---- a row's features ------------------------------------------------------------------- */
 
 /* A kernel before the product writes its weights as so many bytes each, which the product reads; 0: it reads them as they are. */
-static void stage(struct time_op *o, double bytes)
+static void stage(struct step *c, struct refinement *how, double bytes)
 {
     if (!(bytes > 0))
         return;
-    const double wider = bytes * 8 / o->bits;
-    o->staged_bytes = o->cost.weight_bytes * (1 + wider);
-    o->cost.weight_bytes *= wider;
-    o->bits = bytes * 8;
+    const double wider = bytes * 8 / c->bits;
+    how->staged_bytes = c->cost.weight_bytes * (1 + wider);
+    c->cost.weight_bytes *= wider;
+    c->bits = bytes * 8;
 }
 
 /* What unpacking a weight takes is in the rate of a CPU's products (41). */
 static const double counted = 1e-3;
 
 /* What runs an op, and what passes through memory for that. (43) */
-static void choose_units(struct time_op *o, const struct facts *x, const struct time_place *at)
+static void choose_units(struct step *c, struct refinement *how, const struct facts *x, const struct step_pass *at)
 {
-    if (x->p->m->kind != MEASURE_RATE || o->n_comm > 0)
+    if (x->p->m->kind != MEASURE_RATE || c->n_comm > 0)
         return;
     if (at->phase == PHASE_PREFILL)
-        o->kernels = unit_kernels(x, o->kind, o->math, o->bits, at->n_tok, at->rows);
-    if (o->bits > 0) {
-        const double bits = o->bits, weights = o->cost.weight_bytes * 8 / bits;
-        const struct unit_use u = x->cpu ? cpu_product(x, o->math, bits, o->kind == OP_EXPERT_MATMUL) : unit_of_product(x, o->math, bits, at->n_tok);
-        o->flop_s = u.flop_s;
+        how->kernels = unit_kernels(x, c->kind, c->math, c->bits, c->n_tok, c->rows);
+    if (c->bits > 0) {
+        const double bits = c->bits, weights = c->cost.weight_bytes * 8 / bits;
+        const struct unit_use u = x->cpu ? cpu_product(x, c->math, bits, c->kind == OP_EXPERT_MATMUL) : unit_of_product(x, c->math, bits, c->n_tok);
+        how->flop_s = u.flop_s;
         if (x->cpu) {
-            o->of_fp32 = u.flop_s / x->p->roofs->peak[MATH_FP32].flop_s;
-            o->ops_weight = counted;
+            how->of_fp32 = u.flop_s / x->p->roofs->peak[MATH_FP32].flop_s;
+            how->ops_weight = counted;
         }
-        if (o->kind != OP_EXPERT_MATMUL && u.staged_bytes == 0 && bits < QUANTIZED && !x->cpu)
-            o->ops_weight = decode_ops_several(x, bits, at->n_tok);
-        stage(o, u.staged_bytes);
-        if (o->kind != OP_EXPERT_MATMUL) {
-            o->flop_s /= unit_padding(x, at->n_tok, 1);
+        if (c->kind != OP_EXPERT_MATMUL && u.staged_bytes == 0 && bits < QUANTIZED && !x->cpu)
+            how->ops_weight = decode_ops_several(x, bits, c->n_tok);
+        stage(c, how, u.staged_bytes);
+        if (c->kind != OP_EXPERT_MATMUL) {
+            how->flop_s /= unit_padding(x, c->n_tok, 1);
             return;
         }
-        const double touched = weights / (at->rows * at->cols);
-        o->host_s = unit_expert_s(x, o->math, bits, at->n_tok, at->rows) * touched;
-        o->flop_s /= unit_padding(x, o->cost.flop / (2 * at->rows * at->cols), touched);
-    } else if (o->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* a step's is bound by memory */
-        const struct unit_use u = unit_of_attention(x, at->head_dim, at->group, at->n_tok);
-        o->flop_s = u.flop_s;
+        const double touched = weights / (c->rows * c->cols);
+        how->host_s = unit_expert_s(x, c->math, bits, c->n_tok, c->rows) * touched;
+        how->flop_s /= unit_padding(x, c->cost.flop / (2 * c->rows * c->cols), touched);
+    } else if (c->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* a step's is bound by memory */
+        const struct unit_use u = unit_of_attention(x, c->head_dim, c->group, c->n_tok);
+        how->flop_s = u.flop_s;
         if (x->cpu)
-            o->of_fp32 = u.flop_s / x->p->roofs->peak[MATH_FP32].flop_s;
-        o->staged_bytes = u.staged_bytes * at->n_head * at->pass_tok * (at->n_past + at->pass_tok / fmax(at->n_seq, 1));
-    } else if (o->cost.act_bytes <= x->cache_bytes) { /* (doc/notes/stacks.md) */
-        o->cost.act_bytes *= prior(PRIOR_CACHED_ACTS);
+            how->of_fp32 = u.flop_s / x->p->roofs->peak[MATH_FP32].flop_s;
+        how->staged_bytes = u.staged_bytes * c->n_head * at->n_tok * (at->n_past + at->n_tok / fmax(at->n_seq, 1));
+    } else if (c->cost.act_bytes <= x->cache_bytes) { /* (doc/notes/stacks.md) */
+        c->cost.act_bytes *= prior(PRIOR_CACHED_ACTS);
     }
 }
 
 /* More bytes cross the memory's bus than are wanted (39), of as many weights. */
-static void add_check_bytes(struct time_op *o)
+static void add_check_bytes(struct step *c)
 {
     const double more = prior(PRIOR_ECC_BYTES);
-    o->cost.weight_bytes *= more;
-    o->bits *= more;
-    o->cost.kv_bytes *= more;
-    o->cost.act_bytes *= more;
+    c->cost.weight_bytes *= more;
+    c->bits *= more;
+    c->cost.kv_bytes *= more;
+    c->cost.act_bytes *= more;
 }
 
 /* The arithmetic of whole tiles, of each matrix that is touched. A tile that streams weights past itself reaches more of the peak than other products
  * are believed to. (40) */
-static void fill_tiles(struct time_op *o, const struct facts *x, const struct time_place *at, double touched)
+static void fill_tiles(struct step *c, const struct facts *x, double touched)
 {
-    const double tile = decode_tile(x, o->bits, o->kind == OP_EXPERT_MATMUL);
+    const double tile = decode_tile(x, c->bits, c->kind == OP_EXPERT_MATMUL);
     if (tile > 1)
-        o->cost.flop = fmax(o->cost.flop, 2 * at->rows * at->cols * tile * touched * prior(PRIOR_TILE_PART));
+        c->cost.flop = fmax(c->cost.flop, 2 * c->rows * c->cols * tile * touched * prior(PRIOR_TILE_PART));
 }
 
 /* Of a weight. CPUs multiply an expert by the tokens it has, GPUs' kernels by as many as there are. */
-static double step_ops(const struct time_op *o, const struct facts *x, const struct time_place *at, double touched)
+static double step_ops(const struct step *c, const struct facts *x, double touched)
 {
-    const bool experts = o->kind == OP_EXPERT_MATMUL;
+    const bool experts = c->kind == OP_EXPERT_MATMUL;
     if (x->cpu) {
-        const double each = experts ? o->cost.flop / (2 * at->rows * at->cols * touched) : at->n_tok;
-        return cpu_ops_several(x, o->math, o->bits, each, experts);
+        const double each = experts ? c->cost.flop / (2 * c->rows * c->cols * touched) : c->n_tok;
+        return cpu_ops_several(x, c->math, c->bits, each, experts);
     }
-    const double several = experts ? 0 : decode_ops_several(x, o->bits, at->n_tok);
-    return several > 0 ? several : decode_ops_weight(x, o->bits);
+    const double several = experts ? 0 : decode_ops_several(x, c->bits, c->n_tok);
+    return several > 0 ? several : decode_ops_weight(x, c->bits);
 }
 
 /* Of a decode step, what its engine does for it. (36), (doc/notes/stacks.md) */
-static void add_facts(struct time_op *o, const struct facts *x, const struct time_place *at)
+static void add_facts(struct step *c, struct refinement *how, const struct facts *x, const struct step_pass *at)
 {
-    o->launches = facts_launches(x, at->pass_tok);
-    if (o->bits > 0) {
-        const double touched = o->cost.weight_bytes * 8 / o->bits / (at->rows * at->cols);
-        o->ops_weight = step_ops(o, x, at, touched);
+    how->launches = facts_launches(x, at->n_tok);
+    if (c->bits > 0) {
+        const double touched = c->cost.weight_bytes * 8 / c->bits / (c->rows * c->cols);
+        how->ops_weight = step_ops(c, x, touched);
         if (!x->cpu)
-            o->flop_s = unit_of_product(x, o->math, o->bits, at->n_tok).flop_s;
-        fill_tiles(o, x, at, touched);
-        o->host_s = decode_host_s(x, o->bits);
-        if (o->kind == OP_EXPERT_MATMUL)
-            o->host_s = unit_expert_s(x, o->math, o->bits, at->n_tok, at->rows) * touched;
-        stage(o, decode_staged_bytes(x, o->math, o->bits));
+            how->flop_s = unit_of_product(x, c->math, c->bits, c->n_tok).flop_s;
+        fill_tiles(c, x, touched);
+        how->host_s = decode_host_s(x, c->bits);
+        if (c->kind == OP_EXPERT_MATMUL)
+            how->host_s = unit_expert_s(x, c->math, c->bits, c->n_tok, c->rows) * touched;
+        stage(c, how, decode_staged_bytes(x, c->math, c->bits));
     }
     if (x->inline_ecc)
-        add_check_bytes(o);
-    if (o->kind != OP_ATTENTION)
+        add_check_bytes(c);
+    if (c->kind != OP_ATTENTION)
         return;
-    o->heads = o->cost.flop / 2;
+    how->heads = c->cost.flop / 2;
     /* of a window's layers what they see */
-    const double seen = o->cost.flop / (4 * at->n_head * at->head_dim * at->n_tok);
-    o->walked = !x->walks ? 0 : seen > 0 ? fmin(at->n_past + 1, seen) : at->n_past + 1;
+    const double seen = c->cost.flop / (4 * c->n_head * c->head_dim * c->n_tok);
+    how->walked = !x->walks ? 0 : seen > 0 ? fmin(at->n_past + 1, seen) : at->n_past + 1;
 }
 
-void fitted_refine(const struct facts *x, const struct time_place *at, bool decode, struct time_op *o)
+void fitted_refine(const struct facts *x, const struct step_pass *at, bool decode, struct step *c, struct refinement *how)
 {
     if (x->p->m->kind == MEASURE_OP)
-        o->ops_weight = 1; /* a library's product of 16-bit numbers */
-    o->n_comm *= x->ranks;
+        how->ops_weight = 1; /* a library's product of 16-bit numbers */
+    c->n_comm *= x->ranks;
     struct attend_call call;
-    if (o->kind == OP_ATTENTION && attend_call_of(x, at, &o->cost, &call)) {
-        o->alone = attend_time(x, attend_choose(x, &call), &call);
+    if (c->kind == OP_ATTENTION && attend_call_of(x, at, c, &call)) {
+        how->alone = attend_time(x, attend_choose(x, &call), &call);
         return;
     }
-    if (o->kind == OP_SEND)
-        o->border = decode && unit_borders(x->p->stack); /* a prompt's kernels hide it */
+    if (c->kind == OP_SEND)
+        how->border = decode && unit_borders(x->p->stack); /* a prompt's kernels hide it */
     if (decode)
-        add_facts(o, x, at);
+        add_facts(c, how, x, at);
     else
-        choose_units(o, x, at);
+        choose_units(c, how, x, at);
 }
 
 void fitted_add_pass(struct time_features *f, const struct facts *x, const struct work_pass *w, double times, bool native)
 {
     for (size_t i = 0; i < w->n; i++) {
-        const struct work_class *c = &w->c[i];
-        const struct time_place at = { w->phase, c->n_tok, w->n_tok, w->n_past, w->n_seq, c->rows, c->cols, c->n_head, c->head_dim, c->group };
-        struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = time_key(c->rows, c->cols, c->bits),
-                             .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
-                             .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
-        fitted_refine(x, &at, f->decode, &o);
-        time_add(f, x->p->roofs, &o);
+        struct step c = w->c[i];
+        struct refinement how = { .key = time_key(c.rows, c.cols, c.bits), .blocks = w->kernel ? &w->blocks : NULL };
+        c.count *= times;
+        c.bits = native ? 0 : c.bits;
+        fitted_refine(x, &w->at, f->decode, &c, &how);
+        time_add(f, x->p->roofs, &c, &how);
     }
-    time_passes(f, times, w->n_tok);
+    time_passes(f, times, w->at.n_tok);
 }
 
 /*
@@ -232,7 +231,7 @@ static void features(struct fitted_row *r, const struct priced *p)
         return;
     }
     for (size_t i = 0; i < p->n_pass; i++) {
-        f->decode = r->kind == FITTED_DECODE || (r->kind == FITTED_RATE && p->pass[i].phase == PHASE_DECODE);
+        f->decode = r->kind == FITTED_DECODE || (r->kind == FITTED_RATE && p->pass[i].at.phase == PHASE_DECODE);
         fitted_add_pass(f, &r->facts, &p->pass[i], p->pass[i].times, false);
     }
     if (p->m->kind == MEASURE_OP)
@@ -264,10 +263,10 @@ static void units(struct fitted_row *r, const struct priced *p)
     const bool request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST;
     double most = 0, most_attention = -1;
     for (size_t i = 0; i < p->n_pass; i++) {
-        if (request && p->pass[i].phase == PHASE_DECODE)
+        if (request && p->pass[i].at.phase == PHASE_DECODE)
             continue;
         for (size_t k = 0; k < p->pass[i].n; k++) {
-            const struct work_class *c = &p->pass[i].c[k];
+            const struct step *c = &p->pass[i].c[k];
             const double flop = p->pass[i].times * c->count * c->cost.flop;
             if (c->kind == OP_ATTENTION && flop > most_attention) {
                 most_attention = flop;
@@ -303,7 +302,7 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
     if (r->devices)
         snprintf(r->dim[DIM_LINK], sizeof r->dim[0], "%s", link_of(p));
     if (op) {
-        snprintf(r->dim[DIM_OP], sizeof r->dim[0], "%.40s", p->n_pass > 0 && p->pass[0].c[0].kernel ? p->pass[0].c[0].kernel : p->m->op);
+        snprintf(r->dim[DIM_OP], sizeof r->dim[0], "%.40s", p->n_pass > 0 && p->pass[0].kernel ? p->pass[0].kernel : p->m->op);
         return;
     }
     snprintf(r->dim[DIM_STACK], sizeof r->dim[0], "%.40s", p->stack->id);

@@ -24,7 +24,7 @@ static void add_step(struct time_features *f, const struct facts *x, double time
     const double n = p->batch / fmax(p->layout.dp, 1), joining = strcmp(p->m->mode, "disagg") != 0 ? n / fmax(p->out, 1) : 0;
     for (size_t i = 0; i < p->n_pass; i++) {
         const struct work_pass *w = &p->pass[i];
-        fitted_add_pass(f, x, w, times * w->times * (w->phase == PHASE_DECODE ? 1 : joining), true);
+        fitted_add_pass(f, x, w, times * w->times * (w->at.phase == PHASE_DECODE ? 1 : joining), true);
     }
     f->n_seq += times * n;
 }
@@ -33,7 +33,7 @@ static void add_prompt(struct time_features *f, const struct facts *x)
 {
     const struct priced *p = x->p;
     for (size_t i = 0; i < p->n_pass; i++)
-        if (p->pass[i].phase == PHASE_PREFILL)
+        if (p->pass[i].at.phase == PHASE_PREFILL)
             fitted_add_pass(f, x, &p->pass[i], p->pass[i].times, true);
 }
 

@@ -398,52 +398,73 @@ static bool is_launched(const struct roofs *r, const struct op *op)
  * n devices exchange; bytes: what a device sends on a ring; hop: seconds of a step. An all-reduce over a ring passes its parts round
  * twice; among few devices, or for little, everybody sends everything to everybody at once: more bytes, fewer hops. (24)
  */
-struct op_time exchanged_time(const struct roofs *r, const struct step_class *c, double bytes, double hop)
+double link_exchange_s(const struct roofs *r, const struct step *x, double *bytes, double hop)
 {
-    const double n = c->n_comm, wire = bytes / r->link_bytes_s;
-    double s = wire + hop;
-    if (c->op.kind == OP_ALL_REDUCE) {
-        s = wire + 2 * (n - 1) * hop;
-        if (!r->link_ring && wire * n / 2 + hop < s) {
-            s = wire * n / 2 + hop;
-            bytes *= n / 2;
-        }
-    } else if (c->op.kind == OP_ALL_GATHER && r->link_ring) {
-        s = wire + (n - 1) * hop;
-    } else if (c->op.kind == OP_ALL_TO_ALL && r->link_ring) {
-        /* a quarter of gathering all of it, on a ring in both directions */
-        s = fmax(wire, wire * n * n / (4 * (n - 1))) + n / 2 * hop;
+    const double n = x->n_comm, wire = *bytes / r->link_bytes_s;
+    if (x->kind == OP_ALL_REDUCE) {
+        const double ring = wire + 2 * (n - 1) * hop, direct = wire * n / 2 + hop;
+        if (r->link_ring || !(direct < ring))
+            return ring;
+        *bytes *= n / 2;
+        return direct;
     }
-    return (struct op_time){ .seconds = s, .link_s = s, .link_bytes = bytes, .bound = BOUND_LINK };
+    if (x->kind == OP_ALL_GATHER && r->link_ring)
+        return wire + (n - 1) * hop;
+    if (x->kind == OP_ALL_TO_ALL && r->link_ring) /* a quarter of gathering all of it, on a ring in both directions */
+        return fmax(wire, wire * n * n / (4 * (n - 1))) + n / 2 * hop;
+    return wire + hop;
 }
 
 /* Of the logarithm of the seconds of an op that has no measured kernel on a machine that has some: as where nothing was seen. (63) */
 static const double UNMEASURED_SD = 0.4;
 
-/* What was measured above the bound is what the machine does. */
-static struct op_time bound_or_measured(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p)
+void step_set_seconds(struct step *x, double memory_s, double compute_s, double launch_s)
 {
-    struct op_time t = roofs_bound(r, c, cost, p), k = t;
-    return c->n_comm == 0 && r->kernels.n > 0 && kernel_roofs_time(r, c, cost, p, &k) && k.seconds < t.seconds ? k : t;
+    const double roof = max2(memory_s, compute_s);
+    x->memory_s = memory_s;
+    x->compute_s = compute_s;
+    x->seconds = roof + launch_s;
+    x->bound = launch_s > roof ? BOUND_LAUNCH : memory_s >= compute_s ? BOUND_MEMORY : BOUND_COMPUTE;
 }
 
-struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p)
+static void exchange(const struct roofs *r, struct step *x, double hop)
 {
-    if (r->roof)
-        return bound_or_measured(r, c, cost, p);
-    if (c->n_comm > 0)
-        return exchanged_time(r, c, cost->link_bytes, r->link_latency_s);
-    const double memory = r->bytes_s * r->e_bandwidth,
-                 cache = cost->act_bytes <= r->last.bytes ? r->cache_bytes_s * r->e_bandwidth : memory;
-    struct op_time t = {
-        .memory_s = (cost->weight_bytes + cost->kv_bytes) / memory + cost->act_bytes / cache,
-        .compute_s = cost->flop / (r->peak[roofs_math(r, &c->op)].flop_s * r->e_compute),
-    };
-    if (r->kernels.n > 0 && kernel_roofs_time(r, c, cost, p, &t))
-        return t;
-    t.sd = r->kernel_sd > 0 ? UNMEASURED_SD : 0;
-    const double roof = max2(t.memory_s, t.compute_s), launch = is_launched(r, &c->op) ? r->launch_s : 0;
-    t.seconds = roof + launch;
-    t.bound = launch > roof ? BOUND_LAUNCH : t.memory_s >= t.compute_s ? BOUND_MEMORY : BOUND_COMPUTE;
-    return t;
+    step_set_seconds(x, 0, 0, 0);
+    x->seconds = x->link_s = link_exchange_s(r, x, &x->cost.link_bytes, hop);
+    x->bound = BOUND_LINK;
+}
+
+/* What was measured above the bound is what the machine does. */
+static void bound_or_measured(const struct roofs *r, struct step *x, const struct pass *p)
+{
+    roofs_bound(r, x);
+    if (r->kernels.n == 0)
+        return;
+    struct step k = *x;
+    if (kernel_roofs_time(r, &k, p) && k.seconds < x->seconds)
+        *x = k;
+}
+
+void roofs_time(const struct roofs *r, struct step *x, const struct pass *p)
+{
+    x->link_s = x->sd = 0;
+    x->kernel = NULL;
+    x->alone = NULL;
+    x->kernel_tok = x->kernel_bytes_s = x->kept = 0;
+    if (x->n_comm > 0) {
+        x->math = MATH_FP32;
+        exchange(r, x, r->roof ? 0 : r->link_latency_s);
+        return;
+    }
+    x->math = roofs_math(r, &x->of->op);
+    if (r->roof) {
+        bound_or_measured(r, x, p);
+        return;
+    }
+    const struct cost *k = &x->cost;
+    const double memory = r->bytes_s * r->e_bandwidth, cache = k->act_bytes <= r->last.bytes ? r->cache_bytes_s * r->e_bandwidth : memory;
+    step_set_seconds(x, (k->weight_bytes + k->kv_bytes) / memory + k->act_bytes / cache, k->flop / (r->peak[x->math].flop_s * r->e_compute),
+                     is_launched(r, &x->of->op) ? r->launch_s : 0);
+    if (r->kernels.n == 0 || !kernel_roofs_time(r, x, p))
+        x->sd = r->kernel_sd > 0 ? UNMEASURED_SD : 0;
 }

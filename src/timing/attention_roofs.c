@@ -177,7 +177,7 @@ struct around {
 };
 
 /* Roofs of the kernel that the engine takes: sequences of few tokens keep all bits. */
-static bool roofs_of_pass(const struct roofs *r, const struct step_class *c, const struct pass *p, struct around *to)
+static bool roofs_of_pass(const struct roofs *r, const struct op_class *c, const struct pass *p, struct around *to)
 {
     enum { FEW_TOK = 32 }; /* of the engine: kernels.rounded_min_tok */
     const double n_seq = p->n_seq > 0 ? p->n_seq : 1;
@@ -222,24 +222,25 @@ static double exchanged_s(const struct kernel_roofs *k, const struct cost_form *
     return kernel_roofs_read_s(k, (f->act_in_tok + f->kv_present) * n_tok, n_tok) + kernel_roofs_taken_s(k, f->act_out_tok * n_tok, n_tok);
 }
 
-bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
-                          struct op_time *t)
+bool attention_roofs_time(const struct roofs *r, struct step *x, const struct pass *p)
 {
+    const struct op_class *c = x->of;
     const struct op *op = &c->op;
+    const double n_seq = p->n_seq > 0 ? p->n_seq : 1;
     struct around far = { .h = (op->head_dim + op->head_dim_v) / 2.0 }, near;
-    if (!(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0 || !roofs_of_pass(r, c, p, &far))
+    if (!(c->form.kv_present > 0) || !(x->cost.kv_bytes > 0) || op->n_head_kv == 0 || !roofs_of_pass(r, c, p, &far))
         return false;
-    const double keys = cost->kv_bytes / c->form.kv_present / (p->n_seq > 0 ? p->n_seq : 1), pairs = cost->flop / (4 * far.h);
+    const double keys = x->cost.kv_bytes / c->form.kv_present / n_seq, pairs = x->cost.flop / (4 * far.h);
     const int n_threads = r->kernels.n_threads > 0 ? r->kernels.n_threads : 1;
-    const struct calls x = calls_of(op, p, keys, n_threads);
-    const bool prompt = p->n_tok > (p->n_seq > 0 ? p->n_seq : 1) && roofs_again(r, c->kv_type, &far, x.rows, &near);
-    const double again = prompt ? again_part(op, p, &x, keys, pairs) : 0;
-    t->kernel = fabs(far.high->head_dim - far.h) < fabs(far.low->head_dim - far.h) ? far.high : far.low;
-    t->kernel_tok = x.rows;
+    const struct calls calls = calls_of(op, p, keys, n_threads);
+    const bool prompt = p->n_tok > n_seq && roofs_again(r, c->kv_type, &far, calls.rows, &near);
+    const double again = prompt ? again_part(op, p, &calls, keys, pairs) : 0;
+    x->kernel = fabs(far.high->head_dim - far.h) < fabs(far.low->head_dim - far.h) ? far.high : far.low;
+    x->kernel_tok = calls.rows;
     const double exchanged = exchanged_s(&r->kernels, &c->form, p->n_tok);
-    t->memory_s += exchanged;
-    if (t->kernel->n_tok[t->kernel->n - 1] > 1 || x.rows <= 1) /* the bytes alone say nothing of several rows */
-        t->compute_s = (part_s(&far, &x, pairs, 1 - again, n_threads) + (again > 0 ? part_s(&near, &x, pairs, again, n_threads) : 0)) * x.waits +
+    x->memory_s += exchanged;
+    if (x->kernel->n_tok[x->kernel->n - 1] > 1 || calls.rows <= 1) /* the bytes alone say nothing of several rows */
+        x->compute_s = (part_s(&far, &calls, pairs, 1 - again, n_threads) + (again > 0 ? part_s(&near, &calls, pairs, again, n_threads) : 0)) * calls.waits +
                        exchanged;
     return true;
 }

@@ -135,7 +135,7 @@ static enum roof_class class_of_weights(enum scheme s, enum dtype t)
     return ROOF_MIXED;
 }
 
-enum roof_class roofs_class(const struct roofs *r, const struct step_class *c)
+enum roof_class roofs_class(const struct roofs *r, const struct op_class *c)
 {
     if (cost_is_product(&c->op))
         return c->op.w ? class_of_weights(c->op.w->scheme, c->op.w->type) : ROOF_FLOAT32;
@@ -144,16 +144,25 @@ enum roof_class roofs_class(const struct roofs *r, const struct step_class *c)
     return roofs_math(r, &c->op) == MATH_BF16 ? ROOF_BFLOAT16 : ROOF_FLOAT16;
 }
 
-struct op_time roofs_bound(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p)
+/* Weights and keys that a cache keeps from pass to pass cross the memory once in all. */
+static double memory_s(const struct roofs *r, const struct step *x)
 {
-    if (c->n_comm > 0)
-        return exchanged_time(r, c, cost->link_bytes, 0);
-    const bool kept = c->held_bytes > 0 && walked_bytes(c, p) <= r->kept_bytes;
-    struct op_time t = {
-        .memory_s = kept ? 0 : (cost->weight_bytes + cost->kv_bytes) / r->bytes_s,
-        .compute_s = cost->flop / r->fastest[roofs_class(r, c)].flop_s,
-    };
-    t.seconds = max2(t.memory_s, t.compute_s);
-    t.bound = t.memory_s >= t.compute_s ? BOUND_MEMORY : BOUND_COMPUTE;
-    return t;
+    const bool kept = x->walked_bytes > 0 && x->walked_bytes <= r->kept_bytes;
+    return kept ? 0 : (x->cost.weight_bytes + x->cost.kv_bytes) / r->bytes_s;
+}
+
+static double compute_s(const struct roofs *r, const struct step *x)
+{
+    return x->cost.flop / r->fastest[roofs_class(r, x->of)].flop_s;
+}
+
+void roofs_bound(const struct roofs *r, struct step *x)
+{
+    step_set_seconds(x, memory_s(r, x), compute_s(r, x), 0);
+}
+
+double roofs_least_s(const struct roofs *r, const struct step *x)
+{
+    double bytes = x->cost.link_bytes;
+    return x->n_comm > 0 ? link_exchange_s(r, x, &bytes, 0) : max2(memory_s(r, x), compute_s(r, x));
 }

@@ -8,10 +8,9 @@
 /* The profile's ceilings of kind "kernel" and their team's latencies, for the threads of *o; none with --roof, which asks for a
  * bound, nor for what is not a CPU. (78) */
 void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o);
-/* Where a kernel of this op was measured: *t, which comes with the seconds by bandwidth and peak, gets those by the kernel.
- * False: it was not, and *t stays. (29) */
-bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
-                       struct op_time *t);
+/* Where a kernel of this op was measured: *x, which comes with the seconds by bandwidth and peak, gets those by the kernel.
+ * False: it was not, and *x stays. (29) */
+bool kernel_roofs_time(const struct roofs *r, struct step *x, const struct pass *p);
 
 /* attention_roofs.c: what a call costs beyond its keys, of all roofs of attention in k; and kernel_roofs_time() of attention. (31) */
 static inline bool kernel_op_attends(enum kernel_op o)
@@ -24,11 +23,14 @@ double attention_tiles(const struct op *op, double tokens);
 /* The engine here rounds a prompt's attention, at op, to BF16. (95) */
 bool attention_roofs_rounded(const struct roofs *r, const struct op *op);
 void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h);
-bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
-                          struct op_time *t);
-/* attainable.c: an exchange whose steps take hop seconds each. */
-struct op_time exchanged_time(const struct roofs *r, const struct step_class *c, double bytes, double hop);
+bool attention_roofs_time(const struct roofs *r, struct step *x, const struct pass *p);
+/* attainable.c: seconds of an exchange whose steps take hop seconds each; *bytes: what a device sends on a ring, then what it does send. */
+double link_exchange_s(const struct roofs *r, const struct step *x, double *bytes, double hop);
 int threads_or_all(const struct predict_options *o);
+/* Seconds of the sides become x's, and what bounds them; launch_s is on top of the longer one. */
+void step_set_seconds(struct step *x, double memory_s, double compute_s, double launch_s);
+/* bound.c: x's seconds are those of its bound. */
+void roofs_bound(const struct roofs *r, struct step *x);
 /* bound.c: the fastest units, and what the last cache keeps; after peaks. */
 void bound_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o);
 /* kernel_roofs.c: seconds that bytes of rows of so many tokens take because others wrote them, or have the lines to be written; 0 where

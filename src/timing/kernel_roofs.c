@@ -269,10 +269,10 @@ double kernel_roof_rate(const struct kernel_roof *k, double n_tok)
 }
 
 /* Tokens that pass through the op: it reads and writes so many activations of each. */
-static double tokens(const struct step_class *c, const struct cost *cost)
+static double tokens(const struct step *x)
 {
-    const double a = c->form.act_in_tok + c->form.act_out_tok;
-    return a > 0 ? cost->act_bytes / a : 1;
+    const double a = x->of->form.act_in_tok + x->of->form.act_out_tok;
+    return a > 0 ? x->cost.act_bytes / a : 1;
 }
 
 /* The engine prepares the activations of products that follow each other and read the same once. */
@@ -324,7 +324,7 @@ static bool to_tiles(const struct kernel_roofs *k, double n_tok)
 /* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16 (89); of so many tokens that
  * tiles walk them also put in their order, which experts do for themselves; both at once where the engine can, and then with what all
  * threads' reading of it takes. Else that is on top: a copy in order was made of a thread's own rows. */
-static double prepare_s(const struct kernel_roofs *k, enum math math, const struct step_class *c, double n_tok)
+static double prepare_s(const struct kernel_roofs *k, enum math math, const struct op_class *c, double n_tok)
 {
     if (is_prepared(c->op.role))
         return 0;
@@ -339,11 +339,6 @@ static double prepare_s(const struct kernel_roofs *k, enum math math, const stru
     return c->form.act_in_tok * n_tok * ((q ? 1 / kernel_roof_rate(q, n_tok) : 0) + (arranged ? 1 / kernel_roof_rate(a, n_tok) : 0)) + shared;
 }
 
-double walked_bytes(const struct step_class *c, const struct pass *p)
-{
-    return c->held_bytes + c->held_position * ((double)p->n_past * p->n_seq + p->n_tok);
-}
-
 /* Stored bytes a second of weights of which the last cache keeps some: seconds of either part. (32) */
 static double bytes_s_of(const struct kernel_roof *k, double kept)
 {
@@ -351,99 +346,96 @@ static double bytes_s_of(const struct kernel_roof *k, double kept)
 }
 
 /* Stored bytes through the roof of one token, FLOP through that of n. What was not measured is left to the machine's
- * bandwidth and peak: *t has those. */
-static void stream(const struct kernel_roof *k, double bytes, double flop, double n, double kept, struct op_time *t)
+ * bandwidth and peak: *x has those. */
+static void stream(const struct kernel_roof *k, struct step *x, double n, double kept)
 {
     const double bytes_s = bytes_s_of(k, kept);
     const bool covers = k->n > 0 && (k->n_tok[k->n - 1] > 1 || n <= 1);
-    t->memory_s = bytes_s > 0 ? bytes / bytes_s : t->memory_s;
-    t->compute_s = covers ? flop / rate_beside(k, n, kept > 0 && k->dram_bytes_s > 0 ? bytes_s / k->dram_bytes_s : 1) : t->compute_s;
-    t->kernel = k;
-    t->kernel_tok = n;
-    t->kernel_bytes_s = bytes_s > 0 ? bytes_s : 0;
-    t->kept = kept;
+    x->memory_s = bytes_s > 0 ? x->cost.weight_bytes / bytes_s : x->memory_s;
+    x->compute_s = covers ? x->cost.flop / rate_beside(k, n, kept > 0 && k->dram_bytes_s > 0 ? bytes_s / k->dram_bytes_s : 1) : x->compute_s;
+    x->kernel = k;
+    x->kernel_tok = n;
+    x->kernel_bytes_s = bytes_s > 0 ? bytes_s : 0;
+    x->kept = kept;
 }
 
-static bool product(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p, struct op_time *t)
+static bool product(const struct roofs *r, struct step *x)
 {
+    const struct op_class *c = x->of;
     const struct op *op = &c->op;
-    const bool plain = op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL;
-    if (!plain || !op->w || op->w->scheme != SCHEME_BY_TYPE || !(cost->weight_bytes > 0))
+    if (!op->w || op->w->scheme != SCHEME_BY_TYPE || !(x->cost.weight_bytes > 0))
         return false;
     const struct kernel_roof *k = find(&r->kernels, KERNEL_PRODUCT, op->w->type);
     if (!k)
         return false;
     /* Tokens that meet a weight: with experts, those of one. */
-    const double n = 0.5 * cost->flop / (8 * cost->weight_bytes / dtype_bits(op->w->type));
-    const double kept = c->held_bytes > 0 && k->llc_bytes_s > 0 ? last_cache_kept(&r->last, walked_bytes(c, p)) : 0;
-    stream(k, cost->weight_bytes, cost->flop, n, kept, t);
-    const double n_tok = tokens(c, cost), results = is_read_by_rows(op->role) ? kernel_roofs_taken_s(&r->kernels, c->form.act_out_tok * n_tok, n_tok) : 0;
-    const double beside = prepare_s(&r->kernels, roofs_math(r, op), c, n_tok) + results;
-    t->memory_s += beside;
-    t->compute_s += beside;
+    const double n = 0.5 * x->cost.flop / (8 * x->cost.weight_bytes / dtype_bits(op->w->type));
+    stream(k, x, n, x->walked_bytes > 0 && k->llc_bytes_s > 0 ? last_cache_kept(&r->last, x->walked_bytes) : 0);
+    const double n_tok = tokens(x), results = is_read_by_rows(op->role) ? kernel_roofs_taken_s(&r->kernels, c->form.act_out_tok * n_tok, n_tok) : 0;
+    const double beside = prepare_s(&r->kernels, x->math, c, n_tok) + results;
+    x->memory_s += beside;
+    x->compute_s += beside;
     return true;
 }
 
 /* Activations through the kernel of an op that reads nothing else of size. */
-static bool elementwise(const struct roofs *r, const struct step_class *c, const struct cost *cost, enum kernel_op op,
-                        enum dtype type, struct op_time *t)
+static bool elementwise(const struct roofs *r, struct step *x, enum kernel_op op, enum dtype type)
 {
     const struct kernel_roof *k = find(&r->kernels, op, type);
     if (!k || k->n == 0)
         return false;
-    t->kernel = k;
-    t->kernel_tok = tokens(c, cost);
-    t->memory_s = cost->act_bytes / kernel_roof_rate(k, t->kernel_tok);
-    t->compute_s = 0;
+    x->kernel = k;
+    x->kernel_tok = tokens(x);
+    x->memory_s = x->cost.act_bytes / kernel_roof_rate(k, x->kernel_tok);
+    x->compute_s = 0;
     return true;
 }
 
 /* The same of one by columns, whose results others read row by row. */
-static bool by_columns(const struct roofs *r, const struct step_class *c, const struct cost *cost, enum kernel_op op, struct op_time *t)
+static bool by_columns(const struct roofs *r, struct step *x, enum kernel_op op)
 {
-    if (!elementwise(r, c, cost, op, DTYPE_F32, t))
+    if (!elementwise(r, x, op, DTYPE_F32))
         return false;
-    if (op == KERNEL_ADD || !to_tiles(&r->kernels, t->kernel_tok))
-        t->memory_s += kernel_roofs_taken_s(&r->kernels, c->form.act_out_tok * t->kernel_tok, t->kernel_tok);
+    if (op == KERNEL_ADD || !to_tiles(&r->kernels, x->kernel_tok))
+        x->memory_s += kernel_roofs_taken_s(&r->kernels, x->of->form.act_out_tok * x->kernel_tok, x->kernel_tok);
     return true;
 }
 
 /* Rows of the cache that were last touched a pass ago. Sequences of one token each have rows apart, and threads share them out. (29) */
-static bool far_rows(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p, struct op_time *t)
+static bool far_rows(const struct roofs *r, struct step *x, const struct pass *p)
 {
-    if (!elementwise(r, c, cost, KERNEL_KV_STORE_FAR, c->kv_type, t))
+    if (!elementwise(r, x, KERNEL_KV_STORE_FAR, x->of->kv_type))
         return false;
     const double n_seq = p->n_seq > 0 ? p->n_seq : 1;
-    if (t->kernel_tok > n_seq || n_seq <= 1)
+    if (x->kernel_tok > n_seq || n_seq <= 1)
         return true;
-    t->memory_s = cost->act_bytes / kernel_roof_rate(t->kernel, 1) / fmin(n_seq, fmax(1, r->kernels.n_threads));
-    t->kernel_tok = 1;
+    x->memory_s = x->cost.act_bytes / kernel_roof_rate(x->kernel, 1) / fmin(n_seq, fmax(1, r->kernels.n_threads));
+    x->kernel_tok = 1;
     return true;
 }
 
-static bool by_kind(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
-                    struct op_time *t)
+static bool by_kind(const struct roofs *r, struct step *x, const struct pass *p)
 {
-    const bool far = walked_bytes(c, p) > r->last.bytes; /* of the cache: what a pass reads has driven its rows out */
-    switch (c->op.kind) {
+    const struct op *op = &x->of->op;
+    const bool far = x->walked_bytes > r->last.bytes; /* of the cache: what a pass reads has driven its rows out */
+    switch (op->kind) {
     case OP_MATMUL:
     case OP_EXPERT_MATMUL:
-        return product(r, c, cost, p, t);
+        return product(r, x);
     case OP_ATTENTION:
-        return attention_roofs_time(r, c, cost, p, t);
+        return attention_roofs_time(r, x, p);
     case OP_EMBED:
-        return c->op.w && elementwise(r, c, cost, KERNEL_EMBED, c->op.w->type, t);
+        return op->w && elementwise(r, x, KERNEL_EMBED, op->w->type);
     case OP_KV_STORE:
-        return (far && far_rows(r, c, cost, p, t)) ||
-               elementwise(r, c, cost, KERNEL_KV_STORE, c->kv_type, t);
+        return (far && far_rows(r, x, p)) || elementwise(r, x, KERNEL_KV_STORE, x->of->kv_type);
     case OP_RMS_NORM:
-        return elementwise(r, c, cost, KERNEL_RMS_NORM, DTYPE_F32, t);
+        return elementwise(r, x, KERNEL_RMS_NORM, DTYPE_F32);
     case OP_ROPE:
-        return elementwise(r, c, cost, KERNEL_ROPE, DTYPE_F32, t);
+        return elementwise(r, x, KERNEL_ROPE, DTYPE_F32);
     case OP_GLU:
-        return c->op.glu == GLU_SILU && by_columns(r, c, cost, KERNEL_SILU, t);
+        return op->glu == GLU_SILU && by_columns(r, x, KERNEL_SILU);
     case OP_ADD:
-        return by_columns(r, c, cost, KERNEL_ADD, t);
+        return by_columns(r, x, KERNEL_ADD);
     case OP_HEAD_MATMUL: /* matrices of a head, in the file's layout: not what was measured */
     case OP_KV_EXPAND:
     case OP_ROUTE:
@@ -474,21 +466,18 @@ static bool meets(const struct op *op)
     return op->kind != OP_ADD && op->kind != OP_GLU && !(op->kind == OP_MATMUL && op->src == BUF_NORM);
 }
 
-bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
-                       struct op_time *t)
+bool kernel_roofs_time(const struct roofs *r, struct step *x, const struct pass *p)
 {
     const struct kernel_roofs *k = &r->kernels;
-    if (!by_kind(r, c, cost, p, t))
+    if (!by_kind(r, x, p))
         return false;
-    double launch = 0;
-    if (k->n_threads > 1 && meets(&c->op))
-        launch = k->barrier_s >= 0 ? k->barrier_s : r->launch_s;
-    if (c->op.kind == OP_EMBED && k->dispatch_s >= 0) /* the pass begins: the threads are woken */
-        launch = k->dispatch_s;
-    const double roof = fmax(t->memory_s, t->compute_s);
-    t->sd = t->kernel->sd;
-    t->seconds = roof + launch;
-    t->bound = launch > roof ? BOUND_LAUNCH : t->memory_s >= t->compute_s ? BOUND_MEMORY : BOUND_COMPUTE;
+    double launch_s = 0;
+    if (k->n_threads > 1 && meets(&x->of->op))
+        launch_s = k->barrier_s >= 0 ? k->barrier_s : r->launch_s;
+    if (x->kind == OP_EMBED && k->dispatch_s >= 0) /* the pass begins: the threads are woken */
+        launch_s = k->dispatch_s;
+    x->sd = x->kernel->sd;
+    step_set_seconds(x, x->memory_s, x->compute_s, launch_s);
     return true;
 }
 
@@ -503,18 +492,18 @@ static const char *level_text(char *buf, size_t n, double kept)
     return buf;
 }
 
-const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct op_time *t)
+const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct step *x)
 {
-    const struct kernel_roof *k = t->kernel;
-    const char *type = dtype_name(k->dtype), *s = t->kernel_tok > 1 ? "s" : "";
+    const struct kernel_roof *k = x->kernel;
+    const char *type = dtype_name(k->dtype), *s = x->kernel_tok > 1 ? "s" : "";
     const int threads = r->kernels.n_threads;
     char level[24];
     if (k->op == KERNEL_PRODUCT)
-        snprintf(buf, n, "matvec %s %s %dt, matmat %s at %.4g token%s", type, level_text(level, sizeof level, t->kept), threads, type,
-                 t->kernel_tok, s);
+        snprintf(buf, n, "matvec %s %s %dt, matmat %s at %.4g token%s", type, level_text(level, sizeof level, x->kept), threads, type,
+                 x->kernel_tok, s);
     else if (kernel_op_attends(k->op))
-        snprintf(buf, n, "%s %s of %d %dt, at %.4g row%s a key", op_names[k->op], type, k->head_dim, threads, t->kernel_tok, s);
+        snprintf(buf, n, "%s %s of %d %dt, at %.4g row%s a key", op_names[k->op], type, k->head_dim, threads, x->kernel_tok, s);
     else
-        snprintf(buf, n, "%s %s %dt at %.4g token%s", op_names[k->op], type, threads, t->kernel_tok, s);
+        snprintf(buf, n, "%s %s %dt at %.4g token%s", op_names[k->op], type, threads, x->kernel_tok, s);
     return buf;
 }

@@ -7,7 +7,6 @@
 
 #include "cost/classes.h"
 
-enum bound { BOUND_MEMORY, BOUND_COMPUTE, BOUND_LAUNCH, BOUND_LINK, BOUND_COUNT };
 const char *bound_name(enum bound b);
 /* attainable FLOP/s at an intensity: min(peak, ai * bandwidth). (26) */
 double attainable_flop_s(double ai, double peak_flop_s, double bytes_s);
@@ -166,29 +165,18 @@ enum math roofs_math(const struct roofs *r, const struct op *op);
  * anything is priced. (26) */
 int roofs_check(const struct roofs *r, const struct hwprofile *h, const struct op_classes *ops, struct error *err);
 
-/* Seconds one op takes under the roofs and in the launch. methods.md (26), (24) */
-struct op_time {
-    double seconds, memory_s, compute_s, link_s;
-    double link_bytes; /* sent in link_s */
-    enum bound bound;
-    double sd;         /* of the logarithm of seconds, from that of what was measured; 0 where constants are */
-    const struct kernel_roof *kernel; /* of r, that it was priced with; NULL: bandwidth and peak */
-    const char *alone;                /* the kernel of software that runs it, whose constants are its own (46); NULL: none is known */
-    double kernel_tok;                /* the tokens its rate was taken at */
-    double kernel_bytes_s, kept;      /* of products: stored bytes a second, and the part of them that the last cache has; 0: not
-                                         measured */
-};
-
-struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p);
-/* The least that any kernel takes for it: weights and keys cross the memory once, FLOP run on the fastest units that its operands may
+/* Seconds that one op of x takes under the roofs and in the launch: x has its class, cost and walked_bytes, and gets seconds, what they rest on, and the
+ * bytes that an exchange sends. methods.md (26), (24) */
+void roofs_time(const struct roofs *r, struct step *x, const struct pass *p);
+/* The least that any kernel takes for one: weights and keys cross the memory once, FLOP run on the fastest units that its operands may
  * meet. (27) */
-struct op_time roofs_bound(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p);
-enum roof_class roofs_class(const struct roofs *r, const struct step_class *c);
+double roofs_least_s(const struct roofs *r, const struct step *x);
+enum roof_class roofs_class(const struct roofs *r, const struct op_class *c);
 /* The bound under which most seconds are spent. */
 enum bound bound_largest(const double s[BOUND_COUNT]);
 /* FLOP/s (or B/s) at so many tokens: between two that were measured seconds are on a line, else it is the nearest one's. */
 double kernel_roof_rate(const struct kernel_roof *k, double n_tok);
 /* What an op was priced with: "matvec Q4_K DRAM 2t, matmat Q4_K at 512 tokens". */
-const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct op_time *t);
+const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct step *x);
 
 #endif

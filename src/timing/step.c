@@ -8,27 +8,57 @@ static bool runs(const struct cost *c)
     return cost_bytes(c) > 0 || c->flop > 0 || c->link_bytes > 0;
 }
 
-static void add(struct step_sum *s, const struct step_class *c, const struct cost *k, const struct op_time *t)
+/* The classes of a pass that run, one after the other. */
+struct classes_walk {
+    const struct step_model *s;
+    const struct pass *p;
+    uint32_t n_steps;
+    size_t i; /* the next one */
+    double walked_bytes;
+    struct cost_memo memo;
+};
+
+static struct classes_walk walk_begin(const struct step_model *s, const struct pass *p, uint32_t n_steps)
 {
-    const double n = c->count;
-    s->cost.weight_bytes += n * k->weight_bytes;
-    s->cost.act_bytes += n * k->act_bytes;
-    s->cost.kv_bytes += n * k->kv_bytes;
-    s->cost.flop += n * k->flop;
-    s->cost.link_bytes += n * k->link_bytes;
-    s->seconds += n * t->seconds;
-    s->memory_s += n * t->memory_s;
-    s->compute_s += n * t->compute_s;
-    s->link_s += n * t->link_s;
-    s->bound_s[t->bound] += n * t->seconds;
-    s->sd_s += n * t->seconds * t->sd;
+    return (struct classes_walk){ .s = s, .p = p, .n_steps = n_steps, .walked_bytes = step_walked_bytes(s, p) };
+}
+
+/* *x: what it is and its cost; its shape and seconds are left as they are. */
+static bool walk_next(struct classes_walk *w, struct step *x)
+{
+    while (w->i < w->s->n) {
+        const struct op_class *c = &w->s->c[w->i++];
+        x->cost = cost_eval(&c->form, w->p, w->n_steps, &w->s->o.cost, &w->memo);
+        if (!runs(&x->cost)) /* not in this pass */
+            continue;
+        x->of = c;
+        x->kind = c->op.kind;
+        x->role = c->op.role;
+        x->n_comm = c->n_comm;
+        x->count = c->count;
+        x->walked_bytes = w->walked_bytes;
+        return true;
+    }
+    return false;
+}
+
+static void add(struct step_sum *s, const struct step *x)
+{
+    const double n = x->count;
+    s->cost = cost_add(s->cost, cost_times(&x->cost, n));
+    s->seconds += n * x->seconds;
+    s->memory_s += n * x->memory_s;
+    s->compute_s += n * x->compute_s;
+    s->link_s += n * x->link_s;
+    s->bound_s[x->bound] += n * x->seconds;
+    s->sd_s += n * x->seconds * x->sd;
 }
 
 /* The op at the roofs, or as a kernel was measured to be faster. (27) */
-static double least_of(const struct roofs *r, const struct step_class *c, const struct cost *k, const struct op_time *t, const struct pass *p)
+static double least_of(const struct roofs *r, const struct step *x)
 {
-    const double bound_s = r->roof ? t->seconds : roofs_bound(r, c, k, p).seconds;
-    return t->kernel ? min2(bound_s, t->seconds) : bound_s;
+    const double bound_s = r->roof ? x->seconds : roofs_least_s(r, x);
+    return x->kernel ? min2(bound_s, x->seconds) : bound_s;
 }
 
 enum bound bound_largest(const double s[BOUND_COUNT])
@@ -38,6 +68,22 @@ enum bound bound_largest(const double s[BOUND_COUNT])
         if (s[b] > s[best])
             best = b;
     return (enum bound)best;
+}
+
+void step_sum_add(struct step_sum *to, const struct step_sum *s, double n)
+{
+    to->cost = cost_add(to->cost, cost_times(&s->cost, n));
+    to->seconds += n * s->seconds;
+    to->memory_s += n * s->memory_s;
+    to->compute_s += n * s->compute_s;
+    to->link_s += n * s->link_s;
+    to->sd_s += n * s->sd_s;
+    to->sd_fast_s += n * s->sd_fast_s;
+    to->least_s += n * s->least_s;
+    to->longest_least_s = max2(to->longest_least_s, s->least_s);
+    to->which = s->which;
+    for (int b = 0; b < BOUND_COUNT; b++)
+        to->bound_s[b] += n * s->bound_s[b];
 }
 
 enum bound step_bound(const struct step_sum *s)
@@ -64,18 +110,14 @@ static struct step_sum price_ops(const struct step_model *s, const struct roofs 
                                  step_fn *fn, void *ctx)
 {
     struct step_sum sum = { 0 };
-    struct cost_memo memo = { 0 };
-    for (size_t i = 0; i < s->n; i++) {
-        const struct step_class *c = &s->c[i];
-        struct cost k = cost_eval(&c->form, p, n_steps, &s->o.cost, &memo);
-        if (!runs(&k)) /* not in this pass */
-            continue;
-        const struct op_time t = roofs_time(r, c, &k, p);
-        k.link_bytes = t.link_bytes; /* of the way they are exchanged */
-        add(&sum, c, &k, &t);
-        sum.least_s += c->count * least_of(r, c, &k, &t, p);
+    struct classes_walk w = walk_begin(s, p, n_steps);
+    struct step x;
+    while (walk_next(&w, &x)) {
+        roofs_time(r, &x, p);
+        add(&sum, &x);
+        sum.least_s += x.count * least_of(r, &x);
         if (fn)
-            fn(ctx, c, &k, &t);
+            fn(ctx, &x);
     }
     whole(&sum, s);
     sum.longest_least_s = sum.least_s;
@@ -94,24 +136,33 @@ struct shape {
     bool few; /* of a prompt that passes fewer than TIME_PROMPT tokens at a time */
 };
 
+/* As the software runs it: *op is changed to that. */
+static void add_op(struct time_features *f, const struct roofs *r, const struct shape *x, struct step *op)
+{
+    const struct timing *t = r->time;
+    const struct step_pass at = { f->prompt ? PHASE_PREFILL : PHASE_DECODE, x->p.n_tok, x->p.n_past + (x->n_steps - 1) / 2.0, x->p.n_seq };
+    op->math = op->n_comm > 0 ? MATH_FP32 : roofs_math(r, &op->of->op);
+    step_shape(op, &x->p);
+    struct refinement how = { .key = time_key(op->rows, op->cols, op->bits) };
+    if (t && t->refine)
+        t->refine(t->what, &at, f->decode, op, &how);
+    time_add(f, r, op, &how);
+}
+
 static void ask(struct time_features *f, struct step_sum *sum, const struct step_model *s, const struct roofs *r,
                 const struct shape *x)
 {
-    const struct time_sink sink = { f, r, x->times, &x->p, x->n_steps };
-    struct cost_memo memo = { 0 };
+    struct classes_walk w = walk_begin(s, &x->p, x->n_steps);
+    struct step op;
     double least_s = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        const struct step_class *c = &s->c[i];
-        struct cost k = cost_eval(&c->form, &x->p, x->n_steps, &s->o.cost, &memo);
-        struct op_time t = { 0 };
-        if (!runs(&k))
-            continue;
-        if (c->n_comm > 0)
-            t = roofs_time(r, c, &k, &x->p);
-        k.link_bytes = t.link_bytes;
-        sum->cost = cost_add(sum->cost, cost_times(&k, c->count * x->times));
-        least_s += c->count * least_of(r, c, &k, &t, &x->p);
-        time_add_class((void *)(uintptr_t)&sink, c, &k, &t);
+    while (walk_next(&w, &op)) {
+        op.kernel = NULL;
+        if (op.n_comm > 0)
+            roofs_time(r, &op, &x->p);
+        sum->cost = cost_add(sum->cost, cost_times(&op.cost, op.count * x->times));
+        least_s += op.count * least_of(r, &op);
+        op.count *= x->times;
+        add_op(f, r, x, &op);
     }
     time_passes(f, x->times, x->p.n_tok);
     sum->least_s += x->times * least_s;
@@ -167,27 +218,24 @@ static struct step_sum price_together(const struct step_model *s, const struct r
 }
 
 /* An op alone, for those who want to know where the seconds go. */
-static struct op_time time_of_op(const struct roofs *r, unsigned which, const struct shape *x, const struct step_class *c,
-                                 const struct cost *k, struct op_time t)
+static void time_op_alone(struct step *op, const struct roofs *r, unsigned which, const struct shape *x)
 {
     struct time_features f;
     struct time_sides sides;
     double g[TIME_SLOT_COUNT];
     const double *slot = r->time->of[which].slot;
-    struct step_class one_op = *c;
-    const struct time_sink sink = { &f, r, 1, &x->p, x->n_steps };
+    struct step one_op = *op;
     one_op.count = 1;
     start(&f, r, x);
-    time_add_class((void *)(uintptr_t)&sink, &one_op, k, &t);
+    add_op(&f, r, x, &one_op);
     time_gradient(&f, slot, g, &sides);
-    t.seconds = exp(time_ln_seconds(&f, slot));
-    t.memory_s = sides.memory_s;
-    t.compute_s = sides.compute_s;
-    t.link_s = sides.link_s;
-    t.bound = bound_largest(sides.bound_s);
-    t.kernel = NULL;
-    t.alone = f.n_term > 0 ? f.term[0].alone.name : NULL;
-    return t;
+    op->seconds = exp(time_ln_seconds(&f, slot));
+    op->memory_s = sides.memory_s;
+    op->compute_s = sides.compute_s;
+    op->link_s = sides.link_s;
+    op->bound = bound_largest(sides.bound_s);
+    op->kernel = NULL;
+    op->alone = f.n_term > 0 ? f.term[0].alone.name : NULL;
 }
 
 /* Costs, and op by op what fn is told, under the constants of a case. */
@@ -195,17 +243,13 @@ static struct cost tell(const struct step_model *s, const struct roofs *r, unsig
                         void *ctx)
 {
     struct step_sum sum = { 0 };
-    struct cost_memo memo = { 0 };
-    for (size_t i = 0; i < s->n; i++) {
-        const struct step_class *c = &s->c[i];
-        struct cost k = cost_eval(&c->form, &x->p, x->n_steps, &s->o.cost, &memo);
-        if (!runs(&k))
-            continue;
-        struct op_time t = roofs_time(r, c, &k, &x->p);
-        k.link_bytes = t.link_bytes;
-        t = time_of_op(r, which, x, c, &k, t);
-        add(&sum, c, &k, &t);
-        fn(ctx, c, &k, &t);
+    struct classes_walk w = walk_begin(s, &x->p, x->n_steps);
+    struct step op;
+    while (walk_next(&w, &op)) {
+        roofs_time(r, &op, &x->p);
+        time_op_alone(&op, r, which, x);
+        add(&sum, &op);
+        fn(ctx, &op);
     }
     whole(&sum, s);
     return sum.cost;
@@ -323,17 +367,7 @@ static void add_pass(void *ctx, const struct pass *p)
     if (interrupt_check(NULL) != 0) /* the caller says so */
         return;
     const struct step_sum one_pass = step_price(x->s, x->r, p, 1, x->fn, x->ctx);
-    x->sum.cost = cost_add(x->sum.cost, one_pass.cost);
-    x->sum.seconds += one_pass.seconds;
-    x->sum.memory_s += one_pass.memory_s;
-    x->sum.compute_s += one_pass.compute_s;
-    x->sum.link_s += one_pass.link_s;
-    x->sum.sd_s += one_pass.sd_s;
-    x->sum.sd_fast_s += one_pass.sd_fast_s;
-    x->sum.least_s += one_pass.least_s;
-    x->sum.longest_least_s = max2(x->sum.longest_least_s, one_pass.least_s);
-    for (int b = 0; b < BOUND_COUNT; b++)
-        x->sum.bound_s[b] += one_pass.bound_s[b];
+    step_sum_add(&x->sum, &one_pass, 1);
     x->longest_s = fmax(x->longest_s, one_pass.seconds);
 }
 

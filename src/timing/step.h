@@ -23,14 +23,16 @@ struct step_sum {
     double tok_s;                /* of a scenario: tokens of all groups of devices in a second */
 };
 
+/* n such in addition: cost, seconds, spreads as if all erred together, bounds; the constants' case is that of *s. */
+void step_sum_add(struct step_sum *to, const struct step_sum *s, double n);
 /* Of a scenario's sum; those of measured kernels are not told apart. */
 struct error_parts step_error_parts(const struct step_sum *s, const struct roofs *r);
 /* The bound under which most of it is spent. */
 enum bound step_bound(const struct step_sum *s);
-/* fn, when not NULL, is called for every class that runs, with its cost and time (of one op; it counts c->count times). With
+/* fn, when not NULL, is called for every class that runs; what it is given has no shape yet (step_shape()). With
  * constants (r->time) the seconds are those of all ops together, which those of single ops need not add up to.
  * n_steps > 1: the mean of so many decode steps, of which *p is the first. (21) */
-typedef void step_fn(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
+typedef void step_fn(void *ctx, const struct step *x);
 bool step_few(uint32_t n_prompt, uint32_t n_ubatch); /* fewer than TIME_PROMPT tokens at a time */
 /* A pass of a prompt; few: step_few() of it. */
 struct step_sum step_price_prompt(const struct step_model *s, const struct roofs *r, const struct pass *p, bool few, step_fn *fn, void *ctx);
@@ -65,8 +67,6 @@ int step_cache_init(struct step_cache *c, const struct step_model *s, const stru
 void step_cache_free(struct step_cache *c);
 /* Seconds of the pass. */
 double step_cache_seconds(struct step_cache *c, const struct pass *p);
-/* What a pass walks of weights and keys, all classes. */
-double walked_bytes(const struct step_class *c, const struct pass *p);
 /* step.c: the spread to the fast side, so that the interval ends at least_s. (27) */
 double spread_within(double seconds, double sd_fast_s, double least_s);
 /* Neither a sum nor its interval's fast end above so many tokens/s, unless the machine is a guess. (27) */

@@ -109,57 +109,57 @@ static double starved(const struct time_features *f, const struct roofs *r)
     return pow(1 + pow(wanted, 8), 1.0 / 8);
 }
 
-static void add_alone(struct time_term *x, const struct time_op *o)
+static void add_alone(struct time_term *to, const struct time_kernel *k, double count)
 {
-    x->count += o->count;
-    x->alone.name = o->alone.name;
-    x->alone.seconds += o->count * o->alone.seconds;
-    x->alone.start_s += o->count * o->alone.start_s;
-    x->alone.memory_s += o->count * max2(o->alone.memory_s, o->alone.walk_s);
-    x->alone.compute_s += o->count * o->alone.compute_s;
-    x->memory_s = x->alone.memory_s;
-    x->compute_s = x->alone.compute_s;
+    to->count += count;
+    to->alone.name = k->name;
+    to->alone.seconds += count * k->seconds;
+    to->alone.start_s += count * k->start_s;
+    to->alone.memory_s += count * max2(k->memory_s, k->walk_s);
+    to->alone.compute_s += count * k->compute_s;
+    to->memory_s = to->alone.memory_s;
+    to->compute_s = to->alone.compute_s;
 }
 
 static const uint64_t STEPS_KEY = UINT64_C(1) << 63;
 
-void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o)
+void time_add(struct time_features *f, const struct roofs *r, const struct step *x, const struct refinement *how)
 {
-    if (o->n_comm > 0) {
-        const double n = o->n_comm;
-        f->wire_s += o->count * o->link_bytes / r->link_bytes_s;
-        f->n_border += o->border ? o->count : 0;
-        f->n_hop += o->border ? 0 : o->count * (f->one_step ? 1 : o->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
+    if (x->n_comm > 0) {
+        const double n = x->n_comm;
+        f->wire_s += x->count * x->cost.link_bytes / r->link_bytes_s;
+        f->n_border += how->border ? x->count : 0;
+        f->n_hop += how->border ? 0 : x->count * (f->one_step ? 1 : x->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
         f->hop_s = f->one_step ? one_step_s : r->link_latency_s > 0 ? r->link_latency_s : default_hop_s;
         return;
     }
-    const enum time_kind k = o->blocks ? TIME_SMALL_KERNEL : o->alone.seconds > 0 ? TIME_KERNEL_ALONE : kind_of(o->kind);
+    const enum time_kind k = how->blocks ? TIME_SMALL_KERNEL : how->alone.seconds > 0 ? TIME_KERNEL_ALONE : kind_of(x->kind);
     /* Steps are passes of their own: what a request's prompt computes hides nothing that they read. */
     const uint64_t steps = f->decode ? STEPS_KEY : 0;
-    struct time_term *x = term_of(f, k, (k == TIME_ATTEND || k == TIME_OTHER || k == TIME_KERNEL_ALONE ? 0 : o->key) ^ steps);
+    struct time_term *to = term_of(f, k, (k == TIME_ATTEND || k == TIME_OTHER || k == TIME_KERNEL_ALONE ? 0 : how->key) ^ steps);
     if (k == TIME_KERNEL_ALONE) {
-        add_alone(x, o);
+        add_alone(to, &how->alone, x->count);
         return;
     }
-    if (o->blocks)
-        x->grid = time_grid_of(o->blocks, &r->units);
+    if (how->blocks)
+        to->grid = time_grid_of(how->blocks, &r->units);
     const double vector = r->peak[MATH_FP32].flop_s / 2;
-    x->count += o->count;
-    x->launched += o->count * (o->launches > 0 ? o->launches : 1) * (r->meets > 0 ? r->meets : 1);
-    const double own = o->flop_s > 0 ? o->flop_s : r->peak[o->math].flop_s;
-    x->compute_s += o->heads > 0 ? 0 : o->count * o->cost.flop / (o->of_fp32 > 0 ? o->of_fp32 * r->peak[MATH_FP32].flop_s : own);
-    x->heads_s += o->count * o->heads / vector;
-    x->walked += o->count * o->walked;
-    x->memory_s += o->count * cost_bytes(&o->cost) / r->bytes_s * starved(f, r);
-    if ((k == TIME_PRODUCT || k == TIME_EXPERT_PRODUCT) && o->bits > 0)
-        x->vector_s += o->count * (o->cost.weight_bytes * 8 / o->bits) * (o->ops_weight > 0 ? o->ops_weight : default_ops_weight) / vector;
-    f->host_s += o->count * o->host_s;
-    f->n_kernel += o->count * o->kernels;
-    if (o->staged_bytes > 0) {
+    to->count += x->count;
+    to->launched += x->count * (how->launches > 0 ? how->launches : 1) * (r->meets > 0 ? r->meets : 1);
+    const double own = how->flop_s > 0 ? how->flop_s : r->peak[x->math].flop_s;
+    to->compute_s += how->heads > 0 ? 0 : x->count * x->cost.flop / (how->of_fp32 > 0 ? how->of_fp32 * r->peak[MATH_FP32].flop_s : own);
+    to->heads_s += x->count * how->heads / vector;
+    to->walked += x->count * how->walked;
+    to->memory_s += x->count * cost_bytes(&x->cost) / r->bytes_s * starved(f, r);
+    if ((k == TIME_PRODUCT || k == TIME_EXPERT_PRODUCT) && x->bits > 0)
+        to->vector_s += x->count * (x->cost.weight_bytes * 8 / x->bits) * (how->ops_weight > 0 ? how->ops_weight : default_ops_weight) / vector;
+    f->host_s += x->count * how->host_s;
+    f->n_kernel += x->count * how->kernels;
+    if (how->staged_bytes > 0) {
         struct time_term *y = term_of(f, TIME_STAGED, 0);
-        y->count += o->count;
-        y->launched += o->count * (r->meets > 0 ? r->meets : 1);
-        y->memory_s += o->count * o->staged_bytes / r->bytes_s;
+        y->count += x->count;
+        y->launched += x->count * (r->meets > 0 ? r->meets : 1);
+        y->memory_s += x->count * how->staged_bytes / r->bytes_s;
     }
 }
 
@@ -196,33 +196,6 @@ double time_overlap(double n, double d, double copies, double n_kernel)
 uint64_t time_key(double rows, double cols, double bits)
 {
     return (uint64_t)rows * UINT64_C(1000003) ^ (uint64_t)cols * UINT64_C(8191) ^ (uint64_t)(bits * 16);
-}
-
-void time_add_class(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t)
-{
-    const struct time_sink *s = ctx;
-    const struct tensor *w = cost_is_product(&c->op) ? c->op.w : NULL;
-    const double bits = w ? 8 * (double)w->bytes / ((double)w->rows * (double)w->cols) : 0;
-    struct time_op o = {
-        .kind = c->op.kind,
-        .math = c->n_comm > 0 ? MATH_FP32 : roofs_math(s->r, &c->op),
-        .count = c->count * s->times,
-        .key = cost_is_product(&c->op) ? time_key(c->op.rows, c->op.cols, bits) : time_key(0, 0, 0),
-        .bits = bits,
-        .cost = *cost,
-        .n_comm = c->n_comm,
-        .link_bytes = t->link_bytes,
-    };
-    const struct timing *timing = s->r->time;
-    if (timing && timing->refine) {
-        const bool product = cost_is_product(&c->op), attends = c->op.kind == OP_ATTENTION;
-        const struct time_place at = { s->f->prompt ? PHASE_PREFILL : PHASE_DECODE, op_n_tok(&c->op, s->pass), s->pass->n_tok,
-                                       s->pass->n_past + (s->n_steps - 1) / 2.0, s->pass->n_seq, product ? c->op.rows : 0,
-                                       product ? c->op.cols : 0, attends ? c->op.n_head : 0,
-                                       attends ? c->op.head_dim : 0, attends ? (double)c->op.n_head / c->op.n_head_kv : 0 };
-        timing->refine(timing->what, &at, s->f->decode, &o);
-    }
-    time_add(s->f, s->r, &o);
 }
 
 /* ---- seconds ------------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
 enum time_slot {
     TIME_BANDWIDTH,      /* fraction of the memory bandwidth that products reach */
     TIME_COMPUTE,        /* fraction of the peak that products reach */
-    TIME_VECTOR,         /* vector operations a weight needs to become an operand, over those its time_op says */
+    TIME_VECTOR,         /* vector operations a weight needs to become an operand, over those its refinement says */
     TIME_KV,             /* seconds of attention's memory over those at the products' bandwidth */
     TIME_ATTENTION,      /* fraction of the peak that attention reaches */
     TIME_SMALL,          /* seconds of the small ops' memory over those at the products' bandwidth */
@@ -114,20 +114,13 @@ struct time_features {
     double n_kernel;     /* that the host launches for all passes; 0: its queue takes any number */
 };
 
-/* Equal ops of a pass, as the features need them. */
-struct time_op {
-    enum op_kind kind;
-    enum math math;          /* of the operands */
-    double count;
+/* What software does for a step in addition to what it costs. Zeros: nothing is known. */
+struct refinement {
     uint64_t key;            /* equal ones are one term: shape and type of the matrix; 0: none */
-    double bits;             /* of a weight; 0: no weights */
-    struct cost cost;        /* of one op */
     double flop_s;           /* peak of the units it runs on; 0: that of its math (43) */
     double of_fp32;          /* the same as a part of the FP32 peak, which depends on a CPU's threads; 0: flop_s (41) */
     double staged_bytes;     /* written and read again between kernels, which no cost counts; 0: none (43) */
     double host_s;           /* that the host takes and the device waits for (43) */
-    uint32_t n_comm;         /* devices that exchange; 0: no traffic */
-    double link_bytes;       /* that a device sends in one */
     bool border;             /* the host hands the pass on, which takes longer than a hop (45) */
     const struct time_blocks *blocks; /* a small kernel of known shape; NULL: none */
     double ops_weight;       /* vector operations that widen a weight; 0: 6, a load, a shift, a mask, a conversion, ... */
@@ -138,7 +131,7 @@ struct time_op {
     double kernels;          /* of a prompt: that the host launches for one; 0: its queue takes any number (45) */
 };
 void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */
-void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o);
+void time_add(struct time_features *f, const struct roofs *r, const struct step *x, const struct refinement *how);
 /* What was added since the last call was so many passes of n_tok tokens. */
 void time_passes(struct time_features *f, double n, double n_tok);
 /* How many passes like the fullest they all are, by their tokens: of 512 and one more hardly more than one. (45) */
@@ -152,27 +145,8 @@ enum { TIME_LAUNCHED_AHEAD = 1000 };
  * short pass. (24), (45) */
 double time_overlap(double n, double d, double copies, double n_kernel);
 
-/* Where an op stands. */
-struct time_place {
-    enum phase phase;
-    double n_tok;                     /* rows that it works on */
-    double pass_tok, n_past, n_seq;   /* of its pass */
-    double rows, cols;                /* of its matrix; 0: none */
-    double n_head, head_dim, group;   /* attention's: heads, elements of one, heads that share a key; 0: another op */
-};
-
 /* Products of one shape and type. */
 uint64_t time_key(double rows, double cols, double bits);
-
-/* A step_fn that adds a step's classes; ctx: a struct time_sink. */
-struct time_sink {
-    struct time_features *f;
-    const struct roofs *r;
-    double times; /* passes like this one */
-    const struct pass *pass;
-    uint32_t n_steps; /* that the costs are the mean of */
-};
-void time_add_class(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
 
 /* What the fullest group of devices is asked for in a phase. */
 void step_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *o,
@@ -244,8 +218,8 @@ struct timing {
     double kernel_sd; /* where that is the machine's kernels: what they leave, of the logarithm of seconds (63) */
     unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */
     struct time_constants of[TIME_CASES];             /* those of the cases asked for */
-    /* What the software does for an op, beside what is costed; NULL: nothing is known. */
-    void (*refine)(const void *what, const struct time_place *at, bool decode, struct time_op *o);
+    /* What the software does for a step of such a pass: x as it is costed, changed, and *how; NULL: nothing is known. */
+    void (*refine)(const void *what, const struct step_pass *at, bool decode, struct step *x, struct refinement *how);
     const void *what; /* its own */
 };
 /* Those that may come up, as bits: experts, devices that exchange. */

@@ -3,8 +3,8 @@
 : "${ROOFCAST:?}"
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
-ROOFCAST_PROFILE=$tmp/this.json # not the developer's
-export ROOFCAST_PROFILE
+ROOFCAST_PROFILE=$tmp/this.json XDG_DATA_HOME=$tmp/share # not the developer's
+export ROOFCAST_PROFILE XDG_DATA_HOME
 n=0 bad=0 status=0
 touch "$tmp/out" "$tmp/err"
 exec </dev/null

@@ -13,8 +13,8 @@ endif
 dist_check_SCRIPTS += %D%/synth.sh
 TESTS += %D%/synth.sh
 dist_check_SCRIPTS += %D%/quantize.sh
-dist_check_SCRIPTS += %D%/list.sh %D%/formats.sh
-TESTS += %D%/list.sh %D%/formats.sh
+dist_check_SCRIPTS += %D%/list.sh %D%/formats.sh %D%/guide.sh
+TESTS += %D%/list.sh %D%/formats.sh %D%/guide.sh
 dist_check_SCRIPTS += %D%/field.sh
 TESTS += %D%/field.sh
 dist_check_SCRIPTS += %D%/tokenize.sh
@@ -60,3 +60,5 @@ EXTRA_DIST += tests/bench/accuracy.sh
 dist_check_SCRIPTS += %D%/quickstart.sh
 dist_check_SCRIPTS += %D%/calibrate.sh %D%/constants.sh
 TESTS += %D%/calibrate.sh
+dist_check_SCRIPTS += %D%/everyday.sh %D%/complete.sh %D%/man.sh
+TESTS += %D%/everyday.sh %D%/complete.sh %D%/man.sh

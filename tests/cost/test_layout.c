@@ -48,15 +48,10 @@ static struct cost of_role(const struct fixture *x, enum op_role role, const str
     struct cost sum = { 0 };
     for (size_t i = 0; i < x->s.n; i++) {
         struct cost_memo memo = { 0 };
-        const struct step_class *c = &x->s.c[i];
+        const struct op_class *c = &x->s.c[i];
         const struct cost k = cost_eval(&c->form, p, 1, &x->s.o.cost, &memo);
-        if (c->op.role != role)
-            continue;
-        sum.weight_bytes += c->count * k.weight_bytes;
-        sum.act_bytes += c->count * k.act_bytes;
-        sum.kv_bytes += c->count * k.kv_bytes;
-        sum.flop += c->count * k.flop;
-        sum.link_bytes += c->count * k.link_bytes;
+        if (c->op.role == role)
+            sum = cost_add(sum, cost_times(&k, c->count));
     }
     return sum;
 }
@@ -213,11 +208,10 @@ static struct roofs linked(bool ring)
 static double seconds(enum op_kind kind, uint32_t n, double sent, bool ring)
 {
     const struct roofs r = linked(ring);
-    const struct step_class c = { .op = { .kind = kind }, .count = 1, .n_comm = n };
-    const struct cost cost = { .link_bytes = sent };
-    const struct op_time t = roofs_time(&r, &c, &cost, &(struct pass){ .n_tok = 1, .n_seq = 1 });
-    assert_int_equal(t.bound, BOUND_LINK);
-    return t.seconds;
+    struct step x = { .kind = kind, .count = 1, .n_comm = n, .cost = { .link_bytes = sent } };
+    roofs_time(&r, &x, &(struct pass){ .n_tok = 1, .n_seq = 1 });
+    assert_int_equal(x.bound, BOUND_LINK);
+    return x.seconds;
 }
 
 /*
@@ -295,7 +289,7 @@ static void remembered_prices(void **state)
  */
 static void pipeline_seconds(void **state)
 {
-    struct step_class layer = { .op = { .kind = OP_MATMUL }, .count = 5, .form = { .weight = 2e9 } };
+    struct op_class layer = { .op = { .kind = OP_MATMUL }, .count = 5, .form = { .weight = 2e9 } };
     const struct step_model s = { .c = &layer, .n = 1, .o = { .layout = { .pp = 2, .dp = 2 } }, .stretch = 6 / 5.0 };
     struct roofs r = linked(false);
     struct scenario o = { .n_prompt = 12, .n_gen = 1, .n_batch = 2, .n_ubatch = 4 }; /* one sequence a group */

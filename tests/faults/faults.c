@@ -36,6 +36,7 @@ struct command {
 };
 static const struct command commands[] = {
     { "help", "predict --help", false },
+    { "alone", "", true },
     { "list-models", "list models", false },
     { "list-hw", "list hw -o csv", false },
     { "list-types", "list types", false },

@@ -9,7 +9,7 @@ case $ROOFCAST in /*) ;; *) ROOFCAST=$PWD/$ROOFCAST ;; esac
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
 cd "$top_srcdir" || exit 99
-export ROOFCAST ROOFCAST_DATA=. ROOFCAST_PROFILE="$tmp/this.json" LC_ALL=C TERM=dumb
+export ROOFCAST ROOFCAST_DATA=. ROOFCAST_PROFILE="$tmp/this.json" XDG_DATA_HOME="$tmp/share" LC_ALL=C TERM=dumb
 unset COLUMNS ROOFCAST_CONSTANTS
 record=
 [ "${1-}" = --record ] && { record=1; shift; mkdir -p tests/golden/out; }

@@ -18,10 +18,10 @@ static void test_decode_work(void **state)
     assert_near(p->model_bytes, 4.58 * 0x1p30, 0.01);
     assert_true(s.product_weight_bytes > 0.9 * p->model_bytes && s.product_weight_bytes < p->model_bytes);
     /* keys and values of 64 positions read, and the token's own stored and read */
-    assert_near(s.kv_bytes, 131072.0 * (64 + 2), 0.001);
-    assert_near(s.flop, 2 * p->n_active, 0.02);
+    assert_near(s.cost.kv_bytes, 131072.0 * (64 + 2), 0.001);
+    assert_near(s.cost.flop, 2 * p->n_active, 0.02);
     assert_near(p->measured_s, 1.0 / 150, 1e-12);
-    assert_near(work_sum(&x.row[1], PHASE_PREFILL).flop, 512 * 2 * p->n_active, 0.08);
+    assert_near(work_sum(&x.row[1], PHASE_PREFILL).cost.flop, 512 * 2 * p->n_active, 0.08);
     assert_near(x.row[1].measured_s, 512.0 / 9000, 1e-12);
     unload(&x);
 }
@@ -198,7 +198,7 @@ static void test_stated_parameters(void **state)
     }
     const struct work_sum a = work_sum(&x.row[0], PHASE_DECODE), b = work_sum(&x.row[1], PHASE_DECODE);
     assert_near(b.product_weight_bytes - a.product_weight_bytes, 0.4e9 * bytes, 1e-6);
-    assert_near(b.flop - a.flop, 2 * 0.4e9, 1e-2);
+    assert_near(b.cost.flop - a.cost.flop, 2 * 0.4e9, 1e-2);
     assert_near(work_sum(&x.row[5], PHASE_DECODE).product_weight_bytes - work_sum(&x.row[4], PHASE_DECODE).product_weight_bytes, 0.02e9 * bytes, 1e-6);
     /* 512 tokens a pass, eight passes, touch all experts but a few */
     const double more = work_sum(&x.row[2], PHASE_PREFILL).product_weight_bytes - work_sum(&x.row[3], PHASE_PREFILL).product_weight_bytes;
@@ -341,7 +341,7 @@ static void test_ops_and_exchanges(void **state)
     struct rows x;
     load(&x, "gpu_ops.csv", false);
     const struct work_sum s = work_sum(&x.row[0], PHASE_PREFILL);
-    assert_true(s.flop == 2.0 * 4096 * 22016 && s.product_weight_bytes == 2.0 * 4096 * 22016);
+    assert_true(s.cost.flop == 2.0 * 4096 * 22016 && s.product_weight_bytes == 2.0 * 4096 * 22016);
     unload(&x);
     load(&x, "all_reduce.csv", false);
     assert_true(work_sum(&x.row[1], PHASE_PREFILL).comm_bytes == 67108864);
@@ -351,7 +351,7 @@ static void test_ops_and_exchanges(void **state)
     for (size_t i = 0; i < x.l.n; i++)
         assert_string_equal(x.row[i].reason, "");
     /* both latencies of a line: a prompt, then a step of the users' sequences */
-    assert_true(x.row[1].pass[x.row[1].n_pass - 1].n_seq == 8 && x.row[1].layout.tp == 4);
+    assert_true(x.row[1].pass[x.row[1].n_pass - 1].at.n_seq == 8 && x.row[1].layout.tp == 4);
     assert_true(work_sum(&x.row[1], PHASE_DECODE).n_exchange > 2 * 79);
     unload(&x);
 }
@@ -385,15 +385,15 @@ static void test_servers(void **state)
     assert_ok(price_row(x.pricer, &m, &p, &err), err);
     const double room = 4 * (0.9 * 0.98 * 80 * 0x1p30 - 4e9) - 70.6e9;
     assert_near(p.batch, room / (163840.0 * 1088), 0.05);
-    assert_true(p.n_users == 5000 && p.pass[p.n_pass - 1].n_seq == p.batch);
+    assert_true(p.n_users == 5000 && p.pass[p.n_pass - 1].at.n_seq == p.batch);
     priced_free(&p);
     unload(&x);
 }
 
-static const struct work_class *class_of(const struct rows *x, size_t i)
+static const struct work_pass *pass_of(const struct rows *x, size_t i)
 {
     assert_string_equal(x->row[i].reason, "");
-    return &x->row[i].pass[0].c[0];
+    return &x->row[i].pass[0];
 }
 
 /* A preset's name with other parameters: these are priced, and the row says that they disagree. */
@@ -481,30 +481,30 @@ static void test_small_kernels(void **state)
     (void)state;
     struct rows x;
     load(&x, "small_kernels.csv", false);
-    const struct work_class *c = class_of(&x, 4);
+    const struct work_pass *c = pass_of(&x, 4);
     assert_string_equal(c->kernel, "rope");
     assert_true(c->blocks.n == 224 && c->blocks.threads == 512 && c->blocks.trips == 2);
-    assert_true(c->blocks.instructions == (16 + 4) * 80 && c->cost.act_bytes == 2.0 * 2 * 224 * (1024 + 256));
-    c = class_of(&x, 5); /* 3584 elements by 1024 threads: four times, of which the last is half */
+    assert_true(c->blocks.instructions == (16 + 4) * 80 && c->c->cost.act_bytes == 2.0 * 2 * 224 * (1024 + 256));
+    c = pass_of(&x, 5); /* 3584 elements by 1024 threads: four times, of which the last is half */
     assert_string_equal(c->kernel, "silu");
     assert_true(c->blocks.n == 224 && c->blocks.threads == 1024 && c->blocks.trips == 4 && c->blocks.instructions == 112 * 60);
-    assert_true(c->cost.act_bytes == 2.0 * 3 * 224 * 3584 && c->blocks.footprint_bytes == c->cost.act_bytes);
-    c = class_of(&x, 6);
+    assert_true(c->c->cost.act_bytes == 2.0 * 3 * 224 * 3584 && c->blocks.footprint_bytes == c->c->cost.act_bytes);
+    c = pass_of(&x, 6);
     assert_string_equal(c->kernel, "rms_norm");
-    assert_true(c->blocks.trips == 4 && c->cost.act_bytes == 2.0 * 2 * 224 * 4096);
-    c = class_of(&x, 7); /* 512 elements a block */
+    assert_true(c->blocks.trips == 4 && c->c->cost.act_bytes == 2.0 * 2 * 224 * 4096);
+    c = pass_of(&x, 7); /* 512 elements a block */
     assert_string_equal(c->kernel, "add");
-    assert_true(c->count == 1 && c->blocks.n == 224 * 8 && c->blocks.threads == 128 && c->cost.act_bytes == 2.0 * 3 * 224 * 4096);
+    assert_true(c->c->count == 1 && c->blocks.n == 224 * 8 && c->blocks.threads == 128 && c->c->cost.act_bytes == 2.0 * 3 * 224 * 4096);
     /* phi-2: no gate, one LayerNorm before attention and feed-forward side by side, and two additions behind them */
-    c = class_of(&x, 10);
+    c = pass_of(&x, 10);
     assert_string_equal(c->kernel, "gelu");
-    assert_true(c->cost.act_bytes == 2.0 * 2 * 224 * 10240 && c->blocks.n == 224 * 20);
-    c = class_of(&x, 11);
+    assert_true(c->c->cost.act_bytes == 2.0 * 2 * 224 * 10240 && c->blocks.n == 224 * 20);
+    c = pass_of(&x, 11);
     assert_string_equal(c->kernel, "layer_norm");
     assert_true(c->blocks.threads == 128 && c->blocks.trips == 10);
-    assert_true(class_of(&x, 12)->count == 2);
+    assert_true(pass_of(&x, 12)->c->count == 2);
     /* no row of its attention: keys as wide as queries */
-    assert_true(class_of(&x, 13)->cost.act_bytes == 2.0 * 2 * 224 * (2560 + 2560));
+    assert_true(pass_of(&x, 13)->c->cost.act_bytes == 2.0 * 2 * 224 * (2560 + 2560));
     /* the machine's multiprocessors */
     assert_true(x.row[0].roofs->units.n == 108 && x.row[0].roofs->units.threads == 2048 && x.row[0].roofs->units.cache_bytes == 40 * 0x1p20);
     unload(&x);

@@ -161,7 +161,7 @@ static void test_batches(void **state)
 {
     (void)state;
     struct measurement m;
-    struct work_pass pass[2] = { { .n_seq = 1 }, { .n_seq = 8 } };
+    struct work_pass pass[2] = { { .at.n_seq = 1 }, { .at.n_seq = 8 } };
     struct priced p[2];
     double held[2];
     seed = 9;

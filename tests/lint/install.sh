@@ -1,5 +1,5 @@
 #!/bin/sh
-# `make install` puts every data file where the program looks for it: the tree's directories, as they are.
+# `make install` puts every data file where the program looks for it: the tree's directories, as they are; and what shells and man read.
 . "${top_srcdir:?}/tests/cli/lib.sh"
 MAKEFLAGS= make -s install-data DESTDIR="$tmp/root" >"$tmp/out" 2>"$tmp/err"
 ok $? "make install-data"
@@ -10,4 +10,10 @@ ok $? "there is a directory of models"
 (cd "${models:-/nonexistent}/.." && find hwprofiles models events -type f) | sort >"$tmp/installed"
 diff "$tmp/tree" "$tmp/installed" >"$tmp/out" 2>"$tmp/err" # "<": not installed there; ">": not in the tree
 ok $? "data files are installed as they lie in the tree"
+for file in bash-completion/completions/roofcast.bash zsh/site-functions/_roofcast fish/vendor_completions.d/roofcast.fish man/man1/roofcast.1; do
+    find "$tmp/root" -path "*/share/$file" | grep -q .
+    ok $? "$file is installed"
+done
+run __complete ''
+[ ! -d doc/man ] || is "$(wc -l <"$tmp/out")" "$(find "$tmp/root" -name 'roofcast-*.1' | wc -l)" "a manual page a command is installed"
 finish

@@ -1,5 +1,5 @@
-# mutants: make check-mutants builds them (run.sh); make check sees that they still apply
-EXTRA_DIST += %D%
+# mutants.txt: make check-mutants builds and tests them (run.sh), make check tries every row on the tree (apply.sh)
+EXTRA_DIST += %D%/mutants.txt %D%/table.awk %D%/run.sh %D%/apply.sh
 TESTS += %D%/apply.sh
 .PHONY: check-mutants
 check-mutants:

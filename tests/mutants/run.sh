@@ -1,10 +1,10 @@
 #!/bin/sh
-# make check-mutants: the classic mistakes, made one at a time; each must fail the tests that its patch names.
-#   tests/mutants/run.sh [NAME...]     with names only those mutants; works in a new directory where it is called
+# make check-mutants: the mistakes of mutants.txt, made one at a time; each must fail the tests that its row names.
+#   tests/mutants/run.sh [NAME...]     with names only those mutants; works in a new directory below the current one
 #
-# A copy of the tree (the files of the tarball) is built once in a directory of its own; the tree itself is not
-# touched. Then each patch is applied, what depends on it rebuilt, its tests run, and the patch taken back.
-# Shared data are left out: what kills a mutant is in the tree.
+# A copy of the tree (the files of the tarball) is built once in that directory; the tree itself is not changed.
+# For each mutant the mistake is made in the copy, what depends on it is rebuilt, its tests run, and the files are restored.
+# Shared data are not used: the tests that kill mutants need files of the tree only.
 set -u
 tree=$(cd "${top_srcdir:-$(dirname "$0")/../..}" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -12,18 +12,14 @@ jobs=$(getconf _NPROCESSORS_ONLN)
 bail() { echo "Bail out! $*"; exit 99; }
 [ -f "$tree/configure" ] || bail "no configure in $tree: autoreconf -i makes it"
 [ ! -f "$tree/config.status" ] || bail "$tree is built in itself: its objects would pass for the mutants'"
-command -v patch >/dev/null || bail "patch is not installed"
 
-[ $# -gt 0 ] || set -- "$tree"/tests/mutants/*.patch
+dir=$tree/tests/mutants # then that of the copy
+table() { awk -v mode="$1" -v name="${2-}" -v root="${3-}" -f "$dir/table.awk" "$dir/mutants.txt"; }
+tests_of() { table tests "$1"; }
+# shellcheck disable=SC2046
+[ $# -gt 0 ] || set -- $(table names)
 for m in "$@"; do
-    shift
-    set -- "$@" "$(basename "$m" .patch)"
-done
-patches=$tree/tests/mutants # then those of the copy
-patch_of() { echo "$patches/$1.patch"; }
-tests_of() { sed -n '1s/.*Killed by: *//p' "$(patch_of "$1")" 2>/dev/null; }
-for m in "$@"; do
-    [ -n "$(tests_of "$m")" ] || bail "$m: no such mutant, or its first line names no test"
+    [ -n "$(tests_of "$m")" ] || bail "mutants.txt has no mutant $m, or no test that kills it"
 done
 
 work=$(mktemp -d "$PWD/mutants.XXXXXX") || exit 99
@@ -63,13 +59,13 @@ run_test() {
     return 2
 }
 
-patch_copy() { patch -s -f -p1 --no-backup-if-mismatch -d "$src" "$@" >"$work/log" 2>&1; }
-
-# Apply, build, test. Sets $why; 0 when every test it names noticed.
+# Make the mistake, build, test. Sets $why; 0 when every test it names failed.
 try() { # NAME
-    patch_copy --dry-run <"$(patch_of "$1")" || { why="does not apply"; return 1; }
-    patch_copy <"$(patch_of "$1")"
-    applied=$1 why="killed by"
+    changed=$(table files "$1") why="killed by"
+    for f in $changed; do
+        mkdir -p "$work/original/$(dirname "$f")" && cp "$src/$f" "$work/original/$f" || bail "$f cannot be copied"
+    done
+    table apply "$1" "$src" >"$work/log" 2>&1 || { why="does not apply"; return 1; }
     # shellcheck disable=SC2046
     build $(tests_of "$1") || { why="does not compile"; return 1; }
     for t in $(tests_of "$1"); do
@@ -82,25 +78,26 @@ try() { # NAME
     done
 }
 
-take_back() {
-    [ -z "$applied" ] || patch_copy -R <"$(patch_of "$applied")" || bail "$applied cannot be taken back"
-    applied=
+restore() {
+    for f in $changed; do
+        cp "$work/original/$f" "$src/$f" || bail "$f cannot be restored"
+    done
 }
 
 echo "1..$(($# + 1))"
 echo "# copying and building the tree"
-since=$(now) applied=
+since=$(now)
 mkdir "$src" "$work/build" || exit 99
 (cd "$tree" && tar cf - *.ac *.am *.in *.m4 configure LICENSE README.md check quickstart \
     build-aux doc events hwprofiles models reports src tests) | tar xf - -C "$src" || bail "the tree could not be copied"
 chmod -R u+w "$src"
-patches=$src/tests/mutants
+dir=$src/tests/mutants
 cd "$work/build" || exit 99
 "$src/configure" -q --with-papi=no --with-likwid=no CFLAGS=-O1 >"$work/log" 2>&1 || { show "$work/log"; bail "configure failed"; }
 top_srcdir=$src ROOFCAST=$work/build/roofcast ROOFCAST_DATA=$src ROOFCAST_SHARED=/nonexistent CMOCKA_MESSAGE_OUTPUT=TAP
 export top_srcdir ROOFCAST ROOFCAST_DATA ROOFCAST_SHARED CMOCKA_MESSAGE_OUTPUT
 
-# As it is, the tree passes.
+# Without a mistake the tests pass.
 all=$(for m in "$@"; do tests_of "$m" | tr ' ' '\n'; done | sort -u)
 # shellcheck disable=SC2086
 build $all || { show "$work/log"; bail "the tree does not build"; }
@@ -113,7 +110,7 @@ say ok "the tree as it is passes $(echo "$all" | wc -l) tests"
 for m in "$@"; do
     since=$(now)
     if try "$m"; then say ok "mutant $m $why"; else say not "mutant $m $why"; fi
-    take_back
+    restore
 done
 echo "# $(($# - failed)) of $# mutants killed in $(($(now) - begin)) s"
 [ "$failed" = 0 ]

@@ -360,8 +360,8 @@ static void check_adds_up(const struct explain *e, const struct prediction *p)
 {
     double seconds = 0, bytes = 0, share = 0;
     for (size_t i = 0; i < e->n; i++) {
-        seconds += e->c[i].times * e->c[i].seconds;
-        bytes += e->c[i].times * cost_bytes(&e->c[i].cost);
+        seconds += e->c[i].times * e->c[i].sum.seconds;
+        bytes += e->c[i].times * cost_bytes(&e->c[i].sum.cost);
     }
     for (size_t i = 0; i < e->n_k; i++)
         share += isnan(e->k[i].share) ? 0 : e->k[i].share;

@@ -152,8 +152,8 @@ static void check_sums(const struct explain *e, const struct prediction *p, bool
     struct cost c = { 0 };
     double seconds = 0;
     for (size_t i = 0; i < e->n; i++) {
-        c = cost_add(c, e->c[i].cost);
-        seconds += e->c[i].seconds;
+        c = cost_add(c, e->c[i].sum.cost);
+        seconds += e->c[i].sum.seconds;
     }
     assert_true(e->seconds == p->seconds);
     assert_near(seconds * e->pipeline / p->seconds, 1, 1e-12);
@@ -199,9 +199,9 @@ static void test_explain_formulas(void **state)
     assert_string_equal(c->weight, "32 x 14336 rows x 8192 B x 2 passes");
     assert_string_equal(c->flop, "32 x 2 x 14336 x 4096 x 600 tokens");
     assert_string_equal(c->act, "32 x (4096 in + 14336 out) x 2 B x 600 tokens");
-    assert_near(c->cost.flop, 32 * 2.0 * 14336 * 4096 * 600, 1);
+    assert_near(c->sum.cost.flop, 32 * 2.0 * 14336 * 4096 * 600, 1);
     assert_near(c->launch_s, 64e-6, 1e-12);
-    assert_int_equal(c->bound, BOUND_COMPUTE);
+    assert_int_equal(c->sum.bound, BOUND_COMPUTE);
     c = find(&e, ROLE_ATTN_CORE);
     assert_string_equal(c->kv, "32 x 8 KV heads x 512 B x 1112 positions");
     assert_string_equal(c->flop, "32 x 2 x 32 heads x (128 + 128) x 180300 pairs of token and key");

@@ -13,3 +13,5 @@ check_PROGRAMS += %D%/test_report %D%/test_chart %D%/test_curves
 %C%_test_curves_LDADD   = libreport.a $(TEST_LIBS)
 TESTS += %D%/test_report %D%/test_chart %D%/test_curves
 endif
+dist_check_SCRIPTS += %D%/fields.sh
+TESTS += %D%/fields.sh

@@ -3,57 +3,94 @@
 #include "report/report.h"
 #include <math.h>
 
-static const struct column columns[] = {
-    { "name", "name", COL_TEXT, NULL, false },     { "n", "n", COL_INT, NULL, false },
-    { "x", "x", COL_FLOAT, NULL, false },          { "rate", "rate", COL_SI, "B/s", false },
-    { "part", "part", COL_FRACTION, NULL, false }, { "time", "time", COL_SECONDS, NULL, false },
-    { "fits", "fits", COL_BOOL, NULL, false },     { "raw", NULL, COL_FLOAT, NULL, true },
+struct row {
+    const char *name;
+    struct cell n; /* a count that may not be known */
+    double x, rate, part, time;
+    int fits;
+    struct cell raw;
+    uint32_t gap;
+    char note[8];
+    json_t *nested;
 };
 
-static const char rows_text[] = "[{\"name\": \"plain\", \"n\": 12, \"x\": 1.5, \"rate\": "
-                                "41200000000, \"part\": 0.873, \"time\": 0.00478,"
-                                "  \"fits\": true, \"raw\": 0.1},"
-                                " {\"name\": \"a,b \\\"c\\\"\", \"n\": 9007199254740993, \"x\": "
-                                "0.30000000000000004, \"rate\": 1.5, \"part\": 1,"
-                                "  \"time\": 1234.4, \"fits\": false, \"raw\": 1e300},"
-                                " {\"name\": \"\\u00fc|\\u4e2d\\n\\u001b[31m\", \"n\": null, "
-                                "\"rate\": null, \"part\": null, \"time\": null,"
-                                "  \"fits\": null, \"raw\": [1, {\"k\": null}]}]";
+#define AT(m) COLUMN_AT(struct row, m)
+static const struct column columns[] = {
+    { "name", "name", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, NULL },
+    { "n", "n", COL_INT, NULL, COL_MAJOR, AT(n), EMPTY_VALUE, NULL, NULL },
+    { "x", "x", COL_FLOAT, NULL, COL_MAJOR, AT(x), EMPTY_NULL, NULL, NULL },
+    { "rate", "rate", COL_SI, "B/s", COL_MAJOR, AT(rate), EMPTY_NULL, NULL, NULL },
+    { "part", "part", COL_FRACTION, NULL, COL_MAJOR, AT(part), EMPTY_NULL, NULL, NULL },
+    { "time", "time", COL_SECONDS, "s", COL_MAJOR, AT(time), EMPTY_NULL, NULL, NULL },
+    { "fits", "fits", COL_BOOL, NULL, COL_MAJOR, AT(fits), EMPTY_NULL, NULL, NULL },
+    { "raw", NULL, COL_FLOAT, NULL, COL_DATA, AT(raw), EMPTY_VALUE, NULL, NULL },
+};
+#undef AT
+
+static struct row *add(struct table_rows *rows, const char *name, struct cell n, double x)
+{
+    struct row *w = table_add(rows);
+    *w = (struct row){ .name = name, .n = n, .x = x, .rate = NAN, .part = NAN, .time = NAN, .fits = -1 };
+    return w;
+}
+
+static struct table_rows three_rows(void)
+{
+    struct table_rows rows = { .size = sizeof(struct row) };
+    struct row *w = add(&rows, "plain", cell_whole(12), 1.5);
+    w->rate = 41200000000.0;
+    w->part = 0.873;
+    w->time = 0.00478;
+    w->fits = 1;
+    w->raw = cell_real(0.1);
+    w = add(&rows, "a,b \"c\"", cell_whole(9007199254740993), 0.30000000000000004);
+    w->rate = 1.5;
+    w->part = 1;
+    w->time = 1234.4;
+    w->fits = 0;
+    w->raw = cell_real(1e300);
+    w = add(&rows, "\xc3\xbc|\xe4\xb8\xad\n\x1b[31m", (struct cell){ 0 }, INFINITY);
+    w->raw = cell_text("two\nlines");
+    return rows;
+}
 
 /* What the format prints for these rows. */
-static char *printed(enum report_format fmt, const char *rows_json, const json_t *meta)
+static char *printed(enum report_format fmt, const struct table_rows *rows, const json_t *meta, const char *order)
 {
     struct error err;
     char *out = NULL;
     size_t n = 0;
-    json_t *rows = json_loads(rows_json, 0, NULL);
-    assert_non_null(rows);
     FILE *f = open_memstream(&out, &n);
-    const struct report_doc d = { "roofcast.test", 1, meta, rows, columns, ARRAY_LEN(columns) };
-    assert_ok(report_print(f, fmt, &d, 0, &err), err);
+    const struct table t = { "roofcast.test", 1, meta, NULL, columns, ARRAY_LEN(columns), rows, order };
+    assert_ok(report_print(f, fmt, &t, 0, &err), err);
     fclose(f);
-    json_decref(rows);
     return out;
 }
 
-static void expect(enum report_format fmt, const char *rows_json, const char *want)
+static void expect(enum report_format fmt, struct table_rows rows, const char *order, const char *want)
 {
-    char *got = printed(fmt, rows_json, NULL);
+    char *got = printed(fmt, &rows, NULL, order);
     assert_string_equal(got, want);
     free(got);
+    table_rows_free(&rows);
+}
+
+static struct table_rows no_rows(void)
+{
+    return (struct table_rows){ .size = sizeof(struct row) };
 }
 
 static void test_table(void **state)
 {
     (void)state;
     expect(
-        REPORT_TABLE, rows_text,
+        REPORT_TABLE, three_rows(), NULL,
         "name                       n      x       rate     part     time  fits\n"
         "----------  ----------------  -----  ---------  -------  -------  ----\n"
         "plain                     12   1.50  41.2 GB/s   87.3 %  4.78 ms  yes\n"
         "a,b \"c\"     9007199254740993  0.300   1.50 B/s  100.0 %   1234 s  no\n"
         "\xc3\xbc|\xe4\xb8\xad??[31m                 -      -          -        -        -  ?\n");
-    expect(REPORT_TABLE, "[]",
+    expect(REPORT_TABLE, no_rows(), NULL,
            "name  n  x  rate  part  time  fits\n"
            "----  -  -  ----  ----  ----  ----\n");
 }
@@ -61,10 +98,13 @@ static void test_table(void **state)
 static void test_md(void **state)
 {
     (void)state;
+    struct table_rows rows = no_rows();
+    struct row *w = add(&rows, "a|b", cell_whole(3), 12345.6);
+    w->rate = 2e9;
+    w->part = 0.5;
+    w->time = 2;
     expect(
-        REPORT_MD,
-        "[{\"name\": \"a|b\", \"n\": 3, \"x\": 12345.6, \"rate\": 2e9, \"part\": 0.5, \"time\": 2, "
-        "\"fits\": null}]",
+        REPORT_MD, rows, NULL,
         "| name |   n |     x |      rate |   part |   time | fits |\n"
         "| ---- | --: | ----: | --------: | -----: | -----: | ---- |\n"
         "| a\\|b |   3 | 12346 | 2.00 GB/s | 50.0 % | 2.00 s | ?    |\n");
@@ -73,12 +113,13 @@ static void test_md(void **state)
 static void test_csv(void **state)
 {
     (void)state;
-    expect(REPORT_CSV, rows_text,
+    expect(REPORT_CSV, three_rows(), NULL,
            "name,n,x,rate,part,time,fits,raw\n"
            "plain,12,1.5,41200000000,0.873,0.00478,true,0.1\n"
            "\"a,b \"\"c\"\"\",9007199254740993,0.30000000000000004,1.5,1,1234.4,false,1e+300\n"
-           "\"\xc3\xbc|\xe4\xb8\xad\n\x1b[31m\",,,,,,,\"[1,{\"\"k\"\":null}]\"\n");
-    expect(REPORT_CSV, "[]", "name,n,x,rate,part,time,fits,raw\n");
+           "\"\xc3\xbc|\xe4\xb8\xad\n\x1b[31m\",,,,,,,\"two\nlines\"\n");
+    expect(REPORT_CSV, no_rows(), NULL, "name,n,x,rate,part,time,fits,raw\n");
+    expect(REPORT_CSV, three_rows(), "x name", "x,name\n1.5,plain\n0.30000000000000004,\"a,b \"\"c\"\"\"\n,\"\xc3\xbc|\xe4\xb8\xad\n\x1b[31m\"\n");
 }
 
 /* Every double comes back from csv as it was. */
@@ -89,15 +130,14 @@ static void test_csv_round_trip(void **state)
     rng_init(&r, 7);
     for (int i = 0; i < 2000; i++) {
         double v = (rng_uniform(&r) - 0.5) * pow(10, (int)(rng_u64(&r) % 600) - 300);
-        json_t *row = json_pack("[{s:f}]", "x", v);
-        char *text = json_dumps(row, JSON_REAL_PRECISION(17)),
-             *got = printed(REPORT_CSV, text, NULL);
+        struct table_rows rows = no_rows();
+        add(&rows, NULL, (struct cell){ 0 }, v);
+        char *got = printed(REPORT_CSV, &rows, NULL, NULL);
         const char *line = strchr(got, '\n') + 1;
         assert_memory_equal(line, ",,", 2);
         assert_true(strtod(line + 2, NULL) == v);
-        free(text);
         free(got);
-        json_decref(row);
+        table_rows_free(&rows);
     }
 }
 
@@ -105,7 +145,9 @@ static void test_json(void **state)
 {
     (void)state;
     json_t *meta = json_pack("{s:s, s:s}", "model", "m", "schema", "someone else's");
-    char *got = printed(REPORT_JSON, "[{\"name\": \"x\", \"n\": null}]", meta);
+    struct table_rows rows = no_rows();
+    add(&rows, "x", (struct cell){ 0 }, 2);
+    char *got = printed(REPORT_JSON, &rows, meta, NULL);
     json_t *j = json_loads(got, 0, NULL);
     assert_non_null(j);
     assert_string_equal(json_string_value(json_object_get(j, "schema")), "roofcast.test");
@@ -117,19 +159,90 @@ static void test_json(void **state)
     json_decref(j);
     json_decref(meta);
     free(got);
-    expect(REPORT_JSONL, "[{\"n\": 1}, {\"n\": null, \"name\": \"\\u00fc\"}]",
-           "{\"schema\":\"roofcast.test\",\"version\":1,\"n\":1}\n"
-           "{\"schema\":\"roofcast.test\",\"version\":1,\"n\":null,\"name\":\"\xc3\xbc\"}\n");
+    add(&rows, "\xc3\xbc", cell_whole(1), 1e16);
+    /* in the order of the columns, whatever the order of csv */
+    expect(REPORT_JSONL, rows, "x n name",
+           "{\"schema\":\"roofcast.test\",\"version\":1,\"name\":\"x\",\"n\":null,\"x\":2}\n"
+           "{\"schema\":\"roofcast.test\",\"version\":1,\"name\":\"\xc3\xbc\",\"n\":1,\"x\":10000000000000000.0}\n");
+}
+
+/* 0 and "" are values, null, or not there; nested JSON is in JSON alone, where a row has it. */
+static void test_empty(void **state)
+{
+    (void)state;
+#define AT(m) COLUMN_AT(struct row, m)
+    static const struct column cols[] = {
+        { "a", NULL, COL_INT, NULL, COL_MAJOR, AT(gap), EMPTY_VALUE, NULL, NULL },   { "b", NULL, COL_INT, NULL, COL_MAJOR, AT(gap), EMPTY_NULL, NULL, NULL },
+        { "c", NULL, COL_INT, NULL, COL_MAJOR, AT(gap), EMPTY_ABSENT, NULL, NULL },  { "d", NULL, COL_TEXT, NULL, COL_MAJOR, AT(note), EMPTY_VALUE, NULL, NULL },
+        { "e", NULL, COL_TEXT, NULL, COL_MAJOR, AT(note), EMPTY_NULL, NULL, NULL },  { "f", NULL, COL_FLOAT, NULL, COL_MAJOR, AT(x), EMPTY_NULL, NULL, NULL },
+        { "g", NULL, COL_FLOAT, NULL, COL_JSON, AT(rate), EMPTY_ABSENT, NULL, NULL }, { "h", NULL, COL_TEXT, NULL, COL_JSON, AT(nested), EMPTY_VALUE, NULL, NULL },
+    };
+#undef AT
+    struct table_rows rows = no_rows();
+    struct row *w = add(&rows, NULL, (struct cell){ 0 }, 0);
+    w = add(&rows, NULL, (struct cell){ 0 }, 3);
+    w->gap = 7;
+    w->rate = 0;
+    strcpy(w->note, "n");
+    w->nested = json_pack("[i]", 1);
+    const struct table t = { "t", 1, NULL, NULL, cols, ARRAY_LEN(cols), &rows, NULL };
+    struct error err;
+    char *out[2] = { NULL, NULL };
+    size_t n;
+    for (int i = 0; i < 2; i++) {
+        FILE *f = open_memstream(&out[i], &n);
+        assert_ok(report_print(f, i ? REPORT_JSONL : REPORT_CSV, &t, 0, &err), err);
+        fclose(f);
+    }
+    assert_string_equal(out[0], "a,b,c,d,e,f\n0,,,,,0\n7,7,7,n,n,3\n");
+    assert_string_equal(out[1], "{\"schema\":\"t\",\"version\":1,\"a\":0,\"b\":null,\"d\":\"\",\"e\":null,\"f\":0}\n"
+                                "{\"schema\":\"t\",\"version\":1,\"a\":7,\"b\":7,\"c\":7,\"d\":\"n\",\"e\":\"n\",\"f\":3,\"g\":0,\"h\":[1]}\n");
+    assert_true(table_has(&t, "b") && table_has(&t, "f") && !table_has(&t, "none"));
+    rows.n = 1;
+    assert_true(table_has(&t, "a") && !table_has(&t, "b") && !table_has(&t, "c"));
+    rows.n = 2;
+    json_decref(w->nested);
+    free(out[0]);
+    free(out[1]);
+    table_rows_free(&rows);
+}
+
+/* Texts are copies, as UTF-8, and live as long as the rows. */
+static void test_rows(void **state)
+{
+    (void)state;
+    struct table_rows rows = no_rows();
+    char text[] = "one \xff";
+    for (int i = 0; i < 100; i++)
+        add(&rows, table_text(&rows, text), cell_whole(i), 0);
+    text[0] = 'x';
+    for (size_t i = 0; i < 100; i++) {
+        const struct row *w = table_row(&rows, i);
+        assert_string_equal(w->name, "one ?");
+        assert_int_equal(w->n.whole, i);
+    }
+    assert_null(table_text(&rows, ""));
+    assert_null(table_text(&rows, NULL));
+    struct column cols[ARRAY_LEN(columns)];
+    memcpy(cols, columns, sizeof cols);
+    columns_rank(cols, ARRAY_LEN(cols), "n time", COL_KEY); /* not name */
+    assert_int_equal(cols[0].rank, COL_MAJOR);
+    assert_int_equal(cols[1].rank, COL_KEY);
+    assert_int_equal(cols[5].rank, COL_KEY);
+    table_rows_free(&rows);
+    assert_int_equal(rows.n, 0);
 }
 
 /* Columns leave a table by rank, of one rank from the right, and are named; the first stays. */
 static void test_width(void **state)
 {
     (void)state;
+#define AT COLUMN_AT(struct row, name), EMPTY_VALUE, NULL, NULL
     static const struct column cols[] = {
-        { "a", "first", COL_TEXT, NULL, COL_MINOR }, { "b", "minor", COL_TEXT, NULL, COL_MINOR },   { "c", "medium", COL_TEXT, NULL, COL_MEDIUM },
-        { "d", "data", COL_TEXT, NULL, COL_DATA },   { "e", "major1", COL_TEXT, NULL, COL_MAJOR }, { "f", "major2", COL_TEXT, NULL, COL_MAJOR },
+        { "a", "first", COL_TEXT, NULL, COL_MINOR, AT }, { "b", "minor", COL_TEXT, NULL, COL_MINOR, AT },   { "c", "medium", COL_TEXT, NULL, COL_MEDIUM, AT },
+        { "d", "data", COL_TEXT, NULL, COL_DATA, AT },   { "e", "major1", COL_TEXT, NULL, COL_MAJOR, AT }, { "f", "major2", COL_TEXT, NULL, COL_MAJOR, AT },
     };
+#undef AT
     static const struct {
         size_t width;
         const char *head, *foot;
@@ -141,8 +254,9 @@ static void test_width(void **state)
         { 20, "first  major1\n", "(not shown: minor,\n medium, major2;\n --wide shows all\n columns)\n" },
         { 1, "first\n", "(not\n shown:\n minor,\n medium,\n major1,\n major2;\n --wide\n shows\n all\n columns)\n" },
     };
-    json_t *rows = json_pack("[{s:s}]", "a", "x");
-    const struct report_doc d = { "roofcast.test", 1, NULL, rows, cols, ARRAY_LEN(cols) };
+    struct table_rows rows = no_rows();
+    add(&rows, "x", (struct cell){ 0 }, 0);
+    const struct table d = { "roofcast.test", 1, NULL, NULL, cols, ARRAY_LEN(cols), &rows, NULL };
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
         struct error err = { 0 };
         char *out = NULL;
@@ -157,7 +271,7 @@ static void test_width(void **state)
             assert_null(strstr(out, "not shown"));
         free(out);
     }
-    json_decref(rows);
+    table_rows_free(&rows);
 }
 
 /* Breaks stand at blanks; ends of lines that begin a line of their own stay. */
@@ -187,38 +301,30 @@ static void test_wrap(void **state)
 static void test_sql(void **state)
 {
     (void)state;
-    static const struct column cols[] = { { "name", "n", COL_TEXT, NULL, COL_MAJOR }, { "rate", "r", COL_SI, "B/s", COL_DATA }, { "n", "n", COL_INT, NULL, COL_MAJOR } };
-    struct error err = { 0 };
-    json_t *rows = json_pack("[{s:s, s:f, s:i}, {s:s, s:n, s:i}]", "name", "it's; DROP", "rate", 1.5, "n", 3, "name", "", "rate", "n", 4);
-    const struct report_doc d = { "roofcast.test", 1, NULL, rows, cols, ARRAY_LEN(cols) };
-    char *out = NULL;
-    size_t n;
-    FILE *f = open_memstream(&out, &n);
-    assert_ok(report_print(f, REPORT_SQL, &d, 0, &err), err);
-    fclose(f);
-    assert_string_equal(out, "CREATE TABLE IF NOT EXISTS roofcast_test (\n  \"name\" TEXT,\n  \"rate\" REAL,\n  \"n\" INTEGER\n);\n"
-                             "INSERT INTO roofcast_test (\"name\", \"rate\", \"n\") VALUES ('it''s; DROP', 1.5, 3);\n"
-                             "INSERT INTO roofcast_test (\"name\", \"rate\", \"n\") VALUES ('', NULL, 4);\n");
-    free(out);
-    json_decref(rows);
+    struct table_rows rows = no_rows();
+    add(&rows, "it's; DROP", cell_whole(3), 1.5);
+    add(&rows, "", cell_whole(4), NAN);
+    expect(REPORT_SQL, rows, "name x n",
+           "CREATE TABLE IF NOT EXISTS roofcast_test (\n  \"name\" TEXT,\n  \"x\" REAL,\n  \"n\" INTEGER\n);\n"
+           "INSERT INTO roofcast_test (\"name\", \"x\", \"n\") VALUES ('it''s; DROP', 1.5, 3);\n"
+           "INSERT INTO roofcast_test (\"name\", \"x\", \"n\") VALUES ('', NULL, 4);\n");
 }
 
 static void test_full_disk(void **state)
 {
     (void)state;
     struct error err;
-    json_t *rows = json_loads(rows_text, 0, NULL);
-    const struct report_doc d = { "roofcast.test", 1, NULL, rows, columns, ARRAY_LEN(columns) };
     FILE *f = fopen("/dev/full", "w");
     if (!f) {
         print_message("# /dev/full is not here\n");
-        json_decref(rows);
         skip();
     }
+    struct table_rows rows = three_rows();
+    const struct table d = { "roofcast.test", 1, NULL, NULL, columns, ARRAY_LEN(columns), &rows, NULL };
     setvbuf(f, NULL, _IONBF, 0);
     assert_fails(report_print(f, REPORT_CSV, &d, 0, &err), err, "cannot write");
     fclose(f);
-    json_decref(rows);
+    table_rows_free(&rows);
 }
 
 static void test_format_names(void **state)
@@ -240,7 +346,8 @@ int main(void)
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_round_trip),
         cmocka_unit_test(test_json),         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_width),        cmocka_unit_test(test_wrap),
-                cmocka_unit_test(test_sql),
+        cmocka_unit_test(test_sql),          cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_rows),
         cmocka_unit_test(test_format_names),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);

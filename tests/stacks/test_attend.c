@@ -147,27 +147,28 @@ static void calls_of_passes(void **state)
     struct fixture x;
     struct facts f = gpu(&x, &vllm, "NVIDIA H200");
     struct attend_call c;
-    struct time_place at = { PHASE_DECODE, 4, 4, 1000, 4, 0, 0, 64, 128, 8 };
+    struct step_pass at = { PHASE_DECODE, 4, 1000, 4 };
+    struct step layer = { .n_tok = 4, .n_head = 64, .head_dim = 128, .group = 8 };
     const double keys = 1001;
     (void)state;
     for (double tp = 1; tp <= 16; tp *= 2) {
         const double heads = 64 / tp, n_kv = fmax(1, 8 / tp);
-        const struct cost cost = { .kv_bytes = 4 * keys * 2 * n_kv * 128 * 2, .act_bytes = 2 * heads * 256 * 4, .flop = 4 * heads * 128 * keys * 4 };
-        assert_true(attend_call_of(&f, &at, &cost, &c));
+        layer.cost = (struct cost){ .kv_bytes = 4 * keys * 2 * n_kv * 128 * 2, .act_bytes = 2 * heads * 256 * 4, .flop = 4 * heads * 128 * keys * 4 };
+        assert_true(attend_call_of(&f, &at, &layer, &c));
         assert_true(near(c.n_head, heads) && near(c.n_kv, n_kv) && near(c.keys, keys) && !c.windowed);
     }
-    struct cost cost = { .kv_bytes = 4 * 128 * 2 * 8 * 128 * 2, .act_bytes = 2 * 64 * 256 * 4, .flop = 4.0 * 64 * 128 * 128 * 4 };
-    assert_true(attend_call_of(&f, &at, &cost, &c) && c.windowed && near(c.keys, 128));
+    layer.cost = (struct cost){ .kv_bytes = 4 * 128 * 2 * 8 * 128 * 2, .act_bytes = 2 * 64 * 256 * 4, .flop = 4.0 * 64 * 128 * 128 * 4 };
+    assert_true(attend_call_of(&f, &at, &layer, &c) && c.windowed && near(c.keys, 128));
     at.phase = PHASE_PREFILL;
-    assert_false(attend_call_of(&f, &at, &cost, &c));
+    assert_false(attend_call_of(&f, &at, &layer, &c));
     at.phase = PHASE_DECODE;
-    at.head_dim = 576; /* latents */
-    assert_false(attend_call_of(&f, &at, &cost, &c));
-    at.head_dim = 128;
+    layer.head_dim = 576; /* latents */
+    assert_false(attend_call_of(&f, &at, &layer, &c));
+    layer.head_dim = 128;
     f = gpu(&x, &cuda, "NVIDIA H200");
-    assert_false(attend_call_of(&f, &at, &cost, &c));
+    assert_false(attend_call_of(&f, &at, &layer, &c));
     f = gpu(&x, &vllm, "NVIDIA Tesla V100");
-    assert_false(attend_call_of(&f, &at, &cost, &c));
+    assert_false(attend_call_of(&f, &at, &layer, &c));
 }
 
 int main(void)

@@ -168,10 +168,11 @@ static void test_cpu_experts(void **state)
         f.roofs.peak[MATH_FP32].flop_s = 1e12;
         const struct facts x = facts_of(&f.p);
         const double n = cases[i].n_tok, touched = n * 2 / cases[i].each;
-        const struct time_place at = { .phase = PHASE_DECODE, .n_tok = n, .pass_tok = n, .n_seq = n, .rows = 1000, .cols = 1000 };
-        struct time_op o = { .kind = OP_EXPERT_MATMUL, .math = MATH_INT8, .count = 1, .bits = 4.5,
-                             .cost = { .weight_bytes = (uint64_t)(562500 * touched), .flop = (uint64_t)(4e6 * n) } };
-        fitted_refine(&x, &at, true, &o);
+        const struct step_pass at = { .phase = PHASE_DECODE, .n_tok = n, .n_seq = n };
+        struct refinement o = { .key = 0 };
+        struct step c = { .kind = OP_EXPERT_MATMUL, .math = MATH_INT8, .count = 1, .n_tok = n, .rows = 1000, .cols = 1000, .bits = 4.5,
+                          .cost = { .weight_bytes = (uint64_t)(562500 * touched), .flop = (uint64_t)(4e6 * n) } };
+        fitted_refine(&x, &at, true, &c, &o);
         if (!near(o.ops_weight, cases[i].each * 4 * 0.40))
             fail_msg("%g tokens: %g operations", n, o.ops_weight);
         assert_true(near(cpu_product(&x, MATH_INT8, 4.5, true).flop_s, 1e12 / (4 * 0.40)));

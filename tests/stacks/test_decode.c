@@ -7,6 +7,15 @@
 #include <math.h>
 #include <string.h>
 
+/* A step of decoding, and a product of 1000 x 1000 weights in one. */
+static const struct step_pass one_token = { PHASE_DECODE, 1, 0, 1 };
+
+static struct step product(enum math math, double bits, double weight_bytes, double flop)
+{
+    return (struct step){ .kind = OP_MATMUL, .math = math, .count = 1, .n_tok = 1, .rows = 1000, .cols = 1000, .bits = bits,
+                          .cost = { .weight_bytes = weight_bytes, .flop = flop } };
+}
+
 static void test_old(void **state)
 {
     struct fixture f;
@@ -117,11 +126,13 @@ static void test_rows_several(void **state)
         f.roofs.peak[MATH_INT8].flop_s = 1980e12;
         const struct facts x = facts_of(&f.p);
         for (int decode = 0; decode < 2; decode++) {
-            const struct time_place at = { .phase = decode ? PHASE_DECODE : PHASE_PREFILL, .n_tok = cases[i].n_tok, .pass_tok = cases[i].n_tok,
-                                           .n_seq = 1, .rows = 1000, .cols = 1000 };
-            struct time_op o = { .kind = cases[i].kind, .math = MATH_INT8, .count = 1, .bits = 4.5, .cost = { .weight_bytes = 562500, .flop = 16e6 } };
+            const struct step_pass at = { .phase = decode ? PHASE_DECODE : PHASE_PREFILL, .n_tok = cases[i].n_tok, .n_seq = 1 };
+            struct step c = product(MATH_INT8, 4.5, 562500, 16e6);
+            struct refinement o = { .key = 0 };
+            c.kind = cases[i].kind;
+            c.n_tok = cases[i].n_tok;
             const bool counted = decode || cases[i].kind == OP_MATMUL; /* else what nobody said */
-            fitted_refine(&x, &at, decode, &o);
+            fitted_refine(&x, &at, decode, &c, &o);
             if (counted ? !near(o.ops_weight, cases[i].ops) : o.ops_weight != 0)
                 fail_msg("%zu, %d: %g operations", i, decode, o.ops_weight);
             if (decode && !near(o.launches, cases[i].launches))
@@ -152,10 +163,10 @@ static void test_host(void **state)
     x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "int8", "2023-11"));
     assert_true(decode_host_s(&x, 8.5) == 0);
     /* A step of one product waits for it. */
-    struct time_op o = { .kind = OP_MATMUL, .bits = 8.5, .cost.weight_bytes = 1e6 };
-    const struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1, .rows = 1000, .cols = 1000 };
+    struct step c = product(MATH_FP32, 8.5, 1e6, 0);
+    struct refinement o = { .key = 0 };
     x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "int8", "2023-11"));
-    fitted_refine(&x, &at, true, &o);
+    fitted_refine(&x, &one_token, true, &c, &o);
     assert_true(near(o.host_s, 420e-6));
 }
 
@@ -240,16 +251,18 @@ static void test_staged(void **state)
 static void test_staged_step(void **state)
 {
     struct fixture f;
-    struct time_op o = { .kind = OP_MATMUL, .math = MATH_BF16, .count = 1, .bits = 16, .cost = { .weight_bytes = 2e6 } };
-    const struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1, .pass_tok = 1, .n_seq = 1, .rows = 1000, .cols = 1000 };
+    struct step c = product(MATH_BF16, 16, 2e6, 0);
+    struct refinement o = { .key = 0 };
     (void)state;
     struct facts x = facts_of(row(&f, "Intel Arc Pro B70", HW_GPU, &sycl, "BF16", "2026-05"));
-    fitted_refine(&x, &at, true, &o);
-    assert_true(near(o.staged_bytes, 6e6) && near(o.cost.weight_bytes, 4e6) && near(o.bits, 32));
+    fitted_refine(&x, &one_token, true, &c, &o);
+    assert_true(near(o.staged_bytes, 6e6) && near(c.cost.weight_bytes, 4e6) && near(c.bits, 32));
     /* Four experts of 1000 x 1000, each started by itself: 160 us of the host. */
-    o = (struct time_op){ .kind = OP_EXPERT_MATMUL, .math = MATH_FP16, .count = 1, .bits = 4, .cost = { .weight_bytes = 2e6 } };
+    c = product(MATH_FP16, 4, 2e6, 0);
+    c.kind = OP_EXPERT_MATMUL;
+    o = (struct refinement){ .key = 0 };
     snprintf(f.p.type, sizeof f.p.type, "MXFP4");
-    fitted_refine(&x, &at, true, &o);
+    fitted_refine(&x, &one_token, true, &c, &o);
     assert_true(near(o.host_s, 160e-6));
 }
 
@@ -272,11 +285,11 @@ static void plain_slots(double *slot)
     slot[TIME_SHARPNESS] = log(999);
 }
 
-static double seconds(const struct time_op *o, const double *slot)
+static double seconds(const struct step *c, const struct refinement *o, const double *slot)
 {
     const struct roofs r = machine();
     struct time_features f = { .sequential = 1 };
-    time_add(&f, &r, o);
+    time_add(&f, &r, c, o);
     return exp(time_ln_seconds(&f, slot));
 }
 
@@ -286,31 +299,34 @@ static void test_time(void **state)
     (void)state;
     plain_slots(slot);
     /* 1e9 weights of 16 bits: 2 ms of memory at half the bandwidth is 4 ms; 14 operations are 1.4 ms, 60 are 6 ms. */
-    struct time_op o = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .bits = 16, .ops_weight = 14, .cost = { .weight_bytes = 2e9 } };
-    assert_true(near(seconds(&o, slot), 4e-3));
+    struct step c = product(MATH_FP16, 16, 2e9, 0);
+    struct refinement o = { .ops_weight = 14 };
+    assert_true(near(seconds(&c, &o, slot), 4e-3));
     o.ops_weight = 60;
-    assert_true(near(seconds(&o, slot), 6e-3));
+    assert_true(near(seconds(&c, &o, slot), 6e-3));
     o.ops_weight = 0; /* 6 operations of 1e10 weights of 4 bits: 6 ms, and 10 ms of memory */
-    o.bits = 4;
-    o.cost.weight_bytes = 5e9;
-    assert_true(near(seconds(&o, slot), 10e-3));
+    c.bits = 4;
+    c.cost.weight_bytes = 5e9;
+    assert_true(near(seconds(&c, &o, slot), 10e-3));
     slot[TIME_VECTOR] = log(2);
-    assert_true(near(seconds(&o, slot), 12e-3));
+    assert_true(near(seconds(&c, &o, slot), 12e-3));
     /* Launches: 100 ops of 8 times 10 us. */
-    o = (struct time_op){ .kind = OP_ADD, .math = MATH_FP32, .count = 100, .launches = 8 };
+    c = (struct step){ .kind = OP_ADD, .math = MATH_FP32, .count = 100 };
+    o = (struct refinement){ .launches = 8 };
     slot[TIME_LAUNCH] = log(1e-5);
-    assert_true(near(seconds(&o, slot), 8e-3));
+    assert_true(near(seconds(&c, &o, slot), 8e-3));
     /* A cache of 1e9 bytes: 2 ms of memory. Eight heads read its 5e8 elements, 4 operations each: 1.6 ms; 10: 4 ms. Its
      * FLOP say nothing then. 1e5 positions of 16 ns are 1.6 ms more. */
     plain_slots(slot);
     slot[TIME_WALK] = log(16e-9);
-    o = (struct time_op){ .kind = OP_ATTENTION, .math = MATH_FP16, .count = 1, .heads = 4e9, .cost = { .kv_bytes = 1e9, .flop = 1e15 } };
+    c = (struct step){ .kind = OP_ATTENTION, .math = MATH_FP16, .count = 1, .cost = { .kv_bytes = 1e9, .flop = 1e15 } };
+    o = (struct refinement){ .heads = 4e9 };
     slot[TIME_HEADS] = log(4);
-    assert_true(near(seconds(&o, slot), 2e-3));
+    assert_true(near(seconds(&c, &o, slot), 2e-3));
     slot[TIME_HEADS] = log(10);
-    assert_true(near(seconds(&o, slot), 4e-3));
+    assert_true(near(seconds(&c, &o, slot), 4e-3));
     o.walked = 1e5;
-    assert_true(near(seconds(&o, slot), 5.6e-3));
+    assert_true(near(seconds(&c, &o, slot), 5.6e-3));
 }
 
 /* 2 TB/s and 64 multiprocessors of 2048 threads, half of them with 16 bytes on the way for 0.8 us: 1.31 TB/s. Steps alone are starved, and
@@ -329,15 +345,16 @@ static void test_starved(void **state)
     assert_ok(hwprofile_parse(&h, "x", text, strlen(text), &err), err);
     assert_ok(roofs_init(&r, &h, &o, &err), err);
     assert_true(near(r.units.flight_bytes_s, 64 * 2048 / 2 * 32 / 0.8e-6));
-    const struct time_op op = { .kind = OP_MATMUL, .math = MATH_FP32, .count = 1, .bits = 16, .cost = { .weight_bytes = 2e9 } };
+    const struct step op = product(MATH_FP32, 16, 2e9, 0);
+    const struct refinement unrefined = { .key = 0 };
     struct time_features step = { .decode = true }, prompt = { .prompt = true };
-    time_add(&step, &r, &op);
-    time_add(&prompt, &r, &op);
+    time_add(&step, &r, &op, &unrefined);
+    time_add(&prompt, &r, &op, &unrefined);
     assert_true(near(prompt.term[0].memory_s, 1e-3));
     assert_true(near(step.term[0].memory_s, 1e-3 * pow(1 + pow(2e12 / r.units.flight_bytes_s, 8), 1 / 8.0)));
     r.units.flight_bytes_s = 0;
     struct time_features unknown = { .decode = true };
-    time_add(&unknown, &r, &op);
+    time_add(&unknown, &r, &op, &unrefined);
     assert_true(near(unknown.term[0].memory_s, 1e-3));
     hwprofile_free(&h);
 }
@@ -370,29 +387,28 @@ static void test_tiles(void **state)
         assert_true(decode_tile(&x, cases[i].bits, cases[i].experts) == cases[i].tile);
     }
     /* 1e6 weights by one token take the arithmetic of 64, at 0.9 of the peak where 0.5 is asked for; by 100 tokens their own. */
-    struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1, .pass_tok = 1, .n_seq = 1, .rows = 1000, .cols = 1000 };
-    struct time_op o = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .bits = 16, .cost = { .weight_bytes = 2e6, .flop = 2e6 } };
+    struct step_pass pass = one_token;
+    struct step c = product(MATH_FP16, 16, 2e6, 2e6);
+    struct refinement o = { .key = 0 };
     row(&f, "NVIDIA H20 96GB", HW_GPU, &vllm, "BF16", "2025-05");
     f.roofs.peak[MATH_FP32].flop_s = 2e13;
     f.roofs.peak[MATH_FP16].flop_s = 1e14;
     const struct facts x = facts_of(&f.p);
-    fitted_refine(&x, &at, true, &o);
-    assert_true(near(o.cost.flop, 2e6 * 64 * 0.5 / 0.9));
-    at.n_tok = at.pass_tok = at.n_seq = 100;
-    o.cost.flop = 2e8;
-    fitted_refine(&x, &at, true, &o);
-    assert_true(near(o.cost.flop, 2e8));
+    fitted_refine(&x, &pass, true, &c, &o);
+    assert_true(near(c.cost.flop, 2e6 * 64 * 0.5 / 0.9));
+    pass.n_tok = pass.n_seq = c.n_tok = 100;
+    c.cost.flop = 2e8;
+    fitted_refine(&x, &pass, true, &c, &o);
+    assert_true(near(c.cost.flop, 2e8));
 }
 
 /* A request's prompt and steps: equal products are terms apart, and seconds are the sum of both; steps have the facts of decoding. (50) */
 static void test_request(void **state)
 {
     double slot[TIME_SLOT_COUNT];
-    struct work_class product = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .n_tok = 1, .rows = 1000, .cols = 1000, .bits = 16,
-                                  .cost = { .weight_bytes = 2e6, .flop = 2e12 } }, again = product;
-    again.cost.flop = 2e6;
-    struct work_pass pass[] = { { .phase = PHASE_PREFILL, .times = 1, .n_tok = 1000, .n_seq = 1, .c = &product, .n = 1 },
-                                { .phase = PHASE_DECODE, .times = 1000, .n_tok = 1, .n_seq = 1, .c = &again, .n = 1 } };
+    struct step once = product(MATH_FP16, 16, 2e6, 2e12), again = product(MATH_FP16, 16, 2e6, 2e6);
+    struct work_pass pass[] = { { .at = { PHASE_PREFILL, 1000, 0, 1 }, .times = 1, .c = &once, .n = 1 },
+                                { .at = one_token, .times = 1000, .c = &again, .n = 1 } };
     struct fixture f;
     struct fitted_row r;
     (void)state;
@@ -416,12 +432,13 @@ static void test_exchange(void **state)
     double slot[TIME_SLOT_COUNT], g[TIME_SLOT_COUNT];
     struct time_features f = { .sequential = 1, .one_step = true };
     const struct roofs r = { .bytes_s = 1e12, .link_bytes_s = 1e11, .link_latency_s = 3e-6 };
-    const struct time_op o = { .kind = OP_ALL_REDUCE, .math = MATH_FP32, .count = 100, .n_comm = 8, .link_bytes = 1e6 };
+    struct step c = { .kind = OP_ALL_REDUCE, .math = MATH_FP32, .count = 100, .n_comm = 8, .cost = { .link_bytes = 1e6 } };
+    struct refinement o = { .key = 0 };
     struct fixture fx;
     (void)state;
     plain_slots(slot);
     slot[TIME_LINK] = log(0.5);
-    time_add(&f, &r, &o);
+    time_add(&f, &r, &c, &o);
     assert_true(near(exp(time_ln_seconds(&f, slot)), 100 * (1e6 / 5e10 + 8e-6)));
     time_gradient(&f, slot, g, NULL);
     assert_true(near(g[TIME_HOP], 8e-6 / (1e6 / 5e10 + 8e-6)));
@@ -431,10 +448,8 @@ static void test_exchange(void **state)
     assert_false(facts_one_step(&x));
     x = facts_of(row(&fx, "AWS Inferentia2", HW_NPU, &npu, "BF16", "2025-05"));
     assert_false(facts_one_step(&x));
-    struct time_op ranks = o;
-    const struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1 };
-    fitted_refine(&x, &at, true, &ranks);
-    assert_int_equal(ranks.n_comm, 16);
+    fitted_refine(&x, &one_token, true, &c, &o);
+    assert_int_equal(c.n_comm, 16);
 }
 
 /* Check bits of a server's GDDR6 cross the bus: a byte for fifteen, with as many weights; of no other memory. (39) */
@@ -446,17 +461,17 @@ static void test_check_bytes(void **state)
     } cases[] = { { "NVIDIA A40", "datacenter GPU", true },      { "NVIDIA Tesla T4", "datacenter GPU", true },
                   { "NVIDIA A100 40GB", "datacenter GPU", false }, { "NVIDIA RTX A40", "workstation GPU", false },
                   { "NVIDIA H200", "datacenter GPU", false } };
-    const struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1, .pass_tok = 1, .n_seq = 1, .rows = 1000, .cols = 1000 };
     struct fixture f;
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         row(&f, cases[i].hardware, HW_GPU, &cuda, "F16", "2025-01");
         snprintf(f.machine.class_name, sizeof f.machine.class_name, "%s", cases[i].class_name);
         const struct facts x = facts_of(&f.p);
-        struct time_op o = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .bits = 16, .cost = { .weight_bytes = 3e6 } };
-        fitted_refine(&x, &at, true, &o);
-        assert_true(near(o.cost.weight_bytes, cases[i].checked ? 3.2e6 : 3e6));
-        assert_true(near(o.cost.weight_bytes * 8 / o.bits, 1.5e6));
+        struct step c = product(MATH_FP16, 16, 3e6, 0);
+        struct refinement o = { .key = 0 };
+        fitted_refine(&x, &one_token, true, &c, &o);
+        assert_true(near(c.cost.weight_bytes, cases[i].checked ? 3.2e6 : 3e6));
+        assert_true(near(c.cost.weight_bytes * 8 / c.bits, 1.5e6));
     }
 }
 
@@ -490,9 +505,9 @@ static void test_cpu_topology(void **state)
 /* Attention in one kernel and in three are learned apart; in one on CUDA's tensor cores it is believed to be as fast as servers'. (doc/notes/attention.md) */
 static void test_attention_kernels(void **state)
 {
-    struct work_class c = { .kind = OP_ATTENTION, .math = MATH_FP16, .count = 1, .n_tok = 512, .n_head = 32, .head_dim = 128, .group = 4,
+    struct step c = { .kind = OP_ATTENTION, .math = MATH_FP16, .count = 1, .n_tok = 512, .n_head = 32, .head_dim = 128, .group = 4,
                             .cost = { .flop = 1e12 } };
-    struct work_pass pass = { .phase = PHASE_PREFILL, .times = 1, .n_tok = 512, .n_seq = 1, .c = &c, .n = 1 };
+    struct work_pass pass = { .at = { PHASE_PREFILL, 512, 0, 1 }, .times = 1, .c = &c, .n = 1 };
     static const struct {
         const struct stack *stack;
         const char *hardware, *effect;

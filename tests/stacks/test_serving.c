@@ -14,7 +14,7 @@ struct toy {
     struct roofs roofs;
     struct hw_link link;
     struct measurement m;
-    struct work_class step[2], prompt;
+    struct step step[2], prompt;
     struct work_pass pass[2];
     struct priced p;
     double slot[TIME_SLOT_COUNT];
@@ -27,11 +27,11 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
     t->machine.h.n_link = 1;
     t->m = (struct measurement){ .kind = MEASURE_SERVING, .metric = metric, .mode = mode, .hardware = "", .source = "",
                                  .date = "", .engine = "vLLM", .notes = "", .quant = "" };
-    t->step[0] = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .cost.weight_bytes = 1e9 };
-    t->step[1] = (struct work_class){ .kind = OP_ALL_REDUCE, .count = 100, .n_comm = 16 }; /* 100 exchanges of nothing */
-    t->prompt = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .rows = 1, .cost.flop = 1e12 };
-    t->pass[0] = (struct work_pass){ .phase = PHASE_PREFILL, .times = 1, .c = &t->prompt, .n = 1 };
-    t->pass[1] = (struct work_pass){ .phase = PHASE_DECODE, .times = 1, .c = t->step, .n = 1 };
+    t->step[0] = (struct step){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .cost.weight_bytes = 1e9 };
+    t->step[1] = (struct step){ .kind = OP_ALL_REDUCE, .count = 100, .n_comm = 16 }; /* 100 exchanges of nothing */
+    t->prompt = (struct step){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .rows = 1, .cost.flop = 1e12 };
+    t->pass[0] = (struct work_pass){ .at.phase = PHASE_PREFILL, .times = 1, .c = &t->prompt, .n = 1 };
+    t->pass[1] = (struct work_pass){ .at.phase = PHASE_DECODE, .times = 1, .c = t->step, .n = 1 };
     t->p = (struct priced){ .m = &t->m, .machine = &t->machine, .roofs = &t->roofs, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
                             .out = 100, .layout = { .tp = 1, .dp = 1, .ep = 1 } };
     t->roofs.bytes_s = 1e12;

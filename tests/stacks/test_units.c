@@ -301,10 +301,10 @@ static void test_seconds(void **state)
     struct roofs r = { .bytes_s = 1e9 };
     r.peak[MATH_FP16].flop_s = 5e12; /* not those */
     r.peak[MATH_FP32].flop_s = 1e12;
-    const struct time_op o = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .key = 1, .bits = 16, .flop_s = 1e12,
-                               .staged_bytes = 3e9, .host_s = 1, .cost = { .flop = 2e12, .weight_bytes = 1e3 } };
+    const struct step c = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .bits = 16, .cost = { .flop = 2e12, .weight_bytes = 1e3 } };
+    const struct refinement o = { .key = 1, .flop_s = 1e12, .staged_bytes = 3e9, .host_s = 1 };
     struct time_features f = { .n_pass = 1 };
-    time_add(&f, &r, &o);
+    time_add(&f, &r, &c, &o);
     assert_near(exp(time_ln_seconds(&f, slot)), 9, 2e-3); /* e_b's smooth cap: 0.75 is 0.7494 */
     f.pipelined = 0.75;
     assert_near(exp(time_ln_seconds(&f, slot)), 6.75, 2e-3);
@@ -347,20 +347,21 @@ static void test_cached_acts(void **state)
         double cache, act, reads;
     } cases[] = { { HW_GPU, 72e6, 44e6, 0.4 * 44e6 }, { HW_GPU, 72e6, 72e6, 0.4 * 72e6 }, { HW_GPU, 72e6, 73e6, 73e6 },
                   { HW_GPU, NAN, 1e6, 1e6 },          { HW_CPU, 72e6, 1e6, 1e6 } };
-    const struct time_place at = { .phase = PHASE_PREFILL, .n_tok = 512, .pass_tok = 512, .n_seq = 1 };
+    const struct step_pass at = { .phase = PHASE_PREFILL, .n_tok = 512, .n_seq = 1 };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct row *r = on("NVIDIA RTX 4090", "consumer GPU", 82.6, 165.2, 660, "llama.cpp", "", "fa=1");
-        struct time_op o = { .kind = OP_GLU, .count = 1, .cost = { .act_bytes = cases[i].act } };
+        struct refinement o = { .key = 0 };
+        struct step c = { .kind = OP_GLU, .count = 1, .n_tok = 512, .cost = { .act_bytes = cases[i].act } };
         struct facts f;
         r->machine.h.kind = cases[i].kind;
         r->machine.h.cache_bytes.value = cases[i].cache;
         facts_init(&f, &r->p);
-        fitted_refine(&f, &at, false, &o);
-        assert_near(o.cost.act_bytes, cases[i].reads, 1e-12);
-        o.cost.act_bytes = cases[i].act; /* steps have none to speak of: their constants know nothing of it */
-        fitted_refine(&f, &at, true, &o);
-        assert_near(o.cost.act_bytes, cases[i].act, 1e-12);
+        fitted_refine(&f, &at, false, &c, &o);
+        assert_near(c.cost.act_bytes, cases[i].reads, 1e-12);
+        c.cost.act_bytes = cases[i].act; /* steps have none to speak of: their constants know nothing of it */
+        fitted_refine(&f, &at, true, &c, &o);
+        assert_near(c.cost.act_bytes, cases[i].act, 1e-12);
     }
 }
 
@@ -388,7 +389,7 @@ static void test_pipeline(void **state)
         { "llama.cpp (ROCm)", "2024-05", 4.5, 8, 4, 11 / 32.0 },
         { "llama.cpp (CUDA)", "2024-05", 4.5, 1, 4, 1 },           /* one pass overlaps with none */
     };
-    struct work_class c[] = {
+    struct step c[] = {
         { .kind = OP_MATMUL, .math = MATH_FP16, .count = 560, .n_tok = 512, .rows = 8192, .cols = 8192 },
         { .kind = OP_ATTENTION, .math = MATH_FP16, .count = 80, .n_tok = 512, .n_head = 64, .head_dim = 128, .group = 8 },
         { .kind = OP_KV_STORE, .count = 80 },

@@ -83,12 +83,15 @@ static struct tensor weights(enum dtype t)
 
 static const struct cost_options costs = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
 
-static struct op_time time_of(const struct roofs *r, const struct op *op, struct pass p, double held, struct cost *cost)
+/* In a pass that reads so many bytes. */
+static struct step time_of(const struct roofs *r, const struct op *op, struct pass p, double walked_bytes, struct cost *cost)
 {
-    const struct step_class c = { .op = *op, .count = 1, .form = cost_form(op, &costs), .kv_type = DTYPE_F16,
-                                  .held_bytes = held };
-    *cost = cost_op(op, &p, &costs);
-    return roofs_time(r, &c, cost, &p);
+    const struct op_class c = { .op = *op, .count = 1, .form = cost_form(op, &costs), .kv_type = DTYPE_F16 };
+    struct step x = { .of = &c, .kind = op->kind, .role = op->role, .count = 1, .cost = cost_op(op, &p, &costs), .walked_bytes = walked_bytes };
+    roofs_time(r, &x, &p);
+    *cost = x.cost;
+    x.of = NULL;
+    return x;
 }
 
 static struct op product_of(const struct tensor *w)
@@ -106,7 +109,7 @@ static void one_token_streams_the_weights(void **state)
     const struct op op = product_of(&w);
     struct cost c;
     const double bytes = ROWS * COLS * 34.0 / 32;
-    struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 64 << 20, &c);
+    struct step t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 64 << 20, &c);
     assert_non_null(t.kernel);
     assert_near(t.memory_s, bytes / 40e9, 1e-15);
     assert_near(t.compute_s, bytes / 160e9, 1e-15); /* as fast as from L1 */
@@ -136,7 +139,7 @@ static void many_tokens_compute(void **state)
     } cases[] = { { 16, 400e9 }, { 32, 32 / (16 / 400e9 + (64 / 1600e9 - 16 / 400e9) * 16 / 48) }, { 64, 1600e9 }, { 512, 1600e9 }, { 4, 4 / (1 / at_1 + (16 / 400e9 - 1 / at_1) * 3 / 15) }, { 1, at_1 } };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct cost c;
-        const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = cases[i].n, .n_seq = 1 }, 1e12, &c);
+        const struct step t = time_of(&r, &op, (struct pass){ .n_tok = cases[i].n, .n_seq = 1 }, 1e12, &c);
         assert_near(c.flop / t.compute_s / cases[i].flop_s, 1, 1e-12);
         assert_near(t.kernel_tok, cases[i].n, 1e-9);
     }
@@ -155,7 +158,7 @@ static void what_was_not_measured(void **state)
     const struct op op = product_of(&w), op_other = product_of(&other);
     struct cost c;
     const struct pass p = { .n_tok = 32, .n_seq = 1 };
-    struct op_time t = time_of(&r, &op, p, 1e12, &c);
+    struct step t = time_of(&r, &op, p, 1e12, &c);
     assert_near(t.compute_s, c.flop / 5e12, 1e-15);
     assert_near(t.memory_s, c.weight_bytes / 40e9, 1e-15);
     t = time_of(&r, &op_other, p, 1e12, &c);
@@ -175,7 +178,7 @@ static void activations_are_prepared(void **state)
     const struct tensor w = weights(DTYPE_Q8_0);
     const struct op op = product_of(&w);
     struct cost c;
-    const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 1e12, &c);
+    const struct step t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 1e12, &c);
     assert_near(t.memory_s, c.weight_bytes / 40e9 + 4.0 * COLS / 2e9, 1e-15);
     free(h.ceiling);
 }
@@ -192,9 +195,9 @@ static void activations_are_arranged(void **state)
     struct op op = product_of(&w);
     struct cost c;
     const struct pass six = { .n_tok = 6, .n_seq = 1 }, seven = { .n_tok = 7, .n_seq = 1 };
-    const struct op_time few = time_of(&r, &op, six, 1e12, &c);
+    const struct step few = time_of(&r, &op, six, 1e12, &c);
     assert_near(few.memory_s, c.weight_bytes / 40e9, 1e-15);
-    const struct op_time many = time_of(&r, &op, seven, 1e12, &c);
+    const struct step many = time_of(&r, &op, seven, 1e12, &c);
     assert_near(many.memory_s, c.weight_bytes / 40e9 + 7 * 4.0 * COLS / 4e9, 1e-15);
     op.role = ROLE_FFN_UP;
     assert_near(time_of(&r, &op, seven, 1e12, &c).memory_s, c.weight_bytes / 40e9, 1e-15); /* for the product before it */
@@ -214,9 +217,9 @@ static void activations_are_prepared_at_once(void **state)
     const struct tensor w = weights(DTYPE_Q8_0);
     struct op op = product_of(&w);
     struct cost c;
-    const struct op_time few = time_of(&r, &op, (struct pass){ .n_tok = 29, .n_seq = 1 }, 1e12, &c);
+    const struct step few = time_of(&r, &op, (struct pass){ .n_tok = 29, .n_seq = 1 }, 1e12, &c);
     assert_near(few.memory_s, c.weight_bytes / 40e9 + 29 * 4.0 * COLS * (1 / 2e9 + 1 / 4e9), 1e-15);
-    const struct op_time many = time_of(&r, &op, (struct pass){ .n_tok = 30, .n_seq = 1 }, 1e12, &c);
+    const struct step many = time_of(&r, &op, (struct pass){ .n_tok = 30, .n_seq = 1 }, 1e12, &c);
     assert_near(many.memory_s, c.weight_bytes / 40e9 + 30 * 4.0 * COLS / 5e9, 1e-15);
     free(h.ceiling);
 }
@@ -230,7 +233,7 @@ static void attention_by_rows(void **state)
     struct op op = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .n_head = 8, .n_head_kv = 2, .head_dim = 64, .head_dim_v = 64 };
     struct cost c;
     /* 4 heads a key; 1024 positions of 2 heads, 64 + 64 elements */
-    struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 1023, .n_seq = 1 }, 1e12, &c);
+    struct step t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 1023, .n_seq = 1 }, 1e12, &c);
     assert_near(t.kernel_tok, 4, 1e-9);
     assert_true(t.memory_s < 1024.0 * 2 * 128 * 2 / 20e9); /* by bandwidth: a row alone computes longer than it reads */
     assert_near(t.compute_s, c.flop / 50e9, 1e-15);
@@ -257,20 +260,20 @@ static void attention_again(void **state)
     struct cost c;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct pass p = { .n_tok = cases[i].n_tok, .n_past = cases[i].n_past, .n_seq = 1 };
-        const struct op_time t = time_of(&r, &op, p, 1e12, &c);
+        const struct step t = time_of(&r, &op, p, 1e12, &c);
         assert_near(t.compute_s / (c.flop * (cases[i].far / 100e9 + (1 - cases[i].far) / 400e9)), 1, 1e-4);
     }
-    const struct op_time one = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 1023, .n_seq = 1 }, 1e12, &c);
+    const struct step one = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 1023, .n_seq = 1 }, 1e12, &c);
     assert_near(one.compute_s / (c.flop / 50e9), 1, 1e-9); /* a token has its keys from memory */
     struct op wide = op;
     wide.n_head = 256;
     wide.n_head_kv = 1;
-    const struct op_time all = time_of(&r, &wide, (struct pass){ .n_tok = 1, .n_past = (1 << 20) - 1, .n_seq = 1 }, 1e12, &c);
+    const struct step all = time_of(&r, &wide, (struct pass){ .n_tok = 1, .n_past = (1 << 20) - 1, .n_seq = 1 }, 1e12, &c);
     assert_near(all.compute_s / (c.flop / 100e9), 1, 1e-9); /* with however many heads */
     op.n_head = 112; /* 7 a key: calls of 252 rows */
-    const struct op_time seven = time_of(&r, &op, (struct pass){ .n_tok = 512, .n_seq = 1 }, 1e12, &c);
+    const struct step seven = time_of(&r, &op, (struct pass){ .n_tok = 512, .n_seq = 1 }, 1e12, &c);
     assert_true(c.flop / seven.compute_s > 300e9);
-    const struct op_time few = time_of(&r, &op, (struct pass){ .n_tok = 2, .n_seq = 1 }, 1e12, &c);
+    const struct step few = time_of(&r, &op, (struct pass){ .n_tok = 2, .n_seq = 1 }, 1e12, &c);
     assert_true(c.flop / few.compute_s < 100e9); /* nobody looked what fewer rows gain */
     free(h.ceiling);
 }
@@ -294,7 +297,7 @@ static void attention_by_width(void **state)
         struct op op = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .n_head = 8, .n_head_kv = 2,
                          .head_dim = cases[i].dim, .head_dim_v = cases[i].dim };
         struct cost c;
-        const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 1023, .n_seq = 1 }, 1e12, &c);
+        const struct step t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 1023, .n_seq = 1 }, 1e12, &c);
         assert_near(t.compute_s / (1024 * 8 * cases[i].pair_s), 1, 1e-9);
     }
     free(h.ceiling);
@@ -325,7 +328,7 @@ static void attention_rounded(void **state)
                                .head_dim_v = 128, .reader = cases[i].reader };
         struct cost c;
         const struct pass p = { .n_tok = cases[i].n_tok, .n_past = 4096, .n_seq = cases[i].n_seq };
-        const struct op_time t = time_of(&r, &op, p, 1e12, &c);
+        const struct step t = time_of(&r, &op, p, 1e12, &c);
         assert_near(c.flop / t.compute_s / cases[i].flop_s, 1, 1e-9); /* 4 or more tokens a call: 256 rows */
         const bool rounds = cases[i].measured && cases[i].reader == &q8;
         assert_int_equal(roofs_math(&r, &op), rounds && r.peak[MATH_BF16].flop_s > 0 ? MATH_BF16 : MATH_FP32);
@@ -380,7 +383,7 @@ static void attention_by_calls(void **state)
     struct op op = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .n_head = 12, .n_head_kv = 3, .head_dim = 128, .head_dim_v = 128 };
     struct cost c;
     /* 3 key heads, one part each: one thread has two of them; half the keys that what they wait for was measured with */
-    struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 63, .n_seq = 1 }, 1e12, &c);
+    struct step t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 63, .n_seq = 1 }, 1e12, &c);
     assert_near(t.kernel_tok, 4, 1e-9);
     assert_near(t.compute_s / ((c.flop / 50e9 + (3 * 64.0 / 128 - 3 * 64.0 / 4096) * 1e-6 / 2) * 4 / 3), 1, 1e-9);
     /* 4096 keys: 8 parts, 24 calls, of which 3 begin a head and one is where the second thread begins; a rate's call had one of its own */
@@ -561,7 +564,7 @@ static double price_of(const struct hwprofile *h, uint32_t n_tok)
     const struct tensor w = weights(DTYPE_Q8_0);
     const struct op op = product_of(&w);
     struct cost c;
-    const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = n_tok, .n_seq = 1 }, 1e12, &c);
+    const struct step t = time_of(&r, &op, (struct pass){ .n_tok = n_tok, .n_seq = 1 }, 1e12, &c);
     return fmax(t.memory_s, t.compute_s);
 }
 
@@ -790,7 +793,7 @@ static void threads_between(void **state)
     op.role = ROLE_ATTN_K;
     o.n_threads = 2;
     struct roofs r = roofs_of(&h, &o);
-    struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 64, .n_seq = 1 }, 1e12, &c);
+    struct step t = time_of(&r, &op, (struct pass){ .n_tok = 64, .n_seq = 1 }, 1e12, &c);
     assert_near(c.flop / t.compute_s / 200e9, 1, 1e-9);
     assert_near(c.weight_bytes / t.memory_s / 26e9, 1, 1e-9);
     assert_int_equal(r.kernels.n_threads, 2);
@@ -1023,7 +1026,7 @@ static double price_as(const struct hwprofile *h, enum op_role role, uint32_t n_
     struct op op = product_of(&w);
     op.role = role;
     struct cost c;
-    const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = n_tok, .n_seq = 1 }, 1e12, &c);
+    const struct step t = time_of(&r, &op, (struct pass){ .n_tok = n_tok, .n_seq = 1 }, 1e12, &c);
     return fmax(t.memory_s, t.compute_s);
 }
 
@@ -1171,21 +1174,19 @@ static void partly_kept(void **state)
     const struct roofs r = roofs_of(&h, &o);
     const struct tensor w = weights(DTYPE_Q8_0);
     const struct op op = product_of(&w);
-    const struct pass p = { .n_tok = 1, .n_past = 1023, .n_seq = 1 };
-    const struct step_class c = { .op = op, .count = 1, .form = cost_form(&op, &costs), .kv_type = DTYPE_F16,
-                                  .held_bytes = 10 << 20, .held_position = 6 << 10 };
-    const struct cost cost = cost_op(&op, &p, &costs);
-    const struct op_time t = roofs_time(&r, &c, &cost, &p);
+    const struct pass p = { .n_tok = 1, .n_past = 1023, .n_seq = 1 }, two = { .n_tok = 2, .n_past = 511, .n_seq = 2 };
+    const struct step_model m = { .held_bytes = 10 << 20, .held_position = 6 << 10 };
+    struct cost cost;
+    const struct step t = time_of(&r, &op, p, step_walked_bytes(&m, &p), &cost);
+    const double least_s = cost.weight_bytes * (1 / 80e9 + 2 / 40e9) / 3;
     assert_near(t.kept, 1.0 / 3, 1e-9);
-    assert_near(t.memory_s, cost.weight_bytes * (1 / 80e9 + 2 / 40e9) / 3, 1e-15);
+    assert_near(t.memory_s, least_s, 1e-15);
     /* two tokens, which are memory's all the way, come as much faster: of 3 and 2 thirds of the seconds */
     struct hwprofile few = with_kernels();
     measured(&few, "kernel", "matmat", "Q8_0", "DRAM", 2, 2, "FLOP/s", 2 * 2 * 40e9 * 32 / 34);
     loads(&few, 2, NAN, 4 << 20);
     const struct roofs s = roofs_of(&few, &o);
-    const struct pass two = { .n_tok = 2, .n_past = 511, .n_seq = 2 };
-    const struct cost of_two = cost_op(&op, &two, &costs);
-    assert_near(roofs_time(&s, &c, &of_two, &two).compute_s, cost.weight_bytes * (1 / 80e9 + 2 / 40e9) / 3, 1e-15);
+    assert_near(time_of(&s, &op, two, step_walked_bytes(&m, &two), &cost).compute_s, least_s, 1e-15);
     free_curves(&few);
     free(few.ceiling);
     free_curves(&h);
@@ -1219,7 +1220,7 @@ static void rounded_scales(void **state)
         snprintf(k->kernel, sizeof k->kernel, "%s", cases[i].kernel);
         assert_int_equal(ceiling_rounds_scales(k), cases[i].rounds);
         const struct roofs r = roofs_of(&h, &o);
-        const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = (uint32_t)n, .n_seq = 1 }, 1e12, &c);
+        const struct step t = time_of(&r, &op, (struct pass){ .n_tok = (uint32_t)n, .n_seq = 1 }, 1e12, &c);
         assert_int_equal(c.flop / t.compute_s > 4e12, !cases[i].rounds);
         free(h.ceiling);
     }

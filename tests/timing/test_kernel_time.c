@@ -53,8 +53,8 @@ static double seconds_of(const struct time_blocks *b, double count, double bytes
     double slot[TIME_SLOT_COUNT] = { 0 };
     r.peak[MATH_FP32].flop_s = 1;
     f = (struct time_features){ .sequential = 1 };
-    const struct time_op o = { .kind = OP_ADD, .math = MATH_FP32, .count = count, .cost = { .act_bytes = bytes }, .blocks = b };
-    time_add(&f, &r, &o);
+    const struct step x = { .kind = OP_ADD, .math = MATH_FP32, .count = count, .cost = { .act_bytes = bytes } };
+    time_add(&f, &r, &x, &(struct refinement){ .blocks = b });
     slot[TIME_BANDWIDTH] = log(0.5); /* far from the cap at 1 */
     slot[TIME_KERNEL] = log(2e-6);
     slot[TIME_TRIP] = log(0.25e-6);

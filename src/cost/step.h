@@ -1,0 +1,55 @@
+/*
+ * step.h: equal ops of one pass as one step: what they are, how many, what one of them costs on one device and how long it takes. A pass is some thirty
+ * steps. Prices, roles, explanations and the work of measurements are lists and sums of them.
+ */
+#ifndef COST_STEP_H
+#define COST_STEP_H
+
+#include "cost/cost.h"
+
+enum bound { BOUND_MEMORY, BOUND_COMPUTE, BOUND_LAUNCH, BOUND_LINK, BOUND_COUNT };
+
+/* The pass that steps are of. */
+struct step_pass {
+    enum phase phase;
+    double n_tok, n_past, n_seq;
+};
+
+struct op_class;    /* classes.h */
+struct kernel_roof; /* timing/roofs.h */
+
+struct step {
+    const struct op_class *of; /* the class of a step model, which this must not outlive; NULL: of none */
+
+    /* what they are */
+    enum op_kind kind;
+    enum op_role role;
+    enum math math;            /* of the operands: MATH_FP32 where nothing is multiplied, MATH_COUNT where several are */
+    uint32_t n_comm;           /* devices that exchange; 0: no traffic */
+    double count;              /* ops a pass */
+
+    /* their shape, by step_shape() */
+    double n_tok;              /* rows that one works on */
+    double rows, cols;         /* of its matrix; 0: none */
+    double bits;               /* of a weight; 0: no weights */
+    double n_head, head_dim, group; /* attention's: heads, elements of one, heads that share a key; 0: another op */
+
+    /* of one of them */
+    struct cost cost;          /* link_bytes: that a device sends in the way they are exchanged */
+    double walked_bytes;       /* weights and keys that the pass reads, all classes; 0: unknown */
+    double seconds, memory_s, compute_s, link_s;
+    double least_s;            /* at the machine's roofs (27) */
+    double sd;                 /* of the logarithm of seconds, from that of what was measured; 0 where constants are */
+    enum bound bound;
+
+    /* what seconds rest on: roofs.h */
+    const struct kernel_roof *kernel; /* of the roofs; NULL: bandwidth and peak */
+    const char *alone;                /* the kernel of software that runs it, whose constants are its own (46); NULL: none is known */
+    double kernel_tok;                /* the tokens its rate was taken at */
+    double kernel_bytes_s, kept;      /* of products: stored bytes a second, and the part of them that the last cache has; 0: not measured */
+};
+
+/* What op x->of is in the pass. */
+void step_shape(struct step *x, const struct pass *p);
+
+#endif

@@ -1,0 +1,286 @@
+/* Rows and columns: cells out of structs, and rows as JSON. */
+#include "report/table_internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a value ----------------------------------------------------------------------------------- */
+
+struct cell cell_text(const char *s)
+{
+    return s ? (struct cell){ .kind = CELL_TEXT, .text = s } : (struct cell){ 0 };
+}
+
+struct cell cell_whole(int64_t v)
+{
+    return (struct cell){ .kind = CELL_WHOLE, .whole = v, .real = (double)v };
+}
+
+struct cell cell_real(double v)
+{
+    if (!isfinite(v))
+        return (struct cell){ 0 };
+    if (v == floor(v) && fabs(v) < 9007199254740992.0) /* 2^53: as json_num() */
+        return cell_whole((int64_t)v);
+    return (struct cell){ .kind = CELL_REAL, .real = v };
+}
+
+static struct cell cell_bool(bool v)
+{
+    return (struct cell){ .kind = CELL_BOOL, .whole = v };
+}
+
+/* Members are read by memcpy(): offset came from offsetof(). */
+#define MEMBER(type, name) \
+    type name;             \
+    memcpy(&name, p, sizeof name)
+
+static struct cell member_cell(const struct column *c, const void *p)
+{
+    switch (c->field) {
+    case FIELD_DOUBLE: {
+        MEMBER(double, v);
+        return cell_real(v);
+    }
+    case FIELD_INT: {
+        MEMBER(int, v);
+        return c->style != COL_BOOL ? cell_whole(v) : v < 0 ? (struct cell){ 0 } : cell_bool(v);
+    }
+    case FIELD_U32: {
+        MEMBER(uint32_t, v);
+        return cell_whole(v);
+    }
+    case FIELD_U64: {
+        MEMBER(uint64_t, v);
+        return cell_whole((int64_t)u64_min(v, INT64_MAX));
+    }
+    case FIELD_BOOL: {
+        MEMBER(bool, v);
+        return cell_bool(v);
+    }
+    case FIELD_STRING: {
+        MEMBER(const char *, v);
+        return cell_text(v);
+    }
+    case FIELD_CHARS:
+        return cell_text(p);
+    case FIELD_CELL: {
+        MEMBER(struct cell, v);
+        return v;
+    }
+    case FIELD_JSON: {
+        MEMBER(json_t *, v);
+        return v ? (struct cell){ .kind = CELL_JSON, .json = v } : (struct cell){ .kind = CELL_ABSENT };
+    }
+    }
+    return (struct cell){ 0 };
+}
+
+static bool is_empty(const struct column *c, const struct cell *v)
+{
+    return v->kind == CELL_NULL || (v->kind == CELL_TEXT && !*v->text) || (v->kind == CELL_WHOLE && v->whole == 0 && (c->field != FIELD_DOUBLE || c->empty == EMPTY_ZERO));
+}
+
+struct cell column_cell(const struct column *c, const void *row)
+{
+    const struct cell v = member_cell(c, (const char *)row + c->offset);
+    if (c->empty == EMPTY_VALUE || !is_empty(c, &v))
+        return v;
+    return (struct cell){ .kind = c->empty == EMPTY_ABSENT ? CELL_ABSENT : CELL_NULL };
+}
+
+/* ---- columns ------------------------------------------------------------------------------------- */
+
+static const struct column *find_column(const struct column *cols, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(cols[i].key, key) == 0)
+            return &cols[i];
+    return NULL;
+}
+
+/* Whether one of the words is the key. */
+static bool has_word(const char *words, const char *key)
+{
+    const size_t n = strlen(key);
+    for (const char *p = words; (p = strstr(p, key)) != NULL; p += n)
+        if ((p == words || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+            return true;
+    return false;
+}
+
+void columns_rank(struct column *cols, size_t n, const char *keys, enum column_rank rank)
+{
+    for (size_t i = 0; i < n; i++)
+        if (has_word(keys, cols[i].key))
+            cols[i].rank = rank;
+}
+
+size_t table_columns(const struct table *t, const struct column **out)
+{
+    size_t n = 0;
+    if (!t->order)
+        for (size_t i = 0; i < t->n_cols; i++)
+            if (t->cols[i].rank != COL_JSON)
+                out[n++] = &t->cols[i];
+    for (const char *p = t->order; p && *p && n < t->n_cols;) {
+        const size_t len = strcspn(p, " ");
+        for (size_t i = 0; i < t->n_cols; i++)
+            if (strncmp(t->cols[i].key, p, len) == 0 && !t->cols[i].key[len])
+                out[n++] = &t->cols[i];
+        p += len + strspn(p + len, " ");
+    }
+    return n;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------ */
+
+struct table_kept {
+    struct table_kept *next;
+    json_t *json;
+    char s[];
+};
+
+void *table_add(struct table_rows *r)
+{
+    if (r->n == r->cap) {
+        const size_t cap = r->cap ? 2 * r->cap : 8;
+        void *v = cap > SIZE_MAX / r->size ? NULL : realloc(r->v, cap * r->size);
+        if (!v)
+            interrupt_end_without_memory();
+        r->v = v;
+        r->cap = cap;
+    }
+    return memset((char *)r->v + r->size * r->n++, 0, r->size);
+}
+
+void *table_row(const struct table_rows *r, size_t i)
+{
+    return (char *)r->v + r->size * i;
+}
+
+static struct table_kept *keep(struct table_rows *r, size_t n)
+{
+    struct table_kept *k = malloc(sizeof *k + n);
+    if (!k)
+        interrupt_end_without_memory();
+    *k = (struct table_kept){ .next = r->kept };
+    return r->kept = k;
+}
+
+json_t *table_keep_json(struct table_rows *r, json_t *j)
+{
+    return keep(r, 0)->json = j;
+}
+
+const char *table_text(struct table_rows *r, const char *s)
+{
+    json_t *j = s && *s ? json_text(s) : NULL;
+    const char *copy = j ? memcpy(keep(r, json_string_length(j) + 1)->s, json_string_value(j), json_string_length(j) + 1) : NULL;
+    json_decref(j);
+    return copy;
+}
+
+void table_rows_free(struct table_rows *r)
+{
+    while (r->kept) {
+        struct table_kept *next = r->kept->next;
+        json_decref(r->kept->json);
+        free(r->kept);
+        r->kept = next;
+    }
+    free(r->v);
+    *r = (struct table_rows){ .size = r->size };
+}
+
+bool table_has(const struct table *t, const char *key)
+{
+    const struct column *c = find_column(t->cols, t->n_cols, key);
+    for (size_t i = 0; c && i < t->row->n; i++) {
+        const enum cell_kind kind = column_cell(c, table_row(t->row, i)).kind;
+        if (kind != CELL_NULL && kind != CELL_ABSENT)
+            return true;
+    }
+    return false;
+}
+
+void columns_rank_known(struct column *cols, size_t n, const struct table *t, const char *keys, enum column_rank rank)
+{
+    for (size_t i = 0; i < n; i++)
+        if (has_word(keys, cols[i].key) && table_has(t, cols[i].key))
+            cols[i].rank = rank;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------ */
+
+static json_t *cell_json(const struct cell *v)
+{
+    switch (v->kind) {
+    case CELL_TEXT:
+        return json_text(v->text);
+    case CELL_WHOLE:
+        return json_integer(v->whole);
+    case CELL_REAL:
+        return json_real(v->real);
+    case CELL_BOOL:
+        return json_boolean(v->whole);
+    case CELL_JSON:
+        return json_incref(v->json);
+    case CELL_NULL:
+    case CELL_ABSENT:
+        break;
+    }
+    return json_null();
+}
+
+static json_t *row_json(const struct table *t, size_t row)
+{
+    json_t *j = json_object();
+    for (size_t i = 0; i < t->n_cols; i++) {
+        const struct column *c = &t->cols[i];
+        const struct cell v = column_cell(c, table_row(t->row, row));
+        if (v.kind == CELL_ABSENT || (t->order && c->rank != COL_JSON && !has_word(t->order, c->key)))
+            continue;
+        if (json_object_set_new(j, c->key, cell_json(&v)) != 0)
+            interrupt_end_without_memory();
+    }
+    return j;
+}
+
+json_t *table_rows_json(const struct table *t)
+{
+    json_t *rows = t->rows ? json_deep_copy(t->rows) : json_array();
+    for (size_t i = 0; !t->rows && i < t->row->n; i++)
+        if (json_array_append_new(rows, row_json(t, i)) != 0)
+            interrupt_end_without_memory();
+    return rows;
+}
+
+/* rest: its members come behind; it is taken. */
+static json_t *with_schema(const struct table *t, json_t *rest)
+{
+    json_t *o = json_pack("{s:s, s:i}", "schema", t->schema, "version", t->version);
+    if (!o || (rest && json_object_update_missing(o, rest) != 0))
+        interrupt_end_without_memory();
+    json_decref(rest);
+    return o;
+}
+
+json_t *table_json(const struct table *t)
+{
+    json_t *doc = with_schema(t, json_deep_copy(t->meta));
+    if (json_object_set_new(doc, "rows", table_rows_json(t)) != 0)
+        interrupt_end_without_memory();
+    return doc;
+}
+
+int table_print_jsonl(FILE *out, const struct table *t, struct error *err)
+{
+    int rc = 0;
+    for (size_t r = 0; r < t->row->n && rc == 0; r++) {
+        json_t *row = with_schema(t, t->rows ? json_deep_copy(json_array_get(t->rows, r)) : row_json(t, r));
+        rc = json_print(row, out, true, err);
+        json_decref(row);
+    }
+    return rc;
+}

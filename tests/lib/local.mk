@@ -1,0 +1,11 @@
+# tests of lib: the public boundary, and the installed library
+if CMOCKA
+check_PROGRAMS += %D%/test_lib
+%C%_test_lib_SOURCES  = %D%/test_lib.c tests/test.h
+%C%_test_lib_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/include
+%C%_test_lib_LDADD    = liblib.a $(LIB_ARCHIVES) $(LIB_LIBS) $(CMOCKA_LIBS)
+TESTS += %D%/test_lib
+endif
+dist_check_SCRIPTS += %D%/install.sh
+TESTS += %D%/install.sh
+EXTRA_DIST += examples/decode.c examples/ops.c examples/predict.c examples/sweep.py
