@@ -9,7 +9,7 @@
  *
  * The gate is gpt-oss's with another limit: methods.md (13). In all layers but every dense_attention_every_n_layers-th
  * a head sees blocks only: the latest ones, and one in blocksparse_vert_stride of the others. They are counted as dense:
- * FLOP and cache bytes are then upper bounds. Source: microsoft/Phi-3-small-8k-instruct, modeling_phi3_small.py (recalled).
+ * FLOP and cache bytes are then upper bounds. Source: microsoft/Phi-3-small-8k-instruct, modeling_phi3_small.py (confidence: medium).
  */
 #include "model/arch.h"
 
