@@ -141,7 +141,7 @@ int dir_make(const char *path, struct error *err);
 bool file_exists(const char *path);
 /* Same device and inode. */
 bool file_same(const char *a, const char *b);
-/* Same content; an empty list is not alike. */
+/* Same non-empty content. */
 bool file_alike(const char *a, const char *b);
 
 /* ---- data files by name: DIR/SUB/NAME.json, dirs NULL-terminated (or NULL) ---- */

@@ -1,7 +1,8 @@
 /*
- * The program's signal handlers. SIGINT, SIGTERM and, unless ignored, SIGHUP set a flag that long loops test; a second one ends the process. SIGXCPU
- * (every second of CPU beyond the soft limit) sets it too and never ends the process. SIGPIPE is reported by the failed write. A file that grows
- * too large is a write error; one that shrinks while mapped ends the process. Temporary files and child programs are removed first.
+ * The program's signal handlers. SIGINT, SIGTERM and, unless ignored, SIGHUP set a flag that long loops test; a second one ends the
+ * process. SIGXCPU (every second of CPU beyond the soft limit) sets it too and never ends the process. SIGPIPE is reported by the
+ * failed write. A file that grows too large is a write error; one that shrinks while mapped ends the process. Temporary files and child
+ * programs are removed first.
  */
 #include "base/program.h"
 #include <signal.h>

@@ -179,7 +179,7 @@ int temporary_create(char **out, const char *path, struct error *err)
     mode_t mask = umask(0);
     umask(mask);
     struct stat st;
-    const bool replaces = stat(path, &st) == 0; /* and keeps what its owner allows */
+    const bool replaces = stat(path, &st) == 0; /* keeps its permissions */
     (void)fchmod(fd, replaces ? st.st_mode & 0777 : 0666 & ~mask);
     temporary_add(own);
     *out = own;

@@ -1,8 +1,8 @@
 /*
- * Interface for providers of measured roofs. A provider (compute.c, memory.c, or one registered by the caller of ceilings_measure) lists its benchmarks for
- * a thread count. A benchmark is one roof or one curve point: it has variants (kernels) and takes one sample at a time. The driver (driver.c)
- * selects the variant and the sample length, runs rounds within the time limit, and computes median and interval.
- * Source: methods.md (73), (70), (71).
+ * Interface for providers of measured roofs. A provider (compute.c, memory.c, or one registered by the caller of ceilings_measure)
+ * lists its benchmarks for a thread count. A benchmark is one roof or one curve point: it has variants (kernels) and takes one sample
+ * at a time. The driver (driver.c) selects the variant and the sample length, runs rounds within the time limit, and computes median
+ * and interval. Source: methods.md (73), (70), (71).
  */
 #ifndef CEILINGS_BENCHMARK_H
 #define CEILINGS_BENCHMARK_H

@@ -1,6 +1,6 @@
 /*
- * ceilings: measured roofs of this machine for 1..N threads: peak FLOP/s per operand type and ISA, bandwidth per memory level, and what other
- * providers (benchmark.h) measure. Compute kernels: one file per ISA in ceilings/<isa>/.
+ * ceilings: measured roofs of this machine for 1..N threads: peak FLOP/s per operand type and ISA, bandwidth per memory level, and what
+ * other providers (benchmark.h) measure. Compute kernels: one file per ISA in ceilings/<isa>/.
  */
 #ifndef CEILINGS_CEILINGS_H
 #define CEILINGS_CEILINGS_H
@@ -70,8 +70,8 @@ void ceilings_prober_free(struct ceilings_prober *p);
 double ceilings_clock_hz(void);
 
 /*
- * Cross-check: compute and bandwidth ceilings that likwid-bench has a kernel for, with one and all threads, measured in turn by both. row is called
- * per ceiling; -1 from it stops. ERROR_UNAVAILABLE: likwid-bench is not installed.
+ * Cross-check: compute and bandwidth ceilings that likwid-bench has a kernel for, with one and all threads, measured in turn by both.
+ * row is called per ceiling; -1 from it stops. ERROR_UNAVAILABLE: likwid-bench is not installed.
  */
 struct ceilings_check {
     char name[64]; /* the ceiling's name */

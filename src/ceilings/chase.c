@@ -7,8 +7,8 @@ static void **slot_at(void *p, size_t line, int slot)
 }
 
 /*
- * Visiting order: an invertible hash (odd multiplication, folding the upper half into the lower one) of 0, 1, 2 ... below a power of two. It needs
- * no table, so building is several times faster than shuffling lines in memory.
+ * Visiting order: an invertible hash (odd multiplication, folding the upper half into the lower one) of 0, 1, 2 ... below a power of
+ * two. It needs no table, so building is several times faster than shuffling lines in memory.
  */
 struct order {
     uint64_t mask;

@@ -1,7 +1,7 @@
 /*
- * Core clock without counters: a chain of dependent additions takes one cycle per step. Some cores clock lower while 512-bit multiplications are
- * in flight and recover within two microseconds, so a compute roof's chain includes a few of its instructions (peak_kernel.chain).
- * Source: methods.md (72).
+ * Core clock without counters: a chain of dependent additions takes one cycle per step. Some cores clock lower while 512-bit
+ * multiplications are in flight and recover within two microseconds, so a compute roof's chain includes a few of its instructions
+ * (peak_kernel.chain). Source: methods.md (72).
  */
 #include "ceilings/internal.h"
 #include <math.h>

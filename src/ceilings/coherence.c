@@ -1,6 +1,7 @@
 /*
- * Coherence traffic between cores: rows of activations written by columns (as products do) and read by row on other threads; writes to lines that
- * others hold; a barrier. Measured as roofs and as adjacent probes, since core distance changes on virtual machines. methods.md (33)
+ * Coherence traffic between cores: rows of activations written by columns (as products do) and read by row on other threads; writes to
+ * lines that others hold; a barrier. Measured as roofs and as adjacent probes, since core distance changes on virtual machines.
+ * methods.md (33)
  */
 #include "ceilings/internal.h"
 #include "ceilings/kernel_bench.h"

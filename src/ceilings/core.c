@@ -2,9 +2,9 @@
  * Vector instructions per cycle by core and width, to express peaks as a fraction of issue width. Unknown core, width or instruction: NaN.
  * Methods.md (74).
  *
- * Sources per row: port pressure or throughput in github.com/RRZE-HPC/OSACA e00d5f6, osaca/data/NAME.yml (measured, or from uops.info); block
- * throughput of llvm-mca 19.1.7; single-core cpufp results, github.com/pigirons/cpufp 93e165e, benchmark_result/. Families and models: linux
- * 6.12, arch/x86/kernel/cpu/amd.c, arch/x86/include/asm/intel-family.h, tools/perf/pmu-events/arch/arm64/mapfile.csv.
+ * Sources per row: port pressure or throughput in github.com/RRZE-HPC/OSACA e00d5f6, osaca/data/NAME.yml (measured, or from uops.info);
+ * block throughput of llvm-mca 19.1.7; single-core cpufp results, github.com/pigirons/cpufp 93e165e, benchmark_result/. Families and
+ * models: linux 6.12, arch/x86/kernel/cpu/amd.c, arch/x86/include/asm/intel-family.h, tools/perf/pmu-events/arch/arm64/mapfile.csv.
  */
 #include "ceilings/internal.h"
 #include <math.h>

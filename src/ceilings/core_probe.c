@@ -1,6 +1,6 @@
 /*
- * Core probes: small engine products from each thread's cache, adjacent to samples and runs. Contention on a shared core slows products but hardly a
- * register-only FMA loop. methods.md (80)
+ * Core probes: small engine products from each thread's cache, adjacent to samples and runs. Contention on a shared core slows products
+ * but hardly a register-only FMA loop. methods.md (80)
  */
 #include "ceilings/internal.h"
 #include "ceilings/kernel_bench.h"

@@ -1,6 +1,6 @@
 /*
- * Bandwidth over footprint and over threads: one benchmark per point, with the kernel of its level's row; plateaus, compared with hwloc's cache
- * sizes, and saturation. Source: methods.md (75), (76), doc/notes/charts.md.
+ * Bandwidth over footprint and over threads: one benchmark per point, with the kernel of its level's row; plateaus, compared with
+ * hwloc's cache sizes, and saturation. Source: methods.md (75), (76), doc/notes/charts.md.
  */
 #include "ceilings/memory.h"
 #include <math.h>

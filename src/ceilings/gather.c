@@ -1,6 +1,6 @@
 /*
- * Gather of rows: memory traffic of embedding lookups or paged KV. Each thread visits the rows of its memory in random order, each once before any
- * repeats, so that no cache hits. Source: methods.md (75).
+ * Gather of rows: memory traffic of embedding lookups or paged KV. Each thread visits the rows of its memory in random order, each once
+ * before any repeats, so that no cache hits. Source: methods.md (75).
  */
 #include "ceilings/memory.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * Shared by the files of ceilings: tables of compute and read kernels, driver. Included only by ceilings and its ISA directories; no function
- * bodies, as an ISA file would emit copies with its flags.
+ * Shared by the files of ceilings: tables of compute and read kernels, driver. Included only by ceilings and its ISA directories; no
+ * function bodies, as an ISA file would emit copies with its flags.
  */
 #ifndef CEILINGS_INTERNAL_H
 #define CEILINGS_INTERNAL_H

@@ -1,6 +1,6 @@
 /*
- * Shared by the engine-kernel benchmarks (kernel_benchmarks.c, kernel_product.c, kernel_vector.c) of one thread count: weight memory valid for any type,
- * activations, thread state. methods.md (78)
+ * Shared by the engine-kernel benchmarks (kernel_benchmarks.c, kernel_product.c, kernel_vector.c) of one thread count: weight memory
+ * valid for any type, activations, thread state. methods.md (78)
  */
 #ifndef CEILINGS_KERNEL_BENCH_H
 #define CEILINGS_KERNEL_BENCH_H

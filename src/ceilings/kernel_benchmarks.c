@@ -1,6 +1,6 @@
 /*
- * Provider of kernel roofs: for every tensor type the weight bandwidth of one-token products and the FLOP/s of batches, attention, vector ops and the
- * team's barrier; for one and for all threads. methods.md (78)
+ * Provider of kernel roofs: for every tensor type the weight bandwidth of one-token products and the FLOP/s of batches, attention,
+ * vector ops and the team's barrier; for one and for all threads. methods.md (78)
  */
 #include "ceilings/kernel_bench.h"
 #include "ceilings/internal.h"

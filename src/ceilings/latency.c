@@ -1,5 +1,6 @@
 /*
- * Latency of dependent loads: per level, over footprint in large and small pages, and under load from other threads. Source: methods.md (77).
+ * Latency of dependent loads: per level, over footprint in large and small pages, and under load from other threads. Source: methods.md
+ * (77).
  */
 #include "ceilings/memory.h"
 #include <math.h>

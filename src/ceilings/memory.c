@@ -1,6 +1,6 @@
 /*
- * Provider of memory roofs: per thread count a row per op and level, the same over footprint, and what curves.c, latency.c and nodes.c add. Variants are
- * the kernels of an op; curve points use the fastest kernel of their level's row. Source: methods.md (73), (75).
+ * Provider of memory roofs: per thread count a row per op and level, the same over footprint, and what curves.c, latency.c and nodes.c
+ * add. Variants are the kernels of an op; curve points use the fastest kernel of their level's row. Source: methods.md (73), (75).
  */
 #include "config.h"
 #include "ceilings/memory.h"

@@ -1,6 +1,6 @@
 /*
- * Shared by the memory roofs (memory.c and parts; ceilings/<isa>/stream.c): stream kernels, footprints, pages, pointer chase, plateaus. No function
- * bodies, like internal.h.
+ * Shared by the memory roofs (memory.c and parts; ceilings/<isa>/stream.c): stream kernels, footprints, pages, pointer chase, plateaus.
+ * No function bodies, like internal.h.
  */
 #ifndef CEILINGS_MEMORY_H
 #define CEILINGS_MEMORY_H
@@ -78,7 +78,6 @@ size_t footprint_of_cache(const struct cpu_topology *p, const int *cpu, size_t n
 size_t footprint_of_memory(double cache_bytes, double free_bytes, double least_bytes, bool *small);
 /* The same for an effort on this machine. */
 size_t footprint_of_effort(const struct cpu_topology *p, const int *cpu, size_t n, enum ceilings_effort effort, bool *small);
-/* Bytes that may be taken here without pushing others out, control groups included; 0: not known. */
 /* Footprints from lo to hi, per_octave per doubling, multiples of 4 KiB, ascending; returns their number. */
 size_t footprint_grid(double lo, double hi, int per_octave, size_t *bytes, size_t max);
 

@@ -1,7 +1,7 @@
 /*
- * Macros for loops over independent accumulators in ISA files. The file defines F(r, y), multiply-add to accumulator r with operand y, and A(r, y), add y
- * to r; F8 is eight multiply-adds, F8A4 eight with four interleaved additions. Each accumulator occurs once per pattern (except F8A8 with 13
- * registers: eight additions to five sums). Methods.md (74).
+ * Macros for loops over independent accumulators in ISA files. The file defines F(r, y), multiply-add to accumulator r with operand y,
+ * and A(r, y), add y to r; F8 is eight multiply-adds, F8A4 eight with four interleaved additions. Each accumulator occurs once per
+ * pattern (except F8A8 with 13 registers: eight additions to five sums). Methods.md (74).
  */
 #ifndef CEILINGS_MIX_H
 #define CEILINGS_MIX_H
@@ -43,8 +43,8 @@
 #define TIMES16(...) TIMES8(__VA_ARGS__), TIMES8(__VA_ARGS__)
 
 /*
- * Operands, 64 bytes each: x, y, -y and accumulator start values. Elements differ, no product is a power of two, and y alternates in sign: sums stay between 0.4 and 6
- * and the multipliers toggle.
+ * Operands, 64 bytes each: x, y, -y and accumulator start values. Elements differ, no product is a power of two, and y alternates in
+ * sign: sums stay between 0.4 and 6 and the multipliers toggle.
  */
 #define PEAK_OPERANDS(type, name, times)                                                                               \
     static const _Alignas(64) type name[4][64 / sizeof(type)] = {                                                      \

@@ -1,5 +1,6 @@
 /*
- * Plateaus of a curve: piecewise flat or sloped segmentation in log-log scale by the Bayesian information criterion. Source: methods.md (76).
+ * Plateaus of a curve: piecewise flat or sloped segmentation in log-log scale by the Bayesian information criterion. Source: methods.md
+ * (76).
  */
 #include "ceilings/memory.h"
 #include <math.h>

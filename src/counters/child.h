@@ -1,5 +1,6 @@
 /*
- * counters/child.h: a helper process with a line protocol. Each answer has a timeout; a crash or hang of the helper becomes an error reason.
+ * counters/child.h: a helper process with a line protocol. Each answer has a timeout; a crash or hang of the helper becomes an error
+ * reason.
  */
 #ifndef COUNTERS_CHILD_H
 #define COUNTERS_CHILD_H

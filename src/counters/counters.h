@@ -1,7 +1,8 @@
 /*
  * counters: hardware and software event counts behind one interface. A backend is a row of backends[]: null (counts nothing, always
- * available), perf, papi, likwid, replay. A backend counts events; an event belongs to a field and has a scale (field units per count). A sample
- * states which fields are valid, and the reason for the others. Events are calibrated on known work; only trusted ones are used.
+ * available), perf, papi, likwid, replay. A backend counts events; an event belongs to a field and has a scale (field units per count).
+ * A sample states which fields are valid, and the reason for the others. Events are calibrated on known work; only trusted ones are
+ * used.
  */
 #ifndef COUNTERS_COUNTERS_H
 #define COUNTERS_COUNTERS_H
@@ -82,8 +83,8 @@ void counter_sample_diff(struct counter_sample *out, const struct counter_sample
 void counter_sample_add(struct counter_sample *sum, const struct counter_sample *s);
 
 /*
- * Event sets: more events than hardware counters are split into sets, one counted at a time, never multiplexed. The same deterministic work runs
- * once per set; counters_join combines the results.
+ * Event sets: more events than hardware counters are split into sets, one counted at a time, never multiplexed. The same deterministic
+ * work runs once per set; counters_join combines the results.
  */
 int counters_n_set(const struct counters *c); /* at least 1 */
 /* Call on each started thread; all threads select the same set. Initially set 0. */

@@ -1,9 +1,9 @@
 /*
  * counters/energy.c: joules from powercap zones or perf's power PMU.
  *
- * Zones are flat in /sys/class/powercap: intel-rapl:0 is a package (AMD too), intel-rapl:0:1 a subzone. A package includes its cores and graphics,
- * so packages and dram are summed. psys (the whole board) includes the packages and is skipped. intel-rapl-mmio:0 duplicates a package: used only
- * when intel-rapl is missing.
+ * Zones are flat in /sys/class/powercap: intel-rapl:0 is a package (AMD too), intel-rapl:0:1 a subzone. A package includes its cores
+ * and graphics, so packages and dram are summed. psys (the whole board) includes the packages and is skipped. intel-rapl-mmio:0
+ * duplicates a package: used only when intel-rapl is missing.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,6 +1,6 @@
 /*
- * counters/events.h: events of a microarchitecture from events/NAME.json (schema roofcast.events, doc/formats.md), selected by CPU family and
- * model, or implementer and part.
+ * counters/events.h: events of a microarchitecture from events/NAME.json (schema roofcast.events, doc/formats.md), selected by CPU
+ * family and model, or implementer and part.
  */
 #ifndef COUNTERS_EVENTS_H
 #define COUNTERS_EVENTS_H
@@ -50,8 +50,8 @@ bool event_file_matches(const struct event_file *f, const struct cpu_kind *k);
 /* Counters of a PMU; default 4. */
 int event_file_counters(const struct event_file *f, const char *pmu);
 /*
- * The file for that CPU among events/NAME.json in dirs: prefers one whose required PMU is present, then one that names the model. 1: found, 0:
- * none (f is empty), -1: the CPU's file is invalid, or none matches and an invalid file has unreadable CPU patterns.
+ * The file for that CPU among events/NAME.json in dirs: prefers one whose required PMU is present, then one that names the model. 1:
+ * found, 0: none (f is empty), -1: the CPU's file is invalid, or none matches and an invalid file has unreadable CPU patterns.
  */
 int event_file_find(struct event_file *f, const char *const *dirs, const struct cpu_kind *k, const struct pmu_list *pmus,
                     struct error *err);

@@ -33,8 +33,8 @@ struct counters {
 };
 
 /*
- * A row of backends[]. open adds events (counters_add_event) and reasons (counters_set_reason) and fails only if nothing can be counted. thread_*,
- * select and read run on the thread concerned.
+ * A row of backends[]. open adds events (counters_add_event) and reasons (counters_set_reason) and fails only if nothing can be
+ * counted. thread_*, select and read run on the thread concerned.
  */
 struct counter_backend {
     const char *name;

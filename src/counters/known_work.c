@@ -1,6 +1,6 @@
 /*
- * counters/known_work.c: calibration workloads. Instruction loops are assembly, so that their counts do not depend on the compiler; memory workloads touch
- * every line once.
+ * counters/known_work.c: calibration workloads. Instruction loops are assembly, so that their counts do not depend on the compiler;
+ * memory workloads touch every line once.
  */
 #include "counters/known_work.h"
 

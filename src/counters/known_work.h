@@ -1,6 +1,6 @@
 /*
- * counters/known_work.h: workloads with a known count of instructions, floating-point operations, cache-line fills or memory bytes, for event
- * calibration. methods.md (85)
+ * counters/known_work.h: workloads with a known count of instructions, floating-point operations, cache-line fills or memory bytes, for
+ * event calibration. methods.md (85)
  */
 #ifndef COUNTERS_KNOWN_WORK_H
 #define COUNTERS_KNOWN_WORK_H

@@ -1,7 +1,7 @@
 /*
- * counters/likwid.c: memory traffic and FLOP by LIKWID's groups, through a helper process (protocol: likwid_helper.c): LIKWID is not linked, and its
- * failures are isolated. LIKWID counts per CPU and memory traffic per socket: all fields are shared, read by thread 0, and include other
- * processes on these CPUs.
+ * counters/likwid.c: memory traffic and FLOP by LIKWID's groups, through a helper process (protocol: likwid_helper.c): LIKWID is not
+ * linked, and its failures are isolated. LIKWID counts per CPU and memory traffic per socket: all fields are shared, read by thread 0,
+ * and include other processes on these CPUs.
  */
 #include "counters/child.h"
 #include "counters/internal.h"

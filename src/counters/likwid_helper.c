@@ -1,6 +1,6 @@
 /*
- * roofcast-likwid: the only program that calls LIKWID's perfmon library (GPL), started by `--counters likwid`: the library exits the process
- * when it cannot access counters.
+ * roofcast-likwid: the only program that calls LIKWID's perfmon library (GPL), started by `--counters likwid`: the library exits the
+ * process when it cannot access counters.
  *
  *   roofcast-likwid GROUP,GROUP,... CPU,CPU,...
  *

@@ -1,6 +1,6 @@
 /*
- * counters/markers_likwid.c: LIKWID's marker API. The library (GPL) is loaded only under likwid-perfctr -m, because loading takes about 70 ms
- * (59,000 relocations).
+ * counters/markers_likwid.c: LIKWID's marker API. The library (GPL) is loaded only under likwid-perfctr -m, because loading takes about
+ * 70 ms (59,000 relocations).
  *
  * LIKWID counts per CPU: a region counts the CPU of each thread that started it, so threads must be pinned. Region names become
  * "0:decode-1" in a file, with LIKWID's own dash: names have none.

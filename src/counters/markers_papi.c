@@ -1,6 +1,6 @@
 /*
- * counters/markers_papi.c: regions in PAPI's high-level API. PAPI_EVENTS selects hardware events and the engine's software-defined ones; at exit
- * PAPI writes papi_hl_output/rank_*.json.
+ * counters/markers_papi.c: regions in PAPI's high-level API. PAPI_EVENTS selects hardware events and the engine's software-defined
+ * ones; at exit PAPI writes papi_hl_output/rank_*.json.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

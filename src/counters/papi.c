@@ -3,8 +3,9 @@
  * software-defined events (SDE), visible to any PAPI tool in the process.
  *
  * PAPI and libsde keep process-wide registries, and libsde 1.0 (PAPI 7.0) cannot release names: papi_sde_unregister_counter and
- * papi_sde_shutdown leave freed counters in its tables, and papi_sde_describe_counter leaks. So the events are registered once, as callbacks that
- * read the current source, and libraries are never shut down. That is this file's only mutable global state, guarded by its lock.
+ * papi_sde_shutdown leave freed counters in its tables, and papi_sde_describe_counter leaks. So the events are registered once, as
+ * callbacks that read the current source, and libraries are never shut down. That is this file's only mutable global state, guarded by
+ * its lock.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -212,8 +213,8 @@ static int backend_open(struct counters *c, struct error *err)
 }
 
 /*
- * True if PAPI already knows this thread. Unregistering frees all event sets of a thread, so only threads registered here are unregistered, not the
- * main one or those of another tool.
+ * True if PAPI already knows this thread. Unregistering frees all event sets of a thread, so only threads registered here are
+ * unregistered, not the main one or those of another tool.
  */
 static bool thread_known(void)
 {

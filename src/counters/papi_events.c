@@ -1,7 +1,7 @@
 /*
- * counters/papi_events.c: PAPI events per field: presets, else the microarchitecture's events (events/NAME.json) by libpfm's names or raw
- * codes. Listed events may not count or be addable: each is added to an empty set first and calibrated later (calibrate.c). Events that do not fit
- * the counters together go to further sets, counted in turn; PAPI's multiplexing is not used.
+ * counters/papi_events.c: PAPI events per field: presets, else the microarchitecture's events (events/NAME.json) by libpfm's names or
+ * raw codes. Listed events may not count or be addable: each is added to an empty set first and calibrated later (calibrate.c). Events
+ * that do not fit the counters together go to further sets, counted in turn; PAPI's multiplexing is not used.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

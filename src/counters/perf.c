@@ -1,7 +1,7 @@
 /*
- * counters/perf.c: perf_event_open backend: software events, core events per thread, uncore events per socket. Events come from events/NAME.json;
- * without a file for the CPU generic cycles and instructions remain. Events beyond a PMU's counters go to further sets. A core set is one pinned
- * group per thread, software events another, an uncore set one group per unit and socket.
+ * counters/perf.c: perf_event_open backend: software events, core events per thread, uncore events per socket. Events come from
+ * events/NAME.json; without a file for the CPU generic cycles and instructions remain. Events beyond a PMU's counters go to further
+ * sets. A core set is one pinned group per thread, software events another, an uncore set one group per unit and socket.
  */
 #include "counters/perf_internal.h"
 #include "counters/known_work.h"

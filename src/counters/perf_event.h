@@ -31,8 +31,8 @@ struct perf_target {
 };
 
 /*
- * Append an event, disabled; the first is the leader, pinned if a->pinned. a: type, config and event flags; read_format, disabled and inherit
- * are set here. -1 with errno, and the group is unchanged.
+ * Append an event, disabled; the first is the leader, pinned if a->pinned. a: type, config and event flags; read_format, disabled and
+ * inherit are set here. -1 with errno, and the group is unchanged.
  */
 int perf_group_add(struct perf_group *g, const struct perf_event_attr *a, struct perf_target t);
 void perf_group_close(struct perf_group *g);
@@ -40,8 +40,8 @@ void perf_group_close(struct perf_group *g);
 int perf_group_enable(struct perf_group *g);
 int perf_group_disable(struct perf_group *g);
 /*
- * value[g->n]: counts since opening, never scaled. -1 with the reason in why: incomplete, as the kernel removed or shared the counters (running <
- * enabled; software events: by more than RESCHEDULE_NS).
+ * value[g->n]: counts since opening, never scaled. -1 with the reason in why: incomplete, as the kernel removed or shared the counters
+ * (running < enabled; software events: by more than RESCHEDULE_NS).
  */
 int perf_group_read(struct perf_group *g, uint64_t *value, char *why, size_t size);
 /* Explains a failed open: "perf_event_paranoid is 3: ...". root: of struct counters_options; a: the requested event. */

@@ -1,6 +1,6 @@
 /*
- * counters/pmu.h: PMUs in sysfs (sys/bus/event_source/devices/NAME/{type,format/,events/,cpumask,cpus}), and event terms encoded into the config words of
- * perf_event_attr.
+ * counters/pmu.h: PMUs in sysfs (sys/bus/event_source/devices/NAME/{type,format/,events/,cpumask,cpus}), and event terms encoded into
+ * the config words of perf_event_attr.
  */
 #ifndef COUNTERS_PMU_H
 #define COUNTERS_PMU_H

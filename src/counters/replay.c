@@ -1,6 +1,6 @@
 /*
- * counters/replay.c: replays recorded counts (--counters replay:FILE): every interval between two readings has the file's counts. Fields come from
- * the event file that knows most of the names.
+ * counters/replay.c: replays recorded counts (--counters replay:FILE): every interval between two readings has the file's counts.
+ * Fields come from the event file that knows most of the names.
  */
 #include "counters/replay.h"
 #include "counters/events.h"

@@ -1,5 +1,6 @@
 /*
- * counters/replay_parse.c: output of perf stat -x ("CSV FORMAT") and -j ("JSON FORMAT" of perf-stat(1)), and the raw tables of likwid-perfctr.
+ * counters/replay_parse.c: output of perf stat -x ("CSV FORMAT") and -j ("JSON FORMAT" of perf-stat(1)), and the raw tables of
+ * likwid-perfctr.
  */
 #include "counters/replay.h"
 #include "base/json.h"

@@ -111,7 +111,8 @@ const struct op_sample *engine_samples(const struct engine *e);
 /* Tokens per expert [n_expert] of a ROUTE op since the reset, without profile too; NULL: another op. */
 const uint64_t *engine_expert_uses(const struct engine *e, size_t op);
 /*
- * Read counters at the start and end of every pass on every thread (default: no), with profile also at op boundaries. set: of counters_n_set.
+ * Read counters at the start and end of every pass on every thread (default: no), with profile also at op boundaries. set: of
+ * counters_n_set.
  */
 void engine_count(struct engine *e, bool count, int set);
 /* Counts of whole passes since the reset, all threads; invalid without engine_count. */

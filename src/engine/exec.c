@@ -1,6 +1,6 @@
 /*
- * exec: one forward pass. All threads execute the same op list; an op splits rows, tokens or heads among them, and barriers are where plan.c
- * found a dependence (after every op when ops are timed). exec_*.c count work from their loop bounds.
+ * exec: one forward pass. All threads execute the same op list; an op splits rows, tokens or heads among them, and barriers are where
+ * plan.c found a dependence (after every op when ops are timed). exec_*.c count work from their loop bounds.
  */
 #include "engine/internal.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * repack: copies product weights from the file mapping into panels (kernels/pack.h) in large pages. The mapping stays for readers of the file layout
- * (embedding, MLA heads); its copied pages are released, so that one copy is resident.
+ * repack: copies product weights from the file mapping into panels (kernels/pack.h) in large pages. The mapping stays for readers of
+ * the file layout (embedding, MLA heads); its copied pages are released, so that one copy is resident.
  */
 #include "engine/internal.h"
 #include "kernels/pack.h"

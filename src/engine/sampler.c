@@ -1,6 +1,6 @@
 /*
- * Sampling; methods.md (97). Every filter keeps a prefix of the tokens in descending order: a histogram rejects tokens far from the best, and a
- * heap yields the rest in order until the filters are satisfied. No full sort.
+ * Sampling; methods.md (97). Every filter keeps a prefix of the tokens in descending order: a histogram rejects tokens far from the
+ * best, and a heap yields the rest in order until the filters are satisfied. No full sort.
  */
 #include "engine/engine.h"
 #include <float.h>

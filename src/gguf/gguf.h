@@ -36,8 +36,8 @@ const char *gguf_type_name(enum gguf_type t);
 struct gguf; /* owns the mappings and the indexes */
 
 /*
- * Map and parse. Any file of a split model, NAME-00001-of-0000N.gguf, opens all of them as one: the metadata is the first file's, the tensor
- * table is that of all.
+ * Map and parse. Any file of a split model, NAME-00001-of-0000N.gguf, opens all of them as one: the metadata is the first file's, the
+ * tensor table is that of all.
  *
  * errors   name file, offset, key or tensor, found and expected value
  */

@@ -1,6 +1,6 @@
 /*
- * gguf/internal.h: shared by reader and writer. Values stay in the mapping, unaligned, and are decoded at each access. Only string arrays have
- * an index, for O(1) access.
+ * gguf/internal.h: shared by reader and writer. Values stay in the mapping, unaligned, and are decoded at each access. Only string
+ * arrays have an index, for O(1) access.
  */
 #ifndef GGUF_INTERNAL_H
 #define GGUF_INTERNAL_H

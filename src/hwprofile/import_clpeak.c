@@ -1,6 +1,6 @@
 /*
- * clpeak 1.x (text) and 2.x (text, JSON). A test's display name with other characters as "_" is mostly its tag, so one table serves both. GB
- * are 1e9; the best of several vector widths is the roof.
+ * clpeak 1.x (text) and 2.x (text, JSON). A test's display name with other characters as "_" is mostly its tag, so one table serves
+ * both. GB are 1e9; the best of several vector widths is the roof.
  */
 #include "hwprofile/import_internal.h"
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /*
  * arch.h: architecture descriptions: one file each, one row of archs[] in archs.c. Private to this module.
  *
- * build() describes the forward pass, one line per op, and runs twice: declaring, it passes every weight with its shape to a callback (which
- * checks a file, or creates the tensors of a model without one); listing, it appends the ops. Tensors and ops therefore agree.
+ * build() describes the forward pass, one line per op, and runs twice: declaring, it passes every weight with its shape to a callback
+ * (which checks a file, or creates the tensors of a model without one); listing, it appends the ops. Tensors and ops therefore agree.
  */
 #ifndef MODEL_ARCH_H
 #define MODEL_ARCH_H
@@ -169,7 +169,7 @@ struct attention_spec {
     bool shared_kv;   /* values are the keys as projected: no attn_v (Gemma 4) */
     bool chunked;     /* the window is the token's own chunk (Llama 4) */
     bool gated;       /* attn_q makes a gate of every head too: its sigmoid times what the head gives (Qwen3-Next) */
-    bool plain_norms; /* RMSNorm without a weight of every query and key head, behind the rotation (Llama 4) */
+    bool plain_norms; /* RMSNorm of query and key heads without weights, after rotation (Llama 4) */
 };
 /* q, k, v of src, their norms and rotation, the cache, the attention, the output projection to BUF_OUT. */
 void build_attention(struct builder *b, enum op_buf src, const struct attention_spec *s);

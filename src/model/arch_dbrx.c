@@ -1,6 +1,6 @@
 /*
- * DBRX (Databricks 2024): LayerNorm without bias, fused q, k, v, four of sixteen experts in every layer. The clamp of q, k, v (clip_qkv) is not
- * counted.
+ * DBRX (Databricks 2024): LayerNorm without bias, fused q, k, v, four of sixteen experts in every layer. The clamp of q, k, v
+ * (clip_qkv) is not counted.
  */
 #include "model/arch.h"
 

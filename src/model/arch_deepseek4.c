@@ -1,12 +1,13 @@
 /*
- * DeepSeek-V4 (DeepSeek-AI 2026): experts in every layer; hyper-connections: n_stream residual streams, of which a layer reads a mixture and writes
- * to all; attention of many query heads on one key of head_dim, which is also the value, over the last `sliding_window` positions and over
- * compressed keys, weighted means of compress_ratios[i] positions (overlapping, twice as many, for ratio 4): all of them, or (ratio 4) those
- * that an indexer scores highest (arch_deepseek32.c), whose keys are compressed too. The output projection is low-rank in groups of heads.
+ * DeepSeek-V4 (DeepSeek-AI 2026): experts in every layer; hyper-connections: n_stream residual streams, of which a layer reads a
+ * mixture and writes to all; attention of many query heads on one key of head_dim, which is also the value, over the last
+ * `sliding_window` positions and over compressed keys, weighted means of compress_ratios[i] positions (overlapping, twice as many, for
+ * ratio 4): all of them, or (ratio 4) those that an indexer scores highest (arch_deepseek32.c), whose keys are compressed too. The
+ * output projection is low-rank in groups of heads.
  *   q = norm(Wq_b norm(Wq_a h)) per head;  k = norm(Wkv h);  c = norm(sum of softmax(Wg h + p) (Wc h))
  *   out = Wo_b (Wo_a,g o_g);  x' = B x + a layer(sum of a' x),  a, a', B = mix(W x)
- * Tensor shapes: NVIDIA-NeMo/Megatron-Bridge, models/deepseek; MaxText, layers/attention_compressed.py. Not counted: the hash table of experts in the
- * first layers, and rows pending compression.
+ * Tensor shapes: NVIDIA-NeMo/Megatron-Bridge, models/deepseek; MaxText, layers/attention_compressed.py. Not counted: the hash table of
+ * experts in the first layers, and rows pending compression.
  */
 #include "model/arch.h"
 #include "model/internal.h"

@@ -1,6 +1,6 @@
 /*
- * Falcon-H1 (TII 2025): parallel attention and Mamba-2 on the same normed input in every layer; their sum is added to the residual stream; FFN after.
- * muP multipliers can be folded into matrices and are not counted. Tensor shapes: transformers, models/falcon_h1.
+ * Falcon-H1 (TII 2025): parallel attention and Mamba-2 on the same normed input in every layer; their sum is added to the residual
+ * stream; FFN after. muP multipliers can be folded into matrices and are not counted. Tensor shapes: transformers, models/falcon_h1.
  */
 #include "model/hybrid.h"
 

@@ -3,7 +3,7 @@
  *
  *   x  = embed(token) * sqrt(n_embd)
  *   for each layer:
- *     x += rms_norm(Wo attention(...rms_norm(x)))           a norm before and a norm behind each part
+ *     x += rms_norm(Wo attention(...rms_norm(x)))           norms before and after each part
  *     x += rms_norm(Wdown (gelu(Wgate h) * (Wup h))),  h = rms_norm(x)
  *   logits = W_embed rms_norm(x)
  *

@@ -1,8 +1,9 @@
 /*
- * Gemma 4 (Gemma Team 2026): Gemma 3's block. Full-attention layers have heads twice as wide, fewer key heads, and keys as values. The MoE model has a dense FFN
- * parallel to the experts of every layer, here the shared expert; both have norms before and after. Shapes: transformers, models/gemma4; MaxText,
- * configs/models/gemma4-*.yml. E2B, E4B: the last layers read the KV cache of the last earlier layer of their kind, and every layer adds a
- * per-layer token embedding: x += norm(W (gelu(W' x) * e)), e = (table row + W'' x0) / sqrt(2). Files contain unused k and v weights of those layers.
+ * Gemma 4 (Gemma Team 2026): Gemma 3's block. Full-attention layers have heads twice as wide, fewer key heads, and keys as values. The
+ * MoE model has a dense FFN parallel to the experts of every layer, here the shared expert; both have norms before and after. Shapes:
+ * transformers, models/gemma4; MaxText, configs/models/gemma4-*.yml. E2B, E4B: the last layers read the KV cache of the last earlier
+ * layer of their kind, and every layer adds a per-layer token embedding: x += norm(W (gelu(W' x) * e)), e = (table row + W'' x0) /
+ * sqrt(2). Files contain unused k and v weights of those layers.
  */
 #include "model/arch.h"
 #include <math.h>

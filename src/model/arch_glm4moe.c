@@ -1,6 +1,6 @@
 /*
- * GLM-4.5 to 4.7 (GLM Team 2025): sigmoid-routed experts with a bias, a shared expert, some leading dense layers; q, k, v biases, half of every head
- * rotated, in the larger models query and key head norms. The FFN's norm is called post_attention_norm.
+ * GLM-4.5 to 4.7 (GLM Team 2025): sigmoid-routed experts with a bias, a shared expert, some leading dense layers; q, k, v biases, half
+ * of every head rotated, in the larger models query and key head norms. The FFN's norm is called post_attention_norm.
  */
 #include "model/arch.h"
 

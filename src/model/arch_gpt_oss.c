@@ -1,6 +1,6 @@
 /*
- * gpt-oss (OpenAI 2025): experts in MXFP4, biases everywhere, every other layer windowed, and attention sinks: a learned logit per head in the
- * softmax's denominator.
+ * gpt-oss (OpenAI 2025): experts in MXFP4, biases everywhere, every other layer windowed, and attention sinks: a learned logit per head
+ * in the softmax's denominator.
  */
 #include "model/arch.h"
 

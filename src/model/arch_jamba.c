@@ -1,6 +1,6 @@
 /*
- * Jamba (Lieber et al. 2024): Mamba-1, attention without rotation in one layer per period, experts in every second layer, else an FFN of one expert's
- * width. Expert weights: softmax over all experts. Tensor shapes: transformers, models/jamba.
+ * Jamba (Lieber et al. 2024): Mamba-1, attention without rotation in one layer per period, experts in every second layer, else an FFN
+ * of one expert's width. Expert weights: softmax over all experts. Tensor shapes: transformers, models/jamba.
  */
 #include "model/hybrid.h"
 #include "model/internal.h"

@@ -1,6 +1,7 @@
 /*
- * LFM2 (Liquid AI 2025): gated short convolutions, some grouped-query attention layers with head norms; an FFN, or (from num_dense_layers on)
- * sigmoid-routed experts with a bias. Tensor shapes: transformers, models/lfm2 and models/lfm2_moe; names: ggml-org/llama.cpp, lfm2.
+ * LFM2 (Liquid AI 2025): gated short convolutions, some grouped-query attention layers with head norms; an FFN, or (from
+ * num_dense_layers on) sigmoid-routed experts with a bias. Tensor shapes: transformers, models/lfm2 and models/lfm2_moe; names:
+ * ggml-org/llama.cpp, lfm2.
  */
 #include "model/hybrid.h"
 #include <math.h>

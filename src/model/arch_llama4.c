@@ -1,7 +1,7 @@
 /*
- * Llama 4 (Meta 2025), language model: three of four layers rotate queries and keys and attend within their own chunk of the context; the fourth does
- * neither. In Scout, rotating layers norm queries and keys after rotation, without weights. Every interleave_moe_layer_step-th layer has one of many
- * experts (sigmoid) and a shared one; the others are dense and wider.
+ * Llama 4 (Meta 2025), language model: three of four layers rotate queries and keys and attend within their own chunk of the context;
+ * the fourth does neither. In Scout, rotating layers norm queries and keys after rotation, without weights. Every
+ * interleave_moe_layer_step-th layer has one of many experts (sigmoid) and a shared one; the others are dense and wider.
  *
  * Query scaling by position (attn_temperature_tuning) is counted with the scores.
  */

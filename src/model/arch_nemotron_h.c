@@ -1,7 +1,7 @@
 /*
- * Nemotron-H and Nemotron 3 (NVIDIA 2025): each layer is a norm and one mixer: Mamba-2, attention without rotation, experts, or FFN. Experts and FFN are
- * ungated: Wdown relu(Wup h)^2. Routed experts of Nemotron 3 Super and Ultra work in a narrower space (moe_latent_size) between two projections. Tensor
- * shapes: the model's modeling_nemotron_h.py.
+ * Nemotron-H and Nemotron 3 (NVIDIA 2025): each layer is a norm and one mixer: Mamba-2, attention without rotation, experts, or FFN.
+ * Experts and FFN are ungated: Wdown relu(Wup h)^2. Routed experts of Nemotron 3 Super and Ultra work in a narrower space
+ * (moe_latent_size) between two projections. Tensor shapes: the model's modeling_nemotron_h.py.
  */
 #include "model/hybrid.h"
 #include <string.h>

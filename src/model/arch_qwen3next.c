@@ -1,6 +1,7 @@
 /*
- * Qwen3-Next (Qwen 2025) and Qwen3.5: three Gated DeltaNet layers per gated attention layer, a norm before each, and experts with a gated shared one, or
- * (Qwen3.5 dense) an FFN. Norms multiply by 1 + w, at the same cost. Tensor shapes: transformers, models/qwen3_next and models/qwen3_5.
+ * Qwen3-Next (Qwen 2025) and Qwen3.5: three Gated DeltaNet layers per gated attention layer, a norm before each, and experts with a
+ * gated shared one, or (Qwen3.5 dense) an FFN. Norms multiply by 1 + w, at the same cost. Tensor shapes: transformers,
+ * models/qwen3_next and models/qwen3_5.
  */
 #include "model/hybrid.h"
 

@@ -1,6 +1,6 @@
 /*
- * chat: chat template families. Sources: tokenizer.chat_template of the models named per row, as published. Computed texts (date, tools) are omitted,
- * so that prompts are reproducible.
+ * chat: chat template families. Sources: tokenizer.chat_template of the models named per row, as published. Computed texts (date,
+ * tools) are omitted, so that prompts are reproducible.
  */
 #include "model/chat.h"
 #include <stdlib.h>

@@ -48,8 +48,9 @@ const struct chat_template *chat_template_find(const char *name, struct error *e
 const struct chat_template *chat_template_detect(const struct gguf *g, bool *writes_bos, struct error *err);
 
 /*
- * Renders n messages and the start of an answer: an optional system message, then alternating user and assistant, user last. White space is trimmed
- * where the template does. BOS is not included: tokenizer_encode_spans adds it if the file asks for it, the caller if the template writes it.
+ * Renders n messages and the start of an answer: an optional system message, then alternating user and assistant, user last. White
+ * space is trimmed where the template does. BOS is not included: tokenizer_encode_spans adds it if the file asks for it, the caller if
+ * the template writes it.
  *
  * eos      text of the EOS token, for families that write it ("" for none)
  * errors   wrong order of messages; a system message the family does not support

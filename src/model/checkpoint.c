@@ -6,10 +6,10 @@
 
 /*
  * Sources: parameters created by vLLM's loaders (vllm/model_executor/layers/quantization): awq.py@000796a, gptq.py@02dd7b8,
- * compressed_tensors/schemes/compressed_tensors_w4a4_nvfp4.py@0094cb9, ..._w8a8_int8.py@00ba7ff; fp8.py, modelopt.py and compressed-tensors' packed
- * integers (confidence: medium). MLX: mlx.core.quantize (scales and biases in the weights' type), mlx_lm's quantize_model (all linear layers and
- * embeddings). DeepSeek-V3's weight_scale_inv: its README_WEIGHTS.md. Row scales count as F32, as in vLLM; compressed-tensors stores them in
- * the original weight type (initialize.py), mostly BF16.
+ * compressed_tensors/schemes/compressed_tensors_w4a4_nvfp4.py@0094cb9, ..._w8a8_int8.py@00ba7ff; fp8.py, modelopt.py and
+ * compressed-tensors' packed integers (confidence: medium). MLX: mlx.core.quantize (scales and biases in the weights' type), mlx_lm's
+ * quantize_model (all linear layers and embeddings). DeepSeek-V3's weight_scale_inv: its README_WEIGHTS.md. Row scales count as F32, as
+ * in vLLM; compressed-tensors stores them in the original weight type (initialize.py), mostly BF16.
  */
 static const struct checkpoint table[] = {
     { .name = "FP8", .weights = "FP8 (E4M3), one F32 scale a matrix", .elem = DTYPE_FP8, .scheme = SCHEME_FP8,

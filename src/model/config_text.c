@@ -9,8 +9,8 @@
 /* ---- families ---- */
 
 /*
- * Multimodal text models and renamed families whose forward pass is that of a row of archs[]. Source: transformers, models/<model_type>: the text model inherits
- * the other's layers.
+ * Multimodal text models and renamed families whose forward pass is that of a row of archs[]. Source: transformers,
+ * models/<model_type>: the text model inherits the other's layers.
  */
 static const struct {
     const char *model_type, *class_name, *as;

@@ -1,6 +1,6 @@
 /*
- * GGUF files of architectures that are predicted but not executed: metadata is translated to config.json fields, tensors follow the architecture with
- * the file's types. Key names: ggml-org/llama.cpp gguf-py/gguf/constants.py and convert_hf_to_gguf.py.
+ * GGUF files of architectures that are predicted but not executed: metadata is translated to config.json fields, tensors follow the
+ * architecture with the file's types. Key names: ggml-org/llama.cpp gguf-py/gguf/constants.py and convert_hf_to_gguf.py.
  */
 #include "model/arch.h"
 #include "model/internal.h"

@@ -1,6 +1,7 @@
 /*
- * model: a language model as a value: hyper-parameters, tensor table and, through op.h, the op list of its forward pass. GGUF files, Hugging Face
- * config.json files and names in models/ become the same struct; without a GGUF data pointers are NULL, which only the engine needs.
+ * model: a language model as a value: hyper-parameters, tensor table and, through op.h, the op list of its forward pass. GGUF files,
+ * Hugging Face config.json files and names in models/ become the same struct; without a GGUF data pointers are NULL, which only the
+ * engine needs.
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -226,8 +227,8 @@ struct synth_options {
     void *ctx;
 };
 /*
- * Write m's tensors (a model without a file, in its types) as a GGUF that llama.cpp loads, with a synthetic SentencePiece-style tokenizer of n_vocab tokens.
- * Streamed. Deterministic in seed and shape; types differ only in rounding.
+ * Write m's tensors (a model without a file, in its types) as a GGUF that llama.cpp loads, with a synthetic SentencePiece-style
+ * tokenizer of n_vocab tokens. Streamed. Deterministic in seed and shape; types differ only in rounding.
  *
  * errors   ERROR_INPUT  a type that cannot be written, a vocabulary below 259, experts
  *          ERROR_SYSTEM disk full (checked before writing where possible)

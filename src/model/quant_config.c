@@ -112,9 +112,9 @@ static int read_block(struct reader *r, const json_t *v, const char *field)
 /* ---- the KV cache ------------------------------------------------------------------------------------- */
 
 /*
- * vLLM's --kv-cache-dtype auto takes the type from checkpoints of modelopt (kv_cache_quant_algo, kv_cache_scheme) and compressed-tensors (kv_cache_scheme).
- * Source: vllm/utils/torch_utils.py@0024350 resolve_kv_cache_dtype_string; vllm/attention/layer.py (confidence: medium). Types other than FP8 and NVFP4
- * are noted and ignored.
+ * vLLM's --kv-cache-dtype auto takes the type from checkpoints of modelopt (kv_cache_quant_algo, kv_cache_scheme) and
+ * compressed-tensors (kv_cache_scheme). Source: vllm/utils/torch_utils.py@0024350 resolve_kv_cache_dtype_string;
+ * vllm/attention/layer.py (confidence: medium). Types other than FP8 and NVFP4 are noted and ignored.
  */
 static void kv_cache(struct reader *r, const char *field, const char *found, bool fp8, bool nvfp4)
 {

@@ -1,6 +1,6 @@
 /*
- * quantize: converts a GGUF to other tensor types, streamed, with the error per tensor. Needs the file only: shapes, names and a few metadata keys, no known
- * architecture.
+ * quantize: converts a GGUF to other tensor types, streamed, with the error per tensor. Needs the file only: shapes, names and a few
+ * metadata keys, no known architecture.
  */
 #ifndef MODEL_QUANTIZE_H
 #define MODEL_QUANTIZE_H
@@ -52,8 +52,8 @@ struct quantized {
 };
 
 /*
- * Write g's tensors in o->type as one file at path that llama.cpp loads. Metadata is copied except general.file_type, general.quantization_version and split keys.
- * Memory: a chunk and a few rows per thread.
+ * Write g's tensors in o->type as one file at path that llama.cpp loads. Metadata is copied except general.file_type,
+ * general.quantization_version and split keys. Memory: a chunk and a few rows per thread.
  *
  * errors   ERROR_USAGE  unknown type, invalid pattern or one without a match
  *          ERROR_INPUT  source type without values, target type that cannot be written, quantized source without allow_requantize,

@@ -1,6 +1,7 @@
 /*
- * tokenizer: text to token ids and back, from a GGUF's tokenizer.ggml.* metadata: SentencePiece BPE ("llama": merges by score, byte fallback), SentencePiece
- * unigram ("t5": highest score sum), byte-level BPE ("gpt2": merge ranks, pre-tokenizer regexes by tokenizer.ggml.pre, PCRE2 with Unicode properties).
+ * tokenizer: text to token ids and back, from a GGUF's tokenizer.ggml.* metadata: SentencePiece BPE ("llama": merges by score, byte
+ * fallback), SentencePiece unigram ("t5": highest score sum), byte-level BPE ("gpt2": merge ranks, pre-tokenizer regexes by
+ * tokenizer.ggml.pre, PCRE2 with Unicode properties).
  */
 #ifndef MODEL_TOKENIZER_H
 #define MODEL_TOKENIZER_H

@@ -9,8 +9,8 @@
 #include <strings.h>
 
 /*
- * Types by other names, lower case with dashes for blanks; some are not supported by model_load() at all. Bits: gpt-fast int4 has groups of 32; gf4 is 8 weights
- * in 32 bits; GPTQ's scales and zeros like AWQ's.
+ * Types by other names, lower case with dashes for blanks; some are not supported by model_load() at all. Bits: gpt-fast int4 has
+ * groups of 32; gf4 is 8 weights in 32 bits; GPTQ's scales and zeros like AWQ's.
  */
 static const struct {
     const char *name, *type;

@@ -1,5 +1,6 @@
 /*
- * Loop of all tile products; macros only. Sums in tmm0 to 4, x in tmm5, y and -y in tmm6 and 7, each 16 rows of 64 bytes. Operand rows: x, y, -y, start.
+ * Loop of all tile products; macros only. Sums in tmm0 to 4, x in tmm5, y and -y in tmm6 and 7, each 16 rows of 64 bytes. Operand rows:
+ * x, y, -y, start.
  */
 #ifndef CEILINGS_AMX_TILE_H
 #define CEILINGS_AMX_TILE_H

@@ -1,6 +1,6 @@
 /*
- * Peak loops of AVX2 with FMA, vector and scalar; see avx512/peak.c. With sixteen registers one operand serves as both factors and as addend, and is subtracted half a loop later, which
- * leaves fifteen accumulators.
+ * Peak loops of AVX2 with FMA, vector and scalar; see avx512/peak.c. With sixteen registers one operand serves as both factors and as
+ * addend, and is subtracted half a loop later, which leaves fifteen accumulators.
  */
 #include "ceilings/internal.h"
 #include "ceilings/mix.h"

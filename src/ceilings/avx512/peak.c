@@ -1,7 +1,7 @@
 /*
- * AVX-512 peak loops: multiply-adds alone and mixed with additions, which some cores issue in parallel (Zen: two FMA and two add pipes), and integer products
- * without VNNI. Assembly, because a spilled accumulator halves the result. The driver selects the number of accumulators (latency times issue width) and the mix
- * by measurement (driver.c). Operands: mix.h.
+ * AVX-512 peak loops: multiply-adds alone and mixed with additions, which some cores issue in parallel (Zen: two FMA and two add
+ * pipes), and integer products without VNNI. Assembly, because a spilled accumulator halves the result. The driver selects the number
+ * of accumulators (latency times issue width) and the mix by measurement (driver.c). Operands: mix.h.
  */
 #include "ceilings/internal.h"
 #include "ceilings/avx512/zmm.h"

@@ -1,6 +1,6 @@
 /*
- * AVX-512 read loops: 64-byte loads, one sequential stream, no arithmetic, which would shrink the out-of-order window. Variants differ in unroll and prefetch
- * distance; the driver selects by measurement (driver.c).
+ * AVX-512 read loops: 64-byte loads, one sequential stream, no arithmetic, which would shrink the out-of-order window. Variants differ
+ * in unroll and prefetch distance; the driver selects by measurement (driver.c).
  */
 #include "ceilings/internal.h"
 

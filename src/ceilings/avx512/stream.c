@@ -1,6 +1,6 @@
 /*
- * AVX-512 streams, 64 bytes per instruction: write, copy, a + s b, plain and non-temporal, and row gather. Assembly, so that compilers do not substitute library calls.
- * Writes store the pattern already in memory, not zero, which some caches store at lower cost.
+ * AVX-512 streams, 64 bytes per instruction: write, copy, a + s b, plain and non-temporal, and row gather. Assembly, so that compilers
+ * do not substitute library calls. Writes store the pattern already in memory, not zero, which some caches store at lower cost.
  */
 #include "ceilings/memory.h"
 

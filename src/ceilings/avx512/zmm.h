@@ -1,5 +1,6 @@
 /*
- * Loop of all 64-byte ISAs; macros only. Accumulators zmm0 to 23, temporary 27, constants 28, x in 29, y and -y in 30 and 31. Operand rows: x, y, -y, start.
+ * Loop of all 64-byte ISAs; macros only. Accumulators zmm0 to 23, temporary 27, constants 28, x in 29, y and -y in 30 and 31. Operand
+ * rows: x, y, -y, start.
  */
 #ifndef CEILINGS_AVX512_ZMM_H
 #define CEILINGS_AVX512_ZMM_H

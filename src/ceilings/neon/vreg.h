@@ -1,5 +1,6 @@
 /*
- * Loop of all Neon files; macros only. Sums in v0 to v23, temporaries v26 and v27, x in v29, y and -y in v30 and v31. Operand rows of 64 bytes: x, y, -y, start.
+ * Loop of all Neon files; macros only. Sums in v0 to v23, temporaries v26 and v27, x in v29, y and -y in v30 and v31. Operand rows of
+ * 64 bytes: x, y, -y, start.
  */
 #ifndef CEILINGS_NEON_VREG_H
 #define CEILINGS_NEON_VREG_H

@@ -1,5 +1,6 @@
 /*
- * Portable peak loops: independent multiply-adds on 16-byte vectors (gcc and clang extension). Twelve named sums: an array tends to live in memory, which would measure the cache.
+ * Portable peak loops: independent multiply-adds on 16-byte vectors (gcc and clang extension). Twelve named sums: an array tends to
+ * live in memory, which would measure the cache.
  */
 #include "ceilings/internal.h"
 

@@ -1,6 +1,6 @@
 /*
- * Peak loops of x86-64-v2 (SSE to SSE4.2), 16-byte vectors and scalars: separate multiplications and additions. Products are doubled, then halved: exact and bounded. See
- * avx512/peak.c.
+ * Peak loops of x86-64-v2 (SSE to SSE4.2), 16-byte vectors and scalars: separate multiplications and additions. Products are doubled,
+ * then halved: exact and bounded. See avx512/peak.c.
  */
 #include "ceilings/internal.h"
 #include "ceilings/mix.h"

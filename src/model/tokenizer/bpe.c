@@ -1,6 +1,6 @@
 /*
- * bpe: byte-level byte-pair encoding. A pre-tokenizer splits the text into pieces, whose bytes map to 256 printable characters; the adjacent pair with the lowest
- * merge rank (leftmost first) is joined until none is left; doc/notes/tokenizers.md.
+ * bpe: byte-level byte-pair encoding. A pre-tokenizer splits the text into pieces, whose bytes map to 256 printable characters; the
+ * adjacent pair with the lowest merge rank (leftmost first) is joined until none is left; doc/notes/tokenizers.md.
  */
 #include "model/tokenizer/internal.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * tokenizer/internal.h: shared by the tokenizer. Text becomes symbols (numbered strings: tokens first, then strings that occur in merges only), looked up in two hash
- * maps: by text and by pair.
+ * tokenizer/internal.h: shared by the tokenizer. Text becomes symbols (numbered strings: tokens first, then strings that occur in
+ * merges only), looked up in two hash maps: by text and by pair.
  */
 #ifndef MODEL_TOKENIZER_INTERNAL_H
 #define MODEL_TOKENIZER_INTERNAL_H

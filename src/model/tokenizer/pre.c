@@ -1,6 +1,6 @@
 /*
- * pre: pre-tokenizers: regular expressions that split text before byte-pair merges, from the tokenizer.json of the models named per row; names are values of
- * tokenizer.ggml.pre. Later expressions split the pieces of earlier ones.
+ * pre: pre-tokenizers: regular expressions that split text before byte-pair merges, from the tokenizer.json of the models named per
+ * row; names are values of tokenizer.ggml.pre. Later expressions split the pieces of earlier ones.
  */
 #include "model/tokenizer/internal.h"
 #include "model/internal.h"

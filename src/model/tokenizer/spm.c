@@ -1,6 +1,7 @@
 /*
- * spm: SentencePiece's merge model. The text, with spaces as U+2581, starts as characters; the adjacent pair whose concatenation is the token with the highest
- * score (leftmost first) is joined until none is left; doc/notes/tokenizers.md. Characters without a token become byte tokens.
+ * spm: SentencePiece's merge model. The text, with spaces as U+2581, starts as characters; the adjacent pair whose concatenation is the
+ * token with the highest score (leftmost first) is joined until none is left; doc/notes/tokenizers.md. Characters without a token
+ * become byte tokens.
  */
 #include "model/tokenizer/internal.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * unigram: SentencePiece's unigram model: the segmentation with the highest sum of scores (log probabilities), spaces as U+2581; doc/notes/tokenizers.md. Characters
- * without a token become byte tokens, or one unknown token per run.
+ * unigram: SentencePiece's unigram model: the segmentation with the highest sum of scores (log probabilities), spaces as U+2581;
+ * doc/notes/tokenizers.md. Characters without a token become byte tokens, or one unknown token per run.
  */
 #include "model/tokenizer/internal.h"
 #include <float.h>
