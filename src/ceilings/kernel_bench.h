@@ -107,7 +107,7 @@ void bench_release(struct kernel_bench *b);
 int bench_map(struct kernel_bench *b, struct team *t, struct error *err);
 /* Random bytes, valid as weights of any type. */
 void bench_fill(unsigned char *to, size_t bytes, uint64_t seed);
-/* After n repetitions of j: later samples continue behind them. */
+/* After n repetitions of j: later samples continue from there. */
 void bench_advance(struct kernel_bench *b, const struct kernel_benchmark *j, uint64_t n);
 /* Prepares x for the kernel, unless the last sample's preparation fits. */
 void bench_prepare(struct kernel_bench *b, const struct kernel_benchmark *j);
@@ -137,7 +137,7 @@ bool bench_attention_call(struct kernel_bench *b, struct kernel_benchmark *j, en
 bool bench_vector(struct kernel_bench *b, struct kernel_benchmark *j, size_t i, int n_tok);
 bool bench_dispatch(struct kernel_bench *b, struct kernel_benchmark *j);
 
-/* Offset of repetition i's activations [n_tok][BENCH_COLS] behind b->x and b->z, rotating so that rows of a prompt are not in the
+/* Offset of repetition i's activations [n_tok][BENCH_COLS] in b->x and b->z, rotating so that rows of a prompt are not in the
  * core's cache. */
 static inline size_t bench_buffer_at(const struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t i)
 {

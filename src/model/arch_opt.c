@@ -1,6 +1,6 @@
 /*
  * OPT (Zhang et al. 2022): GPT-2 with ReLU and separate q, k and v. The position table has two more rows than
- * positions. OPT-350M norms behind the sums instead, has no last norm, and embeddings of half the width:
+ * positions. OPT-350M norms after the sums, has no final norm, and embeddings of half the width:
  *
  *   x  = Win embed(token) + position(p + 2)
  *   for each layer:
