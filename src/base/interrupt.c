@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t pending;
+static volatile sig_atomic_t pending; /* global: set by signal handlers */
 
 void interrupt_set(int sig)
 {

@@ -11,7 +11,7 @@
 extern char **environ;
 
 enum { MAX_PROGRAMS = 8 };
-static _Atomic pid_t running[MAX_PROGRAMS];
+static _Atomic pid_t running[MAX_PROGRAMS]; /* global: a signal handler kills these; lock-free */
 
 static void swap_running(pid_t from, pid_t to)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t patient, piped;
+static volatile sig_atomic_t patient, piped; /* global: a signal handler has no argument */
 
 static void clean_up(void)
 {
