@@ -102,17 +102,12 @@ static int predict_subject(struct table_rows *rows, struct subject *s, struct er
 {
     if (!s->request)
         return predict(&s->r, s->m, s->h, &s->o, err) != 0 ? -1 : predict_add_rows(rows, s, err);
-    struct request_result *q = malloc(sizeof *q); /* too much for a small stack */
-    if (!q)
-        return error_oom(err, sizeof *q, "a request's prediction");
-    int rc = predict_request(q, s->m, s->h, &s->o, s->request, err);
-    if (rc == 0) {
-        s->r = q->r;
-        s->total = q->total;
-        rc = predict_add_rows(rows, s, err);
-    }
-    free(q);
-    return rc;
+    struct request_result q;
+    if (predict_request(&q, s->m, s->h, &s->o, s->request, err) != 0)
+        return -1;
+    s->r = q.r;
+    s->total = q.total;
+    return predict_add_rows(rows, s, err);
 }
 
 /* Processors of a CPU; where a datasheet has its cores alone, two of each. */
@@ -139,8 +134,10 @@ static int priced_or_said(int rc, struct table_rows *rows, const struct subject 
         notify_warn("%s", why.msg);
     snprintf(t->said, sizeof t->said, "%s", s->h->id);
     *err = (struct error){ 0 };
-    rc = s->cli->ask.n_question > 0 ? predict_solve_add_reason(rows, s, why.msg, err) : predict_add_reason(rows, s, why.msg, err);
-    return rc == 0 ? 1 : -1;
+    if (s->cli->ask.n_question == 0)
+        return predict_add_reason(rows, s, why.msg, err) == 0 ? 1 : -1;
+    predict_solve_add_reason(rows, s, why.msg);
+    return 1;
 }
 
 /* The same with a change of the machine or the scenario. */
@@ -222,6 +219,7 @@ static int predict_lists(struct table_rows *rows, const struct lists *l, struct 
 struct on_machine {
     struct hwprofile h;
     struct subject s;
+    struct predict_roles roles;
 };
 
 static int predict_on(struct table_rows *rows, const struct predict_cli *o, const struct lists *l, const struct time_source *time,
@@ -243,6 +241,7 @@ static int predict_on(struct table_rows *rows, const struct predict_cli *o, cons
         .layout = o->price.layout,
         .routing = &o->price.routing,
         .materialized = o->price.materialized,
+        .roles = &x->roles,
     };
     int rc = 0;
     for (size_t i = 0; i < l->d.n && rc == 0; i++)

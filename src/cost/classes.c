@@ -101,7 +101,7 @@ void step_shape(struct step *x, const struct pass *p)
     x->n_tok = op_n_tok(op, p);
     x->rows = product ? op->rows : 0;
     x->cols = product ? op->cols : 0;
-    x->bits = product && op->w ? 8 * (double)op->w->bytes / ((double)op->w->rows * (double)op->w->cols) : 0;
+    x->bits = product && op->w ? cost_weight_bits(op->w) : 0;
     x->n_head = attends ? op->n_head : 0;
     x->head_dim = attends ? op->head_dim : 0;
     x->group = attends ? (double)op->n_head / op->n_head_kv : 0;

@@ -84,6 +84,11 @@ static inline double cost_bytes(const struct cost *c)
 {
     return c->weight_bytes + c->act_bytes + c->kv_bytes;
 }
+/* Bits of a weight, scales included. */
+static inline double cost_weight_bits(const struct tensor *w)
+{
+    return 8 * (double)w->bytes / ((double)w->rows * (double)w->cols);
+}
 /* FLOP per byte; NaN when there are no bytes. */
 double cost_ai(const struct cost *c);
 /* The KV cache can have these types: known ones, whose blocks divide this model's heads; else

@@ -27,6 +27,7 @@ void roofs_kept_free(struct roofs_kept *k)
         return;
     for (struct machine_roofs *x = k->first, *next; x; x = next) {
         next = x->next;
+        roofs_free(&x->r);
         free(x);
     }
     free(k);

@@ -89,11 +89,6 @@ struct collecting {
     size_t cap;
 };
 
-static double tensor_bits(const struct tensor *t)
-{
-    return 8 * (double)t->bytes / ((double)t->rows * (double)t->cols);
-}
-
 /* What the weights of a product are multiplied by: to what the row says of all, or to the bits of its type's name. */
 static double scale_of(const struct subject *s, const struct op *op)
 {
@@ -101,7 +96,7 @@ static double scale_of(const struct subject *s, const struct op *op)
         return 1;
     if (!isnan(s->scale))
         return s->scale;
-    const double bits = tensor_bits(op->w);
+    const double bits = cost_weight_bits(op->w);
     return s->bits > 0 && (bits < 15 || s->whole) ? s->bits / bits : 1;
 }
 

@@ -403,6 +403,7 @@ void engine_free(struct engine *e)
         free(e->rope_freq[r]);
     }
     free(e->plan);
+    free(e->sync);
     op_list_free(&e->ops);
     free(e);
 }

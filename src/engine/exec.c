@@ -122,10 +122,10 @@ static void pass_main(void *arg, int tid, int nt)
         before = start;
     }
     for (size_t i = 0; i < e->ops.n; i++) {
-        if (e->plan[i].fused_away && !e->per_op)
+        if (e->sync[i].fused_away && !e->per_op)
             continue;
         /* Also for a skipped op: its barrier separates others. */
-        if (e->plan[i].barrier[e->pass.n_tok == 1] && !e->per_op)
+        if (e->sync[i].barrier[e->pass.n_tok == 1] && !e->per_op)
             team_barrier(e->team);
         if (op_n_tok(&e->ops.ops[i], &e->pass) == 0)
             continue;

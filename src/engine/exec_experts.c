@@ -175,7 +175,7 @@ static const struct acts *prepare(struct engine *e, size_t i, size_t n_row, int 
     const enum act_kind kind = e->plan[i].act;
     const bool own = shares_row(e, op);
     struct acts *a = own ? &e->thread[tid].acts[kind] : &e->thread[tid].shared[kind];
-    if (e->plan[i].reuses_acts)
+    if (e->sync[i].reuses_acts)
         return a;
     if (own) {
         acts_bind(a, kind, 1, op->cols, e->thread[tid].act_mem[kind]);
@@ -221,6 +221,7 @@ static void bind(const struct engine *e, size_t i, const struct acts *all, uint3
     x->x = shares_row(e, op) ? *all : slice(all, first, r->first[id + 1]);
     x->bias = op->bias ? (const float *)op->bias->data + (size_t)id * op->rows : NULL;
     x->a = (struct matmul_args){ .w = e->plan[i].w + (size_t)id * rows * row_bytes,
+                                 .type = op->w->type,
                                  .w_row_bytes = row_bytes,
                                  .cols = op->cols,
                                  .x = &x->x,

@@ -7,6 +7,7 @@ static struct matmul_args head_args(const struct engine *e, const struct op *op,
 {
     const size_t row_bytes = dtype_row_bytes(op->w->type, cols);
     return (struct matmul_args){ .w = (const unsigned char *)op->w->data + row * row_bytes,
+                                 .type = op->w->type,
                                  .w_row_bytes = row_bytes,
                                  .cols = cols,
                                  .scratch = e->thread[tid].scratch };
@@ -75,13 +76,14 @@ struct expansion {
 };
 
 /* out[j][r] = sum_c W[r][c] latent[j][c] for `rows` rows of w from `row`. */
-static void product(const struct expansion *x, const struct matmul_slot *slot, const unsigned char *w, size_t row_bytes,
-                    size_t rows)
+static void product(const struct expansion *x, enum dtype type, const unsigned char *w, size_t row_bytes, size_t rows)
 {
+    const struct matmul_slot *slot = &x->e->k.mm[type];
     struct acts *acts = &x->e->thread[x->tid].acts[slot->act];
     acts_bind(acts, slot->act, x->n, x->rank, x->e->thread[x->tid].act_mem[slot->act]);
     x->e->k.act_prepare[slot->act](acts, x->latent, x->rank + x->op->n_rot, 0, x->n);
     const struct matmul_args a = { .w = w,
+                                   .type = type,
                                    .w_row_bytes = row_bytes,
                                    .cols = x->rank,
                                    .x = acts,
@@ -107,14 +109,14 @@ static void transpose_keys(const struct expansion *x)
         for (size_t c = 0; c < x->nope; c++)
             x->matrix[c * x->rank + r] = row[c];
     }
-    product(x, &x->e->k.mm[DTYPE_F32], (const unsigned char *)x->matrix, x->rank * sizeof(float), x->nope);
+    product(x, DTYPE_F32, (const unsigned char *)x->matrix, x->rank * sizeof(float), x->nope);
 }
 
 /* Product of rows [row, row + rows) of t with the latents. */
 static void rows_of(const struct expansion *x, const struct tensor *t, size_t row, size_t rows)
 {
     const size_t row_bytes = dtype_row_bytes(t->type, x->rank);
-    product(x, &x->e->k.mm[t->type], (const unsigned char *)t->data + row * row_bytes, row_bytes, rows);
+    product(x, t->type, (const unsigned char *)t->data + row * row_bytes, row_bytes, rows);
 }
 
 static uint16_t *expanded_row(const struct expansion *x, const struct kv_rows *r, size_t j)

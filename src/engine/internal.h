@@ -4,35 +4,24 @@
 
 #include "engine/engine.h"
 #include "kernels/share.h"
+#include "model/barriers.h"
 
 /* Pass sizes for which fused intermediates use thread scratch (128 KiB to 1 MiB). Smaller ones stay in L2 anyway, larger ones
  * exceed it. */
 enum { ENGINE_SCRATCH_MIN_TOKENS = 64, ENGINE_SCRATCH_MAX_TOKENS = 512 };
-
-/* Op fusion, by row ranges while they are in cache. */
-enum fuse {
-    FUSE_NONE,
-    FUSE_ADD, /* product, then residual add */
-    FUSE_GLU, /* two products of the same activations, then GLU */
-};
 
 /* Execution plan of an op, made once. */
 struct plan {
     const struct matmul_slot *slot; /* products: kernels */
     const unsigned char *w;         /* products: weights, file layout or packed */
     bool packed;
-    enum act_kind act;     /* products: activation format */
-    arrange_fn *pack_acts; /* packs the activations; NULL: not packed */
-    bool pack_by_row;      /* packed row by row, directly from float (kernels_arranges_rows) */
-    bool packed_by_glu;    /* packed by the preceding fused GLU */
-    bool reuses_acts;      /* prepared by the previous op */
-    bool rounded;          /* ATTENTION: the consumer rounds the output, so attention may too. methods.md (95) */
-    bool src_tail;         /* reads the last n_out rows of src, which has all tokens */
-    enum fuse fuse;        /* ops fused from here, unless ops are timed */
-    bool scratch_results;  /* intermediates of fuse are dead afterwards: they may stay in thread scratch */
-    bool fused_away;       /* executed by an earlier op */
-    bool replicated;       /* passes of one token: RMS_NORM replicated on every thread; MATMUL that reads it */
-    bool barrier[2];       /* barrier before this op: data dependence between threads since the last barrier. [1]: passes of one token */
+    enum act_kind act;       /* products: activation format */
+    pack_acts_fn *pack_acts; /* packs the activations; NULL: not packed */
+    bool pack_by_row;        /* packed row by row, directly from float (kernels_packs_acts_rows) */
+    bool packed_by_glu;      /* packed by the preceding fused GLU */
+    bool rounded;            /* ATTENTION: the consumer rounds the output, so attention may too. methods.md (95) */
+    bool src_tail;           /* reads the last n_out rows of src, which has all tokens */
+    bool scratch_results;    /* intermediates of fusion are dead afterwards: they may stay in thread scratch */
 };
 
 /* Thread-private memory. */
@@ -72,6 +61,7 @@ struct engine {
     struct engine_options o;
     struct op_list ops;
     struct plan *plan;
+    struct op_sync *sync; /* of each op: what goes together, where threads meet */
     struct kernels k;
     struct team *team;
     struct counters *c;
@@ -86,7 +76,7 @@ struct engine {
     float *buf[BUF_COUNT];
     size_t stride[BUF_COUNT];      /* row stride of buf, floats */
     void *act_mem[ACT_KIND_COUNT]; /* shared activations of a pass of several tokens */
-    void *packed_acts;             /* the same, packed for products (kernels.arrange) */
+    void *packed_acts;             /* the same, packed for products (kernels.pack_acts) */
     void *packed_glu;              /* packed by a GLU, while packed_acts holds the GLU's own input */
     struct kv_layer *kv;           /* [n_layer] */
     unsigned char *kv_mem;
@@ -136,8 +126,6 @@ void kv_free(struct engine *e);
 int engine_plan(struct engine *e, struct error *err);
 /* A product with a weight that kernel slots multiply. */
 bool op_is_product(const struct op *op);
-/* Rows are grouped by expert, n_expert_used per token. */
-bool buf_is_grouped(enum op_buf b);
 
 /* ---- repack.c --------------------------------------------------------------------------- */
 /* Choose slot and packing of each product; sets plan's slot, w, packed. */
@@ -193,7 +181,7 @@ static inline bool engine_claim(struct engine *e, size_t i, size_t n, size_t mos
 {
     for (int k = 0; k < nt; k++) {
         const int owner = (tid + k) % nt;
-        if (share_take(&e->thread[owner].next[i], n, owner, nt, most, run))
+        if (share_steal(&e->thread[owner].next[i], n, owner, nt, most, run))
             return true;
     }
     return false;

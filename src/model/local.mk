@@ -28,6 +28,8 @@ libmodel_a_SOURCES = \
   %D%/synth_vocab.c \
   %D%/chat.c \
   %D%/op.c \
+  %D%/barriers.c \
+  %D%/barriers.h \
   %D%/rope.c \
   %D%/arch.h \
   %D%/archs.c \

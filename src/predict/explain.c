@@ -352,7 +352,7 @@ static void software(struct explain *e, const struct about *a, const struct pred
     double g[TIME_SLOT_COUNT], share[TIME_SLOT_COUNT + 1];
     char text[224], name[48];
     const unsigned which = a->r->time->which(f);
-    const struct time_constants *k = &a->r->time->of[which];
+    const struct time_constants *k = a->r->time->of[which];
     time_gradient(f, k->slot, g, NULL);
     const double known = k->widen * time_spread(k, g, share), guess = k->guess_ln_sd;
     const double guessed = guess > 0 ? guess * guess / (known * known + guess * guess) : 0; /* part of the variance */
@@ -564,10 +564,10 @@ static int explain_timed(struct explain *e, struct timed_roofs *t, const struct 
     struct roofs *roofs = &t->roofs;
     struct step_model step;
     if (roofs_init(roofs, h, o, err) != 0 || roofs_check(roofs, h, classes, err) != 0 ||
-        roofs_set_time(roofs, &t->timing, h, classes->m, o, err) != 0)
+        roofs_set_time(roofs, &t->timing, h, classes, o, err) != 0)
         return -1;
     const struct step_options so = predict_step_options(o, roofs);
-    if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
+    if ((roofs->time && request && time_check(classes, true, err) != 0) || cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
         return -1;
     const struct about a = { &step, roofs, classes->m, h };
     const int rc = explain_asked(e, t, &a, o, phase, request, err);
@@ -580,13 +580,13 @@ static int explain_any(struct explain *e, const struct model *m, const struct hw
 {
     struct model_classes x;
     *e = (struct explain){ .k = calloc(MAX_CONSTANTS, sizeof *e->k) };
-    struct timed_roofs *t = timed_roofs_new(err);
-    int rc = e->k && t ? model_classes_init(&x, m, err) : error_oom(err, MAX_CONSTANTS * sizeof *e->k, "an explanation");
+    struct timed_roofs t = { 0 };
+    int rc = e->k ? model_classes_init(&x, m, err) : error_oom(err, MAX_CONSTANTS * sizeof *e->k, "an explanation");
     if (rc == 0) {
-        rc = explain_timed(e, t, &x.classes, h, o, phase, request, err);
+        rc = explain_timed(e, &t, &x.classes, h, o, phase, request, err);
         model_classes_free(&x);
     }
-    free(t);
+    timed_roofs_free(&t);
     if (rc != 0)
         explain_free(e);
     return rc;

@@ -71,8 +71,10 @@ void phase_add(void *ctx, const struct step *c)
     struct phase_pricing *x = ctx;
     const double n = x->times * c->count;
     const struct peak *peak = x->roofs->roof ? &x->roofs->fastest[roofs_class(x->roofs, c->of)] : &x->roofs->peak[c->math];
-    struct step *role = &x->out->role[c->role];
     note_roofs(x, c, peak);
+    if (!x->out->role)
+        return;
+    struct step *role = &x->out->role[c->role];
     role->cost = cost_add(role->cost, cost_times(&c->cost, n));
     const enum math math = c->n_comm > 0 ? MATH_COUNT : x->roofs->roof ? peak->math : c->math;
     role->math = role->seconds > 0 && role->math != math ? MATH_COUNT : math;
@@ -84,19 +86,19 @@ void phase_begin(struct phase_pricing *x, const struct roofs *r, struct predicti
 {
     const struct phase_pricing empty = { .roofs = r, .out = out, .times = 1 };
     *x = empty;
-    *out = (struct prediction){ .bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth };
+    *out = (struct prediction){ .bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth, .role = out->role };
     snprintf(out->bandwidth_source, sizeof out->bandwidth_source, "%s", x->roofs->bytes_source);
-    for (int i = 0; i < ROLE_COUNT; i++)
-        out->role[i].role = (enum op_role)i;
+    for (int i = 0; out->role && i < ROLE_COUNT; i++)
+        out->role[i] = (struct step){ .role = (enum op_role)i };
 }
 
 /* Ops alone do not add up to all of them together: each has its part of that. The roofs shown are those that are reached. */
 static void fit_parts(struct phase_pricing *x, const struct step_sum *sum)
 {
     const struct timing *t = x->roofs->time;
-    const double *slot = t->of[sum->which].slot;
+    const double *slot = t->of[sum->which]->slot;
     double parts_s = 0;
-    for (int i = 0; i < ROLE_COUNT; i++)
+    for (int i = 0; x->out->role && i < ROLE_COUNT; i++)
         parts_s += x->out->role[i].seconds;
     for (int i = 0; i < ROLE_COUNT && parts_s > 0; i++)
         x->out->role[i].seconds *= sum->seconds / parts_s;
@@ -125,7 +127,7 @@ void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok
     x->out->tok_s = sum->tok_s > 0 ? sum->tok_s : n_tok / sum->seconds;
     memcpy(x->out->bound_s, sum->bound_s, sizeof sum->bound_s);
     x->out->bound = step_bound(sum);
-    for (int i = 0; i < ROLE_COUNT; i++)
+    for (int i = 0; x->out->role && i < ROLE_COUNT; i++)
         x->out->role[i].bound = bound_largest(x->role_bound_s[i]);
 }
 
@@ -140,8 +142,6 @@ static void nothing(struct prediction *out)
                                 .compute_s = NAN,
                                 .bandwidth_bytes_s = NAN,
                                 .peak_flop_s = NAN };
-    for (int i = 0; i < ROLE_COUNT; i++)
-        out->role[i] = (struct step){ .role = (enum op_role)i, .seconds = NAN };
 }
 
 static int check_options(const struct predict_options *o, struct error *err)
@@ -163,11 +163,13 @@ static void price_phases(struct predict_result *r, const struct step_model *s, c
     nothing(&r->prefill);
     nothing(&r->decode);
     if (o->n_prompt > 0) {
+        r->prefill.role = o->roles ? o->roles->prefill : NULL;
         phase_begin(&x, roofs, &r->prefill);
         const struct step_sum sum = step_prefill(s, roofs, &scenario, phase_add, &x);
         phase_end(&x, &sum, (double)o->n_prompt * o->n_batch);
     }
     if (o->n_gen > 0) {
+        r->decode.role = o->roles ? o->roles->decode : NULL;
         phase_begin(&x, roofs, &r->decode);
         const struct step_sum sum = step_decode(s, roofs, &scenario, phase_add, &x);
         phase_end(&x, &sum, o->n_batch);
@@ -195,7 +197,7 @@ static int predict_timed(struct predict_result *r, struct timed_roofs *t, const 
     const struct timing *timing = &t->timing;
     struct step_model step;
     if (check_options(o, err) != 0 || roofs_init(roofs, h, o, err) != 0 || roofs_check(roofs, h, classes, err) != 0 ||
-        roofs_set_time(roofs, &t->timing, h, classes->m, o, err) != 0)
+        roofs_set_time(roofs, &t->timing, h, classes, o, err) != 0)
         return -1;
     roofs->parts = true;
     const struct step_options so = predict_step_options(o, roofs);
@@ -211,9 +213,9 @@ static int predict_timed(struct predict_result *r, struct timed_roofs *t, const 
 int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,
                     const struct predict_options *o, struct error *err)
 {
-    struct timed_roofs *t = timed_roofs_new(err);
-    const int rc = t ? predict_timed(r, t, classes, h, o, err) : -1;
-    free(t);
+    struct timed_roofs t = { 0 };
+    const int rc = predict_timed(r, &t, classes, h, o, err);
+    timed_roofs_free(&t);
     return rc;
 }
 

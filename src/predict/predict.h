@@ -7,6 +7,11 @@
 
 #include "timing/step.h"
 
+/* All ops of a role as one step: role, math (MATH_COUNT: none, or several), cost, seconds, bound. Of the last prediction that was told to. */
+struct predict_roles {
+    struct step prefill[ROLE_COUNT], decode[ROLE_COUNT], total[ROLE_COUNT]; /* total: of a request */
+};
+
 struct prediction {
     struct cost cost; /* of one device; prefill: all passes of the prompt; decode: one mean step */
     double seconds, tok_s;
@@ -21,7 +26,7 @@ struct prediction {
     char bandwidth_source[192], peak_source[192];
     char math[8];
     bool derived; /* a peak of another type was used (source says which) */
-    struct step role[ROLE_COUNT]; /* all ops of a role as one: role, math (MATH_COUNT: none, or several), cost, seconds, bound */
+    struct step *role; /* [ROLE_COUNT] of predict_options.roles; NULL: not wanted, or nothing was predicted */
 };
 
 struct predict_result {

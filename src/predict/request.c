@@ -8,7 +8,7 @@
 
 static void add_roles(struct prediction *to, const struct prediction *step, double n)
 {
-    for (int i = 0; i < ROLE_COUNT; i++) {
+    for (int i = 0; to->role && i < ROLE_COUNT; i++) {
         struct step *a = &to->role[i];
         const struct step *b = &step->role[i];
         if (n * b->seconds > a->seconds)
@@ -46,8 +46,7 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
     for (int b = 0; b < BOUND_COUNT; b++)
         to->bound_s[b] = prompt.bound_s[b] + n * step->bound_s[b];
     to->bound = bound_largest(to->bound_s);
-    for (int i = 0; i < ROLE_COUNT; i++)
-        to->role[i] = prompt.role[i];
+    to->role = prompt.role;
     add_roles(to, step, n);
 }
 
@@ -55,7 +54,7 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
  * Phases alone were measured with other software than serves requests. (50) */
 static void as_whole(struct prediction *out, const struct step_sum *sum)
 {
-    for (int i = 0; i < ROLE_COUNT; i++)
+    for (int i = 0; out->role && i < ROLE_COUNT; i++)
         out->role[i].seconds *= sum->seconds / out->seconds;
     out->seconds = sum->seconds;
     out->sd_s = sum->sd_s;
@@ -74,13 +73,13 @@ static int price_timed(struct prediction *out, struct timed_roofs *t, const stru
 {
     struct roofs *roofs = &t->roofs;
     struct step_model s;
-    if (roofs_init(roofs, h, prompt, err) != 0 || roofs_set_time(roofs, &t->timing, h, classes->m, prompt, err) != 0)
+    if (roofs_init(roofs, h, prompt, err) != 0 || roofs_set_time(roofs, &t->timing, h, classes, prompt, err) != 0)
         return -1;
     if (!roofs->time || prompt->layout.pp > 1)
         return 0;
     roofs->parts = true;
     const struct step_options so = predict_step_options(prompt, roofs);
-    if (step_model_init(&s, classes, &so, err) != 0)
+    if (time_check(classes, true, err) != 0 || step_model_init(&s, classes, &so, err) != 0)
         return -1;
     const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
                           later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch };
@@ -93,9 +92,9 @@ static int price_timed(struct prediction *out, struct timed_roofs *t, const stru
 static int price_whole(struct prediction *out, const struct op_classes *classes, const struct hwprofile *h,
                        const struct predict_options *prompt, const struct predict_options *steps, struct error *err)
 {
-    struct timed_roofs *t = timed_roofs_new(err);
-    const int rc = t ? price_timed(out, t, classes, h, prompt, steps, err) : -1;
-    free(t);
+    struct timed_roofs t = { 0 };
+    const int rc = price_timed(out, &t, classes, h, prompt, steps, err);
+    timed_roofs_free(&t);
     return rc;
 }
 
@@ -109,6 +108,8 @@ static int request_classes(struct request_result *q, const struct op_classes *cl
     if (predict_classes(&q->r, classes, h, &prompt, err) != 0)
         return -1;
     q->total = q->r.prefill;
+    if (o->roles)
+        q->total.role = memcpy(o->roles->total, o->roles->prefill, sizeof o->roles->total);
     q->r.decode.seconds = q->r.itl_s = NAN;
     if (request->n_out > 1) {
         steps.n_prompt = 0;

@@ -443,8 +443,10 @@ static void say_found(struct words *w, const struct solution *s, const struct tr
     switch (q->unknown) {
     case SOLVE_BANDWIDTH:
         units_si(v, sizeof v, s->value, "B/s");
-        if (roofs_init(&r, t->h, t->o, &ignored) == 0)
+        if (roofs_init(&r, t->h, t->o, &ignored) == 0) {
             say(w, "%s, x%.4g of what it has: %s, %s-bound", v, s->value / r.bytes_s, d, bound_name(p->bound));
+            roofs_free(&r);
+        }
         break;
     case SOLVE_COMPUTE:
         say(w, "every peak x%.4g, %s %s after its efficiency factor: %s, %s-bound", s->value, p->math,

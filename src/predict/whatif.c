@@ -247,6 +247,8 @@ static int change_bandwidth(struct hwprofile *h, const struct predict_options *o
     if (c->times && !known)
         return -1;
     const double now = known ? r.bytes_s : NAN;
+    if (known)
+        roofs_free(&r);
     scale_kernels(h, "B/s", (c->times ? now * c->value : c->value) / now);
     drop(h, "bandwidth", NULL, "DRAM");
     return change(&h->mem_bw, now, c, h, "memory bandwidth", err);

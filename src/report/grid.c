@@ -84,7 +84,8 @@ static int init_timing(struct sweep_unit *u, const struct sweep_grid *g, struct 
         for (size_t k = 0; k < n[i]->n; k++)
             devices |= n[i]->v[k] > 1;
     const uint64_t cases = time_cases(u->m.hp.n_expert > 0, devices);
-    u->timing = malloc(g->hw.n * sizeof *u->timing);
+    u->timing = calloc(g->hw.n + 1, sizeof *u->timing);
+    u->n_timing = u->timing ? g->hw.n : 0;
     if (!u->timing)
         return error_oom(err, g->hw.n * sizeof *u->timing, "constants");
     for (size_t i = 0; i < g->hw.n; i++)
@@ -111,6 +112,8 @@ void sweep_unit_free(struct sweep_unit *u)
     op_classes_free(&u->classes);
     op_list_free(&u->ops);
     model_free(&u->m);
+    for (size_t i = 0; i < u->n_timing; i++)
+        timing_free(&u->timing[i]);
     free(u->timing);
 }
 
@@ -231,6 +234,8 @@ static void init_cell(struct grid_cell *c)
         (void)step_model_init(&c->step, &c->u->classes, &with, &c->err);
     if (c->timing)
         roofs_use_time(&c->roofs, c->timing);
+    if (c->roofs.time && c->err.kind == ERROR_NONE)
+        (void)time_check(&c->u->classes, false, &c->err);
     c->roofs.parts = c->g->limits.n > 1;
 }
 
@@ -355,4 +360,5 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
     }
     strbuf_free(&c.subject);
     step_model_free(&c.step);
+    roofs_free(&c.roofs);
 }

@@ -52,7 +52,8 @@ struct sweep_unit {
     struct model m;
     struct op_list ops;
     struct op_classes classes;
-    struct timing *timing; /* of every hw; NULL: no constants */
+    struct timing *timing; /* [n_timing] of every hw; NULL: no constants */
+    size_t n_timing;
 };
 int sweep_unit_init(struct sweep_unit *u, const struct sweep_grid *g, size_t unit, struct error *err);
 void sweep_unit_free(struct sweep_unit *u);

@@ -1,7 +1,6 @@
 /* Decode rows with speculative decoding beside those without. methods.md (53) */
 #include "report/predict_report.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int draft_row(struct table_rows *rows, struct subject *s, uint32_t gamma, struct speculation *result, struct error *err)
@@ -18,21 +17,12 @@ static int draft_row(struct table_rows *rows, struct subject *s, uint32_t gamma,
 int predict_draft_rows(struct table_rows *rows, const struct subject *plain, struct error *err)
 {
     const struct drafting *d = plain->drafting;
-    struct row {
-        struct subject s;
-        struct speculation result;
-    } *x; /* too much for a small stack */
-    if (d->gamma.n == 0)
-        return 0;
-    x = malloc(sizeof *x);
-    if (!x)
-        return error_oom(err, sizeof *x, "drafted predictions");
     int rc = 0;
     for (size_t i = 0; i < d->gamma.n && rc == 0; i++) {
-        x->s = *plain;
-        rc = draft_row(rows, &x->s, (uint32_t)d->gamma.v[i], &x->result, err);
+        struct subject s = *plain;
+        struct speculation result;
+        rc = draft_row(rows, &s, (uint32_t)d->gamma.v[i], &result, err);
     }
-    free(x);
     return rc;
 }
 

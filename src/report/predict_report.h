@@ -118,7 +118,7 @@ void predict_draft_note(const struct predict_cli *o);
 /* predict_solve.c: an answer a question, rows of their own (predict_solve_row_size); why *s has none; all of them, to --save and to the terminal. */
 extern const size_t predict_solve_row_size;
 int predict_solve_rows(struct table_rows *rows, const struct subject *s, struct error *err);
-int predict_solve_add_reason(struct table_rows *rows, const struct subject *s, const char *reason, struct error *err);
+void predict_solve_add_reason(struct table_rows *rows, const struct subject *s, const char *reason);
 int predict_solve_print(const struct table_rows *rows, const struct predict_cli *o, const struct model *m, struct error *err);
 
 #endif

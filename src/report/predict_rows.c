@@ -164,6 +164,17 @@ static void put_running(struct predict_row *w, const struct subject *s, const st
     w->usd_per_request = predict_seconds(usd / n_seq, p);
 }
 
+static json_t *roles_json(const struct prediction *p)
+{
+    struct table_rows rows = { .size = sizeof(struct predict_row) };
+    for (int i = 0; p->role && i < ROLE_COUNT; i++)
+        if (role_used(&p->role[i]))
+            put_role(table_add(&rows), p->seconds, &p->role[i]);
+    json_t *j = predict_roles_json(&rows);
+    table_rows_free(&rows);
+    return j;
+}
+
 static int add_row(struct table_rows *rows, const struct subject *s, const struct step *role, struct error *err)
 {
     const struct prediction *p = predict_of(s);
@@ -173,6 +184,7 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     w->tok_s = predict_rate(p->tok_s, p);
     put_scenario(w, s);
     w->p = *p;
+    w->p.role = NULL; /* the next prediction's, soon */
     w->derived = *p->math ? p->derived : -1;
     if (role) {
         put_role(w, p->seconds, role);
@@ -180,6 +192,7 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     }
     put_prediction(w, p);
     put_running(w, s, p);
+    w->roles_json = table_keep_json(rows, roles_json(p));
     return s->cli->ask.explain && !s->reason ? predict_put_explain(w, s, err) : 0;
 }
 
@@ -192,19 +205,14 @@ static struct prediction no_prediction(void)
 
 int predict_add_reason(struct table_rows *rows, const struct subject *s, const char *reason, struct error *err)
 {
-    struct subject *x = malloc(sizeof *x); /* too much for a small stack */
-    if (!x)
-        return error_oom(err, sizeof *x, "a row");
-    *x = *s;
-    x->reason = reason;
-    x->spec = NULL;
-    x->total = no_prediction();
-    x->r = (struct predict_result){ .prefill = x->total, .decode = x->total, .ttft_s = NAN, .itl_s = NAN, .fits = -1,
-                                    .n_devices = layout_devices(&s->o.layout), .weight_total_bytes = NAN, .kv_total_bytes = NAN,
-                                    .act_peak_bytes = NAN, .runtime_bytes = NAN, .need_bytes = NAN, .mem_bytes = NAN, .usable_bytes = NAN };
-    const int rc = add_row(rows, x, NULL, err);
-    free(x);
-    return rc;
+    struct subject x = *s;
+    x.reason = reason;
+    x.spec = NULL;
+    x.total = no_prediction();
+    x.r = (struct predict_result){ .prefill = x.total, .decode = x.total, .ttft_s = NAN, .itl_s = NAN, .fits = -1,
+                                   .n_devices = layout_devices(&s->o.layout), .weight_total_bytes = NAN, .kv_total_bytes = NAN,
+                                   .act_peak_bytes = NAN, .runtime_bytes = NAN, .need_bytes = NAN, .mem_bytes = NAN, .usable_bytes = NAN };
+    return add_row(rows, &x, NULL, err);
 }
 
 int predict_add_rows(struct table_rows *rows, const struct subject *s, struct error *err)
@@ -213,29 +221,16 @@ int predict_add_rows(struct table_rows *rows, const struct subject *s, struct er
     if (!s->cli->by_role)
         return add_row(rows, s, NULL, err);
     int rc = 0;
-    for (int i = 0; i < ROLE_COUNT && rc == 0; i++)
+    for (int i = 0; p->role && i < ROLE_COUNT && rc == 0; i++)
         if (role_used(&p->role[i]))
             rc = add_row(rows, s, &p->role[i], err);
     return rc;
-}
-
-static json_t *roles_json(const struct predict_row *whole)
-{
-    struct table_rows rows = { .size = sizeof(struct predict_row) };
-    for (int i = 0; i < ROLE_COUNT; i++)
-        if (role_used(&whole->p.role[i]))
-            put_role(table_add(&rows), whole->seconds.value, &whole->p.role[i]);
-    json_t *j = predict_roles_json(&rows);
-    table_rows_free(&rows);
-    return j;
 }
 
 void predict_nest(struct table_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
         struct predict_row *w = table_row(rows, i);
-        if (!w->roles_json)
-            w->roles_json = table_keep_json(rows, roles_json(w));
         if (w->explained && !w->classes_json)
             predict_nest_explain(rows, w);
     }

@@ -112,23 +112,18 @@ static void add_answer(struct table_rows *rows, const struct subject *s, const s
     put_there(w, q, &a->r);
 }
 
-int predict_solve_add_reason(struct table_rows *rows, const struct subject *s, const char *reason, struct error *err)
+void predict_solve_add_reason(struct table_rows *rows, const struct subject *s, const char *reason)
 {
     const struct predict_ask *a = &s->cli->ask;
     const struct prediction none = { .seconds = NAN, .tok_s = NAN, .sd_s = NAN, .sd_fast_s = NAN };
-    struct subject *x = malloc(sizeof *x); /* too much for a small stack */
-    if (!x)
-        return error_oom(err, sizeof *x, "an answer");
-    *x = *s;
-    x->reason = reason;
+    struct subject x = *s;
+    x.reason = reason;
     for (size_t i = 0; i < a->n_question; i++) {
         struct solution unknown = { .value = NAN, .value_good = NAN, .value_safe = NAN, .value_nearest = NAN, .chance = NAN, .unit = "",
                                     .r = { .prefill = none, .decode = none, .ttft_s = NAN, .itl_s = NAN, .fits = -1, .need_bytes = NAN, .mem_bytes = NAN, .usable_bytes = NAN } };
         snprintf(unknown.text, sizeof unknown.text, "%s", reason);
-        add_answer(rows, x, &a->questions[i], &unknown);
+        add_answer(rows, &x, &a->questions[i], &unknown);
     }
-    free(x);
-    return 0;
 }
 
 int predict_solve_rows(struct table_rows *rows, const struct subject *s, struct error *err)
@@ -146,7 +141,7 @@ int predict_solve_rows(struct table_rows *rows, const struct subject *s, struct 
 int predict_solve_print(const struct table_rows *rows, const struct predict_cli *o, const struct model *m, struct error *err)
 {
     json_t *meta = predict_meta(o, m);
-    const struct table d = { "roofcast.solve", 1, meta, NULL, predict_solve_columns, ARRAY_LEN(predict_solve_columns), rows, order };
+    const struct table d = { "roofcast.solve", 1, meta, predict_solve_columns, ARRAY_LEN(predict_solve_columns), rows, order };
     int rc = meta ? 0 : error_oom(err, 0, "the answers");
     if (rc == 0 && o->save)
         rc = report_write(o->save, REPORT_JSON, &d, err);

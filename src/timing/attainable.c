@@ -3,6 +3,7 @@
 #include "timing/internal.h"
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *bound_name(enum bound b)
@@ -308,10 +309,7 @@ static void init_units(struct gpu_units *u, const struct hwprofile *h)
 int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o,
                struct error *err)
 {
-    memset(r, 0, offsetof(struct roofs, kernels)); /* not the roofs of kernels, which are many and seldom there */
-    r->cpu = h->kind == HW_CPU;
-    r->roof = o->roof;
-    r->e_compute = r->e_bandwidth = 1;
+    *r = (struct roofs){ .cpu = h->kind == HW_CPU, .roof = o->roof, .e_compute = 1, .e_bandwidth = 1 };
     r->act_elem_bytes = r->cpu ? 4 : 2;
     r->meets = meetings(h, o);
     if (init_bandwidth(r, h, o, err) != 0 || init_peaks(r, h, o, err) != 0 || init_link(r, h, o, err) != 0)
@@ -319,13 +317,18 @@ int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_
     bound_init(r, h, o);
     init_cache(r, h, o);
     init_units(&r->units, h);
-    kernel_roofs_init(&r->kernels, h, o);
     if (!o->roof) {
         r->e_compute = fraction_or_1(&h->eff.compute);
         r->e_bandwidth = fraction_or_1(&h->eff.bandwidth);
         r->launch_s = h->eff.launch_s.value > 0 ? h->eff.launch_s.value : 0;
     }
-    return 0;
+    return kernel_roofs_init(&r->kernels, h, o, err);
+}
+
+void roofs_free(struct roofs *r)
+{
+    free(r->kernels.roof);
+    r->kernels = (struct kernel_roofs){ .n = 0 };
 }
 
 /* ---- an op under the roofs ---------------------------------------------------------- */

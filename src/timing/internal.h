@@ -7,7 +7,7 @@
 
 /* The profile's ceilings of kind "kernel" and their team's latencies, for the threads of *o; none with --roof, which asks for a
  * bound, nor for what is not a CPU. (78) */
-void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o);
+int kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o, struct error *err);
 /* Where a kernel of this op was measured: *x, which comes with the seconds by bandwidth and peak, gets those by the kernel.
  * False: it was not, and *x stays. (29) */
 bool kernel_roofs_time(const struct roofs *r, struct step *x, const struct pass *p);

@@ -5,6 +5,7 @@
 #include "timing/internal.h"
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const op_names[KERNEL_OP_COUNT] = {
@@ -150,12 +151,16 @@ static void add_first_point(struct kernel_roof *k)
         add_point(k, 1, 16 * k->best_bytes_s / dtype_bits(k->dtype), 0);
 }
 
-static void load(struct kernel_roofs *k, const struct hwprofile *h, int n_threads)
+static const struct kernel_roofs no_kernels = { .barrier_s = NAN, .dispatch_s = NAN };
+
+static int load(struct kernel_roofs *k, const struct hwprofile *h, int n_threads, struct error *err)
 {
-    k->n = 0;
-    k->barrier_s = k->dispatch_s = NAN;
+    *k = no_kernels;
     k->n_threads = n_threads;
-    for (size_t i = 0; n_threads > 0 && i < h->n_ceiling; i++) {
+    k->roof = malloc(KERNEL_ROOFS * sizeof *k->roof);
+    if (!k->roof)
+        return error_oom(err, KERNEL_ROOFS * sizeof *k->roof, "the roofs of kernels");
+    for (size_t i = 0; i < h->n_ceiling; i++) {
         const struct ceiling *c = &h->ceiling[i];
         if (is_kind(c, "kernel", n_threads) && !ceiling_rounds_scales(c))
             add_ceiling(k, h, c);
@@ -167,6 +172,7 @@ static void load(struct kernel_roofs *k, const struct hwprofile *h, int n_thread
     for (size_t i = 0; i < k->n; i++)
         add_first_point(&k->roof[i]);
     attention_roofs_load(k, h);
+    return 0;
 }
 
 /* ---- numbers of threads between those that were measured --------------------------------------------- */
@@ -203,11 +209,11 @@ static void blend_roof(struct kernel_roof *k, const struct kernel_roof *high, do
 }
 
 /* Computing grows with the threads, what memory gives as plain reads do. (30) */
-static void load_between(struct kernel_roofs *k, const struct hwprofile *h, int low, int n, int high)
+static int load_between(struct kernel_roofs *k, const struct hwprofile *h, int low, int n, int high, struct error *err)
 {
     struct kernel_roofs far;
-    load(k, h, low);
-    load(&far, h, high);
+    if (load(k, h, low, err) != 0 || load(&far, h, high, err) != 0)
+        return -1;
     const double threads = (double)(n - low) / (high - low), memory = saturation(h, low, n, high, threads);
     for (size_t i = 0; i < k->n; i++)
         for (size_t j = 0; j < far.n; j++)
@@ -217,20 +223,28 @@ static void load_between(struct kernel_roofs *k, const struct hwprofile *h, int 
     k->barrier_s = isnan(k->barrier_s) ? far.barrier_s * threads : blend(k->barrier_s, far.barrier_s, threads);
     k->dispatch_s = blend(k->dispatch_s, far.dispatch_s, threads);
     k->n_threads = n;
+    free(far.roof);
+    return 0;
 }
 
-void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o)
+int kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o, struct error *err)
 {
     int low, high;
     const int asked = o->n_threads > 0 ? o->n_threads : INT_MAX;
-    load(k, h, 0);
+    *k = no_kernels;
     if (o->weights_bytes > 0 || h->kind != HW_CPU)
-        return;
+        return 0;
     threads_around(h, asked, &low, &high);
-    if (low > 0 && high > low && low < asked)
-        load_between(k, h, low, asked, high);
-    else
-        load(k, h, low > 0 ? low : high);
+    if (low == 0 && high == 0)
+        return 0;
+    if ((low > 0 && high > low && low < asked ? load_between(k, h, low, asked, high, err) : load(k, h, low > 0 ? low : high, err)) != 0) {
+        free(k->roof);
+        k->roof = NULL;
+        return -1;
+    }
+    struct kernel_roof *fewer = realloc(k->roof, (k->n + 1) * sizeof *k->roof);
+    k->roof = fewer ? fewer : k->roof;
+    return 0;
 }
 
 /* ---- an op under them ------------------------------------------------------------------------------ */

@@ -19,7 +19,8 @@ struct time_change {
 };
 
 enum { TIME_MAX_CHANGES = 8 };
-struct time_source; /* timing.h */
+struct time_source;   /* timing.h */
+struct predict_roles; /* predict/predict.h */
 
 struct predict_options {
     struct layout layout;
@@ -40,6 +41,7 @@ struct predict_options {
     enum dtype type_k, type_v; /* of the KV cache */
     bool server;         /* a server's share of the memory decides what fits, by its newest release (memory.h); else all of it */
     uint32_t n_batched;  /* of a server: tokens of a pass at most; 0: its default on the machine */
+    struct predict_roles *roles; /* that seconds are divided over, filled in; NULL: not wanted */
     uint32_t n_look_ahead; /* drafted tokens of each sequence that memory has room for (53) */
 };
 
@@ -74,7 +76,7 @@ enum kernel_op {
     KERNEL_EXCHANGE_READ, KERNEL_EXCHANGE_WRITE /* rows of others, lines that others have: beyond a thread's own (33) */, KERNEL_OP_COUNT,
 };
 
-enum { KERNEL_POINTS = 16, KERNEL_ROOFS = 128 };
+enum { KERNEL_POINTS = 16, KERNEL_ROOFS = 128 /* of a profile at most */ };
 
 struct kernel_roof {
     enum kernel_op op;
@@ -97,8 +99,8 @@ struct kernel_roof {
 struct kernel_roofs {
     int n_threads;    /* of all of them */
     double barrier_s, dispatch_s; /* NaN: not measured */
-    size_t n;         /* 0: the profile has none, or --roof */
-    struct kernel_roof roof[KERNEL_ROOFS];
+    size_t n;         /* 0: the profile has none, or constants are used */
+    struct kernel_roof *roof;
 };
 
 /* The last-level cache as threads find it: which part of so many bytes, read round and round, it keeps from one time to the next. (32) */
@@ -152,13 +154,14 @@ struct roofs {
     bool link_ring;                      /* neighbours alone are joined */
     char link_source[192];
     struct gpu_units units;
-    struct kernel_roofs kernels; /* last: what lies behind the first of n is not set */
+    struct kernel_roofs kernels;
 };
 
 /* Roofs from the measured ceilings and the datasheet. Fails with "cannot predict: ..." when
  * there is no bandwidth, no peak of any type, or no link between the devices of o->layout. */
 int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o,
                struct error *err);
+void roofs_free(struct roofs *r); /* its kernels; the others stay as they are */
 /* Operand type the arithmetic of this op runs in on such a machine. */
 enum math roofs_math(const struct roofs *r, const struct op *op);
 /* Every op has a peak to run at, else "cannot predict: ...": units of 8 and 4 bits are there or are not. Before

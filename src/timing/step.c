@@ -177,7 +177,7 @@ static void answer(struct step_sum *sum, const struct roofs *r, const struct tim
     sum->which = t->which(f);
     sum->n_kernel = f->n_kernel / fmax(f->n_pass, 1);
     sum->n_whole = time_whole_passes(f);
-    const struct time_constants *k = &t->of[sum->which];
+    const struct time_constants *k = t->of[sum->which];
     time_gradient(f, k->slot, g, &sides);
     sum->seconds = exp(time_ln_seconds(f, k->slot));
     const double sd_s = sum->seconds * time_spread(k, g, NULL), guess_s = sum->seconds * k->guess_ln_sd;
@@ -223,7 +223,7 @@ static void time_op_alone(struct step *op, const struct roofs *r, unsigned which
     struct time_features f;
     struct time_sides sides;
     double g[TIME_SLOT_COUNT];
-    const double *slot = r->time->of[which].slot;
+    const double *slot = r->time->of[which]->slot;
     struct step one_op = *op;
     one_op.count = 1;
     start(&f, r, x);
@@ -277,7 +277,7 @@ double spread_within(double seconds, double sd_fast_s, double least_s)
 
 void step_keep_below(struct step_sum *sum, const struct roofs *r, double bound_tok_s)
 {
-    if (!(sum->seconds > 0) || (r->time && r->time->of[sum->which].guess_ln_sd > 0)) /* nothing was priced; the roofs are guesses */
+    if (!(sum->seconds > 0) || (r->time && r->time->of[sum->which]->guess_ln_sd > 0)) /* nothing was priced; the roofs are guesses */
         return;
     const double times = max2(1, max2(sum->least_s / sum->seconds, sum->tok_s / bound_tok_s));
     if (times > 1) {

@@ -69,19 +69,47 @@ void time_features_init(struct time_features *f)
     f->before = NULL;
 }
 
+/* The key of a class that is a product; where it is one of experts, another one's. */
+static uint64_t product_key(const struct op_class *c)
+{
+    const struct op *op = &c->op;
+    const uint64_t experts = op->kind == OP_EXPERT_MATMUL ? UINT64_C(1) << 62 : 0;
+    return experts | time_key(op->rows, op->cols, op->w ? cost_weight_bits(op->w) : 0);
+}
+
+static bool is_first_of_key(const struct op_classes *l, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (cost_is_product(&l->c[k].op) && product_key(&l->c[k]) == product_key(&l->c[i]))
+            return false;
+    return true;
+}
+
+int time_check(const struct op_classes *l, bool request, struct error *err)
+{
+    enum { OTHERS = 3 }; /* attention, attention by a kernel of its own, small ops; and what is staged, of all passes */
+    const int most = request ? (TIME_MAX_TERMS - 1) / 2 - OTHERS : TIME_MAX_TERMS - 1 - OTHERS;
+    int n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        n += cost_is_product(&l->c[i].op) && is_first_of_key(l, i);
+    if (n <= most)
+        return 0;
+    return error_set(err, ERROR_INPUT, "cannot predict: %s has products of %d shapes and types; with constants of software %s has at most %d (--roof: any number)",
+                     l->m->name, n, request ? "a request" : "a phase", most);
+}
+
 static struct time_term *term_of(struct time_features *f, enum time_kind k, uint64_t key)
 {
-    int same = -1;
-    for (int i = 0; i < f->n_term; i++) {
+    for (int i = 0; i < f->n_term; i++)
         if (f->term[i].kind == k && f->term[i].key == key)
             return &f->term[i];
-        if (f->term[i].kind == k)
-            same = i;
-    }
+    struct time_term *x = &f->term[f->n_term];
+    *x = (struct time_term){ .kind = k, .key = key };
     if (f->n_term == TIME_MAX_TERMS)
-        return &f->term[same >= 0 ? same : 0];
-    f->term[f->n_term] = (struct time_term){ .kind = k, .key = key };
-    return &f->term[f->n_term++];
+        f->host_s = NAN;
+    else
+        f->n_term++;
+    return x;
 }
 
 /* ---- small kernels ----------------------------------------------------------------------- */
@@ -463,19 +491,38 @@ static void change_constants(struct time_constants *k, const struct time_change 
         k->cov[s][t] = k->cov[t][s] = 0;
 }
 
-struct timed_roofs *timed_roofs_new(struct error *err)
+int timing_alloc(struct timing *t, uint64_t cases, struct error *err)
 {
-    struct timed_roofs *t = calloc(1, sizeof *t);
-    if (!t)
-        error_oom(err, sizeof *t, "the constants of seconds");
-    return t;
+    size_t n = 0;
+    for (int c = 0; c < TIME_CASES; c++)
+        n += cases >> c & 1;
+    t->block = calloc(n, sizeof *t->block);
+    if (!t->block)
+        return error_oom(err, n * sizeof *t->block, "the constants of seconds");
+    for (int c = TIME_CASES - 1; c >= 0; c--)
+        t->of[c] = cases >> c & 1 ? &t->block[--n] : NULL;
+    return 0;
+}
+
+void timing_free(struct timing *t)
+{
+    free(t->block);
+    free(t->what);
+    *t = (struct timing){ 0 };
+}
+
+void timed_roofs_free(struct timed_roofs *t)
+{
+    roofs_free(&t->roofs);
+    timing_free(&t->timing);
 }
 
 void time_change(struct timing *t, const struct time_change *c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         for (int k = 0; k < TIME_CASES; k++)
-            change_constants(&t->of[k], &c[i]);
+            if (t->of[k])
+                change_constants(t->of[k], &c[i]);
 }
 
 uint32_t time_ubatch(const struct time_source *t, const struct hwprofile *h, const struct model *m)
@@ -528,15 +575,16 @@ void roofs_use_time(struct roofs *r, const struct timing *t)
     r->kernels.n = 0;
 }
 
-int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct model *m,
+int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct op_classes *ops,
                    const struct predict_options *o, struct error *err)
 {
     if (!o->time || o->roof)
         return 0;
-    if (o->time->timing(o->time->knows, h, m, TIME_ALL_CASES, t, err) != 0)
+    const bool devices = layout_devices(&o->layout) > 1 || o->layout.ep > 1;
+    if (o->time->timing(o->time->knows, h, ops->m, time_cases(ops->m->hp.n_expert > 0, devices), t, err) != 0)
         return -1;
     if (t->basis != TIME_BY_KERNELS)
         time_change(t, o->change, o->n_change);
     roofs_use_time(r, t);
-    return 0;
+    return r->time ? time_check(ops, false, err) : 0;
 }

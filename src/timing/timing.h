@@ -91,7 +91,7 @@ enum { TIME_PROMPT = 64 };
 enum { TIME_MAX_TERMS = 64 };
 
 struct time_features {
-    struct time_term term[TIME_MAX_TERMS];
+    struct time_term term[TIME_MAX_TERMS + 1]; /* the last: of what there was no room for; seconds are then NaN (time_check()) */
     int n_term;
     double n_pass;
     double host_s;       /* the device waits for the host */
@@ -130,6 +130,8 @@ struct refinement {
     struct time_kernel alone; /* seconds 0: by its roofs */
     double kernels;          /* of a prompt: that the host launches for one; 0: its queue takes any number (45) */
 };
+/* Products of as many shapes and types as there are terms for, of a phase or of a whole request, which has those of its steps apart; else ERROR_INPUT. */
+int time_check(const struct op_classes *l, bool request, struct error *err);
 void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */
 void time_add(struct time_features *f, const struct roofs *r, const struct step *x, const struct refinement *how);
 /* What was added since the last call was so many passes of n_tok tokens. */
@@ -200,7 +202,6 @@ enum {
     TIME_CASE_BATCHED = 32,
     TIME_CASES = 64,
 };
-#define TIME_ALL_CASES UINT64_MAX
 enum time_basis {
     TIME_BY_KERNELS, /* the machine's own measured kernels: no constants */
     TIME_BY_MACHINE, /* measured on this machine with this software */
@@ -217,18 +218,22 @@ struct timing {
     enum time_basis basis;
     double kernel_sd; /* where that is the machine's kernels: what they leave, of the logarithm of seconds (63) */
     unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */
-    struct time_constants of[TIME_CASES];             /* those of the cases asked for */
+    struct time_constants *of[TIME_CASES];            /* those of the cases asked for; NULL: not asked for */
+    struct time_constants *block;                     /* that they are in */
     /* What the software does for a step of such a pass: x as it is costed, changed, and *how; NULL: nothing is known. */
     void (*refine)(const void *what, const struct step_pass *at, bool decode, struct step *x, struct refinement *how);
-    const void *what; /* its own */
+    void *what; /* its own, from malloc(); NULL: none */
 };
+/* Room for the constants of the bits in `cases`, zeros. */
+int timing_alloc(struct timing *t, uint64_t cases, struct error *err);
+void timing_free(struct timing *t);
 /* Those that may come up, as bits: experts, devices that exchange. */
 uint64_t time_cases(bool experts, bool devices);
 
 /* Who knows the constants. */
 struct time_source {
     const void *knows;
-    /* Of the bits in `cases`; errors: out of memory. */
+    /* Of the bits in `cases`, *out zeros before; timing_free() it. Errors: out of memory. */
     int (*timing)(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                   struct error *err);
     /* Where a slot's value comes from, in words. */
@@ -247,15 +252,16 @@ bool time_serves(const struct time_source *t, const struct hwprofile *h, const s
 /* Roofs of roofs_init() with these constants, which have to stay; where the machine's own kernels were measured and are what is asked
  * for, without. */
 void roofs_use_time(struct roofs *r, const struct timing *t);
-/* The same with those that o->time knows, *t filled with them and changed as *o says; nothing without o->time, and with o->roof. */
-int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct model *m,
+/* The same with those that o->time knows, *t filled with them and changed as *o says; nothing without o->time, and with o->roof. For a phase of these
+ * ops: time_check(). */
+int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct op_classes *ops,
                    const struct predict_options *o, struct error *err);
-/* Roofs and what seconds are made with, too large for a small stack: cases have covariances. */
+/* Roofs and what seconds are made with. */
 struct timed_roofs {
     struct roofs roofs;
     struct timing timing;
 };
-struct timed_roofs *timed_roofs_new(struct error *err); /* all of it 0; free() it */
+void timed_roofs_free(struct timed_roofs *t);
 /* What a what-if sets or multiplies, in all cases: what is set is known for sure. */
 void time_change(struct timing *t, const struct time_change *c, size_t n);
 

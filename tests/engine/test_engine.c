@@ -354,8 +354,8 @@ static void check_fused(const struct model *m, uint32_t n, int threads, bool gat
     size_t fused = 0, tiles = 0;
     for (size_t i = 0; i < e->ops.n; i++) {
         tiles += e->plan[i].packed_by_glu;
-        fused += e->plan[i].fuse != FUSE_NONE;
-        assert_int_equal(e->plan[i].scratch_results, e->plan[i].fuse != FUSE_NONE);
+        fused += e->sync[i].fuse != FUSE_NONE;
+        assert_int_equal(e->plan[i].scratch_results, e->sync[i].fuse != FUSE_NONE);
     }
     assert_true(fused >= m->hp.n_layer);
     assert_int_equal(tiles, gates && strcmp(e->k.isa, "amx") == 0 ? m->hp.n_layer : 0);

@@ -128,6 +128,7 @@ static void subject_free(struct subject *s)
 {
     step_cache_free(&s->cache);
     step_model_free(&s->step);
+    roofs_free(&s->roofs);
     op_classes_free(&s->classes);
     op_list_free(&s->ops);
     model_free(&s->m);

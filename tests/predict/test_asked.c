@@ -341,9 +341,9 @@ static int apart(const void *knows, const struct hwprofile *h, const struct mode
 {
     const int rc = source_same(knows, h, m, cases, out, err);
     out->which = requests_apart;
-    out->of[TIME_CASE_REQUEST] = out->of[0];
-    out->of[TIME_CASE_REQUEST].slot[TIME_BANDWIDTH] -= log(3);
-    out->of[TIME_CASE_REQUEST].cov[TIME_LAUNCH][TIME_LAUNCH] = 0.04;
+    *out->of[TIME_CASE_REQUEST] = *out->of[0];
+    out->of[TIME_CASE_REQUEST]->slot[TIME_BANDWIDTH] -= log(3);
+    out->of[TIME_CASE_REQUEST]->cov[TIME_LAUNCH][TIME_LAUNCH] = 0.04;
     return rc;
 }
 

@@ -243,7 +243,9 @@ static void long_prefill_is_compute_bound(void **state)
     const struct model *m = *state;
     const struct hwprofile h = h100();
     struct predict_options o = options();
+    static struct predict_roles of;
     o.roof = true;
+    o.roles = &of;
     o.n_prompt = o.n_ubatch = 2048;
     const struct predict_result r = ask(m, &h, &o);
     const double blocks = 32.0 * (2 * 4096.0 * 4096 + 2 * 4096 * 1024 + 3 * 4096.0 * 14336),
@@ -287,9 +289,12 @@ static void passes_reread_weights(void **state)
     struct predict_options o = options();
     o.roof = true;
     o.n_gen = 0;
+    static struct predict_roles of[2];
     o.n_ubatch = 512;
+    o.roles = &of[0];
     const struct predict_result one = ask(m, &h, &o);
     o.n_ubatch = 128;
+    o.roles = &of[1];
     const struct predict_result four = ask(m, &h, &o);
     assert_near(four.prefill.role[ROLE_FFN_UP].cost.weight_bytes,
                 4 * one.prefill.role[ROLE_FFN_UP].cost.weight_bytes, 0);
@@ -355,6 +360,8 @@ static void experts(void **state)
     struct model m = from_config(mixtral, "Q8_0");
     struct predict_options o = options();
     const double expert = 1024.0 * 512 * 34 / 32; /* one matrix of one */
+    static struct predict_roles of;
+    o.roles = &of;
     const struct predict_result r = ask(&m, &h, &o);
     assert_near(r.decode.role[ROLE_EXPERT_UP].cost.weight_bytes, 2 * expert, 0);
     assert_near(r.decode.role[ROLE_EXPERT_UP].cost.flop, 2 * 2 * 1024.0 * 512, 0);

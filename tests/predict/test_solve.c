@@ -72,8 +72,10 @@ static void test_request(void **state)
     struct request_result q;
     struct error err = { 0 };
     o.roof = true;
+    static struct predict_roles of;
     o.weights_bytes = 10e9;
     o.n_batch = 2;
+    o.roles = &of;
     assert_ok(predict_request(&q, *state, &h, &o, &(struct request){ 10, 5 }, &err), err);
     assert_near(q.total.seconds, 0.05, 1e-12);
     assert_near(q.total.tok_s, 200, 1e-6);

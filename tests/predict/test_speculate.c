@@ -176,11 +176,13 @@ static void dense_at_batch_1(void **state)
 {
     struct model m = dense(2), small = dense(1);
     const struct hwprofile h = machine(1e15);
-    const struct predict_options o = options();
+    struct predict_options o = options();
     struct spec_options s = drafts(SPEC_MODEL, 3);
     struct predict_result r;
     (void)state;
+    static struct predict_roles of;
     s.draft = &small;
+    o.roles = &of;
     const struct speculation x = ask(&r, &m, &h, &o, &s);
     assert_near(x.draft_s, 3 * 115584e-6, 1e-12);
     assert_near(x.verify_s, 198400e-6, 1e-12);
@@ -371,15 +373,17 @@ static unsigned one_case(const struct time_features *f)
 static int by_layers(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                      struct error *err)
 {
-    (void)knows, (void)h, (void)cases, (void)err;
+    (void)knows, (void)h;
+    if (timing_alloc(out, cases, err) != 0)
+        return -1;
     out->stack = "test";
     out->basis = TIME_BY_CLASS;
     out->which = one_case;
-    out->of[0] = (struct time_constants){ .sigma = 0.05, .widen = 1, .widen_fast = 1 };
+    *out->of[0] = (struct time_constants){ .sigma = 0.05, .widen = 1, .widen_fast = 1 };
     for (int i = 0; i < TIME_SLOT_COUNT; i++)
-        out->of[0].slot[i] = -40;
-    out->of[0].slot[TIME_BANDWIDTH] = log(m->hp.n_layer == 1 ? 0.5 : 0.9);
-    out->of[0].slot[TIME_COMPUTE] = 0;
+        out->of[0]->slot[i] = -40;
+    out->of[0]->slot[TIME_BANDWIDTH] = log(m->hp.n_layer == 1 ? 0.5 : 0.9);
+    out->of[0]->slot[TIME_COMPUTE] = out->of[0]->slot[TIME_REQUEST] = 0;
     return 0;
 }
 

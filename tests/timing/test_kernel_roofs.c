@@ -67,12 +67,26 @@ static struct predict_options options(void)
                                      .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
 }
 
+/* Kernels of all roofs, freed at the end. */
+static struct kernel_roof *kept[256];
+static size_t n_kept;
+
 static struct roofs roofs_of(const struct hwprofile *h, const struct predict_options *o)
 {
     struct roofs r;
     struct error err = { 0 };
     assert_ok(roofs_init(&r, h, o, &err), err);
+    assert_true(n_kept < ARRAY_LEN(kept));
+    kept[n_kept++] = r.kernels.roof;
     return r;
+}
+
+static int free_kernels(void **state)
+{
+    (void)state;
+    while (n_kept > 0)
+        free(kept[--n_kept]);
+    return 0;
 }
 
 static struct tensor weights(enum dtype t)
@@ -1248,5 +1262,5 @@ int main(void)
         cmocka_unit_test(exchange_between),
         cmocka_unit_test(cache_of_now),                  cmocka_unit_test(activations_are_arranged), cmocka_unit_test(activations_are_prepared_at_once),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, free_kernels);
 }

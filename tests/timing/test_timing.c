@@ -87,6 +87,81 @@ static void test_spread(void **state)
     assert_near(share[TIME_BANDWIDTH], (0.0025 + 0.001) / variance, 1e-12);
 }
 
+/* ---- products of more shapes than there are terms for --------------------------------------------- */
+
+/* As many products of different widths as make n terms with the others of a phase. */
+static struct op_classes many_shapes(struct model *m, struct op_class *c, struct tensor *w, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        w[i] = (struct tensor){ .type = DTYPE_F16, .rows = 64 * (i + 1), .cols = 4096, .n_mat = 1, .bytes = 64 * (i + 1) * 4096 * 2 };
+        c[i] = (struct op_class){ .op = { .kind = OP_MATMUL, .role = ROLE_FFN_UP, .w = &w[i], .rows = (uint32_t)w[i].rows, .cols = 4096 }, .count = 1 };
+    }
+    return (struct op_classes){ .m = m, .c = c, .n = n };
+}
+
+/* One term too many: the others keep their values, and there are no seconds. */
+static void one_term_too_many(void **state)
+{
+    static struct time_features f;
+    struct roofs r = { .bytes_s = 1e12 };
+    double slot[TIME_SLOT_COUNT];
+    (void)state;
+    source_slots(slot, 1);
+    for (int i = 0; i < MATH_COUNT; i++)
+        r.peak[i].flop_s = 1e14;
+    time_features_init(&f);
+    for (uint64_t i = 0; i <= TIME_MAX_TERMS; i++) {
+        const struct step x = { .kind = OP_MATMUL, .count = 1, .bits = 16, .cost = { .weight_bytes = 1e9 * (double)(i + 1) } };
+        assert_true(i == 0 || isfinite(time_ln_seconds(&f, slot)));
+        time_add(&f, &r, &x, &(struct refinement){ .key = i + 1 });
+    }
+    assert_int_equal(f.n_term, TIME_MAX_TERMS);
+    for (int i = 0; i < TIME_MAX_TERMS; i++)
+        assert_near(f.term[i].memory_s, 1e-3 * (i + 1), 1e-15);
+    assert_true(isnan(time_ln_seconds(&f, slot)));
+}
+
+/* 60 shapes and what else a phase has are 64 terms; a request has 28 in its prompt, and again in its steps. Each of them is predicted, one more is an error
+ * that says so, and a bound has no terms. */
+static void shapes_of_a_phase(void **state)
+{
+    enum { PHASE = 60, REQUEST = 28 };
+    struct time_constants k = source_constants();
+    const struct time_source t = { &k, source_same, NULL, source_whole, NULL };
+    struct predict_options o = source_options(&t);
+    struct predict_result r;
+    struct op_class c[PHASE + 1];
+    struct tensor w[PHASE + 1];
+    struct op_list none = { .n = 0 };
+    struct model m;
+    struct hwprofile h;
+    struct error err = { 0 };
+    (void)state;
+    assert_ok(model_load(&m, "llama-3-8b", "F16", &err), err);
+    assert_ok(hwprofile_load(&h, "h100-sxm", &err), err);
+    struct op_classes l = many_shapes(&m, c, w, PHASE + 1);
+    l.ops = &none;
+    assert_int_equal(time_check(&l, false, &err), -1);
+    assert_int_equal(predict_classes(&r, &l, &h, &o, &err), -1);
+    assert_int_equal(err.kind, ERROR_INPUT);
+    assert_non_null(strstr(err.msg, "products of 61 shapes and types; with constants of software a phase has at most 60"));
+    c[PHASE].op.rows = c[0].op.rows; /* no other shape */
+    w[PHASE] = w[0];
+    assert_ok(predict_classes(&r, &l, &h, &o, &err), err);
+    assert_true(r.decode.seconds > 0 && r.prefill.seconds > 0);
+    l.n = REQUEST + 1;
+    assert_int_equal(time_check(&l, true, &err), -1);
+    assert_non_null(strstr(err.msg, "29 shapes and types; with constants of software a request has at most 28"));
+    l.n = REQUEST;
+    assert_ok(time_check(&l, true, &err), err);
+    l = many_shapes(&m, c, w, PHASE + 1);
+    l.ops = &none;
+    o.roof = true;
+    assert_ok(predict_classes(&r, &l, &h, &o, &err), err);
+    hwprofile_free(&h);
+    model_free(&m);
+}
+
 /* ---- constants that are the same everywhere ------------------------------------------------------ */
 
 static void test_predict(void **state)
@@ -101,7 +176,9 @@ static void test_predict(void **state)
     struct model m;
     struct hwprofile h;
     struct error err = { 0 };
+    static struct predict_roles of;
     double roles = 0;
+    o.roles = &of;
     assert_ok(model_load(&m, "llama-3-8b", "F16", &err), err);
     assert_ok(hwprofile_load(&h, "h100-sxm", &err), err);
     assert_ok(predict(&r, &m, &h, &o, &err), err);
@@ -189,6 +266,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient), cmocka_unit_test(test_sides),  cmocka_unit_test(test_spread),
+        cmocka_unit_test(one_term_too_many), cmocka_unit_test(shapes_of_a_phase),
         cmocka_unit_test(test_predict),  cmocka_unit_test(test_groups), cmocka_unit_test(test_limits),
     };
     environment_set_dirs(data_dirs());
