@@ -154,7 +154,7 @@ static int cpulist_push_once(struct cpulist *l, int cpu, struct error *err)
 {
     for (size_t i = 0; i < l->n; i++)
         if (l->cpu[i] == cpu)
-            return error_set(err, ERROR_USAGE, "CPU list: CPU %d stands twice", cpu);
+            return error_set(err, ERROR_USAGE, "CPU list: CPU %d is listed twice", cpu);
     return cpulist_push(l, cpu, err);
 }
 

@@ -100,7 +100,7 @@ static int check_size(int n, const struct cpulist *cpus, struct error *err)
     if (n < 1)
         return error_set(err, ERROR_USAGE, "threads: expected at least 1, found %d", n);
     if (cpus && (size_t)n > cpus->n)
-        return error_set(err, ERROR_USAGE, "threads: %d asked for, the CPU list has %zu", n, cpus->n);
+        return error_set(err, ERROR_USAGE, "threads: %d requested, the CPU list has %zu", n, cpus->n);
     if (n == 1)
         return 0;
     if (cpulist_usable(&usable, err) != 0)
@@ -108,7 +108,7 @@ static int check_size(int n, const struct cpulist *cpus, struct error *err)
     size_t have = usable.n;
     cpulist_free(&usable);
     if ((size_t)n > have)
-        return error_set(err, ERROR_USAGE, "threads: %d asked for, this process may use %zu CPU%s", n,
+        return error_set(err, ERROR_USAGE, "threads: %d requested, this process may use %zu CPU%s", n,
                          have, have == 1 ? "" : "s");
     return 0;
 }

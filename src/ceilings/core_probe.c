@@ -137,13 +137,13 @@ int core_probe_new(struct core_probe **out, enum core_probe_kind kind, int n_thr
     const enum dtype type = kinds[kind].type;
     struct core_probe *r = *out = calloc(1, sizeof *r);
     if (!r)
-        return error_oom(err, sizeof *r, "the product beside samples");
+        return error_oom(err, sizeof *r, "the core probes");
     r->kind = kind;
     kernels_init(&r->k, cpu_flags()); /* all features, independent of --isa: comparable between profile and run */
     r->rows = strcmp(r->k.isa, "ref") == 0 ? PACK_ROWS : ROWS; /* ref is hundreds of times slower */
     r->slot = r->k.packed[type].gemv ? &r->k.packed[type] : &r->k.mm[type];
     const bool none = kind == CORE_PROBE_TILE && !kernels_by_tiles(&r->k, r->slot, kinds[kind].n_tok);
-    const int rc = none || make(r, n_threads) == 0 ? 0 : error_oom(err, weight_bytes(r) * (size_t)n_threads, "the product beside samples");
+    const int rc = none || make(r, n_threads) == 0 ? 0 : error_oom(err, weight_bytes(r) * (size_t)n_threads, "the core probes");
     if (none || rc != 0) {
         core_probe_free(r);
         *out = NULL;

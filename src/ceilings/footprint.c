@@ -61,7 +61,7 @@ int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_D
         return -1;
     int rc = o->cpus ? 0 : cpulist_usable(&usable, err);
     if (rc == 0 && cpus->n < (size_t)n)
-        rc = error_set(err, ERROR_USAGE, "threads: %d asked for, the CPU list has %zu", n, cpus->n);
+        rc = error_set(err, ERROR_USAGE, "threads: %d requested, the CPU list has %zu", n, cpus->n);
     for (int l = LEVEL_L1; rc == 0 && l < LEVEL_DRAM; l++)
         cache[l] = footprint_of_cache(&p, cpus->cpu, (size_t)n, (enum level)l, &why);
     if (rc == 0)

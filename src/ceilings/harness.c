@@ -95,7 +95,7 @@ int harness_init(struct harness *m, int n_threads, bool memory, const struct cei
         cpus = &usable;
     }
     if (n_threads < 1 || (size_t)n_threads > cpus->n) {
-        error_set(err, ERROR_USAGE, "threads: %d asked for, the CPU list has %zu", n_threads, cpus->n);
+        error_set(err, ERROR_USAGE, "threads: %d requested, the CPU list has %zu", n_threads, cpus->n);
         goto fail;
     }
     /* before pinning, which changes the affinity mask */

@@ -36,7 +36,7 @@ static int parse_line(struct line *lines, size_t n_lines, const char *s, size_t 
         if (n <= len || memcmp(s, lines[i].name, len) != 0 || s[len] != ':')
             continue;
         if (lines[i].n_seen++)
-            return error_set(err, ERROR_INPUT, "likwid-bench: \"%s\" stands twice", lines[i].name);
+            return error_set(err, ERROR_INPUT, "likwid-bench: \"%s\" is listed twice", lines[i].name);
         if (!read_number(lines[i].to, s + len + 1, n - len - 1, lines[i].unit))
             return error_set(err, ERROR_INPUT, "likwid-bench: \"%s\": expected a number, found \"%.*s\"", lines[i].name,
                              n < 60 ? (int)n : 60, s);

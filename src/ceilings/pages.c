@@ -73,9 +73,9 @@ void pages_check(const struct pages *p, char *why, size_t size)
     if (isnan(huge))
         snprintf(why, size, "the system does not say which pages it gave");
     else if (p->kind == PAGES_4K && huge > 0)
-        snprintf(why, size, "4 KiB pages asked for, %.0f MiB of large ones given", huge / 1048576);
+        snprintf(why, size, "4 KiB pages requested, %.0f MiB of large pages granted", huge / 1048576);
     else if (p->kind == PAGES_2M && huge < 0.9 * (double)(p->bytes / HUGE_PAGE) * HUGE_PAGE)
-        snprintf(why, size, "large pages asked for, %.0f of %.0f MiB given", huge / 1048576, (double)p->bytes / 1048576);
+        snprintf(why, size, "large pages requested, %.0f of %.0f MiB granted", huge / 1048576, (double)p->bytes / 1048576);
 }
 
 int pages_bind(struct pages *p, int os_index, struct error *err)

@@ -31,7 +31,7 @@ int pricing_type(const char **type, char *buf, size_t size, const char *arg, con
     if (!*arg || model_knows_type(arg) || !model_type_named(&q, arg))
         return cli_text(type, arg);
     if (q.bits > 0)
-        return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no type that is priced has: expected one of `roofcast list types`, the "
+        return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no supported type has: expected one of `roofcast list types`, the "
                          "nearest is %s", option, arg, q.bits, q.type);
     snprintf(buf, size, "%s", q.type);
     notify_note("%s %s: priced as %s", option, arg, buf);

@@ -306,6 +306,6 @@ double energy_of(const struct energy *e, const struct energy_sample *d, double s
         snprintf(why, size, "measured for %.0f ms: energy counters are renewed every millisecond, a figure takes %.0f ms", 1e3 * seconds,
                  1e3 * ENERGY_SHORTEST_S);
     else if (d->package_j == 0)
-        snprintf(why, size, "%s: stood still for %.1f s", e->source, seconds);
+        snprintf(why, size, "%s: did not change for %.1f s", e->source, seconds);
     return why[0] ? NAN : d->package_j + (e->dram ? d->dram_j : 0);
 }

@@ -325,7 +325,7 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     if (check_options(o, err) != 0)
         return NULL;
     if (!model_executable(m)) {
-        error_set(err, ERROR_INPUT, "%s: architecture %s is priced, not executed: analyze and predict take it", m->name,
+        error_set(err, ERROR_INPUT, "%s: architecture %s can be predicted, not executed: use analyze or predict", m->name,
                   model_arch_name(m));
         return NULL;
     }

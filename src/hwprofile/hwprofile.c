@@ -415,7 +415,7 @@ static const struct cached_names *cached_names_get(const char *path, size_t hint
     struct stat st;
     size_t at = hint;
     if (stat(path, &st) != 0) {
-        error_set(err, ERROR_SYSTEM, "%s: the file went away", path);
+        error_set(err, ERROR_SYSTEM, "%s: the file disappeared", path);
         return NULL;
     }
     if (at >= n_name_cache || strcmp(name_cache[at].path, path) != 0)
@@ -488,7 +488,7 @@ static int find(struct hwprofile *h, const char *spec, bool *found, struct error
     else if (rc == 1)
         rc = name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[hit]) ?
                  load_path(h, path, err) :
-                 error_set(err, ERROR_SYSTEM, "%s.json: the file went away", names[hit]);
+                 error_set(err, ERROR_SYSTEM, "%s.json: the file disappeared", names[hit]);
     name_list_free(names, n);
     return rc;
 }

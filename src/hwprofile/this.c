@@ -14,7 +14,7 @@ int hwprofile_no_path_error(struct error *err)
 /* Once: commands read the profile several times. */
 static void note_stale(const char *path)
 {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
+    static atomic_flag said = ATOMIC_FLAG_INIT; /* one note per process */
     char what[512];
     struct hwprofile h;
     if (atomic_flag_test_and_set(&said) || hwprofile_load(&h, path, &(struct error){ 0 }) != 0)
@@ -48,6 +48,6 @@ int hwprofile_open(struct hwprofile *h, const char *spec, struct error *err)
         n += ceiling_rounds_scales(&h->ceiling[i]);
     if (n > 0)
         notify_note("%s: %zu products of more than 32 tokens are left out: they were measured with scales of activations that are powers of two, "
-                    "faster ones than are priced; `roofcast profile` measures them anew", path, n);
+                    "faster than the predicted ones; `roofcast profile` measures them anew", path, n);
     return 0;
 }

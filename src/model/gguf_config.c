@@ -475,7 +475,7 @@ static int check_sum(const struct matching *x, struct error *err)
     }
     const double ours = (double)x->m->n_params;
     if (fabs(ours / file - 1) > APART)
-        return error_set(err, ERROR_INPUT, "%s: its tensors have %.4g parameters, a model of architecture %s with its dimensions has %.4g: it is not priced from "
+        return error_set(err, ERROR_INPUT, "%s: its tensors have %.4g parameters, a model of architecture %s with its dimensions has %.4g: it cannot be predicted from "
                          "this file (its config.json or a name from `roofcast list models` may be)", x->m->path, file, x->m->arch->name, ours);
     if (fabs((double)x->m->weight_bytes / bytes - 1) > 0.001 || (double)x->guessed > 0.001 * ours)
         snprintf(x->m->note, sizeof x->m->note, "%.3g of %.3g GB are of tensors that the architecture describes otherwise", fabs(bytes - (double)x->m->weight_bytes) / 1e9,

@@ -181,7 +181,7 @@ static int type_of_name(const struct match *x, const char *spec, char *type, siz
         return 0;
     }
     if (q.bits > 0)
-        return error_set(err, ERROR_INPUT, "\"%.128s\": %.32s says %g bits a weight, which no type that is priced has: name one with -q (`roofcast list types`; the "
+        return error_set(err, ERROR_INPUT, "\"%.128s\": %.32s says %g bits a weight, which no supported type has: name one with -q (`roofcast list types`; the "
                          "nearest is %s)", spec, x->type, q.bits, q.type);
     snprintf(type, size, "%s", q.type);
     return 0;
@@ -193,7 +193,7 @@ static int load_named(struct model *m, const char *name, const char *type, struc
     struct hparams hp;
     const char *arch;
     if (!name_file(path, sizeof path, environment()->data_dirs, "models", name))
-        return error_set(err, ERROR_SYSTEM, "models/%s.json: the file went away", name);
+        return error_set(err, ERROR_SYSTEM, "models/%s.json: the file disappeared", name);
     json_t *j = json_load_path(path, err);
     int rc = j ? config_parse(j, path, &hp, &arch, err) : -1;
     if (rc == 0)

@@ -24,13 +24,13 @@ static int use(struct reader *r, const char *name)
 static int refuse_str(const struct reader *r, const char *field, const char *found, const char *expected)
 {
     char text[65];
-    return error_set(r->err, ERROR_INPUT, "%s: %s is \"%s\", expected %s; name the type to price with -q, or remove the field",
+    return error_set(r->err, ERROR_INPUT, "%s: %s is \"%s\", expected %s; name the type with -q, or remove the field",
                      r->what, field, PRINTABLE(text, found), expected);
 }
 
 static int refuse_int(const struct reader *r, const char *field, int64_t found, const char *expected)
 {
-    return error_set(r->err, ERROR_INPUT, "%s: %s is %lld, expected %s; name the type to price with -q, or remove the field",
+    return error_set(r->err, ERROR_INPUT, "%s: %s is %lld, expected %s; name the type with -q, or remove the field",
                      r->what, field, (long long)found, expected);
 }
 
@@ -59,7 +59,7 @@ static int check_fields(const struct reader *r, const json_t *o, const char *whe
     char text[65];
     json_object_foreach((json_t *)o, key, v)
         if (!lists(known, key) && (json_is_false(v) || !is_empty(v)))
-            return error_set(r->err, ERROR_INPUT, "%s: %sfield \"%s\" is not understood (known: %s); name the type to price with -q, "
+            return error_set(r->err, ERROR_INPUT, "%s: %sfield \"%s\" is not understood (known: %s); name the type with -q, "
                              "or remove the field", r->what, where, PRINTABLE(text, key), known);
     return 0;
 }
@@ -69,7 +69,7 @@ static int must_be_empty(const struct reader *r, const json_t *o, const char *fi
     const json_t *v = json_object_get(o, field);
     if (is_empty(v))
         return 0;
-    return error_set(r->err, ERROR_INPUT, "%s: %s: expected null, false or nothing in it, found %s; name the type to price with "
+    return error_set(r->err, ERROR_INPUT, "%s: %s: expected null, false or nothing in it, found %s; name the type with "
                      "-q, or remove the field", r->what, field, json_type_name(v));
 }
 
@@ -122,7 +122,7 @@ static void kv_cache(struct reader *r, const char *field, const char *found, boo
     r->c->kv_type_given = fp8 || nvfp4;
     r->c->kv_type = fp8 ? DTYPE_FP8 : DTYPE_NVFP4;
     if (!r->c->kv_type_given)
-        snprintf(r->c->note, sizeof r->c->note, "%s (%s) is not priced: the KV cache is of 16 bits unless --kv-type names a type", field,
+        snprintf(r->c->note, sizeof r->c->note, "%s (%s) is not supported: the KV cache has 16 bits unless --kv-type names a type", field,
                  PRINTABLE(text, found));
 }
 
@@ -149,7 +149,7 @@ static int read_kv_scheme(struct reader *r)
 static void leave_kv(struct reader *r, const char *field)
 {
     if (!is_empty(json_object_get(r->q, field)))
-        snprintf(r->c->note, sizeof r->c->note, "%s: vLLM takes an FP8 cache of such files where it is asked for (--kv-type FP8 here)", field);
+        snprintf(r->c->note, sizeof r->c->note, "%s: vLLM uses an FP8 cache for such files only on request (--kv-type FP8 here)", field);
 }
 
 /* ---- methods ------------------------------------------------------------------------------------------- */
@@ -313,7 +313,7 @@ static const json_t *only_group(struct reader *r)
     const json_t *targets = json_object_get(group, "targets");
     const char *target = json_string_value(json_array_get(targets, 0));
     if (!json_is_object(group) || (targets && (json_array_size(targets) != 1 || !target || strcmp(target, "Linear") != 0))) {
-        error_set(r->err, ERROR_INPUT, "%s: config_groups: targets: expected [\"Linear\"]; name the type to price with -q",
+        error_set(r->err, ERROR_INPUT, "%s: config_groups: targets: expected [\"Linear\"]; name the type with -q",
                   r->what);
         return NULL;
     }
@@ -332,7 +332,7 @@ static int read_group_scheme(struct reader *r)
     if (!name)
         return error_set(r->err, ERROR_INPUT,
                          "%s: config_groups: weights of %lld bits (%s) and activations of %lld (%s): expected 8 and 8, 8 and 16, 4 "
-                         "and 16, 4 and 8 or (both float) 4 and 4; name the type to price with -q",
+                         "and 16, 4 and 8 or (both float) 4 and 4; name the type with -q",
                          r->what, (long long)w.bits, w.floats ? "float" : "int", (long long)(a.bits ? a.bits : 16),
                          a.bits == 0 || a.floats ? "float" : "int");
     use(r, name);
@@ -513,7 +513,7 @@ static int read_method(struct reader *r, const json_t *j, const char *file)
         return read(r) != 0 || read_dtype(j, file, r->c, r->err) != 0 ? -1 : 1;
     return error_set(r->err, ERROR_INPUT,
                      "%s: quant_method is %s%s%s, expected fp8, awq, gptq, compressed-tensors, modelopt or mxfp4 (or MLX's bits and group_size "
-                     "without one); name the type to price with -q, or remove the field",
+                     "without one); name the type with -q, or remove the field",
                      r->what, method ? "\"" : "", method ? PRINTABLE(found, method) : "missing", method ? "\"" : "");
 }
 
@@ -530,10 +530,10 @@ int quant_config(const json_t *j, const char *what, struct checkpoint *c, struct
         return 0;
     snprintf(ctx, sizeof ctx, "%s: %s", what, q == mlx ? "quantization" : "quantization_config");
     if (own && q != mlx && !json_equal(q, mlx))
-        return error_set(err, ERROR_INPUT, "%s: quantization and quantization_config differ, expected one of them, or both alike; name the type to price "
+        return error_set(err, ERROR_INPUT, "%s: quantization and quantization_config differ, expected one of them, or both alike; name the type "
                          "with -q", what);
     if (q == mlx && !is_mlx(q))
-        return error_set(err, ERROR_INPUT, "%s: expected MLX's object with bits and group_size, found %s; name the type to price with -q, or remove "
+        return error_set(err, ERROR_INPUT, "%s: expected MLX's object with bits and group_size, found %s; name the type with -q, or remove "
                          "the field", ctx, json_type_name(q));
     struct reader r = { .q = q, .what = ctx, .c = c, .err = err };
     return read_method(&r, text != j && !json_object_get(j, "torch_dtype") && !json_object_get(j, "dtype") ? text : j, what);

@@ -333,7 +333,7 @@ static int check_model(const struct model *m, struct error *err)
     if (m->gguf)
         return error_set(err, ERROR_INPUT, "%s: is a file already", m->name);
     if (!model_executable(m))
-        return error_set(err, ERROR_INPUT, "%s: architecture %s is priced from its config.json or a file of it: none is "
+        return error_set(err, ERROR_INPUT, "%s: architecture %s is predicted from its config.json or GGUF: none is "
                          "written yet", m->name, m->arch->name);
     if (mixture_file_type(m->type_name) < 0)
         return error_set(err, ERROR_INPUT, "%s: files of type %s cannot be written", m->name,

@@ -464,7 +464,7 @@ static void test_team(void **state)
     cpulist_free(&after);
     cpulist_free(&cpus);
     assert_null(team_new(10000, NULL, &err));
-    assert_non_null(strstr(err.msg, "10000 asked for"));
+    assert_non_null(strstr(err.msg, "10000 requested"));
     assert_null(team_new(0, NULL, &err));
 }
 

@@ -520,7 +520,7 @@ static void likwid_output(void **state)
         { "24381.66", "nan", "expected a number" },        { "24381.66", "-3", "expected a number" },
         { "24381.66", "24381.66 x", "expected a number" }, { "24381.66", "0.00", "no measurement" },
         { "24381.66", "", "expected a number" },           { "MByte/s", "GByte/s", "no \"MByte/s\"" },
-        { "3.25e-06 sec", "3.25e-06", "expected a number" }, { "Cycles:\t\t\t8450", "MByte/s: 1", "stands twice" },
+        { "3.25e-06 sec", "3.25e-06", "expected a number" }, { "Cycles:\t\t\t8450", "MByte/s: 1", "is listed twice" },
         { "Time:\t\t\t3.25e-06 sec", "ERROR - out of things", "likwid-bench: ERROR - out of things" },
         { "hwthread 70", "hwthread 8192", "a number below 8192" }, { "hwthread 70", "hwthread x", "a number below 8192" },
     };

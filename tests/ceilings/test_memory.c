@@ -410,7 +410,7 @@ static void pages_are_what_they_are(void **state)
     pages_touch(&p, 0, 8 << 20);
     p.kind = PAGES_2M;
     pages_check(&p, why, sizeof why);
-    assert_true(strstr(why, "0 of 8 MiB given") || strstr(why, "does not say"));
+    assert_true(strstr(why, "0 of 8 MiB granted") || strstr(why, "does not say"));
     pages_unmap(&p);
 }
 
