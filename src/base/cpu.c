@@ -1,5 +1,5 @@
-/* What the CPU can do, and which CPUs this process may use (hwloc). */
-#include "base/places.h"
+/* CPU features, and the CPUs this process may use (hwloc). */
+#include "base/cpu_topology.h"
 #include "base/topology.h"
 #include <errno.h>
 #include <sched.h>
@@ -36,7 +36,7 @@ static bool is_vendor(unsigned ebx, unsigned ecx, unsigned edx)
     return __get_cpuid(0, &a, &b, &c, &d) && b == ebx && c == ecx && d == edx;
 }
 
-/* Of models [from, to]. Source: AMD APM 3, CPUID function 1. */
+/* Models [from, to] of a family. Source: AMD APM 3, CPUID function 1. */
 static bool is_amd(unsigned family, unsigned from, unsigned to)
 {
     unsigned a, b, c, d;
@@ -83,16 +83,14 @@ unsigned cpu_flags(void)
         if (__builtin_cpu_supports("avx512vbmi"))
             f |= CPU_AVX512VBMI;
         f |= amx_flags();
-        /* Zen 4: decode that asks for nothing ahead reads 1.05 to 1.36 times as fast as decode that does (1 and 2 threads, 384 MB:
-         * Q4_0, Q8_0, F16, BF16, in turn). Intel's server cores are the other way round. */
+        /* Zen 4: decode without software prefetch reads 1.05 to 1.36 times as fast (doc/notes/kernels.md). */
         if (is_amd(0x19, 0, 0xff))
             f |= CPU_HW_PREFETCH;
-        /* Zen 5 with vectors of 512 bits (ceilings/core.c), measured on a Turin: kernels/avx512vnni/packed_gemv_rows.h. */
+        /* Zen 5 with 512-bit data paths (ceilings/core.c); measured on Turin: kernels/avx512vnni/packed_gemv_rows.h. */
         if (is_amd(0x1a, 0, 0x1f) || is_amd(0x1a, 0x40, 0x4f))
             f |= CPU_SW_PREFETCH;
-        /* Intel: ports 0 and 5 do all that is done with 512 bits (its Optimization Reference Manual). vdpbf16ps issues once in two cycles
-         * there, half of what two multiply-adds of floats a cycle reach (cpufp, Gold 6455B; so measured on an Emerald Rapids). AMD: as
-         * many as multiply-adds. */
+        /* Intel: 512-bit operations issue on ports 0 and 5 (Optimization Reference Manual), and vdpbf16ps every second cycle, half
+         * the rate of two FP32 FMA (cpufp, Gold 6455B; measured on Emerald Rapids). AMD issues as many as FMA. */
         if (is_vendor(signature_INTEL_ebx, signature_INTEL_ecx, signature_INTEL_edx))
             f |= CPU_TWO_PORTS | (f & CPU_AVX512BF16 ? (unsigned)CPU_SLOW_DOT_BF16 : 0);
     }
@@ -110,7 +108,7 @@ unsigned cpu_flags(void)
     return f;
 }
 
-bool cpu_tiles_lent(void)
+bool cpu_request_amx_tiles(void)
 {
 #if defined(__x86_64__) && defined(SYS_arch_prctl)
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 }; /* asm/prctl.h; Documentation/arch/x86/xstate.rst */
@@ -156,7 +154,7 @@ static int cpulist_push_once(struct cpulist *l, int cpu, struct error *err)
 {
     for (size_t i = 0; i < l->n; i++)
         if (l->cpu[i] == cpu)
-            return error_set(err, ERROR_USAGE, "CPU list: CPU %d stands twice", cpu);
+            return error_set(err, ERROR_USAGE, "CPU list: CPU %d is listed twice", cpu);
     return cpulist_push(l, cpu, err);
 }
 
@@ -192,7 +190,7 @@ fail:
     return -1;
 }
 
-/* Hardware thread number `smt` of every core in `set`. */
+/* Hardware thread `smt` of every core in `set`. */
 static int push_smt(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset_t set, int smt, struct error *err)
 {
     int cores = hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_CORE);
@@ -207,14 +205,14 @@ static int push_smt(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset
     return 0;
 }
 
-/* The CPUs of a set, one hardware thread of every core first. */
+/* CPUs of a set, one hardware thread per core first. */
 static int push_set(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset_t set, struct error *err)
 {
     const size_t before = l->n;
     for (int smt = 0; smt < 8; smt++)
         if (push_smt(l, topo, set, smt, err) != 0)
             return -1;
-    /* A topology without cores (some containers): the mask as it is. */
+    /* No cores in the topology (some containers): mask order. */
     if (l->n == before)
         for (int pu = hwloc_bitmap_first(set); pu >= 0; pu = hwloc_bitmap_next(set, pu))
             if (cpulist_push(l, pu, err) != 0)
@@ -222,8 +220,7 @@ static int push_set(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset
     return 0;
 }
 
-/* The CPUs of a set, one of every NUMA node in turn. Nodes without CPUs, or of CPUs that another node has (memory of
- * two kinds), add none. */
+/* CPUs of a set, round-robin over NUMA nodes. Nodes without CPUs of their own (memory only) add none. */
 static int push_spread(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset_t set, struct error *err)
 {
     const int found = hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_NUMANODE);
@@ -250,7 +247,7 @@ static int push_spread(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpu
     return rc;
 }
 
-/* The CPUs of a set in the NUMA node that has CPU `here`. */
+/* CPUs of a set in the NUMA node of CPU `here`. */
 static int push_node(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset_t set, int here, struct error *err)
 {
     const int n = hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_NUMANODE);
@@ -268,7 +265,7 @@ static int push_node(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuse
     return rc;
 }
 
-/* A loaded topology and the CPUs of it that this process may use: the affinity mask, or all of a described machine. */
+/* A loaded topology and its usable CPUs: the affinity mask, or all of a description. */
 struct machine {
     hwloc_topology_t topo;
     hwloc_bitmap_t set;
@@ -306,12 +303,12 @@ static int close_list(struct cpulist *l, struct machine *m, int rc, struct error
 
 int cpulist_usable(struct cpulist *l, struct error *err)
 {
-    struct places p;
+    struct cpu_topology p;
     *l = (struct cpulist){ 0 };
-    if (places_load(&p, NULL, err) != 0)
+    if (cpu_topology_load(&p, NULL, err) != 0)
         return -1;
-    int rc = places_order(&p, NULL, l, err);
-    places_free(&p);
+    int rc = cpu_topology_order(&p, NULL, l, err);
+    cpu_topology_free(&p);
     return rc;
 }
 

@@ -1,14 +1,14 @@
-/* Six digits of a number, quickly: what printf's %.6g says, for those who write millions of them. */
+/* Six significant digits as printf's %.6g, faster, for output of millions of numbers. */
 #include "base/base.h"
 #include <math.h>
 
-enum { DIGITS = 6, LARGEST = 22 }; /* powers of ten that a double holds exactly */
+enum { DIGITS = 6, LARGEST = 22 }; /* exact powers of ten in a double */
 
 static const double tens[LARGEST + 1] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                           1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 
-/* v = d.ddddd * 10^*e, its digits as a whole number; 0: too close to a half, or out of range: printf decides. */
-static uint32_t six(double v, int *e)
+/* v = d.ddddd * 10^*e, digits as an integer; 0: near a rounding tie or out of range, use printf. */
+static uint32_t six_digits(double v, int *e)
 {
     *e = (int)floor(log10(v));
     const int shift = DIGITS - 1 - *e;
@@ -30,11 +30,11 @@ size_t digits_six(char out[DIGITS_SIX], double v)
 {
     const double a = fabs(v);
     int e = 0;
-    const uint32_t n = a > 0 && a < 1e300 ? six(a, &e) : 0;
+    const uint32_t n = a > 0 && a < 1e300 ? six_digits(a, &e) : 0;
     if (n == 0)
         return (size_t)snprintf(out, DIGITS_SIX, "%.6g", v);
     char d[DIGITS], *to = out;
-    int last = 0; /* but for zeros */
+    int last = 0; /* last non-zero digit */
     uint32_t rest = n;
     for (int i = DIGITS - 1; i >= 0; i--, rest /= 10)
         d[i] = (char)('0' + rest % 10);
@@ -43,7 +43,7 @@ size_t digits_six(char out[DIGITS_SIX], double v)
     if (v < 0)
         *to++ = '-';
     const bool scientific = e < -4 || e >= DIGITS;
-    const int point = scientific ? 0 : e; /* behind that digit */
+    const int point = scientific ? 0 : e; /* digit before the decimal point */
     if (point < 0) {
         *to++ = '0';
         *to++ = '.';

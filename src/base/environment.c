@@ -2,7 +2,7 @@
 #include "base/base.h"
 
 static const char *const installed[] = { PKGDATADIR, NULL };
-static struct environment current = { .data_dirs = installed, .root = "", .temporary_path = "/tmp" }; /* set before threads run */
+static struct environment current = { .data_dirs = installed, .root = "", .temporary_path = "/tmp" }; /* global: set once by main before threads start */
 
 void environment_set(const struct environment *e)
 {

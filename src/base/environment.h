@@ -1,4 +1,4 @@
-/* environment.h: where the program's files are. The library reads no environment variables: the program does, once. */
+/* environment.h: paths the library uses. Only main.c reads environment variables. */
 #ifndef BASE_ENVIRONMENT_H
 #define BASE_ENVIRONMENT_H
 
@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 struct environment {
-    const char *const *data_dirs; /* with models/, hwprofiles/, events/ and reports/; NULL-terminated; NULL: none. Until it is set: where make install puts them */
-    const char *root;             /* stands for / where the system is looked at; "": / itself */
-    const char *profile_path;     /* this machine's profile, which need not exist; NULL: unknown */
-    const char *user_dir;         /* the user's own data, which need not exist: hwprofiles/, models/, runs/; NULL: unknown */
+    const char *const *data_dirs; /* with models/, hwprofiles/, events/ and reports/; NULL-terminated; NULL: none; default: the installed ones */
+    const char *root;             /* prefix of /proc and /sys; "": the live system */
+    const char *profile_path;     /* this machine's profile, which may be missing; NULL: unknown */
+    const char *user_dir;         /* the user's hwprofiles/, models/, runs/; may be missing; NULL: unknown */
     const char *temporary_path;   /* a folder for temporary files */
 };
 /* Set before other threads run; what it points to stays the caller's. */

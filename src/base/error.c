@@ -1,4 +1,4 @@
-/* Errors: a kind for the exit status and a message for the person. */
+/* Errors: kind (exit status) and message. */
 #include "base/base.h"
 #include <errno.h>
 #include <string.h>

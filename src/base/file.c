@@ -1,4 +1,4 @@
-/* Whole files mapped read-only, and result files that appear complete or not at all. */
+/* Whole files mapped read-only; result files that appear complete or not at all. */
 #include "base/base.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file that is not there, or not for us, is the input's fault; anything else (descriptors, memory, a disk) the system's. */
+/* Missing or unreadable files are input errors; descriptors, memory and disk are system errors. */
 static enum error_kind kind_of_open(int e)
 {
     return e == ENOENT || e == ENOTDIR || e == EACCES || e == EPERM || e == ELOOP || e == ENAMETOOLONG ? ERROR_INPUT : ERROR_SYSTEM;
@@ -18,7 +18,7 @@ static enum error_kind kind_of_open(int e)
 int filemap_open(struct filemap *m, const char *path, struct error *err)
 {
     *m = (struct filemap){ 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO without a writer would wait */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* no wait for the writer of a FIFO */
     if (fd < 0)
         return error_set(err, kind_of_open(errno), "%s: %s", path, strerror(errno));
     struct stat st;
@@ -58,7 +58,7 @@ void filemap_close(struct filemap *m)
     *m = (struct filemap){ 0 };
 }
 
-/* True when every page of the file is in memory, as far as the system tells. */
+/* True when all pages of the file are resident. */
 static bool resident(int fd, size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (size + page - 1) / page;
@@ -103,7 +103,7 @@ static bool of_system(const char *path)
     return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
 }
 
-/* What a link points to, by hand: realpath(3) knows no file that is not there yet, and /dev/stdout is not to be followed. */
+/* Target of a link: realpath(3) fails on missing files, and /dev/stdout must not be followed. */
 static char *follow_links(const char *path, struct error *err)
 {
     enum { MAX_LINKS = 40 /* path_resolution(7) */ };
@@ -113,7 +113,7 @@ static char *follow_links(const char *path, struct error *err)
         if (of_system(own) || (n = readlink(own, to, sizeof to - 1)) < 0)
             return own;
         to[n] = 0;
-        const char *slash = *to == '/' ? NULL : strrchr(own, '/'); /* relative to where the link is */
+        const char *slash = *to == '/' ? NULL : strrchr(own, '/'); /* relative to the link's folder */
         char *next = NULL;
         if (asprintf(&next, "%.*s%s", slash ? (int)(slash - own) + 1 : 0, own, to) < 0)
             next = NULL;
@@ -128,7 +128,7 @@ static char *follow_links(const char *path, struct error *err)
     return NULL;
 }
 
-/* An existing file that is not a regular one, or that another process has open: written in place. */
+/* An existing special file or one of /dev and /proc: written in place. */
 static int open_special(struct outfile *o, const char *path, struct error *err)
 {
     struct stat st;
@@ -136,7 +136,7 @@ static int open_special(struct outfile *o, const char *path, struct error *err)
         return 0;
     if (S_ISDIR(st.st_mode))
         return error_set(err, ERROR_SYSTEM, "%s: is a directory", path);
-    o->f = fopen(o->path, of_system(o->path) ? "ab" : "wb"); /* added to: /dev/stdout may be a file */
+    o->f = fopen(o->path, of_system(o->path) ? "ab" : "wb"); /* append: /dev/stdout may be a file */
     return o->f ? 0 : error_write(err, errno, "%s: cannot write", path);
 }
 
@@ -171,7 +171,7 @@ int outfile_commit(struct outfile *o, struct error *err)
     int e = fflush(o->f) != 0 ? errno : 0;
     if (o->tmp && !e && !failed && fsync(fileno(o->f)) != 0 && errno != EINVAL)
         e = errno;
-    const int held = o->tmp ? fcntl(fileno(o->f), F_DUPFD_CLOEXEC, 0) : -1; /* the lock, until it has its name */
+    const int held = o->tmp ? fcntl(fileno(o->f), F_DUPFD_CLOEXEC, 0) : -1; /* holds the lock until the rename */
     if (o->f != stdout && fclose(o->f) != 0 && !e)
         e = errno;
     o->f = NULL;
@@ -190,7 +190,7 @@ int outfile_commit(struct outfile *o, struct error *err)
 void outfile_abort(struct outfile *o)
 {
     if (o->f && o->f != stdout)
-        (void)fclose(o->f); /* what it holds is not wanted */
+        (void)fclose(o->f); /* content is discarded */
     temporary_remove(o->tmp);
     free(o->path);
     *o = (struct outfile){ 0 };

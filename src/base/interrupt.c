@@ -1,11 +1,11 @@
-/* Whether to stop: the flag that a program's signal handlers set (signals.c) and long loops look at. */
+/* Interruption flag: set by the program's signal handlers (signals.c), tested by long loops. */
 #include "base/base.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t pending;
+static volatile sig_atomic_t pending; /* global: set by signal handlers */
 
 void interrupt_set(int sig)
 {
@@ -24,7 +24,7 @@ int interrupt_check(struct error *err)
     return error_set(err, ERROR_INTERRUPTED, pending == SIGXCPU ? "interrupted: the limit of CPU time is reached" : "interrupted");
 }
 
-/* A signal just before read(2) would not end it, and one that another thread takes never does: the wait looks up. */
+/* poll with a timeout: a signal before read(2) or in another thread would not end it. */
 ssize_t interrupt_read(int fd, void *buf, size_t n)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };

@@ -35,12 +35,13 @@ json_t *json_load_mem(const char *name, const void *data, size_t size, struct er
     return json_load_mem_at(name, data, size, 1, err);
 }
 
-/* ---- numbers that are none ---------------------------------------------------------------------------- */
+/* ---- NaN and infinity ---- */
 
-/* As Python writes them; JSON has no such numbers. */
+/* Python's spelling; not JSON. */
 static const char *const not_finite[] = { "-Infinity", "Infinity", "NaN" };
 
-/* The first of them at or behind text[i], outside of strings: its index, and in *at where; -1: none. *string: whether i is in one. */
+/* Index of the first such word at or after text[i] outside strings, *at its position; -1: none. *string: whether i is inside a
+ * string. */
 static int next_not_finite(const char *text, size_t size, size_t i, bool *string, size_t *at)
 {
     for (; i < size; i++) {
@@ -58,8 +59,7 @@ static int next_not_finite(const char *text, size_t size, size_t i, bool *string
 }
 
 /*
- * A copy in which they are strings: what reads such a field as a number refuses it by name, what leaves it out does not care.
- * *copy is NULL where the text has none. -1: out of memory.
+ * A copy with these words quoted as strings. *copy NULL: the text has none. -1: out of memory.
  */
 static int quote_not_finite(const char *text, size_t *size, char **copy, struct error *err)
 {
@@ -69,7 +69,7 @@ static int quote_not_finite(const char *text, size_t *size, char **copy, struct 
     *copy = NULL;
     if (k < 0)
         return 0;
-    char *out = malloc(2 * *size); /* 3 bytes become 5 */
+    char *out = malloc(2 * *size); /* 3 bytes become at most 5 */
     if (!out)
         return error_oom(err, 2 * *size, "a JSON text");
     for (; k >= 0; k = next_not_finite(text, *size, done, &string, &at)) {
@@ -135,7 +135,7 @@ int json_print(const json_t *j, FILE *f, bool compact, struct error *err)
         return 0;
     if (errno || ferror(f))
         return error_write(err, errno, "cannot write JSON");
-    return error_set(err, ERROR_SYSTEM, "cannot write JSON: not UTF-8, or out of memory"); /* the document is at fault */
+    return error_set(err, ERROR_SYSTEM, "cannot write JSON: not UTF-8, or out of memory"); /* an unencodable document */
 }
 
 int json_save_path(const json_t *j, const char *path, struct error *err)

@@ -40,7 +40,7 @@ void str_list_free(struct str_list *l)
     *l = (struct str_list){ 0 };
 }
 
-/* "8", "1-8", "0-4096+512", "1-128*2": as llama-bench writes ranges. */
+/* "8", "1-8", "0-4096+512", "1-128*2": llama-bench's range syntax. */
 struct range {
     int64_t first, last, step;
     bool multiply;

@@ -1,4 +1,4 @@
-/* lists.h: lists of numbers and of texts as users write them. */
+/* lists.h: lists of numbers and texts in option syntax. */
 #ifndef BASE_LISTS_H
 #define BASE_LISTS_H
 

@@ -7,9 +7,9 @@ libbase_a_SOURCES = \
   %D%/lists.h \
   %D%/notify.c \
   %D%/notify.h \
-  %D%/exchange.h \
+  %D%/coherence.h \
   %D%/json.h \
-  %D%/places.h \
+  %D%/cpu_topology.h \
   %D%/program.h \
   %D%/topology.h \
   %D%/error.c \
@@ -28,8 +28,8 @@ libbase_a_SOURCES = \
   %D%/clock.c \
   %D%/rng.c \
   %D%/cpu.c \
-  %D%/exchange.c \
-  %D%/places.c \
+  %D%/coherence.c \
+  %D%/cpu_topology.c \
   %D%/topology.c \
   %D%/process.c \
   %D%/program.c \

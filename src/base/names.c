@@ -1,4 +1,4 @@
-/* Data files by name: which there are, where one is, how far a name is from what was typed. */
+/* Data files by name: listing, lookup, distance between names. */
 #include "base/base.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -38,7 +38,7 @@ static int scan(char ***names, size_t *n, const char *dir, const char *sub, stru
                    : error_set(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
     int rc = 0;
     struct dirent *e;
-    errno = 0; /* how readdir(3) tells an error from the end */
+    errno = 0; /* readdir(3): distinguishes error from end */
     while (rc == 0 && (e = readdir(d))) {
         const size_t len = strlen(e->d_name);
         if (len > 5 && len < NAME_SIZE && e->d_name[0] != '.' && strcmp(e->d_name + len - 5, ".json") == 0)
@@ -96,7 +96,7 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '+';
 }
 
-/* Appends the folded word of len letters at s to out[n..size); the new end. A word among drop leaves nothing. */
+/* Appends the folded word of len letters at s to out[n..size), unless it is in drop. Returns the new end. */
 static size_t fold_word(char *out, size_t n, size_t size, const char *s, size_t len, const char *const *drop)
 {
     for (; drop && *drop; drop++)
@@ -107,7 +107,7 @@ static size_t fold_word(char *out, size_t n, size_t size, const char *s, size_t 
     return n;
 }
 
-/* The point of "3.1": of a number, not between words. */
+/* A decimal point ("3.1"). */
 static bool is_point(const char *name, const char *s)
 {
     return s > name && *s == '.' && isdigit((unsigned char)s[-1]) && isdigit((unsigned char)s[1]);
@@ -164,17 +164,16 @@ unsigned edit_distance(const char *a, const char *b)
     return row[n];
 }
 
-/* ---- what was probably meant ------------------------------------------------------------- */
+/* ---- suggestions ---- */
 
-/* Letters, digits and what else is not blank are of a kind each. */
+/* Character classes: letters, digits, others. */
 static int kind_of(char c)
 {
     return isdigit((unsigned char)c) ? 1 : isalpha((unsigned char)c) ? 2 : 0;
 }
 
-/* How many characters of both, blanks aside, make up all of one of them and the beginning of the other, and whether that
- * ends there as a word or a number does: "rtx 5090" of "rtx 5090 laptop", "llama 3" of "llama3instruct", and not of
- * "llama 3.1"; 0: neither. */
+/* Length of the common prefix, blanks aside, when one name is a prefix of the other; else 0. *whole: it ends at a word or number
+ * boundary ("rtx 5090" of "rtx 5090 laptop", not "llama 3" of "llama 3.1"). */
 static unsigned beginning(const char *a, const char *b, bool *whole)
 {
     unsigned n = 0;
@@ -196,7 +195,7 @@ static unsigned beginning(const char *a, const char *b, bool *whole)
     }
 }
 
-/* Ranks from near to far; within one, by what follows. */
+/* Ranks from near to far; ties by the distance added. */
 enum { RANK = 1 << 16, BEGINS = RANK, INSIDE = 2 * RANK, FAR = 3 * RANK, TOO_SHORT = 3 };
 
 unsigned name_distance(const char *asked, const char *candidate)
@@ -220,7 +219,7 @@ unsigned name_distance(const char *asked, const char *candidate)
     return FAR + edits;
 }
 
-bool name_far(const char *asked, unsigned distance)
+bool name_too_distant(const char *asked, unsigned distance)
 {
     char a[NAME_SIZE];
     name_fold(a, sizeof a, asked, NULL);

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const struct notify_handlers *handlers; /* set before threads run */
+static const struct notify_handlers *handlers; /* global: set once by main before threads start */
 
 void notify_set(const struct notify_handlers *h)
 {

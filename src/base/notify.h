@@ -1,14 +1,14 @@
-/* notify.h: what the library tells people - progress, notes, warnings - goes to the handlers of the program; without handlers it is dropped. */
+/* notify.h: progress, notes and warnings for the program's handlers; dropped when there are none. */
 #ifndef BASE_NOTIFY_H
 #define BASE_NOTIFY_H
 
 struct notify_handlers {
-    /* fraction in [0, 1], or outside of it: unknown. */
+    /* fraction in [0, 1]; outside: unknown */
     void (*progress)(const char *what, double fraction);
     void (*progress_done)(void);
     void (*note)(const char *text);
     void (*warn)(const char *text);
-    /* A function that has no way to report it had no memory. It may end the process. */
+    /* Out of memory in a function that cannot report errors; may end the process. */
     void (*out_of_memory)(void);
 };
 /* Set once, before other threads run. *h stays the caller's and outlives all calls. */
@@ -19,7 +19,7 @@ void notify_progress_done(void);
 /* One line, as printf; cut off after 4095 bytes. */
 void notify_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void notify_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* NaN, the result of a function without an error, where the handler returns. */
+/* Calls out_of_memory; returns NaN, the result of the failed function. */
 double notify_out_of_memory(void);
 
 #endif

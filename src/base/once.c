@@ -1,4 +1,4 @@
-/* What is read once, by the first who asks. */
+/* Lazy, thread-safe reading. */
 #include "base/base.h"
 
 int read_once(struct once *o, int (*read)(struct error *err), struct error *err)

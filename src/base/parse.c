@@ -1,4 +1,4 @@
-/* Numbers from the command line: the whole string, in range, or an error that says both. Where a file's text begins. */
+/* Numbers from the command line: the whole string, in range. Start of a text file. */
 #include "base/base.h"
 #include <errno.h>
 #include <math.h>
@@ -33,7 +33,7 @@ int parse_double(const char *s, double lo, double hi, const char *what, double *
     return 0;
 }
 
-/* By its mark, or by a first character of which one byte is zero. */
+/* UTF-16 or UTF-32: by mark, or by a zero byte in the first character. */
 static bool is_wide(const char *s, size_t n)
 {
     return n >= 2 && (memcmp(s, "\xff\xfe", 2) == 0 || memcmp(s, "\xfe\xff", 2) == 0 || (n % 2 == 0 && (s[0] == 0) != (s[1] == 0)));
@@ -51,7 +51,7 @@ int text_begin(const char *name, const char **text, size_t *size, struct error *
     return 0;
 }
 
-/* ---- texts for a terminal ---------------------------------------------------------------------------------- */
+/* ---- terminal-safe texts ---- */
 
 void text_show(char *s, size_t n)
 {

@@ -1,4 +1,4 @@
-/* What the system grants this process and what it has taken: quota and memory of its control groups, its peak memory. */
+/* Limits and use of this process: control-group quota and memory, peak memory, CPU time. */
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { PATH_SIZE = 4096, DIR_SIZE = 3 * PATH_SIZE /* root, mount point, group */
 
 /* ---- control groups: cgroups(7), and proc(5) for mountinfo ---------------------------------------- */
 
-/* A group's quota over its period, both in microseconds, as CPUs; INFINITY where there is none. */
+/* Quota over period (microseconds) as CPUs; INFINITY: none. */
 static double quota_v2(const char *dir)
 {
     char path[DIR_SIZE + 32];
@@ -19,7 +19,7 @@ static double quota_v2(const char *dir)
     FILE *f = fopen(path, "r");
     if (!f)
         return INFINITY;
-    if (fscanf(f, "%lf %lf", &quota, &period) == 2 && quota > 0 && period > 0) /* "max 100000": no number */
+    if (fscanf(f, "%lf %lf", &quota, &period) == 2 && quota > 0 && period > 0) /* "max": no quota */
         cpus = quota / period;
     fclose(f);
     return cpus;
@@ -51,14 +51,14 @@ static double positive_or_none(double v)
 }
 static double memory_v2(const char *dir)
 {
-    return positive_or_none(first_number(dir, "memory.max")); /* "max": no number */
+    return positive_or_none(first_number(dir, "memory.max")); /* "max": no limit */
 }
 static double memory_v1(const char *dir)
 {
-    return positive_or_none(first_number(dir, "memory.limit_in_bytes")); /* none: more than there is */
+    return positive_or_none(first_number(dir, "memory.limit_in_bytes")); /* no limit: a huge number */
 }
 
-/* One of the items of a list with commas. */
+/* True when item is in the comma-separated list. */
 static bool listed(const char *list, const char *item)
 {
     const size_t n = strlen(item);
@@ -68,7 +68,7 @@ static bool listed(const char *list, const char *item)
     return false;
 }
 
-/* mountinfo writes blanks and backslashes as three octal digits. */
+/* Decodes mountinfo's octal escapes. */
 static void unescape(char *s)
 {
     char *to = s;
@@ -84,7 +84,7 @@ static void unescape(char *s)
     *to = 0;
 }
 
-/* Where the hierarchy is mounted: its mount point and the group that is mounted there. */
+/* Mount point of a hierarchy and the group mounted there. */
 struct mount {
     char root[PATH_SIZE], point[PATH_SIZE];
 };
@@ -108,7 +108,7 @@ static bool find_mount(struct mount *m, FILE *mountinfo, const char *controller)
     return false;
 }
 
-/* This process's group in the hierarchy, from a line "5:cpu,cpuacct:/a/b" or, of version 2, "0::/a/b". */
+/* This process's group in the hierarchy, from "5:cpu,cpuacct:/a/b" or, version 2, "0::/a/b". */
 static bool find_group(char *group, FILE *own, const char *controller)
 {
     char line[PATH_SIZE];
@@ -127,11 +127,11 @@ static bool find_group(char *group, FILE *own, const char *controller)
     return false;
 }
 
-/* What a group's folder says; INFINITY where it says nothing. */
+/* Limit of a group's folder; INFINITY: none. */
 typedef double group_limit(const char *dir);
 
-/* The least limit of the hierarchy's groups from this process's own up to the one that is mounted. A group outside of
- * what is mounted (a container's view) cannot be read: then the mounted one's alone. controller: of version 1; NULL: version 2. */
+/* Least limit of the groups from this process's own up to the mounted one; of the mounted one alone when the own group is outside
+ * of it (containers). controller: version 1's; NULL: version 2. */
 static double hierarchy_limit(const char *root, FILE *own, FILE *mountinfo, const char *controller, group_limit *limit)
 {
     char group[PATH_SIZE], dir[DIR_SIZE];
@@ -218,7 +218,7 @@ void memory_peak_reset(void)
     (void)fclose(f);
 }
 
-/* ---- what others took ------------------------------------------------------------------------------ */
+/* ---- steal time and context switches ---- */
 
 static bool has_cpu(const struct cpulist *l, int cpu)
 {
@@ -253,7 +253,7 @@ struct cpu_ticks cpu_ticks(const char *root, const struct cpulist *cpus)
     return found > 0 && found == cpus->n ? t : (struct cpu_ticks){ NAN, NAN };
 }
 
-double process_preemptions(void)
+double process_involuntary_switches(void)
 {
     struct rusage u;
     return getrusage(RUSAGE_SELF, &u) == 0 ? (double)u.ru_nivcsw : NAN;

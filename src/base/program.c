@@ -1,4 +1,4 @@
-/* A program has a process group of its own, so that whatever it starts ends with it. */
+/* Each program runs in its own process group, so that its children end with it. */
 #include "base/program.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 extern char **environ;
 
 enum { MAX_PROGRAMS = 8 };
-static _Atomic pid_t running[MAX_PROGRAMS];
+static _Atomic pid_t running[MAX_PROGRAMS]; /* global: a signal handler kills these; lock-free */
 
 static void swap_running(pid_t from, pid_t to)
 {
@@ -31,7 +31,7 @@ void program_kill_all(void)
     }
 }
 
-/* 0, or an errno; standard input is /dev/null. */
+/* 0, or an errno; standard input is /dev/null */
 static int start(pid_t *pid, const struct program *p, const int fd[2])
 {
     posix_spawn_file_actions_t fa;
@@ -55,7 +55,7 @@ static int start(pid_t *pid, const struct program *p, const int fd[2])
     return rc;
 }
 
-/* One piece of what it says; false: there will be no more. */
+/* One piece of output; false: end. */
 static bool read_piece(struct program *p, int fd)
 {
     char drop[512];
@@ -66,7 +66,7 @@ static bool read_piece(struct program *p, int fd)
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/* Until it has ended and all that it said is read. What it started may hold the pipe open longer: that is not waited for. */
+/* Until the program has ended and its output is read. Children that hold the pipe open are not waited for. */
 static enum program_end wait_for(struct program *p, pid_t pid, int fd)
 {
     enum { LOOK_MS = 200, REAP_MS = 5 };

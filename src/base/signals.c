@@ -1,17 +1,17 @@
 /*
- * SIGINT, SIGTERM and, but for nohup, SIGHUP set a flag that long loops look at; a second one ends the process. So does SIGXCPU,
- * which comes every second of CPU until the hard limit: it never ends the process. SIGPIPE is left to the write that failed: what
- * goes to another file goes on. A file that grows too large is an error of the write, and one that shrinks while it is mapped
- * ends the process with a message. Whatever ends it, its temporary files go first, and the programs it runs.
+ * The program's signal handlers. SIGINT, SIGTERM and, unless ignored, SIGHUP set a flag that long loops test; a second one ends the
+ * process. SIGXCPU (every second of CPU beyond the soft limit) sets it too and never ends the process. SIGPIPE is reported by the
+ * failed write. A file that grows too large is a write error; one that shrinks while mapped ends the process. Temporary files and child
+ * programs are removed first.
  */
 #include "base/program.h"
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t patient, piped;
+static volatile sig_atomic_t patient, piped; /* global: a signal handler has no argument */
 
-static void clear_up(void)
+static void clean_up(void)
 {
     program_kill_all();
     temporary_remove_all();
@@ -19,9 +19,9 @@ static void clear_up(void)
 
 static void end_by(int sig)
 {
-    clear_up();
+    clean_up();
     signal(sig, SIG_DFL);
-    raise(sig); /* at the return from a handler of it */
+    raise(sig); /* delivered when the handler returns */
 }
 
 static void on_signal(int sig)
@@ -43,17 +43,17 @@ void interrupt_end_by_pipe(void)
         end_by(SIGPIPE);
 }
 
-void interrupt_patient(void)
+void interrupt_ignore_repeated(void)
 {
     patient = 1;
 }
 
-/* A page of a mapped file is gone: what reads it cannot go on. */
+/* A page of a mapped file is gone: the reader cannot continue. */
 static void on_bus(int sig)
 {
     static const char text[] = "\nroofcast: a file that is being read became shorter, or its disk failed\n";
     (void)sig;
-    clear_up();
+    clean_up();
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     _exit(n < 0 ? 3 : 1);
 }
@@ -61,12 +61,12 @@ static void on_bus(int sig)
 void interrupt_end_without_memory(void)
 {
     static const char text[] = "\nroofcast: out of memory\n";
-    clear_up();
+    clean_up();
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     _exit(n < 0 ? 3 : 1);
 }
 
-/* Unless the parent process ignores it. Child processes inherit ignored signals, not handlers. */
+/* Leaves signals that the parent ignores. Children inherit ignored signals, not handlers. */
 static void catch_unless_ignored(int sig, void (*handler)(int))
 {
     struct sigaction sa, old;
@@ -89,6 +89,6 @@ void interrupt_install(void)
     catch_unless_ignored(SIGHUP, on_signal);
     catch_unless_ignored(SIGPIPE, on_pipe);
     signal(SIGXFSZ, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL); /* ignored by the parent process it would leave waitpid(2) no status */
+    signal(SIGCHLD, SIG_DFL); /* if inherited as ignored, waitpid(2) has no status */
     signal(SIGBUS, on_bus);
 }

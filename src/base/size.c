@@ -1,4 +1,4 @@
-/* Checked arithmetic for sizes that come from files; memory for arrays that kernels walk. */
+/* Checked arithmetic for sizes from files; aligned memory. */
 #include "base/base.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -46,7 +46,7 @@ void *size_alloc(size_t bytes)
     void *p = n >= bytes ? aligned_alloc(align, n) : NULL;
 #ifdef MADV_HUGEPAGE
     if (p && align == LARGE_PAGE)
-        (void)madvise(p, n, MADV_HUGEPAGE); /* a wish */
+        (void)madvise(p, n, MADV_HUGEPAGE); /* best effort */
 #endif
     return p;
 }

@@ -83,7 +83,7 @@ void stats_median_ci(const double *x, size_t n, double *lo, double *hi)
     free(s);
 }
 
-/* Where a block begins, in the order of samples; the end of the last one. */
+/* Start index of each block, then the end of the last. */
 static size_t find_blocks(size_t *start, const int *block, size_t n)
 {
     size_t n_block = 0;
@@ -118,7 +118,7 @@ void stats_median_block_ci(const double *x, const int *block, size_t n, double *
     if (n_block < 2) {
         free(s);
         free(start);
-        stats_median_ci(x, n, lo, hi); /* one block says nothing of how blocks differ */
+        stats_median_ci(x, n, lo, hi); /* no variance between blocks */
         return;
     }
     double *med = s + n_block * longest;

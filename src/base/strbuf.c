@@ -1,4 +1,4 @@
-/* A growing string; running out of memory is remembered, not reported at every call: strbuf_text() reports it. */
+/* A growing string. Allocation failure is sticky; strbuf_text() reports it. */
 #include "base/base.h"
 #include <stdlib.h>
 #include <string.h>
@@ -63,9 +63,9 @@ void strbuf_addf(struct strbuf *b, const char *fmt, ...)
     int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
     if (n < 0)
-        b->oom = true; /* vsnprintf(3) fails for want of memory, and of texts that are no characters (%ls, not used) */
+        b->oom = true; /* vsnprintf(3) fails on allocation or %ls (not used) */
     else if (strbuf_grow(b, (size_t)n)) {
-        (void)vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again); /* the same text, which has room */
+        (void)vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again); /* second pass with enough room */
         b->len += (size_t)n;
     }
     va_end(again);

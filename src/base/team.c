@@ -1,7 +1,6 @@
 /*
- * A team of threads that live as long as the team. Between runs a worker spins for a moment
- * (the next pass of a decode loop comes within microseconds), then sleeps. Inside a run,
- * barriers spin, and yield when the others are late: a preempted peer must get a CPU.
+ * A team of threads. Workers spin between runs (the next pass of a decode loop comes within microseconds), then sleep. Barriers
+ * spin, then yield: a preempted peer needs a CPU.
  */
 #include "base/program.h"
 #include "base/topology.h"
@@ -29,7 +28,7 @@ struct team {
     pthread_cond_t wake;
     hwloc_topology_t topo; /* for pinning; NULL when not pinned */
     hwloc_bitmap_t caller; /* the caller's CPUs before it was pinned */
-    int *cpu;              /* CPU of each thread, or NULL */
+    int *cpu;              /* [n] or NULL */
     struct worker *worker; /* n - 1 */
     _Alignas(CACHE_LINE) atomic_uint generation; /* bumped to start a run */
     _Alignas(CACHE_LINE) atomic_int arrived;     /* barrier */
@@ -51,7 +50,7 @@ static void pin(hwloc_topology_t topo, int cpu)
     if (!set)
         return;
     hwloc_bitmap_set(set, (unsigned)cpu);
-    /* A refusal (a CPU taken away meanwhile) costs speed, not correctness. */
+    /* Best effort: a failure costs speed only. */
     (void)hwloc_set_cpubind(topo, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT);
     hwloc_bitmap_free(set);
 }
@@ -101,7 +100,7 @@ static int check_size(int n, const struct cpulist *cpus, struct error *err)
     if (n < 1)
         return error_set(err, ERROR_USAGE, "threads: expected at least 1, found %d", n);
     if (cpus && (size_t)n > cpus->n)
-        return error_set(err, ERROR_USAGE, "threads: %d asked for, the CPU list has %zu", n, cpus->n);
+        return error_set(err, ERROR_USAGE, "threads: %d requested, the CPU list has %zu", n, cpus->n);
     if (n == 1)
         return 0;
     if (cpulist_usable(&usable, err) != 0)
@@ -109,7 +108,7 @@ static int check_size(int n, const struct cpulist *cpus, struct error *err)
     size_t have = usable.n;
     cpulist_free(&usable);
     if ((size_t)n > have)
-        return error_set(err, ERROR_USAGE, "threads: %d asked for, this process may use %zu CPU%s", n,
+        return error_set(err, ERROR_USAGE, "threads: %d requested, this process may use %zu CPU%s", n,
                          have, have == 1 ? "" : "s");
     return 0;
 }

@@ -1,5 +1,7 @@
-/* Temporary files and folders: removed with the process, whatever signal ends it, and locked while it lives. One without a
- * lock was left by a process that was killed: the next one that writes the same name removes it. */
+/*
+ * Temporary files and folders: removed when a signal ends the process, and locked while it lives. An unlocked one was left by a killed
+ * process; the next writer of the same name removes it.
+ */
 #include "base/base.h"
 #include <dirent.h>
 #include <errno.h>
@@ -14,8 +16,8 @@
 #define MARK ".tmp-roofcast-"
 enum { N_RANDOM = 6 /* of mkstemp(3) */, MAX_SLOTS = 64 };
 
-/* What a signal's handler removes. A path that finds no slot is left to the next start. A path whose slot the handler took is
- * never freed: the handler may run concurrently with its owner, and the process ends. */
+/* Global: a signal handler removes these paths. Lock-free. When all slots are used, the next start cleans up. A path whose slot the
+ * handler took is never freed, as the handler may still read it. */
 static _Atomic(char *) slot[MAX_SLOTS];
 
 void temporary_add(char *path)
@@ -27,7 +29,7 @@ void temporary_add(char *path)
     }
 }
 
-/* false: it has no slot, or a handler took it and may still read the text. */
+/* false: no slot, or the handler took it */
 static bool release(char *path)
 {
     for (size_t i = 0; i < MAX_SLOTS; i++) {
@@ -51,13 +53,13 @@ void temporary_remove_all(void)
             (void)unlink(path[i]);
     for (size_t i = 0; i < MAX_SLOTS; i++)
         if (path[i])
-            (void)rmdir(path[i]); /* folders, now that their files are gone */
+            (void)rmdir(path[i]); /* folders after their files */
 }
 
 /* ---- locks ------------------------------------------------------------------------------------------------ */
 
-/* flock(2): of the open file, so it ends with the process; no child inherits it (O_CLOEXEC). Where the file system has no locks
- * nothing is ever taken for abandoned. */
+/* flock(2) belongs to the open file and ends with the process; children do not inherit it (O_CLOEXEC). On file systems without
+ * locks nothing counts as abandoned. */
 enum lock { LOCK_OURS, LOCK_OTHERS, LOCK_UNSUPPORTED };
 static enum lock lock(int fd)
 {
@@ -76,7 +78,7 @@ static bool is_temporary(const char *name, const char *prefix, size_t n_prefix)
     return true;
 }
 
-/* The files of an abandoned folder; what others put there stays, and then the folder does. */
+/* Removes the files of an abandoned folder; subfolders stay, and then so does the folder. */
 static void empty_folder(int fd)
 {
     struct stat st;
@@ -95,7 +97,7 @@ static void remove_if_abandoned(int dir, const char *name, bool folder)
     enum { FLAGS = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
     struct stat st;
     int fd = folder ? openat(dir, name, O_RDONLY | O_DIRECTORY | FLAGS) : openat(dir, name, O_RDWR | FLAGS);
-    if (fd < 0 && !folder && errno == EACCES) /* of a result that is read-only */
+    if (fd < 0 && !folder && errno == EACCES) /* a read-only result */
         fd = openat(dir, name, O_RDONLY | FLAGS);
     if (fd < 0)
         return;
@@ -128,8 +130,8 @@ static void remove_abandoned(const char *pattern, bool folder)
 
 /* ---- files and folders ---------------------------------------------------------------------------------------- */
 
-/* "DIR/NAME" MARK "XXXXXX"; a name is cut where the file system's limit asks for it. NULL: no memory. */
-static char *pattern_beside(const char *path)
+/* "DIR/NAME" MARK "XXXXXX"; the name is truncated to the file system's limit. NULL: no memory. */
+static char *temporary_pattern(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const size_t n = strlen(path) + sizeof MARK + N_RANDOM, most = NAME_MAX - (sizeof MARK - 1) - N_RANDOM;
@@ -139,7 +141,7 @@ static char *pattern_beside(const char *path)
     return pattern;
 }
 
-/* path: a pattern. Another process may take what is new for abandoned before it is locked, and remove it: then the next name. */
+/* path: a pattern. Another process may remove a new file before it is locked: then retry with another name. */
 static int create_locked(char *path, bool folder)
 {
     enum { MAX_TRIES = 100 };
@@ -164,7 +166,7 @@ static int create_locked(char *path, bool folder)
 
 int temporary_create(char **out, const char *path, struct error *err)
 {
-    char *own = pattern_beside(path);
+    char *own = temporary_pattern(path);
     if (!own)
         return error_oom(err, strlen(path), "a file name");
     remove_abandoned(own, false);
@@ -177,7 +179,7 @@ int temporary_create(char **out, const char *path, struct error *err)
     mode_t mask = umask(0);
     umask(mask);
     struct stat st;
-    const bool replaces = stat(path, &st) == 0; /* and keeps what its owner allows */
+    const bool replaces = stat(path, &st) == 0; /* keeps its permissions */
     (void)fchmod(fd, replaces ? st.st_mode & 0777 : 0666 & ~mask);
     temporary_add(own);
     *out = own;

@@ -1,10 +1,10 @@
-/* base/topology.c: hwloc's topology of this machine, loaded once. */
+/* hwloc's topology of this machine, loaded once. */
 #include "base/topology.h"
 #include <pthread.h>
 #include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static hwloc_topology_t machine; /* loaded, until the process ends */
+static hwloc_topology_t machine; /* global: loaded once under `lock`, kept until exit */
 
 static hwloc_topology_t load(const char *description, struct error *err)
 {

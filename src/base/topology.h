@@ -1,7 +1,6 @@
 /*
- * base/topology.h: hwloc's topology, of this machine or of a description. Loading this machine's takes milliseconds (hwloc's plugins for
- * GPUs alone 6 on a Zen 5 guest), and a bench asks for it seven times: it is loaded once a process and kept. The program leaves
- * plugins out (cli_environment).
+ * topology.h: hwloc's topology of this machine or of a description. This machine's is loaded once per process: loading takes milliseconds.
+ * The program disables hwloc's plugins (cli_environment).
  */
 #ifndef BASE_TOPOLOGY_H
 #define BASE_TOPOLOGY_H
@@ -10,9 +9,10 @@
 #include <hwloc.h>
 
 /*
- * A loaded topology, not to be changed: of this machine (description NULL), or of hwloc's synthetic description. A recorded or synthetic
- * one in the environment (HWLOC_XMLFILE, HWLOC_SYNTHETIC) takes this machine's place. NULL: *err says why (ERROR_INPUT: not a
- * description; ERROR_SYSTEM). Any thread may ask.
+ * A loaded topology, read-only: this machine's (description NULL) or a synthetic one. HWLOC_XMLFILE and HWLOC_SYNTHETIC replace this
+ * machine's. Thread-safe.
+ *
+ * errors   NULL: ERROR_INPUT: invalid description; ERROR_SYSTEM
  */
 hwloc_topology_t topology_open(const char *description, struct error *err);
 void topology_close(hwloc_topology_t topo); /* NULL is allowed */

@@ -14,7 +14,7 @@
 
 struct probes {
     double *bytes_s, *flop_s, *tile_flop_s; /* reps + 1 each; NaN where a probe failed */
-    double (*exchange)[EXCHANGE_COUNT];
+    double (*coherence)[COHERENCE_COUNT];
     size_t n;
     struct ceilings_probed last; /* names, kernels */
 };
@@ -41,7 +41,7 @@ static int probe(struct probes *p, struct ceilings_prober *prober, struct error 
     p->bytes_s[p->n] = p->last.dram.value;
     p->flop_s[p->n] = p->last.peak.value;
     p->tile_flop_s[p->n] = p->last.tiles.value;
-    memcpy(p->exchange[p->n++], p->last.exchange, sizeof p->last.exchange);
+    memcpy(p->coherence[p->n++], p->last.coherence, sizeof p->last.coherence);
     return 0;
 }
 
@@ -173,8 +173,8 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     r->n_ubatch = (int)t->n_ubatch;
     r->n_reps = t->reps;
     r->ops_ceiling_bytes_s = r->ops_ceiling_flop_s = r->ops_lowest_bytes_s = r->ops_highest_bytes_s = r->ops_tile_flop_s = NAN; /* --ops */
-    for (int i = 0; i < EXCHANGE_COUNT; i++)
-        r->ops_exchange[i] = NAN;
+    for (int i = 0; i < COHERENCE_COUNT; i++)
+        r->ops_coherence[i] = NAN;
 }
 
 /* What the repetitions of one test left. */
@@ -369,9 +369,9 @@ static int add_repetitions(struct run *r, const struct run_row *row, const struc
         rep->after_flop_s = p->flop_s[i + 1];
         rep->tile_flop_s = (p->tile_flop_s[i] + p->tile_flop_s[i + 1]) / 2;
         rep->after_tile_flop_s = p->tile_flop_s[i + 1];
-        for (int k = 0; k < EXCHANGE_COUNT; k++)
-            rep->exchange[k] = (p->exchange[i][k] + p->exchange[i + 1][k]) / 2;
-        memcpy(rep->after_exchange, p->exchange[i + 1], sizeof rep->after_exchange);
+        for (int k = 0; k < COHERENCE_COUNT; k++)
+            rep->coherence[k] = (p->coherence[i][k] + p->coherence[i + 1][k]) / 2;
+        memcpy(rep->after_coherence, p->coherence[i + 1], sizeof rep->after_coherence);
         rep->mbu = (row->weight_bytes + row->kv_bytes) / rep->seconds / rep->ceiling_bytes_s;
         rep->mfu = row->flop / rep->seconds / rep->ceiling_flop_s;
         if (run_add_rep(r, rep, err) != 0)
@@ -406,9 +406,9 @@ int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, 
     struct run_row row[MOST] = { 0 };
     struct samples s[MOST] = { 0 };
     struct probes p = { .bytes_s = calloc(n_probe, sizeof(double)), .flop_s = calloc(n_probe, sizeof(double)),
-                        .tile_flop_s = calloc(n_probe, sizeof(double)), .exchange = calloc(n_probe, sizeof *p.exchange) };
+                        .tile_flop_s = calloc(n_probe, sizeof(double)), .coherence = calloc(n_probe, sizeof *p.coherence) };
     char what[160] = "";
-    int rc = p.bytes_s && p.flop_s && p.tile_flop_s && p.exchange ? 0 : error_oom(err, n_probe * sizeof(double), "the probes");
+    int rc = p.bytes_s && p.flop_s && p.tile_flop_s && p.coherence ? 0 : error_oom(err, n_probe * sizeof(double), "the probes");
     for (size_t k = 0; rc == 0 && k < n_t; k++) {
         rc = samples_init(&s[k], &t[k], b->m->hp.n_vocab, err);
         fill_row(&row[k], b->e, b->m, b->machine, &t[k]);
@@ -425,6 +425,6 @@ int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, 
     free(p.bytes_s);
     free(p.flop_s);
     free(p.tile_flop_s);
-    free(p.exchange);
+    free(p.coherence);
     return rc;
 }

@@ -12,7 +12,7 @@
 void bench_watch_begin(struct bench_watch *w, const struct setup *machine)
 {
     w->ticks = cpu_ticks(environment()->root, &machine->cpus);
-    w->preemptions = process_preemptions();
+    w->preemptions = process_involuntary_switches();
     w->start_ns = clock_now_ns();
     w->cpu_s = process_cpu_seconds();
 }
@@ -28,7 +28,7 @@ void bench_watch_end(const struct bench_watch *w, const struct setup *machine, d
     const struct cpu_ticks now = cpu_ticks(environment()->root, &machine->cpus);
     const double all = now.all - w->ticks.all;
     rep->steal = all >= least ? fmax(0, now.stolen - w->ticks.stolen) / all : NAN;
-    rep->n_switch = process_preemptions() - w->preemptions;
+    rep->n_switch = process_involuntary_switches() - w->preemptions;
     rep->clock_hz = ceilings_clock_hz();
 }
 
@@ -75,7 +75,7 @@ int bench_stored_open(struct bench_stored *s, struct error *err)
     if (hwprofile_host(&s->host, err) != 0)
         return -1;
     int level;
-    const double bytes = hwprofile_last_cache(&s->host, &level);
+    const double bytes = hwprofile_llc(&s->host, &level);
     if (level)
         s->cache_bytes = bytes;
     s->there = hwprofile_open(&s->profile, "this", &none) == 0;

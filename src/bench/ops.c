@@ -16,23 +16,23 @@ struct roof_watch {
     struct ceilings_prober *prober;
     bool between; /* also between steps */
     double looked_s;              /* at */
-    struct ceilings_glanced last; /* then */
+    struct ceilings_quick_probe last; /* then */
     double n_tok;                 /* since then */
     double sum_tok, sum_bytes, sum_flop, sum_tiles; /* tokens; tokens / roof */
-    double sum_exchange[EXCHANGE_COUNT]; /* tokens times seconds */
+    double sum_coherence[COHERENCE_COUNT]; /* tokens times seconds */
     double lowest, highest; /* of bytes_s */
 };
 
 /* Seconds are added up: of a byte, where the rate is bytes a second. */
 static double of_look(int exchange, double v)
 {
-    return exchange_tokens((enum exchange_kind)exchange) > 0 ? 1 / v : v;
+    return coherence_tokens((enum coherence_kind)exchange) > 0 ? 1 / v : v;
 }
 
 static int look(struct roof_watch *w, struct error *err)
 {
-    const struct ceilings_glanced before = w->last;
-    if (ceilings_glance(w->prober, &w->last, err) != 0)
+    const struct ceilings_quick_probe before = w->last;
+    if (ceilings_probe_quick(w->prober, &w->last, err) != 0)
         return -1;
     w->lowest = fmin(w->lowest, w->last.bytes_s);
     w->highest = fmax(w->highest, w->last.bytes_s);
@@ -40,8 +40,8 @@ static int look(struct roof_watch *w, struct error *err)
         w->sum_bytes += w->n_tok / ((before.bytes_s + w->last.bytes_s) / 2);
         w->sum_flop += w->n_tok / ((before.flop_s + w->last.flop_s) / 2);
         w->sum_tiles += w->n_tok / ((before.tile_flop_s + w->last.tile_flop_s) / 2);
-        for (int i = 0; i < EXCHANGE_COUNT; i++)
-            w->sum_exchange[i] += w->n_tok * of_look(i, (before.exchange[i] + w->last.exchange[i]) / 2);
+        for (int i = 0; i < COHERENCE_COUNT; i++)
+            w->sum_coherence[i] += w->n_tok * of_look(i, (before.coherence[i] + w->last.coherence[i]) / 2);
         w->sum_tok += w->n_tok;
     }
     w->n_tok = 0;
@@ -115,8 +115,8 @@ static int timed_pass(struct run_row *row, const struct bench *b, const struct b
     row->ops_ceiling_bytes_s = w.sum_tok / w.sum_bytes;
     row->ops_ceiling_flop_s = w.sum_tok / w.sum_flop;
     row->ops_tile_flop_s = w.sum_tok / w.sum_tiles;
-    for (int i = 0; i < EXCHANGE_COUNT; i++)
-        row->ops_exchange[i] = of_look(i, w.sum_exchange[i] / w.sum_tok);
+    for (int i = 0; i < COHERENCE_COUNT; i++)
+        row->ops_coherence[i] = of_look(i, w.sum_coherence[i] / w.sum_tok);
     row->ops_lowest_bytes_s = w.lowest;
     row->ops_highest_bytes_s = w.highest;
     return rc;

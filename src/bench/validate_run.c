@@ -106,7 +106,7 @@ struct state {
 /* What probes read: of memory, of the small product and of the one by tiles, and of what cores exchange; NaN: not read. */
 struct reading {
     double bytes_s, flop_s, tile_flop_s;
-    double exchange[EXCHANGE_COUNT];
+    double coherence[COHERENCE_COUNT];
 };
 
 /* Weights that the last cache may have some of, so that reading them does not tell what memory gives. */
@@ -123,7 +123,7 @@ static struct state state_of(const struct validate_result *r, const struct hwpro
     struct state s = { .memory = !dram ? NAN : isnan(bytes_s) ? 1 : bytes_s / dram->value,
                        .cores = profile_cores_now(h, r->c->n_threads, p.flop_s, p.tile_flop_s),
                        .kept = NAN };
-    profile_exchange_now(&s.cores, h, r->c->n_threads, p.exchange);
+    profile_exchange_now(&s.cores, h, r->c->n_threads, p.coherence);
     last_cache_init(&s.last, h, r->c->n_threads);
     if (!may_be_kept(&s.last, r->walked_bytes) || !dram || isnan(bytes_s))
         return s;
@@ -195,8 +195,8 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
     for (size_t i = 0; i < ARRAY_LEN(at); i++) {
         struct reading read = { rep->ceiling_bytes_s * (1 + at[i] * roof), rep->ceiling_flop_s * (1 + at[i] * peak),
                                 rep->tile_flop_s * (1 + at[i] * tiles), { 0 } };
-        for (int k = 0; k < EXCHANGE_COUNT; k++)
-            read.exchange[k] = rep->exchange[k] * (1 + at[i] * drift(rep->after_exchange[k], rep->exchange[k]));
+        for (int k = 0; k < COHERENCE_COUNT; k++)
+            read.coherence[k] = rep->coherence[k] * (1 + at[i] * drift(rep->after_coherence[k], rep->coherence[k]));
         const struct state now = state_of(r, s->profile, read);
         struct hwprofile h;
         if (predict_one(&t[i], &h, r, s, m, &now, err) != 0)
@@ -261,7 +261,7 @@ static int judge_ops(struct validation *v, struct validate_result *r, const stru
                      const struct run *run, struct error *err)
 {
     struct reading read = { r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s, r->row.ops_tile_flop_s, { 0 } };
-    memcpy(read.exchange, r->row.ops_exchange, sizeof read.exchange);
+    memcpy(read.coherence, r->row.ops_coherence, sizeof read.coherence);
     const struct state at = state_of(r, s->profile, read);
     double ignored;
     struct hwprofile now;
@@ -314,9 +314,9 @@ static struct ceilings_prober *far_prober(struct validate_far *f, const struct c
 /* What it gives now; NaN: there is none. Weights that a cache keeps are read again before they are timed: it takes their place there. */
 static double look_far(struct ceilings_prober *p)
 {
-    struct ceilings_glanced now;
+    struct ceilings_quick_probe now;
     struct error ignored;
-    return p && ceilings_glance(p, &now, &ignored) == 0 ? now.bytes_s : NAN;
+    return p && ceilings_probe_quick(p, &now, &ignored) == 0 ? now.bytes_s : NAN;
 }
 
 static void add_look(double *sum, double *n, double bytes_s)
@@ -363,7 +363,7 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
 {
     const struct engine_options eo = engine_of(machine, s, t);
     struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
-                                            .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus, .reference = true };
+                                            .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus, .core_probes = true };
     struct bench b = { .m = m, .machine = machine, .run = run, .energy = s->energy, .stored = &s->stored };
     b.e = engine_new(m, &eo, err);
     if (!b.e)

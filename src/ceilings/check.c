@@ -1,6 +1,6 @@
 /*
- * Our ceilings beside likwid-bench's, in alternation: what the machine does meanwhile meets both. A ceiling is compared
- * where likwid-bench has a kernel of that operation and instruction set.
+ * Cross-check against likwid-bench, alternating, so that drift affects both. Compares ceilings whose operation and instruction set
+ * likwid-bench has.
  */
 #include "ceilings/internal.h"
 #include "ceilings/likwid.h"
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TURNS = 5, N_WINDOWS = 8 }; /* the most windows that memory of DRAM is read in (memory.c) */
+enum { MAX_TURNS = 5, N_WINDOWS = 8 }; /* MAX_TURNS turns; DRAM is read in N_WINDOWS windows (memory.c) */
 static const double CALIBRATION_TIMEOUT_S = 60, TIMEOUT_S = 30, TURN_S = 0.25, PASS_FROM = 0.97;
 
-/* likwid-bench's name of an instruction set, behind a test's. */
+/* Suffix of likwid-bench tests for an instruction set. */
 static const char *vector_suffix(const char *isa)
 {
     static const char *const suffix[][2] = { { "avx512", "_avx512" }, { "avx2", "_avx" }, { "sse", "_sse" }, { "scalar", "" } };
@@ -53,7 +53,7 @@ void check_judge(struct ceilings_check *c, const double *ours, const double *the
     c->theirs = stats_median(theirs, n);
     for (size_t i = 0; i < n && i < MAX_TURNS; i++)
         ratio[i] = ours[i] / theirs[i];
-    c->ratio = stats_median(ratio, n); /* of neighbours: what moved both falls out */
+    c->ratio = stats_median(ratio, n); /* ratio per turn cancels drift */
     c->pass = c->ratio >= PASS_FROM;
     if (c->ratio > 1.1)
         snprintf(c->note, sizeof c->note, "likwid-bench's kernel is not the peak here: %.0f %% of ours", 100 / c->ratio);
@@ -61,8 +61,8 @@ void check_judge(struct ceilings_check *c, const double *ours, const double *the
         snprintf(c->note, sizeof c->note, "%.1f %% below likwid-bench", 100 * (1 - c->ratio));
 }
 
-/* The job's kernel, and what a ceiling of it would be called. */
-static int look(struct job *j, struct meter *m, bool brief, struct ceiling *c, struct error *err)
+/* Kernel of the benchmark, and the name its ceiling would have. */
+static int resolve_kernel(struct benchmark *j, struct harness *m, bool brief, struct ceiling *c, struct error *err)
 {
     struct hwprofile h = { .n_ceiling = 0 };
     if (driver_choose(j, m, brief ? 0.02 : 0.2, brief ? 0.001 : 0.03, err) != 0 ||
@@ -81,7 +81,7 @@ static int look(struct job *j, struct meter *m, bool brief, struct ceiling *c, s
     return rc;
 }
 
-static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, const struct ceiling *c, int n_turns,
+static int take_turns(struct ceilings_check *k, struct benchmark *j, struct harness *m, const struct ceiling *c, int n_turns,
                       struct error *err)
 {
     const bool compute = strcmp(c->kind, "compute") == 0;
@@ -92,7 +92,7 @@ static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, 
         return -1;
     const uint64_t n = (uint64_t)fmax(1, r.iterations * TURN_S / r.seconds);
     for (int t = 0; t < n_turns; t++) {
-        /* Unheeded, once through all windows: the system may have taken memory that lay idle while the other program ran. */
+        /* Discarded pass over all windows: pages may have been reclaimed meanwhile. */
         j->n_sample = 0;
         if (driver_sample(j, m, N_WINDOWS, t, clock_now_s() + 1, err) != 0)
             return -1;
@@ -108,9 +108,8 @@ static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, 
     return 0;
 }
 
-/* Before a kernel is looked for, which takes a while: by what the job says of itself, which lacks the instruction set where it is to
- * find the best one. */
-static bool may_be_wanted(const struct job *j, int n_threads, const char *only)
+/* Cheap filter before kernel selection, by the benchmark's description without the ISA. */
+static bool may_be_wanted(const struct benchmark *j, int n_threads, const char *only)
 {
     char name[sizeof j->what + 16];
     const size_t first = strcspn(j->what, " ");
@@ -118,7 +117,7 @@ static bool may_be_wanted(const struct job *j, int n_threads, const char *only)
     return !only || strstr(name, only) || strncmp(only, j->what, first) == 0;
 }
 
-static int check_job(struct job *j, struct meter *m, const struct ceilings_options *o, ceilings_check_fn *row, void *ctx,
+static int check_benchmark(struct benchmark *j, struct harness *m, const struct ceilings_options *o, ceilings_check_fn *row, void *ctx,
                      double fraction, struct error *err)
 {
     struct ceiling c;
@@ -128,7 +127,7 @@ static int check_job(struct job *j, struct meter *m, const struct ceilings_optio
         return 0;
     if (o->progress)
         o->progress(o->progress_ctx, j->what, fraction);
-    if (look(j, m, o->effort == CEILINGS_BRIEF, &c, err) != 0)
+    if (resolve_kernel(j, m, o->effort == CEILINGS_BRIEF, &c, err) != 0)
         return -1;
     if (isnan(c.value) || (o->only && !strstr(c.name, o->only)) || !check_test_of(&c, k.test, sizeof k.test))
         return 0;
@@ -141,7 +140,7 @@ static int check_job(struct job *j, struct meter *m, const struct ceilings_optio
             *err = why;
             return -1;
         }
-        k.ratio = NAN; /* its fault is a reason, not ours */
+        k.ratio = NAN; /* error of the ceiling under test, not of ours */
         snprintf(k.note, sizeof k.note, "%.150s", why.msg);
     }
     return row(ctx, &k, err);
@@ -150,22 +149,22 @@ static int check_job(struct job *j, struct meter *m, const struct ceilings_optio
 static int check_at(int n_threads, struct hwprofile *h, const struct ceilings_options *o, ceilings_check_fn *row, void *ctx,
                     struct error *err)
 {
-    struct meter m;
-    struct job_list l = { 0 };
-    if (meter_init(&m, n_threads, true, o, err) != 0)
+    struct harness m;
+    struct benchmark_list l = { 0 };
+    if (harness_init(&m, n_threads, true, o, err) != 0)
         return -1;
     int rc = ceilings_compute.plan(&l, &m, h, o, err);
     rc = rc ? rc : ceilings_memory.plan(&l, &m, h, o, err);
     for (size_t i = 0; rc == 0 && i < l.n; i++)
-        if (!l.job[i]->class->lower && !l.job[i]->of_curve)
-            rc = check_job(l.job[i], &m, o, row, ctx, (double)i / (double)l.n, err);
-    job_list_free(&l);
-    meter_free(&m);
+        if (!l.v[i]->class->lower && !l.v[i]->of_curve)
+            rc = check_benchmark(l.v[i], &m, o, row, ctx, (double)i / (double)l.n, err);
+    benchmark_list_free(&l);
+    harness_free(&m);
     return rc;
 }
 
-/* Before minutes of measuring. */
-static int is_there(const struct ceilings_options *o, struct error *err)
+/* Fails early if likwid-bench is missing. */
+static int check_installed(const struct ceilings_options *o, struct error *err)
 {
     struct cpulist usable = { 0 };
     const struct cpulist *cpus = o->cpus ? o->cpus : &usable;
@@ -180,7 +179,7 @@ static int is_there(const struct ceilings_options *o, struct error *err)
 int ceilings_cross_check(const struct ceilings_options *o, ceilings_check_fn *row, void *ctx, struct error *err)
 {
     struct hwprofile h;
-    if (is_there(o, err) != 0)
+    if (check_installed(o, err) != 0)
         return -1;
     if (hwprofile_host(&h, err) != 0)
         return -1;

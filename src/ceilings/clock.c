@@ -1,8 +1,7 @@
 /*
- * The core's clock without a counter: a chain of additions, each needing the one before, takes one
- * cycle a step. Some cores run slower while 512-bit multiplications are in flight and switch back
- * within two microseconds of the last one, so a compute roof's clock comes from a chain with a few of
- * its own instructions strewn in (peak_kernel.chain). Source: methods.md (72).
+ * Core clock without counters: a chain of dependent additions takes one cycle per step. Some cores clock lower while 512-bit
+ * multiplications are in flight and recover within two microseconds, so a compute roof's chain includes a few of its instructions
+ * (peak_kernel.chain). Source: methods.md (72).
  */
 #include "ceilings/internal.h"
 #include <math.h>
@@ -37,7 +36,7 @@ double clock_chain_hz(void (*chain)(uint64_t n), uint64_t n)
 double ceilings_clock_hz(void)
 {
     enum { STEPS = 100000, RUNS = 9 };
-    /* The fastest of nine: a chain cannot be faster than the clock, only interrupted. */
+    /* Best of nine: interruptions only make it slower. */
     double best = NAN;
     for (int i = 0; i < RUNS; i++)
         best = fmax(best, clock_chain_hz(NULL, STEPS));

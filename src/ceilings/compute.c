@@ -1,6 +1,5 @@
 /*
- * The provider of compute roofs: a job per type and ISA with all kernels of both as its variants; in a quick profile a
- * job per type with the kernels of all ISAs.
+ * Provider of compute roofs: a benchmark per type and ISA, its kernels as variants; in a quick profile one per type over all ISAs.
  */
 #include "config.h"
 #include "ceilings/internal.h"
@@ -54,7 +53,7 @@ static const struct peak_kernel *const tables[] = {
 #endif
 };
 
-/* In the order of a profile. */
+/* profile order */
 static const enum math maths[] = { MATH_FP64, MATH_FP32, MATH_FP16, MATH_BF16, MATH_INT16, MATH_INT8 };
 
 const struct peak_kernel *peak_kernel_at(size_t i)
@@ -77,11 +76,11 @@ bool peak_kernel_wanted(const struct peak_kernel *k, unsigned cpu_flags)
     return true;
 }
 
-/* What a job's data points to: its variants. */
+/* Benchmark data: the variants. */
 struct peaks {
     enum math math;
-    bool products; /* without additions beside the multiply-adds: what a product of matrices can reach */
-    const struct peak_kernel *kernel[JOB_MAX_VARIANTS];
+    bool products; /* multiply-adds only: upper bound of matrix products */
+    const struct peak_kernel *kernel[BENCHMARK_MAX_VARIANTS];
 };
 
 struct repeat {
@@ -98,21 +97,21 @@ static void run_kernel(void *arg, int tid)
 
 /* ---- jobs ---------------------------------------------------------------------------------------------------- */
 
-/* Additions on pipes that multiply-adds leave free: more FLOP than a product of matrices has use for. */
+/* Has additions on pipes that FMA leaves free: more FLOP than a matrix product can use. */
 static bool has_additions(const struct peak_kernel *k)
 {
     return strstr(k->text, " add") != NULL;
 }
 
-static void sample_peak(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+static void sample_peak(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
     const struct peaks *p = j->data;
     struct repeat r = { p->kernel[variant], n };
-    meter_time(m, run_kernel, &r, r.k->chain, s);
+    harness_time(m, run_kernel, &r, r.k->chain, s);
     s->value = s->seconds > 0 ? r.k->flop * (double)n * m->n / s->seconds : NAN;
 }
 
-static int keep_peak(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h,
+static int keep_peak(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h,
                      struct error *err)
 {
     const struct peaks *p = j->data;
@@ -126,26 +125,26 @@ static int keep_peak(const struct job *j, const struct meter *m, struct ceiling 
     if (!isnan(c->value))
         snprintf(c->kernel, sizeof c->kernel, "%s", k->text);
     c->issue_fraction = c->per_cycle / core_per_cycle(core_this(), k);
-    if (k->issue != ISSUE_TILE) /* samples stood between looks at tiles where any of the kernels to choose from has them */
+    if (k->issue != ISSUE_TILE) /* tile probes are taken if any candidate uses tiles */
         c->tile_flop_s = NAN;
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static void free_peak(struct job *j)
+static void free_peak(struct benchmark *j)
 {
     free(j->data);
 }
 
-static const struct job_class peak_class = { .core = true, .sample = sample_peak, .keep = keep_peak, .free = free_peak };
+static const struct benchmark_class peak_class = { .core = true, .sample = sample_peak, .keep = keep_peak, .free = free_peak };
 
-/* True too where nobody has to ask: other ISAs. */
-static bool lent(const struct peak_kernel *k)
+/* AMX state is available; true for other ISAs. */
+static bool amx_available(const struct peak_kernel *k)
 {
-    return !(k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)) || cpu_tiles_lent();
+    return !(k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)) || cpu_request_amx_tiles();
 }
 
-/* isa NULL: all. *out NULL without an error: no kernel; with products, none that has additions either, and so no difference. */
-static int add_peak(struct job **out, struct job_list *l, enum math math, const char *isa, bool products, unsigned cpu_flags,
+/* isa NULL: all. *out NULL without error: no kernel; with products: none with additions either, so no separate roof. */
+static int add_peak(struct benchmark **out, struct benchmark_list *l, enum math math, const char *isa, bool products, unsigned cpu_flags,
                     struct error *err)
 {
     bool differs = !products;
@@ -157,8 +156,8 @@ static int add_peak(struct job **out, struct job_list *l, enum math math, const 
     int n = 0;
     p->math = math;
     p->products = products;
-    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL && n < JOB_MAX_VARIANTS; i++) {
-        if (k->math != math || !peak_kernel_wanted(k, cpu_flags) || (isa && strcmp(k->isa, isa) != 0) || !lent(k))
+    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL && n < BENCHMARK_MAX_VARIANTS; i++) {
+        if (k->math != math || !peak_kernel_wanted(k, cpu_flags) || (isa && strcmp(k->isa, isa) != 0) || !amx_available(k))
             continue;
         differs |= has_additions(k);
         if (!products || !has_additions(k))
@@ -166,7 +165,7 @@ static int add_peak(struct job **out, struct job_list *l, enum math math, const 
     }
     if (!differs)
         n = 0;
-    struct job *j = n ? job_add(l, &peak_class, err) : NULL;
+    struct benchmark *j = n ? benchmark_add(l, &peak_class, err) : NULL;
     if (!j) {
         free(p);
         return n ? -1 : 0;
@@ -181,15 +180,15 @@ static int add_peak(struct job **out, struct job_list *l, enum math math, const 
     return 0;
 }
 
-struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_flags, struct error *err)
+struct benchmark *compute_add_best(struct benchmark_list *l, enum math math, unsigned cpu_flags, struct error *err)
 {
-    struct job *j = NULL;
+    struct benchmark *j = NULL;
     if (add_peak(&j, l, math, NULL, true, cpu_flags, err) == 0 && !j && add_peak(&j, l, math, NULL, false, cpu_flags, err) == 0 && !j)
         error_set(err, ERROR_UNAVAILABLE, "no kernel for %s on this CPU", math_name(math));
     return j;
 }
 
-/* Is row i the first of its type and ISA? */
+/* First row of its type and ISA. */
 static bool first_of_its_kind(size_t i)
 {
     const struct peak_kernel *k = peak_kernel_at(i), *o;
@@ -199,8 +198,8 @@ static bool first_of_its_kind(size_t i)
     return true;
 }
 
-/* A CPU with tiles on a system that does not lend them: said. */
-static int add_not_lent(struct hwprofile *h, const struct meter *m, const struct peak_kernel *k, struct error *err)
+/* Record that the system refuses AMX. */
+static int add_amx_refused(struct hwprofile *h, const struct harness *m, const struct peak_kernel *k, struct error *err)
 {
     struct ceiling c = { .n_threads = m->n, .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN,
                          .per_cycle = NAN, .issue_fraction = NAN, .footprint_bytes = NAN };
@@ -213,27 +212,27 @@ static int add_not_lent(struct hwprofile *h, const struct meter *m, const struct
     return hwprofile_add_ceiling(h, &c, err);
 }
 
-static int plan_isas(struct job_list *l, const struct meter *m, struct hwprofile *h, enum math math, unsigned cpu_flags,
+static int plan_isas(struct benchmark_list *l, const struct harness *m, struct hwprofile *h, enum math math, unsigned cpu_flags,
                      struct error *err)
 {
     const struct peak_kernel *k;
-    struct job *j;
+    struct benchmark *j;
     for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++) {
         if (k->math != math || !peak_kernel_wanted(k, cpu_flags) || !first_of_its_kind(i))
             continue;
-        if (lent(k) ? add_peak(&j, l, math, k->isa, false, cpu_flags, err) != 0 ||
+        if (amx_available(k) ? add_peak(&j, l, math, k->isa, false, cpu_flags, err) != 0 ||
                           add_peak(&j, l, math, k->isa, true, cpu_flags, err) != 0 :
-                      add_not_lent(h, m, k, err) != 0)
+                      add_amx_refused(h, m, k, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const struct ceilings_options *o,
+static int plan(struct benchmark_list *l, struct harness *m, struct hwprofile *h, const struct ceilings_options *o,
                 struct error *err)
 {
     const bool best_only = o->effort == CEILINGS_QUICK || o->effort == CEILINGS_BRIEF;
-    struct job *j;
+    struct benchmark *j;
     for (size_t i = 0; i < ARRAY_LEN(maths); i++)
         if (best_only ? add_peak(&j, l, maths[i], NULL, false, o->cpu_flags, err) != 0 ||
                             add_peak(&j, l, maths[i], NULL, true, o->cpu_flags, err) != 0 :

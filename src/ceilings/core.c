@@ -1,11 +1,10 @@
 /*
- * What cores issue in a cycle, so that a peak can be said as a part of it: vector instructions a cycle by width. A core that is
- * not here, a width or an instruction that is not known: NaN. Methods.md (74).
+ * Vector instructions per cycle by core and width, to express peaks as a fraction of issue width. Unknown core, width or instruction: NaN.
+ * Methods.md (74).
  *
- * Each row says what it was read off: port_pressure or throughput in github.com/RRZE-HPC/OSACA e00d5f6, osaca/data/NAME.yml (measured,
- * or from uops.info); the block throughputs of llvm-mca 19.1.7; single cores measured by cpufp, github.com/pigirons/cpufp 93e165e,
- * benchmark_result/. The vendors' optimization guides, which those are made from, were not read. Families and models are those
- * of linux 6.12: arch/x86/kernel/cpu/amd.c, arch/x86/include/asm/intel-family.h, tools/perf/pmu-events/arch/arm64/mapfile.csv.
+ * Sources per row: port pressure or throughput in github.com/RRZE-HPC/OSACA e00d5f6, osaca/data/NAME.yml (measured, or from uops.info);
+ * block throughput of llvm-mca 19.1.7; single-core cpufp results, github.com/pigirons/cpufp 93e165e, benchmark_result/. Families and
+ * models: linux 6.12, arch/x86/kernel/cpu/amd.c, arch/x86/include/asm/intel-family.h, tools/perf/pmu-events/arch/arm64/mapfile.csv.
  */
 #include "ceilings/internal.h"
 #include <math.h>
@@ -18,17 +17,17 @@ enum width { W128, W256, W512, N_WIDTHS };
 
 struct core {
     const char *name;
-    const char *vendor;         /* "" on Arm, where family is the implementer and a model the part */
+    const char *vendor;         /* "" on Arm: family is the implementer, model the part */
     int family;
     int first_model, last_model;
-    /* Instructions a cycle, by width. Scalars issue as 16-byte vectors do. 0: not known, or none. */
-    double fma[N_WIDTHS];       /* multiply-adds or products */
-    double fp[N_WIDTHS];        /* these and additions together */
+    /* Instructions per cycle by width; scalars issue as 16-byte vectors. 0: unknown or none. */
+    double fma[N_WIDTHS];       /* multiply-adds or multiplications */
+    double fp[N_WIDTHS];        /* these and additions */
     double imul[N_WIDTHS];      /* vpmaddwd, vpmaddubsw */
-    double integer[N_WIDTHS];   /* these and vpaddd together */
+    double integer[N_WIDTHS];   /* these and vpaddd */
     double dot[N_WIDTHS];       /* vpdpbusd, vpdpwssd; sdot */
     double dot_bf16[N_WIDTHS];  /* vdpbf16ps */
-    double tile_cycles;         /* of a tile product */
+    double tile_cycles;         /* cycles per tile product */
     const char *source;
 };
 
@@ -38,14 +37,14 @@ struct core {
 static const char zen2[] = "OSACA zen2",
                   zen3[] = "OSACA zen3; products of integers: llvm-mca znver3",
                   zen4[] = "OSACA zen4; products of integers: llvm-mca znver4; 512-bit dot products: cpufp 8845HS; narrower ones "
-                           "recalled, not checked",
+                           "(confidence: medium)",
                   zen5[] = "OSACA zen5",
                   hsw[] = "OSACA hsw, llvm-mca haswell, broadwell", skl[] = "llvm-mca skylake, skylake-avx512",
                   icx[] = "OSACA icx; products of integers, dot products: llvm-mca icelake-server",
                   icl[] = "OSACA icl; Tiger Lake: llvm-mca has the same ports",
                   spr[] = "OSACA spr; dot products, tiles: cpufp Gold 6455B; products of integers: llvm-mca sapphirerapids, of 512 bits "
-                          "recalled, not checked",
-                  emr[] = "as Sapphire Rapids, in llvm-mca too; recalled, not checked: that the server's second 512-bit unit and its "
+                          "(confidence: medium)",
+                  emr[] = "as Sapphire Rapids, in llvm-mca too; confidence medium: the server's second 512-bit unit and its "
                           "tiles are the same",
                   n1[] = "OSACA n1; sdot: llvm-mca neoverse-n1", n2[] = "llvm-mca neoverse-n2", v1[] = "llvm-mca neoverse-v1",
                   v2[] = "OSACA v2; sdot: llvm-mca neoverse-v2";
@@ -58,7 +57,7 @@ static const struct core cores[] = {
     { "Zen 3", AMD, 0x19, 0x20, 0x5f, { 2, 2, 0 }, { 4, 4, 0 }, { 2, 2, 0 }, { 4, 4, 0 }, { 0 }, { 0 }, 0, zen3 },
     { "Zen 4", AMD, 0x19, 0x10, 0x1f, { 2, 2, 1 }, { 4, 4, 2 }, { 2, 2, 1 }, { 4, 4, 2 }, { 2, 2, 1 }, { 2, 2, 1 }, 0, zen4 },
     { "Zen 4", AMD, 0x19, 0x60, 0xaf, { 2, 2, 1 }, { 4, 4, 2 }, { 2, 2, 1 }, { 4, 4, 2 }, { 2, 2, 1 }, { 2, 2, 1 }, 0, zen4 },
-    /* Family 1Ah: Strix Point (20h to 2fh) and other laptops have 256-bit pipes, and which of them do not is not known here. */
+    /* Family 1Ah: Strix Point (20h to 2fh) and other laptop parts have 256-bit pipes. */
     { "Zen 5", AMD, 0x1a, 0x00, 0x1f, { 2, 2, 2 }, { 4, 4, 4 }, { 2, 2, 2 }, { 4, 4, 4 }, { 2, 2, 2 }, { 2, 2, 2 }, 0, zen5 },
     { "Zen 5", AMD, 0x1a, 0x40, 0x4f, { 2, 2, 2 }, { 4, 4, 4 }, { 2, 2, 2 }, { 4, 4, 4 }, { 2, 2, 2 }, { 2, 2, 2 }, 0, zen5 },
     { "Haswell", INTEL, 6, 0x3c, 0x3c, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, hsw },
@@ -72,7 +71,7 @@ static const struct core cores[] = {
     { "Skylake", INTEL, 6, 0x5e, 0x5e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, skl },
     { "Skylake", INTEL, 6, 0x8e, 0x8e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, skl },
     { "Skylake", INTEL, 6, 0x9e, 0x9e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, skl },
-    /* One or two 512-bit units, by the number on the box: not known. */
+    /* One or two 512-bit units depending on the SKU. */
     { "Skylake-SP or Cascade Lake", INTEL, 6, 0x55, 0x55, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, skl },
     { "Ice Lake-SP", INTEL, 6, 0x6a, 0x6a, { 2, 2, 2 }, { 2, 2, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0 }, 0, icx },
     { "Ice Lake-SP", INTEL, 6, 0x6c, 0x6c, { 2, 2, 2 }, { 2, 2, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0 }, 0, icx },
@@ -96,7 +95,7 @@ const struct core *core_find(const char *vendor, int family, int model)
     return NULL;
 }
 
-/* What the CPU says it is; vendor "" on Arm. False: it does not say. */
+/* CPUID vendor, family and model; vendor "" on Arm. False: unknown. */
 static bool identify(char vendor[16], int *family, int *model)
 {
     vendor[0] = 0;
@@ -146,13 +145,13 @@ const char *ceilings_core(char *buf, size_t n)
     if (c)
         snprintf(buf, n, "%s; issue rates: %s", c->name, c->source);
     else if (known)
-        snprintf(buf, n, "%s %#x, model %#x: issue rates not known", vendor[0] ? vendor : "Arm implementer", family, model);
+        snprintf(buf, n, "%s %#x, model %#x: issue rates unknown", vendor[0] ? vendor : "Arm implementer", family, model);
     else
-        snprintf(buf, n, "a core that does not say what it is: issue rates not known");
+        snprintf(buf, n, "unidentified core: issue rates unknown");
     return buf;
 }
 
-/* Cycles of a group of instructions: n_mul of them products, n in all. */
+/* Cycles of n instructions, n_mul of them multiplications. */
 static double group_cycles(double n_mul, double n, double mul, double all)
 {
     return mul > 0 && all > 0 ? fmax(n_mul / mul, n / all) : NAN;

@@ -1,7 +1,6 @@
 /*
- * Bandwidth against footprint and against threads: a job a point, with the kernel of the row of the level it is in; and what
- * the finished curves say: where they are level, beside what hwloc says of the caches, and how many threads are enough.
- * Source: methods.md (75), (76), doc/notes/charts.md.
+ * Bandwidth over footprint and over threads: one benchmark per point, with the kernel of its level's row; plateaus, compared with
+ * hwloc's cache sizes, and saturation. Source: methods.md (75), (76), doc/notes/charts.md.
  */
 #include "ceilings/memory.h"
 #include <math.h>
@@ -35,7 +34,7 @@ int curves_add_point(struct hwprofile *h, const struct hw_curve *head, const str
     return rc;
 }
 
-/* What a curve of bandwidth has in common with its points' ceilings. */
+/* Curve fields common to all points. */
 static void fill_head(struct hw_curve *c, const struct ceiling *of, const char *op, const char *x, const char *kernel)
 {
     *c = (struct hw_curve){ .saturation_x = NAN };
@@ -48,17 +47,17 @@ static void fill_head(struct hw_curve *c, const struct ceiling *of, const char *
     snprintf(c->date, sizeof c->date, "%s", of->date);
 }
 
-static int keep(const struct job *j, const struct ceiling *c, const struct hw_curve *head, struct hwprofile *h,
+static int keep(const struct benchmark *j, const struct ceiling *c, const struct hw_curve *head, struct hwprofile *h,
                 struct error *err)
 {
     const struct streams *d = j->data;
     const struct hw_point p = { d->x, c->value, c->ci_lo, c->ci_hi, c->n_samples };
-    return isnan(c->value) ? 0 : curves_add_point(h, head, &p, err); /* a point that is not known is left out */
+    return isnan(c->value) ? 0 : curves_add_point(h, head, &p, err); /* missing points are omitted */
 }
 
-/* ---- against footprint ---------------------------------------------------------------------------- */
+/* ---- over footprint ---- */
 
-static int keep_footprint(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_footprint(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct streams *d = j->data;
     struct hw_curve head;
@@ -68,29 +67,29 @@ static int keep_footprint(const struct job *j, const struct meter *m, struct cei
     return keep(j, c, &head, h, err);
 }
 
-static const struct job_class footprint_class = { .sample = streams_sample, .keep = keep_footprint, .free = streams_free };
+static const struct benchmark_class footprint_class = { .sample = streams_sample, .keep = keep_footprint, .free = streams_free };
 
-/* The row whose kernel fits so many bytes: of their level, else of the next one out, else of the last. */
-static const struct job *row_for(const struct meter *m, double bytes, struct job *const rows[LEVEL_COUNT])
+/* Row whose kernel fits the footprint: of its level, else the next outer one, else the last. */
+static const struct benchmark *row_for(const struct harness *m, double bytes, struct benchmark *const rows[LEVEL_COUNT])
 {
-    const int level = places_level(&m->places, m->cpu, (size_t)m->n, bytes);
+    const int level = cpu_topology_level(&m->topology, m->cpu, (size_t)m->n, bytes);
     for (int i = level >= 1 && level <= 3 ? level - 1 : LEVEL_DRAM; i < LEVEL_COUNT; i++)
         if (rows[i])
             return rows[i];
     return NULL;
 }
 
-int curves_plan_footprints(struct job_list *l, struct meter *m, enum mem_op op, struct job *const rows[LEVEL_COUNT],
+int curves_plan_footprints(struct benchmark_list *l, struct harness *m, enum mem_op op, struct benchmark *const rows[LEVEL_COUNT],
                            const struct memory_effort *e, struct error *err)
 {
     size_t bytes[MAX_GRID];
-    const double caches = places_last_bytes(&m->places, m->cpu, (size_t)m->n) / m->n;
+    const double caches = cpu_topology_llc_bytes(&m->topology, m->cpu, (size_t)m->n) / m->n;
     const double room = (double)(m->chunk_bytes - MEM_GAPS);
     const size_t n = footprint_grid(4096, fmin(fmax(4 * caches, 1 << 22), room), e->per_octave, bytes, MAX_GRID);
     for (size_t i = 0; i < n; i++) {
         struct streams d = { .op = op, .bytes = bytes[i], .n_active = m->n, .x = (double)bytes[i],
                              .like = row_for(m, (double)bytes[i], rows) };
-        struct job *j = d.like ? streams_add(l, &footprint_class, &d, err) : NULL;
+        struct benchmark *j = d.like ? streams_add(l, &footprint_class, &d, err) : NULL;
         if (!d.like)
             continue;
         if (!j)
@@ -102,9 +101,9 @@ int curves_plan_footprints(struct job_list *l, struct meter *m, enum mem_op op, 
     return 0;
 }
 
-/* ---- against threads -------------------------------------------------------------------------------- */
+/* ---- over threads ---- */
 
-static int keep_threads(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_threads(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct streams *d = j->data;
     const struct mem_kernel *k = streams_kernel(j, 0);
@@ -117,7 +116,7 @@ static int keep_threads(const struct job *j, const struct meter *m, struct ceili
     return keep(j, c, &head, h, err);
 }
 
-static const struct job_class threads_class = { .sample = streams_sample, .keep = keep_threads, .free = streams_free };
+static const struct benchmark_class threads_class = { .sample = streams_sample, .keep = keep_threads, .free = streams_free };
 
 size_t curves_counts(int n, int *count, size_t max)
 {
@@ -129,14 +128,14 @@ size_t curves_counts(int n, int *count, size_t max)
     return k;
 }
 
-static int node_at(const struct places *p, int cpu)
+static int node_at(const struct cpu_topology *p, int cpu)
 {
     const bool known = cpu >= 0 && (size_t)cpu < p->n_of_cpu && p->of_cpu[cpu] >= 0;
-    return known ? p->place[p->of_cpu[cpu]].node : -1;
+    return known ? p->thread[p->of_cpu[cpu]].node : -1;
 }
 
 /* Threads of a node among the first k. */
-static int on_node(const struct places *p, const int *cpu, int k, int node)
+static int threads_on_node(const struct cpu_topology *p, const int *cpu, int k, int node)
 {
     int n = 0;
     for (int i = 0; i < k; i++)
@@ -144,11 +143,11 @@ static int on_node(const struct places *p, const int *cpu, int k, int node)
     return n;
 }
 
-int *curves_share_chunks(const struct places *p, const int *cpu, int n, int n_active, int *n_chunk, struct error *err)
+int *curves_share_chunks(const struct cpu_topology *p, const int *cpu, int n, int n_active, int *n_chunk, struct error *err)
 {
     int each = n;
     for (int t = 0; t < n_active; t++) {
-        const int node = node_at(p, cpu[t]), share = on_node(p, cpu, n, node) / on_node(p, cpu, n_active, node);
+        const int node = node_at(p, cpu[t]), share = threads_on_node(p, cpu, n, node) / threads_on_node(p, cpu, n_active, node);
         each = share < each ? share : each;
     }
     int *chunk = malloc((size_t)n_active * (size_t)each * sizeof *chunk);
@@ -157,8 +156,8 @@ int *curves_share_chunks(const struct places *p, const int *cpu, int n, int n_ac
         return NULL;
     }
     for (int t = 0; t < n_active; t++) {
-        /* The k-th active thread of a node takes the memory of its threads number k * each and on. */
-        const int node = node_at(p, cpu[t]), from = on_node(p, cpu, t, node) * each;
+        /* The k-th active thread of a node uses the memory of threads k * each, ... */
+        const int node = node_at(p, cpu[t]), from = threads_on_node(p, cpu, t, node) * each;
         for (int u = 0, seen = 0; u < n; u++)
             if (node_at(p, cpu[u]) == node && seen++ >= from && seen <= from + each)
                 chunk[t * each + seen - 1 - from] = u;
@@ -167,10 +166,10 @@ int *curves_share_chunks(const struct places *p, const int *cpu, int n, int n_ac
     return chunk;
 }
 
-/* One point; with no kernel to take, none. */
-static int add_threads(struct job_list *l, struct streams *d, struct error *err)
+/* Adds one point if there is a kernel. */
+static int add_threads(struct benchmark_list *l, struct streams *d, struct error *err)
 {
-    struct job *j = streams_add(l, &threads_class, d, err);
+    struct benchmark *j = streams_add(l, &threads_class, d, err);
     if (!j)
         return -1;
     snprintf(j->what, sizeof j->what, "read %s, %d thread%s", level_names[d->level], d->n_active, d->n_active == 1 ? "" : "s");
@@ -179,31 +178,31 @@ static int add_threads(struct job_list *l, struct streams *d, struct error *err)
     return 0;
 }
 
-int curves_plan_threads(struct job_list *l, struct meter *m, struct job *const rows[LEVEL_COUNT], struct error *err)
+int curves_plan_threads(struct benchmark_list *l, struct harness *m, struct benchmark *const rows[LEVEL_COUNT], struct error *err)
 {
     int count[64];
-    const struct job *dram = rows[LEVEL_DRAM], *l3 = rows[LEVEL_L3] ? rows[LEVEL_L3] : dram;
+    const struct benchmark *dram = rows[LEVEL_DRAM], *l3 = rows[LEVEL_L3] ? rows[LEVEL_L3] : dram;
     const size_t n = dram ? curves_counts(m->n, count, ARRAY_LEN(count)) : 0;
     for (size_t i = 0; i < n; i++) {
         const struct streams *of = dram->data;
         const char *why;
         struct streams d = { .op = MEM_READ, .level = LEVEL_DRAM, .bytes = of->bytes, .n_window = of->n_window,
                              .n_active = count[i], .x = count[i], .like = dram };
-        /* Few threads read the idle ones' memory too: their own part may be less than the caches. */
-        d.chunk = curves_share_chunks(&m->places, m->cpu, m->n, count[i], &d.n_chunk, err);
+        /* Active threads also read idle threads' memory: their own part may fit in cache. */
+        d.chunk = curves_share_chunks(&m->topology, m->cpu, m->n, count[i], &d.n_chunk, err);
         if (!d.chunk || add_threads(l, &d, err) != 0)
             return -1;
         d = (struct streams){ .op = MEM_READ, .level = LEVEL_L3, .n_active = count[i], .x = count[i], .like = l3 };
-        d.bytes = footprint_of_cache(&m->places, m->cpu, (size_t)count[i], LEVEL_L3, &why);
+        d.bytes = footprint_of_cache(&m->topology, m->cpu, (size_t)count[i], LEVEL_L3, &why);
         if (d.bytes > 0 && d.bytes <= m->chunk_bytes && add_threads(l, &d, err) != 0)
             return -1;
     }
     return 0;
 }
 
-/* ---- what finished curves say ------------------------------------------------------------------------ */
+/* ---- analysis of finished curves ---- */
 
-/* The plateau whose end is the nearest to a share, within a factor of two and after `from`; n: none. */
+/* Plateau after `from` whose end is nearest to a share, within a factor of two; n: none. */
 static size_t nearest(const struct plateau *p, size_t n, size_t from, double share)
 {
     size_t best = n;
@@ -265,11 +264,11 @@ void curves_compare(struct hw_curve *c, const struct plateau *found, size_t n, c
         add_plateau(c, &found[at], at + 1 == n && isnan(found[at].edge_x) && found[at].to_x > most ? "DRAM" : "", NAN);
 }
 
-int curves_finish(struct hwprofile *h, const struct meter *m, struct error *err)
+int curves_finish(struct hwprofile *h, const struct harness *m, struct error *err)
 {
     double share[3];
     for (int l = 0; l < 3; l++)
-        share[l] = places_share_bytes(&m->places, m->cpu, (size_t)m->n, l + 1);
+        share[l] = cpu_topology_share_bytes(&m->topology, m->cpu, (size_t)m->n, l + 1);
     for (size_t i = 0; i < h->n_curve; i++) {
         struct hw_curve *c = &h->curve[i];
         struct plateau found[PLATEAUS_MAX];

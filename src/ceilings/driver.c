@@ -1,8 +1,6 @@
 /*
- * Jobs take turns: in every round each job takes a few samples, so that what moves while we look (a shared memory, a
- * clock) shows in the interval of every roof instead of shifting one of them. The time that is left is divided again
- * at every turn: what costs more than thought leaves less to the others, never more to all. Source: methods.md (73),
- * (70), (71).
+ * Measurement driver: benchmarks take a few samples in turn, round by round, so that drift (shared memory, clock) widens every interval
+ * instead of biasing one roof. The remaining time is redistributed at every turn. Source: methods.md (73), (70), (71).
  */
 #include "ceilings/internal.h"
 #include <math.h>
@@ -13,43 +11,43 @@ static const double MIN_TRIAL_S = 0.0002, MAX_TRIAL_S = 0.01, MIN_SAMPLE_S = 0.0
 
 /* ---- the list ------------------------------------------------------------------------------------------------ */
 
-struct job *job_add(struct job_list *l, const struct job_class *class, struct error *err)
+struct benchmark *benchmark_add(struct benchmark_list *l, const struct benchmark_class *class, struct error *err)
 {
     if (l->n == l->room) {
         size_t room = l->room ? 2 * l->room : 32;
-        struct job **p = realloc(l->job, room * sizeof *p);
+        struct benchmark **p = realloc(l->v, room * sizeof *p);
         if (!p) {
             error_oom(err, room * sizeof *p, "the list of roofs");
             return NULL;
         }
-        l->job = p;
+        l->v = p;
         l->room = room;
     }
-    struct job *j = calloc(1, sizeof *j);
+    struct benchmark *j = calloc(1, sizeof *j);
     if (!j) {
         error_oom(err, sizeof *j, "a roof's samples");
         return NULL;
     }
     j->class = class;
     j->n_variant = 1;
-    return l->job[l->n++] = j;
+    return l->v[l->n++] = j;
 }
 
-void job_list_free(struct job_list *l)
+void benchmark_list_free(struct benchmark_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {
-        if (l->job[i]->class->free)
-            l->job[i]->class->free(l->job[i]);
-        free(l->job[i]);
+        if (l->v[i]->class->free)
+            l->v[i]->class->free(l->v[i]);
+        free(l->v[i]);
     }
-    free(l->job);
-    *l = (struct job_list){ 0 };
+    free(l->v);
+    *l = (struct benchmark_list){ 0 };
 }
 
 /* ---- choice --------------------------------------------------------------------------------------------------- */
 
-/* Repetitions for a sample of about `seconds`: doubled until it takes a quarter, then in proportion. */
-static uint64_t calibrate(struct job *j, struct meter *m, int variant, uint64_t n, double seconds)
+/* Repetitions per sample of about `seconds`: doubling to a quarter of it, then in proportion. */
+static uint64_t calibrate(struct benchmark *j, struct harness *m, int variant, uint64_t n, double seconds)
 {
     enum { MAX_DOUBLINGS = 40, MAX_TRIES = 8 };
     struct sample s = { .seconds = 0 };
@@ -57,7 +55,7 @@ static uint64_t calibrate(struct job *j, struct meter *m, int variant, uint64_t 
         return 1;
     for (int i = 0; i < MAX_DOUBLINGS; i++) {
         j->class->sample(j, m, variant, n, &s);
-        /* Interruptions must not pass for a slow machine: twice, and while none was left alone, and the fastest counts. */
+        /* Best of two, and more while disturbed: an interruption must not look like a slow kernel. */
         for (int t = 1; s.seconds >= seconds / 4 && (t < 2 || (s.disturbed && t < MAX_TRIES)); t++) {
             const struct sample before = s;
             j->class->sample(j, m, variant, n, &s);
@@ -72,19 +70,19 @@ static uint64_t calibrate(struct job *j, struct meter *m, int variant, uint64_t 
     return want < 1 ? 1 : (uint64_t)want;
 }
 
-/* Variants in the trial, the best one first. */
+/* Candidate variants, best first. */
 struct entrant {
     int variant;
     uint64_t n;
     double best;
 };
 
-static void try_one(struct entrant *t, struct job *j, struct meter *m, double seconds)
+static void try_one(struct entrant *t, struct benchmark *j, struct harness *m, double seconds)
 {
     struct sample s = { .value = NAN };
     t->n = calibrate(j, m, t->variant, t->n, seconds);
     j->class->sample(j, m, t->variant, t->n, &s);
-    /* Nothing makes a sample better than the machine; much makes it worse. */
+    /* Best value counts: disturbances only make it worse. */
     if (!isnan(s.value) && (isnan(t->best) || (j->class->lower ? s.value < t->best : s.value > t->best)))
         t->best = s.value;
 }
@@ -106,17 +104,17 @@ static void sort_entrants(struct entrant *t, int n, bool lower)
         }
 }
 
-/* Successive halving: all variants in a short trial, the better half in one twice as long, until one is left. */
-static int choose(struct job *j, struct meter *m, double trial_s, struct error *err)
+/* Successive halving: trials of double length for the better half, until one variant is left. */
+static int choose(struct benchmark *j, struct harness *m, double trial_s, struct error *err)
 {
-    struct entrant t[JOB_MAX_VARIANTS];
-    int n = j->n_variant < JOB_MAX_VARIANTS ? j->n_variant : JOB_MAX_VARIANTS, n_stages = 0;
+    struct entrant t[BENCHMARK_MAX_VARIANTS];
+    int n = j->n_variant < BENCHMARK_MAX_VARIANTS ? j->n_variant : BENCHMARK_MAX_VARIANTS, n_stages = 0;
     for (int k = n; k > 1; k = (k + 1) / 2)
         n_stages++;
     for (int i = 0; i < n; i++)
         t[i] = (struct entrant){ .variant = i, .n = 1, .best = NAN };
     while (n > 1) {
-        /* A trial is a sample, and about as much again for its calibration. */
+        /* a trial is a sample plus about as much for calibration */
         const double seconds = fmin(fmax(trial_s / n_stages / n / 2.5, MIN_TRIAL_S), MAX_TRIAL_S);
         for (int i = 0; i < n; i++) {
             if (interrupt_check(err) != 0)
@@ -133,7 +131,7 @@ static int choose(struct job *j, struct meter *m, double trial_s, struct error *
     return 0;
 }
 
-int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_s, struct error *err)
+int driver_choose(struct benchmark *j, struct harness *m, double trial_s, double sample_s, struct error *err)
 {
     if (!j->prepared && j->class->prepare && j->class->prepare(j, m, err) != 0) {
         if (err->kind != ERROR_UNAVAILABLE)
@@ -145,7 +143,7 @@ int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_
     j->n = 1;
     if (choose(j, m, trial_s, err) != 0)
         return -1;
-    j->n = calibrate(j, m, j->variant, j->n, fmax(sample_s, fmax(MIN_SAMPLE_S, j->least_s)));
+    j->n = calibrate(j, m, j->variant, j->n, fmax(sample_s, fmax(MIN_SAMPLE_S, j->min_sample_s)));
     j->cost_s = sample_s;
     j->chosen = true;
     return 0;
@@ -153,44 +151,43 @@ int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_
 
 /* ---- samples -------------------------------------------------------------------------------------------------- */
 
-/* The harmonic mean of what was read before and after; 0: nothing was. */
-static double beside(double before, double after)
+/* Harmonic mean of the probes before and after; 0: none. */
+static double adjacent_mean(double before, double after)
 {
     return before > 0 && after > 0 ? 2 / (1 / before + 1 / after) : 0;
 }
 
-/* The same before a turn's samples, for as long as the job asks. */
-static void lead(struct job *j, struct meter *m)
+/* Untimed warm-up before a turn's samples. */
+static void warm_up(struct benchmark *j, struct harness *m)
 {
-    const double until = clock_now_s() + j->lead_s;
+    const double until = clock_now_s() + j->warmup_s;
     struct sample ignored;
     while (clock_now_s() < until && interrupt_check(NULL) == 0)
         j->class->sample(j, m, j->variant, j->n, &ignored);
 }
 
-/* A sample, between two looks at what the cores give where it depends on that: a core that is shared with others, or whose clock moves,
- * gives now more and now less. methods.md (80) */
-static void take_sample(struct job *j, struct meter *m, struct sample *s)
+/* A sample with adjacent core probes if it depends on core speed: shared cores and clocks vary. methods.md (80) */
+static void take_sample(struct benchmark *j, struct harness *m, struct sample *s)
 {
     bool disturbed = false;
-    const bool look[REFERENCE_COUNT] = { [REFERENCE_CORE] = j->class->core, [REFERENCE_TILES] = j->tiles };
-    double before[REFERENCE_COUNT], after[REFERENCE_COUNT];
-    for (int i = 0; i < REFERENCE_COUNT; i++)
-        before[i] = look[i] ? meter_reference_now(m, (enum reference_kind)i, &disturbed) : 0;
+    const bool look[CORE_PROBE_COUNT] = { [CORE_PROBE_VECTOR] = j->class->core, [CORE_PROBE_TILE] = j->tiles };
+    double before[CORE_PROBE_COUNT], after[CORE_PROBE_COUNT];
+    for (int i = 0; i < CORE_PROBE_COUNT; i++)
+        before[i] = look[i] ? harness_probe_cores(m, (enum core_probe_kind)i, &disturbed) : 0;
     j->class->sample(j, m, j->variant, j->n, s);
-    for (int i = REFERENCE_COUNT; i-- > 0;)
-        after[i] = before[i] > 0 ? meter_reference_now(m, (enum reference_kind)i, &disturbed) : 0;
-    s->product_flop_s = beside(before[REFERENCE_CORE], after[REFERENCE_CORE]);
-    s->tile_flop_s = beside(before[REFERENCE_TILES], after[REFERENCE_TILES]);
+    for (int i = CORE_PROBE_COUNT; i-- > 0;)
+        after[i] = before[i] > 0 ? harness_probe_cores(m, (enum core_probe_kind)i, &disturbed) : 0;
+    s->product_flop_s = adjacent_mean(before[CORE_PROBE_VECTOR], after[CORE_PROBE_VECTOR]);
+    s->tile_flop_s = adjacent_mean(before[CORE_PROBE_TILE], after[CORE_PROBE_TILE]);
     s->disturbed |= disturbed;
 }
 
-int driver_sample(struct job *j, struct meter *m, int n, int round, double deadline_s, struct error *err)
+int driver_sample(struct benchmark *j, struct harness *m, int n, int round, double deadline_s, struct error *err)
 {
     const double t0 = clock_now_s();
     int spare = t0 < deadline_s ? n : 0, taken = 0;
-    lead(j, m);
-    for (int i = 0; i < n && j->n_sample < JOB_MAX_SAMPLES; taken++) {
+    warm_up(j, m);
+    for (int i = 0; i < n && j->n_sample < BENCHMARK_MAX_SAMPLES; taken++) {
         struct sample s = { .value = NAN, .clock_hz = NAN };
         if (interrupt_check(err) != 0)
             return -1;
@@ -214,13 +211,13 @@ int driver_sample(struct job *j, struct meter *m, int n, int round, double deadl
 
 /* ---- rounds --------------------------------------------------------------------------------------------------- */
 
-/* What is still to do, in the jobs' own estimates: trials, and samples of rounds. */
-static double to_do(const struct driver *d, const struct job_list *l, int round, size_t at)
+/* Estimated remaining time: trials and samples of rounds. */
+static double remaining_s(const struct driver *d, const struct benchmark_list *l, int round, size_t at)
 {
     const double part = (1 - d->e->trial) / d->e->n_rounds;
     double sum = 0;
     for (size_t i = 0; i < l->n; i++) {
-        const struct job *j = l->job[i];
+        const struct benchmark *j = l->v[i];
         const int rounds = d->e->n_rounds - round - (i < at ? 1 : 0);
         if (!j->reason[0])
             sum += j->share_s * (part * rounds + (j->chosen ? 0 : d->e->trial));
@@ -228,7 +225,7 @@ static double to_do(const struct driver *d, const struct job_list *l, int round,
     return sum;
 }
 
-static void tell(const struct driver *d, const struct meter *m, const struct job *j, int round)
+static void report_progress(const struct driver *d, const struct harness *m, const struct benchmark *j, int round)
 {
     char what[120];
     const char *threads = m->n == 1 ? "thread" : "threads";
@@ -245,14 +242,14 @@ static void tell(const struct driver *d, const struct meter *m, const struct job
     d->o->progress(d->o->progress_ctx, what, fmax(0, fmin((now - d->begin_s) / (d->end_s - d->begin_s), 1)));
 }
 
-static int take_turn(const struct driver *d, struct job_list *l, size_t i, int round, struct meter *m, struct error *err)
+static int take_turn(const struct driver *d, struct benchmark_list *l, size_t i, int round, struct harness *m, struct error *err)
 {
-    struct job *j = l->job[i];
-    const double todo = to_do(d, l, round, i);
+    struct benchmark *j = l->v[i];
+    const double todo = remaining_s(d, l, round, i);
     const double scale = todo > 0 ? fmax(d->deadline_s - clock_now_s(), 0) / todo : 0;
     const double turn_s = scale * j->share_s * (1 - d->e->trial) / d->e->n_rounds;
     if (!j->chosen) {
-        const double sample_s = fmin(fmax(turn_s - j->lead_s, 0) / d->e->n_per_round / 1.1, d->e->sample_s);
+        const double sample_s = fmin(fmax(turn_s - j->warmup_s, 0) / d->e->n_per_round / 1.1, d->e->sample_s);
         if (driver_choose(j, m, scale * j->share_s * d->e->trial, sample_s, err) != 0)
             return -1;
         if (!j->chosen)
@@ -262,16 +259,16 @@ static int take_turn(const struct driver *d, struct job_list *l, size_t i, int r
     return driver_sample(j, m, n > 0 ? n : 1, round, d->deadline_s, err);
 }
 
-int driver_run(const struct driver *d, struct job_list *l, struct meter *m, struct error *err)
+int driver_run(const struct driver *d, struct benchmark_list *l, struct harness *m, struct error *err)
 {
     for (int r = 0; r < d->e->n_rounds; r++) {
         if (r > 0 && clock_now_s() >= d->deadline_s)
             break;
         for (size_t i = 0; i < l->n; i++) {
-            if (l->job[i]->reason[0])
+            if (l->v[i]->reason[0])
                 continue;
             if (r == 0 || i == 0)
-                tell(d, m, l->job[i], r);
+                report_progress(d, m, l->v[i], r);
             if (take_turn(d, l, i, r, m, err) != 0)
                 return -1;
         }
@@ -279,12 +276,12 @@ int driver_run(const struct driver *d, struct job_list *l, struct meter *m, stru
     return 0;
 }
 
-/* ---- a job's samples to a ceiling ------------------------------------------------------------------------------ */
+/* ---- samples to ceiling ---- */
 
-/* Median of those that are numbers; NaN: none is. */
+/* Median of the numbers; NaN: none. */
 static double median_known(const double *x, int n)
 {
-    double known[JOB_MAX_SAMPLES];
+    double known[BENCHMARK_MAX_SAMPLES];
     size_t n_known = 0;
     for (int i = 0; i < n; i++)
         if (!isnan(x[i]))
@@ -292,18 +289,18 @@ static double median_known(const double *x, int n)
     return stats_median(known, n_known);
 }
 
-/* What was read beside the median sample: each sample is held against what is beside it, so that what others share may move between
- * them. lower: the value is less where that is more. NaN: nobody looked. methods.md (79), (80) */
-static double beside_median(const struct job *j, const double *beside, double value, bool lower)
+/* Adjacent probe at the median sample, so that shared-resource drift cancels. lower: value decreases with more. NaN: no probes.
+ * methods.md (79), (80) */
+static double adjacent_median(const struct benchmark *j, const double *adjacent, double value, bool lower)
 {
-    double at_one[JOB_MAX_SAMPLES];
+    double at_one[BENCHMARK_MAX_SAMPLES];
     for (int i = 0; i < j->n_sample; i++)
-        at_one[i] = !(beside[i] > 0) ? NAN : lower ? j->value[i] * beside[i] : j->value[i] / beside[i];
+        at_one[i] = !(adjacent[i] > 0) ? NAN : lower ? j->value[i] * adjacent[i] : j->value[i] / adjacent[i];
     const double median = median_known(at_one, j->n_sample);
     return lower ? median / value : value / median;
 }
 
-void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceiling *c)
+void driver_to_ceiling(const struct benchmark *j, const struct harness *m, struct ceiling *c)
 {
     *c = (struct ceiling){ .n_threads = m->n, .n_samples = j->n_sample, .issue_fraction = NAN, .footprint_bytes = NAN };
     c->value = stats_median(j->value, (size_t)j->n_sample);
@@ -311,22 +308,22 @@ void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceilin
     c->between_rounds = stats_between_blocks(j->value, j->round, (size_t)j->n_sample);
     c->clock_hz = median_known(j->clock_hz, j->n_sample);
     c->per_cycle = c->value / c->clock_hz / m->n;
-    c->loads_bytes_s = beside_median(j, j->loads_bytes_s, c->value, false);
-    c->product_flop_s = beside_median(j, j->product_flop_s, c->value, j->class->lower);
-    c->tile_flop_s = beside_median(j, j->tile_flop_s, c->value, j->class->lower);
+    c->loads_bytes_s = adjacent_median(j, j->loads_bytes_s, c->value, false);
+    c->product_flop_s = adjacent_median(j, j->product_flop_s, c->value, j->class->lower);
+    c->tile_flop_s = adjacent_median(j, j->tile_flop_s, c->value, j->class->lower);
     if (j->n_sample == 0)
         snprintf(c->kernel, sizeof c->kernel, "unavailable: %.34s", j->reason[0] ? j->reason : "no sample");
     snprintf(c->cpus, sizeof c->cpus, "%s", m->cpus);
     clock_date(c->date, sizeof c->date);
 }
 
-int driver_keep(const struct job_list *l, const struct meter *m, struct hwprofile *h, struct error *err)
+int driver_keep(const struct benchmark_list *l, const struct harness *m, struct hwprofile *h, struct error *err)
 {
     for (size_t i = 0; i < l->n; i++) {
-        const struct job *j = l->job[i];
+        const struct benchmark *j = l->v[i];
         struct ceiling c;
         if (j->n_sample == 0 && !j->reason[0])
-            continue; /* never reached */
+            continue; /* unreachable */
         driver_to_ceiling(j, m, &c);
         if (j->class->keep(j, m, &c, h, err) != 0)
             return -1;

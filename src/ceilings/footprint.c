@@ -1,22 +1,21 @@
 /*
- * How many bytes to touch so that they come from the level that is meant: from where the threads are and what hwloc says
- * of the caches there. Source: methods.md (75).
+ * Footprints that are served by an intended cache level, from thread placement and hwloc's cache sizes. Source: methods.md (75).
  */
 #include "ceilings/memory.h"
 #include <math.h>
 
-/* The cache before this one that all these threads have; 0: none. */
-static double inner_share(const struct places *p, const int *cpu, size_t n, enum level level)
+/* Share of the previous cache level that all these threads have; 0: none. */
+static double inner_share(const struct cpu_topology *p, const int *cpu, size_t n, enum level level)
 {
     double share = 0;
     for (int l = (int)level; l >= 1 && share <= 0; l--)
-        share = places_share_bytes(p, cpu, n, l);
+        share = cpu_topology_share_bytes(p, cpu, n, l);
     return share;
 }
 
-size_t footprint_of_cache(const struct places *p, const int *cpu, size_t n, enum level level, const char **why)
+size_t footprint_of_cache(const struct cpu_topology *p, const int *cpu, size_t n, enum level level, const char **why)
 {
-    const double own = places_share_bytes(p, cpu, n, (int)level + 1), inner = inner_share(p, cpu, n, level);
+    const double own = cpu_topology_share_bytes(p, cpu, n, (int)level + 1), inner = inner_share(p, cpu, n, level);
     *why = "";
     if (own <= 0) {
         *why = "hwloc reports none for these CPUs";
@@ -26,7 +25,7 @@ size_t footprint_of_cache(const struct places *p, const int *cpu, size_t n, enum
         *why = "share under twice the inner cache's";
         return 0;
     }
-    /* Far from both ends. An L3 need not hold what the L2s hold, nor all of it be ours: nearer to the inner cache. */
+    /* Between both levels. An L3 may be non-inclusive or shared: closer to the inner cache. */
     double bytes = level == LEVEL_L3 ? sqrt(inner * own) : fmax(own / 2, sqrt(inner * own));
     const size_t whole = (size_t)bytes / 4096 * 4096;
     return whole ? whole : 4096;
@@ -41,9 +40,9 @@ size_t footprint_of_memory(double cache_bytes, double free_bytes, double least_b
     return (size_t)want;
 }
 
-size_t footprint_of_effort(const struct places *p, const int *cpu, size_t n, enum ceilings_effort effort, bool *small)
+size_t footprint_of_effort(const struct cpu_topology *p, const int *cpu, size_t n, enum ceilings_effort effort, bool *small)
 {
-    const double gib = 1073741824.0, caches = places_last_bytes(p, cpu, n);
+    const double gib = 1073741824.0, caches = cpu_topology_llc_bytes(p, cpu, n);
     size_t bytes = footprint_of_memory(caches, ceilings_free_bytes(), effort == CEILINGS_BRIEF ? gib / 16 : gib, small);
     if (effort == CEILINGS_BRIEF && (double)bytes > gib / 8) {
         bytes = 1 << 27;
@@ -54,21 +53,21 @@ size_t footprint_of_effort(const struct places *p, const int *cpu, size_t n, enu
 
 int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, bool *small, struct error *err)
 {
-    struct places p;
+    struct cpu_topology p;
     struct cpulist usable = { 0 };
     const struct cpulist *cpus = o->cpus ? o->cpus : &usable;
     const char *why;
-    if (places_load(&p, NULL, err) != 0)
+    if (cpu_topology_load(&p, NULL, err) != 0)
         return -1;
     int rc = o->cpus ? 0 : cpulist_usable(&usable, err);
     if (rc == 0 && cpus->n < (size_t)n)
-        rc = error_set(err, ERROR_USAGE, "threads: %d asked for, the CPU list has %zu", n, cpus->n);
+        rc = error_set(err, ERROR_USAGE, "threads: %d requested, the CPU list has %zu", n, cpus->n);
     for (int l = LEVEL_L1; rc == 0 && l < LEVEL_DRAM; l++)
         cache[l] = footprint_of_cache(&p, cpus->cpu, (size_t)n, (enum level)l, &why);
     if (rc == 0)
         *memory = footprint_of_effort(&p, cpus->cpu, (size_t)n, o->effort, small);
     cpulist_free(&usable);
-    places_free(&p);
+    cpu_topology_free(&p);
     return rc;
 }
 
@@ -84,7 +83,7 @@ double ceilings_free_bytes(void)
         fclose(f);
     }
     double limit = cgroup_memory_bytes("");
-    /* What the group already uses, as its own root shows it in a container. */
+    /* memory in use, at the container's root */
     f = isfinite(limit) ? fopen("/sys/fs/cgroup/memory.current", "r") : NULL;
     if (f && fscanf(f, "%lf", &used) == 1 && limit > used)
         limit -= used;

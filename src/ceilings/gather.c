@@ -1,26 +1,25 @@
 /*
- * Gathering rows: what looking up embeddings, or a cache of keys and values in pages, does to memory. Every thread walks its
- * part of the memory in random order, each row once before any comes again, so that nothing it reads is in a cache.
- * Source: methods.md (75).
+ * Gather of rows: memory traffic of embedding lookups or paged KV. Each thread visits the rows of its memory in random order, each once
+ * before any repeats, so that no cache hits. Source: methods.md (75).
  */
 #include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST = 1 << 16, ROW_OF_CEILING = 256 /* a head of 128 in F16 */ };
+enum { LIST = 1 << 16, ROW_OF_CEILING = 256 /* a head of 128 F16 elements */ };
 
 struct gather {
     size_t row_bytes;
-    int bits; /* a thread's table has 2^bits rows */
-    uint32_t *row;   /* LIST + GATHER_AHEAD a thread */
-    uint64_t *state; /* of each thread's walk, a line apart */
-    const struct gather_kernel *kernel[JOB_MAX_VARIANTS];
+    int bits; /* table of 2^bits rows per thread */
+    uint32_t *row;   /* [LIST + GATHER_AHEAD] per thread */
+    uint64_t *state; /* generator state per thread, one cache line each */
+    const struct gather_kernel *kernel[BENCHMARK_MAX_VARIANTS];
 };
 enum { STATE_GAP = 8 };
 
-/* A congruential sequence with the full period of its low bits (Hull and Dobell 1962: multiplier 1 mod 4, odd increment),
- * whose high part is folded into the low one, which alone would alternate. */
+/* Full-period linear congruential generator (Hull and Dobell 1962: multiplier 1 mod 4, odd increment), high bits folded into the
+ * low ones, which have short periods. */
 uint32_t gather_next(uint64_t *state, int bits)
 {
     const uint32_t mask = bits >= 32 ? UINT32_MAX : ((uint32_t)1 << bits) - 1;
@@ -30,7 +29,7 @@ uint32_t gather_next(uint64_t *state, int bits)
 }
 
 struct gathering {
-    struct meter *m;
+    struct harness *m;
     struct gather *d;
     const struct gather_kernel *k;
     size_t n;
@@ -49,11 +48,11 @@ static void run_gather(void *arg, int tid)
 {
     const struct gathering *g = arg;
     size_t bytes;
-    g->k->run(meter_memory(g->m, tid, &bytes), g->d->row + (size_t)tid * (LIST + GATHER_AHEAD), g->n, g->d->row_bytes);
+    g->k->run(harness_memory(g->m, tid, &bytes), g->d->row + (size_t)tid * (LIST + GATHER_AHEAD), g->n, g->d->row_bytes);
 }
 
-/* A repetition is 64 KiB of rows; the lists are filled between the timed parts. */
-static void sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+/* A repetition is 64 KiB of rows; index lists are filled untimed. */
+static void sample(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
     struct gather *d = j->data;
     struct gathering g = { m, d, d->kernel[variant], 0 };
@@ -64,7 +63,7 @@ static void sample(struct job *j, struct meter *m, int variant, uint64_t n, stru
     for (; left > 0; left -= g.n) {
         g.n = left < LIST ? left : LIST;
         team_run(m->team, fill_list, &g);
-        meter_time(m, run_gather, &g, NULL, s);
+        harness_time(m, run_gather, &g, NULL, s);
         seconds += s->seconds;
         clock_hz += s->clock_hz * s->seconds;
         rows += (double)g.n * m->n;
@@ -75,7 +74,7 @@ static void sample(struct job *j, struct meter *m, int variant, uint64_t n, stru
         s->value = rows * (double)d->row_bytes / seconds;
 }
 
-static int prepare(struct job *j, struct meter *m, struct error *err)
+static int prepare(struct benchmark *j, struct harness *m, struct error *err)
 {
     struct gather *d = j->data;
     const size_t list = (size_t)m->n * (LIST + GATHER_AHEAD) * sizeof *d->row;
@@ -88,7 +87,7 @@ static int prepare(struct job *j, struct meter *m, struct error *err)
     return 0;
 }
 
-static void free_gather(struct job *j)
+static void free_gather(struct benchmark *j)
 {
     struct gather *d = j->data;
     free(d->row);
@@ -96,7 +95,7 @@ static void free_gather(struct job *j)
     free(d);
 }
 
-static int keep(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct gather *d = j->data;
     const struct gather_kernel *k = d->kernel[j->variant];
@@ -128,7 +127,7 @@ static int keep(const struct job *j, const struct meter *m, struct ceiling *c, s
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static const struct job_class gather_class = { .prepare = prepare, .sample = sample, .keep = keep, .free = free_gather };
+static const struct benchmark_class gather_class = { .prepare = prepare, .sample = sample, .keep = keep, .free = free_gather };
 
 static bool wanted(const struct gather_kernel *k, unsigned cpu_flags)
 {
@@ -141,11 +140,11 @@ static bool wanted(const struct gather_kernel *k, unsigned cpu_flags)
     return true;
 }
 
-static int add(struct job_list *l, const struct meter *m, size_t row_bytes, unsigned cpu_flags, struct error *err)
+static int add(struct benchmark_list *l, const struct harness *m, size_t row_bytes, unsigned cpu_flags, struct error *err)
 {
     const struct gather_kernel *k;
     struct gather *d = calloc(1, sizeof *d);
-    struct job *j = d ? job_add(l, &gather_class, err) : NULL;
+    struct benchmark *j = d ? benchmark_add(l, &gather_class, err) : NULL;
     if (!j) {
         free(d);
         return d ? -1 : error_oom(err, sizeof *d, "a gather");
@@ -155,7 +154,7 @@ static int add(struct job_list *l, const struct meter *m, size_t row_bytes, unsi
     d->row_bytes = row_bytes;
     while (d->bits < 31 && (row_bytes << (d->bits + 1)) <= m->chunk_bytes)
         d->bits++;
-    for (size_t i = 0; (k = gather_kernel_at(i)) != NULL && j->n_variant < JOB_MAX_VARIANTS; i++)
+    for (size_t i = 0; (k = gather_kernel_at(i)) != NULL && j->n_variant < BENCHMARK_MAX_VARIANTS; i++)
         if (wanted(k, cpu_flags))
             d->kernel[j->n_variant++] = k;
     snprintf(j->what, sizeof j->what, "gather rows of %zu B", row_bytes);
@@ -163,7 +162,7 @@ static int add(struct job_list *l, const struct meter *m, size_t row_bytes, unsi
     return 0;
 }
 
-int gather_plan(struct job_list *l, struct meter *m, const struct memory_effort *e, unsigned cpu_flags, struct error *err)
+int gather_plan(struct benchmark_list *l, struct harness *m, const struct memory_effort *e, unsigned cpu_flags, struct error *err)
 {
     const size_t step = e->all_curves ? 2 : 4;
     for (size_t row = 64; row <= 16384; row *= step)

@@ -1,7 +1,6 @@
 /*
- * Rows of a table, 64 bytes at a time, one row after another or with the next one asked for ahead: the loops of every ISA's
- * stream.c, which says how a line is loaded (LINE) and what follows the last one (GATHER_END). Nothing here is shared by two
- * archives: each has its own, compiled for its instructions.
+ * Gather loops of every ISA's stream.c, with and without prefetch of the next row; stream.c defines the 64-byte load (LINE) and the end
+ * (GATHER_END). Static in each archive, compiled for its ISA.
  */
 static void gather(const void *table, const uint32_t *row, size_t n, size_t row_bytes)
 {

@@ -1,50 +1,50 @@
 /*
- * What the files of ceilings share: the tables of compute and read kernels, the driver. Only ceilings and its
- * ISA directories include this, and nothing here has a body: an ISA file must not leave copies of
- * shared functions compiled with its flags.
+ * Shared by the files of ceilings: tables of compute and read kernels, driver. Included only by ceilings and its ISA directories; no
+ * function bodies, as an ISA file would emit copies with its flags.
  */
 #ifndef CEILINGS_INTERNAL_H
 #define CEILINGS_INTERNAL_H
 
-#include "base/places.h"
+#include "base/cpu_topology.h"
 #include "ceilings/ceilings.h"
 
-/* What limits a loop beside latency, as the table of cores (core.c) counts. Methods.md (74). */
+/* Throughput limit of a loop, per core in core.c. Methods.md (74). */
 enum issue {
-    ISSUE_NONE,     /* not known of any core */
-    ISSUE_FMA,      /* multiply-adds, and additions where pipes are left */
-    ISSUE_FMA_ONLY, /* multiply-adds alone: a type that is widened to these */
-    ISSUE_MUL_ADD,  /* products and sums apart */
-    ISSUE_MADD16,   /* two instructions: products of words and their pairs' sum, an addition */
-    ISSUE_MADD8,    /* three: products of bytes, of words, an addition */
-    ISSUE_DOT16,    /* a dot product is one instruction */
+    ISSUE_NONE,     /* unknown */
+    ISSUE_FMA,      /* FMA, and additions on free pipes */
+    ISSUE_FMA_ONLY, /* FMA only (widened types) */
+    ISSUE_MUL_ADD,  /* separate multiply and add */
+    ISSUE_MADD16,   /* vpmaddwd and an add */
+    ISSUE_MADD8,    /* vpmaddubsw, vpmaddwd and an add */
+    ISSUE_DOT16,    /* dot-product instruction */
     ISSUE_DOT8,
     ISSUE_DOT_BF16,
-    ISSUE_MATRIX, /* Arm's 2x8 by 8x2 */
+    ISSUE_MATRIX, /* Arm, 2x8 by 8x2 */
     ISSUE_TILE,
 };
 
 /*
  * A register-only loop.
- * run      n iterations; touches no memory
- * flop     of one iteration (a multiply-add is two)
+ *
+ * run      n iterations; no memory access
+ * flop     per iteration (a multiply-add is two)
  */
 struct peak_kernel {
-    const char *isa; /* as kernels.h names the rungs, or "scalar", "sse", "avxvnni", "avx512fp16", "amx", "fp16", "bf16" */
-    unsigned need;   /* cpu_flags that must be there */
+    const char *isa; /* a rung name of kernels.h, or "scalar", "sse", "avxvnni", "avx512fp16", "amx", "fp16", "bf16" */
+    unsigned need;   /* required cpu_flags */
     enum math math;
-    const char *text; /* what is repeated, for struct ceiling.kernel */
+    const char *text; /* loop body, for struct ceiling.kernel */
     double flop;
     void (*run)(uint64_t n);
-    /* n times 32 dependent additions and one of the loop's instructions; NULL: clock.c's */
+    /* n times 32 dependent additions with one of the loop's instructions; NULL: clock.c's */
     void (*chain)(uint64_t n);
-    enum issue issue; /* what the core issues in a cycle decides */
-    int bits;         /* of the vector */
-    int elem_bits;    /* of what is multiplied: lanes are bits / elem_bits */
+    enum issue issue; /* throughput limit */
+    int bits;         /* vector width */
+    int elem_bits;    /* element width: bits / elem_bits elements per vector */
 };
 
-/* 32 dependent additions, register to register: recent cores fold chains of "add constant" away
- * when they rename registers. %0 counts iterations down, %1 is the sum, %2 what is added. */
+/* 32 dependent register additions (recent cores eliminate additions of constants at rename). %0 counts down, %1 is the sum, %2 the
+ * addend. */
 #define CHAIN_ADD4(add) add add add add
 #define CHAIN_ADD32(add)                                                              \
     CHAIN_ADD4(add) CHAIN_ADD4(add) CHAIN_ADD4(add) CHAIN_ADD4(add) CHAIN_ADD4(add)   \
@@ -53,9 +53,9 @@ struct peak_kernel {
 #define CHAIN_X86_END "dec %0\n\tjnz 1b"
 
 /*
- * A loop that reads.
- * run      reads `bytes` (a multiple of granule) at p, `sweeps` times, front to back
- * far      tried for DRAM and L3, near for L1 and L2
+ * A read loop.
+ *
+ * run      reads `bytes` (a multiple of granule) at p, `sweeps` times, sequentially
  */
 struct read_kernel {
     const char *isa;
@@ -63,136 +63,135 @@ struct read_kernel {
     const char *text;
     size_t granule;
     void (*run)(const void *p, size_t bytes, uint64_t sweeps);
-    bool near, far; /* tried for L1 and L2; for L3 and DRAM */
+    bool near, far; /* candidate for L1 and L2; for L3 and DRAM */
 };
 
-/* The tables of the ISA directories, each ended by a row whose run is NULL. */
+/* Tables of the ISA directories, terminated by run NULL. */
 extern const struct peak_kernel ceilings_ref_peak[], ceilings_sse_peak[], ceilings_avx2_peak[], ceilings_avxvnni_peak[],
     ceilings_avx512_peak[], ceilings_avx512vnni_peak[], ceilings_avx512bf16_peak[], ceilings_avx512fp16_peak[],
     ceilings_amx_peak[], ceilings_amxfp16_peak[], ceilings_neon_peak[], ceilings_dotprod_peak[], ceilings_i8mm_peak[],
     ceilings_armfp16_peak[], ceilings_armbf16_peak[];
 extern const struct read_kernel ceilings_ref_read[], ceilings_avx2_read[], ceilings_avx512_read[], ceilings_neon_read[];
 
-/* Row i of all tables one after another, in the ladder's order; NULL past the end. */
+/* Row i of the concatenated tables in ladder order; NULL past the end. */
 const struct peak_kernel *peak_kernel_at(size_t i); /* compute.c */
 const struct read_kernel *read_kernel_at(size_t i); /* memory.c */
-/* Runs here, and is not the portable row where another one runs. */
+/* Runs on this CPU; portable rows only if no other row does. */
 bool peak_kernel_wanted(const struct peak_kernel *k, unsigned cpu_flags);
 bool read_kernel_wanted(const struct read_kernel *k, unsigned cpu_flags);
 
 /* ---- core.c: what a core issues in a cycle ------------------------------------------- */
 
 struct core;
-/* The core that this process runs on (CPU 0's, where they differ), or NULL: not in the table. */
+/* The core of this process (CPU 0's if they differ); NULL: unknown. */
 const struct core *core_this(void);
-/* vendor: CPUID's, with its family and model; "" on Arm, with MIDR_EL1's implementer and part. */
+/* vendor, family, model: CPUID's; on Arm "", implementer and part of MIDR_EL1. */
 const struct core *core_find(const char *vendor, int family, int model);
-/* FLOP or OP a cycle at most, of any loop of k's kind; NaN: not known. */
+/* Peak FLOP or OP per cycle of a loop like k's; NaN: unknown. */
 double core_per_cycle(const struct core *c, const struct peak_kernel *k);
 
 enum level { LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_DRAM, LEVEL_COUNT };
 
-/* footprint.c, whose other functions are in memory.h: what each of n threads touches in each cache (0: cannot be), and all
- * of them together in memory. methods.md (75). */
+/* footprint.c (rest: memory.h): footprint per thread for each cache (0: none) and total for DRAM. methods.md (75). */
 int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, bool *small, struct error *err);
 
-/* ---- reference.c: small products of the engine's own, beside samples and beside runs. methods.md (80) ---------- */
+/* ---- core_probe.c: core probes, small products adjacent to samples and runs. methods.md (80) ---- */
 
-enum reference_kind {
-    REFERENCE_CORE,  /* Q4_K by 16 tokens: by the widest vectors */
-    REFERENCE_TILES, /* BF16 by 64 tokens: by tiles */
-    REFERENCE_COUNT
+enum core_probe_kind {
+    CORE_PROBE_VECTOR, /* vector probe: Q4_K, 16 tokens */
+    CORE_PROBE_TILE,   /* tile probe: BF16, 64 tokens, AMX */
+    CORE_PROBE_COUNT
 };
-struct reference;
-/* For so many threads, by the best kernels of this CPU. *out NULL without an error: it has no tiles. */
-int reference_new(struct reference **out, enum reference_kind kind, int n_threads, struct error *err);
-void reference_free(struct reference *r);
-/* Such products as a roof; *out NULL without an error: no tiles here. */
-int reference_add(struct job **out, struct job_list *l, enum reference_kind kind, int n_threads, struct error *err);
+struct core_probe;
+/* For n_threads, with the CPU's best kernels. *out NULL without error: no AMX. */
+int core_probe_new(struct core_probe **out, enum core_probe_kind kind, int n_threads, struct error *err);
+void core_probe_free(struct core_probe *r);
+/* The same as a roof; *out NULL without error: no AMX. */
+int core_probe_add(struct benchmark **out, struct benchmark_list *l, enum core_probe_kind kind, int n_threads, struct error *err);
 
-/* ---- exchange.c: what cores pass to each other, as a roof. methods.md (33) --------------------------------------- */
+/* ---- coherence.c: coherence traffic between cores as a roof. methods.md (33) ---- */
 
-/* By n_threads with the kernels of cpu_flags: bytes a second of all of them, or a barrier's seconds. -1: no memory. */
-int exchange_add(struct job **out, struct job_list *l, enum exchange_kind what, int n_threads, unsigned cpu_flags, struct error *err);
+/* With n_threads and the kernels of cpu_flags; B/s of all threads, or seconds per barrier. -1: no memory. */
+int coherence_add(struct benchmark **out, struct benchmark_list *l, enum coherence_kind what, int n_threads, unsigned cpu_flags, struct error *err);
 
-/* ---- meter.c: one thread count, its team and its memory -------------------------- */
+/* ---- harness.c: team and memory of one thread count ---- */
 
-struct meter_reference {
-    struct reference *product; /* NULL: none is run */
-    uint64_t n;                /* products: some 0.1 ms */
+struct harness_core_probe {
+    struct core_probe *product; /* NULL: not run */
+    uint64_t n;                 /* products per probe: about 0.1 ms */
 };
 
-struct meter {
+struct harness {
     struct team *team;
     int n;
-    struct places places; /* of the machine */
-    int *cpu;             /* n: where the threads are */
-    char cpus[64];        /* "0-1" */
-    unsigned char *mem;   /* NULL: compute only */
-    size_t mem_bytes;     /* of all threads */
-    bool mem_lent;        /* not this meter's: only read, and not given back */
-    size_t chunk_bytes;   /* of one thread, its part of mem */
-    bool mem_small;       /* less than four times the last-level caches */
-    const struct job *warm; /* of those that walk memory the one that was sampled last, whose footprint the caches hold; NULL: none */
-    struct meter_slot *slot;
-    struct meter_reference reference[REFERENCE_COUNT]; /* run beside samples */
+    struct cpu_topology topology; /* of the machine */
+    int *cpu;                     /* [n] CPU of each thread */
+    char cpus[64];                /* "0-1" */
+    unsigned char *mem;           /* NULL: compute only */
+    size_t mem_bytes;             /* all threads */
+    bool mem_borrowed;            /* borrowed: read-only, not freed */
+    size_t chunk_bytes;           /* per thread */
+    bool mem_small;               /* less than four times the LLC */
+    const struct benchmark *warm; /* benchmark whose footprint is in the caches (last one sampled that uses memory); NULL: none */
+    struct harness_slot *slot;
+    struct harness_core_probe core_probe[CORE_PROBE_COUNT]; /* adjacent probes */
 };
 
-/* memory: enough of it for DRAM's roof (footprint_of_memory), touched by the threads that will read it. */
-int meter_init(struct meter *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err);
-void meter_free(struct meter *m);
-/* A millisecond or so of work on all threads: clocks rise. */
-void meter_warm(struct meter *m);
-/* Untimed, if the last sample was not j's: walks, a call each, of all that a cache is to hold. methods.md (75) */
-void meter_fill(struct meter *m, const struct job *j, void (*walk)(void *arg, int tid), void *arg);
+/* memory: allocates footprint_of_memory bytes, first touched by the threads that read it. */
+int harness_init(struct harness *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err);
+void harness_free(struct harness *m);
+/* About a millisecond of work on all threads, to raise clocks. */
+void harness_warm(struct harness *m);
+/* Untimed passes over a cached footprint, unless the last sample was j's. methods.md (75) */
+void harness_fill_cache(struct harness *m, const struct benchmark *j, void (*walk)(void *arg, int tid), void *arg);
 
-/* From now on samples of jobs whose class has .core stand between two looks at what cores give; -1: no memory. */
-int meter_watch_cores(struct meter *m, struct error *err);
-/* Such a look: FLOP/s of all threads; *disturbed is set where the system took a CPU away. 0: nothing is watched. */
-double meter_reference_now(struct meter *m, enum reference_kind kind, bool *disturbed);
+/* Enable core probes around samples of classes with .core; -1: no memory. */
+int harness_enable_core_probes(struct harness *m, struct error *err);
+/* Core probe: FLOP/s of all threads; sets *disturbed on an involuntary context switch. 0: not enabled. */
+double harness_probe_cores(struct harness *m, enum core_probe_kind kind, bool *disturbed);
 
-/* Cycles a second by 32 * n dependent additions; chain NULL: additions alone. */
+/* Cycles per second, by 32 * n dependent additions; chain NULL: additions only. */
 double clock_chain_hz(void (*chain)(uint64_t n), uint64_t n);
 
-/* ---- driver.c: the jobs of one thread count ---------------------------------------- */
+/* ---- driver.c: the benchmarks of one thread count ---- */
 
-/* Prepare j, choose its variant and its repetitions, in some trial_s seconds; a sample is to last about sample_s. */
-int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_s, struct error *err);
-/* n more samples, of that round. Disturbed ones are taken again, once each, before deadline_s. */
-int driver_sample(struct job *j, struct meter *m, int n, int round, double deadline_s, struct error *err);
-/* Median, interval and the rest of what the driver knows. */
-void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceiling *c);
+/* Prepare j, choose variant and repetitions in about trial_s; samples last about sample_s. */
+int driver_choose(struct benchmark *j, struct harness *m, double trial_s, double sample_s, struct error *err);
+/* n samples of a round; disturbed ones are repeated once, before deadline_s. */
+int driver_sample(struct benchmark *j, struct harness *m, int n, int round, double deadline_s, struct error *err);
+/* Median, interval and metadata. */
+void driver_to_ceiling(const struct benchmark *j, const struct harness *m, struct ceiling *c);
 
-/* How the jobs of a thread count are measured. */
+/* Effort per thread count. */
 struct effort {
-    int n_rounds, n_per_round; /* at most */
-    double trial;              /* part of a job's time for the choice of its variant */
-    double sample_s;           /* a sample lasts at most so long (unless it is one repetition) */
+    int n_rounds, n_per_round; /* upper limits */
+    double trial;              /* fraction of a benchmark's time for variant selection */
+    double sample_s;           /* longest sample (unless it is a single repetition) */
 };
-/* Rounds over all jobs of l until deadline_s; the first round is never skipped: every roof gets its samples.
- * done, share: of the progress. What was sampled is in the jobs whatever the outcome. */
+/* Rounds over all benchmarks until deadline_s; the first round is always complete. done, share: progress. Samples are kept whatever
+ * the result. */
 struct driver {
     const struct effort *e;
     const struct ceilings_options *o;
     double start_s, deadline_s; /* of this thread count */
-    double end_s;               /* of everything, for what progress says is left */
-    double begin_s;             /* of everything */
+    double end_s;               /* of the whole profile, for progress */
+    double begin_s;             /* of the whole profile */
 };
-int driver_run(const struct driver *d, struct job_list *l, struct meter *m, struct error *err);
-/* Every job that has samples, or a reason, into h. */
-int driver_keep(const struct job_list *l, const struct meter *m, struct hwprofile *h, struct error *err);
+int driver_run(const struct driver *d, struct benchmark_list *l, struct harness *m, struct error *err);
+/* Benchmarks with samples or a reason, as ceilings of h. */
+int driver_keep(const struct benchmark_list *l, const struct harness *m, struct hwprofile *h, struct error *err);
 
-/* ---- the providers of this module, and single jobs of theirs ---------------------------------------------- */
+/* ---- this module's providers, and single benchmarks ---- */
 
 extern const struct ceilings_provider ceilings_compute, ceilings_memory, ceilings_kernels;
-/* The best kernel of a math on any ISA, without additions beside its multiply-adds; ERROR_UNAVAILABLE: none here. */
-struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_flags, struct error *err);
-/* DRAM read of m's memory, in windows of 1/n_window of a thread's part, a sample each. */
-struct job *memory_add_dram(struct job_list *l, struct meter *m, size_t n_window, unsigned cpu_flags, struct error *err);
+/* Best kernel of a math over all ISAs, multiply-adds only; ERROR_UNAVAILABLE: none. */
+struct benchmark *compute_add_best(struct benchmark_list *l, enum math math, unsigned cpu_flags, struct error *err);
+/* DRAM read of m's memory, one window of 1/n_window of a thread's part per sample. */
+struct benchmark *memory_add_dram(struct benchmark_list *l, struct harness *m, size_t n_window, unsigned cpu_flags, struct error *err);
 
 /* ---- check.c ------------------------------------------------------------------------ */
 
-/* The test of likwid-bench that does what c does; false: it has none. */
+/* likwid-bench test equivalent to c; false: none. */
 bool check_test_of(const struct ceiling *c, char *test, size_t size);
 /* Medians, ratio and verdict of n (1 to 5) turns. */
 void check_judge(struct ceilings_check *c, const double *ours, const double *theirs, size_t n);

@@ -1,55 +1,55 @@
-/* Products as the engine runs them: a token's with weights from each level of memory, several tokens' with weights that come
- * from memory; and rows of an embedding table. */
+/* Products as the engine runs them: one token with weights from each memory level, batches with weights from memory; embedding
+ * rows. */
 #include "ceilings/kernel_bench.h"
 #include "ceilings/internal.h"
 #include <math.h>
 #include <string.h>
 
-static struct matmul_args args_of(struct kernel_bench *b, const struct kernel_job *j, int tid, const unsigned char *w)
+static struct matmul_args args_of(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, const unsigned char *w)
 {
     return (struct matmul_args){ .w = w,
                                  .type = j->type,
                                  .w_row_bytes = j->row_bytes,
                                  .cols = j->cols,
                                  .x = &b->acts,
-                                 .y = b->lane[tid].out,
+                                 .y = b->thread[tid].out,
                                  .y_stride = j->rows,
-                                 .scratch = b->lane[tid].scratch };
+                                 .scratch = b->thread[tid].scratch };
 }
 
 static const struct acts one = { .n_tok = 1 };
 
 /* ---- one token ---------------------------------------------------------------------------------------- */
 
-/* Every thread's part of a matrix in memory, in the engine's units; who is done helps the others. */
-static void walk_memory(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+/* A DRAM matrix, in the engine's units with work stealing. */
+static void scan_memory(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const size_t all = (size_t)n * (size_t)b->n_threads, unit_bytes = j->rows * j->row_bytes,
                  most = share_most(j->slot, &one, j->rows, j->row_bytes), end = u64_max(b->chunk_bytes / unit_bytes, 1);
     for (int k = 0; k < b->n_threads; k++) {
         const int owner = (tid + k) % b->n_threads;
-        struct bench_lane *of = &b->lane[owner];
+        struct bench_thread *of = &b->thread[owner];
         struct share_run run;
         while (share_steal(&of->next, all, owner, b->n_threads, most, &run))
             for (size_t i = 0, m; i < run.n; i += m) {
                 const size_t at = bench_first(b, owner, unit_bytes) + run.first - (size_t)owner * n + i;
                 const struct matmul_args a = args_of(b, j, tid, bench_unit(b, owner, at, unit_bytes));
-                m = u64_min(run.n - i, end - at % end); /* the chunk ends, and begins again */
+                m = u64_min(run.n - i, end - at % end); /* wrap at the end of the chunk */
                 j->slot->gemv(&a, 0, m * j->rows);
             }
     }
 }
 
-/* The same rows over and over: from a cache. */
-static void walk_cache(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+/* Cached: the same rows repeatedly. */
+static void scan_cache(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
-    const struct matmul_args a = args_of(b, j, tid, bench_kept(b, tid));
+    const struct matmul_args a = args_of(b, j, tid, bench_cached(b, tid));
     for (uint64_t i = 0; i < n; i++)
         j->slot->gemv(&a, 0, j->rows);
 }
 
-/* Packed where the engine packs, else as in the file; or that by request. */
-static bool choose_slot(struct kernel_bench *b, struct kernel_job *j, enum dtype t, bool file)
+/* Packed if the engine packs this type, else (or if requested) file layout. */
+static bool choose_slot(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype t, bool file)
 {
     const bool packed = b->k.packed[t].gemv != NULL;
     j->type = t;
@@ -59,14 +59,14 @@ static bool choose_slot(struct kernel_bench *b, struct kernel_job *j, enum dtype
     return dtype_executable(t) && j->slot->gemv && (packed || !file);
 }
 
-static void describe(struct kernel_job *j, const struct kernel_bench *b, const char *how)
+static void describe(struct kernel_benchmark *j, const struct kernel_bench *b, const char *how)
 {
     const bool packed = j->slot == &b->k.packed[j->type];
     snprintf(j->text, sizeof j->text, "%s, %s, %zu columns%s", how, packed ? "packed" : "as in the file", j->cols,
              packed && j->act == ACT_Q8 && !b->k.pow2 ? CEILING_EXACT_SCALES : "");
 }
 
-bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int level, bool file)
+bool bench_matvec(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype t, int level, bool file)
 {
     if (!choose_slot(b, j, t, file) || (level < 3 && b->level_bytes[level] == 0))
         return false;
@@ -77,16 +77,16 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     j->n_tok = 1;
     j->cols = level == 0 ? BENCH_L1_COLS : BENCH_COLS;
     j->row_bytes = dtype_row_bytes(t, j->cols);
-    if (level == 3) { /* as of a matrix that is much larger than the units it is shared out in */
+    if (level == 3) { /* as for a matrix much larger than its work units */
         j->rows = share_step(j->slot, &one, b->chunk_bytes * (size_t)b->n_threads / j->row_bytes, j->row_bytes, b->n_threads);
-        j->run = walk_memory;
+        j->run = scan_memory;
         j->walk_bytes = j->rows * j->row_bytes;
-        j->beside = true;
+        j->adjacent = true;
         j->footprint_bytes = (double)b->chunk_bytes;
     } else {
         j->rows = u64_min(b->level_bytes[level] / j->row_bytes, BENCH_OUT) / PACK_ROWS * PACK_ROWS;
         j->rows = j->rows ? j->rows : PACK_ROWS;
-        j->run = walk_cache;
+        j->run = scan_cache;
         j->n_unit = 1;
         j->footprint_bytes = (double)(j->rows * j->row_bytes);
     }
@@ -97,25 +97,24 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
 
 /* ---- plain loads ------------------------------------------------------------------------------------------ */
 
-/* What loads alone get from the memory that products walk: what products reach is to be held against this, as two pieces of
- * memory can differ (how the system, or the one beneath it, backs their pages). */
-static void load(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+/* Plain-load bandwidth of the products' memory, for comparison: page backing can differ between allocations. */
+static void load(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const size_t first = bench_first(b, tid, j->walk_bytes);
     for (uint64_t i = 0; i < n; i++)
         b->load->run(bench_unit(b, tid, first + i, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
 }
 
-const unsigned char *bench_beside(const struct kernel_bench *b, int tid, size_t i)
+const unsigned char *bench_adjacent(const struct kernel_bench *b, int tid, size_t i)
 {
-    const size_t half = u64_max(b->chunk_bytes / 2 / BENCH_LOAD_BYTES, 1), base = b->lane[tid].to < b->chunk_bytes / 2 ? half : 0;
+    const size_t half = u64_max(b->chunk_bytes / 2 / BENCH_LOAD_BYTES, 1), base = b->thread[tid].to < b->chunk_bytes / 2 ? half : 0;
     return bench_unit(b, tid, base + (b->loaded + i) % half, BENCH_LOAD_BYTES);
 }
 
-void bench_load_beside(const struct kernel_bench *b, int tid)
+void bench_load_adjacent(const struct kernel_bench *b, int tid)
 {
-    for (size_t i = 0; i < BENCH_BESIDE; i++)
-        b->load->run(bench_beside(b, tid, i), BENCH_LOAD_BYTES, 1);
+    for (size_t i = 0; i < BENCH_ADJACENT_UNITS; i++)
+        b->load->run(bench_adjacent(b, tid, i), BENCH_LOAD_BYTES, 1);
 }
 
 const struct read_kernel *bench_load_at(unsigned cpu_flags, int i)
@@ -127,7 +126,7 @@ const struct read_kernel *bench_load_at(unsigned cpu_flags, int i)
     return NULL;
 }
 
-bool bench_load(struct kernel_bench *b, struct kernel_job *j)
+bool bench_load(struct kernel_bench *b, struct kernel_benchmark *j)
 {
     if (!b->load)
         return false;
@@ -147,16 +146,16 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j)
     return true;
 }
 
-/* ---- several tokens ------------------------------------------------------------------------------------- */
+/* ---- batches ---- */
 
-/* A few hundred rows, each thread its own: from memory, or round and round in what a cache holds. i: of the sample's. */
-static void multiply_unit(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t i)
+/* A few hundred rows per thread, from memory or rotating in a cache. i: repetition within the sample. */
+static void multiply_unit(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t i)
 {
-    struct bench_lane *l = &b->lane[tid];
+    struct bench_thread *l = &b->thread[tid];
     const size_t places = b->y_cols / (size_t)b->n_threads / j->rows, unit_bytes = j->rows * j->row_bytes, first = bench_first(b, tid, unit_bytes);
-    struct matmul_args a = args_of(b, j, tid, j->n_unit ? bench_kept(b, tid) + i % j->n_unit * unit_bytes
+    struct matmul_args a = args_of(b, j, tid, j->n_unit ? bench_cached(b, tid) + i % j->n_unit * unit_bytes
                                                         : bench_unit(b, tid, first + i, unit_bytes));
-    /* A strip of a matrix for each thread, and each time further on: results leave their core's cache, as those of a prompt do. */
+    /* Rotating result strips, so that results leave the core's cache as in a prompt. */
     a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
     a.y_stride = size_row_floats(b->y_cols);
     a.prefetch_next = j->n_unit == 0; /* from memory */
@@ -167,20 +166,20 @@ static void multiply_unit(struct kernel_bench *b, const struct kernel_job *j, in
         j->slot->gemm(&a, 0, j->rows);
 }
 
-static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void multiply(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
         multiply_unit(b, j, tid, i);
 }
 
-/* Rows of a unit of a prompt's product. The plain reference is hundreds of times slower. */
+/* Rows per unit of a prompt's product; few for the reference kernels, which are hundreds of times slower. */
 static size_t unit_rows(const struct kernel_bench *b)
 {
     const size_t most = b->y_cols / (size_t)b->n_threads / PACK_ROWS * PACK_ROWS;
     return strcmp(b->k.isa, "ref") == 0 ? PACK_ROWS : u64_min(SHARE_GEMM_ROWS, most);
 }
 
-bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, int level, bool file)
+bool bench_matmat(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype t, int n_tok, int level, bool file)
 {
     if (!choose_slot(b, j, t, file) || (level < 3 && b->level_bytes[level] == 0))
         return false;
@@ -201,36 +200,35 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
         j->n_unit = j->n_unit ? j->n_unit : 1;
         j->footprint_bytes = (double)(j->n_unit * j->rows * j->row_bytes);
     } else {
-        j->beside = n_tok <= BENCH_FEW_TOKENS;
+        j->adjacent = n_tok <= BENCH_FEW_TOKENS;
         j->walk_bytes = j->rows * j->row_bytes;
         j->footprint_bytes = (double)b->chunk_bytes;
     }
-    j->shared = !j->beside; /* of what waits for memory threads share that */
+    j->shared = !j->adjacent; /* bandwidth-bound products share the memory instead */
     j->amount = 2.0 * (double)j->rows * (double)j->cols * n_tok * b->n_threads;
     describe(j, b, "gemm");
     return true;
 }
 
-static void put_in_order(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void pack_prepared(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     struct acts a = b->acts;
-    a.tiles = b->act_tiles;
+    a.tiles = b->packed_acts;
     for (uint64_t i = 0; i < n; i++)
         b->k.pack_acts[j->type](&a, j->type, (unsigned)tid, (unsigned)b->n_threads);
 }
 
-/* Floats that others wrote, prepared and put in order row by row, and what the first product that walks them takes longer than the
- * next one: a core's cache has not all of them yet. */
-static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+/* Pack rows that others wrote; includes the first product's extra time over the next one, whose activations are in cache. */
+static void pack_rows(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const size_t t0 = share_split((size_t)j->n_tok, 1, tid, b->n_threads), t1 = share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads);
     struct acts a = b->acts, row;
-    acts_bind(&row, a.kind, 1, j->cols, b->lane[tid].scratch);
+    acts_bind(&row, a.kind, 1, j->cols, b->thread[tid].scratch);
     row.pow2 = a.pow2;
-    a.tiles = b->act_tiles;
+    a.tiles = b->packed_acts;
     double longer = 0;
     for (uint64_t i = 0; i < n; i++) {
-        float *x = b->x + bench_place(b, j, tid, i);
+        float *x = b->x + bench_buffer_at(b, j, tid, i);
         bench_write(b, j, tid, x);
         const double start = clock_now_s();
         for (size_t t = t0; t < t1; t++)
@@ -240,14 +238,14 @@ static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j
         multiply_unit(b, j, tid, 2 * i);
         const double first = clock_now_s();
         multiply_unit(b, j, tid, 2 * i + 1);
-        b->lane[tid].spent_s += ready - start;
+        b->thread[tid].spent_s += ready - start;
         longer += 2 * first - ready - clock_now_s();
     }
-    b->lane[tid].spent_s += fmax(0, longer);
+    b->thread[tid].spent_s += fmax(0, longer);
 }
 
-/* As the engine does it: prepared activations, or, row by row, floats. */
-bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok)
+/* As in the engine: prepared activations, or floats row by row. */
+bool bench_pack_acts(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype t, int n_tok)
 {
     if (!kernels_packs_acts(&b->k, t, (size_t)n_tok) || !choose_slot(b, j, t, false))
         return false;
@@ -258,9 +256,9 @@ bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, i
     j->level = -1;
     j->n_tok = n_tok;
     j->cols = BENCH_COLS;
-    j->run = put_in_order;
+    j->run = pack_prepared;
     if (rows) {
-        j->run = put_rows_in_order;
+        j->run = pack_rows;
         j->inside = true;
         j->tiles = true;
         j->row_bytes = dtype_row_bytes(t, j->cols);
@@ -275,21 +273,21 @@ bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, i
 
 /* ---- the table of embeddings ------------------------------------------------------------------------------- */
 
-/* Rows from all over the memory, by token; with one token there is nothing for the others to do. */
-static void look_up(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+/* Scattered rows of the memory, by token; one token uses one thread. */
+static void gather_rows(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const struct dtype_info *type = dtype_find(j->type);
     const size_t t1 = share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads);
     const size_t n_row = b->chunk_bytes / j->row_bytes;
-    size_t row = b->lane[tid].at;
+    size_t row = b->thread[tid].at;
     for (uint64_t i = 0; i < n; i++)
         for (size_t t = share_split((size_t)j->n_tok, 1, tid, b->n_threads); t < t1; t++) {
-            row = (row + 7919 * 613) % n_row; /* far from the one before */
+            row = (row + 7919 * 613) % n_row; /* far from the previous row */
             type->dequantize(b->w + (size_t)tid * b->chunk_bytes + row * j->row_bytes, b->z + t * BENCH_COLS, BENCH_COLS);
         }
 }
 
-bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok)
+bool bench_embed(struct kernel_bench *b, struct kernel_benchmark *j, enum dtype t, int n_tok)
 {
     const struct dtype_info *type = dtype_find(t);
     if (!type || !type->dequantize)
@@ -303,7 +301,7 @@ bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int
     j->n_tok = n_tok;
     j->row_bytes = dtype_row_bytes(t, BENCH_COLS);
     j->act = ACT_KIND_COUNT;
-    j->run = look_up;
+    j->run = gather_rows;
     j->footprint_bytes = (double)b->chunk_bytes;
     j->amount = 4.0 * BENCH_COLS * n_tok;
     snprintf(j->text, sizeof j->text, "rows to F32, %d columns", BENCH_COLS);

@@ -1,6 +1,6 @@
 /*
- * Latency of dependent loads: a row a level, a curve over footprint in large and in small pages, and the latency of memory
- * while other threads load it. Source: methods.md (77).
+ * Latency of dependent loads: per level, over footprint in large and small pages, and under load from other threads. Source: methods.md
+ * (77).
  */
 #include "ceilings/memory.h"
 #include <math.h>
@@ -10,14 +10,14 @@
 
 enum { MAX_GRID = 256 };
 
-/* ---- a job that chases ----------------------------------------------------------------------------- */
+/* ---- pointer-chase benchmark ---- */
 
-struct job *chase_add(struct job_list *l, const struct job_class *class, const struct chase *d, enum page_kind kind,
+struct benchmark *chase_add(struct benchmark_list *l, const struct benchmark_class *class, const struct chase *d, enum page_kind kind,
                       struct error *err)
 {
     struct chase *copy = malloc(sizeof *copy);
     struct chase_memory *mem = d->mem ? d->mem : calloc(1, sizeof *mem);
-    struct job *j = copy && mem ? job_add(l, class, err) : NULL;
+    struct benchmark *j = copy && mem ? benchmark_add(l, class, err) : NULL;
     if (!j) {
         if (!copy || !mem)
             error_oom(err, sizeof *copy, "a latency");
@@ -40,7 +40,7 @@ struct job *chase_add(struct job_list *l, const struct job_class *class, const s
     return j;
 }
 
-void chase_free(struct job *j)
+void chase_free(struct benchmark *j)
 {
     struct chase *d = j->data;
     if (d && --d->mem->n_jobs == 0) {
@@ -63,7 +63,7 @@ static void touch(void *arg, int tid, int n_threads)
         pages_touch(&t->mem->pages, 0, t->mem->bytes);
 }
 
-static int map_shared(struct chase_memory *mem, struct meter *m, int tid, struct error *err)
+static int map_shared(struct chase_memory *mem, struct harness *m, int tid, struct error *err)
 {
     if (pages_map(&mem->pages, mem->bytes, mem->kind, err) != 0)
         return -1;
@@ -80,7 +80,7 @@ static int map_shared(struct chase_memory *mem, struct meter *m, int tid, struct
     return 0;
 }
 
-int chase_prepare(struct job *j, struct meter *m, struct error *err)
+int chase_prepare(struct benchmark *j, struct harness *m, struct error *err)
 {
     struct chase *d = j->data;
     if (!d->mem->ready && map_shared(d->mem, m, d->tid, err) != 0)
@@ -92,29 +92,29 @@ int chase_prepare(struct job *j, struct meter *m, struct error *err)
     return 0;
 }
 
-/* One sample: what the chaser did, and what the others moved meanwhile. */
+/* A sample: the chase, and the others' traffic meanwhile. */
 struct chasing {
-    const struct meter *m;
+    const struct harness *m;
     struct chase *d;
     uint64_t n;
-    double seconds; /* the chaser's */
+    double seconds; /* of the chase */
     const struct mem_kernel *k;
-    bool cold; /* jobs take turns: what the one before touched is in the caches now */
+    bool cold; /* caches hold another benchmark's data */
     _Atomic bool done;
-    _Atomic uint64_t n_block; /* read by the others, since they began */
-    uint64_t n_beside;        /* of these, while the chaser chased */
+    _Atomic uint64_t n_block; /* blocks read by the others so far */
+    uint64_t n_beside;        /* during the chase */
 };
 enum { BLOCK_BYTES = 16384 };
 
 static void load(struct chasing *c, int tid)
 {
     size_t bytes, at = 0;
-    unsigned char *p = meter_memory(c->m, tid, &bytes);
+    unsigned char *p = harness_memory(c->m, tid, &bytes);
     int n = 0;
     while (!atomic_load_explicit(&c->done, memory_order_relaxed)) {
         mem_run(c->k, MEM_READ, p + at, BLOCK_BYTES, 1);
         at = at + 2 * BLOCK_BYTES <= bytes ? at + BLOCK_BYTES : 0;
-        if (++n == c->m->n) { /* all of them together as often as one would */
+        if (++n == c->m->n) { /* one sweep per n calls */
             atomic_fetch_add_explicit(&c->n_block, (uint64_t)n, memory_order_relaxed);
             n = 0;
         }
@@ -134,7 +134,7 @@ static void chase_one(void *arg, int tid)
     }
     for (size_t i = 0; c->cold && i < d->bytes; i += CHASE_LINE)
         (void)*(volatile const unsigned char *)(d->mem->pages.mem + i);
-    /* The others began before: what they read while the chaser's own memory was touched is no load beside it. */
+    /* Traffic before the chase started does not count. */
     const uint64_t before = atomic_load(&c->n_block);
     const double t0 = clock_now_s();
     chase_run(&d->at, c->n);
@@ -143,7 +143,7 @@ static void chase_one(void *arg, int tid)
     atomic_store(&c->done, true);
 }
 
-void chase_sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+void chase_sample(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
     struct chase *d = j->data;
     struct chasing c = { .m = m, .d = d, .n = d->unit ? n * d->unit : n, .seconds = NAN };
@@ -154,20 +154,20 @@ void chase_sample(struct job *j, struct meter *m, int variant, uint64_t n, struc
         c.k = streams_kernel(d->read, d->read->variant);
     c.cold = m->warm != j;
     m->warm = j;
-    meter_time(m, chase_one, &c, NULL, s);
+    harness_time(m, chase_one, &c, NULL, s);
     s->value = c.seconds / (double)c.n;
-    if (j->n_sample < JOB_MAX_SAMPLES)
+    if (j->n_sample < BENCHMARK_MAX_SAMPLES)
         d->load_bytes_s[j->n_sample] = (double)c.n_beside * BLOCK_BYTES / c.seconds;
 }
 
-/* ---- rows and curves --------------------------------------------------------------------------------- */
+/* ---- rows and curves ---- */
 
 static const char *pages_text(enum page_kind kind)
 {
     return kind == PAGES_4K ? "4K" : kind == PAGES_2M ? "2M" : "";
 }
 
-static int keep_row(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_row(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct chase *d = j->data;
     const char *pages = pages_text(d->mem->kind);
@@ -199,7 +199,7 @@ static void fill_head(struct hw_curve *head, const struct ceiling *c, const char
     snprintf(head->date, sizeof head->date, "%s", c->date);
 }
 
-static int keep_footprint(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_footprint(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct chase *d = j->data;
     const struct hw_point p = { (double)d->bytes, c->value, c->ci_lo, c->ci_hi, c->n_samples };
@@ -211,27 +211,27 @@ static int keep_footprint(const struct job *j, const struct meter *m, struct cei
     return isnan(c->value) ? 0 : curves_add_point(h, &head, &p, err);
 }
 
-static const struct job_class row_class = { .lower = true, .prepare = chase_prepare, .sample = chase_sample,
+static const struct benchmark_class row_class = { .lower = true, .prepare = chase_prepare, .sample = chase_sample,
                                             .keep = keep_row, .free = chase_free };
-static const struct job_class footprint_class = { .lower = true, .prepare = chase_prepare, .sample = chase_sample,
+static const struct benchmark_class footprint_class = { .lower = true, .prepare = chase_prepare, .sample = chase_sample,
                                                   .keep = keep_footprint, .free = chase_free };
 
-static size_t memory_footprint(const struct meter *m, const struct memory_effort *e)
+static size_t memory_footprint(const struct harness *m, const struct memory_effort *e)
 {
-    const double far = meter_far_bytes(m);
+    const double far = harness_dram_bytes(m);
     return (size_t)(e->brief ? fmin(far, 1 << 23) : far) / 4096 * 4096;
 }
 
-static int plan_rows(struct job_list *l, struct meter *m, const struct memory_effort *e, struct error *err)
+static int plan_rows(struct benchmark_list *l, struct harness *m, const struct memory_effort *e, struct error *err)
 {
     struct chase d = { .tid = 0 };
     for (int i = LEVEL_DRAM; i >= LEVEL_L1; i--) {
         const char *why;
         d.level = (enum level)i;
-        d.bytes = i == LEVEL_DRAM ? memory_footprint(m, e) : footprint_of_cache(&m->places, m->cpu, 1, d.level, &why);
+        d.bytes = i == LEVEL_DRAM ? memory_footprint(m, e) : footprint_of_cache(&m->topology, m->cpu, 1, d.level, &why);
         if (d.bytes == 0)
-            continue; /* said by the read row of the level */
-        struct job *j = chase_add(l, &row_class, &d, PAGES_DEFAULT, err);
+            continue; /* reported by the level's read row */
+        struct benchmark *j = chase_add(l, &row_class, &d, PAGES_DEFAULT, err);
         if (!j)
             return -1;
         d.mem = ((struct chase *)j->data)->mem;
@@ -239,7 +239,7 @@ static int plan_rows(struct job_list *l, struct meter *m, const struct memory_ef
         j->weight = 2;
     }
     d = (struct chase){ .level = LEVEL_DRAM, .bytes = memory_footprint(m, e) };
-    struct job *j = e->pages ? chase_add(l, &row_class, &d, PAGES_4K, err) : NULL;
+    struct benchmark *j = e->pages ? chase_add(l, &row_class, &d, PAGES_4K, err) : NULL;
     if (e->pages && !j)
         return -1;
     if (j)
@@ -247,8 +247,8 @@ static int plan_rows(struct job_list *l, struct meter *m, const struct memory_ef
     return 0;
 }
 
-/* From the largest down, CHASE_SLOTS of them in the memory of the largest. */
-static int plan_curve(struct job_list *l, struct meter *m, const struct memory_effort *e, enum page_kind kind, struct error *err)
+/* Largest first; CHASE_SLOTS footprints share the memory of the largest. */
+static int plan_curve(struct benchmark_list *l, struct harness *m, const struct memory_effort *e, enum page_kind kind, struct error *err)
 {
     size_t bytes[MAX_GRID];
     struct chase d = { .tid = 0 };
@@ -257,7 +257,7 @@ static int plan_curve(struct job_list *l, struct meter *m, const struct memory_e
         d.bytes = bytes[i];
         if (d.mem && d.mem->n_slots == CHASE_SLOTS)
             d.mem = NULL;
-        struct job *j = chase_add(l, &footprint_class, &d, kind, err);
+        struct benchmark *j = chase_add(l, &footprint_class, &d, kind, err);
         if (!j)
             return -1;
         d.mem = ((struct chase *)j->data)->mem;
@@ -267,16 +267,16 @@ static int plan_curve(struct job_list *l, struct meter *m, const struct memory_e
     return 0;
 }
 
-int latency_plan(struct job_list *l, struct meter *m, const struct memory_effort *e, struct error *err)
+int latency_plan(struct benchmark_list *l, struct harness *m, const struct memory_effort *e, struct error *err)
 {
     if (plan_rows(l, m, e, err) != 0 || (!e->brief && plan_curve(l, m, e, PAGES_2M, err) != 0))
         return -1;
     return e->pages ? plan_curve(l, m, e, PAGES_4K, err) : 0;
 }
 
-/* ---- beside load ---------------------------------------------------------------------------------------- */
+/* ---- loaded latency ---- */
 
-static int keep_loaded(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_loaded(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct chase *d = j->data;
     struct hw_curve head;
@@ -290,19 +290,19 @@ static int keep_loaded(const struct job *j, const struct meter *m, struct ceilin
     return curves_add_point(h, &head, &p, err);
 }
 
-static const struct job_class loaded_class = { .lower = true, .prepare = chase_prepare, .sample = chase_sample,
+static const struct benchmark_class loaded_class = { .lower = true, .prepare = chase_prepare, .sample = chase_sample,
                                                .keep = keep_loaded, .free = chase_free };
 
-int latency_plan_loaded(struct job_list *l, struct meter *m, const struct job *read, struct error *err)
+int latency_plan_loaded(struct benchmark_list *l, struct harness *m, const struct benchmark *read, struct error *err)
 {
-    /* Times 32 cycles between two blocks of 16 KiB. */
+    /* pauses of 32 cycles between 16 KiB blocks */
     static const uint64_t pause[] = { UINT64_MAX, 2048, 512, 128, 64, 32, 16, 0 };
     static const struct memory_effort whole = { .brief = false };
-    /* A repetition is a millisecond or so: the load is steady by then. */
+    /* about a millisecond per repetition, so that the load is steady */
     struct chase d = { .tid = 0, .read = read, .level = LEVEL_DRAM, .bytes = memory_footprint(m, &whole), .unit = 8192 };
     for (size_t i = 0; read && i < ARRAY_LEN(pause); i++) {
         d.pause = pause[i];
-        struct job *j = chase_add(l, &loaded_class, &d, PAGES_DEFAULT, err);
+        struct benchmark *j = chase_add(l, &loaded_class, &d, PAGES_DEFAULT, err);
         if (!j)
             return -1;
         d.mem = ((struct chase *)j->data)->mem;

@@ -1,4 +1,4 @@
-/* What likwid-bench 5 prints: lines of "Name:", tabs and a number. Source: its bench.c (RRZE-HPC/likwid). */
+/* Output of likwid-bench 5: lines of "Name:", tabs and a number. Source: its bench.c (RRZE-HPC/likwid). */
 #include "ceilings/likwid.h"
 #include <math.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@ enum { MAX_CPU = 8192 };
 
 struct line {
     const char *name;
-    const char *unit; /* what follows the number */
+    const char *unit; /* after the number */
     double *to;
     int n_seen;
 };
 
-/* The whole rest of a line as a number and its unit. */
+/* The rest of a line as number and unit. */
 static bool read_number(double *v, const char *s, size_t n, const char *unit)
 {
     char text[64], *end;
@@ -36,7 +36,7 @@ static int parse_line(struct line *lines, size_t n_lines, const char *s, size_t 
         if (n <= len || memcmp(s, lines[i].name, len) != 0 || s[len] != ':')
             continue;
         if (lines[i].n_seen++)
-            return error_set(err, ERROR_INPUT, "likwid-bench: \"%s\" stands twice", lines[i].name);
+            return error_set(err, ERROR_INPUT, "likwid-bench: \"%s\" is listed twice", lines[i].name);
         if (!read_number(lines[i].to, s + len + 1, n - len - 1, lines[i].unit))
             return error_set(err, ERROR_INPUT, "likwid-bench: \"%s\": expected a number, found \"%.*s\"", lines[i].name,
                              n < 60 ? (int)n : 60, s);
@@ -44,7 +44,7 @@ static int parse_line(struct line *lines, size_t n_lines, const char *s, size_t 
     return 0;
 }
 
-/* "Group: 0 Thread 1 Global Thread 1 running on hwthread 1 - ...": one for each thread, in any order. */
+/* "Group: 0 Thread 1 Global Thread 1 running on hwthread 1 - ...", one per thread in any order. */
 static int parse_place(struct likwid_result *r, uint64_t *seen, const char *s, size_t n, struct error *err)
 {
     static const char group[] = "Group:", on[] = "running on hwthread ";
@@ -64,7 +64,7 @@ static int parse_place(struct likwid_result *r, uint64_t *seen, const char *s, s
     return 0;
 }
 
-/* It names its own faults; of other words the first line is as good as any. */
+/* Its own error line, else the first line. */
 static int refuse(const char *text, size_t n, const char *missing, struct error *err)
 {
     for (size_t at = 0, end; at < n; at = end + 1) {

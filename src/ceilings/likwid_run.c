@@ -1,4 +1,4 @@
-/* likwid-bench in a process of its own, with a limit of time. */
+/* Runs likwid-bench with a time limit. */
 #include "base/program.h"
 #include "ceilings/likwid.h"
 #include <sched.h>
@@ -8,14 +8,13 @@
 
 enum { MAX_OUTPUT = 64 << 10 };
 
-/* A program's CPUs are those of the thread that starts it, and posix_spawn has no word for others: one that is pinned to a single
- * CPU would make all threads of likwid-bench share it. */
-struct lent {
+/* posix_spawn inherits the caller's affinity: a pinned caller would put all threads of likwid-bench on one CPU. */
+struct affinity {
     cpu_set_t *own;
     size_t size;
 };
 
-static void lend(struct lent *l, const int *cpu, int n)
+static void set_affinity(struct affinity *l, const int *cpu, int n)
 {
     enum { MAX_CPUS = 8192 };
     cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
@@ -25,7 +24,7 @@ static void lend(struct lent *l, const int *cpu, int n)
         CPU_ZERO_S(l->size, set);
         for (int i = 0; i < n; i++)
             CPU_SET_S((size_t)cpu[i], l->size, set);
-        (void)sched_setaffinity(0, l->size, set); /* refused: likwid-bench's own words on where its threads ran tell */
+        (void)sched_setaffinity(0, l->size, set); /* on failure likwid-bench reports where its threads ran */
     } else if (l->own) {
         CPU_FREE(l->own);
         l->own = NULL;
@@ -33,7 +32,7 @@ static void lend(struct lent *l, const int *cpu, int n)
     CPU_FREE(set);
 }
 
-static void take_back(struct lent *l)
+static void restore_affinity(struct affinity *l)
 {
     if (l->own)
         (void)sched_setaffinity(0, l->size, l->own);
@@ -52,10 +51,10 @@ int likwid_run(struct likwid_result *r, const char *test, double bytes, const in
     if (!text)
         return error_oom(err, MAX_OUTPUT, "the output of likwid-bench");
     struct program p = { .argv = argv, .output = true, .timeout_s = timeout_s, .text = text, .size = MAX_OUTPUT };
-    struct lent lent;
-    lend(&lent, cpu, n_threads);
+    struct affinity saved;
+    set_affinity(&saved, cpu, n_threads);
     const enum program_end end = program_run(&p);
-    take_back(&lent);
+    restore_affinity(&saved);
     int ok = 0;
     if (interrupt_check(err) != 0)
         ok = -1;

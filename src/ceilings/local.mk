@@ -4,7 +4,7 @@ noinst_LIBRARIES += libceilings.a
 libceilings_a_SOURCES = \
   %D%/ceilings.h \
   %D%/internal.h \
-  %D%/job.h \
+  %D%/benchmark.h \
   %D%/ceilings.c \
   %D%/driver.c \
   %D%/compute.c \
@@ -30,13 +30,13 @@ libceilings_a_SOURCES = \
   %D%/nodes.c \
   %D%/prober.c \
   %D%/kernel_bench.h \
-  %D%/kernel_jobs.c \
+  %D%/kernel_benchmarks.c \
   %D%/kernel_product.c \
   %D%/kernel_vector.c \
-  %D%/reference.c \
-  %D%/exchange.c \
+  %D%/core_probe.c \
+  %D%/coherence.c \
   %D%/footprint.c \
-  %D%/meter.c \
+  %D%/harness.c \
   %D%/clock.c \
   %D%/ref/peak.c \
   %D%/ref/read.c \

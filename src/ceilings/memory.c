@@ -1,7 +1,6 @@
 /*
- * The provider of memory roofs: for every thread count a row an op and level, the same against footprint, and what
- * curves.c, latency.c and nodes.c add. A job's variants are the kernels of its op; the points of a curve take the one that
- * was the fastest in the row of the level they are in. Source: methods.md (73), (75).
+ * Provider of memory roofs: per thread count a row per op and level, the same over footprint, and what curves.c, latency.c and nodes.c
+ * add. Variants are the kernels of an op; curve points use the fastest kernel of their level's row. Source: methods.md (73), (75).
  */
 #include "config.h"
 #include "ceilings/memory.h"
@@ -47,10 +46,10 @@ bool read_kernel_wanted(const struct read_kernel *k, unsigned cpu_flags)
 /* ---- a sample ------------------------------------------------------------------------------------ */
 
 struct sweep {
-    const struct meter *m;
+    const struct harness *m;
     const struct streams *d;
     struct mem_kernel k;
-    uint64_t n; /* 0: its pages are looked up, no more */
+    uint64_t n; /* 0: page translations only */
 };
 
 static void sweep_part(const struct sweep *s, unsigned char *p)
@@ -58,7 +57,7 @@ static void sweep_part(const struct sweep *s, unsigned char *p)
     const size_t room = mem_room_bytes(s->d->op, s->d->bytes);
     p += s->d->window * room;
     if (s->n == 0)
-        meter_translate(p, room);
+        harness_warm_tlb(p, room);
     else
         mem_run(&s->k, s->d->op, p, s->d->bytes, s->n);
 }
@@ -75,16 +74,16 @@ static void run_sweep(void *arg, int tid)
         return;
     }
     for (int i = 0; i < (d->chunk ? d->n_chunk : 1); i++)
-        sweep_part(s, meter_memory(s->m, d->chunk ? d->chunk[tid * d->n_chunk + i] : tid, &bytes));
+        sweep_part(s, harness_memory(s->m, d->chunk ? d->chunk[tid * d->n_chunk + i] : tid, &bytes));
 }
 
-static void look_up_window(void *arg, int tid, int n_threads)
+static void warm_window_tlb(void *arg, int tid, int n_threads)
 {
     (void)n_threads;
     run_sweep(arg, tid);
 }
 
-const struct mem_kernel *streams_kernel(const struct job *j, int variant)
+const struct mem_kernel *streams_kernel(const struct benchmark *j, int variant)
 {
     const struct streams *d = j->data;
     if (!d->like)
@@ -92,33 +91,33 @@ const struct mem_kernel *streams_kernel(const struct job *j, int variant)
     return d->like->chosen ? streams_kernel(d->like, d->like->variant) : NULL;
 }
 
-void streams_only(struct job *j, const char *text)
+void streams_only(struct benchmark *j, const char *text)
 {
     struct streams *d = j->data;
     for (int i = 0; i < j->n_variant; i++) {
         const char *its = mem_kernel_text(&d->kernel[i]);
         const size_t n = strlen(its);
-        if (strncmp(its, text, n) == 0 && (text[n] == '\0' || text[n] == ',')) { /* rows say after it how much they read */
+        if (strncmp(its, text, n) == 0 && (text[n] == '\0' || text[n] == ',')) { /* rows append how much they read */
             d->kernel[0] = d->kernel[i];
             j->n_variant = 1;
         }
     }
 }
 
-void streams_sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+void streams_sample(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
     struct streams *d = j->data;
     const struct mem_kernel *k = streams_kernel(j, variant);
     if (!k)
-        return; /* the row whose kernel it takes has none */
+        return; /* the row it follows has no kernel */
     struct sweep w = { m, d, *k, n }, once = { m, d, *k, 1 }, pages = { m, d, *k, 0 };
     if (d->n_window == 0)
-        meter_fill(m, j, run_sweep, &once);
+        harness_fill_cache(m, j, run_sweep, &once);
     else
         m->warm = j;
-    if (d->n_window) /* which another sample has seen long ago */
-        team_run(m->team, look_up_window, &pages);
-    meter_time(m, run_sweep, &w, NULL, s);
+    if (d->n_window) /* read long ago */
+        team_run(m->team, warm_window_tlb, &pages);
+    harness_time(m, run_sweep, &w, NULL, s);
     if (d->n_window)
         d->window = (d->window + 1) % d->n_window;
     const double streams = (double)mem_op_streams(d->op) * (double)mem_stream_bytes(d->op, d->bytes);
@@ -126,7 +125,7 @@ void streams_sample(struct job *j, struct meter *m, int variant, uint64_t n, str
     s->value = s->seconds > 0 ? sweep * (double)n * d->n_active / s->seconds : NAN;
 }
 
-/* ---- memory in pages that were asked for ------------------------------------------------------------ */
+/* ---- explicit page sizes ---- */
 
 struct touching {
     struct pages *p;
@@ -140,7 +139,7 @@ static void touch_part(void *arg, int tid, int n_threads)
     pages_touch(t->p, t->each * (size_t)tid, t->each);
 }
 
-static int prepare_pages(struct job *j, struct meter *m, struct error *err)
+static int prepare_pages(struct benchmark *j, struct harness *m, struct error *err)
 {
     struct streams *d = j->data;
     char why[128];
@@ -159,7 +158,7 @@ static int prepare_pages(struct job *j, struct meter *m, struct error *err)
     return why[0] ? error_set(err, ERROR_UNAVAILABLE, "%s", why) : 0;
 }
 
-void streams_free(struct job *j)
+void streams_free(struct benchmark *j)
 {
     struct streams *d = j->data;
     if (d && d->pages) {
@@ -199,7 +198,7 @@ static void name_row(struct ceiling *c, enum mem_op op, enum level level, enum p
     snprintf(c->unit, sizeof c->unit, "B/s");
 }
 
-static int keep_row(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_row(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct streams *d = j->data;
     const struct mem_kernel *k = streams_kernel(j, j->variant);
@@ -219,14 +218,14 @@ static int keep_row(const struct job *j, const struct meter *m, struct ceiling *
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static const struct job_class row_class = { .sample = streams_sample, .keep = keep_row, .free = streams_free };
-static const struct job_class paged_row_class = { .prepare = prepare_pages, .sample = streams_sample,
+static const struct benchmark_class row_class = { .sample = streams_sample, .keep = keep_row, .free = streams_free };
+static const struct benchmark_class paged_row_class = { .prepare = prepare_pages, .sample = streams_sample,
                                                   .keep = keep_row, .free = streams_free };
 
-struct job *streams_add(struct job_list *l, const struct job_class *class, const struct streams *d, struct error *err)
+struct benchmark *streams_add(struct benchmark_list *l, const struct benchmark_class *class, const struct streams *d, struct error *err)
 {
     struct streams *copy = malloc(sizeof *copy);
-    struct job *j = copy ? job_add(l, class, err) : NULL;
+    struct benchmark *j = copy ? benchmark_add(l, class, err) : NULL;
     if (!copy)
         error_oom(err, sizeof *copy, "a bandwidth roof");
     if (!j) {
@@ -239,16 +238,16 @@ struct job *streams_add(struct job_list *l, const struct job_class *class, const
     return j;
 }
 
-static struct job *add_row(struct job_list *l, struct streams *d, unsigned cpu_flags, struct error *err)
+static struct benchmark *add_row(struct benchmark_list *l, struct streams *d, unsigned cpu_flags, struct error *err)
 {
     int n = 0;
-    while (n < JOB_MAX_VARIANTS && mem_kernel_find(&d->kernel[n], d->op, d->level, cpu_flags, (size_t)n))
+    while (n < BENCHMARK_MAX_VARIANTS && mem_kernel_find(&d->kernel[n], d->op, d->level, cpu_flags, (size_t)n))
         n++;
     if (n == 0) {
         error_set(err, ERROR_UNAVAILABLE, "no instruction for it");
         return NULL;
     }
-    struct job *j = streams_add(l, d->page_kind == PAGES_DEFAULT ? &row_class : &paged_row_class, d, err);
+    struct benchmark *j = streams_add(l, d->page_kind == PAGES_DEFAULT ? &row_class : &paged_row_class, d, err);
     if (!j)
         return NULL;
     j->n_variant = n;
@@ -257,8 +256,8 @@ static struct job *add_row(struct job_list *l, struct streams *d, unsigned cpu_f
     return j;
 }
 
-/* Windows of 1/n_window of a thread's memory: each sample takes the next one, so that none is in a cache. */
-static struct job *add_dram(struct job_list *l, const struct meter *m, enum mem_op op, size_t n_window, unsigned cpu_flags,
+/* One of n_window windows per sample in turn, so that no cache holds it. */
+static struct benchmark *add_dram(struct benchmark_list *l, const struct harness *m, enum mem_op op, size_t n_window, unsigned cpu_flags,
                             struct error *err)
 {
     struct streams d = { .op = op, .level = LEVEL_DRAM, .n_window = n_window, .n_active = m->n };
@@ -266,12 +265,12 @@ static struct job *add_dram(struct job_list *l, const struct meter *m, enum mem_
     return add_row(l, &d, cpu_flags, err);
 }
 
-struct job *memory_add_dram(struct job_list *l, struct meter *m, size_t n_window, unsigned cpu_flags, struct error *err)
+struct benchmark *memory_add_dram(struct benchmark_list *l, struct harness *m, size_t n_window, unsigned cpu_flags, struct error *err)
 {
     return add_dram(l, m, MEM_READ, n_window, cpu_flags, err);
 }
 
-/* A level that is not there is said, not left out. */
+/* Records a missing level with its reason. */
 static int add_unavailable(struct hwprofile *h, enum mem_op op, enum level level, int n, const char *why, struct error *err)
 {
     struct ceiling c = { .n_threads = n, .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN,
@@ -283,7 +282,7 @@ static int add_unavailable(struct hwprofile *h, enum mem_op op, enum level level
 
 /* ---- the plan --------------------------------------------------------------------------------------- */
 
-/* What an effort looks at. */
+/* coverage per effort */
 static const struct memory_effort efforts[] = {
     [CEILINGS_QUICK] = { .n_window = 8, .per_octave = 2, .chase_per_octave = 1 },
     [CEILINGS_DEFAULT] = { .n_window = 4, .per_octave = 4, .chase_per_octave = 2, .all_ops = true, .pages = true },
@@ -292,8 +291,8 @@ static const struct memory_effort efforts[] = {
     [CEILINGS_BRIEF] = { .n_window = 4, .per_octave = 1, .chase_per_octave = 1, .brief = true },
 };
 
-/* Rows of an op at every level; rows[level]: its job, NULL: none. */
-static int plan_rows(struct job_list *l, struct meter *m, enum mem_op op, struct job *rows[LEVEL_COUNT], struct hwprofile *h,
+/* Rows of an op at every level; rows[level]: benchmark, NULL: none. */
+static int plan_rows(struct benchmark_list *l, struct harness *m, enum mem_op op, struct benchmark *rows[LEVEL_COUNT], struct hwprofile *h,
                      const struct memory_effort *e, unsigned cpu_flags, struct error *err)
 {
     for (int i = LEVEL_L1; i < LEVEL_COUNT; i++) {
@@ -302,9 +301,9 @@ static int plan_rows(struct job_list *l, struct meter *m, enum mem_op op, struct
         struct streams d = { .op = op, .level = level, .n_active = m->n };
         rows[i] = NULL;
         if (level != LEVEL_DRAM && (op == MEM_WRITE_NT || (op != MEM_READ && !e->all_ops)))
-            continue; /* they go past the caches; or no time for it */
+            continue; /* non-temporal stores bypass caches; or not in this effort */
         if (level != LEVEL_DRAM)
-            d.bytes = footprint_of_cache(&m->places, m->cpu, (size_t)m->n, level, &why);
+            d.bytes = footprint_of_cache(&m->topology, m->cpu, (size_t)m->n, level, &why);
         if (level != LEVEL_DRAM && d.bytes == 0) {
             if (add_unavailable(h, op, level, m->n, why, err) != 0)
                 return -1;
@@ -323,18 +322,18 @@ static int plan_rows(struct job_list *l, struct meter *m, enum mem_op op, struct
     return 0;
 }
 
-/* DRAM read in pages of either size, of memory of its own: half as much as rows have, twice what the caches hold, as touching it takes
- * longer than all else. */
-static int plan_pages(struct job_list *l, struct meter *m, const struct memory_effort *e, unsigned cpu_flags,
+/* DRAM read in 4K and 2M pages from a separate mapping: half of the rows' memory, at least twice the caches, since touching it
+ * dominates. */
+static int plan_pages(struct benchmark_list *l, struct harness *m, const struct memory_effort *e, unsigned cpu_flags,
                       struct error *err)
 {
     static const enum page_kind kinds[] = { PAGES_4K, PAGES_2M };
-    const size_t bytes = (size_t)meter_far_bytes(m) / (m->mem_small ? 1 : 2);
+    const size_t bytes = (size_t)harness_dram_bytes(m) / (m->mem_small ? 1 : 2);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         struct streams d = { .op = MEM_READ, .level = LEVEL_DRAM, .n_window = e->n_window, .n_active = m->n,
                              .page_kind = kinds[i] };
         d.bytes = (bytes / (size_t)m->n / e->n_window - MEM_GAPS) / 4096 * 4096;
-        struct job *j = add_row(l, &d, cpu_flags, err);
+        struct benchmark *j = add_row(l, &d, cpu_flags, err);
         if (!j)
             return -1;
         snprintf(j->what, sizeof j->what, "read DRAM %s", page_text(kinds[i]));
@@ -343,12 +342,12 @@ static int plan_pages(struct job_list *l, struct meter *m, const struct memory_e
     return 0;
 }
 
-static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const struct ceilings_options *o,
+static int plan(struct benchmark_list *l, struct harness *m, struct hwprofile *h, const struct ceilings_options *o,
                 struct error *err)
 {
     const struct memory_effort *e = &efforts[o->effort];
     const bool last = m->n == o->n_threads;
-    struct job *rows[MEM_OPS][LEVEL_COUNT] = { { NULL } };
+    struct benchmark *rows[MEM_OPS][LEVEL_COUNT] = { { NULL } };
     for (int op = MEM_READ; op < MEM_OPS; op++) {
         if (op != MEM_READ && !e->all_ops && !last)
             continue;

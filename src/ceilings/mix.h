@@ -1,8 +1,7 @@
 /*
- * Patterns of independent accumulators, for the ISA files; macros only. An ISA file defines F(r, y), a multiply-add into
- * accumulator r with operand y, and A(r, y), an addition of y to r, and expands a pattern: F8 is eight multiply-adds,
- * F8A4 eight with four additions between them. Each accumulator stands once in a pattern (F8A8 of 13 registers apart:
- * five sums take eight additions). Methods.md (74).
+ * Macros for loops over independent accumulators in ISA files. The file defines F(r, y), multiply-add to accumulator r with operand y,
+ * and A(r, y), add y to r; F8 is eight multiply-adds, F8A4 eight with four interleaved additions. Each accumulator occurs once per
+ * pattern (except F8A8 with 13 registers: eight additions to five sums). Methods.md (74).
  */
 #ifndef CEILINGS_MIX_H
 #define CEILINGS_MIX_H
@@ -20,7 +19,7 @@
 #define MIX_F8A2(y) F(0, y) F(1, y) F(2, y) F(3, y) A(8, y) F(4, y) F(5, y) F(6, y) F(7, y) A(9, y)
 #define MIX_F8A4(y)                                                                                                    \
     F(0, y) F(1, y) A(8, y) F(2, y) F(3, y) A(9, y) F(4, y) F(5, y) A(10, y) F(6, y) F(7, y) A(11, y)
-/* Fifteen registers, and as many sums as latencies of 4 and 3 cycles on two pipes each ask for. */
+/* 15 registers: covers latencies 4 and 3 on two pipes each. */
 #define MIX_F8A7(y)                                                                                                    \
     F(0, y) A(8, y) F(1, y) A(9, y) F(2, y) A(10, y) F(3, y) A(11, y) F(4, y) A(12, y) F(5, y) A(13, y) F(6, y)        \
         A(14, y) F(7, y)
@@ -37,16 +36,15 @@
     F(0, y) A(12, y) F(1, y) A(13, y) F(2, y) A(14, y) F(3, y) A(15, y) F(4, y) A(16, y) F(5, y) A(17, y) F(6, y)      \
         A(18, y) F(7, y) A(19, y) F(8, y) A(20, y) F(9, y) A(21, y) F(10, y) A(22, y) F(11, y) A(23, y)
 
-/* A vector register's worth of 64 bytes: 2, 4, 8 or 16 equal groups of what is repeated. */
+/* 64 bytes as 2, 4, 8 or 16 equal groups. */
 #define TWICE(...) __VA_ARGS__, __VA_ARGS__
 #define TIMES4(...) TWICE(__VA_ARGS__), TWICE(__VA_ARGS__)
 #define TIMES8(...) TIMES4(__VA_ARGS__), TIMES4(__VA_ARGS__)
 #define TIMES16(...) TIMES8(__VA_ARGS__), TIMES8(__VA_ARGS__)
 
 /*
- * Operands, 64 bytes each: x, y, -y and what accumulators start from. Lanes differ, no product is a power of two, and
- * y comes back with the other sign half a loop later: sums stay between 0.4 and 6, never denormal, while the
- * multipliers toggle as in real work.
+ * Operands, 64 bytes each: x, y, -y and accumulator start values. Elements differ, no product is a power of two, and y alternates in
+ * sign: sums stay between 0.4 and 6 and the multipliers toggle.
  */
 #define PEAK_OPERANDS(type, name, times)                                                                               \
     static const _Alignas(64) type name[4][64 / sizeof(type)] = {                                                      \

@@ -1,6 +1,4 @@
-/*
- * Memory nodes: bandwidth and latency between the CPUs of each and the memory of each. Source: methods.md (75), (77).
- */
+/* NUMA: bandwidth and latency from each node's CPUs to each node's memory. Source: methods.md (75), (77). */
 #include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
@@ -8,12 +6,12 @@
 
 enum { MAX_PAIRS = 256 };
 
-static int node_of(const struct places *p, int cpu)
+static int node_of(const struct cpu_topology *p, int cpu)
 {
-    return cpu >= 0 && (size_t)cpu < p->n_of_cpu && p->of_cpu[cpu] >= 0 ? p->place[p->of_cpu[cpu]].node : -1;
+    return cpu >= 0 && (size_t)cpu < p->n_of_cpu && p->of_cpu[cpu] >= 0 ? p->thread[p->of_cpu[cpu]].node : -1;
 }
 
-size_t nodes_pairs(const struct places *p, const int *cpu, int n, struct node_pair *pair, size_t max)
+size_t nodes_pairs(const struct cpu_topology *p, const int *cpu, int n, struct node_pair *pair, size_t max)
 {
     size_t found = 0;
     for (size_t i = 0; i < p->n_node && p->n_node > 1; i++) {
@@ -28,7 +26,7 @@ size_t nodes_pairs(const struct places *p, const int *cpu, int n, struct node_pa
 }
 
 /* "local 0", "remote 0-1" */
-static void pair_text(char *buf, size_t size, const struct places *p, const struct node_pair *pair)
+static void pair_text(char *buf, size_t size, const struct cpu_topology *p, const struct node_pair *pair)
 {
     const int a = p->node[pair->cpu_node].os_index, b = p->node[pair->mem_node].os_index;
     if (pair->cpu_node == pair->mem_node)
@@ -43,27 +41,27 @@ struct node_read {
     struct node_pair pair;
     char node[24];
     int os_index;      /* of the memory */
-    size_t bytes;      /* of a thread */
+    size_t bytes;      /* per thread */
     struct pages pages;
-    const struct job *like;
+    const struct benchmark *like;
 };
 
 struct reading {
-    struct meter *m;
+    struct harness *m;
     struct node_read *d;
     const struct mem_kernel *k;
     uint64_t n;
 };
 
-/* Which of the threads on its node a thread is; -1: it is on another. */
-static int rank_on_node(const struct meter *m, const struct node_pair *pair, int tid)
+/* Rank of a thread among those of cpu_node; -1: on another node. */
+static int rank_on_node(const struct harness *m, const struct node_pair *pair, int tid)
 {
-    const int node = m->places.node[pair->cpu_node].node;
+    const int node = m->topology.node[pair->cpu_node].node;
     int rank = 0;
-    if (node_of(&m->places, m->cpu[tid]) != node)
+    if (node_of(&m->topology, m->cpu[tid]) != node)
         return -1;
     for (int i = 0; i < tid; i++)
-        rank += node_of(&m->places, m->cpu[i]) == node;
+        rank += node_of(&m->topology, m->cpu[i]) == node;
     return rank;
 }
 
@@ -84,7 +82,7 @@ static void read_part(void *arg, int tid)
         mem_run(r->k, MEM_READ, r->d->pages.mem + (size_t)rank * r->d->bytes, r->d->bytes, r->n);
 }
 
-static int prepare_read(struct job *j, struct meter *m, struct error *err)
+static int prepare_read(struct benchmark *j, struct harness *m, struct error *err)
 {
     struct node_read *d = j->data;
     struct reading r = { m, d, NULL, 0 };
@@ -95,7 +93,7 @@ static int prepare_read(struct job *j, struct meter *m, struct error *err)
     return interrupt_check(err);
 }
 
-static void sample_read(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+static void sample_read(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
     struct node_read *d = j->data;
     const struct mem_kernel *k = streams_kernel(d->like, d->like->variant);
@@ -104,7 +102,7 @@ static void sample_read(struct job *j, struct meter *m, int variant, uint64_t n,
     if (!k)
         return;
     m->warm = j;
-    meter_time(m, read_part, &r, NULL, s);
+    harness_time(m, read_part, &r, NULL, s);
     s->value = s->seconds > 0 ? (double)d->bytes * d->pair.n_threads * (double)n / s->seconds : NAN;
 }
 
@@ -119,7 +117,7 @@ static void name_row(struct ceiling *c, const char *kind, const char *op, const 
     c->n_threads = n_threads;
 }
 
-static int keep_read(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_read(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct node_read *d = j->data;
     const struct mem_kernel *k = streams_kernel(d->like, d->like->variant);
@@ -133,19 +131,19 @@ static int keep_read(const struct job *j, const struct meter *m, struct ceiling 
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static void free_read(struct job *j)
+static void free_read(struct benchmark *j)
 {
     struct node_read *d = j->data;
     pages_unmap(&d->pages);
     free(d);
 }
 
-static const struct job_class read_class = { .prepare = prepare_read, .sample = sample_read, .keep = keep_read,
+static const struct benchmark_class read_class = { .prepare = prepare_read, .sample = sample_read, .keep = keep_read,
                                              .free = free_read };
 
 /* ---- latency -------------------------------------------------------------------------------------------- */
 
-static int keep_chase(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_chase(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     const struct chase *d = j->data;
     (void)m;
@@ -158,17 +156,17 @@ static int keep_chase(const struct job *j, const struct meter *m, struct ceiling
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static const struct job_class node_chase_class = { .lower = true, .prepare = chase_prepare, .sample = chase_sample,
+static const struct benchmark_class node_chase_class = { .lower = true, .prepare = chase_prepare, .sample = chase_sample,
                                                    .keep = keep_chase, .free = chase_free };
 
 /* ---- the matrix ------------------------------------------------------------------------------------------ */
 
-int nodes_add_pair(struct job_list *l, struct meter *m, const struct node_pair *pair, const struct job *read, struct error *err)
+int nodes_add_pair(struct benchmark_list *l, struct harness *m, const struct node_pair *pair, const struct benchmark *read, struct error *err)
 {
-    const struct memory_node *mem = &m->places.node[pair->mem_node];
-    const double all = fmin(meter_far_bytes(m), mem->bytes / 8);
+    const struct memory_node *mem = &m->topology.node[pair->mem_node];
+    const double all = fmin(harness_dram_bytes(m), mem->bytes / 8);
     struct node_read *d = calloc(1, sizeof *d);
-    struct job *j = d ? job_add(l, &read_class, err) : NULL;
+    struct benchmark *j = d ? benchmark_add(l, &read_class, err) : NULL;
     if (!j) {
         free(d);
         return d ? -1 : error_oom(err, sizeof *d, "a node's bandwidth");
@@ -176,13 +174,13 @@ int nodes_add_pair(struct job_list *l, struct meter *m, const struct node_pair *
     j->data = d;
     *d = (struct node_read){ .pair = *pair, .os_index = mem->os_index, .like = read };
     d->bytes = (size_t)(all / pair->n_threads) / 4096 * 4096;
-    pair_text(d->node, sizeof d->node, &m->places, pair);
+    pair_text(d->node, sizeof d->node, &m->topology, pair);
     snprintf(j->what, sizeof j->what, "read, %s", d->node);
     struct chase c = { .level = LEVEL_DRAM, .bytes = (size_t)all / 4096 * 4096 };
     while (c.tid < m->n && rank_on_node(m, pair, c.tid) != 0)
         c.tid++;
     snprintf(c.node, sizeof c.node, "%s", d->node);
-    struct job *chase = chase_add(l, &node_chase_class, &c, PAGES_DEFAULT, err);
+    struct benchmark *chase = chase_add(l, &node_chase_class, &c, PAGES_DEFAULT, err);
     if (!chase)
         return -1;
     ((struct chase *)chase->data)->mem->mem_node = mem->os_index;
@@ -190,10 +188,10 @@ int nodes_add_pair(struct job_list *l, struct meter *m, const struct node_pair *
     return 0;
 }
 
-int nodes_plan(struct job_list *l, struct meter *m, const struct job *read, const struct memory_effort *e, struct error *err)
+int nodes_plan(struct benchmark_list *l, struct harness *m, const struct benchmark *read, const struct memory_effort *e, struct error *err)
 {
     struct node_pair pair[MAX_PAIRS];
-    const size_t n = read && !e->brief ? nodes_pairs(&m->places, m->cpu, m->n, pair, MAX_PAIRS) : 0;
+    const size_t n = read && !e->brief ? nodes_pairs(&m->topology, m->cpu, m->n, pair, MAX_PAIRS) : 0;
     for (size_t i = 0; i < n; i++)
         if (nodes_add_pair(l, m, &pair[i], read, err) != 0)
             return -1;

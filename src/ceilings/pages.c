@@ -1,4 +1,4 @@
-/* Memory in pages of a size that was asked for, and a look at what the system gave. */
+/* Memory with a requested page size, and a check of what was granted. */
 #include "ceilings/memory.h"
 #include "base/topology.h"
 #include <inttypes.h>
@@ -12,10 +12,10 @@ int pages_map(struct pages *p, size_t bytes, enum page_kind kind, struct error *
 {
     *p = (struct pages){ .kind = kind, .bytes = bytes };
 #ifdef MAP_HUGETLB
-    /* Pages that were set aside at boot, where there are enough of them. */
+    /* reserved huge pages, if enough */
     p->map_bytes = size_align_up(bytes, HUGE_PAGE);
     if (kind == PAGES_2M) {
-        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << 26; /* 21: of 2^21 bytes */
+        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << 26; /* 21: pages of 2^21 bytes */
         p->map = mmap(NULL, p->map_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
         p->reserved = p->map != MAP_FAILED;
         p->mem = p->map;
@@ -38,7 +38,7 @@ int pages_map(struct pages *p, size_t bytes, enum page_kind kind, struct error *
 
 void pages_touch(struct pages *p, size_t at, size_t bytes)
 {
-    /* Not zero: a kernel may back zero pages with one shared page. In pieces: fresh memory can take seconds. */
+    /* Nonzero: zero pages may be shared. In pieces, as touching can take seconds. */
     for (size_t i = 0; i < bytes && interrupt_check(NULL) == 0; i += HUGE_PAGE)
         memset(p->mem + at + i, 0x5a, bytes - i < HUGE_PAGE ? bytes - i : HUGE_PAGE);
 }
@@ -73,9 +73,9 @@ void pages_check(const struct pages *p, char *why, size_t size)
     if (isnan(huge))
         snprintf(why, size, "the system does not say which pages it gave");
     else if (p->kind == PAGES_4K && huge > 0)
-        snprintf(why, size, "4 KiB pages asked for, %.0f MiB of large ones given", huge / 1048576);
+        snprintf(why, size, "4 KiB pages requested, %.0f MiB of large pages granted", huge / 1048576);
     else if (p->kind == PAGES_2M && huge < 0.9 * (double)(p->bytes / HUGE_PAGE) * HUGE_PAGE)
-        snprintf(why, size, "large pages asked for, %.0f of %.0f MiB given", huge / 1048576, (double)p->bytes / 1048576);
+        snprintf(why, size, "large pages requested, %.0f of %.0f MiB granted", huge / 1048576, (double)p->bytes / 1048576);
 }
 
 int pages_bind(struct pages *p, int os_index, struct error *err)

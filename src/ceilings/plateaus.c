@@ -1,17 +1,17 @@
 /*
- * Levels of a curve: stretches where a value does not depend on x, by dividing the points into pieces that are level or
- * sloped, with the least Bayesian information criterion, on a scale where both axes are logarithms. Source: methods.md (76).
+ * Plateaus of a curve: piecewise flat or sloped segmentation in log-log scale by the Bayesian information criterion. Source: methods.md
+ * (76).
  */
 #include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
 
 static const double MIN_NOISE = 0.015, MAX_NOISE = 0.08; /* octaves; 1 % and 6 % */
-static const double FLAT = 0.12;  /* a slope below it (octaves an octave) is none: 8 % a doubling */
-static const double ALIKE = 0.2;  /* neighbours that differ by less (octaves) are one level: 15 % */
-enum { MIN_LEVEL = 3 };           /* points of a level */
+static const double FLAT = 0.12;  /* flat below this slope, octaves per octave: 8 % per doubling */
+static const double ALIKE = 0.2;  /* neighbours closer than this (octaves) merge: 15 % */
+enum { MIN_LEVEL = 3 };           /* points per plateau */
 
-/* Sums over the first i points, from which those of any piece follow. */
+/* Prefix sums; any segment follows by difference. */
 struct sums {
     double u, v, uu, uv, vv;
 };
@@ -31,12 +31,12 @@ static struct piece fit(const struct sums *s, size_t a, size_t b, bool sloped)
     return (struct piece){ slope, fmax(sloped ? svv - slope * suv : svv, 0) };
 }
 
-/* How far points scatter: from differences to the mean of the neighbours, which a slope does not move. */
+/* Scatter from differences to the neighbours' mean, which cancels slopes. */
 static double noise(const struct hw_point *p, size_t n, double *room)
 {
     for (size_t i = 1; i + 1 < n; i++)
         room[i - 1] = fabs(log2(p[i].value) - (log2(p[i - 1].value) + log2(p[i + 1].value)) / 2);
-    /* The median of |normal| is 0.6745 sd; the difference has sd sqrt(3/2). */
+    /* median |normal| is 0.6745 sd; the difference has sd sqrt(3/2) */
     const double sd = n > 2 ? stats_median(room, n - 2) / 0.6745 / sqrt(1.5) : 0;
     return fmin(fmax(sd, MIN_NOISE), MAX_NOISE);
 }
@@ -46,8 +46,7 @@ static double middle(double a, double b, double c)
     return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* log2 of the values, each the middle one of itself and its neighbours (at the ends of the first and last three): one
- * disturbed point is no level. A curve that rises or falls throughout stays as it is. */
+/* log2 of values, median-filtered over three points (ends: first and last three). Monotonic curves are unchanged. */
 static void smooth(const struct hw_point *p, size_t n, double *v)
 {
     for (size_t i = 0; i < n; i++) {
@@ -56,7 +55,7 @@ static void smooth(const struct hw_point *p, size_t n, double *v)
     }
 }
 
-/* The best division of the points: from[i] is where the piece that ends before point i begins, sloped[i] what it is. */
+/* Optimal segmentation: the segment that ends before point i starts at from[i]; sloped[i]: its kind. */
 static void divide(const struct sums *s, size_t n, double sd, double *cost, size_t *from, bool *sloped)
 {
     cost[0] = 0;
@@ -76,7 +75,7 @@ static void divide(const struct sums *s, size_t n, double sd, double *cost, size
     }
 }
 
-/* Where the curve crosses the geometric mean of two plateaus' values, between them. */
+/* Crossing of the geometric mean of two plateaus' values. */
 static double edge(const struct hw_point *p, const struct plateau *a, const struct plateau *b)
 {
     const double half = (log2(a->value) + log2(b->value)) / 2;
@@ -91,7 +90,7 @@ static double edge(const struct hw_point *p, const struct plateau *a, const stru
     return sqrt(p[a->last].x * p[b->first].x);
 }
 
-/* A last plateau that does not last: where the curve is half of it, or twice. */
+/* Edge of the last plateau: where the curve halves or doubles. */
 static double last_edge(const struct hw_point *p, size_t n, const struct plateau *l)
 {
     for (size_t i = l->last; i + 1 < n; i++)
@@ -116,7 +115,7 @@ static size_t collect(const struct hw_point *p, size_t n, const struct sums *s, 
 {
     struct plateau all[PLATEAUS_MAX];
     size_t k = 0;
-    /* From the last piece back to the first. */
+    /* last segment to first */
     for (size_t b = n; b > 0; b = from[b]) {
         const size_t a = from[b];
         struct plateau l;

@@ -1,25 +1,25 @@
-/* Short looks beside a benchmark: DRAM read and a peak, or small products, with the kernels chosen once. */
+/* Adjacent probes: DRAM read and peak, or core probes, with kernels chosen once. */
 #include "ceilings/internal.h"
 #include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_SAMPLES = 9, N_GLANCE = 3, N_BRIEF = 2, N_WINDOWS = 16 };
+enum { N_SAMPLES = 9, N_QUICK = 3, N_BRIEF = 2, N_WINDOWS = 16 };
 static const double PATIENCE_S = 1, SAMPLE_S = 0.006, BRIEF_SAMPLE_S = 0.001;
-static const double TRIAL_S = 0.15, BRIEF_TRIAL_S = 0.02; /* of each kernel that may be the fastest */
+static const double TRIAL_S = 0.15, BRIEF_TRIAL_S = 0.02; /* per candidate kernel */
 
 struct ceilings_prober {
-    struct meter m;
-    struct job_list list;
-    struct job *dram, *peak, *tiles; /* peak, tiles NULL: none here, or not asked for */
-    struct job *exchange[EXCHANGE_COUNT]; /* NULL likewise, and of one thread */
+    struct harness m;
+    struct benchmark_list list;
+    struct benchmark *dram, *peak, *tiles; /* peak, tiles NULL: unavailable or not requested */
+    struct benchmark *coherence[COHERENCE_COUNT]; /* NULL: likewise, and for one thread */
     bool brief;       /* CEILINGS_BRIEF */
-    bool whole;       /* of ceilings_options */
+    bool whole;       /* ceilings_options.memory_whole */
     char reason[160]; /* why there is no peak */
 };
 
-/* The peak of a math on this CPU; where there is none why. */
+/* Chooses the peak kernel of a math, or the reason. */
 static int choose_peak(struct ceilings_prober *p, enum math math, unsigned cpu_flags, double trial_s, double sample_s, struct error *err)
 {
     struct error no_peak = { 0 };
@@ -34,22 +34,22 @@ static int choose_peak(struct ceilings_prober *p, enum math math, unsigned cpu_f
     return 0;
 }
 
-static int choose_references(struct ceilings_prober *p, double trial_s, double sample_s, struct error *err)
+static int choose_core_probes(struct ceilings_prober *p, double trial_s, double sample_s, struct error *err)
 {
-    struct job **const to[REFERENCE_COUNT] = { [REFERENCE_CORE] = &p->peak, [REFERENCE_TILES] = &p->tiles };
-    for (int i = 0; i < REFERENCE_COUNT; i++)
-        if (reference_add(to[i], &p->list, (enum reference_kind)i, p->m.n, err) != 0 ||
+    struct benchmark **const to[CORE_PROBE_COUNT] = { [CORE_PROBE_VECTOR] = &p->peak, [CORE_PROBE_TILE] = &p->tiles };
+    for (int i = 0; i < CORE_PROBE_COUNT; i++)
+        if (core_probe_add(to[i], &p->list, (enum core_probe_kind)i, p->m.n, err) != 0 ||
             (*to[i] && driver_choose(*to[i], &p->m, trial_s, sample_s, err) != 0))
             return -1;
     return 0;
 }
 
-static int choose_exchange(struct ceilings_prober *p, unsigned cpu_flags, struct error *err)
+static int choose_coherence(struct ceilings_prober *p, unsigned cpu_flags, struct error *err)
 {
     const double sample_s = 0.001;
-    for (int i = 0; p->m.n > 1 && i < EXCHANGE_COUNT; i++)
-        if (exchange_add(&p->exchange[i], &p->list, (enum exchange_kind)i, p->m.n, cpu_flags, err) != 0 ||
-            driver_choose(p->exchange[i], &p->m, BRIEF_TRIAL_S, sample_s, err) != 0)
+    for (int i = 0; p->m.n > 1 && i < COHERENCE_COUNT; i++)
+        if (coherence_add(&p->coherence[i], &p->list, (enum coherence_kind)i, p->m.n, cpu_flags, err) != 0 ||
+            driver_choose(p->coherence[i], &p->m, BRIEF_TRIAL_S, sample_s, err) != 0)
             return -1;
     return 0;
 }
@@ -64,9 +64,9 @@ static int choose_kernels(struct ceilings_prober *p, enum math math, const struc
         return -1;
     if (o->memory_only)
         return 0;
-    if (!o->reference)
+    if (!o->core_probes)
         return choose_peak(p, math, o->cpu_flags, trial_s, sample_s, err);
-    return choose_references(p, trial_s, sample_s, err) != 0 ? -1 : choose_exchange(p, o->cpu_flags, err);
+    return choose_core_probes(p, trial_s, sample_s, err) != 0 ? -1 : choose_coherence(p, o->cpu_flags, err);
 }
 
 struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const struct ceilings_options *o,
@@ -79,7 +79,7 @@ struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const
     }
     p->brief = o->effort == CEILINGS_BRIEF;
     p->whole = o->memory_whole;
-    if (meter_init(&p->m, n_threads, true, o, err) != 0) {
+    if (harness_init(&p->m, n_threads, true, o, err) != 0) {
         free(p);
         return NULL;
     }
@@ -90,7 +90,7 @@ struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const
     return p;
 }
 
-static int probe(struct ceiling *c, struct ceilings_prober *p, struct job *j, int n_samples, struct error *err)
+static int probe(struct ceiling *c, struct ceilings_prober *p, struct benchmark *j, int n_samples, struct error *err)
 {
     struct hwprofile h = { .n_ceiling = 0 };
     struct ceiling *found = NULL;
@@ -110,18 +110,18 @@ static int probe(struct ceiling *c, struct ceilings_prober *p, struct job *j, in
 static int probe_all(struct ceilings_prober *p, struct ceilings_probed *now, int n_samples, struct error *err)
 {
     const struct ceiling none = { .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
-    /* Of what a cache keeps of a run's memory, many samples would make what they find themselves. */
-    const int n_memory = p->whole && n_samples > N_GLANCE ? N_GLANCE : n_samples;
+    /* few samples: more would themselves bring the memory into cache */
+    const int n_memory = p->whole && n_samples > N_QUICK ? N_QUICK : n_samples;
     now->peak = now->tiles = none;
     if (probe(&now->dram, p, p->dram, n_memory, err) != 0 || (p->peak && probe(&now->peak, p, p->peak, n_samples, err) != 0))
         return -1;
     if (p->tiles && probe(&now->tiles, p, p->tiles, n_samples, err) != 0)
         return -1;
-    for (int i = 0; i < EXCHANGE_COUNT; i++) {
+    for (int i = 0; i < COHERENCE_COUNT; i++) {
         struct ceiling c = none;
-        if (p->exchange[i] && probe(&c, p, p->exchange[i], n_samples > N_GLANCE ? N_GLANCE : n_samples, err) != 0)
+        if (p->coherence[i] && probe(&c, p, p->coherence[i], n_samples > N_QUICK ? N_QUICK : n_samples, err) != 0)
             return -1;
-        now->exchange[i] = c.value;
+        now->coherence[i] = c.value;
     }
     return 0;
 }
@@ -131,13 +131,13 @@ int ceilings_probe(struct ceilings_prober *p, struct ceilings_probed *now, struc
     return probe_all(p, now, p->brief ? N_BRIEF : N_SAMPLES, err);
 }
 
-int ceilings_glance(struct ceilings_prober *p, struct ceilings_glanced *now, struct error *err)
+int ceilings_probe_quick(struct ceilings_prober *p, struct ceilings_quick_probe *now, struct error *err)
 {
     struct ceilings_probed c;
-    if (probe_all(p, &c, p->brief ? N_BRIEF : N_GLANCE, err) != 0)
+    if (probe_all(p, &c, p->brief ? N_BRIEF : N_QUICK, err) != 0)
         return -1;
-    *now = (struct ceilings_glanced){ c.dram.value, c.peak.value, c.tiles.value, { 0 } };
-    memcpy(now->exchange, c.exchange, sizeof now->exchange);
+    *now = (struct ceilings_quick_probe){ c.dram.value, c.peak.value, c.tiles.value, { 0 } };
+    memcpy(now->coherence, c.coherence, sizeof now->coherence);
     return 0;
 }
 
@@ -148,14 +148,14 @@ const char *ceilings_prober_reason(const struct ceilings_prober *p)
 
 size_t ceilings_prober_bytes(const struct ceilings_prober *p)
 {
-    return p->m.mem_lent ? 0 : p->m.mem_bytes;
+    return p->m.mem_borrowed ? 0 : p->m.mem_bytes;
 }
 
 void ceilings_prober_free(struct ceilings_prober *p)
 {
     if (!p)
         return;
-    job_list_free(&p->list);
-    meter_free(&p->m);
+    benchmark_list_free(&p->list);
+    harness_free(&p->m);
     free(p);
 }

@@ -1,4 +1,4 @@
-/* Ops on memory: the tables of their kernels, and how a footprint is divided into streams. Source: methods.md (75). */
+/* Memory ops: kernel tables, and division of a footprint into streams. Source: methods.md (75). */
 #include "config.h"
 #include "ceilings/memory.h"
 #include <string.h>
@@ -77,7 +77,7 @@ const char *mem_kernel_isa(const struct mem_kernel *k)
     return k->read ? k->read->isa : k->stream->isa;
 }
 
-/* Runs here, and is not the portable row where another one runs. */
+/* Runs on this CPU; portable rows only if no other row does. */
 static bool stream_wanted(const struct stream_kernel *k, unsigned cpu_flags)
 {
     const struct stream_kernel *o;
@@ -114,7 +114,7 @@ size_t mem_stream_bytes(enum mem_op op, size_t bytes)
     return each ? each : 1024;
 }
 
-/* From one stream to the next. */
+/* Offset between streams. */
 static size_t pitch(enum mem_op op, size_t bytes)
 {
     return size_align_up(mem_stream_bytes(op, bytes), 4096) + STREAM_GAP;

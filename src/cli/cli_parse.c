@@ -105,7 +105,7 @@ static int check_exclusive(const struct parse *p)
 const char *cli_nearer(const char *asked, const char *best, const char *candidate)
 {
     const unsigned d = name_distance(asked, candidate);
-    return !name_far(asked, d) && (!best || d < name_distance(asked, best)) ? candidate : best;
+    return !name_too_distant(asked, d) && (!best || d < name_distance(asked, best)) ? candidate : best;
 }
 
 /* After getopt's "unrecognized option": the option that is nearest to it. Names and their beginnings are wrong in another way. */

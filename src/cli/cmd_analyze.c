@@ -11,7 +11,7 @@
 struct options {
     const char *model, *type, *save;
     char type_named[24];
-    bool kv_said; /* by an option */
+    bool kv_type_given; /* by an option */
     int64_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
     enum analysis_by by;
     struct cost_options cost;
@@ -79,13 +79,13 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_ATTENTION:
         return pricing_attention(&o->cost.materialized, arg, err);
     case OPT_KV:
-        o->kv_said = true;
+        o->kv_type_given = true;
         return pricing_kv_type(&o->cost.type_k, &o->cost.type_v, arg, err);
     case OPT_CTK:
-        o->kv_said = true;
+        o->kv_type_given = true;
         return cli_kv_type(&o->cost.type_k, arg, err);
     case OPT_CTV:
-        o->kv_said = true;
+        o->kv_type_given = true;
         return cli_kv_type(&o->cost.type_v, arg, err);
     case OPT_ACT:
         if (strcmp(arg, "2") != 0 && strcmp(arg, "4") != 0)
@@ -587,7 +587,7 @@ static int run(struct options *o, struct error *err)
     struct analysis a;
     if (pricing_model(&m, o->model, o->type, err) != 0)
         return -1;
-    pricing_take_kv(&m, o->kv_said, &o->cost.type_k, &o->cost.type_v);
+    pricing_take_kv(&m, o->kv_type_given, &o->cost.type_k, &o->cost.type_v);
     const struct analysis_options ao = {
         .n_prompt = (uint32_t)o->n_prompt,
         .n_gen = (uint32_t)o->n_gen,

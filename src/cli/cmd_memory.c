@@ -187,7 +187,7 @@ static int run(struct memory_cli *o, struct asked *a, const struct str_list *hw,
     struct op_classes classes = { 0 };
     if (pricing_model(&m, o->model, o->price.type, err) != 0)
         return -1;
-    pricing_take_kv(&m, o->price.kv_said, &o->price.type_k, &o->price.type_v);
+    pricing_take_kv(&m, o->price.kv_type_given, &o->price.type_k, &o->price.type_v);
     int rc = op_list_build(&ops, &m, err);
     if (rc == 0)
         rc = op_classes_init(&classes, &m, &ops, err);

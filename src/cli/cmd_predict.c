@@ -309,7 +309,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
     struct software *software = NULL;
     if (pricing_model(&m, o->model, o->price.type, err) != 0)
         return -1;
-    pricing_take_kv(&m, o->price.kv_said, &o->price.type_k, &o->price.type_v);
+    pricing_take_kv(&m, o->price.kv_type_given, &o->price.type_k, &o->price.type_v);
     if (predict_draft_init(&d, &o->draft, &m, err) != 0) {
         model_free(&m);
         return -1;

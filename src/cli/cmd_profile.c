@@ -232,7 +232,7 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
     };
     struct error print_err = { 0 };
     if (!out)
-        return hwprofile_no_this_path(err);
+        return hwprofile_no_path_error(err);
     if ((!o->out && make_parent(out, err) != 0) || check_writable(out, err) != 0)
         return -1;
     if (h->n_cache == 0)

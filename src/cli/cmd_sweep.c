@@ -15,7 +15,7 @@
 
 struct options {
     const char *model, *hw, *type, *kv, *save;
-    bool kv_said;
+    bool kv_type_given;
     const char *tp, *pp, *dp, *ep, *n_batch, *n_depth, *n_prompt, *n_gen; /* lists */
     int64_t n_ubatch, threads;
     bool roof;
@@ -76,7 +76,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_HW:
         return cli_text(&o->hw, arg);
     case OPT_KV:
-        o->kv_said = true;
+        o->kv_type_given = true;
         return cli_text(&o->kv, arg);
     case OPT_TP:
         return cli_text(&o->tp, arg);
@@ -224,7 +224,7 @@ static int grid_init(struct sweep_grid *g, const struct options *o, struct error
 {
     *g = (struct sweep_grid){ .n_ubatch = (uint32_t)o->n_ubatch,
                               .roof = o->roof,
-                              .kv_said = o->kv_said,
+                              .kv_type_given = o->kv_type_given,
                               .jsonl = o->format == REPORT_JSONL,
                               .routing = o->price.routing,
                               .materialized = o->price.materialized,

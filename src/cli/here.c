@@ -22,7 +22,7 @@ static void print_machine(const struct hwprofile *h)
 {
     char memory[32];
     int level;
-    const double last = hwprofile_last_cache(h, &level);
+    const double last = hwprofile_llc(h, &level);
     units_si(memory, sizeof memory, h->mem_bytes.value, "B");
     report_text(2, "%s: %d core%s, %d thread%s, %s of memory", h->name, h->n_cores, h->n_cores == 1 ? "" : "s", h->n_pus, h->n_pus == 1 ? "" : "s", memory);
     if (level > 0)

@@ -155,7 +155,7 @@ static const struct column arch_columns[] = {
       "become it" },
     { "experts", "experts", COL_BOOL, NULL, COL_MAJOR, AT(experts), EMPTY_VALUE, NULL, "it knows mixtures of experts" },
     { "windows", "windows", COL_BOOL, NULL, COL_MAJOR, AT(windows), EMPTY_VALUE, NULL, "it knows sliding windows" },
-    { "priced_only", "priced only", COL_BOOL, NULL, COL_MAJOR, AT(priced_only), EMPTY_VALUE, NULL, "from a name, a config.json or a GGUF: the engine does not "
+    { "priced_only", "priced only", COL_BOOL, NULL, COL_MAJOR, AT(predict_only), EMPTY_VALUE, NULL, "from a name, a config.json or a GGUF: the engine does not "
       "run it" },
 };
 #undef AT

@@ -19,7 +19,7 @@ int pricing_model(struct model *m, const char *spec, const char *type, struct er
 
 void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype *v)
 {
-    if (said || !m->kv_said)
+    if (said || !m->kv_type_given)
         return;
     *k = *v = m->kv_type;
     notify_note("%s: KV cache of %s, as its quantization_config asks engines for (--kv-type names another)", m->name, dtype_name(m->kv_type));
@@ -31,7 +31,7 @@ int pricing_type(const char **type, char *buf, size_t size, const char *arg, con
     if (!*arg || model_knows_type(arg) || !model_type_named(&q, arg))
         return cli_text(type, arg);
     if (q.bits > 0)
-        return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no type that is priced has: expected one of `roofcast list types`, the "
+        return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no supported type has: expected one of `roofcast list types`, the "
                          "nearest is %s", option, arg, q.bits, q.type);
     snprintf(buf, size, "%s", q.type);
     notify_note("%s %s: priced as %s", option, arg, buf);
@@ -91,13 +91,13 @@ int pricing_parse(int key, const char *arg, struct pricing_options *o, struct er
     case 'q':
         return pricing_type(&o->type, o->type_named, sizeof o->type_named, arg, "-q", err);
     case PRICING_KV:
-        o->kv_said = true;
+        o->kv_type_given = true;
         return pricing_kv_type(&o->type_k, &o->type_v, arg, err);
     case PRICING_CTK:
-        o->kv_said = true;
+        o->kv_type_given = true;
         return cli_kv_type(&o->type_k, arg, err);
     case PRICING_CTV:
-        o->kv_said = true;
+        o->kv_type_given = true;
         return cli_kv_type(&o->type_v, arg, err);
     case PRICING_TP:
         return parse_count(arg, "--tp", &o->layout.tp, err);

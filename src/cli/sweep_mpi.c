@@ -45,7 +45,7 @@ int sweep_ranks_init(struct sweep_ranks *r, struct error *err)
     r->mpi = true;
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->n);
-    interrupt_patient();
+    interrupt_ignore_repeated();
     interrupt_install(); /* mpirun ends ranks with SIGTERM; MPI_Init may have taken the signal */
     return 0;
 }

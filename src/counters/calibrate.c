@@ -1,7 +1,5 @@
-/*
- * counters/calibrate.c: every event counts work that is known, at three sizes and in a control that has none of it, and gets
- * a class. methods.md (85)
- */
+/* counters/calibrate.c: calibrates every event on known work of three sizes and on a control without it, and classifies it.
+ * methods.md (85) */
 #include "counters/internal.h"
 #include "counters/known_work.h"
 
@@ -11,15 +9,14 @@
 #define EXACT_WITHIN  0.001
 #define SCALED_WITHIN 0.01
 #define PATIENCE_S    1.0
-/* Other processes and guests disturb: on a busy guest the task clock failed three times running in up to 8 of 40 runs. More than
- * three only while they take little: works that walk memory are long. */
+/* Retries against disturbance by other processes and guests; beyond ATTEMPTS only while they are short. */
 enum { ATTEMPTS = 3, MOST_ATTEMPTS = 8 };
 
 struct calibration {
     struct counters *c;
     struct work_memory memory;
     int attempt, tried[COUNTER_EVENT_MAX];
-    bool whole[COUNTER_EVENT_MAX]; /* what it counted last is all it could have counted */
+    bool whole[COUNTER_EVENT_MAX]; /* its last count covers the whole run */
     struct counter_control control[COUNTER_EVENT_MAX];
 };
 
@@ -29,7 +26,7 @@ static void read_raw(struct counters *c, uint64_t *raw)
     c->backend->read(c, &c->thread[0], 0, raw);
 }
 
-/* What a work counted, in units of each event's field, less what reading the counters does. */
+/* Counts of a run in field units, minus the cost of reading. */
 static void counted(const struct counters *c, const uint64_t *a, const uint64_t *b, const uint64_t *idle, double *out)
 {
     for (size_t i = 0; i < c->n_event; i++) {
@@ -38,13 +35,12 @@ static void counted(const struct counters *c, const uint64_t *a, const uint64_t 
     }
 }
 
-/* From one reading to the next with nothing between: a reading is a thousand instructions, and takes its time. Of all else
- * it has nothing: what counts there is wrong. */
+/* Counts between two consecutive readings: about 1000 instructions and their time. Any other event must count 0. */
 static void read_idle(struct counters *c, uint64_t *idle)
 {
     uint64_t a[COUNTER_EVENT_MAX], b[COUNTER_EVENT_MAX];
     read_raw(c, a);
-    read_raw(c, a); /* the first one also brings its own code */
+    read_raw(c, a); /* warms the code */
     read_raw(c, b);
     for (size_t i = 0; i < c->n_event; i++) {
         const enum counter_field f = c->event[i].field;
@@ -107,7 +103,7 @@ static bool settled(const struct counter_event *e)
     return e->check.class == COUNTER_EXACT || e->check.class == COUNTER_SCALED || e->check.class == COUNTER_DEAD;
 }
 
-/* The event is in the set being counted, of that work, and not yet settled. */
+/* Event i is in the selected set, uses this work, and is not yet classified. */
 static bool due(const struct calibration *k, size_t i, const char *work, int set)
 {
     const struct counter_event *e = &k->c->event[i];
@@ -115,7 +111,7 @@ static bool due(const struct calibration *k, size_t i, const char *work, int set
            k->tried[i] == k->attempt;
 }
 
-/* One work, for all events of the set that it exercises. */
+/* Runs one work for all events of the set that use it. */
 static int run_work(struct calibration *k, const struct known_work *w, const char *name, int set, struct error *err)
 {
     struct counters *c = k->c;
@@ -155,14 +151,13 @@ static int run_work(struct calibration *k, const struct known_work *w, const cha
     return 0;
 }
 
-/* Events that count parts of one thing: memory's channels, loads and prefetches. Each has what its share happens to be, or
- * nothing; what the work has is their sum. */
+/* Events that are terms of one sum (memory channels, loads and prefetches): only the sum is known. */
 static bool are_parts(const struct counter_event *a, const struct counter_event *b)
 {
     return a->field == b->field && a->work[0] && strcmp(a->work, b->work) == 0 && !counter_field_is_sw(a->field);
 }
 
-/* The parts that event first is the first of have the class of their sum; their ratios stay their own. */
+/* The terms starting at event `first` take the class of their sum and keep their own ratios. */
 static void join_parts(struct calibration *k, size_t first)
 {
     struct counters *c = k->c;
@@ -192,7 +187,7 @@ static void join_parts(struct calibration *k, size_t first)
         }
 }
 
-/* The work of event i, unless it is done. */
+/* Runs the work of event i unless done. */
 static int calibrate_event(struct calibration *k, size_t i, int set, struct error *err)
 {
     struct counter_event *e = &k->c->event[i];

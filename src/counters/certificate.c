@@ -1,4 +1,4 @@
-/* counters/certificate.c: what calibration found, as JSON. */
+/* counters/certificate.c: calibration results as JSON. */
 #include "counters/internal.h"
 
 static json_t *numbers(const double *x, size_t n)

@@ -1,4 +1,4 @@
-/* counters/child.c: starting the helper, talking to it, burying it. */
+/* counters/child.c: start, query and stop the helper. */
 #include "counters/child.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-#define LAST_WISH_S 1.0 /* to finish after its input is closed */
+#define EXIT_GRACE_S 1.0 /* grace period after its input is closed */
 
 int child_start(struct child *c, char *const *argv, struct error *err)
 {
@@ -46,8 +46,8 @@ int child_start(struct child *c, char *const *argv, struct error *err)
     return error_set(err, ERROR_UNAVAILABLE, "%s: %s", argv[0], strerror(failed));
 }
 
-/* What it complained about meanwhile: read in any case, or it would wait for room; the last line is kept. */
-static void listen_to_complaints(struct child *c)
+/* Drains standard error, so that the helper does not block; keeps the last line. */
+static void drain_stderr(struct child *c)
 {
     char text[512];
     ssize_t n;
@@ -63,8 +63,8 @@ static void listen_to_complaints(struct child *c)
         }
 }
 
-/* Wait for its end, but not for ever. Its status, or -1: it had to be killed. */
-static int bury(struct child *c, double timeout_s)
+/* Waits up to timeout_s, then kills. Exit status, or -1: killed. */
+static int wait_exit(struct child *c, double timeout_s)
 {
     const double end = clock_now_s() + timeout_s;
     int status = -1;
@@ -82,8 +82,8 @@ static int bury(struct child *c, double timeout_s)
 
 static int ended(struct child *c, char *why, size_t size)
 {
-    const int status = bury(c, LAST_WISH_S);
-    listen_to_complaints(c);
+    const int status = wait_exit(c, EXIT_GRACE_S);
+    drain_stderr(c);
     c->said[strcspn(c->said, "\n")] = 0;
     if (status != -1 && WIFSIGNALED(status))
         snprintf(why, size, "its helper died of signal %d", WTERMSIG(status));
@@ -98,12 +98,12 @@ static int ended(struct child *c, char *why, size_t size)
 static int too_late(struct child *c, double timeout_s, char *why, size_t size)
 {
     kill(c->pid, SIGKILL);
-    bury(c, LAST_WISH_S);
+    wait_exit(c, EXIT_GRACE_S);
     snprintf(why, size, "its helper did not answer within %g s", timeout_s);
     return -1;
 }
 
-/* The next line, if all of it has come. */
+/* The next complete line; false: none yet. */
 static bool take_line(struct child *c, char *answer, size_t size)
 {
     char *end = memchr(c->line, '\n', c->len);
@@ -120,7 +120,7 @@ static int send_line(struct child *c, const char *line)
 {
     char text[128];
     const int n = snprintf(text, sizeof text, "%s\n", line);
-    return send(c->fd, text, (size_t)n, MSG_NOSIGNAL) == n ? 0 : -1; /* no signal: it may have ended */
+    return send(c->fd, text, (size_t)n, MSG_NOSIGNAL) == n ? 0 : -1; /* no SIGPIPE if it has ended */
 }
 
 int child_ask(struct child *c, const char *line, char *answer, size_t size, double timeout_s, char *why, size_t why_size)
@@ -140,7 +140,7 @@ int child_ask(struct child *c, const char *line, char *answer, size_t size, doub
         if (poll(p, 2, (int)ceil(1e3 * left)) < 0 && errno != EINTR)
             return too_late(c, timeout_s, why, why_size);
         if (p[1].revents & POLLIN)
-            listen_to_complaints(c);
+            drain_stderr(c);
         if (!(p[0].revents & (POLLIN | POLLHUP | POLLERR)))
             continue;
         const ssize_t n = recv(c->fd, c->line + c->len, sizeof c->line - c->len, 0);
@@ -156,7 +156,7 @@ void child_stop(struct child *c)
     if (c->fd >= 0)
         close(c->fd);
     if (c->pid)
-        bury(c, LAST_WISH_S);
+        wait_exit(c, EXIT_GRACE_S);
     if (c->err_fd >= 0)
         close(c->err_fd);
     *c = (struct child){ .fd = -1, .err_fd = -1 };

@@ -1,6 +1,6 @@
 /*
- * counters/child.h: a helper program in a process of its own, which may hang or end as it likes: lines go back and forth, each
- * answer has its time, and the end of the helper is a reason here, never ours.
+ * counters/child.h: a helper process with a line protocol. Each answer has a timeout; a crash or hang of the helper becomes an error
+ * reason.
  */
 #ifndef COUNTERS_CHILD_H
 #define COUNTERS_CHILD_H
@@ -9,20 +9,19 @@
 #include <sys/types.h>
 
 struct child {
-    pid_t pid; /* 0: none, or ended */
-    int fd;    /* its standard input and output; -1 */
-    int err_fd; /* its standard error; -1 */
+    pid_t pid;  /* 0: not running */
+    int fd;     /* its standard input and output; -1: closed */
+    int err_fd; /* its standard error; -1: closed */
     char line[2048];
-    size_t len;      /* of line: what has come of the next one */
-    char said[160];  /* its last line of complaint */
+    size_t len;     /* bytes of the incomplete line */
+    char said[160]; /* last line of its standard error */
 };
 
-/* argv[0] is a path. Its standard input and output are a socket, its standard error is kept. */
+/* argv[0] is a path. Standard input and output are a socket; standard error is captured. */
 int child_start(struct child *c, char *const *argv, struct error *err);
-/* Send a line (NULL: none), then wait for a line: 0; -1 with the reason: time ran out, in which case the helper is killed, or
- * the helper ended, with its status and what it said. */
+/* Send a line (NULL: none) and wait for one. -1 with the reason: timeout (the helper is killed), or it ended (status and message). */
 int child_ask(struct child *c, const char *line, char *answer, size_t size, double timeout_s, char *why, size_t why_size);
-/* Close its input and wait a moment; then kill. After child_start, whether that worked or not; may be repeated. */
+/* Close its input, wait, then kill. Idempotent, also after a failed child_start. */
 void child_stop(struct child *c);
 
 #endif

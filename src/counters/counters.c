@@ -1,4 +1,4 @@
-/* counters/counters.c: the table of backends, the choice between them, and reading. */
+/* counters/counters.c: table of backends, selection, reading. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -10,10 +10,10 @@
 
 static const struct backend_row {
     const char *name;
-    const struct counter_backend *backend; /* NULL: not built */
+    const struct counter_backend *backend; /* NULL: not built in */
     const char *not_built;
-    bool needs_argument; /* "NAME:ARGUMENT", and auto passes it over */
-    bool named_only;     /* auto passes it over: it takes the counters from others */
+    bool needs_argument; /* "NAME:ARGUMENT"; excluded from auto */
+    bool named_only;     /* excluded from auto: it takes the counters from other users */
 } backends[] = {
     { "null", &counters_null, "", false, false },
     { "perf", &counters_perf, "", false, false },
@@ -107,21 +107,21 @@ void counters_add_published(struct counters *c)
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
-/* An event that is believed: by calibration, because that was asked for, or because the engine itself publishes it. */
-static bool believed(const struct counters *c, const struct counter_event *e)
+/* Calibrated, calibration waived, or published by the engine itself. */
+static bool is_trusted(const struct counters *c, const struct counter_event *e)
 {
     return c->o.uncalibrated || counter_field_is_sw(e->field) || e->check.class == COUNTER_EXACT ||
            e->check.class == COUNTER_SCALED;
 }
 
-/* A field is valid when it has events and all of them are believed. */
-static void settle_fields(struct counters *c)
+/* A field is valid when it has events and all are trusted. */
+static void update_fields(struct counters *c)
 {
     bool any[COUNTER_FIELD_COUNT] = { false }, bad[COUNTER_FIELD_COUNT] = { false };
     for (size_t i = 0; i < c->n_event; i++) {
         const struct counter_event *e = &c->event[i];
         any[e->field] = true;
-        if (believed(c, e) || bad[e->field] || c->limited[e->field])
+        if (is_trusted(c, e) || bad[e->field] || c->limited[e->field])
             continue;
         bad[e->field] = true;
         counters_set_reason(c, e->field, "%s is %s: %s", e->name, counter_class_name(e->check.class), e->check.why);
@@ -161,7 +161,7 @@ static struct counters *open_backend(const struct counter_backend *b, const stru
         counters_close(c);
         return NULL;
     }
-    settle_fields(c);
+    update_fields(c);
     return c;
 }
 
@@ -173,8 +173,8 @@ static int n_valid(const struct counters *c)
     return n;
 }
 
-/* A field that is not counted: null's own reason says less than that of the last backend asked; and a backend that was passed
- * over, but has the field, is named. */
+/* Reasons of the fields that stay uncounted: prefers the last backend's over null's, and names a rejected backend that has the
+ * field. */
 static void keep_reasons(struct counters *c, const struct counters *loser, const char *why)
 {
     for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
@@ -188,15 +188,14 @@ static void keep_reasons(struct counters *c, const struct counters *loser, const
     }
 }
 
-/* All that a roofline wants to know of the hardware: no other backend could say more. */
+/* True when all hardware fields of a roofline are valid. */
 static bool complete(const struct counters *c)
 {
     return c->valid[COUNTER_CYCLES] && c->valid[COUNTER_INSTRUCTIONS] && c->valid[COUNTER_FLOP] &&
            c->valid[COUNTER_DRAM_BYTES];
 }
 
-/* The first backend with the most fields. backends[0] is null, which fails only for want of
- * memory. */
+/* The first backend with the most valid fields. backends[0] is null, which fails only when out of memory. */
 static struct counters *open_auto(const struct counters_options *o, struct error *err)
 {
     struct counters *best = open_backend(backends[0].backend, o, "", err);
@@ -217,7 +216,7 @@ static struct counters *open_auto(const struct counters_options *o, struct error
     return best;
 }
 
-/* "replay:FILE" is the row replay with an argument. */
+/* "replay:FILE" selects row replay with an argument. */
 static const struct backend_row *find_row(const char *name, const char **argument)
 {
     for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
@@ -266,7 +265,7 @@ void counters_close(struct counters *c)
     free(c);
 }
 
-/* ---- what is there ----------------------------------------------------------------------- */
+/* ---- queries ---- */
 
 const char *counters_name(const struct counters *c)
 {
@@ -299,7 +298,7 @@ const char *counters_reason(const struct counters *c, enum counter_field f)
     return "";
 }
 
-/* Sums of others are as shared as those, and from where those are. */
+/* A derived sum is as shared, and of the same source, as its parts. */
 static enum counter_field first_part(const struct counters *c, enum counter_field f)
 {
     for (size_t i = 0; i < c->n_event; i++)
@@ -328,8 +327,8 @@ enum number_source counters_field_source(const struct counters *c, enum counter_
 
 /* ---- counting ------------------------------------------------------------------------------ */
 
-/* Counts of the selected set begin at 0. */
-static void take_base(struct counters *c, struct counter_thread *t, int tid)
+/* Sets the zero point of the selected set. */
+static void set_baseline(struct counters *c, struct counter_thread *t, int tid)
 {
     uint64_t raw[COUNTER_EVENT_MAX] = { 0 };
     c->backend->read(c, t, tid, raw);
@@ -346,7 +345,7 @@ int counters_thread_start(struct counters *c, int tid, struct error *err)
         return error_set(err, ERROR_USAGE, "counters: thread %d is already started", tid);
     c->backend->thread_start(c, t, tid);
     t->started = true;
-    take_base(c, t, tid);
+    set_baseline(c, t, tid);
     return 0;
 }
 
@@ -358,7 +357,7 @@ void counters_thread_select(struct counters *c, int tid, int set)
     if (c->backend->select)
         c->backend->select(c, t, tid, set);
     t->set = set;
-    take_base(c, t, tid);
+    set_baseline(c, t, tid);
 }
 
 void counters_thread_stop(struct counters *c, int tid)
@@ -371,7 +370,7 @@ void counters_thread_stop(struct counters *c, int tid)
 
 void counters_read(struct counters *c, int tid, struct counter_sample *out)
 {
-    uint64_t raw[COUNTER_EVENT_MAX] = { 0 }; /* backends add up units */
+    uint64_t raw[COUNTER_EVENT_MAX] = { 0 }; /* backends accumulate over units */
     double sum[COUNTER_FIELD_COUNT] = { 0 };
     memset(out, 0, sizeof *out);
     if (tid < 0 || tid >= c->n_threads || !c->thread[tid].started)

@@ -1,9 +1,9 @@
 /*
- * counters/energy.c: joules from powercap's zones or perf's power PMU.
+ * counters/energy.c: joules from powercap zones or perf's power PMU.
  *
- * Zones are flat in /sys/class/powercap: intel-rapl:0 is a package (AMD's too), intel-rapl:0:1 a part of it. A package holds
- * its cores and graphics, so only packages are added up, and memory (dram), which is beside them. psys is the whole board:
- * it holds the packages and is left out. intel-rapl-mmio:0 is a second way to the same package: only where the first is missing.
+ * Zones are flat in /sys/class/powercap: intel-rapl:0 is a package (AMD too), intel-rapl:0:1 a subzone. A package includes its cores
+ * and graphics, so packages and dram are summed. psys (the whole board) includes the packages and is skipped. intel-rapl-mmio:0
+ * duplicates a package: used only when intel-rapl is missing.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -23,22 +23,22 @@ enum { DOMAINS = 64, PATH_SIZE = 512, REASON_SIZE = 320 };
 struct domain {
     bool dram, lost;
     char path[PATH_SIZE]; /* powercap: energy_uj */
-    int fd;               /* power PMU: its event; else -1 */
-    double unit_j;        /* of a count */
-    uint64_t range, last; /* counts from range to 0; 0: never */
+    int fd;               /* power PMU event; else -1 */
+    double unit_j;        /* joules per count */
+    uint64_t range, last; /* counts wrap at range; 0: never */
     double sum_j;
 };
 
 struct energy {
     struct domain domain[DOMAINS];
     size_t n;
-    bool dram; /* memory is counted */
+    bool dram; /* dram is counted */
     char source[128], reason[REASON_SIZE];
 };
 
 /* ---- files of sysfs ------------------------------------------------------------------- */
 
-/* The first line; false with errno. */
+/* First line of a file; false with errno. */
 static bool read_line(char *line, size_t size, const char *path)
 {
     FILE *f = fopen(path, "r");
@@ -70,7 +70,7 @@ static bool read_count(uint64_t *v, const char *path)
 
 /* ---- powercap --------------------------------------------------------------------------- */
 
-/* "intel-rapl:0" and "intel-rapl:0:1" of control type "intel-rapl": how many numbers follow; 0: another. */
+/* Depth of "intel-rapl:0" (1) or "intel-rapl:0:1" (2) for control type "intel-rapl"; 0: another type. */
 static int zone_depth(const char *zone, const char *type)
 {
     const size_t n = strlen(type);
@@ -92,7 +92,7 @@ static void add_name(struct energy *e, const char *name)
     snprintf(e->source + len, sizeof e->source - len, "%s%s", strchr(e->source, ':') ? ", " : ": ", name);
 }
 
-/* One zone, if it is a package or memory. A zone that cannot be read leaves its reason. */
+/* Adds a package or dram zone. An unreadable zone leaves its reason. */
 static void add_zone(struct energy *e, const char *dir, int depth)
 {
     char name[64], path[PATH_SIZE];
@@ -156,7 +156,7 @@ static bool event_code(uint64_t *code, const char *text)
     return end != text + 6 && *end == 0;
 }
 
-/* One event of the PMU on one CPU of each package, at the scale that the kernel states: joules a count. */
+/* Opens a PMU event on one CPU of each package, with the kernel's scale. */
 static void add_event(struct energy *e, const char *pmu, uint32_t type, const struct cpulist *cpus, const char *event)
 {
     char path[PATH_SIZE], line[64], *end;
@@ -216,7 +216,7 @@ static void close_domains(struct energy *e)
     e->n = 0;
 }
 
-/* Every package, or nothing: a sum that lacks one is no sum. Memory without packages does not count either. */
+/* All packages or none: a partial sum is wrong. dram needs packages too. */
 static bool complete(struct energy *e)
 {
     size_t packages = 0;
@@ -252,7 +252,7 @@ struct energy *energy_open(const char *root, struct error *err)
     if (complete(e))
         return e;
     e->source[0] = 0;
-    if (powercap[0]) /* it is there: says more than the PMU's reason, which is mostly the same */
+    if (powercap[0]) /* more specific than the PMU's reason */
         memcpy(e->reason, powercap, sizeof powercap);
     if (!e->reason[0])
         snprintf(e->reason, sizeof e->reason, "no zone of a package in %s/sys/class/powercap and no perf power PMU: a virtual "
@@ -306,6 +306,6 @@ double energy_of(const struct energy *e, const struct energy_sample *d, double s
         snprintf(why, size, "measured for %.0f ms: energy counters are renewed every millisecond, a figure takes %.0f ms", 1e3 * seconds,
                  1e3 * ENERGY_SHORTEST_S);
     else if (d->package_j == 0)
-        snprintf(why, size, "%s: stood still for %.1f s", e->source, seconds);
+        snprintf(why, size, "%s: did not change for %.1f s", e->source, seconds);
     return why[0] ? NAN : d->package_j + (e->dram ? d->dram_j : 0);
 }

@@ -1,4 +1,4 @@
-/* counters/events.c: the events of a micro-architecture, read strictly: a wrong figure here is a wrong result without a sign. */
+/* counters/events.c: strict reader of a microarchitecture's event file: a wrong event gives a plausible wrong result. */
 #include "counters/events.h"
 #include "counters/internal.h"
 #include "counters/known_work.h"
@@ -9,7 +9,7 @@
 
 #define EVENTS_SCHEMA "roofcast.events"
 
-/* Every key of the object is one of keys (NULL-terminated). */
+/* All keys of the object must be in keys (NULL-terminated). */
 static int check_keys(const json_t *o, const char *ctx, const char *const *keys, struct error *err)
 {
     const char *key;
@@ -58,7 +58,7 @@ static int field_find(enum counter_field *out, const char *name, const char *ctx
     return -1;
 }
 
-/* FIELD=NUMBER[,...]: the syntax alone; which fields there are is the kernel's to say. */
+/* Checks the syntax FIELD=NUMBER[,...]; the kernel defines the fields. */
 static int check_config(const char *config, const char *ctx, struct error *err)
 {
     for (const char *s = config;; s++) {
@@ -168,7 +168,7 @@ static int read_counters(struct event_file *f, const json_t *doc, const char *na
     return 0;
 }
 
-/* "*", "85", "0xd0c", "16-31"; false: it is none of these. */
+/* "*", "85", "0xd0c", "16-31"; false: invalid. */
 static bool range_parse(const char *s, size_t len, long *lo, long *hi)
 {
     char text[32], *end;
@@ -193,7 +193,7 @@ static bool range_parse(const char *s, size_t len, long *lo, long *hi)
     return *end == 0 && *hi >= *lo;
 }
 
-/* Does a pattern name the CPU? -1: it is no pattern. any: a "*" stands where the model does. */
+/* True if a pattern matches the CPU; -1: invalid pattern. any: the model is "*". */
 static int pattern_matches(const char *s, const struct cpu_kind *k, bool *any)
 {
     const int parts[] = { k->family, k->model, k->stepping };
@@ -273,9 +273,9 @@ void event_file_free(struct event_file *f)
     *f = (struct event_file){ 0 };
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------ */
+/* ---- selection ---- */
 
-/* 2: the model is named, 1: any model of the vendor, 0: another CPU. */
+/* 2: model named, 1: any model of the vendor, 0: another CPU. */
 static int match(const struct event_file *f, const struct cpu_kind *k)
 {
     int best = 0;
@@ -307,14 +307,14 @@ static bool has_pmu(const struct pmu_list *l, const char *name)
     return false;
 }
 
-/* match(), and 3 for a CPU of this kind with the PMU that the file requires; without it 0. */
+/* match(), 3 for a matching CPU with the required PMU, 0 without it. */
 static int rank_of(const struct event_file *f, const struct cpu_kind *k, const struct pmu_list *pmus)
 {
     const int rank = match(f, k);
     return rank && f->requires_pmu[0] ? (has_pmu(pmus, f->requires_pmu) ? 3 : 0) : rank;
 }
 
-/* Of a file that is wrong somewhere, whose CPUs it is for; -1: not even that can be read. */
+/* Rank of an invalid file by its CPU patterns; -1: those are unreadable too. */
 static int rank_of_wrong(const char *path, const struct cpu_kind *k, const struct pmu_list *pmus)
 {
     struct event_file f = { 0 };
@@ -329,10 +329,10 @@ static int rank_of_wrong(const char *path, const struct cpu_kind *k, const struc
     return rank;
 }
 
-/* The best file so far, and the best of those that cannot be read. */
+/* Best valid file so far, and best invalid one. */
 struct finding {
     struct event_file *f;
-    int best, wrong; /* ranks; wrong -2: all can be read, -1: one whose CPUs are not known */
+    int best, wrong; /* ranks; wrong -2: none invalid, -1: one with unreadable CPU patterns */
     struct error why;
 };
 
@@ -371,7 +371,7 @@ int event_file_find(struct event_file *f, const char *const *dirs, const struct 
         if (name_file(path, sizeof path, dirs, "events", names[i]))
             find_in(&x, path, k, pmus);
     name_list_free(names, n);
-    /* A file of other CPUs may be as it likes. This CPU's own, or what may be that, is no reason to take a lesser one. */
+    /* An invalid file matters only if it may be the best one for this CPU. */
     if (x.wrong > x.best || (x.wrong == -1 && x.best == 0)) {
         event_file_free(f);
         *err = x.why;

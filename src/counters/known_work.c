@@ -1,6 +1,6 @@
 /*
- * counters/known_work.c: the works that events are calibrated with. Loops of instructions are written in assembly, so that
- * their number is what stands here whatever the compiler does; works that walk memory touch every line once.
+ * counters/known_work.c: calibration workloads. Instruction loops are assembly, so that their counts do not depend on the compiler;
+ * memory workloads touch every line once.
  */
 #include "counters/known_work.h"
 
@@ -19,10 +19,10 @@ typedef double work_fn(struct work_memory *m, int size);
 
 struct known_work {
     const char *name;
-    work_fn *run;          /* units of the field that were done */
-    unsigned cpu_flags;    /* that it needs */
+    work_fn *run;          /* returns the units of the field */
+    unsigned cpu_flags;    /* required features */
     size_t (*bytes)(void); /* of memory; NULL: none */
-    bool chained;          /* the memory is a cycle of pointers, through so many bytes */
+    bool chained;          /* pointer cycle of so many bytes */
     enum { CONTROL_NONE, CONTROL_ZERO, CONTROL_MIX, CONTROL_WALK } control;
 };
 
@@ -47,7 +47,7 @@ enum { CHAIN_CYCLES = 3 }; /* latency of imul r64, r64: Agner Fog, instruction_t
     } while (0)
 #define NOP4 "nop\n\tnop\n\tnop\n\tnop\n\t"
 #define CHAIN2 "mul x9, x9, x9\n\tmul x9, x9, x9\n\t"
-enum { CHAIN_CYCLES = 3 }; /* 2 to 4 by core: the ratio says which */
+enum { CHAIN_CYCLES = 3 }; /* 2 to 4 by core: the ratio absorbs it */
 #else
 #error "known work is written for x86-64 and 64-bit Arm"
 #endif
@@ -68,7 +68,7 @@ static double cycles(struct work_memory *m, int size)
     return 8.0 * CHAIN_CYCLES * (double)(rounds[size] / 4);
 }
 
-/* Mostly other instructions than in instructions(): an event that counts some kind of them has another ratio here. */
+/* Another instruction mix than instructions(): an event that counts a subset has another ratio. */
 static double mix(void)
 {
     LOOP(NOP4 NOP4 NOP4 NOP4, rounds[0]);
@@ -77,13 +77,13 @@ static double mix(void)
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------------- */
 
-/* Eight multiply-adds of independent registers, one source of zeros. */
+/* Eight multiply-adds on independent registers. */
 #if defined(__x86_64__)
 #define FMA8(op, r)                                                                                                    \
     op " %%" r "0, %%" r "0, %%" r "0\n\t" op " %%" r "1, %%" r "1, %%" r "1\n\t" op " %%" r "2, %%" r "2, %%" r "2\n\t" \
     op " %%" r "3, %%" r "3, %%" r "3\n\t" op " %%" r "4, %%" r "4, %%" r "4\n\t" op " %%" r "5, %%" r "5, %%" r "5\n\t" \
     op " %%" r "6, %%" r "6, %%" r "6\n\t" op " %%" r "7, %%" r "7, %%" r "7\n\t"
-/* Zeros: numbers would grow to infinity, or shrink to where some CPUs are slow. */
+/* Zeros avoid infinities and slow denormals. */
 static void clear_registers(void)
 {
     __asm__ volatile("pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1\n\tpxor %%xmm2, %%xmm2\n\tpxor %%xmm3, %%xmm3\n\t"
@@ -114,7 +114,7 @@ ARITHMETIC(bf16_512, "vdpbf16ps", "zmm", 64)
 ARITHMETIC(int8_128, "vpdpbusd", "xmm", 32)
 ARITHMETIC(int8_256, "vpdpbusd", "ymm", 64)
 ARITHMETIC(int8_512, "vpdpbusd", "zmm", 128)
-/* Whatever is widest here. */
+/* The widest vectors available. */
 static double f32_widest(struct work_memory *m, int size)
 {
     const unsigned f = cpu_flags();
@@ -135,7 +135,7 @@ static double f32_widest(struct work_memory *m, int size)
 {
     return f32_neon(m, size);
 }
-/* Elements a vector has are the machine's; the unit of FP_SCALE_OPS_SPEC is 128 bits of it. */
+/* The vector length is the machine's; FP_SCALE_OPS_SPEC counts in 128-bit units. */
 static double f32_sve(struct work_memory *m, int size)
 {
     uint64_t bytes;
@@ -153,15 +153,15 @@ enum { F32_NEEDS = 0 };
 
 static size_t l1_bytes(void)
 {
-    return 256 << 10; /* beyond every first level, within every second */
+    return 256 << 10; /* larger than any L1, smaller than any L2 */
 }
 
 static size_t l2_bytes(void)
 {
-    return 8 << 20; /* beyond every second level there is (4 MiB) */
+    return 8 << 20; /* larger than any L2 (4 MiB) */
 }
 
-/* Four times the last level: of what is walked first nothing is left when it is walked again. */
+/* Four times the last-level cache: a second pass hits nothing. */
 static size_t memory_bytes(void)
 {
     const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -171,7 +171,7 @@ static size_t memory_bytes(void)
     return n < room ? n : room / LINE * LINE;
 }
 
-/* One cycle through all lines in random order: Sattolo's algorithm. No prefetcher follows it, and no two loads overlap. */
+/* Sattolo's algorithm: one random cycle through all lines. Defeats prefetchers; loads are serialised. */
 static void chain(struct work_memory *m, size_t bytes)
 {
     const size_t n = bytes / LINE;
@@ -200,11 +200,8 @@ static double chase(struct work_memory *m, int size)
     return (double)loads * LINE;
 }
 
-/*
- * A walk from front to back: prefetchers follow it, and a cache fills as many lines whoever asked for them. An event that counts
- * misses of loads, or prefetches twice, is right in a chain and wrong here. What part of the memory may have been in the cache when
- * the walk began: it is four times as much as a chain that the cache does not hold.
- */
+/* Sequential scan: exercises prefetchers. Events that count demand misses only, or prefetches twice, are right on the chain and
+ * wrong here. Tolerance: the part of the memory that may be cached at the start. */
 #define WALK_WITHIN 0.25
 
 static size_t walk_bytes(const struct known_work *w)
@@ -220,7 +217,7 @@ static double walk(const struct work_memory *m, size_t bytes)
     return (double)bytes;
 }
 
-/* Halves in turn: size + 1 of them. */
+/* size + 1 alternating halves. */
 static double sweep_read(struct work_memory *m, int size)
 {
     const size_t half = m->size / 2 / LINE * LINE;
@@ -357,7 +354,7 @@ static int reserve(struct work_memory *m, size_t bytes, struct error *err)
     if (p == MAP_FAILED)
         return error_oom(err, bytes, "the known work of events");
     *m = (struct work_memory){ .data = p, .size = bytes };
-    madvise(p, bytes, MADV_HUGEPAGE); /* walks of the page tables are traffic, too */
+    madvise(p, bytes, MADV_HUGEPAGE); /* page walks are traffic too */
     return 0;
 }
 
@@ -368,13 +365,13 @@ int known_work_prepare(const struct known_work *w, struct work_memory *m, struct
         return 0;
     if (reserve(m, walked, err) != 0)
         return -1;
-    if (!w->chained) { /* dirty from end to end, as the work leaves it */
+    if (!w->chained) { /* dirty throughout, as the work leaves it */
         m->chained = false;
         sweep_write(m, 1);
         return 0;
     }
-    /* Of a chain through memory only half is walked, after the other half has driven it out of the caches. What is not of the
-     * chain is written to, too: pages that nobody wrote to are all the same one. */
+    /* Of a memory chain half is walked, after the other half has evicted it. The rest is written too: untouched pages share one
+     * physical page. */
     const size_t n = w->bytes == memory_bytes ? bytes / 2 : bytes;
     chain(m, n);
     for (size_t i = n / LINE * LINE; i < walked; i += LINE)

@@ -1,8 +1,7 @@
 /*
- * counters/likwid.c: memory traffic and FLOP by LIKWID's groups, counted by a helper program (likwid_helper.c has the protocol): no
- * LIKWID is linked here, and whatever it does to its process is a reason here.
- *
- * LIKWID counts by CPU, and memory traffic by socket: all of it is shared, read by thread 0, and others' work on those CPUs is in it.
+ * counters/likwid.c: memory traffic and FLOP by LIKWID's groups, through a helper process (protocol: likwid_helper.c): LIKWID is not
+ * linked, and its failures are isolated. LIKWID counts per CPU and memory traffic per socket: all fields are shared, read by thread 0,
+ * and include other processes on these CPUs.
  */
 #include "counters/child.h"
 #include "counters/internal.h"
@@ -14,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPEN_TIMEOUT_S 15.0 /* LIKWID waits ten seconds for its daemon */
+#define OPEN_TIMEOUT_S 15.0 /* LIKWID waits 10 s for its daemon */
 #define READ_TIMEOUT_S 2.0
-/* No machine does so much: what is above is a channel that is not there, whose registers read all ones (likwid issue 262). */
+/* Plausibility limit: absent channels read all ones (likwid issue 262). */
 #define MOST_BYTES_S 2e13
 #define MOST_FLOP_S  1e16
 
@@ -24,14 +23,14 @@ static const char groups[] = "MEM,MEM1,MEM2,FLOPS_SP,FLOPS,FLOPS_BF16";
 
 struct likwid {
     struct child child;
-    size_t n;                       /* events of the helper, which are the first of counters.event */
-    double last[COUNTER_EVENT_MAX]; /* counts of the last read */
-    double at_s;                    /* and when that was */
+    size_t n;                       /* of the helper, the first of counters.event */
+    double last[COUNTER_EVENT_MAX]; /* at the last read */
+    double at_s;                    /* time of the last read */
 };
 
 /* ---- the helper ---------------------------------------------------------------------------------------------- */
 
-/* Beside this program in the tree that it was built in, else where it was installed. */
+/* In the build tree, else as installed. */
 static const char *helper_path(const struct counters_options *o, char path[PATH_MAX])
 {
     char exe[PATH_MAX];
@@ -58,7 +57,7 @@ static void list_cpus(struct strbuf *b, const struct counters_options *o)
                 strbuf_addf(b, "%s%d", b->len ? "," : "", cpu);
 }
 
-/* Start it, up to its greeting. what: groups, or "-". */
+/* Starts it and reads the greeting. what: groups, or "-". */
 static int start(struct child *c, const struct counters_options *o, const char *what, char *why, size_t size)
 {
     char path[PATH_MAX], line[256];
@@ -119,7 +118,7 @@ static int add_event(struct counters *c, const char *line)
     return -1;
 }
 
-/* The helper's events, up to "ready N". */
+/* Reads the helper's events up to "ready N". */
 static int take_events(struct counters *c, char *why, size_t size)
 {
     struct likwid *l = c->own;
@@ -194,7 +193,7 @@ static void likwid_thread_stop(struct counters *c, struct counter_thread *t, int
     (void)c, (void)t, (void)tid;
 }
 
-/* LIKWID counts no more. */
+/* Counting has failed for good. */
 static void lose(struct counters *c, struct counter_thread *t, const char *why)
 {
     const struct likwid *l = c->own;
@@ -217,13 +216,13 @@ static void likwid_select(struct counters *c, struct counter_thread *t, int tid,
         lose(c, t, "the next group of events could not be started");
 }
 
-/* A count that no machine can reach, or that is none. */
+/* Checks that a count is a number and plausible. */
 static void check_count(struct counters *c, struct counter_thread *t, size_t i, double v, double seconds)
 {
     const struct likwid *l = c->own;
     const struct counter_event *e = &c->event[i];
     const bool bytes = e->source == SOURCE_UNCORE_COUNTERS;
-    const double most = (bytes ? MOST_BYTES_S : MOST_FLOP_S) * (seconds + 1e-3); /* the helper's clock is not ours */
+    const double most = (bytes ? MOST_BYTES_S : MOST_FLOP_S) * (seconds + 1e-3); /* margin: the helper has its own clock */
     if (v >= l->last[i] && v - l->last[i] <= most)
         return;
     t->ok[i] = false;

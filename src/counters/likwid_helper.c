@@ -1,18 +1,18 @@
 /*
- * roofcast-likwid: the one program that calls LIKWID's perfmon library, for `--counters likwid`, which starts it. The library ends
- * its process where it finds no access to counters, so it gets one of its own. It links LIKWID (GPL).
+ * roofcast-likwid: the only program that calls LIKWID's perfmon library (GPL), started by `--counters likwid`: the library exits the
+ * process when it cannot access counters.
  *
  *   roofcast-likwid GROUP,GROUP,... CPU,CPU,...
  *
- * writes lines and reads lines:
- *   > roofcast-likwid 1                        name and version of the protocol
- *   > refused WHY                              and ends; or, for each thing it counts
- *   > event SET FIELD NAME                     counted in set SET (a group of LIKWID's): units of that field
+ * Line protocol (> output, < input):
+ *   > roofcast-likwid 1                        name and protocol version
+ *   > refused WHY                              then exits; else one line per quantity
+ *   > event SET FIELD NAME                     counted in set SET (a LIKWID group), in units of the field
  *   > ready N                                  N events
- *   < read          > counts V0 V1 ...         of all events since the start; those of the set being counted go on
- *   < set K         > set K                    from now on that set
- *   < (end)                                    ends
- * With the groups "-" it only says whether it could: refused, or ready 0.
+ *   < read          > counts V0 V1 ...         totals of all events; the selected set keeps counting
+ *   < set K         > set K                    selects a set
+ *   < (end)                                    exits
+ * Groups "-" test availability: refused, or ready 0.
  */
 #include <errno.h>
 #include <likwid.h>
@@ -26,6 +26,7 @@
 
 enum { CPUS = 1024, EVENTS = 32, SETS = 16 };
 
+/* The state of this single-threaded program. */
 static struct event {
     int set, group, metric;
     bool rate; /* MFLOP/s; else GBytes */
@@ -34,7 +35,7 @@ static struct event {
 static int n_event, n_set, group_of[SETS], active;
 static FILE *out;
 
-/* Metrics of LIKWID's groups that are what roofcast counts; read and write are taken before their sum. */
+/* Metrics of LIKWID's groups to fields; read and write precede their sum. */
 static const struct metric {
     const char *name, *field;
     bool rate, sum;
@@ -64,7 +65,7 @@ static int parse_cpus(char *text, int *cpu)
     return n;
 }
 
-/* Registers or daemon: asked of the files before LIKWID is, which would wait ten seconds and end the process. */
+/* Checks registers or daemon first: LIKWID would wait 10 s and exit. */
 static const char *no_access(int cpu)
 {
     static char why[256];
@@ -91,7 +92,7 @@ static const char *no_access(int cpu)
     return why;
 }
 
-/* The same, but for blanks at the end. */
+/* Equal but for trailing blanks. */
 static bool named(const char *metric, const char *name)
 {
     const size_t n = strlen(name);
@@ -113,7 +114,7 @@ static void add_metrics(int set, int group, const char *name)
             }
 }
 
-/* The groups this CPU has and that count something; their counters run from here on. */
+/* Starts the groups that this CPU has and that count something. */
 static int begin(char *groups)
 {
     for (char *g = strtok(groups, ","); g && n_set < SETS; g = strtok(NULL, ",")) {
@@ -134,7 +135,7 @@ static int begin(char *groups)
     return 0;
 }
 
-/* What the set being counted has counted since the last time, on all CPUs: sockets count on the first of theirs, others give 0. */
+/* Accumulates the selected set over all CPUs; a socket's counts are on its first CPU. */
 static void collect(void)
 {
     perfmon_readCounters();
@@ -177,7 +178,7 @@ int main(int argc, char **argv)
         return 2;
     }
     out = fdopen(dup(1), "w");
-    if (!out || dup2(2, 1) < 0) /* what LIKWID prints is not part of the conversation */
+    if (!out || dup2(2, 1) < 0) /* keeps LIKWID's output out of the protocol */
         return 1;
     fprintf(out, "roofcast-likwid 1\n");
     const int n = parse_cpus(argv[2], cpu);

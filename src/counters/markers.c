@@ -1,4 +1,4 @@
-/* counters/markers.c: which tools this build knows. The object that loads LIKWID (GPL) is a file of its own. */
+/* counters/markers.c: marker tools of this build. The object that loads LIKWID (GPL) is separate. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,9 +1,9 @@
 /*
- * counters/markers_likwid.c: LIKWID's marker API. Its library, which is GPL, is loaded when likwid-perfctr -m asks for regions and not
- * before: its tables of events take longer to load than all of roofcast (59,000 relocations: of 86 ms of a start on a slow guest they were 67).
+ * counters/markers_likwid.c: LIKWID's marker API. The library (GPL) is loaded only under likwid-perfctr -m, because loading takes about
+ * 70 ms (59,000 relocations).
  *
- * LIKWID counts by CPU, not by thread: a region counts what happened on the CPU of each thread that started it, so threads
- * stay where they are pinned. Names become lines of a file, "0:decode-1", where the dash is LIKWID's own: no dashes in them.
+ * LIKWID counts per CPU: a region counts the CPU of each thread that started it, so threads must be pinned. Region names become
+ * "0:decode-1" in a file, with LIKWID's own dash: names have none.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -18,7 +18,7 @@ const struct marker_tool *markers_likwid_load(char *why, size_t size);
 static struct {
     __typeof__(likwid_markerInit) *init, *thread_init, *close, *next_group;
     __typeof__(likwid_markerStartRegion) *register_region, *start_region, *stop_region;
-} api; /* of the process, as LIKWID's own state is */
+} api; /* process-wide, like LIKWID's own state; set once at start */
 
 static const struct {
     const char *name;
@@ -42,7 +42,7 @@ static void close_tool(char *why, size_t size)
 {
     api.close();
     if (size)
-        why[0] = 0; /* what goes wrong LIKWID prints itself */
+        why[0] = 0; /* LIKWID prints its errors itself */
 }
 
 static void thread(void)
@@ -84,7 +84,7 @@ static const struct marker_tool tool = {
 
 const struct marker_tool *markers_likwid_load(char *why, size_t size)
 {
-    /* A marker API that is in the process already (preloaded, say) is the one to use. */
+    /* Uses a marker API that is already loaded (LD_PRELOAD). */
     const bool there = dlsym(RTLD_DEFAULT, functions[0].name) != NULL;
     void *lib = there ? RTLD_DEFAULT : dlopen(LIKWID_SONAME, RTLD_NOW | RTLD_LOCAL);
     if (!there && !lib) {

@@ -1,6 +1,6 @@
 /*
- * counters/markers_papi.c: phases and roles as regions of PAPI's high-level API. PAPI_EVENTS says what it counts, hardware and the
- * engine's software-defined events alike, and at the end of the process it writes papi_hl_output/rank_*.json.
+ * counters/markers_papi.c: regions in PAPI's high-level API. PAPI_EVENTS selects hardware events and the engine's software-defined
+ * ones; at exit PAPI writes papi_hl_output/rank_*.json.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -15,13 +15,13 @@ extern const struct marker_tool markers_papi_tool;
 
 static struct {
     _Atomic(const struct counter_source *) source;
-    atomic_int failed; /* PAPI's first error */
-    char why[COUNTER_REASON_LEN]; /* of PAPI altogether; "" */
-} state; /* PAPI's own is the process's, too */
+    atomic_int failed; /* first PAPI error */
+    char why[COUNTER_REASON_LEN]; /* PAPI unusable; "" */
+} state; /* process-wide, like PAPI's own state */
 
 static void open_tool(void)
 {
-    papi_process(state.why, sizeof state.why); /* registers the events that PAPI_EVENTS may name */
+    papi_process(state.why, sizeof state.why); /* registers events that PAPI_EVENTS may name */
 }
 
 static void close_tool(char *why, size_t size)
@@ -43,7 +43,7 @@ static void publish(const struct counter_source *src)
     if (was)
         papi_unpublish(was);
     if (src && !papi_publish(src, why, sizeof why))
-        atomic_store(&state.source, NULL); /* it reads the source of the other engine */
+        atomic_store(&state.source, NULL); /* detaches another engine's source */
 }
 
 static void note(int rc)

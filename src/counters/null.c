@@ -1,5 +1,4 @@
-/* counters/null.c: the backend that is always there. It counts no hardware event, and reads
- * the engine's own published counts straight from where the engine keeps them. */
+/* counters/null.c: the fallback backend: no hardware events; reads the engine's published counts directly. */
 #include "counters/internal.h"
 
 static int null_probe(char *reason, size_t size)
@@ -38,7 +37,7 @@ static void null_thread_stop(struct counters *c, struct counter_thread *t, int t
 static void null_read(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
 {
     (void)t;
-    for (size_t i = 0; i < c->n_event && tid == 0; i++) /* which publishes: to the others it is a moving target */
+    for (size_t i = 0; i < c->n_event && tid == 0; i++) /* the publishing thread: others would race */
         raw[i] = (uint64_t)counter_source_value(c->o.src, c->event[i].field);
 }
 

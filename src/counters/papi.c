@@ -1,14 +1,11 @@
 /*
- * counters/papi.c: counts through PAPI: hardware events where they can really be added and
- * do count, and the engine's own counts published as software-defined events (SDE) and read
- * back through an ordinary event set, so that any PAPI tool in the process sees them too.
+ * counters/papi.c: PAPI backend: hardware events that can be added and do count, and the engine's counts published as
+ * software-defined events (SDE), visible to any PAPI tool in the process.
  *
- * PAPI and libsde keep their registries for the life of the process, and libsde 1.0
- * (PAPI 7.0) cannot give a name back: papi_sde_unregister_counter and papi_sde_shutdown
- * both leave freed counters in its tables, and papi_sde_describe_counter leaks the default
- * description. So the three events are registered once, as callbacks that read whatever
- * source is published at the moment, and neither libsde nor PAPI is ever shut down. That is
- * the one mutable state of this file.
+ * PAPI and libsde keep process-wide registries, and libsde 1.0 (PAPI 7.0) cannot release names: papi_sde_unregister_counter and
+ * papi_sde_shutdown leave freed counters in its tables, and papi_sde_describe_counter leaks. So the events are registered once, as
+ * callbacks that read the current source, and libraries are never shut down. That is this file's only mutable global state, guarded by
+ * its lock.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -24,17 +21,17 @@
 
 #define SDE_LIBRARY "roofcast"
 
-/* Of a thread of an open. */
+/* Per thread. */
 struct papi_thread {
-    bool registered;                      /* with PAPI, by us */
-    int core[COUNTER_SET_MAX], uncore, sw; /* event sets; uncore and sw: thread 0's */
-    int running;                          /* of core */
+    bool registered;                      /* registered with PAPI here */
+    int core[COUNTER_SET_MAX], uncore, sw; /* event sets; uncore and sw on thread 0 only */
+    int running;                          /* index in core */
 };
 
 static struct {
-    pthread_mutex_t lock; /* initialization and registration */
+    pthread_mutex_t lock; /* guards initialisation and registration */
     bool asked, sde_registered;
-    char why[COUNTER_REASON_LEN]; /* "" once PAPI is up */
+    char why[COUNTER_REASON_LEN]; /* "" if PAPI is usable */
     _Atomic(const struct counter_source *) published;
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -56,8 +53,7 @@ static long long sde_value(void *param)
     return s ? counter_source_value(s, ((const struct sde *)param)->field) : 0;
 }
 
-/* INSTANT: the plain value. A DELTA counter restarts for everybody when anybody starts a
- * set. */
+/* INSTANT: plain value. A DELTA counter restarts for all users when one starts a set. */
 static int sde_register(void)
 {
     papi_handle_t h = papi_sde_init(SDE_LIBRARY);
@@ -107,7 +103,7 @@ static unsigned long thread_id(void)
     return (unsigned long)pthread_self();
 }
 
-/* Bring PAPI up once. The lock is held. */
+/* Initialises PAPI once. Lock held. */
 static void process_start(void)
 {
     process.asked = true;
@@ -193,7 +189,7 @@ static void backend_close(struct counters *c)
     if (p && p->owns_sde)
         papi_unpublish(c->o.src);
     for (int i = 0; i < c->n_threads; i++)
-        free(c->thread[i].own); /* of a thread that was not stopped: its event sets are its own, and PAPI's, to end */
+        free(c->thread[i].own); /* a thread that was not stopped keeps its event sets */
     if (p)
         free(p->unit);
     free(p);
@@ -207,7 +203,7 @@ static int backend_open(struct counters *c, struct error *err)
     c->own = calloc(1, sizeof(struct papi));
     if (!c->own)
         return error_oom(err, sizeof(struct papi), "PAPI's state");
-    open_software(c); /* first: there is room for them */
+    open_software(c); /* first, so that they have room */
     papi_choose_events(c);
     if (c->n_event > 0)
         return 0;
@@ -217,16 +213,15 @@ static int backend_open(struct counters *c, struct error *err)
 }
 
 /*
- * Does PAPI know this thread already? Unregistering frees every event set of the thread, so
- * only a thread registered here is unregistered here: never the main one, nor one an
- * outside tool uses.
+ * True if PAPI already knows this thread. Unregistering frees all event sets of a thread, so only threads registered here are
+ * unregistered, not the main one or those of another tool.
  */
 static bool thread_known(void)
 {
     PAPI_thread_id_t id[256];
     int n = ARRAY_LEN(id);
     if (PAPI_list_threads(id, &n) != PAPI_OK || n == ARRAY_LEN(id))
-        return true; /* cannot tell: leave it registered */
+        return true; /* unknown: leave it registered */
     for (int i = 0; i < n; i++) {
         if (id[i] == thread_id())
             return true;
@@ -242,7 +237,7 @@ static int add(int *set, const char *name)
     return rc == PAPI_OK ? PAPI_add_named_event(*set, name) : rc;
 }
 
-/* The events of a kind (of the cores': of one set), in their order; PAPI_NULL without any. */
+/* Event set of a kind (core: and set number), in order; PAPI_NULL if empty. */
 static int make_set(const struct counters *c, enum papi_kind kind, int number, int *set)
 {
     const struct papi *p = c->own;
@@ -269,7 +264,7 @@ static void stop(int set)
         PAPI_stop(set, v);
 }
 
-/* The events of a kind (and set) do not count on this thread. */
+/* Marks the events of a kind (and set) as not counting on this thread. */
 static void fail(const struct counters *c, struct counter_thread *t, int tid, enum papi_kind kind, int set, int rc)
 {
     const struct papi *p = c->own;
@@ -291,7 +286,7 @@ static void start_core(struct counters *c, struct counter_thread *t, int tid)
     }
 }
 
-/* Only for thread 0: what counts for the whole process or machine. */
+/* Thread 0: process- and machine-wide events. */
 static void start_shared(struct counters *c, struct counter_thread *t, int tid)
 {
     const struct papi *own = c->own;
@@ -301,7 +296,7 @@ static void start_shared(struct counters *c, struct counter_thread *t, int tid)
         rc = start(p->uncore);
     if (rc != PAPI_OK)
         fail(c, t, tid, PAPI_KIND_UNCORE, 0, rc);
-    /* A tool that has the component's one running set on this thread may keep it: the source can be read without PAPI. */
+    /* If another tool runs the component's only set on this thread, the source is read without PAPI. */
     if (!own->owns_sde || make_set(c, PAPI_KIND_SDE, 0, &p->sw) != PAPI_OK || start(p->sw) != PAPI_OK)
         papi_drop_set(&p->sw);
 }

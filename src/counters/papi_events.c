@@ -1,10 +1,7 @@
 /*
- * counters/papi_events.c: which PAPI events count a field. Presets first, which PAPI knows of the CPU; where there is none, the
- * micro-architecture's own events (events/NAME.json) by libpfm's names, or by their raw code where libpfm does not know the CPU.
- *
- * That PAPI lists an event does not mean that it counts, nor that it can be added: so each is added to an empty set before
- * anything is built on it, and what was added counts known work before it is believed (calibrate.c). Events that do not fit the
- * counters together go to further sets, which are counted one after the other: PAPI's multiplexing is never used.
+ * counters/papi_events.c: PAPI events per field: presets, else the microarchitecture's events (events/NAME.json) by libpfm's names or
+ * raw codes. Listed events may not count or be addable: each is added to an empty set first and calibrated later (calibrate.c). Events
+ * that do not fit the counters together go to further sets, counted in turn; PAPI's multiplexing is not used.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -19,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tried in order: the first that can be added counts the field. The line is 64 bytes on all CPUs with such presets. */
+/* In order of preference. The cache line is 64 bytes on all CPUs with these presets. */
 static const struct preset {
     enum counter_field field;
     const char *name;
@@ -30,23 +27,23 @@ static const struct preset {
     { COUNTER_CYCLES, "perf::CYCLES", 1, "cycles" },
     { COUNTER_INSTRUCTIONS, "PAPI_TOT_INS", 1, "instructions" },
     { COUNTER_INSTRUCTIONS, "perf::INSTRUCTIONS", 1, "instructions" },
-    { COUNTER_FLOP, "PAPI_SP_OPS", 1, "flop_f32" }, /* the engine computes in single precision */
+    { COUNTER_FLOP, "PAPI_SP_OPS", 1, "flop_f32" }, /* the engine computes in FP32 */
     { COUNTER_FLOP, "PAPI_FP_OPS", 1, "flop_f32" },
     { COUNTER_L1_FILL_BYTES, "PAPI_L1_DCM", 64, "l1_fill" },
     { COUNTER_L2_FILL_BYTES, "PAPI_L2_DCM", 64, "l2_fill" },
     { COUNTER_L3_FILL_BYTES, "PAPI_L3_TCM", 64, "l3_fill" },
     { COUNTER_TASK_CLOCK_NS, "perf::TASK-CLOCK", 1, "task_clock" },
-    { COUNTER_CONTEXT_SWITCHES, "perf::CONTEXT-SWITCHES:u=1:k=1", 1, "context_switches" }, /* a switch happens in the kernel, which PAPI leaves out */
+    { COUNTER_CONTEXT_SWITCHES, "perf::CONTEXT-SWITCHES:u=1:k=1", 1, "context_switches" }, /* kernel included: a switch happens there */
     { COUNTER_PAGE_FAULTS, "perf::PAGE-FAULTS", 1, "page_faults" },
 };
 
-/* libpfm's names of Intel's memory controllers: skx_unc_imc0::UNC_M_CAS_COUNT:RD. */
+/* libpfm's prefixes of Intel memory controllers: skx_unc_imc0::UNC_M_CAS_COUNT:RD. */
 static const char *const imc_of[] = { "skx", "clx", "icx", "spr", "emr", "gnr", "bdx", "hswep", "ivbep", "snbep" };
 
-/* Sets of the calling thread that events are fitted into. */
+/* Trial sets of the calling thread. */
 struct fitting {
     int set[COUNTER_SET_MAX];
-    struct strbuf why[COUNTER_FIELD_COUNT]; /* what was tried for it */
+    struct strbuf why[COUNTER_FIELD_COUNT]; /* attempts per field */
 };
 
 static bool has_field(const struct counters *c, enum counter_field f)
@@ -62,7 +59,7 @@ static void tried(struct fitting *t, enum counter_field f, const char *name, con
     strbuf_addf(&t->why[f], "%s%s: %s", t->why[f].len ? "; " : "PAPI: ", name, why);
 }
 
-/* Can the event be added to a set of its own? */
+/* True if the event can be added to an empty set. */
 static bool available(const char *name, char *why, size_t size)
 {
     int set = PAPI_NULL, rc = PAPI_query_named_event(name);
@@ -76,7 +73,7 @@ static bool available(const char *name, char *why, size_t size)
     return rc == PAPI_OK;
 }
 
-/* The first set that it fits into. */
+/* First set with room for it. */
 static int fit(struct fitting *t, const char *name)
 {
     for (int s = 0; s < COUNTER_SET_MAX; s++) {
@@ -118,9 +115,9 @@ static void choose_presets(struct counters *c, struct fitting *t)
     }
 }
 
-/* ---- the micro-architecture's own ------------------------------------------------------------------------------- */
+/* ---- events of the microarchitecture ---- */
 
-/* "FP_ARITH_INST_RETIRED.512B_PACKED_SINGLE" as libpfm has it, with a colon; or the raw code, which PAPI hands to the kernel. */
+/* libpfm's "FP_ARITH_INST_RETIRED:512B_PACKED_SINGLE", or the raw code for the kernel. */
 static bool native_name(char *name, size_t size, const struct event_def *d, const struct pmu_list *pmus, char *why, size_t why_size)
 {
     struct pmu_config config;
@@ -138,7 +135,7 @@ static bool native_name(char *name, size_t size, const struct event_def *d, cons
     return available(name, why, why_size);
 }
 
-/* All of a field's events, or none: part of a sum is no count. */
+/* All events of a field, or none: a partial sum is wrong. */
 static void choose_native(struct counters *c, struct fitting *t, const struct event_file *file, const struct pmu_list *pmus,
                           enum counter_field f)
 {
@@ -148,7 +145,7 @@ static void choose_native(struct counters *c, struct fitting *t, const struct ev
             const struct event_def *d = &file->event[i];
             const struct known_work *w = d->work[0] ? known_work_find(d->work) : NULL;
             if (d->field != f || strcmp(d->pmu, "core") != 0 || (w && !known_work_possible(w, why, sizeof why)))
-                continue; /* a count of instructions that this CPU does not have is 0 */
+                continue; /* instructions that this CPU lacks count 0 */
             if (!native_name(name, sizeof name, d, pmus, why, sizeof why)) {
                 tried(t, f, d->name, why);
                 return;
@@ -173,7 +170,7 @@ static bool add_unit(struct papi *p, const char *name, size_t event)
     return true;
 }
 
-/* libpfm's name of an event on the unit with that number, on the socket of that CPU. */
+/* libpfm's name of an event on unit `number` of that CPU's socket. */
 static bool unit_name(char *name, size_t size, const struct event_def *d, const char *number, int cpu, char *why, size_t why_size)
 {
     char event[96];
@@ -189,7 +186,7 @@ static bool unit_name(char *name, size_t size, const struct event_def *d, const 
     return false;
 }
 
-/* The event on every unit and socket: the sum of fewer of them is not what crossed to memory. */
+/* The event on every unit and socket: a partial sum is not the memory traffic. */
 static void choose_uncore(struct counters *c, struct fitting *t, const struct event_def *d, const struct pmu_list *pmus)
 {
     struct papi *p = c->own;
@@ -221,7 +218,7 @@ static void choose_uncore(struct counters *c, struct fitting *t, const struct ev
         p->n_unit = before;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------------------------------- */
+/* ---- all fields ---- */
 
 static void choose_from_file(struct counters *c, struct fitting *t, bool core, bool uncore)
 {
@@ -261,7 +258,7 @@ void papi_choose_events(struct counters *c)
     for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
         const bool memory = f == COUNTER_DRAM_READ_BYTES || f == COUNTER_DRAM_WRITE_BYTES || f == COUNTER_DRAM_BYTES;
         const char *why = memory && uncore_off[0] ? uncore_off : !memory && core_off[0] ? core_off : t.why[f].oom ? "out of memory" : t.why[f].s;
-        const bool published = counter_field_is_sw((enum counter_field)f); /* open_software() has said why */
+        const bool published = counter_field_is_sw((enum counter_field)f); /* open_software() has set the reason */
         if (!published && !has_field(c, (enum counter_field)f) && !c->limited[f] && why)
             counters_set_reason(c, (enum counter_field)f, "%s", why);
         strbuf_free(&t.why[f]);

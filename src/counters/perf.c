@@ -1,10 +1,7 @@
 /*
- * counters/perf.c: the kernel's own interface, perf_event_open: software events everywhere, the cores' events by thread, the
- * uncore's by socket. What a micro-architecture counts is data (events/NAME.json); without a file for the CPU there are still
- * the generic cycles and instructions that the kernel knows for every PMU it has a driver of.
- *
- * Events of a PMU that do not fit its counters go to further sets. A core's set is one pinned group a thread, software events
- * another, and an uncore's one group for every unit and socket.
+ * counters/perf.c: perf_event_open backend: software events, core events per thread, uncore events per socket. Events come from
+ * events/NAME.json; without a file for the CPU generic cycles and instructions remain. Events beyond a PMU's counters go to further
+ * sets. A core set is one pinned group per thread, software events another, an uncore set one group per unit and socket.
  */
 #include "counters/perf_internal.h"
 #include "counters/known_work.h"
@@ -32,7 +29,7 @@ static const struct {
     { "PERF_COUNT_SW_PAGE_FAULTS", "page_faults", COUNTER_PAGE_FAULTS, KIND_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
 };
 
-/* DRAM traffic that uncore PMUs list themselves, for machines without a data file. */
+/* DRAM events listed by uncore PMUs in sysfs, for CPUs without a file. */
 static const struct {
     const char *pmu, *event;
     enum counter_field field;
@@ -60,7 +57,7 @@ static bool has_field(const struct counters *c, enum counter_field f)
     return false;
 }
 
-/* All events of a field go when one of them cannot be had: part of a sum is not a count. */
+/* Drops all events of a field when one is unavailable: a partial sum is wrong. */
 static void drop_field(struct counters *c, enum counter_field f, const char *why)
 {
     struct perf *p = c->own;
@@ -85,7 +82,7 @@ static void add(struct counters *c, const struct counter_event *e, const struct 
         counters_set_reason(c, e->field, "more than %d events", COUNTER_EVENT_MAX);
 }
 
-/* Which units of a PMU an event sums, on how many sockets: "6 x uncore_imc on 2". */
+/* Units and sockets that an event sums: "6 x uncore_imc on 2". */
 static void name_units(char *out, size_t size, const struct perf *p, const char *pattern)
 {
     size_t n = 0, cpus = 0;
@@ -115,7 +112,7 @@ static void add_from_file(struct counters *c, const struct event_def *d)
         return;
     }
     if (w && !known_work_possible(w, why, sizeof why))
-        return; /* a count of instructions this CPU does not have is 0 */
+        return; /* instructions that this CPU lacks count 0 */
     if (d->sysfs_event[0]) {
         if (!unit || pmu_event(text, sizeof text, &scale, &p->pmus, unit, d->sysfs_event) != 0) {
             counters_set_reason(c, d->field, "PMU %s lists no event %s", d->pmu, d->sysfs_event);
@@ -164,7 +161,7 @@ static void add_builtin(struct counters *c)
     }
 }
 
-/* why: the CPU has no file of events, or none that can be read; NULL: it has one. */
+/* why: no readable event file for the CPU; NULL: there is one. */
 static void list_events(struct counters *c, const char *why)
 {
     struct perf *p = c->own;
@@ -184,7 +181,7 @@ static void list_events(struct counters *c, const char *why)
 
 /* ---- sets ------------------------------------------------------------------------------------------------------------ */
 
-/* Does the event have a counter that no other could use? */
+/* True if the event has a fixed counter. */
 static bool is_fixed(const struct perf *p, const struct counter_event *e)
 {
     for (size_t i = 0; i < p->file.n_event; i++)
@@ -193,7 +190,7 @@ static bool is_fixed(const struct perf *p, const struct counter_event *e)
     return false;
 }
 
-/* Sets in which an event's PMU has room: events in order, so many at a time. most: less than that on the cores. */
+/* Assigns events to sets in order, up to the PMU's counters (core: `most`) each. */
 static void assign_sets(struct counters *c, int most)
 {
     struct perf *p = c->own;
@@ -218,7 +215,7 @@ static void assign_sets(struct counters *c, int most)
 
 /* ---- opening ----------------------------------------------------------------------------------------------------------------- */
 
-/* Every event alone on this thread: what cannot be had goes, with its field, and says why. */
+/* Opens every event alone on this thread; unavailable ones drop their field with the reason. */
 static void try_events(struct counters *c)
 {
     struct perf *p = c->own;
@@ -237,7 +234,7 @@ static void try_events(struct counters *c)
     }
 }
 
-/* Do all sets fit the core's counters, and does the kernel put them there? A pinned group that is not says so when read. */
+/* True if the kernel schedules all core sets: an unscheduled pinned group reports an error when read. */
 static bool sets_fit(struct counters *c)
 {
     struct perf *p = c->own;
@@ -259,7 +256,7 @@ static bool sets_fit(struct counters *c)
     return fit;
 }
 
-/* Of every set, the units of its uncore PMUs on every socket. */
+/* Lists the uncore units of all sets on every socket. */
 static int list_units(struct counters *c, struct error *err)
 {
     struct perf *p = c->own;
@@ -282,8 +279,8 @@ static int list_units(struct counters *c, struct error *err)
 }
 
 /*
- * Channels without memory behind them may count what they like: likwid issue 262 has bandwidths of 1e19. A unit that in a
- * millisecond counts more than any memory controller moves is left out, and the events' units say how many were.
+ * Unpopulated memory channels may count garbage (likwid issue 262: 1e19 B/s). Units that exceed this rate in 1 ms are excluded, and the
+ * event's unit text says how many.
  */
 #define PHANTOM_BYTES_S 1e12 /* ten times a channel of DDR5-12800 */
 
@@ -345,7 +342,7 @@ static int perf_open(struct counters *c, struct error *err)
         return -1;
     struct error wrong;
     const int found = event_file_find(&p->file, c->o.data_dirs, &kind, &p->pmus, &wrong);
-    /* Without its events there are still the generic ones. */
+    /* Generic events remain. */
     list_events(c, found == 1 ? NULL : found < 0 ? wrong.msg : "no file in events/ describes this CPU");
     try_events(c);
     int most = event_file_counters(&p->file, "core");

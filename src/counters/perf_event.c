@@ -1,9 +1,6 @@
 /*
- * counters/perf_event.c: groups of events through perf_event_open(2), in which the formats and flags used here are described.
- *
- * A leader and its siblings are scheduled together, and a pinned leader is on the PMU whenever the thread runs, or else in
- * an error state that a read shows. So counts are of the same stretch of work, and running == enabled is not hoped for but
- * checked in every read.
+ * counters/perf_event.c: event groups by perf_event_open(2). A group is scheduled as a whole; a pinned leader counts whenever the thread
+ * runs, or is in an error state that a read shows. So counts cover the same code, and every read checks running == enabled.
  */
 #include "counters/perf_event.h"
 
@@ -19,7 +16,7 @@ static int open_event(struct perf_event_attr *a, struct perf_target t, int leade
     return (int)syscall(SYS_perf_event_open, a, t.pid, t.cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* The page through which the kernel says where the count stands; without it there is still read(). */
+/* The mmap page for user-space reads; NULL: read() only. */
 static struct perf_event_mmap_page *map_page(int fd)
 {
     void *p = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
@@ -31,7 +28,7 @@ static bool user_readable(const struct perf_member *m)
 #ifdef __x86_64__
     return m->page && m->page->cap_user_rdpmc;
 #else
-    (void)m; /* 64-bit Arm lets user space read only after a sysctl, and then by a register a counter: read() serves */
+    (void)m; /* 64-bit Arm needs a sysctl and per-counter registers: read() instead */
     return false;
 #endif
 }
@@ -92,7 +89,7 @@ static uint64_t rdpmc(uint32_t counter)
     return (uint64_t)hi << 32 | lo;
 }
 
-/* One member as perf_event_open(2) describes it under cap_user_rdpmc: false when it is not on a counter just now. */
+/* perf_event_open(2), cap_user_rdpmc. False: not on a counter now. */
 static bool read_member(const struct perf_member *m, uint64_t *value, bool *whole)
 {
     const volatile struct perf_event_mmap_page *p = m->page;
@@ -121,7 +118,7 @@ static bool read_member(const struct perf_member *m, uint64_t *value, bool *whol
 }
 #endif
 
-/* All members without a system call: false when one of them is not on its counter. */
+/* All members without a system call; false: one is not on a counter. */
 static bool read_user(const struct perf_group *g, uint64_t *value, bool *whole)
 {
     bool all = true;
@@ -135,10 +132,7 @@ static bool read_user(const struct perf_group *g, uint64_t *value, bool *whole)
     return true;
 }
 
-/*
- * Software events share no counters: enabled and running may part only for the moment in which the kernel takes all of a
- * thread's events off and puts them back (ctx_resched). Seldom, if ever: so much of it is allowed for.
- */
+/* Allowed enabled - running of software events: nonzero only during rescheduling (ctx_resched). */
 #define RESCHEDULE_NS 100000u
 
 static bool ran_whole(const struct perf_group *g, uint64_t enabled, uint64_t running)
@@ -209,7 +203,7 @@ static int paranoid(const char *root)
 void perf_explain(char *why, size_t size, const char *root, const char *event, int error,
                   const struct perf_event_attr *a, struct perf_target t)
 {
-    /* Documentation/admin-guide/sysctl/kernel.rst: 2 for user space, 1 with the kernel, 0 for all of a CPU */
+    /* Documentation/admin-guide/sysctl/kernel.rst: highest level that permits user space 2, kernel 1, all of a CPU 0 */
     const int needs = t.pid == -1 ? 0 : a->exclude_kernel ? 2 : 1;
     switch (error) {
     case EACCES:

@@ -1,4 +1,4 @@
-/* counters/perf_thread.c: the perf backend's events opened on a thread and on the units of the uncore, and read. */
+/* counters/perf_thread.c: opens and reads perf events on a thread and on uncore units. */
 #include "counters/perf_internal.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 /* ---- opening on a thread ------------------------------------------------------------------------------------------------ */
 
-/* What to ask the kernel for event i on a core PMU (NULL: the kernel has none) or a unit. */
+/* perf_event_attr of event i on a core PMU (NULL: none) or unit. */
 static int event_attr(struct perf_event_attr *a, const struct counters *c, size_t i, const struct pmu *pmu, struct error *err)
 {
     const struct perf *p = c->own;
@@ -18,17 +18,17 @@ static int event_attr(struct perf_event_attr *a, const struct counters *c, size_
     switch (s->kind) {
     case KIND_PUBLISHED:
         return 0;
-    case KIND_SOFTWARE: /* a switch happens in the kernel */
+    case KIND_SOFTWARE: /* switches happen in the kernel */
         a->type = PERF_TYPE_SOFTWARE;
         a->config = s->number;
         a->exclude_kernel = s->number != PERF_COUNT_SW_CONTEXT_SWITCHES;
         a->pinned = 0;
         return 0;
-    case KIND_GENERIC: /* of hybrid cores the upper half says of which kind */
+    case KIND_GENERIC: /* on hybrid CPUs the upper half selects the core PMU */
         a->type = PERF_TYPE_HARDWARE;
         a->config = s->number | (pmu && pmu->has_cpus && strncmp(pmu->name, "cpu_", 4) == 0 ? (uint64_t)pmu->type << 32 : 0);
         return 0;
-    case KIND_UNCORE: /* cannot tell the kernel's traffic from others' */
+    case KIND_UNCORE: /* includes kernel and other processes */
         a->exclude_kernel = a->exclude_hv = 0;
         a->pinned = 0;
         break;
@@ -46,7 +46,7 @@ static int event_attr(struct perf_event_attr *a, const struct counters *c, size_
     return 0;
 }
 
-/* The PMU that counts this thread, and whether it does wherever the thread may run: threads of a team are pinned. */
+/* PMU of this thread's CPUs; the reason if the affinity mask spans several PMUs. */
 static const struct pmu *thread_pmu(const struct perf *p, char *why, size_t size)
 {
     cpu_set_t mask;
@@ -86,7 +86,7 @@ bool perf_in_unit(const struct counters *c, size_t i, const struct unit *u)
     return p->slot[i].kind == KIND_UNCORE && c->event[i].set == u->set && pmu_matches(p->pmus.pmu[u->pmu].name, p->slot[i].pmu);
 }
 
-/* Open the uncore's groups: every unit on the CPU of every socket. */
+/* Opens the uncore groups: every unit, on one CPU per socket. */
 static void open_units(struct counters *c, struct counter_thread *t, char *why, size_t size)
 {
     struct perf *p = c->own;
@@ -178,7 +178,7 @@ void perf_thread_select(struct counters *c, struct counter_thread *t, int tid, i
 
 /* ---- reading -------------------------------------------------------------------------------------------------------------- */
 
-/* A group that has not counted all the time gives nothing from then on. */
+/* An incomplete group is invalid from then on. */
 static bool read_group(struct counter_thread *t, struct perf_group *g, uint64_t *value)
 {
     char why[160] = "";
@@ -224,7 +224,7 @@ void perf_thread_read(struct counters *c, struct counter_thread *t, int tid, uin
     struct perf_thread *pt = t->own;
     if (!pt)
         return;
-    /* Thread 0 publishes: to the others it is a moving target. */
+    /* Thread 0 publishes: others would race. */
     for (size_t i = 0; i < c->n_event; i++)
         raw[i] = p->slot[i].kind == KIND_PUBLISHED && tid == 0 ? (uint64_t)counter_source_value(c->o.src, c->event[i].field) : 0;
     take(c, t, &pt->core[t->set], raw);

@@ -1,4 +1,4 @@
-/* counters/pmu.c: sysfs read as the kernel documents it (Documentation/ABI/testing/sysfs-bus-event_source-devices-*). */
+/* counters/pmu.c: PMUs in sysfs (Documentation/ABI/testing/sysfs-bus-event_source-devices-*). */
 #include "counters/pmu.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-/* The first line of a small file, without its end. */
+/* First line of a small file, without newline. */
 static int read_line(char *out, size_t size, const char *path)
 {
     FILE *f = fopen(path, "r");
@@ -32,7 +32,7 @@ static int device_line(char *out, size_t size, const struct pmu_list *l, const c
 
 /* ---- the list ------------------------------------------------------------------------------------------------ */
 
-/* uncore_imc_2 before uncore_imc_10. */
+/* Numeric order: uncore_imc_2 before uncore_imc_10. */
 static int by_name(const void *a, const void *b)
 {
     return strverscmp(((const struct pmu *)a)->name, ((const struct pmu *)b)->name);
@@ -122,7 +122,7 @@ const struct pmu *pmu_core(const struct pmu_list *l, int cpu)
 
 /* ---- events -------------------------------------------------------------------------------------------------- */
 
-/* Spread the low bits of value over the ranges of a format ("config:0-7,32-35"): false when it does not fit or parse. */
+/* Distributes the bits of value over a format's ranges ("config:0-7,32-35"); false: too large or invalid. */
 static bool place(struct pmu_config *c, const char *format, uint64_t value)
 {
     static const char *const words[] = { "config:", "config1:", "config2:" };
@@ -174,7 +174,7 @@ int pmu_encode(struct pmu_config *c, const struct pmu_list *l, const struct pmu 
     for (const char *s = text; *s;) {
         char name[48];
         size_t len = 0;
-        uint64_t value = 1; /* a field without a value is a flag */
+        uint64_t value = 1; /* a term without a value is a flag */
         while (isalnum((unsigned char)s[len]) || s[len] == '_')
             len++;
         snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : sizeof name - 1), s);
@@ -196,7 +196,7 @@ int pmu_encode(struct pmu_config *c, const struct pmu_list *l, const struct pmu 
     return 0;
 }
 
-/* "MiB" and "Bytes" are in bytes here; any other unit is itself. */
+/* "MiB" and "Bytes" scale to bytes; other units are 1. */
 static double unit_of(const char *unit)
 {
     if (strcmp(unit, "MiB") == 0)

@@ -1,6 +1,6 @@
 /*
- * counters/replay.c: the backend of counts that were written down (--counters replay:FILE). Every stretch between two readings
- * has the counts of the file, once; what its events mean is in the file of events that knows most of their names.
+ * counters/replay.c: replays recorded counts (--counters replay:FILE): every interval between two readings has the file's counts.
+ * Fields come from the event file that knows most of the names.
  */
 #include "counters/replay.h"
 #include "counters/events.h"
@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT_MAX 1e18 /* a year of ten thousand cores' cycles; 64 bits hold 18 times as much */
+#define COUNT_MAX 1e18 /* plausibility limit: a year of 10,000 cores' cycles */
 
 struct recorded {
     struct replay replay;
-    double count[COUNTER_EVENT_MAX]; /* of each event, in its field's units / scale */
+    double count[COUNTER_EVENT_MAX]; /* per event, field units / scale */
     uint64_t reads;
 };
 
-/* What tools call events that no micro-architecture's file needs to name, and likwid's names of others. */
+/* Generic and likwid-specific event names that event files lack. */
 static const struct {
     const char *name;
     enum counter_field field;
@@ -44,8 +44,7 @@ static const struct {
     { "uncore_imc/cas_count_write/", COUNTER_DRAM_WRITE_BYTES, 64, SOURCE_UNCORE_COUNTERS },
 };
 
-/* Letters in one case, and what stands between words the same: perf has fp_arith_inst_retired.scalar_single, likwid
- * FP_ARITH_INST_RETIRED_SCALAR_SINGLE. */
+/* Equal ignoring case and separators: fp_arith_inst_retired.scalar_single (perf), FP_ARITH_INST_RETIRED_SCALAR_SINGLE (likwid). */
 static bool same_name(const char *a, const char *b)
 {
     for (; *a && *b; a++, b++) {
@@ -73,7 +72,7 @@ static size_t n_named(const struct event_file *f, const struct replay *r)
     return n;
 }
 
-/* The file that knows most of the names; empty when none knows any, then *wrong: one of them cannot be read, which err says. */
+/* The file that knows most of the names; empty if none does, then *wrong: a file is unreadable, see err. */
 static int find_file(struct event_file *f, bool *wrong, const char *const *dirs, const struct replay *r, struct error *err)
 {
     char **names = NULL, path[4200];
@@ -105,7 +104,7 @@ static int find_file(struct event_file *f, bool *wrong, const char *const *dirs,
     return 0;
 }
 
-/* What perf prints in units, in counts of the event; NaN: a unit that it does not print what is counted here in. */
+/* A value with perf's unit, in counts; NaN: another unit. */
 static double counts_of(const struct replay_event *e, double scale)
 {
     if (strcmp(e->unit, "MiB") == 0)
@@ -115,7 +114,7 @@ static double counts_of(const struct replay_event *e, double scale)
     return e->unit[0] ? NAN : e->value;
 }
 
-/* Why what is recorded of an event is no count; "": it is one. */
+/* Why a recorded value is no count; "": valid. */
 static void not_a_count(char *why, size_t size, const struct replay_event *r, double scale)
 {
     const double n = counts_of(r, scale);
@@ -130,7 +129,7 @@ static void not_a_count(char *why, size_t size, const struct replay_event *r, do
         snprintf(why, size, "%.96s: %.3g counted, which no counter can", r->name, n);
 }
 
-/* Event i of the record as one of c, unless nobody knows what it counts. */
+/* Adds event i if a file or table knows its field. */
 static void add_event(struct counters *c, const struct event_file *f, const struct replay_event *r)
 {
     struct recorded *own = c->own;
@@ -170,8 +169,8 @@ static bool is_recorded(const struct replay *r, const char *name)
     return false;
 }
 
-/* Of events that are parts of one count all have to be there. Floating-point operations of other widths are no such parts: a
- * record of single precision alone has them all where nothing else was computed. */
+/* All summands of a field must be recorded. FLOP of other precisions are optional: an FP32-only record is complete if nothing else
+ * ran. */
 static void limit_parts(struct counters *c, const struct event_file *f)
 {
     const struct recorded *own = c->own;
@@ -213,7 +212,7 @@ static int replay_open(struct counters *c, struct error *err)
     for (size_t i = 0; rc == 0 && i < own->replay.n; i++)
         add_event(c, &f, &own->replay.event[i]);
     if (rc == 0 && wrong && c->n_event == 0)
-        rc = -1; /* what it would have been known by */
+        rc = -1; /* the file that may define it */
     if (rc == 0)
         limit_parts(c, &f);
     for (size_t i = 0; rc == 0 && i < f.n_limit; i++)
@@ -221,7 +220,7 @@ static int replay_open(struct counters *c, struct error *err)
     event_file_free(&f);
     if (rc == 0)
         counters_add_published(c);
-    c->o.uncalibrated = true; /* there is nothing here to calibrate: the certificate says unchecked */
+    c->o.uncalibrated = true; /* cannot calibrate a record: certificate says unchecked */
     return rc;
 }
 

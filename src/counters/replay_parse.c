@@ -1,6 +1,6 @@
 /*
- * counters/replay_parse.c: the lines of perf stat and likwid-perfctr. perf-stat(1) describes -x ("CSV FORMAT") and -j ("JSON
- * FORMAT"); likwid's comes in tables, of which the raw ones hold counts.
+ * counters/replay_parse.c: output of perf stat -x ("CSV FORMAT") and -j ("JSON FORMAT" of perf-stat(1)), and the raw tables of
+ * likwid-perfctr.
  */
 #include "counters/replay.h"
 #include "base/json.h"
@@ -16,7 +16,7 @@ struct parser {
     struct replay *r;
     const char *name; /* of the file */
     size_t line;
-    bool likwid, raw; /* in a file of likwid; in one of its raw tables */
+    bool likwid, raw; /* likwid file; raw table */
     struct error *err;
 };
 
@@ -25,7 +25,7 @@ static int fail(const struct parser *p, const char *found, const char *expected)
     return error_set(p->err, ERROR_INPUT, "%s: line %zu: found \"%.64s\", expected %s", p->name, p->line, found, expected);
 }
 
-/* "instructions:u" without what limits where it counts, which is returned: "u"; "": nothing does. */
+/* "instructions:u" without modifiers; returns "u" or "". */
 static const char *plain_name(char *out, size_t size, const char *name)
 {
     snprintf(out, size, "%s", name);
@@ -66,7 +66,7 @@ static int add(struct parser *p, const char *name, const char *unit, double valu
     return 0;
 }
 
-/* A number of 0 or more that ends where the text does. */
+/* A non-negative number, whole text. */
 static bool number(const char *s, double *out)
 {
     char *end;
@@ -123,7 +123,7 @@ static int json_line(struct parser *p, const char *line, size_t len)
         fail(p, json_type_name(o), "an object");
         goto out;
     }
-    if (!json_object_get(o, "counter-value")) { /* lines of metrics alone */
+    if (!json_object_get(o, "counter-value")) { /* metric-only line */
         rc = 0;
         goto out;
     }
@@ -159,7 +159,7 @@ static int likwid_line(struct parser *p, char *line)
     if (n < 3)
         return fail(p, c[0], "EVENT,COUNTER,COUNT,...");
     for (size_t i = 2; i < n; i++) {
-        if (!c[i][0] || c[i][0] == '-') /* other threads of a socket have no counts of its memory controllers */
+        if (!c[i][0] || c[i][0] == '-') /* memory counts are on one thread per socket */
             continue;
         if (!number(c[i], &v))
             return fail(p, c[i], "a count");
@@ -197,7 +197,7 @@ int replay_parse(struct replay *r, const char *name, const void *data, size_t si
                              LINE_MAX_BYTES - 1);
         memcpy(line, s, len);
         line[len] = 0;
-        if (!eol && line[0] != '{') /* a count that was cut off is a count too; an object is whole or an error */
+        if (!eol && line[0] != '{') /* an incomplete CSV line may be truncated; JSON is self-delimiting */
             return fail(&p, line, "an end of the line (was the file cut off?)");
         if (parse_line(&p, line, len) != 0)
             return -1;

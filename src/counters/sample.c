@@ -1,4 +1,4 @@
-/* counters/sample.c: names of fields and classes, and arithmetic on samples. */
+/* counters/sample.c: names of fields and classes; sample arithmetic. */
 #include "counters/internal.h"
 
 const char *counter_field_name(enum counter_field f)
@@ -51,7 +51,7 @@ void counter_sample_diff(struct counter_sample *out, const struct counter_sample
                          const struct counter_sample *b)
 {
     for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
-        /* A count that went backwards is not a count: say so instead of 2^64. */
+        /* A decreasing count is invalid. */
         bool valid = a->valid[f] && b->valid[f] && b->value[f] >= a->value[f];
         out->value[f] = valid ? b->value[f] - a->value[f] : 0;
         out->valid[f] = valid;
@@ -66,7 +66,7 @@ void counter_sample_add(struct counter_sample *sum, const struct counter_sample 
     }
 }
 
-/* The sum of reads and writes where the backend has no event of its own for it. */
+/* Read + write when the backend has no event for the sum. */
 void counters_derive(const struct counters *c, struct counter_sample *out)
 {
     for (size_t i = 0; i < c->n_event; i++)

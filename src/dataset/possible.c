@@ -17,7 +17,7 @@ enum { GUESSED = GUESS_MODEL | GUESS_QUANT | GUESS_ACTIVE | GUESS_BATCH | GUESS_
 static double last_cache(const struct hwprofile *h)
 {
     int level;
-    const double stated = h->kind == HW_CPU ? hwprofile_last_cache(h, &level) : h->cache_bytes.value;
+    const double stated = h->kind == HW_CPU ? hwprofile_llc(h, &level) : h->cache_bytes.value;
     return stated > 0 ? stated : h->kind == HW_CPU ? CACHE_CPU : CACHE_GPU;
 }
 

@@ -1,4 +1,4 @@
-/* engine: memory, the KV cache, and passes over a prompt or a token. */
+/* engine: memory, KV cache, and passes over a prompt or a token. */
 #include "engine/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static void *alloc(size_t bytes, const char *what, struct error *err)
         error_oom(err, bytes, what);
         return NULL;
     }
-    return memset(p, 0, size_align_up(bytes, 64)); /* whole lines: kernels load them */
+    return memset(p, 0, size_align_up(bytes, 64)); /* whole cache lines: kernels load them */
 }
 
 static int check_weight(const struct engine *e, const struct op *op, const struct tensor *t, bool f32,
@@ -37,7 +37,7 @@ static int check_weight(const struct engine *e, const struct op *op, const struc
     return 0;
 }
 
-/* What is added, multiplied by or capped with is read as float; matrices in any type. */
+/* Vectors (bias, norm, cap) must be readable as float; matrices may have any type. */
 static int check_weights(const struct engine *e, struct error *err)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
@@ -49,7 +49,7 @@ static int check_weights(const struct engine *e, struct error *err)
     return 0;
 }
 
-/* A tensor's divisors of the frequencies, checked. */
+/* Frequency divisors of a tensor, checked. */
 static int read_factors(const struct engine *e, const struct tensor *t, float *out, struct error *err)
 {
     for (uint32_t k = 0; k < t->cols; k++) {
@@ -61,7 +61,7 @@ static int read_factors(const struct engine *e, const struct tensor *t, float *o
     return 0;
 }
 
-/* Frequencies and room for the pass's cosines and sines of each rotation. methods.md (9), (10) */
+/* Frequencies, and room for a pass's cosines and sines, of each rotation. methods.md (9), (10) */
 static int rope_init(struct engine *e, struct error *err)
 {
     for (size_t i = 0; i < e->ops.n_rope; i++) {
@@ -76,7 +76,7 @@ static int rope_init(struct engine *e, struct error *err)
         if (t) {
             if (check_weight(e, &(struct op){ .kind = OP_ROPE }, t, true, err) != 0)
                 return -1;
-            factors = e->rope[i]; /* not in use yet, and twice as long */
+            factors = e->rope[i]; /* free at this point, and twice as long */
             if (read_factors(e, t, factors, err) != 0)
                 return -1;
         }
@@ -85,14 +85,14 @@ static int rope_init(struct engine *e, struct error *err)
     return 0;
 }
 
-/* What the ops ask of the memory of activations. */
+/* Memory that the ops need for activations. */
 struct sizes {
     size_t cols;            /* longest row of a product */
-    size_t shared[ACT_KIND_COUNT]; /* bytes of shared activations of each kind: the largest */
-    size_t own[ACT_KIND_COUNT];    /* the same of a thread's own */
-    size_t tiles, gate_tiles; /* bytes of those that are arranged, and of those that a gate arranges: the largest */
+    size_t shared[ACT_KIND_COUNT]; /* [kind] largest shared activations, bytes */
+    size_t own[ACT_KIND_COUNT];    /* [kind] largest thread-private activations, bytes */
+    size_t tiles, packed_glu; /* bytes of packed activations, and of those packed by a GLU: largest */
     size_t head_dim, group; /* attention: largest */
-    size_t tile;            /* floats of MLA's thread memory */
+    size_t tile;            /* floats of MLA's thread scratch */
     size_t n_expert, n_row; /* routing */
 };
 
@@ -161,10 +161,10 @@ static struct sizes sizes(const struct engine *e)
     for (size_t i = 0; i < e->ops.n; i++) {
         const struct op *op = &e->ops.ops[i];
         size_op(op, e->o.n_ubatch, &s);
-        if (e->plan[i].arrange)
+        if (e->plan[i].pack_acts)
             s.tiles = u64_max(s.tiles, acts_tiles_bytes(e->plan[i].act, op->w->type, e->o.n_ubatch, op->cols));
-        if (e->plan[i].from_gate)
-            s.gate_tiles = u64_max(s.gate_tiles, acts_tiles_bytes(e->plan[i].act, op->w->type, e->o.n_ubatch, op->cols));
+        if (e->plan[i].packed_by_glu)
+            s.packed_glu = u64_max(s.packed_glu, acts_tiles_bytes(e->plan[i].act, op->w->type, e->o.n_ubatch, op->cols));
     }
     return s;
 }
@@ -202,7 +202,7 @@ static int buffers_init(struct engine *e, const struct sizes *s, struct error *e
 {
     for (int b = 0; b < BUF_COUNT; b++) {
         const size_t rows = b == BUF_LOGITS ? e->o.n_out_max : e->o.n_ubatch;
-        const bool dense = b == BUF_LOGITS || buf_is_grouped((enum op_buf)b); /* walked as one matrix, by callers or experts */
+        const bool dense = b == BUF_LOGITS || buf_is_grouped((enum op_buf)b); /* contiguous rows: read as one matrix by callers or experts */
         e->stride[b] = dense ? e->ops.width[b] : size_row_floats(e->ops.width[b]);
         if (e->ops.width[b] && !(e->buf[b] = alloc(rows * e->stride[b] * sizeof(float), "activations", err)))
             return -1;
@@ -210,9 +210,9 @@ static int buffers_init(struct engine *e, const struct sizes *s, struct error *e
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         if (!(e->act_mem[k] = alloc(s->shared[k], "prepared activations", err)))
             return -1;
-    if (s->tiles && !(e->act_tiles = alloc(s->tiles, "activations in tiles", err)))
+    if (s->tiles && !(e->packed_acts = alloc(s->tiles, "activations in tiles", err)))
         return -1;
-    if (s->gate_tiles && !(e->gate_tiles = alloc(s->gate_tiles, "activations in tiles", err)))
+    if (s->packed_glu && !(e->packed_glu = alloc(s->packed_glu, "activations in tiles", err)))
         return -1;
     e->sample = alloc(e->ops.n * sizeof *e->sample, "the samples", err);
     return e->sample && runs_init(e, err) == 0 ? routing_init(e, s, err) : -1;
@@ -224,7 +224,7 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
     const size_t attention = kernels_attention_scratch_bytes(e->o.n_ctx, s->head_dim, u64_max(s->group, ENGINE_ATTENTION_ROWS), 1);
     const size_t route = s->n_expert * (sizeof(float) + 1);
     const size_t scratch = u64_max(u64_max(product, attention), route);
-    const size_t near = 2 * u64_min(e->o.n_ubatch, ENGINE_NEAR_MOST) * size_row_floats(SHARE_GEMM_ROWS) * sizeof(float);
+    const size_t near = 2 * u64_min(e->o.n_ubatch, ENGINE_SCRATCH_MAX_TOKENS) * size_row_floats(SHARE_GEMM_ROWS) * sizeof(float);
     e->thread = alloc((size_t)e->o.n_threads * sizeof *e->thread, "the threads", err);
     if (!e->thread)
         return -1;
@@ -232,13 +232,13 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
         struct thread_state *st = &e->thread[t];
         st->work = alloc(e->ops.n * sizeof *st->work, "a thread's counts", err);
         st->counters = alloc(e->ops.n * sizeof *st->counters, "a thread's counters", err);
-        st->scratch = size_alloc(scratch); /* of any content: a thread's pages come as it needs them */
+        st->scratch = size_alloc(scratch); /* uninitialised: each thread touches its own pages */
         st->row = alloc(s->cols * sizeof *st->row, "a thread's row", err);
         st->next = alloc(e->ops.n * sizeof *st->next, "a thread's share of work", err);
-        st->near = size_alloc(near);
+        st->fused = size_alloc(near);
         if (!st->work || !st->counters || !st->row || !st->next)
             return -1;
-        if (!st->scratch || !st->near)
+        if (!st->scratch || !st->fused)
             return error_oom(err, st->scratch ? near : scratch, "a thread's scratch");
         if (s->tile && !(st->tile = alloc(s->tile * sizeof(float), "a thread's tile", err)))
             return -1;
@@ -251,7 +251,7 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
 
 struct start {
     struct engine *e;
-    struct error *err; /* one a thread */
+    struct error *err; /* [n_threads] */
     int *rc;
 };
 
@@ -293,7 +293,7 @@ static int counters_init(struct engine *e, struct error *err)
     return rc;
 }
 
-static struct counter_sample empty_sum(void)
+static struct counter_sample zero_sum(void)
 {
     struct counter_sample s = { 0 };
     for (int f = 0; f < COUNTER_FIELD_COUNT; f++)
@@ -304,9 +304,9 @@ static struct counter_sample empty_sum(void)
 static void reset_counts(struct engine *e)
 {
     for (int t = 0; t < e->o.n_threads; t++) {
-        e->thread[t].counted = empty_sum();
+        e->thread[t].counted = zero_sum();
         for (size_t i = 0; i < e->ops.n; i++)
-            e->thread[t].counters[i] = empty_sum();
+            e->thread[t].counters[i] = zero_sum();
     }
     e->n_counted = 0;
 }
@@ -325,7 +325,7 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     if (check_options(o, err) != 0)
         return NULL;
     if (!model_executable(m)) {
-        error_set(err, ERROR_INPUT, "%s: architecture %s is priced, not executed: analyze and predict take it", m->name,
+        error_set(err, ERROR_INPUT, "%s: architecture %s can be predicted, not executed: use analyze or predict", m->name,
                   model_arch_name(m));
         return NULL;
     }
@@ -345,7 +345,7 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
         goto fail;
     const struct sizes s = sizes(e);
     e->team = team_new(o->n_threads, o->cpus, err);
-    /* Packed first: while it lasts, pages of the file are in memory that the activations take later. */
+    /* Pack first: file pages are resident meanwhile, in memory that the activations use later. */
     if (!e->team || repack(e, err) != 0 || buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0 ||
         counters_init(e, err) != 0 || regions_init(e, err) != 0)
         goto fail;
@@ -370,7 +370,7 @@ void engine_free(struct engine *e)
         free(e->thread[t].counters);
         free(e->thread[t].scratch);
         free(e->thread[t].row);
-        free(e->thread[t].near);
+        free(e->thread[t].fused);
         free(e->thread[t].next);
         free(e->thread[t].tile);
         for (int k = 0; k < ACT_KIND_COUNT; k++)
@@ -380,8 +380,8 @@ void engine_free(struct engine *e)
         free(e->buf[b]);
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         free(e->act_mem[k]);
-    free(e->act_tiles);
-    free(e->gate_tiles);
+    free(e->packed_acts);
+    free(e->packed_glu);
     kv_free(e);
     attention_free(e);
     repack_free(e);
@@ -410,7 +410,7 @@ void engine_free(struct engine *e)
 
 /* ---- passes ------------------------------------------------------------------------------------ */
 
-/* Rings hold the newest positions: a window that ends at n_past must not reach below those. */
+/* Windowed layers keep the newest positions only: a pass at n_past must not need overwritten ones. */
 static int check_rings(const struct engine *e, const struct engine_run *r, struct error *err)
 {
     for (uint32_t i = 0; r->n_past > 0 && i < e->m->hp.n_layer; i++) {
@@ -425,8 +425,8 @@ static int check_rings(const struct engine *e, const struct engine_run *r, struc
     return 0;
 }
 
-/* Positions that the pass to come overwrites. */
-static void note_rings(struct engine *e, const struct engine_run *r)
+/* Records the positions that the next pass overwrites. */
+static void mark_overwritten(struct engine *e, const struct engine_run *r)
 {
     uint32_t *lost = &e->kv_lost[r->seq];
     if (r->n_past == 0)
@@ -463,8 +463,7 @@ static int too_many(const struct engine *e, uint32_t n, uint32_t n_out, struct e
                      n, n_out, e->o.n_out_max, e->o.n_ubatch);
 }
 
-/* One pass over e->run[0 .. n_run), which are checked; the logits are of the last n_out tokens of the last run, or
- * of every run's last token. */
+/* One pass over e->run[0 .. n_run), already checked; logits of the last n_out tokens of the last run, or of every run's last token. */
 static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run, uint32_t n_out)
 {
     uint32_t n = 0, past = 0;
@@ -473,7 +472,7 @@ static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run, ui
         for (uint32_t t = 0; t < e->run[r].n_tok; t++)
             e->run_of[n++] = r;
         past = e->run[r].n_past > past ? e->run[r].n_past : past;
-        note_rings(e, &e->run[r]);
+        mark_overwritten(e, &e->run[r]);
     }
     for (uint32_t i = 0; i < n_out; i++)
         e->out_row[i] = n_run == 1 ? n - n_out + i : e->run_first[i] + e->run[i].n_tok - 1;
@@ -528,7 +527,7 @@ int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engin
     return 0;
 }
 
-/* From the page on where repack.c begins. */
+/* Starts at the page where repack.c begins. */
 const void *engine_packed(const struct engine *e, size_t *bytes)
 {
     *bytes = e->packed_bytes;
@@ -593,7 +592,7 @@ void engine_reset(struct engine *e)
 const struct op_sample *engine_samples(const struct engine *e)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
-        struct counter_sample sum = empty_sum();
+        struct counter_sample sum = zero_sum();
         for (int t = 0; t < e->o.n_threads; t++)
             counter_sample_add(&sum, &e->thread[t].counters[i]);
         e->sample[i].counters = e->n_counted ? sum : (struct counter_sample){ 0 };
@@ -627,7 +626,7 @@ void engine_count(struct engine *e, bool count, int set)
 
 void engine_counts(const struct engine *e, struct counter_sample *out)
 {
-    *out = empty_sum();
+    *out = zero_sum();
     for (int t = 0; t < e->o.n_threads; t++)
         counter_sample_add(out, &e->thread[t].counted);
     if (e->n_counted == 0)

@@ -1,7 +1,6 @@
 /*
- * exec: one forward pass. Every thread walks the same op list; an op splits its rows, tokens or heads
- * among the threads, and threads meet where plan.c found a dependence (after every op when each
- * is timed). Work is counted in the exec_*.c files, from the bounds of the loops that do it.
+ * exec: one forward pass. All threads execute the same op list; an op splits rows, tokens or heads among them, and barriers are where
+ * plan.c found a dependence (after every op when ops are timed). exec_*.c count work from their loop bounds.
  */
 #include "engine/internal.h"
 #include <math.h>
@@ -32,7 +31,7 @@ static void work_add(struct work *sum, const struct work *w)
     sum->flop += w->flop;
 }
 
-/* Thread 0, after the op: its time and work into the sample, and published for software events. */
+/* Thread 0, after the op: adds time and work to the sample and publishes software events. */
 static void close_op(struct engine *e, size_t i, int nt)
 {
     struct op_sample *s = &e->sample[i];
@@ -46,7 +45,7 @@ static void close_op(struct engine *e, size_t i, int nt)
     e->published.flop += (long long)w.flop;
 }
 
-/* The counts since *before, added to *sum. */
+/* Adds the counts since *before to *sum. */
 static void count(struct engine *e, struct counter_sample *sum, int tid, struct counter_sample *before)
 {
     struct counter_sample now, d;
@@ -56,7 +55,7 @@ static void count(struct engine *e, struct counter_sample *sum, int tid, struct 
     *before = now;
 }
 
-/* Work of the pass that ends, into the samples, the total and what is published. */
+/* End of pass: adds its work to samples, total and published counts. */
 static void close_pass(struct engine *e, int nt)
 {
     struct work pass = { 0 };
@@ -85,7 +84,7 @@ static void rope_positions(struct engine *e, size_t table, int tid, int nt)
         }
 }
 
-/* The tool's own time is not the op's: threads meet again, and the clock starts, once all are in the region. */
+/* Barrier first, and the clock starts after it, so that the marker tool's time is excluded. */
 static void open_region(struct engine *e, size_t i, int tid)
 {
     if (!regions_by_role(e))
@@ -96,7 +95,7 @@ static void open_region(struct engine *e, size_t i, int tid)
         e->clock_ns = clock_now_ns();
 }
 
-/* On every thread what thread 0 has published of the op belongs to the region. */
+/* Thread 0 has published the op's counts by now. */
 static void close_region(struct engine *e, size_t i)
 {
     if (!regions_by_role(e))
@@ -123,9 +122,9 @@ static void pass_main(void *arg, int tid, int nt)
         before = start;
     }
     for (size_t i = 0; i < e->ops.n; i++) {
-        if (e->sync[i].in_fused && !e->per_op)
+        if (e->sync[i].fused_away && !e->per_op)
             continue;
-        /* Also before an op that this pass skips: what it separates still has to be. */
+        /* Also for a skipped op: its barrier separates others. */
         if (e->sync[i].barrier[e->pass.n_tok == 1] && !e->per_op)
             team_barrier(e->team);
         if (op_n_tok(&e->ops.ops[i], &e->pass) == 0)
@@ -141,14 +140,14 @@ static void pass_main(void *arg, int tid, int nt)
         if (e->counting)
             count(e, &e->thread[tid].counters[i], tid, &before);
         close_region(e, i);
-        /* Nobody starts the next op before this one's time is taken, and its clock starts when all do. */
+        /* Op boundary: time is taken before any thread starts the next op. */
         team_barrier(e->team);
         if (tid == 0)
             e->clock_ns = clock_now_ns();
     }
     if (!e->counting)
         return;
-    team_barrier(e->team); /* what the others did is in the counts that thread 0 publishes */
+    team_barrier(e->team); /* thread 0 publishes the counts of all threads */
     if (tid == 0)
         close_pass(e, nt);
     count(e, &e->thread[tid].counted, tid, &start);

@@ -1,4 +1,4 @@
-/* Rotation, the cache's new rows, and attention over it. */
+/* RoPE, KV store, and attention. */
 #include "engine/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -24,23 +24,22 @@ void exec_rope(struct engine *e, size_t i, struct work *w, int tid, int nt)
 
 enum { CACHE_LINE = 64 };
 
-/* The lines of row j, all at once: they were last touched a pass ago and come from memory, and stores alone wait for one after
- * the other. methods.md (29) */
-static void ask_row(const struct kv_rows *r, uint32_t j, size_t heads)
+/* Prefetch for write all lines of row j: they come from memory, and plain stores would miss one after another. methods.md (29) */
+static void prefetch_row(const struct kv_rows *r, uint32_t j, size_t heads)
 {
     const unsigned char *row = r->data + (size_t)(j % r->n_row) * r->row_bytes;
     for (size_t h = 0; h < heads; h++, row += r->head_bytes) {
         for (size_t at = 0; at < r->row_bytes; at += CACHE_LINE)
             __builtin_prefetch(row + at, 1, 3);
-        __builtin_prefetch(row + r->row_bytes - 1, 1, 3); /* it may begin within a line */
+        __builtin_prefetch(row + r->row_bytes - 1, 1, 3); /* for unaligned rows */
     }
 }
 
-/* Heads of n elements from x to row j of a sequence's cache. */
+/* Store n-element heads of x in row j of a sequence's cache. */
 static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, const float *x, size_t heads, size_t n,
                   struct work *w)
 {
-    unsigned char *dst = (unsigned char *)(uintptr_t)r->data + (size_t)(j % r->n_row) * r->row_bytes; /* ours */
+    unsigned char *dst = (unsigned char *)(uintptr_t)r->data + (size_t)(j % r->n_row) * r->row_bytes; /* writable: the engine's own */
     for (size_t h = 0; h < heads; h++, dst += r->head_bytes, x += n)
         if (r->type == DTYPE_F16)
             e->k.f32_to_f16((uint16_t *)dst, x, n);
@@ -50,7 +49,7 @@ static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, c
     w->kv_bytes += heads * dtype_row_bytes(r->type, n);
 }
 
-/* Where token t's keys and values go. */
+/* Destination of token t's keys and values. */
 static uint32_t rows_of_token(const struct engine *e, const struct op *op, size_t t, struct kv_rows *k, struct kv_rows *v)
 {
     const struct kv_layer *l = &e->kv[op->layer];
@@ -60,13 +59,13 @@ static uint32_t rows_of_token(const struct engine *e, const struct op *op, size_
     return engine_position(e, t);
 }
 
-static void ask_token(const struct engine *e, const struct op *op, size_t t)
+static void prefetch_token(const struct engine *e, const struct op *op, size_t t)
 {
     struct kv_rows k, v;
     const uint32_t j = rows_of_token(e, op, t, &k, &v);
-    ask_row(&k, j, op->n_head_kv);
+    prefetch_row(&k, j, op->n_head_kv);
     if (e->kv[op->layer].v.data)
-        ask_row(&v, j, op->n_head_kv);
+        prefetch_row(&v, j, op->n_head_kv);
 }
 
 void exec_kv_store(struct engine *e, size_t i, struct work *w, int tid, int nt)
@@ -75,27 +74,27 @@ void exec_kv_store(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const struct kv_layer *l = &e->kv[op->layer];
     const size_t t0 = engine_split(e->pass.n_tok, 1, tid, nt), t1 = engine_split(e->pass.n_tok, 1, tid + 1, nt);
     if (t0 < t1)
-        ask_token(e, op, t0);
+        prefetch_token(e, op, t0);
     for (size_t t = t0; t < t1; t++) {
         struct kv_rows k, v;
         const uint32_t j = rows_of_token(e, op, t, &k, &v);
         if (t + 1 < t1)
-            ask_token(e, op, t + 1);
+            prefetch_token(e, op, t + 1);
         store(e, &k, j, engine_row(e, op->src, t, op->src_at), op->n_head_kv, op->head_dim, w);
         if (l->v.data)
             store(e, &v, j, engine_row(e, op->src2, t, op->src2_at), op->n_head_kv, op->head_dim_v, w);
     }
 }
 
-/* What run r reads: its sequence's cache of the layer, with MLA's values inside the keys, or the expanded one. */
+/* Operands of run r: its sequence's cache, with MLA values inside the keys, or the expanded rows. */
 static void bind_run(const struct engine *e, const struct op *op, uint32_t r, bool rounded, struct attention_args *a)
 {
     const struct engine_run *run = &e->run[r];
     const uint32_t first = e->run_first[r];
     const struct kv_layer *l = &e->kv[op->layer];
     const bool wide = op->form == FORM_EXPANDED;
-    a->k = wide ? engine_rows_of(&e->wide_k, run->seq, e->wide_seq_bytes) : engine_rows_of(&l->k, run->seq, e->kv_seq_bytes);
-    a->v = wide          ? engine_rows_of(&e->wide_v, run->seq, e->wide_seq_bytes)
+    a->k = wide ? engine_rows_of(&e->expanded_k, run->seq, e->expanded_seq_bytes) : engine_rows_of(&l->k, run->seq, e->kv_seq_bytes);
+    a->v = wide          ? engine_rows_of(&e->expanded_v, run->seq, e->expanded_seq_bytes)
            : op->v_in_k ? a->k
                          : engine_rows_of(&l->v, run->seq, e->kv_seq_bytes);
     a->q = engine_row(e, op->src, first, op->src_at);
@@ -108,26 +107,25 @@ static void bind_run(const struct engine *e, const struct op *op, uint32_t r, bo
 /* ---- units of work ----------------------------------------------------------------------------------------------- */
 
 /*
- * A KV head's query heads for a tile of one run's tokens or, where the run is one token and there are few KV heads for
- * many threads, for a part of the keys it sees. The cut depends on the pass alone, so that results do not depend on
- * the number of threads.
+ * Unit of work: a KV head's query heads for a tile of a run's tokens or, for a run of one token with few KV heads, for a part of its keys.
+ * Units depend on the pass only, so results do not depend on the number of threads.
  */
 struct unit {
     uint32_t run, head_kv, t0, t1;
     uint32_t part, n_part, key0, key1; /* n_part 1: all keys */
 };
 
-/* Of one size, nearly: a tile of the few that are left would turn all keys for them. */
+/* Tiles of nearly equal size: a small remainder would transpose all keys for few rows. */
 static uint32_t tile_tokens(const struct op *op, uint32_t n_tok)
 {
     uint32_t tile = (uint32_t)u64_max(1, ENGINE_ATTENTION_ROWS / (op->n_head / op->n_head_kv));
-    while (tile > ENGINE_ATTENTION_LEAST && u64_ceil_div(n_tok, tile) * op->n_head_kv < ENGINE_ATTENTION_LEAST)
+    while (tile > ENGINE_ATTENTION_MIN_UNITS && u64_ceil_div(n_tok, tile) * op->n_head_kv < ENGINE_ATTENTION_MIN_UNITS)
         tile /= 2;
     return (uint32_t)u64_ceil_div(n_tok, u64_ceil_div(n_tok, tile));
 }
 
-/* Parts that one token's keys are cut into at most: as many as keep threads busy, of ENGINE_PART_KEYS or more. */
-static uint32_t most_parts(const struct engine *e, const struct op *op)
+/* Upper bound of key parts per token: enough units to keep threads busy, ENGINE_PART_KEYS keys at least. */
+static uint32_t max_parts(const struct engine *e, const struct op *op)
 {
     return (uint32_t)u64_min(u64_ceil_div(ENGINE_PARTS, (uint64_t)e->n_run * op->n_head_kv),
                              u64_ceil_div(e->o.n_ctx, ENGINE_PART_KEYS));
@@ -137,15 +135,15 @@ static uint32_t most_parts(const struct engine *e, const struct op *op)
 static void cut_keys(const struct engine *e, const struct op *op, struct unit *x)
 {
     const uint32_t end = e->run[x->run].n_past + 1, first = op->window && end > op->window ? end - op->window : 0;
-    const uint64_t n = u64_min(most_parts(e, op), u64_ceil_div(end - first, ENGINE_PART_KEYS));
+    const uint64_t n = u64_min(max_parts(e, op), u64_ceil_div(end - first, ENGINE_PART_KEYS));
     const uint32_t step = (uint32_t)size_align_up(u64_ceil_div(end - first, n), 64);
     x->n_part = (uint32_t)u64_ceil_div(end - first, step);
     x->key0 = first + x->part * step;
     x->key1 = (uint32_t)u64_min(end, (uint64_t)x->key0 + step);
 }
 
-/* Unit u of a run, for as long as there is one; else the number of its units is taken off u. A KV head's come one after the
- * other, late tiles, which see the most keys, first. doc/notes/attention.md */
+/* Unit *u of run r; if the run has fewer, subtracts their number from *u. Units of a KV head are consecutive, late tiles (most
+ * keys) first. doc/notes/attention.md */
 static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r, size_t *u, struct unit *x)
 {
     const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = n_tok == 1 ? 1 : tile_tokens(op, n_tok);
@@ -186,12 +184,12 @@ static size_t count_units(const struct engine *e, const struct op *op)
     return SIZE_MAX - u;
 }
 
-/* ---- parts of a token's keys ----------------------------------------------------------------------------------------- */
+/* ---- key parts (split-K) ---- */
 
-/* Where the part of a run leaves [n_head][head_dim_v] outputs, and [n_head][2] maxima and sums. */
+/* Partial result of a run's part: [n_head][head_dim_v] outputs, then [n_head][2] maxima and sums. */
 static float *part_out(const struct engine *e, const struct op *op, uint32_t run, uint32_t part)
 {
-    return e->part + ((size_t)run * most_parts(e, op) + part) * op->n_head * (op->head_dim_v + 2);
+    return e->part + ((size_t)run * max_parts(e, op) + part) * op->n_head * (op->head_dim_v + 2);
 }
 
 static float *part_sum(const struct engine *e, const struct op *op, uint32_t run, uint32_t part)
@@ -199,7 +197,7 @@ static float *part_sum(const struct engine *e, const struct op *op, uint32_t run
     return part_out(e, op, run, part) + (size_t)op->n_head * op->head_dim_v;
 }
 
-/* A head of a token whose keys were cut into parts. methods.md (11) */
+/* Combine the parts of one head of a token. methods.md (11) */
 static void merge_head(const struct engine *e, const struct op *op, const struct unit *x, uint32_t h, float *out)
 {
     float max = -INFINITY, sum = 0;
@@ -217,7 +215,7 @@ static void merge_head(const struct engine *e, const struct op *op, const struct
         out[d] /= sum;
 }
 
-/* The thread that ends the last part of a KV head's merges them, in order. */
+/* The thread that finishes a KV head's last part merges them, in order. */
 static void end_part(struct engine *e, const struct op *op, const struct unit *x, float *out)
 {
     const uint32_t group = op->n_head / op->n_head_kv;
@@ -236,13 +234,13 @@ int attention_init(struct engine *e, struct error *err)
         const struct op *op = &e->ops.ops[i];
         if (op->kind != OP_ATTENTION || op->n_head_kv >= ENGINE_PARTS)
             continue;
-        /* most_parts of each run, whatever their number: where that is more than one, n_run < ENGINE_PARTS / n_head_kv, and
-         * n_run ceil(ENGINE_PARTS / (n_run n_head_kv)) < ENGINE_PARTS / n_head_kv + n_run */
+        /* Bound on parts of all runs: n_part > 1 implies n_run < ENGINE_PARTS / n_head_kv, and n_run ceil(ENGINE_PARTS / (n_run
+         * n_head_kv)) < ENGINE_PARTS / n_head_kv + n_run. */
         const size_t slots = u64_min(2 * ENGINE_PARTS / op->n_head_kv,
                                      (uint64_t)e->o.n_seq * u64_ceil_div(e->o.n_ctx, ENGINE_PART_KEYS));
         most = u64_max(most, slots * op->n_head * (op->head_dim_v + 2));
     }
-    e->part = calloc(most ? most : 1, sizeof *e->part); /* pages come as they are used */
+    e->part = calloc(most ? most : 1, sizeof *e->part); /* pages are touched on demand */
     e->part_done = calloc(ENGINE_PARTS, sizeof *e->part_done);
     return e->part && e->part_done ? 0 : error_oom(err, most * sizeof *e->part, "parts of attention");
 }
@@ -299,7 +297,7 @@ void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
         w->weight_bytes += op->w->bytes;
     while (engine_claim(e, i, n, 1, tid, nt, &run) && unit_at(e, op, run.first, &x))
         run_unit(e, i, &x, &a, &walked);
-    /* The expanded rows are activations of this pass, not the cache. */
+    /* Expanded rows count as activations, not as cache. */
     const bool cache = op->form != FORM_EXPANDED;
     w->flop += walked.flop;
     w->kv_bytes += cache ? walked.kv_bytes : 0;

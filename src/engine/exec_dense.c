@@ -1,4 +1,4 @@
-/* Embedding, norms, dense products and what goes element by element. */
+/* Embedding, norms, dense products, elementwise ops. */
 #include "engine/internal.h"
 
 void exec_embed(struct engine *e, size_t i, struct work *w, int tid, int nt)
@@ -21,17 +21,17 @@ void exec_embed(struct engine *e, size_t i, struct work *w, int tid, int nt)
     }
 }
 
-/* Units are the heads of every token, which is a unit itself where there are no heads. */
+/* Units: heads of every token, or whole tokens. */
 void exec_norm(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     const size_t n = op->cols, n_tok = op_n_tok(op, &e->pass), heads = op->n_head;
     if (tid == 0)
         w->weight_bytes += n * sizeof(float);
-    if (e->sync[i].own && e->pass.n_tok == 1) {
+    if (e->sync[i].replicated && e->pass.n_tok == 1) {
         e->k.rms_norm(e->thread[tid].row, engine_row(e, op->src, 0, op->src_at), op->w->data, n, (float)e->m->hp.rms_eps);
         w->act_bytes += tid == 0 ? 2 * n * sizeof(float) : 0;
-        w->flop += tid == 0 ? 4 * n : 0; /* once, as in the op list, however many threads repeat it */
+        w->flop += tid == 0 ? 4 * n : 0; /* counted once, although replicated */
         return;
     }
     const size_t u1 = engine_split(n_tok * heads, 1, tid + 1, nt);
@@ -47,15 +47,15 @@ void exec_norm(struct engine *e, size_t i, struct work *w, int tid, int nt)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Of product i, in mem; nothing is there yet. */
+/* Activation descriptor of product i in mem; no data yet. */
 static void bind_acts(struct engine *e, size_t i, size_t n_tok, struct acts *a, void *mem)
 {
     acts_bind(a, e->plan[i].act, n_tok, e->ops.ops[i].cols, mem);
     a->pow2 = kernels_acts_pow2(&e->k, e->plan[i].packed, n_tok);
 }
 
-/* Activations for this op: shared ones for several tokens, the thread's own for one. Rows whose logits are wanted
- * have gone through a norm by now, and stand together. */
+/* Prepared activations of this op: shared for several tokens, thread-private for one. Rows of wanted logits are contiguous after
+ * the last norm. */
 static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
@@ -65,16 +65,16 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     const float *x = engine_row(e, op->src, 0, op->src_at);
     const bool own = n_tok == 1;
     struct acts *a = own ? &st->acts[kind] : &st->shared[kind];
-    if (e->sync[i].act_shared)
+    if (e->sync[i].reuses_acts)
         return a;
     bind_acts(e, i, n_tok, a, own ? st->act_mem[kind] : e->act_mem[kind]);
     if (own) {
-        e->k.act_prepare[kind](a, e->sync[i].own && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
+        e->k.act_prepare[kind](a, e->sync[i].replicated && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
         return a;
     }
-    const bool by_rows = e->plan[i].by_rows && kernels_packs_acts_rows(&e->k, op->w->type, n_tok, op->cols);
-    if (by_rows && e->plan[i].from_gate && !e->per_op) { /* threads have met before this op: it reads what they wrote by columns */
-        a->tiles = e->gate_tiles;
+    const bool by_rows = e->plan[i].pack_by_row && kernels_packs_acts_rows(&e->k, op->w->type, n_tok, op->cols);
+    if (by_rows && e->plan[i].packed_by_glu && !e->per_op) { /* after a barrier: reads what other threads wrote by columns */
+        a->tiles = e->packed_glu;
         kernels_mark_acts_packed(&e->k, op->w->type, a);
         return a;
     }
@@ -82,7 +82,7 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
         struct acts row;
         acts_bind(&row, kind, 1, op->cols, st->act_mem[kind]);
         row.pow2 = a->pow2;
-        a->tiles = e->act_tiles;
+        a->tiles = e->packed_acts;
         for (size_t t = engine_split(n_tok, 1, tid, nt); t < engine_split(n_tok, 1, tid + 1, nt); t++)
             kernels_pack_acts_row(&e->k, op->w->type, a, t, 0, &row, x + t * ld);
         kernels_mark_acts_packed(&e->k, op->w->type, a);
@@ -91,9 +91,9 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     }
     e->k.act_prepare[kind](a, x, ld, engine_split(n_tok, 1, tid, nt), engine_split(n_tok, 1, tid + 1, nt));
     team_barrier(e->team);
-    if (e->plan[i].arrange && kernels_packs_acts(&e->k, op->w->type, n_tok)) {
-        a->tiles = e->act_tiles;
-        e->plan[i].arrange(a, op->w->type, (unsigned)tid, (unsigned)nt);
+    if (e->plan[i].pack_acts && kernels_packs_acts(&e->k, op->w->type, n_tok)) {
+        a->tiles = e->packed_acts;
+        e->plan[i].pack_acts(a, op->w->type, (unsigned)tid, (unsigned)nt);
         team_barrier(e->team);
     }
     return a;
@@ -146,7 +146,7 @@ static struct product product(struct engine *e, size_t i, enum fuse fuse, struct
                .prefetch_next = true,
                .scratch = e->thread[tid].scratch },
     };
-    const bool soon = p.bias || (fuse != FUSE_NONE && p.a.x->n_tok <= ENGINE_NEAR_MOST); /* results are read at once */
+    const bool soon = p.bias || (fuse != FUSE_NONE && p.a.x->n_tok <= ENGINE_SCRATCH_MAX_TOKENS); /* the fused op reads the results at once */
     p.a.y_nontemporal = !soon && share_nontemporal(p.a.x->n_tok, op->rows, nt);
     if (tid == 0)
         w->act_bytes += p.a.x->n_tok * op->cols * sizeof(float);
@@ -158,7 +158,7 @@ static void product_rows(const struct product *p, size_t r0, size_t r1)
     exec_rows(p->slot, &p->a, p->op, p->bias, r0, r1, p->w);
 }
 
-/* A column of all tokens. */
+/* A column range of all tokens. */
 struct column {
     const float *at;
     size_t stride;
@@ -169,8 +169,8 @@ static struct column column_of(const struct engine *e, enum op_buf b, size_t at)
     return (struct column){ engine_row(e, b, 0, (uint32_t)at), e->stride[b] };
 }
 
-/* Rows [r0, r1), at most SHARE_GEMM_ROWS, to y, which is nobody else's. */
-static struct column near_rows(const struct product *p, float *y, size_t r0, size_t r1)
+/* Rows [r0, r1), at most SHARE_GEMM_ROWS, into the thread-private y. */
+static struct column scratch_rows(const struct product *p, float *y, size_t r0, size_t r1)
 {
     struct product q = *p;
     q.a.w += r0 * q.a.w_row_bytes;
@@ -182,38 +182,38 @@ static struct column near_rows(const struct product *p, float *y, size_t r0, siz
 }
 
 static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column a, struct column b, struct work *w);
-static void glu_tiles(struct engine *e, size_t i, size_t c0, size_t c1, struct column a, struct column b, struct work *w, int tid);
+static void glu_packed(struct engine *e, size_t i, size_t c0, size_t c1, struct column a, struct column b, struct work *w, int tid);
 static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column src, struct work *w);
 
-/* With what is fused to it: w[0], w[1], w[2] are the work of the ops from i on. */
+/* Includes fused ops: w[0], w[1], w[2] are the work of ops i, i + 1, i + 2. */
 void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     const enum fuse fuse = e->per_op ? FUSE_NONE : e->sync[i].fuse;
     const struct product p = product(e, i, fuse, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, fuse, w + 1, tid, nt) : p;
     const size_t n_tok = p.a.x->n_tok;
-    const bool tiles = fuse == FUSE_GLU && i + 3 < e->ops.n && e->plan[i + 3].from_gate && kernels_packs_acts_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
-    const size_t step = size_align_up(share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt), tiles ? 32 : 1); /* tiles: whole blocks of columns */
+    const bool tiles = fuse == FUSE_GLU && i + 3 < e->ops.n && e->plan[i + 3].packed_by_glu && kernels_packs_acts_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
+    const size_t step = size_align_up(share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt), tiles ? 32 : 1); /* tiles: whole column blocks */
     const size_t most = share_most(p.slot, p.a.x, step, p.a.w_row_bytes);
-    float *const mem = e->thread[tid].near;
-    const bool stays = fuse != FUSE_NONE && e->plan[i].near && n_tok >= ENGINE_NEAR_LEAST && n_tok <= ENGINE_NEAR_MOST;
+    float *const mem = e->thread[tid].fused;
+    const bool stays = fuse != FUSE_NONE && e->plan[i].scratch_results && n_tok >= ENGINE_SCRATCH_MIN_TOKENS && n_tok <= ENGINE_SCRATCH_MAX_TOKENS;
     struct share_run run;
     while (engine_claim(e, i, u64_ceil_div(op->rows, step), most, tid, nt, &run)) {
         const size_t r0 = run.first * step, r1 = u64_min(r0 + run.n * step, op->rows);
         const bool near = stays && r1 - r0 <= SHARE_GEMM_ROWS;
         struct column a = column_of(e, op->dst, r0), b = { 0 };
         if (near)
-            a = near_rows(&p, mem, r0, r1);
+            a = scratch_rows(&p, mem, r0, r1);
         else
             product_rows(&p, r0, r1);
         if (fuse == FUSE_GLU) {
             b = column_of(e, op[1].dst, r0);
             if (near)
-                b = near_rows(&q, mem + n_tok * a.stride, r0, r1);
+                b = scratch_rows(&q, mem + n_tok * a.stride, r0, r1);
             else
                 product_rows(&q, r0, r1);
             if (tiles)
-                glu_tiles(e, i + 2, r0, r1, a, b, w + 2, tid);
+                glu_packed(e, i + 2, r0, r1, a, b, w + 2, tid);
             else
                 glu_cols(e, op + 2, r0, r1, a, b, w + 2);
         }
@@ -222,11 +222,11 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     }
 }
 
-/* ---- element by element: split by columns, so that one token is shared out too ------------- */
+/* ---- elementwise: split by columns, so that one token uses all threads ---- */
 
 typedef void glu_fn(float *dst, const float *a, const float *b, size_t n);
 
-/* methods.md (13). NULL: models with it are refused by engine_new. */
+/* methods.md (13). NULL: unsupported, refused by engine_new. */
 static glu_fn *glu_of(const struct engine *e, const struct op *op, size_t *flop)
 {
     static const unsigned each[] = { [GLU_SILU] = 5, [GLU_GELU] = 10, [GLU_SWIGLU_OAI] = 8 };
@@ -247,7 +247,7 @@ static glu_fn *glu_of(const struct engine *e, const struct op *op, size_t *flop)
     return NULL;
 }
 
-/* a and b: of column c0 */
+/* a, b: at column c0 */
 static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column a, struct column b, struct work *w)
 {
     size_t flop;
@@ -259,8 +259,8 @@ static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1
     }
 }
 
-/* Gate i, to the tiles of the product that follows it and nowhere else. */
-static void glu_tiles(struct engine *e, size_t i, size_t c0, size_t c1, struct column a, struct column b, struct work *w, int tid)
+/* GLU of op i directly into the next product's packed activations. */
+static void glu_packed(struct engine *e, size_t i, size_t c0, size_t c1, struct column a, struct column b, struct work *w, int tid)
 {
     const struct op *const op = &e->ops.ops[i], *const down = op + 1;
     struct thread_state *const st = &e->thread[tid];
@@ -269,7 +269,7 @@ static void glu_tiles(struct engine *e, size_t i, size_t c0, size_t c1, struct c
     size_t flop;
     glu_fn *const fn = glu_of(e, op, &flop);
     bind_acts(e, i + 1, e->pass.n_tok, &to, e->act_mem[kind]);
-    to.tiles = e->gate_tiles;
+    to.tiles = e->packed_glu;
     acts_bind(&row, kind, 1, c1 - c0, st->act_mem[kind]);
     row.pow2 = to.pow2;
     for (size_t t = 0; fn && c0 < c1 && t < to.n_tok; t++) {
@@ -287,7 +287,7 @@ void exec_glu(struct engine *e, size_t i, struct work *w, int tid, int nt)
     glu_cols(e, op, c0, c1, column_of(e, op->src, op->src_at + c0), column_of(e, op->src2, op->src2_at + c0), w);
 }
 
-/* methods.md (14); src: of column c0 */
+/* methods.md (14); src: at column c0 */
 static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column src, struct work *w)
 {
     for (size_t t = 0; c0 < c1 && t < e->pass.n_tok; t++) {

@@ -1,16 +1,15 @@
 /*
- * Mixtures of experts. Routing gives each token its experts; the rows of the expert buffers, one for each
- * token and expert, are grouped by expert, so that an expert's matrix meets all its tokens at once and the
- * matrices of others are not read. methods.md (15), (16)
+ * Mixture of experts. Rows of the expert buffers, one per token and chosen expert, are grouped by expert: one product per expert and
+ * pass, and only touched experts are read. methods.md (15), (16)
  */
 #include "engine/internal.h"
 #include "kernels/pack.h"
 #include <math.h>
 #include <string.h>
 
-/* ---- the choice ------------------------------------------------------------------------------- */
+/* ---- routing ---- */
 
-/* Probabilities, or what stands for them, of all experts in place of their logits. */
+/* Logits to gate scores, in place. */
 static void gate(const struct kernels *k, const struct op *op, float *p)
 {
     const uint32_t n = op->n_expert;
@@ -22,19 +21,19 @@ static void gate(const struct kernels *k, const struct op *op, float *p)
     case ROUTE_SOFTMAX:
         k->softmax(p, n);
         return;
-    case ROUTE_TOP_SOFTMAX: /* of the logits, once the choice is made */
+    case ROUTE_TOP_SOFTMAX: /* softmax over the chosen logits, later */
         return;
     }
 }
 
-/* What the choice goes by: the probability plus the bias. */
+/* Selection score: probability plus bias. */
 static float score(const struct op *op, const float *p, uint32_t i)
 {
     const float *bias = op->w ? op->w->data : NULL;
     return bias ? p[i] + bias[i] : p[i];
 }
 
-/* The first of the highest scores among experts [lo, hi) that `taken` does not mark; lo when all are. */
+/* First maximum among the untaken experts of [lo, hi); lo if none. */
 static uint32_t best(const struct op *op, const float *p, const unsigned char *taken, uint32_t lo, uint32_t hi)
 {
     uint32_t at = hi;
@@ -44,7 +43,7 @@ static uint32_t best(const struct op *op, const float *p, const unsigned char *t
     return at < hi ? at : lo;
 }
 
-/* A group is worth its best expert, or with sigmoid gates its two best. */
+/* Score of a group: its best expert, with sigmoid gates the sum of its two best. */
 static float group_score(const struct op *op, const float *p, unsigned char *taken, uint32_t lo, uint32_t hi)
 {
     const uint32_t first = best(op, p, taken, lo, hi);
@@ -56,7 +55,7 @@ static float group_score(const struct op *op, const float *p, unsigned char *tak
     return sum;
 }
 
-/* Mark the experts of all groups but the best ones as taken. */
+/* Mark experts outside the best groups as taken. */
 static void limit_groups(const struct op *op, const float *p, unsigned char *taken, float *groups)
 {
     const uint32_t n = op->route.n_group, each = op->n_expert / n;
@@ -72,7 +71,7 @@ static void limit_groups(const struct op *op, const float *p, unsigned char *tak
     }
 }
 
-/* Weights of the chosen. */
+/* Weights of the chosen experts. */
 static void weigh(const struct op *op, const float *p, const float *ids, float *weights)
 {
     const uint32_t k = op->n_expert_used;
@@ -88,7 +87,7 @@ static void weigh(const struct op *op, const float *p, const float *ids, float *
         weights[s] = (float)((logits || op->route.norm ? weights[s] / sum : (double)weights[s]) * (double)scale);
 }
 
-/* ids and weights of one token from its logits, which become probabilities. */
+/* ids and weights of one token from its logits (overwritten by scores). */
 static void choose(const struct kernels *k, const struct op *op, float *p, float *dst, unsigned char *taken, float *groups)
 {
     memset(taken, 0, op->n_expert);
@@ -97,13 +96,13 @@ static void choose(const struct kernels *k, const struct op *op, float *p, float
         limit_groups(op, p, taken, groups);
     for (uint32_t s = 0; s < op->n_expert_used; s++) {
         const uint32_t at = best(op, p, taken, 0, op->n_expert);
-        dst[s] = (float)at; /* exact: ids are below 2^24 */
+        dst[s] = (float)at; /* exact below 2^24 */
         taken[at] = 1;
     }
     weigh(op, p, dst, dst + op->n_expert_used);
 }
 
-/* Rows by expert, and within one by token: a counting sort. */
+/* Counting sort of rows by expert, tokens ascending. */
 static void group(struct engine *e, const struct op *op, size_t n_tok)
 {
     struct routing *r = &e->routing;
@@ -124,7 +123,7 @@ static void group(struct engine *e, const struct op *op, size_t n_tok)
             r->row_of[t * used + s] = row;
             r->token[row] = (uint32_t)t;
         }
-    for (uint32_t x = op->n_expert; x > 0; x--) /* each first has moved to the next one's */
+    for (uint32_t x = op->n_expert; x > 0; x--) /* first[] was advanced to the next expert's start */
         r->first[x] = r->first[x - 1];
     r->first[0] = 0;
 }
@@ -156,7 +155,7 @@ void exec_route(struct engine *e, size_t i, struct work *w, int tid, int nt)
 
 /* ---- the products ---------------------------------------------------------------------------- */
 
-/* One token's experts read the same row, until they have made rows of their own. */
+/* True if a token's experts read the same row (gate, up). */
 static bool shares_row(const struct engine *e, const struct op *op)
 {
     return e->pass.n_tok == 1 && !buf_is_grouped(op->src);
@@ -169,14 +168,14 @@ static const float *source_row(const struct engine *e, const struct op *op, size
     return engine_row(e, op->src, e->routing.token[row], op->src_at);
 }
 
-/* Activations of all rows, in their groups; of the one row that all experts of a token share, every thread's own. */
+/* Prepared activations of all grouped rows; of a single shared row, a copy per thread. */
 static const struct acts *prepare(struct engine *e, size_t i, size_t n_row, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     const enum act_kind kind = e->plan[i].act;
     const bool own = shares_row(e, op);
     struct acts *a = own ? &e->thread[tid].acts[kind] : &e->thread[tid].shared[kind];
-    if (e->sync[i].act_shared)
+    if (e->sync[i].reuses_acts)
         return a;
     if (own) {
         acts_bind(a, kind, 1, op->cols, e->thread[tid].act_mem[kind]);
@@ -184,7 +183,7 @@ static const struct acts *prepare(struct engine *e, size_t i, size_t n_row, int 
         return a;
     }
     acts_bind(a, kind, n_row, op->cols, e->act_mem[kind]);
-    a->pow2 = kernels_acts_pow2(&e->k, e->plan[i].packed, e->pass.n_tok); /* by tokens, of which each comes to several experts */
+    a->pow2 = kernels_acts_pow2(&e->k, e->plan[i].packed, e->pass.n_tok); /* decided by tokens, not rows */
     const size_t r1 = engine_split(n_row, 1, tid + 1, nt);
     for (size_t r = engine_split(n_row, 1, tid, nt); r < r1; r++)
         e->k.act_prepare[kind](a, source_row(e, op, r), 0, r, r + 1);
@@ -192,7 +191,7 @@ static const struct acts *prepare(struct engine *e, size_t i, size_t n_row, int 
     return a;
 }
 
-/* Rows [r0, r1) of prepared activations as activations of their own. */
+/* Rows [r0, r1) of prepared activations. */
 static struct acts slice(const struct acts *a, size_t r0, size_t r1)
 {
     struct acts s = *a;
@@ -206,7 +205,7 @@ static struct acts slice(const struct acts *a, size_t r0, size_t r1)
     return s;
 }
 
-/* An expert's product with its rows. */
+/* One expert's product. */
 struct expert {
     struct acts x;
     struct matmul_args a;
@@ -217,7 +216,7 @@ static void bind(const struct engine *e, size_t i, const struct acts *all, uint3
 {
     const struct op *op = &e->ops.ops[i];
     const struct routing *r = &e->routing;
-    const size_t rows = e->plan[i].packed ? size_align_up(op->rows, PACK_ROWS) : op->rows; /* of a matrix in memory */
+    const size_t rows = e->plan[i].packed ? size_align_up(op->rows, PACK_ROWS) : op->rows; /* rows of a matrix in memory */
     const size_t row_bytes = dtype_row_bytes(op->w->type, op->cols), first = r->first[id];
     x->x = shares_row(e, op) ? *all : slice(all, first, r->first[id + 1]);
     x->bias = op->bias ? (const float *)op->bias->data + (size_t)id * op->rows : NULL;
@@ -231,7 +230,7 @@ static void bind(const struct engine *e, size_t i, const struct acts *all, uint3
                                  .scratch = e->thread[tid].scratch };
 }
 
-/* Few rows an expert: every thread streams its part of each touched matrix. */
+/* Few rows per expert: each thread computes a row range of every touched matrix. */
 static void by_rows(struct engine *e, size_t i, const struct acts *all, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
@@ -245,7 +244,7 @@ static void by_rows(struct engine *e, size_t i, const struct acts *all, struct w
     }
 }
 
-/* Many: panels of touched matrices are handed out one by one. */
+/* Many rows per expert: threads claim panels of touched matrices. */
 static void by_panels(struct engine *e, size_t i, const struct acts *all, struct work *w, int tid)
 {
     const struct op *op = &e->ops.ops[i];

@@ -1,9 +1,8 @@
-/* Multi-head latent attention: products that differ from head to head, and latents expanded to keys and values.
- * methods.md (17) */
+/* Multi-head latent attention: per-head products, and expansion of latents to keys and values. methods.md (17) */
 #include "engine/internal.h"
 #include <string.h>
 
-/* One head's matrix as an operand of a product. */
+/* One head's matrix as a product operand. */
 static struct matmul_args head_args(const struct engine *e, const struct op *op, size_t row, size_t cols, int tid)
 {
     const size_t row_bytes = dtype_row_bytes(op->w->type, cols);
@@ -14,7 +13,7 @@ static struct matmul_args head_args(const struct engine *e, const struct op *op,
                                  .scratch = e->thread[tid].scratch };
 }
 
-/* y[t][r] = sum_c x[t][c] W[c][r] for a stored W [cols, rows], row by row of it. */
+/* y[t][r] = sum_c x[t][c] W[c][r] for a stored W [cols, rows]. */
 static void transposed_head(struct engine *e, const struct op *op, size_t h, size_t n_tok, int tid, struct work *w)
 {
     const struct dtype_info *type = dtype_find(op->w->type);
@@ -64,9 +63,9 @@ void exec_head_matmul(struct engine *e, size_t i, struct work *w, int tid, int n
     }
 }
 
-/* ---- expanding ------------------------------------------------------------------------------- */
+/* ---- expansion ---- */
 
-/* A tile of positions for one head: where it stands, and the thread's memory cut into what it needs. */
+/* A tile of positions for one head, with scratch. */
 struct expansion {
     struct engine *e;
     const struct op *op;
@@ -76,7 +75,7 @@ struct expansion {
     int tid;
 };
 
-/* out[j][r] = sum_c W[r][c] latent[j][c] for `rows` rows of w from `row` on. */
+/* out[j][r] = sum_c W[r][c] latent[j][c] for `rows` rows of w from `row`. */
 static void product(const struct expansion *x, enum dtype type, const unsigned char *w, size_t row_bytes, size_t rows)
 {
     const struct matmul_slot *slot = &x->e->k.mm[type];
@@ -97,14 +96,14 @@ static void product(const struct expansion *x, enum dtype type, const unsigned c
         slot->gemm(&a, 0, rows);
 }
 
-/* Keys of a file that holds Wk_b by latent rows: transposed first, in float. */
-static void keys_of_split(const struct expansion *x)
+/* Keys from a separate Wk_b, stored by latent rows: transposed in float first. */
+static void transpose_keys(const struct expansion *x)
 {
     const struct tensor *w = x->op->w;
     const struct dtype_info *type = dtype_find(w->type);
     const size_t row_bytes = dtype_row_bytes(w->type, x->nope);
     const unsigned char *src = (const unsigned char *)w->data + x->h * x->op->w_stride * row_bytes;
-    float *row = x->out; /* not in use yet */
+    float *row = x->out; /* free at this point */
     for (size_t r = 0; r < x->rank; r++) {
         type->dequantize(src + r * row_bytes, row, x->nope);
         for (size_t c = 0; c < x->nope; c++)
@@ -113,17 +112,17 @@ static void keys_of_split(const struct expansion *x)
     product(x, DTYPE_F32, (const unsigned char *)x->matrix, x->rank * sizeof(float), x->nope);
 }
 
-/* Rows [row, row + rows) of t against the latents. */
+/* Product of rows [row, row + rows) of t with the latents. */
 static void rows_of(const struct expansion *x, const struct tensor *t, size_t row, size_t rows)
 {
     const size_t row_bytes = dtype_row_bytes(t->type, x->rank);
     product(x, t->type, (const unsigned char *)t->data + row * row_bytes, row_bytes, rows);
 }
 
-static uint16_t *wide_row(const struct expansion *x, const struct kv_rows *r, size_t j)
+static uint16_t *expanded_row(const struct expansion *x, const struct kv_rows *r, size_t j)
 {
-    return (uint16_t *)(uintptr_t)(r->data + x->seq * x->e->wide_seq_bytes + (x->j0 + j) * r->row_bytes +
-                                   x->h * r->head_bytes); /* ours */
+    return (uint16_t *)(uintptr_t)(r->data + x->seq * x->e->expanded_seq_bytes + (x->j0 + j) * r->row_bytes +
+                                   x->h * r->head_bytes); /* writable: the engine's own */
 }
 
 static void read_latents(const struct expansion *x)
@@ -143,9 +142,9 @@ static void expand(const struct expansion *x)
     if (op->transposed)
         rows_of(x, op->w, x->h * op->w_stride, x->nope);
     else
-        keys_of_split(x);
+        transpose_keys(x);
     for (size_t j = 0; j < x->n; j++) {
-        uint16_t *k = wide_row(x, &e->wide_k, j);
+        uint16_t *k = expanded_row(x, &e->expanded_k, j);
         e->k.f32_to_f16(k, x->out + j * x->nope, x->nope);
         e->k.f32_to_f16(k + x->nope, x->latent + j * (x->rank + op->n_rot) + x->rank, op->n_rot);
     }
@@ -154,10 +153,10 @@ static void expand(const struct expansion *x)
     else
         rows_of(x, op->w, x->h * op->w_stride + op->w_row, x->value);
     for (size_t j = 0; j < x->n; j++)
-        e->k.f32_to_f16(wide_row(x, &e->wide_v, j), x->out + j * x->value, x->value);
+        e->k.f32_to_f16(expanded_row(x, &e->expanded_v, j), x->out + j * x->value, x->value);
 }
 
-/* Weights and latents are counted where they are first needed: the first run's first tile, the first head. */
+/* Weights and latents are counted once: at the first run's first tile, first head. */
 static void count(const struct expansion *x, struct work *w)
 {
     const struct op *op = x->op;
@@ -170,7 +169,7 @@ static void count(const struct expansion *x, struct work *w)
     w->act_bytes += x->n * (op->head_dim + op->head_dim_v) * sizeof(uint16_t);
 }
 
-/* Unit u: a head of a tile of a run's positions; false: there are no more. */
+/* Unit u: a head of a tile of a run's positions; false: past the last. */
 static bool unit_at(struct expansion *x, size_t u)
 {
     const struct engine *e = x->e;

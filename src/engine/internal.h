@@ -1,4 +1,4 @@
-/* engine internals: the state that engine.c and kv.c own and the exec_*.c files walk. */
+/* engine internals: state shared by engine.c, kv.c and exec_*.c. */
 #ifndef ENGINE_INTERNAL_H
 #define ENGINE_INTERNAL_H
 
@@ -6,51 +6,51 @@
 #include "kernels/share.h"
 #include "model/barriers.h"
 
-/* Tokens of a pass whose fused results stay near: 256 rows of two products of as many are 128 KiB to 1 MiB. Fewer are in the L2 cache
- * when they are used up, wherever they are; more would not fit it. */
-enum { ENGINE_NEAR_LEAST = 64, ENGINE_NEAR_MOST = 512 };
+/* Pass sizes for which fused intermediates use thread scratch (128 KiB to 1 MiB). Smaller ones stay in L2 anyway, larger ones
+ * exceed it. */
+enum { ENGINE_SCRATCH_MIN_TOKENS = 64, ENGINE_SCRATCH_MAX_TOKENS = 512 };
 
-/* What executing an op needs beyond the op itself; decided once, when the engine is made. */
+/* Execution plan of an op, made once. */
 struct plan {
-    const struct matmul_slot *slot; /* products: the kernels that read w */
-    const unsigned char *w;         /* their weights: as in the file, or packed */
+    const struct matmul_slot *slot; /* products: kernels */
+    const unsigned char *w;         /* products: weights, file layout or packed */
     bool packed;
-    enum act_kind act;  /* products: activations their kernel wants */
-    pack_acts_fn *arrange; /* of those; NULL: not */
-    bool by_rows;        /* and nobody needs them but as they are arranged: row by row, where that can be (kernels_packs_acts_rows) */
-    bool from_gate;      /* so arranged by the gate before, where that is fused */
-    bool rounded;       /* ATTENTION: what reads its output rounds it anyway, so attention may, too. methods.md (95) */
-    bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
-    bool near;          /* nobody else reads the results that fuse uses up: they may stay in memory of the thread's own */
+    enum act_kind act;       /* products: activation format */
+    pack_acts_fn *pack_acts; /* packs the activations; NULL: not packed */
+    bool pack_by_row;        /* packed row by row, directly from float (kernels_packs_acts_rows) */
+    bool packed_by_glu;      /* packed by the preceding fused GLU */
+    bool rounded;            /* ATTENTION: the consumer rounds the output, so attention may too. methods.md (95) */
+    bool src_tail;           /* reads the last n_out rows of src, which has all tokens */
+    bool scratch_results;    /* intermediates of fusion are dead afterwards: they may stay in thread scratch */
 };
 
-/* One thread's own memory. */
+/* Thread-private memory. */
 struct thread_state {
-    struct work *work;  /* of each op, this pass */
-    void *scratch;      /* kernels' scratch: matrix products and attention in turn */
-    struct acts acts[ACT_KIND_COUNT]; /* activations prepared by and for this thread: of one token, or of one head */
+    struct work *work;                /* [ops.n] of this pass */
+    void *scratch;                    /* kernel scratch: products and attention alternate */
+    struct acts acts[ACT_KIND_COUNT]; /* prepared by this thread: one token or one head */
     void *act_mem[ACT_KIND_COUNT];
-    struct acts shared[ACT_KIND_COUNT]; /* this thread's view of the engine's act_mem */
-    float *row;         /* a norm of its own: the longest row */
-    float *near;        /* results of two products that something fused uses up: [2][tokens][size_row_floats(SHARE_GEMM_ROWS)] */
-    atomic_uint *next;  /* of each op: units taken from this thread's part (part 0: or from all) */
-    float *tile;        /* MLA: a head's matrix, latents and what comes of them; NULL without */
-    struct counter_sample *counters; /* of each op, summed; NULL when nothing is counted */
-    struct counter_sample counted;   /* of whole passes since the reset */
+    struct acts shared[ACT_KIND_COUNT]; /* views of the engine's act_mem */
+    float *row;                      /* replicated norm: longest row */
+    float *fused;                    /* intermediates of fusion: [2][tokens][size_row_floats(SHARE_GEMM_ROWS)] */
+    atomic_uint *next;               /* [ops.n] units claimed from this thread's part (part 0: or from all) */
+    float *tile;                     /* MLA: one head's matrix, latents and products; NULL without */
+    struct counter_sample *counters; /* [ops.n] summed; NULL: not counted */
+    struct counter_sample counted;   /* whole passes since the reset */
 };
 
-/* Keys and values of one layer. Rows are a ring where a window bounds them. */
+/* Keys and values of one layer; a ring buffer for windowed attention. */
 struct kv_layer {
-    struct kv_rows k, v; /* of sequence 0; v.data NULL: no values of their own (MLA) */
-    size_t k_at, v_at;   /* where they begin in the mapping */
+    struct kv_rows k, v; /* of sequence 0; v.data NULL: values are part of the keys (MLA) */
+    size_t k_at, v_at;   /* offsets in the mapping */
     uint32_t n_head_kv, head_dim, head_dim_v;
     uint32_t window;
 };
 
-/* The experts of a pass: rows of the expert buffers are grouped by expert. methods.md (15) */
+/* Rows of a pass grouped by expert. methods.md (15) */
 struct routing {
     uint32_t *first;   /* [n_expert + 1] first row of each expert */
-    uint32_t *row_of;  /* [n_tok * used] row of a token's s-th expert */
+    uint32_t *row_of;  /* [n_tok * used] row of token t's s-th expert */
     uint32_t *token;   /* [n_tok * used] token of a row */
     uint32_t *touched; /* [n_touched] experts with rows, ascending */
     uint32_t n_touched;
@@ -65,57 +65,57 @@ struct engine {
     struct kernels k;
     struct team *team;
     struct counters *c;
-    struct counter_source published, published_before; /* now, and when the pass began */
-    bool counting; /* the backend counts something, and reading it was asked for */
-    uint64_t n_counted; /* passes since the reset that it was read around */
+    struct counter_source published, published_before; /* now, and at the start of the pass */
+    bool counting;      /* reading was requested and the backend counts something */
+    uint64_t n_counted; /* counted passes since the reset */
 
-    unsigned char *packed; /* mapping of the packed weights; NULL: none */
+    unsigned char *packed; /* mapping of packed weights; NULL: none */
     size_t packed_bytes, packed_map;
     double packed_seconds;
 
     float *buf[BUF_COUNT];
-    size_t stride[BUF_COUNT]; /* floats from row to row of buf */
-    void *act_mem[ACT_KIND_COUNT]; /* activations of a pass of several tokens, shared */
-    void *act_tiles; /* the same, or they alone, as products that ask for it walk them (kernels.pack_acts) */
-    void *gate_tiles; /* those of products from_gate, while act_tiles has the gate's own */
-    struct kv_layer *kv;  /* [n_layer] */
+    size_t stride[BUF_COUNT];      /* row stride of buf, floats */
+    void *act_mem[ACT_KIND_COUNT]; /* shared activations of a pass of several tokens */
+    void *packed_acts;             /* the same, packed for products (kernels.pack_acts) */
+    void *packed_glu;              /* packed by a GLU, while packed_acts holds the GLU's own input */
+    struct kv_layer *kv;           /* [n_layer] */
     unsigned char *kv_mem;
-    size_t kv_bytes;      /* of all sequences */
-    size_t kv_seq_bytes;  /* from one sequence's cache to the next one's */
-    uint32_t *kv_lost;    /* of each sequence: positions below were overwritten in some ring */
-    struct kv_rows wide_k, wide_v; /* MLA expanded: keys and values of every head, one layer at a time */
-    size_t wide_bytes, wide_seq_bytes;
-    float *rope[ROPE_MAX];        /* [n_ubatch][n_rot/2][cos, sin] of the pass */
-    double *rope_freq[ROPE_MAX];  /* [n_rot/2] radians a position */
+    size_t kv_bytes;                       /* all sequences */
+    size_t kv_seq_bytes;                   /* stride between sequences */
+    uint32_t *kv_lost;                     /* [n_seq] positions below were overwritten in some ring */
+    struct kv_rows expanded_k, expanded_v; /* MLA expanded: keys and values of every head, for one layer at a time */
+    size_t expanded_bytes, expanded_seq_bytes;
+    float *rope[ROPE_MAX];       /* [n_ubatch][n_rot/2][cos, sin] of the pass */
+    double *rope_freq[ROPE_MAX]; /* [n_rot/2] radians per position */
     double rope_amplitude[ROPE_MAX];
     struct routing routing;
-    uint64_t **expert_uses; /* [ops.n] ROUTE: how many tokens used each of its experts since the reset; else NULL */
+    uint64_t **expert_uses; /* [ops.n] ROUTE: tokens per expert since the reset; else NULL */
     struct thread_state *thread;
-    float *part;            /* attention: what parts of a token's keys give */
-    atomic_uint *part_done; /* [ENGINE_PARTS] parts done, of each run's KV heads */
+    float *part;            /* attention: partial results of key parts */
+    atomic_uint *part_done; /* [ENGINE_PARTS] finished parts, per run and KV head */
 
-    struct regions *regions; /* NULL: no outside tool */
+    struct regions *regions; /* NULL: no marker tool */
     bool per_op;
     struct op_sample *sample;
     struct work total;
 
-    /* the pass being run */
+    /* the current pass */
     const int32_t *tokens;
     struct pass pass;
-    struct engine_run *run; /* [n_seq] runs of the pass, n_run of them */
+    struct engine_run *run; /* [n_seq], n_run used */
     uint32_t n_run;
-    uint32_t *run_first;    /* [n_seq + 1] first token of each */
-    uint32_t *run_of;       /* [n_ubatch] run of a token */
-    uint32_t *out_row;      /* [n_out_max] token that each row of logits follows */
-    uint64_t clock_ns; /* when the op being timed began (thread 0) */
+    uint32_t *run_first; /* [n_seq + 1] first token */
+    uint32_t *run_of;    /* [n_ubatch] run of a token */
+    uint32_t *out_row;   /* [n_out_max] token of each logits row */
+    uint64_t clock_ns;   /* start of the op being timed (thread 0) */
 };
 
 enum {
-    ENGINE_TOKEN_TILE = 64, /* positions expanded at once */
-    ENGINE_ATTENTION_ROWS = 256, /* rows (a head of a token each) of one attention call: they share tiles of keys */
-    ENGINE_ATTENTION_LEAST = 16, /* units, or else tokens a unit, that fewer rows are a better deal than */
-    ENGINE_PARTS = 128,     /* units that the keys of a pass of one token are cut into, about */
-    ENGINE_PART_KEYS = 512, /* keys below which a cut costs more than it gives */
+    ENGINE_TOKEN_TILE = 64,          /* positions expanded at once */
+    ENGINE_ATTENTION_ROWS = 256,     /* rows (head and token) per attention call, which share key tiles */
+    ENGINE_ATTENTION_MIN_UNITS = 16, /* minimum units, or tokens per unit, before calls get smaller */
+    ENGINE_PARTS = 128,              /* target number of units for a pass of one token */
+    ENGINE_PART_KEYS = 512,          /* minimum keys per part */
 };
 
 /* ---- kv.c ----------------------------------------------------------------------------- */
@@ -124,13 +124,13 @@ void kv_free(struct engine *e);
 
 /* ---- plan.c ---------------------------------------------------------------------------- */
 int engine_plan(struct engine *e, struct error *err);
-/* The op multiplies by a weight of a kernel slot's type. */
+/* A product with a weight that kernel slots multiply. */
 bool op_is_product(const struct op *op);
 
 /* ---- repack.c --------------------------------------------------------------------------- */
-/* Choose each product's slot and whether its weights are packed; sets plan's slot, w, packed. */
+/* Choose slot and packing of each product; sets plan's slot, w, packed. */
 void repack_plan(struct engine *e);
-/* Pack, on the team; sets the w of packed products. */
+/* Pack on the team; sets w of packed products. */
 int repack(struct engine *e, struct error *err);
 void repack_free(struct engine *e);
 
@@ -138,12 +138,12 @@ void repack_free(struct engine *e);
 int regions_init(struct engine *e, struct error *err);
 void regions_free(struct engine *e);
 bool regions_by_role(const struct engine *e);
-/* Of op i's role, on the calling thread, where roles are regions. */
+/* Region of op i's role, on the calling thread, if roles are enabled. */
 void regions_op_start(const struct engine *e, size_t i);
 void regions_op_stop(const struct engine *e, size_t i);
 
 /* ---- exec.c: a pass, and what its parts share -------------------------------------------- */
-/* Run e->pass on the team; samples and totals are updated. */
+/* Run e->pass on the team; updates samples and totals. */
 void engine_run_pass(struct engine *e);
 
 static inline float *engine_row(const struct engine *e, enum op_buf b, size_t row, uint32_t at)
@@ -158,7 +158,7 @@ static inline uint32_t engine_position(const struct engine *e, size_t t)
     return e->run[r].n_past + (uint32_t)t - e->run_first[r];
 }
 
-/* The rows of a cache that belong to a sequence. */
+/* Cache rows of a sequence. */
 static inline struct kv_rows engine_rows_of(const struct kv_rows *r, size_t seq, size_t seq_bytes)
 {
     struct kv_rows s = *r;
@@ -176,8 +176,7 @@ static inline uint32_t engine_take(struct engine *e, size_t i)
     return atomic_fetch_add_explicit(&e->thread[0].next[i], 1, memory_order_relaxed);
 }
 
-/* The next of n units of op i for thread tid, at most so many at once, of its own part and then of the others' (kernels/share.h).
- * False: nothing is left. */
+/* Claim up to `most` of n units of op i: own part first, then work stealing (kernels/share.h). False: none left. */
 static inline bool engine_claim(struct engine *e, size_t i, size_t n, size_t most, int tid, int nt, struct share_run *run)
 {
     for (int k = 0; k < nt; k++) {
@@ -188,11 +187,11 @@ static inline bool engine_claim(struct engine *e, size_t i, size_t n, size_t mos
     return false;
 }
 
-/* Each executes its part of op i on thread tid of nt and adds what it walked to *w. */
+/* Execute this thread's part of op i and add its work to *w. */
 typedef void exec_fn(struct engine *e, size_t i, struct work *w, int tid, int nt);
 /* exec_dense.c */
 exec_fn exec_embed, exec_norm, exec_matmul, exec_glu, exec_add, exec_softcap;
-/* Rows [r0, r1) of W, at w_row of the tensor, for the rows of a->x; with the bias; counted. */
+/* Rows [r0, r1) of W, w_row in the tensor, times the rows of a->x, plus bias; counted. */
 void exec_rows(const struct matmul_slot *slot, const struct matmul_args *a, const struct op *op, const float *bias,
                size_t r0, size_t r1, struct work *w);
 /* exec_attention.c */

@@ -1,4 +1,4 @@
-/* The KV cache: one mapping, each layer's keys and values in it. methods.md (22), (23) */
+/* The KV cache: one mapping for all layers. methods.md (22), (23) */
 #include "engine/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +8,7 @@
 
 enum { ALIGN = 64 };
 
-/* Shape of n_head_kv heads of dim elements, each head's positions one after the other: attention streams them.
- * *at: where in the mapping they begin, and then end. */
+/* Layout [n_head_kv][position][dim]: attention streams a head's positions. *at: offset, advanced past the rows. */
 static int place(struct kv_rows *r, const char *what, enum dtype t, uint32_t n_head_kv, uint32_t dim, uint32_t n_row,
                  size_t *at, struct error *err)
 {
@@ -57,15 +56,15 @@ static unsigned char *map(struct engine *e, size_t bytes, const char *what, stru
     }
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p != MAP_FAILED) {
-        (void)madvise(p, bytes, MADV_HUGEPAGE); /* long streams: a wish */
+        (void)madvise(p, bytes, MADV_HUGEPAGE); /* best effort */
         return p;
     }
     error_set(err, ERROR_SYSTEM, "cannot map %zu bytes of %s: %s", bytes, what, strerror(errno));
     return NULL;
 }
 
-/* Keys and values of all heads of a layer of MLA, for passes that expand them. */
-static int wide_init(struct engine *e, struct error *err)
+/* Expanded keys and values of all heads of an MLA layer. */
+static int expanded_init(struct engine *e, struct error *err)
 {
     const struct op *op = NULL;
     for (size_t i = 0; i < e->ops.n && !op; i++)
@@ -74,18 +73,18 @@ static int wide_init(struct engine *e, struct error *err)
     if (!op)
         return 0;
     size_t at = 0, k_bytes;
-    if (place(&e->wide_k, "keys", DTYPE_F16, op->n_head, op->head_dim, e->o.n_ctx, &at, err) != 0)
+    if (place(&e->expanded_k, "keys", DTYPE_F16, op->n_head, op->head_dim, e->o.n_ctx, &at, err) != 0)
         return -1;
     k_bytes = at;
-    if (place(&e->wide_v, "values", DTYPE_F16, op->n_head, op->head_dim_v, e->o.n_ctx, &at, err) != 0)
+    if (place(&e->expanded_v, "values", DTYPE_F16, op->n_head, op->head_dim_v, e->o.n_ctx, &at, err) != 0)
         return -1;
-    e->wide_seq_bytes = at;
-    if (!size_mul(at, e->o.n_seq, &e->wide_bytes))
+    e->expanded_seq_bytes = at;
+    if (!size_mul(at, e->o.n_seq, &e->expanded_bytes))
         return error_set(err, ERROR_USAGE, "%u sequences: the expanded cache's size overflows", e->o.n_seq);
-    e->wide_k.data = map(e, e->wide_bytes, "the expanded cache of a layer", err);
-    if (!e->wide_k.data)
+    e->expanded_k.data = map(e, e->expanded_bytes, "the expanded cache of a layer", err);
+    if (!e->expanded_k.data)
         return -1;
-    e->wide_v.data = e->wide_k.data + k_bytes;
+    e->expanded_v.data = e->expanded_k.data + k_bytes;
     return 0;
 }
 
@@ -109,15 +108,15 @@ int kv_init(struct engine *e, struct error *err)
         l->k.data = e->kv_mem + l->k_at;
         l->v.data = l->head_dim_v > 0 ? e->kv_mem + l->v_at : NULL;
     }
-    return wide_init(e, err);
+    return expanded_init(e, err);
 }
 
 void kv_free(struct engine *e)
 {
     if (e->kv_mem)
         munmap(e->kv_mem, e->kv_bytes);
-    if (e->wide_k.data)
-        munmap((void *)(uintptr_t)e->wide_k.data, e->wide_bytes);
+    if (e->expanded_k.data)
+        munmap((void *)(uintptr_t)e->expanded_k.data, e->expanded_bytes);
     free(e->kv);
     free(e->kv_lost);
 }
@@ -138,10 +137,10 @@ void engine_assume_kv(struct engine *e)
     memset(e->kv_lost, 0, e->o.n_seq * sizeof *e->kv_lost);
 }
 
-/* Rows of small random numbers, +-0.125 .. 0.25, as the cache would hold them. */
+/* Small random rows, +-0.125 .. 0.25. */
 enum { NOISE_ROWS = 16 };
 
-/* Positions [0, n) of one head of dim elements. */
+/* Positions [0, n) of one head. */
 static void fill_head(const struct kv_rows *r, unsigned char *base, uint32_t n, size_t dim, uint32_t *x)
 {
     const struct dtype_info *d = dtype_find(r->type);

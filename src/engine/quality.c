@@ -1,9 +1,9 @@
-/* Perplexity and KL divergence: methods.md (98). Everything in double: a sum over 1e5 tokens of the vocabulary. */
+/* Perplexity and KL divergence: methods.md (98). In double: sums over 1e5 tokens times the vocabulary. */
 #include "engine/quality.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* A distribution as logits and what turns them into ln p(i) = (x[i] - max) - ln_sum; max + ln_sum would lose digits. */
+/* Log-softmax: ln p(i) = (x[i] - max) - ln_sum, kept separate for precision. */
 struct softmax {
     const float *x;
     double max, ln_sum; /* sum exp(x - max) */
@@ -36,7 +36,7 @@ static double kl_divergence(const struct softmax *p, const struct softmax *q, ui
         const double lp = ln_p(p, i);
         kl += exp(lp) * (lp - ln_p(q, i));
     }
-    return kl > 0 ? kl : 0; /* rounding can leave -1e-17 of a difference that is next to nothing */
+    return kl > 0 ? kl : 0; /* rounding may give -1e-17 */
 }
 
 struct token_quality quality_token(const float *logits, const float *base, uint32_t n_vocab, int32_t token)

@@ -1,11 +1,11 @@
-/* regions: phases and ops as regions of an outside tool (counters/markers.h), on every thread of the team. */
+/* regions: phases and ops as regions of a marker tool (counters/markers.h), on every thread. */
 #include "engine/internal.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct regions {
-    char role[ROLE_COUNT][40]; /* "decode_ffn_down"; "": not in use */
-    char known[2 * ROLE_COUNT + 2][40]; /* that every thread has added */
+    char role[ROLE_COUNT][40]; /* "decode_ffn_down"; "": off */
+    char known[2 * ROLE_COUNT + 2][40]; /* registered on every thread */
     size_t n_known;
     bool by_role;
 };
@@ -22,8 +22,8 @@ static void call_on_thread(void *arg, int tid, int n_threads)
     c->fn(c->region);
 }
 
-/* One after the other, in the order of their numbers: a tool may hand out its CPUs in the order in which threads come. */
-static void introduce(void *arg, int tid, int n_threads)
+/* In thread order: a tool may assign CPUs in order of arrival. */
+static void register_thread(void *arg, int tid, int n_threads)
 {
     struct engine *e = arg;
     for (int t = 0; t < n_threads; t++) {
@@ -42,7 +42,7 @@ int regions_init(struct engine *e, struct error *err)
         return error_oom(err, sizeof *e->regions, "the regions");
     if (e->o.markers->publish)
         e->o.markers->publish(&e->published);
-    team_run(e->team, introduce, e);
+    team_run(e->team, register_thread, e);
     return 0;
 }
 
@@ -59,7 +59,7 @@ static void on_all(struct engine *e, void (*fn)(const char *), const char *regio
     team_run(e->team, call_on_thread, &c);
 }
 
-/* A region is added on all threads before it is first started: the first start would take that time. */
+/* Register before the first start, whose time would count otherwise. */
 static void add(struct engine *e, const char *region)
 {
     struct regions *r = e->regions;

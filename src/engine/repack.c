@@ -1,7 +1,6 @@
 /*
- * repack: weights of products copied from the file's mapping into panels (kernels/pack.h), in memory with large
- * pages. The mapping stays for what reads the file's layout (embedding rows, MLA's heads); pages of it that were
- * copied are given back, so that memory in use is one copy of the weights.
+ * repack: copies product weights from the file mapping into panels (kernels/pack.h) in large pages. The mapping stays for readers of
+ * the file layout (embedding, MLA heads); its copied pages are released, so that one copy is resident.
  */
 #include "engine/internal.h"
 #include "kernels/pack.h"
@@ -14,7 +13,7 @@
 
 enum { LARGE_PAGE = 2 << 20, CACHE_LINE = 64 };
 
-/* Matrices of a tensor as one op multiplies with them. */
+/* Matrices of a tensor per op. */
 static size_t n_matrix(const struct op *op)
 {
     return op->kind == OP_EXPERT_MATMUL ? op->n_expert : 1;
@@ -27,7 +26,7 @@ static bool packable(const struct engine *e, const struct op *op, size_t *bytes)
            pack_bytes(op->w->type, op->rows, op->cols, &one) && size_mul(one, n_matrix(op), bytes);
 }
 
-/* The op before i that multiplies with the same tensor, or i. */
+/* Earlier op that multiplies by the same tensor, or i. */
 static size_t first_user(const struct engine *e, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -36,8 +35,7 @@ static size_t first_user(const struct engine *e, size_t i)
     return i;
 }
 
-/* Memory for n bytes; SIZE_MAX never fits. Packing is off where it would take more than most of the memory: the
- * mapped file can be larger than that, a copy cannot. */
+/* True if a copy of n bytes fits in memory (the mapped file may be larger). SIZE_MAX never fits. */
 static bool fits(size_t n)
 {
     const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
@@ -79,14 +77,14 @@ struct job {
     size_t matrix_bytes;
 };
 
-/* Where panel u of all of a tensor's begins in the file's layout; their number: its end. */
+/* Offset of panel u in the file layout; past the last: the end. */
 static size_t source_at(const struct op *op, size_t u)
 {
     const size_t panels = u64_ceil_div(op->rows, PACK_ROWS);
     return (u / panels * op->rows + u64_min(u % panels * PACK_ROWS, op->rows)) * dtype_row_bytes(op->w->type, op->cols);
 }
 
-/* Panels of all matrices of a tensor, shared out. Each thread gives its part of the mapping back. */
+/* Pack panels of all matrices in parallel, releasing their part of the mapping. */
 static void pack_main(void *arg, int tid, int nt)
 {
     const struct job *j = arg;
@@ -131,7 +129,7 @@ int repack(struct engine *e, struct error *err)
         if (interrupt_check(err) != 0)
             return -1;
         struct job j = { e->m, op, at, 0 };
-        (void)pack_bytes(op->w->type, op->rows, op->cols, &j.matrix_bytes); /* repack_plan has checked */
+        (void)pack_bytes(op->w->type, op->rows, op->cols, &j.matrix_bytes); /* cannot fail: repack_plan checked */
         team_run(e->team, pack_main, &j);
         p->w = at;
         at += size_align_up(j.matrix_bytes * n_matrix(op), CACHE_LINE);

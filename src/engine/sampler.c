@@ -1,7 +1,6 @@
 /*
- * Picking the next token; methods.md (97). Every filter keeps a prefix of the tokens in descending order: tokens too far
- * from the best one are passed over by counting, and a heap of the others gives up the best one by one until the first
- * filter is satisfied. Nothing is sorted that is not kept.
+ * Sampling; methods.md (97). Every filter keeps a prefix of the tokens in descending order: a histogram rejects tokens far from the
+ * best, and a heap yields the rest in order until the filters are satisfied. No full sort.
  */
 #include "engine/engine.h"
 #include <float.h>
@@ -10,7 +9,7 @@
 #include <string.h>
 
 struct scored {
-    float logit; /* later its weight in the draw */
+    float logit; /* later its sampling weight */
     int32_t id;
 };
 
@@ -92,9 +91,9 @@ void sampler_accept(struct sampler *s, int32_t id)
     s->at = (s->at + 1) % (uint32_t)s->opt.repeat_last_n;
 }
 
-/* ---- the best ones first -------------------------------------------------------- */
+/* ---- order ---- */
 
-/* The order of tokens: larger logit first, lower id among equals. */
+/* Larger logit first, then lower id. */
 static bool before(struct scored a, struct scored b)
 {
     return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
@@ -120,7 +119,7 @@ static void heap_make(struct scored *t, uint32_t n)
         sift_down(t, i, n);
 }
 
-/* The best of n moves behind the n - 1 others. */
+/* Move the best of n to the end. */
 static struct scored heap_take(struct scored *t, uint32_t n)
 {
     const struct scored best = t[0];
@@ -131,7 +130,7 @@ static struct scored heap_take(struct scored *t, uint32_t n)
 
 /* ---- filters ---------------------------------------------------------------------- */
 
-enum { BINS = 256, BINS_A_UNIT = 8 }; /* distances from the best logit: 32 units, then one bin for the rest */
+enum { BINS = 256, BINS_A_UNIT = 8 }; /* distance from the best logit: 32 units, then one bin */
 
 static unsigned bin_of(float logit, float top)
 {
@@ -145,9 +144,8 @@ static double weight(struct scored t, float top)
 }
 
 /*
- * Moves the tokens that may be among the best `most`, or among the best that hold a share of the weight, to the front
- * of token[]; how many. Counting by distance from the best one finds them without any order among the others.
- * total: the weight of all tokens; computed where share < 1.
+ * Move candidates for the best `most`, or for the best with a share of the total weight, to the front of token[]; returns their number.
+ * Histogram by distance from the best. total: weight of all tokens, computed for share < 1.
  */
 static uint32_t candidates(struct sampler *s, float top, uint32_t most, double share, double *total)
 {
@@ -164,7 +162,7 @@ static uint32_t candidates(struct sampler *s, float top, uint32_t most, double s
         *total += mass[b];
     while (last < BINS - 1 && (n += count[last]) < most && (share >= 1 || (sum += mass[last]) < share * *total))
         last++;
-    last += share < 1; /* sums in another order are rounded otherwise: one bin more is on the safe side */
+    last += share < 1; /* rounding: one extra bin to be safe */
     n = 0;
     for (uint32_t i = 0; i < s->n_vocab; i++)
         if (bin_of(s->token[i].logit, top) <= last)
@@ -172,15 +170,15 @@ static uint32_t candidates(struct sampler *s, float top, uint32_t most, double s
     return n;
 }
 
-/* The tokens that top-k, top-p and min-p leave: *kept points to them; how many. */
+/* Tokens that top-k, top-p and min-p keep: *kept, and their number. */
 static uint32_t keep_best(struct sampler *s, float top, struct scored **kept)
 {
     const struct sampler_options *o = &s->opt;
     const bool limited = o->top_k && o->top_k < s->n_vocab;
-    /* exp(logit - top) >= min_p, as logits */
+    /* min-p as a logit: exp(logit - top) >= min_p */
     const double least = o->min_p > 0 ? top + log(o->min_p) : -INFINITY;
     double total, sum = 0;
-    if (!limited && o->top_p >= 1) { /* order does not matter */
+    if (!limited && o->top_p >= 1) { /* order is irrelevant */
         uint32_t n = 0;
         for (uint32_t i = 0; i < s->n_vocab; i++)
             if (s->token[i].logit >= least || s->token[i].logit >= top)
@@ -188,7 +186,7 @@ static uint32_t keep_best(struct sampler *s, float top, struct scored **kept)
         *kept = s->token;
         return n;
     }
-    /* top-p is a share of what top-k leaves: then only the count cuts here */
+    /* top-p applies to what top-k keeps: cut by count only */
     const uint32_t n = limited ? candidates(s, top, o->top_k, 1, &total)
                                : candidates(s, top, s->n_vocab, o->top_p, &total);
     uint32_t most = limited ? o->top_k : n, k = 0;
@@ -210,7 +208,7 @@ static uint32_t keep_best(struct sampler *s, float top, struct scored **kept)
     return k;
 }
 
-/* ---- picking ---------------------------------------------------------------------- */
+/* ---- sampling ---- */
 
 static int32_t largest(const float *logits, uint32_t n)
 {
@@ -221,7 +219,7 @@ static int32_t largest(const float *logits, uint32_t n)
     return (int32_t)best;
 }
 
-/* token[] from the logits with the penalty, in order of id; the index of the best one. */
+/* token[] in id order with penalised logits; returns the best index. */
 static uint32_t score(struct sampler *s, const float *logits)
 {
     const float r = (float)s->opt.repeat_penalty;
@@ -230,7 +228,7 @@ static uint32_t score(struct sampler *s, const float *logits)
         float x = logits[i];
         if (s->count && s->count[i])
             x = x > 0 ? x / r : x * r;
-        /* Differences of logits must not become NaN: finite, and NaN is the least. */
+        /* Clamp to finite, NaN to the minimum: differences must not be NaN. */
         x = x > FLT_MAX ? FLT_MAX : x >= -FLT_MAX ? x : -FLT_MAX;
         s->token[i] = (struct scored){ x, (int32_t)i };
         if (x > s->token[best].logit)
@@ -239,7 +237,7 @@ static uint32_t score(struct sampler *s, const float *logits)
     return best;
 }
 
-/* One of n tokens by weights exp((logit - top) / temperature), by inversion in the order they stand in. */
+/* Draw one of n tokens by weights exp((logit - top) / temperature), by inversion. */
 static int32_t draw(struct sampler *s, struct scored *t, uint32_t n, float top)
 {
     double sum = 0;
@@ -256,7 +254,7 @@ static int32_t draw(struct sampler *s, struct scored *t, uint32_t n, float top)
         if (at < 0)
             return t[i].id;
     }
-    return t[last].id; /* rounding left something over */
+    return t[last].id; /* rounding remainder */
 }
 
 int32_t sampler_pick(struct sampler *s, const float *logits)

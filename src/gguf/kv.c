@@ -1,20 +1,16 @@
-/*
- * kv.c: the metadata table: every entry checked once, then sorted by key.
- *
- * Counts are checked against the bytes that are left before they are believed, and memory grows
- * only with entries that were really read.
- */
+/* kv.c: the metadata table, checked and sorted by key. Counts are checked against the remaining bytes; memory grows with entries
+ * read. */
 #include "gguf/internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The least an entry can take: key length, one byte of key, type, a one-byte value. */
+/* Smallest entry: key length, one byte of key, type, a one-byte value. */
 enum { MIN_KV_BYTES = 8 + 1 + 4 + 1 };
 
 static const struct {
     const char *name;
-    size_t bytes; /* 0: not a fixed size */
+    size_t bytes; /* 0: variable size */
 } types[] = {
     [GGUF_U8] = { "u8", 1 },         [GGUF_I8] = { "i8", 1 },       [GGUF_U16] = { "u16", 2 },
     [GGUF_I16] = { "i16", 2 },       [GGUF_U32] = { "u32", 4 },     [GGUF_I32] = { "i32", 4 },
@@ -33,7 +29,7 @@ size_t gguf_type_bytes(enum gguf_type t)
     return (size_t)t < ARRAY_LEN(types) ? types[t].bytes : 0;
 }
 
-/* An error about an entry, at the offset of its value. */
+/* Error about an entry, at the offset of its value. */
 static int kv_error(const struct gguf_cursor *c, const struct gguf_kv *kv, const char *text,
                     uint64_t v)
 {
@@ -41,7 +37,7 @@ static int kv_error(const struct gguf_cursor *c, const struct gguf_kv *kv, const
                      c->g->path, gguf_show(kv->key).s, (size_t)(kv->value - c->g->data), text, v);
 }
 
-/* A bool that is neither 0 nor 1 is a sign of damage. */
+/* A bool other than 0 or 1 means a damaged file. */
 static int check_bools(struct gguf_cursor *c, const struct gguf_kv *kv, const unsigned char *p,
                        uint64_t n)
 {
@@ -64,7 +60,7 @@ static int read_string(struct gguf_cursor *c, const struct gguf_kv *kv)
     return 0;
 }
 
-/* First walk all strings, then allocate: the index is as long as what was found to be there. */
+/* Walks all strings before allocating the index. */
 static int read_strings(struct gguf_cursor *c, struct gguf_kv *kv)
 {
     size_t start = c->pos, bytes;
@@ -96,7 +92,7 @@ static int read_array(struct gguf_cursor *c, struct gguf_kv *kv)
     if (kv->elem == GGUF_ARRAY)
         return kv_error(c, kv, "arrays of arrays are not supported; outer length", kv->n);
     size_t left = c->g->size - c->pos, bytes = types[elem].bytes;
-    if (kv->n > left / (bytes ? bytes : 8)) /* a string has at least 8 bytes, of length */
+    if (kv->n > left / (bytes ? bytes : 8)) /* a string has a length of 8 bytes at least */
         return kv_error(c, kv, "truncated or damaged: an array is longer than the file:", kv->n);
     if (kv->elem == GGUF_STRING)
         return read_strings(c, kv);
@@ -135,7 +131,7 @@ static int by_key(const void *a, const void *b)
 
 static int index_kvs(struct gguf *g, struct error *err)
 {
-    size_t bytes = g->n_kv * sizeof *g->kv_by_key; /* fits: g->kv is larger */
+    size_t bytes = g->n_kv * sizeof *g->kv_by_key; /* no overflow: g->kv is larger */
     g->kv_by_key = malloc(bytes ? bytes : 1);
     if (!g->kv_by_key)
         return error_oom(err, bytes, "an index of keys");

@@ -1,4 +1,4 @@
-/* reader.c: open, header, and the helpers by which every byte of a GGUF file is read checked. */
+/* reader.c: open, header, and checked byte access. */
 #include "gguf/internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ int gguf_grow(void *array, size_t n, size_t *cap, size_t elem_bytes, struct erro
     want = *cap ? *cap : 16;
     if (!size_mul(want, 2, &want) || !size_mul(want, elem_bytes, &bytes))
         return error_oom(err, SIZE_MAX, "a GGUF index");
-    memcpy(&p, array, sizeof p); /* array is the address of a pointer of any type */
+    memcpy(&p, array, sizeof p); /* array points to a pointer of any object type */
     p = realloc(p, bytes);
     if (!p)
         return error_oom(err, bytes, "a GGUF index");
@@ -101,7 +101,7 @@ struct gguf_shown gguf_show(struct gguf_str s)
     return out;
 }
 
-/* Magic and version. A big-endian file can be told by its version alone: its bytes are swapped. */
+/* Magic and version. A byte-swapped version means a big-endian file. */
 static int read_version(struct gguf_cursor *c)
 {
     const char *path = c->g->path;

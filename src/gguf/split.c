@@ -1,9 +1,7 @@
 /*
- * split.c: a model in several files, NAME-00001-of-0000N.gguf to NAME-0000N-of-0000N.gguf, opened as one.
- *
- * Each file says which of how many it is (split.no from 0, split.count) and how many tensors all of them have
- * (split.tensors.count); the first has the metadata. The others' names follow from the name of the one that was
- * given, whichever it is. A file merged from a split keeps the keys with a count of 0: it is whole.
+ * split.c: a split model, NAME-00001-of-0000N.gguf to NAME-0000N-of-0000N.gguf, opened as one. Each file has split.no (from 0), split.count
+ * and split.tensors.count (total); the first has the metadata. Names follow from the given one. A merged file keeps the keys with
+ * count 0.
  */
 #include "gguf/internal.h"
 #include <inttypes.h>
@@ -16,7 +14,7 @@
 enum { MAX_FILES = UINT16_MAX /* the key is a u16 */, SUFFIX_SIZE = 48 };
 
 struct split {
-    uint64_t no, count, n_tensors; /* count 1: not split */
+    uint64_t no, count, n_tensors; /* count 1: no split */
 };
 
 static int read_split(const struct gguf *g, struct split *s, struct error *err)
@@ -58,14 +56,14 @@ static void suffix(char buf[SUFFIX_SIZE], uint64_t no, uint64_t count)
     snprintf(buf, SUFFIX_SIZE, "-%05" PRIu64 "-of-%05" PRIu64 ".gguf", no + 1, count);
 }
 
-/* The part of `path` before its suffix, to be freed; NULL when it does not end in the suffix. */
+/* `path` without its suffix, to be freed; NULL when it has another ending. */
 static char *stem(const char *path, const char *end)
 {
     const size_t n = strlen(path), k = strlen(end);
     return n >= k && strcmp(path + n - k, end) == 0 ? strndup(path, n - k) : NULL;
 }
 
-/* What the names of all files start with. A link of another name is followed to the file. */
+/* Common start of all file names. A link with another name is resolved. */
 static char *find_stem(const struct gguf *g, const struct split *s, struct error *err)
 {
     char end[SUFFIX_SIZE];
@@ -97,7 +95,7 @@ static struct gguf *open_sibling(const char *start, uint64_t no, uint64_t count,
     return g;
 }
 
-/* ---- the files belong together ------------------------------------------------------------- */
+/* ---- consistency of the files ---- */
 
 static int differ(const struct gguf *g, const char *key, uint64_t found, uint64_t expected, const char *why,
                   struct error *err)
@@ -106,7 +104,7 @@ static int differ(const struct gguf *g, const char *key, uint64_t found, uint64_
                      why);
 }
 
-/* Where a later file repeats what model it is of, it says the same. */
+/* A later file that repeats the model's identity must agree. */
 static int check_same_model(const struct gguf *first, const struct gguf *g, struct error *err)
 {
     static const char *const keys[] = { "general.architecture", "general.name" };
@@ -123,7 +121,7 @@ static int check_same_model(const struct gguf *first, const struct gguf *g, stru
     return 0;
 }
 
-/* files[0..count), in order, against each other. */
+/* files[0..count) in order. */
 static int check_files(struct gguf *const *files, uint64_t count, struct error *err)
 {
     struct split first, s;
@@ -151,13 +149,13 @@ static int check_files(struct gguf *const *files, uint64_t count, struct error *
     return 0;
 }
 
-/* ---- one table ------------------------------------------------------------------------------ */
+/* ---- joined tensor table ---- */
 
 static int join_tensors(struct gguf *g, struct error *err)
 {
     size_t n = g->n_tensors, bytes;
     for (size_t i = 0; i < g->n_parts; i++)
-        n += g->parts[i]->n_tensors; /* each is less than its file has bytes */
+        n += g->parts[i]->n_tensors; /* no overflow: fewer than the bytes of each file */
     if (!size_mul(n, sizeof *g->tensors, &bytes))
         return error_oom(err, SIZE_MAX, "an index of tensors");
     struct gguf_tensor *t = realloc(g->tensors, bytes ? bytes : 1);
@@ -233,9 +231,9 @@ uint64_t gguf_file_bytes(const struct gguf *g)
     return n;
 }
 
-/* ---- reading once, front to back ------------------------------------------------------------- */
+/* ---- sequential reading ---- */
 
-/* Only within a mapping: DONTNEED would lose bytes of the caller's own. */
+/* Mappings only: MADV_DONTNEED would discard the caller's own bytes. */
 static void advise(const struct gguf *g, const struct gguf_tensor *t, uint64_t at, uint64_t bytes, int advice)
 {
     const struct gguf *file = t->file == 0 ? g : g->parts[t->file - 1];

@@ -1,13 +1,10 @@
-/*
- * tensors.c: the tensor table: names, shapes, types, and that their data lies in the file, apart
- * from each other.
- */
+/* tensors.c: the tensor table: names, shapes, types, and data ranges that are in the file and disjoint. */
 #include "gguf/internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The least an info can take: name length and one byte, n_dims, one dimension, type, offset. */
+/* Smallest info: name length and one byte, n_dims, one dimension, type, offset. */
 enum { MIN_INFO_BYTES = 8 + 1 + 4 + 8 + 4 + 8 };
 
 int gguf_tensor_measure(const char *path, struct gguf_tensor *t, struct error *err)
@@ -45,7 +42,7 @@ int gguf_tensor_measure(const char *path, struct gguf_tensor *t, struct error *e
     return 0;
 }
 
-/* Names both the type and, for the reader to see what would have been understood, the known ones. */
+/* The message lists the supported types. */
 static int unknown_type(const struct gguf_cursor *c, struct gguf_str name, uint32_t type)
 {
     char known[600];
@@ -71,7 +68,7 @@ static int read_info(struct gguf_cursor *c, struct gguf_tensor *t)
         if (i < t->n_dims && gguf_take_u64(c, t->dims + i, "a tensor's dimension") != 0)
             return -1;
     }
-    if (t->n_dims > GGUF_MAX_DIMS) /* where the type stands is not known: measure names the fault */
+    if (t->n_dims > GGUF_MAX_DIMS) /* the position of the type is unknown: measure reports n_dims */
         return gguf_tensor_measure(c->g->path, t, c->err);
     if (gguf_take_u32(c, &type, "a tensor's type") != 0 ||
         gguf_take_u64(c, &t->offset, "a tensor's offset") != 0)
@@ -100,7 +97,7 @@ static int by_offset(const void *a, const void *b)
     return ((*x)->offset > (*y)->offset) - ((*x)->offset < (*y)->offset);
 }
 
-/* Offsets from the start of the file, data pointers; all of it must lie in the file. */
+/* File offsets and data pointers; all data must be inside the file. */
 static int place(struct gguf *g, size_t infos_end, struct error *err)
 {
     const struct gguf_tensor *last = NULL;
@@ -132,10 +129,10 @@ static int place(struct gguf *g, size_t infos_end, struct error *err)
     return 0;
 }
 
-/* g->tensors_by_name, in the order of the table. */
+/* g->tensors_by_name in table order. */
 static int list_tensors(struct gguf *g, struct error *err)
 {
-    size_t bytes = g->n_tensors * sizeof *g->tensors_by_name; /* fits: g->tensors is larger */
+    size_t bytes = g->n_tensors * sizeof *g->tensors_by_name; /* no overflow: g->tensors is larger */
     const struct gguf_tensor **t = realloc(g->tensors_by_name, bytes ? bytes : 1);
     if (!t)
         return error_oom(err, bytes, "an index of tensors");
@@ -149,7 +146,7 @@ static int check_overlap(struct gguf *g, struct error *err)
 {
     if (list_tensors(g, err) != 0)
         return -1;
-    const struct gguf_tensor **t = g->tensors_by_name; /* sorted by offset for the moment */
+    const struct gguf_tensor **t = g->tensors_by_name; /* temporarily sorted by offset */
     qsort(t, g->n_tensors, sizeof *t, by_offset);
     for (size_t i = 1; i < g->n_tensors; i++)
         if (t[i - 1]->offset + t[i - 1]->bytes > t[i]->offset)

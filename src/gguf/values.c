@@ -1,4 +1,4 @@
-/* values.c: metadata values by key: found by bisection, converted with range checks. */
+/* values.c: metadata values by key (bisection), converted with range checks. */
 #include "gguf/internal.h"
 #include <inttypes.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static int wrong(const struct gguf *g, const char *key, const char *found, const
                      found, expected);
 }
 
-/* A number of any type: an integer in two's complement with its sign apart, or a float. */
+/* A number of any type: two's complement integer with a sign flag, or float. */
 struct number {
     bool is_float, negative;
     uint64_t u;
@@ -56,7 +56,7 @@ static int64_t signed_of(uint64_t u)
     return i;
 }
 
-/* False when the type is not a number. */
+/* False: not a numeric type. */
 static bool decode(enum gguf_type type, const unsigned char *p, struct number *out)
 {
     size_t bytes = gguf_type_bytes(type);
@@ -196,7 +196,7 @@ int gguf_get_arr(const struct gguf *g, const char *key, enum gguf_type *elem, ui
     return 0;
 }
 
-/* The array of that key when it has an element i. */
+/* The array at that key if it has an element i. */
 static const struct gguf_kv *find_element(const struct gguf *g, const char *key, uint64_t i,
                                           struct error *err)
 {

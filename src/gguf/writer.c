@@ -1,9 +1,6 @@
 /*
- * writer.c: a GGUF file (version 3) written in one pass.
- *
- * Metadata and tensor infos gather in memory; begin_data lays the tensors out, lets the reader's
- * own rules check the finished header, and writes it; the data then streams through, so that the
- * memory needed does not grow with the weights.
+ * writer.c: GGUF version 3 in one pass. Metadata and infos are collected in memory; begin_data lays out the tensors, applies the reader's
+ * checks to the header and writes it; tensor data is streamed.
  */
 #include "gguf/internal.h"
 #include <errno.h>
@@ -12,18 +9,18 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-enum { VERSION = 3, MAX_WRITTEN_NAME = 63 /* some readers keep a NUL in their 64 bytes */ };
+enum { VERSION = 3, MAX_WRITTEN_NAME = 63 /* some readers store a NUL in their 64 bytes */ };
 
 struct gguf_writer {
     struct outfile out;
-    struct strbuf kv; /* entries as they stand in the file */
+    struct strbuf kv; /* encoded entries */
     uint64_t n_kv;
-    struct gguf_tensor *tensors; /* names are owned; offset: from the start of the data */
+    struct gguf_tensor *tensors; /* names owned; offset from the start of the data */
     size_t n_tensors, cap;
     uint64_t alignment;
     bool begun;
-    size_t current; /* tensor whose data comes next */
-    uint64_t done;  /* bytes of it already written */
+    size_t current; /* tensor being written */
+    uint64_t done;  /* bytes of it written */
     struct error sticky;
 };
 
@@ -63,7 +60,7 @@ struct gguf_writer *gguf_writer_new(const char *path, struct error *err)
     return w;
 }
 
-/* Key and type of an entry whose value the caller adds. */
+/* Key and type of an entry; the caller appends the value. */
 static void put_key(struct gguf_writer *w, struct gguf_str key, enum gguf_type type)
 {
     if (key.len < 1 || key.len > GGUF_MAX_KEY)
@@ -209,7 +206,7 @@ static uint64_t padding(const struct gguf_writer *w, uint64_t n)
     return (w->alignment - n % w->alignment) % w->alignment;
 }
 
-/* Offsets one after another; *total is the size of the data, padding included. */
+/* Offsets of consecutive tensors; *total: bytes of the data section with padding. */
 static int lay_out(struct gguf_writer *w, uint64_t *total, struct error *err)
 {
     uint64_t at = 0;
@@ -243,7 +240,7 @@ static void put_header(const struct gguf_writer *w, struct strbuf *b)
     }
 }
 
-/* A full disk is better found before gigabytes are written. Devices and pipes have no free space. */
+/* Detects a full disk before gigabytes are written. Devices and pipes are not checked. */
 static int check_space(const struct gguf_writer *w, uint64_t file_bytes, struct error *err)
 {
     struct statvfs fs;

@@ -1,7 +1,4 @@
-/*
- * The machine this runs on, by hwloc: so a recorded or synthetic topology (HWLOC_XMLFILE,
- * HWLOC_SYNTHETIC) takes the place of the live one in tests.
- */
+/* The live machine by hwloc. HWLOC_XMLFILE or HWLOC_SYNTHETIC replaces it, in tests too. */
 #include "config.h"
 #include "hwprofile/internal.h"
 #include "base/topology.h"
@@ -13,7 +10,7 @@
 static const hwloc_obj_type_t cache_types[] = { HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE,
                                                 HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE };
 
-/* Caches of a level that differ (cores of two kinds) become rows of their own. */
+/* Caches of one level that differ (two kinds of cores) become separate rows. */
 static int add_cache(struct hwprofile *h, int level, hwloc_obj_t obj, struct error *err)
 {
     double size = (double)obj->attr->cache.size;
@@ -71,7 +68,7 @@ static void add_isa(struct hwprofile *h, unsigned flags)
                                   isa[i].name);
 }
 
-/* A guest's firmware may describe less memory in its nodes than the machine has: here the kernel knows better. */
+/* The kernel's total on the live machine: a guest's firmware may describe less memory in its NUMA nodes. */
 static void set_memory(struct hwprofile *h, double in_nodes, bool live)
 {
     const double pages = (double)sysconf(_SC_PHYS_PAGES), page = (double)sysconf(_SC_PAGESIZE);

@@ -1,8 +1,9 @@
-/* Profiles in memory and in the data directories: finding one by name, its roofs, its efficiency. */
+/* Profiles in memory and in the data directories: lookup by name, roofs, efficiency. */
 #include "hwprofile/internal.h"
 #include "base/environment.h"
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,7 +64,7 @@ int hwprofile_add_ceiling(struct hwprofile *h, const struct ceiling *c, struct e
             h->ceiling[i] = *c;
             return 0;
         }
-    /* Grown by doubling: n is a power of two exactly when the array is full. */
+    /* Doubling: n is a power of two exactly when the array is full. */
     if ((h->n_ceiling & (h->n_ceiling - 1)) == 0) {
         size_t cap = h->n_ceiling ? h->n_ceiling * 2 : 1;
         struct ceiling *p = realloc(h->ceiling, cap * sizeof *p);
@@ -83,7 +84,7 @@ int hwprofile_raise_ceiling(struct hwprofile *h, const struct ceiling *c, struct
     return c->value > 0 ? hwprofile_add_ceiling(h, c, err) : 0;
 }
 
-/* Is a, for n threads, a better match than b? More threads while not above n, else fewer. */
+/* For n threads, a is a better match than b: the most threads not above n, else the fewest. */
 static bool better_match(const struct ceiling *a, const struct ceiling *b, int n)
 {
     if (!b)
@@ -100,7 +101,7 @@ static bool same_op(const struct ceiling *c, const char *op)
     return strcmp(c->op[0] ? c->op : "read", op) == 0;
 }
 
-/* CPUs and memory of a node alone, and pages asked for, are roofs to look at, not the roof of a run. */
+/* Not a roof of one NUMA node or of a page size. */
 static bool common(const struct ceiling *c)
 {
     return !isnan(c->value) && c->node[0] == 0 && c->pages[0] == 0;
@@ -130,7 +131,7 @@ double hw_cache_share(const struct hw_cache *c, int n)
     return c->n_instances > 0 && n > c->n_instances ? c->size_bytes * c->n_instances / n : c->size_bytes;
 }
 
-double hwprofile_last_cache(const struct hwprofile *h, int *level)
+double hwprofile_llc(const struct hwprofile *h, int *level)
 {
     double bytes = 0;
     *level = 0;
@@ -162,7 +163,7 @@ const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int
     return products ? products : peak_of(h, m, "", n_threads);
 }
 
-/* How far a call of a tokens is from one of b, as a ratio of at least 1. */
+/* Ratio of the tokens per call, at least 1. */
 static double token_distance(int a, int b)
 {
     return a <= 0 || b <= 0 ? 1 : a > b ? (double)a / b : (double)b / a;
@@ -184,10 +185,10 @@ const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *k
     return best;
 }
 
-const struct ceiling *hwprofile_exchange(const struct hwprofile *h, enum exchange_kind what, int n_threads)
+const struct ceiling *hwprofile_coherence(const struct hwprofile *h, enum coherence_kind what, int n_threads)
 {
-    const int n_tok = exchange_tokens(what);
-    const struct ceiling *c = hwprofile_ceiling(h, n_tok ? "kernel" : "latency", exchange_op(what), n_tok ? "F32" : "", "", n_tok, n_threads);
+    const int n_tok = coherence_tokens(what);
+    const struct ceiling *c = hwprofile_ceiling(h, n_tok ? "kernel" : "latency", coherence_op(what), n_tok ? "F32" : "", "", n_tok, n_threads);
     return c && c->n_threads == n_threads && c->n_tok == n_tok && c->value > 0 ? c : NULL;
 }
 
@@ -287,7 +288,7 @@ int hw_fill_efficiency(struct hwprofile *h, struct error *err)
 
 /* ---- profiles by name ------------------------------------------------------------ */
 
-/* Without the efficiencies of its class. */
+/* Without the class's efficiencies. */
 static int parse_path(struct hwprofile *h, const char *path, struct error *err)
 {
     struct filemap m;
@@ -316,7 +317,7 @@ bool hwprofile_data_file(char *path, size_t size, const char *sub, const char *n
     return name_file(path, size, hw_dirs(), sub, name);
 }
 
-/* The names of all files but that of the kinds' efficiencies. */
+/* Names of all files but classes.json. */
 int hwprofile_list(char ***names, size_t *n, struct error *err)
 {
     if (name_list(names, n, hw_dirs(), "hwprofiles", err) != 0)
@@ -331,7 +332,7 @@ int hwprofile_list(char ***names, size_t *n, struct error *err)
     return 0;
 }
 
-/* What a search keeps: the nearest name that did not match. */
+/* The nearest name that did not match. */
 struct near_miss {
     char asked[160]; /* hw_words */
     unsigned distance;
@@ -354,14 +355,14 @@ static bool try_name(const char *wanted, const char *id, const char *name, struc
     return false;
 }
 
-/* What to do about a machine nobody described. */
+/* Advice for an unknown machine. */
 static const char *const describe_it = "a file of its bandwidth and a peak does as well (doc/formats.md, ten lines)";
 
 static int unknown_machine(const char *spec, const struct near_miss *miss, struct error *err)
 {
     if (!*hw_dirs())
         return error_set(err, ERROR_INPUT, "machine \"%s\": no directory of profiles is known", spec);
-    if (!miss->id[0] || name_far(miss->asked, miss->distance))
+    if (!miss->id[0] || name_too_distant(miss->asked, miss->distance))
         return error_set(err, ERROR_INPUT,
                          "unknown machine \"%s\"; expected the path of a profile (.json) or a name "
                          "that `roofcast list hw` shows; %s",
@@ -371,75 +372,75 @@ static int unknown_machine(const char *spec, const struct near_miss *miss, struc
                      miss->id, alike ? "" : " (", alike ? "" : miss->name, alike ? "" : ")", describe_it);
 }
 
-/* What a profile calls its machine, as its file said when it was read: a file of measurements asks for hundreds of names, and each of them
- * for every profile. Kept to the program's end. */
-struct called {
+/* Names of a profile's machine, cached until exit: a file of measurements looks up hundreds of names in every profile. */
+struct cached_names {
     char *path;
     struct timespec changed;
     off_t size;
-    char **name; /* its name, then its aliases */
+    char **name; /* name, then aliases */
     size_t n;
 };
-static struct called *called;
-static size_t n_called;
+static pthread_mutex_t name_cache_lock = PTHREAD_MUTEX_INITIALIZER; /* guards name_cache, which any thread may use */
+static struct cached_names *name_cache;
+static size_t n_name_cache;
 
-static void called_clear(struct called *c)
+static void cached_names_clear(struct cached_names *c)
 {
     for (size_t i = 0; i < c->n; i++)
         free(c->name[i]);
     free(c->name);
     free(c->path);
-    *c = (struct called){ .path = NULL };
+    *c = (struct cached_names){ .path = NULL };
 }
 
-static int called_read(struct called *c, const char *path, const struct stat *st, struct error *err)
+static int cached_names_read(struct cached_names *c, const char *path, const struct stat *st, struct error *err)
 {
     struct hwprofile h;
     if (parse_path(&h, path, err) != 0)
         return -1;
-    *c = (struct called){ strdup(path), st->st_mtim, st->st_size, calloc(h.n_alias + 1, sizeof *c->name), 0 };
+    *c = (struct cached_names){ strdup(path), st->st_mtim, st->st_size, calloc(h.n_alias + 1, sizeof *c->name), 0 };
     bool whole = c->path && c->name;
     for (size_t i = 0; whole && i <= h.n_alias; i++)
         whole = (c->name[c->n++] = strdup(i == 0 ? h.name : h.alias[i - 1])) != NULL;
     hwprofile_free(&h);
     if (whole)
         return 0;
-    called_clear(c);
+    cached_names_clear(c);
     return error_oom(err, sizeof *c, "the names of machines");
 }
 
-/* NULL with *err. hint: where it may be. */
-static const struct called *called_of(const char *path, size_t hint, struct error *err)
+/* Entry of path, read again if the file changed; NULL with *err. hint: expected index. */
+static const struct cached_names *cached_names_get(const char *path, size_t hint, struct error *err)
 {
     struct stat st;
     size_t at = hint;
     if (stat(path, &st) != 0) {
-        error_set(err, ERROR_SYSTEM, "%s: the file went away", path);
+        error_set(err, ERROR_SYSTEM, "%s: the file disappeared", path);
         return NULL;
     }
-    if (at >= n_called || strcmp(called[at].path, path) != 0)
-        for (at = 0; at < n_called && strcmp(called[at].path, path) != 0; at++)
+    if (at >= n_name_cache || strcmp(name_cache[at].path, path) != 0)
+        for (at = 0; at < n_name_cache && strcmp(name_cache[at].path, path) != 0; at++)
             continue;
-    struct called *const c = at < n_called ? &called[at] : NULL;
+    struct cached_names *const c = at < n_name_cache ? &name_cache[at] : NULL;
     if (c && c->size == st.st_size && c->changed.tv_sec == st.st_mtim.tv_sec && c->changed.tv_nsec == st.st_mtim.tv_nsec)
         return c;
-    struct called fresh, *more = c ? called : realloc(called, (n_called + 1) * sizeof *called);
+    struct cached_names fresh, *more = c ? name_cache : realloc(name_cache, (n_name_cache + 1) * sizeof *name_cache);
     if (!more) {
-        error_oom(err, (n_called + 1) * sizeof *called, "the names of machines");
+        error_oom(err, (n_name_cache + 1) * sizeof *name_cache, "the names of machines");
         return NULL;
     }
-    called = more;
-    if (called_read(&fresh, path, &st, err) != 0)
+    name_cache = more;
+    if (cached_names_read(&fresh, path, &st, err) != 0)
         return NULL;
-    if (at < n_called)
-        called_clear(&called[at]);
+    if (at < n_name_cache)
+        cached_names_clear(&name_cache[at]);
     else
-        n_called++;
-    called[at] = fresh;
-    return &called[at];
+        n_name_cache++;
+    name_cache[at] = fresh;
+    return &name_cache[at];
 }
 
-/* 1: found, *out is its id; 0: not; -1: error. */
+/* 1: found, *out is its index; 0: not found; -1: error. */
 static int search(const char *wanted, char **names, size_t n, struct near_miss *miss, size_t *out,
                   struct error *err)
 {
@@ -448,23 +449,23 @@ static int search(const char *wanted, char **names, size_t n, struct near_miss *
             *out = i;
             return 1;
         }
-    for (size_t i = 0; i < n; i++) {
+    int rc = 0;
+    pthread_mutex_lock(&name_cache_lock);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
         char path[PATH_SIZE];
         if (!name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[i]))
             continue;
-        const struct called *const c = called_of(path, i, err);
-        if (!c)
-            return -1;
-        for (size_t k = 0; k < c->n; k++)
-            if (try_name(wanted, names[i], c->name[k], miss)) {
-                *out = i;
-                return 1;
-            }
+        const struct cached_names *const c = cached_names_get(path, i, err);
+        rc = c ? 0 : -1;
+        for (size_t k = 0; c && rc == 0 && k < c->n; k++)
+            rc = try_name(wanted, names[i], c->name[k], miss);
+        *out = i;
     }
-    return 0;
+    pthread_mutex_unlock(&name_cache_lock);
+    return rc;
 }
 
-/* found NULL: a name that nobody has is an error. */
+/* found NULL: an unknown name is an error. */
 static int find(struct hwprofile *h, const char *spec, bool *found, struct error *err)
 {
     size_t n = 0, hit = 0;
@@ -487,7 +488,7 @@ static int find(struct hwprofile *h, const char *spec, bool *found, struct error
     else if (rc == 1)
         rc = name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[hit]) ?
                  load_path(h, path, err) :
-                 error_set(err, ERROR_SYSTEM, "%s.json: the file went away", names[hit]);
+                 error_set(err, ERROR_SYSTEM, "%s.json: the file disappeared", names[hit]);
     name_list_free(names, n);
     return rc;
 }
@@ -511,7 +512,7 @@ int hwprofile_find(struct hwprofile *h, const char *name, bool *found, struct er
 
 bool ceiling_rounds_scales(const struct ceiling *c)
 {
-    enum { EXACT_TOK = 32 }; /* passes of so many had exact scales in any case */
+    enum { EXACT_TOK = 32 }; /* scales are exact up to this size of pass */
     const bool floats = strcmp(c->dtype, "F32") == 0 || strcmp(c->dtype, "F16") == 0 || strcmp(c->dtype, "BF16") == 0;
     return strcmp(c->kind, "kernel") == 0 && strcmp(c->op, "matmat") == 0 && c->n_tok > EXACT_TOK && !floats &&
            (strcmp(c->isa, "avx512vnni") == 0 || strcmp(c->isa, "avx512bf16") == 0) && strstr(c->kernel, "packed") &&

@@ -1,11 +1,11 @@
-/* Reading other tools' results: which tool it is, and what all of them need. */
+/* Import of other tools' results: format detection and shared code. */
 #include "hwprofile/import_internal.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A tool has some hundreds of roofs, and some dozens of tests that are none. */
+/* limits: tools report hundreds of roofs and dozens of other tests */
 enum { MAX_BYTES = 16 << 20, MAX_ROOFS = 2000, MAX_SKIPPED = 32 };
 
 static const char *const format_names[] = { "auto", "ert", "likwid-bench", "clpeak" };
@@ -101,7 +101,7 @@ int import_check_value(const struct import *im, double v, int line, const char *
                          hw_q_flop_s.lo, hw_q_flop_s.hi, v);
 }
 
-/* Names come from files: valid UTF-8 without control characters, as JSON and a terminal want it. */
+/* Valid UTF-8 without control characters, for JSON and terminals. */
 void import_clean(char *s)
 {
     for (; *s; s++)
@@ -115,7 +115,7 @@ void import_skip(struct import *im, const char *text)
     snprintf(name, sizeof name, "%s", text);
     import_clean(name);
     for (char *comma = name; (comma = strchr(comma, ',')) != NULL;)
-        *comma = ';'; /* what stands between names */
+        *comma = ';'; /* commas separate names */
     const size_t n = strlen(name);
     for (const char *p = im->skipped.s; p && *p; p += strcspn(p, ","), p += *p ? 2 : 0)
         if (strcspn(p, ",") == n && strncmp(p, name, n) == 0)
@@ -145,7 +145,7 @@ static enum import_format detect_text(const char *s)
     return IMPORT_AUTO;
 }
 
-/* A number that a full disk cut short is a number too: the last line has to end. */
+/* An incomplete last line may be a truncated number. */
 static int check_end(const struct import *im, struct error *err)
 {
     int line = 1;
@@ -195,7 +195,7 @@ static int import_any(struct import *im, enum import_format *f, struct error *er
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Held to the rules of a profile's file: what was built here must be one. */
+/* The result must be a valid profile. */
 static int check(const struct import *im, struct error *err)
 {
     struct hwprofile again;
@@ -213,7 +213,7 @@ static int check(const struct import *im, struct error *err)
 
 static int copy_text(struct import *im, const void *data, size_t size, struct error *err)
 {
-    if (size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) { /* what Windows puts before UTF-8 */
+    if (size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) { /* byte-order mark */
         data = (const char *)data + 3;
         size -= 3;
     }

@@ -1,6 +1,6 @@
 /*
- * clpeak 1.x and 2.x: the JSON of 2.x, and the text of both. A test's display name, with what is no letter or digit as "_", is
- * mostly its tag, so both are read with one table. GB are 1e9; of several widths of a vector the best is the roof.
+ * clpeak 1.x (text) and 2.x (text, JSON). A test's display name with other characters as "_" is mostly its tag, so one table serves
+ * both. GB are 1e9; the best of several vector widths is the roof.
  */
 #include "hwprofile/import_internal.h"
 #include <ctype.h>
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One reading, from either form. */
+/* One reading, JSON or text. */
 struct reading {
     char device[160];   /* "CPU/AMD Ryzen ..." */
     char test[96];      /* folded: "single_precision_compute_avx2_fma" */
     char metric[48], unit[12];
     double value;
-    int threads;        /* that the device has; 0: not said */
+    int threads;        /* of the device; 0: unknown */
     char version[32];
     char at[32];        /* "line 12" or "entries[3]" */
 };
@@ -33,15 +33,14 @@ static void fold(char *out, size_t size, const char *s)
     out[n] = 0;
 }
 
-/* ---- what a test is -------------------------------------------------------------------------- */
+/* ---- test to roof ---- */
 
 static bool has(const char *s, const char *part)
 {
     return strstr(s, part) != NULL;
 }
 
-/* Operands of a multiply-add, by what test or metric says; NULL: none of these, no dense multiply-add, or one that adds up
- * in half precision. */
+/* Operand type of a multiply-add by test or metric; NULL: none, not dense, or FP16 accumulation. */
 static const char *find_type(const struct reading *r)
 {
     static const char *const no[] = { "sparse", "smfmac", "mma_sp", "divide", "sqrt", "smt_scaling", "int16", "integer_compute_fast",
@@ -58,7 +57,7 @@ static const char *find_type(const struct reading *r)
     for (size_t i = 0; i < ARRAY_LEN(no); i++)
         if (has(r->test, no[i]) || has(metric, no[i]))
             return NULL;
-    /* The metric is the more precise: cuBLASLt's and a 2.x CUDA table's rows are types. "int8" may be a vector of 8 ints. */
+    /* The metric is more specific (cuBLASLt and 2.x CUDA rows are types). "int8" may be a vector of 8 ints. */
     bool vector_of_int = has(r->test, "integer_compute") && !has(r->test, "int8");
     if (strcmp(metric, "float") == 0 && has(r->test, "precision"))
         return has(r->test, "single") ? "fp32" : has(r->test, "half") ? "fp16" : "fp64";
@@ -97,7 +96,7 @@ static bool is_cpu(const char *device)
     return strncmp(device, "CPU/", 4) == 0 || strncmp(device, "OpenCL/cpu-", 11) == 0 || strncmp(device, "OpenCL/pthread-", 15) == 0;
 }
 
-/* Threads that a reading is of: a CPU's ST is 1, its MT and its whole-machine tests all; a GPU counts as 1. -1: not said. */
+/* Threads of a reading: CPU ST 1, CPU MT and whole-machine tests all, GPU 1. -1: unknown. */
 static int thread_count(const struct import *im, const struct reading *r)
 {
     if (!is_cpu(r->device) || ends_with(r->metric, " ST") || strcmp(r->unit, "ns") == 0)
@@ -105,14 +104,14 @@ static int thread_count(const struct import *im, const struct reading *r)
     return r->threads > 0 ? r->threads : im->o->n_threads > 0 ? im->o->n_threads : -1;
 }
 
-/* ISA of a CPU's test, behind its name. */
+/* ISA suffix of a CPU test. */
 static const char *isa_of(const char *test)
 {
     const char *at = strstr(test, "_compute_");
     return at && !has(at, "fp16") && !has(at, "bf16xbf16") ? at + 9 : "";
 }
 
-/* v of a unit in SI, rates in whole numbers; NaN: a unit of none of the roofs. */
+/* v in SI, rates rounded to integers; NaN: not a roof's unit. */
 static double to_si(double v, const char *unit)
 {
     static const struct {
@@ -126,7 +125,7 @@ static double to_si(double v, const char *unit)
     return NAN;
 }
 
-/* Fill c with what r is a roof of; false: of nothing here. */
+/* The roof that r measures; false: none. */
 static bool make_ceiling(struct ceiling *c, const struct reading *r, int n)
 {
     double v = to_si(r->value, r->unit);
@@ -165,7 +164,7 @@ static int add_reading(struct import *im, const struct reading *r, struct error 
     char at[160];
     int n = thread_count(im, r);
     if (!make_ceiling(&c, r, n)) {
-        bool part = has(r->test, "latency"); /* of which other rows are roofs */
+        bool part = has(r->test, "latency"); /* breakdown of other rows */
         snprintf(at, sizeof at, "%s%s%s", r->test, part ? " " : "", part ? r->metric : "");
         import_skip(im, at);
         return 0;
@@ -182,7 +181,7 @@ static int add_reading(struct import *im, const struct reading *r, struct error 
     return import_add(im, &c, at, err);
 }
 
-/* ---- which device ---------------------------------------------------------------------------- */
+/* ---- device selection ---- */
 
 enum { MAX_DEVICES = 32 };
 struct devices {
@@ -202,7 +201,7 @@ static int find_device(struct devices *d, const char *name)
     return d->n++;
 }
 
-/* The only one, or the only one with --device's text in it. */
+/* The only device, or the only match of --device. */
 static int choose_device(struct import *im, struct devices *d, struct error *err)
 {
     struct strbuf all = { 0 };
@@ -238,7 +237,7 @@ static void finish(struct import *im, const struct devices *d, const char *versi
                 *v ? " " : "", v, name);
 }
 
-/* Of a property: "Cores: 32 threads / 16 cores", and of OpenCL's CPUs "Compute units: 32"; else 0. */
+/* Threads of a property: "Cores: 32 threads / 16 cores", OpenCL CPUs "Compute units: 32"; else 0. */
 static int threads_of(const char *key, size_t n_key, const char *value)
 {
     long v = 0;
@@ -261,7 +260,7 @@ static int json_name(const json_t *o, const char *ctx, char *to, size_t size, st
     return 0;
 }
 
-/* The props of a device are of interest for its threads only. */
+/* Device properties are read for their threads only. */
 static void json_devices(struct devices *d, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -348,12 +347,12 @@ static int from_json(struct import *im, const json_t *doc, struct error *err)
 struct text {
     struct devices d;
     char backend[48];
-    int device; /* being read; -1: none yet */
+    int device; /* current; -1: none */
     struct reading r; /* test and unit of the heading */
-    bool second;      /* the first pass finds devices */
+    bool second;      /* the first pass lists devices */
 };
 
-/* "Global memory bandwidth (GBPS)"; of a unit that is no roof's, too: what follows is that test's. */
+/* "Global memory bandwidth (GBPS)"; headings of other units too, as they start a test. */
 static bool heading(struct text *t, const char *s)
 {
     const char *open = strrchr(s, '(');
@@ -367,7 +366,7 @@ static bool heading(struct text *t, const char *s)
     return true;
 }
 
-/* "Device 0: NAME", "Device: NAME", "Platform: NAME", "Backend: NAME": where NAME begins; NULL: not that. */
+/* NAME of "Device 0: NAME", "Device: NAME", "Platform: NAME", "Backend: NAME"; NULL: another line. */
 static const char *titled(const char *s, const char *what)
 {
     size_t n = strlen(what);
@@ -380,13 +379,13 @@ static const char *titled(const char *s, const char *what)
 static void begin_device(struct text *t, const char *name)
 {
     char full[160];
-    snprintf(full, sizeof full, "%s/%.110s", *t->backend ? t->backend : "OpenCL", name); /* 1.x has no other backend */
+    snprintf(full, sizeof full, "%s/%.110s", *t->backend ? t->backend : "OpenCL", name); /* 1.x has OpenCL only */
     t->device = find_device(&t->d, full);
     t->r.test[0] = 0;
     snprintf(t->r.device, sizeof t->r.device, "%s", full);
 }
 
-/* "float2  : 230.89" below a heading, or 1.x's "Kernel launch latency : 5.34 us". */
+/* "float2  : 230.89" under a heading, or 1.x's "Kernel launch latency : 5.34 us". */
 static int value_line(struct import *im, struct text *t, const char *s, const char *colon, int line, struct error *err)
 {
     char value[48], *tail;
@@ -401,7 +400,7 @@ static int value_line(struct import *im, struct text *t, const char *s, const ch
     if (!*r.test || strncmp(s, "Kernel launch latency", 21) == 0) {
         tail = value + strspn(value, "0123456789.");
         if (strcmp(tail, " us") != 0 || strncmp(s, "Kernel launch latency", 21) != 0)
-            return 0; /* properties of the device */
+            return 0; /* device properties */
         *tail = 0;
         snprintf(r.test, sizeof r.test, "kernel_launch_latency");
         snprintf(r.unit, sizeof r.unit, "us");

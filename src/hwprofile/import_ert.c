@@ -1,7 +1,6 @@
 /*
- * ERT 1.1.0, the Empirical Roofline Toolkit: roofline.json, and the text that its scripts print. Its one loop reads and
- * writes an array in place, A[i] = f(A[i]), so its bandwidths are of op "update". The last plateau of bandwidth over size is
- * always called DRAM, the ones before L1, L2, ...: on GPUs, whose L1 it cannot see, the plateau called L1 is the L2.
+ * ERT 1.1.0, Empirical Roofline Toolkit: roofline.json, or the text of its scripts. Its loop updates an array in place, A[i] = f(A[i]): op
+ * "update". The last plateau over size is always called DRAM, the ones before L1, L2, ...; on GPUs, whose L1 it bypasses, "L1" is the L2.
  */
 #include "hwprofile/import_internal.h"
 #include <math.h>
@@ -14,9 +13,9 @@ struct ert {
     char version[24];
     bool gpu;
     int n_experiments;
-    /* of the bandwidths, of the peak */
+    /* of bandwidths, of the peak */
     long gbytes_threads, gflops_threads;
-    double memory_max; /* bytes of the largest working set; NaN */
+    double memory_max; /* largest working set; NaN: unknown */
     char host[64];
 };
 
@@ -33,7 +32,7 @@ static int add_roof(struct import *im, const struct ert *e, const char *level, d
     return import_add(im, &c, at, err);
 }
 
-/* What ERT calls a level, as it would be called here; NULL: it has no name here. */
+/* Level name for ERT's; NULL: none. */
 static const char *level_name(const struct ert *e, const char *name)
 {
     static const char *const cpu[] = { "L1", "L2", "L3", "DRAM" };
@@ -59,7 +58,7 @@ static int add_level(struct import *im, const struct ert *e, const char *name, d
     return 0;
 }
 
-/* "GFLOPs", as 1.1.0 has it, is double precision; later ones say "FP32 GFLOPs". */
+/* "GFLOPs" (1.1.0) is double precision; later versions write "FP32 GFLOPs". */
 static const char *gflops_type(const char *name)
 {
     static const char *const known[][2] = { { "GFLOPs", "fp64" }, { "FP64 GFLOPs", "fp64" }, { "FP32 GFLOPs", "fp32" },
@@ -163,7 +162,7 @@ static int spec_level(struct import *im, const struct ert *e, const char *name, 
     return 0;
 }
 
-/* A number, a text of one, or a list of such texts, as ERT writes its configuration: the first. */
+/* First number of a number, text or list of texts (ERT's configuration). */
 static bool loose_count(const json_t *j, long *v)
 {
     if (json_is_array(j))
@@ -175,7 +174,7 @@ static bool loose_count(const json_t *j, long *v)
     return json_is_string(j) && import_count(json_string_value(j), 1, MAX_THREADS, v);
 }
 
-/* MPI processes times threads: where all runs agreed in the common metadata, else in the part's own. */
+/* MPI processes times threads: from the common metadata if all runs agree, else from the part's. */
 static int get_threads(const struct import *im, const json_t *doc, const char *kind, long *n, struct error *err)
 {
     static const char *const key[] = { "MPI_PROCS", "OPENMP_THREADS" };
@@ -243,7 +242,7 @@ struct text {
     size_t n_roof;
     int n_level, n_peak; /* of these */
     bool dram;
-    bool meta; /* META_DATA was seen */
+    bool meta; /* META_DATA seen */
     long procs, threads;
 };
 
@@ -259,7 +258,7 @@ static bool split_roof(const char *s, double *value, char *name, size_t size)
     return true;
 }
 
-/* "MPI_PROCS      4": how that run was started. The JSON keeps peak and bandwidth apart; the text's last one counts. */
+/* "MPI_PROCS      4". JSON keeps peak and bandwidth runs apart; in text the last one counts. */
 static int meta_line(const struct import *im, struct ert *e, struct text *t, const char *s, int line, struct error *err)
 {
     size_t n = strcspn(s, " \t");
@@ -279,7 +278,7 @@ static int meta_line(const struct import *im, struct ert *e, struct text *t, con
     return 0;
 }
 
-/* "1002,83 L1 EMP", "1.1 L1 TB/s": a roof gone wrong, which must not pass for metadata. */
+/* "1002,83 L1 EMP", "1.1 L1 TB/s": a malformed roof, not metadata. */
 static bool meant_as_roof(const char *s)
 {
     char number[40], word[16], rest[8] = "";
@@ -287,7 +286,7 @@ static bool meant_as_roof(const char *s)
            (strchr("+-.0123456789", *number) || strcmp(rest, "EMP") == 0);
 }
 
-/* One line that is not blank. */
+/* One non-blank line. */
 static int text_line(struct import *im, struct ert *e, struct text *t, const char *s, int line, struct error *err)
 {
     struct roof_line r = { .line = line };
@@ -322,7 +321,7 @@ static int from_text(struct import *im, struct error *err)
         if (*s && text_line(im, &e, &t, s, l.number, err) != 0)
             return -1;
     }
-    if (t.n_level && !t.dram) /* the last plateau is always called so: the text ended before it */
+    if (t.n_level && !t.dram) /* always the last plateau: otherwise the text is truncated */
         return error_set(err, ERROR_INPUT, "%s: line %d: expected the roof DRAM behind those of caches, found none (was it cut off?)",
                          im->file, l.number);
     if (t.procs * t.threads > MAX_THREADS)

@@ -1,7 +1,6 @@
 /*
- * The output of likwid-bench (5.x), of one run or of several behind one another. Its loops' names say what they do; it counts
- * the bytes of loads and stores, no lines fetched only to be written. What it says of a run is its footprint, not the level
- * that served it: caches of the machine name that, and without them a loop's runs are points of a curve.
+ * Output of one or more runs of likwid-bench 5.x. Loop names define the operation; bytes are loads and stores, without write-allocate. It
+ * reports the footprint, not the level: the machine's caches give that, and without them the runs of a loop become a curve.
  */
 #include "hwprofile/import_internal.h"
 #include <math.h>
@@ -12,9 +11,9 @@ enum { MAX_RUNS = 20000, MAX_SAMPLES = 1000 };
 
 struct run {
     char test[48];
-    int line;            /* of "Test:" */
-    long n_threads;      /* 0: not said yet */
-    double bytes, bytes_thread, mflop_s, mbyte_s; /* NaN: not said yet */
+    int line;            /* line of "Test:" */
+    long n_threads;      /* 0: missing */
+    double bytes, bytes_thread, mflop_s, mbyte_s; /* NaN: missing */
 };
 struct runs {
     struct run *v;
@@ -23,14 +22,14 @@ struct runs {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A run is over: it has said what it must. */
+/* End of a run: checks that all fields were found. */
 static int end_run(const struct import *im, const struct runs *rs, struct error *err)
 {
     if (rs->n == 0)
         return 0;
     struct run *r = &rs->v[rs->n - 1];
     if (isnan(r->bytes_thread) && r->n_threads > 0)
-        r->bytes_thread = r->bytes / (double)r->n_threads; /* older than 5.0 */
+        r->bytes_thread = r->bytes / (double)r->n_threads; /* before 5.0 */
     const char *missing = r->n_threads == 0      ? "Using N threads" :
                           isnan(r->bytes_thread) ? "Size (Byte)" :
                           isnan(r->mflop_s)      ? "MFlops/s" :
@@ -48,7 +47,7 @@ static int begin_run(struct import *im, struct runs *rs, const char *test, int l
         return -1;
     if (rs->n == MAX_RUNS)
         return error_set(err, ERROR_INPUT, "%s: line %d: expected at most %d runs", im->file, line, MAX_RUNS);
-    if ((rs->n & (rs->n - 1)) == 0) { /* grown by doubling */
+    if ((rs->n & (rs->n - 1)) == 0) { /* doubling */
         struct run *v = realloc(rs->v, (rs->n ? 2 * rs->n : 1) * sizeof *v);
         if (!v)
             return error_oom(err, 2 * rs->n * sizeof *v, "runs");
@@ -63,7 +62,7 @@ static int begin_run(struct import *im, struct runs *rs, const char *test, int l
     return 0;
 }
 
-/* "MByte/s:\t\t113868.43" of the run being read. */
+/* "MByte/s:\t\t113868.43" */
 static int read_field(struct import *im, struct run *r, const char *s, int line, struct error *err)
 {
     struct {
@@ -110,15 +109,15 @@ static int read_runs(struct import *im, struct runs *rs, struct error *err)
     return end_run(im, rs, err);
 }
 
-/* ---- what a loop is -------------------------------------------------------------------------- */
+/* ---- loop names ---- */
 
 struct loop {
-    const char *op;    /* "" for peaks; NULL: no roof here */
+    const char *op;    /* "": peak; NULL: no roof */
     const char *dtype; /* of peaks */
     char isa[24];      /* "avx512_fma"; "scalar" */
 };
 
-/* stream is STREAM's triad; likwid's triad has a stream more. "_mem" stores past the caches. */
+/* "stream" is STREAM's triad; likwid's triad has one more stream. "_mem" uses non-temporal stores. */
 static const char *loop_op(const char *base, size_t n, bool mem)
 {
     static const struct {
@@ -158,8 +157,7 @@ static struct loop find_loop(const char *test)
 
 /* ---- roofs ----------------------------------------------------------------------------------- */
 
-/* The level whose caches hold the footprint of n threads with room to spare, and those before it do not; "DRAM"; "": between
- * two levels, or no caches are known. */
+/* Level whose share holds the footprint with margin while inner ones do not; "DRAM"; "": ambiguous or caches unknown. */
 static const char *level_of(const struct hwprofile *h, double bytes, int n)
 {
     static const char *const names[] = { "", "L1", "L2", "L3" };
@@ -176,7 +174,7 @@ static const char *level_of(const struct hwprofile *h, double bytes, int n)
     return last > 0 && bytes >= 2 * last ? "DRAM" : "";
 }
 
-/* Runs of the same test, threads and footprint are samples of one value. */
+/* Runs of equal test, threads and footprint are samples of one value. */
 static struct hw_point sample(const struct runs *rs, size_t first, bool peak, bool *done)
 {
     double v[MAX_SAMPLES] = { 0 };
@@ -236,14 +234,14 @@ static int by_x(const void *a, const void *b)
     return p->x < q->x ? -1 : p->x > q->x;
 }
 
-/* All footprints of one test and number of threads. */
+/* Curve over all footprints of one test and thread count. */
 static int add_curve(struct import *im, const struct run *r, const struct loop *p, struct hw_point *point, size_t n, struct error *err)
 {
     struct hw_curve c = { .x = "footprint_bytes", .kind = "bandwidth", .unit = "B/s", .n_threads = (int)r->n_threads, .point = point,
                           .n_point = n };
     qsort(point, n, sizeof *point, by_x);
     snprintf(c.name, sizeof c.name, "%s %s footprint %dt", p->op, p->isa, c.n_threads);
-    if (hwprofile_curve(im->h, c.name)) /* stream_sp_avx beside stream_avx, load_mem beside load */
+    if (hwprofile_curve(im->h, c.name)) /* same op by another loop (stream_sp_avx and stream_avx) */
         snprintf(c.name, sizeof c.name, "%s %.20s footprint %dt %.24s", p->op, p->isa, c.n_threads, r->test);
     snprintf(c.op, sizeof c.op, "%s", p->op);
     snprintf(c.isa, sizeof c.isa, "%s", p->isa);
@@ -251,7 +249,7 @@ static int add_curve(struct import *im, const struct run *r, const struct loop *
     return hwprofile_add_curve(im->h, &c, err);
 }
 
-/* Every run of rs->v[first]'s test and number of threads that is not done. */
+/* Remaining runs with the test and thread count of rs->v[first]. */
 static int add_loop(struct import *im, const struct runs *rs, size_t first, struct hw_point *point, bool *done, struct error *err)
 {
     const struct run *a = &rs->v[first];
@@ -293,7 +291,7 @@ static int add_all(struct import *im, const struct runs *rs, struct error *err)
     return rc;
 }
 
-/* The machine that the caches are of is the one that was measured. */
+/* Caches are those of the measured machine. */
 static int copy_topology(struct hwprofile *to, const struct hwprofile *from, struct error *err)
 {
     to->cache = calloc(from->n_cache, sizeof *to->cache);

@@ -1,4 +1,4 @@
-/* Names of machines: what counts as the same name, and what was probably meant. */
+/* Machine names: equality and suggestions. */
 #include "hwprofile/internal.h"
 #include <ctype.h>
 #include <string.h>
@@ -26,8 +26,7 @@ bool math_integer(enum math m)
     return m == MATH_INT4 || m == MATH_INT8 || m == MATH_INT16;
 }
 
-/* What a CPU says of itself in /proc/cpuinfo beyond its name: "13th Gen " before, " 16-Core Processor", " @ 2.00GHz" and
- * " CPU @ 2.60GHz" after. */
+/* Cuts what /proc/cpuinfo adds to a CPU's name: "13th Gen " before, " 16-Core Processor", " @ 2.00GHz" and " CPU @ 2.60GHz" after. */
 static void cut_cpuinfo(char *name)
 {
     char *at = strstr(name, " @"), *cores = strcasestr(name, "-Core Processor");
@@ -46,7 +45,7 @@ static void cut_cpuinfo(char *name)
         memmove(name, name + digits + 7, strlen(name + digits + 7) + 1);
 }
 
-/* Intel(R) Core(TM): out with the marks. */
+/* Cuts "(R)" and "(TM)". */
 static void cut_marks(char *name)
 {
     static const char *const marks[] = { "(R)", "(TM)", "(C)" };

@@ -1,10 +1,10 @@
-/* How steady a machine was while it was measured. Source: methods.md (71). */
+/* Stability of a machine during measurement. Source: methods.md (71). */
 #include "hwprofile/internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Upper quartile of what ceilings moved by between rounds. */
+/* upper quartile of the ceilings' between_rounds */
 static const double QUIET_BELOW = 0.01, NOISY_FROM = 0.05;
 
 static const char *const names[] = { [HW_QUIET] = "quiet", [HW_UNSTEADY] = "unsteady", [HW_NOISY] = "noisy" };

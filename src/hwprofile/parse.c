@@ -1,7 +1,5 @@
 /*
- * A hwprofile JSON text to struct hwprofile, strictly: a field nobody knows, a unit that does not
- * fit, a number that is not positive is an error with the file and the field in it. The same rules
- * read profiles typed from a datasheet and profiles measured by `roofcast profile`.
+ * A hwprofile JSON text to struct hwprofile. Unknown fields, wrong units and non-positive numbers are errors that name file and field.
  */
 #include "hwprofile/internal.h"
 #include <math.h>
@@ -102,8 +100,8 @@ static int parse_aliases(struct hwprofile *h, const json_t *a, const char *ctx, 
     return 0;
 }
 
-/* The one thing a prediction cannot do without. A machine that was looked at (topology known) may
- * lack it: `roofcast profile` can be interrupted; so may one of which nothing but measurements is known (import). */
+/* Required for predictions: bandwidth. Optional for a machine with a topology (`roofcast profile` may be interrupted) or with
+ * measurements only (import). */
 static int check_complete(const struct hwprofile *h, const char *ctx, struct error *err)
 {
     bool peak = false, bandwidth = !isnan(h->mem_bw.value) || hwprofile_bandwidth(h, "DRAM", 1);
@@ -152,7 +150,7 @@ static int parse_profile(struct hwprofile *h, const json_t *o, const char *ctx, 
     if (k < 0)
         return -1;
     h->kind = (enum hw_kind)k;
-    if (!h->vendor[0]) /* who wrote ten lines from a datasheet named it so */
+    if (!h->vendor[0]) /* handwritten datasheet profiles rely on the name */
         snprintf(h->vendor, sizeof h->vendor, "%s", hw_vendor_of_name(h->name));
     snprintf(ectx, sizeof ectx, "%s: efficiency", ctx);
     if (parse_aliases(h, json_object_get(o, "aliases"), ctx, err) != 0 ||
@@ -181,7 +179,7 @@ int hwprofile_parse(struct hwprofile *h, const char *name, const void *data, siz
 {
     char ctx[CTX / 2];
     hwprofile_init(h);
-    /* The end of a long path says more than its start. */
+    /* The end of a long path is more informative. */
     size_t n = strlen(name);
     snprintf(ctx, sizeof ctx, "%s", n < sizeof ctx ? name : name + n - (sizeof ctx - 1));
     json_t *o = json_load_mem(name, data, size, err);

@@ -1,4 +1,4 @@
-/* Measured roofs of a hwprofile JSON: ceilings, and curves of them. */
+/* Measured roofs of a hwprofile JSON: ceilings and curves. */
 #include "hwprofile/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static const char *const kinds[] = { "compute", "bandwidth", "latency", "kernel"
 static const char *const levels[] = { "L1", "L2", "L3", "DRAM" };
 static const char *const xs[] = { "footprint_bytes", "n_threads", "bytes_s", "n_tok", "row_bytes" };
 
-/* Units a kind may have, the first one named in messages. */
+/* Units of a kind, the first for messages. */
 static const char *const units[][4] = {
     [COMPUTE] = { "FLOP/s", "OP/s" },
     [BANDWIDTH] = { "B/s" },
@@ -27,8 +27,7 @@ static int check_unit(const char *unit, enum kind kind, const char *ctx, struct 
     return error_set(err, ERROR_INPUT, "%s: field \"unit\": expected \"%s\", found \"%s\"", ctx, units[kind][0], unit);
 }
 
-/* A rate below a megabyte a second, or a second where nanoseconds stand, is a unit gone wrong; but one row of a kernel, shared by
- * threads whose CPUs others hold, has been seen at half of that. */
+/* Below 1 MB/s, or above seconds for a latency, the unit is wrong. Kernel ceilings may be lower: 0.5 MB/s occurs on contended CPUs. */
 static int check_number(double v, enum kind kind, const char *unit, const char *key, const char *ctx, struct error *err)
 {
     const double least = kind == KERNEL ? hw_q_flop_s.lo / 1e3 : hw_q_flop_s.lo;
@@ -83,7 +82,7 @@ static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, st
     static const char *const known[] = { "name", "kind", "op", "dtype", "isa", "level", "pages", "node", "n_threads", "n_tok", "head_dim",
                                          "n_query", "n_key", "footprint_bytes", "value", "unit", "ci_lo", "ci_hi", "n_samples", "between_rounds",
                                          "loads_bytes_s", "product_flop_s", "tile_flop_s", "kernel", "clock_hz", "per_cycle", "issue_fraction", "cpus", "date",
-                                         "core_flop_s" /* of profiles of old, by another loop: read over */ };
+                                         "core_flop_s" /* ignored: older profiles, by another loop */ };
     int64_t n_threads = 0, n_samples = 0, n_tok = 0, head_dim = 0, n_query = 0, n_key = 0;
     *c = (struct ceiling){ .footprint_bytes = NAN, .value = NAN, .ci_lo = NAN, .ci_hi = NAN,
                            .between_rounds = NAN, .loads_bytes_s = NAN, .product_flop_s = NAN, .tile_flop_s = NAN,
@@ -128,7 +127,7 @@ static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, st
     return check_ceiling(c, ctx, err);
 }
 
-/* NULL: absent or null, or (with *rc -1) not an array of at most max. */
+/* NULL: absent or null, or (*rc -1) not an array of at most max. */
 static const json_t *get_array(const json_t *a, const char *pctx, const char *key, size_t max, int *rc, struct error *err)
 {
     *rc = 0;
@@ -142,7 +141,7 @@ static const json_t *get_array(const json_t *a, const char *pctx, const char *ke
     return *rc == 0 ? a : NULL;
 }
 
-/* Names are how ceilings and curves are found: of two with one name the second would take the first one's place. */
+/* Names of ceilings and curves must be unique. */
 static int name_taken(const char *name, const char *list, size_t of, const char *ctx, struct error *err)
 {
     return error_set(err, ERROR_INPUT, "%s: field \"name\": \"%s\" is the name of %s[%zu] too, expected each once", ctx, name, list, of);

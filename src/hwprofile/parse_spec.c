@@ -1,4 +1,4 @@
-/* What a datasheet says: memory, peaks, power, price, and the links to other devices. */
+/* Datasheet figures: memory, peaks, power, price, links. */
 #include "hwprofile/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ int hw_parse_efficiency(struct hw_efficiency *e, const json_t *o, const char *ct
     return 0;
 }
 
-/* Half a link is none: both numbers have to be there, or a price would take one for nothing. */
+/* A link needs both numbers: a missing one would read as zero cost. */
 static int need_value(const struct hw_value *v, const char *ctx, const char *key, const char *unit, struct error *err)
 {
     if (!isnan(v->value))
@@ -54,7 +54,7 @@ static int parse_link(struct hw_link *l, const json_t *o, const char *ctx, struc
                : 0;
 }
 
-/* Fastest first: hwprofile_link takes the first that reaches far enough. */
+/* Fastest first, as hwprofile_link expects. */
 static int parse_links(struct hwprofile *h, const json_t *a, const char *pctx, struct error *err)
 {
     if (!a || json_is_null(a))

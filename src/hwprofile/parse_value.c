@@ -1,4 +1,4 @@
-/* The fields of a hwprofile JSON: text, objects, and numbers with a unit and a source. */
+/* Field readers: text, objects, numbers with unit and source. */
 #include "hwprofile/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ int hw_check_choice(const char *text, const char *const *known, size_t n, const 
                      key, list, text);
 }
 
-/* No machine that runs a model has less than a million of these: smaller ones are slips of a unit. */
+/* Lower limits catch unit mistakes: any machine that runs a model has a million of these. */
 const struct hw_quantity hw_q_bytes = { { "B" }, 1e6, 1e18, true };
 const struct hw_quantity hw_q_bytes_s = { { "B/s" }, 1e6, 1e18, true };
 const struct hw_quantity hw_q_flop_s = { { "FLOP/s", "OP/s", "FLOPS", "OPS" }, 1e6, 1e24, true };
@@ -91,7 +91,7 @@ const struct hw_quantity hw_q_count = { { "" }, 1, 1e6, true };
 const struct hw_quantity hw_q_hz = { { "Hz" }, 1e6, 1e12, true };
 const struct hw_quantity hw_q_usd_h = { { "USD/h" }, 0, 1e6, true };
 
-/* NaN: the unit does not fit. */
+/* NaN: wrong unit. */
 static double parse_units(const char *text, const struct hw_quantity *q)
 {
     for (size_t i = 0; i < ARRAY_LEN(q->unit) && q->unit[i]; i++) {
@@ -102,7 +102,7 @@ static double parse_units(const char *text, const struct hw_quantity *q)
     return NAN;
 }
 
-/* "3350 GB/s": the unit must be there. */
+/* "3350 GB/s": unit required. */
 static int value_from_text(double *out, const char *text, const struct hw_quantity *q,
                            const char *ctx, struct error *err)
 {
@@ -132,7 +132,7 @@ static int value_from_number(double *out, double v, const char *unit, const stru
         return error_set(err, ERROR_INPUT, "%s: field \"unit\" is missing, expected \"%s\"", ctx,
                          q->unit[0]);
     if (strlen(unit) < 32) {
-        /* The scale of the unit alone, so that the number itself is not rounded. */
+        /* Scale of the unit alone, so that the number is not rounded. */
         snprintf(text, sizeof text, "1 %s", unit);
         double scale = parse_units(text, q);
         if (!isnan(scale)) {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* jansson's *_new setters take NULL as failure; every caller checks the sum of them once. */
+/* jansson's *_new setters report NULL as failure; callers check the sum once. */
 static int put(json_t *o, const char *key, json_t *v)
 {
     return json_object_set_new(o, key, v);
@@ -19,7 +19,7 @@ static int put_count(json_t *o, const char *key, int n)
     return n > 0 ? put(o, key, json_integer(n)) : 0;
 }
 
-/* Unknown values are left out; `always` writes null instead. */
+/* Unknown values are omitted, or null if `always`. */
 static int put_value(json_t *o, const char *key, const struct hw_value *v, const char *unit,
                      bool always)
 {

@@ -1,11 +1,11 @@
-/* This machine's own profile. */
+/* The profile of this machine. */
 #include "base/environment.h"
 #include "base/notify.h"
 #include "hwprofile/hwprofile.h"
 #include <stdatomic.h>
 #include <string.h>
 
-int hwprofile_no_this_path(struct error *err)
+int hwprofile_no_path_error(struct error *err)
 {
     return error_set(err, ERROR_USAGE, "where is this machine's profile? HOME is not set: set it, XDG_DATA_HOME, or "
                                        "ROOFCAST_PROFILE to a file");
@@ -14,7 +14,7 @@ int hwprofile_no_this_path(struct error *err)
 /* Once: commands read the profile several times. */
 static void note_stale(const char *path)
 {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
+    static atomic_flag said = ATOMIC_FLAG_INIT; /* one note per process */
     char what[512];
     struct hwprofile h;
     if (atomic_flag_test_and_set(&said) || hwprofile_load(&h, path, &(struct error){ 0 }) != 0)
@@ -31,7 +31,7 @@ int hwprofile_this_path(const char **out, const char *hw, struct error *err)
         return 0;
     *out = environment()->profile_path;
     if (!*out)
-        return hwprofile_no_this_path(err);
+        return hwprofile_no_path_error(err);
     if (!file_exists(*out))
         return error_set(err, ERROR_UNAVAILABLE, "this machine has no profile yet (%s): run `roofcast profile` first", *out);
     note_stale(*out);
@@ -48,6 +48,6 @@ int hwprofile_open(struct hwprofile *h, const char *spec, struct error *err)
         n += ceiling_rounds_scales(&h->ceiling[i]);
     if (n > 0)
         notify_note("%s: %zu products of more than 32 tokens are left out: they were measured with scales of activations that are powers of two, "
-                    "faster ones than are priced; `roofcast profile` measures them anew", path, n);
+                    "faster than the predicted ones; `roofcast profile` measures them anew", path, n);
     return 0;
 }

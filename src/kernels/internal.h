@@ -7,7 +7,7 @@
 
 #include "kernels/kernels.h"
 
-/* Sets the slots of an instruction set over those of the ones below. cpu_flags choose among its functions (CPU_LIKES): prefetch
+/* Sets the slots of an instruction set over those of the ones below. cpu_flags choose among its functions (CPU_TUNING): prefetch
  * policy of decode, and products of several tokens by execution ports. */
 void kernels_init_ref(struct kernels *k, unsigned cpu_flags);
 void kernels_init_avx2(struct kernels *k, unsigned cpu_flags);

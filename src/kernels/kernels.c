@@ -62,7 +62,7 @@ static const struct rung rungs[] = {
 /* Usable flags: tiles need the permission of the system, and must pass a trial product. */
 static unsigned granted(unsigned flags)
 {
-    const bool tiles = (flags & NEEDS_AMX) == NEEDS_AMX && cpu_tiles_lent() && kernels_amx_works();
+    const bool tiles = (flags & NEEDS_AMX) == NEEDS_AMX && cpu_request_amx_tiles() && kernels_amx_works();
     return tiles ? flags : flags & ~(unsigned)CPU_AMX_BF16;
 }
 
@@ -91,7 +91,7 @@ static const char *missing(const struct rung *r)
     if (r->needs & ~have)
         return "this CPU lacks instructions it needs";
     if (r->needs & ~granted(have))
-        return cpu_tiles_lent() ? "its first product of tiles was wrong" : "the system lends no tiles";
+        return cpu_request_amx_tiles() ? "its first product of tiles was wrong" : "the system lends no tiles";
     return NULL;
 }
 
@@ -145,7 +145,7 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
         const char *why = missing(&rungs[i]);
         if (why)
             return error_set(err, ERROR_UNAVAILABLE, "isa %s: %s; 'auto' picks the best that runs here", name, why);
-        *flags = rungs[i].needs | (have & CPU_LIKES);
+        *flags = rungs[i].needs | (have & CPU_TUNING);
         return 0;
     }
     return error_set(err, ERROR_USAGE, "isa '%s': unknown; expected auto or one of: %s",

@@ -35,7 +35,7 @@ static int kv_type(enum dtype *to, const char *name, struct roofcast_error *err)
 int lib_kv_types(enum dtype *k, enum dtype *v, const struct roofcast_model *m, const char *type_k, const char *type_v,
                  struct roofcast_error *err)
 {
-    *k = *v = m->m.kv_said ? m->m.kv_type : DTYPE_F16;
+    *k = *v = m->m.kv_type_given ? m->m.kv_type : DTYPE_F16;
     if (type_k && kv_type(k, type_k, err) != 0)
         return -1;
     return type_v ? kv_type(v, type_v, err) : 0;

@@ -41,7 +41,7 @@ static void fill_info(struct roofcast_machine_info *o, const struct hwprofile *h
         .price_usd_h = h->price_usd_h.value, .link_bytes_s = h->n_link > 0 ? h->link[0].bytes_s.value : NAN,
         .link_devices = h->n_link > 0 ? h->link[0].n_devices : 0,
         .n_packages = h->n_packages, .n_cores = h->n_cores, .n_pus = h->n_pus, .n_numa = h->n_numa,
-        .cache_bytes = h->kind == HW_CPU ? hwprofile_last_cache(h, &level) : h->cache_bytes.value, .n_ceiling = h->n_ceiling,
+        .cache_bytes = h->kind == HW_CPU ? hwprofile_llc(h, &level) : h->cache_bytes.value, .n_ceiling = h->n_ceiling,
     };
     fill_bandwidth(o, h);
     if (o->cache_bytes == 0)

@@ -11,7 +11,7 @@ static void fill_info(struct roofcast_model *m)
         .head_dim = hp->head_dim, .head_dim_v = hp->head_dim_v, .n_ff = hp->n_ff, .n_vocab = hp->n_vocab,
         .n_ctx_train = hp->n_ctx_train, .n_expert = hp->n_expert, .n_expert_used = hp->n_expert_used, .n_ff_exp = hp->n_ff_exp,
         .n_params = m->m.n_params, .weight_bytes = m->m.weight_bytes, .has_weights = m->m.gguf != NULL,
-        .executable = model_executable(&m->m), .kv_type = dtype_name(m->m.kv_said ? m->m.kv_type : DTYPE_F16), .note = m->m.note,
+        .executable = model_executable(&m->m), .kv_type = dtype_name(m->m.kv_type_given ? m->m.kv_type : DTYPE_F16), .note = m->m.note,
     };
 }
 

@@ -1,15 +1,15 @@
-/* Names as people and programs write them beyond those of presets: with the owner before it ("bartowski/google_gemma-3-27b-it"), with what
- * changes no shape behind it: a type ("Llama-3.1-8B-Q4_K_M", "Qwen3-8B-AWQ"), the training ("-Instruct-2507"), the kind of file ("-GGUF"); and as
- * llama-bench prints a model: architecture, size, type ("qwen3moe 30B.A3B Q4_K - Medium"). */
+/* Model names beyond those of presets: with an owner prefix ("bartowski/google_gemma-3-27b-it"), with suffixes that do not change
+ * the shape: type ("Llama-3.1-8B-Q4_K_M", "Qwen3-8B-AWQ"), training ("-Instruct-2507"), file kind ("-GGUF"); and as llama-bench
+ * prints models: architecture, size, type ("qwen3moe 30B.A3B Q4_K - Medium"). */
 #include "model/internal.h"
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 
-/* ---- the type at the end --------------------------------------------------------------------- */
+/* ---- type suffixes ---- */
 
-/* "Q4_K - Medium" is Q4_K_M: what llama.cpp prints of a file, and what it is called. */
+/* llama.cpp prints Q4_K_M as "Q4_K - Medium". */
 static const struct {
     const char *printed, *meant;
 } endings[] = {
@@ -40,7 +40,7 @@ void alias_normalize(char *s, size_t size)
         memmove(s, s + 4, strlen(s + 4) + 1);
 }
 
-/* A type, also one that is not priced: "Q4_0", "IQ2_XXS", "TQ1_0", "BF16", "GPTQ-Int4", "4bit". */
+/* A type name, known or not: "Q4_0", "IQ2_XXS", "TQ1_0", "BF16", "GPTQ-Int4", "4bit". */
 static bool is_type(const char *s)
 {
     struct quant_name q;
@@ -81,14 +81,14 @@ bool alias_bnb(const char *spec)
     return has_end(spec, "-bnb-4bit");
 }
 
-/* ---- what changes no shape ----------------------------------------------------------------------- */
+/* ---- suffixes that do not change the shape ---- */
 
 static bool is_separator(char c)
 {
     return c && strchr(" -_.:", c);
 }
 
-/* "8B", "A3B", "0.6b", "135M" somewhere in it: then dates and versions at the end are of one shape, else they may be of another. */
+/* Contains a size ("8B", "A3B", "0.6b", "135M"): dates and versions after it do not change the shape. */
 static bool has_size(const char *s)
 {
     for (const char *p = s; *p; p++)
@@ -97,7 +97,7 @@ static bool has_size(const char *s)
     return false;
 }
 
-/* "2507", "053125", "v0.3", "1M" (of context), "00001-of-00003". */
+/* "2507", "053125", "v0.3", "1M" (context), "00001-of-00003". */
 static bool is_release(const char *s)
 {
     const size_t digits = strspn(s, "0123456789");
@@ -110,7 +110,7 @@ static bool is_release(const char *s)
     return strcasecmp(s, "1M") == 0;
 }
 
-/* Another training of the same shape, a repository's kind, the maker of a mixture of types. */
+/* Training variant, repository kind, or mixture author. */
 static bool is_ending(const char *s)
 {
     static const char *const words[] = { "Instruct", "Chat", "it", "pt", "Base", "hf", "Text", "Thinking", "Reasoning", "MTP", "QAT", "GGUF", "MLX", "latest",
@@ -169,7 +169,7 @@ void alias_fold(char *out, size_t n, const char *s)
             continue;
         }
         if (gap && k && isdigit((unsigned char)out[k - 1]) && isdigit((unsigned char)*s))
-            out[k++] = '-'; /* Llama 2 7B is no Llama 27B */
+            out[k++] = '-'; /* keeps "Llama 2 7B" distinct from "Llama 27B" */
         gap = false;
         out[k++] = (char)tolower((unsigned char)*s);
     }
@@ -177,7 +177,7 @@ void alias_fold(char *out, size_t n, const char *s)
         out[k] = 0;
 }
 
-/* A line of a table: name, tab, preset; '#' begins a comment. */
+/* Parses a line "name TAB preset"; '#' starts a comment. */
 static bool is_line(char *line, const struct alias_table *t, const char *name, char preset[NAME_SIZE])
 {
     char folded[NAME_SIZE], own[NAME_SIZE];

@@ -1,6 +1,5 @@
 /*
- * ChatGLM2 to GLM-4-9B (GLM Team 2024): Llama's block with q, k and v from one matrix with a bias, gate and up from another,
- * and half of every head rotated.
+ * ChatGLM2 to GLM-4-9B (GLM Team 2024): Llama's block with fused q, k, v (with bias), fused gate and up, and half of every head rotated.
  */
 #include "model/arch.h"
 
@@ -55,7 +54,7 @@ static const struct config_name names[] = {
 const struct arch arch_chatglm = {
     .name = "chatglm",
     .hf = { { "chatglm", "ChatGLMModel" }, { "chatglm", "ChatGLMForConditionalGeneration" } },
-    .has = ARCH_ATTN_BIAS | ARCH_PRICED_ONLY,
+    .has = ARCH_ATTN_BIAS | ARCH_PREDICT_ONLY,
     .names = names,
     .activations = "silu",
     .defaults = defaults,

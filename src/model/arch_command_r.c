@@ -1,5 +1,5 @@
 /*
- * Command R and Aya (Cohere 2024): attention and a gated FFN side by side, LayerNorm without bias.
+ * Command R and Aya (Cohere 2024): parallel attention and gated FFN, LayerNorm without bias.
  *
  *   x  = embed(token)
  *   for each layer:
@@ -44,7 +44,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return json_get_num_opt(j, what, "logit_scale", &hp->logit_scale, err);
 }
 
-/* The context a model was made for is model_max_length, where a file has it. */
+/* Training context: model_max_length if present. */
 static const struct config_name names[] = {
     { "max_position_embeddings", "model_max_length" },
     { "max_position_embeddings", "max_position_embeddings" },
@@ -55,7 +55,7 @@ static const struct config_name names[] = {
 const struct arch arch_command_r = {
     .name = "command-r",
     .hf = { { "cohere", "CohereForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
+    .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = "silu",
     .names = names,
     .defaults = defaults,
@@ -85,7 +85,7 @@ static int cohere2_config(const json_t *j, const char *what, struct hparams *hp,
 const struct arch arch_cohere2 = {
     .name = "cohere2",
     .hf = { { "cohere2", "Cohere2ForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_WINDOW,
+    .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_WINDOW,
     .activations = "silu",
     .names = names,
     .defaults = cohere2_defaults,

@@ -1,6 +1,6 @@
 /*
- * DBRX (Databricks 2024): LayerNorm without biases, q, k and v from one matrix, four of sixteen experts in every layer. The
- * clamp of q, k and v (clip_qkv) is part of their product and not priced.
+ * DBRX (Databricks 2024): LayerNorm without bias, fused q, k, v, four of sixteen experts in every layer. The clamp of q, k, v
+ * (clip_qkv) is not counted.
  */
 #include "model/arch.h"
 
@@ -23,10 +23,10 @@ static void build(struct builder *b)
 static void defaults(struct hparams *hp)
 {
     hp->norm = NORM_LAYER_NO_BIAS;
-    hp->n_ff = 1; /* every layer has experts; their width is in ffn_config */
+    hp->n_ff = 1; /* all layers have experts; width in ffn_config */
 }
 
-/* Attention and experts have objects of their own. */
+/* attn_config and ffn_config. */
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     const json_t *attn = json_object_get(j, "attn_config"), *ffn = json_object_get(j, "ffn_config");
@@ -61,7 +61,7 @@ static const struct config_name names[] = {
 const struct arch arch_dbrx = {
     .name = "dbrx",
     .hf = { { "dbrx", "DbrxForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .names = names,
     .activations = "silu",
     .defaults = defaults,

@@ -1,6 +1,6 @@
 /*
- * DeepSeekMoE (Dai et al. 2024), the architecture before latent attention: Llama's block; behind a leading dense layer many
- * small experts and some shared ones, which are one of their whole width.
+ * DeepSeekMoE (Dai et al. 2024), before latent attention: Llama's block; after a leading dense layer many small experts, and shared experts
+ * merged into one of their total width.
  */
 #include "model/arch.h"
 
@@ -15,7 +15,7 @@ static void build(struct builder *b)
     build_model(b, 0, block);
 }
 
-/* Experts behind first_k_dense_replace layers, in every one of them, and shared ones of an expert's width each. */
+/* Experts in every layer after first_k_dense_replace, plus shared experts of one expert's width each. */
 int config_shared_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     int64_t freq = 1;
@@ -36,7 +36,7 @@ int config_shared_experts(const json_t *j, const char *what, struct hparams *hp,
 const struct arch arch_deepseek = {
     .name = "deepseek",
     .hf = { { "deepseek", "DeepseekForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .n_expert = "n_routed_experts",
     .needs = "moe_intermediate_size first_k_dense_replace",
     .says = "n_shared_experts",

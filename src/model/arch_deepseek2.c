@@ -1,13 +1,11 @@
 /*
- * DeepSeek-V2 and V3 (DeepSeek-AI 2024): multi-head latent attention, and experts behind some leading dense layers.
+ * DeepSeek-V2 and V3 (DeepSeek-AI 2024): multi-head latent attention, and experts after some leading dense layers.
  *
- * A token's keys and values are linear in one latent c of a few hundred numbers, which is all the cache holds
- * besides one rotary key shared by the heads:
- *   q = [q_nope, rope(q_rot)] a head;  [c, k_rot] = Wkv_a h;  c = rms_norm(c);  k_rot = rope(k_rot)
+ * Keys and values are linear in a latent c of a few hundred numbers; the cache holds c and one rotary key shared by the heads:
+ *   q = [q_nope, rope(q_rot)] per head;  [c, k_rot] = Wkv_a h;  c = rms_norm(c);  k_rot = rope(k_rot)
  *   expanded:  k = [Wk_b c, k_rot],  v = Wv_b c,  o = attention(q, k, v)
- *   absorbed:  q_nope . Wk_b c = (Wk_b^T q_nope) . c,  so attention runs over [c, k_rot] itself, as one KV
- *              head whose values are c, and o = Wv_b (what it gives)
- * Equal results; methods.md (17) says which form a pass takes.
+ *   absorbed:  q_nope . Wk_b c = (Wk_b^T q_nope) . c: attention over [c, k_rot] as one KV head with values c, then o = Wv_b of its output
+ * Both are equal; methods.md (17) says which one a pass uses.
  */
 #include "model/arch.h"
 #include "model/internal.h"
@@ -24,7 +22,7 @@ static struct dims dims(const struct hparams *hp)
                           hp->head_dim_v };
 }
 
-/* FLOP a head spends to expand one position, over what it then saves on every query that sees it. */
+/* Break-even of expansion: FLOP per head to expand a position over FLOP saved per query. */
 static double form_tok(const struct dims *d)
 {
     const double expand = 2.0 * d->rank * (d->nope + d->value);
@@ -32,8 +30,7 @@ static double form_tok(const struct dims *d)
     return absorbed > expanded ? expand / (absorbed - expanded) : INFINITY;
 }
 
-/* With an indexer there is one form: keys chosen for one token are not those of the next, so that expanding them pays for
- * none. */
+/* With an indexer only the absorbed form: each token selects other keys, so expansion does not pay. */
 static void in_form(const struct builder *b, struct op *op, enum op_form form)
 {
     const struct dims d = dims(b->hp);
@@ -80,7 +77,7 @@ static void latents(struct builder *b)
     op->head_dim = d.rank + d.n_rot;
 }
 
-/* Wk_b and Wv_b of all heads: two tensors, or the halves of one whose key half stands the other way round. */
+/* Wk_b and Wv_b of all heads: two tensors, or parts of one with the key part transposed. */
 struct up {
     const struct tensor *k, *v;
     uint32_t stride_k, stride_v, row_v;
@@ -197,7 +194,7 @@ void mla_build(struct builder *b)
     build_model(b, 0, block);
 }
 
-/* YaRN's amplitude is not of the rotation here: its square scales the scores. */
+/* YaRN's amplitude applies to the scores (squared), not to the rotation. */
 static void scale_scores(struct hparams *hp)
 {
     double m = 1;
@@ -233,7 +230,7 @@ static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
         return -1;
     hp->head_dim = (uint32_t)u64_min(key, UINT32_MAX);
     hp->head_dim_v = (uint32_t)u64_min(value, UINT32_MAX);
-    hp->n_head_kv = 1; /* one latent a token; older files say n_head */
+    hp->n_head_kv = 1; /* one latent per token; older files store n_head */
     hp->mla_split = gguf_tensor_find(g, "blk.0.attn_k_b.weight") != NULL;
     hp->expert_bias = false;
     char name[64];
@@ -252,7 +249,7 @@ static int config_unknown(const char *what, const char *field, const char *value
                      model_printable(found, sizeof found, value, strlen(value)), known);
 }
 
-/* Fields with one value that the op list knows. */
+/* Fields that must have the one supported value. */
 static int config_fixed(const json_t *j, const char *what, struct error *err)
 {
     const json_t *s = json_object_get(j, "rope_scaling");
@@ -273,7 +270,7 @@ static int config_fixed(const json_t *j, const char *what, struct error *err)
     return 0;
 }
 
-/* Of a key: what does not rotate and what does. */
+/* Key width: non-rotary plus rotary part. */
 static int key_width(const char *what, uint32_t nope, struct hparams *hp, struct error *err)
 {
     if (nope > 65536)

@@ -1,9 +1,9 @@
 /*
- * DeepSeek-V3.2 (DeepSeek-AI 2025) and GLM-5: V3's layers (arch_deepseek2.c), whose attention sees only the keys that an
- * indexer scores highest: I(t,s) = sum over its heads j of w(t,j) relu(q(t,j) . k(s)), with one key a position, cached.
+ * DeepSeek-V3.2 (DeepSeek-AI 2025) and GLM-5: V3's layers (arch_deepseek2.c) with sparse attention over the keys that an indexer scores
+ * highest: I(t,s) = sum over its heads j of w(t,j) relu(q(t,j) . k(s)), one cached key per position.
  *   q = rope(W q_latent), k = rope(layer_norm(W' h)), w = W'' h
- * Attention runs in MLA's absorbed form, over the chosen latents. Prices: methods.md (18). Shapes of the tensors: the model's
- * own inference code; transformers, models/glm_moe_dsa.
+ * Attention is absorbed MLA over the selected latents. Cost: methods.md (18). Tensor shapes: the model's inference code; transformers,
+ * models/glm_moe_dsa.
  */
 #include "model/arch.h"
 #include <string.h>
@@ -46,7 +46,7 @@ void build_indexer(struct builder *b)
     op->n_top = hp->n_index_top;
 }
 
-/* Later models let layers share what one indexer chose. */
+/* Indexers shared between layers are not supported. */
 static int own_indexers(const json_t *j, const char *what, struct error *err)
 {
     const json_t *list = json_object_get(j, "indexer_types"), *v;
@@ -93,7 +93,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_deepseek32 = {
     .name = "deepseek32",
     .hf = { { "deepseek_v32", "DeepseekV32ForCausalLM" }, { "glm_moe_dsa", "GlmMoeDsaForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_VALUE_DIM | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_VALUE_DIM | ARCH_PREDICT_ONLY,
     .n_expert = "n_routed_experts",
     .needs = MLA_NEEDS,
     .says = "q_lora_rank n_shared_experts", /* null: none */

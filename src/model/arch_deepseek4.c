@@ -1,13 +1,13 @@
 /*
- * DeepSeek-V4 (DeepSeek-AI 2026): experts in every layer; hyper-connections, n_stream residual streams of which a layer reads
- * one mixture and writes to all; attention of many query heads on one key of head_dim, which is its value too, over the last
- * `sliding_window` positions and over compressed keys, each the weighted mean of compress_ratios[i] positions (of twice as many
- * where that is 4): all of them, or (ratio 4) those that an indexer scores highest (arch_deepseek32.c), whose keys are compressed
- * the same way. The output projection is of low rank in groups of heads.
- *   q = norm(Wq_b norm(Wq_a h)) a head;  k = norm(Wkv h);  c = norm(sum of softmax(Wg h + p) (Wc h))
+ * DeepSeek-V4 (DeepSeek-AI 2026): experts in every layer; hyper-connections: n_stream residual streams, of which a layer reads a
+ * mixture and writes to all; attention of many query heads on one key of head_dim, which is also the value, over the last
+ * `sliding_window` positions and over compressed keys, weighted means of compress_ratios[i] positions (overlapping, twice as many, for
+ * ratio 4): all of them, or (ratio 4) those that an indexer scores highest (arch_deepseek32.c), whose keys are compressed too. The
+ * output projection is low-rank in groups of heads.
+ *   q = norm(Wq_b norm(Wq_a h)) per head;  k = norm(Wkv h);  c = norm(sum of softmax(Wg h + p) (Wc h))
  *   out = Wo_b (Wo_a,g o_g);  x' = B x + a layer(sum of a' x),  a, a', B = mix(W x)
- * Shapes of the tensors: NVIDIA-NeMo/Megatron-Bridge, models/deepseek; MaxText, layers/attention_compressed.py. Not counted: the
- * table of the experts that a token's id chooses in the first layers, and the rows that wait until a key is compressed.
+ * Tensor shapes: NVIDIA-NeMo/Megatron-Bridge, models/deepseek; MaxText, layers/attention_compressed.py. Not counted: the hash table of
+ * experts in the first layers, and rows pending compression.
  */
 #include "model/arch.h"
 #include "model/internal.h"
@@ -19,8 +19,7 @@ static uint32_t streams(const struct builder *b)
     return b->hp->n_stream * b->hp->n_embd;
 }
 
-/* What a part reads: the streams' mixture, in BUF_OUT. n weights of it, and of writing and of the streams among themselves, where
- * they are asked for; each kind has a scale. */
+/* Mixture of the streams in BUF_OUT: n weights for reading and, if wanted, for writing and between streams; one scale per kind. */
 static void mix_streams(struct builder *b, const char *name, uint32_t n)
 {
     char base[40], scale[40];
@@ -81,10 +80,10 @@ static void keys(struct builder *b)
     one_key(build_op(b, OP_KV_STORE, ROLE_KV_STORE, BUF_NONE, BUF_KV_A, hp->head_dim), b, hp->head_dim);
 }
 
-/* A key of dim elements of every `ratio` positions: two projections a token, a mean weighted by the softmax of one of them. */
+/* A compressed key of dim elements per `ratio` positions: two projections per token, mean weighted by the softmax of one. */
 static void compress(struct builder *b, const char *prefix, enum op_role store, uint32_t ratio, uint32_t dim)
 {
-    const uint32_t width = ratio == 4 ? 2 * dim : dim; /* of 4: groups overlap */
+    const uint32_t width = ratio == 4 ? 2 * dim : dim; /* ratio 4: overlapping groups */
     char kv[48], gate[48], position[48], norm[48];
     snprintf(kv, sizeof kv, "%s_kv", prefix);
     snprintf(gate, sizeof gate, "%s_gate", prefix);
@@ -119,7 +118,7 @@ static void index_keys(struct builder *b, uint32_t ratio)
     op->per_row = ratio;
 }
 
-/* per_row 0: over the window; else over compressed keys, n_top positions of them at most. */
+/* per_row 0: sliding window; else compressed keys, at most n_top. */
 static void attend(struct builder *b, const struct tensor *sinks, uint32_t per_row, uint32_t n_top)
 {
     const struct hparams *hp = b->hp;
@@ -134,13 +133,13 @@ static void attend(struct builder *b, const struct tensor *sinks, uint32_t per_r
     op->n_top = n_top;
 }
 
-/* Heads of a group to a few numbers, those of all groups to n_embd. */
+/* Low-rank projection per group of heads, then to n_embd. */
 static void output(struct builder *b)
 {
     const struct hparams *hp = b->hp;
     const uint32_t cols = hp->n_head / hp->n_out_group * hp->head_dim;
     const struct tensor *w = build_weight(b, "attn_output_a", hp->n_lora_out, cols, hp->n_out_group);
-    rotate(b, ROLE_ATTN_ROPE, BUF_ATTN, hp->n_head, hp->head_dim); /* back: values were rotated as keys */
+    rotate(b, ROLE_ATTN_ROPE, BUF_ATTN, hp->n_head, hp->head_dim); /* inverse rotation: values were rotated as keys */
     struct op *op = build_op(b, OP_HEAD_MATMUL, ROLE_ATTN_V_B, BUF_ATTN_LATENT, BUF_ATTN, hp->n_out_group * hp->n_lora_out);
     op->w = w;
     op->n_head = hp->n_out_group;
@@ -153,7 +152,7 @@ static void attention(struct builder *b)
 {
     const struct hparams *hp = b->hp;
     const uint32_t ratio = b->layer >= 0 && hp->compress_log2[b->layer] > 0 ? 1u << hp->compress_log2[b->layer] : 0;
-    const bool chosen = ratio == 4; /* the others' keys are few */
+    const bool chosen = ratio == 4; /* other ratios have few keys */
     queries(b);
     keys(b);
     if (ratio > 0)
@@ -204,7 +203,7 @@ static void build(struct builder *b)
 
 /* ---- config.json ---------------------------------------------------------------------------- */
 
-/* A ratio a layer, and of layers of multi-token prediction behind them: 0, 4 or 128. */
+/* Ratio per layer (0, 4 or 128), multi-token prediction layers included. */
 static int ratios(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     const json_t *list = json_object_get(j, "compress_ratios"), *v;
@@ -265,7 +264,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 
 static void defaults(struct hparams *hp)
 {
-    hp->n_ff = 1; /* there are no dense layers */
+    hp->n_ff = 1; /* no dense layers */
     hp->expert_scale = 1;
     hp->expert_norm = true;
 }
@@ -273,7 +272,7 @@ static void defaults(struct hparams *hp)
 const struct arch arch_deepseek4 = {
     .name = "deepseek4",
     .hf = { { "deepseek_v4", "DeepseekV4ForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_WINDOW | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_WINDOW | ARCH_PREDICT_ONLY,
     .n_expert = "n_routed_experts",
     .needs = "head_dim moe_intermediate_size compress_ratios",
     .says = "n_shared_experts",

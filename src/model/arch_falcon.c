@@ -13,7 +13,7 @@
 
 static void parallel_block(struct builder *b, const struct attention_spec *s)
 {
-    /* Files name the attention's norm attn_norm_2 where there are two; attn_norm is then the FFN's. */
+    /* With two norms attn_norm_2 is the attention's and attn_norm the FFN's. */
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, b->hp->shared_norm ? "attn_norm" : "attn_norm_2");
     build_attention(b, BUF_NORM, s);
     if (!b->hp->shared_norm)
@@ -58,7 +58,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     if (n_norm > 2)
         return error_set(err, ERROR_INPUT, "%s: num_ln_in_parallel_attn is %u, expected 1 or 2", what, n_norm);
     if (!two && one_head)
-        hp->n_head_kv = 1; /* whatever num_kv_heads says */
+        hp->n_head_kv = 1; /* num_kv_heads does not apply */
     hp->shared_norm = n_norm == 1;
     classic_biases(hp, bias);
     return 0;
@@ -79,7 +79,7 @@ static const struct config_name names[] = {
 const struct arch arch_falcon = {
     .name = "falcon",
     .hf = { { "falcon", "FalconForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
+    .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = CONFIG_GELU,
     .names = names,
     .ff_factor = 4,

@@ -1,7 +1,6 @@
 /*
- * Falcon-H1 (TII 2025): attention and Mamba-2 side by side in every layer, of one norm's result; their sum goes to the
- * residual stream, a feed-forward network follows. The multipliers of muP stand beside matrices, which can hold them: they
- * are not priced. Shapes of the tensors: transformers, models/falcon_h1.
+ * Falcon-H1 (TII 2025): parallel attention and Mamba-2 on the same normed input in every layer; their sum is added to the residual
+ * stream; FFN after. muP multipliers can be folded into matrices and are not counted. Tensor shapes: transformers, models/falcon_h1.
  */
 #include "model/hybrid.h"
 
@@ -53,7 +52,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_falcon_h1 = {
     .name = "falcon-h1",
     .hf = { { "falcon_h1", "FalconH1ForCausalLM" } },
-    .has = ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .config = config,
     .build = build,

@@ -1,5 +1,5 @@
 /*
- * Gemma (Gemma Team 2024): Llama with embeddings times sqrt(n_embd), heads of 256 elements whatever the width, and GELU.
+ * Gemma (Gemma Team 2024): Llama with embeddings times sqrt(n_embd), heads of 256 elements, and GELU.
  *
  *   x  = embed(token) * sqrt(n_embd)
  *   x += Wo attention(...rms_norm(x))
@@ -34,8 +34,8 @@ static void defaults(struct hparams *hp)
 const struct arch arch_gemma = {
     .name = "gemma",
     .hf = { { "gemma", "GemmaForCausalLM" } },
-    .has = ARCH_PRICED_ONLY,
-    .activations = "gelu gelu_pytorch_tanh", /* both mean the tanh approximation here */
+    .has = ARCH_PREDICT_ONLY,
+    .activations = "gelu gelu_pytorch_tanh", /* both are the tanh approximation here */
     .defaults = defaults,
     .build = build,
 };

@@ -3,11 +3,11 @@
  *
  *   x  = embed(token) * sqrt(n_embd)
  *   for each layer:
- *     x += rms_norm(Wo attention(...rms_norm(x)))           a norm before and a norm behind each part
+ *     x += rms_norm(Wo attention(...rms_norm(x)))           norms before and after each part
  *     x += rms_norm(Wdown (gelu(Wgate h) * (Wup h))),  h = rms_norm(x)
  *   logits = W_embed rms_norm(x)
  *
- * Every other layer sees a window; scores and logits pass a soft cap. Norm weights in files are what multiplies:
+ * Every other layer is windowed; scores and logits are soft-capped. Norm weights in files are the multipliers:
  * converters add the 1 of Gemma's (1 + w). Gemma 3 (arch_gemma3.c) has the same block.
  */
 #include "model/arch.h"
@@ -25,7 +25,7 @@ void gemma_block(struct builder *b, const struct attention_spec *s)
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
-/* The 27B models scale scores by the width per head, not by the head's own. */
+/* The 27B models scale scores by n_embd / n_head. */
 void gemma_scale_27b(struct hparams *hp, uint32_t n_layer)
 {
     if (hp->attn_scale == 0 && hp->n_layer == n_layer && hp->n_head > 0)
@@ -46,7 +46,7 @@ int gemma_config(const json_t *j, const char *what, struct hparams *hp, struct e
     return 0;
 }
 
-/* What config.json files leave out; a GGUF says it all. */
+/* Defaults of config.json files. */
 void gemma_defaults(struct hparams *hp)
 {
     hp->n_head = 8;

@@ -1,5 +1,5 @@
-/* Gemma 3 (Gemma Team 2025): Gemma 2's block; five windowed layers to one that sees all, with rotary bases of their own, and
- * normed queries and keys instead of caps. */
+/* Gemma 3 (Gemma Team 2025): Gemma 2's block; five windowed layers per full one, with their own rotary base; normed queries and
+ * keys instead of caps. */
 #include "model/arch.h"
 #include <math.h>
 
@@ -12,7 +12,7 @@ static void block(struct builder *b)
 static void build(struct builder *b)
 {
     build_model(b, sqrt((double)b->hp->n_embd), block);
-    /* table 1, which windowed layers name */
+    /* table 1: windowed layers */
     build_rope_table(b, b->hp->rope_theta_swa > 0 ? b->hp->rope_theta_swa : b->hp->rope_theta, false);
 }
 

@@ -1,10 +1,9 @@
 /*
- * Gemma 4 (Gemma Team 2026): Gemma 3's block. Layers that see all have heads of their own, twice as wide, fewer of keys, and
- * take their keys as values. The mixture has a feed-forward network beside the experts of every layer, here as their shared
- * one; each of the two is normed before and behind. Shapes: transformers, models/gemma4; MaxText, configs/models/gemma4-*.yml.
- * The small members (E2B, E4B): the last layers read the keys and values of the last layer of their kind before them, and every
- * layer adds an embedding of the token that is its own: x += norm(W (gelu(W' x) * e)), e = (table's row + W'' x0) / sqrt(2).
- * Files hold the unused weights of keys and values of those layers.
+ * Gemma 4 (Gemma Team 2026): Gemma 3's block. Full-attention layers have heads twice as wide, fewer key heads, and keys as values. The
+ * MoE model has a dense FFN parallel to the experts of every layer, here the shared expert; both have norms before and after. Shapes:
+ * transformers, models/gemma4; MaxText, configs/models/gemma4-*.yml. E2B, E4B: the last layers read the KV cache of the last earlier
+ * layer of their kind, and every layer adds a per-layer token embedding: x += norm(W (gelu(W' x) * e)), e = (table row + W'' x0) /
+ * sqrt(2). Files contain unused k and v weights of those layers.
  */
 #include "model/arch.h"
 #include <math.h>
@@ -31,7 +30,7 @@ static void attention(struct builder *b)
     b->hp = own;
 }
 
-/* Norms are counted, not placed: the experts' input is normed apart from the network's. */
+/* Norms are counted, not placed: experts and FFN have separate input norms. */
 static void experts(struct builder *b)
 {
     build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_NORM, "pre_ffw_norm_2");
@@ -50,7 +49,7 @@ static void network(struct builder *b)
     b->hp = own;
 }
 
-/* Of all layers at once: the token's rows, and a projection of its embedding. */
+/* Per-layer embeddings of all layers: table rows, and a projection of the token embedding. */
 static void layer_embeddings(struct builder *b)
 {
     const struct hparams *hp = b->hp;
@@ -101,7 +100,7 @@ static void build(struct builder *b)
     build_blocks(b, block);
     build_norm(b, ROLE_OUTPUT_NORM, BUF_NORM, BUF_X, "output_norm");
     build_lm_head(b, BUF_NORM, b->hp->n_embd);
-    build_rope_table(b, b->hp->rope_theta_swa, false); /* table 1, which windowed layers name */
+    build_rope_table(b, b->hp->rope_theta_swa, false); /* table 1: windowed layers */
 }
 
 static void defaults(struct hparams *hp)
@@ -119,7 +118,7 @@ static void defaults(struct hparams *hp)
     hp->head_dim_full = 512;
 }
 
-/* What the small members have: keys of earlier layers, embeddings a layer. */
+/* E2B, E4B: shared KV layers and per-layer embeddings. */
 static int small(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     uint32_t n_vocab = hp->n_vocab;
@@ -170,7 +169,7 @@ const struct arch arch_gemma4 = {
     .name = "gemma4",
     .hf = { { "gemma4_text", "Gemma4ForCausalLM" }, { "gemma4", "Gemma4ForConditionalGeneration" },
             { "gemma4_unified", "Gemma4UnifiedForConditionalGeneration" } },
-    .has = ARCH_WINDOW | ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_WINDOW | ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .names = names,
     .activations = "gelu_pytorch_tanh",
     .defaults = defaults,

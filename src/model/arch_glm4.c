@@ -1,6 +1,6 @@
 /*
- * GLM-4-0414 (GLM Team 2025): Llama's block with a norm behind attention and network too, gate and up in one matrix, half of
- * every head rotated, and (9B) biases of q, k and v. Names of the tensors: ggml-org/llama.cpp, glm4.
+ * GLM-4-0414 (GLM Team 2025): Llama's block with norms after attention and FFN too, fused gate and up, half of every head rotated, and (9B)
+ * q, k, v biases. Tensor names: ggml-org/llama.cpp, glm4.
  */
 #include "model/arch.h"
 
@@ -21,7 +21,7 @@ static void build(struct builder *b)
     build_model(b, 0, block);
 }
 
-/* attention_bias means q, k and v alone; half of a head rotates where the file says nothing (transformers' default). */
+/* attention_bias covers q, k and v; half of a head rotates by default (transformers). */
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     hp->attn_output_bias = false;
@@ -31,7 +31,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_glm4 = {
     .name = "glm4",
     .hf = { { "glm4", "Glm4ForCausalLM" } },
-    .has = ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PRICED_ONLY,
+    .has = ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .config = config,
     .build = build,

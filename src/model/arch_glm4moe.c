@@ -1,7 +1,6 @@
 /*
- * GLM-4.5 to 4.7 (GLM Team 2025): experts chosen by sigmoids with a bias, a shared one beside them, some leading dense layers;
- * q, k and v with biases, half of every head rotated, in the larger models a norm of every query and key head. The norm before
- * the feed-forward part is called post_attention_norm.
+ * GLM-4.5 to 4.7 (GLM Team 2025): sigmoid-routed experts with a bias, a shared expert, some leading dense layers; q, k, v biases, half
+ * of every head rotated, in the larger models query and key head norms. The FFN's norm is called post_attention_norm.
  */
 #include "model/arch.h"
 
@@ -30,7 +29,7 @@ static void build(struct builder *b)
     build_model(b, 0, block);
 }
 
-/* attention_bias means q, k and v alone. */
+/* attention_bias covers q, k and v. */
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     hp->attn_output_bias = false;
@@ -45,7 +44,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_glm4moe = {
     .name = "glm4moe",
     .hf = { { "glm4_moe", "Glm4MoeForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PREDICT_ONLY,
     .n_expert = "n_routed_experts",
     .needs = "moe_intermediate_size first_k_dense_replace",
     .says = "n_shared_experts",

@@ -1,6 +1,6 @@
 /*
- * gpt-oss (OpenAI 2025): experts in MXFP4, biases everywhere, every other layer windowed, and a learned logit a
- * head, the sink, that takes part in the softmax and in nothing else.
+ * gpt-oss (OpenAI 2025): experts in MXFP4, biases everywhere, every other layer windowed, and attention sinks: a learned logit per head
+ * in the softmax's denominator.
  */
 #include "model/arch.h"
 

@@ -1,5 +1,5 @@
 /*
- * GPT-J (Wang and Komatsuzaki 2021), the first to lay attention and FFN side by side:
+ * GPT-J (Wang and Komatsuzaki 2021), parallel attention and FFN:
  *
  *   x  = embed(token)
  *   for each layer:
@@ -62,7 +62,7 @@ static const struct config_name names[] = {
 const struct arch arch_gptj = {
     .name = "gptj",
     .hf = { { "gptj", "GPTJForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_HEAD_BIAS,
+    .has = ARCH_PREDICT_ONLY | ARCH_HEAD_BIAS,
     .activations = CONFIG_GELU,
     .names = names,
     .ff_factor = 4,

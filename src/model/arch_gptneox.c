@@ -6,7 +6,7 @@
  *     x += Wo attention(Wqkv h1 + b) + b + Wdown gelu(Wup h2 + b) + b,    h1 = layer_norm(x), h2 = layer_norm'(x)
  *   logits = W_head layer_norm(x)
  *
- * A quarter of each head rotates. Without use_parallel_residual the second norm sees the first sum, as in GPT-2.
+ * A quarter of each head rotates. Without use_parallel_residual the FFN follows the attention, as in GPT-2.
  * Fields: transformers' GPTNeoXConfig.
  */
 #include "model/arch.h"
@@ -58,7 +58,7 @@ static const struct config_name names[] = { { "rms_norm_eps", "layer_norm_eps" }
 const struct arch arch_gptneox = {
     .name = "gptneox",
     .hf = { { "gpt_neox", "GPTNeoXForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
+    .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = CONFIG_GELU,
     .names = names,
     .defaults = defaults,

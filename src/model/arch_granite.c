@@ -42,7 +42,7 @@ static int moe_config(const json_t *j, const char *what, struct hparams *hp, str
 const struct arch arch_granite = {
     .name = "granite",
     .hf = { { "granite", "GraniteForCausalLM" } },
-    .has = ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_YARN | ARCH_PRICED_ONLY,
+    .has = ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_YARN | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .config = granite_config,
     .build = build,
@@ -51,7 +51,7 @@ const struct arch arch_granite = {
 const struct arch arch_granitemoe = {
     .name = "granitemoe",
     .hf = { { "granitemoe", "GraniteMoeForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_PREDICT_ONLY,
     .n_expert = "num_local_experts",
     .activations = "silu",
     .config = moe_config,

@@ -1,7 +1,6 @@
 /*
- * Granite 4 (IBM 2025): Mamba-2 and some layers of attention, without rotation; then experts and a shared one (the small ones
- * have the shared one alone, which is a feed-forward network). The multipliers are Granite 3's (arch_granite.c). Shapes of
- * the tensors: transformers, models/granitemoehybrid.
+ * Granite 4 (IBM 2025): Mamba-2 and some attention layers without rotation; then experts and a shared one (the small models have only the
+ * shared one, an FFN). Multipliers: Granite 3's (arch_granite.c). Tensor shapes: transformers, models/granitemoehybrid.
  */
 #include "model/hybrid.h"
 #include <string.h>
@@ -29,7 +28,7 @@ static void build(struct builder *b)
     build_model(b, scale != 1 ? scale : 0, block);
 }
 
-/* intermediate_size is an expert's width, shared_intermediate_size that of what every token visits. */
+/* intermediate_size: expert width; shared_intermediate_size: shared expert width. */
 static int widths(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     uint32_t shared = 0;
@@ -69,7 +68,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
         return -1;
     if (strcmp(positions, "rope") != 0 && strcmp(positions, "nope") != 0)
         return error_set(err, ERROR_INPUT, "%s: position_embedding_type is neither \"rope\" nor \"nope\"", what);
-    hp->no_rope_period = strcmp(positions, "nope") == 0; /* every layer */
+    hp->no_rope_period = strcmp(positions, "nope") == 0; /* all layers */
     const uint8_t mlp = hp->n_expert > 0 ? PART_EXPERTS : PART_FFN;
     const struct layer_word words[] = { { "mamba", PART_RECURRENCE | mlp },
                                         { "attention", PART_ATTENTION | mlp },
@@ -80,7 +79,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_granitehybrid = {
     .name = "granitehybrid",
     .hf = { { "granitemoehybrid", "GraniteMoeHybridForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .n_expert = "num_local_experts",
     .dense_too = true,
     .activations = "silu",

@@ -1,5 +1,5 @@
 /*
- * Grok-1 (xAI 2024): experts with GELU, a norm before and a norm behind each part, scores under a soft cap, multipliers of
+ * Grok-1 (xAI 2024): experts with GELU, norms before and after each part, soft-capped scores, multipliers of
  * embeddings and logits.
  *
  *   x  = embed(token) * embedding_multiplier_scale
@@ -28,7 +28,7 @@ static void build(struct builder *b)
     build_model(b, scale != 1 ? scale : 0, block);
 }
 
-/* What xAI's run.py has, and configs made from it may leave out. */
+/* Values of xAI's run.py that configs may omit. */
 static void defaults(struct hparams *hp)
 {
     hp->n_ctx_train = 8192;
@@ -53,7 +53,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_grok = {
     .name = "grok",
     .hf = { { "grok-1", "Grok1ModelForCausalLM" }, { "grok", "Grok1ForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .activations = "gelu",
     .defaults = defaults,

@@ -1,4 +1,4 @@
-/* InternLM2 and 2.5 (Cai et al. 2024): Llama. Checkpoints keep q, k and v in one matrix (wqkv), GGUF files in three. */
+/* InternLM2 and 2.5 (Cai et al. 2024): Llama. q, k, v are fused in checkpoints (wqkv), separate in GGUF files. */
 #include "model/arch.h"
 
 static void block(struct builder *b)
@@ -23,7 +23,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_internlm2 = {
     .name = "internlm2",
     .hf = { { "internlm2", "InternLM2ForCausalLM" } },
-    .has = ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_PRICED_ONLY,
+    .has = ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .config = config,
     .build = build,

@@ -1,7 +1,6 @@
 /*
- * Jamba (Lieber et al. 2024): Mamba-1, attention without rotation in one layer of a period, and experts in every second
- * layer; the others have a feed-forward network of the width of one expert. Weights are the softmax over all experts. Shapes
- * of the tensors: transformers, models/jamba.
+ * Jamba (Lieber et al. 2024): Mamba-1, attention without rotation in one layer per period, experts in every second layer, else an FFN
+ * of one expert's width. Expert weights: softmax over all experts. Tensor shapes: transformers, models/jamba.
  */
 #include "model/hybrid.h"
 #include "model/internal.h"
@@ -29,7 +28,7 @@ static void build(struct builder *b)
     build_model(b, 0, block);
 }
 
-/* Every period-th layer, from the offset on. */
+/* Period and offset of a layer kind. */
 static int period(const json_t *j, const char *what, const char *name, uint32_t usual, uint32_t offset, uint32_t out[2],
                   struct error *err)
 {
@@ -45,7 +44,7 @@ static int period(const json_t *j, const char *what, const char *name, uint32_t 
                                        every, out[0]);
 }
 
-/* Width of the recurrence, and the rank of its steps: a number, or "auto" for a sixteenth of the hidden size. */
+/* Width of the recurrence, and dt rank: a number, or "auto": n_embd / 16. */
 static int dimensions(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     static const struct hybrid_fields fields = { NULL, NULL, NULL, "mamba_d_state", "mamba_d_conv" };
@@ -54,7 +53,7 @@ static int dimensions(const json_t *j, const char *what, struct hparams *hp, str
     int64_t expand = 2, n_dt = 0;
     if (json_get_int_opt(j, what, "mamba_expand", 1, 64, &expand, err) != 0)
         return -1;
-    /* hparams_check refuses wider ones */
+    /* hparams_check rejects wider ones */
     h->n_head = hp->n_embd <= HPARAMS_MAX_EMBD ? hp->n_embd * (uint32_t)expand : 1;
     h->head_dim = h->n_group = 1;
     h->norm = true;
@@ -74,7 +73,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
         period(j, what, "expert", 2, 1, experts, err) != 0)
         return -1;
     hybrid_every(hp, attention[0], attention[1], PART_ATTENTION, PART_RECURRENCE);
-    if (hp->n_expert < 2) { /* one expert is a feed-forward network */
+    if (hp->n_expert < 2) { /* one expert is an FFN */
         hp->n_expert = hp->n_expert_used = hp->n_ff_exp = 0;
         hybrid_every(hp, 1, 0, PART_FFN, PART_FFN);
     } else {
@@ -87,7 +86,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_jamba = {
     .name = "jamba",
     .hf = { { "jamba", "JambaForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .dense_too = true,
     .activations = "silu",

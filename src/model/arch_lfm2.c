@@ -1,7 +1,7 @@
 /*
- * LFM2 (Liquid AI 2025): layers of gated short convolutions, some of grouped attention with norms of heads; a network, or (from
- * num_dense_layers on) experts chosen by sigmoids with a bias. Shapes of the tensors: transformers, models/lfm2 and
- * models/lfm2_moe; names: ggml-org/llama.cpp, lfm2.
+ * LFM2 (Liquid AI 2025): gated short convolutions, some grouped-query attention layers with head norms; an FFN, or (from
+ * num_dense_layers on) sigmoid-routed experts with a bias. Tensor shapes: transformers, models/lfm2 and models/lfm2_moe; names:
+ * ggml-org/llama.cpp, lfm2.
  */
 #include "model/hybrid.h"
 #include <math.h>
@@ -38,7 +38,7 @@ static void build(struct builder *b)
     build_model(b, 0, block);
 }
 
-/* Which layers attend: layer_types, or the numbers of full_attn_idxs in older files. */
+/* Attention layers: layer_types, or full_attn_idxs in older files. */
 static int mixers(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     static const struct layer_word words[] = { { "conv", PART_RECURRENCE }, { "full_attention", PART_ATTENTION }, { NULL, 0 } };
@@ -66,7 +66,7 @@ static int layers(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-/* block_ff_dim is the width of a network without a gate: two thirds of it, and up to a multiple, is the width of ours. */
+/* block_ff_dim is the ungated width: the gated one is two thirds of it, rounded up to a multiple. */
 static int adjust_ff(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     bool adjust = false;
@@ -101,7 +101,7 @@ static int expert_fields(const json_t *j, const char *what, struct hparams *hp, 
 static void defaults(struct hparams *hp)
 {
     hp->tied = true;
-    hp->n_ff = 1; /* older files say block_ff_dim: hybrid_check asks for it where it is used */
+    hp->n_ff = 1; /* older files: block_ff_dim, checked by hybrid_check */
     hp->rope_theta = 1e6;
     hp->n_ctx_train = 128000;
     hp->hybrid.n_conv = 3;
@@ -124,7 +124,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_lfm2 = {
     .name = "lfm2",
     .hf = { { "lfm2", "Lfm2ForCausalLM" } },
-    .has = ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .defaults = defaults,
     .config = config,
@@ -134,7 +134,7 @@ const struct arch arch_lfm2 = {
 const struct arch arch_lfm2moe = {
     .name = "lfm2moe",
     .hf = { { "lfm2_moe", "Lfm2MoeForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .activations = "silu",
     .defaults = defaults,

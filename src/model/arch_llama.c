@@ -1,5 +1,5 @@
 /*
- * Llama (Touvron et al. 2023) and its kin: Llama 1-3, Mistral, TinyLlama, SmolLM2, stories; with experts
+ * Llama (Touvron et al. 2023) and relatives: Llama 1-3, Mistral, TinyLlama, SmolLM2, stories; with experts
  * Mixtral (Jiang et al. 2024).
  *
  *   x  = embed(token)
@@ -36,7 +36,7 @@ static void build(struct builder *b)
     build_model(b, 0, block);
 }
 
-/* Experts are as wide as feed_forward_length says. */
+/* Expert width: feed_forward_length. */
 static int llama_gguf(const struct gguf *g, struct hparams *hp, struct error *err)
 {
     (void)g;

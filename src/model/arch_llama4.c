@@ -1,10 +1,9 @@
 /*
- * Llama 4 (Meta 2025), its language model: the layers of every four but the last rotate queries and keys and see their own
- * chunk of the context; the last does neither. In Scout, queries and keys of the layers that rotate are normed, behind the
- * rotation and without a weight. In every interleave_moe_layer_step-th layer one of many experts, chosen by a sigmoid, and a
- * shared one; the others are dense and wider.
+ * Llama 4 (Meta 2025), language model: three of four layers rotate queries and keys and attend within their own chunk of the context;
+ * the fourth does neither. In Scout, rotating layers norm queries and keys after rotation, without weights. Every
+ * interleave_moe_layer_step-th layer has one of many experts (sigmoid) and a shared one; the others are dense and wider.
  *
- * The scale of queries by their position in layers without rotation (attn_temperature_tuning) is counted with the scores.
+ * Query scaling by position (attn_temperature_tuning) is counted with the scores.
  */
 #include "model/arch.h"
 
@@ -31,12 +30,12 @@ static void defaults(struct hparams *hp)
     hp->n_head = 40;
     hp->n_head_kv = 8;
     hp->head_dim = 128;
-    hp->n_ctx_train = 131072; /* transformers' defaults of what files leave out */
+    hp->n_ctx_train = 131072; /* transformers' default */
     hp->rope_theta = 500000;
     hp->no_rope_period = 4;
 }
 
-/* A list of the layers with experts must be the step's. */
+/* A list of MoE layers must match the step. */
 static int check_moe_layers(const json_t *j, const char *what, const struct hparams *hp, struct error *err)
 {
     const json_t *list = json_object_get(j, "moe_layers"), *v;
@@ -57,7 +56,7 @@ static int check_moe_layers(const json_t *j, const char *what, const struct hpar
     return 0;
 }
 
-/* no_rope_layers has a flag a layer, 0 where it does not rotate; an empty list means the interval. */
+/* no_rope_layers: flag per layer, 0: no rotation; an empty list means the interval. */
 static int check_no_rope(const json_t *j, const char *what, const struct hparams *hp, struct error *err)
 {
     const json_t *list = json_object_get(j, "no_rope_layers"), *v;
@@ -74,7 +73,7 @@ static int check_no_rope(const json_t *j, const char *what, const struct hparams
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     uint32_t chunk = 8192, step = 1;
-    hp->n_ff_exp = hp->n_ff; /* intermediate_size is the width of an expert */
+    hp->n_ff_exp = hp->n_ff; /* intermediate_size: expert width */
     hp->n_ff_shexp = hp->n_ff;
     hp->n_expert_shared = 1;
     hp->qk_norm = true;
@@ -93,7 +92,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_llama4 = {
     .name = "llama4",
     .hf = { { "llama4", "Llama4ForConditionalGeneration" }, { "llama4_text", "Llama4ForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_PREDICT_ONLY,
     .n_expert = "num_local_experts",
     .needs = "intermediate_size_mlp",
     .activations = "silu",

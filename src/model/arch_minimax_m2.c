@@ -1,5 +1,5 @@
-/* MiniMax-M2 (MiniMax 2025): Qwen3MoE's block, but queries and keys are normed over all heads together, half of a head is
- * rotated, and experts are chosen by sigmoids with a bias. */
+/* MiniMax-M2 (MiniMax 2025): Qwen3MoE's block with q and k normed over all heads, half of a head rotated, and sigmoid-routed
+ * experts with a bias. */
 #include "model/arch.h"
 #include "model/internal.h"
 #include <string.h>
@@ -42,7 +42,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_minimax_m2 = {
     .name = "minimax-m2",
     .hf = { { "minimax_m2", "MiniMaxM2ForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .n_expert = "num_local_experts",
     .activations = "silu",
     .config = config,

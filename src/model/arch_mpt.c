@@ -7,7 +7,7 @@
  *     x += Wdown gelu(Wup h),        h = layer_norm(x)
  *   logits = W_embed layer_norm(x)
  *
- * Fields: llm-foundry's MPTConfig, transformers' MptConfig where it is silent.
+ * Fields: llm-foundry's MPTConfig, else transformers' MptConfig.
  */
 #include "model/arch.h"
 #include "model/internal.h"
@@ -69,7 +69,7 @@ static const struct config_name names[] = {
     { "num_hidden_layers", "num_hidden_layers" },
     { "num_attention_heads", "n_heads" },
     { "num_attention_heads", "num_attention_heads" },
-    { "intermediate_size", "expansion_ratio" }, /* for messages: config() reads it */
+    { "intermediate_size", "expansion_ratio" }, /* for messages; read by config() */
     { "max_position_embeddings", "max_seq_len" },
     { "rms_norm_eps", "layer_norm_epsilon" },
     { NULL, NULL },
@@ -78,7 +78,7 @@ static const struct config_name names[] = {
 const struct arch arch_mpt = {
     .name = "mpt",
     .hf = { { "mpt", "MPTForCausalLM" }, { "mpt", "MptForCausalLM" } },
-    .has = ARCH_PRICED_ONLY,
+    .has = ARCH_PREDICT_ONLY,
     .activations = CONFIG_GELU,
     .names = names,
     .ff_factor = 4,

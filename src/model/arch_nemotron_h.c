@@ -1,8 +1,7 @@
 /*
- * Nemotron-H and Nemotron 3 (NVIDIA 2025): every layer is one mixer behind one norm: Mamba-2, attention without rotation,
- * experts, or a feed-forward network. Experts and networks are not gated: Wdown relu(Wup h)^2. Routed experts of Nemotron 3
- * Super and Ultra work in a narrower space (moe_latent_size), behind a projection and before another. Shapes of the tensors:
- * the model's own modeling_nemotron_h.py.
+ * Nemotron-H and Nemotron 3 (NVIDIA 2025): each layer is a norm and one mixer: Mamba-2, attention without rotation, experts, or FFN.
+ * Experts and FFN are ungated: Wdown relu(Wup h)^2. Routed experts of Nemotron 3 Super and Ultra work in a narrower space
+ * (moe_latent_size) between two projections. Tensor shapes: the model's modeling_nemotron_h.py.
  */
 #include "model/hybrid.h"
 #include <string.h>
@@ -101,7 +100,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_nemotron_h = {
     .name = "nemotron_h",
     .hf = { { "nemotron_h", "NemotronHForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .activations = "relu2 silu",
     .defaults = defaults,
     .config = config,

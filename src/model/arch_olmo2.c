@@ -1,5 +1,5 @@
 /*
- * OLMo 2 (Team OLMo 2025): no norm before a part, one behind it; queries and keys normed over all heads together.
+ * OLMo 2 (Team OLMo 2025): norms after each part instead of before; q and k normed over all heads.
  *
  *   x += rms_norm(Wo attention(rope(rms_norm(Wq x)), rope(rms_norm(Wk x)), Wv x))
  *   x += rms_norm(Wdown (silu(Wgate x) * (Wup x)))

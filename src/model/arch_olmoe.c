@@ -1,5 +1,5 @@
-/* OLMoE (Muennighoff et al. 2024): Llama's block with queries and keys normed over all heads together, and small experts in
- * every layer. A clamp of q, k and v (clip_qkv) would be part of the products: it is not priced. */
+/* OLMoE (Muennighoff et al. 2024): Llama's block with q and k normed over all heads, and small experts in every layer. A clamp of
+ * q, k, v (clip_qkv) is not counted. */
 #include "model/arch.h"
 
 static void block(struct builder *b)
@@ -23,7 +23,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_olmoe = {
     .name = "olmoe",
     .hf = { { "olmoe", "OlmoeForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .activations = "silu",
     .config = config,

@@ -1,6 +1,6 @@
 /*
- * OPT (Zhang et al. 2022): GPT-2 with ReLU and separate q, k and v. The table of positions has two rows more than
- * positions. OPT-350M norms behind the sums instead, has no last norm, and embeddings of half the width:
+ * OPT (Zhang et al. 2022): GPT-2 with ReLU and separate q, k and v. The position table has two more rows than
+ * positions. OPT-350M norms after the sums, has no final norm, and embeddings of half the width:
  *
  *   x  = Win embed(token) + position(p + 2)
  *   for each layer:
@@ -79,7 +79,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
         hp->n_embd_in = 0;
     hp->post_norm = !before;
     classic_biases(hp, bias);
-    hp->n_pos = hp->n_ctx_train + 2; /* the offset of OPTLearnedPositionalEmbedding */
+    hp->n_pos = hp->n_ctx_train + 2; /* offset of OPTLearnedPositionalEmbedding */
     return 0;
 }
 
@@ -92,7 +92,7 @@ static const struct config_name names[] = {
 const struct arch arch_opt = {
     .name = "opt",
     .hf = { { "opt", "OPTForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
+    .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = "relu",
     .names = names,
     .defaults = defaults,

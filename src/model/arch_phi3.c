@@ -1,5 +1,5 @@
-/* Phi-3, Phi-3.5 and Phi-4 (Abdin et al. 2024): Llama with q, k and v from one matrix, gate and up from another;
- * rotation by halves, of part of the head in Phi-4-mini; LongRoPE (Ding et al. 2024) in the 128k models. */
+/* Phi-3, Phi-3.5 and Phi-4 (Abdin et al. 2024): Llama with fused q, k, v and fused gate and up; NeoX-style rotation, partial in
+ * Phi-4-mini; LongRoPE (Ding et al. 2024) in the 128k models. */
 #include "model/arch.h"
 #include <math.h>
 
@@ -13,7 +13,7 @@ static void build(struct builder *b)
     build_model(b, 0, block);
 }
 
-/* Of each pair of the rotary dimensions. The numbers themselves are not needed: a GGUF has them as tensors. */
+/* One factor per rotary pair; only the count is checked, a GGUF has them as tensors. */
 static int check_factors(const json_t *scaling, const char *field, const char *what, const struct hparams *hp,
                          struct error *err)
 {
@@ -26,7 +26,7 @@ static int check_factors(const json_t *scaling, const char *field, const char *w
     return 0;
 }
 
-/* Longer contexts turn every pair less: the amplitude makes up for the lost contrast of the scores. */
+/* Amplitude that compensates for stretched frequencies. */
 int config_longrope(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     double orig = hp->n_ctx_train;

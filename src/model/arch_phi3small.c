@@ -1,5 +1,5 @@
 /*
- * Phi-3-small (Abdin et al. 2024): LayerNorm, biases, and a gate of its own, with z = clamp(Wup h + b):
+ * Phi-3-small (Abdin et al. 2024): LayerNorm, biases, and a gate, with z = clamp(Wup h + b):
  *
  *   x  = embed(token) * mup_embedding_multiplier
  *   for each layer:
@@ -8,8 +8,8 @@
  *   logits = W_embed layer_norm(x) / mup_width_multiplier
  *
  * The gate is gpt-oss's with another limit: methods.md (13). In all layers but every dense_attention_every_n_layers-th
- * a head sees blocks only: the latest ones, and one in blocksparse_vert_stride of the others. They are priced as dense:
- * FLOP and cache bytes are then upper bounds. Source: microsoft/Phi-3-small-8k-instruct, modeling_phi3_small.py (recalled).
+ * a head sees blocks only: the latest ones, and one in blocksparse_vert_stride of the others. They are counted as dense:
+ * FLOP and cache bytes are then upper bounds. Source: microsoft/Phi-3-small-8k-instruct, modeling_phi3_small.py (confidence: medium).
  */
 #include "model/arch.h"
 
@@ -67,7 +67,7 @@ static const struct config_name names[] = {
 const struct arch arch_phi3small = {
     .name = "phi3small",
     .hf = { { "phi3small", "Phi3SmallForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
+    .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = "gegelu",
     .names = names,
     .defaults = defaults,

@@ -1,5 +1,5 @@
-/* Phi-3.5-MoE (Abdin et al. 2024): Llama's block with LayerNorm, biases in attention and LM head, two of sixteen experts in
- * every layer, LongRoPE. The sparse mixer that chooses them is priced as a softmax. */
+/* Phi-3.5-MoE (Abdin et al. 2024): Llama's block with LayerNorm, biases in attention and LM head, two of sixteen experts in every
+ * layer, LongRoPE. The sparse mixer is counted as a softmax. */
 #include "model/arch.h"
 
 static void block(struct builder *b)
@@ -29,7 +29,7 @@ const struct arch arch_phimoe = {
     .name = "phimoe",
     .hf = { { "phimoe", "PhiMoEForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_HEAD_BIAS | ARCH_LONGROPE |
-           ARCH_PRICED_ONLY,
+           ARCH_PREDICT_ONLY,
     .n_expert = "num_local_experts",
     .activations = "silu",
     .defaults = defaults,

@@ -1,4 +1,4 @@
-/* Qwen2 and Qwen2.5 (Yang et al. 2024): Llama with biases on q, k and v; rotation by halves. */
+/* Qwen2 and Qwen2.5 (Yang et al. 2024): Llama with q, k, v biases; NeoX-style rotation. */
 #include "model/arch.h"
 
 static void block(struct builder *b)

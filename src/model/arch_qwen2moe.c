@@ -1,6 +1,5 @@
 /*
- * The mixtures of experts of Qwen1.5 and Qwen2 (Yang et al. 2024): Qwen2's attention with biases, and beside the routed
- * experts a shared one, weighted by the sigmoid of a gate of its own:
+ * Qwen1.5-MoE and Qwen2-MoE (Yang et al. 2024): Qwen2's attention, routed experts and a shared expert weighted by its own sigmoid gate:
  *
  *   x += sum of w_e Wdown_e (silu(Wgate_e h) * (Wup_e h)) + sigmoid(w_s . h) Wdown_s (silu(Wgate_s h) * (Wup_s h))
  */
@@ -34,7 +33,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_qwen2moe = {
     .name = "qwen2moe",
     .hf = { { "qwen2_moe", "Qwen2MoeForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .needs = "moe_intermediate_size",
     .activations = "silu",

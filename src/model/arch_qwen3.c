@@ -1,4 +1,4 @@
-/* Qwen3 (Yang et al. 2025): every query and key head normed before it is rotated, no biases. */
+/* Qwen3 (Yang et al. 2025): query and key heads normed before rotation, no biases. */
 #include "model/arch.h"
 
 static void block(struct builder *b)

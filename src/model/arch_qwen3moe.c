@@ -1,5 +1,4 @@
-/* The mixtures of experts of Qwen3 (Yang et al. 2025): its attention, experts in every layer, whose weights are those of the
- * softmax over all. */
+/* Qwen3-MoE (Yang et al. 2025): Qwen3's attention, experts in every layer, weights from the softmax over all experts. */
 #include "model/arch.h"
 
 static void block(struct builder *b)
@@ -15,7 +14,7 @@ static void build(struct builder *b)
 
 static void defaults(struct hparams *hp)
 {
-    hp->expert_norm = true; /* files do not say it */
+    hp->expert_norm = true; /* not in files */
 }
 
 static int check_gguf(const struct gguf *g, struct hparams *hp, struct error *err)
@@ -25,7 +24,7 @@ static int check_gguf(const struct gguf *g, struct hparams *hp, struct error *er
     return 0;
 }
 
-/* Layers without experts among those with them are not published with these architectures. */
+/* Mixed dense and MoE layers are not supported. */
 int config_qwen_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     int64_t step = 1;

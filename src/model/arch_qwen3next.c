@@ -1,7 +1,7 @@
 /*
- * Qwen3-Next (Qwen 2025) and Qwen3.5: three layers of Gated DeltaNet, then one of attention whose heads are gated, a norm
- * before each, and experts with a gated shared one, or (Qwen3.5 dense) a feed-forward network. Norms multiply by 1 + w,
- * which costs what w costs. Shapes of the tensors: transformers, models/qwen3_next and models/qwen3_5.
+ * Qwen3-Next (Qwen 2025) and Qwen3.5: three Gated DeltaNet layers per gated attention layer, a norm before each, and experts with a
+ * gated shared one, or (Qwen3.5 dense) an FFN. Norms multiply by 1 + w, at the same cost. Tensor shapes: transformers,
+ * models/qwen3_next and models/qwen3_5.
  */
 #include "model/hybrid.h"
 
@@ -45,8 +45,8 @@ static void build_35(struct builder *b)
 
 static void defaults(struct hparams *hp)
 {
-    hp->n_ff = 1; /* mixtures of Qwen3.5 have no intermediate_size: hybrid_check asks for it where it is used */
-    hp->expert_norm = true; /* Qwen3.5 does not say it */
+    hp->n_ff = 1; /* Qwen3.5 MoE has no intermediate_size; checked by hybrid_check */
+    hp->expert_norm = true; /* not in Qwen3.5's files */
 }
 
 static int shared_expert(const json_t *j, const char *what, struct hparams *hp, struct error *err)
@@ -63,7 +63,7 @@ static int shared_expert(const json_t *j, const char *what, struct hparams *hp, 
     return 0;
 }
 
-/* layer_types where the file has them, else every full_attention_interval-th layer is the other kind. */
+/* layer_types, else every full_attention_interval-th layer is full attention. */
 static int layers(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     const uint8_t mlp = hp->n_expert > 0 ? PART_EXPERTS : PART_FFN;
@@ -94,7 +94,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 const struct arch arch_qwen3next = {
     .name = "qwen3next",
     .hf = { { "qwen3_next", "Qwen3NextForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .needs = "head_dim moe_intermediate_size",
     .activations = "silu",
@@ -106,7 +106,7 @@ const struct arch arch_qwen3next = {
 const struct arch arch_qwen35 = {
     .name = "qwen35",
     .hf = { { "qwen3_5", "Qwen3_5ForConditionalGeneration" }, { "qwen3_5_text", "Qwen3_5ForCausalLM" } },
-    .has = ARCH_YARN | ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_YARN | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .needs = "head_dim",
     .activations = "silu",
     .defaults = defaults,
@@ -117,7 +117,7 @@ const struct arch arch_qwen35 = {
 const struct arch arch_qwen35moe = {
     .name = "qwen35moe",
     .hf = { { "qwen3_5_moe", "Qwen3_5MoeForConditionalGeneration" }, { "qwen3_5_moe_text", "Qwen3_5MoeForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_HYBRID | ARCH_PRICED_ONLY,
+    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .needs = "head_dim moe_intermediate_size",
     .activations = "silu",

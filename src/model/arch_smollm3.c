@@ -1,5 +1,4 @@
-/* SmolLM3 (Hugging Face 2025): Llama, but the last layer of every four does not rotate its queries and keys
- * (NoPE: Yang et al. 2025). */
+/* SmolLM3 (Hugging Face 2025): Llama, without rotation in every fourth layer (NoPE: Yang et al. 2025). */
 #include "model/arch.h"
 
 static void block(struct builder *b)
@@ -16,15 +15,15 @@ static void build(struct builder *b)
 
 static void defaults(struct hparams *hp)
 {
-    hp->no_rope_period = 4; /* files do not say it */
-    hp->tied = true;        /* nor config.json */
+    hp->no_rope_period = 4; /* not in files */
+    hp->tied = true;        /* not in config.json */
 }
 
-/* no_rope_layers is a list of flags, 0 where a layer does not rotate; it must be the period's. */
+/* no_rope_layers: flag per layer, 0: no rotation; must match the period. */
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     int64_t period = hp->no_rope_period;
-    bool window = false; /* sliding_window alone means none */
+    bool window = false; /* sliding_window alone does not enable it */
     const json_t *list = json_object_get(j, "no_rope_layers"), *v;
     size_t i;
     if (json_get_int_opt(j, what, "no_rope_layer_interval", 1, UINT32_MAX, &period, err) != 0 ||

@@ -7,7 +7,7 @@
  *     x += Wdown (silu(Wgate h) * (Wup h)),             h = layer_norm(x)
  *   logits = W_head layer_norm(x)
  *
- * 2-12B lays the two side by side, behind one norm (use_parallel_residual), and norms every query and key head with
+ * 2-12B runs attention and FFN in parallel after one norm (use_parallel_residual) and norms query and key heads with
  * weights of its own and no bias (qk_layernorm). Fields: transformers' StableLmConfig.
  */
 #include "model/arch.h"
@@ -49,7 +49,7 @@ static const struct config_name names[] = { { "rms_norm_eps", "layer_norm_eps" }
 const struct arch arch_stablelm = {
     .name = "stablelm",
     .hf = { { "stablelm", "StableLmForCausalLM" } },
-    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS,
+    .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS,
     .activations = "silu",
     .names = names,
     .defaults = defaults,

@@ -1,4 +1,4 @@
-/* The architectures: one row each, in arch_<name>.c. */
+/* Table of architectures, one per arch_<name>.c. */
 #include "model/arch.h"
 #include <string.h>
 
@@ -14,10 +14,10 @@ extern const struct arch arch_gpt2, arch_opt, arch_gptneox, arch_gptj, arch_bloo
 static const struct arch *const archs[] = {
     &arch_llama,  &arch_smollm3, &arch_qwen2, &arch_qwen3,   &arch_qwen3moe,  &arch_gemma2,
     &arch_gemma3, &arch_phi3,    &arch_olmo2, &arch_gpt_oss, &arch_deepseek2,
-    /* priced only */
+    /* predicted only */
     &arch_gemma, &arch_qwen2moe, &arch_olmoe, &arch_internlm2, &arch_chatglm, &arch_glm4moe, &arch_deepseek,
     &arch_minimax_m2, &arch_granite, &arch_granitemoe, &arch_llama4, &arch_grok, &arch_dbrx, &arch_phimoe,
-    /* hybrids and sparse attention, priced only */
+    /* predicted only: hybrids and sparse attention */
     &arch_qwen3next, &arch_qwen35, &arch_qwen35moe, &arch_jamba, &arch_granitehybrid, &arch_nemotron_h, &arch_falcon_h1,
     &arch_deepseek32, &arch_deepseek4, &arch_lfm2, &arch_lfm2moe,
     &arch_gpt2, &arch_opt, &arch_gptneox, &arch_gptj, &arch_bloom, &arch_falcon, &arch_mpt, &arch_phi2, &arch_phi3small,
@@ -53,7 +53,7 @@ bool model_arch_at(size_t i, struct arch_info *out)
     if (!a)
         return false;
     *out = (struct arch_info){ .name = a->name, .experts = a->has & ARCH_EXPERTS, .windows = a->has & ARCH_WINDOW,
-                               .priced_only = a->has & ARCH_PRICED_ONLY };
+                               .predict_only = a->has & ARCH_PREDICT_ONLY };
     for (size_t k = 0, len = 0; k < ARRAY_LEN(a->hf) && a->hf[k].model_type && len < sizeof out->model_types; k++)
         if (k == 0 || strcmp(a->hf[k].model_type, a->hf[k - 1].model_type) != 0)
             len += (size_t)snprintf(out->model_types + len, sizeof out->model_types - len, "%s%s", k ? ", " : "",

@@ -1,8 +1,8 @@
-/* Which ops go together, and where threads meet: before an op that touches what another thread wrote, or writes what one read. */
+/* Fusion and barriers of a pass: a barrier precedes an op with a data dependence on another thread since the last barrier. */
 #include "model/barriers.h"
 
-/* Buffers as a bit set; the shared prepared activations, the cache and its expanded form count as more. */
-enum { ACTS = BUF_COUNT, CACHE, WIDE, N_BITS };
+/* Buffer bit set; shared prepared activations, the cache and its expansion are extra buffers. */
+enum { ACTS = BUF_COUNT, CACHE, EXPANDED, N_BITS };
 #define BIT(b) ((uint64_t)1 << (b))
 _Static_assert(N_BITS <= 64, "buffers fit a bit set");
 
@@ -30,49 +30,48 @@ bool barriers_same_source(const struct op_list *l, size_t i)
            before->cols == op->cols && before->dst != op->src && before->out_rows == op->out_rows;
 }
 
-/* ---- what goes together ---------------------------------------------------------------------- */
+/* ---- fusion ---- */
 
 static bool plain(const struct op *op)
 {
     return !op->out_rows && op->dst_at == 0;
 }
 
-/* The next op adds this product's whole result to the residual. */
-static bool adds(const struct op *op, const struct op *next)
+/* The next op adds this product to the residual. */
+static bool fuses_add(const struct op *op, const struct op *next)
 {
     return next->kind == OP_ADD && plain(op) && plain(next) && next->src == op->dst && next->dst != op->dst &&
            next->dst != op->src && next->src_at == 0 && next->cols == op->rows;
 }
 
-/* Gate and up, and their gate. */
-static bool gates(const struct op *gate, const struct op_sync *sync)
+/* Gate and up projections followed by their GLU. */
+static bool fuses_glu(const struct op *gate, const struct op_sync *sync)
 {
     const struct op *up = gate + 1, *glu = gate + 2;
-    return up->kind == OP_MATMUL && glu->kind == OP_GLU && plain(gate) && plain(up) && plain(glu) && sync[1].act_shared && up->rows == gate->rows &&
+    return up->kind == OP_MATMUL && glu->kind == OP_GLU && plain(gate) && plain(up) && plain(glu) && sync[1].reuses_acts && up->rows == gate->rows &&
            up->dst != gate->dst && glu->cols == gate->rows && glu->src == gate->dst && glu->src2 == up->dst && glu->src_at == 0 &&
            glu->src2_at == 0 && glu->dst != gate->src;
 }
 
-/* Products take along what follows them, row by row. */
+/* Fuse products with the ops that follow them. */
 static void plan_fusion(const struct op_list *l, struct op_sync *sync)
 {
     for (size_t i = 0; i + 1 < l->n; i++) {
         const struct op *op = &l->ops[i];
         struct op_sync *p = &sync[i];
-        if (op->kind != OP_MATMUL || p->in_fused)
+        if (op->kind != OP_MATMUL || p->fused_away)
             continue;
-        if (adds(op, op + 1))
+        if (fuses_add(op, op + 1))
             p->fuse = FUSE_ADD;
-        else if (i + 2 < l->n && gates(op, p))
+        else if (i + 2 < l->n && fuses_glu(op, p))
             p->fuse = FUSE_GLU;
         for (size_t k = 1; k <= (p->fuse == FUSE_GLU ? 2 : p->fuse == FUSE_ADD); k++)
-            p[k].in_fused = true;
+            p[k].fused_away = true;
     }
 }
 
-/* A norm of one token that nothing but products reads: every thread makes its own copy, which is quicker than
- * meeting the others for it. */
-static void plan_own_norms(const struct op_list *l, struct op_sync *sync)
+/* One-token norms read by products only are replicated on every thread: cheaper than a barrier. */
+static void plan_replicated_norms(const struct op_list *l, struct op_sync *sync)
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct op *norm = &l->ops[i];
@@ -88,18 +87,18 @@ static void plan_own_norms(const struct op_list *l, struct op_sync *sync)
         }
         if (!own || last == i)
             continue;
-        sync[i].own = true;
+        sync[i].replicated = true;
         for (size_t k = i + 1; k <= last; k++)
-            sync[k].own = l->ops[k].src == norm->dst;
+            sync[k].replicated = l->ops[k].src == norm->dst;
     }
 }
 
-/* ---- what an op touches ------------------------------------------------------------------------ */
+/* ---- accesses ---- */
 
-/* How an op's work on its buffers is divided: two ops divided alike touch the same parts on the same thread. */
-enum split { SPLIT_ANY, SPLIT_TOKENS, SPLIT_COLS /* + their number */ };
+/* Work division of an op: with equal divisions, the same thread touches the same parts. */
+enum split { SPLIT_ANY, SPLIT_TOKENS, SPLIT_COLS /* plus the number of columns */ };
 
-/* Of an op that works on all of its rows, besides reading src and src2 and writing dst. Kinds that are not here do no more. */
+/* Accesses by kind, in addition to reading src and src2 and writing dst. Kinds not listed have no others. */
 static const struct {
     enum split split;
     bool updates; /* reads dst */
@@ -110,10 +109,10 @@ static const struct {
     [OP_ROPE] = { .split = SPLIT_TOKENS, .updates = true },
     [OP_KV_STORE] = { .split = SPLIT_TOKENS, .writes = BIT(CACHE) },
     [OP_ADD] = { .split = SPLIT_COLS, .updates = true },
-    [OP_EXPERT_SUM] = { .split = SPLIT_COLS }, /* reads rows of experts by token, and weights of all of them */
+    [OP_EXPERT_SUM] = { .split = SPLIT_COLS }, /* reads rows and weights of all experts */
     [OP_MATMUL] = { .reads = BIT(ACTS) },
     [OP_EXPERT_MATMUL] = { .reads = BIT(ACTS) },
-    [OP_KV_EXPAND] = { .reads = BIT(CACHE), .writes = BIT(WIDE) },
+    [OP_KV_EXPAND] = { .reads = BIT(CACHE), .writes = BIT(EXPANDED) },
     [OP_ATTENTION] = { .reads = BIT(CACHE) },
 };
 
@@ -130,24 +129,24 @@ static uint64_t split_of(const struct op *op)
     return op->out_rows || (op->kind == OP_RMS_NORM && op->n_head > 1) ? SPLIT_ANY : s;
 }
 
-/* Of a product without the preparation of shared activations; own: of a pass of one token, as op_sync.own. */
+/* Accesses excluding preparation of shared activations; own: one token, with op_sync.replicated. */
 static struct access access_of(const struct op *op, bool own)
 {
     struct access a = { bit(op->src) | bit(op->src2) | kinds[op->kind].reads, bit(op->dst) | kinds[op->kind].writes, split_of(op) };
     if (kinds[op->kind].updates)
         a.reads |= bit(op->dst);
     if (op->kind == OP_ATTENTION && op->form == FORM_EXPANDED)
-        a.reads ^= BIT(CACHE) | BIT(WIDE);
+        a.reads ^= BIT(CACHE) | BIT(EXPANDED);
     if (own && op->kind == OP_MATMUL)
         a.reads &= ~bit(op->src);
-    if (own && op->kind == OP_RMS_NORM) { /* all threads read all of it */
+    if (own && op->kind == OP_RMS_NORM) { /* every thread reads all of it */
         a.writes = 0;
         a.split = SPLIT_ANY;
     }
     return a;
 }
 
-bool barriers_unread(const struct op_list *l, size_t i, enum op_buf buf)
+bool barriers_is_dead(const struct op_list *l, size_t i, enum op_buf buf)
 {
     for (; i < l->n; i++) {
         const struct op *op = &l->ops[i];
@@ -160,12 +159,12 @@ bool barriers_unread(const struct op_list *l, size_t i, enum op_buf buf)
     return true;
 }
 
-/* ---- where threads meet ---------------------------------------------------------------------- */
+/* ---- barriers ---- */
 
-/* Buffers touched since threads last met. */
+/* Buffers accessed since the last barrier. */
 struct touched {
     uint64_t read, written;
-    uint64_t split[N_BITS]; /* of each buffer: the division of all that touched it; SPLIT_ANY: several */
+    uint64_t split[N_BITS]; /* [buffer] division of all accesses; SPLIT_ANY: differing */
 };
 
 static bool conflicts(const struct touched *t, const struct access *a)
@@ -189,10 +188,10 @@ static void touch(struct touched *t, const struct access *a)
     t->written |= a->writes;
 }
 
-/* By token, and then threads meet. One token's are each thread's own. */
+/* True if activations are prepared in shared memory, by tokens, with a barrier after; one token's are private. */
 static bool prepares(const struct op *op, const struct op_sync *p, bool one)
 {
-    if (!shares_acts(op) || p->act_shared)
+    if (!shares_acts(op) || p->reuses_acts)
         return false;
     return op->kind == OP_EXPERT_MATMUL ? !one || buf_is_grouped(op->src) : !one && !op->out_rows;
 }
@@ -203,18 +202,18 @@ static void plan_barriers(const struct op_list *l, struct op_sync *sync, bool on
     for (size_t i = 0; i < l->n; i++) {
         const struct op *op = &l->ops[i];
         struct op_sync *p = &sync[i];
-        if (p->in_fused)
+        if (p->fused_away)
             continue;
-        struct access a = access_of(op, one && p->own);
-        for (size_t k = 1; i + k < l->n && p[k].in_fused; k++) {
-            const struct access b = access_of(op + k, one && p[k].own);
+        struct access a = access_of(op, one && p->replicated);
+        for (size_t k = 1; i + k < l->n && p[k].fused_away; k++) {
+            const struct access b = access_of(op + k, one && p[k].replicated);
             a.reads |= b.reads;
             a.writes |= b.writes;
         }
         const struct access prepare = { bit(op->src) | bit(op->src2), BIT(ACTS), op->kind == OP_MATMUL ? SPLIT_TOKENS : SPLIT_ANY };
         p->prepares[one] = prepares(op, p, one);
-        if (!p->prepares[one] && shares_acts(op) && !p->act_shared)
-            a.writes |= BIT(ACTS); /* rows whose logits are wanted: shared when they are several */
+        if (!p->prepares[one] && shares_acts(op) && !p->reuses_acts)
+            a.writes |= BIT(ACTS); /* shared if several logits rows are wanted */
         p->barrier[one] = conflicts(&t, p->prepares[one] ? &prepare : &a);
         if (p->barrier[one] || p->prepares[one])
             t = (struct touched){ 0 };
@@ -225,7 +224,7 @@ static void plan_barriers(const struct op_list *l, struct op_sync *sync, bool on
 void barriers_plan(const struct op_list *l, struct op_sync *sync)
 {
     plan_fusion(l, sync);
-    plan_own_norms(l, sync);
+    plan_replicated_norms(l, sync);
     plan_barriers(l, sync, false);
     plan_barriers(l, sync, true);
 }

@@ -1,36 +1,35 @@
 /*
- * barriers.h: where the threads of a team meet in a pass, from the op list alone. The engine executes it (engine/plan.c); a prediction counts it
- * (cost/classes.c).
+ * barriers.h: fusion and thread barriers of a pass, from the op list alone. Executed by engine/plan.c, counted by cost/classes.c.
  */
 #ifndef MODEL_BARRIERS_H
 #define MODEL_BARRIERS_H
 
 #include "model/op.h"
 
-/* Ops done in one go, a range of rows at a time, while the rows are in the cache. */
+/* Op fusion, by row ranges while they are in cache. */
 enum fuse {
     FUSE_NONE,
-    FUSE_ADD, /* a product, and the addition of its result to the residual */
-    FUSE_GLU, /* two products with the same activations, and their gate */
+    FUSE_ADD, /* product, then residual add */
+    FUSE_GLU, /* two products of the same activations, then GLU */
 };
 
-/* What one op is to the team; [1]: in passes of one token. */
+/* Synchronisation of an op; [1]: passes of one token. */
 struct op_sync {
-    bool act_shared; /* MATMUL, EXPERT_MATMUL: the op before prepared the same activations. Set by the caller; the others by barriers_plan() */
-    enum fuse fuse;  /* what goes together from here on, unless ops are timed one by one */
-    bool in_fused;   /* done by an op before */
-    bool own;        /* RMS_NORM, when the pass is one token: every thread does it for itself. MATMUL: reads that */
-    bool prepares[2]; /* activations that all threads share, which meet when they are prepared */
-    bool barrier[2]; /* threads meet before this op: it touches what another thread wrote since the last barrier, or writes what one read */
+    bool reuses_acts; /* MATMUL, EXPERT_MATMUL: prepared by the previous op. Set by the caller, other fields by barriers_plan() */
+    enum fuse fuse;   /* ops fused from here, unless ops are timed */
+    bool fused_away;  /* executed by an earlier op */
+    bool replicated;  /* passes of one token: RMS_NORM replicated on every thread; MATMUL that reads it */
+    bool prepares[2]; /* prepares shared activations, with a barrier after */
+    bool barrier[2];  /* barrier before this op: data dependence between threads since the last barrier */
 };
 
-/* Whether op i works on the same rows of activations as the op before, which has not overwritten them. */
+/* Op i reads the same rows of activations as the previous op, not overwritten since. */
 bool barriers_same_source(const struct op_list *l, size_t i);
-/* sync [l->n] */
+/* sync[l->n] */
 void barriers_plan(const struct op_list *l, struct op_sync *sync);
-/* From op i on nobody reads what buf holds before it is written anew. */
-bool barriers_unread(const struct op_list *l, size_t i, enum op_buf buf);
-/* The buffer's rows are grouped by expert, n_expert_used of them a token. */
+/* buf is dead from op i on: overwritten before it is read. */
+bool barriers_is_dead(const struct op_list *l, size_t i, enum op_buf buf);
+/* Rows are grouped by expert, n_expert_used per token. */
 bool buf_is_grouped(enum op_buf b);
 
 #endif

@@ -1,4 +1,4 @@
-/* The lines architectures are written with: one function an op, then the usual parts of a block. */
+/* Builder functions: one per op, then block parts. */
 #include "model/arch.h"
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const struct tensor *weight(struct builder *b, const char *name, const ch
         b->failed = b->declare(b->ctx, full, rows, cols, n_mat, b->err) != 0;
         return NULL;
     }
-    /* Files and models have their tensors in nearly this order: look where the last one was. */
+    /* Tensors come in nearly this order: start at the last position. */
     for (size_t i = 0; i < b->m->n_tensors; i++) {
         const size_t at = (b->at + i) % b->m->n_tensors;
         if (strcmp(b->m->tensors[at].name, full) == 0) {
@@ -27,7 +27,7 @@ static const struct tensor *weight(struct builder *b, const char *name, const ch
             return &b->m->tensors[at];
         }
     }
-    model_get(b->m, b->err, "%s", full); /* says that it is missing */
+    model_get(b->m, b->err, "%s", full); /* sets the error */
     b->failed = true;
     return NULL;
 }
@@ -180,7 +180,7 @@ void build_rope_table(struct builder *b, double theta, bool scaled)
 
 /* ---- attention -------------------------------------------------------------------------------- */
 
-/* q, k and v stand in buffers of their own, or side by side in one. */
+/* q, k, v in separate buffers, or fused in one. */
 struct qkv {
     enum op_buf q, k, v;
     uint32_t k_at, v_at;
@@ -194,7 +194,7 @@ static void heads(struct op *op, const struct hparams *hp, uint32_t n_head)
     op->head_dim_v = hp->head_dim_v;
 }
 
-/* The weights of keys that a layer has and does not use: files hold them. */
+/* Declares unused key weights that files contain. */
 static struct qkv project_query(struct builder *b, enum op_buf src, uint32_t q, uint32_t k, uint32_t v)
 {
     const struct hparams *hp = b->hp;
@@ -224,7 +224,7 @@ static struct qkv project(struct builder *b, enum op_buf src, const struct atten
     return (struct qkv){ BUF_Q, BUF_K, BUF_V, 0, 0 };
 }
 
-/* Queries and keys: every head by itself, or the row as a whole. */
+/* Per head, or over the whole row. */
 static void norm_heads(struct builder *b, enum op_role r, enum op_buf buf, uint32_t at, uint32_t n_head,
                        const char *name, bool whole)
 {
@@ -287,7 +287,7 @@ static void attend(struct builder *b, const struct attention_spec *s, const stru
     op->alibi = hp->alibi;
 }
 
-/* A head's gate stands behind its query. */
+/* The gate follows the query of each head. */
 static void gate_heads(struct builder *b, const struct qkv *x)
 {
     struct op *op = build_op(b, OP_GLU, ROLE_ATTN_GATE, BUF_ATTN, x->q, b->hp->n_head * b->hp->head_dim_v);
@@ -361,7 +361,7 @@ static struct op *expert_matmul(struct builder *b, enum op_role r, enum op_buf d
     return op;
 }
 
-/* sigmoid of one number a token, times what the shared expert gives. */
+/* Multiplies the shared expert's output by a sigmoid gate per token. */
 static void weigh_shared(struct builder *b, enum op_buf src)
 {
     const uint32_t width = b->hp->n_embd;
@@ -441,7 +441,7 @@ void build_blocks(struct builder *b, void (*block)(struct builder *b))
 void build_lm_head(struct builder *b, enum op_buf src, uint32_t cols)
 {
     const struct hparams *hp = b->hp;
-    const bool declared = hp->tied && b->declare; /* as the embedding, already */
+    const bool declared = hp->tied && b->declare; /* declared with the embedding */
     const struct tensor *w = declared ? NULL : build_weight(b, hp->tied ? "token_embd" : "output", hp->n_vocab, cols, 1);
     const struct tensor *bias = hp->head_bias ? build_bias(b, "output", 1, hp->n_vocab) : NULL;
     struct op *op = build_op(b, OP_MATMUL, ROLE_LM_HEAD, BUF_LOGITS, src, hp->n_vocab);

@@ -1,4 +1,4 @@
-/* The lines of families before Llama and of their kin: LayerNorm, learned positions, feed-forward parts without a gate. */
+/* Parts of pre-Llama families: LayerNorm, learned positions, ungated FFN. */
 #include "model/arch.h"
 
 /* methods.md (8) */

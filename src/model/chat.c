@@ -1,13 +1,12 @@
 /*
- * chat: the families of chat templates and how a conversation is written in each. Sources: tokenizer.chat_template of
- * the models named in each row, as their makers published them. Texts that a template computes (today's date, tools)
- * are left out, so that the same conversation is the same prompt on any day.
+ * chat: chat template families. Sources: tokenizer.chat_template of the models named per row, as published. Computed texts (date,
+ * tools) are omitted, so that prompts are reproducible.
  */
 #include "model/chat.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define EOS "\1" /* stands for the text of the model's own end-of-sequence token */
+#define EOS "\1" /* placeholder of the model's EOS token text */
 
 enum { TRIM_SYSTEM = 1, TRIM_USER = 2, TRIM_ASSISTANT = 4 };
 
@@ -16,15 +15,15 @@ struct wrap {
 };
 
 struct chat_template {
-    const char *name, *also, *models; /* also: other names, separated by spaces */
-    const char *find[3];              /* all stand in the file's template ("\n" spelled out or not, quotes as ') */
-    const char *lacks;                /* and this does not */
-    const char *start;                /* once */
+    const char *name, *also, *models; /* also: aliases, space-separated */
+    const char *find[3];              /* all occur in the file's template (normalized newlines and quotes) */
+    const char *lacks;                /* does not occur */
+    const char *start;                /* prompt start */
     struct wrap system, user, assistant;
-    const char *again; /* in front of every user turn but the first */
-    const char *open;  /* where the answer begins */
+    const char *again; /* before every user turn but the first */
+    const char *open;  /* start of the answer */
     enum chat_system system_kind;
-    const char *default_system; /* where no system message is given; NULL: no system turn then */
+    const char *default_system; /* used without a system message; NULL: no system turn */
     unsigned trim;
 };
 
@@ -53,7 +52,7 @@ struct chat_template {
 #define COMMAND(role) "<|START_OF_TURN_TOKEN|><|" role "_TOKEN|>"
 #define GRANITE(role) "<|start_of_role|>" role "<|end_of_role|>"
 
-/* The first row whose texts a template holds is its family: the most particular ones stand first. */
+/* The first row whose texts occur in a template wins: specific rows first. */
 static const struct chat_template templates[] = {
     { .name = "phi4", .models = "Phi-4", .find = { "<|im_sep|>" },
       .system = { "<|im_start|>system<|im_sep|>", "<|im_end|>" },
@@ -201,7 +200,7 @@ const char *chat_template_default_system(const struct chat_template *c)
     return c->default_system;
 }
 
-/* ---- choosing -------------------------------------------------------------------- */
+/* ---- selection ---- */
 
 static const char *names(char *buf, size_t size)
 {
@@ -236,7 +235,7 @@ const struct chat_template *chat_template_find(const char *name, struct error *e
     return NULL;
 }
 
-/* Templates spell a newline out or write \n, and quote with ' or ": one form of each, to look in. */
+/* Normalizes "\n" escapes and quotes for the search. */
 static void normalize(struct strbuf *b, struct gguf_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -298,7 +297,7 @@ void chat_prompt_free(struct chat_prompt *p)
     *p = (struct chat_prompt){ 0 };
 }
 
-/* A text of the table, which has EOS where the model's own token belongs. */
+/* Appends a table text with EOS substituted. */
 static void put(struct chat_prompt *p, const char *s, const char *eos)
 {
     for (; s && *s; s++)
@@ -325,7 +324,7 @@ static void put_message(struct chat_prompt *p, const struct chat_message *m, boo
     strbuf_add(&p->text, s, (size_t)(end - s));
 }
 
-/* "" where nothing is wrong. */
+/* "" if valid */
 static const char *order_problem(const struct chat_message *m, size_t n)
 {
     const size_t first = n && m[0].role == CHAT_SYSTEM;

@@ -1,16 +1,15 @@
-/* The table of checkpoint formats, and what a tensor takes in them. methods.md (4) */
+/* Table of checkpoint formats, and tensor sizes in them. methods.md (4) */
 #include "model/checkpoint.h"
 #include "model/mixture.h"
 #include <string.h>
 #include <strings.h>
 
 /*
- * Sources: the parameters that vLLM's loaders create (vllm/model_executor/layers/quantization): awq.py@000796a,
- * gptq.py@02dd7b8, compressed_tensors/schemes/compressed_tensors_w4a4_nvfp4.py@0094cb9, ..._w8a8_int8.py@00ba7ff; fp8.py,
- * modelopt.py and the packed integers of compressed-tensors recalled. MLX: mlx.core.quantize (scales and biases of the weights' type), mlx_lm's
- * quantize_model (every linear layer and embedding). DeepSeek-V3's weight_scale_inv: its README_WEIGHTS.md.
- * Scales of rows are counted as the F32 that vLLM holds; compressed-tensors writes them in the type of the weights it read
- * (its initialize.py), which is mostly BF16.
+ * Sources: parameters created by vLLM's loaders (vllm/model_executor/layers/quantization): awq.py@000796a, gptq.py@02dd7b8,
+ * compressed_tensors/schemes/compressed_tensors_w4a4_nvfp4.py@0094cb9, ..._w8a8_int8.py@00ba7ff; fp8.py, modelopt.py and
+ * compressed-tensors' packed integers (confidence: medium). MLX: mlx.core.quantize (scales and biases in the weights' type), mlx_lm's
+ * quantize_model (all linear layers and embeddings). DeepSeek-V3's weight_scale_inv: its README_WEIGHTS.md. Row scales count as F32, as
+ * in vLLM; compressed-tensors stores them in the original weight type (initialize.py), mostly BF16.
  */
 static const struct checkpoint table[] = {
     { .name = "FP8", .weights = "FP8 (E4M3), one F32 scale a matrix", .elem = DTYPE_FP8, .scheme = SCHEME_FP8,
@@ -114,7 +113,7 @@ bool model_checkpoint_at(size_t i, struct checkpoint_info *out)
 
 /* ---- bytes --------------------------------------------------------------------------------------- */
 
-/* Sums and products that stick at UINT64_MAX. */
+/* Saturating at UINT64_MAX. */
 static uint64_t mul(uint64_t a, uint64_t b)
 {
     size_t out;
@@ -131,7 +130,7 @@ static unsigned elem_bits(enum dtype t)
     return t == DTYPE_FP8 || t == DTYPE_INT8 ? 8 : 4;
 }
 
-/* Words of 32 bits that n elements side by side take. */
+/* 32-bit words for n packed elements. */
 static uint64_t n_words(const struct checkpoint *c, uint64_t n)
 {
     return u64_ceil_div(n, 32 / elem_bits(c->elem));
@@ -139,7 +138,7 @@ static uint64_t n_words(const struct checkpoint *c, uint64_t n)
 
 static uint64_t elem_bytes(const struct checkpoint *c, uint64_t rows, uint64_t cols)
 {
-    if (c->bits > 0) /* rows of whole bytes: groups are of 16 columns or more */
+    if (c->bits > 0) /* rows are whole bytes: groups have at least 16 columns */
         return mul(rows, u64_ceil_div(mul(cols, c->bits), 8));
     if (c->words)
         return mul(4, c->packs_rows ? mul(n_words(c, rows), cols) : mul(rows, n_words(c, cols)));
@@ -178,7 +177,7 @@ uint64_t checkpoint_matrix_bytes(const struct checkpoint *c, uint64_t rows, uint
 
 /* ---- tensors ---------------------------------------------------------------------------------------- */
 
-/* Embedding, LM head, norms, biases, routers and the like are never quantized. */
+/* Embedding, LM head, norms, biases and routers are never quantized. */
 static int is_quantized(const struct checkpoint *c, const char *what, const struct tensor *t, struct error *err)
 {
     const bool lookup = strcmp(t->name, "token_embd.weight") == 0 || strcmp(t->name, "output.weight") == 0;
@@ -189,7 +188,7 @@ static int is_quantized(const struct checkpoint *c, const char *what, const stru
     return listed < 0 ? -1 : !listed;
 }
 
-/* Vectors have the model's 16 bits too, but for what decides a choice of experts and what no checkpoint has. */
+/* 16-bit type of the model, except for routing weights and tensors absent from checkpoints. */
 static enum dtype kept_type(const struct checkpoint *c, const char *name)
 {
     return strstr(name, "exp_probs_b") || strncmp(name, "rope_", 5) == 0 ? DTYPE_F32 : c->kept;
@@ -200,10 +199,10 @@ int checkpoint_tensor(const struct checkpoint *c, const char *what, struct tenso
     const json_t *const own = module_find(c->modules, t->name);
     struct checkpoint of_module = *c;
     if (own && !json_is_true(own)) {
-        const json_t *const group = json_object_get(own, "group_size"), *const bits = json_object_get(own, "bits"); /* quant_config() checked them */
+        const json_t *const group = json_object_get(own, "group_size"), *const bits = json_object_get(own, "bits"); /* checked by quant_config() */
         of_module.modules = NULL;
         if (!json_is_object(own))
-            of_module.experts_only = of_module.ffn_only = true; /* of no tensor: as it is */
+            of_module.experts_only = of_module.ffn_only = true; /* unknown module: unchanged */
         of_module.group = group ? (uint32_t)json_number_value(group) : c->group;
         of_module.bits = bits ? (unsigned)json_number_value(bits) : c->bits;
         of_module.elem = of_module.bits > 4 ? DTYPE_INT8 : DTYPE_INT4;

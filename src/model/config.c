@@ -1,11 +1,10 @@
-/* Hugging Face config.json -> hparams. A field that would change the result and is not supported
- * is refused by name: a config is never half understood. */
+/* Hugging Face config.json to hparams. Unsupported fields that would change the result are errors that name the field. */
 #include "model/arch.h"
 #include "model/internal.h"
 #include <math.h>
 #include <string.h>
 
-/* What a JSON text says, for messages. */
+/* A JSON text for messages. */
 #define PRINTABLE(buf, s) model_printable(buf, sizeof(buf), s, strlen(s))
 
 const char *config_field(const struct arch *a, const char *usual)
@@ -16,7 +15,7 @@ const char *config_field(const struct arch *a, const char *usual)
     return usual;
 }
 
-/* Must be there, unless the architecture has a default, which *out then is. */
+/* Mandatory, unless the architecture sets a default in *out. */
 static int count(const json_t *j, const char *what, const char *field, uint32_t *out,
                  struct error *err)
 {
@@ -46,7 +45,7 @@ int config_only(const json_t *j, const char *what, const char *field, bool only,
                      : error_set(err, ERROR_INPUT, "%s: %s is %s, which is not supported yet", what, field, v ? "true" : "false");
 }
 
-/* A space-separated list has the word. */
+/* The space-separated list contains the word. */
 static bool lists(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -86,7 +85,7 @@ int config_rotary_part(const json_t *j, const char *what, const char *field, dou
     return 0;
 }
 
-/* The same, of the names that the family has for it the one that the file uses. */
+/* Among the family's names of a field, the one in the file. */
 const char *config_present(const json_t *j, const struct arch *a, const char *usual)
 {
     for (const struct config_name *n = a->names; n && n->usual; n++)
@@ -116,7 +115,7 @@ static int read_heads(const json_t *j, const char *what, const struct arch *a, s
     return 0;
 }
 
-/* The parameters of "llama3" scaling: all four must be there and make sense. */
+/* Parameters of "llama3" scaling: all four are mandatory. */
 static int read_llama3(const json_t *s, const char *what, struct hparams *hp, struct error *err)
 {
     if (json_get_num(s, what, "factor", &hp->rope_factor, err) != 0 ||
@@ -137,13 +136,13 @@ static int read_llama3(const json_t *s, const char *what, struct hparams *hp, st
     return 0;
 }
 
-/* What YaRN multiplies by for a stretch of `factor`: methods.md (10) */
+/* YaRN amplitude for a scaling factor: methods.md (10) */
 static double yarn_amplitude(double factor, double mul)
 {
     return factor > 1 ? 1 + 0.1 * mul * log(factor) : 1;
 }
 
-/* Files give the context before scaling, or leave it to max_position_embeddings. */
+/* Original context, or max_position_embeddings if missing. */
 static int read_yarn(const json_t *s, const char *what, struct hparams *hp, struct error *err)
 {
     double all = 0, all_dim = 0, fast = 32, slow = 1;
@@ -161,7 +160,7 @@ static int read_yarn(const json_t *s, const char *what, struct hparams *hp, stru
     hp->yarn_beta_slow = slow;
     if (hp->rope_attn_factor == 0 && all > 0 && all_dim > 0)
         hp->rope_attn_factor = yarn_amplitude(hp->rope_factor, all) / yarn_amplitude(hp->rope_factor, all_dim);
-    /* Either is the whole amplitude; ours is what comes before YaRN's own. */
+    /* Files give the total amplitude; hparams exclude YaRN's own. */
     hp->rope_attn_factor /= yarn_amplitude(hp->rope_factor, 1);
     return 0;
 }
@@ -178,11 +177,11 @@ static int check_proportional(const json_t *s, const char *what, struct error *e
 
 static int rope_type(const json_t *s, const char *what, const char *type, struct hparams *hp, struct error *err)
 {
-    if (strcmp(type, "default") == 0 || strcmp(type, "none") == 0 || strcmp(type, "mrope") == 0) /* mrope: of text, the plain rotation */
+    if (strcmp(type, "default") == 0 || strcmp(type, "none") == 0 || strcmp(type, "mrope") == 0) /* mrope equals plain rotation for text */
         return 0;
-    if (strcmp(type, "proportional") == 0) /* Gemma 4: the rest of a head rotates by angles of 0, which costs the same */
+    if (strcmp(type, "proportional") == 0) /* Gemma 4: remaining pairs rotate by 0, at the same cost */
         return check_proportional(s, what, err);
-    if (strcmp(type, "dynamic") == 0) /* the plain rotation up to max_position_embeddings, which is as far as we go */
+    if (strcmp(type, "dynamic") == 0) /* plain rotation up to max_position_embeddings */
         return 0;
     if (strcmp(type, "llama3") == 0)
         return read_llama3(s, what, hp, err);
@@ -204,7 +203,7 @@ static int rope_type(const json_t *s, const char *what, const char *type, struct
 
 static int read_rope(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
-    /* Newer files hold everything in "rope_parameters", rope_theta included. */
+    /* Newer files use "rope_parameters", including rope_theta. */
     const char *field = "rope_scaling";
     const json_t *s = json_object_get(j, "rope_parameters");
     if (json_is_object(s))
@@ -212,7 +211,7 @@ static int read_rope(const json_t *j, const char *what, struct hparams *hp, stru
     else
         s = json_object_get(j, "rope_scaling");
     if (hp->rope_theta == 0)
-        hp->rope_theta = 10000; /* what transformers takes when a config says nothing */
+        hp->rope_theta = 10000; /* transformers' default */
     if (json_get_num_opt(j, what, "rope_theta", &hp->rope_theta, err) != 0)
         return -1;
     if (!s || json_is_null(s))
@@ -221,7 +220,7 @@ static int read_rope(const json_t *j, const char *what, struct hparams *hp, stru
         return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an object or null", what, field);
     char ctx[4200];
     snprintf(ctx, sizeof ctx, "%s: %s", what, field);
-    /* By kind of layer: windowed ones have a base of their own and no scaling. */
+    /* Per layer kind: windowed layers have their own base and no scaling. */
     const json_t *windowed = json_object_get(s, "sliding_attention");
     if (json_is_object(json_object_get(s, "full_attention"))) {
         s = json_object_get(s, "full_attention");
@@ -238,11 +237,11 @@ static int read_rope(const json_t *j, const char *what, struct hparams *hp, stru
 
 /* ---- windows ------------------------------------------------------------------------------- */
 
-/* layer_types names every layer; its windows must follow a period. */
+/* layer_types lists every layer; windows must be periodic. */
 static int read_layer_types(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     const json_t *list = json_object_get(j, "layer_types"), *v;
-    size_t i, full = 0; /* the first full layer, from 1 */
+    size_t i, full = 0; /* first full-attention layer, from 1 */
     if (!json_is_array(list))
         return 0;
     if (json_array_size(list) != hp->n_layer)
@@ -251,7 +250,7 @@ static int read_layer_types(const json_t *j, const char *what, struct hparams *h
     json_array_foreach(list, i, v)
     {
         const char *s = json_string_value(v);
-        const bool windowed = s && (strcmp(s, "sliding_attention") == 0 || strcmp(s, "chunked_attention") == 0); /* Llama 4's chunks */
+        const bool windowed = s && (strcmp(s, "sliding_attention") == 0 || strcmp(s, "chunked_attention") == 0); /* Llama 4 */
         if (!windowed && (!s || strcmp(s, "full_attention") != 0))
             return error_set(err, ERROR_INPUT, "%s: layer_types[%zu]: expected \"full_attention\" or "
                              "\"sliding_attention\"", what, i);
@@ -261,7 +260,7 @@ static int read_layer_types(const json_t *j, const char *what, struct hparams *h
             return error_set(err, ERROR_INPUT, "%s: layer_types[%zu]: windows do not repeat every %zu layers, and other "
                              "patterns are not supported", what, i, full);
     }
-    if (full == 1) /* all of them full */
+    if (full == 1) /* all full */
         hp->window = 0;
     if (hp->window > 0)
         hp->window_period = (uint32_t)full;
@@ -276,7 +275,7 @@ static int read_window(const json_t *j, const char *what, struct hparams *hp, st
         json_get_int_opt(j, what, "sliding_window", 0, INT64_MAX, &window, err) != 0 ||
         json_get_int_opt(j, what, "sliding_window_pattern", 1, UINT32_MAX, &period, err) != 0)
         return -1;
-    if (!use || window >= hp->n_ctx_train) /* no window, or one of the whole context, which is none */
+    if (!use || window >= hp->n_ctx_train) /* a window of the whole context is none */
         window = 0;
     hp->window = (uint32_t)window;
     hp->window_period = (uint32_t)period;
@@ -285,7 +284,7 @@ static int read_window(const json_t *j, const char *what, struct hparams *hp, st
 
 int config_no_qwen_window(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
-    bool use = false; /* also what sliding_window alone means */
+    bool use = false; /* default without use_sliding_window */
     int64_t first = 0;
     if (json_get_bool_opt(j, what, "use_sliding_window", &use, err) != 0 ||
         json_get_int_opt(j, what, "max_window_layers", 0, INT64_MAX, &first, err) != 0)
@@ -300,7 +299,7 @@ int config_no_qwen_window(const json_t *j, const char *what, struct hparams *hp,
     return 0;
 }
 
-/* ---- the rest --------------------------------------------------------------------------------- */
+/* ---- other fields ---- */
 
 static int read_rest(const json_t *j, const char *what, const struct arch *arch, struct hparams *hp, struct error *err)
 {
@@ -326,7 +325,7 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
     if (!(rotary > 0 && rotary <= 1))
         return error_set(err, ERROR_INPUT, "%s: partial_rotary_factor is %g, expected more than 0, at most 1", what, rotary);
     hp->head_bias = head;
-    /* Where a config says it at all, the output projection has the bias too. */
+    /* attention_bias includes the output projection, if set. */
     if (attn && !hp->attn_bias)
         hp->attn_bias = hp->attn_output_bias = true;
     out = hp->attn_output_bias;
@@ -340,7 +339,7 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
 static int read_dimensions(const json_t *top, const json_t *j, const char *what, const struct arch *a, struct hparams *hp, struct error *err)
 {
     if (hp->n_ctx_train == 0)
-        hp->n_ctx_train = 2048; /* defaults of transformers, which config.json files leave out */
+        hp->n_ctx_train = 2048; /* transformers' defaults */
     hp->rms_eps = 1e-6;
     if (count(j, what, config_present(j, a, "hidden_size"), &hp->n_embd, err) != 0)
         return -1;
@@ -353,7 +352,7 @@ static int read_dimensions(const json_t *top, const json_t *j, const char *what,
         config_opt_count(j, what, "mtp_num_hidden_layers", 0, &hp->n_layer_nextn, err) != 0 ||
         config_opt_count(j, what, config_present(j, a, "max_position_embeddings"), 1, &hp->n_ctx_train, err) != 0 ||
         json_get_num_opt(j, what, config_present(j, a, "rms_norm_eps"), &hp->rms_eps, err) != 0 ||
-        json_get_bool_opt(top, what, "tie_word_embeddings", &hp->tied, err) != 0 || /* of the whole, since transformers 5 */
+        json_get_bool_opt(top, what, "tie_word_embeddings", &hp->tied, err) != 0 || /* top level since transformers 5 */
         json_get_bool_opt(j, what, "tie_word_embeddings", &hp->tied, err) != 0 || read_heads(j, what, a, hp, err) != 0)
         return -1;
     hp->head_dim_v = hp->head_dim;
@@ -374,7 +373,7 @@ int config_parse(const json_t *j, const char *what, struct hparams *hp, const ch
         return -1;
     arch = family.arch;
     *arch_out = arch->name;
-    /* Models that also see keep their language model's fields apart. */
+    /* Multimodal models have a separate language-model part. */
     const json_t *const top = j;
     j = config_text(top);
     if (arch->defaults)

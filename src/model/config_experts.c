@@ -1,4 +1,4 @@
-/* What a config.json says of experts, what it must not leave out, and numbers, all under the names it has for them. */
+/* Fields of experts, mandatory fields, and number ranges of a config.json, under the file's names. */
 #include "model/arch.h"
 #include "model/internal.h"
 #include <string.h>
@@ -20,7 +20,7 @@ int config_needs(const json_t *j, const char *what, const char *fields, bool nul
 
 /* ---- experts ---------------------------------------------------------------------------------- */
 
-/* The model's type, or where it has none its class, is of a row from `row` on. */
+/* The model_type (or class, without one) selects a row >= `row`. */
 static bool of_rows(const struct config_family *f, unsigned row)
 {
     const struct arch *const a = f->arch;
@@ -42,7 +42,7 @@ static int refuse_none(const struct config_family *f, const char *what, struct e
                      type ? model_printable(found, sizeof found, type, strlen(type)) : a->name);
 }
 
-/* The number, and the field that says it (NULL: none does). */
+/* Number of experts and its field (NULL: none). */
 static int number(const json_t *j, const char *what, int64_t *n, const char **field, struct error *err)
 {
     static const char *const fields[] = { "num_local_experts", "num_experts", "n_routed_experts" };
@@ -106,7 +106,7 @@ int config_shared_width(const char *what, struct hparams *hp, struct error *err)
     if (hp->n_ff_exp <= 1 << 22 && (uint64_t)hp->n_expert_shared * hp->n_ff_exp > 1 << 22)
         return error_set(err, ERROR_INPUT, "%s: n_shared_experts x moe_intermediate_size is %u x %u, expected at most %d", what,
                          hp->n_expert_shared, hp->n_ff_exp, 1 << 22);
-    /* hparams_check refuses wider experts */
+    /* hparams_check rejects wider experts */
     hp->n_ff_shexp = hp->n_ff_exp <= 1 << 22 ? hp->n_expert_shared * hp->n_ff_exp : 0;
     return 0;
 }
@@ -119,8 +119,7 @@ struct range {
     bool eps;
 };
 
-/* The ranges of hparams_check, of what the file says. Scores are scaled by the root of query_pre_attn_scalar, so that it is
- * not 0. */
+/* Ranges of hparams_check for values in the file. query_pre_attn_scalar must not be 0. */
 static const struct range ranges[] = {
     { "rms_norm_eps", 0, 1, true },
     { "norm_eps", 0, 1, true },
@@ -147,7 +146,7 @@ static int check_range(const json_t *o, const char *what, const struct range *r,
 {
     const json_t *v = json_object_get(o, r->field);
     const double x = json_number_value(v);
-    if (!json_is_number(v) || (x >= r->lo && x <= r->hi)) /* another type is its reader's to refuse */
+    if (!json_is_number(v) || (x >= r->lo && x <= r->hi)) /* wrong types are rejected by the reader */
         return 0;
     return error_set(err, ERROR_INPUT, "%s: %s is %g, expected a number from %g to %g%s", what, r->field, x, r->lo, r->hi,
                      !r->eps ? "" : hp->norm == NORM_RMS ? " (the epsilon of RMSNorm)" : " (the epsilon of LayerNorm)");

@@ -1,4 +1,4 @@
-/* The language model of a config.json: where its fields stand, which family they name, and which of them no reader takes. */
+/* The language-model part of a config.json: location, family, unread fields. */
 #include "model/arch.h"
 #include "model/internal.h"
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 
 #define PRINTABLE(buf, s) model_printable(buf, sizeof(buf), s, strlen(s))
 
-/* ---- names ---------------------------------------------------------------------------------------------- */
+/* ---- families ---- */
 
 /*
- * Language models of multimodal families, and families under another name, whose forward pass is that of a family in archs[].
- * Source: transformers, models/<model_type>: the text model inherits the other's layers.
+ * Multimodal text models and renamed families whose forward pass is that of a row of archs[]. Source: transformers,
+ * models/<model_type>: the text model inherits the other's layers.
  */
 static const struct {
     const char *model_type, *class_name, *as;
@@ -50,7 +50,7 @@ static const struct arch *of_class(const char *class_name)
     return arch_find_hf(as, class_name);
 }
 
-/* The model_types, or the class names, of all architectures. */
+/* model_types or class names of all architectures. */
 static const char *known_families(char *buf, size_t n, bool classes)
 {
     size_t len = 0;
@@ -64,12 +64,12 @@ static const char *known_families(char *buf, size_t n, bool classes)
     return buf;
 }
 
-/* ---- where the fields are --------------------------------------------------------------------------------- */
+/* ---- location of the fields ---- */
 
 const json_t *config_text(const json_t *top)
 {
     static const char *const fields[] = { "text_config", "llm_config", "language_config" };
-    const json_t *const thinker = json_object_get(top, "thinker_config"); /* of models that hear and speak */
+    const json_t *const thinker = json_object_get(top, "thinker_config"); /* omni models */
     const json_t *const in = json_is_object(thinker) ? thinker : top;
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         const json_t *const text = json_object_get(in, fields[i]);
@@ -79,7 +79,7 @@ const json_t *config_text(const json_t *top)
     return top;
 }
 
-const json_t *config_beside(const json_t *top, const char *field)
+const json_t *config_either(const json_t *top, const char *field)
 {
     const json_t *const v = json_object_get(config_text(top), field);
     return v && !json_is_null(v) ? v : json_object_get(top, field);
@@ -87,8 +87,7 @@ const json_t *config_beside(const json_t *top, const char *field)
 
 /* ---- family ------------------------------------------------------------------------------------------------- */
 
-/* Every class that part of the file names; one that is not known is another model, whatever model_type says, unless that is said
- * of what wraps the model (any). */
+/* Class names of a part. An unknown class is another model whatever model_type says, unless it wraps the model (any). */
 static int check_classes(const json_t *part, const char *what, bool any, struct error *err)
 {
     const json_t *list = json_object_get(part, "architectures"), *v;
@@ -108,7 +107,7 @@ static int check_classes(const json_t *part, const char *what, bool any, struct 
             return error_set(err, ERROR_INPUT, "%s: architectures[%zu] is \"%s\", which is not supported yet (known: %s)",
                              what, i, PRINTABLE(found, json_string_value(v)),
                              known_families(known, sizeof known, true));
-        /* A head of another kind than the one that makes tokens. */
+        /* not a causal LM head */
         if (strstr(json_string_value(v), "Classification") || strstr(json_string_value(v), "Assistant"))
             return error_set(err, ERROR_INPUT, "%s: architectures[%zu] is \"%s\": expected a model that generates text", what, i,
                              PRINTABLE(found, json_string_value(v)));
@@ -116,7 +115,7 @@ static int check_classes(const json_t *part, const char *what, bool any, struct 
     return 0;
 }
 
-/* A file that says two things is neither. */
+/* Type and class must agree. */
 static int check_agree(const json_t *part, const char *what, const char *type, const struct arch *arch, struct error *err)
 {
     const json_t *v;
@@ -133,7 +132,7 @@ static int check_agree(const json_t *part, const char *what, const char *type, c
     return 0;
 }
 
-/* A profile or a run given as the model would otherwise be a model without a model_type. */
+/* Rejects a profile or run file given as a model, with a helpful message. */
 static int refuse_other_schema(const json_t *j, const char *what, struct error *err)
 {
     const char *schema = json_string_value(json_object_get(j, "schema"));
@@ -173,10 +172,9 @@ int config_family(const json_t *top, const char *what, struct config_family *f, 
     return check_agree(top, what, type, f->arch, err) != 0 ? -1 : check_agree(text, what, type, f->arch, err);
 }
 
-/* ---- fields that are not read ---------------------------------------------------------------------------------- */
+/* ---- unread fields ---- */
 
-/* What neither bytes nor arithmetic depend on: training, tokens, generation, how files were made, and what other readers take.
- * A star stands for any text. */
+/* Fields without effect on bytes and FLOP: training, tokens, generation, tooling. '*' matches any text. */
 static const char *const harmless[] = {
     "*token*", "*dropout*", "*_drop", "initializer_*", "*_init_*", "*_init", "init_*", "*aux_loss*", "*_loss*", "use_cache", "cache_implementation",
     "transformers_version", "transformers.js_config", "_name_or_path", "name_or_path", "name", "aliases", "source", "architectures", "model_type",
@@ -196,7 +194,7 @@ static const char *const harmless[] = {
     "use_llm_lora", "layer_norm_elementwise_affine", "language_model_only", "num_logits_to_keep", "calc_logits_for_entire_prompt", "summary_*",
 };
 
-/* "*_id": any text, then "_id". */
+/* Wildcard match: "*_id". */
 static bool matches(const char *pattern, const char *name)
 {
     if (*pattern != '*')
@@ -223,7 +221,7 @@ static bool says_nothing(const json_t *v)
            (json_is_object(v) && json_object_size(v) == 0);
 }
 
-/* The file means the same, whatever that field of a part of it says: no reader takes it. -1: out of memory. */
+/* True if removing the field does not change the parsed result: no reader uses it. -1: out of memory. */
 static int is_unread(const json_t *top, json_t *part, const char *key, const char *what, const struct hparams *hp)
 {
     json_t *const odd[] = { json_pack("{s:s}", "?", "?"), json_string("?"), json_pack("[s]", "?") };
@@ -246,7 +244,7 @@ static int is_unread(const json_t *top, json_t *part, const char *key, const cha
     return rc != 0 ? -1 : unread;
 }
 
-/* The text has room for so many names. */
+/* Appends a name while there is room. */
 static void list_name(char *buf, size_t n, const char *before, const char *key)
 {
     char name[49];
@@ -258,7 +256,7 @@ static void list_name(char *buf, size_t n, const char *before, const char *key)
         snprintf(buf + len, n - len, ", ...");
 }
 
-/* Outside the language model's part: what that part says too. */
+/* A top-level field that repeats the language-model part. */
 static bool is_repeated(const json_t *top, const json_t *part, const char *key)
 {
     const json_t *const text = config_text(top);
@@ -267,7 +265,7 @@ static bool is_repeated(const json_t *top, const json_t *part, const char *key)
 
 static int list_unread(const json_t *top, json_t *part, const char *what, const struct hparams *hp, char *buf, size_t n)
 {
-    /* The object is set to and fro: its keys are listed before. */
+    /* Iterates over a copy of the keys, as the object is modified. */
     json_t *const keys = json_array();
     const char *key;
     json_t *v;
@@ -285,7 +283,7 @@ static int list_unread(const json_t *top, json_t *part, const char *what, const 
     return rc;
 }
 
-/* Parts of a model that also sees or hears. */
+/* Parts of multimodal models. */
 static void list_parts(const json_t *top, char *buf, size_t n)
 {
     const char *key;

@@ -1,5 +1,4 @@
-/* A GGUF's metadata and tensor infos become a model: every shape is compared with what the
- * architecture says a model of these dimensions has. */
+/* GGUF metadata and tensor infos to a model: every shape is checked against the architecture. */
 #include "model/arch.h"
 #include "model/internal.h"
 #include <math.h>
@@ -12,7 +11,7 @@
 struct keys {
     const struct gguf *g;
     const char *arch;
-    uint32_t n_layer; /* block_count, once it is known; else 0 */
+    uint32_t n_layer; /* block_count once known; else 0 */
 };
 
 static const char *key(const struct keys *k, char *buf, size_t n, const char *suffix)
@@ -31,8 +30,7 @@ static int fit_u32(const struct keys *k, const char *name, uint64_t v, uint32_t 
     return 0;
 }
 
-/* A count that must be there. Files of architectures whose layers differ store an array; it is
- * taken where all its entries are one value. */
+/* Mandatory count; an array (layers that differ in other architectures) is accepted if all entries are equal. */
 static int get_count(const struct keys *k, const char *suffix, uint32_t *out, struct error *err)
 {
     char name[128];
@@ -60,14 +58,14 @@ static int get_count(const struct keys *k, const char *suffix, uint32_t *out, st
     return fit_u32(k, name, (uint64_t)first, out, err);
 }
 
-/* *out keeps its value, the default, when the key is absent. */
+/* Absent: *out unchanged. */
 static int opt_count(const struct keys *k, const char *suffix, uint32_t *out, struct error *err)
 {
     char name[128];
     return gguf_has(k->g, key(k, name, sizeof name, suffix)) ? get_count(k, suffix, out, err) : 0;
 }
 
-/* ---- keys that say one number: read, and written by synth ------------------------------------ */
+/* ---- scalar keys, read here and written by synth ---- */
 
 #define COUNT(suffix, field) { suffix, offsetof(struct hparams, field), HPARAM_U32 }
 #define NUMBER(suffix, field) { suffix, offsetof(struct hparams, field), HPARAM_F64 }
@@ -112,7 +110,7 @@ static int read_key(const struct keys *k, const struct hparam_key *d, struct hpa
     case HPARAM_U32:
         return opt_count(k, d->suffix, at, err);
     case HPARAM_F64:
-    case HPARAM_WHOLE: /* writers differ */
+    case HPARAM_WHOLE: /* integer or float in files */
         return gguf_opt_f64(k->g, key(k, name, sizeof name, d->suffix), at, err);
     case HPARAM_BOOL:
         return gguf_opt_bool(k->g, key(k, name, sizeof name, d->suffix), at, err);
@@ -151,7 +149,7 @@ static int read_rope(const struct keys *k, struct hparams *hp, struct error *err
     hp->n_rot = hp->head_dim;
     if (opt_count(k, "rope.dimension_count", &hp->n_rot, err) != 0)
         return -1;
-    /* The old spelling of linear scaling; rope.scaling.* overrides it. */
+    /* Old key of linear scaling; rope.scaling.* takes precedence. */
     double factor = 1;
     if (gguf_opt_f64(k->g, key(k, name, sizeof name, "rope.scale_linear"), &factor, err) != 0)
         return -1;
@@ -180,7 +178,7 @@ static int read_rope(const struct keys *k, struct hparams *hp, struct error *err
     return 0;
 }
 
-/* Which layers have the window: a period, or a flag a layer that has to follow one. */
+/* Windowed layers: a period, or flags per layer that must be periodic. */
 static int read_window_pattern(const struct keys *k, struct hparams *hp, struct error *err)
 {
     char name[128];
@@ -210,14 +208,14 @@ static int read_window_pattern(const struct keys *k, struct hparams *hp, struct 
     return fit_u32(k, name, (uint64_t)(first_full + 1), &hp->window_period, err);
 }
 
-/* The network's projections may have biases: their tensors say so. */
+/* FFN biases, detected by tensors. */
 static void read_biases(const struct keys *k, struct hparams *hp)
 {
     hp->attn_bias |= gguf_tensor_find(k->g, "blk.0.attn_q.bias") || gguf_tensor_find(k->g, "blk.0.attn_qkv.bias");
     hp->attn_output_bias |= gguf_tensor_find(k->g, "blk.0.attn_output.bias") != NULL;
 }
 
-/* The table decides the vocabulary; a key that disagrees is an error, not a choice. */
+/* Vocabulary size from the token table; a contradicting key is an error. */
 static int read_vocab(const struct keys *k, struct hparams *hp, struct error *err)
 {
     char name[128];
@@ -260,7 +258,7 @@ static int read_heads(const struct keys *k, struct hparams *hp, struct error *er
     return opt_count(k, "attention.value_length", &hp->head_dim_v, err);
 }
 
-/* Multi-token prediction heads follow the layers of the model proper and are not run. */
+/* Multi-token prediction layers follow the model's layers and are not executed. */
 static int drop_extra_layers(const struct keys *k, struct hparams *hp, struct error *err)
 {
     uint32_t extra = 0;
@@ -308,7 +306,7 @@ static int read_hparams(struct keys *k, struct hparams *hp, struct error *err)
     for (size_t i = 0; i < ARRAY_LEN(hparam_keys); i++)
         if (read_key(k, &hparam_keys[i], hp, err) != 0)
             return -1;
-    /* Models of experts alone may leave out the dense width. */
+    /* optional for models with experts only */
     if (hp->n_ff == 0 && hp->n_ff_exp == 0 && get_count(k, "feed_forward_length", &hp->n_ff, err) != 0)
         return -1;
     if (hp->n_ff == 0)
@@ -385,7 +383,7 @@ static size_t sorted_find(const struct check_ctx *c, const char *name)
     return SIZE_MAX;
 }
 
-/* Vectors are read as float, here as in llama.cpp. */
+/* Vectors must be F32, as in llama.cpp. */
 static bool must_be_f32(const char *name)
 {
     static const char *const ends[] = { "_norm.weight", ".bias", "rope_freqs.weight", "rope_factors_long.weight",
@@ -406,7 +404,7 @@ static const char *stack_shape(char *buf, size_t n, uint64_t n_mat, uint64_t row
     return buf;
 }
 
-/* Divisors of rotary frequencies: a zero would make every result NaN. */
+/* Rotary frequency divisors must not be 0 (NaN). */
 static int check_divisors(const struct model *m, const struct tensor *t, struct error *err)
 {
     float f;
@@ -442,9 +440,8 @@ static int check_expected(void *ctx, const char *name, uint64_t rows, uint64_t c
     return strncmp(name, "rope_f", 6) == 0 ? check_divisors(c->m, t, err) : 0;
 }
 
-/* A tensor of a block, a bias or a norm that the architecture's op list does not know would be left out
- * of every result: refused. Other tensors nobody uses stay in the table, so that sums of bytes hold, and so
- * do the two that repeat what others say. */
+/* Unknown block tensors, biases and norms are errors, as they would be ignored. Other unused tensors stay in the table for byte
+ * sums, as do the two redundant ones. */
 static int check_extra(const struct check_ctx *c, struct error *err)
 {
     for (size_t i = 0; i < c->m->n_tensors; i++) {
@@ -488,13 +485,13 @@ out:
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* general.file_type where it is known, else the type most matrices have. */
+/* general.file_type if known, else the most frequent matrix type. */
 static int name_type(struct model *m, const struct gguf *g, struct error *err)
 {
     uint64_t ft = UINT64_MAX;
     if (gguf_opt_u64(g, "general.file_type", &ft, err) != 0)
         return -1;
-    const char *name = mixture_of_file_type(ft & ~UINT64_C(1024)); /* 1024: a guess of the writer */
+    const char *name = mixture_of_file_type(ft & ~UINT64_C(1024)); /* flag 1024: guessed by the writer */
     if (!name) {
         size_t count[DTYPE_COUNT] = { 0 };
         enum dtype best = DTYPE_F32;
@@ -510,7 +507,7 @@ static int name_type(struct model *m, const struct gguf *g, struct error *err)
     return 0;
 }
 
-/* The file's name, for a split one without what numbers the part. */
+/* Base name of the file, without split suffix. */
 static void name_by_file(struct model *m)
 {
     int part, of, end = 0;
@@ -555,9 +552,9 @@ int model_from_gguf(struct model *m, struct gguf *g, struct error *err)
     snprintf(m->path, sizeof m->path, "%s", gguf_path(g));
     if (gguf_get_str(g, "general.architecture", &name, err) != 0)
         goto fail;
-    const struct arch *const priced = gguf_priced_arch(name.s, name.len);
-    if (priced) {
-        if (gguf_priced(m, g, priced, name, err) != 0 || name_type(m, g, err) != 0 || name_model(m, g, err) != 0)
+    const struct arch *const predicted = gguf_predict_only_arch(name.s, name.len);
+    if (predicted) {
+        if (gguf_predict_only(m, g, predicted, name, err) != 0 || name_type(m, g, err) != 0 || name_model(m, g, err) != 0)
             goto fail;
         gguf_unread_keys(g, m->note, sizeof m->note);
         gguf_close(g);

@@ -1,7 +1,6 @@
 /*
- * GGUF files of architectures that are priced and not run: their metadata say what a config.json would, under other names. The tensors are those that the
- * architecture describes, with the types that the file has for them.
- * Names of keys: ggml-org/llama.cpp gguf-py/gguf/constants.py and convert_hf_to_gguf.py.
+ * GGUF files of architectures that are predicted but not executed: metadata is translated to config.json fields, tensors follow the
+ * architecture with the file's types. Key names: ggml-org/llama.cpp gguf-py/gguf/constants.py and convert_hf_to_gguf.py.
  */
 #include "model/arch.h"
 #include "model/internal.h"
@@ -9,24 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Architectures whose text model is that of another, for all that a price needs. */
+/* Architectures with the same cost as another one's text model. */
 static const struct {
     const char *gguf, *as;
 } other_names[] = { { "qwen2vl", "qwen2" },     { "qwen3vl", "qwen3" },           { "qwen3vlmoe", "qwen3moe" },
                     { "mistral3", "llama" },    { "nemotron_h_moe", "nemotron_h" }, { "gemma-embedding", NULL } };
 
-const struct arch *gguf_priced_arch(const char *name, size_t len)
+const struct arch *gguf_predict_only_arch(const char *name, size_t len)
 {
     const struct arch *const a = arch_find(name, len);
     for (size_t i = 0; !a && i < ARRAY_LEN(other_names); i++)
         if (other_names[i].as && strlen(other_names[i].gguf) == len && memcmp(other_names[i].gguf, name, len) == 0)
             return arch_find(other_names[i].as, strlen(other_names[i].as));
-    return a && (a->has & ARCH_PRICED_ONLY) ? a : NULL;
+    return a && (a->has & ARCH_PREDICT_ONLY) ? a : NULL;
 }
 
 /* ---- metadata as the fields of a config.json ------------------------------------------------------------------------- */
 
-/* Fields by the names that config_field() knows, then fields by their own names: those that the architecture does not read are of no account. */
+/* Fields under config_field() names, then under literal names; unread ones have no effect. */
 static const struct {
     const char *suffix, *usual, *fields; /* fields: space-separated */
 } names[] = {
@@ -70,7 +69,7 @@ static const struct {
     { "shortconv.l_cache", NULL, "conv_L_cache" },
 };
 
-/* Keys that are read elsewhere, or that bytes and arithmetic do not depend on. A star at the end stands for any text. */
+/* Keys read elsewhere or without effect on bytes and FLOP. A trailing '*' matches any text. */
 static const char *const known_keys[] = { "block_count", "nextn_predict_layers", "expert_count", "vocab_size", "rope.*", "expert_gating_func", "attention.value_length*",
                                           "attention.key_length_*", "attention.sliding_window_pattern", "attention.causal", "ssm.dt_b_c_rms",
                                           "attention.group_norm_*", "attention.layer_norm_*", "pooling_type", "tokenizer_*", "token_*", "router_*", "n_deepstack_layers",
@@ -91,7 +90,7 @@ static const char *key_of(const struct translation *t, char *buf, size_t n, cons
     return buf;
 }
 
-/* A number, or the largest of one a layer; NaN: not there. */
+/* A number, or the maximum of an array; NaN: absent. */
 static double number_of(const struct translation *t, const char *suffix)
 {
     char key[160];
@@ -110,7 +109,7 @@ static double number_of(const struct translation *t, const char *suffix)
     return most;
 }
 
-/* Of a layer; the number itself where all have one. */
+/* Per-layer value; a scalar applies to all layers. */
 static double number_at(const struct translation *t, const char *suffix, uint64_t layer)
 {
     char key[160];
@@ -155,7 +154,7 @@ static void set_fields(struct translation *t, const char *fields, double v)
     }
 }
 
-/* Where layers differ: which are what. */
+/* Per-layer kinds as a list of words. */
 static void set_layers(struct translation *t, const char *field, bool (*first)(const struct translation *t, uint64_t layer), const char *yes, const char *no,
                        uint64_t n_layer)
 {
@@ -188,13 +187,13 @@ static void of_gemma4(struct translation *t, uint64_t n_layer)
             windowed = n;
         else
             full = n;
-        if (!is_windowed(t, i) && !known) { /* later ones may take keys and values of earlier layers */
+        if (!is_windowed(t, i) && !known) { /* later ones may share the KV of earlier layers */
             known = true;
             values = has_tensor(t, name);
         }
         narrow = fmin(narrow, number_at(t, "feed_forward_length", i));
     }
-    if (narrow < number_of(t, "feed_forward_length")) { /* layers that take keys of earlier ones are twice as wide */
+    if (narrow < number_of(t, "feed_forward_length")) { /* layers that share KV are twice as wide */
         set_number(t, "intermediate_size", narrow);
         set_flag(t, "use_double_wide_mlp", true);
     }
@@ -245,7 +244,7 @@ static void of_jamba(struct translation *t, uint64_t n_layer)
     }
 }
 
-/* What an architecture says in its own way. */
+/* Architecture-specific keys. */
 static void of_arch(struct translation *t, uint64_t n_layer)
 {
     const char *const name = t->a->name;
@@ -311,7 +310,7 @@ static json_t *to_config(const struct gguf *g, const struct arch *a, struct gguf
     return t.j;
 }
 
-/* ---- keys that are not read ---------------------------------------------------------------------------------------------- */
+/* ---- unread keys ---- */
 
 static bool in_list(const char *const *list, size_t n, const char *name)
 {
@@ -359,10 +358,10 @@ void gguf_unread_keys(const struct gguf *g, char *buf, size_t n)
 
 /* ---- tensors ---------------------------------------------------------------------------------------------------------------- */
 
-/* A tensor of the file, in the order of layers and sizes. */
+/* A tensor of the file, sorted by layer and size. */
 struct candidate {
     const struct gguf_tensor *t;
-    long layer; /* -1: of none */
+    long layer; /* -1: none */
     uint64_t elements;
     bool used;
 };
@@ -371,7 +370,7 @@ struct matching {
     struct model *m;
     struct candidate *c;
     size_t n;
-    uint64_t guessed; /* elements of tensors whose type is that of one of another name */
+    uint64_t guessed; /* elements whose type was taken from a tensor of another name */
 };
 
 static uint64_t n_elements(const struct gguf_tensor *t)
@@ -413,7 +412,7 @@ static int list_candidates(struct matching *x, const struct gguf *g, struct erro
     return 0;
 }
 
-/* By its name, else one of the same layer with as many elements that nothing has claimed. NULL: neither. */
+/* By name, else an unclaimed tensor of the same layer and element count. NULL: none. */
 static struct candidate *find_match(const struct matching *x, const char *name, uint64_t elements, bool *named)
 {
     const struct candidate wanted = { NULL, layer_of(name, strlen(name)), elements, false };
@@ -452,7 +451,7 @@ static int add_tensor(void *ctx, const char *name, uint64_t rows, uint64_t cols,
     t->n_mat = (uint32_t)n_mat;
     bool named;
     struct candidate *const found = find_match(x, name, t->rows * cols, &named);
-    const bool fits = found && cols % dtype_find(found->t->type)->block_elems == 0; /* one of another shape may have rows that its type does not divide */
+    const bool fits = found && cols % dtype_find(found->t->type)->block_elems == 0; /* a guessed type may not divide the row */
     t->type = fits ? found->t->type : DTYPE_F32;
     t->bytes = found ? found->t->bytes : t->rows * cols * 4;
     if (found)
@@ -463,7 +462,7 @@ static int add_tensor(void *ctx, const char *name, uint64_t rows, uint64_t cols,
     return 0;
 }
 
-/* The description has to be of this file: as many parameters, layers of another kind (multi-token prediction) left out. */
+/* Parameter counts must match, excluding multi-token prediction layers. */
 static int check_sum(const struct matching *x, struct error *err)
 {
     static const double APART = 0.02;
@@ -476,7 +475,7 @@ static int check_sum(const struct matching *x, struct error *err)
     }
     const double ours = (double)x->m->n_params;
     if (fabs(ours / file - 1) > APART)
-        return error_set(err, ERROR_INPUT, "%s: its tensors have %.4g parameters, a model of architecture %s with its dimensions has %.4g: it is not priced from "
+        return error_set(err, ERROR_INPUT, "%s: its tensors have %.4g parameters, a model of architecture %s with its dimensions has %.4g: it cannot be predicted from "
                          "this file (its config.json or a name from `roofcast list models` may be)", x->m->path, file, x->m->arch->name, ours);
     if (fabs((double)x->m->weight_bytes / bytes - 1) > 0.001 || (double)x->guessed > 0.001 * ours)
         snprintf(x->m->note, sizeof x->m->note, "%.3g of %.3g GB are of tensors that the architecture describes otherwise", fabs(bytes - (double)x->m->weight_bytes) / 1e9,
@@ -484,7 +483,7 @@ static int check_sum(const struct matching *x, struct error *err)
     return 0;
 }
 
-int gguf_priced(struct model *m, struct gguf *g, const struct arch *a, struct gguf_str name, struct error *err)
+int gguf_predict_only(struct model *m, struct gguf *g, const struct arch *a, struct gguf_str name, struct error *err)
 {
     const char *arch;
     struct matching x = { .m = m };

@@ -1,11 +1,10 @@
-/* Sanity of hyper-parameters, whatever they came from: what passes here can be multiplied without
- * overflow and executed without a special case. */
+/* Validation of hyper-parameters: afterwards products do not overflow and the engine needs no special cases. */
 #include "model/arch.h"
 #include "model/internal.h"
 #include <math.h>
 #include <string.h>
 
-/* key: below "{arch}." in a GGUF; NULL where the value comes from a tensor's shape. */
+/* key: GGUF key without "{arch}."; NULL: from a tensor's shape */
 struct dimension {
     const char *plain, *key, *config;
     uint32_t lo, hi;
@@ -22,7 +21,7 @@ enum dim {
     D_VOCAB,
     D_CTX,
     D_ROT,
-    /* zero where they do not apply */
+    /* optional, may be 0 */
     D_WINDOW,
     D_EXPERT,
     D_EXPERT_USED,
@@ -36,8 +35,7 @@ enum dim {
     D_COUNT
 };
 
-/* Upper bounds: an order of magnitude above any model published, and small enough that
- * n_layer * (a few matrices of n_ff x n_embd doubles) stays below 2^63. */
+/* Upper bounds: ten times the largest published model, and n_layer * (a few n_ff x n_embd matrices of doubles) < 2^63. */
 static const struct dimension dims[D_COUNT] = {
     [D_LAYER] = { "n_layer", "block_count", "num_hidden_layers", 1, HPARAMS_MAX_LAYER },
     [D_EMBD] = { "n_embd", "embedding_length", "hidden_size", 2, HPARAMS_MAX_EMBD },
@@ -127,7 +125,7 @@ static const char *label(char *buf, size_t n, enum dim d, enum hparams_names nam
     return buf;
 }
 
-/* Relations between the dimensions; each alone is in its range. */
+/* Relations between dimensions. */
 static int check_heads(const struct hparams *hp, enum hparams_names names, const char *what,
                        const char *arch, struct error *err)
 {
@@ -149,7 +147,7 @@ static int check_heads(const struct hparams *hp, enum hparams_names names, const
     return 0;
 }
 
-/* Experts: some of them are used, they have a width, and groups divide them. */
+/* Expert counts, width and groups. */
 static int check_experts(const struct hparams *hp, const char *what, struct error *err)
 {
     if (hp->n_expert == 0)
@@ -216,7 +214,7 @@ static int check_rope(const struct hparams *hp, const char *what, struct error *
         return -1;
     switch (hp->rope_scaling) {
     case ROPE_SCALING_NONE:
-    case ROPE_SCALING_LLAMA3: /* factors from a tensor, or from parameters config.c has checked */
+    case ROPE_SCALING_LLAMA3: /* factors from a tensor, or parameters checked by config.c */
         return 0;
     case ROPE_SCALING_LINEAR:
         return check_number(hp->rope_factor, 1e-3, 1e6, what, "the RoPE scaling factor", err);
@@ -264,7 +262,7 @@ int hparams_supported(const struct arch *a, const struct hparams *hp, const char
         const char *of;
     } features[] = {
         { ARCH_EXPERTS, hp->n_expert > 0, "mixtures of experts" },
-        /* a window as long as the context is none */
+        /* a window of the whole context is none */
         { ARCH_WINDOW, hp->window > 0 && hp->window < hp->n_ctx_train, "sliding-window attention" },
         { ARCH_ATTN_BIAS, hp->attn_bias, "biases of q, k and v" },
         { ARCH_ATTN_OUTPUT_BIAS, hp->attn_output_bias, "a bias of the attention's output" },

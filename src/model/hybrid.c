@@ -1,4 +1,4 @@
-/* config.json of hybrids: which layers are of which kind, and the dimensions of their recurrences. */
+/* config.json of hybrid models: kinds of layers, dimensions of the recurrence. */
 #include "model/hybrid.h"
 #include "model/internal.h"
 #include <string.h>
@@ -27,7 +27,7 @@ static int dimension(const json_t *j, const char *what, const char *field, int64
     return 0;
 }
 
-/* Products stay far below 2^32, so that rows of the projections can be added up. */
+/* Bounds products far below 2^32, so that projection rows can be summed. */
 static int check_products(const char *what, const struct hybrid_fields *f, const struct hybrid *h, struct error *err)
 {
     const uint64_t limit = 1 << 24;
@@ -80,7 +80,7 @@ int hybrid_flag(const json_t *j, const char *what, const char *field, bool only,
                                  only ? "true" : "false");
 }
 
-/* ---- which layers ---------------------------------------------------------------------------- */
+/* ---- layer kinds ---- */
 
 static int unknown_layer(const char *what, const char *field, size_t i, const char *s, size_t len,
                          const struct layer_word *words, struct error *err)

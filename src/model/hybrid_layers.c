@@ -11,7 +11,7 @@
  *                              out = W_out (norm(S q) * silu(z))
  *   Short convolution (LFM2, Liquid AI 2025)
  *                              B, C, x = W_in h;  out = W_out (C * conv(B * x))
- * Prices: methods.md (19).
+ * Cost: methods.md (19).
  */
 #include "model/hybrid.h"
 
@@ -20,7 +20,7 @@ uint8_t hybrid_parts(const struct builder *b)
     return b->layer >= 0 && b->layer < HYBRID_MAX_LAYER ? b->hp->hybrid.parts[b->layer] : 0;
 }
 
-/* The convolution over `width` channels of BUF_SSM_IN from element `at`. */
+/* Convolution over `width` channels of BUF_SSM_IN from element `at`. */
 static void convolution(struct builder *b, const char *name, uint32_t at, uint32_t width, bool bias)
 {
     const struct hybrid *h = &b->hp->hybrid;
@@ -33,14 +33,14 @@ static void convolution(struct builder *b, const char *name, uint32_t at, uint32
     op->bias = added;
 }
 
-/* The same, and its activation. */
+/* Convolution and activation. */
 static void convolve(struct builder *b, uint32_t at, uint32_t width, bool bias)
 {
     convolution(b, "ssm_conv1d", at, width, bias);
     build_op(b, OP_ACT, ROLE_SSM_CONV, BUF_SSM_X, BUF_SSM_X, width)->glu = GLU_SILU;
 }
 
-/* softplus(step + bias), n of them, in place. bias: another op has added it where there is none. */
+/* softplus(dt + bias), n elements in place. bias false: already added. */
 static void steps(struct builder *b, enum op_buf buf, uint32_t at, uint32_t n, bool bias)
 {
     const struct tensor *added = bias ? build_bias(b, "ssm_dt", 1, n) : NULL;
@@ -50,7 +50,7 @@ static void steps(struct builder *b, enum op_buf buf, uint32_t at, uint32_t n, b
     op->bias = added;
 }
 
-/* Mamba's recurrence; rates: rows of A. beside: elements a token it reads but for x. */
+/* Mamba scan; rates: rows of A. beside: elements read per token in addition to x. */
 static void scan(struct builder *b, uint32_t rates, uint32_t n_head, enum op_buf src2, uint32_t beside)
 {
     const struct hybrid *h = &b->hp->hybrid;
@@ -67,7 +67,7 @@ static void scan(struct builder *b, uint32_t rates, uint32_t n_head, enum op_buf
     op->bias = d;
 }
 
-/* BUF_SSM *= silu(z), and the way back. */
+/* BUF_SSM *= silu(z), then the output projection. */
 static void gate(struct builder *b, enum op_buf z, uint32_t at, uint32_t width)
 {
     struct op *op = build_op(b, OP_GLU, ROLE_SSM_GATE, BUF_SSM, z, width);
@@ -93,7 +93,7 @@ void build_mamba1(struct builder *b)
         build_norm_at(b, ROLE_SSM_NORM, BUF_SSM_DT, h->n_dt, 1, n, "ssm_b_norm");
         build_norm_at(b, ROLE_SSM_NORM, BUF_SSM_DT, h->n_dt + n, 1, n, "ssm_c_norm");
     }
-    /* the steps stand where the recurrence's result will */
+    /* dt is computed in the scan's output buffer */
     build_matmul(b, ROLE_SSM_DT, BUF_SSM, BUF_SSM_DT, "ssm_dt", width, h->n_dt, true);
     steps(b, BUF_SSM, 0, width, false);
     scan(b, width, 0, BUF_SSM_DT, width + 2 * n);
@@ -110,12 +110,12 @@ void build_mamba2(struct builder *b)
     steps(b, BUF_SSM_IN, 2 * width + shared, h->n_head, true);
     scan(b, 1, h->n_head, BUF_SSM_IN, shared + h->n_head);
     gate(b, BUF_SSM_IN, 0, width);
-    if (h->norm) /* of each group alone */
+    if (h->norm) /* per group */
         build_norm_at(b, ROLE_SSM_NORM, BUF_SSM, 0, 1, width, "ssm_norm");
     leave(b, width);
 }
 
-/* q, k and v, then z in BUF_SSM_IN; the gates' two numbers a head in BUF_SSM_DT. */
+/* q, k, v, then z in BUF_SSM_IN; two gate scalars per head in BUF_SSM_DT. */
 static void delta_inputs(struct builder *b, bool split, uint32_t qkv, uint32_t width)
 {
     const uint32_t n_embd = b->hp->n_embd, n = b->hp->hybrid.n_head;
@@ -128,13 +128,13 @@ static void delta_inputs(struct builder *b, bool split, uint32_t qkv, uint32_t w
     build_matmul(b, ROLE_SSM_IN, BUF_SSM_IN, BUF_NORM, "ssm_z", width, n_embd, false)->dst_at = qkv;
     build_matmul(b, ROLE_SSM_DT, BUF_SSM_DT, BUF_NORM, "ssm_b", n, n_embd, false);
     build_matmul(b, ROLE_SSM_DT, BUF_SSM_DT, BUF_NORM, "ssm_alpha", n, n_embd, false)->dst_at = n;
-    if (b->l) { /* two products side by side */
+    if (b->l) { /* two projections */
         b->l->width[BUF_SSM_IN] = qkv + width;
         b->l->width[BUF_SSM_DT] = 2 * n;
     }
 }
 
-/* Queries and keys of length 1. */
+/* L2-normalizes queries and keys. */
 static void unit_length(struct builder *b)
 {
     const struct hybrid *h = &b->hp->hybrid;
@@ -166,7 +166,7 @@ void build_delta_net(struct builder *b, bool split)
     leave(b, width);
 }
 
-/* The gates stand side by side with what they gate: B, C, x. */
+/* Gate and input are adjacent: B, C, x. */
 static void gate_conv(struct builder *b, enum op_buf dst, enum op_buf src, uint32_t gate_at)
 {
     struct op *op = build_op(b, OP_MUL, ROLE_SSM_GATE, dst, src, b->hp->n_embd);

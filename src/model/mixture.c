@@ -1,20 +1,20 @@
-/* Which type a tensor of a file called "Q4_K_M" has: methods.md (2). A mixture is a base type and
- * exceptions by role; rows that its blocks do not divide fall back to a type that does. */
+/* Tensor types of a file type such as "Q4_K_M": methods.md (2). A mixture is a base type with exceptions by role; rows that its
+ * blocks do not divide fall back to another type. */
 #include "model/internal.h"
 #include "model/mixture.h"
 #include <string.h>
 #include <strings.h>
 
-/* Layers an exception holds for; `arg` is its number. */
+/* Layers that an exception covers; `arg` is its parameter. */
 enum where {
     NOWHERE,
     ALL,
     BELOW,  /* layer < arg */
     SHARE,  /* layer < n_layer / arg */
-    MORE,   /* the first and the last eighth, and every third layer between */
+    MORE,   /* first and last eighth, and every third layer between */
     GQA,    /* n_head / n_head_kv >= arg */
-    SMALL,  /* that, or as many experts: attn_v is a small part */
-    INNER,  /* all but the first and the last eighth */
+    SMALL,  /* GQA, or n_expert >= arg: attn_v is small */
+    INNER,  /* all but the first and last eighth */
 };
 
 struct exception {
@@ -23,17 +23,17 @@ struct exception {
     enum dtype type;
 };
 
-/* The first exception that holds wins; none: the base type. */
+/* First matching exception, else the base type. */
 struct mixture {
     const char *name;
     const char *alias; /* llama-quantize's short name */
     int file_type;     /* general.file_type */
     enum dtype base;
     struct exception attn_v[2], ffn_down[2], attn_output, attn_qkv, attn_qk, ffn_gate_up;
-    enum dtype output, embd; /* of the LM head and of an embedding table apart from it; 0 (F32): Q6_K, the base type */
-    bool low;         /* 8 experts or 80 layers give attn_v and attn_k no more bits than Q4_K */
-    bool moe_output;  /* attn_output is Q5_K beside 8 experts, whatever attn_output says */
-    bool experts_only; /* the base type is the experts', the rest is Q8_0 */
+    enum dtype output, embd; /* LM head, separate embedding table; 0 (F32): Q6_K, the base type */
+    bool low;         /* with 8 experts or 80 layers attn_v and attn_k have at most Q4_K */
+    bool moe_output;  /* with 8 experts attn_output is Q5_K */
+    bool experts_only; /* base type for experts, Q8_0 for the rest */
 };
 
 static const struct mixture mixtures[] = {
@@ -249,7 +249,7 @@ static int unknown_type(const char *type, struct error *err)
     return error_set(err, ERROR_USAGE, "type \"%.32s\" is unknown (known: %s)", type, known);
 }
 
-/* rank: which of the n layers that have such a tensor. */
+/* rank: index among the n layers with such a tensor. */
 static bool holds(const struct exception *e, const struct mixture_shape *s, uint32_t rank, uint32_t n)
 {
     const uint32_t eighth = n / 8;
@@ -288,7 +288,7 @@ static enum dtype attn_v(const struct mixture *x, const struct mixture_shape *s,
     const bool all = !s->attn_v_rank || layer >= s->n_layer; /* every layer has one */
     const uint32_t rank = all ? layer : s->attn_v_rank[layer], n = all ? s->n_layer : s->n_attn_v;
     enum dtype t = pick(x->attn_v, ARRAY_LEN(x->attn_v), s, rank, n, x->base);
-    /* The 70B Llama shape: its 8 value heads are so small a part that 5 bits cost nothing. */
+    /* Llama 70B: attn_v is small, 5 bits. */
     if (s->n_layer == 80 && s->n_head != s->n_head_kv && !x->low && (t == DTYPE_Q3_K || t == DTYPE_Q4_K))
         t = DTYPE_Q5_K;
     return t;
@@ -299,11 +299,11 @@ static bool starts_with(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* role: the name after "blk.N." */
+/* role: name after "blk.N." */
 static enum dtype in_block(const struct mixture *x, const struct mixture_shape *s, const char *role,
                            uint32_t layer)
 {
-    const bool eight = s->n_expert == 8; /* attention is so small a part of it that 8 bits cost nothing */
+    const bool eight = s->n_expert == 8; /* attention is small, 8 bits */
     const bool q = strcmp(role, "attn_q.weight") == 0, k = strcmp(role, "attn_k.weight") == 0;
     if (strcmp(role, "attn_v.weight") == 0)
         return eight && !x->low ? DTYPE_Q8_0 : attn_v(x, s, layer);
@@ -324,7 +324,7 @@ static enum dtype in_block(const struct mixture *x, const struct mixture_shape *
     return x->base;
 }
 
-/* Blocks of 256 that do not divide the row: the type with blocks of 32 nearest in size. */
+/* Type with 32-element blocks of the nearest size, for rows not divisible by 256. */
 static enum dtype fall_back(enum dtype t, uint64_t cols)
 {
     if (cols % dtype_find(t)->block_elems == 0)
@@ -349,8 +349,7 @@ static bool ends_with(const char *s, const char *suffix)
 
 bool mixture_keeps(const char *name)
 {
-    /* Small tensors that are worth more than their bytes: norms, routers, positions, the recurrent parts of
-     * state-space models, what multimodal files add. */
+    /* Small tensors that stay unquantized: norms, routers, positions, recurrent parts, multimodal parts. */
     static const char *const kept[] = {
         "_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "rope_f", "position_embd", "token_types",
         "ssm_conv1d.weight", "ssm_a.weight", "shortconv.conv.weight", "attn_rel_b.weight", "attn_sinks", "time_mix_first.weight",

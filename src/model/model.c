@@ -1,4 +1,4 @@
-/* The model as a value: where it comes from, its tensors, finding them. */
+/* The model as a value: sources, tensors, lookup. */
 #include "model/arch.h"
 #include "model/checkpoint.h"
 #include "model/internal.h"
@@ -15,7 +15,7 @@ void model_free(struct model *m)
 
 struct tensor *model_add_tensor(struct model *m, struct error *err)
 {
-    /* Room doubles whenever the count is a power of two. */
+    /* capacity doubles at powers of two */
     if (m->n_tensors == 0 || (m->n_tensors >= 16 && (m->n_tensors & (m->n_tensors - 1)) == 0)) {
         size_t cap = m->n_tensors == 0 ? 16 : 2 * m->n_tensors, bytes;
         struct tensor *t = size_mul(cap, sizeof *t, &bytes) ? realloc(m->tensors, bytes) : NULL;
@@ -52,7 +52,7 @@ const char *model_arch_name(const struct model *m)
 
 bool model_executable(const struct model *m)
 {
-    return !(m->arch->has & ARCH_PRICED_ONLY);
+    return !(m->arch->has & ARCH_PREDICT_ONLY);
 }
 
 const struct tensor *model_get(const struct model *m, struct error *err, const char *fmt, ...)
@@ -103,7 +103,7 @@ struct add_ctx {
     const struct checkpoint *checkpoint; /* NULL: type says */
 };
 
-/* The type and the bytes of t, whose name and shape are there. */
+/* Type and bytes of t, given name and shape. */
 static int measure(const struct add_ctx *c, struct tensor *t, struct error *err)
 {
     if (c->checkpoint)
@@ -137,7 +137,7 @@ static int add_from_hparams(void *ctx, const char *name, uint64_t rows, uint64_t
     return 0;
 }
 
-/* Types that neither are a mixture nor a checkpoint: the message lists both. */
+/* Unknown type: the message lists mixtures and checkpoints. */
 static int check_type(const char *type, const struct hparams *hp, struct error *err)
 {
     enum dtype unused;
@@ -166,7 +166,7 @@ static int from_hparams(struct model *m, const char *name, const char *arch, con
                          arch, arch_names(known, sizeof known));
     if (hparams_check(&m->hp, HPARAMS_PLAIN, name, arch, err) != 0 || hparams_supported(m->arch, &m->hp, name, err) != 0)
         return -1;
-    /* The canonical name: "q4_k" and "Q4_K_M" are one mixture. */
+    /* canonical name: "q4_k" and "Q4_K_M" are equal */
     if (checkpoint)
         checkpoint_name(m->type_name, sizeof m->type_name, checkpoint);
     else if (check_type(type, hp, err) != 0)
@@ -199,7 +199,7 @@ int model_from_config(struct model *m, const char *name, const json_t *j, const 
         return model_from_hparams(m, name, arch, hp, type, err);
     if (from_hparams(m, name, arch, hp, &c, NULL, err) != 0)
         return -1;
-    m->kv_said = c.kv_said;
+    m->kv_type_given = c.kv_type_given;
     m->kv_type = c.kv_type;
     snprintf(m->note, sizeof m->note, "%s", c.note);
     return 0;
@@ -221,7 +221,7 @@ int model_parse_config(const char *name, const void *data, size_t size, struct h
     return rc;
 }
 
-/* The name of a config.json's model: what it says, else its folder or file. */
+/* Name of a config.json's model: its own, else folder or file name. */
 static void config_name(char *buf, size_t n, const json_t *j, const char *path)
 {
     const char *s = json_string_value(json_object_get(j, "name"));
@@ -241,12 +241,12 @@ static void config_name(char *buf, size_t n, const json_t *j, const char *path)
     snprintf(buf, n, "%.*s", (int)n - 1, folder ? folder + 1 : dir);
 }
 
-/* Older checkpoints of modelopt state their types in a file in the folder of the config.json; vLLM and TensorRT-LLM read it if the config.json has none. */
+/* modelopt's separate hf_quant_config.json, which vLLM and TensorRT-LLM read if config.json has no quantization_config. */
 static int take_hf_quant_config(json_t *j, const char *path, struct error *err)
 {
     char path_quant[4200];
     const char *const base = strrchr(path, '/');
-    const json_t *const here = config_beside(j, "quantization_config"), *const mlx = config_beside(j, "quantization");
+    const json_t *const here = config_either(j, "quantization_config"), *const mlx = config_either(j, "quantization");
     if (strcmp(base ? base + 1 : path, "config.json") != 0 || !json_is_none(here) || !json_is_none(mlx))
         return 0;
     snprintf(path_quant, sizeof path_quant, "%.*shf_quant_config.json", base ? (int)(base + 1 - path) : 0, path);
@@ -277,7 +277,7 @@ static int load_config(struct model *m, const char *path, const char *type, stru
     struct hparams hp;
     const char *arch;
     char name[sizeof m->name], note[sizeof m->note - sizeof((struct checkpoint *)NULL)->note];
-    memset(&hp, 0, sizeof hp); /* its gaps too: config_notes compares bytes */
+    memset(&hp, 0, sizeof hp); /* padding too: config_notes compares bytes */
     int rc = config_parse(j, path, &hp, &arch, err);
     if (rc == 0)
         rc = config_notes(j, path, &hp, note, sizeof note, err);
@@ -322,7 +322,7 @@ bool model_ends_with(const char *s, const char *suffix)
     return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
-/* What a file is, by its content: a GGUF under any name, else JSON by its name. */
+/* Kind of file by content (GGUF), else by name (JSON). */
 enum file_kind { FILE_NONE, FILE_DIR, FILE_GGUF, FILE_JSON, FILE_OTHER };
 
 static enum file_kind classify(const char *path)
@@ -341,7 +341,7 @@ static enum file_kind classify(const char *path)
         return FILE_GGUF;
     if (model_ends_with(path, ".json"))
         return FILE_JSON;
-    return model_ends_with(path, ".gguf") ? FILE_GGUF : FILE_OTHER; /* the reader says what is wrong */
+    return model_ends_with(path, ".gguf") ? FILE_GGUF : FILE_OTHER; /* the reader reports the problem */
 }
 
 int model_load(struct model *m, const char *spec, const char *type, struct error *err)

@@ -1,11 +1,11 @@
-/* Which tensors a config.json's list of modules means ("lm_head", "model.layers.0.mlp", "re:.*self_attn.*"): our tensors go
- * by GGUF's names, the list by Hugging Face's. */
+/* Maps a config.json's module list ("lm_head", "model.layers.0.mlp", "re:.*self_attn.*"; Hugging Face names) to tensors (GGUF
+ * names). */
 #include "model/checkpoint.h"
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <string.h>
 
-/* The names of a module, in the families there are; the first that a list has counts. */
+/* Module names of the families; the first listed one applies. */
 static const struct {
     const char *role; /* after "blk.N." */
     const char *modules[4];
@@ -30,10 +30,10 @@ static const struct {
     { "ffn_down_shexp.weight", { "mlp.shared_experts.down_proj", "mlp.shared_expert.down_proj", "feed_forward.shared_expert.down_proj" } },
 };
 
-/* Patterns from a file must not take hours: PCRE2 gives up after so many steps. */
+/* PCRE2 match limit: patterns from a file must terminate. */
 enum { MAX_STEPS = 20000 };
 
-/* From the beginning of the name, as Python's re.match(). */
+/* Anchored at the start, as Python's re.match(). */
 static int expression_matches(const char *what, const char *pattern, const char *name, struct error *err)
 {
     int code = 0, rc = PCRE2_ERROR_NOMEMORY;
@@ -55,7 +55,7 @@ static int expression_matches(const char *what, const char *pattern, const char 
     return rc >= 0;
 }
 
-/* The text stands in the name, and dots or an end on both sides of it: "self_attn", "model.layers.0", "layers.0.mlp". */
+/* The text occurs in the name at dot boundaries: "self_attn", "model.layers.0", "layers.0.mlp". */
 static bool is_part(const char *part, const char *name)
 {
     const size_t n = strlen(part);
@@ -65,7 +65,7 @@ static bool is_part(const char *part, const char *name)
     return false;
 }
 
-/* Stars stand for any text; nothing else is special. */
+/* Wildcard match; '*' is any text. */
 static bool fits(const char *pattern, const char *name)
 {
     const char *star = NULL, *from = NULL;
@@ -76,7 +76,7 @@ static bool fits(const char *pattern, const char *name)
         } else if (*pattern == *name) {
             pattern++;
             name++;
-        } else if (star) { /* the last star takes one more */
+        } else if (star) { /* backtrack: extend the last star */
             pattern = star + 1;
             name = ++from;
         } else {
@@ -99,7 +99,7 @@ static int entry_matches(const char *what, const char *entry, const char *name, 
     return fits(entry, name) || fits(below, name);
 }
 
-/* An entry that names one expert of many: the tensors here are all of them. */
+/* An entry for one expert: tensors here hold all of them. */
 static bool of_one_expert(const char *entry)
 {
     const char *p = strstr(entry, "experts.");
@@ -142,10 +142,10 @@ int module_listed(const json_t *list, const char *what, const char *tensor, stru
     return found;
 }
 
-/* What comes before "layers.0." or "embed_tokens": models alone, and in what wraps them. */
+/* Prefixes of "layers.0." or "embed_tokens", in plain and wrapped models. */
 static const char *const before[] = { "model.", "language_model.model.", "model.language_model.", "" };
 
-/* Names that MLX alone has: experts are one module there. */
+/* MLX-only names: experts are one module. */
 static const struct {
     const char *role, *module;
 } of_mlx[] = {
@@ -160,7 +160,7 @@ static const struct {
     { "ffn_down_exps.weight", "mlp.experts.down_proj" },
 };
 
-/* Role and name of a module, i from 0; false past the end. */
+/* Role and name of module i; false past the end. */
 static bool module_at(size_t i, const char **role, const char **module)
 {
     enum { MOST = ARRAY_LEN(roles[0].modules) };

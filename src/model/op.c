@@ -1,4 +1,4 @@
-/* Op lists: names, growth, and the sizes of the activation buffers the ops use. */
+/* Op lists: names, growth, activation buffer sizes. */
 #include "model/op.h"
 #include <stdlib.h>
 #include <string.h>
@@ -119,9 +119,8 @@ const char *op_role_name(enum op_role r)
     return r < ROLE_COUNT ? names[r] : "?";
 }
 
-/* With A and B FLOP an entry of attention, absorbed and expanded, and E to expand a position: T new tokens after P cost
- * T (P + T/2) (A - B) more absorbed, and expanding the past costs P E; form_tok = E / (A - B). A single token never
- * expands. methods.md (17) */
+/* With A and B FLOP per attention entry, absorbed and expanded, and E to expand a position: T new tokens after P cost T (P + T/2)
+ * (A - B) more absorbed; expanding the past costs P E; form_tok = E / (A - B). Single tokens never expand. methods.md (17) */
 bool op_expands(double form_tok, const struct pass *p)
 {
     const double t = (double)p->n_tok / (p->n_seq > 0 ? p->n_seq : 1), past = p->n_past;
@@ -137,7 +136,7 @@ uint32_t op_n_tok(const struct op *op, const struct pass *p)
 
 struct op *op_append(struct op_list *l, enum op_kind k, enum op_role r, int layer)
 {
-    if ((l->n & (l->n - 1)) == 0) { /* capacity is the next power of two */
+    if ((l->n & (l->n - 1)) == 0) { /* capacity is a power of two */
         size_t cap = l->n ? 2 * l->n : 1, bytes;
         struct op *p = size_mul(cap, sizeof *p, &bytes) ? realloc(l->ops, bytes) : NULL;
         if (!p)
@@ -168,7 +167,7 @@ void op_weight_shape(const struct op *op, uint64_t *rows, uint64_t *cols)
     *cols = op->cols;
     if (op->kind == OP_EMBED)
         *rows = op->w->rows;
-    if (op->kind == OP_KV_EXPAND) { /* a head's keys but for their rotary part, and values, from the latent */
+    if (op->kind == OP_KV_EXPAND) { /* non-rotary keys and values of a head, from the latent */
         *rows = op->head_dim - op->n_rot + op->head_dim_v;
         *cols = op->cols - op->n_rot;
     }

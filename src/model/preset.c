@@ -1,5 +1,5 @@
-/* Models by name: models/NAME.json in the data directories. Names match without regard to case,
- * spaces, dashes, underscores and colons; a file lists the other names people use under "aliases". */
+/* Models by name: models/NAME.json in the data directories. Names match ignoring case, blanks, dashes, underscores and colons;
+ * "aliases" in a file are alternative names. */
 #include "model/internal.h"
 #include "base/environment.h"
 #include <stdlib.h>
@@ -12,23 +12,23 @@ int model_list(char ***names, size_t *n, struct error *err)
 
 /* ---- matching ---------------------------------------------------------------------------- */
 
-/* A name or another name of a preset. */
+/* A name or alias of a preset. */
 struct preset_name {
     char text[NAME_SIZE];
-    size_t preset; /* its place in names */
+    size_t preset; /* index in names */
 };
 
-/* The preset whose name or alias is nearest to what was asked for, and what there is to compare with. */
+/* The preset with the nearest name or alias, and what it is compared with. */
 struct match {
     char **names; /* of presets */
     size_t n_name;
     struct preset_name *alias;
     size_t n_alias;
-    bool read;            /* the aliases are there */
-    unsigned best;        /* name_distance of the nearest name so far; 0: it is this one */
+    bool read;            /* aliases are loaded */
+    unsigned best;        /* smallest name_distance so far; 0: exact */
     char name[NAME_SIZE]; /* its preset */
     char asked[NAME_SIZE];
-    char type[NAME_SIZE]; /* that the name ends with; "" */
+    char type[NAME_SIZE]; /* type suffix of the name; "" */
 };
 
 static void match_free(struct match *x)
@@ -45,7 +45,7 @@ static void consider(struct match *x, const char *asked, const char *alias, cons
     const bool same = strcmp(wanted, f) == 0;
     unsigned d = same ? 0 : name_distance(asked, alias);
     if (d == 0 && !same)
-        d = 1; /* "3.1" and "31" look alike */
+        d = 1; /* "3.1" and "31" fold alike */
     if (d < x->best) {
         x->best = d;
         snprintf(x->name, sizeof x->name, "%s", preset);
@@ -55,7 +55,7 @@ static void consider(struct match *x, const char *asked, const char *alias, cons
 
 static int add_alias(struct match *x, const char *text, size_t preset, struct error *err)
 {
-    if (x->n_alias == 0 || (x->n_alias >= 64 && (x->n_alias & (x->n_alias - 1)) == 0)) { /* room doubles */
+    if (x->n_alias == 0 || (x->n_alias >= 64 && (x->n_alias & (x->n_alias - 1)) == 0)) { /* capacity doubles */
         const size_t cap = x->n_alias == 0 ? 64 : 2 * x->n_alias;
         struct preset_name *more = realloc(x->alias, cap * sizeof *more);
         if (!more)
@@ -68,7 +68,7 @@ static int add_alias(struct match *x, const char *text, size_t preset, struct er
     return 0;
 }
 
-/* A preset that cannot be read is an error whichever is asked for: it may be the one. */
+/* An unreadable preset is an error in any search, as it could be the match. */
 static int read_aliases(struct match *x, struct error *err)
 {
     for (size_t i = 0; i < x->n_name && !x->read; i++) {
@@ -91,7 +91,7 @@ static int read_aliases(struct match *x, struct error *err)
     return 0;
 }
 
-/* A preset that a table of names means; tables name some that there is no file of. */
+/* Preset by a name table; entries may lack a preset file. */
 static int in_table(struct match *x, const char *asked, const char *file, bool exact, struct error *err)
 {
     const struct alias_table t = { file, exact };
@@ -108,10 +108,10 @@ static int in_table(struct match *x, const char *asked, const char *file, bool e
     return 0;
 }
 
-/* The preset that a name means as it stands, or the nearest: x->best 0 or not. Names of files first: where one is meant no file is read. */
+/* The preset of an unmodified name, or the nearest one (x->best). File names first, without reading files. */
 static int find_whole(struct match *x, const char *asked, struct error *err)
 {
-    /* A label is written with spaces; "llama-7b" is the repository of that name. */
+    /* Labels have blanks; "llama-7b" is a repository name. */
     if (strchr(asked, ' ') && in_table(x, asked, "llama-bench.tsv", false, err) != 0)
         return -1;
     for (size_t i = 0; i < x->n_name && x->best; i++)
@@ -125,7 +125,7 @@ static int find_whole(struct match *x, const char *asked, struct error *err)
     return in_table(x, asked, "llama-bench.tsv", false, err);
 }
 
-/* Without the owner before it, and ending by ending. */
+/* Without owner prefix, then removing suffixes one by one. */
 static int find(struct match *x, const char *spec, struct error *err)
 {
     const char *const base = strrchr(spec, '/') ? strrchr(spec, '/') + 1 : spec, *const bare = alias_owned(base);
@@ -143,7 +143,7 @@ static int find(struct match *x, const char *spec, struct error *err)
         do {
             if (find_whole(x, name, err) != 0)
                 return -1;
-            if (x->best == 0 && !x->type[0]) /* a name in a table may end with a type, too */
+            if (x->best == 0 && !x->type[0]) /* a table name may end with a type too */
                 (void)alias_type(name, x->type, sizeof x->type);
             if (x->best == 0)
                 return 0;
@@ -160,7 +160,7 @@ static int unknown_model(const char *spec, const struct match *x, struct error *
                          "no file called \"%.128s\", and no models by name: %s has no models/*.json "
                          "(ROOFCAST_DATA names the directory)",
                          spec, environment()->data_dirs && *environment()->data_dirs ? *environment()->data_dirs : "the data directory");
-    if (x->name[0] && !name_far(x->asked, x->best))
+    if (x->name[0] && !name_too_distant(x->asked, x->best))
         snprintf(hint, sizeof hint, "; did you mean %s?", x->name);
     return error_set(err, ERROR_INPUT,
                      "no file and no model called \"%.128s\"%s (`roofcast list models` prints the names; "
@@ -168,7 +168,7 @@ static int unknown_model(const char *spec, const struct match *x, struct error *
                      spec, hint);
 }
 
-/* The type that a name says where the caller says none. */
+/* The type in the name, unless the caller gives one. */
 static int type_of_name(const struct match *x, const char *spec, char *type, size_t size, struct error *err)
 {
     struct quant_name q;
@@ -177,11 +177,11 @@ static int type_of_name(const struct match *x, const char *spec, char *type, siz
         return error_set(err, ERROR_INPUT, "\"%.128s\": the 4-bit types of bitsandbytes (bnb) are not supported; leave \"-bnb-4bit\" out and name the "
                                            "type to price with -q", spec);
     if (!model_type_named(&q, x->type)) {
-        snprintf(type, size, "%s", x->type); /* the model's own message lists those that are known */
+        snprintf(type, size, "%s", x->type); /* the model's message lists known types */
         return 0;
     }
     if (q.bits > 0)
-        return error_set(err, ERROR_INPUT, "\"%.128s\": %.32s says %g bits a weight, which no type that is priced has: name one with -q (`roofcast list types`; the "
+        return error_set(err, ERROR_INPUT, "\"%.128s\": %.32s says %g bits a weight, which no supported type has: name one with -q (`roofcast list types`; the "
                          "nearest is %s)", spec, x->type, q.bits, q.type);
     snprintf(type, size, "%s", q.type);
     return 0;
@@ -193,7 +193,7 @@ static int load_named(struct model *m, const char *name, const char *type, struc
     struct hparams hp;
     const char *arch;
     if (!name_file(path, sizeof path, environment()->data_dirs, "models", name))
-        return error_set(err, ERROR_SYSTEM, "models/%s.json: the file went away", name);
+        return error_set(err, ERROR_SYSTEM, "models/%s.json: the file disappeared", name);
     json_t *j = json_load_path(path, err);
     int rc = j ? config_parse(j, path, &hp, &arch, err) : -1;
     if (rc == 0)

@@ -1,5 +1,5 @@
-/* quantization_config of a config.json: which checkpoint format it is, and what it leaves alone. What would change bytes or
- * arithmetic and is not understood is refused by name. doc/formats.md, methods.md (4) */
+/* quantization_config of a config.json: checkpoint format and exclusions. Unsupported fields that would change bytes or FLOP are
+ * errors that name the field. doc/formats.md, methods.md (4) */
 #include "model/checkpoint.h"
 #include <string.h>
 #include <strings.h>
@@ -24,17 +24,17 @@ static int use(struct reader *r, const char *name)
 static int refuse_str(const struct reader *r, const char *field, const char *found, const char *expected)
 {
     char text[65];
-    return error_set(r->err, ERROR_INPUT, "%s: %s is \"%s\", expected %s; name the type to price with -q, or remove the field",
+    return error_set(r->err, ERROR_INPUT, "%s: %s is \"%s\", expected %s; name the type with -q, or remove the field",
                      r->what, field, PRINTABLE(text, found), expected);
 }
 
 static int refuse_int(const struct reader *r, const char *field, int64_t found, const char *expected)
 {
-    return error_set(r->err, ERROR_INPUT, "%s: %s is %lld, expected %s; name the type to price with -q, or remove the field",
+    return error_set(r->err, ERROR_INPUT, "%s: %s is %lld, expected %s; name the type with -q, or remove the field",
                      r->what, field, (long long)found, expected);
 }
 
-/* Space-separated list has the word. */
+/* The space-separated list contains the word. */
 static bool lists(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -44,14 +44,14 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-/* Where an object or an array says nothing. */
+/* An empty object or array. */
 static bool is_empty(const json_t *v)
 {
     return !v || json_is_null(v) || json_is_false(v) || (json_is_array(v) && json_array_size(v) == 0) ||
            (json_is_object(v) && json_object_size(v) == 0);
 }
 
-/* No field that is not in the list: it might mean other bytes, unless it says nothing. */
+/* Unknown fields are errors unless empty. */
 static int check_fields(const struct reader *r, const json_t *o, const char *where, const char *known)
 {
     const char *key;
@@ -59,7 +59,7 @@ static int check_fields(const struct reader *r, const json_t *o, const char *whe
     char text[65];
     json_object_foreach((json_t *)o, key, v)
         if (!lists(known, key) && (json_is_false(v) || !is_empty(v)))
-            return error_set(r->err, ERROR_INPUT, "%s: %sfield \"%s\" is not understood (known: %s); name the type to price with -q, "
+            return error_set(r->err, ERROR_INPUT, "%s: %sfield \"%s\" is not understood (known: %s); name the type with -q, "
                              "or remove the field", r->what, where, PRINTABLE(text, key), known);
     return 0;
 }
@@ -69,7 +69,7 @@ static int must_be_empty(const struct reader *r, const json_t *o, const char *fi
     const json_t *v = json_object_get(o, field);
     if (is_empty(v))
         return 0;
-    return error_set(r->err, ERROR_INPUT, "%s: %s: expected null, false or nothing in it, found %s; name the type to price with "
+    return error_set(r->err, ERROR_INPUT, "%s: %s: expected null, false or nothing in it, found %s; name the type with "
                      "-q, or remove the field", r->what, field, json_type_name(v));
 }
 
@@ -82,10 +82,10 @@ static int read_ignored(struct reader *r, const char *field)
         return error_set(r->err, ERROR_INPUT, "%s: field \"%s\": expected an array of strings, found %s", r->what, field,
                          json_type_name(v));
     r->c->ignore = v;
-    return module_listed(v, r->what, "blk.0.attn_q.weight", r->err) < 0 ? -1 : 0; /* its entries are good */
+    return module_listed(v, r->what, "blk.0.attn_q.weight", r->err) < 0 ? -1 : 0; /* validates the entries */
 }
 
-/* Columns of a row under one scale: -1 or null are all of them. */
+/* Columns per scale: -1 or null: all. */
 static int read_group(struct reader *r, const json_t *o, const char *ctx)
 {
     int64_t group = -1;
@@ -112,17 +112,17 @@ static int read_block(struct reader *r, const json_t *v, const char *field)
 /* ---- the KV cache ------------------------------------------------------------------------------------- */
 
 /*
- * vLLM's --kv-cache-dtype auto takes the cache's type from checkpoints of modelopt (kv_cache_quant_algo, kv_cache_scheme) and of
+ * vLLM's --kv-cache-dtype auto takes the type from checkpoints of modelopt (kv_cache_quant_algo, kv_cache_scheme) and
  * compressed-tensors (kv_cache_scheme). Source: vllm/utils/torch_utils.py@0024350 resolve_kv_cache_dtype_string;
- * vllm/attention/layer.py, recalled. Other types than FP8 and NVFP4 are no types of a cache here: said, not taken.
+ * vllm/attention/layer.py (confidence: medium). Types other than FP8 and NVFP4 are noted and ignored.
  */
 static void kv_cache(struct reader *r, const char *field, const char *found, bool fp8, bool nvfp4)
 {
     char text[33];
-    r->c->kv_said = fp8 || nvfp4;
+    r->c->kv_type_given = fp8 || nvfp4;
     r->c->kv_type = fp8 ? DTYPE_FP8 : DTYPE_NVFP4;
-    if (!r->c->kv_said)
-        snprintf(r->c->note, sizeof r->c->note, "%s (%s) is not priced: the KV cache is of 16 bits unless --kv-type names a type", field,
+    if (!r->c->kv_type_given)
+        snprintf(r->c->note, sizeof r->c->note, "%s (%s) is not supported: the KV cache has 16 bits unless --kv-type names a type", field,
                  PRINTABLE(text, found));
 }
 
@@ -145,11 +145,11 @@ static int read_kv_scheme(struct reader *r)
     return 0;
 }
 
-/* Methods whose files vLLM takes no type of the cache from, unless it is asked for. */
+/* Methods whose KV cache type vLLM ignores. */
 static void leave_kv(struct reader *r, const char *field)
 {
     if (!is_empty(json_object_get(r->q, field)))
-        snprintf(r->c->note, sizeof r->c->note, "%s: vLLM takes an FP8 cache of such files where it is asked for (--kv-type FP8 here)", field);
+        snprintf(r->c->note, sizeof r->c->note, "%s: vLLM uses an FP8 cache for such files only on request (--kv-type FP8 here)", field);
 }
 
 /* ---- methods ------------------------------------------------------------------------------------------- */
@@ -222,7 +222,7 @@ static int read_gptq(struct reader *r)
 
 /* ---- compressed-tensors --------------------------------------------------------------------------------- */
 
-/* One of a group's descriptions of numbers. */
+/* Number format of a group. */
 struct numbers {
     int64_t bits; /* 0: not quantized */
     bool floats, symmetric;
@@ -250,7 +250,7 @@ static int read_numbers(struct reader *r, const json_t *o, const char *field, st
     return n->floats || strcmp(type, "int") == 0 ? 0 : refuse_str(r, "type", type, "\"int\" or \"float\"");
 }
 
-/* The recipe for weights and activations of so many bits, or NULL. */
+/* Recipe for these weight and activation formats, or NULL. */
 static const char *recipe_of(const struct numbers *w, const struct numbers *a)
 {
     static const struct {
@@ -297,7 +297,7 @@ static int read_strategy(struct reader *r, const json_t *weights, const struct n
     return 0;
 }
 
-/* config_groups: one of them, and of all linear layers. */
+/* config_groups: exactly one, for all linear layers. */
 static const json_t *only_group(struct reader *r)
 {
     json_t *groups = json_object_get(r->q, "config_groups"), *group = NULL;
@@ -313,7 +313,7 @@ static const json_t *only_group(struct reader *r)
     const json_t *targets = json_object_get(group, "targets");
     const char *target = json_string_value(json_array_get(targets, 0));
     if (!json_is_object(group) || (targets && (json_array_size(targets) != 1 || !target || strcmp(target, "Linear") != 0))) {
-        error_set(r->err, ERROR_INPUT, "%s: config_groups: targets: expected [\"Linear\"]; name the type to price with -q",
+        error_set(r->err, ERROR_INPUT, "%s: config_groups: targets: expected [\"Linear\"]; name the type with -q",
                   r->what);
         return NULL;
     }
@@ -332,7 +332,7 @@ static int read_group_scheme(struct reader *r)
     if (!name)
         return error_set(r->err, ERROR_INPUT,
                          "%s: config_groups: weights of %lld bits (%s) and activations of %lld (%s): expected 8 and 8, 8 and 16, 4 "
-                         "and 16, 4 and 8 or (both float) 4 and 4; name the type to price with -q",
+                         "and 16, 4 and 8 or (both float) 4 and 4; name the type with -q",
                          r->what, (long long)w.bits, w.floats ? "float" : "int", (long long)(a.bits ? a.bits : 16),
                          a.bits == 0 || a.floats ? "float" : "int");
     use(r, name);
@@ -363,7 +363,7 @@ static int read_compressed(struct reader *r)
     return read_group_scheme(r) != 0 || read_kv_scheme(r) != 0 ? -1 : read_ignored(r, "ignore");
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------- */
+/* ---- method selection ---- */
 
 static int read_modelopt(struct reader *r)
 {
@@ -391,7 +391,7 @@ static int read_modelopt(struct reader *r)
 
 /* ---- MLX ---------------------------------------------------------------------------------------------------- */
 
-/* bits and group_size of all modules or of one. Source: mlx.core.quantize, its modes. */
+/* bits and group_size, global or per module. Source: mlx.core.quantize, its modes. */
 static int read_mlx_size(const struct reader *r, const json_t *o, const char *ctx, int64_t *bits, int64_t *group)
 {
     if (json_get_int_opt(o, ctx, "bits", 2, 8, bits, r->err) != 0 || json_get_int_opt(o, ctx, "group_size", 16, 128, group, r->err) != 0)
@@ -403,7 +403,7 @@ static int read_mlx_size(const struct reader *r, const json_t *o, const char *ct
     return 0;
 }
 
-/* A module under its name: its own size, true for the usual one, false for none. */
+/* A module entry: its size, true: default, false: not quantized. */
 static int read_mlx_module(struct reader *r, const char *key, const json_t *v)
 {
     char ctx[4400], text[65];
@@ -425,7 +425,7 @@ static int read_mlx(struct reader *r)
         const char *mode, *base;
         enum dtype elem;
         unsigned scale_bytes;
-        int bits, group; /* by default */
+        int bits, group; /* defaults */
     } modes[] = { { "affine", "MLX_4BIT", DTYPE_INT4, 4, 4, 64 },
                   { "mxfp4", "MLX_4BIT", DTYPE_FP4, 1, 4, 32 },
                   { "nvfp4", "MLX_4BIT", DTYPE_FP4, 1, 4, 16 },
@@ -473,14 +473,14 @@ static const struct {
     { "mxfp4", read_mxfp4 },
 };
 
-/* The 16-bit type of everything else is the model's own. */
+/* 16-bit type of unquantized tensors: the model's. */
 static int read_dtype(const json_t *j, const char *what, struct checkpoint *c, struct error *err)
 {
     const char *type = NULL;
     char found[33];
     if (json_get_str_opt(j, what, "torch_dtype", &type, err) != 0)
         return -1;
-    const char *field = json_is_string(json_object_get(j, "dtype")) ? "dtype" : "torch_dtype"; /* the newer name wins */
+    const char *field = json_is_string(json_object_get(j, "dtype")) ? "dtype" : "torch_dtype"; /* "dtype" takes precedence */
     if (json_get_str_opt(j, what, "dtype", &type, err) != 0)
         return -1;
     if (!type)
@@ -495,7 +495,7 @@ static int read_dtype(const json_t *j, const char *what, struct checkpoint *c, s
     return 0;
 }
 
-/* MLX's object has sizes and no method: as "quantization", in newer files under both names. */
+/* MLX: sizes without a method, under "quantization", in newer files under both names. */
 static bool is_mlx(const json_t *q)
 {
     return json_is_object(q) && !json_object_get(q, "quant_method") && (json_object_get(q, "bits") || json_object_get(q, "group_size"));
@@ -513,15 +513,15 @@ static int read_method(struct reader *r, const json_t *j, const char *file)
         return read(r) != 0 || read_dtype(j, file, r->c, r->err) != 0 ? -1 : 1;
     return error_set(r->err, ERROR_INPUT,
                      "%s: quant_method is %s%s%s, expected fp8, awq, gptq, compressed-tensors, modelopt or mxfp4 (or MLX's bits and group_size "
-                     "without one); name the type to price with -q, or remove the field",
+                     "without one); name the type with -q, or remove the field",
                      r->what, method ? "\"" : "", method ? PRINTABLE(found, method) : "missing", method ? "\"" : "");
 }
 
 int quant_config(const json_t *j, const char *what, struct checkpoint *c, struct error *err)
 {
-    /* compression_config: the name that compressed-tensors had before; source: vLLM's get_quant_config */
-    const json_t *const now = config_beside(j, "quantization_config"), *const old = config_beside(j, "compression_config");
-    const json_t *q = now && !json_is_null(now) ? now : old, *const mlx = config_beside(j, "quantization"), *const text = config_text(j);
+    /* compression_config: older name; source: vLLM's get_quant_config */
+    const json_t *const now = config_either(j, "quantization_config"), *const old = config_either(j, "compression_config");
+    const json_t *q = now && !json_is_null(now) ? now : old, *const mlx = config_either(j, "quantization"), *const text = config_text(j);
     const bool own = mlx && !json_is_null(mlx);
     char ctx[4300];
     if (!q || json_is_null(q))
@@ -530,10 +530,10 @@ int quant_config(const json_t *j, const char *what, struct checkpoint *c, struct
         return 0;
     snprintf(ctx, sizeof ctx, "%s: %s", what, q == mlx ? "quantization" : "quantization_config");
     if (own && q != mlx && !json_equal(q, mlx))
-        return error_set(err, ERROR_INPUT, "%s: quantization and quantization_config differ, expected one of them, or both alike; name the type to price "
+        return error_set(err, ERROR_INPUT, "%s: quantization and quantization_config differ, expected one of them, or both alike; name the type "
                          "with -q", what);
     if (q == mlx && !is_mlx(q))
-        return error_set(err, ERROR_INPUT, "%s: expected MLX's object with bits and group_size, found %s; name the type to price with -q, or remove "
+        return error_set(err, ERROR_INPUT, "%s: expected MLX's object with bits and group_size, found %s; name the type with -q, or remove "
                          "the field", ctx, json_type_name(q));
     struct reader r = { .q = q, .what = ctx, .c = c, .err = err };
     return read_method(&r, text != j && !json_object_get(j, "torch_dtype") && !json_object_get(j, "dtype") ? text : j, what);

@@ -1,8 +1,6 @@
-/* A GGUF in other types: first every tensor's type is decided and checked, then the header goes out, then each tensor
- * streams through: dequantize, quantize, and dequantize again to measure the error: methods.md (99).
- *
- * Rows are whole blocks of both types, so a tensor is a sequence of blocks whatever its dimensions, and is cut into
- * pieces of equal size. Sums are kept a piece and added in order: the figures do not depend on the threads either. */
+/* Requantizes a GGUF: all tensor types are decided and checked first, then header and tensors are streamed: dequantize, quantize,
+ * dequantize again to measure the error: methods.md (99). Tensors are cut into pieces of whole blocks of both types; sums are per
+ * piece and added in order, so results do not depend on the number of threads. */
 #include "model/quantize.h"
 #include "model/internal.h"
 #include "model/mixture.h"
@@ -11,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements a thread takes at a time (whole blocks of every type; twice as floats they fit a core's cache) and pieces
- * between two writes. */
+/* Elements per piece (whole blocks of every type; two float copies fit in a core's cache), pieces between writes. */
 enum { PIECE = 1 << 14, CHUNK_PIECES = 512 };
 
 struct piece {
@@ -20,8 +17,8 @@ struct piece {
 };
 
 struct job {
-    const struct dtype_info *from, *to; /* to NULL: only measure */
-    const unsigned char *in;            /* the chunk */
+    const struct dtype_info *from, *to; /* to NULL: measure only */
+    const unsigned char *in;            /* current chunk */
     unsigned char *out;
     uint64_t n_elems; /* of the chunk */
     float *floats;    /* [n_threads][2][PIECE] */
@@ -133,7 +130,7 @@ static void add_errors(struct quantized_tensor *r, const struct job *j)
     }
 }
 
-/* A weight that is not a number would be quantized to one. (A sum of squares in double does not overflow.) */
+/* Non-finite weights are errors. (A sum of squares in double does not overflow.) */
 static int check_values(const struct quantizer *z, const struct quantized_tensor *r, struct error *err)
 {
     if (r->from == r->to || (isfinite(r->sum_sq) && isfinite(r->err_sq)))
@@ -177,7 +174,7 @@ static int write_tensor(struct quantizer *z, size_t i, struct error *err)
     return 0;
 }
 
-/* Room for one chunk of the widest type that is written. */
+/* Buffers for a chunk of the widest type written. */
 static int allocate(struct quantizer *z, struct error *err)
 {
     const size_t n_threads = z->o->team ? (size_t)team_size(z->o->team) : 1;

@@ -1,4 +1,4 @@
-/* Which type each tensor of a file gets, decided and checked before a byte is written. */
+/* Type of each tensor, decided and checked before writing. */
 #include "model/mixture.h"
 #include "model/internal.h"
 #include <inttypes.h>
@@ -17,11 +17,11 @@ struct planner {
     struct quantized *q;
     struct mixture_shape shape;
     uint32_t *rank;          /* shape.attn_v_rank */
-    struct pattern *pattern; /* of o->override */
+    struct pattern *pattern; /* compiled o->override */
     size_t n_pattern;
 };
 
-/* {arch}.suffix as a count, of the first layer where layers differ; *out keeps its value when it is absent. */
+/* {arch}.suffix as a count (of the first layer, if an array); absent: *out unchanged. */
 static int opt_count(const struct gguf *g, struct gguf_str arch, const char *suffix, uint32_t *out, struct error *err)
 {
     char key[160];
@@ -42,7 +42,7 @@ static int opt_count(const struct gguf *g, struct gguf_str arch, const char *suf
     return 0;
 }
 
-/* The block a tensor is of, or UINT32_MAX. */
+/* Block of a tensor, or UINT32_MAX. */
 static uint32_t layer_of(const char *name)
 {
     unsigned layer;
@@ -50,7 +50,7 @@ static uint32_t layer_of(const char *name)
     return sscanf(name, "blk.%5u.%n", &layer, &at) == 1 && at > 0 ? layer : UINT32_MAX;
 }
 
-/* Which layers have values of their own. */
+/* Layers with their own attn_v. */
 static int rank_attn_v(struct planner *z, struct error *err)
 {
     struct mixture_shape *s = &z->shape;
@@ -118,7 +118,7 @@ static void free_patterns(struct planner *z)
     free(z->pattern);
 }
 
-/* A pattern that fits nothing is a typing error, not a wish. */
+/* A pattern without a match is an error. */
 static int check_patterns(const struct planner *z, struct error *err)
 {
     for (size_t i = 0; i < z->n_pattern; i++)
@@ -128,7 +128,7 @@ static int check_patterns(const struct planner *z, struct error *err)
     return 0;
 }
 
-/* The type asked for by the tensor's name, or NULL. */
+/* Type by the overrides, or NULL. */
 static const struct dtype_info *asked_type(struct planner *z, const char *name)
 {
     const bool embd = strcmp(name, "token_embd.weight") == 0;
@@ -197,7 +197,7 @@ static int plan(struct planner *z, struct error *err)
 {
     const size_t n = gguf_n_tensors(z->g);
     struct quantized *q = z->q;
-    if (mixture_file_type(z->o->type) < 0) /* whatever the file is, the list of known types is the answer */
+    if (mixture_file_type(z->o->type) < 0) /* an unknown type is reported first, whatever the file */
         return mixture_tensor_type(z->o->type, &z->shape, "", 1, &(enum dtype){ DTYPE_F32 }, err);
     if (n == 0)
         return error_set(err, ERROR_INPUT, "%s: has no tensors", gguf_path(z->g));

@@ -1,15 +1,14 @@
-/* Rotary frequencies: one formula for plain, linear, YaRN and per-frequency scaling. methods.md (9), (10) */
+/* Rotary frequencies: plain, linear, YaRN and per-frequency scaling. methods.md (9), (10) */
 #include "model/op.h"
 #include <math.h>
 
-/* The pair that turns `turns` times within the original context; a real number. */
+/* Index (real) of the pair with `turns` turns in the original context. */
 static double pair_of(const struct rope *r, double turns)
 {
     return r->n_rot * log(r->n_ctx_orig / (turns * 2 * M_PI)) / (2 * log(r->theta));
 }
 
-/* Share of the pair's own frequency: 1 for those that turn often in the original context, 0 for those
- * that never do. */
+/* Weight of the unscaled frequency: 1 for fast pairs, 0 for slow ones. */
 static double own_share(const struct rope *r, uint32_t k)
 {
     const double low = fmax(0, floor(pair_of(r, r->beta_fast)));

@@ -1,7 +1,5 @@
-/* Files of random weights with the true shape of a model, streamed row by row.
- *
- * Every row has its own generator, seeded by the seed, the tensor's name and the row, so the bytes do
- * not depend on the number of threads, and files of several types hold the same weights. */
+/* GGUF files with random weights in a model's shape, streamed by rows. Each row is seeded by seed, tensor name and row, so output
+ * does not depend on threads, and files of several types hold the same weights. */
 #include "model/arch.h"
 #include "model/internal.h"
 #include <errno.h>
@@ -13,12 +11,12 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* Quantiles of the normal distribution: a 16-bit random number picks one. Four weights a draw, and
- * exactly symmetric: mean 0, sd 0.99998, largest 4.3 sd. */
+/* Table of normal quantiles, indexed by 16 random bits: four weights per draw, exactly symmetric: mean 0, sd 0.99998, maximum 4.3
+ * sd. */
 enum { N_QUANTILES = 1 << 16 };
-/* Bytes quantized between two writes. */
+/* bytes per write */
 enum { CHUNK_BYTES = 8 << 20 };
-/* Spread of the norms' weights around 1: small, but a kernel that forgets them is seen. */
+/* sd of norm weights around 1: large enough to detect a missing norm */
 static const double norm_sd = 0.1;
 
 struct job {
@@ -27,12 +25,12 @@ struct job {
     uint64_t seed;         /* of the tensor */
     const float *quantiles;
     double mean, sd;
-    unsigned char *out; /* the chunk */
-    float *rows;        /* one row a thread */
+    unsigned char *out; /* current chunk */
+    float *rows;        /* one row per thread */
 };
 
-/* Solves Phi(x) = (i + 1/2) / N outward from the middle by Newton's method; Phi is concave there, so
- * starting from the quantile before converges from below. */
+/* Solves Phi(x) = (i + 1/2) / N outward from the median by Newton's method; Phi is concave there, so starting from the previous
+ * quantile converges from below. */
 static void fill_quantiles(float *q)
 {
     const double inv_sqrt_2pi = 0.39894228040143267794;
@@ -46,7 +44,7 @@ static void fill_quantiles(float *q)
     }
 }
 
-/* FNV-1a of the name, so that a tensor's weights depend on nothing but its name and the seed. */
+/* FNV-1a of the name mixed with the seed. */
 static uint64_t tensor_seed(uint64_t seed, const char *name)
 {
     uint64_t h = 0xcbf29ce484222325u;
@@ -90,9 +88,8 @@ struct synth {
     uint64_t done_bytes;
 };
 
-/* The factors by which llama3 scaling divides each rotary frequency: 1 for short wavelengths, `factor`
- * for long ones, and in between a blend linear in the number of turns in the original context:
- * methods.md (9). */
+/* llama3 scaling: divisor per rotary frequency: 1 for short wavelengths, `factor` for long ones, blended linearly in turns per
+ * original context between: methods.md (9). */
 static void llama3_factors(const struct hparams *hp, float *f)
 {
     for (uint32_t i = 0; i < hp->n_rot / 2; i++) {
@@ -109,8 +106,8 @@ static void llama3_factors(const struct hparams *hp, float *f)
     }
 }
 
-/* LongRoPE's factors are searched for, model by model; these are made up: none within the original context,
- * and beyond it from 1 for the fastest pair to the stretch of the context for the slowest. */
+/* Synthetic LongRoPE factors (the real ones are fitted per model): 1 within the original context; beyond it from 1 for the fastest
+ * pair to the context ratio for the slowest. */
 static void longrope_factors(const struct hparams *hp, bool beyond, float *f)
 {
     const uint32_t n = hp->n_rot / 2;
@@ -160,8 +157,7 @@ static int write_tensor(struct synth *s, const struct tensor *t, struct error *e
     const uint64_t chunk_rows = u64_min(t->rows, u64_max(1, CHUNK_BYTES / row_bytes));
     const size_t n_threads = s->o->team ? (size_t)team_size(s->o->team) : 1;
     struct job j = { .t = t, .seed = tensor_seed(s->o->seed, t->name), .quantiles = s->quantiles };
-    /* doc/notes/quantization.md: a matrix keeps the variance of its input; a norm's weights are about 1, what is added
-     * (biases, sinks) about 0. */
+    /* doc/notes/quantization.md: matrices preserve the input's variance; norm weights are near 1, biases and sinks near 0. */
     const bool norm = model_ends_with(t->name, "_norm.weight");
     const bool added = !norm && (t->rows == 1 || model_ends_with(t->name, ".bias"));
     j.mean = norm ? 1 : 0;
@@ -205,7 +201,7 @@ static void kv_str(struct synth *s, const char *suffix, const char *v)
     gguf_writer_kv_str(s->w, key, v);
 }
 
-/* What a file of this architecture means by leaving keys out. */
+/* Defaults of absent keys for this architecture. */
 static struct hparams file_defaults(const struct arch *a)
 {
     struct hparams hp = { 0 };
@@ -214,8 +210,7 @@ static struct hparams file_defaults(const struct arch *a)
     return hp;
 }
 
-/* The keys that say one number each: those that are not zero, where zero is what their absence means. MLA's
- * amplitude and scale follow from others. */
+/* Scalar keys that differ from their default. MLA's amplitude and scale are derived. */
 static void write_keys(struct synth *s)
 {
     const struct hparams *hp = &s->m->hp, absent = file_defaults(s->m->arch);
@@ -255,7 +250,7 @@ static void write_rope(struct synth *s)
     kv_u32(s, "rope.dimension_count", hp->n_rot);
     switch (hp->rope_scaling) {
     case ROPE_SCALING_NONE:
-    case ROPE_SCALING_LLAMA3: /* by tensors */
+    case ROPE_SCALING_LLAMA3: /* written as tensors */
     case ROPE_SCALING_LONGROPE:
         break;
     case ROPE_SCALING_LINEAR:
@@ -266,7 +261,7 @@ static void write_rope(struct synth *s)
     }
 }
 
-/* MLA's cache is one head of latent and rotary key; what heads attend with has keys of its own. */
+/* MLA: the cache is one head of latent and rotary key; attention heads have their own key width. */
 static void write_head_dims(struct synth *s)
 {
     const struct hparams *hp = &s->m->hp;
@@ -281,7 +276,7 @@ static void write_head_dims(struct synth *s)
     }
 }
 
-/* Its other readers look for a key and a token that this program does not need. */
+/* Other readers require a key and a token. */
 static bool is_phi3(const struct model *m)
 {
     return strcmp(m->arch->name, "phi3") == 0;
@@ -302,7 +297,7 @@ static void write_hparams(struct synth *s)
     write_rope(s);
     if (hp->window > 0 && hp->window_period != file_defaults(s->m->arch).window_period)
         kv_u32(s, "attention.sliding_window_pattern", hp->window_period);
-    if (hp->window == 0 && is_phi3(s->m)) /* llama.cpp and its kin want the key */
+    if (hp->window == 0 && is_phi3(s->m)) /* required by llama.cpp */
         kv_u32(s, "attention.sliding_window", 0);
     if (hp->expert_gate)
         kv_u32(s, "expert_gating_func", hp->expert_gate);
@@ -338,7 +333,7 @@ static int check_model(const struct model *m, struct error *err)
     if (m->gguf)
         return error_set(err, ERROR_INPUT, "%s: is a file already", m->name);
     if (!model_executable(m))
-        return error_set(err, ERROR_INPUT, "%s: architecture %s is priced from its config.json or a file of it: none is "
+        return error_set(err, ERROR_INPUT, "%s: architecture %s is predicted from its config.json or GGUF: none is "
                          "written yet", m->name, m->arch->name);
     if (mixture_file_type(m->type_name) < 0)
         return error_set(err, ERROR_INPUT, "%s: files of type %s cannot be written", m->name,
@@ -362,7 +357,7 @@ static int check_model(const struct model *m, struct error *err)
     return 0;
 }
 
-/* A full disk is better found before gigabytes are written. Devices and pipes have no free space. */
+/* Detects a full disk before gigabytes are written. Devices and pipes are not checked. */
 static int check_space(const struct model *m, const char *path, struct error *err)
 {
     struct stat st;
@@ -371,7 +366,7 @@ static int check_space(const struct model *m, const char *path, struct error *er
     const char *slash = strrchr(path, '/');
     snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
     if ((stat(path, &st) == 0 && !S_ISREG(st.st_mode)) || statvfs(dir, &fs) != 0)
-        return 0; /* opening the file says what is wrong */
+        return 0; /* reported when the file is opened */
     double avail = (double)fs.f_bavail * (double)fs.f_frsize, need = (double)m->weight_bytes;
     char a[32], b[32];
     if (need <= avail)

@@ -1,6 +1,5 @@
-/* A made-up vocabulary in SentencePiece's shape: three control tokens, a token for every byte, then
- * pieces of ASCII text. Every piece longer than a character is a shorter piece plus a syllable, both in
- * the vocabulary and both with a better score, so merging by score reaches every one of them. */
+/* A synthetic SentencePiece-style vocabulary: three control tokens, byte tokens, then pieces of ASCII text. Every longer piece is a
+ * shorter piece plus a syllable, both in the vocabulary with better scores, so that merging can reach it. */
 #include "model/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +7,13 @@
 /* token types of tokenizer.ggml.token_type */
 enum { TOKEN_NORMAL = 1, TOKEN_UNKNOWN = 2, TOKEN_CONTROL = 3, TOKEN_BYTE = 6 };
 
-static const char space[] = "\xe2\x96\x81"; /* U+2581: SentencePiece writes a space so */
+static const char space[] = "\xe2\x96\x81"; /* U+2581, SentencePiece's space */
 static const char consonants[] = "tnsrhldcmfpgwybvkxjqz";
 static const char vowels[] = "eaoiu";
 enum { N_SYLLABLES = (sizeof consonants - 1) * (sizeof vowels - 1) };
 
 struct vocab {
-    struct strbuf text; /* every token, one after the other */
+    struct strbuf text; /* concatenated tokens */
     size_t *at, *len;   /* of each token in text */
     float *score;
     int32_t *type;
@@ -38,7 +37,7 @@ static void add(struct vocab *v, const void *s, size_t len, int32_t type, float 
     strbuf_add(&v->text, s, len);
 }
 
-/* Merges go by score, best first: what comes earlier in the vocabulary is merged earlier. */
+/* Scores decrease with the index: earlier pieces merge first. */
 static void add_piece(struct vocab *v, const char *s, size_t len)
 {
     add(v, s, len, TOKEN_NORMAL, -(float)(v->n - SYNTH_MIN_VOCAB));
@@ -68,9 +67,8 @@ static void add_syllable(struct vocab *v, const char *prefix, size_t len, int i)
     add_piece(v, buf, len + 2);
 }
 
-/* Characters; then syllables that begin a word, syllables inside one, and every such piece plus a
- * syllable, shortest first. No piece arises twice: its last two letters are the syllable, and what is
- * before them is a piece once. */
+/* Characters; word-initial syllables, inner syllables, then pieces plus a syllable, shortest first. Unique: the last two letters
+ * are the syllable, the rest is a unique piece. */
 static void add_pieces(struct vocab *v)
 {
     add_piece(v, space, sizeof space - 1);
@@ -111,7 +109,7 @@ static int write_arrays(const struct vocab *v, struct gguf_writer *w, struct err
     return 0;
 }
 
-/* The last piece becomes a control token. */
+/* Replaces the last piece by a control token. */
 static void name_last(struct vocab *v, const char *last)
 {
     const uint32_t i = v->n - 1;

@@ -1,6 +1,5 @@
 /*
- * The many names of types of weights, one table for what is asked for (-q), what stands in a model's name and what measurements
- * have in their columns. Names that model_load() takes by itself are not repeated.
+ * Alternative names of weight types, for -q, model names and measurement columns. Names that model_load() accepts are not repeated.
  */
 #include "model/checkpoint.h"
 #include "model/internal.h"
@@ -10,8 +9,8 @@
 #include <strings.h>
 
 /*
- * Types that model_load() does not know by this name, in lower case, with dashes for blanks; those whose type it does not know
- * either do not count. Bits: gpt-fast's int4 has groups of 32; gf4 is 8 weights in 32 bits; GPTQ's scales and zeros as AWQ's.
+ * Types by other names, lower case with dashes for blanks; some are not supported by model_load() at all. Bits: gpt-fast int4 has
+ * groups of 32; gf4 is 8 weights in 32 bits; GPTQ's scales and zeros like AWQ's.
  */
 static const struct {
     const char *name, *type;
@@ -36,7 +35,7 @@ static const struct {
     { "quantized.w4a16", "W4A16", 0 }, { "quantized.w8a8", "INT8", 0 }, { "quantized.w8a16", "INT8_W8A16", 0 },
 };
 
-/* Packings of one type for another kernel, and makers of a mixture: at the end and at the beginning of its name. */
+/* Suffixes of repacked types and prefixes of mixture authors. */
 static const char *const packings[] = { "_r4", "_r8", "_r16", "_4_4", "_4_8", "_8_8", "-(custom)", "-(guessed)", "-ud" };
 static const char *const makers[] = { "ud-", "i1-", "gguf-", "mlx-community/" };
 

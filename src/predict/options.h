@@ -9,7 +9,7 @@ struct pricing_options {
     const char *type; /* -q */
     char type_named[24]; /* where it was another name of a type */
     enum dtype type_k, type_v;
-    bool kv_said; /* by an option */
+    bool kv_type_given; /* by an option */
     struct layout layout;
     struct routing routing;
     bool materialized;

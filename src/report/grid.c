@@ -336,7 +336,7 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
 {
     const size_t cell = chunk / chunks_of_cell(g), first = chunk % chunks_of_cell(g) * SWEEP_CHUNK;
     struct grid_cell c = { .g = g, .u = u, .place = place_of(g, cell % sweep_n_cell(g)) };
-    const enum dtype kv_type = u->m.kv_said && !g->kv_said ? u->m.kv_type : g->kv_type[c.place.kv];
+    const enum dtype kv_type = u->m.kv_type_given && !g->kv_type_given ? u->m.kv_type : g->kv_type[c.place.kv];
     c.h = &g->machine[c.place.hw];
     c.timing = u->timing ? &u->timing[c.place.hw] : NULL;
     c.o = (struct predict_options){ .layout = c.place.layout,

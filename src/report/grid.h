@@ -32,7 +32,7 @@ struct sweep_grid {
     struct hwprofile *machine; /* one of every hw */
     enum dtype *kv_type;
     struct sweep_columns columns;
-    bool kv_said; /* by --kv-type; else a checkpoint that asks engines for a type has that */
+    bool kv_type_given; /* by --kv-type; else a checkpoint that asks engines for a type has that */
 };
 
 /* Numbers of cells of a unit, and of rows of a cell. */

@@ -1,7 +1,5 @@
-/*
- * run/counts.c: what event counters counted in the passes of a test, what counting cost, and the certificate of the events:
- * "counts", "counting" and "certificate" of a run, which older files lack.
- */
+/* run/counts.c: "counts", "counting" and "certificate" of a run: event counts per test, counter overhead, calibration of the
+ * events. Optional. */
 #include "run/internal.h"
 
 #include <math.h>
@@ -12,7 +10,7 @@ static json_t *text_or_null(const char *s)
     return *s ? json_text(s) : json_null();
 }
 
-/* Takes the references; NULL when one is. */
+/* Steals v; NULL v or failure gives NULL. */
 static int set(json_t *o, const char *key, json_t *v)
 {
     return json_object_set_new(o, key, v);
@@ -71,7 +69,7 @@ static int get_text(char *out, size_t size, const json_t *o, const char *ctx, co
     return 0;
 }
 
-/* 0 or more, or null. */
+/* Non-negative, or null. */
 static int get_amount(double *out, const json_t *o, const char *ctx, const char *key, struct error *err)
 {
     *out = NAN;
@@ -119,7 +117,7 @@ static int read_counting(struct run *r, const json_t *o, const char *ctx, struct
     return run_add_counting(r, &c, err);
 }
 
-/* The certificate stays JSON, as counters wrote it; what is read of it is checked. */
+/* The certificate stays JSON; only the fields that are used are checked. */
 static int read_certificate(struct run *r, const json_t *o, const char *ctx, struct error *err)
 {
     static const char *const classes[] = { "unchecked", "exact", "scaled", "polluted", "dead" };

@@ -1,7 +1,4 @@
-/*
- * run/json.c: a run as JSON and back. Each struct has one table of its fields, which the
- * writer and the reader both walk: a field cannot be written and not read.
- */
+/* run/json.c: a run to and from JSON. One field table per struct drives both the writer and the reader. */
 #include "run/internal.h"
 
 #include <math.h>
@@ -9,23 +6,23 @@
 
 #define RUN_SCHEMA  "roofcast.run"
 #define RUN_VERSION 1
-#define NUMBER_MAX  1e24 /* beyond any count, rate or time of these: the file is damaged */
+#define NUMBER_MAX  1e24 /* plausibility limit of counts, rates and times */
 
 enum field_kind {
-    FIELD_STR,      /* char[]; never null */
-    FIELD_STR_NULL, /* char[]; "" is null */
+    FIELD_STR,      /* char[], never null */
+    FIELD_STR_NULL, /* char[], "" is null */
     FIELD_INT,      /* int */
     FIELD_U64,      /* uint64_t */
     FIELD_NUM,      /* double; NaN is null */
-    FIELD_TIME,     /* double; seconds taken, so above 0; NaN is null, and so is 0 */
+    FIELD_TIME,     /* double, seconds > 0; NaN and 0 are null */
 };
 
 struct field {
     const char *name;
     enum field_kind kind;
     size_t offset, size;
-    int64_t lo; /* smallest integer, or 0 for a number that cannot be negative */
-    bool newer; /* older files lack it: null */
+    int64_t lo; /* lower limit of integers; 0: a number that cannot be negative */
+    bool newer; /* optional: absent in older files, reads as null */
 };
 
 /* clang-format off */
@@ -190,7 +187,7 @@ static json_t *field_json(const struct field *f, const void *base)
         memcpy(&v, p, sizeof v);
         return json_num(v);
     }
-    case FIELD_TIME: { /* shorter than the clock can tell: not measured */
+    case FIELD_TIME: { /* below the clock's resolution: not measured */
         double v;
         memcpy(&v, p, sizeof v);
         return json_num(v > 0 ? v : NAN);
@@ -235,7 +232,7 @@ json_t *run_to_json(const struct run *r, struct error *err)
 {
     json_t *doc = json_object(), *rows = json_array(), *ops = json_array(), *loads = json_array(),
            *reps = json_array();
-    int bad = 0; /* jansson's setters take the reference, and refuse NULL */
+    int bad = 0; /* jansson's setters steal the reference and reject NULL */
     for (size_t i = 0; i < r->n_row; i++)
         bad |= json_array_append_new(rows, run_row_json(&r->row[i]));
     for (size_t i = 0; i < r->n_op; i++)
@@ -296,7 +293,7 @@ static int read_text(const json_t *o, const char *ctx, const struct field *f, ch
     return 0;
 }
 
-/* NaN passes: not measured. */
+/* NaN (not measured) passes. */
 static int check_range(const char *ctx, const char *key, double v, bool above_0, struct error *err)
 {
     if (v < 0 || (above_0 && v == 0))
@@ -370,7 +367,7 @@ static int check_phase(const char *ctx, const char *phase, struct error *err)
         phase);
 }
 
-/* The array `key` of the document, or NULL with an error. */
+/* Array `key` of the document; NULL with an error. */
 static const json_t *get_array(const json_t *doc, const char *name, const char *key,
                                struct error *err)
 {
@@ -381,7 +378,7 @@ static const json_t *get_array(const json_t *doc, const char *name, const char *
     return NULL;
 }
 
-/* Element i of the array `key`: its fields into *item, whose phase must be one. */
+/* Reads the fields of element i of array `key` into *item; phase must be valid. */
 static int read_item(void *item, const char *phase, const json_t *a, size_t i, const struct field *fields,
                      size_t n_fields, const char *name, const char *key, struct error *err)
 {
@@ -432,7 +429,7 @@ static int read_rep(struct run *r, const json_t *o, const char *ctx, struct erro
     return read_struct(o, ctx, rep_fields, ARRAY_LEN(rep_fields), &rep, err) != 0 ? -1 : run_add_rep(r, &rep, err);
 }
 
-/* A ceiling as a profile has it; where none was measured there is no entry, so no null. */
+/* A ceiling as in a profile; unmeasured ones have no entry, so values are not null. */
 static int check_ceiling(const json_t *c, const char *ctx, struct error *err)
 {
     const char *kind, *s = NULL;
@@ -454,7 +451,7 @@ static int check_ceiling(const json_t *c, const char *ctx, struct error *err)
     return json_get_str(c, ctx, compute ? "dtype" : "level", &s, err);
 }
 
-/* Ceilings stay JSON: who draws them reads them as part of a hwprofile. */
+/* Ceilings stay JSON: charts read them as part of a hwprofile. */
 static int read_ceilings(struct run *r, const json_t *doc, const char *name, struct error *err)
 {
     const json_t *a = get_array(doc, name, "ceilings", err);

@@ -1,4 +1,4 @@
-/* run/routing.c: which experts the tokens of a run used, as JSON and back. */
+/* run/routing.c: tokens per expert, to and from JSON. */
 #include "run/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ json_t *run_routings_json(const struct run *r)
 
 /* ---- reading -------------------------------------------------------------------- */
 
-/* Every token used n_expert_used different experts: none more often than there were tokens, all together so many times. */
+/* Each token uses n_expert_used distinct experts: no count exceeds n_tok, and they sum to n_tok * n_expert_used. */
 static int read_counts(struct run_routing *x, uint32_t i, const json_t *layer, const char *ctx, struct error *err)
 {
     const json_t *a = json_object_get(layer, "counts");
@@ -70,7 +70,7 @@ static int read_counts(struct run_routing *x, uint32_t i, const json_t *layer, c
             return error_set(err, ERROR_INPUT, "%s: counts[%u]: expected a whole number of 0 to %llu, the tokens", ctx, k,
                              (unsigned long long)x->n_tok);
         x->counts[(size_t)i * x->n_expert + k] = (uint64_t)c;
-        sum += c; /* n_tok is at most 2^40, and there are at most 2^16 */
+        sum += c; /* no overflow: n_tok <= 2^40, at most 2^16 experts */
     }
     if ((uint64_t)sum != x->n_tok * x->n_expert_used)
         return error_set(err, ERROR_INPUT, "%s: counts add up to %lld, expected %llu: %u experts of each of %llu tokens", ctx,
@@ -102,7 +102,7 @@ static int read_sizes(struct run_routing *x, const json_t *o, const char *ctx, s
     return 0;
 }
 
-/* As many layers as have as many counts as they must: memory is taken for what the text holds, layer by layer. */
+/* Allocates layer by layer, so that memory is bounded by the text. */
 static int read_layers(struct run_routing *x, const json_t *layers, const char *ctx, struct error *err)
 {
     const size_t n = json_array_size(layers);
@@ -131,7 +131,7 @@ static int read_one(struct run *r, const json_t *o, const char *ctx, struct erro
     rc = rc ? rc : read_layers(&x, json_object_get(o, "layers"), ctx, err);
     const size_t before = r->n_routing;
     rc = rc ? rc : run_add_routing(r, &x, err);
-    if (rc == 0 && r->n_routing == before) /* counts were added up */
+    if (rc == 0 && r->n_routing == before) /* merged into an existing entry */
         rc = error_set(err, ERROR_INPUT, "%s: model \"%s\" has its routing above already", ctx, x.model);
     free(x.layer);
     free(x.counts);

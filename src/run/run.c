@@ -1,11 +1,10 @@
-/* run/run.c: the record in memory: rows and ops appended, everything freed. */
+/* run/run.c: building and freeing a run. */
 #include "run/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more in an array of n: capacity doubles at powers of two, so n tells when it
- * is full. */
+/* Room for one more of n elements. Capacity doubles at powers of two, so n tells when the array is full. */
 static void *grow(void *a, size_t n, size_t elem, const char *what, struct error *err)
 {
     size_t bytes;
@@ -95,7 +94,7 @@ int run_add_counting(struct run *r, const struct run_counting *c, struct error *
     return 0;
 }
 
-/* Of the same model: layers and experts are the same, or it is another file by that name. */
+/* Entry of the same model: name, layers and experts match. */
 static struct run_routing *routing_of(struct run *r, const struct run_routing *x)
 {
     for (size_t i = 0; i < r->n_routing; i++) {

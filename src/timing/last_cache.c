@@ -76,7 +76,7 @@ int last_cache_init(struct last_cache *l, const struct hwprofile *h, int n_threa
 {
     char name[16];
     int level;
-    *l = (struct last_cache){ .bytes = hwprofile_last_cache(h, &level), .bytes_s = NAN };
+    *l = (struct last_cache){ .bytes = hwprofile_llc(h, &level), .bytes_s = NAN };
     snprintf(name, sizeof name, "L%d", level);
     const struct hw_curve *c = level ? loads_of(h, n_threads) : NULL;
     const struct hw_plateau *memory = c ? memory_plateau(c) : NULL, *cache = memory ? cache_plateau(c, name, memory->value) : NULL;

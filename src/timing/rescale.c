@@ -338,10 +338,10 @@ static double rate_beside(const struct hwprofile *h, const struct ceiling *c, do
 
 /* ---- what cores exchange (33) ------------------------------------------------------------------------------------ */
 
-void profile_exchange_now(struct cores *to, const struct hwprofile *h, int n_threads, const double now[EXCHANGE_COUNT])
+void profile_exchange_now(struct cores *to, const struct hwprofile *h, int n_threads, const double now[COHERENCE_COUNT])
 {
-    for (int i = 0; i < EXCHANGE_COUNT; i++) {
-        const struct ceiling *c = hwprofile_exchange(h, (enum exchange_kind)i, n_threads);
+    for (int i = 0; i < COHERENCE_COUNT; i++) {
+        const struct ceiling *c = hwprofile_coherence(h, (enum coherence_kind)i, n_threads);
         to->exchange[i] = c && now[i] > 0 ? now[i] / c->value : 0;
     }
 }
@@ -363,9 +363,9 @@ static double row_elem_bytes(const struct ceiling *c)
  * are read alone, which such cores had read k times as fast, too. */
 static double rows_beside(const struct hwprofile *h, const struct ceiling *c, double rate, struct cores now)
 {
-    const double bytes = row_elem_bytes(c), middle = sqrt((double)EXCHANGE_FEW * EXCHANGE_MANY);
-    const enum exchange_kind what = c->n_tok < middle ? EXCHANGE_READ_FEW : EXCHANGE_READ_MANY;
-    const struct ceiling *read = bytes > 0 && now.exchange[what] > 0 ? hwprofile_exchange(h, what, c->n_threads) : NULL;
+    const double bytes = row_elem_bytes(c), middle = sqrt((double)COHERENCE_SMALL_BATCH * COHERENCE_LARGE_BATCH);
+    const enum coherence_kind what = c->n_tok < middle ? COHERENCE_READ_SMALL : COHERENCE_READ_LARGE;
+    const struct ceiling *read = bytes > 0 && now.exchange[what] > 0 ? hwprofile_coherence(h, what, c->n_threads) : NULL;
     if (!read)
         return rate;
     const double k = core_beside(h, read, now.core), faster = now.exchange[what] / k;
@@ -373,21 +373,21 @@ static double rows_beside(const struct hwprofile *h, const struct ceiling *c, do
     return bytes / fmax(element_s, bytes / rate / fmax(1, faster));
 }
 
-/* What c is of; EXCHANGE_COUNT: something else, or of one thread. */
-static enum exchange_kind exchange_of(const struct ceiling *c)
+/* What c is of; COHERENCE_COUNT: something else, or of one thread. */
+static enum coherence_kind exchange_of(const struct ceiling *c)
 {
     int i = 0;
-    while (i < EXCHANGE_COUNT && (c->n_threads <= 1 || c->n_tok != exchange_tokens((enum exchange_kind)i) ||
-                                  strcmp(c->op, exchange_op((enum exchange_kind)i)) != 0))
+    while (i < COHERENCE_COUNT && (c->n_threads <= 1 || c->n_tok != coherence_tokens((enum coherence_kind)i) ||
+                                  strcmp(c->op, coherence_op((enum coherence_kind)i)) != 0))
         i++;
-    return (enum exchange_kind)i;
+    return (enum coherence_kind)i;
 }
 
 /* What c would be then: a rate, or seconds. */
 static double value_beside(const struct hwprofile *h, const struct ceiling *c, double m, struct cores now)
 {
-    const enum exchange_kind what = exchange_of(c);
-    if (what < EXCHANGE_COUNT && now.exchange[what] > 0)
+    const enum coherence_kind what = exchange_of(c);
+    if (what < COHERENCE_COUNT && now.exchange[what] > 0)
         return c->value * now.exchange[what];
     if (strcmp(c->unit, "s") == 0)
         return c->value / (in_memory(c) ? 1 : arithmetic_beside(h, c, now));

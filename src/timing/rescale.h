@@ -12,7 +12,7 @@ void whatif_profile_free(struct hwprofile *copy);
  * known. (80) */
 struct cores {
     double core, tiles;
-    double exchange[EXCHANGE_COUNT]; /* likewise what cores pass to each other; 0: not known. (33) */
+    double exchange[COHERENCE_COUNT]; /* likewise what cores pass to each other; 0: not known. (33) */
 };
 
 /* Such a copy with the measured roofs as probes beside a run say they are then: memory is what the probe read over what h has of it. NaN:
@@ -22,6 +22,6 @@ int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double mem
  * number that h has. */
 struct cores profile_cores_now(const struct hwprofile *h, int n_threads, double product_flop_s, double tile_flop_s);
 /* From what n threads exchange (NaN: not probed), over what as many did in h. */
-void profile_exchange_now(struct cores *to, const struct hwprofile *h, int n_threads, const double now[EXCHANGE_COUNT]);
+void profile_exchange_now(struct cores *to, const struct hwprofile *h, int n_threads, const double now[COHERENCE_COUNT]);
 
 #endif

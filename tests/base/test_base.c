@@ -214,7 +214,7 @@ static const char *nearest(const char *asked, const char *const *names, size_t n
         const unsigned d = name_distance(asked, names[i]);
         if (d < best) {
             best = d;
-            found = name_far(asked, d) ? NULL : names[i];
+            found = name_too_distant(asked, d) ? NULL : names[i];
         }
     }
     return found;
@@ -464,7 +464,7 @@ static void test_team(void **state)
     cpulist_free(&after);
     cpulist_free(&cpus);
     assert_null(team_new(10000, NULL, &err));
-    assert_non_null(strstr(err.msg, "10000 asked for"));
+    assert_non_null(strstr(err.msg, "10000 requested"));
     assert_null(team_new(0, NULL, &err));
 }
 

@@ -272,14 +272,14 @@ static void time_of_all_threads(void **state)
 {
     (void)state;
     struct ceilings_options o = options();
-    struct meter m;
+    struct harness m;
     struct error err;
     struct sample s;
     int done[2] = { 0 };
-    assert_ok(meter_init(&m, n_threads, false, &o, &err), err);
-    meter_time(&m, sleep_5ms, done, NULL, &s);
-    assert_int_equal(meter_threads(&m), n_threads);
-    meter_free(&m);
+    assert_ok(harness_init(&m, n_threads, false, &o, &err), err);
+    harness_time(&m, sleep_5ms, done, NULL, &s);
+    assert_int_equal(harness_threads(&m), n_threads);
+    harness_free(&m);
     assert_true(s.seconds >= 0.005);
     assert_true(s.clock_hz > 1e8 && s.clock_hz < 2e10);
     for (int i = 0; i < n_threads; i++)
@@ -298,14 +298,14 @@ struct made_up {
     bool unavailable, disturbing;
 };
 
-static int made_up_prepare(struct job *j, struct meter *m, struct error *err)
+static int made_up_prepare(struct benchmark *j, struct harness *m, struct error *err)
 {
     struct made_up *u = j->data;
     (void)m;
     return u->unavailable ? error_set(err, ERROR_UNAVAILABLE, "no such unit") : 0;
 }
 
-static void made_up_sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+static void made_up_sample(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
     struct made_up *u = j->data;
     (void)m;
@@ -319,7 +319,7 @@ static void made_up_sample(struct job *j, struct meter *m, int variant, uint64_t
     *s = (struct sample){ .value = v, .clock_hz = 1e9, .seconds = (double)n / v, .disturbed = s->disturbed };
 }
 
-static int made_up_keep(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int made_up_keep(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
     (void)m;
     snprintf(c->name, sizeof c->name, "%s", j->what);
@@ -327,11 +327,11 @@ static int made_up_keep(const struct job *j, const struct meter *m, struct ceili
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static const struct job_class made_up_class = { .prepare = made_up_prepare, .sample = made_up_sample, .keep = made_up_keep },
+static const struct benchmark_class made_up_class = { .prepare = made_up_prepare, .sample = made_up_sample, .keep = made_up_keep },
                               made_up_lower = { .lower = true, .sample = made_up_sample, .keep = made_up_keep };
 
 /* The first four samples take a second each, as others have the CPU. */
-static void interrupted_sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+static void interrupted_sample(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
     struct made_up *u = j->data;
     made_up_sample(j, m, variant, n, s);
@@ -339,15 +339,15 @@ static void interrupted_sample(struct job *j, struct meter *m, int variant, uint
     s->seconds += s->disturbed;
 }
 
-static const struct job_class interrupted_class = { .sample = interrupted_sample };
+static const struct benchmark_class interrupted_class = { .sample = interrupted_sample };
 
 /* They do not pass for a slow machine, however many follow each other: a sample has as many repetitions as it needs. */
 static void samples_are_long_enough(void **state)
 {
     (void)state;
     struct made_up u = { .round_factor = 1, .speed = { 1e9 } };
-    struct job j = { .class = &interrupted_class, .data = &u, .n_variant = 1 };
-    struct meter m = { .n = 1 };
+    struct benchmark j = { .class = &interrupted_class, .data = &u, .n_variant = 1 };
+    struct harness m = { .n = 1 };
     struct error err = { 0 };
     assert_ok(driver_choose(&j, &m, 0, 0.001, &err), err);
     assert_true(j.n > 900000 && j.n < 1100000);
@@ -357,11 +357,11 @@ static void samples_are_long_enough(void **state)
 static void tiles_beside_tiles(void **state)
 {
     (void)state;
-    struct job_list l = { 0 };
+    struct benchmark_list l = { 0 };
     struct hwprofile h = { 0 };
-    struct meter m = { .n = 1 };
+    struct harness m = { .n = 1 };
     struct error err = { 0 };
-    struct job *j = compute_add_best(&l, MATH_BF16, cpu_flags(), &err);
+    struct benchmark *j = compute_add_best(&l, MATH_BF16, cpu_flags(), &err);
     for (j->variant = 0; j->variant < j->n_variant; j->variant++) {
         struct ceiling c = { .value = 1e12, .per_cycle = 1, .n_threads = j->variant + 1, .tile_flop_s = 1e12 }; /* names are unique */
         m.n = j->variant + 1;
@@ -370,7 +370,7 @@ static void tiles_beside_tiles(void **state)
         assert_int_equal(isnan(kept->tile_flop_s), strcmp(kept->isa, "amx") != 0);
     }
     free(h.ceiling);
-    job_list_free(&l);
+    benchmark_list_free(&l);
 }
 
 /* Of twenty variants a per cent apart, with noise and disturbances, one of the best two is found; of latencies the lowest. */
@@ -381,12 +381,12 @@ static void search_finds_the_best(void **state)
     for (int run = 0; run < 20; run++) {
         struct made_up u = { .noise = 0.004, .round_factor = 1, .disturbing = run % 2 != 0 };
         struct error err = { 0 };
-        struct job_list l = { 0 };
-        struct meter m = { .n = 1 };
+        struct benchmark_list l = { 0 };
+        struct harness m = { .n = 1 };
         rng_init(&u.rng, (uint64_t)run + 1);
         for (int v = 0; v < 20; v++)
             u.speed[v] = 1e9 * (1 - 0.01 * ((v + 7 * run) % 20));
-        struct job *j = job_add(&l, &made_up_class, &err);
+        struct benchmark *j = benchmark_add(&l, &made_up_class, &err);
         j->data = &u;
         j->n_variant = 20;
         assert_ok(driver_choose(j, &m, 0.1, 0.01, &err), err);
@@ -394,16 +394,16 @@ static void search_finds_the_best(void **state)
         n_best += u.speed[j->variant] >= 0.99e9;
         /* Repetitions of a sample of 10 ms. */
         assert_true((double)j->n > 0.005 * u.speed[j->variant] && (double)j->n < 0.05 * u.speed[j->variant]);
-        job_list_free(&l);
+        benchmark_list_free(&l);
 
-        j = job_add(&l, &made_up_lower, &err);
+        j = benchmark_add(&l, &made_up_lower, &err);
         u.disturbing = false;
         u.noise = 0.001;
         j->data = &u;
         j->n_variant = 20;
         assert_ok(driver_choose(j, &m, 0.1, 0.01, &err), err);
         assert_true(u.speed[j->variant] <= 0.82e9);
-        job_list_free(&l);
+        benchmark_list_free(&l);
     }
     assert_true(n_best >= 18);
 }
@@ -414,11 +414,11 @@ static void samples_become_a_ceiling(void **state)
     (void)state;
     struct made_up u = { .speed = { 100e6 }, .noise = 0.002, .round_factor = 1 };
     struct error err = { 0 };
-    struct job_list l = { 0 };
-    struct meter m = { .n = 2, .cpus = "0-1" };
+    struct benchmark_list l = { 0 };
+    struct harness m = { .n = 2, .cpus = "0-1" };
     struct hwprofile h = { .n_ceiling = 0 };
     rng_init(&u.rng, 3);
-    struct job *j = job_add(&l, &made_up_class, &err), *missing = job_add(&l, &made_up_class, &err);
+    struct benchmark *j = benchmark_add(&l, &made_up_class, &err), *missing = benchmark_add(&l, &made_up_class, &err);
     struct made_up none = { .unavailable = true };
     j->data = &u;
     missing->data = &none;
@@ -446,7 +446,7 @@ static void samples_become_a_ceiling(void **state)
     assert_true(fabs(c->product_flop_s / c->value - 3) < 1e-9 && isnan(h.ceiling[1].product_flop_s));
     assert_true(fabs(c->tile_flop_s / c->value - 7) < 1e-9 && isnan(h.ceiling[1].tile_flop_s));
     /* of a latency, which is less where cores give more */
-    const struct job_class lower = { .lower = true };
+    const struct benchmark_class lower = { .lower = true };
     struct ceiling call;
     for (int i = 0; i < j->n_sample; i++)
         j->product_flop_s[i] = 5 / j->value[i];
@@ -460,7 +460,7 @@ static void samples_become_a_ceiling(void **state)
     assert_int_equal(n.n_ceilings, 1);
     assert_string_equal(n.worst, "made up");
     free(h.ceiling);
-    job_list_free(&l);
+    benchmark_list_free(&l);
 }
 
 /* Every job gets its first round even when there is no time; with time, no more than there is. */
@@ -470,14 +470,14 @@ static void time_is_kept(void **state)
     const struct effort e = { .n_rounds = 5, .n_per_round = 3, .trial = 0.3, .sample_s = 0.01 };
     struct ceilings_options o = { .effort = CEILINGS_QUICK };
     struct error err = { 0 };
-    struct meter m = { .n = 1 };
+    struct harness m = { .n = 1 };
     struct made_up u[6];
     for (int timed = 0; timed < 2; timed++) {
-        struct job_list l = { 0 };
+        struct benchmark_list l = { 0 };
         for (size_t i = 0; i < ARRAY_LEN(u); i++) {
             u[i] = (struct made_up){ .speed = { 1e6, 2e6 }, .noise = 0.01, .round_factor = 1 };
             rng_init(&u[i].rng, i + 1);
-            struct job *j = job_add(&l, &made_up_class, &err);
+            struct benchmark *j = benchmark_add(&l, &made_up_class, &err);
             j->data = &u[i];
             j->n_variant = 2;
             j->share_s = 1;
@@ -487,10 +487,10 @@ static void time_is_kept(void **state)
                                   .deadline_s = timed ? now + 60 : now };
         assert_ok(driver_run(&d, &l, &m, &err), err);
         for (size_t i = 0; i < l.n; i++) {
-            assert_int_equal(l.job[i]->variant, 1);
-            assert_true(timed ? l.job[i]->n_sample == 15 : l.job[i]->n_sample >= 1 && l.job[i]->n_sample <= 3);
+            assert_int_equal(l.v[i]->variant, 1);
+            assert_true(timed ? l.v[i]->n_sample == 15 : l.v[i]->n_sample >= 1 && l.v[i]->n_sample <= 3);
         }
-        job_list_free(&l);
+        benchmark_list_free(&l);
     }
 }
 
@@ -520,7 +520,7 @@ static void likwid_output(void **state)
         { "24381.66", "nan", "expected a number" },        { "24381.66", "-3", "expected a number" },
         { "24381.66", "24381.66 x", "expected a number" }, { "24381.66", "0.00", "no measurement" },
         { "24381.66", "", "expected a number" },           { "MByte/s", "GByte/s", "no \"MByte/s\"" },
-        { "3.25e-06 sec", "3.25e-06", "expected a number" }, { "Cycles:\t\t\t8450", "MByte/s: 1", "stands twice" },
+        { "3.25e-06 sec", "3.25e-06", "expected a number" }, { "Cycles:\t\t\t8450", "MByte/s: 1", "is listed twice" },
         { "Time:\t\t\t3.25e-06 sec", "ERROR - out of things", "likwid-bench: ERROR - out of things" },
         { "hwthread 70", "hwthread 8192", "a number below 8192" }, { "hwthread 70", "hwthread x", "a number below 8192" },
     };
@@ -659,15 +659,15 @@ static void kernels_are_there(void **state)
         assert_int_equal(alone, 2 * two);
         assert_int_equal(two > 0, rounded > 0);
         assert_non_null(hwprofile_ceiling(&profile, "latency", "dispatch", "", "", 0, n));
-        static const char *const exchanges[EXCHANGE_COUNT] = {
-            [EXCHANGE_READ_FEW] = "exchange-read x32",   [EXCHANGE_READ_MANY] = "exchange-read x512",
-            [EXCHANGE_WRITE_FEW] = "exchange-write x32", [EXCHANGE_WRITE_MANY] = "exchange-write x512",
-            [EXCHANGE_MEET] = "barrier",
+        static const char *const exchanges[COHERENCE_COUNT] = {
+            [COHERENCE_READ_SMALL] = "exchange-read x32",   [COHERENCE_READ_LARGE] = "exchange-read x512",
+            [COHERENCE_WRITE_SMALL] = "exchange-write x32", [COHERENCE_WRITE_LARGE] = "exchange-write x512",
+            [COHERENCE_BARRIER] = "barrier",
         };
-        for (int k = 0; k < EXCHANGE_COUNT; k++) {
+        for (int k = 0; k < COHERENCE_COUNT; k++) {
             char name[64];
-            const struct ceiling *c = hwprofile_exchange(&profile, (enum exchange_kind)k, n);
-            assert_true((c != NULL) == ((n == 1 && k != EXCHANGE_MEET) || (n > 1 && n == n_threads)));
+            const struct ceiling *c = hwprofile_coherence(&profile, (enum coherence_kind)k, n);
+            assert_true((c != NULL) == ((n == 1 && k != COHERENCE_BARRIER) || (n > 1 && n == n_threads)));
             snprintf(name, sizeof name, "%s %dt", exchanges[k], n);
             if (c)
                 assert_string_equal(c->name, name);
@@ -743,18 +743,18 @@ static void time_of_threads_that_help(void **state)
 {
     (void)state;
     struct ceilings_options o = options();
-    struct meter m;
+    struct harness m;
     struct sample s;
     struct error err;
     double seconds[] = { 0.002, 0.2 }; /* far apart: others may have the first one's CPU for a while */
-    assert_ok(meter_init(&m, n_threads, false, &o, &err), err);
-    meter_time(&m, spin, seconds, NULL, &s);
+    assert_ok(harness_init(&m, n_threads, false, &o, &err), err);
+    harness_time(&m, spin, seconds, NULL, &s);
     if (n_threads > 1) {
         assert_true(s.seconds >= 0.2);
         assert_true(s.shared_s >= 0.0038 && s.shared_s < 0.5 * s.seconds);
     } else
         assert_true(fabs(s.shared_s / s.seconds - 1) < 1e-9);
-    meter_free(&m);
+    harness_free(&m);
 }
 
 /* Samples stand between two looks at the cores where their class asks for it, and at tiles where the job does and the CPU has them. */
@@ -762,15 +762,15 @@ static void samples_between_looks(void **state)
 {
     (void)state;
     const bool amx = strcmp(kernels.isa, "amx") == 0;
-    struct job_class class = made_up_class;
+    struct benchmark_class class = made_up_class;
     struct made_up u = { .speed = { 1e9 }, .round_factor = 1 };
     struct ceilings_options o = options();
-    struct job_list l = { 0 };
-    struct meter m;
+    struct benchmark_list l = { 0 };
+    struct harness m;
     struct error err = { 0 };
-    assert_ok(meter_init(&m, n_threads, false, &o, &err), err);
-    assert_ok(meter_watch_cores(&m, &err), err);
-    struct job *j = job_add(&l, &class, &err);
+    assert_ok(harness_init(&m, n_threads, false, &o, &err), err);
+    assert_ok(harness_enable_core_probes(&m, &err), err);
+    struct benchmark *j = benchmark_add(&l, &class, &err);
     j->data = &u;
     rng_init(&u.rng, 1);
     for (int i = 0; i < 3; i++) { /* nothing, the cores, tiles too */
@@ -781,8 +781,8 @@ static void samples_between_looks(void **state)
         assert_true((j->product_flop_s[i] > 0) == (i > 0));
         assert_true((j->tile_flop_s[i] > 0) == (amx && i > 1));
     }
-    job_list_free(&l);
-    meter_free(&m);
+    benchmark_list_free(&l);
+    harness_free(&m);
 }
 
 /* Which products are by tiles: as many tokens as they are worth it for, of packed weights. */
@@ -807,7 +807,7 @@ static void probes(void **state)
     (void)state;
     struct ceilings_options o = options();
     struct ceilings_probed now;
-    struct ceilings_glanced glanced;
+    struct ceilings_quick_probe glanced;
     struct error err;
     struct ceilings_prober *p = ceilings_prober_new(MATH_INT8, n_threads, &o, &err);
     assert_non_null(p);
@@ -819,8 +819,8 @@ static void probes(void **state)
         assert_string_equal(now.peak.dtype, "int8");
         assert_true(now.dram.n_samples == now.peak.n_samples); /* of this probe, not of all */
         assert_true(isnan(now.tiles.value));
-        for (int k = 0; k < EXCHANGE_COUNT; k++)
-            assert_true(isnan(now.exchange[k]));
+        for (int k = 0; k < COHERENCE_COUNT; k++)
+            assert_true(isnan(now.coherence[k]));
     }
     ceilings_prober_free(p);
     /* A lower rung when asked for one. */
@@ -831,7 +831,7 @@ static void probes(void **state)
     assert_string_equal(now.peak.isa, "ref");
     ceilings_prober_free(p);
     /* The products of a profile's samples, whatever was asked for. */
-    o.reference = true;
+    o.core_probes = true;
     p = ceilings_prober_new(MATH_INT8, 1, &o, &err);
     assert_non_null(p);
     assert_ok(ceilings_probe(p, &now, &err), err);
@@ -843,21 +843,21 @@ static void probes(void **state)
         assert_true(now.tiles.value > now.peak.value);
     } else
         assert_true(isnan(now.tiles.value));
-    assert_ok(ceilings_glance(p, &glanced, &err), err);
+    assert_ok(ceilings_probe_quick(p, &glanced, &err), err);
     assert_true(glanced.bytes_s > 0 && glanced.flop_s > 0 && isnan(glanced.tile_flop_s) == isnan(now.tiles.value));
-    for (int i = 0; i < EXCHANGE_COUNT; i++) /* one thread exchanges nothing */
-        assert_true(isnan(now.exchange[i]) && isnan(glanced.exchange[i]));
+    for (int i = 0; i < COHERENCE_COUNT; i++) /* one thread exchanges nothing */
+        assert_true(isnan(now.coherence[i]) && isnan(glanced.coherence[i]));
     ceilings_prober_free(p);
     if (n_threads > 1) {
         p = ceilings_prober_new(MATH_INT8, n_threads, &o, &err);
         assert_non_null(p);
-        assert_ok(ceilings_glance(p, &glanced, &err), err);
-        for (int i = 0; i < EXCHANGE_COUNT; i++)
-            assert_true(glanced.exchange[i] > 0);
-        assert_true(glanced.exchange[EXCHANGE_MEET] < 1e-2 && glanced.exchange[EXCHANGE_READ_FEW] < 1e12);
+        assert_ok(ceilings_probe_quick(p, &glanced, &err), err);
+        for (int i = 0; i < COHERENCE_COUNT; i++)
+            assert_true(glanced.coherence[i] > 0);
+        assert_true(glanced.coherence[COHERENCE_BARRIER] < 1e-2 && glanced.coherence[COHERENCE_READ_SMALL] < 1e12);
         ceilings_prober_free(p);
     }
-    o.reference = false;
+    o.core_probes = false;
     /* Memory by the kernel that is named; of what a cache keeps of a run's memory few samples. */
     const struct read_kernel *k;
     for (size_t i = 0; (k = read_kernel_at(i)) != NULL; i++) {

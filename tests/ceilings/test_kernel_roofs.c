@@ -68,7 +68,7 @@ static int close_bench(void **state)
     return 0;
 }
 
-static const struct kernel_job *running;
+static const struct kernel_benchmark *running;
 
 static void run(void *arg, int tid, int n_threads)
 {
@@ -77,20 +77,20 @@ static void run(void *arg, int tid, int n_threads)
     running->run(bench, running, tid, REPEATS);
 }
 
-static void sample(const struct kernel_job *j)
+static void sample(const struct kernel_benchmark *j)
 {
     atomic_store(&n_call, 0);
     for (int i = 0; i < THREADS; i++) {
-        atomic_store(&bench->lane[i].next, 0);
-        bench->lane[i].walked = (struct work){ 0 };
-        bench->lane[i].spent_s = 0;
+        atomic_store(&bench->thread[i].next, 0);
+        bench->thread[i].walked = (struct work){ 0 };
+        bench->thread[i].spent_s = 0;
     }
     bench->last = NULL; /* jobs of a test stand at one address */
     bench_prepare(bench, j);
     running = j;
     team_run(team, run, NULL);
     assert_true(atomic_load(&n_call) <= MAX_CALLS);
-    bench_go_on(bench, j, REPEATS);
+    bench_advance(bench, j, REPEATS);
 }
 
 static double sum_bytes(void)
@@ -103,7 +103,7 @@ static double sum_bytes(void)
 
 static bool within(const struct call *c)
 {
-    return c->w >= bench->w && c->w + c->bytes <= bench->w + (bench->chunk_bytes + bench->kept_bytes) * THREADS;
+    return c->w >= bench->w && c->w + c->bytes <= bench->w + (bench->chunk_bytes + bench->cached_bytes) * THREADS;
 }
 
 /* Of every executable type, at every level. */
@@ -112,13 +112,13 @@ static void one_token(void **state)
     (void)state;
     for (int t = 0; t < DTYPE_COUNT; t++)
         for (int level = 0; level < 4 && dtype_executable((enum dtype)t); level++) {
-            struct kernel_job j = { .b = bench };
+            struct kernel_benchmark j = { .b = bench };
             bench->k.mm[t] = stand_in;
             assert_true(bench_matvec(bench, &j, (enum dtype)t, level, false));
             sample(&j);
             assert_true(sum_bytes() == j.amount * REPEATS);
             assert_int_equal(j.n_unit, level < 3); /* walked before a sample, until the cache holds it */
-            assert_true((calls[0].w >= bench_kept(bench, 0)) == (level < 3)); /* where no walk over memory comes */
+            assert_true((calls[0].w >= bench_cached(bench, 0)) == (level < 3)); /* where no walk over memory comes */
             for (size_t i = 0; i < atomic_load(&n_call); i++)
                 assert_true(within(&calls[i]));
         }
@@ -130,7 +130,7 @@ static void what_threads_share(void **state)
     (void)state;
     static const struct matmul_slot tiles = { ACT_BF16, note, note, 6, PACK_ROWS };
     const struct matmul_slot packed = bench->k.packed[DTYPE_BF16];
-    struct kernel_job few = { .b = bench }, many = few, one = few, rows = few, call = few, prompt = few;
+    struct kernel_benchmark few = { .b = bench }, many = few, one = few, rows = few, call = few, prompt = few;
     bench->k.mm[DTYPE_Q8_0] = stand_in;
     assert_true(bench_matmat(bench, &few, DTYPE_Q8_0, 8, 3, false) && !few.shared && !few.tiles);
     assert_true(bench_matmat(bench, &many, DTYPE_Q8_0, 64, 3, false) && many.shared && !many.tiles);
@@ -151,7 +151,7 @@ static void what_threads_share(void **state)
     bench->k.bf16_min_tok = 0;
 }
 
-static void spin(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void spin(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
     const double end = clock_now_s() + (tid ? 0.2 : 0.002); /* far apart: others may have the first one's CPU for a while */
     (void)b, (void)j, (void)n;
@@ -159,9 +159,9 @@ static void spin(struct kernel_bench *b, const struct kernel_job *j, int tid, ui
         ;
 }
 
-static void say(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static void say(struct kernel_bench *b, const struct kernel_benchmark *j, int tid, uint64_t n)
 {
-    b->lane[tid].spent_s += tid ? 3 : 1;
+    b->thread[tid].spent_s += tid ? 3 : 1;
     (void)j, (void)n;
 }
 
@@ -170,26 +170,26 @@ static void shared_samples(void **state)
 {
     (void)state;
     const struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = THREADS };
-    struct kernel_job j = { .b = bench, .kind = "latency", .op = "spin", .unit = "s", .act = ACT_KIND_COUNT, .run = spin, .amount = 1 };
-    struct job job = { .data = &j };
-    struct meter m;
+    struct kernel_benchmark j = { .b = bench, .kind = "latency", .op = "spin", .unit = "s", .act = ACT_KIND_COUNT, .run = spin, .amount = 1 };
+    struct benchmark bm = { .data = &j };
+    struct harness m;
     struct sample s;
     struct error err;
-    assert_ok(meter_init(&m, THREADS, false, &o, &err), err);
+    assert_ok(harness_init(&m, THREADS, false, &o, &err), err);
     bench->last = NULL;
-    bench_sample(&job, &m, 0, 1, &s);
+    bench_sample(&bm, &m, 0, 1, &s);
     assert_true(s.value >= 0.2);
     j.shared = true;
-    bench_sample(&job, &m, 0, 1, &s);
+    bench_sample(&bm, &m, 0, 1, &s);
     assert_true(s.value >= 0.0038 && s.value < 0.1);
     j.inside = true; /* what they timed themselves, likewise */
     j.run = say;
-    bench_sample(&job, &m, 0, 1, &s);
+    bench_sample(&bm, &m, 0, 1, &s);
     assert_true(fabs(s.value - 1.5) < 1e-9);
     j.shared = false;
-    bench_sample(&job, &m, 0, 1, &s);
+    bench_sample(&bm, &m, 0, 1, &s);
     assert_true(fabs(s.value - 2) < 1e-9);
-    meter_free(&m);
+    harness_free(&m);
 }
 
 /* What comes from memory is never the same twice, within a sample and in the next one, of whatever type: it goes on where that ended. */
@@ -197,13 +197,13 @@ static void memory_is_walked_on(void **state)
 {
     (void)state;
     static const enum dtype types[] = { DTYPE_Q8_0, DTYPE_Q8_0, DTYPE_F32, DTYPE_Q4_0 };
-    struct kernel_job j = { .b = bench };
+    struct kernel_benchmark j = { .b = bench };
     struct call seen[ARRAY_LEN(types) * REPEATS * THREADS];
     size_t n = 0, end;
     for (int i = 0; i < THREADS; i++)
-        bench->lane[i].to = 0;
+        bench->thread[i].to = 0;
     for (size_t s = 0; s < ARRAY_LEN(types); s++) {
-        j = (struct kernel_job){ .b = bench };
+        j = (struct kernel_benchmark){ .b = bench };
         bench->k.mm[types[s]] = stand_in;
         assert_true(bench_matvec(bench, &j, types[s], 3, false));
         sample(&j);
@@ -218,7 +218,7 @@ static void memory_is_walked_on(void **state)
         for (size_t i = 0; i < atomic_load(&n_call); i++)
             if (calls[i].w < bench->w + bench->chunk_bytes)
                 end = u64_max(end, (size_t)(calls[i].w - bench->w) + calls[i].bytes);
-        assert_int_equal(bench->lane[0].to, end);
+        assert_int_equal(bench->thread[0].to, end);
         assert_true(types[s] == DTYPE_F32 || j.rows * j.row_bytes <= 80 << 10); /* the engine's units; 16 rows of floats are more */
     }
 }
@@ -250,7 +250,7 @@ static void several_tokens(void **state)
     (void)state;
     static const int n_tok[] = { 2, 64, 512 };
     for (size_t i = 0; i < ARRAY_LEN(n_tok); i++) {
-        struct kernel_job j = { .b = bench };
+        struct kernel_benchmark j = { .b = bench };
         double flop = 0;
         bench->k.mm[DTYPE_Q4_K] = stand_in;
         assert_true(bench_matmat(bench, &j, DTYPE_Q4_K, n_tok[i], 3, false));
@@ -263,25 +263,25 @@ static void several_tokens(void **state)
         }
         assert_true(flop == j.amount * REPEATS);
     }
-    struct kernel_job none = { .b = bench };
+    struct kernel_benchmark none = { .b = bench };
     assert_false(bench_matmat(bench, &none, DTYPE_Q4_K, 8, 3, true)); /* as in the file is all there is */
 }
 
-static size_t calls_of_sample(struct job *job, struct meter *m)
+static size_t calls_of_sample(struct benchmark *bm, struct harness *m)
 {
     struct sample s;
     atomic_store(&n_call, 0);
-    bench_sample(job, m, 0, REPEATS, &s);
+    bench_sample(bm, m, 0, REPEATS, &s);
     return atomic_load(&n_call);
 }
 
-/* The most of some turns, each after one of another job: a busy machine may take so long for a walk that no other follows. */
-static size_t calls_of_turn(struct job *job, struct job *other, struct meter *m)
+/* The most of some turns, each after one of another bm: a busy machine may take so long for a walk that no other follows. */
+static size_t calls_of_turn(struct benchmark *bm, struct benchmark *other, struct harness *m)
 {
     size_t most = 0;
     for (int i = 0; i < 5; i++) {
         (void)calls_of_sample(other, m);
-        most = u64_max(most, calls_of_sample(job, m));
+        most = u64_max(most, calls_of_sample(bm, m));
     }
     return most;
 }
@@ -290,22 +290,22 @@ static size_t calls_of_turn(struct job *job, struct job *other, struct meter *m)
 static void caches_are_filled(void **state)
 {
     (void)state;
-    struct kernel_job cached = { .b = bench }, units = { .b = bench }, memory = { .b = bench };
-    struct job job[] = { { .data = &cached }, { .data = &units }, { .data = &memory } };
+    struct kernel_benchmark cached = { .b = bench }, units = { .b = bench }, memory = { .b = bench };
+    struct benchmark bm[] = { { .data = &cached }, { .data = &units }, { .data = &memory } };
     const struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = THREADS };
-    struct meter m;
+    struct harness m;
     struct error err;
     bench->k.mm[DTYPE_Q8_0] = stand_in;
     bench->last = NULL;
     assert_true(bench_matvec(bench, &cached, DTYPE_Q8_0, 1, false) && bench_matmat(bench, &units, DTYPE_Q8_0, 64, 2, false) &&
                 bench_matmat(bench, &memory, DTYPE_Q8_0, 64, 3, false));
     assert_true(units.n_unit > 1);
-    assert_ok(meter_init(&m, THREADS, false, &o, &err), err);
-    assert_int_equal(calls_of_turn(&job[0], &job[2], &m), (REPEATS + 4) * THREADS);
-    assert_int_equal(calls_of_sample(&job[0], &m), REPEATS * THREADS);
-    assert_int_equal(calls_of_turn(&job[1], &job[0], &m), (REPEATS + 4 * units.n_unit) * THREADS);
-    assert_int_equal(calls_of_turn(&job[2], &job[1], &m), REPEATS * THREADS);
-    meter_free(&m);
+    assert_ok(harness_init(&m, THREADS, false, &o, &err), err);
+    assert_int_equal(calls_of_turn(&bm[0], &bm[2], &m), (REPEATS + 4) * THREADS);
+    assert_int_equal(calls_of_sample(&bm[0], &m), REPEATS * THREADS);
+    assert_int_equal(calls_of_turn(&bm[1], &bm[0], &m), (REPEATS + 4 * units.n_unit) * THREADS);
+    assert_int_equal(calls_of_turn(&bm[2], &bm[1], &m), REPEATS * THREADS);
+    harness_free(&m);
 }
 
 static void count_row(struct acts *x, size_t t, size_t c0, const struct acts *row)
@@ -318,30 +318,30 @@ static void count_row(struct acts *x, size_t t, size_t c0, const struct acts *ro
 static void arranging(void **state)
 {
     (void)state;
-    struct kernel_job j = { .b = bench }, none = { .b = bench };
+    struct kernel_benchmark j = { .b = bench }, none = { .b = bench };
     const struct kernels had = bench->k;
     bench->k.packed[DTYPE_Q4_K] = stand_in;
     bench->k.packed[DTYPE_Q4_K].act = ACT_Q8;
     bench->k.packed[DTYPE_Q4_K].gemv_max_tok = 6;
-    assert_false(bench_arrange(bench, &none, DTYPE_Q4_K, 64)); /* it walks them as they are */
+    assert_false(bench_pack_acts(bench, &none, DTYPE_Q4_K, 64)); /* it walks them as they are */
     bench->k.pack_acts[DTYPE_Q4_K] = count_arranged;
-    assert_false(bench_arrange(bench, &none, DTYPE_Q4_K, 6));
-    assert_true(bench_arrange(bench, &j, DTYPE_Q4_K, 7));
+    assert_false(bench_pack_acts(bench, &none, DTYPE_Q4_K, 6));
+    assert_true(bench_pack_acts(bench, &j, DTYPE_Q4_K, 7));
     atomic_store(&arranged, 0);
     sample(&j); /* and once when they are prepared */
     assert_true(4.0 * (double)atomic_load(&arranged) == (REPEATS + 1) * j.amount);
     assert_string_equal(j.op, "arrange");
     bench->k.packed[DTYPE_F32] = stand_in; /* floats that tiles do not take are left as they are */
     bench->k.pack_acts[DTYPE_F32] = count_arranged;
-    assert_false(bench_arrange(bench, &none, DTYPE_F32, 64));
+    assert_false(bench_pack_acts(bench, &none, DTYPE_F32, 64));
     bench->k.f32_min_tok = 64;
-    assert_true(bench_arrange(bench, &none, DTYPE_F32, 64));
-    assert_false(bench_arrange(bench, &none, DTYPE_F32, 63));
+    assert_true(bench_pack_acts(bench, &none, DTYPE_F32, 64));
+    assert_false(bench_pack_acts(bench, &none, DTYPE_F32, 63));
     bench->k.pack_acts_row[DTYPE_Q4_K] = count_row; /* floats, of as many tokens as are by tiles */
     bench->k.bf16_min_tok = 20;
-    assert_true(bench_arrange(bench, &none, DTYPE_Q4_K, 19));
+    assert_true(bench_pack_acts(bench, &none, DTYPE_Q4_K, 19));
     assert_string_equal(none.op, "arrange");
-    assert_true(bench_arrange(bench, &j, DTYPE_Q4_K, 20));
+    assert_true(bench_pack_acts(bench, &j, DTYPE_Q4_K, 20));
     assert_string_equal(j.op, "prepare");
     atomic_store(&arranged, 0);
     sample(&j);
@@ -357,7 +357,7 @@ static void several_tokens_cached(void **state)
 {
     (void)state;
     for (int level = 0; level < 3; level++) {
-        struct kernel_job j = { .b = bench };
+        struct kernel_benchmark j = { .b = bench };
         double flop = 0;
         bench->k.mm[DTYPE_Q8_0] = stand_in;
         assert_true(bench_matmat(bench, &j, DTYPE_Q8_0, 64, level, false));
@@ -367,13 +367,13 @@ static void several_tokens_cached(void **state)
         for (size_t k = 0; k < atomic_load(&n_call); k++) {
             flop += calls[k].flop;
             assert_true(within(&calls[k]));
-            assert_true(calls[k].w >= bench_kept(bench, 0)); /* where no walk over memory comes */
-            const size_t at = (size_t)(calls[k].w - bench_kept(bench, 0)) % bench->kept_bytes;
+            assert_true(calls[k].w >= bench_cached(bench, 0)); /* where no walk over memory comes */
+            const size_t at = (size_t)(calls[k].w - bench_cached(bench, 0)) % bench->cached_bytes;
             assert_true((double)at + (double)calls[k].bytes <= j.footprint_bytes);
         }
         assert_true(flop == j.amount * REPEATS);
     }
-    struct kernel_job none = { .b = bench };
+    struct kernel_benchmark none = { .b = bench };
     const size_t had = bench->level_bytes[1];
     bench->level_bytes[1] = 0;
     assert_false(bench_matmat(bench, &none, DTYPE_Q8_0, 64, 1, false)); /* no such cache */
@@ -386,13 +386,13 @@ static void attention(void **state)
     (void)state;
     static const int queries[][2] = { { 1, 1 }, { 1, 4 }, { 2, 2 } };
     for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
-        struct kernel_job j = { .b = bench };
+        struct kernel_benchmark j = { .b = bench };
         struct work w = { 0 };
         assert_true(bench_attention(bench, &j, DTYPE_Q8_0, queries[i][0], queries[i][1], i == 1 ? 64 : 128));
         sample(&j);
         for (int t = 0; t < THREADS; t++) {
-            w.kv_bytes += bench->lane[t].walked.kv_bytes;
-            w.flop += bench->lane[t].walked.flop;
+            w.kv_bytes += bench->thread[t].walked.kv_bytes;
+            w.flop += bench->thread[t].walked.flop;
         }
         assert_true((i == 0 ? (double)w.kv_bytes : (double)w.flop) == j.amount * REPEATS);
     }
@@ -402,19 +402,19 @@ static void attention(void **state)
 static void attention_again(void **state)
 {
     (void)state;
-    struct kernel_job j = { .b = bench };
+    struct kernel_benchmark j = { .b = bench };
     double flop = 0;
     assert_true(bench_attention(bench, &j, DTYPE_F16, 2, 2, 64) && j.level == 3 && !j.inside);
-    bench_attention_again(&j);
+    bench_attention_reread(&j);
     assert_true(j.inside && j.level == -1);
-    const size_t at = bench->lane[0].to;
+    const size_t at = bench->thread[0].to;
     sample(&j);
     for (int t = 0; t < THREADS; t++) {
-        flop += (double)bench->lane[t].walked.flop;
-        assert_true(bench->lane[t].spent_s > 0);
+        flop += (double)bench->thread[t].walked.flop;
+        assert_true(bench->thread[t].spent_s > 0);
     }
     assert_true(flop == 2 * j.amount * REPEATS);
-    assert_true(bench->lane[0].to != at); /* keys of memory, others each time */
+    assert_true(bench->thread[0].to != at); /* keys of memory, others each time */
 }
 
 /* Queries and results of several tokens are others each time, and each thread's own; those of one stay. */
@@ -435,7 +435,7 @@ static void queries_go_on(void **state)
     const struct kernels had = bench->k;
     bench->k.attention = note_attention;
     for (int n_query = 1; n_query <= 16; n_query += 15) {
-        struct kernel_job j = { .b = bench };
+        struct kernel_benchmark j = { .b = bench };
         assert_true(bench_attention(bench, &j, DTYPE_F16, n_query, 4, 128));
         sample(&j);
         assert_int_equal(atomic_load(&n_call), THREADS * REPEATS);
@@ -450,13 +450,13 @@ static void queries_go_on(void **state)
 static void calls_stand_apart(void **state)
 {
     (void)state;
-    struct kernel_job j = { .b = bench }, long_one = { .b = bench };
-    assert_true(bench_attention(bench, &long_one, DTYPE_F16, 1, 4, 128) && long_one.beside && !long_one.apart);
-    assert_true(bench_attention_call(bench, &j, DTYPE_F16, 1, 4, 128, 16, true) && j.apart && !j.beside);
+    struct kernel_benchmark j = { .b = bench }, long_one = { .b = bench };
+    assert_true(bench_attention(bench, &long_one, DTYPE_F16, 1, 4, 128) && long_one.adjacent && !long_one.apart);
+    assert_true(bench_attention_call(bench, &j, DTYPE_F16, 1, 4, 128, 16, true) && j.apart && !j.adjacent);
     sample(&j);
 }
 
-static const unsigned char *loaded[THREADS][2 * BENCH_BESIDE];
+static const unsigned char *loaded[THREADS][2 * BENCH_ADJACENT_UNITS];
 static atomic_int n_loaded[THREADS];
 
 static void note_load(const void *p, size_t bytes, uint64_t sweeps)
@@ -470,7 +470,7 @@ static void load_beside(void *arg, int tid, int n_threads)
 {
     (void)arg;
     (void)n_threads;
-    bench_load_beside(bench, tid);
+    bench_load_adjacent(bench, tid);
 }
 
 /* Each thread loads of its own memory, and never what it has just loaded. */
@@ -482,17 +482,17 @@ static void loads_go_on(void **state)
     bench->load = &stand_in_load;
     for (int i = 0; i < 2; i++) {
         team_run(team, load_beside, NULL);
-        bench->loaded += BENCH_BESIDE;
+        bench->loaded += BENCH_ADJACENT_UNITS;
     }
     bench->load = real;
     const size_t half = bench->chunk_bytes / 2;
-    for (int t = 0; t < THREADS && half >= 2 * BENCH_BESIDE * BENCH_LOAD_BYTES; t++) /* not where walks are */
-        for (int i = 0; i < 2 * BENCH_BESIDE; i++)
-            assert_true(((size_t)(loaded[t][i] - bench->w) % bench->chunk_bytes >= half) == (bench->lane[t].to < half));
+    for (int t = 0; t < THREADS && half >= 2 * BENCH_ADJACENT_UNITS * BENCH_LOAD_BYTES; t++) /* not where walks are */
+        for (int i = 0; i < 2 * BENCH_ADJACENT_UNITS; i++)
+            assert_true(((size_t)(loaded[t][i] - bench->w) % bench->chunk_bytes >= half) == (bench->thread[t].to < half));
     for (int t = 0; t < THREADS; t++) {
-        assert_int_equal(atomic_load(&n_loaded[t]), 2 * BENCH_BESIDE);
-        for (int i = 0; i < 2 * BENCH_BESIDE; i++)
-            for (int k = 0; k < i && half >= 2 * BENCH_BESIDE * BENCH_LOAD_BYTES; k++)
+        assert_int_equal(atomic_load(&n_loaded[t]), 2 * BENCH_ADJACENT_UNITS);
+        for (int i = 0; i < 2 * BENCH_ADJACENT_UNITS; i++)
+            for (int k = 0; k < i && half >= 2 * BENCH_ADJACENT_UNITS * BENCH_LOAD_BYTES; k++)
                 assert_true(loaded[t][i] != loaded[t][k]);
     }
 }
@@ -519,11 +519,11 @@ static void weights_are_numbers(void **state)
 static void vectors_stay_numbers(void **state)
 {
     (void)state;
-    struct kernel_job j = { .b = bench };
+    struct kernel_benchmark j = { .b = bench };
     for (size_t i = 0; bench_vector(bench, &j, i, 2); i++) {
         sample(&j);
         assert_true(j.amount == j.footprint_bytes * THREADS);
-        j = (struct kernel_job){ .b = bench };
+        j = (struct kernel_benchmark){ .b = bench };
     }
     for (size_t i = 0; i < 2 * BENCH_COLS; i++)
         assert_true(isfinite(bench->z[i]));
@@ -548,12 +548,12 @@ static void rows_of_prompts(void **state)
     enum { TOKENS = 5, PLACE = BENCH_TOKENS * BENCH_COLS };
     const struct kernels had = bench->k;
     const struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = THREADS };
-    struct kernel_job prompt = { .b = bench }, token = { .b = bench };
-    struct job job = { .data = &prompt };
-    struct meter m;
+    struct kernel_benchmark prompt = { .b = bench }, token = { .b = bench };
+    struct benchmark bm = { .data = &prompt };
+    struct harness m;
     struct sample s;
     struct error err;
-    size_t seen[BENCH_PLACES] = { 0 };
+    size_t seen[BENCH_BUFFERS] = { 0 };
     assert_true(bench_vector(bench, &prompt, 0, TOKENS) && bench_vector(bench, &token, 0, 1));
     assert_true(prompt.inside && !token.inside && strcmp(prompt.op, "rmsnorm") == 0);
     bench->k.rms_norm = note_norm;
@@ -563,17 +563,17 @@ static void rows_of_prompts(void **state)
         for (size_t i = 0; i < TOKENS * REPEATS; i++)
             seen[(size_t)(read_rows[i] - bench->x) / PLACE]++;
     }
-    for (size_t i = 0; i < BENCH_PLACES; i++)
+    for (size_t i = 0; i < BENCH_BUFFERS; i++)
         assert_int_equal(seen[i], 3 * TOKENS);
     memcpy(bench->x, bench->row, sizeof bench->row); /* a token's row, which nobody writes */
     bench->k = had;
     bench->last = NULL;
-    assert_ok(meter_init(&m, THREADS, false, &o, &err), err);
-    bench_sample(&job, &m, 0, REPEATS, &s);
-    const double spent = (bench->lane[0].spent_s + bench->lane[1].spent_s) / 2;
+    assert_ok(harness_init(&m, THREADS, false, &o, &err), err);
+    bench_sample(&bm, &m, 0, REPEATS, &s);
+    const double spent = (bench->thread[0].spent_s + bench->thread[1].spent_s) / 2;
     assert_true(spent > 0 && spent < s.seconds);
     assert_true(fabs(s.value * spent / (prompt.amount * REPEATS) - 1) < 1e-9);
-    meter_free(&m);
+    harness_free(&m);
 }
 
 int main(void)

@@ -410,7 +410,7 @@ static void pages_are_what_they_are(void **state)
     pages_touch(&p, 0, 8 << 20);
     p.kind = PAGES_2M;
     pages_check(&p, why, sizeof why);
-    assert_true(strstr(why, "0 of 8 MiB given") || strstr(why, "does not say"));
+    assert_true(strstr(why, "0 of 8 MiB granted") || strstr(why, "does not say"));
     pages_unmap(&p);
 }
 
@@ -424,7 +424,7 @@ static void count_sweeps(void *dst, const void *a, const void *b, size_t bytes, 
     n_sweep += sweeps;
 }
 
-static uint64_t sweeps_of(struct job *j, struct meter *m)
+static uint64_t sweeps_of(struct benchmark *j, struct harness *m)
 {
     struct sample s;
     n_sweep = 0;
@@ -433,7 +433,7 @@ static uint64_t sweeps_of(struct job *j, struct meter *m)
 }
 
 /* The most of some turns, each after one of another job: a busy machine may take so long for a sweep that no other follows. */
-static uint64_t sweeps_of_turn(struct job *j, struct job *other, struct meter *m)
+static uint64_t sweeps_of_turn(struct benchmark *j, struct benchmark *other, struct harness *m)
 {
     uint64_t most = 0;
     for (int i = 0; i < 5; i++) {
@@ -457,26 +457,26 @@ static void turns_begin_warm(void **state)
 {
     (void)state;
     static const struct stream_kernel counting = { "none", 0, MEM_WRITE, "count", 64, count_sweeps, true, true };
-    static const struct job_class class = { .sample = streams_sample };
+    static const struct benchmark_class class = { .sample = streams_sample };
     struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = 1 };
     struct streams d[3] = { { .op = MEM_WRITE, .bytes = 4096, .n_active = 1, .kernel = { { .stream = &counting } } } };
-    struct job j[3] = { { .class = &class, .data = &d[0] }, { .class = &class, .data = &d[1] }, { .class = &class, .data = &d[2] } };
-    struct meter m;
+    struct benchmark j[3] = { { .class = &class, .data = &d[0] }, { .class = &class, .data = &d[1] }, { .class = &class, .data = &d[2] } };
+    struct harness m;
     struct error err;
     d[1] = d[2] = d[0];
     d[2].n_window = 4;
-    assert_ok(meter_init(&m, 1, true, &o, &err), err);
+    assert_ok(harness_init(&m, 1, true, &o, &err), err);
     assert_int_equal(sweeps_of_turn(&j[0], &j[1], &m), 9);
     assert_int_equal(sweeps_of(&j[0], &m), 5);
     assert_int_equal(sweeps_of_turn(&j[2], &j[1], &m), 5);
     assert_int_equal(sweeps_of_turn(&j[1], &j[2], &m), 9);
     int walks = 0, before;
-    meter_fill(&m, &j[0], walk_20ms, &walks);
+    harness_fill_cache(&m, &j[0], walk_20ms, &walks);
     assert_in_range(walks, 1, 2); /* 1: the machine was busy */
     before = walks;
-    meter_fill(&m, &j[0], walk_20ms, &walks);
+    harness_fill_cache(&m, &j[0], walk_20ms, &walks);
     assert_int_equal(walks, before);
-    meter_free(&m);
+    harness_free(&m);
 }
 
 /* ---- one pair of nodes, on this machine ---------------------------------------------------------------------- */
@@ -487,18 +487,18 @@ static void a_pair_of_nodes(void **state)
     (void)state;
     struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = 1, .cpu_flags = cpu_flags() };
     struct hwprofile h = { .n_curve = 0 };
-    struct meter m;
+    struct harness m;
     struct error err;
-    struct job_list l = { 0 };
-    assert_ok(meter_init(&m, 1, true, &o, &err), err);
-    struct job *read = memory_add_dram(&l, &m, 4, cpu_flags(), &err);
+    struct benchmark_list l = { 0 };
+    assert_ok(harness_init(&m, 1, true, &o, &err), err);
+    struct benchmark *read = memory_add_dram(&l, &m, 4, cpu_flags(), &err);
     assert_non_null(read);
     assert_ok(driver_choose(read, &m, 0.001, 0.001, &err), err);
     assert_ok(nodes_add_pair(&l, &m, &(struct node_pair){ 0, 0, 1 }, read, &err), err);
     for (size_t i = 1; i < l.n; i++) {
-        assert_ok(driver_choose(l.job[i], &m, 0.001, 0.001, &err), err);
-        if (!l.job[i]->reason[0])
-            assert_ok(driver_sample(l.job[i], &m, 1, 0, 0, &err), err);
+        assert_ok(driver_choose(l.v[i], &m, 0.001, 0.001, &err), err);
+        if (!l.v[i]->reason[0])
+            assert_ok(driver_sample(l.v[i], &m, 1, 0, 0, &err), err);
     }
     assert_ok(driver_keep(&l, &m, &h, &err), err);
     assert_int_equal(h.n_ceiling, 2); /* the row whose kernel they take was only tried */
@@ -509,8 +509,8 @@ static void a_pair_of_nodes(void **state)
     }
     assert_null(hwprofile_ceiling(&h, "latency", "chase", "", "DRAM", 0, 1)); /* rows of a node are not the roof of a run */
     free(h.ceiling);
-    job_list_free(&l);
-    meter_free(&m);
+    benchmark_list_free(&l);
+    harness_free(&m);
 }
 
 int main(void)

@@ -245,7 +245,7 @@ for q in GPTQ-Int4:GPTQ awq-int4:AWQ bfloat16:BF16 W4A16:W4A16 FP8:FP8 Q4_K_XL:Q
 done
 says 'Q4_K_XL: priced as Q4_K_M'
 ok $? "which is said where it is another name"
-refused 2 '-q nf4: of 4.5 bits a weight, which no type that is priced has: expected one of `roofcast list types`, the nearest is W4A16' predict llama-3-8b -q nf4 --hw h100-sxm
+refused 2 '-q nf4: of 4.5 bits a weight, which no supported type has: expected one of `roofcast list types`, the nearest is W4A16' predict llama-3-8b -q nf4 --hw h100-sxm
 run predict llama-3-8b -q iq2_xxs --hw h100-sxm -p 0 -n 1 -o csv && is IQ2_XXS "$(cells type)" "types of few bits are priced"
 refused 2 'type "zzz" is unknown (known: F32' predict llama-3-8b -q zzz --hw h100-sxm
 refused 2 '--draft-type nf4: of 4.5 bits' predict llama-3.1-70b --hw h100-sxm --draft llama-3.2-1b --draft-type nf4

@@ -201,7 +201,7 @@ static void too_short_or_dead(void **state)
     energy_read(e, &a);
     energy_read(e, &b);
     assert_true(isnan(used_j(e, &a, &b, 2, why)));
-    assert_non_null(strstr(why, "stood still for 2.0 s"));
+    assert_non_null(strstr(why, "did not change for 2.0 s"));
     set("intel-rapl:0", "9\n");
     energy_read(e, &b);
     assert_true(isnan(used_j(e, &a, &b, 0.01, why)));

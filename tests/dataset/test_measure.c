@@ -889,7 +889,7 @@ static void test_sql_comments(void **state)
 }
 
 /* A value's place in JSON, whatever stands before it; texts of other programs. */
-static void test_places(void **state)
+static void test_cpu_topology(void **state)
 {
     (void)state;
     static const char array[] = "[\n  {\"model_type\": \"a \\\" \\\\\", \"n_gen\": 1, \"n_prompt\": 1,\n   \"avg_ts\": 3, \"x\": {\"avg_ts\": 0}},\n"
@@ -1349,7 +1349,7 @@ int main(void)
         cmocka_unit_test(test_months),
         cmocka_unit_test(test_other_gpus),
         cmocka_unit_test(test_type_given),
-        cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
+        cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_cpu_topology), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
         cmocka_unit_test(test_long_texts),   cmocka_unit_test(test_run_places),   cmocka_unit_test(test_many_places),
         cmocka_unit_test(test_names),        cmocka_unit_test(test_families), cmocka_unit_test(test_counts_in_names), cmocka_unit_test(test_sizes_in_names),
     };

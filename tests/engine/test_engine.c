@@ -347,15 +347,15 @@ static void check_fused(const struct model *m, uint32_t n, int threads, bool gat
     enum { LAST = 4 };
     struct error err = { 0 };
     const size_t v = m->hp.n_vocab;
-    int32_t tok[ENGINE_NEAR_MOST + 33];
+    int32_t tok[ENGINE_SCRATCH_MAX_TOKENS + 33];
     for (uint32_t i = 0; i < n; i++)
         tok[i] = (some_tokens[i * 7 % N_SOME] + (int32_t)(i % 40)) % (int32_t)v;
     struct engine *e = engine_for(m, (int)n, cpu_flags(), threads);
     size_t fused = 0, tiles = 0;
     for (size_t i = 0; i < e->ops.n; i++) {
-        tiles += e->plan[i].from_gate;
+        tiles += e->plan[i].packed_by_glu;
         fused += e->sync[i].fuse != FUSE_NONE;
-        assert_int_equal(e->plan[i].near, e->sync[i].fuse != FUSE_NONE);
+        assert_int_equal(e->plan[i].scratch_results, e->sync[i].fuse != FUSE_NONE);
     }
     assert_true(fused >= m->hp.n_layer);
     assert_int_equal(tiles, gates && strcmp(e->k.isa, "amx") == 0 ? m->hp.n_layer : 0);
@@ -375,7 +375,7 @@ static void check_fused(const struct model *m, uint32_t n, int threads, bool gat
 static void test_fused_agrees(void **state)
 {
     (void)state;
-    static const uint32_t n[] = { ENGINE_NEAR_LEAST - 1, ENGINE_NEAR_LEAST, 200, ENGINE_NEAR_MOST + 1 };
+    static const uint32_t n[] = { ENGINE_SCRATCH_MIN_TOKENS - 1, ENGINE_SCRATCH_MIN_TOKENS, 200, ENGINE_SCRATCH_MAX_TOKENS + 1 };
     struct model m = { 0 };
     own_model(&m);
     for (int threads = 1; threads <= 2; threads++)
@@ -407,14 +407,14 @@ static void test_fused_wide(void **state)
         s.n_head_kv = 2;
         s.head_dim = s.n_rot = 64;
         s.n_ff = s.n_ff_exp = (uint32_t)models[i].n_ff;
-        s.n_ctx = ENGINE_NEAR_MOST + 33;
+        s.n_ctx = ENGINE_SCRATCH_MAX_TOKENS + 33;
         s.window = 0;
         snprintf(path, sizeof path, "test_engine.%s.gguf", models[i].family);
         assert_ok(random_write(path, &s, &err), err);
         assert_ok(model_load(&m, path, NULL, &err), err);
-        check_fused(&m, getenv("ROOFCAST_SANITIZED") ? 100 : ENGINE_NEAR_MOST, 1 + (int)i % 2, strcmp(models[i].family, "mixtral") != 0);
+        check_fused(&m, getenv("ROOFCAST_SANITIZED") ? 100 : ENGINE_SCRATCH_MAX_TOKENS, 1 + (int)i % 2, strcmp(models[i].family, "mixtral") != 0);
         if (!getenv("ROOFCAST_SANITIZED") && (models[i].weights == DTYPE_F16 || models[i].weights == DTYPE_F32)) /* more tokens than tiles have in a block */
-            check_fused(&m, ENGINE_NEAR_MOST + 33, 2, true);
+            check_fused(&m, ENGINE_SCRATCH_MAX_TOKENS + 33, 2, true);
         model_free(&m);
         unlink(path);
     }

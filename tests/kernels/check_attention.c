@@ -375,8 +375,8 @@ void test_attention_asks(void **state)
         if (!usable)
             continue;
         assert_ok(kernels_isa_flags(kernels_isa_at(i, NULL), &flags, &err), err);
-        kernels_init(&k, flags & ~(unsigned)CPU_LIKES);
-        kernels_init(&once, (flags & ~(unsigned)CPU_LIKES) | CPU_SW_PREFETCH);
+        kernels_init(&k, flags & ~(unsigned)CPU_TUNING);
+        kernels_init(&once, (flags & ~(unsigned)CPU_TUNING) | CPU_SW_PREFETCH);
         for (size_t j = 0; k.attention != once.attention && j < ARRAY_LEN(types) * ARRAY_LEN(of); j++) {
             const struct shape *s = &of[j % ARRAY_LEN(of)];
             const struct dtype_info *t = dtype_find(types[j / ARRAY_LEN(of)]);

@@ -34,7 +34,7 @@ void test_isa_names(void **state)
     assert_string_equal(kernels_isa_at(0, &usable), "ref");
     assert_true(usable);
     assert_ok(kernels_isa_flags("ref", &flags, &err), err);
-    assert_int_equal(flags & ~(unsigned)CPU_LIKES, 0); /* no instructions */
+    assert_int_equal(flags & ~(unsigned)CPU_TUNING, 0); /* no instructions */
     assert_ok(kernels_isa_flags("auto", &flags, &err), err);
     assert_int_equal(flags, cpu_flags());
     assert_fails(kernels_isa_flags("avx1024", &flags, &err), err, "avx1024");
@@ -43,7 +43,7 @@ void test_isa_names(void **state)
     assert_string_equal(kernels_isa_missing("avx1024"), "unknown");
 #ifdef HAVE_ISA_AMX /* a rung that fails its trial is not used, and so not tried by any other test */
     const unsigned amx = CPU_AVX512VNNI | CPU_AVX512BF16 | CPU_AVX512VBMI | CPU_AMX_BF16;
-    if ((cpu_flags() & amx) == amx && cpu_tiles_lent())
+    if ((cpu_flags() & amx) == amx && cpu_request_amx_tiles())
         assert_null(kernels_isa_missing("amx"));
 #endif
     for (size_t i = 0; kernels_isa_at(i, &usable); i++) {

@@ -561,7 +561,7 @@ void test_matmul_streams(void **state)
         kernels_init(&k, flags);
         const unsigned likes[] = { 0, CPU_HW_PREFETCH, CPU_SW_PREFETCH };
         for (size_t j = 0; j < ARRAY_LEN(likes); j++) {
-            kernels_init(&other, (flags & ~(unsigned)CPU_LIKES) | likes[j]);
+            kernels_init(&other, (flags & ~(unsigned)CPU_TUNING) | likes[j]);
             for (size_t d = 0; dtype_at(d); d++) {
                 const struct dtype_info *t = dtype_at(d);
                 const struct matmul_slot *a = &k.packed[t->id], *b = &other.packed[t->id];

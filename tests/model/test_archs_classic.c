@@ -338,7 +338,7 @@ static void test_no_files(void **state)
     strbuf_free(&b);
     load(&m, &l, GPT2 "}");
     const struct synth_options o = { .seed = 1 };
-    assert_fails(model_synth(&m, path, &o, &err), err, "architecture gpt2 is priced from its config.json");
+    assert_fails(model_synth(&m, path, &o, &err), err, "architecture gpt2 is predicted from its config.json");
     assert_true(access(path, F_OK) != 0);
     unload(&m, &l);
 }

@@ -293,8 +293,8 @@ static void test_kv_cache(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct model m;
         assert_ok(load(&m, "bfloat16", cases[i].quant, &err), err);
-        if (m.kv_said != cases[i].said || (m.kv_said && m.kv_type != (strstr(cases[i].quant, "algo\":\"NVFP4\"}") || strstr(cases[i].quant, "\"num_bits\":4") ? DTYPE_NVFP4 : DTYPE_FP8)) || !strstr(m.note, cases[i].note) || (!*cases[i].note && *m.note))
-            fail_msg("%s: %d %d \"%s\"", cases[i].quant, m.kv_said, (int)m.kv_type, m.note);
+        if (m.kv_type_given != cases[i].said || (m.kv_type_given && m.kv_type != (strstr(cases[i].quant, "algo\":\"NVFP4\"}") || strstr(cases[i].quant, "\"num_bits\":4") ? DTYPE_NVFP4 : DTYPE_FP8)) || !strstr(m.note, cases[i].note) || (!*cases[i].note && *m.note))
+            fail_msg("%s: %d %d \"%s\"", cases[i].quant, m.kv_type_given, (int)m.kv_type, m.note);
         model_free(&m);
     }
 }

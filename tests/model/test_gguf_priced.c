@@ -202,5 +202,5 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_samples), cmocka_unit_test(test_refused) };
-    return cmocka_run_group_tests_name("gguf_priced", tests, make_dir, remove_dir);
+    return cmocka_run_group_tests_name("gguf_predict_only", tests, make_dir, remove_dir);
 }

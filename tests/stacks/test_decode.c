@@ -479,7 +479,7 @@ static void test_check_bytes(void **state)
 
 /* An engine on a machine has effects of its own, beside the machine's and the engine's: what one of them does there says less of
  * another. (57) */
-static void test_places(void **state)
+static void test_cpu_topology(void **state)
 {
     struct fixture f;
     struct fit fit;
@@ -606,7 +606,7 @@ int main(void)
         cmocka_unit_test(test_host), cmocka_unit_test(test_expert_launches),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),
         cmocka_unit_test(test_staged_step), cmocka_unit_test(test_starved), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_attention_kernels),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_cpu_topology),
         cmocka_unit_test(test_tiles), cmocka_unit_test(test_request), cmocka_unit_test(test_exchange),
     };
     environment_set_dirs(data_dirs());

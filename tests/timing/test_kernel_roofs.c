@@ -1136,13 +1136,13 @@ static void cores_further_apart(void **state)
     measured(&h, "kernel", "quantize", "Q8_0", "", 512, 1, "B/s", 20e9);
     measured(&h, "kernel", "quantize", "Q8_0", "", 32, 2, "B/s", 40e9);
     measured(&h, "kernel", "silu", "F32", "", 512, 2, "B/s", 30e9);
-    const double probed[EXCHANGE_COUNT] = { NAN, 20e9, 4e9, NAN, 1.5e-6 };
+    const double probed[COHERENCE_COUNT] = { NAN, 20e9, 4e9, NAN, 1.5e-6 };
     struct cores cores = as_it_was;
     profile_exchange_now(&cores, &h, 2, probed);
-    assert_near(cores.exchange[EXCHANGE_READ_FEW], 0, 0);
-    assert_near(cores.exchange[EXCHANGE_READ_MANY], 0.5, 1e-12);
-    assert_near(cores.exchange[EXCHANGE_WRITE_FEW], 0.2, 1e-12);
-    assert_near(cores.exchange[EXCHANGE_MEET], 5, 1e-12);
+    assert_near(cores.exchange[COHERENCE_READ_SMALL], 0, 0);
+    assert_near(cores.exchange[COHERENCE_READ_LARGE], 0.5, 1e-12);
+    assert_near(cores.exchange[COHERENCE_WRITE_SMALL], 0.2, 1e-12);
+    assert_near(cores.exchange[COHERENCE_BARRIER], 5, 1e-12);
     assert_ok(profile_beside(&now, &h, 1, cores, &err), err);
     assert_near(named(&now, "exchange-read F32  x512 2t")->value, 20e9, 1);
     assert_near(named(&now, "exchange-read F32  x32 2t")->value, 80e9, 1);
@@ -1158,12 +1158,12 @@ static void cores_further_apart(void **state)
     whatif_profile_free(&now);
     /* cores at half their speed, and rows no slower than that makes them: nothing else */
     struct cores slow = as_it_was;
-    slow.core = slow.exchange[EXCHANGE_READ_MANY] = 0.5;
+    slow.core = slow.exchange[COHERENCE_READ_LARGE] = 0.5;
     assert_ok(profile_beside(&now, &h, 1, slow, &err), err);
     assert_near(named(&now, "rmsnorm F32  x512 2t")->value, 10e9, 1);
     whatif_profile_free(&now);
     /* nearer: no kernel gains more than the rows do */
-    cores.exchange[EXCHANGE_READ_MANY] = 2;
+    cores.exchange[COHERENCE_READ_LARGE] = 2;
     assert_ok(profile_beside(&now, &h, 1, cores, &err), err);
     assert_near(named(&now, "rmsnorm F32  x512 2t")->value, 8 / (8 / 20e9 - 4 / 80e9), 1);
     whatif_profile_free(&now);
@@ -1173,7 +1173,7 @@ static void cores_further_apart(void **state)
     whatif_profile_free(&now);
     /* another number of threads: nothing is known */
     profile_exchange_now(&cores, &h, 3, probed);
-    for (int i = 0; i < EXCHANGE_COUNT; i++)
+    for (int i = 0; i < COHERENCE_COUNT; i++)
         assert_near(cores.exchange[i], 0, 0);
     free(h.ceiling);
 }

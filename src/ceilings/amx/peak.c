@@ -1,4 +1,4 @@
-/* Peak loops of AMX: tile products of bytes and of bf16. The system lends tiles to those who ask: compute.c does. */
+/* Peak loops of AMX: tile products of int8 and bf16. compute.c requests the tile state. */
 #include "ceilings/internal.h"
 #include "ceilings/amx/tile.h"
 

@@ -1,8 +1,8 @@
-/* Peak loops of AMX-FP16 (Granite Rapids on): the shape of amx/peak.c. */
+/* Peak loops of AMX-FP16 (Granite Rapids and later), as in amx/peak.c. */
 #include "ceilings/internal.h"
 #include "ceilings/amx/tile.h"
 
-/* Halves as in avx512fp16/peak.c; sums start from floats. */
+/* FP16 operands as in avx512fp16/peak.c; FP32 sums. */
 static const _Alignas(64) uint32_t f16[4][16] = {
     { TIMES8(0x3d403a80, 0x3a803d40) },
     { TIMES8(0x3cc03b80, 0x3b803cc0) },

@@ -1,8 +1,8 @@
-/* Peak loops of Arm's BF16: pairs (bfdot) and products of 2x4 by 4x2 (bfmmla): the shape of neon/peak.c. */
+/* Peak loops of Arm BF16: bfdot, and bfmmla (2x4 by 4x2), as in neon/peak.c. */
 #include "ceilings/internal.h"
 #include "ceilings/neon/vreg.h"
 
-/* Pairs of bf16 near 1; sums start from floats of 1.7 and 2.3. */
+/* bf16 pairs near 1; FP32 sums start at 1.7 and 2.3. */
 static const _Alignas(64) uint32_t bf16[4][16] = {
     { TIMES8(0x3fa03f50, 0x3f603fc0) },
     { TIMES8(0x3f983f70, 0x3fb03f50) },

@@ -1,4 +1,4 @@
-/* Peak loops of Arm's half floats, whose sums are half floats too: the shape of neon/peak.c. */
+/* Peak loops of Arm FP16 with FP16 sums, as in neon/peak.c. */
 #include "ceilings/internal.h"
 #include "ceilings/neon/vreg.h"
 

@@ -1,7 +1,6 @@
 /*
- * Peak loops of AVX2 with FMA, vectors and scalars; see avx512/peak.c for the reasons. Sixteen registers are few for
- * products and sums side by side: one operand serves as both factors and as what is added, and is subtracted again half
- * a loop later, so that fifteen are left to accumulate.
+ * Peak loops of AVX2 with FMA, vector and scalar; see avx512/peak.c. With sixteen registers one operand serves as both factors and as
+ * addend, and is subtracted half a loop later, which leaves fifteen accumulators.
  */
 #include "ceilings/internal.h"
 #include "ceilings/mix.h"
@@ -21,7 +20,7 @@
                          : "r"(operands)                                                                               \
                          : YMM_ALL, "cc", "memory");                                                                   \
     }
-/* 15: y; the pattern once with +, once with -, twice. */
+/* ymm15: y; the pattern with +, then with -, twice. */
 #define LOOP_F(fn, mix, operands)                                                                                      \
     ASM(fn, START(13) START(14) "vmovups 64(%1), %%ymm15\n\t", mix(PLUS) mix(MINUS) mix(PLUS) mix(MINUS), operands)
 /* 13: x; 14, 15: y and -y. */
@@ -65,15 +64,14 @@ FAMILY(s64, f64)
 #undef F
 #undef A
 
-/* Words and bytes whose products fit; the sum of the first one's and the second one's y is zero. In the rows: x, y, -y
- * and ones, which accumulators may start from as well. */
+/* int16 and int8 operands without overflow; y of the first and second half cancel. Rows: x, y, -y, ones (also start values). */
 static const _Alignas(64) int16_t i16[4][32] = {
     { TIMES16(173, -91) }, { TIMES16(57, 113) }, { TIMES16(-57, -113) }, { TIMES16(1, 1) }
 };
 static const _Alignas(64) int8_t i8[4][64] = {
     { TIMES16(17, 45, 93, 81) }, { TIMES16(57, 113, -31, 77) }, { TIMES16(-57, -113, 31, -77) }, { TIMES16(1, 0, 1, 0) }
 };
-/* Registers are renamed: one temporary is enough for any number of products in flight. 12 keeps the ones. */
+/* Register renaming: one temporary suffices. ymm12 holds ones. */
 #define F(r, y) "vpmaddwd %%ymm" #y ", %%ymm13, %%ymm11\n\tvpaddd %%ymm11, %%ymm" #r ", %%ymm" #r "\n\t"
 LOOP_I(i16_8, MIX_F8, i16)
 LOOP_I(i16_10, MIX_F10, i16)
@@ -95,7 +93,7 @@ static void chain(uint64_t n)
 }
 
 #define NEED CPU_AVX2
-/* What a loop of four patterns counts: multiply-adds twice, additions once. */
+/* Per iteration of four patterns: multiply-adds count two, additions one. */
 #define ROWS(isa, math, name, prefix, lanes, bits, elem)                                                               \
     { isa, NEED, math, name " 8", 4 * (16 + 0) * (lanes), prefix##_8, chain, ISSUE_FMA, bits, elem },                  \
     { isa, NEED, math, name " 10", 4 * (20 + 0) * (lanes), prefix##_10, chain, ISSUE_FMA, bits, elem },                \

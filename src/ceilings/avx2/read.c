@@ -1,4 +1,4 @@
-/* Read loops in AVX2: 32-byte loads; see avx512/read.c for the reasons. */
+/* AVX2 read loops, 32-byte loads; see avx512/read.c. */
 #include "ceilings/internal.h"
 
 #define LOAD(off, r) "vmovdqa " #off "(%0), %%ymm" #r "\n\t"

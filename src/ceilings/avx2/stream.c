@@ -1,4 +1,4 @@
-/* Streams in AVX2, 32 bytes an instruction; see avx512/stream.c for the reasons. */
+/* AVX2 streams, 32 bytes per instruction; see avx512/stream.c. */
 #include "ceilings/memory.h"
 
 #define SWEEPS(body, step, end)                                                                      \

@@ -1,10 +1,7 @@
 /*
- * Peak loops of AVX-512: multiply-adds alone and mixed with additions, which some cores issue beside them (Zen: two
- * pipes for products, two for sums), and integer products without VNNI.
- *
- * Written in assembly because the point is what the core can do: a compiler that spills one accumulator halves the
- * figure. How many accumulators cover latency times issue width, and which mix is best, is found by trying (driver.c).
- * Operands: mix.h.
+ * AVX-512 peak loops: multiply-adds alone and mixed with additions, which some cores issue in parallel (Zen: two FMA and two add
+ * pipes), and integer products without VNNI. Assembly, because a spilled accumulator halves the result. The driver selects the number
+ * of accumulators (latency times issue width) and the mix by measurement (driver.c). Operands: mix.h.
  */
 #include "ceilings/internal.h"
 #include "ceilings/avx512/zmm.h"
@@ -23,14 +20,14 @@ FAMILY(f64, f64)
 #undef F
 #undef A
 
-/* x, y, -y, ones: products fit 16 bits or saturate (it is a rate, not a result). */
+/* x, y, -y, ones: products fit in 16 bits or saturate (only the rate matters). */
 static const _Alignas(64) int16_t i16[4][32] = {
     { TIMES16(173, -91) }, { TIMES16(57, 113) }, { TIMES16(-57, -113) }, { TIMES16(1, 1) }
 };
 static const _Alignas(64) int8_t i8[4][64] = {
     { TIMES16(17, 45, 93, 81) }, { TIMES16(57, 113, -31, 77) }, { TIMES16(-57, -113, 31, -77) }, { TIMES16(1, 0, 1, 0) }
 };
-/* Registers are renamed: one temporary is enough for any number of products in flight. */
+/* Register renaming: one temporary suffices. */
 #define F(r, y) "vpmaddwd %%zmm" #y ", %%zmm29, %%zmm27\n\tvpaddd %%zmm27, %%zmm" #r ", %%zmm" #r "\n\t"
 DOTS(i16, i16)
 #undef F

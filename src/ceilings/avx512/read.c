@@ -1,8 +1,6 @@
 /*
- * Read loops in AVX-512: plain 64-byte loads, one stream, front to back. Nothing is computed: a
- * roof is what the memory gives, and an arithmetic instruction a line only shortens how far ahead
- * the core looks. The rows differ in unroll and in how far ahead they prefetch; which is best is
- * found by trying (bandwidth.c).
+ * AVX-512 read loops: 64-byte loads, one sequential stream, no arithmetic, which would shrink the out-of-order window. Variants differ
+ * in unroll and prefetch distance; the driver selects by measurement (driver.c).
  */
 #include "ceilings/internal.h"
 

@@ -1,7 +1,6 @@
 /*
- * Streams in AVX-512, 64 bytes an instruction: writes, copies, a + s b, plain and past the caches, and rows of a table. In
- * assembly, so that no compiler makes a call of the C library of them. What is written is the pattern that the memory
- * already holds and not zero, which some caches store for less.
+ * AVX-512 streams, 64 bytes per instruction: write, copy, a + s b, plain and non-temporal, and row gather. Assembly, so that compilers
+ * do not substitute library calls. Writes store the pattern already in memory, not zero, which some caches store at lower cost.
  */
 #include "ceilings/memory.h"
 

@@ -1,6 +1,6 @@
 /*
- * The loop that all 64-byte ISAs share; macros only. Accumulators in zmm0 to 23, a temporary in 27, what it needs in 28,
- * x in 29, y and -y in 30 and 31. Rows of operands: x, y, -y, start.
+ * Loop of all 64-byte ISAs; macros only. Accumulators zmm0 to 23, temporary 27, constants 28, x in 29, y and -y in 30 and 31. Operand
+ * rows: x, y, -y, start.
  */
 #ifndef CEILINGS_AVX512_ZMM_H
 #define CEILINGS_AVX512_ZMM_H
@@ -25,7 +25,7 @@
                          : "r"(operands)                                                                               \
                          : ZMM_ALL, "cc", "memory");                                                                   \
     }
-/* Additions and one instruction of the kind that is measured: the clock that such instructions leave. */
+/* Additions and one instruction of the measured kind: the clock under such instructions. */
 #define CHAIN(fn, instruction)                                                                                         \
     static void fn(uint64_t n)                                                                                         \
     {                                                                                                                  \
@@ -47,7 +47,7 @@
     LOOP(prefix##_8_4, MIX_F8A4, operands)                                                                             \
     LOOP(prefix##_12_6, MIX_F12A6, operands)                                                                           \
     LOOP(prefix##_12_12, MIX_F12A12, operands)
-/* What a loop of two patterns counts: multiply-adds twice, additions once. */
+/* Per iteration of two patterns: multiply-adds count two, additions one. */
 #define ROWS(isa, need, math, name, prefix, lanes, elem)                                                               \
     { isa, need, math, name " 8", 2 * (16 + 0) * (lanes), prefix##_8, chain, ISSUE_FMA, 512, elem },                   \
     { isa, need, math, name " 12", 2 * (24 + 0) * (lanes), prefix##_12, chain, ISSUE_FMA, 512, elem },                 \
@@ -58,7 +58,7 @@
     { isa, need, math, name " 12 + 6 add", 2 * (24 + 6) * (lanes), prefix##_12_6, chain, ISSUE_FMA, 512, elem },       \
     { isa, need, math, name " 12 + 12 add", 2 * (24 + 12) * (lanes), prefix##_12_12, chain, ISSUE_FMA, 512, elem }
 
-/* Dot products: no additions beside them. */
+/* Dot products, without additions. */
 #define DOTS(prefix, operands)                                                                                         \
     LOOP(prefix##_8, MIX_F8, operands)                                                                                 \
     LOOP(prefix##_12, MIX_F12, operands)                                                                               \

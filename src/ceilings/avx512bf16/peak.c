@@ -1,8 +1,8 @@
-/* Peak loops of the BF16 dot product vdpbf16ps: the shape of avx512/peak.c. */
+/* Peak loops of vdpbf16ps, as in avx512/peak.c. */
 #include "ceilings/internal.h"
 #include "ceilings/avx512/zmm.h"
 
-/* x, y and -y as pairs of bf16 near 1; sums start from floats of 1.7 and 2.3. */
+/* x, y, -y: bf16 pairs near 1; FP32 sums start at 1.7 and 2.3. */
 static const _Alignas(64) uint32_t bf16[4][16] = {
     { TIMES8(0x3fa03f50, 0x3f603fc0) },
     { TIMES8(0x3f983f70, 0x3fb03f50) },

@@ -1,4 +1,4 @@
-/* Peak loops of AVX512-FP16, whose sums are half floats too: the shape of avx512/peak.c. */
+/* Peak loops of AVX512-FP16 with FP16 sums, as in avx512/peak.c. */
 #include "ceilings/internal.h"
 #include "ceilings/avx512/zmm.h"
 

@@ -1,4 +1,4 @@
-/* Peak loops of the integer dot products vpdpbusd and vpdpwssd: the shape of avx512/peak.c; 32-bit sums wrap. */
+/* Peak loops of vpdpbusd and vpdpwssd, as in avx512/peak.c; 32-bit sums wrap. */
 #include "ceilings/internal.h"
 #include "ceilings/avx512/zmm.h"
 

@@ -1,4 +1,4 @@
-/* Peak loops of AVX-VNNI (vpdpbusd, vpdpwssd on 32-byte vectors, without AVX-512): the shape of avx2/peak.c. */
+/* Peak loops of AVX-VNNI (vpdpbusd, vpdpwssd, 32-byte vectors), as in avx2/peak.c. */
 #include "ceilings/internal.h"
 #include "ceilings/mix.h"
 

@@ -1,4 +1,4 @@
-/* Peak loops of Arm's dot product sdot: the shape of neon/peak.c. */
+/* Peak loops of sdot, as in neon/peak.c. */
 #include "ceilings/internal.h"
 #include "ceilings/neon/vreg.h"
 

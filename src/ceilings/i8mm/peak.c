@@ -1,4 +1,4 @@
-/* Peak loops of Arm's product of 2x8 by 8x2 bytes, smmla: the shape of neon/peak.c. */
+/* Peak loops of smmla (2x8 by 8x2 int8), as in neon/peak.c. */
 #include "ceilings/internal.h"
 #include "ceilings/neon/vreg.h"
 

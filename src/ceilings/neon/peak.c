@@ -1,4 +1,4 @@
-/* Peak loops of NEON, vectors of 16 bytes and scalars; see avx512/peak.c for the reasons. */
+/* Peak loops of Neon, 16-byte vectors and scalars; see avx512/peak.c. */
 #include "ceilings/internal.h"
 #include "ceilings/neon/vreg.h"
 
@@ -32,7 +32,7 @@ static const _Alignas(64) int16_t i16[4][32] = {
 static const _Alignas(64) int8_t i8[4][64] = {
     { TIMES16(17, 45, 93, 81) }, { TIMES16(57, 113, -31, 77) }, { TIMES16(-57, -113, 31, -77) }, { TIMES16(11, 23, 5, 9) }
 };
-/* Products of words go to 32-bit sums, half a vector each; bytes to 16 bits, pairs of those to 32-bit sums. */
+/* int16: 32-bit sums, half a vector each; int8: 16-bit products, pairwise into 32-bit sums. */
 #define F(r, y) "smlal v" #r ".4s, v29.4h, v" #y ".4h\n\tsmlal2 v" #r ".4s, v29.8h, v" #y ".8h\n\t"
 DOTS(i16, i16)
 #undef F

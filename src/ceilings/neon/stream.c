@@ -1,5 +1,4 @@
-/* Reads and streams in Neon, pairs of 16-byte registers; stnp only hints that the data will not be read again. The reasons
- * are in avx512/stream.c. */
+/* Neon reads and streams, register pairs; stnp is only a non-temporal hint. See avx512/stream.c. */
 #include "ceilings/memory.h"
 
 #define LDP(off, p, r, s) "ldp q" #r ", q" #s ", [" p ", #" #off "]\n\t"

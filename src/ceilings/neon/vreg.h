@@ -1,6 +1,6 @@
 /*
- * The loop that all NEON files share; macros only. Sums in v0 to v23, temporaries in v26 and v27, x in v29, y and -y in
- * v30 and v31. Rows of operands, of 64 bytes: x, y, -y, start.
+ * Loop of all Neon files; macros only. Sums in v0 to v23, temporaries v26 and v27, x in v29, y and -y in v30 and v31. Operand rows of
+ * 64 bytes: x, y, -y, start.
  */
 #ifndef CEILINGS_NEON_VREG_H
 #define CEILINGS_NEON_VREG_H
@@ -31,7 +31,7 @@
     LOOP(prefix##_8_4, MIX_F8A4, operands)                                                                             \
     LOOP(prefix##_12_6, MIX_F12A6, operands)                                                                           \
     LOOP(prefix##_12_12, MIX_F12A12, operands)
-/* What a loop of two patterns counts: multiply-adds twice, additions once. */
+/* Per iteration of two patterns: multiply-adds count two, additions one. */
 #define ROWS(isa, need, math, name, prefix, lanes, bits, elem)                                                         \
     { isa, need, math, name " 8", 2 * (16 + 0) * (lanes), prefix##_8, NULL, ISSUE_FMA, bits, elem },                   \
     { isa, need, math, name " 16", 2 * (32 + 0) * (lanes), prefix##_16, NULL, ISSUE_FMA, bits, elem },                 \

@@ -1,7 +1,6 @@
 /*
- * Portable peak loops: independent multiply-adds on 16-byte vectors (a compiler extension that gcc
- * and clang have on every CPU). Twelve named sums, no array: an array of sums tends to live in
- * memory, and then the loop measures the cache.
+ * Portable peak loops: independent multiply-adds on 16-byte vectors (gcc and clang extension). Twelve named sums: an array tends to
+ * live in memory, which would measure the cache.
  */
 #include "ceilings/internal.h"
 
@@ -44,7 +43,7 @@ static void muladd_f64(uint64_t n)
 #undef START
 }
 
-/* Products of bytes fit 16 bits; the sums wrap. */
+/* int8 products fit in 16 bits; sums wrap. */
 static void muladd_i16(uint64_t n)
 {
     volatile uint16_t seed = 40503;

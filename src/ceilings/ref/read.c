@@ -1,4 +1,4 @@
-/* Portable read loop in plain C: eight sums over 64-bit words. */
+/* Portable read loop: eight sums of 64-bit words. */
 #include "ceilings/internal.h"
 
 static void read_u64(const void *p, size_t bytes, uint64_t sweeps)
@@ -11,7 +11,7 @@ static void read_u64(const void *p, size_t bytes, uint64_t sweeps)
             a += w[0], b ^= w[1], c += w[2], d ^= w[3];
             e += w[4], f ^= w[5], g += w[6], h ^= w[7];
         }
-        /* The next sweep must read again. */
+        /* forces the next sweep to read again */
         __asm__ volatile("" ::: "memory");
     }
     sink = a ^ b ^ c ^ d ^ e ^ f ^ g ^ h;

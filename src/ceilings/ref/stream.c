@@ -1,6 +1,5 @@
 /*
- * Portable streams in plain C, 64-bit words. Each value passes through an empty assembly statement: else compilers turn the
- * loops into calls of memset and memcpy, which choose their instructions by themselves.
+ * Portable streams of 64-bit words. Each value passes through an empty asm statement; otherwise compilers substitute memset and memcpy.
  */
 #include "ceilings/memory.h"
 

@@ -1,7 +1,6 @@
 /*
- * Peak loops of x86-64-v2 (SSE to SSE4.2), vectors of 16 bytes and scalars: no multiply-add, so products and sums apart.
- * A product is doubled, then halved: exact, so that it neither grows nor vanishes. See avx512/peak.c for the reasons of
- * the rest.
+ * Peak loops of x86-64-v2 (SSE to SSE4.2), 16-byte vectors and scalars: separate multiplications and additions. Products are doubled,
+ * then halved: exact and bounded. See avx512/peak.c.
  */
 #include "ceilings/internal.h"
 #include "ceilings/mix.h"
@@ -55,7 +54,7 @@ LOOP(s64_6_6, MIX_F6A6, f64)
 #undef F
 #undef A
 
-/* Bytes and 16-bit words whose products fit; rows: x or ones, y, -y, start. The factors are y and -y. */
+/* int8 and int16 operands without overflow; rows: x or ones, y, -y, start. Factors are y and -y. */
 static const _Alignas(64) int16_t i16[4][32] = {
     { TIMES16(173, -91) }, { TIMES16(57, 113) }, { TIMES16(-57, -113) }, { TIMES16(11, 23) }
 };
@@ -65,7 +64,7 @@ static const _Alignas(64) int8_t i8[4][64] = {
 static const int16_t i16_factor[16] = { TIMES8(57), TIMES8(-57) };
 static const int8_t i8_factor[32] = { TIMES16(57), TIMES16(-57) };
 
-/* Registers are renamed: one temporary is enough for any number of products in flight. */
+/* Register renaming: one temporary suffices. */
 #define F(r, y)                                                                                                        \
     "movdqa %%xmm12, %%xmm8\n\tpmaddwd %%xmm" #y ", %%xmm8\n\tpaddd %%xmm8, %%xmm" #r "\n\t"
 LOOP(i16_8, MIX_F8, i16)

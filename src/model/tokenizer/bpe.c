@@ -1,14 +1,12 @@
 /*
- * bpe: byte-level byte-pair encoding. A pre-tokenizer cuts the text into pieces; the bytes
- * of a piece are written in an alphabet of 256 printable characters; of all neighbours that
- * a merge rule names, the pair with the lowest rank is joined (the leftmost of equals)
- * until none is left; doc/notes/tokenizers.md.
+ * bpe: byte-level byte-pair encoding. A pre-tokenizer splits the text into pieces, whose bytes map to 256 printable characters; the
+ * adjacent pair with the lowest merge rank (leftmost first) is joined until none is left; doc/notes/tokenizers.md.
  */
 #include "model/tokenizer/internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* One symbol of a piece; sym SYM_NONE: joined into the one before. */
+/* A symbol of a piece; SYM_NONE: merged into the previous one. */
 struct node {
     uint32_t sym, prev, next;
 };
@@ -22,8 +20,7 @@ struct bpe {
 };
 
 /*
- * The alphabet: bytes that Latin-1 prints (33-126, 161-172, 174-255) stand for themselves,
- * the other 68 for the characters from U+0100 on, in order.
+ * Byte alphabet: printable Latin-1 (33-126, 161-172, 174-255) maps to itself, the other 68 bytes to U+0100 and up.
  */
 void bpe_alphabet_init(struct tokenizer *t)
 {
@@ -92,7 +89,7 @@ static int merge_all(struct bpe *w, struct error *err)
     return 0;
 }
 
-/* The bytes that a symbol's characters stand for. */
+/* Bytes of a symbol's characters. */
 static int emit_bytes(const struct bpe *w, const struct symbol *y, struct error *err)
 {
     unsigned char byte;
@@ -104,7 +101,7 @@ static int emit_bytes(const struct bpe *w, const struct symbol *y, struct error 
     return 0;
 }
 
-/* The whole piece as one token, where the pre-tokenizer's model works that way. */
+/* Whole-piece token, for pre-tokenizers with ignore_merges. */
 static int32_t whole_token(const struct tokenizer *t, const char *s, size_t len)
 {
     char word[512];

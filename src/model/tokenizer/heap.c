@@ -1,4 +1,4 @@
-/* heap: a binary heap of the joins that may come next, the smallest order on top. */
+/* heap: binary min-heap of merge candidates. */
 #include "model/tokenizer/internal.h"
 #include <stdlib.h>
 

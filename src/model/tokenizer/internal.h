@@ -1,7 +1,6 @@
 /*
- * tokenizer/internal.h: what the tokenizer's files share. Text becomes symbols (strings
- * with a number: the vocabulary's tokens first, then strings that only merges mention), and
- * everything looks symbols up in two hash maps: by text, and by a pair of numbers.
+ * tokenizer/internal.h: shared by the tokenizer. Text becomes symbols (numbered strings: tokens first, then strings that occur in
+ * merges only), looked up in two hash maps: by text and by pair.
  */
 #ifndef MODEL_TOKENIZER_INTERNAL_H
 #define MODEL_TOKENIZER_INTERNAL_H
@@ -12,9 +11,7 @@
 /* U+2581, SentencePiece's space */
 #define SPACE_MARK     "\xE2\x96\x81"
 #define SPACE_MARK_LEN 3
-/* Longest token, and longest control or user-defined token, that a vocabulary may hold: far
- * above what exists, and low enough that looking for them at every byte of a long text
- * stays cheap. */
+/* Longest token and longest special token allowed: far above real ones, and small enough that matching at every byte stays cheap. */
 #define TOKEN_MAX_BYTES   65536
 #define SPECIAL_MAX_BYTES 512
 
@@ -33,30 +30,29 @@ enum tokenizer_kind { TOKENIZER_SPM, TOKENIZER_BPE, TOKENIZER_UNIGRAM };
 
 /* ---- symbols.c -------------------------------------------------------------- */
 struct symbol {
-    const char *s; /* into the GGUF, or into symtab.arena */
+    const char *s; /* in the GGUF or symtab.arena */
     uint32_t len, hash;
 };
 
-/* Strings with numbers; a string has the number it was first added under. */
+/* Numbered strings; duplicates keep the first number. */
 struct symtab {
     struct symbol *sym;
     uint32_t n, cap;
-    uint32_t *slot; /* open addressing; number + 1, 0 is free */
+    uint32_t *slot; /* open addressing; number + 1, 0: free */
     uint32_t n_slots;
-    char **arena; /* strings that stand nowhere in the file */
+    char **arena; /* strings not in the file */
     size_t n_arena, cap_arena;
 };
 int symtab_init(struct symtab *t, size_t expected, struct error *err);
 void symtab_free(struct symtab *t);
 uint32_t symtab_find(const struct symtab *t, const char *s, size_t len); /* or SYM_NONE */
-/* Number n for the string, even where the string is there already (then find gives the
- * older one). */
+/* Adds the string under the next number, even if present (find returns the older one). */
 int symtab_append(struct symtab *t, const char *s, size_t len, struct error *err);
-/* Find, else append; copy: the bytes do not outlive the call. */
+/* Find, else append; copy: the bytes are temporary. */
 int symtab_intern(struct symtab *t, const char *s, size_t len, bool copy, uint32_t *out,
                   struct error *err);
 
-/* (a, b) -> two numbers. The first put under a pair stays. */
+/* Map (a, b) to two numbers; the first entry wins. */
 struct pair {
     uint32_t a, b, rank, value;
 };
@@ -70,10 +66,8 @@ int pairmap_put(struct pairmap *m, struct pair p, struct error *err);
 const struct pair *pairmap_find(const struct pairmap *m, uint32_t a,
                                 uint32_t b); /* or NULL */
 
-/* ---- heap.c: joins of neighbours, the next one on top ------------------------- */
-/* order: what goes first in the high half, the left neighbour in the low half (the leftmost
- * of equals). The rest says whether the neighbours are still those the join was meant for.
- */
+/* ---- heap.c: merge candidates ---- */
+/* order: priority in the high half, left neighbour in the low half (leftmost first); the rest detects stale candidates. */
 struct candidate {
     uint64_t order;
     uint32_t left_was, right_was, merged;
@@ -85,10 +79,10 @@ struct heap {
 int heap_push(struct heap *h, struct candidate c, struct error *err);
 struct candidate heap_pop(struct heap *h); /* n > 0 */
 
-/* ---- special.c: control and user-defined tokens written out in a text ----------- */
+/* ---- special.c: special tokens in text ---- */
 struct special {
     struct pairmap edge; /* (node, byte) -> node: a trie */
-    int32_t *id;         /* node -> token, -1 where none ends */
+    int32_t *id;         /* node -> token, -1: none */
     uint32_t n_nodes, cap;
     bool opens[256]; /* some token starts with this byte */
 };
@@ -103,9 +97,9 @@ struct pre;
 struct pre *pre_new(const char *name, size_t len, struct error *err);
 void pre_free(struct pre *p);
 bool pre_ignores_merges(const struct pre *p); /* a piece that is a token is taken whole */
-bool pre_adds_bos(const struct pre *p);       /* where the file does not say */
+bool pre_adds_bos(const struct pre *p);       /* default if the file has no add_bos_token */
 typedef int piece_fn(void *ctx, const char *s, size_t len, struct error *err);
-/* fn for every piece of the text, in order, without gaps. */
+/* Calls fn for every piece in order, without gaps. */
 int pre_split(const struct pre *p, const char *text, size_t len, piece_fn *fn, void *ctx,
               struct error *err);
 
@@ -114,17 +108,16 @@ struct tokenizer {
     enum tokenizer_kind kind;
     const char *file; /* for messages */
     uint32_t n_vocab;
-    struct symtab symbols; /* the first n_vocab are the tokens */
+    struct symtab symbols; /* the first n_vocab are tokens */
     uint8_t *type;         /* enum token_type */
     float *score;          /* SPM, unigram */
     size_t max_token_bytes;
     struct special special;
-    bool strips_right; /* Phi-3: a special token swallows the white space after it */
+    bool strips_right; /* Phi-3: special tokens absorb following white space */
 
-    /* byte -> token that stands for it alone, or -1 */
+    /* token of a single byte, or -1 */
     int32_t byte_token[256];
-    /* BPE: byte <-> character of the byte alphabet (below U+0144), its UTF-8 and its symbol
-     */
+    /* BPE: byte alphabet (below U+0144), its UTF-8 and symbols */
     int16_t alphabet_byte[0x144];
     char alphabet_text[256][2];
     uint8_t alphabet_len[256];
@@ -132,51 +125,48 @@ struct tokenizer {
     struct pairmap merges; /* (left, right) -> rank, merged symbol */
     struct pre *pre;
     bool ignore_merges;
-    /* Unigram: the tokens that text is made of, and what a character that is none of them
-     * counts */
+    /* Unigram: text tokens, and the score of an unknown character */
     struct special pieces;
     float unknown_score;
-    bool merge_spaces; /* a run of spaces is one, none at the ends */
+    bool merge_spaces; /* collapse runs of spaces, trim the ends */
 
     int32_t bos, eos, unk;
-    int32_t end[40]; /* generation stops at these */
+    int32_t end[40]; /* end-of-generation tokens */
     size_t n_end;
     bool add_bos, add_space_prefix;
 };
 
-/* The token that stands for a byte, else the unknown token, else nothing. */
+/* Byte token, else unknown token, else nothing. */
 int encode_byte(const struct tokenizer *t, unsigned char byte, struct token_list *out,
                 struct error *err);
-/* A text without special tokens. open: it follows the start or a special token. */
+/* Text without special tokens. open: at the start or after a special token. */
 int spm_encode(const struct tokenizer *t, const char *text, size_t len, bool open,
                struct token_list *out, struct error *err);
 int unigram_encode(const struct tokenizer *t, const char *text, size_t len, bool open,
                    struct token_list *out, struct error *err);
-/* The trie of pieces and the score of unknown characters. */
+/* Trie of pieces and unknown score. */
 int unigram_init(struct tokenizer *t, struct error *err);
 int bpe_encode(const struct tokenizer *t, const char *text, size_t len,
                struct token_list *out, struct error *err);
-/* text with spaces as U+2581, one in front when `open` (spm.c); free it. NULL with *err. */
+/* Spaces to U+2581, one in front if `open` (spm.c); to be freed. NULL with *err. */
 char *mark_spaces(const char *text, size_t len, bool open, size_t *n, struct error *err);
 /* Fill the byte alphabet (bpe.c). */
 void bpe_alphabet_init(struct tokenizer *t);
-/* The byte that the character at s (n >= 1) stands for, and its length; for one outside the
- * alphabet its first byte as it is, and 1. */
+/* Byte of the character at s (n >= 1) and its length; outside the alphabet the first byte and 1. */
 size_t alphabet_char(const struct tokenizer *t, const char *s, size_t n,
                      unsigned char *byte);
-/* A text and the spans of it in which control tokens do not count. */
+/* Text with spans in which control tokens are not recognised. */
 struct marked_text {
     const char *s;
     size_t len;
     const struct text_span *plain;
     size_t n_plain;
 };
-/* Leftmost, then longest special token from `from` on: its id and length, *start; -1: none.
- */
+/* Leftmost-longest special token at or after `from`: id, length, *start; -1: none. */
 int32_t special_next(const struct tokenizer *t, const struct marked_text *text, size_t from,
                      size_t *start, size_t *match_len);
 
-/* Bytes of the character at s (n >= 1), 0 when they are not valid UTF-8. */
+/* Length of the UTF-8 character at s (n >= 1), 0: invalid. */
 size_t utf8_char_len(const char *s, size_t n);
 
 #endif

@@ -1,5 +1,4 @@
-/* load: the tokenizer from a GGUF's tokenizer.ggml.* keys. Every id, type and length is
- * checked here, once. */
+/* load: reads and checks tokenizer.ggml.* keys. */
 #include "model/tokenizer/internal.h"
 #include "model/internal.h"
 #include <ctype.h>
@@ -12,9 +11,8 @@
 /* <|end_of_sentence|> with U+FF5C and U+2581 */
 #define DEEPSEEK_END "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"
 
-/* Tokens that end a sequence or a turn in published models, whatever the file calls its
- * eos. "<|end|>" ends no more than a part of the answer where there is "<|return|>" (gpt-oss).
- */
+/* Texts of tokens that end generation in published models, whatever the file's eos. "<|end|>" ends only a part of the answer if
+ * "<|return|>" exists (gpt-oss). */
 static const char *const end_texts[] = {
     "<|eot_id|>",    "<|eom_id|>",      "<|eot|>",       "<|eom|>",
     "<|im_end|>",    "<|end|>",         "<|return|>",    "<|call|>",
@@ -25,8 +23,7 @@ static const char *const end_texts[] = {
     DEEPSEEK_END,
 };
 
-/* The array's length, 0 when it is absent; -1 when it is no array or its elements are of
- * another kind. */
+/* Array length, 0: absent; -1: no array or other element type. */
 static int array_length(const struct gguf *g, const char *key, bool strings, uint64_t *n,
                         struct error *err)
 {
@@ -74,7 +71,7 @@ static int load_tokens(struct tokenizer *t, const struct gguf *g, struct error *
     return 0;
 }
 
-/* token_type and scores: absent, or as long as the vocabulary. */
+/* token_type and scores: absent, or [n_vocab]. */
 static int load_attributes(struct tokenizer *t, const struct gguf *g, struct error *err)
 {
     uint64_t n_type, n_score;
@@ -107,7 +104,7 @@ static int load_attributes(struct tokenizer *t, const struct gguf *g, struct err
                              t->file, i, (long long)type);
         if (t->kind != TOKENIZER_BPE && gguf_arr_f64(g, KEY("scores"), i, &score, err) != 0)
             return -1;
-        /* Merging orders scores, infinite ones too; a unigram model adds them. */
+        /* Merging only orders scores, unigram adds them. */
         if (isnan(score) || (t->kind == TOKENIZER_UNIGRAM && !isfinite((float)score)))
             return error_set(err, ERROR_INPUT, "%s: " KEY("scores") "[%u] is not %s", t->file,
                              i, isnan(score) ? "a number" : "finite");
@@ -117,8 +114,7 @@ static int load_attributes(struct tokenizer *t, const struct gguf *g, struct err
     return 0;
 }
 
-/* Byte b's token: "<0xB>" as SentencePiece names them, else the byte as a text of its own.
- */
+/* Token of byte b: "<0xB>" (SentencePiece), else the byte as text. */
 static void load_byte_tokens(struct tokenizer *t)
 {
     for (unsigned b = 0; b < 256; b++) {
@@ -135,7 +131,7 @@ static void load_byte_tokens(struct tokenizer *t)
     }
 }
 
-/* "left right": both as symbols, and what they make; doc/notes/tokenizers.md. */
+/* "left right": symbols and their concatenation; doc/notes/tokenizers.md. */
 static int load_merge(struct tokenizer *t, uint32_t rank, struct gguf_str s,
                       struct error *err)
 {
@@ -210,8 +206,7 @@ static int load_unigram(struct tokenizer *t, const struct gguf *g, struct error 
     return unigram_init(t, err);
 }
 
-/* The special tokens of Phi-3's SentencePiece vocabulary swallow white space on their right;
- * no key says so, only the architecture or, in files of a vocabulary alone, the name. */
+/* Phi-3: special tokens absorb white space on the right; detected by architecture or, in vocabulary-only files, name. */
 static int load_stripping(struct tokenizer *t, const struct gguf *g, struct error *err)
 {
     struct gguf_str name = { "", 0 }, arch = { "", 0 };
@@ -248,7 +243,7 @@ static int load_specials(struct tokenizer *t, const struct gguf *g, struct error
     return load_stripping(t, g, err);
 }
 
-/* An id from the file, or `fallback` where it says nothing and that id exists. */
+/* Id from the file, else `fallback` if it exists. */
 static int load_id(const struct tokenizer *t, const struct gguf *g, const char *key,
                    int32_t fallback, int32_t *out, struct error *err)
 {
@@ -274,7 +269,7 @@ static void add_end(struct tokenizer *t, int32_t id)
         t->end[t->n_end++] = id;
 }
 
-/* The control token (some files call it user-defined) with this text, -1: none. */
+/* Control (or user-defined) token with this text, -1: none. */
 static int32_t control_token(const struct tokenizer *t, const char *text)
 {
     uint32_t id = symtab_find(&t->symbols, text, strlen(text));
@@ -286,7 +281,7 @@ static int32_t control_token(const struct tokenizer *t, const char *text)
 
 static int load_ids(struct tokenizer *t, const struct gguf *g, struct error *err)
 {
-    /* What the models' own libraries take where the file is silent. */
+    /* The model libraries' defaults. */
     static const int32_t bos[] = { [TOKENIZER_SPM] = 1, [TOKENIZER_BPE] = -1, [TOKENIZER_UNIGRAM] = -1 };
     static const int32_t eos[] = { [TOKENIZER_SPM] = 2, [TOKENIZER_BPE] = -1, [TOKENIZER_UNIGRAM] = 1 };
     static const int32_t unk[] = { [TOKENIZER_SPM] = 0, [TOKENIZER_BPE] = -1, [TOKENIZER_UNIGRAM] = 2 };

@@ -1,8 +1,6 @@
 /*
- * pre: pre-tokenizers: the regular expressions that cut a text into pieces before byte-pair
- * merges. Each row's expressions are those of the tokenizer.json that the models named
- * there are published with; a name is a value of tokenizer.ggml.pre. Expressions after the
- * first cut the pieces that the ones before left.
+ * pre: pre-tokenizers: regular expressions that split text before byte-pair merges, from the tokenizer.json of the models named per
+ * row; names are values of tokenizer.ggml.pre. Later expressions split the pieces of earlier ones.
  */
 #include "model/tokenizer/internal.h"
 #include "model/internal.h"
@@ -12,8 +10,7 @@
 #include <pcre2.h>
 
 #define MAX_REGEX 6
-/* Steps of one match that a hostile text may cost, beyond what its length explains, and its
- * memory. */
+/* PCRE2 limits against hostile texts: match steps beyond the length's share, memory. */
 #define MATCH_LIMIT      10000000u
 #define MATCH_LIMIT_BYTE 64u
 #define HEAP_LIMIT_KIB   (256u * 1024)
@@ -23,19 +20,19 @@
 #define SUFFIX  "'s|'t|'re|'ve|'m|'ll|'d"
 #define SUFFIXI "(?i:" SUFFIX ")"
 #define GPT2    SUFFIX "| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+" SPACES
-/* The GPT-4 (cl100k) family: a non-letter may open a word, newlines follow punctuation. */
+/* GPT-4 (cl100k): a non-letter may start a word, newlines follow punctuation. */
 #define WORD    "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
 #define PUNCT   "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
 #define NEWLINE "|\\s*[\\r\\n]+"
 #define LLAMA3  SUFFIXI "|" WORD "|\\p{N}{1,3}" PUNCT NEWLINE SPACES
 #define QWEN2   SUFFIXI "|" WORD "|\\p{N}" PUNCT NEWLINE SPACES
-/* The GPT-4o (o200k) family: words split where capitals begin. */
+/* GPT-4o (o200k): words split at capitals. */
 #define UPPER      "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define LOWER      "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define CASED(end)                                         \
     "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" end       \
     "|[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER "*" end
-/* Kimi's: runs of Han characters stand apart from other letters. */
+/* Kimi: runs of Han characters are separate. */
 #define NOT_HAN(set) "(?:(?!\\p{Han})" set ")"
 #define KIMI(end)                                                                                       \
     "\\p{Han}+|[^\\r\\n\\p{L}\\p{N}]?" NOT_HAN(UPPER) "*" NOT_HAN(LOWER) "+" end                       \
@@ -68,13 +65,13 @@
 #define DEEPSEEK3                                                                                  \
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"                                        \
     "|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*" NEWLINE SPACES
-/* Runs of anything but white space and sentence marks of several scripts. */
+/* Runs without white space and sentence punctuation of several scripts. */
 #define BLOOM " ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{FF0C}\\x{3001}\\x{964}\\x{6D4}\\x{60C})]+"
-/* What the oldest files ("default", or no name at all) were cut with, and Falcon. */
+/* The oldest files ("default" or no name), and Falcon. */
 #define SYMBOLS "[\\p{P}\\$\\+<=>\\^~\\|"
 
 struct pre_kind {
-    const char *names; /* separated by spaces */
+    const char *names; /* space-separated */
     const char *regex[MAX_REGEX + 1];
     bool ignore_merges, add_bos;
 };
@@ -94,7 +91,7 @@ static const struct pre_kind kinds[] = {
         NEWLINE SPACES }, false, false },
     { "deepseek-llm",
       { "[\\r\\n]", "\\s?[" DEEPSEEK_LETTERS "]+", "\\s?[" DEEPSEEK_PUNCT "]+",
-        /* \s+$, which would look at a long run of white space once from each of its places */
+        /* avoids quadratic time of \s+$ on white space */
         "(?<!\\s)\\s+$", "[" DEEPSEEK_CJK "]+", "\\p{N}+" }, false, false },
     { "deepseek-coder",
       { "[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", "[" DEEPSEEK_CJK "]+", "\\p{N}" }, false, false },
@@ -125,7 +122,7 @@ struct pre {
     int n;
 };
 
-/* Does `name` stand in the list? */
+/* The list contains the name. */
 static bool names_have(const char *names, const char *name, size_t len)
 {
     for (const char *p = names; *p;) {
@@ -180,7 +177,7 @@ struct pre *pre_new(const char *name, size_t len, struct error *err)
             return NULL;
         }
         pcre2_jit_compile(
-            re, PCRE2_JIT_COMPLETE); /* without it matching is slower, not different */
+            re, PCRE2_JIT_COMPLETE); /* without JIT slower, not different */
         p->code[p->n] = re;
     }
     return p;
@@ -205,7 +202,7 @@ bool pre_adds_bos(const struct pre *p)
     return p->kind->add_bos;
 }
 
-/* ---- splitting ------------------------------------------------------------------ */
+/* ---- splitting ---- */
 
 struct splitter {
     const struct pre *pre;
@@ -222,14 +219,13 @@ static int match_at(const struct splitter *w, int level, const char *s, size_t l
     const pcre2_code *re = w->pre->code[level];
     int rc =
         pcre2_match(re, (PCRE2_SPTR)s, len, from, PCRE2_NO_UTF_CHECK, w->match, w->limits);
-    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter keeps its state on the heap */
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter uses the heap */
         rc = pcre2_match(re, (PCRE2_SPTR)s, len, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
                          w->match, w->limits);
     return rc;
 }
 
-/* Cut s[0..len) by expression `level`: matches and what lies between them go to the next
- * one. */
+/* Splits s[0..len) by expression `level`; matches and gaps go to the next level. */
 static int split_level(const struct splitter *w, int level, const char *s, size_t len,
                        struct error *err)
 {
@@ -249,8 +245,7 @@ static int split_level(const struct splitter *w, int level, const char *s, size_
         }
         const PCRE2_SIZE *at = pcre2_get_ovector_pointer(w->match);
         size_t start = at[0], end = at[1];
-        if (end <= start) { /* no expression here matches nothing, but a loop must not
-                               depend on it */
+        if (end <= start) { /* guards against empty matches */
             size_t step = utf8_char_len(s + from, len - from);
             from += step ? step : 1;
             continue;
@@ -264,7 +259,7 @@ static int split_level(const struct splitter *w, int level, const char *s, size_
     return done < len ? split_level(w, level + 1, s + done, len - done, err) : 0;
 }
 
-/* PCRE2 sees valid UTF-8 only; a run of other bytes is a piece of its own. */
+/* PCRE2 requires valid UTF-8; runs of other bytes are pieces. */
 static int split_valid(const struct splitter *w, const char *text, size_t len,
                        struct error *err)
 {

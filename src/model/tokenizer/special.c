@@ -1,6 +1,5 @@
 /*
- * special: find control and user-defined tokens that stand written out in a text. A trie
- * walked from every byte that can open one; leftmost match first, the longest among those.
+ * special: finds control and user-defined tokens in text with a trie; leftmost match first, then longest.
  */
 #include "model/tokenizer/internal.h"
 #include <stdlib.h>
@@ -58,8 +57,7 @@ int special_add(struct special *sp, const char *s, size_t len, int32_t id,
     return 0;
 }
 
-/* Longest token that starts at s, or -1; control tokens only within the first n_control
- * bytes. */
+/* Longest token at s, or -1; control tokens only within the first n_control bytes. */
 static int32_t match_at(const struct tokenizer *t, const char *s, size_t n,
                         size_t n_control, size_t *match_len)
 {
@@ -83,7 +81,7 @@ static int32_t match_at(const struct tokenizer *t, const char *s, size_t n,
 int32_t special_next(const struct tokenizer *t, const struct marked_text *text, size_t from,
                      size_t *start, size_t *match_len)
 {
-    size_t k = 0; /* the next plain span */
+    size_t k = 0; /* next plain span */
     for (size_t i = from; i < text->len; i++) {
         if (!t->special.opens[(unsigned char)text->s[i]])
             continue;

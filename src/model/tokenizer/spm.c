@@ -1,14 +1,13 @@
 /*
- * spm: SentencePiece's merge model. The text, each space written as U+2581, starts as
- * single characters; of all neighbours whose concatenation is a token, the pair with the
- * highest score is joined (the leftmost of equals) until none is left; doc/notes/tokenizers.md.
- * Characters that are no token go out byte by byte.
+ * spm: SentencePiece's merge model. The text, with spaces as U+2581, starts as characters; the adjacent pair whose concatenation is the
+ * token with the highest score (leftmost first) is joined until none is left; doc/notes/tokenizers.md. Characters without a token
+ * become byte tokens.
  */
 #include "model/tokenizer/internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* A run of the text; len 0: joined into the one before. */
+/* A run of text; len 0: merged into the previous one. */
 struct piece {
     uint32_t start, len, prev, next;
 };
@@ -20,8 +19,7 @@ struct spm {
     struct heap heap; /* candidates: left_was and right_was are lengths */
 };
 
-/* Control, unknown and byte tokens are never what a text merges into: "</s>" typed by a
- * user is text. */
+/* Control, unknown and byte tokens are never results of merges: a user's "</s>" is text. */
 static int32_t text_token(const struct tokenizer *t, const char *s, size_t len)
 {
     if (len > t->max_token_bytes)
@@ -35,12 +33,11 @@ static int32_t text_token(const struct tokenizer *t, const char *s, size_t len)
                : (int32_t)id;
 }
 
-/* Higher scores first: the bits of a float in an order that unsigned comparison sees,
- * turned round. */
+/* Descending score as an unsigned key: order-preserving float bits, inverted. */
 static uint64_t order_of(float score, uint32_t left)
 {
     uint32_t bits;
-    score += 0.0f; /* -0 becomes 0 */
+    score += 0.0f; /* -0 to 0 */
     memcpy(&bits, &score, sizeof bits);
     bits = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
     return (uint64_t)~bits << 32 | left;
@@ -85,7 +82,7 @@ char *mark_spaces(const char *text, size_t len, bool open, size_t *n, struct err
     size_t bytes = open ? SPACE_MARK_LEN : 0;
     for (size_t i = 0; i < len; i++)
         bytes += text[i] == ' ' ? SPACE_MARK_LEN : 1;
-    if (bytes >= UINT32_MAX) { /* pieces are numbered with 32 bits */
+    if (bytes >= UINT32_MAX) { /* 32-bit piece indices */
         error_set(err, ERROR_INPUT, "a text of %zu bytes is too long to tokenize", len);
         return NULL;
     }
@@ -110,7 +107,7 @@ char *mark_spaces(const char *text, size_t len, bool open, size_t *n, struct err
     return marked;
 }
 
-/* One piece a character; a byte that is not UTF-8 is a piece of its own. */
+/* One piece per character; an invalid byte is its own piece. */
 static int split_chars(struct spm *w, size_t n, uint32_t *n_pieces, struct error *err)
 {
     size_t count = 0, len;

@@ -1,5 +1,4 @@
-/* symbols: strings with numbers, and pairs of numbers with a value; both open-addressing
- * hash maps. */
+/* symbols: numbered strings and a map of number pairs, both open-addressing hash tables. */
 #include "model/tokenizer/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@ static uint32_t hash_text(const char *s, size_t len)
     return (uint32_t)(h >> 32);
 }
 
-/* Smallest power of two that stays at most half full with n entries; 0: too many. */
+/* Smallest power of two with load <= 1/2 for n entries; 0: too many. */
 static size_t slots_for(size_t n)
 {
     size_t s = 16;
@@ -111,13 +110,13 @@ int symtab_append(struct symtab *t, const char *s, size_t len, struct error *err
     uint32_t hash = len ? hash_text(s, len) : 0, i = t->n;
     t->sym[i] = (struct symbol){ s, (uint32_t)len, hash };
     t->n++;
-    /* An empty token keeps its number and is never found. */
+    /* Empty tokens keep their number and are not findable. */
     if (len && find_hashed(t, s, len, hash) == SYM_NONE)
         symtab_place(t, i);
     return 0;
 }
 
-/* A copy of the bytes that lives as long as the table. */
+/* Copies the bytes into the table's arena. */
 static const char *symtab_keep(struct symtab *t, const char *s, size_t len,
                                struct error *err)
 {

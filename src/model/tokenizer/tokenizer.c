@@ -1,5 +1,4 @@
-/* tokenizer: text to ids and back: special tokens are cut out first, the rest goes to the
- * model's own merges. */
+/* tokenizer: splits off special tokens and passes the rest to the model's encoder; decoding. */
 #include "model/tokenizer/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +45,7 @@ static int encode_text(const struct tokenizer *t, const char *text, size_t len, 
     return -1;
 }
 
-/* Does white space after this special token belong to it? All of Phi-3's but three. */
+/* Phi-3: this special token absorbs following white space (all but three). */
 static bool strips_right(const struct tokenizer *t, int32_t id)
 {
     static const char *const keeps[] = { "<unk>", "<s>", "<|endoftext|>" };
@@ -107,7 +106,7 @@ int tokenizer_encode(const struct tokenizer *t, const char *text, size_t len, bo
     return tokenizer_encode_spans(t, text, len, add_bos, &all, !parse_special, out, err);
 }
 
-/* ---- back to text ------------------------------------------------------------------- */
+/* ---- decoding ---- */
 
 static int hex_digit(char c)
 {
@@ -120,7 +119,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* The byte of a token "<0xXX>", -1 when it is none. */
+/* Byte of a token "<0xXX>", -1: none. */
 static int byte_of(const struct symbol *y)
 {
     if (y->len != 6 || memcmp(y->s, "<0x", 3) != 0 || y->s[5] != '>')
@@ -179,8 +178,7 @@ int tokenizer_decode(const struct tokenizer *t, int32_t id, bool first, bool spe
     return out->oom ? error_oom(err, out->len, "text") : 0;
 }
 
-/* ---- what callers ask ------------------------------------------------------------------
- */
+/* ---- queries ---- */
 
 int32_t tokenizer_bos(const struct tokenizer *t)
 {

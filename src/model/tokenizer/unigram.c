@@ -1,8 +1,6 @@
 /*
- * unigram: SentencePiece's unigram model. Of all ways to write the text, each space as
- * U+2581, as a row of tokens the one with the highest sum of scores (log probabilities) is
- * taken; doc/notes/tokenizers.md. A character that is no token counts as an unknown one and goes
- * out byte by byte, or as one unknown token for a run of them.
+ * unigram: SentencePiece's unigram model: the segmentation with the highest sum of scores (log probabilities), spaces as U+2581;
+ * doc/notes/tokenizers.md. Characters without a token become byte tokens, or one unknown token per run.
  */
 #include "model/tokenizer/internal.h"
 #include <float.h>
@@ -22,7 +20,7 @@ int unigram_init(struct tokenizer *t, struct error *err)
         if (t->type[i] == TOKEN_NORMAL)
             lowest = fminf(lowest, t->score[i]);
         if (t->type[i] != TOKEN_NORMAL && t->type[i] != TOKEN_UNUSED)
-            continue; /* user-defined tokens are cut out of the text before */
+            continue; /* user-defined tokens were split off before */
         if (y->len > SPECIAL_MAX_BYTES)
             return error_set(err, ERROR_INPUT,
                              "%s: tokenizer.ggml.tokens[%u] has %u bytes, more than %d",
@@ -34,12 +32,11 @@ int unigram_init(struct tokenizer *t, struct error *err)
     return 0;
 }
 
-/* The best row of tokens for the text up to here: its last one, where that begins, the sum
- * of scores. */
+/* Best segmentation up to here: last token, its start, score sum. */
 struct best {
     double sum;
     uint32_t from;
-    int32_t id; /* -1: an unknown character */
+    int32_t id; /* -1: unknown character */
 };
 
 static void offer(struct best *b, double sum, size_t from, int32_t id)
@@ -48,7 +45,7 @@ static void offer(struct best *b, double sum, size_t from, int32_t id)
         *b = (struct best){ sum, (uint32_t)from, id };
 }
 
-/* best[0..n] for s[0..n). */
+/* Viterbi: best[0..n] for s[0..n). */
 static void search(const struct tokenizer *t, const char *s, size_t n, struct best *best)
 {
     for (size_t i = 0; i <= n; i++)
@@ -76,7 +73,7 @@ static void search(const struct tokenizer *t, const char *s, size_t n, struct be
     }
 }
 
-/* Bytes of an unknown character; without byte tokens one unknown token for all of a run. */
+/* Byte tokens of an unknown character; without them one unknown token per run. */
 static int put_unknown(const struct tokenizer *t, const char *s, size_t n, bool after_unknown,
                        struct token_list *out, struct error *err)
 {
@@ -92,7 +89,7 @@ static int put_unknown(const struct tokenizer *t, const char *s, size_t n, bool 
 static int emit(const struct tokenizer *t, const char *s, size_t n, struct best *best,
                 struct token_list *out, struct error *err)
 {
-    /* Backwards: each end learns where the next one is, in the place of its sum. */
+    /* Backtrack: store each token's end in place of the sum. */
     for (size_t to = n, next = n; to > 0; next = to, to = best[to].from)
         best[to].sum = (double)next;
     size_t first = 0, at = n;
@@ -113,7 +110,7 @@ static int emit(const struct tokenizer *t, const char *s, size_t n, struct best 
     }
 }
 
-/* Runs of spaces as one, none in front and at the end. The new length. */
+/* Collapses runs of spaces and trims. Returns the new length. */
 static size_t merge_spaces(char *s, size_t n)
 {
     size_t k = 0;

@@ -1,8 +1,7 @@
-/* utf8: where characters end, valid ones and broken ones. */
+/* utf8: character boundaries in valid and invalid text. */
 #include "model/tokenizer/internal.h"
 
-/* Bytes that a lead byte promises, 0 for a byte that opens nothing; lo and hi bound the
- * second byte (no overlong forms, no surrogates, nothing above U+10FFFF). */
+/* Length by the lead byte, 0: invalid; lo and hi bound the second byte (no overlong forms, surrogates, or values above U+10FFFF). */
 static size_t promised(unsigned char c, unsigned char *lo, unsigned char *hi)
 {
     *lo = 0x80;
@@ -24,8 +23,7 @@ static size_t promised(unsigned char c, unsigned char *lo, unsigned char *hi)
     return 0;
 }
 
-/* How many of the bytes at s belong to one character as far as they go; *want is what it
- * needs. */
+/* Bytes at s that belong to one character; *want: its full length. */
 static size_t matched(const char *s, size_t n, size_t *want)
 {
     const unsigned char *u = (const unsigned char *)s;
@@ -50,7 +48,7 @@ size_t utf8_char_len(const char *s, size_t n)
 
 size_t utf8_complete(const char *buf, size_t n)
 {
-    /* Only the last three bytes can open a character that is not there yet. */
+    /* Only the last three bytes can start an incomplete character. */
     for (size_t back = 1; back <= 3 && back <= n; back++) {
         size_t want, k = matched(buf + n - back, back, &want);
         if (k == back && k < want)

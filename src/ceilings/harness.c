@@ -1,6 +1,5 @@
 /*
- * One thread count at a time: a pinned team, memory that its threads touched first, and samples
- * that start at a barrier and last from the first thread's start to the last one's end.
+ * Measurement harness of one thread count: pinned team, first-touch memory, samples from a barrier to the last thread's end.
  * Source: methods.md (73).
  */
 #include "ceilings/memory.h"
@@ -13,17 +12,17 @@
 enum {
     CACHE_LINE = 64,
     HUGE_PAGE = 2 << 20,
-    CLOCK_STEPS = 4000, /* 128,000 cycles, some 40 us */
+    CLOCK_STEPS = 4000, /* 128,000 cycles, about 40 us */
 };
 
-/* A thread's own line, so that storing the end time disturbs nobody. */
-struct meter_slot {
+/* One cache line per thread, to avoid false sharing. */
+struct harness_slot {
     _Alignas(CACHE_LINE) double start_s, end_s, clock_hz;
     bool preempted;
 };
 
 struct run {
-    struct meter *m;
+    struct harness *m;
     void (*run)(void *arg, int tid);
     void *arg;
     void (*chain)(uint64_t n);
@@ -31,9 +30,9 @@ struct run {
 
 static void touch_chunk(void *arg, int tid, int n_threads)
 {
-    struct meter *m = arg;
+    struct harness *m = arg;
     (void)n_threads;
-    /* Not zero: a kernel may back zero pages with one shared page. In pieces: fresh memory can take seconds. */
+    /* Nonzero: zero pages may be shared. In pieces, as touching can take seconds. */
     for (size_t at = 0; at < m->chunk_bytes && interrupt_check(NULL) == 0; at += HUGE_PAGE)
         memset(m->mem + m->chunk_bytes * (size_t)tid + at, 0x5a, HUGE_PAGE);
 }
@@ -57,9 +56,9 @@ static void cpus_text(char *buf, size_t size, const struct cpulist *l, int n)
         memcpy(buf + size - 4, "...", 4);
 }
 
-static int map_memory(struct meter *m, size_t bytes, struct error *err)
+static int map_memory(struct harness *m, size_t bytes, struct error *err)
 {
-    /* Room to start each chunk on a huge page. */
+    /* room to align chunks to huge pages */
     m->chunk_bytes = bytes / (size_t)m->n / HUGE_PAGE * HUGE_PAGE;
     if (m->chunk_bytes == 0)
         m->chunk_bytes = HUGE_PAGE;
@@ -69,38 +68,38 @@ static int map_memory(struct meter *m, size_t bytes, struct error *err)
         return error_oom(err, m->mem_bytes, "the bandwidth test");
     m->mem = p;
 #ifdef MADV_HUGEPAGE
-    /* A roof is what the memory gives at best: without table walks where the system allows. */
+    /* A roof is best case: avoid page walks. */
     (void)madvise(p, m->mem_bytes, MADV_HUGEPAGE);
 #endif
     team_run(m->team, touch_chunk, m);
     return interrupt_check(err);
 }
 
-static int set_places(struct meter *m, const struct cpulist *cpus, struct error *err)
+static int set_cpus(struct harness *m, const struct cpulist *cpus, struct error *err)
 {
     m->cpu = malloc((size_t)m->n * sizeof *m->cpu);
     if (!m->cpu)
-        return error_oom(err, (size_t)m->n * sizeof *m->cpu, "the threads' places");
+        return error_oom(err, (size_t)m->n * sizeof *m->cpu, "the threads' CPUs");
     memcpy(m->cpu, cpus->cpu, (size_t)m->n * sizeof *m->cpu);
-    return places_load(&m->places, NULL, err);
+    return cpu_topology_load(&m->topology, NULL, err);
 }
 
-int meter_init(struct meter *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err)
+int harness_init(struct harness *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err)
 {
     struct cpulist usable = { 0 };
     const struct cpulist *cpus = o->cpus;
-    *m = (struct meter){ .n = n_threads };
+    *m = (struct harness){ .n = n_threads };
     if (!cpus) {
         if (cpulist_usable(&usable, err) != 0)
             return -1;
         cpus = &usable;
     }
     if (n_threads < 1 || (size_t)n_threads > cpus->n) {
-        error_set(err, ERROR_USAGE, "threads: %d asked for, the CPU list has %zu", n_threads, cpus->n);
+        error_set(err, ERROR_USAGE, "threads: %d requested, the CPU list has %zu", n_threads, cpus->n);
         goto fail;
     }
-    /* Before the team pins its threads: what this process may use is asked of all of them. */
-    if (set_places(m, cpus, err) != 0 || !(m->team = team_new(n_threads, cpus, err)))
+    /* before pinning, which changes the affinity mask */
+    if (set_cpus(m, cpus, err) != 0 || !(m->team = team_new(n_threads, cpus, err)))
         goto fail;
     cpus_text(m->cpus, sizeof m->cpus, cpus, n_threads);
     m->slot = aligned_alloc(CACHE_LINE, (size_t)n_threads * sizeof *m->slot);
@@ -110,41 +109,41 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
     }
     if (memory && o->memory && o->memory_bytes >= (size_t)n_threads * (o->memory_whole ? 1 : 16) * HUGE_PAGE) {
         m->mem = (unsigned char *)(uintptr_t)o->memory;
-        m->mem_lent = true;
+        m->mem_borrowed = true;
         const size_t piece = o->memory_whole ? 4096 : HUGE_PAGE;
         m->chunk_bytes = o->memory_bytes / (size_t)n_threads / piece * piece;
         m->mem_bytes = m->chunk_bytes * (size_t)n_threads;
-    } else if (memory && map_memory(m, footprint_of_effort(&m->places, m->cpu, (size_t)m->n, o->effort, &m->mem_small), err) != 0)
+    } else if (memory && map_memory(m, footprint_of_effort(&m->topology, m->cpu, (size_t)m->n, o->effort, &m->mem_small), err) != 0)
         goto fail;
     cpulist_free(&usable);
     return 0;
 fail:
     cpulist_free(&usable);
-    meter_free(m);
+    harness_free(m);
     return -1;
 }
 
-double meter_far_bytes(const struct meter *m)
+double harness_dram_bytes(const struct harness *m)
 {
-    const double caches = places_last_bytes(&m->places, m->cpu, (size_t)m->n), all = (double)m->mem_bytes;
+    const double caches = cpu_topology_llc_bytes(&m->topology, m->cpu, (size_t)m->n), all = (double)m->mem_bytes;
     return caches > 0 ? fmin(fmax(4 * caches, 1 << 26), all) : all;
 }
 
-void meter_free(struct meter *m)
+void harness_free(struct harness *m)
 {
-    if (m->mem && !m->mem_lent)
+    if (m->mem && !m->mem_borrowed)
         munmap(m->mem, m->mem_bytes);
-    for (int i = 0; i < REFERENCE_COUNT; i++)
-        reference_free(m->reference[i].product);
+    for (int i = 0; i < CORE_PROBE_COUNT; i++)
+        core_probe_free(m->core_probe[i].product);
     free(m->slot);
     free(m->cpu);
-    places_free(&m->places);
+    cpu_topology_free(&m->topology);
     team_free(m->team);
-    *m = (struct meter){ 0 };
+    *m = (struct harness){ 0 };
 }
 
-/* How often the system took the CPU from this thread; 0 where it does not say. */
-static long preemptions(void)
+/* Involuntary context switches of this thread; 0: unknown. */
+static long involuntary_switches(void)
 {
 #ifdef RUSAGE_THREAD
     struct rusage u;
@@ -157,18 +156,18 @@ static long preemptions(void)
 static void run_one(void *arg, int tid, int n_threads)
 {
     struct run *r = arg;
-    struct meter_slot *s = &r->m->slot[tid];
+    struct harness_slot *s = &r->m->slot[tid];
     (void)n_threads;
-    long before = preemptions();
+    long before = involuntary_switches();
     team_barrier(r->m->team);
     s->start_s = clock_now_s();
     r->run(r->arg, tid);
     s->end_s = clock_now_s();
     s->clock_hz = clock_chain_hz(r->chain, CLOCK_STEPS);
-    s->preempted = preemptions() != before;
+    s->preempted = involuntary_switches() != before;
 }
 
-void meter_time(struct meter *m, void (*run)(void *arg, int tid), void *arg, void (*chain)(uint64_t n), struct sample *s)
+void harness_time(struct harness *m, void (*run)(void *arg, int tid), void *arg, void (*chain)(uint64_t n), struct sample *s)
 {
     struct run r = { .m = m, .run = run, .arg = arg, .chain = chain };
     team_run(m->team, run_one, &r);
@@ -189,49 +188,49 @@ void meter_time(struct meter *m, void (*run)(void *arg, int tid), void *arg, voi
 static void run_nothing(void *arg, int tid)
 {
     (void)arg, (void)tid;
-    (void)clock_chain_hz(NULL, 25 * CLOCK_STEPS); /* some milliseconds */
+    (void)clock_chain_hz(NULL, 25 * CLOCK_STEPS); /* a few milliseconds */
 }
 
-void meter_warm(struct meter *m)
+void harness_warm(struct harness *m)
 {
     struct sample s;
-    meter_time(m, run_nothing, NULL, NULL, &s);
+    harness_time(m, run_nothing, NULL, NULL, &s);
 }
 
-/* Intel's last caches take what L2 drops, and keep what came again: after one walk the next finds nearly all of it in memory.
- * Emerald Rapids, 64 MiB, GB/s of one walk after the other: 16.6, 16.9, 23.4, 28.8, 29.0, 29.6. */
+/* Several passes: Intel's victim L3 retains lines on their second use. Emerald Rapids, 64 MiB, GB/s per pass: 16.6, 16.9, 23.4,
+ * 28.8, 29.0, 29.6. */
 enum { FILL_WALKS = 4 };
 static const double FILL_MOST_S = 0.03;
 
-void meter_fill(struct meter *m, const struct job *j, void (*walk)(void *arg, int tid), void *arg)
+void harness_fill_cache(struct harness *m, const struct benchmark *j, void (*walk)(void *arg, int tid), void *arg)
 {
     double spent = 0;
     for (int i = 0; m->warm != j && i < FILL_WALKS && spent < FILL_MOST_S; i++) {
         struct sample s;
-        meter_time(m, walk, arg, NULL, &s);
+        harness_time(m, walk, arg, NULL, &s);
         spent += s.seconds;
     }
     m->warm = j;
 }
 
-void meter_translate(const unsigned char *p, size_t bytes)
+void harness_warm_tlb(const unsigned char *p, size_t bytes)
 {
     enum { STEP = 8 * 4096 };
     for (size_t at = 0; at < bytes; at += STEP)
         (void)*(volatile const unsigned char *)(p + at);
 }
 
-int meter_threads(const struct meter *m)
+int harness_threads(const struct harness *m)
 {
     return m->n;
 }
 
-struct team *meter_team(struct meter *m)
+struct team *harness_team(struct harness *m)
 {
     return m->team;
 }
 
-void *meter_memory(const struct meter *m, int tid, size_t *bytes)
+void *harness_memory(const struct harness *m, int tid, size_t *bytes)
 {
     *bytes = m->chunk_bytes;
     return m->mem ? m->mem + m->chunk_bytes * (size_t)tid : NULL;

@@ -114,7 +114,7 @@ static const struct machine machines[] = {
       { { 1, "0", 0, 0, 0, 0 }, { 2, "0,1", 0, 0, 0, 0 }, { 3, "0,1,2", 0, 0, 0, 0 } }, { 1, 4096, MIB, MIB }, { 0, 0, 0, 0 } },
 };
 
-static void load(struct places *p, const struct machine *m)
+static void load(struct cpu_topology *p, const struct machine *m)
 {
     struct error err;
     const char *src = getenv("ROOFCAST_DATA");
@@ -124,20 +124,20 @@ static void load(struct places *p, const struct machine *m)
         setenv("HWLOC_XMLFILE", path, 1);
         setenv("HWLOC_THISSYSTEM", "0", 1);
     }
-    int rc = places_load(p, m->synthetic, &err);
+    int rc = cpu_topology_load(p, m->synthetic, &err);
     unsetenv("HWLOC_XMLFILE");
     unsetenv("HWLOC_THISSYSTEM");
     assert_ok(rc, err);
     assert_false(p->live);
 }
 
-static void order(struct cpulist *l, const struct places *p, const struct machine *m)
+static void order(struct cpulist *l, const struct cpu_topology *p, const struct machine *m)
 {
     struct error err;
     struct cpulist only = { 0 };
     if (m->only)
         assert_ok(cpulist_parse(&only, m->only, &err), err);
-    assert_ok(places_order(p, m->only ? &only : NULL, l, &err), err);
+    assert_ok(cpu_topology_order(p, m->only ? &only : NULL, l, &err), err);
     assert_int_equal(l->n, m->only ? only.n : p->n);
     cpulist_free(&only);
 }
@@ -155,7 +155,7 @@ static void threads_go_there(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(machines); i++) {
         const struct machine *m = &machines[i];
-        struct places p;
+        struct cpu_topology p;
         struct cpulist l;
         load(&p, m);
         assert_int_equal(p.n, m->n_pus);
@@ -171,7 +171,7 @@ static void threads_go_there(void **state)
                 fail_msg("%s, %d threads: on %s, expected %s", m->name, c->n, text, c->cpus);
         }
         cpulist_free(&l);
-        places_free(&p);
+        cpu_topology_free(&p);
     }
 }
 
@@ -188,7 +188,7 @@ static void footprints_are_in_their_level(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(machines); i++) {
         const struct machine *m = &machines[i];
-        struct places p;
+        struct cpu_topology p;
         struct cpulist l;
         load(&p, m);
         order(&l, &p, m);
@@ -202,19 +202,19 @@ static void footprints_are_in_their_level(void **state)
                 assert_int_equal(bytes == 0, why[0] != 0); /* what cannot be has a reason */
                 /* What a level's roof touches is in that level. */
                 if (bytes)
-                    assert_int_equal(places_level(&p, l.cpu, (size_t)c->n, (double)bytes), level + 1);
+                    assert_int_equal(cpu_topology_level(&p, l.cpu, (size_t)c->n, (double)bytes), level + 1);
             }
             bool small;
-            const double caches = places_last_bytes(&p, l.cpu, (size_t)c->n);
+            const double caches = cpu_topology_llc_bytes(&p, l.cpu, (size_t)c->n);
             check_bytes(m, c, "memory", footprint_of_memory(caches, 0, 0, &small), c->memory);
             assert_false(small);
         }
         for (size_t k = 0; k < ARRAY_LEN(m->bytes); k++)
-            if (places_level(&p, l.cpu, (size_t)m->count[1].n, m->bytes[k]) != m->level[k])
+            if (cpu_topology_level(&p, l.cpu, (size_t)m->count[1].n, m->bytes[k]) != m->level[k])
                 fail_msg("%s: %.0f bytes are in level %d, expected %d", m->name, m->bytes[k],
-                         places_level(&p, l.cpu, (size_t)m->count[1].n, m->bytes[k]), m->level[k]);
+                         cpu_topology_level(&p, l.cpu, (size_t)m->count[1].n, m->bytes[k]), m->level[k]);
         cpulist_free(&l);
-        places_free(&p);
+        cpu_topology_free(&p);
     }
 }
 
@@ -269,11 +269,11 @@ static void counts(void **state)
 static void chunks(void **state)
 {
     (void)state;
-    struct places p;
+    struct cpu_topology p;
     struct error err;
     int n = 0;
     static const int cpu[8] = { 0, 4, 1, 5, 2, 6, 3, 7 };
-    assert_ok(places_load(&p, "numa:2 core:4 pu:1", &err), err);
+    assert_ok(cpu_topology_load(&p, "numa:2 core:4 pu:1", &err), err);
     for (int active = 1; active <= 8; active++) {
         bool used[8] = { false };
         int *chunk = curves_share_chunks(&p, cpu, 8, active, &n, &err);
@@ -286,7 +286,7 @@ static void chunks(void **state)
         }
         free(chunk);
     }
-    places_free(&p);
+    cpu_topology_free(&p);
 }
 
 static void node_pairs(void **state)
@@ -304,20 +304,20 @@ static void node_pairs(void **state)
         { "package:1 [numa(memory=1073741824)] [numa(memory=1073741824)] core:2 pu:1", 2, "0-0x2 0-1x2" },
     };
     for (size_t i = 0; i < ARRAY_LEN(t); i++) {
-        struct places p;
+        struct cpu_topology p;
         struct cpulist l;
         struct error err;
         struct node_pair pair[16];
         char text[256] = "";
-        assert_ok(places_load(&p, t[i].machine, &err), err);
-        assert_ok(places_order(&p, NULL, &l, &err), err);
+        assert_ok(cpu_topology_load(&p, t[i].machine, &err), err);
+        assert_ok(cpu_topology_order(&p, NULL, &l, &err), err);
         const size_t n = nodes_pairs(&p, l.cpu, t[i].n, pair, 16);
         for (size_t k = 0, len = 0; k < n; k++)
             len += (size_t)snprintf(text + len, sizeof text - len, "%s%d-%dx%d", k ? " " : "", pair[k].cpu_node, pair[k].mem_node,
                                     pair[k].n_threads);
         assert_string_equal(text, t[i].expected);
         cpulist_free(&l);
-        places_free(&p);
+        cpu_topology_free(&p);
     }
 }
 
@@ -325,20 +325,20 @@ static void node_pairs(void **state)
 static void here(void **state)
 {
     (void)state;
-    struct places p;
+    struct cpu_topology p;
     struct error err;
     struct cpulist l;
-    assert_ok(places_load(&p, NULL, &err), err);
+    assert_ok(cpu_topology_load(&p, NULL, &err), err);
     assert_true(p.live && p.n >= 1 && p.n_node >= 1);
     assert_ok(cpulist_usable(&l, &err), err);
     assert_int_equal(l.n, p.n);
     for (size_t i = 0; i < l.n; i++)
         for (size_t k = 0; k < i; k++)
             assert_int_not_equal(l.cpu[i], l.cpu[k]);
-    assert_true(places_share_bytes(&p, l.cpu, 1, 9) == 0); /* no such level */
+    assert_true(cpu_topology_share_bytes(&p, l.cpu, 1, 9) == 0); /* no such level */
     cpulist_free(&l);
-    places_free(&p);
-    assert_fails(places_load(&p, "nonsense", &err), err, "not a topology");
+    cpu_topology_free(&p);
+    assert_fails(cpu_topology_load(&p, "nonsense", &err), err, "not a topology");
 }
 
 int main(void)
@@ -348,5 +348,5 @@ int main(void)
         cmocka_unit_test(grids),            cmocka_unit_test(counts),                        cmocka_unit_test(chunks),
         cmocka_unit_test(node_pairs),       cmocka_unit_test(here),
     };
-    return cmocka_run_group_tests_name("places", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cpu_topology", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * What cores give, beside samples and beside runs: small products of the engine's own, again and again, from each thread's own cache.
- * What slows products on a shared core a loop of multiply-adds from registers hardly feels. methods.md (80)
+ * Core probes: small engine products from each thread's cache, adjacent to samples and runs. Contention on a shared core slows products
+ * but hardly a register-only FMA loop. methods.md (80)
  */
 #include "ceilings/internal.h"
 #include "ceilings/kernel_bench.h"
@@ -8,28 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Untimed, before: what ran there has driven the product out of its cache, and cores take some 0.4 ms to reach what they then keep. */
+/* Untimed: refill the cache; cores take about 0.4 ms to reach a steady clock. */
 enum { WARM = 4 };
 enum { ROWS = 128, COLS = 1024 };
 
-/* Unpacking and dot products, as prompts' and batches' are; and tiles of BF16. */
+/* vector: unpacking and dot products, as in prompts and batches; tile: BF16 */
 static const struct {
     enum dtype type;
     size_t n_tok;
-} kinds[REFERENCE_COUNT] = {
-    [REFERENCE_CORE] = { DTYPE_Q4_K, 16 },
-    [REFERENCE_TILES] = { DTYPE_BF16, 64 },
+} kinds[CORE_PROBE_COUNT] = {
+    [CORE_PROBE_VECTOR] = { DTYPE_Q4_K, 16 },
+    [CORE_PROBE_TILE] = { DTYPE_BF16, 64 },
 };
 
-/* A thread's own. */
+/* Thread state. */
 struct own {
     unsigned char *w;
     float *y;
     void *scratch;
 };
 
-struct reference {
-    enum reference_kind kind;
+struct core_probe {
+    enum core_probe_kind kind;
     struct kernels k;
     const struct matmul_slot *slot;
     struct acts acts;
@@ -39,12 +39,12 @@ struct reference {
     size_t rows;
 };
 
-static double reference_flop(const struct reference *r)
+static double core_probe_flop(const struct core_probe *r)
 {
     return 2.0 * (double)r->rows * COLS * (double)r->acts.n_tok;
 }
 
-static void reference_run(const struct reference *r, int tid, uint64_t n)
+static void core_probe_run(const struct core_probe *r, int tid, uint64_t n)
 {
     const struct own *p = &r->own[tid];
     const struct matmul_args a = { .w = p->w, .type = kinds[r->kind].type, .w_row_bytes = dtype_row_bytes(kinds[r->kind].type, COLS), .cols = COLS, .x = &r->acts,
@@ -54,7 +54,7 @@ static void reference_run(const struct reference *r, int tid, uint64_t n)
         run(&a, 0, r->rows);
 }
 
-void reference_free(struct reference *r)
+void core_probe_free(struct core_probe *r)
 {
     if (!r)
         return;
@@ -69,8 +69,8 @@ void reference_free(struct reference *r)
     free(r);
 }
 
-/* Activations, as the engine has them before its products. -1: no memory. */
-static int make_acts(struct reference *r)
+/* Prepared activations as in the engine. -1: no memory. */
+static int make_acts(struct core_probe *r)
 {
     const enum dtype type = kinds[r->kind].type;
     const size_t n_tok = kinds[r->kind].n_tok;
@@ -98,7 +98,7 @@ static int make_acts(struct reference *r)
     return 0;
 }
 
-static int make_own(const struct reference *r, struct own *p, size_t w_bytes)
+static int make_own(const struct core_probe *r, struct own *p, size_t w_bytes)
 {
     const size_t y_bytes = r->acts.n_tok * size_row_floats(ROWS) * sizeof *p->y;
     p->w = size_alloc(w_bytes);
@@ -111,7 +111,7 @@ static int make_own(const struct reference *r, struct own *p, size_t w_bytes)
     return 0;
 }
 
-static size_t weight_bytes(const struct reference *r)
+static size_t weight_bytes(const struct core_probe *r)
 {
     const enum dtype type = kinds[r->kind].type;
     size_t bytes = r->rows * dtype_row_bytes(type, COLS);
@@ -120,7 +120,7 @@ static size_t weight_bytes(const struct reference *r)
     return bytes;
 }
 
-static int make(struct reference *r, int n_threads)
+static int make(struct core_probe *r, int n_threads)
 {
     r->n_threads = n_threads;
     r->own = calloc((size_t)n_threads, sizeof *r->own);
@@ -132,48 +132,48 @@ static int make(struct reference *r, int n_threads)
     return 0;
 }
 
-int reference_new(struct reference **out, enum reference_kind kind, int n_threads, struct error *err)
+int core_probe_new(struct core_probe **out, enum core_probe_kind kind, int n_threads, struct error *err)
 {
     const enum dtype type = kinds[kind].type;
-    struct reference *r = *out = calloc(1, sizeof *r);
+    struct core_probe *r = *out = calloc(1, sizeof *r);
     if (!r)
-        return error_oom(err, sizeof *r, "the product beside samples");
+        return error_oom(err, sizeof *r, "the core probes");
     r->kind = kind;
-    kernels_init(&r->k, cpu_flags()); /* whatever instructions were asked for: the same in a profile and beside a run */
-    r->rows = strcmp(r->k.isa, "ref") == 0 ? PACK_ROWS : ROWS; /* which is hundreds of times slower */
+    kernels_init(&r->k, cpu_flags()); /* all features, independent of --isa: comparable between profile and run */
+    r->rows = strcmp(r->k.isa, "ref") == 0 ? PACK_ROWS : ROWS; /* ref is hundreds of times slower */
     r->slot = r->k.packed[type].gemv ? &r->k.packed[type] : &r->k.mm[type];
-    const bool none = kind == REFERENCE_TILES && !kernels_by_tiles(&r->k, r->slot, kinds[kind].n_tok);
-    const int rc = none || make(r, n_threads) == 0 ? 0 : error_oom(err, weight_bytes(r) * (size_t)n_threads, "the product beside samples");
+    const bool none = kind == CORE_PROBE_TILE && !kernels_by_tiles(&r->k, r->slot, kinds[kind].n_tok);
+    const int rc = none || make(r, n_threads) == 0 ? 0 : error_oom(err, weight_bytes(r) * (size_t)n_threads, "the core probes");
     if (none || rc != 0) {
-        reference_free(r);
+        core_probe_free(r);
         *out = NULL;
     }
     return rc;
 }
 
-/* ---- beside samples ------------------------------------------------------------------------------------------ */
+/* ---- adjacent probes ---- */
 
 struct repeat {
-    const struct reference *r;
+    const struct core_probe *r;
     uint64_t n;
 };
 
-static void run_reference(void *arg, int tid)
+static void run_core_probe(void *arg, int tid)
 {
     const struct repeat *p = arg;
-    reference_run(p->r, tid, p->n);
+    core_probe_run(p->r, tid, p->n);
 }
 
-static double timed(struct meter *m, const struct reference *r, uint64_t n, struct sample *s)
+static double timed(struct harness *m, const struct core_probe *r, uint64_t n, struct sample *s)
 {
     struct repeat p = { r, n };
-    meter_time(m, run_reference, &p, NULL, s);
-    return s->shared_s > 0 ? reference_flop(r) * (double)n * m->n / s->shared_s : 0; /* as the engine shares products out */
+    harness_time(m, run_core_probe, &p, NULL, s);
+    return s->shared_s > 0 ? core_probe_flop(r) * (double)n * m->n / s->shared_s : 0; /* balanced load, as in the engine */
 }
 
-double meter_reference_now(struct meter *m, enum reference_kind kind, bool *disturbed)
+double harness_probe_cores(struct harness *m, enum core_probe_kind kind, bool *disturbed)
 {
-    struct meter_reference *r = &m->reference[kind];
+    struct harness_core_probe *r = &m->core_probe[kind];
     struct sample s;
     if (!r->product)
         return 0;
@@ -183,39 +183,39 @@ double meter_reference_now(struct meter *m, enum reference_kind kind, bool *dist
     return rate;
 }
 
-int meter_watch_cores(struct meter *m, struct error *err)
+int harness_enable_core_probes(struct harness *m, struct error *err)
 {
     enum { MAX_DOUBLINGS = 30 };
     const double seconds = 1e-4;
     bool disturbed = false;
-    for (int kind = 0; kind < REFERENCE_COUNT; kind++) {
-        struct meter_reference *r = &m->reference[kind];
+    for (int kind = 0; kind < CORE_PROBE_COUNT; kind++) {
+        struct harness_core_probe *r = &m->core_probe[kind];
         r->n = 1;
-        if (reference_new(&r->product, (enum reference_kind)kind, m->n, err) != 0)
+        if (core_probe_new(&r->product, (enum core_probe_kind)kind, m->n, err) != 0)
             return -1;
         for (int i = 0; r->product && i < MAX_DOUBLINGS; i++, r->n *= 2) {
-            /* One interruption must not pass for a slow core: twice, and the faster one counts. */
-            const double first = meter_reference_now(m, (enum reference_kind)kind, &disturbed),
-                         best = fmax(first, meter_reference_now(m, (enum reference_kind)kind, &disturbed));
-            if (best > 0 && reference_flop(r->product) * (double)r->n * m->n / best >= seconds)
+            /* Best of two: an interruption must not look like a slow core. */
+            const double first = harness_probe_cores(m, (enum core_probe_kind)kind, &disturbed),
+                         best = fmax(first, harness_probe_cores(m, (enum core_probe_kind)kind, &disturbed));
+            if (best > 0 && core_probe_flop(r->product) * (double)r->n * m->n / best >= seconds)
                 break;
         }
     }
     return 0;
 }
 
-/* ---- as a roof ----------------------------------------------------------------------------------------------- */
+/* ---- as a roof ---- */
 
-static void sample_reference(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+static void sample_core_probe(struct benchmark *j, struct harness *m, int variant, uint64_t n, struct sample *s)
 {
     (void)variant;
     const double rate = timed(m, j->data, n, s);
     s->value = rate > 0 ? rate : NAN;
 }
 
-static int keep_reference(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+static int keep_core_probe(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
-    const struct reference *r = j->data;
+    const struct core_probe *r = j->data;
     const char *type = dtype_name(kinds[r->kind].type);
     c->n_tok = (int)r->acts.n_tok;
     snprintf(c->name, sizeof c->name, "reference %s x%d %dt", type, c->n_tok, m->n);
@@ -228,23 +228,23 @@ static int keep_reference(const struct job *j, const struct meter *m, struct cei
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static void free_reference(struct job *j)
+static void free_core_probe(struct benchmark *j)
 {
-    reference_free(j->data);
+    core_probe_free(j->data);
 }
 
-static const struct job_class reference_class = { .sample = sample_reference, .keep = keep_reference, .free = free_reference };
+static const struct benchmark_class reference_class = { .sample = sample_core_probe, .keep = keep_core_probe, .free = free_core_probe };
 
-int reference_add(struct job **out, struct job_list *l, enum reference_kind kind, int n_threads, struct error *err)
+int core_probe_add(struct benchmark **out, struct benchmark_list *l, enum core_probe_kind kind, int n_threads, struct error *err)
 {
-    struct reference *r;
+    struct core_probe *r;
     *out = NULL;
-    if (reference_new(&r, kind, n_threads, err) != 0)
+    if (core_probe_new(&r, kind, n_threads, err) != 0)
         return -1;
-    struct job *j = r ? job_add(l, &reference_class, err) : NULL;
+    struct benchmark *j = r ? benchmark_add(l, &reference_class, err) : NULL;
     if (!j) {
         const int rc = r ? -1 : 0;
-        reference_free(r);
+        core_probe_free(r);
         return rc;
     }
     j->data = r;
