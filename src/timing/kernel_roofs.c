@@ -473,21 +473,12 @@ static bool by_kind(const struct roofs *r, struct step *x, const struct pass *p)
     return false;
 }
 
-/* Where the engine's threads meet: before what reads a buffer that others wrote. Products of one norm follow each other,
- * additions and gates go with the product before them. */
-static bool meets(const struct op *op)
-{
-    return op->kind != OP_ADD && op->kind != OP_GLU && !(op->kind == OP_MATMUL && op->src == BUF_NORM);
-}
-
 bool kernel_roofs_time(const struct roofs *r, struct step *x, const struct pass *p)
 {
     const struct kernel_roofs *k = &r->kernels;
     if (!by_kind(r, x, p))
         return false;
-    double launch_s = 0;
-    if (k->n_threads > 1 && meets(&x->of->op))
-        launch_s = k->barrier_s >= 0 ? k->barrier_s : r->launch_s;
+    double launch_s = k->n_threads > 1 ? x->of->barriers[p->n_tok == 1] * (k->barrier_s >= 0 ? k->barrier_s : r->launch_s) : 0;
     if (x->kind == OP_EMBED && k->dispatch_s >= 0) /* the pass begins: the threads are woken */
         launch_s = k->dispatch_s;
     x->sd = x->kernel->sd;
