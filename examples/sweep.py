@@ -12,7 +12,8 @@ class Error(c.Structure):
 
 
 class Options(c.Structure):
-    _fields_ = [("size", c.c_size_t)] + [(n, c.c_uint32) for n in "n_prompt n_gen n_depth n_batch n_ubatch n_threads tp pp dp ep".split()]
+    _fields_ = ([("size", c.c_size_t)] + [(n, c.c_uint32) for n in "n_prompt n_gen n_depth n_batch n_ubatch n_threads tp pp dp ep".split()] +
+                [("software", c.c_void_p)])
 
 
 class Phase(c.Structure):
@@ -24,7 +25,7 @@ class Prediction(c.Structure):
 
 
 lib = c.CDLL("libroofcast.so.0")
-lib.roofcast_model_load.restype = lib.roofcast_machine_load.restype = c.c_void_p
+lib.roofcast_model_load.restype = lib.roofcast_machine_load.restype = lib.roofcast_software_load.restype = c.c_void_p
 lib.roofcast_predict.restype = c.POINTER(Prediction)
 err = Error()
 
@@ -40,15 +41,17 @@ def main(model="llama-3.1-8b", machine="h100-sxm", quant="F16"):
         lib.roofcast_set_data_dirs((c.c_char_p * 1)(os.environ["ROOFCAST_DATA"].encode()), c.c_size_t(1), None)
     m = c.c_void_p(check(lib.roofcast_model_load(model.encode(), quant.encode(), c.byref(err))))
     h = c.c_void_p(check(lib.roofcast_machine_load(machine.encode(), c.byref(err))))
+    software = c.c_void_p(check(lib.roofcast_software_load(None, 0, c.byref(err))))
     o = Options()
     print("n_batch,tok_s,tok_s_low,tok_s_high")
     for batch in (1, 4, 16, 64):
         lib.roofcast_predict_options_init(c.byref(o), c.c_size_t(c.sizeof(o)))
-        o.n_prompt, o.n_batch = 0, batch
+        o.n_prompt, o.n_batch, o.software = 0, batch, software
         p = check(lib.roofcast_predict(m, h, c.byref(o), c.byref(err)))
         d = p.contents.decode.contents
         print(f"{batch},{d.tok_s:.1f},{d.tok_s_low:.1f},{d.tok_s_high:.1f}")
         lib.roofcast_prediction_free(p)
+    lib.roofcast_software_free(software)
     lib.roofcast_machine_free(h)
     lib.roofcast_model_free(m)
 

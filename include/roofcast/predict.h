@@ -17,6 +17,20 @@
 extern "C" {
 #endif
 
+/*
+ * Constants of software, read once for many predictions, whatever the model and the machine.
+ *
+ * stack    "llama.cpp-cuda", "vllm", ...; NULL: on each machine what machines of its class run
+ * materialized  attention's scores pass through memory, as without FlashAttention
+ * errors   ROOFCAST_ERROR_USAGE  an unknown stack: the message has the nearest; a server's with materialized
+ *          ROOFCAST_ERROR_INPUT  no data directory has the constants
+ * cost     some 50 ms and 10 MB
+ * threads  any number of predictions may use it at once
+ */
+struct roofcast_software;
+ROOFCAST_API struct roofcast_software *roofcast_software_load(const char *stack, int materialized, struct roofcast_error *err);
+ROOFCAST_API void roofcast_software_free(struct roofcast_software *s);
+
 struct roofcast_predict_options {
     size_t size;          /* of the struct, set by init */
     uint32_t n_prompt;    /* tokens of the prompt: 512; 0: no prefill */
@@ -26,6 +40,8 @@ struct roofcast_predict_options {
     uint32_t n_ubatch;    /* prompt tokens of a pass; 0 (default): what the stack takes */
     uint32_t n_threads;   /* of a CPU; 0 (default): all */
     uint32_t tp, pp, dp, ep; /* devices of tensor, pipeline, data and expert parallelism: 1 each (24) */
+    const struct roofcast_software *software; /* in place of stack, anchor_path and materialized; NULL (default): these are loaded for
+                             the call */
     const char *stack;    /* "llama.cpp-cuda", "vllm", ...; NULL (default): what machines of that class run; "none": the profile's
                              efficiency factors, without intervals */
     int roof;             /* the bound alone, which no prediction exceeds: no constants, no interval. Default 0 (27) */
@@ -43,7 +59,7 @@ ROOFCAST_API const char *roofcast_bound_name(int bound); /* "memory" "compute" "
 /* A phase: the whole prompt, or one mean decode step. */
 struct roofcast_phase {
     double seconds;          /* of the phase */
-    double seconds_low, seconds_high; /* 90 % interval; NaN: none (--roof, stack "none") */
+    double seconds_low, seconds_high; /* 90 % interval; NaN: none (roof, stack "none") */
     double tok_s;            /* tokens of all sequences a second */
     double tok_s_low, tok_s_high;
     double memory_s, compute_s, link_s; /* seconds that each side alone would take */
@@ -76,7 +92,7 @@ struct roofcast_prediction {
  * return   roofcast_prediction_free(); it needs neither model nor machine
  * errors   ROOFCAST_ERROR_USAGE  numbers or a layout that make no sense, an unknown stack or KV type
  *          ROOFCAST_ERROR_INPUT  "cannot predict: ...": the profile lacks a bandwidth, a peak or a link
- * cost     the first call reads the constants (about 10 ms); later ones take some 0.1 to 1 ms
+ * cost     with o->software about 1 ms; without it the constants are read for the call, 50 ms
  * source   (21)-(27), (57), (62)
  */
 ROOFCAST_API struct roofcast_prediction *roofcast_predict(const struct roofcast_model *m, const struct roofcast_machine *h,

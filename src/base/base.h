@@ -277,12 +277,12 @@ enum cpu_flag {
     CPU_AMX_FP16 = 1 << 12,
     CPU_ARM_FP16 = 1 << 13, /* vectors of half floats */
     CPU_ARM_BF16 = 1 << 14,
-    CPU_STREAMS = 1 << 15, /* no instructions: its prefetchers keep up with a sequential walk by themselves */
+    CPU_HW_PREFETCH = 1 << 15, /* no instructions: its prefetchers keep up with a sequential walk by themselves */
     CPU_SLOW_DOT_BF16 = 1 << 16, /* no instructions: multiply-adds of floats multiply faster than vdpbf16ps */
-    CPU_ASK_ONCE = 1 << 17, /* no instructions: wants each line of a walk that computes asked for once, and for L1 alone */
+    CPU_SW_PREFETCH = 1 << 17, /* no instructions: wants each line of a walk that computes asked for once, and for L1 alone */
     CPU_TWO_PORTS = 1 << 18, /* no instructions: all there is to do with 512 bits but loads and stores takes the ports of products */
     CPU_AVX512VBMI = 1 << 19,
-    CPU_LIKES = CPU_STREAMS | CPU_ASK_ONCE | CPU_TWO_PORTS, /* which of several ways is the fastest */
+    CPU_LIKES = CPU_HW_PREFETCH | CPU_SW_PREFETCH | CPU_TWO_PORTS, /* which of several ways is the fastest */
 };
 unsigned cpu_flags(void);
 /* Linux lends AMX's tiles to processes that ask: this asks, once is enough. False: the CPU has none, or they are not to be had. */

@@ -86,10 +86,10 @@ unsigned cpu_flags(void)
         /* Zen 4: decode that asks for nothing ahead reads 1.05 to 1.36 times as fast as decode that does (1 and 2 threads, 384 MB:
          * Q4_0, Q8_0, F16, BF16, in turn). Intel's server cores are the other way round. */
         if (is_amd(0x19, 0, 0xff))
-            f |= CPU_STREAMS;
+            f |= CPU_HW_PREFETCH;
         /* Zen 5 with vectors of 512 bits (ceilings/core.c), measured on a Turin: kernels/avx512vnni/packed_gemv_rows.h. */
         if (is_amd(0x1a, 0, 0x1f) || is_amd(0x1a, 0x40, 0x4f))
-            f |= CPU_ASK_ONCE;
+            f |= CPU_SW_PREFETCH;
         /* Intel: ports 0 and 5 do all that is done with 512 bits (its Optimization Reference Manual). vdpbf16ps issues once in two cycles
          * there, half of what two multiply-adds of floats a cycle reach (cpufp, Gold 6455B; so measured on an Emerald Rapids). AMD: as
          * many as multiply-adds. */

@@ -34,5 +34,7 @@ libbase_a_SOURCES = \
   %D%/process.c \
   %D%/program.c \
   %D%/team.c \
-  %D%/json.c
+  %D%/json.c \
+  %D%/rules.h \
+  %D%/rules.c
 BASE_LIBS = libbase.a $(HWLOC_LIBS) $(JANSSON_LIBS)

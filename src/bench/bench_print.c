@@ -8,14 +8,14 @@ static const struct column bench_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, NULL },
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, "tensor type or mixture" },
     { "n_threads", "threads", COL_INT, NULL, COL_MEDIUM, AT(n_threads), EMPTY_VALUE, NULL, NULL },
-    { "n_batch", "n_batch", COL_INT, NULL, COL_DATA, AT(n_batch), EMPTY_VALUE, NULL, "sequences decoded together" },
-    { "n_ubatch", "n_ubatch", COL_INT, "tokens", COL_DATA, AT(n_ubatch), EMPTY_VALUE, NULL, "prompt tokens a pass" },
+    { "test", "test", COL_TEXT, NULL, COL_KEY, AT(test), EMPTY_VALUE, NULL, "`pp512`, `tg128`, `tg128@d4096`" },
     { "phase", "phase", COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
     { "n_prompt", "n_prompt", COL_INT, "tokens", COL_DATA, AT(n_prompt), EMPTY_VALUE, NULL, "0 in decode" },
     { "n_gen", "n_gen", COL_INT, "tokens", COL_DATA, AT(n_gen), EMPTY_VALUE, NULL, "0 in prefill" },
     { "n_depth", "n_depth", COL_INT, "tokens", COL_DATA, AT(n_depth), EMPTY_VALUE, NULL, "in the KV cache before" },
+    { "n_batch", "n_batch", COL_INT, NULL, COL_DATA, AT(n_batch), EMPTY_VALUE, NULL, "sequences decoded together" },
+    { "n_ubatch", "n_ubatch", COL_INT, "tokens", COL_DATA, AT(n_ubatch), EMPTY_VALUE, NULL, "prompt tokens a pass" },
     { "n_reps", "n_reps", COL_INT, NULL, COL_DATA, AT(n_reps), EMPTY_VALUE, NULL, "repetitions" },
-    { "test", "test", COL_TEXT, NULL, COL_KEY, AT(test), EMPTY_VALUE, NULL, "`pp512`, `tg128`, `tg128@d4096`" },
     { "tok_s_mean", "t/s", COL_FLOAT, "tokens/s", COL_KEY, AT(tok_s_mean), EMPTY_NULL, NULL, "mean over repetitions" },
     { "tok_s_sd", "+-", COL_FLOAT, "tokens/s", COL_MEDIUM, AT(tok_s_sd), EMPTY_NULL, NULL, "sample standard deviation" },
     { "ttft_s", "TTFT", COL_SECONDS, "s", COL_MEDIUM, AT(ttft_s), EMPTY_NULL, NULL, "time to first token: the whole prompt; null in decode" },
@@ -28,52 +28,57 @@ static const struct column bench_columns[] = {
     { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", COL_MINOR, AT(ceiling_flop_s), EMPTY_NULL, NULL, "peak of the arithmetic in use, measured beside the test" },
     { "mfu", "MFU", COL_FRACTION, "fraction", COL_MAJOR, AT(mfu), EMPTY_NULL, NULL, "`flop_s / ceiling_flop_s`" },
     { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", "roof that the test stands under" },
+    { "counters", "counters", COL_TEXT, NULL, COL_DATA, AT(counters), EMPTY_VALUE, NULL, "counter backend" },
     { "dram_bytes_s", "DRAM", COL_SI, "B/s", COL_DATA, AT(dram_bytes_s), EMPTY_NULL, NULL, "by hardware counters" },
     { "mbu_dram", "MBU DRAM", COL_FRACTION, "fraction", COL_DATA, AT(mbu_dram), EMPTY_NULL, NULL, "`dram_bytes_s / ceiling_bytes_s`" },
     { "dram_source", "DRAM source", COL_TEXT, NULL, COL_DATA, AT(dram_source), EMPTY_NULL, NULL, "`uncore counters: 8 x uncore_imc on 2` (sockets)" },
     { "dram_reason", "DRAM reason", COL_TEXT, NULL, COL_DATA, AT(dram_reason), EMPTY_NULL, NULL, "why `dram_bytes_s` is null" },
-    { "roof_moved", "roof moved", COL_FRACTION, "fraction", COL_DATA, AT(roof_moved), EMPTY_ABSENT, "number or null, optional",
-      "how far DRAM's roof moved while the test ran: largest probe less smallest over median (methods.md (83))" },
-    { "profile_bytes_s", "profile", COL_SI, "B/s", COL_DATA, AT(profile_bytes_s), EMPTY_ABSENT, "number or null, optional",
-      "DRAM read of the stored profile (`roofcast profile`), as many threads" },
-    { "mbu_profile", "MBU profile", COL_FRACTION, "fraction", COL_DATA, AT(mbu_profile), EMPTY_ABSENT, "number or null, optional", "`bytes_s / profile_bytes_s`" },
-    { "profile_flop_s", "profile", COL_SI, "FLOP/s", COL_DATA, AT(profile_flop_s), EMPTY_ABSENT, "number or null, optional", "its peak of the arithmetic in use" },
-    { "mfu_profile", "MFU profile", COL_FRACTION, "fraction", COL_DATA, AT(mfu_profile), EMPTY_ABSENT, "number or null, optional", "`flop_s / profile_flop_s`" },
-    { "profile_reason", "profile reason", COL_TEXT, NULL, COL_DATA, AT(profile_reason), EMPTY_ABSENT, "string or null, optional", "why there are no such roofs" },
-    { "steal", "steal", COL_FRACTION, "fraction", COL_DATA, AT(steal), EMPTY_ABSENT, "number or null, optional", "of the time of the CPUs in use that a "
-      "hypervisor gave to others, mean over repetitions; null: too short to tell" },
-    { "n_switch", "switches", COL_FLOAT, NULL, COL_DATA, AT(n_switch), EMPTY_ABSENT, "number or null, optional", "times that the system took a CPU from a "
-      "thread, in one repetition, mean" },
-    { "cpu_share", "CPU share", COL_FRACTION, "fraction", COL_DATA, AT(cpu_share), EMPTY_ABSENT, "number or null, optional",
-      "of its threads' time, that they were on a CPU: the least of its repetitions. Below 0.9 others ran there, or threads slept" },
-    { "clock_hz", "clock", COL_SI, "Hz", COL_DATA, AT(clock_hz), EMPTY_ABSENT, "number or null, optional", "core clock behind the repetitions, median" },
-    { "cache_bytes", "last cache", COL_SI, "B", COL_DATA, AT(cache_bytes), EMPTY_ABSENT, "number or null, optional", "last-level caches, all together" },
-    { "energy_j", "energy", COL_SI, "J", COL_DATA, AT(energy_j), EMPTY_ABSENT, "number or null, optional", "of all packages and, where it is counted, memory, "
+    { "energy_j", "energy", COL_SI, "J", COL_DATA, AT(energy_j), EMPTY_NULL, "number or null, optional", "of all packages and, where it is counted, memory, "
       "in one repetition, mean: of the whole machine" },
-    { "j_tok", "J/token", COL_SI, "J/token", COL_DATA, AT(j_tok), EMPTY_ABSENT, "number or null, optional", "`energy_j` by the tokens of a repetition" },
-    { "energy_source", "energy from", COL_TEXT, NULL, COL_DATA, AT(energy_source), EMPTY_ABSENT, "string or null, optional", "zones or events" },
-    { "energy_reason", "energy reason", COL_TEXT, NULL, COL_DATA, AT(energy_reason), EMPTY_ABSENT, "string or null, optional", "why `energy_j` is null" },
-    { "counters", "counters", COL_TEXT, NULL, COL_DATA, AT(counters), EMPTY_VALUE, NULL, "counter backend" },
+    { "j_tok", "J/token", COL_SI, "J/token", COL_DATA, AT(j_tok), EMPTY_NULL, "number or null, optional", "`energy_j` by the tokens of a repetition" },
+    { "energy_source", "energy from", COL_TEXT, NULL, COL_DATA, AT(energy_source), EMPTY_NULL, "string or null, optional", "zones or events" },
+    { "energy_reason", "energy reason", COL_TEXT, NULL, COL_DATA, AT(energy_reason), EMPTY_NULL, "string or null, optional", "why `energy_j` is null" },
     { "weight_bytes", "weights", COL_SI, "B", COL_DATA, AT(weight_bytes), EMPTY_NULL, NULL, "of one repetition, as are the next four" },
     { "act_bytes", "activations", COL_SI, "B", COL_DATA, AT(act_bytes), EMPTY_NULL, NULL, "activations" },
     { "kv_bytes", "KV", COL_SI, "B", COL_DATA, AT(kv_bytes), EMPTY_NULL, NULL, "KV cache, read and written" },
     { "flop", "FLOP", COL_SI_BARE, "FLOP", COL_DATA, AT(flop), EMPTY_NULL, NULL, NULL },
     { "seconds", "seconds", COL_SECONDS, "s", COL_DATA, AT(seconds), EMPTY_ZERO, NULL, "mean" },
-    { "act_scales", "act. scales", COL_TEXT, NULL, COL_DATA, AT(act_scales), EMPTY_ABSENT, "`\"exact\"` or `\"pow2\"` or null, optional",
-      "scales of 8-bit activations in the largest pass of the test (`--act-scales`, methods.md (89)); null: no product quantizes activations" },
     { "type_k", "type_k", COL_TEXT, NULL, COL_DATA, AT(type_k), EMPTY_VALUE, NULL, "type of the keys in the KV cache" },
     { "type_v", "type_v", COL_TEXT, NULL, COL_DATA, AT(type_v), EMPTY_VALUE, NULL, "of the values" },
+    { "act_scales", "act. scales", COL_TEXT, NULL, COL_DATA, AT(act_scales), EMPTY_NULL, "`\"exact\"` or `\"pow2\"` or null, optional",
+      "scales of 8-bit activations in the largest pass of the test (`--act-scales`, methods.md (89)); null: no product quantizes activations" },
     { "experts_touched", "experts", COL_FLOAT, NULL, COL_DATA, AT(experts_touched), EMPTY_NULL, NULL, "distinct experts that a layer with experts read in a "
       "pass, mean; null: a dense model" },
     { "ceiling_source", "ceiling from", COL_TEXT, NULL, COL_DATA, AT(ceiling_source), EMPTY_NULL, NULL, NULL },
-    { "ops_ceiling_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_ceiling_bytes_s), EMPTY_ABSENT, "number or null, optional",
+    { "roof_moved", "roof moved", COL_FRACTION, "fraction", COL_DATA, AT(roof_moved), EMPTY_NULL, "number or null, optional",
+      "how far DRAM's roof moved while the test ran: largest probe less smallest over median (methods.md (83))" },
+    { "profile_bytes_s", "profile", COL_SI, "B/s", COL_DATA, AT(profile_bytes_s), EMPTY_NULL, "number or null, optional",
+      "DRAM read of the stored profile (`roofcast profile`), as many threads" },
+    { "mbu_profile", "MBU profile", COL_FRACTION, "fraction", COL_DATA, AT(mbu_profile), EMPTY_NULL, "number or null, optional", "`bytes_s / profile_bytes_s`" },
+    { "profile_flop_s", "profile", COL_SI, "FLOP/s", COL_DATA, AT(profile_flop_s), EMPTY_NULL, "number or null, optional", "its peak of the arithmetic in use" },
+    { "mfu_profile", "MFU profile", COL_FRACTION, "fraction", COL_DATA, AT(mfu_profile), EMPTY_NULL, "number or null, optional", "`flop_s / profile_flop_s`" },
+    { "profile_reason", "profile reason", COL_TEXT, NULL, COL_DATA, AT(profile_reason), EMPTY_NULL, "string or null, optional", "why there are no such roofs" },
+    { "steal", "steal", COL_FRACTION, "fraction", COL_DATA, AT(steal), EMPTY_NULL, "number or null, optional", "of the time of the CPUs in use that a "
+      "hypervisor gave to others, mean over repetitions; null: too short to tell" },
+    { "n_switch", "switches", COL_FLOAT, NULL, COL_DATA, AT(n_switch), EMPTY_NULL, "number or null, optional", "times that the system took a CPU from a "
+      "thread, in one repetition, mean" },
+    { "clock_hz", "clock", COL_SI, "Hz", COL_DATA, AT(clock_hz), EMPTY_NULL, "number or null, optional", "core clock behind the repetitions, median" },
+    { "cpu_share", "CPU share", COL_FRACTION, "fraction", COL_DATA, AT(cpu_share), EMPTY_NULL, "number or null, optional",
+      "of its threads' time, that they were on a CPU: the least of its repetitions. Below 0.9 others ran there, or threads slept" },
+    { "cache_bytes", "last cache", COL_SI, "B", COL_DATA, AT(cache_bytes), EMPTY_NULL, "number or null, optional", "last-level caches, all together" },
+    { "ops_ceiling_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_ceiling_bytes_s), EMPTY_NULL, "number or null, optional",
       "DRAM's roof beside the pass that timed the ops (`--ops`), harmonic mean of the probes between its steps (methods.md (83))" },
-    { "ops_ceiling_flop_s", NULL, COL_SI, "FLOP/s", COL_JSON, AT(ops_ceiling_flop_s), EMPTY_ABSENT, "number or null, optional", "the peak there" },
-    { "ops_lowest_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_lowest_bytes_s), EMPTY_ABSENT, "number or null, optional", "smallest of those probes of DRAM" },
-    { "ops_highest_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_highest_bytes_s), EMPTY_ABSENT, "number or null, optional", "largest" },
+    { "ops_ceiling_flop_s", NULL, COL_SI, "FLOP/s", COL_JSON, AT(ops_ceiling_flop_s), EMPTY_NULL, "number or null, optional", "the peak there" },
+    { "ops_lowest_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_lowest_bytes_s), EMPTY_NULL, "number or null, optional", "smallest of those probes of DRAM" },
+    { "ops_highest_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_highest_bytes_s), EMPTY_NULL, "number or null, optional", "largest" },
 };
 #undef AT
 const struct table_fields bench_fields = { "run.row", bench_columns, ARRAY_LEN(bench_columns) };
+static const char row_order[] =
+    "model type n_threads n_batch n_ubatch phase n_prompt n_gen n_depth n_reps test tok_s_mean tok_s_sd ttft_s itl_p50_s itl_p99_s bytes_s "
+    "ceiling_bytes_s mbu flop_s ceiling_flop_s mfu bound dram_bytes_s mbu_dram dram_source dram_reason roof_moved profile_bytes_s mbu_profile "
+    "profile_flop_s mfu_profile profile_reason steal n_switch cpu_share clock_hz cache_bytes energy_j j_tok energy_source energy_reason counters "
+    "weight_bytes act_bytes kv_bytes flop seconds act_scales type_k type_v experts_touched ceiling_source";
 
 #define AT(m) COLUMN_AT(struct run_op, m)
 static const struct column bench_op_columns[] = {
@@ -101,17 +106,6 @@ static const struct column bench_op_columns[] = {
 #undef AT
 const struct table_fields bench_op_fields = { "run.op", bench_op_columns, ARRAY_LEN(bench_op_columns) };
 
-static json_t *ops_json(const struct run *r)
-{
-    json_t *a = json_array();
-    for (size_t i = 0; a && i < r->n_op; i++)
-        if (json_array_append_new(a, run_op_json(&r->op[i])) != 0) {
-            json_decref(a);
-            return NULL;
-        }
-    return a;
-}
-
 static struct table_rows op_rows(const struct run *r)
 {
     return (struct table_rows){ .size = sizeof *r->op, .n = r->n_op, .v = r->op };
@@ -123,14 +117,13 @@ static int print_table(enum report_format f, const struct table *t, struct error
     return report_print(stdout, f, t, report_width(stdout), err);
 }
 
-static int print_ops(enum report_format f, const char *schema, const struct run *r, const json_t *json, struct error *err)
+static struct table op_table(const char *schema, const struct table_rows *rows)
 {
-    const struct table_rows rows = op_rows(r);
-    return print_table(f, &(struct table){ schema, 1, NULL, json, bench_op_columns, ARRAY_LEN(bench_op_columns), &rows, NULL }, err);
+    return (struct table){ schema, 1, NULL, bench_op_columns, ARRAY_LEN(bench_op_columns), rows, NULL };
 }
 
 /* The tests; scales of activations are in tables where they are not exact. */
-static int print_rows(FILE *out, enum report_format f, const struct run *r, const json_t *json, const json_t *meta, struct error *err)
+static int print_rows(FILE *out, enum report_format f, const struct run *r, const json_t *meta, struct error *err)
 {
     const struct table_rows rows = { .size = sizeof *r->row, .n = r->n_row, .v = r->row };
     struct column cols[ARRAY_LEN(bench_columns)];
@@ -138,7 +131,7 @@ static int print_rows(FILE *out, enum report_format f, const struct run *r, cons
     for (size_t i = 0; i < r->n_row; i++)
         if (strcmp(r->row[i].act_scales, "pow2") == 0)
             columns_rank(cols, ARRAY_LEN(cols), "act_scales", COL_MAJOR);
-    return report_print(out, f, &(struct table){ "roofcast.bench", 1, meta, json, cols, ARRAY_LEN(cols), &rows, NULL }, report_width(out), err);
+    return report_print(out, f, &(struct table){ "roofcast.bench", 1, meta, cols, ARRAY_LEN(cols), &rows, row_order }, report_width(out), err);
 }
 
 static void print_energy(const struct run_row *r)
@@ -226,7 +219,7 @@ static int print_roles(const struct bench_results *res, const struct bench_print
     struct table_rows rows = main_roles(&res->roles);
     memcpy(cols, bench_op_columns, sizeof cols);
     columns_rank(cols, ARRAY_LEN(cols), "layer op rows cols", COL_DATA); /* a role sums them */
-    int rc = print_table(o->format, &(struct table){ "roofcast.bench.roles", 1, NULL, NULL, cols, ARRAY_LEN(cols), &rows, NULL }, err);
+    int rc = print_table(o->format, &(struct table){ "roofcast.bench.roles", 1, NULL, cols, ARRAY_LEN(cols), &rows, NULL }, err);
     printf("\n");
     if (rc == 0)
         rc = bench_print_lost(&res->roles, err);
@@ -236,40 +229,35 @@ static int print_roles(const struct bench_results *res, const struct bench_print
 
 int bench_print(struct bench_results *res, const struct bench_print *o, struct error *err)
 {
-    json_t *doc = run_to_json(&res->run, err), *ops = ops_json(&res->run), *roles = ops_json(&res->roles);
-    const struct table batches = { "roofcast.bench.batches", 1, NULL, NULL, bench_batch_fields.cols, bench_batch_fields.n, &res->batches, NULL };
-    int rc = -1;
-    if (!doc || !ops || !roles)
-        goto out;
-    json_t *rows = json_object_get(doc, "rows");
-    json_t *meta = json_pack("{s:O s:O s:O s:o s:O s:O s:O s:O s:O s:O s:O s:O*}", "provenance", json_object_get(doc, "provenance"), "ops", ops,
-                             "roles", roles, "batches", table_rows_json(&batches), "ceilings", json_object_get(doc, "ceilings"), "loads",
+    json_t *doc = run_to_json(&res->run, err);
+    const struct table_rows op = op_rows(&res->run), role = op_rows(&res->roles);
+    const struct table batches = { "roofcast.bench.batches", 1, NULL, bench_batch_fields.cols, bench_batch_fields.n, &res->batches, NULL };
+    const struct table ops = op_table("roofcast.bench.ops", &op), roles = op_table("roofcast.bench.roles", &role);
+    if (!doc)
+        return -1;
+    json_t *meta = json_pack("{s:O s:o s:o s:o s:O s:O s:O s:O s:O s:O s:O s:O*}", "provenance", json_object_get(doc, "provenance"), "ops", table_rows_json(&ops),
+                             "roles", table_rows_json(&roles), "batches", table_rows_json(&batches), "ceilings", json_object_get(doc, "ceilings"), "loads",
                              json_object_get(doc, "loads"), "counts", json_object_get(doc, "counts"), "counting",
                              json_object_get(doc, "counting"), "certificate", json_object_get(doc, "certificate"),
                              "repetitions", json_object_get(doc, "repetitions"), "findings", res->run.findings,
                              "incomplete", json_object_get(doc, "incomplete"));
-    if (!meta) {
-        error_oom(err, 0, "the report");
-        goto out;
-    }
-    rc = print_rows(stdout, o->format, &res->run, rows, meta, err);
+    json_decref(doc);
+    if (!meta)
+        return error_oom(err, 0, "the report");
+    int rc = print_rows(stdout, o->format, &res->run, meta, err);
     if (rc == 0 && o->also_error)
-        rc = print_rows(stderr, o->error_format, &res->run, rows, meta, err);
+        rc = print_rows(stderr, o->error_format, &res->run, meta, err);
     json_decref(meta);
     if (rc == 0 && res->batches.n && o->format != REPORT_JSON)
         rc = print_table(o->format, &batches, err);
     const bool people = o->format == REPORT_TABLE || o->format == REPORT_MD;
     if (rc == 0 && o->ops && o->format != REPORT_JSON && (!people || o->by_layer))
-        rc = print_ops(o->format, "roofcast.bench.ops", &res->run, ops, err);
+        rc = print_table(o->format, &ops, err);
     if (rc == 0 && o->ops && o->format != REPORT_JSON && !people)
-        rc = print_ops(o->format, "roofcast.bench.roles", &res->roles, roles, err);
+        rc = print_table(o->format, &roles, err);
     if (rc == 0 && o->format == REPORT_TABLE)
         print_notes(res, o);
     if (rc == 0 && o->ops && people)
         rc = print_roles(res, o, err);
-out:
-    json_decref(doc);
-    json_decref(ops);
-    json_decref(roles);
     return rc;
 }

@@ -96,7 +96,7 @@ static int print(const struct hwprofile *a, const struct hwprofile *b, const str
                              n->n_agree, "n_only_in_one", n->n_only, "noise_a", na, "noise_b", nb, "verdict", verdict);
     if (!meta)
         return error_oom(err, 0, "a comparison");
-    const struct table d = { "roofcast.compare", 1, meta, NULL, compare_columns, ARRAY_LEN(compare_columns), rows, NULL };
+    const struct table d = { "roofcast.compare", 1, meta, compare_columns, ARRAY_LEN(compare_columns), rows, NULL };
     int rc = report_write(NULL, fmt, &d, err);
     json_decref(meta);
     if (rc != 0 || (fmt != REPORT_TABLE && fmt != REPORT_MD))

@@ -53,7 +53,7 @@ int profile_cross_check(const struct ceilings_options *o, enum report_format fmt
     if (keep) {
         struct error print_err = { 0 };
         json_t *meta = json_pack("{s:i, s:i, s:i}", "n_compared", k.n, "n_pass", k.n_pass, "n_no_answer", k.n_none);
-        const struct table d = { "roofcast.crosscheck", 1, meta, NULL, crosscheck_columns, ARRAY_LEN(crosscheck_columns), &k.rows, NULL };
+        const struct table d = { "roofcast.crosscheck", 1, meta, crosscheck_columns, ARRAY_LEN(crosscheck_columns), &k.rows, NULL };
         if (!meta)
             rc = error_oom(err, 0, "the table of the cross-check");
         else if (report_write(NULL, fmt, &d, &print_err) != 0) {

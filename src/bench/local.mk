@@ -18,6 +18,7 @@ libbench_a_SOURCES = \
   %D%/ppl.h \
   %D%/ppl_evaluate.c \
   %D%/ppl_report.c \
+  %D%/profiles.h \
   %D%/routing.c \
   %D%/routing.h \
   %D%/setup.c \

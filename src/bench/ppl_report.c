@@ -131,7 +131,7 @@ static int print_tables(enum report_format format, const struct ppl_file *file, 
     struct table_rows rows = { .size = sizeof(struct shown_row) };
     for (size_t i = 0; i < n; i++)
         put_shown(&rows, &file[i]);
-    struct table t = { "roofcast.ppl", 1, NULL, NULL, main_columns, base ? ARRAY_LEN(main_columns) : N_MAIN_ALONE, &rows, NULL };
+    struct table t = { "roofcast.ppl", 1, NULL, main_columns, base ? ARRAY_LEN(main_columns) : N_MAIN_ALONE, &rows, NULL };
     int rc = report_write(NULL, format, &t, err);
     if (rc == 0 && base) {
         t.cols = spread_columns;
@@ -163,7 +163,7 @@ int ppl_print(enum report_format format, const struct ppl_file *file, size_t n, 
     const bool people = format == REPORT_TABLE || format == REPORT_MD;
     json_t *meta = meta_json(c, base, prov);
     const struct table_rows rows = { .size = sizeof *file, .n = n, .v = (void *)file };
-    const struct table t = { "roofcast.ppl", 1, meta, NULL, ppl_columns, ARRAY_LEN(ppl_columns), &rows, order };
+    const struct table t = { "roofcast.ppl", 1, meta, ppl_columns, ARRAY_LEN(ppl_columns), &rows, order };
     int rc = meta ? 0 : error_oom(err, 0, "the report");
     if (rc == 0)
         rc = people ? print_tables(format, file, n, c, base, err) : report_write(NULL, format, &t, err);

@@ -112,24 +112,21 @@ static json_t *op_json(const struct validate_op *o)
 /* ---- figures of groups (67) ---------------------------------------------------------------------------------- */
 
 struct figures {
-    double *error; /* those known */
+    double *error, *ape; /* [n]: those known, and room for their absolutes */
     size_t n;
 };
 
 static void add_figures(struct table_rows *rows, const char *name, const struct figures *f)
 {
-    double *ape = malloc((f->n + 1) * sizeof *ape), inside = 0;
-    if (!ape)
-        interrupt_end_without_memory();
+    double inside = 0;
     for (size_t i = 0; i < f->n; i++) {
-        ape[i] = fabs(f->error[i]);
+        f->ape[i] = fabs(f->error[i]);
         inside += 1 / (1 + f->error[i]) > end_of(-1) && 1 / (1 + f->error[i]) < end_of(1);
     }
     *(struct figures_row *)table_add(rows) = (struct figures_row){
-        table_text(rows, name), f->n, f->n ? stats_mean(f->error, f->n) : NAN, stats_median(ape, f->n), stats_quantile(ape, f->n, 0.95),
+        table_text(rows, name), f->n, f->n ? stats_mean(f->error, f->n) : NAN, stats_median(f->ape, f->n), stats_quantile(f->ape, f->n, 0.95),
         f->n ? inside / (double)f->n : NAN, f->n ? (end_of(1) - end_of(-1)) / 2 : NAN,
     };
-    free(ape);
 }
 
 enum { BY_ALL, BY_MODEL, BY_TYPE, BY_TEST, BY_THREADS, BY_COUNT };
@@ -156,7 +153,7 @@ static void add_groups(struct table_rows *to, const struct validation *v, double
     char name[192], other[192];
     for (int by = BY_ALL; by < BY_COUNT; by++)
         for (size_t i = 0; i < v->n; i++) {
-            struct figures f = { .error = room };
+            struct figures f = { .error = room, .ape = room + v->n + v->n_op };
             bool before = false;
             group_name(name, sizeof name, &v->r[i], by);
             for (size_t k = 0; k < v->n; k++) {
@@ -177,7 +174,7 @@ static void add_roles(struct table_rows *to, struct table_rows *all, const struc
 {
     char name[32];
     for (size_t i = 0; i < v->n_op; i++) {
-        struct figures f = { .error = room };
+        struct figures f = { .error = room, .ape = room + v->n + v->n_op };
         bool before = false;
         for (size_t k = 0; k < v->n_op; k++) {
             if (strcmp(v->op[k].role, v->op[i].role) != 0)
@@ -191,7 +188,7 @@ static void add_roles(struct table_rows *to, struct table_rows *all, const struc
     }
     for (size_t i = 0; i < v->n_op; i++)
         room[i] = v->op[i].predicted_s / v->op[i].seconds - 1;
-    add_figures(all, "op", &(struct figures){ room, v->n_op });
+    add_figures(all, "op", &(struct figures){ room, room + v->n + v->n_op, v->n_op });
 }
 
 /* ---- the document ------------------------------------------------------------------------------------------------ */
@@ -246,7 +243,7 @@ static json_t *meta_json(const struct validation *v, const struct validate_about
 static int document_init(struct document *d, const struct validation *v, const struct validate_about *a, struct error *err)
 {
     const struct column *figures = validate_group_columns;
-    double *room = malloc((v->n + v->n_op + 1) * sizeof *room);
+    double *room = malloc((2 * (v->n + v->n_op) + 1) * sizeof *room);
     *d = (struct document){ .cases = { .size = sizeof(struct case_row) } };
     d->groups.size = d->roles.size = d->ops.size = sizeof(struct figures_row);
     if (!room)
@@ -256,10 +253,10 @@ static int document_init(struct document *d, const struct validation *v, const s
     add_groups(&d->groups, v, room);
     add_roles(&d->roles, &d->ops, v, room);
     free(room);
-    d->group = (struct table){ "roofcast.validate.groups", 1, NULL, NULL, figures, ARRAY_LEN(validate_group_columns), &d->groups, NULL };
-    d->role = (struct table){ "roofcast.validate.roles", 1, NULL, NULL, figures, ROLE_COLUMNS, &d->roles, NULL };
+    d->group = (struct table){ "roofcast.validate.groups", 1, NULL, figures, ARRAY_LEN(validate_group_columns), &d->groups, NULL };
+    d->role = (struct table){ "roofcast.validate.roles", 1, NULL, figures, ROLE_COLUMNS, &d->roles, NULL };
     d->meta = meta_json(v, a, d);
-    d->rows = (struct table){ "roofcast.validate", 1, d->meta, NULL, validate_columns, ARRAY_LEN(validate_columns), &d->cases, NULL };
+    d->rows = (struct table){ "roofcast.validate", 1, d->meta, validate_columns, ARRAY_LEN(validate_columns), &d->cases, NULL };
     return d->meta ? 0 : error_oom(err, v->n * sizeof *v->r, "the report");
 }
 

@@ -194,9 +194,9 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j)
     acts_bind(&b->acts, j->act, (size_t)j->n_tok, j->cols, b->act_mem);
     b->acts.pow2 = kernels_acts_pow2(&b->k, j->slot == &b->k.packed[j->type], (size_t)j->n_tok);
     b->k.act_prepare[j->act](&b->acts, b->x, BENCH_COLS, 0, (size_t)j->n_tok);
-    if (j->slot == &b->k.packed[j->type] && kernels_arranges(&b->k, j->type, b->acts.n_tok)) { /* as the engine does, once for all rows */
+    if (j->slot == &b->k.packed[j->type] && kernels_packs_acts(&b->k, j->type, b->acts.n_tok)) { /* as the engine does, once for all rows */
         b->acts.tiles = b->act_tiles;
-        b->k.arrange[j->type](&b->acts, 0, 1);
+        b->k.pack_acts[j->type](&b->acts, j->type, 0, 1);
     }
 }
 

@@ -8,6 +8,7 @@
 static struct matmul_args args_of(struct kernel_bench *b, const struct kernel_job *j, int tid, const unsigned char *w)
 {
     return (struct matmul_args){ .w = w,
+                                 .type = j->type,
                                  .w_row_bytes = j->row_bytes,
                                  .cols = j->cols,
                                  .x = &b->acts,
@@ -29,7 +30,7 @@ static void walk_memory(struct kernel_bench *b, const struct kernel_job *j, int 
         const int owner = (tid + k) % b->n_threads;
         struct bench_lane *of = &b->lane[owner];
         struct share_run run;
-        while (share_take(&of->next, all, owner, b->n_threads, most, &run))
+        while (share_steal(&of->next, all, owner, b->n_threads, most, &run))
             for (size_t i = 0, m; i < run.n; i += m) {
                 const size_t at = bench_first(b, owner, unit_bytes) + run.first - (size_t)owner * n + i;
                 const struct matmul_args a = args_of(b, j, tid, bench_unit(b, owner, at, unit_bytes));
@@ -159,7 +160,7 @@ static void multiply_unit(struct kernel_bench *b, const struct kernel_job *j, in
     a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
     a.y_stride = size_row_floats(b->y_cols);
     a.prefetch_next = j->n_unit == 0; /* from memory */
-    a.y_far = share_far(b->acts.n_tok, b->y_cols, b->n_threads);
+    a.y_nontemporal = share_nontemporal(b->acts.n_tok, b->y_cols, b->n_threads);
     if (b->acts.n_tok <= j->slot->gemv_max_tok)
         j->slot->gemv(&a, 0, j->rows);
     else
@@ -215,7 +216,7 @@ static void put_in_order(struct kernel_bench *b, const struct kernel_job *j, int
     struct acts a = b->acts;
     a.tiles = b->act_tiles;
     for (uint64_t i = 0; i < n; i++)
-        b->k.arrange[j->type](&a, (unsigned)tid, (unsigned)b->n_threads);
+        b->k.pack_acts[j->type](&a, j->type, (unsigned)tid, (unsigned)b->n_threads);
 }
 
 /* Floats that others wrote, prepared and put in order row by row, and what the first product that walks them takes longer than the
@@ -233,7 +234,7 @@ static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j
         bench_write(b, j, tid, x);
         const double start = clock_now_s();
         for (size_t t = t0; t < t1; t++)
-            kernels_arrange_row(&b->k, j->type, &a, t, 0, &row, x + t * BENCH_COLS);
+            kernels_pack_acts_row(&b->k, j->type, &a, t, 0, &row, x + t * BENCH_COLS);
         team_barrier(b->team);
         const double ready = clock_now_s();
         multiply_unit(b, j, tid, 2 * i);
@@ -248,9 +249,9 @@ static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j
 /* As the engine does it: prepared activations, or, row by row, floats. */
 bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok)
 {
-    if (!kernels_arranges(&b->k, t, (size_t)n_tok) || !choose_slot(b, j, t, false))
+    if (!kernels_packs_acts(&b->k, t, (size_t)n_tok) || !choose_slot(b, j, t, false))
         return false;
-    const bool rows = kernels_arranges_rows(&b->k, t, (size_t)n_tok, BENCH_COLS);
+    const bool rows = kernels_packs_acts_rows(&b->k, t, (size_t)n_tok, BENCH_COLS);
     j->kind = "kernel";
     j->op = rows ? "prepare" : "arrange";
     j->unit = "B/s";

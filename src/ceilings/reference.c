@@ -47,7 +47,7 @@ static double reference_flop(const struct reference *r)
 static void reference_run(const struct reference *r, int tid, uint64_t n)
 {
     const struct own *p = &r->own[tid];
-    const struct matmul_args a = { .w = p->w, .w_row_bytes = dtype_row_bytes(kinds[r->kind].type, COLS), .cols = COLS, .x = &r->acts,
+    const struct matmul_args a = { .w = p->w, .type = kinds[r->kind].type, .w_row_bytes = dtype_row_bytes(kinds[r->kind].type, COLS), .cols = COLS, .x = &r->acts,
                                    .y = p->y, .y_stride = size_row_floats(ROWS), .scratch = p->scratch };
     matmul_fn *const run = r->acts.n_tok <= r->slot->gemv_max_tok ? r->slot->gemv : r->slot->gemm;
     for (uint64_t i = 0; i < n; i++)
@@ -89,12 +89,12 @@ static int make_acts(struct reference *r)
     r->acts.pow2 = kernels_acts_pow2(&r->k, packed, n_tok);
     r->k.act_prepare[r->slot->act](&r->acts, x, COLS, 0, n_tok);
     free(x);
-    if (!packed || !kernels_arranges(&r->k, type, n_tok))
+    if (!packed || !kernels_packs_acts(&r->k, type, n_tok))
         return 0;
     r->acts.tiles = size_alloc(acts_tiles_bytes(r->slot->act, type, n_tok, COLS));
     if (!r->acts.tiles)
         return -1;
-    r->k.arrange[type](&r->acts, 0, 1);
+    r->k.pack_acts[type](&r->acts, type, 0, 1);
     return 0;
 }
 

@@ -450,7 +450,7 @@ static int print_side_by_side(const struct analysis *a, enum report_format forma
     struct table_rows rows = { .size = sizeof(struct side_row) };
     for (size_t i = 0; i < a->n_row; i++)
         add_side_row(&rows, a, &a->row[i]);
-    const int rc = report_write(NULL, format, &(struct table){ "roofcast.analyze", 1, NULL, NULL, cols, n, &rows, NULL }, err);
+    const int rc = report_write(NULL, format, &(struct table){ "roofcast.analyze", 1, NULL, cols, n, &rows, NULL }, err);
     table_rows_free(&rows);
     return rc;
 }
@@ -566,7 +566,7 @@ static int print_all(const struct analysis *a, const struct options *o, struct e
     const enum report_format f = o->format;
     struct table_rows rows = rows_of(a);
     json_t *meta = meta_json(a, err);
-    const struct table d = { "roofcast.analyze", 1, meta, NULL, analyze_columns, ARRAY_LEN(analyze_columns), &rows, order };
+    const struct table d = { "roofcast.analyze", 1, meta, analyze_columns, ARRAY_LEN(analyze_columns), &rows, order };
     int rc = -1;
     if (!meta)
         goto out;

@@ -96,7 +96,7 @@ static void print_system(const struct doctor_facts *f)
 static int print_report(const struct options *o, const struct doctor_facts *f, const struct table_rows *rows, struct error *err)
 {
     json_t *meta = json_pack("{s:o}", "system", doctor_facts_json(f));
-    const struct table d = { "roofcast.doctor", 1, meta, NULL, doctor_columns, ARRAY_LEN(doctor_columns), rows, NULL };
+    const struct table d = { "roofcast.doctor", 1, meta, doctor_columns, ARRAY_LEN(doctor_columns), rows, NULL };
     const int rc = meta ? report_write(NULL, o->format, &d, err) : error_oom(err, 0, "the report");
     json_decref(meta);
     return rc;

@@ -42,7 +42,7 @@ static int section_rows(struct table_rows *rows, const struct section *s, const 
 
 static struct table section_table(const struct section *s, const struct table_rows *rows)
 {
-    return (struct table){ s->schema, 1, NULL, NULL, s->list->cols, s->list->n_cols, rows, s->list->order };
+    return (struct table){ s->schema, 1, NULL, s->list->cols, s->list->n_cols, rows, s->list->order };
 }
 
 static int print_table(const struct section *s, enum report_format f, const struct table_rows *rows, struct error *err)

@@ -121,7 +121,7 @@ static void put_ceiling(struct table_rows *rows, const struct ceiling *c)
 static int print_table(const struct hwprofile *h, struct error *err)
 {
     struct table_rows rows = { .size = sizeof(struct shown_ceiling) };
-    const struct table d = { "roofcast.ceilings", 1, NULL, NULL, columns, ARRAY_LEN(columns), &rows, NULL };
+    const struct table d = { "roofcast.ceilings", 1, NULL, columns, ARRAY_LEN(columns), &rows, NULL };
     for (size_t i = 0; i < h->n_ceiling; i++)
         put_ceiling(&rows, &h->ceiling[i]);
     const int rc = report_write(NULL, REPORT_TABLE, &d, err);

@@ -284,7 +284,7 @@ static int print_table(const struct options *o, const struct quantized *q, struc
     struct table_rows rows = rows_of(q, o->by_tensor, o->format == REPORT_TABLE || o->format == REPORT_MD);
     json_t *meta = json_pack("{s:o, s:o, s:s}", "in", json_text(o->in), "out", json_text(o->out), "type", o->type);
     struct column cols[ARRAY_LEN(quantize_columns)];
-    const struct table d = { "roofcast.quantize", 1, meta, NULL, cols, ARRAY_LEN(cols), &rows, NULL };
+    const struct table d = { "roofcast.quantize", 1, meta, cols, ARRAY_LEN(cols), &rows, NULL };
     memcpy(cols, quantize_columns, sizeof cols);
     if (o->by_tensor) {
         columns_rank(cols, ARRAY_LEN(cols), "role n_tensors", COL_DATA);

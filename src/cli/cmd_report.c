@@ -396,7 +396,7 @@ static int print(const struct report_cli *o, const struct priced *priced, size_t
     struct table_rows rows = { .size = sizeof(struct report_row) };
     const bool terminal = o->format == REPORT_TABLE && report_width(stdout) > 0;
     struct column shown[ARRAY_LEN(report_columns)];
-    const struct table d = { "roofcast.report", 1, meta, NULL, shown, ARRAY_LEN(shown), &rows, NULL };
+    const struct table d = { "roofcast.report", 1, meta, shown, ARRAY_LEN(shown), &rows, NULL };
     for (size_t i = 0; i < n; i++)
         put_row(&rows, &priced[i]);
     memcpy(shown, report_columns, sizeof shown);

@@ -220,10 +220,10 @@ static int print(const struct score_cli *o, const struct measurements *l, const 
     if (!why)
         return -1;
     struct table_rows groups = group_rows(g, !people || o->n_by > 0), worst = { .size = sizeof(struct score_row) };
-    const struct table figures = { "roofcast.score.groups", 1, NULL, NULL, score_group_columns, ARRAY_LEN(score_group_columns), &groups, NULL };
+    const struct table figures = { "roofcast.score.groups", 1, NULL, score_group_columns, ARRAY_LEN(score_group_columns), &groups, NULL };
     int rc = worst_rows(&worst, rows, l->n, o->n_worst, why, err);
     json_t *meta = rc == 0 ? meta_json(o, l, rows, table_rows_json(&figures)) : NULL;
-    const struct table score = { "roofcast.score", 1, meta, NULL, score_columns, ARRAY_LEN(score_columns), &worst, NULL };
+    const struct table score = { "roofcast.score", 1, meta, score_columns, ARRAY_LEN(score_columns), &worst, NULL };
     if (rc == 0 && !meta)
         rc = error_oom(err, 1 << 20, "a score");
     if (rc == 0)

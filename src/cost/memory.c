@@ -130,6 +130,8 @@ int memory_model_init(struct memory_model *m, const struct op_classes *l, const 
                                 .memory_bytes = known ? h->mem_bytes.value : NAN };
     m->reserved_bytes = m->memory_bytes * o->reserved;
     m->usable_bytes = (m->memory_bytes - m->reserved_bytes) * o->utilization;
+    if (o->release != MEMORY_ALONE && memory_rules_load(err) != 0)
+        return -1;
     if (check_options(o, err) != 0 || cost_check_kv(l->ops, &c, err) != 0 || layout_check(&o->layout, l, err) != 0)
         return -1;
     m->stage = stages_new(l, &o->layout, &c);

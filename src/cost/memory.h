@@ -5,6 +5,7 @@
 #ifndef COST_MEMORY_H
 #define COST_MEMORY_H
 
+#include "base/rules.h"
 #include "cost/classes.h"
 
 struct memory_options {
@@ -34,6 +35,9 @@ const char *memory_release_name(char *buf, size_t size, unsigned release);
  * and its graphs take), or one program by itself (all of the memory, no pages, passes of 512 tokens). Machines without memory of
  * their own for the accelerator have no driver's share and no context. */
 struct memory_options memory_defaults(const struct hwprofile *h, unsigned release);
+/* Reads the rules that a server's are from (hwprofiles/stacks/servers.json), once; memory_model_init() does. */
+int memory_rules_load(struct error *err);
+extern const struct rules_form memory_rules_form;
 
 /* Bytes on one device. */
 struct memory_need {

@@ -1,45 +1,63 @@
 /* Default use of a device's memory by a server: vLLM's defaults by release and device. Sources: doc/notes/servers.md. */
 #include "cost/memory.h"
 #include <ctype.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double GiB = 1073741824;
+static const double GiB = 1073741824, MiB = 1048576;
 
-/* What a driver keeps of the memory, and CUDA's context and kernels take outside of a server. */
+/* What a driver keeps of the memory, and CUDA's context and kernels take outside of a program. */
 #define DRIVER_SHARE 0.012
 #define CONTEXT_GIB 0.13
 #define COMM_GIB 0.2
 
-/* A row holds from its release on. */
-static const struct release {
-    unsigned from;
-    double utilization;
-    double logit_bytes;
-    bool experts_stay;
-    double context_gib;
-    double comm_gib, comm_large_gib; /* large: devices that is_large() says */
-} releases[] = {
-    { 0, 0.90, 9.6 * 4, false, CONTEXT_GIB, COMM_GIB, COMM_GIB },
-    { 17, 0.90, 15, true, CONTEXT_GIB, COMM_GIB, COMM_GIB },
-    { 18, 0.90, 15, true, 0.25, COMM_GIB, COMM_GIB },
-    { 19, 0.90, 15, true, 0.25, COMM_GIB, 1.82 },
-    { 27, 0.92, 15, true, 0.25, COMM_GIB, 1.82 },
+/* ---- rules: hwprofiles/stacks/servers.json -------------------------------------------------------- */
+
+enum { KEY_RELEASE, KEY_MEMORY_GIB, KEY_LARGE, KEY_KIND, KEY_VENDOR, KEY_NAME, KEY_FP4_PEAK, KEY_COUNT };
+enum { TABLE_LARGE, TABLE_SHARES, TABLE_EXCHANGE, TABLE_PASSES, TABLE_CAPTURED, TABLE_GRAPHS, TABLE_COUNT };
+
+static const char *const kinds[] = { [HW_CPU] = "CPU", [HW_GPU] = "GPU", [HW_APU] = "APU", [HW_NPU] = "NPU", NULL };
+static const struct rule_key keys[KEY_COUNT] = {
+    [KEY_RELEASE] = { .name = "release", .kind = RULE_NUMBER }, [KEY_MEMORY_GIB] = { .name = "memory_gib", .kind = RULE_NUMBER },
+    [KEY_LARGE] = { .name = "large", .kind = RULE_FLAG },       [KEY_KIND] = { .name = "kind", .kind = RULE_ONE, .words = kinds },
+    [KEY_VENDOR] = { .name = "vendor", .kind = RULE_TEXT },     [KEY_NAME] = { .name = "name", .kind = RULE_LIKE },
+    [KEY_FP4_PEAK] = { .name = "fp4_peak", .kind = RULE_FLAG },
 };
+enum { ALL = (1 << KEY_COUNT) - 1, DEVICE = ALL & ~(1 << KEY_LARGE) };
+static const struct rule_table_form tables[TABLE_COUNT] = {
+    [TABLE_LARGE] = { .name = "large", .keys = DEVICE, .value = { "large" } },
+    [TABLE_SHARES] = { .name = "shares", .keys = ALL, .value = { "utilization", "logit_bytes", "experts_stay", "context_gib" } },
+    [TABLE_EXCHANGE] = { .name = "exchange", .keys = ALL, .value = { "gib" } },
+    [TABLE_PASSES] = { .name = "passes", .keys = ALL, .value = { "tokens", "sequences", "block" } },
+    [TABLE_CAPTURED] = { .name = "captured", .keys = ALL, .value = { "tokens" } },
+    [TABLE_GRAPHS] = { .name = "graphs", .keys = ALL, .value = { "layer_mib" } },
+};
+const struct rules_form memory_rules_form = { "roofcast.rules", 1, keys, KEY_COUNT, tables, TABLE_COUNT };
 
-/* Graphs are set aside for from these releases on. */
-enum { GRAPHS_NVIDIA = 21, GRAPHS_AMD = 26, LONG_PASSES = 30 };
-#define GRAPH_LAYER_BYTES (0.25 * 1048576)
+static struct rules the;
+static struct once reading = ONCE_INIT;
 
-static const struct release *release_of(unsigned n)
+static int read_file(struct error *err)
 {
-    size_t i = ARRAY_LEN(releases) - 1;
-    while (releases[i].from > n)
-        i--;
-    return &releases[i];
+    char path[4096];
+    if (!hwprofile_data_file(path, sizeof path, "hwprofiles/stacks", "servers"))
+        return error_set(err, ERROR_UNAVAILABLE, "hwprofiles/stacks/servers.json is in none of the data directories");
+    return rules_take(&the, &memory_rules_form, json_load_path(path, err), path, err);
 }
+
+int memory_rules_load(struct error *err)
+{
+    return read_once(&reading, read_file, err);
+}
+
+static double value(unsigned table, unsigned v, const struct rule_fact *fact)
+{
+    const struct rule *row = rules_answer(&the, table, fact);
+    return row ? row->value[v] : 0;
+}
+
+/* ---- releases -------------------------------------------------------------------------------------- */
 
 unsigned memory_release_find(const char *text)
 {
@@ -61,46 +79,28 @@ const char *memory_release_name(char *buf, size_t size, unsigned release)
     return buf;
 }
 
-static bool has_word(const char *text, const char *word)
-{
-    const size_t n = strlen(word);
-    for (; *text; text++) {
-        size_t i = 0;
-        while (i < n && tolower((unsigned char)text[i]) == word[i])
-            i++;
-        if (i == n)
-            return true;
-    }
-    return false;
-}
-
-/* The server's own rule: 70 GiB, and no A100, by the device's name. */
-static bool is_large(const struct hwprofile *h)
-{
-    return h->mem_bytes.value >= 70 * GiB && !has_word(h->name, "a100") && !has_word(h->id, "a100");
-}
-
-static bool sets_graphs_aside(const struct hwprofile *h, unsigned release)
-{
-    const unsigned from = strcmp(h->vendor, "NVIDIA") == 0 ? GRAPHS_NVIDIA : strcmp(h->vendor, "AMD") == 0 ? GRAPHS_AMD : UINT_MAX;
-    return h->kind == HW_GPU && release >= from;
-}
-
 static void serve(struct memory_options *o, const struct hwprofile *h, unsigned release)
 {
-    const struct release *r = release_of(release);
-    const bool large = is_large(h), own = h->kind == HW_GPU || h->kind == HW_NPU;
+    struct rule_fact fact[KEY_COUNT] = {
+        [KEY_RELEASE] = { .number = release },   [KEY_MEMORY_GIB] = { .number = h->mem_bytes.value / GiB },
+        [KEY_KIND] = { .number = h->kind },      [KEY_VENDOR] = { .text = h->vendor },
+        [KEY_NAME] = { .text = h->name, .also = h->id }, [KEY_FP4_PEAK] = { .number = h->peak[MATH_FP4].value > 0 },
+    };
+    const bool own = h->kind == HW_GPU || h->kind == HW_NPU;
+    struct error unused; /* memory_model_init() says why */
+    (void)memory_rules_load(&unused);
+    fact[KEY_LARGE].number = value(TABLE_LARGE, 0, fact);
     o->release = release;
-    o->block = 16;
-    o->max_batched_tokens = !large ? 2048 : release >= LONG_PASSES && h->mem_bytes.value >= 160 * GiB ? 16384 : 8192;
-    o->max_seqs = large ? 1024 : 256;
-    o->utilization = r->utilization;
-    o->logit_bytes = r->logit_bytes;
-    o->experts_stay = r->experts_stay;
-    o->context_bytes = own ? r->context_gib * GiB : 0;
-    o->comm_bytes = own ? (large ? r->comm_large_gib : r->comm_gib) * GiB : 0;
-    o->max_captured = strcmp(h->vendor, "NVIDIA") == 0 && h->peak[MATH_FP4].value > 0 ? 1024 : 512; /* Blackwell's units */
-    o->graph_layer_bytes = sets_graphs_aside(h, release) ? GRAPH_LAYER_BYTES : 0;
+    o->block = (uint32_t)value(TABLE_PASSES, 2, fact);
+    o->max_batched_tokens = (uint32_t)value(TABLE_PASSES, 0, fact);
+    o->max_seqs = (uint32_t)value(TABLE_PASSES, 1, fact);
+    o->utilization = value(TABLE_SHARES, 0, fact);
+    o->logit_bytes = value(TABLE_SHARES, 1, fact);
+    o->experts_stay = value(TABLE_SHARES, 2, fact) > 0;
+    o->context_bytes = own ? value(TABLE_SHARES, 3, fact) * GiB : 0;
+    o->comm_bytes = own ? value(TABLE_EXCHANGE, 0, fact) * GiB : 0;
+    o->max_captured = (uint32_t)value(TABLE_CAPTURED, 0, fact);
+    o->graph_layer_bytes = value(TABLE_GRAPHS, 0, fact) * MiB;
 }
 
 struct memory_options memory_defaults(const struct hwprofile *h, unsigned release)

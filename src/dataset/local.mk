@@ -26,6 +26,8 @@ libdataset_a_SOURCES = \
   %D%/pricer.c \
   %D%/roofs.c \
   %D%/serving.c \
+  %D%/stacks.c \
+  %D%/stacks.h \
   %D%/small_kernels.c \
   %D%/steps.c \
   %D%/subject.c \

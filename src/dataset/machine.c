@@ -1,5 +1,6 @@
 /* The machine of a row: a profile, a row of --hardware, or both; without either, what its name says. */
 #include "base/notify.h"
+#include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
 #include <ctype.h>
 #include <math.h>
@@ -299,7 +300,7 @@ int machine_find(struct machine *out, const char *hardware, bool server, const s
     const struct measure_hw *g = hws ? measure_hws_find(hws, hardware) : NULL;
     *out = (struct machine){ .link_bytes_s = NAN, .link_latency_s = NAN };
     snprintf(out->hardware, sizeof out->hardware, "%s", hardware);
-    if (classes_load(err) != 0)
+    if (classes_load(err) != 0 || stacks_load(err) != 0)
         return -1;
     if ((own && strcmp(own, hardware) == 0 ? load_own(out, own, err) : load_profile(out, hardware, err)) != 0)
         return -1;

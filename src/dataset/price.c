@@ -1,5 +1,6 @@
 /* Rows become work: which passes, of how many tokens, over which devices. methods.md (55) */
 #include "cost/memory.h"
+#include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,8 +10,6 @@
 enum { GUESS_PROMPT = 220, GUESS_OUT = 200, GUESS_SHORT = 64, GUESS_PREFILL = 512, GUESS_SEQUENCES = 64 };
 /* Copies that share the users of a server whose prompts are processed elsewhere: the median of those that say it. */
 enum { GUESS_COPIES = 2 };
-/* Servers take as many sequences as memory holds, and no more than this by default (vLLM max_num_seqs, TensorRT-LLM). */
-enum { MAX_SEQUENCES = 256, MAX_SEQUENCES_STATIC = 2048 };
 static const double MEMORY_USED = 0.9; /* of a device's memory: vLLM gpu_memory_utilization */
 
 int no_price(struct priced *out, const char *fmt, ...)
@@ -77,7 +76,7 @@ static enum split split_of(const struct measurement *m, const struct stack *stac
         return SPLIT_DATA;
     if (m->tags & TAG_TENSOR_PARALLEL)
         return SPLIT_TENSOR;
-    return stack->family == STACK_LLAMA_CPP || stack->family == STACK_IK ? SPLIT_LAYER : SPLIT_TENSOR;
+    return stack_trait(stack, ENGINE_BY_LAYER) > 0 ? SPLIT_LAYER : SPLIT_TENSOR;
 }
 
 /* Sequences that memory holds beside the weights; NaN: nobody says how much there is, or it holds none. */
@@ -89,32 +88,18 @@ static double capacity(const struct priced *p, const struct subject *s, double p
     return kv > 0 && room > kv ? room / kv : NAN;
 }
 
-static double max_sequences(const struct stack *k)
-{
-    return strcmp(k->id, "vllm") == 0 || strcmp(k->id, "sglang") == 0 ? MAX_SEQUENCES : MAX_SEQUENCES_STATIC;
-}
-
 /* Of the fullest of the devices that share the requests. */
 static double sequences_each(const struct priced *p)
 {
     return fmax(1, ceil(p->batch / (p->split == SPLIT_DATA ? p->n_devices : 1)));
 }
 
-/*
- * What a source's script passes and its rows do not say: prompts behind a cache have --ubatch-size 2048 on ROCm. Source: the logs
- * in benchmark/results of these repositories. methods.md (55)
- */
-static const struct {
-    const char *source, *stack;
-    int n_ubatch;
-} scripts[] = { { "kyuz0/amd-strix-halo-toolboxes", "llama.cpp-rocm", 2048 }, { "kyuz0/amd-r9700-ai-toolboxes", "llama.cpp-rocm", 2048 } };
-
-/* Prompt tokens of a pass: as the row says, its source's script, or the software by itself. */
+/* Prompt tokens of a pass: as the row says, its source's script, or the software by itself. methods.md (55) */
 static double ubatch_of(const struct priced *p, const struct measurement *m)
 {
-    for (size_t i = 0; m->n_ubatch == 0 && m->context > 0 && i < ARRAY_LEN(scripts); i++)
-        if (strncmp(m->source, scripts[i].source, strlen(scripts[i].source)) == 0 && strcmp(p->stack->id, scripts[i].stack) == 0)
-            return scripts[i].n_ubatch;
+    const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = p->stack->id }, [KEY_ORIGIN] = { .text = m->source } };
+    if (m->n_ubatch == 0 && m->context > 0)
+        return stacks_value(TABLE_SCRIPTS, 0, fact, p->stack->n_ubatch);
     return m->n_ubatch > 0 ? m->n_ubatch : p->stack->n_ubatch;
 }
 
@@ -145,7 +130,7 @@ static int price_requests(struct priced *out, const struct measurement *m, const
     out->out = or_guess(out, m->out > 0 ? m->out : 2 * half, GUESS_OUT, GUESS_LENGTH);
     out->context = out->prompt + out->out / 2;
     const double room = capacity(out, s, out->prompt + out->out), copies = out->split == SPLIT_DATA ? out->n_devices : 1;
-    const double at_once = copies * max_sequences(out->stack);
+    const double at_once = copies * stack_trait(out->stack, ENGINE_SEQUENCES);
     const double most = isnan(room) ? at_once : fmin(room, at_once);
     out->batch = or_guess(out, m->batch, floor(isnan(room) ? GUESS_SEQUENCES : most), GUESS_BATCH);
     if (out->batch > most && out->batch > 1) { /* more requests than run at once */

@@ -1,4 +1,5 @@
 /* Machines and models met so far, and a row through all of it. */
+#include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -162,22 +163,15 @@ static bool has_model(enum measure_kind k)
     return k == MEASURE_RATE || k == MEASURE_SERVING;
 }
 
-/*
- * A server that does not say its cache's type: FP8 where its weights are of 8 bits or less and TensorRT-LLM runs them (its
- * checkpoints say so: kv_cache_quant_algo in hf_quant_config.json) or the machine has FP4 units (the recipes of vLLM and
- * SGLang for Blackwell set it); else that of the activations.
- */
-static bool serves_narrow_cache(const struct priced *out)
+/* Of a row that does not say its cache's type: FP8, where its engine has that; else it is that of the activations. */
+static bool has_narrow_cache(const struct priced *out)
 {
-    return out->m->kind == MEASURE_SERVING && out->bits_weight < 12 && !out->roofs->cpu &&
-           (strcmp(out->stack->id, "tensorrt-llm") == 0 || out->machine->h.peak[MATH_FP4].value > 0);
-}
-
-/* Of whole requests: TensorRT-LLM's engines of FP8 were built with --fp8_kv_cache, its published checkpoints of FP8 and NVFP4 name it. */
-static bool runs_narrow_cache(const struct priced *out)
-{
-    return out->m->kind == MEASURE_RATE && strcmp(out->stack->id, "tensorrt-llm") == 0 &&
-           (strncasecmp(out->type, "FP8", 3) == 0 || strncasecmp(out->type, "NVFP4", 5) == 0);
+    const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = out->stack->id },
+                                               [KEY_KIND] = { .number = out->machine->h.kind },
+                                               [KEY_FP4_PEAK] = { .number = out->machine->h.peak[MATH_FP4].value > 0 },
+                                               [KEY_TYPE] = { .text = out->type } };
+    const double late[KEY_LATE_COUNT] = { [KEY_BITS] = out->bits_weight, [KEY_SERVING] = out->m->kind == MEASURE_SERVING };
+    return rules_first(stacks(), TABLE_NARROW_CACHE, rules_select(stacks(), TABLE_NARROW_CACHE, fact), late) != NULL;
 }
 
 /* The type of the cache that the name of the weights' type has in it: "W4A8KV4", "NVFP4+FP8KV". */
@@ -199,7 +193,7 @@ static void cache_types(struct priced *out, const struct subject *s)
     const struct dtype_info *k = *m->type_k ? dtype_find_name(m->type_k) : NULL, *v = *m->type_v ? dtype_find_name(m->type_v) : NULL;
     if (!k && !v)
         k = v = named_cache(m->quant);
-    if (!k && !v && (serves_narrow_cache(out) || runs_narrow_cache(out)))
+    if (!k && !v && has_narrow_cache(out))
         k = v = dtype_find_name("FP8");
     const struct cost_options o = { .act_elem_bytes = 2, .type_k = k ? k->id : DTYPE_F16, .type_v = v ? v->id : DTYPE_F16 };
     struct error e = { 0 };
@@ -269,24 +263,17 @@ static int price_kernel(struct pricer *p, const struct measurement *m, struct pr
 /* llama.cpp where neither its name nor the machine's says a back end: what its builds use on such a machine. */
 static const struct stack *stack_on(const struct measurement *m, const struct machine *on)
 {
-    static const struct {
-        enum hw_kind kind;
-        const char *vendor, *stack;
-    } builds[] = { { HW_GPU, "NVIDIA", "llama.cpp-cuda" }, { HW_APU, "NVIDIA", "llama.cpp-cuda" }, { HW_GPU, "AMD", "llama.cpp-rocm" },
-                   { HW_APU, "AMD", "llama.cpp-vulkan" }, { HW_GPU, "Intel", "llama.cpp-sycl" }, { HW_APU, "Intel", "llama.cpp-sycl" },
-                   { HW_APU, "Apple", "llama.cpp-metal" } };
     const struct stack *const s = stack_find(m->engine, m->hardware);
     const char *const any = "llama.cpp";
     if (on->loaded && on->h.kind == HW_CPU && s->family == STACK_LLAMA_CPP && strncmp(s->id, any, strlen(any)) == 0)
         return stack_named("llama.cpp-cpu"); /* a build for GPUs that found none */
     if (!on->loaded || strcmp(stack_find(m->engine, "")->id, any) != 0)
         return s;
-    if (on->h.kind == HW_CPU)
-        return stack_named("llama.cpp-cpu");
-    for (size_t i = 0; i < ARRAY_LEN(builds) && strcmp(s->id, any) == 0; i++)
-        if (builds[i].kind == on->h.kind && strcmp(builds[i].vendor, on->h.vendor) == 0)
-            return stack_named(builds[i].stack);
-    return s;
+    if (strcmp(s->id, any) != 0 && on->h.kind != HW_CPU)
+        return s;
+    const struct rule_fact fact[KEY_COUNT] = { [KEY_KIND] = { .number = on->h.kind }, [KEY_VENDOR] = { .text = on->h.vendor } };
+    const size_t build = (size_t)stacks_value(TABLE_MACHINE_BUILDS, 0, fact, 0);
+    return build > 0 ? stack_named(stack_defaults[build]) : s;
 }
 
 int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)

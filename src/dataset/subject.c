@@ -1,6 +1,7 @@
 /*
  * The model of a row: a preset, or, where none has its name, dimensions that its parameters make likely. doc/notes/datasets.md
  */
+#include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -289,7 +290,7 @@ static int load_typed(struct subject *s, const struct measurement *row, const st
 /* A type that says how experts alone are stored, of what is published so. */
 static struct quant_name quant_of(const struct measurement *row, const struct stack *stack, const char *preset)
 {
-    const bool gguf = stack->family == STACK_LLAMA_CPP || stack->family == STACK_IK || stack->family == STACK_CPU;
+    const bool gguf = stack_trait(stack, ENGINE_GGUF) > 0;
     const double bits = row->weight_gib * 0x1p30 * 8 / (row->params_b * 1e9);
     const bool said = *row->quant || (gguf && bits > 3 && bits < 6.5); /* what most people run is about that */
     struct quant_name q = quant_find(row->quant, stack);
@@ -380,7 +381,7 @@ static int check_type(struct subject *s, const struct measurement *row, const st
 {
     const double params = (double)s->m.n_params * (1 + s->extra) * file_share(s, row), file_bytes = row->weight_gib * 0x1p30;
     const double x = file_bytes / (bytes_as_typed(s) * file_share(s, row)), bits = 8 * file_bytes / params;
-    const bool gguf = stack->family == STACK_LLAMA_CPP || stack->family == STACK_IK || stack->family == STACK_CPU;
+    const bool gguf = stack_trait(stack, ENGINE_GGUF) > 0;
     const char *type = s->type;
     double apart;
     struct error e = { 0 };
@@ -439,7 +440,7 @@ static int build_ops(struct subject *s, const struct stack *stack, struct error 
 {
     if (op_list_build(&s->ops, &s->m, err) != 0)
         return -1;
-    if (stack->family == STACK_LLAMA_CPP)
+    if (stack_trait(stack, ENGINE_ABSORBED) > 0)
         keep_absorbed(&s->ops);
     return op_classes_init(&s->classes, &s->m, &s->ops, err);
 }
@@ -447,7 +448,7 @@ static int build_ops(struct subject *s, const struct stack *stack, struct error 
 int subject_load(struct subject *s, const struct measurement *row, const struct stack *stack, struct presets *presets, struct error *err)
 {
     struct preset_found found;
-    *s = (struct subject){ .bits = NAN, .kv_share = 1, .width = 1, .experts = 1, .scale = NAN, .whole = stack->family == STACK_MLX };
+    *s = (struct subject){ .bits = NAN, .kv_share = 1, .width = 1, .experts = 1, .scale = NAN, .whole = stack_trait(stack, ENGINE_QUANTIZES_HEAD) > 0 };
     subject_key(s->key, sizeof s->key, row, stack);
     if (preset_find(&found, row, presets, err) != 0)
         return -1;

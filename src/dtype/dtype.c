@@ -1,4 +1,4 @@
-/* dtype.c: the table of tensor types, indexed by GGML id, and what can be asked of it. */
+/* dtype.c: the table of tensor types, indexed by GGML id, and its queries. */
 #include "dtype/internal.h"
 #include <string.h>
 #include <strings.h>

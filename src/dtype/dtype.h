@@ -48,7 +48,7 @@ enum dtype {
     DTYPE_COUNT = 43, /* array bound; holes have no row */
 
     /* Not ggml's, so no GGUF has them: elements of other checkpoints (model/checkpoint.h), whose scales are counted
-     * there, and of servers' KV caches. Bytes only. (4) */
+     * there, and of servers' KV caches. Sizes only. (4) */
     DTYPE_FP8 = 256, /* E4M3 */
     DTYPE_INT8,
     DTYPE_INT4,
@@ -96,31 +96,30 @@ const struct dtype_info *dtype_find(int64_t id);
 const struct dtype_info *dtype_find_ggml(int64_t id);
 /* By name, case-insensitive ("q8_0", "F16"), or NULL. */
 const struct dtype_info *dtype_find_name(const char *name);
-/* By name, else ERROR_USAGE with the list of names that can be executed. */
 /* "F32, F16, ...": the types whose values can be read, for messages. */
 const char *dtype_names(char *buf, size_t n);
+/* By name, else ERROR_USAGE with the list of names that can be executed. */
 const struct dtype_info *dtype_get_name(const char *name, struct error *err);
 /* Rows of ggml's types in id order; i from 0; NULL past the end. */
 const struct dtype_info *dtype_at(size_t i);
-/* Likewise of the types that are only priced. */
+/* Likewise of the types with sizes only. */
 const struct dtype_info *dtype_priced_at(size_t i);
-/* True when the engine can execute weights of this type (dequantize exists). */
-/* The types a KV cache may have: those ggml's flash attention reads too, then those that are only priced. i from 0;
- * false past the end. */
+/* The types a KV cache may have: those ggml's flash attention reads too, then those with sizes only. i from 0; false past the end. */
 bool dtype_kv_at(size_t i, enum dtype *t);
-/* what ("keys") of that type and heads of head_dim elements, which are whole blocks; else ERROR_USAGE. The first: for a
- * cache that is filled; the second: also the types that are only priced. */
+/* Checks type and head_dim of a KV cache (what: "keys"); head_dim must be whole blocks; else ERROR_USAGE. The first: for a cache that is
+ * filled; the second: also the types with sizes only. */
 int dtype_check_kv(enum dtype t, const char *what, uint32_t head_dim, struct error *err);
 int dtype_check_kv_priced(enum dtype t, const char *what, uint32_t head_dim, struct error *err);
+/* Whether the engine can execute weights of this type (dequantize exists). */
 bool dtype_executable(enum dtype t);
 const char *dtype_name(enum dtype t);
 
-/* Bytes of a row of cols elements; cols % block_elems == 0 is the caller's duty (FP8_DS_MLA: or 128, an indexer's key). */
+/* Bytes of a row of cols elements; cols % block_elems == 0 (FP8_DS_MLA: or 128, an indexer's key). */
 size_t dtype_row_bytes(enum dtype t, uint64_t cols);
 /* Bits a weight, scales included: 8 * block_bytes / block_elems. */
 double dtype_bits(enum dtype t);
 
-/* What a nibble of IQ4_NL and IQ4_XS stands for, ascending; twice what one of MXFP4 does (the E2M1
+/* Values of the nibbles of IQ4_NL and IQ4_XS, ascending; twice those of MXFP4 (the E2M1
  * numbers 0, 0.5, 1, 1.5, 2, 3, 4, 6, then their negatives). */
 extern const int8_t dtype_iq4[16];
 extern const int8_t dtype_e2m1[16];

@@ -1,5 +1,5 @@
 /*
- * dtype/internal.h: what the files of the formats share: the prototypes named by the table in
+ * dtype/internal.h: prototypes of the formats, named by the table in
  * dtype.c, little-endian halves, and the helpers of the quantizers.
  *
  * Every function takes n elements, n a multiple of the format's block, and any alignment of the
@@ -97,7 +97,7 @@ float span_fit(const float *x, float max, const float *spans, size_t n_spans, in
  */
 void affine_fit(const float *x, int n, int q_max, float least, float *scale, float *min);
 
-/* ---- what Q2_K and Q3_K share: 256 elements in 64 bytes of 2 bits each ---- */
+/* ---- Q2_K and Q3_K: 256 elements in 64 bytes of 2 bits each ---- */
 
 /*
  * The bits of element e. Each 128 elements have 32 bytes, and byte l of them holds elements l,
@@ -111,7 +111,7 @@ static inline int two_bits(const uint8_t q[64], size_t e)
 /* The lowest two bits of each v[e] to their places. */
 void two_bits_pack(const uint8_t v[256], uint8_t q[64]);
 
-/* ---- what Q4_K and Q5_K share: 256 elements, 8 sub-blocks, 6-bit scales and minima ---- */
+/* ---- Q4_K and Q5_K: 256 elements, 8 sub-blocks, 6-bit scales and minima ---- */
 enum { K_ELEMS = 256, K_SUB = 8, K_SUB_ELEMS = 32, K_SCALE_BYTES = 12 };
 
 /* The 12 bytes that hold 8 six-bit scales and 8 six-bit minima: methods.md (1). */
@@ -124,7 +124,7 @@ void k_scales_pack(const uint8_t sc[K_SUB], const uint8_t mn[K_SUB], uint8_t pac
  */
 void k_quantize(const float *src, int q_max, uint8_t *head, uint8_t *q);
 
-/* ---- what IQ4_NL and IQ4_XS share: 32 elements and the table dtype_iq4 ---- */
+/* ---- IQ4_NL and IQ4_XS: 32 elements and the table dtype_iq4 ---- */
 
 /* The index of the entry nearest to each x * inv. */
 void iq4_nearest(const float *x, float inv, int32_t q[32]);

@@ -1,4 +1,4 @@
-/* iq4.c: what IQ4_NL and IQ4_XS share: the choice of a scale for 32 elements and a table. */
+/* iq4.c: IQ4_NL and IQ4_XS: the table of values, and the choice of a scale for 32 elements. */
 #include "dtype/internal.h"
 
 enum { ELEMS = 32, LANES = 4 };

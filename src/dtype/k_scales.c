@@ -1,5 +1,5 @@
 /*
- * k_scales.c: what Q4_K and Q5_K share: the packed 6-bit scales and minima, and their choice.
+ * k_scales.c: Q4_K and Q5_K: the packed 6-bit scales and minima, and their choice.
  *
  * A super-block is 8 sub-blocks of 32: value = (d * sc[j]) * q - (dmin * mn[j]), with sc and mn
  * six-bit integers. The choice goes in two steps: first the best real scale and minimum for each

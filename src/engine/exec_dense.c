@@ -72,10 +72,10 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
         e->k.act_prepare[kind](a, e->sync[i].own && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
         return a;
     }
-    const bool by_rows = e->plan[i].by_rows && kernels_arranges_rows(&e->k, op->w->type, n_tok, op->cols);
+    const bool by_rows = e->plan[i].by_rows && kernels_packs_acts_rows(&e->k, op->w->type, n_tok, op->cols);
     if (by_rows && e->plan[i].from_gate && !e->per_op) { /* threads have met before this op: it reads what they wrote by columns */
         a->tiles = e->gate_tiles;
-        kernels_mark_arranged(&e->k, op->w->type, a);
+        kernels_mark_acts_packed(&e->k, op->w->type, a);
         return a;
     }
     if (by_rows) {
@@ -84,16 +84,16 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
         row.pow2 = a->pow2;
         a->tiles = e->act_tiles;
         for (size_t t = engine_split(n_tok, 1, tid, nt); t < engine_split(n_tok, 1, tid + 1, nt); t++)
-            kernels_arrange_row(&e->k, op->w->type, a, t, 0, &row, x + t * ld);
-        kernels_mark_arranged(&e->k, op->w->type, a);
+            kernels_pack_acts_row(&e->k, op->w->type, a, t, 0, &row, x + t * ld);
+        kernels_mark_acts_packed(&e->k, op->w->type, a);
         team_barrier(e->team);
         return a;
     }
     e->k.act_prepare[kind](a, x, ld, engine_split(n_tok, 1, tid, nt), engine_split(n_tok, 1, tid + 1, nt));
     team_barrier(e->team);
-    if (e->plan[i].arrange && kernels_arranges(&e->k, op->w->type, n_tok)) {
+    if (e->plan[i].arrange && kernels_packs_acts(&e->k, op->w->type, n_tok)) {
         a->tiles = e->act_tiles;
-        e->plan[i].arrange(a, (unsigned)tid, (unsigned)nt);
+        e->plan[i].arrange(a, op->w->type, (unsigned)tid, (unsigned)nt);
         team_barrier(e->team);
     }
     return a;
@@ -137,6 +137,7 @@ static struct product product(struct engine *e, size_t i, enum fuse fuse, struct
         .bias = op->bias ? op->bias->data : NULL,
         .w = w,
         .a = { .w = e->plan[i].w,
+               .type = op->w->type,
                .w_row_bytes = dtype_row_bytes(op->w->type, op->cols),
                .cols = op->cols,
                .x = prepare(e, i, tid, nt),
@@ -146,7 +147,7 @@ static struct product product(struct engine *e, size_t i, enum fuse fuse, struct
                .scratch = e->thread[tid].scratch },
     };
     const bool soon = p.bias || (fuse != FUSE_NONE && p.a.x->n_tok <= ENGINE_NEAR_MOST); /* results are read at once */
-    p.a.y_far = !soon && share_far(p.a.x->n_tok, op->rows, nt);
+    p.a.y_nontemporal = !soon && share_nontemporal(p.a.x->n_tok, op->rows, nt);
     if (tid == 0)
         w->act_bytes += p.a.x->n_tok * op->cols * sizeof(float);
     return p;
@@ -191,7 +192,7 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const enum fuse fuse = e->per_op ? FUSE_NONE : e->sync[i].fuse;
     const struct product p = product(e, i, fuse, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, fuse, w + 1, tid, nt) : p;
     const size_t n_tok = p.a.x->n_tok;
-    const bool tiles = fuse == FUSE_GLU && i + 3 < e->ops.n && e->plan[i + 3].from_gate && kernels_arranges_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
+    const bool tiles = fuse == FUSE_GLU && i + 3 < e->ops.n && e->plan[i + 3].from_gate && kernels_packs_acts_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
     const size_t step = size_align_up(share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt), tiles ? 32 : 1); /* tiles: whole blocks of columns */
     const size_t most = share_most(p.slot, p.a.x, step, p.a.w_row_bytes);
     float *const mem = e->thread[tid].near;
@@ -273,7 +274,7 @@ static void glu_tiles(struct engine *e, size_t i, size_t c0, size_t c1, struct c
     row.pow2 = to.pow2;
     for (size_t t = 0; fn && c0 < c1 && t < to.n_tok; t++) {
         fn(st->row, a.at + t * a.stride, b.at + t * b.stride, c1 - c0);
-        kernels_arrange_row(&e->k, down->w->type, &to, t, c0, &row, st->row);
+        kernels_pack_acts_row(&e->k, down->w->type, &to, t, c0, &row, st->row);
         w->act_bytes += 3 * (c1 - c0) * sizeof(float);
         w->flop += flop * (c1 - c0);
     }

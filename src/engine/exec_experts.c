@@ -222,6 +222,7 @@ static void bind(const struct engine *e, size_t i, const struct acts *all, uint3
     x->x = shares_row(e, op) ? *all : slice(all, first, r->first[id + 1]);
     x->bias = op->bias ? (const float *)op->bias->data + (size_t)id * op->rows : NULL;
     x->a = (struct matmul_args){ .w = e->plan[i].w + (size_t)id * rows * row_bytes,
+                                 .type = op->w->type,
                                  .w_row_bytes = row_bytes,
                                  .cols = op->cols,
                                  .x = &x->x,

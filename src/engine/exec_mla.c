@@ -8,6 +8,7 @@ static struct matmul_args head_args(const struct engine *e, const struct op *op,
 {
     const size_t row_bytes = dtype_row_bytes(op->w->type, cols);
     return (struct matmul_args){ .w = (const unsigned char *)op->w->data + row * row_bytes,
+                                 .type = op->w->type,
                                  .w_row_bytes = row_bytes,
                                  .cols = cols,
                                  .scratch = e->thread[tid].scratch };
@@ -76,13 +77,14 @@ struct expansion {
 };
 
 /* out[j][r] = sum_c W[r][c] latent[j][c] for `rows` rows of w from `row` on. */
-static void product(const struct expansion *x, const struct matmul_slot *slot, const unsigned char *w, size_t row_bytes,
-                    size_t rows)
+static void product(const struct expansion *x, enum dtype type, const unsigned char *w, size_t row_bytes, size_t rows)
 {
+    const struct matmul_slot *slot = &x->e->k.mm[type];
     struct acts *acts = &x->e->thread[x->tid].acts[slot->act];
     acts_bind(acts, slot->act, x->n, x->rank, x->e->thread[x->tid].act_mem[slot->act]);
     x->e->k.act_prepare[slot->act](acts, x->latent, x->rank + x->op->n_rot, 0, x->n);
     const struct matmul_args a = { .w = w,
+                                   .type = type,
                                    .w_row_bytes = row_bytes,
                                    .cols = x->rank,
                                    .x = acts,
@@ -108,14 +110,14 @@ static void keys_of_split(const struct expansion *x)
         for (size_t c = 0; c < x->nope; c++)
             x->matrix[c * x->rank + r] = row[c];
     }
-    product(x, &x->e->k.mm[DTYPE_F32], (const unsigned char *)x->matrix, x->rank * sizeof(float), x->nope);
+    product(x, DTYPE_F32, (const unsigned char *)x->matrix, x->rank * sizeof(float), x->nope);
 }
 
 /* Rows [row, row + rows) of t against the latents. */
 static void rows_of(const struct expansion *x, const struct tensor *t, size_t row, size_t rows)
 {
     const size_t row_bytes = dtype_row_bytes(t->type, x->rank);
-    product(x, &x->e->k.mm[t->type], (const unsigned char *)t->data + row * row_bytes, row_bytes, rows);
+    product(x, t->type, (const unsigned char *)t->data + row * row_bytes, row_bytes, rows);
 }
 
 static uint16_t *wide_row(const struct expansion *x, const struct kv_rows *r, size_t j)

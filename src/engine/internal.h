@@ -16,8 +16,8 @@ struct plan {
     const unsigned char *w;         /* their weights: as in the file, or packed */
     bool packed;
     enum act_kind act;  /* products: activations their kernel wants */
-    arrange_fn *arrange; /* of those; NULL: not */
-    bool by_rows;        /* and nobody needs them but as they are arranged: row by row, where that can be (kernels_arranges_rows) */
+    pack_acts_fn *arrange; /* of those; NULL: not */
+    bool by_rows;        /* and nobody needs them but as they are arranged: row by row, where that can be (kernels_packs_acts_rows) */
     bool from_gate;      /* so arranged by the gate before, where that is fused */
     bool rounded;       /* ATTENTION: what reads its output rounds it anyway, so attention may, too. methods.md (95) */
     bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
@@ -76,7 +76,7 @@ struct engine {
     float *buf[BUF_COUNT];
     size_t stride[BUF_COUNT]; /* floats from row to row of buf */
     void *act_mem[ACT_KIND_COUNT]; /* activations of a pass of several tokens, shared */
-    void *act_tiles; /* the same, or they alone, as products that ask for it walk them (kernels.arrange) */
+    void *act_tiles; /* the same, or they alone, as products that ask for it walk them (kernels.pack_acts) */
     void *gate_tiles; /* those of products from_gate, while act_tiles has the gate's own */
     struct kv_layer *kv;  /* [n_layer] */
     unsigned char *kv_mem;
@@ -182,7 +182,7 @@ static inline bool engine_claim(struct engine *e, size_t i, size_t n, size_t mos
 {
     for (int k = 0; k < nt; k++) {
         const int owner = (tid + k) % nt;
-        if (share_take(&e->thread[owner].next[i], n, owner, nt, most, run))
+        if (share_steal(&e->thread[owner].next[i], n, owner, nt, most, run))
             return true;
     }
     return false;

@@ -15,7 +15,7 @@ static void plan_product(struct engine *e, size_t i)
 {
     const struct op *op = &e->ops.ops[i];
     e->plan[i].act = e->plan[i].slot->act;
-    e->plan[i].arrange = e->plan[i].packed && op->kind == OP_MATMUL ? e->k.arrange[op->w->type] : NULL;
+    e->plan[i].arrange = e->plan[i].packed && op->kind == OP_MATMUL ? e->k.pack_acts[op->w->type] : NULL;
     e->sync[i].act_shared = barriers_same_source(&e->ops, i) && e->plan[i - 1].act == e->plan[i].act && e->plan[i - 1].packed == e->plan[i].packed;
 }
 
@@ -23,8 +23,8 @@ static void plan_product(struct engine *e, size_t i)
 static bool arranges_rows(const struct engine *e, size_t i)
 {
     for (size_t k = i; k < e->ops.n && (k == i || e->sync[k].act_shared); k++)
-        if (!e->plan[k].arrange || !e->k.arrange_row[e->ops.ops[k].w->type] ||
-            e->k.arrange_row[e->ops.ops[k].w->type] != e->k.arrange_row[e->ops.ops[i].w->type])
+        if (!e->plan[k].arrange || !e->k.pack_acts_row[e->ops.ops[k].w->type] ||
+            e->k.pack_acts_row[e->ops.ops[k].w->type] != e->k.pack_acts_row[e->ops.ops[i].w->type])
             return false;
     return true;
 }

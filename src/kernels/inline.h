@@ -1,11 +1,11 @@
 /*
- * kernels/inline.h: how the pieces of a kernel become one function.
+ * kernels/inline.h: inlining of the pieces of a kernel.
  */
 #ifndef KERNELS_INLINE_H
 #define KERNELS_INLINE_H
 
-/* Inlined, what a kernel passes to its pieces is constants and registers. Without optimization neither comes of it, and with a sanitizer's
- * checks (KERNELS_IN_PIECES, configure.ac) a file of copies would take minutes to compile: there they stay functions. */
+/* Inlining turns the arguments of a kernel's pieces into constants and registers. Without optimization it does not, and with sanitizers
+ * (KERNELS_IN_PIECES, configure.ac) a file would take minutes to compile: there they stay functions. */
 #if defined(__OPTIMIZE__) && !defined(KERNELS_IN_PIECES)
 #define INLINE static inline __attribute__((always_inline))
 #else

@@ -4,31 +4,25 @@
 #include <string.h>
 
 /*
- * Worst first. A rung is used when the CPU has all it needs, and overrides slots of the
- * rungs below it, so a rung needs only bring what it does better.
+ * Slowest first. An instruction set is used if the CPU has all it needs, and overrides slots of those below it.
  */
 struct rung {
     const char *name;
     unsigned needs;
-    void (*init)(struct kernels *k); /* NULL: not built */
-    void (*tune)(struct kernels *k, unsigned cpu_flags); /* slots for what a CPU's memory likes, or NULL */
+    void (*init)(struct kernels *k, unsigned cpu_flags); /* NULL: not built */
 };
 
 #ifndef HAVE_ISA_AVX2
 #define kernels_init_avx2 NULL
-#define kernels_tune_avx2 NULL
 #endif
 #ifndef HAVE_ISA_AVX512
 #define kernels_init_avx512 NULL
-#define kernels_tune_avx512 NULL
 #endif
 #ifndef HAVE_ISA_AVX512VNNI
 #define kernels_init_avx512vnni NULL
-#define kernels_tune_avx512vnni NULL
 #endif
 #ifndef HAVE_ISA_AVX512BF16
 #define kernels_init_avx512bf16 NULL
-#define kernels_tune_avx512bf16 NULL
 #endif
 #ifndef HAVE_ISA_AMX
 #define kernels_init_amx NULL
@@ -54,25 +48,25 @@ enum {
 };
 
 static const struct rung rungs[] = {
-    {"ref",         0,             kernels_init_ref,        NULL                   },
-    { "avx2",       CPU_AVX2,      kernels_init_avx2,       kernels_tune_avx2      },
-    { "avx512",     NEEDS_AVX512,  kernels_init_avx512,     kernels_tune_avx512    },
-    { "avx512vnni", NEEDS_VNNI,    kernels_init_avx512vnni, kernels_tune_avx512vnni},
-    { "avx512bf16", NEEDS_BF16,    kernels_init_avx512bf16, kernels_tune_avx512bf16},
-    { "amx",        NEEDS_AMX,     kernels_init_amx,        NULL                   },
-    { "neon",       CPU_NEON,      kernels_init_neon,       NULL                   },
-    { "dotprod",    NEEDS_DOTPROD, kernels_init_dotprod,    NULL                   },
-    { "i8mm",       NEEDS_I8MM,    kernels_init_i8mm,       NULL                   },
+    { "ref", 0, kernels_init_ref },
+    { "avx2", CPU_AVX2, kernels_init_avx2 },
+    { "avx512", NEEDS_AVX512, kernels_init_avx512 },
+    { "avx512vnni", NEEDS_VNNI, kernels_init_avx512vnni },
+    { "avx512bf16", NEEDS_BF16, kernels_init_avx512bf16 },
+    { "amx", NEEDS_AMX, kernels_init_amx },
+    { "neon", CPU_NEON, kernels_init_neon },
+    { "dotprod", NEEDS_DOTPROD, kernels_init_dotprod },
+    { "i8mm", NEEDS_I8MM, kernels_init_i8mm },
 };
 
-/* What of these may be used here: tiles have to be lent, and to multiply as they should. */
+/* Usable flags: tiles need the permission of the system, and must pass a trial product. */
 static unsigned granted(unsigned flags)
 {
     const bool tiles = (flags & NEEDS_AMX) == NEEDS_AMX && cpu_tiles_lent() && kernels_amx_works();
     return tiles ? flags : flags & ~(unsigned)CPU_AMX_BF16;
 }
 
-/* Rungs that run here and are slower than the one below, unless tiles need what they bring: weights and activations in BF16. */
+/* Instruction sets that run here but are slower than the one below, unless AMX needs their BF16 operands. */
 static bool passed_over(const struct rung *r, unsigned flags)
 {
     return r->needs == NEEDS_BF16 && (flags & CPU_SLOW_DOT_BF16) && !(flags & CPU_AMX_BF16);
@@ -85,14 +79,12 @@ void kernels_init(struct kernels *k, unsigned cpu_flags)
     for (size_t i = 0; i < ARRAY_LEN(rungs); i++) {
         if (!rungs[i].init || (rungs[i].needs & ~flags) || passed_over(&rungs[i], flags))
             continue;
-        rungs[i].init(k);
-        if (rungs[i].tune)
-            rungs[i].tune(k, flags);
+        rungs[i].init(k, flags);
         k->isa = rungs[i].name;
     }
 }
 
-/* Why a rung is not used here, or NULL. */
+/* Why an instruction set is not used here, or NULL. */
 static const char *missing(const struct rung *r)
 {
     const unsigned have = cpu_flags();
@@ -164,8 +156,8 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
 
 enum { ACT_PAD = 64, CACHE_LINE = 64 };
 
-/* Elements from row to row: whole pieces of ACT_PAD, and for floats a cache line more, an odd number of lines:
- * rows that products walk side by side would share the sets of a cache when they stand a power of two apart. */
+/* Elements from row to row: multiples of ACT_PAD, and for floats one cache line more: rows a power of two apart would share the sets
+ * of a cache. */
 static size_t act_stride(enum act_kind kind, size_t cols)
 {
     const size_t n = size_align_up(cols, ACT_PAD);
@@ -258,9 +250,9 @@ void acts_alias_f32(struct acts *a, size_t n_tok, size_t cols, const float *x, s
     a->f32 = x;
 }
 
-void kernels_arrange_row(const struct kernels *k, enum dtype type, struct acts *x, size_t t, size_t c0, struct acts *row, const float *from)
+void kernels_pack_acts_row(const struct kernels *k, enum dtype type, struct acts *x, size_t t, size_t c0, struct acts *row, const float *from)
 {
-    arrange_row_fn *const fn = k->arrange_row[type];
+    pack_acts_row_fn *const fn = k->pack_acts_row[type];
     if (row->kind == ACT_F32)
         row->f32 = from;
     else

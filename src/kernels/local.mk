@@ -28,6 +28,7 @@ EXTRA_DIST += \
   %D%/simd/attention_tile.h \
   %D%/simd/kv_tile.h \
   %D%/simd/dense.h \
+  %D%/simd/dense_floats.h \
   %D%/simd/blocks.h \
   %D%/simd/format.h \
   %D%/simd/panel_q8.h \
@@ -38,12 +39,12 @@ noinst_LIBRARIES += libkernels_avx2.a
 libkernels_avx2_a_SOURCES = \
   %D%/avx2/simd256.h \
   %D%/avx2/avx2.h \
+  %D%/avx2/gemv.h \
   %D%/avx2/init.c \
   %D%/avx2/vector.c \
   %D%/avx2/attention.c \
   %D%/avx2/dense.c \
   %D%/avx2/formats.c \
-  %D%/avx2/gemv.c \
   %D%/avx2/gemm.c \
   %D%/avx2/packed.h \
   %D%/avx2/packed_tile.h \
@@ -72,36 +73,23 @@ noinst_LIBRARIES += libkernels_avx512vnni.a
 libkernels_avx512vnni_a_SOURCES = \
   %D%/avx512vnni/vnni.h \
   %D%/avx512vnni/gemv32.h \
-  %D%/avx512vnni/nibbles.h \
-  %D%/avx512vnni/q5.h \
   %D%/avx512vnni/q45k.h \
   %D%/avx512vnni/k16.h \
   %D%/avx512vnni/init.c \
   %D%/avx512vnni/gemm.c \
-  %D%/avx512vnni/q8_0.c \
-  %D%/avx512vnni/q4_0.c \
-  %D%/avx512vnni/q4_1.c \
-  %D%/avx512vnni/q5_0.c \
-  %D%/avx512vnni/q5_1.c \
-  %D%/avx512vnni/q2_k.c \
-  %D%/avx512vnni/q3_k.c \
-  %D%/avx512vnni/q4_k.c \
-  %D%/avx512vnni/q5_k.c \
-  %D%/avx512vnni/q6_k.c \
-  %D%/avx512vnni/iq4_nl.c \
-  %D%/avx512vnni/iq4_xs.c \
-  %D%/avx512vnni/mxfp4.c \
+  %D%/avx512vnni/file_32.c \
+  %D%/avx512vnni/file_k.c \
   %D%/avx512vnni/packed.h \
   %D%/avx512vnni/packed_acts.h \
   %D%/avx512vnni/packed_place.h \
   %D%/avx512vnni/packed_unpack.h \
-  %D%/avx512vnni/packed_unpack_32.c \
-  %D%/avx512vnni/packed_unpack_k.c \
   %D%/avx512vnni/packed_gemm.c \
-  %D%/avx512vnni/packed_gemv.h \
   %D%/avx512vnni/packed_gemv_rows.h \
-  %D%/avx512vnni/packed_gemv32.c \
-  %D%/avx512vnni/packed_gemv_k.c
+  %D%/avx512vnni/packed_gemv_tokens.h \
+  %D%/avx512vnni/packed_gemv32.h \
+  %D%/avx512vnni/packed_gemv_k.h \
+  %D%/avx512vnni/packed_32.c \
+  %D%/avx512vnni/packed_k.c
 libkernels_avx512vnni_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_AVX512VNNI_CFLAGS)
 KERNEL_LIBS += libkernels_avx512vnni.a
 endif
@@ -145,6 +133,7 @@ libkernels_neon_a_SOURCES = \
   %D%/neon/product.c \
   %D%/neon/slots.h \
   %D%/neon/tile.h \
+  %D%/neon/tile_kinds.h \
   %D%/neon/tile.c
 libkernels_neon_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_NEON_CFLAGS)
 KERNEL_LIBS += libkernels_neon.a

@@ -1,4 +1,4 @@
-/* kernels/pack.c: the file's rows to panels of interleaved rows. */
+/* kernels/pack.c: packing of rows into panels. */
 #include "kernels/pack.h"
 #include <string.h>
 
@@ -105,7 +105,7 @@ ALWAYS_INLINE void put_halves(unsigned char *dst, const unsigned char *const *ro
     }
 }
 
-/* count units from byte `at` of PACK_ROWS rows, n of which are there, one by one. With constants, memcpy is a move. */
+/* count units from byte `at` of PACK_ROWS rows, n of which exist, one by one. With constants, memcpy is a move. */
 ALWAYS_INLINE unsigned char *put_units(unsigned char *dst, const unsigned char *const *row, size_t at, size_t count,
                                        size_t unit, uint32_t flip, size_t n)
 {
@@ -141,13 +141,12 @@ static unsigned char *put(unsigned char *dst, const unsigned char *const *row, s
     }
 }
 
-/* Units 3 u to 3 u + 2 of four columns, or of four times as many, of what the file has for 128: words of nibbles, of those 32
- * bytes on, and of pairs of bits. */
+/* Units 3 u to 3 u + 2 of 128 columns, from three words of the file: nibbles (a), nibbles 32 bytes further (b), and bit pairs (h). */
 #define SIX_0(a, b, h) (((a) & 0x0f0f0f0f) | ((h) << 4 & 0x30303030) | ((h) & 0xc0c0c0c0))
 #define SIX_1(a, b, h) (((b) & 0x0f0f0f0f) | ((h) << 2 & 0x30303030) | ((b) & 0xc0c0c0c0))
 #define SIX_2(a, b, h) (((a) >> 4 & 0x0f0f0f0f) | ((h) & 0x30303030) | ((b) << 2 & 0xc0c0c0c0))
 
-/* PACK_SIXES of one block, `at` bytes into the rows, of which n are there. The file has 64 bytes of nibbles for each 128 columns
+/* PACK_SIXES of one block, `at` bytes into the rows, of which n exist. The file has 64 bytes of nibbles for each 128 columns
  * (the first 64 in the lower ones), and, from byte 128 on, 32 of bit pairs, the first 32 columns in the lowest. methods.md (1) */
 ALWAYS_INLINE unsigned char *put_sixes(unsigned char *dst, const unsigned char *const *row, size_t at, size_t n)
 {
@@ -155,7 +154,7 @@ ALWAYS_INLINE unsigned char *put_sixes(unsigned char *dst, const unsigned char *
         for (size_t u = 0; u < 8; u += 4, dst += 4 * 3 * 4 * PACK_ROWS) {
             const size_t low = at + 64 * half + 4 * u, pairs = at + 128 + 32 * half + 4 * u;
             for (size_t r = 0; r < PACK_ROWS; r += 4) {
-                words_t a[4] = { { 0 } }, b[4] = { { 0 } }, h[4] = { { 0 } }; /* rows that are not there are 0 */
+                words_t a[4] = { { 0 } }, b[4] = { { 0 } }, h[4] = { { 0 } }; /* missing rows are 0 */
 #pragma GCC unroll 4
                 for (size_t i = 0; i < 4; i++)
                     if (r + i < n) {
@@ -182,7 +181,7 @@ void pack_panel(const struct pack_format *f, unsigned char *dst, const unsigned 
     const unsigned char *row[PACK_ROWS] = { NULL };
     for (size_t r = 0; r < n; r++)
         row[r] = src + r * row_bytes;
-    if (d[1].count == 0) { /* nothing but the first field: groups make no difference */
+    if (d[1].count == 0) { /* the first field only: groups make no difference */
         put(dst, row, 0, blocks * d[0].count, d[0].unit, 0, n);
         return;
     }

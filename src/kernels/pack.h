@@ -1,9 +1,7 @@
 /*
- * kernels/pack.h: weights as fast products read them. A panel is PACK_ROWS rows, which take the bytes they
- * take in the file and stand where they stand there: panel p of a matrix begins at p * PACK_ROWS *
- * row_bytes, and element k of its rows, k a multiple of the elements of a group, at k / block_elems *
- * block_bytes * PACK_ROWS within. Inside, the rows are interleaved unit by unit, so that lanes of a vector
- * are rows and memory is read once, front to back.
+ * kernels/pack.h: packed weights. A panel is PACK_ROWS rows with the bytes and the place that they have in the file: panel p of a matrix
+ * begins at p * PACK_ROWS * row_bytes, and element k of its rows, k a multiple of the elements of a group, at k / block_elems *
+ * block_bytes * PACK_ROWS within. Rows are interleaved unit by unit, so that lanes of a vector are rows and memory is read sequentially.
  *
  * A block of the file is cut into fields, each `count` units of `unit` bytes. `group` blocks of each row
  * stand together (the last group of a row may have fewer): first the first field of each of them (their
@@ -12,8 +10,7 @@
  *     for each group: for b < blocks: field 0 of block b, for u < count: row 0's unit u, .. row 15's unit u
  *                     for b < blocks: for f >= 1: for u < count: row 0's unit u, ..., row 15's unit u
  *
- * Where the file keeps upper bits of quants apart from the lower ones, bits are moved, so that most weights are one mask
- * away from their line and lines are used as they come (enum pack_bits).
+ * Formats that store upper bits of quants apart from the lower ones have bits moved, so that most weights need one mask (enum pack_bits).
  */
 #ifndef KERNELS_PACK_H
 #define KERNELS_PACK_H
@@ -45,7 +42,7 @@ struct pack_format {
     enum pack_bits bits;
 };
 
-/* Of a type; NULL: it has no packed layout. BF16's blocks are pairs of elements here. */
+/* The layout of a type; NULL: none. BF16's blocks are pairs of elements here. */
 const struct pack_format *pack_format(enum dtype type);
 
 /* Bytes of [rows, cols] packed: rows are filled up to whole panels with zeros. False: no layout for such

@@ -1,6 +1,7 @@
 #include "learn/constants.h"
 #include "base/json.h"
 #include "learn/spread.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,12 +258,7 @@ bool constants_saw(const struct constants *c, const char *key, const char *value
 /* ---- writing ---------------------------------------------------------------------------------- */
 
 /* Five digits say all that a fit knows. */
-static json_t *rounded(double v)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%.5g", v);
-    return json_real(strtod(text, NULL));
-}
+enum { PRINT_FLAGS = JSON_ENCODE_ANY | JSON_REAL_PRECISION(5) };
 
 /* from: where it is not all of the files. */
 static json_t *list_to_json(const struct constant *c, size_t n, const char *source)
@@ -273,8 +269,8 @@ static json_t *list_to_json(const struct constant *c, size_t n, const char *sour
     for (size_t i = 0; i < n; i++) {
         json_t *j = json_object();
         rc |= json_object_set_new(j, "name", json_text(c[i].name));
-        rc |= json_object_set_new(j, "value", rounded(exp(c[i].value)));
-        rc |= json_object_set_new(j, "spread", rounded(exp(c[i].sd)));
+        rc |= json_object_set_new(j, "value", json_real(exp(c[i].value)));
+        rc |= json_object_set_new(j, "spread", json_real(exp(c[i].sd)));
         rc |= json_object_set_new(j, "n_rows", json_integer((json_int_t)c[i].n_row));
         if (c[i].from && c[i].from != all_of(source))
             rc |= json_object_set_new(j, "from", json_text(constants_from(from, sizeof from, source, c[i].from)));
@@ -286,33 +282,82 @@ static json_t *list_to_json(const struct constant *c, size_t n, const char *sour
     return NULL;
 }
 
-static json_t *kind_to_json(const struct constants *c)
+/* A list under a key, an element a line; a width: as many elements a line as fit in that many columns. */
+static int print_list(FILE *f, const char *key, json_t *list, size_t width)
 {
-    json_t *o = json_object(), *groups = json_array();
-    int rc = json_object_set_new(o, "n_rows", json_integer((json_int_t)c->n_row));
-    rc |= json_object_set_new(o, "sigma", rounded(c->sigma));
-    rc |= json_object_set_new(o, "source", json_text(c->source));
+    const size_t n = json_array_size(list);
+    size_t column = 0;
+    int rc = list ? 0 : -1;
+    fprintf(f, ",\n      \"%s\": [", key);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        char *text = json_dumps(json_array_get(list, i), PRINT_FLAGS);
+        const size_t len = text ? strlen(text) : 0;
+        const bool fits = column > 0 && column + len + 2 <= width;
+        rc = text ? 0 : -1;
+        fprintf(f, "%s%s%s", i ? "," : "", fits ? " " : "\n        ", text ? text : "");
+        column = fits ? column + len + 2 : len + 9;
+        free(text);
+    }
+    fprintf(f, "%s]", n ? "\n      " : "");
+    json_decref(list);
+    return rc;
+}
+
+static json_t *groups_to_json(const struct constants *c)
+{
+    json_t *groups = json_array();
+    int rc = groups ? 0 : -1;
     for (size_t i = 0; i < c->n_group; i++)
         rc |= json_array_append_new(groups, json_text(c->group[i]));
-    rc |= json_object_set_new(o, "groups", groups);
-    rc |= json_object_set_new(o, "constants", list_to_json(c->c, c->n, c->source));
-    rc |= json_object_set_new(o, "intervals", list_to_json(c->interval, c->n_interval, c->source));
     if (rc == 0)
-        return o;
-    json_decref(o);
+        return groups;
+    json_decref(groups);
     return NULL;
+}
+
+/* A line for each constant; groups and intervals, which are many and seldom read, share lines. */
+static int print_kind(FILE *f, const char *name, const struct constants *c)
+{
+    enum { WIDTH = 160, INTERVALS_WIDTH = 250 };
+    json_t *sigma = json_real(c->sigma), *source = json_text(c->source);
+    char *number = json_dumps(sigma, PRINT_FLAGS), *files = json_dumps(source, PRINT_FLAGS);
+    int rc = number && files ? 0 : -1;
+    fprintf(f, "    \"%s\": {\n      \"n_rows\": %zu,\n      \"sigma\": %s,\n      \"source\": %s", name, c->n_row, number ? number : "", files ? files : "");
+    json_decref(sigma);
+    json_decref(source);
+    free(number);
+    free(files);
+    rc |= print_list(f, "groups", groups_to_json(c), WIDTH);
+    rc |= print_list(f, "constants", list_to_json(c->c, c->n, c->source), 0);
+    rc |= print_list(f, "intervals", list_to_json(c->interval, c->n_interval, c->source), INTERVALS_WIDTH);
+    fprintf(f, "\n    }");
+    return rc;
+}
+
+static int print_file(FILE *f, const struct constants_file *c)
+{
+    const char *separator = "\n";
+    int rc = fprintf(f, "{\n  \"schema\": \"%s\",\n  \"version\": %d,\n  \"fits\": {", CONSTANTS_SCHEMA, CONSTANTS_VERSION) < 0;
+    for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
+        if (c->kind[k].n == 0)
+            continue;
+        fputs(separator, f);
+        rc = print_kind(f, fitted_kind_names[k], &c->kind[k]);
+        separator = ",\n";
+    }
+    fputs("\n  }\n}\n", f);
+    return rc;
 }
 
 int constants_save(const struct constants_file *f, const char *path, struct error *err)
 {
-    json_t *doc = json_object(), *fits = json_object();
-    int rc = json_object_set_new(doc, "schema", json_string(CONSTANTS_SCHEMA));
-    rc |= json_object_set_new(doc, "version", json_integer(CONSTANTS_VERSION));
-    rc |= json_object_set_new(doc, "fits", fits);
-    for (int k = 0; k < FITTED_KIND_COUNT; k++)
-        if (f->kind[k].n > 0)
-            rc |= json_object_set_new(fits, fitted_kind_names[k], kind_to_json(&f->kind[k]));
-    rc = rc ? error_oom(err, 0, "constants") : json_save_path(doc, path, err);
-    json_decref(doc);
+    struct outfile o;
+    if (outfile_open(&o, path, err) != 0)
+        return -1;
+    errno = 0;
+    if (print_file(o.f, f) == 0 && !ferror(o.f))
+        return outfile_commit(&o, err);
+    const int rc = ferror(o.f) ? error_write(err, errno, "%s: cannot write", path) : error_oom(err, 0, "constants");
+    outfile_abort(&o);
     return rc;
 }

@@ -403,12 +403,13 @@ static double covariance(const struct fit *f, const struct fit_row *row, int s, 
     return sum;
 }
 
-void fitted_constants(const void *params, const struct priced *p, unsigned which, struct time_constants *out)
+void fitted_constants(const void *params, const struct facts *of, unsigned which, struct time_constants *out)
 {
+    const struct priced *p = of->p;
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row r;
     struct fit_row row;
-    fitted_row_of_case(&r, p, which);
+    fitted_row_of_case(&r, of, which);
     fitted_row_known(&x->fit, &r, &row);
     fit_slots(&x->fit, &fitted_model, &row, out->slot);
     for (int s = 0; s < TIME_SLOT_COUNT; s++)

@@ -42,30 +42,6 @@ static void *params_of(const struct software *s, const struct hwprofile *h)
 
 /* ---- which stack ------------------------------------------------------------------------------ */
 
-/* In order: the first whose words fit. Back ends that llama.cpp's own builds use on such machines; servers where they are at
- * home, and with types that they run. "": none. */
-static const struct {
-    enum hw_kind kind;
-    const char *vendor, *class_name; /* "": any */
-    const char *of[WEIGHTS_COUNT];
-} defaults[] = {
-    { HW_GPU, "NVIDIA", "datacenter GPU", { "llama.cpp-cuda", "vllm", "vllm" } },
-    { HW_GPU, "NVIDIA", "", { "llama.cpp-cuda", "llama.cpp-cuda", "vllm" } },
-    { HW_GPU, "AMD", "datacenter GPU", { "llama.cpp-rocm", "vllm", "vllm" } },
-    { HW_GPU, "AMD", "", { "llama.cpp-rocm", "llama.cpp-rocm", "vllm" } },
-    { HW_GPU, "Intel", "datacenter GPU", { "llama.cpp-sycl", "vllm", "vllm" } },
-    { HW_GPU, "Intel", "", { "llama.cpp-sycl", "llama.cpp-sycl", "vllm" } },
-    { HW_GPU, "", "", { "llama.cpp-vulkan", "llama.cpp-vulkan", "" } },
-    { HW_APU, "Apple", "", { "llama.cpp-metal", "llama.cpp-metal", "" } },
-    { HW_APU, "NVIDIA", "", { "llama.cpp-cuda", "llama.cpp-cuda", "vllm" } },
-    { HW_APU, "AMD", "", { "llama.cpp-vulkan", "llama.cpp-vulkan", "vllm" } },
-    { HW_APU, "", "", { "llama.cpp-vulkan", "llama.cpp-vulkan", "" } },
-    { HW_NPU, "Google", "", { "jetstream", "jetstream", "jetstream" } },
-    { HW_NPU, "AWS", "", { "neuronx", "neuronx", "neuronx" } },
-    { HW_NPU, "Tenstorrent", "", { "tt-metal", "tt-metal", "tt-metal" } },
-    { HW_NPU, "", "", { "vllm", "vllm", "vllm" } },
-};
-
 static bool has_kernels(const struct hwprofile *h)
 {
     for (size_t i = 0; i < h->n_ceiling; i++)
@@ -74,46 +50,54 @@ static bool has_kernels(const struct hwprofile *h)
     return false;
 }
 
-/* Source: vLLM's documentation, installation on GPUs: compute capability 7.0 and higher; MI200, MI300, Radeon RX 7900 and later. */
-static bool servers_run_on(const struct hwprofile *h)
-{
-    return strcmp(h->vendor, "NVIDIA") == 0 ? !facts_named_before_volta(h->name) : strcmp(h->vendor, "AMD") != 0 || !facts_amd_before_matrix(h->name);
-}
-
 const struct stack *software_default(const struct hwprofile *h, enum weights w)
 {
-    if (h->kind == HW_CPU) /* who measured a machine with roofcast profile runs roofcast on it */
-        return stack_named(h->n_ceiling > 0 ? "roofcast" : "llama.cpp-cpu");
-    for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
-        if (defaults[i].kind == h->kind && (!*defaults[i].vendor || strcmp(defaults[i].vendor, h->vendor) == 0) &&
-            (!*defaults[i].class_name || strcmp(defaults[i].class_name, machine_class(h)) == 0))
-            return stack_named(*defaults[i].of[w] && (w != WEIGHTS_CHECKPOINT || servers_run_on(h)) ? defaults[i].of[w] : defaults[i].of[WEIGHTS_PLAIN]);
-    return stack_named("other");
+    const enum maker maker = strcmp(h->vendor, "NVIDIA") == 0 ? MAKER_NVIDIA : strcmp(h->vendor, "AMD") == 0 ? MAKER_AMD : MAKER_OTHER;
+    const struct rule_fact fact[KEY_COUNT] = {
+        [KEY_KIND] = { .number = h->kind },
+        [KEY_VENDOR] = { .text = h->vendor },
+        [KEY_CLASS] = { .text = machine_class(h) },
+        [KEY_GENERATION] = { .number = facts_generation(maker, h->name) },
+        [KEY_WEIGHTS] = { .number = w },
+        [KEY_PROFILED] = { .number = h->n_ceiling > 0 },
+    };
+    return stack_named(stack_defaults[(size_t)stacks_value(TABLE_DEFAULTS, 0, fact, 0)]);
 }
 
-static void add_word(char *buf, size_t size, const char *comma, const char *vendor, const char *what, const char *note)
+static const struct rule_condition *condition(const struct rule *r, enum stack_key key)
 {
-    const size_t n = strlen(buf);
-    if (n < size)
-        snprintf(buf + n, size - n, "%s%s%s%s%s", n ? comma : "", vendor, *vendor ? " " : "", what, note);
+    for (size_t i = 0; i < r->n; i++)
+        if (r->when[i].key == key)
+            return &r->when[i];
+    return NULL;
 }
 
-const char *software_default_for(const char *stack, char *buf, size_t size)
+/* "NVIDIA datacenter GPU (GGUF types)" of a row of defaults, added to buf. */
+static void add_default(char *buf, size_t size, const struct rule *r)
 {
     static const char *const notes[1 << WEIGHTS_COUNT] = {
         [1] = " (GGUF types)", [3] = " (GGUF types, 16 bits)", [6] = " (not GGUF types)", [4] = " (AWQ, FP8, ...)", [7] = "",
     };
     static const char *const kinds[] = { [HW_CPU] = "CPU", [HW_GPU] = "GPU", [HW_APU] = "APU", [HW_NPU] = "NPU" };
-    snprintf(buf, size, "%s", strcmp(stack, "llama.cpp-cpu") == 0 ? "CPU" : strcmp(stack, "roofcast") == 0 ? "CPU, profiled" : "");
-    for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
-        const char *const *of = defaults[i].of;
-        unsigned which = 0;
-        for (int w = 0; w < WEIGHTS_COUNT; w++)
-            which |= strcmp(of[w], stack) == 0 ? 1U << w : 0;
-        const char *what = *defaults[i].class_name ? defaults[i].class_name : kinds[defaults[i].kind];
-        const char *vendor = *defaults[i].vendor ? defaults[i].vendor : "any other";
-        if (which)
-            add_word(buf, size, ", ", vendor, what, notes[which]);
+    const struct rule_condition *kind = condition(r, KEY_KIND), *vendor = condition(r, KEY_VENDOR), *class = condition(r, KEY_CLASS),
+                                *weights = condition(r, KEY_WEIGHTS);
+    size_t k = 0;
+    while (k < HW_NPU && kind && !(kind->words >> k & 1))
+        k++;
+    const size_t n = strlen(buf);
+    if (n < size)
+        snprintf(buf + n, size - n, "%s%s%s%s%s", n ? ", " : "", vendor ? vendor->text[0] : k == HW_CPU ? "" : "any other",
+                 k == HW_CPU ? "" : " ", class ? class->text[0] : kinds[k], condition(r, KEY_PROFILED) ? ", profiled" : notes[weights ? weights->words & 7 : 7]);
+}
+
+const char *software_default_for(const char *stack, char *buf, size_t size)
+{
+    const struct rules *r = stacks();
+    snprintf(buf, size, "%s", "");
+    for (size_t i = 0; r->table && i < r->table[TABLE_DEFAULTS].n; i++) {
+        const struct rule *row = &r->table[TABLE_DEFAULTS].row[i];
+        if (row->value[1] == 0 && strcmp(stack_defaults[(size_t)row->value[0]], stack) == 0)
+            add_default(buf, size, row);
     }
     return buf;
 }
@@ -138,20 +122,7 @@ enum weights software_weights(const struct model *m)
 
 bool software_loads(const struct stack *s, const struct model *m)
 {
-    switch (s->family) {
-    case STACK_LLAMA_CPP:
-    case STACK_IK:
-    case STACK_CPU:
-    case STACK_MLX:
-        return software_weights(m) != WEIGHTS_CHECKPOINT;
-    case STACK_OTHER:
-    case STACK_COMPILED:
-    case STACK_SERVER:
-    case STACK_NPU:
-    case STACK_PYTORCH:
-        break;
-    }
-    return true;
+    return stack_trait(s, ENGINE_OWN_FILES) == 0 || software_weights(m) != WEIGHTS_CHECKPOINT;
 }
 
 /* ---- a row ---------------------------------------------------------------------------------------- */
@@ -262,14 +233,14 @@ static int subject_init(struct subject *x, const struct software *s, const struc
 }
 
 /* The row in a case; TIME_CASE_PROMPT is that of subject_init(). */
-static const struct priced *of_case(struct subject *x, unsigned which)
+static const struct facts *of_case(struct subject *x, unsigned which)
 {
     const bool prompt = which & TIME_CASE_PROMPT, few = prompt && which & TIME_CASE_FEW;
     x->m.phase = which & TIME_CASE_REQUEST ? MEASURE_REQUEST : prompt ? MEASURE_PREFILL : MEASURE_DECODE;
     x->m.prompt = few ? FEW : NAN;
     x->c[0].n_tok = x->c[1].n_tok = x->pass.at.n_tok = few ? FEW : PROMPT;
     x->pass.at.n_seq = which & TIME_CASE_BATCHED ? 2 : 1;
-    return &x->p;
+    return &x->facts;
 }
 
 /* Does the fit know "bandwidth hardware=rtx-4090"? */
@@ -285,7 +256,7 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
     struct fitted_row r;
     if (has_kernels(h) && strcmp(x->p.stack->id, "roofcast") == 0)
         return TIME_BY_KERNELS;
-    fitted_row_of_case(&r, &x->p, 0);
+    fitted_row_of_case(&r, &x->facts, 0);
     const void *params = params_of(s, h);
     const bool machine = knows(params, FITTED_DECODE, &r, DIM_HARDWARE, "hardware");
     if (machine && (knows(params, FITTED_DECODE, &r, DIM_PLACE, "place") || knows(params, FITTED_RATE, &r, DIM_PLACE, "place"))) /* with this stack */
@@ -318,8 +289,8 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
     }
     out->what = x;
     out->stack = x->p.stack->id;
-    out->absorbed = x->p.stack->family == STACK_LLAMA_CPP;
-    out->copies = unit_copies(x->p.stack);
+    out->absorbed = x->facts.absorbed;
+    out->copies = x->facts.copies;
     out->basis = basis_of(s, h, x);
     out->kernel_sd = prior(PRIOR_KERNELS_LEFT);
     out->which = fitted_case;
@@ -329,7 +300,7 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
         if (out->of[c])
             fitted_constants(params_of(s, h), of_case(x, c), c, out->of[c]);
     (void)of_case(x, 0);
-    out->one_step = facts_one_step(&x->facts);
+    out->one_step = x->facts.one_step;
     out->refine = refine;
     return 0;
 }
@@ -341,11 +312,11 @@ static uint32_t n_ubatch(const void *known, const struct hwprofile *h, const str
     return (uint32_t)stack_for(known, h, m)->n_ubatch;
 }
 
-/* Accelerators' servers; what a CPU runs takes memory as it goes. */
 static bool serves(const void *known, const struct hwprofile *h, const struct model *m)
 {
-    const enum stack_family f = stack_for(known, h, m)->family;
-    return (h->kind != HW_CPU && f == STACK_SERVER) || (h->kind == HW_NPU && f == STACK_NPU);
+    const struct stack *s = stack_for(known, h, m);
+    const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = s->id }, [KEY_FAMILY] = { .number = s->family }, [KEY_KIND] = { .number = h->kind } };
+    return stacks_value(TABLE_SERVERS, 0, fact, 0) > 0;
 }
 
 /* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */

@@ -21,7 +21,38 @@ void roofcast_predict_options_init(struct roofcast_predict_options *o, size_t si
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-static int load_software(struct lib_pricing *x, const struct roofcast_model *m, const struct roofcast_machine *h,
+struct roofcast_software {
+    struct software *s;
+    bool materialized;
+};
+
+struct roofcast_software *roofcast_software_load(const char *stack, int materialized, struct roofcast_error *err)
+{
+    struct error e = { 0 };
+    const struct software_options o = { .stack = stack };
+    const struct software_asked asked = { .materialized = materialized != 0 };
+    struct roofcast_software *x = calloc(1, sizeof *x);
+    if (!x || software_load(&x->s, &o, &asked, &e) != 0) {
+        if (!x)
+            error_oom(&e, sizeof *x, "constants of software");
+        lib_fail(err, &e);
+        free(x);
+        return NULL;
+    }
+    x->materialized = materialized != 0;
+    return x;
+}
+
+void roofcast_software_free(struct roofcast_software *x)
+{
+    if (!x)
+        return;
+    software_free(x->s);
+    free(x);
+}
+
+/* Whose constants: the caller's, or loaded for this call. */
+static int find_software(const struct software **out, struct lib_pricing *x, const struct roofcast_model *m, const struct roofcast_machine *h,
                          const struct roofcast_predict_options *a, struct roofcast_error *err)
 {
     struct error e = { 0 };
@@ -30,13 +61,19 @@ static int load_software(struct lib_pricing *x, const struct roofcast_model *m, 
     const struct software_options so = { .stack = a->stack, .anchor = a->anchor_path };
     const struct software_asked asked = { .roof = a->roof, .materialized = a->materialized, .hw = &machines, .model = m->m.name,
                                           .type = m->m.gguf ? NULL : m->m.type_name, .tp = (int)a->tp };
-    return software_load(&x->software, &so, &asked, &e) == 0 ? 0 : lib_fail(err, &e);
+    if (a->software && (a->stack || a->anchor_path))
+        return lib_error(err, ROOFCAST_ERROR_USAGE, "predict options: expected software, or stack and anchor_path, found both");
+    if (!a->software && software_load(&x->software, &so, &asked, &e) != 0)
+        return lib_fail(err, &e);
+    *out = a->software ? a->software->s : x->software;
+    return 0;
 }
 
 int lib_pricing_init(struct lib_pricing *x, const struct roofcast_model *m, const struct roofcast_machine *h,
                      const struct roofcast_predict_options *asked, struct roofcast_error *err)
 {
     struct roofcast_predict_options a;
+    const struct software *software;
     *x = (struct lib_pricing){ .software = NULL };
     roofcast_predict_options_init(&a, sizeof a);
     if (lib_options(&a, sizeof a, asked, err) != 0)
@@ -44,15 +81,17 @@ int lib_pricing_init(struct lib_pricing *x, const struct roofcast_model *m, cons
     if (!(a.routing_zipf >= 0 && a.routing_zipf <= 10) || a.n_threads > INT32_MAX || a.tp == 0 || a.pp == 0 || a.dp == 0 || a.ep == 0 ||
         a.tp > 65536 || a.pp > 65536 || a.dp > 65536 || a.ep > 65536)
         return lib_error(err, ROOFCAST_ERROR_USAGE, "predict options: expected tp, pp, dp and ep of 1 to 65536, routing_zipf of 0 to 10");
+    if (a.software)
+        a.materialized = a.software->materialized;
     x->routing = (struct routing){ .zipf = a.routing_zipf };
     x->o = (struct predict_options){
         .layout = { a.tp, a.pp, a.dp, a.ep }, .routing = &x->routing, .materialized = a.materialized != 0, .roof = a.roof != 0,
         .weights_bytes = NAN, .n_threads = (int)a.n_threads, .n_prompt = a.n_prompt, .n_gen = a.n_gen, .n_depth = a.n_depth,
         .n_batch = a.n_batch, .n_batched = a.n_ubatch,
     };
-    if (lib_kv_types(&x->o.type_k, &x->o.type_v, m, a.type_k, a.type_v, err) != 0 || load_software(x, m, h, &a, err) != 0)
+    if (lib_kv_types(&x->o.type_k, &x->o.type_v, m, a.type_k, a.type_v, err) != 0 || find_software(&software, x, m, h, &a, err) != 0)
         return -1;
-    const struct time_source *time = software_time(x->software);
+    const struct time_source *time = software_time(software);
     x->o.time = a.roof ? NULL : time;
     x->o.n_ubatch = a.n_ubatch > 0 ? a.n_ubatch : a.roof ? PREFILL_WHOLE : time_ubatch(time, &h->h, &m->m);
     x->o.server = time_serves(time, &h->h, &m->m);

@@ -9,7 +9,7 @@
 struct lib_pricing {
     struct predict_options o; /* points into the struct: not to be copied */
     struct routing routing;
-    struct software *software;
+    struct software *software; /* of this call; NULL: none, or the caller's */
 };
 /* lib_pricing_free() it also after an error. */
 int lib_pricing_init(struct lib_pricing *x, const struct roofcast_model *m, const struct roofcast_machine *h,

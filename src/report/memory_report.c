@@ -254,7 +254,7 @@ int memory_print(const struct table_rows *rows, const struct strbuf *plans, cons
 {
     json_t *meta = json_pack("{s:s, s:s}", "model", m->name, "type", m->type_name);
     struct column cols[ARRAY_LEN(memory_columns)];
-    const struct table d = { "roofcast.memory", 1, meta, NULL, cols, ARRAY_LEN(cols), rows, order };
+    const struct table d = { "roofcast.memory", 1, meta, cols, ARRAY_LEN(cols), rows, order };
     memcpy(cols, memory_columns, sizeof cols);
     columns_rank_known(cols, ARRAY_LEN(cols), &d, "reason", COL_MAJOR);
     if (layout_devices(&o->price.layout) == 1)

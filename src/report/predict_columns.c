@@ -243,7 +243,7 @@ size_t predict_columns(struct column *out, bool by_role)
 
 json_t *predict_roles_json(const struct table_rows *roles)
 {
-    return table_rows_json(&(struct table){ .cols = role_columns, .n_cols = ARRAY_LEN(role_columns), .row = roles });
+    return table_rows_json(&(struct table){ .cols = role_columns, .n_cols = ARRAY_LEN(role_columns), .rows = roles });
 }
 
 size_t sweep_columns(struct column *out)

@@ -133,8 +133,8 @@ int predict_put_explain(struct predict_row *w, const struct subject *s, struct e
 
 void predict_nest_explain(struct table_rows *rows, struct predict_row *w)
 {
-    const struct table classes = { .cols = predict_class_columns, .n_cols = ARRAY_LEN(predict_class_columns), .row = &w->explained->classes },
-                       constants = { .cols = predict_constant_columns, .n_cols = ARRAY_LEN(predict_constant_columns), .row = &w->explained->constants };
+    const struct table classes = { .cols = predict_class_columns, .n_cols = ARRAY_LEN(predict_class_columns), .rows = &w->explained->classes },
+                       constants = { .cols = predict_constant_columns, .n_cols = ARRAY_LEN(predict_constant_columns), .rows = &w->explained->constants };
     w->classes_json = table_keep_json(rows, table_rows_json(&classes));
     w->constants_json = table_keep_json(rows, table_rows_json(&constants));
 }

@@ -87,7 +87,7 @@ static bool has_other_memory(const struct table_rows *rows, size_t i)
 /* Which roofs stood behind the rows: two lines a machine, operand type and phase. */
 static void print_roofs(const struct table *t, const struct predict_cli *o)
 {
-    const struct table_rows *rows = t->row;
+    const struct table_rows *rows = t->rows;
     bool requests = false;
     printf("\n");
     for (size_t i = 0; i < rows->n; i++) {
@@ -133,8 +133,8 @@ static const char where_known[] = "tok_s_lo tok_s_hi speedup_lo speedup_hi slo_c
 static void show_columns(struct column *cols, size_t n, const struct table *t, const struct predict_cli *o)
 {
     bool alone = layout_devices(&o->price.layout) == 1;
-    for (size_t i = 0; i < t->row->n; i++)
-        alone &= row_at(t->row, i)->n_devices == 1;
+    for (size_t i = 0; i < t->rows->n; i++)
+        alone &= row_at(t->rows, i)->n_devices == 1;
     columns_rank_known(cols, n, t, where_known, COL_MAJOR);
     columns_rank_known(cols, n, t, "reason", COL_KEY);
     if (o->by_role)
@@ -155,7 +155,7 @@ int predict_print(struct table_rows *rows, const struct predict_cli *o, const st
     struct column cols[PREDICT_MAX_COLUMNS];
     const size_t n = predict_columns(cols, o->by_role);
     json_t *meta = predict_meta(o, m);
-    const struct table t = { "roofcast.predict", 1, meta, NULL, cols, n, rows, o->by_role ? predict_role_order : predict_order };
+    const struct table t = { "roofcast.predict", 1, meta, cols, n, rows, o->by_role ? predict_role_order : predict_order };
     int rc = meta ? 0 : error_oom(err, 0, "the prediction");
     if (!o->by_role && (o->save || o->keep || o->format == REPORT_JSON || o->format == REPORT_JSONL))
         predict_nest(rows);

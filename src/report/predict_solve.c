@@ -141,7 +141,7 @@ int predict_solve_rows(struct table_rows *rows, const struct subject *s, struct 
 int predict_solve_print(const struct table_rows *rows, const struct predict_cli *o, const struct model *m, struct error *err)
 {
     json_t *meta = predict_meta(o, m);
-    const struct table d = { "roofcast.solve", 1, meta, NULL, predict_solve_columns, ARRAY_LEN(predict_solve_columns), rows, order };
+    const struct table d = { "roofcast.solve", 1, meta, predict_solve_columns, ARRAY_LEN(predict_solve_columns), rows, order };
     int rc = meta ? 0 : error_oom(err, 0, "the answers");
     if (rc == 0 && o->save)
         rc = report_write(o->save, REPORT_JSON, &d, err);

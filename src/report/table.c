@@ -196,8 +196,8 @@ void table_rows_free(struct table_rows *r)
 bool table_has(const struct table *t, const char *key)
 {
     const struct column *c = find_column(t->cols, t->n_cols, key);
-    for (size_t i = 0; c && i < t->row->n; i++) {
-        const enum cell_kind kind = column_cell(c, table_row(t->row, i)).kind;
+    for (size_t i = 0; c && i < t->rows->n; i++) {
+        const enum cell_kind kind = column_cell(c, table_row(t->rows, i)).kind;
         if (kind != CELL_NULL && kind != CELL_ABSENT)
             return true;
     }
@@ -238,7 +238,7 @@ static json_t *row_json(const struct table *t, size_t row)
     json_t *j = json_object();
     for (size_t i = 0; i < t->n_cols; i++) {
         const struct column *c = &t->cols[i];
-        const struct cell v = column_cell(c, table_row(t->row, row));
+        const struct cell v = column_cell(c, table_row(t->rows, row));
         if (v.kind == CELL_ABSENT || (t->order && c->rank != COL_JSON && !has_word(t->order, c->key)))
             continue;
         if (json_object_set_new(j, c->key, cell_json(&v)) != 0)
@@ -249,8 +249,8 @@ static json_t *row_json(const struct table *t, size_t row)
 
 json_t *table_rows_json(const struct table *t)
 {
-    json_t *rows = t->rows ? json_deep_copy(t->rows) : json_array();
-    for (size_t i = 0; !t->rows && i < t->row->n; i++)
+    json_t *rows = json_array();
+    for (size_t i = 0; i < t->rows->n; i++)
         if (json_array_append_new(rows, row_json(t, i)) != 0)
             interrupt_end_without_memory();
     return rows;
@@ -277,8 +277,8 @@ json_t *table_json(const struct table *t)
 int table_print_jsonl(FILE *out, const struct table *t, struct error *err)
 {
     int rc = 0;
-    for (size_t r = 0; r < t->row->n && rc == 0; r++) {
-        json_t *row = with_schema(t, t->rows ? json_deep_copy(json_array_get(t->rows, r)) : row_json(t, r));
+    for (size_t r = 0; r < t->rows->n && rc == 0; r++) {
+        json_t *row = with_schema(t, row_json(t, r));
         rc = json_print(row, out, true, err);
         json_decref(row);
     }

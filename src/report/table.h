@@ -120,10 +120,9 @@ struct table {
     const char *schema;
     int version;
     const json_t *meta; /* object merged into the document before "rows"; may be NULL */
-    const json_t *rows; /* as JSON, where they are at hand; NULL: made of row */
     const struct column *cols; /* in the order of JSON's fields */
     size_t n_cols;
-    const struct table_rows *row;
+    const struct table_rows *rows;
     const char *order; /* keys of the columns of the other formats, blanks between them: JSON then has these and COL_JSON ones; NULL: all, as in cols */
 };
 /* Whether a row has a value under that key. */

@@ -235,7 +235,7 @@ enum { HEADING = -1 };
 static void cell_print(struct strbuf *cell, const struct view *v, const struct column *c, ptrdiff_t row)
 {
     struct strbuf raw = { 0 };
-    const struct cell value = row == HEADING ? cell_text(c->header ? c->header : c->key) : column_cell(c, table_row(v->t->row, (size_t)row));
+    const struct cell value = row == HEADING ? cell_text(c->header ? c->header : c->key) : column_cell(c, table_row(v->t->rows, (size_t)row));
     add_cell(&raw, c, &value);
     cell->len = 0;
     strbuf_adds(cell, "");
@@ -350,7 +350,7 @@ static void add_hidden(struct strbuf *out, const struct view *v, size_t most)
 
 static int build_table(struct strbuf *out, struct view *v, size_t most, struct error *err)
 {
-    const ptrdiff_t n_row = (ptrdiff_t)v->t->row->n;
+    const ptrdiff_t n_row = (ptrdiff_t)v->t->rows->n;
     v->width = calloc(v->n + 1, sizeof *v->width);
     if (!v->width)
         return error_oom(err, v->n * sizeof *v->width, "a table");
@@ -400,9 +400,9 @@ static void add_quoted(struct strbuf *b, const char *s, size_t n)
 static void build_csv(struct strbuf *out, const struct view *v)
 {
     struct strbuf cell = { 0 };
-    for (ptrdiff_t r = HEADING; r < (ptrdiff_t)v->t->row->n; r++) {
+    for (ptrdiff_t r = HEADING; r < (ptrdiff_t)v->t->rows->n; r++) {
         for (size_t i = 0; i < v->n; i++) {
-            const struct cell value = r == HEADING ? cell_text(v->cols[i]->key) : column_cell(v->cols[i], table_row(v->t->row, (size_t)r));
+            const struct cell value = r == HEADING ? cell_text(v->cols[i]->key) : column_cell(v->cols[i], table_row(v->t->rows, (size_t)r));
             cell.len = 0;
             add_raw_cell(&cell, &value);
             strbuf_adds(out, i ? "," : "");
@@ -470,13 +470,13 @@ static void build_sql(struct strbuf *out, const struct view *v)
     for (size_t i = 0; i < v->n; i++)
         strbuf_addf(out, "%s\n  \"%s\" %s", i ? "," : " (", v->cols[i]->key, sql_type(v->cols[i]));
     strbuf_adds(out, "\n);\n");
-    for (size_t r = 0; r < v->t->row->n; r++) {
+    for (size_t r = 0; r < v->t->rows->n; r++) {
         strbuf_adds(out, "INSERT INTO ");
         add_sql_name(out, v->t->schema);
         for (size_t i = 0; i < v->n; i++)
             strbuf_addf(out, "%s\"%s\"", i ? ", " : " (", v->cols[i]->key);
         for (size_t i = 0; i < v->n; i++) {
-            const struct cell value = column_cell(v->cols[i], table_row(v->t->row, r));
+            const struct cell value = column_cell(v->cols[i], table_row(v->t->rows, r));
             strbuf_adds(out, i ? ", " : ") VALUES (");
             add_sql_value(out, &value);
         }

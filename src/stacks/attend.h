@@ -9,6 +9,7 @@
 #include "stacks/facts.h"
 #include "timing/timing.h"
 
+/* Words of rules, in their order: stack_attends[] (dataset/stacks.h). */
 enum attend_id {
     ATTEND_FA2,           /* FlashAttention 2: the heads of a group in one tile, keys split among blocks */
     ATTEND_FA2_HEADS,     /* the same where no heads share keys, or with a window: a block a head, nothing split */
@@ -24,7 +25,6 @@ enum attend_id {
     ATTEND_TRTLLM_GEN,    /* Blackwell's of data centers */
     ATTEND_COUNT,
 };
-extern const char *const attend_names[ATTEND_COUNT]; /* in priors.json */
 
 /* Cycles are of the machine's clock, seconds are the same on all; keys of 128 elements. 0: no such part. */
 struct attend_kernel {

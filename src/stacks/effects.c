@@ -59,22 +59,15 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
     return true;
 }
 
-/* Kernels of CUDA's tensor cores in one are FlashAttention's, whoever wrote them. */
-static bool flash_on_cuda(const struct fitted_row *r)
-{
-    return r->facts.flash && r->facts.products == BACK_END_CUDA && strcmp(r->dim[DIM_ATTEND], unit_name(UNIT_MATRIX)) == 0;
-}
-
 /* Over what all units share: a unit's own, and an engine's kernels there. */
 static double of_unit(enum time_slot slot, enum dimension d, const struct fitted_row *r)
 {
     const struct priors *p = priors();
-    const enum stack_family family = r->facts.p->stack->family;
     const char *unit = r->dim[d];
     if (slot == TIME_ATTENTION && d == DIM_KERNEL)
-        return family == STACK_SERVER || flash_on_cuda(r) ? p->number[PRIOR_SERVER_ATTENTION] : 1;
+        return !r->facts.reach_on_matrix || strcmp(r->dim[DIM_ATTEND], unit_name(UNIT_MATRIX)) == 0 ? r->facts.attention_reach : 1;
     if (slot == TIME_COMPUTE && d == DIM_PRODUCT)
-        return family == STACK_SERVER || family == STACK_PYTORCH ? p->number[PRIOR_LIBRARY_PRODUCTS] : 1;
+        return r->facts.products_reach;
     for (int u = 0; (d == DIM_UNIT || d == DIM_ATTEND) && u < UNIT_COUNT; u++)
         if (strcmp(unit, unit_name((enum unit)u)) == 0)
             return slot == TIME_COMPUTE ? p->unit[u].compute : p->unit[u].attention;

@@ -85,8 +85,8 @@ void fitted_add_pass(struct time_features *f, const struct facts *x, const struc
 
 /* Which constants hold for a row, as far as its features say: below TIME_CASES (timing.h). */
 unsigned fitted_case(const struct time_features *f);
-/* The row of *p, its features left out: what rows in such a case have in common. */
-void fitted_row_of_case(struct fitted_row *out, const struct priced *p, unsigned which);
+/* The row of x->p, its features left out: what rows in such a case have in common. */
+void fitted_row_of_case(struct fitted_row *out, const struct facts *x, unsigned which);
 /* Features and dimensions of a priced row in a fit of that kind; false: it has no work. */
 bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind);
 /* Spread of the logarithm of so many seconds: a row's, and that of whole ticks, half a tick to each side. */

@@ -1,34 +1,17 @@
 /* What names and dates say of engines and machines. methods.md (36), (43) */
 #include "stacks/priors.h"
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the engine's age ------------------------------------------------------------------------------- */
 
-/* llama.cpp's newest build at the beginning of a month. Source: its release tags; since August 2026 estimates, on a line from June's to b10830,
- * which pull request 28912 has in mid September. */
-static const struct {
-    int year, month, build;
-} tags[] = {
-    { 2023, 6, 600 },   { 2023, 9, 1150 },  { 2023, 12, 1590 }, { 2024, 3, 2300 },  { 2024, 6, 3100 }, { 2024, 8, 3500 },
-    { 2024, 10, 3850 }, { 2024, 12, 4230 }, { 2025, 2, 4600 },  { 2025, 4, 5020 },  { 2025, 6, 5560 }, { 2025, 8, 6060 },
-    { 2025, 10, 6660 }, { 2025, 12, 7210 }, { 2026, 2, 7900 },  { 2026, 4, 8600 },  { 2026, 6, 9440 },
-    { 2026, 8, 10200 }, { 2026, 10, 11000 },
-};
-enum {
-    AUGUST_2024 = 3500,  /* graphs of kernels, attention in one of them */
-    BENCH_FLASH = 9437,  /* llama-bench asks for -fa auto by itself, not 0: pull request 23714 (May 2026) */
-};
-
-/* From a month on. */
+/* llama.cpp's newest build at the beginning of a month. */
 static int build_of(int year, int month)
 {
-    int build = 1;
-    for (size_t i = 0; i < ARRAY_LEN(tags); i++)
-        if (year > tags[i].year || (year == tags[i].year && month >= tags[i].month))
-            build = tags[i].build;
-    return build;
+    const struct rule_fact fact[KEY_COUNT] = { [KEY_MONTH] = { .number = 100 * year + month } };
+    return (int)stacks_value(TABLE_BUILDS, 0, fact, 1);
 }
 
 /* Of three to five digits that no letter follows, as one of a commit would; 0: there is none. */
@@ -112,22 +95,6 @@ int facts_build(const struct measurement *m)
     return measure_date(m->date, &year, &month) == MEASURE_DATE && year >= MEASURE_FIRST_YEAR ? build_of(year, month > 0 ? month : MIDDLE) : 0;
 }
 
-bool facts_since(const struct facts *f, int build)
-{
-    return f->build == 0 || f->build >= build;
-}
-
-bool facts_few_limits(const struct facts *f)
-{
-    enum { CUDA_LIMITS = 10300, ROCM_LIMITS = 9200 }; /* builds as of those months */
-    return f->has_matrix && !f->volta && facts_since(f, f->products == BACK_END_ROCM ? ROCM_LIMITS : CUDA_LIMITS);
-}
-
-bool facts_one_step(const struct facts *f)
-{
-    return f->p->m->kind != MEASURE_ALL_REDUCE && f->p->stack->family == STACK_SERVER && (f->maker == MAKER_NVIDIA || f->maker == MAKER_AMD);
-}
-
 const char *facts_type(const struct facts *f)
 {
     const char *quant = f->p->m->quant;
@@ -136,12 +103,10 @@ const char *facts_type(const struct facts *f)
 
 /* ---- the machine ------------------------------------------------------------------------------------- */
 
-static const char *const makers[] = { [MAKER_NVIDIA] = "NVIDIA", [MAKER_AMD] = "AMD", [MAKER_INTEL] = "Intel", [MAKER_APPLE] = "Apple" };
-
 static enum maker maker_of(const struct priced *p)
 {
     for (int i = 0; i < MAKER_OTHER; i++)
-        if (strcmp(p->machine->h.vendor, makers[i]) == 0 || strncmp(p->machine->hardware, makers[i], strlen(makers[i])) == 0)
+        if (strcmp(p->machine->h.vendor, stack_makers[i]) == 0 || strncmp(p->machine->hardware, stack_makers[i], strlen(stack_makers[i])) == 0)
             return (enum maker)i;
     return MAKER_OTHER;
 }
@@ -154,269 +119,147 @@ static void set_vendor(struct facts *f, const struct machine *m)
         snprintf(f->vendor, sizeof f->vendor, "%.*s", (int)strcspn(m->hardware, " "), m->hardware);
 }
 
-static bool has_any(const char *name, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strstr(name, words[i]))
-            return true;
-    return false;
-}
-
-static bool named(const struct priced *p, const char *const *words, size_t n)
-{
-    return has_any(p->machine->hardware, words, n) || has_any(p->machine->h.name, words, n);
-}
-
 double facts_peak(const struct facts *f, enum math m)
 {
     const struct peak *q = &f->p->roofs->peak[m];
     return q->flop_s > 0 && !q->derived ? q->flop_s : 0;
 }
 
-/* By name: profiles of GPUs without tensor cores and of ones nobody stated FP16 of look alike. */
-bool facts_named_before_volta(const char *name)
+enum generation facts_generation(enum maker maker, const char *name)
 {
-    static const char *const words[] = { "GTX 7",   "GTX 9",    "GTX 10",   "GT 10",   "TITAN X", "Titan X", "Quadro M", "Quadro P", "Tesla K",
-                                         "Tesla M", "Tesla P",  "P100",     "P102",    "P104",    "P106",    "P40",      "P4 ",      "NVIDIA P4",
-                                         "MX1",     "MX2",      "MX3",      "K80" };
-    return has_any(name, words, ARRAY_LEN(words));
+    const struct rule_fact fact[KEY_COUNT] = { [KEY_MAKER] = { .number = maker }, [KEY_NAME] = { .text = name }, [KEY_WORD] = { .text = name } };
+    return (enum generation)stacks_value(TABLE_GENERATIONS, 0, fact, GENERATION_OTHER);
 }
 
-static bool is_before_volta(const struct priced *p)
+/* How many times as fast 16 bits are as FP32. */
+static double rate(double fp16, double fp32)
 {
-    return facts_named_before_volta(p->machine->hardware) || facts_named_before_volta(p->machine->h.name);
+    return fp16 / fp32;
 }
 
-static bool is_volta(const struct priced *p)
+static void know_machine(struct rule_fact *fact, const struct facts *f)
 {
-    static const char *const words[] = { "V100", "TITAN V", "Titan V", "GV100", "Xavier" };
-    return named(p, words, ARRAY_LEN(words));
+    const struct machine *m = f->p->machine;
+    const struct hwprofile *h = &m->h;
+    const double fp32 = facts_peak(f, MATH_FP32), cycles = h->n_cores * h->clock_hz.value;
+    fact[KEY_MAKER].number = f->maker;
+    fact[KEY_VENDOR].text = f->vendor;
+    fact[KEY_CLASS].text = m->class_name;
+    fact[KEY_KIND].number = h->kind;
+    fact[KEY_NAME] = (struct rule_fact){ .text = m->hardware, .also = h->name };
+    fact[KEY_WORD].text = h->name[0] ? h->name : m->hardware;
+    fact[KEY_FP16_RATE].number = rate(facts_peak(f, MATH_FP16), fp32);
+    fact[KEY_ANY_FP16_RATE].number = rate(f->p->roofs->peak[MATH_FP16].flop_s, fp32);
+    fact[KEY_BF16_PEAK].number = facts_peak(f, MATH_BF16) > 0;
+    fact[KEY_FP4_PEAK].number = h->peak[MATH_FP4].value > 0;
+    fact[KEY_FLOP_CYCLE].number = cycles > 0 ? h->peak[MATH_FP32].value / cycles : NAN;
 }
 
-/* Generations of AMD without matrix units: before RDNA3, and before CDNA. */
-bool facts_amd_before_matrix(const char *name)
+static void set_machine(struct facts *f, struct rule_fact *fact)
 {
-    static const char *const words[] = { "RX 4", "RX 5", "RX 6", "Vega", "Radeon VII", "W5", "W6", "680M", "660M", "MI25", "MI50", "MI60" };
-    return has_any(name, words, ARRAY_LEN(words));
-}
-
-static bool amd_before_matrix(const struct priced *p)
-{
-    return facts_amd_before_matrix(p->machine->hardware) || facts_amd_before_matrix(p->machine->h.name);
-}
-
-/* One of the words between blanks and hyphens of the profile's name, else of the machine's. */
-static bool has_word(const struct facts *f, const char *const *words, size_t n)
-{
-    char name[sizeof f->p->machine->hardware];
-    snprintf(name, sizeof name, "%s", f->p->machine->h.name[0] ? f->p->machine->h.name : f->p->machine->hardware);
-    for (char *state, *w = strtok_r(name, " -", &state); w; w = strtok_r(NULL, " -", &state))
-        for (size_t i = 0; i < n; i++)
-            if (strcmp(w, words[i]) == 0)
-                return true;
-    return false;
-}
-
-/*
- * NVIDIA's cards for servers whose memory is GDDR6 come with ECC on (workstations' come with it off; HBM has bits of its own for it):
- * of 48 GiB an A40 shows 45; a P40's GDDR5 is the same (recalled). By name: a datasheet gives the bandwidth without. Source: NVIDIA's A40,
- * L40S and L4 product briefs, ECC; nvidia-smi's totals (46068, 46068, 23034 MiB).
- */
-static bool has_inline_ecc(const struct facts *f)
-{
-    static const char *const words[] = { "A40", "A10", "A16", "A2", "L40", "L40S", "L20", "L4", "T4", "A10G", "P40" };
-    return f->maker == MAKER_NVIDIA && strcmp(f->p->machine->class_name, "datacenter GPU") == 0 && has_word(f, words, ARRAY_LEN(words));
-}
-
-/* Turing's small chips (TU116, TU117) under names that do not begin with GTX 16. */
-static bool is_small_turing(const struct facts *f)
-{
-    static const char *const words[] = { "T400", "T500", "T550", "T600", "T1000", "T1200", "T2000", "MX450", "MX550" };
-    static const char *const gtx[] = { "GTX 16" };
-    return has_word(f, words, ARRAY_LEN(words)) || named(f->p, gtx, 1);
-}
-
-static bool is_turing(const struct facts *f)
-{
-    static const char *const words[] = { "T4" }, *const names[] = { "RTX 2060", "RTX 2070", "RTX 2080", "TITAN RTX", "Quadro RTX" };
-    return is_small_turing(f) || has_word(f, words, ARRAY_LEN(words)) || named(f->p, names, ARRAY_LEN(names));
-}
-
-/* Source: CUDA C++ Programming Guide, throughput of arithmetic instructions: 64 results a cycle of FP32, and 64 of integers, for 7.x and 8.0. */
-static bool has_integers_apart(const struct facts *f)
-{
-    static const char *const words[] = { "A100", "A800", "A30" };
-    return f->maker == MAKER_NVIDIA && (f->volta || is_turing(f) || has_word(f, words, ARRAY_LEN(words)));
-}
-
-/* Not an H20, of which less is left than that instruction reaches. */
-static bool is_hopper(const struct facts *f)
-{
-    static const char *const words[] = { "H100", "H200", "H800" };
-    return named(f->p, words, ARRAY_LEN(words));
-}
-
-/* Tensor cores are twice or more the vector units (P100 and Turing's small chips have FP16 at twice the rate, and none); XMX eight times. */
-static bool has_matrix(const struct facts *f)
-{
-    static const char *const gtx[] = { "GTX" }, *const rtx[] = { "RTX" };
-    const double fp16 = facts_peak(f, MATH_FP16), fp32 = facts_peak(f, MATH_FP32);
-    switch (f->maker) {
-    case MAKER_NVIDIA:
-        return !f->before_volta && !is_small_turing(f) && !named(f->p, gtx, 1) && (fp16 > 1.5 * fp32 || named(f->p, rtx, 1));
-    case MAKER_AMD:
-        return !amd_before_matrix(f->p) && fp16 > 1.5 * fp32;
-    case MAKER_INTEL:
-        return fp16 > 3 * fp32;
-    case MAKER_APPLE:
-        return false;
-    case MAKER_OTHER:
-        break;
-    }
-    return fp16 > 1.5 * fp32;
-}
-
-/*
- * With 16-bit sums GeForce cards multiply twice as fast as with 32-bit ones, which is what their 16-bit figure is for: 4 times
- * the vector units' rate since Ampere, 8 times on Turing. Other cards lose nothing with 32-bit sums. Source: whitepapers of
- * GA102 (table 3), AD102 (table 2), TU102 (table 1).
- */
-static bool half_sums(const struct facts *f)
-{
-    static const char *const turing[] = { "RTX 20", "TITAN RTX" };
-    const bool geforce = f->maker == MAKER_NVIDIA && strcmp(f->p->machine->class_name, "consumer GPU") == 0;
-    const double full = (named(f->p, turing, ARRAY_LEN(turing)) ? 8 : 4) * facts_peak(f, MATH_FP32);
-    return geforce && f->p->roofs->peak[MATH_FP16].flop_s < 0.75 * full;
-}
-
-/* By name, as a figure of FP8 is what Ada's have too. */
-static bool has_warp_groups(const struct facts *f)
-{
-    static const char *const words[] = { "H100", "H200", "H800", "H20", "B100", "B200", "B300", "GB200", "GB300" };
-    return f->maker == MAKER_NVIDIA && named(f->p, words, ARRAY_LEN(words));
-}
-
-static void set_machine(struct facts *f)
-{
+    const double cache = f->p->machine->h.cache_bytes.value;
     f->maker = maker_of(f->p);
     set_vendor(f, f->p->machine);
     f->cpu = f->p->machine->h.kind == HW_CPU;
-    f->before_volta = f->maker == MAKER_NVIDIA && is_before_volta(f->p);
-    f->volta = f->maker == MAKER_NVIDIA && is_volta(f->p);
-    f->integers_apart = has_integers_apart(f);
-    f->two_issue = f->maker == MAKER_AMD && !amd_before_matrix(f->p);
-    f->has_matrix = has_matrix(f);
-    f->half_sums = half_sums(f);
-    f->inline_ecc = has_inline_ecc(f);
-    f->warp_groups = has_warp_groups(f);
-    f->before_ampere = f->maker == MAKER_NVIDIA && (f->before_volta || f->volta || is_turing(f));
-    f->hopper = f->maker == MAKER_NVIDIA && is_hopper(f);
-    const double cache = f->p->machine->h.cache_bytes.value;
+    know_machine(fact, f);
+    f->generation = (enum generation)stacks_value(TABLE_GENERATIONS, 0, fact, GENERATION_OTHER);
+    fact[KEY_GENERATION].number = f->generation;
+    f->has_matrix = stacks_value(TABLE_MATRIX_UNITS, 0, fact, 0) > 0;
+    fact[KEY_MATRIX].number = f->has_matrix;
+    f->issued = stacks_value(TABLE_LANES, 0, fact, 1);
+    f->integers = stacks_value(TABLE_ISSUE, 0, fact, 1);
+    f->in_turns = stacks_value(TABLE_ISSUE, 1, fact, 1);
+    f->half_sums = stacks_value(TABLE_HALF_SUMS, 0, fact, 1);
+    f->inline_ecc = stacks_value(TABLE_CHECK_BYTES, 0, fact, 0) > 0;
+    f->mma_rows = stacks_value(TABLE_MMA_ROWS, 0, fact, 1);
+    f->x86 = stacks_value(TABLE_CORES, 0, fact, 0) > 0;
+    f->core_flop = stacks_value(TABLE_CORES, 1, fact, NAN);
+    f->core_instructions = stacks_value(TABLE_CORES, 2, fact, NAN);
     f->cache_bytes = !f->cpu && cache > 0 ? cache : 0;
-    f->ranks = strcmp(f->vendor, "AWS") == 0 ? 2 : 1;
+    f->ranks = (uint32_t)stacks_value(TABLE_RANKS, 0, fact, 1);
 }
 
 /* ---- the engine -------------------------------------------------------------------------------------------- */
 
-static enum back_end back_end_of(const struct stack *s)
+static void know_row(struct rule_fact *fact, const struct facts *f)
 {
-    static const char *const ids[] = { [BACK_END_CUDA] = "llama.cpp-cuda", [BACK_END_ROCM] = "llama.cpp-rocm",
-                                       [BACK_END_VULKAN] = "llama.cpp-vulkan", [BACK_END_SYCL] = "llama.cpp-sycl" };
-    for (int i = 0; i < BACK_END_OTHER; i++)
-        if (strcmp(s->id, ids[i]) == 0)
-            return (enum back_end)i;
-    return BACK_END_OTHER;
+    const struct priced *p = f->p;
+    const struct measurement *m = p->m;
+    fact[KEY_STACK].text = p->stack->id;
+    fact[KEY_FAMILY].number = p->stack->family;
+    fact[KEY_FUSED].number = p->stack->fused;
+    fact[KEY_BUILD].number = f->build > 0 ? f->build : INFINITY; /* an engine of which nothing is said is of today */
+    fact[KEY_DATED].number = f->build > 0;
+    fact[KEY_MOE].number = p->moe;
+    fact[KEY_BEHIND].number = m->phase == MEASURE_PREFILL && m->context > 0;
+    fact[KEY_TYPE].text = fact[KEY_TYPE_HAS].text = facts_type(f);
+    fact[KEY_PRICED].text = p->type;
+    fact[KEY_QUANT].text = m->quant;
+    fact[KEY_ENGINE].text = m->engine;
+    fact[KEY_VERSION].text = m->version;
+    fact[KEY_NOTES].text = m->notes;
+    fact[KEY_SCHEME] = (struct rule_fact){ .text = m->engine, .also = m->quant };
+    fact[KEY_KERNEL].text = m->kernel;
+    fact[KEY_ORIGIN].text = m->source;
+    fact[KEY_MODE].text = m->mode;
+    fact[KEY_DP].number = p->layout.dp;
+    fact[KEY_USERS].number = p->n_users;
 }
 
-static enum back_end products_of(const struct facts *f)
-{
-    const struct stack *s = f->p->stack;
-    const bool ollama = strcmp(s->id, "ollama") == 0;
-    if (f->maker == MAKER_NVIDIA && (ollama || s->family == STACK_IK))
-        return BACK_END_CUDA;
-    return f->maker == MAKER_AMD && ollama ? BACK_END_ROCM : f->back_end;
-}
-
-static bool says_no_flash(const struct measurement *m)
-{
-    return m->flash_said && !m->flash;
-}
-
-static bool is_old(const struct facts *f)
-{
-    if (f->p->stack->family != STACK_LLAMA_CPP)
-        return false;
-    return f->build > 0 ? f->build < AUGUST_2024 : strstr(f->p->m->notes, "no flash attention") != NULL;
-}
-
-/* llama-bench's default was without; but whoever measures prompts behind others asks for it: of 158 rows of
- * throughput.csv that say how they ran, all but three of a CPU. */
-static bool is_flash(const struct facts *f)
+static void set_engine(struct facts *f, struct rule_fact *fact)
 {
     const struct measurement *m = f->p->m;
-    if (m->flash_said)
-        return m->flash;
-    const bool behind = m->phase == MEASURE_PREFILL && m->context > 0;
-    return f->p->stack->family != STACK_LLAMA_CPP || (!f->old && (behind || facts_since(f, BENCH_FLASH)));
+    f->build = facts_build(m);
+    know_row(fact, f);
+    f->back_end = (enum back_end)stacks_value(TABLE_BACK_ENDS, 0, fact, BACK_END_OTHER);
+    fact[KEY_BACK_END].number = f->back_end;
+    f->products = (enum back_end)stacks_value(TABLE_PRODUCTS, 0, fact, BACK_END_OTHER);
+    fact[KEY_PRODUCTS].number = f->products;
+    f->old = stacks_value(TABLE_OLD, 0, fact, 0) > 0;
+    fact[KEY_OLD].number = f->old;
+    f->walks = !f->cpu && (f->old || (m->flash_said && !m->flash));
+    f->flash = m->flash_said ? m->flash : stacks_value(TABLE_FLASH, 0, fact, 0) > 0;
+    fact[KEY_FLASH].number = f->flash;
+    f->launches = stacks_value(TABLE_LAUNCHES, 0, fact, 1);
+    f->one_step = m->kind != MEASURE_ALL_REDUCE && stacks_value(TABLE_EXCHANGES, 0, fact, 0) > 0;
+    f->copies = stack_trait(f->p->stack, ENGINE_COPIES);
+    f->borders = stack_trait(f->p->stack, ENGINE_BORDERS) > 0;
+    f->absorbed = stack_trait(f->p->stack, ENGINE_ABSORBED) > 0;
+    f->products_reach = stacks_value(TABLE_LIBRARY_REACH, 0, fact, 1);
+    f->attention_reach = stacks_value(TABLE_LIBRARY_REACH, 1, fact, 1);
+    f->reach_on_matrix = stacks_value(TABLE_LIBRARY_REACH, 2, fact, 0) > 0;
+    f->receive_steps = stacks_value(TABLE_RECEIVE, 0, fact, 0);
+    f->own_part = stacks_value(TABLE_OWN_KERNELS, 0, fact, 1);
+    f->small_tiles = stacks_value(TABLE_SMALL_TILES, 0, fact, 0) > 0;
+    f->cpu_kernels = (enum cpu_kernels)stacks_value(TABLE_CPU_KERNELS, 0, fact, CPU_OTHER);
+    f->bf16_of_fp32 = stacks_value(TABLE_CPU_BF16, 0, fact, INFINITY);
+    fact[KEY_CPU_KERNELS].number = f->cpu_kernels;
+    f->server_attention = stacks_value(TABLE_SERVER_ATTENTION, 0, fact, 0) > 0;
+    f->narrow_start_cycles = stacks_value(TABLE_NARROW_START, 0, fact, NAN);
 }
 
-/*
- * SGLang 0.4's experts of GPTQ: steps of Qwen3's take 0.67 and 0.72 ms a layer with 3 and with 22 billion weights a token (H20, one device and
- * four), so the host dispatches their kernels one by one, whatever they read. Source: sgl-project/sglang issues 6313 (0.4.6.post2, an H20:
- * 40 % of FP8's rate) and 9574 (0.4.9.post2, an RTX 4090: far behind vLLM). (doc/notes/stacks.md)
- */
-static bool dispatches_experts(const struct facts *f)
+const struct rule *facts_rule(const struct facts *f, enum stack_table t, const double *late)
 {
-    const struct measurement *m = f->p->m;
-    return strcmp(f->p->stack->id, "sglang") == 0 && f->p->moe && strstr(m->quant, "GPTQ") &&
-           (strstr(m->engine, " 0.4.") || strncmp(m->version, "0.4.", 4) == 0);
+    return rules_first(stacks(), t, f->rows[t], late);
 }
 
-/*
- * CUDA's graphs were for Ampere and later until July 2026 (pull request 25749), and are since for Volta and Turing too. Source: ggml-cuda.cu,
- * "disabling CUDA graphs due to GPU architecture". (36)
- */
-enum { GRAPHS_VOLTA = 9820 }; /* a build as of that month */
-static bool has_no_graphs(const struct facts *f)
+double facts_value(const struct facts *f, enum stack_table t, unsigned value, const double *late, double none)
 {
-    return f->back_end == BACK_END_CUDA && f->before_ampere && (f->before_volta || !facts_since(f, GRAPHS_VOLTA));
+    const struct rule *row = facts_rule(f, t, late);
+    return row ? row->value[value] : none;
 }
-
-/* Stacks that differ from one kernel an op launched from compiled code. */
-static double launches(const struct facts *f)
-{
-    if (dispatches_experts(f))
-        return prior(PRIOR_PYTHON_LAUNCHES);
-    if (f->old || has_no_graphs(f))
-        return prior(PRIOR_OLD_LAUNCHES);
-    const struct priors *p = priors();
-    for (size_t i = 0; i < p->n_launches; i++)
-        if (strcmp(p->launches[i].stack, f->p->stack->id) == 0)
-            return p->launches[i].factor;
-    return f->p->stack->fused && !f->cpu ? prior(PRIOR_FUSED_LAUNCHES) : 1;
-}
-
-/*
- * llama.cpp kept graphs of kernels for passes of one token alone until February 2026 (its pull request 19645), and for those of more than four
- * where experts are chosen it does so still. Source: ggml-cuda.cu, check_node_graph_compatibility. (37)
- */
-enum { GRAPHS_BATCH = 8100, GRAPHS_EXPERTS_MOST = 4 }; /* a build as of that month */
 
 double facts_launches(const struct facts *f, double pass_tok)
 {
-    const bool kept = facts_since(f, GRAPHS_BATCH) && !(f->p->moe && pass_tok > GRAPHS_EXPERTS_MOST);
-    return f->back_end == BACK_END_CUDA && pass_tok > 1 && !kept ? prior(PRIOR_OLD_LAUNCHES) : f->launches;
+    return facts_value(f, TABLE_BATCH_LAUNCHES, 0, (const double[KEY_LATE_COUNT]){ [KEY_TOKENS] = pass_tok }, f->launches);
 }
 
 void facts_init(struct facts *f, const struct priced *p)
 {
+    struct rule_fact fact[KEY_COUNT] = { 0 };
     *f = (struct facts){ .p = p };
-    set_machine(f);
-    f->build = facts_build(p->m);
-    f->back_end = back_end_of(p->stack);
-    f->products = products_of(f);
-    f->old = is_old(f);
-    f->walks = !f->cpu && (f->old || says_no_flash(p->m));
-    f->flash = is_flash(f);
-    f->launches = launches(f);
+    set_machine(f, fact);
+    set_engine(f, fact);
+    for (int t = TABLE_FIRST_LATE; t < TABLE_COUNT; t++)
+        f->rows[t] = rules_select(stacks(), (size_t)t, fact);
 }

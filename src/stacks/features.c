@@ -156,7 +156,7 @@ void fitted_refine(const struct facts *x, const struct step_pass *at, bool decod
         return;
     }
     if (c->kind == OP_SEND)
-        how->border = decode && unit_borders(x->p->stack); /* a prompt's kernels hide it */
+        how->border = decode && x->borders; /* a prompt's kernels hide it */
     if (decode)
         add_facts(c, how, x, at);
     else
@@ -223,7 +223,7 @@ static void features(struct fitted_row *r, const struct priced *p)
     struct time_features *f = &r->f;
     *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
                                 .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP,
-                                .one_step = facts_one_step(&r->facts), .few = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
+                                .one_step = r->facts.one_step, .few = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
                                 .batched = priced_batched(p),
                                 .request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST };
     if (p->m->kind == MEASURE_SERVING) {
@@ -239,7 +239,7 @@ static void features(struct fitted_row *r, const struct priced *p)
     if (p->m->kind == MEASURE_ALL_REDUCE)
         all_reduce_features(f, p);
     if (p->split == SPLIT_LAYER && is_prompt(p->m))
-        f->pipelined = time_overlap(time_whole_passes(f), p->n_devices, unit_copies(p->stack), f->n_kernel / fmax(f->n_pass, 1));
+        f->pipelined = time_overlap(time_whole_passes(f), p->n_devices, r->facts.copies, f->n_kernel / fmax(f->n_pass, 1));
 }
 
 /* ---- its dimensions ----------------------------------------------------------------------- */
@@ -366,7 +366,7 @@ static void set_case(struct fitted_row *out, const struct priced *p, unsigned wh
 {
     out->experts = which & TIME_CASE_EXPERTS;
     out->devices = which & TIME_CASE_DEVICES;
-    out->borders = out->devices && !(which & TIME_CASE_PROMPT) && unit_borders(p->stack);
+    out->borders = out->devices && !(which & TIME_CASE_PROMPT) && out->facts.borders;
     out->deep = !(which & TIME_CASE_PROMPT) && which & TIME_CASE_DEEP;
     out->walks = (out->kind == FITTED_DECODE || out->kind == FITTED_RATE) && out->facts.walks;
     out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
@@ -376,7 +376,6 @@ static void set_case(struct fitted_row *out, const struct priced *p, unsigned wh
 static void row_start(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
 {
     *out = (struct fitted_row){ .kind = kind, .sigma = row_sigma(p) };
-    facts_init(&out->facts, p);
     out->kernel = p->m->kind == MEASURE_OP;
     out->tick_s = p->m->tick_s;
     out->serving = p->m->kind == MEASURE_SERVING;
@@ -386,6 +385,7 @@ static void row_start(struct fitted_row *out, const struct priced *p, enum fitte
 bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
 {
     row_start(out, p, kind);
+    facts_init(&out->facts, p);
     features(out, p);
     set_case(out, p, fitted_case(&out->f));
     /* What products of a request reach its prompt says, not steps of few tokens that teach beside it. */
@@ -399,8 +399,9 @@ double fitted_row_sigma(const struct fitted_row *r, double seconds)
     return sqrt(r->sigma * r->sigma + tick * tick);
 }
 
-void fitted_row_of_case(struct fitted_row *out, const struct priced *p, unsigned which)
+void fitted_row_of_case(struct fitted_row *out, const struct facts *x, unsigned which)
 {
-    row_start(out, p, fitted_kind(p->m));
-    set_case(out, p, which);
+    row_start(out, x->p, fitted_kind(x->p->m));
+    out->facts = *x;
+    set_case(out, x->p, which);
 }

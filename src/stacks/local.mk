@@ -11,7 +11,6 @@ libstacks_a_SOURCES = \
   %D%/facts.c \
   %D%/facts.h \
   %D%/features.c \
-  %D%/pipeline.c \
   %D%/priors.c \
   %D%/priors.h \
   %D%/serving.c \

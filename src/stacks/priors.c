@@ -8,55 +8,22 @@
 enum { PRIORS_VERSION = 1, MAX_LIST = 1000, CTX = 400 };
 
 static const char *const number_names[PRIOR_NUMBER_COUNT] = {
-    [PRIOR_FUSED_LAUNCHES] = "fused_launches",
-    [PRIOR_OLD_LAUNCHES] = "old_launches",
-    [PRIOR_PYTHON_LAUNCHES] = "python_launches",
-    [PRIOR_SERVER_ATTENTION] = "server_attention",
-    [PRIOR_LIBRARY_PRODUCTS] = "library_products",
     [PRIOR_CPU_APART] = "cpu_apart",
     [PRIOR_SCALE_OPS] = "scale_ops",
-    [PRIOR_CUDA_EXPERT_S] = "cuda_expert_s",
-    [PRIOR_RDNA_EXPERT_S] = "rdna_expert_s",
-    [PRIOR_CDNA_EXPERT_S] = "cdna_expert_s",
-    [PRIOR_SYCL_EXPERT_S] = "sycl_expert_s",
     [PRIOR_DISPATCH_S] = "dispatch_s",
-    [PRIOR_INT8_KERNELS] = "int8_kernels",
-    [PRIOR_NF4_KERNELS] = "nf4_kernels",
     [PRIOR_PCIE_BYTES_S] = "pcie_bytes_s",
     [PRIOR_NETWORK_BYTES_S] = "network_bytes_s",
     [PRIOR_NETWORK_CARDS] = "network_cards",
     [PRIOR_BOARD_HOP_S] = "board_hop_s",
     [PRIOR_PCIE_HOP_S] = "pcie_hop_s",
     [PRIOR_NETWORK_HOP_S] = "network_hop_s",
-    [PRIOR_HOPPER_MMA] = "hopper_mma",
     [PRIOR_SERVER_NETWORK_BYTES_S] = "server_network_bytes_s",
     [PRIOR_SERVER_NETWORK_HOP] = "server_network_hop",
     [PRIOR_ECC_BYTES] = "ecc_bytes",
-    [PRIOR_OLD_HALF_OPS] = "old_half_ops",
-    [PRIOR_PASCAL_FACTOR] = "pascal_factor",
-    [PRIOR_INTEGERS_APART] = "integers_apart",
-    [PRIOR_TWO_ISSUE] = "two_issue",
-    [PRIOR_PACKED_OPS] = "packed_ops",
-    [PRIOR_HALVES_MORE] = "halves_more",
     [PRIOR_TILE_OPS] = "tile_ops",
     [PRIOR_VULKAN_MORE] = "vulkan_more",
-    [PRIOR_CPU_WIDE_FLOP] = "cpu_wide_flop",
-    [PRIOR_CPU_WIDE_INSTRUCTIONS] = "cpu_wide_instructions",
-    [PRIOR_CPU_NARROW_FLOP] = "cpu_narrow_flop",
-    [PRIOR_CPU_NARROW_INSTRUCTIONS] = "cpu_narrow_instructions",
-    [PRIOR_CPU_REPACKED] = "cpu_repacked",
     [PRIOR_CPU_LOOKED_UP] = "cpu_looked_up",
     [PRIOR_CPU_OTHER] = "cpu_other",
-    [PRIOR_CPU_TILE_16] = "cpu_tile_16",
-    [PRIOR_CPU_TILE_8] = "cpu_tile_8",
-    [PRIOR_CPU_TILE_4] = "cpu_tile_4",
-    [PRIOR_CPU_INTERLEAVED_K] = "cpu_interleaved_k",
-    [PRIOR_CPU_INTERLEAVED_2] = "cpu_interleaved_2",
-    [PRIOR_CPU_INTERLEAVED_WIDE] = "cpu_interleaved_wide",
-    [PRIOR_CPU_INTERLEAVED_ARM_4] = "cpu_interleaved_arm_4",
-    [PRIOR_CPU_INTERLEAVED_ARM_5] = "cpu_interleaved_arm_5",
-    [PRIOR_CPU_INTERLEAVED_ARM_6] = "cpu_interleaved_arm_6",
-    [PRIOR_CPU_INTERLEAVED_ARM_8] = "cpu_interleaved_arm_8",
     [PRIOR_CPU_TILE_TOKENS] = "cpu_tile_tokens",
     [PRIOR_CPU_STEPS_REACH] = "cpu_steps_reach",
     [PRIOR_TILE_PART] = "tile_part",
@@ -67,9 +34,6 @@ static const char *const number_names[PRIOR_NUMBER_COUNT] = {
     [PRIOR_ATTEND_COMBINE_CYCLES] = "attend_combine_cycles",
     [PRIOR_ATTEND_SPLIT_CYCLES] = "attend_split_cycles",
     [PRIOR_L2_BYTES_CYCLE] = "l2_bytes_cycle",
-    [PRIOR_NARROW_CYCLES_VLLM] = "narrow_cycles_vllm",
-    [PRIOR_NARROW_CYCLES_SGLANG] = "narrow_cycles_sglang",
-    [PRIOR_NARROW_CYCLES_TRTLLM] = "narrow_cycles_trtllm",
     [PRIOR_ATTEND_LEFT] = "attend_left",
     [PRIOR_GUESSED_DENSE] = "guessed_dense",
     [PRIOR_GUESSED_DENSE_PROMPT] = "guessed_dense_prompt",
@@ -79,7 +43,6 @@ static const char *const number_names[PRIOR_NUMBER_COUNT] = {
     [PRIOR_KERNELS_LEFT] = "kernels_left",
     [PRIOR_KERNELS_LEFT_PROBED] = "kernels_left_probed",
 };
-static const char *const width_names[WIDTH_COUNT] = { [WIDTH_32] = "32", [WIDTH_16] = "16", [WIDTH_8] = "8", [WIDTH_4] = "4", [WIDTH_GRID] = "grid" };
 
 /* ---- pieces ------------------------------------------------------------------------------------------------- */
 
@@ -236,24 +199,6 @@ static int read_units(struct priors *p, const char *name, struct error *err)
     return 0;
 }
 
-static int read_launches(struct priors *p, const char *name, struct error *err)
-{
-    void *room = NULL;
-    const json_t *list = list_of(p->doc, name, "launches", &room, sizeof *p->launches, err);
-    p->launches = room;
-    for (size_t i = 0; list && i < json_array_size(list); i++, p->n_launches++) {
-        const json_t *o = json_array_get(list, i);
-        char at[CTX];
-        snprintf(at, sizeof at, "%.300s: launches[%zu]", name, i);
-        if (json_check_object(o, at, err) != 0 || json_get_str(o, at, "stack", &p->launches[i].stack, err) != 0 ||
-            get_positive(o, at, "factor", &p->launches[i].factor, err) != 0 || has_source(o, at, err) != 0)
-            return -1;
-        if (!stack_named(p->launches[i].stack))
-            return error_set(err, ERROR_INPUT, "%s: field \"stack\": expected one of `list stacks`, found \"%.64s\"", at, p->launches[i].stack);
-    }
-    return list ? 0 : -1;
-}
-
 static int read_numbers(struct priors *p, const char *name, struct error *err)
 {
     const json_t *all = json_object_get(p->doc, "numbers");
@@ -301,66 +246,11 @@ static int read_attend(struct priors *p, const char *name, struct error *err)
     const json_t *all = json_object_get(p->doc, "attention_kernels");
     for (int i = 0; i < ATTEND_COUNT; i++) {
         char at[CTX];
-        snprintf(at, sizeof at, "%.300s: attention_kernels.%s", name, attend_names[i]);
-        if (read_attend_kernel(&p->attend[i], json_object_get(all, attend_names[i]), at, err) != 0)
+        snprintf(at, sizeof at, "%.300s: attention_kernels.%s", name, stack_attends[i]);
+        if (read_attend_kernel(&p->attend[i], json_object_get(all, stack_attends[i]), at, err) != 0)
             return -1;
     }
     return 0;
-}
-
-/* ---- kernels' instructions ---------------------------------------------------------------------------------------- */
-
-static int read_gpu_rows(struct priors *p, const char *name, struct error *err)
-{
-    const json_t *ops = json_object_get(p->doc, "gpu_weights"), *of = json_object_get(p->doc, "gpu_rows");
-    void *room = NULL;
-    char ctx[CTX];
-    snprintf(ctx, sizeof ctx, "%.300s: gpu_weights", name);
-    if (json_check_object(ops, ctx, err) != 0)
-        return -1;
-    for (int w = 0; w < WIDTH_COUNT; w++)
-        if (get_positive(ops, ctx, width_names[w], &p->gpu_ops[w], err) != 0)
-            return -1;
-    snprintf(ctx, sizeof ctx, "%.300s: gpu_rows", name);
-    const json_t *list = json_check_object(of, ctx, err) == 0 ? list_of(of, ctx, "types", &room, sizeof *p->gpu_row, err) : NULL;
-    p->gpu_row = room;
-    for (size_t i = 0; list && i < json_array_size(list); i++, p->n_gpu_row++) {
-        const json_t *o = json_array_get(list, i);
-        struct gpu_row *r = &p->gpu_row[i];
-        char at[CTX + 64];
-        snprintf(at, sizeof at, "%.*s.types[%zu]", CTX, ctx, i);
-        if (json_check_object(o, at, err) != 0 || json_get_str(o, at, "names", &r->names, err) != 0 ||
-            get_positive(o, at, "below_bits", &r->below_bits, err) != 0 || get_positive(o, at, "one", &r->one, err) != 0 ||
-            get_positive(o, at, "more", &r->more, err) != 0)
-            return -1;
-    }
-    if (list && p->n_gpu_row == 0)
-        return error_set(err, ERROR_INPUT, "%s: field \"types\": expected one at least, found none", ctx);
-    return list ? 0 : -1;
-}
-
-static int read_cpu_rows(struct priors *p, const char *name, struct error *err)
-{
-    const json_t *of = json_object_get(p->doc, "cpu_rows");
-    void *room = NULL;
-    char ctx[CTX];
-    snprintf(ctx, sizeof ctx, "%.300s: cpu_rows", name);
-    const json_t *list = json_check_object(of, ctx, err) == 0 ? list_of(of, ctx, "types", &room, sizeof *p->cpu_row, err) : NULL;
-    p->cpu_row = room;
-    for (size_t i = 0; list && i < json_array_size(list); i++, p->n_cpu_row++) {
-        const json_t *o = json_array_get(list, i);
-        struct cpu_row *r = &p->cpu_row[i];
-        char at[CTX + 64];
-        snprintf(at, sizeof at, "%.*s.types[%zu]", CTX, ctx, i);
-        r->to_bits = INFINITY;
-        if (json_check_object(o, at, err) != 0 || json_get_str(o, at, "type", &r->type, err) != 0 || json_get_num_opt(o, at, "to_bits", &r->to_bits, err) != 0 ||
-            positive(fmin(r->to_bits, 1e3), at, "to_bits", err) != 0 || get_positive(o, at, "x86", &r->x86, err) != 0 ||
-            get_positive(o, at, "arm", &r->arm, err) != 0)
-            return -1;
-    }
-    if (list && (p->n_cpu_row == 0 || *p->cpu_row[p->n_cpu_row - 1].type || !isinf(p->cpu_row[p->n_cpu_row - 1].to_bits)))
-        return error_set(err, ERROR_INPUT, "%s: field \"types\": expected one at the end that takes any, without \"to_bits\"", ctx);
-    return list ? 0 : -1;
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------------ */
@@ -370,9 +260,6 @@ void priors_free(struct priors *p)
     for (int k = 0; k < FITTED_KIND_COUNT; k++)
         free(p->effect[k]);
     free(p->interval);
-    free(p->launches);
-    free(p->gpu_row);
-    free(p->cpu_row);
     json_decref(p->doc);
     *p = (struct priors){ 0 };
 }
@@ -384,8 +271,7 @@ static int take(struct priors *p, json_t *doc, const char *name, struct error *e
     if (!doc)
         return -1;
     if (json_check_schema(doc, name, PRIORS_SCHEMA, PRIORS_VERSION, err) == 0 && read_fits(p, name, err) == 0 && read_intervals(p, name, err) == 0 &&
-        read_units(p, name, err) == 0 && read_launches(p, name, err) == 0 && read_numbers(p, name, err) == 0 && read_gpu_rows(p, name, err) == 0 &&
-        read_cpu_rows(p, name, err) == 0 && read_attend(p, name, err) == 0)
+        read_units(p, name, err) == 0 && read_numbers(p, name, err) == 0 && read_attend(p, name, err) == 0)
         return 0;
     priors_free(p);
     return -1;
@@ -414,7 +300,7 @@ static int read_file(struct error *err)
                        : error_set(err, ERROR_UNAVAILABLE, "hwprofiles/stacks/priors.json is in none of the data directories");
     if (rc != 0)
         nothing(&the);
-    return rc;
+    return rc != 0 ? rc : stacks_load(err);
 }
 
 int priors_load(struct error *err)

@@ -12,55 +12,22 @@
 
 /* Single numbers, by their names in the file. */
 enum prior_number {
-    PRIOR_FUSED_LAUNCHES,
-    PRIOR_OLD_LAUNCHES,
-    PRIOR_PYTHON_LAUNCHES,
-    PRIOR_SERVER_ATTENTION,
-    PRIOR_LIBRARY_PRODUCTS,
     PRIOR_CPU_APART,
     PRIOR_SCALE_OPS,
-    PRIOR_CUDA_EXPERT_S,
-    PRIOR_RDNA_EXPERT_S,
-    PRIOR_CDNA_EXPERT_S,
-    PRIOR_SYCL_EXPERT_S,
     PRIOR_DISPATCH_S,
-    PRIOR_INT8_KERNELS,
-    PRIOR_NF4_KERNELS,
     PRIOR_PCIE_BYTES_S,
     PRIOR_NETWORK_BYTES_S,
     PRIOR_NETWORK_CARDS,
     PRIOR_BOARD_HOP_S,
     PRIOR_PCIE_HOP_S,
     PRIOR_NETWORK_HOP_S,
-    PRIOR_HOPPER_MMA,
     PRIOR_SERVER_NETWORK_BYTES_S,
     PRIOR_SERVER_NETWORK_HOP,
     PRIOR_ECC_BYTES,
-    PRIOR_OLD_HALF_OPS,
-    PRIOR_PASCAL_FACTOR,
-    PRIOR_INTEGERS_APART,
-    PRIOR_TWO_ISSUE,
-    PRIOR_PACKED_OPS,
-    PRIOR_HALVES_MORE,
     PRIOR_TILE_OPS,
     PRIOR_VULKAN_MORE,
-    PRIOR_CPU_WIDE_FLOP,
-    PRIOR_CPU_WIDE_INSTRUCTIONS,
-    PRIOR_CPU_NARROW_FLOP,
-    PRIOR_CPU_NARROW_INSTRUCTIONS,
-    PRIOR_CPU_REPACKED,
     PRIOR_CPU_LOOKED_UP,
     PRIOR_CPU_OTHER,
-    PRIOR_CPU_TILE_16,
-    PRIOR_CPU_TILE_8,
-    PRIOR_CPU_TILE_4,
-    PRIOR_CPU_INTERLEAVED_K,
-    PRIOR_CPU_INTERLEAVED_2,
-    PRIOR_CPU_INTERLEAVED_WIDE,
-    PRIOR_CPU_INTERLEAVED_ARM_4,
-    PRIOR_CPU_INTERLEAVED_ARM_5,
-    PRIOR_CPU_INTERLEAVED_ARM_6,
-    PRIOR_CPU_INTERLEAVED_ARM_8,
     PRIOR_CPU_TILE_TOKENS,
     PRIOR_CPU_STEPS_REACH,
     PRIOR_TILE_PART,
@@ -71,9 +38,6 @@ enum prior_number {
     PRIOR_ATTEND_COMBINE_CYCLES, /* putting parts together, */
     PRIOR_ATTEND_SPLIT_CYCLES,   /* and each of them; */
     PRIOR_L2_BYTES_CYCLE,        /* bytes a cycle and multiprocessor from a GPU's last cache; */
-    PRIOR_NARROW_CYCLES_VLLM,    /* what a cache of 8 bits takes before the kernel, by engine; */
-    PRIOR_NARROW_CYCLES_SGLANG,
-    PRIOR_NARROW_CYCLES_TRTLLM,
     PRIOR_ATTEND_LEFT,           /* spread of the logarithm of seconds that it leaves */
     PRIOR_GUESSED_DENSE, /* the same, of steps of dense models whose dimensions are guessed; then of prompts, of mixtures, and of */
     PRIOR_GUESSED_DENSE_PROMPT,
@@ -91,21 +55,6 @@ struct interval_prior {
     double sd;
 };
 
-/* How weights of so many bits are unpacked. */
-enum weight_width { WIDTH_32, WIDTH_16, WIDTH_8, WIDTH_4, WIDTH_GRID, WIDTH_COUNT };
-
-/* Instructions a weight of kernels of rows: of a GPU's for a token and for each further one, of a CPU's for one. */
-struct gpu_row {
-    const char *names; /* "plain" "k" "grid": how such types are named; "": any */
-    double below_bits;
-    double one, more;
-};
-struct cpu_row {
-    const char *type; /* that a type's name begins with; "": by bits */
-    double to_bits;   /* of those by bits */
-    double x86, arm;
-};
-
 struct priors {
     json_t *doc; /* whose texts the others point to */
     struct effect_prior *effect[FITTED_KIND_COUNT];
@@ -115,18 +64,8 @@ struct priors {
     struct {
         double compute, attention; /* over what all units share */
     } unit[UNIT_COUNT];
-    struct {
-        const char *stack;
-        double factor;
-    } *launches;
-    size_t n_launches;
     double number[PRIOR_NUMBER_COUNT];
     struct attend_kernel attend[ATTEND_COUNT];
-    double gpu_ops[WIDTH_COUNT];
-    struct gpu_row *gpu_row;
-    size_t n_gpu_row;
-    struct cpu_row *cpu_row;
-    size_t n_cpu_row;
 };
 
 /* Strict: every constant, dimension, trait and number by its name, each belief with its source. Fuzzed. */

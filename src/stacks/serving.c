@@ -45,34 +45,6 @@ static void cross_network(struct time_features *f, const struct priced *p)
     f->wire_s *= p->roofs->link_bytes_s / fmin(prior(PRIOR_SERVER_NETWORK_BYTES_S), p->roofs->link_bytes_s);
 }
 
-/*
- * Steps of decoding between two looks at what came. SGLang's scheduler takes requests in every n steps (--scheduler-recv-interval), but each
- * step where attention is split by requests; TensorRT-LLM where it is, and balanced, begins prompts when all ranks have one or
- * every n steps (timeout_iters). Of InferenceX's scripts: SGLang on Blackwell 30 from 16 users on and 10 below, TensorRT-LLM 60;
- * else each step. Source: sglang's scheduler_recv_skipper.py, TensorRT-LLM's py_executor.py (_balance_adp_requests);
- * SemiAnalysisAI/InferenceX, benchmarks/single_node (dsr1_fp4_b200.sh, dsr1_fp8_b200.sh, dsr1_fp4_b200_trt.sh, ...). (52)
- */
-enum { RECV_MANY = 30, RECV_FEW = 10, MANY_USERS = 16, BALANCE_STEPS = 60 };
-
-static bool of_script(const struct priced *p)
-{
-    return strncmp(p->m->source, "db-dump/", 8) == 0 || strncmp(p->m->source, "source_file=", 12) == 0;
-}
-
-static bool is_blackwell(const struct priced *p)
-{
-    return p->machine->h.peak[MATH_FP4].value > 0;
-}
-
-static double steps_apart(const struct priced *p)
-{
-    if (!of_script(p) || strcmp(p->m->mode, "disagg") == 0)
-        return 0;
-    if (strcmp(p->stack->id, "sglang") == 0 && p->layout.dp <= 1 && is_blackwell(p))
-        return p->n_users >= MANY_USERS ? RECV_MANY : RECV_FEW;
-    return strcmp(p->stack->id, "tensorrt-llm") == 0 && p->layout.dp > 1 ? BALANCE_STEPS : 0;
-}
-
 /* Steps until a place is free: with more users than run each waits until as many answers are done as are before it. (52) */
 static double steps_placeless(const struct priced *p)
 {
@@ -84,7 +56,7 @@ static double steps_placeless(const struct priced *p)
 
 static void add_wait(struct time_features *f, struct time_features *wait, const struct facts *x)
 {
-    const double steps = steps_placeless(x->p) + steps_apart(x->p) / 2; /* who comes waits for half of them */
+    const double steps = steps_placeless(x->p) + x->receive_steps / 2; /* who comes waits for half of them */
     if (!(steps > 0))
         return;
     *wait = (struct time_features){ .sequential = 1, .one_step = true };

@@ -41,11 +41,7 @@ double unit_padding(const struct facts *f, double n_tok, double n_matrix);
  * 0: all experts of a layer are one kernel. To a third, from tables of two pull requests a maker. (44) */
 double unit_expert_s(const struct facts *f, enum math math, double bits, double n_tok, double rows);
 
-/* Kernels that the host launches for an op of a prompt; 0: its queue takes any number. pipeline.c, (45) */
+/* Kernels that the host launches for an op of a prompt; 0: its queue takes any number. (45) */
 double unit_kernels(const struct facts *f, enum op_kind kind, enum math math, double bits, double n_tok, double rows);
-/* Passes of a prompt that may be under way where devices have layers each; 0: any number. */
-double unit_copies(const struct stack *s);
-/* Where devices have layers each, its host hands a pass from one to the next. (45) */
-bool unit_borders(const struct stack *s);
 
 #endif

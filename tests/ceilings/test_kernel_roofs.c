@@ -34,8 +34,9 @@ static const struct matmul_slot stand_in = { ACT_F32, note, note, 1, PACK_ROWS }
 
 static atomic_size_t arranged; /* elements */
 
-static void count_arranged(struct acts *x, unsigned part, unsigned parts)
+static void count_arranged(struct acts *x, enum dtype type, unsigned part, unsigned parts)
 {
+    (void)type;
     const size_t first = share_split(x->n_tok, 1, (int)part, (int)parts), end = share_split(x->n_tok, 1, (int)part + 1, (int)parts);
     if (x->tiles)
         atomic_fetch_add(&arranged, (end - first) * x->cols);
@@ -140,13 +141,13 @@ static void what_threads_share(void **state)
     assert_true(bench_attention_call(bench, &prompt, DTYPE_F16, 16, 4, 64, 16, false) && prompt.shared && !prompt.tiles);
     bench->k.packed[DTYPE_BF16] = tiles;
     bench->k.bf16_min_tok = 80;
-    bench->k.arrange[DTYPE_BF16] = count_arranged;
+    bench->k.pack_acts[DTYPE_BF16] = count_arranged;
     assert_true(bench_matmat(bench, &few, DTYPE_BF16, 6, 3, false) && !few.tiles);
     assert_true(bench_matmat(bench, &few, DTYPE_BF16, 7, 3, false) && few.tiles);
     (void)bench_attention_rounded(bench, &prompt);
     assert_true(prompt.tiles);
     bench->k.packed[DTYPE_BF16] = packed;
-    bench->k.arrange[DTYPE_BF16] = NULL;
+    bench->k.pack_acts[DTYPE_BF16] = NULL;
     bench->k.bf16_min_tok = 0;
 }
 
@@ -233,7 +234,7 @@ static void units_are_taken_in_runs(void **state)
         for (int owner = 0; owner < 3; owner++, last = m) {
             const size_t end = share_split(n, 1, owner + 1, 3);
             atomic_uint next = 0;
-            for (struct share_run r; share_take(&next, n, owner, 3, m, &r); last = r.n) {
+            for (struct share_run r; share_steal(&next, n, owner, 3, m, &r); last = r.n) {
                 assert_int_equal(r.first, at);
                 assert_true(r.n > 0 && r.n <= last && (r.n >= least || r.first + r.n == end));
                 assert_true(r.n <= least || 2 * r.n <= end - at);
@@ -323,7 +324,7 @@ static void arranging(void **state)
     bench->k.packed[DTYPE_Q4_K].act = ACT_Q8;
     bench->k.packed[DTYPE_Q4_K].gemv_max_tok = 6;
     assert_false(bench_arrange(bench, &none, DTYPE_Q4_K, 64)); /* it walks them as they are */
-    bench->k.arrange[DTYPE_Q4_K] = count_arranged;
+    bench->k.pack_acts[DTYPE_Q4_K] = count_arranged;
     assert_false(bench_arrange(bench, &none, DTYPE_Q4_K, 6));
     assert_true(bench_arrange(bench, &j, DTYPE_Q4_K, 7));
     atomic_store(&arranged, 0);
@@ -331,12 +332,12 @@ static void arranging(void **state)
     assert_true(4.0 * (double)atomic_load(&arranged) == (REPEATS + 1) * j.amount);
     assert_string_equal(j.op, "arrange");
     bench->k.packed[DTYPE_F32] = stand_in; /* floats that tiles do not take are left as they are */
-    bench->k.arrange[DTYPE_F32] = count_arranged;
+    bench->k.pack_acts[DTYPE_F32] = count_arranged;
     assert_false(bench_arrange(bench, &none, DTYPE_F32, 64));
     bench->k.f32_min_tok = 64;
     assert_true(bench_arrange(bench, &none, DTYPE_F32, 64));
     assert_false(bench_arrange(bench, &none, DTYPE_F32, 63));
-    bench->k.arrange_row[DTYPE_Q4_K] = count_row; /* floats, of as many tokens as are by tiles */
+    bench->k.pack_acts_row[DTYPE_Q4_K] = count_row; /* floats, of as many tokens as are by tiles */
     bench->k.bf16_min_tok = 20;
     assert_true(bench_arrange(bench, &none, DTYPE_Q4_K, 19));
     assert_string_equal(none.op, "arrange");

@@ -20,7 +20,7 @@ cp -r "$top_srcdir/models" "$tmp/data/models"
 mkdir "$tmp/data/hwprofiles"
 cp -r "$top_srcdir/hwprofiles/classes.json" "$top_srcdir/hwprofiles/priors" "$tmp/data/hwprofiles/"
 mkdir "$tmp/data/hwprofiles/stacks" # no constants but our own
-cp "$top_srcdir/hwprofiles/stacks/priors.json" "$tmp/data/hwprofiles/stacks/"
+cp "$top_srcdir/hwprofiles/stacks/priors.json" "$top_srcdir/hwprofiles/stacks/rules.json" "$top_srcdir/hwprofiles/stacks/servers.json" "$tmp/data/hwprofiles/stacks/"
 echo '{"schema": "roofcast.constants", "version": 1, "fits": {}}' >"$tmp/data/hwprofiles/stacks/constants.json"
 base=$tmp/data/hwprofiles/stacks/constants_base.json
 cp "$tmp/data/hwprofiles/stacks/constants.json" "$base"

@@ -88,6 +88,9 @@ for f in constants constants_base; do
     "$validate" "$doc" roofcast.constants "$top_srcdir/hwprofiles/stacks/$f.json" >>"$tmp/all" 2>&1
 done
 "$validate" "$doc" roofcast.priors "$top_srcdir/hwprofiles/stacks/priors.json" >>"$tmp/all" 2>&1
+for f in rules servers; do
+    "$validate" "$doc" roofcast.rules "$top_srcdir/hwprofiles/stacks/$f.json" >>"$tmp/all" 2>&1
+done
 "$validate" "$doc" roofcast.machines "$top_srcdir/hwprofiles/priors/machines.json" >>"$tmp/all" 2>&1
 cp "$tmp/all" "$tmp/err"
 test ! -s "$tmp/all"

@@ -189,7 +189,7 @@ has 'no bandwidth does: compute alone allows 61838 tokens/s'
 ok $? "in words"
 # Three more machines: 14 GB and what runs them fit two of them, the smallest of all that do, and of these the slower is the answer; 100 tokens/s of 14 GB
 # take 1.4 TB/s.
-mkdir -p "$tmp/data/hwprofiles" && ln -s "$top_srcdir/models" "$tmp/data/models" && cp -r "$top_srcdir/hwprofiles/classes.json" "$top_srcdir/hwprofiles/priors" "$tmp/data/hwprofiles" && mkdir "$tmp/data/hwprofiles/stacks" && cp "$top_srcdir/hwprofiles/stacks/priors.json" "$tmp/data/hwprofiles/stacks"
+mkdir -p "$tmp/data/hwprofiles" && ln -s "$top_srcdir/models" "$tmp/data/models" && cp -r "$top_srcdir/hwprofiles/classes.json" "$top_srcdir/hwprofiles/priors" "$tmp/data/hwprofiles" && mkdir "$tmp/data/hwprofiles/stacks" && cp "$top_srcdir/hwprofiles/stacks/priors.json" "$top_srcdir/hwprofiles/stacks/rules.json" "$top_srcdir/hwprofiles/stacks/servers.json" "$tmp/data/hwprofiles/stacks"
 for m in small:10:1 fast:16:2 slow:16:1; do
     printf '{"schema": "roofcast.hwprofile", "version": 1, "name": "%s", "kind": "gpu", "spec": {"memory_bytes": "%s GB",
         "memory_bandwidth": "%s TB/s", "peaks": {"fp16": "400 TFLOP/s"}}}' $(echo $m | tr ':' ' ') >"$tmp/data/hwprofiles/${m%%:*}.json"

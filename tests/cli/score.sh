@@ -156,7 +156,7 @@ run score "$tmp/new.csv" --type F16 -o json && has '"type": "Q4_K_M"' && ! has '
 ok $? "and of no others"
 
 # A profile that cannot be read is said, whichever machine is asked for; names that are no profile's may have a slash.
-mkdir -p "$tmp/data/hwprofiles" && ln -s "$(cd "$top_srcdir" && pwd)/models" "$tmp/data/models" && cp -r "$top_srcdir/hwprofiles/classes.json" "$top_srcdir/hwprofiles/priors" "$tmp/data/hwprofiles" && mkdir "$tmp/data/hwprofiles/stacks" && cp "$top_srcdir/hwprofiles/stacks/priors.json" "$tmp/data/hwprofiles/stacks"
+mkdir -p "$tmp/data/hwprofiles" && ln -s "$(cd "$top_srcdir" && pwd)/models" "$tmp/data/models" && cp -r "$top_srcdir/hwprofiles/classes.json" "$top_srcdir/hwprofiles/priors" "$tmp/data/hwprofiles" && mkdir "$tmp/data/hwprofiles/stacks" && cp "$top_srcdir/hwprofiles/stacks/priors.json" "$top_srcdir/hwprofiles/stacks/rules.json" "$top_srcdir/hwprofiles/stacks/servers.json" "$tmp/data/hwprofiles/stacks"
 sed -e "s/\"source\": \"[^\"]*\"/\"source\": \"$(printf '%0200d' 0)\"/" "$top_srcdir/hwprofiles/t4.json" >"$tmp/data/hwprofiles/broken.json"
 kept=${ROOFCAST_DATA-}
 export ROOFCAST_DATA="$tmp/data"

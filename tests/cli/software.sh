@@ -11,7 +11,7 @@ export ROOFCAST_DATA="$tmp/data"
 mkdir -p "$tmp/data/hwprofiles/stacks"
 cp -r "$top_srcdir/models" "$tmp/data/models"
 cp -r "$top_srcdir/hwprofiles/priors" "$tmp/data/hwprofiles/"
-cp "$top_srcdir/hwprofiles/stacks/priors.json" "$tmp/data/hwprofiles/stacks/"
+cp "$top_srcdir/hwprofiles/stacks/priors.json" "$top_srcdir/hwprofiles/stacks/rules.json" "$top_srcdir/hwprofiles/stacks/servers.json" "$tmp/data/hwprofiles/stacks/"
 for h in classes rtx-4090 rtx-4080 h100-sxm apple-m2; do
     cp "$top_srcdir/hwprofiles/$h.json" "$tmp/data/hwprofiles/"
 done

@@ -777,5 +777,6 @@ int main(void)
         cmocka_unit_test(unknown_memory),
         cmocka_unit_test(refused),
     };
+    environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -575,7 +575,7 @@ static void remove_inputs(void)
 
 /* What is installed and read by the commands above, in addition to the files that they name. */
 static const char *const installed[] = {
-    "hwprofiles/stacks/constants.json", "hwprofiles/stacks/priors.json", "hwprofiles/classes.json", "hwprofiles/h100-sxm.json",
+    "hwprofiles/stacks/constants.json", "hwprofiles/stacks/priors.json", "hwprofiles/stacks/rules.json", "hwprofiles/stacks/servers.json", "hwprofiles/classes.json", "hwprofiles/h100-sxm.json",
     "hwprofiles/rtx-4090.json", "models/stories15m.json", "models/llama-3.1-8b.json", "models/qwen3-30b-a3b.json",
 };
 

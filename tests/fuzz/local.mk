@@ -172,6 +172,20 @@ fuzz_targets += %D%/fuzz_priors
 %C%_fuzz_priors_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
+check_PROGRAMS += %D%/replay_rules
+%C%_replay_rules_SOURCES  = %D%/fuzz_rules.c %D%/replay.c %D%/fuzz.h
+%C%_replay_rules_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"rules"'
+%C%_replay_rules_LDADD    = liblearn.a libstacks.a libfit.a libdataset.a libpredict.a libtiming.a libcost.a librun.a libhwprofile.a libmodel.a libgguf.a libdtype.a \
+  $(BASE_LIBS) $(PCRE2_LIBS) $(CMINPACK_LIBS)
+TESTS += %D%/replay_rules
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_rules
+%C%_fuzz_rules_SOURCES = %D%/fuzz_rules.c %D%/fuzz.h
+%C%_fuzz_rules_LDADD   = $(%C%_replay_rules_LDADD)
+%C%_fuzz_rules_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 EXTRA_PROGRAMS += $(fuzz_targets)
 CLEANFILES += $(fuzz_targets) %D%/make_corpus
 fuzzers: $(fuzz_targets)

@@ -18,7 +18,7 @@ void bench_decode(void *arg, int tid, int n)
 {
     struct bench *b = arg;
     struct matmul_args m = {
-        b->w, b->row_bytes, COLS, &b->a, b->y, b->rows, b->scratch[tid], true, false
+        b->w, b->type->id, b->row_bytes, COLS, &b->a, b->y, b->rows, b->scratch[tid], true, false
     };
     const size_t units = b->rows / 64, u0 = units * (size_t)tid / (size_t)n, u1 = units * ((size_t)tid + 1) / (size_t)n;
     b->slot->gemv(&m, 64 * u0, 64 * u1);
@@ -232,7 +232,7 @@ double bench_prefill(struct bench *b, size_t n_tok, bool pow2, int repeats, doub
     double ops[REPEATS_MAX], of_peak[REPEATS_MAX];
     void *buf = prepare_acts_pow2(&b->k, b->slot->act, pow2, &b->a, b->x, n_tok, COLS, COLS);
     for (int j = 0; j < repeats; j++) {
-        struct matmul_args m = { b->w, b->row_bytes, COLS, &b->a, b->y, ROWS, b->scratch[0], false, false };
+        struct matmul_args m = { b->w, b->type->id, b->row_bytes, COLS, &b->a, b->y, ROWS, b->scratch[0], false, false };
         double peak = peak_ops(b->k.isa, b->slot->act), t0 = cpu_now_s();
         if (n_tok <= b->slot->gemv_max_tok)
             b->slot->gemv(&m, 0, ROWS);

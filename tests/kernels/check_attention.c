@@ -354,7 +354,7 @@ void test_attention_parts(void **state)
                 check_parts(&k, &of[s], dtype_find(types[t]), &r);
 }
 
-/* How memory is asked for lines to come (CPU_ASK_ONCE) changes no bit; the functions that this host does not use are held to those that
+/* How memory is asked for lines to come (CPU_SW_PREFETCH) changes no bit; the functions that this host does not use are held to those that
  * test_attention has tried. */
 void test_attention_asks(void **state)
 {
@@ -376,7 +376,7 @@ void test_attention_asks(void **state)
             continue;
         assert_ok(kernels_isa_flags(kernels_isa_at(i, NULL), &flags, &err), err);
         kernels_init(&k, flags & ~(unsigned)CPU_LIKES);
-        kernels_init(&once, (flags & ~(unsigned)CPU_LIKES) | CPU_ASK_ONCE);
+        kernels_init(&once, (flags & ~(unsigned)CPU_LIKES) | CPU_SW_PREFETCH);
         for (size_t j = 0; k.attention != once.attention && j < ARRAY_LEN(types) * ARRAY_LEN(of); j++) {
             const struct shape *s = &of[j % ARRAY_LEN(of)];
             const struct dtype_info *t = dtype_find(types[j / ARRAY_LEN(of)]);

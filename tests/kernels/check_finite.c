@@ -9,7 +9,7 @@ static void run_both(const struct kernels *k, const struct problem *p, const str
 {
     const struct matmul_slot *s = problem_slot(k, p);
     unsigned char *w = weights_for_slot(p);
-    struct matmul_args args = { w, p->row_bytes, p->cols, a, gemv, p->y_stride, NULL, false, false };
+    struct matmul_args args = { w, p->type->id, p->row_bytes, p->cols, a, gemv, p->y_stride, NULL, false, false };
     args.scratch = check_scratch(kernels_scratch_bytes(p->cols, p->n_tok));
     s->gemv(&args, 0, p->rows);
     args.y = gemm;
@@ -61,7 +61,7 @@ static void check_poison_many(const struct kernels *k, struct problem *p)
         unsigned char *w = weights_for_slot(p);
         void *buf = prepare_acts(k, problem_slot(k, p)->act, &a, p->x, p->n_tok, p->cols, p->cols);
         float *y = check_alloc(p->n_tok * p->y_stride * sizeof *y);
-        struct matmul_args args = { .w = w, .w_row_bytes = p->row_bytes, .cols = p->cols, .x = &a, .y = y, .y_stride = p->y_stride,
+        struct matmul_args args = { .w = w, .type = p->type->id, .w_row_bytes = p->row_bytes, .cols = p->cols, .x = &a, .y = y, .y_stride = p->y_stride,
                                     .scratch = check_scratch(kernels_scratch_bytes(p->cols, p->n_tok)) };
         problem_slot(k, p)->gemm(&args, 0, p->rows);
         for (size_t n = 0; n < p->n_tok * p->rows; n++)

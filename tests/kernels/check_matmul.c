@@ -86,7 +86,7 @@ static void round_to_bf16(float *x, size_t n)
 static bool sums_apart(const struct kernels *k)
 {
 #ifdef HAVE_ISA_AVX512VNNI
-    return k->packed[DTYPE_Q6_K].gemm == packed_gemm_q6_k_two_ports;
+    return k->packed[DTYPE_Q6_K].gemm == vnni_packed_gemm_two_ports;
 #else
     (void)k;
     return false;
@@ -237,7 +237,7 @@ static void run_slot(const struct problem *p, const struct kernels *k, matmul_fn
     for (size_t i = 0; i < n_y; i++)
         y[i] = guard;
     unsigned char *w = weights_for_slot(p);
-    struct matmul_args args = { w, p->row_bytes, p->cols, a, y, p->y_stride, NULL, false, true };
+    struct matmul_args args = { w, p->type->id, p->row_bytes, p->cols, a, y, p->y_stride, NULL, false, true };
     args.scratch = check_scratch(kernels_scratch_bytes(p->cols, p->n_tok));
     size_t align = problem_slot(k, p)->row_align,
            mid = row0 + (row1 - row0) / 2 / align * align;
@@ -258,17 +258,16 @@ static void run_slot(const struct problem *p, const struct kernels *k, matmul_fn
 static void check_arranged(const struct problem *p, const struct kernels *k, struct acts *a, const struct exact *e)
 {
     enum { PARTS = 3 };
-    arrange_fn *const own = k->arrange[p->type->id];
+    const enum dtype own = p->type->id;
     const bool q8 = a->kind == ACT_Q8, floats = a->kind == ACT_F32;
-    arrange_fn *const others[] = { q8 ? k->arrange[DTYPE_Q8_0] : floats ? k->arrange[DTYPE_F16] : NULL, q8 ? k->arrange[DTYPE_Q6_K] : NULL,
-                                   q8 ? k->arrange[DTYPE_Q4_K] : floats ? k->arrange[DTYPE_F32] : NULL, own };
+    const enum dtype others[] = { q8 ? DTYPE_Q8_0 : floats ? DTYPE_F16 : own, q8 ? DTYPE_Q6_K : own, q8 ? DTYPE_Q4_K : floats ? DTYPE_F32 : own, own };
     a->tiles = check_alloc(acts_tiles_bytes(a->kind, DTYPE_F32, p->n_tok, p->cols));
     for (size_t i = 0; i < ARRAY_LEN(others); i++) {
         if (i + 1 == ARRAY_LEN(others))
             a->tiles_for = NULL;
-        if (others[i] && (i + 1 == ARRAY_LEN(others) || others[i] != own))
+        if (k->pack_acts[others[i]] && (i + 1 == ARRAY_LEN(others) || others[i] != own))
             for (unsigned part = PARTS; part-- > 0;)
-                others[i](a, part, PARTS);
+                k->pack_acts[others[i]](a, others[i], part, PARTS);
         const bool uses = a->tiles_for != NULL; /* those of 16 bits may not: of few tokens, or of columns that are no whole tiles */
         if (i + 1 == ARRAY_LEN(others) && a->kind == ACT_Q8)
             memset(a->q, 0, p->n_tok * a->stride);
@@ -291,7 +290,7 @@ static void check_arranged_rows(const struct problem *p, const struct kernels *k
     void *const mem = check_alloc(acts_bytes(a->kind, 1, p->cols));
     memset(got, 0xff, bytes);
     a->tiles = want;
-    k->arrange[type](a, 0, 1);
+    k->pack_acts[type](a, type, 0, 1);
     a->tiles = got;
     a->tiles_for = NULL;
     for (size_t c = 0, n = 32; c < p->cols; c += n, n = 3 * n < p->cols - c ? 3 * n : p->cols - c)
@@ -299,7 +298,7 @@ static void check_arranged_rows(const struct problem *p, const struct kernels *k
             struct acts row;
             acts_bind(&row, a->kind, 1, n, mem);
             row.pow2 = a->pow2;
-            kernels_arrange_row(k, type, a, t, c, &row, p->x + t * (p->cols + 3) + c);
+            kernels_pack_acts_row(k, type, a, t, c, &row, p->x + t * (p->cols + 3) + c);
         }
     assert_non_null(a->tiles_for);
     assert_memory_equal(got, want, whole);
@@ -325,9 +324,9 @@ static void check_acts(const struct problem *p, const struct kernels *k, bool po
         if (row0)
             run_slot(p, k, s->gemv, gemv, &a, &e, row0, p->rows - 1);
     }
-    if (p->packed && k->arrange[p->type->id])
+    if (p->packed && k->pack_acts[p->type->id])
         check_arranged(p, k, &a, &e);
-    if (p->packed && kernels_arranges_rows(k, p->type->id, p->n_tok, p->cols)) {
+    if (p->packed && kernels_packs_acts_rows(k, p->type->id, p->n_tok, p->cols)) {
         acts_bind(&a, s->act, p->n_tok, p->cols, buf);
         a.pow2 = pow2;
         k->act_prepare[s->act](&a, p->x, p->cols + 3, 0, p->n_tok);
@@ -518,7 +517,7 @@ static float *packed_few(const struct kernels *k, const struct problem *p)
         const size_t t = done + n <= p->n_tok ? done : p->n_tok - n;
         struct acts a;
         void *buf = prepare_acts(k, s->act, &a, p->x + t * (p->cols + 3), n, p->cols, p->cols + 3);
-        const struct matmul_args args = { w, p->row_bytes, p->cols, &a, y + t * p->y_stride, p->y_stride, scratch, false, false };
+        const struct matmul_args args = { w, p->type->id, p->row_bytes, p->cols, &a, y + t * p->y_stride, p->y_stride, scratch, false, false };
         s->gemv(&args, 0, p->rows);
         free(buf);
     }
@@ -544,7 +543,7 @@ static void check_streams(const struct kernels *k, const struct kernels *other, 
     }
 }
 
-/* How memory is asked for lines to come (CPU_STREAMS, CPU_ASK_ONCE) changes no bit; the functions that this host does not use
+/* How memory is asked for lines to come (CPU_HW_PREFETCH, CPU_SW_PREFETCH) changes no bit; the functions that this host does not use
  * are held to those that test_matmul has tried. */
 void test_matmul_streams(void **state)
 {
@@ -560,7 +559,7 @@ void test_matmul_streams(void **state)
             continue;
         assert_ok(kernels_isa_flags(kernels_isa_at(i, NULL), &flags, &err), err);
         kernels_init(&k, flags);
-        const unsigned likes[] = { 0, CPU_STREAMS, CPU_ASK_ONCE };
+        const unsigned likes[] = { 0, CPU_HW_PREFETCH, CPU_SW_PREFETCH };
         for (size_t j = 0; j < ARRAY_LEN(likes); j++) {
             kernels_init(&other, (flags & ~(unsigned)CPU_LIKES) | likes[j]);
             for (size_t d = 0; dtype_at(d); d++) {

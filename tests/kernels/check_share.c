@@ -23,7 +23,7 @@ static void take_all(size_t rows, size_t n_tok, bool arranged, size_t row_bytes,
         for (int tid = 0; tid < n; tid++) {
             struct share_run run;
             for (int k = 0; k < n; k++)
-                if (share_take(&next[(tid + k) % n], units, (tid + k) % n, n, most, &run)) {
+                if (share_steal(&next[(tid + k) % n], units, (tid + k) % n, n, most, &run)) {
                     const size_t r0 = run.first * step, r1 = u64_min(r0 + run.n * step, rows);
                     assert_true(run.n > 0 && r0 < r1);
                     for (size_t r = r0; r < r1; r++)

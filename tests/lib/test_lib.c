@@ -62,6 +62,7 @@ static void test_errors(void **state)
     roofcast_model_free(NULL);
     roofcast_machine_free(NULL);
     roofcast_prediction_free(NULL);
+    roofcast_software_free(NULL);
     roofcast_explanation_free(NULL);
     roofcast_engine_free(NULL);
     roofcast_tokenizer_free(NULL);
@@ -237,6 +238,8 @@ static void test_predictions(void **state)
     assert_string_equal(p->stack, "llama.cpp-cuda");
     const struct roofcast_phase *d = p->decode;
     assert_true(d->tok_s_low < d->tok_s && d->tok_s < d->tok_s_high && d->seconds_low < d->seconds && d->seconds < d->seconds_high);
+    assert_true(fabs(d->tok_s_high * d->seconds_low / (d->tok_s * d->seconds) - 1) < 1e-12);
+    assert_true(fabs(d->tok_s_low * d->seconds_high / (d->tok_s * d->seconds) - 1) < 1e-12);
     assert_int_equal(d->bound, ROOFCAST_BOUND_MEMORY);
     assert_string_equal(roofcast_bound_name(d->bound), "memory");
     assert_true(p->ttft_s == p->prefill->seconds && p->itl_s == d->seconds);
@@ -254,6 +257,31 @@ static void test_predictions(void **state)
     assert_null(bound->prefill);
     assert_true(bound->decode->seconds == d->seconds);
     roofcast_prediction_free(bound);
+    struct roofcast_software *software = roofcast_software_load(NULL, 0, &err);
+    must(software);
+    o.software = software;
+    must(bound = roofcast_predict(m, h, &o, &err));
+    assert_true(bound->decode->seconds == d->seconds && bound->decode->seconds_high == d->seconds_high);
+    roofcast_prediction_free(bound);
+    o.stack = "llama.cpp-vulkan";
+    refuses(roofcast_predict(m, h, &o, &err), ROOFCAST_ERROR_USAGE, "both");
+    o.software = NULL;
+    roofcast_software_free(software);
+    must(software = roofcast_software_load("llama.cpp-vulkan", 0, &err));
+    must(bound = roofcast_predict(m, h, &o, &err));
+    const double vulkan_s = bound->decode->seconds;
+    assert_true(vulkan_s != d->seconds);
+    roofcast_prediction_free(bound);
+    o.stack = NULL;
+    o.software = software;
+    must(bound = roofcast_predict(m, h, &o, &err));
+    assert_string_equal(bound->stack, "llama.cpp-vulkan");
+    assert_true(bound->decode->seconds == vulkan_s);
+    roofcast_prediction_free(bound);
+    o.software = NULL;
+    roofcast_software_free(software);
+    refuses(roofcast_software_load("llama.cpp-cud", 0, &err), ROOFCAST_ERROR_USAGE, "llama.cpp-cuda");
+    refuses(roofcast_software_load("vllm", 1, &err), ROOFCAST_ERROR_USAGE, "FlashAttention");
     o.stack = "llama.cpp-cud";
     refuses(roofcast_predict(m, h, &o, &err), ROOFCAST_ERROR_USAGE, "llama.cpp-cuda");
     o.stack = NULL;
@@ -444,7 +472,7 @@ static void test_messages(void **state)
     roofcast_machine_free(h);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors),       cmocka_unit_test(test_data_dirs),
@@ -455,5 +483,7 @@ int main(void)
         cmocka_unit_test(test_engine),       cmocka_unit_test(test_bench),
         cmocka_unit_test(test_data),         cmocka_unit_test(test_messages),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, use_tree, NULL);
 }

@@ -89,7 +89,7 @@ echo "# copying and building the tree"
 since=$(now)
 mkdir "$src" "$work/build" || exit 99
 (cd "$tree" && tar cf - *.ac *.am *.in *.m4 configure LICENSE README.md check quickstart \
-    build-aux doc events hwprofiles models reports src tests) | tar xf - -C "$src" || bail "the tree could not be copied"
+    build-aux completions debian doc events examples hwprofiles include models reports src tests) | tar xf - -C "$src" || bail "the tree could not be copied"
 chmod -R u+w "$src"
 dir=$src/tests/mutants
 cd "$work/build" || exit 99

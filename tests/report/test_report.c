@@ -61,7 +61,7 @@ static char *printed(enum report_format fmt, const struct table_rows *rows, cons
     char *out = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&out, &n);
-    const struct table t = { "roofcast.test", 1, meta, NULL, columns, ARRAY_LEN(columns), rows, order };
+    const struct table t = { "roofcast.test", 1, meta, columns, ARRAY_LEN(columns), rows, order };
     assert_ok(report_print(f, fmt, &t, 0, &err), err);
     fclose(f);
     return out;
@@ -185,7 +185,7 @@ static void test_empty(void **state)
     w->rate = 0;
     strcpy(w->note, "n");
     w->nested = json_pack("[i]", 1);
-    const struct table t = { "t", 1, NULL, NULL, cols, ARRAY_LEN(cols), &rows, NULL };
+    const struct table t = { "t", 1, NULL, cols, ARRAY_LEN(cols), &rows, NULL };
     struct error err;
     char *out[2] = { NULL, NULL };
     size_t n;
@@ -229,6 +229,10 @@ static void test_rows(void **state)
     assert_int_equal(cols[0].rank, COL_MAJOR);
     assert_int_equal(cols[1].rank, COL_KEY);
     assert_int_equal(cols[5].rank, COL_KEY);
+    columns_rank(cols, ARRAY_LEN(cols), "name rates", COL_MINOR); /* neither n nor rate */
+    assert_int_equal(cols[0].rank, COL_MINOR);
+    assert_int_equal(cols[1].rank, COL_KEY);
+    assert_int_equal(cols[3].rank, COL_MAJOR);
     table_rows_free(&rows);
     assert_int_equal(rows.n, 0);
 }
@@ -256,7 +260,7 @@ static void test_width(void **state)
     };
     struct table_rows rows = no_rows();
     add(&rows, "x", (struct cell){ 0 }, 0);
-    const struct table d = { "roofcast.test", 1, NULL, NULL, cols, ARRAY_LEN(cols), &rows, NULL };
+    const struct table d = { "roofcast.test", 1, NULL, cols, ARRAY_LEN(cols), &rows, NULL };
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
         struct error err = { 0 };
         char *out = NULL;
@@ -320,7 +324,7 @@ static void test_full_disk(void **state)
         skip();
     }
     struct table_rows rows = three_rows();
-    const struct table d = { "roofcast.test", 1, NULL, NULL, columns, ARRAY_LEN(columns), &rows, NULL };
+    const struct table d = { "roofcast.test", 1, NULL, columns, ARRAY_LEN(columns), &rows, NULL };
     setvbuf(f, NULL, _IONBF, 0);
     assert_fails(report_print(f, REPORT_CSV, &d, 0, &err), err, "cannot write");
     fclose(f);

@@ -15,8 +15,11 @@ check_PROGRAMS += %D%/test_priors
 check_PROGRAMS += %D%/test_serving
 %C%_test_serving_SOURCES = %D%/test_serving.c tests/test.h
 %C%_test_serving_LDADD   = $(LEARN_TEST_LIBS)
+check_PROGRAMS += %D%/test_stacks
+%C%_test_stacks_SOURCES = %D%/test_stacks.c tests/test.h
+%C%_test_stacks_LDADD   = $(LEARN_TEST_LIBS)
 check_PROGRAMS += %D%/test_units
 %C%_test_units_SOURCES = %D%/test_units.c tests/test.h
 %C%_test_units_LDADD   = $(LEARN_TEST_LIBS)
-TESTS += %D%/test_attend %D%/test_cpus %D%/test_decode %D%/test_priors %D%/test_serving %D%/test_units
+TESTS += %D%/test_attend %D%/test_cpus %D%/test_decode %D%/test_priors %D%/test_serving %D%/test_stacks %D%/test_units
 endif

@@ -130,14 +130,15 @@ static void kernels_by_engine_and_machine(void **state)
         const struct attend_call c = call_of(16, 1023, 2, want[i].group, want[i].bytes);
         if (attend_choose(&f, &c) != want[i].id)
             fail_msg("%s on %s, %g heads a key, %g bytes: %s, expected %s", want[i].stack->id, want[i].gpu, want[i].group, want[i].bytes,
-                     attend_names[attend_choose(&f, &c)], attend_names[want[i].id]);
+                     stack_attends[attend_choose(&f, &c)], stack_attends[want[i].id]);
     }
-    const struct facts f = gpu(&x, &vllm, "NVIDIA H200");
+    (void)gpu(&x, &vllm, "NVIDIA H200");
     const struct attend_call c = call_of(16, 1023, 2, 8, 2);
     for (size_t i = 0; i < ARRAY_LEN(named); i++) {
         x.m.kernel = named[i].kernel;
+        const struct facts f = facts_of(&x.p);
         if (attend_choose(&f, &c) != named[i].id)
-            fail_msg("%s: %s, expected %s", named[i].kernel, attend_names[attend_choose(&f, &c)], attend_names[named[i].id]);
+            fail_msg("%s: %s, expected %s", named[i].kernel, stack_attends[attend_choose(&f, &c)], stack_attends[named[i].id]);
     }
 }
 

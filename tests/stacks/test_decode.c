@@ -159,6 +159,7 @@ static void test_host(void **state)
     struct facts x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "int8", "2023-11"));
     assert_true(near(decode_host_s(&x, 8.5), 420e-6) && near(decode_host_s(&x, 4.5), 120e-6) && decode_host_s(&x, 16) == 0);
     f.m.engine = "AutoAWQ";
+    x = facts_of(&f.p);
     assert_true(decode_host_s(&x, 4.5) == 0);
     x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "int8", "2023-11"));
     assert_true(decode_host_s(&x, 8.5) == 0);
@@ -207,6 +208,7 @@ static void test_launches(void **state)
     x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2026-08"));
     assert_true(facts_launches(&x, 2) == graph && facts_launches(&x, 32) == graph);
     f.p.moe = true;
+    x = facts_of(&f.p);
     assert_true(facts_launches(&x, 4) == graph && facts_launches(&x, 5) == before);
     x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025-12"));
     assert_true(facts_launches(&x, 2) == graph);
@@ -443,11 +445,11 @@ static void test_exchange(void **state)
     time_gradient(&f, slot, g, NULL);
     assert_true(near(g[TIME_HOP], 8e-6 / (1e6 / 5e10 + 8e-6)));
     struct facts x = facts_of(row(&fx, "NVIDIA H100", HW_GPU, &vllm, "F16", "2025-05"));
-    assert_true(facts_one_step(&x) && x.ranks == 1);
+    assert_true(x.one_step && x.ranks == 1);
     x = facts_of(row(&fx, "NVIDIA H100", HW_GPU, &cuda, "F16", "2025-05"));
-    assert_false(facts_one_step(&x));
+    assert_false(x.one_step);
     x = facts_of(row(&fx, "AWS Inferentia2", HW_NPU, &npu, "BF16", "2025-05"));
-    assert_false(facts_one_step(&x));
+    assert_false(x.one_step);
     fitted_refine(&x, &one_token, true, &c, &o);
     assert_int_equal(c.n_comm, 16);
 }
@@ -491,7 +493,8 @@ static void test_places(void **state)
         row(&f, "NVIDIA A100", HW_GPU, stacks[i], "F16", "2025-01");
         f.m.kind = MEASURE_RATE;
         f.m.topology = f.m.op = f.m.mode = "";
-        fitted_row_of_case(&r, &f.p, 0);
+        const struct facts x = facts_of(&f.p);
+        fitted_row_of_case(&r, &x, 0);
         assert_ok(fitted_row_effects(&fit, &r, &out, &err), err);
     }
     const char *const once[] = { "bandwidth hardware=NVIDIA A100", "bandwidth place=llama.cpp-cuda NVIDIA A100", "bandwidth place=vllm NVIDIA A100",
@@ -588,10 +591,9 @@ static void test_generations(void **state)
         f.roofs.peak[MATH_FP32].flop_s = 5e12;
         f.roofs.peak[MATH_FP16].flop_s = 10e12;
         const struct facts x = facts_of(&f.p);
-        if (x.before_volta != gpus[n].before_volta || x.volta != gpus[n].volta || x.integers_apart != gpus[n].integers_apart ||
-            x.has_matrix != gpus[n].has_matrix)
-            fail_msg("%s: before Volta %d, Volta %d, integers apart %d, tensor cores %d", gpus[n].name, x.before_volta, x.volta,
-                     x.integers_apart, x.has_matrix);
+        const bool before = x.generation == GENERATION_BEFORE_VOLTA, volta = x.generation == GENERATION_VOLTA, apart = x.integers < 1;
+        if (before != gpus[n].before_volta || volta != gpus[n].volta || apart != gpus[n].integers_apart || x.has_matrix != gpus[n].has_matrix)
+            fail_msg("%s: before Volta %d, Volta %d, integers apart %d, tensor cores %d", gpus[n].name, before, volta, apart, x.has_matrix);
     }
 }
 

@@ -407,7 +407,7 @@ static void test_pipeline(void **state)
         double n_kernel = 0;
         for (size_t k = 0; k < ARRAY_LEN(c); k++)
             n_kernel += c[k].count * unit_kernels(&f, c[k].kind, c[k].math, c[k].bits, c[k].n_tok, c[k].rows);
-        const double part = time_overlap(cases[i].passes, cases[i].devices, unit_copies(r->p.stack), n_kernel);
+        const double part = time_overlap(cases[i].passes, cases[i].devices, f.copies, n_kernel);
         if (fabs(part / cases[i].part - 1) > 1e-9)
             fail_msg("case %zu: %.6g, expected %.6g", i, part, cases[i].part);
     }

@@ -1,7 +1,6 @@
 /*
- * amx/attention.c: attention of prompts whose products round their activations anyway, avx512bf16/rounded.h's, by tiles of
- * bf16: 16 rows at a time, whose scores of 64 keys are four tiles, and so are 64 dims of what they add to their outputs. Keys
- * and values stand as second operands already. Else avx512/attention.c. methods.md (95), (93)
+ * amx/attention.c: attention of prompts rounded to BF16 (avx512bf16/rounded.h) by tiles: 16 rows at a time; the scores of 64 keys are four
+ * tiles, and so are 64 dims of the outputs. Keys and values are laid out as second operands. Else avx512/attention.c. methods.md (95), (93)
  */
 #include "kernels/amx/amx.h"
 #include "kernels/avx512/avx512.h"
@@ -11,11 +10,10 @@ enum { BLOCK_ROWS = 16, BLOCK_KEYS = 32 /* of a tile of weights */ };
 
 struct tiled {
     struct rounded r; /* whose p and w have BLOCK_ROWS rows */
-    float *sums;      /* [BLOCK_ROWS][dim_v] what a tile of keys adds to outputs */
+    float *sums;      /* [BLOCK_ROWS][dim_v] outputs of a tile of keys */
 };
 
-/* to[16][64] = a b: a is n tiles of 16 x 32 numbers side by side, b as many of 16 pairs x 64 one below the other; strides in
- * bytes. */
+/* to[16][64] = a b: a is n horizontally adjacent tiles of 16 x 32 numbers, b n vertically adjacent ones of 16 pairs x 64; strides in bytes. */
 static void tile_product(float *to, size_t to_stride, const uint16_t *a, size_t a_stride, const uint32_t *b, size_t b_stride, size_t n)
 {
     __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::: "memory");
@@ -63,7 +61,7 @@ static void tiled_rows(const struct tiled *t, size_t row, size_t n, struct work 
     for (size_t i = 0; i < n; i++)
         for (size_t d = 0; d < dim_v; d += VL) /* from the L2 cache */
             __builtin_prefetch(r->out[row + i] + d, 1, 3);
-    /* Of rows and keys that are not there: anything, from elsewhere in the scratch. */
+    /* Missing rows and keys read other parts of the scratch; their results are not used. */
     tile_product(r->s.p, KV_TILE * sizeof *r->s.p, r->q + row * r->q_stride, r->q_stride * sizeof *r->q, r->kt,
                  KV_TILE * sizeof *r->kt, r->s.dim / STEP);
     rounded_softmax(r, row, n, keys, w);
@@ -94,7 +92,7 @@ static void tiled_keys(const struct tiled *t, const struct tile_type *k_type, co
     v.rows = &s->a->v, v.dim = s->dim_v;
     k_type->keys(&k, r->kt);
     v_type->values(&v, r->v);
-    /* Weights of keys that are not there are 0, and have to meet numbers. */
+    /* Weights of missing keys are 0; their values must be finite. */
     memset(r->v + pairs * s->v_stride, 0, (size_align_up(n, BLOCK_KEYS) / PAIR - pairs) * s->v_stride * sizeof *r->v);
     const struct row_range rows = att_rows_of_tile(s, tok1);
     struct att_ahead ahead = att_ahead(s, end, rows);

@@ -1,17 +1,14 @@
 /*
- * amx/convert.c: packed weights to bf16, as a product of tiles wants its second operand: pairs of columns, of 16 rows side by
- * side. Weights are read where they are packed; formats that need more than masks, shifts and a table (PLACE_PANEL) come
- * unpacked. methods.md (5)
+ * amx/convert.c: packed weights to bf16, the second operand of a tile product: pairs of columns of 16 rows interleaved. Weights are read
+ * in packed form; formats that need more than masks, shifts and a table (PLACE_PANEL) are unpacked first. methods.md (5)
  *
- * vcvtne2ps2bf16 takes port 5 twice (a Granite Rapids: two cycles each, three with a vpermb), and permutations that port alone: so bytes
- * go to floats in the order that leaves pairs nothing to permute, a vpermb each. [2048, 2048], one thread, weights from memory, in turn
- * with a copy of all bytes, shifts and pairs permuted afterwards, medians of three, Q8_0, Q4_K, Q6_K: 32 tokens 1.27, 1.24, 1.16 times as
- * fast, 512 tokens 1.07, 1.06, 1.04; TinyLlama, two threads, 64 tokens, with vpdpbusd before: 1.4 and 1.5 times (Q8_0, Q4_K_M, two each).
+ * vcvtne2ps2bf16 uses port 5 twice (Granite Rapids: two cycles, three with a vpermb), and permutations use that port alone: bytes are
+ * converted in the order that needs no permutation of pairs, one vpermb each.
  */
 #include "kernels/amx/amx.h"
 #include "kernels/avx512vnni/packed_place.h"
 
-/* Of four bytes each of 16 rows: bytes c and c + 1 of rows r to r + 7, as dwords. Lines stand with their last byte first. */
+/* Of four bytes each of 16 rows: bytes c and c + 1 of rows r to r + 7, as dwords. Lines begin with their last byte. */
 #define TWO_OF(c, r)      0, 0, 0, 4 * (r) + (c) + 1, 0, 0, 0, 4 * (r) + (c)
 #define DWORDS_OF(c, r)                                                                                              \
     _mm512_set_epi8(TWO_OF(c, (r) + 7), TWO_OF(c, (r) + 6), TWO_OF(c, (r) + 5), TWO_OF(c, (r) + 4), TWO_OF(c, (r) + 3), \
@@ -28,7 +25,7 @@ INLINE void twice(__m512 x, __m512 out[2])
 
 /* Quads [q, end), which share their scales: scale * byte - min, rounded once as dequantizing has it, to the nearest bf16. Biases
  * are powers of two, so scale * bias is exact (an infinite scale makes NaN of all its weights). E2M1's scale may be too large for that:
- * there the bias goes first. */
+ * there the bias is subtracted first. */
 INLINE void convert_some(uint16_t *to, const struct amx_packed *from, size_t q, size_t end, const struct panel_format *f,
                          const enum panel_kind kind, const enum panel_place place, const bool last_six)
 {
@@ -108,8 +105,8 @@ INLINE __m512i near_bf16(__m512 x)
     return upper_half(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000))));
 }
 
-/* Numbers of 16 bits become two bf16, those of 32 three, which are all their bits: each near what is left, of the last nothing is left to
- * round, so a NaN stays one there, whatever rounding made of it before. Blocks: [parts][2 halves][pairs of 16 rows]. methods.md (94) */
+/* Splits 16-bit numbers into two bf16, 32-bit ones into three, which hold all their bits: each is the nearest to the remainder, the last is
+ * exact, so a NaN stays one. Blocks: [parts][2 halves][pairs of 16 rows]. methods.md (94) */
 INLINE void convert_parts(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const size_t parts)
 {
     const size_t line = parts == 2 ? 32 : 64; /* bytes of a column of 16 rows */
@@ -141,7 +138,7 @@ static void convert_f32(uint16_t *to, const struct amx_packed *from, size_t firs
     (void)f;
     convert_parts(to, from, first, n, 3);
 }
-const struct panel_format amx_f16 = { .block_elems = 1, .block_bytes = 2 }, amx_f32 = { .block_elems = 1, .block_bytes = 4 };
+const struct panel_format amx_f16, amx_f32;
 
 amx_convert_fn *amx_convert_of(const struct panel_format *f)
 {

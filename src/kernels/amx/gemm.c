@@ -1,26 +1,22 @@
 /*
- * amx/gemm.c: products of packed weights with many tokens by tdpbf16ps. Weights of any format become bf16, once for all
- * tokens, and so do activations: d * q of the 8-bit ones. A product of tiles takes 16 tokens x 32 columns (the first
- * operand, as activations stand) and 32 columns x 16 rows (pairs of columns of all rows side by side: BF16 as it is packed)
- * to 16 x 16 sums of f32. methods.md (5), (93). F16 and the floats beside it become two bf16 each, and a product three; F32 and its
- * floats three each, and a product six: (94).
+ * amx/gemm.c: products of packed weights with many tokens by tdpbf16ps. Weights of any format are converted to bf16 once for all tokens,
+ * and so are activations (d * q of the 8-bit ones). A tile product is 16 tokens x 32 columns (activations) times 32 columns x 16 rows
+ * (pairs of columns of all rows interleaved: BF16 as it is packed), added to 16 x 16 sums of f32. methods.md (5), (93). F16 weights and
+ * their float activations are split into two bf16 each, with three products; F32 into three each, with six: (94).
  *
- * Two tiles of tokens and two of rows are four sums, which take four loads. Loops: blocks of 512 tokens > 256 rows > steps of
- * columns (512 of BF16, 256 of what is converted, 128 of F32) > panels of 32 rows, in the L1 cache > groups of 32 tokens. What a step
- * makes of a group is stored to one place in the L1 cache and added to the sums in the L2 cache (the last step's: on the way to results) beside the next
- * group's products, by vectors. Beside those, too, the next panel is converted, and activations of the next step and the weights after the
- * next come to the L2 cache.
+ * Two tiles of tokens and two of rows are four sums, with four loads. Loops: blocks of 512 tokens > 256 rows > steps of columns (512 of
+ * BF16, 256 of converted types, 128 of F32) > panels of 32 rows, in L1 > groups of 32 tokens. The sums of a step and group are stored to
+ * one place in L1, and added by vectors to the sums in L2 (the last step's: to the results) during the next group's products. Conversion
+ * of the next panel and prefetch of the next step's activations and weights are interleaved too.
  *
- * Loading tiles of sums and storing them there themselves takes time from products: a Granite Rapids, one thread, zeros as numbers, four
- * products of tiles by steps of 512, GFLOP/s: without sums 3380; stored to L1 3110-3270; and added by vectors 2920-3140; tiles loaded
- * from L2 and stored 2490. TinyLlama, 512 tokens, two threads, builds in turn, tokens/s: BF16 1018 -> 1128, Q8_0 943 -> 987, Q4_K_M 960 -> 1004.
+ * Loading and storing sums by tile instructions is slower: Granite Rapids, one thread, four products by steps of 512, GFLOP/s: without
+ * sums 3380; stored to L1 3110-3270; and added by vectors 2920-3140; tiles loaded from L2 and stored 2490.
  *
- * Beside four products and their four loads, 22 ns: 64 multiply-adds take 5 % more, 64 loads 29 % (a load of a tile is one of each row),
- * 64 stores 40, 32 vcvtne2ps2bf16 40. So loops here want few loads, and no more loads of tiles than products.
+ * Next to four products and their four loads (22 ns) 64 multiply-adds take 5 % more time, 64 loads 29 % (a tile load is one per row), 64
+ * stores 40 %, 32 vcvtne2ps2bf16 40 %: loops have few loads, and no more tile loads than products.
  *
- * Results that caches would not keep (y_far) go past them: lines of whole panels are written whole, and reading them first took a
- * quarter to a third of a product. Two CPUs of a guest, one thread, 256 rows a call, 512 tokens, GFLOP/s: 2048 columns BF16 800 -> 1250,
- * Q4_K 750 -> 1040; 5632 columns Q4_K 720 -> 830, with activations asked for 1020.
+ * Results that exceed the caches (y_nontemporal) use non-temporal stores of whole lines. One thread, 256 rows a call, 512 tokens, GFLOP/s
+ * without and with: 2048 columns BF16 800, 1250, Q4_K 750, 1040; 5632 columns Q4_K 720, 830, with activations prefetched 1020.
  */
 #include "kernels/amx/amx.h"
 #include "kernels/avx512/avx512.h"
@@ -34,23 +30,23 @@ enum {
     TILE_K = 32,                    /* columns of a tile */
     TILE_BF16 = TILE_ROWS * TILE_K, /* numbers of one */
     GROUP_TOK = TILES_GROUP_TOK,
-    STEP_K = 512,           /* a panel of so many columns stays in the L1 cache, */
-    STEP_K_CONVERTED = 256, /* or two of these, the next one written beside it (not where they are split). In turn with 512 Q8_0, Q4_K 1.03 times as fast */
+    STEP_K = 512,           /* columns of a panel that fits L1, */
+    STEP_K_CONVERTED = 256, /* or of two, one of which is being written (not if split). Q8_0, Q4_K 1.03 times as fast as with 512 */
     STEP_K_THREE = 128,
-    UNIT_ROWS = 256,            /* rows whose sums stay in the L2 cache */
-    TURN_BLOCKS = 4,            /* from conversion to conversion: a call costs as much as a quad */
+    UNIT_ROWS = 256,            /* rows whose sums fit L2 */
+    TURN_BLOCKS = 4,            /* blocks between two conversions: a call costs as much as a quad */
     BLOCK_BF16 = 2 * TILE_BF16, /* numbers of 32 columns of a group, or of a panel */
 };
 
-/* What becomes of numbers before they are multiplied. */
+/* Conversion of the operands. */
 enum operands {
-    OPERANDS_PACKED,    /* BF16: nothing */
-    OPERANDS_CONVERTED, /* beside 8-bit activations: a bf16 */
-    OPERANDS_TWO,       /* beside floats: two. A block takes three times as long, so steps of 256 columns, of 128 in turn 1.06 times as slow */
-    OPERANDS_THREE,     /* three, and six times */
+    OPERANDS_PACKED,    /* BF16: none */
+    OPERANDS_CONVERTED, /* 8-bit activations: to a bf16 */
+    OPERANDS_TWO,       /* F16: to two, three products. Steps of 256 columns; 128 are 1.06 times as slow */
+    OPERANDS_THREE,     /* F32: to three, six products */
 };
 
-/* How activations stand in tiles: bf16 that one becomes, columns of a step. */
+/* Packed activations: bf16 numbers each, columns of a step. */
 struct tiling {
     size_t planes, step;
 };
@@ -64,9 +60,9 @@ static const struct tiling tilings[] = {
 struct amx_scratch {
     _Alignas(64) uint16_t panel[2][2 * STEP_K_CONVERTED / TILE_K * BLOCK_BF16]; /* the one that is multiplied, and the next; of one to three parts */
     struct panel_block meta[PANEL_BLOCKS];                    /* scales of 128 or 256 columns of that; of some formats weights, too */
-    float made[GROUP_TOK * PANEL_ROWS];                       /* what a step adds to a group's sums */
+    float made[GROUP_TOK * PANEL_ROWS];                       /* sums of a step and group */
     float sums[UNIT_ROWS * AMX_BLOCK_TOK];                    /* [panels][groups][tokens][rows of a panel] */
-    uint16_t acts[AMX_BLOCK_TOK * STEP_K];                    /* of a step, where nobody has arranged them */
+    uint16_t acts[AMX_BLOCK_TOK * STEP_K];                    /* of a step, if they are not packed */
 };
 _Static_assert(sizeof(struct amx_scratch) <= SCRATCH_AMX_BYTES, "scratch");
 _Static_assert(3 * STEP_K_THREE <= 2 * STEP_K_CONVERTED && 3 * STEP_K_THREE <= STEP_K, "panels and activations of three parts");
@@ -117,7 +113,7 @@ INLINE __m512 widen(__m256i bf16)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
 }
 
-/* The bf16 nearest to floats, and those nearest to what is left each time: to[planes][tokens][32]. methods.md (94) */
+/* The bf16 nearest to floats, then nearest to each remainder: to[planes][tokens][32]. methods.md (94) */
 INLINE void act_split(uint16_t *to, size_t planes, const struct acts *x, size_t t, size_t c)
 {
     __m512 a = _mm512_setzero_ps(), b = a;
@@ -141,7 +137,7 @@ static size_t groups_of(size_t n_tok)
 }
 
 /* Columns [k, k + n) of token t, to[n / 32][planes][tokens][32]: at its place among the tokens. */
-static void arrange_token(uint16_t *to, const struct acts *x, size_t planes, size_t t, size_t k, size_t n)
+static void pack_token(uint16_t *to, const struct acts *x, size_t planes, size_t t, size_t k, size_t n)
 {
     if (planes > 1)
         for (size_t c = 0; c < n; c += TILE_K, to += planes * BLOCK_BF16)
@@ -152,11 +148,11 @@ static void arrange_token(uint16_t *to, const struct acts *x, size_t planes, siz
 }
 
 /* Of n_tok tokens from tok on, to[groups] of these. */
-static void arrange_tokens(uint16_t *to, const struct acts *x, size_t planes, size_t k, size_t n, size_t tok, size_t n_tok)
+static void pack_tokens(uint16_t *to, const struct acts *x, size_t planes, size_t k, size_t n, size_t tok, size_t n_tok)
 {
     for (size_t g = 0; g < groups_of(n_tok); g++, to += planes * GROUP_TOK * n)
         for (size_t t = 0; t < GROUP_TOK; t++)
-            arrange_token(to + t * TILE_K, x, planes, tok + g * GROUP_TOK + t, k, n);
+            pack_token(to + t * TILE_K, x, planes, tok + g * GROUP_TOK + t, k, n);
 }
 
 /* Columns [k, k + n) of a group of tokens in tiles: [blocks of tokens][steps][groups]. */
@@ -166,48 +162,49 @@ static uint16_t *tiles_at(const struct acts *x, size_t planes, size_t tok, size_
     return (uint16_t *)x->tiles + planes * (block * x->cols + k * n_tok + (tok - block) * n);
 }
 
-static void arrange(struct acts *x, const struct tiling *as, unsigned part, unsigned parts)
+static void pack_acts(struct acts *x, const struct tiling *as, unsigned part, unsigned parts)
 {
     const size_t groups = groups_of(x->n_tok), g1 = groups * (part + 1) / parts;
     for (size_t g = groups * part / parts; g < g1; g++)
         for (size_t k = 0, n; k < x->cols; k += n) {
             n = least(x->cols - k, as->step);
-            arrange_tokens(tiles_at(x, as->planes, g * GROUP_TOK, k, n), x, as->planes, k, n, g * GROUP_TOK, 1);
+            pack_tokens(tiles_at(x, as->planes, g * GROUP_TOK, k, n), x, as->planes, k, n, g * GROUP_TOK, 1);
         }
     x->tiles_for = as;
 }
 
-static void arrange_row(struct acts *x, const struct tiling *as, size_t t, size_t c0, const struct acts *row)
+static void pack_row(struct acts *x, const struct tiling *as, size_t t, size_t c0, const struct acts *row)
 {
     for (size_t c = c0, n; c < c0 + row->cols; c += n) { /* steps, and parts of them */
         const size_t k = c / as->step * as->step, n_k = least(x->cols - k, as->step);
         n = least(k + n_k, c0 + row->cols) - c;
         uint16_t *to = tiles_at(x, as->planes, t / GROUP_TOK * GROUP_TOK, k, n_k) + as->planes * (c - k) / TILE_K * BLOCK_BF16;
-        arrange_token(to + t % GROUP_TOK * TILE_K, row, as->planes, 0, c - c0, n);
+        pack_token(to + t % GROUP_TOK * TILE_K, row, as->planes, 0, c - c0, n);
     }
     x->tiles_for = as;
 }
 
-void amx_arrange_row(struct acts *x, size_t t, size_t c0, const struct acts *row)
+void amx_pack_acts_row(struct acts *x, size_t t, size_t c0, const struct acts *row)
 {
     static const enum operands as[ACT_KIND_COUNT] = { [ACT_F32] = OPERANDS_TWO, [ACT_BF16] = OPERANDS_PACKED, [ACT_Q8] = OPERANDS_CONVERTED };
-    arrange_row(x, &tilings[as[x->kind]], t, c0, row);
+    pack_row(x, &tilings[as[x->kind]], t, c0, row);
 }
-void amx_arrange_row_f32(struct acts *x, size_t t, size_t c0, const struct acts *row)
+void amx_pack_acts_row_f32(struct acts *x, size_t t, size_t c0, const struct acts *row)
 {
-    arrange_row(x, &tilings[OPERANDS_THREE], t, c0, row);
+    pack_row(x, &tilings[OPERANDS_THREE], t, c0, row);
 }
 
-/* ---- the walk -------------------------------------------------------------------------------------------------- */
+/* ---- loops -------------------------------------------------------------------------------------------------- */
 
 struct walk {
     const struct matmul_args *a;
+    const struct dtype_info *type;
     const struct panel_format *f; /* NULL: BF16, read where it is packed */
     enum operands operands;
     amx_convert_fn *convert;
     struct amx_scratch *s;
-    const uint16_t *acts; /* arranged, of all steps; NULL: those of a step come to the scratch */
-    bool far;             /* results go past the caches */
+    const uint16_t *acts; /* packed, of all steps; NULL: those of a step are packed into the scratch */
+    bool far;             /* non-temporal stores of results */
     size_t panel_bytes;   /* of a panel of pack.h */
     size_t step;          /* columns of one */
     size_t planes;        /* bf16 of an activation, and of a weight */
@@ -234,10 +231,10 @@ static struct job job_after(const struct walk *w, struct job j)
     return j;
 }
 
-/* Where column k of panels that begin with row is. */
+/* Column k of the panels that begin with row. */
 static const unsigned char *chunk_at(const struct walk *w, size_t row, size_t k)
 {
-    const size_t elems = w->f ? w->f->block_elems : 1, bytes = w->f ? w->f->block_bytes : sizeof(uint16_t);
+    const size_t elems = w->type->block_elems, bytes = w->type->block_bytes;
     return w->a->w + row * w->a->w_row_bytes + k / elems * bytes * PACK_ROWS;
 }
 
@@ -247,17 +244,17 @@ static size_t other_half(const struct walk *w, struct job j)
     return j.n_rows > PACK_ROWS ? w->panel_bytes : 0;
 }
 
-/* What becomes of what a step made. */
+/* Destination of the sums of a step. */
 enum keep {
-    KEEP_NONE,     /* nothing is there */
-    KEEP_FIRST,    /* the first sums */
+    KEEP_NONE,     /* none yet */
+    KEEP_FIRST,    /* the first: stored to sums */
     KEEP_ADD,      /* added to sums */
-    KEEP_LAST,     /* sums and it go to y, */
-    KEEP_LAST_FAR, /* past the caches */
+    KEEP_LAST,     /* added to sums, stored to y, */
+    KEEP_LAST_FAR, /* by non-temporal stores */
 };
 
-/* What is done beside the products of a job, a little each block: the next panel becomes bf16, memory is asked for the one
- * after that and for activations of the next step, and what was made of the group before is kept. Products leave ports and time for it. */
+/* Work interleaved with the products of a job, a part each block: the next panel is converted to bf16, the one after that and the
+ * activations of the next step are prefetched, and the sums of the group before are stored. */
 struct beside {
     const struct walk *w;
     struct job next;
@@ -266,12 +263,12 @@ struct beside {
     size_t quad, quads, each;  /* done, in all, a turn */
     unsigned block;            /* of a turn */
     const char *line;          /* of weights of the first half */
-    size_t other, ask;         /* bytes to the second half; lines a block */
+    size_t other, prefetch;    /* bytes to the second half; lines a block */
     const char *act;           /* lines of activations of the next step, this panel's share of them */
     size_t act_ask;            /* a block */
-    enum keep how;             /* what becomes of */
+    enum keep how;             /* destination of */
     const float *made;         /* the group before, */
-    float *sums, *y;           /* where it goes */
+    float *sums, *y;
     size_t y_stride, n_tok;
     bool only;                 /* last: there are no sums */
     __mmask16 mask[2];
@@ -298,7 +295,7 @@ static size_t act_numbers(const struct walk *w, size_t k)
     return w->planes * least(w->a->cols - k, w->step) * w->groups * GROUP_TOK;
 }
 
-/* Behind the last step comes the first, for other rows; the only one is there. */
+/* After the last step the first, for other rows; a single step is already cached. */
 static void ask_acts(struct beside *s, struct job j, size_t blocks)
 {
     const struct walk *w = s->w;
@@ -316,7 +313,7 @@ static void ask_acts(struct beside *s, struct job j, size_t blocks)
     s->act_ask = (lines * (panel + 1) / panels - first + blocks - 1) / blocks;
 }
 
-/* Beside job j, which has so many blocks. */
+/* The interleaved work of job j with `blocks` blocks. */
 static struct beside beside(const struct walk *w, struct job j, struct job next, uint16_t *to, size_t blocks)
 {
     struct beside s = { .w = w, .next = next, .to = to };
@@ -331,12 +328,12 @@ static struct beside beside(const struct walk *w, struct job j, struct job next,
         s.line = (const char *)chunk_at(w, after.row, after.k);
         s.other = other_half(w, after);
         const size_t lines = (size_t)(chunk_at(w, after.row, after.k + after.n) - chunk_at(w, after.row, after.k)) / 64;
-        s.ask = (lines + blocks - 1) / blocks;
+        s.prefetch = (lines + blocks - 1) / blocks;
     }
     return s;
 }
 
-/* Tokens [t, t + n) of what was made. */
+/* Stores tokens [t, t + n). */
 INLINE void keep(const struct beside *s, size_t t, size_t n, const enum keep how)
 {
     const bool last = how == KEEP_LAST || how == KEEP_LAST_FAR, add = how == KEEP_ADD || (last && !s->only);
@@ -361,7 +358,7 @@ INLINE void keep(const struct beside *s, size_t t, size_t n, const enum keep how
     }
 }
 
-/* Tokens from t on; none is left. */
+/* Stores tokens from t on, the rest. */
 static void keep_rest(struct beside *s, size_t t)
 {
     const size_t n = t < s->n_tok ? s->n_tok - t : 0;
@@ -422,7 +419,7 @@ INLINE void block_multiply(const uint16_t *x, const uint16_t *b0, const uint16_t
                          : "memory");
 }
 
-/* Other tokens by the panel that is there; the tokens that are there by another panel. */
+/* Other tokens times the loaded panel; the loaded tokens times another panel. */
 INLINE void tokens_multiply(const uint16_t *x, const bool two)
 {
     __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm4\n\t"
@@ -470,7 +467,7 @@ INLINE void three_multiply(const uint16_t *x, struct weights w, const bool two)
 }
 
 /* n_blk blocks of a group's tokens times those of a panel; two: there are tokens beyond the first 16.
- * Activations are read but once a panel and are not to push it from the L1 cache: tileloaddt1 (with tileloadd for both 13 % slower). */
+ * Activations are read once a panel and must not evict it from L1: tileloaddt1 (tileloadd for both: 13 % slower). */
 INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const enum operands are, const enum keep how)
 {
     const size_t n_tok = GROUP_TOK * TILE_K / tilings[are].step; /* that are kept beside a block of a whole step */
@@ -486,7 +483,7 @@ INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct 
             block_multiply(x, w.b0, w.b1, two);
         if (how != KEEP_NONE)
             keep(s, b * n_tok, n_tok, how);
-        for (size_t i = 0; i < s->ask; i++, line += 64) {
+        for (size_t i = 0; i < s->prefetch; i++, line += 64) {
             _mm_prefetch(line, _MM_HINT_T1);
             _mm_prefetch(line + s->other, _MM_HINT_T1);
         }
@@ -503,7 +500,7 @@ INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct 
         keep_rest(s, n_blk * n_tok);
 }
 
-/* Few tokens keep what was made before their own products. */
+/* Small groups store the previous sums before their own products. */
 INLINE void sums_make_keep(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const enum operands are)
 {
     if (!two || s->n_tok < GROUP_TOK)
@@ -572,14 +569,14 @@ static void run_job(const struct walk *w, struct job j, struct weights b, struct
 /* Rows [row0, row1), at most UNIT_ROWS, of at most AMX_BLOCK_TOK tokens. */
 static void walk_rows(const struct walk *w)
 {
-    size_t arranged = 0, panel = 0; /* columns; of the two */
+    size_t packed_cols = 0, panel = 0; /* columns; of the two */
     struct job j = { w->row0, least(w->row1 - w->row0, PANEL_ROWS), 0, least(w->a->cols, w->step) };
     struct beside first = { .w = w, .next = j, .to = w->s->panel[0], .quads = w->f ? j.n / TILE_K * 16 : 0 };
     convert_next(&first, first.quads);
     for (struct job next; j.n; j = next, panel ^= 1) {
-        if (!w->acts && arranged <= j.k) {
-            arrange_tokens(w->s->acts, w->a->x, w->planes, j.k, j.n, w->tok, w->n_tok);
-            arranged = j.k + j.n;
+        if (!w->acts && packed_cols <= j.k) {
+            pack_tokens(w->s->acts, w->a->x, w->planes, j.k, j.n, w->tok, w->n_tok);
+            packed_cols = j.k + j.n;
         }
         next = job_after(w, j);
         struct beside side = beside(w, j, next, w->s->panel[panel ^ 1], w->groups * (j.n / TILE_K));
@@ -592,7 +589,7 @@ static void walk_rows(const struct walk *w)
 /* Rows of y are whole lines. */
 static bool far(const struct matmul_args *a)
 {
-    return a->y_far && (uintptr_t)a->y % 64 == 0 && a->y_stride % 16 == 0;
+    return a->y_nontemporal && (uintptr_t)a->y % 64 == 0 && a->y_stride % 16 == 0;
 }
 
 static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct panel_format *f)
@@ -602,7 +599,8 @@ static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, cons
     const struct tiling *const as = &tilings[w.operands];
     w.step = as->step;
     w.planes = as->planes;
-    w.chunk = f && f->block_elems > 1 && f->block_elems < PANEL_K ? 4 * f->block_elems : PANEL_K; /* whole groups of pack.h */
+    w.type = dtype_find(a->type);
+    w.chunk = w.type->block_elems > 1 && w.type->block_elems < PANEL_K ? 4 * w.type->block_elems : PANEL_K; /* whole groups of pack.h */
     w.far = far(a);
     w.row_end = row1;
     amx_tiles_begin();
@@ -617,59 +615,51 @@ static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, cons
     }
     amx_tiles_end();
     if (w.far)
-        _mm_sfence(); /* whoever is told that this is done finds it done */
+        _mm_sfence(); /* orders non-temporal stores before the barrier that follows */
 }
 
-/* Fewer tokens than tiles of AMX want: as `few` takes them. */
-#define AMX_GEMM_FEW(type, few)                                                          \
-    void amx_gemm_##type(const struct matmul_args *a, size_t row0, size_t row1)         \
-    {                                                                                    \
-        if (a->x->n_tok < AMX_MIN_TOK)                                                   \
-            packed_gemm_##few(a, row0, row1);                                            \
-        else                                                                             \
-            amx_gemm(a, row0, row1, &panel_##type);                                      \
-    }                                                                                    \
-    void amx_arrange_##type(struct acts *x, unsigned part, unsigned parts)               \
-    {                                                                                    \
-        if (x->n_tok < AMX_MIN_TOK)                                                      \
-            packed_arrange_##few(x, part, parts);                                        \
-        else                                                                             \
-            arrange(x, &tilings[OPERANDS_CONVERTED], part, parts);                       \
-    }
-#define AMX_GEMM(type) AMX_GEMM_FEW(type, type)
-AMX_GEMM(q8_0)
-AMX_GEMM_FEW(q4_0, q4_0_two_ports)
-AMX_GEMM(q4_1)
-AMX_GEMM(q5_0)
-AMX_GEMM(q5_1)
-AMX_GEMM(iq4_nl)
-AMX_GEMM(mxfp4)
-AMX_GEMM(q2_k)
-AMX_GEMM(q3_k)
-AMX_GEMM_FEW(q4_k, q4_k_two_ports)
-AMX_GEMM(q5_k)
-AMX_GEMM_FEW(q6_k, q6_k_two_ports)
-AMX_GEMM(iq4_xs)
-
-/* Weights that are not in blocks of columns. */
-static bool fits(const struct acts *x, size_t least_tok)
+/* Fewer tokens than AMX_MIN_TOK: by vpdpbusd. Every CPU with tiles has two ports. */
+void amx_gemm_q8(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    return x->n_tok >= least_tok && x->cols % TILE_K == 0;
+    if (a->x->n_tok < AMX_MIN_TOK)
+        vnni_packed_gemm_two_ports(a, row0, row1);
+    else
+        amx_gemm(a, row0, row1, panel_format(a->type, false));
 }
-/* `few`: what takes fewer tokens, or columns that are no whole tiles. */
-#define AMX_GEMM_NUMBERS(type, TYPE, format, operands, few)                              \
-    void amx_gemm_##type(const struct matmul_args *a, size_t row0, size_t row1)         \
-    {                                                                                    \
-        if (fits(a->x, AMX_MIN_TOK_##TYPE))                                              \
-            amx_gemm(a, row0, row1, format);                                             \
-        else                                                                             \
-            few(a, row0, row1);                                                          \
-    }                                                                                    \
-    void amx_arrange_##type(struct acts *x, unsigned part, unsigned parts)               \
-    {                                                                                    \
-        if (fits(x, AMX_MIN_TOK_##TYPE))                                                 \
-            arrange(x, &tilings[operands], part, parts);                                 \
-    }
-AMX_GEMM_NUMBERS(f16, F16, &amx_f16, OPERANDS_TWO, avx512_packed_gemm_f16_two_ports) /* every CPU with tiles has two */
-AMX_GEMM_NUMBERS(f32, F32, &amx_f32, OPERANDS_THREE, avx512_packed_gemm_f32)
-AMX_GEMM_NUMBERS(bf16, BF16, NULL, OPERANDS_PACKED, bf16_packed_gemm)
+void amx_pack_acts_q8(struct acts *x, enum dtype type, unsigned part, unsigned parts)
+{
+    if (x->n_tok < AMX_MIN_TOK)
+        vnni_pack_acts_two_ports(x, type, part, parts);
+    else
+        pack_acts(x, &tilings[OPERANDS_CONVERTED], part, parts);
+}
+
+/* Types without blocks: operands, and the product for fewer tokens or columns that are not whole tiles. */
+static const struct number {
+    size_t min_tok;
+    const struct panel_format *format;
+    enum operands operands;
+    matmul_fn *few;
+} numbers[DTYPE_COUNT] = {
+    [DTYPE_F16] = { AMX_MIN_TOK_F16, &amx_f16, OPERANDS_TWO, avx512_packed_gemm_f16_two_ports },
+    [DTYPE_F32] = { AMX_MIN_TOK_F32, &amx_f32, OPERANDS_THREE, avx512_packed_gemm_f32 },
+    [DTYPE_BF16] = { AMX_MIN_TOK_BF16, NULL, OPERANDS_PACKED, bf16_packed_gemm },
+};
+
+static bool fits(const struct acts *x, size_t min_tok)
+{
+    return x->n_tok >= min_tok && x->cols % TILE_K == 0;
+}
+void amx_gemm_numbers(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    const struct number *n = &numbers[a->type];
+    if (fits(a->x, n->min_tok))
+        amx_gemm(a, row0, row1, n->format);
+    else
+        n->few(a, row0, row1);
+}
+void amx_pack_acts_numbers(struct acts *x, enum dtype type, unsigned part, unsigned parts)
+{
+    if (fits(x, numbers[type].min_tok))
+        pack_acts(x, &tilings[numbers[type].operands], part, parts);
+}

@@ -1,40 +1,27 @@
-/* amx/init.c: this rung's slots, and whether they are to be had. */
+/* amx/init.c: slots of AMX, and the trial product. */
 #include "kernels/amx/amx.h"
 #include "kernels/pack.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define AMX_SLOT(TYPE, type)                              \
-    k->packed[DTYPE_##TYPE].gemm = amx_gemm_##type;       \
-    k->arrange[DTYPE_##TYPE] = amx_arrange_##type;        \
-    k->arrange_row[DTYPE_##TYPE] = amx_arrange_row
-
-void kernels_init_amx(struct kernels *k)
+void kernels_init_amx(struct kernels *k, unsigned cpu_flags)
 {
+    (void)cpu_flags;
     k->pow2_min_tok = 0; /* scales cost nothing here */
     k->attention = amx_attention;
     k->bf16_min_tok = AMX_MIN_TOK;
     k->f32_min_tok = AMX_MIN_TOK_F32;
-    AMX_SLOT(BF16, bf16);
-    AMX_SLOT(F16, f16);
-    AMX_SLOT(F32, f32);
-    k->arrange_row[DTYPE_F32] = amx_arrange_row_f32;
+    for (enum dtype t = 0; t < DTYPE_COUNT; t++) {
+        struct matmul_slot *const slot = &k->packed[t];
+        if (!slot->gemm)
+            continue;
+        slot->gemm = slot->act == ACT_Q8 ? amx_gemm_q8 : amx_gemm_numbers;
+        k->pack_acts[t] = slot->act == ACT_Q8 ? amx_pack_acts_q8 : amx_pack_acts_numbers;
+        k->pack_acts_row[t] = t == DTYPE_F32 ? amx_pack_acts_row_f32 : amx_pack_acts_row;
+    }
     k->packed[DTYPE_BF16].gemv_max_tok = AMX_MIN_TOK_BF16 - 1;
     k->packed[DTYPE_F16].gemv_max_tok = AMX_MIN_TOK_F16 - 1;
-    AMX_SLOT(Q8_0, q8_0);
-    AMX_SLOT(Q4_0, q4_0);
-    AMX_SLOT(Q4_1, q4_1);
-    AMX_SLOT(Q5_0, q5_0);
-    AMX_SLOT(Q5_1, q5_1);
-    AMX_SLOT(Q2_K, q2_k);
-    AMX_SLOT(Q3_K, q3_k);
-    AMX_SLOT(Q4_K, q4_k);
-    AMX_SLOT(Q5_K, q5_k);
-    AMX_SLOT(Q6_K, q6_k);
-    AMX_SLOT(IQ4_NL, iq4_nl);
-    AMX_SLOT(IQ4_XS, iq4_xs);
-    AMX_SLOT(MXFP4, mxfp4);
 }
 
 /* ---- the first use ------------------------------------------------------------------- */
@@ -75,8 +62,8 @@ static bool try_product(struct trial *v, void *scratch)
         for (size_t c = 0; c < TRY_COLS; c++)
             a.bf16[t * a.stride + c] = f32_to_bf16(try_x(t, c));
     try_weights(v);
-    const struct matmul_args args = { (const unsigned char *)v->w, 2 * TRY_COLS, TRY_COLS, &a, v->y[0], TRY_ROWS, scratch, false, false };
-    amx_gemm_bf16(&args, 0, TRY_ROWS);
+    const struct matmul_args args = { (const unsigned char *)v->w, DTYPE_BF16, 2 * TRY_COLS, TRY_COLS, &a, v->y[0], TRY_ROWS, scratch, false, false };
+    amx_gemm_numbers(&args, 0, TRY_ROWS);
     for (size_t t = 0; t < TRY_TOK; t++)
         for (size_t r = 0; r < TRY_ROWS; r++) {
             float want = 0;

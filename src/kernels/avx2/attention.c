@@ -26,15 +26,14 @@ INLINE vf vf_sums(const vf r[VL])
     vf half[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++)
-        half[i] = _mm256_add_ps(_mm256_permute2f128_ps(r[i], r[i + 4], 0x20),
-                                _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+        half[i] = _mm256_add_ps(_mm256_permute2f128_ps(r[i], r[i + 4], 0x20), _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
     return _mm256_hadd_ps(_mm256_hadd_ps(half[0], half[1]), _mm256_hadd_ps(half[2], half[3]));
 }
 
 #include "kernels/simd/attention.h" /* written in the names of the header above */
 
-void avx2_attention(const struct attention_args *a, uint32_t head0, uint32_t head1,
-                    uint32_t tok0, uint32_t tok1, bool count_kv, struct work *w)
+void avx2_attention(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1, bool count_kv,
+                    struct work *w)
 {
     simd_attention(a, head0, head1, tok0, tok1, count_kv, false, w);
 }

@@ -1,5 +1,5 @@
 /*
- * avx2/packed.c: the walk of a packed product with several tokens. Loops: slabs of tokens (their activations
+ * avx2/packed.c: the loops of a packed product with several tokens: slabs of tokens (their activations
  * stay in the L2 cache) > groups of panels (so does their y) > some chunks of columns, for which activations
  * are prepared > some panels, each chunk of them unpacked > tiles of tokens > these panels. Few tokens: all chunks at
  * once, a panel after the other, so that weights are read front to back. Zen 3, 512 tokens, GOP/s of one thread (medians of 15 in turn),
@@ -58,7 +58,7 @@ static size_t min_of(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* What a product walks, and where it stands. */
+/* State of the loops. */
 struct walk {
     const struct matmul_args *a;
     const struct packed_format *f;
@@ -125,8 +125,9 @@ static void walk_panels(const struct walk *w, size_t row0, size_t row1, size_t k
         }
 }
 
-void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format *f)
+void avx2_packed_gemm(const struct matmul_args *a, size_t row0, size_t row1)
 {
+    const struct packed_format *f = avx2_packed(a->type);
     struct walk w = { .a = a, .f = f, .panel = a->scratch, .row1 = row1 };
     w.tok = (unsigned char *)a->scratch + PACKED_PANELS * sizeof *w.panel;
     w.tok_bytes = f->shape.wide ? PACKED_TOK_WIDE : PACKED_TOK_BYTES;

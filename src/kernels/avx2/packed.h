@@ -1,6 +1,6 @@
 /*
  * kernels/avx2/packed.h: products of packed quantized weights (kernels/pack.h). Lanes are rows: a line of a
- * panel, 16 rows x 4 bytes, is two vectors, which meet a broadcast of the activations of the same columns.
+ * panel, 16 rows x 4 bytes, is two vectors, multiplied by a broadcast of the activations of the same columns.
  *
  * Bytes of weights are unsigned, quant + bias. vpmaddubsw adds pairs of products in 16 bits; weights of up to
  * 5 bits are summed there over 16 or 32 columns, and one vpmaddwd a sum brings them to 32 bits, for K-quants
@@ -19,7 +19,7 @@
 
 enum { PACKED_TILE = 3 }; /* tokens of a tile: 6 integer and 6 float accumulators of 16 registers */
 
-/* What products know of a format at compile time. */
+/* Compile-time parameters of a format. */
 struct packed_shape {
     unsigned elems, bytes, head, group; /* pack.h: of a block; bytes a row of its first field; blocks a group */
     unsigned sum_k;                     /* columns a sum in integers: 16 or 32 */
@@ -64,8 +64,8 @@ struct packed_tok {
 enum {
     PACKED_TOK_BYTES = 384, /* from token to token, */
     PACKED_TOK_WIDE = 640,  /* of wide formats */
-    PACKED_SLAB = 512,      /* tokens walked at a time */
-    PACKED_PANELS = 4,      /* panels unpacked at a time, which a tile of tokens meets one after the other */
+    PACKED_SLAB = 512,      /* tokens at a time */
+    PACKED_PANELS = 4,      /* panels unpacked at a time, each multiplied by the same tile of tokens */
 };
 _Static_assert(sizeof(struct packed_tok) + CHUNK_K <= PACKED_TOK_BYTES, "narrow");
 _Static_assert(sizeof(struct packed_tok) + 2 * CHUNK_K <= PACKED_TOK_WIDE, "wide");
@@ -84,29 +84,24 @@ struct packed_tile {
 };
 
 struct packed_format {
+    matmul_fn *gemv, *gemv_streams; /* of one token; the second for CPU_HW_PREFETCH: without prefetch */
     struct packed_shape shape;
     /* n_k columns, at most CHUNK_K, of the panel's 16 rows at p */
     void (*unpack)(struct packed_panel *panel, const unsigned char *p, size_t n_k);
     void (*tile)(const struct packed_tile *t, size_t n_tok);
 };
+/* Of the types of packed_32.c and packed_k.c; NULL: another type. */
+const struct packed_format *avx2_packed_32(enum dtype type);
+const struct packed_format *avx2_packed_k(enum dtype type);
+static inline const struct packed_format *avx2_packed(enum dtype type)
+{
+    const struct packed_format *f = avx2_packed_32(type);
+    return f ? f : avx2_packed_k(type);
+}
 
 /* Columns [k, k + n_k) of token t of x. */
 void packed_prepare(struct packed_tok *tok, const struct acts *x, size_t t, size_t k, size_t n_k,
                     const struct packed_shape *f);
-void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format *f);
-
-matmul_fn avx2_packed_gemv_q8_0, avx2_packed_gemm_q8_0, avx2_packed_gemv_q4_0, avx2_packed_gemm_q4_0;
-matmul_fn avx2_packed_gemv_q4_1, avx2_packed_gemm_q4_1, avx2_packed_gemv_q5_0, avx2_packed_gemm_q5_0;
-matmul_fn avx2_packed_gemv_q5_1, avx2_packed_gemm_q5_1, avx2_packed_gemv_q2_k, avx2_packed_gemm_q2_k;
-matmul_fn avx2_packed_gemv_q3_k, avx2_packed_gemm_q3_k, avx2_packed_gemv_q4_k, avx2_packed_gemm_q4_k;
-matmul_fn avx2_packed_gemv_q5_k, avx2_packed_gemm_q5_k, avx2_packed_gemv_q6_k, avx2_packed_gemm_q6_k;
-matmul_fn avx2_packed_gemv_iq4_nl, avx2_packed_gemm_iq4_nl, avx2_packed_gemv_iq4_xs, avx2_packed_gemm_iq4_xs;
-matmul_fn avx2_packed_gemv_mxfp4, avx2_packed_gemm_mxfp4;
-/* The same for CPU_STREAMS: nothing is asked of memory ahead. */
-matmul_fn avx2_packed_gemv_q8_0_streams, avx2_packed_gemv_q4_0_streams, avx2_packed_gemv_q4_1_streams,
-    avx2_packed_gemv_q5_0_streams, avx2_packed_gemv_q5_1_streams, avx2_packed_gemv_q2_k_streams,
-    avx2_packed_gemv_q3_k_streams, avx2_packed_gemv_q4_k_streams, avx2_packed_gemv_q5_k_streams,
-    avx2_packed_gemv_q6_k_streams, avx2_packed_gemv_iq4_nl_streams, avx2_packed_gemv_iq4_xs_streams,
-    avx2_packed_gemv_mxfp4_streams;
+matmul_fn avx2_packed_gemm;
 
 #endif

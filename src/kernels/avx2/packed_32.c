@@ -5,14 +5,14 @@
 
 /* elems, bytes, head, group, sum_k, min_k, bias, wide, int_scale, pairs, lines, outs. Q5_1's sums without a bias fit 16
  * bits over 16 columns only. */
-#define Q8_0_SHAPE   ((struct packed_shape){ 32, 34, 2, 2, 32, 0, 128, true, false, false, 8, 1 })
-#define Q4_0_SHAPE   ((struct packed_shape){ 32, 18, 2, 2, 32, 0, 8, false, false, false, 4, 2 })
-#define Q4_1_SHAPE   ((struct packed_shape){ 32, 20, 4, 1, 32, 32, 0, false, false, false, 4, 2 })
-#define Q5_0_SHAPE   ((struct packed_shape){ 32, 22, 2, 2, 32, 0, 16, false, false, false, 4, 2 })
-#define Q5_1_SHAPE   ((struct packed_shape){ 32, 24, 4, 1, 16, 32, 0, false, false, false, 4, 2 })
-#define IQ4_NL_SHAPE ((struct packed_shape){ 32, 18, 2, 2, 32, 0, IQ4_BIAS, true, false, false, 4, 2 })
-#define IQ4_XS_SHAPE ((struct packed_shape){ 256, 136, 4, 1, 32, 0, IQ4_BIAS, true, false, false, 4, 2 })
-#define MXFP4_SHAPE  ((struct packed_shape){ 32, 17, 1, 4, 32, 0, E2M1_BIAS, false, false, false, 4, 2 })
+#define Q8_0_SHAPE   ((struct packed_shape){ Q8_0_ELEMS, Q8_0_BYTES, 2, 2, 32, 0, 128, true, false, false, 8, 1 })
+#define Q4_0_SHAPE   ((struct packed_shape){ Q4_0_ELEMS, Q4_0_BYTES, 2, 2, 32, 0, 8, false, false, false, 4, 2 })
+#define Q4_1_SHAPE   ((struct packed_shape){ Q4_1_ELEMS, Q4_1_BYTES, 4, 1, 32, 32, 0, false, false, false, 4, 2 })
+#define Q5_0_SHAPE   ((struct packed_shape){ Q5_0_ELEMS, Q5_0_BYTES, 2, 2, 32, 0, 16, false, false, false, 4, 2 })
+#define Q5_1_SHAPE   ((struct packed_shape){ Q5_1_ELEMS, Q5_1_BYTES, 4, 1, 16, 32, 0, false, false, false, 4, 2 })
+#define IQ4_NL_SHAPE ((struct packed_shape){ IQ4_NL_ELEMS, IQ4_NL_BYTES, 2, 2, 32, 0, IQ4_BIAS, true, false, false, 4, 2 })
+#define IQ4_XS_SHAPE ((struct packed_shape){ IQ4_XS_ELEMS, IQ4_XS_BYTES, 4, 1, 32, 0, IQ4_BIAS, true, false, false, 4, 2 })
+#define MXFP4_SHAPE  ((struct packed_shape){ MXFP4_ELEMS, MXFP4_BYTES, 1, 4, 32, 0, E2M1_BIAS, false, false, false, 4, 2 })
 
 /* ---- bytes --------------------------------------------------------------------------- */
 
@@ -147,82 +147,26 @@ static void tile_16_min(const struct packed_tile *t, size_t n_tok)
     packed_tile_any(t, n_tok, Q5_1_SHAPE);
 }
 
-PACKED_GEMV(q8_0, Q8_0_SHAPE, decode_bytes, scales_f16)
-static void unpack_q8_0(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, Q8_0_SHAPE, decode_bytes, scales_f16);
-}
-void avx2_packed_gemm_q8_0(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ Q8_0_SHAPE, unpack_q8_0, tile_wide });
-}
+PACKED(q8_0, Q8_0_SHAPE, decode_bytes, scales_f16)
+PACKED(q4_0, Q4_0_SHAPE, decode_nibbles, scales_f16)
+PACKED(q4_1, Q4_1_SHAPE, decode_nibbles, scales_pair)
+PACKED(q5_0, Q5_0_SHAPE, decode_q5, scales_f16)
+PACKED(q5_1, Q5_1_SHAPE, decode_q5, scales_pair)
+PACKED(iq4_nl, IQ4_NL_SHAPE, decode_iq4, scales_f16)
+PACKED(iq4_xs, IQ4_XS_SHAPE, decode_iq4_xs, scales_iq4_xs)
+PACKED(mxfp4, MXFP4_SHAPE, decode_e2m1, scales_e8m0)
 
-PACKED_GEMV(q4_0, Q4_0_SHAPE, decode_nibbles, scales_f16)
-static void unpack_q4_0(struct packed_panel *panel, const unsigned char *p, size_t n_k)
+const struct packed_format *avx2_packed_32(enum dtype type)
 {
-    packed_unpack(panel, p, n_k, Q4_0_SHAPE, decode_nibbles, scales_f16);
-}
-void avx2_packed_gemm_q4_0(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ Q4_0_SHAPE, unpack_q4_0, tile_bias });
-}
-
-PACKED_GEMV(q4_1, Q4_1_SHAPE, decode_nibbles, scales_pair)
-static void unpack_q4_1(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, Q4_1_SHAPE, decode_nibbles, scales_pair);
-}
-void avx2_packed_gemm_q4_1(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ Q4_1_SHAPE, unpack_q4_1, tile_min });
-}
-
-PACKED_GEMV(q5_0, Q5_0_SHAPE, decode_q5, scales_f16)
-static void unpack_q5_0(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, Q5_0_SHAPE, decode_q5, scales_f16);
-}
-void avx2_packed_gemm_q5_0(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ Q5_0_SHAPE, unpack_q5_0, tile_bias });
-}
-
-PACKED_GEMV(q5_1, Q5_1_SHAPE, decode_q5, scales_pair)
-static void unpack_q5_1(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, Q5_1_SHAPE, decode_q5, scales_pair);
-}
-void avx2_packed_gemm_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ Q5_1_SHAPE, unpack_q5_1, tile_16_min });
-}
-
-PACKED_GEMV(iq4_nl, IQ4_NL_SHAPE, decode_iq4, scales_f16)
-static void unpack_iq4_nl(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, IQ4_NL_SHAPE, decode_iq4, scales_f16);
-}
-void avx2_packed_gemm_iq4_nl(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ IQ4_NL_SHAPE, unpack_iq4_nl, tile_wide });
-}
-
-PACKED_GEMV(iq4_xs, IQ4_XS_SHAPE, decode_iq4_xs, scales_iq4_xs)
-static void unpack_iq4_xs(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, IQ4_XS_SHAPE, decode_iq4_xs, scales_iq4_xs);
-}
-void avx2_packed_gemm_iq4_xs(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ IQ4_XS_SHAPE, unpack_iq4_xs, tile_wide });
-}
-
-PACKED_GEMV(mxfp4, MXFP4_SHAPE, decode_e2m1, scales_e8m0)
-static void unpack_mxfp4(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, MXFP4_SHAPE, decode_e2m1, scales_e8m0);
-}
-void avx2_packed_gemm_mxfp4(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ MXFP4_SHAPE, unpack_mxfp4, tile_bias });
+    static const struct packed_format formats[DTYPE_COUNT] = {
+        [DTYPE_Q8_0] = { gemv_q8_0, gemv_streams_q8_0, Q8_0_SHAPE, unpack_q8_0, tile_wide },
+        [DTYPE_Q4_0] = { gemv_q4_0, gemv_streams_q4_0, Q4_0_SHAPE, unpack_q4_0, tile_bias },
+        [DTYPE_Q4_1] = { gemv_q4_1, gemv_streams_q4_1, Q4_1_SHAPE, unpack_q4_1, tile_min },
+        [DTYPE_Q5_0] = { gemv_q5_0, gemv_streams_q5_0, Q5_0_SHAPE, unpack_q5_0, tile_bias },
+        [DTYPE_Q5_1] = { gemv_q5_1, gemv_streams_q5_1, Q5_1_SHAPE, unpack_q5_1, tile_16_min },
+        [DTYPE_IQ4_NL] = { gemv_iq4_nl, gemv_streams_iq4_nl, IQ4_NL_SHAPE, unpack_iq4_nl, tile_wide },
+        [DTYPE_IQ4_XS] = { gemv_iq4_xs, gemv_streams_iq4_xs, IQ4_XS_SHAPE, unpack_iq4_xs, tile_wide },
+        [DTYPE_MXFP4] = { gemv_mxfp4, gemv_streams_mxfp4, MXFP4_SHAPE, unpack_mxfp4, tile_bias },
+    };
+    return formats[type].gemv ? &formats[type] : NULL;
 }

@@ -3,11 +3,11 @@
 
 /* elems, bytes, head, group, sum_k, min_k, bias, wide, int_scale, pairs, lines, outs. Q5_K's sums without a bias fit 16
  * bits over 16 columns only. */
-#define Q2_K_SHAPE ((struct packed_shape){ 256, 84, 4, 1, 16, 16, 0, false, true, true, 8, 4 })
-#define Q3_K_SHAPE ((struct packed_shape){ 256, 110, 2, 1, 16, 0, 4, false, true, true, 8, 4 })
-#define Q4_K_SHAPE ((struct packed_shape){ 256, 144, 4, 1, 32, 32, 0, false, true, false, 8, 2 })
-#define Q5_K_SHAPE ((struct packed_shape){ 256, 176, 4, 1, 16, 32, 0, false, true, true, 8, 2 })
-#define Q6_K_SHAPE ((struct packed_shape){ 256, 210, 2, 1, 16, 0, 32, false, true, false, 8, 4 })
+#define Q2_K_SHAPE ((struct packed_shape){ Q2_K_ELEMS, Q2_K_BYTES, 4, 1, 16, 16, 0, false, true, true, 8, 4 })
+#define Q3_K_SHAPE ((struct packed_shape){ Q3_K_ELEMS, Q3_K_BYTES, 2, 1, 16, 0, 4, false, true, true, 8, 4 })
+#define Q4_K_SHAPE ((struct packed_shape){ Q4_K_ELEMS, Q4_K_BYTES, 4, 1, 32, 32, 0, false, true, false, 8, 2 })
+#define Q5_K_SHAPE ((struct packed_shape){ Q5_K_ELEMS, Q5_K_BYTES, 4, 1, 16, 32, 0, false, true, true, 8, 2 })
+#define Q6_K_SHAPE ((struct packed_shape){ Q6_K_ELEMS, Q6_K_BYTES, 2, 1, 16, 0, 32, false, true, false, 8, 4 })
 
 /* ---- bytes --------------------------------------------------------------------------- */
 
@@ -213,52 +213,20 @@ static void tile_bias(const struct packed_tile *t, size_t n_tok)
     packed_tile_any(t, n_tok, Q6_K_SHAPE);
 }
 
-PACKED_GEMV(q2_k, Q2_K_SHAPE, decode_q2_k, scales_q2_k)
-static void unpack_q2_k(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, Q2_K_SHAPE, decode_q2_k, scales_q2_k);
-}
-void avx2_packed_gemm_q2_k(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ Q2_K_SHAPE, unpack_q2_k, tile_q2_k });
-}
+PACKED(q2_k, Q2_K_SHAPE, decode_q2_k, scales_q2_k)
+PACKED(q3_k, Q3_K_SHAPE, decode_q3_k, scales_q3_k)
+PACKED(q4_k, Q4_K_SHAPE, decode_q4_k, scales_q4_k)
+PACKED(q5_k, Q5_K_SHAPE, decode_q5_k, scales_q5_k)
+PACKED(q6_k, Q6_K_SHAPE, decode_q6_k, scales_q6_k)
 
-PACKED_GEMV(q3_k, Q3_K_SHAPE, decode_q3_k, scales_q3_k)
-static void unpack_q3_k(struct packed_panel *panel, const unsigned char *p, size_t n_k)
+const struct packed_format *avx2_packed_k(enum dtype type)
 {
-    packed_unpack(panel, p, n_k, Q3_K_SHAPE, decode_q3_k, scales_q3_k);
-}
-void avx2_packed_gemm_q3_k(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ Q3_K_SHAPE, unpack_q3_k, tile_bias });
-}
-
-PACKED_GEMV(q4_k, Q4_K_SHAPE, decode_q4_k, scales_q4_k)
-static void unpack_q4_k(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, Q4_K_SHAPE, decode_q4_k, scales_q4_k);
-}
-void avx2_packed_gemm_q4_k(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ Q4_K_SHAPE, unpack_q4_k, tile_q4_k });
-}
-
-PACKED_GEMV(q5_k, Q5_K_SHAPE, decode_q5_k, scales_q5_k)
-static void unpack_q5_k(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, Q5_K_SHAPE, decode_q5_k, scales_q5_k);
-}
-void avx2_packed_gemm_q5_k(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ Q5_K_SHAPE, unpack_q5_k, tile_q5_k });
-}
-
-PACKED_GEMV(q6_k, Q6_K_SHAPE, decode_q6_k, scales_q6_k)
-static void unpack_q6_k(struct packed_panel *panel, const unsigned char *p, size_t n_k)
-{
-    packed_unpack(panel, p, n_k, Q6_K_SHAPE, decode_q6_k, scales_q6_k);
-}
-void avx2_packed_gemm_q6_k(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemm(a, row0, row1, &(struct packed_format){ Q6_K_SHAPE, unpack_q6_k, tile_bias });
+    static const struct packed_format formats[DTYPE_COUNT] = {
+        [DTYPE_Q2_K] = { gemv_q2_k, gemv_streams_q2_k, Q2_K_SHAPE, unpack_q2_k, tile_q2_k },
+        [DTYPE_Q3_K] = { gemv_q3_k, gemv_streams_q3_k, Q3_K_SHAPE, unpack_q3_k, tile_bias },
+        [DTYPE_Q4_K] = { gemv_q4_k, gemv_streams_q4_k, Q4_K_SHAPE, unpack_q4_k, tile_q4_k },
+        [DTYPE_Q5_K] = { gemv_q5_k, gemv_streams_q5_k, Q5_K_SHAPE, unpack_q5_k, tile_q5_k },
+        [DTYPE_Q6_K] = { gemv_q6_k, gemv_streams_q6_k, Q6_K_SHAPE, unpack_q6_k, tile_bias },
+    };
+    return formats[type].gemv ? &formats[type] : NULL;
 }

@@ -293,8 +293,8 @@ INLINE void packed_chunk(const unsigned char *p, size_t n_k, const struct packed
     }
 }
 
-/* ahead: memory is asked for lines to come; not for CPUs that keep up unasked (CPU_STREAMS): Zen 4, % of the loads beside with one
- * thread, asked (twice a line, then) and not: Q8_0 65 and 85, Q4_0 70 and 89, Q4_K_M 63 and 87, Q6_K 50 and 86. */
+/* ahead: prefetch; slower on CPU_HW_PREFETCH. Zen 4, one thread, % of plain loads, with (twice a line) and without: Q8_0 65 and 85, Q4_0 70
+ * and 89, Q4_K_M 63 and 87, Q6_K 50 and 86. */
 INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1, const bool ahead, const struct packed_shape f,
                         packed_decode *decode, packed_scales *scales)
 {
@@ -320,14 +320,13 @@ INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1, c
     }
 }
 
-#define PACKED_GEMV(type, shape, decode, scales)                                                      \
-    void avx2_packed_gemv_##type(const struct matmul_args *a, size_t row0, size_t row1)              \
+/* A format's decoder and shape as functions. */
+#define PACKED(name, SHAPE, decode, scales)                                                           \
+    PRODUCT(gemv_##name, packed_gemv, true, SHAPE, decode, scales)                                    \
+    PRODUCT(gemv_streams_##name, packed_gemv, false, SHAPE, decode, scales)                           \
+    static void unpack_##name(struct packed_panel *panel, const unsigned char *p, size_t n_k)         \
     {                                                                                                 \
-        packed_gemv(a, row0, row1, true, shape, decode, scales);                                      \
-    }                                                                                                 \
-    void avx2_packed_gemv_##type##_streams(const struct matmul_args *a, size_t row0, size_t row1)    \
-    {                                                                                                 \
-        packed_gemv(a, row0, row1, false, shape, decode, scales);                                     \
+        packed_unpack(panel, p, n_k, SHAPE, decode, scales);                                          \
     }
 
 #endif

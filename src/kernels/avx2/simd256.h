@@ -30,8 +30,8 @@ INLINE vm vm_range(size_t from, size_t to)
 {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     int lo = from > 8 ? 8 : (int)from, hi = to > 8 ? 8 : (int)to;
-    __m256i m = _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(lo), lane),
-                                    _mm256_cmpgt_epi32(_mm256_set1_epi32(hi), lane));
+    __m256i m =
+        _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(lo), lane), _mm256_cmpgt_epi32(_mm256_set1_epi32(hi), lane));
     return (vm){ m, lo == 0 && hi == 8 };
 }
 /* The first n lanes, n of any size. */
@@ -181,8 +181,7 @@ INLINE vf vf_from_f16(const void *p, size_t n)
 }
 INLINE vf vf_from_bf16(const void *p, size_t n)
 {
-    return _mm256_castsi256_ps(
-        _mm256_slli_epi32(_mm256_cvtepu16_epi32(load_u16(p, n)), 16));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_u16(p, n)), 16));
 }
 /* VL signed bytes; VL nibbles, one a byte, shift 0 or 4, less 8. */
 INLINE vf vf_from_i8(const void *p)
@@ -208,8 +207,7 @@ INLINE void vf_to_bf16(uint16_t *p, vm m, vf v)
     __m256i quiet = _mm256_or_si256(hi, _mm256_set1_epi32(0x40));
     __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
     r = _mm256_blendv_epi8(_mm256_srli_epi32(r, 16), quiet, nan);
-    store_u16(p, m,
-              _mm_packus_epi32(_mm256_castsi256_si128(r), _mm256_extracti128_si256(r, 1)));
+    store_u16(p, m, _mm_packus_epi32(_mm256_castsi256_si128(r), _mm256_extracti128_si256(r, 1)));
 }
 
 INLINE vi vi_load(const void *p) /* aligned */
@@ -270,8 +268,7 @@ INLINE uint32_t block_max_bits(const float *x, size_t n)
     const __m256i abs = _mm256_set1_epi32(0x7fffffff);
     __m256i m = _mm256_setzero_si256();
     for (size_t i = 0; i < 32 && i < n; i += VL)
-        m = _mm256_max_epi32(
-            m, _mm256_and_si256(vf_bits(vf_load_m(vm_first(n - i), x + i)), abs));
+        m = _mm256_max_epi32(m, _mm256_and_si256(vf_bits(vf_load_m(vm_first(n - i), x + i)), abs));
     __m128i s = _mm_max_epi32(_mm256_castsi256_si128(m), _mm256_extracti128_si256(m, 1));
     s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0x4e));
     s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0xb1));
@@ -285,11 +282,9 @@ INLINE __m256i block_round(const float *x, size_t n, float inverse)
 #pragma GCC unroll 4
     for (size_t i = 0; i < 4; i++)
         r[i] = _mm256_cvtps_epi32(
-            _mm256_mul_ps(vf_load_m(vm_first(n > VL * i ? n - VL * i : 0), x + VL * i),
-                          _mm256_set1_ps(inverse)));
+            _mm256_mul_ps(vf_load_m(vm_first(n > VL * i ? n - VL * i : 0), x + VL * i), _mm256_set1_ps(inverse)));
     /* packs work in 128-bit lanes: the permutation puts the dwords back in order */
-    __m256i q =
-        _mm256_packs_epi16(_mm256_packs_epi32(r[0], r[1]), _mm256_packs_epi32(r[2], r[3]));
+    __m256i q = _mm256_packs_epi16(_mm256_packs_epi32(r[0], r[1]), _mm256_packs_epi32(r[2], r[3]));
     return _mm256_permutevar8x32_epi32(q, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 

@@ -12,11 +12,10 @@
 #include <stdint.h>
 
 enum {
-    VL = 16, /* lanes of 32 bits */
-    DENSE_TOK =
-        12,       /* tokens of a tile of float products: 24 accumulators of 32 registers */
-    ATT_ROWS = 6, /* query rows of a tile of attention, */
-    ATT_VECS = 4, /* and vectors of keys or dims */
+    VL = 16,        /* lanes of 32 bits */
+    DENSE_TOK = 12, /* tokens of a tile of float products: 24 accumulators of 32 registers */
+    ATT_ROWS = 6,   /* query rows of a tile of attention, */
+    ATT_VECS = 4,   /* and vectors of keys or dims */
 };
 typedef __m512 vf;
 typedef __m512i vi;
@@ -126,14 +125,12 @@ INLINE vf vf_odd(vf x)
 }
 INLINE vf vf_all_even(vf lo, vf hi) /* the even lanes of both, in order */
 {
-    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24,
-                                           26, 28, 30);
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     return _mm512_permutex2var_ps(lo, even, hi);
 }
 INLINE vf vf_all_odd(vf lo, vf hi)
 {
-    const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27,
-                                          29, 31);
+    const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
     return _mm512_permutex2var_ps(lo, odd, hi);
 }
 INLINE vf vf_fmaddsub(vf a, vf b, vf c) /* a * b - c in even lanes, + c in odd ones */
@@ -152,8 +149,7 @@ INLINE vf vf_from_f16(const void *p, size_t n)
 }
 INLINE vf vf_from_bf16(const void *p, size_t n)
 {
-    return _mm512_castsi512_ps(
-        _mm512_slli_epi32(_mm512_cvtepu16_epi32(load_u16(p, n)), 16));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_u16(p, n)), 16));
 }
 /* VL signed bytes; VL nibbles, one a byte, shift 0 or 4, less 8. */
 INLINE vf vf_from_i8(const void *p)
@@ -178,8 +174,7 @@ INLINE void vf_to_bf16(uint16_t *p, vm m, vf v)
     __m512i odd = _mm512_and_si512(hi, _mm512_set1_epi32(1));
     __m512i r = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), odd);
     r = _mm512_srli_epi32(r, 16);
-    r = _mm512_mask_or_epi32(r, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), hi,
-                             _mm512_set1_epi32(0x40));
+    r = _mm512_mask_or_epi32(r, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), hi, _mm512_set1_epi32(0x40));
     _mm256_mask_storeu_epi16(p, m, _mm512_cvtepi32_epi16(r));
 }
 
@@ -231,8 +226,7 @@ INLINE void vi_transpose(vi r[VL])
         r[4 * i + 3] = _mm512_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
     }
 #pragma GCC unroll 4
-    for (int j = 0; j < 4;
-         j++) { /* gather the lanes: 0x88 takes lanes 0 2, 0xdd lanes 1 3 */
+    for (int j = 0; j < 4; j++) { /* gather the lanes: 0x88 takes lanes 0 2, 0xdd lanes 1 3 */
         __m512i a = _mm512_shuffle_i32x4(r[j], r[4 + j], 0x88);
         __m512i b = _mm512_shuffle_i32x4(r[j], r[4 + j], 0xdd);
         __m512i c = _mm512_shuffle_i32x4(r[8 + j], r[12 + j], 0x88);
@@ -252,8 +246,7 @@ INLINE uint32_t block_max_bits(const float *x, size_t n)
 {
     const __m512i abs = _mm512_set1_epi32(0x7fffffff);
     __m512i a = _mm512_and_si512(vf_bits(vf_load_m(vm_first(n), x)), abs);
-    __m512i b =
-        _mm512_and_si512(vf_bits(vf_load_m(vm_first(n < 16 ? 0 : n - 16), x + 16)), abs);
+    __m512i b = _mm512_and_si512(vf_bits(vf_load_m(vm_first(n < 16 ? 0 : n - 16), x + 16)), abs);
     return (uint32_t)_mm512_reduce_max_epu32(_mm512_max_epu32(a, b));
 }
 
@@ -263,8 +256,7 @@ INLINE __m256i block_round(const float *x, size_t n, float inverse)
     __m512 s = _mm512_set1_ps(inverse);
     __m512 a = _mm512_mul_ps(vf_load_m(vm_first(n), x), s);
     __m512 b = _mm512_mul_ps(vf_load_m(vm_first(n < 16 ? 0 : n - 16), x + 16), s);
-    return _mm256_set_m128i(_mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(b)),
-                            _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(a)));
+    return _mm256_set_m128i(_mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(b)), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(a)));
 }
 
 /* Sums of the lanes of four vectors of int32, a 128-bit lane at a time: result lane l holds

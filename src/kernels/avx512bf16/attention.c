@@ -1,6 +1,5 @@
 /*
- * avx512bf16/attention.c: attention of prompts whose products round their activations anyway, rounded.h's, two products a lane
- * by vdpbf16ps. Else avx512/attention.c.
+ * avx512bf16/attention.c: attention of prompts rounded to BF16 (rounded.h), two products a lane by vdpbf16ps. Else avx512/attention.c.
  */
 #include "kernels/avx512/avx512.h"
 #include "kernels/avx512bf16/bf16.h"
@@ -119,8 +118,8 @@ INLINE void rounded_output(const struct rounded *r, float *const *rows, const si
                 vf_store_m(rows[i] + d + c * VL, vm_first(left - c * VL), acc[i][c]);
 }
 
-/* n rows against the tile; n is a constant of each caller. Works on a copy of *call, whose fields can stay in registers
- * whatever is stored. */
+/* n rows against the tile; n is a constant of each caller. Works on a copy of *call, so that stores do not force its fields out of
+ * registers. */
 INLINE void rounded_rows(const struct rounded *call, size_t row, const size_t n, struct work *w)
 {
     const struct rounded r = *call;

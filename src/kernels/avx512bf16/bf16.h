@@ -4,7 +4,8 @@
 
 #include "kernels/internal.h"
 
-matmul_fn bf16_gemv, bf16_gemm, bf16_packed_few, bf16_packed_few_streams, bf16_packed_few_once, bf16_packed_gemm;
-attention_fn bf16_attention, bf16_attention_once; /* once: for CPU_ASK_ONCE */
+void bf16_dense_slots(struct kernels *k, unsigned cpu_flags);
+matmul_fn bf16_packed_gemm; /* for what AMX leaves */
+attention_fn bf16_attention, bf16_attention_once; /* once: for CPU_SW_PREFETCH */
 
 #endif

@@ -156,7 +156,7 @@ INLINE void rounded_weights(vf p0, vf p1, vf scale, vf shift, uint16_t *weight, 
     *sum = pair_madd(*sum, pairs, vi_set1(0x3f803f80));
 }
 
-/* Maxima of n rows, whose scores of keys [from, to) are at p, rise where they have to: seldom. */
+/* Raises the maxima of n rows, whose scores of keys [from, to) are at p, if exceeded: rarely. */
 static __attribute__((noinline)) void raise_rows(const struct att *s, size_t row, size_t n, const float *p, size_t from, size_t to)
 {
     for (size_t i = 0; i < n; i++, p += KV_TILE) {
@@ -167,7 +167,7 @@ static __attribute__((noinline)) void raise_rows(const struct att *s, size_t row
             continue;
         if (s->max[row + i] > ATT_LOWEST)
             att_raise(s, row + i, top);
-        else /* its first keys: there is nothing yet to shrink */
+        else /* its first keys: no sums to scale down */
             s->max[row + i] = vf_largest(top);
     }
 }

@@ -3,7 +3,7 @@
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/vnni.h"
 
-enum { TILE_TOK = 6 };
+enum { TILE_TOK = 6, TILE_SIGNED = false };
 
 INLINE vi dot4(vi acc, vi w, vi x, bool w_signed)
 {
@@ -13,28 +13,7 @@ INLINE vi dot4(vi acc, vi w, vi x, bool w_signed)
 
 #include "kernels/simd/gemm_q8.h"
 
-static void tile_32(const struct q8_tile *a, size_t n_tok)
+void vnni_gemm(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    q8_tile_any(a, n_tok, 32, false, false);
-}
-static void tile_32_min(const struct q8_tile *a, size_t n_tok)
-{
-    q8_tile_any(a, n_tok, 32, true, false);
-}
-static void tile_16(const struct q8_tile *a, size_t n_tok)
-{
-    q8_tile_any(a, n_tok, 16, false, false);
-}
-static void tile_16_min(const struct q8_tile *a, size_t n_tok)
-{
-    q8_tile_any(a, n_tok, 16, true, false);
-}
-
-void vnni_gemm(const struct matmul_args *a, size_t row0, size_t row1,
-               const struct q8_format *f)
-{
-    if (f->group == 16)
-        q8_gemm(a, row0, row1, f, f->has_min ? tile_16_min : tile_16);
-    else
-        q8_gemm(a, row0, row1, f, f->has_min ? tile_32_min : tile_32);
+    q8_gemm(a, row0, row1, &vnni_file(a->type)->format);
 }

@@ -25,9 +25,9 @@ _Static_assert(sizeof(struct act64) * GEMV_MAX_TOK <= 64 * SCRATCH_COL_BYTES, "s
 struct format32 {
     unsigned block_bytes;
     int8_t bias_lo, bias_hi; /* of elements 0-15 and 16-31, as bytes (128 is -128) */
-    float hi_scale; /* of elements 16-31, when their bytes are a multiple of the quant */
-    bool has_min;   /* second half of the block is the min: value = d * q + m */
-    bool e8m0;      /* the scale is the half of an exponent byte, not an f16 */
+    float hi_scale;          /* of elements 16-31, when their bytes are a multiple of the quant */
+    bool has_min;            /* second half of the block is the min: value = d * q + m */
+    bool e8m0;               /* the scale is the half of an exponent byte, not an f16 */
     /* Bytes of the block at p and, when both, of the next one; else zeros. */
     __m512i (*weights)(const unsigned char *p, bool both);
 };
@@ -52,13 +52,11 @@ INLINE __m512 e8m0_pair(const unsigned char *p, size_t next, bool both)
     return _mm512_castsi512_ps(d);
 }
 
-INLINE void gemv32_acts(struct act64 *dst, const struct acts *x, size_t t,
-                        const struct format32 f)
+INLINE void gemv32_acts(struct act64 *dst, const struct acts *x, size_t t, const struct format32 f)
 {
-    const __m512i bias = _mm512_inserti64x4(
-        _mm512_castsi256_si512(
-            _mm256_set_m128i(_mm_set1_epi8(f.bias_hi), _mm_set1_epi8(f.bias_lo))),
-        _mm256_set_m128i(_mm_set1_epi8(f.bias_hi), _mm_set1_epi8(f.bias_lo)), 1);
+    const __m512i bias =
+        _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_set_m128i(_mm_set1_epi8(f.bias_hi), _mm_set1_epi8(f.bias_lo))),
+                           _mm256_set_m128i(_mm_set1_epi8(f.bias_hi), _mm_set1_epi8(f.bias_lo)), 1);
     for (size_t c = 0; c < x->cols; c += 64, dst++) {
         size_t at = t * x->stride + c;
         __m512i q = _mm512_loadu_si512(x->q + at);
@@ -69,25 +67,21 @@ INLINE void gemv32_acts(struct act64 *dst, const struct acts *x, size_t t,
             const int16_t *sum = x->sum + at / 16 + 2 * b;
             _mm_store_ps(dst->d + 8 * b, _mm_set1_ps(d));
             _mm_store_ps(dst->d + 8 * b + 4, _mm_set1_ps(d * f.hi_scale));
-            _mm256_store_ps(dst->xsum + 8 * b, _mm256_zextps128_ps256(_mm_set_ss(
-                                                   d * (float)(sum[0] + sum[1]))));
+            _mm256_store_ps(dst->xsum + 8 * b, _mm256_zextps128_ps256(_mm_set_ss(d * (float)(sum[0] + sum[1]))));
         }
     }
 }
 
 /* One step: acc[t] += the dot products of one or two blocks. */
-INLINE void gemv32_step(const unsigned char *p, const struct act64 *const *x,
-                        const int8_t *const *q, size_t i, int n_tok, bool both,
-                        const struct format32 f, __m512 *acc)
+INLINE void gemv32_step(const unsigned char *p, const struct act64 *const *x, const int8_t *const *q, size_t i, int n_tok,
+                        bool both, const struct format32 f, __m512 *acc)
 {
     __m512i w = f.weights(p, both);
-    __m512 d =
-        f.e8m0 ? e8m0_pair(p, f.block_bytes, both) : f16_pair(p, f.block_bytes, both);
+    __m512 d = f.e8m0 ? e8m0_pair(p, f.block_bytes, both) : f16_pair(p, f.block_bytes, both);
 #pragma GCC unroll 4
     for (int t = 0; t < n_tok; t++) {
         const struct act64 *a = x[t] + i;
-        __m512i dot = _mm512_dpbusd_epi32(_mm512_load_si512(a->start), w,
-                                          _mm512_loadu_si512(q[t] + 64 * i));
+        __m512i dot = _mm512_dpbusd_epi32(_mm512_load_si512(a->start), w, _mm512_loadu_si512(q[t] + 64 * i));
         __m512 s = _mm512_mul_ps(d, _mm512_load_ps(a->d));
         acc[t] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), s, acc[t]);
     }
@@ -99,8 +93,7 @@ INLINE void gemv32_step(const unsigned char *p, const struct act64 *const *x,
         acc[t] = _mm512_fmadd_ps(m, _mm512_load_ps(x[t][i].xsum), acc[t]);
 }
 
-INLINE void gemv32_rows(const struct matmul_args *a, size_t row0, size_t row1, int n_tok,
-                        const struct format32 f)
+INLINE void gemv32_rows(const struct matmul_args *a, size_t row0, size_t row1, int n_tok, const struct format32 f)
 {
     const size_t n = a->cols / 64, step = (size_t)2 * f.block_bytes;
     struct act64 *all = a->scratch;
@@ -135,28 +128,13 @@ INLINE void gemv32_rows(const struct matmul_args *a, size_t row0, size_t row1, i
             gemv32_step(p, x, q, i, n_tok, false, f, acc[1]);
 #pragma GCC unroll 4
         for (int t = 0; t < n_tok; t++)
-            a->y[(size_t)t * a->y_stride + r] =
-                _mm512_reduce_add_ps(_mm512_add_ps(acc[0][t], acc[1][t]));
+            a->y[(size_t)t * a->y_stride + r] = _mm512_reduce_add_ps(_mm512_add_ps(acc[0][t], acc[1][t]));
     }
 }
 
-INLINE void gemv32(const struct matmul_args *a, size_t row0, size_t row1,
-                   const struct format32 f)
+INLINE void gemv32(const struct matmul_args *a, size_t row0, size_t row1, const struct format32 f)
 {
-    switch (a->x->n_tok) {
-    case 1:
-        gemv32_rows(a, row0, row1, 1, f);
-        break;
-    case 2:
-        gemv32_rows(a, row0, row1, 2, f);
-        break;
-    case 3:
-        gemv32_rows(a, row0, row1, 3, f);
-        break;
-    default:
-        gemv32_rows(a, row0, row1, GEMV_MAX_TOK, f);
-        break;
-    }
+    GEMV_TOKENS(gemv32_rows, a, row0, row1, f);
 }
 
 #endif

@@ -16,12 +16,12 @@
 #include "kernels/simd/blocks.h" /* written in the names of the headers above */
 
 /* What depends on activations alone, in lane order. */
-struct act256 {
+struct act_k16 {
     int32_t start[16]; /* - bias * sum of q, of each group */
     float d[16];
     float xsum[16]; /* d * sum of q: for the mins */
 };
-_Static_assert(sizeof(struct act256) * GEMV_MAX_TOK <= 256 * SCRATCH_COL_BYTES, "scratch");
+_Static_assert(sizeof(struct act_k16) * GEMV_MAX_TOK <= 256 * SCRATCH_COL_BYTES, "scratch");
 
 struct format16 {
     unsigned block_bytes;
@@ -35,15 +35,13 @@ struct format16 {
 /* 16 bytes from element to lane order. */
 INLINE __m128i k16_lanes(__m128i bytes)
 {
-    return _mm_shuffle_epi8(
-        bytes, _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    return _mm_shuffle_epi8(bytes, _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
 }
 
 /* 16 signed bytes times the half at d. */
 INLINE __m512 k16_times(__m128i bytes, const unsigned char *d)
 {
-    return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)),
-                         _mm512_set1_ps(f16_at(d)));
+    return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)), _mm512_set1_ps(f16_at(d)));
 }
 
 /* 256 pairs of bits in 64 bytes; byte l of 32 holds elements l, l + 32, l + 64, l + 96. */
@@ -52,8 +50,7 @@ INLINE void k16_bit_pairs(const unsigned char *p, __m512i w[4])
     const __m512i three = _mm512_set1_epi8(3);
 #pragma GCC unroll 2
     for (int h = 0; h < 2; h++) {
-        __m512i x =
-            _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)(p + 32 * h)));
+        __m512i x = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)(p + 32 * h)));
         __m512i lo = _mm512_srlv_epi64(x, _mm512_set_epi64(2, 2, 2, 2, 0, 0, 0, 0));
         __m512i hi = _mm512_srlv_epi64(x, _mm512_set_epi64(6, 6, 6, 6, 4, 4, 4, 4));
         w[2 * h] = _mm512_and_si512(lo, three);
@@ -61,7 +58,7 @@ INLINE void k16_bit_pairs(const unsigned char *p, __m512i w[4])
     }
 }
 
-INLINE void k16_acts(struct act256 *dst, const struct acts *x, size_t t, int bias)
+INLINE void k16_acts(struct act_k16 *dst, const struct acts *x, size_t t, int bias)
 {
     for (size_t c = 0; c < x->cols; c += 256, dst++)
         for (size_t g = 0; g < 16; g++) {
@@ -72,9 +69,8 @@ INLINE void k16_acts(struct act256 *dst, const struct acts *x, size_t t, int bia
         }
 }
 
-INLINE void k16_step(const unsigned char *p, const struct act256 *const *x,
-                     const int8_t *const *q, size_t i, int n_tok, const struct format16 f,
-                     __m512 *acc)
+INLINE void k16_step(const unsigned char *p, const struct act_k16 *const *x, const int8_t *const *q, size_t i, int n_tok,
+                     const struct format16 f, __m512 *acc)
 {
     __m512i w[4];
     for (unsigned b = 0; b < f.block_bytes; b += 64)
@@ -83,13 +79,11 @@ INLINE void k16_step(const unsigned char *p, const struct act256 *const *x,
     __m512 sc = f.scales(p), m = f.mins ? f.mins(p) : _mm512_setzero_ps();
 #pragma GCC unroll 4
     for (int t = 0; t < n_tok; t++) {
-        const struct act256 *a = x[t] + i;
+        const struct act_k16 *a = x[t] + i;
         __m512i dot[4];
 #pragma GCC unroll 4
         for (int v = 0; v < 4; v++)
-            dot[v] =
-                _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[v],
-                                    _mm512_loadu_si512(q[t] + 256 * i + 64 * (size_t)v));
+            dot[v] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[v], _mm512_loadu_si512(q[t] + 256 * i + 64 * (size_t)v));
         __m512i sum = lane_sums4(dot[0], dot[1], dot[2], dot[3]);
         if (f.bias)
             sum = _mm512_add_epi32(sum, _mm512_load_si512(a->start));
@@ -100,12 +94,11 @@ INLINE void k16_step(const unsigned char *p, const struct act256 *const *x,
     }
 }
 
-INLINE void k16_rows(const struct matmul_args *a, size_t row0, size_t row1, int n_tok,
-                     const struct format16 f)
+INLINE void k16_rows(const struct matmul_args *a, size_t row0, size_t row1, int n_tok, const struct format16 f)
 {
     const size_t n = a->cols / 256;
-    struct act256 *all = a->scratch;
-    const struct act256 *x[GEMV_MAX_TOK];
+    struct act_k16 *all = a->scratch;
+    const struct act_k16 *x[GEMV_MAX_TOK];
     const int8_t *q[GEMV_MAX_TOK];
 #pragma GCC unroll 4
     for (int t = 0; t < n_tok; t++) {
@@ -127,23 +120,9 @@ INLINE void k16_rows(const struct matmul_args *a, size_t row0, size_t row1, int 
     }
 }
 
-INLINE void k16_gemv(const struct matmul_args *a, size_t row0, size_t row1,
-                     const struct format16 f)
+INLINE void k16_gemv(const struct matmul_args *a, size_t row0, size_t row1, const struct format16 f)
 {
-    switch (a->x->n_tok) {
-    case 1:
-        k16_rows(a, row0, row1, 1, f);
-        break;
-    case 2:
-        k16_rows(a, row0, row1, 2, f);
-        break;
-    case 3:
-        k16_rows(a, row0, row1, 3, f);
-        break;
-    default:
-        k16_rows(a, row0, row1, GEMV_MAX_TOK, f);
-        break;
-    }
+    GEMV_TOKENS(k16_rows, a, row0, row1, f);
 }
 
 INLINE void k16_store(uint8_t *q, const __m512i w[4])

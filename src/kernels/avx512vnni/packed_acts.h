@@ -1,6 +1,6 @@
 /*
- * avx512vnni/packed_acts.h: activations of several tokens, put in the order in which tiles (packed_gemm.c) read them: of each step of
- * columns tile after tile, of each tile block after block. Static inline only.
+ * avx512vnni/packed_acts.h: packing of activations in the order in which tiles (packed_gemm.c) read them: step of columns, tile, block.
+ * Static inline only.
  */
 #ifndef KERNELS_AVX512VNNI_PACKED_ACTS_H
 #define KERNELS_AVX512VNNI_PACKED_ACTS_H
@@ -20,8 +20,7 @@ enum {
 };
 
 /*
- * Activations as tiles read them, front to back: 32 columns of a tile's tokens, and what a format needs of them beside the
- * bytes. Tokens stand six to a tile, whether a tile has as many or fewer.
+ * Packed activations: 32 columns of a tile's tokens, with the scales and sums that a format needs. A tile has room for six tokens.
  */
 struct tile_acts {
     int8_t q[TILE_TOK][32];
@@ -60,7 +59,7 @@ INLINE enum tile_sums sums_of(const struct acts *x, const struct panel_format *f
     return x->pow2 ? SUMS_POW2 : f->pairs ? SUMS_PAIRS : SUMS_EXACT;
 }
 
-/* Of a token and 256 columns, a lane a block: what stands beside the bytes. */
+/* Of a token and 256 columns, a lane a block: scales and sums. */
 struct tok_chunk {
     __m256 d;
     __m256i u, v; /* as in struct tile_acts */

@@ -1,14 +1,13 @@
 /*
- * avx512vnni/packed_gemm.c: products of packed weights with several tokens. A tile is 32 rows x up to 6 tokens: 12
- * integer and 12 float accumulators, whose lanes are rows; each broadcast of 4 activations feeds two vpdpbusd. Integer
- * sums are exact; a block of 32 columns then costs two multiply-adds a vector and scale (packed.h), where the activations' scale is a
- * power of two a subtraction and a multiply-add (methods.md (90); two scales: (91)). Multiply-adds share two ports with vpdpbusd;
- * subtractions have ports of their own on AMD's CPUs, and share these two on Intel's (CPU_TWO_PORTS).
+ * avx512vnni/packed_gemm.c: products of packed weights with several tokens. A tile is 32 rows x up to 6 tokens: 12 integer and 12 float
+ * accumulators, whose lanes are rows; each broadcast of 4 activations feeds two vpdpbusd. Integer sums are exact. A block of 32 columns
+ * costs two multiply-adds a vector and scale (packed.h), or, if the activations' scale is a power of two, a subtraction and a
+ * multiply-add (methods.md (90); two scales: (91)). Multiply-adds share two ports with vpdpbusd; subtractions do so on Intel
+ * (CPU_TWO_PORTS) and have ports of their own on AMD.
  *
- * Loops: steps of up to 512 columns, whose activations are put in the order in which tiles read them > panels, which stay
- * in the L1 cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the panel
- * before it are computed. The first tile of a panel unpacks its weights for the others, doc/notes/kernels.md. Where a mask makes bytes of
- * weights at no cost (in_place_tok) and tokens are not many, all tiles read them where they are packed.
+ * Loops: steps of up to 512 columns, whose activations are packed > panels, which stay in L1 > tiles of tokens. Each byte of weights is
+ * read once, and prefetched during the tiles of the panel before. The first tile of a panel unpacks its weights for the others,
+ * doc/notes/kernels.md. If one mask makes bytes of weights (in_place_tok) and the batch is small, all tiles read the packed weights.
  */
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/packed_acts.h"
@@ -35,22 +34,21 @@ struct tile {
     unsigned n_blk; /* blocks of 32 in the chunk */
     bool first;     /* y is written, not added to */
     size_t rows;
-    const unsigned char *ahead[2]; /* weights to ask memory for, */
-    unsigned lines;                /* so many lines of each a block */
+    const unsigned char *ahead[2]; /* weights to prefetch, */
+    unsigned lines;                /* lines of each a block */
 };
 
-/* How a tile goes about it: constants all. */
+/* Compile-time parameters of a tile. */
 struct tile_kind {
     enum panel_kind panel;
     enum tile_sums sums;
     enum panel_place place;
-    bool copies; /* what it made of packed weights goes to the panel, for the tiles behind it: stores, and masks but on
-                    CPU_TWO_PORTS, have ports that products leave idle */
+    bool copies; /* stores the unpacked weights to the panel for the other tiles: on ports that products do not use */
 };
 
 /* ---- one tile ---------------------------------------------------------------------------------------------- */
 
-/* A constant number of rounds, of which n do something: gcc and clang both make registers of arrays then. */
+/* A constant trip count, so that gcc and clang keep arrays in registers. */
 #define EACH_TOKEN(t)                                                                                                   \
     _Pragma("GCC unroll 6") for (int t = 0; t < TILE_TOK; t++) if (t < n)
 
@@ -115,8 +113,8 @@ INLINE __m512 tile_add(const struct panel_block *p, const struct tile_acts *x, c
     return acc;
 }
 
-/* What the mins of 256 columns, whose blocks begin at p and x, take away: four dot products and a multiply-add in place of
- * eight multiply-adds. methods.md (92) */
+/* Subtracts the mins of 256 columns, whose blocks begin at p and x: four dot products and a multiply-add in place of eight multiply-adds.
+ * methods.md (92) */
 INLINE void tile_mins(const struct panel_block *p, const struct tile_acts *x, const int n, __m512 acc[2][TILE_TOK])
 {
     __m512i i[2][TILE_TOK];
@@ -207,7 +205,7 @@ INLINE void tile_halves(const struct tile *a, const struct tile_acts *x, unsigne
     }
 }
 
-/* What the next chunk will read, and where the next tile writes: both jump, which hardware does not foresee. */
+/* Prefetches the weights of the next chunk and the results of the next tile, whose addresses hardware prefetch does not predict. */
 INLINE void tile_prefetch(const struct tile *a, unsigned b, const int n)
 {
     for (unsigned i = 0; i < a->lines; i++) {
@@ -332,13 +330,13 @@ TILE(copy_fives_k, .panel = PANEL_8_MINS, .place = PLACE_FIVES_K, .copies = true
 TILE_16(copy_sixes, .place = PLACE_SIXES, .copies = true)
 TILE(copy_nl_k, .panel = PANEL_32, .place = PLACE_NL_K, .copies = true)
 
-/* ---- the walk ---------------------------------------------------------------------------------------------- */
+/* ---- loops ---------------------------------------------------------------------------------------------- */
 
 struct walk {
     const struct matmul_args *a;
     const struct panel_format *f;
-    struct tile_acts *arranged; /* activations, for all rows; NULL: they are put in order here */
-    panel_unpack_fn *unpack; /* what tiles do not do themselves: all, or scales alone */
+    struct tile_acts *packed_acts; /* packed activations of all rows; NULL: packed here */
+    panel_unpack_fn *unpack; /* weights and scales, or scales alone */
     tile_fn *first, *run;    /* the first tile of a panel, which may copy its weights, and the others */
     struct packed_scratch *s;
     size_t panel_bytes; /* of a panel of pack.h */
@@ -363,13 +361,13 @@ static void unpack_rows(const struct walk *w, size_t row, size_t n_rows, size_t 
     }
 }
 
-/* Where the rows behind the panel that begins with r are, or NULL: nobody's, it may be, but asking for them does no harm then. */
+/* The rows after the panel that begins with r, to prefetch, or NULL; they may lie past the matrix, which is harmless. */
 static const unsigned char *next_rows(const struct walk *w, size_t r, size_t row1)
 {
     return r + PANEL_ROWS < row1 || w->a->prefetch_next ? chunk_at(w, r + PANEL_ROWS, 0) : NULL;
 }
 
-/* All tokens times the unpacked rows. ahead: where the weights that come next begin, so many columns of them, or NULL. */
+/* All tokens times the unpacked rows. ahead: the next n_cols columns of weights, to prefetch, or NULL. */
 static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size_t row, size_t n_rows, size_t k, size_t n_cols,
                         const unsigned char *ahead)
 {
@@ -379,11 +377,11 @@ static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size
     const size_t lines = (w->chunk_bytes * ((n_cols + PANEL_K - 1) / PANEL_K) + 63) / 64;
     const size_t each = (lines + tiles.n * n_blk - 1) / (tiles.n * n_blk); /* a block of a tile */
     const unsigned char *packed = chunk_at(w, row, k);
-    size_t asked = 0;
+    size_t prefetched = 0;
     for (size_t i = 0, t = 0, n; i < tiles.n; i++, t += n) {
         n = tile_tokens(tiles, i);
-        const bool more = ahead && asked < lines;
-        const unsigned char *from = more ? ahead + asked * 64 : NULL;
+        const bool more = ahead && prefetched < lines;
+        const unsigned char *from = more ? ahead + prefetched * 64 : NULL;
         const struct tile tile = {
             .panel = w->s->panel,
             .packed = { packed, n_rows > 16 ? packed + w->panel_bytes : packed },
@@ -397,7 +395,7 @@ static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size
             .lines = more ? (unsigned)each : 0,
         };
         (i == 0 ? w->first : w->run)(&tile, n);
-        asked += each * n_blk;
+        prefetched += each * n_blk;
     }
 }
 
@@ -406,15 +404,15 @@ static void prepare_step(struct tile_acts *to, const struct walk *w, size_t k, s
     prepare_tokens(to, w->a->x, w->f, k, n, 0, tiles_of(w->a->x, w->f).n);
 }
 
-/* Many tokens: a step of columns for all rows, then the next, while its activations stay in the L2 cache. */
+/* Large batches: a step of columns for all rows, then the next, so that its activations stay in L2. */
 static void walk_many(const struct walk *w, size_t row0, size_t row1)
 {
     const struct matmul_args *a = w->a;
     const size_t step = step_of(a->cols);
     for (size_t k = 0; k < a->cols; k += step) {
         const size_t n = least(a->cols - k, step);
-        const struct tile_acts *acts = w->arranged ? step_acts(w->arranged, a->x, w->f, k) : w->s->acts;
-        if (!w->arranged)
+        const struct tile_acts *acts = w->packed_acts ? step_acts(w->packed_acts, a->x, w->f, k) : w->s->acts;
+        if (!w->packed_acts)
             prepare_step(w->s->acts, w, k, n);
         for (size_t r = row0; r < row1; r += PANEL_ROWS) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS);
@@ -426,13 +424,13 @@ static void walk_many(const struct walk *w, size_t row0, size_t row1)
     }
 }
 
-/* Few, whose activations all stay in the cache: weights front to back, as memory likes to be read. */
+/* Small batches, whose activations all stay in L2: weights in sequence. */
 static void walk_few(const struct walk *w, size_t row0, size_t row1)
 {
     const struct matmul_args *a = w->a;
     const size_t step = step_of(a->cols);
-    struct tile_acts *const acts = w->arranged ? w->arranged : w->s->acts;
-    for (size_t k = 0; !w->arranged && k < a->cols; k += step)
+    struct tile_acts *const acts = w->packed_acts ? w->packed_acts : w->s->acts;
+    for (size_t k = 0; !w->packed_acts && k < a->cols; k += step)
         prepare_step(step_acts(acts, a->x, w->f, k), w, k, least(a->cols - k, step));
     for (size_t r = row0; r < row1; r += PANEL_ROWS)
         for (size_t k = 0; k < a->cols; k += step) {
@@ -450,7 +448,7 @@ static bool same_tiles(const struct panel_format *f, const struct panel_format *
     return f && f->kind == g->kind && f->bias == g->bias && !f->pairs == !g->pairs;
 }
 
-static void packed_arrange(struct acts *x, const struct panel_format *f, unsigned part, unsigned parts)
+static void pack_acts(struct acts *x, const struct panel_format *f, unsigned part, unsigned parts)
 {
     const size_t tiles = tiles_of(x, f).n, tile0 = tiles * part / parts, tile1 = tiles * (part + 1) / parts, step = step_of(x->cols);
     for (size_t k = 0; k < x->cols; k += step) {
@@ -491,13 +489,13 @@ static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, c
     struct walk w = {
         .a = a,
         .f = f,
-        .arranged = same_tiles(a->x->tiles_for, f) ? a->x->tiles : NULL,
+        .packed_acts = same_tiles(a->x->tiles_for, f) ? a->x->tiles : NULL,
         .unpack = sums == SUMS_PAIRS ? f->pairs : f->scales,
         .first = copying[f->place][sums],
         .run = panels[f->kind][sums],
         .s = a->scratch,
         .panel_bytes = (size_t)16 * a->w_row_bytes,
-        .chunk_bytes = (size_t)16 * (PANEL_K / f->block_elems) * f->block_bytes,
+        .chunk_bytes = 16 * dtype_row_bytes(a->type, PANEL_K),
     };
     if (a->x->n_tok <= f->in_place_tok) {
         w.first = w.run = in_place[f->place][sums];
@@ -508,28 +506,31 @@ static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, c
     (a->x->n_tok <= PACKED_FEW_TOK ? walk_few : walk_many)(&w, row0, row1);
 }
 
-#define PACKED_GEMM(type)                                                                \
-    void packed_gemm_##type(const struct matmul_args *a, size_t row0, size_t row1)      \
-    {                                                                                    \
-        packed_gemm(a, row0, row1, &panel_##type);                                       \
-    }                                                                                    \
-    void packed_arrange_##type(struct acts *x, unsigned part, unsigned parts)            \
-    {                                                                                    \
-        packed_arrange(x, &panel_##type, part, parts);                                   \
-    }
-PACKED_GEMM(q8_0)
-PACKED_GEMM(q4_0)
-PACKED_GEMM(q4_1)
-PACKED_GEMM(q5_0)
-PACKED_GEMM(q5_1)
-PACKED_GEMM(iq4_nl)
-PACKED_GEMM(mxfp4)
-PACKED_GEMM(q2_k)
-PACKED_GEMM(q3_k)
-PACKED_GEMM(q4_k)
-PACKED_GEMM(q5_k)
-PACKED_GEMM(q6_k)
-PACKED_GEMM(iq4_xs)
-PACKED_GEMM(q4_0_two_ports)
-PACKED_GEMM(q4_k_two_ports)
-PACKED_GEMM(q6_k_two_ports)
+const struct vnni_packed *vnni_packed(enum dtype type)
+{
+    const struct vnni_packed *const f = vnni_packed_32(type);
+    return f ? f : vnni_packed_k(type);
+}
+
+const struct panel_format *panel_format(enum dtype type, bool two_ports)
+{
+    const struct vnni_packed *const f = vnni_packed(type);
+    return !f ? NULL : two_ports && f->two_ports.unpack ? &f->two_ports : &f->panel;
+}
+
+void vnni_packed_gemm(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_gemm(a, row0, row1, panel_format(a->type, false));
+}
+void vnni_packed_gemm_two_ports(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_gemm(a, row0, row1, panel_format(a->type, true));
+}
+void vnni_pack_acts(struct acts *x, enum dtype type, unsigned part, unsigned parts)
+{
+    pack_acts(x, panel_format(type, false), part, parts);
+}
+void vnni_pack_acts_two_ports(struct acts *x, enum dtype type, unsigned part, unsigned parts)
+{
+    pack_acts(x, panel_format(type, true), part, parts);
+}

@@ -1,16 +1,14 @@
 /*
- * kernels/avx512vnni/packed_gemv_rows.h: what decode from packed weights shares: activations
- * as the kernels need them, and the walk over panels. Static inline only.
+ * kernels/avx512vnni/packed_gemv_rows.h: activations and prefetch of decode from packed weights. Static inline only.
  *
- * Lanes are rows: a vector of weights is four consecutive elements of each of 16 rows, and
- * meets the four bytes of activations they share, broadcast. No sum across lanes is ever
- * needed, and a thread reads one sequential stream.
+ * Lanes are rows: a vector of weights is four consecutive elements of each of 16 rows, and is multiplied by a broadcast of the four bytes of
+ * activations they share. No sum crosses lanes, and a thread reads one sequential stream.
  */
 #ifndef KERNELS_AVX512VNNI_PACKED_GEMV_ROWS_H
 #define KERNELS_AVX512VNNI_PACKED_GEMV_ROWS_H
 
 #include "kernels/avx512/simd512.h"
-#include "kernels/avx512vnni/packed_gemv.h"
+#include "kernels/avx512vnni/packed.h"
 #include "kernels/pack.h"
 
 #include "kernels/simd/blocks.h" /* written in the names of the headers above */
@@ -23,7 +21,7 @@ struct row_acts {
     const float *d_quant; /* the same, divided by what quants are multiplied by */
     const float *xsum;    /* d * sum of q, of each sub-block: for the mins */
     const int32_t *start; /* of dot products: - bias * sum of q, one or two a sub-block */
-    bool leave;           /* L1 before they are needed again */
+    bool leave;           /* evicted from L1 between two panels: prefetched */
 };
 
 /* Where stored bytes are (quant + bias) * shift, shift depends on the sub-block, s % 8. */
@@ -126,32 +124,33 @@ INLINE __m512 f16_rows(const unsigned char *p)
 }
 
 /*
- * Decode asks memory for every line ahead, far into L2 and near into L1, no more than half a page apart: Intel's prefetcher follows one
- * place of a page. A Granite Rapids with large pages, one thread, loads of 64 bytes, GB/s: nothing asked 15.8, near alone (1, 2, 4 KiB) 19,
- * 18, 16.4, both (1 and 4, 2 and 4, 4 and 6 KiB) 19.3, 19.5, 19.6, and (1 and 6, 4 and 8, 4 and 16) 15.9, 16.0, 15.0; two threads 30, 37,
- * 34, 32, then 37, 37.5, 38.6, and 30, 32, 29. Engine, two threads, tokens/s of medians of three in turn, 4 and 6, 2 and 4, 1 and 3 KiB:
- * Q8_0 28.6, 29.2, 28.3, Q4_0 49.7, 47.2, 49.4, Q4_K 45.1, 46.0, 46.6, Q6_K 34.3, 34.0, 34.8. Zen 4 keeps 4 and 16 KiB (AHEAD_FAR).
- * CPUs that keep up with a sequential walk unasked (CPU_STREAMS) lose by asking, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
- * 2 threads, % of the loads beside: none 36-53, 54-73, these 67-79, 80-84, 1.5 instead of 4 KiB 85-90, 84-89.
+ * Prefetch policy of decode, per microarchitecture, with its rates in % of plain loads unless GB/s are given.
  *
- * Zen 5 (CPU_ASK_ONCE) wants to be asked once, and for L1 alone (prefetchnta). A thread with 36 GB/s of its own, % of plain loads,
- * 2048 and 5632 columns; far and near, near alone, once: Q4_0 82, 90, 92 and 79, 77, 79; Q4_K 88, 91, 92 and 82, 86, 92; Q5_K 90, 90, 92
- * and 92, 92, 93; Q6_K 91, 96, 101 and 92, 108, 101 (loads that ask nothing are not all that memory gives). Nothing asked: Q8_0 98 and 95,
- * else 51-91. Activations asked for beside them cost 1 to 3 points there. 4 and 6 tokens, 2048 columns, far and near, once: Q8_0 76, 79
- * and 77, 79; Q4_0 71, 69 and 54, 56; Q4_K 61, 64 and 48, 51; Q6_K 73, 71 and 56, 58. One token of blocks of 32: STEP_BLOCKS (packed_gemv32.c).
+ * Intel server cores: every line twice, into L1 and, at most half a page further, into L2; the hardware prefetcher follows one stream a
+ * page. Granite Rapids, large pages, one thread, GB/s: none 15.8; L1 at 1, 2, 4 KiB 19, 18, 16.4; both at 1 and 4, 2 and 4, 4 and 6 KiB
+ * 19.3, 19.5, 19.6; at 1 and 6, 4 and 8, 4 and 16 KiB 15.9, 16.0, 15.0; two threads the same order. Decode, two threads, tokens/s, at
+ * 4 and 6, 2 and 4, 1 and 3 KiB: Q8_0 28.6, 29.2, 28.3, Q4_0 49.7, 47.2, 49.4, Q4_K 45.1, 46.0, 46.6, Q6_K 34.3, 34.0, 34.8.
+ *
+ * Zen 4 (CPU_HW_PREFETCH): 4 and 16 KiB (AHEAD_FAR), and none for one and two tokens, where hardware prefetch is faster; except Q5_K, whose
+ * blocks are two streams: one and two threads, none 36-53, 54-73, these 67-79, 80-84, 1.5 instead of 4 KiB 85-90, 84-89.
+ *
+ * Zen 5 (CPU_SW_PREFETCH): once, into L1 alone (prefetchnta), and no prefetch of activations (1 to 3 points). One thread, 2048 and 5632
+ * columns; both, L1, once: Q4_0 82, 90, 92 and 79, 77, 79; Q4_K 88, 91, 92 and 82, 86, 92; Q5_K 90, 90, 92 and 92, 92, 93; Q6_K 91, 96,
+ * 101 and 92, 108, 101; none: Q8_0 98 and 95, else 51-91. 4 and 6 tokens, both and once: Q8_0 76, 79 and 77, 79; Q4_0 71, 69 and 54,
+ * 56; Q4_K 61, 64 and 48, 51; Q6_K 73, 71 and 56, 58. One token of blocks of 32: STEP_BLOCKS (packed_gemv32.h).
  */
 enum ahead {
     AHEAD_NONE,
-    AHEAD_ALONE, /* none, of activations neither */
-    AHEAD_ONCE,
-    AHEAD_ONCE_FAR, /* and a little further */
-    AHEAD_L2, /* into it alone */
-    AHEAD_PAIR,       /* near, and a little further into L2 */
-    AHEAD_PAIR_CLOSE, /* both nearer */
-    AHEAD_FAR,        /* near, and much further */
-    AHEAD_FAR_CLOSE,  /* nearer, and much further */
+    AHEAD_ALONE,      /* none, and none of activations */
+    AHEAD_ONCE,       /* prefetchnta */
+    AHEAD_ONCE_FAR,   /* the same at a longer distance */
+    AHEAD_L2,         /* L2 alone, 8 KiB */
+    AHEAD_PAIR,       /* 4 and 6 KiB */
+    AHEAD_PAIR_CLOSE, /* 1 and 3 KiB */
+    AHEAD_FAR,        /* 4 and 16 KiB */
+    AHEAD_FAR_CLOSE,  /* 1.5 and 16 KiB */
 };
-/* Bytes ahead, for L1 and for L2; 0: not asked. */
+/* Prefetch distances, for L1 and for L2; 0: none. */
 INLINE size_t near_bytes(const enum ahead ahead)
 {
     return ahead == AHEAD_L2 ? 0 : ahead == AHEAD_PAIR_CLOSE ? 1024 : ahead == AHEAD_FAR_CLOSE ? 1536 : 4096;
@@ -162,8 +161,8 @@ INLINE size_t far_bytes(const enum ahead ahead)
 }
 enum { PACKED_ONCE_FAR = 8192 };
 
-/* Lines [from, to) of what stands at p. The compiler must not gather those of a whole block in
- * one place: a burst of them costs a third of the rate from L2. */
+/* Prefetches lines [from, to) of the block at p. The barrier keeps the compiler from gathering those of a whole block: such a burst costs
+ * a third of the rate from L2. */
 INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsigned from, unsigned to)
 {
     if (ahead == AHEAD_NONE || ahead == AHEAD_ALONE)
@@ -183,12 +182,10 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
 }
 
 /*
- * Asks L2 for the activations of sub-blocks [b, b + n), ACTS_AHEAD sub-blocks early: between two panels of long rows the
- * weights that go by push them out of L1. Zen 4, one thread, 5632 columns, % of the rate with 2048 before and after:
- * Q4_K 81, 97, Q4_0 93, 97.
- * More than VNNI_FEW_TOK tokens compute for long enough; CPU_ASK_ONCE loses by it (above). Panels of at most ACTS_STAY bytes leave them
- * where they are: Q4_K_M, 2048 columns in most matrices, one thread, tokens/s asking always 43, 41, 47, asking in long rows alone 47, 44, 49;
- * blocks of 32, of which two go together, lose 2 % by looking (Q4_0).
+ * Prefetches the activations of sub-blocks [b + ACTS_AHEAD, ...) from L2: between two panels of long rows the weights evict them from L1.
+ * Zen 4, one thread, 5632 columns, % of the rate with 2048, without and with: Q4_K 81, 97, Q4_0 93, 97. Not with more than VNNI_FEW_TOK
+ * tokens, which hide the latency, nor for CPU_SW_PREFETCH. Panels of at most ACTS_STAY bytes do not evict them (Q4_K_M, 2048 columns: 10 %
+ * slower with prefetch); blocks of 32 lose 2 % by the test (Q4_0).
  */
 enum { ACTS_AHEAD = 8, ACTS_STAY = 24 << 10 };
 INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_tok, const enum ahead ahead,
@@ -210,124 +207,9 @@ INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_
     }
 }
 
-/* y of 16 rows: of few tokens two accumulators each, so that sums of neighbours overlap. */
+/* y of 16 rows: two accumulators each for few tokens, so that the sums of consecutive blocks overlap. */
 struct row_sums {
     __m512 v[2][VNNI_BATCH_MOST];
 };
-
-/* One panel from p on. */
-typedef void packed_panel_fn(const unsigned char *p, size_t cols, const struct row_acts *x,
-                             int n_tok, struct row_sums *y);
-
-/* 16 rows from r on. */
-INLINE void packed_panel(const struct matmul_args *a, size_t r, size_t row1, const struct row_acts *x, const int n_tok,
-                         packed_panel_fn *panel)
-{
-    struct row_sums y;
-#pragma GCC unroll 8
-    for (int t = 0; t < n_tok; t++)
-        y.v[0][t] = y.v[1][t] = _mm512_setzero_ps();
-    panel(a->w + r * a->w_row_bytes, a->cols, x, n_tok, &y);
-#pragma GCC unroll 8
-    for (int t = 0; t < n_tok; t++)
-        _mm512_mask_storeu_ps(a->y + (size_t)t * a->y_stride + r, vm_first(row1 - r),
-                              _mm512_add_ps(y.v[0][t], y.v[1][t]));
-}
-
-INLINE void packed_acts(struct row_acts *x, const struct matmul_args *a, const size_t n_tok, const struct act_format f)
-{
-    const size_t per_tok = row_acts_bytes(a->cols);
-    for (size_t t = 0; t < n_tok; t++) {
-        row_acts_init(&x[t], (char *)a->scratch + t * per_tok, a->x, t, f);
-        x[t].leave = PACK_ROWS * a->w_row_bytes > ACTS_STAY;
-    }
-}
-
-INLINE void packed_rows(const struct matmul_args *a, size_t row0, size_t row1, const int n_tok,
-                        const struct act_format f, packed_panel_fn *panel)
-{
-    struct row_acts x[VNNI_BATCH_MOST];
-    packed_acts(x, a, (size_t)n_tok, f);
-    for (size_t r = row0; r < row1; r += PACK_ROWS)
-        packed_panel(a, r, row1, x, n_tok, panel);
-}
-
-/* At most VNNI_FEW_TOK tokens. */
-INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1,
-                        const struct act_format f, packed_panel_fn *panel)
-{
-    switch (a->x->n_tok) {
-    case 1:
-        packed_rows(a, row0, row1, 1, f, panel);
-        break;
-    case 2:
-        packed_rows(a, row0, row1, 2, f, panel);
-        break;
-    default: /* VNNI_FEW_TOK */
-        packed_rows(a, row0, row1, VNNI_FEW_TOK, f, panel);
-        break;
-    }
-}
-
-/* More than VNNI_FEW_TOK tokens, at most `most`. Each number has code of its own: a pass of more tokens than there are would
- * make batches of 5 slower than those of 4. */
-INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, const int most, const struct act_format f,
-                         packed_panel_fn *panel)
-{
-    switch (a->x->n_tok) {
-    case 4:
-        packed_rows(a, row0, row1, 4, f, panel);
-        break;
-    case 5:
-        packed_rows(a, row0, row1, 5, f, panel);
-        break;
-    case VNNI_BATCH_TOK:
-        packed_rows(a, row0, row1, VNNI_BATCH_TOK, f, panel);
-        break;
-    default:
-        if (most == VNNI_BATCH_TOK)
-            break;
-        if (a->x->n_tok == VNNI_BATCH_TOK + 1)
-            packed_rows(a, row0, row1, VNNI_BATCH_TOK + 1, f, panel);
-        else
-            packed_rows(a, row0, row1, VNNI_BATCH_MOST, f, panel);
-        break;
-    }
-}
-
-/*
- * Slots of a format, whose members are the arguments. The includer defines PACKED_FORMAT, the struct they make, and
- * PACKED_PANEL(name, ...), which defines panel_name() of it.
- */
-#define PACKED_GEMV_ASKS(linkage, name, ...)                                               \
-    PACKED_PANEL(name, __VA_ARGS__)                                                        \
-    linkage void vnni_packed_gemv_##name(const struct matmul_args *a, size_t row0, size_t row1) \
-    {                                                                                      \
-        if (a->x->n_tok > VNNI_FEW_TOK)                                                    \
-            batch_##name(a, row0, row1);                                                   \
-        else                                                                               \
-            packed_gemv(a, row0, row1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name); \
-    }
-/* Of more than `most` tokens: by vnni_packed_gemv_<more>. */
-#define PACKED_GEMV_STREAMS(name, most, more, ...)                                         \
-    PACKED_PANEL(name##_streams, __VA_ARGS__)                                              \
-    void vnni_packed_gemv_##name##_streams(const struct matmul_args *a, size_t row0, size_t row1) \
-    {                                                                                      \
-        if (a->x->n_tok > most)                                                            \
-            vnni_packed_gemv_##more(a, row0, row1);                                        \
-        else                                                                               \
-            packed_gemv(a, row0, row1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_streams); \
-    }
-/* For CPU_ASK_ONCE: of few tokens, and of more. */
-#define PACKED_GEMV_ONCE(name, ...)                                                        \
-    static void batch_##name##_once(const struct matmul_args *a, size_t row0, size_t row1); \
-    PACKED_GEMV_ASKS(, name##_once, __VA_ARGS__)                                           \
-    PACKED_BATCH(name##_once, VNNI_BATCH_TOK, __VA_ARGS__)
-#define PACKED_BATCH(name, most, ...)                                                      \
-    PACKED_PANEL(name##_batch, __VA_ARGS__)                                                \
-    static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1)        \
-    {                                                                                      \
-        packed_batch(a, row0, row1, most, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_batch); \
-    }
 
 #endif

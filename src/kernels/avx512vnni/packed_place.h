@@ -1,15 +1,16 @@
 /*
- * avx512vnni/packed_place.h: where packed formats (pack.h) have the weights of a block of 32 columns, and the masks, shifts and
- * tables that make bytes of them: for tiles that read them there, and for copies. Formats that need more than that (Q2_K, Q3_K) have
- * copies alone. Values: methods.md (1). Static inline only.
+ * avx512vnni/packed_place.h: position of the weights of a block of 32 columns in packed formats (pack.h), and the masks, shifts and tables
+ * that make bytes of them, for tiles that read them in place and for copies. Formats that need more (Q2_K, Q3_K) are copied. Values:
+ * methods.md (1). Static inline only.
  */
 #ifndef KERNELS_AVX512VNNI_PACKED_PLACE_H
 #define KERNELS_AVX512VNNI_PACKED_PLACE_H
 
 #include "kernels/avx512vnni/packed_unpack.h"
+#include "kernels/pack.h"
 
-/* x + 16 where the row's bits at the four columns of the quad are set. Beside products, tests and masked additions would take
- * their ports on Zen 4. */
+/* x + 16 in the columns of the quad whose bits are set. Concurrent with products, tests and masked additions would use the same ports on
+ * Zen 4; alone: not concurrent. */
 INLINE __m512i fifth_bits(__m512i x, __m512i bits, unsigned quad, const bool alone)
 {
     const __m512i sixteen = _mm512_set1_epi8(16);
@@ -21,7 +22,7 @@ INLINE __m512i fifth_bits(__m512i x, __m512i bits, unsigned quad, const bool alo
     return _mm512_add_epi8(x, _mm512_min_epu8(_mm512_and_si512(upper, _mm512_set1_epi32((int)0x80402010)), sixteen));
 }
 
-/* Six bits; those of the last of four blocks are what the lines of the others have above theirs. */
+/* Six bits; those of the last of four blocks are the upper two bits of the other three lines. */
 INLINE __m512i sixes(__m512i x)
 {
     return _mm512_and_si512(x, _mm512_set1_epi8(63));
@@ -34,7 +35,7 @@ INLINE __m512i last_sixes(__m512i x, __m512i y, __m512i z)
     return _mm512_add_epi8(_mm512_add_epi8(high, middle), low);
 }
 
-/* Where the units of a block stand, and what makes bytes of them. */
+/* Units of a block, and how bytes are made of them. */
 struct place {
     const unsigned char *units[2];  /* a half each */
     const unsigned char *fifths[2]; /* and the units of their fifth bits */
@@ -50,26 +51,26 @@ INLINE const unsigned char *place_units(const unsigned char *packed, unsigned b,
     case PLACE_PANEL:
         break;
     case PLACE_BYTES:
-        return packed + pair * (2 * 34 * 16) + scales + odd * (8 * 64);
+        return packed + pair * (2 * Q8_0_BYTES * PACK_ROWS) + scales + odd * (8 * 64);
     case PLACE_NIBBLES:
-    case PLACE_NL:
-        return packed + pair * (2 * 18 * 16) + scales + odd * (4 * 64);
+    case PLACE_NL: /* IQ4_NL has the bytes of Q4_0 */
+        return packed + pair * (2 * Q4_0_BYTES * PACK_ROWS) + scales + odd * (4 * 64);
     case PLACE_NIBBLES_1:
-        return packed + (size_t)b * (20 * 16) + 64;
+        return packed + (size_t)b * (Q4_1_BYTES * PACK_ROWS) + 64;
     case PLACE_FIVES:
-        return packed + pair * (2 * 22 * 16) + scales + odd * (5 * 64) + 64;
+        return packed + pair * (2 * Q5_0_BYTES * PACK_ROWS) + scales + odd * (5 * 64) + 64;
     case PLACE_FIVES_1:
-        return packed + (size_t)b * (24 * 16) + 2 * 64;
+        return packed + (size_t)b * (Q5_1_BYTES * PACK_ROWS) + 2 * 64;
     case PLACE_E2M1:
-        return packed + b / 4 * (4 * 17 * 16) + 16 * four + b % 4 * (4 * 64);
+        return packed + b / 4 * (4 * MXFP4_BYTES * PACK_ROWS) + 16 * four + b % 4 * (4 * 64);
     case PLACE_NIBBLES_K:
-        return packed + b / 8 * (144 * 16) + 4 * 64 + pair % 4 * (8 * 64);
+        return packed + b / 8 * (Q4_K_BYTES * PACK_ROWS) + 4 * 64 + pair % 4 * (8 * 64);
     case PLACE_FIVES_K:
-        return packed + b / 8 * (176 * 16) + 12 * 64 + pair % 4 * (8 * 64);
+        return packed + b / 8 * (Q5_K_BYTES * PACK_ROWS) + 12 * 64 + pair % 4 * (8 * 64);
     case PLACE_SIXES:
-        return packed + b / 8 * (210 * 16) + 32 + 4 * 64 + b / 4 % 2 * (24 * 64) + (b % 4 < 3 ? b % 4 * 64 : 0);
+        return packed + b / 8 * (Q6_K_BYTES * PACK_ROWS) + 32 + 4 * 64 + b / 4 % 2 * (24 * 64) + (b % 4 < 3 ? b % 4 * 64 : 0);
     case PLACE_NL_K:
-        return packed + b / 8 * (136 * 16) + 2 * 64 + b % 8 * (4 * 64);
+        return packed + b / 8 * (IQ4_XS_BYTES * PACK_ROWS) + 2 * 64 + b % 8 * (4 * 64);
     }
     return NULL;
 }
@@ -103,8 +104,7 @@ INLINE __m512i nibbles(const unsigned char *w, const int j, const bool alone)
     return j < 4 ? low_nibbles(x) : high_nibbles(x);
 }
 
-/* Quad j of half h of a block. alone: not beside products, and Q4_K as small as it is; last_six: of the last of four blocks of
- * sixes, made of what the others' lines have above them. */
+/* Quad j of half h of a block. alone: not concurrent with products, Q4_K without its factor; last_six: the last of four blocks of sixes. */
 INLINE __m512i place_quad(const struct place *p, const int h, const int j, const bool last_six, const enum panel_place place,
                           const bool alone)
 {

@@ -1,4 +1,4 @@
-/* avx512vnni/packed_unpack.h: what unpacking packed formats shares: a vector holds four bytes of each of 16 rows.
+/* avx512vnni/packed_unpack.h: helpers of unpacking: a vector holds four bytes of each of 16 rows.
  * Static inline only. */
 #ifndef KERNELS_AVX512VNNI_PACKED_UNPACK_H
 #define KERNELS_AVX512VNNI_PACKED_UNPACK_H
@@ -8,13 +8,13 @@
 
 #include "kernels/simd/blocks.h" /* written in the names of the headers above */
 
-/* From the L2 cache, where the chunk before has asked for them. */
+/* Prefetch distance from L2, into which the chunk before was prefetched. */
 enum { UNIT_AHEAD = 1024 };
 
-/* Unit u of those at p; ask: for one further on. */
-INLINE __m512i unit(const unsigned char *p, size_t u, const bool ask)
+/* Unit u of those at p. */
+INLINE __m512i unit(const unsigned char *p, size_t u, const bool prefetch)
 {
-    if (ask)
+    if (prefetch)
         _mm_prefetch((const char *)p + 64 * u + UNIT_AHEAD, _MM_HINT_T0);
     return _mm512_loadu_si512(p + 64 * u);
 }

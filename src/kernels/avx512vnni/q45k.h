@@ -15,22 +15,22 @@
 
 #include "kernels/simd/blocks.h" /* written in the names of the headers above */
 
-struct act256 {
+struct act_q45k {
     int8_t q[4][64]; /* sub-blocks 0 2, 1 3, 4 6, 5 7 */
     float d[16];     /* of sub-blocks 0 1 4 5, 0 1 4 5, 2 3 6 7, 2 3 6 7 */
     float xsum[8];   /* d * sum of q */
     float pad[8];
 };
-_Static_assert(sizeof(struct act256) * GEMV_MAX_TOK <= 256 * SCRATCH_COL_BYTES, "scratch");
+_Static_assert(sizeof(struct act_q45k) * GEMV_MAX_TOK <= 256 * SCRATCH_COL_BYTES, "scratch");
 
 struct format45k {
     unsigned block_bytes;
     float hi_scale; /* of odd sub-blocks */
-    /* Bytes of the four vectors of act256's order from the block at p. */
+    /* Bytes of the four vectors of act_q45k's order from the block at p. */
     void (*weights)(const unsigned char *p, __m512i w[4]);
 };
 
-INLINE void q45k_acts(struct act256 *dst, const struct acts *x, size_t t, float hi_scale)
+INLINE void q45k_acts(struct act_q45k *dst, const struct acts *x, size_t t, float hi_scale)
 {
     static const unsigned char sub[4][2] = {
         {0,  2},
@@ -44,16 +44,15 @@ INLINE void q45k_acts(struct act256 *dst, const struct acts *x, size_t t, float 
             for (size_t h = 0; h < 2; h++) {
                 size_t s = sub[v][h], lane = 8 * h + v;
                 __builtin_memcpy(dst->q[v] + 32 * h, x->q + at + 32 * s, 32);
-                dst->d[lane] = dst->d[lane + 4] =
-                    x->d[at / 32 + s] * (v & 1 ? hi_scale : 1);
+                dst->d[lane] = dst->d[lane + 4] = x->d[at / 32 + s] * (v & 1 ? hi_scale : 1);
                 const int16_t *sum = x->sum + at / 16 + 2 * s;
                 dst->xsum[s] = x->d[at / 32 + s] * (float)(sum[0] + sum[1]);
             }
     }
 }
 
-INLINE void q45k_step(const unsigned char *p, const struct act256 *const *x, size_t i,
-                      int n_tok, const struct format45k f, __m512 *acc, __m256 *mins)
+INLINE void q45k_step(const unsigned char *p, const struct act_q45k *const *x, size_t i, int n_tok, const struct format45k f,
+                      __m512 *acc, __m256 *mins)
 {
     __m512i w[4];
     int32_t halves;
@@ -72,24 +71,22 @@ INLINE void q45k_step(const unsigned char *p, const struct act256 *const *x, siz
     m = _mm256_mul_ps(m, dmin);
 #pragma GCC unroll 4
     for (int t = 0; t < n_tok; t++) {
-        const struct act256 *a = x[t] + i;
+        const struct act_q45k *a = x[t] + i;
         __m512i dot[4];
 #pragma GCC unroll 4
         for (int v = 0; v < 4; v++)
-            dot[v] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[v],
-                                         _mm512_load_si512(a->q[v]));
+            dot[v] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[v], _mm512_load_si512(a->q[v]));
         __m512 s = _mm512_cvtepi32_ps(lane_sums4(dot[0], dot[1], dot[2], dot[3]));
         acc[t] = _mm512_fmadd_ps(_mm512_mul_ps(s, _mm512_load_ps(a->d)), sc, acc[t]);
         mins[t] = _mm256_fmadd_ps(m, _mm256_load_ps(a->xsum), mins[t]);
     }
 }
 
-INLINE void q45k_rows(const struct matmul_args *a, size_t row0, size_t row1, int n_tok,
-                      const struct format45k f)
+INLINE void q45k_rows(const struct matmul_args *a, size_t row0, size_t row1, int n_tok, const struct format45k f)
 {
     const size_t n = a->cols / 256;
-    struct act256 *all = a->scratch;
-    const struct act256 *x[GEMV_MAX_TOK];
+    struct act_q45k *all = a->scratch;
+    const struct act_q45k *x[GEMV_MAX_TOK];
 #pragma GCC unroll 4
     for (int t = 0; t < n_tok; t++) {
         q45k_acts(all + (size_t)t * n, a->x, (size_t)t, f.hi_scale);
@@ -108,28 +105,13 @@ INLINE void q45k_rows(const struct matmul_args *a, size_t row0, size_t row1, int
             q45k_step(p, x, i, n_tok, f, acc, mins);
 #pragma GCC unroll 4
         for (int t = 0; t < n_tok; t++)
-            a->y[(size_t)t * a->y_stride + r] = _mm512_reduce_add_ps(
-                _mm512_sub_ps(acc[t], _mm512_zextps256_ps512(mins[t])));
+            a->y[(size_t)t * a->y_stride + r] = _mm512_reduce_add_ps(_mm512_sub_ps(acc[t], _mm512_zextps256_ps512(mins[t])));
     }
 }
 
-INLINE void q45k_gemv(const struct matmul_args *a, size_t row0, size_t row1,
-                      const struct format45k f)
+INLINE void q45k_gemv(const struct matmul_args *a, size_t row0, size_t row1, const struct format45k f)
 {
-    switch (a->x->n_tok) {
-    case 1:
-        q45k_rows(a, row0, row1, 1, f);
-        break;
-    case 2:
-        q45k_rows(a, row0, row1, 2, f);
-        break;
-    case 3:
-        q45k_rows(a, row0, row1, 3, f);
-        break;
-    default:
-        q45k_rows(a, row0, row1, GEMV_MAX_TOK, f);
-        break;
-    }
+    GEMV_TOKENS(q45k_rows, a, row0, row1, f);
 }
 
 /* Scales d * sc and mins dmin * m of a block, in gemm's order. */

@@ -6,16 +6,19 @@
 #include "kernels/internal.h"
 #include "kernels/simd/format.h"
 
-void vnni_gemm(const struct matmul_args *a, size_t row0, size_t row1,
-               const struct q8_format *f);
-
-matmul_fn vnni_gemv_q8_0, vnni_gemm_q8_0, vnni_gemv_q4_0, vnni_gemm_q4_0;
-matmul_fn vnni_gemv_q4_1, vnni_gemm_q4_1;
-matmul_fn vnni_gemv_q5_0, vnni_gemm_q5_0, vnni_gemv_q5_1, vnni_gemm_q5_1;
-matmul_fn vnni_gemv_q2_k, vnni_gemm_q2_k, vnni_gemv_q3_k, vnni_gemm_q3_k;
-matmul_fn vnni_gemv_q4_k, vnni_gemm_q4_k, vnni_gemv_q5_k, vnni_gemm_q5_k;
-matmul_fn vnni_gemv_q6_k, vnni_gemm_q6_k;
-matmul_fn vnni_gemv_iq4_nl, vnni_gemm_iq4_nl, vnni_gemv_iq4_xs, vnni_gemm_iq4_xs;
-matmul_fn vnni_gemv_mxfp4, vnni_gemm_mxfp4;
+/* Products of a type, as in the file. */
+struct vnni_file {
+    matmul_fn *gemv;
+    struct q8_format format; /* of vnni_gemm */
+};
+/* Of the types of file_32.c and file_k.c; NULL: another type. */
+const struct vnni_file *vnni_file_32(enum dtype type);
+const struct vnni_file *vnni_file_k(enum dtype type);
+static inline const struct vnni_file *vnni_file(enum dtype type)
+{
+    const struct vnni_file *f = vnni_file_32(type);
+    return f ? f : vnni_file_k(type);
+}
+matmul_fn vnni_gemm;
 
 #endif

@@ -5,7 +5,8 @@
 #define SLOTS_MANY dotprod_dot
 #include "kernels/neon/slots.h"
 
-void kernels_init_dotprod(struct kernels *k)
+void kernels_init_dotprod(struct kernels *k, unsigned cpu_flags)
 {
+    (void)cpu_flags;
     set_products(k);
 }

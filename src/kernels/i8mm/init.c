@@ -7,7 +7,8 @@
 #define SLOTS_MANY i8mm_dot
 #include "kernels/neon/slots.h"
 
-void kernels_init_i8mm(struct kernels *k)
+void kernels_init_i8mm(struct kernels *k, unsigned cpu_flags)
 {
+    (void)cpu_flags;
     set_products(k);
 }

@@ -111,27 +111,6 @@ INLINE void tile_any(const struct neon_tile *a, const size_t group, const bool h
         tile_rows(a, row, group, has_min);
 }
 
-static void tile_32(const struct neon_tile *a)
-{
-    tile_any(a, 32, false);
-}
-static void tile_32_min(const struct neon_tile *a)
-{
-    tile_any(a, 32, true);
-}
-static void tile_16(const struct neon_tile *a)
-{
-    tile_any(a, 16, false);
-}
-static void tile_16_min(const struct neon_tile *a)
-{
-    tile_any(a, 16, true);
-}
-
-static void tile_run(const struct neon_tile *a)
-{
-    const struct neon_format *f = a->f;
-    (f->group == 32 ? f->has_min ? tile_32_min : tile_32 : f->has_min ? tile_16_min : tile_16)(a);
-}
+#include "kernels/neon/tile_kinds.h" /* written in the names above */
 
 const struct neon_dot i8mm_dot = { pack_tokens, pair_rows, tile_run };

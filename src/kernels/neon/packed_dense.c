@@ -152,15 +152,13 @@ INLINE void product(const struct matmul_args *a, size_t row0, size_t row1, load_
     }
 }
 
-void neon_packed_f32(const struct matmul_args *a, size_t row0, size_t row1)
+PRODUCT(packed_f32, product, load_f32)
+PRODUCT(packed_f16, product, load_f16)
+PRODUCT(packed_bf16, product, load_bf16)
+
+void neon_packed_dense_slots(struct kernels *k)
 {
-    product(a, row0, row1, load_f32);
-}
-void neon_packed_f16(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    product(a, row0, row1, load_f16);
-}
-void neon_packed_bf16(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    product(a, row0, row1, load_bf16);
+    k->packed[DTYPE_F32] = (struct matmul_slot){ ACT_F32, packed_f32, packed_f32, NEON_TOK, PACK_ROWS };
+    k->packed[DTYPE_F16] = (struct matmul_slot){ ACT_F32, packed_f16, packed_f16, NEON_TOK, PACK_ROWS };
+    k->packed[DTYPE_BF16] = (struct matmul_slot){ ACT_F32, packed_bf16, packed_bf16, NEON_TOK, PACK_ROWS };
 }

@@ -1,5 +1,5 @@
 /*
- * neon/product.c: the walk of a product with quantized weights. Few tokens: their prepared
+ * neon/product.c: the loops of a product with quantized weights. Few tokens: their prepared
  * activations are small, and the weights are read once, front to back. Many: a chunk of
  * columns of all activations is prepared, and panels pass by it, each unpacked once.
  */
@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    CHUNK_BYTES = NEON_K / 32 * 34 * PACK_ROWS, /* packed, at most: Q8_0's */
+    CHUNK_BYTES = NEON_K / 32 * Q8_0_BYTES * PACK_ROWS, /* packed, at most: Q8_0's */
     GROUP_BYTES = 1024 * 1024,                  /* y of a group of panels, to stay in the L2 cache */
 };
 
@@ -116,10 +116,10 @@ static void walk_many(const struct walk *w, size_t row0, size_t row1)
     }
 }
 
-void neon_product(const struct matmul_args *a, size_t row0, size_t row1, const struct neon_format *f, bool packed,
-                  const struct neon_dot *few, const struct neon_dot *many)
+void neon_product(const struct matmul_args *a, size_t row0, size_t row1, bool packed, const struct neon_dot *few,
+                  const struct neon_dot *many)
 {
     const bool is_few = a->x->n_tok <= NEON_TOK;
-    const struct walk w = { a, f, pack_format(f->type), is_few ? few : many, packed, a->scratch };
+    const struct walk w = { a, neon_format(a->type), pack_format(a->type), is_few ? few : many, packed, a->scratch };
     (is_few ? walk_few : walk_many)(&w, row0, row1);
 }

@@ -262,10 +262,8 @@ INLINE vf vi_floats(vi x)
 /* r as a 4x4 matrix of 32-bit elements becomes its transpose. */
 INLINE void vi_transpose(vi r[VL])
 {
-    const int64x2_t a = vreinterpretq_s64_s32(vtrn1q_s32(r[0], r[1])),
-                    b = vreinterpretq_s64_s32(vtrn2q_s32(r[0], r[1])),
-                    c = vreinterpretq_s64_s32(vtrn1q_s32(r[2], r[3])),
-                    d = vreinterpretq_s64_s32(vtrn2q_s32(r[2], r[3]));
+    const int64x2_t a = vreinterpretq_s64_s32(vtrn1q_s32(r[0], r[1])), b = vreinterpretq_s64_s32(vtrn2q_s32(r[0], r[1])),
+                    c = vreinterpretq_s64_s32(vtrn1q_s32(r[2], r[3])), d = vreinterpretq_s64_s32(vtrn2q_s32(r[2], r[3]));
     r[0] = vreinterpretq_s32_s64(vtrn1q_s64(a, c));
     r[1] = vreinterpretq_s32_s64(vtrn1q_s64(b, d));
     r[2] = vreinterpretq_s32_s64(vtrn2q_s64(a, c));
@@ -295,8 +293,8 @@ INLINE int8x16x2_t block_round(const float *x, size_t n, float inverse)
     int8x16x2_t q;
 #pragma GCC unroll 2
     for (size_t i = 0; i < 2; i++)
-        q.val[i] = vcombine_s8(vqmovn_s16(vcombine_s16(r[4 * i], r[4 * i + 1])),
-                               vqmovn_s16(vcombine_s16(r[4 * i + 2], r[4 * i + 3])));
+        q.val[i] =
+            vcombine_s8(vqmovn_s16(vcombine_s16(r[4 * i], r[4 * i + 1])), vqmovn_s16(vcombine_s16(r[4 * i + 2], r[4 * i + 3])));
     return q;
 }
 

@@ -70,7 +70,7 @@ INLINE struct place place_of(const unsigned char *chunk, size_t b, size_t n, siz
 static void unpack_q8_0(const unsigned char *chunk, size_t n_k, struct neon_panel *p)
 {
     for (size_t b = 0; b < n_k / 32; b++) {
-        const struct place at = place_of(chunk, b, n_k / 32, 2, 2, 34);
+        const struct place at = place_of(chunk, b, n_k / 32, 2, 2, Q8_0_BYTES);
         for (size_t u = 0; u < 8; u++) {
             const uint8x16x4_t v = load_line(at.lines + u * LINE);
 #pragma GCC unroll 4
@@ -129,7 +129,7 @@ INLINE void put_fives(const unsigned char *lines, line *q, uint8_t bias)
 static void unpack_q4_0(const unsigned char *chunk, size_t n_k, struct neon_panel *p)
 {
     for (size_t b = 0; b < n_k / 32; b++) {
-        const struct place at = place_of(chunk, b, n_k / 32, 2, 2, 18);
+        const struct place at = place_of(chunk, b, n_k / 32, 2, 2, Q4_0_BYTES);
         put_nibbles(at.lines, &p->q[8 * b], 8);
         put_scales(at.head, p->d[b]);
     }
@@ -137,7 +137,7 @@ static void unpack_q4_0(const unsigned char *chunk, size_t n_k, struct neon_pane
 static void unpack_iq4_nl(const unsigned char *chunk, size_t n_k, struct neon_panel *p)
 {
     for (size_t b = 0; b < n_k / 32; b++) {
-        const struct place at = place_of(chunk, b, n_k / 32, 2, 2, 18);
+        const struct place at = place_of(chunk, b, n_k / 32, 2, 2, IQ4_NL_BYTES);
         put_lookup(at.lines, &p->q[8 * b], dtype_iq4);
         put_scales(at.head, p->d[b]);
     }
@@ -145,7 +145,7 @@ static void unpack_iq4_nl(const unsigned char *chunk, size_t n_k, struct neon_pa
 static void unpack_q5_0(const unsigned char *chunk, size_t n_k, struct neon_panel *p)
 {
     for (size_t b = 0; b < n_k / 32; b++) {
-        const struct place at = place_of(chunk, b, n_k / 32, 2, 2, 22);
+        const struct place at = place_of(chunk, b, n_k / 32, 2, 2, Q5_0_BYTES);
         put_fives(at.lines, &p->q[8 * b], 16);
         put_scales(at.head, p->d[b]);
     }
@@ -163,7 +163,7 @@ INLINE void put_pairs(const unsigned char *head, float *d, float *m)
 static void unpack_q4_1(const unsigned char *chunk, size_t n_k, struct neon_panel *p)
 {
     for (size_t b = 0; b < n_k / 32; b++) {
-        const struct place at = place_of(chunk, b, n_k / 32, 1, 4, 20);
+        const struct place at = place_of(chunk, b, n_k / 32, 1, 4, Q4_1_BYTES);
         put_nibbles(at.lines, &p->q[8 * b], 0);
         put_pairs(at.head, p->d[b], p->m[b]);
     }
@@ -171,7 +171,7 @@ static void unpack_q4_1(const unsigned char *chunk, size_t n_k, struct neon_pane
 static void unpack_q5_1(const unsigned char *chunk, size_t n_k, struct neon_panel *p)
 {
     for (size_t b = 0; b < n_k / 32; b++) {
-        const struct place at = place_of(chunk, b, n_k / 32, 1, 4, 24);
+        const struct place at = place_of(chunk, b, n_k / 32, 1, 4, Q5_1_BYTES);
         put_fives(at.lines, &p->q[8 * b], 0);
         put_pairs(at.head, p->d[b], p->m[b]);
     }
@@ -180,7 +180,7 @@ static void unpack_q5_1(const unsigned char *chunk, size_t n_k, struct neon_pane
 static void unpack_mxfp4(const unsigned char *chunk, size_t n_k, struct neon_panel *p)
 {
     for (size_t b = 0; b < n_k / 32; b++) {
-        const struct place at = place_of(chunk, b, n_k / 32, 4, 1, 17);
+        const struct place at = place_of(chunk, b, n_k / 32, 4, 1, MXFP4_BYTES);
         put_lookup(at.lines, &p->q[8 * b], dtype_e2m1);
         for (size_t r = 0; r < PACK_ROWS; r++) {
             const uint32_t e = at.head[r], bits = e < 2 ? 0x00200000u << e : e < 255 ? (e - 1) << 23 : 0x7fc00000;
@@ -356,16 +356,22 @@ static void unpack_iq4_xs(const unsigned char *chunk, size_t n_k, struct neon_pa
         put_lookup(chunk + (2 + 4 * b) * LINE, &p->q[8 * b], dtype_iq4);
 }
 
-const struct neon_format neon_q8_0 = { DTYPE_Q8_0, 32, false, unpack_q8_0 };
-const struct neon_format neon_q4_0 = { DTYPE_Q4_0, 32, false, unpack_q4_0 };
-const struct neon_format neon_q4_1 = { DTYPE_Q4_1, 32, true, unpack_q4_1 };
-const struct neon_format neon_q5_0 = { DTYPE_Q5_0, 32, false, unpack_q5_0 };
-const struct neon_format neon_q5_1 = { DTYPE_Q5_1, 32, true, unpack_q5_1 };
-const struct neon_format neon_q2_k = { DTYPE_Q2_K, 16, true, unpack_q2_k };
-const struct neon_format neon_q3_k = { DTYPE_Q3_K, 16, false, unpack_q3_k };
-const struct neon_format neon_q4_k = { DTYPE_Q4_K, 32, true, unpack_q4_k };
-const struct neon_format neon_q5_k = { DTYPE_Q5_K, 32, true, unpack_q5_k };
-const struct neon_format neon_q6_k = { DTYPE_Q6_K, 16, false, unpack_q6_k };
-const struct neon_format neon_iq4_nl = { DTYPE_IQ4_NL, 32, false, unpack_iq4_nl };
-const struct neon_format neon_iq4_xs = { DTYPE_IQ4_XS, 32, false, unpack_iq4_xs };
-const struct neon_format neon_mxfp4 = { DTYPE_MXFP4, 32, false, unpack_mxfp4 };
+const struct neon_format *neon_format(enum dtype type)
+{
+    static const struct neon_format formats[DTYPE_COUNT] = {
+        [DTYPE_Q8_0] = { 32, false, unpack_q8_0 },
+        [DTYPE_Q4_0] = { 32, false, unpack_q4_0 },
+        [DTYPE_Q4_1] = { 32, true, unpack_q4_1 },
+        [DTYPE_Q5_0] = { 32, false, unpack_q5_0 },
+        [DTYPE_Q5_1] = { 32, true, unpack_q5_1 },
+        [DTYPE_Q2_K] = { 16, true, unpack_q2_k },
+        [DTYPE_Q3_K] = { 16, false, unpack_q3_k },
+        [DTYPE_Q4_K] = { 32, true, unpack_q4_k },
+        [DTYPE_Q5_K] = { 32, true, unpack_q5_k },
+        [DTYPE_Q6_K] = { 16, false, unpack_q6_k },
+        [DTYPE_IQ4_NL] = { 32, false, unpack_iq4_nl },
+        [DTYPE_IQ4_XS] = { 32, false, unpack_iq4_xs },
+        [DTYPE_MXFP4] = { 32, false, unpack_mxfp4 },
+    };
+    return formats[type].unpack ? &formats[type] : NULL;
+}

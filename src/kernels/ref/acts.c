@@ -4,12 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-void ref_act_prepare_f32(struct acts *a, const float *x, size_t ld, size_t tok0,
-                         size_t tok1)
+void ref_act_prepare_f32(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
 {
     for (size_t t = tok0; t < tok1; t++) {
-        float *dst =
-            (float *)(uintptr_t)(a->f32 + t * a->stride); /* ours: acts_bind made it */
+        float *dst = (float *)(uintptr_t)(a->f32 + t * a->stride); /* ours: acts_bind made it */
         if (dst == x + t * ld)
             continue;
         memcpy(dst, x + t * ld, a->cols * sizeof *dst);
@@ -17,8 +15,7 @@ void ref_act_prepare_f32(struct acts *a, const float *x, size_t ld, size_t tok0,
     }
 }
 
-void ref_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0,
-                          size_t tok1)
+void ref_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
 {
     for (size_t t = tok0; t < tok1; t++) {
         uint16_t *dst = a->bf16 + t * a->stride;
@@ -55,7 +52,6 @@ void ref_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0, 
     for (size_t t = tok0; t < tok1; t++)
         for (size_t c = 0; c < a->stride; c += 32) {
             size_t left = c < a->cols ? a->cols - c : 0, i = t * a->stride + c;
-            quantize_block(x + t * ld + (left ? c : 0), left < 32 ? left : 32, a->pow2, a->q + i,
-                           a->d + i / 32, a->sum + i / 16);
+            quantize_block(x + t * ld + (left ? c : 0), left < 32 ? left : 32, a->pow2, a->q + i, a->d + i / 32, a->sum + i / 16);
         }
 }

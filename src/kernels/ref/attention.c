@@ -4,8 +4,7 @@
 #include <math.h>
 
 /* A head's elements at a position, as f32 in to. */
-static void load_head(const struct kv_rows *kv, uint32_t pos, size_t kv_head, float *to,
-                      size_t dim)
+static void load_head(const struct kv_rows *kv, uint32_t pos, size_t kv_head, float *to, size_t dim)
 {
     const unsigned char *row = kv->data + (size_t)(pos % kv->n_row) * kv->row_bytes;
     dtype_find(kv->type)->dequantize(row + kv_head * kv->head_bytes, to, dim);
@@ -22,8 +21,8 @@ static double score(const struct attention_args *a, const float *q, const float 
 
 /* Scores of keys [lo, hi) against q, then their exponentials relative to *top; returns the
  * sum of those, and of the sink's. */
-static double softmax_row(const struct attention_args *a, const float *q, size_t head,
-                          uint32_t lo, uint32_t hi, double *p, float *k, double *top)
+static double softmax_row(const struct attention_args *a, const float *q, size_t head, uint32_t lo, uint32_t hi, double *p,
+                          float *k, double *top)
 {
     double sink = a->sinks ? (double)a->sinks[head] : -INFINITY, max = sink, sum = 0;
     for (uint32_t j = lo; j < hi; j++) {
@@ -39,8 +38,8 @@ static double softmax_row(const struct attention_args *a, const float *q, size_t
     return a->sinks ? sum + exp(sink - max) : sum;
 }
 
-void ref_attention(const struct attention_args *a, uint32_t head0, uint32_t head1,
-                   uint32_t tok0, uint32_t tok1, bool count_kv, struct work *w)
+void ref_attention(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1, bool count_kv,
+                   struct work *w)
 {
     size_t dim = a->head_dim, dim_v = a->head_dim_v;
     size_t larger = size_align_up(dim > dim_v ? dim : dim_v, 64);

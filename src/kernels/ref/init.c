@@ -1,13 +1,12 @@
 /* ref/init.c: the bottom rung fills every slot. */
 #include "kernels/ref/ref.h"
 
-void kernels_init_ref(struct kernels *k)
+void kernels_init_ref(struct kernels *k, unsigned cpu_flags)
 {
-    for (int t = 0; t < DTYPE_COUNT; t++) {
-        matmul_fn *fn = ref_matmul((enum dtype)t);
-        if (fn)
-            k->mm[t] = (struct matmul_slot){ ACT_F32, fn, fn, 1, 1 };
-    }
+    (void)cpu_flags;
+    for (int t = 0; t < DTYPE_COUNT; t++)
+        if (dtype_executable((enum dtype)t))
+            k->mm[t] = (struct matmul_slot){ ACT_F32, ref_matmul, ref_matmul, 1, 1 };
     k->act_prepare[ACT_F32] = ref_act_prepare_f32;
     k->act_prepare[ACT_BF16] = ref_act_prepare_bf16;
     k->act_prepare[ACT_Q8] = ref_act_prepare_q8;

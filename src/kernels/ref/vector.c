@@ -92,8 +92,7 @@ void ref_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot, const f
         }
 }
 
-void ref_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot,
-                   const float *cs)
+void ref_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs)
 {
     for (size_t h = 0; h < n_head; h++)
         for (size_t i = 0; i < n_rot / 2; i++) {

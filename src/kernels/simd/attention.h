@@ -15,14 +15,14 @@
 #include "kernels/simd/attention_tile.h"
 
 /* Tiles of a type: keys fills turned, values straight. */
-#define KV_TYPE(keys, values, load)                                                        \
-    static void keys(const struct kv_tile *t)                                              \
-    {                                                                                      \
-        kv_keys(t, load);                                                                  \
-    }                                                                                      \
-    static void values(const struct kv_tile *t)                                            \
-    {                                                                                      \
-        kv_values(t, load);                                                                \
+#define KV_TYPE(keys, values, load)                                                                                              \
+    static void keys(const struct kv_tile *t)                                                                                    \
+    {                                                                                                                            \
+        kv_keys(t, load);                                                                                                        \
+    }                                                                                                                            \
+    static void values(const struct kv_tile *t)                                                                                  \
+    {                                                                                                                            \
+        kv_values(t, load);                                                                                                      \
     }
 KV_TYPE(kv_keys_f32, kv_values_f32, kv_f32)
 KV_TYPE(kv_keys_f16, kv_values_f16, kv_f16)
@@ -35,22 +35,22 @@ static void kv_keys_any(const struct kv_tile *t) /* straight before it is turned
     kv_turn(t, (const unsigned char *)t->straight, t->stride * sizeof(float), kv_f32);
 }
 
-/* What a type brings; few: NULL where its tiles must do. */
+/* Functions of a type; few: NULL if tiles are used instead. */
 struct kv_type {
     enum dtype type;
     void (*keys)(const struct kv_tile *t), (*values)(const struct kv_tile *t);
     few_fn *few_scores, *few_output;
 };
 
-#define KV_TYPES(kind)                                                                                    \
-    {                                                                                                     \
-        {DTYPE_F32,   kv_keys_f32,  kv_values_f32,  few_scores_f32##kind,  few_output_f32##kind },        \
-        { DTYPE_F16,  kv_keys_f16,  kv_values_f16,  few_scores_f16##kind,  few_output_f16##kind },        \
-        { DTYPE_BF16, kv_keys_bf16, kv_values_bf16, few_scores_bf16##kind, few_output_bf16##kind},        \
-        { DTYPE_Q8_0, kv_keys_q8_0, kv_values_q8_0, few_scores_q8_0##kind, few_output_q8_0##kind},        \
-        { DTYPE_Q4_0, kv_keys_q4_0, kv_values_q4_0, few_scores_q4_0##kind, few_output_q4_0##kind},        \
+#define KV_TYPES(kind)                                                                                                           \
+    {                                                                                                                            \
+        { DTYPE_F32, kv_keys_f32, kv_values_f32, few_scores_f32##kind, few_output_f32##kind },                                   \
+            { DTYPE_F16, kv_keys_f16, kv_values_f16, few_scores_f16##kind, few_output_f16##kind },                               \
+            { DTYPE_BF16, kv_keys_bf16, kv_values_bf16, few_scores_bf16##kind, few_output_bf16##kind },                          \
+            { DTYPE_Q8_0, kv_keys_q8_0, kv_values_q8_0, few_scores_q8_0##kind, few_output_q8_0##kind },                          \
+            { DTYPE_Q4_0, kv_keys_q4_0, kv_values_q4_0, few_scores_q4_0##kind, few_output_q4_0##kind },                          \
     }
-/* once: for CPU_ASK_ONCE. */
+/* once: for CPU_SW_PREFETCH. */
 static struct kv_type kv_type_find(enum dtype type, bool once)
 {
     static const struct kv_type types[2][5] = { KV_TYPES(), KV_TYPES(_once) };
@@ -61,8 +61,8 @@ static struct kv_type kv_type_find(enum dtype type, bool once)
 }
 
 /* A tile as f32, against all rows that see one of its keys. */
-static void att_many(const struct att *s, const struct kv_type *k_type,
-                     const struct kv_type *v_type, uint32_t tok1, uint32_t end, struct work *w)
+static void att_many(const struct att *s, const struct kv_type *k_type, const struct kv_type *v_type, uint32_t tok1, uint32_t end,
+                     struct work *w)
 {
     const struct attention_args *a = s->a;
     struct kv_tile k = { .rows = &a->k, .head = s->kv_head, .dim = s->dim };
@@ -77,8 +77,7 @@ static void att_many(const struct att *s, const struct kv_type *k_type,
 }
 
 /* A tile as it is stored, against the rows of one token, all of whose keys it sees. */
-static void att_few(const struct att *s, const struct kv_type *k_type,
-                    const struct kv_type *v_type, struct work *w)
+static void att_few(const struct att *s, const struct kv_type *k_type, const struct kv_type *v_type, struct work *w)
 {
     for (size_t row = 0, n; row < s->group; row += n) {
         n = s->group - row < FEW ? s->group - row : FEW;
@@ -89,8 +88,8 @@ static void att_few(const struct att *s, const struct kv_type *k_type,
     }
 }
 
-static void simd_attention(const struct attention_args *a, uint32_t head0, uint32_t head1,
-                           uint32_t tok0, uint32_t tok1, bool count_kv, bool once, struct work *w)
+static void simd_attention(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1,
+                           bool count_kv, bool once, struct work *w)
 {
     struct att s = att_init(a, head0, head1, tok0, tok1);
     const size_t rows = (size_t)s.group * (tok1 - tok0);

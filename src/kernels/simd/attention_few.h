@@ -11,11 +11,11 @@
 #include "kernels/simd/attention_tile.h"
 
 enum {
-    FEW = 4,           /* rows at once */
-    FEW_ROWS = 8,      /* rows up to which this is the faster way */
-    FEW_DIMS = 64,     /* elements a step */
-    FEW_FAR = 64,      /* positions ahead, */
-    FEW_NEAR = 16,     /* and again */
+    FEW = 4,       /* rows at once */
+    FEW_ROWS = 8,  /* rows up to which this is faster than tiles */
+    FEW_DIMS = 64, /* elements a step */
+    FEW_FAR = 64,  /* positions ahead, */
+    FEW_NEAR = 16, /* and again */
     CACHE_LINE = 64,
 };
 
@@ -23,19 +23,18 @@ enum {
 struct few_type {
     kv_load *load;
     size_t step_bytes; /* of FEW_DIMS elements */
-    bool near;         /* it has so much to compute that waiting for L2 shows */
-    bool once;         /* for CPU_ASK_ONCE */
+    bool near;         /* also prefetch from L2 into L1: arithmetic does not hide L2 latency */
+    bool once;         /* for CPU_SW_PREFETCH */
 };
 
 /*
- * Ask memory for a step of a later row: into L2. What L1 is asked for waits in its few miss buffers for all of
+ * Prefetches a step of a later row into L2. Prefetches into L1 occupy its few miss buffers for all of
  * memory's latency, some 10 GB/s of a core: Zen 4, one thread, memory at 30 GB/s, F16, 1 and 4 rows of 128: 9 and 10 GB/s
  * that way, 20 and 20 this way; Q8_0, a step from L2 into L1 as well: 8.0 and 8.4, 10.5 and 8.6.
- * Zen 5 (CPU_ASK_ONCE) wants it in L1 and to be asked once: llama-3.2-1b at 32768 tokens, one thread, F16, 4 rows of 64, GB/s behind
- * BF16 weights and behind Q4_0: 27 and 32 by L2, 36 and 34 by L1, 34 and 33 by prefetchnta, 28 and 28 if nothing is asked for.
+ * Zen 5 (CPU_SW_PREFETCH) is faster with one prefetch, into L1: llama-3.2-1b at 32768 tokens, one thread, F16, 4 rows of 64, GB/s
+ * behind BF16 weights and behind Q4_0: 27 and 32 by L2, 36 and 34 by L1, 34 and 33 by prefetchnta, 28 and 28 without prefetch.
  */
-INLINE void few_prefetch(const unsigned char *row, size_t row_bytes, size_t d,
-                         const struct few_type t)
+INLINE void few_prefetch(const unsigned char *row, size_t row_bytes, size_t d, const struct few_type t)
 {
     const unsigned char *p = row + d / FEW_DIMS * t.step_bytes;
 #pragma GCC unroll 4
@@ -51,8 +50,7 @@ INLINE void few_prefetch(const unsigned char *row, size_t row_bytes, size_t d,
 }
 
 /* Lanes [d, d + VL) of n rows and some keys: acc[r * keys + i] += q[r] k[i]. */
-INLINE void few_dims(vf *acc, const float *const *q, const size_t n,
-                     const unsigned char *const *key, const size_t keys, size_t d,
+INLINE void few_dims(vf *acc, const float *const *q, const size_t n, const unsigned char *const *key, const size_t keys, size_t d,
                      size_t left, kv_load *load)
 {
     vf k[VL];
@@ -110,8 +108,8 @@ INLINE void few_scores(const struct att *s, size_t row, const size_t n, const st
 
 /* out[r] += p[r] . v for n <= FEW rows, vecs vectors of dims from d on; the last of them has
  * `last` elements. */
-INLINE void few_output_dims(const struct att *s, size_t row, const size_t n, size_t d,
-                            const size_t vecs, size_t last, const struct few_type t)
+INLINE void few_output_dims(const struct att *s, size_t row, const size_t n, size_t d, const size_t vecs, size_t last,
+                            const struct few_type t)
 {
     const size_t end = s->j1 - s->j0, row_bytes = s->a->v.row_bytes;
     const unsigned char *v = kv_at(&s->a->v, s->kv_head, s->j0);
@@ -163,33 +161,33 @@ INLINE void few_output(const struct att *s, size_t row, const size_t n, const st
 
 /* Scores and outputs of n <= FEW rows over a type. */
 typedef void few_fn(const struct att *s, size_t row, size_t n);
-#define FEW_TYPE(name, load, bytes, near)                                                  \
-    FEW_KIND(few_scores_##name, few_output_##name, load, bytes, near, false)               \
+#define FEW_TYPE(name, load, bytes, near)                                                                                        \
+    FEW_KIND(few_scores_##name, few_output_##name, load, bytes, near, false)                                                     \
     FEW_KIND(few_scores_##name##_once, few_output_##name##_once, load, bytes, near, true)
-#define FEW_KIND(scores, output, load, bytes, near, once)                                  \
-    static void scores(const struct att *call, size_t row, size_t n)                       \
-    {                                                                                      \
-        FEW_EACH(few_scores, load, bytes, near, once)                                      \
-    }                                                                                      \
-    static void output(const struct att *call, size_t row, size_t n)                       \
-    {                                                                                      \
-        FEW_EACH(few_output, load, bytes, near, once)                                      \
+#define FEW_KIND(scores, output, load, bytes, near, once)                                                                        \
+    static void scores(const struct att *call, size_t row, size_t n)                                                             \
+    {                                                                                                                            \
+        FEW_EACH(few_scores, load, bytes, near, once)                                                                            \
+    }                                                                                                                            \
+    static void output(const struct att *call, size_t row, size_t n)                                                             \
+    {                                                                                                                            \
+        FEW_EACH(few_output, load, bytes, near, once)                                                                            \
     }
-#define FEW_EACH(fn, load, bytes, near, once)                                              \
-    const struct att s = *call;                                                            \
-    const struct few_type t = { load, bytes, near, once };                                 \
-    if (n == 1)                                                                            \
-        fn(&s, row, 1, t);                                                              \
-    else if (n == 2)                                                                       \
-        fn(&s, row, 2, t);                                                              \
-    else if (n == 3)                                                                       \
-        fn(&s, row, 3, t);                                                              \
-    else                                                                                   \
+#define FEW_EACH(fn, load, bytes, near, once)                                                                                    \
+    const struct att s = *call;                                                                                                  \
+    const struct few_type t = { load, bytes, near, once };                                                                       \
+    if (n == 1)                                                                                                                  \
+        fn(&s, row, 1, t);                                                                                                       \
+    else if (n == 2)                                                                                                             \
+        fn(&s, row, 2, t);                                                                                                       \
+    else if (n == 3)                                                                                                             \
+        fn(&s, row, 3, t);                                                                                                       \
+    else                                                                                                                         \
         fn(&s, row, 4, t);
 FEW_TYPE(f32, kv_f32, 4 * FEW_DIMS, false)
 FEW_TYPE(f16, kv_f16, 2 * FEW_DIMS, false)
 FEW_TYPE(bf16, kv_bf16, 2 * FEW_DIMS, false)
-FEW_TYPE(q8_0, kv_q8_0, 34 * FEW_DIMS / 32, true)
-FEW_TYPE(q4_0, kv_q4_0, 18 * FEW_DIMS / 32, true)
+FEW_TYPE(q8_0, kv_q8_0, Q8_0_BYTES * FEW_DIMS / 32, true)
+FEW_TYPE(q4_0, kv_q4_0, Q4_0_BYTES * FEW_DIMS / 32, true)
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * kernels/simd/attention_state.h: what calls of attention have in common whatever their products are
+ * kernels/simd/attention_state.h: state of a call of attention, whatever its products are
  * made of: rows, the keys they see, the streaming softmax's maxima and sums. Over the vector names of an
  * ISA's simd header. Static inline only. methods.md (11), (12)
  *
@@ -17,14 +17,14 @@ struct att {
     uint32_t head0, group, tok0, kv_head;
     size_t dim, dim_v;
     size_t k_bytes, v_bytes; /* of a head at a position */
-    size_t v_stride;  /* the larger of both, padded to a multiple of VL */
-    float *kt;        /* [dim][KV_TILE] */
-    float *v;         /* [KV_TILE][v_stride] */
-    float *p;         /* [ATT_ROWS][KV_TILE] scores, then weights */
-    float *max, *sum; /* [rows], [rows][VL]: sums of lanes */
-    float scale;      /* a score times this is an exponent of 2 */
-    float lazy;       /* scores may exceed the maximum they are relative to by this */
-    uint32_t j0, j1;  /* keys of the tile */
+    size_t v_stride;         /* the larger of both, padded to a multiple of VL */
+    float *kt;               /* [dim][KV_TILE] */
+    float *v;                /* [KV_TILE][v_stride] */
+    float *p;                /* [ATT_ROWS][KV_TILE] scores, then weights */
+    float *max, *sum;        /* [rows], [rows][VL]: sums of lanes */
+    float scale;             /* a score times this is an exponent of 2 */
+    float lazy;              /* scores may exceed the maximum they are relative to by this */
+    uint32_t j0, j1;         /* keys of the tile */
 };
 
 /* Keys of the tile that a block of rows sees, from its first key: each row a part of them. */
@@ -42,20 +42,17 @@ INLINE struct span att_span(const struct att *s, size_t row, size_t n)
 {
     uint32_t first = window_first(att_pos(s, row), s->a->window);
     uint32_t end = att_pos(s, row + n - 1) + 1;
-    return (struct span){ first > s->j0 ? first - s->j0 : 0,
-                          (end < s->j1 ? end : s->j1) - s->j0 };
+    return (struct span){ first > s->j0 ? first - s->j0 : 0, (end < s->j1 ? end : s->j1) - s->j0 };
 }
 
 INLINE const float *att_q(const struct att *s, size_t row)
 {
-    return s->a->q + (s->tok0 + row / s->group) * s->a->q_stride +
-           (s->head0 + row % s->group) * s->a->q_head_stride;
+    return s->a->q + (s->tok0 + row / s->group) * s->a->q_stride + (s->head0 + row % s->group) * s->a->q_head_stride;
 }
 
 INLINE float *att_out(const struct att *s, size_t row)
 {
-    return s->a->out + (s->tok0 + row / s->group) * s->a->out_stride +
-           (s->head0 + row % s->group) * s->dim_v;
+    return s->a->out + (s->tok0 + row / s->group) * s->a->out_stride + (s->head0 + row % s->group) * s->dim_v;
 }
 
 /* ---- softmax ---------------------------------------------------------------------------- */
@@ -77,7 +74,7 @@ INLINE void att_mask(float *p, struct span block, struct span own)
     }
 }
 
-/* The row's maximum rises to the largest of these scores: what it holds shrinks. */
+/* Raises the row's maximum to the largest of these scores and scales its sums down. */
 static void att_raise(const struct att *s, size_t row, vf top)
 {
     float old = s->max[row], max = vf_largest(top);
@@ -131,8 +128,7 @@ static void att_finish(const struct att *s, size_t rows)
 }
 
 /* The work of a call: scratch cut up (kernels_attention_scratch_bytes). */
-static struct att att_init(const struct attention_args *a, uint32_t head0, uint32_t head1,
-                           uint32_t tok0, uint32_t tok1)
+static struct att att_init(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1)
 {
     const double log2_e = 1.4426950408889634, most = 16; /* weights up to 2^16 */
     struct att s = { .a = a, .head0 = head0, .group = head1 - head0, .tok0 = tok0 };
@@ -153,7 +149,7 @@ static struct att att_init(const struct attention_args *a, uint32_t head0, uint3
     return s;
 }
 
-/* A tile ends where a ring does, so that its rows lie one after the other. */
+/* A tile ends where a ring does, so that its rows are contiguous. */
 INLINE uint32_t att_tile_end(const struct attention_args *a, uint32_t j0, uint32_t end)
 {
     uint32_t run = kv_run(&a->k, j0), run_v = kv_run(&a->v, j0), n = end - j0;
@@ -184,7 +180,7 @@ INLINE struct row_range att_rows_of_tile(const struct att *s, uint32_t tok1)
     return (struct row_range){ (size_t)(t0 - s->tok0) * s->group, (size_t)(t1 - s->tok0) * s->group };
 }
 
-/* Keys and values of the next tile, which memory is asked for, some after each block of rows: where a prompt follows many keys, its
+/* Prefetch of the keys and values of the next tile, some after each block of rows: where a prompt follows many keys, its
  * calls read them from there. */
 struct att_ahead {
     uint32_t from, to; /* positions */

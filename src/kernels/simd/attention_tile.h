@@ -28,8 +28,7 @@ INLINE vf vf_exp2(vf y)
  * latest but at most s->lazy below it: it seldom changes. Adds the row's work: from the keys
  * it sees.
  */
-INLINE void att_softmax(const struct att *s, size_t row, float *p, struct span block,
-                        struct work *w)
+INLINE void att_softmax(const struct att *s, size_t row, float *p, struct span block, struct work *w)
 {
     const struct span own = att_span(s, row, 1);
     const size_t j0 = block.from / VL * VL, to = block.to;
@@ -57,8 +56,7 @@ INLINE void att_softmax(const struct att *s, size_t row, float *p, struct span b
 /* ---- products with a tile as f32 --------------------------------------------------------- */
 
 /* p[i] = q . k for n rows and keys [j, j + vecs * VL). */
-INLINE void att_scores(const struct att *s, const float *const *q, const size_t n, size_t j,
-                       const size_t vecs)
+INLINE void att_scores(const struct att *s, const float *const *q, const size_t n, size_t j, const size_t vecs)
 {
     vf acc[ATT_ROWS][ATT_VECS];
     const size_t dim = s->dim;
@@ -89,8 +87,7 @@ INLINE void att_scores(const struct att *s, const float *const *q, const size_t 
 }
 
 /* out[i] += p[i] . v for n rows, keys of the span, dims [d, d + vecs * VL). */
-INLINE void att_output(const struct att *s, size_t row, const size_t n, struct span keys,
-                       size_t d, const size_t vecs)
+INLINE void att_output(const struct att *s, size_t row, const size_t n, struct span keys, size_t d, const size_t vecs)
 {
     vf acc[ATT_ROWS][ATT_VECS];
     float *out[ATT_ROWS];
@@ -123,7 +120,7 @@ INLINE void att_output(const struct att *s, size_t row, const size_t n, struct s
             vf_store_m(out[i] + c * VL, vm_first(s->dim_v - d - c * VL), acc[i][c]);
 }
 
-/* Rows come from the L2 cache: ask for n of them. */
+/* Prefetches n rows from L2. */
 INLINE void att_prefetch(const float *const *row, const size_t n, size_t dim)
 {
     for (size_t d = 0; d < dim; d += 16)
@@ -134,8 +131,7 @@ INLINE void att_prefetch(const float *const *row, const size_t n, size_t dim)
 
 /* n rows against the tile; n is a constant of each caller. Works on a copy of *call, whose
  * fields can stay in registers whatever is stored. */
-INLINE void att_rows(const struct att *call, size_t row, size_t end, const size_t n,
-                     struct work *w)
+INLINE void att_rows(const struct att *call, size_t row, size_t end, const size_t n, struct work *w)
 {
     const struct att s = *call;
     const struct span keys = att_span(&s, row, n);

@@ -22,8 +22,7 @@ INLINE __m128i iq4_biased(void)
 }
 INLINE __m128i e2m1_biased(void)
 {
-    return _mm_add_epi8(_mm_loadu_si128((const __m128i *)dtype_e2m1),
-                        _mm_set1_epi8(E2M1_BIAS));
+    return _mm_add_epi8(_mm_loadu_si128((const __m128i *)dtype_e2m1), _mm_set1_epi8(E2M1_BIAS));
 }
 
 /* Q4_K, Q5_K: the 12 bytes of 6-bit values at p: scales to bytes 0-7, mins to 8-15. */
@@ -33,10 +32,8 @@ INLINE __m128i k_scales(const unsigned char *p)
     memcpy(&a, p, sizeof a);
     memcpy(&b, p + 4, sizeof b);
     memcpy(&c, p + 8, sizeof c);
-    uint64_t sc =
-        (uint64_t)((c & 0x0f0f0f0f) | (a >> 2 & 0x30303030)) << 32 | (a & 0x3f3f3f3f);
-    uint64_t m =
-        (uint64_t)((c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030)) << 32 | (b & 0x3f3f3f3f);
+    uint64_t sc = (uint64_t)((c & 0x0f0f0f0f) | (a >> 2 & 0x30303030)) << 32 | (a & 0x3f3f3f3f);
+    uint64_t m = (uint64_t)((c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030)) << 32 | (b & 0x3f3f3f3f);
     return _mm_set_epi64x((long long)m, (long long)sc);
 }
 
@@ -64,8 +61,7 @@ INLINE __m256i iq4_xs_scales(const unsigned char *p)
     const __m256i at = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
     __m256i l = _mm256_srlv_epi32(_mm256_set1_epi32(nibbles), _mm256_add_epi32(at, at));
     __m256i h = _mm256_slli_epi32(_mm256_srlv_epi32(_mm256_set1_epi32(pairs), at), 4);
-    l = _mm256_or_si256(_mm256_and_si256(l, _mm256_set1_epi32(15)),
-                        _mm256_and_si256(h, _mm256_set1_epi32(0x30)));
+    l = _mm256_or_si256(_mm256_and_si256(l, _mm256_set1_epi32(15)), _mm256_and_si256(h, _mm256_set1_epi32(0x30)));
     return _mm256_sub_epi32(l, _mm256_set1_epi32(32));
 }
 

@@ -22,8 +22,7 @@ struct dense_format {
 
 /* ---- decode ------------------------------------------------------------------------ */
 
-INLINE void dense_dot(const struct matmul_args *a, size_t r, const int n_tok,
-                      const struct dense_format f)
+INLINE void dense_dot(const struct matmul_args *a, size_t r, const int n_tok, const struct dense_format f)
 {
     enum { CHAINS = 4 };
     const size_t step = (size_t)VL * f.unit_elems;
@@ -44,8 +43,7 @@ INLINE void dense_dot(const struct matmul_args *a, size_t r, const int n_tok,
             vi v = f.weights(p, step);
 #pragma GCC unroll 4
             for (int t = 0; t < n_tok; t++)
-                acc[j][t] =
-                    f.madd(acc[j][t], v, f.acts(a->x, (size_t)t, c + j * step, step));
+                acc[j][t] = f.madd(acc[j][t], v, f.acts(a->x, (size_t)t, c + j * step, step));
         }
     for (; c < a->cols; c += step) {
         vi v = f.weights(w + c * f.elem_bytes, a->cols - c);
@@ -55,31 +53,18 @@ INLINE void dense_dot(const struct matmul_args *a, size_t r, const int n_tok,
     }
 #pragma GCC unroll 4
     for (int t = 0; t < n_tok; t++)
-        a->y[(size_t)t * a->y_stride + r] =
-            vf_sum(vf_add(vf_add(acc[0][t], acc[1][t]), vf_add(acc[2][t], acc[3][t])));
+        a->y[(size_t)t * a->y_stride + r] = vf_sum(vf_add(vf_add(acc[0][t], acc[1][t]), vf_add(acc[2][t], acc[3][t])));
 }
 
-INLINE void dense_gemv(const struct matmul_args *a, size_t row0, size_t row1,
-                       const struct dense_format f)
+INLINE void dense_rows(const struct matmul_args *a, size_t row0, size_t row1, const int n_tok, const struct dense_format f)
 {
-    switch (a->x->n_tok) {
-    case 1:
-        for (size_t r = row0; r < row1; r++)
-            dense_dot(a, r, 1, f);
-        break;
-    case 2:
-        for (size_t r = row0; r < row1; r++)
-            dense_dot(a, r, 2, f);
-        break;
-    case 3:
-        for (size_t r = row0; r < row1; r++)
-            dense_dot(a, r, 3, f);
-        break;
-    default:
-        for (size_t r = row0; r < row1; r++)
-            dense_dot(a, r, GEMV_MAX_TOK, f);
-        break;
-    }
+    for (size_t r = row0; r < row1; r++)
+        dense_dot(a, r, n_tok, f);
+}
+
+INLINE void dense_gemv(const struct matmul_args *a, size_t row0, size_t row1, const struct dense_format f)
+{
+    GEMV_TOKENS(dense_rows, a, row0, row1, f);
 }
 
 /* ---- prefill ----------------------------------------------------------------------- */
@@ -108,12 +93,10 @@ struct dense_tile {
 };
 
 /* n accumulators of tokens, of which tile->n_tok exist. */
-INLINE void dense_tile_run(const struct dense_tile *tile, const size_t n,
-                           const struct dense_format f)
+INLINE void dense_tile_run(const struct dense_tile *tile, const size_t n, const struct dense_format f)
 {
     vf acc[2][DENSE_TOK];
-    const vm m0 = vm_first(tile->rows),
-             m1 = vm_first(tile->rows < VL ? 0 : tile->rows - VL);
+    const vm m0 = vm_first(tile->rows), m1 = vm_first(tile->rows < VL ? 0 : tile->rows - VL);
 #pragma GCC unroll 12
     for (size_t t = 0; t < n; t++) {
         acc[0][t] = acc[1][t] = vf_set1(0);
@@ -144,8 +127,7 @@ INLINE void dense_tile_run(const struct dense_tile *tile, const size_t n,
         }
 }
 
-INLINE void dense_pack_acts(int32_t *dst, const struct acts *x, size_t c, size_t units,
-                            const struct dense_format f)
+INLINE void dense_pack_acts(int32_t *dst, const struct acts *x, size_t c, size_t units, const struct dense_format f)
 {
     for (size_t t = 0; t < x->n_tok; t += DENSE_TOK, dst += units * DENSE_TOK)
         for (size_t u = 0; u < units; u += VL)
@@ -153,38 +135,31 @@ INLINE void dense_pack_acts(int32_t *dst, const struct acts *x, size_t c, size_t
                 vi r[VL];
                 size_t at = c + u * f.unit_elems;
                 for (size_t j = 0; j < VL; j++)
-                    r[j] = t + i + j < x->n_tok && i + j < DENSE_TOK
-                               ? f.acts(x, t + i + j, at, x->cols - at)
-                               : vi_set1(0);
+                    r[j] = t + i + j < x->n_tok && i + j < DENSE_TOK ? f.acts(x, t + i + j, at, x->cols - at) : vi_set1(0);
                 vi_transpose(r);
                 for (size_t j = 0; j < VL && u + j < units; j++)
-                    vf_store_m((float *)(dst + (u + j) * DENSE_TOK + i),
-                               vm_first(DENSE_TOK - i), vi_floats(r[j]));
+                    vf_store_m((float *)(dst + (u + j) * DENSE_TOK + i), vm_first(DENSE_TOK - i), vi_floats(r[j]));
             }
 }
 
 /* w: the chunk in the panel's first row; n elements of it exist. */
-INLINE void dense_unpack(struct dense_scratch *s, const unsigned char *w, size_t row_bytes,
-                         size_t rows, size_t n, const struct dense_format f)
+INLINE void dense_unpack(struct dense_scratch *s, const unsigned char *w, size_t row_bytes, size_t rows, size_t n,
+                         const struct dense_format f)
 {
     const size_t step = (size_t)VL * f.unit_elems;
     for (size_t h = 0; h < DENSE_ROWS; h += VL)
         for (size_t c = 0, u = 0; c < n; c += step, u += VL) {
             vi r[VL];
             for (size_t j = 0; j < VL; j++)
-                r[j] = h + j < rows
-                           ? f.weights(w + (h + j) * row_bytes + c * f.elem_bytes, n - c)
-                           : vi_set1(0);
+                r[j] = h + j < rows ? f.weights(w + (h + j) * row_bytes + c * f.elem_bytes, n - c) : vi_set1(0);
             vi_transpose(r);
             for (size_t j = 0; j < VL; j++)
                 vi_store(&s->w[u + j][h], r[j]);
         }
 }
 
-INLINE void dense_tokens(const struct matmul_args *a, const struct dense_scratch *s,
-                         size_t r, size_t rows, size_t units, bool first,
-                         const unsigned char *next, size_t next_bytes,
-                         const struct dense_format f)
+INLINE void dense_tokens(const struct matmul_args *a, const struct dense_scratch *s, size_t r, size_t rows, size_t units,
+                         bool first, const unsigned char *next, size_t next_bytes, const struct dense_format f)
 {
     const size_t n_tok = a->x->n_tok, tiles = (n_tok + DENSE_TOK - 1) / DENSE_TOK;
     const size_t per_tile = (DENSE_ROWS + tiles - 1) / tiles;
@@ -200,8 +175,7 @@ INLINE void dense_tokens(const struct matmul_args *a, const struct dense_scratch
             .n_tok = left < DENSE_TOK ? left : DENSE_TOK,
             .first = first,
         };
-        if (!first && left > DENSE_TOK) /* y of the next tile, a row apart: hardware does
-                                           not foresee it */
+        if (!first && left > DENSE_TOK) /* y of the next tile: not predicted by hardware prefetch */
             for (size_t t = DENSE_TOK; t < 2 * DENSE_TOK && t < left; t++)
                 for (size_t b = 0; b < DENSE_ROWS * sizeof(float); b += 64)
                     __builtin_prefetch((const char *)(tile.y + t * a->y_stride) + b, 0, 3);
@@ -217,8 +191,7 @@ INLINE void dense_tokens(const struct matmul_args *a, const struct dense_scratch
     }
 }
 
-INLINE void dense_gemm(const struct matmul_args *a, size_t row0, size_t row1,
-                       const struct dense_format f)
+INLINE void dense_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct dense_format f)
 {
     struct dense_scratch *s = a->scratch;
     const size_t chunk = (size_t)DENSE_UNITS * f.unit_elems;
@@ -233,8 +206,7 @@ INLINE void dense_gemm(const struct matmul_args *a, size_t row0, size_t row1,
             for (size_t r = g; r < end; r += DENSE_ROWS) {
                 const unsigned char *w = a->w + r * a->w_row_bytes + c * f.elem_bytes;
                 dense_unpack(s, w, a->w_row_bytes, end - r, n, f);
-                const unsigned char *next =
-                    r + DENSE_ROWS < end ? w + DENSE_ROWS * a->w_row_bytes : NULL;
+                const unsigned char *next = r + DENSE_ROWS < end ? w + DENSE_ROWS * a->w_row_bytes : NULL;
                 dense_tokens(a, s, r, end - r, units, c == 0, next, n * f.elem_bytes, f);
             }
         }

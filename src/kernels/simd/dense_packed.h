@@ -4,7 +4,7 @@
  *
  * Everything moves in units of 32 bits a row, as in dense.h: one f32 (F32, F16 and BF16 converted), or a pair
  * of BF16 where the ISA multiplies pairs. A vector holds one unit of VL rows of a panel; an activation is
- * broadcast from where it lies.
+ * broadcast from memory.
  */
 #ifndef KERNELS_SIMD_DENSE_PACKED_H
 #define KERNELS_SIMD_DENSE_PACKED_H
@@ -30,9 +30,9 @@ enum {
     CHUNK_UNITS = 384,                          /* of k at most: weights of a tile stay near the L1 cache, */
     FRESH_UNITS = 128,                          /* and those unpacked for fewer than FRESH_TOK tokens in it, */
     FRESH_TOK = 128,
-    ACT_SPAN_BYTES = 1 << 20,                   /* activations that meet many tiles, in the L2 cache */
+    ACT_SPAN_BYTES = 1 << 20,                   /* activations reused by many tiles, in L2 */
     LINE_UNITS = 64 / UNIT_BYTES,
-    GROUP_ROWS = 128,                           /* whose sums are kept from chunk to chunk */
+    GROUP_ROWS = 128,                           /* rows whose sums are kept between chunks */
 };
 _Static_assert(TILE_ROWS * CHUNK_UNITS * UNIT_BYTES <= SCRATCH_PANEL_BYTES, "scratch");
 _Static_assert(GROUP_ROWS % TILE_ROWS == 0 && GROUP_ROWS * sizeof(float) <= SCRATCH_TOK_BYTES, "scratch");
@@ -91,10 +91,9 @@ struct few_sums {
     vf sum[8][PANEL_VECS][FEW_TOK];
 };
 
-/* How memory is asked for lines to come: not at all, for CPUs that keep up unasked (CPU_STREAMS); as PREFETCH_LINE does; once, line by
- * line as they are used (CPU_ASK_ONCE); and so nearer, in long steps, of one token (doc/notes/kernels.md). Zen 5, 2048 columns, % of plain
- * loads, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83, 73, 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and 94, 91, 79. F16 of one token,
- * one thread, steps of 256 bytes, 2 KiB and 4 KiB: 84, 95, 105; these as far ahead as for more tokens: -, 95, 77. */
+/* Prefetch policy: none (CPU_HW_PREFETCH); PREFETCH_LINE; once a line, where lines are used (CPU_SW_PREFETCH); the same at a shorter distance, in
+ * long steps, for one token (doc/notes/kernels.md). Zen 5, 2048 columns, % of plain loads, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83,
+ * 73, 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and 94, 91, 79. F16 of one token, steps of 256 bytes, 2 KiB, 4 KiB: 84, 95, 105. */
 enum few_ahead { FEW_NONE, FEW_LINES, FEW_ONCE, FEW_ONCE_LONG };
 
 INLINE void few_units(struct few_sums *s, const unsigned char *p, const struct act_rows *x, const size_t units,
@@ -216,18 +215,13 @@ INLINE void packed_few_once(const struct matmul_args *a, size_t row0, size_t row
     else
         packed_few_ahead(a, row0, row1, FEW_ONCE, f);
 }
-INLINE void packed_few(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
-{
-    packed_few_ahead(a, row0, row1, FEW_LINES, f);
-}
-
-/* Tokens of batches with weights that have to be converted: passes over a panel, all but the first from the cache. Tiles of
- * unpacked weights pay with more (Zen 4, F16, % of FP32's multiply-adds: 12 to 32 tokens 73-78, 8 tokens by a pass 92), and at once where
+/* Batches with weights that need conversion: passes over a panel, all but the first from the cache. Tiles of unpacked weights are faster
+ * for more tokens (Zen 4, F16, % of FP32's multiply-adds: 12 to 32 tokens 73-78, 8 tokens by a pass 92), and for all if
  * conversions take the ports of multiply-adds (CPU_TWO_PORTS: Emerald Rapids, GFLOP/s of 16 and 32 tokens by passes and by tiles: F16 130,
  * 129 and 140, 150, BF16 137, 135 and 139, 150). */
 enum {
     PASS_TOK = 8,
-    PASSES_TOK = FEW_TOK >= PASS_TOK && PANEL_VECS == 1 ? 32 : 0, /* none where their sums are more than the registers */
+    PASSES_TOK = FEW_TOK >= PASS_TOK && PANEL_VECS == 1 ? 32 : 0, /* 0 if their sums exceed the registers */
 };
 INLINE void packed_passes(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
 {
@@ -255,7 +249,7 @@ INLINE void packed_passes(const struct matmul_args *a, size_t row0, size_t row1,
 struct packed_tile {
     const unsigned char *w[2]; /* units of VL rows each, PACK_ROWS * UNIT_BYTES apart */
     struct act_rows x;
-    float *sums; /* [n][TILE_ROWS], side by side: y's rows would share sets of the caches and need a page each */
+    float *sums; /* [n][TILE_ROWS], contiguous: rows of y would share cache sets and take a page each */
     float *y;
     size_t y_stride, units, rows;
     bool first, final;         /* chunk of k */
@@ -333,7 +327,7 @@ INLINE void tile_weights(struct packed_tile *tile, const struct matmul_args *a, 
                          const struct packed_format f)
 {
     for (size_t v = 0; v < 2; v++) {
-        const size_t p = v * VL / PACK_ROWS * PACK_ROWS; /* a panel that is not there: any other */
+        const size_t p = v * VL / PACK_ROWS * PACK_ROWS; /* a missing panel: any other */
         const unsigned char *src = a->w + (r + (p < tile->rows ? p : 0)) * a->w_row_bytes + c * f.unit_bytes * PACK_ROWS;
         if (f.in_place) {
             tile->w[v] = src + v * VL % PACK_ROWS * UNIT_BYTES;
@@ -435,12 +429,12 @@ INLINE void packed_tiles(const struct matmul_args *a, size_t row0, size_t row1, 
         packed_group(a, r, row1 - r < GROUP_ROWS ? row1 : r + GROUP_ROWS, chunk, (chunks ? chunks : 1) * chunk, f);
 }
 
-/* Batches for which tiles do not pay; false: there are more tokens. */
+/* Batches for which tiles are slower; false: more tokens. */
 INLINE bool packed_batch(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
 {
     const size_t n_tok = a->x->n_tok;
     if (n_tok <= FEW_TOK && (f.in_place || n_tok <= PASS_TOK || PASSES_TOK == 0))
-        packed_few(a, row0, row1, f);
+        packed_few_ahead(a, row0, row1, FEW_LINES, f);
     else if (!f.in_place && n_tok <= PASSES_TOK)
         packed_passes(a, row0, row1, f);
     else

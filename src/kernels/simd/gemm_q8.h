@@ -12,9 +12,8 @@
  * Loops: groups of row panels (their y stays in the L2 cache) > chunks of k > panels >
  * tokens. Each weight byte is read once.
  *
- * The includer defines, first: TILE_TOK, and
- *     vi dot4(vi acc, vi w, vi x, bool w_signed): lane sums of 4 byte products, added to
- * acc.
+ * The includer defines, first: TILE_TOK, TILE_SIGNED (some formats have signed bytes), and
+ *     vi dot4(vi acc, vi w, vi x, bool w_signed): lane sums of 4 byte products, added to acc
  */
 #ifndef KERNELS_SIMD_GEMM_Q8_H
 #define KERNELS_SIMD_GEMM_Q8_H
@@ -39,9 +38,8 @@ struct q8_tile {
 
 /* Sums over group g of 4 * quads weights: i[t] and i[n_tok + t] for the panel's two halves.
  */
-INLINE void q8_dot(const struct q8_tile *a, const int8_t *const *q, unsigned g,
-                   const int quads, const int n_tok, const bool has_min,
-                   const bool w_signed, vi *i)
+INLINE void q8_dot(const struct q8_tile *a, const int8_t *const *q, unsigned g, const int quads, const int n_tok,
+                   const bool has_min, const bool w_signed, vi *i)
 {
     const size_t k4 = (size_t)g * (size_t)quads;
     const uint8_t *w = &a->panel->w[k4][0][0];
@@ -63,8 +61,7 @@ INLINE void q8_dot(const struct q8_tile *a, const int8_t *const *q, unsigned g,
 }
 
 /* acc += scale of group g * activation scale of block b * i */
-INLINE void q8_scale_add(const struct q8_tile *a, unsigned g, unsigned b, const int n_tok,
-                         const vi *i, vf *acc)
+INLINE void q8_scale_add(const struct q8_tile *a, unsigned g, unsigned b, const int n_tok, const vi *i, vf *acc)
 {
     vf s0 = vf_load(a->panel->meta[g]), s1 = vf_load(a->panel->meta[g] + VL);
 #pragma GCC unroll 6
@@ -76,8 +73,7 @@ INLINE void q8_scale_add(const struct q8_tile *a, unsigned g, unsigned b, const 
 }
 
 /* acc -= min of group g * activations of the group */
-INLINE void q8_mins(const struct q8_tile *a, const unsigned group, unsigned g,
-                    const int n_tok, vf *acc)
+INLINE void q8_mins(const struct q8_tile *a, const unsigned group, unsigned g, const int n_tok, vf *acc)
 {
     const float *m = a->panel->meta[CHUNK_K / group + g];
     vf m0 = vf_load(m), m1 = vf_load(m + VL);
@@ -90,9 +86,8 @@ INLINE void q8_mins(const struct q8_tile *a, const unsigned group, unsigned g,
 }
 
 /* Group g, of block b. */
-INLINE void q8_group(const struct q8_tile *a, const int8_t *const *q, unsigned g,
-                     unsigned b, const unsigned group, const int n_tok, const bool has_min,
-                     const bool w_signed, vi *i, vf *acc)
+INLINE void q8_group(const struct q8_tile *a, const int8_t *const *q, unsigned g, unsigned b, const unsigned group,
+                     const int n_tok, const bool has_min, const bool w_signed, vi *i, vf *acc)
 {
     q8_dot(a, q, g, (int)group / 4, n_tok, has_min, w_signed, i);
     q8_scale_add(a, g, b, n_tok, i, acc);
@@ -100,10 +95,9 @@ INLINE void q8_group(const struct q8_tile *a, const int8_t *const *q, unsigned g
         q8_mins(a, group, g, n_tok, acc);
 }
 
-/* Activations and y of the next tile, from L2: the walk jumps from token to token, which
- * hardware does not foresee. A block fetches one line of half the tokens. */
-INLINE void q8_prefetch(const struct q8_tile *a, const int8_t *const *q, unsigned b,
-                        const int n_tok)
+/* Prefetches activations and y of the next tile from L2: hardware prefetch does not follow the stride between tokens. A block
+ * fetches one line of half the tokens. */
+INLINE void q8_prefetch(const struct q8_tile *a, const int8_t *const *q, unsigned b, const int n_tok)
 {
     if (n_tok < TILE_TOK)
         return;
@@ -117,8 +111,7 @@ INLINE void q8_prefetch(const struct q8_tile *a, const int8_t *const *q, unsigne
     _mm_prefetch((const char *)(y + 16), _MM_HINT_T0);
 }
 
-INLINE void q8_tile_run(const struct q8_tile *arg, const int n_tok, const unsigned group,
-                        const bool has_min, const bool w_signed)
+INLINE void q8_tile_run(const struct q8_tile *arg, const int n_tok, const unsigned group, const bool has_min, const bool w_signed)
 {
     const struct q8_tile a = *arg;
     const vm m0 = vm_first(a.rows), m1 = vm_first(a.rows < VL ? 0 : a.rows - VL);
@@ -155,8 +148,7 @@ INLINE void q8_tile_run(const struct q8_tile *arg, const int n_tok, const unsign
 /* The number of tokens becomes a compile-time constant, so that accumulators are registers.
  */
 _Static_assert(TILE_TOK >= 4 && TILE_TOK <= 6, "numbers of tokens below");
-INLINE void q8_tile_any(const struct q8_tile *a, size_t n_tok, const unsigned group,
-                        const bool has_min, const bool w_signed)
+INLINE void q8_tile_any(const struct q8_tile *a, size_t n_tok, const unsigned group, const bool has_min, const bool w_signed)
 {
     if (n_tok >= TILE_TOK)
         q8_tile_run(a, TILE_TOK, group, has_min, w_signed);
@@ -174,7 +166,7 @@ INLINE void q8_tile_any(const struct q8_tile *a, size_t n_tok, const unsigned gr
 
 typedef void q8_tile_fn(const struct q8_tile *a, size_t n_tok);
 
-/* ---- the walk ---------------------------------------------------------------------- */
+/* ---- loops ---------------------------------------------------------------------- */
 
 /* Weights of the next panels, fetched into L2 a few rows at a time while tokens are walked.
  */
@@ -191,9 +183,8 @@ static void q8_prefetch_next(struct q8_next *p)
             _mm_prefetch((const char *)p->src + p->done * p->row_bytes + i, _MM_HINT_T1);
 }
 
-static void q8_walk_tokens(const struct matmul_args *a, struct q8_scratch *s,
-                           q8_tile_fn *run, size_t row, size_t n_rows, size_t k, size_t n_k,
-                           struct q8_next *next)
+static void q8_walk_tokens(const struct matmul_args *a, struct q8_scratch *s, q8_tile_fn *run, size_t row, size_t n_rows,
+                           size_t k, size_t n_k, struct q8_next *next)
 {
     const struct acts *x = a->x;
     for (size_t t = 0; t < x->n_tok; t += TILE_TOK) {
@@ -221,23 +212,20 @@ static size_t q8_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* All chunks of rows [row0, row1), at most a group of panels. */
-static void q8_walk_group(const struct matmul_args *a, size_t row0, size_t row1,
-                          const struct q8_format *f, q8_tile_fn *run)
+/* All chunks of rows [row0, row1), at most a group of panels. Inlined into q8_gemm it takes 1 % more instructions. */
+__attribute__((noinline)) static void q8_walk_group(const struct matmul_args *a, size_t row0, size_t row1,
+                                                    const struct q8_format *f, q8_tile_fn *run)
 {
-    const size_t step = Q8_PANELS * Q8_ROWS,
-                 tiles = (a->x->n_tok + TILE_TOK - 1) / TILE_TOK;
+    const size_t step = Q8_PANELS * Q8_ROWS, tiles = (a->x->n_tok + TILE_TOK - 1) / TILE_TOK;
     struct q8_scratch *s = a->scratch;
     for (size_t k = 0; k < a->cols; k += CHUNK_K) {
         size_t n_k = q8_min(a->cols - k, CHUNK_K);
         q8_prepare_tokens(s->tok, a->x, f, k, n_k);
         for (size_t r = row0; r < row1; r += step) {
             size_t n_rows = q8_min(row1 - r, step);
-            const unsigned char *w =
-                a->w + k / f->block_elems * f->block_bytes + r * a->w_row_bytes;
+            const unsigned char *w = a->w + k / f->block_elems * f->block_bytes + r * a->w_row_bytes;
             for (size_t p = 0; p * Q8_ROWS < n_rows; p++)
-                q8_unpack_panel(s, &s->panel[p], f, w + p * Q8_ROWS * a->w_row_bytes,
-                                a->w_row_bytes, n_rows - p * Q8_ROWS, n_k);
+                q8_unpack_panel(s, &s->panel[p], f, w + p * Q8_ROWS * a->w_row_bytes, a->w_row_bytes, n_rows - p * Q8_ROWS, n_k);
             struct q8_next next = { 0 };
             if (r + step < row1)
                 next = (struct q8_next){ w + step * a->w_row_bytes,
@@ -251,14 +239,44 @@ static void q8_walk_group(const struct matmul_args *a, size_t row0, size_t row1,
     }
 }
 
-static void q8_gemm(const struct matmul_args *a, size_t row0, size_t row1,
-                    const struct q8_format *f, q8_tile_fn *run)
+/* ---- kinds of formats -------------------------------------------------------------- */
+
+static void q8_tile_signed(const struct q8_tile *a, size_t n_tok)
 {
-    const size_t step = Q8_PANELS * Q8_ROWS;
-    size_t panels = Q8_GROUP_BYTES / (step * sizeof(float) * a->x->n_tok);
-    size_t group = step * (panels ? panels : 1);
+    q8_tile_any(a, n_tok, 32, false, true);
+}
+static void q8_tile_32(const struct q8_tile *a, size_t n_tok)
+{
+    q8_tile_any(a, n_tok, 32, false, false);
+}
+static void q8_tile_32_min(const struct q8_tile *a, size_t n_tok)
+{
+    q8_tile_any(a, n_tok, 32, true, false);
+}
+static void q8_tile_16(const struct q8_tile *a, size_t n_tok)
+{
+    q8_tile_any(a, n_tok, 16, false, false);
+}
+static void q8_tile_16_min(const struct q8_tile *a, size_t n_tok)
+{
+    q8_tile_any(a, n_tok, 16, true, false);
+}
+
+static q8_tile_fn *q8_tile_of(const struct q8_format *f)
+{
+    if (f->group == 16)
+        return f->has_min ? q8_tile_16_min : q8_tile_16;
+    if (TILE_SIGNED && f->w_signed)
+        return q8_tile_signed;
+    return f->has_min ? q8_tile_32_min : q8_tile_32;
+}
+
+static void q8_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct q8_format *f)
+{
+    const size_t step = Q8_PANELS * Q8_ROWS, panels = Q8_GROUP_BYTES / (step * sizeof(float) * a->x->n_tok);
+    const size_t group = step * (panels ? panels : 1);
     for (size_t r = row0; r < row1; r += group)
-        q8_walk_group(a, r, q8_min(r + group, row1), f, run);
+        q8_walk_group(a, r, q8_min(r + group, row1), f, q8_tile_of(f));
 }
 
 #endif

@@ -37,18 +37,18 @@ INLINE vf kv_bf16(const unsigned char *head, size_t d, size_t n)
  * ones come first. */
 INLINE vf kv_q8_0(const unsigned char *head, size_t d, size_t n)
 {
-    const unsigned char *b = head + d / 32 * 34;
+    const unsigned char *b = head + d / 32 * Q8_0_BYTES;
     (void)n;
-    return vf_mul(vf_set1(f16_at(b)), vf_from_i8(b + 2 + d % 32));
+    return vf_mul(vf_set1(f16_at(b)), vf_from_i8(b + Q8_0_Q + d % 32));
 }
 INLINE vf kv_q4_0(const unsigned char *head, size_t d, size_t n)
 {
-    const unsigned char *b = head + d / 32 * 18;
+    const unsigned char *b = head + d / 32 * Q4_0_BYTES;
     (void)n;
-    return vf_mul(vf_set1(f16_at(b)), vf_from_nibbles(b + 2 + d % 16, d % 32 < 16 ? 0 : 4));
+    return vf_mul(vf_set1(f16_at(b)), vf_from_nibbles(b + Q4_0_Q + d % 16, d % 32 < 16 ? 0 : 4));
 }
 
-/* Positions from pos on whose rows lie one after the other: up to where the ring ends. */
+/* Positions from pos on with contiguous rows: up to the end of the ring. */
 INLINE uint32_t kv_run(const struct kv_rows *r, uint32_t pos)
 {
     return r->n_row - pos % r->n_row;
@@ -60,8 +60,7 @@ INLINE const unsigned char *kv_at(const struct kv_rows *r, size_t head, uint32_t
     return r->data + (size_t)(pos % r->n_row) * r->row_bytes + head * r->head_bytes;
 }
 
-INLINE void kv_turn(const struct kv_tile *t, const unsigned char *head, size_t row_bytes,
-                    kv_load *load)
+INLINE void kv_turn(const struct kv_tile *t, const unsigned char *head, size_t row_bytes, kv_load *load)
 {
     const size_t n = t->n, dim = t->dim; /* locals, as vector stores may alias *t */
     float *turned = t->turned;
@@ -70,8 +69,7 @@ INLINE void kv_turn(const struct kv_tile *t, const unsigned char *head, size_t r
             vi r[VL];
 #pragma GCC unroll 16
             for (size_t i = 0; i < VL; i++)
-                r[i] = j + i < n ? vf_bits(load(head + (j + i) * row_bytes, d, dim - d))
-                                 : vi_set1(0);
+                r[i] = j + i < n ? vf_bits(load(head + (j + i) * row_bytes, d, dim - d)) : vi_set1(0);
             vi_transpose(r);
             for (size_t i = 0; i < VL && d + i < dim; i++)
                 vi_store(turned + (d + i) * KV_TILE + j, r[i]);
@@ -99,8 +97,7 @@ static void kv_values_any(const struct kv_tile *t)
     const struct dtype_info *type = dtype_find(t->rows->type);
     const unsigned char *head = kv_at(t->rows, t->head, t->first);
     for (size_t j = 0; j < t->n; j++)
-        type->dequantize(head + j * t->rows->row_bytes, t->straight + j * t->stride,
-                         t->dim);
+        type->dequantize(head + j * t->rows->row_bytes, t->straight + j * t->stride, t->dim);
 }
 
 #endif

@@ -36,15 +36,13 @@ struct q8_scratch {
     float meta[Q8_ROWS][CHUNK_META];
     struct q8_tok tok[];
 };
-_Static_assert(sizeof(struct q8_scratch) <= SCRATCH_PANEL_BYTES,
-               "fixed part of the scratch");
+_Static_assert(sizeof(struct q8_scratch) <= SCRATCH_PANEL_BYTES, "fixed part of the scratch");
 _Static_assert(sizeof(struct q8_tok) <= SCRATCH_TOK_BYTES, "token part of the scratch");
 
 /* ---- weights ----------------------------------------------------------------------- */
 
 /* Rows of 4-byte groups become VL-row columns of them. */
-static void q8_interleave(const struct q8_scratch *s, struct q8_panel *p, size_t n_k,
-                          size_t n_meta)
+static void q8_interleave(const struct q8_scratch *s, struct q8_panel *p, size_t n_k, size_t n_meta)
 {
     vi r[VL];
     for (size_t h = 0; h < Q8_ROWS; h += VL) {
@@ -67,8 +65,7 @@ static void q8_interleave(const struct q8_scratch *s, struct q8_panel *p, size_t
 
 /* src: the chunk in the panel's first row. Rows past n_rows keep old bytes: never stored.
  */
-static void q8_unpack_panel(struct q8_scratch *s, struct q8_panel *p,
-                            const struct q8_format *f, const unsigned char *src,
+static void q8_unpack_panel(struct q8_scratch *s, struct q8_panel *p, const struct q8_format *f, const unsigned char *src,
                             size_t row_bytes, size_t n_rows, size_t n_k)
 {
     for (size_t r = 0; r < n_rows && r < Q8_ROWS; r++)
@@ -79,8 +76,7 @@ static void q8_unpack_panel(struct q8_scratch *s, struct q8_panel *p,
 /* ---- activations ------------------------------------------------------------------- */
 
 /* Loops of constant length over copies, for the compiler to vectorize. */
-static void q8_prepare_tokens(struct q8_tok *tok, const struct acts *x,
-                              const struct q8_format *f, size_t k, size_t n_k)
+static void q8_prepare_tokens(struct q8_tok *tok, const struct acts *x, const struct q8_format *f, size_t k, size_t n_k)
 {
     int16_t sum[CHUNK_K / 16] = { 0 };
     float d[CHUNK_K / 32] = { 0 };

@@ -68,8 +68,7 @@ INLINE void simd_rms_norm(float *dst, const float *src, const float *w, size_t n
     vf scale = vf_set1(1.0f / sqrtf(ss / (float)n + eps));
     for (i = 0; i < n; i += VL) {
         vm m = vm_first(n - i);
-        vf_store_m(dst + i, m,
-                   vf_mul(vf_mul(vf_load_m(m, src + i), scale), vf_load_m(m, w + i)));
+        vf_store_m(dst + i, m, vf_mul(vf_mul(vf_load_m(m, src + i), scale), vf_load_m(m, w + i)));
     }
 }
 
@@ -155,21 +154,18 @@ INLINE void simd_add(float *dst, const float *src, size_t n)
 }
 
 /* methods.md (9) */
-INLINE void simd_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot,
-                      const float *cs)
+INLINE void simd_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs)
 {
     for (size_t h = 0; h < n_head; h++)
         for (size_t i = 0; i + 1 < n_rot; i += VL) {
             vm m = vm_first((n_rot - i) & ~(size_t)1);
             float *p = x + h * head_stride + i;
             vf v = vf_load_m(m, p), t = vf_load_m(m, cs + i);
-            vf_store_m(p, m,
-                       vf_fmaddsub(v, vf_even(t), vf_mul(vf_swap_pairs(v), vf_odd(t))));
+            vf_store_m(p, m, vf_fmaddsub(v, vf_even(t), vf_mul(vf_swap_pairs(v), vf_odd(t))));
         }
 }
 
-INLINE void simd_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot,
-                           const float *cs)
+INLINE void simd_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs)
 {
     const size_t half = n_rot / 2;
     for (size_t i = 0; i < half; i += VL) {
@@ -196,8 +192,7 @@ INLINE void simd_f32_to_f16(uint16_t *dst, const float *src, size_t n)
     }
 }
 
-INLINE void simd_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0,
-                                  size_t tok1)
+INLINE void simd_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
 {
     for (size_t t = tok0; t < tok1; t++) {
         uint16_t *dst = a->bf16 + t * a->stride;
@@ -211,8 +206,7 @@ INLINE void simd_act_prepare_bf16(struct acts *a, const float *x, size_t ld, siz
 
 #ifdef __AVX2__ /* bytes are 256 bits wide here; another ISA brings its own */
 /* Token t from column c on, block by block. methods.md (89) */
-INLINE void simd_act_prepare_q8_from(struct acts *a, const float *x, size_t ld, size_t t,
-                                     size_t c)
+INLINE void simd_act_prepare_q8_from(struct acts *a, const float *x, size_t ld, size_t t, size_t c)
 {
     for (; c < a->stride; c += 32) {
         size_t n = c < a->cols ? a->cols - c : 0, i = t * a->stride + c;
@@ -232,6 +226,27 @@ INLINE void simd_act_prepare_q8_from(struct acts *a, const float *x, size_t ld, 
         a->sum[i / 16 + 1] = (int16_t)_mm256_extract_epi16(sum, 8);
     }
 }
+INLINE void simd_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
+{
+    for (size_t t = tok0; t < tok1; t++)
+        simd_act_prepare_q8_from(a, x, ld, t, 0);
+}
 #endif
+
+/* Slots of all of these but act_prepare[ACT_Q8]. */
+INLINE void simd_vector_slots(struct kernels *k)
+{
+    k->act_prepare[ACT_BF16] = simd_act_prepare_bf16;
+    k->rms_norm = simd_rms_norm;
+    k->silu_mul = simd_silu_mul;
+    k->gelu_mul = simd_gelu_mul;
+    k->swiglu_oai = simd_swiglu_oai;
+    k->add = simd_add;
+    k->softmax = simd_softmax;
+    k->softcap = simd_softcap;
+    k->rope = simd_rope;
+    k->rope_neox = simd_rope_neox;
+    k->f32_to_f16 = simd_f32_to_f16;
+}
 
 #endif
