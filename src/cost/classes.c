@@ -130,7 +130,7 @@ void model_classes_free(struct model_classes *x)
 void step_shape(struct step *x, const struct pass *p)
 {
     const struct op *op = &x->of->op;
-    const bool product = cost_is_product(op), attends = op->kind == OP_ATTENTION;
+    const bool product = op_is_product(op), attends = op->kind == OP_ATTENTION;
     x->n_tok = op_n_tok(op, p);
     x->rows = product ? op->rows : 0;
     x->cols = product ? op->cols : 0;

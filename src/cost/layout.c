@@ -324,7 +324,7 @@ static void weights_only(struct step_model *s)
     for (size_t i = 0; i < s->n; i++) {
         struct cost_form *f = &s->c[i].form;
         f->act_in_tok = f->act_out_tok = f->act_present = f->act_score = f->kv_tok = f->kv_seq = f->kv_present = f->flop_seen = 0;
-        if (!cost_is_product(&s->c[i].op))
+        if (!op_is_product(&s->c[i].op))
             f->flop_tok = f->flop_present = 0;
     }
 }

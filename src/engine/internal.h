@@ -124,8 +124,6 @@ void kv_free(struct engine *e);
 
 /* ---- plan.c ---------------------------------------------------------------------------- */
 int engine_plan(struct engine *e, struct error *err);
-/* The op multiplies by a weight of a kernel slot's type. */
-bool op_is_product(const struct op *op);
 
 /* ---- repack.c --------------------------------------------------------------------------- */
 /* Choose each product's slot and whether its weights are packed; sets plan's slot, w, packed. */

@@ -52,7 +52,7 @@ static void note_flight(struct phase_pricing *x)
 /* The roofs shown for a phase are those of its largest op. */
 static void note_roofs(struct phase_pricing *x, const struct step *c, const struct peak *peak)
 {
-    if (!cost_is_product(&c->of->op) || c->cost.flop <= x->largest_flop)
+    if (!op_is_product(&c->of->op) || c->cost.flop <= x->largest_flop)
         return;
     x->largest_flop = c->cost.flop;
     x->out->bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth;
