@@ -511,12 +511,6 @@ void timing_free(struct timing *t)
     *t = (struct timing){ 0 };
 }
 
-void timed_roofs_free(struct timed_roofs *t)
-{
-    roofs_free(&t->roofs);
-    timing_free(&t->timing);
-}
-
 void time_change(struct timing *t, const struct time_change *c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
