@@ -131,17 +131,11 @@ void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok
         x->out->role[i].bound = bound_largest(x->role_bound_s[i]);
 }
 
-static void nothing(struct prediction *out)
+struct prediction prediction_none(void)
 {
-    *out = (struct prediction){ .seconds = NAN,
-                                .sd_s = NAN,
-                                .sd_fast_s = NAN,
-                                .least_s = NAN,
-                                .tok_s = NAN,
-                                .memory_s = NAN,
-                                .compute_s = NAN,
-                                .bandwidth_bytes_s = NAN,
-                                .peak_flop_s = NAN };
+    const struct cost none = { NAN, NAN, NAN, NAN, NAN };
+    return (struct prediction){ .cost = none, .seconds = NAN, .sd_s = NAN, .sd_fast_s = NAN, .least_s = NAN, .tok_s = NAN, .memory_s = NAN,
+                                .compute_s = NAN, .link_s = NAN, .bandwidth_bytes_s = NAN, .peak_flop_s = NAN };
 }
 
 static int check_options(const struct predict_options *o, struct error *err)
@@ -160,8 +154,7 @@ static void price_phases(struct predict_result *r, const struct step_model *s, c
 {
     struct phase_pricing x;
     const struct scenario scenario = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
-    nothing(&r->prefill);
-    nothing(&r->decode);
+    r->prefill = r->decode = prediction_none();
     if (o->n_prompt > 0) {
         r->prefill.role = o->roles ? o->roles->prefill : NULL;
         phase_begin(&x, roofs, &r->prefill);
