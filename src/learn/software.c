@@ -417,7 +417,7 @@ struct software *software_new(const struct stack *stack, bool materialized, cons
         error_oom(err, sizeof *s, "constants");
         return NULL;
     }
-    if (classes_load(err) != 0) {
+    if (classes_load(err) != 0 || stacks_load(err) != 0) {
         free(s);
         return NULL;
     }

@@ -58,6 +58,8 @@ int memory_fit(struct predict_result *res, const struct op_classes *l, const str
                const struct predict_options *o, struct error *err)
 {
     struct memory_load load;
+    if (o->server && memory_rules_load(err) != 0)
+        return -1;
     const struct memory_options m = options_of(h, o, &load);
     const struct cost_options c = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v };
     const uint32_t pp = o->layout.pp > 0 ? o->layout.pp : 1;

@@ -1,4 +1,5 @@
 /* The rows of `roofcast list stacks`: software, its fitted constants, and which machines are predicted with it. */
+#include "dataset/stacks.h"
 #include "learn/constants.h"
 #include "learn/software.h"
 #include "report/list.h"
@@ -106,6 +107,8 @@ static int add_rows(struct table_rows *rows, struct error *err)
     struct constants_file f = { 0 };
     const struct stack *s;
     struct error e = { 0 };
+    if (stacks_load(err) != 0)
+        return -1;
     if (constants_find(&f, "constants", &e) != 0 && e.kind != ERROR_UNAVAILABLE) {
         *err = e;
         return -1;
