@@ -390,7 +390,7 @@ static void add_side_row(struct table_rows *rows, const struct analysis *a, cons
         snprintf(text, sizeof text, "x %zu", g->n_ops);
         w->times = table_text(rows, text);
     }
-    if ((cost_is_product(g->first) || g->first->kind == OP_EMBED) && g->same_shape &&
+    if ((op_is_product(g->first) || g->first->kind == OP_EMBED) && g->same_shape &&
         !(a->o.by == ANALYSIS_BY_LAYER && g->first->layer >= 0)) {
         shape_text(text, sizeof text, g->first);
         w->shape = table_text(rows, text);

@@ -1,5 +1,6 @@
 /* Equal ops of many layers, once. Two ops are equal when every pass costs the same for both, and on every device. */
 #include "cost/classes.h"
+#include "model/barriers.h"
 #include <stdlib.h>
 
 static bool same_tensor(const struct tensor *a, const struct tensor *b)
@@ -50,23 +51,55 @@ static void own(struct op_class *c, const struct model *m, const struct tensor *
     c->tensor_bytes += (double)t->bytes;
 }
 
+static bool is_quantized(const struct tensor *w)
+{
+    const struct dtype_info *t = dtype_find(w->type);
+    return t && t->block_elems > 1;
+}
+
+/* Products that read the same prepare it once where their kernels want it in one form. */
+static bool shares_acts(const struct op_list *ops, size_t i)
+{
+    if (!barriers_same_source(ops, i))
+        return false;
+    const struct tensor *w = ops->ops[i].w, *before = ops->ops[i - 1].w;
+    return w && before && (w->type == before->type || (is_quantized(w) && is_quantized(before)));
+}
+
+/* Sums, over all ops of a class. */
+static void add_barriers(struct op_class *c, const struct op_sync *s)
+{
+    for (int one = 0; one < 2; one++)
+        c->barriers[one] += s->barrier[one] + s->prepares[one];
+}
+
 int op_classes_init(struct op_classes *l, const struct model *m, const struct op_list *ops, struct error *err)
 {
     *l = (struct op_classes){ .m = m, .ops = ops };
     bool *seen = calloc(m->n_tensors + 1, sizeof *seen);
+    struct op_sync *sync = calloc(ops->n + 1, sizeof *sync);
     size_t at = 0;
     l->c = calloc(ops->n + 1, sizeof *l->c);
-    if (!l->c || !seen) {
+    if (!l->c || !seen || !sync) {
         free(seen);
+        free(sync);
         op_classes_free(l);
         return error_oom(err, ops->n * sizeof *l->c, "the classes of ops");
     }
+    for (size_t i = 0; i < ops->n; i++)
+        sync[i].act_shared = shares_acts(ops, i);
+    barriers_plan(ops, sync);
     for (size_t i = 0; i < ops->n; i++) {
         struct op_class *c = join(l, &ops->ops[i], &at);
+        add_barriers(c, &sync[i]);
         own(c, m, ops->ops[i].w, seen);
         own(c, m, ops->ops[i].bias, seen);
     }
+    for (size_t i = 0; i < l->n; i++)
+        for (int one = 0; one < 2; one++)
+            l->c[i].barriers[one] /= l->c[i].count;
     free(seen);
+    free(sync);
     struct op_class *fewer = realloc(l->c, (l->n + 1) * sizeof *l->c); /* than ops, mostly */
     l->c = fewer ? fewer : l->c;
     return 0;
@@ -97,7 +130,7 @@ void model_classes_free(struct model_classes *x)
 void step_shape(struct step *x, const struct pass *p)
 {
     const struct op *op = &x->of->op;
-    const bool product = cost_is_product(op), attends = op->kind == OP_ATTENTION;
+    const bool product = op_is_product(op), attends = op->kind == OP_ATTENTION;
     x->n_tok = op_n_tok(op, p);
     x->rows = product ? op->rows : 0;
     x->cols = product ? op->cols : 0;

@@ -16,6 +16,7 @@ struct layout {
 struct op_class {
     struct op op;          /* the first of them; for its kind, role, types and names */
     double count;
+    double barriers[2];    /* of one of them, on average: where the engine's threads meet before it or in it; [1]: in passes of one token */
     double tensor_bytes;   /* of tensors that no class before reads: over all classes, every tensor once; of a model's */
     /* of a step model's: */
     struct cost_form form; /* what one device does of it */

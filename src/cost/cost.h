@@ -66,11 +66,6 @@ struct cost cost_op(const struct op *op, const struct pass *p,
  * the first. (21) */
 struct cost cost_decode(const struct op *op, const struct pass *first, uint32_t n,
                         const struct cost_options *o);
-/* A product with matrices of weights. */
-static inline bool cost_is_product(const struct op *op)
-{
-    return op->kind == OP_MATMUL || op->kind == OP_HEAD_MATMUL || op->kind == OP_KV_EXPAND || op->kind == OP_EXPERT_MATMUL;
-}
 static inline struct cost cost_add(struct cost a, struct cost b)
 {
     return (struct cost){ a.weight_bytes + b.weight_bytes, a.act_bytes + b.act_bytes, a.kv_bytes + b.kv_bytes, a.flop + b.flop,

@@ -8,6 +8,7 @@
 #include "cost/internal.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How tensor parallelism divides an op. */
 enum shard {
@@ -246,6 +247,7 @@ static void exchange(struct op_class *c, enum op_kind kind, enum op_role role, d
     c->form = (struct cost_form){ .out_rows = after->out_rows, .link_tok = sent * o->act_elem_bytes * elems };
     c->n_comm = n;
     c->kv_type = DTYPE_PRICED_END;
+    c->barriers[0] = c->barriers[1] = 0;
 }
 
 /* How many classes exchanges() appends at most. */
@@ -322,7 +324,7 @@ static void weights_only(struct step_model *s)
     for (size_t i = 0; i < s->n; i++) {
         struct cost_form *f = &s->c[i].form;
         f->act_in_tok = f->act_out_tok = f->act_present = f->act_score = f->kv_tok = f->kv_seq = f->kv_present = f->flop_seen = 0;
-        if (!cost_is_product(&s->c[i].op))
+        if (!op_is_product(&s->c[i].op))
             f->flop_tok = f->flop_present = 0;
     }
 }
@@ -359,6 +361,7 @@ int step_model_init(struct step_model *s, const struct op_classes *l, const stru
         if (o->absorbed && k->op.form != FORM_ALWAYS)
             k->op.form_tok = INFINITY;
         k->count = c->count;
+        memcpy(k->barriers, c->barriers, sizeof k->barriers);
         k->n_comm = 0;
         k->kv_type = o->cost.type_k == o->cost.type_v ? o->cost.type_k : DTYPE_PRICED_END;
         cost_form_at(&k->form, &k->op, &o->cost);

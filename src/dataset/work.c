@@ -92,7 +92,7 @@ struct collecting {
 /* What the weights of a product are multiplied by: to what the row says of all, or to the bits of its type's name. */
 static double scale_of(const struct subject *s, const struct op *op)
 {
-    if (!cost_is_product(op) || !op->w || op->w->rows < 2)
+    if (!op_is_product(op) || !op->w || op->w->rows < 2)
         return 1;
     if (!isnan(s->scale))
         return s->scale;

@@ -124,8 +124,6 @@ void kv_free(struct engine *e);
 
 /* ---- plan.c ---------------------------------------------------------------------------- */
 int engine_plan(struct engine *e, struct error *err);
-/* A product with a weight that kernel slots multiply. */
-bool op_is_product(const struct op *op);
 
 /* ---- repack.c --------------------------------------------------------------------------- */
 /* Choose slot and packing of each product; sets plan's slot, w, packed. */

@@ -2,12 +2,6 @@
 #include "engine/internal.h"
 #include <stdlib.h>
 
-bool op_is_product(const struct op *op)
-{
-    return op->kind == OP_MATMUL || op->kind == OP_HEAD_MATMUL || op->kind == OP_EXPERT_MATMUL ||
-           op->kind == OP_KV_EXPAND;
-}
-
 static void plan_product(struct engine *e, size_t i)
 {
     const struct op *op = &e->ops.ops[i];

@@ -249,6 +249,11 @@ struct pass {
     uint32_t n_tok, n_past, n_seq, n_out;
 };
 
+/* A product with matrices of weights. */
+static inline bool op_is_product(const struct op *op)
+{
+    return op->kind == OP_MATMUL || op->kind == OP_HEAD_MATMUL || op->kind == OP_KV_EXPAND || op->kind == OP_EXPERT_MATMUL;
+}
 /* Appends a zeroed op with these fields; NULL: out of memory. */
 struct op *op_append(struct op_list *l, enum op_kind k, enum op_role r, int layer);
 int op_list_build(struct op_list *l, const struct model *m, struct error *err);

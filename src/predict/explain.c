@@ -510,7 +510,7 @@ static void software_of_both(struct explain *e, const struct about *a, const str
     }
 }
 
-static int explain_both(struct explain *e, struct timed_roofs *t, const struct about *a, const struct predict_options *prompt,
+static int explain_both(struct explain *e, struct timing *t, const struct about *a, const struct predict_options *prompt,
                         const struct predict_options *steps, struct error *err)
 {
     const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
@@ -522,7 +522,7 @@ static int explain_both(struct explain *e, struct timed_roofs *t, const struct a
     if (whole) {
         request_features(&f, a->s, a->r, &first, &later);
         sum = step_request(a->s, a->r, &first, &later);
-        only_case(&t->timing, sum.which);
+        only_case(t, sum.which);
     }
     int rc = explain_phase(&part[0], a, prompt, PHASE_PREFILL, 1, err);
     rc = rc ? rc : explain_phase(&part[1], a, steps, PHASE_DECODE, steps->n_gen, err);
@@ -543,7 +543,7 @@ static int explain_both(struct explain *e, struct timed_roofs *t, const struct a
 }
 
 /* request NULL: a phase. */
-static int explain_asked(struct explain *e, struct timed_roofs *t, const struct about *a, const struct predict_options *o, enum phase phase,
+static int explain_asked(struct explain *e, struct timing *t, const struct about *a, const struct predict_options *o, enum phase phase,
                          const struct request *request, struct error *err)
 {
     struct predict_options prompt = *o, steps = *o;
@@ -558,35 +558,22 @@ static int explain_asked(struct explain *e, struct timed_roofs *t, const struct 
     return explain_both(e, t, a, &prompt, &steps, err);
 }
 
-static int explain_timed(struct explain *e, struct timed_roofs *t, const struct op_classes *classes, const struct hwprofile *h,
-                         const struct predict_options *o, enum phase phase, const struct request *request, struct error *err)
-{
-    struct roofs *roofs = &t->roofs;
-    struct step_model step;
-    if (roofs_init(roofs, h, o, err) != 0 || roofs_check(roofs, h, classes, err) != 0 ||
-        roofs_set_time(roofs, &t->timing, h, classes, o, err) != 0)
-        return -1;
-    const struct step_options so = predict_step_options(o, roofs);
-    if ((roofs->time && request && time_check(classes, true, err) != 0) || cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
-        return -1;
-    const struct about a = { &step, roofs, classes->m, h };
-    const int rc = explain_asked(e, t, &a, o, phase, request, err);
-    step_model_free(&step);
-    return rc;
-}
-
 static int explain_any(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o, enum phase phase,
                        const struct request *request, struct error *err)
 {
     struct model_classes x;
+    struct estimator t;
+    if (model_classes_init(&x, m, err) != 0)
+        return -1;
     *e = (struct explain){ .k = calloc(MAX_CONSTANTS, sizeof *e->k) };
-    struct timed_roofs t = { 0 };
-    int rc = e->k ? model_classes_init(&x, m, err) : error_oom(err, MAX_CONSTANTS * sizeof *e->k, "an explanation");
+    int rc = e->k ? estimator_init(&t, &x.classes, h, o, err) : error_oom(err, MAX_CONSTANTS * sizeof *e->k, "an explanation");
     if (rc == 0) {
-        rc = explain_timed(e, &t, &x.classes, h, o, phase, request, err);
-        model_classes_free(&x);
+        const struct about a = { &t.step, &t.roofs, m, h };
+        rc = t.roofs.time && request ? time_check(&x.classes, true, err) : 0;
+        rc = rc ? rc : explain_asked(e, &t.timing, &a, o, phase, request, err);
+        estimator_free(&t);
     }
-    timed_roofs_free(&t);
+    model_classes_free(&x);
     if (rc != 0)
         explain_free(e);
     return rc;

@@ -3,6 +3,7 @@
 #define PREDICT_INTERNAL_H
 
 #include "predict/predict.h"
+#include "timing/timing.h"
 
 /* What adding up a phase needs. */
 struct phase_pricing {
@@ -19,7 +20,16 @@ struct phase_pricing {
 void phase_begin(struct phase_pricing *x, const struct roofs *r, struct prediction *out);
 void phase_add(void *ctx, const struct step *c);
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok);
-/* What a prediction's options and a machine's roofs say about a step. */
-struct step_options predict_step_options(const struct predict_options *o, const struct roofs *r);
+
+/* What predictions of a model on a machine are made with. */
+struct estimator {
+    struct roofs roofs;
+    struct timing timing;
+    struct step_model step;
+};
+
+/* Everything that *o may ask for is there, or the error says what is not. */
+int estimator_init(struct estimator *e, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o, struct error *err);
+void estimator_free(struct estimator *e);
 
 #endif

@@ -52,7 +52,7 @@ static void note_flight(struct phase_pricing *x)
 /* The roofs shown for a phase are those of its largest op. */
 static void note_roofs(struct phase_pricing *x, const struct step *c, const struct peak *peak)
 {
-    if (!cost_is_product(&c->of->op) || c->cost.flop <= x->largest_flop)
+    if (!op_is_product(&c->of->op) || c->cost.flop <= x->largest_flop)
         return;
     x->largest_flop = c->cost.flop;
     x->out->bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth;
@@ -131,17 +131,11 @@ void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok
         x->out->role[i].bound = bound_largest(x->role_bound_s[i]);
 }
 
-static void nothing(struct prediction *out)
+struct prediction prediction_none(void)
 {
-    *out = (struct prediction){ .seconds = NAN,
-                                .sd_s = NAN,
-                                .sd_fast_s = NAN,
-                                .least_s = NAN,
-                                .tok_s = NAN,
-                                .memory_s = NAN,
-                                .compute_s = NAN,
-                                .bandwidth_bytes_s = NAN,
-                                .peak_flop_s = NAN };
+    const struct cost none = { NAN, NAN, NAN, NAN, NAN };
+    return (struct prediction){ .cost = none, .seconds = NAN, .sd_s = NAN, .sd_fast_s = NAN, .least_s = NAN, .tok_s = NAN, .memory_s = NAN,
+                                .compute_s = NAN, .link_s = NAN, .bandwidth_bytes_s = NAN, .peak_flop_s = NAN };
 }
 
 static int check_options(const struct predict_options *o, struct error *err)
@@ -160,8 +154,7 @@ static void price_phases(struct predict_result *r, const struct step_model *s, c
 {
     struct phase_pricing x;
     const struct scenario scenario = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
-    nothing(&r->prefill);
-    nothing(&r->decode);
+    r->prefill = r->decode = prediction_none();
     if (o->n_prompt > 0) {
         r->prefill.role = o->roles ? o->roles->prefill : NULL;
         phase_begin(&x, roofs, &r->prefill);
@@ -178,7 +171,7 @@ static void price_phases(struct predict_result *r, const struct step_model *s, c
     r->itl_s = r->decode.seconds;
 }
 
-struct step_options predict_step_options(const struct predict_options *o, const struct roofs *r)
+static struct step_options step_options_of(const struct predict_options *o, const struct roofs *r)
 {
     return (struct step_options){
         .cost = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v, .routing = o->routing,
@@ -190,33 +183,39 @@ struct step_options predict_step_options(const struct predict_options *o, const 
     };
 }
 
-static int predict_timed(struct predict_result *r, struct timed_roofs *t, const struct op_classes *classes, const struct hwprofile *h,
-                         const struct predict_options *o, struct error *err)
+int estimator_init(struct estimator *e, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o, struct error *err)
 {
-    struct roofs *roofs = &t->roofs;
-    const struct timing *timing = &t->timing;
-    struct step_model step;
-    if (check_options(o, err) != 0 || roofs_init(roofs, h, o, err) != 0 || roofs_check(roofs, h, classes, err) != 0 ||
-        roofs_set_time(roofs, &t->timing, h, classes, o, err) != 0)
-        return -1;
-    roofs->parts = true;
-    const struct step_options so = predict_step_options(o, roofs);
-    if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
-        return -1;
-    *r = (struct predict_result){ .n_devices = layout_devices(&o->layout), .stack = timing->stack,
-                                  .basis = timing->stack ? time_basis_name(timing->basis) : NULL };
-    price_phases(r, &step, roofs, o);
-    step_model_free(&step);
-    return memory_fit(r, classes, h, roofs, o, err) != 0 ? -1 : interrupt_check(err);
+    *e = (struct estimator){ .step = { .n = 0 } };
+    if (roofs_init(&e->roofs, h, o, err) == 0 && roofs_check(&e->roofs, h, classes, err) == 0 &&
+        roofs_set_time(&e->roofs, &e->timing, h, classes, o, err) == 0) {
+        const struct step_options so = step_options_of(o, &e->roofs);
+        if (cost_check_kv(classes->ops, &so.cost, err) == 0 && step_model_init(&e->step, classes, &so, err) == 0)
+            return 0;
+    }
+    estimator_free(e);
+    return -1;
+}
+
+void estimator_free(struct estimator *e)
+{
+    roofs_free(&e->roofs);
+    timing_free(&e->timing);
+    step_model_free(&e->step);
 }
 
 int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,
                     const struct predict_options *o, struct error *err)
 {
-    struct timed_roofs t = { 0 };
-    const int rc = predict_timed(r, &t, classes, h, o, err);
-    timed_roofs_free(&t);
-    return rc;
+    struct estimator e;
+    if (check_options(o, err) != 0 || estimator_init(&e, classes, h, o, err) != 0)
+        return -1;
+    e.roofs.parts = true;
+    *r = (struct predict_result){ .n_devices = layout_devices(&o->layout), .stack = e.timing.stack,
+                                  .basis = e.timing.stack ? time_basis_name(e.timing.basis) : NULL };
+    price_phases(r, &e.step, &e.roofs, o);
+    const int rc = memory_fit(r, classes, h, &e.roofs, o, err);
+    estimator_free(&e);
+    return rc != 0 ? -1 : interrupt_check(err);
 }
 
 struct prediction_factors prediction_factors(double seconds, double sd_s, double sd_fast_s)

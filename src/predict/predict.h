@@ -43,6 +43,8 @@ struct predict_result {
     int fits; /* in usable_bytes: 1 yes, 0 no, -1 unknown: the profile has no memory size. (25) */
 };
 
+/* Of a phase that was not asked for, or that cannot be predicted: NaN. */
+struct prediction prediction_none(void);
 /* With 90 % seconds are at most `slower` times as long, tokens/s `faster` times as many; NaN where there is no interval. */
 struct prediction_factors {
     double slower, faster;

@@ -68,33 +68,22 @@ static void as_whole(struct prediction *out, const struct step_sum *sum)
     out->bound = bound_largest(out->bound_s);
 }
 
-static int price_timed(struct prediction *out, struct timed_roofs *t, const struct op_classes *classes, const struct hwprofile *h,
-                       const struct predict_options *prompt, const struct predict_options *steps, struct error *err)
-{
-    struct roofs *roofs = &t->roofs;
-    struct step_model s;
-    if (roofs_init(roofs, h, prompt, err) != 0 || roofs_set_time(roofs, &t->timing, h, classes, prompt, err) != 0)
-        return -1;
-    if (!roofs->time || prompt->layout.pp > 1)
-        return 0;
-    roofs->parts = true;
-    const struct step_options so = predict_step_options(prompt, roofs);
-    if (time_check(classes, true, err) != 0 || step_model_init(&s, classes, &so, err) != 0)
-        return -1;
-    const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
-                          later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch };
-    const struct step_sum sum = step_request(&s, roofs, &first, &later);
-    as_whole(out, &sum);
-    step_model_free(&s);
-    return 0;
-}
-
 static int price_whole(struct prediction *out, const struct op_classes *classes, const struct hwprofile *h,
                        const struct predict_options *prompt, const struct predict_options *steps, struct error *err)
 {
-    struct timed_roofs t = { 0 };
-    const int rc = price_timed(out, &t, classes, h, prompt, steps, err);
-    timed_roofs_free(&t);
+    const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
+                          later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch };
+    struct estimator e;
+    if (estimator_init(&e, classes, h, prompt, err) != 0)
+        return -1;
+    const bool whole = e.roofs.time && prompt->layout.pp <= 1;
+    const int rc = whole ? time_check(classes, true, err) : 0;
+    if (whole && rc == 0) {
+        e.roofs.parts = true;
+        const struct step_sum sum = step_request(&e.step, &e.roofs, &first, &later);
+        as_whole(out, &sum);
+    }
+    estimator_free(&e);
     return rc;
 }
 

@@ -211,9 +211,10 @@ struct spec_round spec_round(const struct step_model *target, const struct roofs
 struct speculating {
     const struct predict_options *o;
     const struct spec_options *s;
-    struct step_model target;
+    struct estimator t;        /* the target */
     struct drafter d;
-    struct timed_roofs t, draft; /* of a draft model: with the constants of its own weights and size */
+    struct roofs draft;        /* with the constants of a draft model's own weights and size */
+    struct timing draft_timing;
     struct scenario scenario;
     uint32_t seqs;    /* of one group of devices */
     uint32_t past[2]; /* positions before a round, in the mean: halfway through the generation, or on either side of it */
@@ -222,8 +223,8 @@ struct speculating {
 /* The mean round, of gamma drafted tokens. */
 static struct spec_round mean_round(const struct speculating *x, uint32_t gamma)
 {
-    const struct spec_round a = spec_round(&x->target, &x->t.roofs, &x->d, &x->draft.roofs, x->seqs, x->past[0], gamma);
-    const struct spec_round b = spec_round(&x->target, &x->t.roofs, &x->d, &x->draft.roofs, x->seqs, x->past[1], gamma);
+    const struct spec_round a = spec_round(&x->t.step, &x->t.roofs, &x->d, &x->draft, x->seqs, x->past[0], gamma);
+    const struct spec_round b = spec_round(&x->t.step, &x->t.roofs, &x->d, &x->draft, x->seqs, x->past[1], gamma);
     return (struct spec_round){ .draft_s = (a.draft_s + b.draft_s) / 2 + x->s->host_s,
                                 .verify_s = (a.verify_s + b.verify_s) / 2,
                                 .draft_flop = (a.draft_flop + b.draft_flop) / 2,
@@ -259,10 +260,10 @@ static void price_token(const struct speculating *x, struct prediction *decode, 
     for (size_t i = 0; i < ARRAY_LEN(x->past); i++) {
         const struct pass verify = verify_pass(x->seqs, x->past[i], gamma), draft = decode_pass(x->past[i], x->seqs);
         p.times = 0.5 / tokens;
-        const struct step_sum v = step_price(&x->target, &x->t.roofs, &verify, 1, phase_add, &p);
+        const struct step_sum v = step_price(&x->t.step, &x->t.roofs, &verify, 1, phase_add, &p);
         step_sum_add(&sum, &v, p.times);
         p.times = 0.5 * gamma / tokens;
-        const struct step_sum d = step_price(&x->d.step, &x->draft.roofs, &draft, gamma, phase_add, &p);
+        const struct step_sum d = step_price(&x->d.step, &x->draft, &draft, gamma, phase_add, &p);
         step_sum_add(&sum, &d, p.times);
     }
     sum.seconds += x->s->host_s / tokens;
@@ -278,7 +279,7 @@ static void add_drafter(const struct speculating *x, struct predict_result *r)
     const struct predict_options *o = x->o;
     const double kv = x->d.kv_seq_bytes * x->seqs;
     if (o->n_prompt > 0)
-        r->ttft_s += step_prefill(&x->d.step, &x->draft.roofs, &x->scenario, NULL, NULL).seconds;
+        r->ttft_s += step_prefill(&x->d.step, &x->draft, &x->scenario, NULL, NULL).seconds;
     r->itl_s = r->decode.seconds;
     r->weight_total_bytes += x->d.weight_bytes;
     r->kv_total_bytes += kv;
@@ -288,7 +289,7 @@ static void add_drafter(const struct speculating *x, struct predict_result *r)
 
 static void fill(const struct speculating *x, struct speculation *out, struct predict_result *r)
 {
-    const struct step_sum step = step_decode(&x->target, &x->t.roofs, &x->scenario, NULL, NULL);
+    const struct step_sum step = step_decode(&x->t.step, &x->t.roofs, &x->scenario, NULL, NULL);
     const struct spec_round round = mean_round(x, x->s->gamma);
     const struct spec_tokens n = tokens_of_round(x, x->s->gamma);
     *out = (struct speculation){ .tokens = n,
@@ -331,24 +332,14 @@ static int speculate_timed(struct speculating *x, struct speculation *out, struc
                            const struct hwprofile *h, struct error *err)
 {
     const struct predict_options *o = x->o;
-    const struct spec_options *s = x->s;
-    if (predict_classes(r, l, h, o, err) != 0 || roofs_init(&x->t.roofs, h, o, err) != 0 ||
-        roofs_init(&x->draft.roofs, h, o, err) != 0)
-        return -1;
-    if (roofs_set_time(&x->t.roofs, &x->t.timing, h, l, o, err) != 0)
-        return -1;
-    const struct step_options so = predict_step_options(o, &x->t.roofs);
+    const struct step_options *so = &x->t.step.o;
     const uint64_t n_ctx = (uint64_t)o->n_depth + o->n_prompt + o->n_gen + o->n_look_ahead;
-    if (step_model_init(&x->target, l, &so, err) != 0)
+    if (roofs_init(&x->draft, h, o, err) != 0 || drafter_init(&x->d, x->s, l, so, n_ctx, cost_filled(o->n_ubatch, o->n_prompt), err) != 0)
         return -1;
-    int rc = drafter_init(&x->d, s, l, &so, n_ctx, cost_filled(o->n_ubatch, o->n_prompt), err);
-    if (rc == 0) {
-        rc = roofs_set_time(&x->draft.roofs, &x->draft.timing, h, x->d.classes.n > 0 ? &x->d.classes : l, o, err);
-        if (rc == 0)
-            fill(x, out, r);
-        drafter_free(&x->d);
-    }
-    step_model_free(&x->target);
+    const int rc = roofs_set_time(&x->draft, &x->draft_timing, h, x->d.classes.n > 0 ? &x->d.classes : l, o, err);
+    if (rc == 0)
+        fill(x, out, r);
+    drafter_free(&x->d);
     return rc == 0 ? interrupt_check(err) : rc;
 }
 
@@ -361,9 +352,12 @@ static int speculate_classes(struct speculation *out, struct predict_result *r, 
     x.scenario = (struct scenario){ o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
     x.past[0] = o->n_depth + (o->n_gen - 1) / 2;
     x.past[1] = o->n_depth + o->n_gen / 2;
+    if (predict_classes(r, l, h, o, err) != 0 || estimator_init(&x.t, l, h, o, err) != 0)
+        return -1;
     const int rc = speculate_timed(&x, out, r, l, h, err);
-    timed_roofs_free(&x.t);
-    timed_roofs_free(&x.draft);
+    estimator_free(&x.t);
+    roofs_free(&x.draft);
+    timing_free(&x.draft_timing);
     return rc;
 }
 

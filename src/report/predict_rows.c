@@ -196,19 +196,12 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     return s->cli->ask.explain && !s->reason ? predict_put_explain(w, s, err) : 0;
 }
 
-static struct prediction no_prediction(void)
-{
-    const struct cost none = { NAN, NAN, NAN, NAN, NAN };
-    return (struct prediction){ .cost = none, .seconds = NAN, .tok_s = NAN, .sd_s = NAN, .sd_fast_s = NAN, .memory_s = NAN, .compute_s = NAN,
-                                .link_s = NAN, .bandwidth_bytes_s = NAN, .peak_flop_s = NAN };
-}
-
 int predict_add_reason(struct table_rows *rows, const struct subject *s, const char *reason, struct error *err)
 {
     struct subject x = *s;
     x.reason = reason;
     x.spec = NULL;
-    x.total = no_prediction();
+    x.total = prediction_none();
     x.r = (struct predict_result){ .prefill = x.total, .decode = x.total, .ttft_s = NAN, .itl_s = NAN, .fits = -1,
                                    .n_devices = layout_devices(&s->o.layout), .weight_total_bytes = NAN, .kv_total_bytes = NAN,
                                    .act_peak_bytes = NAN, .runtime_bytes = NAN, .need_bytes = NAN, .mem_bytes = NAN, .usable_bytes = NAN };

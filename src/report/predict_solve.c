@@ -115,7 +115,7 @@ static void add_answer(struct table_rows *rows, const struct subject *s, const s
 void predict_solve_add_reason(struct table_rows *rows, const struct subject *s, const char *reason)
 {
     const struct predict_ask *a = &s->cli->ask;
-    const struct prediction none = { .seconds = NAN, .tok_s = NAN, .sd_s = NAN, .sd_fast_s = NAN };
+    const struct prediction none = prediction_none();
     struct subject x = *s;
     x.reason = reason;
     for (size_t i = 0; i < a->n_question; i++) {

@@ -383,7 +383,7 @@ int roofs_check(const struct roofs *r, const struct hwprofile *h, const struct o
 
 enum math roofs_math(const struct roofs *r, const struct op *op)
 {
-    if (cost_is_product(op))
+    if (op_is_product(op))
         return op->w ? scheme_math(r, op->w->scheme, op->w->type) : matmul_math(r->cpu, DTYPE_F32);
     if (op->kind == OP_ATTENTION && !r->cpu)
         return MATH_FP16;
@@ -394,7 +394,7 @@ enum math roofs_math(const struct roofs *r, const struct op *op)
  * around them. */
 static bool is_launched(const struct roofs *r, const struct op *op)
 {
-    return r->cpu || cost_is_product(op) || op->kind == OP_ATTENTION;
+    return r->cpu || op_is_product(op) || op->kind == OP_ATTENTION;
 }
 
 /*

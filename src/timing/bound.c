@@ -137,7 +137,7 @@ static enum roof_class class_of_weights(enum scheme s, enum dtype t)
 
 enum roof_class roofs_class(const struct roofs *r, const struct op_class *c)
 {
-    if (cost_is_product(&c->op))
+    if (op_is_product(&c->op))
         return c->op.w ? class_of_weights(c->op.w->scheme, c->op.w->type) : ROOF_FLOAT32;
     if (c->op.kind == OP_ATTENTION && (c->kv_type >= DTYPE_PRICED_END || dtype_bits(c->kv_type) < 16))
         return ROOF_MIXED;

@@ -428,56 +428,26 @@ static bool far_rows(const struct roofs *r, struct step *x, const struct pass *p
     return true;
 }
 
+/* Others were not measured; matrices of a head are in the file's layout, which was not either. */
 static bool by_kind(const struct roofs *r, struct step *x, const struct pass *p)
 {
     const struct op *op = &x->of->op;
     const bool far = x->walked_bytes > r->last.bytes; /* of the cache: what a pass reads has driven its rows out */
-    switch (op->kind) {
-    case OP_MATMUL:
-    case OP_EXPERT_MATMUL:
+    if (op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL)
         return product(r, x);
-    case OP_ATTENTION:
+    if (op->kind == OP_ATTENTION)
         return attention_roofs_time(r, x, p);
-    case OP_EMBED:
+    if (op->kind == OP_EMBED)
         return op->w && elementwise(r, x, KERNEL_EMBED, op->w->type);
-    case OP_KV_STORE:
+    if (op->kind == OP_KV_STORE)
         return (far && far_rows(r, x, p)) || elementwise(r, x, KERNEL_KV_STORE, x->of->kv_type);
-    case OP_RMS_NORM:
+    if (op->kind == OP_RMS_NORM)
         return elementwise(r, x, KERNEL_RMS_NORM, DTYPE_F32);
-    case OP_ROPE:
+    if (op->kind == OP_ROPE)
         return elementwise(r, x, KERNEL_ROPE, DTYPE_F32);
-    case OP_GLU:
+    if (op->kind == OP_GLU)
         return op->glu == GLU_SILU && by_columns(r, x, KERNEL_SILU);
-    case OP_ADD:
-        return by_columns(r, x, KERNEL_ADD);
-    case OP_HEAD_MATMUL: /* matrices of a head, in the file's layout: not what was measured */
-    case OP_KV_EXPAND:
-    case OP_ROUTE:
-    case OP_EXPERT_SUM:
-    case OP_SOFTCAP:
-    case OP_LAYER_NORM:
-    case OP_ACT:
-    case OP_MUL:
-    case OP_SCALE:
-    case OP_CONV1D:
-    case OP_SSM_SCAN:
-    case OP_DELTA_RULE:
-    case OP_INDEX:
-    case OP_ALL_REDUCE:
-    case OP_ALL_GATHER:
-    case OP_ALL_TO_ALL:
-    case OP_SEND:
-    case OP_KIND_COUNT:
-        break;
-    }
-    return false;
-}
-
-/* Where the engine's threads meet: before what reads a buffer that others wrote. Products of one norm follow each other,
- * additions and gates go with the product before them. */
-static bool meets(const struct op *op)
-{
-    return op->kind != OP_ADD && op->kind != OP_GLU && !(op->kind == OP_MATMUL && op->src == BUF_NORM);
+    return op->kind == OP_ADD && by_columns(r, x, KERNEL_ADD);
 }
 
 bool kernel_roofs_time(const struct roofs *r, struct step *x, const struct pass *p)
@@ -485,9 +455,7 @@ bool kernel_roofs_time(const struct roofs *r, struct step *x, const struct pass 
     const struct kernel_roofs *k = &r->kernels;
     if (!by_kind(r, x, p))
         return false;
-    double launch_s = 0;
-    if (k->n_threads > 1 && meets(&x->of->op))
-        launch_s = k->barrier_s >= 0 ? k->barrier_s : r->launch_s;
+    double launch_s = k->n_threads > 1 ? x->of->barriers[p->n_tok == 1] * (k->barrier_s >= 0 ? k->barrier_s : r->launch_s) : 0;
     if (x->kind == OP_EMBED && k->dispatch_s >= 0) /* the pass begins: the threads are woken */
         launch_s = k->dispatch_s;
     x->sd = x->kernel->sd;

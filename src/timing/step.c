@@ -352,6 +352,7 @@ static double tokens_s(const struct scenario *o, const struct step_model *s, con
                 (double)(one(s->o.layout.dp) - g->n_more) * g->fewer / fewer_s);
 }
 
+/* The passes of a prompt. */
 struct adding {
     const struct step_model *s;
     const struct roofs *r;
@@ -359,6 +360,7 @@ struct adding {
     void *ctx;
     struct step_sum sum;
     double longest_s; /* of the passes */
+    struct cost told; /* with constants: of what fn was told */
 };
 
 static void add_pass(void *ctx, const struct pass *p)
@@ -371,22 +373,12 @@ static void add_pass(void *ctx, const struct pass *p)
     x->longest_s = fmax(x->longest_s, one_pass.seconds);
 }
 
-/* The passes of a prompt as what fn is told of them. */
-struct telling {
-    const struct step_model *s;
-    const struct roofs *r;
-    unsigned which;
-    step_fn *fn;
-    void *ctx;
-    struct cost cost;
-};
-
 static void tell_pass(void *ctx, const struct pass *p)
 {
-    struct telling *x = ctx;
+    struct adding *x = ctx;
     const struct shape one_pass = { *p, 1, 1, true, false }; /* its case is known */
     if (interrupt_check(NULL) == 0)
-        x->cost = cost_add(x->cost, tell(x->s, x->r, x->which, &one_pass, x->fn, x->ctx));
+        x->told = cost_add(x->told, tell(x->s, x->r, x->sum.which, &one_pass, x->fn, x->ctx));
 }
 
 bool step_few(uint32_t n_prompt, uint32_t n_ubatch)
@@ -404,18 +396,16 @@ static size_t prefill_shapes(struct shape out[2], const struct scenario *o, uint
     return n;
 }
 
-static struct step_sum prefill_together(const struct step_model *s, const struct roofs *r, const struct scenario *o,
-                                        uint32_t n_seq, step_fn *fn, void *ctx)
+static void prefill_together(struct adding *x, const struct scenario *o, uint32_t n_seq)
 {
     struct shape shape[2];
     const size_t n = prefill_shapes(shape, o, n_seq);
-    struct step_sum sum = price_together(s, r, shape, n);
-    struct telling x = { .s = s, .r = r, .which = sum.which, .fn = fn, .ctx = ctx };
-    if (fn) {
-        prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, tell_pass, &x);
-        sum.cost = x.cost;
-    }
-    return sum;
+    x->sum = price_together(x->s, x->r, shape, n);
+    x->longest_s = x->sum.seconds / fmax(x->sum.n_whole, 1);
+    if (!x->fn)
+        return;
+    prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, tell_pass, x);
+    x->sum.cost = x->told;
 }
 
 /* A prompt of each of so many sequences. */
@@ -424,12 +414,10 @@ static struct step_sum prefill_group(const struct step_model *s, const struct ro
 {
     struct adding x = { .s = s, .r = r, .fn = fn, .ctx = ctx };
     const uint32_t pp = one(s->o.layout.pp);
-    if (r->time) {
-        x.sum = prefill_together(s, r, o, n_seq, fn, ctx);
-        x.longest_s = x.sum.seconds / fmax(x.sum.n_whole, 1);
-    } else {
+    if (r->time)
+        prefill_together(&x, o, n_seq);
+    else
         prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, add_pass, &x);
-    }
     if (pp > 1 && r->roof && o->n_ubatch >= PREFILL_WHOLE) { /* of passes as small as it likes: all stages are busy */
         set_seconds(&x.sum, x.sum.seconds * s->stretch / pp);
         x.sum.least_s = x.sum.seconds;
@@ -439,19 +427,6 @@ static struct step_sum prefill_group(const struct step_model *s, const struct ro
         x.sum.least_s = x.sum.longest_least_s + (x.sum.least_s - x.sum.longest_least_s) * s->stretch / pp;
     }
     return x.sum;
-}
-
-struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
-                             void *ctx)
-{
-    const struct groups g = groups_of(s, o);
-    const struct step_model m = with_fill(s, o, &g);
-    struct step_sum sum = prefill_group(&m, r, o, g.more, fn, ctx), few = { .seconds = NAN, .least_s = NAN };
-    if (g.fewer != g.more && g.fewer > 0 && !g.together)
-        few = prefill_group(&m, r, o, g.fewer, NULL, NULL);
-    sum.tok_s = tokens_s(o, s, &g, o->n_prompt, sum.seconds, few.seconds);
-    step_keep_below(&sum, r, tokens_s(o, s, &g, o->n_prompt, sum.least_s, few.least_s));
-    return sum;
 }
 
 /* A step of so many sequences. A pipeline has parts of them in every stage, some with one more; the stages pass on
@@ -475,17 +450,31 @@ static struct step_sum decode_group(const struct step_model *s, const struct roo
     return sum;
 }
 
-struct step_sum step_decode(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
-                            void *ctx)
+static struct step_sum price_groups(const struct step_model *s, const struct roofs *r, const struct scenario *o, enum phase phase, step_fn *fn,
+                                    void *ctx)
 {
     const struct groups g = groups_of(s, o);
     const struct step_model m = with_fill(s, o, &g);
-    struct step_sum sum = decode_group(&m, r, o, g.more, fn, ctx), few = { .seconds = NAN, .least_s = NAN };
+    const bool prompt = phase == PHASE_PREFILL;
+    const double n = prompt ? o->n_prompt : 1;
+    struct step_sum (*const price)(const struct step_model *, const struct roofs *, const struct scenario *, uint32_t, step_fn *, void *) =
+        prompt ? prefill_group : decode_group;
+    struct step_sum sum = price(&m, r, o, g.more, fn, ctx), few = { .seconds = NAN, .least_s = NAN };
     if (g.fewer != g.more && g.fewer > 0 && !g.together)
-        few = decode_group(&m, r, o, g.fewer, NULL, NULL);
-    sum.tok_s = tokens_s(o, s, &g, 1, sum.seconds, few.seconds);
-    step_keep_below(&sum, r, tokens_s(o, s, &g, 1, sum.least_s, few.least_s));
+        few = price(&m, r, o, g.fewer, NULL, NULL);
+    sum.tok_s = tokens_s(o, s, &g, n, sum.seconds, few.seconds);
+    step_keep_below(&sum, r, tokens_s(o, s, &g, n, sum.least_s, few.least_s));
     return sum;
+}
+
+struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn, void *ctx)
+{
+    return price_groups(s, r, o, PHASE_PREFILL, fn, ctx);
+}
+
+struct step_sum step_decode(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn, void *ctx)
+{
+    return price_groups(s, r, o, PHASE_DECODE, fn, ctx);
 }
 
 void step_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *o,

@@ -80,7 +80,7 @@ static uint64_t product_key(const struct op_class *c)
 static bool is_first_of_key(const struct op_classes *l, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (cost_is_product(&l->c[k].op) && product_key(&l->c[k]) == product_key(&l->c[i]))
+        if (op_is_product(&l->c[k].op) && product_key(&l->c[k]) == product_key(&l->c[i]))
             return false;
     return true;
 }
@@ -91,7 +91,7 @@ int time_check(const struct op_classes *l, bool request, struct error *err)
     const int most = request ? (TIME_MAX_TERMS - 1) / 2 - OTHERS : TIME_MAX_TERMS - 1 - OTHERS;
     int n = 0;
     for (size_t i = 0; i < l->n; i++)
-        n += cost_is_product(&l->c[i].op) && is_first_of_key(l, i);
+        n += op_is_product(&l->c[i].op) && is_first_of_key(l, i);
     if (n <= most)
         return 0;
     return error_set(err, ERROR_INPUT, "cannot predict: %s has products of %d shapes and types; with constants of software %s has at most %d (--roof: any number)",
@@ -509,12 +509,6 @@ void timing_free(struct timing *t)
     free(t->block);
     free(t->what);
     *t = (struct timing){ 0 };
-}
-
-void timed_roofs_free(struct timed_roofs *t)
-{
-    roofs_free(&t->roofs);
-    timing_free(&t->timing);
 }
 
 void time_change(struct timing *t, const struct time_change *c, size_t n)

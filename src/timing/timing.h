@@ -256,12 +256,6 @@ void roofs_use_time(struct roofs *r, const struct timing *t);
  * ops: time_check(). */
 int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct op_classes *ops,
                    const struct predict_options *o, struct error *err);
-/* Roofs and what seconds are made with. */
-struct timed_roofs {
-    struct roofs roofs;
-    struct timing timing;
-};
-void timed_roofs_free(struct timed_roofs *t);
 /* What a what-if sets or multiplies, in all cases: what is set is known for sure. */
 void time_change(struct timing *t, const struct time_change *c, size_t n);
 

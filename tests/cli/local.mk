@@ -1,7 +1,7 @@
 # tests of cli
 if CMOCKA
 check_PROGRAMS += %D%/test_counts
-%C%_test_counts_SOURCES = %D%/test_counts.c tests/test.h
+%C%_test_counts_SOURCES = %D%/test_counts.c tests/engine/count_barriers.c tests/test.h
 %C%_test_counts_LDADD   = tests/engine/ref/libref.a libengine.a libpredict.a libtiming.a libcost.a librun.a libcounters.a $(KERNEL_LIBS) libhwprofile.a libmodel.a \
   libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
 TESTS += %D%/test_counts

@@ -4,7 +4,7 @@
  */
 #include "../engine/ref/make_random.h"
 #include "../test.h"
-#include "cost/cost.h"
+#include "cost/classes.h"
 #include "engine/engine.h"
 #include <math.h>
 #include <unistd.h>
@@ -66,6 +66,24 @@ static void compare_cache(const struct engine *e, const struct model *m, const s
         fail_msg("the engine's cache of %u positions takes %.0f bytes, the model says %.0f", n_ctx, taken, priced);
 }
 
+double count_barriers(const struct engine *e, bool one); /* tests/engine/count_barriers.c */
+
+/* A prediction has threads meet as often as the engine's do. */
+static void compare_barriers(const struct engine *e, const struct model *m)
+{
+    struct op_classes l;
+    struct error err = { 0 };
+    assert_ok(op_classes_init(&l, m, engine_ops(e), &err), err);
+    for (int one = 0; one < 2; one++) {
+        double n = 0;
+        for (size_t i = 0; i < l.n; i++)
+            n += l.c[i].count * l.c[i].barriers[one];
+        if (!(n > 0) || fabs(n - count_barriers(e, one)) > 1e-6)
+            fail_msg("%s: %.9g barriers are priced, the plan has %.9g", one ? "one token" : "a prompt", n, count_barriers(e, one));
+    }
+    op_classes_free(&l);
+}
+
 static void check(const char *path, unsigned n_prompt, unsigned n_gen, unsigned n_ubatch, unsigned flags, int threads,
                   enum dtype kv)
 {
@@ -85,6 +103,7 @@ static void check(const char *path, unsigned n_prompt, unsigned n_gen, unsigned 
         fail_msg("%s: %s", path, err.msg);
     struct sum s = { .l = engine_ops(e), .o = { .act_elem_bytes = 4, .type_k = kv, .type_v = kv }, .chance = n_prompt > 1 };
     compare_cache(e, &m, &s, n_prompt + n_gen, n_ubatch);
+    compare_barriers(e, &m);
     s.cost = calloc(s.l->n, sizeof *s.cost);
     assert_ok(engine_eval(e, tok, n_prompt, 0, 1, NULL, &err), err);
     prefill_passes(n_prompt, 0, n_ubatch, 1, add_pass, &s);

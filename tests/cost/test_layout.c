@@ -329,6 +329,39 @@ static void what_does_not_divide(void **state)
     close_model(&x);
 }
 
+/*
+ * Where threads meet in two layers of a Llama. Of a prompt: in the preparation of what a product reads (Q, gate, and O and down, before which others'
+ * results are awaited too), before rotations of queries, attention, and norms of what an addition wrote by columns; the first layer's norm reads
+ * rows of its own threads. Of one token every thread prepares for itself: before keys, the cache's store and down is waited for others.
+ */
+static void barriers_of_a_block(void **state)
+{
+    static const struct {
+        enum op_role role;
+        double prompt, one; /* of both layers */
+    } cases[] = {
+        { ROLE_ATTN_NORM, 1, 2 }, { ROLE_ATTN_Q, 2, 0 },     { ROLE_ATTN_K, 0, 2 },        { ROLE_ATTN_V, 0, 0 },
+        { ROLE_ATTN_ROPE, 2, 2 }, { ROLE_KV_STORE, 0, 0 },   { ROLE_ATTN_CORE, 2, 2 },     { ROLE_ATTN_OUTPUT, 4, 2 },
+        { ROLE_ATTN_RESIDUAL, 0, 0 }, { ROLE_FFN_NORM, 2, 2 }, { ROLE_FFN_GATE, 2, 0 },    { ROLE_FFN_UP, 0, 0 },
+        { ROLE_FFN_ACT, 0, 0 },   { ROLE_FFN_DOWN, 4, 2 },   { ROLE_FFN_RESIDUAL, 0, 0 },
+    };
+    struct fixture x = { 0 };
+    struct hparams hp = dense;
+    (void)state;
+    hp.n_layer = 2;
+    open_model(&x, "llama", &hp);
+    lay_out(&x, (struct layout){ .tp = 2 });
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        double n[2] = { 0 };
+        for (size_t k = 0; k < x.s.n; k++)
+            for (int one = 0; one < 2 && x.s.c[k].op.role == cases[i].role; one++)
+                n[one] += x.s.c[k].count * x.s.c[k].barriers[one];
+        if (n[0] != cases[i].prompt || n[1] != cases[i].one)
+            fail_msg("%s: %g and %g barriers", op_role_name(cases[i].role), n[0], n[1]);
+    }
+    close_model(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +369,7 @@ int main(void)
         cmocka_unit_test(one_device_is_the_op_list), cmocka_unit_test(pipeline_memory),
         cmocka_unit_test(collectives),             cmocka_unit_test(pipeline_seconds),
         cmocka_unit_test(what_does_not_divide),    cmocka_unit_test(remembered_prices),
+        cmocka_unit_test(barriers_of_a_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

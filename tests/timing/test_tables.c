@@ -31,7 +31,7 @@ static void model_is(const char *name, const struct figures *f, size_t n)
             const struct cost c = cost_op(&l.ops[k], &p, &o);
             weight += c.weight_bytes;
             kv += c.kv_bytes;
-            product += cost_is_product(&l.ops[k]) ? c.flop : 0;
+            product += op_is_product(&l.ops[k]) ? c.flop : 0;
             attention += l.ops[k].kind == OP_ATTENTION ? c.flop : 0;
         }
         assert_near(weight, f[i].weight_bytes, 1e-12 * f[i].weight_bytes);
