@@ -87,7 +87,7 @@ int op_classes_init(struct op_classes *l, const struct model *m, const struct op
         return error_oom(err, ops->n * sizeof *l->c, "the classes of ops");
     }
     for (size_t i = 0; i < ops->n; i++)
-        sync[i].act_shared = shares_acts(ops, i);
+        sync[i].reuses_acts = shares_acts(ops, i);
     barriers_plan(ops, sync);
     for (size_t i = 0; i < ops->n; i++) {
         struct op_class *c = join(l, &ops->ops[i], &at);
