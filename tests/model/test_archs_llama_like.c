@@ -446,7 +446,7 @@ static void test_no_synth(void **state)
     struct error err = { 0 };
     const struct synth_options o = { .seed = 1 };
     open_model(&x, "\"model_type\":\"gemma\"," LLAMA_FIELDS);
-    assert_fails(model_synth(&x.m, "unwritten.gguf", &o, &err), err, "architecture gemma is priced");
+    assert_fails(model_synth(&x.m, "unwritten.gguf", &o, &err), err, "architecture gemma is predicted");
     close_model(&x);
 }
 

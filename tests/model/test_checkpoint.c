@@ -269,7 +269,7 @@ static void test_mlx(void **state)
     model_free(&m);
 }
 
-/* The type that engines give the cache where nothing else is asked for. */
+/* The cache type that engines choose by default. */
 static void test_kv_cache(void **state)
 {
     static const struct {
@@ -281,11 +281,11 @@ static void test_kv_cache(void **state)
         { "{\"quant_method\":\"modelopt_fp4\",\"quant_algo\":\"NVFP4\",\"kv_cache_scheme\":{\"dynamic\":false,\"num_bits\":8,\"type\":\"float\"}}", true, "" },
         { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"FP8\",\"kv_cache_quant_algo\":null}", false, "" },
         { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"NVFP4\",\"kv_cache_quant_algo\":\"NVFP4\"}", true, "" },
-        { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"FP8\",\"kv_cache_quant_algo\":\"INT8\"}", false, "kv_cache_quant_algo (INT8) is not priced" },
+        { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"FP8\",\"kv_cache_quant_algo\":\"INT8\"}", false, "kv_cache_quant_algo (INT8) is not supported" },
         { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"NVFP4\",\"kv_cache_scheme\":{\"num_bits\":4,\"type\":\"float\"}}", true, "" },
         { "{\"quant_method\":\"compressed-tensors\",\"format\":\"float-quantized\",\"kv_cache_scheme\":{\"num_bits\":8,\"type\":\"float\"},"
           GROUP("\"num_bits\":8,\"type\":\"float\",\"strategy\":\"channel\"", ACT8) "}", true, "" },
-        { "{\"quant_method\":\"fp8\",\"kv_cache_scheme\":\"static\"}", false, "kv_cache_scheme: vLLM takes an FP8 cache" },
+        { "{\"quant_method\":\"fp8\",\"kv_cache_scheme\":\"static\"}", false, "kv_cache_scheme: vLLM uses an FP8 cache" },
         { "{\"quant_method\":\"fp8\",\"dequantize\":false,\"odd\":null}", false, "" },
     };
     (void)state;
