@@ -1,5 +1,5 @@
 /*
- * roofcast/bench.h: measured tokens/s of a model on this CPU, beside the roofs of the same minute.
+ * roofcast/bench.h: measured tokens/s of a model on this CPU, and the roofs probed in the same minute.
  *
  * The roofs of a shared machine move. Memory bandwidth and peak are therefore probed between the repetitions, and utilization is of
  * those probes (28).
@@ -36,7 +36,7 @@ struct roofcast_bench_test {
     double ttft_s;      /* of a prefill: median seconds of the prompt */
     double itl_p50_s, itl_p99_s; /* of a decode: latency of a step */
     struct roofcast_cost cost; /* of one repetition, counted in the kernels' loops */
-    double bytes_s, ceiling_bytes_s; /* weights and KV cache a second; memory bandwidth beside it */
+    double bytes_s, ceiling_bytes_s; /* weight and KV bytes read per second; memory bandwidth of the adjacent probes */
     double flop_s, ceiling_flop_s;
     double mbu, mfu;    /* bytes_s and flop_s over those ceilings */
     const char *bound;  /* "memory" "compute" "" */

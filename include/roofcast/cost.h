@@ -35,7 +35,7 @@ struct roofcast_pass {
     uint32_t n_out;  /* tokens whose logits are wanted: 0 to n_tok */
 };
 
-/* What decides the cost of a pass beside the model. */
+/* What decides the cost of a pass in addition to the model. */
 struct roofcast_cost_options {
     size_t size;            /* of the struct, set by init */
     const char *type_k, *type_v; /* of the KV cache: "F16", "Q8_0", "FP8", ...; NULL (default): roofcast_model_info.kv_type */

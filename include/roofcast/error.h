@@ -6,7 +6,7 @@
  * Errors       `struct roofcast_error *err` is the last parameter of every function that can fail; NULL: not wanted. Such a function
  *              returns 0 or -1, or a pointer or NULL. *err is written on failure only. The library never prints, exits or aborts.
  * Units        SI, in the field's name: _bytes, _flop (a count), _s (seconds), _bytes_s, _flop_s, _tok_s. 1 GB is 1e9 bytes.
- * Unknown      A double that nobody measured or stated is NaN, a text is "".
+ * Unknown      A value that is neither measured nor stated is NaN, a text is "".
  * Ownership    What a function returns as `const struct x *` or `const char *` belongs to the handle it was asked of, lives as long as
  *              that handle, and is not freed. Exceptions are stated.
  * Versions     Options are structs of the caller: roofcast_<x>_options_init(&o, sizeof o) sets every default, and a program built

@@ -108,7 +108,7 @@ void filemap_close(struct filemap *m);
 int file_warm(const char *path, struct error *err);
 
 /*
- * Temporary files beside their final name: PATH plus a random suffix, locked, with PATH's permissions. Removed when a signal ends the
+ * Temporary files next to the final file: PATH plus a random suffix, locked, with PATH's permissions. Removed when a signal ends the
  * process; those of killed processes are removed when the same PATH is written again.
  */
 int temporary_create(char **tmp, const char *path, struct error *err); /* the open file descriptor; -1 */

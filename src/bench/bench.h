@@ -67,7 +67,7 @@ int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t
 const char *bench_bound(double bytes, double flop, double bytes_s, double flop_s);
 /* Where each percent goes that a test's ops lack to their roofs: share times (1 - of roof) of its roles, a line a test. */
 int bench_print_lost(const struct run *roles, struct error *err);
-/* bench_ops.c: one more repetition with every op timed: ops to r, the roofs beside it to row. */
+/* bench_ops.c: one more repetition with every op timed: ops to r, its roofs to row. */
 int bench_ops(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok,
               struct error *err);
 
@@ -92,7 +92,7 @@ struct bench_watch {
 void bench_watch_begin(struct bench_watch *w, const struct setup *machine);
 /* Fills in steal, n_switch, cpu_share and clock_hz, which it measures (some 10 ms), of a repetition of so many seconds. */
 void bench_watch_end(const struct bench_watch *w, const struct setup *machine, double seconds, struct run_rep *rep);
-/* A row's conditions from those of its n repetitions and from the probes of DRAM's roof beside them. */
+/* A row's conditions from those of its n repetitions and from the adjacent probes of DRAM's roof. */
 void bench_conditions(struct run_row *row, const struct run_rep *rep, size_t n, const double *probe, size_t n_probe);
 /* The row's rates against the stored profile's roofs of as many threads. */
 void bench_against_stored(struct run_row *row, const struct bench_stored *s, enum math math);

@@ -151,14 +151,14 @@ void bench_print_conditions(const struct run *r)
                    100 * row->cpu_share);
         if (row->roof_moved > FINDING_MOVES)
             printf("  the roof moved by more than %.0f %%: this machine is shared or busy, compare repetitions "
-                   "(-o json: repetitions) with the probes beside them\n",
+                   "(-o json: repetitions) with their adjacent probes\n",
                    100 * FINDING_MOVES);
         if (once)
             continue;
         if (*row->profile_reason)
             printf("  not compared with a stored profile: %s\n", row->profile_reason);
         else if (fabs(row->ceiling_bytes_s / row->profile_bytes_s - 1) > FINDING_MOVES)
-            printf("  the stored profile reads memory at %s: the probes beside this test differ by %.0f %%\n",
+            printf("  the stored profile reads memory at %s: the adjacent probes differ by %.0f %%\n",
                    units_si(hz, sizeof hz, row->profile_bytes_s, "B/s"),
                    100 * (row->ceiling_bytes_s / row->profile_bytes_s - 1));
     }

@@ -1,6 +1,6 @@
 /*
  * What the machine was like while a test ran: the time a hypervisor took, the switches the system forced, the clock, and how far
- * the roof moved; the stored profile beside the probes; and points above a roof, with why. methods.md (83), (84)
+ * the roof moved; the stored profile compared with the probes; and points above a roof, with why. methods.md (83), (84)
  */
 #include "base/environment.h"
 #include "bench/bench.h"

@@ -1,4 +1,4 @@
-/* Our ceilings beside likwid-bench's, as a table. */
+/* Ceilings compared with likwid-bench's, as a table. */
 #include "base/notify.h"
 #include "bench/profiles.h"
 #include <math.h>

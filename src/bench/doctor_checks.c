@@ -89,7 +89,7 @@ static void check_perf(const struct doctor_facts *f, struct doctor_row *r)
         FINDING(r, "the kernel has no perf_event_open, or a sandbox forbids it");
         FIX(r, "a kernel with CONFIG_PERF_EVENTS; in a container --security-opt seccomp=unconfined");
     } else if (paranoid_above(f, 2) || (denied && f->paranoid > 2)) {
-        FINDING(r, "kernel.perf_event_paranoid is %d: above 2 nobody without CAP_PERFMON may count", f->paranoid);
+        FINDING(r, "kernel.perf_event_paranoid is %d: above 2 only CAP_PERFMON may count", f->paranoid);
         fix_paranoid(r, 2);
     } else if (denied) {
         FINDING(r, "perf_event_open is forbidden although kernel.perf_event_paranoid is %d: a sandbox or security module", f->paranoid);

@@ -1,5 +1,5 @@
 /*
- * `bench --ops`: one more repetition with every op timed, beside roofs of its own: it comes after the timed repetitions, and on
+ * `bench --ops`: one more repetition with every op timed and probes of its own: it comes after the timed repetitions, and on
  * a shared machine the roof may be another by then. Short probes stand before it, behind it and between its steps. methods.md (83)
  */
 #include "bench/bench.h"
@@ -11,7 +11,7 @@
 
 static const double GLANCE_EVERY_S = 0.1;
 
-/* Roofs beside the steps: tokens of the steps between two looks over the mean of both. */
+/* Roofs of the steps: tokens between two probes, at the mean of both. */
 struct roof_watch {
     struct ceilings_prober *prober;
     bool between; /* also between steps */
@@ -84,7 +84,7 @@ static void fill_op(struct run_op *o, const struct op *op, const struct op_sampl
     o->seconds = s->seconds / n;
 }
 
-/* Rates, roof and bound from the sums that are already there; the roofs are those beside the timed ops. */
+/* Rates, roof and bound from the sums that are already there; the roofs are those probed between the timed ops. */
 static void close_row(struct run_op *o, const struct run_row *row)
 {
     const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;

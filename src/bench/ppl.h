@@ -26,12 +26,12 @@ struct ppl_file {
 };
 
 /*
- * Score m on the chunks, with base (or NULL) beside it on the same tokens; both have the vocabulary of the ids. Progress
+ * Score m on the chunks, and base (or NULL) on the same tokens; both have the vocabulary of the ids. Progress
  * goes to stderr. *f gets all but path and base.
  */
 int ppl_evaluate(struct ppl_file *f, const struct model *m, const struct model *base, const struct ppl_chunks *c,
                  uint32_t n_ubatch, const struct setup *machine, struct error *err);
-/* The row of the file that the others were compared with: what the last of them, beside it, says of its perplexity. */
+/* The row of the file that the others were compared with: its perplexity is in the last of them. */
 void ppl_base_file(struct ppl_file *f, const struct ppl_file *other);
 /* What a model file is, apart from the scores: weight bytes by the ops of a decode step. */
 int ppl_describe(struct ppl_file *f, const struct model *m, struct error *err);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One model, perhaps with a base beside it, on its way through the chunks. */
+/* One model, and a base model or none, evaluated chunk by chunk. */
 struct walk {
     const struct ppl_chunks *c;
     const char *name; /* in progress */

@@ -1,4 +1,4 @@
-/* What `roofcast ppl` prints: a row a file; for people two tables, speed beside quality and how the KL is spread. */
+/* What `roofcast ppl` prints: a row a file; for people two tables, speed and quality, and the distribution of the KL. */
 #include "bench/ppl.h"
 #include <math.h>
 #include <string.h>

@@ -65,7 +65,7 @@ struct validate_result {
     int n_asked, n_reps, n_still;          /* repetitions a round; that ran; of these, that VALIDATE_STILL holds of */
     double seconds;                        /* a repetition that counts, median, as all of these */
     double predicted_s;
-    double memory_scale, compute_scale, tile_scale; /* the probes beside it over the stored profile; NaN: the profile has no such roof */
+    double memory_scale, compute_scale, tile_scale; /* adjacent probes over the stored profile; NaN: the profile has no such roof */
     double far_bytes_s;                    /* plain loads of memory that no cache has, before a round and after it; NaN: not looked at */
     double walked_bytes, kept;             /* weights that probes read all of, and the part that the last cache kept; 0 and NaN: they
                                               read memory that no cache has */

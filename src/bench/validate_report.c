@@ -43,10 +43,10 @@ static const struct column validate_columns[] = {
     { "hi", "to", COL_FLOAT, "tokens/s", COL_DATA, AT(hi), EMPTY_NULL, NULL, NULL },
     { "error", "error", COL_FRACTION, NULL, COL_MAJOR, AT(r.error), EMPTY_NULL, NULL, NULL },
     { "op_median_ape", "median op", COL_FRACTION, NULL, COL_MAJOR, AT(r.op_median_ape), EMPTY_NULL, NULL, "of its roles" },
-    { "memory_scale", "memory now", COL_FRACTION, NULL, COL_MINOR, AT(r.memory_scale), EMPTY_NULL, NULL, "probes of memory beside the case over the profile's "
+    { "memory_scale", "memory now", COL_FRACTION, NULL, COL_MINOR, AT(r.memory_scale), EMPTY_NULL, NULL, "memory probes adjacent to the case over the profile's "
       "roof; methods.md (82)" },
-    { "compute_scale", "compute now", COL_FRACTION, NULL, COL_MINOR, AT(r.compute_scale), EMPTY_NULL, NULL, "what a small product did beside the case over what "
-      "it did beside the profile's samples; null: the profile has none; methods.md (80)" },
+    { "compute_scale", "compute now", COL_FRACTION, NULL, COL_MINOR, AT(r.compute_scale), EMPTY_NULL, NULL, "core probes adjacent to the case over "
+      "those of the profile; null: the profile has none; methods.md (80)" },
     { "tile_scale", "tiles now", COL_FRACTION, NULL, COL_DATA, AT(r.tile_scale), EMPTY_NULL, NULL, "the same of the one by tiles; null without tiles (AMX) too" },
     { "kept", "cache keeps", COL_FRACTION, NULL, COL_DATA, AT(r.kept), EMPTY_NULL, NULL, "the part of the weights that the last-level cache keeps from pass to "
       "pass, as probes that read all of them found it; null: they read memory that no cache has; methods.md (32)" },

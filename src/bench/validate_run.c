@@ -68,7 +68,7 @@ static int add_op(struct validation *v, const struct validate_op *o, struct erro
     return 0;
 }
 
-/* The roles of a case beside what was predicted of each, those of a part worth judging. */
+/* Measured and predicted seconds of the roles of a case, those above VALIDATE_SHARE. */
 static int add_ops(struct validation *v, struct validate_result *r, const struct run *run, const struct explain *e,
                    double barrier_s, struct error *err)
 {
@@ -94,7 +94,7 @@ static int add_ops(struct validation *v, struct validate_result *r, const struct
     return rc;
 }
 
-/* The machine as probes beside something read it: over what the profile has for as many threads, or for the nearest number of them; NaN
+/* The machine as adjacent probes measure it: over what the profile has for as many threads, or for the nearest number of them; NaN
  * where the profile has none or it was not read (memory: 1). */
 struct state {
     double memory;
@@ -142,7 +142,7 @@ static struct predict_options asked(const struct validate_result *r, const struc
                                      .n_batch = t->n_batch, .n_ubatch = t->n_ubatch, .type_k = t->type_k, .type_v = t->type_v };
 }
 
-/* Seconds that the profile says of the case, its roofs as the probes beside a repetition read them; *now: that profile, which the
+/* Seconds that the profile says of the case, its roofs as the adjacent probes measure them; *now: that profile, which the
  * caller frees. */
 static int predict_one(double *seconds, struct hwprofile *now, const struct validate_result *r, const struct validate_setup *s,
                        const struct model *m, const struct state *at, struct error *err)
@@ -172,9 +172,9 @@ static int predict_ops(struct validation *v, struct validate_result *r, const st
     return rc;
 }
 
-/* A repetition beside its prediction. Doubt: by how much that differs under the probe before it and the one after it, or the part of
+/* A repetition and its prediction. Doubt: by how much that differs under the probe before it and the one after it, or the part of
  * its threads' time in which others had their CPUs, whichever is more. */
-struct beside {
+struct comparison {
     double ratio, doubt; /* measured over predicted seconds; a fraction */
     double memory, compute, tiles, kept, seconds;
 };
@@ -185,7 +185,7 @@ static double drift(double after, double mean)
     return isnan(after / mean) ? 0 : after / mean - 1;
 }
 
-static int predict_beside(struct beside *to, const struct run_rep *rep, const struct validate_result *r,
+static int predict_repetition(struct comparison *to, const struct run_rep *rep, const struct validate_result *r,
                           const struct validate_setup *s, const struct model *m, struct error *err)
 {
     const double at[] = { 0, -1, 1 }; /* between the probes, before, after */
@@ -217,11 +217,11 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
 
 static int by_doubt(const void *x, const void *y)
 {
-    const struct beside *a = x, *b = y;
+    const struct comparison *a = x, *b = y;
     return (a->doubt > b->doubt) - (a->doubt < b->doubt);
 }
 
-static double median_of(const struct beside *b, size_t n, size_t offset)
+static double median_of(const struct comparison *b, size_t n, size_t offset)
 {
     double x[MOST_REPS * MOST_ROUNDS];
     for (size_t i = 0; i < n; i++)
@@ -229,15 +229,15 @@ static double median_of(const struct beside *b, size_t n, size_t offset)
     return stats_median(x, n);
 }
 
-/* Repetitions that a roof moved beside, or whose CPUs others had, tell nothing of the prediction: those without count, at least half as
+/* Repetitions with a moving roof or stolen CPU time are not evidence: those without count, at least half as
  * many as were asked for, the stillest ones. methods.md (82) */
 static int judge(struct validate_result *r, const struct validate_setup *s, const struct model *m, const struct run *run, struct error *err)
 {
-    struct beside b[MOST_REPS * MOST_ROUNDS];
+    struct comparison b[MOST_REPS * MOST_ROUNDS];
     const size_t n = u64_min(run->n_rep, ARRAY_LEN(b)), least = (size_t)(r->n_asked + 1) / 2;
     size_t still = 0;
     for (size_t i = 0; i < n; i++) {
-        if (predict_beside(&b[i], &run->rep[i], r, s, m, err) != 0)
+        if (predict_repetition(&b[i], &run->rep[i], r, s, m, err) != 0)
             return -1;
         still += b[i].doubt <= VALIDATE_STILL;
     }
@@ -246,13 +246,13 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
     r->n_still = (int)still;
     r->moved = still < least;
     const size_t count = u64_min(n, r->moved ? least : still);
-    r->error = median_of(b, count, offsetof(struct beside, ratio)) - 1;
-    r->seconds = median_of(b, count, offsetof(struct beside, seconds));
+    r->error = median_of(b, count, offsetof(struct comparison, ratio)) - 1;
+    r->seconds = median_of(b, count, offsetof(struct comparison, seconds));
     r->predicted_s = r->seconds / (1 + r->error);
-    r->memory_scale = median_of(b, count, offsetof(struct beside, memory));
-    r->compute_scale = median_of(b, count, offsetof(struct beside, compute));
-    r->tile_scale = median_of(b, count, offsetof(struct beside, tiles));
-    r->kept = median_of(b, count, offsetof(struct beside, kept));
+    r->memory_scale = median_of(b, count, offsetof(struct comparison, memory));
+    r->compute_scale = median_of(b, count, offsetof(struct comparison, compute));
+    r->tile_scale = median_of(b, count, offsetof(struct comparison, tiles));
+    r->kept = median_of(b, count, offsetof(struct comparison, kept));
     return 0;
 }
 
@@ -287,12 +287,12 @@ static struct engine_options engine_of(const struct setup *machine, const struct
 }
 
 /* The prober of memory that no cache has; NULL: it would take more than a quarter of what is free, which the runs want. */
-static struct ceilings_prober *far_prober(struct validate_far *f, const struct ceilings_options *beside, double cache_bytes)
+static struct ceilings_prober *far_prober(struct validate_far *f, const struct ceilings_options *adjacent, double cache_bytes)
 {
     const double most = 0.25, least_bytes = 1 << 30;
     struct error ignored;
     for (size_t i = 0; i < f->n; i++)
-        if (f->n_threads[i] == beside->n_threads)
+        if (f->n_threads[i] == adjacent->n_threads)
             return f->prober[i];
     if (fmax(4 * cache_bytes, least_bytes) > most * ceilings_free_bytes())
         return NULL;
@@ -302,7 +302,7 @@ static struct ceilings_prober *far_prober(struct validate_far *f, const struct c
     f->n_threads = n_threads ? n_threads : f->n_threads;
     if (!prober || !n_threads)
         return NULL;
-    struct ceilings_options o = *beside;
+    struct ceilings_options o = *adjacent;
     o.memory = NULL;
     o.memory_whole = false;
     o.memory_only = true;
@@ -347,7 +347,7 @@ static int rounds(struct validate_result *r, struct run *run, struct bench *b, c
     return 0;
 }
 
-/* Of the arithmetic in use: the probes beside the run are small products. */
+/* Of the arithmetic in use: the core probes of the run are small products. */
 static void name_bound(const struct validate_result *r, struct run_row *row, const struct hwprofile *h, enum math math)
 {
     const struct ceiling *peak = hwprofile_peak(h, math, r->c->n_threads);
@@ -426,7 +426,7 @@ static void say_reason(struct validate_result *r, const struct validation *v, si
 }
 
 /* Repetitions of a case: as asked; else three, and of a short one so many that they take a while: the error is the median one's, and
- * what moves beside one then moves beside few of them. */
+ * a disturbance then affects few of them. */
 static int repetitions(const struct validate_result *r, const struct validate_setup *s, const struct model *m)
 {
     enum { LEAST_REPS = 3, ENOUGH_REPS = 9 };

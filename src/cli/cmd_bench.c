@@ -58,7 +58,7 @@ static const struct argp_option option_table[] = {
     { "uncalibrated", OPT_UNCALIBRATED, NULL, 0,
       "believe events without letting each count known work first: it may be dead or count something else", 0 },
     { "brief", OPT_BRIEF, NULL, 0,
-      "probes of a few milliseconds in little memory: shows that it works; the roofs beside the run are poor", 0 },
+      "probes of a few milliseconds in little memory: shows that it works; the roofs of the run are poor", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
     BENCH_FOREIGN_OPTIONS,
     { 0 },

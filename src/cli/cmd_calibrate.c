@@ -260,7 +260,7 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
         "Learn what software reaches of machines' roofs from measurements: fractions of bandwidth and peak, operations a weight, "
         "seconds an op and a pass, each as what all share and what sets a class of machines, an engine, a type of weights, a "
         "machine apart, with its spread. FILEs are what `roofcast score` reads.\v"
-        "What a machine of that name cannot do, runs with layers elsewhere, and rows of machines whose memory nobody states teach nothing, which is said.\n\n"
+        "Rows above the roofs of their machine, runs with layers elsewhere, and machines of unknown memory bandwidth are skipped, with a note.\n\n"
         "Robust least squares of the logarithms of seconds, with priors (doc/methods.md (57), (35)). The constants of "
         "hwprofiles/stacks are this command's output.\n\n"
         "  roofcast calibrate throughput.csv gpu_ops.csv --hardware hardware.csv -o constants.json\n"

@@ -1,4 +1,4 @@
-/* roofcast ppl: what a quantization costs in quality, beside what it saves in bytes: perplexity of a text, and the KL
+/* roofcast ppl: quality and bytes of a quantization: perplexity of a text, and the KL
  * divergence from another file of the same model. */
 #include "bench/ppl.h"
 #include "cli/cli.h"
@@ -195,7 +195,7 @@ static int same_tokens(const struct model *m, const struct model *ref, struct er
     return 0;
 }
 
-/* Before hours of work: the file is there, and its scores can be laid beside those of ref. */
+/* Before hours of work: the file exists, and its scores are comparable with those of ref. */
 static int check_file(const char *path, const struct model *ref, struct error *err)
 {
     struct model m = { 0 };
@@ -336,7 +336,7 @@ int cmd_ppl(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
         "Which quantization should I take? Perplexity (PPL) of a text, and how far each file is from --against, "
-        "beside the bytes it takes and reads.\v"
+        "and the bytes it takes and reads.\v"
         "The text is cut into chunks of -c tokens; each is evaluated by itself, begins with the token that begins "
         "a sequence where the model has one, and the second half of it is scored: as llama-perplexity does, so that "
         "the numbers compare. PPL = exp(mean -ln p) of the token that came: the number of equally likely tokens it "

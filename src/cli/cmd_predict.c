@@ -189,7 +189,7 @@ static int predict_requests(struct table_rows *rows, struct subject *s, struct e
     return rc;
 }
 
-/* A prefill row a prompt (with the first generation beside it), a decode row a generation (with the first prompt). */
+/* A prefill row a prompt (with the first generation), a decode row a generation (with the first prompt). */
 static int predict_lists(struct table_rows *rows, const struct lists *l, struct subject *s, struct error *err)
 {
     if (s->cli->ask.n_question > 0) {
@@ -392,7 +392,7 @@ int cmd_predict(int argc, char **argv, struct error *err)
         "An op takes about the longer of FLOP / peak and bytes / bandwidth, and what starting it costs; a phase is the sum of its "
         "ops. Peaks and bandwidths are the datasheet's, or measured (`roofcast profile`) for CPUs. How much of them software "
         "reaches are fitted constants of the stack (--stack), with their spread: low and high are the ends of the 90 % interval, "
-        "--explain has each constant's part of it, --anchor narrows it, --roof leaves them out. A machine nobody profiled needs "
+        "--explain has each constant's part of it, --anchor narrows it, --roof leaves them out. A machine without a profile needs "
         "only a memory bandwidth and one peak: doc/formats.md.\n\n"
         "Without --stack: llama.cpp's back end for the machine (CUDA on NVIDIA, ROCm on AMD, SYCL on Intel, Metal on Apple, Vulkan "
         "elsewhere); vLLM on GPUs of data centres, for weights that are not of a GGUF's quantized types, and on all that it runs on for "

@@ -192,7 +192,7 @@ static bool can_place(const struct priced *p)
 /* Beyond this fraction of a roof it is not a clock's whim or a rounded figure. */
 static const double ABOVE = 1.03;
 
-/* What a server's latency has in it beside the pass that it is placed by. */
+/* What a server's latency contains in addition to the pass. */
 static const char *beside_pass(const struct priced *p)
 {
     if (p->m->kind != MEASURE_SERVING)

@@ -1,4 +1,4 @@
-/* roofcast score: predictions beside what others measured. */
+/* roofcast score: predictions compared with measurements of others. */
 #include "cli/fields.h"
 #include "cli/measured.h"
 #include "learn/fitted.h"
@@ -15,7 +15,7 @@ static const struct argp_option option_table[] = {
       "of a profile's figure where they differ by more than 5 %", 0 },
     { "leave-out", OPT_LEAVE_OUT, "hardware|model|engine|topology", 0,
       "hardware, model, engine or topology: each group is predicted by a fit that has not seen it; fewer than 1000 rates have those of "
-      "others in hwprofiles/stacks beside them", 0 },
+      "others from hwprofiles/stacks in addition", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
       "show the fit the N lowest-id rows of each device and phase (whole numbers as numbers, other ids as texts, without ids in the file's "
       "order; of ops the N mlp_up_proj rows of largest m), and leave them out of the score; what is above its machine's roofs is left out alone", 0 },
@@ -271,7 +271,7 @@ static struct priced *price_all(const struct measurements *l, struct pricer *p, 
 /* A file of thousands says enough of machines, and takes its time without. */
 enum { ROWS_BESIDE = 1000 };
 
-/* The rates beside the constants, where there are any: what they say of others than the group that is left out. (67) */
+/* The measured rates of hwprofiles/stacks, if any: rows of groups that are not left out. (67) */
 static int load_shipped(struct measurements *l, struct priced **rows, struct pricer *p, struct error *err)
 {
     static const struct measure_context x = { 0 };

@@ -438,7 +438,7 @@ static int first_rank(struct sweeping *x, const char *save, struct error *err)
     return 0;
 }
 
-/* Rows go to a file until rank 0 asks for them: nobody waits for the parts before. */
+/* Rows go to a file until rank 0 collects them: no rank waits for earlier parts. */
 static int other_rank(struct sweeping *x, struct error *err)
 {
     FILE *f = tmpfile();

@@ -1,4 +1,4 @@
-/* roofcast validate: predictions from this machine's profile beside the real engine, case by case, with probes around each. */
+/* roofcast validate: predictions from this machine's profile compared with the engine, case by case, with adjacent probes. */
 #include "base/environment.h"
 #include "bench/validate.h"
 #include "cli/cli.h"
@@ -86,7 +86,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- files that come and go -------------------------------------------------------------------------------- */
 
-/* Ours, in the temporary folder, and nobody wants it any more. */
+/* Synthesized in the temporary folder, and no case left that uses it. */
 static void drop_files(struct validate_plan *p, bool temporary, bool all)
 {
     for (size_t i = 0; temporary && i < p->n_file; i++)

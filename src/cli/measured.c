@@ -1,4 +1,4 @@
-/* What is said of files of measurements beside them. */
+/* Options that complete files of measurements. */
 #include "cli/measured.h"
 #include "cli/pricing.h"
 

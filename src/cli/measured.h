@@ -1,4 +1,4 @@
-/* cli internals: files of measurements, and what is said of them beside them. */
+/* measured.h: options that complete files of measurements. */
 #ifndef CLI_MEASURED_H
 #define CLI_MEASURED_H
 

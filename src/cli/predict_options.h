@@ -1,4 +1,4 @@
-/* predict_options.h: options of `roofcast predict` beside those of prices: drafts and questions. */
+/* predict_options.h: options of `roofcast predict`: drafts and questions. */
 #ifndef CLI_PREDICT_OPTIONS_H
 #define CLI_PREDICT_OPTIONS_H
 
@@ -9,7 +9,7 @@ enum { PREDICT_DRAFT = 700, PREDICT_DRAFT_TYPE, PREDICT_DRAFT_CPU, PREDICT_GAMMA
 /* Rows of the option table; predict_draft_parse() takes their keys. */
 #define PREDICT_DRAFT_OPTIONS \
     { "draft", PREDICT_DRAFT, "MODEL|ngram|mtp", 0, \
-      "speculative decoding, rows beside those without: a draft model on the same machine, a search in the text (no " \
+      "speculative decoding, in additional rows: a draft model on the same machine, a search in the text (no " \
       "pass), or the model's own layer of multi-token prediction", 0 }, \
     { "draft-type", PREDICT_DRAFT_TYPE, "TYPE", 0, "tensor type or mixture of a draft model that is not a GGUF (F16)", 0 }, \
     { "draft-cpu-us", PREDICT_DRAFT_CPU, "X", 0, "microseconds a round that drafting takes on the host (0: hidden)", 0 }, \

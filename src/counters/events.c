@@ -216,13 +216,13 @@ static int pattern_matches(const char *s, const struct cpu_kind *k, bool *any)
 static int read_cpus(struct event_file *f, const json_t *doc, const char *name, struct error *err)
 {
     json_t *a = json_object_get(doc, "cpus");
-    const struct cpu_kind nobody = { .vendor = "" };
+    const struct cpu_kind unknown = { .vendor = "" };
     bool any;
     if (!json_is_array(a) || json_array_size(a) == 0)
         return error_set(err, ERROR_INPUT, "%s: field \"cpus\": expected an array of patterns, found %s", name, json_type_name(a));
     for (size_t i = 0; i < json_array_size(a); i++) {
         const char *s = json_string_value(json_array_get(a, i));
-        if (!s || pattern_matches(s, &nobody, &any) < 0)
+        if (!s || pattern_matches(s, &unknown, &any) < 0)
             return error_set(err, ERROR_INPUT,
                              "%s: field \"cpus\": found \"%.64s\", expected \"VENDOR FAMILY MODEL[-MODEL] [STEPPING[-STEPPING]]\"",
                              name, s ? s : json_type_name(json_array_get(a, i)));

@@ -176,7 +176,7 @@ int hw_get_value(struct hw_value *v, const json_t *parent, const char *pctx, con
                 return -1;
         } else {
             return error_set(err, ERROR_INPUT,
-                             "%s: field \"value\": expected a number with \"unit\" beside it, or "
+                             "%s: field \"value\": expected a number with \"unit\" next to it, or "
                              "text such as \"1.5 T%s\" without",
                              ctx, q->unit[0]);
         }

@@ -50,8 +50,8 @@ static void steps(struct builder *b, enum op_buf buf, uint32_t at, uint32_t n, b
     op->bias = added;
 }
 
-/* Mamba scan; rates: rows of A. beside: elements read per token in addition to x. */
-static void scan(struct builder *b, uint32_t rates, uint32_t n_head, enum op_buf src2, uint32_t beside)
+/* Mamba scan; rates: rows of A. extra: elements read per token in addition to x. */
+static void scan(struct builder *b, uint32_t rates, uint32_t n_head, enum op_buf src2, uint32_t extra)
 {
     const struct hybrid *h = &b->hp->hybrid;
     const uint32_t width = h->n_head * h->head_dim;
@@ -60,7 +60,7 @@ static void scan(struct builder *b, uint32_t rates, uint32_t n_head, enum op_buf
     const struct tensor *d = build_weight(b, "ssm_d", 1, h->n_head, 1);
     struct op *op = build_op(b, OP_SSM_SCAN, ROLE_SSM_SCAN, BUF_SSM, BUF_SSM_X, width);
     op->src2 = src2;
-    op->rows = beside;
+    op->rows = extra;
     op->n_head = n_head;
     op->n_state = h->n_state;
     op->w = a;

@@ -486,7 +486,7 @@ static int read_dtype(const json_t *j, const char *what, struct checkpoint *c, s
     if (!type)
         return 0;
     if (strcmp(type, "bfloat16") != 0 && strcmp(type, "float16") != 0)
-        return error_set(err, ERROR_INPUT, "%s: %s is \"%s\", expected \"bfloat16\" or \"float16\" beside a "
+        return error_set(err, ERROR_INPUT, "%s: %s is \"%s\", expected \"bfloat16\" or \"float16\" with a "
                          "quantization_config", what, field, PRINTABLE(found, type));
     const bool half = strcmp(type, "float16") == 0;
     c->kept = half ? DTYPE_F16 : DTYPE_BF16;

@@ -73,7 +73,7 @@ struct sweep_ranks {
 int sweep_ranks_init(struct sweep_ranks *r, struct error *err);
 /* failed: rank 0 leaves without the others, which mpirun then ends. */
 void sweep_ranks_free(struct sweep_ranks *r, bool failed);
-/* Rank 0: appends another rank's part to out when it is done. ERROR_INTERRUPTED: somebody ended early, or Ctrl-C. Others: hand
+/* Rank 0: appends another rank's part to out when it is done. ERROR_INTERRUPTED: a rank ended early, or Ctrl-C. Others: hand
  * over their text, or why there is none (failed is filled). */
 int sweep_ranks_collect(const struct sweep_ranks *r, int rank, FILE *out, struct error *err);
 int sweep_ranks_deliver(const struct sweep_ranks *r, FILE *text, const struct error *failed, struct error *err);

@@ -70,7 +70,7 @@ struct placement {
     double cost;
 };
 /*
- * Beside a marker: the cheapest of 16 directions at growing distances that touches no box,
+ * Next to a marker: the cheapest of 16 directions at growing distances that touches no box,
  * disc or leader, stands no nearer another owner's disc than the nearest of its own (unless the scene is crowded and it has a
  * leader line), and stays inside; far places get a leader line. Adds nothing to the scene. false: no place.
  */

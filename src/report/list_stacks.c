@@ -34,7 +34,7 @@ static const struct column columns[] = {
       "apart" },
     { "compute", "compute", COL_FLOAT, "fraction", COL_MAJOR, AT(compute.value), EMPTY_NULL, NULL, "of the peak" },
     { "compute_spread", "x/", COL_FLOAT, NULL, COL_MAJOR, AT(compute.spread), EMPTY_NULL, NULL, NULL },
-    { "launch_s", "launch", COL_SECONDS, "s", COL_MAJOR, AT(launch.value), EMPTY_NULL, NULL, "an op costs beside its roofs" },
+    { "launch_s", "launch", COL_SECONDS, "s", COL_MAJOR, AT(launch.value), EMPTY_NULL, NULL, "an op costs in addition to its roofs" },
     { "launch_spread", "x/", COL_FLOAT, NULL, COL_MAJOR, AT(launch.spread), EMPTY_NULL, NULL, NULL },
     { "default_for", "default for", COL_TEXT, NULL, COL_MAJOR, AT(default_for), EMPTY_NULL, NULL, "machines that are predicted with it without `--stack`" },
     { "source", NULL, COL_TEXT, NULL, COL_DATA, AT(source), EMPTY_NULL, NULL, "the files its constants were fitted to" },

@@ -84,7 +84,7 @@ struct plan {
     size_t n_leader;
     struct plan_sample sample[16];
     size_t n_sample;
-    bool numbered; /* points' labels are numbers, names stand in a table beside the plot */
+    bool numbered; /* points' labels are numbers, names are in a table next to the plot */
     bool lettered; /* roofs' labels are letters */
     int key_row, key_column; /* the next row of that table */
     bool key_full;

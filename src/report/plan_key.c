@@ -1,4 +1,4 @@
-/* The table beside a chart's plot: what its numbers and letters stand for, column by
+/* The table next to a chart's plot: what its numbers and letters stand for, column by
  * column. */
 #include "report/plan.h"
 

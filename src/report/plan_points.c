@@ -1,6 +1,6 @@
 /*
  * Labels of a chart's points. Points that lie on one another share a label; where the names
- * do not find room they become numbers with a table of names beside the plot; where the
+ * do not find room they become numbers with a table of names next to the plot; where the
  * numbers do not, more points share one.
  */
 #include "report/plan.h"

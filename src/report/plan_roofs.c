@@ -125,7 +125,7 @@ static bool place_roof_label(struct placement *at, const struct scene *s, const 
 }
 
 /* Labels stand on their lines; of many roofs, letters do, and the labels in the table
- * beside the plot. */
+ * next to the plot. */
 int plan_roof_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
                      struct strbuf *notes, struct error *err)
 {

@@ -491,7 +491,7 @@ static int add_kernels(struct curve_chart *c, const struct hwprofile *h, const s
     return 0;
 }
 
-/* The roofs these stand beside: what plain loads reach at a level, or multiply-adds in registers. */
+/* Roofs for comparison: plain loads of a level, multiply-adds in registers. */
 static int kernel_roofs(struct curve_chart *c, const struct hwprofile *h, const struct kernel_pick *p, struct error *err)
 {
     char value[32], label[64];

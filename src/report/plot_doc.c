@@ -236,7 +236,7 @@ static int get_source(struct source *r, const json_t *row, const char *ctx, bool
 /* ---- ceilings in the document
  * ------------------------------------------------------------------- */
 
-/* run_from_json has checked them. The arithmetic probed beside a test that is drawn is the
+/* run_from_json has checked them. The arithmetic probed adjacent to a test that is drawn is the
  * one its points use. */
 static int add_ceilings(struct plot *p, const json_t *ceilings, const struct chosen *drawn,
                         struct error *err)

@@ -244,7 +244,7 @@ static int add_every_ceiling(struct roofline_chart *c, const struct plot *p, str
         bool roof = strcmp(m->kind, "compute") == 0 || strcmp(m->kind, "bandwidth") == 0;
         if (!roof) /* latencies and kernels have charts of their own */
             continue;
-        /* Probes of one roof beside several tests: the best of them. */
+        /* Probes of one roof, adjacent to several tests: the best. */
         for (size_t k = 0; k < p->roofs.n_ceiling; k++) {
             const struct ceiling *q = &p->roofs.ceiling[k];
             if (strcmp(q->kind, m->kind) == 0 && strcmp(q->dtype, m->dtype) == 0 && strcmp(q->op, m->op) == 0 &&

@@ -172,7 +172,7 @@ static const struct column nested_columns[] = {
     { "n_pass", NULL, COL_FLOAT, NULL, COL_JSON, AT(n_pass), EMPTY_ABSENT, NULL, "`--explain`: passes of the phase, or of the request" },
     { "explain_s", NULL, COL_SECONDS, "s", COL_JSON, AT(explain_s), EMPTY_ABSENT, NULL, "`--explain`: `seconds / pipeline`" },
     { "pipeline", NULL, COL_FLOAT, NULL, COL_JSON, AT(pipeline), EMPTY_ABSENT, NULL, "`--explain`: what overlap in a pipeline, and with constants what passes "
-      "cost beside their ops, make of the sum" },
+      "cost in addition to their ops, make of the sum" },
 };
 
 #undef AT

@@ -1,4 +1,4 @@
-/* Decode rows with speculative decoding beside those without. methods.md (53) */
+/* Additional decode rows with speculative decoding. methods.md (53) */
 #include "report/predict_report.h"
 #include <math.h>
 #include <string.h>

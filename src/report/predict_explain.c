@@ -220,7 +220,7 @@ static void print_total(const struct predict_row *row)
     printf("  sum of the classes: %.17g s\n", row->explain_s);
     if (fabs(row->pipeline - 1) > 1e-12)
         report_text(4, "  x %.10g: %s\n", row->pipeline,
-                    has_constants(row) ? "what passes cost beside their ops, and what ops share when they are one (35), (24)"
+                    has_constants(row) ? "per-pass cost in addition to the ops, and overlap of fused ops (35), (24)"
                                        : "passes overlap in the pipeline, the slowest stage sets the pace (24)");
     printf("  %.10g tokens / %.17g s = %.17g tokens/s\n", tokens, row->seconds.value, row->tok_s.value);
 }

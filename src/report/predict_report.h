@@ -17,7 +17,7 @@ struct draft_cli {
     double host_us;
 };
 
-/* Questions beside tokens/s: options of predict_ask.c. */
+/* Questions other than tokens/s: options of predict_ask.c. */
 struct predict_ask {
     const char *request;         /* --request, and what it says */
     struct request *requests;

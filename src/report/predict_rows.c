@@ -152,7 +152,7 @@ static double n_tokens(const struct subject *s)
     return each * s->o.n_batch;
 }
 
-/* Energy and money: of all devices, null where nobody knows a device's. (49) */
+/* Energy and money: of all devices; null: unknown for a device. (49) */
 static void put_running(struct predict_row *w, const struct subject *s, const struct prediction *p)
 {
     w->running = running_of(s->h, s->cli->ask.power_w, s->cli->ask.price_usd_h);

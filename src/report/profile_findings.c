@@ -1,4 +1,4 @@
-/* What a profile's curves say, in words: levels beside the caches that hwloc reports, threads that are enough. */
+/* What a profile's curves say, in words: levels and the caches that hwloc reports, threads that saturate. */
 #include "report/output.h"
 #include "run/run.h"
 #include <string.h>

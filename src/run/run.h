@@ -122,7 +122,7 @@ struct run {
     size_t n_rep;
     struct run_op *op; /* only with --ops */
     size_t n_op;
-    json_t *ceilings; /* array of ceilings measured beside the run; owned */
+    json_t *ceilings; /* array of ceilings from probes adjacent to the run; owned */
     json_t *findings; /* array of findings (doc/formats.md), write-only; owned */
 };
 

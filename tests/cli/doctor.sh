@@ -57,7 +57,7 @@ pmu cpu
 pmu uncore_imc_0
 zone 1000
 look
-row 'perf,false,"*kernel.perf_event_paranoid is 3: above 2 nobody.*sysctl -w kernel.perf_event_paranoid=2.*setcap cap_perfmon+ep /' \
+row 'perf,false,"*kernel.perf_event_paranoid is 3: above 2 only CAP_PERFMON.*sysctl -w kernel.perf_event_paranoid=2.*setcap cap_perfmon+ep /' \
     "paranoid 3: the level, the sysctl and the capability"
 row 'uncore,false,"*uncore_imc_0 is there, but kernel.perf_event_paranoid is 3.*paranoid=0' "uncore needs 0"
 row 'energy,true,"*powercap intel-rapl: package-0' "energy"

@@ -14,7 +14,7 @@ LC_ALL=C awk -v work="$tmp/work" '
     /^```$/ && inside { inside = 0; print; fflush(); next }
     inside && /^\$ / { print; fflush(); command = substr($0, 3); finish_block(); next }
     inside { next }
-    { print; fflush() }' "$guide" >"$tmp/guide.md"
+    { print; fflush() }' "$guide" | sed "s#$tmp/##g" >"$tmp/guide.md"
 if [ "${1-}" = --record ]; then
     cp "$tmp/guide.md" "$guide"
     exit

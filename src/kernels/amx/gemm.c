@@ -255,7 +255,7 @@ enum keep {
 
 /* Work interleaved with the products of a job, a part each block: the next panel is converted to bf16, the one after that and the
  * activations of the next step are prefetched, and the sums of the group before are stored. */
-struct beside {
+struct overlap {
     const struct walk *w;
     struct job next;
     uint16_t *to;
@@ -274,7 +274,7 @@ struct beside {
     __mmask16 mask[2];
 };
 
-static void convert_next(struct beside *s, size_t n)
+static void convert_next(struct overlap *s, size_t n)
 {
     const struct walk *w = s->w;
     const size_t quads = w->chunk / TILE_K * 16;
@@ -296,7 +296,7 @@ static size_t act_numbers(const struct walk *w, size_t k)
 }
 
 /* After the last step the first, for other rows; a single step is already cached. */
-static void ask_acts(struct beside *s, struct job j, size_t blocks)
+static void ask_acts(struct overlap *s, struct job j, size_t blocks)
 {
     const struct walk *w = s->w;
     size_t k = j.k + j.n;
@@ -314,9 +314,9 @@ static void ask_acts(struct beside *s, struct job j, size_t blocks)
 }
 
 /* The interleaved work of job j with `blocks` blocks. */
-static struct beside beside(const struct walk *w, struct job j, struct job next, uint16_t *to, size_t blocks)
+static struct overlap overlap_with(const struct walk *w, struct job j, struct job next, uint16_t *to, size_t blocks)
 {
-    struct beside s = { .w = w, .next = next, .to = to };
+    struct overlap s = { .w = w, .next = next, .to = to };
     if (w->acts)
         ask_acts(&s, j, blocks);
     const struct job after = w->f && next.n ? job_after(w, next) : next;
@@ -334,7 +334,7 @@ static struct beside beside(const struct walk *w, struct job j, struct job next,
 }
 
 /* Stores tokens [t, t + n). */
-INLINE void keep(const struct beside *s, size_t t, size_t n, const enum keep how)
+INLINE void keep(const struct overlap *s, size_t t, size_t n, const enum keep how)
 {
     const bool last = how == KEEP_LAST || how == KEEP_LAST_FAR, add = how == KEEP_ADD || (last && !s->only);
     const float *made = s->made + t * PANEL_ROWS;
@@ -359,7 +359,7 @@ INLINE void keep(const struct beside *s, size_t t, size_t n, const enum keep how
 }
 
 /* Stores tokens from t on, the rest. */
-static void keep_rest(struct beside *s, size_t t)
+static void keep_rest(struct overlap *s, size_t t)
 {
     const size_t n = t < s->n_tok ? s->n_tok - t : 0;
     switch (s->how) {
@@ -468,9 +468,9 @@ INLINE void three_multiply(const uint16_t *x, struct weights w, const bool two)
 
 /* n_blk blocks of a group's tokens times those of a panel; two: there are tokens beyond the first 16.
  * Activations are read once a panel and must not evict it from L1: tileloaddt1 (tileloadd for both: 13 % slower). */
-INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const enum operands are, const enum keep how)
+INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct overlap *s, const bool two, const enum operands are, const enum keep how)
 {
-    const size_t n_tok = GROUP_TOK * TILE_K / tilings[are].step; /* that are kept beside a block of a whole step */
+    const size_t n_tok = GROUP_TOK * TILE_K / tilings[are].step; /* per block of a whole step */
     const bool split = are == OPERANDS_TWO || are == OPERANDS_THREE;
     const size_t x_step = tilings[are].planes * BLOCK_BF16;
     const char *line = s->line, *act = s->act;
@@ -501,7 +501,7 @@ INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct 
 }
 
 /* Small groups store the previous sums before their own products. */
-INLINE void sums_make_keep(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const enum operands are)
+INLINE void sums_make_keep(const uint16_t *x, struct weights w, size_t n_blk, struct overlap *s, const bool two, const enum operands are)
 {
     if (!two || s->n_tok < GROUP_TOK)
         keep_rest(s, 0);
@@ -528,7 +528,7 @@ INLINE void sums_make_keep(const uint16_t *x, struct weights w, size_t n_blk, st
     }
 }
 
-static void run_job(const struct walk *w, struct job j, struct weights b, struct beside *side)
+static void run_job(const struct walk *w, struct job j, struct weights b, struct overlap *side)
 {
     const struct matmul_args *a = w->a;
     const uint16_t *x = w->acts ? w->acts + w->planes * j.k * w->groups * GROUP_TOK : w->s->acts;
@@ -571,7 +571,7 @@ static void walk_rows(const struct walk *w)
 {
     size_t packed_cols = 0, panel = 0; /* columns; of the two */
     struct job j = { w->row0, least(w->row1 - w->row0, PANEL_ROWS), 0, least(w->a->cols, w->step) };
-    struct beside first = { .w = w, .next = j, .to = w->s->panel[0], .quads = w->f ? j.n / TILE_K * 16 : 0 };
+    struct overlap first = { .w = w, .next = j, .to = w->s->panel[0], .quads = w->f ? j.n / TILE_K * 16 : 0 };
     convert_next(&first, first.quads);
     for (struct job next; j.n; j = next, panel ^= 1) {
         if (!w->acts && packed_cols <= j.k) {
@@ -579,7 +579,7 @@ static void walk_rows(const struct walk *w)
             packed_cols = j.k + j.n;
         }
         next = job_after(w, j);
-        struct beside side = beside(w, j, next, w->s->panel[panel ^ 1], w->groups * (j.n / TILE_K));
+        struct overlap side = overlap_with(w, j, next, w->s->panel[panel ^ 1], w->groups * (j.n / TILE_K));
         run_job(w, j, weights(w, j, w->s->panel[panel]), &side);
         if (side.quad < side.quads)
             convert_next(&side, side.quads);

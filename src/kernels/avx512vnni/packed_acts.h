@@ -13,7 +13,7 @@
 enum {
     TILE_TOK = TILES_TOK,
     TILE_TOK_PAIRS = TILES_TOK_PAIRS, /* pairs of sums take registers. Zen 4, cycles of 32 rows x 32 columns, 4, 5, 6 tokens: 85, 106, 137 */
-    STEP_K = 512, /* a panel of so many columns stays in the L1 cache beside a tile's activations; y comes and goes once a step.
+    STEP_K = 512, /* a panel of so many columns shares the L1 cache with a tile's activations; y comes and goes once a step.
                      Zen 5, 512 tokens, 2048 columns, % of two vpdpbusd a cycle by steps of 256, 512, 768, 1024: Q8_0 78, 80, 80, 78;
                      Q4_K 73, 75, 75, 74; with panels in L2 and activations where they were, 3072: 70, 65. 8, 16, 32 tokens, Q8_0:
                      with 256 62, 65, 69, with 512 63, 68, 71, with 1024 54, 69, 71 */

@@ -20,7 +20,7 @@ struct q8_panel {
     float meta[CHUNK_META][Q8_ROWS];
 };
 
-/* Per token and chunk: scales, and for each group what a format needs beside them: no
+/* Per token and chunk: scales, and for each group what a format needs in addition: no
  * format has a bias and mins. */
 struct q8_tok {
     _Alignas(64) float d[CHUNK_K / 32];
