@@ -32,6 +32,7 @@ struct roofcast_engine;
  * o        NULL: defaults
  * errors   ROOFCAST_ERROR_USAGE   a model without weights, impossible options
  *          ROOFCAST_ERROR_INPUT   an architecture or tensor type that is priced only
+ *          ROOFCAST_ERROR_UNAVAILABLE  this CPU lacks instructions of isa
  *          ROOFCAST_ERROR_SYSTEM  not enough memory
  * cost     reads all weights and packs a copy of them for the kernels, at memory speed
  */
@@ -52,14 +53,15 @@ ROOFCAST_API const struct roofcast_engine_info *roofcast_engine_info(const struc
  *
  * tokens   [n] ids below n_vocab
  * n        1 to n_ctx - n_past; split into passes of n_ubatch
- * n_past   tokens of the cache that are kept: 0 starts anew. A model with windows cannot go back further than n_ubatch
- * logits   set to [n_vocab] of the last token, valid until the next call; may hold NaN where weights are damaged
- * errors   ROOFCAST_ERROR_USAGE  ids or positions out of range
+ * n_past   tokens of the cache that are kept, at most those it has: 0 starts anew. A model with windows cannot go back further than n_ubatch
+ * logits   NULL, or set to [n_vocab] of the last token, valid until the next call; may hold NaN where weights are damaged
+ * errors   ROOFCAST_ERROR_USAGE  positions out of range
+ *          ROOFCAST_ERROR_INPUT  an id out of range
  */
 ROOFCAST_API int roofcast_engine_eval(struct roofcast_engine *e, const int32_t *tokens, uint32_t n, uint32_t n_past,
                                       const float **logits, struct roofcast_error *err);
 
-/* Index of the largest of n logits, the first of equal ones: greedy decoding. */
+/* Index of the largest of n >= 1 logits, the first of equal ones: greedy decoding. */
 ROOFCAST_API int32_t roofcast_argmax(const float *logits, uint32_t n);
 
 /* What one op did since the last reset. Owned by the caller; this layout does not change. */

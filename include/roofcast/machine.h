@@ -20,7 +20,9 @@ struct roofcast_machine;
  * spec     path of a profile (.json); the name or an alias of one ("h100-sxm", "NVIDIA GeForce RTX 4090": case, blanks and the vendor's
  *          words do not matter); or "this": roofcast_set_profile_path(). A name without a profile becomes a machine of the class that
  *          the name says, with a note and wider intervals (56)
- * errors   ROOFCAST_ERROR_INPUT   unknown name: the message has the nearest; no such file; a damaged one: file and field
+ * errors   ROOFCAST_ERROR_USAGE   an empty name; "this" without a path of its profile
+ *          ROOFCAST_ERROR_INPUT   unknown name: the message has the nearest; no such file; a damaged one: file and field
+ *          ROOFCAST_ERROR_UNAVAILABLE  "this" before it was measured: its profile is not there
  *          ROOFCAST_ERROR_SYSTEM  out of memory
  */
 ROOFCAST_API struct roofcast_machine *roofcast_machine_load(const char *spec, struct roofcast_error *err);

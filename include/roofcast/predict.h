@@ -104,6 +104,16 @@ ROOFCAST_API void roofcast_prediction_free(struct roofcast_prediction *p);
 enum roofcast_phase_kind { ROOFCAST_PREFILL, ROOFCAST_DECODE };
 
 struct roofcast_explanation;
+/*
+ * The derivation of one phase of a prediction, op by op.
+ *
+ * o        NULL: defaults
+ * phase    enum roofcast_phase_kind
+ * return   roofcast_explanation_free(); it needs neither model nor machine
+ * errors   as roofcast_predict(); ROOFCAST_ERROR_USAGE also for a phase of no tokens (n_prompt or n_gen 0)
+ * cost     as roofcast_predict()
+ * source   (21)-(27), (35), (57), (62)
+ */
 ROOFCAST_API struct roofcast_explanation *roofcast_explain(const struct roofcast_model *m, const struct roofcast_machine *h,
                                                            const struct roofcast_predict_options *o, int phase,
                                                            struct roofcast_error *err);
@@ -122,7 +132,7 @@ struct roofcast_explained_op {
     const char *weight, *act, *kv, *flop, *link; /* formulas of the cost */
 };
 ROOFCAST_API size_t roofcast_explanation_n_op(const struct roofcast_explanation *x);
-ROOFCAST_API const struct roofcast_explained_op *roofcast_explanation_op(const struct roofcast_explanation *x, size_t i);
+ROOFCAST_API const struct roofcast_explained_op *roofcast_explanation_op(const struct roofcast_explanation *x, size_t i); /* NULL past the end */
 
 /* A number that the seconds rest on. */
 struct roofcast_explained_constant {
@@ -135,6 +145,7 @@ struct roofcast_explained_constant {
     double share;        /* of the variance of the logarithm of the seconds; NaN: no part in it */
 };
 ROOFCAST_API size_t roofcast_explanation_n_constant(const struct roofcast_explanation *x);
+/* NULL past the end. */
 ROOFCAST_API const struct roofcast_explained_constant *roofcast_explanation_constant(const struct roofcast_explanation *x, size_t i);
 
 /* Seconds of the phase, as roofcast_predict() has them. */

@@ -7,6 +7,7 @@
 struct roofcast_engine {
     struct setup machine;
     struct engine *e;
+    uint32_t n_cached; /* tokens in the KV cache */
     struct roofcast_engine_info info;
 };
 
@@ -78,7 +79,14 @@ int roofcast_engine_eval(struct roofcast_engine *x, const int32_t *tokens, uint3
                          struct roofcast_error *err)
 {
     struct error e = { 0 };
-    return engine_eval(x->e, tokens, n, n_past, 1, logits, &e) == 0 ? 0 : lib_fail(err, &e);
+    if (n_past > x->n_cached) {
+        error_set(&e, ERROR_USAGE, "n_past %u: expected at most the %u tokens in the KV cache", n_past, x->n_cached);
+        return lib_fail(err, &e);
+    }
+    if (engine_eval(x->e, tokens, n, n_past, 1, logits, &e) != 0)
+        return lib_fail(err, &e);
+    x->n_cached = n_past + n;
+    return 0;
 }
 
 int32_t roofcast_argmax(const float *logits, uint32_t n)

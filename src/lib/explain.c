@@ -39,6 +39,10 @@ struct roofcast_explanation *roofcast_explain(const struct roofcast_model *m, co
     }
     if (lib_pricing_init(&p, m, h, o, err) != 0)
         goto done;
+    if ((phase == ROOFCAST_PREFILL ? p.o.n_prompt : p.o.n_gen) == 0) {
+        lib_error(err, ROOFCAST_ERROR_USAGE, "explain: expected n_prompt of at least 1 for prefill, n_gen of at least 1 for decode");
+        goto done;
+    }
     if (!(x = calloc(1, sizeof *x)) ||
         explain_init(&x->e, &m->m, &h->h, &p.o, phase == ROOFCAST_PREFILL ? PHASE_PREFILL : PHASE_DECODE, &e) != 0)
         goto fail;

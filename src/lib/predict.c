@@ -78,7 +78,9 @@ int lib_pricing_init(struct lib_pricing *x, const struct roofcast_model *m, cons
     roofcast_predict_options_init(&a, sizeof a);
     if (lib_options(&a, sizeof a, asked, err) != 0)
         return -1;
-    if (!(a.routing_zipf >= 0 && a.routing_zipf <= 10) || a.n_threads > INT32_MAX || a.tp == 0 || a.pp == 0 || a.dp == 0 || a.ep == 0 ||
+    if (a.n_threads > INT32_MAX)
+        return lib_error(err, ROOFCAST_ERROR_USAGE, "predict options: expected n_threads of at most 2147483647");
+    if (!(a.routing_zipf >= 0 && a.routing_zipf <= 10) || a.tp == 0 || a.pp == 0 || a.dp == 0 || a.ep == 0 ||
         a.tp > 65536 || a.pp > 65536 || a.dp > 65536 || a.ep > 65536)
         return lib_error(err, ROOFCAST_ERROR_USAGE, "predict options: expected tp, pp, dp and ep of 1 to 65536, routing_zipf of 0 to 10");
     if (a.software)

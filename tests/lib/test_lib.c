@@ -291,7 +291,10 @@ static void test_predictions(void **state)
     o.tp = 0;
     refuses(roofcast_predict(m, h, &o, &err), ROOFCAST_ERROR_USAGE, "tp");
     o.tp = 3;
-    refuses(roofcast_predict(m, h, &o, &err), ROOFCAST_ERROR_USAGE, "");
+    refuses(roofcast_predict(m, h, &o, &err), ROOFCAST_ERROR_USAGE, "does not divide 32 heads");
+    o.tp = 1;
+    o.n_threads = UINT32_MAX;
+    refuses(roofcast_predict(m, h, &o, &err), ROOFCAST_ERROR_USAGE, "n_threads");
     roofcast_machine_free(h); /* neither is needed by what was made of them */
     roofcast_model_free(m);
     assert_true(p->prefill->cost.flop > 1e12 && p->prefill->bandwidth_source[0]);
@@ -302,6 +305,7 @@ static void test_explanations(void **state)
 {
     struct roofcast_model *m = model("llama-3.1-8b", "Q4_K_M");
     struct roofcast_machine *h = machine("rtx-4090");
+    struct roofcast_predict_options o;
     struct roofcast_prediction *p;
     struct roofcast_explanation *x;
     double seconds = 0, share = 0;
@@ -321,6 +325,11 @@ static void test_explanations(void **state)
     assert_null(roofcast_explanation_op(x, roofcast_explanation_n_op(x)));
     roofcast_explanation_free(x);
     refuses(roofcast_explain(m, h, NULL, 2, &err), ROOFCAST_ERROR_USAGE, "phase");
+    roofcast_predict_options_init(&o, sizeof o);
+    o.n_prompt = 0;
+    refuses(roofcast_explain(m, h, &o, ROOFCAST_PREFILL, &err), ROOFCAST_ERROR_USAGE, "n_prompt");
+    must(x = roofcast_explain(m, h, &o, ROOFCAST_DECODE, &err));
+    roofcast_explanation_free(x);
     roofcast_prediction_free(p);
     roofcast_machine_free(h);
     roofcast_model_free(m);
@@ -383,7 +392,9 @@ static void test_engine(void **state)
     must(e = roofcast_engine_new(m, &o, &err));
     assert_int_equal(roofcast_engine_info(e)->n_threads, 1);
     assert_int_equal(roofcast_engine_info(e)->n_vocab, roofcast_model_info(m)->n_vocab);
+    refuses(roofcast_engine_eval(e, ids, (uint32_t)n, 1, &logits, &err) == 0, ROOFCAST_ERROR_USAGE, "n_past 1");
     must(roofcast_engine_eval(e, ids, (uint32_t)n, 0, &logits, &err) == 0);
+    refuses(roofcast_engine_eval(e, ids, 1, (uint32_t)n + 1, &logits, &err) == 0, ROOFCAST_ERROR_USAGE, "tokens in the KV cache");
     const int32_t next = roofcast_argmax(logits, roofcast_engine_info(e)->n_vocab);
     roofcast_engine_profile(e, 1);
     must(roofcast_engine_eval(e, &next, 1, (uint32_t)n, &logits, &err) == 0);
@@ -394,7 +405,9 @@ static void test_engine(void **state)
     must(roofcast_cost_pass(m, &(struct roofcast_pass){ 1, (uint32_t)n, 1, 1 }, NULL, &cost, &err) == 0);
     assert_true(fabs(flop / cost.flop - 1) < 0.01);
     refuses(roofcast_engine_sample(e, i, &s, &err) == 0, ROOFCAST_ERROR_USAGE, "no op");
-    refuses(roofcast_engine_eval(e, &next, 1, 64, &logits, &err) == 0, ROOFCAST_ERROR_USAGE, "");
+    refuses(roofcast_engine_eval(e, ids, 64, 1, &logits, &err) == 0, ROOFCAST_ERROR_USAGE, "context of 64 positions");
+    const int32_t beyond = (int32_t)roofcast_engine_info(e)->n_vocab;
+    refuses(roofcast_engine_eval(e, &beyond, 1, 0, &logits, &err) == 0, ROOFCAST_ERROR_INPUT, "outside the vocabulary");
     refuses(roofcast_engine_new(preset, NULL, &err), ROOFCAST_ERROR_USAGE, "GGUF");
     refuses(roofcast_tokenizer_new(preset, &err), ROOFCAST_ERROR_USAGE, "GGUF");
     o.isa = "no-such-isa";
