@@ -63,11 +63,10 @@ struct cli_syntax {
     const int (*exclusive)[CLI_EXCLUSIVE]; /* NULL: none */
 };
 int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, struct error *err);
-/* For options: keep the text; keep it if it is the first ("one WHAT at a time"); set the flag; a type that a KV cache may have, by name. */
+/* For options: keep the text; keep it if it is the first ("one WHAT at a time"); set the flag. */
 int cli_text(const char **to, const char *arg);
 int cli_text_once(const char **to, const char *arg, const char *what, struct error *err);
 int cli_flag(bool *to);
-int cli_kv_type(enum dtype *to, const char *arg, struct error *err);
 
 /* ---- shared by the commands (cli.c) ---------------------------------------- */
 /* What the environment says: the user's folder is $XDG_DATA_HOME/roofcast, else ~/.local/share/roofcast; ROOFCAST_PROFILE (else this.json in

@@ -17,9 +17,9 @@ int cli_engine_option(struct setup_options *o, int key, const char *arg, struct 
         o->pow2_scales = strcmp(arg, "pow2") == 0;
         return o->pow2_scales || strcmp(arg, "exact") == 0 ? 0 : error_set(err, ERROR_USAGE, "--act-scales: expected exact or pow2, found \"%s\"", arg);
     case CLI_OPT_CTK:
-        return cli_kv_type(&o->type_k, arg, err);
+        return dtype_get_kv(&o->type_k, arg, err);
     case CLI_OPT_CTV:
-        return cli_kv_type(&o->type_v, arg, err);
+        return dtype_get_kv(&o->type_v, arg, err);
     default:
         return CLI_UNKNOWN;
     }

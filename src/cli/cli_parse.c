@@ -1,4 +1,4 @@
-/* Command lines: argp with the errors of this program, lists of numbers and names. */
+/* Command lines: argp with the errors of this program. */
 #include "cli/describe.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -230,21 +230,3 @@ int cli_flag(bool *to)
     *to = true;
     return 0;
 }
-
-int cli_kv_type(enum dtype *to, const char *arg, struct error *err)
-{
-    const struct dtype_info *found = dtype_find_name(arg);
-    char list[160] = "";
-    enum dtype t;
-    for (size_t i = 0; dtype_kv_at(i, &t); i++) {
-        const size_t n = strlen(list);
-        if (found && found->id == t) {
-            *to = t;
-            return 0;
-        }
-        snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", dtype_name(t));
-    }
-    return error_set(err, ERROR_USAGE, "type of the KV cache \"%.32s\": expected one of %s", arg, list);
-}
-
-/* ---- lists ---------------------------------------------------------------------- */

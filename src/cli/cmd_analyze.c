@@ -83,10 +83,10 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return pricing_kv_type(&o->cost.type_k, &o->cost.type_v, arg, err);
     case OPT_CTK:
         o->kv_type_given = true;
-        return cli_kv_type(&o->cost.type_k, arg, err);
+        return dtype_get_kv(&o->cost.type_k, arg, err);
     case OPT_CTV:
         o->kv_type_given = true;
-        return cli_kv_type(&o->cost.type_v, arg, err);
+        return dtype_get_kv(&o->cost.type_v, arg, err);
     case OPT_ACT:
         if (strcmp(arg, "2") != 0 && strcmp(arg, "4") != 0)
             return error_set(err, ERROR_USAGE, "--act-bytes: expected 2 or 4, found \"%s\"", arg);

@@ -196,7 +196,7 @@ static int parse_kv(struct sweep_grid *g, const char *text, struct error *err)
     if (!g->kv_type)
         return error_oom(err, g->kv.n * sizeof *g->kv_type, "the types of the cache");
     for (size_t i = 0; i < g->kv.n; i++)
-        if (cli_kv_type(&g->kv_type[i], g->kv.v[i], err) != 0)
+        if (dtype_get_kv(&g->kv_type[i], g->kv.v[i], err) != 0)
             return -1;
     return 0;
 }

@@ -40,7 +40,7 @@ int pricing_type(const char **type, char *buf, size_t size, const char *arg, con
 
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err)
 {
-    if (cli_kv_type(k, arg, err) != 0)
+    if (dtype_get_kv(k, arg, err) != 0)
         return -1;
     *v = *k;
     return 0;
@@ -95,10 +95,10 @@ int pricing_parse(int key, const char *arg, struct pricing_options *o, struct er
         return pricing_kv_type(&o->type_k, &o->type_v, arg, err);
     case PRICING_CTK:
         o->kv_type_given = true;
-        return cli_kv_type(&o->type_k, arg, err);
+        return dtype_get_kv(&o->type_k, arg, err);
     case PRICING_CTV:
         o->kv_type_given = true;
-        return cli_kv_type(&o->type_v, arg, err);
+        return dtype_get_kv(&o->type_v, arg, err);
     case PRICING_TP:
         return parse_count(arg, "--tp", &o->layout.tp, err);
     case PRICING_PP:

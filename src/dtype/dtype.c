@@ -123,6 +123,21 @@ bool dtype_kv_at(size_t i, enum dtype *t)
     return i < ARRAY_LEN(kv_types);
 }
 
+int dtype_get_kv(enum dtype *t, const char *name, struct error *err)
+{
+    const struct dtype_info *found = dtype_find_name(name);
+    char list[160] = "";
+    for (size_t i = 0; i < ARRAY_LEN(kv_types); i++) {
+        const size_t n = strlen(list);
+        if (found && found->id == kv_types[i]) {
+            *t = kv_types[i];
+            return 0;
+        }
+        snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", dtype_name(kv_types[i]));
+    }
+    return error_set(err, ERROR_USAGE, "type of the KV cache \"%.32s\": expected one of %s", name, list);
+}
+
 static bool is_kv(enum dtype t)
 {
     bool is = false;

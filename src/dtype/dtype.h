@@ -106,6 +106,8 @@ const struct dtype_info *dtype_at(size_t i);
 const struct dtype_info *dtype_priced_at(size_t i);
 /* The types a KV cache may have: those ggml's flash attention reads too, then those with sizes only. i from 0; false past the end. */
 bool dtype_kv_at(size_t i, enum dtype *t);
+/* The one of these of that name, case-insensitive; else ERROR_USAGE with the list. */
+int dtype_get_kv(enum dtype *t, const char *name, struct error *err);
 /* Checks type and head_dim of a KV cache (what: "keys"); head_dim must be whole blocks; else ERROR_USAGE. The first: for a cache that is
  * filled; the second: also the types with sizes only. */
 int dtype_check_kv(enum dtype t, const char *what, uint32_t head_dim, struct error *err);

@@ -1,7 +1,6 @@
 /* Costs of ops, passes and phases. */
 #include "cost/cost.h"
 #include "lib/internal.h"
-#include <string.h>
 
 struct roofcast_cost lib_cost(const struct cost *c)
 {
@@ -18,27 +17,14 @@ double roofcast_cost_ai(const struct roofcast_cost *c)
     return cost_ai(&(struct cost){ c->weight_bytes, c->act_bytes, c->kv_bytes, c->flop, c->link_bytes });
 }
 
-static int kv_type(enum dtype *to, const char *name, struct roofcast_error *err)
-{
-    struct error e;
-    const struct dtype_info *found = dtype_find_name(name);
-    enum dtype t;
-    for (size_t i = 0; found && dtype_kv_at(i, &t); i++)
-        if (found->id == t) {
-            *to = t;
-            return 0;
-        }
-    error_set(&e, ERROR_USAGE, "no type of a KV cache: \"%.32s\"", name);
-    return lib_fail(err, &e);
-}
-
 int lib_kv_types(enum dtype *k, enum dtype *v, const struct roofcast_model *m, const char *type_k, const char *type_v,
                  struct roofcast_error *err)
 {
+    struct error e = { 0 };
     *k = *v = m->m.kv_type_given ? m->m.kv_type : DTYPE_F16;
-    if (type_k && kv_type(k, type_k, err) != 0)
-        return -1;
-    return type_v ? kv_type(v, type_v, err) : 0;
+    if ((type_k && dtype_get_kv(k, type_k, &e) != 0) || (type_v && dtype_get_kv(v, type_v, &e) != 0))
+        return lib_fail(err, &e);
+    return 0;
 }
 
 void roofcast_cost_options_init(struct roofcast_cost_options *o, size_t size)

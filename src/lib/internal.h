@@ -36,7 +36,7 @@ int lib_options(void *to, size_t size, const void *from, struct roofcast_error *
 /* The defaults, as far as the caller's struct of that size has room for them, with its size in the first field. */
 void lib_options_init(void *to, size_t to_size, const void *defaults, size_t size);
 
-/* Types of the KV cache by name; NULL: the one that the model asks for. priced: also types that are only priced. */
+/* Types of the KV cache by name, also those that are priced only; NULL: the one that the model asks for. */
 int lib_kv_types(enum dtype *k, enum dtype *v, const struct roofcast_model *m, const char *type_k, const char *type_v,
                  struct roofcast_error *err);
 struct roofcast_cost lib_cost(const struct cost *c);
