@@ -10,8 +10,6 @@
 
 /* ---- a profile from a row ------------------------------------------------------------------------- */
 
-static const char *const kind_texts[] = { [HW_CPU] = "cpu", [HW_GPU] = "gpu", [HW_APU] = "apu", [HW_NPU] = "npu" };
-
 static int put(json_t *o, const char *key, double v, const char *unit, const char *source)
 {
     return v > 0 ? json_object_set_new(o, key, json_pack("{s:f,s:s,s:s}", "value", v, "unit", unit, "source", source)) : 0;
@@ -39,7 +37,7 @@ static json_t *profile_json(const struct measure_hw *g, const struct class_guess
     rc = rc ? rc : json_object_set(spec, "peaks", peaks);
     json_t *name = rc == 0 ? json_text(g->hardware) : NULL;
     json_t *j = name ? json_pack("{s:s,s:i,s:o,s:s,s:s,s:O}", "schema", "roofcast.hwprofile", "version", 1, "name", name, "kind",
-                                 kind_texts[kind], "vendor", *class->vendor ? class->vendor : "?", "spec", spec)
+                                 hw_kind_name(kind), "vendor", *class->vendor ? class->vendor : "?", "spec", spec)
                      : NULL;
     json_decref(peaks);
     json_decref(spec);

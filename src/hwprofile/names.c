@@ -5,6 +5,11 @@
 
 const char *const hw_kind_names[4] = { "cpu", "gpu", "apu", "npu" };
 
+const char *hw_kind_name(enum hw_kind k)
+{
+    return hw_kind_names[k];
+}
+
 static const char *const math_names[MATH_COUNT] = { "fp64", "fp32", "tf32", "fp16", "bf16",
                                                     "fp8",  "fp4",  "int8", "int4", "int16" };
 

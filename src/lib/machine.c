@@ -5,21 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *kind_name(enum hw_kind k)
-{
-    switch (k) {
-    case HW_CPU:
-        return "cpu";
-    case HW_GPU:
-        return "gpu";
-    case HW_APU:
-        return "apu";
-    case HW_NPU:
-        return "npu";
-    }
-    return "?";
-}
-
 /* The datasheet's bandwidth; of a machine that has none, the measured one. */
 static void fill_bandwidth(struct roofcast_machine_info *o, const struct hwprofile *h)
 {
@@ -36,7 +21,7 @@ static void fill_info(struct roofcast_machine_info *o, const struct hwprofile *h
 {
     int level;
     *o = (struct roofcast_machine_info){
-        .id = h->id, .name = h->name, .vendor = h->vendor, .kind = kind_name(h->kind), .path = h->path,
+        .id = h->id, .name = h->name, .vendor = h->vendor, .kind = hw_kind_name(h->kind), .path = h->path,
         .guessed_class = h->guess_class, .memory_bytes = h->mem_bytes.value, .tdp_w = h->tdp_w.value,
         .price_usd_h = h->price_usd_h.value, .link_bytes_s = h->n_link > 0 ? h->link[0].bytes_s.value : NAN,
         .link_devices = h->n_link > 0 ? h->link[0].n_devices : 0,

@@ -26,21 +26,6 @@ static const struct column columns[] = {
 };
 #undef AT
 
-static const char *kind_name(enum hw_kind k)
-{
-    switch (k) {
-    case HW_CPU:
-        return "cpu";
-    case HW_GPU:
-        return "gpu";
-    case HW_APU:
-        return "apu";
-    case HW_NPU:
-        return "npu";
-    }
-    return "?";
-}
-
 /* The highest dense floating-point peak of 16 bits or more, measured where it was. NaN: none. */
 static double best_peak(const struct hwprofile *h, const char **math)
 {
@@ -65,7 +50,7 @@ static void hw_row(struct table_rows *rows, const char *id, const struct hwprofi
     struct list_row *w = table_add(rows);
     w->id = table_text(rows, id);
     w->name = table_text(rows, h->name);
-    w->kind = kind_name(h->kind);
+    w->kind = hw_kind_name(h->kind);
     w->vendor = table_text(rows, h->vendor);
     w->memory_bytes = h->mem_bytes.value;
     w->bandwidth_bytes_s = bw ? bw->value : h->mem_bw.value;
