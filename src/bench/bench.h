@@ -67,7 +67,7 @@ int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t
 const char *bench_bound(double bytes, double flop, double bytes_s, double flop_s);
 /* Where each percent goes that a test's ops lack to their roofs: share times (1 - of roof) of its roles, a line a test. */
 int bench_print_lost(const struct run *roles, struct error *err);
-/* bench_ops.c: one more repetition with every op timed: ops to r, its roofs to row. */
+/* ops.c: one more repetition with every op timed: ops to r, its roofs to row. */
 int bench_ops(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok,
               struct error *err);
 
@@ -78,7 +78,7 @@ int bench_count(struct run *r, struct run_row *row, const struct bench *b, const
 /* Lines about them under the tables. */
 void bench_print_counts(const struct run *r);
 
-/* ---- bench_conditions.c: what the machine was like ------------------------------------ */
+/* ---- conditions.c: what the machine was like ------------------------------------ */
 
 /* Of the threads' time, below which a repetition did not have its CPUs for itself. Two threads that meet at every op lose more than
  * their share: where another process takes half of one CPU (a share of 0.74) a batch of 4 falls to half, of both (0.42) to a third. */

@@ -8,7 +8,6 @@
 #include "predict/limits.h"
 #include "timing/timing.h"
 
-
 enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICING_DP, PRICING_EP, PRICING_ROUTING, PRICING_ATTENTION };
 
 /* Rows of an argp_option table; pricing_parse() takes their keys. */
@@ -33,7 +32,7 @@ enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICI
 int pricing_attention(bool *materialized, const char *arg, struct error *err);
 int pricing_parse(int key, const char *arg, struct pricing_options *o, struct error *err);
 
-/* ---- software (pricing_software.c) ------------------------------------------------------------------ */
+/* ---- software -------------------------------------------------------------------------------------- */
 
 enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
 #define SOFTWARE_OPTIONS \
@@ -48,12 +47,12 @@ enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
       "tok_s>=30 (decode), itl<=50ms, ttft<=1s: whether they are met, or with which chance where the interval has both", 0 }
 int software_parse(int key, const char *arg, struct software_options *o, struct error *err);
 
-/* model_load of the model on the command line; NULL: says what would be one. */
 /* -q: a type, a mixture or a checkpoint, or what files of measurements call one (GPTQ-Int4: GPTQ), which buf is for and which is said. An unknown name is left to model_load() to
  * refuse; bits that none of them has are refused here. option: for messages. */
 int pricing_type(const char **type, char *buf, size_t size, const char *arg, const char *option, struct error *err);
 /* The type of the cache where no option says it: the one that the checkpoint asks engines for, with a note. */
 void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype *v);
+/* model_load() of the model on the command line; spec NULL: an error that says what a model is. */
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err);
 /* --kv-type: keys and values alike. */
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err);

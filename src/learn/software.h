@@ -19,7 +19,7 @@ const char *software_default_for(const char *stack, char *buf, size_t size);
 
 struct software;
 /* stack NULL: that of the machine's anchors, of a machine without any its default. materialized: attention's scores pass through
- * memory (roofline.h), as in a row that says it ran without FlashAttention; false: as in one that says it ran with it. anchor:
+ * memory (cost/cost.h), as in a row that says it ran without FlashAttention; false: as in one that says it ran with it. anchor:
  * rows measured, with their work: of one machine, they narrow the constants of any; of several, each machine's its own.
  * NULL: *err. */
 struct software *software_new(const struct stack *stack, bool materialized, const struct priced *const *anchor, size_t n_anchor,

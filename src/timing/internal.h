@@ -39,7 +39,7 @@ double kernel_roofs_read_s(const struct kernel_roofs *k, double bytes, double n_
 double kernel_roofs_taken_s(const struct kernel_roofs *k, double bytes, double n_tok);
 /* Seconds of a call by so many rows that saw no keys, on one thread; 0 where that was not measured. */
 double kernel_roof_call_s(const struct kernel_roof *k, double rows);
-/* beside.c: a kernel's ceiling if memory and cores had been as they were for the profile's plain loads and on average: ceilings of one
+/* rescale.c: a kernel's ceiling if memory and cores had been as they were for the profile's plain loads and on average: ceilings of one
  * profile are of moments apart. (79), (80) */
 double kernel_at_once(const struct hwprofile *h, const struct ceiling *c);
 /* Which part of a product by a few tokens is memory's: it is near 1 where the rate is what one walk over the weights allows, as memory
