@@ -133,6 +133,14 @@ ROOFCAST=$tree ROOFCAST_DATA=$saved
     refuses 2 "HOME is not set" predict llama-3-8b && refuses 2 "HOME is not set" profile --quick && run list hw
 )
 ok $? "no HOME: said, not a path below /"
+# The counts of README.md
+counts=
+for list in "archs" "archs priced_only=false" "models" "hw" "types executable=true"; do
+    run list "${list%% *}" -o csv
+    case $list in *' '*) set -- "${list#* }" ;; *) set -- ;; esac
+    counts="$counts $(cells name "$@" | wc -l)"
+done
+is "$counts" "$(paste -s -d' ' "$top_srcdir/README.md" | sed 's/.* \([0-9]*\) architectures (\([0-9]*\) of them executed.*), \([0-9]*\) models by name.* \([0-9]*\) machines; \([0-9]*\) tensor types with.*/ \1 \2 \3 \4 \5/')" "README.md counts what there is"
 if [ -w /dev/full ]; then
     for what in --help --version "predict --help" "score --help" "list isa" "list isa -o json"; do
         # shellcheck disable=SC2086
