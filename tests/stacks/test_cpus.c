@@ -212,11 +212,11 @@ static void test_cpu_threads(void **state)
     assert_non_null(r);
     assert_int_equal(hwprofile_parse(&h, "test", text, sizeof text - 1, &err), 0);
     const int threads[] = { 1, 2, 4, 8 };
-    const double bytes_s[] = { 30.72e9, 61.44e9, 80e9, 80e9 }, meets[] = { 0.25, 0.25, 0.25, 0.5 };
+    const double bytes_s[] = { 30.72e9, 61.44e9, 80e9, 80e9 }, barrier_scale[] = { 0.25, 0.25, 0.25, 0.5 };
     for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
         const struct predict_options o = { .weights_bytes = NAN, .n_threads = threads[i] };
         assert_int_equal(roofs_init(r, &h, &o, &err), 0);
-        assert_true(near(r->bytes_s, bytes_s[i]) && near(r->meets, meets[i]));
+        assert_true(near(r->bytes_s, bytes_s[i]) && near(r->barrier_scale, barrier_scale[i]));
         assert_true(near(r->peak[MATH_FP32].flop_s, 128e9 * threads[i]));
     }
     hwprofile_free(&h);

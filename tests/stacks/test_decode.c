@@ -333,7 +333,7 @@ static void test_time(void **state)
 
 /* 2 TB/s and 64 multiprocessors of 2048 threads, half of them with 16 bytes on the way for 0.8 us: 1.31 TB/s. Steps alone are starved, and
  * nobody of whom that is not known. (38) */
-static void test_starved(void **state)
+static void test_latency_bound(void **state)
 {
     struct hwprofile h;
     struct error err = { 0 };
@@ -605,7 +605,7 @@ int main(void)
         cmocka_unit_test(test_rows_kernel), cmocka_unit_test(test_rows_several),
         cmocka_unit_test(test_host), cmocka_unit_test(test_expert_launches),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),
-        cmocka_unit_test(test_staged_step), cmocka_unit_test(test_starved), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_attention_kernels),
+        cmocka_unit_test(test_staged_step), cmocka_unit_test(test_latency_bound), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_attention_kernels),
         cmocka_unit_test(test_cpu_topology),
         cmocka_unit_test(test_tiles), cmocka_unit_test(test_request), cmocka_unit_test(test_exchange),
     };

@@ -198,7 +198,7 @@ static void test_predict(void **state)
     assert_near(f.slower, f.faster * f.faster, 1e-12);
     assert_near(prediction_chance(&r.decode, r.decode.seconds * f.slower), 0.95, 1e-9);
     assert_near(prediction_chance(&r.decode, r.decode.seconds / f.faster), 0.05, 1e-9);
-    /* Nothing is known beside --roof. */
+    /* No spread with --roof. */
     o.roof = true;
     assert_ok(predict(&r, &m, &h, &o, &err), err);
     assert_true(isnan(r.decode.sd_s) && isnan(r.decode.sd_fast_s) && !r.stack);
