@@ -389,8 +389,8 @@ is "$(echo "$chances" | awk '{ printf "%.5f %.5f %.5f", $1, $2, $3 }')" \
 refused 2 '--slo: expected limits such as' predict llama-3-8b --hw rtx-4090 --slo 'speed>=3'
 
 run predict llama-3-8b --hw rtx-4090 -q F16 --solve 'bandwidth=tok_s>=60' --solve 'batch=itl<=40ms' --solve context=fits -o csv
-holds "$(cells value_good | sed -n 1p) < $(cells value | sed -n 1p) && $(cells value | sed -n 1p) < $(cells value_safe | sed -n 1p)" "the bandwidth that is needed, at both ends"
-holds "$(cells value_good | sed -n 2p) > $(cells value | sed -n 2p) && $(cells value | sed -n 2p) > $(cells value_safe | sed -n 2p)" "sequences likewise, the other way round"
+holds "$(cells value_optimistic | sed -n 1p) < $(cells value | sed -n 1p) && $(cells value | sed -n 1p) < $(cells value_conservative | sed -n 1p)" "the bandwidth that is needed, at both ends"
+holds "$(cells value_optimistic | sed -n 2p) > $(cells value | sed -n 2p) && $(cells value | sed -n 2p) > $(cells value_conservative | sed -n 2p)" "sequences likewise, the other way round"
 is "0.5000 " "$(cells chance | sed -n 1p | awk '{ printf "%.4f", $1 }') $(cells chance | sed -n 3p)" "at the value one in two; memory is counted, not guessed"
 
 solved() { # FIELD
@@ -401,10 +401,10 @@ while run predict llama-3-8b -q F16 -n 1 -d 64 -p 16 --solve "machine=tok_s>=$at
     at=$(solved tok_s | awk '{ printf "%.9g", 1.02 * $1 }')
 done
 near=$(solved machine_nearest) chance=$(solved chance | awk '{ printf "%.6f", $1 }') text=$(solved answer)
-is "null null" "$(solved machine) $(solved machine_safe)" "a machine that none is, at the prediction"
+is "null null" "$(solved machine) $(solved machine_conservative)" "a machine that none is, at the prediction"
 run predict llama-3-8b --hw "$near" -q F16 -n 1 -d 64 -p 16 --slo "tok_s>=$at" -o csv
 is "unsure $chance" "$(cell slo_met) $(cell slo_chance | awk '{ printf "%.6f", $1 }')" "the chance is that of the nearest"
-echo "$text" | grep -q "^no machine does at the prediction, of [0-9]* with known memory: $near comes nearest, [0-9.]* tokens/s, with a chance of [1-9]"
+echo "$text" | grep -q "^no machine is sufficient at the prediction, of [0-9]* with known memory: $near comes nearest, [0-9.]* tokens/s, with a chance of [1-9]"
 ok $? "in words"
 
 # ---- sweep
