@@ -241,31 +241,31 @@ static int weigh(struct leaving *l, struct error *err)
 }
 
 /* What a situation's rows to one side lack. */
-static void widen_side(const struct leaving *l, enum situation s, enum side side, const double *by, struct reach_row *room)
+static void inflate_side(const struct leaving *l, enum situation s, enum side side, const double *by, struct half_width_row *room)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
         if (l->left[i].situation == s && l->left[i].side == side)
-            room[n++] = (struct reach_row){ .ln_out = by[i], .weight = l->row[i].weight };
+            room[n++] = (struct half_width_row){ .ln_out = by[i], .weight = l->row[i].weight };
     if (n > 0)
-        spread_widen(l->f, s, side, lacking * fmax(reach_within(room, n), 0) * (double)n / (double)(n + FEW));
+        spread_inflate(l->f, s, side, lacking * fmax(half_width_within(room, n), 0) * (double)n / (double)(n + FEW));
 }
 
 /* How far a situation's rows lie out, over what rows like them do. */
-static int reach_in(const struct leaving *l, enum situation s, const double *by, struct reach_row *room, struct error *err)
+static int fit_half_width(const struct leaving *l, enum situation s, const double *by, struct half_width_row *room, struct error *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
         if (l->left[i].situation == s)
-            room[n++] = (struct reach_row){ .ln_out = by[i], .ln_half = l->left[i].ln_base + l->row[i].ln_ratio - by[i],
+            room[n++] = (struct half_width_row){ .ln_out = by[i], .ln_half = l->left[i].ln_base + l->row[i].ln_ratio - by[i],
                                             .weight = l->row[i].weight, .faster = l->left[i].faster };
     if (n == 0)
         return 0;
-    struct reach r = reach_shortest(room, n);
+    struct half_width r = half_width_shortest(room, n);
     const double few = (double)n / (double)(n + FEW);
     r.slower *= few;
     r.faster *= few;
-    return spread_set_reach(l->f, s, &r, n, err);
+    return spread_set_half_width(l->f, s, &r, n, err);
 }
 
 /*
@@ -273,18 +273,18 @@ static int reach_in(const struct leaving *l, enum situation s, const double *by,
  * widths are fitted without their machines (models, topologies, engines, where those are new). Few rows say less. (59) Of seconds
  * it is as far as it has to be to either side. (61)
  */
-static int widen(struct leaving *l, struct error *err)
+static int inflate(struct leaving *l, struct error *err)
 {
     double *by = malloc((l->n + 1) * sizeof *by);
-    struct reach_row *room = malloc((l->n + 1) * sizeof *room);
+    struct half_width_row *room = malloc((l->n + 1) * sizeof *room);
     int rc = by && room ? quantile_cross(l->f, l->row, l->n, level, l->fold, N_FOLD, by, err)
                         : error_oom(err, l->n * sizeof *room, "spreads");
     for (int s = 0; s < SITUATION_COUNT && rc == 0; s++)
         if (spread_has_sides(l->x->priced[0])) {
-            widen_side(l, (enum situation)s, SIDE_SLOWER, by, room);
-            widen_side(l, (enum situation)s, SIDE_FASTER, by, room);
+            inflate_side(l, (enum situation)s, SIDE_SLOWER, by, room);
+            inflate_side(l, (enum situation)s, SIDE_FASTER, by, room);
         } else {
-            rc = reach_in(l, (enum situation)s, by, room, err);
+            rc = fit_half_width(l, (enum situation)s, by, room, err);
         }
     free(by);
     free(room);
@@ -309,7 +309,7 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
     rc = rc ? rc : leave_all(&l, err);
     rc = rc ? rc : weigh(&l, err);
     rc = rc ? rc : quantile_run(f, l.row, l.n, level, err);
-    rc = rc ? rc : widen(&l, err);
+    rc = rc ? rc : inflate(&l, err);
     cross_free(l.cross);
     free(l.member);
     free(l.number);

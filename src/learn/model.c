@@ -13,7 +13,7 @@ struct fitted_one {
     struct fit fit;
     double sigma;      /* what is left over, in sigmas of a row */
     struct fit spread; /* how far out rows lie (spread.h) */
-    struct known by, shown;
+    struct training_groups by, shown;
     bool all;          /* its constants are of all rows there are */
     char source[CONSTANTS_SOURCE];
 };
@@ -32,8 +32,8 @@ static void fitted_free(void *params)
     for (int k = 0; x && k < FITTED_KIND_COUNT; k++) {
         fit_free(&x->kind[k].fit);
         fit_free(&x->kind[k].spread);
-        known_free(&x->kind[k].by);
-        known_free(&x->kind[k].shown);
+        training_free(&x->kind[k].by);
+        training_free(&x->kind[k].shown);
     }
     free(x);
 }
@@ -142,7 +142,7 @@ static int collect(struct fitted_one *x, struct collected *c, const struct price
     if (sigma > 0)
         r->sigma = hypot(sigma, p->m->ln_sd);
     if (fitted_row_effects(&x->fit, r, &c->row[c->n], err) != 0 ||
-        known_add_row(shown ? &x->shown : &x->by, p, err) != 0)
+        training_add_row(shown ? &x->shown : &x->by, p, err) != 0)
         return -1;
     c->priced[c->n] = p;
     c->row[c->n].from = shown ? CONSTANTS_SHOWN : UINT64_C(1) << (p->m->file < 62 ? p->m->file : 62);
@@ -238,7 +238,7 @@ static int start_from(struct fitted_one *x, const struct constants *c, struct er
         if (fit_effect(&x->spread, c->interval[i].name, c->interval[i].value, c->interval[i].sd, err) == FIT_NO_EFFECT)
             return -1;
     for (size_t i = 0; i < c->n_group; i++)
-        if (known_add_text(&x->by, c->group[i], err) != 0)
+        if (training_add_text(&x->by, c->group[i], err) != 0)
             return -1;
     return 0;
 }
@@ -336,9 +336,9 @@ static int predict_attention(const struct priced *p, struct estimate *out, struc
 {
     const struct work_pass *w = &p->pass[0];
     const struct step *c = &w->c[0];
-    struct facts f;
+    struct stack_traits f;
     struct attend_call call;
-    facts_init(&f, p);
+    stack_traits_init(&f, p);
     if (!attend_call_of(&f, &w->at, c, &call))
         return error_set(err, ERROR_UNAVAILABLE, "attention of \"%.64s\" on %.64s with heads of %g: no kernel of it is known", p->m->engine,
                          p->machine->hardware, c->head_dim);
@@ -363,7 +363,7 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
     if (!r)
         return error_oom(err, sizeof *r, "a row");
     (void)fitted_row_init(r, p, fitted_kind(p->m));
-    fitted_row_known(&x->fit, r, &row);
+    fitted_row_predict(&x->fit, r, &row);
     const double fit_ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(fit_ln)),
                  base = sqrt(sd * sd + noise * noise);
     const double least = log(work_least_s(p)), ln = fmax(fit_ln, least); /* no faster than the roofs (27) */
@@ -392,7 +392,7 @@ const char *fitted_source(const void *params, enum fitted_kind kind)
 /* Of two slots: the sum over their effects. */
 static double covariance(const struct fit *f, const struct fit_row *row, int s, int t)
 {
-    double sum = s == t ? row->loose[s] : 0;
+    double sum = s == t ? row->prior_var[s] : 0;
     for (int k = 0; k < FIT_MAX_EFFECTS; k++)
         for (int l = 0; l < FIT_MAX_EFFECTS; l++) {
             const uint16_t a = row->effect[s][k], b = row->effect[t][l];
@@ -403,14 +403,14 @@ static double covariance(const struct fit *f, const struct fit_row *row, int s, 
     return sum;
 }
 
-void fitted_constants(const void *params, const struct facts *of, unsigned which, struct time_constants *out)
+void fitted_constants(const void *params, const struct stack_traits *of, unsigned which, struct time_constants *out)
 {
     const struct priced *p = of->p;
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row r;
     struct fit_row row;
     fitted_row_of_case(&r, of, which);
-    fitted_row_known(&x->fit, &r, &row);
+    fitted_row_predict(&x->fit, &r, &row);
     fit_slots(&x->fit, &fitted_model, &row, out->slot);
     for (int s = 0; s < TIME_SLOT_COUNT; s++)
         for (int t = 0; t < TIME_SLOT_COUNT; t++)

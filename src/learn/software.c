@@ -3,7 +3,7 @@
 #include "learn/constants.h"
 #include "learn/fitted.h"
 #include "stacks/effects.h"
-#include "stacks/facts.h"
+#include "stacks/stack_traits.h"
 #include "stacks/priors.h"
 #include "stacks/units.h"
 #include <math.h>
@@ -57,7 +57,7 @@ const struct stack *software_default(const struct hwprofile *h, enum weights w)
         [KEY_KIND] = { .number = h->kind },
         [KEY_VENDOR] = { .text = h->vendor },
         [KEY_CLASS] = { .text = machine_class(h) },
-        [KEY_GENERATION] = { .number = facts_generation(maker, h->name) },
+        [KEY_GENERATION] = { .number = stack_traits_generation(maker, h->name) },
         [KEY_WEIGHTS] = { .number = w },
         [KEY_PROFILED] = { .number = h->n_ceiling > 0 },
     };
@@ -133,7 +133,7 @@ struct subject {
     struct machine machine;
     struct priced p;
     struct roofs roofs;
-    struct facts facts;
+    struct stack_traits traits;
     struct step c[2]; /* most of a prompt's arithmetic: says which units that runs on */
     struct work_pass pass;
 };
@@ -228,19 +228,19 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     roofs_free(&x->roofs); /* of the kernels that were measured, which no constant is for */
     x->p.roofs = &x->roofs;
     subject_pass(x, m);
-    facts_init(&x->facts, &x->p);
+    stack_traits_init(&x->traits, &x->p);
     return 0;
 }
 
 /* The row in a case; TIME_CASE_PROMPT is that of subject_init(). */
-static const struct facts *of_case(struct subject *x, unsigned which)
+static const struct stack_traits *of_case(struct subject *x, unsigned which)
 {
     const bool prompt = which & TIME_CASE_PROMPT, few = prompt && which & TIME_CASE_FEW;
     x->m.phase = which & TIME_CASE_REQUEST ? MEASURE_REQUEST : prompt ? MEASURE_PREFILL : MEASURE_DECODE;
     x->m.prompt = few ? FEW : NAN;
     x->c[0].n_tok = x->c[1].n_tok = x->pass.at.n_tok = few ? FEW : PROMPT;
     x->pass.at.n_seq = which & TIME_CASE_BATCHED ? 2 : 1;
-    return &x->facts;
+    return &x->traits;
 }
 
 /* Does the fit know "bandwidth hardware=rtx-4090"? */
@@ -256,7 +256,7 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
     struct fitted_row r;
     if (has_kernels(h) && strcmp(x->p.stack->id, "roofcast") == 0)
         return TIME_BY_KERNELS;
-    fitted_row_of_case(&r, &x->facts, 0);
+    fitted_row_of_case(&r, &x->traits, 0);
     const void *params = params_of(s, h);
     const bool machine = knows(params, FITTED_DECODE, &r, DIM_HARDWARE, "hardware");
     if (machine && (knows(params, FITTED_DECODE, &r, DIM_PLACE, "place") || knows(params, FITTED_RATE, &r, DIM_PLACE, "place"))) /* with this stack */
@@ -273,7 +273,7 @@ static void refine(const void *what, const struct step_pass *at, bool decode, st
         const double keys = at->n_past + at->n_tok / fmax(at->n_seq, 1);
         c->cost.act_bytes = fmax(0, c->cost.act_bytes - cost_score_bytes(c->n_head, &o) * at->n_tok * keys);
     }
-    fitted_refine(&x->facts, at, decode, c, how);
+    fitted_refine(&x->traits, at, decode, c, how);
 }
 
 static int timing(const void *known, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
@@ -289,8 +289,8 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
     }
     out->what = x;
     out->stack = x->p.stack->id;
-    out->absorbed = x->facts.absorbed;
-    out->copies = x->facts.copies;
+    out->absorbed = x->traits.absorbed;
+    out->copies = x->traits.copies;
     out->basis = basis_of(s, h, x);
     out->kernel_sd = prior(PRIOR_KERNELS_LEFT);
     out->which = fitted_case;
@@ -300,7 +300,7 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
         if (out->of[c])
             fitted_constants(params_of(s, h), of_case(x, c), c, out->of[c]);
     (void)of_case(x, 0);
-    out->one_step = x->facts.one_step;
+    out->one_step = x->traits.one_step;
     out->refine = refine;
     return 0;
 }
@@ -338,7 +338,7 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
     fitted_row_of_case(&r, of_case(x, which), which);
     const void *params = params_of(s, h);
     const struct fit *f = fitted_fit_of(params, r.kind);
-    fitted_row_known(f, &r, &row);
+    fitted_row_predict(f, &r, &row);
     size_t n = 0;
     uint64_t from = 0;
     char files[256];
@@ -350,8 +350,8 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
         from |= f->effect[e].from;
         n += (size_t)snprintf(buf + n, size - n, "%s%.4g%s", n ? " x " : "", exp(f->effect[e].value), of ? of : "");
     }
-    if (row.loose[slot] > 0 && n < size)
-        n += (size_t)snprintf(buf + n, size - n, "; not measured apart: x/ %.3g (priors.json)", exp(sqrt(row.loose[slot])));
+    if (row.prior_var[slot] > 0 && n < size)
+        n += (size_t)snprintf(buf + n, size - n, "; not measured apart: x/ %.3g (priors.json)", exp(sqrt(row.prior_var[slot])));
     if (n == 0)
         snprintf(buf, size, "no measurement sets it apart");
     else if (n < size)

@@ -170,7 +170,7 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
         if (e != FIT_NO_EFFECT)
             out->effect[out->n_effect++] = e;
         else
-            out->loose += from[i].sd * from[i].sd;
+            out->prior_var += from[i].sd * from[i].sd;
         if (e == FIT_NO_EFFECT)
             out->ln_ratio += prior;
     }
@@ -187,7 +187,7 @@ static void side_name(char *name, enum situation s, enum side side)
     (void)effect_name(name, SIDE, &t);
 }
 
-void spread_widen(struct fit *f, enum situation s, enum side side, double by)
+void spread_inflate(struct fit *f, enum situation s, enum side side, double by)
 {
     char name[FIT_MAX_NAME];
     side_name(name, s, side);
@@ -196,19 +196,19 @@ void spread_widen(struct fit *f, enum situation s, enum side side, double by)
         f->effect[e].value += by;
 }
 
-static int set_side(struct fit *f, enum situation s, enum side side, double ln_reach, size_t n, struct error *err)
+static int set_side(struct fit *f, enum situation s, enum side side, double ln_half_width, size_t n, struct error *err)
 {
     char name[FIT_MAX_NAME];
     side_name(name, s, side);
     const uint16_t e = fit_effect(f, name, 0, side_sd, err);
     if (e == FIT_NO_EFFECT)
         return -1;
-    f->effect[e].value = ln_reach;
+    f->effect[e].value = ln_half_width;
     f->effect[e].n_row = n;
     return 0;
 }
 
-int spread_set_reach(struct fit *f, enum situation s, const struct reach *r, size_t n, struct error *err)
+int spread_set_half_width(struct fit *f, enum situation s, const struct half_width *r, size_t n, struct error *err)
 {
     if (set_side(f, s, SIDE_SLOWER, r->slower, n, err) != 0)
         return -1;
@@ -216,7 +216,7 @@ int spread_set_reach(struct fit *f, enum situation s, const struct reach *r, siz
 }
 
 /* Of rows without effects of sides. */
-static double reach_to(const struct fit *f, enum situation s, enum side side)
+static double half_width_to(const struct fit *f, enum situation s, enum side side)
 {
     char name[FIT_MAX_NAME];
     side_name(name, s, side);
@@ -229,5 +229,5 @@ double spread_half(const struct fit *f, enum situation s, enum side side, const 
     struct quantile_row row;
     struct error unused = { 0 };
     (void)spread_effects((struct fit *)(uintptr_t)f, false, s, side, p, &row, &unused);
-    return base * exp(row.ln_ratio + quantile_predict(f, &row) + (spread_has_sides(p) ? 0 : reach_to(f, s, side)));
+    return base * exp(row.ln_ratio + quantile_predict(f, &row) + (spread_has_sides(p) ? 0 : half_width_to(f, s, side)));
 }

@@ -7,7 +7,7 @@
 #define LEARN_SPREAD_H
 
 #include "fit/quantile.h"
-#include "learn/reach.h"
+#include "learn/half_width.h"
 #include "learn/score.h"
 #include "stacks/effects.h"
 #include "stacks/traits.h"
@@ -26,16 +26,16 @@ enum situation {
 enum side { SIDE_SLOWER, SIDE_FASTER, SIDE_COUNT };
 
 /* What rows were of, as texts "hardware=NVIDIA RTX 4090", sorted. */
-struct known {
+struct training_groups {
     char **text;
     size_t n, cap;
 };
-void known_free(struct known *k);
-int known_add_text(struct known *k, const char *text, struct error *err);
+void training_free(struct training_groups *k);
+int training_add_text(struct training_groups *k, const char *text, struct error *err);
 /* Machine, model, engine and topology of a row. */
-int known_add_row(struct known *k, const struct priced *p, struct error *err);
+int training_add_row(struct training_groups *k, const struct priced *p, struct error *err);
 /* shown: machines that rows were shown of; by: those behind the fit. */
-enum situation situation_of(const struct known *by, const struct known *shown, const struct priced *p);
+enum situation situation_of(const struct training_groups *by, const struct training_groups *shown, const struct priced *p);
 /* LEAVE_MODEL, of all-reduces LEAVE_TOPOLOGY. */
 enum leave_out situation_work_key(const struct priced *p);
 
@@ -62,9 +62,9 @@ enum side spread_side(const struct priced *p, double error);
 /* Rates, and seconds of a token, have effects of either side (60); other seconds the shortest interval (61). */
 bool spread_has_sides(const struct priced *p);
 /* Adds to the effect of a situation and side that f has. */
-void spread_widen(struct fit *f, enum situation s, enum side side, double by);
+void spread_inflate(struct fit *f, enum situation s, enum side side, double by);
 /* Of rows without effects of sides: how far intervals reach in a situation, from n rows. -1: too many effects, or out of memory */
-int spread_set_reach(struct fit *f, enum situation s, const struct reach *r, size_t n, struct error *err);
+int spread_set_half_width(struct fit *f, enum situation s, const struct half_width *r, size_t n, struct error *err);
 /* The name of an effect is one that spread_fit could have made. */
 bool spread_is_name(const char *name);
 

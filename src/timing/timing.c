@@ -178,7 +178,7 @@ void time_add(struct time_features *f, const struct roofs *r, const struct step 
     const double own = how->flop_s > 0 ? how->flop_s : r->peak[x->math].flop_s;
     to->compute_s += how->heads > 0 ? 0 : x->count * x->cost.flop / (how->of_fp32 > 0 ? how->of_fp32 * r->peak[MATH_FP32].flop_s : own);
     to->heads_s += x->count * how->heads / vector;
-    to->walked += x->count * how->walked;
+    to->scanned += x->count * how->scanned;
     to->memory_s += x->count * cost_bytes(&x->cost) / r->bytes_s * latency_factor(f, r);
     if ((k == TIME_PRODUCT || k == TIME_EXPERT_PRODUCT) && x->bits > 0)
         to->vector_s += x->count * (x->cost.weight_bytes * 8 / x->bits) * (how->ops_weight > 0 ? how->ops_weight : default_ops_weight) / vector;
@@ -283,7 +283,7 @@ double time_ln_seconds(const void *features, const double *slot)
             }
             break;
         case TIME_ATTEND:
-            roof = smooth_max(x->compute_s / e_a, memory * kv, x->heads_s * heads, p) + x->walked * walk;
+            roof = smooth_max(x->compute_s / e_a, memory * kv, x->heads_s * heads, p) + x->scanned * walk;
             break;
         case TIME_OTHER:
             roof = memory * small;
@@ -389,9 +389,9 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
             d[TIME_ATTENTION] -= r.a;
             d[TIME_KV] += r.b;
             d[TIME_HEADS] += r.c;
-            d[TIME_WALK] += x->walked * walk;
-            r.seconds += x->walked * walk;
-            add_bound(&side, &r, max2(x->compute_s / e_a, x->heads_s * heads), memory * kv + x->walked * walk, x->launched * launch);
+            d[TIME_WALK] += x->scanned * walk;
+            r.seconds += x->scanned * walk;
+            add_bound(&side, &r, max2(x->compute_s / e_a, x->heads_s * heads), memory * kv + x->scanned * walk, x->launched * launch);
             break;
         case TIME_OTHER:
             r = (struct roof){ .seconds = memory * small, .b = memory * small };

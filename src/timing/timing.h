@@ -76,7 +76,7 @@ struct time_term {
     struct time_grid grid; /* of a small kernel */
     double vector_s;       /* unpacking operations over the FP32 multiply-adds a second; 0: none */
     double heads_s;        /* elements of the KV cache times query heads that read them, likewise; 0: as compute_s */
-    double walked;         /* positions of the KV cache scanned sequentially */
+    double scanned;         /* positions of the KV cache scanned sequentially */
     double launched;       /* launches, in units of a plain one */
     struct time_kernel alone; /* of TIME_KERNEL_ALONE, without slots */
 };
@@ -125,7 +125,7 @@ struct refinement {
     double ops_weight;       /* vector operations that unpack a weight; 0: 6 (load, shift, mask, conversion, ...) */
     double launches;         /* launch cost in units of a plain launch; 0: 1 */
     double heads;            /* attention of a decode step: elements of the KV cache times query heads; 0: by its FLOP */
-    double walked;           /* positions that its attention scans sequentially; 0: divided among blocks */
+    double scanned;           /* positions that its attention scans sequentially; 0: divided among blocks */
     struct time_kernel alone; /* seconds 0: by its roofs */
     double kernels;          /* of a prompt: kernels launched per op; 0: launches do not limit (45) */
 };

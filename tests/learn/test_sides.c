@@ -53,7 +53,7 @@ static void test_sides(void **state)
     assert_near(seen, spread_half(&f, SITUATION_SEEN, SIDE_FASTER, &p, 1), 1e-12);
     assert_true(seen > 1.645 && seen < 4);
     /* A side may be widened alone. */
-    spread_widen(&f, SITUATION_NEW_MACHINE, SIDE_FASTER, log(2));
+    spread_inflate(&f, SITUATION_NEW_MACHINE, SIDE_FASTER, log(2));
     assert_near(spread_half(&f, SITUATION_NEW_MACHINE, SIDE_FASTER, &p, 1), 2 * faster, 1e-9);
     assert_near(spread_half(&f, SITUATION_NEW_MACHINE, SIDE_SLOWER, &p, 1), slower, 1e-9);
     fit_free(&f);
@@ -74,8 +74,8 @@ static void test_first_token(void **state)
     assert_true(half > 1.645 && half < 3 * 1.645);
     /* until rows say how far to either side */
     struct error err = { 0 };
-    const struct reach r = { .slower = log(2), .faster = log(0.5) };
-    assert_ok(spread_set_reach(&f, SITUATION_NEW_WORK, &r, 100, &err), err);
+    const struct half_width r = { .slower = log(2), .faster = log(0.5) };
+    assert_ok(spread_set_half_width(&f, SITUATION_NEW_WORK, &r, 100, &err), err);
     assert_near(spread_half(&f, SITUATION_NEW_WORK, SIDE_SLOWER, &p, 1), 2 * half, 1e-9);
     assert_near(spread_half(&f, SITUATION_NEW_WORK, SIDE_FASTER, &p, 1), half / 2, 1e-9);
     assert_near(spread_half(&f, SITUATION_SEEN, SIDE_FASTER, &p, 1), spread_half(&f, SITUATION_SEEN, SIDE_SLOWER, &p, 1), 1e-12);
