@@ -4,11 +4,11 @@
 
 static const double level = 0.9;
 enum {
-    PARTS = 10,   /* of what lies outside: how much of it is beyond one end is tried in so many steps */
-    ENOUGH = 400, /* rows of which a part is four */
+    PARTS = 10,   /* steps of the split of the excluded 10 % between both ends */
+    ENOUGH = 400, /* rows for four per part */
 };
 
-/* Where a row lies beside its prediction, in halves: faster ones below. */
+/* Error of a row in half-widths: negative if faster. */
 static double place(const struct half_width_row *r)
 {
     return r->faster ? -exp(r->ln_out) : exp(r->ln_out);
@@ -26,7 +26,7 @@ static int by_distance(const void *a, const void *b)
     return (x->ln_out > y->ln_out) - (x->ln_out < y->ln_out);
 }
 
-/* The first of the sorted rows by which a share of the weights is reached. */
+/* The first of the sorted rows at which the cumulative weight is that share. */
 static const struct half_width_row *at_share(const struct half_width_row *row, size_t n, double share)
 {
     double goal = 0, sum = 0;
@@ -41,10 +41,10 @@ static const struct half_width_row *at_share(const struct half_width_row *row, s
     return &row[i];
 }
 
-/* Sum of the logarithms of the seconds between the ends, over those predicted. */
+/* Sum of ln interval length in seconds, relative to the prediction. */
 static double length(const struct half_width_row *row, size_t n, double slower, double faster)
 {
-    static const double most = 5; /* of a logarithm: lengths are finite */
+    static const double most = 5; /* cap of ln: lengths are finite */
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         const double half = exp(row[i].ln_half);

@@ -1,6 +1,5 @@
 /*
- * reach: how far to either side of a prediction an interval of 90 % reaches that is as short as it can be, of seconds, whose errors
- * have a long tail to one side. Source: methods.md (61).
+ * half_width: shortest 90 % interval of seconds whose errors are skewed, as half-widths to both sides. Source: methods.md (61).
  */
 #ifndef LEARN_HALF_WIDTH_H
 #define LEARN_HALF_WIDTH_H
@@ -8,21 +7,21 @@
 #include "base/base.h"
 
 struct half_width_row {
-    double ln_out;  /* ln |error / half|, half the width that rows like it have, fitted without what it is of */
-    double ln_half; /* of the logarithm of the seconds */
+    double ln_out;  /* ln |error / half|, half: the half-width of such rows, fitted without their group */
+    double ln_half; /* of ln seconds */
     double weight;  /* above 0 */
     bool faster;    /* than predicted */
 };
 
-/* Logarithms of what a half is multiplied by. */
+/* ln inflation of half-widths. */
 struct half_width {
     double slower, faster;
 };
 
-/* ln_out that nine in ten of the rows do not exceed. Sorts the rows; n > 0 */
+/* 90 % quantile of ln_out. Sorts the rows; n > 0 */
 double half_width_within(struct half_width_row *row, size_t n);
-/* Nine in ten of the rows lie within, and the seconds between the ends are the fewest, as far as rows can say so: few have one
- * distance both ways. Sorts the rows; n > 0 */
+/* Half-widths with 90 % coverage and the shortest interval in seconds, as far as the number of rows allows: symmetric for few rows.
+ * Sorts the rows; n > 0 */
 struct half_width half_width_shortest(struct half_width_row *row, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the rows behind a fit were of, and what a fit therefore knows of another row. */
+/* Training groups of a fit, and the situation of a row to predict. */
 #include "learn/spread.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ void training_free(struct training_groups *k)
     *k = (struct training_groups){ 0 };
 }
 
-/* Where a text is, or belongs. */
+/* Position of a text, or its insertion point. */
 static size_t place(const struct training_groups *k, const char *text, bool *there)
 {
     size_t lo = 0, hi = k->n;
@@ -80,7 +80,7 @@ static bool knows(const struct training_groups *k, const struct priced *p, enum 
     return there;
 }
 
-/* Of ops and all-reduces there is no engine. */
+/* Ops and all-reduces have no engine. */
 static bool has_engine(const struct priced *p)
 {
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;

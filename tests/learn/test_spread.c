@@ -229,7 +229,7 @@ static void test_quantiles(void **state)
     fit_free(&f);
 }
 
-/* A thousand rows of one origin, each a thirtieth of a row, say no more than thirty others do. */
+/* A thousand rows of one origin, each a thirtieth of a row, weigh as much as thirty others. */
 static void test_weights(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void test_reach(void **state)
                  one = exp(0.5 * exp(both.slower)) - exp(-0.5 * exp(both.faster));
     if (!(length < 0.8 * one && x.faster < x.slower - 1))
         fail_msg("%g is not shorter than %g: %g faster, %g slower", length, one, exp(x.faster), exp(x.slower));
-    /* few rows do not tell tails apart; a heavy row is as many light ones */
+    /* few rows do not resolve tails; a heavy row is as many light ones */
     const struct half_width few = half_width_shortest(r, FEW);
     assert_true(few.slower == few.faster);
     for (size_t i = 0; i < FEW; i++)
