@@ -1,9 +1,9 @@
 /*
- * rules: decision tables as data. A table is a list of rows with conditions and values; the first row whose conditions all hold
- * answers. What programs of others do, by build, machine and size, is such rows and not code. File format: doc/formats.md.
+ * rules: decision tables as data. A table is a list of rows with conditions and values; the first row whose conditions all hold matches.
+ * Behaviour of third-party software by build, machine and size is stated in such rows, not in code. File format: doc/formats.md.
  *
- * Conditions are of two kinds: early ones (names, builds) are the same for all questions about one subject and select rows once
- * (rules_select); late ones (sizes) are numbers that change from question to question (rules_first).
+ * Conditions are of two kinds: early ones (names, builds) are constant for all queries about one subject and select rows once
+ * (rules_select); late ones (sizes) are numbers that vary between queries (rules_first).
  */
 #ifndef BASE_RULES_H
 #define BASE_RULES_H
@@ -30,10 +30,10 @@ struct rule_key {
     const char *const *words; /* ONE: at most 64, then NULL; the fact is an index */
     bool (*known)(const char *text); /* texts that there are; NULL: any */
 };
-/* Values are numbers, or true and false as 1 and 0; of one with words an index of these. A row without a value has 0, the first word. */
+/* Values are numbers, true and false as 1 and 0; of a value with words an index of these. Default: 0, the first word. */
 struct rule_table_form {
     const char *name;
-    uint64_t keys;                                /* that questions of this table have, as bits */
+    uint64_t keys;                                /* keys of this table's queries, as bits */
     const char *value[RULES_MAX_VALUES];          /* names; then NULL */
     const char *const *words[RULES_MAX_VALUES];   /* NULL: a number */
 };
@@ -46,7 +46,7 @@ struct rules_form {
     size_t n_table;
 };
 
-/* What is known of a subject under a key. NaN and NULL fulfil no condition, but "!word". */
+/* A subject's value of a key. NaN and NULL fulfil no condition except "!word". */
 struct rule_fact {
     double number;
     const char *text, *also; /* either fulfils a condition; NULL: none */
@@ -74,16 +74,17 @@ struct rule_table {
 struct rules {
     const struct rules_form *form;
     struct rule_table *table; /* form->n_table; NULL: nothing was read */
-    json_t *doc;              /* whose texts the others point to */
+    json_t *doc;              /* owns the texts */
 };
 
-/* Strict: every table, key, word and value by its name; every row has a source. Fuzzed. errors: file, row, field, expected and found */
+/* Strict: unknown tables, keys, words and values are errors; every row has a source. Fuzzed. errors: file, row, field, expected and
+ * found */
 int rules_parse(struct rules *r, const struct rules_form *form, const char *name, const void *data, size_t size, struct error *err);
-/* doc is r's from here on; NULL: *err says why. */
+/* Takes ownership of doc, also on error; NULL: *err is set already. errors: as rules_parse() */
 int rules_take(struct rules *r, const struct rules_form *form, json_t *doc, const char *name, struct error *err);
 void rules_free(struct rules *r);
 
-/* The row of a table without late conditions that answers; NULL: none. fact: by key */
+/* The first matching row of a table without late conditions; NULL: none. fact: by key */
 const struct rule *rules_answer(const struct rules *r, size_t t, const struct rule_fact *fact);
 /* Rows of table t, as bits, whose early conditions hold. */
 uint64_t rules_select(const struct rules *r, size_t t, const struct rule_fact *fact);

@@ -113,7 +113,7 @@ struct reading {
 static bool may_be_kept(const struct last_cache *l, double walked_bytes)
 {
     const double more = 1.25; /* times what the profile's loads found something kept of: beyond, what is faster is memory */
-    return l->n > 0 && walked_bytes > 0 && walked_bytes <= more * l->walked[l->n - 1];
+    return l->n > 0 && walked_bytes > 0 && walked_bytes <= more * l->footprint[l->n - 1];
 }
 
 static struct state state_of(const struct validate_result *r, const struct hwprofile *h, struct reading p)
@@ -123,7 +123,7 @@ static struct state state_of(const struct validate_result *r, const struct hwpro
     struct state s = { .memory = !dram ? NAN : isnan(bytes_s) ? 1 : bytes_s / dram->value,
                        .cores = profile_cores_now(h, r->c->n_threads, p.flop_s, p.tile_flop_s),
                        .kept = NAN };
-    profile_exchange_now(&s.cores, h, r->c->n_threads, p.coherence);
+    profile_coherence_now(&s.cores, h, r->c->n_threads, p.coherence);
     last_cache_init(&s.last, h, r->c->n_threads);
     if (!may_be_kept(&s.last, r->walked_bytes) || !dram || isnan(bytes_s))
         return s;
@@ -149,7 +149,7 @@ static int predict_one(double *seconds, struct hwprofile *now, const struct vali
 {
     const struct predict_options o = asked(r, at);
     struct predict_result p;
-    if (profile_beside(now, s->profile, at->memory, at->cores, err) != 0)
+    if (rescale_profile(now, s->profile, at->memory, at->cores, err) != 0)
         return -1;
     if (predict(&p, m, now, &o, err) != 0) {
         whatif_profile_free(now);
@@ -374,7 +374,7 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
     const struct ceiling *loads = memory_of(s->profile, machine->n_threads);
     probe.memory_kernel = loads ? loads->kernel : NULL; /* one that asks further ahead than the engine's hides what a cache lost. (32) */
     last_cache_init(&l, s->profile, machine->n_threads);
-    r->walked_bytes = (double)bench_lend_memory(&probe, b.e, l.n ? l.walked[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
+    r->walked_bytes = (double)bench_lend_memory(&probe, b.e, l.n ? l.footprint[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
     b.prober = ceilings_prober_new(MATH_FP32, machine->n_threads, &probe, err);
     struct ceilings_prober *far = b.prober && may_be_kept(&l, r->walked_bytes) ? far_prober(s->far, &probe, b.stored->cache_bytes) : NULL;
     const int rc = b.prober ? rounds(r, run, &b, s, t, far, err) : -1;

@@ -315,7 +315,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
         return -1;
     }
     warn_context(&m, o, l);
-    const struct software_asked asked = { o->roof, o->price.materialized, hw, o->model, m.gguf ? NULL : m.type_name, (int)o->price.layout.tp };
+    const struct software_query asked = { o->roof, o->price.materialized, hw, o->model, m.gguf ? NULL : m.type_name, (int)o->price.layout.tp };
     struct predict_tally tally = { .several = hw->n > 1 };
     const bool solves = o->ask.n_question > 0;
     struct table_rows rows = { .size = solves ? predict_solve_row_size : sizeof(struct predict_row) };

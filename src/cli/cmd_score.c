@@ -321,8 +321,8 @@ static int run(const struct score_cli *o, struct error *err)
         rc = -1;
     if (rc == 0 && o->score.leave != LEAVE_NOTHING && l.n > 0 && l.n < ROWS_BESIDE && l.row[0].kind == MEASURE_RATE)
         rc = load_shipped(&shipped, &beside, p, err);
-    with.score.beside = beside;
-    with.score.n_beside = shipped.n;
+    with.score.reference_rows = beside;
+    with.score.n_reference_rows = shipped.n;
     if (rc == 0)
         rc = o->features ? features_save(rows, l.n, o->features, err) : score(&with, &l, rows, err);
     free_rows(beside, shipped.n);

@@ -460,7 +460,7 @@ static int run(struct sweeping *x, const struct options *o, struct error *err)
     int rc = grid_init(&g, o, err);
     x->g = &g;
     if (rc == 0) {
-        const struct software_asked asked = { o->roof, o->price.materialized, &g.hw, g.model.n == 1 ? g.model.v[0] : NULL,
+        const struct software_query asked = { o->roof, o->price.materialized, &g.hw, g.model.n == 1 ? g.model.v[0] : NULL,
                                               g.type.n == 1 ? g.type.v[0] : NULL, g.tp.n == 1 ? (int)g.tp.v[0] : 0 };
         rc = software_load(&software, &o->software, &asked, err);
     }

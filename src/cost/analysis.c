@@ -136,7 +136,7 @@ static void add_pass(void *ctx, const struct pass *p)
 {
     struct adding *x = ctx;
     struct analysis *a = x->a;
-    if (interrupt_check(NULL) != 0) /* analysis_init says so */
+    if (interrupt_check(NULL) != 0) /* reported by analysis_init */
         return;
     for (size_t i = 0; i < a->ops.n; i++) {
         const struct op *op = &a->ops.ops[i];

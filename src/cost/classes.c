@@ -57,7 +57,7 @@ static bool is_quantized(const struct tensor *w)
     return t && t->block_elems > 1;
 }
 
-/* Products that read the same prepare it once where their kernels want it in one form. */
+/* Products that read the same activations prepare them once, where their kernels use one form. */
 static bool shares_acts(const struct op_list *ops, size_t i)
 {
     if (!barriers_same_source(ops, i))

@@ -4,7 +4,7 @@
 
 #include "cost/step.h"
 
-/* How a model is spread over devices: (24). Zeros count as 1. */
+/* Parallel layout of a model: (24). Zeros count as 1. */
 struct layout {
     uint32_t tp; /* tensor parallel: every matrix is divided */
     uint32_t pp; /* pipeline parallel: layers are divided */
@@ -16,11 +16,11 @@ struct layout {
 struct op_class {
     struct op op;          /* the first of them; for its kind, role, types and names */
     double count;
-    double barriers[2];    /* of one of them, on average: where the engine's threads meet before it or in it; [1]: in passes of one token */
-    double tensor_bytes;   /* of tensors that no class before reads: over all classes, every tensor once; of a model's */
+    double barriers[2];    /* mean barriers per op, before it or in it; [1]: in passes of one token */
+    double tensor_bytes;   /* of tensors that no earlier class reads: sums count every tensor once; of a model's classes */
     /* of a step model's: */
     struct cost_form form; /* what one device does of it */
-    uint32_t n_comm;       /* devices that exchange; 0: no traffic */
+    uint32_t n_comm;       /* devices of the collective; 0: no traffic */
     enum dtype kv_type;    /* of the cache's keys and values; DTYPE_PRICED_END: they differ */
 };
 
@@ -47,7 +47,7 @@ uint32_t layout_devices(const struct layout *l); /* tp pp dp */
 const char *layout_text(char *buf, size_t n, const struct layout *l);
 /* Heads, widths, experts and layers divide; else ERROR_USAGE. (24) */
 int layout_check(const struct layout *l, const struct op_classes *ops, struct error *err);
-/* Devices that one link has to join: those that share every matrix or the experts, else neighbours of a pipeline; 1: none. */
+/* Devices that one link must join: those that share every matrix or the experts, else neighbours of a pipeline; 1: none. */
 uint32_t layout_joined(const struct layout *l);
 /* The machine has such a link; else ERROR_INPUT. */
 int layout_check_link(const struct layout *l, const struct hwprofile *h, struct error *err);
@@ -65,14 +65,14 @@ struct step_model {
     size_t n;
     struct step_options o;
     double stretch;       /* slowest pipeline stage over their mean, in layers */
-    double held_bytes;    /* weights that passes read on the device: a cache that holds them keeps them from pass to pass */
-    double held_position; /* of its KV cache, where all of it is seen, for each position */
+    double held_bytes;    /* weight bytes on the device: resident in a cache that holds them */
+    double held_position; /* KV cache bytes per position, of layers with full attention */
 };
 
 int step_model_init(struct step_model *s, const struct op_classes *l, const struct step_options *o, struct error *err);
 void step_model_free(struct step_model *s);
 /* Weights and keys that a pass reads, all classes. */
-double step_walked_bytes(const struct step_model *s, const struct pass *p);
+double step_read_bytes(const struct step_model *s, const struct pass *p);
 /* Bytes on the device that holds most: its share of the tensors, and of one sequence's cache of n_ctx positions. (25) */
 double step_weight_bytes(const struct op_classes *l, const struct layout *lay);
 double step_kv_bytes(const struct op_classes *l, const struct layout *lay, const struct cost_options *o, uint64_t n_ctx,

@@ -49,7 +49,7 @@ double cost_kv_row_bytes(const struct op *op, const struct cost_options *o)
 
 /* ---- keys ------------------------------------------------------------------------- */
 
-/* What the new tokens of one sequence meet in the cache. */
+/* What the new tokens of one sequence read of the KV cache. */
 struct keys {
     double seen;    /* pairs of a new token and a key it attends to */
     double present; /* positions read: the union of what the tokens see */
@@ -294,7 +294,7 @@ static double delta_flop(const struct op *op)
     return 7 * state_elems(op) + 2.0 * op->n_head * op->head_dim_v + 2.0 * op->n_head;
 }
 
-/* (19): rows: elements a token read beside the channels (steps, B and C; gates). */
+/* (19): rows: elements per token read in addition to the channels (steps, B and C; gates). */
 static void form_recurrence(struct cost_form *f, const struct op *op, double out, double flop, const struct cost_options *o)
 {
     f->weight = tensor_bytes(op->w) + tensor_bytes(op->bias);
@@ -303,8 +303,8 @@ static void form_recurrence(struct cost_form *f, const struct op *op, double out
     f->flop_tok = flop;
 }
 
-/* Zeros but for what every op says. Field by field: a hundred thousand configurations clear millions of them, and compilers
- * clear a whole struct of this size with an instruction that takes longer to start than this. */
+/* Zeros but for the fields common to all ops. Field by field: sweeps clear millions of forms, and compilers clear a whole struct of this
+ * size with an instruction of long start-up. */
 static void form_begin(struct cost_form *f, const struct op *op)
 {
     f->form = op->form;
@@ -426,7 +426,7 @@ static double form_n_tok(const struct cost_form *f, const struct pass *p)
     return f->out_rows ? p->n_out : p->n_tok;
 }
 
-/* Ops of a layer ask for the same number one after the other. */
+/* Consecutive ops of a layer need the same number. */
 static double touched(const struct cost_form *f, double n_tok, const struct cost_options *o, struct cost_memo *m)
 {
     const double n = n_tok * f->expert_groups * (o->expert_fill > 0 ? o->expert_fill : 1);

@@ -19,8 +19,8 @@ struct cost {
 struct routing {
     double zipf;              /* popularity of the i-th expert ~ i^-zipf; 0: uniform */
     const double *popularity; /* recorded, [n_layer][n]: mean uses of each expert by one token; NULL: none */
-    uint32_t n, n_used;       /* experts of a layer, and of a token; n_used 0: not said */
-    uint32_t n_layer;         /* 0: 1. What is touched is the mean over layers. */
+    uint32_t n, n_used;       /* experts of a layer, and of a token; n_used 0: not stated */
+    uint32_t n_layer;         /* 0: 1. Experts touched are the mean over layers. */
 };
 
 struct cost_options {
@@ -28,7 +28,7 @@ struct cost_options {
     enum dtype type_k, type_v; /* of the KV cache: DTYPE_F16 */
     const struct routing *routing; /* NULL: uniform */
     bool materialized; /* the scores of attention pass through memory; false: they stay on the chip (11) */
-    double expert_fill; /* tokens that meet at experts over those of full groups (24); 0: 1 */
+    double expert_fill; /* tokens per expert group over those of full groups (24); 0: 1 */
 };
 
 /*
@@ -40,7 +40,7 @@ struct cost_form {
     bool out_rows, chunked;
     double form_tok, window, n_top; /* as in struct op */
     double n_expert, n_expert_used;
-    double expert_groups;           /* passes like this one whose tokens meet at the experts: 1 */
+    double expert_groups;           /* passes like this one that share the experts: 1 */
     double weight, weight_tok, weight_expert;   /* bytes a pass, a token, an expert touched */
     /* bytes a token read and written, a position present, a score of a token and a position present */
     double act_in_tok, act_out_tok, act_present, act_score;
@@ -51,7 +51,7 @@ struct cost_form {
 
 struct cost_form cost_form(const struct op *op, const struct cost_options *o);
 
-/* The last answer of experts_touched(), which neighbours ask again. Zeros at first. */
+/* Memo of experts_touched(): adjacent ops query the same value. Zeros at first. */
 struct cost_memo {
     double n_tok, n_expert, n_expert_used, touched;
 };
@@ -93,7 +93,7 @@ int cost_check_kv(const struct op_list *l, const struct cost_options *o, struct 
 double cost_kv_bytes_token(const struct op_list *l, const struct cost_options *o);
 /* Bytes that the recurrences of a hybrid remember of a sequence, however long: not in the figure above. (19) */
 double cost_state_bytes_sequence(const struct op_list *l);
-/* Bytes of the KV cache and of the states of one sequence of n_ctx positions: a windowed layer keeps no more than its window
+/* Bytes of the KV cache and of the states of one sequence of n_ctx positions: a windowed layer stores no more than its window
  * and the n_ubatch tokens of a pass. (22) */
 double cost_kv_bytes(const struct op_list *l, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch);
 /* Of n experts, k of them used by a token: how many different ones n_tok tokens use, on average. routing NULL: without
@@ -128,7 +128,7 @@ bool *account_marks(const struct model *m, const struct op_list *l, struct error
  * the last norm and the LM head are skipped).
  */
 typedef void pass_fn(void *ctx, const struct pass *p);
-/* Prompt tokens of a pass where nothing says them; and all of a prompt in one pass. */
+/* Default prompt tokens of a pass; a whole prompt in one pass. */
 enum { TIME_UBATCH = 512, PREFILL_WHOLE = INT32_MAX };
 /* How many there are. */
 uint64_t prefill_n_passes(uint32_t n, uint32_t n_ubatch, uint32_t n_seq);

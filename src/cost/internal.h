@@ -10,9 +10,9 @@ void cost_form_at(struct cost_form *f, const struct op *op, const struct cost_op
 double cost_kv_row_bytes(const struct op *op, const struct cost_options *o);
 /* Bytes a sequence of what a recurrent op remembers; 0 for other kinds. (19) */
 double cost_state_bytes(const struct op *op);
-/* Positions of n_ctx that a layer with that window (0: none) keeps, filled n_ubatch at a time. (22) */
+/* Positions of n_ctx that a layer with that window (0: none) stores, filled n_ubatch at a time. (22) */
 uint64_t cost_kept(uint32_t window, uint64_t n_ctx, uint64_t n_ubatch);
-/* What one op keeps of a sequence of n_ctx positions, filled n_ubatch at a time. (22), (19) */
+/* Bytes one op stores of a sequence of n_ctx positions, filled n_ubatch at a time. (22), (19) */
 double cost_op_kv_bytes(const struct op *op, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch);
 /* Bytes of the workspace that MLA's expanded form needs for n_ctx positions; 0: no such form. (17) */
 double cost_expanded_bytes(const struct op_list *l, uint64_t n_ctx);

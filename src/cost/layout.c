@@ -3,7 +3,7 @@
  *
  * Tensor parallelism divides the matrices of a layer: those that make heads and hidden widths by their outputs, those that
  * lead back to the residual stream by their inputs, after which the devices add their parts up. Experts are spread over
- * ep devices; where these are more than tp, tokens of ep / tp groups meet there. A pass is that of one group.
+ * ep devices; where these are more than tp, ep / tp groups of tokens share them. A pass is that of one group.
  */
 #include "cost/internal.h"
 #include <math.h>
@@ -101,7 +101,7 @@ const char *layout_text(char *buf, size_t n, const struct layout *l)
 struct parts {
     double tp, ep;
     double etp;    /* devices an expert's matrices are divided over */
-    double groups; /* of tp devices whose tokens meet at the experts */
+    double groups; /* of tp devices that share the experts */
 };
 
 static struct parts parts_of(const struct layout *l)
@@ -385,7 +385,7 @@ void step_model_free(struct step_model *s)
     *s = (struct step_model){ 0 };
 }
 
-double step_walked_bytes(const struct step_model *s, const struct pass *p)
+double step_read_bytes(const struct step_model *s, const struct pass *p)
 {
     return s->held_bytes + s->held_position * ((double)p->n_past * p->n_seq + p->n_tok);
 }

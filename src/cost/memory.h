@@ -54,7 +54,7 @@ struct memory_load {
 };
 /* n_seq sequences of n_ctx positions over all groups. */
 struct memory_load memory_load_of(const struct memory_options *o, uint64_t n_seq, uint64_t n_ctx);
-/* What a device of each of n_stage pipeline stages holds (stages_new()); the fullest is what memory_need_of() says. */
+/* What a device of each of n_stage pipeline stages holds (stages_new()); memory_need_of() is that of the fullest. */
 struct stage;
 struct memory_need memory_need_of(const struct stage *s, uint32_t n_stage, const struct memory_options *o, const struct memory_load *l);
 /* One for each of pp stages; free with free(). NULL: out of memory. */
@@ -84,7 +84,7 @@ struct memory_plan {
     double kv_token_bytes;    /* a position of one sequence while no window is full */
     double kv_state_bytes;    /* a sequence, of recurrences */
     double block_bytes;
-    double blocks, tokens;    /* whole ones; tokens = blocks * block. NaN: unknown, or nothing is kept a position */
+    double blocks, tokens;    /* whole ones; tokens = blocks * block. NaN: unknown, or no bytes per position */
     double waste_tokens;      /* of a sequence's last page, unused, on average: at most (block - 1) / 2 */
 };
 struct memory_plan memory_plan(const struct memory_model *m);

@@ -7,7 +7,7 @@
 
 static const double GiB = 1073741824, MiB = 1048576;
 
-/* What a driver keeps of the memory, and CUDA's context and kernels take outside of a program. */
+/* Memory reserved by the driver, and by CUDA's context and kernels outside a program. (doc/notes/servers.md) */
 #define DRIVER_SHARE 0.012
 #define CONTEXT_GIB 0.13
 #define COMM_GIB 0.2
@@ -87,7 +87,7 @@ static void serve(struct memory_options *o, const struct hwprofile *h, unsigned 
         [KEY_NAME] = { .text = h->name, .also = h->id }, [KEY_FP4_PEAK] = { .number = h->peak[MATH_FP4].value > 0 },
     };
     const bool own = h->kind == HW_GPU || h->kind == HW_NPU;
-    struct error unused; /* memory_model_init() says why */
+    struct error unused; /* reported by memory_model_init() */
     (void)memory_rules_load(&unused);
     fact[KEY_LARGE].number = value(TABLE_LARGE, 0, fact);
     o->release = release;

@@ -1,6 +1,6 @@
 /*
- * step.h: equal ops of one pass as one step: what they are, how many, what one of them costs on one device and how long it takes. A pass is some thirty
- * steps. Prices, roles, explanations and the work of measurements are lists and sums of them.
+ * step.h: equal ops of one pass as one step: what they are, their count, and the cost and seconds of one of them on one device. A pass has
+ * some thirty steps. Predictions, roles, explanations and the work of measurements are lists and sums of steps.
  */
 #ifndef COST_STEP_H
 #define COST_STEP_H
@@ -25,7 +25,7 @@ struct step {
     enum op_kind kind;
     enum op_role role;
     enum math math;            /* of the operands: MATH_FP32 where nothing is multiplied, MATH_COUNT where several are */
-    uint32_t n_comm;           /* devices that exchange; 0: no traffic */
+    uint32_t n_comm;           /* devices of the collective; 0: no traffic */
     double count;              /* ops a pass */
 
     /* their shape, by step_shape() */
@@ -35,18 +35,18 @@ struct step {
     double n_head, head_dim, group; /* attention's: heads, elements of one, heads that share a key; 0: another op */
 
     /* of one of them */
-    struct cost cost;          /* link_bytes: that a device sends in the way they are exchanged */
-    double walked_bytes;       /* weights and keys that the pass reads, all classes; 0: unknown */
+    struct cost cost;          /* link_bytes: sent per device by the algorithm of the collective */
+    double pass_read_bytes;       /* weights and keys that the pass reads, all classes; 0: unknown */
     double seconds, memory_s, compute_s, link_s;
     double least_s;            /* at the machine's roofs (27) */
-    double sd;                 /* of the logarithm of seconds, from that of what was measured; 0 where constants are */
+    double sd;                 /* of ln seconds, from the measurement; 0 with constants */
     enum bound bound;
 
     /* what seconds rest on: roofs.h */
     const struct kernel_roof *kernel; /* of the roofs; NULL: bandwidth and peak */
-    const char *alone;                /* the kernel of software that runs it, whose constants are its own (46); NULL: none is known */
+    const char *alone;                /* a software kernel with its own constants (46); NULL: none */
     double kernel_tok;                /* the tokens its rate was taken at */
-    double kernel_bytes_s, kept;      /* of products: stored bytes a second, and the part of them that the last cache has; 0: not measured */
+    double kernel_bytes_s, llc_hit;      /* products: stored bytes a second, and the LLC hit fraction of weights; 0: not measured */
 };
 
 /* What op x->of is in the pass. */

@@ -128,7 +128,7 @@ enum stack_table {
 enum engine_trait { ENGINE_COPIES, ENGINE_BORDERS, ENGINE_ABSORBED, ENGINE_OWN_FILES, ENGINE_GGUF, ENGINE_BY_LAYER, ENGINE_QUANTIZES_HEAD, ENGINE_SEQUENCES };
 
 /* Words of keys and values, in the order of the enumerations they are of; NULL behind the last. */
-extern const char *const stack_makers[];   /* enum maker (stacks/facts.h) */
+extern const char *const stack_makers[];   /* enum maker (stacks/stack_traits.h) */
 extern const char *const stack_attends[];  /* kernels of attention, enum attend_id (stacks/attend.h) */
 
 extern const char *const stack_defaults[]; /* ids of stacks; the first is that of a machine without a default */

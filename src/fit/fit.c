@@ -116,7 +116,7 @@ void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *
 {
     const bool closed = m->gradient && m->gradient(row->features, slot, g);
     for (int s = 0; s < m->n_slot; s++) {
-        const bool moves = row->effect[s][0] != FIT_NO_EFFECT || row->loose[s] != 0;
+        const bool moves = row->effect[s][0] != FIT_NO_EFFECT || row->prior_var[s] != 0;
         if (!moves)
             g[s] = 0;
         if (closed || !moves)
@@ -130,7 +130,7 @@ void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *
     }
 }
 
-/* ---- the least squares problem: kept rows, then a row an effect for its prior -------- */
+/* ---- the least squares problem: rows, then one row per effect for its prior -------- */
 
 /* Effects without rows keep their priors and are not unknowns. */
 struct problem {
@@ -384,7 +384,7 @@ static double variance(const struct fit *f, const struct fit_row *row, const dou
 {
     double sum = 0;
     for (int s = first; s <= last; s++)
-        sum += g[s] * g[s] * row->loose[s];
+        sum += g[s] * g[s] * row->prior_var[s];
     for (int s = first; s <= last; s++)
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             for (int t = first; t <= last; t++)

@@ -1,5 +1,5 @@
 /*
- * fit: parameters of a time model from measurements. The logarithm of a parameter (fraction of the bandwidth reached,
+ * fit: parameters of a time model from measurements. The logarithm of a parameter (fraction of the bandwidth attained,
  * seconds a layer, ...) is a sum of effects: one common to all rows, one of the row's engine, one of its class of machine, ...
  * Every effect has a Gaussian prior: an unmeasured machine or engine keeps the value and spread of its class. Robust least
  * squares (least.h) of ln seconds; the spread of an effect comes from the curvature at the minimum.
@@ -29,7 +29,7 @@ struct fit_row {
     uint64_t from;                                    /* one bit for its source, defined by the caller */
     uint16_t effect[FIT_MAX_SLOTS][FIT_MAX_EFFECTS]; /* FIT_NO_EFFECT: none */
     double base[FIT_MAX_SLOTS];  /* added to the effects: priors of common effects that the fit does not have */
-    double loose[FIT_MAX_SLOTS]; /* prior variance of effects that the fit does not have; predictions only */
+    double prior_var[FIT_MAX_SLOTS]; /* prior variance of effects that the fit does not have; predictions only */
 };
 
 struct fit_model {

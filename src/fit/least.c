@@ -83,7 +83,7 @@ void least_inverse(double *u, size_t n, double *out)
 static const double gain_end = 1e-5, region_end = 1e-5, first_region = 10;
 enum { MAX_LOOKS = 60 };
 
-struct walk {
+struct iteration {
     const struct least_problem *p;
     double *x, *next, *step; /* [n] */
     double *jf, *qf;         /* [n]: J'f, and R'^-1 of it */
@@ -104,7 +104,7 @@ static double norm_of(const double *scale, const double *x, size_t n)
 }
 
 /* J'J = R'R and Q'f at x; scales are the largest column norms so far. -1: a value that is not finite. */
-static int linearize(struct walk *w, bool first)
+static int linearize(struct iteration *w, bool first)
 {
     const size_t n = w->p->n;
     memset(w->jj, 0, n * n * sizeof *w->jj);
@@ -126,7 +126,7 @@ static int linearize(struct walk *w, bool first)
 }
 
 /* |J s|^2 of the step s. */
-static double predicted_square(const struct walk *w)
+static double predicted_square(const struct iteration *w)
 {
     const size_t n = w->p->n;
     double sum = 0;
@@ -140,7 +140,7 @@ static double predicted_square(const struct walk *w)
 }
 
 /* Trust region update from actual over predicted reduction (Moré 1978, 5.3 and 5.4). */
-static void resize(struct walk *w, double ratio, double gained, double slope, double norm, double length)
+static void resize(struct iteration *w, double ratio, double gained, double slope, double norm, double length)
 {
     if (ratio <= 0.25) {
         double by = gained >= 0 ? 0.5 : 0.5 * slope / (slope + 0.5 * gained);
@@ -157,7 +157,7 @@ static void resize(struct walk *w, double ratio, double gained, double slope, do
 enum look { LOOK_AGAIN, LOOK_MOVED, LOOK_END };
 
 /* Tries a step. */
-static int try_step(struct walk *w, bool first, enum look *result)
+static int try_step(struct iteration *w, bool first, enum look *result)
 {
     const size_t n = w->p->n;
     double square;
@@ -188,7 +188,7 @@ static int try_step(struct walk *w, bool first, enum look *result)
     return 0;
 }
 
-static int walk(struct walk *w)
+static int iterate(struct iteration *w)
 {
     const size_t n = w->p->n;
     double square;
@@ -220,7 +220,7 @@ static int walk(struct walk *w)
 int least_run(const struct least_problem *p, double *x, double *inverse, struct error *err)
 {
     const size_t n = p->n;
-    struct walk w = { .p = p, .x = x, .jj = calloc(n * n + 1, sizeof *w.jj), .r = calloc(n * n + 1, sizeof *w.r),
+    struct iteration w = { .p = p, .x = x, .jj = calloc(n * n + 1, sizeof *w.jj), .r = calloc(n * n + 1, sizeof *w.r),
                       .next = calloc(8 * n + 1, sizeof *w.next), .order = calloc(n + 1, sizeof *w.order) };
     int rc = -1;
     if (!w.jj || !w.r || !w.next || !w.order) {
@@ -233,7 +233,7 @@ int least_run(const struct least_problem *p, double *x, double *inverse, struct 
         w.work = w.scale + n;
         for (size_t j = 0; j < n; j++)
             w.order[j] = (int)j + 1; /* lmpar's indices start at 1 */
-        rc = walk(&w) == 0 ? linearize(&w, false) : -1;
+        rc = iterate(&w) == 0 ? linearize(&w, false) : -1;
         if (rc == 0)
             least_inverse(w.jj, n, inverse);
         else

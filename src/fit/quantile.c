@@ -7,7 +7,7 @@
 /* Smoothing width of the pinball loss at 0, in ln. Source: methods.md (59). */
 static const double corner = 0.1;
 /* (q^2 - 1) / 2 for the 90 % quantile q = 1.645: inflation of ln factor per unit of its variance that restores coverage. (59) */
-static const double widening = 0.85;
+static const double inflation = 0.85;
 enum { MAX_STEPS = 60 };
 
 struct problem {
@@ -165,7 +165,7 @@ int quantile_run(struct fit *f, const struct quantile_row *row, size_t n, double
 
 double quantile_predict(const struct fit *f, const struct quantile_row *row)
 {
-    double q = widening * row->loose;
+    double q = inflation * row->prior_var;
     for (int k = 0; k < row->n_effect; k++)
         q += f->effect[row->effect[k]].value;
     return q;
@@ -185,7 +185,7 @@ static void predict_fold(const struct problem *p, double *outside_by)
         for (int k = 0; k < p->row[i].n_effect; k++) {
             const struct fit_effect *e = &p->f->effect[p->row[i].effect[k]];
             if (!(p->g[p->row[i].effect[k]] > 0))
-                outside_by[i] -= widening * e->sd * e->sd;
+                outside_by[i] -= inflation * e->sd * e->sd;
         }
     }
 }

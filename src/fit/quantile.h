@@ -16,7 +16,7 @@ struct quantile_row {
     double weight;   /* number of rows that it counts as; < 1 for near duplicates */
     uint16_t effect[QUANTILE_MAX_EFFECTS];
     int n_effect;
-    double loose; /* prior variance of effects that f does not have; predictions only */
+    double prior_var; /* prior variance of effects that f does not have; predictions only */
 };
 
 /* Fits the effects of f for quantile `level` (0.9); f->cov is their covariance. errors: out of memory */

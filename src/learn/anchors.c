@@ -1,4 +1,4 @@
-/* What predict and sweep share of software: whose constants seconds are made with, what narrows them, which limits are asked about. */
+/* Software of predict and sweep: constants, anchors, limits. */
 #include "learn/anchors.h"
 #include "base/notify.h"
 #include "learn/software.h"
@@ -30,11 +30,11 @@ static int find_stack(const struct stack **s, const char *name, struct error *er
 struct anchors {
     struct measurements l;
     struct pricer *pricer;
-    struct measurement *rate; /* that rows of servers are taken for */
+    struct measurement *rate; /* of server rows, as rates */
     struct priced *row;
     const struct priced **kept;
     size_t n, n_rate, n_kept;
-    char why[256]; /* a row is not kept */
+    char why[256]; /* a row is not used */
 };
 
 static void anchors_free(struct anchors *a)
@@ -48,7 +48,7 @@ static void anchors_free(struct anchors *a)
     measure_free(&a->l);
 }
 
-/* Of the rows that are left. (68) */
+/* Remaining rows are below their roof. (68) */
 static int check_possible(const struct anchors *a, const char *file, struct error *err)
 {
     char text[256];
@@ -73,24 +73,24 @@ static bool is_same_test(const struct priced *a, const struct priced *b)
            strcmp(x->date, y->date) == 0;
 }
 
-/* Repeated tests agree within a few percent; beyond this one of two is of something else. */
+/* Repeated tests agree within a few percent; beyond this factor one of the two is of another configuration. */
 static const double DISAGREE = 1.25;
 
-static void say_contradictions(const struct anchors *a, const char *file)
+static void note_contradictions(const struct anchors *a, const char *file)
 {
     for (size_t i = 0; i < a->n_kept; i++)
         for (size_t k = 0; k < i; k++) {
             const double x = a->kept[k]->m->value, y = a->kept[i]->m->value;
             if (!is_same_test(a->kept[k], a->kept[i]) || fmax(x, y) < DISAGREE * fmin(x, y))
                 continue;
-            notify_note("--anchor %s: lines %zu and %zu are of one test and differ %.2g times: what lies between them is taken", file,
+            notify_note("--anchor %s: lines %zu and %zu are of one test and differ by a factor of %.2g: their mean is used", file,
                         a->kept[k]->m->line, a->kept[i]->m->line, fmax(x, y) / fmin(x, y));
             return;
         }
 }
 
-/* Rows that were taken for something else than they say: the first. */
-static void say_taken(const struct anchors *a, const char *file)
+/* The first row that is used with a substitution. */
+static void note_substitutions(const struct anchors *a, const char *file)
 {
     for (size_t i = 0; i < a->n_kept; i++)
         if (a->kept[i]->note[0]) {
@@ -99,15 +99,14 @@ static void say_taken(const struct anchors *a, const char *file)
         }
 }
 
-/* The profile of the machine that a row's own file names, where that is another than the row is taken for; "": it is not, or nobody has
- * one. */
+/* The profile of the machine named in a row's file, if it differs from the row's machine; "": the same, or no such profile. */
 static int other_machine(char *id, size_t n, struct pricer *by_name, const struct priced *p, struct error *err)
 {
     const struct hwprofile *h = &p->machine->h;
     struct measurement m = *p->m;
     struct priced own = { .m = NULL };
     *id = 0;
-    if (!*m.named || strcmp(h->cpu_model, m.named) == 0) /* nobody else's: the profile of this machine */
+    if (!*m.named || strcmp(h->cpu_model, m.named) == 0) /* this machine's profile */
         return 0;
     m.hardware = m.named;
     const int rc = price_row(by_name, &m, &own, err);
@@ -117,9 +116,9 @@ static int other_machine(char *id, size_t n, struct pricer *by_name, const struc
     return rc;
 }
 
-/* A file without profiles' names is of the one machine asked about, unless its rows name several: then of those that are its own. Where all name another,
- * which has a profile, that is said. */
-static int say_other_machine(struct anchors *a, const char *file, struct error *err)
+/* A file without profile names applies to the one machine of the query, unless its rows name several: then its own rows only. A note if
+ * all rows name another machine that has a profile. */
+static int check_machine_name(struct anchors *a, const char *file, struct error *err)
 {
     char id[64] = "", first[64] = "";
     const struct priced *named = NULL;
@@ -144,7 +143,7 @@ static int say_other_machine(struct anchors *a, const char *file, struct error *
     if (rc == 0 && other > 0 && kept > 0)
         notify_note("--anchor %s: %zu rows are of other machines (%s) and left out, %zu are of %s", file, other, first, kept, own[0]->machine->h.id);
     else if (rc == 0 && other > 0)
-        notify_note("--anchor %s: it says that it was measured on %s (%s), and is taken as measured on %s", file, named->m->named, first,
+        notify_note("--anchor %s: measured on %s (%s) according to the file, used as measured on %s", file, named->m->named, first,
                     named->machine->h.id);
     if (rc == 0 && kept > 0) {
         memcpy(a->kept, own, kept * sizeof *own);
@@ -155,8 +154,8 @@ static int say_other_machine(struct anchors *a, const char *file, struct error *
     return rc;
 }
 
-/* Is a row of one of the machines asked about? */
-static bool is_asked(const struct priced *p, const struct hwprofile *h, size_t n)
+/* The row is of one of the query's machines. */
+static bool is_query_machine(const struct priced *p, const struct hwprofile *h, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(p->machine->h.id, h[i].id) == 0)
@@ -164,25 +163,25 @@ static bool is_asked(const struct priced *p, const struct hwprofile *h, size_t n
     return false;
 }
 
-/* An anchor is believed to 2 %: beside rows of the machines asked about, those of others, which differ by more, would bend the software's
- * constants to their own. Where there are none, the others say something of software, and nothing of these machines. (62) */
-static void keep_asked(struct anchors *a, const char *file, const struct hwprofile *h, size_t n)
+/* An anchor has a sigma of 2 %: rows of other machines, which differ by more, would bias the software's constants. They are used only if
+ * no row is of the query's machines: then they inform about the software only. (62) */
+static void keep_query_rows(struct anchors *a, const char *file, const struct hwprofile *h, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < a->n_kept; i++)
-        if (is_asked(a->kept[i], h, n))
+        if (is_query_machine(a->kept[i], h, n))
             a->kept[kept++] = a->kept[i];
     if (kept == 0 && n == 1)
-        notify_note("--anchor %s: no row is of %s, but of %s: it says little of %s", file, h->id, a->kept[0]->machine->h.id, h->id);
+        notify_note("--anchor %s: no row is of %s, but of %s: little information about %s", file, h->id, a->kept[0]->machine->h.id, h->id);
     if (kept == 0)
         return;
     if (kept < a->n_kept)
         notify_note("--anchor %s: %zu rows are of other machines and left out, %zu are of %s", file, a->n_kept - kept, kept,
-                    n == 1 ? h->id : "those asked about");
+                    n == 1 ? h->id : "the machines given");
     a->n_kept = kept;
 }
 
-/* Machines that cannot be loaded are the command's to refuse, or nobody asks about them (--solve machine). */
+/* Machines that cannot be loaded are reported by the command, or unused (--solve machine). */
 static int choose_rows(struct anchors *a, const char *file, const struct str_list *hw, struct error *err)
 {
     struct hwprofile *h = calloc(hw->n + 1, sizeof *h);
@@ -199,16 +198,16 @@ static int choose_rows(struct anchors *a, const char *file, const struct str_lis
         n += found;
     }
     if (rc == 0 && n > 0)
-        keep_asked(a, file, h, n);
+        keep_query_rows(a, file, h, n);
     for (size_t i = 0; i < n; i++)
         hwprofile_free(&h[i]);
     free(h);
     return rc;
 }
 
-/* What a server's file does not say is as asked about: the type of its weights where it is of the same model, and who answered (--stack,
- * or what such a machine runs). Rows that say it stay as they are. */
-static int complete_row(struct anchors *a, struct measurement *m, const struct software_options *o, const struct software_asked *asked,
+/* Defaults of a server's file from the query: weight type where the model is the same, and software (--stack, or the machine's default).
+ * Stated fields are unchanged. */
+static int complete_row(struct anchors *a, struct measurement *m, const struct software_options *o, const struct software_query *query,
                         struct error *err)
 {
     struct priced p;
@@ -216,25 +215,25 @@ static int complete_row(struct anchors *a, struct measurement *m, const struct s
         return 0;
     if (price_row(a->pricer, m, &p, err) != 0)
         return -1;
-    if (!*m->quant && asked->type && asked->model && *p.preset && (!*m->label || strcasecmp(p.preset, asked->model) == 0))
-        m->quant = asked->type;
+    if (!*m->quant && query->type && query->model && *p.preset && (!*m->label || strcasecmp(p.preset, query->model) == 0))
+        m->quant = query->type;
     if (a->l.file == FILE_AIPERF && p.machine->loaded)
         m->engine = o->stack ? o->stack : software_default(&p.machine->h, WEIGHTS_PLAIN)->id;
     priced_free(&p);
     return 0;
 }
 
-/* A machine nobody described may be the one asked about: then a row says what it is. (56) */
-static bool is_guessed(const struct software_asked *asked, const char *id)
+/* A machine without a profile that is the query's: its anchors correct the guess. (56) */
+static bool is_guessed(const struct software_query *query, const char *id)
 {
-    for (size_t i = 0; i < asked->hw->n; i++)
-        if (strcmp(asked->hw->v[i], id) == 0)
+    for (size_t i = 0; i < query->hw->n; i++)
+        if (strcmp(query->hw->v[i], id) == 0)
             return true;
     return false;
 }
 
-/* A row is kept, or says why not. */
-static int keep_row(struct anchors *a, const struct measurement *m, const struct software_asked *asked, struct error *err)
+/* Adds a row, or sets a->why. */
+static int keep_row(struct anchors *a, const struct measurement *m, const struct software_query *query, struct error *err)
 {
     struct priced *p = &a->row[a->n];
     if (price_row(a->pricer, m, p, err) != 0)
@@ -242,17 +241,17 @@ static int keep_row(struct anchors *a, const struct measurement *m, const struct
     a->n++;
     if (p->reason[0])
         snprintf(a->why, sizeof a->why, "%.250s", p->reason);
-    else if (p->machine->ln_sd > 0 && !is_guessed(asked, p->machine->h.id))
-        snprintf(a->why, sizeof a->why, "no profile of \"%.100s\": what it says of software depends on the machine", p->machine->hardware);
-    else if (p->machine->h.kind != HW_CPU && priced_partly(p)) /* no measurement of this machine */
-        snprintf(a->why, sizeof a->why, "a part of its layers ran elsewhere, the file says");
+    else if (p->machine->ln_sd > 0 && !is_guessed(query, p->machine->h.id))
+        snprintf(a->why, sizeof a->why, "no profile of \"%.100s\": its information about software depends on the machine", p->machine->hardware);
+    else if (p->machine->h.kind != HW_CPU && priced_partly(p)) /* not a measurement of this machine */
+        snprintf(a->why, sizeof a->why, "part of its layers ran on another device");
     else if (m->kind == MEASURE_RATE && m->metric == METRIC_TOK_S && p->measured_s > 0)
         a->kept[a->n_kept++] = p;
     return 0;
 }
 
 /* A server's row as a rate of a phase. (69) */
-static int keep_as_rate(struct anchors *a, const struct software_asked *asked, struct error *err)
+static int keep_as_rate(struct anchors *a, const struct software_query *query, struct error *err)
 {
     const struct priced *p = &a->row[a->n - 1];
     if (p->reason[0] || (p->m->kind == MEASURE_RATE && p->m->phase != MEASURE_REQUEST))
@@ -264,11 +263,11 @@ static int keep_as_rate(struct anchors *a, const struct software_asked *asked, s
         return 0;
     }
     a->n_rate++;
-    return keep_row(a, m, asked, err);
+    return keep_row(a, m, query, err);
 }
 
-/* What is learned from a server's rows is not what they say; whole requests say nothing of phases. */
-static void say_rates(const struct anchors *a, const char *file)
+/* Notes of server rows, which are converted to rates; whole requests inform about no phase. */
+static void note_rates(const struct anchors *a, const char *file)
 {
     size_t n = 0, requests = 0;
     const struct priced *first = NULL;
@@ -288,13 +287,13 @@ static void say_rates(const struct anchors *a, const char *file)
     char devices[32] = "";
     if (first->m->n_devices > 1)
         snprintf(devices, sizeof devices, " on %d devices", first->m->n_devices);
-    notify_note("--anchor %s: taken as %s of %g %s in %.4g ms by %s%s, believed to %.0f %%%s", file, prompt ? "a prompt" : "a decode step",
+    notify_note("--anchor %s: taken as %s of %g %s in %.4g ms by %s%s, uncertainty %.0f %%%s", file, prompt ? "a prompt" : "a decode step",
                 prompt ? first->prompt : first->batch, prompt ? "tokens" : first->batch > 1 ? "sequences" : "sequence", 1e3 * first->measured_s,
                 first->stack->id, devices, 100 * first->m->ln_sd, n > 1 ? "; other rows likewise" : "");
 }
 
-/* Of a machine that no profile describes a name is all there is: rows that spell it otherwise are of the one asked about. */
-static void name_as_asked(struct anchors *a, const struct str_list *hw)
+/* Machines without a profile are identified by name: other spellings of the query's machine are unified. */
+static void rename_as_query(struct anchors *a, const struct str_list *hw)
 {
     for (size_t i = 0; i < hw->n; i++) {
         struct hwprofile h;
@@ -311,61 +310,61 @@ static void name_as_asked(struct anchors *a, const struct str_list *hw)
     }
 }
 
-static int anchors_load(struct anchors *a, const struct software_options *o, const struct software_asked *asked, struct error *err)
+static int anchors_load(struct anchors *a, const struct software_options *o, const struct software_query *query, struct error *err)
 {
-    const struct str_list *hw = asked->hw;
+    const struct str_list *hw = query->hw;
     struct measured_options given = o->of_anchor;
     struct measure_context x;
     given.hw = hw->n == 1 ? hw->v[0] : NULL;
-    given.model = asked->model ? asked->model : "";
-    given.tp = asked->tp;
+    given.model = query->model ? query->model : "";
+    given.tp = query->tp;
     snprintf(a->why, sizeof a->why, "it has no tokens/s of a prompt or of decoding, and no latencies of a server");
     if (measured_context(&x, &given, err) != 0)
         return -1;
     x.asked = true;
     if (measure_load(&a->l, o->anchor, &x, err) != 0 || !(a->pricer = pricer_new(NULL, x.hardware, err)))
         return -1;
-    name_as_asked(a, hw);
+    rename_as_query(a, hw);
     a->row = calloc(2 * a->l.n + 1, sizeof *a->row);
     a->rate = calloc(a->l.n + 1, sizeof *a->rate);
     a->kept = calloc(2 * a->l.n + 1, sizeof *a->kept);
     if (!a->row || !a->rate || !a->kept)
         return error_oom(err, a->l.n * sizeof *a->row, "anchors");
     for (size_t i = 0; i < a->l.n; i++)
-        if (complete_row(a, &a->l.row[i], o, asked, err) != 0 || keep_row(a, &a->l.row[i], asked, err) != 0 || keep_as_rate(a, asked, err) != 0)
+        if (complete_row(a, &a->l.row[i], o, query, err) != 0 || keep_row(a, &a->l.row[i], query, err) != 0 || keep_as_rate(a, query, err) != 0)
             return -1;
     if (a->n_kept == 0 && hw->n > 1 && !*a->l.row[0].hardware)
         return error_set(err, ERROR_USAGE, "--anchor %s: it does not name its machine: expected one --hw, found %zu", o->anchor, hw->n);
     if (a->n_kept == 0)
         return error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, a->why);
-    if (say_other_machine(a, o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0 || check_possible(a, o->anchor, err) != 0)
+    if (check_machine_name(a, o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0 || check_possible(a, o->anchor, err) != 0)
         return -1;
-    say_contradictions(a, o->anchor);
-    say_taken(a, o->anchor);
-    say_rates(a, o->anchor);
+    note_contradictions(a, o->anchor);
+    note_substitutions(a, o->anchor);
+    note_rates(a, o->anchor);
     return 0;
 }
 
-int software_load(struct software **out, const struct software_options *o, const struct software_asked *asked, struct error *err)
+int software_load(struct software **out, const struct software_options *o, const struct software_query *query, struct error *err)
 {
     struct anchors a = { .n = 0 };
     const struct stack *stack = NULL;
     const bool none = o->stack && strcmp(o->stack, "none") == 0;
     *out = NULL;
-    if ((none || asked->roof) && o->anchor)
-        return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s leaves out", asked->roof ? "--roof" : "--stack none");
+    if ((none || query->roof) && o->anchor)
+        return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s leaves out", query->roof ? "--roof" : "--stack none");
     const struct measured_options *m = &o->of_anchor;
     if (!o->anchor && (m->input_len || m->output_len || m->batch))
-        return error_set(err, ERROR_USAGE, "%s says what --anchor's file does not: expected --anchor FILE beside it",
+        return error_set(err, ERROR_USAGE, "%s completes --anchor's file: expected --anchor FILE too",
                          m->input_len ? "--input-len" : m->output_len ? "--output-len" : "--batch-size");
     if (none)
         return 0;
     if (o->stack && find_stack(&stack, o->stack, err) != 0)
         return -1;
-    if (stack && stack->family == STACK_SERVER && asked->materialized)
+    if (stack && stack->family == STACK_SERVER && query->materialized)
         return error_set(err, ERROR_USAGE, "--attention materialized: %s has no attention but FlashAttention's", stack->id);
-    int rc = o->anchor ? anchors_load(&a, o, asked, err) : 0;
-    if (rc == 0 && !(*out = software_new(stack, asked->materialized, a.kept, a.n_kept, err)))
+    int rc = o->anchor ? anchors_load(&a, o, query, err) : 0;
+    if (rc == 0 && !(*out = software_new(stack, query->materialized, a.kept, a.n_kept, err)))
         rc = -1;
     anchors_free(&a);
     return rc;
@@ -376,7 +375,7 @@ const char *software_note(char *buf, size_t size, const struct model *m, const c
     const struct stack *s = stack ? stack_named(stack) : NULL;
     const bool cannot = s && !software_loads(s, m), batch = n_batch > 1;
     snprintf(buf, size, "%s%s%s%s%s%s%s", batch ? "a full batch at every step: arrivals and queueing are not in it" : "", batch && cannot ? "; " : "",
-             cannot ? s->id : "", cannot ? " loads no " : "", cannot ? m->type_name : "", cannot ? ": priced as if it did; " : "",
+             cannot ? s->id : "", cannot ? " loads no " : "", cannot ? m->type_name : "", cannot ? ": estimated as if it did;  " : "",
              cannot ? "--stack names another" : "");
     return buf;
 }

@@ -12,18 +12,18 @@ struct software_options {
     struct measured_options of_anchor;
     struct limits limits;             /* --slo */
 };
-/* What is asked about, and is what an anchor's file is of as far as it does not say. */
-struct software_asked {
+/* The scenario of a prediction; also the defaults of fields that an anchor's file does not state. */
+struct software_query {
     bool roof, materialized;
     const struct str_list *hw;
-    const char *model, *type; /* NULL: several; or, type, nobody says */
+    const char *model, *type; /* NULL: several; type NULL: not given */
     int tp;                   /* 0: several */
 };
-/* *out NULL: --stack none; with --roof its constants are not asked for, what it takes in a pass is. */
-int software_load(struct software **out, const struct software_options *o, const struct software_asked *asked, struct error *err);
-/* What is not in a row's price: of several sequences how they arrive; of a stack that loads no such weights that it does not. "": nothing. */
+/* *out NULL: --stack none; with --roof only its batch sizes are used. errors: an unknown stack; an anchor file without usable rows */
+int software_load(struct software **out, const struct software_options *o, const struct software_query *query, struct error *err);
+/* Effects not modelled in a row: arrivals of several sequences; weights that the stack cannot load. "": none. */
 const char *software_note(char *buf, size_t size, const struct model *m, const char *stack, uint32_t n_batch);
-/* For predict_options.time; NULL of NULL. */
+/* For predict_options.time; NULL for NULL. */
 const struct time_source *software_time(const struct software *s);
 
 #endif

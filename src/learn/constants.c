@@ -23,10 +23,10 @@ void constants_free(struct constants_file *f)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-enum { MAX_FROM = 62 }; /* files further on count as the last one */
+enum { MAX_FROM = 62 }; /* further files count as the last one */
 static const char comma[] = ", ";
 
-/* Of names between commas: the one at *at; its length, 0: none is left. */
+/* Next of comma-separated names, at *at; returns its length, 0: none left. */
 static size_t next_name(const char **at)
 {
     *at += strspn(*at, comma);
@@ -56,7 +56,7 @@ static uint64_t all_of(const char *source)
     return bits;
 }
 
-/* The bits of those names; names that the source does not have: all. */
+/* The bits of those names; names not in the source: all. */
 static uint64_t bits_of(const char *source, const char *from)
 {
     uint64_t bits = 0;
@@ -139,7 +139,7 @@ static int read_constant(struct constant *c, const json_t *o, const char *ctx, c
     return 0;
 }
 
-/* A list of them under `key`, each with a name that `known` has. */
+/* Reads a list of constants under `key`, each with a name accepted by `known`. */
 static int read_list(struct constant **out, size_t *n, const json_t *list, const char *ctx, const char *key, const char *source,
                      int (*known)(const char *name, const char *ctx, struct error *err), struct error *err)
 {
@@ -257,10 +257,10 @@ bool constants_saw(const struct constants *c, const char *key, const char *value
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-/* Five digits say all that a fit knows. */
+/* Five digits, the precision of a fit. */
 enum { PRINT_FLAGS = JSON_ENCODE_ANY | JSON_REAL_PRECISION(5) };
 
-/* from: where it is not all of the files. */
+/* from: omitted where it is all of the files. */
 static json_t *list_to_json(const struct constant *c, size_t n, const char *source)
 {
     char from[CONSTANTS_SOURCE];
@@ -282,7 +282,7 @@ static json_t *list_to_json(const struct constant *c, size_t n, const char *sour
     return NULL;
 }
 
-/* A list under a key, an element a line; a width: as many elements a line as fit in that many columns. */
+/* A list under a key, an element a line; with a width: as many elements a line as fit in that many columns. */
 static int print_list(FILE *f, const char *key, json_t *list, size_t width)
 {
     const size_t n = json_array_size(list);
@@ -315,7 +315,7 @@ static json_t *groups_to_json(const struct constants *c)
     return NULL;
 }
 
-/* A line for each constant; groups and intervals, which are many and seldom read, share lines. */
+/* A line for each constant; groups and intervals, which are many, share lines. */
 static int print_kind(FILE *f, const char *name, const struct constants *c)
 {
     enum { WIDTH = 160, INTERVALS_WIDTH = 250 };

@@ -1,4 +1,4 @@
-/* Rows with every feature of their work, one a line: what a time model is fitted to outside. doc/formats.md */
+/* Rows with every feature of their work, one a line, for external fits. doc/formats.md */
 #include "learn/score.h"
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void text(FILE *f, const char *s)
     putc('"', f);
 }
 
-/* Empty where nothing is known. */
+/* Empty where unknown. */
 static void number(FILE *f, double v)
 {
     if (isfinite(v))

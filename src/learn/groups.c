@@ -32,12 +32,12 @@ const char *engine_text(const struct stack *s, char *buf, size_t size)
 
 /* ---- keys, in the order they stand in a group's name ------------------------------------------------------ */
 
-/* Two columns of one name are a coarse and a fine value: a source and its file, an engine and its back end. */
+/* Two columns of one name: a coarse and a fine value, as a source and its file, an engine and its back end. */
 enum column { COL_SOURCE, COL_SOURCE_FILE, COL_CLASS, COL_HARDWARE, COL_ENGINE, COL_BACKEND, COL_PHASE, COL_OP, COL_KIND,
               COL_METRIC, COL_CLEAN, N_COLUMN_KEYS };
 static const char *const key_names[N_COLUMN_KEYS] = { "source", "source", "class", "hardware", "engine", "engine", "phase", "op",
                                                       "kind", "metric", "clean" };
-enum { MAX_KEYS = 3, VALUE_SIZE = 4200 }; /* a text of a file has at most 4096 bytes */
+enum { MAX_KEYS = 3, VALUE_SIZE = 4200 }; /* a text of a file has at most */
 
 /* "": the row has no such key. */
 static const char *value_of(const struct priced *p, enum column k, char *buf)
@@ -217,26 +217,26 @@ static bool same_key(int a, int b)
     return a >= 0 && b < N_COLUMN_KEYS && strcmp(key_names[a], key_names[b]) == 0;
 }
 
-/* A set of columns of which none has the name of another, of so many keys; or, where some are asked for, of each of those. */
-static bool is_set(unsigned mask, int n_key, unsigned asked)
+/* Sets of so many columns with distinct names; or with all required columns, where given. */
+static bool is_set(unsigned mask, int n_key, unsigned required)
 {
     for (int k = 0; k < N_COLUMN_KEYS; k++) {
         const bool has = mask >> k & 1;
         if (has && same_key(k, k + 1) && mask >> (k + 1) & 1)
             return false;
-        /* An asked column is there, or its name's other one. */
-        if (asked >> k & 1 && !has && !((same_key(k, k + 1) && mask >> (k + 1) & 1) || (same_key(k - 1, k) && mask >> (k - 1) & 1)))
+        /* A required column is there, or its name's other one. */
+        if (required >> k & 1 && !has && !((same_key(k, k + 1) && mask >> (k + 1) & 1) || (same_key(k - 1, k) && mask >> (k - 1) & 1)))
             return false;
     }
-    return asked ? (mask & ~asked) == 0 : __builtin_popcount(mask) == n_key;
+    return required ? (mask & ~required) == 0 : __builtin_popcount(mask) == n_key;
 }
 
-/* Groups of sets with so many keys, or with those asked for. */
-static int add_sets(struct score_groups *l, struct grouping *x, int n_key, unsigned asked, struct error *err)
+/* Groups of sets with so many keys, or with the required ones. */
+static int add_sets(struct score_groups *l, struct grouping *x, int n_key, unsigned required, struct error *err)
 {
     int rc = 0;
     for (unsigned mask = 0; mask < 1u << N_COLUMN_KEYS && rc == 0; mask++)
-        if (is_set(mask, n_key, asked))
+        if (is_set(mask, n_key, required))
             rc = group_by(l, x, mask, err);
     return rc;
 }

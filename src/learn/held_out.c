@@ -1,4 +1,4 @@
-/* Rows predicted as if what they are of were new to the fit. methods.md (58), (59) */
+/* Rows predicted by leave-one-group-out cross-validation. methods.md (58), (59) */
 #include "fit/cross.h"
 #include "learn/spread.h"
 #include <math.h>
@@ -6,20 +6,20 @@
 #include <string.h>
 
 static const double level = 0.9;
-static const double nearest = 1e-3; /* of an error over its expected spread; a row measured twice may be predicted exactly */
+static const double nearest = 1e-3; /* of an error over its expected spread; duplicates may be predicted exactly */
 
-enum { FEW = 10 }; /* rows that say half of what many would */
-/* Part of the rows from which on leaving a group out is no small change. (58) */
+enum { FEW = 10 }; /* number of rows with half the weight of many */
+/* Fraction of the rows above which leaving a group out needs a refit. (58) */
 static const double many_of = 0.1;
-/* Of what rows lack when widths are fitted without their fold: with all folds they lack less. (59) */
+/* Fraction of the fold's deficit to apply: with all folds rows lack less. (59) */
 static const double lacking = 0.5;
 
 /* A row that was left out. */
 struct left {
-    uint32_t alike; /* which rows it is like */
+    uint32_t alike; /* group of similar rows */
     uint8_t situation, side;
     bool faster;    /* than predicted */
-    double ln_base; /* of the spread that was expected */
+    double ln_base; /* ln of the expected spread */
 };
 
 struct member {
@@ -31,10 +31,10 @@ struct leaving {
     struct fit *f;
     const struct spread_input *x;
     struct cross *cross;
-    struct quantile_row *row; /* what was left out so far */
+    struct quantile_row *row; /* rows left out so far */
     struct left *left;        /* of each */
-    uint8_t *fold;            /* of each: of what its situation leaves out */
-    uint8_t *own_fold;        /* [x->n]: of each row of the fit, for the situation at hand */
+    uint8_t *fold;            /* of each: fold of its group */
+    uint8_t *own_fold;        /* [x->n]: of each row of the fit, for the current situation */
     uint32_t *alike;          /* [x->n] */
     size_t n, cap;
     struct member *member;    /* [x->n], by group */
@@ -63,7 +63,7 @@ static int make_room(struct leaving *l, struct error *err)
 static int add_row(struct leaving *l, enum situation s, size_t i, const struct cross_row *c, struct error *err)
 {
     if (fitted_kind(l->x->priced[i]->m) != l->x->fitted[i].kind)
-        return 0; /* it teaches: another fit predicts it (50) */
+        return 0; /* a training row only: another fit predicts it (50) */
     const double own = l->x->sigma * l->x->row[i].sigma, base = sqrt(c->sd * c->sd + own * own);
     const enum side side = spread_side(l->x->priced[i], c->error);
     if (make_room(l, err) != 0 || spread_effects(l->f, true, s, side, l->x->priced[i], &l->row[l->n], err) != 0)
@@ -75,7 +75,7 @@ static int add_row(struct leaving *l, enum situation s, size_t i, const struct c
     return 0;
 }
 
-/* Rows one by one: how far off is a row of a machine, an engine and a model that are known. */
+/* Leaves rows out one by one: errors of a row with known machine, engine and model. */
 static int leave_rows(struct leaving *l, struct error *err)
 {
     for (size_t i = 0; i < l->x->n_seen; i++) {
@@ -86,7 +86,7 @@ static int leave_rows(struct leaving *l, struct error *err)
     return 0;
 }
 
-/* Of a group the rows it would be shown stay: those that the fit was shown, or else the first of each phase. */
+/* Anchors of a group stay: those of the fit, or else the first of each phase. */
 static void show_some(struct leaving *l, const size_t *row, size_t n)
 {
     bool shown = false;
@@ -121,7 +121,7 @@ static int by_text(const void *a, const void *b)
     return c ? c : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Of one machine, source, engine and phase. What one person did with one program is off together. */
+/* Rows of one machine, source, engine and phase have correlated errors. */
 static const char *likeness(const struct priced *p, char *buf, size_t size)
 {
     char machine[256], source[256];
@@ -130,7 +130,7 @@ static const char *likeness(const struct priced *p, char *buf, size_t size)
     return buf;
 }
 
-/* Rows in the order of what `key` says of them (LEAVE_NOTHING: of what they are like); free_members() afterwards, also of a failure. */
+/* Sorts rows by their group of `key` (LEAVE_NOTHING: of similar rows); free_members() afterwards, also of a failure. */
 static int sort_members(struct leaving *l, enum leave_out key, struct error *err)
 {
     const size_t n = l->x->n;
@@ -162,7 +162,7 @@ static size_t group_end(const struct leaving *l, size_t i)
     return k;
 }
 
-/* Each group of rows alike in what `key` says in turn. Where there is one alone, nothing would be left to predict it from. */
+/* Leaves out each group of `key` in turn. A single group cannot be predicted from others. */
 static int leave_groups(struct leaving *l, enum situation s, enum leave_out key, struct error *err)
 {
     const size_t n = l->x->n;
@@ -178,7 +178,7 @@ static int leave_groups(struct leaving *l, enum situation s, enum leave_out key,
     return rc;
 }
 
-/* What rows are of in this respect, dealt to the folds; *few (may be NULL): there are fewer than folds. */
+/* Distributes groups among folds; *few (may be NULL): fewer groups than folds. */
 enum { N_FOLD = 5 };
 static int deal_folds(struct leaving *l, enum leave_out key, bool *few, struct error *err)
 {
@@ -223,8 +223,7 @@ static int leave_all(struct leaving *l, struct error *err)
     return deal_folds(l, LEAVE_ENGINE, NULL, err) != 0 ? -1 : leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err);
 }
 
-/* Of n rows that are alike each counts as 1 / sqrt(n): more is known of many, not as much more as there are. Of rates there are few
- * that are alike (enough_alike() of model.c). (59) */
+/* Each of n similar rows has the weight 1 / sqrt(n). Rates have few similar rows (enough_alike() of model.c). (59) */
 static int weigh(struct leaving *l, struct error *err)
 {
     if (l->x->priced[0]->m->kind == MEASURE_RATE)
@@ -240,51 +239,50 @@ static int weigh(struct leaving *l, struct error *err)
     return 0;
 }
 
-/* What a situation's rows to one side lack. */
-static void widen_side(const struct leaving *l, enum situation s, enum side side, const double *by, struct reach_row *room)
+/* Inflates one side of a situation by its deficit in cross-validation. */
+static void inflate_side(const struct leaving *l, enum situation s, enum side side, const double *by, struct half_width_row *room)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
         if (l->left[i].situation == s && l->left[i].side == side)
-            room[n++] = (struct reach_row){ .ln_out = by[i], .weight = l->row[i].weight };
+            room[n++] = (struct half_width_row){ .ln_out = by[i], .weight = l->row[i].weight };
     if (n > 0)
-        spread_widen(l->f, s, side, lacking * fmax(reach_within(room, n), 0) * (double)n / (double)(n + FEW));
+        spread_inflate(l->f, s, side, lacking * fmax(half_width_within(room, n), 0) * (double)n / (double)(n + FEW));
 }
 
-/* How far a situation's rows lie out, over what rows like them do. */
-static int reach_in(const struct leaving *l, enum situation s, const double *by, struct reach_row *room, struct error *err)
+/* Half-widths of a situation, relative to those of similar rows. */
+static int fit_half_width(const struct leaving *l, enum situation s, const double *by, struct half_width_row *room, struct error *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
         if (l->left[i].situation == s)
-            room[n++] = (struct reach_row){ .ln_out = by[i], .ln_half = l->left[i].ln_base + l->row[i].ln_ratio - by[i],
+            room[n++] = (struct half_width_row){ .ln_out = by[i], .ln_half = l->left[i].ln_base + l->row[i].ln_ratio - by[i],
                                             .weight = l->row[i].weight, .faster = l->left[i].faster };
     if (n == 0)
         return 0;
-    struct reach r = reach_shortest(room, n);
+    struct half_width r = half_width_shortest(room, n);
     const double few = (double)n / (double)(n + FEW);
     r.slower *= few;
     r.faster *= few;
-    return spread_set_reach(l->f, s, &r, n, err);
+    return spread_set_half_width(l->f, s, &r, n, err);
 }
 
 /*
- * Widths fitted to some machines hold those of others less often: each side of a situation is wider by what its rows lack when
- * widths are fitted without their machines (models, topologies, engines, where those are new). Few rows say less. (59) Of seconds
- * it is as far as it has to be to either side. (61)
+ * Half-widths fitted to some machines cover others less often: each side of a situation is inflated by its deficit in cross-validation
+ * without their machines (models, topologies, engines, where those are new), shrunk for few rows. (59) Seconds: shortest interval. (61)
  */
-static int widen(struct leaving *l, struct error *err)
+static int inflate(struct leaving *l, struct error *err)
 {
     double *by = malloc((l->n + 1) * sizeof *by);
-    struct reach_row *room = malloc((l->n + 1) * sizeof *room);
+    struct half_width_row *room = malloc((l->n + 1) * sizeof *room);
     int rc = by && room ? quantile_cross(l->f, l->row, l->n, level, l->fold, N_FOLD, by, err)
                         : error_oom(err, l->n * sizeof *room, "spreads");
     for (int s = 0; s < SITUATION_COUNT && rc == 0; s++)
         if (spread_has_sides(l->x->priced[0])) {
-            widen_side(l, (enum situation)s, SIDE_SLOWER, by, room);
-            widen_side(l, (enum situation)s, SIDE_FASTER, by, room);
+            inflate_side(l, (enum situation)s, SIDE_SLOWER, by, room);
+            inflate_side(l, (enum situation)s, SIDE_FASTER, by, room);
         } else {
-            rc = reach_in(l, (enum situation)s, by, room, err);
+            rc = fit_half_width(l, (enum situation)s, by, room, err);
         }
     free(by);
     free(room);
@@ -309,7 +307,7 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
     rc = rc ? rc : leave_all(&l, err);
     rc = rc ? rc : weigh(&l, err);
     rc = rc ? rc : quantile_run(f, l.row, l.n, level, err);
-    rc = rc ? rc : widen(&l, err);
+    rc = rc ? rc : inflate(&l, err);
     cross_free(l.cross);
     free(l.member);
     free(l.number);

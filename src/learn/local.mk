@@ -9,11 +9,11 @@ liblearn_a_SOURCES = \
   %D%/fitted.h \
   %D%/groups.c \
   %D%/held_out.c \
-  %D%/known.c \
+  %D%/training.c \
   %D%/model.c \
   %D%/model_roofs.c \
-  %D%/reach.c \
-  %D%/reach.h \
+  %D%/half_width.c \
+  %D%/half_width.h \
   %D%/reasons.c \
   %D%/score.c \
   %D%/score.h \

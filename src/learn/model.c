@@ -1,4 +1,4 @@
-/* The fitted time model: constants from the rows it is shown, seconds and an interval of a row. methods.md (57), (35) */
+/* The fitted time model: constants from training rows, seconds and an interval of a row. methods.md (57), (35) */
 #include "learn/constants.h"
 #include "learn/fitted.h"
 #include "learn/spread.h"
@@ -11,10 +11,10 @@
 /* One kind of rows. */
 struct fitted_one {
     struct fit fit;
-    double sigma;      /* what is left over, in sigmas of a row */
-    struct fit spread; /* how far out rows lie (spread.h) */
-    struct known by, shown;
-    bool all;          /* its constants are of all rows there are */
+    double sigma;      /* residual error, in sigma of a row */
+    struct fit spread; /* half-widths (spread.h) */
+    struct training_groups by, shown;
+    bool all;          /* its constants are of all rows */
     char source[CONSTANTS_SOURCE];
 };
 struct fitted {
@@ -22,8 +22,8 @@ struct fitted {
 };
 
 static const double mad_to_sigma = 1.4826;          /* of the normal distribution */
-static const double sigma_unseen = 3;               /* where no row was seen: wide */
-/* Constants of all rows; and of those without the ones of hwprofiles/stacks, for what is left out there. (67) */
+static const double sigma_unseen = 3;               /* without training rows */
+/* Constants of all rows, and of all but hwprofiles/stacks' own rows, for left-out groups among these. (67) */
 static const char *const shipped_files[] = { "constants", "constants_base" };
 
 static void fitted_free(void *params)
@@ -32,13 +32,13 @@ static void fitted_free(void *params)
     for (int k = 0; x && k < FITTED_KIND_COUNT; k++) {
         fit_free(&x->kind[k].fit);
         fit_free(&x->kind[k].spread);
-        known_free(&x->kind[k].by);
-        known_free(&x->kind[k].shown);
+        training_free(&x->kind[k].by);
+        training_free(&x->kind[k].shown);
     }
     free(x);
 }
 
-/* ---- what is left over ------------------------------------------------------------------------ */
+/* ---- residual error ------------------------------------------------------------------------ */
 
 static int compare(const void *a, const void *b)
 {
@@ -62,8 +62,7 @@ static int left_over(struct fitted_one *x, const struct fit_row *row, size_t n, 
 
 /* ---- a fit of one kind ----------------------------------------------------------------------------- */
 
-/* Rows of one machine, engine, model and type say the same thing again: a few of them do. Of thousands of sizes of ops,
- * every eighth does. */
+/* Rows of one machine, engine, model and type are redundant: a few are used. Of thousands of op sizes every eighth. */
 enum { ALIKE_MAX = 6, EVERY = 8, THOUSANDS = 2000 };
 
 static bool is_of_sizes(const struct measurement *m)
@@ -98,7 +97,7 @@ static bool is_learned_from(const struct priced *const *rows, size_t i, enum fit
     return fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
 }
 
-/* Room for so many: what a fit knows of a row is large. */
+/* Number of rows to allocate: a row of a fit is large. */
 static size_t count_learned(const struct priced *const *rows, size_t n, enum fitted_kind kind, size_t step)
 {
     size_t learned = 0;
@@ -107,10 +106,10 @@ static size_t count_learned(const struct priced *const *rows, size_t n, enum fit
     return learned;
 }
 
-/* A row that is to be predicted from is right. */
+/* Sigma of an anchor. */
 static const double anchor_sigma = 0.02;
 
-/* Of one machine and phase. */
+/* Same machine and phase. */
 static bool alike(const struct priced *a, const struct priced *b)
 {
     return a->m->kind == b->m->kind && a->m->phase == b->m->phase && a->m->metric == b->m->metric &&
@@ -142,7 +141,7 @@ static int collect(struct fitted_one *x, struct collected *c, const struct price
     if (sigma > 0)
         r->sigma = hypot(sigma, p->m->ln_sd);
     if (fitted_row_effects(&x->fit, r, &c->row[c->n], err) != 0 ||
-        known_add_row(shown ? &x->shown : &x->by, p, err) != 0)
+        training_add_row(shown ? &x->shown : &x->by, p, err) != 0)
         return -1;
     c->priced[c->n] = p;
     c->row[c->n].from = shown ? CONSTANTS_SHOWN : UINT64_C(1) << (p->m->file < 62 ? p->m->file : 62);
@@ -152,8 +151,8 @@ static int collect(struct fitted_one *x, struct collected *c, const struct price
 }
 
 /*
- * Of several anchors none is all of the answer: what sets one apart (its type, its length, what is wrong with it) says nothing of another. Each
- * is fitted as any row is, and then believed to what that leaves of it beside the median of those alike: *again. (62)
+ * Several anchors have individual errors (type, length, defects). Each is fitted as a row, then its sigma includes its deviation from the
+ * median of similar ones: *again. (62)
  */
 static int trust_anchors(bool *again, const struct fitted_one *x, struct collected *c, size_t n_seen, struct error *err)
 {
@@ -178,7 +177,7 @@ static int trust_anchors(bool *again, const struct fitted_one *x, struct collect
     return 0;
 }
 
-/* What is left over, and how wide intervals are. */
+/* Fits the residual error and the interval half-widths. */
 static int spreads(struct fitted_one *x, const struct collected *c, size_t n_seen, bool apart, struct error *err)
 {
     if (left_over(x, c->row, n_seen, err) != 0)
@@ -188,7 +187,7 @@ static int spreads(struct fitted_one *x, const struct collected *c, size_t n_see
     return spread_fit(&x->spread, &in, err);
 }
 
-/* apart: constants will be known by their own spreads alone. */
+/* apart: predictions treat constants as independent. */
 static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct priced *const *rows, size_t n,
                     const struct fit_scope *scope, bool apart, struct error *err)
 {
@@ -218,7 +217,7 @@ static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct pr
 
 /* ---- shipped constants ------------------------------------------------------------------------------- */
 
-/* Rows of what is left out are behind them. */
+/* The constants were trained on rows of the left-out group. */
 static bool tainted(const struct constants *c, const struct fit_scope *s)
 {
     return s->leave != LEAVE_NOTHING && constants_saw(c, leave_out_name(s->leave), s->left_out);
@@ -238,12 +237,12 @@ static int start_from(struct fitted_one *x, const struct constants *c, struct er
         if (fit_effect(&x->spread, c->interval[i].name, c->interval[i].value, c->interval[i].sd, err) == FIT_NO_EFFECT)
             return -1;
     for (size_t i = 0; i < c->n_group; i++)
-        if (known_add_text(&x->by, c->group[i], err) != 0)
+        if (training_add_text(&x->by, c->group[i], err) != 0)
             return -1;
     return 0;
 }
 
-/* Every kind from the first file that saw nothing of what is left out. */
+/* Loads every kind from the first file that was not trained on the left-out group. */
 static int shipped(struct fitted *x, const struct fit_scope *scope, struct error *err)
 {
     bool done[FITTED_KIND_COUNT] = { false };
@@ -276,12 +275,12 @@ static int shipped(struct fitted *x, const struct fit_scope *scope, struct error
 static int fit_all(struct fitted *x, const struct priced *const *rows, size_t n, const struct fit_scope *scope, bool apart,
                    struct error *err)
 {
-    const struct priced **both = malloc((n + scope->n_beside + 1) * sizeof *both);
-    int rc = both ? 0 : error_oom(err, (n + scope->n_beside) * sizeof *both, "the rows of a fit");
-    for (size_t i = 0; both && i < n + scope->n_beside; i++)
-        both[i] = i < n ? rows[i] : scope->beside[i - n];
+    const struct priced **both = malloc((n + scope->n_reference_rows + 1) * sizeof *both);
+    int rc = both ? 0 : error_oom(err, (n + scope->n_reference_rows) * sizeof *both, "the rows of a fit");
+    for (size_t i = 0; both && i < n + scope->n_reference_rows; i++)
+        both[i] = i < n ? rows[i] : scope->reference_rows[i - n];
     for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
-        rc = fit_kind(&x->kind[k], (enum fitted_kind)k, both, n + (x->kind[k].all ? 0 : scope->n_beside), scope, apart, err);
+        rc = fit_kind(&x->kind[k], (enum fitted_kind)k, both, n + (x->kind[k].all ? 0 : scope->n_reference_rows), scope, apart, err);
     free(both);
     return rc;
 }
@@ -292,7 +291,7 @@ static struct fitted *fitted_new(struct error *err)
     if (!x)
         error_oom(err, sizeof *x, "a fit");
     for (int k = 0; x && k < FITTED_KIND_COUNT; k++)
-        x->kind[k] = (struct fitted_one){ .sigma = sigma_unseen, .source = "nothing was measured: what is believed of all machines" };
+        x->kind[k] = (struct fitted_one){ .sigma = sigma_unseen, .source = "no measurements: priors of all machines" };
     return x;
 }
 
@@ -312,10 +311,10 @@ static int fitted_fit(void **params, const struct priced *const *rows, size_t n,
     return 0;
 }
 
-/* What a row of a machine leaves of a guess of its memory: as tried with a GTX 1660 and an RTX 5060 Ti, 0.15 and 0.2. */
+/* Residual of a guessed memory with an anchor: 0.15 and 0.2 for a GTX 1660 and an RTX 5060 Ti. */
 static const double ANCHOR_LEAVES = 0.2;
 
-/* Of a model that no preset describes. Requests are mostly steps. (doc/notes/datasets.md) */
+/* Spread of ln seconds for a model without a preset. Requests are mostly steps. (doc/notes/datasets.md) */
 static double model_ln_sd(const struct priced *p)
 {
     const bool prompt = p->m->phase == MEASURE_PREFILL || p->m->metric == METRIC_TTFT;
@@ -331,14 +330,14 @@ static double guess_ln_sd(const struct priced *p, enum situation s)
     return hypot(hypot(machine, model_ln_sd(p)), p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
 }
 
-/* Of a kernel that a server's engine ran by itself, again and again on one cache: its constants are no fit's. (46) */
+/* Attention kernel of a server's engine, repeated on one cache: its constants are not fitted. (46) */
 static int predict_attention(const struct priced *p, struct estimate *out, struct error *err)
 {
     const struct work_pass *w = &p->pass[0];
     const struct step *c = &w->c[0];
-    struct facts f;
+    struct stack_traits f;
     struct attend_call call;
-    facts_init(&f, p);
+    stack_traits_init(&f, p);
     if (!attend_call_of(&f, &w->at, c, &call))
         return error_set(err, ERROR_UNAVAILABLE, "attention of \"%.64s\" on %.64s with heads of %g: no kernel of it is known", p->m->engine,
                          p->machine->hardware, c->head_dim);
@@ -363,10 +362,10 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
     if (!r)
         return error_oom(err, sizeof *r, "a row");
     (void)fitted_row_init(r, p, fitted_kind(p->m));
-    fitted_row_known(&x->fit, r, &row);
+    fitted_row_predict(&x->fit, r, &row);
     const double fit_ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(fit_ln)),
                  base = sqrt(sd * sd + noise * noise);
-    const double least = log(work_least_s(p)), ln = fmax(fit_ln, least); /* no faster than the roofs (27) */
+    const double least = log(work_least_s(p)), ln = fmax(fit_ln, least); /* bounded by the roofs (27) */
     const enum situation s = situation_of(&x->by, &x->shown, p);
     const double guessed = PREDICT_Z90 * guess_ln_sd(p, s);
     *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(fmin(spread_half(&x->spread, s, SIDE_FASTER, p, base), ln - least), guessed)),
@@ -389,10 +388,10 @@ const char *fitted_source(const void *params, enum fitted_kind kind)
     return ((const struct fitted *)params)->kind[kind].source;
 }
 
-/* Of two slots: the sum over their effects. */
+/* Covariance of two slots: the sum over their effects. */
 static double covariance(const struct fit *f, const struct fit_row *row, int s, int t)
 {
-    double sum = s == t ? row->loose[s] : 0;
+    double sum = s == t ? row->prior_var[s] : 0;
     for (int k = 0; k < FIT_MAX_EFFECTS; k++)
         for (int l = 0; l < FIT_MAX_EFFECTS; l++) {
             const uint16_t a = row->effect[s][k], b = row->effect[t][l];
@@ -403,14 +402,14 @@ static double covariance(const struct fit *f, const struct fit_row *row, int s, 
     return sum;
 }
 
-void fitted_constants(const void *params, const struct facts *of, unsigned which, struct time_constants *out)
+void fitted_constants(const void *params, const struct stack_traits *of, unsigned which, struct time_constants *out)
 {
     const struct priced *p = of->p;
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row r;
     struct fit_row row;
     fitted_row_of_case(&r, of, which);
-    fitted_row_known(&x->fit, &r, &row);
+    fitted_row_predict(&x->fit, &r, &row);
     fit_slots(&x->fit, &fitted_model, &row, out->slot);
     for (int s = 0; s < TIME_SLOT_COUNT; s++)
         for (int t = 0; t < TIME_SLOT_COUNT; t++)
@@ -458,7 +457,7 @@ static int take_list(struct constant **out, size_t *n, const struct fit *f, stru
     for (size_t i = 0; i < f->n_effect; i++) {
         const struct fit_effect *e = &f->effect[i];
         if (e->n_row == 0)
-            continue; /* believed, not measured */
+            continue; /* a prior, not measured */
         struct constant *to = &(*out)[(*n)++];
         *to = (struct constant){ .value = e->value, .sd = e->se, .n_row = e->n_row, .from = e->from };
         snprintf(to->name, sizeof to->name, "%s", e->name);

@@ -1,12 +1,12 @@
 /*
- * The time model of step.h: each op under the machine's roofs with its kind's efficiency, one after another. Its interval is
- * that of its residuals where it has seen rows, else a wide one. methods.md (26), (24), (67)
+ * The time model of step.h: each op under the machine's roofs with its kind's efficiency, in sequence. Its interval is that of its
+ * residuals with training rows, else a default one. methods.md (26), (24), (67)
  */
 #include "learn/score.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* Standard deviation of ln(measured / predicted) where no row was seen, and what a guess adds to it. */
+/* Standard deviation of ln(measured / predicted) without training rows, and the addition for a guess. */
 static const double PLAIN_SD = 0.4, GUESS_SD = 0.3;
 static const double Z90 = 1.645; /* 90 % of a normal distribution lie within so many deviations */
 
@@ -31,7 +31,7 @@ static double step_s(const struct priced *p, const struct work_pass *w, const st
     const double bytes_s = r->bytes_s * r->e_bandwidth, peak = r->peak[c->math].flop_s;
     const double cache_s = c->cost.act_bytes <= r->last.bytes ? r->cache_bytes_s * r->e_bandwidth : bytes_s;
     const double memory = (c->cost.weight_bytes + c->cost.kv_bytes) / bytes_s + c->cost.act_bytes / cache_s;
-    /* A type that the machine does not multiply is widened. */
+    /* A type that the machine does not multiply is converted. */
     const double flop_s = (peak > 0 ? peak : r->peak[r->cpu ? MATH_FP32 : MATH_FP16].flop_s) * r->e_compute;
     return fmax(memory, c->cost.flop / flop_s) + (work_is_launched(p, w, c) ? r->launch_s : 0);
 }
@@ -47,12 +47,12 @@ static double phase_s(const struct priced *p, enum phase phase)
     return s;
 }
 
-/* A closed loop: while a user's sequence decodes, the others' next prompts pass through, each once a request. */
+/* A closed loop: while a user's sequence decodes, the prompts of the other users are processed, once a request. */
 static double serving_s(const struct priced *p)
 {
     const double prompt_s = phase_s(p, PHASE_PREFILL), step_s = phase_s(p, PHASE_DECODE);
     if (p->m->metric == METRIC_TTFT)
-        return prompt_s + 0.6 * step_s; /* half a step until it is seen, and what starts it */
+        return prompt_s + 0.6 * step_s; /* half a step until it is scheduled, and its start */
     const bool apart = p->m->mode[0] == 'd';
     return step_s + (apart ? 0 : (p->batch - 1) / p->layout.dp * prompt_s / p->out);
 }

@@ -1,14 +1,14 @@
-/* Why a row is off: what was guessed, what its source says of it, where it stands among the other rows. doc/notes/datasets.md */
+/* Reasons of a row's error: guesses, tags of its source, its position among other rows. doc/notes/datasets.md */
 #include "learn/score.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- said of the row itself -------------------------------------------------------------------------------------- */
+/* ---- of the row itself ----------------------------------------------------------------------------------------- */
 
 static const struct {
     unsigned tag;
-    const char *says;
+    const char *text;
 } doubts[] = {
     { TAG_ANOMALY, "out of line with its table" },
     { TAG_SLOW_BACKEND, "another back end is twice as fast" },
@@ -53,16 +53,16 @@ static void add_doubts(struct strbuf *b, const struct scored *s)
         add(b, "%s", s->p->m->assumed);
     for (size_t i = 0; i < ARRAY_LEN(doubts); i++)
         if (s->p->m->tags & doubts[i].tag || (doubts[i].tag == TAG_PARTIAL_OFFLOAD && priced_offloaded(s->p)))
-            add(b, "%s", doubts[i].says);
+            add(b, "%s", doubts[i].text);
     if (s->p->note[0])
         add(b, "%s", s->p->note);
     if (s->p->machine->note[0])
         add(b, "%s", s->p->machine->note);
 }
 
-/* ---- the rows beside it ------------------------------------------------------------------------------------------- */
+/* ---- of other rows ------------------------------------------------------------------------------------------------ */
 
-/* What rows may have in common, each as a number: equal texts, equal numbers. */
+/* Traits of rows, each as a number: equal texts, equal numbers. */
 enum trait { SAME_LENGTHS, SAME_THREADS, SAME_MODEL, SAME_TYPE, SAME_DEVICES, SAME_HARDWARE, SAME_ENGINE, SAME_SOURCE, SAME_WHAT, N_SAME };
 static const char *const trait_words[N_SAME] = { "lengths", "threads", "model", "type", "number of devices", "machine", "engine", "source", "" };
 
@@ -70,12 +70,12 @@ struct peer {
     const struct scored *s;
     size_t trait[N_SAME];
     double slower; /* ln of seconds measured over predicted */
-    double reached; /* of the higher of both roofs; NaN: none is known */
-    bool memory;    /* that is the bandwidth */
+    double attained; /* fraction of the higher of both roofs; NaN: unknown */
+    bool memory;    /* that roof is the bandwidth */
 };
 
 struct score_reasons {
-    struct peer *peer; /* rows with a price that are scored, in order */
+    struct peer *peer; /* scored rows with an estimate, in order */
     size_t n;
     double *scratch; /* [n] */
 };
@@ -130,7 +130,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct text_of_peer *)a)->text, ((const struct text_of_peer *)b)->text);
 }
 
-/* Numbers of equal texts; 0: none is said. */
+/* Numbers of equal texts; 0: none. */
 static int number_trait(struct score_reasons *r, enum trait t, struct text_of_peer *of, struct error *err)
 {
     char buf[512];
@@ -151,7 +151,7 @@ static int number_trait(struct score_reasons *r, enum trait t, struct text_of_pe
     return n == r->n ? 0 : error_oom(err, sizeof buf, "what rows have in common");
 }
 
-/* The least seconds under both roofs, activations on the chip (67); memory: the bandwidth is the one that holds it. */
+/* The least seconds under both roofs, activations on chip (67); memory: the bandwidth is the limit. */
 static double roof_s(const struct priced *p, bool *memory)
 {
     static const enum phase phases[] = { PHASE_PREFILL, PHASE_DECODE };
@@ -166,12 +166,12 @@ static double roof_s(const struct priced *p, bool *memory)
     return fmax(memory_s, compute_s);
 }
 
-/* Of rates; guessed ones say nothing. */
+/* Rates, not guessed ones. */
 static bool has_roofs(const struct priced *p)
 {
     const unsigned guessed = GUESS_PEAK | GUESS_BANDWIDTH | GUESS_MODEL | GUESS_BATCH | GUESS_LENGTH;
     if (p->split == SPLIT_LAYER && p->n_devices > 1 && p->m->phase != MEASURE_DECODE)
-        return false; /* devices take turns or work at once: one's roofs are not theirs */
+        return false; /* several devices: the roofs of one do not apply */
     return p->m->kind == MEASURE_RATE && p->measured_s > 0 && !(p->machine->ln_sd > 0) && !(p->guesses & guessed);
 }
 
@@ -191,9 +191,9 @@ struct score_reasons *score_reasons_new(const struct scored *rows, size_t n, str
             continue;
         const double off = log(1 + rows[i].error);
         struct peer *x = &r->peer[r->n++];
-        *x = (struct peer){ .s = &rows[i], .slower = rows[i].p->m->metric == METRIC_TOK_S ? off : -off, .reached = NAN };
+        *x = (struct peer){ .s = &rows[i], .slower = rows[i].p->m->metric == METRIC_TOK_S ? off : -off, .attained = NAN };
         const double reached = has_roofs(rows[i].p) ? roof_s(rows[i].p, &x->memory) / rows[i].p->measured_s : NAN;
-        x->reached = reached > 0 && isfinite(reached) ? reached : NAN;
+        x->attained = reached > 0 && isfinite(reached) ? reached : NAN;
     }
     for (int t = 0; t < N_SAME && rc == 0; t++)
         rc = number_trait(r, (enum trait)t, of, err);
@@ -221,13 +221,13 @@ static bool alike(const struct peer *a, const struct peer *b, unsigned traits)
     return true;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------------------------------------------- */
 
 enum { OF_ROW = 1 << SAME_WHAT, OF_HARDWARE = 1 << SAME_HARDWARE, OF_ENGINE = 1 << SAME_ENGINE, OF_MODEL = 1 << SAME_MODEL,
        OF_TYPE = 1 << SAME_TYPE, OF_DEVICES = 1 << SAME_DEVICES, OF_SOURCE = 1 << SAME_SOURCE, OF_LENGTHS = 1 << SAME_LENGTHS,
        OF_THREADS = 1 << SAME_THREADS };
 
-/* The least share of a group that has to be off the same way, by at least so much each and in the median; and its least size. */
+/* Least fraction of a group with errors of one sign, least error of each and of the median, least group size. */
 static const double MOST = 0.8, EACH = 1.1, MEDIAN = 1.2;
 enum { FEW = 3 };
 
@@ -236,7 +236,7 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
-/* "model, machine and engine": what of the traits the row has. */
+/* "model, machine and engine": names of the row's traits. */
 static const char *traits_text(const struct peer *x, unsigned traits, char *buf, size_t size)
 {
     size_t n = 0, left = 0;
@@ -258,7 +258,7 @@ static const char *percent(double v, char *buf, size_t size)
     return buf;
 }
 
-/* All of a group are off like the row: the narrowest such group. */
+/* Adds the narrowest group with an error like the row's. */
 static bool add_bias(struct strbuf *b, const struct score_reasons *r, const struct peer *x)
 {
     static const unsigned groups[] = { OF_MODEL | OF_TYPE | OF_DEVICES | OF_HARDWARE | OF_ENGINE | OF_THREADS,
@@ -290,7 +290,7 @@ static bool add_bias(struct strbuf *b, const struct score_reasons *r, const stru
     return false;
 }
 
-/* No group is: how well the rows most like it are known. */
+/* No such group: errors of the most similar rows. */
 static void add_alone(struct strbuf *b, const struct score_reasons *r, const struct peer *x)
 {
     static const unsigned groups[] = { OF_MODEL | OF_HARDWARE | OF_ENGINE, OF_DEVICES | OF_HARDWARE | OF_ENGINE, OF_HARDWARE | OF_ENGINE,
@@ -333,11 +333,11 @@ static bool same_test(const struct measurement *a, const struct measurement *b)
            strcmp(a->mode, b->mode) == 0 && same_layout(&a->prefill, &b->prefill) && same_layout(&a->decode, &b->decode);
 }
 
-/* Tags that say what a rate counts: rates that differ in them are of different things. */
+/* Tags of the definition of a rate: rates with different tags are not comparable. */
 enum { COUNTS = TAG_DERIVED | TAG_E2E | TAG_TTFT_BASED | TAG_TOTAL_TOKENS | TAG_PER_GPU | TAG_MAX_THROUGHPUT | TAG_LAYER_SPLIT |
                 TAG_TENSOR_PARALLEL | TAG_DATA_PARALLEL };
 
-/* Another measurement of the same: the one that differs most. */
+/* Adds the most different measurement of the same test. */
 static void add_twin(struct strbuf *b, const struct score_reasons *r, const struct peer *x)
 {
     const struct measurement *m = x->s->p->m;
@@ -370,22 +370,22 @@ static void add_twin(struct strbuf *b, const struct score_reasons *r, const stru
     add(b, "%s%s%.80s%s: %.*f times its speed for the same", who, *differs ? " (" : "", differs, *differs ? ")" : "", faster < 10 ? 2 : 0, faster);
 }
 
-/* Where the measurement lies under the roofs, and where its machine's other rows do. */
+/* Position of the measurement under the roofs, and of the machine's other rows. */
 static void add_roof(struct strbuf *b, const struct score_reasons *r, const struct peer *x)
 {
     char own[32], others[32];
     size_t n = 0;
-    if (isnan(x->reached))
+    if (isnan(x->attained))
         return;
     for (size_t k = 0; k < r->n; k++)
-        if (&r->peer[k] != x && !isnan(r->peer[k].reached) && r->peer[k].memory == x->memory &&
+        if (&r->peer[k] != x && !isnan(r->peer[k].attained) && r->peer[k].memory == x->memory &&
             alike(x, &r->peer[k], OF_ROW | OF_HARDWARE | OF_ENGINE))
-            r->scratch[n++] = r->peer[k].reached;
+            r->scratch[n++] = r->peer[k].attained;
     const char *roof = x->memory ? "bandwidth" : "peak";
     if (n < FEW)
-        add(b, "measured at %s of the %s", percent(x->reached, own, sizeof own), roof);
+        add(b, "measured at %s of the %s", percent(x->attained, own, sizeof own), roof);
     else
-        add(b, "measured at %s of the %s, such rows of its machine and engine at %s", percent(x->reached, own, sizeof own), roof,
+        add(b, "measured at %s of the %s, such rows of its machine and engine at %s", percent(x->attained, own, sizeof own), roof,
             percent(stats_median(r->scratch, n), others, sizeof others));
 }
 
@@ -395,7 +395,7 @@ static int by_row(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Off by more than this a row has a reason. */
+/* Rows with a larger error have a reason. */
 static const double OFF = 0.5;
 
 const char *score_reason(const struct score_reasons *r, const struct scored *s, char *buf, size_t size)

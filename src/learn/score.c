@@ -1,4 +1,4 @@
-/* Rows fitted without what they are scored on, predicted, and compared. methods.md (67) */
+/* Rows predicted by fits without their group, and compared. methods.md (67) */
 #include "learn/score.h"
 #include "predict/predict.h"
 #include <math.h>
@@ -28,7 +28,7 @@ const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, s
     char engine[64];
     const struct measurement *m = p->m;
     switch (l) {
-    case LEAVE_HARDWARE: /* all names of one machine: a fit must not know it by another */
+    case LEAVE_HARDWARE: /* all names of one machine are one group */
         snprintf(buf, size, "%s", p->machine->profile[0] && m->kind != MEASURE_ALL_REDUCE ? p->machine->profile : m->hardware);
         return buf;
     case LEAVE_MODEL:
@@ -47,7 +47,7 @@ const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, s
     return buf;
 }
 
-/* ---- anchors: rows shown ------------------------------------------------------------------------------- */
+/* ---- anchors ------------------------------------------------------------------------------- */
 
 static bool may_anchor(const struct priced *p)
 {
@@ -59,7 +59,7 @@ static const char *significant(const char *digits)
     return digits + strspn(digits, "0");
 }
 
-/* Whole numbers by their value, before all others; those as texts. */
+/* Integers by value, before texts. */
 static int by_id(const char *a, const char *b)
 {
     const bool x = a[strspn(a, "0123456789")] == 0, y = b[strspn(b, "0123456789")] == 0;
@@ -71,7 +71,7 @@ static int by_id(const char *a, const char *b)
     return c ? c : strcmp(a, b);
 }
 
-/* Device and phase; then the lowest id, in file order and behind those without ids; of ops the largest m. */
+/* Device and phase; then the lowest id, in file order and after those without ids; of ops the largest m. */
 static int anchor_group(const struct measurement *a, const struct measurement *b)
 {
     const int c = strcmp(a->hardware, b->hardware);
@@ -90,13 +90,13 @@ static int anchor_order(const void *x, const void *y)
     return c ? c : (s > t) - (s < t);
 }
 
-/* Both latencies of a line; objects of JSON may share one. */
+/* Both latencies of a line; JSON objects may share one. */
 static bool same_row(const struct measurement *a, const struct measurement *b)
 {
     return a->kind == MEASURE_SERVING && a->metric != b->metric && a->line == b->line && strcmp(a->id, b->id) == 0;
 }
 
-/* Marks them. A line that is two rows (both latencies of a server) counts once. */
+/* Marks anchors. A line with two rows (both latencies of a server) counts once. */
 static int mark_anchors(struct scored *rows, size_t n, int n_anchor, struct error *err)
 {
     struct scored **order = malloc((n + 1) * sizeof *order);
@@ -128,10 +128,10 @@ struct scoring {
     const struct score_options *o;
     struct scored *rows;
     size_t n;
-    const struct priced **kept, **anchor; /* room for n each */
-    const struct priced **other, **beside; /* rows of hwprofiles/stacks that the file has not; those of them a fit may see */
+    const struct priced **kept, **anchor; /* n each */
+    const struct priced **other, **reference_rows; /* rows of hwprofiles/stacks that are not in the file; of these, rows outside the group */
     size_t n_other;
-    char **group;                         /* of each row, what is left out with it; NULL without */
+    char **group;                         /* group of each row; NULL without */
 };
 
 static bool has_price(const struct scored *s)
@@ -139,7 +139,7 @@ static bool has_price(const struct scored *s)
     return !s->p->reason[0];
 }
 
-/* What the model must not see: the answer. */
+/* Hides the measured value from the model. */
 static int predict_blind(const struct time_model *t, const void *params, const struct priced *p, struct estimate *e, struct error *err)
 {
     struct measurement m = *p->m;
@@ -149,7 +149,7 @@ static int predict_blind(const struct time_model *t, const void *params, const s
     return t->predict(params, &blind, e, err);
 }
 
-/* The unit of a row: a rate is what was done over the seconds; with drafts a step makes more than one token. */
+/* In the row's unit: a rate is work over seconds; with drafts a step makes more than one token. */
 static double in_unit(const struct priced *p, double seconds)
 {
     const double tokens = p->m->metric == METRIC_TPOT ? p->m->step_tokens : 1;
@@ -173,7 +173,7 @@ static int predict_one(const struct scoring *x, const void *params, struct score
     return 0;
 }
 
-/* A row that the file has as well. */
+/* A row that is in the file as well. */
 static bool is_scored(const struct scoring *x, const struct measurement *m)
 {
     for (size_t i = 0; i < x->n; i++) {
@@ -184,18 +184,18 @@ static bool is_scored(const struct scoring *x, const struct measurement *m)
     return false;
 }
 
-/* How many rows of hwprofiles/stacks are not of the group. */
-static size_t beside_without(struct scoring *x, const char *out)
+/* Number of rows of hwprofiles/stacks outside the group. */
+static size_t reference_without(struct scoring *x, const char *out)
 {
     char text[256];
     size_t n = 0;
     for (size_t i = 0; i < x->n_other; i++)
         if (strcmp(left_out_text(x->other[i], x->o->leave, text, sizeof text), out) != 0)
-            x->beside[n++] = x->other[i];
+            x->reference_rows[n++] = x->other[i];
     return n;
 }
 
-/* Fits without the rows of `out` (NULL: shipped constants, nothing refitted) and predicts those rows. */
+/* Fits without the rows of `out` (NULL: shipped constants, no refit) and predicts those rows. */
 static int fit_and_predict(struct scoring *x, const char *out, struct error *err)
 {
     size_t n_kept = 0, n_anchor = 0;
@@ -208,7 +208,7 @@ static int fit_and_predict(struct scoring *x, const char *out, struct error *err
         else if (!x->rows[i].anchor && out && strcmp(x->group[i], out) != 0)
             x->kept[n_kept++] = x->rows[i].p;
     }
-    const struct fit_scope scope = { out ? x->o->leave : LEAVE_NOTHING, out ? out : "", x->anchor, n_anchor, x->beside, out ? beside_without(x, out) : 0 };
+    const struct fit_scope scope = { out ? x->o->leave : LEAVE_NOTHING, out ? out : "", x->anchor, n_anchor, x->reference_rows, out ? reference_without(x, out) : 0 };
     if (x->o->model->fit(&params, x->kept, n_kept, &scope, err) != 0)
         return -1;
     int rc = 0;
@@ -273,12 +273,12 @@ int score_rows(struct scored *out, const struct priced *rows, size_t n, const st
     struct scoring x = { .o = o, .rows = out, .n = n };
     x.kept = malloc((n + 1) * sizeof *x.kept);
     x.anchor = malloc((n + 1) * sizeof *x.anchor);
-    x.other = malloc((o->n_beside + 1) * sizeof *x.other);
-    x.beside = malloc((o->n_beside + 1) * sizeof *x.beside);
-    int rc = x.kept && x.anchor && x.other && x.beside ? 0 : error_oom(err, n * sizeof *x.kept, "rows of a fit");
-    for (size_t i = 0; i < o->n_beside && rc == 0; i++)
-        if (!o->beside[i].reason[0] && !is_scored(&x, o->beside[i].m))
-            x.other[x.n_other++] = &o->beside[i];
+    x.other = malloc((o->n_reference_rows + 1) * sizeof *x.other);
+    x.reference_rows = malloc((o->n_reference_rows + 1) * sizeof *x.reference_rows);
+    int rc = x.kept && x.anchor && x.other && x.reference_rows ? 0 : error_oom(err, n * sizeof *x.kept, "rows of a fit");
+    for (size_t i = 0; i < o->n_reference_rows && rc == 0; i++)
+        if (!o->reference_rows[i].reason[0] && !is_scored(&x, o->reference_rows[i].m))
+            x.other[x.n_other++] = &o->reference_rows[i];
     if (rc == 0 && o->n_anchor > 0)
         rc = mark_anchors(out, n, o->n_anchor, err);
     if (rc == 0)
@@ -286,6 +286,6 @@ int score_rows(struct scored *out, const struct priced *rows, size_t n, const st
     free(x.kept);
     free(x.anchor);
     free(x.other);
-    free(x.beside);
+    free(x.reference_rows);
     return rc;
 }

@@ -4,7 +4,7 @@
 
 #include "dataset/workload.h"
 
-/* What a time model says of a row. */
+/* Estimate of a row by a time model. */
 struct estimate {
     double seconds;
     double lo_s, hi_s; /* 90 % interval */
@@ -12,22 +12,22 @@ struct estimate {
 
 enum leave_out { LEAVE_NOTHING, LEAVE_HARDWARE, LEAVE_MODEL, LEAVE_ENGINE, LEAVE_TOPOLOGY };
 
-/* Fits leave a group out, or are shown some rows of every device: what they must not know, and what they may. */
+/* Rows that a fit must not use (a group left out), and rows that it may (anchors of every device). */
 struct fit_scope {
     enum leave_out leave;
-    const char *left_out; /* "", or the group's name: a profile's id or the machine's name, a preset or a model's name, a
-                             stack's family ("llama.cpp"), "a100_dgx 8 of 8" */
-    const struct priced *const *anchor; /* rows shown (--anchor-rows) */
+    const char *left_out; /* "", or the group's name: a profile's id or the machine's name, a preset or a model's name, a stack's family
+                             ("llama.cpp"), "a100_dgx 8 of 8" */
+    const struct priced *const *anchor; /* anchors (--anchor-rows) */
     size_t n_anchor;
-    const struct priced *const *beside; /* rows of hwprofiles/stacks/measured.csv that are not of the group: for kinds whose constants of
-                                           them and others are not used, as the group is among those */
-    size_t n_beside;
+    const struct priced *const *reference_rows; /* rows of hwprofiles/stacks/measured.csv outside the group: for kinds whose shipped constants
+                                           are not used, because the group is among their rows */
+    size_t n_reference_rows;
 };
 
 /*
- * A time model: seconds from work. fit() sees the rows that it may learn from (all those of the file that are priced and not
- * left out; none when nothing is refitted) and drops what it knows of a left-out group from elsewhere; predict() has no side
- * effects and never sees m->value of the row through the interface (measured_s and m->value are NaN there).
+ * A time model: seconds from work. fit() gets the training rows (estimated rows of the file that are not left out; none without refitting)
+ * and discards constants trained on a left-out group; predict() has no side effects and does not get m->value (measured_s and m->value are
+ * NaN there).
  */
 struct time_model {
     const char *name;
@@ -36,37 +36,37 @@ struct time_model {
     void (*free)(void *params);
 };
 
-/* Today's prices: step.h under the machine's roofs, an interval of its residuals. */
+/* step.h under the machine's roofs, with an interval of its residuals. */
 extern const struct time_model time_model_roofs;
-/* One line a row with every feature (doc/formats.md, roofcast.features). */
+/* One line a row with every feature (doc/formats.md, roofcast.features). errors: writing */
 int features_save(const struct priced *rows, size_t n, const char *path, struct error *err);
 
 struct score_options {
     const struct time_model *model;
     enum leave_out leave;
-    int n_anchor; /* rows of each device and phase that are not scored, and shown to the fit unless they are impossible (68); 0: none */
-    const struct priced *beside; /* rows that hwprofiles/stacks has; NULL: none. Used where something is left out */
-    size_t n_beside;
+    int n_anchor; /* anchors per device and phase: not scored, and used by the fit unless they are impossible (68); 0: none */
+    const struct priced *reference_rows; /* rows of hwprofiles/stacks; NULL: none. Used where a group is left out */
+    size_t n_reference_rows;
 };
 
 /* "hardware" "model" "engine" "topology"; -1 with ERROR_USAGE. */
 int leave_out_find(const char *name, enum leave_out *out, struct error *err);
 const char *leave_out_name(enum leave_out l); /* NULL: nothing */
-/* The group of a row that is left out with it. */
+/* The group of a row in leave-one-group-out. */
 const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, size_t size);
 
 struct scored {
     const struct priced *p;
     bool anchor;        /* not scored */
-    bool shown;         /* an anchor that the fit sees: its machine can have done it (68) */
+    bool shown;         /* an anchor used by the fit: not above its roof (68) */
     bool priced;        /* else: p->reason, or reason */
     char reason[256];
     struct estimate e;
     double predicted, lo, hi; /* in the row's unit: tokens/s or seconds */
-    double error;       /* predicted / measured - 1; unpriced: -1 (67) */
+    double error;       /* predicted / measured - 1; no estimate: -1 (67) */
 };
 
-/* Fits and predicts rows[n] into out[n]. */
+/* Fits and predicts rows[n] into out[n]. errors: of the model, out of memory */
 int score_rows(struct scored *out, const struct priced *rows, size_t n, const struct score_options *o, struct error *err);
 
 /* Rows that share the values of some keys. */
@@ -75,7 +75,7 @@ struct score_group {
     int n_key;
     size_t rows, unpriced;
     double bias, mape, median_ape, p90_ape, coverage90; /* fractions; of all rows, (67) */
-    double half90; /* median half width of the interval over the prediction, of priced rows; NaN: none is */
+    double half90; /* median relative half-width of estimated rows; NaN: none */
 };
 
 struct score_groups {
@@ -85,14 +85,14 @@ struct score_groups {
 
 /* Keys by name, "class,engine,phase", in any order; -1 with ERROR_USAGE. */
 int score_keys_find(const char *list, unsigned *keys, struct error *err);
-/* "all" first, then all groups that have a row: of at most three keys, or of each of by[n_by], where there is any. */
+/* "all" first, then all groups that have a row: of at most three keys, or of each of by[n_by], if any. */
 int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, const unsigned *by, size_t n_by, struct error *err);
 void score_groups_free(struct score_groups *l);
 const struct score_group *score_groups_find(const struct score_groups *l, const char *name); /* NULL: none */
-/* Why rows are off: what was guessed, what the source says; of those more than 50 % off, where they stand among the others. (doc/notes/datasets.md) */
+/* Reasons of errors: guesses, tags of the source; for errors above 50 % the position among other rows. (doc/notes/datasets.md) */
 struct score_reasons;
 struct score_reasons *score_reasons_new(const struct scored *rows, size_t n, struct error *err); /* the rows are the caller's */
 void score_reasons_free(struct score_reasons *r);
-const char *score_reason(const struct score_reasons *r, const struct scored *s, char *buf, size_t size); /* "": nothing to say; NULL: no memory */
+const char *score_reason(const struct score_reasons *r, const struct scored *s, char *buf, size_t size); /* "": none; NULL: out of memory */
 
 #endif

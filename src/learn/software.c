@@ -1,20 +1,20 @@
-/* Constants for predictions: a machine, a stack and a model as a row of score has them, and what the fit says of it. */
+/* Constants for predictions: machine, stack and model as a row of score, with the fit's constants. */
 #include "learn/software.h"
 #include "learn/constants.h"
 #include "learn/fitted.h"
 #include "stacks/effects.h"
-#include "stacks/facts.h"
+#include "stacks/stack_traits.h"
 #include "stacks/priors.h"
 #include "stacks/units.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A machine that something was measured on. */
+/* A machine with anchors. */
 struct own {
     char *id; /* of its profile */
-    const struct stack *stack; /* that ran there */
-    void *params;              /* its own, beside other machines; NULL: the one set there is */
+    const struct stack *stack; /* of its first anchor */
+    void *params;              /* its own, with several machines; NULL: the common ones */
 };
 
 struct software {
@@ -57,7 +57,7 @@ const struct stack *software_default(const struct hwprofile *h, enum weights w)
         [KEY_KIND] = { .number = h->kind },
         [KEY_VENDOR] = { .text = h->vendor },
         [KEY_CLASS] = { .text = machine_class(h) },
-        [KEY_GENERATION] = { .number = facts_generation(maker, h->name) },
+        [KEY_GENERATION] = { .number = stack_traits_generation(maker, h->name) },
         [KEY_WEIGHTS] = { .number = w },
         [KEY_PROFILED] = { .number = h->n_ceiling > 0 },
     };
@@ -102,7 +102,7 @@ const char *software_default_for(const char *stack, char *buf, size_t size)
     return buf;
 }
 
-/* Of the largest matrix. */
+/* By the largest matrix. */
 static bool is_gguf(const struct model *m)
 {
     const struct tensor *largest = NULL;
@@ -127,32 +127,32 @@ bool software_loads(const struct stack *s, const struct model *m)
 
 /* ---- a row ---------------------------------------------------------------------------------------- */
 
-/* What a prediction is of, as a row of measurements that says no more than that. */
+/* The subject of a prediction as a row of measurements without further details. */
 struct subject {
     struct measurement m;
     struct machine machine;
     struct priced p;
     struct roofs roofs;
-    struct facts facts;
-    struct step c[2]; /* most of a prompt's arithmetic: says which units that runs on */
+    struct stack_traits traits;
+    struct step c[2]; /* most of a prompt's arithmetic: determines its math units */
     struct work_pass pass;
 };
 
-enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the units are the same, and below it from 9 (43) */
+enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: units are the same from TIME_PROMPT on, and below it from 9 (43) */
 
 static bool is_embedding(const struct tensor *t)
 {
     return strncmp(t->name, "token_embd", 10) == 0;
 }
 
-/* The type that most weights have: a file's name says that one. Not that of the largest matrix, which often is the LM head's, nor of a table of
- * embeddings, which small models have most weights in. */
+/* The type of most weights, as in a file's name. Not that of the largest matrix, often the LM head's, nor of an embedding table, which
+ * dominates small models. */
 static enum dtype main_type(const struct model *m)
 {
     struct {
         enum dtype type;
         double n;
-    } of[16]; /* files have a handful; types of checkpoints are numbers beyond DTYPE_COUNT */
+    } of[16]; /* files have a few; types of checkpoints are numbers beyond DTYPE_COUNT */
     size_t n = 0, most = 0;
     for (size_t i = 0; i < m->n_tensors; i++) {
         const struct tensor *t = &m->tensors[i];
@@ -196,7 +196,7 @@ static void subject_pass(struct subject *x, const struct model *m)
 
 static const struct stack *stack_for(const struct software *s, const struct hwprofile *h, const struct model *m)
 {
-    const struct own *own = own_of(s, h); /* what was measured on it is what is asked about */
+    const struct own *own = own_of(s, h); /* anchors of the machine apply */
     return s->stack ? s->stack : own ? own->stack : software_default(h, software_weights(m));
 }
 
@@ -225,25 +225,25 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     snprintf(x->p.preset, sizeof x->p.preset, "%.63s", m->name);
     if (roofs_init(&x->roofs, h, &o, err) != 0)
         return -1;
-    roofs_free(&x->roofs); /* of the kernels that were measured, which no constant is for */
+    roofs_free(&x->roofs); /* of the measured kernels, which have no constants */
     x->p.roofs = &x->roofs;
     subject_pass(x, m);
-    facts_init(&x->facts, &x->p);
+    stack_traits_init(&x->traits, &x->p);
     return 0;
 }
 
 /* The row in a case; TIME_CASE_PROMPT is that of subject_init(). */
-static const struct facts *of_case(struct subject *x, unsigned which)
+static const struct stack_traits *of_case(struct subject *x, unsigned which)
 {
     const bool prompt = which & TIME_CASE_PROMPT, few = prompt && which & TIME_CASE_FEW;
     x->m.phase = which & TIME_CASE_REQUEST ? MEASURE_REQUEST : prompt ? MEASURE_PREFILL : MEASURE_DECODE;
     x->m.prompt = few ? FEW : NAN;
     x->c[0].n_tok = x->c[1].n_tok = x->pass.at.n_tok = few ? FEW : PROMPT;
     x->pass.at.n_seq = which & TIME_CASE_BATCHED ? 2 : 1;
-    return &x->facts;
+    return &x->traits;
 }
 
-/* Does the fit know "bandwidth hardware=rtx-4090"? */
+/* The fit has "bandwidth hardware=rtx-4090". */
 static bool knows(const void *params, enum fitted_kind of, const struct fitted_row *r, enum dimension d, const char *name)
 {
     char text[FIT_MAX_NAME];
@@ -256,7 +256,7 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
     struct fitted_row r;
     if (has_kernels(h) && strcmp(x->p.stack->id, "roofcast") == 0)
         return TIME_BY_KERNELS;
-    fitted_row_of_case(&r, &x->facts, 0);
+    fitted_row_of_case(&r, &x->traits, 0);
     const void *params = params_of(s, h);
     const bool machine = knows(params, FITTED_DECODE, &r, DIM_HARDWARE, "hardware");
     if (machine && (knows(params, FITTED_DECODE, &r, DIM_PLACE, "place") || knows(params, FITTED_RATE, &r, DIM_PLACE, "place"))) /* with this stack */
@@ -264,7 +264,7 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
     return machine || knows(params, FITTED_DECODE, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
 }
 
-/* Rows do not count scores that pass through memory: constants of their engines have what these cost (36), (43). */
+/* Rows do not count materialized scores: their engines' constants include the cost (36), (43). */
 static void refine(const void *what, const struct step_pass *at, bool decode, struct step *c, struct refinement *how)
 {
     const struct subject *x = what;
@@ -273,13 +273,13 @@ static void refine(const void *what, const struct step_pass *at, bool decode, st
         const double keys = at->n_past + at->n_tok / fmax(at->n_seq, 1);
         c->cost.act_bytes = fmax(0, c->cost.act_bytes - cost_score_bytes(c->n_head, &o) * at->n_tok * keys);
     }
-    fitted_refine(&x->facts, at, decode, c, how);
+    fitted_refine(&x->traits, at, decode, c, how);
 }
 
-static int timing(const void *known, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
+static int timing(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                   struct error *err)
 {
-    const struct software *s = known;
+    const struct software *s= knows;
     struct subject *x = calloc(1, sizeof *x);
     if (!x)
         return error_oom(err, sizeof *x, "constants");
@@ -289,8 +289,8 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
     }
     out->what = x;
     out->stack = x->p.stack->id;
-    out->absorbed = x->facts.absorbed;
-    out->copies = x->facts.copies;
+    out->absorbed = x->traits.absorbed;
+    out->copies = x->traits.copies;
     out->basis = basis_of(s, h, x);
     out->kernel_sd = prior(PRIOR_KERNELS_LEFT);
     out->which = fitted_case;
@@ -300,30 +300,30 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
         if (out->of[c])
             fitted_constants(params_of(s, h), of_case(x, c), c, out->of[c]);
     (void)of_case(x, 0);
-    out->one_step = x->facts.one_step;
+    out->one_step = x->traits.one_step;
     out->refine = refine;
     return 0;
 }
 
-/* ---- in words ----------------------------------------------------------------------------------------- */
+/* ---- as text ----------------------------------------------------------------------------------------- */
 
-static uint32_t n_ubatch(const void *known, const struct hwprofile *h, const struct model *m)
+static uint32_t n_ubatch(const void *knows, const struct hwprofile *h, const struct model *m)
 {
-    return (uint32_t)stack_for(known, h, m)->n_ubatch;
+    return (uint32_t)stack_for(knows, h, m)->n_ubatch;
 }
 
-static bool serves(const void *known, const struct hwprofile *h, const struct model *m)
+static bool serves(const void *knows, const struct hwprofile *h, const struct model *m)
 {
-    const struct stack *s = stack_for(known, h, m);
+    const struct stack *s = stack_for(knows, h, m);
     const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = s->id }, [KEY_FAMILY] = { .number = s->family }, [KEY_KIND] = { .number = h->kind } };
     return stacks_value(TABLE_SERVERS, 0, fact, 0) > 0;
 }
 
 /* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */
-static const char *explain(const void *known, const struct hwprofile *h, const struct model *m, unsigned which,
+static const char *explain(const void *knows, const struct hwprofile *h, const struct model *m, unsigned which,
                            enum time_slot slot, char *buf, size_t size)
 {
-    const struct software *s = known;
+    const struct software *s= knows;
     struct subject *x = calloc(1, sizeof *x);
     struct error unused = { 0 };
     struct fitted_row r;
@@ -338,7 +338,7 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
     fitted_row_of_case(&r, of_case(x, which), which);
     const void *params = params_of(s, h);
     const struct fit *f = fitted_fit_of(params, r.kind);
-    fitted_row_known(f, &r, &row);
+    fitted_row_predict(f, &r, &row);
     size_t n = 0;
     uint64_t from = 0;
     char files[256];
@@ -350,12 +350,12 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
         from |= f->effect[e].from;
         n += (size_t)snprintf(buf + n, size - n, "%s%.4g%s", n ? " x " : "", exp(f->effect[e].value), of ? of : "");
     }
-    if (row.loose[slot] > 0 && n < size)
-        n += (size_t)snprintf(buf + n, size - n, "; not measured apart: x/ %.3g (priors.json)", exp(sqrt(row.loose[slot])));
+    if (row.prior_var[slot] > 0 && n < size)
+        n += (size_t)snprintf(buf + n, size - n, "; no separate measurement: x/ %.3g (priors.json)", exp(sqrt(row.prior_var[slot])));
     if (n == 0)
-        snprintf(buf, size, "no measurement sets it apart");
+        snprintf(buf, size, "no separate measurement");
     else if (n < size)
-        snprintf(buf + n, size - n, "; %s", from ? constants_from(files, sizeof files, fitted_source(params, r.kind), from) : "believed: priors.json");
+        snprintf(buf + n, size - n, "; %s", from ? constants_from(files, sizeof files, fitted_source(params, r.kind), from) : "prior: priors.json");
     free(x);
     return buf;
 }
@@ -393,7 +393,7 @@ static int list_machines(struct software *s, const struct priced *const *anchor,
     return 0;
 }
 
-/* Rows of one machine, believed to 2 %, bend the software's constants to it: those of another have constants of their own. (62) */
+/* Anchors of a machine (sigma 2 %) bias the software's constants: machines with anchors have separate constants. (62) */
 static int fit_each(struct software *s, const struct priced *const *anchor, size_t n, struct error *err)
 {
     const struct priced **row = calloc(n, sizeof *row);

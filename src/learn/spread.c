@@ -5,12 +5,12 @@
 
 static const char *const situation_names[SITUATION_COUNT] = { "seen", "new work", "anchored", "new engine", "new machine" };
 
-/* ---- what sets spreads apart ----------------------------------------------------------------- */
+/* ---- traits ----------------------------------------------------------------- */
 
 static const char *const side_names[SIDE_COUNT] = { "slower", "faster" };
 
 struct traits {
-    char text[TRAIT_COUNT][64]; /* "": has none */
+    char text[TRAIT_COUNT][64]; /* "": none */
 };
 
 static const char *phase_of(const struct measurement *m)
@@ -22,7 +22,7 @@ static const char *phase_of(const struct measurement *m)
     return m->phase == MEASURE_NO_PHASE ? "" : measure_phase_name(m->phase);
 }
 
-/* How a row came about, the least reliable first. */
+/* Origin of a row, the least reliable first. */
 static const char *origin_of(const struct measurement *m)
 {
     if (m->tags & TAG_COMMUNITY)
@@ -37,13 +37,13 @@ static const char *guess_of(const struct priced *p)
     return p->guesses & (GUESS_QUANT | GUESS_ACTIVE | GUESS_BATCH | GUESS_LENGTH | GUESS_PEAK | GUESS_BANDWIDTH) ? "other" : "";
 }
 
-/* Of ops and all-reduces there is no engine. */
+/* Ops and all-reduces have no engine. */
 static bool has_engine(const struct priced *p)
 {
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
 }
 
-/* Of a message that devices exchange: small ones wait, large ones move. */
+/* Message size of a collective: latency-bound or bandwidth-bound. */
 static const char *size_of(const struct measurement *m)
 {
     static const struct {
@@ -65,7 +65,7 @@ static const char *reach_of(const struct measurement *m)
     return m->per_node < m->n_devices ? "nodes" : "board";
 }
 
-/* Of a weight. Reading 16 bits of it is what a step does anyway; how fast fewer are unpacked is each engine's own affair. (59) */
+/* Bits of a weight. 16 bits are read as stored; the unpacking rate of fewer differs between engines. (59) */
 static const char *bits_of(const struct priced *p)
 {
     static const struct {
@@ -80,13 +80,13 @@ static const char *bits_of(const struct priced *p)
     return "16";
 }
 
-/* Sequences at once are an engine's own affair, too: one step of one sequence reads its weights wherever it is done. (59) */
+/* Batches differ between engines, too; a step of one sequence reads the weights in any engine. (59) */
 static const char *batch_of(const struct priced *p)
 {
     return p->m->kind == MEASURE_RATE && priced_batched(p) ? "many" : "";
 }
 
-/* What is amiss with a row is off with its engine and machine, too, however well those are known: sigma alone does not say it. (59) */
+/* Doubtful rows have larger errors even with known engine and machine: sigma alone is not enough. (59) */
 static const char *doubt_of(const struct priced *p)
 {
     return priced_doubtful(p) ? "amiss" : "";
@@ -119,9 +119,9 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
 }
 
 /*
- * Before looking, rows lie as a normal's do, within 1.645 expected spreads, to either side alike, give or take a quarter (59). Situations
- * share nothing: how far out a machine's rows lie when it is known says little of when it is not. Kinds of rows differ by a sixth, give or take, sides by
- * more: what goes wrong makes rows slower. methods.md (59), (60)
+ * Priors: normal errors, 90 % within 1.645 expected spreads on both sides, with a spread of a quarter (59). Situations are independent:
+ * errors with a known machine predict little about an unknown one. Kinds of rows differ by a sixth, sides by more: defects make rows
+ * slower. methods.md (59), (60)
  */
 static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
 enum { HERE = 1u << TRAIT_SITUATION, SIDE = HERE | 1u << TRAIT_SIDE };
@@ -164,13 +164,13 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
         const uint16_t e = add ? fit_effect(f, name, prior, from[i].sd, err) : fit_find(f, name);
         if (add && e == FIT_NO_EFFECT)
             return -1;
-        /* Whatever rows of guessed models happened to be, a guess makes none surer. */
+        /* A guess never reduces the half-width. */
         if (!add && e != FIT_NO_EFFECT && from[i].traits & 1u << TRAIT_GUESS && t.text[TRAIT_GUESS][0] && f->effect[e].value < prior)
             continue;
         if (e != FIT_NO_EFFECT)
             out->effect[out->n_effect++] = e;
         else
-            out->loose += from[i].sd * from[i].sd;
+            out->prior_var += from[i].sd * from[i].sd;
         if (e == FIT_NO_EFFECT)
             out->ln_ratio += prior;
     }
@@ -187,7 +187,7 @@ static void side_name(char *name, enum situation s, enum side side)
     (void)effect_name(name, SIDE, &t);
 }
 
-void spread_widen(struct fit *f, enum situation s, enum side side, double by)
+void spread_inflate(struct fit *f, enum situation s, enum side side, double by)
 {
     char name[FIT_MAX_NAME];
     side_name(name, s, side);
@@ -196,27 +196,27 @@ void spread_widen(struct fit *f, enum situation s, enum side side, double by)
         f->effect[e].value += by;
 }
 
-static int set_side(struct fit *f, enum situation s, enum side side, double ln_reach, size_t n, struct error *err)
+static int set_side(struct fit *f, enum situation s, enum side side, double ln_half_width, size_t n, struct error *err)
 {
     char name[FIT_MAX_NAME];
     side_name(name, s, side);
     const uint16_t e = fit_effect(f, name, 0, side_sd, err);
     if (e == FIT_NO_EFFECT)
         return -1;
-    f->effect[e].value = ln_reach;
+    f->effect[e].value = ln_half_width;
     f->effect[e].n_row = n;
     return 0;
 }
 
-int spread_set_reach(struct fit *f, enum situation s, const struct reach *r, size_t n, struct error *err)
+int spread_set_half_width(struct fit *f, enum situation s, const struct half_width *r, size_t n, struct error *err)
 {
     if (set_side(f, s, SIDE_SLOWER, r->slower, n, err) != 0)
         return -1;
     return set_side(f, s, SIDE_FASTER, r->faster, n, err);
 }
 
-/* Of rows without effects of sides. */
-static double reach_to(const struct fit *f, enum situation s, enum side side)
+/* ln half-width of rows without effects of sides. */
+static double half_width_to(const struct fit *f, enum situation s, enum side side)
 {
     char name[FIT_MAX_NAME];
     side_name(name, s, side);
@@ -229,5 +229,5 @@ double spread_half(const struct fit *f, enum situation s, enum side side, const 
     struct quantile_row row;
     struct error unused = { 0 };
     (void)spread_effects((struct fit *)(uintptr_t)f, false, s, side, p, &row, &unused);
-    return base * exp(row.ln_ratio + quantile_predict(f, &row) + (spread_has_sides(p) ? 0 : reach_to(f, s, side)));
+    return base * exp(row.ln_ratio + quantile_predict(f, &row) + (spread_has_sides(p) ? 0 : half_width_to(f, s, side)));
 }

@@ -30,7 +30,7 @@ struct roofcast_software *roofcast_software_load(const char *stack, int material
 {
     struct error e = { 0 };
     const struct software_options o = { .stack = stack };
-    const struct software_asked asked = { .materialized = materialized != 0 };
+    const struct software_query asked = { .materialized = materialized != 0 };
     struct roofcast_software *x = calloc(1, sizeof *x);
     if (!x || software_load(&x->s, &o, &asked, &e) != 0) {
         if (!x)
@@ -59,7 +59,7 @@ static int find_software(const struct software **out, struct lib_pricing *x, con
     char *hw = (char *)(*h->h.path ? h->h.path : h->h.id); /* read only, as all of the list is */
     const struct str_list machines = { .v = &hw, .n = 1 };
     const struct software_options so = { .stack = a->stack, .anchor = a->anchor_path };
-    const struct software_asked asked = { .roof = a->roof, .materialized = a->materialized, .hw = &machines, .model = m->m.name,
+    const struct software_query asked = { .roof = a->roof, .materialized = a->materialized, .hw = &machines, .model = m->m.name,
                                           .type = m->m.gguf ? NULL : m->m.type_name, .tp = (int)a->tp };
     if (a->software && (a->stack || a->anchor_path))
         return lib_error(err, ROOFCAST_ERROR_USAGE, "predict options: expected software, or stack and anchor_path, found both");

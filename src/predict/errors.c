@@ -1,15 +1,15 @@
-/* Errors of two predictions: what they have in common, the chance that both meet a limit, the interval of their ratio. methods.md (64)-(66) */
+/* Error correlation of two predictions, probability that both meet a limit, interval of their ratio. methods.md (64)-(66) */
 #include "predict/errors.h"
 #include "timing/timing.h"
 #include <math.h>
 #include <string.h>
 
-/* What a prompt and its steps err by together, beside the constants that both have. (64) */
-static const double TOGETHER = 0.35;
+/* Residual correlation of a prompt and its steps, in addition to their common constants. (64) */
+static const double PHASES_CORRELATION = 0.35;
 
-double error_covariance(const struct error_parts *a, const struct error_parts *b, double left_together)
+double error_covariance(const struct error_parts *a, const struct error_parts *b, double residual_correlation)
 {
-    double sum = left_together * a->left * b->left + a->machine * b->machine;
+    double sum = residual_correlation * a->left * b->left + a->machine * b->machine;
     for (int i = 0; i < ERROR_PARTS; i++)
         sum += a->of[i] * b->of[i];
     return sum;
@@ -18,7 +18,7 @@ double error_covariance(const struct error_parts *a, const struct error_parts *b
 double error_correlation(const struct error_parts *a, const struct error_parts *b)
 {
     const double v = error_covariance(a, a, 1) * error_covariance(b, b, 1), same = error_covariance(a, b, 0) / sqrt(v);
-    return v > 0 ? same + TOGETHER * (1 - fabs(same)) : NAN;
+    return v > 0 ? same + PHASES_CORRELATION * (1 - fabs(same)) : NAN;
 }
 
 /* ---- both at once (65) ------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static double normal(double z)
 /* Gauss and Legendre's ten points. */
 static const double node[] = { 0.1488743389816312, 0.4333953941292472, 0.6794095682990244, 0.8650633666889845, 0.9739065285171717 };
 static const double weight[] = { 0.2955242247147529, 0.2692667193099963, 0.2190863625159820, 0.1494513491505806, 0.0666713443086881 };
-enum { PANELS = 16 }; /* near 1 the integrand has a corner */
+enum { PANELS = 16 }; /* the integrand has a corner near 1 */
 
 static double integrand(double theta, double h, double k)
 {
@@ -64,7 +64,7 @@ struct limits_answer limits_answer(const struct limits *l, const struct limit_ph
         const struct limit_answer a = limit_answer(&l->l[i], p == PHASE_PREFILL ? prefill : decode);
         met = a.met < met ? a.met : met;
         sure_no |= isnan(a.z) && a.met == LIMIT_MISSED;
-        z[p] = fmin(z[p], a.z); /* a phase that is too slow for one limit is so for those beyond it; of a number and NaN: the number */
+        z[p] = fmin(z[p], a.z); /* several limits of a phase: the strictest; of a number and NaN: the number */
     }
     all.met = met;
     const double h = z[PHASE_PREFILL], k = z[PHASE_DECODE];
@@ -85,13 +85,13 @@ struct limits_answer limits_answer(const struct limits *l, const struct limit_ph
 
 /* ---- one over the other (66) -------------------------------------------------------------------------- */
 
-/* How much further nine in ten lie to a side than a normal's. */
-static double widened(double sd_s, const struct prediction *p)
+/* 90 % interval inflation of a side relative to a normal distribution. */
+static double inflation(double sd_s, const struct prediction *p)
 {
     return sd_s / p->seconds / sqrt(error_covariance(&p->parts, &p->parts, 1));
 }
 
-/* Of another task: where constants were measured on this machine, what is off is mostly the task's own; else mostly the machine's. */
+/* Residual correlation of another task: low where constants were measured on this machine (task error), else machine error. */
 static const double TASK_MEASURED = 0.35, TASK_CLASS = 0.6;
 
 double predictions_alike(const struct predict_result *base, const struct predict_result *changed, const struct whatif *w)
@@ -114,7 +114,7 @@ struct ratio prediction_ratio(const struct prediction *base, const struct predic
     }
     const double machine = b.machine * c.machine, both = machine + alike * (error_covariance(&b, &c, 1) - machine); /* a guess is the same in both */
     const double sd = sqrt(fmax(0, error_covariance(&b, &b, 1) + error_covariance(&c, &c, 1) - 2 * both));
-    r.hi = r.value * exp(PREDICT_Z90 * sd * hypot(widened(base->sd_s, base), widened(changed->sd_fast_s, changed)) / sqrt(2));
-    r.lo = r.value / exp(PREDICT_Z90 * sd * hypot(widened(base->sd_fast_s, base), widened(changed->sd_s, changed)) / sqrt(2));
+    r.hi = r.value * exp(PREDICT_Z90 * sd * hypot(inflation(base->sd_s, base), inflation(changed->sd_fast_s, changed)) / sqrt(2));
+    r.lo = r.value / exp(PREDICT_Z90 * sd * hypot(inflation(base->sd_fast_s, base), inflation(changed->sd_s, changed)) / sqrt(2));
     return r;
 }

@@ -1,7 +1,7 @@
 /*
- * Where a phase's seconds come from: its classes of ops with their formulas, numbers put in, and the constants behind them.
- * methods.md (26). Nothing is worked out a second time: the costs and seconds are those that step_price() adds up, and what
- * a formula multiplies (tokens, pairs, positions, experts) is read off by evaluating forms with one coefficient of 1.
+ * Derivation of a phase's seconds: its classes of ops with their formulas, numbers substituted, and the constants behind them. methods.md
+ * (26). Nothing is computed twice: costs and seconds are those that step_price() adds up, and the factors of a formula (tokens, pairs,
+ * positions, experts) come from evaluating forms with one coefficient of 1.
  */
 #include "predict/explain.h"
 #include "predict/internal.h"
@@ -73,7 +73,7 @@ static void add_class(void *ctx, const struct step *c)
     sum->memory_s += n * c->memory_s;
     sum->compute_s += n * c->compute_s;
     sum->link_s += n * c->link_s;
-    to->launch_s += n * fmax(0, c->seconds - fmax(c->link_s, fmax(c->memory_s, c->compute_s))); /* rounding may leave less than none */
+    to->launch_s += n * fmax(0, c->seconds - fmax(c->link_s, fmax(c->memory_s, c->compute_s))); /* rounding */
     to->bound_s[c->bound] += n * c->seconds;
     to->act_in_cache = !x->r->time && c->cost.act_bytes <= x->r->last.bytes;
     to->roof_class = roofs_class(x->r, c->of);
@@ -89,7 +89,7 @@ static void add_pass(void *ctx, const struct pass *p)
     struct explaining *x = ctx;
     x->pass = *p;
     x->e->n_pass++;
-    if (interrupt_check(NULL) != 0) /* explain_init says so */
+    if (interrupt_check(NULL) != 0) /* reported by explain_init */
         return;
     if (x->prompt)
         step_price_prompt(x->s, x->r, p, x->few, add_class, x);
@@ -102,7 +102,7 @@ static uint32_t groups_of(uint32_t n, uint32_t parts)
     return (uint32_t)u64_ceil_div(n, parts > 0 ? parts : 1);
 }
 
-/* The passes of step_prefill() and step_decode(), and their seconds as those two say. */
+/* The passes of step_prefill() and step_decode(), and their seconds. */
 static void add_phase(struct explaining *x, const struct predict_options *o, enum phase phase)
 {
     const struct scenario sc = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
@@ -128,7 +128,7 @@ struct text {
     size_t n, len;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct text *t, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void append(struct text *t, const char *fmt, ...)
 {
     va_list a;
     va_start(a, fmt);
@@ -141,26 +141,26 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char
 static void begin(struct text *t, double count)
 {
     if (t->len > 0)
-        say(t, " + ");
+        append(t, " + ");
     if (count > 1)
-        say(t, "%.10g x ", count);
+        append(t, "%.10g x ", count);
 }
 
-/* Which part of the whole a device has. */
+/* A device's part of the whole. */
 static void end_share(struct text *t, double part, double whole)
 {
     const double n = whole / part;
     if (fabs(n - 1) < 1e-9)
         return;
     if (fabs(n - round(n)) < 1e-9)
-        say(t, " / %.0f devices", n);
+        append(t, " / %.0f devices", n);
     else
-        say(t, " x %.4g of it", part / whole);
+        append(t, " x %.4g of it", part / whole);
 }
 
 static void tokens(struct text *t, double n_tok)
 {
-    say(t, " x %.10g token%s", n_tok, n_tok == 1 ? "" : "s");
+    append(t, " x %.10g token%s", n_tok, n_tok == 1 ? "" : "s");
 }
 
 static void say_weight(struct text *t, const struct explain_class *c, const struct cost_form *f, const struct cost_form *all,
@@ -171,25 +171,25 @@ static void say_weight(struct text *t, const struct explain_class *c, const stru
         begin(t, c->sum.count);
         if (op->kind == OP_MATMUL && op->w && all->weight > 0) {
             const size_t row = dtype_row_bytes(op->w->type, op->cols);
-            /* scales of a checkpoint stand apart (4), a bias too */
+            /* separate scales of a checkpoint (4), and a bias */
             const double apart = (double)op->w->bytes - (double)op->rows * (double)row + (op->bias ? (double)op->bias->bytes : 0);
-            say(t, apart != 0 ? "(%u rows x %zu B + %.0f B%s)" : "%u rows x %zu B", op->rows, row, apart,
+            append(t, apart != 0 ? "(%u rows x %zu B + %.0f B%s)" : "%u rows x %zu B", op->rows, row, apart,
                 op->bias ? "" : " of scales");
             end_share(t, f->weight, all->weight);
         } else {
-            say(t, "%.10g B", f->weight);
+            append(t, "%.10g B", f->weight);
         }
         if (c->n_pass > 1)
-            say(t, " x %.0f passes", c->n_pass);
+            append(t, " x %.0f passes", c->n_pass);
     }
     if (f->weight_tok > 0) {
         begin(t, c->sum.count);
-        say(t, "%.10g B a row", f->weight_tok);
+        append(t, "%.10g B a row", f->weight_tok);
         tokens(t, a->n_tok);
     }
     if (f->weight_expert > 0) {
         begin(t, c->sum.count);
-        say(t, "%.6g experts touched of %.0f x %.10g B", a->touched, f->n_expert * c->n_pass, f->weight_expert);
+        append(t, "%.6g experts touched of %.0f x %.10g B", a->touched, f->n_expert * c->n_pass, f->weight_expert);
     }
 }
 
@@ -198,17 +198,17 @@ static void say_act(struct text *t, const struct explain_class *c, const struct 
 {
     if (f->act_in_tok + f->act_out_tok > 0) {
         begin(t, c->sum.count);
-        say(t, "(%.10g in + %.10g out) x %.0f B", f->act_in_tok / o->act_elem_bytes, f->act_out_tok / o->act_elem_bytes,
+        append(t, "(%.10g in + %.10g out) x %.0f B", f->act_in_tok / o->act_elem_bytes, f->act_out_tok / o->act_elem_bytes,
             o->act_elem_bytes);
         tokens(t, a->n_tok);
     }
     if (f->act_present > 0) {
         begin(t, c->sum.count);
-        say(t, "%.10g B x %.10g positions", f->act_present, a->positions);
+        append(t, "%.10g B x %.10g positions", f->act_present, a->positions);
     }
     if (f->act_score > 0) {
         begin(t, c->sum.count);
-        say(t, "%.10g B x %.10g scores", f->act_score, a->scores);
+        append(t, "%.10g B x %.10g scores", f->act_score, a->scores);
     }
 }
 
@@ -216,19 +216,19 @@ static void say_kv(struct text *t, const struct explain_class *c, const struct c
 {
     if (f->kv_tok > 0) {
         begin(t, c->sum.count);
-        say(t, "%.10g B written", f->kv_tok);
+        append(t, "%.10g B written", f->kv_tok);
         tokens(t, a->n_tok);
     }
     if (f->kv_seq > 0) {
         begin(t, c->sum.count);
-        say(t, "%.10g B of states x %.10g sequences", f->kv_seq, a->n_seq);
+        append(t, "%.10g B of states x %.10g sequences", f->kv_seq, a->n_seq);
     }
     if (f->kv_present > 0) {
         begin(t, c->sum.count);
         if (c->op.kind == OP_ATTENTION && c->op.n_head_kv > 1 && fmod(f->kv_present, c->op.n_head_kv) == 0)
-            say(t, "%u KV heads x %.10g B x %.10g positions", c->op.n_head_kv, f->kv_present / c->op.n_head_kv, a->positions);
+            append(t, "%u KV heads x %.10g B x %.10g positions", c->op.n_head_kv, f->kv_present / c->op.n_head_kv, a->positions);
         else
-            say(t, "%.10g B a position x %.10g positions", f->kv_present, a->positions);
+            append(t, "%.10g B a position x %.10g positions", f->kv_present, a->positions);
     }
 }
 
@@ -240,34 +240,34 @@ static void say_flop(struct text *t, const struct explain_class *c, const struct
         begin(t, c->sum.count);
         const double products = 2.0 * op->rows * op->cols * (op->kind == OP_EXPERT_MATMUL ? op->n_expert_used : 1);
         if ((op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL) && all->flop_tok > 0) {
-            say(t, op->kind == OP_EXPERT_MATMUL ? "2 x %u x %u x %u experts" : "2 x %u x %u", op->rows, op->cols,
+            append(t, op->kind == OP_EXPERT_MATMUL ? "2 x %u x %u x %u experts" : "2 x %u x %u", op->rows, op->cols,
                 op->n_expert_used);
             end_share(t, f->flop_tok, all->flop_tok);
             if (all->flop_tok > products)
-                say(t, " and biases");
+                append(t, " and biases");
         } else {
-            say(t, "%.10g", f->flop_tok);
+            append(t, "%.10g", f->flop_tok);
         }
         tokens(t, a->n_tok);
     }
     if (f->flop_seen > 0) {
         begin(t, c->sum.count);
         if (op->kind == OP_ATTENTION && all->flop_seen > 0) {
-            say(t, "2 x %u heads x (%u + %u)", op->n_head, op->head_dim, op->head_dim_v);
+            append(t, "2 x %u heads x (%u + %u)", op->n_head, op->head_dim, op->head_dim_v);
             end_share(t, f->flop_seen, all->flop_seen);
         } else {
-            say(t, "%.10g", f->flop_seen);
+            append(t, "%.10g", f->flop_seen);
         }
-        say(t, " x %.10g pairs of token and key", a->pairs);
+        append(t, " x %.10g pairs of token and key", a->pairs);
     }
     if (f->flop_present > 0) {
         begin(t, c->sum.count);
-        say(t, "%.10g x %.10g positions", f->flop_present, a->positions);
+        append(t, "%.10g x %.10g positions", f->flop_present, a->positions);
     }
 }
 
 /* A nominal model's forms are not those of its ops. */
-static void say_nominal(struct explain_class *c, const struct cost_form *f, const struct amounts *a)
+static void nominal_text(struct explain_class *c, const struct cost_form *f, const struct amounts *a)
 {
     snprintf(c->weight, sizeof c->weight, "%.10g x %.10g B of the nominal model x %.0f pass%s", c->sum.count, f->weight, c->n_pass,
              c->n_pass == 1 ? "" : "es");
@@ -282,7 +282,7 @@ static void say_class(struct explain_class *c, const struct step_model *s, const
                 flop = { c->flop, sizeof c->flop, 0 }, link = { c->link, sizeof c->link, 0 };
     c->sum.bound = bound_largest(c->bound_s);
     if (s->o.weights_bytes > 0) {
-        say_nominal(c, f, a);
+        nominal_text(c, f, a);
         return;
     }
     say_weight(&w, c, f, &all, a);
@@ -291,7 +291,7 @@ static void say_class(struct explain_class *c, const struct step_model *s, const
     say_flop(&flop, c, f, &all, a);
     if (f->link_tok > 0) {
         begin(&link, c->sum.count);
-        say(&link, "%.10g B sent by each of %u devices", f->link_tok, from->n_comm);
+        append(&link, "%.10g B sent by each of %u devices", f->link_tok, from->n_comm);
         tokens(&link, a->n_tok);
     }
 }
@@ -314,8 +314,8 @@ __attribute__((format(printf, 6, 7))) static void constant(struct explain *e, co
 
 static void factor(struct explain *e, const char *name, double v, const char *unit, const struct hw_value *from, bool roof)
 {
-    const bool said = from->value >= 0;
-    constant(e, name, v, unit, "(26)", "%s", roof ? "--roof: left out" : said ? from->source : "the profile says nothing");
+    const bool stated = from->value >= 0;
+    constant(e, name, v, unit, "(26)", "%s", roof ? "--roof: left out" : stated ? from->source : "not stated in the profile");
 }
 
 static void links(struct explain *e, const struct roofs *r)
@@ -326,7 +326,7 @@ static void links(struct explain *e, const struct roofs *r)
     constant(e, "link latency", r->link_latency_s, "s", "(24)", "%s%s", r->link_source, r->link_ring ? "; a ring" : "");
 }
 
-/* Was it set or multiplied by a what-if? */
+/* The what-if change of a slot; NULL: none. */
 static const struct time_change *changed(const struct predict_options *o, enum time_slot s)
 {
     const struct time_change *c = NULL;
@@ -336,7 +336,7 @@ static const struct time_change *changed(const struct predict_options *o, enum t
     return c;
 }
 
-/* Of what is explained: the machine and the model, and the constants' part of all seconds. */
+/* Subject of an explanation: machine and model. */
 struct about {
     const struct step_model *s;
     const struct roofs *r;
@@ -344,8 +344,8 @@ struct about {
     const struct hwprofile *h;
 };
 
-/* The constants of software that have a say in the seconds of f, and how much of their spread each brings, of which these seconds have a part;
- * of: behind the names, which other seconds have too. (62) */
+/* Constants of software that affect the seconds of f, and their share of the variance; part: of these seconds in the total; of: suffix
+ * of the names. (62) */
 static void software(struct explain *e, const struct about *a, const struct predict_options *o, const struct time_features *f,
                      double part, const char *of)
 {
@@ -355,7 +355,7 @@ static void software(struct explain *e, const struct about *a, const struct pred
     const struct time_constants *k = a->r->time->of[which];
     time_gradient(f, k->slot, g, NULL);
     const double known = k->widen * time_spread(k, g, share), guess = k->guess_ln_sd;
-    const double guessed = guess > 0 ? guess * guess / (known * known + guess * guess) : 0; /* part of the variance */
+    const double guessed = guess > 0 ? guess * guess / (known * known + guess * guess) : 0; /* of the variance */
     for (int i = 0; i < TIME_SLOT_COUNT; i++) {
         if (!(fabs(g[i]) > 1e-9) || (i == TIME_REQUEST && k->slot[i] == 0))
             continue;
@@ -370,19 +370,19 @@ static void software(struct explain *e, const struct about *a, const struct pred
         e->k[e->n_k - 1].spread = exp(sqrt(k->cov[i][i]));
         e->k[e->n_k - 1].share = (1 - guessed) * part * share[i];
     }
-    snprintf(name, sizeof name, "left over%s", of);
-    constant(e, name, exp(k->sigma), "", "(62)", "what measurements differ by where the constants are as here");
+    snprintf(name, sizeof name, "residual error%s", of);
+    constant(e, name, exp(k->sigma), "", "(62)", "spread of measurements with the same constants");
     e->k[e->n_k - 1].spread = exp(k->sigma);
     e->k[e->n_k - 1].share = (1 - guessed) * part * share[TIME_SLOT_COUNT];
     if (!(guess > 0))
         return;
     snprintf(name, sizeof name, "the machine%s", of);
-    constant(e, name, exp(guess), "", "(56)", "nobody described it: what is guessed of its memory");
+    constant(e, name, exp(guess), "", "(56)", "no profile: spread of its guessed memory");
     e->k[e->n_k - 1].spread = exp(guess);
     e->k[e->n_k - 1].share = guessed * part;
 }
 
-/* Of the operands of each type, or, for a bound, the fastest units that each class of operands may meet; each once. */
+/* Peaks by operand type, or, for a bound, the fastest units of each class of operands; each once. */
 static void peaks(struct explain *e, const struct roofs *r)
 {
     bool used[MATH_COUNT] = { false };
@@ -419,7 +419,7 @@ static void constants(struct explain *e, const struct roofs *r, const struct hwp
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
-/* Classes that never ran go; the others stay in order. */
+/* Removes classes that never ran; the order is kept. */
 static void compact(struct explaining *x)
 {
     struct explain *e = x->e;
@@ -433,7 +433,7 @@ static void compact(struct explaining *x)
     e->pipeline = e->sum_s > 0 ? e->seconds / e->sum_s : 1;
 }
 
-/* What a phase asks for; once more if it is one of a request. */
+/* Explains a phase; one of a request in another context. */
 static int explain_phase(struct explain *e, const struct about *a, const struct predict_options *o, enum phase phase, double times,
                          struct error *err)
 {
@@ -485,14 +485,14 @@ static int join(struct explain *e, const struct explain part[2], struct error *e
     return 0;
 }
 
-/* Constants of whole requests: the parts of one are priced by them, too. *t is this explanation's own. */
+/* Restricts to the constants of whole requests, also for their parts. *t belongs to this explanation. */
 static void only_case(struct timing *t, unsigned which)
 {
     for (unsigned c = 0; c < TIME_CASES; c++)
         t->of[c] = t->of[which];
 }
 
-/* Both parts with constants of their own, where a request is their sum: as if both erred together, each brings its spread. */
+/* Separate constants of both parts, where a request is their sum: as if fully correlated, each with its spread. */
 static void software_of_both(struct explain *e, const struct about *a, const struct predict_options *prompt, const struct predict_options *steps)
 {
     const struct predict_options *o[2] = { prompt, steps };

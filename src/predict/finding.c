@@ -1,4 +1,4 @@
-/* Points above their roofs, and why. methods.md (83), (84) */
+/* Roof violations and their causes. methods.md (83), (84) */
 #include "predict/finding.h"
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int level_index(const char *level)
     return level && level[0] == 'L' && level[1] >= '1' && level[1] <= '3' ? level[1] - '1' : 3;
 }
 
-/* The nearest level that holds what is read again. */
+/* The nearest level that holds the working set. */
 static int level_held(const struct finding_point *p)
 {
     for (int l = 0; l < 3; l++)
@@ -30,7 +30,7 @@ static int level_held(const struct finding_point *p)
     return 3;
 }
 
-/* The part of what is read again that the last level can still hold: no order of replacement keeps more. */
+/* Largest cached fraction of the working set, for any replacement policy. */
 static double part_held(const struct finding_point *p)
 {
     double most = 0;
@@ -80,13 +80,13 @@ const char *finding_text(char *buf, size_t n, const struct finding_point *p, enu
                  units_si(a, sizeof a, p->reuse_bytes, "B"), units_si(b, sizeof b, p->cache_bytes[held], "B"), level[held]);
         break;
     case FINDING_STALE:
-        snprintf(buf, n, "stale profile: a probe beside the run reads %.0f %% of its roof", 100 * p->adjacent / p->roof);
+        snprintf(buf, n, "stale profile: the adjacent probe reads %.0f %% of its roof", 100 * p->adjacent / p->roof);
         break;
     case FINDING_MOVED:
         if (p->rate <= p->highest)
-            snprintf(buf, n, "roof moved: the probes beside it reach %s", units_si(a, sizeof a, p->highest, p->memory ? "B/s" : "FLOP/s"));
+            snprintf(buf, n, "roof moved: adjacent probes reach %s", units_si(a, sizeof a, p->highest, p->memory ? "B/s" : "FLOP/s"));
         else
-            snprintf(buf, n, "roof moved: the probes beside it differ by %.0f %%", 100 * p->moved);
+            snprintf(buf, n, "roof moved: adjacent probes differ by %.0f %%", 100 * p->moved);
         break;
     case FINDING_UNKNOWN:
         snprintf(buf, n, "unexplained: neither caches, nor the profile's age, nor a roof that moved");
@@ -107,7 +107,7 @@ struct finding_list {
     bool failed;
 };
 
-/* Sizes of the caches of all cores; the last level's as the run has it, where no machine is given. */
+/* Cache sizes, all cores; the last level's from the run, where no machine is given. */
 static void caches(struct finding_point *p, const struct hwprofile *h, const struct run_row *row)
 {
     for (int l = 0; l < 3; l++)
@@ -141,7 +141,7 @@ static void note(struct finding_list *l, const struct run_row *row, const char *
     finding_text(f->text, sizeof f->text, p, c);
 }
 
-/* Weights and cache that a pass of the test reads: what lies between two uses of a weight. */
+/* Weights and KV cache read by a pass of the test: the reuse distance of a weight. */
 static double pass_bytes(const struct run_row *row)
 {
     const double step = row->n_batch > 0 && row->n_ubatch >= row->n_batch ? floor((double)row->n_ubatch / row->n_batch) : 1;
@@ -149,7 +149,7 @@ static double pass_bytes(const struct run_row *row)
     return n > 0 ? (row->weight_bytes + row->kv_bytes) / n : NAN;
 }
 
-/* Products of so many tokens, whose roof is FP32's, of weights that were packed. (94) */
+/* Products of so many tokens under the FP32 roof, with packed weights. (94) */
 static bool by_tiles(const struct run *r, const struct run_row *row, const char *type, double n_tok)
 {
     static const struct {
@@ -211,7 +211,7 @@ static void find_in_role(struct finding_list *l, const struct run *r, const stru
         flop += o->flop;
         seconds += o->seconds;
     }
-    const bool own = row->ops_ceiling_bytes_s > 0; /* else an older run's: the probes beside the repetitions */
+    const bool own = row->ops_ceiling_bytes_s > 0; /* else a run of an older version: the probes of the repetitions */
     const double bytes_s = own ? row->ops_ceiling_bytes_s : row->ceiling_bytes_s,
                  flop_s = own ? row->ops_ceiling_flop_s : row->ceiling_flop_s;
     struct finding_point p = { .level = "DRAM", .adjacent = NAN, .highest = NAN };
@@ -222,7 +222,7 @@ static void find_in_role(struct finding_list *l, const struct run *r, const stru
     p.moved = own ? (row->ops_highest_bytes_s - row->ops_lowest_bytes_s) / bytes_s : row->roof_moved;
     if (own && p.memory)
         p.highest = row->ops_highest_bytes_s;
-    /* Activations were written by the op before; weights come around once a pass. */
+    /* Activations are reused from the previous op; weights once a pass. */
     p.reuse_bytes = 2 * act >= bytes ? largest : pass_bytes(row);
     caches(&p, l->h, row);
     note(l, row, role, p.memory ? "MBU" : "MFU", &p);

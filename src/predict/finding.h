@@ -1,6 +1,6 @@
 /*
- * finding.h: a point above its roof. It is neither clipped nor hidden: something about the roof, or about what the point
- * counts, is not as the comparison takes it, and that has a name. methods.md (84)
+ * finding.h: roof violations: a point above its roof. Points are neither clipped nor hidden; a violation has a cause in the roof or in what
+ * the point counts. methods.md (84)
  */
 #ifndef PREDICT_FINDING_H
 #define PREDICT_FINDING_H
@@ -10,31 +10,31 @@
 
 enum finding_cause {
     FINDING_NONE,    /* not above the roof */
-    FINDING_CACHE,   /* memory's roof, but what is read again fits the last-level cache */
-    FINDING_TILES,   /* the roof of FP32's vectors, but tiles of BF16 multiply F16 and F32 (94) */
-    FINDING_LEVEL,   /* the roof of one level, but what is read again fits a nearer one */
-    FINDING_STALE,   /* the stored profile's roof, and a probe beside the point reads another */
-    FINDING_MOVED,   /* the roof moved while the point was measured */
+    FINDING_CACHE,   /* memory roof, but the working set fits the last-level cache */
+    FINDING_TILES,   /* FP32 vector roof, but BF16 tiles multiply F16 and F32 (94) */
+    FINDING_LEVEL,   /* roof of one level, but the working set fits a nearer one */
+    FINDING_STALE,   /* roof of the stored profile, and an adjacent probe differs */
+    FINDING_MOVED,   /* the probed roof varied during the measurement */
     FINDING_UNKNOWN,
     FINDING_COUNT,
 };
 const char *finding_cause_name(enum finding_cause c); /* "cache reuse" */
 
-/* How far above its roof a point is one, and how far a roof has to move to be another one: fractions. */
+/* Fractions: excess over the roof that is a violation, and variation of a roof that is significant. */
 #define FINDING_MARGIN 0.02
 #define FINDING_MOVES 0.1
 
-/* A rate beside its roof, both in one unit. */
+/* A rate and its roof, in one unit. */
 struct finding_point {
     double rate, roof;
     bool memory;            /* the roof is a bandwidth; else arithmetic */
-    bool tiles;             /* of arithmetic: FP32's, of products that tiles of BF16 may have made */
+    bool tiles;             /* of arithmetic: FP32, for products that BF16 tiles may compute */
     const char *level;      /* of a bandwidth: "L1" "L2" "L3" "DRAM" */
-    double reuse_bytes;     /* touched between two uses of the same byte; NaN: unknown */
+    double reuse_bytes;     /* reuse distance; NaN: unknown */
     double cache_bytes[3];  /* L1, L2, L3: of all cores in use; NaN or 0: unknown, or there is none */
-    double adjacent;        /* the same roof probed beside the point, where roof is the stored profile's; NaN: it is not */
+    double adjacent;        /* adjacent probe of a stored profile's roof; NaN: roof is not the profile's */
     double moved;           /* largest probe less smallest over median; NaN: unknown */
-    double highest;         /* of the probes beside the point; NaN: unknown */
+    double highest;         /* of the adjacent probes; NaN: unknown */
 };
 enum finding_cause finding_of(const struct finding_point *p);
 /* The cause with its numbers, a sentence without a full stop; "" for FINDING_NONE. */
@@ -48,8 +48,8 @@ struct finding {
     enum finding_cause cause;
     char text[200];
 };
-/* Every point of a run that is above its roof: tests against the probes beside them and against the stored profile, roles
- * against the probes. h: NULL, or the machine, for its caches. Free with free(). */
+/* All roof violations of a run: tests against adjacent probes and the stored profile, roles against adjacent probes. h: NULL, or the
+ * machine, for its caches. Free with free(). errors: out of memory */
 int findings_of_run(struct finding **found, size_t *n, const struct run *r, const struct hwprofile *h, struct error *err);
 
 #endif

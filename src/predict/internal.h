@@ -5,30 +5,30 @@
 #include "predict/predict.h"
 #include "timing/timing.h"
 
-/* What adding up a phase needs. */
+/* State of adding up a phase. */
 struct phase_pricing {
     const struct roofs *roofs;
     struct prediction *out;
-    double times; /* how often a class counts of the pass being priced: 1 */
+    double times; /* multiplicity of a class in the current pass: 1 */
     double role_bound_s[ROLE_COUNT][BOUND_COUNT];
-    double largest_flop; /* of the op whose roofs are reported */
-    double units_flop_s; /* that it reaches; NaN: it computes nothing */
+    double largest_flop; /* of the op with the reported roofs */
+    double units_flop_s; /* its throughput; NaN: no arithmetic */
 };
 
-/* Empties *out, but for the roofs; adds a class to its role (ctx: the phase_pricing); fills in the sums, n_tok tokens having
- * been processed or generated. */
+/* Empties *out, except for the roofs; adds a class to its role (ctx: the phase_pricing); fills in the sums, n_tok: tokens processed or
+ * generated. */
 void phase_begin(struct phase_pricing *x, const struct roofs *r, struct prediction *out);
 void phase_add(void *ctx, const struct step *c);
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok);
 
-/* What predictions of a model on a machine are made with. */
+/* Roofs, time model and step model of predictions of a model on a machine. */
 struct estimator {
     struct roofs roofs;
     struct timing timing;
     struct step_model step;
 };
 
-/* Everything that *o may ask for is there, or the error says what is not. */
+/* Sets up all that *o requires. errors: options that the model or machine cannot have, no roof, out of memory */
 int estimator_init(struct estimator *e, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o, struct error *err);
 void estimator_free(struct estimator *e);
 

@@ -1,4 +1,4 @@
-/* Limits that a prediction is held against (an SLO, "30 tokens/s?"): met, missed, or a chance where the interval has both. methods.md (63) */
+/* Limits of a prediction (an SLO, "30 tokens/s?"): met, missed, or a probability where the interval contains the limit. methods.md (63) */
 #include "predict/limits.h"
 #include <math.h>
 #include <string.h>
@@ -77,7 +77,7 @@ const char *limit_met_name(enum limit_met m)
     return "?";
 }
 
-/* Whatever is asked of a rate or of seconds, as so many times the seconds that are predicted. */
+/* The limit of a rate or of seconds, relative to the predicted seconds. */
 static double allowed(const struct limit *l, const struct limit_phase *p)
 {
     return l->metric == SOLVE_TOK_S ? p->tok_s / l->value : l->value / p->seconds;
@@ -88,7 +88,7 @@ struct limit_answer limit_answer(const struct limit *l, const struct limit_phase
     const double x = allowed(l, p), sd = (x > 1 ? p->sd_s : p->sd_fast_s) / p->seconds;
     if (!(x > 0))
         return (struct limit_answer){ LIMIT_UNKNOWN, NAN, NAN };
-    const double slack = 1e-12; /* rounding must not hide a limit that is met exactly */
+    const double slack = 1e-12; /* rounding tolerance for limits met exactly */
     const enum limit_met by_value = x >= 1 - slack ? LIMIT_MET : LIMIT_MISSED;
     if (!(sd > 0))
         return (struct limit_answer){ by_value, NAN, NAN };

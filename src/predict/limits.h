@@ -1,4 +1,4 @@
-/* limits.h: limits of latency and rate, and the chance that a prediction meets them. methods.md (63) */
+/* limits.h: limits of latency and rate, and the probability that a prediction is within them. methods.md (63) */
 #ifndef PREDICT_LIMITS_H
 #define PREDICT_LIMITS_H
 
@@ -16,29 +16,28 @@ struct limits {
     size_t n;
 };
 
-/* "50ms", "1s": seconds of more than 0, with their unit: who writes itl<=50 means milliseconds. what: for the message, as "--slo". 0, or
- * ERROR_USAGE. */
+/* "50ms", "1s": positive seconds, unit required (itl<=50 is ambiguous). what: option for messages, "--slo". 0, or ERROR_USAGE. */
 int limit_seconds(const char *text, const char *what, double *out, struct error *err);
 int limits_parse(struct limits *l, const char *text, struct error *err); /* "tok_s>=30,itl<=50ms,ttft<=1s" */
 
-/* What is predicted of a phase; NaN: nothing. */
+/* Prediction of a phase; NaN: none. */
 struct limit_phase {
     double seconds, tok_s, sd_s, sd_fast_s;
-    struct error_parts parts; /* of several limits; zeros: as if all erred together */
+    struct error_parts parts; /* for several limits; zeros: fully correlated */
 };
 
-enum limit_met { LIMIT_UNKNOWN, LIMIT_MISSED, LIMIT_UNSURE, LIMIT_MET }; /* unsure: the 90 % interval has both */
+enum limit_met { LIMIT_UNKNOWN, LIMIT_MISSED, LIMIT_UNSURE, LIMIT_MET }; /* unsure: the limit is inside the 90 % interval */
 const char *limit_met_name(enum limit_met m); /* "?" "no" "unsure" "yes" */
 
 struct limit_answer {
     enum limit_met met;
-    double chance; /* that it is met; NaN without an interval */
-    double z;      /* spreads from what is predicted to the limit, below 0 where it is missed; NaN likewise */
+    double chance; /* probability within the limit; NaN without an interval */
+    double z;      /* standard deviations from the prediction to the limit, below 0 where it is missed; NaN likewise */
 };
 
 struct limit_answer limit_answer(const struct limit *l, const struct limit_phase *p);
 
-/* Of all of them; with whatever the phases' errors have in common the chance lies between least and most. (65) */
+/* All limits together; for any error correlation of the phases the probability is between least and most. (65) */
 struct limits_answer {
     enum limit_met met;
     double chance, least, most;

@@ -10,7 +10,7 @@ static void keep_largest(void *ctx, const struct pass *p)
     *n_tok = fmax(*n_tok, p->n_tok);
 }
 
-/* Scores of one layer, where they are kept: of all tokens of the pass and all positions, by head. (11) */
+/* Scores of one layer, where they pass through memory: of all tokens of the pass and all positions, by head. (11) */
 static double score_bytes(const struct op_classes *l, const struct predict_options *o, double elem_bytes, double n_tok,
                           uint64_t n_ctx)
 {
@@ -34,7 +34,7 @@ static struct memory_load load_alone(const struct predict_options *o)
     return load;
 }
 
-/* What memory_model_init() would be given for it, and the load that memory_need() would have of a server. */
+/* Options of memory_model_init() for a scenario, and a server's load for memory_need(). */
 static struct memory_options options_of(const struct hwprofile *h, const struct predict_options *o, struct memory_load *load)
 {
     struct memory_options m = memory_defaults(h, o->server ? MEMORY_NEWEST : MEMORY_ALONE);

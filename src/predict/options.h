@@ -1,13 +1,13 @@
-/* options.h: what decides a price besides the machine and the scenario. */
+/* options.h: options of predictions, apart from machine and scenario. */
 #ifndef PREDICT_OPTIONS_H
 #define PREDICT_OPTIONS_H
 
 #include "cost/classes.h"
 
-/* What decides a price besides machine and scenario: options that predict, sweep and their kin have in common. */
+/* Options common to predict, sweep and similar commands. */
 struct pricing_options {
     const char *type; /* -q */
-    char type_named[24]; /* where it was another name of a type */
+    char type_named[24]; /* the alias given for the type */
     enum dtype type_k, type_v;
     bool kv_type_given; /* by an option */
     struct layout layout;

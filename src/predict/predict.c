@@ -1,5 +1,4 @@
-/* Price the op list: every pass of the prompt and the mean decode step, op by op, under a
- * machine's roofs. */
+/* Predicts from the op list: every pass of the prompt and the mean decode step, op by op, under a machine's roofs. */
 #include "predict/internal.h"
 #include "timing/timing.h"
 #include <math.h>
@@ -23,7 +22,7 @@ static void note_kernel(struct phase_pricing *x, const struct step *t)
     }
 }
 
-/* Behind a source, where there is room. */
+/* Appends to a source, where there is room. */
 static void add_to_source(char *source, size_t size, const char *note)
 {
     const size_t n = strlen(source), more = strlen(note) + 1;
@@ -31,14 +30,14 @@ static void add_to_source(char *source, size_t size, const char *note)
         memcpy(source + n, note, more);
 }
 
-/* What the stack's kernels reach of the units they multiply on, which are not those of the op's type everywhere. (43) */
+/* Effective throughput of the kernels' math units, which are not those of the op's type everywhere. (43) */
 static void note_units(struct phase_pricing *x)
 {
     x->out->peak_flop_s = x->units_flop_s;
-    add_to_source(x->out->peak_source, sizeof x->out->peak_source, "; reached of the units that the stack's kernels multiply on");
+    add_to_source(x->out->peak_source, sizeof x->out->peak_source, "; effective throughput of the kernels' math units");
 }
 
-/* Memory that is faster than a step's loads ask for. (38) */
+/* Latency-bound memory. (38) */
 static void note_flight(struct phase_pricing *x)
 {
     const double most = x->roofs->units.flight_bytes_s;
@@ -92,7 +91,7 @@ void phase_begin(struct phase_pricing *x, const struct roofs *r, struct predicti
         out->role[i] = (struct step){ .role = (enum op_role)i };
 }
 
-/* Ops alone do not add up to all of them together: each has its part of that. The roofs shown are those that are reached. */
+/* Per-op times are scaled to the fused total. The roofs shown are attained values. */
 static void fit_parts(struct phase_pricing *x, const struct step_sum *sum)
 {
     const struct timing *t = x->roofs->time;
@@ -107,7 +106,7 @@ static void fit_parts(struct phase_pricing *x, const struct step_sum *sum)
         note_flight(x);
     if (sum->which & TIME_CASE_PROMPT && x->units_flop_s > 0)
         note_units(x);
-    else /* a step computes on several units, and widens more than it multiplies */
+    else /* a step computes on several units, and unpacks more than it multiplies */
         x->out->peak_flop_s *= time_slot_value(TIME_COMPUTE, slot[TIME_COMPUTE]);
 }
 
@@ -167,7 +166,7 @@ static void price_phases(struct predict_result *r, const struct step_model *s, c
         const struct step_sum sum = step_decode(s, roofs, &scenario, phase_add, &x);
         phase_end(&x, &sum, o->n_batch);
     }
-    r->ttft_s = r->prefill.seconds; /* the prompt's last logits give the first token (48) */
+    r->ttft_s = r->prefill.seconds; /* the prompt's last logits are the first token's (48) */
     r->itl_s = r->decode.seconds;
 }
 
@@ -226,7 +225,7 @@ struct prediction_factors prediction_factors(double seconds, double sd_s, double
 double prediction_chance(const struct prediction *p, double most_s)
 {
     const double x = log(most_s / p->seconds) * p->seconds, sd_s = x > 0 ? p->sd_s : p->sd_fast_s;
-    return sd_s > 0 ? 0.5 * erfc(-x / sd_s / sqrt(2)) : p->sd_s > 0 ? 0 : NAN; /* 0: the prediction is at its roof */
+    return sd_s > 0 ? 0.5 * erfc(-x / sd_s / sqrt(2)) : p->sd_s > 0 ? 0 : NAN; /* 0: the prediction is at its bound */
 }
 
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,

@@ -1,4 +1,4 @@
-/* A request in all: the prompt's passes, then every decode step behind it; its energy and its price. methods.md (49) */
+/* A whole request: the prompt's passes, then every decode step; its energy and its price. methods.md (49) */
 #include "predict/request.h"
 #include "predict/internal.h"
 #include "timing/timing.h"
@@ -26,7 +26,7 @@ static void add_parts(struct prediction *to, const struct prediction *prompt, co
     to->parts.left = p * prompt->parts.left + s * step->parts.left;
 }
 
-/* The prompt's total becomes that of the request: n more steps. The roofs shown stay those of the longer part. */
+/* Adds n steps to the prompt's total. The roofs shown are those of the longer part. */
 static void add_steps(struct prediction *to, const struct prediction *step, double n)
 {
     const struct prediction prompt = *to;
@@ -34,7 +34,7 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
         *to = *step;
     to->cost = cost_add(prompt.cost, cost_times(&step->cost, n));
     to->seconds = prompt.seconds + n * step->seconds;
-    to->sd_s = prompt.sd_s + n * step->sd_s; /* as if both erred together: a machine too slow is so in both (62) */
+    to->sd_s = prompt.sd_s + n * step->sd_s; /* fully correlated: the machine's error is common (62) */
     to->least_s = prompt.least_s + n * step->least_s;
     to->sd_fast_s = prompt.sd_fast_s + n * step->sd_fast_s;
     if (!(step->parts.machine > 0))
@@ -50,8 +50,8 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
     add_roles(to, step, n);
 }
 
-/* All at once, where constants of whole requests say what they take: seconds, their spread and what bounds them, *out's parts in proportion.
- * Phases alone were measured with other software than serves requests. (50) */
+/* With constants of whole requests: seconds, spread and bounds from those, *out's parts in proportion. Phases alone were measured with
+ * other software than serves requests. (50) */
 static void as_whole(struct prediction *out, const struct step_sum *sum)
 {
     for (int i = 0; out->role && i < ROLE_COUNT; i++)
@@ -93,7 +93,7 @@ static int request_classes(struct request_result *q, const struct op_classes *cl
     struct predict_options prompt = *o, steps = *o;
     struct predict_result after;
     prompt.n_prompt = request->n_in;
-    prompt.n_gen = request->n_out; /* the memory is for all of them */
+    prompt.n_gen = request->n_out; /* memory for all of them */
     if (predict_classes(&q->r, classes, h, &prompt, err) != 0)
         return -1;
     q->total = q->r.prefill;
@@ -102,7 +102,7 @@ static int request_classes(struct request_result *q, const struct op_classes *cl
     q->r.decode.seconds = q->r.itl_s = NAN;
     if (request->n_out > 1) {
         steps.n_prompt = 0;
-        steps.n_gen = request->n_out - 1; /* the prompt's last logits gave the first token */
+        steps.n_gen = request->n_out - 1; /* the prompt's last logits are the first token's */
         steps.n_depth = o->n_depth + request->n_in;
         if (predict_classes(&after, classes, h, &steps, err) != 0)
             return -1;
@@ -136,14 +136,14 @@ struct running running_of(const struct hwprofile *h, double power_w, double pric
 {
     struct running w = { .power_w = power_w, .price_usd_h = price_usd_h };
     if (!isnan(power_w)) {
-        snprintf(w.power_source, sizeof w.power_source, "as asked (--power)");
+        snprintf(w.power_source, sizeof w.power_source, "given (--power)");
     } else if (h->tdp_w.value > 0) {
         w.power_w = h->tdp_w.value;
         snprintf(w.power_source, sizeof w.power_source, "at TDP: an upper bound on average power; spec: %.180s",
                  h->tdp_w.source);
     }
     if (!isnan(price_usd_h)) {
-        snprintf(w.price_source, sizeof w.price_source, "as asked (--price)");
+        snprintf(w.price_source, sizeof w.price_source, "given (--price)");
     } else if (h->price_usd_h.value >= 0) {
         w.price_usd_h = h->price_usd_h.value;
         snprintf(w.price_source, sizeof w.price_source, "spec: %.180s", h->price_usd_h.source);

@@ -9,7 +9,7 @@ struct request {
 };
 
 struct request_result {
-    struct predict_result r; /* the prompt, and the mean of the n_out - 1 decode steps behind it; .decode.seconds NaN when there are none */
+    struct predict_result r; /* the prompt, and the mean of the n_out - 1 decode steps after it; .decode.seconds NaN when there are none */
     struct prediction total; /* first byte to last token; tok_s: generated tokens over it, of all sequences */
 };
 
@@ -17,7 +17,7 @@ struct request_result {
 int predict_request(struct request_result *q, const struct model *m, const struct hwprofile *h,
                     const struct predict_options *o, const struct request *request, struct error *err);
 
-/* What a device takes while it is used; NaN and "" where nobody knows. */
+/* Power and price of a device in use; NaN and "": unknown. */
 struct running {
     double power_w, price_usd_h;
     char power_source[256], price_source[192];

@@ -1,6 +1,6 @@
 /*
- * Which value reaches a target: bisection on the prediction itself, so that no closed form can disagree with it. What is
- * looked for only hurts as it grows, or helps at first. methods.md (54)
+ * The value that attains a target, by bisection on the prediction itself, so that no closed form can disagree with it. The predictions are
+ * monotonic in the unknown, or increase first. methods.md (54)
  */
 #include "predict/solve.h"
 #include "predict/limits.h"
@@ -90,7 +90,7 @@ struct trials {
     const struct op_classes *classes;
     const struct hwprofile *h;
     const struct predict_options *o;
-    double z;                /* seconds are so many standard deviations above what is predicted: 0 */
+    double z;                /* seconds in standard deviations above the prediction: 0 */
     struct predict_result r; /* of the last trial */
 };
 
@@ -104,8 +104,8 @@ static double metric(const struct question *q, const struct predict_result *r)
     return q->metric == SOLVE_TOK_S ? phase_of(q, r)->tok_s : phase_of(q, r)->seconds;
 }
 
-/* Rounding must not hide a target that is met exactly. */
-static bool reached(const struct trials *t)
+/* Target attained, with rounding tolerance. */
+static bool attained(const struct trials *t)
 {
     const struct question *q = t->q;
     const struct prediction *p = phase_of(q, &t->r);
@@ -151,7 +151,7 @@ static void put(const struct trials *t, double value, struct whatif *w, struct p
     }
 }
 
-/* 1: reached; 0: not; -1: error. */
+/* 1: attained; 0: not; -1: error. */
 static int attempt(struct trials *t, double value, struct error *err)
 {
     struct predict_options o = *t->o;
@@ -163,7 +163,7 @@ static int attempt(struct trials *t, double value, struct error *err)
     int rc = whatif_apply(&w, &h, &o, err);
     rc = rc ? rc : predict_classes(&t->r, t->classes, &h, &o, err);
     whatif_profile_free(&h);
-    return rc != 0 ? -1 : reached(t);
+    return rc != 0 ? -1 : attained(t);
 }
 
 /* ---- searches ---------------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ static const char *describe(char *buf, size_t n, const struct question *q, const
     return buf;
 }
 
-/* The limit that the question asks for, against what was predicted. */
+/* The limit of the question, evaluated. */
 static struct limit_answer against(const struct question *q, const struct predict_result *r)
 {
     const struct prediction *p = phase_of(q, r);
@@ -190,7 +190,7 @@ static struct limit_answer against(const struct question *q, const struct predic
     return limit_answer(&l, &at);
 }
 
-/* How near a trial comes: spreads, without an interval the logarithm of what it misses; grows with what is better. */
+/* Proximity of a trial: standard deviations, or without an interval the logarithm of the shortfall; larger is better. */
 static double nearness(const struct question *q, const struct predict_result *r)
 {
     if (q->metric == SOLVE_FITS)
@@ -199,7 +199,7 @@ static double nearness(const struct question *q, const struct predict_result *r)
     return !isnan(z) ? z : log(q->metric == SOLVE_TOK_S ? metric(q, r) / q->target : q->target / metric(q, r));
 }
 
-/* Bandwidth, peaks: more of it helps, until something else is the limit. */
+/* Bandwidth, peaks: monotonic, until something else is the limit. */
 static int search_real(struct solution *s, struct trials *t, double lo, double hi, struct error *err)
 {
     int ok = attempt(t, hi, err);
@@ -224,7 +224,8 @@ static int search_real(struct solution *s, struct trials *t, double lo, double h
     return 0;
 }
 
-/* More may help and then hurt (sequences of a prompt): doubled from lo to hi. *good: the first that does, 0: none; else the nearest is kept. */
+/* Not monotonic (sequences of a prompt): doubled from lo to hi. *good: the first value that attains it, 0: none; else the nearest is
+ * stored. */
 static int double_up(struct solution *s, struct trials *t, int64_t lo, int64_t hi, int64_t *good, struct error *err)
 {
     *good = 0;
@@ -245,7 +246,7 @@ static int double_up(struct solution *s, struct trials *t, int64_t lo, int64_t h
     return 0;
 }
 
-/* The largest count that still does; with `grows`, the smallest. */
+/* The largest count that attains it; with `grows`, the smallest. */
 static int search_count(struct solution *s, struct trials *t, int64_t lo, int64_t hi, bool grows, struct error *err)
 {
     int64_t good = lo, bad = hi;
@@ -290,14 +291,14 @@ static int search_count(struct solution *s, struct trials *t, int64_t lo, int64_
     return 0;
 }
 
-/* Of the system or an interrupt: it ends the search. */
+/* System error or interrupt: ends the search. */
 static bool is_fatal(const struct error *e)
 {
     return e->kind == ERROR_SYSTEM || e->kind == ERROR_INTERRUPTED;
 }
 
-/* Layouts that do not divide the model are passed over; the last reason is told when none does. More devices may be slower: the
- * nearest is not the last. */
+/* Layouts that do not divide the model are skipped; a missing link ends the search, with the reason. Not monotonic: the nearest is not
+ * the last. */
 static int search_tp(struct solution *s, struct trials *t, struct error *err)
 {
     for (uint32_t tp = 1; tp <= 1024; tp++) {
@@ -305,7 +306,7 @@ static int search_tp(struct solution *s, struct trials *t, struct error *err)
         const int ok = attempt(t, tp, &e);
         if (ok < 0 && is_fatal(&e))
             return error_set(err, e.kind, "%s", e.msg);
-        if (ok < 0 && e.kind != ERROR_USAGE) { /* nothing joins so many devices, nor more */
+        if (ok < 0 && e.kind != ERROR_USAGE) { /* no link joins so many devices, nor more */
             snprintf(s->reason, sizeof s->reason, "%.120s", e.msg);
             break;
         }
@@ -327,7 +328,7 @@ static int search_tp(struct solution *s, struct trials *t, struct error *err)
 
 /* ---- machines ------------------------------------------------------------------------------------------ */
 
-/* The one with the least memory, of equals with the least bandwidth, of those that will do. */
+/* The machine with the least memory, then the least bandwidth, of those that attain the target. */
 struct least {
     double mem_bytes, bytes_s;
     int n;
@@ -348,16 +349,16 @@ struct best {
     int n_tried;
 };
 
-/* What was tried on h: an answer, or nearer than others. */
+/* Records a trial on h: a solution, or the nearest so far. */
 static void consider(struct solution *s, struct best *b, const struct trials *t, const struct hwprofile *h, bool reaches)
 {
     const bool holds = t->r.fits == 1;
     const double bytes_s = phase_of(t->q, &t->r)->bandwidth_bytes_s, speed = isnan(bytes_s) ? h->mem_bw.value : bytes_s;
     const double z = t->q->metric != SOLVE_FITS ? against(t->q, &t->r).z : NAN, near = nearness(t->q, &t->r);
     if (holds && z >= -PREDICT_Z90 && is_less(&b->good, h, speed))
-        snprintf(s->machine_good, sizeof s->machine_good, "%s", h->id);
+        snprintf(s->machine_optimistic, sizeof s->machine_optimistic, "%s", h->id);
     if (holds && z >= PREDICT_Z90 && is_less(&b->safe, h, speed))
-        snprintf(s->machine_safe, sizeof s->machine_safe, "%s", h->id);
+        snprintf(s->machine_conservative, sizeof s->machine_conservative, "%s", h->id);
     if (holds && reaches && is_less(&b->at, h, speed)) {
         s->found = true;
         snprintf(s->machine, sizeof s->machine, "%s", h->id);
@@ -370,7 +371,7 @@ static void consider(struct solution *s, struct best *b, const struct trials *t,
     }
 }
 
-/* What cannot be predicted is not the answer; a profile that cannot be read might be. */
+/* Machines that cannot be predicted are skipped; a profile that cannot be read is an error. */
 static int try_machine(struct solution *s, struct best *b, struct trials *t, const char *name, struct error *err)
 {
     struct hwprofile h;
@@ -407,14 +408,14 @@ static int search_machine(struct solution *s, struct trials *t, struct error *er
     return 0;
 }
 
-/* ---- the answer in words -------------------------------------------------------------------------------------- */
+/* ---- the result as text -------------------------------------------------------------------------------------- */
 
 struct words {
     char *s;
     size_t n;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct words *w, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void append(struct words *w, const char *fmt, ...)
 {
     const size_t at = strlen(w->s);
     va_list a;
@@ -423,7 +424,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct words *w, const cha
     va_end(a);
 }
 
-/* A value as those of this unknown are said. */
+/* Text of a value of this unknown. */
 static const char *value_text(char *buf, size_t n, enum solve_unknown u, double v)
 {
     if (u == SOLVE_BANDWIDTH)
@@ -432,7 +433,7 @@ static const char *value_text(char *buf, size_t n, enum solve_unknown u, double 
     return buf;
 }
 
-static void say_found(struct words *w, const struct solution *s, const struct trials *t)
+static void append_found(struct words *w, const struct solution *s, const struct trials *t)
 {
     char v[40], d[64];
     const struct question *q = t->q;
@@ -444,39 +445,39 @@ static void say_found(struct words *w, const struct solution *s, const struct tr
     case SOLVE_BANDWIDTH:
         units_si(v, sizeof v, s->value, "B/s");
         if (roofs_init(&r, t->h, t->o, &ignored) == 0) {
-            say(w, "%s, x%.4g of what it has: %s, %s-bound", v, s->value / r.bytes_s, d, bound_name(p->bound));
+            append(w, "%s, x%.4g of what it has: %s, %s-bound", v, s->value / r.bytes_s, d, bound_name(p->bound));
             roofs_free(&r);
         }
         break;
     case SOLVE_COMPUTE:
-        say(w, "every peak x%.4g, %s %s after its efficiency factor: %s, %s-bound", s->value, p->math,
+        append(w, "every peak x%.4g, %s %s after its efficiency factor: %s, %s-bound", s->value, p->math,
             units_si(v, sizeof v, p->peak_flop_s, "FLOP/s"), d, bound_name(p->bound));
         break;
     case SOLVE_CONTEXT:
-        say(w, "%s%.0f tokens before, %.0f positions with prompt and generation: %s", s->always ? "at least " : "", s->value,
+        append(w, "%s%.0f tokens of context, %.0f positions with prompt and generation: %s", s->always ? "at least " : "", s->value,
             s->value + t->o->n_prompt + t->o->n_gen, d);
         break;
     case SOLVE_BATCH:
-        say(w, "%s%.0f sequence%s: %s", s->always ? "at least " : "", s->value, s->value == 1 ? "" : "s", d);
+        append(w, "%s%.0f sequence%s: %s", s->always ? "at least " : "", s->value, s->value == 1 ? "" : "s", d);
         break;
     case SOLVE_TP:
-        say(w, "tp %.0f: %s", s->value, d);
+        append(w, "tp %.0f: %s", s->value, d);
         break;
     case SOLVE_MACHINE:
-        say(w, "%s: %s of memory, %s", s->machine, units_si(v, sizeof v, s->r.mem_bytes, "B"), d);
+        append(w, "%s: %s of memory, %s", s->machine, units_si(v, sizeof v, s->r.mem_bytes, "B"), d);
         break;
     case SOLVE_COUNT:
         break;
     }
 }
 
-/* At the fast end of its interval something does. */
+/* The target is attained at the fast end of the interval. */
 static bool may_reach(const struct solution *s)
 {
-    return !isnan(s->value_good) || *s->machine_good;
+    return !isnan(s->value_optimistic) || *s->machine_optimistic;
 }
 
-/* What holds whatever the unknown is. Of memory without a limit of bandwidth, with constants: its latency (38). */
+/* The limit that remains for any value. With constants memory without a bandwidth limit has its latency (38). */
 static const char *limit_name(const struct question *q, const struct predict_result *r)
 {
     const enum bound b = phase_of(q, r)->bound;
@@ -484,86 +485,86 @@ static const char *limit_name(const struct question *q, const struct predict_res
     return q->unknown == SOLVE_BANDWIDTH && b == BOUND_MEMORY && constants ? "memory's latency" : bound_name(b);
 }
 
-/* What comes nearest, where as predicted nothing does. */
-static void say_nearest(struct words *w, const struct solution *s, const struct trials *t)
+/* The nearest value, where the prediction attains none. */
+static void append_nearest(struct words *w, const struct solution *s, const struct trials *t)
 {
     char d[64];
     const struct question *q = t->q;
-    say(w, "no %s does%s", unknowns[q->unknown], may_reach(s) ? " at the prediction" : "");
+    append(w, "no %s is sufficient%s", unknowns[q->unknown], may_reach(s) ? " at the prediction" : "");
     describe(d, sizeof d, q, &s->r);
     switch (q->unknown) {
     case SOLVE_BANDWIDTH:
     case SOLVE_COMPUTE:
-        say(w, ": %s alone allows %s", limit_name(q, &s->r), d);
+        append(w, ": %s alone allows %s", limit_name(q, &s->r), d);
         break;
     case SOLVE_CONTEXT:
     case SOLVE_BATCH:
-        say(w, ": at %.0f %s", s->value_nearest, d);
+        append(w, ": at %.0f %s", s->value_nearest, d);
         break;
     case SOLVE_TP:
         if (!isnan(s->value_nearest))
-            say(w, ": tp %.0f comes nearest, %s", s->value_nearest, d);
+            append(w, ": tp %.0f comes nearest, %s", s->value_nearest, d);
         break;
     case SOLVE_MACHINE:
-        say(w, ", of %d with known memory", s->n_tried);
+        append(w, ", of %d with known memory", s->n_tried);
         if (*s->machine_nearest)
-            say(w, ": %s comes nearest, %s", s->machine_nearest, d);
+            append(w, ": %s comes nearest, %s", s->machine_nearest, d);
         break;
     case SOLVE_COUNT:
         break;
     }
 }
 
-static void say_chance(struct words *w, double chance)
+static void append_chance(struct words *w, double chance)
 {
     if (chance < 0.005)
-        say(w, ", with a chance below 1 %%");
+        append(w, ", with a chance below 1 %%");
     else if (chance > 0.995)
-        say(w, ", with a chance above 99 %%");
+        append(w, ", with a chance above 99 %%");
     else
-        say(w, ", with a chance of %.0f %%", 100 * chance);
+        append(w, ", with a chance of %.0f %%", 100 * chance);
 }
 
-/* "; 105 for 95 %, 149 for 5 %": where either end of the 90 % interval meets the target, if elsewhere. */
-static void say_ends(struct words *w, const struct solution *s, enum solve_unknown u)
+/* "; 105 for 95 %, 149 for 5 %": the value at both ends of the 90 % interval, where different. */
+static void append_ends(struct words *w, const struct solution *s, enum solve_unknown u)
 {
     char good[64], safe[64], there[64];
     if (u == SOLVE_MACHINE) {
-        snprintf(good, sizeof good, "%s", s->machine_good);
-        snprintf(safe, sizeof safe, "%s", *s->machine_safe ? s->machine_safe : "none");
+        snprintf(good, sizeof good, "%s", s->machine_optimistic);
+        snprintf(safe, sizeof safe, "%s", *s->machine_conservative ? s->machine_conservative : "none");
         snprintf(there, sizeof there, "%s", s->found ? s->machine : s->machine_nearest);
     } else {
-        value_text(good, sizeof good, u, s->value_good);
-        if (isnan(s->value_safe))
+        value_text(good, sizeof good, u, s->value_optimistic);
+        if (isnan(s->value_conservative))
             snprintf(safe, sizeof safe, "none");
         else
-            value_text(safe, sizeof safe, u, s->value_safe);
+            value_text(safe, sizeof safe, u, s->value_conservative);
         value_text(there, sizeof there, u, s->found ? s->value : s->value_nearest);
     }
     if (!may_reach(s))
         return;
-    const bool says_safe = s->found && strcmp(safe, there) != 0;
-    if (says_safe)
-        say(w, "; %s for 95 %%", safe);
+    const bool show_conservative = s->found && strcmp(safe, there) != 0;
+    if (show_conservative)
+        append(w, "; %s for 95 %%", safe);
     if (strcmp(good, there) != 0)
-        say(w, "%s %s for 5 %%", says_safe ? "," : ";", good);
+        append(w, "%s %s for 5 %%", show_conservative ? "," : ";", good);
 }
 
-static void say_answer(struct solution *s, const struct trials *t)
+static void append_answer(struct solution *s, const struct trials *t)
 {
     struct words w = { s->text, sizeof s->text };
     if (s->found)
-        say_found(&w, s, t);
+        append_found(&w, s, t);
     else
-        say_nearest(&w, s, t);
+        append_nearest(&w, s, t);
     if (!isnan(s->chance))
-        say_chance(&w, s->chance);
+        append_chance(&w, s->chance);
     if (s->found && t->q->unknown == SOLVE_MACHINE)
-        say(&w, "; the smallest of %d that do, of %d with known memory", s->n_reach, s->n_tried);
+        append(&w, "; the smallest of %d that are sufficient, of %d with known memory", s->n_reach, s->n_tried);
     if (!isnan(s->chance))
-        say_ends(&w, s, t->q->unknown);
+        append_ends(&w, s, t->q->unknown);
     if (!s->found && *s->reason)
-        say(&w, "; %s", s->reason);
+        append(&w, "; %s", s->reason);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------ */
@@ -582,7 +583,7 @@ static int search(struct solution *s, struct trials *t, struct error *err)
     case SOLVE_CONTEXT:
         s->unit = "tokens";
         return search_count(s, t, 0, room, false, err);
-    case SOLVE_BATCH: /* more sequences share the weights: more tokens/s, each later */
+    case SOLVE_BATCH: /* more sequences: more tokens/s, longer ITL */
         s->unit = "sequences";
         return search_count(s, t, 1, 65536, throughput, err);
     case SOLVE_TP:
@@ -597,7 +598,7 @@ static int search(struct solution *s, struct trials *t, struct error *err)
     return 0;
 }
 
-/* The value at either end of the interval: another search each. Machines were tried at both. */
+/* The values at both ends of the interval: one search each. Machines are tried at both ends already. */
 static int search_ends(struct solution *s, const struct trials *like, struct error *err)
 {
     const struct question *q = like->q;
@@ -609,7 +610,7 @@ static int search_ends(struct solution *s, const struct trials *like, struct err
         t.z = safe ? PREDICT_Z90 : -PREDICT_Z90;
         if (search(&end, &t, err) != 0)
             return -1;
-        *(safe ? &s->value_safe : &s->value_good) = end.found ? end.value : NAN;
+        *(safe ? &s->value_conservative : &s->value_optimistic) = end.found ? end.value : NAN;
     }
     return 0;
 }
@@ -629,15 +630,15 @@ int solve(struct solution *s, const struct question *q, const struct model *m, c
           const struct predict_options *o, struct error *err)
 {
     struct model_classes x;
-    *s = (struct solution){ .value = NAN, .value_good = NAN, .value_safe = NAN, .value_nearest = NAN, .chance = NAN, .unit = "" };
+    *s = (struct solution){ .value = NAN, .value_optimistic = NAN, .value_conservative = NAN, .value_nearest = NAN, .chance = NAN, .unit = "" };
     if (check_question(q, h, o, err) != 0 || model_classes_init(&x, m, err) != 0)
         return -1;
     struct trials t = { .q = q, .classes = &x.classes, .h = h, .o = o };
     int rc = search(s, &t, err);
-    t.h = h; /* machines that were tried are gone */
+    t.h = h; /* tried machines are freed */
     rc = rc ? rc : search_ends(s, &t, err);
     if (rc == 0)
-        say_answer(s, &t);
+        append_answer(s, &t);
     model_classes_free(&x);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* solve.h: which bandwidth, peak, context, batch, number of devices or machine reaches a target. */
+/* solve.h: the bandwidth, peak, context, batch, number of devices or machine that attains a target. */
 #ifndef PREDICT_SOLVE_H
 #define PREDICT_SOLVE_H
 
@@ -19,19 +19,19 @@ int question_parse(struct question *q, const char *text, struct error *err);
 
 struct solution {
     bool found;
-    bool always;     /* any value up to the last one tried will do */
+    bool always;     /* any value up to the last one tried attains it */
     double value;    /* B/s, factor of the peaks, tokens, sequences, devices; NaN: none, or a machine */
-    /* The same where the seconds are those of either end of their 90 % interval: value_good of the fast one, with a chance of 5 %,
-     * value_safe of the slow one, with 95 %. NaN: none does, or there is no interval. */
-    double value_good, value_safe;
-    double value_nearest; /* nothing found: the count with the best chance */
-    double chance;   /* that the target is reached at value, or where it comes nearest; NaN: no interval, or whether it fits */
+    /* The same at both ends of the 90 % interval of the seconds: value_optimistic at the fast end (probability 5 %), value_conservative
+     * at the slow end (95 %). NaN: none, or no interval. */
+    double value_optimistic, value_conservative;
+    double value_nearest; /* not found: the count with the highest probability */
+    double chance;   /* probability of the target at value, or at the nearest one; NaN: no interval, or whether it fits */
     const char *unit;
-    char machine[64], machine_good[64], machine_safe[64], machine_nearest[64]; /* as the values; "": none */
-    int n_tried, n_reach; /* machines with known memory; of them those that do */
-    struct predict_result r; /* there; where nothing is found, at the value that comes nearest */
-    char reason[128]; /* why no more could be tried */
-    char text[384];  /* the answer in words */
+    char machine[64], machine_optimistic[64], machine_conservative[64], machine_nearest[64]; /* as the values; "": none */
+    int n_tried, n_reach; /* machines with known memory; of them those that attain the target */
+    struct predict_result r; /* at value; not found: at the nearest */
+    char reason[128]; /* why the search ended */
+    char text[384];  /* the result as text */
 };
 
 /* h is not used for machines: those of hwprofile_list() are tried. */

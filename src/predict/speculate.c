@@ -1,5 +1,4 @@
-/* Speculative decoding: tokens a round, the price of drafting and of the verification, and what comes of both.
- * methods.md (53) */
+/* Speculative decoding: tokens of a round, seconds of drafting and verification, and the resulting rate. methods.md (53) */
 #include "predict/speculate.h"
 #include "predict/internal.h"
 #include "timing/timing.h"
@@ -19,7 +18,7 @@ const char *spec_kind_name(enum spec_kind k)
     return "?";
 }
 
-/* ---- how many tokens a round gives --------------------------------------------------------- */
+/* ---- tokens of a round --------------------------------------------------------- */
 
 static double chance(const struct acceptance *a, uint32_t position)
 {
@@ -77,7 +76,7 @@ static int draft_model(struct drafter *d, const struct model *draft, const struc
     return 0;
 }
 
-/* The type that matrices of the last layer have which, like the projection, read the residual stream. */
+/* Type of the last layer's matrices that, like the projection, read the residual stream. */
 static enum dtype projection_type(const struct op_classes *l)
 {
     const int last = (int)l->m->hp.n_layer - 1;
@@ -112,7 +111,7 @@ static void add_projection(struct drafter *d, const struct op_classes *target)
     add_class(d, &product, (double)d->extra[1].bytes);
 }
 
-/* One op of the target that the drafter runs too. Outside the blocks (embedding, last norm, head) it is the same weight. */
+/* An op of the target that the drafter runs too. Outside the blocks (embedding, last norm, head) it shares the weight. */
 static void add_op(struct drafter *d, const struct op_classes *target, const struct op *op, bool *seen)
 {
     const struct tensor *t[] = { op->w, op->bias };
@@ -125,7 +124,7 @@ static void add_op(struct drafter *d, const struct op_classes *target, const str
     add_class(d, op, bytes);
 }
 
-/* A layer like the target's last one behind a projection, with the target's own embedding and head. */
+/* A projection and a layer like the target's last one, with the target's embedding and head. */
 static int draft_mtp(struct drafter *d, const struct op_classes *target, const struct step_options *o, struct error *err)
 {
     const struct model *m = target->m;
@@ -146,7 +145,7 @@ static int draft_mtp(struct drafter *d, const struct op_classes *target, const s
     d->layout = o->layout;
     if (step_model_init(&d->step, &d->classes, o, err) != 0)
         return -1;
-    /* step_weight_bytes() counts every tensor of the model: less those that no class here owns. */
+    /* step_weight_bytes() counts every tensor of the model: subtract those that no class here owns. */
     double others = (double)m->weight_bytes;
     for (size_t i = 0; i < d->classes.n; i++)
         others -= d->classes.c[i].tensor_bytes;
@@ -198,7 +197,7 @@ struct spec_round spec_round(const struct step_model *target, const struct roofs
 {
     const struct pass verify = verify_pass(n_seq, n_past, gamma), draft = decode_pass(n_past, n_seq);
     const struct step_sum v = step_price(target, r, &verify, 1, NULL, NULL);
-    const struct step_sum t = step_price(&d->step, draft_r, &draft, gamma, NULL, NULL); /* nothing without classes */
+    const struct step_sum t = step_price(&d->step, draft_r, &draft, gamma, NULL, NULL); /* zeros without classes */
     return (struct spec_round){ .draft_s = gamma * t.seconds,
                                 .verify_s = v.seconds,
                                 .draft_flop = gamma * t.cost.flop,
@@ -207,7 +206,7 @@ struct spec_round spec_round(const struct step_model *target, const struct roofs
 
 /* ---- a prediction ---------------------------------------------------------------------------------------- */
 
-/* Everything a prediction with drafts is made of. */
+/* State of a prediction with drafts. */
 struct speculating {
     const struct predict_options *o;
     const struct spec_options *s;
@@ -217,7 +216,7 @@ struct speculating {
     struct timing draft_timing;
     struct scenario scenario;
     uint32_t seqs;    /* of one group of devices */
-    uint32_t past[2]; /* positions before a round, in the mean: halfway through the generation, or on either side of it */
+    uint32_t past[2]; /* mean positions before a round: halfway through the generation, or on both sides of it */
 };
 
 /* The mean round, of gamma drafted tokens. */
@@ -231,7 +230,7 @@ static struct spec_round mean_round(const struct speculating *x, uint32_t gamma)
                                 .verify_flop = (a.verify_flop + b.verify_flop) / 2 };
 }
 
-/* Of a round that gives no more than is asked for: min(n, N) is distributed as n of N - 1 drafted tokens. (53) */
+/* Tokens of a round limited to the generation: min(n, N) is distributed as n of N - 1 drafted tokens. (53) */
 static struct spec_tokens tokens_of_round(const struct speculating *x, uint32_t gamma)
 {
     const uint32_t most = x->o->n_gen - 1;
@@ -250,7 +249,7 @@ static void look_for_best(const struct speculating *x, struct speculation *out, 
     }
 }
 
-/* What a token takes: the round's passes, each counting 1 / E[n] times. */
+/* Seconds per token: the round's passes, each counting 1 / E[n] times. */
 static void price_token(const struct speculating *x, struct prediction *decode, double tokens)
 {
     const uint32_t gamma = x->s->gamma;
@@ -273,7 +272,7 @@ static void price_token(const struct speculating *x, struct prediction *decode, 
     phase_end(&p, &sum, x->o->n_batch);
 }
 
-/* The drafter reads the prompt too, and takes memory of its own. */
+/* The drafter's own prefill and memory. */
 static void add_drafter(const struct speculating *x, struct predict_result *r)
 {
     const struct predict_options *o = x->o;
@@ -343,7 +342,7 @@ static int speculate_timed(struct speculating *x, struct speculation *out, struc
     return rc == 0 ? interrupt_check(err) : rc;
 }
 
-/* Steps compiled: o is looked ahead in, so that memory has the room. */
+/* For compiled steps: o includes the look-ahead, for memory. */
 static int speculate_classes(struct speculation *out, struct predict_result *r, const struct op_classes *l,
                              const struct hwprofile *h, const struct predict_options *o, const struct spec_options *s,
                              struct error *err)

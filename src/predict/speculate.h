@@ -1,15 +1,15 @@
 /*
- * speculate.h: speculative decoding. A drafter proposes gamma tokens of each sequence; one pass of the target over all of
- * them and the token before (the verification) says how many are right, and gives one more. methods.md (53)
+ * speculate.h: speculative decoding. A drafter proposes gamma tokens of each sequence; one pass of the target over all of them and the
+ * token before (verification) accepts a prefix and adds one token. methods.md (53)
  */
 #ifndef PREDICT_SPECULATE_H
 #define PREDICT_SPECULATE_H
 
 #include "predict/predict.h"
 
-enum { SPEC_MAX_GAMMA = 64, SPEC_BEST_GAMMA = 16 /* up to which the best one is looked for */ };
+enum { SPEC_MAX_GAMMA = 64, SPEC_BEST_GAMMA = 16 /* range of the search for the best gamma */ };
 
-/* Who drafts. */
+/* Kind of drafter. */
 enum spec_kind {
     SPEC_MODEL, /* a smaller model on the same machine, one pass a token */
     SPEC_NGRAM, /* a search in the text so far: no pass */
@@ -17,7 +17,7 @@ enum spec_kind {
 };
 const char *spec_kind_name(enum spec_kind k); /* "model", "ngram", "mtp" */
 
-/* ---- how many tokens a round gives --------------------------------------------------------- */
+/* ---- tokens of a round --------------------------------------------------------- */
 
 /* Chance in [0, 1] that the drafted token at position 1, 2, ... is right when those before it are; the last one holds for
  * all positions that follow. n >= 1. */
@@ -29,15 +29,15 @@ struct acceptance {
 struct spec_tokens {
     double mean, variance;
 };
-/* Of the tokens that a round with gamma drafted ones gives: 1 to gamma + 1. */
+/* Of the tokens of a round with gamma drafted ones: 1 to gamma + 1. */
 struct spec_tokens spec_tokens(const struct acceptance *a, uint32_t gamma);
-/* Chance that it gives exactly n. */
+/* Probability of exactly n. */
 double spec_tokens_p(const struct acceptance *a, uint32_t gamma, uint32_t n);
 /* Rate with drafts over the rate without: tokens a round, seconds of a plain step, of all drafting and of the verification
  * of a round. */
 double spec_gain(double tokens, double plain_s, double draft_s, double verify_s);
 
-/* ---- what a round takes ---------------------------------------------------------------------- */
+/* ---- seconds of a round ---------------------------------------------------------------------- */
 
 struct spec_options {
     enum spec_kind kind;
@@ -47,14 +47,14 @@ struct spec_options {
     double host_s;             /* seconds a round of the drafter's work on the host: 0 where it is hidden or not known */
 };
 
-/* A drafter ready to be priced. Holds pointers into itself: stays where it was made. */
+/* A drafter for predictions. Holds pointers into itself: must not be copied. */
 struct drafter {
     enum spec_kind kind;
     struct layout layout; /* of a draft model: the target's tensor parallelism where that divides it, else whole copies */
     struct op_list ops;
     struct op_classes classes;
     struct tensor extra[2]; /* MTP: the projection of both inputs, a norm of either */
-    struct step_model step; /* .n 0: nothing to run */
+    struct step_model step; /* .n 0: no pass */
     double weight_bytes;    /* on the device that holds most, beyond the target's own */
     double kv_seq_bytes;    /* of a sequence of n_ctx positions there */
 };
@@ -83,9 +83,8 @@ struct speculation {
 };
 
 /*
- * predict() with a drafter: in r, decode is what a token takes on average, of verification and drafting together (ITL is
- * the mean), the prompt's TTFT includes the drafter's own pass over it, and memory holds its weights and cache and gamma
- * positions a sequence to look ahead.
+ * predict() with a drafter: in r, decode is the mean per token, of verification and drafting together (ITL is the mean), the prompt's TTFT
+ * includes the drafter's own pass over it, and memory includes its weights and cache and gamma look-ahead positions a sequence.
  */
 int speculate(struct speculation *out, struct predict_result *r, const struct model *m, const struct hwprofile *h,
               const struct predict_options *o, const struct spec_options *s, struct error *err);

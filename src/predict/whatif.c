@@ -180,7 +180,7 @@ static bool measures(const struct ceiling *c, const char *kind, const char *dtyp
     return strcmp(c->kind, kind) == 0 && (!dtype || strcmp(c->dtype, dtype) == 0) && (!level || strcmp(c->level, level) == 0);
 }
 
-/* What was measured no longer holds. */
+/* Removes measurements that no longer apply. */
 static void drop(struct hwprofile *h, const char *kind, const char *dtype, const char *level)
 {
     size_t n = 0;
@@ -206,7 +206,7 @@ static int change(struct hw_value *v, double now, const struct whatif_change *c,
     return 0;
 }
 
-/* Kernels that were measured follow the roof they ran under. */
+/* Measured kernels scale with the roof they ran under. */
 static void scale_kernels(struct hwprofile *h, const char *unit, double by)
 {
     for (size_t i = 0; i < h->n_ceiling && by > 0; i++) {
@@ -214,12 +214,12 @@ static void scale_kernels(struct hwprofile *h, const char *unit, double by)
         const bool memory = strcmp(unit, "B/s") == 0;
         if (measures(k, "kernel", NULL, memory ? "DRAM" : NULL) && strcmp(k->unit, unit) == 0)
             k->value *= by;
-        k->loads_bytes_s *= memory ? by : 1; /* plain loads beside them too, */
-        k->tile_flop_s *= memory ? 1 : by;   /* and tiles, of which kernels are a part */
+        k->loads_bytes_s *= memory ? by : 1; /* their adjacent loads too, */
+        k->tile_flop_s *= memory ? 1 : by;   /* and their tile probe */
     }
 }
 
-/* The engine's barrier is what is asked about. */
+/* Launch cost is set: removes the engine's barrier. */
 static void drop_launch(struct hwprofile *h)
 {
     size_t n = 0;
@@ -232,7 +232,7 @@ static void drop_launch(struct hwprofile *h)
     h->n_ceiling = n;
 }
 
-/* Factors of efficiency are asked about: then kernels that were measured do not answer. */
+/* Efficiency factors are set: removes measured kernels. */
 static void drop_kernels(struct hwprofile *h)
 {
     drop(h, "kernel", NULL, NULL);
@@ -328,7 +328,7 @@ static int apply(const struct whatif_change *c, struct hwprofile *h, struct pred
     case WHATIF_E_BANDWIDTH:
         drop_kernels(h);
         return change_fraction(&h->eff.bandwidth, c, h, err);
-    case WHATIF_TYPE: /* the caller loaded that model */
+    case WHATIF_TYPE: /* applied by the caller */
         return 0;
     case WHATIF_KV_TYPE:
         o->type_k = o->type_v = c->dtype;
@@ -358,7 +358,7 @@ static int apply(const struct whatif_change *c, struct hwprofile *h, struct pred
     return 0;
 }
 
-/* The same of the constants of software, where those are what makes seconds. */
+/* The same for the constants of software, where these give seconds. */
 static void change_time(const struct whatif_change *c, struct predict_options *o)
 {
     const int slot = c->key == WHATIF_LAUNCH        ? TIME_LAUNCH

@@ -28,7 +28,7 @@ enum whatif_key {
 struct whatif_change {
     enum whatif_key key;
     enum math math;
-    bool times; /* value multiplies what is there */
+    bool times; /* value multiplies the present one */
     double value;
     enum dtype dtype;
     char text[64]; /* TYPE */
@@ -45,9 +45,9 @@ struct whatif {
 int whatif_parse(struct whatif *w, const char *text, struct error *err);
 /* The type a model is to be loaded with; NULL: as it is. */
 const char *whatif_type(const struct whatif *w);
-/* It changes the machine alone: the same passes run. */
+/* The change is of the machine only: the passes are the same. */
 bool whatif_of_machine(const struct whatif *w);
-/* Changes h and o in place. What multiplies takes the roof that *o would have used. */
+/* Changes h and o in place. Factors apply to the roof that *o selects. errors: ERROR_USAGE; a roof that the profile does not have */
 int whatif_apply(const struct whatif *w, struct hwprofile *h, struct predict_options *o, struct error *err);
 
 #endif

@@ -33,15 +33,15 @@ static const struct column predict_solve_columns[] = {
     { "value", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value), EMPTY_NULL, NULL, "in `unit`; null: none, or a machine" },
     { "unit", NULL, COL_TEXT, NULL, COL_DATA, AT(a.unit), EMPTY_VALUE, NULL, "`\"B/s\"`, `\"x\"` (factor of every peak), `\"tokens\"` (before prompt and "
       "generation), `\"sequences\"`, `\"devices\"`" },
-    { "value_good", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_good), EMPTY_NULL, NULL, "`value` where the seconds are at the fast and at the slow end of their "
+    { "value_optimistic", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_optimistic), EMPTY_NULL, NULL, "`value` where the seconds are at the fast and at the slow end of their "
       "90 % interval: the target is reached with 5 and with 95 %; null: no value does, no interval, or a machine" },
-    { "value_safe", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_safe), EMPTY_NULL, NULL, NULL },
+    { "value_conservative", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_conservative), EMPTY_NULL, NULL, NULL },
     { "value_nearest", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_nearest), EMPTY_NULL, NULL, "nothing found: the context, batch or tp that comes nearest" },
     { "chance", NULL, COL_FRACTION, NULL, COL_DATA, AT(a.chance), EMPTY_NULL, NULL, "that the target is reached at `value` or `machine`, where nothing is found "
       "at what comes nearest (the most of bandwidth or compute), methods.md (54), (63); null: no interval, or whether it fits" },
     { "machine", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine), EMPTY_NULL, NULL, NULL },
-    { "machine_good", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_good), EMPTY_NULL, NULL, "as `value_good` and `value_safe`" },
-    { "machine_safe", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_safe), EMPTY_NULL, NULL, NULL },
+    { "machine_optimistic", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_optimistic), EMPTY_NULL, NULL, "as `value_optimistic` and `value_conservative`" },
+    { "machine_conservative", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_conservative), EMPTY_NULL, NULL, NULL },
     { "machine_nearest", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_nearest), EMPTY_NULL, NULL, "nothing found: the machine that comes nearest; null: none "
       "holds the model" },
     { "tok_s", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s.value), EMPTY_NULL, NULL, "of the phase asked about" },
@@ -66,8 +66,8 @@ static const struct column predict_solve_columns[] = {
 const struct table_fields predict_solve_fields = { "solve.row", predict_solve_columns, ARRAY_LEN(predict_solve_columns) };
 
 static const char order[] =
-    "model hw type layout n_devices n_prompt n_gen n_depth n_batch question unknown found value unit value_good value_safe value_nearest chance "
-    "stack basis machine machine_good machine_safe machine_nearest tok_s tok_s_lo tok_s_hi ttft_s ttft_s_lo ttft_s_hi itl_s itl_s_lo itl_s_hi "
+    "model hw type layout n_devices n_prompt n_gen n_depth n_batch question unknown found value unit value_optimistic value_conservative value_nearest chance "
+    "stack basis machine machine_optimistic machine_conservative machine_nearest tok_s tok_s_lo tok_s_hi ttft_s ttft_s_lo ttft_s_hi itl_s itl_s_lo itl_s_hi "
     "bound fits need_bytes memory_bytes usable_bytes guess note reason answer";
 
 static void put_scenario(struct solve_row *w, struct table_rows *rows, const struct subject *s)
@@ -119,7 +119,7 @@ void predict_solve_add_reason(struct table_rows *rows, const struct subject *s, 
     struct subject x = *s;
     x.reason = reason;
     for (size_t i = 0; i < a->n_question; i++) {
-        struct solution unknown = { .value = NAN, .value_good = NAN, .value_safe = NAN, .value_nearest = NAN, .chance = NAN, .unit = "",
+        struct solution unknown = { .value = NAN, .value_optimistic = NAN, .value_conservative = NAN, .value_nearest = NAN, .chance = NAN, .unit = "",
                                     .r = { .prefill = none, .decode = none, .ttft_s = NAN, .itl_s = NAN, .fits = -1, .need_bytes = NAN, .mem_bytes = NAN, .usable_bytes = NAN } };
         snprintf(unknown.text, sizeof unknown.text, "%s", reason);
         add_answer(rows, &x, &a->questions[i], &unknown);

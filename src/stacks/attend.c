@@ -10,24 +10,24 @@ static bool is_narrow(const struct attend_call *c)
     return c->kv_bytes < 1.5 * 2 * c->n_seq * c->n_kv * c->head_dim * c->keys;
 }
 
-enum attend_id attend_choose(const struct facts *f, const struct attend_call *c)
+enum attend_id attend_choose(const struct stack_traits *f, const struct attend_call *c)
 {
     double late[KEY_LATE_COUNT] = { [KEY_GROUP] = c->n_head / c->n_kv, [KEY_NARROW] = is_narrow(c), [KEY_WINDOWED] = c->windowed };
-    late[KEY_LIBRARY] = facts_value(f, TABLE_LIBRARIES, 0, late, NAN);
-    return (enum attend_id)facts_value(f, TABLE_ATTEND, 0, late, ATTEND_TRTLLM_GEN);
+    late[KEY_LIBRARY] = stack_traits_value(f, TABLE_LIBRARIES, 0, late, NAN);
+    return (enum attend_id)stack_traits_value(f, TABLE_ATTEND, 0, late, ATTEND_TRTLLM_GEN);
 }
 
-/* ---- what a pass asks of it ------------------------------------------------------------------- */
+/* ---- its calls in a pass ---------------------------------------------------------------------- */
 
-/* Wider heads are MLA's, whose kernels are others. */
+/* Wider heads are MLA's, with other kernels. */
 enum { HEAD_MOST = 512 };
 
-bool attend_call_of(const struct facts *f, const struct step_pass *at, const struct step *x, struct attend_call *c)
+bool attend_call_of(const struct stack_traits *f, const struct step_pass *at, const struct step *x, struct attend_call *c)
 {
     const struct cost *k = &x->cost;
     if (!f->server_attention || !f->flash || at->phase != PHASE_DECODE || !(x->n_head > 0) || !(at->n_seq > 0) || x->head_dim > HEAD_MOST || !(k->kv_bytes > 0))
         return false;
-    /* Devices divide heads: the bytes of queries and results (11) say how many a device has. */
+    /* Devices divide heads: a device's heads follow from the bytes of queries and results (11). */
     const double tokens = fmax(1, at->n_tok / at->n_seq), heads = k->act_bytes / (f->p->roofs->act_elem_bytes * 2 * x->head_dim * x->n_tok);
     const double keys = k->flop / (4 * heads * x->head_dim * x->n_tok);
     if (!(heads > 0) || !(keys > 0))
@@ -41,7 +41,7 @@ bool attend_call_of(const struct facts *f, const struct step_pass *at, const str
 
 /* ---- seconds ------------------------------------------------------------------------------------ */
 
-/* Parts that the keys of a sequence are split into, as fill the machine and have enough keys each. */
+/* Splits of a sequence's keys: fill the machine, with enough keys each. */
 static double splits_of(const struct attend_kernel *k, double units, double slots, double keys)
 {
     enum { TRITON_KEYS = 32 };
@@ -52,18 +52,18 @@ static double splits_of(const struct attend_kernel *k, double units, double slot
     return fmax(1, fmin(floor(slots / units), ceil(keys / prior(PRIOR_ATTEND_SPLIT_KEYS))));
 }
 
-/* Of a block, with so many heads and keys. */
+/* Seconds of a block with so many heads and keys. */
 static double block_s(const struct attend_kernel *k, double heads, double keys, double width, bool narrow, double clock_hz)
 {
     enum { TILE_HEADS = 16, TILE_KEYS = 64 };
-    const double tiles = ceil(heads / TILE_HEADS), walked = TILE_KEYS * ceil(keys / TILE_KEYS);
+    const double tiles = ceil(heads / TILE_HEADS), scanned = TILE_KEYS * ceil(keys / TILE_KEYS);
     const double key_cycles = narrow && k->narrow_key_cycles > 0 ? k->narrow_key_cycles : k->key_cycles;
-    const double cycles = k->block_cycles + k->head_cycles * (heads - 1) + walked * width * (key_cycles + k->tile_cycles * (tiles - 1));
-    return k->block_s + walked * width * k->key_s + cycles / clock_hz;
+    const double cycles = k->block_cycles + k->head_cycles * (heads - 1) + scanned * width * (key_cycles + k->tile_cycles * (tiles - 1));
+    return k->block_s + scanned * width * k->key_s + cycles / clock_hz;
 }
 
-/* The cache's part of what a call reads that the L2 still has from the call before: all that fits; of more it keeps nothing for long. */
-static double memory_s(const struct facts *f, const struct attend_call *c)
+/* KV cache in L2 from the previous call: all if it fits; a larger one is evicted. */
+static double memory_s(const struct stack_traits *f, const struct attend_call *c)
 {
     static const double beyond = 0.1; /* of its size */
     const struct gpu_units *u = &f->p->roofs->units;
@@ -74,14 +74,14 @@ static double memory_s(const struct facts *f, const struct attend_call *c)
     return bytes * (hit / cache_bytes_s + (1 - hit) / bytes_s);
 }
 
-/* Products of whole tiles, whose rows are the block's heads: 64 of an instruction since Hopper, 16 before. */
-static double compute_s(const struct facts *f, const struct attend_call *c, double tiles, double heads)
+/* Products of whole tiles with the block's heads as rows: 64 of an instruction since Hopper, 16 before. */
+static double compute_s(const struct stack_traits *f, const struct attend_call *c, double tiles, double heads)
 {
     const double padded = f->mma_rows * ceil(heads / f->mma_rows);
     return 4 * c->n_seq * c->n_kv * tiles * padded * c->head_dim * c->keys / f->p->roofs->peak[MATH_FP16].flop_s;
 }
 
-struct time_kernel attend_time(const struct facts *f, enum attend_id id, const struct attend_call *c)
+struct time_kernel attend_time(const struct stack_traits *f, enum attend_id id, const struct attend_call *c)
 {
     enum { BLOCK_HEADS = 64, WIDTH = 128, SHARP = 4 };
     const struct attend_kernel *k = &priors()->attend[id];
@@ -95,7 +95,7 @@ struct time_kernel attend_time(const struct facts *f, enum attend_id id, const s
         .name = stack_attends[id],
         .start_s = (k->start_cycles + (narrow ? f->narrow_start_cycles : 0) + combine) / u->clock_hz,
         .memory_s = memory_s(f, c),
-        .compute_s = k->group ? compute_s(f, c, tiles, group / tiles) : 0, /* a head alone is no tile */
+        .compute_s = k->group ? compute_s(f, c, tiles, group / tiles) : 0, /* a single head is no tile */
         .walk_s = waves * block_s(k, group / tiles, c->keys / splits, c->head_dim / WIDTH, narrow, u->clock_hz),
     };
     t.seconds = t.start_s + pow(pow(t.memory_s, SHARP) + pow(t.walk_s, SHARP) + pow(t.compute_s, SHARP), 1.0 / SHARP);

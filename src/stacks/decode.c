@@ -1,46 +1,46 @@
-/* Operations that make an operand of a weight in a step of decoding. methods.md (36) */
+/* Operations that unpack a weight to an operand in a decode step. methods.md (36) */
 #include "stacks/decode.h"
 #include "stacks/cpus.h"
 #include "stacks/priors.h"
 #include "stacks/units.h"
 #include <math.h>
 
-enum { HALVES = 12, FLOATS = 24 }; /* bits of a weight: above, it is not quantized; it is FP32 */
+enum { HALVES = 12, FLOATS = 24 }; /* bits of a weight above which it is not quantized; is FP32 */
 
-/* llama.cpp's kernel of rows for CUDA, which ROCm has too. (37) */
-static bool has_rows_kernel(const struct facts *f)
+/* llama.cpp's row kernel for CUDA, used by ROCm too. (37) */
+static bool has_rows_kernel(const struct stack_traits *f)
 {
     return f->products == BACK_END_CUDA || f->products == BACK_END_ROCM;
 }
 
-/* Of a weight of fewer than 12 bits: with one token, or what each further one adds. Half of the instructions are integers. */
-static double rows_kernel_ops(const struct facts *f, double bits, bool more)
+/* Operations per weight of fewer than 12 bits: with one token, or per further token. Half of the instructions are integers. */
+static double rows_kernel_ops(const struct stack_traits *f, double bits, bool more)
 {
-    return f->integers * facts_value(f, TABLE_GPU_ROWS, more, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits }, NAN);
+    return f->integers * stack_traits_value(f, TABLE_GPU_ROWS, more, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits }, NAN);
 }
 
-double decode_ops_weight(const struct facts *f, double bits)
+double decode_ops_weight(const struct stack_traits *f, double bits)
 {
     if (f->cpu)
         return cpu_ops_weight(f, bits);
     if (bits <= HALVES && has_rows_kernel(f))
         return rows_kernel_ops(f, bits, false);
-    const struct rule *row = facts_rule(f, TABLE_GPU_WEIGHTS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = 1 });
+    const struct rule *row = stack_traits_rule(f, TABLE_GPU_WEIGHTS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = 1 });
     return !row ? NAN : row->value[1] > 0 ? row->value[0] * f->in_turns : row->value[0];
 }
 
 /*
- * The kernel of many makes bytes of a tile of quantized weights in shared memory, and reads those for its columns: some operations more than
- * one token's, however many tokens there are. Vulkan's rows are multiplied as floats.
+ * The large-batch kernel unpacks a tile of quantized weights to bytes in shared memory and reads those for its columns: some operations
+ * more than for one token, for any number of tokens. Vulkan's rows are multiplied as floats.
  */
-double decode_ops_several(const struct facts *f, double bits, double n_tok)
+double decode_ops_several(const struct stack_traits *f, double bits, double n_tok)
 {
     const bool vulkan = f->products == BACK_END_VULKAN;
     if (f->cpu || !(vulkan || has_rows_kernel(f)))
         return 0;
     const double one = decode_ops_weight(f, bits), further = fmin(n_tok, MMVQ_MOST) - 1;
     if (bits > HALVES) {
-        const struct rule *row = facts_rule(f, TABLE_GPU_WEIGHTS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = n_tok });
+        const struct rule *row = stack_traits_rule(f, TABLE_GPU_WEIGHTS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = n_tok });
         return n_tok > 1 && row ? row->value[0] + further * row->value[2] : one;
     }
     if (vulkan)
@@ -51,17 +51,17 @@ double decode_ops_several(const struct facts *f, double bits, double n_tok)
     return one + (f->small_tiles ? fmin(rows, tile) : rows);
 }
 
-double decode_staged_bytes(const struct facts *f, enum math math, double bits)
+double decode_staged_bytes(const struct stack_traits *f, enum math math, double bits)
 {
-    return facts_value(f, TABLE_STAGED, 0, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_BF16] = math == MATH_BF16 }, 0);
+    return stack_traits_value(f, TABLE_STAGED, 0, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_BF16] = math == MATH_BF16 }, 0);
 }
 
-double decode_tile(const struct facts *f, double bits, bool experts)
+double decode_tile(const struct stack_traits *f, double bits, bool experts)
 {
-    return facts_value(f, TABLE_TILES, 0, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_EXPERTS] = experts }, 1);
+    return stack_traits_value(f, TABLE_TILES, 0, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_EXPERTS] = experts }, 1);
 }
 
-double decode_host_s(const struct facts *f, double bits)
+double decode_host_s(const struct stack_traits *f, double bits)
 {
-    return prior(PRIOR_DISPATCH_S) * facts_value(f, TABLE_HOST, 0, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits }, 0);
+    return prior(PRIOR_DISPATCH_S) * stack_traits_value(f, TABLE_HOST, 0, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits }, 0);
 }

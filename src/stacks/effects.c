@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Latencies of servers and kernels alone have parts that (62) does not differentiate. */
+/* Latencies of servers and single kernels have parts that (62) does not differentiate. */
 static bool closed_gradient(const void *features, const double *slot, double *g)
 {
     const struct time_features *f = features;
@@ -31,8 +31,8 @@ int dimension_find(const char *name)
 
 /* ---- effects ------------------------------------------------------------------------------- */
 
-/* Where a slot has next to no say in a row's seconds, differences of it are not learned from the row (learns); they hold for it all the same, so
- * that seconds have no step where it begins to have one. */
+/* Rows do not teach effects of a slot without influence on their seconds (learns); the effects apply all the same, so that seconds are
+ * continuous. */
 static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension d, bool learns)
 {
     if (learns && d != DIM_ALL && !r->computes && (s == TIME_COMPUTE || s == TIME_ATTENTION))
@@ -40,7 +40,7 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
     if (s == TIME_HEADS && d != DIM_ALL)
         return r->deep || !learns;
     if (s == TIME_WALK)
-        return r->walks;
+        return r->scans;
     const bool small = r->f.n_term > 0 && r->f.term[0].kind == TIME_SMALL_KERNEL;
     if (s == TIME_KERNEL || s == TIME_TRIP || s == TIME_MISS || s == TIME_ISSUE || s == TIME_CACHE || (s == TIME_SMALL && r->kernel))
         return small;
@@ -59,15 +59,15 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
     return true;
 }
 
-/* Over what all units share: a unit's own, and an engine's kernels there. */
+/* Relative to all units: of a unit, and of an engine's kernels there. */
 static double of_unit(enum time_slot slot, enum dimension d, const struct fitted_row *r)
 {
     const struct priors *p = priors();
     const char *unit = r->dim[d];
     if (slot == TIME_ATTENTION && d == DIM_KERNEL)
-        return !r->facts.reach_on_matrix || strcmp(r->dim[DIM_ATTEND], unit_name(UNIT_MATRIX)) == 0 ? r->facts.attention_reach : 1;
+        return !r->traits.factor_on_matrix || strcmp(r->dim[DIM_ATTEND], unit_name(UNIT_MATRIX)) == 0 ? r->traits.attention_factor : 1;
     if (slot == TIME_COMPUTE && d == DIM_PRODUCT)
-        return r->facts.products_reach;
+        return r->traits.products_factor;
     for (int u = 0; (d == DIM_UNIT || d == DIM_ATTEND) && u < UNIT_COUNT; u++)
         if (strcmp(unit, unit_name((enum unit)u)) == 0)
             return slot == TIME_COMPUTE ? p->unit[u].compute : p->unit[u].attention;
@@ -82,12 +82,12 @@ static void effect_name(char *name, const struct effect_prior *e, const struct f
 }
 
 /*
- * What is guessed of a machine is off by a factor of all seconds; a row that is shown of it says which. Without one its spread is no constant's
- * (time_constants.guess_ln_sd). (56)
+ * A guessed machine errs by a factor common to all its seconds; an anchor row determines it. Without one its spread is separate from the
+ * constants (time_constants.guess_ln_sd). (56)
  */
 static int set_guess(struct fit *f, bool add, const struct fitted_row *r, struct fit_row *out, int at, struct error *err)
 {
-    const double sd = r->facts.p->machine->ln_sd;
+    const double sd = r->traits.p->machine->ln_sd;
     char name[FIT_MAX_NAME];
     if (!(sd > 0) || at >= FIT_MAX_EFFECTS)
         return 0;
@@ -96,7 +96,7 @@ static int set_guess(struct fit *f, bool add, const struct fitted_row *r, struct
     return add && out->effect[TIME_REQUEST][at] == FIT_NO_EFFECT ? -1 : 0;
 }
 
-/* f is not touched unless add. */
+/* f is unchanged unless add. */
 static int set_effects(struct fit *f, bool add, const struct fitted_row *r, struct fit_row *out, struct error *err)
 {
     int n[FIT_MAX_SLOTS] = { 0 };
@@ -113,7 +113,7 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
             continue;
         effect_name(name, &p[i], r);
         const double value = log(p[i].dim == DIM_ALL ? p[i].value : of_unit(s, p[i].dim, r));
-        const double sd = p[i].sd * (r->facts.cpu && p[i].dim == DIM_HARDWARE ? prior(PRIOR_CPU_APART) : 1);
+        const double sd = p[i].sd * (r->traits.cpu && p[i].dim == DIM_HARDWARE ? prior(PRIOR_CPU_APART) : 1);
         const uint16_t e = add ? fit_effect(f, name, value, sd, err) : fit_find(f, name);
         if (add && e == FIT_NO_EFFECT)
             return -1;
@@ -122,7 +122,7 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
             continue;
         }
         out->base[s] += value;
-        out->loose[s] += sd * sd;
+        out->prior_var[s] += sd * sd;
     }
     return set_guess(f, add, r, out, n[TIME_REQUEST], err);
 }
@@ -143,7 +143,7 @@ int fitted_row_effects(struct fit *f, const struct fitted_row *r, struct fit_row
     return set_effects(f, true, r, out, err);
 }
 
-void fitted_row_known(const struct fit *f, const struct fitted_row *r, struct fit_row *out)
+void fitted_row_predict(const struct fit *f, const struct fitted_row *r, struct fit_row *out)
 {
     struct error unused = { 0 };
     (void)set_effects((struct fit *)(uintptr_t)f, false, r, out, &unused);

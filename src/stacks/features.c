@@ -1,4 +1,4 @@
-/* Rows as a fit sees them: which fit they are for, what they ask for, and what they have in common with others. methods.md (55), (57), (35), (36), (43), (44) */
+/* Rows as input of a fit: their fit, their features, and their dimensions. methods.md (55), (57), (35), (36), (43), (44) */
 #include "stacks/attend.h"
 #include "stacks/cpus.h"
 #include "stacks/decode.h"
@@ -39,7 +39,7 @@ bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
 
 /* ---- a row's features ------------------------------------------------------------------- */
 
-/* A kernel before the product writes its weights as so many bytes each, which the product reads; 0: it reads them as they are. */
+/* A conversion kernel writes weights as so many bytes each, which the product reads; 0: it reads them as stored. */
 static void stage(struct step *c, struct refinement *how, double bytes)
 {
     if (!(bytes > 0))
@@ -50,11 +50,11 @@ static void stage(struct step *c, struct refinement *how, double bytes)
     c->bits = bytes * 8;
 }
 
-/* What unpacking a weight takes is in the rate of a CPU's products (41). */
+/* Unpacking is part of the rate of CPU products (41). */
 static const double counted = 1e-3;
 
-/* What runs an op, and what passes through memory for that. (43) */
-static void choose_units(struct step *c, struct refinement *how, const struct facts *x, const struct step_pass *at)
+/* Math unit of an op, and its staged bytes. (43) */
+static void choose_units(struct step *c, struct refinement *how, const struct stack_traits *x, const struct step_pass *at)
 {
     if (x->p->m->kind != MEASURE_RATE || c->n_comm > 0)
         return;
@@ -78,7 +78,7 @@ static void choose_units(struct step *c, struct refinement *how, const struct fa
         const double touched = weights / (c->rows * c->cols);
         how->host_s = unit_expert_s(x, c->math, bits, c->n_tok, c->rows) * touched;
         how->flop_s /= unit_padding(x, c->cost.flop / (2 * c->rows * c->cols), touched);
-    } else if (c->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* a step's is bound by memory */
+    } else if (c->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* attention of a step is memory-bound */
         const struct unit_use u = unit_of_attention(x, c->head_dim, c->group, c->n_tok);
         how->flop_s = u.flop_s;
         if (x->cpu)
@@ -89,7 +89,7 @@ static void choose_units(struct step *c, struct refinement *how, const struct fa
     }
 }
 
-/* More bytes cross the memory's bus than are wanted (39), of as many weights. */
+/* Inline ECC adds bytes on the memory bus (39), for the same weights. */
 static void add_check_bytes(struct step *c)
 {
     const double more = prior(PRIOR_ECC_BYTES);
@@ -99,17 +99,17 @@ static void add_check_bytes(struct step *c)
     c->cost.act_bytes *= more;
 }
 
-/* The arithmetic of whole tiles, of each matrix that is touched. A tile that streams weights past itself reaches more of the peak than other products
- * are believed to. (40) */
-static void fill_tiles(struct step *c, const struct facts *x, double touched)
+/* Arithmetic of whole tiles, for each matrix touched. A tile that streams weights attains a larger fraction of the peak than the prior
+ * of other products. (40) */
+static void fill_tiles(struct step *c, const struct stack_traits *x, double touched)
 {
     const double tile = decode_tile(x, c->bits, c->kind == OP_EXPERT_MATMUL);
     if (tile > 1)
         c->cost.flop = fmax(c->cost.flop, 2 * c->rows * c->cols * tile * touched * prior(PRIOR_TILE_PART));
 }
 
-/* Of a weight. CPUs multiply an expert by the tokens it has, GPUs' kernels by as many as there are. */
-static double step_ops(const struct step *c, const struct facts *x, double touched)
+/* Operations per weight. CPUs multiply an expert by its own tokens, GPU kernels by whole tiles. */
+static double step_ops(const struct step *c, const struct stack_traits *x, double touched)
 {
     const bool experts = c->kind == OP_EXPERT_MATMUL;
     if (x->cpu) {
@@ -120,10 +120,10 @@ static double step_ops(const struct step *c, const struct facts *x, double touch
     return several > 0 ? several : decode_ops_weight(x, c->bits);
 }
 
-/* Of a decode step, what its engine does for it. (36), (doc/notes/stacks.md) */
-static void add_facts(struct step *c, struct refinement *how, const struct facts *x, const struct step_pass *at)
+/* The engine's changes to a decode step. (36), (doc/notes/stacks.md) */
+static void add_stack_traits(struct step *c, struct refinement *how, const struct stack_traits *x, const struct step_pass *at)
 {
-    how->launches = facts_launches(x, at->n_tok);
+    how->launches = stack_traits_launches(x, at->n_tok);
     if (c->bits > 0) {
         const double touched = c->cost.weight_bytes * 8 / c->bits / (c->rows * c->cols);
         how->ops_weight = step_ops(c, x, touched);
@@ -140,12 +140,12 @@ static void add_facts(struct step *c, struct refinement *how, const struct facts
     if (c->kind != OP_ATTENTION)
         return;
     how->heads = c->cost.flop / 2;
-    /* of a window's layers what they see */
+    /* layers with a window: keys they see */
     const double seen = c->cost.flop / (4 * c->n_head * c->head_dim * c->n_tok);
-    how->walked = !x->walks ? 0 : seen > 0 ? fmin(at->n_past + 1, seen) : at->n_past + 1;
+    how->scanned = !x->scans ? 0 : seen > 0 ? fmin(at->n_past + 1, seen) : at->n_past + 1;
 }
 
-void fitted_refine(const struct facts *x, const struct step_pass *at, bool decode, struct step *c, struct refinement *how)
+void fitted_refine(const struct stack_traits *x, const struct step_pass *at, bool decode, struct step *c, struct refinement *how)
 {
     if (x->p->m->kind == MEASURE_OP)
         how->ops_weight = 1; /* a library's product of 16-bit numbers */
@@ -156,14 +156,14 @@ void fitted_refine(const struct facts *x, const struct step_pass *at, bool decod
         return;
     }
     if (c->kind == OP_SEND)
-        how->border = decode && x->borders; /* a prompt's kernels hide it */
+        how->border = decode && x->borders; /* hidden by a prompt's kernels */
     if (decode)
-        add_facts(c, how, x, at);
+        add_stack_traits(c, how, x, at);
     else
         choose_units(c, how, x, at);
 }
 
-void fitted_add_pass(struct time_features *f, const struct facts *x, const struct work_pass *w, double times, bool native)
+void fitted_add_pass(struct time_features *f, const struct stack_traits *x, const struct work_pass *w, double times, bool native)
 {
     for (size_t i = 0; i < w->n; i++) {
         struct step c = w->c[i];
@@ -177,9 +177,9 @@ void fitted_add_pass(struct time_features *f, const struct facts *x, const struc
 }
 
 /*
- * What an all-reduce crosses. On one board the profile's link, unless devices are bridged in pairs and it takes more than a
- * pair: then the bus. Between boards the network: a board has a card for every two devices (DGX A100: two share a PCIe
- * switch), and a ring keeps as many busy as it has devices there. (47)
+ * Interconnect of an all-reduce. On one board the profile's link, unless devices are bridged in pairs and it spans more than a pair: then
+ * the bus. Between boards the network: a board has a card for every two devices (DGX A100: two share a PCIe switch), and a ring uses as
+ * many as it has devices there. (47)
  */
 static const char *link_of(const struct priced *p)
 {
@@ -193,7 +193,7 @@ static const char *link_of(const struct priced *p)
     return strstr(m->topology, "pairwise") && m->n_devices > 2 ? "pcie" : "board";
 }
 
-/* Of the machine's own bus. */
+/* Bandwidth of the machine's own bus. */
 static double pcie_of(const struct priced *p)
 {
     const struct hwprofile *h = &p->machine->h;
@@ -223,23 +223,23 @@ static void features(struct fitted_row *r, const struct priced *p)
     struct time_features *f = &r->f;
     *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
                                 .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP,
-                                .one_step = r->facts.one_step, .few = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
+                                .one_step = r->traits.one_step, .few = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
                                 .batched = priced_batched(p),
                                 .request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST };
     if (p->m->kind == MEASURE_SERVING) {
-        serving_features(f, &r->wait, &r->facts);
+        serving_features(f, &r->wait, &r->traits);
         return;
     }
     for (size_t i = 0; i < p->n_pass; i++) {
         f->decode = r->kind == FITTED_DECODE || (r->kind == FITTED_RATE && p->pass[i].at.phase == PHASE_DECODE);
-        fitted_add_pass(f, &r->facts, &p->pass[i], p->pass[i].times, false);
+        fitted_add_pass(f, &r->traits, &p->pass[i], p->pass[i].times, false);
     }
     if (p->m->kind == MEASURE_OP)
-        f->n_pass = 0; /* a kernel alone */
+        f->n_pass = 0; /* a single kernel */
     if (p->m->kind == MEASURE_ALL_REDUCE)
         all_reduce_features(f, p);
     if (p->split == SPLIT_LAYER && is_prompt(p->m))
-        f->pipelined = time_overlap(time_whole_passes(f), p->n_devices, r->facts.copies, f->n_kernel / fmax(f->n_pass, 1));
+        f->pipelined = time_overlap(time_whole_passes(f), p->n_devices, r->traits.copies, f->n_kernel / fmax(f->n_pass, 1));
 }
 
 /* ---- its dimensions ----------------------------------------------------------------------- */
@@ -257,7 +257,7 @@ static int type_bits(double bits)
     return bits > 24 ? 32 : bits > 12 ? 16 : bits > 7 ? 8 : 4;
 }
 
-/* Units of the product, and of the attention, with most FLOP; of a request its prompt's. */
+/* Math units of the product and of the attention with most FLOP; of a request its prompt's. */
 static void units(struct fitted_row *r, const struct priced *p)
 {
     const bool request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST;
@@ -271,32 +271,32 @@ static void units(struct fitted_row *r, const struct priced *p)
             if (c->kind == OP_ATTENTION && flop > most_attention) {
                 most_attention = flop;
                 snprintf(r->dim[DIM_ATTEND], sizeof r->dim[0], "%s",
-                         unit_name(unit_of_attention(&r->facts, c->head_dim, c->group, c->n_tok).unit));
+                         unit_name(unit_of_attention(&r->traits, c->head_dim, c->group, c->n_tok).unit));
             }
             if (!(c->bits > 0) || flop <= most)
                 continue;
             most = flop;
-            snprintf(r->dim[DIM_UNIT], sizeof r->dim[0], "%s", unit_name(unit_of_product(&r->facts, c->math, c->bits, c->n_tok).unit));
+            snprintf(r->dim[DIM_UNIT], sizeof r->dim[0], "%s", unit_name(unit_of_product(&r->traits, c->math, c->bits, c->n_tok).unit));
         }
     }
 }
 
 static void dimensions(struct fitted_row *r, const struct priced *p)
 {
-    /* Of processors whose memory it is, not who made them, says what loads reach. */
-    const char *vendor = r->facts.cpu ? "CPU" : r->facts.vendor;
-    const char *era = r->facts.old ? " before 2024-08" : "";
+    /* The load bandwidth of processors depends on the memory system, not on the vendor. */
+    const char *vendor = r->traits.cpu ? "CPU" : r->traits.vendor;
+    const char *era = r->traits.old ? " before 2024-08" : "";
     const bool op = p->m->kind == MEASURE_OP || p->m->kind == MEASURE_ALL_REDUCE;
     snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
-    snprintf(r->dim[DIM_CLASS], sizeof r->dim[0], "%.24s %.32s", r->facts.vendor, p->machine->class_name);
+    snprintf(r->dim[DIM_CLASS], sizeof r->dim[0], "%.24s %.32s", r->traits.vendor, p->machine->class_name);
     units(r, p);
     if (r->dim[DIM_UNIT][0] && p->bits_weight > 0)
         snprintf(r->dim[DIM_PRODUCT], sizeof r->dim[0], "%.24s%s %.10s %d bits", p->stack->id, era,
                  r->dim[DIM_UNIT], type_bits(p->bits_weight));
     if (r->dim[DIM_ATTEND][0])
         snprintf(r->dim[DIM_KERNEL], sizeof r->dim[0], "%.40s %.16s%s", p->stack->id, r->dim[DIM_ATTEND],
-                 r->facts.cpu || r->facts.flash ? "" : " apart");
-    /* All names of a machine are one: who predicts knows the profile alone. Of exchanges, the board too. */
+                 r->traits.cpu || r->traits.flash ? "" : " apart");
+    /* All names of a machine are one: predictions have the profile only. For collectives, the board too. */
     const bool profile = p->machine->profile[0] && p->m->kind != MEASURE_ALL_REDUCE;
     snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", profile ? p->machine->profile : p->machine->hardware);
     if (r->devices)
@@ -312,10 +312,10 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
             snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%s", p->m->mode);
     }
     snprintf(r->dim[DIM_VENDOR], sizeof r->dim[0], "%s", vendor);
-    snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", r->facts.cpu ? "CPU" : "GPU");
+    snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", r->traits.cpu ? "CPU" : "GPU");
     snprintf(r->dim[DIM_PAIR], sizeof r->dim[0], "%.30s %.31s", p->stack->id, vendor);
     snprintf(r->dim[DIM_PLACE], sizeof r->dim[0], "%.30s %.31s", p->stack->id, r->dim[DIM_HARDWARE]);
-    if (r->facts.old)
+    if (r->traits.old)
         snprintf(r->dim[DIM_ERA], sizeof r->dim[0], "%.40s%s", p->stack->id, era);
     if (p->bits_weight > 0)
         snprintf(r->dim[DIM_TYPE], sizeof r->dim[0], "%d bits", type_bits(p->bits_weight));
@@ -324,7 +324,7 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
                  type_bits(p->bits_weight));
 }
 
-/* What rows are worth: of some, more than the engine and the machine made their number. */
+/* Expected spread of rows: some depend on more than engine and machine. */
 static double row_sigma(const struct priced *p)
 {
     double s = p->m->kind != MEASURE_SERVING ? 0.07 : p->m->metric == METRIC_TTFT ? 0.3 : 0.1;
@@ -336,12 +336,12 @@ static double row_sigma(const struct priced *p)
         s *= 1.5;
     if (p->guesses & (GUESS_MODEL | GUESS_QUANT | GUESS_ACTIVE | GUESS_BATCH | GUESS_PEAK | GUESS_BANDWIDTH))
         s *= 2;
-    if (p->m->kind == MEASURE_SERVING && (p->guesses & GUESS_BATCH)) /* how many sequences a copy has is anybody's guess */
+    if (p->m->kind == MEASURE_SERVING && (p->guesses & GUESS_BATCH)) /* sequences per replica are guessed */
         s *= 2;
     return hypot(s, p->m->ln_sd);
 }
 
-/* Arithmetic is a part of the seconds: products' and attention's rates can be learned from them. */
+/* Seconds depend on arithmetic: the rates of products and attention can be learned from the row. */
 static bool computes(const struct time_features *f)
 {
     double compute_s = 0, memory_s = 0;
@@ -366,9 +366,9 @@ static void set_case(struct fitted_row *out, const struct priced *p, unsigned wh
 {
     out->experts = which & TIME_CASE_EXPERTS;
     out->devices = which & TIME_CASE_DEVICES;
-    out->borders = out->devices && !(which & TIME_CASE_PROMPT) && out->facts.borders;
+    out->borders = out->devices && !(which & TIME_CASE_PROMPT) && out->traits.borders;
     out->deep = !(which & TIME_CASE_PROMPT) && which & TIME_CASE_DEEP;
-    out->walks = (out->kind == FITTED_DECODE || out->kind == FITTED_RATE) && out->facts.walks;
+    out->scans = (out->kind == FITTED_DECODE || out->kind == FITTED_RATE) && out->traits.scans;
     out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
     dimensions(out, p);
 }
@@ -385,10 +385,10 @@ static void row_start(struct fitted_row *out, const struct priced *p, enum fitte
 bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
 {
     row_start(out, p, kind);
-    facts_init(&out->facts, p);
+    stack_traits_init(&out->traits, p);
     features(out, p);
     set_case(out, p, fitted_case(&out->f));
-    /* What products of a request reach its prompt says, not steps of few tokens that teach beside it. */
+    /* Product rates of a request are learned from prompts, not from steps of small batches in the same fit. */
     out->computes = computes(&out->f) && !(out->kind == FITTED_RATE && p->m->phase == MEASURE_DECODE);
     return out->f.n_term > 0 || out->f.wire_s > 0;
 }
@@ -399,9 +399,9 @@ double fitted_row_sigma(const struct fitted_row *r, double seconds)
     return sqrt(r->sigma * r->sigma + tick * tick);
 }
 
-void fitted_row_of_case(struct fitted_row *out, const struct facts *x, unsigned which)
+void fitted_row_of_case(struct fitted_row *out, const struct stack_traits *x, unsigned which)
 {
     row_start(out, x->p, fitted_kind(x->p->m));
-    out->facts = *x;
+    out->traits = *x;
     set_case(out, x->p, which);
 }

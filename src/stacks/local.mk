@@ -8,8 +8,8 @@ libstacks_a_SOURCES = \
   %D%/decode.h \
   %D%/effects.c \
   %D%/effects.h \
-  %D%/facts.c \
-  %D%/facts.h \
+  %D%/stack_traits.c \
+  %D%/stack_traits.h \
   %D%/features.c \
   %D%/priors.c \
   %D%/priors.h \

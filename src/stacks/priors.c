@@ -58,7 +58,7 @@ static int get_positive(const json_t *o, const char *ctx, const char *key, doubl
     return json_get_num(o, ctx, key, out, err) != 0 ? -1 : positive(*out, ctx, key, err);
 }
 
-/* The spread of a logarithm. */
+/* Reads the spread of a logarithm. */
 static int get_sd(const json_t *o, const char *ctx, double *out, struct error *err)
 {
     if (json_get_num(o, ctx, "ln_sd", out, err) != 0)
@@ -68,7 +68,7 @@ static int get_sd(const json_t *o, const char *ctx, double *out, struct error *e
     return error_set(err, ERROR_INPUT, "%s: field \"ln_sd\": expected more than 0 and less than 10, found %g", ctx, *out);
 }
 
-/* No belief is without one. */
+/* Every prior has a source. */
 static int has_source(const json_t *o, const char *ctx, struct error *err)
 {
     const char *source;
@@ -77,7 +77,7 @@ static int has_source(const json_t *o, const char *ctx, struct error *err)
     return *source ? 0 : error_set(err, ERROR_INPUT, "%s: field \"source\": expected where it is from, found \"\"", ctx);
 }
 
-/* The list under `key` of o, and room for what is read of it; NULL: *err. */
+/* The list under `key` of o, and memory for its elements; NULL: *err. */
 static const json_t *list_of(const json_t *o, const char *ctx, const char *key, void **room, size_t size, struct error *err)
 {
     const json_t *list;
@@ -124,7 +124,7 @@ static int read_effects(struct priors *p, int kind, const json_t *fit, const cha
     return list ? 0 : -1;
 }
 
-/* { "as": "prompt" } has what that fit has. */
+/* { "as": "prompt" } copies the priors of that fit. */
 static int read_fits(struct priors *p, const char *name, struct error *err)
 {
     const json_t *fits = json_object_get(p->doc, "fits");
@@ -264,7 +264,7 @@ void priors_free(struct priors *p)
     *p = (struct priors){ 0 };
 }
 
-/* doc is p's from here on. */
+/* Takes ownership of doc. */
 static int take(struct priors *p, json_t *doc, const char *name, struct error *err)
 {
     *p = (struct priors){ .doc = doc };
@@ -310,7 +310,7 @@ int priors_load(struct error *err)
 
 const struct priors *priors(void)
 {
-    struct error unused; /* asked for every op: not cleared */
+    struct error unused; /* queried per op: not cleared */
     (void)priors_load(&unused);
     return &the;
 }

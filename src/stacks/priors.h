@@ -1,6 +1,6 @@
 /*
- * priors: what is believed of software before anything is measured, and what was counted in its kernels: hwprofiles/stacks/priors.json, each with its
- * source (doc/formats.md). Read once, at the first question; it stays. Source: methods.md (57), (35), (36).
+ * priors: prior distributions of software constants, and counts from kernels' sources: hwprofiles/stacks/priors.json, each with its source
+ * (doc/formats.md). Loaded once, immutable then. Source: methods.md (57), (35), (36).
  */
 #ifndef STACKS_PRIORS_H
 #define STACKS_PRIORS_H
@@ -31,49 +31,50 @@ enum prior_number {
     PRIOR_CPU_TILE_TOKENS,
     PRIOR_CPU_STEPS_REACH,
     PRIOR_TILE_PART,
-    PRIOR_CACHED_ACTS,  /* seconds of bytes in a GPU's last cache, over those of as many in memory */
+    PRIOR_CACHED_ACTS,  /* seconds of bytes in a GPU's last cache over those in memory */
     PRIOR_UNNAMED_BITS, /* spread of the logarithm of seconds */
-    PRIOR_ATTEND_BANDWIDTH,      /* of attention's kernels in a step (46): part of the memory's bandwidth; */
-    PRIOR_ATTEND_SPLIT_KEYS,     /* keys that a part of a split has at least; */
-    PRIOR_ATTEND_COMBINE_CYCLES, /* putting parts together, */
-    PRIOR_ATTEND_SPLIT_CYCLES,   /* and each of them; */
+    PRIOR_ATTEND_BANDWIDTH,      /* attention kernels of a step (46): fraction of the memory bandwidth; */
+    PRIOR_ATTEND_SPLIT_KEYS,     /* least keys of a split; */
+    PRIOR_ATTEND_COMBINE_CYCLES, /* combining splits, */
+    PRIOR_ATTEND_SPLIT_CYCLES,   /* per split; */
     PRIOR_L2_BYTES_CYCLE,        /* bytes a cycle and multiprocessor from a GPU's last cache; */
-    PRIOR_ATTEND_LEFT,           /* spread of the logarithm of seconds that it leaves */
-    PRIOR_GUESSED_DENSE, /* the same, of steps of dense models whose dimensions are guessed; then of prompts, of mixtures, and of */
+    PRIOR_ATTEND_LEFT,           /* residual spread of ln seconds */
+    PRIOR_GUESSED_DENSE, /* spread of ln seconds with guessed dimensions: steps of dense models; prompts, mixtures, */
     PRIOR_GUESSED_DENSE_PROMPT,
     PRIOR_GUESSED_MIXTURE,
     PRIOR_GUESSED_MIXTURE_PROMPT,
-    PRIOR_GUESSED_ACTIVE, /* the share of a mixture that a token uses */
-    PRIOR_KERNELS_LEFT, /* the same, of what a machine's measured kernels leave, */
-    PRIOR_KERNELS_LEFT_PROBED, /* and of all that predictions are off by under roofs that were probed beside the run */
+    PRIOR_GUESSED_ACTIVE, /* and the active part of a mixture */
+    PRIOR_KERNELS_LEFT, /* residual spread with a machine's measured kernels, */
+    PRIOR_KERNELS_LEFT_PROBED, /* and the total one, under roofs rescaled to adjacent probes */
     PRIOR_NUMBER_COUNT,
 };
 
-/* An effect of intervals: which traits set it apart (bits), and how far. */
+/* An effect of intervals: its traits (bits), and its prior spread. */
 struct interval_prior {
     unsigned traits;
     double sd;
 };
 
 struct priors {
-    json_t *doc; /* whose texts the others point to */
+    json_t *doc; /* owns the texts */
     struct effect_prior *effect[FITTED_KIND_COUNT];
     size_t n_effect[FITTED_KIND_COUNT];
     struct interval_prior *interval;
     size_t n_interval;
     struct {
-        double compute, attention; /* over what all units share */
+        double compute, attention; /* relative to all units */
     } unit[UNIT_COUNT];
     double number[PRIOR_NUMBER_COUNT];
     struct attend_kernel attend[ATTEND_COUNT];
 };
 
-/* Strict: every constant, dimension, trait and number by its name, each belief with its source. Fuzzed. */
+/* Strict: every constant, dimension, trait and number by its name, each prior with its source. Fuzzed. errors: file, field, expected and
+ * found */
 int priors_parse(struct priors *p, const char *name, const void *data, size_t size, struct error *err);
 void priors_free(struct priors *p);
-/* Reads the file; whoever fits or predicts asks this first. errors: it is nowhere, or cannot be read */
+/* Loads the file, once; required before a fit or a prediction. errors: not found, or invalid */
 int priors_load(struct error *err);
-/* What was read; where nothing could be, there are no beliefs and numbers are NaN. */
+/* The priors loaded; after an error none, and numbers are NaN. */
 const struct priors *priors(void);
 double prior(enum prior_number n);
 

@@ -1,11 +1,11 @@
-/* What a server's latencies are made of in a closed loop. (51), (52) */
+/* Features of a server's latencies in a closed loop. (51), (52) */
 #include "stacks/priors.h"
 #include <math.h>
 #include <string.h>
 
-/* ---- exchanges --------------------------------------------------------------------------- */
+/* ---- collectives ------------------------------------------------------------------------- */
 
-/* Devices of a board, or a rack, that one of its links joins; else the network does. */
+/* Devices of a board, or a rack, joined by one of its links; else the network. */
 const char *serving_link(const struct priced *p)
 {
     const struct hwprofile *h = &p->machine->h;
@@ -16,9 +16,9 @@ const char *serving_link(const struct priced *p)
 
 /* ---- a closed loop ----------------------------------------------------------------------- */
 
-/* A step and what the prompts of newcomers add to it: of n sequences of a group that take `out` steps each, n / out join a
- * step, where the same devices process prompts. */
-static void add_step(struct time_features *f, const struct facts *x, double times)
+/* A step and its part of new prompts: of n sequences of a group with `out` steps each, n / out join a step, where the same devices
+ * process prompts. */
+static void add_step(struct time_features *f, const struct stack_traits *x, double times)
 {
     const struct priced *p = x->p;
     const double n = p->batch / fmax(p->layout.dp, 1), joining = strcmp(p->m->mode, "disagg") != 0 ? n / fmax(p->out, 1) : 0;
@@ -29,7 +29,7 @@ static void add_step(struct time_features *f, const struct facts *x, double time
     f->n_seq += times * n;
 }
 
-static void add_prompt(struct time_features *f, const struct facts *x)
+static void add_prompt(struct time_features *f, const struct stack_traits *x)
 {
     const struct priced *p = x->p;
     for (size_t i = 0; i < p->n_pass; i++)
@@ -45,28 +45,28 @@ static void cross_network(struct time_features *f, const struct priced *p)
     f->wire_s *= p->roofs->link_bytes_s / fmin(prior(PRIOR_SERVER_NETWORK_BYTES_S), p->roofs->link_bytes_s);
 }
 
-/* Steps until a place is free: with more users than run each waits until as many answers are done as are before it. (52) */
+/* Steps until a sequence slot is free: with more users than slots a request waits for the requests before it. (52) */
 static double steps_placeless(const struct priced *p)
 {
     const double copies = p->m->decode.workers > 0 ? p->m->decode.workers : 1, more = p->n_users / copies / p->batch - 1;
-    if (!(more > 0) || (strcmp(p->m->mode, "disagg") == 0 && p->m->decode.workers == 0)) /* more copies, most likely */
+    if (!(more > 0) || (strcmp(p->m->mode, "disagg") == 0 && p->m->decode.workers == 0)) /* more replicas, most likely */
         return 0;
     return more * p->out;
 }
 
-static void add_wait(struct time_features *f, struct time_features *wait, const struct facts *x)
+static void add_wait(struct time_features *f, struct time_features *wait, const struct stack_traits *x)
 {
-    const double steps = steps_placeless(x->p) + x->receive_steps / 2; /* who comes waits for half of them */
+    const double steps = steps_placeless(x->p) + x->receive_steps / 2; /* an arrival waits for half of them on average */
     if (!(steps > 0))
         return;
     *wait = (struct time_features){ .sequential = 1, .one_step = true };
     add_step(wait, x, steps);
-    wait->n_pass = wait->n_seq = 0; /* what a request costs beside its passes is in the other part */
+    wait->n_pass = wait->n_seq = 0; /* per-request cost is in the other part */
     cross_network(wait, x->p);
     f->before = wait;
 }
 
-void serving_features(struct time_features *f, struct time_features *wait, const struct facts *x)
+void serving_features(struct time_features *f, struct time_features *wait, const struct stack_traits *x)
 {
     const struct priced *p = x->p;
     const double copies = p->m->prefill.workers > 0 ? p->m->prefill.workers : 1, dp = fmax(p->m->prefill.dp, 1);

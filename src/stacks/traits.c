@@ -1,4 +1,4 @@
-/* What sets the widths of intervals apart. */
+/* Traits by which interval half-widths differ. */
 #include "stacks/traits.h"
 #include <string.h>
 

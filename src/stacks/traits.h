@@ -1,4 +1,4 @@
-/* traits.h: what sets the widths of intervals apart, by name. methods.md (59) */
+/* traits.h: traits by which interval half-widths differ, by name. methods.md (59) */
 #ifndef STACKS_TRAITS_H
 #define STACKS_TRAITS_H
 

@@ -11,16 +11,16 @@ const char *unit_name(enum unit u)
     return names[u];
 }
 
-static double peak(const struct facts *f, enum math m)
+static double peak(const struct stack_traits *f, enum math m)
 {
     const double flop_s = f->p->roofs->peak[m].flop_s;
     return flop_s > 0 ? flop_s : 0;
 }
 
 /*
- * Quantized weights and activations are multiplied as integers in blocks of 32 along a row, each with scales of its own: a sum of a
- * block is converted, multiplied by both scales and added, on the vector units. Those operations a block take their time after
- * the product's, which is what keeps MMQ from the integer peak. Source: llama.cpp's mmq.cuh, vec_dot_q8_0_q8_1_mma.
+ * Quantized weights and activations are multiplied as integers in blocks of 32 along a row, each with its scales: the sum of a block is
+ * converted, multiplied by both scales and added, on the vector units. These operations follow the product in time and keep MMQ below the
+ * integer peak. Source: llama.cpp's mmq.cuh, vec_dot_q8_0_q8_1_mma.
  */
 enum { BLOCK = 32 };
 
@@ -29,28 +29,28 @@ static double with_scales(double flop_s, double vector_flop_s)
     return 2 * BLOCK / (2 * BLOCK / flop_s + 2 * prior(PRIOR_SCALE_OPS) / vector_flop_s);
 }
 
-/* Lanes that take an instruction a cycle. */
-static double lanes_flop_s(const struct facts *f)
+/* Rate of lanes with an instruction a cycle. */
+static double lanes_flop_s(const struct stack_traits *f)
 {
     return peak(f, MATH_FP32) / f->issued;
 }
 
-/* dp4a: four products for a lane's one, since Pascal, Vega 20 and RDNA2. */
-static struct unit_use dot_unit(const struct facts *f)
+/* dp4a: four products per lane, since Pascal, Vega 20 and RDNA2. */
+static struct unit_use dot_unit(const struct stack_traits *f)
 {
     const double v = lanes_flop_s(f);
     return (struct unit_use){ .unit = UNIT_DOT, .flop_s = with_scales(4 * v, v) };
 }
 
-/* Units of 8 bits as the machine states them; else twice as fast as those of 16. */
-static struct unit_use integer_unit(const struct facts *f)
+/* 8-bit units as stated by the machine; else twice the rate of 16 bits. */
+static struct unit_use integer_unit(const struct stack_traits *f)
 {
-    const double own = facts_peak(f, MATH_INT8), v = lanes_flop_s(f);
+    const double own = stack_traits_peak(f, MATH_INT8), v = lanes_flop_s(f);
     return (struct unit_use){ .unit = UNIT_INTEGER, .flop_s = with_scales(f->own_part * (own > 0 ? own : 2 * peak(f, MATH_FP16)), v) };
 }
 
-/* The kernel of many has tiles of 8 columns at least; the faster one, where the engine chooses by what was measured. */
-static struct unit_use faster_unit(const struct facts *f, double n_tok)
+/* The large-batch kernel has tiles of at least 8 columns; the faster kernel, where the engine selects by measurement. */
+static struct unit_use faster_unit(const struct stack_traits *f, double n_tok)
 {
     enum { COLUMNS = 8 };
     struct unit_use dot = dot_unit(f), tile = integer_unit(f);
@@ -58,14 +58,14 @@ static struct unit_use faster_unit(const struct facts *f, double n_tok)
     return f->small_tiles && tile.flop_s > dot.flop_s ? tile : dot;
 }
 
-/* ---- what rules say -------------------------------------------------------------------------------------- */
+/* ---- units by rule --------------------------------------------------------------------------------------- */
 
-/* Words of tables, in the order of stacks.c. */
-enum { SAYS_MATRIX, SAYS_INTEGER, SAYS_DOT, SAYS_VECTOR, SAYS_GRID, SAYS_FASTER };
+/* Words of the tables, in the order of stacks.c. */
+enum { RULE_UNIT_MATRIX, RULE_UNIT_INTEGER, RULE_UNIT_DOT, RULE_UNIT_VECTOR, RULE_UNIT_GRID, RULE_UNIT_FASTER };
 enum { PEAK_FP32, PEAK_FP16, PEAK_FP16_SUMS, PEAK_BF16, PEAK_OWN, PEAK_HALVES };
 enum { VALUE_UNIT, VALUE_PEAK, VALUE_OWN, VALUE_STAGED };
 
-static double peak_said(const struct facts *f, int which, enum math math)
+static double peak_said(const struct stack_traits *f, int which, enum math math)
 {
     switch (which) {
     case PEAK_FP16:
@@ -83,36 +83,36 @@ static double peak_said(const struct facts *f, int which, enum math math)
     }
 }
 
-static struct unit_use unit_said(const struct facts *f, const struct rule *row, enum math math, double n_tok)
+static struct unit_use unit_said(const struct stack_traits *f, const struct rule *row, enum math math, double n_tok)
 {
-    static const enum unit units[] = { [SAYS_MATRIX] = UNIT_MATRIX, [SAYS_VECTOR] = UNIT_VECTOR, [SAYS_GRID] = UNIT_GRID };
+    static const enum unit units[] = { [RULE_UNIT_MATRIX] = UNIT_MATRIX, [RULE_UNIT_VECTOR] = UNIT_VECTOR, [RULE_UNIT_GRID] = UNIT_GRID };
     if (!row)
         return (struct unit_use){ .unit = UNIT_VECTOR, .flop_s = peak(f, MATH_FP32) };
     const int unit = (int)row->value[VALUE_UNIT];
-    if (unit == SAYS_INTEGER || unit == SAYS_DOT || unit == SAYS_FASTER)
-        return unit == SAYS_INTEGER ? integer_unit(f) : unit == SAYS_DOT ? dot_unit(f) : faster_unit(f, n_tok);
+    if (unit == RULE_UNIT_INTEGER || unit == RULE_UNIT_DOT || unit == RULE_UNIT_FASTER)
+        return unit == RULE_UNIT_INTEGER ? integer_unit(f) : unit == RULE_UNIT_DOT ? dot_unit(f) : faster_unit(f, n_tok);
     const double flop_s = peak_said(f, (int)row->value[VALUE_PEAK], math);
     return (struct unit_use){ .unit = units[unit], .flop_s = row->value[VALUE_OWN] > 0 ? f->own_part * flop_s : flop_s };
 }
 
 /* ---- products ------------------------------------------------------------------------------------------ */
 
-struct unit_use unit_of_product(const struct facts *f, enum math math, double bits, double n_tok)
+struct unit_use unit_of_product(const struct stack_traits *f, enum math math, double bits, double n_tok)
 {
     if (f->cpu)
         return cpu_product(f, math, bits, false);
     const struct rule *row =
-        facts_rule(f, TABLE_UNITS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = n_tok, [KEY_BF16] = math == MATH_BF16 });
+        stack_traits_rule(f, TABLE_UNITS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = n_tok, [KEY_BF16] = math == MATH_BF16 });
     struct unit_use u = unit_said(f, row, math, n_tok);
     u.staged_bytes = row ? row->value[VALUE_STAGED] : 0;
     return u;
 }
 
-/* Columns of a tile: 32 in Metal's and MLX's products and the smaller ones of Vulkan's, up to 64 and more elsewhere. */
+/* Columns of a tile: 32 in the products of Metal and MLX and the smaller ones of Vulkan, up to 64 and more elsewhere. */
 enum { TILE = 32 };
 
-/* Of one matrix the last tile is filled with nothing; of many, each with a number of tokens of its own, half a tile is. (44) */
-double unit_padding(const struct facts *f, double n_tok, double n_matrix)
+/* One matrix: padding of the last tile; many, with random numbers of tokens: half a tile each on average. (44) */
+double unit_padding(const struct stack_traits *f, double n_tok, double n_matrix)
 {
     if (f->cpu || !(n_tok > MMVQ_MOST))
         return 1;
@@ -120,40 +120,40 @@ double unit_padding(const struct facts *f, double n_tok, double n_matrix)
 }
 
 /*
- * Where no kernel takes all experts of a layer, the host waits for the router's choice, and then gathers, multiplies and scatters for
- * one expert after the other, on an empty queue: so long an expert touched (priors.json). Source: llama.cpp's ggml_cuda_mul_mat_id and
+ * Without a kernel for all experts of a layer, the host waits for the router's choice, and then gathers, multiplies and scatters for one
+ * expert after the other, on an empty queue: seconds per expert touched (priors.json). Source: llama.cpp's ggml_cuda_mul_mat_id and
  * ggml_sycl_mul_mat_id.
  */
-double unit_expert_s(const struct facts *f, enum math math, double bits, double n_tok, double rows)
+double unit_expert_s(const struct stack_traits *f, enum math math, double bits, double n_tok, double rows)
 {
-    const struct rule *row = facts_rule(f, TABLE_EXPERTS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = n_tok, [KEY_ROWS] = rows,
+    const struct rule *row = stack_traits_rule(f, TABLE_EXPERTS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = n_tok, [KEY_ROWS] = rows,
                                                                                         [KEY_BF16] = math == MATH_BF16 });
     if (!row)
         return 0;
-    /* A kernel's limit is where it was found to be no faster than what it took the place of. (44) */
+    /* A kernel's limit is its break-even with the kernel it replaced. (44) */
     return row->value[1] > 0 ? row->value[0] * n_tok / row->value[1] : row->value[0];
 }
 
 /* ---- attention ------------------------------------------------------------------------------------------- */
 
-/* A score written by the product, read and written by the softmax, read by the next product: 4 bytes each. */
+/* A score is written by the product, read and written by the softmax, read by the next product: 4 bytes each. */
 static const double staged_score = 16;
 
-struct unit_use unit_of_attention(const struct facts *f, double head_dim, double group, double n_tok)
+struct unit_use unit_of_attention(const struct stack_traits *f, double head_dim, double group, double n_tok)
 {
     if (f->cpu)
         return (struct unit_use){ .unit = UNIT_CPU, .flop_s = peak(f, MATH_FP32) };
     const double late[KEY_LATE_COUNT] = { [KEY_HEAD_DIM] = head_dim, [KEY_GROUP] = group, [KEY_TOKENS] = n_tok };
-    struct unit_use u = unit_said(f, facts_rule(f, TABLE_ATTENTION, late), MATH_FP16, n_tok);
+    struct unit_use u = unit_said(f, stack_traits_rule(f, TABLE_ATTENTION, late), MATH_FP16, n_tok);
     u.staged_bytes = f->flash ? 0 : staged_score;
     return u;
 }
 
 /* ---- kernels that the host launches for a prompt (45) ------------------------------------------------------- */
 
-double unit_kernels(const struct facts *f, enum op_kind kind, enum math math, double bits, double n_tok, double rows)
+double unit_kernels(const struct stack_traits *f, enum op_kind kind, enum math math, double bits, double n_tok, double rows)
 {
-    /* Words of the table, in the order of stacks.c; others are OTHER. */
+    /* Words of the table, in the order of stacks.c. */
     enum { PRODUCT = 1, EXPERTS, ATTENTION, CACHE, NORM, GATED, OTHER };
     static const unsigned char words[OP_KIND_COUNT] = { [OP_MATMUL] = PRODUCT, [OP_HEAD_MATMUL] = PRODUCT, [OP_EXPERT_MATMUL] = EXPERTS,
                                                         [OP_ATTENTION] = ATTENTION, [OP_KV_STORE] = CACHE, [OP_RMS_NORM] = NORM, [OP_GLU] = GATED };
@@ -163,5 +163,5 @@ double unit_kernels(const struct facts *f, enum op_kind kind, enum math math, do
     const bool waits = word == EXPERTS && unit_expert_s(f, math, bits, n_tok, rows) > 0;
     const double late[KEY_LATE_COUNT] = { [KEY_OP] = word - 1, [KEY_BITS] = bits,
                                           [KEY_STAGED] = word == PRODUCT && unit_of_product(f, math, bits, n_tok).staged_bytes > 0 };
-    return waits ? TIME_LAUNCHED_AHEAD : facts_value(f, TABLE_KERNELS, 0, late, 0); /* while the host waits it is at no other pass */
+    return waits ? TIME_LAUNCHED_AHEAD : stack_traits_value(f, TABLE_KERNELS, 0, late, 0); /* a waiting host launches no other pass */
 }

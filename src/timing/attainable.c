@@ -55,13 +55,13 @@ static int math_bits(enum math m)
     return 0;
 }
 
-/* Threads asked for; all of them when not said. */
+/* Threads of the options; default: all. */
 int threads_or_all(const struct predict_options *o)
 {
     return o->n_threads > 0 ? o->n_threads : INT_MAX;
 }
 
-/* A datasheet's CPU peak is for all cores: n threads reach n/cores of it. */
+/* A datasheet's CPU peak is for all cores: n threads attain n/cores of it. */
 static double core_share(const struct hwprofile *h, const struct predict_options *o)
 {
     if (h->kind != HW_CPU || o->n_threads <= 0 || o->n_threads >= h->n_cores ||
@@ -99,8 +99,8 @@ static bool peak_spec(struct peak *p, const struct hwprofile *h, enum math m,
     return true;
 }
 
-/* A CPU's datasheet says clock x width x cores at a clock it may not hold: what was
- * measured comes first there, the datasheet elsewhere. */
+/* A CPU's datasheet peak is clock x width x cores at a clock that it may not hold: measured peaks come first there, the datasheet
+ * elsewhere. */
 static bool peak_own(struct peak *p, const struct hwprofile *h, enum math m,
                      const struct predict_options *o)
 {
@@ -116,8 +116,8 @@ static int stand_in_rank(enum math want, enum math other)
     return (b >= w ? 2 * (b - w) : 2 * (w - b) + 1) + (math_integer(other) ? 1000 : 0);
 }
 
-/* Units of 8 and 4 bits are there or are not: without them operands are widened to 16 bits or more. FP16's do not hold BF16's
- * range, and 16-bit integers hold no float. */
+/* Units of 8 and 4 bits exist or do not: without them operands are converted to 16 bits or more. FP16's do not hold BF16's range, and
+ * 16-bit integers hold no float. */
 static bool may_stand_in(enum math want, enum math other)
 {
     if ((want == MATH_BF16 && other == MATH_FP16) || other == MATH_INT16)
@@ -126,9 +126,8 @@ static bool may_stand_in(enum math want, enum math other)
 }
 
 /*
- * No peak of this type: borrow one. Wider operands hold narrower ones, so their peak is
- * reached as it is; a narrower type's peak is scaled by the ratio of widths (units of one
- * area multiply twice as fast at half the width). methods.md (26)
+ * No peak of this type: derive one. Wider operands hold narrower ones, so their peak is attained as it is; a narrower type's peak is scaled
+ * by the ratio of widths (units of one area multiply twice as fast at half the width). methods.md (26)
  */
 static bool peak_derived(struct peak *p, const struct hwprofile *h, enum math want,
                          const struct predict_options *o)
@@ -186,9 +185,9 @@ static bool bandwidth_measured(struct roofs *r, const struct hwprofile *h,
 }
 
 /*
- * Bytes a second that one core can ask for: lines on their way over what memory takes to answer (Little's law). Cores with registers of 32
- * bytes and more keep some 48 lines under way beyond their own caches, those with 16 bytes (16 FLOP a cycle) half of that; memory
- * answers in some 100 ns. methods.md (42)
+ * Bytes a second of one core: lines in flight over memory latency (Little's law). Cores with registers of 32 bytes and more have some 48
+ * lines in flight beyond their own caches, those with 16 bytes (16 FLOP a cycle) half of that; memory latency is some 100 ns. methods.md
+ * (42)
  */
 static double core_bytes_s(const struct hwprofile *h)
 {
@@ -213,10 +212,10 @@ static bool bandwidth_spec(struct roofs *r, const struct hwprofile *h, const str
 }
 
 /*
- * Threads meet after each op: the line that counts them goes from core to core, so a meeting takes as long as there are threads. What a
- * launch costs (35) is that of 16; one thread meets nobody, but begins an op like the others. methods.md (42)
+ * Barriers after each op: the counter's line moves from core to core, so seconds grow with the threads. Launch cost (35) is that of 16; one
+ * thread has no barrier but starts ops like the others. methods.md (42)
  */
-static double meetings(const struct hwprofile *h, const struct predict_options *o)
+static double barrier_scale_of(const struct hwprofile *h, const struct predict_options *o)
 {
     const double usual = 16, least = 0.25;
     const int n = o->n_threads > 0 ? o->n_threads : h->n_cores;
@@ -239,9 +238,8 @@ static int init_bandwidth(struct roofs *r, const struct hwprofile *h,
 }
 
 /*
- * Where activations live. A bound charges only what cannot be avoided, so with --roof they
- * stay on the chip; else they do when an op's operands fit the last-level cache. methods.md
- * (26)
+ * Level of activations. A bound includes only unavoidable traffic, so with --roof they stay on chip; else they do when an op's operands fit
+ * the last-level cache. methods.md (26)
  */
 static void init_cache(struct roofs *r, const struct hwprofile *h,
                        const struct predict_options *o)
@@ -266,7 +264,7 @@ static double fraction_or_1(const struct hw_value *v)
     return v->value > 0 && v->value <= 1 ? v->value : 1;
 }
 
-/* The fastest link that joins the devices among which most is exchanged. */
+/* The fastest link between the devices with most of the traffic. */
 static int init_link(struct roofs *r, const struct hwprofile *h, const struct predict_options *o, struct error *err)
 {
     r->link_bytes_s = r->link_latency_s = NAN;
@@ -288,13 +286,13 @@ static double known_or(const struct hw_value *v, double otherwise)
 }
 
 /*
- * A step's products walk along rows of weights: registers leave half the threads that a multiprocessor could hold, and each has two wide
- * loads of 16 bytes under way. Loaded memory answers in 0.8 us. (38)
+ * Products of a step scan rows of weights: registers limit a multiprocessor to half of its threads, each with two wide loads of 16 bytes in
+ * flight. Latency of loaded memory is 0.8 us. (38)
  */
 static const double load_bytes = 2 * 16, resident = 0.5, loaded_s = 0.8e-6;
 
-/* What an NVIDIA GPU of today has: 128 FP32 lanes a multiprocessor, 1536 threads (2048 in data centers), 1.7 GHz, a cache of
- * tens of megabytes. (doc/notes/gpu-kernels.md) */
+/* Typical NVIDIA GPU: 128 FP32 lanes a multiprocessor, 1536 threads (2048 in data centers), 1.7 GHz, a cache of tens of megabytes.
+ * (doc/notes/gpu-kernels.md) */
 static void init_units(struct gpu_units *u, const struct hwprofile *h)
 {
     const double lanes = 128, clock_hz = known_or(&h->clock_hz, 1.7e9), peak = h->peak[MATH_FP32].value;
@@ -311,7 +309,7 @@ int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_
 {
     *r = (struct roofs){ .cpu = h->kind == HW_CPU, .roof = o->roof, .e_compute = 1, .e_bandwidth = 1 };
     r->act_elem_bytes = r->cpu ? 4 : 2;
-    r->meets = meetings(h, o);
+    r->barrier_scale = barrier_scale_of(h, o);
     if (init_bandwidth(r, h, o, err) != 0 || init_peaks(r, h, o, err) != 0 || init_link(r, h, o, err) != 0)
         return -1;
     bound_init(r, h, o);
@@ -334,8 +332,8 @@ void roofs_free(struct roofs *r)
 /* ---- an op under the roofs ---------------------------------------------------------- */
 
 /*
- * Products: CPUs multiply quantized weights with 8-bit activations and widen F16 to FP32;
- * GPUs widen quantized weights to FP16 for their matrix units. methods.md (26)
+ * Products: CPUs multiply quantized weights by 8-bit activations and convert F16 to FP32; GPUs convert quantized weights to FP16 for their
+ * matrix units. methods.md (26)
  */
 static enum math matmul_math(bool cpu, enum dtype t)
 {
@@ -348,7 +346,7 @@ static enum math matmul_math(bool cpu, enum dtype t)
     return cpu ? MATH_INT8 : MATH_FP16;
 }
 
-/* What a checkpoint's scheme says, else the type. (4) */
+/* The math of a checkpoint's scheme, else of the type. (4) */
 static enum math scheme_math(const struct roofs *r, enum scheme s, enum dtype t)
 {
     switch (s) {
@@ -390,16 +388,15 @@ enum math roofs_math(const struct roofs *r, const struct op *op)
     return attention_roofs_rounded(r, op) && r->peak[MATH_BF16].flop_s > 0 ? MATH_BF16 : MATH_FP32;
 }
 
-/* CPUs meet at a barrier after every op; GPU software fuses the small ops into the products
- * around them. */
+/* CPUs have a barrier after every op; GPU software fuses small ops into the adjacent products. */
 static bool is_launched(const struct roofs *r, const struct op *op)
 {
     return r->cpu || op_is_product(op) || op->kind == OP_ATTENTION;
 }
 
 /*
- * n devices exchange; bytes: what a device sends on a ring; hop: seconds of a step. An all-reduce over a ring passes its parts round
- * twice; among few devices, or for little, everybody sends everything to everybody at once: more bytes, fewer hops. (24)
+ * A collective of n devices; bytes: sent per device on a ring; hop: seconds of a step. An all-reduce on a ring has two rounds; for few
+ * devices or small messages each device sends to all at once: more bytes, fewer hops. (24)
  */
 double link_exchange_s(const struct roofs *r, const struct step *x, double *bytes, double hop)
 {
@@ -413,12 +410,12 @@ double link_exchange_s(const struct roofs *r, const struct step *x, double *byte
     }
     if (x->kind == OP_ALL_GATHER && r->link_ring)
         return wire + (n - 1) * hop;
-    if (x->kind == OP_ALL_TO_ALL && r->link_ring) /* a quarter of gathering all of it, on a ring in both directions */
+    if (x->kind == OP_ALL_TO_ALL && r->link_ring) /* a quarter of an all-gather, on a ring in both directions */
         return fmax(wire, wire * n * n / (4 * (n - 1))) + n / 2 * hop;
     return wire + hop;
 }
 
-/* Of the logarithm of the seconds of an op that has no measured kernel on a machine that has some: as where nothing was seen. (63) */
+/* Spread of ln seconds of an op without a measured kernel on a machine with others: as without data. (63) */
 static const double UNMEASURED_SD = 0.4;
 
 void step_set_seconds(struct step *x, double memory_s, double compute_s, double launch_s)
@@ -437,7 +434,7 @@ static void exchange(const struct roofs *r, struct step *x, double hop)
     x->bound = BOUND_LINK;
 }
 
-/* What was measured above the bound is what the machine does. */
+/* Measurements above the bound hold: the machine attains them. */
 static void bound_or_measured(const struct roofs *r, struct step *x, const struct pass *p)
 {
     roofs_bound(r, x);
@@ -453,7 +450,7 @@ void roofs_time(const struct roofs *r, struct step *x, const struct pass *p)
     x->link_s = x->sd = 0;
     x->kernel = NULL;
     x->alone = NULL;
-    x->kernel_tok = x->kernel_bytes_s = x->kept = 0;
+    x->kernel_tok = x->kernel_bytes_s = x->llc_hit = 0;
     if (x->n_comm > 0) {
         x->math = MATH_FP32;
         exchange(r, x, r->roof ? 0 : r->link_latency_s);

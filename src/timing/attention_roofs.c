@@ -1,12 +1,12 @@
 /*
- * Attention under the engine's measured kernels: a cost of each pair of a query row and a key, and one of each call, which is
- * most of it where there are few keys. methods.md (29), (30), (31)
+ * Attention under the engine's measured kernels: a cost per pair of a query row and a key, and one per call, which dominates with few keys.
+ * methods.md (29), (30), (31)
  */
 #include "timing/internal.h"
 #include <math.h>
 #include <string.h>
 
-/* Keys of the calls that rates are of, and of one token's that begin in memory. (78), (31) */
+/* Keys of the calls behind rates, and of one token's that begin in memory. (78), (31) */
 enum { KEYS = 4096, FEW_KEYS = 128 };
 
 /* ---- what a call costs ---------------------------------------------------------------------------------- */
@@ -19,20 +19,21 @@ static bool is_call(const struct ceiling *c, const struct kernel_roof *k, int n_
            strcmp(c->dtype, dtype_name(k->dtype)) == 0;
 }
 
-/* Pairs of a row and a key that a call sees: each token one key more than the one before. */
+/* Pairs of a row and a key in a call: each token has one key more than the previous one. */
 static double pairs_of(const struct ceiling *c)
 {
     return c->n_tok * (c->n_key - (c->n_query - 1) / 2.0);
 }
 
-/* Seconds of a pair, on one thread of the n that the rate is of. */
+/* Seconds of a pair, on one of the n threads of the rate. */
 static double pair_of_rate(const struct kernel_roof *k, double rows, int n_threads)
 {
     return 4.0 * k->head_dim * n_threads / kernel_roof_rate(k, rows);
 }
 
 /*
- * Beyond its pairs. Rates were measured by calls, too: with the o that is asked for, t = o + pairs s and the rate's T = o + PAIRS s,
+ * Seconds of a call without its pairs. Rates are measured by calls, too: with the overhead o, t = o + pairs s and the rate's T = o + PAIRS
+ * s,
  * so o = (t - pairs T / PAIRS) / (1 - pairs / PAIRS).
  */
 static double call_cost(const struct kernel_roof *k, const struct hwprofile *h, const struct ceiling *c)
@@ -62,7 +63,7 @@ void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h)
     for (size_t i = 0; i < k->n; i++)
         for (size_t j = 0; kernel_op_attends(k->roof[i].op) && k->roof[i].n > 0 && j < h->n_ceiling; j++) {
             const struct ceiling *c = &h->ceiling[j];
-            /* One token's keys come from memory, a prompt's first ones were just stored. */
+            /* Keys of one token come from memory; the first ones of a prompt were just stored. */
             if (is_call(c, &k->roof[i], k->n_threads) && (c->n_query > 1) == (strcmp(c->level, "DRAM") != 0))
                 add_call(&k->roof[i], c->n_tok, call_cost(&k->roof[i], h, c));
         }
@@ -75,7 +76,7 @@ double kernel_roof_call_s(const struct kernel_roof *k, double rows)
         return 0;
     while (i < k->n_call && k->call_rows[i] < rows)
         i++;
-    if (i == 0 || i == k->n_call) /* as much for each row as at the nearest */
+    if (i == 0 || i == k->n_call) /* proportional to rows, from the nearest point */
         return k->call_s[i == 0 ? 0 : i - 1] * rows / k->call_rows[i == 0 ? 0 : i - 1];
     const double x = (rows - k->call_rows[i - 1]) / (k->call_rows[i] - k->call_rows[i - 1]);
     return k->call_s[i - 1] + (k->call_s[i] - k->call_s[i - 1]) * x;
@@ -83,7 +84,7 @@ double kernel_roof_call_s(const struct kernel_roof *k, double rows)
 
 /* ---- widths between those measured ------------------------------------------------------------------------ */
 
-/* The roofs of heads nearest to h in width, one from below if there is one: *low, *high; the same where there is one. */
+/* The roofs of heads nearest to h in width, one from below if there is one: *low, *high; equal where there is one. */
 static bool roofs_around(const struct kernel_roofs *k, enum kernel_op op, enum dtype t, double h, const struct kernel_roof **low,
                          const struct kernel_roof **high)
 {
@@ -101,26 +102,26 @@ static bool roofs_around(const struct kernel_roofs *k, enum kernel_op op, enum d
         }
     }
     *low = below ? below : above;
-    *high = below && above ? above : second ? second : *low; /* outside of all: on the line through the two nearest */
+    *high = below && above ? above : second ? second : *low; /* extrapolation: on the line through the two nearest */
     return *low != NULL;
 }
 
-/* a at the width of low, b at that of high, at h: on a line, but no less than half of what low alone says. */
+/* Linear between a at the width of low and b at that of high, at h, but at least half of low's. */
 static double by_width(const struct kernel_roof *low, const struct kernel_roof *high, double h, double a, double b)
 {
     if (low->head_dim == high->head_dim)
         return a * h / low->head_dim;
     const double s = a + (b - a) * (h - low->head_dim) / (high->head_dim - low->head_dim), least = a * h / low->head_dim / 2;
-    return fmax(s, least); /* a line through two that are noisy may fall */
+    return fmax(s, least); /* an extrapolated line through noisy points may fall */
 }
 
-/* Seconds of a pair, by all threads: what a rate says of it less its part of the call that the rate is of. */
+/* Seconds of a pair, by all threads: from the rate, without its part of the call overhead. */
 static double pair_alone(const struct kernel_roof *k, double rows, int n_threads)
 {
     return pair_of_rate(k, rows, 1) - kernel_roof_call_s(k, rows) / (rows * KEYS * n_threads);
 }
 
-/* Of h elements: a constant and a part for each. */
+/* Of h elements: a constant and a part per element. */
 static double pair_s(const struct kernel_roof *low, const struct kernel_roof *high, double h, double rows, int n_threads)
 {
     return by_width(low, high, h, pair_alone(low, rows, n_threads), pair_alone(high, rows, n_threads));
@@ -128,8 +129,7 @@ static double pair_s(const struct kernel_roof *low, const struct kernel_roof *hi
 
 /* ---- the engine's calls ------------------------------------------------------------------------------------ */
 
-/* How the engine cuts a pass's attention up: rows of a call, how many calls begin anew, and what of the time its threads wait for the
- * last one. */
+/* How the engine partitions a pass's attention: rows of a call, number of first calls, and the imbalance of threads. */
 struct calls {
     double rows, n, waits;
     double first; /* a head's first call, of all calls of it */
@@ -145,14 +145,14 @@ double attention_tiles(const struct op *op, double tokens)
     return ceil(tokens / tile);
 }
 
-/* A token's keys are cut into parts where sequences and key heads are few; tokens of a prompt go in tiles. (31) */
+/* The keys of a token are split where sequences and key heads are few; tokens of a prompt form tiles. (31) */
 static struct calls calls_of(const struct op *op, const struct pass *p, double keys, int n_threads)
 {
     const double n_seq = p->n_seq > 0 ? p->n_seq : 1, tokens = fmax(1, p->n_tok / n_seq), group = (double)op->n_head / op->n_head_kv;
     if (tokens <= 1) {
         const double heads = n_seq * op->n_head_kv, parts = fmax(1, fmin(ceil(PARTS / heads), ceil(keys / PART_KEYS))), n = heads * parts;
-        /* A thread walks the parts of a head one after the other: memory goes on where the last one ended. What the first keys wait
-         * for they wait for one after the other: so much of it as there are of those that it was measured with. */
+        /* A thread scans the parts of a head sequentially; prefetch continues across parts. Latency of the first keys is paid in
+         * sequence: scaled by the keys per part over those of the measurement. */
         const double waits = fmin(1, keys / parts / FEW_KEYS);
         return (struct calls){ group, fmin(n, heads + n_threads - 1) * waits, ceil(n / n_threads) * n_threads / n, 1 };
     }
@@ -176,7 +176,7 @@ struct around {
     const struct kernel_roof *low, *high;
 };
 
-/* Roofs of the kernel that the engine takes: sequences of few tokens keep all bits. */
+/* Roofs of the kernel that the engine selects: sequences of few tokens keep full precision. */
 static bool roofs_of_pass(const struct roofs *r, const struct op_class *c, const struct pass *p, struct around *to)
 {
     enum { FEW_TOK = 32 }; /* of the engine: kernels.rounded_min_tok */
@@ -186,13 +186,13 @@ static bool roofs_of_pass(const struct roofs *r, const struct op_class *c, const
            roofs_around(&r->kernels, KERNEL_ATTENTION, c->kv_type, to->h, &to->low, &to->high);
 }
 
-/* The fewest rows that both roofs know of. */
+/* The fewest rows that both roofs have. */
 static double fewest_rows(const struct around *a)
 {
     return fmax(a->low->n_tok[0], a->high->n_tok[0]);
 }
 
-/* The same kernel, and heads of these widths, with keys in a cache. False: that was not measured, or not of so few rows. */
+/* The same kernel and head widths with cached keys. False: not measured, or not at so few rows. */
 static bool roofs_again(const struct roofs *r, enum dtype t, const struct around *far, double rows, struct around *near)
 {
     const enum kernel_op op = (enum kernel_op)(far->low->op + KERNEL_ATTENTION_AGAIN - KERNEL_ATTENTION);
@@ -201,8 +201,8 @@ static bool roofs_again(const struct roofs *r, enum dtype t, const struct around
            near->high->head_dim == far->high->head_dim && fewest_rows(near) <= fmax(2 * rows, fewest_rows(far));
 }
 
-/* The part of a prompt's pairs whose keys are in a cache, as tokens before have read or stored them: all but those, with keys of passes
- * before, of each head's first call. keys: of a sequence. */
+/* Fraction of a prompt's pairs with cached keys, read or stored by earlier tokens: all but those, with keys of earlier passes, of each
+ * head's first call. keys: of a sequence. */
 static double again_part(const struct op *op, const struct pass *p, const struct calls *x, double keys, double pairs)
 {
     const double n_seq = p->n_seq > 0 ? p->n_seq : 1, past = fmax(0, keys - p->n_tok / n_seq), seen = pairs / op->n_head / p->n_tok;
@@ -216,7 +216,7 @@ static double part_s(const struct around *a, const struct calls *x, double pairs
     return part * (pairs * pair_s(a->low, a->high, a->h, x->rows, n_threads) + x->n * call_s / n_threads);
 }
 
-/* Queries and the keys and values of these tokens, which others wrote row by row, and results, whose lines others have. (33) */
+/* Coherence traffic: queries, keys and values of these tokens, written by rows on other cores; results into lines of other cores. (33) */
 static double exchanged_s(const struct kernel_roofs *k, const struct cost_form *f, double n_tok)
 {
     return kernel_roofs_read_s(k, (f->act_in_tok + f->kv_present) * n_tok, n_tok) + kernel_roofs_taken_s(k, f->act_out_tok * n_tok, n_tok);
@@ -239,7 +239,7 @@ bool attention_roofs_time(const struct roofs *r, struct step *x, const struct pa
     x->kernel_tok = calls.rows;
     const double exchanged = exchanged_s(&r->kernels, &c->form, p->n_tok);
     x->memory_s += exchanged;
-    if (x->kernel->n_tok[x->kernel->n - 1] > 1 || calls.rows <= 1) /* the bytes alone say nothing of several rows */
+    if (x->kernel->n_tok[x->kernel->n - 1] > 1 || calls.rows <= 1) /* bytes alone do not give the time of several rows */
         x->compute_s = (part_s(&far, &calls, pairs, 1 - again, n_threads) + (again > 0 ? part_s(&near, &calls, pairs, again, n_threads) : 0)) * calls.waits +
                        exchanged;
     return true;

@@ -1,4 +1,4 @@
-/* The bound of an op: what no kernel of any software beats. methods.md (27) */
+/* The bound of an op, for any kernel of any software. methods.md (27) */
 #include "timing/internal.h"
 #include <math.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static void take_scaled(struct peak *p, const struct peak *q, double times, enum
         take_faster(p, &x);
 }
 
-/* Boards whose INT8 is four times their FP16 state the rate of sums of 32 bits of both floats, half of that of 16. */
+/* Boards whose INT8 peak is four times their FP16 peak state the rate of FP32 accumulation for both floats, half of that of FP16
+ * accumulation. */
 static bool sums_16_bits(const struct roofs *r)
 {
     const struct peak *k = r->peak;
@@ -52,8 +53,8 @@ static void init_wide(struct roofs *r)
     take_faster(&f[ROOF_WIDENED], &f[ROOF_FLOAT16]);
 }
 
-/* Where no INT8 is stated: packed dot products multiply four in a lane of 32 bits (dp4a, SDOT), but on Apple's GPUs. Units of FP4 have
- * others of 8 bits too, half as fast. */
+/* Without a stated INT8 peak: packed dot products multiply four in a lane of 32 bits (dp4a, SDOT), except on Apple's GPUs. FP4 units
+ * imply 8-bit units, half as fast. */
 static void init_int8(struct roofs *r, const struct hwprofile *h)
 {
     struct peak *p = &r->fastest[ROOF_INT8];
@@ -84,20 +85,20 @@ static void init_fastest(struct roofs *r, const struct hwprofile *h)
     take_faster(&f[ROOF_MIXED], &f[ROOF_INT8]);
 }
 
-/* A cache that holds all that a pass reads has it for the next one. */
-static void init_kept(struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
+/* A cache that holds all that a pass reads holds it for the next one. */
+static void init_llc_pass(struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
 {
     struct last_cache l = { .bytes = 0 };
     if (h->kind != HW_CPU)
-        r->kept_bytes = h->cache_bytes.value > 0 ? h->cache_bytes.value : 0;
+        r->llc_pass_bytes = h->cache_bytes.value > 0 ? h->cache_bytes.value : 0;
     else if (last_cache_init(&l, h, threads_or_all(o)) > 0)
-        r->kept_bytes = l.n > 0 ? fmax(l.bytes, l.walked[l.n - 1]) : l.bytes;
+        r->llc_pass_bytes = l.n > 0 ? fmax(l.bytes, l.footprint[l.n - 1]) : l.bytes;
 }
 
 void bound_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
 {
     init_fastest(r, h);
-    init_kept(r, h, o);
+    init_llc_pass(r, h, o);
 }
 
 /* ---- an op ------------------------------------------------------------------------------ */
@@ -144,11 +145,11 @@ enum roof_class roofs_class(const struct roofs *r, const struct op_class *c)
     return roofs_math(r, &c->op) == MATH_BF16 ? ROOF_BFLOAT16 : ROOF_FLOAT16;
 }
 
-/* Weights and keys that a cache keeps from pass to pass cross the memory once in all. */
+/* Weights and keys that stay cached from pass to pass cross the memory once in all. */
 static double memory_s(const struct roofs *r, const struct step *x)
 {
-    const bool kept = x->walked_bytes > 0 && x->walked_bytes <= r->kept_bytes;
-    return kept ? 0 : (x->cost.weight_bytes + x->cost.kv_bytes) / r->bytes_s;
+    const bool cached = x->pass_read_bytes > 0 && x->pass_read_bytes <= r->llc_pass_bytes;
+    return cached ? 0 : (x->cost.weight_bytes + x->cost.kv_bytes) / r->bytes_s;
 }
 
 static double compute_s(const struct roofs *r, const struct step *x)

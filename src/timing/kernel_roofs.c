@@ -26,23 +26,23 @@ static bool is_kind(const struct ceiling *c, const char *kind, int n_threads)
     return strcmp(c->kind, kind) == 0 && c->value > 0 && (n_threads == 0 || c->n_threads == n_threads);
 }
 
-/* The numbers of threads measured around the one asked for: *low the largest that is not above it, *high the smallest that is
- * not below. 0: there is none on that side. */
-static void threads_around(const struct hwprofile *h, int asked, int *low, int *high)
+/* The measured numbers of threads around the requested one: *low the largest not above it, *high the smallest not below it. 0: none on
+ * that side. */
+static void threads_around(const struct hwprofile *h, int n_threads, int *low, int *high)
 {
     *low = *high = 0;
     for (size_t i = 0; i < h->n_ceiling; i++) {
         const int n = h->ceiling[i].n_threads;
         if (!is_kind(&h->ceiling[i], "kernel", 0))
             continue;
-        if (n <= asked && n > *low)
+        if (n <= n_threads && n > *low)
             *low = n;
-        if (n >= asked && (*high == 0 || n < *high))
+        if (n >= n_threads && (*high == 0 || n < *high))
             *high = n;
     }
 }
 
-/* The roof of an op and type, made when it is the first of them; NULL: unknown, or no room. */
+/* The roof of an op and type, added if new; NULL: unknown, or no room. */
 static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling *c)
 {
     const char *op = strcmp(c->op, "matvec") == 0 ? op_names[KERNEL_PRODUCT] : c->op;
@@ -52,11 +52,11 @@ static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling 
         o++;
     if (o == KERNEL_KV_STORE && strcmp(c->level, "DRAM") == 0)
         o = KERNEL_KV_STORE_FAR;
-    if (!type || o == KERNEL_OP_COUNT || (o == KERNEL_PRODUCT && strcmp(c->op, "matmat") == 0 && c->level[0] == 'L')) /* priced from memory, as it runs */
+    if (!type || o == KERNEL_OP_COUNT || (o == KERNEL_PRODUCT && strcmp(c->op, "matmat") == 0 && c->level[0] == 'L')) /* timed from memory, as it runs */
         return NULL;
     if ((o == KERNEL_ATTENTION || o == KERNEL_ATTENTION_ROUNDED) && c->level[0] == 0)
         o += KERNEL_ATTENTION_AGAIN - KERNEL_ATTENTION;
-    if (kernel_op_attends((enum kernel_op)o)) /* older profiles do not say it */
+    if (kernel_op_attends((enum kernel_op)o)) /* older profiles do not state it */
         head_dim = c->head_dim > 0 ? c->head_dim : 128;
     for (size_t i = 0; i < k->n; i++)
         if (k->roof[i].op == (enum kernel_op)o && k->roof[i].dtype == type->id && k->roof[i].head_dim == head_dim)
@@ -68,7 +68,7 @@ static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling 
     return &k->roof[k->n++];
 }
 
-/* Points stay in order of their tokens; of two at one place the better stands. */
+/* Points are sorted by tokens; of two with equal tokens the faster is kept. */
 static void add_point(struct kernel_roof *k, double n_tok, double rate, double memory_part)
 {
     size_t i = k->n;
@@ -99,7 +99,7 @@ static bool is_last_level(const struct hwprofile *h, const char *level)
     return level[0] == 'L' && level[1] - '0' == last;
 }
 
-/* Spread of the logarithm: of the median (95 % of a normal distribution lie within 1.96 of it), and of what rounds differ by. (70) */
+/* Spread of the logarithm: of the median (95 % of a normal distribution lie within 1.96 of it), and between rounds. (70) */
 static double spread_of(const struct ceiling *c)
 {
     const double median = c->ci_lo > 0 && c->ci_hi > 0 ? log(c->ci_hi / c->ci_lo) / (2 * 1.96) : 0;
@@ -111,7 +111,7 @@ static bool is_exchange(enum kernel_op o)
     return o == KERNEL_EXCHANGE_READ || o == KERNEL_EXCHANGE_WRITE;
 }
 
-/* B/s of what other threads have, as far as that takes longer than a thread's own; infinite where it does not. (33) */
+/* B/s of coherence traffic beyond a thread's own rows; infinite where there is none. (33) */
 static double exchange_bytes_s(const struct hwprofile *h, const struct ceiling *c)
 {
     const struct ceiling *own = hwprofile_ceiling(h, c->kind, c->op, c->dtype, c->level, c->n_tok, 1);
@@ -143,8 +143,8 @@ static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const
     roof->best_bytes_s = fmax(roof->best_bytes_s, rate); /* of a number and NaN: the number */
 }
 
-/* A product by one token computes at least as fast as where its weights come quickest: 2 FLOP a weight. Attention by one
- * row likewise: a product and a sum for an element of a key, and for one of a value. */
+/* A product by one token computes at least as fast as its weights arrive from the fastest level: 2 FLOP a weight. Attention by one row
+ * likewise: a product and a sum for an element of a key, and for one of a value. */
 static void add_first_point(struct kernel_roof *k)
 {
     if (k->op <= KERNEL_ATTENTION_ROUNDED_AGAIN && k->best_bytes_s > 0)
@@ -182,7 +182,7 @@ static double blend(double low, double high, double x)
     return isnan(low) || isnan(high) ? low : low + (high - low) * x;
 }
 
-/* How far plain reads of memory have come with n threads, of the way from low to high: they saturate, and kernels with them. */
+/* Position of plain memory reads with n threads between low and high: they saturate, and kernels with them. */
 static double saturation(const struct hwprofile *h, int low, int n, int high, double otherwise)
 {
     const struct ceiling *a = hwprofile_bandwidth(h, "DRAM", low), *b = hwprofile_bandwidth(h, "DRAM", n),
@@ -208,7 +208,7 @@ static void blend_roof(struct kernel_roof *k, const struct kernel_roof *high, do
         k->call_s[i] = blend(k->call_s[i], kernel_roof_call_s(high, k->call_rows[i]), threads);
 }
 
-/* Computing grows with the threads, what memory gives as plain reads do. (30) */
+/* Compute rates are linear in threads, memory rates follow plain reads. (30) */
 static int load_between(struct kernel_roofs *k, const struct hwprofile *h, int low, int n, int high, struct error *err)
 {
     struct kernel_roofs far;
@@ -230,14 +230,14 @@ static int load_between(struct kernel_roofs *k, const struct hwprofile *h, int l
 int kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o, struct error *err)
 {
     int low, high;
-    const int asked = o->n_threads > 0 ? o->n_threads : INT_MAX;
+    const int n_threads = o->n_threads > 0 ? o->n_threads : INT_MAX;
     *k = no_kernels;
     if (o->weights_bytes > 0 || h->kind != HW_CPU)
         return 0;
-    threads_around(h, asked, &low, &high);
+    threads_around(h, n_threads, &low, &high);
     if (low == 0 && high == 0)
         return 0;
-    if ((low > 0 && high > low && low < asked ? load_between(k, h, low, asked, high, err) : load(k, h, low > 0 ? low : high, err)) != 0) {
+    if ((low > 0 && high > low && low < n_threads ? load_between(k, h, low, n_threads, high, err) : load(k, h, low > 0 ? low : high, err)) != 0) {
         free(k->roof);
         k->roof = NULL;
         return -1;
@@ -262,8 +262,8 @@ static double rate_at(const struct kernel_roof *k, size_t i, double memory)
     return memory == 1 ? k->rate[i] : k->rate[i] * pow(memory, k->memory_part[i]);
 }
 
-/* When memory gives so many times what it gave. */
-static double rate_beside(const struct kernel_roof *k, double n_tok, double memory)
+/* Rate with memory bandwidth scaled by `memory`. */
+static double rate_at_memory(const struct kernel_roof *k, double n_tok, double memory)
 {
     size_t i = 0;
     if (k->n == 0)
@@ -279,17 +279,17 @@ static double rate_beside(const struct kernel_roof *k, double n_tok, double memo
 
 double kernel_roof_rate(const struct kernel_roof *k, double n_tok)
 {
-    return rate_beside(k, n_tok, 1);
+    return rate_at_memory(k, n_tok, 1);
 }
 
-/* Tokens that pass through the op: it reads and writes so many activations of each. */
+/* Tokens of the op, from its activations. */
 static double tokens(const struct step *x)
 {
     const double a = x->of->form.act_in_tok + x->of->form.act_out_tok;
     return a > 0 ? x->cost.act_bytes / a : 1;
 }
 
-/* The engine prepares the activations of products that follow each other and read the same once. */
+/* The engine prepares activations once for consecutive products that read the same ones. */
 static bool is_prepared(enum op_role r)
 {
     return r == ROLE_ATTN_K || r == ROLE_ATTN_V || r == ROLE_FFN_UP || r == ROLE_EXPERT_UP || r == ROLE_SHARED_UP;
@@ -313,20 +313,20 @@ double kernel_roofs_taken_s(const struct kernel_roofs *k, double bytes, double n
     return exchange_s(k, KERNEL_EXCHANGE_WRITE, bytes, n_tok);
 }
 
-/* What some threads write and all read, of n threads: n - 1 of n have each line that is written, and each of them reads all. */
+/* Written by some of n threads and read by all: n - 1 of n threads hold each line that is written, and each reads all. */
 static double shared_s(const struct kernel_roofs *k, double bytes, double n_tok)
 {
     const double n = k->n_threads;
     return n > 1 ? kernel_roofs_taken_s(k, bytes * n / (n - 1), n_tok) + kernel_roofs_read_s(k, bytes * n, n_tok) : 0;
 }
 
-/* Results that others read next, row by row: not what an addition or a gate takes column by column. */
+/* Results that other cores read next by rows; additions and gates read by columns. */
 static bool is_read_by_rows(enum op_role r)
 {
     return r == ROLE_ATTN_Q || r == ROLE_ATTN_K || r == ROLE_ATTN_V || r == ROLE_ATTN_QKV;
 }
 
-/* A gate's results go to the tiles of the product behind it. */
+/* The results of a gate go to the tiles of the following product. */
 static bool to_tiles(const struct kernel_roofs *k, double n_tok)
 {
     for (size_t i = 0; i < k->n; i++)
@@ -335,9 +335,9 @@ static bool to_tiles(const struct kernel_roofs *k, double n_tok)
     return false;
 }
 
-/* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16 (89); of so many tokens that
- * tiles walk them also put in their order, which experts do for themselves; both at once where the engine can, and then with what all
- * threads' reading of it takes. Else that is on top: a copy in order was made of a thread's own rows. */
+/* Preparation of a product's activations: 8-bit blocks for quantized weights, BF16 for BF16 (89); with enough tokens also packed, except
+ * for experts, which pack their own; both at once where the engine can, whose rate then includes all threads' reads. Else coherence
+ * traffic is added: a packed copy was measured on a thread's own rows. */
 static double prepare_s(const struct kernel_roofs *k, enum math math, const struct op_class *c, double n_tok)
 {
     if (is_prepared(c->op.role))
@@ -353,24 +353,23 @@ static double prepare_s(const struct kernel_roofs *k, enum math math, const stru
     return c->form.act_in_tok * n_tok * ((q ? 1 / kernel_roof_rate(q, n_tok) : 0) + (arranged ? 1 / kernel_roof_rate(a, n_tok) : 0)) + shared;
 }
 
-/* Stored bytes a second of weights of which the last cache keeps some: seconds of either part. (32) */
-static double bytes_s_of(const struct kernel_roof *k, double kept)
+/* Stored bytes a second of weights with an LLC hit fraction: seconds of both parts. (32) */
+static double bytes_s_of(const struct kernel_roof *k, double llc_hit)
 {
-    return kept > 0 ? 1 / (kept / k->llc_bytes_s + (kept < 1 ? (1 - kept) / k->dram_bytes_s : 0)) : k->dram_bytes_s;
+    return llc_hit > 0 ? 1 / (llc_hit / k->llc_bytes_s + (llc_hit < 1 ? (1 - llc_hit) / k->dram_bytes_s : 0)) : k->dram_bytes_s;
 }
 
-/* Stored bytes through the roof of one token, FLOP through that of n. What was not measured is left to the machine's
- * bandwidth and peak: *x has those. */
-static void stream(const struct kernel_roof *k, struct step *x, double n, double kept)
+/* Stored bytes at the rate of one token, FLOP at that of n. Without a measurement *x keeps the machine's bandwidth and peak. */
+static void stream(const struct kernel_roof *k, struct step *x, double n, double llc_hit)
 {
-    const double bytes_s = bytes_s_of(k, kept);
+    const double bytes_s = bytes_s_of(k, llc_hit);
     const bool covers = k->n > 0 && (k->n_tok[k->n - 1] > 1 || n <= 1);
     x->memory_s = bytes_s > 0 ? x->cost.weight_bytes / bytes_s : x->memory_s;
-    x->compute_s = covers ? x->cost.flop / rate_beside(k, n, kept > 0 && k->dram_bytes_s > 0 ? bytes_s / k->dram_bytes_s : 1) : x->compute_s;
+    x->compute_s = covers ? x->cost.flop / rate_at_memory(k, n, llc_hit > 0 && k->dram_bytes_s > 0 ? bytes_s / k->dram_bytes_s : 1) : x->compute_s;
     x->kernel = k;
     x->kernel_tok = n;
     x->kernel_bytes_s = bytes_s > 0 ? bytes_s : 0;
-    x->kept = kept;
+    x->llc_hit = llc_hit;
 }
 
 static bool product(const struct roofs *r, struct step *x)
@@ -382,17 +381,17 @@ static bool product(const struct roofs *r, struct step *x)
     const struct kernel_roof *k = find(&r->kernels, KERNEL_PRODUCT, op->w->type);
     if (!k)
         return false;
-    /* Tokens that meet a weight: with experts, those of one. */
+    /* Tokens per weight: with experts, those of one. */
     const double n = 0.5 * x->cost.flop / (8 * x->cost.weight_bytes / dtype_bits(op->w->type));
-    stream(k, x, n, x->walked_bytes > 0 && k->llc_bytes_s > 0 ? last_cache_kept(&r->last, x->walked_bytes) : 0);
+    stream(k, x, n, x->pass_read_bytes > 0 && k->llc_bytes_s > 0 ? last_cache_hit(&r->last, x->pass_read_bytes) : 0);
     const double n_tok = tokens(x), results = is_read_by_rows(op->role) ? kernel_roofs_taken_s(&r->kernels, c->form.act_out_tok * n_tok, n_tok) : 0;
-    const double beside = prepare_s(&r->kernels, x->math, c, n_tok) + results;
-    x->memory_s += beside;
-    x->compute_s += beside;
+    const double extra_s = prepare_s(&r->kernels, x->math, c, n_tok) + results;
+    x->memory_s += extra_s;
+    x->compute_s += extra_s;
     return true;
 }
 
-/* Activations through the kernel of an op that reads nothing else of size. */
+/* Activations at the rate of an op that reads little else. */
 static bool elementwise(const struct roofs *r, struct step *x, enum kernel_op op, enum dtype type)
 {
     const struct kernel_roof *k = find(&r->kernels, op, type);
@@ -405,7 +404,7 @@ static bool elementwise(const struct roofs *r, struct step *x, enum kernel_op op
     return true;
 }
 
-/* The same of one by columns, whose results others read row by row. */
+/* The same for an op by columns, whose results other cores read by rows. */
 static bool by_columns(const struct roofs *r, struct step *x, enum kernel_op op)
 {
     if (!elementwise(r, x, op, DTYPE_F32))
@@ -415,7 +414,7 @@ static bool by_columns(const struct roofs *r, struct step *x, enum kernel_op op)
     return true;
 }
 
-/* Rows of the cache that were last touched a pass ago. Sequences of one token each have rows apart, and threads share them out. (29) */
+/* Rows of the KV cache last touched a pass ago. Sequences of one token each have distant rows, divided among threads. (29) */
 static bool far_rows(const struct roofs *r, struct step *x, const struct pass *p)
 {
     if (!elementwise(r, x, KERNEL_KV_STORE_FAR, x->of->kv_type))
@@ -428,11 +427,11 @@ static bool far_rows(const struct roofs *r, struct step *x, const struct pass *p
     return true;
 }
 
-/* Others were not measured; matrices of a head are in the file's layout, which was not either. */
+/* Other ops are not measured, nor per-head matrices, which are in the file's layout. */
 static bool by_kind(const struct roofs *r, struct step *x, const struct pass *p)
 {
     const struct op *op = &x->of->op;
-    const bool far = x->walked_bytes > r->last.bytes; /* of the cache: what a pass reads has driven its rows out */
+    const bool far = x->pass_read_bytes > r->last.bytes; /* of the cache: the pass has evicted its rows */
     if (op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL)
         return product(r, x);
     if (op->kind == OP_ATTENTION)
@@ -456,7 +455,7 @@ bool kernel_roofs_time(const struct roofs *r, struct step *x, const struct pass 
     if (!by_kind(r, x, p))
         return false;
     double launch_s = k->n_threads > 1 ? x->of->barriers[p->n_tok == 1] * (k->barrier_s >= 0 ? k->barrier_s : r->launch_s) : 0;
-    if (x->kind == OP_EMBED && k->dispatch_s >= 0) /* the pass begins: the threads are woken */
+    if (x->kind == OP_EMBED && k->dispatch_s >= 0) /* start of a pass: threads are woken */
         launch_s = k->dispatch_s;
     x->sd = x->kernel->sd;
     step_set_seconds(x, x->memory_s, x->compute_s, launch_s);
@@ -464,9 +463,9 @@ bool kernel_roofs_time(const struct roofs *r, struct step *x, const struct pass 
 }
 
 /* Where a product's weights come from: "DRAM", "last cache", "40 % last cache". */
-static const char *level_text(char *buf, size_t n, double kept)
+static const char *level_text(char *buf, size_t n, double llc_hit)
 {
-    const int percent = (int)round(100 * kept);
+    const int percent = (int)round(100 * llc_hit);
     if (percent > 0 && percent < 100)
         snprintf(buf, n, "%d %% last cache", percent);
     else
@@ -481,7 +480,7 @@ const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const s
     const int threads = r->kernels.n_threads;
     char level[24];
     if (k->op == KERNEL_PRODUCT)
-        snprintf(buf, n, "matvec %s %s %dt, matmat %s at %.4g token%s", type, level_text(level, sizeof level, x->kept), threads, type,
+        snprintf(buf, n, "matvec %s %s %dt, matmat %s at %.4g token%s", type, level_text(level, sizeof level, x->llc_hit), threads, type,
                  x->kernel_tok, s);
     else if (kernel_op_attends(k->op))
         snprintf(buf, n, "%s %s of %d %dt, at %.4g row%s a key", op_names[k->op], type, k->head_dim, threads, x->kernel_tok, s);

@@ -1,11 +1,11 @@
-/* How much of what a pass reads again and again the last-level cache still has from the pass before. methods.md (32) */
+/* LLC hit fraction of a working set that is read every pass. methods.md (32) */
 #include "timing/roofs.h"
 #include <math.h>
 #include <string.h>
 
-static const double noise = 0.1; /* of a part that is kept */
+static const double noise = 0.1; /* of a hit fraction */
 
-/* Plain loads against footprint by n_threads, or by as many as were measured; NULL: nobody looked. */
+/* Plain loads against footprint by n_threads, or by the nearest smaller number measured; NULL: not measured. */
 static const struct hw_curve *loads_of(const struct hwprofile *h, int n_threads)
 {
     const struct hw_curve *best = NULL;
@@ -18,8 +18,8 @@ static const struct hw_curve *loads_of(const struct hwprofile *h, int n_threads)
     return best;
 }
 
-/* The last plateau that is clearly faster than memory, of the last cache or of none: a virtual machine is told the whole of a cache that
- * it shares, and what is level there may be memory. NULL: behind those of the other caches there is none. */
+/* The last plateau that is clearly faster than memory, labelled with the last level or with none: a virtual machine sees the full size
+ * of a cache that it shares, and a plateau there may be memory. NULL: none after those of the other caches. */
 static const struct hw_plateau *cache_plateau(const struct hw_curve *c, const char *level, double memory)
 {
     const double clearly = 1.1;
@@ -40,35 +40,35 @@ static const struct hw_plateau *memory_plateau(const struct hw_curve *c)
     return last && strcmp(last->level, "DRAM") == 0 ? last : NULL;
 }
 
-/* Seconds of a byte are those of the part from the cache and of the rest from memory. */
-static double part_kept(double bytes_s, double cache_bytes_s, double memory_bytes_s)
+/* Seconds per byte are the mean of cache and memory, weighted by the hit fraction. */
+static double hit_fraction(double bytes_s, double cache_bytes_s, double memory_bytes_s)
 {
     return fmin(1, fmax(0, (1 / bytes_s - 1 / memory_bytes_s) / (1 / cache_bytes_s - 1 / memory_bytes_s)));
 }
 
-/* Points from the last that is read as fast as the cache to the first that is read no faster than memory. More than twice the size
- * that is stated no cache keeps any of, whatever memory did while such a point was taken; where less is kept, no more is later. */
+/* Points from the last at the cache's rate to the first at memory's. Beyond twice the stated size the hit fraction is 0, whatever the
+ * noise of memory; it never rises with the footprint. */
 static void find_points(struct last_cache *l, const struct hw_curve *c, const struct hw_plateau *cache, double memory, double stated)
 {
     double least = 1;
     for (size_t i = 0; i < c->n_point && least > 0 && l->n < LAST_CACHE_POINTS; i++) {
         const struct hw_point *p = &c->point[i];
-        const double bytes = p->x * c->n_threads, kept = part_kept(p->value, cache->value, memory);
+        const double bytes = p->x * c->n_threads, hit = hit_fraction(p->value, cache->value, memory);
         if (p->x < cache->to_x || !(p->value > 0) || !(bytes > 0))
             continue;
-        least = l->n == 0 ? 1 : bytes > 2 * stated || kept < noise ? 0 : fmin(least, kept);
-        l->walked[l->n] = bytes;
-        l->kept[l->n++] = least;
+        least = l->n == 0 ? 1 : bytes > 2 * stated || hit < noise ? 0 : fmin(least, hit);
+        l->footprint[l->n] = bytes;
+        l->hit[l->n++] = least;
     }
     if (l->n < 2)
         l->n = 0; /* the curve ends with the cache */
 }
 
-static double half_kept(const struct last_cache *l, double otherwise)
+static double half_hit(const struct last_cache *l, double otherwise)
 {
     for (size_t i = 1; i < l->n; i++)
-        if (l->kept[i] <= 0.5)
-            return l->walked[i - 1] + (l->walked[i] - l->walked[i - 1]) * (l->kept[i - 1] - 0.5) / (l->kept[i - 1] - l->kept[i]);
+        if (l->hit[i] <= 0.5)
+            return l->footprint[i - 1] + (l->footprint[i] - l->footprint[i - 1]) * (l->hit[i - 1] - 0.5) / (l->hit[i - 1] - l->hit[i]);
     return otherwise;
 }
 
@@ -84,45 +84,45 @@ int last_cache_init(struct last_cache *l, const struct hwprofile *h, int n_threa
         find_points(l, c, cache, memory->value, l->bytes);
     if (l->n > 0) {
         l->bytes_s = cache->value;
-        l->bytes = fmin(l->bytes, half_kept(l, l->bytes));
+        l->bytes = fmin(l->bytes, half_hit(l, l->bytes));
     }
     return level;
 }
 
-double last_cache_kept(const struct last_cache *l, double bytes)
+double last_cache_hit(const struct last_cache *l, double bytes)
 {
     size_t i = 0;
     if (!(bytes > 0))
         return 0;
     if (l->n == 0)
         return bytes <= l->bytes;
-    while (i < l->n && l->walked[i] < bytes)
+    while (i < l->n && l->footprint[i] < bytes)
         i++;
     if (i == 0)
         return 1;
     if (i == l->n)
         return 0;
-    return l->kept[i - 1] + (l->kept[i] - l->kept[i - 1]) * (bytes - l->walked[i - 1]) / (l->walked[i] - l->walked[i - 1]);
+    return l->hit[i - 1] + (l->hit[i] - l->hit[i - 1]) * (bytes - l->footprint[i - 1]) / (l->footprint[i] - l->footprint[i - 1]);
 }
 
 double last_cache_found(struct last_cache *l, double bytes, double bytes_s, double memory_bytes_s)
 {
-    const double first = l->walked[0], last = l->walked[l->n - 1];
-    const double kept = bytes_s > memory_bytes_s && l->bytes_s > memory_bytes_s ? part_kept(bytes_s, l->bytes_s, memory_bytes_s) : 0;
-    double as = last; /* the size of which it kept as much */
-    if (fabs(kept - last_cache_kept(l, bytes)) <= noise)
-        return last_cache_kept(l, bytes);
+    const double first = l->footprint[0], last = l->footprint[l->n - 1];
+    const double hit = bytes_s > memory_bytes_s && l->bytes_s > memory_bytes_s ? hit_fraction(bytes_s, l->bytes_s, memory_bytes_s) : 0;
+    double as = last; /* the footprint with that hit fraction */
+    if (fabs(hit - last_cache_hit(l, bytes)) <= noise)
+        return last_cache_hit(l, bytes);
     for (size_t i = 1; i < l->n && as == last; i++)
-        if (l->kept[i] <= kept && l->kept[i] < l->kept[i - 1])
-            as = l->walked[i] - (l->walked[i] - l->walked[i - 1]) * (kept - l->kept[i]) / (l->kept[i - 1] - l->kept[i]);
-    if (kept > 1 - noise)
+        if (l->hit[i] <= hit && l->hit[i] < l->hit[i - 1])
+            as = l->footprint[i] - (l->footprint[i] - l->footprint[i - 1]) * (hit - l->hit[i]) / (l->hit[i - 1] - l->hit[i]);
+    if (hit > 1 - noise)
         as = first;
     l->bytes *= fmin(1, bytes / as);
     for (size_t i = 0; i < l->n; i++)
-        l->walked[i] *= bytes / as;
+        l->footprint[i] *= bytes / as;
     if (as == last) {
-        l->walked[l->n - 1] = bytes;
-        l->kept[l->n - 1] = fmin(l->kept[l->n - 1], kept);
+        l->footprint[l->n - 1] = bytes;
+        l->hit[l->n - 1] = fmin(l->hit[l->n - 1], hit);
     }
-    return last_cache_kept(l, bytes);
+    return last_cache_hit(l, bytes);
 }

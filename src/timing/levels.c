@@ -1,6 +1,6 @@
 /*
- * Bytes of an op at each level of the caches: its operands as streams, and which level each sweep of a stream comes from.
- * The streams say how the engine's kernels walk; their constants stand with the file they come from. methods.md (34)
+ * Bytes of an op at each cache level: its operands as streams, and the level that serves each sweep of a stream. Streams follow the access
+ * order of the engine's kernels; their constants cite the file they come from. methods.md (34)
  */
 #include "timing/levels.h"
 #include "timing/internal.h"
@@ -12,9 +12,9 @@
 /* Caches of one level. */
 struct cache_level {
     char name[8];
-    double thread_bytes; /* room of one thread: what it comes back to */
-    double total_bytes;  /* room of all threads: what a pass leaves behind */
-    double copies;       /* instances in use: so often is fetched what all threads read */
+    double thread_bytes; /* capacity of one thread, for reuse within an op */
+    double total_bytes;  /* capacity of all threads, for reuse between ops */
+    double copies;       /* instances in use: fetches of data that all threads read */
 };
 struct hierarchy {
     struct cache_level cache[LEVELS_MAX - 1]; /* the first is nearest to the core */
@@ -47,41 +47,40 @@ static int hierarchy_init(struct hierarchy *x, const struct hwprofile *h, int n_
         }
     if (x->n > 0)
         return 0;
-    return error_set(err, ERROR_INPUT, "profile %s says no sizes of caches (caches; doc/formats.md)", h->id);
+    return error_set(err, ERROR_INPUT, "profile %s states no cache sizes (caches; doc/formats.md)", h->id);
 }
 
 /* ---- streams -------------------------------------------------------------------------------------------- */
 
 /*
- * One operand. Of its `sweeps` walks the first finds it where it was before the op, `idle` bytes ago, and the others
- * find it where the walk before left it, `reuse` bytes ago: in any cache with room for as much.
+ * One operand. Its first sweep has reuse distance `idle` (bytes since before the op), the following ones `reuse`: served by any cache of
+ * that capacity.
  */
 struct stream {
     double bytes;            /* once */
     double core_in, core_out; /* what instructions load and store of it */
     double sweeps, reuse;
     double idle;
-    bool out;                /* written: lines are fetched first all the same */
+    bool out;                /* written: lines are fetched first (write-allocate) */
     double writes;           /* sweeps that write */
-    double keep;             /* written ones: bytes from the last sweep until the lines are used again */
-    bool every_thread;       /* each thread walks all of it; else they share it out */
+    double keep;             /* written: reuse distance of the results */
+    bool every_thread;       /* each thread reads all of it; else it is divided */
 };
 
-struct walk {
+struct streams {
     const struct hierarchy *h;
     struct level_bytes *b;
     double far, near; /* idle of weights and cache, of activations; INFINITY: in memory */
 };
 
-/* Of what was touched `distance` bytes ago, the part that a cache no longer holds: sets fill unevenly, so some of it is gone
- * before the cache is full, and some of it stays after. */
+/* Miss fraction at a reuse distance: sets fill unevenly, so misses begin before the cache is full and end after. */
 static double gone(double distance, double cache_bytes)
 {
     const double unevenness = 0.1;
     return max2(0, min2(1, 0.5 + (distance / cache_bytes - 1) / (2 * unevenness)));
 }
 
-static void add(const struct walk *w, struct stream s)
+static void add(const struct streams *w, struct stream s)
 {
     if (!(s.bytes > 0))
         return;
@@ -101,12 +100,12 @@ static void add(const struct walk *w, struct stream s)
     }
 }
 
-static void add_read(const struct walk *w, double bytes, double idle)
+static void add_read(const struct streams *w, double bytes, double idle)
 {
     add(w, (struct stream){ .bytes = bytes, .core_in = bytes, .idle = idle });
 }
 
-static void add_written(const struct walk *w, double bytes)
+static void add_written(const struct streams *w, double bytes)
 {
     add(w, (struct stream){ .bytes = bytes, .core_out = bytes, .out = true });
 }
@@ -119,8 +118,8 @@ enum { CHUNK_COLS = 256, STEP_COLS = 3072, PANEL_ROWS = 16, SLAB_TOK = 512, UNIT
 static const double act_q8_bytes = 1.25; /* of an element: a byte, and its share of a scale and two sums */
 
 struct blocking {
-    double tile_rows, tile_tok; /* that meet in registers */
-    double few_tok;             /* up to which weights go from memory to registers */
+    double tile_rows, tile_tok; /* of a register tile */
+    double few_tok;             /* small batch: weights go from memory to registers */
     double unit_bytes;          /* of an unpacked weight */
     double act_bytes;           /* of an activation as the tiles read it */
     double chunk_cols;          /* between two visits of y */
@@ -133,7 +132,7 @@ static bool is_wide(enum dtype t)
     return t == DTYPE_Q8_0 || t == DTYPE_IQ4_NL || t == DTYPE_IQ4_XS;
 }
 
-/* AVX-512 walks steps of nearly the same size, whole chunks, of at most STEP_COLS. */
+/* AVX-512 loops over steps of nearly equal size, whole chunks, of at most STEP_COLS. */
 static double even_step(double cols)
 {
     return ceil(ceil(cols / CHUNK_COLS) / max2(1, ceil(cols / STEP_COLS))) * CHUNK_COLS;
@@ -150,7 +149,7 @@ static struct blocking blocking_of(const struct op *op, bool wide, double cols)
 }
 
 /* y = W x, methods.md (5): n tokens, for each of `matrices` whose weights are read. */
-static void add_product(const struct walk *w, const struct op *op, double weight, double n, double matrices)
+static void add_product(const struct streams *w, const struct op *op, double weight, double n, double matrices)
 {
     const double rows = op->rows, cols = op->cols;
     const struct blocking k = blocking_of(op, w->h->wide, cols);
@@ -188,7 +187,7 @@ static void add_product(const struct walk *w, const struct op *op, double weight
 enum { KV_TILE = 64, FEW_HEADS = 4, FEW_ROWS = 8, TILE_ROWS = 6 };
 
 /* One token a sequence: keys and values as they are stored, for all heads that share them. methods.md (11) */
-static void add_attention_few(const struct walk *w, const struct op *op, const struct cost *c, double seqs, double kv)
+static void add_attention_few(const struct streams *w, const struct op *op, const struct cost *c, double seqs, double kv)
 {
     const double group = (double)op->n_head / op->n_head_kv, blocks = ceil(group / FEW_HEADS);
     const double q = 4.0 * seqs * op->n_head * op->head_dim, out = 4.0 * seqs * op->n_head * op->head_dim_v;
@@ -201,8 +200,8 @@ static void add_attention_few(const struct walk *w, const struct op *op, const s
                             .reuse = tile + rows, .out = true, .writes = tiles });
 }
 
-/* Positions that units of `tok` tokens walk, of all the sequence's tokens t: each its own past. */
-static double positions_walked(const struct op *op, double t, double past, double tok)
+/* Positions that units of `tok` tokens scan, of all the sequence's tokens t: each its own past. */
+static double positions_scanned(const struct op *op, double t, double past, double tok)
 {
     double sum = 0;
     for (double t0 = 0; t0 < t; t0 += tok) {
@@ -212,29 +211,29 @@ static double positions_walked(const struct op *op, double t, double past, doubl
     return sum;
 }
 
-/* Several tokens: units of tokens walk all keys they see, a tile of them converted to f32 at a time. */
-static void add_attention_many(const struct walk *w, const struct op *op, const struct pass *p, double seqs, double kv)
+/* Several tokens: units of tokens scan all keys they see, a tile of them converted to f32 at a time. */
+static void add_attention_many(const struct streams *w, const struct op *op, const struct pass *p, double seqs, double kv)
 {
     const double group = (double)op->n_head / op->n_head_kv, t = p->n_tok / seqs, dims = (double)op->head_dim + op->head_dim_v;
     const double units = attention_tiles(op, t), tok = ceil(t / units);
-    const double heads = seqs * op->n_head_kv, walked = positions_walked(op, t, p->n_past, tok);
-    const double rows = group * min2(t, tok), tiles = walked / KV_TILE / units;
+    const double heads = seqs * op->n_head_kv, scanned = positions_scanned(op, t, p->n_past, tok);
+    const double rows = group * min2(t, tok), tiles = scanned / KV_TILE / units;
     const double tile = 4 * KV_TILE * dims, acts = 4 * rows * dims;
     const double present = op->window > 0 ? min2(p->n_past + t, op->window + t - 1) : p->n_past + t;
-    add(w, (struct stream){ .bytes = kv, .core_in = kv * max2(1, walked / present), .sweeps = walked / present,
+    add(w, (struct stream){ .bytes = kv, .core_in = kv * max2(1, scanned / present), .sweeps = scanned / present,
                             .reuse = kv / heads + 2 * acts + tile, .idle = w->far }); /* a KV head after the other (doc/notes/attention.md) */
-    const double visits = walked / KV_TILE * heads, blocks = ceil(rows / TILE_ROWS);
+    const double visits = scanned / KV_TILE * heads, blocks = ceil(rows / TILE_ROWS);
     add(w, (struct stream){ .bytes = tile * w->h->n_threads, .core_in = tile * visits * blocks, .core_out = tile * visits,
                             .sweeps = visits * (1 + blocks) / w->h->n_threads, .reuse = tile + 4 * TILE_ROWS * dims,
                             .out = true, .writes = visits / w->h->n_threads });
     const double q = 4.0 * p->n_tok * op->n_head * op->head_dim, out = 4.0 * p->n_tok * op->n_head * op->head_dim_v;
-    const double vectors = KV_TILE / (w->h->wide ? 64.0 : 32.0); /* a broadcast of q meets the keys of as many lanes */
+    const double vectors = KV_TILE / (w->h->wide ? 64.0 : 32.0); /* a broadcast of q times the keys of as many lanes */
     add(w, (struct stream){ .bytes = q, .core_in = q * tiles * vectors, .sweeps = tiles, .reuse = acts + tile });
     add(w, (struct stream){ .bytes = out, .core_in = out * tiles, .core_out = out * tiles, .sweeps = tiles,
                             .reuse = acts + tile, .out = true, .writes = tiles });
 }
 
-static void add_attention(const struct walk *w, const struct op *op, const struct pass *p, const struct cost *c,
+static void add_attention(const struct streams *w, const struct op *op, const struct pass *p, const struct cost *c,
                           const struct cost_options *o)
 {
     const double seqs = p->n_seq > 0 ? p->n_seq : 1, group = (double)op->n_head / op->n_head_kv;
@@ -249,8 +248,8 @@ static void add_attention(const struct walk *w, const struct op *op, const struc
 
 /* ---- the others --------------------------------------------------------------------------------------------- */
 
-/* Two walks over a row, one to sum it and one to scale it. methods.md (7) */
-static void add_norm(const struct walk *w, const struct op *op, const struct pass *p, const struct cost *c)
+/* Two sequential scans of a row: sum, then scale. methods.md (7) */
+static void add_norm(const struct streams *w, const struct op *op, const struct pass *p, const struct cost *c)
 {
     const double n = op_n_tok(op, p) * (double)(op->n_head > 1 ? op->n_head : 1), row = 4.0 * op->cols;
     add(w, (struct stream){ .bytes = n * row, .core_in = 2 * n * row, .sweeps = 2, .reuse = row });
@@ -262,13 +261,13 @@ static void add_norm(const struct walk *w, const struct op *op, const struct pas
 }
 
 /* The angles' sines and cosines, which (9) does not count: of every token of a pass, for all layers. */
-static void add_angles(const struct walk *w, const struct op *op, const struct pass *p)
+static void add_angles(const struct streams *w, const struct op *op, const struct pass *p)
 {
     add_read(w, op->kind == OP_ROPE ? 4.0 * op_n_tok(op, p) * op->n_rot : 0, 0);
 }
 
 /* Reads and writes each operand once; what is written in place of what was read needs no other line. */
-static void add_once(const struct walk *w, const struct op *op, const struct pass *p, const struct cost *c,
+static void add_once(const struct streams *w, const struct op *op, const struct pass *p, const struct cost *c,
                      const struct cost_form *f)
 {
     const double n = op_n_tok(op, p), in = f->act_in_tok * n, out = f->act_out_tok * n;
@@ -285,7 +284,7 @@ static void add_once(const struct walk *w, const struct op *op, const struct pas
     add_written(w, c->act_bytes - in - out); /* MLA's expanded rows */
 }
 
-static void add_op(const struct walk *w, const struct op *op, const struct pass *p, const struct cost_options *o,
+static void add_op(const struct streams *w, const struct op *op, const struct pass *p, const struct cost_options *o,
                    const struct cost *c)
 {
     const struct cost_form f = cost_form(op, o);
@@ -314,7 +313,7 @@ int roofline_level_bytes(struct level_bytes *out, const struct op *op, const str
     out->n = x.n + 1;
     for (int i = 0; i < out->n; i++)
         snprintf(out->level[i].name, sizeof out->level[i].name, "%s", i < x.n ? x.cache[i].name : "DRAM");
-    const struct walk w = { &x, out, s->pass_bytes > 0 ? s->pass_bytes : INFINITY, s->near_bytes > 0 ? s->near_bytes : INFINITY };
+    const struct streams w = { &x, out, s->pass_bytes > 0 ? s->pass_bytes : INFINITY, s->near_bytes > 0 ? s->near_bytes : INFINITY };
     const struct cost c = cost_op(op, p, o);
     if (cost_bytes(&c) > 0)
         add_op(&w, op, p, o, &c);

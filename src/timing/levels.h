@@ -1,7 +1,7 @@
 /*
- * levels.h: what an op moves at each level of a machine's caches: for rooflines with an intensity a level. A simulation on
- * paper: an op is a handful of streams (its operands as the engine's kernels walk them), and a stream comes from the first
- * level that still holds it. No counter is read, so reports tag these numbers LEVELS_SOURCE. methods.md (34)
+ * levels.h: bytes an op moves at each cache level of a machine, for rooflines with an intensity per level. An analytical model: an op is a
+ * few streams (its operands in the access order of the engine's kernels), and a stream comes from the first level that still holds it. No
+ * counter is read; reports tag these numbers LEVELS_SOURCE. methods.md (34)
  */
 #ifndef TIMING_LEVELS_H
 #define TIMING_LEVELS_H
@@ -13,10 +13,10 @@
 enum { LEVELS_MAX = 5 };
 
 /*
- * Bytes of one op in one pass, all threads together. level[0], "L1", is what the cores load and store; level[i], named for
- * the level that serves it ("L2", "L3", "DRAM"), what crosses between it and the level before. The last one is "DRAM".
- * read: into the core's side, lines fetched only to be written included (write-allocate, as if nothing were written past the caches);
- * write: towards memory, dirty lines.
+ * Bytes of one op in one pass, all threads together. level[0], "L1": loads and stores of the cores; level[i], named after the level that
+ * serves it ("L2", "L3", "DRAM"): bytes between it and the level before. The last one is "DRAM".
+ * read: toward the core, including lines fetched only to be written (write-allocate; non-temporal stores are not modelled);
+ * write: toward memory, dirty lines.
  */
 struct level_traffic {
     char name[8];
@@ -27,21 +27,21 @@ struct level_bytes {
     int n;
 };
 
-/* How far the op's operands are when it starts. */
+/* Reuse distance of the op's operands when it starts. */
 struct level_state {
     int n_threads;       /* 0: 1 */
-    /* Bytes that all ops touch between one run of this op and the next: a cache that holds as much still has its weights and
-     * its keys and values. 0: it has not, they come from memory. A decode step: the sum of cost_bytes() over its ops. */
+    /* Bytes that all ops touch between two runs of this op: a cache of that size still holds its weights, keys and values. 0: they come
+     * from memory. A decode step: the sum of cost_bytes() over its ops. */
     double pass_bytes;
-    /* Bytes touched between the ops that wrote this one's activations, or last used its buffers, and this one: mostly
-     * cost_bytes() of the op before. 0: these come from memory too, and what is written goes there. */
+    /* Bytes touched between the ops that wrote this one's activations, or last used its buffers, and this one: mostly cost_bytes() of
+     * the previous op. 0: activations come from memory and results go there. */
     double near_bytes;
 };
 
 /*
- * Both states 0: nothing is in any cache, so "DRAM" is what every operand costs once, and once more to fetch lines that are
- * only written (compare cost_op()). Ops of the engine follow its kernels' blocking; kinds that it refuses, and what devices
- * exchange, take each operand once. link_bytes are not in it.
+ * Both states 0: caches are empty, so "DRAM" is each operand once, and once more to fetch lines that are only written (compare cost_op()).
+ * Ops of the engine follow the blocking of its kernels; kinds without a kernel and collectives take each operand once. link_bytes are not
+ * included.
  *
  * o        as in cost_op(); act_elem_bytes 4: the engine's
  * h        a CPU whose caches and their sizes are known, at most LEVELS_MAX - 1 levels of them; else ERROR_INPUT

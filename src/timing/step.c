@@ -1,4 +1,4 @@
-/* A step's price: a walk over the classes of a step model. Formulas: methods.md (26), (21), (24). */
+/* Seconds of a step: a loop over the classes of a step model. Formulas: methods.md (26), (21), (24). */
 #include "timing/timing.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,22 +9,22 @@ static bool runs(const struct cost *c)
 }
 
 /* The classes of a pass that run, one after the other. */
-struct classes_walk {
+struct class_iterator {
     const struct step_model *s;
     const struct pass *p;
     uint32_t n_steps;
     size_t i; /* the next one */
-    double walked_bytes;
+    double pass_read_bytes;
     struct cost_memo memo;
 };
 
-static struct classes_walk walk_begin(const struct step_model *s, const struct pass *p, uint32_t n_steps)
+static struct class_iterator walk_begin(const struct step_model *s, const struct pass *p, uint32_t n_steps)
 {
-    return (struct classes_walk){ .s = s, .p = p, .n_steps = n_steps, .walked_bytes = step_walked_bytes(s, p) };
+    return (struct class_iterator){ .s = s, .p = p, .n_steps = n_steps, .pass_read_bytes = step_read_bytes(s, p) };
 }
 
-/* *x: what it is and its cost; its shape and seconds are left as they are. */
-static bool walk_next(struct classes_walk *w, struct step *x)
+/* Fills *x with its class and cost; shape and seconds are unchanged. */
+static bool next_class(struct class_iterator *w, struct step *x)
 {
     while (w->i < w->s->n) {
         const struct op_class *c = &w->s->c[w->i++];
@@ -36,7 +36,7 @@ static bool walk_next(struct classes_walk *w, struct step *x)
         x->role = c->op.role;
         x->n_comm = c->n_comm;
         x->count = c->count;
-        x->walked_bytes = w->walked_bytes;
+        x->pass_read_bytes = w->pass_read_bytes;
         return true;
     }
     return false;
@@ -54,7 +54,7 @@ static void add(struct step_sum *s, const struct step *x)
     s->sd_s += n * x->seconds * x->sd;
 }
 
-/* The op at the roofs, or as a kernel was measured to be faster. (27) */
+/* The op at the roofs, or at a faster measured kernel. (27) */
 static double least_of(const struct roofs *r, const struct step *x)
 {
     const double bound_s = r->roof ? x->seconds : roofs_least_s(r, x);
@@ -96,7 +96,7 @@ struct error_parts step_error_parts(const struct step_sum *s, const struct roofs
     return r->time ? s->parts : (struct error_parts){ .left = s->sd_s / s->seconds };
 }
 
-/* A nominal model: whole numbers, which counts were divided by. */
+/* A nominal model: whole bytes and FLOP, undoing the division by counts. */
 static void whole(struct step_sum *sum, const struct step_model *s)
 {
     if (s->o.weights_bytes > 0) {
@@ -105,14 +105,14 @@ static void whole(struct step_sum *sum, const struct step_model *s)
     }
 }
 
-/* Op by op, one after another. */
+/* Op by op, in sequence. */
 static struct step_sum price_ops(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
                                  step_fn *fn, void *ctx)
 {
     struct step_sum sum = { 0 };
-    struct classes_walk w = walk_begin(s, p, n_steps);
+    struct class_iterator w = walk_begin(s, p, n_steps);
     struct step x;
-    while (walk_next(&w, &x)) {
+    while (next_class(&w, &x)) {
         roofs_time(r, &x, p);
         add(&sum, &x);
         sum.least_s += x.count * least_of(r, &x);
@@ -136,7 +136,7 @@ struct shape {
     bool few; /* of a prompt that passes fewer than TIME_PROMPT tokens at a time */
 };
 
-/* As the software runs it: *op is changed to that. */
+/* Adds an op as the software runs it; *op is changed to that. */
 static void add_op(struct time_features *f, const struct roofs *r, const struct shape *x, struct step *op)
 {
     const struct timing *t = r->time;
@@ -152,10 +152,10 @@ static void add_op(struct time_features *f, const struct roofs *r, const struct 
 static void ask(struct time_features *f, struct step_sum *sum, const struct step_model *s, const struct roofs *r,
                 const struct shape *x)
 {
-    struct classes_walk w = walk_begin(s, &x->p, x->n_steps);
+    struct class_iterator w = walk_begin(s, &x->p, x->n_steps);
     struct step op;
     double least_s = 0;
-    while (walk_next(&w, &op)) {
+    while (next_class(&w, &op)) {
         op.kernel = NULL;
         if (op.n_comm > 0)
             roofs_time(r, &op, &x->p);
@@ -185,7 +185,8 @@ static void answer(struct step_sum *sum, const struct roofs *r, const struct tim
     sum->sd_fast_s = hypot(sd_s * k->widen_fast, guess_s);
     if (r->parts)
         time_error_parts(k, g, k->guess_ln_sd, &sum->parts);
-    const double off = k->guess_ln_sd > 0 ? exp(k->slot[TIME_REQUEST]) : 1; /* the machine is not what was guessed */
+    const double off = k->guess_ln_sd > 0 ? exp(k->slot[TIME_REQUEST]) : 1; /* a guessed machine: measured seconds over those of the
+                                                                               guess */
     sum->memory_s = off * sides.memory_s;
     sum->compute_s = off * sides.compute_s;
     sum->link_s = off * sides.link_s;
@@ -211,13 +212,13 @@ static struct step_sum price_together(const struct step_model *s, const struct r
     start(&f, r, &x[0]);
     for (size_t i = 0; i < n; i++)
         ask(&f, &sum, s, r, &x[i]);
-    if (f.n_term > 0 || f.wire_s > 0) /* else no pass: who drafts by looking things up has no model */
+    if (f.n_term > 0 || f.wire_s > 0) /* else no pass: n-gram drafts have no model */
         answer(&sum, r, &f);
     whole(&sum, s);
     return sum;
 }
 
-/* An op alone, for those who want to know where the seconds go. */
+/* Seconds of an op alone, for per-op reports. */
 static void time_op_alone(struct step *op, const struct roofs *r, unsigned which, const struct shape *x)
 {
     struct time_features f;
@@ -238,14 +239,14 @@ static void time_op_alone(struct step *op, const struct roofs *r, unsigned which
     op->alone = f.n_term > 0 ? f.term[0].alone.name : NULL;
 }
 
-/* Costs, and op by op what fn is told, under the constants of a case. */
-static struct cost tell(const struct step_model *s, const struct roofs *r, unsigned which, const struct shape *x, step_fn *fn,
+/* Cost of a pass; emits each op to fn under the constants of a case. */
+static struct cost emit(const struct step_model *s, const struct roofs *r, unsigned which, const struct shape *x, step_fn *fn,
                         void *ctx)
 {
     struct step_sum sum = { 0 };
-    struct classes_walk w = walk_begin(s, &x->p, x->n_steps);
+    struct class_iterator w = walk_begin(s, &x->p, x->n_steps);
     struct step op;
-    while (walk_next(&w, &op)) {
+    while (next_class(&w, &op)) {
         roofs_time(r, &op, &x->p);
         time_op_alone(&op, r, which, x);
         add(&sum, &op);
@@ -255,7 +256,7 @@ static struct cost tell(const struct step_model *s, const struct roofs *r, unsig
     return sum.cost;
 }
 
-/* Other seconds of the same, as far off: stages work at once, and so do their memories and units. */
+/* Scales a sum to other seconds: pipeline stages overlap, and so do their memories and units. */
 static void set_seconds(struct step_sum *sum, double seconds)
 {
     if (seconds == sum->seconds)
@@ -277,7 +278,7 @@ double spread_within(double seconds, double sd_fast_s, double least_s)
 
 void step_keep_below(struct step_sum *sum, const struct roofs *r, double bound_tok_s)
 {
-    if (!(sum->seconds > 0) || (r->time && r->time->of[sum->which]->guess_ln_sd > 0)) /* nothing was priced; the roofs are guesses */
+    if (!(sum->seconds > 0) || (r->time && r->time->of[sum->which]->guess_ln_sd > 0)) /* no op; guessed roofs */
         return;
     const double times = max2(1, max2(sum->least_s / sum->seconds, sum->tok_s / bound_tok_s));
     if (times > 1) {
@@ -297,7 +298,7 @@ static struct step_sum price_shape(const struct step_model *s, const struct roof
     step_keep_below(&sum, r, 1 / sum.least_s);
     sum.tok_s = 0; /* a scenario's */
     if (fn)
-        (void)tell(s, r, sum.which, x, fn, ctx);
+        (void)emit(s, r, sum.which, x, fn, ctx);
     return sum;
 }
 
@@ -324,7 +325,7 @@ static uint32_t one(uint32_t n)
 /* Sequences spread over the groups of devices: as many each, and one more in some. */
 struct groups {
     uint32_t fewer, more, n_more;
-    bool together; /* they meet at the experts, and so keep pace with the fullest */
+    bool together; /* they share experts, in step with the fullest */
 };
 
 static struct groups groups_of(const struct step_model *s, const struct scenario *o)
@@ -334,7 +335,7 @@ static struct groups groups_of(const struct step_model *s, const struct scenario
                             one(s->o.layout.ep) > one(s->o.layout.tp) };
 }
 
-/* The same model, its experts seeing the tokens of groups that are not all full. */
+/* The same model, its experts with the tokens of groups that are not all full. */
 static struct step_model with_fill(const struct step_model *s, const struct scenario *o, const struct groups *g)
 {
     struct step_model m = *s;
@@ -360,13 +361,13 @@ struct adding {
     void *ctx;
     struct step_sum sum;
     double longest_s; /* of the passes */
-    struct cost told; /* with constants: of what fn was told */
+    struct cost emitted; /* with constants: of the ops emitted to fn */
 };
 
 static void add_pass(void *ctx, const struct pass *p)
 {
     struct adding *x = ctx;
-    if (interrupt_check(NULL) != 0) /* the caller says so */
+    if (interrupt_check(NULL) != 0) /* reported by the caller */
         return;
     const struct step_sum one_pass = step_price(x->s, x->r, p, 1, x->fn, x->ctx);
     step_sum_add(&x->sum, &one_pass, 1);
@@ -378,7 +379,7 @@ static void tell_pass(void *ctx, const struct pass *p)
     struct adding *x = ctx;
     const struct shape one_pass = { *p, 1, 1, true, false }; /* its case is known */
     if (interrupt_check(NULL) == 0)
-        x->told = cost_add(x->told, tell(x->s, x->r, x->sum.which, &one_pass, x->fn, x->ctx));
+        x->emitted = cost_add(x->emitted, emit(x->s, x->r, x->sum.which, &one_pass, x->fn, x->ctx));
 }
 
 bool step_few(uint32_t n_prompt, uint32_t n_ubatch)
@@ -405,7 +406,7 @@ static void prefill_together(struct adding *x, const struct scenario *o, uint32_
     if (!x->fn)
         return;
     prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, tell_pass, x);
-    x->sum.cost = x->told;
+    x->sum.cost = x->emitted;
 }
 
 /* A prompt of each of so many sequences. */
@@ -418,10 +419,10 @@ static struct step_sum prefill_group(const struct step_model *s, const struct ro
         prefill_together(&x, o, n_seq);
     else
         prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, add_pass, &x);
-    if (pp > 1 && r->roof && o->n_ubatch >= PREFILL_WHOLE) { /* of passes as small as it likes: all stages are busy */
+    if (pp > 1 && r->roof && o->n_ubatch >= PREFILL_WHOLE) { /* of arbitrarily small passes: all stages are busy */
         set_seconds(&x.sum, x.sum.seconds * s->stretch / pp);
         x.sum.least_s = x.sum.seconds;
-    } else if (pp > 1) { /* passes follow each other through the stages: all but the longest overlap, or as many as the software lets */
+    } else if (pp > 1) { /* consecutive passes through the stages: all but the longest overlap, or as many as the software allows */
         const double part = r->time ? time_overlap(x.sum.n_whole, pp, r->time->copies, x.sum.n_kernel) : 0;
         set_seconds(&x.sum, fmax(x.longest_s + (x.sum.seconds - x.longest_s) * s->stretch / pp, x.sum.seconds * part));
         x.sum.least_s = x.sum.longest_least_s + (x.sum.least_s - x.sum.longest_least_s) * s->stretch / pp;
@@ -429,8 +430,8 @@ static struct step_sum prefill_group(const struct step_model *s, const struct ro
     return x.sum;
 }
 
-/* A step of so many sequences. A pipeline has parts of them in every stage, some with one more; the stages pass on
- * what they have when the slowest is done. */
+/* A step of so many sequences. A pipeline has parts of them in every stage, some with one more; stages advance at the pace of the
+ * slowest. */
 static struct step_sum decode_group(const struct step_model *s, const struct roofs *r, const struct scenario *o,
                                     uint32_t n_seq, step_fn *fn, void *ctx)
 {
@@ -528,7 +529,7 @@ struct step_sum step_request(const struct step_model *s, const struct roofs *r, 
     return sum;
 }
 
-/* ---- remembered prices ---------------------------------------------------------------------- */
+/* ---- cache of seconds ---------------------------------------------------------------------- */
 
 enum { N_SLOT = 1 << 14 };
 

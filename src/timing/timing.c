@@ -41,14 +41,14 @@ int time_slot_find(const char *name)
     return -1;
 }
 
-/* A step between devices on one board, where a profile says none: NCCL's, some microseconds. */
+/* Default hop between devices on one board: NCCL's, some microseconds. */
 static const double default_hop_s = 3e-6;
-/* An exchange of a server, whose kernels write to all devices at once. (52) */
+/* A server's collective, whose kernels write to all devices at once. (52) */
 static const double one_step_s = 8e-6;
-/* Where nobody says how a weight is widened: a load, a shift, a mask, a conversion and a multiply-add or two. */
+/* Default operations to unpack a weight: a load, a shift, a mask, a conversion and a multiply-add or two. */
 static const double default_ops_weight = 6;
 
-/* ---- what a pass asks for --------------------------------------------------------------- */
+/* ---- work of a pass --------------------------------------------------------------- */
 
 static enum time_kind kind_of(enum op_kind k)
 {
@@ -69,7 +69,7 @@ void time_features_init(struct time_features *f)
     f->before = NULL;
 }
 
-/* The key of a class that is a product; where it is one of experts, another one's. */
+/* Key of a product's class; experts' products have another one. */
 static uint64_t product_key(const struct op_class *c)
 {
     const struct op *op = &c->op;
@@ -87,14 +87,15 @@ static bool is_first_of_key(const struct op_classes *l, size_t i)
 
 int time_check(const struct op_classes *l, bool request, struct error *err)
 {
-    enum { OTHERS = 3 }; /* attention, attention by a kernel of its own, small ops; and what is staged, of all passes */
+    enum { OTHERS = 3 }; /* attention, attention by a separate kernel, small ops; staged bytes of all passes */
     const int most = request ? (TIME_MAX_TERMS - 1) / 2 - OTHERS : TIME_MAX_TERMS - 1 - OTHERS;
     int n = 0;
     for (size_t i = 0; i < l->n; i++)
         n += op_is_product(&l->c[i].op) && is_first_of_key(l, i);
     if (n <= most)
         return 0;
-    return error_set(err, ERROR_INPUT, "cannot predict: %s has products of %d shapes and types; with constants of software %s has at most %d (--roof: any number)",
+    return error_set(err, ERROR_INPUT,
+                     "cannot predict: %s has products of %d shapes and types; with constants of software %s has at most %d (--roof: any number)",
                      l->m->name, n, request ? "a request" : "a phase", most);
 }
 
@@ -116,7 +117,7 @@ static struct time_term *term_of(struct time_features *f, enum time_kind k, uint
 
 static const double warp_threads = 32, warps_a_cycle = 4; /* of a multiprocessor, since Volta */
 static const double most_blocks = 32;                     /* resident on one */
-/* Of the cache's size: its two halves keep copies of what both read. */
+/* Usable part of the cache: its two halves hold copies of data that both read. */
 static const double cache_share = 0.7;
 
 struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_units *u)
@@ -130,8 +131,8 @@ struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_unit
                                .in_cache = 1 / (1 + fill * fill * fill) };
 }
 
-/* Seconds of memory in steps over those at its bandwidth, where too few loads are under way to keep it busy. (38) */
-static double starved(const struct time_features *f, const struct roofs *r)
+/* Memory seconds of steps over those at its bandwidth, with latency-bound bandwidth. (38) */
+static double latency_factor(const struct time_features *f, const struct roofs *r)
 {
     const double wanted = f->decode && r->units.flight_bytes_s > 0 ? r->bytes_s / r->units.flight_bytes_s : 0;
     return pow(1 + pow(wanted, 8), 1.0 / 8);
@@ -162,7 +163,7 @@ void time_add(struct time_features *f, const struct roofs *r, const struct step 
         return;
     }
     const enum time_kind k = how->blocks ? TIME_SMALL_KERNEL : how->alone.seconds > 0 ? TIME_KERNEL_ALONE : kind_of(x->kind);
-    /* Steps are passes of their own: what a request's prompt computes hides nothing that they read. */
+    /* Steps have separate terms: the compute of a request's prompt does not hide their bytes. */
     const uint64_t steps = f->decode ? STEPS_KEY : 0;
     struct time_term *to = term_of(f, k, (k == TIME_ATTEND || k == TIME_OTHER || k == TIME_KERNEL_ALONE ? 0 : how->key) ^ steps);
     if (k == TIME_KERNEL_ALONE) {
@@ -173,12 +174,12 @@ void time_add(struct time_features *f, const struct roofs *r, const struct step 
         to->grid = time_grid_of(how->blocks, &r->units);
     const double vector = r->peak[MATH_FP32].flop_s / 2;
     to->count += x->count;
-    to->launched += x->count * (how->launches > 0 ? how->launches : 1) * (r->meets > 0 ? r->meets : 1);
+    to->launched += x->count * (how->launches > 0 ? how->launches : 1) * (r->barrier_scale > 0 ? r->barrier_scale : 1);
     const double own = how->flop_s > 0 ? how->flop_s : r->peak[x->math].flop_s;
     to->compute_s += how->heads > 0 ? 0 : x->count * x->cost.flop / (how->of_fp32 > 0 ? how->of_fp32 * r->peak[MATH_FP32].flop_s : own);
     to->heads_s += x->count * how->heads / vector;
-    to->walked += x->count * how->walked;
-    to->memory_s += x->count * cost_bytes(&x->cost) / r->bytes_s * starved(f, r);
+    to->scanned += x->count * how->scanned;
+    to->memory_s += x->count * cost_bytes(&x->cost) / r->bytes_s * latency_factor(f, r);
     if ((k == TIME_PRODUCT || k == TIME_EXPERT_PRODUCT) && x->bits > 0)
         to->vector_s += x->count * (x->cost.weight_bytes * 8 / x->bits) * (how->ops_weight > 0 ? how->ops_weight : default_ops_weight) / vector;
     f->host_s += x->count * how->host_s;
@@ -186,7 +187,7 @@ void time_add(struct time_features *f, const struct roofs *r, const struct step 
     if (how->staged_bytes > 0) {
         struct time_term *y = term_of(f, TIME_STAGED, 0);
         y->count += x->count;
-        y->launched += x->count * (r->meets > 0 ? r->meets : 1);
+        y->launched += x->count * (r->barrier_scale > 0 ? r->barrier_scale : 1);
         y->memory_s += x->count * how->staged_bytes / r->bytes_s;
     }
 }
@@ -207,7 +208,7 @@ double time_whole_passes(const struct time_features *f)
 static double overlap(double n, double d, double copies, double n_kernel)
 {
     double c = copies > 0 ? fmin(copies, d) : d;
-    if (n_kernel > 0) /* a queue that a pass fills keeps the host from the next device, and so from the next pass */
+    if (n_kernel > 0) /* a queue filled by one pass blocks the host before the next device, and the next pass */
         c = fmin(c, 1 + floor((TIME_LAUNCHED_AHEAD - 1) / (n_kernel / d)));
     const double rounds = floor(n / c), last = n - c * rounds; /* as long as its first pass */
     return (c < d ? d * (rounds + fmin(last, 1)) + fmin(c, n) - 1 : n + d - 1) / (n * d);
@@ -216,7 +217,7 @@ static double overlap(double n, double d, double copies, double n_kernel)
 double time_overlap(double n, double d, double copies, double n_kernel)
 {
     double least = 1;
-    for (double e = 1; e <= d; e++) /* rounds of whole passes fit some numbers better: more devices are never slower */
+    for (double e = 1; e <= d; e++) /* rounding to whole passes must not make more devices slower */
         least = fmin(least, overlap(n, e, copies, n_kernel));
     return least;
 }
@@ -228,7 +229,7 @@ uint64_t time_key(double rows, double cols, double bits)
 
 /* ---- seconds ------------------------------------------------------------------------------ */
 
-/* At most 1, and smoothly so: half way to the cap it is what it says. */
+/* Smooth cap at 1: identity up to one half. */
 static double fraction(double ln)
 {
     return exp(ln) / pow(1 + exp(16 * ln), 1.0 / 16);
@@ -243,10 +244,10 @@ static double smooth_max(double a, double b, double c, double p)
     return top * pow(pow(a / top, p) + pow(b / top, p) + pow(c / top, p), 1 / p);
 }
 
-/* A wave of blocks takes its loads one after another, and the instructions of all its blocks. (doc/notes/gpu-kernels.md) */
+/* A wave of blocks has sequential loads, and the instructions of all its blocks. (doc/notes/gpu-kernels.md) */
 static double wave_s(const struct time_grid *g, double blocks, double trip_s, double miss, double issue)
 {
-    const double fixed = 2; /* trips of any block: to its operand, and out again */
+    const double fixed = 2; /* latencies of any block: load of its operand, store */
     return blocks > 0 ? (fixed + g->trips * (g->in_cache + (1 - g->in_cache) * miss)) * trip_s + blocks * g->issue_s * issue : 0;
 }
 
@@ -282,7 +283,7 @@ double time_ln_seconds(const void *features, const double *slot)
             }
             break;
         case TIME_ATTEND:
-            roof = smooth_max(x->compute_s / e_a, memory * kv, x->heads_s * heads, p) + x->walked * walk;
+            roof = smooth_max(x->compute_s / e_a, memory * kv, x->heads_s * heads, p) + x->scanned * walk;
             break;
         case TIME_OTHER:
             roof = memory * small;
@@ -300,7 +301,7 @@ double time_ln_seconds(const void *features, const double *slot)
         }
         s += roof + x->launched * start;
     }
-    /* Parts as small as pays off, one behind the other: the root of what they take alone adds up. (47) */
+    /* Optimally chunked and pipelined: square roots add up. (47) */
     const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
     s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops)) + f->n_border * exp(slot[TIME_BORDER]);
     s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) * (1 + f->n_queue * exp(slot[TIME_QUEUE]));
@@ -309,7 +310,7 @@ double time_ln_seconds(const void *features, const double *slot)
     return log(s) + slot[TIME_REQUEST];
 }
 
-/* ---- how well they are known ------------------------------------------------------------------ */
+/* ---- uncertainty ------------------------------------------------------------------ */
 
 double time_slot_value(enum time_slot s, double ln)
 {
@@ -322,7 +323,7 @@ static double fraction_slope(double ln)
     return 1 / (1 + exp(16 * ln));
 }
 
-/* smooth_max() of three sides, and what a relative change of each brings: parts of it; *by_p: its logarithm's by p. */
+/* smooth_max() of three sides, and the effect of a relative change of each: fractions; *by_p: its logarithm's by p. */
 struct roof {
     double seconds, a, b, c, by_p;
 };
@@ -388,9 +389,9 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
             d[TIME_ATTENTION] -= r.a;
             d[TIME_KV] += r.b;
             d[TIME_HEADS] += r.c;
-            d[TIME_WALK] += x->walked * walk;
-            r.seconds += x->walked * walk;
-            add_bound(&side, &r, max2(x->compute_s / e_a, x->heads_s * heads), memory * kv + x->walked * walk, x->launched * launch);
+            d[TIME_WALK] += x->scanned * walk;
+            r.seconds += x->scanned * walk;
+            add_bound(&side, &r, max2(x->compute_s / e_a, x->heads_s * heads), memory * kv + x->scanned * walk, x->launched * launch);
             break;
         case TIME_OTHER:
             r = (struct roof){ .seconds = memory * small, .b = memory * small };
@@ -403,7 +404,7 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
             r = (struct roof){ .seconds = memory, .b = memory };
             add_bound(&side, &r, 0, r.b, x->launched * start);
             break;
-        case TIME_SMALL_KERNEL: /* a kernel alone is no part of a pass */
+        case TIME_SMALL_KERNEL: /* a single kernel, not a pass */
             continue;
         case TIME_KERNEL_ALONE:
             r.seconds = x->alone.seconds - x->alone.start_s;
@@ -472,7 +473,7 @@ uint64_t time_cases(bool experts, bool devices)
     return cases;
 }
 
-/* fraction() backwards. */
+/* Inverse of fraction(). */
 static double ln_of_fraction(double e)
 {
     const double most = 0.9999, x = e < most ? e : most;
@@ -530,7 +531,7 @@ bool time_serves(const struct time_source *t, const struct hwprofile *h, const s
     return t && t->serves && t->serves(t->knows, h, m);
 }
 
-/* The triangle L of L L' = C, row by row; a constant that is known, or follows from those before it, has a column of zeros. */
+/* Cholesky factor L, L L' = C, row by row; a constant that is exact, or follows from those before it, has a column of zeros. */
 static void triangle(double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT], const double c[TIME_SLOT_COUNT][TIME_SLOT_COUNT])
 {
     for (int j = 0; j < TIME_SLOT_COUNT; j++) {

@@ -126,7 +126,7 @@ is "0.004776119  request 3" "$(scaled "$(cell seconds req6+1)" 1 9) $(cell itl_s
 run predict llama-3-8b --hw h100-sxm --request 6+3 -o csv
 is $((29 * 131072)) "$(cell kv_bytes req6+3)" "steps begin behind the prompt"
 run predict llama-3-8b --hw h100-sxm --request 6+3 -b 4 -d 10 --power 350 -p 6 -o csv
-is "350 as asked (--power)" "$(cell power_w req6+3x4@d10) $(cell power_source req6+3x4@d10)" "--power instead of TDP"
+is "350 given (--power)" "$(cell power_w req6+3x4@d10) $(cell power_source req6+3x4@d10)" "--power instead of TDP"
 is 1.0000 "$(awk -v j="$(cell j_per_tok pp6x4@d10)" -v s="$(cell seconds pp6x4@d10)" 'BEGIN { printf "%.4f", j * 24 / s / 350 }')" "J a prompt token, of all sequences"
 is "" "$(cell usd_per_mtok req6+3x4@d10)" "no price: no figure"
 run predict llama-3-8b --hw h100-sxm --request 6+3 && has 'TTFT  *ITL  *J/token' && has 'power  *700 W  *at TDP: an upper bound' &&
@@ -176,7 +176,7 @@ run predict llama-3-8b --hw h100-sxm -n 8 --what-if bandwidth=x50 && has 'memory
 ok $? "a bandwidth that saturates: what limits it"
 run predict llama-3-8b --hw h100-sxm -n 8 && ! has 'loads under way'
 ok $? "its own does not"
-run predict llama-3-8b --hw h100-sxm --solve 'bandwidth:decode=tok_s>=3000' && has "no bandwidth does: memory's latency alone allows"
+run predict llama-3-8b --hw h100-sxm --solve 'bandwidth:decode=tok_s>=3000' && has "no bandwidth is sufficient: memory's latency alone allows"
 ok $? "nor is that a limit of bandwidth in an answer"
 refused 2 '--what-if type=Q99: ' predict llama-3-8b --hw h100-sxm --what-if type=Q99
 refused 2 '3 does not divide' predict llama-3-8b --hw h100-sxm --what-if tp=3
@@ -185,7 +185,7 @@ refused 2 '3 does not divide' predict llama-3-8b --hw h100-sxm --what-if tp=3
 run predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 --solve 'bandwidth=tok_s>=100' --solve 'bandwidth=tok_s>=1e5' -o csv
 is "1.600000 true memory  false compute" "$(scaled "$(cell_of value 2)" 1e-12 6) $(cell_of found 2) $(cell_of bound 2) $(cell_of value 3) $(cell_of found 3) $(cell_of bound 3)" \
     "the bandwidth that is needed, or the bound that stands in the way"
-has 'no bandwidth does: compute alone allows 61838 tokens/s'
+has 'no bandwidth is sufficient: compute alone allows 61838 tokens/s'
 ok $? "in words"
 # Three more machines: 14 GB and what runs them fit two of them, the smallest of all that do, and of these the slower is the answer; 100 tokens/s of 14 GB
 # take 1.4 TB/s.

@@ -109,7 +109,7 @@ static void tensor_parallel(void **state)
 }
 
 /*
- * Eight experts of 16, two a token. ep 4 over dp 2 x tp 2: two groups' tokens meet, a device has 2 experts whole. Three tokens a
+ * Eight experts of 16, two a token. ep 4 over dp 2 x tp 2: tokens of two groups share a device's experts, a device has 2 experts whole. Three tokens a
  * group, six in all: 8 (1 - 0.75^6) = 6.576 experts touched, 1.644 on a device, which computes 6 * 2 / 4 = 3 visits.
  *   gate   1.644 * [16, 64] elements; in 3 * 64, out 3 * 16; 3 * 2 * 16 * 64 FLOP
  *   dispatch and combine: a device sends its half of the group's 3 * 2 rows of 64 elements, 3/4 of them to others
@@ -241,7 +241,7 @@ static struct roofs some_roofs(void)
 }
 
 /*
- * Prices asked for again: 300 decode steps and as many prompts, in three rounds. Every answer is step_price's. Of 600 passes
+ * Repeated queries: 300 decode steps and as many prompts, in three rounds. Every result is step_price()'s. Of 600 passes
  * in 16384 places some 11 share one (600 * 599 / 2 / 16384) and are priced in every round; at least 550 are priced once.
  */
 static void remembered_prices(void **state)
@@ -330,7 +330,7 @@ static void what_does_not_divide(void **state)
 }
 
 /*
- * Where threads meet in two layers of a Llama. Of a prompt: in the preparation of what a product reads (Q, gate, and O and down, before which others'
+ * Barriers in two layers of a Llama. Of a prompt: in the preparation of what a product reads (Q, gate, and O and down, before which others'
  * results are awaited too), before rotations of queries, attention, and norms of what an addition wrote by columns; the first layer's norm reads
  * rows of its own threads. Of one token every thread prepares for itself: before keys, the cache's store and down is waited for others.
  */

@@ -68,7 +68,7 @@ static struct memory_plan plan_of(const struct subject *s, const struct hwprofil
     return p;
 }
 
-/* A server on a machine that keeps nothing for itself: pages of 16, passes of 32 tokens, logits of 8 sequences. */
+/* A server on a machine that reserves nothing: pages of 16, passes of 32 tokens, logits of 8 sequences. */
 static struct memory_options bare(void)
 {
     const struct hwprofile h = machine(HW_GPU, 80 * GiB);
@@ -167,7 +167,7 @@ static void releases_of_vllm(void **state)
         const char *model;
         unsigned release;
         uint32_t tp;
-        double act_gib, free_gib; /* 0: not told */
+        double act_gib, free_gib; /* 0: not stated */
     } points[] = {
         { "llama-3.1-8b", 19, 1, 1.89, 58.11 }, { "llama-3.1-8b", 19, 2, 1.89, 63.76 }, { "llama-3.1-8b", 19, 4, 1.89, 67.44 },
         { "qwen2.5-7b", 19, 1, 2.21, 58.53 },   { "qwen3-8b", 19, 1, 2.21, 0 },         { "gemma-2-9b", 19, 1, 3.65, 0 },
@@ -358,7 +358,7 @@ static void dense(void **state)
     subject_free(&s);
 }
 
-/* The program's share: 0.5 of what a driver leaves, which keeps a quarter; 1000 B of context, 500 B more where devices talk. */
+/* The program's share: 0.5 of what the driver leaves, which reserves a quarter; 1000 B of context, 500 B more where devices talk. */
 static void shares_of_the_memory(void **state)
 {
     (void)state;
@@ -464,9 +464,9 @@ static void data_parallel(void **state)
 /* ---- windows, latents, experts ----------------------------------------------------------------------------- */
 
 /*
- * Two layers, window 64 = 4 pages; pages of both layers 4096 B. Of 1000 positions a sequence keeps 4 pages and touches a
- * fifth, and a pass brings 32 tokens = 2 pages more, whoever gets them: 3 * 5 + 2 = 17. Within the window: ceil(64 / 16).
- * At 65 positions all are kept. In one piece: window and pass, 96 positions each.
+ * Two layers, window 64 = 4 pages; pages of both layers 4096 B. Of 1000 positions a sequence occupies 4 pages and touches a
+ * fifth, and a pass brings 32 tokens = 2 pages more, in any sequence: 3 * 5 + 2 = 17. Within the window: ceil(64 / 16).
+ * At 65 positions all are resident. In one piece: window and pass, 96 positions each.
  */
 static void windows(void **state)
 {
@@ -581,7 +581,7 @@ static void alone(void **state)
     subject_free(&s);
 }
 
-/* A prediction for a server needs what the memory model of its defaults says, of the same share, with and without tokens of a pass. */
+/* A prediction for a server needs the memory of the model with its defaults, of the same share, with and without tokens of a pass. */
 static void served(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The fit: constants that made synthetic measurements are found again, whatever a few mad rows say; spreads hold. */
+/* The fit: recovers the constants of synthetic measurements despite outliers; spreads are calibrated. */
 #include "fit/fit.h"
 #include "fit/least.h"
 #include "tests/fit/toy.h"
@@ -74,7 +74,7 @@ static void test_robust(void **state)
     fit_free(&f);
 }
 
-/* What is left out has no say, and a group nobody measured keeps what all share, with its prior's spread. */
+/* Left-out rows have no influence, and an unmeasured group has the common value, with its prior's spread. */
 static void test_left_out(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void test_left_out(void **state)
     fit_free(&g);
 }
 
-/* Over many draws, the interval of a constant holds it as often as it says. */
+/* Over many draws, the interval of a constant has its nominal coverage. */
 static void test_coverage(void **state)
 {
     (void)state;

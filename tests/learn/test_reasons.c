@@ -1,4 +1,4 @@
-/* What is said of the rows furthest off. doc/notes/datasets.md */
+/* Reasons of the largest errors. doc/notes/datasets.md */
 #include "base/environment.h"
 #include "rows.h"
 
@@ -12,7 +12,7 @@ static const char *reason_of(const struct score_reasons *r, const struct rows *x
     return "";
 }
 
-/* Rows more than 50 % off say where they stand: under the roofs, beside the same elsewhere, among rows like them (doc/notes/datasets.md). 100 tokens/s of
+/* Errors above 50 % have a position: under the roofs, against the same test elsewhere, among similar rows (doc/notes/datasets.md). 100 tokens/s of
  * decode and 25600 of a prompt are predicted. */
 static void test_reasons(void **state)
 {

@@ -31,7 +31,7 @@ static void test_machines(void **state)
     (void)state;
     struct rows x;
     load(&x, "throughput.csv", true);
-    /* twice off: the file's bandwidth, and the row says so; within 5 %: the profile's */
+    /* twice off: the file's bandwidth, and the row states it; within 5 %: the profile's */
     assert_near(x.row[0].machine->h.mem_bw.value, 504e9, 1e-12);
     assert_non_null(strstr(x.row[0].machine->note, "bandwidth"));
     assert_near(x.row[2].machine->h.mem_bw.value, 2039e9, 1e-12);
@@ -45,12 +45,12 @@ static void test_machines(void **state)
     assert_string_equal(x.row[0].machine->class_name, "consumer GPU");
     assert_string_equal(x.row[2].machine->class_name, "datacenter GPU");
     assert_non_null(strstr(x.row[4].reason, "--hardware"));
-    /* what stands around a name; a CPU is not the GPU beside it */
+    /* affixes of a name; a CPU is not its adjacent GPU */
     static const struct {
         const char *hardware, *profile;
     } names[] = { { "AMD EPYC 9654 [CPU]", "epyc-9654" },  { "a40_pairwise_nvlink", "a40" }, { "h100_dgx", "h100-sxm" },
                   { "AMD Ryzen AI Max+ 395 [CPU]", "" }, { "gb200_sxm", "gb200" },         { "b200_sxm", "b200-sxm" },
-                  /* as drivers and shops say it */
+                  /* as named by drivers and shops */
                   { "Intel(R) Arc(TM) B580 Graphics (BMG G21)", "arc-b580" }, { "Apple M3 Ultra 512GB", "apple-m3-ultra" },
                   { "AMD RYZEN AI MAX+ 395 w/ Radeon 8060S", "strix-halo-395" }, { "AMD Radeon Graphics (RADV GFX1151)", "strix-halo-395" },
                   { "NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-server" }, { "NVIDIA RTX 4050", "" } };
@@ -66,7 +66,7 @@ static void test_machines(void **state)
     unload(&x);
 }
 
-/* A processor with a GPU in it, run by a llama.cpp that does not say on which: what the name says. */
+/* A processor with a GPU in it, run by a llama.cpp without a device name: by the back end's name. */
 static void test_gpu_in_processor(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static void test_gpu_in_processor(void **state)
     unload(&x);
 }
 
-/* Machines nobody described: of the class that their names say, wide; without one they have no price, servers' apart. */
+/* Machines without a profile: class by name, wide intervals; without a class no estimate, except for servers. */
 static void test_guessed_machines(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void test_guessed_machines(void **state)
     unload(&x);
 }
 
-/* Models nobody described: parameters as said, active ones as the name says, bytes as the file has. */
+/* Models without a preset: parameters as stated, active ones by name, bytes of the file. */
 static void test_guessed_models(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void test_stated_parameters(void **state)
     unload(&x);
 }
 
-/* Passes of a prompt: as the row says, as its source's script has it, as the software does by itself. (55) */
+/* Passes of a prompt: as stated by the row, as in its source's script, as the software's default. (55) */
 static void test_scripts(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void test_scripts(void **state)
         { "kyuz0/amd-r9700-ai-toolboxes docs/results.json", "llama.cpp (rocm7.1.1)", 16384, 1024, 2 },
         { "kyuz0/amd-r9700-ai-toolboxes docs/results.json", "llama.cpp (rocm7.1.1)", 0, 0, 4 },
         { "kyuz0/amd-r9700-ai-toolboxes docs/results.json", "llama.cpp (Vulkan)", 16384, 0, 4 },
-        { "somebody else", "llama.cpp (rocm7.1.1)", 16384, 0, 4 },
+        { "another source", "llama.cpp (rocm7.1.1)", 16384, 0, 4 },
     };
     struct rows x;
     load(&x, "throughput.csv", true);
@@ -241,7 +241,7 @@ static void test_scripts(void **state)
     unload(&x);
 }
 
-/* Rows that say little are priced from what they say: bytes and type, parameters and bytes, copies in a name. */
+/* Rows with few fields are estimated from these: bytes and type, parameters and bytes, copies in a name. */
 static void test_sparse_rows(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void test_sparse_rows(void **state)
     unload(&x);
 }
 
-/* Types whose units a machine lacks are widened: the row is priced, and says so. */
+/* Types whose units a machine lacks are converted: the row has an estimate, and a note. */
 static void test_missing_units(void **state)
 {
     (void)state;
@@ -303,7 +303,7 @@ static void test_missing_units(void **state)
         for (size_t k = 0; k < p.pass[0].n; k++)
             assert_true(p.roofs->peak[p.pass[0].c[k].math].flop_s > 0);
         assert_true(p.guesses & GUESS_PEAK);
-        assert_int_equal(p.type_k, strstr(types[i], "KV4") ? DTYPE_Q4_0 : DTYPE_F16); /* as the name says (55) */
+        assert_int_equal(p.type_k, strstr(types[i], "KV4") ? DTYPE_Q4_0 : DTYPE_F16); /* by name (55) */
         priced_free(&p);
     }
     m.engine = "TensorRT-LLM"; /* its engines of FP8 have such caches */
@@ -325,7 +325,7 @@ static void test_missing_units(void **state)
     assert_non_null(strstr(p.machine->note, "no bandwidth"));
     assert_string_equal(p.machine->class_name, "iGPU");
     priced_free(&p);
-    m.hardware = "GeForce RTX 4999"; /* the file says no class: the name does */
+    m.hardware = "GeForce RTX 4999"; /* class by name, not in the file */
     assert_ok(price_row(pricer, &m, &p, &err), err);
     assert_string_equal(p.machine->class_name, "consumer GPU");
     assert_true(p.machine->ln_sd == 0 && p.machine->h.mem_bw.value == 500e9);
@@ -356,7 +356,7 @@ static void test_ops_and_exchanges(void **state)
     unload(&x);
 }
 
-/* What a server that does not say so is taken to run: types of weights and cache, and no more sequences than memory holds. */
+/* Defaults of a server: types of weights and cache, and no more sequences than memory holds. */
 static void test_servers(void **state)
 {
     (void)state;
@@ -372,7 +372,7 @@ static void test_servers(void **state)
     assert_ok(price_row(x.pricer, &m, &p, &err), err);
     assert_int_equal(p.type_k, DTYPE_F16);
     priced_free(&p);
-    m = *x.row[3].m; /* of two copies, if it does not say how many */
+    m = *x.row[3].m; /* two replicas by default */
     assert_true(x.row[3].batch == 64);
     m.decode.workers = 0;
     assert_ok(price_row(x.pricer, &m, &p, &err), err);
@@ -396,7 +396,7 @@ static const struct work_pass *pass_of(const struct rows *x, size_t i)
     return &x->row[i].pass[0];
 }
 
-/* A preset's name with other parameters: these are priced, and the row says that they disagree. */
+/* A preset's name with other parameters: these are used, with a note. */
 static void test_other_size(void **state)
 {
     (void)state;
@@ -436,7 +436,7 @@ static void test_other_size(void **state)
     measure_free(&l);
 }
 
-/* Ops of names that nobody knows: products where they have an n, and the row says so; else without a price. */
+/* Unknown ops: products if they have an n, with a note; else no estimate. */
 static void test_unknown_ops(void **state)
 {
     (void)state;
@@ -495,7 +495,7 @@ static void test_small_kernels(void **state)
     c = pass_of(&x, 7); /* 512 elements a block */
     assert_string_equal(c->kernel, "add");
     assert_true(c->c->count == 1 && c->blocks.n == 224 * 8 && c->blocks.threads == 128 && c->c->cost.act_bytes == 2.0 * 3 * 224 * 4096);
-    /* phi-2: no gate, one LayerNorm before attention and feed-forward side by side, and two additions behind them */
+    /* phi-2: no gate, one LayerNorm before parallel attention and feed-forward, and two additions after them */
     c = pass_of(&x, 10);
     assert_string_equal(c->kernel, "gelu");
     assert_true(c->c->cost.act_bytes == 2.0 * 2 * 224 * 10240 && c->blocks.n == 224 * 20);
@@ -546,7 +546,7 @@ static void test_figures(void **state)
     /* the community's row and those end to end are not clean */
     assert_int_equal(score_groups_find(&g, "clean=yes")->rows, 4);
     score_groups_free(&g);
-    /* those asked for, of any number of keys in any order, both columns of an engine; a source is whole however long */
+    /* required keys, any number in any order, both columns of an engine; a source is whole however long */
     unsigned by[2];
     char source[1200];
     struct measurement long_one = x.l.row[0];
@@ -693,7 +693,7 @@ static void test_rows_share(void **state)
     unload(&x);
 }
 
-/* A bridge joins two; more devices, and rows that say so, go by the bus. */
+/* A bridge joins two; more devices, and rows that state it, use the bus. */
 static void check_link(const struct priced *p, size_t i)
 {
     (void)i;
@@ -743,7 +743,7 @@ static void check_batch(const struct priced *p, size_t i)
     assert_true(p->batch == (i ? 256 : 200)); /* vLLM's max_num_seqs */
 }
 
-/* As many requests at once as a row says, where what it says of the model leaves no room in the memory. */
+/* Concurrent requests as stated by the row, where the model leaves no room in the memory. */
 static void test_stated_batch(void **state)
 {
     (void)state;

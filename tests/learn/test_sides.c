@@ -1,4 +1,4 @@
-/* Intervals reach as far to each side of a prediction as rows there lie out, in each situation by itself. */
+/* Half-widths of both sides follow the errors of each side, in each situation separately. */
 #include "base/environment.h"
 #include "learn/spread.h"
 #include "tests/fit/toy.h"
@@ -48,12 +48,12 @@ static void test_sides(void **state)
                  faster = spread_half(&f, SITUATION_NEW_MACHINE, SIDE_FASTER, &p, 1);
     assert_true(fabs(slower / (3 * 1.645) - 1) < 0.1);
     assert_true(fabs(faster / 1.645 - 1) < 0.1);
-    /* What is known of new machines says nothing of those that are known: a normal's, longer by what is not known. */
+    /* Errors of new machines do not inform about known ones: normal, inflated by the missing information. */
     const double seen = spread_half(&f, SITUATION_SEEN, SIDE_SLOWER, &p, 1);
     assert_near(seen, spread_half(&f, SITUATION_SEEN, SIDE_FASTER, &p, 1), 1e-12);
     assert_true(seen > 1.645 && seen < 4);
-    /* A side may be widened alone. */
-    spread_widen(&f, SITUATION_NEW_MACHINE, SIDE_FASTER, log(2));
+    /* A side may be inflated alone. */
+    spread_inflate(&f, SITUATION_NEW_MACHINE, SIDE_FASTER, log(2));
     assert_near(spread_half(&f, SITUATION_NEW_MACHINE, SIDE_FASTER, &p, 1), 2 * faster, 1e-9);
     assert_near(spread_half(&f, SITUATION_NEW_MACHINE, SIDE_SLOWER, &p, 1), slower, 1e-9);
     fit_free(&f);
@@ -72,10 +72,10 @@ static void test_first_token(void **state)
     const double half = spread_half(&f, SITUATION_NEW_WORK, SIDE_SLOWER, &p, 1);
     assert_near(half, spread_half(&f, SITUATION_NEW_WORK, SIDE_FASTER, &p, 1), 1e-12);
     assert_true(half > 1.645 && half < 3 * 1.645);
-    /* until rows say how far to either side */
+    /* without rows of either side */
     struct error err = { 0 };
-    const struct reach r = { .slower = log(2), .faster = log(0.5) };
-    assert_ok(spread_set_reach(&f, SITUATION_NEW_WORK, &r, 100, &err), err);
+    const struct half_width r = { .slower = log(2), .faster = log(0.5) };
+    assert_ok(spread_set_half_width(&f, SITUATION_NEW_WORK, &r, 100, &err), err);
     assert_near(spread_half(&f, SITUATION_NEW_WORK, SIDE_SLOWER, &p, 1), 2 * half, 1e-9);
     assert_near(spread_half(&f, SITUATION_NEW_WORK, SIDE_FASTER, &p, 1), half / 2, 1e-9);
     assert_near(spread_half(&f, SITUATION_SEEN, SIDE_FASTER, &p, 1), spread_half(&f, SITUATION_SEEN, SIDE_SLOWER, &p, 1), 1e-12);
@@ -135,7 +135,7 @@ static void learn_apart(struct priced *p, double *held)
     fit_free(&f);
 }
 
-/* Weights of 4 bits against 16; of a server's seconds they are not told apart. (59) */
+/* Weights of 4 bits against 16; of a server's seconds no difference. (59) */
 static void test_bits(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void test_batches(void **state)
         assert_near(held[k], 0.9, 0.03);
 }
 
-/* Rows of which their source says that something was amiss, against others. (59) */
+/* Doubtful rows against others. (59) */
 static void test_doubts(void **state)
 {
     (void)state;

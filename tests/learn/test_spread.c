@@ -4,7 +4,7 @@
 #include "fit/cross.h"
 #include "fit/quantile.h"
 #include "hwprofile/hwprofile.h"
-#include "learn/reach.h"
+#include "learn/half_width.h"
 #include "tests/fit/toy.h"
 #include "tests/test.h"
 #include <math.h>
@@ -44,7 +44,7 @@ static struct fit_row draw(struct fit *f, struct work *w, int machine, double ef
     if (add)
         r.effect[RATE][1] = fit_effect(f, name, 0, 0.1, &err);
     else
-        r.loose[RATE] = 0.1 * 0.1; /* a machine like any other, as far as the fit knows */
+        r.prior_var[RATE] = 0.1 * 0.1; /* a machine like any other, as far as the fit knows */
     r.ln_seconds = log(w->memory_s / (rate * exp(effect)) + w->count * cost_s) + noise[class] * heavy();
     return r;
 }
@@ -224,12 +224,12 @@ static void test_quantiles(void **state)
     assert_true(few > 0.05 && few < 0.5); /* 2.3 if it had its own */
     /* what f does not know makes it wider */
     const double known = quantile_predict(&f, &r[0]);
-    r[0].loose = 0.1;
+    r[0].prior_var = 0.1;
     assert_true(quantile_predict(&f, &r[0]) > known + 0.05);
     fit_free(&f);
 }
 
-/* A thousand rows of one origin, each a thirtieth of a row, say no more than thirty others do. */
+/* A thousand rows of one origin, each a thirtieth of a row, weigh as much as thirty others. */
 static void test_weights(void **state)
 {
     (void)state;
@@ -255,15 +255,15 @@ static void test_weights(void **state)
 /* ---- how far to either side ------------------------------------------------------------------------------ */
 
 /* Rows that are faster lie within a fifth of a half, those that are slower far out: skew times as far. */
-static void skewed(struct reach_row *r, size_t n, double skew)
+static void skewed(struct half_width_row *r, size_t n, double skew)
 {
     for (size_t i = 0; i < n; i++) {
         const double z = normal(), out = z < 0 ? -0.1 * z : skew * 0.1 * z;
-        r[i] = (struct reach_row){ .ln_out = log(fmax(out, 1e-3)), .ln_half = log(0.5), .weight = 1, .faster = z < 0 };
+        r[i] = (struct half_width_row){ .ln_out = log(fmax(out, 1e-3)), .ln_half = log(0.5), .weight = 1, .faster = z < 0 };
     }
 }
 
-static double held(const struct reach_row *r, size_t n, const struct reach *x)
+static double held(const struct half_width_row *r, size_t n, const struct half_width *x)
 {
     size_t in = 0;
     for (size_t i = 0; i < n; i++)
@@ -275,24 +275,24 @@ static void test_reach(void **state)
 {
     (void)state;
     enum { N = 20000, FEW = 100 };
-    static struct reach_row r[N], more[N];
+    static struct half_width_row r[N], more[N];
     seed = 31;
     skewed(r, N, 8);
     skewed(more, N, 8);
-    const struct reach x = reach_shortest(r, N);
+    const struct half_width x = half_width_shortest(r, N);
     assert_true(fabs(held(more, N, &x) - 0.9) < 0.01);
-    const struct reach both = { reach_within(r, N), reach_within(r, N) };
+    const struct half_width both = { half_width_within(r, N), half_width_within(r, N) };
     assert_true(fabs(held(more, N, &both) - 0.9) < 0.01);
     const double length = exp(0.5 * exp(x.slower)) - exp(-0.5 * exp(x.faster)),
                  one = exp(0.5 * exp(both.slower)) - exp(-0.5 * exp(both.faster));
     if (!(length < 0.8 * one && x.faster < x.slower - 1))
         fail_msg("%g is not shorter than %g: %g faster, %g slower", length, one, exp(x.faster), exp(x.slower));
-    /* few rows do not tell tails apart; a heavy row is as many light ones */
-    const struct reach few = reach_shortest(r, FEW);
+    /* few rows do not resolve tails; a heavy row is as many light ones */
+    const struct half_width few = half_width_shortest(r, FEW);
     assert_true(few.slower == few.faster);
     for (size_t i = 0; i < FEW; i++)
-        r[i] = (struct reach_row){ .ln_out = i < 10 ? 1 : 0, .weight = i < 10 ? 10 : 0.1 };
-    assert_true(reach_within(r, FEW) == 1);
+        r[i] = (struct half_width_row){ .ln_out = i < 10 ? 1 : 0, .weight = i < 10 ? 10 : 0.1 };
+    assert_true(half_width_within(r, FEW) == 1);
 }
 
 /* ---- the whole: coverage ------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /*
- * bench_price [ROOFCAST]: how long prices take, beside what they may take. `make bench` runs it.
+ * bench_price [ROOFCAST]: CPU time of predictions against their limits. `make bench` runs it.
  *
  * Microseconds of CPU time, the median of five rounds, once an op list is compiled into classes: of the price of a decode
- * step, of laying the classes out over another number of devices, and of a price asked for again. With the path of the
+ * step, of laying the classes out over another number of devices, and of a repeated query. With the path of the
  * program, also the CPU seconds of `roofcast sweep` for 100,000 configurations, everything from the config.json to the
  * rows included.
  */
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
     int rc = 0;
     environment_set_dirs(data_dirs());
     environment_set_dirs(data_dirs());
-    printf("Prices, in microseconds of CPU time (median of %d), beside their limits: of a decode step on h100-sxm; of laying the model out over "
+    printf("CPU time of predictions, microseconds (median of %d), and their limits: of a decode step on h100-sxm; of laying the model out over "
            "another number of devices; of a step priced before.\n\n", N_ROUND);
     printf("%-24s %-8s %-7s %4s %5s %3s | %-19s | %-19s | %-19s\n", "model", "kind", "type", "ops", "class", "tp", "step", "layout",
            "again");

@@ -5,7 +5,7 @@
 
 static const double MIB = 1048576;
 
-/* 30 GB/s under a roof of memory of 25, a model of 400 MB beside 32 MiB of L3. */
+/* 30 GB/s under a roof of memory of 25, a model of 400 MB, 32 MiB of L3. */
 static struct finding_point point(void)
 {
     return (struct finding_point){ .rate = 30e9, .roof = 25e9, .memory = true, .level = "DRAM", .reuse_bytes = 400e6,
@@ -19,7 +19,7 @@ static void assert_cause(const struct finding_point *p, enum finding_cause expec
     assert_string_equal(finding_cause_name(c), finding_cause_name(expected));
     finding_text(text, sizeof text, p, c);
     if (!strstr(text, words))
-        fail_msg("\"%s\" does not say \"%s\"", text, words);
+        fail_msg("\"%s\" does not contain \"%s\"", text, words);
 }
 
 static void below_is_no_finding(void **state)
@@ -67,7 +67,7 @@ static void stale_profile(void **state)
     (void)state;
     struct finding_point p = point();
     p.adjacent = 32e9;
-    assert_cause(&p, FINDING_STALE, "a probe beside the run reads 128 % of its roof");
+    assert_cause(&p, FINDING_STALE, "the adjacent probe reads 128 % of its roof");
     p.adjacent = 27e9; /* the same, as roofs go */
     assert_cause(&p, FINDING_UNKNOWN, "");
     p.memory = false; /* peaks age too */
@@ -97,7 +97,7 @@ static void roof_moved(void **state)
     p.moved = 0.1;
     assert_cause(&p, FINDING_UNKNOWN, "");
     p.highest = 30e9; /* as fast as the point once */
-    assert_cause(&p, FINDING_MOVED, "the probes beside it reach 30.0 GB/s");
+    assert_cause(&p, FINDING_MOVED, "adjacent probes reach 30.0 GB/s");
     p.highest = 29e9;
     assert_cause(&p, FINDING_UNKNOWN, "");
 }

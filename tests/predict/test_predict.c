@@ -164,7 +164,7 @@ static void weights_really_read_8b_on_h100(void **state)
     }
 }
 
-/* The profiles in hwprofiles/ say the same, and an M3 Ultra (819 GB/s) decodes in the ratio
+/* The profiles in hwprofiles/ give the same, and an M3 Ultra (819 GB/s) decodes in the ratio
  * of bandwidths, 819 / 3350. */
 static void shipped_profiles(void **state)
 {
@@ -301,12 +301,12 @@ static void passes_reread_weights(void **state)
     assert_near(four.prefill.role[ROLE_LM_HEAD].cost.weight_bytes,
                 one.prefill.role[ROLE_LM_HEAD].cost.weight_bytes, 0);
     assert_near(four.prefill.cost.flop - one.prefill.cost.flop, 0, 1);
-    assert_true(isnan(one.decode.seconds) && isnan(one.itl_s)); /* not asked for: not 0 */
+    assert_true(isnan(one.decode.seconds) && isnan(one.itl_s)); /* not requested: not 0 */
 }
 
 /*
  * Weights 16,061,054,976; KV 131,072 B * (1000 + 512 + 1) tokens * batch. Memory just below
- * and just above the need: 1.2 % more, which the driver keeps.
+ * and just above the need: 1.2 % more, the driver's reserve.
  */
 static void fits_or_not(void **state)
 {
@@ -378,7 +378,7 @@ static void experts(void **state)
     model_free(&m);
 }
 
-/* CPUs multiply experts in the arithmetic of their type, and meet after each op: a launch for every op that runs. */
+/* CPUs multiply experts in the arithmetic of their type, with a barrier after each op: a launch for every op that runs. */
 static void expert_products_on_a_cpu(void **state)
 {
     (void)state;
@@ -541,7 +541,7 @@ static void cpu_threads_scale_a_datasheet(void **state)
     model_free(&m);
 }
 
-/* GPUs widen quantized weights to FP16 for their matrix units; F32 stays F32. */
+/* GPUs convert quantized weights to FP16 for their matrix units; F32 stays F32. */
 static void gpu_math(void **state)
 {
     (void)state;
@@ -555,7 +555,7 @@ static void gpu_math(void **state)
     assert_roofs(&h, rows, ARRAY_LEN(rows), 3.35e12, "test");
 }
 
-/* A checkpoint's scheme says what its products are computed in; attention and the LM head stay at 16 bits. */
+/* A checkpoint's scheme selects the arithmetic of its products; attention and the LM head stay at 16 bits. */
 static void checkpoint_math(void **state)
 {
     (void)state;
@@ -583,7 +583,7 @@ static void checkpoint_math(void **state)
     model_free(&m);
 }
 
-/* Units of 8 and 4 bits are there or are not: else operands are widened, and the row says so; FP16's do not stand in for BF16's. */
+/* Units of 8 and 4 bits exist or do not: else operands are converted, and the row states it; FP16's do not stand in for BF16's. */
 static void peaks_that_are_not_lent(void **state)
 {
     (void)state;
@@ -618,7 +618,7 @@ static void peaks_that_are_not_lent(void **state)
 }
 
 /*
- * One peak of any type is enough for 16 bits. A wider type's peak is reached as it is (FP16 numbers fit
+ * One peak of any type is enough for 16 bits. A wider type's peak is attained as it is (FP16 numbers fit
  * FP32 units); a narrower one's is scaled by the widths: FP8 at 1000 TFLOP/s makes FP16
  * 500.
  */
@@ -650,7 +650,7 @@ static void one_peak_is_enough(void **state)
         assert_true(r.prefill.derived);
         assert_non_null(strstr(r.prefill.peak_source, math_name(rows[i].have)));
     }
-    /* The nearest wins: BF16 beside FP32 and FP8. */
+    /* The nearest wins: BF16 rather than FP32 and FP8. */
     struct hwprofile h = blank(HW_GPU);
     h.mem_bw = value(1e12);
     h.peak[MATH_FP32] = value(1e13);

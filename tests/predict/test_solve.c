@@ -321,7 +321,7 @@ static void refuse_change(const char *text, const char *message)
     assert_int_equal(whatif_parse(&w, text, &err), -1);
     assert_int_equal(err.kind, ERROR_USAGE);
     if (!strstr(err.msg, message))
-        fail_msg("%s: \"%s\" does not say \"%s\"", text, err.msg, message);
+        fail_msg("%s: \"%s\" does not contain \"%s\"", text, err.msg, message);
 }
 
 static void test_whatif_refused(void **state)
@@ -378,10 +378,10 @@ static void test_solve_bandwidth(void **state)
     s = answer(*state, "bandwidth=tok_s>=20000", &h, &o);
     assert_false(s.found);
     assert_true(isnan(s.value));
-    assert_string_equal(s.text, "no bandwidth does: compute alone allows 10000 tokens/s");
+    assert_string_equal(s.text, "no bandwidth is sufficient: compute alone allows 10000 tokens/s");
 }
 
-/* Passes of 512 and 88 tokens: 51.2 ms of arithmetic, and 10 ms of memory behind 8.8 ms. 40 ms: 51.2 / f + 10, f = 51.2 / 30. Below 20 ms
+/* Passes of 512 and 88 tokens: 51.2 ms of arithmetic, and 10 ms of memory that exceed 8.8 ms. 40 ms: 51.2 / f + 10, f = 51.2 / 30. Below 20 ms
  * the memory alone is too slow. */
 static void test_solve_compute(void **state)
 {
@@ -390,7 +390,7 @@ static void test_solve_compute(void **state)
     struct solution s = answer(*state, "compute=ttft<=40ms", &h, &o);
     assert_near(s.value, 51.2 / 30, 1e-9);
     s = answer(*state, "compute=ttft<=19ms", &h, &o);
-    assert_string_equal(s.text, "no compute does: memory alone allows 20.0 ms");
+    assert_string_equal(s.text, "no compute is sufficient: memory alone allows 20.0 ms");
     /* 600 tokens in 40 ms are 15000 a second. */
     s = answer(*state, "compute:prefill=tok_s>=15000", &h, &o);
     assert_near(s.value, 51.2 / 30, 1e-9);
@@ -409,7 +409,7 @@ static void test_solve_batch(void **state)
     assert_near(s.value, 1, 0);
     s = answer(*state, "batch=itl<=9ms", &h, &o);
     assert_false(s.found);
-    assert_string_equal(s.text, "no batch does: at 1 10.0 ms");
+    assert_string_equal(s.text, "no batch is sufficient: at 1 10.0 ms");
     s = answer(*state, "batch=itl<=100s", &h, &o);
     assert_true(s.found && s.always);
     assert_near(s.value, 65536, 0);

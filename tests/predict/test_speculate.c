@@ -19,7 +19,7 @@ static struct model dense(int n_layer)
     return from_config(text, "F16");
 }
 
-/* Whose config.json says that it has a layer that drafts. */
+/* With an MTP layer in its config.json. */
 static struct model with_mtp(void)
 {
     return from_config("{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"intermediate_size\": 128, "
@@ -242,7 +242,7 @@ static void large_batch_loses(void **state)
     model_free(&m);
 }
 
-/* The chosen gamma is the best of all those asked one by one; with twelve layers over one, more than a token pays. */
+/* The chosen gamma is the best of all, tried one by one; with twelve layers over one, more than a token pays. */
 static void best_of_all(void **state)
 {
     struct model m = dense(12), small = dense(1);
@@ -270,7 +270,7 @@ static void best_of_all(void **state)
 }
 
 /*
- * One layer more and the projection of [64, 128] F16 behind two norms: 82432 + 16384 + 512 bytes of its own; a drafted token
+ * One layer more and the projection of [64, 128] F16 after two norms: 82432 + 16384 + 512 bytes of its own; a drafted token
  * reads them, a row of the table, the last norm and the head: 99328 + 128 + 33024 = 132480. The cache holds 2 * 64 * 2 bytes
  * a layer and position, of three layers, of 10 generated and 2 drafted positions.
  */
@@ -497,14 +497,14 @@ static void draft_on_every_device(void **state)
     model_free(&small);
 }
 
-static void refuse(const struct model *m, struct predict_options o, struct spec_options s, const char *says)
+static void refuse(const struct model *m, struct predict_options o, struct spec_options s, const char *message)
 {
     const struct hwprofile h = machine(1e15);
     struct speculation x;
     struct predict_result r;
     struct error err = { 0 };
     assert_int_equal(speculate(&x, &r, m, &h, &o, &s, &err), -1);
-    assert_non_null(strstr(err.msg, says));
+    assert_non_null(strstr(err.msg, message));
 }
 
 static void refused(void **state)

@@ -32,10 +32,10 @@ static inline struct priced *row(struct fixture *f, const char *hardware, enum h
     return &f->p;
 }
 
-static inline struct facts facts_of(const struct priced *p)
+static inline struct stack_traits stack_traits_of(const struct priced *p)
 {
-    struct facts f;
-    facts_init(&f, p);
+    struct stack_traits f;
+    stack_traits_init(&f, p);
     return f;
 }
 
@@ -47,7 +47,7 @@ static inline bool near(double got, double want)
 static inline double ops(const char *hardware, enum hw_kind kind, const struct stack *s, const char *quant, const char *date, double bits)
 {
     struct fixture f;
-    const struct facts x = facts_of(row(&f, hardware, kind, s, quant, date));
+    const struct stack_traits x = stack_traits_of(row(&f, hardware, kind, s, quant, date));
     return decode_ops_weight(&x, bits);
 }
 

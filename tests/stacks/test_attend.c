@@ -10,7 +10,7 @@
 static const struct stack sglang = { "sglang", STACK_SERVER, 8192, true }, trtllm = { "tensorrt-llm", STACK_SERVER, 0, true };
 
 /* An H200 (an L40S, a B200) and an engine there. */
-static struct facts gpu(struct fixture *f, const struct stack *s, const char *name)
+static struct stack_traits gpu(struct fixture *f, const struct stack *s, const char *name)
 {
     const bool h200 = strstr(name, "H200") != NULL, b200 = strstr(name, "B200") != NULL;
     struct priced *p = row(f, name, HW_GPU, s, "", "");
@@ -23,10 +23,10 @@ static struct facts gpu(struct fixture *f, const struct stack *s, const char *na
     r->peak[MATH_FP16].flop_s = h200 ? 989e12 : b200 ? 2250e12 : 362e12;
     f->machine.h.peak[MATH_FP4].value = b200 ? 9e15 : 0;
     r->units = (struct gpu_units){ .n = h200 ? 132 : b200 ? 148 : 142, .threads = 2048, .clock_hz = 2e9, .cache_bytes = 50e6 };
-    return facts_of(p);
+    return stack_traits_of(p);
 }
 
-/* A step of n sequences behind so many positions, n_kv heads of keys that `group` heads share, bytes an element. */
+/* A step of n sequences at so many positions, n_kv heads of keys that `group` heads share, bytes an element. */
 static struct attend_call call_of(double n, double past, double n_kv, double group, double bytes)
 {
     const double keys = past + 1, dim = 128;
@@ -34,7 +34,7 @@ static struct attend_call call_of(double n, double past, double n_kv, double gro
                                  .kv_bytes = 2 * n * n_kv * dim * keys * bytes, .act_bytes = 4 * n * n_kv * group * dim };
 }
 
-static double seconds(const struct facts *f, struct attend_call c)
+static double seconds(const struct stack_traits *f, struct attend_call c)
 {
     return attend_time(f, attend_choose(f, &c), &c).seconds;
 }
@@ -42,7 +42,7 @@ static double seconds(const struct facts *f, struct attend_call c)
 static void keys_are_read_once_a_group(void **state)
 {
     struct fixture x;
-    const struct facts f = gpu(&x, &vllm, "NVIDIA H200");
+    const struct stack_traits f = gpu(&x, &vllm, "NVIDIA H200");
     (void)state;
     for (double group = 2; group <= 16; group *= 2) { /* the same bytes, more heads: as many blocks, tiles of 64 rows anyway */
         const double one = seconds(&f, call_of(64, 8191, 8, 1, 2)), more = seconds(&f, call_of(64, 8191, 8, group, 2));
@@ -60,7 +60,7 @@ static void deeper_and_more_never_take_less(void **state)
     struct fixture x;
     (void)state;
     for (size_t i = 0; i < 9; i++) {
-        const struct facts f = gpu(&x, stacks[i / 3], names[i % 3]);
+        const struct stack_traits f = gpu(&x, stacks[i / 3], names[i % 3]);
         for (double group = 1; group <= 64; group *= 8)
             for (double n = 1; n <= 256; n *= 4) {
                 for (double past = 127; past < 3e4; past = 2 * past + 1)
@@ -76,7 +76,7 @@ static void deeper_and_more_never_take_less(void **state)
 static void memory_bounds_it(void **state)
 {
     struct fixture x;
-    const struct facts f = gpu(&x, &vllm, "NVIDIA B200");
+    const struct stack_traits f = gpu(&x, &vllm, "NVIDIA B200");
     const struct attend_call wide = call_of(64, 32767, 8, 8, 2), narrow = call_of(64, 32767, 8, 8, 1);
     const struct time_kernel t = attend_time(&f, attend_choose(&f, &wide), &wide);
     (void)state;
@@ -90,7 +90,7 @@ static void memory_bounds_it(void **state)
 static void a_cache_keeps_what_fits(void **state)
 {
     struct fixture x;
-    const struct facts f = gpu(&x, &vllm, "NVIDIA L40S");
+    const struct stack_traits f = gpu(&x, &vllm, "NVIDIA L40S");
     struct attend_call fits = call_of(8, 1023, 8, 8, 2), more = call_of(64, 1023, 8, 8, 2);
     (void)state;
     const double cold = seconds(&f, fits), cold_more = seconds(&f, more);
@@ -126,7 +126,7 @@ static void kernels_by_engine_and_machine(void **state)
     struct fixture x;
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
-        const struct facts f = gpu(&x, want[i].stack, want[i].gpu);
+        const struct stack_traits f = gpu(&x, want[i].stack, want[i].gpu);
         const struct attend_call c = call_of(16, 1023, 2, want[i].group, want[i].bytes);
         if (attend_choose(&f, &c) != want[i].id)
             fail_msg("%s on %s, %g heads a key, %g bytes: %s, expected %s", want[i].stack->id, want[i].gpu, want[i].group, want[i].bytes,
@@ -136,7 +136,7 @@ static void kernels_by_engine_and_machine(void **state)
     const struct attend_call c = call_of(16, 1023, 2, 8, 2);
     for (size_t i = 0; i < ARRAY_LEN(named); i++) {
         x.m.kernel = named[i].kernel;
-        const struct facts f = facts_of(&x.p);
+        const struct stack_traits f = stack_traits_of(&x.p);
         if (attend_choose(&f, &c) != named[i].id)
             fail_msg("%s: %s, expected %s", named[i].kernel, stack_attends[attend_choose(&f, &c)], stack_attends[named[i].id]);
     }
@@ -146,7 +146,7 @@ static void kernels_by_engine_and_machine(void **state)
 static void calls_of_passes(void **state)
 {
     struct fixture x;
-    struct facts f = gpu(&x, &vllm, "NVIDIA H200");
+    struct stack_traits f = gpu(&x, &vllm, "NVIDIA H200");
     struct attend_call c;
     struct step_pass at = { PHASE_DECODE, 4, 1000, 4 };
     struct step layer = { .n_tok = 4, .n_head = 64, .head_dim = 128, .group = 8 };

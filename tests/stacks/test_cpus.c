@@ -28,7 +28,7 @@ static struct unit_use on_tera(const struct stack *s, const char *quant, const c
     row(&f, "AMD EPYC", HW_CPU, s, quant, date);
     f.roofs.peak[MATH_FP32].flop_s = 1e12;
     f.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = int8 > 0 ? int8 : 1e12, .derived = !(int8 > 0) };
-    const struct facts x = facts_of(&f.p);
+    const struct stack_traits x = stack_traits_of(&f.p);
     return cpu_product(&x, MATH_INT8, bits, false);
 }
 
@@ -47,14 +47,14 @@ static void test_cpu_product(void **state)
     assert_true(near(on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 32e12).flop_s, on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 4e12).flop_s));
 }
 
-/* A step of several tokens: rows meet one after the other, tiles are unpacked once for eight. (41) */
+/* A step of several tokens: rows process tokens one by one, tiles are unpacked once for eight. (41) */
 static double several(const struct stack *s, const char *quant, const char *date, double bits, double n_tok)
 {
     struct fixture f;
     row(&f, "AMD EPYC", HW_CPU, s, quant, date);
     f.roofs.peak[MATH_FP32].flop_s = 1e12;
     f.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = 4e12 };
-    const struct facts x = facts_of(&f.p);
+    const struct stack_traits x = stack_traits_of(&f.p);
     return cpu_ops_several(&x, strcmp(quant, "BF16") == 0 ? MATH_BF16 : MATH_INT8, bits, n_tok, false);
 }
 
@@ -95,7 +95,7 @@ static void test_cpu_monotone(void **state)
         row(&f, "AMD EPYC", HW_CPU, stacks[k], types[t].quant, "2025-12");
         f.roofs.peak[MATH_FP32].flop_s = 1e12;
         f.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = peak > 0 ? peak : 1e12, .derived = !(peak > 0) };
-        const struct facts x = facts_of(&f.p);
+        const struct stack_traits x = stack_traits_of(&f.p);
         for (int n = 1; n <= 64; n++) {
             const double each = cpu_ops_several(&x, MATH_INT8, types[t].bits, n, false) / n;
             if (!(each <= before * (1 + 1e-12)))
@@ -124,7 +124,7 @@ static void test_cpu_wide(void **state)
         f.machine.h.n_cores = 2;
         f.machine.h.clock_hz.value = 1e9;
         f.machine.h.peak[MATH_FP32].value = 2e9 * cases[i].flop;
-        const struct facts x = facts_of(&f.p);
+        const struct stack_traits x = stack_traits_of(&f.p);
         const double lanes = cases[i].flop > 48 ? 8 : cases[i].flop < 32 ? 5 : 4;
         const double got = cpu_ops_several(&x, MATH_INT8, cases[i].bits, 4, false);
         if (!near(got, 4 * lanes * cases[i].instructions))
@@ -132,7 +132,7 @@ static void test_cpu_wide(void **state)
     }
 }
 
-/* Neon meets eight rows at once, of K types and Q8_0, since late 2025 and early 2026; steps of fewer than 4 tokens take rows. */
+/* Neon processes eight rows at once, of K types and Q8_0, since late 2025 and early 2026; steps of fewer than 4 tokens take rows. */
 static void test_cpu_arm_rows(void **state)
 {
     static const struct {
@@ -148,7 +148,7 @@ static void test_cpu_arm_rows(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         row(&f, "Raspberry Pi", HW_CPU, &on_cpu, cases[i].quant, cases[i].date);
-        const struct facts x = facts_of(&f.p);
+        const struct stack_traits x = stack_traits_of(&f.p);
         const double got = cpu_ops_several(&x, MATH_INT8, cases[i].bits, cases[i].n, false);
         if (!near(got, cases[i].n * 5 * cases[i].instructions))
             fail_msg("%s of %s, %g tokens: %g operations", cases[i].quant, cases[i].date, cases[i].n, got);
@@ -166,7 +166,7 @@ static void test_cpu_experts(void **state)
         struct fixture f;
         row(&f, "AMD EPYC", HW_CPU, &on_cpu, "Q4_K_M", "2025-12");
         f.roofs.peak[MATH_FP32].flop_s = 1e12;
-        const struct facts x = facts_of(&f.p);
+        const struct stack_traits x = stack_traits_of(&f.p);
         const double n = cases[i].n_tok, touched = n * 2 / cases[i].each;
         const struct step_pass at = { .phase = PHASE_DECODE, .n_tok = n, .n_seq = n };
         struct refinement o = { .key = 0 };
@@ -194,7 +194,7 @@ static void test_cpu_bf16(void **state)
         row(&f, cases[i].hardware, HW_CPU, cases[i].stack, "BF16", "2025-12");
         f.roofs.peak[MATH_FP32].flop_s = 1e12;
         f.roofs.peak[MATH_BF16] = (struct peak){ .flop_s = 16e12 };
-        const struct facts x = facts_of(&f.p);
+        const struct stack_traits x = stack_traits_of(&f.p);
         assert_true(near(cpu_product(&x, MATH_BF16, 16, false).flop_s, cases[i].flop_s));
     }
 }
@@ -212,11 +212,11 @@ static void test_cpu_threads(void **state)
     assert_non_null(r);
     assert_int_equal(hwprofile_parse(&h, "test", text, sizeof text - 1, &err), 0);
     const int threads[] = { 1, 2, 4, 8 };
-    const double bytes_s[] = { 30.72e9, 61.44e9, 80e9, 80e9 }, meets[] = { 0.25, 0.25, 0.25, 0.5 };
+    const double bytes_s[] = { 30.72e9, 61.44e9, 80e9, 80e9 }, barrier_scale[] = { 0.25, 0.25, 0.25, 0.5 };
     for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
         const struct predict_options o = { .weights_bytes = NAN, .n_threads = threads[i] };
         assert_int_equal(roofs_init(r, &h, &o, &err), 0);
-        assert_true(near(r->bytes_s, bytes_s[i]) && near(r->meets, meets[i]));
+        assert_true(near(r->bytes_s, bytes_s[i]) && near(r->barrier_scale, barrier_scale[i]));
         assert_true(near(r->peak[MATH_FP32].flop_s, 128e9 * threads[i]));
     }
     hwprofile_free(&h);

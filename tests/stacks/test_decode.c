@@ -1,4 +1,4 @@
-/* Decode steps by hand: operations a weight, launches, heads, walks, and the time they come to. methods.md (35), (36) */
+/* Decode steps by hand: operations a weight, launches, heads, sequential scans, and their seconds. methods.md (35), (36) */
 #include "base/environment.h"
 #include "stacks/decode.h"
 #include "stacks/effects.h"
@@ -20,21 +20,21 @@ static void test_old(void **state)
 {
     struct fixture f;
     (void)state;
-    assert_true(facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "May 2024; build 4426e298 (2824)")).old);
-    assert_false(facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "build 2aa45ef9e (7423)")).old);
-    assert_true(facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-01-22")).old);
-    assert_false(facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-08-01")).old);
-    assert_false(facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2023-10")).old);
+    assert_true(stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "May 2024; build 4426e298 (2824)")).old);
+    assert_false(stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "build 2aa45ef9e (7423)")).old);
+    assert_true(stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-01-22")).old);
+    assert_false(stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-08-01")).old);
+    assert_false(stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2023-10")).old);
     row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2025-01");
-    assert_false(facts_of(&f.p).walks);
+    assert_false(stack_traits_of(&f.p).scans);
     f.m.flash_said = true;
-    assert_true(facts_of(&f.p).walks);
+    assert_true(stack_traits_of(&f.p).scans);
     f.m.flash = true;
-    assert_false(facts_of(&f.p).walks);
+    assert_false(stack_traits_of(&f.p).scans);
     f.m.flash = false;
-    assert_true(facts_of(&f.p).walks);
+    assert_true(stack_traits_of(&f.p).scans);
     f.machine.h.kind = HW_CPU;
-    assert_false(facts_of(&f.p).walks);
+    assert_false(stack_traits_of(&f.p).scans);
 }
 
 static void test_ops(void **state)
@@ -90,7 +90,7 @@ static void test_rows_kernel(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         const struct stack *s = strncmp(cases[i].hardware, "AMD", 3) == 0 ? &rocm : &cuda;
-        const struct facts x = facts_of(row(&f, cases[i].hardware, HW_GPU, s, cases[i].quant, i % 2 ? "2025-12" : "2024-05"));
+        const struct stack_traits x = stack_traits_of(row(&f, cases[i].hardware, HW_GPU, s, cases[i].quant, i % 2 ? "2025-12" : "2024-05"));
         const double one = decode_ops_weight(&x, cases[i].bits), eight = decode_ops_several(&x, cases[i].bits, 8);
         if (!near(one, cases[i].one) || !near(eight, cases[i].one + 7 * cases[i].more))
             fail_msg("%s %s: %g, %g", cases[i].hardware, cases[i].quant, one, eight);
@@ -99,7 +99,7 @@ static void test_rows_kernel(void **state)
     struct fixture f;
     row(&f, "NVIDIA H100", HW_GPU, &cuda, "", "2025-12");
     snprintf(f.p.type, sizeof f.p.type, "Q4_K");
-    const struct facts x = facts_of(&f.p);
+    const struct stack_traits x = stack_traits_of(&f.p);
     assert_true(near(decode_ops_weight(&x, 4.5), 5));
 }
 
@@ -124,14 +124,14 @@ static void test_rows_several(void **state)
         f.roofs.peak[MATH_FP32].flop_s = 67e12;
         f.roofs.peak[MATH_FP16].flop_s = 990e12;
         f.roofs.peak[MATH_INT8].flop_s = 1980e12;
-        const struct facts x = facts_of(&f.p);
+        const struct stack_traits x = stack_traits_of(&f.p);
         for (int decode = 0; decode < 2; decode++) {
             const struct step_pass at = { .phase = decode ? PHASE_DECODE : PHASE_PREFILL, .n_tok = cases[i].n_tok, .n_seq = 1 };
             struct step c = product(MATH_INT8, 4.5, 562500, 16e6);
             struct refinement o = { .key = 0 };
             c.kind = cases[i].kind;
             c.n_tok = cases[i].n_tok;
-            const bool counted = decode || cases[i].kind == OP_MATMUL; /* else what nobody said */
+            const bool counted = decode || cases[i].kind == OP_MATMUL; /* else the default */
             fitted_refine(&x, &at, decode, &c, &o);
             if (counted ? !near(o.ops_weight, cases[i].ops) : o.ops_weight != 0)
                 fail_msg("%zu, %d: %g operations", i, decode, o.ops_weight);
@@ -140,14 +140,14 @@ static void test_rows_several(void **state)
         }
     }
     struct fixture f;
-    struct facts x = facts_of(row(&f, "AMD Radeon AI PRO R9700", HW_GPU, &vulkan, "Q4_K_M", "2025-12")); /* floats, whatever the build */
+    struct stack_traits x = stack_traits_of(row(&f, "AMD Radeon AI PRO R9700", HW_GPU, &vulkan, "Q4_K_M", "2025-12")); /* floats, whatever the build */
     assert_true(near(decode_ops_several(&x, 4.5, 1), 5) && near(decode_ops_several(&x, 4.5, 8), 12) && near(decode_ops_several(&x, 4.5, 64), 12));
-    x = facts_of(row(&f, "NVIDIA A40", HW_GPU, &cuda, "F16", "2024-05")); /* the old kernel takes one token alone */
+    x = stack_traits_of(row(&f, "NVIDIA A40", HW_GPU, &cuda, "F16", "2024-05")); /* the old kernel takes one token alone */
     assert_true(near(decode_ops_several(&x, 16, 1), 14) && near(decode_ops_several(&x, 16, 3), 3) && near(decode_ops_several(&x, 16, 64), 5.5));
-    x = facts_of(row(&f, "NVIDIA V100", HW_GPU, &cuda, "Q4_K_M", "")); /* whose tensor cores have no integers */
+    x = stack_traits_of(row(&f, "NVIDIA V100", HW_GPU, &cuda, "Q4_K_M", "")); /* whose tensor cores have no integers */
     assert_true(near(decode_ops_several(&x, 4.5, 8), 0.6 * (5 + 7 * 3.3)));
     /* no such kernel */
-    const struct facts server = facts_of(row(&f, "NVIDIA H100", HW_GPU, &vllm, "Q4_K_M", "2025-12"));
+    const struct stack_traits server = stack_traits_of(row(&f, "NVIDIA H100", HW_GPU, &vllm, "Q4_K_M", "2025-12"));
     assert_true(decode_ops_several(&server, 4.5, 4) == 0);
 }
 
@@ -156,17 +156,17 @@ static void test_host(void **state)
 {
     (void)state;
     struct fixture f;
-    struct facts x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "int8", "2023-11"));
+    struct stack_traits x = stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "int8", "2023-11"));
     assert_true(near(decode_host_s(&x, 8.5), 420e-6) && near(decode_host_s(&x, 4.5), 120e-6) && decode_host_s(&x, 16) == 0);
     f.m.engine = "AutoAWQ";
-    x = facts_of(&f.p);
+    x = stack_traits_of(&f.p);
     assert_true(decode_host_s(&x, 4.5) == 0);
-    x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "int8", "2023-11"));
+    x = stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "int8", "2023-11"));
     assert_true(decode_host_s(&x, 8.5) == 0);
     /* A step of one product waits for it. */
     struct step c = product(MATH_FP32, 8.5, 1e6, 0);
     struct refinement o = { .key = 0 };
-    x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "int8", "2023-11"));
+    x = stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "int8", "2023-11"));
     fitted_refine(&x, &one_token, true, &c, &o);
     assert_true(near(o.host_s, 420e-6));
 }
@@ -182,15 +182,15 @@ static void test_expert_launches(void **state)
     } cases[] = {
         { "SGLang 0.4.6.post1", "GPTQ-int4", true, 8 },   { "SGLang 0.4.6.post1", "GPTQ-int4", false, 0.6 },
         { "SGLang 0.4.6.post1", "FP8", true, 0.6 },       { "SGLang 0.5.9", "GPTQ-int4", true, 0.6 },
-        { "SGLang", "GPTQ-int4", true, 0.6 }, /* an engine of which nothing is said is of today */
+        { "SGLang", "GPTQ-int4", true, 0.6 }, /* an engine without a version is current */
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         row(&f, "NVIDIA H20", HW_GPU, &sglang, cases[i].quant, "");
         f.m.engine = cases[i].engine;
         f.p.moe = cases[i].moe;
-        if (!near(facts_of(&f.p).launches, cases[i].launches))
-            fail_msg("%zu: %g", i, facts_of(&f.p).launches);
+        if (!near(stack_traits_of(&f.p).launches, cases[i].launches))
+            fail_msg("%zu: %g", i, stack_traits_of(&f.p).launches);
     }
 }
 
@@ -198,20 +198,20 @@ static void test_launches(void **state)
 {
     struct fixture f;
     (void)state;
-    const double graph = facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025")).launches,
-                 plain = facts_of(row(&f, "Intel Arc", HW_GPU, &vulkan, "F16", "2025")).launches,
-                 python = facts_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "F16", "2025")).launches,
-                 before = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-05")).launches;
-    /* Graphs were kept for passes of one token, and of experts are for no more than four. (37) */
-    struct facts x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2025-12"));
-    assert_true(facts_launches(&x, 1) == graph && facts_launches(&x, 2) == before);
-    x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2026-08"));
-    assert_true(facts_launches(&x, 2) == graph && facts_launches(&x, 32) == graph);
+    const double graph = stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025")).launches,
+                 plain = stack_traits_of(row(&f, "Intel Arc", HW_GPU, &vulkan, "F16", "2025")).launches,
+                 python = stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "F16", "2025")).launches,
+                 before = stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-05")).launches;
+    /* Graphs: old builds for passes of one token, current ones with experts up to four tokens. (37) */
+    struct stack_traits x = stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2025-12"));
+    assert_true(stack_traits_launches(&x, 1) == graph && stack_traits_launches(&x, 2) == before);
+    x = stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2026-08"));
+    assert_true(stack_traits_launches(&x, 2) == graph && stack_traits_launches(&x, 32) == graph);
     f.p.moe = true;
-    x = facts_of(&f.p);
-    assert_true(facts_launches(&x, 4) == graph && facts_launches(&x, 5) == before);
-    x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025-12"));
-    assert_true(facts_launches(&x, 2) == graph);
+    x = stack_traits_of(&f.p);
+    assert_true(stack_traits_launches(&x, 4) == graph && stack_traits_launches(&x, 5) == before);
+    x = stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025-12"));
+    assert_true(stack_traits_launches(&x, 2) == graph);
     /* CUDA's were for Ampere and later, are for Volta and Turing, and never were for Pascal. (36) */
     static const struct {
         const char *name, *date;
@@ -221,18 +221,18 @@ static void test_launches(void **state)
                   { "NVIDIA RTX A4000", "2025-12", true }, { "NVIDIA RTX 2000 Ada", "2025-12", true } };
     f.p.moe = false;
     for (size_t i = 0; i < ARRAY_LEN(cards); i++)
-        if ((facts_of(row(&f, cards[i].name, HW_GPU, &cuda, "Q4_0", cards[i].date)).launches == graph) != cards[i].graphs)
+        if ((stack_traits_of(row(&f, cards[i].name, HW_GPU, &cuda, "Q4_0", cards[i].date)).launches == graph) != cards[i].graphs)
             fail_msg("%s, %s", cards[i].name, cards[i].date);
     assert_true(plain == 1 && graph < plain && before > plain && python > 5);
     row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "");
-    assert_string_equal(facts_of(&f.p).vendor, "NVIDIA");
+    assert_string_equal(stack_traits_of(&f.p).vendor, "NVIDIA");
     snprintf(f.machine.h.vendor, sizeof f.machine.h.vendor, "AMD");
-    assert_string_equal(facts_of(&f.p).vendor, "AMD");
+    assert_string_equal(stack_traits_of(&f.p).vendor, "AMD");
 }
 
 static double staged(const struct priced *p, enum math math, double bits)
 {
-    const struct facts f = facts_of(p);
+    const struct stack_traits f = stack_traits_of(p);
     return decode_staged_bytes(&f, math, bits);
 }
 
@@ -256,7 +256,7 @@ static void test_staged_step(void **state)
     struct step c = product(MATH_BF16, 16, 2e6, 0);
     struct refinement o = { .key = 0 };
     (void)state;
-    struct facts x = facts_of(row(&f, "Intel Arc Pro B70", HW_GPU, &sycl, "BF16", "2026-05"));
+    struct stack_traits x = stack_traits_of(row(&f, "Intel Arc Pro B70", HW_GPU, &sycl, "BF16", "2026-05"));
     fitted_refine(&x, &one_token, true, &c, &o);
     assert_true(near(o.staged_bytes, 6e6) && near(c.cost.weight_bytes, 4e6) && near(c.bits, 32));
     /* Four experts of 1000 x 1000, each started by itself: 160 us of the host. */
@@ -318,7 +318,7 @@ static void test_time(void **state)
     slot[TIME_LAUNCH] = log(1e-5);
     assert_true(near(seconds(&c, &o, slot), 8e-3));
     /* A cache of 1e9 bytes: 2 ms of memory. Eight heads read its 5e8 elements, 4 operations each: 1.6 ms; 10: 4 ms. Its
-     * FLOP say nothing then. 1e5 positions of 16 ns are 1.6 ms more. */
+     * FLOP do not count then. 1e5 positions of 16 ns are 1.6 ms more. */
     plain_slots(slot);
     slot[TIME_WALK] = log(16e-9);
     c = (struct step){ .kind = OP_ATTENTION, .math = MATH_FP16, .count = 1, .cost = { .kv_bytes = 1e9, .flop = 1e15 } };
@@ -327,13 +327,13 @@ static void test_time(void **state)
     assert_true(near(seconds(&c, &o, slot), 2e-3));
     slot[TIME_HEADS] = log(10);
     assert_true(near(seconds(&c, &o, slot), 4e-3));
-    o.walked = 1e5;
+    o.scanned = 1e5;
     assert_true(near(seconds(&c, &o, slot), 5.6e-3));
 }
 
-/* 2 TB/s and 64 multiprocessors of 2048 threads, half of them with 16 bytes on the way for 0.8 us: 1.31 TB/s. Steps alone are starved, and
- * nobody of whom that is not known. (38) */
-static void test_starved(void **state)
+/* 2 TB/s and 64 multiprocessors of 2048 threads, half of them with 16 bytes in flight for 0.8 us: 1.31 TB/s. Only steps are latency-bound, and
+ * not machines without these traits. (38) */
+static void test_latency_bound(void **state)
 {
     struct hwprofile h;
     struct error err = { 0 };
@@ -361,7 +361,7 @@ static void test_starved(void **state)
     hwprofile_free(&h);
 }
 
-/* Servers compute whole tiles for one token: 64 of an H20, 16 of an A100, of weights that are widened and of experts. (40) */
+/* Servers compute whole tiles for one token: 64 of an H20, 16 of an A100, of weights that are converted and of experts. (40) */
 static void test_tiles(void **state)
 {
     static const struct {
@@ -385,17 +385,17 @@ static void test_tiles(void **state)
         snprintf(f.p.type, sizeof f.p.type, "%s", cases[i].type);
         f.roofs.peak[MATH_FP32].flop_s = 2e13;
         f.roofs.peak[MATH_FP16].flop_s = 1e14;
-        const struct facts x = facts_of(&f.p);
+        const struct stack_traits x = stack_traits_of(&f.p);
         assert_true(decode_tile(&x, cases[i].bits, cases[i].experts) == cases[i].tile);
     }
-    /* 1e6 weights by one token take the arithmetic of 64, at 0.9 of the peak where 0.5 is asked for; by 100 tokens their own. */
+    /* 1e6 weights by one token take the arithmetic of 64, at 0.9 of the peak where the slot is 0.5; by 100 tokens their own. */
     struct step_pass pass = one_token;
     struct step c = product(MATH_FP16, 16, 2e6, 2e6);
     struct refinement o = { .key = 0 };
     row(&f, "NVIDIA H20 96GB", HW_GPU, &vllm, "BF16", "2025-05");
     f.roofs.peak[MATH_FP32].flop_s = 2e13;
     f.roofs.peak[MATH_FP16].flop_s = 1e14;
-    const struct facts x = facts_of(&f.p);
+    const struct stack_traits x = stack_traits_of(&f.p);
     fitted_refine(&x, &pass, true, &c, &o);
     assert_true(near(c.cost.flop, 2e6 * 64 * 0.5 / 0.9));
     pass.n_tok = pass.n_seq = c.n_tok = 100;
@@ -444,11 +444,11 @@ static void test_exchange(void **state)
     assert_true(near(exp(time_ln_seconds(&f, slot)), 100 * (1e6 / 5e10 + 8e-6)));
     time_gradient(&f, slot, g, NULL);
     assert_true(near(g[TIME_HOP], 8e-6 / (1e6 / 5e10 + 8e-6)));
-    struct facts x = facts_of(row(&fx, "NVIDIA H100", HW_GPU, &vllm, "F16", "2025-05"));
+    struct stack_traits x = stack_traits_of(row(&fx, "NVIDIA H100", HW_GPU, &vllm, "F16", "2025-05"));
     assert_true(x.one_step && x.ranks == 1);
-    x = facts_of(row(&fx, "NVIDIA H100", HW_GPU, &cuda, "F16", "2025-05"));
+    x = stack_traits_of(row(&fx, "NVIDIA H100", HW_GPU, &cuda, "F16", "2025-05"));
     assert_false(x.one_step);
-    x = facts_of(row(&fx, "AWS Inferentia2", HW_NPU, &npu, "BF16", "2025-05"));
+    x = stack_traits_of(row(&fx, "AWS Inferentia2", HW_NPU, &npu, "BF16", "2025-05"));
     assert_false(x.one_step);
     fitted_refine(&x, &one_token, true, &c, &o);
     assert_int_equal(c.n_comm, 16);
@@ -468,7 +468,7 @@ static void test_check_bytes(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         row(&f, cases[i].hardware, HW_GPU, &cuda, "F16", "2025-01");
         snprintf(f.machine.class_name, sizeof f.machine.class_name, "%s", cases[i].class_name);
-        const struct facts x = facts_of(&f.p);
+        const struct stack_traits x = stack_traits_of(&f.p);
         struct step c = product(MATH_FP16, 16, 3e6, 0);
         struct refinement o = { .key = 0 };
         fitted_refine(&x, &one_token, true, &c, &o);
@@ -477,7 +477,7 @@ static void test_check_bytes(void **state)
     }
 }
 
-/* An engine on a machine has effects of its own, beside the machine's and the engine's: what one of them does there says less of
+/* An engine on a machine has effects of its own, in addition to the machine's and the engine's: one of them teaches less about
  * another. (57) */
 static void test_cpu_topology(void **state)
 {
@@ -493,7 +493,7 @@ static void test_cpu_topology(void **state)
         row(&f, "NVIDIA A100", HW_GPU, stacks[i], "F16", "2025-01");
         f.m.kind = MEASURE_RATE;
         f.m.topology = f.m.op = f.m.mode = "";
-        const struct facts x = facts_of(&f.p);
+        const struct stack_traits x = stack_traits_of(&f.p);
         fitted_row_of_case(&r, &x, 0);
         assert_ok(fitted_row_effects(&fit, &r, &out, &err), err);
     }
@@ -505,7 +505,7 @@ static void test_cpu_topology(void **state)
     fit_free(&fit);
 }
 
-/* Attention in one kernel and in three are learned apart; in one on CUDA's tensor cores it is believed to be as fast as servers'. (doc/notes/attention.md) */
+/* Attention in one kernel and in three are learned apart; in one on CUDA's tensor cores its prior is that of servers. (doc/notes/attention.md) */
 static void test_attention_kernels(void **state)
 {
     struct step c = { .kind = OP_ATTENTION, .math = MATH_FP16, .count = 1, .n_tok = 512, .n_head = 32, .head_dim = 128, .group = 4,
@@ -564,7 +564,7 @@ static void test_kinds(void **state)
     assert_false(fitted_teaches(FITTED_DECODE, &prefill) || fitted_teaches(FITTED_PROMPT, &decode) || fitted_teaches(FITTED_RATE, &op));
 }
 
-/* What a name says of an NVIDIA GPU whose FP16 is twice its FP32: tensor cores, integers' own lanes, Volta's shared memory. */
+/* Traits of an NVIDIA GPU by name, whose FP16 is twice its FP32: tensor cores, integers' own lanes, Volta's shared memory. */
 static void test_generations(void **state)
 {
     (void)state;
@@ -590,7 +590,7 @@ static void test_generations(void **state)
         }
         f.roofs.peak[MATH_FP32].flop_s = 5e12;
         f.roofs.peak[MATH_FP16].flop_s = 10e12;
-        const struct facts x = facts_of(&f.p);
+        const struct stack_traits x = stack_traits_of(&f.p);
         const bool before = x.generation == GENERATION_BEFORE_VOLTA, volta = x.generation == GENERATION_VOLTA, apart = x.integers < 1;
         if (before != gpus[n].before_volta || volta != gpus[n].volta || apart != gpus[n].integers_apart || x.has_matrix != gpus[n].has_matrix)
             fail_msg("%s: before Volta %d, Volta %d, integers apart %d, tensor cores %d", gpus[n].name, before, volta, apart, x.has_matrix);
@@ -605,7 +605,7 @@ int main(void)
         cmocka_unit_test(test_rows_kernel), cmocka_unit_test(test_rows_several),
         cmocka_unit_test(test_host), cmocka_unit_test(test_expert_launches),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),
-        cmocka_unit_test(test_staged_step), cmocka_unit_test(test_starved), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_attention_kernels),
+        cmocka_unit_test(test_staged_step), cmocka_unit_test(test_latency_bound), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_attention_kernels),
         cmocka_unit_test(test_cpu_topology),
         cmocka_unit_test(test_tiles), cmocka_unit_test(test_request), cmocka_unit_test(test_exchange),
     };

@@ -1,4 +1,4 @@
-/* The files of priors: what they must say, and what is refused; constants by the files they are of. */
+/* The files of priors: required fields, and errors; constants by the files they are of. */
 #include "base/environment.h"
 #include "base/json.h"
 #include "learn/constants.h"
@@ -144,7 +144,7 @@ static void test_files(void **state)
     assert_ok(constants_parse(&f, "f.json", text, strlen(text), &err), err);
     struct constants *c = &f.kind[FITTED_DECODE];
     assert_int_equal(c->c[0].from, 5);
-    assert_int_equal(c->c[1].from, 7); /* where it does not say: all of them */
+    assert_int_equal(c->c[1].from, 7); /* default: all of them */
     assert_string_equal(constants_from(buf, sizeof buf, c->source, c->c[0].from | CONSTANTS_SHOWN), "a.csv, c.csv, --anchor");
     c->c[1].from = 4;
     constants_keep_files(c);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /*
- * 1 TB/s, 100 TFLOP/s. A decode step reads 1 GB, a prompt takes 1 TFLOP; half of both roofs is reached: 2 ms and 20 ms. A pass
- * costs 1 ms beside, a sequence of a step 10 us. 10 sequences of 100 tokens.
+ * 1 TB/s, 100 TFLOP/s. A decode step reads 1 GB, a prompt takes 1 TFLOP; half of both roofs is attained: 2 ms and 20 ms. A pass
+ * costs 1 ms more, a sequence of a step 10 us. 10 sequences of 100 tokens.
  */
 struct toy {
     struct machine machine;
@@ -37,7 +37,7 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
     t->roofs.bytes_s = 1e12;
     t->roofs.link_bytes_s = 1e12;
     t->roofs.peak[MATH_FP8].flop_s = 1e14;
-    t->roofs.peak[MATH_FP32].flop_s = 1e3; /* were a weight widened, it would take years */
+    t->roofs.peak[MATH_FP32].flop_s = 1e3; /* unpacking a weight would take years */
     t->slot[TIME_BANDWIDTH] = t->slot[TIME_COMPUTE] = log(0.5);
     t->slot[TIME_SHARPNESS] = 4;
     t->slot[TIME_LAUNCH] = -100;
@@ -49,8 +49,8 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
 static double milliseconds(const struct toy *t)
 {
     struct time_features f = { .sequential = 1 }, wait;
-    struct facts x;
-    facts_init(&x, &t->p);
+    struct stack_traits x;
+    stack_traits_init(&x, &t->p);
     serving_features(&f, &wait, &x);
     return 1e3 * exp(time_ln_seconds(&f, t->slot));
 }
@@ -86,11 +86,11 @@ static void test_first_token(void **state)
     t.p.n_users = 15; /* half an answer's steps until there is a place; 10 run */
     assert_ms(&t, (20 + 1) * (1 + 0.1 * 9) + 0.5 * 100 * (2 + 0.1 * 20));
     make(&t, METRIC_TTFT, "disagg");
-    t.p.n_users = 15; /* how many copies there are is not said */
+    t.p.n_users = 15; /* the number of replicas is not stated */
     assert_ms(&t, (20 + 1) * (1 + 0.1 * 9));
 }
 
-/* Who comes between two looks at what came waits for half the steps between them: where the source's script says so. (52) */
+/* An arrival between two polls waits for half the steps between them: where the source's script does so. (52) */
 static void test_steps_apart(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_steps_apart(void **state)
     t.p.n_users = 16; /* 6 of whom have no place */
     assert_ms(&t, alone + (0.6 * 100 + 15) * step);
     t.p.n_users = 10;
-    t.m.source = "somebody's own";
+    t.m.source = "another script";
     assert_ms(&t, alone);
     make(&t, METRIC_TTFT, "agg");
     t.p.stack = stack_named("tensorrt-llm");
@@ -129,7 +129,7 @@ static void test_exchanges(void **state)
     assert_string_equal(serving_link(&t.p), "board");
 }
 
-/* A fit that knows nothing: what is believed before looking, not nothing. */
+/* A fit without rows predicts from the priors. */
 static void test_unfitted(void **state)
 {
     (void)state;
@@ -143,10 +143,10 @@ static void test_unfitted(void **state)
     struct fitted_row *r = calloc(1, sizeof *r);
     assert_true(fitted_row_init(r, &t.p, fitted_kind(t.p.m)));
     fit_init(&f);
-    fitted_row_known(&f, r, &row);
+    fitted_row_predict(&f, r, &row);
     fit_slots(&f, &fitted_model, &row, slot);
     assert_true(fabs(exp(slot[TIME_BANDWIDTH]) - 0.8) < 1e-9 && fabs(exp(slot[TIME_SEQUENCE]) - 5e-6) < 1e-12);
-    assert_true(slot[TIME_VECTOR] == 0 && row.loose[TIME_BANDWIDTH] > 0);
+    assert_true(slot[TIME_VECTOR] == 0 && row.prior_var[TIME_BANDWIDTH] > 0);
     fit_free(&f);
     free(r);
 }

@@ -61,7 +61,7 @@ static double edge(const struct rule_condition *c, bool within, struct rng *g)
     return lo ? nextafter(c->lo, -INFINITY) : nextafter(c->hi, INFINITY);
 }
 
-/* A fact as some row of the table asks for, or as none does. */
+/* A value that some row of the table requires, or none does. */
 static struct rule_fact any_fact(const struct rules *r, size_t table, unsigned key, struct rng *g)
 {
     const struct rule_key *k = &r->form->key[key];
@@ -132,7 +132,7 @@ static void test_reachable(void **state)
         assert_int_equal(n_unreachable(&r), 0);
         rules_free(&r);
     }
-    /* It can tell: a row behind one of fewer conditions. */
+    /* It detects a row after one of fewer conditions. */
     json_t *d = shipped(&files[0]);
     assert_int_equal(json_array_append_new(rows_of(d, "units"), json_pack("{s:{s:s},s:{s:s}}", "when", "maker", "Apple", "then", "unit", "dot")), 0);
     assert_ok(rules_take(&r, &stacks_form, d, "f.json", &err), err);

@@ -51,46 +51,46 @@ static struct row *rtx3090(const char *date)
     return on("NVIDIA RTX 3090", "consumer GPU", 35.6, 71.2, 284, "llama.cpp", date, "");
 }
 
-static struct facts facts_of(const struct row *r)
+static struct stack_traits stack_traits_of(const struct row *r)
 {
-    struct facts f;
-    facts_init(&f, &r->p);
+    struct stack_traits f;
+    stack_traits_init(&f, &r->p);
     return f;
 }
 
 static struct unit_use product(const struct row *r, enum math math, double bits, double n_tok)
 {
-    const struct facts f = facts_of(r);
+    const struct stack_traits f = stack_traits_of(r);
     return unit_of_product(&f, math, bits, n_tok);
 }
 
 static struct unit_use attention_of(const struct row *r, double head_dim, double group)
 {
-    const struct facts f = facts_of(r);
+    const struct stack_traits f = stack_traits_of(r);
     return unit_of_attention(&f, head_dim, group, 512);
 }
 
 static struct unit_use attention(const struct row *r, double n_tok)
 {
-    const struct facts f = facts_of(r);
+    const struct stack_traits f = stack_traits_of(r);
     return unit_of_attention(&f, 128, 4, n_tok);
 }
 
 static double expert_s(const struct row *r, double bits, double n_tok)
 {
-    const struct facts f = facts_of(r);
+    const struct stack_traits f = stack_traits_of(r);
     return unit_expert_s(&f, MATH_FP16, bits, n_tok, 768);
 }
 
 static double expert_rows_s(const struct row *r, enum math math, double n_tok, double rows)
 {
-    const struct facts f = facts_of(r);
+    const struct stack_traits f = stack_traits_of(r);
     return unit_expert_s(&f, math, 16, n_tok, rows);
 }
 
 static double padding(const struct row *r, double n_tok, double n_matrix)
 {
-    const struct facts f = facts_of(r);
+    const struct stack_traits f = stack_traits_of(r);
     return unit_padding(&f, n_tok, n_matrix);
 }
 
@@ -182,9 +182,7 @@ static void test_attention(void **state)
     expect(attention(ada, 512), UNIT_MATRIX, 165.2, 0);
 }
 
-/* Whether attention is one kernel, where rows do not say: llama.cpp's benchmark asked for it by itself from May 2026 on, who measures prompts
- * behind others always does, and other engines know no other. */
-/* Hopper's own kernels of llama.cpp multiply by an instruction that reaches 0.63 of its peak; cuBLAS by another. (doc/notes/stacks.md) */
+/* Hopper's own kernels of llama.cpp multiply by an instruction that attains 0.63 of its peak; cuBLAS by another. (doc/notes/stacks.md) */
 static void test_hopper(void **state)
 {
     (void)state;
@@ -206,6 +204,8 @@ static void test_hopper(void **state)
     }
 }
 
+/* Default of fused attention, where rows do not state it: llama.cpp's benchmark from May 2026 on, measurements of prompts at a depth
+ * always; other engines have no other. */
 static void test_flash(void **state)
 {
     static const struct {
@@ -226,11 +226,11 @@ static void test_flash(void **state)
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct facts f;
+        struct stack_traits f;
         struct row *r = on("NVIDIA RTX 3090", "consumer GPU", 35.6, 71.2, 284, cases[i].engine, cases[i].date, cases[i].notes);
         r->m.phase = cases[i].phase;
         r->m.context = cases[i].context;
-        facts_init(&f, &r->p);
+        stack_traits_init(&f, &r->p);
         if (f.flash != cases[i].flash)
             fail_msg("case %zu: flash %d", i, f.flash);
     }
@@ -285,7 +285,7 @@ static void test_padding(void **state)
 }
 
 /*
- * One product of 2e12 FLOP at 1e12 FLOP/s of its own units, half of which are reached: 4 s. 3e9 bytes pass before it at 1e9 B/s, three
+ * One product of 2e12 FLOP at 1e12 FLOP/s of its own units, half of which is attained: 4 s. 3e9 bytes pass before it at 1e9 B/s, three
  * quarters of which are: 4 s. The host takes 1 s. Nothing else: 9 s; of two stages that work at once, three quarters.
  */
 static void test_seconds(void **state)
@@ -353,10 +353,10 @@ static void test_cached_acts(void **state)
         struct row *r = on("NVIDIA RTX 4090", "consumer GPU", 82.6, 165.2, 660, "llama.cpp", "", "fa=1");
         struct refinement o = { .key = 0 };
         struct step c = { .kind = OP_GLU, .count = 1, .n_tok = 512, .cost = { .act_bytes = cases[i].act } };
-        struct facts f;
+        struct stack_traits f;
         r->machine.h.kind = cases[i].kind;
         r->machine.h.cache_bytes.value = cases[i].cache;
-        facts_init(&f, &r->p);
+        stack_traits_init(&f, &r->p);
         fitted_refine(&f, &at, false, &c, &o);
         assert_near(c.cost.act_bytes, cases[i].reads, 1e-12);
         c.cost.act_bytes = cases[i].act; /* steps have none to speak of: their constants know nothing of it */
@@ -401,9 +401,9 @@ static void test_pipeline(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct row *r = on("NVIDIA A100", "datacenter GPU", 19.5, 312, 624, cases[i].engine, cases[i].date, "no flash attention");
-        struct facts f;
+        struct stack_traits f;
         c[0].bits = cases[i].bits;
-        facts_init(&f, &r->p);
+        stack_traits_init(&f, &r->p);
         double n_kernel = 0;
         for (size_t k = 0; k < ARRAY_LEN(c); k++)
             n_kernel += c[k].count * unit_kernels(&f, c[k].kind, c[k].math, c[k].bits, c[k].n_tok, c[k].rows);
@@ -415,15 +415,15 @@ static void test_pipeline(void **state)
     /* 2495 kernels a pass: four devices have two passes under way, 9 / 16, five three, which fit 12 / 20 */
     assert_near(time_overlap(4, 4, 4, 2495), 9 / 16.0, 1e-12);
     assert_near(time_overlap(4, 5, 4, 2495), 9 / 16.0, 1e-12);
-    /* a short pass behind the others: as long a round as it is itself */
+    /* a short last pass: a round of its own length */
     assert_near(time_overlap(1.25, 4, 4, 0), 4.25 / 5, 1e-12);
     assert_near(time_overlap(4.25, 4, 4, 2495), (4 * 2.25 + 1) / 17, 1e-12);
 }
 
 static void expect_build(const struct measurement *m, int build)
 {
-    if (facts_build(m) != build)
-        fail_msg("%s, %d, \"%s\", \"%s\": build %d, expected %d", m->engine, m->build, m->date, m->notes, facts_build(m), build);
+    if (stack_traits_build(m) != build)
+        fail_msg("%s, %d, \"%s\", \"%s\": build %d, expected %d", m->engine, m->build, m->date, m->notes, stack_traits_build(m), build);
 }
 
 static void test_builds(void **state)
@@ -448,7 +448,7 @@ static void test_builds(void **state)
     }
 }
 
-/* A program's own number comes first, then what the date says, notes, and the month; forks and programs around llama.cpp count their own. */
+/* A program's own number comes first, then the date, notes, and the month; forks and programs around llama.cpp count their own. */
 static void test_whose_builds(void **state)
 {
     (void)state;

@@ -68,24 +68,24 @@ static struct predict_options options(void)
 }
 
 /* Kernels of all roofs, freed at the end. */
-static struct kernel_roof *kept[256];
-static size_t n_kept;
+static struct kernel_roof *owned[256];
+static size_t n_owned;
 
 static struct roofs roofs_of(const struct hwprofile *h, const struct predict_options *o)
 {
     struct roofs r;
     struct error err = { 0 };
     assert_ok(roofs_init(&r, h, o, &err), err);
-    assert_true(n_kept < ARRAY_LEN(kept));
-    kept[n_kept++] = r.kernels.roof;
+    assert_true(n_owned < ARRAY_LEN(owned));
+    owned[n_owned++] = r.kernels.roof;
     return r;
 }
 
 static int free_kernels(void **state)
 {
     (void)state;
-    while (n_kept > 0)
-        free(kept[--n_kept]);
+    while (n_owned > 0)
+        free(owned[--n_owned]);
     return 0;
 }
 
@@ -97,11 +97,11 @@ static struct tensor weights(enum dtype t)
 
 static const struct cost_options costs = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
 
-/* In a pass that reads so many bytes; threads meet before it, of several tokens in it, too. */
-static struct step time_of(const struct roofs *r, const struct op *op, struct pass p, double walked_bytes, struct cost *cost)
+/* In a pass that reads so many bytes; a barrier before it, and one in it with several tokens. */
+static struct step time_of(const struct roofs *r, const struct op *op, struct pass p, double pass_read_bytes, struct cost *cost)
 {
     const struct op_class c = { .op = *op, .count = 1, .barriers = { 2, 1 }, .form = cost_form(op, &costs), .kv_type = DTYPE_F16 };
-    struct step x = { .of = &c, .kind = op->kind, .role = op->role, .count = 1, .cost = cost_op(op, &p, &costs), .walked_bytes = walked_bytes };
+    struct step x = { .of = &c, .kind = op->kind, .role = op->role, .count = 1, .cost = cost_op(op, &p, &costs), .pass_read_bytes = pass_read_bytes };
     roofs_time(r, &x, &p);
     *cost = x.cost;
     x.of = NULL;
@@ -129,7 +129,7 @@ static void one_token_streams_the_weights(void **state)
     assert_near(t.compute_s, bytes / 160e9, 1e-15); /* as fast as from L1 */
     assert_near(t.seconds, bytes / 40e9 + 3e-7, 1e-15);
     assert_int_equal(t.bound, BOUND_MEMORY);
-    /* A model that the last cache holds; nobody said how large it is: memory. */
+    /* A model that fits the last-level cache; unknown size: memory. */
     t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 32 << 20, &c);
     assert_near(t.memory_s, bytes / 80e9, 1e-15);
     t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 0, &c);
@@ -288,7 +288,7 @@ static void attention_again(void **state)
     const struct step seven = time_of(&r, &op, (struct pass){ .n_tok = 512, .n_seq = 1 }, 1e12, &c);
     assert_true(c.flop / seven.compute_s > 300e9);
     const struct step few = time_of(&r, &op, (struct pass){ .n_tok = 2, .n_seq = 1 }, 1e12, &c);
-    assert_true(c.flop / few.compute_s < 100e9); /* nobody looked what fewer rows gain */
+    assert_true(c.flop / few.compute_s < 100e9); /* fewer rows are not measured */
     free(h.ceiling);
 }
 
@@ -424,7 +424,7 @@ static double ratio_of(const struct hwprofile *h, const char *name, double m, do
     struct hwprofile now;
     struct error err = { 0 };
     double ratio = NAN;
-    assert_ok(profile_beside(&now, h, m, (struct cores){ k, NAN, { 0 } }, &err), err);
+    assert_ok(rescale_profile(&now, h, m, (struct cores){ k, NAN, { 0 } }, &err), err);
     for (size_t i = 0; i < h->n_ceiling; i++)
         if (strcmp(h->ceiling[i].name, name) == 0)
             ratio = now.ceiling[i].value / h->ceiling[i].value;
@@ -432,8 +432,8 @@ static double ratio_of(const struct hwprofile *h, const char *name, double m, do
     return ratio;
 }
 
-/* 40 GB/s from memory whose loads get 50, 160 from L1: how far memory takes it along is what p says; never further than a cache
- * does, nor than the threads alone reach. */
+/* 40 GB/s from memory whose loads attain 50, 160 from L1: p sets how far the rate follows memory; capped by a cache and by uncontended
+ * threads. */
 static void memory_that_changes(void **state)
 {
     (void)state;
@@ -470,7 +470,7 @@ static void memory_that_changes(void **state)
     free(h.ceiling);
 }
 
-/* A walk that reaches rate, with memory at m: of a cache that gives `cached` and loads that get so much. (81) */
+/* A scan at `rate`, with memory at m: cache rate `cached`, loads at `loads`. (81) */
 static double walk_of(double rate, double cached, double loads, double m)
 {
     double p = 1, up = 32;
@@ -481,7 +481,7 @@ static double walk_of(double rate, double cached, double loads, double m)
 }
 
 /* Two threads share 50 GB/s and read 40 of it, one alone gets 30 of its 40: with 80, enough for each, two would read 60. Between the two on a line
- * in logarithms, beyond it as a walk of its own. Of one thread's memory as much as two share, or of memory that gives less, nothing is learned. */
+ * in logarithms, beyond it as a separate scan. Nothing is learned where one thread attains as much as two, or where memory is slower. */
 static void memory_that_is_shared(void **state)
 {
     (void)state;
@@ -499,7 +499,7 @@ static void memory_that_is_shared(void **state)
     assert_near(ratio_of(&h, name, 1.6, 1), 1.5, 1e-12);
     assert_near(ratio_of(&h, name, 3, 1), 1.5 * walk_of(60, 160, 80, 3 / 1.6) / 60, 1e-9);
     assert_true(ratio_of(&h, name, 0.5, 1) >= slower && ratio_of(&h, name, 0.5, 1) < 0.75);
-    /* whose loads alone were timed beside the one thread's samples */
+    /* loads adjacent to the one thread's samples */
     h.ceiling[h.n_ceiling - 2].loads_bytes_s = 50e9;
     assert_near(ratio_of(&h, name, 1.3, 1), pow(1.3, log(1.5) / log(2)), 1e-12);
     /* a product by four tokens, 200 GFLOP/s together and 125 of one thread: 250 with memory enough; and by 16, which one does as fast */
@@ -507,13 +507,13 @@ static void memory_that_is_shared(void **state)
     measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 4, 2, "FLOP/s", 200e9);
     measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 4, 1, "FLOP/s", 125e9);
     measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 16, 1, "FLOP/s", 190e9);
-    const double part = pow(200 / (4 * 16 * 40 / 8.5), 4); /* 301 GFLOP/s are one walk */
+    const double part = pow(200 / (4 * 16 * 40 / 8.5), 4); /* 301 GFLOP/s are one scan */
     assert_near(ratio_of(&h, few, 1.3, 0.8), pow(1.3, log(1.25) / log(1.6)) * pow(0.8, 1 - part), 1e-12);
     assert_near(ratio_of(&h, few, 1.6, 1), 1.25, 1e-12);
     assert_near(ratio_of(&h, few, 3, 1), 1.25 * pow(3 / 1.6, part), 1e-12);
     assert_near(ratio_of(&h, few, 0.5, 1), pow(0.5, part), 1e-12);
     assert_near(ratio_of(&h, many, 1.5, 1), 1, 1e-12);
-    /* by 64 as if alone half as fast again: no more of it than the walk takes of its seconds */
+    /* by 64, uncontended half as fast again: no more than the scan's part of its seconds */
     measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 64, 1, "FLOP/s", 1200e9);
     assert_near(ratio_of(&h, "matmat Q8_0 DRAM x64 2t", 1.3, 1), pow(1.3, 1600 / (64 * 16 * 40 / 8.5)), 1e-12);
     /* whatever the cores do, no step where memory is what it was */
@@ -534,7 +534,7 @@ static void memory_that_is_shared(void **state)
     assert_near(ratio_of(&alike, name, 1.3, 1), unknown, 1e-12);
     assert_true(unknown > 1.1 && unknown < 1.16);
     free(alike.ceiling);
-    /* where no cache was measured: as far as the two moments say, and no further */
+    /* without a measured cache: up to uncontended memory, no further */
     measured(&bare, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
     measured(&bare, "kernel", "load", "F32", "DRAM", 1, 1, "B/s", 40e9);
     measured(&bare, "kernel", "matvec", "Q8_0", "DRAM", 1, 2, "B/s", 40e9);
@@ -593,31 +593,31 @@ static void at_one_moment(void **state)
     measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 2, 2, "FLOP/s", 2 * 2 * 20e9 * 32 / 34);
     const double bytes = ROWS * COLS * 34.0 / 32, before = price_of(&h, 1);
     assert_near(before, bytes / 40e9, 1e-15);
-    struct ceiling *walk = named(&h, "matvec Q8_0 DRAM x1 2t"), *few = named(&h, "matmat Q8_0 DRAM x2 2t");
-    walk->loads_bytes_s = 50e9;
+    struct ceiling *matvec = named(&h, "matvec Q8_0 DRAM x1 2t"), *few = named(&h, "matmat Q8_0 DRAM x2 2t");
+    matvec->loads_bytes_s = 50e9;
     assert_near(price_of(&h, 1), before, 1e-15);
-    walk->loads_bytes_s = 100e9;
+    matvec->loads_bytes_s = 100e9;
     assert_true(price_of(&h, 1) > 1.2 * before && price_of(&h, 1) <= 2 * before);
-    walk->value = 24e9;
-    walk->loads_bytes_s = 25e9;
+    matvec->value = 24e9;
+    matvec->loads_bytes_s = 25e9;
     assert_true(price_of(&h, 1) < 1.1 * before && price_of(&h, 1) > bytes / 50e9);
     const double alone = price_of(&h, 2); /* 20 GB/s of weights, when they could have been 40 */
     few->loads_bytes_s = 25e9;
     assert_true(price_of(&h, 2) < 0.8 * alone && price_of(&h, 2) > bytes / 50e9);
     /* Probes that read what the profile has change nothing. */
     const double once = price_of(&h, 1), twice = price_of(&h, 2);
-    assert_ok(profile_beside(&now, &h, 1, as_it_was, &err), err);
+    assert_ok(rescale_profile(&now, &h, 1, as_it_was, &err), err);
     assert_near(price_of(&now, 1), once, 1e-15);
     assert_near(price_of(&now, 2), twice, 1e-15);
-    assert_near(named(&now, walk->name)->loads_bytes_s, 50e9, 1);
-    assert_ok(profile_beside(&change, &now, 1, as_it_was, &err), err);
+    assert_near(named(&now, matvec->name)->loads_bytes_s, 50e9, 1);
+    assert_ok(rescale_profile(&change, &now, 1, as_it_was, &err), err);
     assert_near(price_of(&change, 1), once, 1e-15);
     whatif_profile_free(&change);
     whatif_profile_free(&now);
     free(h.ceiling);
 }
 
-/* Of two threads: 80, 120 and 100 GFLOP/s of small products beside three roofs are 100 on average, and each roof is as if it had been 100. */
+/* Two threads: core probes adjacent to three roofs of 80, 120 and 100 GFLOP/s have a mean of 100; each roof is rescaled to it. */
 static void cores_at_one_moment(void **state)
 {
     (void)state;
@@ -636,7 +636,7 @@ static void cores_at_one_moment(void **state)
     peak->product_flop_s = 100e9;
     one->product_flop_s = 10e9; /* of one thread: another moment */
     assert_near(price_of(&h, 64) / (flop / 2000e9), 1, 0.01); /* a small part of it is memory's */
-    /* the product beside a run, and one of a single thread and of three: of the nearest number that was measured */
+    /* the core probe of a run, of one thread and of three: relative to the nearest measured number */
     assert_near(profile_cores_now(&h, 2, 150e9, NAN).core, 1.5, 1e-12);
     assert_near(profile_cores_now(&h, 1, 5e9, NAN).core, 0.5, 1e-12);
     assert_near(profile_cores_now(&h, 3, 150e9, NAN).core, 1, 1e-12);
@@ -647,45 +647,46 @@ static void cores_at_one_moment(void **state)
     few->product_flop_s = 80e9;
     l1->product_flop_s = 120e9;
     peak->product_flop_s = 70e9;
-    assert_ok(profile_beside(&now, &h, 1, (struct cores){ 70.0 / 90, 1, { 0 } }, &err), err);
+    assert_ok(rescale_profile(&now, &h, 1, (struct cores){ 70.0 / 90, 1, { 0 } }, &err), err);
     assert_near(named(&now, few->name)->value / (1600e9 * 70 / 80), 1, 0.01);
     assert_near(named(&now, l1->name)->value, 160e9 * 70 / 120, 1);
     assert_near(named(&now, few->name)->product_flop_s, 70e9, 1);
     const double then = price_of(&now, 64);
-    assert_ok(profile_beside(&again, &now, 1, as_it_was, &err), err);
+    assert_ok(rescale_profile(&again, &now, 1, as_it_was, &err), err);
     assert_near(price_of(&again, 64), then, 1e-12);
     whatif_profile_free(&again);
     whatif_profile_free(&now);
-    /* A walk over memory whose cores were as slow as they were beside the cache's roof: 160 of 120 are 80 of 60, which memory hides less. */
-    struct ceiling *walk = named(&h, "matvec Q8_0 DRAM x1 2t");
-    walk->product_flop_s = 120e9;
-    const double same = ratio_of(&h, walk->name, 2, 120.0 / ((80 + 120 + 70 + 120) / 4.0));
-    walk->product_flop_s = 60e9;
-    assert_true(ratio_of(&h, walk->name, 2, 60.0 / ((80 + 120 + 70 + 60) / 4.0)) < same - 0.05);
+    /* A memory scan whose core probe was as slow as the cache roof's: 160 of 120 are 80 of 60, hidden less by memory. */
+    struct ceiling *matvec = named(&h, "matvec Q8_0 DRAM x1 2t");
+    matvec->product_flop_s = 120e9;
+    const double same = ratio_of(&h, matvec->name, 2, 120.0 / ((80 + 120 + 70 + 120) / 4.0));
+    matvec->product_flop_s = 60e9;
+    assert_true(ratio_of(&h, matvec->name, 2, 60.0 / ((80 + 120 + 70 + 60) / 4.0)) < same - 0.05);
     /* Two threads of one core, which give 1.2 times one: not another moment of it, so what one thread reads caps two as before. */
     measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 1, "B/s", 21e9);
-    walk = named(&h, "matvec Q8_0 DRAM x1 2t");
-    walk->product_flop_s = NAN;
-    const double apart = ratio_of(&h, walk->name, 10, 1);
+    matvec = named(&h, "matvec Q8_0 DRAM x1 2t");
+    matvec->product_flop_s = NAN;
+    const double apart = ratio_of(&h, matvec->name, 10, 1);
     named(&h, "matvec Q8_0 DRAM x1 1t")->product_flop_s = 75e9;
     named(&h, "fma fp32  x0 1t")->product_flop_s = 75e9;
-    walk->product_flop_s = (80 + 120 + 70) / 3.0 * 1e9; /* their average */
-    assert_near(ratio_of(&h, walk->name, 10, 1), apart, 1e-9);
+    matvec->product_flop_s = (80 + 120 + 70) / 3.0 * 1e9; /* their average */
+    assert_near(ratio_of(&h, matvec->name, 10, 1), apart, 1e-9);
     /* What waits for L3 hides a part of what cores do: 80 GB/s of 160 by the cores and 100 by L3. */
     measured(&h, "bandwidth", "read", "", "L3", 0, 2, "B/s", 100e9);
     const double waits = ratio_of(&h, "matvec Q8_0 L3 x1 2t", 1, 2);
     assert_true(waits > 1.05 && waits < 1.25);
     h.n_ceiling--;
     /* seconds, the other way */
-    struct ceiling *meet = named(&h, "barrier   x0 2t");
-    meet->product_flop_s = 160e9;
-    assert_ok(profile_beside(&now, &h, 1, as_it_was, &err), err);
-    assert_near(named(&now, meet->name)->value / meet->value, 160 / ((80 + 120 + 70 + 90 + 160) / 5.0), 1e-9);
+    struct ceiling *barrier = named(&h, "barrier   x0 2t");
+    barrier->product_flop_s = 160e9;
+    assert_ok(rescale_profile(&now, &h, 1, as_it_was, &err), err);
+    assert_near(named(&now, barrier->name)->value / barrier->value, 160 / ((80 + 120 + 70 + 90 + 160) / 5.0), 1e-9);
     whatif_profile_free(&now);
     free(h.ceiling);
 }
 
-/* Tiles at 500 GFLOP/s beside a product that did 400, four fifths of its time by them; on average 1000; other arithmetic as it was. */
+/* Tile probe of 500 GFLOP/s adjacent to a product of 400, four fifths of its time in tiles; mean tile rate 1000; other arithmetic
+ * unchanged. */
 static void tiles_at_one_moment(void **state)
 {
     (void)state;
@@ -698,20 +699,20 @@ static void tiles_at_one_moment(void **state)
     product->tile_flop_s = 500e9;
     peak->tile_flop_s = 1500e9;
     product->product_flop_s = peak->product_flop_s = tall->product_flop_s = 100e9;
-    assert_ok(profile_beside(&now, &h, 1, as_it_was, &err), err);
+    assert_ok(rescale_profile(&now, &h, 1, as_it_was, &err), err);
     assert_near(named(&now, product->name)->value, 400e9 / (0.8 / 2 + 0.2), 1);
     assert_near(named(&now, peak->name)->value, 4000e9 * 1000 / 1500, 1); /* all of it is tiles' */
     assert_near(named(&now, product->name)->tile_flop_s, 1000e9, 1);
     assert_near(named(&now, tall->name)->value, tall->value, 1);
-    assert_ok(profile_beside(&again, &now, 1, as_it_was, &err), err);
+    assert_ok(rescale_profile(&again, &now, 1, as_it_was, &err), err);
     assert_near(named(&again, product->name)->value, named(&now, product->name)->value, 1);
     whatif_profile_free(&again);
     whatif_profile_free(&now);
-    /* and beside a run: tiles at half, cores at twice what they were on average */
+    /* and at a run: tiles at half, cores at twice their mean */
     const struct cores cores = profile_cores_now(&h, 2, 200e9, 500e9);
     assert_near(cores.core, 2, 1e-12);
     assert_near(cores.tiles, 0.5, 1e-12);
-    assert_ok(profile_beside(&now, &h, 1, cores, &err), err);
+    assert_ok(rescale_profile(&now, &h, 1, cores, &err), err);
     assert_near(named(&now, product->name)->value, 400e9 / (0.8 / 1 + 0.2 / 2), 1);
     whatif_profile_free(&now);
     /* a call of 64 tokens by 4 heads that see 64 keys, 32.5 on average: 4 * 64 * 256 * 32.5 * 2 FLOP in 21.3 us are 200 GFLOP/s */
@@ -721,19 +722,19 @@ static void tiles_at_one_moment(void **state)
     call->n_query = call->n_key = call->head_dim = 64;
     call->product_flop_s = 100e9;
     call->tile_flop_s = 1000e9;
-    assert_ok(profile_beside(&now, &h, 1, (struct cores){ 1, 0.5, { 0 } }, &err), err);
+    assert_ok(rescale_profile(&now, &h, 1, (struct cores){ 1, 0.5, { 0 } }, &err), err);
     assert_near(named(&now, call->name)->value / call->value, 0.2 / 0.5 + 0.8, 1e-9);
     whatif_profile_free(&now);
     h.n_ceiling--;
     /* compute at twice: all of it */
     struct whatif w;
     struct predict_options o = options();
-    assert_ok(profile_beside(&now, &h, 1, as_it_was, &err), err);
+    assert_ok(rescale_profile(&now, &h, 1, as_it_was, &err), err);
     const double once = named(&now, product->name)->value;
     whatif_profile_free(&now);
     assert_ok(whatif_parse(&w, "compute=x2", &err), err);
     assert_ok(whatif_apply(&w, &h, &o, &err), err);
-    assert_ok(profile_beside(&now, &h, 1, as_it_was, &err), err);
+    assert_ok(rescale_profile(&now, &h, 1, as_it_was, &err), err);
     assert_near(named(&now, product->name)->value / once, 2, 1e-9);
     whatif_profile_free(&now);
     free(h.ceiling);
@@ -760,14 +761,14 @@ static void stored_rows(void **state)
 }
 
 /* Memory at half, the peak as it was: what reads memory halves or nearly so, what computes does not, few tokens are between. */
-static void beside_probes(void **state)
+static void rescaled_by_probes(void **state)
 {
     (void)state;
     struct hwprofile h = with_kernels(), now;
     struct error err = { 0 };
     measured(&h, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
     measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 2, 2, "FLOP/s", 2 * 2 * 40e9 * 32 / 34);
-    assert_ok(profile_beside(&now, &h, 0.5, as_it_was, &err), err);
+    assert_ok(rescale_profile(&now, &h, 0.5, as_it_was, &err), err);
     assert_int_equal(now.n_ceiling, h.n_ceiling);
     for (size_t i = 0; i < h.n_ceiling; i++) {
         const struct ceiling *c = &h.ceiling[i];
@@ -778,7 +779,7 @@ static void beside_probes(void **state)
                         c->n_tok == 64 ? 0.3 : strcmp(c->op, "matvec") == 0 && memory ? 0.1 : 1e-9);
     }
     whatif_profile_free(&now);
-    assert_ok(profile_beside(&now, &h, NAN, (struct cores){ 2, NAN, { 0 } }, &err), err);
+    assert_ok(rescale_profile(&now, &h, NAN, (struct cores){ 2, NAN, { 0 } }, &err), err);
     for (size_t i = 0; i < h.n_ceiling; i++)
         if (strcmp(h.ceiling[i].unit, "s") == 0)
             assert_near(now.ceiling[i].value / h.ceiling[i].value, 0.5, 1e-9);
@@ -819,7 +820,7 @@ static void threads_between(void **state)
     free(h.ceiling);
 }
 
-/* 10 GB/s at a token, 20 at 512; threads meet before it, and the pass begins with the embedding. */
+/* 10 GB/s at a token, 20 at 512; a barrier before it, and the pass begins with the embedding. */
 static void small_ops_and_the_team(void **state)
 {
     (void)state;
@@ -841,7 +842,7 @@ static void small_ops_and_the_team(void **state)
     free(h.ceiling);
 }
 
-/* What is asked for, between what was measured; else the nearest. */
+/* Interpolation between measured numbers of threads; else the nearest. */
 static void threads(void **state)
 {
     (void)state;
@@ -849,11 +850,11 @@ static void threads(void **state)
     measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 1, "B/s", 25e9);
     measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 8, "B/s", 99e9);
     const struct {
-        int asked, found;
+        int n_threads, found;
     } cases[] = { { 1, 1 }, { 2, 2 }, { 7, 7 }, { 9, 8 }, { 0, 8 } };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct predict_options o = options();
-        o.n_threads = cases[i].asked;
+        o.n_threads = cases[i].n_threads;
         assert_int_equal(roofs_of(&h, &o).kernels.n_threads, cases[i].found);
     }
     free(h.ceiling);
@@ -881,7 +882,7 @@ static double changed_s(const struct model *m, const struct hwprofile *base, con
     return s;
 }
 
-/* A bound does not ask the kernels; what-ifs move them with the roof they ran under; a factor replaces them. */
+/* A bound ignores kernels; what-ifs scale them with the roof they ran under; a factor replaces them. */
 static void whole_predictions(void **state)
 {
     (void)state;
@@ -956,43 +957,43 @@ static void shared_cache(void **state)
     struct hwprofile h = machine();
     struct last_cache c = cache_of(&h, 2);
     assert_near(c.bytes, stated, 1);
-    assert_near(last_cache_kept(&c, stated), 1, 0); /* nobody looked: all or nothing */
-    assert_near(last_cache_kept(&c, stated + 1), 0, 0);
-    assert_near(last_cache_kept(&c, 0), 0, 0);
+    assert_near(last_cache_hit(&c, stated), 1, 0); /* no curve: all or nothing */
+    assert_near(last_cache_hit(&c, stated + 1), 0, 0);
+    assert_near(last_cache_hit(&c, 0), 0, 0);
     loads(&h, 1, NAN, 6 * mib);
     loads(&h, 2, NAN, 4 * mib);
     c = cache_of(&h, 1);
     assert_near(c.bytes, 6 * mib * half, 1);
-    assert_near(last_cache_kept(&c, 6 * mib), 1, 1e-9);
-    assert_near(last_cache_kept(&c, 9 * mib), 5.0 / 6, 1e-9);
-    assert_near(last_cache_kept(&c, 12 * mib), 1.0 / 3, 1e-9);
-    assert_near(last_cache_kept(&c, 24 * mib), 1.0 / 3, 1e-9); /* a larger one is not kept better */
-    assert_near(last_cache_kept(&c, 36 * mib), 1.0 / 6, 1e-9);
-    assert_near(last_cache_kept(&c, 48 * mib), 0, 1e-9);
-    assert_near(last_cache_kept(&c, 480 * mib), 0, 1e-9);
+    assert_near(last_cache_hit(&c, 6 * mib), 1, 1e-9);
+    assert_near(last_cache_hit(&c, 9 * mib), 5.0 / 6, 1e-9);
+    assert_near(last_cache_hit(&c, 12 * mib), 1.0 / 3, 1e-9);
+    assert_near(last_cache_hit(&c, 24 * mib), 1.0 / 3, 1e-9); /* the hit fraction does not rise */
+    assert_near(last_cache_hit(&c, 36 * mib), 1.0 / 6, 1e-9);
+    assert_near(last_cache_hit(&c, 48 * mib), 0, 1e-9);
+    assert_near(last_cache_hit(&c, 480 * mib), 0, 1e-9);
     c = cache_of(&h, 2);
     assert_near(c.bytes, 8 * mib * half, 1); /* of each thread 4 */
     assert_near(cache_of(&h, 0).bytes, c.bytes, 1); /* all: as many as were measured */
     loads(&h, 3, 60e9, 2 * mib); /* the level of L3 itself, of 60 GB/s: 3/4 and 3/10 */
     c = cache_of(&h, 3);
-    assert_near(last_cache_kept(&c, 9 * mib), 0.75, 1e-9);
+    assert_near(last_cache_hit(&c, 9 * mib), 0.75, 1e-9);
     loads(&h, 4, NAN, 12 * mib); /* no more than is stated, and nothing of more than twice as much */
     c = cache_of(&h, 4);
     assert_near(c.bytes, stated, 1);
-    assert_near(last_cache_kept(&c, 48 * mib), 1, 1e-9);
-    assert_near(last_cache_kept(&c, 72 * mib), 0, 1e-9);
+    assert_near(last_cache_hit(&c, 48 * mib), 1, 1e-9);
+    assert_near(last_cache_hit(&c, 72 * mib), 0, 1e-9);
     loads(&h, 5, 21e9, 2 * mib); /* as slow as memory */
     assert_near(cache_of(&h, 5).bytes, stated, 1);
     loads(&h, 6, NAN, NAN); /* not known */
     loads(&h, 7, NAN, mib);
-    h.curve[h.n_curve - 1].n_point = 2; /* nobody looked beyond */
+    h.curve[h.n_curve - 1].n_point = 2; /* not measured beyond */
     assert_near(cache_of(&h, 7).bytes, stated, 1);
     assert_near(cache_of(&h, 7).n, 0, 0);
     assert_near(cache_of(&h, 6).bytes, stated, 1);
     free_curves(&h);
 }
 
-/* Plain loads of the weights themselves say what the cache keeps now: others have less of it, or more, or as much. */
+/* The hit fraction now, from plain loads of the weights: smaller, larger or unchanged. */
 static void cache_of_now(void **state)
 {
     (void)state;
@@ -1002,13 +1003,13 @@ static void cache_of_now(void **state)
     struct last_cache c = cache_of(&h, 1);
     const double bytes = c.bytes;
     assert_near(last_cache_found(&c, 12 * mib, third * 1e9, 20e9), 1.0 / 3, 1e-9);
-    assert_near(last_cache_kept(&c, 9 * mib), 5.0 / 6, 1e-9); /* as it was */
+    assert_near(last_cache_hit(&c, 9 * mib), 5.0 / 6, 1e-9); /* as it was */
     assert_near(last_cache_found(&c, 4 * mib, third * 1e9, 20e9), 1.0 / 3, 1e-9); /* a third of its size */
-    assert_near(last_cache_kept(&c, 3 * mib), 5.0 / 6, 1e-9);
+    assert_near(last_cache_hit(&c, 3 * mib), 5.0 / 6, 1e-9);
     assert_near(c.bytes, bytes / 3, 1);
     c = cache_of(&h, 1);
     assert_near(last_cache_found(&c, 48 * mib, third * 1e9, 20e9), 1.0 / 3, 1e-9); /* four times */
-    assert_near(last_cache_kept(&c, 24 * mib), 1, 1e-9);
+    assert_near(last_cache_hit(&c, 24 * mib), 1, 1e-9);
     c = cache_of(&h, 1);
     assert_near(last_cache_found(&c, 20 * mib, 50e9, 20e9), 1, 1e-9);
     c = cache_of(&h, 1);
@@ -1138,12 +1139,12 @@ static void cores_further_apart(void **state)
     measured(&h, "kernel", "silu", "F32", "", 512, 2, "B/s", 30e9);
     const double probed[COHERENCE_COUNT] = { NAN, 20e9, 4e9, NAN, 1.5e-6 };
     struct cores cores = as_it_was;
-    profile_exchange_now(&cores, &h, 2, probed);
-    assert_near(cores.exchange[COHERENCE_READ_SMALL], 0, 0);
-    assert_near(cores.exchange[COHERENCE_READ_LARGE], 0.5, 1e-12);
-    assert_near(cores.exchange[COHERENCE_WRITE_SMALL], 0.2, 1e-12);
-    assert_near(cores.exchange[COHERENCE_BARRIER], 5, 1e-12);
-    assert_ok(profile_beside(&now, &h, 1, cores, &err), err);
+    profile_coherence_now(&cores, &h, 2, probed);
+    assert_near(cores.coherence[COHERENCE_READ_SMALL], 0, 0);
+    assert_near(cores.coherence[COHERENCE_READ_LARGE], 0.5, 1e-12);
+    assert_near(cores.coherence[COHERENCE_WRITE_SMALL], 0.2, 1e-12);
+    assert_near(cores.coherence[COHERENCE_BARRIER], 5, 1e-12);
+    assert_ok(rescale_profile(&now, &h, 1, cores, &err), err);
     assert_near(named(&now, "exchange-read F32  x512 2t")->value, 20e9, 1);
     assert_near(named(&now, "exchange-read F32  x32 2t")->value, 80e9, 1);
     assert_near(named(&now, "exchange-write F32  x32 2t")->value, 4e9, 1);
@@ -1158,27 +1159,27 @@ static void cores_further_apart(void **state)
     whatif_profile_free(&now);
     /* cores at half their speed, and rows no slower than that makes them: nothing else */
     struct cores slow = as_it_was;
-    slow.core = slow.exchange[COHERENCE_READ_LARGE] = 0.5;
-    assert_ok(profile_beside(&now, &h, 1, slow, &err), err);
+    slow.core = slow.coherence[COHERENCE_READ_LARGE] = 0.5;
+    assert_ok(rescale_profile(&now, &h, 1, slow, &err), err);
     assert_near(named(&now, "rmsnorm F32  x512 2t")->value, 10e9, 1);
     whatif_profile_free(&now);
     /* nearer: no kernel gains more than the rows do */
-    cores.exchange[COHERENCE_READ_LARGE] = 2;
-    assert_ok(profile_beside(&now, &h, 1, cores, &err), err);
+    cores.coherence[COHERENCE_READ_LARGE] = 2;
+    assert_ok(rescale_profile(&now, &h, 1, cores, &err), err);
     assert_near(named(&now, "rmsnorm F32  x512 2t")->value, 8 / (8 / 20e9 - 4 / 80e9), 1);
     whatif_profile_free(&now);
     named(&h, "exchange-read F32  x512 2t")->value = 2e9;
-    assert_ok(profile_beside(&now, &h, 1, cores, &err), err);
+    assert_ok(rescale_profile(&now, &h, 1, cores, &err), err);
     assert_near(named(&now, "rmsnorm F32  x512 2t")->value, 2 * 20e9, 1);
     whatif_profile_free(&now);
     /* another number of threads: nothing is known */
-    profile_exchange_now(&cores, &h, 3, probed);
+    profile_coherence_now(&cores, &h, 3, probed);
     for (int i = 0; i < COHERENCE_COUNT; i++)
-        assert_near(cores.exchange[i], 0, 0);
+        assert_near(cores.coherence[i], 0, 0);
     free(h.ceiling);
 }
 
-/* Weights of which the cache keeps a third beside 6 MiB of KV cache: seconds of a third from L3 and of the rest from memory. */
+/* Weights with a hit fraction of a third, with 6 MiB of KV cache: a third from L3, the rest from memory. */
 static void partly_kept(void **state)
 {
     (void)state;
@@ -1191,16 +1192,16 @@ static void partly_kept(void **state)
     const struct pass p = { .n_tok = 1, .n_past = 1023, .n_seq = 1 }, two = { .n_tok = 2, .n_past = 511, .n_seq = 2 };
     const struct step_model m = { .held_bytes = 10 << 20, .held_position = 6 << 10 };
     struct cost cost;
-    const struct step t = time_of(&r, &op, p, step_walked_bytes(&m, &p), &cost);
+    const struct step t = time_of(&r, &op, p, step_read_bytes(&m, &p), &cost);
     const double least_s = cost.weight_bytes * (1 / 80e9 + 2 / 40e9) / 3;
-    assert_near(t.kept, 1.0 / 3, 1e-9);
+    assert_near(t.llc_hit, 1.0 / 3, 1e-9);
     assert_near(t.memory_s, least_s, 1e-15);
     /* two tokens, which are memory's all the way, come as much faster: of 3 and 2 thirds of the seconds */
     struct hwprofile few = with_kernels();
     measured(&few, "kernel", "matmat", "Q8_0", "DRAM", 2, 2, "FLOP/s", 2 * 2 * 40e9 * 32 / 34);
     loads(&few, 2, NAN, 4 << 20);
     const struct roofs s = roofs_of(&few, &o);
-    assert_near(time_of(&s, &op, two, step_walked_bytes(&m, &two), &cost).compute_s, least_s, 1e-15);
+    assert_near(time_of(&s, &op, two, step_read_bytes(&m, &two), &cost).compute_s, least_s, 1e-15);
     free_curves(&few);
     free(few.ceiling);
     free_curves(&h);
@@ -1248,7 +1249,7 @@ int main(void)
         cmocka_unit_test(one_token_streams_the_weights), cmocka_unit_test(many_tokens_compute),
         cmocka_unit_test(what_was_not_measured),         cmocka_unit_test(activations_are_prepared),
         cmocka_unit_test(attention_by_width),            cmocka_unit_test(prepared_once),
-        cmocka_unit_test(beside_probes),                 cmocka_unit_test(threads_between),
+        cmocka_unit_test(rescaled_by_probes),                 cmocka_unit_test(threads_between),
         cmocka_unit_test(attention_by_calls),            cmocka_unit_test(memory_that_changes),
         cmocka_unit_test(at_one_moment),                 cmocka_unit_test(cores_at_one_moment),
         cmocka_unit_test(tiles_at_one_moment),

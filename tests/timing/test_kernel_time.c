@@ -66,7 +66,7 @@ static double seconds_of(const struct time_blocks *b, double count, double bytes
 static void test_seconds(void **state)
 {
     (void)state;
-    /* 2 and 4 trips of 0.25 us, 0.908 us of instructions a block: a wave of two takes 3.316 us, one block 2.408 */
+    /* 2 and 4 latencies of 0.25 us, 0.908 us of instructions a block: a wave of two takes 3.316 us, one block 2.408 */
     const double issue_us = 5120 / (4 * 1.41e3), full = 6 * 0.25 + 2 * issue_us, one = 6 * 0.25 + issue_us;
     struct time_blocks b = norm_of(216);
     assert_true(near_rel(seconds_of(&b, 1, 0), (2 + full) * 1e-6, 1e-9));
@@ -77,7 +77,7 @@ static void test_seconds(void **state)
     /* from memory the four loads of the loop wait twice as long; the two of any block do not */
     b.footprint_bytes = 1e12;
     assert_true(near_rel(seconds_of(&b, 1, 0), (2 + full + one + 2 * 4 * 0.25) * 1e-6, 1e-6));
-    /* 100 MB at 1e12 B/s are 100 us, and the blocks hide behind them; in the cache 40 us */
+    /* 100 MB at 1e12 B/s are 100 us and hide the blocks; in the cache 40 us */
     assert_true(near_rel(seconds_of(&b, 1, 100e6), 102e-6, 1e-3));
     b.footprint_bytes = 1;
     assert_true(near_rel(seconds_of(&b, 1, 100e6), 42e-6, 1e-3));

@@ -53,7 +53,7 @@ static struct level_bytes levels(const struct op *op, struct pass p, struct leve
     return b;
 }
 
-/* From memory: what cost_op() says, once. Lines of what is only written are fetched first. */
+/* From memory: the bytes of cost_op(), once. Lines that are only written are fetched first. */
 static void test_cold_is_cost(void **state)
 {
     const struct fixture *x = *state;
@@ -93,7 +93,7 @@ static void test_decode_product(void **state)
     assert_near(level_bytes_find(&warm, "L3") / weight, 1, 0.01);
 }
 
-/* 64 tokens: 196,608 bytes of activations meet each of 256 panels, from L2; weights once. */
+/* 64 tokens: 196,608 bytes of activations for each of 256 panels, from L2; weights once. */
 static void test_prompt_product(void **state)
 {
     const struct op *op = op_of(*state, ROLE_FFN_UP);
@@ -134,7 +134,7 @@ static void test_long_prompt(void **state)
     }
 }
 
-/* AVX-512 walks 2048 columns at once and 4096 in two steps, after each of which y is stored: with unpacked weights and activations in
+/* AVX-512 processes 2048 columns at once and 4096 in two steps, after each of which y is stored: with unpacked weights and activations in
  * two forms all that a prompt's product stores. */
 static void test_wide_steps(void **state)
 {
@@ -167,7 +167,7 @@ static void test_refused(void **state)
     assert_int_equal(roofline_level_bytes(&b, op, &p, &floats, &gpu, &s, &err), -1);
     assert_non_null(strstr(err.msg, "gpu is not a CPU"));
     assert_int_equal(roofline_level_bytes(&b, op, &p, &floats, &bare, &s, &err), -1);
-    assert_non_null(strstr(err.msg, "bare says no sizes"));
+    assert_non_null(strstr(err.msg, "bare states no cache sizes"));
     assert_true(isnan(level_bytes_find(&b, "L7")));
 }
 

@@ -17,7 +17,7 @@ static struct time_features features(void)
                                              .vector_s = 5e-4 };
     f.term[f.n_term++] = (struct time_term){ .kind = TIME_PRODUCT, .key = 3, .launched = 16, .compute_s = 2e-3, .memory_s = 2e-3 };
     f.term[f.n_term++] = (struct time_term){ .kind = TIME_ATTEND, .launched = 32, .compute_s = 5e-4, .memory_s = 6e-4, .heads_s = 2e-4,
-                                             .walked = 3e4 };
+                                             .scanned = 3e4 };
     f.term[f.n_term++] = (struct time_term){ .kind = TIME_OTHER, .launched = 200, .compute_s = 1e-5, .memory_s = 3e-4 };
     f.term[f.n_term++] = (struct time_term){ .kind = TIME_STAGED, .launched = 8, .memory_s = 7e-4 };
     f.host_s = 3e-4;
@@ -198,7 +198,7 @@ static void test_predict(void **state)
     assert_near(f.slower, f.faster * f.faster, 1e-12);
     assert_near(prediction_chance(&r.decode, r.decode.seconds * f.slower), 0.95, 1e-9);
     assert_near(prediction_chance(&r.decode, r.decode.seconds / f.faster), 0.05, 1e-9);
-    /* Nothing is known beside --roof. */
+    /* No spread with --roof. */
     o.roof = true;
     assert_ok(predict(&r, &m, &h, &o, &err), err);
     assert_true(isnan(r.decode.sd_s) && isnan(r.decode.sd_fast_s) && !r.stack);

@@ -1,4 +1,4 @@
-/* What names and dates say of engines and machines. methods.md (36), (43) */
+/* Traits of engines and machines from names and dates. methods.md (36), (43) */
 #include "stacks/priors.h"
 #include <ctype.h>
 #include <math.h>
@@ -14,14 +14,14 @@ static int build_of(int year, int month)
     return (int)stacks_value(TABLE_BUILDS, 0, fact, 1);
 }
 
-/* Of three to five digits that no letter follows, as one of a commit would; 0: there is none. */
+/* Three to five digits without a following letter (a commit hash); 0: none. */
 static int build_at(const char *s)
 {
     const size_t n = strspn(s, "0123456789");
     return n >= 3 && n <= 5 && !isalnum((unsigned char)s[n]) ? atoi(s) : 0;
 }
 
-/* "(2824)" at s, behind a commit. */
+/* "(2824)" at s, after a commit. */
 static int build_in_parentheses(const char *s)
 {
     return *s == '(' && s[1 + strspn(s + 1, "0123456789")] == ')' ? build_at(s + 1) : 0;
@@ -52,7 +52,7 @@ static int build_named(const char *s)
     return build;
 }
 
-/* "b9436". In notes "b2048" is rather a batch. */
+/* "b9436". In notes "b2048" is a batch size. */
 static int build_short(const char *s, bool notes)
 {
     for (const char *b = s; *b; b++) {
@@ -64,7 +64,7 @@ static int build_short(const char *s, bool notes)
     return 0;
 }
 
-/* Forks (ik_llama.cpp) and programs around it (ollama, LM Studio) count builds of their own; nothing says that it is another. */
+/* Forks (ik_llama.cpp) and wrappers (ollama, LM Studio) number builds differently; unnamed engines count as llama.cpp. */
 static bool is_llama_cpp(const char *engine)
 {
     static const char *const names[] = { "llama.cpp", "llamacpp", "llama-bench", "llama-server", "llama-cli" };
@@ -85,9 +85,9 @@ static int build_said(const struct measurement *m)
     return build > 0 ? build : build_short(m->notes, true);
 }
 
-int facts_build(const struct measurement *m)
+int stack_traits_build(const struct measurement *m)
 {
-    enum { MIDDLE = 6 }; /* of a year alone */
+    enum { MIDDLE = 6 }; /* of a year without month */
     int year, month;
     const int build = is_llama_cpp(m->engine) ? build_said(m) : 0;
     if (build > 0)
@@ -95,7 +95,7 @@ int facts_build(const struct measurement *m)
     return measure_date(m->date, &year, &month) == MEASURE_DATE && year >= MEASURE_FIRST_YEAR ? build_of(year, month > 0 ? month : MIDDLE) : 0;
 }
 
-const char *facts_type(const struct facts *f)
+const char *stack_traits_type(const struct stack_traits *f)
 {
     const char *quant = f->p->m->quant;
     return quant && quant[0] ? quant : f->p->type;
@@ -111,7 +111,7 @@ static enum maker maker_of(const struct priced *p)
     return MAKER_OTHER;
 }
 
-static void set_vendor(struct facts *f, const struct machine *m)
+static void set_vendor(struct stack_traits *f, const struct machine *m)
 {
     if (m->h.vendor[0] && strcmp(m->h.vendor, "?") != 0)
         snprintf(f->vendor, sizeof f->vendor, "%s", m->h.vendor);
@@ -119,43 +119,43 @@ static void set_vendor(struct facts *f, const struct machine *m)
         snprintf(f->vendor, sizeof f->vendor, "%.*s", (int)strcspn(m->hardware, " "), m->hardware);
 }
 
-double facts_peak(const struct facts *f, enum math m)
+double stack_traits_peak(const struct stack_traits *f, enum math m)
 {
     const struct peak *q = &f->p->roofs->peak[m];
     return q->flop_s > 0 && !q->derived ? q->flop_s : 0;
 }
 
-enum generation facts_generation(enum maker maker, const char *name)
+enum generation stack_traits_generation(enum maker maker, const char *name)
 {
     const struct rule_fact fact[KEY_COUNT] = { [KEY_MAKER] = { .number = maker }, [KEY_NAME] = { .text = name }, [KEY_WORD] = { .text = name } };
     return (enum generation)stacks_value(TABLE_GENERATIONS, 0, fact, GENERATION_OTHER);
 }
 
-/* How many times as fast 16 bits are as FP32. */
+/* Rate of 16 bits over FP32. */
 static double rate(double fp16, double fp32)
 {
     return fp16 / fp32;
 }
 
-static void know_machine(struct rule_fact *fact, const struct facts *f)
+static void know_machine(struct rule_fact *fact, const struct stack_traits *f)
 {
     const struct machine *m = f->p->machine;
     const struct hwprofile *h = &m->h;
-    const double fp32 = facts_peak(f, MATH_FP32), cycles = h->n_cores * h->clock_hz.value;
+    const double fp32 = stack_traits_peak(f, MATH_FP32), cycles = h->n_cores * h->clock_hz.value;
     fact[KEY_MAKER].number = f->maker;
     fact[KEY_VENDOR].text = f->vendor;
     fact[KEY_CLASS].text = m->class_name;
     fact[KEY_KIND].number = h->kind;
     fact[KEY_NAME] = (struct rule_fact){ .text = m->hardware, .also = h->name };
     fact[KEY_WORD].text = h->name[0] ? h->name : m->hardware;
-    fact[KEY_FP16_RATE].number = rate(facts_peak(f, MATH_FP16), fp32);
+    fact[KEY_FP16_RATE].number = rate(stack_traits_peak(f, MATH_FP16), fp32);
     fact[KEY_ANY_FP16_RATE].number = rate(f->p->roofs->peak[MATH_FP16].flop_s, fp32);
-    fact[KEY_BF16_PEAK].number = facts_peak(f, MATH_BF16) > 0;
+    fact[KEY_BF16_PEAK].number = stack_traits_peak(f, MATH_BF16) > 0;
     fact[KEY_FP4_PEAK].number = h->peak[MATH_FP4].value > 0;
     fact[KEY_FLOP_CYCLE].number = cycles > 0 ? h->peak[MATH_FP32].value / cycles : NAN;
 }
 
-static void set_machine(struct facts *f, struct rule_fact *fact)
+static void set_machine(struct stack_traits *f, struct rule_fact *fact)
 {
     const double cache = f->p->machine->h.cache_bytes.value;
     f->maker = maker_of(f->p);
@@ -181,18 +181,18 @@ static void set_machine(struct facts *f, struct rule_fact *fact)
 
 /* ---- the engine -------------------------------------------------------------------------------------------- */
 
-static void know_row(struct rule_fact *fact, const struct facts *f)
+static void know_row(struct rule_fact *fact, const struct stack_traits *f)
 {
     const struct priced *p = f->p;
     const struct measurement *m = p->m;
     fact[KEY_STACK].text = p->stack->id;
     fact[KEY_FAMILY].number = p->stack->family;
     fact[KEY_FUSED].number = p->stack->fused;
-    fact[KEY_BUILD].number = f->build > 0 ? f->build : INFINITY; /* an engine of which nothing is said is of today */
+    fact[KEY_BUILD].number = f->build > 0 ? f->build : INFINITY; /* an engine without a version is current */
     fact[KEY_DATED].number = f->build > 0;
     fact[KEY_MOE].number = p->moe;
     fact[KEY_BEHIND].number = m->phase == MEASURE_PREFILL && m->context > 0;
-    fact[KEY_TYPE].text = fact[KEY_TYPE_HAS].text = facts_type(f);
+    fact[KEY_TYPE].text = fact[KEY_TYPE_HAS].text = stack_traits_type(f);
     fact[KEY_PRICED].text = p->type;
     fact[KEY_QUANT].text = m->quant;
     fact[KEY_ENGINE].text = m->engine;
@@ -206,10 +206,10 @@ static void know_row(struct rule_fact *fact, const struct facts *f)
     fact[KEY_USERS].number = p->n_users;
 }
 
-static void set_engine(struct facts *f, struct rule_fact *fact)
+static void set_engine(struct stack_traits *f, struct rule_fact *fact)
 {
     const struct measurement *m = f->p->m;
-    f->build = facts_build(m);
+    f->build = stack_traits_build(m);
     know_row(fact, f);
     f->back_end = (enum back_end)stacks_value(TABLE_BACK_ENDS, 0, fact, BACK_END_OTHER);
     fact[KEY_BACK_END].number = f->back_end;
@@ -217,7 +217,7 @@ static void set_engine(struct facts *f, struct rule_fact *fact)
     fact[KEY_PRODUCTS].number = f->products;
     f->old = stacks_value(TABLE_OLD, 0, fact, 0) > 0;
     fact[KEY_OLD].number = f->old;
-    f->walks = !f->cpu && (f->old || (m->flash_said && !m->flash));
+    f->scans = !f->cpu && (f->old || (m->flash_said && !m->flash));
     f->flash = m->flash_said ? m->flash : stacks_value(TABLE_FLASH, 0, fact, 0) > 0;
     fact[KEY_FLASH].number = f->flash;
     f->launches = stacks_value(TABLE_LAUNCHES, 0, fact, 1);
@@ -225,9 +225,9 @@ static void set_engine(struct facts *f, struct rule_fact *fact)
     f->copies = stack_trait(f->p->stack, ENGINE_COPIES);
     f->borders = stack_trait(f->p->stack, ENGINE_BORDERS) > 0;
     f->absorbed = stack_trait(f->p->stack, ENGINE_ABSORBED) > 0;
-    f->products_reach = stacks_value(TABLE_LIBRARY_REACH, 0, fact, 1);
-    f->attention_reach = stacks_value(TABLE_LIBRARY_REACH, 1, fact, 1);
-    f->reach_on_matrix = stacks_value(TABLE_LIBRARY_REACH, 2, fact, 0) > 0;
+    f->products_factor = stacks_value(TABLE_LIBRARY_REACH, 0, fact, 1);
+    f->attention_factor = stacks_value(TABLE_LIBRARY_REACH, 1, fact, 1);
+    f->factor_on_matrix = stacks_value(TABLE_LIBRARY_REACH, 2, fact, 0) > 0;
     f->receive_steps = stacks_value(TABLE_RECEIVE, 0, fact, 0);
     f->own_part = stacks_value(TABLE_OWN_KERNELS, 0, fact, 1);
     f->small_tiles = stacks_value(TABLE_SMALL_TILES, 0, fact, 0) > 0;
@@ -238,26 +238,26 @@ static void set_engine(struct facts *f, struct rule_fact *fact)
     f->narrow_start_cycles = stacks_value(TABLE_NARROW_START, 0, fact, NAN);
 }
 
-const struct rule *facts_rule(const struct facts *f, enum stack_table t, const double *late)
+const struct rule *stack_traits_rule(const struct stack_traits *f, enum stack_table t, const double *late)
 {
     return rules_first(stacks(), t, f->rows[t], late);
 }
 
-double facts_value(const struct facts *f, enum stack_table t, unsigned value, const double *late, double none)
+double stack_traits_value(const struct stack_traits *f, enum stack_table t, unsigned value, const double *late, double none)
 {
-    const struct rule *row = facts_rule(f, t, late);
+    const struct rule *row = stack_traits_rule(f, t, late);
     return row ? row->value[value] : none;
 }
 
-double facts_launches(const struct facts *f, double pass_tok)
+double stack_traits_launches(const struct stack_traits *f, double pass_tok)
 {
-    return facts_value(f, TABLE_BATCH_LAUNCHES, 0, (const double[KEY_LATE_COUNT]){ [KEY_TOKENS] = pass_tok }, f->launches);
+    return stack_traits_value(f, TABLE_BATCH_LAUNCHES, 0, (const double[KEY_LATE_COUNT]){ [KEY_TOKENS] = pass_tok }, f->launches);
 }
 
-void facts_init(struct facts *f, const struct priced *p)
+void stack_traits_init(struct stack_traits *f, const struct priced *p)
 {
     struct rule_fact fact[KEY_COUNT] = { 0 };
-    *f = (struct facts){ .p = p };
+    *f = (struct stack_traits){ .p = p };
     set_machine(f, fact);
     set_engine(f, fact);
     for (int t = TABLE_FIRST_LATE; t < TABLE_COUNT; t++)

@@ -1,15 +1,15 @@
-#include "learn/reach.h"
+#include "learn/half_width.h"
 #include <math.h>
 #include <stdlib.h>
 
 static const double level = 0.9;
 enum {
-    PARTS = 10,   /* of what lies outside: how much of it is beyond one end is tried in so many steps */
-    ENOUGH = 400, /* rows of which a part is four */
+    PARTS = 10,   /* steps of the split of the excluded 10 % between both ends */
+    ENOUGH = 400, /* rows for four per part */
 };
 
-/* Where a row lies beside its prediction, in halves: faster ones below. */
-static double place(const struct reach_row *r)
+/* Error of a row in half-widths: negative if faster. */
+static double place(const struct half_width_row *r)
 {
     return r->faster ? -exp(r->ln_out) : exp(r->ln_out);
 }
@@ -22,12 +22,12 @@ static int by_place(const void *a, const void *b)
 
 static int by_distance(const void *a, const void *b)
 {
-    const struct reach_row *x = a, *y = b;
+    const struct half_width_row *x = a, *y = b;
     return (x->ln_out > y->ln_out) - (x->ln_out < y->ln_out);
 }
 
-/* The first of the sorted rows by which a share of the weights is reached. */
-static const struct reach_row *at_share(const struct reach_row *row, size_t n, double share)
+/* The first of the sorted rows at which the cumulative weight is that share. */
+static const struct half_width_row *at_share(const struct half_width_row *row, size_t n, double share)
 {
     double goal = 0, sum = 0;
     size_t i = 0;
@@ -41,10 +41,10 @@ static const struct reach_row *at_share(const struct reach_row *row, size_t n, d
     return &row[i];
 }
 
-/* Sum of the logarithms of the seconds between the ends, over those predicted. */
-static double length(const struct reach_row *row, size_t n, double slower, double faster)
+/* Sum of ln interval length in seconds, relative to the prediction. */
+static double length(const struct half_width_row *row, size_t n, double slower, double faster)
 {
-    static const double most = 5; /* of a logarithm: lengths are finite */
+    static const double most = 5; /* cap of ln: lengths are finite */
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         const double half = exp(row[i].ln_half);
@@ -53,17 +53,17 @@ static double length(const struct reach_row *row, size_t n, double slower, doubl
     return sum;
 }
 
-double reach_within(struct reach_row *row, size_t n)
+double half_width_within(struct half_width_row *row, size_t n)
 {
     qsort(row, n, sizeof *row, by_distance);
     return at_share(row, n, level)->ln_out;
 }
 
-struct reach reach_shortest(struct reach_row *row, size_t n)
+struct half_width half_width_shortest(struct half_width_row *row, size_t n)
 {
     double shortest = INFINITY;
-    const double both = reach_within(row, n);
-    struct reach best = { both, both };
+    const double both = half_width_within(row, n);
+    struct half_width best = { both, both };
     if (n < ENOUGH)
         return best;
     qsort(row, n, sizeof *row, by_place);
@@ -75,7 +75,7 @@ struct reach reach_shortest(struct reach_row *row, size_t n)
         const double now = length(row, n, slower, faster);
         if (now < shortest) {
             shortest = now;
-            best = (struct reach){ .slower = log(slower), .faster = log(faster) };
+            best = (struct half_width){ .slower = log(slower), .faster = log(faster) };
         }
     }
     return best;

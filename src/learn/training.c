@@ -1,18 +1,18 @@
-/* What the rows behind a fit were of, and what a fit therefore knows of another row. */
+/* Training groups of a fit, and the situation of a row to predict. */
 #include "learn/spread.h"
 #include <stdlib.h>
 #include <string.h>
 
-void known_free(struct known *k)
+void training_free(struct training_groups *k)
 {
     for (size_t i = 0; i < k->n; i++)
         free(k->text[i]);
     free(k->text);
-    *k = (struct known){ 0 };
+    *k = (struct training_groups){ 0 };
 }
 
-/* Where a text is, or belongs. */
-static size_t place(const struct known *k, const char *text, bool *there)
+/* Position of a text, or its insertion point. */
+static size_t place(const struct training_groups *k, const char *text, bool *there)
 {
     size_t lo = 0, hi = k->n;
     *there = false;
@@ -31,7 +31,7 @@ static size_t place(const struct known *k, const char *text, bool *there)
     return lo;
 }
 
-int known_add_text(struct known *k, const char *text, struct error *err)
+int training_add_text(struct training_groups *k, const char *text, struct error *err)
 {
     bool there;
     const size_t at = place(k, text, &there);
@@ -54,14 +54,14 @@ int known_add_text(struct known *k, const char *text, struct error *err)
     return 0;
 }
 
-static int add(struct known *k, const char *key, const char *value, struct error *err)
+static int add(struct training_groups *k, const char *key, const char *value, struct error *err)
 {
     char text[300];
     snprintf(text, sizeof text, "%s=%.256s", key, value);
-    return *value ? known_add_text(k, text, err) : 0;
+    return *value ? training_add_text(k, text, err) : 0;
 }
 
-int known_add_row(struct known *k, const struct priced *p, struct error *err)
+int training_add_row(struct training_groups *k, const struct priced *p, struct error *err)
 {
     char text[256];
     for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
@@ -71,7 +71,7 @@ int known_add_row(struct known *k, const struct priced *p, struct error *err)
     return 0;
 }
 
-static bool knows(const struct known *k, const struct priced *p, enum leave_out l)
+static bool knows(const struct training_groups *k, const struct priced *p, enum leave_out l)
 {
     char buf[256], text[300];
     bool there;
@@ -80,7 +80,7 @@ static bool knows(const struct known *k, const struct priced *p, enum leave_out 
     return there;
 }
 
-/* Of ops and all-reduces there is no engine. */
+/* Ops and all-reduces have no engine. */
 static bool has_engine(const struct priced *p)
 {
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
@@ -91,7 +91,7 @@ enum leave_out situation_work_key(const struct priced *p)
     return p->m->kind == MEASURE_ALL_REDUCE ? LEAVE_TOPOLOGY : LEAVE_MODEL;
 }
 
-enum situation situation_of(const struct known *by, const struct known *shown, const struct priced *p)
+enum situation situation_of(const struct training_groups *by, const struct training_groups *shown, const struct priced *p)
 {
     if (!knows(by, p, LEAVE_HARDWARE))
         return knows(shown, p, LEAVE_HARDWARE) ? SITUATION_ANCHORED : SITUATION_NEW_MACHINE;

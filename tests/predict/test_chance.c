@@ -71,7 +71,7 @@ __attribute__((format(printf, 2, 3))) static void check_says(const struct soluti
     vsnprintf(text, sizeof text, fmt, a);
     va_end(a);
     if (!strstr(s->text, text))
-        fail_msg("\"%s\" does not say \"%s\"", s->text, text);
+        fail_msg("\"%s\" does not contain \"%s\"", s->text, text);
 }
 
 /* Chance that a step of so many sequences takes at most so long. */
@@ -89,24 +89,24 @@ static void check_last(const struct on *x, double n_batch, double most_s, double
     assert_true(chance_of(x, n_batch, most_s) >= p && chance_of(x, n_batch + 1, most_s) < p);
 }
 
-/* 3 % less than one sequence takes: no batch reaches it as predicted, and some may. */
+/* 3 % less than one sequence takes: no batch is sufficient at the prediction, some may be. */
 static void test_missed(void **state)
 {
     const struct on *x = *state;
     const struct predict_options o = source_options(&x->t);
     const double most_s = 0.97 * predicted(x, &o).itl_s;
     const struct solution s = answer(x, &o, "batch=itl<=%.9gs", most_s);
-    assert_true(!s.found && isnan(s.value) && isnan(s.value_safe));
+    assert_true(!s.found && isnan(s.value) && isnan(s.value_conservative));
     assert_near(s.value_nearest, 1, 0);
     assert_near(s.chance, chance_of(x, 1, most_s), 1e-6);
-    check_last(x, s.value_good, most_s, 0.05);
-    assert_non_null(strstr(s.text, "no batch does at the prediction: at 1 "));
+    check_last(x, s.value_optimistic, most_s, 0.05);
+    assert_non_null(strstr(s.text, "no batch is sufficient at the prediction: at 1 "));
     check_says(&s, "with a chance of %.0f %%", 100 * s.chance);
-    check_says(&s, "; %.0f for 5 %%", s.value_good);
-    /* Half the time is beyond the interval: no value is told, and no doubt. */
+    check_says(&s, "; %.0f for 5 %%", s.value_optimistic);
+    /* Half the time is outside the interval: no value and no interval are printed. */
     const struct solution never = answer(x, &o, "batch=itl<=%.9gs", most_s / 2);
-    assert_true(!never.found && isnan(never.value_good) && never.chance < 1e-6);
-    assert_non_null(strstr(never.text, "no batch does: at 1 "));
+    assert_true(!never.found && isnan(never.value_optimistic) && never.chance < 1e-6);
+    assert_non_null(strstr(never.text, "no batch is sufficient: at 1 "));
     check_says(&never, ", with a chance below 1 %%");
     assert_null(strstr(never.text, "for 5 %"));
 }
@@ -119,14 +119,14 @@ static void test_reached(void **state)
     const struct solution s = answer(x, &o, "batch=itl<=%.9gs", most_s);
     assert_true(s.found && isnan(s.value_nearest));
     check_last(x, s.value, most_s, 0.5);
-    check_last(x, s.value_good, most_s, 0.05);
-    check_last(x, s.value_safe, most_s, 0.95);
+    check_last(x, s.value_optimistic, most_s, 0.05);
+    check_last(x, s.value_conservative, most_s, 0.95);
     check_says(&s, "with a chance of %.0f %%", 100 * s.chance);
-    check_says(&s, "; %.0f for 95 %%", s.value_safe);
-    check_says(&s, ", %.0f for 5 %%", s.value_good);
+    check_says(&s, "; %.0f for 95 %%", s.value_conservative);
+    check_says(&s, ", %.0f for 5 %%", s.value_optimistic);
     /* No sequence is enough for 95 %: the prediction itself has a chance of three in four or so. */
     const struct solution risky = answer(x, &o, "batch=itl<=%.9gs", 1.05 * predicted(x, &o).itl_s);
-    assert_true(risky.found && isnan(risky.value_safe));
+    assert_true(risky.found && isnan(risky.value_conservative));
     assert_non_null(strstr(risky.text, "; none for 95 %, "));
 }
 
@@ -143,7 +143,7 @@ static void test_nearest(void **state)
     assert_false(s.found);
     assert_near(s.value_nearest, 1, 0);
     assert_near(s.r.itl_s, r.itl_s, 1e-12);
-    assert_non_null(strstr(s.text, "no tp does at the prediction: tp 1 comes nearest, "));
+    assert_non_null(strstr(s.text, "no tp is sufficient at the prediction: tp 1 comes nearest, "));
     assert_non_null(strstr(s.text, "; cannot predict: "));
 }
 
@@ -156,7 +156,7 @@ static void test_machines(void **state)
     struct hwprofile h;
     struct error err = { 0 };
     struct solution s = answer(x, &o, "machine=tok_s>=1e9"), met = s;
-    assert_true(!s.found && *s.machine_nearest && !*s.machine_good && s.chance < 1e-9);
+    assert_true(!s.found && *s.machine_nearest && !*s.machine_optimistic && s.chance < 1e-9);
     double tok_s = s.r.decode.tok_s;
     for (met = answer(x, &o, "machine=tok_s>=%.9g", tok_s); (s = answer(x, &o, "machine=tok_s>=%.9g", 1.01 * tok_s)).found; met = s)
         tok_s = s.r.decode.tok_s;
@@ -164,18 +164,18 @@ static void test_machines(void **state)
     assert_ok(predict(&r, &x->m, &h, &o, &err), err);
     hwprofile_free(&h);
     assert_near(s.chance, prediction_chance(&r.decode, 1 / (1.01 * tok_s)), 1e-6);
-    assert_true(s.chance > 0.05 && *s.machine_good && !*s.machine_safe);
+    assert_true(s.chance > 0.05 && *s.machine_optimistic && !*s.machine_conservative);
     check_says(&s, ": %s comes nearest, %.4g tokens/s, with a chance of %.0f %%", s.machine_nearest, r.decode.tok_s, 100 * s.chance);
-    assert_true(met.found && !*met.machine_nearest && !*met.machine_safe);
-    check_says(&met, ", with a chance of %.0f %%; the smallest of %d that do, ", 100 * met.chance, met.n_reach);
+    assert_true(met.found && !*met.machine_nearest && !*met.machine_conservative);
+    check_says(&met, ", with a chance of %.0f %%; the smallest of %d that are sufficient, ", 100 * met.chance, met.n_reach);
     assert_non_null(strstr(met.text, "; none for 95 %"));
     const struct solution safe = answer(x, &o, "machine=tok_s>=%.9g", tok_s / 2);
-    assert_true(safe.found && *safe.machine_safe);
+    assert_true(safe.found && *safe.machine_conservative);
 }
 
 /* ---- errors of two predictions ----------------------------------------------------------------- */
 
-/* What parts say of a spread, and of two, is what the covariance says: of slots that err together too. */
+/* Spread and covariance from error_parts equal those of the covariance matrix, also with correlated slots. */
 static void test_parts(void **state)
 {
     (void)state;
@@ -336,7 +336,7 @@ static unsigned requests_apart(const struct time_features *f)
     return f->request ? TIME_CASE_REQUEST : 0;
 }
 
-/* Requests reach a third of the bandwidth that phases do. */
+/* Requests attain a third of the bandwidth of phases. */
 static int apart(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out, struct error *err)
 {
     const int rc = source_same(knows, h, m, cases, out, err);
@@ -400,7 +400,7 @@ static void test_explain_request(void **state)
     assert_near(constant(&e, "bandwidth")->share, p->of[TIME_BANDWIDTH] * p->of[TIME_BANDWIDTH] / variance, 1e-9);
     assert_near(constant(&e, "launch")->share, p->of[TIME_LAUNCH] * p->of[TIME_LAUNCH] / variance, 1e-9);
     assert_true(constant(&e, "launch")->share > 0);
-    assert_near(constant(&e, "left over")->share, 0.05 * 0.05 / variance, 1e-9);
+    assert_near(constant(&e, "residual error")->share, 0.05 * 0.05 / variance, 1e-9);
     explain_free(&e);
     /* One token is the prompt's. */
     asked_for(x, &o, &(struct request){ 600, 1 }, &e);
@@ -424,8 +424,8 @@ static void test_explain_sum(void **state)
     const struct request_result q = asked_for(x, &o, &(struct request){ 600, 100 }, &e);
     const double prompt = q.r.prefill.sd_s / q.total.sd_s, left = 0.05 * 0.05;
     const struct error_parts *p = &q.r.prefill.parts, *d = &q.r.decode.parts;
-    assert_near(constant(&e, "left over, prompt")->share, prompt * left / error_covariance(p, p, 1), 1e-9);
-    assert_near(constant(&e, "left over, steps")->share, (1 - prompt) * left / error_covariance(d, d, 1), 1e-9);
+    assert_near(constant(&e, "residual error, prompt")->share, prompt * left / error_covariance(p, p, 1), 1e-9);
+    assert_near(constant(&e, "residual error, steps")->share, (1 - prompt) * left / error_covariance(d, d, 1), 1e-9);
     explain_free(&e);
 }
 
