@@ -37,6 +37,7 @@ include tests/run/local.mk
 include tests/cost/local.mk
 include tests/timing/local.mk
 include tests/predict/local.mk
+include tests/serving/local.mk
 include tests/stacks/local.mk
 include tests/fit/local.mk
 include tests/learn/local.mk

@@ -1,0 +1,83 @@
+#include "serving/step_price.h"
+#include <stdlib.h>
+
+int step_price_alloc(struct step_price *x, const struct policy *p, struct error *err)
+{
+    *x = (struct step_price){ .max_tok = p->max_num_batched_tokens, .n_group = p->n_group };
+    x->max_decode = (uint32_t)u64_min((uint64_t)p->max_num_seqs * (1 + p->num_speculative_tokens), p->max_num_batched_tokens);
+    for (uint32_t g = 0; g < p->n_group; g++)
+        x->window[g] = p->window[g];
+    x->decode_ps = calloc((size_t)x->max_decode + 1, sizeof *x->decode_ps);
+    x->context_ps = calloc(((size_t)x->max_decode + 1) * x->n_group, sizeof *x->context_ps);
+    x->mixed_ps = calloc((size_t)x->max_tok + 1, sizeof *x->mixed_ps);
+    if (x->decode_ps && x->context_ps && x->mixed_ps)
+        return 0;
+    step_price_free(x);
+    return error_oom(err, ((size_t)x->max_tok + x->max_decode) * sizeof *x->mixed_ps, "the seconds of steps");
+}
+
+void step_price_free(struct step_price *x)
+{
+    free(x->decode_ps);
+    free(x->context_ps);
+    free(x->mixed_ps);
+    *x = (struct step_price){ 0 };
+}
+
+void step_load_decode(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok)
+{
+    l->n_decode += n_tok;
+    for (uint32_t g = 0; g < x->n_group; g++)
+        l->context[g] += window_of(x->window[g], (uint64_t)n_past + 1);
+}
+
+/* 1 + 2 + ... + n */
+static uint64_t triangle(uint64_t n)
+{
+    return n * (n + 1) / 2;
+}
+
+/* Sum over n tokens after n_past positions of the positions each attends to. */
+static uint64_t pairs_of(uint32_t window, uint64_t n_past, uint64_t n)
+{
+    const uint64_t all = triangle(n_past + n) - triangle(n_past);
+    if (window == 0 || n_past + n <= window)
+        return all;
+    const uint64_t full_from = u64_max(n_past, window), growing = triangle(full_from) - triangle(u64_min(n_past, full_from));
+    return growing + (n_past + n - full_from) * window;
+}
+
+void step_load_prompt(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok)
+{
+    l->n_prompt += n_tok;
+    for (uint32_t g = 0; g < x->n_group; g++)
+        l->pairs[g] += pairs_of(x->window[g], n_past, n_tok);
+}
+
+static uint64_t mul_2_16(uint64_t a, uint64_t b)
+{
+    return (uint64_t)(((unsigned __int128)a * b) >> 16);
+}
+
+uint64_t step_price_ps(const struct step_price *x, const struct step_load *l)
+{
+    uint64_t ps = l->n_prompt > 0 ? x->mixed_ps[l->n_prompt + l->n_decode] : x->decode_ps[l->n_decode];
+    const uint64_t *context_ps = x->context_ps + (size_t)l->n_decode * x->n_group;
+    for (uint32_t g = 0; g < x->n_group; g++) {
+        ps += context_ps[g] * l->context[g];
+        if (l->n_prompt > 0)
+            ps += mul_2_16(x->pair_ps_2_16[g], l->pairs[g]);
+    }
+    return ps;
+}
+
+uint64_t step_price_run_ps(const struct step_price *x, const struct step_load *first, const uint32_t *grows, uint64_t n)
+{
+    const uint64_t *context_ps = x->context_ps + (size_t)first->n_decode * x->n_group;
+    unsigned __int128 ps = (unsigned __int128)x->decode_ps[first->n_decode] * n;
+    for (uint32_t g = 0; g < x->n_group; g++) {
+        const unsigned __int128 positions = (unsigned __int128)first->context[g] * n + (unsigned __int128)grows[g] * (n * (n - 1) / 2);
+        ps += positions * context_ps[g];
+    }
+    return ps > UINT64_MAX ? UINT64_MAX : (uint64_t)ps;
+}

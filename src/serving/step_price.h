@@ -1,0 +1,53 @@
+/*
+ * step_price.h: picoseconds of a step, as an integer affine function of what is in it, so that n alike steps have a closed form that
+ * equals their sum. A step takes
+ *
+ *     decode_ps[B]                    of B tokens of decoding sequences alone, or
+ *     mixed_ps[T]                     of T tokens, prompts' among them,
+ *     + context_ps[B][g] * S_g        S_g: positions of the KV cache that the decoding sequences read in layer group g
+ *     + pair_ps_2_16[g] * pairs_g / 65536    pairs of a prompt's token and a position it attends to
+ *
+ * Source: methods.md (100)
+ */
+#ifndef SERVING_STEP_PRICE_H
+#define SERVING_STEP_PRICE_H
+
+#include "serving/policy.h"
+
+struct step_price {
+    uint32_t max_decode, max_tok; /* tokens of decoding sequences, and all of them, in a step at most */
+    uint32_t n_group;
+    uint32_t window[POLICY_MAX_GROUPS]; /* 0: all */
+    uint64_t *decode_ps;  /* [max_decode + 1] */
+    uint64_t *context_ps; /* [max_decode + 1][n_group], a position */
+    uint64_t *mixed_ps;   /* [max_tok + 1] */
+    uint64_t pair_ps_2_16[POLICY_MAX_GROUPS];
+};
+
+int step_price_alloc(struct step_price *x, const struct policy *p, struct error *err); /* zeros */
+void step_price_free(struct step_price *x);
+
+/* What a step computes. */
+struct step_load {
+    uint32_t n_decode;   /* tokens of decoding sequences, drafts included */
+    uint32_t n_prompt;   /* tokens of prompts' chunks */
+    uint64_t context[POLICY_MAX_GROUPS];
+    uint64_t pairs[POLICY_MAX_GROUPS];
+};
+
+static inline uint64_t window_of(uint32_t window, uint64_t n)
+{
+    return window > 0 && n > window ? window : n;
+}
+
+/* Adds a decoding sequence: n_tok tokens after n_past positions. */
+void step_load_decode(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok);
+/* Adds a chunk of a prompt. Its t-th token attends to n_past + t + 1 positions, or a window's. */
+void step_load_prompt(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok);
+uint64_t step_price_ps(const struct step_price *x, const struct step_load *l);
+
+/* n consecutive decode steps of n_seq sequences, each of whose context grows by one a step; context[g]: sum of the first. Saturates at
+ * UINT64_MAX. Only for groups without a window, or whose sequences are all beyond it (grows[g]: how many still grow). */
+uint64_t step_price_run_ps(const struct step_price *x, const struct step_load *first, const uint32_t *grows, uint64_t n);
+
+#endif

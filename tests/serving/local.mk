@@ -1,0 +1,10 @@
+SERVING_TEST_LIBS = libserving.a $(PREDICT_TEST_LIBS)
+if CMOCKA
+check_PROGRAMS += %D%/test_scheduler
+%C%_test_scheduler_SOURCES = %D%/test_scheduler.c tests/test.h
+%C%_test_scheduler_LDADD   = $(SERVING_TEST_LIBS)
+check_PROGRAMS += %D%/test_jumps
+%C%_test_jumps_SOURCES = %D%/test_jumps.c %D%/random_case.h tests/test.h
+%C%_test_jumps_LDADD   = $(SERVING_TEST_LIBS)
+TESTS += %D%/test_scheduler %D%/test_jumps
+endif
