@@ -342,6 +342,8 @@ static int make_irregular(struct fast *x, uint32_t i, struct error *err)
         return 0;
     struct held *h = &x->held[i];
     const uint32_t more = blocks_of(x, q->computed) - h->n;
+    if (more == 0)
+        return 0;
     if (!reserve(h, h->n + more, err))
         return -1;
     x->stash.n -= more;
