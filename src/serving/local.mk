@@ -4,10 +4,14 @@ libserving_a_SOURCES = \
   %D%/arrivals.h \
   %D%/blocks.c \
   %D%/blocks.h \
+  %D%/deployment.c \
+  %D%/deployment.h \
   %D%/draw.h \
   %D%/fast.c \
   %D%/histogram.c \
   %D%/histogram.h \
+  %D%/model_clock.c \
+  %D%/model_clock.h \
   %D%/internal.h \
   %D%/policy.c \
   %D%/policy.h \
@@ -15,6 +19,7 @@ libserving_a_SOURCES = \
   %D%/scheduler.h \
   %D%/simulate.c \
   %D%/simulate.h \
+  %D%/slots.c \
   %D%/step_price.c \
   %D%/step_price.h \
   %D%/workload.c \

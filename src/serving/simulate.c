@@ -107,16 +107,26 @@ static int take_arrivals(struct simulation *x, struct error *err)
     return 0;
 }
 
+/* A step in passes of at most n_ubatch tokens, where the policy has them; else in one. */
 static uint64_t price(const struct simulation *x, const struct batch *b, struct serve_step *step)
 {
+    const uint32_t most = x->s.p.n_ubatch > 0 ? x->s.p.n_ubatch : UINT32_MAX;
     struct step_load load = { 0 };
+    uint64_t ps = 0;
     for (size_t i = 0; i < b->n; i++) {
         const struct batch_entry *e = &b->e[i];
-        (e->prompt ? step_load_prompt : step_load_decode)(&load, x->o->price, e->n_past, e->n_tok);
+        for (uint32_t done = 0, n; done < e->n_tok; done += n) {
+            const uint32_t room = most - load.n_decode - load.n_prompt;
+            n = e->n_tok - done < room ? e->n_tok - done : room;
+            (e->prompt ? step_load_prompt : step_load_decode)(&load, x->o->price, e->n_past + done, n);
+            *(e->prompt ? &step->n_prompt : &step->n_decode) += n;
+            if (load.n_decode + load.n_prompt == most) {
+                ps += step_price_ps(x->o->price, &load);
+                load = (struct step_load){ 0 };
+            }
+        }
     }
-    step->n_decode = load.n_decode;
-    step->n_prompt = load.n_prompt;
-    return step_price_ps(x->o->price, &load);
+    return ps + (load.n_decode + load.n_prompt > 0 ? step_price_ps(x->o->price, &load) : 0);
 }
 
 /* Forms a step and starts it when the device is free; *formed: there was something to do. */
@@ -159,6 +169,11 @@ static void note_tokens(struct simulation *x, const struct batch_entry *e)
 {
     const struct sched_seq *q = e->seq;
     struct serve_outcome *out = &x->r->out[q->request];
+    if (e->failed) {
+        out->failed = true;
+        out->end_ps = x->now_ps;
+        arrivals_end(&x->arrivals, q->request, x->now_ps);
+    }
     if (e->n_new == 0)
         return;
     if (out->first_ps == SERVE_NOT_YET)

@@ -21,6 +21,7 @@ struct serve_outcome {
     uint64_t end_ps;   /* its last */
     uint32_t n_hit;    /* prompt tokens found in the prefix cache */
     uint32_t n_preempt;
+    bool failed;       /* refused for want of KV cache; end_ps: when */
 };
 
 /* A step, for time series. */
