@@ -604,7 +604,7 @@ void scheduler_forget(struct batch *b)
 
 void scheduler_free(struct scheduler *s)
 {
-    for (size_t i = 0; i < s->n_running; i++)
+    for (size_t i = 0; !s->slot && i < s->n_running; i++)
         scheduler_drop(s->running[i]);
     for (struct sched_seq *q = s->first, *next; q; q = next) {
         next = q->next;
@@ -648,6 +648,8 @@ const char *scheduler_broken(const struct scheduler *s)
 {
     const char *what = block_pool_broken(&s->pool);
     uint64_t held = 0;
+    if (s->slot)
+        return what;
     for (size_t i = 0; i < s->n_running; i++)
         for (uint32_t g = 0; g < s->p.n_group; g++)
             held += s->running[i]->group[g].n - s->running[i]->group[g].n_dropped;
@@ -655,8 +657,6 @@ const char *scheduler_broken(const struct scheduler *s)
         for (uint32_t g = 0; g < s->p.n_group; g++)
             if (q->group[g].n > 0)
                 what = "a waiting sequence holds blocks";
-    if (s->slot)
-        return what;
     if (!what && !s->pool.identity && held != scheduler_used_blocks(s))
         what = "blocks in use and blocks of running sequences differ";
     if (!what && held < scheduler_used_blocks(s))
