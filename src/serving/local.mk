@@ -7,6 +7,8 @@ libserving_a_SOURCES = \
   %D%/deployment.c \
   %D%/deployment.h \
   %D%/draw.h \
+  %D%/draws.c \
+  %D%/draws.h \
   %D%/fast.c \
   %D%/histogram.c \
   %D%/histogram.h \
