@@ -833,7 +833,7 @@ static int fast_init(struct fast *x, struct error *err)
     /* Without identities nothing can hit: blocks need only be counted. */
     if (block_pool_init(&x->pool, x->o->n_block, shared, err) != 0)
         return -1;
-    return arrivals_init(&x->arrivals, x->w, x->o->max_concurrency, err);
+    return arrivals_init(&x->arrivals, x->w, x->o->max_concurrency, x->o->gap_scale, err);
 }
 
 static void fast_free(struct fast *x)

@@ -4,6 +4,8 @@ libserving_a_SOURCES = \
   %D%/arrivals.h \
   %D%/blocks.c \
   %D%/blocks.h \
+  %D%/capacity.c \
+  %D%/capacity.h \
   %D%/deployment.c \
   %D%/deployment.h \
   %D%/draw.h \

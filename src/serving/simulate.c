@@ -345,7 +345,7 @@ static int simulation_init(struct simulation *x, struct error *err)
     for (uint32_t i = 0; i < x->n_replica; i++)
         if (scheduler_init(&x->replica[i].s, x->o->policy, x->o->n_block, err) != 0)
             return -1;
-    return arrivals_init(&x->arrivals, x->w, x->o->max_concurrency, err);
+    return arrivals_init(&x->arrivals, x->w, x->o->max_concurrency, x->o->gap_scale, err);
 }
 
 static void simulation_free(struct simulation *x)

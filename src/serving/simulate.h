@@ -61,6 +61,7 @@ struct serve_options {
     const struct step_price *price;
     uint32_t n_block;        /* usable KV blocks */
     uint32_t max_concurrency; /* of the client; 0: any number */
+    double gap_scale;        /* of the times between roots' arrivals: 0.5 is twice the rate; 0: 1 */
     uint32_t n_replica;      /* alike, each with n_block blocks; 0: 1 */
     enum serve_route routing;
     uint64_t seed;           /* of acceptance */
