@@ -249,3 +249,40 @@ int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const s
     free(x);
     return rc;
 }
+
+/* ---- distributions ---------------------------------------------------------------------------------------- */
+
+/* Shares 0 to 0.99, then to 1 in finer steps. */
+static double cdf_share(int i)
+{
+    enum { COARSE = CDF_POINTS - 21 };
+    return i <= COARSE ? 0.99 * i / COARSE : 0.99 + 0.01 * (i - COARSE) / 20;
+}
+
+int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result *r, const struct workload *w, enum serve_metric m, struct error *err)
+{
+    struct serve_metrics unused = { 0 };
+    struct metrics_work k = { .r = r, .w = w, .m = &unused };
+    size_t n = m == METRIC_ITL ? r->gap.n : 0;
+    k.order = malloc(r->n * sizeof *k.order);
+    k.x = malloc(2 * r->n * sizeof *k.x);
+    if (!k.order || !k.x) {
+        free(k.order);
+        free(k.x);
+        return error_oom(err, 2 * r->n * sizeof *k.x, "a distribution");
+    }
+    for (size_t i = 0; i < r->n; i++)
+        if (r->out[i].first_ps != SERVE_NOT_YET)
+            k.order[k.n++] = (uint32_t)i;
+    if (m != METRIC_ITL) {
+        n = collect(&k, m);
+        series_sort(k.x, k.x + r->n, n);
+    }
+    for (int i = 0; i < CDF_POINTS && n > 0; i++) {
+        const double q = cdf_share(i);
+        out[i] = (struct cdf_point){ m == METRIC_ITL ? histogram_quantile_s(&r->gap, q) : series_quantile(k.x, n, q), q };
+    }
+    free(k.order);
+    free(k.x);
+    return n > 0 ? CDF_POINTS : 0;
+}

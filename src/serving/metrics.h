@@ -112,6 +112,15 @@ int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const s
  */
 double serve_hit_bound(const struct workload *w, uint32_t block_size, struct error *err);
 
+/* A point of a distribution: a share of the values is at most s. */
+struct cdf_point {
+    double s, share;
+};
+enum { CDF_POINTS = 201 };
+/* At equal steps of the share, the last hundredth in steps of a twentieth of that: the number of points; 0: no request has the metric;
+ * -1: out of memory. */
+int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result *r, const struct workload *w, enum serve_metric m, struct error *err);
+
 /* ---- several runs ------------------------------------------------------------------------------------------ */
 
 /* Model: what is not known of the machine. More requests do not narrow it. */
