@@ -41,7 +41,7 @@ static int add_level(struct curve_chart *c, double y, int series, const char *la
         return error_oom(err, (c->n_level + 1) * sizeof *v, "a chart's limits");
     c->level = v;
     v += c->n_level++;
-    *v = (struct chart_level){ .y = y, .spec = true, .series = series };
+    *v = (struct chart_level){ .y = y, .series = series };
     snprintf(v->label, sizeof v->label, "%s", label);
     return 0;
 }
@@ -50,6 +50,19 @@ static void axis(struct chart_axis *a, const char *title, const char *unit)
 {
     snprintf(a->title, sizeof a->title, "%s", title);
     snprintf(a->unit, sizeof a->unit, "%s", unit);
+}
+
+/* [0, hi] rounded up so that the ticks, a tenth or an eighth of it, are round too. */
+static void axis_from_zero(struct chart_axis *a, double hi)
+{
+    static const double step[] = { 1, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8, 10 };
+    const double unit = pow(10, floor(log10(hi)));
+    size_t i = 0;
+    while (step[i] * unit < hi * (1 - 1e-9) && i + 1 < ARRAY_LEN(step))
+        i++;
+    a->scale = AXIS_LINEAR;
+    a->lo = 0;
+    a->hi = step[i] * unit;
 }
 
 /* The range of what is above 0, on x or on y with its intervals. */
@@ -104,7 +117,7 @@ static int add_cdf(struct curve_chart *x, const struct serving_subject *s, enum 
 
 int serving_chart_cdf(const struct serving_chart *c, const struct serving_subject *s, struct strbuf *notes, struct error *err)
 {
-    static const enum serve_metric metrics[] = { METRIC_TTFT, METRIC_TPOT, METRIC_ITL, METRIC_E2E };
+    static const enum serve_metric metrics[] = { SERVE_TTFT, SERVE_TPOT, SERVE_ITL, SERVE_E2E };
     struct curve_chart x = begin(c);
     double lo, hi;
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
@@ -122,14 +135,15 @@ int serving_chart_cdf(const struct serving_chart *c, const struct serving_subjec
 
 /* ---- over time -------------------------------------------------------------------------------------------------------- */
 
-/* A field of the time series, as a fraction of `all`; at the middle of its interval. */
+/* A field of the time series, as a fraction of `all`; at the middle of its interval. The last interval, which the run does not fill, is left
+ * out of several. */
 static int add_field(struct curve_chart *x, const struct timeline *t, size_t offset, double all, const char *label, struct error *err)
 {
     struct chart_series *v = add_series(x, t->n, label, err);
-    for (size_t i = 0; v && i < t->n; i++) {
+    for (size_t i = 0; v && (i == 0 || i + 1 < t->n); i++) {
         double integral;
         memcpy(&integral, (const char *)&t->point[i] + offset, sizeof integral);
-        add_point(v, ((double)i + 0.5) * timeline_width_s(t), all > 0 ? integral / timeline_width_s(t) / all : 0, NAN, NAN);
+        add_point(v, ((double)i + 0.5) * timeline_width_s(t), all > 0 ? fmin(integral / timeline_width_s(t) / all, 1) : 0, NAN, NAN);
     }
     if (v)
         v->smooth = true;
@@ -157,9 +171,9 @@ int serving_chart_timeline(const struct serving_chart *c, const struct serving_s
     snprintf(label[2], sizeof label[2], "queue, of its largest, %.4g requests", waiting);
     if (add_field(&x, t, offsetof(struct timeline_point, running_s), seqs, label[0], err) != 0 ||
         add_field(&x, t, offsetof(struct timeline_point, block_s), blocks, label[1], err) != 0 ||
-        add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, label[2], err) != 0)
+        (waiting > 0 && add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, label[2], err) != 0))
         return failed(&x);
-    axis_linear(&x.x, (double)t->n * timeline_width_s(t));
+    axis_from_zero(&x.x, (double)t->n * timeline_width_s(t));
     axis_linear(&x.y, 1);
     axis(&x.x, "Time since the first request [s]", "s");
     axis(&x.y, "Fraction of the limit", "");
@@ -201,7 +215,7 @@ int serving_chart_rates(const struct serving_chart *c, const struct serving_rate
         hi = fmax(hi, x.level[i].y);
     }
     axis_decades(&x.y, lo, hi);
-    axis_linear(&x.x, fmax(x_hi, saturation_rate > 0 ? 1.05 * saturation_rate : 0));
+    axis_from_zero(&x.x, fmax(x_hi, saturation_rate > 0 ? 1.05 * saturation_rate : 0));
     if (saturation_rate > 0) {
         x.mark = calloc(1, sizeof *x.mark);
         if (!x.mark) {
@@ -225,8 +239,8 @@ int serving_chart_policies(const struct serving_chart *c, const struct serving_p
         enum serve_metric m;
         enum serve_stat s;
         const char *label;
-    } rows[] = { { METRIC_TTFT, STAT_P50, "TTFT p50" }, { METRIC_TTFT, STAT_P99, "TTFT p99" }, { METRIC_ITL, STAT_P50, "ITL p50" },
-                 { METRIC_ITL, STAT_P99, "ITL p99" },   { METRIC_E2E, STAT_P50, "E2E p50" } };
+    } rows[] = { { SERVE_TTFT, STAT_P50, "TTFT p50" }, { SERVE_TTFT, STAT_P99, "TTFT p99" }, { SERVE_ITL, STAT_P50, "ITL p50" },
+                 { SERVE_ITL, STAT_P99, "ITL p99" },   { SERVE_E2E, STAT_P50, "E2E p50" } };
     struct curve_chart x = begin(c);
     double lo, hi;
     char (*name)[16] = calloc(n ? n : 1, sizeof *name);
@@ -237,7 +251,7 @@ int serving_chart_policies(const struct serving_chart *c, const struct serving_p
         struct chart_series *v = add_series(&x, n, rows[i].label, err);
         ok = v != NULL;
         for (size_t k = 0; ok && k < n; k++) {
-            const struct estimate *e = &p[k].study->m.v[serve_time(rows[i].m, rows[i].s)];
+            const struct sampled *e = &p[k].study->m.v[serve_time(rows[i].m, rows[i].s)];
             v->line = false;
             /* Side by side around the name. */
             add_point(v, (double)k + 1 + 0.12 * ((double)i - 2), e->value > 0 ? e->value : NAN, e->lo, e->hi);
@@ -334,8 +348,8 @@ int serving_chart_pareto(const struct serving_chart *c, const struct serving_con
     range(&y, true, &lo, &hi);
     if (!(hi > 0) || !(top > 0))
         return nothing(&y, "the Pareto front", err);
-    axis_linear(&y.x, hi);
-    axis_linear(&y.y, top);
+    axis_from_zero(&y.x, hi);
+    axis_from_zero(&y.y, top);
     axis(&y.x, "Tokens/s of a user", "");
     axis(&y.y, "Tokens/s of a device", "");
     return draw(&y, c, notes, err);

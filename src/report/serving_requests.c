@@ -185,14 +185,14 @@ json_t *serving_vllm_json(const struct serving_subject *s, bool detailed, struct
     json_object_set_new(j, "max_concurrent_requests", json_integer((json_int_t)m->v[VALUE_PEAK_REQUESTS].value));
     json_object_set_new(j, "rtfx", json_real(0)); /* of audio */
     put_speculation(j, s);
-    put_times(j, m, METRIC_TTFT, "ttft");
-    put_times(j, m, METRIC_TPOT, "tpot");
-    put_times(j, m, METRIC_ITL, "itl");
-    put_times(j, m, METRIC_E2E, "e2el");
+    put_times(j, m, SERVE_TTFT, "ttft");
+    put_times(j, m, SERVE_TPOT, "tpot");
+    put_times(j, m, SERVE_ITL, "itl");
+    put_times(j, m, SERVE_E2E, "e2el");
     if (s->options->max_concurrency > 0) {
-        put_times(j, m, METRIC_CLIENT_QUEUE, "client_queue_time");
+        put_times(j, m, SERVE_CLIENT_QUEUE, "client_queue_time");
         if (!isinf(s->rate))
-            put_times(j, m, METRIC_E2E_CLIENT, "e2el_including_client_queue");
+            put_times(j, m, SERVE_E2E_CLIENT, "e2el_including_client_queue");
     }
     return j;
 }

@@ -34,9 +34,9 @@ static void add_verdict(struct strbuf *b, const struct serving_subject *x)
         strbuf_addf(b, "Stable: %s requests/s arrive, the queue does not grow, the device is busy %.0f %% of the time", rate_text(offered, rate), 100 * s->busy);
         break;
     case SERVE_SATURATED:
-        strbuf_addf(b, "Saturated: of %s requests/s that arrive %s more wait every second (%s tokens/s offered, ", rate_text(offered, rate),
+        strbuf_addf(b, "Saturated: %s requests/s arrive, the queue grows by %s requests/s (%s tokens/s offered, ", rate_text(offered, rate),
                     rate_text(other, s->backlog_request_s), rate_text(served, s->offered_tok_s));
-        strbuf_addf(b, "%s served): TTFT and E2E grow with the length of the run, their percentiles say nothing else", rate_text(served, s->served_tok_s));
+        strbuf_addf(b, "%s served): percentiles of TTFT and E2E grow with the length of the run", rate_text(served, s->served_tok_s));
         break;
     case SERVE_BURST:
         strbuf_addf(b, "Burst: all %zu requests arrive at once: TTFT and E2E grow with their number", x->study->m.n);
@@ -130,9 +130,10 @@ static bool should_change(const struct serve_metrics *m)
 static void add_limits(struct strbuf *b, const struct serve_metrics *m)
 {
     char value[32], limit[32];
+    size_t n = 0;
     for (size_t i = 0; i < m->slo.n; i++)
         if (!m->good[i].met)
-            strbuf_addf(b, ": %s %s against %s", serve_metric_name(m->slo.limit[i].metric), time_text(value, m->good[i].value_s),
+            strbuf_addf(b, "%s %s %s against %s", n++ ? "," : ":", serve_metric_name(m->slo.limit[i].metric), time_text(value, m->good[i].value_s),
                         time_text(limit, m->slo.limit[i].limit_s));
 }
 

@@ -8,7 +8,7 @@
 
 struct value_row {
     const char *key, *name, *unit, *reason, *model_reason;
-    struct estimate v;
+    struct sampled v;
     struct spread model;
 };
 
@@ -55,7 +55,7 @@ static void add_values(struct table_rows *rows, const struct serve_study *s, int
 
 struct time_row {
     const char *name;
-    struct estimate v[SERVE_STATS];
+    struct sampled v[SERVE_STATS];
     struct spread p99;
 };
 
@@ -79,8 +79,8 @@ static const struct column time_columns[] = {
 /* Metrics that differ from others: the client's queue only where it holds requests back. */
 static bool time_shown(const struct serve_metrics *m, int metric)
 {
-    if (metric == METRIC_CLIENT_QUEUE || metric == METRIC_E2E_CLIENT)
-        return m->v[serve_time(METRIC_CLIENT_QUEUE, STAT_MEAN)].value > 0;
+    if (metric == SERVE_CLIENT_QUEUE || metric == SERVE_E2E_CLIENT)
+        return m->v[serve_time(SERVE_CLIENT_QUEUE, STAT_MEAN)].value > 0;
     return !isnan(m->v[serve_time((enum serve_metric)metric, STAT_MEAN)].value);
 }
 
@@ -112,7 +112,7 @@ static void add_reasons(struct strbuf *b, const struct serve_metrics *m)
     const char *said[SERVE_VALUES];
     size_t n = 0;
     for (int v = 0; v < VALUE_DURATION; v++) {
-        const struct estimate *e = &m->v[v];
+        const struct sampled *e = &m->v[v];
         bool old = !e->reason || isnan(e->value) || v % SERVE_STATS == STAT_STD;
         for (size_t i = 0; i < n; i++)
             old |= strcmp(said[i], e->reason ? e->reason : "") == 0;
@@ -122,7 +122,7 @@ static void add_reasons(struct strbuf *b, const struct serve_metrics *m)
         char buf[48];
         strbuf_addf(b, "%s: %s.\n", serve_value_info(v, buf).key, e->reason);
     }
-    const double n_eff = m->v[serve_time(METRIC_TTFT, STAT_MEAN)].n_eff;
+    const double n_eff = m->v[serve_time(SERVE_TTFT, STAT_MEAN)].n_eff;
     if (n_eff < 100 && n_eff < (double)m->n / 2)
         strbuf_addf(b, "%zu requests tell as much of the mean TTFT as %.0f independent ones: those that queue together wait alike.\n", m->n, n_eff);
     if (m->n_warmup > 0)

@@ -81,7 +81,7 @@ struct serve_good {
 };
 
 struct serve_metrics {
-    struct estimate v[SERVE_VALUES];
+    struct sampled v[SERVE_VALUES];
     struct serve_stability stability;
     size_t n, n_failed;       /* requests in the figures; without a first token */
     size_t n_warmup;          /* left out at the start */

@@ -8,9 +8,9 @@ enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS, RADIX_FROM = 512 };
 #define CORRELATED 0.5
 #define CORRELATION_MOST 0.9
 
-struct estimate estimate_none(double value, const char *reason)
+struct sampled sampled_none(double value, const char *reason)
 {
-    return (struct estimate){ .value = value, .lo = NAN, .hi = NAN, .n_eff = NAN, .reason = reason };
+    return (struct sampled){ .value = value, .lo = NAN, .hi = NAN, .n_eff = NAN, .reason = reason };
 }
 
 /* ---- order statistics ---------------------------------------------------------------------------- */
@@ -114,20 +114,20 @@ static double half_width(const double *z, size_t k, double den, const char **rea
 
 enum { MOST_BATCHES = 128 };
 
-struct estimate series_ratio(const double *num, const double *den, size_t n, size_t k)
+struct sampled series_ratio(const double *num, const double *den, size_t n, size_t k)
 {
     double z[MOST_BATCHES], d[MOST_BATCHES], sum_n = 0, sum_d = 0;
     k = k < MOST_BATCHES ? k : MOST_BATCHES;
     if (k < 2 || n < k)
-        return estimate_none(NAN, "too few values for batches");
+        return sampled_none(NAN, "too few values for batches");
     for (size_t i = 0; i < k; i++) {
         batch_sums(num, den, n * i / k, n * (i + 1) / k, &z[i], &d[i]);
         sum_n += z[i];
         sum_d += d[i];
     }
     if (!(sum_d > 0))
-        return estimate_none(NAN, "nothing to relate it to");
-    struct estimate e = { .value = sum_n / sum_d, .n_eff = NAN };
+        return sampled_none(NAN, "nothing to relate it to");
+    struct sampled e = { .value = sum_n / sum_d, .n_eff = NAN };
     for (size_t i = 0; i < k; i++)
         z[i] -= e.value * d[i];
     const double half = half_width(z, k, sum_d, &e.reason);
@@ -144,26 +144,26 @@ static double variance(const double *x, size_t n, double mean)
     return ss / (double)n;
 }
 
-struct estimate series_mean(const double *x, size_t n)
+struct sampled series_mean(const double *x, size_t n)
 {
     if (n == 0)
-        return estimate_none(NAN, "no value");
+        return sampled_none(NAN, "no value");
     if (n < SERIES_LEAST)
-        return estimate_none(stats_mean(x, n), "fewer than 40 values: no interval");
-    struct estimate e = series_ratio(x, NULL, n, SERIES_BATCHES);
+        return sampled_none(stats_mean(x, n), "fewer than 40 values: no interval");
+    struct sampled e = series_ratio(x, NULL, n, SERIES_BATCHES);
     const double se = (e.hi - e.lo) / 2 / student_t_95(SERIES_BATCHES - 1);
     e.n_eff = se > 0 ? fmin((double)n, variance(x, n, e.value) / (se * se)) : (double)n;
     return e;
 }
 
-struct estimate series_percentile(const double *x, const double *sorted, size_t n, double q)
+struct sampled series_percentile(const double *x, const double *sorted, size_t n, double q)
 {
     const double value = series_quantile(sorted, n, q);
     double z[SERIES_BATCHES];
     if (n == 0)
-        return estimate_none(NAN, "no value");
+        return sampled_none(NAN, "no value");
     if (n < SERIES_LEAST)
-        return estimate_none(value, "fewer than 40 values: no interval");
+        return sampled_none(value, "fewer than 40 values: no interval");
     double share = 0; /* of values at most the estimate: about q */
     for (size_t b = 0; b < SERIES_BATCHES; b++) {
         z[b] = 0;
@@ -174,7 +174,7 @@ struct estimate series_percentile(const double *x, const double *sorted, size_t 
     share /= (double)n;
     for (size_t b = 0; b < SERIES_BATCHES; b++)
         z[b] -= share * (double)(n * (b + 1) / SERIES_BATCHES - n * b / SERIES_BATCHES);
-    struct estimate e = { .value = value };
+    struct sampled e = { .value = value };
     const double half = half_width(z, SERIES_BATCHES, (double)n, &e.reason), se = half / student_t_95(SERIES_BATCHES - 1);
     e.n_eff = se > 0 ? fmin((double)n, q * (1 - q) / (se * se)) : (double)n;
     if (sorted[0] >= sorted[n - 1]) {

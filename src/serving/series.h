@@ -11,13 +11,13 @@
 enum { SERIES_BATCHES = 20, SERIES_LEAST = 2 * SERIES_BATCHES };
 
 /* A number and what chance alone does to it. */
-struct estimate {
+struct sampled {
     double value;       /* NaN: there is none, reason says why */
     double lo, hi;      /* 90 % interval: more requests narrow it; NaN: none, reason says why */
     double n_eff;       /* independent values that would tell as much; NaN: unknown */
     const char *reason; /* why something is NaN, or the interval too narrow; NULL. Static text */
 };
-struct estimate estimate_none(double value, const char *reason);
+struct sampled sampled_none(double value, const char *reason);
 
 /* Ascending; values are at least 0. scratch [n] */
 void series_sort(double *x, double *scratch, size_t n);
@@ -34,9 +34,9 @@ double student_t_95(size_t n);
  * with the lag-1 correlation r of z where it is positive: batches that are too short correlate.
  * source   ratio estimator: Law, 9.5.3; correlation: Tafazzoli et al., Skart, IIE Transactions 43 (2011)
  */
-struct estimate series_ratio(const double *num, const double *den, size_t n, size_t k);
+struct sampled series_ratio(const double *num, const double *den, size_t n, size_t k);
 /* The mean of x in SERIES_BATCHES batches. n_eff: variance of x over that of the mean. */
-struct estimate series_mean(const double *x, size_t n);
+struct sampled series_mean(const double *x, size_t n);
 /*
  * A percentile: its interval has the values at q -/+ half-width of the share of values at most the estimate, which is a mean.
  *
@@ -44,7 +44,7 @@ struct estimate series_mean(const double *x, size_t n);
  * errors     an end beyond the least or greatest value is NaN, with a reason
  * source     Woodruff, JASA 47 (1952), on batch means
  */
-struct estimate series_percentile(const double *x, const double *sorted, size_t n, double q);
+struct sampled series_percentile(const double *x, const double *sorted, size_t n, double q);
 
 /*
  * Warm-up: how many of the first values to drop so that the mean of the rest has the least standard error, in fives; at most half.

@@ -111,7 +111,7 @@ static void test_summary(void **state)
     summary_has(&x, stable, ARRAY_LEN(stable));
     finish(&x);
     simulate(&x, "vllm-0.15", 3000, 200, 1000000, 0);
-    static const char *const seqs[] = { "Saturated: ", "max-num-seqs, 64, are running", "does not hold: TTFT", "First to change: a larger max-num-seqs" };
+    static const char *const seqs[] = { "Saturated: ", "max-num-seqs, 64, are running", "does not hold: TTFT 78.2 s against 1.00 s, ITL ", "First to change: a larger max-num-seqs" };
     summary_has(&x, seqs, ARRAY_LEN(seqs));
     finish(&x);
     simulate(&x, "vllm-0.15", 3000, 60, 1100, 0);
@@ -166,6 +166,8 @@ static void test_tables(void **state)
     json_t *j;
     simulate(&x, "vllm-0.15", 600, 8, 20000, 0);
     char *text = printed(&x, REPORT_TABLE, NULL);
+    if (getenv("SHOW"))
+        print_message("%s\n", text);
     assert_true(strstr(text, "Stable: ") == text && strstr(text, "TTFT") && strstr(text, "p99 low") && strstr(text, "tokens out"));
     assert_null(strstr(text, "model low")); /* no draws */
     assert_null(strstr(text, "client queue"));
@@ -176,9 +178,9 @@ static void test_tables(void **state)
     text = printed(&x, REPORT_JSON, &j);
     assert_int_equal(json_array_size(json_object_get(j, "rows")), SERVE_VALUES);
     assert_string_equal(json_string_value(json_object_get(json_object_get(j, "stability"), "verdict")), "stable");
-    const json_t *p99 = json_array_get(json_object_get(j, "rows"), (size_t)serve_time(METRIC_TTFT, STAT_P99));
+    const json_t *p99 = json_array_get(json_object_get(j, "rows"), (size_t)serve_time(SERVE_TTFT, STAT_P99));
     assert_string_equal(json_string_value(json_object_get(p99, "figure")), "ttft_p99");
-    assert_near(json_number_value(json_object_get(p99, "value")), x.m.v[serve_time(METRIC_TTFT, STAT_P99)].value, 1e-12);
+    assert_near(json_number_value(json_object_get(p99, "value")), x.m.v[serve_time(SERVE_TTFT, STAT_P99)].value, 1e-12);
     const json_t *limits = json_object_get(json_object_get(j, "slo"), "limits");
     assert_int_equal(json_array_size(limits), 2);
     assert_true(json_is_true(json_object_get(json_array_get(limits, 0), "met")));
@@ -239,8 +241,8 @@ static void test_vllm(void **state)
         i++;
     }
     assert_int_equal(i, 24 + 4 * 7);
-    assert_near(json_number_value(json_object_get(j, "p99_ttft_ms")), 1e3 * x.m.v[serve_time(METRIC_TTFT, STAT_P99)].value, 1e-9);
-    assert_near(json_number_value(json_object_get(j, "mean_e2el_ms")), 1e3 * x.m.v[serve_time(METRIC_E2E, STAT_MEAN)].value, 1e-9);
+    assert_near(json_number_value(json_object_get(j, "p99_ttft_ms")), 1e3 * x.m.v[serve_time(SERVE_TTFT, STAT_P99)].value, 1e-9);
+    assert_near(json_number_value(json_object_get(j, "mean_e2el_ms")), 1e3 * x.m.v[serve_time(SERVE_E2E, STAT_MEAN)].value, 1e-9);
     double sum = 0;
     for (i = 0; i < 400; i++)
         sum += json_number_value(json_array_get(json_object_get(j, "latencies"), i));
@@ -292,7 +294,7 @@ static void test_trace(void **state)
     }
     assert_int_equal(lives, 200);
     assert_near(steps, (double)x.r.t.busy_ps / 1e6, 1);
-    assert_near(queue / 200 / 1e6, x.m.v[serve_time(METRIC_QUEUE, STAT_MEAN)].value, 1e-9);
+    assert_near(queue / 200 / 1e6, x.m.v[serve_time(SERVE_QUEUE, STAT_MEAN)].value, 1e-9);
     assert_int_equal(note.len, 0);
     json_decref(j);
     finish(&x);
@@ -352,13 +354,13 @@ static void test_charts(void **state)
     assert_non_null(mkdtemp(dir));
     to = to ? to : dir;
     snprintf(style, sizeof style, "%s/reports/charts/curves.gp", data ? data : ".");
-    simulate(&x, "vllm-0.15", 1500, 16, 4000, 0);
-    struct serving_chart c = { .style = style, .title = "llama-3.1-8b on h100", .subtitle = "vllm-0.15, random:in=512,out=128, 16 requests/s" };
+    simulate(&x, "vllm-0.15", 1500, 25, 1200, 0);
+    struct serving_chart c = { .style = style, .title = "llama-3.1-8b on h100", .subtitle = "vllm-0.15, random:in=512,out=128, 25 requests/s" };
     c.out_base = base_of(base, to, "cdf");
     drawn(serving_chart_cdf(&c, &x.s, &notes, &err), &err, base);
     c.out_base = base_of(base, to, "timeline");
     drawn(serving_chart_timeline(&c, &x.s, &x.t, &notes, &err), &err, base);
-    simulate(&y, "static", 1500, 16, 4000, 0);
+    simulate(&y, "static", 1500, 25, 1200, 0);
     const struct serving_policy policies[] = { { "vllm-0.15", &x.study }, { "static", &y.study } };
     c.out_base = base_of(base, to, "policies");
     drawn(serving_chart_policies(&c, policies, 2, &notes, &err), &err, base);
