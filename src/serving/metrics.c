@@ -125,6 +125,9 @@ static void times_of(struct metrics_work *k, enum serve_metric metric)
 
 /* ---- gaps between tokens ------------------------------------------------------------------------------- */
 
+/* As in series_percentile(). */
+#define GAP_TAIL_MOST 0.6
+
 /* The interval of a share of gaps by slices of the run, carried over to the gaps. */
 static struct sampled gap_percentile(const struct metrics_work *k, double q)
 {
@@ -145,11 +148,11 @@ static struct sampled gap_percentile(const struct metrics_work *k, double q)
         return sampled_none(value, "the run is too short for slices: no interval");
     const struct sampled share = series_ratio(within, all, n, n);
     const double half = (share.hi - share.lo) / 2;
+    if (!(half <= GAP_TAIL_MOST * fmin(q, 1 - q)))
+        return sampled_none(value, share.reason ? share.reason : "too few gaps for an interval of this percentile");
     struct sampled e = { .value = value, .n_eff = NAN, .reason = share.reason };
-    e.lo = q - half >= 0 ? fmin(value, histogram_quantile_s(h, q - half)) : NAN;
-    e.hi = q + half <= 1 ? fmax(value, histogram_quantile_s(h, q + half)) : NAN;
-    if (isnan(e.lo) || isnan(e.hi))
-        e.reason = "too few gaps for this percentile: an end of the interval is beyond them";
+    e.lo = fmin(value, histogram_quantile_s(h, q - half));
+    e.hi = fmax(value, histogram_quantile_s(h, q + half));
     return e;
 }
 
