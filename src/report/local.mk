@@ -41,6 +41,12 @@ libreport_a_SOURCES = \
   %D%/predict_solve.c \
   %D%/profile_findings.c \
   %D%/report.h \
+  %D%/serving_charts.c \
+  %D%/serving_report.h \
+  %D%/serving_requests.c \
+  %D%/serving_summary.c \
+  %D%/serving_table.c \
+  %D%/serving_trace.c \
   %D%/table.c \
   %D%/table.h \
   %D%/table_fields.c \

@@ -81,7 +81,7 @@ struct serve_good {
 };
 
 struct serve_metrics {
-    struct estimate v[SERVE_VALUES];
+    struct sampled v[SERVE_VALUES];
     struct serve_stability stability;
     size_t n, n_failed;       /* requests in the figures; without a first token */
     size_t n_warmup;          /* left out at the start */
@@ -111,6 +111,15 @@ int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const s
  * of a prompt is computed. NaN with an error: out of memory. source: serving.md 1.3, last-block rule
  */
 double serve_hit_bound(const struct workload *w, uint32_t block_size, struct error *err);
+
+/* A point of a distribution: a share of the values is at most s. */
+struct cdf_point {
+    double s, share;
+};
+enum { CDF_POINTS = 201 };
+/* At equal steps of the share, the last hundredth in steps of a twentieth of that: the number of points; 0: no request has the metric;
+ * -1: out of memory. */
+int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result *r, const struct workload *w, enum serve_metric m, struct error *err);
 
 /* ---- several runs ------------------------------------------------------------------------------------------ */
 

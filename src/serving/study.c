@@ -55,9 +55,9 @@ struct serve_value_info serve_value_info(int v, char buf[static 48])
 /* ---- replications ---------------------------------------------------------------------------------------- */
 
 /* NaN where a run has no value. */
-static struct estimate combine(const struct serve_metrics *m, size_t n, int v)
+static struct sampled combine(const struct serve_metrics *m, size_t n, int v)
 {
-    struct estimate e = { .n_eff = 0 };
+    struct sampled e = { .n_eff = 0 };
     double ss = 0;
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
@@ -67,7 +67,7 @@ static struct estimate combine(const struct serve_metrics *m, size_t n, int v)
             k++;
         }
     if (k < n)
-        return estimate_none(k > 0 ? e.value / (double)k : NAN, k > 0 ? "not every run has it" : m[0].v[v].reason);
+        return sampled_none(k > 0 ? e.value / (double)k : NAN, k > 0 ? "not every run has it" : m[0].v[v].reason);
     e.value /= (double)n;
     for (size_t i = 0; i < n; i++)
         ss += (m[i].v[v].value - e.value) * (m[i].v[v].value - e.value);

@@ -3,6 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+void step_tee(void *ctx, const struct serve_step *x)
+{
+    const struct step_tee *t = ctx;
+    for (size_t i = 0; i < t->n; i++)
+        t->fn[i](t->ctx[i], x);
+}
+
 int timeline_init(struct timeline *t, const struct policy *p, struct error *err)
 {
     *t = (struct timeline){ .policy = *p, .width_ps = TIMELINE_LEAST_PS, .slice_ps = TIMELINE_LEAST_PS };
