@@ -1,11 +1,17 @@
 noinst_LIBRARIES += libserving.a
 libserving_a_SOURCES = \
+  %D%/arrival_plan.c \
   %D%/arrivals.c \
   %D%/arrivals.h \
   %D%/blocks.c \
   %D%/blocks.h \
+  %D%/describe.c \
+  %D%/describe.h \
+  %D%/draw.c \
   %D%/draw.h \
   %D%/fast.c \
+  %D%/generate.c \
+  %D%/generate.h \
   %D%/histogram.c \
   %D%/histogram.h \
   %D%/internal.h \
@@ -17,5 +23,17 @@ libserving_a_SOURCES = \
   %D%/simulate.h \
   %D%/step_price.c \
   %D%/step_price.h \
+  %D%/trace.c \
+  %D%/trace.h \
+  %D%/trace_agentic.c \
+  %D%/trace_continue.c \
+  %D%/trace_hashed.c \
+  %D%/trace_internal.h \
+  %D%/trace_rows.c \
+  %D%/trace_sessions.c \
+  %D%/trace_tables.c \
+  %D%/trace_text.c \
+  %D%/trace_texts.c \
   %D%/workload.c \
-  %D%/workload.h
+  %D%/workload.h \
+  %D%/workload_plan.c

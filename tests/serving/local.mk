@@ -6,5 +6,11 @@ check_PROGRAMS += %D%/test_scheduler
 check_PROGRAMS += %D%/test_jumps
 %C%_test_jumps_SOURCES = %D%/test_jumps.c %D%/random_case.h tests/test.h
 %C%_test_jumps_LDADD   = $(SERVING_TEST_LIBS)
-TESTS += %D%/test_scheduler %D%/test_jumps
+check_PROGRAMS += %D%/test_workload
+%C%_test_workload_SOURCES = %D%/test_workload.c tests/test.h
+%C%_test_workload_LDADD   = $(SERVING_TEST_LIBS)
+check_PROGRAMS += %D%/test_traces
+%C%_test_traces_SOURCES = %D%/test_traces.c tests/test.h
+%C%_test_traces_LDADD   = $(SERVING_TEST_LIBS)
+TESTS += %D%/test_scheduler %D%/test_jumps %D%/test_workload %D%/test_traces
 endif
