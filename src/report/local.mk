@@ -1,5 +1,7 @@
 noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
+  %D%/capacity_report.c \
+  %D%/capacity_report.h \
   %D%/chart.c \
   %D%/curves.c \
   %D%/draw.c \
