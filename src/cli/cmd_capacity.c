@@ -110,6 +110,7 @@ struct campaign {
     const struct workload *w;
     struct table_rows *rows;
     size_t n_done, n;
+    double start_s;
 };
 
 /* `vllm serve ...`, `llama-server ...`: what starts the deployment. */
@@ -183,7 +184,9 @@ static int add_row(struct campaign *k, const struct serving_cli *c, const struct
     struct capacity_row *r = capacity_add_row(k->rows);
     describe(r, k->rows, c, x, h);
     const int rc = find_rate(r, k, c, x, h, k->n == 1 ? (uint32_t)k->o->c.draws : 0, &why);
-    notify_progress(NULL, "deployments", (double)++k->n_done / (double)k->n);
+    k->n_done++;
+    if (clock_now_s() - k->start_s > 1)
+        notify_progress(NULL, "deployments", (double)k->n_done / (double)k->n);
     if (rc == 0)
         return 0;
     if (why.kind != ERROR_USAGE && why.kind != ERROR_INPUT) {
@@ -286,7 +289,7 @@ static int run(struct options *o, const struct axes *a, struct error *err)
     struct table_rows rows = { .size = sizeof(struct capacity_row) };
     if (workload_from_text(&w, o->c.workload, &o->c.load, NULL, err) != 0)
         return -1;
-    struct campaign k = { .o = o, .w = &w, .rows = &rows, .n = axes_n(a) };
+    struct campaign k = { .o = o, .w = &w, .rows = &rows, .n = axes_n(a), .start_s = clock_now_s() };
     int rc = vary_type(&k, a, err);
     notify_progress_done();
     if (rc == 0)

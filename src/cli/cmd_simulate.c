@@ -2,6 +2,7 @@
 #include "base/environment.h"
 #include "cli/cli.h"
 #include "cli/serving.h"
+#include "report/serving_policies.h"
 #include "report/serving_report.h"
 #include "serving/draws.h"
 #include <math.h>
@@ -165,9 +166,12 @@ static void listen(void *ctx, const struct serve_step *x)
         serving_trace_step(l->trace, x);
 }
 
+/* ctx: when the draws began, in seconds. */
 static void show_progress(void *ctx, uint32_t n_done, uint32_t n)
 {
-    notify_progress(ctx, "draws of the constants", (double)n_done / n);
+    const double *start_s = ctx;
+    if (clock_now_s() - *start_s > 1)
+        notify_progress(NULL, "draws of the constants", (double)n_done / n);
 }
 
 /* One run and its draws; *r: serve_result_free(). */
@@ -189,7 +193,8 @@ static int simulate(const struct options *o, struct deployment *d, const struct 
         serve_study_runs(study, m, 1);
         const struct draws_options draws = { .n_draw = (uint32_t)o->c.draws, .n_thread = (uint32_t)serving_threads(&o->c), .most = 10000,
                                              .seed = o->c.load.seed };
-        rc = serve_draws(study, d, w, run, &mo, &draws, show_progress, NULL, err);
+        double start_s = clock_now_s();
+        rc = serve_draws(study, d, w, run, &mo, &draws, show_progress, &start_s, err);
         notify_progress_done();
     }
     free(m);
@@ -238,10 +243,119 @@ static int run_one(const struct options *o, struct deployment *d, const struct w
     return rc;
 }
 
+/* ---- policies side by side ------------------------------------------------------------------------------------------------ */
+
+/* Each adds one idea to the one before. */
+static const struct {
+    const char *name, *adds, *policy;
+    enum choice chunked, prefix;
+    bool kv_fp8;
+    uint32_t drafts;
+} ideas[] = {
+    { "one by one", "-", "one-by-one", CHOICE_DEFAULT, CHOICE_OFF, false, 0 },
+    { "static", "a batch shares each read of the weights", "static", CHOICE_DEFAULT, CHOICE_OFF, false, 0 },
+    { "continuous", "requests join and leave at every step", NULL, CHOICE_OFF, CHOICE_OFF, false, 0 },
+    { "chunked", "prompts in pieces beside decoding sequences", NULL, CHOICE_ON, CHOICE_OFF, false, 0 },
+    { "prefix cache", "prompts that begin alike are computed once", NULL, CHOICE_ON, CHOICE_ON, false, 0 },
+    { "FP8 KV cache", "half the bytes a position: more sequences, shorter steps", NULL, CHOICE_ON, CHOICE_ON, true, 0 },
+    { "speculation", "three drafts a step, verified in one pass", NULL, CHOICE_ON, CHOICE_ON, true, 3 },
+};
+enum { N_IDEA = ARRAY_LEN(ideas) };
+
+/* One of them: its study; a reason where the machine cannot. */
+static int try_idea(const struct options *given, size_t i, const struct serving_model *x, const struct hwprofile *h, const struct workload *w,
+                    struct serve_study *study, struct error *err)
+{
+    struct options o = *given;
+    struct deployment_options *p = &o.c.deploy;
+    p->policy = ideas[i].policy ? ideas[i].policy : given->c.deploy.policy;
+    p->enable_chunked_prefill = ideas[i].chunked;
+    p->enable_prefix_caching = ideas[i].prefix;
+    p->num_speculative_tokens = p->look_ahead = ideas[i].drafts;
+    if (ideas[i].policy) /* the policy's own */
+        p->max_num_seqs = p->max_num_batched_tokens = 0;
+    if (ideas[i].kv_fp8)
+        o.c.price.type_k = o.c.price.type_v = DTYPE_FP8;
+    o.c.draws = 0;
+    const struct predict_options po = serving_predict_options(&o.c, x, h);
+    struct deployment *d = malloc(sizeof *d);
+    struct timeline t;
+    struct serve_result r;
+    if (!d)
+        return error_oom(err, sizeof *d, "a deployment");
+    int rc = deployment_init(d, &x->classes.classes, h, &po, p, w, err);
+    if (rc == 0) {
+        struct serve_options run = serving_run_options(&o.c, d);
+        rc = timeline_init(&t, &d->policy, err);
+        if (rc == 0) {
+            rc = simulate(&o, d, w, &run, &t, NULL, &r, study, err);
+            if (rc == 0)
+                serve_result_free(&r);
+            timeline_free(&t);
+        }
+        deployment_free(d);
+    }
+    free(d);
+    return rc;
+}
+
+static int draw_policies(const struct options *o, const struct serving_policy *p, size_t n, const struct workload *w, struct error *err)
+{
+    char style[4096];
+    struct strbuf notes = { 0 };
+    struct serving_chart c = { .style = style, .out_base = o->chart };
+    if (chart_style(style, sizeof style, err) != 0)
+        return -1;
+    snprintf(c.title, sizeof c.title, "What each idea buys");
+    snprintf(c.subtitle, sizeof c.subtitle, "%.200s", w->name);
+    const int rc = serving_chart_policies(&c, p, n, &notes, err);
+    if (rc == 0 && notes.len > 0)
+        notify_note("%s", notes.s);
+    strbuf_free(&notes);
+    return rc;
+}
+
+static int compare(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct workload *w, struct error *err)
+{
+    struct table_rows rows = { .size = sizeof(struct serving_policy_row) };
+    struct serve_study *study = calloc(N_IDEA, sizeof *study);
+    struct serving_policy drawn[N_IDEA];
+    size_t n = 0;
+    int rc = study ? 0 : error_oom(err, N_IDEA * sizeof *study, "studies");
+    for (size_t i = 0; i < N_IDEA && rc == 0; i++) {
+        struct error why = { 0 };
+        struct serving_policy_row *row = table_add(&rows);
+        *row = (struct serving_policy_row){ .name = ideas[i].name, .adds = ideas[i].adds };
+        serving_policy_fill(row, NULL);
+        if (try_idea(o, i, x, h, w, &study[i], &why) == 0) {
+            serving_policy_fill(row, &study[i]);
+            drawn[n].study = &study[i];
+            snprintf(drawn[n++].name, sizeof drawn->name, "%.15s", ideas[i].name);
+        } else if (why.kind == ERROR_USAGE || why.kind == ERROR_INPUT) {
+            row->reason = table_text(&rows, why.msg);
+            notify_note("%s: %s", ideas[i].name, why.msg);
+        } else {
+            *err = why;
+            rc = -1;
+        }
+    }
+    if (rc == 0)
+        rc = serving_policies_print(NULL, o->format, &rows, w->name, err);
+    if (rc == 0 && o->save)
+        rc = serving_policies_print(o->save, REPORT_JSON, &rows, w->name, err);
+    if (rc == 0 && o->chart && n > 0)
+        rc = draw_policies(o, drawn, n, w, err);
+    free(study);
+    table_rows_free(&rows);
+    return rc;
+}
+
 /* ---- the machine and the workload ---------------------------------------------------------------------------------------- */
 
 static int with_workload(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct workload *w, struct error *err)
 {
+    if (o->compare)
+        return compare(o, x, h, w, err);
     const struct predict_options po = serving_predict_options(&o->c, x, h);
     struct deployment *d = malloc(sizeof *d);
     if (!d)
