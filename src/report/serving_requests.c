@@ -173,6 +173,10 @@ static void put_speculation(json_t *j, const struct serving_subject *s)
 json_t *serving_vllm_json(const struct serving_subject *s, bool detailed, struct error *err)
 {
     const struct serve_metrics *m = &s->study->m;
+    if (s->study->n_run > 1) {
+        (void)error_set(err, ERROR_USAGE, "vLLM's result file is of one run: found %zu", s->study->n_run);
+        return NULL;
+    }
     json_t *j = json_object();
     if (!j) {
         (void)error_oom(err, 0, "the result file");

@@ -219,10 +219,11 @@ static int measure(struct metrics_work *k, struct error *err)
     if (k->o->drop_warmup)
         drop_warmup(k);
     first_and_last(k);
-    for (int m = 0; m < SERVE_METRICS; m++)
+    for (int m = 0; m < SERVE_METRICS && !k->o->brief; m++)
         if (m != SERVE_ITL)
             times_of(k, m);
-    times_of_gaps(k);
+    if (!k->o->brief)
+        times_of_gaps(k);
     metrics_stability(k);
     metrics_rates(k);
     metrics_slo(k);

@@ -100,6 +100,7 @@ struct serve_metrics_options {
     const struct serve_options *options; /* of the run */
     bool drop_warmup;                    /* by MSER-5 on TTFT; ITL and occupancy stay those of the whole run */
     double hit_infinite;                 /* serve_hit_bound(); NaN: not asked */
+    bool brief;                          /* for searches: verdict, SLO, goodput and throughput alone, all other values NaN */
 };
 
 /* errors   ERROR_INPUT: no request has a token; out of memory */
@@ -140,7 +141,8 @@ struct serve_study {
  * source   Law, 9.4.1
  */
 void serve_study_runs(struct serve_study *s, const struct serve_metrics *m, size_t n);
-/* Adds draws of the step's constants, simulated on common random numbers. Fewer than 10: no spread, a reason. */
+/* Adds draws of the step's constants, simulated on common random numbers. Fewer than 10: no spread, a reason; at most 1,024 are
+ * looked at. */
 void serve_study_draws(struct serve_study *s, const struct serve_metrics *m, size_t n);
 
 #endif

@@ -193,8 +193,11 @@ static void counts(struct metrics_work *k)
 
 void metrics_rates(struct metrics_work *k)
 {
-    steady_rates(k);
+    if (!k->o->brief)
+        steady_rates(k);
     whole_rates(k);
+    if (k->o->brief)
+        return;
     occupancy(k);
     counts(k);
 }
