@@ -1,11 +1,23 @@
 noinst_LIBRARIES += libserving.a
 libserving_a_SOURCES = \
+  %D%/arrival_plan.c \
   %D%/arrivals.c \
   %D%/arrivals.h \
   %D%/blocks.c \
   %D%/blocks.h \
+  %D%/capacity.c \
+  %D%/capacity.h \
+  %D%/deployment.c \
+  %D%/deployment.h \
+  %D%/describe.c \
+  %D%/describe.h \
+  %D%/draw.c \
   %D%/draw.h \
+  %D%/draws.c \
+  %D%/draws.h \
   %D%/fast.c \
+  %D%/generate.c \
+  %D%/generate.h \
   %D%/histogram.c \
   %D%/histogram.h \
   %D%/hit_bound.c \
@@ -13,6 +25,8 @@ libserving_a_SOURCES = \
   %D%/metrics.c \
   %D%/metrics.h \
   %D%/metrics_internal.h \
+  %D%/model_clock.c \
+  %D%/model_clock.h \
   %D%/policy.c \
   %D%/policy.h \
   %D%/rates.c \
@@ -24,11 +38,24 @@ libserving_a_SOURCES = \
   %D%/simulate.h \
   %D%/slo.c \
   %D%/slo.h \
+  %D%/slots.c \
   %D%/stability.c \
   %D%/step_price.c \
   %D%/step_price.h \
   %D%/study.c \
   %D%/timeline.c \
   %D%/timeline.h \
+  %D%/trace.c \
+  %D%/trace.h \
+  %D%/trace_agentic.c \
+  %D%/trace_continue.c \
+  %D%/trace_hashed.c \
+  %D%/trace_internal.h \
+  %D%/trace_rows.c \
+  %D%/trace_sessions.c \
+  %D%/trace_tables.c \
+  %D%/trace_text.c \
+  %D%/trace_texts.c \
   %D%/workload.c \
-  %D%/workload.h
+  %D%/workload.h \
+  %D%/workload_plan.c

@@ -19,6 +19,12 @@ struct token_run {
     uint32_t n;
 };
 
+/* Identities that no file gives: those of the tokens of a session, or of what a request shares with no other, by position. */
+static inline uint64_t workload_own_identity(uint32_t session)
+{
+    return (UINT64_C(1) << 63) | (uint64_t)session << 27;
+}
+
 enum serve_end {
     SERVE_END_LENGTH, /* n_out is the request's max_tokens, which the scheduler knows */
     SERVE_END_STOP,   /* the model ends it (EOS, stop string): the scheduler learns of it from the last token */
