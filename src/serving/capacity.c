@@ -10,19 +10,19 @@ static double value_s(const struct serve_outcome *o, const struct serve_request 
     if (o->failed || o->first_ps == SERVE_NOT_YET)
         return INFINITY;
     switch (m) {
-    case METRIC_TTFT:
+    case SERVE_TTFT:
         return (double)(o->first_ps - o->sent_ps) / PS_PER_S;
-    case METRIC_TPOT:
+    case SERVE_TPOT:
         return q->n_out > 1 ? (double)(o->end_ps - o->first_ps) / PS_PER_S / (q->n_out - 1) : NAN;
-    case METRIC_E2E:
+    case SERVE_E2E:
         return (double)(o->end_ps - o->sent_ps) / PS_PER_S;
-    case METRIC_QUEUE:
+    case SERVE_QUEUE:
         return (double)(o->start_ps - o->sent_ps) / PS_PER_S;
-    case METRIC_CLIENT_QUEUE:
+    case SERVE_CLIENT_QUEUE:
         return (double)(o->sent_ps - o->due_ps) / PS_PER_S;
-    case METRIC_E2E_CLIENT:
+    case SERVE_E2E_CLIENT:
         return (double)(o->end_ps - o->due_ps) / PS_PER_S;
-    case METRIC_ITL:
+    case SERVE_ITL:
     case SERVE_METRICS:
         return NAN;
     }
@@ -51,7 +51,7 @@ static struct within within(const struct serve_result *r, const struct workload 
 
 static bool limit_met(const struct serve_result *r, const struct workload *w, size_t from, const struct serve_slo *slo, const struct slo_limit *l)
 {
-    if (l->metric == METRIC_ITL) {
+    if (l->metric == SERVE_ITL) {
         if (r->gap.n == 0)
             return true;
         return slo->reading == SLO_MEAN ? histogram_mean_s(&r->gap) <= l->limit_s
@@ -214,10 +214,10 @@ static int describe(struct search *x, double rate, struct capacity_at *at, struc
         }
     at->in_tok_s = rate * (double)sum.n_in / n_root;
     at->out_tok_s = rate * (double)sum.n_out / n_root;
-    at->ttft_p50_s = percentile(&r, x->w, METRIC_TTFT, 0.5, v);
-    at->ttft_p99_s = percentile(&r, x->w, METRIC_TTFT, 0.99, v);
-    at->tpot_mean_s = mean(&r, x->w, METRIC_TPOT);
-    at->e2e_mean_s = mean(&r, x->w, METRIC_E2E);
+    at->ttft_p50_s = percentile(&r, x->w, SERVE_TTFT, 0.5, v);
+    at->ttft_p99_s = percentile(&r, x->w, SERVE_TTFT, 0.99, v);
+    at->tpot_mean_s = mean(&r, x->w, SERVE_TPOT);
+    at->e2e_mean_s = mean(&r, x->w, SERVE_E2E);
     at->user_tok_s = 1 / at->tpot_mean_s;
     at->itl_p99_s = histogram_quantile_s(&r.gap, 0.99);
     at->batch = (double)r.t.running_ps / (double)r.t.busy_ps;

@@ -67,7 +67,7 @@ struct serve_stability {
     double queue[3];                  /* mean over thirds of the window */
     double offered_tok_s, served_tok_s; /* prompt and output tokens: of requests sent in the window; computed in it */
     double backlog_request_s;         /* growth of the queue */
-    double busy;                      /* fraction of the time from the first request to the last end */
+    double busy;                      /* fraction of the time from the first request to the last end, of all replicas */
 };
 
 /* ---- a run ------------------------------------------------------------------------------------------------ */
@@ -83,7 +83,7 @@ struct serve_good {
 struct serve_metrics {
     struct sampled v[SERVE_VALUES];
     struct serve_stability stability;
-    size_t n, n_failed;       /* requests in the figures; without a first token */
+    size_t n, n_failed;       /* requests in the figures; without a first token, or refused */
     size_t n_warmup;          /* left out at the start */
     bool warmup_unsteady;     /* MSER-5 found no steady part */
     uint64_t n_in_tok, n_out_tok; /* of the n */
@@ -103,7 +103,7 @@ struct serve_metrics_options {
     bool brief;                          /* for searches: verdict, SLO, goodput and throughput alone, all other values NaN */
 };
 
-/* errors   ERROR_INPUT: no request has a token; out of memory */
+/* errors   ERROR_INPUT: no request was served; out of memory */
 int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const struct workload *w, const struct serve_metrics_options *o,
                   struct error *err);
 

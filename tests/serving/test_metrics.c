@@ -232,8 +232,15 @@ static void test_vllm(void **state)
     assert_ok(serve_metrics(&m, &r, &w, &mo, &err), err);
     four[1].first_ps = 900 * (uint64_t)MS;
     assert_int_equal(m.n_failed, 1);
+    four[1].failed = true; /* refused after its first token */
+    assert_ok(serve_metrics(&m, &r, &w, &mo, &err), err);
+    four[1].failed = false;
+    assert_int_equal(m.n_failed, 1);
     assert_int_equal(m.n, 3);
     assert_near(m.v[serve_time(SERVE_TTFT, STAT_MEAN)].value, 0.5, 1e-12);
+    o.n_replica = 4;
+    assert_ok(serve_metrics(&m, &r, &w, &mo, &err), err);
+    assert_near(m.stability.busy, 4 / 4.2 / 4, 1e-12);
     histogram_free(&r.gap);
     workload_free(&w);
 }
