@@ -219,6 +219,7 @@ static void test_vllm(void **state)
     assert_true(m.good[0].met && m.good[1].met && !m.good[2].met && !m.met);
     assert_near(m.good[2].value_s, 1.85, 1e-12);
     assert_near(m.good[1].share, 40.0 / 70, 1e-12);
+    assert_near(m.v[VALUE_SLO_SHARE].value, 0.25, 1e-12); /* ttft and e2e; gaps are no request's */
     /* in brief: the same verdict and goodput */
     struct serve_metrics b;
     struct serve_metrics_options bo = mo;

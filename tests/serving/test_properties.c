@@ -80,6 +80,19 @@ static void figures_hold(const struct measured *x)
     assert_true(x->m.v[VALUE_PEAK_OUT_TOK_S].value > 0 && x->m.v[VALUE_PEAK_REQUESTS].value >= 1);
 }
 
+/* Times k times as long: runs that outgrow the first intervals of a time series. */
+static void stretch(struct random_case *c, uint64_t k)
+{
+    for (uint32_t i = 0; i <= c->price.max_decode; i++)
+        c->price.decode_ps[i] *= k;
+    for (uint32_t i = 0; i < (c->price.max_decode + 1) * c->price.n_group; i++)
+        c->price.context_ps[i] *= k;
+    for (uint32_t i = 0; i <= c->price.max_tok; i++)
+        c->price.mixed_ps[i] *= k;
+    for (size_t i = 0; i < c->w.n; i++)
+        c->w.r[i].after_ps *= k;
+}
+
 static void test_random(void **state)
 {
     (void)state;
@@ -94,6 +107,7 @@ static void test_random(void **state)
         struct measured jumps, steps;
         const bool warmup = one_in(&g, 4);
         random_case(&g, &c);
+        stretch(&c, one_in(&g, 2) ? 1 : 100000);
         measure(&jumps, &c, &slo, 0, warmup);
         measure(&steps, &c, &slo, SERVE_STEP_BY_STEP, warmup);
         sums_agree(&jumps);
