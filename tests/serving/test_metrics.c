@@ -462,30 +462,12 @@ static void test_study(void **state)
     assert_true(s.m.v[0].value == 1 && isnan(s.m.v[0].lo));
 }
 
-/* ---- prefix hits ---------------------------------------------------------------------------------------------------------- */
-
-static void test_hit_bound(void **state)
-{
-    (void)state;
-    struct workload w = { .run_tokens = 16, .name = "shared" };
-    struct error err;
-    size_t cap = 0, run_cap = 0;
-    /* identical prompts of 1200: 1184 hit, 1201: 1200 (serving.md 1.3) */
-    assert_true(workload_add_run(&w, &run_cap, &(struct token_run){ 1, 75 }));
-    static const uint32_t n_in[] = { 1200, 1200, 1201, 1200 };
-    for (size_t i = 0; i < 4; i++)
-        assert_true(workload_add(&w, &cap, &(struct serve_request){ .parent = SERVE_NO_PARENT, .n_in = n_in[i], .n_out = 1, .n_run = i < 3 }));
-    assert_near(serve_hit_bound(&w, 16, &err), (1184 + 1200) / 4801.0, 1e-12);
-    assert_near(serve_hit_bound(&w, 500, &err), (1000 + 1000) / 4801.0, 1e-12);
-    workload_free(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queues),   cmocka_unit_test(test_coverage), cmocka_unit_test(test_saturation),
         cmocka_unit_test(test_vllm),     cmocka_unit_test(test_rules), cmocka_unit_test(test_histogram), cmocka_unit_test(test_series),   cmocka_unit_test(test_slo),
-        cmocka_unit_test(test_timeline), cmocka_unit_test(test_study),    cmocka_unit_test(test_hit_bound),
+        cmocka_unit_test(test_timeline), cmocka_unit_test(test_study),   
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }
