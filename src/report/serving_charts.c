@@ -162,7 +162,8 @@ int serving_chart_timeline(const struct serving_chart *c, const struct serving_s
                            struct error *err)
 {
     struct curve_chart x = begin(c);
-    const double seqs = s->options->policy->max_num_seqs, blocks = s->options->n_block, waiting = most_waiting(t);
+    const double replicas = s->options->n_replica > 1 ? s->options->n_replica : 1, seqs = replicas * s->options->policy->max_num_seqs;
+    const double blocks = replicas * s->options->n_block, waiting = most_waiting(t);
     char label[3][64];
     if (t->n == 0)
         return nothing(&x, "the time series", err);

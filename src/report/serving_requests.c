@@ -18,7 +18,7 @@ static const struct column request_columns[] = {
     { "arrival_s", NULL, COL_SECONDS, "s", COL_MAJOR, AT(arrival_s), EMPTY_NULL, NULL, "when it was due" },
     { "client_queue_s", NULL, COL_SECONDS, "s", COL_MAJOR, AT(client_queue_s), EMPTY_NULL, NULL, "sent since due: held back by the client's limit" },
     { "queue_s", NULL, COL_SECONDS, "s", COL_MAJOR, AT(queue_s), EMPTY_NULL, NULL, "admitted since sent" },
-    { "ttft_s", NULL, COL_SECONDS, "s", COL_MAJOR, AT(ttft_s), EMPTY_NULL, NULL, "first token since sent; null, as are the other times: it has none" },
+    { "ttft_s", NULL, COL_SECONDS, "s", COL_MAJOR, AT(ttft_s), EMPTY_NULL, NULL, "first token since sent; null, as are the other times: it has none, or was refused" },
     { "tpot_s", NULL, COL_SECONDS, "s", COL_MAJOR, AT(tpot_s), EMPTY_NULL, NULL, "(last token - first) / (output tokens - 1); null: one token" },
     { "e2e_s", NULL, COL_SECONDS, "s", COL_MAJOR, AT(e2e_s), EMPTY_NULL, NULL, "last token since sent" },
     { "in", NULL, COL_INT, "tokens", COL_MAJOR, AT(in), EMPTY_VALUE, NULL, "of the prompt" },
@@ -38,7 +38,7 @@ static void fill(struct request_row *x, size_t i, const struct serving_subject *
 {
     const struct serve_outcome *o = &s->r->out[i];
     const struct serve_request *q = &s->w->r[i];
-    const bool has = o->first_ps != SERVE_NOT_YET;
+    const bool has = o->first_ps != SERVE_NOT_YET && !o->failed;
     *x = (struct request_row){ .id = i, .in = q->n_in, .out = q->n_out, .hit = o->n_hit, .preemptions = o->n_preempt, .arrival_s = (double)o->due_ps / PS_PER_S };
     x->client_queue_s = has ? span_s(o->due_ps, o->sent_ps) : NAN;
     x->queue_s = has ? span_s(o->sent_ps, o->start_ps) : NAN;
@@ -139,7 +139,7 @@ static void put_requests(json_t *j, const struct serving_subject *s, bool detail
         json_array_append_new(a[1], json_integer(has ? x.out : 0));
         json_array_append_new(a[2], number(x.ttft_s));
         json_array_append_new(a[4], number((double)s->r->out[i].sent_ps / PS_PER_S));
-        json_array_append_new(a[6], json_string(has ? "" : "no token"));
+        json_array_append_new(a[6], json_string(has ? "" : s->r->out[i].failed ? "refused for want of KV cache" : "no token"));
     }
 }
 
@@ -173,6 +173,10 @@ static void put_speculation(json_t *j, const struct serving_subject *s)
 json_t *serving_vllm_json(const struct serving_subject *s, bool detailed, struct error *err)
 {
     const struct serve_metrics *m = &s->study->m;
+    if (s->study->n_run > 1) {
+        (void)error_set(err, ERROR_USAGE, "vLLM's result file is of one run: found %zu", s->study->n_run);
+        return NULL;
+    }
     json_t *j = json_object();
     if (!j) {
         (void)error_oom(err, 0, "the result file");

@@ -31,7 +31,8 @@ static void add_verdict(struct strbuf *b, const struct serving_subject *x)
     const double rate = s->window_s > 0 ? (double)x->study->m.n / (double)x->study->n_run / s->window_s : NAN;
     switch (s->verdict) {
     case SERVE_STABLE:
-        strbuf_addf(b, "Stable: %s requests/s arrive, the queue does not grow, the device is busy %.0f %% of the time", rate_text(offered, rate), 100 * s->busy);
+        strbuf_addf(b, "Stable: %s requests/s arrive, the queue does not grow, %s busy %.0f %% of the time", rate_text(offered, rate),
+                    x->options->n_replica > 1 ? "replicas are" : "the device is", 100 * s->busy);
         break;
     case SERVE_SATURATED:
         strbuf_addf(b, "Saturated: %s requests/s arrive, the queue grows by %s requests/s (%s tokens/s offered, ", rate_text(offered, rate),
@@ -154,6 +155,8 @@ void serving_add_summary(struct strbuf *out, const struct serving_subject *s)
 {
     add_verdict(out, s);
     add_bound(out, s);
+    if (s->study->m.n_failed > 0)
+        strbuf_addf(out, " %zu requests were refused or have no token.", s->study->m.n_failed);
     if (s->study->m.has_slo)
         add_slo(out, s->study);
     if (should_change(&s->study->m))

@@ -130,7 +130,7 @@ static void add_reasons(struct strbuf *b, const struct serve_metrics *m)
     if (m->warmup_unsteady)
         strbuf_adds(b, "No warm-up is left out: TTFT has no steady part (MSER-5).\n");
     if (m->n_failed > 0)
-        strbuf_addf(b, "%zu requests have no token and are in no figure.\n", m->n_failed);
+        strbuf_addf(b, "%zu requests were refused or have no token, and are in no figure.\n", m->n_failed);
 }
 
 /* ---- documents ------------------------------------------------------------------------------------------------------ */

@@ -38,23 +38,25 @@ void serving_trace_begin(struct serving_trace *t, FILE *f, uint64_t max_bytes, u
 void serving_trace_step(void *ctx, const struct serve_step *x)
 {
     struct serving_trace *t = ctx;
-    char name[64];
+    char name[64], of[24] = "";
     if (t->n_left_out > 0 || t->bytes > t->max_bytes / 2) {
         t->n_left_out += x->n;
         return;
     }
+    if (x->replica > 0)
+        snprintf(of, sizeof of, ", replica %u", x->replica);
     if (x->n > 1)
         snprintf(name, sizeof name, "%llu steps, decode %u", (unsigned long long)x->n, x->n_decode);
     else if (x->n_prompt > 0)
         snprintf(name, sizeof name, "prompt %u, decode %u", x->n_prompt, x->n_decode);
     else
         snprintf(name, sizeof name, "decode %u", x->n_decode);
-    event(t, "{\"ph\":\"X\",\"pid\":%d,\"tid\":0,\"ts\":%.6f,\"dur\":%.6f,\"name\":\"%s\",\"args\":{\"steps\":%llu,\"running\":%u,\"waiting\":%u,\"kv_blocks\":%u}}",
-          PID_STEPS, micro(x->start_ps), micro(x->end_ps - x->start_ps), name, (unsigned long long)x->n, x->n_running, x->n_waiting, x->used_blocks);
-    event(t, "{\"ph\":\"C\",\"pid\":%d,\"ts\":%.6f,\"name\":\"requests\",\"args\":{\"running\":%u,\"waiting\":%u}}", PID_STEPS, micro(x->start_ps), x->n_running,
+    event(t, "{\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.6f,\"dur\":%.6f,\"name\":\"%s\",\"args\":{\"steps\":%llu,\"running\":%u,\"waiting\":%u,\"kv_blocks\":%u}}",
+          PID_STEPS, x->replica, micro(x->start_ps), micro(x->end_ps - x->start_ps), name, (unsigned long long)x->n, x->n_running, x->n_waiting, x->used_blocks);
+    event(t, "{\"ph\":\"C\",\"pid\":%d,\"ts\":%.6f,\"name\":\"requests%s\",\"args\":{\"running\":%u,\"waiting\":%u}}", PID_STEPS, micro(x->start_ps), of, x->n_running,
           x->n_waiting);
-    event(t, "{\"ph\":\"C\",\"pid\":%d,\"ts\":%.6f,\"name\":\"KV blocks\",\"args\":{\"used\":%u}}", PID_STEPS, micro(x->start_ps), x->used_blocks);
-    t->last_step_ps = x->end_ps;
+    event(t, "{\"ph\":\"C\",\"pid\":%d,\"ts\":%.6f,\"name\":\"KV blocks%s\",\"args\":{\"used\":%u}}", PID_STEPS, micro(x->start_ps), of, x->used_blocks);
+    t->last_step_ps = u64_max(t->last_step_ps, x->end_ps);
 }
 
 /* ---- requests ------------------------------------------------------------------------------------------------- */
@@ -126,7 +128,7 @@ static int lives(struct serving_trace *t, const struct serving_subject *s, struc
         qsort(order, s->r->n, sizeof *order, earlier);
     for (size_t k = 0; rc == 0 && k < s->r->n; k++) {
         const struct serve_outcome *o = &s->r->out[order[k].request];
-        if (o->first_ps == SERVE_NOT_YET)
+        if (o->first_ps == SERVE_NOT_YET || o->failed)
             continue;
         if (t->bytes > t->max_bytes) {
             t->n_request_left_out++;

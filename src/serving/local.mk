@@ -20,7 +20,6 @@ libserving_a_SOURCES = \
   %D%/generate.h \
   %D%/histogram.c \
   %D%/histogram.h \
-  %D%/hit_bound.c \
   %D%/internal.h \
   %D%/metrics.c \
   %D%/metrics.h \

@@ -19,7 +19,7 @@ static int by_sent(const void *a, const void *b)
     return x->ps != y->ps ? (x->ps > y->ps) - (x->ps < y->ps) : (x->request > y->request) - (x->request < y->request);
 }
 
-/* Requests with a token, by when they were sent: mostly as they stand. */
+/* Requests that were served, by when they were sent: mostly as they stand. */
 static int order_requests(struct metrics_work *k, struct error *err)
 {
     const size_t n = k->r->n;
@@ -28,7 +28,7 @@ static int order_requests(struct metrics_work *k, struct error *err)
     if (!s)
         return error_oom(err, n * sizeof *s, "the order of requests");
     for (size_t i = 0; i < n; i++) {
-        if (k->r->out[i].first_ps == SERVE_NOT_YET)
+        if (!served(&k->r->out[i]))
             continue;
         s[k->n] = (struct sent){ k->r->out[i].sent_ps, (uint32_t)i };
         sorted &= k->n == 0 || s[k->n - 1].ps <= s[k->n].ps;
@@ -40,7 +40,7 @@ static int order_requests(struct metrics_work *k, struct error *err)
         k->order[i] = s[i].request;
     free(s);
     k->m->n_failed = n - k->n;
-    return k->n > 0 ? 0 : error_set(err, ERROR_INPUT, "%s: no request has a token: there is nothing to measure", k->w->name);
+    return k->n > 0 ? 0 : error_set(err, ERROR_INPUT, "%s: no request was served: there is nothing to measure", k->w->name);
 }
 
 static void first_and_last(struct metrics_work *k)
@@ -219,10 +219,11 @@ static int measure(struct metrics_work *k, struct error *err)
     if (k->o->drop_warmup)
         drop_warmup(k);
     first_and_last(k);
-    for (int m = 0; m < SERVE_METRICS; m++)
+    for (int m = 0; m < SERVE_METRICS && !k->o->brief; m++)
         if (m != SERVE_ITL)
             times_of(k, m);
-    times_of_gaps(k);
+    if (!k->o->brief)
+        times_of_gaps(k);
     metrics_stability(k);
     metrics_rates(k);
     metrics_slo(k);
@@ -275,7 +276,7 @@ int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result
         return error_oom(err, 2 * r->n * sizeof *k.x, "a distribution");
     }
     for (size_t i = 0; i < r->n; i++)
-        if (r->out[i].first_ps != SERVE_NOT_YET)
+        if (served(&r->out[i]))
             k.order[k.n++] = (uint32_t)i;
     if (m != SERVE_ITL) {
         n = collect(&k, m);

@@ -12,6 +12,8 @@ static struct sampled maximum(double v)
 static struct sampled scaled(double value, const struct sampled *by)
 {
     struct sampled e = *by;
+    if (!(by->value > 0))
+        return sampled_none(value, by->reason ? by->reason : "no part of the run has it: no interval");
     e.lo *= value / by->value;
     e.hi *= value / by->value;
     e.value = value;
@@ -57,7 +59,7 @@ static void whole_rates(struct metrics_work *k)
     v[VALUE_REQUEST_S] = scaled((double)k->n / s, &v[VALUE_STEADY_REQUEST_S]);
     v[VALUE_IN_TOK_S] = scaled(in / s, &v[VALUE_STEADY_IN_TOK_S]);
     v[VALUE_OUT_TOK_S] = scaled(out / s, &v[VALUE_STEADY_OUT_TOK_S]);
-    v[VALUE_TOTAL_TOK_S] = sampled_none((in + out) / s, v[VALUE_IN_TOK_S].reason);
+    v[VALUE_TOTAL_TOK_S] = sampled_none((in + out) / s, v[VALUE_IN_TOK_S].reason ? v[VALUE_IN_TOK_S].reason : v[VALUE_OUT_TOK_S].reason);
     v[VALUE_TOTAL_TOK_S].lo = v[VALUE_IN_TOK_S].lo + v[VALUE_OUT_TOK_S].lo;
     v[VALUE_TOTAL_TOK_S].hi = v[VALUE_IN_TOK_S].hi + v[VALUE_OUT_TOK_S].hi;
     const struct sampled *tpot = &v[serve_time(SERVE_TPOT, STAT_MEAN)];
@@ -129,7 +131,7 @@ static struct sampled over_time(const struct metrics_work *k, double value, size
         d[i * SERIES_BATCHES / t->n] += b;
     }
     const struct sampled e = series_ratio(n, d, SERIES_BATCHES, SERIES_BATCHES);
-    return e.value > 0 ? scaled(value, &e) : sampled_none(value, "always 0");
+    return scaled(value, &e);
 }
 #define POINT(field) offsetof(struct timeline_point, field)
 
@@ -167,7 +169,7 @@ static struct sampled ratio_of_counts(double value, const double *num, const dou
     if (n < SERIES_LEAST)
         return sampled_none(value, "fewer than 40 requests: no interval");
     const struct sampled e = series_ratio(num, den, n, SERIES_BATCHES);
-    return e.value > 0 ? scaled(value, &e) : sampled_none(value, "none");
+    return scaled(value, &e);
 }
 
 static void counts(struct metrics_work *k)
@@ -193,8 +195,11 @@ static void counts(struct metrics_work *k)
 
 void metrics_rates(struct metrics_work *k)
 {
-    steady_rates(k);
+    if (!k->o->brief)
+        steady_rates(k);
     whole_rates(k);
+    if (k->o->brief)
+        return;
     occupancy(k);
     counts(k);
 }

@@ -117,7 +117,7 @@ void serve_study_runs(struct serve_study *s, const struct serve_metrics *m, size
 
 /* ---- draws --------------------------------------------------------------------------------------------------- */
 
-enum { DRAWS_LEAST = 10, DRAWS_MOST = 4096 };
+enum { DRAWS_LEAST = 10, DRAWS_MOST = 1024 };
 
 static struct model_spread spread_of(const struct serve_metrics *m, size_t n, int v)
 {

@@ -119,7 +119,8 @@ static enum serve_wait wait_of(const struct policy *p, const struct serve_step *
         return WAIT_NONE;
     if (x->n_running >= p->max_num_seqs)
         return WAIT_SEQS;
-    if (x->n_prompt + x->n_decode >= p->max_num_batched_tokens)
+    /* Whole prompts: the next one does not fit what others left of the budget. */
+    if (x->n_prompt + x->n_decode >= p->max_num_batched_tokens || (!p->enable_chunked_prefill && !p->batch_until_empty && x->n_prompt > 0))
         return WAIT_BUDGET;
     return p->batch_until_empty ? WAIT_BATCH : WAIT_BLOCKS;
 }

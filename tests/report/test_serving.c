@@ -166,8 +166,6 @@ static void test_tables(void **state)
     json_t *j;
     simulate(&x, "vllm-0.15", 600, 8, 20000, 0);
     char *text = printed(&x, REPORT_TABLE, NULL);
-    if (getenv("SHOW"))
-        print_message("%s\n", text);
     assert_true(strstr(text, "Stable: ") == text && strstr(text, "TTFT") && strstr(text, "p99 low") && strstr(text, "tokens out"));
     assert_null(strstr(text, "model low")); /* no draws */
     assert_null(strstr(text, "client queue"));
@@ -249,6 +247,11 @@ static void test_vllm(void **state)
     assert_near(1e3 * sum / 400, json_number_value(json_object_get(j, "mean_e2el_ms")), 1e-6);
     assert_null(json_object_get(j, "ttfts"));
     json_decref(j);
+    const struct serve_metrics two[2] = { x.m, x.m };
+    serve_study_runs(&x.study, two, 2);
+    assert_null(serving_vllm_json(&x.s, false, &err));
+    assert_non_null(strstr(err.msg, "of one run"));
+    serve_study_runs(&x.study, two, 1);
     x.s.rate = INFINITY;
     x.o.max_concurrency = 8;
     j = serving_vllm_json(&x.s, true, &err);

@@ -219,15 +219,97 @@ static void test_vllm(void **state)
     assert_true(m.good[0].met && m.good[1].met && !m.good[2].met && !m.met);
     assert_near(m.good[2].value_s, 1.85, 1e-12);
     assert_near(m.good[1].share, 40.0 / 70, 1e-12);
+    assert_near(m.v[VALUE_SLO_SHARE].value, 0.25, 1e-12); /* ttft and e2e; gaps are no request's */
+    /* in brief: the same verdict and goodput */
+    struct serve_metrics b;
+    struct serve_metrics_options bo = mo;
+    bo.brief = true;
+    assert_ok(serve_metrics(&b, &r, &w, &bo, &err), err);
+    assert_true(b.met == m.met && b.good[2].value_s == m.good[2].value_s && b.stability.verdict == m.stability.verdict);
+    assert_true(b.v[VALUE_GOODPUT_TOK_S].value == m.v[VALUE_GOODPUT_TOK_S].value && b.v[VALUE_OUT_TOK_S].value == m.v[VALUE_OUT_TOK_S].value);
+    assert_true(isnan(b.v[serve_time(SERVE_TTFT, STAT_MEAN)].value));
     /* a request without a token */
     four[1].first_ps = SERVE_NOT_YET;
     assert_ok(serve_metrics(&m, &r, &w, &mo, &err), err);
     four[1].first_ps = 900 * (uint64_t)MS;
     assert_int_equal(m.n_failed, 1);
+    four[1].failed = true; /* refused after its first token */
+    assert_ok(serve_metrics(&m, &r, &w, &mo, &err), err);
+    four[1].failed = false;
+    assert_int_equal(m.n_failed, 1);
     assert_int_equal(m.n, 3);
     assert_near(m.v[serve_time(SERVE_TTFT, STAT_MEAN)].value, 0.5, 1e-12);
+    o.n_replica = 4;
+    assert_ok(serve_metrics(&m, &r, &w, &mo, &err), err);
+    assert_near(m.stability.busy, 4 / 4.2 / 4, 1e-12);
     histogram_free(&r.gap);
     workload_free(&w);
+}
+
+/* ---- rules, on made-up outcomes ------------------------------------------------------------------------- */
+
+/* n requests, one sent every gap_s, that wait wait_s[third] seconds and then take life_s. */
+static void made_up(struct serve_metrics *m, size_t n, double gap_s, const double wait_s[3], double life_s)
+{
+    struct serve_result r = { .n = n, .out = calloc(n, sizeof *r.out) };
+    struct workload w = { .name = "made up" };
+    struct policy p = { .max_num_seqs = 1 };
+    const struct serve_options o = { .policy = &p, .n_block = 1 };
+    struct error err;
+    size_t cap = 0;
+    assert_non_null(r.out);
+    assert_ok(histogram_init(&r.gap, &err), err);
+    for (size_t i = 0; i < n; i++) {
+        struct serve_outcome *x = &r.out[i];
+        x->due_ps = x->sent_ps = (uint64_t)((double)i * gap_s * PS_PER_S);
+        x->start_ps = x->sent_ps + (uint64_t)(wait_s[3 * i / n] * PS_PER_S);
+        x->first_ps = x->end_ps = x->start_ps + (uint64_t)(life_s * PS_PER_S);
+        assert_true(workload_add(&w, &cap, &(struct serve_request){ .parent = SERVE_NO_PARENT, .n_in = 10, .n_out = 1 }));
+    }
+    r.t.busy_ps = UINT64_C(1) << 60;
+    assert_ok(serve_metrics(m, &r, &w, &(struct serve_metrics_options){ .options = &o, .hit_infinite = NAN }, &err), err);
+    histogram_free(&r.gap);
+    workload_free(&w);
+    free(r.out);
+}
+
+static void test_rules(void **state)
+{
+    (void)state;
+    struct serve_metrics m;
+    made_up(&m, 300, 1, (const double[]){ 0, 10, 20 }, 0.5);
+    assert_int_equal(m.stability.verdict, SERVE_SATURATED);
+    assert_near(m.stability.queue[1], 10, 0.6);
+    made_up(&m, 300, 1, (const double[]){ 0, 25, 15 }, 0.5); /* a burst that has been worked off in part */
+    assert_int_equal(m.stability.verdict, SERVE_STABLE);
+    made_up(&m, 300, 1, (const double[]){ 0, 2, 5.5 }, 0.5); /* 5 of 200 */
+    assert_int_equal(m.stability.verdict, SERVE_STABLE);
+    made_up(&m, 50, 0.2, (const double[]){ 0, 0, 0 }, 4);
+    assert_int_equal(m.stability.verdict, SERVE_SHORT);
+    made_up(&m, 50, 0.2, (const double[]){ 0, 0, 0 }, 3);
+    assert_int_equal(m.stability.verdict, SERVE_STABLE);
+    made_up(&m, 50, 0.2, (const double[]){ 0, 0, 0 }, 101);
+    assert_int_equal(m.stability.verdict, SERVE_BURST);
+    made_up(&m, 50, 0.5, (const double[]){ 0, 0, 0 }, 1); /* the second before ends as the next is sent */
+    assert_near(m.v[VALUE_PEAK_REQUESTS].value, 2, 0);
+    assert_true(isnan(m.v[serve_time(SERVE_TPOT, STAT_MEAN)].value) && isnan(m.v[serve_time(SERVE_ITL, STAT_P99)].value));
+}
+
+static void test_histogram(void **state)
+{
+    (void)state;
+    struct histogram h;
+    struct error err;
+    assert_ok(histogram_init(&h, &err), err);
+    assert_true(isnan(histogram_sd_s(&h)) && isnan(histogram_quantile_s(&h, 0.5)));
+    histogram_add(&h, (uint64_t)PS_PER_S, 1);
+    histogram_add(&h, 2 * (uint64_t)PS_PER_S, 1);
+    assert_near(histogram_quantile_s(&h, 0.5), 1.5, 1.5e-3);
+    assert_near(histogram_quantile_s(&h, 0.25), 1.25, 1.5e-3);
+    assert_near(histogram_quantile_s(&h, 0), 1, 1e-3);
+    assert_near(histogram_quantile_s(&h, 1), 2, 1e-3);
+    assert_near(histogram_sd_s(&h), 0.5, 1e-3);
+    histogram_free(&h);
 }
 
 /* ---- series ------------------------------------------------------------------------------------------------------ */
@@ -358,7 +440,7 @@ static void test_study(void **state)
         m[i] = (struct serve_metrics){ .has_slo = true, .met = i < 12, .n = 10 };
         for (int v = 0; v < SERVE_VALUES; v++)
             m[i].v[v] = sampled_none(1 + (double)i, NULL);
-        m[i].stability.verdict = i >= 15 ? SERVE_SATURATED : SERVE_STABLE;
+        m[i].stability.verdict = i >= 10 ? SERVE_SATURATED : SERVE_STABLE;
     }
     m[7].v[VALUE_HIT].value = NAN;
     serve_study_runs(&s, m, 5); /* 1 ... 5 */
@@ -373,37 +455,19 @@ static void test_study(void **state)
     assert_near(s.model[0].mid, 10.5, 1e-12);
     assert_near(s.model[0].hi, 19.05, 1e-12);
     assert_near(s.m.v[0].value, 3, 1e-12); /* sampling stays */
-    assert_near(s.p_slo, 0.6, 1e-12);
-    assert_near(s.p_saturated, 0.25, 1e-12);
+    assert_near(s.p_slo, 0.5, 1e-12); /* 12 meet it, two of them saturated */
+    assert_near(s.p_saturated, 0.5, 1e-12);
     assert_true(isnan(s.model[VALUE_HIT].lo));
     serve_study_runs(&s, m, 1);
     assert_true(s.m.v[0].value == 1 && isnan(s.m.v[0].lo));
-}
-
-/* ---- prefix hits ---------------------------------------------------------------------------------------------------------- */
-
-static void test_hit_bound(void **state)
-{
-    (void)state;
-    struct workload w = { .run_tokens = 16, .name = "shared" };
-    struct error err;
-    size_t cap = 0, run_cap = 0;
-    /* identical prompts of 1200: 1184 hit, 1201: 1200 (serving.md 1.3) */
-    assert_true(workload_add_run(&w, &run_cap, &(struct token_run){ 1, 75 }));
-    static const uint32_t n_in[] = { 1200, 1200, 1201, 1200 };
-    for (size_t i = 0; i < 4; i++)
-        assert_true(workload_add(&w, &cap, &(struct serve_request){ .parent = SERVE_NO_PARENT, .n_in = n_in[i], .n_out = 1, .n_run = i < 3 }));
-    assert_near(serve_hit_bound(&w, 16, &err), (1184 + 1200) / 4801.0, 1e-12);
-    assert_near(serve_hit_bound(&w, 500, &err), (1000 + 1000) / 4801.0, 1e-12);
-    workload_free(&w);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queues),   cmocka_unit_test(test_coverage), cmocka_unit_test(test_saturation),
-        cmocka_unit_test(test_vllm),     cmocka_unit_test(test_series),   cmocka_unit_test(test_slo),
-        cmocka_unit_test(test_timeline), cmocka_unit_test(test_study),    cmocka_unit_test(test_hit_bound),
+        cmocka_unit_test(test_vllm),     cmocka_unit_test(test_rules), cmocka_unit_test(test_histogram), cmocka_unit_test(test_series),   cmocka_unit_test(test_slo),
+        cmocka_unit_test(test_timeline), cmocka_unit_test(test_study),   
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }
