@@ -15,9 +15,9 @@ bool cell_number(const struct cell *c, double *v)
                                   1e19, 1e20, 1e21, 1e22 };
     const char *what;
     struct cell value;
-    struct trace_text x = { .p = c->s, .end = c->s + c->n };
     if (c->n == 0 || c->n > 63 || (c->kind != CELL_NUMBER && c->kind != CELL_FIELD))
         return false;
+    struct trace_text x = { .p = c->s, .end = c->s + c->n };
     if (c->kind == CELL_FIELD && (!text_value(&x, &value, &what) || value.kind != CELL_NUMBER || x.p != x.end))
         return false;
     /* Up to 15 digits and no exponent: exact in one division. */
