@@ -7,6 +7,7 @@
 #include "report/list.h"
 #include "report/memory_report.h"
 #include "report/predict_report.h"
+#include "report/serving_report.h"
 #include <string.h>
 
 static void print_list(const char *section, const struct list *l)
@@ -36,6 +37,7 @@ void list_fields(void)
         &bench_fields, &bench_op_fields, &bench_batch_fields, &analyze_fields, &predict_class_fields, &predict_constant_fields, &predict_role_fields,
         &memory_fields, &predict_solve_fields, &score_group_fields, &score_fields, &validate_fields, &validate_group_fields, &report_fields, &ppl_fields,
         &quantize_fields, &compare_fields, &crosscheck_fields, &doctor_fields,
+        &serving_fields, &serving_request_fields,
     };
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         table_fields_print(stdout, all[i]);

@@ -1,5 +1,7 @@
 noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
+  %D%/capacity_report.c \
+  %D%/capacity_report.h \
   %D%/chart.c \
   %D%/curves.c \
   %D%/draw.c \
@@ -41,6 +43,12 @@ libreport_a_SOURCES = \
   %D%/predict_solve.c \
   %D%/profile_findings.c \
   %D%/report.h \
+  %D%/serving_charts.c \
+  %D%/serving_report.h \
+  %D%/serving_requests.c \
+  %D%/serving_summary.c \
+  %D%/serving_table.c \
+  %D%/serving_trace.c \
   %D%/table.c \
   %D%/table.h \
   %D%/table_fields.c \

@@ -186,6 +186,19 @@ fuzz_targets += %D%/fuzz_rules
 %C%_fuzz_rules_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
+check_PROGRAMS += %D%/replay_slo
+%C%_replay_slo_SOURCES  = %D%/fuzz_slo.c %D%/replay.c %D%/fuzz.h
+%C%_replay_slo_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"slo"'
+%C%_replay_slo_LDADD    = libserving.a $(BASE_LIBS)
+TESTS += %D%/replay_slo
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_slo
+%C%_fuzz_slo_SOURCES = %D%/fuzz_slo.c %D%/fuzz.h
+%C%_fuzz_slo_LDADD   = libserving.a $(BASE_LIBS)
+%C%_fuzz_slo_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 EXTRA_PROGRAMS += $(fuzz_targets)
 CLEANFILES += $(fuzz_targets) %D%/make_corpus
 fuzzers: $(fuzz_targets)
