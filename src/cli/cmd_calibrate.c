@@ -49,15 +49,15 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 /* The rows of all files that have a price. */
 struct rows {
     struct measurements l[MAX_FILES];
-    struct priced *all;
-    const struct priced **kept;
+    struct workload *all;
+    const struct workload **kept;
     size_t n, n_kept;
 };
 
 static void rows_free(struct rows *r)
 {
     for (size_t i = 0; i < r->n; i++)
-        priced_free(&r->all[i]);
+        workload_free(&r->all[i]);
     free(r->all);
     free(r->kept);
     for (size_t i = 0; i < MAX_FILES; i++)
@@ -88,21 +88,21 @@ static int load_file(struct measurements *l, const char *file, const struct meas
 enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, PARTLY, KERNEL_ALONE, LESSON_COUNT };
 
 /* Of rows that are tagged so by hand little is learned (59); a program's own output is of other machines as far as layers ran elsewhere. */
-static enum lesson lesson_of(const struct priced *p, enum measure_file file)
+static enum lesson lesson_of(const struct workload *p, enum measure_file file)
 {
-    struct excess x;
+    struct roof_violation x;
     if (p->reason[0])
         return NO_PRICE;
     if (p->m->kind == MEASURE_KERNEL)
         return KERNEL_ALONE;
     if (p->machine->ln_sd > 0)
         return NO_BANDWIDTH;
-    if (file == FILE_LLAMA_BENCH && p->machine->h.kind != HW_CPU && priced_partly(p))
+    if (file == FILE_LLAMA_BENCH && p->machine->h.kind != HW_CPU && workload_is_partial(p))
         return PARTLY;
-    return priced_exceeds(p, &x) ? IMPOSSIBLE : TEACHES;
+    return workload_exceeds_roof(p, &x) ? IMPOSSIBLE : TEACHES;
 }
 
-static const char *why_not(const struct priced *p, enum measure_file file, char *buf, size_t size)
+static const char *why_not(const struct workload *p, enum measure_file file, char *buf, size_t size)
 {
     char excess[256];
     switch (lesson_of(p, file)) {
@@ -114,7 +114,7 @@ static const char *why_not(const struct priced *p, enum measure_file file, char 
                  p->machine->hardware);
         break;
     case IMPOSSIBLE:
-        snprintf(buf, size, "more than its machine can do: %s", excess_text(p, excess, sizeof excess));
+        snprintf(buf, size, "more than its machine can do: %s", roof_violation_text(p, excess, sizeof excess));
         break;
     case PARTLY:
         snprintf(buf, size, "a part of its layers ran elsewhere");
@@ -130,7 +130,7 @@ static const char *why_not(const struct priced *p, enum measure_file file, char 
 }
 
 /* Rows of a file that nothing is learned from, and the reason of the first, for each kind of reason. */
-static void say_unused(const char *file, enum measure_file of, const struct priced *p, size_t n)
+static void say_unused(const char *file, enum measure_file of, const struct workload *p, size_t n)
 {
     size_t unused[LESSON_COUNT] = { 0 }, first[LESSON_COUNT] = { 0 };
     char why[512];
@@ -140,7 +140,7 @@ static void say_unused(const char *file, enum measure_file of, const struct pric
         first[k] = i;
     }
     for (int k = NO_PRICE; k < LESSON_COUNT; k++) {
-        const struct priced *q = &p[first[k]];
+        const struct workload *q = &p[first[k]];
         char line[40] = "";
         if (!unused[k])
             continue;
@@ -150,7 +150,7 @@ static void say_unused(const char *file, enum measure_file of, const struct pric
     }
 }
 
-static int price_files(struct rows *r, const struct calibrate_cli *o, const struct measure_context *given, struct pricer *p, struct error *err)
+static int price_files(struct rows *r, const struct calibrate_cli *o, const struct measure_context *given, struct workload_builder *p, struct error *err)
 {
     size_t room = 0, n_teach = 0;
     char why[512];
@@ -165,13 +165,13 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
         return error_oom(err, room * sizeof *r->all, "rows");
     for (size_t i = 0; i < o->n_file; i++) {
         for (size_t k = 0; k < r->l[i].n; k++) {
-            struct priced *q = &r->all[r->n];
+            struct workload *q = &r->all[r->n];
             r->l[i].row[k].file = i;
-            if (price_row(p, &r->l[i].row[k], q, err) != 0)
+            if (workload_init(p, &r->l[i].row[k], q, err) != 0)
                 return -1;
             r->n++;
             if (k > 0)
-                priced_share(q, q - 1);
+                workload_share_passes(q, q - 1);
             const enum lesson lesson = lesson_of(q, r->l[i].file);
             n_teach += lesson == TEACHES;
             if (lesson == TEACHES || lesson == NO_BANDWIDTH) /* such machines are known by name all the same */
@@ -180,7 +180,7 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
         }
         say_unused(o->file[i], r->l[i].file, r->all + r->n - r->l[i].n, r->l[i].n);
     }
-    pricer_drop_models(p);
+    workload_builder_drop_models(p);
     if (n_teach == 0)
         return error_set(err, ERROR_INPUT, "%s: no row to learn from: %s", o->file[0], why_not(&r->all[0], r->l[0].file, why, sizeof why));
     return 0;
@@ -228,13 +228,13 @@ static int run(const struct calibrate_cli *o, struct error *err)
     struct measure_hws hws = { 0 };
     struct rows *r = calloc(1, sizeof *r);
     struct constants_file f = { 0 };
-    struct pricer *p = NULL;
+    struct workload_builder *p = NULL;
     char source[CONSTANTS_SOURCE] = "";
     struct measure_context given = { 0 };
     int rc = r ? measured_context(&given, &o->measured, err) : error_oom(err, sizeof *r, "rows");
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
-    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, given.hardware, err)))
+    if (rc == 0 && !(p = workload_builder_new(o->hardware ? &hws : NULL, given.hardware, err)))
         rc = -1;
     rc = rc ? rc : price_files(r, o, &given, p, err);
     source_of(source, sizeof source, o);
@@ -249,7 +249,7 @@ static int run(const struct calibrate_cli *o, struct error *err)
     if (r)
         rows_free(r);
     free(r);
-    pricer_free(p);
+    workload_builder_free(p);
     measure_hws_free(&hws);
     return rc;
 }

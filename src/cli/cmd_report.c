@@ -89,7 +89,7 @@ struct placed {
     bool memory;
 };
 
-static void add_phase(struct placed *x, double flop_math[MATH_COUNT], const struct priced *p, enum phase phase)
+static void add_phase(struct placed *x, double flop_math[MATH_COUNT], const struct workload *p, enum phase phase)
 {
     const struct work_sum s = work_sum(p, phase);
     x->bytes += s.cost.weight_bytes + s.cost.kv_bytes;
@@ -99,13 +99,13 @@ static void add_phase(struct placed *x, double flop_math[MATH_COUNT], const stru
 }
 
 /* Of a server: until the first token a prompt is read, between tokens a step is made. */
-static bool has_phase(const struct priced *p, enum phase phase)
+static bool has_phase(const struct workload *p, enum phase phase)
 {
     return p->m->kind != MEASURE_SERVING || (p->m->metric == METRIC_TTFT) == (phase == PHASE_PREFILL);
 }
 
 /* Activations stay on the chip, as under a roof; each operand type at its own peak. */
-static struct placed place(const struct priced *p)
+static struct placed place(const struct workload *p)
 {
     struct placed x = { .seconds = p->measured_s, .peak_bytes_s = p->roofs->bytes_s };
     double flop[MATH_COUNT] = { 0 };
@@ -134,7 +134,7 @@ static void add_count(struct strbuf *b, const char *before, double priced, doubl
         strbuf_addf(b, "%.10g", round(10 * v) / 10); /* users by Little's law are no whole number */
 }
 
-static void add_depth(struct strbuf *b, const struct priced *p)
+static void add_depth(struct strbuf *b, const struct workload *p)
 {
     const struct measurement *m = p->m;
     const double depth = m->phase == MEASURE_PREFILL ? p->context : m->phase == MEASURE_DECODE ? m->prompt : 0;
@@ -145,7 +145,7 @@ static void add_depth(struct strbuf *b, const struct priced *p)
 }
 
 /* NULL: no memory. */
-static const char *test_name(const struct priced *p, char *buf, size_t n)
+static const char *test_name(const struct workload *p, char *buf, size_t n)
 {
     const struct measurement *m = p->m;
     struct strbuf b = { 0 };
@@ -177,13 +177,13 @@ static const char *test_name(const struct priced *p, char *buf, size_t n)
 }
 
 /* A step of a server's copies, whose number is not said. */
-static bool is_of_guessed_users(const struct priced *p)
+static bool is_of_guessed_users(const struct workload *p)
 {
     return p->m->kind == MEASURE_SERVING && p->m->metric == METRIC_TPOT && (p->guesses & GUESS_BATCH);
 }
 
 /* Under roofs that are guessed a fraction says nothing. */
-static bool can_place(const struct priced *p)
+static bool can_place(const struct workload *p)
 {
     const bool passes = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
     return !p->reason[0] && passes && p->measured_s > 0 && !(p->machine->ln_sd > 0) && !is_of_guessed_users(p);
@@ -193,7 +193,7 @@ static bool can_place(const struct priced *p)
 static const double ABOVE = 1.03;
 
 /* What a server's latency contains in addition to the pass. */
-static const char *beside_pass(const struct priced *p)
+static const char *beside_pass(const struct workload *p)
 {
     if (p->m->kind != MEASURE_SERVING)
         return "";
@@ -204,7 +204,7 @@ static const char *beside_pass(const struct priced *p)
 }
 
 /* Why a row has no place, or what is to know of it; "" when nothing, NULL: no memory. */
-static const char *remark(const struct priced *p, char *buf, size_t size)
+static const char *remark(const struct workload *p, char *buf, size_t size)
 {
     struct strbuf b = { 0 };
     char excess[256];
@@ -233,9 +233,9 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
     if (p->guesses & (GUESS_MODEL | GUESS_ACTIVE))
         strbuf_addf(&b, "%sguessed: %s, of which no preset is known: bytes and FLOP are estimates (score has their interval)", b.len ? "; " : "",
                     p->guesses & GUESS_ACTIVE ? "the model's dimensions and the parameters a token uses" : "the model's dimensions");
-    if (priced_offloaded(p))
+    if (workload_is_offloaded(p))
         strbuf_addf(&b, "%spartly offloaded: the rest runs under the CPU's roofs", b.len ? "; " : "");
-    if (*excess_text(p, excess, sizeof excess))
+    if (*roof_violation_text(p, excess, sizeof excess))
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", excess);
     else if (x.flop_s > ABOVE * x.peak_flop_s)
         strbuf_addf(&b, "%sabove the peak of %s: its kernels multiply in another type (INT8, or sums of 16 bits)", b.len ? "; " : "",
@@ -257,7 +257,7 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
     return text ? buf : NULL;
 }
 
-static void put_row(struct table_rows *rows, const struct priced *p)
+static void put_row(struct table_rows *rows, const struct workload *p)
 {
     char test[96], text[512];
     const bool has = can_place(p);
@@ -290,7 +290,7 @@ static int add_roof(struct roofline_chart *c, const char *label, double bytes_s,
 }
 
 /* The memory's roof, and the peak of every operand type that a row is multiplied in. */
-static int add_roofs(struct roofline_chart *c, const struct priced *rows, size_t n)
+static int add_roofs(struct roofline_chart *c, const struct workload *rows, size_t n)
 {
     bool seen[MATH_COUNT] = { false };
     int rc = 0;
@@ -307,7 +307,7 @@ static int add_roofs(struct roofline_chart *c, const struct priced *rows, size_t
     return rc;
 }
 
-static int add_points(struct roofline_chart *c, const struct priced *rows, size_t n)
+static int add_points(struct roofline_chart *c, const struct workload *rows, size_t n)
 {
     c->point = calloc(n + 1, sizeof *c->point);
     for (size_t i = 0; c->point && i < n; i++) {
@@ -324,7 +324,7 @@ static int add_points(struct roofline_chart *c, const struct priced *rows, size_
 }
 
 /* Roofs are of one machine. */
-static int check_one_machine(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
+static int check_one_machine(const struct report_cli *o, const struct workload *rows, size_t n, struct error *err)
 {
     const struct machine *first = NULL;
     for (size_t i = 0; i < n; i++) {
@@ -339,7 +339,7 @@ static int check_one_machine(const struct report_cli *o, const struct priced *ro
     return 0;
 }
 
-static int draw(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
+static int draw(const struct report_cli *o, const struct workload *rows, size_t n, struct error *err)
 {
     char style[4096];
     struct strbuf notes = { 0 };
@@ -390,7 +390,7 @@ static void print_notes(const struct table_rows *rows)
     }
 }
 
-static int print(const struct report_cli *o, const struct priced *priced, size_t n, struct error *err)
+static int print(const struct report_cli *o, const struct workload *priced, size_t n, struct error *err)
 {
     json_t *meta = json_pack("{s:o}", "file", json_text(o->file));
     struct table_rows rows = { .size = sizeof(struct report_row) };
@@ -415,21 +415,21 @@ static int run(const struct report_cli *o, struct error *err)
     struct measure_context x;
     struct measurements l = { 0 };
     struct measure_hws hws = { 0 };
-    struct pricer *p = NULL;
+    struct workload_builder *p = NULL;
     int rc = measured_context(&x, &o->measured, err);
     rc = rc ? rc : measure_load(&l, o->file, &x, err);
     if (rc == 0 && *l.note)
         notify_note("%s: %s", o->file, l.note);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
-    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))
+    if (rc == 0 && !(p = workload_builder_new(o->hardware ? &hws : NULL, x.hardware, err)))
         rc = -1;
-    struct priced *rows = rc == 0 ? calloc(l.n + 1, sizeof *rows) : NULL;
+    struct workload *rows = rc == 0 ? calloc(l.n + 1, sizeof *rows) : NULL;
     size_t n = 0;
     if (rc == 0 && !rows)
         rc = error_oom(err, l.n * sizeof *rows, "rows");
     for (; rc == 0 && n < l.n; n++)
-        if ((rc = price_row(p, &l.row[n], &rows[n], err)) != 0)
+        if ((rc = workload_init(p, &l.row[n], &rows[n], err)) != 0)
             break;
     if (rc == 0 && o->chart)
         rc = check_one_machine(o, rows, n, err);
@@ -438,9 +438,9 @@ static int run(const struct report_cli *o, struct error *err)
     if (rc == 0 && o->chart)
         rc = draw(o, rows, n, err);
     for (size_t i = 0; i < n; i++)
-        priced_free(&rows[i]);
+        workload_free(&rows[i]);
     free(rows);
-    pricer_free(p);
+    workload_builder_free(p);
     measure_hws_free(&hws);
     measure_free(&l);
     return rc;

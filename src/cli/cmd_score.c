@@ -241,30 +241,30 @@ static int print(const struct score_cli *o, const struct measurements *l, const 
 
 /* ---- the command ------------------------------------------------------------------------------------------- */
 
-static void free_rows(struct priced *rows, size_t n)
+static void free_rows(struct workload *rows, size_t n)
 {
     for (size_t i = 0; rows && i < n; i++)
-        priced_free(&rows[i]);
+        workload_free(&rows[i]);
     free(rows);
 }
 
 /* Rows of l with their work. NULL with *err. */
-static struct priced *price_all(const struct measurements *l, struct pricer *p, struct error *err)
+static struct workload *price_all(const struct measurements *l, struct workload_builder *p, struct error *err)
 {
-    struct priced *rows = calloc(l->n + 1, sizeof *rows);
+    struct workload *rows = calloc(l->n + 1, sizeof *rows);
     if (!rows) {
         error_oom(err, l->n * sizeof *rows, "rows");
         return NULL;
     }
     for (size_t i = 0; i < l->n; i++) {
-        if (price_row(p, &l->row[i], &rows[i], err) != 0) {
+        if (workload_init(p, &l->row[i], &rows[i], err) != 0) {
             free_rows(rows, i);
             return NULL;
         }
         if (i > 0)
-            priced_share(&rows[i], &rows[i - 1]);
+            workload_share_passes(&rows[i], &rows[i - 1]);
     }
-    pricer_drop_models(p);
+    workload_builder_drop_models(p);
     return rows;
 }
 
@@ -272,7 +272,7 @@ static struct priced *price_all(const struct measurements *l, struct pricer *p, 
 enum { ROWS_BESIDE = 1000 };
 
 /* The measured rates of hwprofiles/stacks, if any: rows of groups that are not left out. (67) */
-static int load_shipped(struct measurements *l, struct priced **rows, struct pricer *p, struct error *err)
+static int load_shipped(struct measurements *l, struct workload **rows, struct workload_builder *p, struct error *err)
 {
     static const struct measure_context x = { 0 };
     char path[4096];
@@ -287,7 +287,7 @@ static int load_shipped(struct measurements *l, struct priced **rows, struct pri
     return *rows ? 0 : -1;
 }
 
-static int score(const struct score_cli *o, const struct measurements *l, const struct priced *rows, struct error *err)
+static int score(const struct score_cli *o, const struct measurements *l, const struct workload *rows, struct error *err)
 {
     struct score_groups g = { 0 };
     struct scored *s = malloc((l->n + 1) * sizeof *s);
@@ -305,8 +305,8 @@ static int run(const struct score_cli *o, struct error *err)
 {
     struct measurements l = { 0 }, shipped = { 0 };
     struct measure_hws hws = { 0 };
-    struct pricer *p = NULL;
-    struct priced *rows = NULL, *beside = NULL;
+    struct workload_builder *p = NULL;
+    struct workload *rows = NULL, *beside = NULL;
     struct score_cli with = *o;
     struct measure_context x;
     int rc = measured_context(&x, &o->measured, err);
@@ -315,7 +315,7 @@ static int run(const struct score_cli *o, struct error *err)
         notify_note("%s: %s", o->file, l.note);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
-    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))
+    if (rc == 0 && !(p = workload_builder_new(o->hardware ? &hws : NULL, x.hardware, err)))
         rc = -1;
     if (rc == 0 && !(rows = price_all(&l, p, err)))
         rc = -1;
@@ -328,7 +328,7 @@ static int run(const struct score_cli *o, struct error *err)
     free_rows(beside, shipped.n);
     measure_free(&shipped);
     free_rows(rows, l.n);
-    pricer_free(p);
+    workload_builder_free(p);
     measure_hws_free(&hws);
     measure_free(&l);
     return rc;

@@ -38,10 +38,10 @@ static int add_rows(struct measurements *l, const struct batched *b, const struc
     const bool own = *b->model != 0, on_cpu = own || b->how.layers == 0;
     m.n_threads = on_cpu ? (int)b->how.threads : 0;
     m.tags |= on_cpu ? TAG_CPU : 0U;
-    m.flash_said = b->how.flash >= -1;
+    m.flash_stated = b->how.flash >= -1;
     m.flash = b->how.flash != 0;
     if (measure_name_row(l, &m, own ? "roofcast" : on_cpu ? "llama.cpp (CPU)" : "llama.cpp", b->model, x, err) != 0 ||
-        (*b->type && !(m.quant = measure_keep(l, b->type, err))))
+        (*b->type && !(m.quant = measure_copy_text(l, b->type, err))))
         return -1;
     struct measurement p = m;
     p.phase = MEASURE_PREFILL;
@@ -77,15 +77,15 @@ struct batched_setup batched_bench_setup(const char *text, const char *end)
     const struct {
         const char *key;
         double *to;
-    } said[] = { { "n_ubatch = ", &s.ubatch }, { "flash_attn = ", &s.flash }, { "is_pp_shared = ", &s.shared }, { "n_gpu_layers = ", &s.layers },
+    } stated[] = { { "n_ubatch = ", &s.ubatch }, { "flash_attn = ", &s.flash }, { "is_pp_shared = ", &s.shared }, { "n_gpu_layers = ", &s.layers },
                  { "n_threads = ", &s.threads } };
     const char *line = NULL;
     for (const char *p = text; (p = strstr(p, "n_kv_max = ")) != NULL && p < end; p++)
         line = p;
-    for (size_t i = 0; line && i < ARRAY_LEN(said); i++) {
-        const char *const at = strstr(line, said[i].key);
+    for (size_t i = 0; line && i < ARRAY_LEN(stated); i++) {
+        const char *const at = strstr(line, stated[i].key);
         if (at && at < line + strcspn(line, "\n"))
-            *said[i].to = fmin(fmax(strtod(at + strlen(said[i].key), NULL), -1e6), 1e6);
+            *stated[i].to = fmin(fmax(strtod(at + strlen(stated[i].key), NULL), -1e6), 1e6);
     }
     return s;
 }
@@ -102,7 +102,7 @@ int batched_bench_row(struct measurements *l, const struct md_line *r, const cha
         b.v[f] = csv_to_number(cell);
         if (b.v[f] >= fields[f].lo && b.v[f] <= fields[f].hi && (f >= B_S_PP || b.v[f] == floor(b.v[f])))
             continue;
-        llama_bench_place_in_text(text, r->at + (cell - r->copy), &row, &column);
+        llama_bench_text_position(text, r->at + (cell - r->copy), &row, &column);
         return error_set(err, ERROR_INPUT, "%s: line %zu, column %zu: %s: expected a %snumber from %g to %g, found \"%.64s\"", l->name, row, column,
                          fields[f].head, f < B_S_PP ? "whole " : "", fields[f].lo, fields[f].hi, cell);
     }
@@ -116,7 +116,7 @@ bool batched_bench_is(const json_t *o)
     return json_object_get(o, "speed_tg") && json_object_get(o, "pl") && json_object_get(o, "pp");
 }
 
-static int number(const struct measurements *l, const json_t *o, const struct json_text *at, const char *key, double lo, double hi, bool whole, double otherwise,
+static int number(const struct measurements *l, const json_t *o, const struct json_position *at, const char *key, double lo, double hi, bool whole, double otherwise,
                   double *out, struct error *err)
 {
     const json_t *v = json_object_get(o, key);
@@ -128,12 +128,12 @@ static int number(const struct measurements *l, const json_t *o, const struct js
         return 0;
     char found[32];
     snprintf(found, sizeof found, "%.15g", *out);
-    const struct json_text field = json_text_field(at, key);
-    return json_text_refuse(&field, l->name, err, "%s: expected a %snumber from %g to %g, found %s", key, whole ? "whole " : "", lo, hi,
+    const struct json_position field = json_position_field(at, key);
+    return json_position_error(&field, l->name, err, "%s: expected a %snumber from %g to %g, found %s", key, whole ? "whole " : "", lo, hi,
                             json_is_number(v) ? found : json_type_name(v));
 }
 
-int batched_bench_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err)
+int batched_bench_json(struct measurements *l, const json_t *o, const struct json_position *at, const struct measure_context *x, struct error *err)
 {
     struct batched b = { .line = at->line, .model = "", .type = "" };
     for (int f = 0; f < N_BATCHED; f++)

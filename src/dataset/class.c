@@ -238,7 +238,7 @@ const char *machine_class(const struct hwprofile *h)
 /* ---- names ------------------------------------------------------------------------------------------------ */
 
 /* Does the word stand at s? */
-static bool stands(const char *s, const char *word)
+static bool word_at(const char *s, const char *word)
 {
     for (; *word; s++, word++) {
         if (*word == '$')
@@ -252,13 +252,13 @@ static bool stands(const char *s, const char *word)
 static bool has_word(const char *name, const char *word)
 {
     for (const char *p = name; *p; p++)
-        if ((p == name || !isalnum((unsigned char)p[-1])) && stands(p, word))
+        if ((p == name || !isalnum((unsigned char)p[-1])) && word_at(p, word))
             return true;
     return false;
 }
 
 /* Marks and signs between words are blanks: "Intel(R) Arc(TM) B580" has the words "arc b580". */
-static void spell(char *out, size_t size, const char *name)
+static void normalize(char *out, size_t size, const char *name)
 {
     size_t n = 0;
     for (const char *s = name; *s && n + 1 < size;) {
@@ -278,7 +278,7 @@ static void spell(char *out, size_t size, const char *name)
 bool class_of_name(struct class_guess *out, const char *hardware)
 {
     char name[256];
-    spell(name, sizeof name, hardware);
+    normalize(name, sizeof name, hardware);
     const bool cpu = strcasestr(name, "[cpu]") != NULL;
     const struct classes *k = classes();
     for (size_t i = 0; i < k->n_word; i++) {

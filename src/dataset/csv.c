@@ -174,8 +174,8 @@ static int read_rows(struct csv *c, struct reader *r, struct error *err)
         return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected a header, found nothing", c->name);
     c->n_row = n / c->n_col - 1;
     c->header = malloc(c->n_col * sizeof *c->header);
-    c->asked = calloc(c->n_col, sizeof *c->asked);
-    if (!c->header || !c->asked)
+    c->requested = calloc(c->n_col, sizeof *c->requested);
+    if (!c->header || !c->requested)
         return error_oom(err, c->n_col * sizeof *c->header, "a CSV header");
     memcpy(c->header, c->field, c->n_col * sizeof *c->header);
     return check_header(c, r);
@@ -216,14 +216,14 @@ void csv_free(struct csv *c)
     free(c->text);
     free(c->field);
     free(c->header);
-    free(c->asked);
-    c->asked = NULL;
+    free(c->requested);
+    c->requested = NULL;
     c->text = NULL;
     c->field = c->header = NULL;
     c->n_row = c->n_col = 0;
 }
 
-void csv_keep_text(struct csv *c)
+void csv_free_table(struct csv *c)
 {
     free(c->field);
     c->field = NULL;
@@ -234,7 +234,7 @@ int csv_find(const struct csv *c, const char *column)
 {
     for (size_t i = 0; i < c->n_col; i++)
         if (strcmp(c->header[i].s, column) == 0) {
-            c->asked[i] = true;
+            c->requested[i] = true;
             return (int)i;
         }
     return -1;

@@ -18,7 +18,7 @@ struct csv {
     size_t n_col, n_row;     /* rows without the header */
     struct csv_field *header; /* [n_col] */
     struct csv_field *field;  /* [n_row][n_col] */
-    bool *asked;              /* [n_col]: csv_find() has found it */
+    bool *requested;              /* [n_col]: csv_find() has found it */
 };
 
 /*
@@ -32,7 +32,7 @@ int csv_parse(struct csv *c, const char *name, const void *data, size_t size, st
 int csv_parse_at(struct csv *c, const char *name, const void *data, size_t size, uint32_t line, struct error *err);
 void csv_free(struct csv *c);
 /* Without the table of fields: what they point to stays. */
-void csv_keep_text(struct csv *c);
+void csv_free_table(struct csv *c);
 
 /* Column of that name, or -1. */
 int csv_find(const struct csv *c, const char *column);

@@ -44,7 +44,7 @@ static size_t digits(const char *s)
 }
 
 /* The day beside a month's name: "31 June", "1st June", "June 31"; 0: none. text: where name stands in. */
-static int day_beside(const char *text, const char *name)
+static int day_of_month(const char *text, const char *name)
 {
     const char *s = name;
     while (s > text && strchr(" .-", s[-1]))
@@ -175,7 +175,7 @@ enum measure_date_kind measure_date(const char *text, int *year, int *month)
             continue;
         const enum measure_date_kind kind = any_at(y, year, month);
         const char *const name = kind == MEASURE_DATE && *month == 0 ? find_month(text, month) : NULL;
-        const int day = name ? day_beside(text, name) : 0;
+        const int day = name ? day_of_month(text, name) : 0;
         if (day > days_of(*year, name ? *month : 1))
             return MEASURE_FALSE_DATE;
         if (kind != MEASURE_NO_DATE)
@@ -185,7 +185,7 @@ enum measure_date_kind measure_date(const char *text, int *year, int *month)
     return MEASURE_NO_DATE;
 }
 
-static bool says_when(const char *text)
+static bool has_date(const char *text)
 {
     static const char commit[] = "commit "; /* of letters alone, once in a thousand */
     return text[strcspn(text, "0123456789")] != 0 || strncasecmp(text, commit, sizeof commit - 1) == 0;
@@ -194,7 +194,7 @@ static bool says_when(const char *text)
 const char *measure_date_remark(const char *text)
 {
     int year, month;
-    if (*text && !says_when(text))
+    if (*text && !has_date(text))
         return "says no date, no build and no version: taken as of today";
     if (any_at(text, &year, &month) == MEASURE_DATE && year < MEASURE_FIRST_YEAR)
         return "is of a year before any of this was measured: taken as of today";

@@ -20,7 +20,7 @@ const char *const llama_bench_fields[N_FIELD] = {
 };
 static const int needed[] = { F_LABEL, F_PROMPT, F_GEN, F_RATE };
 
-void llama_bench_place_in_text(const char *text, const char *at, size_t *line, size_t *column)
+void llama_bench_text_position(const char *text, const char *at, size_t *line, size_t *column)
 {
     const char *begin = text;
     *line = 1;
@@ -33,18 +33,18 @@ void llama_bench_place_in_text(const char *text, const char *at, size_t *line, s
 }
 
 /* Where a field stands, for messages; where the test does, if it has none. */
-const char *llama_bench_place(const struct test *t, enum field f, char *buf, size_t size)
+const char *llama_bench_position(const struct test *t, enum field f, char *buf, size_t size)
 {
     size_t line = t->line, column = 1;
     if (t->json) {
-        const struct json_text at = json_text_field(t->json, llama_bench_fields[f]);
+        const struct json_position at = json_position_field(t->json, llama_bench_fields[f]);
         line = at.line;
         column = at.column;
     } else if (t->csv && t->col[f] >= 0) {
         line = csv_at(t->csv, t->row, t->col[f])->line;
         column = csv_at(t->csv, t->row, t->col[f])->column;
     } else if (t->text) {
-        llama_bench_place_in_text(t->text, t->at[f] ? t->at[f] : t->begin, &line, &column);
+        llama_bench_text_position(t->text, t->at[f] ? t->at[f] : t->begin, &line, &column);
     }
     snprintf(buf, size, "%.250s: line %zu, column %zu", t->name, line, column);
     return buf;
@@ -156,7 +156,7 @@ static bool names_part(const char *gpu)
 
 /* Beside GPUs of their own memory these are not used (llama.cpp since August 2025, recalled; before, they took layers, which is not told
  * apart): a processor's own, or programs that draw. */
-static bool is_beside(const char *gpu)
+static bool is_secondary(const char *gpu)
 {
     static const char *const chips[] = { "BMG", "DG1", "DG2" }; /* boards that a driver has no other name for */
     const char *const arc = strstr(gpu, "Arc"), *const at = arc ? arc + strcspn(arc, "0123456789") : "";
@@ -189,9 +189,9 @@ static void find_gpus(struct gpus *g, const struct test *t)
     if (g->n > 0)
         return;
     for (int i = 0; i < g->all.n; i++)
-        board |= !is_beside(g->all.name[i]);
+        board |= !is_secondary(g->all.name[i]);
     for (int i = 0; i < g->all.n; i++)
-        if (!board || !is_beside(g->all.name[i]))
+        if (!board || !is_secondary(g->all.name[i]))
             g->used[g->n++] = i;
 }
 
@@ -223,9 +223,9 @@ static int devices_used(char *out, char *other, size_t size, const struct test *
     struct device_list cpus;
     int n = 0;
     find_gpus(&g, t);
-    const double said = *t->v[F_MAIN] ? csv_to_number(t->v[F_MAIN]) : 0;
-    const bool one = strcmp(t->v[F_SPLIT], "none") == 0 && said >= 0 && said < g.n;
-    snprintf(out, size, "%s", g.n ? g.all.name[g.used[one ? (int)said : 0]] : "");
+    const double stated = *t->v[F_MAIN] ? csv_to_number(t->v[F_MAIN]) : 0;
+    const bool one = strcmp(t->v[F_SPLIT], "none") == 0 && stated >= 0 && stated < g.n;
+    snprintf(out, size, "%s", g.n ? g.all.name[g.used[one ? (int)stated : 0]] : "");
     *other = 0;
     for (int i = 0; i < g.n && !one; i++) {
         const char *const name = g.all.name[g.used[i]];
@@ -263,7 +263,7 @@ static const char *back_end(const struct test *t)
 static int refuse(const struct test *t, enum field f, struct error *err, const char *expected)
 {
     char where[400];
-    return error_set(err, ERROR_INPUT, "%s: %s: expected %s, found \"%.64s\"", llama_bench_place(t, f, where, sizeof where), llama_bench_fields[f], expected,
+    return error_set(err, ERROR_INPUT, "%s: %s: expected %s, found \"%.64s\"", llama_bench_position(t, f, where, sizeof where), llama_bench_fields[f], expected,
                      t->v[f]);
 }
 
@@ -315,7 +315,7 @@ static int add_remark(struct measurements *l, struct measurement *m, const char 
 {
     char both[400];
     snprintf(both, sizeof both, "%.200s%s%.190s", m->remark, *m->remark ? "; " : "", text);
-    const char *const kept = measure_keep(l, both, err);
+    const char *const kept = measure_copy_text(l, both, err);
     m->remark = kept ? kept : m->remark;
     return kept ? 0 : -1;
 }
@@ -323,15 +323,15 @@ static int add_remark(struct measurements *l, struct measurement *m, const char 
 static int name_row(struct measurements *l, struct measurement *m, const struct test *t, const struct measure_context *x,
                     struct error *err)
 {
-    char text[256], other[256] = "", engine[128], said[160];
+    char text[256], other[256] = "", engine[128], stated[160];
     const bool on_cpu = runs_on_cpu(t, x);
     snprintf(engine, sizeof engine, "%s (%.100s)", *t->v[F_IK] ? "ik_llama.cpp" : "llama.cpp", on_cpu ? "CPU" : back_end(t));
-    m->engine = measure_keep(l, engine, err);
+    m->engine = measure_copy_text(l, engine, err);
     type_of_label(text, sizeof text, t->v[F_LABEL]);
-    m->quant = m->engine ? measure_keep(l, text, err) : NULL;
+    m->quant = m->engine ? measure_copy_text(l, text, err) : NULL;
     model_of_file(text, sizeof text, t->v[F_FILE]);
-    m->model = m->quant ? measure_keep(l, x->model && *x->model && !(x->asked && *text) ? x->model : *text ? text : t->v[F_LABEL], err) : NULL;
-    m->label = m->model ? measure_keep(l, t->v[F_LABEL], err) : NULL;
+    m->model = m->quant ? measure_copy_text(l, x->model && *x->model && !(x->model_is_query && *text) ? x->model : *text ? text : t->v[F_LABEL], err) : NULL;
+    m->label = m->model ? measure_copy_text(l, t->v[F_LABEL], err) : NULL;
     if (on_cpu) {
         struct device_list cpus;
         split_list(&cpus, t->v[F_CPU], ",");
@@ -344,16 +344,16 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
         m->other_gpus = *other != 0;
     }
     if (m->other_gpus) {
-        snprintf(said, sizeof said, "%.48s runs a part of it: priced as if %.48s did", other, text);
-        if (add_remark(l, m, said, err) != 0)
+        snprintf(stated, sizeof stated, "%.48s runs a part of it: priced as if %.48s did", other, text);
+        if (add_remark(l, m, stated, err) != 0)
             return -1;
     }
-    m->hardware = m->label ? measure_keep(l, x->hardware && *x->hardware ? x->hardware : text, err) : NULL;
-    m->named = m->hardware ? measure_keep(l, text, err) : NULL;
-    m->version = m->named ? measure_keep(l, t->v[F_COMMIT], err) : NULL;
-    m->date = m->version ? measure_keep(l, t->v[F_DATE], err) : NULL;
-    m->type_k = m->date ? measure_keep(l, t->v[F_TYPE_K], err) : NULL;
-    m->type_v = m->type_k ? measure_keep(l, t->v[F_TYPE_V], err) : NULL;
+    m->hardware = m->label ? measure_copy_text(l, x->hardware && *x->hardware ? x->hardware : text, err) : NULL;
+    m->named = m->hardware ? measure_copy_text(l, text, err) : NULL;
+    m->version = m->named ? measure_copy_text(l, t->v[F_COMMIT], err) : NULL;
+    m->date = m->version ? measure_copy_text(l, t->v[F_DATE], err) : NULL;
+    m->type_k = m->date ? measure_copy_text(l, t->v[F_TYPE_K], err) : NULL;
+    m->type_v = m->type_k ? measure_copy_text(l, t->v[F_TYPE_V], err) : NULL;
     return m->type_v ? 0 : -1;
 }
 
@@ -371,7 +371,7 @@ static int check_cache(const struct test *t, enum field f, struct error *err)
 static int check_date(struct measurements *l, struct measurement *m, const struct test *t, struct error *err)
 {
     int year, month;
-    char said[128];
+    char stated[128];
     if (!*t->v[F_DATE])
         return 0;
     if (measure_date(t->v[F_DATE], &year, &month) != MEASURE_DATE)
@@ -379,8 +379,8 @@ static int check_date(struct measurements *l, struct measurement *m, const struc
     const char *const remark = *t->v[F_BUILD] ? NULL : measure_date_remark(t->v[F_DATE]); /* a build says more */
     if (!remark)
         return 0;
-    snprintf(said, sizeof said, "test_time %s", remark);
-    return add_remark(l, m, said, err);
+    snprintf(stated, sizeof stated, "test_time %s", remark);
+    return add_remark(l, m, stated, err);
 }
 
 /* -1 and auto: wherever the back end can. */
@@ -393,7 +393,7 @@ static int read_flash(struct measurement *m, const struct test *t, struct error 
     const char *const s = t->v[F_FLASH];
     const double flash = csv_to_number(s);
     bool known = !*s || flash == 0 || flash == 1 || flash == -1;
-    m->flash_said = *s != 0;
+    m->flash_stated = *s != 0;
     m->flash = flash > 0 || flash < 0;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (strcasecmp(s, texts[i].text) == 0) {
@@ -468,9 +468,9 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
     m.build = *t->v[F_IK] ? 0 : (int)g.build; /* a fork counts its own */
     if (name_row(l, &m, t, x, err) != 0)
         return -1;
-    if (*t->unread) {
+    if (*t->ignored) {
         char text[200];
-        snprintf(text, sizeof text, "not understood and left out: %s", t->unread);
+        snprintf(text, sizeof text, "not understood and left out: %s", t->ignored);
         if (add_remark(l, &m, text, err) != 0)
             return -1;
     }
@@ -490,7 +490,7 @@ int llama_bench_row(struct measurements *l, const struct test *t, const struct m
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
         if (!*t->v[needed[i]])
             return error_set(err, ERROR_INPUT, "%s: %s: expected a value as llama-bench writes it, found none",
-                             llama_bench_place(t, (enum field)needed[i], where, sizeof where), llama_bench_fields[needed[i]]);
+                             llama_bench_position(t, (enum field)needed[i], where, sizeof where), llama_bench_fields[needed[i]]);
     return add_test(l, t, x, err);
 }
 
@@ -517,7 +517,7 @@ static bool is_harmless(const char *name)
     return false;
 }
 
-void llama_bench_note(struct test *t, const char *name, const char *value)
+void llama_bench_note_ignored(struct test *t, const char *name, const char *value)
 {
     static const char *const nothing[] = { "", "0", "-1", "none", "auto", "false", "null", "-" };
     char text[48];
@@ -526,11 +526,11 @@ void llama_bench_note(struct test *t, const char *name, const char *value)
             return;
     if (!*name || is_harmless(name))
         return;
-    snprintf(text, sizeof text, "%s%.20s=%.20s", *t->unread ? ", " : "", name, value);
+    snprintf(text, sizeof text, "%s%.20s=%.20s", *t->ignored ? ", " : "", name, value);
     for (char *p = text; *p; p++)
         *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
-    if (strlen(t->unread) + strlen(text) < sizeof t->unread)
-        strcat(t->unread, text);
+    if (strlen(t->ignored) + strlen(text) < sizeof t->ignored)
+        strcat(t->ignored, text);
 }
 
 /* ---- csv ------------------------------------------------------------------------------------------------------ */
@@ -546,7 +546,7 @@ int llama_bench_csv(struct measurements *l, const struct measure_context *x, str
         for (int k = 0; k < N_FIELD; k++)
             t.v[k] = csv_at(c, i, col[k])->s;
         for (size_t k = 0; k < c->n_col; k++)
-            llama_bench_note(&t, c->header[k].s, csv_at(c, i, (int)k)->s);
+            llama_bench_note_ignored(&t, c->header[k].s, csv_at(c, i, (int)k)->s);
         if (llama_bench_row(l, &t, x, err) != 0)
             return -1;
     }
@@ -556,21 +556,21 @@ int llama_bench_csv(struct measurements *l, const struct measure_context *x, str
 /* ---- json and jsonl ---------------------------------------------------------------------------------------------- */
 
 /* A field's value as text; NULL: too long, out of memory. */
-static const char *text_of(struct measurements *l, const json_t *v, const struct json_text *at, const char *key, struct error *err)
+static const char *text_of(struct measurements *l, const json_t *v, const struct json_position *at, const char *key, struct error *err)
 {
     char buf[64];
     if (json_string_length(v) > MEASURE_MAX_TEXT) {
-        const struct json_text field = json_text_field(at, key);
-        json_text_refuse(&field, l->name, err, "%s: expected at most %d bytes, found %zu", key, MEASURE_MAX_TEXT, json_string_length(v));
+        const struct json_position field = json_position_field(at, key);
+        json_position_error(&field, l->name, err, "%s: expected at most %d bytes, found %zu", key, MEASURE_MAX_TEXT, json_string_length(v));
         return NULL;
     }
     if (json_is_string(v) && !json_is_none(v))
-        return measure_keep(l, json_string_value(v), err);
+        return measure_copy_text(l, json_string_value(v), err);
     if (json_is_number(v))
         snprintf(buf, sizeof buf, "%.17g", json_number_value(v));
     else
         snprintf(buf, sizeof buf, "%s", json_is_true(v) ? "1" : json_is_false(v) ? "0" : "");
-    return measure_keep(l, buf, err);
+    return measure_copy_text(l, buf, err);
 }
 
 static const char *number_text(char *buf, size_t size, const json_t *v)
@@ -579,7 +579,7 @@ static const char *number_text(char *buf, size_t size, const json_t *v)
     return buf;
 }
 
-int llama_bench_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x,
+int llama_bench_json(struct measurements *l, const json_t *o, const struct json_position *at, const struct measure_context *x,
                      struct error *err)
 {
     struct test t = { .json = at, .line = at->line, .name = l->name };
@@ -591,7 +591,7 @@ int llama_bench_json(struct measurements *l, const json_t *o, const struct json_
             return -1;
     json_object_foreach((json_t *)o, key, v)
         if (json_is_string(v) || json_is_number(v) || json_is_true(v))
-            llama_bench_note(&t, key, json_is_string(v) ? json_string_value(v) : json_is_true(v) ? "true" : number_text(number, sizeof number, v));
+            llama_bench_note_ignored(&t, key, json_is_string(v) ? json_string_value(v) : json_is_true(v) ? "true" : number_text(number, sizeof number, v));
     return llama_bench_row(l, &t, x, err);
 }
 

@@ -14,16 +14,16 @@ struct test {
     const char *v[N_FIELD];
     const char *name;             /* of the file */
     size_t line;
-    const struct json_text *json; /* json: where it stands; else NULL */
+    const struct json_position *json; /* json: where it stands; else NULL */
     const struct csv *csv;        /* csv: row and columns; else NULL */
     size_t row;
     const int *col;
     const char *text;             /* sql, md: the file, where in it the test begins and each value, NULL: not there; else NULL */
     const char *begin, *at[N_FIELD];
-    char unread[160];             /* fields that are not understood, "name=value, ..."; "": none */
+    char ignored[160];             /* fields that are not understood, "name=value, ..."; "": none */
 };
 /* Takes note of a field of a test that is neither read nor known to leave the figures as they are, unless its value says nothing. */
-void llama_bench_note(struct test *t, const char *name, const char *value);
+void llama_bench_note_ignored(struct test *t, const char *name, const char *value);
 
 /* The cells of a row of a table of Markdown, and where in the file its line begins. */
 struct md_line {
@@ -43,9 +43,9 @@ struct batched_setup batched_bench_setup(const char *text, const char *end);
 bool batched_bench_head(char *const *head, size_t n);
 int batched_bench_row(struct measurements *l, const struct md_line *r, const char *text, size_t line, const struct measure_context *x, struct error *err);
 
-void llama_bench_place_in_text(const char *text, const char *at, size_t *line, size_t *column);
+void llama_bench_text_position(const char *text, const char *at, size_t *line, size_t *column);
 /* Where a field stands, for messages; where the test does, if it has none. */
-const char *llama_bench_place(const struct test *t, enum field f, char *buf, size_t size);
+const char *llama_bench_position(const struct test *t, enum field f, char *buf, size_t size);
 /* A test as a row. */
 int llama_bench_row(struct measurements *l, const struct test *t, const struct measure_context *x, struct error *err);
 

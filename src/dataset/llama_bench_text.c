@@ -17,7 +17,7 @@ struct sql_list {
 static int refuse_at(const struct measurements *l, const char *text, const char *at, struct error *err, const char *what)
 {
     size_t line, column;
-    llama_bench_place_in_text(text, at, &line, &column);
+    llama_bench_text_position(text, at, &line, &column);
     return error_set(err, ERROR_INPUT, "%s: line %zu, column %zu: %s", l->name, line, column, what);
 }
 
@@ -86,7 +86,7 @@ static const char *read_value(struct measurements *l, const char *text, const ch
     while (!quote && len && isspace((unsigned char)value[len - 1]))
         len--;
     value[len] = 0;
-    return (*v = measure_keep(l, value, err)) ? s : NULL;
+    return (*v = measure_copy_text(l, value, err)) ? s : NULL;
 }
 
 /* Behind the list at s; NULL: refused. */
@@ -130,7 +130,7 @@ static int sql_row(struct measurements *l, struct test t, const struct sql_list 
             }
     }
     for (size_t i = 0; i < values->n; i++)
-        llama_bench_note(&t, columns->v[i], values->v[i]);
+        llama_bench_note_ignored(&t, columns->v[i], values->v[i]);
     return llama_bench_row(l, &t, x, err);
 }
 
@@ -337,7 +337,7 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     }
     for (size_t i = 0; i < n; i++)
         if (!is_column(head[i]))
-            llama_bench_note(&t, head[i], cell[i]);
+            llama_bench_note_ignored(&t, head[i], cell[i]);
     t.at[F_PROMPT] = t.at[F_GEN] = t.at[F_DEPTH] = in_file(r, "test");
     t.at[F_RATE] = in_file(r, "t/s");
     t.at[F_SIZE] = in_file(r, "size");
@@ -345,7 +345,7 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     if (!read_test(llama_bench_cell(head, cell, n, "test"), &np, &ng, &nd)) {
         char where[400];
         return error_set(err, ERROR_INPUT, "%s: expected a test such as pp512 or tg128 @ d4096, found \"%.64s\"",
-                         llama_bench_place(&t, F_PROMPT, where, sizeof where), llama_bench_cell(head, cell, n, "test"));
+                         llama_bench_position(&t, F_PROMPT, where, sizeof where), llama_bench_cell(head, cell, n, "test"));
     }
     snprintf(mean, sizeof mean, "%s", llama_bench_cell(head, cell, n, "t/s"));
     mean[strcspn(mean, " ")] = 0;

@@ -82,10 +82,10 @@ static int from_figures(struct machine *out, const struct measure_hw *g, struct 
 }
 
 /* Servers' GPUs where a name says nothing and the file is of servers: a topology, a system. */
-static bool guess_class(struct class_guess *out, const char *hardware, const struct machine_class *said, bool server)
+static bool guess_class(struct class_guess *out, const char *hardware, const struct machine_class *stated, bool server)
 {
     const bool named = class_of_name(out, hardware);
-    const struct machine_class *c = said ? said : !named && server ? class_find("datacenter GPU") : NULL;
+    const struct machine_class *c = stated ? stated : !named && server ? class_find("datacenter GPU") : NULL;
     if (c && (!named || out->class != c))
         *out = (struct class_guess){ c, named && out->class->kind == c->kind ? out->vendor : c->vendor, c->bytes_s, c->ln_sd, c->source };
     return named || c;
@@ -95,10 +95,10 @@ static int from_row(struct machine *out, const struct measure_hw *g, struct erro
 {
     struct class_guess class, name;
     /* Of a class of its own, or none: as its name says, or else the class's ("server CPU", "edge NPU"), or as a data center's GPU. */
-    const struct machine_class *said = class_find(g->class_name);
-    if (!said && !class_of_name(&name, g->hardware) && class_of_name(&name, g->class_name))
-        said = name.class;
-    (void)guess_class(&class, g->hardware, said, true);
+    const struct machine_class *stated = class_find(g->class_name);
+    if (!stated && !class_of_name(&name, g->hardware) && class_of_name(&name, g->class_name))
+        stated = name.class;
+    (void)guess_class(&class, g->hardware, stated, true);
     const bool named = !*g->class_name && class_of_name(&name, g->hardware);
     if (*g->class_name && !class_find(g->class_name))
         snprintf(out->note, sizeof out->note, "of a class that is not known (%.64s): taken for one of class %s", g->class_name, class.class->name);
@@ -347,12 +347,12 @@ void machine_free(struct machine *m)
     if (m->loaded)
         hwprofile_free(&m->h);
     m->loaded = false;
-    roofs_kept_free(m->roofs);
+    roofs_cache_free(m->roofs);
     m->roofs = NULL;
 }
 
 /* "; did you mean rtx-5060?" of an error, as far as it goes. */
-static void say_guess(const char *spec, const struct error *unknown, const char *note)
+static void note_guess(const char *spec, const struct error *unknown, const char *note)
 {
     static const char asks[] = "did you mean ";
     const char *near = strstr(unknown->msg, asks);
@@ -382,6 +382,6 @@ int machine_load(struct hwprofile *h, const char *spec, struct error *err)
         return -1;
     const int rc = found ? hwprofile_load(&(struct hwprofile){ 0 }, spec, &unknown) : hwprofile_load(h, spec, err);
     if (found && *note)
-        say_guess(spec, &unknown, note);
+        note_guess(spec, &unknown, note);
     return found ? 0 : rc;
 }

@@ -19,7 +19,7 @@ struct machine {
     char note[256];       /* where the file differs from the profile; what is guessed */
     char reason[256];     /* why there is none; "" when loaded */
     double link_bytes_s, link_latency_s; /* to its kind; guessed where the profile has none */
-    struct roofs_kept *roofs; /* of its rows; of a pricer's machines alone */
+    struct roofs_cache *roofs; /* of its rows; of a pricer's machines alone */
 };
 
 /* Reads the file of classes, once; what asks for a class finds none where it cannot be read. */

@@ -101,7 +101,7 @@ int measure_add(struct measurements *l, const struct measurement *m, struct erro
     return 0;
 }
 
-const char *measure_keep(struct measurements *l, const char *s, struct error *err)
+const char *measure_copy_text(struct measurements *l, const char *s, struct error *err)
 {
     if ((l->n_text & (l->n_text - 1)) == 0) { /* room is doubled */
         const size_t cap = l->n_text ? 2 * l->n_text : 1;
@@ -162,14 +162,14 @@ static int kind_of(const struct csv *c)
 }
 
 /* Columns that a reader has not looked for. */
-static void note_unread(struct measurements *l)
+static void note_ignored_columns(struct measurements *l)
 {
     static const char begin[] = "columns that are not understood and left out: ";
     for (size_t i = 0; i < l->csv.n_col; i++) {
         const size_t n = strlen(l->note);
         const char *const name = l->csv.header[i].s;
         char text[80];
-        if (l->csv.asked[i] || !*name)
+        if (l->csv.requested[i] || !*name)
             continue;
         snprintf(text, sizeof text, "%s%.32s", n ? ", " : begin, name);
         for (char *p = text; *p; p++)
@@ -205,7 +205,7 @@ static int read_table(struct measurements *l, const char *name, const char *text
         return llama_bench_csv(l, x, err);
     const int rc = kinds[kind].read(l, err);
     if (rc == 0)
-        note_unread(l);
+        note_ignored_columns(l);
     return rc;
 }
 
@@ -257,7 +257,7 @@ static int read_csv(struct measurements *l, const char *name, const void *data, 
 
 /* ---- which form -------------------------------------------------------------------------------------- */
 
-static int read_object(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x,
+static int read_object(struct measurements *l, const json_t *o, const struct json_position *at, const struct measure_context *x,
                        struct error *err)
 {
     const char *schema = json_string_value(json_object_get(o, "schema"));
@@ -285,7 +285,7 @@ static int read_object(struct measurements *l, const json_t *o, const struct jso
         l->file = FILE_VLLM;
         return vllm_read(l, o, at, x, err);
     }
-    return json_text_refuse(at, l->name, err, "not a result of llama-bench (avg_ts, n_prompt, model_type), of llama-batched-bench (pp, pl, speed_tg), of vLLM or "
+    return json_position_error(at, l->name, err, "not a result of llama-bench (avg_ts, n_prompt, model_type), of llama-batched-bench (pp, pl, speed_tg), of vLLM or "
                             "SGLang (completed, total_output_tokens; avg_latency; requests_per_second), of AIPerf (input_sequence_length, "
                             "output_sequence_length), of guidellm (benchmarks) or of roofcast (schema)");
 }
@@ -294,12 +294,12 @@ static int read_object(struct measurements *l, const json_t *o, const struct jso
 static int read_document(struct measurements *l, const json_t *j, const char *text, size_t line, const struct measure_context *x,
                          struct error *err)
 {
-    struct json_text at;
-    json_text_init(&at, text, line);
+    struct json_position at;
+    json_position_init(&at, text, line);
     if (!json_is_array(j))
         return read_object(l, j, &at, x, err);
-    json_text_enter(&at);
-    for (size_t i = 0; i < json_array_size(j); i++, json_text_next(&at))
+    json_position_enter(&at);
+    for (size_t i = 0; i < json_array_size(j); i++, json_position_next(&at))
         if (read_object(l, json_array_get(j, i), &at, x, err) != 0)
             return -1;
     return 0;
@@ -321,8 +321,8 @@ static int read_lines(struct measurements *l, const char *text, const struct mea
     for (const char *p = text; *p; line++) {
         const size_t n = strcspn(p, "\n");
         const bool blank = strspn(p, " \t\r") >= n;
-        struct json_text at;
-        json_text_init(&at, p, line);
+        struct json_position at;
+        json_position_init(&at, p, line);
         json_t *j = blank ? NULL : json_load_mem_at(l->name, p, n, line, err);
         const int rc = blank ? 0 : j ? read_object(l, j, &at, x, err) : -1;
         json_decref(j);
@@ -401,7 +401,7 @@ static int take_type(struct measurements *l, const char *type, struct error *err
 {
     char text[96];
     snprintf(text, sizeof text, "no type in its row: %.40s, as --type says", type);
-    const char *const quant = measure_keep(l, type, err), *const remark = quant ? measure_keep(l, text, err) : NULL;
+    const char *const quant = measure_copy_text(l, type, err), *const remark = quant ? measure_copy_text(l, text, err) : NULL;
     for (size_t i = 0; remark && i < l->n; i++) {
         struct measurement *m = &l->row[i];
         if (*m->quant || (m->kind != MEASURE_RATE && m->kind != MEASURE_SERVING))
@@ -436,7 +436,7 @@ int measure_parse(struct measurements *l, const char *name, const void *data, si
     if (rc != 0)
         measure_free(l);
     else
-        csv_keep_text(&l->csv); /* rows point there */
+        csv_free_table(&l->csv); /* rows point there */
     return rc;
 }
 

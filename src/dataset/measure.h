@@ -59,7 +59,7 @@ enum measure_tag {
     TAG_NUMA2 = 1 << 29,
     TAG_BATCHED = 1 << 30,
     /* The row itself says that something was amiss. */
-    TAG_DOUBTFUL = TAG_ANOMALY | TAG_MEMORY_PRESSURE | TAG_PARTIAL_OFFLOAD | TAG_COLD_START | TAG_INCONSISTENT | TAG_SLOW_BACKEND |
+    TAG_SUSPECT = TAG_ANOMALY | TAG_MEMORY_PRESSURE | TAG_PARTIAL_OFFLOAD | TAG_COLD_START | TAG_INCONSISTENT | TAG_SLOW_BACKEND |
                    TAG_WEAK_HOST | TAG_AMBIGUOUS,
 };
 
@@ -95,7 +95,7 @@ struct measurement {
     double step_tokens; /* tokens that a decode step makes of a sequence: more than 1 with speculative decoding */
     double read_bytes;  /* of weights in a step, or in a prompt, as the program that measured counted them; NaN: not said */
     const char *type_k, *type_v; /* of the KV cache */
-    bool flash, flash_said;
+    bool flash, flash_stated;
     bool other_gpus;    /* run a part of it that hardware does not name */
     int build;          /* llama.cpp's, as its own program counts them; 0: not said */
 
@@ -157,7 +157,7 @@ enum measure_date_kind measure_date(const char *text, int *year, int *month);
 struct measure_context {
     const char *hardware; /* of outputs that do not name the machine's profile (--hw) */
     const char *model;    /* of outputs that do not name the model */
-    bool asked;           /* model is what is asked about, not what was measured: outputs that name one are of that one */
+    bool model_is_query; /* model is what is asked about, not what was measured: outputs that name one are of that one */
     /* of servers' outputs that do not say it; 0: not said */
     const char *type;     /* of the weights */
     double input_len, output_len, batch;

@@ -550,7 +550,7 @@ static size_t times_at(const char *s)
 }
 
 /* "2x ", "2 x ", "4xH100": what stands behind it; NULL: no number begins the name. */
-static const char *behind_count(const char *name, int *n)
+static const char *after_count(const char *name, int *n)
 {
     char *end;
     const long v = isdigit((unsigned char)*name) ? strtol(name, &end, 10) : 0;
@@ -590,7 +590,7 @@ static size_t before_count(const char *name, int *n)
 const char *hardware_one(char *buf, size_t size, const char *name, int *n)
 {
     static const char dual[] = "dual ";
-    const char *s = is_processor(name) ? NULL : behind_count(name, n);
+    const char *s = is_processor(name) ? NULL : after_count(name, n);
     snprintf(buf, size, "%s", s ? s : name);
     if (s)
         return buf;

@@ -22,10 +22,10 @@ static const char *given(const char *s)
 int measure_name_row(struct measurements *l, struct measurement *m, const char *engine, const char *model,
                     const struct measure_context *x, struct error *err)
 {
-    const bool asked = x->asked && *model; /* then another name it may go by */
+    const bool use_label = x->model_is_query && *model; /* then another name it may go by */
     char type[64];
     (void)quant_in_name(type, sizeof type, *model ? model : given(x->model));
-    if (!(m->quant = measure_keep(l, *type ? type : given(x->type), err)))
+    if (!(m->quant = measure_copy_text(l, *type ? type : given(x->type), err)))
         return -1;
     if (x->tp > 1) {
         m->n_devices = x->tp;
@@ -33,15 +33,15 @@ int measure_name_row(struct measurements *l, struct measurement *m, const char *
         m->prefill.tp = m->decode.tp = x->tp;
     }
     m->engine = engine;
-    m->model = measure_keep(l, *given(x->model) && !asked ? x->model : model, err);
-    m->label = m->model ? measure_keep(l, asked ? given(x->model) : "", err) : NULL;
-    m->hardware = m->label ? measure_keep(l, given(x->hardware), err) : NULL;
+    m->model = measure_copy_text(l, *given(x->model) && !use_label ? x->model : model, err);
+    m->label = m->model ? measure_copy_text(l, use_label ? given(x->model) : "", err) : NULL;
+    m->hardware = m->label ? measure_copy_text(l, given(x->hardware), err) : NULL;
     return m->hardware ? 0 : -1;
 }
 
-static double said_or(double said, double otherwise)
+static double value_or(double stated, double otherwise)
 {
-    return said > 0 ? said : otherwise;
+    return stated > 0 ? stated : otherwise;
 }
 
 double measure_users(double little)
@@ -53,15 +53,15 @@ double measure_users(double little)
 const char measure_one_at_a_time[] = "one request at a time: the file does not say how many there were (--batch-size does)";
 
 /* A text that lives as long as l; NULL: out of memory. */
-static const char *keep_text(struct measurements *l, struct error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static const char *keep_text(struct measurements *l, struct error *err, const char *fmt, ...)
+static const char *format_text(struct measurements *l, struct error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static const char *format_text(struct measurements *l, struct error *err, const char *fmt, ...)
 {
     char text[256];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return measure_keep(l, text, err);
+    return measure_copy_text(l, text, err);
 }
 
 /* ---- vLLM --------------------------------------------------------------------------------------------------- */
@@ -78,19 +78,19 @@ int measure_add_latency(struct measurements *l, struct measurement m, enum measu
 /* A result and where it stands. */
 struct result {
     const json_t *o;
-    const struct json_text *at;
+    const struct json_position *at;
     const char *name;
 };
 
 static int refuse(const struct result *r, const char *key, struct error *err, const char *expected)
 {
-    const struct json_text at = json_text_field(r->at, key);
+    const struct json_position at = json_position_field(r->at, key);
     const json_t *v = json_object_get(r->o, key);
     if (json_is_number(v))
-        return json_text_refuse(&at, r->name, err, "%s: expected %s, found %g", key, expected, json_number_value(v));
+        return json_position_error(&at, r->name, err, "%s: expected %s, found %g", key, expected, json_number_value(v));
     if (v && json_is_none(v) && json_is_string(v))
-        return json_text_refuse(&at, r->name, err, "%s: expected %s, found %s", key, expected, json_string_value(v));
-    return json_text_refuse(&at, r->name, err, "%s: expected %s, found %s", key, expected, v ? json_type_name(v) : "none");
+        return json_position_error(&at, r->name, err, "%s: expected %s, found %s", key, expected, json_string_value(v));
+    return json_position_error(&at, r->name, err, "%s: expected %s, found %s", key, expected, v ? json_type_name(v) : "none");
 }
 
 /* A number of a field; NaN where it may be missing and is. */
@@ -137,7 +137,7 @@ static int read_drafts(struct measurements *l, struct measurement *m, const stru
     if (!(length > 1))
         return 0;
     m->step_tokens = length;
-    m->remark = keep_text(l, err, "speculative decoding: a step makes %.3g tokens of a sequence; the draft's own work is not counted", length);
+    m->remark = format_text(l, err, "speculative decoding: a step makes %.3g tokens of a sequence; the draft's own work is not counted", length);
     return m->remark ? 0 : -1;
 }
 
@@ -152,11 +152,11 @@ static void take_devices(struct measurement *m, double tp, const struct measure_
 /* SGLang tells of its server: devices, the model's path. vLLM's --metadata has what the caller says, by the names of its documentation. */
 static int read_server(struct measurement *m, const struct result *r, const struct measure_context *x, const char **model, struct error *err)
 {
-    static const char *const said[] = { "tp", "tp_size", "tensor_parallel_size" };
+    static const char *const stated[] = { "tp", "tp_size", "tensor_parallel_size" };
     const struct result server = { json_object_get(r->o, "server_info"), r->at, r->name };
     double tp;
-    for (size_t i = 0; i < ARRAY_LEN(said); i++) {
-        const json_t *const v = json_object_get(r->o, said[i]);
+    for (size_t i = 0; i < ARRAY_LEN(stated); i++) {
+        const json_t *const v = json_object_get(r->o, stated[i]);
         take_devices(m, json_is_string(v) ? csv_to_number(json_string_value(v)) : json_number_value(v), x);
     }
     if (!json_is_object(server.o))
@@ -183,7 +183,7 @@ static int take_server_types(struct measurements *l, struct measurement *m, cons
 {
     const char *const quant = server_text(r, "quantization"), *const cache = server_text(r, "kv_cache_dtype");
     char text[320] = "";
-    if (quant && !*m->quant && !(m->quant = measure_keep(l, quant, err)))
+    if (quant && !*m->quant && !(m->quant = measure_copy_text(l, quant, err)))
         return -1;
     if (cache && strncmp(cache, "fp8", 3) == 0)
         m->type_k = m->type_v = "FP8";
@@ -194,7 +194,7 @@ static int take_server_types(struct measurements *l, struct measurement *m, cons
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%.0f requests failed: the others' times are these", *text ? "; " : "", failed);
     if (!*text)
         return 0;
-    m->remark = keep_text(l, err, "%s%s%s", given(m->remark), *given(m->remark) ? "; " : "", text);
+    m->remark = format_text(l, err, "%s%s%s", given(m->remark), *given(m->remark) ? "; " : "", text);
     return m->remark ? 0 : -1;
 }
 
@@ -221,8 +221,8 @@ static int vllm_serve(struct measurements *l, const struct result *r, const stru
     m.out = round(out / completed);
     /* Requests at once: as many as allowed, or by Little's law what the means come to. */
     const double little = completed / duration * (ttft + tpot * (m.out - 1)) / MS;
-    m.concurrency = fmin(concurrency >= 1 ? concurrency : said_or(x->batch, measure_users(little)), completed);
-    if (!(concurrency >= 1) && !(x->batch > 0) && isnan(little) && !(m.assumed = keep_text(l, err, "%s", measure_one_at_a_time)))
+    m.concurrency = fmin(concurrency >= 1 ? concurrency : value_or(x->batch, measure_users(little)), completed);
+    if (!(concurrency >= 1) && !(x->batch > 0) && isnan(little) && !(m.assumed = format_text(l, err, "%s", measure_one_at_a_time)))
         return -1;
     m.mode = "agg";
     const char *const drafts = m.remark;
@@ -230,7 +230,7 @@ static int vllm_serve(struct measurements *l, const struct result *r, const stru
     if (measure_name_row(l, &m, server_of(r->o), model, x, err) != 0 || take_server_types(l, &m, r, err) != 0)
         return -1;
     struct measurement first = m; /* drafts are of steps */
-    if (*given(drafts) && !(m.remark = keep_text(l, err, "%s%s%s", drafts, *m.remark ? "; " : "", m.remark)))
+    if (*given(drafts) && !(m.remark = format_text(l, err, "%s%s%s", drafts, *m.remark ? "; " : "", m.remark)))
         return -1;
     first.step_tokens = 1;
     if (measure_add_latency(l, first, METRIC_TTFT, ttft, err) != 0)
@@ -250,7 +250,7 @@ static const char *latency_defaults(struct measurements *l, const struct measure
         snprintf(batch, sizeof batch, "%g sequences, ", LATENCY_BATCH);
     if (!*in && !*out && !*batch)
         return "";
-    return keep_text(l, err, "%s%s%sas vllm bench latency has by default: its file does not say (--input-len, --output-len, --batch-size do)", in,
+    return format_text(l, err, "%s%s%sas vllm bench latency has by default: its file does not say (--input-len, --output-len, --batch-size do)", in,
                      out, batch);
 }
 
@@ -262,9 +262,9 @@ static int vllm_latency(struct measurements *l, const struct result *r, const st
         return -1;
     m.phase = MEASURE_REQUEST;
     m.tags = TAG_E2E | TAG_DERIVED;
-    m.prompt = said_or(x->input_len, LATENCY_IN);
-    m.out = said_or(x->output_len, LATENCY_OUT);
-    m.batch = said_or(x->batch, LATENCY_BATCH);
+    m.prompt = value_or(x->input_len, LATENCY_IN);
+    m.out = value_or(x->output_len, LATENCY_OUT);
+    m.batch = value_or(x->batch, LATENCY_BATCH);
     m.context = m.prompt + m.out / 2;
     m.value = m.batch * m.out / s;
     m.assumed = latency_defaults(l, x, err);
@@ -285,23 +285,23 @@ static int vllm_throughput(struct measurements *l, const struct result *r, const
     m.value = rate;
     /* Prompts and answers are not told apart there: as ShareGPT's, about equal. */
     const double all = tokens / requests;
-    const bool said = x->input_len > 0 || x->output_len > 0;
+    const bool stated = x->input_len > 0 || x->output_len > 0;
     m.prompt = x->input_len > 0 ? x->input_len : x->output_len > 0 ? all - x->output_len : round(all / 2);
     m.out = x->output_len > 0 ? x->output_len : all - m.prompt;
     if (!(m.prompt > 0 && m.out > 0 && fabs(m.prompt + m.out - all) < 0.02 * all)) {
-        const struct json_text at = json_text_field(r->at, "total_num_tokens");
-        return json_text_refuse(&at, l->name, err, "total_num_tokens: expected %g requests of %g and %g tokens (--input-len, --output-len), found %g tokens each",
+        const struct json_position at = json_position_field(r->at, "total_num_tokens");
+        return json_position_error(&at, l->name, err, "total_num_tokens: expected %g requests of %g and %g tokens (--input-len, --output-len), found %g tokens each",
                                 requests, x->input_len, x->output_len, all);
     }
     m.context = m.prompt + m.out / 2;
     m.batch = x->batch > 0 ? x->batch : fmin(requests, 65536);
-    if (!said)
-        m.assumed = keep_text(l, err, "input %g, output %g tokens: halves of what a request has, as the file does not tell them apart (--input-len or "
+    if (!stated)
+        m.assumed = format_text(l, err, "input %g, output %g tokens: halves of what a request has, as the file does not tell them apart (--input-len or "
                               "--output-len does)", m.prompt, m.out);
     return !m.assumed ? -1 : measure_name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
 }
 
-int vllm_read(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err)
+int vllm_read(struct measurements *l, const json_t *o, const struct json_position *at, const struct measure_context *x, struct error *err)
 {
     const struct result r = { o, at, l->name };
     if (json_object_get(o, "avg_latency"))
@@ -320,27 +320,27 @@ bool vllm_is(const json_t *o)
 /* ---- roofcast ---------------------------------------------------------------------------------------------------- */
 
 /* The run's refusals say which row and field; where that is. */
-static int place_refusal(const struct measurements *l, const struct json_text *at, struct error *err)
+static int locate_error(const struct measurements *l, const struct json_position *at, struct error *err)
 {
     const size_t n = strlen(l->name);
     if (err->kind != ERROR_INPUT || strncmp(err->msg, l->name, n) != 0 || strncmp(err->msg + n, ": ", 2) != 0)
         return -1;
-    char said[sizeof err->msg];
-    snprintf(said, sizeof said, "%s", err->msg + n + 2);
-    const struct json_text place = json_text_said(at, said);
-    return json_text_refuse(&place, l->name, err, "%s", said);
+    char stated[sizeof err->msg];
+    snprintf(stated, sizeof stated, "%s", err->msg + n + 2);
+    const struct json_position place = json_position_of_error(at, stated);
+    return json_position_error(&place, l->name, err, "%s", stated);
 }
 
-int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct json_text *at, const struct measure_context *x,
+int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct json_position *at, const struct measure_context *x,
              struct error *err)
 {
     struct run r;
-    struct json_text place = json_text_field(at, "rows");
+    struct json_position place = json_position_field(at, "rows");
     int rc = run_from_json(&r, doc, l->name, schema, err);
     if (rc != 0)
-        return place_refusal(l, at, err);
-    json_text_enter(&place);
-    for (size_t i = 0; i < r.n_row && rc == 0; i++, json_text_next(&place)) {
+        return locate_error(l, at, err);
+    json_position_enter(&place);
+    for (size_t i = 0; i < r.n_row && rc == 0; i++, json_position_next(&place)) {
         const struct run_row *row = &r.row[i];
         struct measurement m = measure_empty(MEASURE_RATE);
         m.line = place.line;
@@ -358,11 +358,11 @@ int run_read(struct measurements *l, const json_t *doc, const char *schema, cons
             continue; /* not measured */
         rc = measure_name_row(l, &m, "roofcast", row->model, x, err);
         if (rc == 0)
-            rc = (m.named = measure_keep(l, r.prov.cpu, err)) ? 0 : -1;
+            rc = (m.named = measure_copy_text(l, r.prov.cpu, err)) ? 0 : -1;
         if (!*m.hardware)
             m.hardware = m.named;
         if (rc == 0)
-            rc = (m.quant = measure_keep(l, row->type, err)) ? 0 : -1;
+            rc = (m.quant = measure_copy_text(l, row->type, err)) ? 0 : -1;
         if (rc == 0)
             rc = measure_add(l, &m, err);
     }

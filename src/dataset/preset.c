@@ -185,8 +185,8 @@ static int find_relative(struct preset_found *out, const struct measurement *row
 {
     char family[64];
     double extra;
-    const double said = model_named_params(row->model);
-    if (!(row->params_b > 0) || out->other_params > 0 || fabs(said / (row->params_b * 1e9) - 1) > NAMED_TOLERANCE || !*model_family(family, sizeof family, row->model))
+    const double stated = model_named_params(row->model);
+    if (!(row->params_b > 0) || out->other_params > 0 || fabs(stated / (row->params_b * 1e9) - 1) > NAMED_TOLERANCE || !*model_family(family, sizeof family, row->model))
         return 0;
     if (presets_read(l, err) != 0)
         return -1;

@@ -89,7 +89,7 @@ static void rope_kernel(struct work_pass *w, struct step *c, const struct measur
     w->blocks = rope_blocks(m->m, queries, keys);
 }
 
-static bool has_op(const struct subject *s, enum op_kind kind)
+static bool has_op(const struct row_model *s, enum op_kind kind)
 {
     for (size_t i = 0; i < s->ops.n; i++)
         if (s->ops.ops[i].kind == kind)
@@ -98,7 +98,7 @@ static bool has_op(const struct subject *s, enum op_kind kind)
 }
 
 /* Attention and feed-forward side by side have one norm before both, or the model says so. */
-static bool is_parallel(const struct subject *s)
+static bool is_parallel(const struct row_model *s)
 {
     for (size_t i = 0; i < s->ops.n; i++)
         if (s->ops.ops[i].role == ROLE_FFN_NORM)
@@ -106,7 +106,7 @@ static bool is_parallel(const struct subject *s)
     return true;
 }
 
-bool small_kernel(struct work_pass *w, struct step *c, const struct measurement *m, const struct subject *s)
+bool small_kernel(struct work_pass *w, struct step *c, const struct measurement *m, const struct row_model *s)
 {
     /* A model nobody knows by its name: what is not gated is of the time of LayerNorm. */
     const bool gated = m->gated >= 0 ? m->gated : !s || has_op(s, OP_GLU);

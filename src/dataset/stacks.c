@@ -174,7 +174,7 @@ const struct rules *stacks(void)
 
 double stacks_value(enum stack_table t, unsigned value, const struct rule_fact *fact, double none)
 {
-    const struct rule *row = rules_answer(stacks(), t, fact);
+    const struct rule *row = rules_match(stacks(), t, fact);
     return row ? row->value[value] : none;
 }
 

@@ -9,12 +9,12 @@ static const double SERVER_S = 0.05; /* to the first token beside the prompt: be
 enum { ALONE = 1 };
 
 /* The roofs' seconds of a pass. */
-static double bound_s(const struct priced *p, const struct work_pass *w)
+static double bound_s(const struct workload *p, const struct work_pass *w)
 {
     return fmax((w->sum.cost.weight_bytes + w->sum.cost.kv_bytes) / p->roofs->bytes_s, work_compute_s(p, w->sum.flop_math));
 }
 
-static double phase_s(const struct priced *p, enum phase phase)
+static double phase_s(const struct workload *p, enum phase phase)
 {
     double s = 0;
     for (size_t i = 0; i < p->n_pass; i++)
@@ -28,7 +28,7 @@ static bool is_plain(const struct measure_layout *l)
     return l->pp <= 1 && l->dp <= 1 && l->ep <= 1 && l->workers <= 1;
 }
 
-static struct measurement rate_of(const struct priced *p, enum measure_phase phase, double value, double ln_sd)
+static struct measurement rate_of(const struct workload *p, enum measure_phase phase, double value, double ln_sd)
 {
     struct measurement m = *p->m;
     if (m.kind == MEASURE_SERVING && m.decode.tp > 1) {
@@ -46,7 +46,7 @@ static struct measurement rate_of(const struct priced *p, enum measure_phase pha
 }
 
 /* Between two tokens of one user the others' next prompts pass: each has one in out - 1 steps. */
-static const char *step_of_users(const struct priced *p, struct measurement *out)
+static const char *step_of_users(const struct workload *p, struct measurement *out)
 {
     const double n_seq = p->pass[p->n_pass - 1].at.n_seq, decode_s = phase_s(p, PHASE_DECODE), prompt_s = phase_s(p, PHASE_PREFILL);
     if (!(p->out >= 2))
@@ -61,7 +61,7 @@ static const char *step_of_users(const struct priced *p, struct measurement *out
     return NULL;
 }
 
-static const char *prompt_of_user(const struct priced *p, struct measurement *out)
+static const char *prompt_of_user(const struct workload *p, struct measurement *out)
 {
     if (p->n_users > ALONE + MOST)
         return "a time to the first token has the prompts of other users in it";
@@ -75,7 +75,7 @@ static const char *prompt_of_user(const struct priced *p, struct measurement *ou
 }
 
 /* Prompts of a batch, then its steps: the seconds in the ratio of their bounds. */
-static const char *step_of_requests(const struct priced *p, struct measurement *out)
+static const char *step_of_requests(const struct workload *p, struct measurement *out)
 {
     const double decode_s = phase_s(p, PHASE_DECODE), prompts = phase_s(p, PHASE_PREFILL) / (decode_s + phase_s(p, PHASE_PREFILL));
     if (!(p->out >= 2))
@@ -91,7 +91,7 @@ static const char *step_of_requests(const struct priced *p, struct measurement *
     return NULL;
 }
 
-const char *priced_as_rate(const struct priced *p, struct measurement *out)
+const char *workload_as_rate(const struct workload *p, struct measurement *out)
 {
     const struct measurement *m = p->m;
     if (!(p->measured_s > 0) || p->n_pass == 0)

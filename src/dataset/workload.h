@@ -10,7 +10,7 @@ struct work_sum {
     struct cost cost;
     double product_weight_bytes;       /* of products alone */
     double flop_math[MATH_COUNT];
-    double n_op, n_launch, n_exchange; /* ops, those that are kernels of their own on GPUs, exchanges */
+    double n_op, n_launch, n_collective; /* ops, those that are kernels of their own on GPUs, exchanges */
     double comm_bytes;                 /* of the messages that devices exchange, whole */
     double least_s;                    /* at the machine's roofs (27) */
     double n_pass;
@@ -48,7 +48,7 @@ enum guess {
 };
 
 /* A row with its work. */
-struct priced {
+struct workload {
     const struct measurement *m;
     const struct stack *stack;
     const struct machine *machine;
@@ -63,7 +63,7 @@ struct priced {
     bool moe, hybrid;
     struct layout layout;
     enum dtype type_k, type_v; /* of the KV cache */
-    double dilute;             /* costs are divided by that, where heads do not divide (GUESS_LAYOUT); 1 */
+    double replication;             /* costs are divided by that, where heads do not divide (GUESS_LAYOUT); 1 */
     enum split split;
     double n_devices;
     unsigned guesses;
@@ -73,7 +73,7 @@ struct priced {
     double measured_s;
     struct work_pass *pass; /* in order: a prompt's, a decode step's */
     size_t n_pass;
-    bool lent;          /* they are another row's */
+    bool borrowed;          /* they are another row's */
     double batch;       /* sequences at once, of all groups of devices */
     double prompt, context, out; /* as priced */
     double n_users;     /* of a closed loop; NaN */
@@ -81,47 +81,47 @@ struct priced {
 };
 
 /* Machines and models met so far. */
-struct pricer;
+struct workload_builder;
 /* hws NULL: profiles alone. own: the one machine that may be a profile's path, as --hw has it; NULL: none. Both are the caller's. */
-struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct error *err);
-void pricer_free(struct pricer *p);
+struct workload_builder *workload_builder_new(const struct measure_hws *hws, const char *own, struct error *err);
+void workload_builder_free(struct workload_builder *p);
 /* The work of a row; what cannot be priced has a reason (not an error). -1: out of memory, interrupted. */
-int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err);
+int workload_init(struct workload_builder *p, const struct measurement *m, struct workload *out, struct error *err);
 /* Where its passes are those of *before (both latencies of a server's line), it has them from there, and *before has to outlive it. */
-void priced_share(struct priced *p, const struct priced *before);
+void workload_share_passes(struct workload *p, const struct workload *before);
 /* Models that rows were priced with; later rows load theirs again. */
-void pricer_drop_models(struct pricer *p);
-void priced_free(struct priced *p);
+void workload_builder_drop_models(struct workload_builder *p);
+void workload_free(struct workload *p);
 
 /* Passes have more than one sequence. */
-bool priced_batched(const struct priced *p);
+bool workload_is_batched(const struct workload *p);
 /* Seconds of all passes at the roofs; 0: something of it or of the machine is a guess, or devices work on parts of it at once. (27) */
-double work_least_s(const struct priced *p);
+double work_least_s(const struct workload *p);
 /* Over a row's passes of a phase: times counted. */
-struct work_sum work_sum(const struct priced *p, enum phase phase);
+struct work_sum work_sum(const struct workload *p, enum phase phase);
 /* Does starting an op of the step count by itself? GPUs' software fuses small ops into the products around them. */
-bool work_is_launched(const struct priced *p, const struct work_pass *w, const struct step *c);
+bool work_is_launched(const struct workload *p, const struct work_pass *w, const struct step *c);
 /* Seconds of such FLOP, each operand type's at its own peak; flop_math [MATH_COUNT]. */
-double work_compute_s(const struct priced *p, const double *flop_math);
+double work_compute_s(const struct workload *p, const double *flop_math);
 /* Some of the layers that repeat ran elsewhere than on the GPU named; one more holds the head. And of those, on the CPU. */
-bool priced_partly(const struct priced *p);
-bool priced_offloaded(const struct priced *p);
+bool workload_is_partial(const struct workload *p);
+bool workload_is_offloaded(const struct workload *p);
 /* Does it say itself that something was amiss, or that? (59) */
-bool priced_doubtful(const struct priced *p);
+bool workload_is_suspect(const struct workload *p);
 
 /* More than the roofs of its machine allow, by (68): no measurement of this machine, type and batch. */
-struct excess {
+struct roof_violation {
     bool memory;            /* of bytes; else of FLOP */
     double done_s, roof_s;  /* a second */
     double least_s;         /* that the machine takes */
 };
 
-bool priced_exceeds(const struct priced *p, struct excess *x);
+bool workload_exceeds_roof(const struct workload *p, struct roof_violation *x);
 /* "2030 GB/s of weights and keys, 2.01 times the 1008 GB/s of rtx-4090: is it ...?"; "": it does not. */
-const char *excess_text(const struct priced *p, char *buf, size_t size);
+const char *roof_violation_text(const struct workload *p, char *buf, size_t size);
 /* The step of a server's time between tokens and of whole requests, the prompt of a time to the first token, as a row of rates with
  * an ln_sd. NULL, or why there is none. Texts are p's. (69) */
-const char *priced_as_rate(const struct priced *p, struct measurement *out);
+const char *workload_as_rate(const struct workload *p, struct measurement *out);
 /* The source of a row as groups name it: the repository, without the file in it. */
 const char *source_text(const struct measurement *m, char *buf, size_t size);
 /* The machine's roofs for so many threads (0: all) and devices joined so: the same for all rows that ask for the same. NULL with *err: what roofs_init()

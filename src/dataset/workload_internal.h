@@ -29,7 +29,7 @@ struct preset_found {
 int preset_find(struct preset_found *out, const struct measurement *row, struct presets *l, struct error *err);
 
 /* A model of a row, compiled once. */
-struct subject {
+struct row_model {
     char key[4608]; /* model, type, parameters: as the row says them */
     struct model m;
     struct op_list ops;
@@ -73,37 +73,37 @@ struct class_guess {
 };
 
 bool class_of_name(struct class_guess *out, const char *hardware); /* false: nothing */
-/* hws and own (pricer_new) may be NULL; server: of a file whose machines are servers' GPUs. A machine that nobody knows is no error:
+/* hws and own (workload_builder_new) may be NULL; server: of a file whose machines are servers' GPUs. A machine that nobody knows is no error:
  * machine.reason; a profile that cannot be read is one. */
 int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own,
                  struct error *err);
 void machine_free(struct machine *m);
 /* roofs.c: what machine.roofs is. */
-struct roofs_kept *roofs_kept_new(struct error *err);
-void roofs_kept_free(struct roofs_kept *k);
-int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct presets *presets, struct error *err);
-void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack);
-void subject_free(struct subject *s);
+struct roofs_cache *roofs_cache_new(struct error *err);
+void roofs_cache_free(struct roofs_cache *k);
+int row_model_load(struct row_model *s, const struct measurement *m, const struct stack *stack, struct presets *presets, struct error *err);
+void row_model_key(char *key, size_t size, const struct measurement *m, const struct stack *stack);
+void row_model_free(struct row_model *s);
 /* What a tensor's elements count as, so that a guessed model has the parameters stated; 1 of any other. (doc/notes/datasets.md) */
-double subject_share(const struct subject *s, const struct tensor *t);
-bool subject_is_expert(const struct tensor *t);
+double row_model_share(const struct row_model *s, const struct tensor *t);
+bool row_model_is_expert(const struct tensor *t);
 
 /* Rows of a model mostly follow one another, and a model with its ops is hundreds of kilobytes: the last ones stay. */
-enum { PRICER_SUBJECTS = 32 };
+enum { WORKLOAD_MODELS = 32 };
 
-struct pricer {
+struct workload_builder {
     const struct measure_hws *hws;
     const char *own;
     struct machine **machine;
     size_t n_machine;
-    struct subject *subject[PRICER_SUBJECTS]; /* the last used first */
-    size_t n_subject;
+    struct row_model *model[WORKLOAD_MODELS]; /* the last used first */
+    size_t n_model;
     struct presets presets;
 };
 
 /* NULL: out of memory. A subject is there until others are asked for: a row takes what it needs of one. */
-const struct machine *pricer_machine(struct pricer *p, const char *hardware, bool server, struct error *err);
-const struct subject *pricer_subject(struct pricer *p, const struct measurement *m, const struct stack *stack, struct error *err);
+const struct machine *workload_builder_machine(struct workload_builder *p, const char *hardware, bool server, struct error *err);
+const struct row_model *workload_builder_model(struct workload_builder *p, const struct measurement *m, const struct stack *stack, struct error *err);
 
 /* A pass's classes under the row's layout; appended to out->pass. */
 struct pass_request {
@@ -113,21 +113,21 @@ struct pass_request {
     uint32_t n_steps; /* decode: mean of so many steps, of which pass is the first */
 };
 
-int work_add(struct priced *out, const struct subject *s, const struct pass_request *r, struct error *err);
+int work_add(struct workload *out, const struct row_model *s, const struct pass_request *r, struct error *err);
 /* A pass of one step that no op list has; like: its phase and tokens, its small kernel, the bytes of its message. */
-int work_add_step(struct priced *out, const struct work_pass *like, const struct step *c, struct error *err);
+int work_add_step(struct workload *out, const struct work_pass *like, const struct step *c, struct error *err);
 /* Rows by kind. */
-int price_rate(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
-int price_serving(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
+int workload_add_rate(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err);
+int workload_add_serving(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err);
 /* s: of the row's model, where it has a name that is known; else NULL. */
-int price_op(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
+int workload_add_op(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err);
 /* The small kernel that a row of gpu_ops.csv timed; false: it is none that is known. small_kernels.c */
-bool small_kernel(struct work_pass *w, struct step *c, const struct measurement *m, const struct subject *s);
-int price_all_reduce(struct priced *out, const struct measurement *m, struct error *err);
-int price_gpu_kernel(struct priced *out, const struct measurement *m, struct error *err);
+bool small_kernel(struct work_pass *w, struct step *c, const struct measurement *m, const struct row_model *s);
+int workload_add_all_reduce(struct workload *out, const struct measurement *m, struct error *err);
+int workload_add_gpu_kernel(struct workload *out, const struct measurement *m, struct error *err);
 /* Layout, split and the fallbacks where heads do not divide. */
-int choose_layout(struct priced *out, const struct subject *s, const struct layout *want, struct error *err);
+int choose_layout(struct workload *out, const struct row_model *s, const struct layout *want, struct error *err);
 /* Sets out->reason; returns 0, since a row without a price is no failure. */
-int no_price(struct priced *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int workload_reject(struct workload *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

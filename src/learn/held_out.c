@@ -122,7 +122,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Rows of one machine, source, engine and phase have correlated errors. */
-static const char *likeness(const struct priced *p, char *buf, size_t size)
+static const char *likeness(const struct workload *p, char *buf, size_t size)
 {
     char machine[256], source[256];
     snprintf(buf, size, "%.80s|%.80s|%.40s|%d %d %.20s", left_out_text(p, LEAVE_HARDWARE, machine, sizeof machine),
@@ -135,7 +135,7 @@ static int sort_members(struct leaving *l, enum leave_out key, struct error *err
 {
     const size_t n = l->x->n;
     for (size_t i = 0; i < n; i++) {
-        const struct priced *p = l->x->priced[i];
+        const struct workload *p = l->x->priced[i];
         char text[256];
         l->member[i] = (struct member){ strdup(key == LEAVE_NOTHING ? likeness(p, text, sizeof text) : left_out_text(p, key, text, sizeof text)), i };
         if (!l->member[i].text)
@@ -209,7 +209,7 @@ static int deal_likes(struct leaving *l, struct error *err)
 
 static int leave_all(struct leaving *l, struct error *err)
 {
-    const struct priced *p = l->x->priced[0];
+    const struct workload *p = l->x->priced[0];
     const bool engine = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
     const enum leave_out work = situation_work_key(p);
     bool few;

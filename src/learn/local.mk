@@ -11,7 +11,6 @@ liblearn_a_SOURCES = \
   %D%/held_out.c \
   %D%/training.c \
   %D%/model.c \
-  %D%/model_roofs.c \
   %D%/half_width.c \
   %D%/half_width.h \
   %D%/reasons.c \

@@ -70,7 +70,7 @@ static bool is_of_sizes(const struct measurement *m)
     return m->kind == MEASURE_OP || m->kind == MEASURE_ALL_REDUCE;
 }
 
-static size_t step_of_sizes(const struct priced *const *rows, size_t n)
+static size_t step_of_sizes(const struct workload *const *rows, size_t n)
 {
     size_t sizes = 0;
     for (size_t i = 0; i < n; i++)
@@ -78,7 +78,7 @@ static size_t step_of_sizes(const struct priced *const *rows, size_t n)
     return sizes >= THOUSANDS ? EVERY : 1;
 }
 
-static bool enough_alike(const struct priced *const *rows, size_t i, size_t step)
+static bool enough_alike(const struct workload *const *rows, size_t i, size_t step)
 {
     const struct measurement *m = rows[i]->m;
     int n = 0;
@@ -92,13 +92,13 @@ static bool enough_alike(const struct priced *const *rows, size_t i, size_t step
     return n >= ALIKE_MAX;
 }
 
-static bool is_learned_from(const struct priced *const *rows, size_t i, enum fitted_kind kind, size_t step)
+static bool is_learned_from(const struct workload *const *rows, size_t i, enum fitted_kind kind, size_t step)
 {
     return fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
 }
 
 /* Number of rows to allocate: a row of a fit is large. */
-static size_t count_learned(const struct priced *const *rows, size_t n, enum fitted_kind kind, size_t step)
+static size_t count_learned(const struct workload *const *rows, size_t n, enum fitted_kind kind, size_t step)
 {
     size_t learned = 0;
     for (size_t i = 0; i < n; i++)
@@ -110,7 +110,7 @@ static size_t count_learned(const struct priced *const *rows, size_t n, enum fit
 static const double anchor_sigma = 0.02;
 
 /* Same machine and phase. */
-static bool alike(const struct priced *a, const struct priced *b)
+static bool alike(const struct workload *a, const struct workload *b)
 {
     return a->m->kind == b->m->kind && a->m->phase == b->m->phase && a->m->metric == b->m->metric &&
            strcmp(a->m->hardware, b->m->hardware) == 0;
@@ -127,12 +127,12 @@ static bool is_alone(const struct fit_scope *scope, size_t anchor)
 struct collected {
     struct fitted_row *r;
     struct fit_row *row;
-    const struct priced **priced;
+    const struct workload **priced;
     size_t n;
 };
 
 /* sigma 0: the row's own. */
-static int collect(struct fitted_one *x, struct collected *c, const struct priced *p, enum fitted_kind kind, bool shown, double sigma,
+static int collect(struct fitted_one *x, struct collected *c, const struct workload *p, enum fitted_kind kind, bool shown, double sigma,
                    struct error *err)
 {
     struct fitted_row *r = &c->r[c->n];
@@ -188,7 +188,7 @@ static int spreads(struct fitted_one *x, const struct collected *c, size_t n_see
 }
 
 /* apart: predictions treat constants as independent. */
-static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct priced *const *rows, size_t n,
+static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct workload *const *rows, size_t n,
                     const struct fit_scope *scope, bool apart, struct error *err)
 {
     const size_t step = step_of_sizes(rows, n), room = count_learned(rows, n, kind, step) + scope->n_anchor + 1;
@@ -272,10 +272,10 @@ static int shipped(struct fitted *x, const struct fit_scope *scope, struct error
 
 /* ---- the interface of score ---------------------------------------------------------------------- */
 
-static int fit_all(struct fitted *x, const struct priced *const *rows, size_t n, const struct fit_scope *scope, bool apart,
+static int fit_all(struct fitted *x, const struct workload *const *rows, size_t n, const struct fit_scope *scope, bool apart,
                    struct error *err)
 {
-    const struct priced **both = malloc((n + scope->n_reference_rows + 1) * sizeof *both);
+    const struct workload **both = malloc((n + scope->n_reference_rows + 1) * sizeof *both);
     int rc = both ? 0 : error_oom(err, (n + scope->n_reference_rows) * sizeof *both, "the rows of a fit");
     for (size_t i = 0; both && i < n + scope->n_reference_rows; i++)
         both[i] = i < n ? rows[i] : scope->reference_rows[i - n];
@@ -295,7 +295,7 @@ static struct fitted *fitted_new(struct error *err)
     return x;
 }
 
-static int fitted_fit(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
+static int fitted_fit(void **params, const struct workload *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
 {
     struct fitted *x = priors_load(err) == 0 ? fitted_new(err) : NULL;
     if (!x)
@@ -315,7 +315,7 @@ static int fitted_fit(void **params, const struct priced *const *rows, size_t n,
 static const double ANCHOR_LEAVES = 0.2;
 
 /* Spread of ln seconds for a model without a preset. Requests are mostly steps. (doc/notes/datasets.md) */
-static double model_ln_sd(const struct priced *p)
+static double model_ln_sd(const struct workload *p)
 {
     const bool prompt = p->m->phase == MEASURE_PREFILL || p->m->metric == METRIC_TTFT;
     const double dims = p->moe ? prior(prompt ? PRIOR_GUESSED_MIXTURE_PROMPT : PRIOR_GUESSED_MIXTURE)
@@ -324,14 +324,14 @@ static double model_ln_sd(const struct priced *p)
 }
 
 /* Spread of the logarithm of seconds from what is guessed of the row's machine, model and weights. (56), (doc/notes/datasets.md) */
-static double guess_ln_sd(const struct priced *p, enum situation s)
+static double guess_ln_sd(const struct workload *p, enum situation s)
 {
     const double machine = (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd;
     return hypot(hypot(machine, model_ln_sd(p)), p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
 }
 
 /* Attention kernel of a server's engine, repeated on one cache: its constants are not fitted. (46) */
-static int predict_attention(const struct priced *p, struct estimate *out, struct error *err)
+static int predict_attention(const struct workload *p, struct estimate *out, struct error *err)
 {
     const struct work_pass *w = &p->pass[0];
     const struct step *c = &w->c[0];
@@ -349,7 +349,7 @@ static int predict_attention(const struct priced *p, struct estimate *out, struc
     return 0;
 }
 
-static int fitted_predict(const void *params, const struct priced *p, struct estimate *out, struct error *err)
+static int fitted_predict(const void *params, const struct workload *p, struct estimate *out, struct error *err)
 {
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row *r = calloc(1, sizeof *r);
@@ -404,7 +404,7 @@ static double covariance(const struct fit *f, const struct fit_row *row, int s, 
 
 void fitted_constants(const void *params, const struct stack_traits *of, unsigned which, struct time_constants *out)
 {
-    const struct priced *p = of->p;
+    const struct workload *p = of->p;
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row r;
     struct fit_row row;
@@ -438,7 +438,7 @@ static int add_group(struct constants *c, const char *key, const char *value, st
     return 0;
 }
 
-static int seen(struct constants *c, const struct priced *p, struct error *err)
+static int seen(struct constants *c, const struct workload *p, struct error *err)
 {
     char text[256];
     for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
@@ -473,7 +473,7 @@ static int take_constants(struct constants *c, const struct fitted_one *x, struc
     return take_list(&c->interval, &c->n_interval, &x->spread, err);
 }
 
-int constants_fit(struct constants_file *f, const struct priced *const *rows, size_t n, const char *source, struct error *err)
+int constants_fit(struct constants_file *f, const struct workload *const *rows, size_t n, const char *source, struct error *err)
 {
     const struct fit_scope none = { 0 };
     struct fitted *x = priors_load(err) == 0 ? fitted_new(err) : NULL;

@@ -45,14 +45,14 @@ static void add_doubts(struct strbuf *b, const struct scored *s)
     char guess[128], excess[256];
     if (!s->priced)
         add(b, "unpriced: %s", s->reason);
-    if (*excess_text(s->p, excess, sizeof excess))
+    if (*roof_violation_text(s->p, excess, sizeof excess))
         add(b, "%s", excess);
     if (s->p->guesses)
         add(b, "guessed: %s", guess_text(guess, sizeof guess, s->p->guesses));
     if (*s->p->m->assumed)
         add(b, "%s", s->p->m->assumed);
     for (size_t i = 0; i < ARRAY_LEN(doubts); i++)
-        if (s->p->m->tags & doubts[i].tag || (doubts[i].tag == TAG_PARTIAL_OFFLOAD && priced_offloaded(s->p)))
+        if (s->p->m->tags & doubts[i].tag || (doubts[i].tag == TAG_PARTIAL_OFFLOAD && workload_is_offloaded(s->p)))
             add(b, "%s", doubts[i].text);
     if (s->p->note[0])
         add(b, "%s", s->p->note);
@@ -152,7 +152,7 @@ static int number_trait(struct score_reasons *r, enum trait t, struct text_of_pe
 }
 
 /* The least seconds under both roofs, activations on chip (67); memory: the bandwidth is the limit. */
-static double roof_s(const struct priced *p, bool *memory)
+static double roof_s(const struct workload *p, bool *memory)
 {
     static const enum phase phases[] = { PHASE_PREFILL, PHASE_DECODE };
     double bytes = 0, compute_s = 0;
@@ -167,7 +167,7 @@ static double roof_s(const struct priced *p, bool *memory)
 }
 
 /* Rates, not guessed ones. */
-static bool has_roofs(const struct priced *p)
+static bool has_roofs(const struct workload *p)
 {
     const unsigned guessed = GUESS_PEAK | GUESS_BANDWIDTH | GUESS_MODEL | GUESS_BATCH | GUESS_LENGTH;
     if (p->split == SPLIT_LAYER && p->n_devices > 1 && p->m->phase != MEASURE_DECODE)

@@ -61,7 +61,7 @@ static int add(struct training_groups *k, const char *key, const char *value, st
     return *value ? training_add_text(k, text, err) : 0;
 }
 
-int training_add_row(struct training_groups *k, const struct priced *p, struct error *err)
+int training_add_row(struct training_groups *k, const struct workload *p, struct error *err)
 {
     char text[256];
     for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
@@ -71,7 +71,7 @@ int training_add_row(struct training_groups *k, const struct priced *p, struct e
     return 0;
 }
 
-static bool knows(const struct training_groups *k, const struct priced *p, enum leave_out l)
+static bool knows(const struct training_groups *k, const struct workload *p, enum leave_out l)
 {
     char buf[256], text[300];
     bool there;
@@ -81,17 +81,17 @@ static bool knows(const struct training_groups *k, const struct priced *p, enum 
 }
 
 /* Ops and all-reduces have no engine. */
-static bool has_engine(const struct priced *p)
+static bool has_engine(const struct workload *p)
 {
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
 }
 
-enum leave_out situation_work_key(const struct priced *p)
+enum leave_out situation_work_key(const struct workload *p)
 {
     return p->m->kind == MEASURE_ALL_REDUCE ? LEAVE_TOPOLOGY : LEAVE_MODEL;
 }
 
-enum situation situation_of(const struct training_groups *by, const struct training_groups *shown, const struct priced *p)
+enum situation situation_of(const struct training_groups *by, const struct training_groups *shown, const struct workload *p)
 {
     if (!knows(by, p, LEAVE_HARDWARE))
         return knows(shown, p, LEAVE_HARDWARE) ? SITUATION_ANCHORED : SITUATION_NEW_MACHINE;

@@ -222,12 +222,6 @@ struct prediction_factors prediction_factors(double seconds, double sd_s, double
     return (struct prediction_factors){ exp(PREDICT_Z90 * sd_s / seconds), exp(PREDICT_Z90 * sd_fast_s / seconds) };
 }
 
-double prediction_chance(const struct prediction *p, double most_s)
-{
-    const double x = log(most_s / p->seconds) * p->seconds, sd_s = x > 0 ? p->sd_s : p->sd_fast_s;
-    return sd_s > 0 ? 0.5 * erfc(-x / sd_s / sqrt(2)) : p->sd_s > 0 ? 0 : NAN; /* 0: the prediction is at its bound */
-}
-
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,
             const struct predict_options *o, struct error *err)
 {

@@ -37,16 +37,6 @@ struct spec_tokens spec_tokens(const struct acceptance *a, uint32_t gamma)
     return (struct spec_tokens){ .mean = mean, .variance = fmax(0, square - mean * mean) };
 }
 
-double spec_tokens_p(const struct acceptance *a, uint32_t gamma, uint32_t n)
-{
-    double all = 1;
-    if (n < 1 || n > gamma + 1)
-        return 0;
-    for (uint32_t j = 1; j < n; j++)
-        all *= chance(a, j - 1);
-    return n == gamma + 1 ? all : all * (1 - chance(a, n - 1));
-}
-
 double spec_gain(double tokens, double plain_s, double draft_s, double verify_s)
 {
     return tokens * plain_s / (draft_s + verify_s);

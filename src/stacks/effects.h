@@ -76,7 +76,7 @@ struct effect_prior {
 };
 /* Features of a server's latency (52); wait: room for what is before it. Also sets the interconnect. */
 void serving_features(struct time_features *f, struct time_features *wait, const struct stack_traits *x);
-const char *serving_link(const struct priced *p);
+const char *serving_link(const struct workload *p);
 /* Applies the engine's changes to a step of such a pass: *c as costed, changed, and *how. decode: for a fit of decode steps. */
 void fitted_refine(const struct stack_traits *x, const struct step_pass *at, bool decode, struct step *c, struct refinement *how);
 /* Adds the ops of `times` such passes to f. native: products are computed in the type of the weights. */
@@ -87,7 +87,7 @@ unsigned fitted_case(const struct time_features *f);
 /* The row of x->p without features: dimensions common to rows in that case. */
 void fitted_row_of_case(struct fitted_row *out, const struct stack_traits *x, unsigned which);
 /* Features and dimensions of an estimated row in a fit of that kind; false: it has no work. */
-bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind);
+bool fitted_row_init(struct fitted_row *out, const struct workload *p, enum fitted_kind kind);
 /* Spread of ln seconds: of the row, and of half a tick of resolution. */
 double fitted_row_sigma(const struct fitted_row *r, double seconds);
 /* Adds the priors of effects common to all rows of that kind, where f does not have them. errors: out of memory */

@@ -32,7 +32,7 @@ enum generation {
 };
 
 struct stack_traits {
-    const struct priced *p; /* the row; as long-lived as this */
+    const struct workload *p; /* the row; as long-lived as this */
 
     /* the machine */
     enum maker maker;
@@ -78,7 +78,7 @@ struct stack_traits {
     uint64_t rows[TABLE_COUNT]; /* selected rows of the op tables (early conditions hold) */
 };
 
-void stack_traits_init(struct stack_traits *f, const struct priced *p);
+void stack_traits_init(struct stack_traits *f, const struct workload *p);
 /* llama.cpp's build number, as stated by its rows or from any row's date; 0: neither is stated. Other engines number builds differently. */
 int stack_traits_build(const struct measurement *m);
 /* Launch cost of an op in passes of so many tokens, as `launches`. */

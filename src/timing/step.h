@@ -55,18 +55,6 @@ struct step_sum step_decode(const struct step_model *s, const struct roofs *r, c
 struct step_sum step_request(const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
                              const struct scenario *steps);
 
-/* Cache of passes' seconds: a direct-mapped table. */
-struct step_cache {
-    const struct step_model *s;
-    const struct roofs *r;
-    struct step_slot *slot;
-    size_t n_hit, n_miss;
-};
-
-int step_cache_init(struct step_cache *c, const struct step_model *s, const struct roofs *r, struct error *err);
-void step_cache_free(struct step_cache *c);
-/* Seconds of the pass. */
-double step_cache_seconds(struct step_cache *c, const struct pass *p);
 /* step.c: caps the spread to the fast side so that the interval ends at least_s. (27) */
 double spread_within(double seconds, double sd_fast_s, double least_s);
 /* Caps a sum and the fast end of its interval at so many tokens/s, unless the machine is a guess. (27) */

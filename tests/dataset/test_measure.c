@@ -418,8 +418,8 @@ static void test_notes_of_attention(void **state)
         struct measurement m = measure_empty(MEASURE_RATE);
         m.notes = cases[i].notes;
         measure_read_notes(&m);
-        if (m.flash_said != cases[i].said || m.flash != cases[i].flash)
-            fail_msg("\"%s\": said %d, flash %d", cases[i].notes, m.flash_said, m.flash);
+        if (m.flash_stated != cases[i].said || m.flash != cases[i].flash)
+            fail_msg("\"%s\": said %d, flash %d", cases[i].notes, m.flash_stated, m.flash);
     }
 }
 
@@ -740,7 +740,7 @@ static void test_llama_bench_settings(void **state)
     assert_ok(measure_parse(&l, "b.csv", csv, strlen(csv), NULL, &err), err);
     assert_int_equal(l.n, ARRAY_LEN(want));
     for (size_t i = 0; i < l.n; i++)
-        assert_true(l.row[i].flash == want[i].flash && l.row[i].flash_said == want[i].said && l.row[i].n_gpu_layers == want[i].layers);
+        assert_true(l.row[i].flash == want[i].flash && l.row[i].flash_stated == want[i].said && l.row[i].n_gpu_layers == want[i].layers);
     measure_free(&l);
 }
 

@@ -74,13 +74,20 @@ __attribute__((format(printf, 2, 3))) static void check_says(const struct soluti
         fail_msg("\"%s\" does not contain \"%s\"", s->text, text);
 }
 
+/* Probability that it takes at most that long. */
+static double chance(const struct prediction *p, double most_s)
+{
+    const double x = log(most_s / p->seconds) * p->seconds, sd_s = x > 0 ? p->sd_s : p->sd_fast_s;
+    return sd_s > 0 ? 0.5 * erfc(-x / sd_s / sqrt(2)) : p->sd_s > 0 ? 0 : NAN; /* 0: the prediction is at its bound */
+}
+
 /* Chance that a step of so many sequences takes at most so long. */
 static double chance_of(const struct on *x, double n_batch, double most_s)
 {
     struct predict_options o = source_options(&x->t);
     o.n_batch = (uint32_t)n_batch;
     const struct predict_result r = predicted(x, &o);
-    return prediction_chance(&r.decode, most_s);
+    return chance(&r.decode, most_s);
 }
 
 /* The last with a chance of p: one more has less. */
@@ -163,7 +170,7 @@ static void test_machines(void **state)
     assert_ok(hwprofile_load(&h, s.machine_nearest, &err), err);
     assert_ok(predict(&r, &x->m, &h, &o, &err), err);
     hwprofile_free(&h);
-    assert_near(s.chance, prediction_chance(&r.decode, 1 / (1.01 * tok_s)), 1e-6);
+    assert_near(s.chance, chance(&r.decode, 1 / (1.01 * tok_s)), 1e-6);
     assert_true(s.chance > 0.05 && *s.machine_optimistic && !*s.machine_conservative);
     check_says(&s, ": %s comes nearest, %.4g tokens/s, with a chance of %.0f %%", s.machine_nearest, r.decode.tok_s, 100 * s.chance);
     assert_true(met.found && !*met.machine_nearest && !*met.machine_conservative);

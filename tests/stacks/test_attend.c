@@ -13,7 +13,7 @@ static const struct stack sglang = { "sglang", STACK_SERVER, 8192, true }, trtll
 static struct stack_traits gpu(struct fixture *f, const struct stack *s, const char *name)
 {
     const bool h200 = strstr(name, "H200") != NULL, b200 = strstr(name, "B200") != NULL;
-    struct priced *p = row(f, name, HW_GPU, s, "", "");
+    struct workload *p = row(f, name, HW_GPU, s, "", "");
     struct roofs *r = &f->roofs;
     snprintf(f->machine.h.vendor, sizeof f->machine.h.vendor, "NVIDIA");
     snprintf(f->machine.class_name, sizeof f->machine.class_name, "datacenter GPU");

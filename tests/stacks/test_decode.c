@@ -27,7 +27,7 @@ static void test_old(void **state)
     assert_false(stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2023-10")).old);
     row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2025-01");
     assert_false(stack_traits_of(&f.p).scans);
-    f.m.flash_said = true;
+    f.m.flash_stated = true;
     assert_true(stack_traits_of(&f.p).scans);
     f.m.flash = true;
     assert_false(stack_traits_of(&f.p).scans);
@@ -230,7 +230,7 @@ static void test_launches(void **state)
     assert_string_equal(stack_traits_of(&f.p).vendor, "AMD");
 }
 
-static double staged(const struct priced *p, enum math math, double bits)
+static double staged(const struct workload *p, enum math math, double bits)
 {
     const struct stack_traits f = stack_traits_of(p);
     return decode_staged_bytes(&f, math, bits);
@@ -536,7 +536,7 @@ static void test_attention_kernels(void **state)
         f.m.topology = f.m.op = f.m.mode = "";
         f.m.phase = MEASURE_PREFILL;
         f.m.prompt = 512;
-        f.m.flash_said = true;
+        f.m.flash_stated = true;
         f.m.flash = cases[i].flash;
         f.roofs = machine();
         f.p.pass = &pass;

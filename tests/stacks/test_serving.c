@@ -16,7 +16,7 @@ struct toy {
     struct measurement m;
     struct step step[2], prompt;
     struct work_pass pass[2];
-    struct priced p;
+    struct workload p;
     double slot[TIME_SLOT_COUNT];
 };
 
@@ -32,7 +32,7 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
     t->prompt = (struct step){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .rows = 1, .cost.flop = 1e12 };
     t->pass[0] = (struct work_pass){ .at.phase = PHASE_PREFILL, .times = 1, .c = &t->prompt, .n = 1 };
     t->pass[1] = (struct work_pass){ .at.phase = PHASE_DECODE, .times = 1, .c = t->step, .n = 1 };
-    t->p = (struct priced){ .m = &t->m, .machine = &t->machine, .roofs = &t->roofs, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
+    t->p = (struct workload){ .m = &t->m, .machine = &t->machine, .roofs = &t->roofs, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
                             .out = 100, .layout = { .tp = 1, .dp = 1, .ep = 1 } };
     t->roofs.bytes_s = 1e12;
     t->roofs.link_bytes_s = 1e12;

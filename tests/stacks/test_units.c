@@ -15,7 +15,7 @@
 
 /* A machine of these teraflops (0: it has no such figure) and a row of that engine on it. */
 struct row {
-    struct priced p;
+    struct workload p;
     struct measurement m;
     struct machine machine;
     struct roofs roofs;

@@ -196,8 +196,6 @@ static void test_predict(void **state)
     const struct prediction_factors f = prediction_factors(r.decode.seconds, r.decode.sd_s, r.decode.sd_fast_s);
     assert_near(f.slower, exp(PREDICT_Z90 * r.decode.sd_s / r.decode.seconds), 1e-12);
     assert_near(f.slower, f.faster * f.faster, 1e-12);
-    assert_near(prediction_chance(&r.decode, r.decode.seconds * f.slower), 0.95, 1e-9);
-    assert_near(prediction_chance(&r.decode, r.decode.seconds / f.faster), 0.05, 1e-9);
     /* No spread with --roof. */
     o.roof = true;
     assert_ok(predict(&r, &m, &h, &o, &err), err);

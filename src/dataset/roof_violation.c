@@ -28,7 +28,7 @@ static bool is_of_4_bits(const char *type)
 }
 
 /* The fastest units that weights of such bits may meet, by all threads of a CPU: their kernels are not known. (27) */
-static double fastest(const struct priced *p)
+static double fastest(const struct workload *p)
 {
     struct error none = { 0 };
     const struct roofs *all = p->machine->h.kind == HW_CPU ? machine_roofs(p->machine, 0, NAN, NAN, &none) : NULL, *r = all ? all : p->roofs;
@@ -40,7 +40,7 @@ static double fastest(const struct priced *p)
 
 /* The work that is surely in a row. A server's users are not all in every step, and prompts may be in a cache of prefixes: each step
  * reads the weights, whatever else. */
-static bool work_within(struct work_sum *s, const struct priced *p)
+static bool work_within(struct work_sum *s, const struct workload *p)
 {
     const struct measurement *m = p->m;
     const bool rate = m->kind == MEASURE_RATE, step = m->kind == MEASURE_SERVING && m->metric == METRIC_TPOT;
@@ -53,7 +53,7 @@ static bool work_within(struct work_sum *s, const struct priced *p)
     return s->n_pass > 0 && !(users && p->moe && p->batch > 1);
 }
 
-bool priced_exceeds(const struct priced *p, struct excess *x)
+bool workload_exceeds_roof(const struct workload *p, struct roof_violation *x)
 {
     struct work_sum s;
     if (!work_within(&s, p))
@@ -70,15 +70,15 @@ bool priced_exceeds(const struct priced *p, struct excess *x)
     if (!(p->measured_s * tolerance < least_s))
         return false;
     const double done = memory ? bytes : s.cost.flop / share, roof = memory ? bytes_s : flop_s;
-    *x = (struct excess){ .memory = memory, .done_s = done / p->measured_s, .roof_s = roof, .least_s = least_s };
+    *x = (struct roof_violation){ .memory = memory, .done_s = done / p->measured_s, .roof_s = roof, .least_s = least_s };
     return true;
 }
 
-const char *excess_text(const struct priced *p, char *buf, size_t size)
+const char *roof_violation_text(const struct workload *p, char *buf, size_t size)
 {
-    struct excess x = { .memory = true };
+    struct roof_violation x = { .memory = true };
     *buf = 0;
-    const bool exceeds = priced_exceeds(p, &x);
+    const bool exceeds = workload_exceeds_roof(p, &x);
     const double unit = x.memory ? 1e9 : 1e12;
     if (exceeds)
         snprintf(buf, size, "%.4g %s, %.3g times the %.4g %s of %s: is it of another machine, type or batch, or with speculative decoding?", x.done_s / unit,

@@ -82,7 +82,7 @@ static void likely_experts(struct guess_dims *d)
     d->n_expert = (uint32_t)fmax(d->n_used, fmin(8 * round(n / 8), 2048));
 }
 
-static int load_likely(struct subject *s, const char *name, const struct guess_dims *d, const char *type, struct error *err)
+static int load_likely(struct row_model *s, const char *name, const struct guess_dims *d, const char *type, struct error *err)
 {
     char text[1024], short_name[64];
     struct hparams hp;
@@ -113,7 +113,7 @@ static int load_likely(struct subject *s, const char *name, const struct guess_d
 static double type_bits(const char *type, struct error *err)
 {
     struct guess_dims d = { .params = 8e9, .active = NAN };
-    struct subject probe;
+    struct row_model probe;
     likely_dense(&d);
     if (load_likely(&probe, "probe", &d, type, err) != 0)
         return NAN;
@@ -137,19 +137,19 @@ static double params_of(const struct measurement *m, double bits, const char *ty
 
 /* ---- as many parameters as stated ------------------------------------------------------------------------------ */
 
-bool subject_is_expert(const struct tensor *t)
+bool row_model_is_expert(const struct tensor *t)
 {
     return strstr(t->name, "_exps") != NULL;
 }
 
 static bool is_feed_forward(const struct tensor *t)
 {
-    return subject_is_expert(t) || strstr(t->name, "ffn_gate.") || strstr(t->name, "ffn_up.") || strstr(t->name, "ffn_down.");
+    return row_model_is_expert(t) || strstr(t->name, "ffn_gate.") || strstr(t->name, "ffn_up.") || strstr(t->name, "ffn_down.");
 }
 
-double subject_share(const struct subject *s, const struct tensor *t)
+double row_model_share(const struct row_model *s, const struct tensor *t)
 {
-    return is_feed_forward(t) ? s->width * (subject_is_expert(t) ? s->experts : 1) : 1;
+    return is_feed_forward(t) ? s->width * (row_model_is_expert(t) ? s->experts : 1) : 1;
 }
 
 static bool in_range(double share)
@@ -162,7 +162,7 @@ static bool in_range(double share)
  * parameters. The rest of the width and of the experts is a factor, so that A3.1B and A3.5B are what they say. What tables and attention
  * alone exceed stays as it is.
  */
-static void fit_parameters(struct subject *s, const struct guess_dims *d)
+static void fit_parameters(struct row_model *s, const struct guess_dims *d)
 {
     double wide = 0, rest = 0;
     for (size_t i = 0; i < s->m.n_tensors; i++)
@@ -180,7 +180,7 @@ static void fit_parameters(struct subject *s, const struct guess_dims *d)
 /* ---- weights --------------------------------------------------------------------------------------------------- */
 
 /* Parameters of the file over the model's: 1, but where no preset is known and likely dimensions have more or fewer than the row says. */
-static double file_share(const struct subject *s, const struct measurement *row)
+static double file_share(const struct row_model *s, const struct measurement *row)
 {
     return s->preset[0] || !(row->params_b > 0) ? 1 : row->params_b * 1e9 / ((double)s->m.n_params * (1 + s->extra));
 }
@@ -188,12 +188,12 @@ static double file_share(const struct subject *s, const struct measurement *row)
 static const double WEIGHT_RANGE = 2.5;
 
 /* What the products' bytes are multiplied by, so that all tensors come to what the row says; 1 where that cannot be. */
-static double weight_scale(struct subject *s, const struct measurement *row)
+static double weight_scale(struct row_model *s, const struct measurement *row)
 {
     double products = 0, rest = 0;
     for (size_t i = 0; i < s->m.n_tensors; i++) {
         const struct tensor *t = &s->m.tensors[i];
-        *(t->rows > 1 && t->cols > 1 ? &products : &rest) += (double)t->bytes * subject_share(s, t);
+        *(t->rows > 1 && t->cols > 1 ? &products : &rest) += (double)t->bytes * row_model_share(s, t);
     }
     const double want = row->weight_gib * 0x1p30 / (1 + s->extra), x = products > 0 ? (want - rest) / products : NAN;
     const double share = file_share(s, row);
@@ -207,7 +207,7 @@ static double weight_scale(struct subject *s, const struct measurement *row)
 /* ---- a subject ---------------------------------------------------------------------------------------------------- */
 
 /* What no preset describes: a mixture where its name says so, by its own experts or its family's. -1: that is not known. */
-static int guess_active(struct subject *s, const struct measurement *row, struct guess_dims *d, struct error *err)
+static int guess_active(struct row_model *s, const struct measurement *row, struct guess_dims *d, struct error *err)
 {
     const double copies = model_named_experts(row->model);
     const enum model_kind kind = model_named_kind(*row->label ? row->label : row->model, d->params);
@@ -225,7 +225,7 @@ static int guess_active(struct subject *s, const struct measurement *row, struct
     return 0;
 }
 
-static int load_model(struct subject *s, const struct measurement *row, const char *type, struct error *err)
+static int load_model(struct row_model *s, const struct measurement *row, const char *type, struct error *err)
 {
     if (s->preset[0])
         return model_load(&s->m, s->preset, type, err);
@@ -257,7 +257,7 @@ static int load_model(struct subject *s, const struct measurement *row, const ch
 static const char *const nvfp4_of_experts = "NVFP4_FFN";
 
 /* What is wrong with a row is its reason; what is wrong with the system is an error: e as either. */
-static int row_reason(struct subject *s, const struct error *e, struct error *err)
+static int row_reason(struct row_model *s, const struct error *e, struct error *err)
 {
     if (error_is_fatal(e)) {
         *err = *e;
@@ -268,7 +268,7 @@ static int row_reason(struct subject *s, const struct error *e, struct error *er
 }
 
 /* The type by its name in the table, by the bits in its name, or 16 bits. */
-static int load_typed(struct subject *s, const struct measurement *row, const struct quant_name *q, struct error *err)
+static int load_typed(struct row_model *s, const struct measurement *row, const struct quant_name *q, struct error *err)
 {
     const bool known = *q->type && model_knows_type(q->type);
     const char *const type = known ? q->type : "F16";
@@ -292,9 +292,9 @@ static struct quant_name quant_of(const struct measurement *row, const struct st
 {
     const bool gguf = stack_trait(stack, ENGINE_GGUF) > 0;
     const double bits = row->weight_gib * 0x1p30 * 8 / (row->params_b * 1e9);
-    const bool said = *row->quant || (gguf && bits > 3 && bits < 6.5); /* what most people run is about that */
+    const bool stated = *row->quant || (gguf && bits > 3 && bits < 6.5); /* what most people run is about that */
     struct quant_name q = quant_find(row->quant, stack);
-    if (!said && bits > 0) { /* the bytes say what the name does not */
+    if (!stated && bits > 0) { /* the bytes say what the name does not */
         char text[32];
         snprintf(text, sizeof text, "%.2fbpw", bits);
         q = quant_find(text, stack);
@@ -306,14 +306,14 @@ static struct quant_name quant_of(const struct measurement *row, const struct st
     return q;
 }
 
-static int load_as(struct subject *s, const struct measurement *row, const struct quant_name *q, struct error *err)
+static int load_as(struct row_model *s, const struct measurement *row, const struct quant_name *q, struct error *err)
 {
     s->bits = q->bits;
     return load_typed(s, row, q, err);
 }
 
 /* A mixture whose experts have a type of their own is nearly all of that. Names of one width ("fp8", "fp8_block") make no difference. */
-static int load_experts(struct subject *s, const struct measurement *row, const struct stack *stack, const struct quant_name *q, struct error *err)
+static int load_experts(struct row_model *s, const struct measurement *row, const struct stack *stack, const struct quant_name *q, struct error *err)
 {
     struct measurement as = *row;
     as.quant = row->quant_experts;
@@ -339,20 +339,20 @@ static int load_experts(struct subject *s, const struct measurement *row, const 
 /* Widths of types are two times apart: what is further from the bytes than half of that is another type. */
 static const double TYPE_RANGE = 1.4142135623730951;
 
-static double bytes_as_typed(const struct subject *s)
+static double bytes_as_typed(const struct row_model *s)
 {
     double bytes = 0;
     for (size_t i = 0; i < s->m.n_tensors; i++) {
         const struct tensor *t = &s->m.tensors[i];
         const double bits = cost_weight_bits(t);
         const double scale = s->bits > 0 && t->rows > 1 && (bits < 15 || s->whole) ? s->bits / bits : 1;
-        bytes += (double)t->bytes * subject_share(s, t) * scale;
+        bytes += (double)t->bytes * row_model_share(s, t) * scale;
     }
     return bytes * (1 + s->extra);
 }
 
 /* Of what programs of that kind load, by bytes. Experts alone may have a type of their own. */
-static int nearest_type(struct subject *s, const struct measurement *row, bool gguf, const char **best, double *apart, struct error *err)
+static int nearest_type(struct row_model *s, const struct measurement *row, bool gguf, const char **best, double *apart, struct error *err)
 {
     static const char *const of_gguf[] = { "MXFP4_EXPERTS", "MXFP4_MOE", "Q2_K", "Q3_K_M", "Q4_K_M", "Q5_K_M", "Q6_K", "Q8_0", "F16", "F32" };
     static const char *const of_others[] = { "MXFP4_EXPERTS", "W4A16", "INT8_W8A16", "F16", "F32" };
@@ -377,7 +377,7 @@ static int nearest_type(struct subject *s, const struct measurement *row, bool g
 
 /* A label can be wrong ("F16" of a file whose experts are MXFP4), bytes and parameters are not: they decide, aloud. No report reads more
  * than its file. */
-static int check_type(struct subject *s, const struct measurement *row, const struct stack *stack, struct error *err)
+static int check_type(struct row_model *s, const struct measurement *row, const struct stack *stack, struct error *err)
 {
     const double params = (double)s->m.n_params * (1 + s->extra) * file_share(s, row), file_bytes = row->weight_gib * 0x1p30;
     const double x = file_bytes / (bytes_as_typed(s) * file_share(s, row)), bits = 8 * file_bytes / params;
@@ -408,7 +408,7 @@ static int check_type(struct subject *s, const struct measurement *row, const st
 }
 
 /* Deviations of the estimate from what the row says are noted. */
-static void say_preset(struct subject *s, const struct measurement *row, const struct preset_found *f)
+static void note_preset(struct row_model *s, const struct measurement *row, const struct preset_found *f)
 {
     const size_t n = strlen(s->reason);
     if (f->by_family && !*s->note)
@@ -422,34 +422,34 @@ static void say_preset(struct subject *s, const struct measurement *row, const s
                  row->params_b, f->other, f->other_params / 1e9, row->params_b);
 }
 
-void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack)
+void row_model_key(char *key, size_t size, const struct measurement *m, const struct stack *stack)
 {
     snprintf(key, size, "%.4096s|%.40s|%.40s|%s|%.9g|%.9g|%d", m->model, m->quant, m->quant_experts, stack->id, m->params_b, m->weight_gib,
              (m->tags & (TAG_MOE | TAG_HYBRID)) != 0);
 }
 
 /* llama.cpp keeps MLA's cache latent and never expands it; the cost model takes the cheaper of both (17). */
-static void keep_absorbed(struct op_list *l)
+static void disable_expansion(struct op_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
         if (l->ops[i].form != FORM_ALWAYS)
             l->ops[i].form_tok = INFINITY;
 }
 
-static int build_ops(struct subject *s, const struct stack *stack, struct error *err)
+static int build_ops(struct row_model *s, const struct stack *stack, struct error *err)
 {
     if (op_list_build(&s->ops, &s->m, err) != 0)
         return -1;
     if (stack_trait(stack, ENGINE_ABSORBED) > 0)
-        keep_absorbed(&s->ops);
+        disable_expansion(&s->ops);
     return op_classes_init(&s->classes, &s->m, &s->ops, err);
 }
 
-int subject_load(struct subject *s, const struct measurement *row, const struct stack *stack, struct presets *presets, struct error *err)
+int row_model_load(struct row_model *s, const struct measurement *row, const struct stack *stack, struct presets *presets, struct error *err)
 {
     struct preset_found found;
-    *s = (struct subject){ .bits = NAN, .kv_share = 1, .width = 1, .experts = 1, .scale = NAN, .whole = stack_trait(stack, ENGINE_QUANTIZES_HEAD) > 0 };
-    subject_key(s->key, sizeof s->key, row, stack);
+    *s = (struct row_model){ .bits = NAN, .kv_share = 1, .width = 1, .experts = 1, .scale = NAN, .whole = stack_trait(stack, ENGINE_QUANTIZES_HEAD) > 0 };
+    row_model_key(s->key, sizeof s->key, row, stack);
     if (preset_find(&found, row, presets, err) != 0)
         return -1;
     snprintf(s->preset, sizeof s->preset, "%s", found.name);
@@ -459,7 +459,7 @@ int subject_load(struct subject *s, const struct measurement *row, const struct 
         s->guesses |= GUESS_BITS;
     if (load_as(s, row, &q, err) != 0 || load_experts(s, row, stack, &q, err) != 0 || (!s->reason[0] && check_type(s, row, stack, err) != 0))
         return -1;
-    say_preset(s, row, &found);
+    note_preset(s, row, &found);
     if (s->reason[0])
         return 0;
     s->scale = weight_scale(s, row);
@@ -472,7 +472,7 @@ int subject_load(struct subject *s, const struct measurement *row, const struct 
     return 0;
 }
 
-void subject_free(struct subject *s)
+void row_model_free(struct row_model *s)
 {
     if (!s->loaded)
         return;
