@@ -1,7 +1,7 @@
 /*
- * llama-batched-bench: B sequences, a prompt of PP tokens and then TG tokens each. A table or, with --output-format jsonl, an object a line; both
- * say neither the model nor the machine. `roofcast bench -b` prints the table with columns of its own before it.
- * Source: ggml-org/llama.cpp tools/batched-bench/batched-bench.cpp.
+ * llama-batched-bench: B sequences, each a prompt of PP and a generation of TG tokens. A table, or an object per line (--output-format
+ * jsonl); neither states model or machine. `roofcast bench -b` prints the same table with additional leading columns. Source:
+ * ggml-org/llama.cpp tools/batched-bench/batched-bench.cpp.
  */
 #include "dataset/llama_bench.h"
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum batched_field { B_PP, B_TG, B_PL, B_KV, B_S_PP, B_S_TG, N_BATCHED };
 static const struct {
-    const char *head, *key; /* of the table, of the object */
+    const char *head, *key; /* table column, JSON field */
     double lo, hi;
 } fields[N_BATCHED] = {
     [B_PP] = { "PP", "pp", 0, 1e8 },           [B_TG] = { "TG", "tg", 0, 1e8 },
@@ -18,20 +18,20 @@ static const struct {
     [B_S_PP] = { "S_PP t/s", "speed_pp", 0, 1e12 }, [B_S_TG] = { "S_TG t/s", "speed_tg", 0, 1e12 },
 };
 
-/* One row and where it stands. */
+/* One row and its position. */
 struct batched {
     double v[N_BATCHED];
     struct batched_setup how;
     size_t line;
-    const char *model, *type; /* roofcast's own table says them; "": not said */
+    const char *model, *type; /* roofcast's own table only; "": not stated */
 };
 
-/* Prompts of all sequences, then a step of all of them. */
+/* Adds a row of the prompts and one of the decode steps. */
 static int add_rows(struct measurements *l, const struct batched *b, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_RATE);
     const double pp = b->v[B_PP], tg = b->v[B_TG], pl = b->v[B_PL];
-    const bool shared = b->how.shared > 0 || (pl > 1 && b->v[B_KV] == pp + pl * tg); /* one prompt for all */
+    const bool shared = b->how.shared > 0 || (pl > 1 && b->v[B_KV] == pp + pl * tg); /* shared prompt */
     m.line = b->line;
     m.n_ubatch = b->how.ubatch > 0 ? (int)b->how.ubatch : 512;
     m.n_gpu_layers = b->how.layers > 0 ? (int)b->how.layers : 0;
@@ -70,7 +70,7 @@ bool batched_bench_head(char *const *head, size_t n)
     return true;
 }
 
-/* "main: n_kv_max = 8192, n_batch = 2048, ...": the last such line before the table. */
+/* The last line "main: n_kv_max = 8192, n_batch = 2048, ..." before the table. */
 struct batched_setup batched_bench_setup(const char *text, const char *end)
 {
     struct batched_setup s = { .layers = -1, .flash = -2 };

@@ -1,15 +1,15 @@
 /*
- * Results of programs that load a server and time its answers: AIPerf and genai-perf (CSV and JSON), guidellm (JSON).
- * Sources: ai-dynamo/aiperf CSV and JSON exporters, triton-inference-server/perf_analyzer genai-perf's; vllm-project/guidellm, benchmark reports.
+ * Results of server load generators: AIPerf and genai-perf (CSV and JSON), guidellm (JSON). Sources: ai-dynamo/aiperf CSV and JSON
+ * exporters; triton-inference-server/perf_analyzer, genai-perf; vllm-project/guidellm, benchmark reports.
  */
 #include "dataset/internal.h"
 #include <math.h>
 #include <string.h>
 
-static const double MAX_MS = 3.2e10; /* a year */
+static const double MAX_MS = 3.2e10; /* one year */
 enum { MS = 1000 };
 
-/* What a run says; NaN, "": it does not. */
+/* Fields of a run; NaN, "": not stated. */
 struct run_of_client {
     double ttft, itl, latency, in, out, rate; /* ms, tokens, requests/s */
     double concurrency;
@@ -21,7 +21,7 @@ static struct run_of_client no_results(const char *engine)
     return (struct run_of_client){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, engine, "" };
 }
 
-/* Its two latencies as rows. */
+/* Adds both latencies as rows. */
 static int add_run(struct measurements *l, const struct run_of_client *r, struct measurement m, const struct measure_context *x, struct error *err)
 {
     m.phase = MEASURE_REQUEST;
@@ -47,7 +47,7 @@ static const char expected[] = "expected input and output sequence lengths, and 
 /* ---- AIPerf's CSV ------------------------------------------------------------------------------------------ */
 
 static const struct {
-    const char *begins, *key; /* a row of the CSV, a field of the JSON */
+    const char *begins, *key; /* CSV row prefix, JSON field */
     size_t at;
 } metrics[] = {
     { "Time to First Token (ms)", "time_to_first_token", offsetof(struct run_of_client, ttft) },
@@ -59,7 +59,7 @@ static const struct {
     { "Request Throughput", "request_throughput", offsetof(struct run_of_client, rate) },
 };
 
-/* "1,234.56": commas stand before each three digits of the whole part, or nowhere. NAN: no such number. */
+/* "1,234.56": no commas, or one before each three integer digits. NaN: not a number. */
 static double grouped_number(const char *s)
 {
     char text[64];
@@ -85,7 +85,7 @@ static int aiperf_section(struct run_of_client *a, const struct csv *c, struct e
 {
     const int avg = csv_find(c, "avg"), value = csv_find(c, "Value"), col = avg >= 0 ? avg : value;
     if (col < 0 || c->n_col < 2)
-        return 0; /* of something else, such as telemetry */
+        return 0; /* another table, such as telemetry */
     for (size_t i = 0; i < c->n_row; i++)
         for (size_t k = 0; k < ARRAY_LEN(metrics); k++) {
             const char *name = csv_at(c, i, 0)->s;
@@ -137,7 +137,7 @@ int aiperf_read(struct measurements *l, const char *text, const struct measure_c
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------- */
 
-/* An object of a result, its text and what refuses. */
+/* A JSON object of a result, and its position. */
 struct client_object {
     const json_t *o;
     struct json_position at;
@@ -149,12 +149,12 @@ static struct client_object inside(const struct client_object *p, const char *ke
     return (struct client_object){ json_object_get(p->o, key), json_position_field(&p->at, key), p->name };
 }
 
-/* A number of an object, above 0; it may be missing. */
+/* Optional number above 0. */
 static int number(const struct client_object *p, const char *key, double *out, struct error *err)
 {
     const json_t *v = json_object_get(p->o, key);
     const double x = json_is_number(v) ? json_number_value(v) : NAN;
-    if (json_is_none(v) || x == 0) /* 0: none was measured */
+    if (json_is_none(v) || x == 0) /* 0: not measured */
         return 0;
     if (x > 0 && x <= MAX_MS) {
         *out = x;
@@ -166,7 +166,7 @@ static int number(const struct client_object *p, const char *key, double *out, s
     return json_position_error(&at, p->name, err, "%s: expected a number above 0, up to %g, found %s", key, MAX_MS, json_is_number(v) ? found : json_type_name(v));
 }
 
-/* What a time's unit is in ms; 0: unknown. */
+/* Milliseconds of a time unit; 0: unknown. */
 static double in_ms(const char *unit)
 {
     static const struct {
@@ -180,7 +180,7 @@ static double in_ms(const char *unit)
     return 0;
 }
 
-/* The first of an array of texts, or a text; "": neither. */
+/* First text of an array, or the text itself; "": neither. */
 static const char *first_text(const json_t *v)
 {
     const json_t *const first = json_is_array(v) ? json_array_get(v, 0) : v;
@@ -203,7 +203,7 @@ bool aiperf_is(const json_t *o)
     return json_is_object(json_object_get(o, "input_sequence_length")) && json_is_object(json_object_get(o, "output_sequence_length"));
 }
 
-/* Requests at once, where the run was a closed loop: of AIPerf's load generator, of its phases, of genai-perf's two forms. */
+/* Concurrency of a closed loop: AIPerf's load generator or phases, both forms of genai-perf. */
 static double aiperf_concurrency(const json_t *config)
 {
     const json_t *phase, *const phases = json_object_get(config, "phases"), *const loadgen = json_object_get(config, "loadgen"),
@@ -270,7 +270,7 @@ bool guidellm_is(const json_t *o)
     return json_is_object(json_object_get(json_array_get(json_object_get(o, "benchmarks"), 0), "metrics"));
 }
 
-/* The mean of requests that succeeded; older reports have the mean alone. */
+/* Mean over successful requests; older reports have one mean. */
 static int guidellm_mean(const struct client_object *metrics_of, const char *key, double scale, double *out, struct error *err)
 {
     const struct client_object metric = inside(metrics_of, key);
@@ -285,7 +285,7 @@ static int guidellm_mean(const struct client_object *metrics_of, const char *key
     return 0;
 }
 
-/* Streams of a closed loop; one at a time when synchronous. Older reports have the strategy under args. */
+/* Streams of a closed loop; synchronous: 1. Older reports have the strategy under args. */
 static double guidellm_streams(const json_t *b)
 {
     const json_t *const config = json_object_get(b, "config"), *const in = json_object_get(config ? config : json_object_get(b, "args"), "strategy");
@@ -320,7 +320,7 @@ static int guidellm_benchmark(struct measurements *l, const json_t *o, const str
         return json_position_error(&b->at, l->name, err, "expected prompt_token_count and output_token_count, and time_to_first_token_ms or inter_token_latency_ms");
     r.model = guidellm_model(o, b->o);
     r.concurrency = guidellm_streams(b->o);
-    if (!(r.concurrency >= 1) && users >= 1) /* measured */
+    if (!(r.concurrency >= 1) && users >= 1) /* measured concurrency */
         r.concurrency = measure_users(users);
     m.line = b->at.line;
     return add_run(l, &r, m, x, err);

@@ -1,4 +1,4 @@
-/* gpu_kernels/: seconds of single kernels of servers' engines, as ai-dynamo/aiconfigurator collects them: one table an op. */
+/* gpu_kernels/: seconds of single kernels of server engines, collected by ai-dynamo/aiconfigurator; one table per op. */
 #include "dataset/internal.h"
 #include <math.h>
 #include <string.h>
@@ -7,12 +7,12 @@ enum { MS = 1000 };
 enum { SYSTEM, ENGINE, VERSION, OP, KERNEL, LATENCY, N_COLUMN };
 static const char *const columns[N_COLUMN] = { "system", "engine", "engine_version", "op_name", "kernel_source", "latency" };
 
-/* Of an attention's row. */
+/* Columns of attention rows. */
 enum { BATCH, TOKENS, HEADS, KEY_HEADS, HEAD_DIM, BEAMS, TYPE, CACHE, STEP, WINDOW, N_ATTENTION };
 static const char *const attention[N_ATTENTION] = { "batch_size", "isl",        "num_heads",      "num_key_value_heads", "head_dim",
                                                     "beam_width", "attn_dtype", "kv_cache_dtype", "step",                "window_size" };
 
-/* Types as PyTorch names them; others stay as they are. */
+/* PyTorch type names; others are unchanged. */
 static const char *type_of(const char *name)
 {
     static const struct {

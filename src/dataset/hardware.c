@@ -1,4 +1,4 @@
-/* hardware.csv: bandwidth and peaks of machines by the names of throughput.csv. */
+/* hardware.csv: bandwidth and peaks of machines, by the names of throughput.csv. */
 #include "dataset/measure.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Where a value stands in a JSON text that was read without a mistake. One walk from front to back finds every element of an array. */
+/* Position of a value in a valid JSON text: one sequential scan visits all elements of an array. */
 #include "dataset/internal.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void skip_blanks(struct json_position *t)
         step(t);
 }
 
-/* Behind the string whose opening quote is there. */
+/* Skips the string at its opening quote. */
 static void skip_string(struct json_position *t)
 {
     step(t);
@@ -71,7 +71,7 @@ void json_position_next(struct json_position *t)
     skip_blanks(t);
 }
 
-/* The next character of a string, escapes of ASCII read; another one is '?', which no key has. */
+/* Next character of a string, ASCII escapes decoded; others become '?', which no key contains. */
 static char character(const char **p)
 {
     static const char *const escapes = "b\bf\fn\nr\rt\t";
@@ -90,7 +90,7 @@ static char character(const char **p)
     return known && known[1] && !((known - escapes) & 1) ? known[1] : c;
 }
 
-/* Is it the key in quotes at p? */
+/* The quoted text at p equals key. */
 static bool is_key(const char *p, const char *key)
 {
     for (p++; *p && *p != '"'; key++)
@@ -127,12 +127,12 @@ static struct json_position element(const struct json_position *a, size_t i)
     return t;
 }
 
-/* "rows[3]: layers[0]: field "layer": ...": a name and a number, or a field, and what is said of it. */
-struct json_position json_position_of_error(const struct json_position *o, const char *stated)
+/* Parses "rows[3]: layers[0]: field "layer": ...": names with indices, or a field, then the message. */
+struct json_position json_position_of_error(const struct json_position *o, const char *message)
 {
     static const char field[] = "field \"";
     struct json_position t = *o;
-    for (const char *p = stated; *p;) {
+    for (const char *p = message; *p;) {
         char key[64];
         const bool last = strncmp(p, field, sizeof field - 1) == 0;
         p += last ? sizeof field - 1 : 0;

@@ -1,6 +1,6 @@
 /*
- * The outputs of llama-bench: -o json, jsonl, csv, sql have the same fields; md a table of some of them.
- * Source: ggml-org/llama.cpp tools/llama-bench/llama-bench.cpp (test::get_fields and the printers).
+ * Outputs of llama-bench: json, jsonl, csv and sql have equal fields; md has a table of some of them. Source: ggml-org/llama.cpp
+ * tools/llama-bench/llama-bench.cpp (test::get_fields and the printers).
  */
 #include "dataset/llama_bench.h"
 #include "dtype/dtype.h"
@@ -14,8 +14,8 @@ const char *const llama_bench_fields[N_FIELD] = {
     "model_filename", "model_type", "model_size", "model_n_params", "backends", "cpu_info", "gpu_info", "n_batch", "n_ubatch", "n_threads",
     "type_k", "type_v", "n_gpu_layers", "flash_attn", "n_prompt", "n_gen", "n_depth", "avg_ts", "avg_ns", "test", "build_commit", "build_number", "test_time",
     "split_mode", "main_gpu", "devices", "n_cpu_moe", "tensor_buft_overrides", "no_kv_offload",
-    "cuda", "metal", "vulkan", "sycl", "opencl", /* before "backends" (September 2024), and in ik_llama.cpp */
-    "fused_moe",                                 /* of ik_llama.cpp alone; and "test" */
+    "cuda", "metal", "vulkan", "sycl", "opencl", /* instead of "backends" before September 2024, and in ik_llama.cpp */
+    "fused_moe",                                 /* ik_llama.cpp only; and "test" */
     "tensor_split",
 };
 static const int needed[] = { F_LABEL, F_PROMPT, F_GEN, F_RATE };
@@ -32,7 +32,7 @@ void llama_bench_text_position(const char *text, const char *at, size_t *line, s
     *column = (size_t)(at - begin) + 1;
 }
 
-/* Where a field stands, for messages; where the test does, if it has none. */
+/* Position of a field, else of its test, for messages. */
 const char *llama_bench_position(const struct test *t, enum field f, char *buf, size_t size)
 {
     size_t line = t->line, column = 1;
@@ -52,7 +52,7 @@ const char *llama_bench_position(const struct test *t, enum field f, char *buf, 
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
-/* "Q4_K - Medium" -> "Q4_K_M"; what stands behind the size in "llama 8B Q4_K - Medium". */
+/* "Q4_K - Medium" -> "Q4_K_M", from the part after the size in "llama 8B Q4_K - Medium". */
 static void type_of_label(char *out, size_t size, const char *label)
 {
     static const char *const begins[] = { "F16", "F32", "BF16", "MXFP4", "Q", "IQ", "TQ", "all ", "NVFP4" };
@@ -90,14 +90,17 @@ static void model_of_file(char *out, size_t size, const char *path)
         *end = 0;
 }
 
-/* The parts of a list, blanks around them cut off; lists of GPUs were joined by '/' before November 2024. */
+/* Items of a list without surrounding blanks; GPUs are separated by '/' before November 2024. */
 enum { MAX_DEVICES = 16, DEVICE_SIZE = 128 };
 struct device_list {
     char name[MAX_DEVICES][DEVICE_SIZE];
     int n;
 };
 
-/* To the sign that ends it: not within parentheses ("llvmpipe (LLVM 17.0.6, 256 bits)"), and no stroke between blanks ("AMD Instinct MI60 / MI50"). */
+/*
+ * Length up to a separator outside parentheses ("llvmpipe (LLVM 17.0.6, 256 bits)"); a slash between blanks is part of a name ("AMD
+ * Instinct MI60 / MI50").
+ */
 static size_t item_bytes(const char *s, const char *signs)
 {
     size_t n = 0;
@@ -125,7 +128,7 @@ static void split_list(struct device_list *l, const char *text, const char *sign
     }
 }
 
-/* A CPU's list has the libraries that multiply beside it: "Accelerate, Apple M1 Pro". */
+/* The CPU in a list that also names BLAS libraries: "Accelerate, Apple M1 Pro". */
 static const char *processor(const struct device_list *l)
 {
     static const char *const libraries[] = { "Accelerate", "BLAS", "BLIS", "NVPL", "OpenBLAS", "AMX" };
@@ -139,13 +142,13 @@ static const char *processor(const struct device_list *l)
     return "";
 }
 
-/* A name that drivers give the GPU of any processor. */
+/* Generic driver name of an integrated GPU. */
 static bool is_nameless(const char *gpu)
 {
     return strstr(gpu, "Radeon Graphics") || strstr(gpu, "Radeon(TM) Graphics");
 }
 
-/* "Radeon 780M Graphics", "Radeon 8060S Graphics", "Vega 8 Graphics": parts of a processor. */
+/* Integrated GPU by name: "Radeon 780M Graphics", "Radeon 8060S Graphics", "Vega 8 Graphics". */
 static bool names_part(const char *gpu)
 {
     const char *const end = strstr(gpu, " Graphics"), *const radeon = strstr(gpu, "Radeon"), *const vega = strstr(gpu, "Vega ");
@@ -154,20 +157,22 @@ static bool names_part(const char *gpu)
     return (vega && vega < end) || ((end[-1] == 'M' || end[-1] == 'S') && end - 2 > radeon && isdigit((unsigned char)end[-2]));
 }
 
-/* Beside GPUs of their own memory these are not used (llama.cpp since August 2025, recalled; before, they took layers, which is not told
- * apart): a processor's own, or programs that draw. */
+/*
+ * Unused with a discrete GPU present: integrated GPUs and software renderers. Since August 2025 (confidence: low); earlier builds gave them
+ * layers, which is not distinguished.
+ */
 static bool is_secondary(const char *gpu)
 {
-    static const char *const chips[] = { "BMG", "DG1", "DG2" }; /* boards that a driver has no other name for */
+    static const char *const chips[] = { "BMG", "DG1", "DG2" }; /* discrete GPUs with generic driver names */
     const char *const arc = strstr(gpu, "Arc"), *const at = arc ? arc + strcspn(arc, "0123456789") : "";
-    bool board = *at && (at[-1] == 'A' || at[-1] == 'B'); /* A770, Pro B60; 140V is a processor's */
+    bool board = *at && (at[-1] == 'A' || at[-1] == 'B'); /* A770, Pro B60 are boards; 140V is integrated */
     for (size_t i = 0; i < ARRAY_LEN(chips); i++)
         board |= strstr(gpu, chips[i]) != NULL;
     return is_nameless(gpu) || strstr(gpu, "llvmpipe") || strstr(gpu, "Ryzen") || strstr(gpu, "Processor") || names_part(gpu) ||
            (strstr(gpu, "Intel") && (strstr(gpu, "Graphics") || strstr(gpu, "GPU")) && !board);
 }
 
-/* The GPUs that run a test. */
+/* GPUs of a test. */
 struct gpus {
     struct device_list all;
     int used[MAX_DEVICES], n;
@@ -196,10 +201,10 @@ static void find_gpus(struct gpus *g, const struct test *t)
 }
 
 /*
- * Which of the machine's GPUs run it, as -dev, -sm none and -mg say; of those, as many as are equal to the first, the others in *other ("":
- * none). GPUs without a name of their own are a processor's that says so in its name ("w/ Radeon 8060S").
+ * GPUs used, from -dev, -sm none and -mg: the number equal to the first, others in *other ("": none). A generic name is replaced by the
+ * processor's if that names its GPU ("w/ Radeon 8060S").
  */
-/* Devices that "1.00/1.00" divides a model over; 0: it says nothing ("0.00", a ratio of each is not said). */
+/* Number of devices in tensor-split ratios "1.00/1.00"; 0: not stated ("0.00"). */
 static int devices_of_ratios(const char *ratios)
 {
     int n = 0;
@@ -211,7 +216,7 @@ static int devices_of_ratios(const char *ratios)
     return n;
 }
 
-/* Every matrix is divided, not the layers. */
+/* Split by rows (tensor parallel), not by layers. */
 static bool is_row_split(const struct test *t)
 {
     return strcmp(t->v[F_SPLIT], "row") == 0 || strcmp(t->v[F_SPLIT], "tensor") == 0;
@@ -242,7 +247,7 @@ static int devices_used(char *out, char *other, size_t size, const struct test *
     return one || n < 1 ? 1 : n;
 }
 
-/* Without "backends": those of a build by their flags. */
+/* Back end from build flags, for files without "backends". */
 static const char *back_end(const struct test *t)
 {
     static const struct {
@@ -292,8 +297,10 @@ static bool for_gpus(const char *back_ends)
     return any;
 }
 
-/* On no GPU: none built in, none asked for, no layer there, or none found by one that was built in, unless who gives the file names
- * the machine. In files of before "backends" those of CUDA and SYCL alone had names. */
+/*
+ * Runs on the CPU: no GPU back end, no GPU layers, or no GPU found and no machine given (--hw). Before "backends" only CUDA and SYCL name
+ * their GPUs.
+ */
 static bool runs_on_cpu(const struct test *t, const struct measure_context *x)
 {
     const char *const b = back_end(t);
@@ -303,7 +310,7 @@ static bool runs_on_cpu(const struct test *t, const struct measure_context *x)
            (!*t->v[F_GPU] && !nameless && !named);
 }
 
-/* Experts, tensors by name, or the cache and its attention are kept on the CPU's side. */
+/* Experts, named tensors, or the KV cache with its attention are on the CPU. */
 static bool is_divided(const struct test *t)
 {
     const double experts = csv_to_number(t->v[F_CPU_MOE]);
@@ -357,7 +364,7 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
     return m->type_v ? 0 : -1;
 }
 
-/* Types of a cache that ik_llama.cpp has beside ggml's; priced as of 16 bits. */
+/* KV cache types of ik_llama.cpp only; treated as 16-bit. */
 static const char *const caches_of_ik[] = { "q6_0", "q8_KV" };
 
 static int check_cache(const struct test *t, enum field f, struct error *err)
@@ -376,14 +383,14 @@ static int check_date(struct measurements *l, struct measurement *m, const struc
         return 0;
     if (measure_date(t->v[F_DATE], &year, &month) != MEASURE_DATE)
         return refuse(t, F_DATE, err, "a date as in 2026-01-02T03:04:05Z");
-    const char *const remark = *t->v[F_BUILD] ? NULL : measure_date_remark(t->v[F_DATE]); /* a build says more */
+    const char *const remark = *t->v[F_BUILD] ? NULL : measure_date_remark(t->v[F_DATE]); /* a build number is more precise */
     if (!remark)
         return 0;
     snprintf(stated, sizeof stated, "test_time %s", remark);
     return add_remark(l, m, stated, err);
 }
 
-/* -1 and auto: wherever the back end can. */
+/* -1, auto: on where the back end supports it. */
 static int read_flash(struct measurement *m, const struct test *t, struct error *err)
 {
     static const struct {
@@ -403,7 +410,7 @@ static int read_flash(struct measurement *m, const struct test *t, struct error 
     return known ? 0 : refuse(t, F_FLASH, err, "0, 1, -1, on, off or auto");
 }
 
-/* A test's figures. */
+/* Numbers of a test. */
 struct figures {
     double size, params, prompt, gen, depth, batch, ubatch, threads, layers, ns, build;
 };
@@ -424,17 +431,14 @@ static int read_figures(struct figures *g, struct measurement *m, const struct t
             return refuse(t, counts[i], err, "a whole number");
     if (g->prompt + g->gen <= 0)
         return refuse(t, F_GEN, err, "a generation where there is no prompt");
-    if (strstr(t->v[F_TEST], "@pp")) { /* ik_llama.cpp's -gp: generation behind a prompt that is not timed */
+    if (strstr(t->v[F_TEST], "@pp")) { /* ik_llama.cpp's -gp: generation after an untimed prompt */
         g->depth += g->prompt;
         g->prompt = 0;
     }
     return g->prompt + g->gen > 0 ? 0 : refuse(t, F_GEN, err, "a generation behind a prompt");
 }
 
-/*
- * The mean of rates is at least the rate of the mean time, and no more than a few percent above it unless repetitions differ: a row whose figures
- * are two times apart is of two tests.
- */
+/* The mean of rates is slightly above the rate of the mean time; a factor of two means that both are of different tests. */
 static int check_rate(struct measurements *l, struct measurement *m, const struct figures *g, const struct test *t, struct error *err)
 {
     static const double SAID = 1.1, REFUSED = 2;
@@ -465,7 +469,7 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
     m.n_ubatch = (int)g.ubatch;
     m.n_gpu_layers = g.layers > 0 ? (int)g.layers : 0;
     m.batch = 1;
-    m.build = *t->v[F_IK] ? 0 : (int)g.build; /* a fork counts its own */
+    m.build = *t->v[F_IK] ? 0 : (int)g.build; /* forks have their own numbering */
     if (name_row(l, &m, t, x, err) != 0)
         return -1;
     if (*t->ignored) {
@@ -496,11 +500,11 @@ int llama_bench_row(struct measurements *l, const struct test *t, const struct m
 
 /* ---- what is not read ---------------------------------------------------------------------------------------------- */
 
-/* How a file was made, how threads wait, how a file is opened: of fields and of columns of tables. A star at the end stands for any text. */
+/* Fields without influence on results: provenance, thread waiting, file access. A trailing star matches any text. */
 static const char *const harmless[] = { "build_*", "model_*", "cpu_*", "gpu_*", "use_mmap", "use_direct_io", "mmap", "dio", "poll", "prio", "delay", "samples_*",
                                         "avg_*", "stddev_*", "test", "t/s", "model", "size", "params", "backend", "backends", "threads", "n_threads", "batch",
                                         "n_batch", "n_depth", "fit_*", "fitt", "fitc", "blas", "kompute", "rpc", "gpu_blas", "repeat", "warmup",
-                                        /* kernels that ik_llama.cpp chooses among */
+                                        /* ik_llama.cpp kernel selection */
                                         "fmoe", "fused_moe", "rtr", "repack", "mla", "mla_attn", "amb", "attn_max_batch", "ger", "grouped_er", "mqkv", "muge", "thp", "rcache",
                                         "sas", "no_fused_up_gate", "no-fug", "no-ooae", "no_ooae", "graph_reuse", "khad", "vhad", "cuda", "metal", "vulkan", "sycl", "opencl" };
 
@@ -555,7 +559,7 @@ int llama_bench_csv(struct measurements *l, const struct measure_context *x, str
 
 /* ---- json and jsonl ---------------------------------------------------------------------------------------------- */
 
-/* A field's value as text; NULL: too long, out of memory. */
+/* A field's value as text; NULL: *err (too long, out of memory). */
 static const char *text_of(struct measurements *l, const json_t *v, const struct json_position *at, const char *key, struct error *err)
 {
     char buf[64];

@@ -1,7 +1,7 @@
 /*
- * Results of servers' own benchmarks: vLLM `bench serve|latency|throughput` (--save-result, --output-json), SGLang's bench_serving, and roofcast's
- * own runs. What such a file does not say (model, machine) comes from the command line.
- * Sources: vllm-project/vllm vllm/benchmarks/{serve,latency,throughput}.py; sgl-project/sglang python/sglang/bench_serving.py.
+ * Results of servers' benchmarks: vLLM `bench serve|latency|throughput` (--save-result, --output-json), SGLang's bench_serving; and
+ * roofcast's runs. Missing fields (model, machine) come from the command line. Sources: vllm-project/vllm
+ * vllm/benchmarks/{serve,latency,throughput}.py; sgl-project/sglang python/sglang/bench_serving.py.
  */
 #include "dataset/internal.h"
 #include "run/run.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { MS = 1000 };
-/* vllm bench latency's defaults, which its file does not repeat. */
+/* Defaults of vllm bench latency, which its file does not repeat. */
 static const double LATENCY_IN = 32, LATENCY_OUT = 128, LATENCY_BATCH = 8;
 
 static const char *given(const char *s)
@@ -22,7 +22,7 @@ static const char *given(const char *s)
 int measure_name_row(struct measurements *l, struct measurement *m, const char *engine, const char *model,
                     const struct measure_context *x, struct error *err)
 {
-    const bool use_label = x->model_is_query && *model; /* then another name it may go by */
+    const bool use_label = x->model_is_query && *model; /* the query's name becomes the label */
     char type[64];
     (void)quant_in_name(type, sizeof type, *model ? model : given(x->model));
     if (!(m->quant = measure_copy_text(l, *type ? type : given(x->type), err)))
@@ -52,7 +52,7 @@ double measure_users(double little)
 
 const char measure_one_at_a_time[] = "one request at a time: the file does not say how many there were (--batch-size does)";
 
-/* A text that lives as long as l; NULL: out of memory. */
+/* Formatted text, owned by l; NULL: out of memory. */
 static const char *format_text(struct measurements *l, struct error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static const char *format_text(struct measurements *l, struct error *err, const char *fmt, ...)
 {
@@ -75,7 +75,7 @@ int measure_add_latency(struct measurements *l, struct measurement m, enum measu
     return measure_add(l, &m, err);
 }
 
-/* A result and where it stands. */
+/* A result and its position. */
 struct result {
     const json_t *o;
     const struct json_position *at;
@@ -93,7 +93,7 @@ static int refuse(const struct result *r, const char *key, struct error *err, co
     return json_position_error(&at, r->name, err, "%s: expected %s, found %s", key, expected, v ? json_type_name(v) : "none");
 }
 
-/* A number of a field; NaN where it may be missing and is. */
+/* Number of a field; NaN: missing, and not required. */
 static int number(const struct result *r, const char *key, double lo, double hi, bool must, double *out, struct error *err)
 {
     const json_t *v = json_object_get(r->o, key);
@@ -110,10 +110,10 @@ static int number(const struct result *r, const char *key, double lo, double hi,
     return refuse(r, key, err, json_is_number(v) ? expected : "a number");
 }
 
-/* What no run reaches: a year, 1e8 tokens a request. */
+/* Plausibility limits: a year, 1e8 tokens a request. */
 static const double MAX_MS = 3.2e10, MAX_S = 3.2e7, MAX_TOKENS = 1e15, MAX_REQUESTS = 1e9, MAX_LENGTH = 1e8;
 
-/* SGLang's bench_serving writes vLLM's fields, and both name the server that answered. */
+/* SGLang's bench_serving writes vLLM's fields; both name the server. */
 static const char *server_of(const json_t *o)
 {
     static const char *const known[] = { "sglang", "lmdeploy", "trt", "tensorrt" };
@@ -124,7 +124,7 @@ static const char *server_of(const json_t *o)
     return "vllm";
 }
 
-/* Tokens that a step makes of a sequence with drafts: accepted ones and its own. 1: without drafts. */
+/* Tokens per step and sequence with speculative decoding: accepted ones and one of the target. 1: none. */
 static int read_drafts(struct measurements *l, struct measurement *m, const struct result *r, struct error *err)
 {
     static const double MOST = 1000;
@@ -149,7 +149,7 @@ static void take_devices(struct measurement *m, double tp, const struct measure_
     m->tags |= TAG_TENSOR_PARALLEL;
 }
 
-/* SGLang tells of its server: devices, the model's path. vLLM's --metadata has what the caller says, by the names of its documentation. */
+/* Server settings: SGLang writes devices and the model's path; vLLM writes --metadata, with names from its documentation. */
 static int read_server(struct measurement *m, const struct result *r, const struct measure_context *x, const char **model, struct error *err)
 {
     static const char *const stated[] = { "tp", "tp_size", "tensor_parallel_size" };
@@ -170,7 +170,7 @@ static int read_server(struct measurement *m, const struct result *r, const stru
     return 0;
 }
 
-/* What the server was started with, of the result or of SGLang's server_info; NULL: not said, or its default. */
+/* Server option from the result or SGLang's server_info; NULL: not stated, or default. */
 static const char *server_text(const struct result *r, const char *key)
 {
     const json_t *const here = json_object_get(r->o, key), *const inner = json_object_get(json_object_get(r->o, "server_info"), key);
@@ -178,7 +178,7 @@ static const char *server_text(const struct result *r, const char *key)
     return s && *s && strlen(s) <= 64 && strcmp(s, "auto") != 0 && strcmp(s, "none") != 0 ? s : NULL;
 }
 
-/* Types of weights and cache, where the model's name does not have one, and requests that failed. */
+/* Weight type, unless in the model's name, and cache type; remark on failed requests. */
 static int take_server_types(struct measurements *l, struct measurement *m, const struct result *r, struct error *err)
 {
     const char *const quant = server_text(r, "quantization"), *const cache = server_text(r, "kv_cache_dtype");
@@ -214,12 +214,12 @@ static int vllm_serve(struct measurements *l, const struct result *r, const stru
         number(r, "max_concurrency", 1, 1e18, false, &concurrency, err) != 0 || read_drafts(l, &m, r, err) != 0 ||
         read_server(&m, r, x, &model, err) != 0)
         return -1;
-    if (!(ttft > 0) && !(tpot > 0)) /* 0: none was measured, as vLLM writes it */
+    if (!(ttft > 0) && !(tpot > 0)) /* vLLM writes 0 for not measured */
         return refuse(r, "mean_ttft_ms", err, "a time above 0, or mean_tpot_ms");
     m.phase = MEASURE_REQUEST;
     m.prompt = round(in / completed);
     m.out = round(out / completed);
-    /* Requests at once: as many as allowed, or by Little's law what the means come to. */
+    /* Concurrency: the limit, or Little's law applied to the means. */
     const double little = completed / duration * (ttft + tpot * (m.out - 1)) / MS;
     m.concurrency = fmin(concurrency >= 1 ? concurrency : value_or(x->batch, measure_users(little)), completed);
     if (!(concurrency >= 1) && !(x->batch > 0) && isnan(little) && !(m.assumed = format_text(l, err, "%s", measure_one_at_a_time)))
@@ -229,7 +229,7 @@ static int vllm_serve(struct measurements *l, const struct result *r, const stru
     m.remark = "";
     if (measure_name_row(l, &m, server_of(r->o), model, x, err) != 0 || take_server_types(l, &m, r, err) != 0)
         return -1;
-    struct measurement first = m; /* drafts are of steps */
+    struct measurement first = m; /* speculative decoding affects steps only */
     if (*given(drafts) && !(m.remark = format_text(l, err, "%s%s%s", drafts, *m.remark ? "; " : "", m.remark)))
         return -1;
     first.step_tokens = 1;
@@ -238,7 +238,7 @@ static int vllm_serve(struct measurements *l, const struct result *r, const stru
     return measure_add_latency(l, m, METRIC_TPOT, tpot, err);
 }
 
-/* Which of them were taken. NULL: out of memory. */
+/* Text of the defaults assumed. NULL: out of memory. */
 static const char *latency_defaults(struct measurements *l, const struct measure_context *x, struct error *err)
 {
     char in[40] = "", out[40] = "", batch[40] = "";
@@ -283,7 +283,7 @@ static int vllm_throughput(struct measurements *l, const struct result *r, const
     m.phase = MEASURE_REQUEST;
     m.tags = TAG_E2E | TAG_TOTAL_TOKENS | TAG_MAX_THROUGHPUT;
     m.value = rate;
-    /* Prompts and answers are not told apart there: as ShareGPT's, about equal. */
+    /* Prompt and output tokens are not separated: as in ShareGPT, about equal. */
     const double all = tokens / requests;
     const bool stated = x->input_len > 0 || x->output_len > 0;
     m.prompt = x->input_len > 0 ? x->input_len : x->output_len > 0 ? all - x->output_len : round(all / 2);
@@ -319,7 +319,7 @@ bool vllm_is(const json_t *o)
 
 /* ---- roofcast ---------------------------------------------------------------------------------------------------- */
 
-/* The run's refusals say which row and field; where that is. */
+/* Adds line and column to an error of run_from_json(). */
 static int locate_error(const struct measurements *l, const struct json_position *at, struct error *err)
 {
     const size_t n = strlen(l->name);

@@ -1,4 +1,4 @@
-/* The roofs of a machine, once for all rows that price with the same: they are large, and files have ten thousands of rows. */
+/* Roofs of a machine, cached: they are large, and files have tens of thousands of rows. */
 #include "dataset/workload_internal.h"
 #include <math.h>
 #include <stdlib.h>

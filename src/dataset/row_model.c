@@ -1,6 +1,4 @@
-/*
- * The model of a row: a preset, or, where none has its name, dimensions that its parameters make likely. doc/notes/datasets.md
- */
+/* Model of a row: a preset, else likely dimensions from its parameters. doc/notes/datasets.md */
 #include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
@@ -10,8 +8,10 @@
 
 /* ---- likely dimensions ------------------------------------------------------------------------------- */
 
-/* Widths and layers of models of such a size: Llama and Qwen, and mixtures of experts by what a token uses (Qwen3-30B-A3B,
- * gpt-oss-120b, GLM-4.5-Air, Qwen3-235B-A22B, DeepSeek-V3). */
+/*
+ * Widths and layers by size: Llama and Qwen; mixtures by active parameters (Qwen3-30B-A3B, gpt-oss-120b, GLM-4.5-Air, Qwen3-235B-A22B,
+ * DeepSeek-V3).
+ */
 struct likely {
     double params_b;
     uint32_t n_embd, n_layer;
@@ -24,11 +24,11 @@ static const struct likely experts[] = {
     { 1, 1536, 24 }, { 3, 2048, 48 }, { 5, 2880, 36 }, { 11, 4096, 46 }, { 20, 4096, 78 }, { 35, 7168, 61 },
 };
 enum { LIKELY_VOCAB = 128256, LIKELY_USED = 8, LIKELY_MULTIPLE = 256, LIKELY_HEAD = 128, LIKELY_KV = 8 };
-static const double LIKELY_ACTIVE = 0.1; /* of a mixture of experts that says nothing */
-/* Of "8x7B": two of the copies, and what they share (Mixtral 8x7B 12.9 of 46.7e9, 8x22B 39 of 141e9). */
+static const double LIKELY_ACTIVE = 0.1; /* default active fraction of a mixture */
+/* "8x7B": two experts, and the shared part (Mixtral 8x7B 12.9 of 46.7e9, 8x22B 39 of 141e9). */
 static const double LIKELY_VISITED = 2, LIKELY_SHARED = 1.1;
-static const double WHOLE_RANGE = 3; /* what a whole number of blocks, or of experts, is at most from the number wanted */
-static const double LIKELY_CACHED = 0.25; /* layers with a cache, of hybrids: every fourth (Qwen3-Next, Qwen3.5) */
+static const double WHOLE_RANGE = 3; /* largest factor between a whole number of blocks or experts and the number required */
+static const double LIKELY_CACHED = 0.25; /* fraction of layers with a KV cache in hybrids: every fourth (Qwen3-Next, Qwen3.5) */
 
 static const struct likely *nearest(const struct likely *l, size_t n, double params)
 {
@@ -109,7 +109,7 @@ static int load_likely(struct row_model *s, const char *name, const struct guess
 
 /* ---- parameters ------------------------------------------------------------------------------------------ */
 
-/* Bits of a weight of that type, tables and all, in a model of common size; NaN: the error says why. */
+/* Bits per weight of a type, tables included, in a model of common size; NaN: *err. */
 static double type_bits(const char *type, struct error *err)
 {
     struct guess_dims d = { .params = 8e9, .active = NAN };
@@ -122,7 +122,7 @@ static double type_bits(const char *type, struct error *err)
     return bits;
 }
 
-/* Of the row, of the name, or of the bytes and bits: those of the type's name, or the type's. */
+/* Parameters: of the row, of the name, or bytes over bits. */
 static double params_of(const struct measurement *m, double bits, const char *type, struct error *err)
 {
     if (m->params_b > 0)
@@ -158,9 +158,8 @@ static bool in_range(double share)
 }
 
 /*
- * Blocks of types are whole, and so are experts, which devices divide: a feed-forward of 256 columns more or less is 0.6 of 3e9 active
- * parameters. The rest of the width and of the experts is a factor, so that A3.1B and A3.5B are what they say. What tables and attention
- * alone exceed stays as it is.
+ * Quantization blocks and experts are whole numbers: 256 feed-forward columns are 0.6 of 3e9 active parameters. The remaining factor of
+ * width and experts is kept, so that A3.1B and A3.5B have the parameters stated. Tables and attention that exceed them alone stay.
  */
 static void fit_parameters(struct row_model *s, const struct guess_dims *d)
 {
@@ -179,7 +178,7 @@ static void fit_parameters(struct row_model *s, const struct guess_dims *d)
 
 /* ---- weights --------------------------------------------------------------------------------------------------- */
 
-/* Parameters of the file over the model's: 1, but where no preset is known and likely dimensions have more or fewer than the row says. */
+/* Parameters of the file over the model's; 1 with a preset. */
 static double file_share(const struct row_model *s, const struct measurement *row)
 {
     return s->preset[0] || !(row->params_b > 0) ? 1 : row->params_b * 1e9 / ((double)s->m.n_params * (1 + s->extra));
@@ -187,7 +186,7 @@ static double file_share(const struct row_model *s, const struct measurement *ro
 
 static const double WEIGHT_RANGE = 2.5;
 
-/* What the products' bytes are multiplied by, so that all tensors come to what the row says; 1 where that cannot be. */
+/* Factor of product bytes so that all tensors have the row's bytes; 1 if impossible. */
 static double weight_scale(struct row_model *s, const struct measurement *row)
 {
     double products = 0, rest = 0;
@@ -206,7 +205,7 @@ static double weight_scale(struct row_model *s, const struct measurement *row)
 
 /* ---- a subject ---------------------------------------------------------------------------------------------------- */
 
-/* What no preset describes: a mixture where its name says so, by its own experts or its family's. -1: that is not known. */
+/* Without a preset: a mixture if its name, its experts or its family imply it. -1: unknown. */
 static int guess_active(struct row_model *s, const struct measurement *row, struct guess_dims *d, struct error *err)
 {
     const double copies = model_named_experts(row->model);
@@ -252,11 +251,13 @@ static int load_model(struct row_model *s, const struct measurement *row, const 
     return 0;
 }
 
-/* NVIDIA's checkpoints of mixtures of experts leave attention as it was (exclude_modules in the hf_quant_config.json of
- * DeepSeek-R1-NVFP4: "*self_attn*"). */
+/*
+ * NVIDIA's NVFP4 checkpoints of mixtures of experts do not quantize attention (exclude_modules in the hf_quant_config.json of
+ * DeepSeek-R1-NVFP4: "*self_attn*").
+ */
 static const char *const nvfp4_of_experts = "NVFP4_FFN";
 
-/* What is wrong with a row is its reason; what is wrong with the system is an error: e as either. */
+/* Input errors become the row's reason; system errors are returned. */
 static int row_reason(struct row_model *s, const struct error *e, struct error *err)
 {
     if (error_is_fatal(e)) {
@@ -267,7 +268,7 @@ static int row_reason(struct row_model *s, const struct error *e, struct error *
     return 0;
 }
 
-/* The type by its name in the table, by the bits in its name, or 16 bits. */
+/* Type by name, by bits in the name, or 16 bits. */
 static int load_typed(struct row_model *s, const struct measurement *row, const struct quant_name *q, struct error *err)
 {
     const bool known = *q->type && model_knows_type(q->type);
@@ -287,14 +288,14 @@ static int load_typed(struct row_model *s, const struct measurement *row, const 
     return 0;
 }
 
-/* A type that says how experts alone are stored, of what is published so. */
+/* Types that apply to experts only, for checkpoints published so. */
 static struct quant_name quant_of(const struct measurement *row, const struct stack *stack, const char *preset)
 {
     const bool gguf = stack_trait(stack, ENGINE_GGUF) > 0;
     const double bits = row->weight_gib * 0x1p30 * 8 / (row->params_b * 1e9);
-    const bool stated = *row->quant || (gguf && bits > 3 && bits < 6.5); /* what most people run is about that */
+    const bool stated = *row->quant || (gguf && bits > 3 && bits < 6.5); /* typical of the default */
     struct quant_name q = quant_find(row->quant, stack);
-    if (!stated && bits > 0) { /* the bytes say what the name does not */
+    if (!stated && bits > 0) { /* type from bytes */
         char text[32];
         snprintf(text, sizeof text, "%.2fbpw", bits);
         q = quant_find(text, stack);
@@ -312,7 +313,7 @@ static int load_as(struct row_model *s, const struct measurement *row, const str
     return load_typed(s, row, q, err);
 }
 
-/* A mixture whose experts have a type of their own is nearly all of that. Names of one width ("fp8", "fp8_block") make no difference. */
+/* A mixture with a separate expert type consists mostly of experts. Types of equal width ("fp8", "fp8_block") are not distinguished. */
 static int load_experts(struct row_model *s, const struct measurement *row, const struct stack *stack, const struct quant_name *q, struct error *err)
 {
     struct measurement as = *row;
@@ -336,7 +337,7 @@ static int load_experts(struct row_model *s, const struct measurement *row, cons
 
 /* ---- a type that the bytes contradict ------------------------------------------------------------------------------ */
 
-/* Widths of types are two times apart: what is further from the bytes than half of that is another type. */
+/* Widths of types differ by factors of two: beyond half of that (as a logarithm) it is another type. */
 static const double TYPE_RANGE = 1.4142135623730951;
 
 static double bytes_as_typed(const struct row_model *s)
@@ -351,7 +352,7 @@ static double bytes_as_typed(const struct row_model *s)
     return bytes * (1 + s->extra);
 }
 
-/* Of what programs of that kind load, by bytes. Experts alone may have a type of their own. */
+/* Type with the nearest bytes among those the engine loads; experts may have a separate type. */
 static int nearest_type(struct row_model *s, const struct measurement *row, bool gguf, const char **best, double *apart, struct error *err)
 {
     static const char *const of_gguf[] = { "MXFP4_EXPERTS", "MXFP4_MOE", "Q2_K", "Q3_K_M", "Q4_K_M", "Q5_K_M", "Q6_K", "Q8_0", "F16", "F32" };
@@ -375,8 +376,10 @@ static int nearest_type(struct row_model *s, const struct measurement *row, bool
     return 0;
 }
 
-/* A label can be wrong ("F16" of a file whose experts are MXFP4), bytes and parameters are not: they decide, aloud. No report reads more
- * than its file. */
+/*
+ * Bytes and parameters override a contradicting label ("F16" of a file whose experts are MXFP4), with a note. No program reads more than
+ * its file.
+ */
 static int check_type(struct row_model *s, const struct measurement *row, const struct stack *stack, struct error *err)
 {
     const double params = (double)s->m.n_params * (1 + s->extra) * file_share(s, row), file_bytes = row->weight_gib * 0x1p30;
@@ -397,7 +400,7 @@ static int check_type(struct row_model *s, const struct measurement *row, const 
     if (nearest_type(s, row, gguf, &type, &apart, err) != 0 || s->reason[0])
         return s->reason[0] ? 0 : -1;
     model_free(&s->m);
-    if (load_model(s, row, apart < TYPE_RANGE ? type : s->type, &e) != 0) /* else no type has so many bytes: of another model */
+    if (load_model(s, row, apart < TYPE_RANGE ? type : s->type, &e) != 0) /* otherwise another model: no type has these bytes */
         return row_reason(s, &e, err);
     if (apart >= TYPE_RANGE)
         return 0;
@@ -407,7 +410,7 @@ static int check_type(struct row_model *s, const struct measurement *row, const 
     return 0;
 }
 
-/* Deviations of the estimate from what the row says are noted. */
+/* Notes differences between row and preset. */
 static void note_preset(struct row_model *s, const struct measurement *row, const struct preset_found *f)
 {
     const size_t n = strlen(s->reason);
@@ -428,7 +431,7 @@ void row_model_key(char *key, size_t size, const struct measurement *m, const st
              (m->tags & (TAG_MOE | TAG_HYBRID)) != 0);
 }
 
-/* llama.cpp keeps MLA's cache latent and never expands it; the cost model takes the cheaper of both (17). */
+/* llama.cpp never expands MLA's latent cache; the cost model takes the cheaper form (17). */
 static void disable_expansion(struct op_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -455,7 +458,7 @@ int row_model_load(struct row_model *s, const struct measurement *row, const str
     snprintf(s->preset, sizeof s->preset, "%s", found.name);
     s->extra = found.extra;
     const struct quant_name q = quant_of(row, stack, s->preset);
-    if (!*row->quant && !(row->weight_gib > 0) && strncmp(s->preset, "gpt-oss", 7) != 0) /* which is published with one type */
+    if (!*row->quant && !(row->weight_gib > 0) && strncmp(s->preset, "gpt-oss", 7) != 0) /* published with one type only */
         s->guesses |= GUESS_BITS;
     if (load_as(s, row, &q, err) != 0 || load_experts(s, row, stack, &q, err) != 0 || (!s->reason[0] && check_type(s, row, stack, err) != 0))
         return -1;

@@ -1,4 +1,4 @@
-/* Rows become work: which passes, of how many tokens, over which devices. methods.md (55) */
+/* Passes of a row: number, tokens, devices. methods.md (55) */
 #include "cost/memory.h"
 #include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lengths of a request where a row says none: ShareGPT's means; KV of a short answer. */
+/* Default lengths of a request: ShareGPT's means; cached tokens of a short generation. */
 enum { GUESS_PROMPT = 220, GUESS_OUT = 200, GUESS_SHORT = 64, GUESS_PREFILL = 512, GUESS_SEQUENCES = 64 };
-/* Copies that share the users of a server whose prompts are processed elsewhere: the median of those that say it. */
+/* Decode replicas of a disaggregated server: the median of rows that state it. */
 enum { GUESS_COPIES = 2 };
-static const double MEMORY_USED = 0.9; /* of a device's memory: vLLM gpu_memory_utilization */
+static const double MEMORY_USED = 0.9; /* vLLM's default gpu_memory_utilization */
 
 int workload_reject(struct workload *out, const char *fmt, ...)
 {
@@ -36,7 +36,7 @@ static uint32_t count(double v)
 
 /* ---- passes ---------------------------------------------------------------------------------------------- */
 
-/* A prompt of n tokens of each of n_seq sequences; n_ubatch 0: in one pass. */
+/* Prompts of n tokens of n_seq sequences; n_ubatch 0: in one pass. */
 static int add_prefill(struct workload *out, const struct row_model *s, double n, double depth, double n_seq, double n_ubatch,
                        double times, struct error *err)
 {
@@ -51,7 +51,7 @@ static int add_prefill(struct workload *out, const struct row_model *s, double n
     return 0;
 }
 
-/* n steps behind a prompt, at the mean of their depths. */
+/* n steps after a prompt, at their mean depth. */
 static int add_steps(struct workload *out, const struct row_model *s, double prompt, double n_seq, double n, struct error *err)
 {
     const struct pass_request r = { PHASE_DECODE, count(n), decode_pass(count(prompt), count(n_seq)), count(n) };
@@ -79,7 +79,7 @@ static enum split split_of(const struct measurement *m, const struct stack *stac
     return stack_trait(stack, ENGINE_BY_LAYER) > 0 ? SPLIT_LAYER : SPLIT_TENSOR;
 }
 
-/* Sequences that memory holds beside the weights; NaN: nobody says how much there is, or it holds none. */
+/* Sequences whose KV cache fits in memory next to the weights; NaN: unknown, or none fits. */
 static double capacity(const struct workload *p, const struct row_model *s, double positions)
 {
     const struct cost_options o = { .act_elem_bytes = p->roofs->act_elem_bytes, .type_k = p->type_k, .type_v = p->type_v };
@@ -88,13 +88,13 @@ static double capacity(const struct workload *p, const struct row_model *s, doub
     return kv > 0 && room > kv ? room / kv : NAN;
 }
 
-/* Of the fullest of the devices that share the requests. */
+/* Sequences of the most loaded device. */
 static double sequences_each(const struct workload *p)
 {
     return fmax(1, ceil(p->batch / (p->split == SPLIT_DATA ? p->n_devices : 1)));
 }
 
-/* Prompt tokens of a pass: as the row says, its source's script, or the software by itself. methods.md (55) */
+/* Prompt tokens per pass: the row's, its source's script's, or the stack's default. methods.md (55) */
 static double ubatch_of(const struct workload *p, const struct measurement *m)
 {
     const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = p->stack->id }, [KEY_ORIGIN] = { .text = m->source } };
@@ -122,7 +122,7 @@ static int add_decode_rate(struct workload *out, const struct measurement *m, co
     return add_decode(out, s, out->context, sequences_each(out), 1, err);
 }
 
-/* Requests from their first byte to the last token; of several waves one. */
+/* Whole requests, from the first byte to the last token; one wave of several. */
 static int add_request_rate(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
 {
     out->prompt = or_guess(out, m->prompt > 0 ? m->prompt : NAN, GUESS_PROMPT, GUESS_LENGTH);
@@ -133,7 +133,7 @@ static int add_request_rate(struct workload *out, const struct measurement *m, c
     const double at_once = copies * stack_trait(out->stack, ENGINE_SEQUENCES);
     const double most = isnan(room) ? at_once : fmin(room, at_once);
     out->batch = or_guess(out, m->batch, floor(isnan(room) ? GUESS_SEQUENCES : most), GUESS_BATCH);
-    if (out->batch > most && out->batch > 1) { /* more requests than run at once */
+    if (out->batch > most && out->batch > 1) { /* more requests than run concurrently */
         out->batch = fmax(1, floor(most));
         out->guesses |= GUESS_BATCH;
     }
@@ -179,12 +179,11 @@ static struct layout layout_of(const struct measure_layout *l)
                             .ep = at_least_one(l->ep) };
 }
 
-/* Of a pass: those who publish figures of servers set both, and seldom say to what. */
+/* Limits of published server benchmarks, which rarely state them. */
 enum { BENCHMARK_TOKENS = 8192, BENCHMARK_SEQS = 256 };
 
 /*
- * Sequences that run at once: no more than the memory of the devices holds caches of, each of `positions` positions. The
- * others wait for a place, and the step is that of those which run. (51)
+ * Maximum running sequences: KV caches of `positions` positions that fit in memory. The step is that of the running ones, others wait. (51)
  */
 static int running(struct workload *out, const struct row_model *s, double positions, double *most, struct error *err)
 {
@@ -204,7 +203,7 @@ static int running(struct workload *out, const struct row_model *s, double posit
     return 0;
 }
 
-/* A prompt on one group of devices, then a step of the sequences that run, at their mean context. */
+/* A prompt on the prefill devices, then a step of the running sequences at their mean context. */
 int workload_add_serving(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
 {
     const struct layout first = layout_of(&m->prefill), later = layout_of(&m->decode);
@@ -233,7 +232,7 @@ int workload_add_serving(struct workload *out, const struct measurement *m, cons
 
 /* ---- ops ------------------------------------------------------------------------------------------------------ */
 
-/* false: no name of a product; *role is some product's then. */
+/* false: not a product's name; *role is ROLE_FFN_UP. */
 static bool is_product(const char *op, enum op_role *role)
 {
     static const struct {
@@ -250,7 +249,7 @@ static bool is_product(const char *op, enum op_role *role)
     return false;
 }
 
-enum { HALF = 2 }; /* bytes of an element: FP16 */
+enum { HALF = 2 }; /* bytes of an FP16 element */
 
 int workload_add_op(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
 {
@@ -289,7 +288,7 @@ int workload_add_all_reduce(struct workload *out, const struct measurement *m, s
 
 /* ---- kernels of servers' engines ------------------------------------------------------------------------------- */
 
-/* One token of each sequence at its cache. (11) */
+/* One new token per sequence. (11) */
 int workload_add_gpu_kernel(struct workload *out, const struct measurement *m, struct error *err)
 {
     out->measured_s = m->value;

@@ -1,14 +1,14 @@
-/* Steps and prompts in what was measured of a server: rates of one phase from its latencies and whole requests. methods.md (69) */
+/* Server latencies and whole requests as rates of one phase. methods.md (69) */
 #include "dataset/workload.h"
 #include <math.h>
 
-static const double MOST = 0.5;      /* of the time, that what is not looked for may take */
-static const double STEP_SD = 0.05;  /* of the logarithm: samples, lengths that differ, a server's own work */
+static const double MOST = 0.5;      /* largest fraction of the time for the other phase */
+static const double STEP_SD = 0.05;  /* of ln seconds: sampling, varying lengths, server overhead */
 static const double ASSUMED_SD = 0.1;
-static const double SERVER_S = 0.05; /* to the first token beside the prompt: believed of servers before looking (52) */
+static const double SERVER_S = 0.05; /* server part of TTFT, prior (52) */
 enum { ALONE = 1 };
 
-/* The roofs' seconds of a pass. */
+/* Lower bound of a pass. */
 static double bound_s(const struct workload *p, const struct work_pass *w)
 {
     return fmax((w->sum.cost.weight_bytes + w->sum.cost.kv_bytes) / p->roofs->bytes_s, work_compute_s(p, w->sum.flop_math));
@@ -22,7 +22,7 @@ static double phase_s(const struct workload *p, enum phase phase)
     return s;
 }
 
-/* Devices that each have a part of every matrix are what a rate can say. */
+/* Tensor parallelism only: other layouts have no rate. */
 static bool is_plain(const struct measure_layout *l)
 {
     return l->pp <= 1 && l->dp <= 1 && l->ep <= 1 && l->workers <= 1;
@@ -45,7 +45,7 @@ static struct measurement rate_of(const struct workload *p, enum measure_phase p
     return m;
 }
 
-/* Between two tokens of one user the others' next prompts pass: each has one in out - 1 steps. */
+/* Between two tokens of a user the prompts of the others run: each has one per out - 1 steps. */
 static const char *step_of_users(const struct workload *p, struct measurement *out)
 {
     const double n_seq = p->pass[p->n_pass - 1].at.n_seq, decode_s = phase_s(p, PHASE_DECODE), prompt_s = phase_s(p, PHASE_PREFILL);
@@ -74,7 +74,7 @@ static const char *prompt_of_user(const struct workload *p, struct measurement *
     return NULL;
 }
 
-/* Prompts of a batch, then its steps: the seconds in the ratio of their bounds. */
+/* Prompts of a batch, then its steps: seconds are divided in the ratio of their bounds. */
 static const char *step_of_requests(const struct workload *p, struct measurement *out)
 {
     const double decode_s = phase_s(p, PHASE_DECODE), prompts = phase_s(p, PHASE_PREFILL) / (decode_s + phase_s(p, PHASE_PREFILL));

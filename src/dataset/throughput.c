@@ -1,4 +1,4 @@
-/* throughput.csv: rates of single streams and batches. */
+/* throughput.csv: rates of single sequences and batches. */
 #include "dataset/internal.h"
 #include <ctype.h>
 #include <math.h>
@@ -71,7 +71,7 @@ static void read_tag(struct measurement *m, const char *s, size_t n)
             m->tags |= (unsigned)tags[i].tag;
 }
 
-/* "out=128" anywhere behind the tags: tokens generated. */
+/* "out=128" anywhere after the tags: generated tokens. */
 static void read_out(struct measurement *m, const char *s)
 {
     const char *p = strstr(s, "out=");
@@ -82,7 +82,7 @@ static void read_out(struct measurement *m, const char *s)
     }
 }
 
-/* Attention in one kernel, as notes call it; the shorter ones behind those that begin so. */
+/* Names of flash attention in notes; longer ones first. */
 static const char *const attentions[] = { "flash attention", "flash-attention", "flash_attention", "flashattention", "flash attn", "flash-attn",
                                           "flash_attn", "fa" };
 enum setting { SETTING_NONE, SETTING_ON, SETTING_OFF, SETTING_BOTH };
@@ -95,27 +95,27 @@ static const struct setting_word setting_words[] = {
     { "auto", SETTING_ON },   { "used", SETTING_ON },      { "active", SETTING_ON },    { "0", SETTING_OFF },      { "off", SETTING_OFF },
     { "no", SETTING_OFF },    { "false", SETTING_OFF },    { "disabled", SETTING_OFF }, { "unused", SETTING_OFF }, { "unsupported", SETTING_OFF },
 };
-/* Before the name, nearest first; those of NONE say nothing, and the one before them does. */
+/* Words before the name; NONE: look at the word before it. */
 static const struct setting_word before[] = {
     { "no", SETTING_OFF },      { "not", SETTING_OFF },      { "non", SETTING_OFF },       { "without", SETTING_OFF }, { "w/o", SETTING_OFF },
     { "disable", SETTING_OFF }, { "disabled", SETTING_OFF }, { "disabling", SETTING_OFF }, { "with", SETTING_ON },     { "w/", SETTING_ON },
     { "enable", SETTING_ON },   { "enabled", SETTING_ON },   { "enabling", SETTING_ON },   { "using", SETTING_ON },    { "uses", SETTING_ON },
 };
-/* Between a name and its answer: "FA is off", "flash attention was turned on". */
+/* Words between name and setting: "FA is off", "flash attention was turned on". */
 static const char *const between[] = { "is", "was", "were", "are", "turned", "set", "to", "switched", "has", "been" };
 
-/* Behind "not": "-fa not set", "fa=1 not supported". */
+/* Words after "not": "-fa not set", "fa=1 not supported". */
 static const char *const refusals[] = { "set",     "supported", "available", "used",    "working", "possible", "implemented",
                                         "compiled", "built",     "enabled",   "active",  "on" };
 
-/* Does s begin with the whole word, in any case of letters? */
+/* s begins with the whole word, case-insensitive. */
 static bool begins(const char *s, const char *word)
 {
     const size_t n = strlen(word);
     return strncasecmp(s, word, n) == 0 && !isalnum((unsigned char)s[n]) && s[n] != '_';
 }
 
-/* The word at s; behind it, NULL: it is none of them. */
+/* Setting at s. Returns the text after it; NULL: none. */
 static const char *setting_at(const char *s, enum setting *setting)
 {
     for (size_t i = 0; i < ARRAY_LEN(setting_words); i++)
@@ -142,7 +142,7 @@ static bool is_refused(const char *s)
     return begins_refusal(s + strlen("not") + strspn(s + strlen("not"), " "));
 }
 
-/* "0,1", "on/off", "0 and 1", "off vs on": another answer behind one, of other rows. */
+/* A list of different settings, of several rows: "0,1", "on/off", "0 and 1", "off vs on". */
 static bool is_list(const char *s, enum setting first)
 {
     static const char *const signs[] = { ",", "/", "|", "+", " / ", " and ", " or ", " vs ", " vs. ", " & " };
@@ -155,7 +155,7 @@ static bool is_list(const char *s, enum setting first)
     return false;
 }
 
-/* Behind a name, ": " in "fa: on"; NONE: another word follows, or the end. */
+/* Setting after a name, ": " in "fa: on"; NONE: another word, or the end. */
 static enum setting setting_after(const char *s)
 {
     enum setting setting = SETTING_NONE;
@@ -186,7 +186,7 @@ static enum setting setting_after(const char *s)
     return !negated ? setting : setting == SETTING_ON ? SETTING_OFF : SETTING_ON;
 }
 
-/* Where the word before at begins, blanks and one hyphen between them; at: there is none. */
+/* Start of the word before `at`, over blanks and one hyphen; `at`: none. */
 static const char *word_before(const char *text, const char *at)
 {
     const char *s = at;
@@ -213,7 +213,7 @@ static enum setting setting_of_word(const char *s)
     return SETTING_NONE;
 }
 
-/* "no FA", "--no-flash-attn", "not using FA", "with and without FA". */
+/* Setting before a name: "no FA", "--no-flash-attn", "not using FA", "with and without FA". */
 static enum setting setting_before(const char *notes, const char *name)
 {
     const char *s = word_before(notes, name);
@@ -233,13 +233,13 @@ static enum setting setting_before(const char *notes, const char *name)
     return near == SETTING_ON && (further == SETTING_OFF || refused) ? SETTING_OFF : near;
 }
 
-/* An option alone ("-fa") asks for it. notes: where name stands in. */
+/* A bare option ("-fa") means on. name points into notes. */
 static bool is_option(const char *notes, const char *name)
 {
     return name > notes && name[-1] == '-' && (name - 1 == notes || strchr(" -", name[-2]));
 }
 
-/* Is something refused between both? "without CUDA graphs, FA" */
+/* A negation between s and end: "without CUDA graphs, FA". */
 static bool refuses(const char *s, const char *end)
 {
     static const char *const words[] = { "no", "not", "non", "without", "unsupported", "disabled" };
@@ -250,7 +250,7 @@ static bool refuses(const char *s, const char *end)
     return is;
 }
 
-/* "CUDA, flash attention": a name that is an item of a list, and nothing else. */
+/* The name is an item of a list, and nothing else: "CUDA, flash attention". */
 static bool is_item(const char *notes, const char *name, size_t n)
 {
     enum setting other;
@@ -264,14 +264,14 @@ static bool is_item(const char *notes, const char *name, size_t n)
            !begins(next, "not") && !refuses(list, begin);
 }
 
-/* "no FA", "flash attention: off", "-fa on", "fa=1". notes: where name, of n characters, stands in. */
+/* Setting of flash attention: "no FA", "flash attention: off", "-fa on", "fa=1". name points into notes, n characters. */
 static enum setting attention_setting(const char *notes, const char *name, size_t n)
 {
     const enum setting after = setting_after(name + n), first = after == SETTING_NONE ? setting_before(notes, name) : after;
     return first == SETTING_NONE && (is_option(notes, name) || is_item(notes, name, n)) ? SETTING_ON : first;
 }
 
-/* Two that differ ("fa=1, fa=0") are of other rows. */
+/* Contradicting settings ("fa=1, fa=0") are of several rows: not stated. */
 static void read_attention(struct measurement *m, const char *notes)
 {
     enum setting setting = SETTING_NONE;
@@ -307,7 +307,7 @@ enum { C_ID, C_SOURCE, C_HARDWARE, C_DEVICES, C_ENGINE, C_MODEL, C_PARAMS, C_QUA
 static const char *const columns[N_COLUMN] = { "id", "source", "hardware", "n_devices", "engine", "model", "params_b", "quant",
                                                "weight_gib", "phase", "prompt_len", "context_len", "batch", "tokens_per_s",
                                                "date_or_build", "notes" };
-/* Columns a row cannot be scored without. */
+/* Required columns. */
 static const int needed[] = { C_HARDWARE, C_MODEL, C_PHASE, C_RATE };
 
 static int read_phase(struct measurement *m, const struct csv *c, size_t i, int col, struct error *err)
@@ -337,9 +337,8 @@ static int read_numbers(struct measurement *m, const struct csv *c, size_t i, co
 }
 
 /*
- * A rate of one of several GPUs. Where a table's header leaves that open a later revision of the same page may not: the figures for
- * A100 and L40S in TensorRT-LLM v0.6.1's stand under "Throughput (out tok/s/GPU)" afterwards, as those of H100 always did.
- * Source: NVIDIA/TensorRT-LLM docs/source/performance.md after v0.6.1 (A100, GPT-J 6B, 120 sequences on two: 2,192 in both).
+ * Rates per GPU. TensorRT-LLM v0.6.1's table states it for H100; a later revision of the page for A100 and L40S too, under "Throughput (out
+ * tok/s/GPU)". Source: NVIDIA/TensorRT-LLM docs/source/performance.md after v0.6.1 (A100, GPT-J 6B, 120 sequences on two: 2,192 in both).
  */
 static bool is_per_gpu(const struct measurement *m)
 {

@@ -1,4 +1,4 @@
-/* Passes of a model as classes of ops with their bytes and FLOP on one device. methods.md (55) */
+/* Passes of a model as classes of ops, with bytes and FLOP per device. methods.md (55) */
 #include "dataset/workload_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static bool fits(const struct layout *l, const struct row_model *s)
     return layout_check(l, &s->classes, &e) == 0;
 }
 
-/* The one that joins the most devices: of rates of more than any joins. (A server's cross the network then.) */
+/* The link that joins most devices, for rates on more devices than any link joins. (Servers use the network then.) */
 static const struct hw_link *widest_link(const struct hwprofile *h)
 {
     const struct hw_link *widest = NULL;
@@ -37,7 +37,10 @@ static const struct hw_link *widest_link(const struct hwprofile *h)
     return widest;
 }
 
-/* The machine's own is that of two devices, as of neighbours in a pipeline; a bridge joins no more. Rows that say so go by the bus. */
+/*
+ * Link between the devices: the profile's for that many; pairs may be bridged, and neighbours in a pipeline are pairs. TAG_PCIE selects the
+ * bus.
+ */
 static int choose_link(struct workload *out, const struct layout *devices, struct error *err)
 {
     const struct hwprofile *h = &out->machine->h;
@@ -89,7 +92,7 @@ struct collecting {
     size_t cap;
 };
 
-/* What the weights of a product are multiplied by: to what the row says of all, or to the bits of its type's name. */
+/* Factor of a product's weight bytes: to the row's total, or to the bits in its type's name. */
 static double scale_of(const struct row_model *s, const struct op *op)
 {
     if (!op_is_product(op) || !op->w || op->w->rows < 2)
@@ -113,7 +116,7 @@ static bool is_expert(enum op_role r)
     return r == ROLE_EXPERT_GATE || r == ROLE_EXPERT_UP || r == ROLE_EXPERT_DOWN || r == ROLE_EXPERT_ACT;
 }
 
-/* Rows or columns of a feed-forward, and what works on them, are so many times as many as those of the op list (doc/notes/datasets.md). */
+/* Scales the width of a feed-forward and its ops to a guessed model's. (doc/notes/datasets.md) */
 static void scale_ffn(struct step *w, const struct row_model *s, double n_tok)
 {
     const bool down = w->role == ROLE_FFN_DOWN || w->role == ROLE_EXPERT_DOWN;
@@ -127,7 +130,7 @@ static void scale_ffn(struct step *w, const struct row_model *s, double n_tok)
     w->cost.flop *= s->width;
     w->cost.weight_bytes *= s->width;
     w->cost.act_bytes *= down || up ? 1 : s->width;
-    if (is_expert(w->role) && n > 0) /* of more experts some more are touched */
+    if (is_expert(w->role) && n > 0) /* more experts: more are touched */
         w->cost.weight_bytes *= experts_touched(NULL, n * s->experts, k, n_tok) / experts_touched(NULL, n, k, n_tok);
 }
 
@@ -140,7 +143,7 @@ static void collect(void *ctx, const struct step *of)
 {
     struct collecting *x = ctx;
     const struct roofs *r = x->out->roofs;
-    if (x->to->n == x->cap) /* there are no more than it was given room for */
+    if (x->to->n == x->cap) /* full: cap is the number of classes */
         return;
     struct step c = *of, *const w = &x->to->c[x->to->n++];
     const double scale = scale_of(x->s, &c.of->op);

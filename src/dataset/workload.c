@@ -1,4 +1,4 @@
-/* Machines and models met so far, and a row through all of it. */
+/* Builds workloads, with caches of machines and models. */
 #include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
@@ -41,7 +41,7 @@ void workload_builder_free(struct workload_builder *p)
     free(p);
 }
 
-/* Appended to a list of n pointers; NULL: out of memory. */
+/* Appends a machine; NULL: out of memory. */
 static struct machine *new_machine(struct workload_builder *p, struct error *err)
 {
     struct machine **more = realloc(p->machine, (p->n_machine + 1) * sizeof *more);
@@ -55,7 +55,7 @@ static struct machine *new_machine(struct workload_builder *p, struct error *err
     return m;
 }
 
-/* The n-th, which has just been used, before all others. */
+/* Moves the n-th model to the front. */
 static struct row_model *move_to_front(struct workload_builder *p, size_t n)
 {
     struct row_model *s = p->model[n];
@@ -64,7 +64,7 @@ static struct row_model *move_to_front(struct workload_builder *p, size_t n)
     return s;
 }
 
-/* At the front; of more than there is room for the one that was used longest ago goes. */
+/* New model at the front; evicts the least recently used. */
 static struct row_model *new_model(struct workload_builder *p, struct error *err)
 {
     struct row_model *s = calloc(1, sizeof *s);
@@ -102,7 +102,7 @@ const struct row_model *workload_builder_model(struct workload_builder *p, const
 
 /* ---- a row --------------------------------------------------------------------------------------------- */
 
-/* Of all tensors; *active: of those a token multiplies, all but the experts it does not visit and the table it looks up. */
+/* Parameters of all tensors; *active: those used by a token, without unselected experts and the embedding table. */
 static double count_params(const struct row_model *s, double *active)
 {
     const struct hparams *hp = &s->m.hp;
@@ -146,7 +146,7 @@ static void describe(struct workload *out, const struct row_model *s)
     out->guesses |= s->guesses;
 }
 
-/* Without roofs the machine has no price; a lack of memory is another matter. */
+/* Without roofs there is no workload; out of memory is an error. */
 static int init_roofs(struct workload *out, const struct measurement *m, struct error *err)
 {
     struct error e = { 0 };
@@ -163,7 +163,7 @@ static bool has_model(enum measure_kind k)
     return k == MEASURE_RATE || k == MEASURE_SERVING;
 }
 
-/* Of a row that does not say its cache's type: FP8, where its engine has that; else it is that of the activations. */
+/* KV cache of a row without a cache type: FP8 where the engine's default, else the type of the activations. */
 static bool has_narrow_cache(const struct workload *out)
 {
     const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = out->stack->id },
@@ -174,7 +174,7 @@ static bool has_narrow_cache(const struct workload *out)
     return rules_first(stacks(), TABLE_NARROW_CACHE, rules_select(stacks(), TABLE_NARROW_CACHE, fact), late) != NULL;
 }
 
-/* The type of the cache that the name of the weights' type has in it: "W4A8KV4", "NVFP4+FP8KV". */
+/* KV cache type in the name of the weight type: "W4A8KV4", "NVFP4+FP8KV". */
 static const struct dtype_info *named_cache(const char *quant)
 {
     static const struct {
@@ -186,7 +186,7 @@ static const struct dtype_info *named_cache(const char *quant)
     return NULL;
 }
 
-/* Types of the cache as the row has them, where the model can have them. */
+/* KV cache types of the row, where the model supports them. */
 static void cache_types(struct workload *out, const struct row_model *s)
 {
     const struct measurement *m = out->m;
@@ -208,7 +208,7 @@ static bool is_narrow(enum math m)
     return m == MATH_FP8 || m == MATH_INT8 || m == MATH_FP4 || m == MATH_INT4;
 }
 
-/* Operands that are widened, since the machine lacks their units or the peak is unknown. (26) */
+/* Marks operands converted to wider types: no unit for them, or an unknown peak. (26) */
 static void note_widened(struct workload *out)
 {
     for (size_t i = 0; i < out->n_pass && !out->roofs->cpu; i++)
@@ -219,7 +219,7 @@ static void note_widened(struct workload *out)
         }
 }
 
-/* Experts that were visited are not those expected, tables are read or not; a model cut short, or another of its name, is further off. */
+/* Range of measured over expected bytes: experts touched vary, tables may or may not be read. Beyond it is another model. */
 static const double READ_RANGE = 1.5;
 
 static bool is_that_model(const struct workload *out)
@@ -241,7 +241,7 @@ static int add_model(struct workload_builder *p, const struct measurement *m, st
     describe(out, s);
     cache_types(out, s);
     int rc = m->kind == MEASURE_RATE ? workload_add_rate(out, m, s, err) : workload_add_serving(out, m, s, err);
-    if (rc != 0 && err->kind == ERROR_USAGE) { /* what a row says of its layout cannot be; others can */
+    if (rc != 0 && err->kind == ERROR_USAGE) { /* the layout is invalid for this row only */
         const struct error e = *err;
         *err = (struct error){ 0 };
         rc = workload_reject(out, "%.250s", e.msg);
@@ -253,20 +253,20 @@ static int add_model(struct workload_builder *p, const struct measurement *m, st
     return rc;
 }
 
-/* Kernels depend on the model's kind, as far as its name is known. */
+/* Small kernels depend on the model, if it is known. */
 static int add_op(struct workload_builder *p, const struct measurement *m, struct workload *out, struct error *err)
 {
     const struct row_model *s = workload_builder_model(p, m, out->stack, err);
     return s ? workload_add_op(out, m, s->loaded && s->preset[0] ? s : NULL, err) : -1;
 }
 
-/* llama.cpp where neither its name nor the machine's says a back end: what its builds use on such a machine. */
+/* Back end of llama.cpp where neither engine nor machine names one: the default of its builds. */
 static const struct stack *stack_on(const struct measurement *m, const struct machine *on)
 {
     const struct stack *const s = stack_find(m->engine, m->hardware);
     const char *const any = "llama.cpp";
     if (on->loaded && on->h.kind == HW_CPU && s->family == STACK_LLAMA_CPP && strncmp(s->id, any, strlen(any)) == 0)
-        return stack_named("llama.cpp-cpu"); /* a build for GPUs that found none */
+        return stack_named("llama.cpp-cpu"); /* GPU build without a GPU */
     if (!on->loaded || strcmp(stack_find(m->engine, "")->id, any) != 0)
         return s;
     if (strcmp(s->id, any) != 0 && on->h.kind != HW_CPU)
@@ -302,7 +302,7 @@ int workload_init(struct workload_builder *p, const struct measurement *m, struc
     return rc;
 }
 
-/* Bit for bit: padding that differs costs memory, no more. */
+/* Bitwise comparison; differing padding only costs memory. */
 static bool is_same_work(const struct workload *a, const struct workload *b)
 {
     bool same = a->n_pass == b->n_pass && a->n_pass > 0;
