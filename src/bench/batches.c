@@ -1,4 +1,4 @@
-/* The table of llama-batched-bench: what B sequences that go together cost, prompt and generation really run. */
+/* The table of llama-batched-bench: batches of B sequences, prompt and generation measured. */
 #include "bench/bench.h"
 
 struct bench_batch {
@@ -8,7 +8,7 @@ struct bench_batch {
 };
 const size_t bench_batch_size = sizeof(struct bench_batch);
 
-/* The columns' names there, and what decode uses of this machine. methods.md (28) */
+/* Its columns, and the utilization of this machine by decode. methods.md (28) */
 #define AT(m) COLUMN_AT(struct bench_batch, m)
 static const struct column bench_batch_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, NULL },

@@ -18,7 +18,7 @@ static int by_lost(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Roles of a test: those that lose the most, and the others together. */
+/* Roles of a test with the largest loss, and the sum of the others. */
 static void print_test_lost(struct run_op *const *role, size_t n)
 {
     enum { NAMED = 8 };
@@ -34,7 +34,7 @@ static void print_test_lost(struct run_op *const *role, size_t n)
         printf(" %zu other%s %.1f\n", n - NAMED, n - NAMED > 1 ? "s" : "", 100 * rest);
 }
 
-/* Behind first: another test, or the same once more. */
+/* Row i begins another test, or a repetition of the same one. */
 static bool ends_test(const struct run *roles, size_t first, size_t i)
 {
     const struct run_op *a = &roles->op[first], *b = &roles->op[i];
@@ -68,17 +68,17 @@ static double count_of(const struct run *r, const char *test, const char *field,
     return NAN;
 }
 
-/* Why bytes at the memory are not the bytes the engine walked. */
+/* Memory traffic by counters versus the engine's byte counts, with the cause of the difference. */
 static void print_dram(const struct run *r, const struct run_row *row)
 {
     const char *source;
     char a[32], b[32];
-    const double counted = count_of(r, row->test, "dram_bytes", &source), walked = row->weight_bytes + row->kv_bytes + row->act_bytes;
-    const double ratio = counted / walked;
+    const double counted = count_of(r, row->test, "dram_bytes", &source), accounted = row->weight_bytes + row->kv_bytes + row->act_bytes;
+    const double ratio = counted / accounted;
     if (isnan(counted))
         return;
     printf("DRAM of %s: %s a repetition by %s, %.2f times the %s of weights, KV cache and activations that the engine walked: %s\n",
-           row->test, units_si(a, sizeof a, counted, "B"), row->dram_source, ratio, units_si(b, sizeof b, walked, "B"),
+           row->test, units_si(a, sizeof a, counted, "B"), row->dram_source, ratio, units_si(b, sizeof b, accounted, "B"),
            ratio > 1.02   ? "more by prefetches, lines read before they are written, and whatever else the machine does"
            : ratio < 0.98 ? "less by what came from the caches"
                           : "the same within 2 %");
@@ -122,7 +122,7 @@ void bench_print_findings(const struct run *r)
     }
 }
 
-/* Of all tests the same: said once. */
+/* All tests have the same reason: printed once. */
 static bool one_reason(const struct run *r)
 {
     for (size_t i = 0; i < r->n_row; i++)
@@ -145,7 +145,7 @@ void bench_print_conditions(const struct run *r)
         if (!isnan(row->n_switch))
             printf(", %.1f forced switches a repetition", row->n_switch);
         printf(", clock %s\n", units_si(hz, sizeof hz, row->clock_hz, "Hz"));
-        if (row->cpu_share < BENCH_ALONE)
+        if (row->cpu_share < BENCH_MIN_CPU_SHARE)
             printf("  in one repetition its threads were on a CPU for %.0f %% of the time: others ran there, or threads slept; as they "
                    "meet at every op, speed falls by more than that\n",
                    100 * row->cpu_share);

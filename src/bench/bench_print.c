@@ -1,4 +1,4 @@
-/* What `roofcast bench` prints: a row a test, the table of batches, ops and roles, and notes on what was measured. */
+/* Output of `roofcast bench`: one row per test, the table of batches, ops and roles, notes. */
 #include "bench/bench.h"
 #include <math.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static struct table op_table(const char *schema, const struct table_rows *rows)
     return (struct table){ schema, 1, NULL, bench_op_columns, ARRAY_LEN(bench_op_columns), rows, NULL };
 }
 
-/* The tests; scales of activations are in tables where they are not exact. */
+/* Rows of tests; tables show activation scales only if not exact. */
 static int print_rows(FILE *out, enum report_format f, const struct run *r, const json_t *meta, struct error *err)
 {
     const struct table_rows rows = { .size = sizeof *r->row, .n = r->n_row, .v = r->row };
@@ -145,7 +145,7 @@ static void print_energy(const struct run_row *r)
                r->energy_source);
 }
 
-/* What a reader of the tables must know: what was not measured, and why a figure can exceed its roof. */
+/* Notes under the tables: what was not measured, and why a figure exceeds its roof. */
 static void print_notes(const struct bench_results *res, const struct bench_print *o)
 {
     printf("\n");
@@ -164,7 +164,7 @@ static void print_notes(const struct bench_results *res, const struct bench_prin
     if (res->run.n_row && isnan(res->run.row[0].dram_bytes_s))
         printf("DRAM traffic by hardware counters: unavailable: %s\n", res->run.row[0].dram_reason);
     bench_print_counts(&res->run);
-    bool none = true; /* the same reason for all: said once */
+    bool none = true; /* same reason for all: printed once */
     for (size_t i = 0; i < res->run.n_row; i++)
         none &= isnan(res->run.row[i].energy_j) && strcmp(res->run.row[i].energy_reason, res->run.row[0].energy_reason) == 0;
     if (none && res->run.n_row)
@@ -173,7 +173,7 @@ static void print_notes(const struct bench_results *res, const struct bench_prin
         print_energy(&res->run.row[i]);
 }
 
-/* Roles of less than a hundredth of their test's time, as one row: their sums, and their part of the roof weighted by time. */
+/* Sum of the roles below 1 % of their test's time; fraction of roof weighted by time. */
 struct others {
     const char *test;
     int n;
@@ -192,7 +192,7 @@ static void put_others(struct table_rows *rows, struct others *x)
     *x = (struct others){ 0 };
 }
 
-/* What a screen has room for. */
+/* The roles shown in a table. */
 static struct table_rows main_roles(const struct run *r)
 {
     const double least = 0.01;
@@ -212,13 +212,13 @@ static struct table_rows main_roles(const struct run *r)
     return rows;
 }
 
-/* For people the roles come last, with what they lose: the end of the output is what a screen shows. */
+/* In tables roles are last, with their losses, at the end of the output. */
 static int print_roles(const struct bench_results *res, const struct bench_print *o, struct error *err)
 {
     struct column cols[ARRAY_LEN(bench_op_columns)];
     struct table_rows rows = main_roles(&res->roles);
     memcpy(cols, bench_op_columns, sizeof cols);
-    columns_rank(cols, ARRAY_LEN(cols), "layer op rows cols", COL_DATA); /* a role sums them */
+    columns_rank(cols, ARRAY_LEN(cols), "layer op rows cols", COL_DATA); /* constant or summed in a role */
     int rc = print_table(o->format, &(struct table){ "roofcast.bench.roles", 1, NULL, cols, ARRAY_LEN(cols), &rows, NULL }, err);
     printf("\n");
     if (rc == 0)

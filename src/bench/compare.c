@@ -1,4 +1,4 @@
-/* Two profiles, ceiling by ceiling: do they agree within their intervals? methods.md (71). */
+/* Compares two profiles, ceiling by ceiling, within their intervals. methods.md (71) */
 #include "bench/profiles.h"
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 struct compare_row {
     const char *name, *unit, *verdict;
     double a, b, ratio;
-    int overlap; /* -1: not two intervals */
+    int overlap; /* -1: no two intervals */
 };
 
 #define AT(m) COLUMN_AT(struct compare_row, m)
@@ -24,9 +24,9 @@ static const struct column compare_columns[] = {
 const struct table_fields compare_fields = { "compare.row", compare_columns, ARRAY_LEN(compare_columns) };
 
 struct counts {
-    int n, n_agree, n_only; /* compared; of these, agreeing; in one profile only */
+    int n, n_agree, n_only; /* compared; agreeing; in one profile only */
     double most;            /* largest |log ratio| */
-    char name[64];          /* of that ceiling */
+    char name[64];          /* its name */
 };
 
 static const struct ceiling *named(const struct hwprofile *h, const char *name)
@@ -42,7 +42,7 @@ static bool known(const struct ceiling *c)
     return c && !isnan(c->value);
 }
 
-/* a or b may be NULL, not both. */
+/* One of a and b may be NULL. */
 static struct compare_row compare_row(const struct ceiling *a, const struct ceiling *b, struct counts *n)
 {
     const bool units = a && b && strcmp(a->unit, b->unit) != 0;
@@ -77,7 +77,7 @@ static const char *noise_text(char *buf, size_t size, const struct hwprofile *h)
     return buf;
 }
 
-/* "agree": all but what chance explains (methods.md (71)): 1 in 100, and one more. */
+/* "agree": at most 1 in 100, and one more, differ by chance (methods.md (71)). */
 static const char *summary(const struct counts *n, const struct hwprofile *a, const struct hwprofile *b)
 {
     if (n->n == 0)

@@ -1,4 +1,4 @@
-/* Ceilings compared with likwid-bench's, as a table. */
+/* Compares ceilings with likwid-bench, as a table. */
 #include "base/notify.h"
 #include "bench/profiles.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* doctor: the checks, a row each: what was found, and what helps. */
+/* doctor: the checks, one row each: finding and fix. */
 #include "bench/doctor.h"
 #include "config.h"
 #include "counters/counters.h"
@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Google: cloud.google.com/compute/docs/pmu-overview; AWS: brendangregg.com, "The PMCs of EC2"; libvirt.org/formatdomain (features);
- * QEMU's -cpu help; VMware's "virtual CPU performance counters"; Microsoft's Set-VMProcessor. */
+/*
+ * Sources: cloud.google.com/compute/docs/pmu-overview; brendangregg.com, "The PMCs of EC2"; libvirt.org/formatdomain (features); QEMU's
+ * -cpu help; VMware's "virtual CPU performance counters"; Microsoft's Set-VMProcessor.
+ */
 static const char pmu_in_vm[] =
     "bare metal, or a virtual machine with a PMU: KVM with -cpu host,pmu=on (libvirt: <pmu state='on'/> under <features>), "
     "Google C4 and C4A with --performance-monitoring-unit=standard, AWS .metal and the sizes that fill a socket, VMware with "
@@ -28,7 +30,7 @@ static void say(char *text, size_t size, const char *fmt, ...)
 
 static const char *this_program(void)
 {
-    static char path[512]; /* the same every time */
+    static char path[512]; /* constant */
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     path[n > 0 ? n : 0] = 0;
     return path;
@@ -42,14 +44,14 @@ static void fix_paranoid(struct doctor_row *r, int level)
         level, level, this_program());
 }
 
-static bool paranoid_above(const struct doctor_facts *f, int level)
+static bool paranoid_above(const struct doctor_system *f, int level)
 {
     return f->paranoid != DOCTOR_UNKNOWN && f->paranoid > level && !f->may_perf;
 }
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-static void check_null(const struct doctor_facts *f, struct doctor_row *r)
+static void check_null(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
     r->usable = true;
@@ -58,8 +60,8 @@ static void check_null(const struct doctor_facts *f, struct doctor_row *r)
 
 static const char no_sys[] = "/sys is not mounted here, or cannot be read", no_proc[] = "/proc is not mounted here, or cannot be read";
 
-/* Nothing is seen, which is not the same as nothing being there. true: said. */
-static bool unseen(struct doctor_row *r, bool missing, const char *where, const char *what)
+/* Reports an unavailable source, which is unknown rather than absent. true: reported. */
+static bool report_unavailable(struct doctor_row *r, bool missing, const char *where, const char *what)
 {
     if (!missing)
         return false;
@@ -68,10 +70,10 @@ static bool unseen(struct doctor_row *r, bool missing, const char *where, const 
     return true;
 }
 
-static void no_core_pmu(const struct doctor_facts *f, struct doctor_row *r)
+static void no_core_pmu(const struct doctor_system *f, struct doctor_row *r)
 {
-    if (unseen(r, f->no_sys, no_sys, "which PMUs there are") ||
-        unseen(r, f->no_proc, no_proc, "no cpu in /sys/bus/event_source/devices, and whether this is a virtual machine"))
+    if (report_unavailable(r, f->no_sys, no_sys, "which PMUs there are") ||
+        report_unavailable(r, f->no_proc, no_proc, "no cpu in /sys/bus/event_source/devices, and whether this is a virtual machine"))
         return;
     if (f->virtual_machine) {
         FINDING(r, "this virtual machine has no PMU (no cpu in /sys/bus/event_source/devices); software events alone count");
@@ -82,7 +84,7 @@ static void no_core_pmu(const struct doctor_facts *f, struct doctor_row *r)
     }
 }
 
-static void check_perf(const struct doctor_facts *f, struct doctor_row *r)
+static void check_perf(const struct doctor_system *f, struct doctor_row *r)
 {
     const bool denied = f->cycles_errno == EACCES || f->cycles_errno == EPERM;
     if (f->cycles_errno == ENOSYS) {
@@ -105,10 +107,10 @@ static void check_perf(const struct doctor_facts *f, struct doctor_row *r)
     }
 }
 
-static void check_events(const struct doctor_facts *f, struct doctor_row *r)
+static void check_events(const struct doctor_system *f, struct doctor_row *r)
 {
     r->usable = f->events == 1;
-    if (f->events == 0 && unseen(r, f->no_proc, no_proc, "which CPU this is"))
+    if (f->events == 0 && report_unavailable(r, f->no_proc, no_proc, "which CPU this is"))
         return;
     if (f->events == 1)
         FINDING(r, "what this CPU's events are called and count: %s", f->events_text);
@@ -123,9 +125,9 @@ static void check_events(const struct doctor_facts *f, struct doctor_row *r)
         FIX(r, "mend that file or take it away: perf and papi use none as long as one of them cannot be read");
 }
 
-static void no_dram_pmu(const struct doctor_facts *f, struct doctor_row *r)
+static void no_dram_pmu(const struct doctor_system *f, struct doctor_row *r)
 {
-    if (unseen(r, f->no_sys, no_sys, "whether memory controllers have a PMU"))
+    if (report_unavailable(r, f->no_sys, no_sys, "whether memory controllers have a PMU"))
         return;
     const bool amd = strcmp(f->vendor, "AuthenticAMD") == 0, intel = strcmp(f->vendor, "GenuineIntel") == 0;
     FINDING(r, "no PMU of memory controllers in /sys/bus/event_source/devices%s",
@@ -142,7 +144,7 @@ static void no_dram_pmu(const struct doctor_facts *f, struct doctor_row *r)
         FIX(r, "modprobe arm-cmn, nvidia_cspmu or what the board's maker names");
 }
 
-static void check_uncore(const struct doctor_facts *f, struct doctor_row *r)
+static void check_uncore(const struct doctor_system *f, struct doctor_row *r)
 {
     if (!f->dram_pmu[0]) {
         no_dram_pmu(f, r);
@@ -155,11 +157,11 @@ static void check_uncore(const struct doctor_facts *f, struct doctor_row *r)
     }
 }
 
-const char *doctor_papi_fix(const char *reason, const struct doctor_facts *f)
+const char *doctor_papi_fix(const char *reason, const struct doctor_system *f)
 {
     if (strstr(reason, "not built in"))
         return "apt install libpapi-dev, then configure --with-papi=yes";
-    /* 7.0.0 looks at the level alone, newer ones also at CAP_PERFMON. */
+    /* PAPI 7.0.0 checks the level only, newer versions also CAP_PERFMON. */
     if (strstr(reason, "paranoid"))
         return "sysctl -w kernel.perf_event_paranoid=2: PAPI 7.0.0 refuses above 2 even to root; newer PAPI, and --counters perf, do not";
     if (!f->core_pmu[0])
@@ -169,7 +171,7 @@ const char *doctor_papi_fix(const char *reason, const struct doctor_facts *f)
     return "";
 }
 
-/* Why the backend of that name cannot be used; "" where it can. */
+/* Reason why a backend is unavailable; "": available. */
 static void backend_reason(const char *name, char *why, size_t size)
 {
     const char *backend;
@@ -179,7 +181,7 @@ static void backend_reason(const char *name, char *why, size_t size)
     snprintf(why, size, "not among the backends");
 }
 
-static void check_papi(const struct doctor_facts *f, struct doctor_row *r)
+static void check_papi(const struct doctor_system *f, struct doctor_row *r)
 {
     char why[256];
     struct counter_source none = { 0 };
@@ -189,7 +191,7 @@ static void check_papi(const struct doctor_facts *f, struct doctor_row *r)
                                   counters_open(&(struct counters_options){ .backend = "papi", .src = &none, .n_threads = 1,
                                                                             .uncalibrated = true },
                                                 &err);
-    /* PAPI itself is asked, which knows no other root. */
+    /* queries PAPI itself, which ignores f->root */
     const char *hardware = c ? counters_reason(c, COUNTER_CYCLES) : why[0] ? why : err.msg;
     const bool software = c && !counters_reason(c, COUNTER_SW_BYTES)[0];
     r->usable = c && !hardware[0];
@@ -202,11 +204,11 @@ static void check_papi(const struct doctor_facts *f, struct doctor_row *r)
     counters_close(c);
 }
 
-static void check_likwid(const struct doctor_facts *f, struct doctor_row *r)
+static void check_likwid(const struct doctor_system *f, struct doctor_row *r)
 {
     char why[256] = "";
     if (!*f->root)
-        backend_reason("likwid", why, sizeof why); /* asks LIKWID itself, in a process of its own */
+        backend_reason("likwid", why, sizeof why); /* runs LIKWID in a child process */
     if (strstr(why, "not built in")) {
         FINDING(r, "%s", why);
         FIX(r, "apt install likwid (liblikwid-dev elsewhere), then configure --with-likwid=yes (LIKWID is GPL)");
@@ -232,13 +234,13 @@ static void check_likwid(const struct doctor_facts *f, struct doctor_row *r)
                "locked down (secure boot) forbids it all the same");
 }
 
-static void check_energy(const struct doctor_facts *f, struct doctor_row *r)
+static void check_energy(const struct doctor_system *f, struct doctor_row *r)
 {
     struct error err = { 0 };
     struct energy *e = energy_open(f->root, &err);
     const char *why = e ? energy_reason(e) : err.msg;
     r->usable = e && !why[0];
-    if (!r->usable && unseen(r, f->no_sys, no_sys, "what tells energy")) {
+    if (!r->usable && report_unavailable(r, f->no_sys, no_sys, "what tells energy")) {
         energy_close(e);
         return;
     }
@@ -258,10 +260,10 @@ static void check_energy(const struct doctor_facts *f, struct doctor_row *r)
 
 /* ---- what measuring rests on ------------------------------------------------------------------ */
 
-static void check_tsc(const struct doctor_facts *f, struct doctor_row *r)
+static void check_tsc(const struct doctor_system *f, struct doctor_row *r)
 {
     r->usable = f->steady_tsc;
-    if (unseen(r, f->no_proc, no_proc, "how the clock ticks"))
+    if (report_unavailable(r, f->no_proc, no_proc, "how the clock ticks"))
         return;
     FINDING(r, "%s, clock source %s", f->arm ? "the Arm timer" : f->steady_tsc ? "the TSC ticks steadily (constant_tsc, nonstop_tsc)" :
                                                                            "the TSC stops or changes its pace",
@@ -272,10 +274,10 @@ static void check_tsc(const struct doctor_facts *f, struct doctor_row *r)
         FIX(r, "boot with clocksource=tsc: reading this clock takes microseconds");
 }
 
-static void check_huge_pages(const struct doctor_facts *f, struct doctor_row *r)
+static void check_huge_pages(const struct doctor_system *f, struct doctor_row *r)
 {
     r->usable = strstr(f->huge_pages, "[always]") || strstr(f->huge_pages, "[madvise]");
-    if (!f->huge_pages[0] && unseen(r, f->no_sys, no_sys, "whether there are huge pages"))
+    if (!f->huge_pages[0] && report_unavailable(r, f->no_sys, no_sys, "whether there are huge pages"))
         return;
     if (f->huge_pages[0])
         FINDING(r, "transparent huge pages: %s", f->huge_pages);
@@ -303,19 +305,19 @@ static void check_program(struct doctor_row *r, const char *program, const char 
     FIX(r, "apt install %s", package);
 }
 
-static void check_likwid_bench(const struct doctor_facts *f, struct doctor_row *r)
+static void check_likwid_bench(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
     check_program(r, "likwid-bench", "a second opinion on bandwidth (tests/bench/peers.sh)", "likwid");
 }
 
-static void check_gnuplot(const struct doctor_facts *f, struct doctor_row *r)
+static void check_gnuplot(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
     check_program(r, "gnuplot", "draws the charts of plot; without it they are written as .gp and .tsv", "gnuplot-nox");
 }
 
-static void check_mpirun(const struct doctor_facts *f, struct doctor_row *r)
+static void check_mpirun(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
     check_program(r, "mpirun", "sweep on many ranks", "openmpi-bin");
@@ -328,7 +330,7 @@ static void check_mpirun(const struct doctor_facts *f, struct doctor_row *r)
 
 static const struct check {
     const char *name;
-    void (*run)(const struct doctor_facts *f, struct doctor_row *r);
+    void (*run)(const struct doctor_system *f, struct doctor_row *r);
 } checks[] = {
     { "null", check_null },
     { "perf", check_perf },
@@ -349,7 +351,7 @@ const char *doctor_check_name(size_t i)
     return i < ARRAY_LEN(checks) ? checks[i].name : NULL;
 }
 
-bool doctor_check(size_t i, const struct doctor_facts *f, struct doctor_row *r)
+bool doctor_check(size_t i, const struct doctor_system *f, struct doctor_row *r)
 {
     if (i >= ARRAY_LEN(checks))
         return false;

@@ -11,7 +11,7 @@ libbench_a_SOURCES = \
   %D%/cross_check.c \
   %D%/doctor.h \
   %D%/doctor_checks.c \
-  %D%/doctor_facts.c \
+  %D%/doctor_system.c \
   %D%/generate.c \
   %D%/generate.h \
   %D%/ops.c \

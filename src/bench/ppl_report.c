@@ -1,4 +1,4 @@
-/* What `roofcast ppl` prints: a row a file; for people two tables, speed and quality, and the distribution of the KL. */
+/* Output of `roofcast ppl`: one row per file; as text two tables, speed and quality, and the distribution of the KL divergence. */
 #include "bench/ppl.h"
 #include <math.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "5.962 +- 0.034": two digits of the error, two decimals at least; null for what is not there. */
+/* "5.962 +- 0.034": two digits of the error, at least two decimals; null for NaN. */
 static struct cell with_error(struct table_rows *rows, double v, double se)
 {
     char s[64];
@@ -62,7 +62,7 @@ static struct cell with_error(struct table_rows *rows, double v, double se)
     return cell_text(table_text(rows, s));
 }
 
-/* Three digits however small it is. */
+/* Three significant digits. */
 static struct cell digits3(struct table_rows *rows, double v)
 {
     char s[32];
@@ -136,7 +136,7 @@ static int print_tables(enum report_format format, const struct ppl_file *file, 
     if (rc == 0 && base) {
         t.cols = spread_columns;
         t.n_cols = ARRAY_LEN(spread_columns);
-        rows.n--; /* the base, last, has no distance */
+        rows.n--; /* without the base (last), which has no divergence */
         printf("\n");
         rc = report_write(NULL, format, &t, err);
     }

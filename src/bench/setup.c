@@ -1,4 +1,4 @@
-/* What runs of the engine share: CPUs and threads, the model file, provenance. */
+/* Set-up of engine runs: CPUs and threads, model file, provenance. */
 #include "bench/setup.h"
 #include "base/notify.h"
 #include "config.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --cpus: each of them must be usable. */
+/* Checks --cpus: each CPU must be usable. */
 static int listed_cpus(struct cpulist *l, const char *text, struct error *err)
 {
     struct cpulist usable;
@@ -34,23 +34,23 @@ static int numa_cpus(struct cpulist *l, const char *mode, struct error *err)
     return error_set(err, ERROR_USAGE, "--numa: expected distribute or isolate, found \"%s\"", mode);
 }
 
-/* Threads on n CPUs; 0 asked for: as many as the quota keeps running. */
-static int threads_on(size_t n, int64_t asked)
+/* Number of threads on n CPUs; requested 0: as many as the CPU quota sustains. */
+static int threads_on(size_t n, int64_t requested)
 {
-    static int64_t said; /* a command has several tests */
+    static int64_t printed; /* printed once per command */
     const double quota = cgroup_cpus("");
     const int within = threads_within(n, quota);
-    if (asked > within && asked == said)
-        return (int)asked;
-    said = asked;
-    if (asked > within)
-        notify_note("-t %lld: cgroup quota %.0f %%: threads will wait for CPU time", (long long)asked, 100 * quota);
-    else if (asked == 0 && (size_t)within < n)
+    if (requested > within && requested == printed)
+        return (int)requested;
+    printed = requested;
+    if (requested > within)
+        notify_note("-t %lld: cgroup quota %.0f %%: threads will wait for CPU time", (long long)requested, 100 * quota);
+    else if (requested == 0 && (size_t)within < n)
         notify_note("%d thread%s: cgroup quota %.0f %%", within, within == 1 ? "" : "s", 100 * quota);
-    return asked ? (int)asked : within;
+    return requested ? (int)requested : within;
 }
 
-/* Without --cpus and --numa: one hardware thread of each core first; a thread more than cores uses the rest. */
+/* Without --cpus and --numa: one hardware thread per core first, then the others. */
 static int choose_cpus(struct setup *m, int64_t n_threads, const struct setup_options *o, struct error *err)
 {
     if (o->cpus && o->numa)
@@ -146,7 +146,7 @@ const char *setup_loading_text(char *buf, size_t n, const struct run_loading *l)
     return buf;
 }
 
-/* file_warm for every file of a split, unless together they are too large: reading one would push out another. */
+/* Warms the page cache with every file of a split, unless together they exceed memory. */
 static int warm(const struct gguf *g, struct error *err)
 {
     const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);

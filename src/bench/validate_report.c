@@ -1,4 +1,4 @@
-/* What the cases of `roofcast validate` come to: a row a case, groups, roles, and the cases furthest off. */
+/* Report of `roofcast validate`: one row per case, groups, roles, and the worst cases. */
 #include "bench/validate.h"
 #include "stacks/priors.h"
 #include <math.h>
@@ -14,7 +14,7 @@ struct case_row {
     double tok_s, predicted_tok_s, lo, hi;
 };
 
-/* Figures of a group of cases, or of ops, which have no interval. (67) */
+/* Error statistics of a group of cases, or of ops, which have no interval. (67) */
 struct figures_row {
     const char *name;
     uint64_t n_case;
@@ -76,14 +76,14 @@ static const struct column validate_group_columns[] = {
 };
 #undef AT
 const struct table_fields validate_group_fields = { "validate.group", validate_group_columns, ARRAY_LEN(validate_group_columns) };
-enum { ROLE_COLUMNS = 5 }; /* the first of these: ops have no interval */
+enum { ROLE_COLUMNS = 5 }; /* columns of roles: ops have no interval */
 
 static double tok_s(const struct validate_result *r, double seconds)
 {
     return (double)r->c->t.n * r->c->t.n_batch / seconds;
 }
 
-/* An end of the 90 % interval, over what is predicted: side -1 is the lower one. (63) */
+/* End of the 90 % interval over the prediction; side -1: lower. (63) */
 static double end_of(int side)
 {
     return exp(side * PREDICT_Z90 * prior(PRIOR_KERNELS_LEFT_PROBED));
@@ -169,7 +169,7 @@ static void add_groups(struct table_rows *to, const struct validation *v, double
         }
 }
 
-/* Of each role, and last of all ops. */
+/* Statistics of each role, then of all ops. */
 static void add_roles(struct table_rows *to, struct table_rows *all, const struct validation *v, double *room)
 {
     char name[32];
@@ -194,7 +194,7 @@ static void add_roles(struct table_rows *to, struct table_rows *all, const struc
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
 struct document {
-    struct table_rows cases, groups, roles, ops; /* ops: one row, of all of them */
+    struct table_rows cases, groups, roles, ops; /* ops: one row for all */
     struct table rows, group, role;
     json_t *meta;
 };
@@ -208,7 +208,7 @@ static void document_free(struct document *d)
     json_decref(d->meta);
 }
 
-/* The first group has all. */
+/* The first group contains all cases. */
 static const struct figures_row *all_of(const struct table_rows *groups)
 {
     static const struct figures_row none = { NULL, 0, NAN, NAN, NAN, NAN, NAN };

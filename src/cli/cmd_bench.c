@@ -349,7 +349,7 @@ static int run_tests(struct bench_results *res, const struct model *m, const str
         return -1;
     setup_note_scales(&o->engine, b.e);
     setup_loading(&l, b.e, m, machine);
-    bench_lend_memory(&probe, b.e, o->stored.cache_bytes, false, false);
+    bench_share_memory(&probe, b.e, o->stored.cache_bytes, false, false);
     b.prober = ceilings_prober_new(bench_math(b.e), machine->n_threads, &probe, err);
     int rc = b.prober ? 0 : -1;
     l.probe_bytes = b.prober ? (double)ceilings_prober_bytes(b.prober) : NAN;

@@ -82,7 +82,7 @@ static void print_row(const struct doctor_row *r)
         report_text_within(WIDTH, indent + 3, "%*s-> %s\n", indent, "", r->fix);
 }
 
-static void print_system(const struct doctor_facts *f)
+static void print_system(const struct doctor_system *f)
 {
     printf("%s, Linux %s%s%s%s\n", f->cpu[0] ? f->cpu : "CPU unknown", f->kernel[0] ? f->kernel : "unknown",
            f->virtual_machine ? ", virtual machine" : "", f->container ? ", container" : "", f->is_root ? ", root" : "");
@@ -93,9 +93,9 @@ static void print_system(const struct doctor_facts *f)
 
 /* ---- the command -------------------------------------------------------------------------------- */
 
-static int print_report(const struct options *o, const struct doctor_facts *f, const struct table_rows *rows, struct error *err)
+static int print_report(const struct options *o, const struct doctor_system *f, const struct table_rows *rows, struct error *err)
 {
-    json_t *meta = json_pack("{s:o}", "system", doctor_facts_json(f));
+    json_t *meta = json_pack("{s:o}", "system", doctor_system_json(f));
     const struct table d = { "roofcast.doctor", 1, meta, doctor_columns, ARRAY_LEN(doctor_columns), rows, NULL };
     const int rc = meta ? report_write(NULL, o->format, &d, err) : error_oom(err, 0, "the report");
     json_decref(meta);
@@ -104,13 +104,13 @@ static int print_report(const struct options *o, const struct doctor_facts *f, c
 
 static int run(const struct options *o, struct error *err)
 {
-    struct doctor_facts f;
+    struct doctor_system f;
     struct doctor_row r;
     struct error missing = { 0 };
     struct table_rows rows = { .size = sizeof r };
     const bool people = o->format == REPORT_TABLE;
     int rc = 0;
-    doctor_facts_read(&f, o->root);
+    doctor_system_read(&f, o->root);
     if (people)
         print_system(&f);
     for (size_t i = 0; doctor_check_name(i); i++) {

@@ -189,7 +189,7 @@ static int print_cases(const struct validate_plan *p)
 static int with_profile(const struct options *o, struct validate_plan *p, const char *command, struct error *err)
 {
     struct hwprofile h;
-    struct validate_far far = { 0 };
+    struct validate_dram far = { 0 };
     struct validate_setup s = { .far = &far, .engine = &o->engine };
     if (hwprofile_open(&h, o->hw, err) != 0)
         return -1;
@@ -202,7 +202,7 @@ static int with_profile(const struct options *o, struct validate_plan *p, const 
                            "against what runs here", h.id, *h.cpu_model ? h.cpu_model : "none", s.stored.host.cpu_model);
         else
             rc = run_plan(o, p, &s, command, err);
-        validate_far_free(&far);
+        validate_dram_free(&far);
         bench_stored_close(&s.stored);
     }
     energy_close(s.energy);

@@ -325,10 +325,10 @@ static int locate_error(const struct measurements *l, const struct json_position
     const size_t n = strlen(l->name);
     if (err->kind != ERROR_INPUT || strncmp(err->msg, l->name, n) != 0 || strncmp(err->msg + n, ": ", 2) != 0)
         return -1;
-    char stated[sizeof err->msg];
-    snprintf(stated, sizeof stated, "%s", err->msg + n + 2);
-    const struct json_position place = json_position_of_error(at, stated);
-    return json_position_error(&place, l->name, err, "%s", stated);
+    char message[sizeof err->msg];
+    snprintf(message, sizeof message, "%s", err->msg + n + 2);
+    const struct json_position place = json_position_of_error(at, message);
+    return json_position_error(&place, l->name, err, "%s", message);
 }
 
 int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct json_position *at, const struct measure_context *x,

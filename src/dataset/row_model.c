@@ -161,7 +161,7 @@ static bool in_range(double share)
  * Quantization blocks and experts are whole numbers: 256 feed-forward columns are 0.6 of 3e9 active parameters. The remaining factor of
  * width and experts is kept, so that A3.1B and A3.5B have the parameters stated. Tables and attention that exceed them alone stay.
  */
-static void fit_parameters(struct row_model *s, const struct guess_dims *d)
+static void scale_parameters(struct row_model *s, const struct guess_dims *d)
 {
     double wide = 0, rest = 0;
     for (size_t i = 0; i < s->m.n_tensors; i++)
@@ -247,7 +247,7 @@ static int load_model(struct row_model *s, const struct measurement *row, const 
         s->kv_share = LIKELY_CACHED;
     if (load_likely(s, row->model, &d, type, err) != 0)
         return -1;
-    fit_parameters(s, &d);
+    scale_parameters(s, &d);
     return 0;
 }
 

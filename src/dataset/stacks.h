@@ -126,7 +126,7 @@ enum stack_table {
 };
 
 /* Value columns of TABLE_ENGINES. */
-enum engine_trait { ENGINE_COPIES, ENGINE_BORDERS, ENGINE_ABSORBED, ENGINE_OWN_FILES, ENGINE_GGUF, ENGINE_BY_LAYER, ENGINE_QUANTIZES_HEAD, ENGINE_SEQUENCES };
+enum engine_trait { ENGINE_COPIES, ENGINE_STAGE_BOUNDARIES, ENGINE_ABSORBED, ENGINE_OWN_FILES, ENGINE_GGUF, ENGINE_BY_LAYER, ENGINE_QUANTIZES_HEAD, ENGINE_SEQUENCES };
 
 /* Enumerated values, in the order of their C enumerations; NULL-terminated. */
 extern const char *const stack_makers[];   /* enum maker (stacks/stack_traits.h) */

@@ -388,7 +388,7 @@ const char *fitted_source(const void *params, enum fitted_kind kind)
     return ((const struct fitted *)params)->kind[kind].source;
 }
 
-/* Covariance of two slots: the sum over their effects. */
+/* Covariance of two parameters: the sum over their effects. */
 static double covariance(const struct fit *f, const struct fit_row *row, int s, int t)
 {
     double sum = s == t ? row->prior_var[s] : 0;
@@ -410,9 +410,9 @@ void fitted_constants(const void *params, const struct stack_traits *of, unsigne
     struct fit_row row;
     fitted_row_of_case(&r, of, which);
     fitted_row_predict(&x->fit, &r, &row);
-    fit_slots(&x->fit, &fitted_model, &row, out->slot);
-    for (int s = 0; s < TIME_SLOT_COUNT; s++)
-        for (int t = 0; t < TIME_SLOT_COUNT; t++)
+    fit_parameters(&x->fit, &fitted_model, &row, out->parameter);
+    for (int s = 0; s < TIME_PARAMETER_COUNT; s++)
+        for (int t = 0; t < TIME_PARAMETER_COUNT; t++)
             out->cov[s][t] = s == t || x->fit.cov ? covariance(&x->fit, &row, s, t) : 0;
     out->sigma = x->sigma * r.sigma;
     const enum situation s = situation_of(&x->by, &x->shown, p);

@@ -235,10 +235,10 @@ static int query_init(struct query *x, const struct software *s, const struct hw
 /* The row in a case; TIME_CASE_PROMPT is that of query_init(). */
 static const struct stack_traits *of_case(struct query *x, unsigned which)
 {
-    const bool prompt = which & TIME_CASE_PROMPT, few = prompt && which & TIME_CASE_FEW;
+    const bool prompt = which & TIME_CASE_PROMPT, small_batch = prompt && which & TIME_CASE_SMALL_BATCH;
     x->m.phase = which & TIME_CASE_REQUEST ? MEASURE_REQUEST : prompt ? MEASURE_PREFILL : MEASURE_DECODE;
-    x->m.prompt = few ? FEW : NAN;
-    x->c[0].n_tok = x->c[1].n_tok = x->pass.at.n_tok = few ? FEW : PROMPT;
+    x->m.prompt = small_batch ? FEW : NAN;
+    x->c[0].n_tok = x->c[1].n_tok = x->pass.at.n_tok = small_batch ? FEW : PROMPT;
     x->pass.at.n_seq = which & TIME_CASE_BATCHED ? 2 : 1;
     return &x->traits;
 }
@@ -247,7 +247,7 @@ static const struct stack_traits *of_case(struct query *x, unsigned which)
 static bool knows(const void *params, enum fitted_kind of, const struct fitted_row *r, enum dimension d, const char *name)
 {
     char text[FIT_MAX_NAME];
-    (void)fit_name_add(text, fit_name_begin(text, time_slot_name(TIME_BANDWIDTH)), name, r->dim[d]);
+    (void)fit_name_add(text, fit_name_begin(text, time_parameter_name(TIME_BANDWIDTH)), name, r->dim[d]);
     return *r->dim[d] && fit_find(fitted_fit_of(params, of), text) != FIT_NO_EFFECT;
 }
 
@@ -321,7 +321,7 @@ static bool serves(const void *knows, const struct hwprofile *h, const struct mo
 
 /* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */
 static const char *explain(const void *knows, const struct hwprofile *h, const struct model *m, unsigned which,
-                           enum time_slot slot, char *buf, size_t size)
+                           enum time_parameter parameter, char *buf, size_t size)
 {
     const struct software *s= knows;
     struct query *x = calloc(1, sizeof *x);
@@ -343,15 +343,15 @@ static const char *explain(const void *knows, const struct hwprofile *h, const s
     uint64_t from = 0;
     char files[256];
     for (int k = 0; k < FIT_MAX_EFFECTS && n < size; k++) {
-        const uint16_t e = row.effect[slot][k];
+        const uint16_t e = row.effect[parameter][k];
         const char *of = e == FIT_NO_EFFECT ? NULL : strchr(f->effect[e].name, ' ');
         if (e == FIT_NO_EFFECT)
             continue;
         from |= f->effect[e].from;
         n += (size_t)snprintf(buf + n, size - n, "%s%.4g%s", n ? " x " : "", exp(f->effect[e].value), of ? of : "");
     }
-    if (row.prior_var[slot] > 0 && n < size)
-        n += (size_t)snprintf(buf + n, size - n, "; no separate measurement: x/ %.3g (priors.json)", exp(sqrt(row.prior_var[slot])));
+    if (row.prior_var[parameter] > 0 && n < size)
+        n += (size_t)snprintf(buf + n, size - n, "; no separate measurement: x/ %.3g (priors.json)", exp(sqrt(row.prior_var[parameter])));
     if (n == 0)
         snprintf(buf, size, "no separate measurement");
     else if (n < size)

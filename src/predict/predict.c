@@ -95,19 +95,19 @@ void phase_begin(struct phase_pricing *x, const struct roofs *r, struct predicti
 static void fit_parts(struct phase_pricing *x, const struct step_sum *sum)
 {
     const struct timing *t = x->roofs->time;
-    const double *slot = t->of[sum->which]->slot;
+    const double *parameter = t->of[sum->which]->parameter;
     double parts_s = 0;
     for (int i = 0; x->out->role && i < ROLE_COUNT; i++)
         parts_s += x->out->role[i].seconds;
     for (int i = 0; i < ROLE_COUNT && parts_s > 0; i++)
         x->out->role[i].seconds *= sum->seconds / parts_s;
-    x->out->bandwidth_bytes_s *= time_slot_value(TIME_BANDWIDTH, slot[TIME_BANDWIDTH]);
+    x->out->bandwidth_bytes_s *= time_parameter_value(TIME_BANDWIDTH, parameter[TIME_BANDWIDTH]);
     if (!(sum->which & TIME_CASE_PROMPT))
         note_flight(x);
     if (sum->which & TIME_CASE_PROMPT && x->units_flop_s > 0)
         note_units(x);
     else /* a step computes on several units, and unpacks more than it multiplies */
-        x->out->peak_flop_s *= time_slot_value(TIME_COMPUTE, slot[TIME_COMPUTE]);
+        x->out->peak_flop_s *= time_parameter_value(TIME_COMPUTE, parameter[TIME_COMPUTE]);
 }
 
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok)

@@ -65,12 +65,12 @@ static const struct constant *find(const struct constants *c, const char *name)
     return NULL;
 }
 
-static struct slot_figure slot_figure(const struct constants *c, enum time_slot s, const char *stack)
+static struct slot_figure slot_figure(const struct constants *c, enum time_parameter s, const char *stack)
 {
     char name[96];
-    snprintf(name, sizeof name, "%s stack=%s", time_slot_name(s), stack);
-    const struct constant *own = find(c, name), *all = find(c, time_slot_name(s));
-    return (struct slot_figure){ time_slot_value(s, own && all ? own->value + all->value : NAN), own ? exp(own->sd) : NAN };
+    snprintf(name, sizeof name, "%s stack=%s", time_parameter_name(s), stack);
+    const struct constant *own = find(c, name), *all = find(c, time_parameter_name(s));
+    return (struct slot_figure){ time_parameter_value(s, own && all ? own->value + all->value : NAN), own ? exp(own->sd) : NAN };
 }
 
 static json_t *constants_json(const struct constants *c, const char *stack)
@@ -86,7 +86,7 @@ static json_t *constants_json(const struct constants *c, const char *stack)
 static void stack_row(struct table_rows *rows, const struct stack *s, const struct constants *c)
 {
     char text[256], name[96];
-    snprintf(name, sizeof name, "%s stack=%s", time_slot_name(TIME_BANDWIDTH), s->id);
+    snprintf(name, sizeof name, "%s stack=%s", time_parameter_name(TIME_BANDWIDTH), s->id);
     const struct constant *own = find(c, name);
     struct stack_row *w = table_add(rows);
     software_default_for(s->id, text, sizeof text);

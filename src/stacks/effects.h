@@ -59,10 +59,10 @@ struct fitted_row {
     bool request;            /* seconds include more than the passes */
     double tick_s;           /* resolution of the seconds; 0: fine */
     bool experts, computes;  /* it has products of experts; seconds depend on arithmetic */
-    bool devices, borders;   /* collectives; stage boundaries by the host (45) */
+    bool devices, stage_boundaries;   /* collectives; stage boundaries by the host (45) */
     bool serving, first;     /* a server's latency; TTFT */
     bool kernel;             /* a single kernel */
-    bool scans, deep;        /* sequential scan of the KV cache by attention; long context */
+    bool scans, long_context;        /* sequential scan of the KV cache by attention; long context */
 };
 
 /* By its name in files, "class"; "": DIM_ALL; -1: unknown. */
@@ -70,7 +70,7 @@ int dimension_find(const char *name);
 
 /* Prior of an effect (priors.h): value where all share it (else 0, no difference), and the spread of its logarithm. */
 struct effect_prior {
-    enum time_slot slot;
+    enum time_parameter parameter;
     enum dimension dim;
     double value, sd;
 };

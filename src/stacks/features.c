@@ -156,7 +156,7 @@ void fitted_refine(const struct stack_traits *x, const struct step_pass *at, boo
         return;
     }
     if (c->kind == OP_SEND)
-        how->border = decode && x->borders; /* hidden by a prompt's kernels */
+        how->stage_boundary = decode && x->stage_boundaries; /* hidden by a prompt's kernels */
     if (decode)
         add_stack_traits(c, how, x, at);
     else
@@ -222,8 +222,8 @@ static void features(struct fitted_row *r, const struct workload *p)
 {
     struct time_features *f = &r->f;
     *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
-                                .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP,
-                                .one_step = r->traits.one_step, .few = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
+                                .decode = r->kind == FITTED_DECODE, .long_context = p->context > TIME_LONG_CONTEXT,
+                                .one_step = r->traits.one_step, .small_batch = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
                                 .batched = workload_is_batched(p),
                                 .request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST };
     if (p->m->kind == MEASURE_SERVING) {
@@ -359,15 +359,15 @@ unsigned fitted_case(const struct time_features *f)
         experts |= f->term[i].kind == TIME_EXPERT_PRODUCT;
     return (f->request ? TIME_CASE_REQUEST : 0U) | (experts ? TIME_CASE_EXPERTS : 0U) |
            (f->wire_s > 0 ? TIME_CASE_DEVICES : 0U) | (f->batched ? TIME_CASE_BATCHED : 0U) |
-           (f->prompt ? TIME_CASE_PROMPT | (f->few ? TIME_CASE_FEW : 0U) : f->deep ? TIME_CASE_DEEP : 0U);
+           (f->prompt ? TIME_CASE_PROMPT | (f->small_batch ? TIME_CASE_SMALL_BATCH : 0U) : f->long_context ? TIME_CASE_LONG_CONTEXT : 0U);
 }
 
 static void set_case(struct fitted_row *out, const struct workload *p, unsigned which)
 {
     out->experts = which & TIME_CASE_EXPERTS;
     out->devices = which & TIME_CASE_DEVICES;
-    out->borders = out->devices && !(which & TIME_CASE_PROMPT) && out->traits.borders;
-    out->deep = !(which & TIME_CASE_PROMPT) && which & TIME_CASE_DEEP;
+    out->stage_boundaries = out->devices && !(which & TIME_CASE_PROMPT) && out->traits.stage_boundaries;
+    out->long_context = !(which & TIME_CASE_PROMPT) && which & TIME_CASE_LONG_CONTEXT;
     out->scans = (out->kind == FITTED_DECODE || out->kind == FITTED_RATE) && out->traits.scans;
     out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
     dimensions(out, p);

@@ -223,7 +223,7 @@ static void set_engine(struct stack_traits *f, struct rule_fact *fact)
     f->launches = stacks_value(TABLE_LAUNCHES, 0, fact, 1);
     f->one_step = m->kind != MEASURE_ALL_REDUCE && stacks_value(TABLE_EXCHANGES, 0, fact, 0) > 0;
     f->copies = stack_trait(f->p->stack, ENGINE_COPIES);
-    f->borders = stack_trait(f->p->stack, ENGINE_BORDERS) > 0;
+    f->stage_boundaries = stack_trait(f->p->stack, ENGINE_STAGE_BOUNDARIES) > 0;
     f->absorbed = stack_trait(f->p->stack, ENGINE_ABSORBED) > 0;
     f->products_factor = stacks_value(TABLE_LIBRARY_REACH, 0, fact, 1);
     f->attention_factor = stacks_value(TABLE_LIBRARY_REACH, 1, fact, 1);

@@ -63,7 +63,7 @@ struct stack_traits {
                                a pass */
     bool one_step;          /* collectives on a board are one kernel that writes to all peers, not a ring (52) */
     double copies;          /* passes of a prompt in flight in a pipeline; 0: unlimited */
-    bool borders;           /* stage boundaries by the host (45) */
+    bool stage_boundaries;           /* stage boundaries by the host (45) */
     bool absorbed;          /* MLA's cache stays latent (17) */
     double products_factor, attention_factor; /* prior factors, relative to all engines on a unit */
     bool factor_on_matrix;   /* attention's factor: matrix units only */

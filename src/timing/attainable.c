@@ -398,7 +398,7 @@ static bool is_launched(const struct roofs *r, const struct op *op)
  * A collective of n devices; bytes: sent per device on a ring; hop: seconds of a step. An all-reduce on a ring has two rounds; for few
  * devices or small messages each device sends to all at once: more bytes, fewer hops. (24)
  */
-double link_exchange_s(const struct roofs *r, const struct step *x, double *bytes, double hop)
+double link_collective_s(const struct roofs *r, const struct step *x, double *bytes, double hop)
 {
     const double n = x->n_comm, wire = *bytes / r->link_bytes_s;
     if (x->kind == OP_ALL_REDUCE) {
@@ -430,7 +430,7 @@ void step_set_seconds(struct step *x, double memory_s, double compute_s, double 
 static void exchange(const struct roofs *r, struct step *x, double hop)
 {
     step_set_seconds(x, 0, 0, 0);
-    x->seconds = x->link_s = link_exchange_s(r, x, &x->cost.link_bytes, hop);
+    x->seconds = x->link_s = link_collective_s(r, x, &x->cost.link_bytes, hop);
     x->bound = BOUND_LINK;
 }
 

@@ -33,9 +33,9 @@ enum bound step_bound(const struct step_sum *s);
  * those of the fused total, which per-op times need not add up to.
  * n_steps > 1: the mean of so many decode steps, of which *p is the first. (21) */
 typedef void step_fn(void *ctx, const struct step *x);
-bool step_few(uint32_t n_prompt, uint32_t n_ubatch); /* fewer than TIME_PROMPT tokens at a time */
-/* A pass of a prompt; few: step_few() of it. */
-struct step_sum step_price_prompt(const struct step_model *s, const struct roofs *r, const struct pass *p, bool few, step_fn *fn, void *ctx);
+bool step_is_small_batch(uint32_t n_prompt, uint32_t n_ubatch); /* fewer than TIME_PROMPT tokens at a time */
+/* A pass of a prompt; few: step_is_small_batch() of it. */
+struct step_sum step_price_prompt(const struct step_model *s, const struct roofs *r, const struct pass *p, bool small_batch, step_fn *fn, void *ctx);
 struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
                            step_fn *fn, void *ctx);
 

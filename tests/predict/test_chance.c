@@ -142,7 +142,7 @@ static void test_nearest(void **state)
 {
     const struct on *x = *state;
     struct on slow = *x;
-    slow.k.slot[TIME_HOP] = log(1000);
+    slow.k.parameter[TIME_HOP] = log(1000);
     slow.t.knows = &slow.k;
     const struct predict_options o = source_options(&slow.t);
     const struct predict_result r = predicted(&slow, &o);
@@ -182,12 +182,12 @@ static void test_machines(void **state)
 
 /* ---- errors of two predictions ----------------------------------------------------------------- */
 
-/* Spread and covariance from error_parts equal those of the covariance matrix, also with correlated slots. */
+/* Spread and covariance from error_parts equal those of the covariance matrix, also with correlated parameters. */
 static void test_parts(void **state)
 {
     (void)state;
     struct time_constants k = { .sigma = 0.03 };
-    double g[TIME_SLOT_COUNT] = { 0 }, h[TIME_SLOT_COUNT] = { 0 };
+    double g[TIME_PARAMETER_COUNT] = { 0 }, h[TIME_PARAMETER_COUNT] = { 0 };
     struct error_parts a, b;
     g[TIME_BANDWIDTH] = -0.5;
     g[TIME_LAUNCH] = 0.2;
@@ -349,7 +349,7 @@ static int apart(const void *knows, const struct hwprofile *h, const struct mode
     const int rc = source_same(knows, h, m, cases, out, err);
     out->which = requests_apart;
     *out->of[TIME_CASE_REQUEST] = *out->of[0];
-    out->of[TIME_CASE_REQUEST]->slot[TIME_BANDWIDTH] -= log(3);
+    out->of[TIME_CASE_REQUEST]->parameter[TIME_BANDWIDTH] -= log(3);
     out->of[TIME_CASE_REQUEST]->cov[TIME_LAUNCH][TIME_LAUNCH] = 0.04;
     return rc;
 }

@@ -391,10 +391,10 @@ static int by_layers(const void *knows, const struct hwprofile *h, const struct 
     out->basis = TIME_BY_CLASS;
     out->which = one_case;
     *out->of[0] = (struct time_constants){ .sigma = 0.05, .widen = 1, .widen_fast = 1 };
-    for (int i = 0; i < TIME_SLOT_COUNT; i++)
-        out->of[0]->slot[i] = -40;
-    out->of[0]->slot[TIME_BANDWIDTH] = log(m->hp.n_layer == 1 ? 0.5 : 0.9);
-    out->of[0]->slot[TIME_COMPUTE] = out->of[0]->slot[TIME_REQUEST] = 0;
+    for (int i = 0; i < TIME_PARAMETER_COUNT; i++)
+        out->of[0]->parameter[i] = -40;
+    out->of[0]->parameter[TIME_BANDWIDTH] = log(m->hp.n_layer == 1 ? 0.5 : 0.9);
+    out->of[0]->parameter[TIME_COMPUTE] = out->of[0]->parameter[TIME_REQUEST] = 0;
     return 0;
 }
 

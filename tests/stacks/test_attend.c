@@ -80,7 +80,7 @@ static void memory_bounds_it(void **state)
     const struct attend_call wide = call_of(64, 32767, 8, 8, 2), narrow = call_of(64, 32767, 8, 8, 1);
     const struct time_kernel t = attend_time(&f, attend_choose(&f, &wide), &wide);
     (void)state;
-    assert_true(t.memory_s > t.walk_s && t.memory_s > t.compute_s && t.memory_s > 10 * t.start_s);
+    assert_true(t.memory_s > t.scan_s && t.memory_s > t.compute_s && t.memory_s > 10 * t.start_s);
     assert_true(t.seconds > wide.kv_bytes / f.p->roofs->bytes_s && t.seconds < 1.4 * wide.kv_bytes / f.p->roofs->bytes_s);
     /* a cache of 8 bits is half of that */
     const double half = seconds(&f, narrow) / t.seconds;
