@@ -54,10 +54,10 @@ static int quoted(struct reader *r, const struct csv_field *f)
         *r->out++ = *r->at;
     }
     if (r->at == r->end)
-        return refuse(r, f->line, f->column, "a quoted field that does not end");
+        return refuse(r, f->line, f->column, "an unterminated quoted field");
     r->at++;
     if (!at_line_end(r) && *r->at != ',')
-        return refuse(r, r->line, column_of(r), "text behind a closing quote");
+        return refuse(r, r->line, column_of(r), "text after a closing quote");
     return 0;
 }
 
@@ -68,7 +68,7 @@ static int bare(struct reader *r, const struct csv_field *f)
         r->at++;
     for (; !at_line_end(r) && *r->at != ','; r->at++) {
         if (*r->at == '"')
-            return refuse(r, r->line, column_of(r), "a quote inside a field that does not begin with one");
+            return refuse(r, r->line, column_of(r), "a quote inside an unquoted field");
         *r->out++ = *r->at;
     }
     while (r->out > f->s && r->out[-1] == ' ')

@@ -194,8 +194,8 @@ const char *measure_date_remark(const char *text)
 {
     int year, month;
     if (*text && !has_date(text))
-        return "says no date, no build and no version: taken as of today";
+        return "has no date, build or version: assumed current";
     if (any_at(text, &year, &month) == MEASURE_DATE && year < MEASURE_FIRST_YEAR)
-        return "is of a year before any of this was measured: taken as of today";
+        return "is before the first measurements: assumed current";
     return NULL;
 }

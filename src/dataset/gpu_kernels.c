@@ -42,7 +42,7 @@ static int read_attention(struct measurement *m, const struct csv *c, size_t i, 
     if (fmod(m->n_head, m->n_kv) != 0)
         return csv_error(c, i, col[KEY_HEADS], err, "expected a divisor of num_heads (%g), found %g", m->n_head, m->n_kv);
     if (beams > 1)
-        return csv_error(c, i, col[BEAMS], err, "expected 1, as nothing here searches by beams, found %g", beams);
+        return csv_error(c, i, col[BEAMS], err, "expected 1 (beam search is not modelled), found %g", beams);
     return 0;
 }
 

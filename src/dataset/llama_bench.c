@@ -351,7 +351,7 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
         m->other_gpus = *other != 0;
     }
     if (m->other_gpus) {
-        snprintf(stated, sizeof stated, "%.48s runs a part of it: priced as if %.48s did", other, text);
+        snprintf(stated, sizeof stated, "%.48s runs a part of it: estimated as if %.48s did", other, text);
         if (add_remark(l, m, stated, err) != 0)
             return -1;
     }
@@ -430,12 +430,12 @@ static int read_figures(struct figures *g, struct measurement *m, const struct t
         if (*t->v[counts[i]] && csv_to_number(t->v[counts[i]]) != floor(csv_to_number(t->v[counts[i]])))
             return refuse(t, counts[i], err, "a whole number");
     if (g->prompt + g->gen <= 0)
-        return refuse(t, F_GEN, err, "a generation where there is no prompt");
+        return refuse(t, F_GEN, err, "a generation without a prompt");
     if (strstr(t->v[F_TEST], "@pp")) { /* ik_llama.cpp's -gp: generation after an untimed prompt */
         g->depth += g->prompt;
         g->prompt = 0;
     }
-    return g->prompt + g->gen > 0 ? 0 : refuse(t, F_GEN, err, "a generation behind a prompt");
+    return g->prompt + g->gen > 0 ? 0 : refuse(t, F_GEN, err, "a generation after a prompt");
 }
 
 /* The mean of rates is slightly above the rate of the mean time; a factor of two means that both are of different tests. */
@@ -474,7 +474,7 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
         return -1;
     if (*t->ignored) {
         char text[200];
-        snprintf(text, sizeof text, "not understood and left out: %s", t->ignored);
+        snprintf(text, sizeof text, "ignored: %s", t->ignored);
         if (add_remark(l, &m, text, err) != 0)
             return -1;
     }

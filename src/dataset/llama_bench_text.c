@@ -80,7 +80,7 @@ static const char *read_value(struct measurements *l, const char *text, const ch
         value[len++] = *s++;
     }
     if (quote && *s++ != quote) {
-        refuse_at(l, text, begin, err, "a text in quotes that does not end");
+        refuse_at(l, text, begin, err, "an unterminated text in quotes");
         return NULL;
     }
     while (!quote && len && isspace((unsigned char)value[len - 1]))
@@ -155,7 +155,7 @@ int llama_bench_sql(struct measurements *l, const char *text, const struct measu
             return -1;
         p = skip(p);
         if (strncasecmp(p, word, sizeof word - 1) != 0)
-            return refuse_at(l, text, p, err, "expected VALUES behind the columns of INSERT INTO");
+            return refuse_at(l, text, p, err, "expected VALUES after the columns of INSERT INTO");
         for (p += sizeof word - 1;; p++) {
             const char *const list = skip(p);
             if (!(p = read_list(l, text, list, &values, err)))

@@ -164,7 +164,7 @@ static int kind_of(const struct csv *c)
 /* Notes columns that no reader requested. */
 static void note_ignored_columns(struct measurements *l)
 {
-    static const char begin[] = "columns that are not understood and left out: ";
+    static const char begin[] = "ignored columns: ";
     for (size_t i = 0; i < l->csv.n_col; i++) {
         const size_t n = strlen(l->note);
         const char *const name = l->csv.header[i].s;
@@ -391,8 +391,8 @@ static int read_text(struct measurements *l, const char *text, size_t size, cons
         return aiperf_read(l, text, x, err);
     }
     if (strstr(s, "\"avg_ts\":"))
-        return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected llama-bench's JSON, found \"%.*s\": keep what it prints "
-                         "beside its results out of the file (2>/dev/null)", l->name, (int)fmin(64, (double)strcspn(s, "\r\n")), s);
+        return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected llama-bench's JSON, found \"%.*s\": do not redirect its "
+                         "standard error to the file (2>/dev/null)", l->name, (int)fmin(64, (double)strcspn(s, "\r\n")), s);
     return read_csv(l, l->name, text, size, x, err);
 }
 
@@ -400,7 +400,7 @@ static int read_text(struct measurements *l, const char *text, size_t size, cons
 static int take_type(struct measurements *l, const char *type, struct error *err)
 {
     char text[96];
-    snprintf(text, sizeof text, "no type in its row: %.40s, as --type says", type);
+    snprintf(text, sizeof text, "no type in its row: %.40s, from --type", type);
     const char *const quant = measure_copy_text(l, type, err), *const remark = quant ? measure_copy_text(l, text, err) : NULL;
     for (size_t i = 0; remark && i < l->n; i++) {
         struct measurement *m = &l->row[i];

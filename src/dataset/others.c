@@ -50,7 +50,7 @@ double measure_users(double little)
     return !(little >= 1) ? 1 : fabs(little - whole) < 0.02 * little ? whole : little;
 }
 
-const char measure_one_at_a_time[] = "one request at a time: the file does not say how many there were (--batch-size does)";
+const char measure_one_at_a_time[] = "one request at a time: the file does not state the concurrency (--batch-size sets it)";
 
 /* Formatted text, owned by l; NULL: out of memory. */
 static const char *format_text(struct measurements *l, struct error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -188,10 +188,10 @@ static int take_server_types(struct measurements *l, struct measurement *m, cons
     if (cache && strncmp(cache, "fp8", 3) == 0)
         m->type_k = m->type_v = "FP8";
     else if (cache && strncmp(cache, "bfloat16", 8) != 0 && strncmp(cache, "float16", 7) != 0)
-        snprintf(text, sizeof text, "kv_cache_dtype %.64s is not understood: priced as 16 bits", cache);
+        snprintf(text, sizeof text, "kv_cache_dtype %.64s is unknown: assumed 16 bits", cache);
     const double failed = json_number_value(json_object_get(r->o, "failed"));
     if (failed > 0)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%.0f requests failed: the others' times are these", *text ? "; " : "", failed);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%.0f requests failed: times are those of the others", *text ? "; " : "", failed);
     if (!*text)
         return 0;
     m->remark = format_text(l, err, "%s%s%s", given(m->remark), *given(m->remark) ? "; " : "", text);
@@ -250,7 +250,7 @@ static const char *latency_defaults(struct measurements *l, const struct measure
         snprintf(batch, sizeof batch, "%g sequences, ", LATENCY_BATCH);
     if (!*in && !*out && !*batch)
         return "";
-    return format_text(l, err, "%s%s%sas vllm bench latency has by default: its file does not say (--input-len, --output-len, --batch-size do)", in,
+    return format_text(l, err, "%s%s%sthe defaults of vllm bench latency: its file does not state them (--input-len, --output-len, --batch-size set them)", in,
                      out, batch);
 }
 
@@ -296,7 +296,7 @@ static int vllm_throughput(struct measurements *l, const struct result *r, const
     m.context = m.prompt + m.out / 2;
     m.batch = x->batch > 0 ? x->batch : fmin(requests, 65536);
     if (!stated)
-        m.assumed = format_text(l, err, "input %g, output %g tokens: halves of what a request has, as the file does not tell them apart (--input-len or "
+        m.assumed = format_text(l, err, "input %g, output %g tokens: halves of a request's tokens, which the file does not separate (--input-len or "
                               "--output-len does)", m.prompt, m.out);
     return !m.assumed ? -1 : measure_name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
 }

@@ -83,7 +83,7 @@ const char *roof_violation_text(const struct workload *p, char *buf, size_t size
     const bool exceeds = workload_exceeds_roof(p, &x);
     const double unit = x.memory ? 1e9 : 1e12;
     if (exceeds)
-        snprintf(buf, size, "%.4g %s, %.3g times the %.4g %s of %s: is it of another machine, type or batch, or with speculative decoding?", x.done_s / unit,
+        snprintf(buf, size, "%.4g %s, %.3g times the %.4g %s of %s: another machine, type or batch, or speculative decoding?", x.done_s / unit,
                  x.memory ? "GB/s of weights and keys" : "TFLOP/s", x.done_s / x.roof_s, x.roof_s / unit, x.memory ? "GB/s" : "TFLOP/s",
                  p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
     return buf;

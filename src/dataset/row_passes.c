@@ -260,7 +260,7 @@ int workload_add_op(struct workload *out, const struct measurement *m, const str
     const bool product = is_product(m->op, &c.role);
     if (m->n > 0) {
         if (!product)
-            snprintf(out->note, sizeof out->note, "no product \"%.64s\" is known: taken for one of %.9g tokens by a [%.9g, %.9g] weight, as m, k and n say", m->op,
+            snprintf(out->note, sizeof out->note, "unknown product \"%.64s\": assumed %.9g tokens by a [%.9g, %.9g] weight, from m, k and n", m->op,
                      m->m, m->k, m->n);
         c.kind = OP_MATMUL;
         c.rows = m->n;
@@ -270,7 +270,7 @@ int workload_add_op(struct workload *out, const struct measurement *m, const str
     } else if (product) {
         return workload_reject(out, "column \"n\": op \"%.64s\" is a product of m tokens by a [k, n] weight, and the row has no n", m->op);
     } else if (!small_kernel(&pass, &c, m, s)) {
-        return workload_reject(out, "column \"op\": no op \"%.64s\" is known, and without an n it is not a product", m->op);
+        return workload_reject(out, "column \"op\": unknown op \"%.64s\"; without n it is not a product", m->op);
     }
     return work_add_step(out, &pass, &c, err);
 }
@@ -293,7 +293,7 @@ int workload_add_gpu_kernel(struct workload *out, const struct measurement *m, s
 {
     out->measured_s = m->value;
     if (strcmp(m->op, "generation_attention") != 0)
-        return workload_reject(out, "op \"%.64s\": read, but there is no time model of this kernel alone; generation_attention has one", m->op);
+        return workload_reject(out, "op \"%.64s\": no time model of this kernel; only generation_attention has one", m->op);
     if (!(m->batch > 0) || !(m->n_head > 0) || !(m->n_kv > 0) || !(m->head_dim > 0) || isnan(m->context))
         return workload_reject(out, "generation_attention needs batch_size, num_heads, num_key_value_heads, head_dim and step");
     const struct dtype_info *type = dtype_find_name(m->type_k);
@@ -303,7 +303,7 @@ int workload_add_gpu_kernel(struct workload *out, const struct measurement *m, s
     if (dtype_check_kv_priced(type->id, "keys", (uint32_t)m->head_dim, &e) != 0)
         return workload_reject(out, "column \"kv_cache_dtype\": %.200s", e.msg);
     if (m->prompt > 1)
-        return workload_reject(out, "column \"isl\": %g tokens a sequence; one is priced", m->prompt);
+        return workload_reject(out, "column \"isl\": %g tokens a sequence; only one is supported", m->prompt);
     const double keys = m->window > 0 ? fmin(m->window, m->context + 1) : m->context + 1;
     out->type_k = out->type_v = type->id;
     out->batch = m->batch;

@@ -50,10 +50,10 @@ static const char *step_of_users(const struct workload *p, struct measurement *o
 {
     const double n_seq = p->pass[p->n_pass - 1].at.n_seq, decode_s = phase_s(p, PHASE_DECODE), prompt_s = phase_s(p, PHASE_PREFILL);
     if (!(p->out >= 2))
-        return "answers of one token have no steps";
+        return "generations of one token have no decode steps";
     const double stretch = 1 + prompt_s / decode_s * (n_seq - 1) / (p->out - 1);
     if (1 - 1 / stretch > MOST)
-        return "the prompts between its steps take most of the time";
+        return "prompts between its steps take most of the time";
     *out = rate_of(p, MEASURE_DECODE, n_seq * stretch / p->measured_s, hypot(STEP_SD, log(stretch) / 2));
     out->batch = n_seq;
     out->prompt = NAN;
@@ -64,9 +64,9 @@ static const char *step_of_users(const struct workload *p, struct measurement *o
 static const char *prompt_of_user(const struct workload *p, struct measurement *out)
 {
     if (p->n_users > ALONE + MOST)
-        return "a time to the first token has the prompts of other users in it";
+        return "TTFT includes the prompts of other users";
     if (SERVER_S / p->measured_s > MOST)
-        return "so short a time to the first token is mostly the server's own";
+        return "a TTFT this short is mostly server overhead";
     *out = rate_of(p, MEASURE_PREFILL, p->prompt / p->measured_s, hypot(STEP_SD, SERVER_S / p->measured_s));
     out->batch = 1;
     out->prompt = p->prompt;
@@ -79,9 +79,9 @@ static const char *step_of_requests(const struct workload *p, struct measurement
 {
     const double decode_s = phase_s(p, PHASE_DECODE), prompts = phase_s(p, PHASE_PREFILL) / (decode_s + phase_s(p, PHASE_PREFILL));
     if (!(p->out >= 2))
-        return "answers of one token have no steps";
+        return "generations of one token have no decode steps";
     if (p->guesses & GUESS_BATCH)
-        return "how many of its requests ran at once is not known";
+        return "its number of concurrent requests is unknown";
     if (prompts > MOST)
         return "its prompts take most of the time";
     *out = rate_of(p, MEASURE_DECODE, p->batch * (p->out - 1) / (p->measured_s * (1 - prompts)), hypot(STEP_SD, prompts / 2));
@@ -99,10 +99,10 @@ const char *workload_as_rate(const struct workload *p, struct measurement *out)
     if (m->kind == MEASURE_RATE)
         return m->phase == MEASURE_REQUEST ? step_of_requests(p, out) : "it is a rate itself";
     if (m->kind != MEASURE_SERVING)
-        return "it is of no pass of a model";
+        return "it is not a pass of a model";
     if (m->metric == METRIC_TPOT && m->step_tokens > 1)
-        return "its steps check drafts";
+        return "its steps verify drafts";
     if (!is_plain(&m->prefill) || !is_plain(&m->decode))
-        return "its devices share the work in a way that no rate says";
+        return "its parallelism has no equivalent as a rate";
     return m->metric == METRIC_TTFT ? prompt_of_user(p, out) : step_of_users(p, out);
 }

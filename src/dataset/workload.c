@@ -247,7 +247,7 @@ static int add_model(struct workload_builder *p, const struct measurement *m, st
         rc = workload_reject(out, "%.250s", e.msg);
     }
     if (rc == 0 && !out->reason[0] && !is_that_model(out))
-        return workload_reject(out, "%.3g GB of weights were read each time, not what %.64s has: another model of that name", m->read_bytes / 1e9,
+        return workload_reject(out, "%.3g GB of weights read per pass, unlike %.64s: another model of that name", m->read_bytes / 1e9,
                         out->preset[0] ? out->preset : m->model);
     note_widened(out);
     return rc;

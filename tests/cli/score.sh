@@ -42,8 +42,8 @@ run score "$f/gpu_ops.csv" --anchor-rows 1 -o json && has '"n_anchor": 1'
 ok $? "--anchor-rows"
 is 3 "$(figure n_rows)" "which are not scored"
 { head -n 1 "$f/gpu_ops.csv"; echo 'a100,Llama-2-7b-hf,1,frobnicate,128,4096,11008,0.1'; echo 'a100,Llama-2-7b-hf,1,wobble,128,4096,,0.1'; } >"$tmp/ops.csv"
-run score "$tmp/ops.csv" -o json && jq -e '[.rows[] | select(.note | test("no product .frobnicate. is known: taken for one of 128 tokens"))] | length == 1' "$tmp/out" >/dev/null &&
-    jq -e '[.rows[] | select(.reason | test("^unpriced: column .op.: no op .wobble. is known"))] | length == 1' "$tmp/out" >/dev/null
+run score "$tmp/ops.csv" -o json && jq -e '[.rows[] | select(.note | test("unknown product .frobnicate.: assumed 128 tokens"))] | length == 1' "$tmp/out" >/dev/null &&
+    jq -e '[.rows[] | select(.reason | test("^unpriced: column .op.: unknown op .wobble."))] | length == 1' "$tmp/out" >/dev/null
 ok $? "ops of unknown names: a product says so, what is none has no price"
 head -n 1 "$f/throughput.csv" >"$tmp/absurd.csv"
 for i in a:300 b:140 c:141; do
@@ -114,7 +114,7 @@ gpt-oss 120B MXFP4 MoE|59.02 GiB|116.83 B|tg128|50
 gpt-oss 20B Q8_0|11.27 GiB|20.91 B|tg128|72
 llama 8B F16|4.58 GiB|8.03 B|tg128|40
 llama 8B Q4_0|0.83 GiB|8.03 B|tg128|40' >"$tmp/types.md"
-run report "$tmp/types.md" --hw strix-halo-395 -o json && has '60.87 GiB are 4.48 bits a weight, which \\"F16\\" is not: priced as MXFP4_EXPERTS'
+run report "$tmp/types.md" --hw strix-halo-395 -o json && has '60.87 GiB are 4.48 bits a weight, not those of \\"F16\\": estimated as MXFP4_EXPERTS'
 ok $? "a label that the bytes contradict is doubted aloud"
 holds "$(jq '[.rows[] | select(.test == "tg128" and (.model | startswith("gpt-oss 120B F16")))][0].bytes / 5.0e9 | . > 0.97 and . < 1.03' "$tmp/out" | sed 's/true/1/;s/false/0/') == 1" "5.0 GB a token"
 holds "$(jq '[.rows[] | select(.test == "pp512")][0].bytes' "$tmp/out") < 65.4e9" "no report reads more than its file"
@@ -150,9 +150,9 @@ for type in $mlx IQ2_M:IQ2_M "INT8 W8A8:INT8" "Q4_K - Medium:Q4_K_M" GPTQ-Int4:G
     ok $? "-q ${type%%:*} is ${type#*:}"
 done
 sed 's/,Q4_K_M,4.58,/,,,/' "$tmp/new.csv" >"$tmp/untyped.csv"
-run score "$tmp/untyped.csv" --type F16 -o json && has '"type": "F16"' && has 'no type in its row: F16, as --type says'
+run score "$tmp/untyped.csv" --type F16 -o json && has '"type": "F16"' && has 'no type in its row: F16, from --type'
 ok $? "--type is the type of rows that do not say theirs"
-run score "$tmp/new.csv" --type F16 -o json && has '"type": "Q4_K_M"' && ! has 'as --type says'
+run score "$tmp/new.csv" --type F16 -o json && has '"type": "Q4_K_M"' && ! has 'from --type'
 ok $? "and of no others"
 
 # A profile that cannot be read is said, whichever machine is asked for; names that are no profile's may have a slash.
@@ -294,7 +294,7 @@ for other in vllm-serve.json vllm-latency.json vllm-throughput.json aiperf.csv; 
 done
 for command in report score; do
     run $command "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b -o json
-    has 'input 32 tokens, output 128 tokens, 8 sequences, as vllm bench latency has by default' && run $command "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b \
+    has 'input 32 tokens, output 128 tokens, 8 sequences, the defaults of vllm bench latency' && run $command "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b \
         --input-len 512 --output-len 64 --batch-size 4 -o json && ! has 'by default'
     ok $? "$command says what a file does not, and takes it from options"
 done
@@ -315,7 +315,7 @@ run predict smollm2-135m -q Q8_0 --hw ryzen-7950x -t 2 -n 128 -d 4096 -p 0 --anc
 run predict smollm2-360m -q Q8_0 --hw ryzen-7950x -t 2 -n 128 -d 4096 -p 0 --anchor "$tmp/run.json" -o csv
 holds "$(cells tok_s) > 0.9 * 41.5 && $(cells tok_s) < 1.1 * 41.5 && $other > 1.3 * 41.5" "an anchor is of the model it was measured with, not of the one asked about"
 jq '.rows[0].weight_bytes /= 4' "$tmp/run.json" >"$tmp/slice.json"
-run score "$tmp/slice.json" --hw ryzen-7950x && has '0.0961 GB of weights were read each time, not what smollm2-360m has'
+run score "$tmp/slice.json" --hw ryzen-7950x && has '0.0961 GB of weights read per pass, unlike smollm2-360m'
 ok $? "a run of some of a model's layers is not priced as the whole"
 refused 1 'not a result of llama-bench' report "$top_srcdir/models/llama-3-8b.json"
 # Rows that the model does not describe (a depth of 32768 without flash attention, they say, four times as fast as that) leave the others' word alone:

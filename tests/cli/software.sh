@@ -298,12 +298,12 @@ step --anchor "$tmp/aiperf.csv" && says 'in 8 ms by vllm' && step --anchor "$tmp
 ok $? "AIPerf's is of the software that --stack says"
 refused 2 'aiperf.csv: it does not name its machine: expected one --hw, found 2' predict llama-3.1-8b --hw h100-sxm,rtx-4090 --anchor "$tmp/aiperf.csv"
 sed 's/Output Sequence Length (tokens),128/Output Sequence Length (tokens),1/' "$tmp/aiperf.csv" >"$tmp/one-token.csv"
-refused 1 'no row to learn from: answers of one token have no steps' predict llama-3.1-8b --hw h100-sxm --anchor "$tmp/one-token.csv"
+refused 1 'no row to learn from: generations of one token have no decode steps' predict llama-3.1-8b --hw h100-sxm --anchor "$tmp/one-token.csv"
 refused 1 'times the 3350 GB/s of h100-sxm' predict llama-3.1-70b --hw h100-sxm --anchor "$tmp/aiperf.csv"
 run predict llama-3.1-70b --hw h100-sxm --tp 8 --anchor "$tmp/aiperf.csv" && says 'by vllm on 8 devices, uncertainty'
 ok $? "its devices are those asked about"
 echo '{"elapsed_time": 45, "num_requests": 1000, "total_num_tokens": 413539, "requests_per_second": 22, "tokens_per_second": 9149}' >"$tmp/whole.json"
-step --anchor "$tmp/whole.json" && says 'narrows --request alone: how many of its requests ran at once is not known'
+step --anchor "$tmp/whole.json" && says 'narrows --request alone: its number of concurrent requests is unknown'
 ok $? "whole requests say that they are no steps"
 # A machine that nobody has a profile of: ten lines of its datasheet, no maker, no id that tells its class.
 mkdir "$tmp/own"
@@ -331,7 +331,7 @@ refused 1 'no/such.json' predict llama-3-8b --hw rtx-4080 --anchor no/such.json
 sed 's/RTX 4080/Nonesuch/' "$tmp/anchor.csv" >"$tmp/nobody.csv"
 refused 1 'no row to learn from: no profile of' predict llama-3-8b --hw rtx-4080,rtx-4090 --anchor "$tmp/nobody.csv"
 sed '$s/decode,0,64,1,[^,]*/decode,0,64,1,94/' "$tmp/anchor.csv" >"$tmp/absurd.csv"
-refused 1 'absurd.csv: line 2: expected at most 47.95 tokens/s, found 94, which takes 1412 GB/s of weights and keys, 1.97 times the 717 GB/s of rtx-4080: is it of another' \
+refused 1 'absurd.csv: line 2: expected at most 47.95 tokens/s, found 94, which takes 1412 GB/s of weights and keys, 1.97 times the 717 GB/s of rtx-4080: another' \
     predict llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv"
 refused 1 '1.97 times the 717 GB/s' sweep -m llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv" --quiet
 refused 2 'anchor is given twice' predict llama-3-8b --hw rtx-4080 --anchor "$tmp/anchor.csv" --anchor "$tmp/anchor.csv"
