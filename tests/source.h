@@ -1,4 +1,4 @@
-/* Constants that are the same for every machine and model, as a source of predictions: knows points to them. */
+/* Constants that are the same for every machine and model, as a source of predictions: context points to them. */
 #ifndef TEST_ROOFLINE_SOURCE_H
 #define TEST_ROOFLINE_SOURCE_H
 
@@ -35,7 +35,7 @@ static inline unsigned source_one_case(const struct time_features *f)
     return 0;
 }
 
-static inline int source_same(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
+static inline int source_same(const void *context, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                               struct error *err)
 {
     (void)h, (void)m;
@@ -44,20 +44,20 @@ static inline int source_same(const void *knows, const struct hwprofile *h, cons
     out->stack = "test";
     out->basis = TIME_BY_CLASS;
     out->which = source_one_case;
-    *out->of[0] = *(const struct time_constants *)knows;
+    *out->of[0] = *(const struct time_constants *)context;
     return 0;
 }
 
-static inline uint32_t source_whole(const void *knows, const struct hwprofile *h, const struct model *m)
+static inline uint32_t source_whole(const void *context, const struct hwprofile *h, const struct model *m)
 {
-    (void)knows, (void)h, (void)m;
+    (void)context, (void)h, (void)m;
     return 0;
 }
 
-static inline const char *source_explain(const void *knows, const struct hwprofile *h, const struct model *m, unsigned which,
+static inline const char *source_explain(const void *context, const struct hwprofile *h, const struct model *m, unsigned which,
                                          enum time_parameter s, char *buf, size_t size)
 {
-    (void)knows, (void)h, (void)m, (void)which, (void)s;
+    (void)context, (void)h, (void)m, (void)which, (void)s;
     snprintf(buf, size, "of the test");
     return buf;
 }

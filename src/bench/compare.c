@@ -37,7 +37,7 @@ static const struct ceiling *named(const struct hwprofile *h, const char *name)
     return NULL;
 }
 
-static bool known(const struct ceiling *c)
+static bool is_measured(const struct ceiling *c)
 {
     return c && !isnan(c->value);
 }
@@ -46,13 +46,13 @@ static bool known(const struct ceiling *c)
 static struct compare_row compare_row(const struct ceiling *a, const struct ceiling *b, struct counts *n)
 {
     const bool units = a && b && strcmp(a->unit, b->unit) != 0;
-    const bool both = known(a) && known(b) && !units;
-    const struct ceiling *one = known(a) || !b ? a : b;
-    const double va = known(a) ? a->value : NAN, vb = known(b) ? b->value : NAN;
+    const bool both = is_measured(a) && is_measured(b) && !units;
+    const struct ceiling *one = is_measured(a) || !b ? a : b;
+    const double va = is_measured(a) ? a->value : NAN, vb = is_measured(b) ? b->value : NAN;
     const bool intervals = both && !isnan(a->ci_lo) && !isnan(a->ci_hi) && !isnan(b->ci_lo) && !isnan(b->ci_hi);
     const bool overlap = intervals && a->ci_lo <= b->ci_hi && b->ci_lo <= a->ci_hi;
     const bool seconds = strcmp(one->unit, "s") == 0;
-    const char *verdict = units && known(a) && known(b) ? "units differ" : known(a) ? "only in A" : known(b) ? "only in B" : "in neither";
+    const char *verdict = units && is_measured(a) && is_measured(b) ? "units differ" : is_measured(a) ? "only in A" : is_measured(b) ? "only in B" : "in neither";
     if (both) {
         verdict = !intervals ? "no interval" : overlap ? "agree" : (vb > va) != seconds ? "B is faster" : "A is faster";
         n->n += intervals;
@@ -62,7 +62,7 @@ static struct compare_row compare_row(const struct ceiling *a, const struct ceil
             snprintf(n->name, sizeof n->name, "%s", one->name);
         }
     } else {
-        n->n_only += known(a) || known(b);
+        n->n_only += is_measured(a) || is_measured(b);
     }
     return (struct compare_row){ one->name, one->unit, verdict, va, vb, units ? NAN : vb / va, intervals ? overlap : -1 };
 }

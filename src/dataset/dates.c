@@ -53,11 +53,11 @@ static int day_of_month(const char *text, const char *name)
         s--;
     if (s == text || !isdigit((unsigned char)s[-1]))
         s = end;
-    const char *const behind = s;
+    const char *const after = s;
     while (s > text && isdigit((unsigned char)s[-1]))
         s--;
     const bool inner = s > text && (isalnum((unsigned char)s[-1]) || strchr(".:-/_", s[-1])); /* part of a version or a time */
-    if (s < behind && behind - s <= 2 && !inner)
+    if (s < after && after - s <= 2 && !inner)
         return atoi(s);
     while (isalpha((unsigned char)*name))
         name++;
@@ -103,11 +103,11 @@ static enum measure_date_kind date_at(const char *s, int *year, int *month)
     *year = atoi(s);
     *month = 0;
     const bool parted = sign == '-' || sign == '/' || (sign == '.' && digits(s + DIGITS_YEAR + 1) == 2);
-    const char *const behind = parted ? part_at(s + DIGITS_YEAR, sign, month) : NULL;
-    if (!behind)
+    const char *const after = parted ? part_at(s + DIGITS_YEAR, sign, month) : NULL;
+    if (!after)
         return is_year(*year) ? MEASURE_DATE : MEASURE_NO_DATE;
     const bool real = is_year(*year) && *month >= 1 && *month <= DECEMBER;
-    if (*behind == sign && isdigit((unsigned char)behind[1]) && !(real && part_at(behind, sign, &day) && is_day(*year, *month, day)) && sign != '.')
+    if (*after == sign && isdigit((unsigned char)after[1]) && !(real && part_at(after, sign, &day) && is_day(*year, *month, day)) && sign != '.')
         return MEASURE_FALSE_DATE;
     if (real)
         return MEASURE_DATE;

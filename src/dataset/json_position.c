@@ -86,8 +86,8 @@ static char character(const char **p)
         const long code = strtol(digits, NULL, 16);
         return (char)(code > 0 && code < 0x80 ? code : '?');
     }
-    const char *const known = c ? strchr(escapes, c) : NULL;
-    return known && known[1] && !((known - escapes) & 1) ? known[1] : c;
+    const char *const match = c ? strchr(escapes, c) : NULL;
+    return match && match[1] && !((match - escapes) & 1) ? match[1] : c;
 }
 
 /* The quoted text at p equals key. */

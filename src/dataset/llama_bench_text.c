@@ -222,8 +222,8 @@ static bool read_test(const char *s, int *p, int *g, int *d)
         end = read_part(end ? end + 1 : s, "tg", g);
     if (end && *end == '@') {
         end += 1 + strspn(end + 1, " ");
-        const char *const behind = read_part(end, "d", d);
-        end = behind ? behind : read_part(end, "pp", d);
+        const char *const after = read_part(end, "d", d);
+        end = after ? after : read_part(end, "pp", d);
     }
     return end && *end == 0 && *p + *g > 0;
 }

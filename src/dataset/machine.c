@@ -207,11 +207,11 @@ static void short_name(char *out, size_t size, const char *hardware, bool *varia
     for (size_t i = 0; i < ARRAY_LEN(boxes); i++)
         if (strncasecmp(out, boxes[i], strlen(boxes[i])) == 0)
             memmove(out, out + strlen(boxes[i]), strlen(out + strlen(boxes[i])) + 1);
-    char *const with = strstr(out, " w/"), *const behind = strpbrk(out, "[(");
+    char *const with = strstr(out, " w/"), *const after = strpbrk(out, "[(");
     if (with)
         *with = 0;
-    if (behind && behind > out && !(with && behind > with))
-        *behind = 0;
+    if (after && after > out && !(with && after > with))
+        *after = 0;
     *variant = false;
     for (bool more = true; more;) {
         size_t n = strlen(out);

@@ -327,23 +327,23 @@ static int locate_error(const struct measurements *l, const struct json_position
         return -1;
     char message[sizeof err->msg];
     snprintf(message, sizeof message, "%s", err->msg + n + 2);
-    const struct json_position place = json_position_of_error(at, message);
-    return json_position_error(&place, l->name, err, "%s", message);
+    const struct json_position position = json_position_of_error(at, message);
+    return json_position_error(&position, l->name, err, "%s", message);
 }
 
 int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct json_position *at, const struct measure_context *x,
              struct error *err)
 {
     struct run r;
-    struct json_position place = json_position_field(at, "rows");
+    struct json_position position = json_position_field(at, "rows");
     int rc = run_from_json(&r, doc, l->name, schema, err);
     if (rc != 0)
         return locate_error(l, at, err);
-    json_position_enter(&place);
-    for (size_t i = 0; i < r.n_row && rc == 0; i++, json_position_next(&place)) {
+    json_position_enter(&position);
+    for (size_t i = 0; i < r.n_row && rc == 0; i++, json_position_next(&position)) {
         const struct run_row *row = &r.row[i];
         struct measurement m = measure_empty(MEASURE_RATE);
-        m.line = place.line;
+        m.line = position.line;
         m.phase = strcmp(row->phase, "prefill") == 0 ? MEASURE_PREFILL : MEASURE_DECODE;
         m.value = row->tok_s_mean;
         m.prompt = m.phase == MEASURE_PREFILL ? row->n_prompt : row->n_depth;

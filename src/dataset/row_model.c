@@ -203,7 +203,7 @@ static double weight_scale(struct row_model *s, const struct measurement *row)
     return NAN;
 }
 
-/* ---- a subject ---------------------------------------------------------------------------------------------------- */
+/* ---- a row model -------------------------------------------------------------------------------------------------- */
 
 /* Without a preset: a mixture if its name, its experts or its family imply it. -1: unknown. */
 static int guess_active(struct row_model *s, const struct measurement *row, struct guess_dims *d, struct error *err)

@@ -1,6 +1,6 @@
 /*
  * constants.h: fitted constants as a file (roofcast.constants, doc/formats.md): what `roofcast calibrate` writes and
- * `roofcast score` reads where nothing is refitted. Each with its spread, the rows behind it, and their groups.
+ * `roofcast score` reads where nothing is refitted. Each with its spread, its training rows, and their groups.
  */
 #ifndef LEARN_CONSTANTS_H
 #define LEARN_CONSTANTS_H

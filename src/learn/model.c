@@ -94,7 +94,7 @@ static bool enough_alike(const struct workload *const *rows, size_t i, size_t st
 
 static bool is_learned_from(const struct workload *const *rows, size_t i, enum fitted_kind kind, size_t step)
 {
-    return fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
+    return fitted_learns_from(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
 }
 
 /* Number of rows to allocate: a row of a fit is large. */
@@ -127,7 +127,7 @@ static bool is_alone(const struct fit_scope *scope, size_t anchor)
 struct collected {
     struct fitted_row *r;
     struct fit_row *row;
-    const struct workload **priced;
+    const struct workload **workload;
     size_t n;
 };
 
@@ -143,7 +143,7 @@ static int collect(struct fitted_one *x, struct collected *c, const struct workl
     if (fitted_row_effects(&x->fit, r, &c->row[c->n], err) != 0 ||
         training_add_row(shown ? &x->shown : &x->by, p, err) != 0)
         return -1;
-    c->priced[c->n] = p;
+    c->workload[c->n] = p;
     c->row[c->n].from = shown ? CONSTANTS_SHOWN : UINT64_C(1) << (p->m->file < 62 ? p->m->file : 62);
     c->row[c->n].sigma = fitted_row_sigma(r, p->measured_s);
     c->row[c->n++].ln_seconds = log(p->measured_s);
@@ -166,11 +166,11 @@ static int trust_anchors(bool *again, const struct fitted_one *x, struct collect
     for (size_t i = n_seen; i < c->n; i++) {
         size_t n = 0;
         for (size_t k = n_seen; k < c->n; k++)
-            if (alike(c->priced[i], c->priced[k]))
+            if (alike(c->workload[i], c->workload[k]))
                 like[n++] = left[k - n_seen];
         if (n == 1)
             continue;
-        c->row[i].sigma = hypot(hypot(anchor_sigma, c->priced[i]->m->ln_sd), left[i - n_seen] - stats_median(like, n));
+        c->row[i].sigma = hypot(hypot(anchor_sigma, c->workload[i]->m->ln_sd), left[i - n_seen] - stats_median(like, n));
         *again = true;
     }
     free(left);
@@ -182,7 +182,7 @@ static int spreads(struct fitted_one *x, const struct collected *c, size_t n_see
 {
     if (left_over(x, c->row, n_seen, err) != 0)
         return -1;
-    const struct spread_input in = { .fit = &x->fit, .row = c->row, .fitted = c->r, .priced = c->priced, .n = c->n, .n_seen = n_seen,
+    const struct spread_input in = { .fit = &x->fit, .row = c->row, .fitted = c->r, .workload = c->workload, .n = c->n, .n_seen = n_seen,
                                      .sigma = x->sigma, .shown_sigma = anchor_sigma, .apart = apart };
     return spread_fit(&x->spread, &in, err);
 }
@@ -192,15 +192,15 @@ static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct wo
                     const struct fit_scope *scope, bool apart, struct error *err)
 {
     const size_t step = step_of_sizes(rows, n), room = count_learned(rows, n, kind, step) + scope->n_anchor + 1;
-    struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.priced), 0 };
-    int rc = c.r && c.row && c.priced ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
+    struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.workload), 0 };
+    int rc = c.r && c.row && c.workload ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
     for (size_t i = 0; i < n && rc == 0; i++)
         if (is_learned_from(rows, i, kind, step))
             rc = collect(x, &c, rows[i], kind, false, 0, err);
     const size_t n_seen = c.n;
     bool again = false;
     for (size_t i = 0; i < scope->n_anchor && rc == 0; i++)
-        if (fitted_teaches(kind, scope->anchor[i]->m))
+        if (fitted_learns_from(kind, scope->anchor[i]->m))
             rc = collect(x, &c, scope->anchor[i], kind, true, is_alone(scope, i) ? anchor_sigma : 0, err);
     if (rc == 0 && c.n > 0)
         rc = fit_run(&x->fit, &fitted_model, c.row, c.n, NULL, err);
@@ -211,14 +211,14 @@ static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct wo
         rc = spreads(x, &c, n_seen, apart, err);
     free(c.r);
     free(c.row);
-    free(c.priced);
+    free(c.workload);
     return rc;
 }
 
 /* ---- shipped constants ------------------------------------------------------------------------------- */
 
 /* The constants were trained on rows of the left-out group. */
-static bool tainted(const struct constants *c, const struct fit_scope *s)
+static bool trained_on_group(const struct constants *c, const struct fit_scope *s)
 {
     return s->leave != LEAVE_NOTHING && constants_saw(c, leave_out_name(s->leave), s->left_out);
 }
@@ -257,7 +257,7 @@ static int shipped(struct fitted *x, const struct fit_scope *scope, struct error
             return -1;
         }
         for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
-            if (done[k] || tainted(&f.kind[k], scope))
+            if (done[k] || trained_on_group(&f.kind[k], scope))
                 continue;
             done[k] = true;
             n_done++;
@@ -481,7 +481,7 @@ int constants_fit(struct constants_file *f, const struct workload *const *rows, 
     int rc = x ? fit_all(x, rows, n, &none, true, err) : -1;
     for (size_t i = 0; i < n && rc == 0; i++)
         for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
-            if (fitted_teaches((enum fitted_kind)k, rows[i]->m))
+            if (fitted_learns_from((enum fitted_kind)k, rows[i]->m))
                 rc = seen(&f->kind[k], rows[i], err);
     for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
         if (f->kind[k].n_row == 0)

@@ -11,22 +11,22 @@
 #include <string.h>
 
 /* A machine with anchors. */
-struct own {
+struct anchored_machine {
     char *id; /* of its profile */
     const struct stack *stack; /* of its first anchor */
     void *params;              /* its own, with several machines; NULL: the common ones */
 };
 
 struct software {
-    struct time_source source; /* knows: the software */
+    struct time_source source; /* context: the software */
     const struct stack *stack; /* NULL: by machine */
     bool materialized;
     void *params;              /* of time_model_fitted */
-    struct own *own;           /* of anchors */
+    struct anchored_machine *own;           /* of anchors */
     size_t n_own;
 };
 
-static const struct own *own_of(const struct software *s, const struct hwprofile *h)
+static const struct anchored_machine *anchored_machine_of(const struct software *s, const struct hwprofile *h)
 {
     for (size_t i = 0; i < s->n_own; i++)
         if (strcmp(s->own[i].id, h->id) == 0)
@@ -36,7 +36,7 @@ static const struct own *own_of(const struct software *s, const struct hwprofile
 
 static void *params_of(const struct software *s, const struct hwprofile *h)
 {
-    const struct own *own = own_of(s, h);
+    const struct anchored_machine *own = anchored_machine_of(s, h);
     return own && own->params ? own->params : s->params;
 }
 
@@ -127,7 +127,7 @@ bool software_loads(const struct stack *s, const struct model *m)
 
 /* ---- a row ---------------------------------------------------------------------------------------- */
 
-/* The subject of a prediction as a row of measurements without further details. */
+/* The query of a prediction as a row of measurements without further details. */
 struct query {
     struct measurement m;
     struct machine machine;
@@ -196,7 +196,7 @@ static void query_pass(struct query *x, const struct model *m)
 
 static const struct stack *stack_for(const struct software *s, const struct hwprofile *h, const struct model *m)
 {
-    const struct own *own = own_of(s, h); /* anchors of the machine apply */
+    const struct anchored_machine *own = anchored_machine_of(s, h); /* anchors of the machine apply */
     return s->stack ? s->stack : own ? own->stack : software_default(h, software_weights(m));
 }
 
@@ -244,7 +244,7 @@ static const struct stack_traits *of_case(struct query *x, unsigned which)
 }
 
 /* The fit has "bandwidth hardware=rtx-4090". */
-static bool knows(const void *params, enum fitted_kind of, const struct fitted_row *r, enum dimension d, const char *name)
+static bool has_effect(const void *params, enum fitted_kind of, const struct fitted_row *r, enum dimension d, const char *name)
 {
     char text[FIT_MAX_NAME];
     (void)fit_name_add(text, fit_name_begin(text, time_parameter_name(TIME_BANDWIDTH)), name, r->dim[d]);
@@ -258,10 +258,10 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
         return TIME_BY_KERNELS;
     fitted_row_of_case(&r, &x->traits, 0);
     const void *params = params_of(s, h);
-    const bool machine = knows(params, FITTED_DECODE, &r, DIM_HARDWARE, "hardware");
-    if (machine && (knows(params, FITTED_DECODE, &r, DIM_PLACE, "place") || knows(params, FITTED_RATE, &r, DIM_PLACE, "place"))) /* with this stack */
+    const bool machine = has_effect(params, FITTED_DECODE, &r, DIM_HARDWARE, "hardware");
+    if (machine && (has_effect(params, FITTED_DECODE, &r, DIM_PLACE, "place") || has_effect(params, FITTED_RATE, &r, DIM_PLACE, "place"))) /* with this stack */
         return TIME_BY_MACHINE;
-    return machine || knows(params, FITTED_DECODE, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
+    return machine || has_effect(params, FITTED_DECODE, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
 }
 
 /* Rows do not count materialized scores: their engines' constants include the cost (36), (43). */
@@ -276,10 +276,10 @@ static void refine(const void *what, const struct step_pass *at, bool decode, st
     fitted_refine(&x->traits, at, decode, c, how);
 }
 
-static int timing(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
+static int timing(const void *context, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                   struct error *err)
 {
-    const struct software *s= knows;
+    const struct software *s = context;
     struct query *x = calloc(1, sizeof *x);
     if (!x)
         return error_oom(err, sizeof *x, "constants");
@@ -307,23 +307,23 @@ static int timing(const void *knows, const struct hwprofile *h, const struct mod
 
 /* ---- as text ----------------------------------------------------------------------------------------- */
 
-static uint32_t n_ubatch(const void *knows, const struct hwprofile *h, const struct model *m)
+static uint32_t n_ubatch(const void *context, const struct hwprofile *h, const struct model *m)
 {
-    return (uint32_t)stack_for(knows, h, m)->n_ubatch;
+    return (uint32_t)stack_for(context, h, m)->n_ubatch;
 }
 
-static bool serves(const void *knows, const struct hwprofile *h, const struct model *m)
+static bool serves(const void *context, const struct hwprofile *h, const struct model *m)
 {
-    const struct stack *s = stack_for(knows, h, m);
+    const struct stack *s = stack_for(context, h, m);
     const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = s->id }, [KEY_FAMILY] = { .number = s->family }, [KEY_KIND] = { .number = h->kind } };
     return stacks_value(TABLE_SERVERS, 0, fact, 0) > 0;
 }
 
 /* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */
-static const char *explain(const void *knows, const struct hwprofile *h, const struct model *m, unsigned which,
+static const char *explain(const void *context, const struct hwprofile *h, const struct model *m, unsigned which,
                            enum time_parameter parameter, char *buf, size_t size)
 {
-    const struct software *s= knows;
+    const struct software *s = context;
     struct query *x = calloc(1, sizeof *x);
     struct error unused = { 0 };
     struct fitted_row r;

@@ -86,8 +86,8 @@ static const char *batch_of(const struct workload *p)
     return p->m->kind == MEASURE_RATE && workload_is_batched(p) ? "many" : "";
 }
 
-/* Doubtful rows have larger errors even with known engine and machine: sigma alone is not enough. (59) */
-static const char *doubt_of(const struct workload *p)
+/* Suspect rows have larger errors even with known engine and machine: sigma alone is not enough. (59) */
+static const char *suspect_of(const struct workload *p)
 {
     return workload_is_suspect(p) ? "amiss" : "";
 }
@@ -111,7 +111,7 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
         [TRAIT_STACK] = has_engine(p) ? p->stack->id : "", [TRAIT_SOURCE] = source_text(p->m, source, sizeof source),
         [TRAIT_SIZE] = size_of(p->m),           [TRAIT_REACH] = reach_of(p->m),
         [TRAIT_BITS] = bits_of(p),              [TRAIT_BATCH] = batch_of(p),
-        [TRAIT_DOUBT] = doubt_of(p),
+        [TRAIT_DOUBT] = suspect_of(p),
         [TRAIT_SIDE] = spread_has_sides(p) ? side_names[side] : "",
     };
     for (int i = 0; i < TRAIT_COUNT; i++)

@@ -43,7 +43,7 @@ struct spread_input {
     const struct fit *fit;
     const struct fit_row *row;
     const struct fitted_row *fitted;
-    const struct workload *const *priced;
+    const struct workload *const *workload;
     size_t n, n_seen;
     double sigma;       /* residual error, in sigma of a row */
     double shown_sigma; /* of an anchor */

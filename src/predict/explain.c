@@ -363,7 +363,7 @@ static void software(struct explain *e, const struct about *a, const struct pred
         if (c)
             snprintf(text, sizeof text, c->times ? "what if: x%g" : "what if: %g", c->value);
         else
-            o->time->explain(o->time->knows, a->h, a->m, which, (enum time_parameter)i, text, sizeof text);
+            o->time->explain(o->time->context, a->h, a->m, which, (enum time_parameter)i, text, sizeof text);
         snprintf(name, sizeof name, "%s%s", time_parameter_name((enum time_parameter)i), of);
         constant(e, name, time_parameter_value((enum time_parameter)i, k->parameter[i]),
                  strcmp(time_parameter_unit((enum time_parameter)i), "s") == 0 ? "s" : "", "(35)", "%s", text);

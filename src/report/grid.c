@@ -90,7 +90,7 @@ static int init_timing(struct sweep_unit *u, const struct sweep_grid *g, struct 
     if (!u->timing)
         return error_oom(err, g->hw.n * sizeof *u->timing, "constants");
     for (size_t i = 0; i < g->hw.n; i++)
-        if (g->time->timing(g->time->knows, &g->machine[i], &u->m, cases, &u->timing[i], err) != 0)
+        if (g->time->timing(g->time->context, &g->machine[i], &u->m, cases, &u->timing[i], err) != 0)
             return -1;
     return 0;
 }

@@ -45,7 +45,7 @@ enum dimension {
 
 enum fitted_kind fitted_kind(const struct measurement *m);
 /* The fit of that kind learns from the row. Whole requests contain prompts and decode steps and teach both. (50) */
-bool fitted_teaches(enum fitted_kind k, const struct measurement *m);
+bool fitted_learns_from(enum fitted_kind k, const struct measurement *m);
 extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "decode" "prompt" "op" "all_reduce" "tpot" "ttft" */
 
 /* A row as the fit sees it. */

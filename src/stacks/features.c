@@ -31,7 +31,7 @@ enum fitted_kind fitted_kind(const struct measurement *m)
     return m->phase == MEASURE_DECODE ? FITTED_DECODE : is_prompt(m) ? FITTED_PROMPT : FITTED_RATE;
 }
 
-bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
+bool fitted_learns_from(enum fitted_kind k, const struct measurement *m)
 {
     const enum fitted_kind own = fitted_kind(m);
     return m->kind != MEASURE_KERNEL && (own == k || (k == FITTED_RATE && (own == FITTED_DECODE || own == FITTED_PROMPT)));

@@ -46,7 +46,7 @@ static void cross_network(struct time_features *f, const struct workload *p)
 }
 
 /* Steps until a sequence slot is free: with more users than slots a request waits for the requests before it. (52) */
-static double steps_placeless(const struct workload *p)
+static double steps_until_slot(const struct workload *p)
 {
     const double copies = p->m->decode.workers > 0 ? p->m->decode.workers : 1, more = p->n_users / copies / p->batch - 1;
     if (!(more > 0) || (strcmp(p->m->mode, "disagg") == 0 && p->m->decode.workers == 0)) /* more replicas, most likely */
@@ -56,7 +56,7 @@ static double steps_placeless(const struct workload *p)
 
 static void add_wait(struct time_features *f, struct time_features *wait, const struct stack_traits *x)
 {
-    const double steps = steps_placeless(x->p) + x->receive_steps / 2; /* an arrival waits for half of them on average */
+    const double steps = steps_until_slot(x->p) + x->receive_steps / 2; /* an arrival waits for half of them on average */
     if (!(steps > 0))
         return;
     *wait = (struct time_features){ .sequential = 1, .one_step = true };

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Keys of the calls behind rates, and of one token's that begin in memory. (78), (31) */
+/* Keys of the calls that measure rates, and of one token's that begin in memory. (78), (31) */
 enum { KEYS = 4096, FEW_KEYS = 128 };
 
 /* ---- what a call costs ---------------------------------------------------------------------------------- */

@@ -180,7 +180,7 @@ enum roof_class roofs_class(const struct roofs *r, const struct op_class *c);
 enum bound bound_largest(const double s[BOUND_COUNT]);
 /* FLOP/s (or B/s) at so many tokens: seconds interpolated linearly between two measured points, else the nearest point's. */
 double kernel_roof_rate(const struct kernel_roof *k, double n_tok);
-/* The kernel roof behind x's seconds: "matvec Q4_K DRAM 2t, matmat Q4_K at 512 tokens". */
+/* The kernel roof that determines x's seconds: "matvec Q4_K DRAM 2t, matmat Q4_K at 512 tokens". */
 const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct step *x);
 
 #endif

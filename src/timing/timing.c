@@ -522,13 +522,13 @@ void time_change(struct timing *t, const struct time_change *c, size_t n)
 
 uint32_t time_ubatch(const struct time_source *t, const struct hwprofile *h, const struct model *m)
 {
-    const uint32_t n = t ? t->n_ubatch(t->knows, h, m) : TIME_UBATCH;
+    const uint32_t n = t ? t->n_ubatch(t->context, h, m) : TIME_UBATCH;
     return n > 0 ? n : PREFILL_WHOLE;
 }
 
 bool time_serves(const struct time_source *t, const struct hwprofile *h, const struct model *m)
 {
-    return t && t->serves && t->serves(t->knows, h, m);
+    return t && t->serves && t->serves(t->context, h, m);
 }
 
 /* Cholesky factor L, L L' = C, row by row; a constant that is exact, or follows from those before it, has a column of zeros. */
@@ -576,7 +576,7 @@ int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h,
     if (!o->time || o->roof)
         return 0;
     const bool devices = layout_devices(&o->layout) > 1 || o->layout.ep > 1;
-    if (o->time->timing(o->time->knows, h, ops->m, time_cases(ops->m->hp.n_expert > 0, devices), t, err) != 0)
+    if (o->time->timing(o->time->context, h, ops->m, time_cases(ops->m->hp.n_expert > 0, devices), t, err) != 0)
         return -1;
     if (t->basis != TIME_BY_KERNELS)
         time_change(t, o->change, o->n_change);

@@ -160,7 +160,7 @@ void request_features(struct time_features *f, const struct step_model *s, const
 /* Natural logarithm of the seconds of all passes, under parameters of natural logarithms. features: struct time_features */
 double time_ln_seconds(const void *features, const double *parameter);
 
-/* ---- constants, and how well they are known ------------------------------------------------- */
+/* ---- constants, and their uncertainty ---------------------------------------------------- */
 
 /* Constants of one case. */
 struct time_constants {
@@ -229,17 +229,17 @@ uint64_t time_cases(bool experts, bool devices);
 
 /* Provider of the constants. */
 struct time_source {
-    const void *knows;
+    const void *context;
     /* Of the bits in `cases`, *out zeros before; timing_free() it. errors: out of memory. */
-    int (*timing)(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
+    int (*timing)(const void *context, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                   struct error *err);
     /* Provenance of a parameter's value, as text. */
-    const char *(*explain)(const void *knows, const struct hwprofile *h, const struct model *m, unsigned which,
+    const char *(*explain)(const void *context, const struct hwprofile *h, const struct model *m, unsigned which,
                            enum time_parameter s, char *buf, size_t size);
     /* Default prompt tokens of a pass; 0: all of them. */
-    uint32_t (*n_ubatch)(const void *knows, const struct hwprofile *h, const struct model *m);
+    uint32_t (*n_ubatch)(const void *context, const struct hwprofile *h, const struct model *m);
     /* A server, which allocates its share of the memory at start. NULL: it is not. */
-    bool (*serves)(const void *knows, const struct hwprofile *h, const struct model *m);
+    bool (*serves)(const void *context, const struct hwprofile *h, const struct model *m);
 };
 
 /* Default of --ubatch-size: the software's, PREFILL_WHOLE for all of a prompt; without t TIME_UBATCH. */

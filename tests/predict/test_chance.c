@@ -143,7 +143,7 @@ static void test_nearest(void **state)
     const struct on *x = *state;
     struct on slow = *x;
     slow.k.parameter[TIME_HOP] = log(1000);
-    slow.t.knows = &slow.k;
+    slow.t.context = &slow.k;
     const struct predict_options o = source_options(&slow.t);
     const struct predict_result r = predicted(&slow, &o);
     const struct solution s = answer(&slow, &o, "tp=itl<=%.9gs", 0.97 * r.itl_s);
@@ -344,9 +344,9 @@ static unsigned requests_apart(const struct time_features *f)
 }
 
 /* Requests attain a third of the bandwidth of phases. */
-static int apart(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out, struct error *err)
+static int apart(const void *context, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out, struct error *err)
 {
-    const int rc = source_same(knows, h, m, cases, out, err);
+    const int rc = source_same(context, h, m, cases, out, err);
     out->which = requests_apart;
     *out->of[TIME_CASE_REQUEST] = *out->of[0];
     out->of[TIME_CASE_REQUEST]->parameter[TIME_BANDWIDTH] -= log(3);

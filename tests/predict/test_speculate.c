@@ -381,10 +381,10 @@ static unsigned one_case(const struct time_features *f)
 }
 
 /* Half the bandwidth for a model of one layer, nine tenths for others. */
-static int by_layers(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
+static int by_layers(const void *context, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                      struct error *err)
 {
-    (void)knows, (void)h;
+    (void)context, (void)h;
     if (timing_alloc(out, cases, err) != 0)
         return -1;
     out->stack = "test";

@@ -559,9 +559,9 @@ static void test_kinds(void **state)
                              prompt = { .kind = MEASURE_RATE, .phase = MEASURE_PREFILL, .prompt = 512 }, op = { .kind = MEASURE_OP };
     assert_int_equal(fitted_kind(&decode), FITTED_DECODE);
     assert_int_equal(fitted_kind(&prefill), FITTED_RATE);
-    assert_true(fitted_teaches(FITTED_RATE, &decode) && fitted_teaches(FITTED_DECODE, &decode));
-    assert_true(fitted_teaches(FITTED_RATE, &prompt) && fitted_teaches(FITTED_PROMPT, &prompt));
-    assert_false(fitted_teaches(FITTED_DECODE, &prefill) || fitted_teaches(FITTED_PROMPT, &decode) || fitted_teaches(FITTED_RATE, &op));
+    assert_true(fitted_learns_from(FITTED_RATE, &decode) && fitted_learns_from(FITTED_DECODE, &decode));
+    assert_true(fitted_learns_from(FITTED_RATE, &prompt) && fitted_learns_from(FITTED_PROMPT, &prompt));
+    assert_false(fitted_learns_from(FITTED_DECODE, &prefill) || fitted_learns_from(FITTED_PROMPT, &decode) || fitted_learns_from(FITTED_RATE, &op));
 }
 
 /* Traits of an NVIDIA GPU by name, whose FP16 is twice its FP32: tensor cores, integers' own lanes, Volta's shared memory. */
