@@ -10,7 +10,7 @@ struct workload_builder *workload_builder_new(const struct measure_hws *hws, con
 {
     struct workload_builder *p = calloc(1, sizeof *p);
     if (!p) {
-        error_oom(err, sizeof *p, "a pricer");
+        error_oom(err, sizeof *p, "a workload builder");
         return NULL;
     }
     p->hws = hws;

@@ -29,7 +29,7 @@ static int find_stack(const struct stack **s, const char *name, struct error *er
 
 struct anchors {
     struct measurements l;
-    struct workload_builder *pricer;
+    struct workload_builder *builder;
     struct measurement *rate; /* of server rows, as rates */
     struct workload *row;
     const struct workload **kept;
@@ -44,7 +44,7 @@ static void anchors_free(struct anchors *a)
     free(a->row);
     free(a->rate);
     free(a->kept);
-    workload_builder_free(a->pricer);
+    workload_builder_free(a->builder);
     measure_free(&a->l);
 }
 
@@ -213,7 +213,7 @@ static int complete_row(struct anchors *a, struct measurement *m, const struct s
     struct workload p;
     if (a->l.file != FILE_VLLM && a->l.file != FILE_AIPERF)
         return 0;
-    if (workload_init(a->pricer, m, &p, err) != 0)
+    if (workload_init(a->builder, m, &p, err) != 0)
         return -1;
     if (!*m->quant && query->type && query->model && *p.preset && (!*m->label || strcasecmp(p.preset, query->model) == 0))
         m->quant = query->type;
@@ -236,7 +236,7 @@ static bool is_guessed(const struct software_query *query, const char *id)
 static int keep_row(struct anchors *a, const struct measurement *m, const struct software_query *query, struct error *err)
 {
     struct workload *p = &a->row[a->n];
-    if (workload_init(a->pricer, m, p, err) != 0)
+    if (workload_init(a->builder, m, p, err) != 0)
         return -1;
     a->n++;
     if (p->reason[0])
@@ -322,7 +322,7 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     if (measured_context(&x, &given, err) != 0)
         return -1;
     x.model_is_query = true;
-    if (measure_load(&a->l, o->anchor, &x, err) != 0 || !(a->pricer = workload_builder_new(NULL, x.hardware, err)))
+    if (measure_load(&a->l, o->anchor, &x, err) != 0 || !(a->builder = workload_builder_new(NULL, x.hardware, err)))
         return -1;
     rename_as_query(a, hw);
     a->row = calloc(2 * a->l.n + 1, sizeof *a->row);

@@ -59,7 +59,7 @@ static void test_machines(void **state)
         struct workload p;
         struct error err = { 0 };
         m.hardware = names[i].hardware;
-        assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+        assert_ok(workload_init(x.builder, &m, &p, &err), err);
         assert_string_equal(p.machine->profile, names[i].profile);
         workload_free(&p);
     }
@@ -92,7 +92,7 @@ static void test_gpu_in_processor(void **state)
         struct workload p;
         struct error err = { 0 };
         m.hardware = names[i].hardware;
-        assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+        assert_ok(workload_init(x.builder, &m, &p, &err), err);
         if (strcmp(p.machine->profile, names[i].profile) != 0 || strcmp(p.stack->id, names[i].stack) != 0 ||
             strcmp(p.machine->class_name, names[i].class) != 0)
             fail_msg("%s: \"%s\", %s, %s", m.hardware, p.machine->profile, p.stack->id, p.machine->class_name);
@@ -132,7 +132,7 @@ static void test_guessed_machines(void **state)
     m.engine = "llama.cpp";
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         m.hardware = names[i].hardware;
-        assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+        assert_ok(workload_init(x.builder, &m, &p, &err), err);
         assert_string_equal(p.reason, "");
         assert_string_equal(p.machine->class_name, names[i].class);
         assert_string_equal(p.stack->id, names[i].stack);
@@ -142,14 +142,14 @@ static void test_guessed_machines(void **state)
         workload_free(&p);
     }
     m.hardware = "unknown box";
-    assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_non_null(strstr(p.reason, "nor does its name say what it is"));
     workload_free(&p);
     unload(&x);
     load(&x, "all_reduce.csv", false);
     m = x.l.row[0];
     m.hardware = m.topology = "eight_in_a_ring";
-    assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_string_equal(p.reason, "");
     assert_string_equal(p.machine->class_name, "datacenter GPU");
     workload_free(&p);
@@ -234,7 +234,7 @@ static void test_scripts(void **state)
         m.engine = cases[i].engine;
         m.context = cases[i].context;
         m.n_ubatch = cases[i].n_ubatch;
-        assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+        assert_ok(workload_init(x.builder, &m, &p, &err), err);
         assert_near(work_sum(&p, PHASE_PREFILL).n_pass, cases[i].n_pass, 1e-9);
         workload_free(&p);
     }
@@ -254,7 +254,7 @@ static void test_sparse_rows(void **state)
     m.params_b = NAN;
     m.weight_gib = 4;
     m.quant = "Q4_0";
-    assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_string_equal(p.reason, "");
     assert_near(p.model_bytes, 4 * 0x1p30, 0.02);
     assert_near(p.n_params, 4 * 0x1p30 * 8 / 4.5, 0.1);
@@ -262,7 +262,7 @@ static void test_sparse_rows(void **state)
     m.engine = "vLLM";
     m.params_b = 13;
     m.quant = "";
-    assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_near(p.model_bytes, 4 * 0x1p30, 0.02);
     assert_true(p.guesses & GUESS_QUANT && !(p.guesses & GUESS_WEIGHT));
     workload_free(&p);
@@ -270,7 +270,7 @@ static void test_sparse_rows(void **state)
     m.params_b = 46.7;
     m.weight_gib = NAN;
     m.quant = "BF16";
-    assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_true(p.moe && p.guesses & GUESS_ACTIVE);
     assert_near(p.n_active, 12.9e9, 0.15);
     workload_free(&p);
@@ -290,7 +290,7 @@ static void test_missing_units(void **state)
     struct error err = { 0 };
     load(&x, "throughput.csv", false);
     assert_ok(measure_hws_parse(&hws, "hw.csv", csv, strlen(csv), &err), err);
-    struct workload_builder *pricer = workload_builder_new(&hws, NULL, &err);
+    struct workload_builder *builder = workload_builder_new(&hws, NULL, &err);
     struct measurement m = x.l.row[0];
     m.hardware = "Plain GPU";
     m.model = "llama-3-8b";
@@ -298,7 +298,7 @@ static void test_missing_units(void **state)
     m.engine = "vLLM";
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         m.quant = types[i];
-        assert_ok(workload_init(pricer, &m, &p, &err), err);
+        assert_ok(workload_init(builder, &m, &p, &err), err);
         assert_string_equal(p.reason, "");
         for (size_t k = 0; k < p.pass[0].n; k++)
             assert_true(p.roofs->peak[p.pass[0].c[k].math].flop_s > 0);
@@ -308,17 +308,17 @@ static void test_missing_units(void **state)
     }
     m.engine = "TensorRT-LLM"; /* its engines of FP8 have such caches */
     m.quant = "fp8";
-    assert_ok(workload_init(pricer, &m, &p, &err), err);
+    assert_ok(workload_init(builder, &m, &p, &err), err);
     assert_int_equal(p.type_k, DTYPE_FP8);
     workload_free(&p);
     m.quant = "fp16";
-    assert_ok(workload_init(pricer, &m, &p, &err), err);
+    assert_ok(workload_init(builder, &m, &p, &err), err);
     assert_int_equal(p.type_k, DTYPE_F16);
     workload_free(&p);
     m.engine = "vLLM";
     m.quant = "FP8";
     m.hardware = "No memory"; /* as its class has for such a peak: 60 FLOP/B */
-    assert_ok(workload_init(pricer, &m, &p, &err), err);
+    assert_ok(workload_init(builder, &m, &p, &err), err);
     assert_string_equal(p.reason, "");
     assert_near(p.machine->h.mem_bw.value, 5e12 / 60, 1e-9);
     assert_true(p.guesses & GUESS_BANDWIDTH && p.machine->ln_sd > 0.3);
@@ -326,11 +326,11 @@ static void test_missing_units(void **state)
     assert_string_equal(p.machine->class_name, "iGPU");
     workload_free(&p);
     m.hardware = "GeForce RTX 4999"; /* class by name, not in the file */
-    assert_ok(workload_init(pricer, &m, &p, &err), err);
+    assert_ok(workload_init(builder, &m, &p, &err), err);
     assert_string_equal(p.machine->class_name, "consumer GPU");
     assert_true(p.machine->ln_sd == 0 && p.machine->h.mem_bw.value == 500e9);
     workload_free(&p);
-    workload_builder_free(pricer);
+    workload_builder_free(builder);
     measure_hws_free(&hws);
     unload(&x);
 }
@@ -369,20 +369,20 @@ static void test_servers(void **state)
     struct measurement m = *x.row[1].m;
     m.engine = "vllm";
     struct workload p;
-    assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_int_equal(p.type_k, DTYPE_F16);
     workload_free(&p);
     m = *x.row[3].m; /* two replicas by default */
     assert_true(x.row[3].batch == 64);
     m.decode.workers = 0;
-    assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_true(p.batch == 32 && (p.guesses & GUESS_BATCH));
     workload_free(&p);
     /* On 4 x 80 GiB 0.9 of what the driver leaves, less 70.6 GB of weights and about 4 GB a device of all else, over 80 layers
      * x 8 heads x 2 x 128 bytes a position, 1024 + 64 positions each. */
     m = *x.row[1].m;
     m.concurrency = 5000;
-    assert_ok(workload_init(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     const double room = 4 * (0.9 * 0.98 * 80 * 0x1p30 - 4e9) - 70.6e9;
     assert_near(p.batch, room / (163840.0 * 1088), 0.05);
     assert_true(p.n_users == 5000 && p.pass[p.n_pass - 1].at.n_seq == p.batch);
@@ -421,18 +421,18 @@ static void test_other_size(void **state)
     struct error err = { 0 };
     struct measurements l;
     assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
-    struct workload_builder *pricer = workload_builder_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < l.n; i++) {
         struct workload p;
-        assert_ok(workload_init(pricer, &l.row[i], &p, &err), err);
+        assert_ok(workload_init(builder, &l.row[i], &p, &err), err);
         assert_string_equal(p.preset, want[i].preset);
         assert_string_equal(p.reason, want[i].reason);
         assert_string_equal(p.note, want[i].note);
         assert_true(isnan(want[i].params) || fabs(p.n_params / want[i].params - 1) < 0.01);
         workload_free(&p);
     }
-    workload_builder_free(pricer);
+    workload_builder_free(builder);
     measure_free(&l);
 }
 
@@ -461,17 +461,17 @@ static void test_unknown_ops(void **state)
     struct measurements l;
     assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
     assert_int_equal(l.n, ARRAY_LEN(want));
-    struct workload_builder *pricer = workload_builder_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < l.n; i++) {
         struct workload p;
-        assert_ok(workload_init(pricer, &l.row[i], &p, &err), err);
+        assert_ok(workload_init(builder, &l.row[i], &p, &err), err);
         assert_string_equal(p.reason, want[i].reason);
         assert_string_equal(p.note, want[i].note);
         assert_true(*p.reason || p.n_pass == 1);
         workload_free(&p);
     }
-    workload_builder_free(pricer);
+    workload_builder_free(builder);
     measure_free(&l);
 }
 
@@ -660,16 +660,16 @@ static void price_each(const char *text, size_t size, size_t n, void (*look)(con
     struct measurements l;
     assert_ok(measure_parse(&l, "text", text, size, NULL, &err), err);
     assert_int_equal(l.n, n);
-    struct workload_builder *pricer = workload_builder_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < l.n; i++) {
         struct workload p;
-        assert_ok(workload_init(pricer, &l.row[i], &p, &err), err);
+        assert_ok(workload_init(builder, &l.row[i], &p, &err), err);
         assert_string_equal(p.reason, "");
         look(&p, i);
         workload_free(&p);
     }
-    workload_builder_free(pricer);
+    workload_builder_free(builder);
     measure_free(&l);
 }
 
@@ -682,18 +682,18 @@ static void test_rows_share(void **state)
     struct error err = { 0 };
     struct workload same, other;
     load(&x, "throughput.csv", true);
-    assert_ok(workload_init(x.pricer, &x.l.row[0], &same, &err), err);
+    assert_ok(workload_init(x.builder, &x.l.row[0], &same, &err), err);
     assert_ptr_equal(same.roofs, x.row[0].roofs);
     assert_ptr_not_equal(same.pass, x.row[0].pass);
     workload_share_passes(&same, &x.row[0]);
     assert_ptr_equal(same.pass, x.row[0].pass);
     struct measurement m = x.l.row[0];
     m.n_threads = 3;
-    assert_ok(workload_init(x.pricer, &m, &other, &err), err);
+    assert_ok(workload_init(x.builder, &m, &other, &err), err);
     assert_ptr_not_equal(other.roofs, x.row[0].roofs);
     m.context += 1000;
     workload_free(&other);
-    assert_ok(workload_init(x.pricer, &m, &other, &err), err);
+    assert_ok(workload_init(x.builder, &m, &other, &err), err);
     workload_share_passes(&other, &x.row[0]); /* another context: work of its own */
     assert_ptr_not_equal(other.pass, x.row[0].pass);
     workload_free(&other);
@@ -783,12 +783,12 @@ static void test_impossible(void **state)
     struct measurements l;
     struct roof_violation x;
     assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
-    struct workload_builder *pricer = workload_builder_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < l.n; i++) {
         struct workload p;
         char what[256];
-        assert_ok(workload_init(pricer, &l.row[i], &p, &err), err);
+        assert_ok(workload_init(builder, &l.row[i], &p, &err), err);
         assert_string_equal(p.reason, "");
         if (workload_exceeds_roof(&p, &x) != (*l.row[i].id == 'y'))
             fail_msg("line %zu: %s", l.row[i].line, roof_violation_text(&p, what, sizeof what));
@@ -798,7 +798,7 @@ static void test_impossible(void **state)
         assert_true(workload_exceeds_roof(&p, &x) == (*l.row[i].id == 'y' && l.row[i].phase == MEASURE_DECODE && i + 1 < l.n));
         workload_free(&p);
     }
-    workload_builder_free(pricer);
+    workload_builder_free(builder);
     measure_free(&l);
 }
 
@@ -814,8 +814,8 @@ static void test_steps(void **state)
     };
     struct error err = { 0 };
     const struct measure_context x = { .hardware = "h100-sxm", .model = "llama-3.1-8b" };
-    struct workload_builder *pricer = workload_builder_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < ARRAY_LEN(c); i++) {
         char text[512];
         struct measurements l;
@@ -824,12 +824,12 @@ static void test_steps(void **state)
         const int n = snprintf(text, sizeof text, serve, c[i].users, c[i].ttft_ms, c[i].tpot_ms);
         assert_ok(measure_parse(&l, "text", text, (size_t)n, &x, &err), err);
         assert_int_equal(l.n, 2);
-        assert_ok(workload_init(pricer, &l.row[0], &p, &err), err);
+        assert_ok(workload_init(builder, &l.row[0], &p, &err), err);
         assert_true(!workload_as_rate(&p, &m) == c[i].prompt);
         if (c[i].prompt)
             assert_true(m.phase == MEASURE_PREFILL && m.value == 1024 / 0.2 && m.ln_sd > 0.25 && m.ln_sd < 0.26);
         workload_free(&p);
-        assert_ok(workload_init(pricer, &l.row[1], &p, &err), err);
+        assert_ok(workload_init(builder, &l.row[1], &p, &err), err);
         assert_true(!workload_as_rate(&p, &m) == c[i].step);
         if (c[i].users == 1)
             assert_true(m.phase == MEASURE_DECODE && fabs(m.value - 100) < 1e-9 && m.batch == 1 && m.ln_sd == 0.05 && m.context == 1024 + 64.5);
@@ -842,13 +842,13 @@ static void test_steps(void **state)
     struct measurement m;
     struct workload p;
     assert_ok(measure_parse(&l, "text", latency, strlen(latency), &x, &err), err);
-    assert_ok(workload_init(pricer, &l.row[0], &p, &err), err);
+    assert_ok(workload_init(builder, &l.row[0], &p, &err), err);
     assert_null(workload_as_rate(&p, &m)); /* 8 prompts of 32 tokens are one step of 128 */
     assert_near(m.value, 8 * 128 / 1.6, 0.01);
     assert_true(m.phase == MEASURE_DECODE && m.batch == 8);
     workload_free(&p);
     measure_free(&l);
-    workload_builder_free(pricer);
+    workload_builder_free(builder);
     struct rows y;
     load(&y, "serving.csv", false);
     for (size_t i = 2; i < y.l.n; i++) /* experts spread over devices, copies: no rate is of that */
@@ -910,19 +910,19 @@ static void test_latent(void **state)
     environment_set_dirs(data_dirs());
     environment_set_dirs(data_dirs());
     assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
-    struct workload_builder *pricer = workload_builder_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < 2; i++) {
         struct workload p;
         double flop = 0;
-        assert_ok(workload_init(pricer, &l.row[i], &p, &err), err);
+        assert_ok(workload_init(builder, &l.row[i], &p, &err), err);
         assert_string_equal(p.preset, "deepseek-v2-lite");
         for (size_t k = 0; k < p.pass[0].n; k++)
             flop += p.pass[0].c[k].kind == OP_ATTENTION ? p.pass[0].c[k].count * p.pass[0].c[k].cost.flop : 0;
         assert_near(flop, 27 * a_pair[i] * 512 * 513 / 2, 1e-9);
         workload_free(&p);
     }
-    workload_builder_free(pricer);
+    workload_builder_free(builder);
     measure_free(&l);
 }
 
