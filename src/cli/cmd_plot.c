@@ -219,10 +219,10 @@ static int find_style(char *path, size_t n, const char *name, struct error *err)
 
 /* ---- one machine's part, and several on one chart ------------------------------------------------------ */
 
-/* A document on one machine: its roofs and points, in c. */
-static int draw_one(struct roofline_chart *c, struct plot *p, const struct plot_options *o, const json_t *doc, struct strbuf *notes, struct error *err)
+/* The subject on one machine: its roofs and points, in c. */
+static int draw_one(struct roofline_chart *c, struct plot *p, const struct plot_options *o, const struct plot_subject *s, struct strbuf *notes, struct error *err)
 {
-    if (plot_read(p, o, doc, err) != 0)
+    if (plot_read(p, o, s, err) != 0)
         return -1;
     int rc = plot_choose_roofs(c, p, o, err);
     if (rc == 0)
@@ -258,7 +258,7 @@ static int add_part(struct roofline_chart *c, const struct roofline_chart *part,
     return 0;
 }
 
-static int draw_several(struct roofline_chart *c, const struct plot_options *o, const struct str_list *hw, const json_t *doc,
+static int draw_several(struct roofline_chart *c, const struct plot_options *o, const struct str_list *hw, const struct plot_subject *s,
                         struct strbuf *notes, struct error *err)
 {
     struct strbuf names = { 0 }, made = { 0 };
@@ -269,7 +269,7 @@ static int draw_several(struct roofline_chart *c, const struct plot_options *o, 
         struct roofline_chart part = { 0 };
         one.hw = hw->v[i];
         one.whole = true;
-        rc = draw_one(&part, &p, &one, doc, notes, err);
+        rc = draw_one(&part, &p, &one, s, notes, err);
         if (rc == 0)
             rc = p.kind == PLOT_PREDICTION ? add_part(c, &part, p.hw, (int)i, err)
                                            : error_set(err, ERROR_USAGE, "%s: several machines are drawn of a prediction or a model", o->doc);
@@ -294,16 +294,16 @@ static int draw_several(struct roofline_chart *c, const struct plot_options *o, 
     return rc;
 }
 
-static int draw_roofline(const struct plot_options *o, const json_t *doc, const char *style, struct strbuf *notes, struct error *err)
+static int draw_roofline(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err)
 {
     struct roofline_chart c = { .style = style, .formats = o->formats };
     struct str_list hw = { 0 };
     struct plot p = { 0 };
     int rc = o->hw ? str_list_parse(&hw, o->hw, "--hw", err) : 0;
     if (rc == 0 && hw.n > 1) {
-        rc = draw_several(&c, o, &hw, doc, notes, err);
+        rc = draw_several(&c, o, &hw, s, notes, err);
     } else if (rc == 0) {
-        rc = draw_one(&c, &p, o, doc, notes, err);
+        rc = draw_one(&c, &p, o, s, notes, err);
         if (rc == 0)
             rc = make_titles(&c, &p, o, err);
         plot_free(&p);
@@ -317,18 +317,17 @@ static int draw_roofline(const struct plot_options *o, const json_t *doc, const 
 
 /* ---- what the argument is --------------------------------------------------------------------------------- */
 
-/* What o->doc stands for, into *doc: a document of roofcast; a model, predicted on the machines of --hw; NULL: a profile. *measured: a
- * file of another engine's results. */
-static int find_document(json_t **doc, bool *measured, const struct plot_options *o, struct error *err)
+/* What o->doc stands for: a document of roofcast; a model, predicted on the machines of --hw; else a profile. *measured: a file of another
+ * engine's results. */
+static int find_subject(struct plot_subject *s, bool *measured, const struct plot_options *o, struct error *err)
 {
     struct error ignored;
     struct hwprofile h;
     bool profile = strcmp(o->doc, "this") == 0;
-    *doc = NULL;
     *measured = false;
     if (file_exists(o->doc)) {
-        *doc = json_load_path(o->doc, &ignored);
-        *measured = !plot_is_document(*doc);
+        s->doc = json_load_path(o->doc, &ignored);
+        *measured = !plot_is_document(s->doc);
         return 0;
     }
     if (!profile && !hwprofile_is_path(o->doc) && hwprofile_find(&h, o->doc, &profile, err) != 0)
@@ -337,8 +336,7 @@ static int find_document(json_t **doc, bool *measured, const struct plot_options
         hwprofile_free(&h);
     if (profile)
         return 0;
-    *doc = predict_document(o->doc, o->hw ? o->hw : "this", o->type, err);
-    return *doc ? 0 : -1;
+    return predict_for_plot(&s->prediction, o->doc, o->hw ? o->hw : "this", o->type, err);
 }
 
 static void print_files(const struct plot_options *o)
@@ -359,14 +357,15 @@ static int draw(const struct plot_options *o, struct error *err)
     bool roofline = o->chart == PLOT_ROOFLINE || o->chart == PLOT_HIERARCHICAL;
     if (find_style(style, sizeof style, roofline ? "reports/charts/roofline.gp" : "reports/charts/curves.gp", err) != 0)
         return -1;
-    json_t *doc = NULL;
+    struct plot_subject s = { 0 };
     bool measured = false;
-    int rc = roofline ? find_document(&doc, &measured, o, err) : 0;
+    int rc = roofline ? find_subject(&s, &measured, o, err) : 0;
     if (rc == 0)
         rc = measured ? report_chart(o->doc, o->hw, o->out, o->formats, err)
-             : roofline ? draw_roofline(o, doc, style, &notes, err)
+             : roofline ? draw_roofline(o, &s, style, &notes, err)
                         : plot_curves(o, style, &notes, err);
-    json_decref(doc);
+    json_decref(s.doc);
+    plot_prediction_free(&s.prediction);
     if (rc == 0)
         print_files(o);
     struct error late = { 0 };

@@ -1,6 +1,7 @@
 /* roofcast predict: tokens/s, TTFT, ITL, bound and fit of a model on machines that need not be here. */
 #include "cli/predict_options.h"
 #include "learn/software.h"
+#include "report/plot.h"
 #include "report/predict_report.h"
 #include "timing/rescale.h"
 #include <inttypes.h>
@@ -332,7 +333,8 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
     if (rc == 0 && rows.n == 0)
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: neither a prompt nor a generation to predict");
     if (rc == 0)
-        rc = solves ? predict_solve_print(&rows, o, &m, err) : predict_print(&rows, o, &m, err);
+        rc = o->keep ? plot_prediction_of_rows(o->keep, &rows, o->roof, err)
+             : solves ? predict_solve_print(&rows, o, &m, err) : predict_print(&rows, o, &m, err);
     if (rc == 0 && tally.n_priced == 0) /* its reasons were printed */
         rc = error_set(err, tally.first.kind, "none of %zu machines can be priced: %.200s", hw->n, tally.first.msg);
     if (solves)
@@ -369,19 +371,13 @@ static int run_options(struct predict_cli *o, struct error *err)
     return rc;
 }
 
-json_t *predict_document(const char *model, const char *hw, const char *type, struct error *err)
+int predict_for_plot(struct plot_prediction *out, const char *model, const char *hw, const char *type, struct error *err)
 {
     struct predict_cli o = PREDICT_DEFAULTS;
-    json_t *doc = NULL;
     o.model = model;
     o.hw = hw;
-    o.keep = &doc;
-    if (type && pricing_parse('q', type, &o.price, err) != 0)
-        return NULL;
-    if (run_options(&o, err) == 0)
-        return doc;
-    json_decref(doc);
-    return NULL;
+    o.keep = out;
+    return type && pricing_parse('q', type, &o.price, err) != 0 ? -1 : run_options(&o, err);
 }
 
 int cmd_predict(int argc, char **argv, struct error *err)

@@ -30,6 +30,7 @@ libreport_a_SOURCES = \
   %D%/plot_curves.c \
   %D%/plot_doc.c \
   %D%/plot_levels.c \
+  %D%/plot_predicted.c \
   %D%/plot_roofs.c \
   %D%/predict_draft.c \
   %D%/predict_explain.c \
