@@ -104,7 +104,7 @@ void bench_print_conditions(const struct run *r);
 /* A line of llama-batched-bench's table: B prompts of PP tokens, then TG tokens to each; seconds of both parts. */
 void bench_add_batch(struct table_rows *rows, const struct run_row *pp, const struct run_row *tg, double pp_s, double tg_s);
 extern const size_t bench_batch_size;
-extern const struct table_fields bench_batch_fields, bench_fields, bench_op_fields;
+extern const struct table_fields bench_batch_fields;
 
 /* ---- bench_print.c: the output ------------------------------------------------------- */
 /* What a bench prints: rows, ops and roles (see run/run.h); lines of the table of batches. */
