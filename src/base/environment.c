@@ -14,6 +14,11 @@ void environment_set_dirs(const char *const *dirs)
     current.data_dirs = dirs;
 }
 
+void environment_set_topology(bool other)
+{
+    current.other_topology = other;
+}
+
 const char *const *environment_installed(void)
 {
     return installed;

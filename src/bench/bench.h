@@ -112,10 +112,11 @@ struct bench_results {
     struct run run, roles;
     struct table_rows batches; /* of bench_batch_size */
 };
-/* Options of the output. error_format: also to standard error. */
+/* Options of the output. also: where the tests go a second time, in also_format; NULL: nowhere. */
 struct bench_print {
-    enum report_format format, error_format;
-    bool also_error, ops, by_layer;
+    FILE *also;
+    enum report_format format, also_format;
+    bool ops, by_layer;
 };
 /* To standard output; rows in seconds, bytes and FLOP as struct run has them. -1 with *err: out of memory, or a write failed. */
 int bench_print(struct bench_results *res, const struct bench_print *o, struct error *err);

@@ -148,8 +148,8 @@ int bench_print(struct bench_results *res, const struct bench_print *o, struct e
     if (!meta)
         return error_oom(err, 0, "the report");
     int rc = print_rows(stdout, o->format, &res->run, meta, err);
-    if (rc == 0 && o->also_error)
-        rc = print_rows(stderr, o->error_format, &res->run, meta, err);
+    if (rc == 0 && o->also)
+        rc = print_rows(o->also, o->also_format, &res->run, meta, err);
     json_decref(meta);
     if (rc == 0 && res->batches.n && o->format != REPORT_JSON)
         rc = print_table(o->format, &batches, err);

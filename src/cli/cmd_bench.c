@@ -82,8 +82,8 @@ static int parse_more(struct options *o, int key, const char *arg, struct error 
     case OPT_NO_WARMUP:
         return cli_flag(&o->no_warmup);
     case OPT_OE:
-        o->print.also_error = true;
-        return report_format_find(arg, &o->print.error_format, err);
+        o->print.also = stderr;
+        return report_format_find(arg, &o->print.also_format, err);
     default:
         break;
     }
