@@ -4,7 +4,10 @@
 #include "bench/profiles.h"
 #include "bench/validate.h"
 #include "cli/fields.h"
+#include "report/analyze.h"
 #include "report/list.h"
+#include "report/measured.h"
+#include "report/score.h"
 #include "report/memory_report.h"
 #include "report/predict_report.h"
 #include <string.h>

@@ -1,5 +1,7 @@
 noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
+  %D%/analyze.c \
+  %D%/analyze.h \
   %D%/chart.c \
   %D%/curves.c \
   %D%/draw.c \
@@ -16,6 +18,8 @@ libreport_a_SOURCES = \
   %D%/list_hw.c \
   %D%/list_models.c \
   %D%/list_stacks.c \
+  %D%/measured.c \
+  %D%/measured.h \
   %D%/memory_report.c \
   %D%/memory_report.h \
   %D%/output.c \
@@ -42,6 +46,8 @@ libreport_a_SOURCES = \
   %D%/predict_solve.c \
   %D%/profile_findings.c \
   %D%/report.h \
+  %D%/score.c \
+  %D%/score.h \
   %D%/table.c \
   %D%/table.h \
   %D%/table_fields.c \
