@@ -34,7 +34,6 @@ roofcast_SOURCES = \
   %D%/cmd_validate.c \
   %D%/fields.h \
   %D%/list_fields.c \
-  %D%/list_rows.c \
   %D%/main.c \
   %D%/measured.c \
   %D%/measured.h \

@@ -31,6 +31,7 @@ libreport_a_SOURCES = \
   %D%/plan_points.c \
   %D%/plan_roofs.c \
   %D%/plot.h \
+  %D%/plot_chart.c \
   %D%/plot_curves.c \
   %D%/plot_doc.c \
   %D%/plot_levels.c \

@@ -1,6 +1,6 @@
 /*
  * plot.h: what `roofcast plot` makes of a document: points and roofs. plot_doc.c reads
- * points, plot_predicted.c predictions, plot_levels.c those of each level of the memory, plot_roofs.c chooses roofs, plot_curves.c draws profiles' curves, cmd_plot.c is the
+ * points, plot_predicted.c predictions, plot_levels.c those of each level of the memory, plot_roofs.c chooses roofs, plot_chart.c draws them, plot_curves.c profiles' curves, cmd_plot.c is the
  * command.
  */
 #ifndef REPORT_PLOT_H
@@ -143,6 +143,8 @@ int plot_level_points(struct roofline_chart *c, const struct plot *p, const stru
  * bandwidth). methods.md (26) */
 double plot_attainable(const struct plot *p, const struct plot_item *it);
 
+/* Draw the subject as a roofline, on the machines of o->hw. plot_chart.c */
+int plot_roofline(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err);
 /* Draw one of the charts of a profile: plot_curves.c. No such measurement in it: ERROR_UNAVAILABLE. */
 int plot_curves(const struct plot_options *o, const char *style, struct strbuf *notes, struct error *err);
 
