@@ -14,6 +14,7 @@ libbench_a_SOURCES = \
   %D%/doctor_facts.c \
   %D%/generate.c \
   %D%/generate.h \
+  %D%/grid.c \
   %D%/list_rows.c \
   %D%/ops.c \
   %D%/ppl.h \

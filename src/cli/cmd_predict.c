@@ -274,23 +274,15 @@ static int predict_machine(struct table_rows *rows, const struct predict_cli *o,
     return rc;
 }
 
-static int64_t largest(const struct int_list *l)
-{
-    int64_t max = 0;
-    for (size_t i = 0; i < l->n; i++)
-        max = l->v[i] > max ? l->v[i] : max;
-    return max;
-}
-
 static void warn_context(const struct model *m, const struct predict_cli *o, const struct lists *l)
 {
-    const int64_t p = largest(&l->p), n = largest(&l->n);
+    const int64_t p = int_list_largest(&l->p), n = int_list_largest(&l->n);
     int64_t longest = p > n ? p : n;
     for (size_t i = 0; i < o->ask.n_request; i++) {
         const int64_t request = (int64_t)o->ask.requests[i].n_in + o->ask.requests[i].n_out;
         longest = request > longest ? request : longest;
     }
-    const int64_t context = largest(&l->d) + longest;
+    const int64_t context = int_list_largest(&l->d) + longest;
     if (context > m->hp.n_ctx_train)
         notify_warn("%s: a context of %" PRId64 " tokens, the model was trained on %u", m->name, context,
                     m->hp.n_ctx_train);
@@ -323,7 +315,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     if (rc == 0 && d.s.draft)
         rc = cli_keep_input(d.model.path, d.model.gguf, "--save", o->save, err);
-    if (rc == 0 && d.gamma.n > 0 && largest(&l->n) == 0)
+    if (rc == 0 && d.gamma.n > 0 && int_list_largest(&l->n) == 0)
         rc = error_set(err, ERROR_USAGE, "--draft and -n 0: nothing is generated that could be drafted");
     if (rc == 0)
         rc = software_load(&software, &o->software, &asked, err);
