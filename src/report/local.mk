@@ -11,6 +11,8 @@ libreport_a_SOURCES = \
   %D%/gnuplot.c \
   %D%/grid.c \
   %D%/grid.h \
+  %D%/grid_axes.c \
+  %D%/grid_price.c \
   %D%/layout.c \
   %D%/layout.h \
   %D%/list.h \
