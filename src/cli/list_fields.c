@@ -7,6 +7,7 @@
 #include "report/analyze.h"
 #include "report/list.h"
 #include "report/measured.h"
+#include "report/quantize.h"
 #include "report/score.h"
 #include "report/memory_report.h"
 #include "report/predict_report.h"

@@ -48,6 +48,8 @@ libreport_a_SOURCES = \
   %D%/predict_rows.c \
   %D%/predict_solve.c \
   %D%/profile_findings.c \
+  %D%/quantize.c \
+  %D%/quantize.h \
   %D%/report.h \
   %D%/score.c \
   %D%/score.h \
