@@ -20,6 +20,8 @@ void environment_set_dirs(const char *const *dirs); /* data_dirs alone */
 void environment_set_topology(bool other);          /* other_topology alone */
 const struct environment *environment(void);
 const char *const *environment_installed(void); /* data_dirs until they are set */
+/* Whether this program lies in a folder where it was built: build gets the top one, which has the file roofcast.srcdir. */
+bool environment_build_tree(char *build, size_t n);
 /* Path of a data file ("reports/charts/roofline.gp") in the first directory that has it; else false with the last path tried. */
 bool environment_file(char *path, size_t n, const char *name);
 

@@ -11,7 +11,7 @@
 
 /* What the environment says, once for all. */
 static struct {
-    char user[4000], profile[4096];
+    char user[4000], profile[4096], sources[4096];
     const char *data[4];
 } paths;
 
@@ -35,13 +35,20 @@ static const char *profile_path(void)
     return *paths.profile ? paths.profile : NULL;
 }
 
-/* True when this program runs from the tree it was built in, not from where it was installed. */
-static bool in_build_tree(void)
+/* The sources' folder, when this program runs where it was built, not where it was installed. */
+static bool find_sources(void)
 {
-    char exe[4096];
-    const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    const size_t dir = strlen(BUILDDIR);
-    return n > 0 && (size_t)n > dir && strncmp(exe, BUILDDIR, dir) == 0 && exe[dir] == '/';
+    char file[4200], build[4000];
+    FILE *f = NULL;
+    if (environment_build_tree(build, sizeof build)) {
+        snprintf(file, sizeof file, "%s/roofcast.srcdir", build);
+        f = fopen(file, "r");
+    }
+    const bool found = f && fgets(paths.sources, sizeof paths.sources, f);
+    paths.sources[strcspn(paths.sources, "\n")] = 0;
+    if (f)
+        fclose(f);
+    return found;
 }
 
 static const char *const *data_dirs(void)
@@ -52,7 +59,7 @@ static const char *const *data_dirs(void)
         paths.data[n++] = own;
     if (*paths.user && file_exists(paths.user))
         paths.data[n++] = paths.user;
-    paths.data[n] = in_build_tree() ? SRCDIR : PKGDATADIR;
+    paths.data[n] = find_sources() ? paths.sources : PKGDATADIR;
     return paths.data;
 }
 
