@@ -29,11 +29,7 @@ static int parse_models(struct str_list *l, const char *text, struct error *err)
 /* A word for machines of one kind: HW_CPU, ...; -1: none of them, -2: all. */
 static int kind_of(const char *word)
 {
-    static const enum hw_kind kinds[] = { HW_CPU, HW_GPU, HW_APU, HW_NPU };
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (strcasecmp(word, hw_kind_name(kinds[i])) == 0)
-            return (int)kinds[i];
-    return strcasecmp(word, "all") == 0 ? -2 : -1;
+    return strcasecmp(word, "all") == 0 ? -2 : hw_kind_find(word);
 }
 
 static int add_machine(struct sweep_grid *g, const char *name, int kind, struct error *err)
