@@ -123,7 +123,7 @@ NR == FNR {
     sub(/[.]o$/, "", object)
     built[m " " object] = 1
     if ($7 !~ /^[.](data|bss|tdata|tbss|ldata|lbss)/ && $7 != "*COM*") next
-    if ($7 ~ /^[.]data[.]rel[.]ro/ || path[n] ~ /^[.]|^__(asan|odr_asan|gcov|llvm|sancov|start|stop)/) next
+    if ($7 ~ /^[.]data[.]rel[.]ro/ || path[n] ~ /^[.]|^__(asan|odr_asan|unnamed|gcov|llvm|sancov|start|stop)/) next
     name = path[n] # of a static in a function gcc has NAME.1, clang FUNCTION.NAME
     sub(/[.][0-9]+$/, "", name)
     sub(/^.*[.]/, "", name)
