@@ -1,7 +1,7 @@
 /*
  * arch.h: architecture descriptions: one file each, one row of archs[] in archs.c. Private to this module.
  *
- * build() describes the forward pass, one line per op, and runs twice: declaring, it passes every weight with its shape to a callback
+ * block() or build() describes the forward pass, one line per op, and runs twice: declaring, it passes every weight with its shape to a callback
  * (which checks a file, or creates the tensors of a model without one); listing, it appends the ops. Tensors and ops therefore agree.
  */
 #ifndef MODEL_ARCH_H
@@ -29,6 +29,7 @@ enum {
 /* A family's name for a config.json field. */
 struct config_name {
     const char *usual, *own; /* "hidden_size", "d_model" */
+    const char *other;       /* read if the file lacks `own`; NULL: none */
 };
 
 struct arch {
@@ -37,7 +38,7 @@ struct arch {
         const char *model_type, *class_name;
     } hf[4]; /* Hugging Face configs */
     unsigned has;
-    const struct config_name *names; /* dimension fields that differ from Llama's; terminated by { NULL, NULL } */
+    const struct config_name *names; /* dimension fields that differ from Llama's; terminated by { 0 } */
     uint32_t ff_factor;              /* default n_ff = ff_factor * n_embd in config.json; 0: mandatory */
     /* Field with the number of experts; missing or 0 is an error. NULL: dense members exist, or the architecture checks itself. */
     const char *n_expert;
@@ -46,12 +47,15 @@ struct arch {
     /* Mandatory config.json fields, space-separated. needs: with a value; says: may be null. */
     const char *needs, *says;
     const char *activations; /* supported hidden_act values, space-separated: "silu" */
-    /* Defaults for missing fields, set before reading. NULL: zeros. */
-    void (*defaults)(struct hparams *hp);
+    /* Values of missing fields. NULL: zeros. */
+    const struct hparams *defaults;
     /* After the common keys: architecture-specific keys and restrictions. NULL: none. */
     int (*gguf)(const struct gguf *g, struct hparams *hp, struct error *err);
     /* The same for a config.json. */
     int (*config)(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+    /* One layer, in the frame of build_model(). */
+    void (*block)(struct builder *b);
+    /* Instead of build_model(block). */
     void (*build)(struct builder *b);
 };
 
@@ -59,6 +63,8 @@ const struct arch *arch_find(const char *name, size_t len);
 const struct arch *arch_at(size_t i); /* NULL past the end */
 /* "llama, ..." for messages */
 const char *arch_names(char *buf, size_t n);
+/* Values of missing fields; never NULL. */
+const struct hparams *arch_defaults(const struct arch *a);
 /* Architecture of a "model_type" or class name, or NULL. */
 const struct arch *arch_find_hf(const char *model_type, const char *class_name);
 
@@ -189,16 +195,14 @@ void llama_block(struct builder *b, const struct attention_spec *s, const struct
 /* DeepSeek's latent attention and experts (arch_deepseek2.c); with hp->n_index_top also an indexer (arch_deepseek32.c). */
 #define MLA_NEEDS                                                                                                  \
     "kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim moe_intermediate_size first_k_dense_replace"
-void mla_build(struct builder *b);
-void mla_defaults(struct hparams *hp);
+void mla_block(struct builder *b);
 int mla_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 void build_indexer(struct builder *b);
 /* Common to the Gemmas (arch_gemma2.c). */
 void gemma_block(struct builder *b, const struct attention_spec *s);
-void gemma_defaults(struct hparams *hp);
 void gemma_scale_27b(struct hparams *hp, uint32_t n_layer);
 int gemma_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);
-/* embed, blocks, final norm, LM head; rotation 0 is the model's own. */
+/* embed, learned positions if any, blocks, final norm, LM head; rotation 0, without other positions, is the model's own. */
 void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b));
 /* Parts of build_model. Ops after the blocks process only rows whose logits are wanted. */
 void build_blocks(struct builder *b, void (*block)(struct builder *b));
@@ -218,7 +222,5 @@ void build_mlp(struct builder *b, enum op_buf src, enum glu act);
 void classic_block(struct builder *b, const struct attention_spec *s, enum glu act);
 /* Sets biases of q, k, v, attention output and FFN. */
 void classic_biases(struct hparams *hp, bool bias);
-/* embed, learned positions if any, blocks, final norm, LM head; rotation 0 without other positions. */
-void build_classic(struct builder *b, void (*block)(struct builder *b));
 
 #endif

@@ -15,17 +15,6 @@ static void block(struct builder *b)
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER_NO_BIAS;
-    hp->n_ff = 1; /* all layers have experts; width in ffn_config */
-}
-
 /* attn_config and ffn_config. */
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
@@ -52,19 +41,22 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = {
-    { "hidden_size", "d_model" },     { "num_hidden_layers", "n_layers" },
-    { "num_attention_heads", "n_heads" }, { "max_position_embeddings", "max_seq_len" },
-    { NULL, NULL },
-};
-
 const struct arch arch_dbrx = {
     .name = "dbrx",
     .hf = { { "dbrx", "DbrxForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
-    .names = names,
+    .names = (const struct config_name[]){
+        { "hidden_size", "d_model", NULL },
+        { "num_hidden_layers", "n_layers", NULL },
+        { "num_attention_heads", "n_heads", NULL },
+        { "max_position_embeddings", "max_seq_len", NULL },
+        { 0 },
+    },
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .norm = NORM_LAYER_NO_BIAS,
+        .n_ff = 1, /* all layers have experts; width in ffn_config */
+    },
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -159,7 +159,7 @@ static void expanded(struct builder *b, const struct up *w)
     attend(b, FORM_EXPANDED, BUF_ATTN, BUF_Q, d.n_head, d.key, d.value);
 }
 
-static void block(struct builder *b)
+void mla_block(struct builder *b)
 {
     const struct hparams *hp = b->hp;
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
@@ -189,11 +189,6 @@ static void block(struct builder *b)
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
-void mla_build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 /* YaRN's amplitude applies to the scores (squared), not to the rotation. */
 static void scale_scores(struct hparams *hp)
 {
@@ -214,12 +209,6 @@ static int check_dims(const char *what, const struct hparams *hp, struct error *
         return error_set(err, ERROR_INPUT, "%s: keys of %u elements, expected more than the %u rotary ones", what,
                          hp->head_dim, hp->n_rot);
     return 0;
-}
-
-void mla_defaults(struct hparams *hp)
-{
-    hp->expert_gate = EXPERT_GATE_SOFTMAX;
-    hp->expert_scale = 1;
 }
 
 static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
@@ -331,8 +320,8 @@ const struct arch arch_deepseek2 = {
     .needs = MLA_NEEDS,
     .says = "q_lora_rank n_shared_experts", /* null: none */
     .activations = "silu",
-    .defaults = mla_defaults,
+    .defaults = &(const struct hparams){ .expert_gate = EXPERT_GATE_SOFTMAX, .expert_scale = 1 },
     .gguf = gguf,
     .config = mla_config,
-    .build = mla_build,
+    .block = mla_block,
 };

@@ -98,7 +98,7 @@ const struct arch arch_deepseek32 = {
     .needs = MLA_NEEDS,
     .says = "q_lora_rank n_shared_experts", /* null: none */
     .activations = "silu",
-    .defaults = mla_defaults,
+    .defaults = &(const struct hparams){ .expert_gate = EXPERT_GATE_SOFTMAX, .expert_scale = 1 },
     .config = config,
-    .build = mla_build,
+    .block = mla_block,
 };

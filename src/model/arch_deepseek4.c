@@ -262,13 +262,6 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static void defaults(struct hparams *hp)
-{
-    hp->n_ff = 1; /* no dense layers */
-    hp->expert_scale = 1;
-    hp->expert_norm = true;
-}
-
 const struct arch arch_deepseek4 = {
     .name = "deepseek4",
     .hf = { { "deepseek_v4", "DeepseekV4ForCausalLM" } },
@@ -277,7 +270,10 @@ const struct arch arch_deepseek4 = {
     .needs = "head_dim moe_intermediate_size compress_ratios",
     .says = "n_shared_experts",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .n_ff = 1, /* no dense layers */
+        .expert_scale = 1, .expert_norm = true,
+    },
     .config = config,
     .build = build,
 };

@@ -24,11 +24,6 @@ static void block(struct builder *b)
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 /* attention_bias covers q, k and v. */
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
@@ -50,5 +45,5 @@ const struct arch arch_glm4moe = {
     .says = "n_shared_experts",
     .activations = "silu",
     .config = config,
-    .build = build,
+    .block = block,
 };

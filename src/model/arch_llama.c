@@ -31,11 +31,6 @@ static void block(struct builder *b)
     llama_block(b, &(struct attention_spec){ 0 }, &experts);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 /* Expert width: feed_forward_length. */
 static int llama_gguf(const struct gguf *g, struct hparams *hp, struct error *err)
 {
@@ -62,5 +57,5 @@ const struct arch arch_llama = {
     .activations = "silu",
     .gguf = llama_gguf,
     .config = llama_config,
-    .build = build,
+    .block = block,
 };

@@ -20,21 +20,6 @@ static void block(struct builder *b)
     llama_block(b, &(struct attention_spec){ .no_rope = !rope, .chunked = rope, .plain_norms = rope && hp->qk_norm }, &experts);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->n_head = 40;
-    hp->n_head_kv = 8;
-    hp->head_dim = 128;
-    hp->n_ctx_train = 131072; /* transformers' default */
-    hp->rope_theta = 500000;
-    hp->no_rope_period = 4;
-}
-
 /* A list of MoE layers must match the step. */
 static int check_moe_layers(const json_t *j, const char *what, const struct hparams *hp, struct error *err)
 {
@@ -96,7 +81,11 @@ const struct arch arch_llama4 = {
     .n_expert = "num_local_experts",
     .needs = "intermediate_size_mlp",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .n_head = 40, .n_head_kv = 8, .head_dim = 128,
+        .n_ctx_train = 131072, /* transformers' default */
+        .rope_theta = 500000, .no_rope_period = 4,
+    },
     .config = config,
-    .build = build,
+    .block = block,
 };

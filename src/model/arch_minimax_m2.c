@@ -13,11 +13,6 @@ static void block(struct builder *b)
     llama_block(b, &(struct attention_spec){ .neox = true, .width_norms = hp->qk_norm }, &experts);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     const char *scoring = "sigmoid", *norm = "per_layer";
@@ -46,5 +41,5 @@ const struct arch arch_minimax_m2 = {
     .n_expert = "num_local_experts",
     .activations = "silu",
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -42,11 +42,6 @@ static void block(struct builder *b)
     build_residual(b, ffn ? ROLE_FFN_RESIDUAL : ROLE_ATTN_RESIDUAL);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 static int layers(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     static const struct layer_word letters[] = {
@@ -74,13 +69,6 @@ static int expert_fields(const json_t *j, const char *what, struct hparams *hp, 
     return 0;
 }
 
-static void defaults(struct hparams *hp)
-{
-    hp->expert_scale = 1;
-    hp->expert_norm = true;
-    hp->hybrid.ungated = true;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     static const struct hybrid_fields fields = { "mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size",
@@ -102,7 +90,7 @@ const struct arch arch_nemotron_h = {
     .hf = { { "nemotron_h", "NemotronHForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .activations = "relu2 silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .expert_scale = 1, .expert_norm = true, .hybrid.ungated = true },
     .config = config,
-    .build = build,
+    .block = block,
 };

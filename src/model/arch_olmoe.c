@@ -8,11 +8,6 @@ static void block(struct builder *b)
     llama_block(b, &(struct attention_spec){ .neox = true, .width_norms = true }, &experts);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (json_get_bool_opt(j, what, "norm_topk_prob", &hp->expert_norm, err) != 0)
@@ -27,5 +22,5 @@ const struct arch arch_olmoe = {
     .n_expert = "num_experts",
     .activations = "silu",
     .config = config,
-    .build = build,
+    .block = block,
 };

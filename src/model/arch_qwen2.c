@@ -6,22 +6,12 @@ static void block(struct builder *b)
     llama_block(b, &(struct attention_spec){ .neox = true }, NULL);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->attn_bias = true;
-}
-
 const struct arch arch_qwen2 = {
     .name = "qwen2",
     .hf = { { "qwen2", "Qwen2ForCausalLM" } },
     .has = ARCH_ATTN_BIAS | ARCH_YARN,
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .attn_bias = true },
     .config = config_no_qwen_window,
-    .build = build,
+    .block = block,
 };

@@ -7,16 +7,6 @@ static void block(struct builder *b)
     llama_block(b, &(struct attention_spec){ .neox = true, .head_norms = true }, &experts);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->expert_norm = true; /* not in files */
-}
-
 static int check_gguf(const struct gguf *g, struct hparams *hp, struct error *err)
 {
     if (hp->n_expert == 0)
@@ -47,8 +37,10 @@ const struct arch arch_qwen3moe = {
     .n_expert = "num_experts",
     .needs = "head_dim moe_intermediate_size",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .expert_norm = true, /* not in files */
+    },
     .gguf = check_gguf,
     .config = config_qwen_experts,
-    .build = build,
+    .block = block,
 };

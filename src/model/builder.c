@@ -457,17 +457,25 @@ void build_lm_head(struct builder *b, enum op_buf src, uint32_t cols)
 
 void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b))
 {
-    build_rope_table(b, b->hp->rope_theta, true);
+    const struct hparams *hp = b->hp;
+    if (!hp->alibi && hp->n_pos == 0)
+        build_rope_table(b, hp->rope_theta, true);
     build_embed(b, embed_scale);
+    if (hp->n_pos > 0)
+        build_positions(b, hp->n_pos);
     build_blocks(b, block);
     build_norm(b, ROLE_OUTPUT_NORM, BUF_NORM, BUF_X, "output_norm");
-    build_lm_head(b, BUF_NORM, b->hp->n_embd);
+    build_lm_head(b, BUF_NORM, hp->n_embd);
 }
 
 static void start(struct builder *b, const struct arch *a)
 {
+    const double scale = b->hp->embed_scale;
     b->layer = -1;
-    a->build(b);
+    if (a->build)
+        a->build(b);
+    else
+        build_model(b, scale != 1 ? scale : 0, a->block);
 }
 
 int arch_declare(const struct arch *a, const struct hparams *hp, declare_fn *fn, void *ctx, struct error *err)

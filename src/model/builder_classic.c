@@ -44,16 +44,3 @@ void classic_biases(struct hparams *hp, bool bias)
 {
     hp->attn_bias = hp->attn_output_bias = hp->ffn_bias = bias;
 }
-
-void build_classic(struct builder *b, void (*block)(struct builder *b))
-{
-    const struct hparams *hp = b->hp;
-    if (!hp->alibi && hp->n_pos == 0)
-        build_rope_table(b, hp->rope_theta, true);
-    build_embed(b, hp->embed_scale);
-    if (hp->n_pos > 0)
-        build_positions(b, hp->n_pos);
-    build_blocks(b, block);
-    build_norm(b, ROLE_OUTPUT_NORM, BUF_NORM, BUF_X, "output_norm");
-    build_lm_head(b, BUF_NORM, hp->n_embd);
-}

@@ -89,9 +89,9 @@ int config_rotary_part(const json_t *j, const char *what, const char *field, dou
 const char *config_present(const json_t *j, const struct arch *a, const char *usual)
 {
     for (const struct config_name *n = a->names; n && n->usual; n++)
-        if (strcmp(n->usual, usual) == 0 && !json_is_null(json_object_get(j, n->own)) && json_object_get(j, n->own))
-            return n->own;
-    return config_field(a, usual);
+        if (strcmp(n->usual, usual) == 0)
+            return n->other && json_is_none(json_object_get(j, n->own)) && !json_is_none(json_object_get(j, n->other)) ? n->other : n->own;
+    return usual;
 }
 
 static int read_heads(const json_t *j, const char *what, const struct arch *a, struct hparams *hp, struct error *err)
@@ -364,7 +364,6 @@ int config_parse(const json_t *j, const char *what, struct hparams *hp, const ch
 {
     const struct arch *arch;
     struct config_family family;
-    *hp = (struct hparams){ 0 };
     *arch_out = NULL;
     if (!json_is_object(j))
         return error_set(err, ERROR_INPUT, "%s: expected a JSON object with the fields of a config.json",
@@ -376,8 +375,7 @@ int config_parse(const json_t *j, const char *what, struct hparams *hp, const ch
     /* Multimodal models have a separate language-model part. */
     const json_t *const top = j;
     j = config_text(top);
-    if (arch->defaults)
-        arch->defaults(hp);
+    memcpy(hp, arch_defaults(arch), sizeof *hp); /* padding too: config_notes compares bytes */
     if (config_numbers(j, what, hp, err) != 0 || read_dimensions(top, j, what, arch, hp, err) != 0 ||
         read_rope(j, what, hp, err) != 0 ||
         (!(arch->has & ARCH_HYBRID) && read_window(j, what, hp, err) != 0) ||

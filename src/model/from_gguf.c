@@ -564,8 +564,7 @@ int model_from_gguf(struct model *m, struct gguf *g, struct error *err)
     if (find_arch(m, g, err) != 0)
         goto fail;
     struct keys k = { g, m->arch->name, 0 };
-    if (m->arch->defaults)
-        m->arch->defaults(&m->hp);
+    m->hp = *arch_defaults(m->arch);
     if (read_hparams(&k, &m->hp, err) != 0)
         goto fail;
     read_biases(&k, &m->hp);
