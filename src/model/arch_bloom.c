@@ -12,16 +12,11 @@
  */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    classic_block(b, &(struct attention_spec){ .fused = true, .no_rope = true }, GLU_GELU);
-}
-
 static void build(struct builder *b)
 {
     build_embed(b, 0);
     build_norm(b, ROLE_EMBED_NORM, BUF_X, BUF_X, "token_embd_norm");
-    build_blocks(b, block);
+    build_blocks(b, gpt2_block);
     build_norm(b, ROLE_OUTPUT_NORM, BUF_NORM, BUF_X, "output_norm");
     build_lm_head(b, BUF_NORM, b->hp->n_embd);
 }

@@ -3,11 +3,6 @@
  */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    llama_block(b, &(struct attention_spec){ .fused = true }, NULL);
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     bool qkv = hp->attn_bias, linear = false, multi = true, post = true, rms = true;
@@ -47,5 +42,5 @@ const struct arch arch_chatglm = {
     .activations = "silu",
     .defaults = &(const struct hparams){ .attn_bias = true },
     .config = config,
-    .block = block,
+    .attention = { .fused = true },
 };

@@ -6,7 +6,7 @@
 
 static void block(struct builder *b)
 {
-    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = true }, false };
+    static const struct experts_spec experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SOFTMAX, .norm = true } };
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true, .fused = true });
     build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);

@@ -162,6 +162,7 @@ static void expanded(struct builder *b, const struct up *w)
 void mla_block(struct builder *b)
 {
     const struct hparams *hp = b->hp;
+    const enum route_gate gate = hp->expert_gate == EXPERT_GATE_SIGMOID ? ROUTE_SIGMOID : ROUTE_SOFTMAX;
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     queries(b);
     latents(b);
@@ -177,15 +178,7 @@ void mla_block(struct builder *b)
     if (!hparams_expert_layer(hp, (uint32_t)b->layer))
         build_ffn(b, BUF_NORM, GLU_SILU, false);
     else
-        build_experts(b, BUF_NORM,
-                      &(struct experts_spec){
-                          GLU_SILU,
-                          { .gate = hp->expert_gate == EXPERT_GATE_SIGMOID ? ROUTE_SIGMOID : ROUTE_SOFTMAX,
-                            .norm = hp->expert_norm,
-                            .scale = (float)hp->expert_scale,
-                            .n_group = hp->n_expert_group,
-                            .n_group_used = hp->n_expert_group_used },
-                          false });
+        build_experts(b, BUF_NORM, &(struct experts_spec){ .glu = GLU_SILU, .route = model_route(hp, gate) });
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 

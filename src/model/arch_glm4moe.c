@@ -7,12 +7,7 @@
 static void block(struct builder *b)
 {
     const struct hparams *hp = b->hp;
-    const struct experts_spec experts = {
-        GLU_SILU,
-        { .gate = ROUTE_SIGMOID, .norm = hp->expert_norm, .scale = (float)hp->expert_scale,
-          .n_group = hp->n_expert_group, .n_group_used = hp->n_expert_group_used },
-        false,
-    };
+    const struct experts_spec experts = { .glu = GLU_SILU, .route = model_route(hp, ROUTE_SIGMOID) };
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true, .head_norms = hp->qk_norm });
     build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);

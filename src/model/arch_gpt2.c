@@ -11,11 +11,6 @@
  */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    classic_block(b, &(struct attention_spec){ .fused = true, .no_rope = true }, GLU_GELU);
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (config_only(j, what, "scale_attn_weights", true, err) != 0 ||
@@ -47,5 +42,5 @@ const struct arch arch_gpt2 = {
         .n_ctx_train = 1024,
     },
     .config = config,
-    .block = block,
+    .block = gpt2_block,
 };

@@ -6,7 +6,7 @@
 
 static void block(struct builder *b)
 {
-    static const struct experts_spec experts = { GLU_SWIGLU_OAI, { .gate = ROUTE_TOP_SOFTMAX }, true };
+    static const struct experts_spec experts = { .glu = GLU_SWIGLU_OAI, .route = { .gate = ROUTE_TOP_SOFTMAX }, .bias = true };
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true, .sinks = true });
     build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);

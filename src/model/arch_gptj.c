@@ -12,11 +12,7 @@
 
 static void block(struct builder *b)
 {
-    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
-    build_attention(b, BUF_NORM, &(struct attention_spec){ 0 });
-    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
-    build_mlp(b, BUF_NORM, GLU_GELU);
-    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+    gptj_block(b, &(struct attention_spec){ 0 }, GLU_GELU);
 }
 
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)

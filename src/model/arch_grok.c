@@ -11,7 +11,7 @@
 
 static void block(struct builder *b)
 {
-    static const struct experts_spec experts = { GLU_GELU, { .gate = ROUTE_SOFTMAX }, false };
+    static const struct experts_spec experts = { .glu = GLU_GELU, .route = { .gate = ROUTE_SOFTMAX } };
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true });
     build_norm(b, ROLE_ATTN_POST_NORM, BUF_OUT, BUF_OUT, "attn_output_norm");

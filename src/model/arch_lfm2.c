@@ -6,16 +6,6 @@
 #include "model/hybrid.h"
 #include <math.h>
 
-static void experts(struct builder *b)
-{
-    const struct hparams *hp = b->hp;
-    build_experts(b, BUF_NORM,
-                  &(struct experts_spec){ .glu = GLU_SILU,
-                                          .route = { .gate = ROUTE_SIGMOID,
-                                                     .norm = hp->expert_norm,
-                                                     .scale = (float)hp->expert_scale } });
-}
-
 static void block(struct builder *b)
 {
     const unsigned parts = hybrid_parts(b);
@@ -27,7 +17,7 @@ static void block(struct builder *b)
     build_residual(b, ROLE_ATTN_RESIDUAL);
     build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
     if (parts & PART_EXPERTS)
-        experts(b);
+        build_experts(b, BUF_NORM, &(struct experts_spec){ .glu = GLU_SILU, .route = model_route(b->hp, ROUTE_SIGMOID) });
     else
         build_ffn(b, BUF_NORM, GLU_SILU, false);
     build_residual(b, ROLE_FFN_RESIDUAL);

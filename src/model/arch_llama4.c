@@ -15,7 +15,7 @@ static bool rotates(const struct hparams *hp, uint32_t layer)
 static void block(struct builder *b)
 {
     const struct hparams *hp = b->hp;
-    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SIGMOID }, false };
+    static const struct experts_spec experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SIGMOID } };
     const bool rope = rotates(hp, (uint32_t)b->layer);
     llama_block(b, &(struct attention_spec){ .no_rope = !rope, .chunked = rope, .plain_norms = rope && hp->qk_norm }, &experts);
 }

@@ -7,9 +7,8 @@
 static void block(struct builder *b)
 {
     const struct hparams *hp = b->hp;
-    const struct experts_spec experts = {
-        GLU_SILU, { .gate = hp->expert_gate == EXPERT_GATE_SIGMOID ? ROUTE_SIGMOID : ROUTE_SOFTMAX, .norm = true }, false,
-    };
+    const enum route_gate gate = hp->expert_gate == EXPERT_GATE_SIGMOID ? ROUTE_SIGMOID : ROUTE_SOFTMAX;
+    const struct experts_spec experts = { .glu = GLU_SILU, .route = { .gate = gate, .norm = true } };
     llama_block(b, &(struct attention_spec){ .neox = true, .width_norms = hp->qk_norm }, &experts);
 }
 

@@ -12,11 +12,6 @@
 #include "model/arch.h"
 #include "model/internal.h"
 
-static void block(struct builder *b)
-{
-    classic_block(b, &(struct attention_spec){ .fused = true, .no_rope = true }, GLU_GELU);
-}
-
 static int attn_config(const json_t *a, const char *what, struct hparams *hp, struct error *err)
 {
     if (json_get_bool_opt(a, what, "alibi", &hp->alibi, err) != 0 ||
@@ -68,5 +63,5 @@ const struct arch arch_mpt = {
     .ff_factor = 4,
     .defaults = &(const struct hparams){ .norm = NORM_LAYER_NO_BIAS, .tied = true, .alibi = true },
     .config = config,
-    .block = block,
+    .block = gpt2_block,
 };

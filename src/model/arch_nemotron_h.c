@@ -14,18 +14,6 @@ static void network(struct builder *b)
     build_matmul(b, ROLE_FFN_DOWN, BUF_OUT, BUF_GATE, "ffn_down", hp->n_embd, hp->n_ff, false);
 }
 
-static void experts(struct builder *b)
-{
-    const struct hparams *hp = b->hp;
-    build_experts(b, BUF_NORM,
-                  &(struct experts_spec){ .glu = GLU_RELU2,
-                                          .route = { .gate = ROUTE_SIGMOID,
-                                                     .norm = hp->expert_norm,
-                                                     .scale = (float)hp->expert_scale,
-                                                     .n_group = hp->n_expert_group,
-                                                     .n_group_used = hp->n_expert_group_used } });
-}
-
 static void block(struct builder *b)
 {
     const unsigned parts = hybrid_parts(b);
@@ -36,7 +24,7 @@ static void block(struct builder *b)
     else if (parts & PART_ATTENTION)
         build_attention(b, BUF_NORM, &(struct attention_spec){ .no_rope = true });
     else if (parts & PART_EXPERTS)
-        experts(b);
+        build_experts(b, BUF_NORM, &(struct experts_spec){ .glu = GLU_RELU2, .route = model_route(b->hp, ROUTE_SIGMOID) });
     else
         network(b);
     build_residual(b, ffn ? ROLE_FFN_RESIDUAL : ROLE_ATTN_RESIDUAL);

@@ -2,12 +2,6 @@
  * layer, LongRoPE. The sparse mixer is counted as a softmax. */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX }, false };
-    llama_block(b, &(struct attention_spec){ .neox = true }, &experts);
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (config_longrope(j, what, hp, err) != 0)
@@ -24,5 +18,6 @@ const struct arch arch_phimoe = {
     .activations = "silu",
     .defaults = &(const struct hparams){ .norm = NORM_LAYER },
     .config = config,
-    .block = block,
+    .attention = { .neox = true },
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SOFTMAX } },
 };

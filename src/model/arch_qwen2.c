@@ -1,11 +1,6 @@
 /* Qwen2 and Qwen2.5 (Yang et al. 2024): Llama with q, k, v biases; NeoX-style rotation. */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    llama_block(b, &(struct attention_spec){ .neox = true }, NULL);
-}
-
 const struct arch arch_qwen2 = {
     .name = "qwen2",
     .hf = { { "qwen2", "Qwen2ForCausalLM" } },
@@ -13,5 +8,5 @@ const struct arch arch_qwen2 = {
     .activations = "silu",
     .defaults = &(const struct hparams){ .attn_bias = true },
     .config = config_no_qwen_window,
-    .block = block,
+    .attention = { .neox = true },
 };

@@ -5,12 +5,6 @@
  */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
-    llama_block(b, &(struct attention_spec){ .neox = true }, &experts);
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (config_opt_count(j, what, "shared_expert_intermediate_size", 1, &hp->n_ff_shexp, err) != 0)
@@ -29,5 +23,6 @@ const struct arch arch_qwen2moe = {
     .activations = "silu",
     .defaults = &(const struct hparams){ .attn_bias = true },
     .config = config,
-    .block = block,
+    .attention = { .neox = true },
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SOFTMAX }, .model_norm = true },
 };

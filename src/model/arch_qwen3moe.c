@@ -1,12 +1,6 @@
 /* Qwen3-MoE (Yang et al. 2025): Qwen3's attention, experts in every layer, weights from the softmax over all experts. */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
-    llama_block(b, &(struct attention_spec){ .neox = true, .head_norms = true }, &experts);
-}
-
 static int check_gguf(const struct gguf *g, struct hparams *hp, struct error *err)
 {
     if (hp->n_expert == 0)
@@ -42,5 +36,6 @@ const struct arch arch_qwen3moe = {
     },
     .gguf = check_gguf,
     .config = config_qwen_experts,
-    .block = block,
+    .attention = { .neox = true, .head_norms = true },
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SOFTMAX }, .model_norm = true },
 };

@@ -30,6 +30,15 @@ void build_mlp(struct builder *b, enum op_buf src, enum glu act)
     build_matmul(b, ROLE_FFN_DOWN, BUF_OUT, BUF_UP, "ffn_down", hp->n_embd, hp->n_ff, hp->ffn_bias);
 }
 
+void gptj_block(struct builder *b, const struct attention_spec *s, enum glu act)
+{
+    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
+    build_attention(b, BUF_NORM, s);
+    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
+    build_mlp(b, BUF_NORM, act);
+    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
 void classic_block(struct builder *b, const struct attention_spec *s, enum glu act)
 {
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
@@ -38,6 +47,11 @@ void classic_block(struct builder *b, const struct attention_spec *s, enum glu a
     build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
     build_mlp(b, BUF_NORM, act);
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
+void gpt2_block(struct builder *b)
+{
+    classic_block(b, &(struct attention_spec){ .fused = true, .no_rope = true }, GLU_GELU);
 }
 
 void classic_biases(struct hparams *hp, bool bias)

@@ -15,13 +15,10 @@ const char *config_field(const struct arch *a, const char *usual)
     return usual;
 }
 
-/* Mandatory, unless the architecture sets a default in *out. */
-static int count(const json_t *j, const char *what, const char *field, uint32_t *out,
-                 struct error *err)
+int config_count(const json_t *j, const char *what, const char *field, int64_t lo, int64_t hi, uint32_t *out, struct error *err)
 {
     int64_t v = *out;
-    if ((v ? json_get_int_opt(j, what, field, 1, UINT32_MAX, &v, err)
-           : json_get_int(j, what, field, 1, UINT32_MAX, &v, err)) != 0)
+    if ((v ? json_get_int_opt(j, what, field, lo, hi, &v, err) : json_get_int(j, what, field, lo, hi, &v, err)) != 0)
         return -1;
     *out = (uint32_t)v;
     return 0;
@@ -96,7 +93,7 @@ const char *config_present(const json_t *j, const struct arch *a, const char *us
 
 static int read_heads(const json_t *j, const char *what, const struct arch *a, struct hparams *hp, struct error *err)
 {
-    if (count(j, what, config_present(j, a, "num_attention_heads"), &hp->n_head, err) != 0)
+    if (config_count(j, what, config_present(j, a, "num_attention_heads"), 1, UINT32_MAX, &hp->n_head, err) != 0)
         return -1;
     if (hp->n_head_kv == 0)
         hp->n_head_kv = hp->n_head;
@@ -341,13 +338,13 @@ static int read_dimensions(const json_t *top, const json_t *j, const char *what,
     if (hp->n_ctx_train == 0)
         hp->n_ctx_train = 2048; /* transformers' defaults */
     hp->rms_eps = 1e-6;
-    if (count(j, what, config_present(j, a, "hidden_size"), &hp->n_embd, err) != 0)
+    if (config_count(j, what, config_present(j, a, "hidden_size"), 1, UINT32_MAX, &hp->n_embd, err) != 0)
         return -1;
     if (a->ff_factor > 0)
         hp->n_ff = (uint32_t)u64_min((uint64_t)a->ff_factor * hp->n_embd, UINT32_MAX);
-    if (count(j, what, config_present(j, a, "num_hidden_layers"), &hp->n_layer, err) != 0 ||
-        count(j, what, config_present(j, a, "intermediate_size"), &hp->n_ff, err) != 0 ||
-        count(j, what, config_present(j, a, "vocab_size"), &hp->n_vocab, err) != 0 ||
+    if (config_count(j, what, config_present(j, a, "num_hidden_layers"), 1, UINT32_MAX, &hp->n_layer, err) != 0 ||
+        config_count(j, what, config_present(j, a, "intermediate_size"), 1, UINT32_MAX, &hp->n_ff, err) != 0 ||
+        config_count(j, what, config_present(j, a, "vocab_size"), 1, UINT32_MAX, &hp->n_vocab, err) != 0 ||
         config_opt_count(j, what, "num_nextn_predict_layers", 0, &hp->n_layer_nextn, err) != 0 ||
         config_opt_count(j, what, "mtp_num_hidden_layers", 0, &hp->n_layer_nextn, err) != 0 ||
         config_opt_count(j, what, config_present(j, a, "max_position_embeddings"), 1, &hp->n_ctx_train, err) != 0 ||
