@@ -42,23 +42,13 @@ int config_only(const json_t *j, const char *what, const char *field, bool only,
                      : error_set(err, ERROR_INPUT, "%s: %s is %s, which is not supported yet", what, field, v ? "true" : "false");
 }
 
-/* The space-separated list contains the word. */
-static bool lists(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *p = list; n > 0 && (p = strstr(p, word)); p += n)
-        if ((p == list || p[-1] == ' ') && (p[n] == 0 || p[n] == ' '))
-            return true;
-    return false;
-}
-
 int config_word(const json_t *j, const char *what, const char *field, const char *words, struct error *err)
 {
     const char *s = words;
     char found[33];
     if (json_get_str_opt(j, what, field, &s, err) != 0)
         return -1;
-    return s == words || lists(words, s)
+    return s == words || text_lists(words, s)
                ? 0
                : error_set(err, ERROR_INPUT, "%s: %s is \"%s\", expected \"%s\"", what, field, PRINTABLE(found, s), words);
 }
@@ -316,7 +306,7 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
     if (mlp || (head && !(arch->has & ARCH_HEAD_BIAS)))
         return error_set(err, ERROR_INPUT, "%s: %s is true: biases of the %s are not supported yet", what,
                          mlp ? "mlp_bias" : "lm_head_bias", mlp ? "feed-forward part" : "LM head");
-    if (!lists(arch->activations, act))
+    if (!text_lists(arch->activations, act))
         return error_set(err, ERROR_INPUT, "%s: %s is \"%s\", expected \"%s\"", what, act_name, PRINTABLE(found, act),
                          arch->activations);
     if (!(rotary > 0 && rotary <= 1))

@@ -158,8 +158,8 @@ static int write_tensor(struct synth *s, const struct tensor *t, struct error *e
     const size_t n_threads = s->o->team ? (size_t)team_size(s->o->team) : 1;
     struct job j = { .t = t, .seed = tensor_seed(s->o->seed, t->name), .quantiles = s->quantiles };
     /* doc/notes/quantization.md: matrices preserve the input's variance; norm weights are near 1, biases and sinks near 0. */
-    const bool norm = model_ends_with(t->name, "_norm.weight");
-    const bool added = !norm && (t->rows == 1 || model_ends_with(t->name, ".bias"));
+    const bool norm = text_ends_with(t->name, "_norm.weight");
+    const bool added = !norm && (t->rows == 1 || text_ends_with(t->name, ".bias"));
     j.mean = norm ? 1 : 0;
     j.sd = norm || added ? norm_sd : 1 / sqrt((double)t->cols);
     size_t floats;
