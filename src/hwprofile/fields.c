@@ -8,7 +8,10 @@ enum { MAX_FIELDS = 40 };
 
 static char *items_of(const struct hw_list *l, const void *at)
 {
-    return l->inside ? (char *)(uintptr_t)at : *(char *const *)at;
+    char *items = (char *)(uintptr_t)at;
+    if (!l->inside)
+        memcpy(&items, at, sizeof items);
+    return items;
 }
 
 /* Objects of the array o[f->key] as items of p. */
@@ -65,7 +68,6 @@ static int read_field(const struct hw_field *f, void *at, const json_t *o, const
         *(int *)at = (int)n;
         return 0;
     case HW_NUMBER:
-    case HW_REAL:
         *number = NAN;
         return required ? json_get_num(o, ctx, f->key, number, err) : json_get_num_opt(o, ctx, f->key, number, err);
     case HW_VALUE:
@@ -125,8 +127,6 @@ static int put_field(const struct hw_field *f, const void *at, json_t *o)
         return always || *(const int *)at > 0 ? hw_put(o, f->key, json_integer(*(const int *)at)) : 0;
     case HW_NUMBER:
         return always || (!isnan(*number) && *number != 0) ? hw_put(o, f->key, json_num(*number)) : 0;
-    case HW_REAL:
-        return isnan(*number) ? 0 : hw_put(o, f->key, json_real(*number));
     case HW_VALUE:
         return hw_put_value(o, f->key, at, f->quantity->unit[0], always);
     case HW_LIST:

@@ -50,7 +50,6 @@ enum hw_field_kind {
     HW_TEXT,   /* char[size] */
     HW_INT,    /* int, lo to hi */
     HW_NUMBER, /* double; NaN: unknown */
-    HW_REAL,   /* the same, written with a decimal point if known */
     HW_VALUE,  /* struct hw_value */
     HW_LIST,   /* array of objects */
     HW_CHILD,  /* by functions */

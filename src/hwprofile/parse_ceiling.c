@@ -79,7 +79,7 @@ static const struct hw_field ceiling_fields[] = {
     NUMBER(ci_lo, HW_ALWAYS),
     NUMBER(ci_hi, HW_ALWAYS),
     HW_INT_FIELD("n_samples", struct ceiling, n_samples, HW_ALWAYS, 0, 1 << 30),
-    { .key = "between_rounds", .kind = HW_REAL, .put = put_between_rounds, HW_MEMBER(struct ceiling, between_rounds) },
+    { .key = "between_rounds", .kind = HW_NUMBER, .put = put_between_rounds, HW_MEMBER(struct ceiling, between_rounds) },
     NUMBER(loads_bytes_s, 0),
     NUMBER(product_flop_s, 0),
     NUMBER(tile_flop_s, 0),
@@ -108,7 +108,7 @@ static int check_ceiling(const struct ceiling *c, const char *ctx, struct error 
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(ceiling_fields); i++) {
         const struct hw_field *f = &ceiling_fields[i];
-        if (f->kind == HW_NUMBER &&
+        if (f->kind == HW_NUMBER && !f->put && /* between_rounds may be 0 */
             check_number(*(const double *)((const char *)c + f->offset), (enum kind)kind, c->unit, f->key, ctx, err) != 0)
             return -1;
     }
