@@ -179,18 +179,6 @@ static int likwid_open(struct counters *c, struct error *err)
 
 /* ---- counting ------------------------------------------------------------------------------------------------------- */
 
-static void likwid_thread_start(struct counters *c, struct counter_thread *t, int tid)
-{
-    (void)tid;
-    for (size_t i = 0; i < c->n_event; i++)
-        t->ok[i] = true;
-}
-
-static void likwid_thread_stop(struct counters *c, struct counter_thread *t, int tid)
-{
-    (void)c, (void)t, (void)tid;
-}
-
 /* Counting has failed for good. */
 static void lose(struct counters *c, struct counter_thread *t, const char *why)
 {
@@ -274,8 +262,6 @@ const struct counter_backend counters_likwid = {
     .probe = likwid_probe,
     .open = likwid_open,
     .close = likwid_close,
-    .thread_start = likwid_thread_start,
-    .thread_stop = likwid_thread_stop,
     .select = likwid_select,
     .read = likwid_read,
 };

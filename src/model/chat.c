@@ -212,16 +212,7 @@ static const char *names(char *buf, size_t size)
 
 static bool is_named(const struct chat_template *c, const char *name)
 {
-    const size_t len = strlen(name);
-    if (strcmp(c->name, name) == 0)
-        return true;
-    for (const char *p = c->also ? c->also : ""; *p; p += strspn(p, " ")) {
-        const size_t n = strcspn(p, " ");
-        if (n == len && memcmp(p, name, n) == 0)
-            return true;
-        p += n;
-    }
-    return false;
+    return strcmp(c->name, name) == 0 || (c->also && text_lists(c->also, name));
 }
 
 const struct chat_template *chat_template_find(const char *name, struct error *err)
