@@ -37,12 +37,8 @@ static int numa_cpus(struct cpulist *l, const char *mode, struct error *err)
 /* Number of threads on n CPUs; requested 0: as many as the CPU quota sustains. */
 static int threads_on(size_t n, int64_t requested)
 {
-    static int64_t printed; /* printed once per command */
     const double quota = cgroup_cpus("");
     const int within = threads_within(n, quota);
-    if (requested > within && requested == printed)
-        return (int)requested;
-    printed = requested;
     if (requested > within)
         notify_note("-t %lld: cgroup quota %.0f %%: threads will wait for CPU time", (long long)requested, 100 * quota);
     else if (requested == 0 && (size_t)within < n)

@@ -315,3 +315,27 @@ int workload_add_gpu_kernel(struct workload *out, const struct measurement *m, s
                             .act_bytes = HALF * 2 * m->batch * m->n_head * m->head_dim, .flop = 4 * m->batch * m->n_head * m->head_dim * keys };
     return work_add_step(out, &pass, &c, err);
 }
+
+struct workload *workload_rows(const struct measurements *l, struct workload_builder *p, struct error *err)
+{
+    struct workload *rows = calloc(l->n + 1, sizeof *rows);
+    if (!rows)
+        error_oom(err, l->n * sizeof *rows, "rows");
+    for (size_t i = 0; rows && i < l->n; i++) {
+        if (workload_init(p, &l->row[i], &rows[i], err) != 0) {
+            workload_rows_free(rows, i);
+            return NULL;
+        }
+        if (i > 0)
+            workload_share_passes(&rows[i], &rows[i - 1]);
+    }
+    workload_builder_drop_models(p);
+    return rows;
+}
+
+void workload_rows_free(struct workload *rows, size_t n)
+{
+    for (size_t i = 0; rows && i < n; i++)
+        workload_free(&rows[i]);
+    free(rows);
+}

@@ -97,6 +97,9 @@ void workload_share_passes(struct workload *p, const struct workload *before);
 /* Frees cached models; workloads stay valid. */
 void workload_builder_drop_models(struct workload_builder *p);
 void workload_free(struct workload *p);
+/* Workloads of all rows, [l->n]; NULL: *err. Frees cached models. */
+struct workload *workload_rows(const struct measurements *l, struct workload_builder *p, struct error *err);
+void workload_rows_free(struct workload *rows, size_t n); /* rows may be NULL */
 
 /* Batch above 1. */
 bool workload_is_batched(const struct workload *p);

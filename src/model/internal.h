@@ -44,7 +44,6 @@ struct tensor *model_add_tensor(struct model *m, struct error *err);
 void model_stem(char *buf, size_t n, const char *path);
 /* Makes a name printable and valid for JSON: '?' for control characters and, if it is not UTF-8, for non-ASCII bytes. */
 void model_clean_name(char *s);
-bool model_ends_with(const char *s, const char *suffix);
 /* Shape for users: "[4096, 14336]". */
 const char *model_shape(char *buf, size_t n, uint64_t rows, uint64_t cols);
 
