@@ -285,21 +285,21 @@ static int read_doc(struct run *r, const json_t *doc, const char *name, struct e
     static const struct {
         const char *key;
         read_fn *read;
+        bool required;
     } lists[] = {
-        { "loads", read_load },   { "rows", read_row },         { "repetitions", read_rep },         { "ops", read_op },
-        { "counts", read_count }, { "counting", read_counting }, { "certificate", check_certificate }, { "ceilings", check_ceiling },
-        { "routing", run_read_routing },
+        { "loads", read_load, false },   { "rows", read_row, true },          { "repetitions", read_rep, false },
+        { "ops", read_op, true },        { "counts", read_count, false },     { "counting", read_counting, false },
+        { "certificate", check_certificate, false }, { "ceilings", check_ceiling, true }, { "routing", run_read_routing, false },
     };
     char ctx[320];
     snprintf(ctx, sizeof ctx, "%.280s: provenance", name);
     const json_t *prov = json_object_get(doc, "provenance");
     if (!prov)
         return error_set(err, ERROR_INPUT, "%s: field \"provenance\" is missing", name);
-    if (read_struct(&r->prov, sizeof r->prov, prov, ctx, &run_prov_fields, err) != 0 ||
-        need_array(doc, name, "rows", err) != 0 || need_array(doc, name, "ops", err) != 0 || need_array(doc, name, "ceilings", err) != 0)
+    if (read_struct(&r->prov, sizeof r->prov, prov, ctx, &run_prov_fields, err) != 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        if (read_list(r, doc, name, lists[i].key, lists[i].read, err) != 0)
+        if ((lists[i].required && need_array(doc, name, lists[i].key, err) != 0) || read_list(r, doc, name, lists[i].key, lists[i].read, err) != 0)
             return -1;
     /* Ceilings stay JSON: charts read them as part of a hwprofile. */
     r->certificate = json_incref(json_object_get(doc, "certificate"));
