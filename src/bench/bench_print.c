@@ -12,9 +12,9 @@ static const struct column bench_columns[] = {
     { "phase", "phase", COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
     { "n_prompt", "n_prompt", COL_INT, "tokens", COL_DATA, AT(n_prompt), EMPTY_VALUE, NULL, "0 in decode" },
     { "n_gen", "n_gen", COL_INT, "tokens", COL_DATA, AT(n_gen), EMPTY_VALUE, NULL, "0 in prefill" },
-    { "n_depth", "n_depth", COL_INT, "tokens", COL_DATA, AT(n_depth), EMPTY_VALUE, NULL, "in the KV cache before" },
+    { "n_depth", "n_depth", COL_INT, "tokens", COL_DATA, AT(n_depth), EMPTY_VALUE, NULL, "context: tokens in the KV cache before the test" },
     { "n_batch", "n_batch", COL_INT, NULL, COL_DATA, AT(n_batch), EMPTY_VALUE, NULL, "sequences decoded together" },
-    { "n_ubatch", "n_ubatch", COL_INT, "tokens", COL_DATA, AT(n_ubatch), EMPTY_VALUE, NULL, "prompt tokens a pass" },
+    { "n_ubatch", "n_ubatch", COL_INT, "tokens", COL_DATA, AT(n_ubatch), EMPTY_VALUE, NULL, "prompt tokens per pass" },
     { "n_reps", "n_reps", COL_INT, NULL, COL_DATA, AT(n_reps), EMPTY_VALUE, NULL, "repetitions" },
     { "tok_s_mean", "t/s", COL_FLOAT, "tokens/s", COL_KEY, AT(tok_s_mean), EMPTY_NULL, NULL, "mean over repetitions" },
     { "tok_s_sd", "+-", COL_FLOAT, "tokens/s", COL_MEDIUM, AT(tok_s_sd), EMPTY_NULL, NULL, "sample standard deviation" },
@@ -27,14 +27,14 @@ static const struct column bench_columns[] = {
     { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM, AT(flop_s), EMPTY_NULL, NULL, NULL },
     { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", COL_MINOR, AT(ceiling_flop_s), EMPTY_NULL, NULL, "peak of the arithmetic in use, of the probes adjacent to the test" },
     { "mfu", "MFU", COL_FRACTION, "fraction", COL_MAJOR, AT(mfu), EMPTY_NULL, NULL, "`flop_s / ceiling_flop_s`" },
-    { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", "roof that the test stands under" },
+    { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", "the roof that limits the test" },
     { "counters", "counters", COL_TEXT, NULL, COL_DATA, AT(counters), EMPTY_VALUE, NULL, "counter backend" },
     { "dram_bytes_s", "DRAM", COL_SI, "B/s", COL_DATA, AT(dram_bytes_s), EMPTY_NULL, NULL, "by hardware counters" },
     { "mbu_dram", "MBU DRAM", COL_FRACTION, "fraction", COL_DATA, AT(mbu_dram), EMPTY_NULL, NULL, "`dram_bytes_s / ceiling_bytes_s`" },
     { "dram_source", "DRAM source", COL_TEXT, NULL, COL_DATA, AT(dram_source), EMPTY_NULL, NULL, "`uncore counters: 8 x uncore_imc on 2` (sockets)" },
     { "dram_reason", "DRAM reason", COL_TEXT, NULL, COL_DATA, AT(dram_reason), EMPTY_NULL, NULL, "why `dram_bytes_s` is null" },
-    { "energy_j", "energy", COL_SI, "J", COL_DATA, AT(energy_j), EMPTY_NULL, "number or null, optional", "of all packages and, where it is counted, memory, "
-      "in one repetition, mean: of the whole machine" },
+    { "energy_j", "energy", COL_SI, "J", COL_DATA, AT(energy_j), EMPTY_NULL, "number or null, optional", "of all packages and, where counted, memory, "
+      "per repetition, mean; of the whole machine" },
     { "j_tok", "J/token", COL_SI, "J/token", COL_DATA, AT(j_tok), EMPTY_NULL, "number or null, optional", "`energy_j` by the tokens of a repetition" },
     { "energy_source", "energy from", COL_TEXT, NULL, COL_DATA, AT(energy_source), EMPTY_NULL, "string or null, optional", "zones or events" },
     { "energy_reason", "energy reason", COL_TEXT, NULL, COL_DATA, AT(energy_reason), EMPTY_NULL, "string or null, optional", "why `energy_j` is null" },
@@ -47,28 +47,28 @@ static const struct column bench_columns[] = {
     { "type_v", "type_v", COL_TEXT, NULL, COL_DATA, AT(type_v), EMPTY_VALUE, NULL, "of the values" },
     { "act_scales", "act. scales", COL_TEXT, NULL, COL_DATA, AT(act_scales), EMPTY_NULL, "`\"exact\"` or `\"pow2\"` or null, optional",
       "scales of 8-bit activations in the largest pass of the test (`--act-scales`, methods.md (89)); null: no product quantizes activations" },
-    { "experts_touched", "experts", COL_FLOAT, NULL, COL_DATA, AT(experts_touched), EMPTY_NULL, NULL, "distinct experts that a layer with experts read in a "
-      "pass, mean; null: a dense model" },
+    { "experts_touched", "experts", COL_FLOAT, NULL, COL_DATA, AT(experts_touched), EMPTY_NULL, NULL, "distinct experts read per pass by a layer with experts, "
+      "mean; null: a dense model" },
     { "ceiling_source", "ceiling from", COL_TEXT, NULL, COL_DATA, AT(ceiling_source), EMPTY_NULL, NULL, NULL },
-    { "roof_moved", "roof moved", COL_FRACTION, "fraction", COL_DATA, AT(roof_moved), EMPTY_NULL, "number or null, optional",
-      "how far DRAM's roof moved while the test ran: largest probe less smallest over median (methods.md (83))" },
+    { "roof_moved", "probe variation", COL_FRACTION, "fraction", COL_DATA, AT(roof_moved), EMPTY_NULL, "number or null, optional",
+      "variation of the DRAM bandwidth probes during the test: (largest - smallest) / median (methods.md (83))" },
     { "profile_bytes_s", "profile", COL_SI, "B/s", COL_DATA, AT(profile_bytes_s), EMPTY_NULL, "number or null, optional",
       "DRAM read of the stored profile (`roofcast profile`), as many threads" },
     { "mbu_profile", "MBU profile", COL_FRACTION, "fraction", COL_DATA, AT(mbu_profile), EMPTY_NULL, "number or null, optional", "`bytes_s / profile_bytes_s`" },
     { "profile_flop_s", "profile", COL_SI, "FLOP/s", COL_DATA, AT(profile_flop_s), EMPTY_NULL, "number or null, optional", "its peak of the arithmetic in use" },
     { "mfu_profile", "MFU profile", COL_FRACTION, "fraction", COL_DATA, AT(mfu_profile), EMPTY_NULL, "number or null, optional", "`flop_s / profile_flop_s`" },
     { "profile_reason", "profile reason", COL_TEXT, NULL, COL_DATA, AT(profile_reason), EMPTY_NULL, "string or null, optional", "why there are no such roofs" },
-    { "steal", "steal", COL_FRACTION, "fraction", COL_DATA, AT(steal), EMPTY_NULL, "number or null, optional", "of the time of the CPUs in use that a "
-      "hypervisor gave to others, mean over repetitions; null: too short to tell" },
-    { "n_switch", "switches", COL_FLOAT, NULL, COL_DATA, AT(n_switch), EMPTY_NULL, "number or null, optional", "times that the system took a CPU from a "
-      "thread, in one repetition, mean" },
-    { "clock_hz", "clock", COL_SI, "Hz", COL_DATA, AT(clock_hz), EMPTY_NULL, "number or null, optional", "core clock behind the repetitions, median" },
+    { "steal", "steal", COL_FRACTION, "fraction", COL_DATA, AT(steal), EMPTY_NULL, "number or null, optional", "share of the CPUs' time that a "
+      "hypervisor gave to other guests, mean over repetitions; null: too short to measure" },
+    { "n_switch", "involuntary switches", COL_FLOAT, NULL, COL_DATA, AT(n_switch), EMPTY_NULL, "number or null, optional", "involuntary context "
+      "switches per repetition, mean" },
+    { "clock_hz", "clock", COL_SI, "Hz", COL_DATA, AT(clock_hz), EMPTY_NULL, "number or null, optional", "core clock after the repetitions, median" },
     { "cpu_share", "CPU share", COL_FRACTION, "fraction", COL_DATA, AT(cpu_share), EMPTY_NULL, "number or null, optional",
-      "of its threads' time, that they were on a CPU: the least of its repetitions. Below 0.9 others ran there, or threads slept" },
-    { "cache_bytes", "last cache", COL_SI, "B", COL_DATA, AT(cache_bytes), EMPTY_NULL, "number or null, optional", "last-level caches, all together" },
+      "share of the threads' time spent on a CPU, minimum over repetitions; below 0.9: other processes ran there, or threads slept" },
+    { "cache_bytes", "LLC", COL_SI, "B", COL_DATA, AT(cache_bytes), EMPTY_NULL, "number or null, optional", "last-level caches, total" },
     { "ops_ceiling_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_ceiling_bytes_s), EMPTY_NULL, "number or null, optional",
-      "DRAM's roof during the pass that timed the ops (`--ops`), harmonic mean of the probes between its steps (methods.md (83))" },
-    { "ops_ceiling_flop_s", NULL, COL_SI, "FLOP/s", COL_JSON, AT(ops_ceiling_flop_s), EMPTY_NULL, "number or null, optional", "the peak there" },
+      "DRAM bandwidth during the pass that timed the ops (`--ops`), harmonic mean of the probes between its steps (methods.md (83))" },
+    { "ops_ceiling_flop_s", NULL, COL_SI, "FLOP/s", COL_JSON, AT(ops_ceiling_flop_s), EMPTY_NULL, "number or null, optional", "peak of the arithmetic in use during that pass" },
     { "ops_lowest_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_lowest_bytes_s), EMPTY_NULL, "number or null, optional", "smallest of those probes of DRAM" },
     { "ops_highest_bytes_s", NULL, COL_SI, "B/s", COL_JSON, AT(ops_highest_bytes_s), EMPTY_NULL, "number or null, optional", "largest" },
 };
@@ -90,7 +90,7 @@ static const struct column bench_op_columns[] = {
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, "tensor type; `mixed` in a sum" },
     { "rows", "rows", COL_INT, NULL, COL_MEDIUM, AT(rows), EMPTY_VALUE, NULL, "shape of the weight" },
     { "cols", "cols", COL_INT, NULL, COL_MEDIUM, AT(cols), EMPTY_VALUE, NULL, NULL },
-    { "n_tok", "n_tok", COL_INT, "tokens", COL_DATA, AT(n_tok), EMPTY_VALUE, NULL, "rows of activations a pass" },
+    { "n_tok", "n_tok", COL_INT, "tokens", COL_DATA, AT(n_tok), EMPTY_VALUE, NULL, "rows of activations per pass" },
     { "weight_bytes", "weights", COL_SI, "B", COL_MEDIUM, AT(weight_bytes), EMPTY_NULL, NULL, "of one pass, as are the next four and `seconds`" },
     { "act_bytes", "activations", COL_SI, "B", COL_MINOR, AT(act_bytes), EMPTY_NULL, NULL, NULL },
     { "kv_bytes", "KV", COL_SI, "B", COL_MINOR, AT(kv_bytes), EMPTY_NULL, NULL, NULL },
@@ -150,13 +150,13 @@ static void print_notes(const struct bench_results *res, const struct bench_prin
 {
     printf("\n");
     if (o->by_layer)
-        printf("Layer -1: outside the layers.\n");
+        printf("Layer -1: ops outside the layers.\n");
     bench_print_findings(&res->run);
     for (size_t i = 0; i < res->run.n_loading; i++) {
         const struct run_loading *l = &res->run.loading[i];
         char text[320], probes[64] = "", bytes[32];
         if (l->probe_bytes > 0)
-            snprintf(probes, sizeof probes, ", and %s of the bandwidth probes", units_si(bytes, sizeof bytes, l->probe_bytes, "B"));
+            snprintf(probes, sizeof probes, ", plus %s for the bandwidth probes", units_si(bytes, sizeof bytes, l->probe_bytes, "B"));
         printf("Load of %s %s, %d thread%s: %s%s\n", l->model, l->type, l->n_threads, l->n_threads == 1 ? "" : "s",
                setup_loading_text(text, sizeof text, l), probes);
     }

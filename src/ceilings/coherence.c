@@ -170,7 +170,7 @@ static int keep_barrier(const struct benchmark *j, const struct harness *m, stru
     snprintf(c->unit, sizeof c->unit, "s");
     c->per_cycle = NAN;
     if (!isnan(c->value))
-        snprintf(c->kernel, sizeof c->kernel, "all threads meet, spinning");
+        snprintf(c->kernel, sizeof c->kernel, "barrier of all threads, spinning");
     return hwprofile_add_ceiling(h, c, err);
 }
 

@@ -92,22 +92,22 @@ enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_NUMA, CLI_OPT_NO_REPACK, CLI_OP
 /* Rows of an option table. */
 /* clang-format off */
 #define CLI_CPU_OPTIONS                                                                                              \
-    { "cpus", CLI_OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },                                      \
+    { "cpus", CLI_OPT_CPUS, "LIST", 0, "pin threads to these CPUs, such as 0-3,8", 0 },                                      \
     { "numa", CLI_OPT_NUMA, "distribute|isolate", 0,                                                                 \
-      "distribute: threads on all NUMA nodes evenly; isolate: on the node the program starts on", 0 }
+      "distribute: use all NUMA nodes evenly; isolate: use the node that the program starts on", 0 }
 #define CLI_ENGINE_OPTIONS                                                                                           \
-    { "isa", CLI_OPT_ISA, "NAME", 0, "force a rung of kernels (roofcast list isa)", 0 },                             \
+    { "isa", CLI_OPT_ISA, "NAME", 0, "use the kernels of this ISA instead of the best one (roofcast list isa)", 0 }, \
     CLI_CPU_OPTIONS,                                                                                                 \
     { "no-repack", CLI_OPT_NO_REPACK, NULL, 0,                                                                       \
-      "read weights where the file has them: loads at once and takes no memory for a packed copy, but is slower", 0 }, \
+      "use weights in the file's layout: loads faster and needs no memory for a packed copy, but runs slower", 0 }, \
     { "ctk", CLI_OPT_CTK, "TYPE", 0, "type of the keys in the KV cache: F16 (default), BF16, Q8_0, Q4_0, ...", 0 },  \
     { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },                                                              \
     { "ctv", CLI_OPT_CTV, "TYPE", 0, "type of the values in the KV cache (default F16)", 0 },                        \
     { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 }
 #define CLI_ACT_SCALES_OPTION                                                                                        \
     { "act-scales", CLI_OPT_ACT_SCALES, "exact|pow2", 0,                                                             \
-      "scales of 8-bit activations in passes of more than 32 tokens: exact (default), or pow2, powers of two: faster " \
-      "with AVX-512 VNNI kernels, and less exact", 0 }
+      "scales of 8-bit activations in passes of more than 32 tokens: exact (default), or pow2 (powers of two), which is " \
+      "faster with AVX-512 VNNI kernels and less accurate", 0 }
 /* clang-format on */
 /* Takes one of them; CLI_UNKNOWN for other keys. */
 int cli_engine_option(struct setup_options *o, int key, const char *arg, struct error *err);

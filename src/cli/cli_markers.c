@@ -24,7 +24,7 @@ static void take_cpus(const char *list)
             CPU_SET((size_t)l.cpu[i], &set);
     cpulist_free(&l);
     if (sched_setaffinity(0, sizeof set, &set) != 0)
-        notify_warn("this process may not use the CPUs that likwid-perfctr counts (%s): what runs on others is not counted", list);
+        notify_warn("this process may not use the CPUs that likwid-perfctr counts (%s): work on other CPUs is not counted", list);
 }
 
 /* PAPI's high-level API counts what PAPI_EVENTS names, in any program that has regions. */
@@ -46,7 +46,7 @@ const struct marker_tool *cli_markers_open(void)
     char why[320];
     const struct marker_tool *tool = markers_likwid(why, sizeof why);
     if (!tool) {
-        notify_warn("likwid-perfctr -m finds no regions: %s", why);
+        notify_warn("likwid-perfctr -m: no regions: %s", why);
         return NULL;
     }
     tool->open();

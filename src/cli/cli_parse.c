@@ -93,7 +93,7 @@ static int check_exclusive(const struct parse *p)
                 continue;
             if (first >= 0) {
                 char a[64], b[64];
-                return error_set(p->err, ERROR_USAGE, "%s and %s contradict each other: give one of them", option_name(a, sizeof a, &t[first]),
+                return error_set(p->err, ERROR_USAGE, "%s and %s are mutually exclusive", option_name(a, sizeof a, &t[first]),
                                  option_name(b, sizeof b, &t[row]));
             }
             first = row;
@@ -169,9 +169,9 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option common_table[] = {
-    { "wide", OPT_WIDE, NULL, 0, "tables with all columns; on a terminal, columns that do not fit are left out and named", -1 },
-    { "help", '?', NULL, 0, "this text", -1 },
-    { "usage", OPT_USAGE, NULL, 0, "the options alone", -1 },
+    { "wide", OPT_WIDE, NULL, 0, "print all columns of tables; by default a terminal shows the columns that fit and names the others", -1 },
+    { "help", '?', NULL, 0, "print this help", -1 },
+    { "usage", OPT_USAGE, NULL, 0, "print a list of the options", -1 },
     { 0 },
 };
 
@@ -188,6 +188,13 @@ static int check_options_shown(int argc, char **argv, struct error *err)
     return 0;
 }
 
+/* Drops argp's paragraph on arguments of long and short options. */
+static char *filter_help(int key, const char *text, void *input)
+{
+    (void)input;
+    return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
+}
+
 int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, struct error *err)
 {
     if (argc > 1 && strcmp(argv[1], CLI_COMPLETE) == 0)
@@ -200,7 +207,7 @@ int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, 
         return -1;
     static const struct argp common = { common_table, parse_common, NULL, NULL, NULL, NULL, NULL };
     const struct argp_child children[] = { { &common, 0, NULL, -1 }, { 0 } };
-    const struct argp argp = { s->table, parse_one, s->args, s->doc, children, NULL, NULL };
+    const struct argp argp = { s->table, parse_one, s->args, s->doc, children, filter_help, NULL };
     const char **value = calloc(table_rows(s->table) + 1, sizeof *value);
     struct parse p = { s, options, err, value };
     if (!value)

@@ -23,20 +23,20 @@ enum { OPT_BY = 256, OPT_UB, OPT_KV, OPT_CTK, OPT_CTV, OPT_ACT, OPT_SAVE, OPT_AT
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
     { "n-prompt", 'p', "N", 0, "prompt tokens of the prefill (512; 0: no prefill)", 0 },
-    { "n-gen", 'n', "N", 0, "decode: the mean step of N tokens (1; 0: no decode)", 0 },
-    { "n-depth", 'd', "N", 0, "tokens in the KV cache before (0)", 0 },
-    { "n-batch", 'b', "N", 0, "sequences together (1)", 0 },
-    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (512)", 0 },
+    { "n-gen", 'n', "N", 0, "tokens to generate; decode is their mean step (1; 0: no decode)", 0 },
+    { "n-depth", 'd', "N", 0, "context: tokens in the KV cache before the test (0)", 0 },
+    { "n-batch", 'b', "N", 0, "sequences processed in parallel (1)", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens per pass (512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "type", 'q', "TYPE", 0, "type, mixture (Q4_K_M) or checkpoint (FP8, AWQ, NVFP4: `roofcast list types`) of a model that is not a GGUF (F16)", 0 },
-    { "by", OPT_BY, "op|layer|role", 0, "a row an op (default), a layer or a role", 0 },
-    { "attention", OPT_ATTENTION, "flash|materialized", 0, "flash (default): its scores stay on the chip; or materialized: they pass through memory", 0 },
+    { "type", 'q', "TYPE", 0, "tensor type, mixture (Q4_K_M) or checkpoint format (FP8, AWQ, NVFP4: `roofcast list types`) of a model that is not a GGUF (F16)", 0 },
+    { "by", OPT_BY, "op|layer|role", 0, "a row per op (default), per layer or per role", 0 },
+    { "attention", OPT_ATTENTION, "flash|materialized", 0, "flash (default): attention scores stay on the chip; materialized: they are written to memory", 0 },
     { "kv-type", OPT_KV, "TYPE", 0, "type of the KV cache, keys and values (F16): also FP8, NVFP4, INT8, FP8_DS_MLA", 0 },
     { "ctk", OPT_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 },
     { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "ctv", OPT_CTV, "TYPE", 0, "type of the values in the KV cache (F16)", 0 },
     { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "act-bytes", OPT_ACT, "2|4", 0, "bytes of an activation element (4, as the engine's floats)", 0 },
+    { "act-bytes", OPT_ACT, "2|4", 0, "bytes per activation element (4, as in the engine)", 0 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
@@ -115,7 +115,7 @@ struct row {
 static const struct column analyze_columns[] = {
     { "phase", NULL, COL_TEXT, NULL, COL_MAJOR, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
     { "layer", NULL, COL_INT, NULL, COL_MAJOR, AT(layer), EMPTY_VALUE, NULL, "-1: outside the blocks, or summed over layers" },
-    { "role", NULL, COL_TEXT, NULL, COL_MAJOR, AT(role), EMPTY_NULL, NULL, "null in a row for a layer" },
+    { "role", NULL, COL_TEXT, NULL, COL_MAJOR, AT(role), EMPTY_NULL, NULL, "null in the row of a layer" },
     { "op", NULL, COL_TEXT, NULL, COL_MAJOR, AT(op), EMPTY_NULL, NULL, NULL },
     { "type", NULL, COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_NULL, NULL, "tensor type or type of the KV cache; null: none; `mixed` in a sum" },
     { "rows", NULL, COL_INT, NULL, COL_MAJOR, AT(rows), EMPTY_VALUE, "int or null", "shape of the weight; null in a sum of different ones" },
@@ -413,14 +413,14 @@ static size_t side_columns(struct column *cols, char heading[][64], const struct
         enum column_style style;
         const char *unit;
     } side[SIDE_COUNT] = {
-        [SIDE_WEIGHT] = { "weights", COL_SI, "B" }, [SIDE_ACT] = { "act", COL_SI, "B" },
-        [SIDE_KV] = { "KV", COL_SI, "B" },          [SIDE_FLOP] = { "FLOP", COL_SI, "" },
+        [SIDE_WEIGHT] = { "weights", COL_SI, "B" }, [SIDE_ACT] = { "activations", COL_SI, "B" },
+        [SIDE_KV] = { "KV cache", COL_SI, "B" },          [SIDE_FLOP] = { "FLOP", COL_SI, "" },
         [SIDE_AI] = { "FLOP/B", COL_FLOAT, NULL },  [SIDE_SHARE] = { NULL, COL_FRACTION, NULL },
     };
     char test[40];
     test_name(test, sizeof test, o, p);
     for (int i = 0; i < SIDE_COUNT; i++) {
-        const char *h = side[i].header ? side[i].header : p == PHASE_PREFILL ? "of FLOP" : "of bytes";
+        const char *h = side[i].header ? side[i].header : p == PHASE_PREFILL ? "% of FLOP" : "% of bytes";
         snprintf(heading[i], sizeof heading[i], "%s%s%s", i ? "" : test, i ? "" : " ", h);
         /* A dash reads better than a column of zeros. */
         cols[i] = (struct column){ heading[i], NULL, side[i].style, side[i].unit, COL_MAJOR, COLUMN_AT(struct side_row, v[p][i]), EMPTY_ZERO, NULL, NULL };
@@ -475,7 +475,7 @@ static void print_touched(const struct analysis *a, enum phase p, const struct o
     if (!analysis_has(a, p))
         return;
     test_name(test, sizeof test, &a->o, p);
-    printf("; %s reads %.1f a %s, on average", test, touched(a, p, expert), p == PHASE_PREFILL ? "pass" : "step");
+    printf("; %s reads %.1f per %s on average", test, touched(a, p, expert), p == PHASE_PREFILL ? "pass" : "step");
 }
 
 /* What recurrences remember of a sequence instead of keys. */
@@ -483,7 +483,7 @@ static void print_state(const struct analysis *a)
 {
     const uint32_t n = n_layers(a, OP_CONV1D, false);
     if (n > 0)
-        printf("%-10s %.0f B a sequence (F32) in %u of %u layers, however long it is\n", "state",
+        printf("%-10s %.0f B per sequence (F32) in %u of %u layers, independent of its length\n", "state",
                cost_state_bytes_sequence(&a->ops), n, a->m->hp.n_layer);
 }
 
@@ -492,16 +492,16 @@ static void print_parts(const struct analysis *a)
     const struct op *expert = first_op(a, OP_EXPERT_MATMUL), *window = windowed_op(a);
     const uint32_t n_layer = n_layers(a, OP_KV_STORE, false), latent = latent_elems(a), index = index_elems(a);
     if (expert) {
-        printf("%-10s %u of %u a token, in %u of %u layers", "experts", expert->n_expert_used, expert->n_expert,
+        printf("%-10s %u of %u per token, in %u of %u layers", "experts", expert->n_expert_used, expert->n_expert,
                n_layers(a, OP_EXPERT_MATMUL, false), a->m->hp.n_layer);
         for (int p = 0; p < PHASE_COUNT; p++)
             print_touched(a, (enum phase)p, expert);
         printf("\n");
     }
-    printf("%-10s %.0f B a token (", "KV cache", cost_kv_bytes_token(&a->ops, &a->o.cost));
+    printf("%-10s %.0f B per token (", "KV cache", cost_kv_bytes_token(&a->ops, &a->o.cost));
     if (latent > 0)
-        printf("%s): a latent row of %u elements a layer%s\n", dtype_name(a->o.cost.type_k), latent,
-               index ? ", and a key of the indexer" : "");
+        printf("%s): a latent row of %u elements per layer%s\n", dtype_name(a->o.cost.type_k), latent,
+               index ? ", plus a key of the indexer" : "");
     else if (a->o.cost.type_k == a->o.cost.type_v)
         printf("%s)", dtype_name(a->o.cost.type_k));
     else
@@ -529,7 +529,7 @@ static void print_apart(const struct analysis *a)
         if (read[i])
             continue;
         if (n++ < SHOWN)
-            printf("%-10s %s, %" PRIu64 " B: no op reads it as a weight\n", "apart", t->name, t->bytes);
+            printf("%-10s %s, %" PRIu64 " B: not read by any op\n", "unused", t->name, t->bytes);
         else
             more += t->bytes;
     }
@@ -544,16 +544,16 @@ static void print_totals(const struct analysis *a)
     char b[40];
     const struct weight_account *w = &a->weights;
     const struct model *m = a->m;
-    printf("\n%-10s %s, %s: %" PRIu64 " parameters in %zu tensors, %s (%.2f bits a weight)\n", "model", m->name,
+    printf("\n%-10s %s, %s: %" PRIu64 " parameters in %zu tensors, %s (%.2f bits per weight)\n", "model", m->name,
            m->type_name, m->n_params, m->n_tensors, units_si(b, sizeof b, w->total_bytes, "B"),
            8 * w->total_bytes / (double)m->n_params);
-    printf("%-10s %.0f B of weights", "a step", w->read_bytes);
+    printf("%-10s %.0f B of weights", "per step", w->read_bytes);
     if (w->embed_unread_bytes > 0)
         printf("; %.0f B of embedding rows are not read", w->embed_unread_bytes);
     if (w->expert_unread_bytes > 0)
         printf("; %.0f B of experts are not read%s", w->expert_unread_bytes, a->o.n_batch > 1 ? ", on average" : "");
     if (w->embed_again_bytes > 0)
-        printf("; the LM head is the embedding table: %.0f B of it are read once more", w->embed_again_bytes);
+        printf("; the LM head is the embedding table: %.0f B of it are read a second time", w->embed_again_bytes);
     printf("\n");
     print_apart(a);
     print_parts(a);
@@ -598,7 +598,7 @@ static int run(struct options *o, struct error *err)
         .cost = o->cost,
     };
     if (o->n_depth + o->n_prompt > m.hp.n_ctx_train || o->n_depth + o->n_gen > m.hp.n_ctx_train)
-        notify_warn("the context goes beyond the %u tokens the model was trained on", m.hp.n_ctx_train);
+        notify_warn("the context exceeds the trained context of %u tokens", m.hp.n_ctx_train);
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     if (rc == 0)
         rc = analysis_init(&a, &m, &ao, err);
@@ -613,12 +613,12 @@ static int run(struct options *o, struct error *err)
 int cmd_analyze(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "What every op of a forward pass moves (bytes of weights, activations, KV cache) and computes (FLOP), "
+        "Count the bytes (weights, activations, KV cache) and FLOP of every op of a forward pass, "
         "prefill and decode side by side. MODEL is a .gguf file, a Hugging Face config.json, or a name from "
         "`roofcast list models`.\v"
-        "In decode each weight is read for one token: 2 FLOP for the 2 bytes of F16, 1 FLOP/byte. A prompt of n "
-        "tokens uses the same bytes n times. Bytes are counted once a pass; `of bytes` and `of FLOP` are shares of "
-        "the phase.\n\n"
+        "Bytes are counted once per pass; `% of bytes` and `% of FLOP` are shares of the phase. In decode each weight "
+        "is read for one token: 2 FLOP for the 2 bytes of F16, 1 FLOP/byte. A prompt of n tokens uses the same bytes n "
+        "times.\n\n"
         "  roofcast analyze llama-3-8b --by role\n"
         "  roofcast analyze llama-3-8b -q Q4_K_M -p 0 -d 8192 --by layer\n"
         "  roofcast analyze model.gguf -p 512 -o json > analysis.json\n";

@@ -9,9 +9,9 @@ enum { OPT_HARDWARE = 700, MAX_FILES = 64 };
 
 static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
-    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile's file, of files that do not name it (vLLM, AIPerf)", 0 },
+    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile, for files that do not name it (vLLM, AIPerf)", 0 },
     MEASURED_OPTIONS,
-    { "output", 'o', "FILE", 0, "the constants to write; - is standard output (default)", 0 },
+    { "output", 'o', "FILE", 0, "file of constants to write; -: standard output (default)", 0 },
     { 0 },
 };
 
@@ -110,17 +110,17 @@ static const char *why_not(const struct priced *p, enum measure_file file, char 
         snprintf(buf, size, "%s", p->reason);
         break;
     case NO_BANDWIDTH:
-        snprintf(buf, size, "no bandwidth of \"%.80s\" is known, and a guess of it says nothing of software: name its figures with --hardware",
+        snprintf(buf, size, "unknown bandwidth of \"%.80s\": state it with --hardware",
                  p->machine->hardware);
         break;
     case IMPOSSIBLE:
-        snprintf(buf, size, "more than its machine can do: %s", excess_text(p, excess, sizeof excess));
+        snprintf(buf, size, "above the machine's roofs: %s", excess_text(p, excess, sizeof excess));
         break;
     case PARTLY:
-        snprintf(buf, size, "a part of its layers ran elsewhere");
+        snprintf(buf, size, "part of its layers ran on another device");
         break;
     case KERNEL_ALONE:
-        snprintf(buf, size, "a kernel of a server's engine by itself: its constants are those of priors.json, not of a fit");
+        snprintf(buf, size, "a single kernel of a server's engine: its constants come from priors.json, not from a fit");
         break;
     case TEACHES:
     case LESSON_COUNT:
@@ -146,7 +146,7 @@ static void say_unused(const char *file, enum measure_file of, const struct pric
             continue;
         if (q->m->line > 0)
             snprintf(line, sizeof line, " (%sline %zu)", unused[k] > 1 ? "first " : "", q->m->line);
-        notify_note("%s: nothing is learned from %zu of %zu rows%s: %s", file, unused[k], n, line, why_not(q, of, why, sizeof why));
+        notify_note("%s: %zu of %zu rows are not used%s: %s", file, unused[k], n, line, why_not(q, of, why, sizeof why));
     }
 }
 
@@ -182,7 +182,7 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
     }
     pricer_drop_models(p);
     if (n_teach == 0)
-        return error_set(err, ERROR_INPUT, "%s: no row to learn from: %s", o->file[0], why_not(&r->all[0], r->l[0].file, why, sizeof why));
+        return error_set(err, ERROR_INPUT, "%s: no usable row: %s", o->file[0], why_not(&r->all[0], r->l[0].file, why, sizeof why));
     return 0;
 }
 
@@ -192,7 +192,7 @@ static int check_learned(const struct constants_file *f, const struct rows *r, c
     for (int k = 0; k < FITTED_KIND_COUNT; k++)
         if (f->kind[k].n > 0)
             return 0;
-    return error_set(err, ERROR_INPUT, "%s: nothing is learned from its %zu rows: none is of work that takes time on its machine", o->file[0], r->n);
+    return error_set(err, ERROR_INPUT, "%s: none of its %zu rows determines a constant", o->file[0], r->n);
 }
 
 static const char *without_folder(const char *path)
@@ -257,10 +257,10 @@ static int run(const struct calibrate_cli *o, struct error *err)
 int cmd_calibrate(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Learn what software reaches of machines' roofs from measurements: fractions of bandwidth and peak, operations a weight, "
-        "seconds an op and a pass, each as what all share and what sets a class of machines, an engine, a type of weights, a "
-        "machine apart, with its spread. FILEs are what `roofcast score` reads.\v"
-        "Rows above the roofs of their machine, runs with layers elsewhere, and machines of unknown memory bandwidth are skipped, with a note.\n\n"
+        "Fit the constants of the time model to measurements: efficiencies of bandwidth and peak, conversion operations per weight, "
+        "overheads per op and pass. Each has a common value and effects of machine class, engine, weight type and machine, with "
+        "uncertainties. FILEs are those that `roofcast score` reads.\v"
+        "Rows above their machine's roofs, runs with offloaded layers, and machines of unknown bandwidth are skipped with a note.\n\n"
         "Robust least squares of the logarithms of seconds, with priors (doc/methods.md (57), (35)). The constants of "
         "hwprofiles/stacks are this command's output.\n\n"
         "  roofcast calibrate throughput.csv gpu_ops.csv --hardware hardware.csv -o constants.json\n"
@@ -271,7 +271,7 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (o.n_file == 0)
-        return error_set(err, ERROR_USAGE, "no FILE of measurements");
+        return error_set(err, ERROR_USAGE, "expected a FILE of measurements");
     if (cli_keep_arguments(argc, argv, "-o", o.out, err) != 0)
         return -1;
     return run(&o, err);

@@ -11,20 +11,20 @@ enum { OPT_HW = 256, OPT_UB, OPT_ROOF, OPT_WEIGHTS, OPT_WEIGHTS_ONLY, OPT_BY, OP
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
-    { "hw", OPT_HW, "NAME|FILE,...", 0, "machines: names (`roofcast list hw`), profile files, or `this` (default); a name without a profile is taken for one of its class", 0 },
+    { "hw", OPT_HW, "NAME|FILE,...", 0, "machines: names (`roofcast list hw`), profile files, or `this` (default); a machine without a profile is estimated from its class", 0 },
     { "n-prompt", 'p', "N,...", 0, "prompt tokens (512; 0: no prefill)", 0 },
-    { "n-gen", 'n', "N,...", 0, "tokens generated: decode is their mean step (128; 0: no decode)", 0 },
-    { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before (0)", 0 },
-    { "n-batch", 'b', "N,...", 0, "sequences together (1)", 0 },
-    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (what the stack takes: `roofcast list stacks`; 512 without one; --roof: all of them)", 0 },
+    { "n-gen", 'n', "N,...", 0, "tokens to generate; decode is their mean step (128; 0: no decode)", 0 },
+    { "n-depth", 'd', "N,...", 0, "context: tokens in the KV cache before the test (0)", 0 },
+    { "n-batch", 'b', "N,...", 0, "sequences processed in parallel (1)", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens per pass (default: the stack's, see `roofcast list stacks`; 512 without a stack; --roof: the whole prompt)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "threads", 't', "N", 0, "CPUs: threads (all)", 0 },
-    { "roof", OPT_ROOF, NULL, 0, "the bound itself, which no prediction exceeds: the fastest units of each op, no constants of software, no interval, activations stay on the chip", 0 },
+    { "threads", 't', "N", 0, "threads of a CPU (all)", 0 },
+    { "roof", OPT_ROOF, NULL, 0, "print the roofline bound, which no prediction exceeds: fastest math units for each op, no software constants, no interval, activations stay on the chip", 0 },
     { "weights-gb", OPT_WEIGHTS, "X|all", 0,
-      "a nominal model: X GB of weights, each read once a pass, 2 FLOP a weight and token, nothing else; `all`: every "
-      "tensor of the model, the embedding table too", 0 },
-    { "weights-only", OPT_WEIGHTS_ONLY, NULL, 0, "leave out KV cache, activations and attention", 0 },
-    { "by", OPT_BY, "phase|role", 0, "a row a phase (default) or a role", 0 },
+      "nominal model: X GB of weights, each read once per pass, 2 FLOP per weight and token, nothing else; `all`: every tensor "
+      "of the model, including the embedding table", 0 },
+    { "weights-only", OPT_WEIGHTS_ONLY, NULL, 0, "ignore KV cache, activations and attention", 0 },
+    { "by", OPT_BY, "phase|role", 0, "a row per phase (default) or per role", 0 },
     SOFTWARE_OPTIONS,
     PREDICT_ASK_OPTIONS,
     PRICING_OPTIONS,
@@ -116,8 +116,8 @@ static int check_threads(const struct hwprofile *h, int64_t n_threads, struct er
     const int most = h->n_pus > 0 ? h->n_pus : 2 * h->n_cores;
     if (h->kind != HW_CPU || most <= 0 || n_threads <= most)
         return 0;
-    return error_set(err, ERROR_USAGE, "-t: %" PRId64 " threads: %s runs %d at most%s", n_threads, h->id, most,
-                     h->n_pus > 0 ? "" : ", two a core");
+    return error_set(err, ERROR_USAGE, "-t: %" PRId64 " threads: %s has %d hardware threads%s", n_threads, h->id, most,
+                     h->n_pus > 0 ? "" : ", two per core");
 }
 
 /* What came of pricing it: 0: a row; 1: it has no price, and a row that says so; else -1. */
@@ -291,7 +291,7 @@ static void warn_context(const struct model *m, const struct predict_cli *o, con
     }
     const int64_t context = largest(&l->d) + longest;
     if (context > m->hp.n_ctx_train)
-        notify_warn("%s: a context of %" PRId64 " tokens, the model was trained on %u", m->name, context,
+        notify_warn("%s: a context of %" PRId64 " tokens exceeds the trained context of %u", m->name, context,
                     m->hp.n_ctx_train);
 }
 
@@ -323,18 +323,18 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
     if (rc == 0 && d.s.draft)
         rc = cli_keep_input(d.model.path, d.model.gguf, "--save", o->save, err);
     if (rc == 0 && d.gamma.n > 0 && largest(&l->n) == 0)
-        rc = error_set(err, ERROR_USAGE, "--draft and -n 0: nothing is generated that could be drafted");
+        rc = error_set(err, ERROR_USAGE, "--draft needs -n above 0: there is nothing to draft");
     if (rc == 0)
         rc = software_load(&software, &o->software, &asked, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
         if (i == 0 || predict_ask_machine(&o->ask))
             rc = predict_machine(&rows, o, l, &m, &d, software_time(software), &tally, hw->v[i], err);
     if (rc == 0 && rows.n == 0)
-        rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: neither a prompt nor a generation to predict");
+        rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: nothing to predict");
     if (rc == 0)
         rc = solves ? predict_solve_print(&rows, o, &m, err) : predict_print(&rows, o, &m, err);
     if (rc == 0 && tally.n_priced == 0) /* its reasons were printed */
-        rc = error_set(err, tally.first.kind, "none of %zu machines can be priced: %.200s", hw->n, tally.first.msg);
+        rc = error_set(err, tally.first.kind, "none of %zu machines can be predicted: %.200s", hw->n, tally.first.msg);
     if (solves)
         table_rows_free(&rows);
     else
@@ -387,17 +387,16 @@ json_t *predict_document(const char *model, const char *hw, const char *type, st
 int cmd_predict(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Tokens/s, time to first token, time between tokens, bound and memory of a model on any profiled machine. "
+        "Predict tokens/s, time to first token (TTFT), inter-token latency (ITL), bound and memory of a model on any profiled machine. "
         "MODEL is a .gguf file, a Hugging Face config.json, or a name from `roofcast list models`.\v"
-        "An op takes about the longer of FLOP / peak and bytes / bandwidth, and what starting it costs; a phase is the sum of its "
-        "ops. Peaks and bandwidths are the datasheet's, or measured (`roofcast profile`) for CPUs. How much of them software "
-        "reaches are fitted constants of the stack (--stack), with their spread: low and high are the ends of the 90 % interval, "
-        "--explain has each constant's part of it, --anchor narrows it, --roof leaves them out. A machine without a profile needs "
-        "only a memory bandwidth and one peak: doc/formats.md.\n\n"
-        "Without --stack: llama.cpp's back end for the machine (CUDA on NVIDIA, ROCm on AMD, SYCL on Intel, Metal on Apple, Vulkan "
-        "elsewhere); vLLM on GPUs of data centres, for weights that are not of a GGUF's quantized types, and on all that it runs on for "
-        "checkpoints that llama.cpp does not load (AWQ, GPTQ, FP8, NVFP4; where no engine is known to, the row says so); llama.cpp-cpu on CPUs, and "
-        "roofcast where `roofcast profile` measured one.\n\n"
+        "The time of an op is about max(FLOP / peak, bytes / bandwidth) plus a launch cost; a phase is the sum of its ops. Peaks and "
+        "bandwidths are from the datasheet, or measured on CPUs (`roofcast profile`). The fraction of them that software reaches "
+        "is a set of constants fitted to measurements of the stack (--stack), with uncertainty: low and high are the 90 % interval, "
+        "--explain shows the share of each constant, --anchor narrows the interval, --roof ignores the constants. A new machine needs "
+        "a file with a memory bandwidth and a peak: doc/formats.md.\n\n"
+        "Default stack: llama.cpp's back end for the machine (CUDA on NVIDIA, ROCm on AMD, SYCL on Intel, Metal on Apple, Vulkan "
+        "elsewhere, llama.cpp-cpu on CPUs); roofcast's own engine on CPUs that `roofcast profile` measured; vLLM on data-centre GPUs for weights "
+        "that are not GGUF-quantized, and wherever it runs for checkpoints that llama.cpp cannot load (AWQ, GPTQ, FP8, NVFP4).\n\n"
         "  roofcast predict llama-3-8b --hw h100-sxm,rtx-4090 -q Q8_0\n"
         "  roofcast predict model.gguf --hw this -p 512,2048 -n 128 -d 0,4096\n"
         "  roofcast predict llama-3-8b --hw h100-sxm --roof -n 1 --weights-only\n"

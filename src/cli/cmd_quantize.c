@@ -29,18 +29,18 @@ enum {
 
 static const struct argp_option option_table[] = {
     { "type", 'q', "TYPE", 0, "type or mixture: Q8_0, Q6_K, Q5_K_M, Q4_K_M, Q4_0, F16, ...", 1 },
-    { "threads", 't', "N", 0, "threads (default: one a usable core); the file is the same", 1 },
+    { "threads", 't', "N", 0, "threads (default: one per usable core); they do not change the file", 1 },
     { "force", OPT_FORCE, NULL, 0, "replace OUT.gguf if it exists", 1 },
-    { "allow-requantize", OPT_REQUANTIZE, NULL, 0, "take a source that is quantized already: errors add up", 1 },
-    { "quiet", OPT_QUIET, NULL, 0, "no progress and no table", 1 },
-    { NULL, 0, NULL, 0, "Other types than the mixture's:", 2 },
-    { "pure", OPT_PURE, NULL, 0, "every matrix in the mixture's base type", 2 },
-    { "output-tensor-type", OPT_OUTPUT_TYPE, "TYPE", 0, "of the LM head", 2 },
-    { "token-embedding-type", OPT_EMBD_TYPE, "TYPE", 0, "of the embedding table", 2 },
-    { "tensor-type", OPT_TENSOR_TYPE, "REGEX=TYPE", CLI_AGAIN, "of the matrices in whose name REGEX is found; repeatable", 2 },
-    { NULL, 0, NULL, 0, "The table of errors:", 3 },
+    { "allow-requantize", OPT_REQUANTIZE, NULL, 0, "accept a source that is already quantized: errors add up", 1 },
+    { "quiet", OPT_QUIET, NULL, 0, "print no progress and no table", 1 },
+    { NULL, 0, NULL, 0, "Types that override the mixture:", 2 },
+    { "pure", OPT_PURE, NULL, 0, "use the mixture's base type for every matrix", 2 },
+    { "output-tensor-type", OPT_OUTPUT_TYPE, "TYPE", 0, "type of the LM head", 2 },
+    { "token-embedding-type", OPT_EMBD_TYPE, "TYPE", 0, "type of the embedding table", 2 },
+    { "tensor-type", OPT_TENSOR_TYPE, "REGEX=TYPE", CLI_AGAIN, "type of the matrices whose name matches REGEX (repeatable)", 2 },
+    { NULL, 0, NULL, 0, "Table of errors:", 3 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 3 },
-    { "tensors", OPT_TENSORS, NULL, 0, "a row a tensor, not a role", 3 },
+    { "tensors", OPT_TENSORS, NULL, 0, "a row per tensor instead of per role", 3 },
     { 0 },
 };
 
@@ -150,16 +150,16 @@ static const char *types_text(char *buf, size_t size, const size_t *n, size_t n_
 #define AT(m) COLUMN_AT(struct row, m)
 static const struct column quantize_columns[] = {
     { "role", "role", COL_TEXT, NULL, COL_MAJOR, AT(role), EMPTY_VALUE, NULL, "the tensors' name without block and `.weight`: `attn_q`; the last row: `total`" },
-    { "name", "tensor", COL_TEXT, NULL, COL_DATA, AT(name), EMPTY_NULL, NULL, "of the tensor; null: a row of several" },
+    { "name", "tensor", COL_TEXT, NULL, COL_DATA, AT(name), EMPTY_NULL, NULL, "of the tensor; null: a row of several tensors" },
     { "n_tensors", "tensors", COL_INT, NULL, COL_MAJOR, AT(n_tensors), EMPTY_VALUE, NULL, NULL },
-    { "from", "from", COL_TEXT, NULL, COL_MAJOR, AT(from), EMPTY_VALUE, NULL, "type in the source; where they differ each with its count: `F32 5 + F16 16`" },
+    { "from", "from", COL_TEXT, NULL, COL_MAJOR, AT(from), EMPTY_VALUE, NULL, "type in the source; several types with their counts: `F32 5 + F16 16`" },
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(to), EMPTY_VALUE, NULL, "type written" },
     { "n_weights", "weights", COL_SI_BARE, NULL, COL_MAJOR, AT(n_elems), EMPTY_VALUE, NULL, NULL },
     { "bits_weight", "bits/weight", COL_FLOAT, "bit", COL_MAJOR, AT(bits_weight), EMPTY_NULL, NULL, "`out_bytes` over `n_weights`" },
     { "in_bytes", "in", COL_SI, "B", COL_MAJOR, AT(in_bytes), EMPTY_VALUE, NULL, NULL },
     { "out_bytes", "out", COL_SI, "B", COL_MAJOR, AT(out_bytes), EMPTY_VALUE, NULL, NULL },
-    { "rmse", "relative RMSE", COL_FLOAT, "fraction", COL_MAJOR, AT(rmse), EMPTY_VALUE, "number or null", "relative RMSE; 0: copied, or nothing was rounded" },
-    { "max_error", "max error", COL_FLOAT, NULL, COL_MAJOR, AT(max_error), EMPTY_VALUE, "number or null", "largest difference of a weight" },
+    { "rmse", "relative RMSE", COL_FLOAT, "fraction", COL_MAJOR, AT(rmse), EMPTY_VALUE, "number or null", "relative RMSE; 0: copied, or exactly representable" },
+    { "max_error", "max error", COL_FLOAT, NULL, COL_MAJOR, AT(max_error), EMPTY_VALUE, "number or null", "largest absolute difference of a weight" },
     { "snr_db", "SNR dB", COL_FLOAT, "dB", COL_MAJOR, AT(snr_db), EMPTY_NULL, NULL, "signal-to-noise ratio; null: no error" },
 };
 #undef AT
@@ -261,7 +261,7 @@ static void note_no_experts(const struct options *o, const struct quantized *q)
         if (q->tensor[i].to == DTYPE_MXFP4)
             return;
     if (strncasecmp(o->type, "MXFP4", 5) == 0)
-        note(o, "no matrix is MXFP4: that mixture has it for experts, which this model does not have (--pure: for all)");
+        note(o, "no matrix is MXFP4: the mixture uses it for experts, which this model does not have (--pure: for all matrices)");
 }
 
 /* Scales are halves: weights far from 1 do not fit them. Said whatever is printed. */
@@ -274,7 +274,7 @@ static void warn_lost(const struct quantized *q)
         char name[64];
         printable(name, sizeof name, t->name);
         if (rmse > PERCENT / 100.0)
-            notify_warn("%s: %.0f %% of the weights' magnitude is lost in %s: they are too large or too small for its scales",
+            notify_warn("%s: relative error %.0f %% in %s: the weights are too large or too small for its scales",
                         name, 100 * rmse, dtype_name(t->to));
     }
 }
@@ -330,10 +330,10 @@ static int check_out(const struct options *o, const struct gguf *g, struct error
     struct stat st;
     for (size_t i = 0; i < gguf_n_files(g); i++)
         if (file_same(gguf_file_path(g, i), o->out))
-            return error_set(err, ERROR_USAGE, "%s is the source itself, which would be lost: name another file",
+            return error_set(err, ERROR_USAGE, "%s is the source itself: name another file",
                              o->out);
     if (!o->force && stat(o->out, &st) == 0 && S_ISREG(st.st_mode))
-        return error_set(err, ERROR_USAGE, "%s exists: name another file, or --force to replace it", o->out);
+        return error_set(err, ERROR_USAGE, "%s exists: name another file, or use --force to replace it", o->out);
     return 0;
 }
 
@@ -371,27 +371,27 @@ static int quantize(const struct options *o, const struct gguf *g, struct error 
 int cmd_quantize(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Write IN.gguf in other tensor types, and print what that costs in accuracy.\n\nAny architecture: only the "
-        "file is needed. A model in several files (NAME-00001-of-00003.gguf) is named by one of them and becomes one "
-        "file. Files are laid out as llama.cpp lays them out and load there.\v"
+        "Convert IN.gguf to other tensor types and print the error.\n\nAny architecture is accepted. A split model "
+        "(NAME-00001-of-00003.gguf) is named by any of its files and becomes one "
+        "file. The layout is that of llama.cpp, which loads the files.\v"
         "Examples:\n"
         "  roofcast quantize model-F16.gguf -q Q4_K_M model-Q4_K_M.gguf\n"
         "  roofcast quantize model-F16.gguf -q Q8_0 model-Q8_0.gguf --tensors\n"
         "  roofcast quantize f16.gguf -q Q4_K_M out.gguf --tensor-type ffn_down=Q8_0\n"
         "  roofcast quantize q8_0.gguf -q Q4_0 out.gguf --allow-requantize -o json\n\n"
-        "A mixture gives the tensors that matter more a larger type, by llama.cpp's rules: Q4_K_M is Q4_K with half of "
-        "attn_v and ffn_down in Q6_K and the LM head in Q6_K. Norms, biases, routers and other vectors are copied. "
-        "Rows that blocks of 256 do not divide fall back to a type with blocks of 32.\n\n"
-        "The table compares the weights w' written with the source's w: relative RMSE = ||w' - w|| / ||w||, the "
-        "largest |w' - w|, and the signal-to-noise ratio -20 log10 RMSE; 6 dB are one bit. The total is over the matrices.\n\n"
-        "A source that is quantized already is refused: its rounding error would stay and a second one be added. "
-        "Memory is a few chunks, whatever the model. OUT.gguf appears complete or not at all; - is standard output.";
+        "A mixture uses a larger type for the more sensitive tensors, by llama.cpp's rules: Q4_K_M is Q4_K with half of "
+        "attn_v and ffn_down and the LM head in Q6_K. Norms, biases, routers and other vectors are copied. "
+        "Rows that are no multiple of 256 fall back to a type with blocks of 32.\n\n"
+        "The table compares the written weights w' with the source's w: relative RMSE = ||w' - w|| / ||w||, the "
+        "largest |w' - w|, and the signal-to-noise ratio -20 log10 RMSE (6 dB per bit). The total covers the matrices.\n\n"
+        "A quantized source is refused by default, because the errors add up. "
+        "Memory use does not depend on the model's size. OUT.gguf appears complete or not at all; -: standard output.";
     static const struct cli_syntax syntax = { option_table, parse, "IN.gguf -q TYPE OUT.gguf", doc, NULL };
     struct options o = { .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.in || !o.out)
-        return error_set(err, ERROR_USAGE, "IN.gguf and OUT.gguf are needed: what to read and where to write");
+        return error_set(err, ERROR_USAGE, "expected IN.gguf and OUT.gguf");
     if (!o.type)
         return error_set(err, ERROR_USAGE, "-q TYPE is missing: Q8_0, Q6_K, Q5_K_M, Q4_K_M, Q4_0, F16, ...");
     cli_set_quiet(o.quiet);

@@ -11,7 +11,7 @@ enum { OPT_CHART = 700, OPT_HARDWARE };
 
 static const struct argp_option option_table[] = {
     { "hw", MEASURED_HW, "NAME", 0, "the machine: a profile's name or file, `this`, or a name in --hardware", 0 },
-    { "hardware", OPT_HARDWARE, "FILE", 0, "figures of machines without a profile, with the columns of hardware.csv", 0 },
+    { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
     MEASURED_OPTIONS,
     { "chart", OPT_CHART, "BASE", 0, "draw the roofline: BASE.svg, BASE.png, BASE.gp and their data", 0 },
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
@@ -54,30 +54,30 @@ struct report_row {
 #define AT(m) COLUMN_AT(struct report_row, m)
 static const struct column report_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "as the file has it" },
-    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "that is priced" },
+    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "used for bytes and FLOP" },
     { "hw", "hw", COL_TEXT, NULL, COL_MEDIUM, AT(hw), EMPTY_VALUE, NULL, "id of the profile; `\"\"`: none" },
     { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM, AT(engine), EMPTY_VALUE, NULL, "normalized" },
     { "n_devices", "devices", COL_INT, NULL, COL_MINOR, AT(n_devices), EMPTY_VALUE, NULL, NULL },
     { "test", "test", COL_TEXT, NULL, COL_KEY, AT(test), EMPTY_VALUE, NULL, "`pp512`, `tg128@d4096`, `req1024+128`; of a server's latencies `req1024+128x16 "
-      "ttft`, of operations `mlp_up_proj m=512`, of exchanges `all_reduce 2048 B`" },
+      "ttft`, of ops `mlp_up_proj m=512`, of collectives `all_reduce 2048 B`" },
     { "phase", NULL, COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, NULL, NULL },
     { "tok_s", "tokens/s", COL_FLOAT, "tokens/s", COL_KEY, AT(tok_s), EMPTY_NULL, NULL, "measured; null: a latency" },
     { "seconds", NULL, COL_SECONDS, "s", COL_DATA, AT(seconds), EMPTY_NULL, NULL, "measured: of the prompt, of a mean decode step, of all requests" },
-    { "bytes", NULL, COL_SI, "B", COL_DATA, AT(bytes), EMPTY_NULL, NULL, "weights and KV cache that a device reads and writes in them" },
+    { "bytes", NULL, COL_SI, "B", COL_DATA, AT(bytes), EMPTY_NULL, NULL, "weights and KV cache that a device reads and writes in that time" },
     { "flop", NULL, COL_SI, "FLOP", COL_DATA, AT(flop), EMPTY_NULL, NULL, NULL },
     { "ai", "FLOP/B", COL_FLOAT, "FLOP/B", COL_MINOR, AT(ai), EMPTY_NULL, NULL, NULL },
     { "bytes_s", "bandwidth", COL_SI, "B/s", COL_KEY, AT(bytes_s), EMPTY_NULL, NULL, NULL },
-    { "mbu", "MBU", COL_FRACTION, NULL, COL_KEY, AT(mbu), EMPTY_NULL, NULL, "of the memory's bandwidth" },
+    { "mbu", "MBU", COL_FRACTION, NULL, COL_KEY, AT(mbu), EMPTY_NULL, NULL, "of the memory bandwidth" },
     { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM, AT(flop_s), EMPTY_NULL, NULL, NULL },
     { "mfu", "MFU", COL_FRACTION, NULL, COL_MAJOR, AT(mfu), EMPTY_NULL, NULL, "of the peak" },
-    { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", "whose roof is lower there" },
-    { "roof_fraction", "of the roof", COL_FRACTION, NULL, COL_MAJOR, AT(roof_fraction), EMPTY_NULL, NULL, "the least seconds under both roofs over those "
+    { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", "the lower roof at this intensity" },
+    { "roof_fraction", "% of roof", COL_FRACTION, NULL, COL_MAJOR, AT(roof_fraction), EMPTY_NULL, NULL, "time at the roofline / time "
       "measured" },
-    { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(math), EMPTY_NULL, NULL, "operand type of most FLOP, whose peak it is" },
+    { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(math), EMPTY_NULL, NULL, "operand type of most FLOP, whose peak is used" },
     { "peak_flop_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(peak_flop_s), EMPTY_NULL, NULL, NULL },
     { "peak_bytes_s", NULL, COL_SI, "B/s", COL_DATA, AT(peak_bytes_s), EMPTY_NULL, NULL, NULL },
-    { "reason", "note", COL_TEXT, NULL, COL_MEDIUM, AT(reason), EMPTY_NULL, NULL, "why there are no figures, which were taken from `--hardware`, what the file "
-      "does not say and is assumed" },
+    { "reason", "note", COL_TEXT, NULL, COL_MEDIUM, AT(reason), EMPTY_NULL, NULL, "why there are no figures, values taken from `--hardware`, assumptions for "
+      "missing fields" },
 };
 #undef AT
 const struct table_fields report_fields = { "report.row", report_columns, ARRAY_LEN(report_columns) };
@@ -198,9 +198,9 @@ static const char *beside_pass(const struct priced *p)
     if (p->m->kind != MEASURE_SERVING)
         return "";
     if (p->m->metric == METRIC_TTFT)
-        return p->n_users > 1 ? "one prompt in a time that has the wait for others' and the server's own work in it"
-                              : "one prompt in a time that has the server's own work in it";
-    return p->batch > 1 && strcmp(p->m->mode, "disagg") != 0 ? "a step of those that run; others' prompts pass between steps and are not counted" : "";
+        return p->n_users > 1 ? "bytes and FLOP of one prompt; the time includes queueing and the server's own work"
+                              : "bytes and FLOP of one prompt; the time includes the server's own work";
+    return p->batch > 1 && strcmp(p->m->mode, "disagg") != 0 ? "one decode step of the running sequences; prefills between steps are not counted" : "";
 }
 
 /* Why a row has no place, or what is to know of it; "" when nothing, NULL: no memory. */
@@ -212,37 +212,37 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
         return p->reason;
     switch (p->m->kind) {
     case MEASURE_OP:
-        return "an operation by itself: score compares it";
+        return "a single op: use roofcast score";
     case MEASURE_KERNEL:
-        return "a kernel by itself: score compares it";
+        return "a single kernel: use roofcast score";
     case MEASURE_ALL_REDUCE:
-        return "an exchange between devices: score compares it";
+        return "a collective between devices: use roofcast score";
     case MEASURE_SERVING:
     case MEASURE_RATE:
         break;
     }
     if (p->machine->ln_sd > 0) {
-        snprintf(buf, size, "no bandwidth of \"%.80s\" is known: name its figures with --hardware", p->machine->hardware);
+        snprintf(buf, size, "unknown bandwidth of \"%.80s\": state it with --hardware", p->machine->hardware);
         return buf;
     }
     if (is_of_guessed_users(p))
-        return "how many sequences a step has is not known";
+        return "unknown number of sequences per step";
     const struct placed x = place(p);
     if (p->guesses & GUESS_BATCH)
-        strbuf_addf(&b, "%g at once is a guess", p->batch);
+        strbuf_addf(&b, "guessed: %g concurrent sequences", p->batch);
     if (p->guesses & (GUESS_MODEL | GUESS_ACTIVE))
-        strbuf_addf(&b, "%sguessed: %s, of which no preset is known: bytes and FLOP are estimates (score has their interval)", b.len ? "; " : "",
-                    p->guesses & GUESS_ACTIVE ? "the model's dimensions and the parameters a token uses" : "the model's dimensions");
+        strbuf_addf(&b, "%sguessed (no preset): %s; bytes and FLOP are estimates (score prints their interval)", b.len ? "; " : "",
+                    p->guesses & GUESS_ACTIVE ? "the model's dimensions and active parameters" : "the model's dimensions");
     if (priced_offloaded(p))
-        strbuf_addf(&b, "%spartly offloaded: the rest runs under the CPU's roofs", b.len ? "; " : "");
+        strbuf_addf(&b, "%spartly offloaded: the rest runs on the CPU", b.len ? "; " : "");
     if (*excess_text(p, excess, sizeof excess))
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", excess);
     else if (x.flop_s > ABOVE * x.peak_flop_s)
-        strbuf_addf(&b, "%sabove the peak of %s: its kernels multiply in another type (INT8, or sums of 16 bits)", b.len ? "; " : "",
+        strbuf_addf(&b, "%sabove the peak of %s: the kernels use another type (INT8, or 16-bit accumulation)", b.len ? "; " : "",
                     math_name(x.math));
     if (x.bytes_s > ABOVE * x.peak_bytes_s && !*excess)
         strbuf_addf(&b, "%sabove the bandwidth: %s", b.len ? "; " : "", p->m->kind == MEASURE_SERVING ?
-                    "not all of its users were in a step, or tokens were drafted" : "not all of these bytes were read from memory");
+                    "steps had fewer sequences, or decoding was speculative" : "some of these bytes were served by caches");
     if (*beside_pass(p))
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", beside_pass(p));
     if (p->note[0])
@@ -333,7 +333,7 @@ static int check_one_machine(const struct report_cli *o, const struct priced *ro
         if (!first)
             first = rows[i].machine;
         if (first != rows[i].machine)
-            return error_set(err, ERROR_INPUT, "--chart: %.150s has rows of \"%.80s\" and of \"%.80s\": expected one machine, whose roofs are drawn",
+            return error_set(err, ERROR_INPUT, "--chart: %.150s has rows of \"%.80s\" and of \"%.80s\": expected one machine",
                              o->file, first->hardware, rows[i].machine->hardware);
     }
     return 0;
@@ -347,10 +347,10 @@ static int draw(const struct report_cli *o, const struct priced *rows, size_t n,
     if (!environment_file(style, sizeof style, "reports/charts/roofline.gp"))
         return error_set(err, ERROR_INPUT, "%s: not found: the chart's style", style);
     snprintf(c.title, sizeof c.title, "%.70s on %.70s", rows[0].m->model, rows[0].machine->hardware);
-    snprintf(c.subtitle, sizeof c.subtitle, "%.60s, measured by others; bytes and FLOP by roofcast", rows[0].stack->id);
+    snprintf(c.subtitle, sizeof c.subtitle, "%.60s, results of another engine; bytes and FLOP by roofcast", rows[0].stack->id);
     int rc = add_roofs(&c, rows, n) == 0 && add_points(&c, rows, n) == 0 ? 0 : error_oom(err, n * sizeof *c.point, "a chart");
     if (rc == 0 && c.n_point == 0)
-        rc = error_set(err, ERROR_INPUT, "--chart: no row has a place in it");
+        rc = error_set(err, ERROR_INPUT, "--chart: no row can be drawn");
     rc = rc ? rc : chart_roofline(&c, o->chart, &notes, err);
     const char *text = rc == 0 ? strbuf_text(&notes, "the notes", err) : NULL;
     rc = text ? rc : -1;
@@ -455,11 +455,11 @@ int report_chart(const char *file, const char *hw, const char *base, unsigned fo
 int cmd_report(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Bandwidth, FLOP/s, MBU, MFU and bound of another engine's results, and the roofline they lie under. FILE is the output "
+        "Print bandwidth, FLOP/s, MBU, MFU and bound of another engine's results, and draw them under the roofline. FILE is the output "
         "of llama-bench (-o json, jsonl, csv, md, sql) or any other file that `roofcast score` reads.\v"
-        "Bytes are the weights and the KV cache that a pass reads, FLOP those of its ops (doc/methods.md); seconds are the "
-        "file's; a server's time between tokens is a step of the sequences that run, its time to the first token a "
-        "prompt. The roofs are the datasheet's peaks, or measured ones of CPUs.\n\n"
+        "Bytes are the weights and KV cache that a pass reads, FLOP those of its ops (doc/methods.md); times are the "
+        "file's. A server's inter-token latency is taken as one step of the running sequences, its time to first token as one "
+        "prompt. Roofs are datasheet values, on CPUs measured ones.\n\n"
         "  llama-bench -m llama-3-8b-q4_k_m.gguf -o json > b.json\n"
         "  roofcast report b.json --hw rtx-4090\n"
         "  roofcast report b.json --hw rtx-4090 --chart roofline\n"
@@ -470,7 +470,7 @@ int cmd_report(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.file)
-        return error_set(err, ERROR_USAGE, "no FILE of results");
+        return error_set(err, ERROR_USAGE, "expected a FILE of results");
     if (cli_keep_chart(argc, argv, "--chart", o.chart, err) != 0)
         return -1;
     return run(&o, err);

@@ -11,21 +11,21 @@ enum { MAX_BY = 16 };
 
 static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0,
-      "bandwidth and peaks of the file's machines, with the columns of hardware.csv: for those without a profile, and in place "
-      "of a profile's figure where they differ by more than 5 %", 0 },
+      "bandwidth and peaks of machines, with the columns of hardware.csv: for machines without a profile, and instead "
+      "of a profile's value if they differ by more than 5 %", 0 },
     { "leave-out", OPT_LEAVE_OUT, "hardware|model|engine|topology", 0,
-      "hardware, model, engine or topology: each group is predicted by a fit that has not seen it; fewer than 1000 rates have those of "
-      "others from hwprofiles/stacks in addition", 0 },
+      "cross-validation: predict each group with a fit that excludes it; files with fewer than 1000 rates are complemented by "
+      "those of hwprofiles/stacks", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
-      "show the fit the N lowest-id rows of each device and phase (whole numbers as numbers, other ids as texts, without ids in the file's "
-      "order; of ops the N mlp_up_proj rows of largest m), and leave them out of the score; what is above its machine's roofs is left out alone", 0 },
+      "calibrate with the first N rows by id of each device and phase (of ops: the N mlp_up_proj rows with the largest m) and exclude "
+      "them from the score; rows above the machine's roofs are excluded only", 0 },
     { "by", OPT_BY, "KEYS", CLI_AGAIN,
-      "groups of these keys alone, as many as there are, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
-      "clean; may be repeated", 0 },
-    { "worst", OPT_WORST, "N", 0, "rows furthest off to print, with what is known against them (10)", 0 },
+      "group by these keys only, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
+      "clean (repeatable)", 0 },
+    { "worst", OPT_WORST, "N", 0, "number of rows with the largest errors to print, with remarks (10)", 0 },
     { "features", OPT_FEATURES, "FILE", 0,
-      "write what every row reads, computes and exchanges as CSV (- : standard output), and do not score", 0 },
-    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile's file, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
+      "write bytes, FLOP and communication of every row as CSV (-: standard output) instead of scoring", 0 },
+    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
     MEASURED_OPTIONS,
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
     { 0 },
@@ -78,16 +78,16 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 static const struct column score_group_columns[] = {
     { "group", "group", COL_TEXT, NULL, COL_KEY, AT(name), EMPTY_VALUE, NULL, "`all`, or keys joined by commas in this order: `source=`, `class=`, `hardware=`, "
       "`engine=`, `phase=`, `op=`, `kind=`, `metric=`, `clean=`" },
-    { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "priced and not" },
-    { "unpriced", "unpriced", COL_INT, NULL, COL_MAJOR, AT(unpriced), EMPTY_VALUE, NULL, "each counts as an error of -1 in the figures" },
+    { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "including rows that are not predicted" },
+    { "unpriced", "not predicted", COL_INT, NULL, COL_MAJOR, AT(unpriced), EMPTY_VALUE, NULL, "each counts as an error of -1 in the figures" },
     { "bias", "bias", COL_FRACTION, NULL, COL_MAJOR, AT(bias), EMPTY_VALUE, NULL, "mean of predicted / measured - 1" },
     { "mape", "MAPE", COL_FRACTION, NULL, COL_MAJOR, AT(mape), EMPTY_VALUE, NULL, "mean of its absolute value" },
     { "median_ape", "median", COL_FRACTION, NULL, COL_KEY, AT(median_ape), EMPTY_VALUE, NULL, NULL },
     { "p90_ape", "P90", COL_FRACTION, NULL, COL_KEY, AT(p90_ape), EMPTY_VALUE, NULL, NULL },
     { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, AT(coverage90), EMPTY_VALUE, NULL, "share of rows whose measurement lies in the "
       "predicted 90 % interval" },
-    { "half90", "half of it", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, NULL, "median half width of those intervals, (hi - lo) / 2 over the "
-      "prediction; null: no row has a price" },
+    { "half90", "relative half-width", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, NULL, "median relative half-width of those intervals, "
+      "(hi - lo) / 2 / prediction; null: no row is predicted" },
 };
 #undef AT
 const struct table_fields score_group_fields = { "score.group", score_group_columns, ARRAY_LEN(score_group_columns) };
@@ -121,28 +121,28 @@ struct score_row {
 
 #define AT(m) COLUMN_AT(struct score_row, m)
 static const struct column score_columns[] = {
-    { "id", "row", COL_TEXT, NULL, COL_MINOR, AT(id), EMPTY_VALUE, NULL, "in the file; `\"\"`: it has none" },
+    { "id", "row", COL_TEXT, NULL, COL_MINOR, AT(id), EMPTY_VALUE, NULL, "in the file; `\"\"`: none" },
     { "line", "line", COL_INT, NULL, COL_MINOR, AT(line), EMPTY_VALUE, NULL, "of the file" },
     { "hardware", "hardware", COL_TEXT, NULL, COL_KEY, AT(hardware), EMPTY_VALUE, NULL, "as the file has it" },
-    { "profile", NULL, COL_TEXT, NULL, COL_DATA, AT(profile), EMPTY_VALUE, NULL, "id; `\"\"`: none, the figures of `--hardware`" },
+    { "profile", NULL, COL_TEXT, NULL, COL_DATA, AT(profile), EMPTY_VALUE, NULL, "id; `\"\"`: none, values of `--hardware`" },
     { "class", NULL, COL_TEXT, NULL, COL_DATA, AT(class_name), EMPTY_VALUE, NULL, NULL },
     { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM, AT(engine), EMPTY_VALUE, NULL, "normalized" },
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "as the file has it" },
-    { "preset", NULL, COL_TEXT, NULL, COL_DATA, AT(preset), EMPTY_VALUE, NULL, "`\"\"`: dimensions are guessed, doc/notes/datasets.md" },
-    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "that is priced" },
+    { "preset", NULL, COL_TEXT, NULL, COL_DATA, AT(preset), EMPTY_VALUE, NULL, "`\"\"`: estimated dimensions, doc/notes/datasets.md" },
+    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "used for the prediction" },
     { "n_devices", "devices", COL_INT, NULL, COL_MINOR, AT(n_devices), EMPTY_VALUE, NULL, NULL },
-    { "phase", "of", COL_TEXT, NULL, COL_MAJOR, AT(phase), EMPTY_VALUE, NULL, "phase, metric or op" },
+    { "phase", "metric", COL_TEXT, NULL, COL_MAJOR, AT(phase), EMPTY_VALUE, NULL, "phase, metric or op" },
     { "unit", "unit", COL_TEXT, NULL, COL_MEDIUM, AT(unit), EMPTY_VALUE, "`\"tok/s\"` or `\"s\"`", "of the next four" },
     { "measured", "measured", COL_FLOAT, NULL, COL_KEY, AT(measured), EMPTY_VALUE, NULL, NULL },
-    { "predicted", "predicted", COL_FLOAT, NULL, COL_KEY, AT(predicted), EMPTY_NULL, NULL, "null: no price, as `reason` says" },
+    { "predicted", "predicted", COL_FLOAT, NULL, COL_KEY, AT(predicted), EMPTY_NULL, NULL, "null: not predicted, see `reason`" },
     { "lo", NULL, COL_FLOAT, NULL, COL_DATA, AT(lo), EMPTY_NULL, NULL, "90 % interval" },
     { "hi", NULL, COL_FLOAT, NULL, COL_DATA, AT(hi), EMPTY_NULL, NULL, NULL },
-    { "error", "error", COL_FRACTION, NULL, COL_KEY, AT(error), EMPTY_VALUE, NULL, "predicted / measured - 1; unpriced: -1" },
-    { "note", NULL, COL_TEXT, NULL, COL_JSON, AT(note), EMPTY_VALUE, NULL, "where `--hardware` and the profile differ by more than 5 %, and so the file's "
-      "figure was used; what the row was taken for where it says something else (an op of no known name, parameters that are not those of the preset of its "
-      "model)" },
-    { "reason", "what is known against it", COL_TEXT, NULL, COL_MAJOR, AT(reason), EMPTY_VALUE, NULL, "what is known against it: no price, more than its "
-      "machine can do, guesses, what the file does not say and is assumed, tags of its source; of a row more than 50 % off, where it stands among the others, "
+    { "error", "error", COL_FRACTION, NULL, COL_KEY, AT(error), EMPTY_VALUE, NULL, "predicted / measured - 1; not predicted: -1" },
+    { "note", NULL, COL_TEXT, NULL, COL_JSON, AT(note), EMPTY_VALUE, NULL, "values of `--hardware` used instead of the profile's (difference above 5 %); "
+      "interpretation of a row that is not taken literally (an op of unknown name, parameters that differ from those of its model's "
+      "preset)" },
+    { "reason", "remarks", COL_TEXT, NULL, COL_MAJOR, AT(reason), EMPTY_VALUE, NULL, "not predicted, above the machine's roofs, guesses, "
+      "assumptions for missing fields, tags of its source; for errors above 50 % also a comparison with similar rows, "
       "doc/notes/datasets.md" },
 };
 #undef AT
@@ -337,15 +337,15 @@ static int run(const struct score_cli *o, struct error *err)
 int cmd_score(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Compare predictions with what was measured: rows, rows without a price, bias, mean, median and 90th percentile of the "
-        "error, how often the measurement lies in the 90 % interval, and the rows furthest off. FILE is a CSV of rates "
-        "(throughput.csv), of op times (gpu_ops.csv), of engines' kernels (gpu_kernels), of all-reduces or of serving latencies, the output of llama-bench (-o "
-        "json, jsonl, csv, md, sql), of llama-batched-bench, of vLLM's and SGLang's benchmarks, of AIPerf, of guidellm, or of `roofcast bench "
-        "--save`.\v"
-        "The kind of file is told by its columns or fields; doc/formats.md has them. A malformed file is refused by line and "
-        "column. A row without a price counts as an error of 100 %; what is missing to price it is its reason. Models without a "
-        "preset are priced from params_b, weight_gib and quant (A3B in a name: 3e9 active parameters), with an interval for what is guessed; not where its family has dense models and mixtures. "
-        "-o json has all groups of up to three keys: source, class, hardware, engine, phase, op, kind, metric, clean; --by any others.\n\n"
+        "Compare predictions with measurements: bias, mean, median and 90th percentile of the error, coverage of the 90 % interval, "
+        "and the rows with the largest errors. FILE is a CSV of rates (throughput.csv), of op times (gpu_ops.csv), of engines' kernels "
+        "(gpu_kernels), of all-reduces or of serving latencies; the output of llama-bench (-o json, jsonl, csv, md, sql), "
+        "llama-batched-bench, vLLM's and SGLang's benchmarks, AIPerf or guidellm; or a run saved by `roofcast bench --save`.\v"
+        "The kind of file is detected from its columns or fields (doc/formats.md); errors in it are reported by line and "
+        "column. A row that cannot be predicted counts as an error of 100 %; its remark says what is missing. Models without a "
+        "preset are estimated from params_b, weight_gib and quant (A3B in a name: 3e9 active parameters) with a wider interval, unless "
+        "their family has both dense models and mixtures of experts. -o json has all groups of up to three keys of source, class, "
+        "hardware, engine, phase, op, kind, metric, clean; --by selects any others.\n\n"
         "  roofcast score throughput.csv --hardware hardware.csv\n"
         "  roofcast score throughput.csv --hardware hardware.csv --leave-out hardware -o json\n"
         "  roofcast score throughput.csv --by class,engine,phase,kind,clean\n"
@@ -356,7 +356,7 @@ int cmd_score(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.file)
-        return error_set(err, ERROR_USAGE, "no FILE of measurements");
+        return error_set(err, ERROR_USAGE, "expected a FILE of measurements");
     if (cli_keep_arguments(argc, argv, "--features", o.features, err) != 0)
         return -1;
     return run(&o, err);

@@ -53,30 +53,30 @@ static const struct argp_option option_table[] = {
     { "type", 'q', "TYPE", 0, "tensor types: F16 (default), Q8_0, Q4_0, Q4_K_M, MXFP4, ...", 1 },
     { "output", 'o', "FILE", 0, "the GGUF to write", 1 },
     { "seed", OPT_SEED, "N", 0, "seed of the weights (default 1)", 1 },
-    { "threads", 't', "N", 0, "threads that quantize (default: one a usable core); the file is the same", 1 },
+    { "threads", 't', "N", 0, "threads for quantization (default: one per usable core); they do not change the file", 1 },
     { "name", OPT_NAME, "NAME", 0, "general.name (default: the model's)", 1 },
-    { "quiet", OPT_QUIET, NULL, 0, "no progress and no summary", 1 },
-    { NULL, 0, NULL, 0, "A shape by hand, or changes to MODEL's:", 2 },
+    { "quiet", OPT_QUIET, NULL, 0, "print no progress and no summary", 1 },
+    { NULL, 0, NULL, 0, "Shape, or changes to that of MODEL:", 2 },
     { "n-layer", OPT_DIM + DIM_LAYER, "N", 0, "blocks", 2 },
     { "n-embd", OPT_DIM + DIM_EMBD, "N", 0, "width of the residual stream", 2 },
     { "n-ff", OPT_DIM + DIM_FF, "N", 0, "width of the feed-forward layer", 2 },
     { "n-head", OPT_DIM + DIM_HEAD, "N", 0, "query heads", 2 },
-    { "n-head-kv", OPT_DIM + DIM_HEAD_KV, "N", 0, "key and value heads (default: n-head)", 2 },
-    { "n-vocab", OPT_DIM + DIM_VOCAB, "N", 0, "tokens of vocabulary, at least 259", 2 },
-    { "head-dim", OPT_DIM + DIM_HEAD_DIM, "N", 0, "elements a head (default: n-embd / n-head)", 2 },
-    { "n-rot", OPT_DIM + DIM_ROT, "N", 0, "rotated elements of a head (default: MODEL's share of them)", 2 },
+    { "n-head-kv", OPT_DIM + DIM_HEAD_KV, "N", 0, "KV heads (default: n-head)", 2 },
+    { "n-vocab", OPT_DIM + DIM_VOCAB, "N", 0, "vocabulary size, at least 259", 2 },
+    { "head-dim", OPT_DIM + DIM_HEAD_DIM, "N", 0, "elements per head (default: n-embd / n-head)", 2 },
+    { "n-rot", OPT_DIM + DIM_ROT, "N", 0, "rotary elements per head (default: MODEL's share)", 2 },
     { "n-ctx", OPT_DIM + DIM_CTX, "N", 0, "trained context (default 2048)", 2 },
-    { "window", OPT_DIM + DIM_WINDOW, "N", 0, "keys seen at most, in all layers or those of MODEL that have a window", 2 },
-    { "rope-theta", OPT_THETA, "X", 0, "base of the rotary frequencies (default 10000)", 2 },
-    { "tied", OPT_TIED, NULL, 0, "the embedding table is the LM head too", 2 },
+    { "window", OPT_DIM + DIM_WINDOW, "N", 0, "sliding window in tokens, in all layers or in those of MODEL that have a window", 2 },
+    { "rope-theta", OPT_THETA, "X", 0, "RoPE base frequency (default 10000)", 2 },
+    { "tied", OPT_TIED, NULL, 0, "use the embedding table as LM head", 2 },
     { NULL, 0, NULL, 0, "Mixtures of experts:", 3 },
-    { "n-expert", OPT_DIM + DIM_EXPERT, "N", 0, "experts a layer", 3 },
-    { "n-expert-used", OPT_DIM + DIM_EXPERT_USED, "N", 0, "experts a token", 3 },
+    { "n-expert", OPT_DIM + DIM_EXPERT, "N", 0, "experts per layer", 3 },
+    { "n-expert-used", OPT_DIM + DIM_EXPERT_USED, "N", 0, "active experts per token", 3 },
     { "n-ff-exp", OPT_DIM + DIM_FF_EXP, "N", 0, "width of an expert (default: n-ff)", 3 },
     { NULL, 0, NULL, 0, "Latent attention (DeepSeek):", 4 },
     { "n-lora-q", OPT_DIM + DIM_LORA_Q, "N", 0, "rank of the query", 4 },
     { "n-lora-kv", OPT_DIM + DIM_LORA_KV, "N", 0, "rank of the latent", 4 },
-    { "head-dim-v", OPT_DIM + DIM_HEAD_DIM_V, "N", 0, "elements of a value", 4 },
+    { "head-dim-v", OPT_DIM + DIM_HEAD_DIM_V, "N", 0, "elements per value", 4 },
     { 0 },
 };
 
@@ -172,8 +172,8 @@ static int missing_dimension(const struct shape *s, struct error *err)
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
         if (!s->given[needed[i]])
             return error_set(err, ERROR_USAGE,
-                             any ? "a shape by hand needs %s too, or a MODEL to start from"
-                                 : "which model? a name from `roofcast list models`, a config.json, or "
+                             any ? "a shape without MODEL also needs %s"
+                                 : "no MODEL: expected a name from `roofcast list models`, a config.json, or "
                                    "%s and the other dimensions",
                              dims[needed[i]].flag);
     return 0;
@@ -201,7 +201,7 @@ static int make_model(struct model *m, const struct options *o, struct error *er
         const bool same = file_same(from.path, o->out);
         model_free(&from);
         if (same)
-            return error_set(err, ERROR_USAGE, "-o %s is MODEL itself, which would be lost: name another file", o->out);
+            return error_set(err, ERROR_USAGE, "-o %s is MODEL itself: name another file", o->out);
     } else if (missing_dimension(&o->shape, err) != 0) {
         return -1;
     }
@@ -292,9 +292,9 @@ static int write_file(const struct model *m, const struct options *o, struct err
 int cmd_synth(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Write a GGUF of MODEL's true shape with random weights.\n\nMODEL is a name from `roofcast list "
-        "models`, a Hugging Face config.json, or a GGUF whose shape is taken. Speed depends on shape and "
-        "types, not on what the weights say, so such a file measures a machine without a download.\v"
+        "Write a GGUF with MODEL's real shape and random weights.\n\nMODEL is a name from `roofcast list "
+        "models`, a Hugging Face config.json, or a GGUF. Speed depends on shape and "
+        "types, not on the values of weights, so such a file measures a machine without a download.\v"
         "Examples:\n"
         "  roofcast synth smollm2-360m -q Q8_0 -o model.gguf\n"
         "  roofcast synth Llama-3.1-8B -q Q4_K_M -o 8b.gguf        (4.9 GB)\n"
@@ -303,9 +303,9 @@ int cmd_synth(int argc, char **argv, struct error *err)
         "  roofcast synth --n-layer 2 --n-embd 256 --n-ff 512 --n-head 8 \\\n"
         "                 --n-vocab 1024 -q F32 -o tiny.gguf\n"
         "  roofcast synth gpt-oss-20b --n-layer 2 -q MXFP4 -o experts.gguf\n\n"
-        "The same seed and shape give the same bytes whatever -t is, and files of different types hold "
-        "the same weights, each rounded to its type. Memory is a few chunks, whatever the model. The "
-        "tokenizer inside is made up: text goes in and comes out, without meaning.";
+        "The same seed and shape give the same file for any -t, and files of different types hold "
+        "the same weights, rounded to their type. Memory use does not depend on the model's size. The "
+        "tokenizer is synthetic: generated text has no meaning.";
     static const struct cli_syntax syntax = { option_table, parse, "[MODEL]", doc, NULL };
     struct options o = { .seed = 1, .shape = { .rope_theta = NAN } };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)

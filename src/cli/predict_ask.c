@@ -104,11 +104,11 @@ bool predict_ask_machine(const struct predict_ask *a)
 int predict_ask_check(const struct predict_cli *o, struct error *err)
 {
     if (o->ask.explain && o->by_role)
-        return error_set(err, ERROR_USAGE, "--explain and --by role: one of them");
+        return error_set(err, ERROR_USAGE, "--explain and --by role are mutually exclusive");
     if (o->ask.n_question && o->software.slo)
-        return error_set(err, ERROR_USAGE, "--solve answers alone, without --slo: give the limit in the question, as in --solve 'batch=itl<=50ms'");
+        return error_set(err, ERROR_USAGE, "--solve and --slo are mutually exclusive: put the limit into the question, as in --solve 'batch=itl<=50ms'");
     if (o->ask.n_question && (o->ask.explain || o->ask.n_change || o->ask.request || o->by_role))
-        return error_set(err, ERROR_USAGE, "--solve answers alone, without --explain, --what-if, --request or --by role");
+        return error_set(err, ERROR_USAGE, "--solve excludes --explain, --what-if, --request and --by role");
     return 0;
 }
 

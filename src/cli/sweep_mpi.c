@@ -155,8 +155,8 @@ int sweep_ranks_init(struct sweep_ranks *r, struct error *err)
     *r = (struct sweep_ranks){ .rank = 0, .n = 1 };
     if (started_ranks() > 1)
         return error_set(err, ERROR_UNAVAILABLE,
-                         "%d processes were started, and this build has no MPI: each would price everything. Configure with Open "
-                         "MPI installed (libopenmpi-dev)",
+                         "%d processes were started, but this build has no MPI: each would predict the whole grid. Install Open MPI "
+                         "(libopenmpi-dev) and reconfigure",
                          started_ranks());
     return 0;
 }

@@ -195,7 +195,7 @@ const char *measure_date_remark(const char *text)
 {
     int year, month;
     if (*text && !says_when(text))
-        return "says no date, no build and no version: taken as of today";
+        return "has no date, build or version: estimated as of today";
     if (any_at(text, &year, &month) == MEASURE_DATE && year < MEASURE_FIRST_YEAR)
         return "is of a year before any of this was measured: taken as of today";
     return NULL;

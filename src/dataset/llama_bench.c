@@ -344,7 +344,7 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
         m->other_gpus = *other != 0;
     }
     if (m->other_gpus) {
-        snprintf(said, sizeof said, "%.48s runs a part of it: priced as if %.48s did", other, text);
+        snprintf(said, sizeof said, "%.48s runs a part of it: estimated as if %.48s did", other, text);
         if (add_remark(l, m, said, err) != 0)
             return -1;
     }
@@ -470,7 +470,7 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
         return -1;
     if (*t->unread) {
         char text[200];
-        snprintf(text, sizeof text, "not understood and left out: %s", t->unread);
+        snprintf(text, sizeof text, "ignored unknown fields: %s", t->unread);
         if (add_remark(l, &m, text, err) != 0)
             return -1;
     }

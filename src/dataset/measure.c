@@ -164,7 +164,7 @@ static int kind_of(const struct csv *c)
 /* Columns that a reader has not looked for. */
 static void note_unread(struct measurements *l)
 {
-    static const char begin[] = "columns that are not understood and left out: ";
+    static const char begin[] = "ignored unknown columns: ";
     for (size_t i = 0; i < l->csv.n_col; i++) {
         const size_t n = strlen(l->note);
         const char *const name = l->csv.header[i].s;
@@ -400,7 +400,7 @@ static int read_text(struct measurements *l, const char *text, size_t size, cons
 static int take_type(struct measurements *l, const char *type, struct error *err)
 {
     char text[96];
-    snprintf(text, sizeof text, "no type in its row: %.40s, as --type says", type);
+    snprintf(text, sizeof text, "no type in the row: %.40s from --type", type);
     const char *const quant = measure_keep(l, type, err), *const remark = quant ? measure_keep(l, text, err) : NULL;
     for (size_t i = 0; remark && i < l->n; i++) {
         struct measurement *m = &l->row[i];

@@ -188,7 +188,7 @@ static int take_server_types(struct measurements *l, struct measurement *m, cons
     if (cache && strncmp(cache, "fp8", 3) == 0)
         m->type_k = m->type_v = "FP8";
     else if (cache && strncmp(cache, "bfloat16", 8) != 0 && strncmp(cache, "float16", 7) != 0)
-        snprintf(text, sizeof text, "kv_cache_dtype %.64s is not understood: priced as 16 bits", cache);
+        snprintf(text, sizeof text, "unknown kv_cache_dtype %.64s: estimated as 16 bits", cache);
     const double failed = json_number_value(json_object_get(r->o, "failed"));
     if (failed > 0)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%.0f requests failed: the others' times are these", *text ? "; " : "", failed);

@@ -261,7 +261,7 @@ int price_op(struct priced *out, const struct measurement *m, const struct subje
     const bool product = is_product(m->op, &c.role);
     if (m->n > 0) {
         if (!product)
-            snprintf(out->note, sizeof out->note, "no product \"%.64s\" is known: taken for one of %.9g tokens by a [%.9g, %.9g] weight, as m, k and n say", m->op,
+            snprintf(out->note, sizeof out->note, "unknown op \"%.64s\": estimated as a product of %.9g tokens by a [%.9g, %.9g] weight, from m, k and n", m->op,
                      m->m, m->k, m->n);
         c.kind = OP_MATMUL;
         c.rows = m->n;

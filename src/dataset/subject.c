@@ -219,7 +219,7 @@ static int guess_active(struct subject *s, const struct measurement *row, struct
         d->active = d->params * LIKELY_ACTIVE;
     } else if (kind == KIND_EITHER) {
         return error_set(err, ERROR_INPUT, "no preset of \"%.64s\" with %.3ge9 parameters, and its family has dense models and mixtures of experts, which read a tenth "
-                                           "of them a token: a name that says which (A3B) has a price", row->model, d->params / 1e9);
+                                           "of them per token: a name with active parameters (A3B) can be predicted", row->model, d->params / 1e9);
     }
     s->guesses |= isnan(d->active) ? 0U : GUESS_ACTIVE;
     return 0;
@@ -403,7 +403,7 @@ static int check_type(struct subject *s, const struct measurement *row, const st
         return 0;
     s->guesses |= GUESS_QUANT;
     snprintf(s->type, sizeof s->type, "%s", type);
-    snprintf(s->note, sizeof s->note, "%.4g GiB are %.3g bits a weight, which \"%.32s\" is not: priced as %s", row->weight_gib, bits, row->quant, type);
+    snprintf(s->note, sizeof s->note, "%.4g GiB are %.3g bits per weight, which is not \"%.32s\": estimated as %s", row->weight_gib, bits, row->quant, type);
     return 0;
 }
 
@@ -412,13 +412,13 @@ static void say_preset(struct subject *s, const struct measurement *row, const s
 {
     const size_t n = strlen(s->reason);
     if (f->by_family && !*s->note)
-        snprintf(s->note, sizeof s->note, "taken for %s: of its family and its %.4ge9 parameters", f->name, row->params_b);
+        snprintf(s->note, sizeof s->note, "estimated as %s, by family and %.4ge9 parameters", f->name, row->params_b);
     if (s->preset[0] || !(f->other_params > 0))
         return;
     if (n > 0)
         snprintf(s->reason + n, sizeof s->reason - n, "; preset %s of that name has %.4ge9", f->other, f->other_params / 1e9);
     else
-        snprintf(s->note, sizeof s->note, "params_b says %.4ge9 parameters, preset %s of that name has %.4ge9: priced with likely dimensions of %.4ge9",
+        snprintf(s->note, sizeof s->note, "params_b is %.4ge9, preset %s of that name has %.4ge9: estimated with typical dimensions of %.4ge9",
                  row->params_b, f->other, f->other_params / 1e9, row->params_b);
 }
 

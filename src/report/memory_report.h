@@ -36,7 +36,7 @@ extern const size_t memory_row_size;
 void memory_add_row(struct table_rows *rows, const struct memory_subject *s, uint64_t n_ctx, uint64_t n_seq);
 /* What takes the memory of a device, a line each. */
 void memory_add_plan(struct strbuf *b, const struct memory_subject *s);
-/* All rows, to --save and to the terminal; a table has the plans above it. */
+/* All rows, to --save and to the terminal; a table is followed by the plans. */
 int memory_print(const struct table_rows *rows, const struct strbuf *plans, const struct memory_cli *o, const struct model *m,
                  struct error *err);
 

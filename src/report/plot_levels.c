@@ -199,7 +199,7 @@ static int add_items(struct roofline_chart *c, const struct plot *p, const struc
         if (m && m->flop > 0)
             rc = add_points(c, p, item[i], m, item[i]->seconds / seconds, notes, err);
         else
-            strbuf_addf(notes, "not drawn: %s, which the model does not have\n", item[i]->label);
+            strbuf_addf(notes, "not drawn: %s, not in the model\n", item[i]->label);
     }
     free(item);
     if (rc == 0 && c->n_point == 0)
@@ -223,9 +223,9 @@ int plot_level_points(struct roofline_chart *c, const struct plot *p, const stru
     if (p->kind != PLOT_RUN)
         return error_set(err, ERROR_USAGE, "--chart hierarchical is for runs (bench --ops --save)");
     if (p->roofs.n_cache == 0)
-        return error_set(err, ERROR_USAGE, "whose caches? Name the machine: --hw this, or a profile that `roofcast profile` wrote");
+        return error_set(err, ERROR_USAGE, "no cache sizes: name the machine with --hw this, or a profile written by `roofcast profile`");
     if (model_load(&m, o->model ? o->model : p->model, o->model ? NULL : p->type, err) != 0)
-        return o->model ? -1 : error_prefix(err, "the run's model (-m says where it is)");
+        return o->model ? -1 : error_prefix(err, "the run's model (use -m)");
     struct walk w = { .ops = &ops, .h = &p->roofs, .o = &cost, .plot = o, .n_threads = p->n_threads, .err = err };
     int rc = op_list_build(&ops, &m, err);
     if (rc == 0) {

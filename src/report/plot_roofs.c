@@ -333,7 +333,7 @@ int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const stru
     if (rc == 0 && c->n_roof == 0)
         rc = error_set(
             err, ERROR_USAGE,
-            "%s has no roofs of its own: say on which machine with --hw NAME, FILE or this",
+            "%s has no roofs: name the machine with --hw NAME, FILE or this",
             o->doc);
     return rc;
 }

@@ -17,7 +17,7 @@ static void print_use(const char *what, double v, const char *unit, const char *
     char b[40] = "-", reason[96];
     if (!isnan(v))
         snprintf(b, sizeof b, "%.4g %s", v, unit);
-    snprintf(reason, sizeof reason, "the profile does not say (%s gives one)", option);
+    snprintf(reason, sizeof reason, "not in the profile (set it with %s)", option);
     report_text(SOURCE_AT, "%-14s  %-6s  %-12s  %s\n", "", what, b, isnan(v) ? reason : source);
 }
 
@@ -32,10 +32,10 @@ static void print_stack(const struct predict_row *row)
     static const struct {
         const char *basis, *text;
     } known[] = {
-        { "machine", "constants measured with it on this machine" },
-        { "class", "constants of machines of its class, or of other software on it: a wider interval; --anchor narrows it" },
-        { "priors", "neither machine nor class was measured: what all machines share, a wide interval; --anchor narrows it" },
-        { "kernels", "the machine's own kernels, as `roofcast profile` measured them; --anchor changes nothing there" },
+        { "machine", "constants fitted to measurements on this machine" },
+        { "class", "constants of this class of machines, or of other software on this machine: wider interval; --anchor narrows it" },
+        { "priors", "no measurements of this machine or its class: constants common to all machines, wide interval; --anchor narrows it" },
+        { "kernels", "kernels measured by `roofcast profile` on this machine; --anchor has no effect" },
     };
     for (size_t i = 0; row->basis && i < ARRAY_LEN(known); i++)
         if (strcmp(row->basis, known[i].basis) == 0)
@@ -68,7 +68,7 @@ static void print_notes(const struct table_rows *rows)
         for (size_t k = 0; k < i; k++)
             said |= same_text(row_at(rows, k)->note, r->note);
         if (!said)
-            report_text(0, "%s on %s, and its like: %s.\n", r->test, r->hw, r->note);
+            report_text(0, "Note on %s on %s and similar rows: %s.\n", r->test, r->hw, r->note);
     }
 }
 
@@ -109,21 +109,21 @@ static void print_roofs(const struct table *t, const struct predict_cli *o)
         print_use("power", r->running.power_w, "W", r->running.power_source, "--power");
         print_use("price", r->running.price_usd_h, "USD/h", r->running.price_source, "--price");
     }
-    report_text(0, "\npp: seconds to the first token (TTFT); tg: seconds between tokens (ITL). memory, compute: what either side\n"
-                "alone would take; busy: compute over the phase's seconds.\n");
+    report_text(0, "\npp: prefill, time to first token (TTFT); tg: decode, inter-token latency (ITL). memory time, compute time: bytes / bandwidth\n"
+                "and FLOP / peak, summed over ops; compute, %% of total: compute time / total time.\n");
     if (requests)
-        report_text(0, "req: seconds of a whole request, TTFT and then every token after the first; tokens/s are those generated over it.\n");
+        report_text(0, "req: time of a whole request, TTFT and all further tokens; tokens/s: generated tokens over that time.\n");
     if (o->ask.n_change > 0)
-        report_text(0, "what if: the row above with these changes; ratio: its tokens/s over those of the row without%s.\n",
-                    table_has(t, "speedup_lo") ? ", and the ends of its 90 %\ninterval: what both rows err by alike is not in it (66)" : "");
+        report_text(0, "what if: the row above with this change; ratio: tokens/s relative to the unchanged row%s.\n",
+                    table_has(t, "speedup_lo") ? ", low and high: its 90 % interval\n(errors common to both rows cancel, (66))" : "");
     if (table_has(t, "guess"))
-        report_text(0, "*: no profile of it; taken for one of its class by its name (--hw FILE with a bandwidth and a peak says more).\n");
+        report_text(0, "*: no profile; estimated from its class by name (--hw FILE with a bandwidth and a peak is more accurate).\n");
     print_notes(rows);
     if (table_has(t, "tok_s_lo"))
-        report_text(0, "low, high: the ends of the 90 %% interval; --explain has each constant's part of it.\n");
-    report_text(0, "%s", o->roof                         ? "An upper bound on tokens/s: no constants of software, activations stay on the chip.\n"
-                : table_has(t, "stack") ? "Roofs are what the stack reaches of them; --roof prices the bound itself.\n"
-                                               : "Roofs are after the profile's efficiency factors; --roof prices the bound itself.\n");
+        report_text(0, "low, high: 90 %% interval; --explain shows the share of each constant.\n");
+    report_text(0, "%s", o->roof                         ? "Upper bound on tokens/s: no software constants, activations stay on the chip.\n"
+                : table_has(t, "stack") ? "Roofs above include the efficiency of the stack; --roof prints the roofline bound.\n"
+                                               : "Roofs above include the profile's efficiency factors; --roof prints the roofline bound.\n");
 }
 
 /* Columns that a table has where a row has them. */

@@ -205,7 +205,7 @@ static bool bandwidth_spec(struct roofs *r, const struct hwprofile *h, const str
     const double reach = h->kind == HW_CPU && o->n_threads > 0 ? o->n_threads * core_bytes_s(h) : INFINITY;
     if (reach < r->bytes_s) {
         r->bytes_s = reach;
-        snprintf(r->bytes_source, sizeof r->bytes_source, "what %d core%s can ask for, %.3g GB/s each", o->n_threads,
+        snprintf(r->bytes_source, sizeof r->bytes_source, "limit of %d core%s at %.3g GB/s each", o->n_threads,
                  o->n_threads == 1 ? "" : "s", reach / o->n_threads / 1e9);
     }
     return true;

@@ -716,7 +716,7 @@ static void test_other_gpus(void **state)
     struct error err = { 0 };
     assert_ok(measure_parse(&l, "b.csv", csv, strlen(csv), NULL, &err), err);
     assert_true(l.row[0].other_gpus && l.row[0].n_devices == 2 && l.row[0].tags == TAG_LAYER_SPLIT);
-    assert_string_equal(l.row[0].remark, "Y runs a part of it: priced as if X did");
+    assert_string_equal(l.row[0].remark, "Y runs a part of it: estimated as if X did");
     for (size_t i = 1; i < l.n; i++) {
         assert_false(l.row[i].other_gpus);
         assert_string_equal(l.row[i].remark, "");
@@ -1190,14 +1190,14 @@ static void test_unread_fields(void **state)
     struct measurements l;
     struct error err = { 0 };
     assert_ok(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err);
-    assert_string_equal(l.row[0].remark, "not understood and left out: embeddings=true");
+    assert_string_equal(l.row[0].remark, "ignored unknown fields: embeddings=true");
     measure_free(&l);
     assert_ok(measure_parse(&l, "b.md", md, strlen(md), NULL, &err), err);
-    assert_string_equal(l.row[0].remark, "not understood and left out: embd=1");
+    assert_string_equal(l.row[0].remark, "ignored unknown fields: embd=1");
     measure_free(&l);
     static const char rates[] = "hardware,model,phase,tokens_per_s,draft\nh,m,decode,5,yes\n";
     assert_ok(measure_parse(&l, "r.csv", rates, strlen(rates), NULL, &err), err);
-    assert_string_equal(l.note, "columns that are not understood and left out: draft");
+    assert_string_equal(l.note, "ignored unknown columns: draft");
     measure_free(&l);
     assert_ok(measure_parse(&l, "r.csv", rates, 40, NULL, &err) == 0 ? -1 : 0, err); /* a header alone */
     static const char known[] = "id,hardware,model,phase,tokens_per_s,notes\n1,h,m,decode,5,\n";

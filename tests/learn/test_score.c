@@ -411,8 +411,8 @@ static void test_other_size(void **state)
         double params;
         const char *preset, *reason, *note;
     } want[] = {
-        { 70e9, "", "", "params_b says 70e9 parameters, preset llama-3-8b of that name has 8.03e9: priced with likely dimensions of 70e9" },
-        { 30e9, "", "", "params_b says 30e9 parameters, preset llama-2-7b of that name has 6.738e9: priced with likely dimensions of 30e9" },
+        { 70e9, "", "", "params_b is 70e9, preset llama-3-8b of that name has 8.03e9: estimated with typical dimensions of 70e9" },
+        { 30e9, "", "", "params_b is 30e9, preset llama-2-7b of that name has 6.738e9: estimated with typical dimensions of 30e9" },
         { NAN, "", "no preset of \"Llama-3-8B\" has 1e+07 parameters, and of others 5e7 to 2e13 are expected; preset llama-3-8b of that name has 8.03e9", "" },
         { 8.03e9, "llama-3-8b", "", "" },
         { 8.03e9, "llama-3-8b", "", "" },
@@ -450,10 +450,10 @@ static void test_unknown_ops(void **state)
     static const struct {
         const char *reason, *note;
     } want[] = {
-        { "", "no product \"frobnicate\" is known: taken for one of 128 tokens by a [4096, 11008] weight, as m, k and n say" },
+        { "", "unknown op \"frobnicate\": estimated as a product of 128 tokens by a [4096, 11008] weight, from m, k and n" },
         { "column \"op\": no op \"wobble\" is known, and without an n it is not a product", "" },
         { "column \"n\": op \"mlp_up_proj\" is a product of m tokens by a [k, n] weight, and the row has no n", "" },
-        { "", "no product \"add\" is known: taken for one of 128 tokens by a [4096, 4096] weight, as m, k and n say" },
+        { "", "unknown op \"add\": estimated as a product of 128 tokens by a [4096, 4096] weight, from m, k and n" },
         { "", "" },
         { "", "" },
     };
