@@ -1,5 +1,5 @@
-/* Options of llama-bench that say nothing here: accepted with the value that describes roofcast, answered by name otherwise, so that
- * a command line that is pasted works or says why not. */
+/* llama-bench's options without a counterpart: accepted with the value that describes roofcast, refused with a reason otherwise, so
+ * that a pasted command line works or explains the difference. */
 #include "cli/bench_foreign.h"
 #include "bench/bench.h"
 #include <string.h>

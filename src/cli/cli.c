@@ -1,5 +1,4 @@
-/* What the commands share: data directories, the profile's path, progress and warnings on stderr,
- * output files. */
+/* Shared by the commands: data directories, the profile's path, progress and warnings on stderr, output files. */
 #include "cli/cli.h"
 #include "base/environment.h"
 #include "base/notify.h"
@@ -76,7 +75,7 @@ static int check_data(struct error *err)
 int cli_environment(struct error *err)
 {
     const char *root = getenv("ROOFCAST_ROOT"), *dir = getenv("TMPDIR");
-    if (!getenv("HWLOC_XMLFILE")) /* a plugin of hwloc reads that file; the others take milliseconds to load and are not needed */
+    if (!getenv("HWLOC_XMLFILE")) /* the XML plugin is needed only with this file; loading plugins takes milliseconds */
         setenv("HWLOC_PLUGINS_PATH", "", 0);
     environment_set(&(struct environment){ .data_dirs = data_dirs(), .root = root ? root : "", .profile_path = profile_path(), .user_dir = user_dir(),
                                            .temporary_path = dir && *dir ? dir : "/tmp" });
@@ -106,7 +105,7 @@ static void show_progress(const char *what, double fraction)
     if (same && percent == progress.percent)
         return;
     snprintf(progress.what, sizeof progress.what, "%s", what);
-    snprintf(shown, sizeof shown, "%s", what); /* a name from outside may be in it */
+    snprintf(shown, sizeof shown, "%s", what); /* it may contain a name from a file */
     text_show(shown, strlen(shown));
     progress.percent = percent;
     if (isatty(STDERR_FILENO)) {

@@ -1,4 +1,4 @@
-/* Options of the commands that run the engine, and outputs that are inputs. */
+/* Options of the commands that run the engine; protection of input files. */
 #include "cli/cli.h"
 #include <string.h>
 
@@ -35,7 +35,7 @@ int cli_keep_input(const char *path, const struct gguf *g, const char *option, c
     return error_set(err, ERROR_USAGE, "%s %s is an input file: name another file", option, out);
 }
 
-/* The value of an argument, or of one of several with commas between, is that file. */
+/* Whether an argument, or an item of its comma-separated list, is that file. */
 static bool names(const char *arg, const char *out)
 {
     char part[4096];

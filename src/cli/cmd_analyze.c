@@ -1,4 +1,4 @@
-/* roofcast analyze: what every op of a pass moves and computes, prefill and decode side by side. No machine is involved. */
+/* roofcast analyze: bytes and FLOP of every op of a pass, prefill and decode side by side, independent of a machine. */
 #include "cli/fields.h"
 #include "cli/pricing.h"
 #include "cost/analysis.h"
@@ -141,7 +141,7 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : NAN;
 }
 
-/* What row and side-by-side table say alike: layer, role, op, type, shape. */
+/* Columns common to rows and side-by-side table: layer, role, op, type, shape. */
 static void put_head(struct row *w, const struct analysis *a, const struct analysis_row *g)
 {
     const enum analysis_by by = a->o.by;
@@ -215,7 +215,7 @@ static json_t *totals_json(const struct analysis *a)
     return NULL;
 }
 
-/* ---- experts, windows, latents: what only some models have ---------------------------------- */
+/* ---- experts, windows, latents ---------------------------------- */
 
 static const struct op *first_op(const struct analysis *a, enum op_kind kind)
 {
@@ -240,7 +240,7 @@ static uint32_t n_layers(const struct analysis *a, enum op_kind kind, bool windo
     return n;
 }
 
-/* A layer that sees a window, or NULL. */
+/* A layer with a window, or NULL. */
 static const struct op *windowed_op(const struct analysis *a)
 {
     for (size_t i = 0; i < a->ops.n; i++)
@@ -249,14 +249,14 @@ static const struct op *windowed_op(const struct analysis *a)
     return NULL;
 }
 
-/* Elements of the one row a layer caches instead of keys and values; 0: it does not. */
+/* Elements of the latent row that a layer caches instead of keys and values; 0: none. */
 static uint32_t latent_elems(const struct analysis *a)
 {
     const struct op *op = first_op(a, OP_KV_STORE);
     return op && op->head_dim_v == 0 ? op->head_dim : 0;
 }
 
-/* Elements a position of the keys that an indexer scores; 0: there is none. */
+/* Elements per position of the indexer's keys; 0: no indexer. */
 static uint32_t index_elems(const struct analysis *a)
 {
     const struct op *op = first_op(a, OP_INDEX);
@@ -274,7 +274,7 @@ static void widest(void *ctx, const struct pass *p)
     *n = p->n_tok > *n ? p->n_tok : *n;
 }
 
-/* Experts that a pass of this phase reads in a layer, on average; NaN without such a pass. */
+/* Mean number of experts that a pass of this phase reads per layer; NaN: no such pass. */
 static double touched(const struct analysis *a, enum phase p, const struct op *expert)
 {
     uint32_t n_tok = a->o.n_batch;
@@ -347,7 +347,7 @@ static json_t *meta_json(const struct analysis *a, struct error *err)
 
 /* ---- printing ------------------------------------------------------------------------------ */
 
-/* Columns of a phase; headings get the test's name in front. */
+/* Columns of a phase; the first heading begins with the test's name. */
 enum { SIDE_WEIGHT, SIDE_ACT, SIDE_KV, SIDE_FLOP, SIDE_AI, SIDE_SHARE, SIDE_COUNT };
 
 struct side_row {
@@ -360,7 +360,7 @@ struct side_row {
 static void put_side(double *to, const struct analysis *a, const struct analysis_row *g, enum phase p)
 {
     const struct cost *c = &g->cost[p], *all = &a->total[p];
-    /* Prefill is about FLOP, decode about bytes: each shows the share that matters to it. */
+    /* The share of the usual bottleneck: FLOP in prefill, bytes in decode. */
     const double v[SIDE_COUNT] = { c->weight_bytes, c->act_bytes, c->kv_bytes, c->flop, cost_ai(c),
                                    p == PHASE_PREFILL ? ratio(c->flop, all->flop)
                                                 : ratio(cost_bytes(c), cost_bytes(all)) };
@@ -400,7 +400,7 @@ static void add_side_row(struct table_rows *rows, const struct analysis *a, cons
             put_side(w->v[p], a, g, (enum phase)p);
 }
 
-/* Which test the columns are of. */
+/* Test of the columns. */
 static void test_name(char *buf, size_t n, const struct analysis_options *o, enum phase p)
 {
     phase_test_name(buf, n, p, p == PHASE_PREFILL ? o->n_prompt : o->n_gen, 1, o->n_depth);
@@ -422,7 +422,7 @@ static size_t side_columns(struct column *cols, char heading[][64], const struct
     for (int i = 0; i < SIDE_COUNT; i++) {
         const char *h = side[i].header ? side[i].header : p == PHASE_PREFILL ? "% of FLOP" : "% of bytes";
         snprintf(heading[i], sizeof heading[i], "%s%s%s", i ? "" : test, i ? "" : " ", h);
-        /* A dash reads better than a column of zeros. */
+        /* zeros are printed as dashes */
         cols[i] = (struct column){ heading[i], NULL, side[i].style, side[i].unit, COL_MAJOR, COLUMN_AT(struct side_row, v[p][i]), EMPTY_ZERO, NULL, NULL };
     }
     return SIDE_COUNT;
@@ -478,7 +478,7 @@ static void print_touched(const struct analysis *a, enum phase p, const struct o
     printf("; %s reads %.1f per %s on average", test, touched(a, p, expert), p == PHASE_PREFILL ? "pass" : "step");
 }
 
-/* What recurrences remember of a sequence instead of keys. */
+/* State of recurrent layers. */
 static void print_state(const struct analysis *a)
 {
     const uint32_t n = n_layers(a, OP_CONV1D, false);
@@ -517,7 +517,7 @@ static void print_parts(const struct analysis *a)
                cost_kv_bytes(&a->ops, &a->o.cost, context(a), a->o.n_ubatch));
 }
 
-/* Tensors that no op reads: the first few by name. */
+/* Tensors that no op reads, the first few by name. */
 static void print_apart(const struct analysis *a)
 {
     enum { SHOWN = 4 };
@@ -538,7 +538,7 @@ static void print_apart(const struct analysis *a)
     free(read);
 }
 
-/* The sums a reader compares with the size of the file and with other tools. */
+/* Totals, comparable with the file size and with other tools. */
 static void print_totals(const struct analysis *a)
 {
     char b[40];

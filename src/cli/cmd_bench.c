@@ -1,4 +1,4 @@
-/* roofcast bench: the real thing, measured: flags and columns follow llama-bench. */
+/* roofcast bench: measured prefill and decode; options and columns follow llama-bench. */
 #include "base/environment.h"
 #include "bench/bench.h"
 #include "cli/bench_foreign.h"
@@ -184,7 +184,7 @@ static int pairs_parse(struct grid *g, const struct options *o, struct error *er
     return 0;
 }
 
-/* llama-bench's -b is a limit on the tokens of a pass, 2048 by default: so many sequences are hardly what is meant. */
+/* llama-bench's -b is a limit on the tokens of a pass, 2048 by default: a large -b is probably meant as such. */
 static int sequences_parse(struct grid *g, const struct options *o, struct error *err)
 {
     if (o->n_seq)
@@ -217,7 +217,7 @@ static int grid_parse(struct grid *g, const struct options *o, struct error *err
     return 0;
 }
 
-/* Tests that are repeated together: one, or a prompt and the generation after it. */
+/* Tests of one repetition: one, or a prompt and the generation after it. */
 static int add_test(struct bench_results *res, const struct bench *b, const struct bench_test *t, size_t n_t, struct error *err)
 {
     const size_t first_row = res->run.n_row;
@@ -237,7 +237,7 @@ static int add_test(struct bench_results *res, const struct bench *b, const stru
     return 0;
 }
 
-/* All of it, or nothing. */
+/* Adds all rows of the test, or none. */
 static int one_test(struct bench_results *res, const struct bench *b, const struct bench_test *t, size_t n_t, struct error *err)
 {
     const struct run_mark run = run_mark(&res->run), roles = run_mark(&res->roles);
@@ -248,8 +248,8 @@ static int one_test(struct bench_results *res, const struct bench *b, const stru
     return -1;
 }
 
-/* Prompts and generations apart, as llama-bench has them; with batches above 1 the generation goes on after the prompt, as
- * in llama-batched-bench. */
+/* False: separate prompts and generations, as in llama-bench. True, with batches above 1: generation continues after the prompt,
+ * as in llama-batched-bench. */
 static bool in_batches(const struct grid *g)
 {
     return largest(&g->b) > 1;
@@ -270,7 +270,7 @@ static int run_apart(struct bench_results *res, const struct bench *b, const str
     return 0;
 }
 
-/* A prompt and the generation after it; of either none: the other alone. */
+/* A prompt and the generation after it, or only one of them. */
 static int run_pair(struct bench_results *res, const struct bench *b, struct bench_test t, int64_t n_prompt, int64_t n_gen, struct error *err)
 {
     struct bench_test both[2] = { t, t };
@@ -325,7 +325,7 @@ static void size_engine(struct engine_options *eo, const struct grid *g, uint32_
     eo->n_out_max = (uint32_t)b;
 }
 
-/* Every test of one model, thread count and ubatch: one engine serves them all. */
+/* Every test of one model, thread count and ubatch, on one engine. */
 static int run_tests(struct bench_results *res, const struct model *m, const struct grid *g, const struct options *o,
                      const struct setup *machine, uint32_t n_ubatch, struct error *err)
 {
@@ -342,7 +342,7 @@ static int run_tests(struct bench_results *res, const struct model *m, const str
     eo.markers = o->markers;
     if (eo.n_ctx > m->hp.n_ctx_train)
         notify_warn("%s: a context of %u tokens exceeds the trained context of %u", m->name, eo.n_ctx, m->hp.n_ctx_train);
-    memory_peak_reset(); /* not the probes' of the engine before */
+    memory_peak_reset(); /* exclude the previous engine's probes */
     b.e = engine_new(m, &eo, err);
     if (!b.e)
         return -1;
@@ -363,10 +363,10 @@ static int run_tests(struct bench_results *res, const struct model *m, const str
     return rc;
 }
 
-/* What every test needs, there before the first one is run: an hour of tests must not end at a name that is wrong. */
+/* Models and machines of all tests, opened before the first test, so that a wrong name fails early. */
 struct inputs {
-    struct model *model;         /* of grid.model, n_model of them open */
-    struct setup *machine; /* of grid.t */
+    struct model *model;         /* [grid.model.n], n_model of them open */
+    struct setup *machine; /* [grid.t.n], n_machine of them open */
     size_t n_model, n_machine;
 };
 
@@ -430,7 +430,7 @@ static void fill_provenance(struct provenance *p, int argc, char **argv)
     snprintf(p->profile, sizeof p->profile, "%s", "concurrent probes");
 }
 
-/* Saved first: standard output may be closed or full. What fails of the two does not keep the other from being done. */
+/* Saves, then prints; a failure of one does not prevent the other. */
 static int keep(struct bench_results *res, const struct options *o, struct error *err)
 {
     struct error print_err = { 0 };
@@ -444,7 +444,7 @@ static int keep(struct bench_results *res, const struct options *o, struct error
     return -1;
 }
 
-/* Tests that were complete before a failure or an interrupt are kept; the command still fails. */
+/* After a failure or an interrupt: saves and prints the completed tests; the command still fails. */
 static int keep_done(struct bench_results *res, const struct options *o, struct error *err)
 {
     struct error failed = { 0 };
@@ -500,7 +500,7 @@ int cmd_bench(int argc, char **argv, struct error *err)
         return -1;
     o.save = kept ? kept : o.save;
     o.markers = cli_markers_open();
-    if (o.markers && strcmp(o.counters, "auto") == 0) /* the same counters cannot be programmed by two */
+    if (o.markers && strcmp(o.counters, "auto") == 0) /* the tool programs the same counters */
         o.counters = "null";
     o.energy = energy_open(environment()->root, err);
     int rc = o.energy ? bench_stored_open(&o.stored, err) : -1;

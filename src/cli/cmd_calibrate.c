@@ -1,4 +1,4 @@
-/* roofcast calibrate: the time model's constants from measurements. */
+/* roofcast calibrate: fit of the time model's constants to measurements. */
 #include "cli/measured.h"
 #include "learn/constants.h"
 #include <math.h>
@@ -46,7 +46,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* The rows of all files that have a price. */
+/* Workloads of all files. */
 struct rows {
     struct measurements l[MAX_FILES];
     struct priced *all;
@@ -64,7 +64,7 @@ static void rows_free(struct rows *r)
         measure_free(&r->l[i]);
 }
 
-/* What a file names itself stands: files of several machines are learned from together. */
+/* --hw and --model apply only to files that lack them. */
 static int load_file(struct measurements *l, const char *file, const struct measure_context *given, struct error *err)
 {
     struct measure_context x = *given;
@@ -84,75 +84,75 @@ static int load_file(struct measurements *l, const char *file, const struct meas
     return measure_load(l, file, &x, err);
 }
 
-/* Why nothing is learned from a row. */
-enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, PARTLY, KERNEL_ALONE, LESSON_COUNT };
+/* Whether a row enters the fit, or why not. */
+enum row_use { ROW_USED, ROW_NO_PREDICTION, ROW_NO_BANDWIDTH, ROW_ABOVE_ROOF, ROW_OFFLOADED, ROW_SINGLE_KERNEL, ROW_USE_COUNT };
 
-/* Of rows that are tagged so by hand little is learned (59); a program's own output is of other machines as far as layers ran elsewhere. */
-static enum lesson lesson_of(const struct priced *p, enum measure_file file)
+/* Tagged rows get a low weight (59); offloaded runs of llama-bench are excluded. */
+static enum row_use row_use(const struct priced *p, enum measure_file file)
 {
     struct excess x;
     if (p->reason[0])
-        return NO_PRICE;
+        return ROW_NO_PREDICTION;
     if (p->m->kind == MEASURE_KERNEL)
-        return KERNEL_ALONE;
+        return ROW_SINGLE_KERNEL;
     if (p->machine->ln_sd > 0)
-        return NO_BANDWIDTH;
+        return ROW_NO_BANDWIDTH;
     if (file == FILE_LLAMA_BENCH && p->machine->h.kind != HW_CPU && priced_partly(p))
-        return PARTLY;
-    return priced_exceeds(p, &x) ? IMPOSSIBLE : TEACHES;
+        return ROW_OFFLOADED;
+    return priced_exceeds(p, &x) ? ROW_ABOVE_ROOF : ROW_USED;
 }
 
-static const char *why_not(const struct priced *p, enum measure_file file, char *buf, size_t size)
+static const char *unused_reason(const struct priced *p, enum measure_file file, char *buf, size_t size)
 {
     char excess[256];
-    switch (lesson_of(p, file)) {
-    case NO_PRICE:
+    switch (row_use(p, file)) {
+    case ROW_NO_PREDICTION:
         snprintf(buf, size, "%s", p->reason);
         break;
-    case NO_BANDWIDTH:
+    case ROW_NO_BANDWIDTH:
         snprintf(buf, size, "unknown bandwidth of \"%.80s\": state it with --hardware",
                  p->machine->hardware);
         break;
-    case IMPOSSIBLE:
+    case ROW_ABOVE_ROOF:
         snprintf(buf, size, "above the machine's roofs: %s", excess_text(p, excess, sizeof excess));
         break;
-    case PARTLY:
+    case ROW_OFFLOADED:
         snprintf(buf, size, "part of its layers ran on another device");
         break;
-    case KERNEL_ALONE:
+    case ROW_SINGLE_KERNEL:
         snprintf(buf, size, "a single kernel of a server's engine: its constants come from priors.json, not from a fit");
         break;
-    case TEACHES:
-    case LESSON_COUNT:
+    case ROW_USED:
+    case ROW_USE_COUNT:
         *buf = 0;
     }
     return buf;
 }
 
-/* Rows of a file that nothing is learned from, and the reason of the first, for each kind of reason. */
-static void say_unused(const char *file, enum measure_file of, const struct priced *p, size_t n)
+/* Notes the unused rows of a file by kind of reason, with the first row. */
+static void note_unused(const char *file, enum measure_file of, const struct priced *p, size_t n)
 {
-    size_t unused[LESSON_COUNT] = { 0 }, first[LESSON_COUNT] = { 0 };
+    size_t unused[ROW_USE_COUNT] = { 0 }, first[ROW_USE_COUNT] = { 0 };
     char why[512];
     for (size_t i = n; i-- > 0;) {
-        const enum lesson k = lesson_of(&p[i], of);
+        const enum row_use k = row_use(&p[i], of);
         unused[k]++;
         first[k] = i;
     }
-    for (int k = NO_PRICE; k < LESSON_COUNT; k++) {
+    for (int k = ROW_NO_PREDICTION; k < ROW_USE_COUNT; k++) {
         const struct priced *q = &p[first[k]];
         char line[40] = "";
         if (!unused[k])
             continue;
         if (q->m->line > 0)
             snprintf(line, sizeof line, " (%sline %zu)", unused[k] > 1 ? "first " : "", q->m->line);
-        notify_note("%s: %zu of %zu rows are not used%s: %s", file, unused[k], n, line, why_not(q, of, why, sizeof why));
+        notify_note("%s: %zu of %zu rows are not used%s: %s", file, unused[k], n, line, unused_reason(q, of, why, sizeof why));
     }
 }
 
-static int price_files(struct rows *r, const struct calibrate_cli *o, const struct measure_context *given, struct pricer *p, struct error *err)
+static int load_files(struct rows *r, const struct calibrate_cli *o, const struct measure_context *given, struct pricer *p, struct error *err)
 {
-    size_t room = 0, n_teach = 0;
+    size_t room = 0, n_used = 0;
     char why[512];
     for (size_t i = 0; i < o->n_file; i++) {
         if (load_file(&r->l[i], o->file[i], given, err) != 0)
@@ -172,21 +172,21 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
             r->n++;
             if (k > 0)
                 priced_share(q, q - 1);
-            const enum lesson lesson = lesson_of(q, r->l[i].file);
-            n_teach += lesson == TEACHES;
-            if (lesson == TEACHES || lesson == NO_BANDWIDTH) /* such machines are known by name all the same */
+            const enum row_use use = row_use(q, r->l[i].file);
+            n_used += use == ROW_USED;
+            if (use == ROW_USED || use == ROW_NO_BANDWIDTH) /* kept: the machine is known by name */
                 r->kept[r->n_kept++] = q;
             notify_progress(NULL, "pricing", (double)r->n / (double)room);
         }
-        say_unused(o->file[i], r->l[i].file, r->all + r->n - r->l[i].n, r->l[i].n);
+        note_unused(o->file[i], r->l[i].file, r->all + r->n - r->l[i].n, r->l[i].n);
     }
     pricer_drop_models(p);
-    if (n_teach == 0)
-        return error_set(err, ERROR_INPUT, "%s: no usable row: %s", o->file[0], why_not(&r->all[0], r->l[0].file, why, sizeof why));
+    if (n_used == 0)
+        return error_set(err, ERROR_INPUT, "%s: no usable row: %s", o->file[0], unused_reason(&r->all[0], r->l[0].file, why, sizeof why));
     return 0;
 }
 
-/* A file of constants has one, or it is not written. */
+/* Error if no constant was fitted. */
 static int check_learned(const struct constants_file *f, const struct rows *r, const struct calibrate_cli *o, struct error *err)
 {
     for (int k = 0; k < FITTED_KIND_COUNT; k++)
@@ -201,7 +201,7 @@ static const char *without_folder(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Its name without the folder; where two are alike there, as it is given. */
+/* File name without the folder; if not unique, the path as given. */
 static const char *cited(const struct calibrate_cli *o, size_t file)
 {
     const char *const name = without_folder(o->file[file]);
@@ -211,7 +211,7 @@ static const char *cited(const struct calibrate_cli *o, size_t file)
     return name;
 }
 
-/* Names of the files; a comma in one would be two. */
+/* Comma-separated file names; commas within a name become semicolons. */
 static void source_of(char *out, size_t size, const struct calibrate_cli *o)
 {
     size_t len = 0;
@@ -236,7 +236,7 @@ static int run(const struct calibrate_cli *o, struct error *err)
         rc = measure_hws_load(&hws, o->hardware, err);
     if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, given.hardware, err)))
         rc = -1;
-    rc = rc ? rc : price_files(r, o, &given, p, err);
+    rc = rc ? rc : load_files(r, o, &given, p, err);
     source_of(source, sizeof source, o);
     if (rc == 0) {
         notify_progress(NULL, "fitting", 1);

@@ -1,4 +1,4 @@
-/* roofcast doctor: what can be measured here, what cannot, and what to do about it. */
+/* roofcast doctor: what can be measured here, and fixes for what cannot. */
 #include "base/environment.h"
 #include "bench/doctor.h"
 #include "cli/cli.h"
@@ -72,7 +72,7 @@ static bool asked_for(const struct options *o, const char *name)
     return false;
 }
 
-/* ---- for people ---------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------- */
 
 static void print_row(const struct doctor_row *r)
 {

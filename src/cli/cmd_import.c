@@ -45,7 +45,7 @@ static int option(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* The profile with what it is and what to know about it under "notes". */
+/* Saves the profile with its origin and remarks under "notes". */
 static int save(const struct hwprofile *h, enum import_format f, const char *notes, const struct options *o, struct error *err)
 {
     struct strbuf text = { 0 };

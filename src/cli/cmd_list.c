@@ -1,4 +1,4 @@
-/* roofcast list: what this program knows and what works here, as tables; the rows are made in list_*.c. */
+/* roofcast list: supported models, hardware, types, ...; the rows are made in list_*.c. */
 #include "cli/cli.h"
 #include "cli/fields.h"
 #include "config.h"
@@ -9,7 +9,7 @@
 struct section {
     const char *name, *schema, *heading;
     const struct list *list;
-    const char *sorts; /* what --sort may be, " a b "; NULL: this list takes neither filter nor order, and has no groups */
+    const char *sorts; /* values of --sort, " a b "; NULL: no filter, order or groups */
 };
 
 static const struct section sections[] = {
@@ -31,7 +31,7 @@ static const struct section *find_section(const char *name)
     return NULL;
 }
 
-/* The rows that are asked for, to be freed on error too. */
+/* The selected rows; to be freed on error too. */
 static int section_rows(struct table_rows *rows, const struct section *s, const struct list_filter *f, struct error *err)
 {
     *rows = (struct table_rows){ .size = s->list->row_size };
@@ -51,7 +51,7 @@ static int print_table(const struct section *s, enum report_format f, const stru
     return report_write(NULL, f, &t, err);
 }
 
-/* A table a group, each headed: rows stand in the order of groups. */
+/* A table with a heading per group; rows are in the order of groups. */
 static int print_groups(const struct section *s, enum report_format f, const char *mark, const struct table_rows *rows, struct error *err)
 {
     char group[128], next[128];
@@ -84,7 +84,7 @@ static int print_section(const struct section *s, enum report_format f, bool hea
     return rc;
 }
 
-/* All sections in one document: their rows under their names. */
+/* All sections in one document, rows by section name. */
 static int print_all_json(const struct list_filter *filter, struct error *err)
 {
     json_t *doc = json_pack("{s:s, s:i}", "schema", "roofcast.list", "version", 1);
@@ -125,7 +125,7 @@ struct options {
     const char *what;
     enum report_format format;
     struct list_filter filter;
-    const char *hw_only, *models_only, *either; /* an option that was given, for those lists */
+    const char *hw_only, *models_only, *either; /* an option given that needs these lists */
 };
 
 enum { OPT_FILTER = 1024, OPT_KIND, OPT_MIN_MEMORY, OPT_MIN_BANDWIDTH, OPT_ARCH, OPT_MIN_PARAMS, OPT_MAX_PARAMS, OPT_SORT };
@@ -188,7 +188,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* Filters and orders go with the lists that have what they look at. */
+/* Filters and orders need lists with the corresponding columns. */
 static int check_options(const struct options *o, const struct section *s, struct error *err)
 {
     const char *for_hw = !s || strcmp(s->name, "hw") != 0 ? o->hw_only : NULL;
@@ -212,7 +212,7 @@ static int check_options(const struct options *o, const struct section *s, struc
 
 static int print_list(const struct options *o, struct error *err)
 {
-    if (o->what && strcmp(o->what, "fields") == 0) { /* for doc/formats.md: not among the lists */
+    if (o->what && strcmp(o->what, "fields") == 0) { /* for doc/formats.md; undocumented */
         list_fields();
         return 0;
     }

@@ -1,4 +1,4 @@
-/* roofcast logits: the logits after every token, in a file other engines can be compared with. */
+/* roofcast logits: the logits after every token, for comparison with other engines. */
 #include "cli/cli.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static int put(FILE *f, const void *p, size_t bytes)
     return fwrite(p, 1, bytes, f) == bytes ? 0 : -1;
 }
 
-/* They are written as they are; a comparison would not find them, so they are said. */
+/* Non-finite logits are written and warned of, since comparisons do not detect them. */
 static void warn_not_finite(const float *logits, size_t n, size_t token)
 {
     if (!logits_finite(logits, n))

@@ -1,4 +1,4 @@
-/* roofcast memory: what a deployment takes of its devices' memory, and the batch and the context there is room for. */
+/* roofcast memory: memory plan of a deployment, largest batch and largest context. */
 #include "cli/pricing.h"
 #include "report/memory_report.h"
 #include <math.h>
@@ -98,7 +98,7 @@ static struct memory_options options_of(const struct memory_cli *o, const struct
     if (o->max_seqs > 0)
         m.max_seqs = (uint32_t)o->max_seqs;
     else if (m.max_seqs > m.max_batched_tokens)
-        m.max_seqs = m.max_batched_tokens; /* a pass has at least a token of each */
+        m.max_seqs = m.max_batched_tokens; /* a pass has at least one token of each sequence */
     if (!isnan(o->utilization))
         m.utilization = o->utilization;
     if (!isnan(o->reserved))
@@ -106,15 +106,15 @@ static struct memory_options options_of(const struct memory_cli *o, const struct
     return m;
 }
 
-/* What the command has worked out before the first machine. */
+/* Inputs common to all machines. */
 struct asked {
     const struct memory_cli *o;
     const struct model *m;
     const struct op_classes *classes;
     struct int_list contexts, batches;
-    bool several;       /* machines: one on which nothing can run has rows that say why */
-    size_t n_run;       /* of them those on which it can */
-    struct error first; /* why not on the first of the others */
+    bool several;       /* several machines: one that cannot run the model has rows with the reason */
+    size_t n_run;       /* machines that can */
+    struct error first; /* reason of the first that cannot */
 };
 
 static int add_rows(struct table_rows *rows, const struct asked *a, const struct memory_subject *s, struct error *err)
@@ -169,7 +169,7 @@ static int machines(struct asked *a, const struct str_list *hw, struct error *er
     return rc;
 }
 
-/* Without -c: as far as the model was trained. */
+/* Default of -c: up to the trained context. */
 static int default_contexts(struct int_list *l, uint32_t n_ctx_train, struct error *err)
 {
     const uint32_t some[] = { 2048, 8192, 32768, 131072 };

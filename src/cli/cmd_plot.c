@@ -1,5 +1,4 @@
-/* roofcast plot: the roofline of a run, an analysis, a prediction or a machine, drawn by
- * gnuplot. */
+/* roofcast plot: the roofline of a run, an analysis, a prediction or a machine, drawn by gnuplot. */
 #include "base/environment.h"
 #include "cli/cli.h"
 #include "report/plot.h"
@@ -103,10 +102,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* ---- the chart
- * --------------------------------------------------------------------------- */
+/* ---- the chart --------------------------------------------------------------------------- */
 
-/* Seconds of each phase: what a share is a share of. */
+/* Total seconds of a phase, the base of shares. */
 static double phase_seconds(const struct plot *p, const double *seconds, const char *phase)
 {
     double sum = 0;
@@ -126,8 +124,7 @@ static int heavier(const void *a, const void *b)
                                         : strcmp(p->label, q->label);
 }
 
-/* An item that was not timed takes the time its roof allows. The largest markers come
- * first, so that none hides others. */
+/* An item without a time gets that of its roof. The largest markers come first, so that none hides others. */
 static int make_points(struct roofline_chart *c, const struct plot *p, bool in_order, struct error *err)
 {
     double *seconds = calloc(p->n_item + 1, sizeof *seconds);
@@ -315,10 +312,10 @@ static int draw_roofline(const struct plot_options *o, const json_t *doc, const 
     return rc;
 }
 
-/* ---- what the argument is --------------------------------------------------------------------------------- */
+/* ---- kind of the argument --------------------------------------------------------------------------------- */
 
-/* What o->doc stands for, into *doc: a document of roofcast; a model, predicted on the machines of --hw; NULL: a profile. *measured: a
- * file of another engine's results. */
+/* *doc: the document that o->doc names: a file of roofcast, or the prediction of a model on the machines of --hw; NULL: a profile.
+ * *measured: a file of another engine's results. */
 static int find_document(json_t **doc, bool *measured, const struct plot_options *o, struct error *err)
 {
     struct error ignored;

@@ -1,5 +1,4 @@
-/* roofcast ppl: quality and bytes of a quantization: perplexity of a text, and the KL
- * divergence from another file of the same model. */
+/* roofcast ppl: quality and size of quantizations: perplexity on a text, KL divergence from a reference file. */
 #include "bench/ppl.h"
 #include "cli/cli.h"
 #include "model/tokenizer.h"
@@ -79,10 +78,10 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 struct tokens {
     struct token_list id;
-    int32_t bos; /* the model begins a sequence with it; -1: with nothing */
+    int32_t bos; /* beginning-of-sequence token; -1: none */
 };
 
-/* Everything in a file, a pipe or standard input. */
+/* Reads a file, a pipe or standard input to its end. */
 static int read_all(const char *path, struct strbuf *b, struct error *err)
 {
     char buf[1 << 16];
@@ -122,7 +121,7 @@ static int parse_ids(const char *in, size_t n_in, const char *path, uint32_t n_v
     return parsed == n_in ? 0 : error_set(err, ERROR_INPUT, "%s: offset %zu: a NUL byte among token ids", path, parsed);
 }
 
-/* The token that the model puts in front of every text, if it does. */
+/* The beginning-of-sequence token, if the model adds one. */
 static int find_bos(const struct tokenizer *t, int32_t *bos, struct error *err)
 {
     struct token_list none = { 0 };
@@ -168,7 +167,7 @@ out:
 
 /* ---- one vocabulary for all files ------------------------------------------------------- */
 
-/* Two lists of token strings, which may be absent; ids must mean the same in both. */
+/* Error unless both vocabularies are equal, or absent. */
 static int same_tokens(const struct model *m, const struct model *ref, struct error *err)
 {
     static const char key[] = "tokenizer.ggml.tokens";
@@ -195,7 +194,7 @@ static int same_tokens(const struct model *m, const struct model *ref, struct er
     return 0;
 }
 
-/* Before hours of work: the file exists, and its scores are comparable with those of ref. */
+/* Checks before the evaluation that the file exists and is comparable with ref. */
 static int check_file(const char *path, const struct model *ref, struct error *err)
 {
     struct model m = { 0 };
@@ -204,7 +203,7 @@ static int check_file(const char *path, const struct model *ref, struct error *e
     int rc = 0;
     if (!m.gguf) {
         model_free(&m);
-        return setup_model_open(&m, path, err); /* says why not */
+        return setup_model_open(&m, path, err); /* sets *err */
     }
     if (m.hp.n_vocab != ref->hp.n_vocab)
         rc = error_set(err, ERROR_INPUT, "%s: vocabulary of %u tokens, %s has %u: the scores are not comparable", path,
@@ -251,7 +250,7 @@ static void provenance(struct provenance *p, const struct setup *machine, int ar
         len += (size_t)snprintf(p->command + len, sizeof p->command - len, "%s%s", i ? " " : "", argv[i]);
 }
 
-/* Every file in turn, so that two at most are mapped; *n: how many are whole. */
+/* One file after the other, so that at most two are mapped; *n: completed files. */
 static int evaluate_all(struct ppl_file *file, size_t *n, const struct options *o, const struct model *base,
                         const struct ppl_chunks *c, const struct setup *machine, struct error *err)
 {
@@ -268,7 +267,7 @@ static int evaluate_all(struct ppl_file *file, size_t *n, const struct options *
     return 0;
 }
 
-/* The n files that are whole; the base's own row comes last. */
+/* The n completed files; the base's row is last. */
 static int print_files(struct ppl_file *file, size_t n, const struct options *o, const struct model *base, const struct ppl_chunks *c,
                        const struct provenance *prov, struct error *err)
 {
@@ -282,7 +281,7 @@ static int print_files(struct ppl_file *file, size_t n, const struct options *o,
     return ppl_print(o->format, file, n, c, o->against, prov, err);
 }
 
-/* An interrupt or a failure ends the run; the files that were whole before it are printed. */
+/* After an interrupt or a failure the completed files are printed. */
 static int evaluate_and_print(struct ppl_file *file, const struct options *o, const struct model *base, const struct ppl_chunks *c,
                               const struct setup *machine, const struct provenance *prov, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* roofcast predict: tokens/s, TTFT, ITL, bound and fit of a model on machines that need not be here. */
+/* roofcast predict: tokens/s, TTFT, ITL, bound and memory fit of a model on any profiled machine. */
 #include "cli/predict_options.h"
 #include "learn/software.h"
 #include "report/predict_report.h"
@@ -110,7 +110,7 @@ static int predict_subject(struct table_rows *rows, struct subject *s, struct er
     return predict_add_rows(rows, s, err);
 }
 
-/* Processors of a CPU; where a datasheet has its cores alone, two of each. */
+/* Limit: hardware threads of the CPU; two per core if the profile states only cores. */
 static int check_threads(const struct hwprofile *h, int64_t n_threads, struct error *err)
 {
     const int most = h->n_pus > 0 ? h->n_pus : 2 * h->n_cores;
@@ -120,12 +120,12 @@ static int check_threads(const struct hwprofile *h, int64_t n_threads, struct er
                      h->n_pus > 0 ? "" : ", two per core");
 }
 
-/* What came of pricing it: 0: a row; 1: it has no price, and a row that says so; else -1. */
-static int priced_or_said(int rc, struct table_rows *rows, const struct subject *s, struct error *err)
+/* Result of a prediction: 0: a row; 1: no prediction, with a row that gives the reason; else -1. */
+static int record_reason(int rc, struct table_rows *rows, const struct subject *s, struct error *err)
 {
     struct predict_tally *t = s->tally;
     const struct error why = *err;
-    t->n_priced += rc == 0;
+    t->n_predicted += rc == 0;
     if (rc == 0 || !t->several || (why.kind != ERROR_INPUT && why.kind != ERROR_USAGE))
         return rc;
     if (t->first.kind == ERROR_NONE)
@@ -140,7 +140,7 @@ static int priced_or_said(int rc, struct table_rows *rows, const struct subject 
     return 1;
 }
 
-/* The same with a change of the machine or the scenario. */
+/* The scenario with a change of the machine or of its options. */
 static int predict_change(struct table_rows *rows, const struct subject *base, const struct predict_change *c, struct error *err)
 {
     struct subject s = *base;
@@ -154,17 +154,17 @@ static int predict_change(struct table_rows *rows, const struct subject *base, c
     s.base = base;
     int rc = whatif_apply(&c->w, &h, &s.o, err);
     rc = rc ? rc : predict_subject(rows, &s, err);
-    rc = priced_or_said(rc, rows, &s, err);
+    rc = record_reason(rc, rows, &s, err);
     whatif_profile_free(&h);
     return rc;
 }
 
-/* 1: it has no price, and so neither with changes nor with drafts. */
+/* 1: no prediction, and none with changes or drafts. */
 static int predict_one(struct table_rows *rows, struct subject *s, struct error *err)
 {
     const struct predict_ask *a = &s->cli->ask;
     int rc = check_threads(s->h, s->cli->threads, err);
-    rc = priced_or_said(rc ? rc : predict_subject(rows, s, err), rows, s, err);
+    rc = record_reason(rc ? rc : predict_subject(rows, s, err), rows, s, err);
     for (size_t i = 0; i < a->n_change && rc == 0; i++)
         rc = predict_change(rows, s, &a->changes[i], err) < 0 ? -1 : 0;
     return rc;
@@ -172,7 +172,7 @@ static int predict_one(struct table_rows *rows, struct subject *s, struct error 
 
 static int predict_drafts(struct table_rows *rows, struct subject *s, struct error *err)
 {
-    return s->drafting->gamma.n > 0 ? priced_or_said(predict_draft_rows(rows, s, err), rows, s, err) : 0;
+    return s->drafting->gamma.n > 0 ? record_reason(predict_draft_rows(rows, s, err), rows, s, err) : 0;
 }
 
 static int predict_requests(struct table_rows *rows, struct subject *s, struct error *err)
@@ -189,13 +189,13 @@ static int predict_requests(struct table_rows *rows, struct subject *s, struct e
     return rc;
 }
 
-/* A prefill row a prompt (with the first generation), a decode row a generation (with the first prompt). */
+/* A prefill row per prompt (with the first generation), a decode row per generation (with the first prompt). */
 static int predict_lists(struct table_rows *rows, const struct lists *l, struct subject *s, struct error *err)
 {
     if (s->cli->ask.n_question > 0) {
         s->o.n_prompt = (uint32_t)l->p.v[0];
         s->o.n_gen = (uint32_t)l->n.v[0];
-        return priced_or_said(predict_solve_rows(rows, s, err), rows, s, err) < 0 ? -1 : 0;
+        return record_reason(predict_solve_rows(rows, s, err), rows, s, err) < 0 ? -1 : 0;
     }
     for (size_t i = 0; i < l->p.n; i++) {
         s->o.n_prompt = (uint32_t)l->p.v[i];
@@ -215,7 +215,7 @@ static int predict_lists(struct table_rows *rows, const struct lists *l, struct 
     return predict_requests(rows, s, err);
 }
 
-/* What predictions on one machine share; too much for a small stack. */
+/* State of the predictions on one machine; too large for a small stack. */
 struct on_machine {
     struct hwprofile h;
     struct subject s;
@@ -233,7 +233,7 @@ static int predict_on(struct table_rows *rows, const struct predict_cli *o, cons
         .weights_only = o->weights_only,
         .weights_bytes = o->weights_all ? (double)m->weight_bytes : o->weights_gb * 1e9,
         .n_threads = (int)o->threads,
-        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : o->roof ? PREFILL_WHOLE : time_ubatch(time, &x->h, m), /* no software's passes */
+        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : o->roof ? PREFILL_WHOLE : time_ubatch(time, &x->h, m), /* no passes of a stack */
         .server = time_serves(time, &x->h, m),
         .n_batched = (uint32_t)o->n_ubatch,
         .type_k = o->price.type_k,
@@ -295,7 +295,7 @@ static void warn_context(const struct model *m, const struct predict_cli *o, con
                     m->hp.n_ctx_train);
 }
 
-/* Requests stand for themselves: the phases' own lengths are then asked for, not assumed. */
+/* With --request there is no default prompt or generation. */
 static void default_lengths(struct predict_cli *o)
 {
     o->n_prompt = o->n_prompt ? o->n_prompt : o->ask.request ? "0" : "512";
@@ -333,7 +333,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: nothing to predict");
     if (rc == 0)
         rc = solves ? predict_solve_print(&rows, o, &m, err) : predict_print(&rows, o, &m, err);
-    if (rc == 0 && tally.n_priced == 0) /* its reasons were printed */
+    if (rc == 0 && tally.n_predicted == 0) /* the reasons were printed */
         rc = error_set(err, tally.first.kind, "none of %zu machines can be predicted: %.200s", hw->n, tally.first.msg);
     if (solves)
         table_rows_free(&rows);
@@ -348,7 +348,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
 #define PREDICT_DEFAULTS \
     { .hw = "this", .n_depth = "0", .n_batch = "1", .weights_gb = NAN, .price = PRICING_DEFAULTS, .ask = PREDICT_ASK_DEFAULTS, .format = REPORT_TABLE }
 
-/* o's lists and questions are read and, with o, freed. */
+/* Parses o's lists and questions, runs, and frees o. */
 static int run_options(struct predict_cli *o, struct error *err)
 {
     struct lists l = { 0 };

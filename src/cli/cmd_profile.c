@@ -19,7 +19,7 @@ struct options {
     int n_arg;
 };
 
-enum { PROFILE_BYTES = 4 << 20 /* of 1 and 2 threads one takes half a megabyte; of 1, 2, 4 ... 128 four times that */ };
+enum { PROFILE_BYTES = 4 << 20 /* 0.5 MB for 1 and 2 threads, four times that for 1, 2, 4 ... 128 */ };
 enum { OPT_QUICK = 256, OPT_FULL, OPT_BRIEF, OPT_QUIET, OPT_COMPARE, OPT_CROSS_CHECK };
 
 static const struct argp_option option_table[] = {
@@ -85,7 +85,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* A column holds FLOP/s, OP/s and B/s: numbers become text with their unit here. */
+/* Columns with several units hold text. */
 struct shown_ceiling {
     const char *name, *value, *interval, *kernel;
     int n_samples;
@@ -129,7 +129,7 @@ static int print_table(const struct hwprofile *h, struct error *err)
     return rc;
 }
 
-/* A roof that moved while it was looked at is a poor yardstick: say which. */
+/* Warns of roofs that varied while they were measured. */
 static void warn_unsteady(const struct hwprofile *h)
 {
     if (h->noise.verdict == HW_NOISY)
@@ -138,7 +138,7 @@ static void warn_unsteady(const struct hwprofile *h)
                     100 * h->noise.between, h->noise.worst, 100 * h->noise.worst_between);
 }
 
-/* What of the machine the fractions of issue are of, and how steady it was. */
+/* Source of the issue rates, and steadiness of the machine. */
 static void print_notes(const struct hwprofile *h)
 {
     char core[256];
@@ -162,8 +162,8 @@ static int make_parent(const char *path, struct error *err)
     return rc;
 }
 
-/* Two minutes of measuring must not end in "no such directory" or "no space left". A pipe that was opened and closed would
- * have told its reader that this was all. */
+/* Reports an unwritable path or a full disk before the measurement. Pipes are skipped: opening and closing one would signal an end of
+ * file to its reader. */
 static int check_writable(const char *path, struct error *err)
 {
     static const char zeros[4096];
@@ -182,7 +182,7 @@ static int check_writable(const char *path, struct error *err)
     return rc;
 }
 
-/* Path of an interrupted profile: next to an existing one. NULL: *err. */
+/* Path of a partial profile: next to an existing one. NULL: *err. */
 static char *partial_path(const char *out, struct error *err)
 {
     struct stat st;
@@ -194,7 +194,7 @@ static char *partial_path(const char *out, struct error *err)
     return same;
 }
 
-/* err: what ended the measurement. */
+/* err: the reason for the end of the measurement. */
 static int save_partial(const struct hwprofile *h, const char *out, struct error *err)
 {
     const struct error why = *err;
@@ -207,7 +207,7 @@ static int save_partial(const struct hwprofile *h, const char *out, struct error
     return -1;
 }
 
-/* What was measured, for people; an interrupt is not its end. */
+/* Prints the measured ceilings, also after an interrupt. */
 static int print_measured(const struct hwprofile *h, const char *out, struct error *err)
 {
     if (print_table(h, err) != 0)

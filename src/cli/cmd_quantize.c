@@ -1,4 +1,4 @@
-/* roofcast quantize: a GGUF in other tensor types, and what that costs in accuracy. */
+/* roofcast quantize: conversion of a GGUF to other tensor types, with errors. */
 #include "cli/cli.h"
 #include "cli/fields.h"
 #include "model/quantize.h"
@@ -102,7 +102,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-/* A row: one tensor, or those of a role, or all. */
+/* A row: a tensor, the tensors of a role, or all. */
 struct row {
     char role[64], name[64]; /* name "": several tensors */
     size_t n_tensors;
@@ -110,7 +110,7 @@ struct row {
     uint64_t n_elems, in_bytes, out_bytes;
     bool matrix;
     double sum_sq, err_sq, max_err;
-    /* of these, when all tensors are in */
+    /* derived from these when all tensors are added */
     char from[256], to[256];
     double bits_weight, snr_db;
     struct cell rmse, max_error;
@@ -165,7 +165,7 @@ static const struct column quantize_columns[] = {
 #undef AT
 const struct table_fields quantize_fields = { "quantize.row", quantize_columns, ARRAY_LEN(quantize_columns) };
 
-/* Errors span decades: for people three digits of each. */
+/* Errors span decades: three significant digits in tables. */
 static struct cell error_cell(struct table_rows *rows, double v, bool for_people)
 {
     char s[32];
@@ -185,7 +185,7 @@ static void finish_row(struct table_rows *rows, struct row *r, bool for_people)
     r->snr_db = quantize_snr_db(r->err_sq, r->sum_sq);
 }
 
-/* Names go to terminals and into JSON: what is not printable ASCII becomes "?". */
+/* For terminals and JSON: non-printable characters become "?". */
 static void printable(char *to, size_t n, const char *name)
 {
     snprintf(to, n, "%s", name);
@@ -194,7 +194,7 @@ static void printable(char *to, size_t n, const char *name)
             *to = '?';
 }
 
-/* The row of t: its own, or the one of its role, started when it is the first. */
+/* The row of t: its own, or that of its role, added if missing. */
 static struct row *row_of(struct table_rows *rows, const struct quantized_tensor *t, bool by_tensor)
 {
     char name[64], role[64];
@@ -226,7 +226,7 @@ static struct table_rows rows_of(const struct quantized *q, bool by_tensor, bool
     return rows;
 }
 
-/* A line under the table, or, where that is read by programs, a warning. */
+/* A line under the table; a warning with other formats. */
 static void note(const struct options *o, const char *text)
 {
     if (o->format == REPORT_TABLE)
@@ -235,7 +235,7 @@ static void note(const struct options *o, const char *text)
         notify_warn("%s", text);
 }
 
-/* The file is not all of the types that the mixture has: a line a role and type. */
+/* Tensors with a fallback type: a line per role and type. */
 static void note_fallbacks(const struct options *o, const struct quantized *q)
 {
     for (size_t i = 0; i < q->n_tensors; i++) {
@@ -254,7 +254,7 @@ static void note_fallbacks(const struct options *o, const struct quantized *q)
     }
 }
 
-/* MXFP4 was asked for, and there are no experts to have it. */
+/* MXFP4 of a model without experts. */
 static void note_no_experts(const struct options *o, const struct quantized *q)
 {
     for (size_t i = 0; i < q->n_tensors; i++)
@@ -264,7 +264,7 @@ static void note_no_experts(const struct options *o, const struct quantized *q)
         note(o, "no matrix is MXFP4: the mixture uses it for experts, which this model does not have (--pure: for all matrices)");
 }
 
-/* Scales are halves: weights far from 1 do not fit them. Said whatever is printed. */
+/* Weights outside the range of FP16 scales; also with --quiet. */
 static void warn_lost(const struct quantized *q)
 {
     enum { PERCENT = 50 }; /* Q2_K, the coarsest, loses about 27 */
@@ -308,7 +308,7 @@ struct progress {
     bool terminal, shown;
 };
 
-/* Silent for the first second: a short job needs no progress. Where no terminal rewrites the line, one is enough. */
+/* No progress in the first second. Without a terminal a single line. */
 static void show_progress(void *ctx, const struct quantize_progress *q)
 {
     struct progress *p = ctx;

@@ -1,4 +1,4 @@
-/* roofcast report: where another engine's results lie under a machine's roofs. */
+/* roofcast report: another engine's results under a machine's roofs. */
 #include "base/environment.h"
 #include "cli/fields.h"
 #include "cli/measured.h"
@@ -43,7 +43,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* ---- a row under the roofs ------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------- */
 
 struct report_row {
     const char *model, *type, *hw, *engine, *test, *phase, *bound, *math, *reason;
@@ -82,7 +82,7 @@ static const struct column report_columns[] = {
 #undef AT
 const struct table_fields report_fields = { "report.row", report_columns, ARRAY_LEN(report_columns) };
 
-/* What a device did in the seconds measured, and what it could do. (67) */
+/* Work and rates of a device in the measured time, and its roofs. (67) */
 struct placed {
     double seconds, bytes, flop, ai, bytes_s, flop_s, peak_bytes_s, peak_flop_s, roof_s;
     enum math math;
@@ -98,13 +98,13 @@ static void add_phase(struct placed *x, double flop_math[MATH_COUNT], const stru
         flop_math[m] += s.flop_math[m];
 }
 
-/* Of a server: until the first token a prompt is read, between tokens a step is made. */
+/* A server's TTFT has a prefill, its TPOT a decode step. */
 static bool has_phase(const struct priced *p, enum phase phase)
 {
     return p->m->kind != MEASURE_SERVING || (p->m->metric == METRIC_TTFT) == (phase == PHASE_PREFILL);
 }
 
-/* Activations stay on the chip, as under a roof; each operand type at its own peak. */
+/* Activations stay on the chip, as for the roofline bound; each operand type at its own peak. */
 static struct placed place(const struct priced *p)
 {
     struct placed x = { .seconds = p->measured_s, .peak_bytes_s = p->roofs->bytes_s };
@@ -125,13 +125,13 @@ static struct placed place(const struct priced *p)
     return x;
 }
 
-/* What the pricing made of it, else what the file says; nothing where neither knows. */
+/* The estimated count, else the file's; nothing if both are unknown. */
 static void add_count(struct strbuf *b, const char *before, double priced, double said)
 {
     const double v = isnan(priced) ? said : priced;
     strbuf_adds(b, before);
     if (!isnan(v))
-        strbuf_addf(b, "%.10g", round(10 * v) / 10); /* users by Little's law are no whole number */
+        strbuf_addf(b, "%.10g", round(10 * v) / 10); /* users by Little's law need not be whole */
 }
 
 static void add_depth(struct strbuf *b, const struct priced *p)
@@ -176,24 +176,24 @@ static const char *test_name(const struct priced *p, char *buf, size_t n)
     return text ? buf : NULL;
 }
 
-/* A step of a server's copies, whose number is not said. */
+/* A step of a server with an unknown number of users. */
 static bool is_of_guessed_users(const struct priced *p)
 {
     return p->m->kind == MEASURE_SERVING && p->m->metric == METRIC_TPOT && (p->guesses & GUESS_BATCH);
 }
 
-/* Under roofs that are guessed a fraction says nothing. */
+/* A fraction of a guessed roof is meaningless. */
 static bool can_place(const struct priced *p)
 {
     const bool passes = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
     return !p->reason[0] && passes && p->measured_s > 0 && !(p->machine->ln_sd > 0) && !is_of_guessed_users(p);
 }
 
-/* Beyond this fraction of a roof it is not a clock's whim or a rounded figure. */
+/* Larger fractions of a roof are not explained by clock variation or rounding. */
 static const double ABOVE = 1.03;
 
-/* What a server's latency contains in addition to the pass. */
-static const char *beside_pass(const struct priced *p)
+/* Contents of a server's latency in addition to the pass. */
+static const char *latency_extra(const struct priced *p)
 {
     if (p->m->kind != MEASURE_SERVING)
         return "";
@@ -203,7 +203,7 @@ static const char *beside_pass(const struct priced *p)
     return p->batch > 1 && strcmp(p->m->mode, "disagg") != 0 ? "one decode step of the running sequences; prefills between steps are not counted" : "";
 }
 
-/* Why a row has no place, or what is to know of it; "" when nothing, NULL: no memory. */
+/* Why a row cannot be drawn, or remarks on it; "": none, NULL: out of memory. */
 static const char *remark(const struct priced *p, char *buf, size_t size)
 {
     struct strbuf b = { 0 };
@@ -243,8 +243,8 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
     if (x.bytes_s > ABOVE * x.peak_bytes_s && !*excess)
         strbuf_addf(&b, "%sabove the bandwidth: %s", b.len ? "; " : "", p->m->kind == MEASURE_SERVING ?
                     "steps had fewer sequences, or decoding was speculative" : "some of these bytes were served by caches");
-    if (*beside_pass(p))
-        strbuf_addf(&b, "%s%s", b.len ? "; " : "", beside_pass(p));
+    if (*latency_extra(p))
+        strbuf_addf(&b, "%s%s", b.len ? "; " : "", latency_extra(p));
     if (p->note[0])
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->note);
     if (p->machine->note[0])
@@ -289,7 +289,7 @@ static int add_roof(struct roofline_chart *c, const char *label, double bytes_s,
     return 0;
 }
 
-/* The memory's roof, and the peak of every operand type that a row is multiplied in. */
+/* The memory roof, and the peak of every operand type in use. */
 static int add_roofs(struct roofline_chart *c, const struct priced *rows, size_t n)
 {
     bool seen[MATH_COUNT] = { false };
@@ -323,7 +323,7 @@ static int add_points(struct roofline_chart *c, const struct priced *rows, size_
     return c->point ? 0 : -1;
 }
 
-/* Roofs are of one machine. */
+/* A chart has the roofs of one machine. */
 static int check_one_machine(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
 {
     const struct machine *first = NULL;
@@ -364,7 +364,7 @@ static int draw(const struct report_cli *o, const struct priced *rows, size_t n,
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-/* On a terminal notes stand under the table, each once, with the rows it is of. */
+/* On a terminal each note is printed once under the table, with its rows. */
 static void print_notes(const struct table_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
@@ -384,7 +384,7 @@ static void print_notes(const struct table_rows *rows)
             }
         }
         printf(": ");
-        for (const char *c = note; *c; c++) /* names of files are in it */
+        for (const char *c = note; *c; c++) /* it contains file names */
             putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
         printf("\n");
     }

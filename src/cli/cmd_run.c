@@ -1,4 +1,4 @@
-/* roofcast run: generate text, streaming, and say how fast it went. */
+/* roofcast run: text generation, streaming, with timings. */
 #include "bench/generate.h"
 #include "cli/cli.h"
 #include "model/chat.h"
@@ -67,7 +67,7 @@ static const struct argp_option option_table[] = {
     { 0 },
 };
 
-/* Only that they are numbers: sampler_check knows which ones. */
+/* Checks only that they are numbers; sampler_check() checks ranges. */
 static int parse_sampling(struct sampler_options *s, int key, const char *arg, struct error *err)
 {
     int64_t n = 0;
@@ -168,7 +168,7 @@ static int read_stdin(struct strbuf *b, struct error *err)
         return error_set(err, ERROR_INPUT, "the prompt on standard input is longer than %d bytes", PROMPT_MAX);
     while (b->len && b->s[b->len - 1] == '\n')
         b->s[--b->len] = 0;
-    return 0; /* read_prompt() sees whether there was memory for it */
+    return 0; /* read_prompt() checks b->oom */
 }
 
 /* The tokens of a message in the model's chat template; *family for the figures. */
@@ -225,7 +225,7 @@ static int read_prompt(const struct options *o, const struct tokenizer *t, const
     return rc;
 }
 
-/* Stop texts that are one control token: such a token is not part of the text that comes out. */
+/* Stop texts that are one control token, which is not part of the output text. */
 static int find_stop_ids(struct options *o, const struct tokenizer *t, struct error *err)
 {
     struct token_list one = { 0 };
@@ -240,7 +240,7 @@ static int find_stop_ids(struct options *o, const struct tokenizer *t, struct er
     return rc;
 }
 
-/* ---- what is said about it ------------------------------------------------------------ */
+/* ---- timings ------------------------------------------------------------ */
 
 static json_t *document(const struct generation *g, const struct engine *e, const struct model *m,
                         const struct chat_template *family, const struct run_loading *l)
@@ -266,7 +266,7 @@ static json_t *document(const struct generation *g, const struct engine *e, cons
                      json_num((double)w.act_bytes), "flop", json_num((double)w.flop), "load", run_loading_json(l));
 }
 
-/* d: the document; the same figures for people. */
+/* d: the document; its timings as text. */
 static void print_text(const struct generation *g, const struct engine *e, const json_t *d, const struct run_loading *l)
 {
     static const char *const why[] = {

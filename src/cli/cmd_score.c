@@ -1,4 +1,4 @@
-/* roofcast score: predictions compared with measurements of others. */
+/* roofcast score: predictions compared with measurements. */
 #include "cli/fields.h"
 #include "cli/measured.h"
 #include "learn/fitted.h"
@@ -92,7 +92,7 @@ static const struct column score_group_columns[] = {
 #undef AT
 const struct table_fields score_group_fields = { "score.group", score_group_columns, ARRAY_LEN(score_group_columns) };
 
-/* What a table has room for: groups of one key, and classes by phase and of both latencies. */
+/* Groups shown in a table: those of one key, and classes by phase, metric or op. */
 static bool is_short(const struct score_group *g)
 {
     return g->n_key <= 1 || (g->n_key == 2 && strncmp(g->name, "class=", 6) == 0 &&
@@ -211,7 +211,7 @@ static json_t *meta_json(const struct score_cli *o, const struct measurements *l
                      "n_rows", (json_int_t)l->n - anchors, "n_unpriced", unpriced, "n_anchor", anchors, "groups", groups);
 }
 
-/* Groups, and for people the rows furthest off beneath them. */
+/* Groups and, in tables, the rows with the largest errors below. */
 static int print(const struct score_cli *o, const struct measurements *l, const struct scored *rows, const struct score_groups *g,
                  struct error *err)
 {
@@ -248,8 +248,8 @@ static void free_rows(struct priced *rows, size_t n)
     free(rows);
 }
 
-/* Rows of l with their work. NULL with *err. */
-static struct priced *price_all(const struct measurements *l, struct pricer *p, struct error *err)
+/* Workloads of the rows of l. NULL with *err. */
+static struct priced *workloads(const struct measurements *l, struct pricer *p, struct error *err)
 {
     struct priced *rows = calloc(l->n + 1, sizeof *rows);
     if (!rows) {
@@ -268,10 +268,10 @@ static struct priced *price_all(const struct measurements *l, struct pricer *p, 
     return rows;
 }
 
-/* A file of thousands says enough of machines, and takes its time without. */
-enum { ROWS_BESIDE = 1000 };
+/* Smaller files of rates are complemented by measured.csv in cross-validation. */
+enum { FEW_RATES = 1000 };
 
-/* The measured rates of hwprofiles/stacks, if any: rows of groups that are not left out. (67) */
+/* The measured rates of hwprofiles/stacks, if any, as reference rows. (67) */
 static int load_shipped(struct measurements *l, struct priced **rows, struct pricer *p, struct error *err)
 {
     static const struct measure_context x = { 0 };
@@ -283,7 +283,7 @@ static int load_shipped(struct measurements *l, struct priced **rows, struct pri
         return 0;
     if (measure_load(l, path, &x, err) != 0)
         return -1;
-    *rows = price_all(l, p, err);
+    *rows = workloads(l, p, err);
     return *rows ? 0 : -1;
 }
 
@@ -306,7 +306,7 @@ static int run(const struct score_cli *o, struct error *err)
     struct measurements l = { 0 }, shipped = { 0 };
     struct measure_hws hws = { 0 };
     struct pricer *p = NULL;
-    struct priced *rows = NULL, *beside = NULL;
+    struct priced *rows = NULL, *reference = NULL;
     struct score_cli with = *o;
     struct measure_context x;
     int rc = measured_context(&x, &o->measured, err);
@@ -317,15 +317,15 @@ static int run(const struct score_cli *o, struct error *err)
         rc = measure_hws_load(&hws, o->hardware, err);
     if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))
         rc = -1;
-    if (rc == 0 && !(rows = price_all(&l, p, err)))
+    if (rc == 0 && !(rows = workloads(&l, p, err)))
         rc = -1;
-    if (rc == 0 && o->score.leave != LEAVE_NOTHING && l.n > 0 && l.n < ROWS_BESIDE && l.row[0].kind == MEASURE_RATE)
-        rc = load_shipped(&shipped, &beside, p, err);
-    with.score.reference_rows = beside;
+    if (rc == 0 && o->score.leave != LEAVE_NOTHING && l.n > 0 && l.n < FEW_RATES && l.row[0].kind == MEASURE_RATE)
+        rc = load_shipped(&shipped, &reference, p, err);
+    with.score.reference_rows = reference;
     with.score.n_reference_rows = shipped.n;
     if (rc == 0)
         rc = o->features ? features_save(rows, l.n, o->features, err) : score(&with, &l, rows, err);
-    free_rows(beside, shipped.n);
+    free_rows(reference, shipped.n);
     measure_free(&shipped);
     free_rows(rows, l.n);
     pricer_free(p);

@@ -1,7 +1,7 @@
 /*
- * roofcast sweep: every combination of models, types, machines, layouts, batches and contexts, a row each, written as they
- * come and in the order of the grid. Threads share the cells of a model; under mpirun each rank has a contiguous part of the
- * grid, and rank 0 writes them one after the other.
+ * roofcast sweep: a row for every combination of models, types, machines, layouts, batches and contexts, streamed in the order of
+ * the grid. Threads share the cells of a model; under mpirun each rank has a contiguous part of the grid, and rank 0 writes the
+ * parts in order.
  */
 #include "cli/pricing.h"
 #include "learn/software.h"
@@ -19,7 +19,7 @@ struct options {
     const char *tp, *pp, *dp, *ep, *n_batch, *n_depth, *n_prompt, *n_gen; /* lists */
     int64_t n_ubatch, threads;
     bool roof;
-    struct pricing_options price; /* its routing */
+    struct pricing_options price; /* only routing and attention are used */
     struct software_options software;
     enum report_format format;
 };
@@ -104,7 +104,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- the grid ---------------------------------------------------------------------------- */
 
-/* Names from a list function into a list that owns them. */
+/* Copies names of a list function into a list that owns them. */
 static int take_names(struct str_list *l, char **names, size_t n, struct error *err)
 {
     l->v = calloc(n + 1, sizeof *l->v);
@@ -124,7 +124,7 @@ static int parse_models(struct str_list *l, const char *text, struct error *err)
     return model_list(&names, &n, err) != 0 ? -1 : take_names(l, names, n, err);
 }
 
-/* A word for machines of one kind: HW_CPU, ...; -1: none of them, -2: all. */
+/* Kind of machines that a word selects: HW_CPU, ...; -1: none, -2: all. */
 static int kind_of(const char *word)
 {
     static const enum hw_kind kinds[] = { HW_CPU, HW_GPU, HW_APU, HW_NPU };
@@ -140,7 +140,7 @@ static int add_machine(struct sweep_grid *g, const char *name, int kind, struct 
     if (machine_load(&h, name, err) != 0)
         return -1;
     bool wanted = kind < 0 || (int)h.kind == kind;
-    for (size_t i = 0; i < g->hw.n && kind != -1; i++) /* named before, or of two kinds */
+    for (size_t i = 0; i < g->hw.n && kind != -1; i++) /* already in the grid */
         wanted &= strcmp(g->machine[i].id, h.id) != 0;
     struct hwprofile *machine = wanted ? realloc(g->machine, (g->hw.n + 1) * sizeof *machine) : NULL;
     if (machine)
@@ -171,7 +171,7 @@ static int add_kind(struct sweep_grid *g, int kind, struct error *err)
     return rc;
 }
 
-/* Names, and words that stand for every profile of a kind. */
+/* Names, and words that select every profile of a kind. */
 static int parse_machines(struct sweep_grid *g, const char *text, struct error *err)
 {
     struct str_list items;
@@ -201,7 +201,7 @@ static int parse_kv(struct sweep_grid *g, const char *text, struct error *err)
     return 0;
 }
 
-/* Each as model_load() knows it. */
+/* Resolves aliases of types. */
 static int parse_types(struct str_list *l, const char *arg, struct error *err)
 {
     if (str_list_parse(l, arg, "-q", err) != 0)
@@ -240,14 +240,14 @@ static int grid_init(struct sweep_grid *g, const struct options *o, struct error
         int_list_parse(&g->gen, o->n_gen, 0, INT32_MAX, "-n", err) != 0 || parse_kv(g, o->kv, err) != 0 ||
         parse_types(&g->type, o->type, err) != 0 || parse_machines(g, o->hw, err) != 0)
         return -1;
-    for (size_t i = 0; g->n_ubatch > 0 && i < g->prompt.n; i++) /* what software takes is a row's own */
+    for (size_t i = 0; g->n_ubatch > 0 && i < g->prompt.n; i++) /* without -ub it depends on the row */
         if (g->prompt.v[i] / g->n_ubatch > PREFILL_MAX_PASSES)
             return error_set(err, ERROR_USAGE, "-p %" PRId64 " in passes of %u: more than %d passes", g->prompt.v[i], g->n_ubatch,
                              PREFILL_MAX_PASSES);
     return parse_models(&g->model, o->model, err);
 }
 
-/* A name that is wrong is said before the first row, not after the last of the others. */
+/* Reports wrong names before the first row. */
 static int check_names(const struct sweep_grid *g, const struct options *o, struct error *err)
 {
     const bool named = strcmp(o->model, "all") != 0;
@@ -279,11 +279,11 @@ static void grid_free(struct sweep_grid *g)
     str_list_free(&g->hw);
 }
 
-/* ---- pricing it ------------------------------------------------------------------------------- */
+/* ---- predictions ------------------------------------------------------------------------------- */
 
-enum { BLOCK = 64 }; /* chunks priced before their rows are written */
+enum { BLOCK = 64 }; /* chunks predicted before their rows are written */
 
-/* Chunks [first, end) of one unit, shared out one at a time. */
+/* Chunks [first, end) of one unit, claimed by threads one at a time. */
 struct block {
     const struct sweep_grid *g;
     const struct sweep_unit *u;
@@ -292,7 +292,7 @@ struct block {
     struct strbuf text[BLOCK];
 };
 
-static void price_block(void *arg, int tid, int n_threads)
+static void predict_block(void *arg, int tid, int n_threads)
 {
     struct block *b = arg;
     (void)tid;
@@ -321,15 +321,15 @@ static struct part part_of(const struct sweep_grid *g, int rank, int n)
     return (struct part){ all * (size_t)rank / (size_t)n, all * ((size_t)rank + 1) / (size_t)n };
 }
 
-static int price_chunks(const struct sweep_grid *g, struct team *team, const struct sweep_unit *u, size_t first, size_t end,
+static int predict_chunks(const struct sweep_grid *g, struct team *team, const struct sweep_unit *u, size_t first, size_t end,
                        FILE *f, struct error *err)
 {
     struct block *b = calloc(1, sizeof *b);
     int rc = b ? 0 : error_oom(err, sizeof *b, "a block of rows");
     for (size_t at = first; at < end && rc == 0; at += BLOCK) {
         *b = (struct block){ .g = g, .u = u, .first = at, .end = u64_min(at + BLOCK, end), .next = at };
-        team_run(team, price_block, b);
-        rc = interrupt_check(err); /* then rows may be missing in the middle of it: none of it is written */
+        team_run(team, predict_block, b);
+        rc = interrupt_check(err); /* an interrupted block may lack rows: discard it */
         for (size_t i = 0; i < BLOCK; i++)
             if (rc != 0)
                 strbuf_free(&b->text[i]);
@@ -340,10 +340,10 @@ static int price_chunks(const struct sweep_grid *g, struct team *team, const str
     return rc;
 }
 
-static int price_part(const struct sweep_grid *g, struct team *team, struct part p, FILE *f, bool progress, struct error *err)
+static int predict_part(const struct sweep_grid *g, struct team *team, struct part p, FILE *f, bool progress, struct error *err)
 {
     const size_t chunks = sweep_n_chunk(g);
-    double shown = clock_now_s() + 1; /* nothing is said of what takes less than two seconds */
+    double shown = clock_now_s() + 1; /* no progress in the first two seconds */
     int rc = 0;
     for (size_t at = p.first; at < p.end && rc == 0;) {
         const size_t unit = at / chunks, end = u64_min((unit + 1) * chunks, p.end);
@@ -351,7 +351,7 @@ static int price_part(const struct sweep_grid *g, struct team *team, struct part
         rc = sweep_unit_init(&u, g, unit, err);
         if (rc != 0)
             break;
-        rc = price_chunks(g, team, &u, at, end, f, err);
+        rc = predict_chunks(g, team, &u, at, end, f, err);
         sweep_unit_free(&u);
         at = end;
         if (progress && clock_now_s() > shown + 1) {
@@ -374,8 +374,8 @@ struct sweeping {
     struct sweep_ranks ranks;
 };
 
-/* mpirun ends everybody when one rank dies: which parts have not been written, a line a rank. */
-static int say_missing(struct sweeping *x, int from, struct error *err)
+/* mpirun ends all ranks when one dies: reports the missing parts, a line per rank. */
+static int report_missing(struct sweeping *x, int from, struct error *err)
 {
     enum { MOST = 16 };
     char first[200], last[200];
@@ -395,14 +395,14 @@ static int write_all(struct sweeping *x, FILE *f, struct error *err)
     sweep_header(&head, x->g);
     int rc = write_text(f, &head, err), rank = 0;
     if (rc == 0)
-        rc = price_part(x->g, x->team, part_of(x->g, 0, x->ranks.n), f, true, err);
+        rc = predict_part(x->g, x->team, part_of(x->g, 0, x->ranks.n), f, true, err);
     for (rank = rc == 0; rc == 0 && rank < x->ranks.n; rank++)
         if ((rc = sweep_ranks_collect(&x->ranks, rank, f, err)) != 0)
             break;
-    return rc != 0 && x->ranks.n > 1 && err->kind == ERROR_INTERRUPTED ? say_missing(x, rank, err) : rc;
+    return rc != 0 && x->ranks.n > 1 && err->kind == ERROR_INTERRUPTED ? report_missing(x, rank, err) : rc;
 }
 
-/* Under another name: they are not the whole grid. */
+/* Saves the completed rows under another name. */
 static int keep_rows(struct outfile *out, struct error *err)
 {
     struct error why = *err;
@@ -438,7 +438,7 @@ static int first_rank(struct sweeping *x, const char *save, struct error *err)
     return 0;
 }
 
-/* Rows go to a file until rank 0 collects them: no rank waits for earlier parts. */
+/* Rows are buffered in a file until rank 0 collects them, so no rank waits for earlier parts. */
 static int other_rank(struct sweeping *x, struct error *err)
 {
     FILE *f = tmpfile();
@@ -446,7 +446,7 @@ static int other_rank(struct sweeping *x, struct error *err)
     if (!f)
         error_set(&failed, ERROR_SYSTEM, "cannot make a temporary file: %s", strerror(errno));
     else
-        (void)price_part(x->g, x->team, part_of(x->g, x->ranks.rank, x->ranks.n), f, false, &failed);
+        (void)predict_part(x->g, x->team, part_of(x->g, x->ranks.rank, x->ranks.n), f, false, &failed);
     const int rc = sweep_ranks_deliver(&x->ranks, f, &failed, err);
     if (f)
         fclose(f);

@@ -1,4 +1,4 @@
-/* roofcast synth: a GGUF of a model's true shape with seeded random weights. */
+/* roofcast synth: a GGUF with a model's real shape and seeded random weights. */
 #include "cli/cli.h"
 #include <math.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static int parse_shape(struct shape *s, int key, const char *arg, struct error *
         return parse_double(arg, 1, 1e12, "--rope-theta", &s->rope_theta, err);
     if (key == OPT_TIED)
         return cli_flag(&s->tied);
-    /* The model checks ranges; here a count is a number from 1. */
+    /* The model checks the ranges. */
     return dim >= 0 && dim < DIM_COUNT ? parse_int(arg, 1, INT32_MAX, dims[dim].flag, &s->given[dim], err) : CLI_UNKNOWN;
 }
 
@@ -118,7 +118,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- the shape ------------------------------------------------------------------------------ */
 
-/* Keys and values of one width, which follows the others unless it is given; rotation of the same share of it. */
+/* Head dimensions not given follow from the others; the rotary share is kept. */
 static void apply_head_dim(struct hparams *hp, const struct hparams *from, const int64_t *given)
 {
     if (!given[DIM_HEAD_DIM] && (given[DIM_EMBD] || given[DIM_HEAD]) && hp->n_head)
@@ -129,8 +129,8 @@ static void apply_head_dim(struct hparams *hp, const struct hparams *from, const
         hp->n_rot = from->head_dim ? (uint32_t)((uint64_t)hp->head_dim * from->n_rot / from->head_dim / 2 * 2) : hp->head_dim;
 }
 
-/* Experts as wide as the feed-forward layer stay so, the shared ones as wide as the others, and a model of fewer layers
- * keeps one that has them. */
+/* Experts as wide as the feed-forward layer, and shared experts, keep their ratio; a model of fewer layers keeps at least one layer
+ * with experts. */
 static void apply_experts(struct hparams *hp, const struct hparams *from, const int64_t *given)
 {
     if (!given[DIM_FF_EXP] && from->n_ff_exp == from->n_ff)
@@ -147,14 +147,14 @@ static void apply_shape(struct hparams *hp, const struct shape *s)
     for (int d = 0; d < DIM_COUNT; d++)
         if (s->given[d])
             memcpy((char *)hp + dims[d].at, &(uint32_t){ (uint32_t)s->given[d] }, sizeof(uint32_t));
-    /* Fewer or more query heads of MODEL keep its group size; alone they are all their own. */
+    /* A new number of query heads keeps the KV heads if they divide it. */
     if (s->given[DIM_HEAD] && !s->given[DIM_HEAD_KV] && (hp->n_head_kv == 0 || hp->n_head % hp->n_head_kv != 0))
         hp->n_head_kv = hp->n_head;
     if (hp->n_lora_kv == 0)
         apply_head_dim(hp, &from, s->given);
     if (hp->n_expert > 0)
         apply_experts(hp, &from, s->given);
-    /* Another shape has the usual scale of scores, which is what readers of the file work out too. */
+    /* A changed shape uses the default attention scale, as readers of the file do. */
     if (hp->n_lora_kv == 0 && (hp->head_dim != from.head_dim || hp->n_embd != from.n_embd || hp->n_head != from.n_head ||
                                hp->n_layer != from.n_layer))
         hp->attn_scale = 0;
@@ -179,7 +179,7 @@ static int missing_dimension(const struct shape *s, struct error *err)
     return 0;
 }
 
-/* -q is the type to write: of a GGUF, which has types of its own, only the shape is taken. */
+/* -q is the type to write; of a GGUF only the shape is used. */
 static int load_shape(struct model *from, const struct options *o, struct error *err)
 {
     if (model_load(from, o->model, o->type, err) == 0)
@@ -220,7 +220,7 @@ struct progress {
     bool shown;
 };
 
-/* Silent for the first two seconds: a short job needs no progress. */
+/* No progress in the first two seconds. */
 static void show_progress(void *ctx, const char *what, double fraction)
 {
     struct progress *p = ctx;
@@ -233,7 +233,7 @@ static void show_progress(void *ctx, const char *what, double fraction)
     notify_progress(NULL, "writing weights", fraction);
 }
 
-/* A tensor without its block's number: what messages call it. */
+/* Name of a tensor without its block number, for messages. */
 static const char *role_of(const struct tensor *t)
 {
     int at = 0;
@@ -247,7 +247,7 @@ static bool fell_back(const struct model *m, const char *type, const struct tens
     return t->rows > 1 && model_tensor_type(type, &m->hp, t->name, 256, wanted, NULL) == 0 && *wanted != t->type;
 }
 
-/* The file is not all of the type asked for: a line a role and type. */
+/* Tensors with a fallback type: a line per role and type. */
 static void print_fallbacks(const struct model *m, const char *type)
 {
     for (size_t i = 0; i < m->n_tensors; i++) {

@@ -1,4 +1,4 @@
-/* roofcast tokenize: text to token ids and back, and files of cases with known answers. */
+/* roofcast tokenize: text to token ids and back, and files of test cases. */
 #include "cli/cli.h"
 #include "gguf/gguf.h"
 #include "model/tokenizer.h"
@@ -18,7 +18,7 @@ struct options {
     bool bos_given, ids, special;
 };
 
-/* What every line needs. */
+/* Context of every line. */
 struct job {
     const struct options *opt;
     struct tokenizer *tok;
@@ -90,7 +90,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* Append the ids of one text as the options ask. */
+/* Ids of one text. */
 static int encode(const struct job *j, const char *text, size_t len, struct token_list *ids,
                   struct error *err)
 {
@@ -153,7 +153,7 @@ static int decode_line(const struct job *j, const char *line, size_t len, size_t
     const char *s = rc == 0 ? strbuf_text(&text, "a line", err) : NULL;
     rc = s ? rc : -1;
     if (rc == 0) {
-        fwrite(s, 1, text.len, j->out); /* the commit tells what went wrong */
+        fwrite(s, 1, text.len, j->out); /* outfile_commit() reports errors */
         fputc('\n', j->out);
     } else {
         error_prefix(err, "line %zu", n_line);
@@ -171,8 +171,7 @@ static int encode_line(const struct job *j, const char *line, size_t len,
     return 0;
 }
 
-/* Standard input, cut into lines. Not getline: an interrupt must end the wait, also within a
- * line that never ends. */
+/* Standard input in lines. Not getline(), which an interrupt does not end. */
 struct lines {
     struct strbuf buf;
     size_t at; /* of the next line */
@@ -413,7 +412,7 @@ int cmd_tokenize(int argc, char **argv, struct error *err)
     job.out = out.f;
     rc = opt.cases ? run_case_file(&job, opt.cases, err) : opt.text ? run_text(&job, opt.text, err) : run_lines(&job, err);
 fail:
-    /* Case results are kept when a case fails: they say which. */
+    /* Results are written even if a case fails. */
     if (opened && (rc == 0 || (opt.cases && err->kind == ERROR_INPUT))) {
         struct error late = { 0 };
         if (outfile_commit(&out, &late) != 0 && rc == 0) {

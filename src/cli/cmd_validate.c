@@ -84,9 +84,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* ---- files that come and go -------------------------------------------------------------------------------- */
+/* ---- synthesized files -------------------------------------------------------------------------------- */
 
-/* Synthesized in the temporary folder, and no case left that uses it. */
+/* Deletes temporary models that no remaining case uses. */
 static void drop_files(struct validate_plan *p, bool temporary, bool all)
 {
     for (size_t i = 0; temporary && i < p->n_file; i++)

@@ -1,4 +1,4 @@
-/* roofcast without arguments: what this machine is, what is measured already, what to try. */
+/* roofcast without arguments: this machine, its profile, saved runs, commands to try. */
 #include "base/environment.h"
 #include "cli/here.h"
 #include "kernels/kernels.h"
@@ -30,7 +30,7 @@ static void print_machine(const struct hwprofile *h)
     report_text(2, "; kernels: %s\n", best_isa());
 }
 
-/* *measured: there is a profile, of this machine as it is. A file that is no profile is no error: that is said. */
+/* *measured: there is a current profile. An invalid profile is reported and is not an error. */
 static int print_profile(bool *measured, struct error *err)
 {
     struct hwprofile h;
@@ -110,7 +110,7 @@ char *cli_run_path(const char *model, struct error *err)
         return NULL;
     }
     clock_date(date, sizeof date);
-    for (char *c = date; *c; c++) /* shells take words apart at a colon */
+    for (char *c = date; *c; c++) /* completion splits words at colons */
         *c = *c == ':' ? '.' : *c;
     const char *end = strstr(name, ".gguf");
     if (asprintf(&path, "%s/runs/%s-%.*s.json", dir, date, (int)(end ? end - name : (ptrdiff_t)strlen(name)), name) < 0) {

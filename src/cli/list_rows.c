@@ -41,7 +41,7 @@ static bool is_kv_type(enum dtype t)
     return false;
 }
 
-/* Types that no GGUF has: what servers keep in their KV caches, and checkpoints. */
+/* Types that no GGUF has: KV caches of servers, and checkpoint formats. */
 static void add_priced_types(struct table_rows *rows)
 {
     const struct dtype_info *t;
@@ -118,7 +118,7 @@ static const struct column counter_columns[] = {
 };
 #undef AT
 
-/* Opens the backend as an engine would, and asks it field by field. */
+/* Opens the backend as an engine does and queries it field by field. */
 static void add_backend(struct table_rows *rows, const char *name, const char *why)
 {
     const struct counter_source src = { 0 };

@@ -1,4 +1,4 @@
-/* roofcast: the table of commands, and what all of them share: directories, signals, errors. */
+/* roofcast: the table of commands, and their common set-up: directories, signals, errors. */
 #include "base/json.h"
 #include "base/program.h"
 #include "cli/describe.h"
@@ -101,16 +101,16 @@ static int complete_command(const char *begun)
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (strncmp(commands[i].name, begun, strlen(begun)) == 0)
             printf("%s\t%s\n", commands[i].name, commands[i].summary);
-    return 1; /* no file is a command */
+    return 1; /* no file names */
 }
 
-/* At the exit, also of argp's --help: what stdio still holds goes out, and a full disk is an error, whatever was printed. */
+/* At exit, including argp's --help: flushes stdio; a write error (full disk) sets the exit status. */
 static void finish_stdout(void)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return;
-    /* An earlier write failed and stdio has dropped its data: another write fails for the same reason, which stdio does not keep. */
+    /* An earlier write failed and stdio discarded its errno: another write fails for the same reason. */
     if (errno == 0 && write(STDOUT_FILENO, "\n", 1) == 1)
         errno = EIO;
     if (errno == EPIPE)
@@ -119,7 +119,7 @@ static void finish_stdout(void)
     _exit(1);
 }
 
-/* jansson without memory leaves fields out, takes files for damaged ones, or crashes: the process ends instead. */
+/* Out of memory, jansson drops fields, reports valid files as damaged, or crashes: end the process instead. */
 static void *allocate(size_t n)
 {
     void *p = malloc(n ? n : 1);
@@ -142,7 +142,7 @@ static int run_program(int argc, char **argv)
     }
     if (argc > 1 && argc <= 3 && strcmp(argv[1], CLI_COMPLETE) == 0)
         return complete_command(argc == 3 ? argv[2] : "");
-    if (argc > 2 && (strcmp(argv[1], CLI_COMPLETE) == 0 || strcmp(argv[1], CLI_MAN) == 0)) { /* the command knows its options */
+    if (argc > 2 && (strcmp(argv[1], CLI_COMPLETE) == 0 || strcmp(argv[1], CLI_MAN) == 0)) { /* handled by the command, which has the option table */
         char *request = argv[1];
         argv[1] = argv[2];
         argv[2] = request;
@@ -167,9 +167,9 @@ static int run_program(int argc, char **argv)
     fflush(stdout);
     if (err.kind == ERROR_PIPE)
         interrupt_end_by_pipe();
-    text_show(err.msg, strlen(err.msg)); /* names from the command line are in it as they were typed */
+    text_show(err.msg, strlen(err.msg)); /* it contains names from the command line */
     fprintf(stderr, "%s: %s\n", name, err.msg);
-    if (ferror(stdout)) /* said already: finish_stdout() has nothing to add */
+    if (ferror(stdout)) /* already reported: skip finish_stdout() */
         _exit(error_exit_status(&err));
     return error_exit_status(&err);
 }
@@ -187,7 +187,7 @@ static void *run_call(void *arg)
     return NULL;
 }
 
-/* Where `ulimit -s` leaves the main thread less than any other gets, another one is the program's. */
+/* With a small `ulimit -s` the program runs on a thread with a larger stack. */
 int main(int argc, char **argv)
 {
     struct rlimit limit;

@@ -7,7 +7,7 @@
 
 enum { MEASURED_HW = 760, MEASURED_MODEL, MEASURED_TYPE, MEASURED_INPUT, MEASURED_OUTPUT, MEASURED_BATCH, MEASURED_TP };
 
-/* Rows of an argp_option table; measured_parse() takes their keys. */
+/* Rows of an argp_option table, handled by measured_parse(). */
 #define MEASURED_LENGTHS \
     { "input-len", MEASURED_INPUT, "N", 0, "prompt tokens per request, for benchmark files that lack them", 0 }, \
     { "output-len", MEASURED_OUTPUT, "N", 0, "generated tokens per request, for benchmark files that lack them", 0 }, \

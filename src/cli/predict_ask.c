@@ -1,4 +1,4 @@
-/* roofcast predict: the options that ask for more than tokens/s. */
+/* roofcast predict: options of requests, changes, questions, power and price. */
 #include "cli/predict_options.h"
 #include "report/predict_report.h"
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static int read_requests(struct predict_ask *a, struct error *err)
     return rc;
 }
 
-/* Another type is another model. */
+/* A change of the type needs a model of its own. */
 static int load_changes(struct predict_ask *a, const char *model, struct error *err)
 {
     for (size_t i = 0; i < a->n_change; i++) {

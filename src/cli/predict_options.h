@@ -6,7 +6,7 @@
 #include "report/predict_report.h"
 
 enum { PREDICT_DRAFT = 700, PREDICT_DRAFT_TYPE, PREDICT_DRAFT_CPU, PREDICT_GAMMA, PREDICT_ACCEPTANCE };
-/* Rows of the option table; predict_draft_parse() takes their keys. */
+/* Rows of the option table, handled by predict_draft_parse(). */
 #define PREDICT_DRAFT_OPTIONS \
     { "draft", PREDICT_DRAFT, "MODEL|ngram|mtp", 0, \
       "add rows with speculative decoding by a draft model on the same machine, by n-gram search in the text, or by the model's " \
@@ -20,7 +20,7 @@ enum { PREDICT_DRAFT = 700, PREDICT_DRAFT_TYPE, PREDICT_DRAFT_CPU, PREDICT_GAMMA
 int predict_draft_parse(int key, const char *arg, struct draft_cli *o, struct error *err);
 #define PREDICT_ASK_DEFAULTS { .power_w = NAN, .price_usd_h = NAN }
 enum { ASK_REQUEST = 800, ASK_POWER, ASK_PRICE, ASK_EXPLAIN, ASK_WHAT_IF, ASK_SOLVE };
-/* Rows of an argp_option table; predict_ask_parse() takes their keys, predict_ask_read() makes of them what they say. */
+/* Rows of an argp_option table, handled by predict_ask_parse(); predict_ask_read() evaluates them. */
 #define PREDICT_ASK_OPTIONS \
     { "request", ASK_REQUEST, "IN+OUT,...", 0, "predict whole requests: IN prompt tokens, OUT generated tokens (-p and -n then default to 0)", 0 }, \
     { "power", ASK_POWER, "WATT", 0, "power per device, for energy (default: the profile's TDP)", 0 }, \
@@ -35,12 +35,12 @@ enum { ASK_REQUEST = 800, ASK_POWER, ASK_PRICE, ASK_EXPLAIN, ASK_WHAT_IF, ASK_SO
       ":decode; TARGET is fits, tok_s>=30, itl<=50ms or ttft<=1s (repeatable)", 0 }
 int predict_ask_parse(int key, const char *arg, struct predict_ask *a, struct error *err);
 int predict_ask_read(struct predict_ask *a, const char *model, struct error *err);
-/* Whether a machine is asked about: not when all questions are which one. */
+/* Whether --hw is used: not if the machine is the unknown of every --solve. */
 bool predict_ask_machine(const struct predict_ask *a);
 void predict_ask_free(struct predict_ask *a);
-/* Options that go together, else ERROR_USAGE. */
+/* ERROR_USAGE: mutually exclusive options. */
 int predict_ask_check(const struct predict_cli *o, struct error *err);
-/* predict_draft.c: the draft model and the lists; target: for what is said of it. */
+/* predict_draft.c: the draft model and the lists; target: for notes. */
 int predict_draft_init(struct drafting *d, const struct draft_cli *o, const struct model *target, struct error *err);
 void predict_draft_free(struct drafting *d);
 

@@ -1,4 +1,4 @@
-/* What analyze and predict share: the model on the command line, a cost as JSON, the names of tests. */
+/* Options that analyze, predict, sweep and memory share: model, types, layout, routing, software. */
 #include "cli/pricing.h"
 #include "bench/routing.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* cli internals: what `roofcast analyze` and `roofcast predict` say alike. */
+/* cli internals: options that analyze, predict, sweep and memory share. */
 #ifndef CLI_PRICING_H
 #define CLI_PRICING_H
 
@@ -10,7 +10,7 @@
 
 enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICING_DP, PRICING_EP, PRICING_ROUTING, PRICING_ATTENTION };
 
-/* Rows of an argp_option table; pricing_parse() takes their keys. */
+/* Rows of an argp_option table, handled by pricing_parse(). */
 #define PRICING_OPTIONS \
     { "type", 'q', "TYPE", 0,                                                              \
       "tensor type, mixture (Q4_K_M) or checkpoint format (FP8, AWQ, NVFP4: `roofcast list types`) of a model that is not a GGUF (F16)", 0 }, \
@@ -47,12 +47,12 @@ enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
       "limits such as tok_s>=30 (decode), itl<=50ms, ttft<=1s: print whether they are met, with the probability where the interval contains the limit", 0 }
 int software_parse(int key, const char *arg, struct software_options *o, struct error *err);
 
-/* -q: a type, a mixture or a checkpoint, or what files of measurements call one (GPTQ-Int4: GPTQ), which buf is for and which is said. An unknown name is left to model_load() to
- * refuse; bits that none of them has are refused here. option: for messages. */
+/* -q: a type, a mixture, a checkpoint format, or an alias of one (GPTQ-Int4: GPTQ), which is written to buf and noted. model_load() refuses
+ * unknown names; unsupported bit widths are refused here. option: for messages. */
 int pricing_type(const char **type, char *buf, size_t size, const char *arg, const char *option, struct error *err);
-/* The type of the cache where no option says it: the one that the checkpoint asks engines for, with a note. */
+/* Default type of the KV cache: that of the checkpoint's quantization_config, with a note. */
 void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype *v);
-/* model_load() of the model on the command line; spec NULL: an error that says what a model is. */
+/* model_load() of the model on the command line; spec NULL: an error. */
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err);
 /* --kv-type: keys and values alike. */
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err);

@@ -1,4 +1,4 @@
-/* The rows of `roofcast list stacks`: software, its fitted constants, and which machines are predicted with it. */
+/* The rows of `roofcast list stacks`: software, its fitted constants, and the machines it is the default for. */
 #include "dataset/stacks.h"
 #include "learn/constants.h"
 #include "learn/software.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What all share times what sets the stack apart, and the spread of that; NaN where the stack was not measured. */
+/* Common constant times the stack's effect, and the uncertainty of the effect; NaN: not measured. */
 struct slot_figure {
     double value, spread;
 };
@@ -44,7 +44,8 @@ static const struct column columns[] = {
 static const char order[] =
     "name n_rows n_ubatch bandwidth bandwidth_spread compute compute_spread launch_s launch_spread default_for source";
 
-/* "launch stack=vllm", "compute format=vllm 4 bits", "kv era=vllm before 2024-08" are vllm's; not those of vllm-x. */
+/* Whether a constant is the stack's: "launch stack=vllm", "compute format=vllm 4 bits", "kv era=vllm before 2024-08" are vllm's, those of
+* vllm-x are not. */
 static bool is_of(const char *name, const char *stack)
 {
     static const char *const dims[] = { " stack=", " format=", " era=" };

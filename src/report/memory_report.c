@@ -1,4 +1,4 @@
-/* roofcast memory: what takes the memory of a device in lines, the most that fits in rows. */
+/* roofcast memory: rows of the largest batch and context, and the memory plan of a device. */
 #include "report/memory_report.h"
 #include "report/output.h"
 #include <math.h>
@@ -9,7 +9,7 @@ struct memory_row {
     struct memory_options o;
     uint32_t n_devices, tp_needed; /* tp_needed 0: none */
     bool served, unbounded;
-    int fits;              /* one at least; -1: memory unknown */
+    int fits;              /* at least one sequence; -1: memory unknown */
     double n_ctx, n_batch; /* whole; NaN: unbounded or unknown */
     double need_bytes, memory_bytes, reserved_bytes, usable_bytes;
     struct memory_plan plan;
@@ -89,7 +89,7 @@ static void put_subject(struct memory_row *w, struct table_rows *rows, const str
     w->plan = s->plan;
 }
 
-/* Why there is no degree of tensor parallelism to name. */
+/* Why no degree of tensor parallelism is sufficient. */
 static const char *tp_note(char *buf, size_t size, const struct tp_needed *n)
 {
     if (n->apart == 0)
@@ -100,7 +100,7 @@ static const char *tp_note(char *buf, size_t size, const struct tp_needed *n)
     return buf;
 }
 
-/* found: of what is asked for. It fits from 1 on; then what it needs, else how many devices one would. */
+/* found: the maximum; from 1 on it fits: the memory needed, else the devices needed for one sequence. */
 static void put_found(struct memory_row *w, struct table_rows *rows, const struct memory_subject *s, double found, uint64_t n_ctx, uint64_t n_seq)
 {
     const bool some = found >= 1;
@@ -128,7 +128,7 @@ void memory_add_row(struct table_rows *rows, const struct memory_subject *s, uin
     put_found(w, rows, s, found, batch ? n_ctx : n, batch ? n : n_seq);
 }
 
-/* ---- a device's memory in lines -------------------------------------------------------------------- */
+/* ---- the memory plan -------------------------------------------------------------------- */
 
 static void begin(struct strbuf *b, const char *what, double bytes)
 {
@@ -203,7 +203,7 @@ void memory_add_plan(struct strbuf *b, const struct memory_subject *s)
 
 /* ---- all rows ---------------------------------------------------------------------------------------- */
 
-/* A machine's reason for having no degree to name, each once. */
+/* Reasons for a missing tp_needed, once per machine. */
 static void print_tp_notes(const struct table_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
@@ -218,7 +218,7 @@ static void print_tp_notes(const struct table_rows *rows)
     }
 }
 
-/* What the largest numbers do not say by themselves. */
+/* Notes below the table. */
 static void print_notes(const struct table_rows *rows, const struct model *m)
 {
     double longest = 0;
@@ -257,7 +257,7 @@ int memory_print(const struct table_rows *rows, const struct strbuf *plans, cons
     memcpy(cols, memory_columns, sizeof cols);
     columns_rank_known(cols, ARRAY_LEN(cols), &d, "reason", COL_MAJOR);
     if (layout_devices(&o->price.layout) == 1)
-        columns_rank(cols, ARRAY_LEN(cols), "layout", COL_DATA); /* it would say so in every row */
+        columns_rank(cols, ARRAY_LEN(cols), "layout", COL_DATA); /* the same in every row */
     const char *lines = strbuf_text(plans, "the lines", err);
     int rc = !lines ? -1 : meta ? 0 : error_oom(err, 0, "the memory");
     if (rc == 0 && o->save)

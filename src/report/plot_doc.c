@@ -135,7 +135,7 @@ static bool test_drawn(const struct chosen *c, const char *phase, const char *te
     return *mine && strcmp(mine, test) == 0;
 }
 
-/* An empty chart is no answer to a test or a phase that is not in the file. */
+/* Error for a test or a phase that is not in the file. */
 static int check_chosen(const struct chosen *c, const struct plot_options *o, struct error *err)
 {
     if (*c->test[0] || *c->test[1])
@@ -304,7 +304,7 @@ static int add_whole(struct plot *p, const struct run_row *row, struct error *er
     return 0;
 }
 
-/* Points of drawn tests that are above their roofs, and why: they are drawn where they are. */
+/* Notes the points of drawn tests above their roofs, with the cause. */
 static int note_findings(struct plot *p, const struct run *r, const struct chosen *c, struct error *err)
 {
     struct finding *f;
@@ -477,7 +477,7 @@ static const struct plot_item *last_of(const struct plot *p, const char *phase)
     return NULL;
 }
 
-/* A whole phase as a point; the line begins anew where more than one list moves on. */
+/* A whole phase as a point; a new line begins if more than one list advances. */
 static int add_step(struct plot *p, const json_t *row, const char *ctx, const char *phase, const char *test, bool joined, struct error *err)
 {
     struct source s = { .phase = phase };
@@ -512,7 +512,7 @@ static bool step_wanted(const struct plot_options *o, struct chosen *c, const ch
     return true;
 }
 
-/* Which constants made the seconds. methods.md (62) */
+/* The constants of the prediction. methods.md (62) */
 static void note_constants(struct plot *p, const json_t *row)
 {
     static const struct {
@@ -537,7 +537,7 @@ static int read_predicted_row(struct plot *p, const struct plot_options *o, cons
                               const char *ctx, struct chosen *c, bool *other, struct error *err)
 {
     const char *phase, *test, *hw, *model, *type;
-    if (*text(row, "reason")) /* no price */
+    if (*text(row, "reason")) /* no prediction */
         return 0;
     if (get_phase(row, ctx, &phase, err) != 0 || json_get_str(row, ctx, "test", &test, err) != 0 ||
         json_get_str(row, ctx, "hw", &hw, err) != 0 ||
@@ -570,7 +570,7 @@ static int read_prediction_rows(struct plot *p, const struct plot_options *o, co
     json_array_foreach(json_object_get(doc, "rows"), i, row)
     {
         snprintf(ctx, sizeof ctx, "%.280s: rows[%zu]", o->doc, i);
-        /* Both phases in one, another machine's roofs: no points under these roofs. */
+        /* Requests and changed machines have no points under these roofs. */
         if (strcmp(text(row, "phase"), "request") == 0 || json_is_string(json_object_get(row, "what_if")))
             continue;
         if (read_predicted_row(p, o, row, ctx, c, &other, err) != 0)

@@ -1,6 +1,6 @@
 /*
- * Columns of `roofcast predict` and `roofcast sweep`: what both say of a scenario stands once. A row of predict is subject, phase (or, with
- * --by role, role), scenario and nested columns; one of sweep is the subject's and the scenario's that sweep_order names, and its own.
+ * Columns of `roofcast predict` and `roofcast sweep`. A row of predict has subject, phase (or, with --by role, role), scenario and nested
+ * columns; a row of sweep has the subject and scenario columns of sweep_order, and its own.
  */
 #include "report/predict_report.h"
 #include <string.h>

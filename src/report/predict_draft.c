@@ -35,7 +35,7 @@ void predict_draft_name(char *buf, size_t n, const struct subject *s)
                  s->gamma);
 }
 
-/* Of every row: nothing where nothing is drafted. */
+/* Speculation columns of a row; empty for plain rows. */
 void predict_draft_put(struct predict_row *w, const struct subject *s)
 {
     const struct speculation none = { { NAN, NAN }, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN };

@@ -73,7 +73,7 @@ static const char *type_of(const struct op *op, const struct subject *s)
     return op->w ? dtype_name(op->w->type) : NULL;
 }
 
-/* "W4A16": bits of the weights and of what they are multiplied with, where a checkpoint says it. (4) */
+/* "W4A16": bits of weights and activations of a checkpoint. (4) */
 static void scheme_of(char *buf, size_t n, const struct op *op)
 {
     static const unsigned act_bits[] = { [SCHEME_FP16] = 16, [SCHEME_BF16] = 16, [SCHEME_FP8] = 8, [SCHEME_INT8] = 8,
@@ -146,7 +146,7 @@ static const char *seconds_text(char *buf, size_t n, double s)
     return s == 0 ? "0" : units_si(buf, n, s, "s");
 }
 
-/* "  weights  32 x 14336 rows x 4352 B                                  = 2.00 GB", a line or two. */
+/* "  weights  32 x 14336 rows x 4352 B                                  = 2.00 GB" */
 static void print_side(const char *what, const char *formula, double value, const char *unit, const char *note)
 {
     char v[40];
@@ -154,7 +154,7 @@ static void print_side(const char *what, const char *formula, double value, cons
         report_text(13, "    %-8s %-72s = %s%s\n", what, formula, units_si(v, sizeof v, value, unit), note);
 }
 
-/* " (154 TFLOP/s)": what e_c and the peak of the units come to; "" where nothing is computed. */
+/* " (154 TFLOP/s)": effective throughput, e_c times the peak of the math units; "": no FLOP. */
 static const char *rate_text(char *buf, size_t n, const struct explain_class *c)
 {
     const double rate = c->sum.cost.flop / c->sum.compute_s;
@@ -205,13 +205,13 @@ static void print_constant(const struct explain_constant *k)
     report_text_within(120, 46, "  %-22s %-14s %-5s %s%s\n", k->name, v, k->formula, spread, k->source);
 }
 
-/* Efficiencies of a stack, not the machine's own measured kernels. */
+/* Whether the row uses constants of a stack, not measured kernels. */
 static bool has_constants(const struct predict_row *row)
 {
     return row->stack && strcmp(row->basis ? row->basis : "", "kernels") != 0;
 }
 
-/* The sum, with all its digits, and the seconds of the table. */
+/* The sum with all digits, and the seconds of the table. */
 static void print_total(const struct predict_row *row)
 {
     const double n = row->n_batch, tokens = strcmp(row->phase, "prefill") == 0   ? n * row->n_prompt
@@ -225,7 +225,7 @@ static void print_total(const struct predict_row *row)
     printf("  %.10g tokens / %.17g s = %.17g tokens/s\n", tokens, row->seconds.value, row->tok_s.value);
 }
 
-/* Of a request: what comes next, and how often. */
+/* Heading of a phase of a request. */
 static void print_part(enum phase phase, double times)
 {
     if (phase == PHASE_PREFILL)

@@ -1,11 +1,11 @@
-/* roofcast predict: rows as a table, and the roofs that stood behind them. */
+/* roofcast predict: rows as a table, and the roofs used. */
 #include "report/predict_report.h"
 #include <math.h>
 #include <string.h>
 
 enum { SOURCE_AT = 14 + 2 + 6 + 2 + 12 + 2 }; /* columns of the lines under the table */
 
-/* when: in which phase; "": always */
+/* when: the phase; "": both */
 static void print_roof(const char *hw, const char *what, double v, const char *unit, const char *when, const char *source)
 {
     char b[40];
@@ -26,7 +26,7 @@ static const struct predict_row *row_at(const struct table_rows *rows, size_t i)
     return table_row(rows, i);
 }
 
-/* Whose constants, and how much is known of them. */
+/* The stack and the basis of its constants. */
 static void print_stack(const struct predict_row *row)
 {
     static const struct {
@@ -47,7 +47,7 @@ static bool same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* The first row with this row's machine; with NULL, and its operands; and, of a stack, whose constants differ by phase, its phase. */
+/* Whether no earlier row has this row's machine and, unless of_machine, its operand type and (with a stack) phase. */
 static bool is_first(const struct table_rows *rows, size_t i, bool of_machine)
 {
     const struct predict_row *r = row_at(rows, i);
@@ -72,7 +72,7 @@ static void print_notes(const struct table_rows *rows)
     }
 }
 
-/* Does a changed row have memory of its own, which no row before has? */
+/* Whether a --what-if row has a memory roof that no earlier row has. */
 static bool has_other_memory(const struct table_rows *rows, size_t i)
 {
     const struct predict_row *r = row_at(rows, i);
@@ -84,7 +84,7 @@ static bool has_other_memory(const struct table_rows *rows, size_t i)
     return other;
 }
 
-/* Which roofs stood behind the rows: two lines a machine, operand type and phase. */
+/* The roofs used: two lines per machine, operand type and phase. */
 static void print_roofs(const struct table *t, const struct predict_cli *o)
 {
     const struct table_rows *rows = t->rows;
@@ -93,7 +93,7 @@ static void print_roofs(const struct table *t, const struct predict_cli *o)
     for (size_t i = 0; i < rows->n; i++) {
         const struct predict_row *r = row_at(rows, i);
         const bool again = !is_first(rows, i, true);
-        const bool request = strcmp(r->phase, "request") == 0; /* has the roofs of its parts */
+        const bool request = strcmp(r->phase, "request") == 0; /* uses the roofs of its phases */
         const char *when = r->stack ? r->phase : "";
         requests |= request;
         const bool first = !r->reason && is_first(rows, i, false) && !(request && again && r->stack);
@@ -126,10 +126,10 @@ static void print_roofs(const struct table *t, const struct predict_cli *o)
                                                : "Roofs above include the profile's efficiency factors; --roof prints the roofline bound.\n");
 }
 
-/* Columns that a table has where a row has them. */
+/* Columns shown if some row has a value. */
 static const char where_known[] = "tok_s_lo tok_s_hi speedup_lo speedup_hi slo_chance usd_per_mtok usd_per_request j_per_request slo_met";
 
-/* What was asked, and can be answered; one device exchanges nothing, and its columns would say so in every row. */
+/* Columns that the options need and the rows have; columns of links only with several devices. */
 static void show_columns(struct column *cols, size_t n, const struct table *t, const struct predict_cli *o)
 {
     bool alone = layout_devices(&o->price.layout) == 1;

@@ -1,4 +1,4 @@
-/* roofcast predict --solve: which value reaches a target, a row an answer. */
+/* roofcast predict --solve: the value that reaches a target, a row per question. */
 #include "report/fields.h"
 #include "report/predict_report.h"
 #include <math.h>
@@ -9,7 +9,7 @@ struct solve_row {
     const char *model, *hw, *guess, *reason, *note, *type, *layout, *question, *unknown, *bound;
     uint32_t n_devices, n_prompt, n_gen, n_depth, n_batch;
     struct solution a;
-    struct figure tok_s, ttft_s, itl_s; /* where it is found, else where it comes nearest */
+    struct figure tok_s, ttft_s, itl_s; /* at the answer, else at the nearest value */
 };
 const size_t predict_solve_row_size = sizeof(struct solve_row);
 
@@ -86,7 +86,7 @@ static void put_scenario(struct solve_row *w, struct table_rows *rows, const str
     w->n_batch = s->o.n_batch;
 }
 
-/* Where the answer is found, what is predicted there; else what comes nearest. */
+/* The prediction at the answer, else at the nearest value. */
 static void put_there(struct solve_row *w, const struct question *q, const struct predict_result *r)
 {
     const struct prediction *p = q->phase == PHASE_PREFILL ? &r->prefill : &r->decode;

@@ -1,4 +1,4 @@
-/* What a profile's curves say, in words: levels and the caches that hwloc reports, threads that saturate. */
+/* Findings of a profile's curves as text: levels versus the caches of hwloc, saturating thread counts. */
 #include "report/output.h"
 #include "run/run.h"
 #include <string.h>

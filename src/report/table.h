@@ -46,8 +46,8 @@ enum column_style {
     COL_BOOL,     /* yes / no / ? for null */
 };
 
-/* Which outputs have a column. In a table that is too wide for its terminal MINOR columns go first, then MEDIUM ones, then MAJOR
- * ones, KEY ones last, of each kind the rightmost first; the first column stays. */
+/* Outputs that have a column, and its importance. A table too wide for its terminal omits MINOR columns first, then MEDIUM, MAJOR
+ * and KEY ones, the rightmost of a rank first; the first column is always shown. */
 enum column_rank { COL_MAJOR, COL_DATA /* csv, sql and json only */, COL_MEDIUM, COL_MINOR, COL_KEY, COL_JSON /* json only */ };
 
 /* The C type of a struct's member. */
@@ -62,7 +62,7 @@ enum field_kind {
     FIELD_CELL,   /* struct cell */
     FIELD_JSON,   /* json_t *; NULL: absent */
 };
-/* What 0, "" and NULL are. */
+/* Meaning of 0, "" and NULL. */
 enum field_empty { EMPTY_VALUE, EMPTY_NULL /* but a double's 0 is a value */, EMPTY_ZERO /* and that too is null */, EMPTY_ABSENT };
 
 struct column {
@@ -74,7 +74,7 @@ struct column {
     enum field_kind field;
     size_t offset;
     enum field_empty empty;
-    const char *type; /* of doc/formats.md, where field and empty do not tell it */
+    const char *type; /* in doc/formats.md; NULL: derived from field and empty */
     const char *help;
 };
 
@@ -86,10 +86,10 @@ struct column {
         offsetof(s, m)
 
 struct cell column_cell(const struct column *c, const void *row);
-/* Gives the columns of these keys, which have blanks between them, a rank. */
+/* Sets the rank of the columns with these blank-separated keys. */
 void columns_rank(struct column *cols, size_t n, const char *keys, enum column_rank rank);
 
-/* The columns of a kind of row, which doc/formats.md has under the heading `section`. */
+/* The columns of a kind of row, documented in doc/formats.md under the heading `section`. */
 struct table_fields {
     const char *section;
     const struct column *cols;
@@ -100,7 +100,7 @@ void table_fields_print(FILE *f, const struct table_fields *t);
 
 /* ---- rows ------------------------------------------------------------------------------------------ */
 
-/* Rows of one struct, each of `size` bytes, and what they point to. Zeros but for size: empty. */
+/* Rows of one struct of `size` bytes, and the memory they point to. All zero except size: empty. */
 struct table_rows {
     size_t size, n, cap;
     void *v;
@@ -123,23 +123,23 @@ struct table {
     const struct column *cols; /* in the order of JSON's fields */
     size_t n_cols;
     const struct table_rows *rows;
-    const char *order; /* keys of the columns of the other formats, blanks between them: JSON then has these and COL_JSON ones; NULL: all, as in cols */
+    const char *order; /* blank-separated keys of the columns of the other formats; JSON has these and COL_JSON ones; NULL: all, as in cols */
 };
 /* Whether a row has a value under that key. */
 bool table_has(const struct table *t, const char *key);
-/* As columns_rank(), of those that a row of t has a value under. */
+/* As columns_rank(), for columns with a value in some row of t. */
 void columns_rank_known(struct column *cols, size_t n, const struct table *t, const char *keys, enum column_rank rank);
 /* The columns of csv, sql and tables, in order: their number, at most n_cols. */
 size_t table_columns(const struct table *t, const struct column **out);
-/* The document, and its rows: memory that is short ends the process, as in all JSON. */
+/* The document, and its rows. Out of memory ends the process. */
 json_t *table_json(const struct table *t);
 json_t *table_rows_json(const struct table *t);
-/* width: of the terminal, in columns: a table leaves out columns that do not fit and names them; 0: all columns. */
+/* width: of the terminal in columns; a table omits columns that do not fit and names them. 0: all columns. */
 int report_print(FILE *out, enum report_format fmt, const struct table *t, size_t width, struct error *err);
 
 /*
- * Text for people, broken at blanks so that no line is wider than width columns, but for a word that is; 0: as it is. A break is followed by
- * indent blanks, 4 where those are more than half of width. A line end before a blank or another line end stays, any other counts as a blank.
+ * Wraps text at blanks so that no line exceeds width columns, except for longer words; 0: no wrapping. A break is followed by
+ * indent blanks, 4 if indent exceeds half of width. A line end before a blank or another line end is kept, any other counts as a blank.
  */
 void report_wrap(struct strbuf *out, const char *text, size_t width, size_t indent);
 
