@@ -141,7 +141,7 @@ static void test_dates(void **state)
     for (size_t i = 0; i < ARRAY_LEN(unsaid); i++) {
         snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", unsaid[i]);
         assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
-        assert_string_equal(l.row[0].remark, "date_or_build says no date, no build and no version: taken as of today");
+        assert_string_equal(l.row[0].remark, "date_or_build has no date, build or version: estimated as of today");
         measure_free(&l);
     }
     for (size_t i = 0; i < ARRAY_LEN(early); i++) {
@@ -188,7 +188,7 @@ static void test_type_given(void **state)
     struct error err = { 0 };
     assert_ok(measure_parse(&l, "t.csv", text, strlen(text), &x, &err), err);
     assert_string_equal(l.row[0].quant, "Q4_0");
-    assert_string_equal(l.row[0].remark, "no type in its row: Q4_0, as --type says");
+    assert_string_equal(l.row[0].remark, "no type in the row: Q4_0 from --type");
     assert_string_equal(l.row[1].quant, "Q8_0");
     assert_string_equal(l.row[1].remark, "");
     measure_free(&l);
