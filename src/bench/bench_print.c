@@ -85,8 +85,8 @@ static const struct column bench_op_columns[] = {
     { "test", "test", COL_TEXT, NULL, COL_KEY, AT(test), EMPTY_VALUE, NULL, NULL },
     { "phase", "phase", COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
     { "layer", "layer", COL_INT, NULL, COL_MAJOR, AT(layer), EMPTY_VALUE, NULL, "-1: outside the blocks, or summed over layers" },
-    { "role", "role", COL_TEXT, NULL, COL_KEY, AT(role), EMPTY_VALUE, NULL, "what it is for: `ffn_down`, `attn_core`, ..." },
-    { "op", "op", COL_TEXT, NULL, COL_MAJOR, AT(op), EMPTY_VALUE, NULL, "what it does: `matmul`, `attention`, ..." },
+    { "role", "role", COL_TEXT, NULL, COL_KEY, AT(role), EMPTY_VALUE, NULL, "role in the model: `ffn_down`, `attn_core`, ..." },
+    { "op", "op", COL_TEXT, NULL, COL_MAJOR, AT(op), EMPTY_VALUE, NULL, "operation: `matmul`, `attention`, ..." },
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, "tensor type; `mixed` in a sum" },
     { "rows", "rows", COL_INT, NULL, COL_MEDIUM, AT(rows), EMPTY_VALUE, NULL, "shape of the weight" },
     { "cols", "cols", COL_INT, NULL, COL_MEDIUM, AT(cols), EMPTY_VALUE, NULL, NULL },
@@ -140,7 +140,7 @@ static void print_energy(const struct run_row *r)
     if (isnan(r->energy_j))
         printf("Energy of %s: unavailable: %s\n", r->test, r->energy_reason);
     else
-        printf("Energy of %s: %s a token, %s (%s a repetition), by %s\n", r->test, units_si(a, sizeof a, r->j_tok, "J"),
+        printf("Energy of %s: %s per token, %s (%s per repetition), by %s\n", r->test, units_si(a, sizeof a, r->j_tok, "J"),
                units_si(b, sizeof b, r->energy_j / r->seconds, "W"), units_si(c, sizeof c, r->energy_j, "J"),
                r->energy_source);
 }

@@ -153,8 +153,8 @@ static const struct column arch_columns[] = {
     { "name", "architecture", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "`general.architecture` of a GGUF" },
     { "model_types", "config.json's model_type", COL_TEXT, NULL, COL_MAJOR, AT(model_types), EMPTY_VALUE, NULL, "`model_type` of the config.json files that "
       "become it" },
-    { "experts", "experts", COL_BOOL, NULL, COL_MAJOR, AT(experts), EMPTY_VALUE, NULL, "it knows mixtures of experts" },
-    { "windows", "windows", COL_BOOL, NULL, COL_MAJOR, AT(windows), EMPTY_VALUE, NULL, "it knows sliding windows" },
+    { "experts", "experts", COL_BOOL, NULL, COL_MAJOR, AT(experts), EMPTY_VALUE, NULL, "supports mixtures of experts" },
+    { "windows", "windows", COL_BOOL, NULL, COL_MAJOR, AT(windows), EMPTY_VALUE, NULL, "supports sliding windows" },
     { "priced_only", "prediction only", COL_BOOL, NULL, COL_MAJOR, AT(predict_only), EMPTY_VALUE, NULL, "from a name, a config.json or a GGUF: the engine does not "
       "run it" },
 };

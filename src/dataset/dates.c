@@ -197,6 +197,6 @@ const char *measure_date_remark(const char *text)
     if (*text && !says_when(text))
         return "has no date, build or version: estimated as of today";
     if (any_at(text, &year, &month) == MEASURE_DATE && year < MEASURE_FIRST_YEAR)
-        return "is of a year before any of this was measured: taken as of today";
+        return "is before the first year of such measurements: estimated as of today";
     return NULL;
 }

@@ -19,7 +19,7 @@ static const struct column predict_class_columns[] = {
     { "phase", NULL, COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
     { "times", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.times), EMPTY_VALUE, NULL, "such phases: of a request, whose steps are told as their mean, its `n_gen - 1` "
       "steps; else 1" },
-    { "count", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.sum.count), EMPTY_VALUE, NULL, "ops a pass" },
+    { "count", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.sum.count), EMPTY_VALUE, NULL, "ops per pass" },
     { "n_pass", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.n_pass), EMPTY_VALUE, NULL, "passes that run them" },
     { "shape", NULL, COL_TEXT, NULL, COL_DATA, AT(shape), EMPTY_VALUE, NULL, NULL },
     { "type", NULL, COL_TEXT, NULL, COL_DATA, AT(type), EMPTY_NULL, NULL, "of the weights, or of the cache" },

@@ -147,7 +147,7 @@ static void test_dates(void **state)
     for (size_t i = 0; i < ARRAY_LEN(early); i++) {
         snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", early[i]);
         assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
-        assert_string_equal(l.row[0].remark, "date_or_build is of a year before any of this was measured: taken as of today");
+        assert_string_equal(l.row[0].remark, "date_or_build is before the first year of such measurements: estimated as of today");
         measure_free(&l);
     }
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
@@ -824,7 +824,7 @@ static void test_llama_bench_contradictions(void **state)
             fail_msg("%s: expected \"%s\", found \"%s\"", rows[i].fields, rows[i].says ? rows[i].says : "", rc == 0 ? "" : err.msg);
         if (rc == 0) {
             const bool unset = strstr(rows[i].fields, "1970") != NULL;
-            assert_string_equal(l.row[0].remark, unset ? "test_time is of a year before any of this was measured: taken as of today" : "");
+            assert_string_equal(l.row[0].remark, unset ? "test_time is before the first year of such measurements: estimated as of today" : "");
             measure_free(&l);
         }
     }
