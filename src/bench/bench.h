@@ -2,6 +2,7 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
+#include "base/lists.h"
 #include "bench/setup.h"
 #include "ceilings/ceilings.h"
 #include "counters/energy.h"
@@ -104,18 +105,47 @@ void bench_print_conditions(const struct run *r);
 /* A line of llama-batched-bench's table: B prompts of PP tokens, then TG tokens to each; seconds of both parts. */
 void bench_add_batch(struct table_rows *rows, const struct run_row *pp, const struct run_row *tg, double pp_s, double tg_s);
 extern const size_t bench_batch_size;
-extern const struct table_fields bench_batch_fields, bench_fields, bench_op_fields;
+extern const struct table_fields bench_batch_fields;
 
-/* ---- bench_print.c: the output ------------------------------------------------------- */
+/* ---- grid.c: tests of a grid ------------------------------------------------------- */
+
 /* What a bench prints: rows, ops and roles (see run/run.h); lines of the table of batches. */
 struct bench_results {
     struct run run, roles;
     struct table_rows batches; /* of bench_batch_size */
 };
-/* Options of the output. error_format: also to standard error. */
+/* Lists of the tests: of prompts, generations, depths, threads, sequences, ubatches. */
+enum { BENCH_MOST_PAIRS = 64 };
+struct bench_grid {
+    struct str_list model;
+    struct int_list p, n, d, t, b, ub;
+    struct int_list pair[BENCH_MOST_PAIRS]; /* of two: prompt, generated */
+    size_t n_pair;
+};
+/* How each is done. */
+struct bench_how {
+    int64_t reps;
+    double delay_s;
+    const char *counters; /* "auto", "null", ... */
+    struct setup_options engine;
+    bool uncalibrated, brief, no_warmup, ops;
+    const struct marker_tool *markers; /* NULL: no tool counts this program */
+    struct energy *energy;
+    struct bench_stored stored;
+};
+/*
+ * Every test of one model, thread count and ubatch: one engine serves them all. Prompts and generations apart, as llama-bench has them; with
+ * numbers of sequences above 1 the generation goes on after the prompt, as in llama-batched-bench. A test is in res whole or not at all.
+ */
+int bench_grid_run(struct bench_results *res, const struct model *m, const struct bench_grid *g, const struct bench_how *o,
+                   const struct setup *machine, uint32_t n_ubatch, struct error *err);
+
+/* ---- bench_print.c: the output ------------------------------------------------------- */
+/* Options of the output. also: where the tests go a second time, in also_format; NULL: nowhere. */
 struct bench_print {
-    enum report_format format, error_format;
-    bool also_error, ops, by_layer;
+    FILE *also;
+    enum report_format format, also_format;
+    bool ops, by_layer;
 };
 /* To standard output; rows in seconds, bytes and FLOP as struct run has them. -1 with *err: out of memory, or a write failed. */
 int bench_print(struct bench_results *res, const struct bench_print *o, struct error *err);

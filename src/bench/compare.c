@@ -132,7 +132,7 @@ static int compare(const struct hwprofile *a, const struct hwprofile *b, enum re
 int profile_compare(const char *path_a, const char *path_b, enum report_format fmt, struct error *err)
 {
     struct hwprofile a, b;
-    if (hwprofile_load(&a, path_a, err) != 0)
+    if (hwprofile_this_path(&path_a, path_a, err) != 0 || hwprofile_this_path(&path_b, path_b, err) != 0 || hwprofile_load(&a, path_a, err) != 0)
         return -1;
     if (hwprofile_load(&b, path_b, err) != 0) {
         hwprofile_free(&a);

@@ -1,4 +1,5 @@
 /* doctor: the checks, a row each: what was found, and what helps. */
+#include "base/environment.h"
 #include "bench/doctor.h"
 #include "config.h"
 #include "counters/counters.h"
@@ -26,20 +27,15 @@ static void say(char *text, size_t size, const char *fmt, ...)
 #define FINDING(r, ...) say((r)->finding, sizeof (r)->finding, __VA_ARGS__)
 #define FIX(r, ...)     say((r)->fix, sizeof (r)->fix, __VA_ARGS__)
 
-static const char *this_program(void)
-{
-    static char path[512]; /* the same every time */
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = 0;
-    return path;
-}
-
 static void fix_paranoid(struct doctor_row *r, int level)
 {
+    char program[512];
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = 0;
     FIX(r,
         "sysctl -w kernel.perf_event_paranoid=%d (for good: echo kernel.perf_event_paranoid=%d >/etc/sysctl.d/50-perf.conf), or "
         "setcap cap_perfmon+ep %s",
-        level, level, this_program());
+        level, level, program);
 }
 
 static bool paranoid_above(const struct doctor_facts *f, int level)
@@ -289,7 +285,7 @@ static void check_huge_pages(const struct doctor_facts *f, struct doctor_row *r)
 
 static void check_program(struct doctor_row *r, const char *program, const char *use, const char *package)
 {
-    const char *path = getenv("PATH");
+    const char *path = environment()->program_path;
     char file[1024];
     for (; path && *path; path += strcspn(path, ":") + (path[strcspn(path, ":")] == ':')) {
         snprintf(file, sizeof file, "%.*s/%s", (int)(strcspn(path, ":") < 900 ? strcspn(path, ":") : 900), path, program);

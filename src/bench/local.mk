@@ -14,6 +14,8 @@ libbench_a_SOURCES = \
   %D%/doctor_facts.c \
   %D%/generate.c \
   %D%/generate.h \
+  %D%/grid.c \
+  %D%/list_rows.c \
   %D%/ops.c \
   %D%/ppl.h \
   %D%/ppl_evaluate.c \

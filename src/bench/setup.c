@@ -37,12 +37,8 @@ static int numa_cpus(struct cpulist *l, const char *mode, struct error *err)
 /* Threads on n CPUs; 0 asked for: as many as the quota keeps running. */
 static int threads_on(size_t n, int64_t asked)
 {
-    static int64_t said; /* a command has several tests */
     const double quota = cgroup_cpus("");
     const int within = threads_within(n, quota);
-    if (asked > within && asked == said)
-        return (int)asked;
-    said = asked;
     if (asked > within)
         notify_note("-t %lld: cgroup quota %.0f %%: threads will wait for CPU time", (long long)asked, 100 * quota);
     else if (asked == 0 && (size_t)within < n)

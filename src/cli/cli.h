@@ -41,8 +41,10 @@ int cmd_calibrate(int argc, char **argv, struct error *err);
 int cmd_plot(int argc, char **argv, struct error *err);
 int cmd_doctor(int argc, char **argv, struct error *err);
 int cmd_list(int argc, char **argv, struct error *err);
-/* The document of `predict MODEL --hw HW[,HW...] -q TYPE -o json` for 512 prompt and 128 generated tokens; type NULL: default. */
-json_t *predict_document(const char *model, const char *hw, const char *type, struct error *err);
+/* The rows of `predict MODEL --hw HW[,HW...] -q TYPE`, of 512 prompt tokens and 128 generated; type NULL: its default. The caller frees *out, after an
+ * error too. */
+struct plot_prediction;
+int predict_for_plot(struct plot_prediction *out, const char *model, const char *hw, const char *type, struct error *err);
 /* The chart of `report FILE --hw HW --chart BASE`, without the table. hw NULL: from the file; formats as in struct roofline_chart. */
 int report_chart(const char *file, const char *hw, const char *base, unsigned formats, struct error *err);
 

@@ -138,12 +138,9 @@ static int add_text(struct options *o, const char *arg, struct error *err)
 
 static int take_kind(struct options *o, const char *arg, struct error *err)
 {
-    static const char *const kinds[] = { "gpu", "apu", "npu", "cpu" };
-    o->filter.kind = arg;
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (strcmp(arg, kinds[i]) == 0)
-            return 0;
-    return error_set(err, ERROR_USAGE, "--kind \"%s\": expected gpu, apu, npu or cpu", arg);
+    const int kind = hw_kind_find(arg);
+    o->filter.kind = kind < 0 ? NULL : hw_kind_name((enum hw_kind)kind);
+    return kind >= 0 ? 0 : error_set(err, ERROR_USAGE, "--kind \"%s\": expected gpu, apu, npu or cpu", arg);
 }
 
 static int parse(void *options, int key, const char *arg, struct error *err)

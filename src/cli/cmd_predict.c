@@ -1,6 +1,7 @@
 /* roofcast predict: tokens/s, TTFT, ITL, bound and memory fit of a model on any profiled machine. */
 #include "cli/predict_options.h"
 #include "learn/software.h"
+#include "report/plot.h"
 #include "report/predict_report.h"
 #include "timing/rescale.h"
 #include <inttypes.h>
@@ -125,7 +126,7 @@ static int record_reason(int rc, struct table_rows *rows, const struct subject *
 {
     struct predict_tally *t = s->tally;
     const struct error why = *err;
-    t->n_predicted += rc == 0;
+    t->n_priced += rc == 0;
     if (rc == 0 || !t->several || (why.kind != ERROR_INPUT && why.kind != ERROR_USAGE))
         return rc;
     if (t->first.kind == ERROR_NONE)
@@ -273,23 +274,15 @@ static int predict_machine(struct table_rows *rows, const struct predict_cli *o,
     return rc;
 }
 
-static int64_t largest(const struct int_list *l)
-{
-    int64_t max = 0;
-    for (size_t i = 0; i < l->n; i++)
-        max = l->v[i] > max ? l->v[i] : max;
-    return max;
-}
-
 static void warn_context(const struct model *m, const struct predict_cli *o, const struct lists *l)
 {
-    const int64_t p = largest(&l->p), n = largest(&l->n);
+    const int64_t p = int_list_largest(&l->p), n = int_list_largest(&l->n);
     int64_t longest = p > n ? p : n;
     for (size_t i = 0; i < o->ask.n_request; i++) {
         const int64_t request = (int64_t)o->ask.requests[i].n_in + o->ask.requests[i].n_out;
         longest = request > longest ? request : longest;
     }
-    const int64_t context = largest(&l->d) + longest;
+    const int64_t context = int_list_largest(&l->d) + longest;
     if (context > m->hp.n_ctx_train)
         notify_warn("%s: a context of %" PRId64 " tokens exceeds the trained context of %u", m->name, context,
                     m->hp.n_ctx_train);
@@ -322,7 +315,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     if (rc == 0 && d.s.draft)
         rc = cli_keep_input(d.model.path, d.model.gguf, "--save", o->save, err);
-    if (rc == 0 && d.gamma.n > 0 && largest(&l->n) == 0)
+    if (rc == 0 && d.gamma.n > 0 && int_list_largest(&l->n) == 0)
         rc = error_set(err, ERROR_USAGE, "--draft needs -n above 0: there is nothing to draft");
     if (rc == 0)
         rc = software_load(&software, &o->software, &asked, err);
@@ -332,8 +325,9 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
     if (rc == 0 && rows.n == 0)
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: nothing to predict");
     if (rc == 0)
-        rc = solves ? predict_solve_print(&rows, o, &m, err) : predict_print(&rows, o, &m, err);
-    if (rc == 0 && tally.n_predicted == 0) /* the reasons were printed */
+        rc = o->keep ? plot_prediction_of_rows(o->keep, &rows, o->roof, err)
+             : solves ? predict_solve_print(&rows, o, &m, err) : predict_print(&rows, o, &m, err);
+    if (rc == 0 && tally.n_priced == 0) /* the reasons were printed */
         rc = error_set(err, tally.first.kind, "none of %zu machines can be predicted: %.200s", hw->n, tally.first.msg);
     if (solves)
         table_rows_free(&rows);
@@ -369,19 +363,13 @@ static int run_options(struct predict_cli *o, struct error *err)
     return rc;
 }
 
-json_t *predict_document(const char *model, const char *hw, const char *type, struct error *err)
+int predict_for_plot(struct plot_prediction *out, const char *model, const char *hw, const char *type, struct error *err)
 {
     struct predict_cli o = PREDICT_DEFAULTS;
-    json_t *doc = NULL;
     o.model = model;
     o.hw = hw;
-    o.keep = &doc;
-    if (type && pricing_parse('q', type, &o.price, err) != 0)
-        return NULL;
-    if (run_options(&o, err) == 0)
-        return doc;
-    json_decref(doc);
-    return NULL;
+    o.keep = out;
+    return type && pricing_parse('q', type, &o.price, err) != 0 ? -1 : run_options(&o, err);
 }
 
 int cmd_predict(int argc, char **argv, struct error *err)

@@ -4,7 +4,7 @@
 
 #include "report/table.h"
 
-extern const struct table_fields analyze_fields, doctor_fields, quantize_fields, report_fields, score_fields, score_group_fields;
+extern const struct table_fields doctor_fields;
 /* All tables of columns, as doc/formats.md has them, to standard output. */
 void list_fields(void);
 

@@ -4,7 +4,11 @@
 #include "bench/profiles.h"
 #include "bench/validate.h"
 #include "cli/fields.h"
+#include "report/analyze.h"
 #include "report/list.h"
+#include "report/measured.h"
+#include "report/quantize.h"
+#include "report/score.h"
 #include "report/memory_report.h"
 #include "report/predict_report.h"
 #include <string.h>
@@ -33,7 +37,7 @@ static void print_predictions(void)
 void list_fields(void)
 {
     static const struct table_fields *const all[] = {
-        &bench_fields, &bench_op_fields, &bench_batch_fields, &analyze_fields, &predict_class_fields, &predict_constant_fields, &predict_role_fields,
+        &run_row_fields, &run_op_fields, &bench_batch_fields, &analyze_fields, &predict_class_fields, &predict_constant_fields, &predict_role_fields,
         &memory_fields, &predict_solve_fields, &score_group_fields, &score_fields, &validate_fields, &validate_group_fields, &report_fields, &ppl_fields,
         &quantize_fields, &compare_fields, &crosscheck_fields, &doctor_fields,
     };

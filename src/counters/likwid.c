@@ -3,6 +3,7 @@
  * linked, and its failures are isolated. LIKWID counts per CPU and memory traffic per socket: all fields are shared, read by thread 0,
  * and include other processes on these CPUs.
  */
+#include "base/environment.h"
 #include "counters/child.h"
 #include "counters/internal.h"
 
@@ -33,13 +34,10 @@ struct likwid {
 /* In the build tree, else as installed. */
 static const char *helper_path(const struct counters_options *o, char path[PATH_MAX])
 {
-    char exe[PATH_MAX];
+    char build[PATH_MAX - 20];
     if (o && o->likwid_helper)
         return o->likwid_helper;
-    const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    const size_t dir = strlen(BUILDDIR);
-    const bool in_tree = n > 0 && (size_t)n > dir && strncmp(exe, BUILDDIR, dir) == 0 && exe[dir] == '/';
-    snprintf(path, PATH_MAX, "%s/roofcast-likwid", in_tree ? BUILDDIR : PKGLIBEXECDIR);
+    snprintf(path, PATH_MAX, "%s/roofcast-likwid", environment_build_tree(build, sizeof build) ? build : PKGLIBEXECDIR);
     return path;
 }
 

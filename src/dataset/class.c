@@ -78,23 +78,17 @@ static int read_prior(const json_t *o, const char *ctx, const char *key, double 
 
 static int read_class(struct machine_class *c, const json_t *o, const char *ctx, struct error *err)
 {
-    static const struct {
-        const char *name;
-        enum hw_kind kind;
-    } kinds[] = { { "cpu", HW_CPU }, { "gpu", HW_GPU }, { "apu", HW_APU }, { "npu", HW_NPU } };
     const json_t *ids = json_object_get(o, "ids");
     const char *kind;
-    size_t k = 0;
     *c = (struct machine_class){ .vendor = "", .profiles = true };
     if (json_check_object(o, ctx, err) != 0 || json_get_str(o, ctx, "name", &c->name, err) != 0 || json_get_str(o, ctx, "kind", &kind, err) != 0 ||
         read_vendor(o, ctx, &c->vendor, err) != 0 || json_get_bool_opt(o, ctx, "profiles", &c->profiles, err) != 0 ||
         json_get_bool_opt(o, ctx, "name_first", &c->name_first, err) != 0)
         return -1;
-    while (k < ARRAY_LEN(kinds) && strcmp(kinds[k].name, kind) != 0)
-        k++;
-    if (k == ARRAY_LEN(kinds))
+    const int k = hw_kind_find(kind);
+    if (k < 0)
         return error_set(err, ERROR_INPUT, "%s: field \"kind\": expected cpu, gpu, apu or npu, found \"%.32s\"", ctx, kind);
-    c->kind = kinds[k].kind;
+    c->kind = (enum hw_kind)k;
     if (ids && !json_is_array(ids))
         return error_set(err, ERROR_INPUT, "%s: field \"ids\": expected an array, found %s", ctx, json_type_name(ids));
     if (json_array_size(ids) > ARRAY_LEN(c->ids))

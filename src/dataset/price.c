@@ -316,3 +316,27 @@ int price_gpu_kernel(struct priced *out, const struct measurement *m, struct err
                             .act_bytes = HALF * 2 * m->batch * m->n_head * m->head_dim, .flop = 4 * m->batch * m->n_head * m->head_dim * keys };
     return work_add_step(out, &pass, &c, err);
 }
+
+struct priced *priced_rows(const struct measurements *l, struct pricer *p, struct error *err)
+{
+    struct priced *rows = calloc(l->n + 1, sizeof *rows);
+    if (!rows)
+        error_oom(err, l->n * sizeof *rows, "rows");
+    for (size_t i = 0; rows && i < l->n; i++) {
+        if (price_row(p, &l->row[i], &rows[i], err) != 0) {
+            priced_rows_free(rows, i);
+            return NULL;
+        }
+        if (i > 0)
+            priced_share(&rows[i], &rows[i - 1]);
+    }
+    pricer_drop_models(p);
+    return rows;
+}
+
+void priced_rows_free(struct priced *rows, size_t n)
+{
+    for (size_t i = 0; rows && i < n; i++)
+        priced_free(&rows[i]);
+    free(rows);
+}

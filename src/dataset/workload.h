@@ -92,6 +92,9 @@ void priced_share(struct priced *p, const struct priced *before);
 /* Models that rows were priced with; later rows load theirs again. */
 void pricer_drop_models(struct pricer *p);
 void priced_free(struct priced *p);
+/* All rows of l with their work, [l->n]; NULL with *err. The models are dropped. */
+struct priced *priced_rows(const struct measurements *l, struct pricer *p, struct error *err);
+void priced_rows_free(struct priced *rows, size_t n); /* rows may be NULL */
 
 /* Passes have more than one sequence. */
 bool priced_batched(const struct priced *p);

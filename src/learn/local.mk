@@ -14,6 +14,8 @@ liblearn_a_SOURCES = \
   %D%/model_roofs.c \
   %D%/half_width.c \
   %D%/half_width.h \
+  %D%/lessons.c \
+  %D%/lessons.h \
   %D%/reasons.c \
   %D%/score.c \
   %D%/score.h \

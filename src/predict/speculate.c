@@ -317,7 +317,7 @@ static int check(const struct predict_options *o, const struct spec_options *s, 
     if (s->kind == SPEC_MODEL && !s->draft)
         return error_set(err, ERROR_USAGE, "cannot predict: no draft model");
     if (o->layout.pp > 1)
-        return error_set(err, ERROR_USAGE, "cannot predict: --pp %u with drafts: how drafting and verification fill a "
+        return error_set(err, ERROR_USAGE, "cannot predict: pp %u with drafts: how drafting and verification fill a "
                                            "pipeline is not known here", o->layout.pp);
     if ((uint64_t)o->n_batch * (s->gamma + 1) > INT32_MAX)
         return error_set(err, ERROR_USAGE, "cannot predict: %u sequences with %u drafted tokens each: too many for a pass",

@@ -63,6 +63,30 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
 /* The first line of CSV; nothing for JSON lines. */
 void sweep_header(struct strbuf *out, const struct sweep_grid *g);
 
+/* ---- the axes (grid_axes.c) ------------------------------------------------------------ */
+
+/* As option texts: lists, names, "all" models, kinds of machines ("gpu"). */
+struct sweep_lists {
+    const char *model, *hw, *kv, *tp, *pp, *dp, *ep, *n_batch, *n_depth, *n_prompt, *n_gen;
+};
+/* g has all that is no list, and the types; the caller frees it after an error too. */
+int sweep_grid_init(struct sweep_grid *g, const struct sweep_lists *l, struct error *err);
+/* Every type with the first model, and every model (unless those are all there are) with the first type: a wrong name ends the sweep before its first row. */
+int sweep_grid_check(const struct sweep_grid *g, bool all_models, struct error *err);
+void sweep_grid_free(struct sweep_grid *g);
+
+/* ---- pricing (grid_price.c) ------------------------------------------------------------- */
+
+struct sweep_range {
+    size_t first, end; /* chunks of the whole grid */
+};
+/* The chunks of one rank of n. */
+struct sweep_range sweep_part_of(const struct sweep_grid *g, int rank, int n);
+/* Their rows to f, in order; an interrupt leaves whole chunks. */
+int sweep_part(const struct sweep_grid *g, struct team *team, struct sweep_range p, FILE *f, bool progress, struct error *err);
+/* Writes and frees b. */
+int sweep_write(FILE *f, struct strbuf *b, struct error *err);
+
 /* ---- several processes (sweep_mpi.c) --------------------------------------------------- */
 
 /* This process among the ranks of mpirun; 0 of 1 without it. */

@@ -90,13 +90,9 @@ static bool keeps(const struct list_filter *f, const struct list_row *row)
 /* This machine first, then by kind. */
 static int kind_rank(const struct list_row *row)
 {
-    static const char *const kinds[] = { "gpu", "apu", "npu", "cpu" };
-    size_t i = 0;
-    if (row->id && strcmp(row->id, "this") == 0)
-        return -1;
-    while (i < ARRAY_LEN(kinds) && strcmp(or_empty(row->kind), kinds[i]) != 0)
-        i++;
-    return (int)i;
+    static const int ranks[] = { [HW_GPU] = 0, [HW_APU] = 1, [HW_NPU] = 2, [HW_CPU] = 3 };
+    const int kind = hw_kind_find(or_empty(row->kind));
+    return row->id && strcmp(row->id, "this") == 0 ? -1 : kind < 0 ? (int)ARRAY_LEN(ranks) : ranks[kind];
 }
 
 /* Name for the command line. */

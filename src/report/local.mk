@@ -1,5 +1,7 @@
 noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
+  %D%/analyze.c \
+  %D%/analyze.h \
   %D%/chart.c \
   %D%/curves.c \
   %D%/draw.c \
@@ -9,6 +11,8 @@ libreport_a_SOURCES = \
   %D%/gnuplot.c \
   %D%/grid.c \
   %D%/grid.h \
+  %D%/grid_axes.c \
+  %D%/grid_price.c \
   %D%/layout.c \
   %D%/layout.h \
   %D%/list.h \
@@ -16,6 +20,8 @@ libreport_a_SOURCES = \
   %D%/list_hw.c \
   %D%/list_models.c \
   %D%/list_stacks.c \
+  %D%/measured.c \
+  %D%/measured.h \
   %D%/memory_report.c \
   %D%/memory_report.h \
   %D%/output.c \
@@ -27,9 +33,11 @@ libreport_a_SOURCES = \
   %D%/plan_points.c \
   %D%/plan_roofs.c \
   %D%/plot.h \
+  %D%/plot_chart.c \
   %D%/plot_curves.c \
   %D%/plot_doc.c \
   %D%/plot_levels.c \
+  %D%/plot_predicted.c \
   %D%/plot_roofs.c \
   %D%/predict_draft.c \
   %D%/predict_explain.c \
@@ -40,7 +48,11 @@ libreport_a_SOURCES = \
   %D%/predict_rows.c \
   %D%/predict_solve.c \
   %D%/profile_findings.c \
+  %D%/quantize.c \
+  %D%/quantize.h \
   %D%/report.h \
+  %D%/score.c \
+  %D%/score.h \
   %D%/table.c \
   %D%/table.h \
   %D%/table_fields.c \

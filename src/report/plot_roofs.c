@@ -25,21 +25,8 @@ int plot_load_profile(struct plot *p, const char *spec, struct error *err)
     return 0;
 }
 
-/* A field of a row: "" and NaN where it has none. */
-static const char *text_of(const json_t *row, const char *key)
-{
-    const char *s = json_string_value(json_object_get(row, key));
-    return s ? s : "";
-}
-
-static double number_of(const json_t *row, const char *key)
-{
-    const json_t *v = json_object_get(row, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 /* A prediction names its machines; for an unknown name the highest roofs of its rows are used. */
-int plot_prediction_roofs(struct plot *p, const json_t *doc, struct error *err)
+int plot_prediction_roofs(struct plot *p, const struct plot_prediction *x, struct error *err)
 {
     struct error ignored;
     struct hwprofile h;
@@ -58,19 +45,14 @@ int plot_prediction_roofs(struct plot *p, const json_t *doc, struct error *err)
     } else if (plot_load_profile(p, hw, &ignored) == 0) {
         return 0;
     }
-    size_t i;
-    json_t *row;
-    json_array_foreach(json_object_get(doc, "rows"), i, row)
-    {
-        if (strcmp(text_of(row, "hw"), hw) != 0)
+    for (size_t i = 0; i < x->n_row; i++) {
+        const struct plot_predicted *r = &x->row[i];
+        if (strcmp(r->hw, hw) != 0)
             continue;
-        struct ceiling memory = { .name = "memory",
-                                  .value = number_of(row, "bandwidth_bytes_s"),
-                                  .kind = "bandwidth",
-                                  .level = "DRAM" };
-        struct ceiling peak = { .value = number_of(row, "peak_flop_s"), .kind = "compute" };
-        COPY(peak.dtype, text_of(row, "math"));
-        COPY(peak.name, text_of(row, "math"));
+        struct ceiling memory = { .name = "memory", .value = r->bandwidth_bytes_s, .kind = "bandwidth", .level = "DRAM" };
+        struct ceiling peak = { .value = r->peak_flop_s, .kind = "compute" };
+        COPY(peak.dtype, r->math);
+        COPY(peak.name, r->math);
         COPY(p->machine, hw);
         if (hwprofile_raise_ceiling(&p->roofs, &memory, err) != 0 || hwprofile_raise_ceiling(&p->roofs, &peak, err) != 0)
             return -1;

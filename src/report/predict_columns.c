@@ -241,11 +241,6 @@ size_t predict_columns(struct column *out, bool by_role)
     return by_role ? n : APPEND(out, n, nested_columns);
 }
 
-json_t *predict_roles_json(const struct table_rows *roles)
-{
-    return table_rows_json(&(struct table){ .cols = role_columns, .n_cols = ARRAY_LEN(role_columns), .rows = roles });
-}
-
 size_t sweep_columns(struct column *out)
 {
     size_t n = APPEND(out, 0, subject_columns);

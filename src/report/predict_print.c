@@ -157,14 +157,9 @@ int predict_print(struct table_rows *rows, const struct predict_cli *o, const st
     json_t *meta = predict_meta(o, m);
     const struct table t = { "roofcast.predict", 1, meta, cols, n, rows, o->by_role ? predict_role_order : predict_order };
     int rc = meta ? 0 : error_oom(err, 0, "the prediction");
-    if (!o->by_role && (o->save || o->keep || o->format == REPORT_JSON || o->format == REPORT_JSONL))
+    if (!o->by_role && (o->save || o->format == REPORT_JSON || o->format == REPORT_JSONL))
         predict_nest(rows);
     show_columns(cols, n, &t, o);
-    if (rc == 0 && o->keep) {
-        *o->keep = table_json(&t);
-        json_decref(meta);
-        return 0;
-    }
     if (rc == 0 && o->save)
         rc = report_write(o->save, REPORT_JSON, &t, err);
     if (rc == 0 && o->format == REPORT_TABLE)

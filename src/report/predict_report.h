@@ -10,6 +10,8 @@
 #include "predict/speculate.h"
 #include "predict/whatif.h"
 
+struct plot_prediction; /* plot.h */
+
 /* --draft and related options, as given. */
 struct draft_cli {
     const char *spec, *type, *gamma, *acceptance;
@@ -38,7 +40,7 @@ struct predict_change {
 };
 
 struct predict_cli {
-    json_t **keep; /* receives the document instead of printing; NULL: print */
+    struct plot_prediction *keep; /* for a chart: filled, and nothing is printed; NULL: printed */
     const char *model, *hw, *save;
     const char *n_prompt, *n_gen, *n_depth, *n_batch; /* lists */
     int64_t n_ubatch, threads; /* 0: the stack's; all */
@@ -63,7 +65,7 @@ struct drafting {
 /* Predictions so far: of several machines, one that cannot be predicted has a row with the reason. */
 struct predict_tally {
     bool several;
-    size_t n_predicted;
+    size_t n_priced;
     struct error first; /* reason of the first failure */
     char said[64];      /* the last machine warned of */
 };
@@ -103,7 +105,7 @@ void predict_put_limits(struct predict_row *w, const struct limits *l, const str
 struct cell predict_weights_gb(const struct predict_cli *o);
 /* A document's fields before its rows; NULL: out of memory. */
 json_t *predict_meta(const struct predict_cli *o, const struct model *m);
-/* predict_print.c: all rows, to --save and to the terminal, or to o->keep. */
+/* predict_print.c: all rows, to --save and to the terminal. */
 int predict_print(struct table_rows *rows, const struct predict_cli *o, const struct model *m, struct error *err);
 /* predict_explain.c: adds the derivation of a phase to its row; as JSON; as text, for every row that has one. */
 int predict_put_explain(struct predict_row *w, const struct subject *s, struct error *err);

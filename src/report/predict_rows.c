@@ -164,13 +164,23 @@ static void put_running(struct predict_row *w, const struct subject *s, const st
     w->usd_per_request = predict_seconds(usd / n_seq, p);
 }
 
-static json_t *roles_json(const struct prediction *p)
+static int put_roles(struct predict_row *w, const struct prediction *p, struct error *err)
 {
-    struct table_rows rows = { .size = sizeof(struct predict_row) };
+    w->roles = calloc(ROLE_COUNT, sizeof *w->roles);
+    if (!w->roles)
+        return error_oom(err, ROLE_COUNT * sizeof *w->roles, "a prediction's roles");
     for (int i = 0; p->role && i < ROLE_COUNT; i++)
         if (role_used(&p->role[i]))
-            put_role(table_add(&rows), p->seconds, &p->role[i]);
-    json_t *j = predict_roles_json(&rows);
+            w->roles[w->n_roles++] = p->role[i];
+    return 0;
+}
+
+static json_t *roles_json(const struct predict_row *w)
+{
+    struct table_rows rows = { .size = sizeof(struct predict_row) };
+    for (size_t i = 0; i < w->n_roles; i++)
+        put_role(table_add(&rows), w->seconds.value, &w->roles[i]);
+    json_t *j = table_rows_json(&(struct table){ .cols = predict_role_fields.cols, .n_cols = predict_role_fields.n, .rows = &rows });
     table_rows_free(&rows);
     return j;
 }
@@ -192,7 +202,8 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     }
     put_prediction(w, p);
     put_running(w, s, p);
-    w->roles_json = table_keep_json(rows, roles_json(p));
+    if (put_roles(w, p, err) != 0)
+        return -1;
     return s->cli->ask.explain && !s->reason ? predict_put_explain(w, s, err) : 0;
 }
 
@@ -224,6 +235,8 @@ void predict_nest(struct table_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
         struct predict_row *w = table_row(rows, i);
+        if (!w->roles_json)
+            w->roles_json = table_keep_json(rows, roles_json(w));
         if (w->explained && !w->classes_json)
             predict_nest_explain(rows, w);
     }
@@ -232,7 +245,9 @@ void predict_nest(struct table_rows *rows)
 void predict_rows_free(struct table_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
-        struct explained *x = ((struct predict_row *)table_row(rows, i))->explained;
+        struct predict_row *w = table_row(rows, i);
+        struct explained *x = w->explained;
+        free(w->roles);
         if (x) {
             table_rows_free(&x->classes);
             table_rows_free(&x->constants);

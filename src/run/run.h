@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/coherence.h"
+#include "base/column.h"
 #include "base/json.h"
 #include "model/op.h"
 
@@ -125,6 +126,10 @@ struct run {
     json_t *ceilings; /* array of ceilings from probes adjacent to the run; owned */
     json_t *findings; /* array of findings (doc/formats.md), write-only; owned */
 };
+
+/* Columns of struct run_row and struct run_op. */
+enum { RUN_ROW_COLUMNS = 57, RUN_OP_COLUMNS = 20 };
+extern const struct table_fields run_row_fields, run_op_fields;
 
 int run_add_row(struct run *r, const struct run_row *row, struct error *err);
 int run_add_rep(struct run *r, const struct run_rep *rep, struct error *err);

@@ -68,6 +68,14 @@ ok $? "bench --keep saves a run there"
 ok $? "under a name without colons, which shells complete"
 run && has "^1 saved run, latest: $XDG_DATA_HOME/roofcast/runs/.*-llama-2l.json"
 ok $? "which roofcast alone names"
+# What cannot be read does not keep it from what it can say.
+mv "$XDG_DATA_HOME/roofcast/runs" "$tmp/runs" && : >"$XDG_DATA_HOME/roofcast/runs"
+run && has '^Its runs cannot be read: ' && has 'roofcast --help'
+ok $? "a file in place of the folder of runs"
+rm "$XDG_DATA_HOME/roofcast/runs" && mv "$tmp/runs" "$XDG_DATA_HOME/roofcast/runs"
+mkdir "$tmp/profile.json"
+ROOFCAST_PROFILE=$tmp/profile.json run && has '^Its profile cannot be read: ' && has '1 saved run'
+ok $? "a folder in place of the profile"
 refused 2 '--save and --keep are mutually exclusive' bench -m "$m" --keep --save x.json
 (unset HOME XDG_DATA_HOME && refuses 2 '--keep: HOME is not set' bench -m "$m" --keep)
 ok $? "--keep without a home"
@@ -85,6 +93,17 @@ for args in "predict --zzzzzz" "predict --n 3" "predict --hw" "predict a b" "lis
     ! says 'did you mean --'
     ok $? "no suggestion: $args"
 done
-! grep -rq '\\033\[[0-9;]*m' "$top_srcdir/src"
-ok $? "no colors, so NO_COLOR asks for nothing"
+# Colors are escape sequences that end in m. On a terminal progress is one line, rewritten by an escape sequence that ends in K.
+if command -v script >/dev/null; then
+    seen=0
+    for args in "bench -m $m -p 4 -n 2 -r 1 --brief" "predict tales --hw mine" "--help" "pedict"; do
+        script -qec "'$ROOFCAST' $args" /dev/null </dev/null >"$tmp/tty" 2>&1
+        grep -q "$(printf '\033')\[K" "$tmp/tty" && seen=1
+        ! grep -q "$(printf '\033')\[[0-9;:]*m" "$tmp/tty"
+        ok $? "no colors on a terminal, so NO_COLOR asks for nothing: ${args%% *}"
+    done
+    is "$seen" 1 "and that was a terminal"
+else
+    skip "no colors" "no script(1)"
+fi
 finish

@@ -122,8 +122,8 @@ run memory llama-3.1-70b --hw apple-m1 -q Q8_0 -c 4096 -b 1 -o csv && is "|no li
 refused 1 "profile h200-sxm has no link that joins 32 devices" memory deepseek-v3 --hw h200-sxm --tp 32 --pp 2
 refused 1 "profile apple-m1 has no link that joins 2 devices" memory llama-3.1-8b --hw apple-m1 --pp 2
 refused 2 "no MODEL" memory --hw h100-sxm
-refused 2 "--tp 3 does not divide 32 heads" memory llama-3.1-8b --hw h100-sxm --tp 3
-refused 2 "--ep 2: the model has no experts" memory llama-3.1-8b --hw h100-sxm --ep 2 --dp 2
+refused 2 "tp 3 does not divide 32 heads" memory llama-3.1-8b --hw h100-sxm --tp 3
+refused 2 "ep 2: the model has no experts" memory llama-3.1-8b --hw h100-sxm --ep 2 --dp 2
 refused 2 "300 sequences in a pass of 200 tokens" memory llama-3.1-8b --hw h100-sxm --max-seqs 300 --max-batched-tokens 200
 refused 2 "--util" memory llama-3.1-8b --hw h100-sxm --util 1.5
 refused 2 "--block" memory llama-3.1-8b --hw h100-sxm --block 0

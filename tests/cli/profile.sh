@@ -69,6 +69,8 @@ ok $? "what was measured until then is in a file of its own"
 # ---- comparison: with itself, with one that is faster, one that lacks some
 run profile --compare "$ROOFCAST_PROFILE" "$ROOFCAST_PROFILE" && has 'the profiles agree' && ! has 'is faster'
 ok $? "a profile agrees with itself"
+run profile --compare this "$ROOFCAST_PROFILE" && has 'the profiles agree'
+ok $? "this stands for the stored profile in --compare"
 jq '.ceilings |= map(if .unit != "s" and .value then .value *= 1000 | .ci_lo *= 1000 | .ci_hi *= 1000 else . end) | .noise = { verdict: "quiet", between_rounds: 0.002, n_ceilings: 9, worst: "x", worst_between_rounds: 0.01 }' \
     "$ROOFCAST_PROFILE" >"$tmp/faster.json"
 jq '.noise = { verdict: "quiet", between_rounds: 0.002, n_ceilings: 9, worst: "x", worst_between_rounds: 0.01 }' "$ROOFCAST_PROFILE" >"$tmp/quiet.json"

@@ -129,9 +129,9 @@ is "$(($(count Hi --chat-template zephyr) - 1))" "$(count '</s>' --chat-template
     "--special: a control token in a message is one token"
 is "$(($(count Hi --chat-template zephyr) + 2))" "$(count '</s>' --chat-template zephyr)" "without it, its letters"
 is "$(($(count Hi --chat-template llama2) + 22))" "$(count Hi --chat-template llama2 --system 'Be.')" "--system"
-refused 1 "no tokenizer.chat_template; name one with --chat-template: phi4 " run -m "$m" -p x --chat
+refused 1 "no tokenizer.chat_template; name a chat template: phi4 " run -m "$m" -p x --chat
 refused 2 '"x" is not known; expected one of: phi4 ' run -m "$m" -p x --chat-template x
-refused 2 "--system: chat template gemma has no system message" run -m "$m" -p x --chat-template gemma --system y
+refused 2 "chat template gemma has no system message" run -m "$m" -p x --chat-template gemma --system y
 refused 2 "--system needs --chat" run -m "$m" -p x --system y
 run run --chat-template help
 [ "$status" -eq 0 ] && has '^chatml  *ChatML: Qwen3'

@@ -314,7 +314,7 @@ static void what_does_not_divide(void **state)
     struct hparams hp = dense;
     (void)state;
     open_model(&x, "llama", &hp);
-    refused(&x, (struct layout){ .tp = 3 }, "--tp 3 does not divide 8 heads");
+    refused(&x, (struct layout){ .tp = 3 }, "tp 3 does not divide 8 heads");
     refused(&x, (struct layout){ .pp = 2 }, "the model has 1 layers");
     refused(&x, (struct layout){ .ep = 2 }, "the model has no experts");
     refused(&x, (struct layout){ .tp = 2000 }, "at most 65536 devices");
@@ -324,7 +324,7 @@ static void what_does_not_divide(void **state)
     hp.n_expert_used = 2;
     hp.n_ff_exp = hp.n_ff = 32;
     open_model(&x, "llama", &hp);
-    refused(&x, (struct layout){ .dp = 4, .ep = 4 }, "--ep 4 does not divide 6 experts");
+    refused(&x, (struct layout){ .dp = 4, .ep = 4 }, "ep 4 does not divide 6 experts");
     refused(&x, (struct layout){ .tp = 2, .dp = 2, .ep = 3 }, "expected a divisor of tp x dp = 4");
     close_model(&x);
 }

@@ -531,7 +531,7 @@ static void refused(void **state)
     refuse(&m, o, s, "vocabulary of 320 tokens, test one of 256");
     s = drafts(SPEC_NGRAM, 3);
     o.layout.pp = 2;
-    refuse(&m, o, s, "--pp 2 with drafts");
+    refuse(&m, o, s, "pp 2 with drafts");
     o = options();
     o.n_gen = 0;
     o.n_prompt = 3;
