@@ -43,8 +43,8 @@ enum column_style {
     COL_BOOL,     /* yes / no / ? for null */
 };
 
-/* Which outputs have a column. In a table that is too wide for its terminal MINOR columns go first, then MEDIUM ones, then MAJOR
- * ones, KEY ones last, of each kind the rightmost first; the first column stays. */
+/* Outputs that have a column, and its importance. A table too wide for its terminal omits MINOR columns first, then MEDIUM, MAJOR
+ * and KEY ones, the rightmost of a rank first; the first column is always shown. */
 enum column_rank { COL_MAJOR, COL_DATA /* csv, sql and json only */, COL_MEDIUM, COL_MINOR, COL_KEY, COL_JSON /* json only */ };
 
 /* The C type of a struct's member. */
@@ -59,7 +59,7 @@ enum field_kind {
     FIELD_CELL,   /* struct cell */
     FIELD_JSON,   /* json_t *; NULL: absent */
 };
-/* What 0, "" and NULL are. */
+/* Meaning of 0, "" and NULL. */
 enum field_empty {
     EMPTY_VALUE,    /* a value */
     EMPTY_NEVER,    /* integers: not valid, at least 1 */
@@ -79,7 +79,7 @@ struct column {
     enum field_kind field;
     size_t offset, size;
     enum field_empty empty;
-    const char *type; /* of doc/formats.md, where field and empty do not tell it */
+    const char *type; /* in doc/formats.md; NULL: derived from field and empty */
     const char *help;
 };
 
@@ -93,7 +93,7 @@ struct column {
 struct cell column_cell(const struct column *c, const void *row);
 json_t *cell_json(const struct cell *v); /* CELL_ABSENT: as CELL_NULL; NULL: out of memory */
 
-/* The columns of a kind of row, which doc/formats.md has under the heading `section`. */
+/* The columns of a kind of row, documented in doc/formats.md under the heading `section`. */
 struct table_fields {
     const char *section;
     const struct column *cols;

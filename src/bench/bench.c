@@ -258,7 +258,7 @@ static void fill_utilization(struct run_row *r, const struct bench_test *t, cons
     r->mfu = r->flop_s / r->ceiling_flop_s;
     snprintf(r->bound, sizeof r->bound, "%s",
              bench_bound(r->weight_bytes + r->kv_bytes, r->flop, r->ceiling_bytes_s, r->ceiling_flop_s));
-    snprintf(r->ceiling_source, sizeof r->ceiling_source, "%zu probes beside the run", p->n);
+    snprintf(r->ceiling_source, sizeof r->ceiling_source, "%zu concurrent probes", p->n);
 }
 
 /* Energy of one repetition, from all. methods.md (88) */

@@ -43,7 +43,7 @@ static void print_energy(const struct run_row *r)
     if (isnan(r->energy_j))
         printf("Energy of %s: unavailable: %s\n", r->test, r->energy_reason);
     else
-        printf("Energy of %s: %s a token, %s (%s a repetition), by %s\n", r->test, units_si(a, sizeof a, r->j_tok, "J"),
+        printf("Energy of %s: %s per token, %s (%s per repetition), by %s\n", r->test, units_si(a, sizeof a, r->j_tok, "J"),
                units_si(b, sizeof b, r->energy_j / r->seconds, "W"), units_si(c, sizeof c, r->energy_j, "J"),
                r->energy_source);
 }
@@ -53,13 +53,13 @@ static void print_notes(const struct bench_results *res, const struct bench_prin
 {
     printf("\n");
     if (o->by_layer)
-        printf("Layer -1: outside the layers.\n");
+        printf("Layer -1: ops outside the layers.\n");
     bench_print_findings(&res->run);
     for (size_t i = 0; i < res->run.n_loading; i++) {
         const struct run_loading *l = &res->run.loading[i];
         char text[320], probes[64] = "", bytes[32];
         if (l->probe_bytes > 0)
-            snprintf(probes, sizeof probes, ", and %s of the bandwidth probes", units_si(bytes, sizeof bytes, l->probe_bytes, "B"));
+            snprintf(probes, sizeof probes, ", plus %s for the bandwidth probes", units_si(bytes, sizeof bytes, l->probe_bytes, "B"));
         printf("Load of %s %s, %d thread%s: %s%s\n", l->model, l->type, l->n_threads, l->n_threads == 1 ? "" : "s",
                setup_loading_text(text, sizeof text, l), probes);
     }

@@ -13,11 +13,11 @@ struct compare_row {
 #define AT(m) COLUMN_AT(struct compare_row, m)
 static const struct column compare_columns[] = {
     { "name", "ceiling", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "of the ceiling" },
-    { "a", "A", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(a), EMPTY_NULL, NULL, "null: not there" },
+    { "a", "A", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(a), EMPTY_NULL, NULL, "null: missing" },
     { "b", "B", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(b), EMPTY_NULL, NULL, NULL },
     { "unit", "unit", COL_TEXT, NULL, COL_MAJOR, AT(unit), EMPTY_VALUE, NULL, NULL },
     { "ratio", "B / A", COL_FLOAT, NULL, COL_MAJOR, AT(ratio), EMPTY_NULL, NULL, "b / a" },
-    { "overlap", "overlap", COL_BOOL, NULL, COL_MAJOR, AT(overlap), EMPTY_NULL, NULL, "of the 95 % intervals; null where there are not two" },
+    { "overlap", "overlap", COL_BOOL, NULL, COL_MAJOR, AT(overlap), EMPTY_NULL, NULL, "of the 95 % intervals; null: fewer than two intervals" },
     { "verdict", "verdict", COL_TEXT, NULL, COL_MAJOR, AT(verdict), EMPTY_VALUE, "`\"agree\"` or `\"A is faster\"` or `\"B is faster\"` or `\"no interval\"` or `\"units differ\"` (`unit` is A's, no ratio) or `\"only in A\"` or `\"only in B\"` or `\"in neither\"`", NULL },
 };
 #undef AT
@@ -73,7 +73,7 @@ static const char *noise_text(char *buf, size_t size, const struct hwprofile *h)
     if (name)
         snprintf(buf, size, "%s, %.1f %% between rounds", name, 100 * h->noise.between);
     else
-        snprintf(buf, size, "not known how steady");
+        snprintf(buf, size, "steadiness unknown");
     return buf;
 }
 
@@ -111,7 +111,7 @@ static int print(const struct hwprofile *a, const struct hwprofile *b, const str
     if (strcmp(a->name, b->name) != 0 || strcmp(a->cpu_model, b->cpu_model) != 0 || a->n_pus != b->n_pus)
         printf("These are two machines: A is %s (%d hardware threads), B is %s (%d)\n", a->name, a->n_pus, b->name, b->n_pus);
     if (n->most > 0)
-        printf("Farthest apart: %s, by %.1f %%\n", n->name, 100 * expm1(n->most));
+        printf("Largest difference: %s, %.1f %%\n", n->name, 100 * expm1(n->most));
     return 0;
 }
 

@@ -82,7 +82,7 @@ int bench_stored_open(struct bench_stored *s, struct error *err)
     if (!s->there)
         snprintf(s->reason, sizeof s->reason, "%.150s", none.msg);
     else if (strcmp(s->profile.cpu_model, s->host.cpu_model) != 0)
-        snprintf(s->reason, sizeof s->reason, "the stored profile is of another CPU: %.100s", s->profile.cpu_model);
+        snprintf(s->reason, sizeof s->reason, "the stored profile is for another CPU: %.100s", s->profile.cpu_model);
     return 0;
 }
 
@@ -120,7 +120,7 @@ void bench_compare_stored(struct run_row *row, const struct bench_stored *s, enu
     const struct ceiling *dram = hwprofile_bandwidth(&s->profile, "DRAM", row->n_threads),
                          *peak = hwprofile_peak(&s->profile, math, row->n_threads);
     if (!dram || dram->n_threads != row->n_threads) {
-        snprintf(row->profile_reason, sizeof row->profile_reason, "the stored profile has no roofs of %d thread%s", row->n_threads,
+        snprintf(row->profile_reason, sizeof row->profile_reason, "the stored profile has no roofs for %d thread%s", row->n_threads,
                  row->n_threads == 1 ? "" : "s");
         return;
     }

@@ -51,7 +51,7 @@ static void check_null(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
     r->usable = true;
-    FINDING(r, "time, and the bytes and FLOP that the engine counts itself");
+    FINDING(r, "time, and the bytes and FLOP counted by the engine");
 }
 
 static const char no_sys[] = "/sys is not mounted here, or cannot be read", no_proc[] = "/proc is not mounted here, or cannot be read";
@@ -72,7 +72,7 @@ static void no_core_pmu(const struct doctor_system *f, struct doctor_row *r)
         report_unavailable(r, f->no_proc, no_proc, "no cpu in /sys/bus/event_source/devices, and whether this is a virtual machine"))
         return;
     if (f->virtual_machine) {
-        FINDING(r, "this virtual machine has no PMU (no cpu in /sys/bus/event_source/devices); software events alone count");
+        FINDING(r, "this virtual machine has no PMU (no cpu in /sys/bus/event_source/devices): only software events");
         FIX(r, "%s", pmu_in_vm);
     } else {
         FINDING(r, "the kernel has no driver for this CPU's PMU (no cpu in /sys/bus/event_source/devices)");
@@ -109,16 +109,16 @@ static void check_events(const struct doctor_system *f, struct doctor_row *r)
     if (f->events == 0 && report_unavailable(r, f->no_proc, no_proc, "which CPU this is"))
         return;
     if (f->events == 1)
-        FINDING(r, "what this CPU's events are called and count: %s", f->events_text);
+        FINDING(r, "event definitions for this CPU: %s", f->events_text);
     else if (f->events == 0)
-        FINDING(r, "no file in events/ has this CPU (%s): cycles and instructions alone, and what memory controllers list themselves",
+        FINDING(r, "no file in events/ covers this CPU (%s): only cycles, instructions and events that memory controllers list",
                 f->events_text);
     else
         FINDING(r, "%s", f->events_text);
     if (f->events == 0)
         FIX(r, "write events/NAME.json (doc/formats.md) from the kernel's tools/perf/pmu-events");
     else if (f->events < 0)
-        FIX(r, "mend that file or take it away: perf and papi use none as long as one of them cannot be read");
+        FIX(r, "repair or remove that file: perf and papi use no file while one of them is invalid");
 }
 
 static void no_dram_pmu(const struct doctor_system *f, struct doctor_row *r)
@@ -127,9 +127,9 @@ static void no_dram_pmu(const struct doctor_system *f, struct doctor_row *r)
         return;
     const bool amd = strcmp(f->vendor, "AuthenticAMD") == 0, intel = strcmp(f->vendor, "GenuineIntel") == 0;
     FINDING(r, "no PMU of memory controllers in /sys/bus/event_source/devices%s",
-            f->virtual_machine ? ": virtual machines are not given any" : "");
+            f->virtual_machine ? ": hypervisors do not expose them" : "");
     if (f->virtual_machine)
-        FIX(r, "bare metal: hypervisors keep these counters, which see all machines on the host");
+        FIX(r, "bare metal: these counters cover all machines of the host, so hypervisors do not expose them");
     else if (amd && f->family >= 25 && (f->kernel_major < 6 || (f->kernel_major == 6 && f->kernel_minor < 7)))
         FIX(r, "Linux 6.7 or newer, which counts at Zen 4's and 5's memory controllers (amd_umc); this is %s", f->kernel);
     else if (amd)
@@ -236,7 +236,7 @@ static void check_energy(const struct doctor_system *f, struct doctor_row *r)
     struct energy *e = energy_open(f->root, &err);
     const char *why = e ? energy_reason(e) : err.msg;
     r->usable = e && !why[0];
-    if (!r->usable && report_unavailable(r, f->no_sys, no_sys, "what tells energy")) {
+    if (!r->usable && report_unavailable(r, f->no_sys, no_sys, "which energy counters exist")) {
         energy_close(e);
         return;
     }
@@ -244,7 +244,7 @@ static void check_energy(const struct doctor_system *f, struct doctor_row *r)
     if (!r->usable && strstr(why, "Permission denied"))
         FIX(r, "run as root, or chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj");
     else if (!r->usable && f->virtual_machine)
-        FIX(r, "bare metal: virtual machines are not told the energy of their host");
+        FIX(r, "bare metal: virtual machines have no access to the energy counters of their host");
     else if (!r->usable && f->arm)
         FIX(r, "none is known for Arm: the board's own meters");
     else if (!r->usable && f->paranoid > 0 && strstr(why, "perf power"))
@@ -259,13 +259,13 @@ static void check_energy(const struct doctor_system *f, struct doctor_row *r)
 static void check_tsc(const struct doctor_system *f, struct doctor_row *r)
 {
     r->usable = f->steady_tsc;
-    if (report_unavailable(r, f->no_proc, no_proc, "how the clock ticks"))
+    if (report_unavailable(r, f->no_proc, no_proc, "the clock source"))
         return;
-    FINDING(r, "%s, clock source %s", f->arm ? "the Arm timer" : f->steady_tsc ? "the TSC ticks steadily (constant_tsc, nonstop_tsc)" :
-                                                                           "the TSC stops or changes its pace",
+    FINDING(r, "%s, clock source %s", f->arm ? "the Arm timer" : f->steady_tsc ? "constant and nonstop TSC" :
+                                                                           "the TSC stops or changes its rate",
             f->clocksource[0] ? f->clocksource : "unknown");
     if (!r->usable)
-        FIX(r, "none in software: times are the kernel's, which are right but cost more to read");
+        FIX(r, "none in software: the kernel's clock is correct but slower to read");
     else if (strcmp(f->clocksource, "hpet") == 0 || strcmp(f->clocksource, "acpi_pm") == 0)
         FIX(r, "boot with clocksource=tsc: reading this clock takes microseconds");
 }
@@ -304,13 +304,13 @@ static void check_program(struct doctor_row *r, const char *program, const char 
 static void check_likwid_bench(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
-    check_program(r, "likwid-bench", "a second opinion on bandwidth (tests/bench/peers.sh)", "likwid");
+    check_program(r, "likwid-bench", "independent bandwidth measurements (tests/bench/peers.sh)", "likwid");
 }
 
 static void check_gnuplot(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
-    check_program(r, "gnuplot", "draws the charts of plot; without it they are written as .gp and .tsv", "gnuplot-nox");
+    check_program(r, "gnuplot", "draws charts; without it plot writes only .gp and .tsv", "gnuplot-nox");
 }
 
 static void check_mpirun(const struct doctor_system *f, struct doctor_row *r)

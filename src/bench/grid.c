@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Tests that are repeated together: one, or a prompt and the generation after it. */
+/* Tests of one repetition: one, or a prompt and the generation after it. */
 static int add_test(struct bench_results *res, const struct bench *b, const struct bench_test *t, size_t n_t, struct error *err)
 {
     const size_t first_row = res->run.n_row;
@@ -55,7 +55,7 @@ static int run_apart(struct bench_results *res, const struct bench *b, const str
     return 0;
 }
 
-/* A prompt and the generation after it; of either none: the other alone. */
+/* A prompt and the generation after it, or only one of them. */
 static int run_pair(struct bench_results *res, const struct bench *b, struct bench_test t, int64_t n_prompt, int64_t n_gen, struct error *err)
 {
     struct bench_test both[2] = { t, t };
@@ -92,7 +92,7 @@ static int run_grid(struct bench_results *res, const struct bench *b, const stru
                     return -1;
         }
     if (in_batches(g) && res->batches.n == 0)
-        notify_note("without the table of llama-batched-bench, which is of prompts and what is generated after them: -p and -n above 0");
+        notify_note("llama-batched-bench's table is not printed: it needs -p and -n above 0");
     return 0;
 }
 
@@ -125,8 +125,8 @@ int bench_grid_run(struct bench_results *res, const struct model *m, const struc
                                              .uncalibrated = o->uncalibrated };
     eo.markers = o->markers;
     if (eo.n_ctx > m->hp.n_ctx_train)
-        notify_warn("%s: a context of %u is beyond the %u it was trained on", m->name, eo.n_ctx, m->hp.n_ctx_train);
-    memory_peak_reset(); /* not the probes' of the engine before */
+        notify_warn("%s: a context of %u tokens exceeds the trained context of %u", m->name, eo.n_ctx, m->hp.n_ctx_train);
+    memory_peak_reset(); /* exclude the previous engine's probes */
     b.e = engine_new(m, &eo, err);
     if (!b.e)
         return -1;

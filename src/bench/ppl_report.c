@@ -93,7 +93,7 @@ static const struct column main_columns[] = {
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(f.type), EMPTY_VALUE, NULL, NULL },
     { "file_bytes", "size (B)", COL_SI, "B", COL_MAJOR, AT(f.file_bytes), EMPTY_VALUE, NULL, NULL },
     { "bits_weight", "bits/weight", COL_FLOAT, NULL, COL_MAJOR, AT(f.bits_weight), EMPTY_VALUE, NULL, NULL },
-    { "step_weight_bytes", "read a token (B)", COL_SI, "B", COL_MAJOR, AT(f.step_weight_bytes), EMPTY_VALUE, NULL, NULL },
+    { "step_weight_bytes", "read per token (B)", COL_SI, "B", COL_MAJOR, AT(f.step_weight_bytes), EMPTY_VALUE, NULL, NULL },
     { "ppl", "PPL", COL_FLOAT, NULL, COL_MAJOR, AT(ppl), EMPTY_VALUE, NULL, NULL },
     { "kl", "KL (nats)", COL_FLOAT, NULL, COL_MAJOR, AT(kl), EMPTY_VALUE, NULL, NULL },
     { "same_top", "same top (%)", COL_FLOAT, NULL, COL_MAJOR, AT(same_top), EMPTY_VALUE, NULL, NULL },
@@ -117,9 +117,9 @@ static void print_notes(const struct ppl_chunks *c, const struct ppl_file *file,
 {
     printf("\n%zu tokens scored: %zu chunk%s of %u tokens, the last %u of each. +-: one standard error.\n",
            file[0].q.n_tokens, c->n, c->n == 1 ? "" : "s", c->n_ctx, c->n_ctx - 1 - c->first);
-    printf("read a token: weight bytes of a decode step; decode is at best bandwidth / that (roofcast predict).\n");
+    printf("read per token: weight bytes of a decode step; the upper bound of decode is bandwidth / that (roofcast predict).\n");
     if (strcmp(file[0].act_scales, "pow2") == 0)
-        printf("Activations were scaled by powers of two (--act-scales pow2)%s.\n", base ? ", the base's exactly" : "");
+        printf("Scales of activations: powers of two (--act-scales pow2)%s.\n", base ? ", exact for the base" : "");
     if (base)
         printf("KL(base || file), base %s. dp: difference in the probability of the token that came.\n",
                base_name(base));

@@ -50,13 +50,13 @@ static int threads_on(size_t n, int64_t requested)
 static int choose_cpus(struct setup *m, int64_t n_threads, const struct setup_options *o, struct error *err)
 {
     if (o->cpus && o->numa)
-        return error_set(err, ERROR_USAGE, "--cpus and --numa both say where threads run: give one of them");
+        return error_set(err, ERROR_USAGE, "--cpus and --numa are mutually exclusive");
     if ((o->cpus ? listed_cpus(&m->cpus, o->cpus, err) :
          o->numa ? numa_cpus(&m->cpus, o->numa, err) :
                    cpulist_usable(&m->cpus, err)) != 0)
         return -1;
     if (n_threads > (int64_t)m->cpus.n)
-        return error_set(err, ERROR_USAGE, "-t: %lld threads asked for, %s %zu CPU%s", (long long)n_threads,
+        return error_set(err, ERROR_USAGE, "-t: %lld threads requested, %s %zu CPU%s", (long long)n_threads,
                          o->cpus ? "--cpus lists" : o->numa ? "--numa leaves" : "this process may use", m->cpus.n,
                          m->cpus.n == 1 ? "" : "s");
     m->n_threads = threads_on(m->cpus.n, n_threads);
@@ -182,7 +182,7 @@ int setup_model_open_cold(struct model *m, const char *path, struct error *err)
     snprintf(arch, sizeof arch, "%s", model_arch_name(m));
     model_free(m);
     if (file)
-        return error_set(err, ERROR_INPUT, "%s: architecture %s is priced, not executed: analyze, predict and memory take the file", path, arch);
+        return error_set(err, ERROR_INPUT, "%s: architecture %s can be predicted, not executed: use analyze, predict or memory", path, arch);
     return error_set(err, ERROR_USAGE,
                      "%s: a description without weights: the engine needs a GGUF file (`roofcast synth %s -o "
                      "model.gguf` writes one)",

@@ -164,7 +164,7 @@ static int keep_barrier(const struct benchmark *j, const struct harness *m, stru
     roof_describe(c, &(struct roof_texts){ .kind = "latency", .op = "barrier", .unit = "s" });
     c->per_cycle = NAN;
     if (!isnan(c->value))
-        snprintf(c->kernel, sizeof c->kernel, "all threads meet, spinning");
+        snprintf(c->kernel, sizeof c->kernel, "barrier of all threads, spinning");
     return hwprofile_add_ceiling(h, c, err);
 }
 

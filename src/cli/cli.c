@@ -1,5 +1,4 @@
-/* What the commands share: data directories, the profile's path, progress and warnings on stderr,
- * output files. */
+/* Shared by the commands: data directories, the profile's path, progress and warnings on stderr, output files. */
 #include "cli/cli.h"
 #include "base/environment.h"
 #include "base/notify.h"
@@ -83,7 +82,7 @@ int cli_environment(struct error *err)
     const char *root = getenv("ROOFCAST_ROOT"), *dir = getenv("TMPDIR");
     const char *user = user_dir(), *profile = profile_path();
     const bool xml = getenv("HWLOC_XMLFILE") != NULL;
-    if (!xml) /* a plugin of hwloc reads that file; the others take milliseconds to load and are not needed */
+    if (!xml) /* the XML plugin is needed only with this file; loading plugins takes milliseconds */
         setenv("HWLOC_PLUGINS_PATH", "", 0);
     environment_set(&(struct environment){ .data_dirs = data_dirs(), .root = root ? root : "", .profile_path = profile, .user_dir = user,
                                            .temporary_path = dir && *dir ? dir : "/tmp", .program_path = getenv("PATH"),
@@ -114,7 +113,7 @@ static void show_progress(const char *what, double fraction)
     if (same && percent == progress.percent)
         return;
     snprintf(progress.what, sizeof progress.what, "%s", what);
-    snprintf(shown, sizeof shown, "%s", what); /* a name from outside may be in it */
+    snprintf(shown, sizeof shown, "%s", what); /* it may contain a name from a file */
     text_show(shown, strlen(shown));
     progress.percent = percent;
     if (isatty(STDERR_FILENO)) {

@@ -1,4 +1,4 @@
-/* roofcast analyze: what every op of a pass moves and computes, prefill and decode side by side. No machine is involved. */
+/* roofcast analyze: bytes and FLOP of every op of a pass, prefill and decode side by side, independent of a machine. */
 #include "cli/pricing.h"
 #include "report/analyze.h"
 #include <string.h>
@@ -18,20 +18,20 @@ enum { OPT_BY = 256, OPT_UB, OPT_KV, OPT_CTK, OPT_CTV, OPT_ACT, OPT_SAVE, OPT_AT
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
     { "n-prompt", 'p', "N", 0, "prompt tokens of the prefill (512; 0: no prefill)", 0 },
-    { "n-gen", 'n', "N", 0, "decode: the mean step of N tokens (1; 0: no decode)", 0 },
-    { "n-depth", 'd', "N", 0, "tokens in the KV cache before (0)", 0 },
-    { "n-batch", 'b', "N", 0, "sequences together (1)", 0 },
-    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (512)", 0 },
+    { "n-gen", 'n', "N", 0, "tokens to generate; decode is their mean step (1; 0: no decode)", 0 },
+    { "n-depth", 'd', "N", 0, "context: tokens in the KV cache before the test (0)", 0 },
+    { "n-batch", 'b', "N", 0, "sequences processed in parallel (1)", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens per pass (512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "type", 'q', "TYPE", 0, "type, mixture (Q4_K_M) or checkpoint (FP8, AWQ, NVFP4: `roofcast list types`) of a model that is not a GGUF (F16)", 0 },
-    { "by", OPT_BY, "op|layer|role", 0, "a row an op (default), a layer or a role", 0 },
-    { "attention", OPT_ATTENTION, "flash|materialized", 0, "flash (default): its scores stay on the chip; or materialized: they pass through memory", 0 },
+    { "type", 'q', "TYPE", 0, "tensor type, mixture (Q4_K_M) or checkpoint format (FP8, AWQ, NVFP4: `roofcast list types`) of a model that is not a GGUF (F16)", 0 },
+    { "by", OPT_BY, "op|layer|role", 0, "a row per op (default), per layer or per role", 0 },
+    { "attention", OPT_ATTENTION, "flash|materialized", 0, "flash (default): attention scores stay on the chip; materialized: they are written to memory", 0 },
     { "kv-type", OPT_KV, "TYPE", 0, "type of the KV cache, keys and values (F16): also FP8, NVFP4, INT8, FP8_DS_MLA", 0 },
     { "ctk", OPT_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 },
     { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "ctv", OPT_CTV, "TYPE", 0, "type of the values in the KV cache (F16)", 0 },
     { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "act-bytes", OPT_ACT, "2|4", 0, "bytes of an activation element (4, as the engine's floats)", 0 },
+    { "act-bytes", OPT_ACT, "2|4", 0, "bytes per activation element (4, as in the engine)", 0 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
@@ -111,7 +111,7 @@ static int run(struct options *o, struct error *err)
         .cost = o->cost,
     };
     if (o->n_depth + o->n_prompt > m.hp.n_ctx_train || o->n_depth + o->n_gen > m.hp.n_ctx_train)
-        notify_warn("the context goes beyond the %u tokens the model was trained on", m.hp.n_ctx_train);
+        notify_warn("the context exceeds the trained context of %u tokens", m.hp.n_ctx_train);
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     if (rc == 0)
         rc = analysis_init(&a, &m, &ao, err);
@@ -126,12 +126,12 @@ static int run(struct options *o, struct error *err)
 int cmd_analyze(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "What every op of a forward pass moves (bytes of weights, activations, KV cache) and computes (FLOP), "
+        "Count the bytes (weights, activations, KV cache) and FLOP of every op of a forward pass, "
         "prefill and decode side by side. MODEL is a .gguf file, a Hugging Face config.json, or a name from "
         "`roofcast list models`.\v"
-        "In decode each weight is read for one token: 2 FLOP for the 2 bytes of F16, 1 FLOP/byte. A prompt of n "
-        "tokens uses the same bytes n times. Bytes are counted once a pass; `of bytes` and `of FLOP` are shares of "
-        "the phase.\n\n"
+        "Bytes are counted once per pass; `% of bytes` and `% of FLOP` are shares of the phase. In decode each weight "
+        "is read for one token: 2 FLOP for the 2 bytes of F16, 1 FLOP/byte. A prompt of n tokens uses the same bytes n "
+        "times.\n\n"
         "  roofcast analyze llama-3-8b --by role\n"
         "  roofcast analyze llama-3-8b -q Q4_K_M -p 0 -d 8192 --by layer\n"
         "  roofcast analyze model.gguf -p 512 -o json > analysis.json\n";

@@ -1,4 +1,4 @@
-/* roofcast bench: the real thing, measured: flags and columns follow llama-bench. */
+/* roofcast bench: measured prefill and decode; options and columns follow llama-bench. */
 #include "base/environment.h"
 #include "bench/bench.h"
 #include "cli/bench_foreign.h"
@@ -23,36 +23,35 @@ static const struct argp_option option_table[] = {
     { "model", 'm', "FILE,...", 0, "GGUF file(s)", 0 },
     { "n-prompt", 'p', "N,...", 0, "prompt tokens of the prefill tests; 0 skips them (default 512)", 0 },
     { "n-gen", 'n', "N,...", 0, "generated tokens of the decode tests; 0 skips them (default 128)", 0 },
-    { "pg", OPT_PG, "PP,TG", CLI_AGAIN, "a prompt of PP tokens and, after it, TG generated ones, timed together: a line of llama-batched-bench's "
-      "table each (repeatable)", 0 },
-    { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before the test (default 0)", 0 },
-    { "threads", 't', "N,...", 0, "threads (default: one a usable core)", 0 },
+    { "pg", OPT_PG, "PP,TG", CLI_AGAIN, "time a prompt of PP tokens and the generation of TG tokens after it, as a line of llama-batched-bench's table (repeatable)", 0 },
+    { "n-depth", 'd', "N,...", 0, "context before the test: tokens in the KV cache (default 0)", 0 },
+    { "threads", 't', "N,...", 0, "threads (default: one per usable core)", 0 },
     { "repetitions", 'r', "N", 0, "repetitions of each test (default 5)", 0 },
     { "n-batch", 'b', "N,...", 0,
-      "sequences that go together, each with its own KV cache (default 1); above 1, generation goes on after the "
-      "prompt, and, where there are both, the table of llama-batched-bench follows", 0 },
-    { "n-seq", OPT_N_SEQ, "N,...", 0, "the same, and more than 256 of them", 0 },
-    { "ub", OPT_UB, "N,...", 0, "prompt tokens a pass (default 512)", 0 },
+      "sequences decoded in parallel, each with its own KV cache (default 1). Above 1, generation continues after the prompt, and "
+      "tests with both also print llama-batched-bench's table", 0 },
+    { "n-seq", OPT_N_SEQ, "N,...", 0, "like -b, also for more than 256 sequences", 0 },
+    { "ub", OPT_UB, "N,...", 0, "prompt tokens per pass (default 512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl, md or sql (default table)", 0 },
-    { "output-err", OPT_OE, "FORMAT", 0, "the tests in FORMAT to standard error too", 0 },
+    { "output-err", OPT_OE, "FORMAT", 0, "also print the tests in FORMAT to standard error", 0 },
     { "oe", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "ops", OPT_OPS, NULL, 0, "one more repetition with every op timed: a row a role", 0 },
-    { "by", OPT_BY, "role|layer", 0, "with --ops: a row a role (default), or one an op of every layer before them; csv, json, jsonl and sql have both", 0 },
-    { "delay", OPT_DELAY, "SECONDS", 0, "wait before each test (default 0)", 0 },
-    { "no-warmup", OPT_NO_WARMUP, NULL, 0, "no untimed pass before the repetitions", 0 },
+    { "ops", OPT_OPS, NULL, 0, "time every op in one more repetition: a row per role", 0 },
+    { "by", OPT_BY, "role|layer", 0, "with --ops: a row per role (default), or in addition a row per op of every layer; csv, json, jsonl and sql have both", 0 },
+    { "delay", OPT_DELAY, "SECONDS", 0, "seconds to wait before each test (default 0)", 0 },
+    { "no-warmup", OPT_NO_WARMUP, NULL, 0, "skip the untimed pass before the repetitions", 0 },
     { "save", OPT_SAVE, "RUN.json", 0, "save the run with its provenance, for plot", 0 },
-    { "keep", OPT_KEEP, NULL, 0, "save it in the folder of kept runs, $XDG_DATA_HOME/roofcast/runs, by date and model", 0 },
+    { "keep", OPT_KEEP, NULL, 0, "save the run in $XDG_DATA_HOME/roofcast/runs, named by date and model", 0 },
     CLI_ENGINE_OPTIONS,
     CLI_ACT_SCALES_OPTION,
     { "counters", OPT_COUNTERS, "NAME", 0,
-      "what counts events in repetitions of their own: auto, null (none), perf, papi, likwid, or replay:FILE, which perf or likwid "
-      "recorded (roofcast list counters says which can)", 0 },
+      "backend that counts hardware events in separate repetitions: auto (default), null (none), perf, papi, likwid, or replay:FILE, "
+      "a recording of perf or likwid (roofcast list counters shows which are usable)", 0 },
     { "uncalibrated", OPT_UNCALIBRATED, NULL, 0,
-      "believe events without letting each count known work first: it may be dead or count something else", 0 },
+      "use hardware events without calibrating them on known work first: an event may count nothing, or something else", 0 },
     { "brief", OPT_BRIEF, NULL, 0,
-      "probes of a few milliseconds in little memory: shows that it works; the roofs of the run are poor", 0 },
-    { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
+      "probe the roofs for a few milliseconds in little memory: a functional test, MBU and MFU are inaccurate", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "print no progress to standard error", 0 },
     BENCH_FOREIGN_OPTIONS,
     { 0 },
 };
@@ -162,7 +161,7 @@ static int pairs_parse(struct bench_grid *g, const struct options *o, struct err
     return 0;
 }
 
-/* llama-bench's -b is a limit on the tokens of a pass, 2048 by default: so many sequences are hardly what is meant. */
+/* llama-bench's -b is a limit on the tokens of a pass, 2048 by default: a large -b is probably meant as such. */
 static int sequences_parse(struct bench_grid *g, const struct options *o, struct error *err)
 {
     if (o->n_seq)
@@ -171,8 +170,8 @@ static int sequences_parse(struct bench_grid *g, const struct options *o, struct
         return -1;
     if (int_list_largest(&g->b) <= MOST_BATCH)
         return 0;
-    return error_set(err, ERROR_USAGE, "-b %s: here these are sequences that go together (llama-bench's -b limits the tokens of a pass: -ub). "
-                                       "--n-seq %s measures so many", o->b, o->b);
+    return error_set(err, ERROR_USAGE, "-b %s: in roofcast -b is the number of parallel sequences (llama-bench's -b limits the tokens of a pass: use -ub). "
+                                       "--n-seq %s runs that many sequences", o->b, o->b);
 }
 
 static int grid_parse(struct bench_grid *g, const struct options *o, struct error *err)
@@ -189,16 +188,16 @@ static int grid_parse(struct bench_grid *g, const struct options *o, struct erro
     if (!any(&g->p) && !any(&g->n) && g->n_pair == 0)
         return error_set(err, ERROR_USAGE, "-p 0 and -n 0: nothing to measure");
     if (o->print.by_layer && !o->print.ops)
-        return error_set(err, ERROR_USAGE, "--by layer is of --ops");
+        return error_set(err, ERROR_USAGE, "--by layer needs --ops");
     if (o->print.ops && (g->model.n > 1 || g->t.n > 1 || g->ub.n > 1))
-        return error_set(err, ERROR_USAGE, "--ops: one model, one -t and one -ub at a time");
+        return error_set(err, ERROR_USAGE, "--ops: expected one model, one -t and one -ub");
     return 0;
 }
 
-/* What every test needs, there before the first one is run: an hour of tests must not end at a name that is wrong. */
+/* Models and machines of all tests, opened before the first test, so that a wrong name fails early. */
 struct inputs {
-    struct model *model;         /* of grid.model, n_model of them open */
-    struct setup *machine; /* of grid.t */
+    struct model *model;         /* [grid.model.n], n_model of them open */
+    struct setup *machine; /* [grid.t.n], n_machine of them open */
     size_t n_model, n_machine;
 };
 
@@ -259,10 +258,10 @@ static void fill_provenance(struct provenance *p, int argc, char **argv)
     size_t len = 0;
     for (int i = 0; i < argc && len < sizeof p->command; i++)
         len += (size_t)snprintf(p->command + len, sizeof p->command - len, "%s%s", i ? " " : "", argv[i]);
-    snprintf(p->profile, sizeof p->profile, "%s", "probes beside the run");
+    snprintf(p->profile, sizeof p->profile, "%s", "concurrent probes");
 }
 
-/* Saved first: standard output may be closed or full. What fails of the two does not keep the other from being done. */
+/* Saves, then prints; a failure of one does not prevent the other. */
 static int keep(struct bench_results *res, const struct options *o, struct error *err)
 {
     struct error print_err = { 0 };
@@ -276,14 +275,14 @@ static int keep(struct bench_results *res, const struct options *o, struct error
     return -1;
 }
 
-/* Tests that were complete before a failure or an interrupt are kept; the command still fails. */
+/* After a failure or an interrupt: saves and prints the completed tests; the command still fails. */
 static int keep_done(struct bench_results *res, const struct options *o, struct error *err)
 {
     struct error failed = { 0 };
     const size_t n = res->run.n_row;
     snprintf(res->run.incomplete, sizeof res->run.incomplete, "%.300s", err->msg);
     if (keep(res, o, &failed) == 0)
-        return error_set(err, err->kind, "%s: the %zu test%s until then %s printed%s%s", res->run.incomplete, n, n == 1 ? "" : "s",
+        return error_set(err, err->kind, "%s: %zu completed test%s %s printed%s%s", res->run.incomplete, n, n == 1 ? "" : "s",
                          n == 1 ? "is" : "are", o->save ? " and saved to " : "", o->save ? o->save : "");
     if (failed.kind != ERROR_PIPE)
         notify_warn("%s", failed.msg);
@@ -311,10 +310,10 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
 int cmd_bench(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Run a real prefill and a real decode and say how much of this machine they use.\v"
-        "A test is ppN (prefill of N tokens) or tgN (decode of N tokens), @dN after N tokens of context. bytes/s counts "
-        "weights and KV cache really walked; MBU and MFU are against ceilings probed between the "
-        "repetitions.\n\n"
+        "Run prefill and decode on this machine and measure tokens/s and the share of its memory bandwidth (MBU) and peak (MFU) "
+        "that they use.\v"
+        "A test is ppN (prefill of N tokens) or tgN (decode of N tokens), @dN with a context of N tokens. Bandwidth counts the weights and "
+        "KV cache that the engine reads. MBU and MFU are relative to ceilings that probes measure between the repetitions.\n\n"
         "  roofcast bench -m model.gguf\n"
         "  roofcast bench -m model.gguf -p 512 -n 0 -t 1,2\n"
         "  roofcast bench -m model.gguf -p 0 -n 64 -d 0,4096 -o json\n"
@@ -332,7 +331,7 @@ int cmd_bench(int argc, char **argv, struct error *err)
     o.save = kept ? kept : o.save;
     o.how.ops = o.print.ops;
     o.how.markers = cli_markers_open();
-    if (o.how.markers && strcmp(o.how.counters, "auto") == 0) /* the same counters cannot be programmed by two */
+    if (o.how.markers && strcmp(o.how.counters, "auto") == 0) /* the tool programs the same counters */
         o.how.counters = "null";
     o.how.energy = energy_open(environment()->root, err);
     int rc = o.how.energy ? bench_stored_open(&o.how.stored, err) : -1;
@@ -343,7 +342,7 @@ int cmd_bench(int argc, char **argv, struct error *err)
     energy_close(o.how.energy);
     cli_markers_close(o.how.markers);
     if (kept && rc == 0)
-        notify_note("the run is kept: %s", kept);
+        notify_note("run saved: %s", kept);
     free(kept);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* roofcast calibrate: the time model's constants from measurements. */
+/* roofcast calibrate: fit of the time model's constants to measurements. */
 #include "cli/measured.h"
 #include "learn/lessons.h"
 #include <string.h>
@@ -7,9 +7,9 @@ enum { OPT_HARDWARE = 700 };
 
 static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
-    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile's file, of files that do not name it (vLLM, AIPerf)", 0 },
+    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile, for files that do not name it (vLLM, AIPerf)", 0 },
     MEASURED_OPTIONS,
-    { "output", 'o', "FILE", 0, "the constants to write; - is standard output (default)", 0 },
+    { "output", 'o', "FILE", 0, "file of constants to write; -: standard output (default)", 0 },
     { 0 },
 };
 
@@ -66,10 +66,10 @@ static int run(const struct calibrate_cli *o, struct error *err)
 int cmd_calibrate(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Learn what software reaches of machines' roofs from measurements: fractions of bandwidth and peak, operations a weight, "
-        "seconds an op and a pass, each as what all share and what sets a class of machines, an engine, a type of weights, a "
-        "machine apart, with its spread. FILEs are what `roofcast score` reads.\v"
-        "Rows above the roofs of their machine, runs with layers elsewhere, and machines of unknown memory bandwidth are skipped, with a note.\n\n"
+        "Fit the constants of the time model to measurements: efficiencies of bandwidth and peak, conversion operations per weight, "
+        "overheads per op and pass. Each has a common value and effects of machine class, engine, weight type and machine, with "
+        "uncertainties. FILEs are those that `roofcast score` reads.\v"
+        "Rows above their machine's roofs, runs with offloaded layers, and machines of unknown bandwidth are skipped with a note.\n\n"
         "Robust least squares of the logarithms of seconds, with priors (doc/methods.md (57), (35)). The constants of "
         "hwprofiles/stacks are this command's output.\n\n"
         "  roofcast calibrate throughput.csv gpu_ops.csv --hardware hardware.csv -o constants.json\n"
@@ -80,7 +80,7 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (o.n_file == 0)
-        return error_set(err, ERROR_USAGE, "no FILE of measurements");
+        return error_set(err, ERROR_USAGE, "expected a FILE of measurements");
     if (cli_keep_arguments(argc, argv, "-o", o.out, err) != 0)
         return -1;
     return run(&o, err);

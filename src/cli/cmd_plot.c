@@ -1,5 +1,4 @@
-/* roofcast plot: the roofline of a run, an analysis, a prediction or a machine, drawn by
- * gnuplot. */
+/* roofcast plot: the roofline of a run, an analysis, a prediction or a machine, drawn by gnuplot. */
 #include "base/environment.h"
 #include "cli/cli.h"
 #include "report/plot.h"
@@ -10,24 +9,24 @@ enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL, OPT_TRAJEC
 
 static const struct argp_option option_table[] = {
     { "chart", OPT_CHART, "KIND", 0,
-      "roofline (default), hierarchical (of a run: a point an op and level of the memory); of a profile: bandwidth (against footprint), saturation (against threads), "
+      "roofline (default); hierarchical: of a run, a point per op and memory level; of a profile: bandwidth (by footprint), saturation (bandwidth by threads), "
       "latency, loaded-latency, kernels (by tensor type)", 0 },
-    { "output", 'o', "NAME", 0, "NAME.svg, .png, .gp, .tsv, .roofs.tsv are written (the chart's name)", 0 },
-    { "model", 'm', "FILE|NAME", 0, "hierarchical: the run's model, whose op list the cache model walks (the run's name for it)", 0 },
-    { "format", OPT_FORMAT, "LIST", 0, "pictures: svg,png (default), pdf, txt (drawn with characters)", 0 },
+    { "output", 'o', "NAME", 0, "write NAME.svg, .png, .gp, .tsv and .roofs.tsv (default: the name of the chart)", 0 },
+    { "model", 'm', "FILE|NAME", 0, "hierarchical: the run's model, for the cache model (default: by the run's model name)", 0 },
+    { "format", OPT_FORMAT, "LIST", 0, "formats: svg,png (default), pdf, txt (characters)", 0 },
     { "hw", OPT_HW, "NAME|FILE,...", 0,
-      "the machine whose roofs are drawn; `this`: this machine's profile; of a model or a prediction several machines on one chart", 0 },
-    { "type", 'q', "TYPE", 0, "of a model that is predicted: type or mixture, as predict has it", 0 },
-    { "by", OPT_BY, "role|op", 0, "a point a role (default), or an op", 0 },
-    { "phase", OPT_PHASE, "prefill|decode|both", 0, "which phase (both)", 0 },
+      "the machine whose roofs are drawn; `this`: this machine's profile; several machines for a model or a prediction", 0 },
+    { "type", 'q', "TYPE", 0, "tensor type or mixture of a model to predict, as in predict", 0 },
+    { "by", OPT_BY, "role|op", 0, "a point per role (default) or per op", 0 },
+    { "phase", OPT_PHASE, "prefill|decode|both", 0, "phase to draw (both)", 0 },
     { "test", OPT_TEST, "NAME", 0,
-      "which test of the file, as in its rows: tg128@d4096 (the first of each phase)", 0 },
-    { "threads", 't', "N", 0, "roofs of at most N threads (the run's; otherwise all)", 0 },
+      "test of the file to draw, such as tg128@d4096 (default: the first of each phase)", 0 },
+    { "threads", 't', "N", 0, "roofs of at most N threads (default: those of the run, else all)", 0 },
     { "all-roofs", OPT_ALL, NULL, 0,
-      "every ceiling or curve: each number of threads, each arithmetic, the datasheet too", 0 },
-    { "op", OPT_OP, "LIST", 0, "of a profile's charts: which of read,write,write-nt,copy,triad,gather; matvec or matmat", 0 },
+      "draw every ceiling or curve: all thread counts, all operand types, also the datasheet's", 0 },
+    { "op", OPT_OP, "LIST", 0, "charts of a profile: a list of read,write,write-nt,copy,triad,gather; or matvec or matmat", 0 },
     { "trajectory", OPT_TRAJECTORY, NULL, 0,
-      "of a prediction: a point a test (the whole phase), joined in the order of -b, -d, -p, -n", 0 },
+      "of a prediction: a point per test (whole phase), connected in the order of -b, -d, -p, -n", 0 },
     { "title", OPT_TITLE, "TEXT", 0, "title of the chart", 0 },
     { 0 },
 };
@@ -102,7 +101,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* ---- what the argument is --------------------------------------------------------------------------------- */
+/* ---- kind of the argument --------------------------------------------------------------------------------- */
 
 /* What o->doc stands for: a document of roofcast; a model, predicted on the machines of --hw; else a profile. *measured: a file of another
  * engine's results. */
@@ -142,7 +141,7 @@ static void print_files(const struct plot_options *o)
     for (size_t i = 0; i < ARRAY_LEN(format); i++)
         if (formats & 1u << i)
             printf("%s.%s\n", o->out, format[i]);
-    printf("%s.gp draws %s again from %s.tsv (points) and %s.roofs.tsv\n", o->out, formats & (formats - 1) ? "them" : "it",
+    printf("%s.gp redraws %s from %s.tsv (points) and %s.roofs.tsv\n", o->out, formats & (formats - 1) ? "them" : "it",
            o->out, o->out);
 }
 
@@ -180,12 +179,10 @@ int cmd_plot(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
         "Draw the roofline of a run (bench --save), an analysis (analyze -o json), a prediction (predict -o json), "
-        "another engine's results (llama-bench, vLLM: what `roofcast report` reads), a machine (a profile, its name, or `this`), or a "
-        "model, predicted on the machines of --hw. Slanted roofs are memory bandwidth, level ones peak "
-        "arithmetic; a point is a role, its "
-        "marker as large as its share of the time.\v"
-        "The axes depend on the roofs alone, so charts of one machine can be compared; "
-        "points outside are named, not "
+        "another engine's results (llama-bench, vLLM: any file that `roofcast report` reads), a machine (a profile, its name, or `this`), or a "
+        "model predicted on the machines of --hw. Slanted roofs are memory bandwidth, horizontal ones peak FLOP/s; a point is a role, "
+        "its area the share of the time.\v"
+        "The axes depend only on the roofs, so charts of one machine are comparable; points outside are listed, not "
         "moved. To restyle, edit NAME.gp and run gnuplot on it in its directory.\n\n"
         "  roofcast plot run.json -o roofline\n"
         "  roofcast plot run.json --hw this --phase decode -o decode\n"
@@ -204,7 +201,7 @@ int cmd_plot(int argc, char **argv, struct error *err)
         return -1;
     if (!o.doc)
         return error_set(err, ERROR_USAGE,
-                         "what? A run, an analysis or a prediction as JSON, a profile, results of another engine, a machine or a model");
+                         "expected a run, an analysis or a prediction as JSON, a profile, results of another engine, a machine or a model");
     if (!o.out)
         o.out = charts[o.chart];
     if (cli_keep_chart(argc, argv, "-o", o.out, err) != 0)

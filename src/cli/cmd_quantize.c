@@ -1,4 +1,4 @@
-/* roofcast quantize: a GGUF in other tensor types, and what that costs in accuracy. */
+/* roofcast quantize: conversion of a GGUF to other tensor types, with errors. */
 #include "cli/cli.h"
 #include "report/quantize.h"
 #include <stdlib.h>
@@ -27,18 +27,18 @@ enum {
 
 static const struct argp_option option_table[] = {
     { "type", 'q', "TYPE", 0, "type or mixture: Q8_0, Q6_K, Q5_K_M, Q4_K_M, Q4_0, F16, ...", 1 },
-    { "threads", 't', "N", 0, "threads (default: one a usable core); the file is the same", 1 },
+    { "threads", 't', "N", 0, "threads (default: one per usable core); they do not change the file", 1 },
     { "force", OPT_FORCE, NULL, 0, "replace OUT.gguf if it exists", 1 },
-    { "allow-requantize", OPT_REQUANTIZE, NULL, 0, "take a source that is quantized already: errors add up", 1 },
-    { "quiet", OPT_QUIET, NULL, 0, "no progress and no table", 1 },
-    { NULL, 0, NULL, 0, "Other types than the mixture's:", 2 },
-    { "pure", OPT_PURE, NULL, 0, "every matrix in the mixture's base type", 2 },
-    { "output-tensor-type", OPT_OUTPUT_TYPE, "TYPE", 0, "of the LM head", 2 },
-    { "token-embedding-type", OPT_EMBD_TYPE, "TYPE", 0, "of the embedding table", 2 },
-    { "tensor-type", OPT_TENSOR_TYPE, "REGEX=TYPE", CLI_AGAIN, "of the matrices in whose name REGEX is found; repeatable", 2 },
-    { NULL, 0, NULL, 0, "The table of errors:", 3 },
+    { "allow-requantize", OPT_REQUANTIZE, NULL, 0, "accept a source that is already quantized: errors add up", 1 },
+    { "quiet", OPT_QUIET, NULL, 0, "print no progress and no table", 1 },
+    { NULL, 0, NULL, 0, "Types that override the mixture:", 2 },
+    { "pure", OPT_PURE, NULL, 0, "use the mixture's base type for every matrix", 2 },
+    { "output-tensor-type", OPT_OUTPUT_TYPE, "TYPE", 0, "type of the LM head", 2 },
+    { "token-embedding-type", OPT_EMBD_TYPE, "TYPE", 0, "type of the embedding table", 2 },
+    { "tensor-type", OPT_TENSOR_TYPE, "REGEX=TYPE", CLI_AGAIN, "type of the matrices whose name matches REGEX (repeatable)", 2 },
+    { NULL, 0, NULL, 0, "Table of errors:", 3 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 3 },
-    { "tensors", OPT_TENSORS, NULL, 0, "a row a tensor, not a role", 3 },
+    { "tensors", OPT_TENSORS, NULL, 0, "a row per tensor instead of per role", 3 },
     { 0 },
 };
 
@@ -106,7 +106,7 @@ struct progress {
     bool terminal, shown;
 };
 
-/* Silent for the first second: a short job needs no progress. Where no terminal rewrites the line, one is enough. */
+/* No progress in the first second. Without a terminal a single line. */
 static void show_progress(void *ctx, const struct quantize_progress *q)
 {
     struct progress *p = ctx;
@@ -128,10 +128,10 @@ static int check_out(const struct options *o, const struct gguf *g, struct error
     struct stat st;
     for (size_t i = 0; i < gguf_n_files(g); i++)
         if (file_same(gguf_file_path(g, i), o->out))
-            return error_set(err, ERROR_USAGE, "%s is the source itself, which would be lost: name another file",
+            return error_set(err, ERROR_USAGE, "%s is the source itself: name another file",
                              o->out);
     if (!o->force && stat(o->out, &st) == 0 && S_ISREG(st.st_mode))
-        return error_set(err, ERROR_USAGE, "%s exists: name another file, or --force to replace it", o->out);
+        return error_set(err, ERROR_USAGE, "%s exists: name another file, or use --force to replace it", o->out);
     return 0;
 }
 
@@ -169,27 +169,27 @@ static int quantize(const struct options *o, const struct gguf *g, struct error 
 int cmd_quantize(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Write IN.gguf in other tensor types, and print what that costs in accuracy.\n\nAny architecture: only the "
-        "file is needed. A model in several files (NAME-00001-of-00003.gguf) is named by one of them and becomes one "
-        "file. Files are laid out as llama.cpp lays them out and load there.\v"
+        "Convert IN.gguf to other tensor types and print the error.\n\nAny architecture is accepted. A split model "
+        "(NAME-00001-of-00003.gguf) is named by any of its files and becomes one "
+        "file. The layout is that of llama.cpp, which loads the files.\v"
         "Examples:\n"
         "  roofcast quantize model-F16.gguf -q Q4_K_M model-Q4_K_M.gguf\n"
         "  roofcast quantize model-F16.gguf -q Q8_0 model-Q8_0.gguf --tensors\n"
         "  roofcast quantize f16.gguf -q Q4_K_M out.gguf --tensor-type ffn_down=Q8_0\n"
         "  roofcast quantize q8_0.gguf -q Q4_0 out.gguf --allow-requantize -o json\n\n"
-        "A mixture gives the tensors that matter more a larger type, by llama.cpp's rules: Q4_K_M is Q4_K with half of "
-        "attn_v and ffn_down in Q6_K and the LM head in Q6_K. Norms, biases, routers and other vectors are copied. "
-        "Rows that blocks of 256 do not divide fall back to a type with blocks of 32.\n\n"
-        "The table compares the weights w' written with the source's w: relative RMSE = ||w' - w|| / ||w||, the "
-        "largest |w' - w|, and the signal-to-noise ratio -20 log10 RMSE; 6 dB are one bit. The total is over the matrices.\n\n"
-        "A source that is quantized already is refused: its rounding error would stay and a second one be added. "
-        "Memory is a few chunks, whatever the model. OUT.gguf appears complete or not at all; - is standard output.";
+        "A mixture uses a larger type for the more sensitive tensors, by llama.cpp's rules: Q4_K_M is Q4_K with half of "
+        "attn_v and ffn_down and the LM head in Q6_K. Norms, biases, routers and other vectors are copied. "
+        "Rows that are no multiple of 256 fall back to a type with blocks of 32.\n\n"
+        "The table compares the written weights w' with the source's w: relative RMSE = ||w' - w|| / ||w||, the "
+        "largest |w' - w|, and the signal-to-noise ratio -20 log10 RMSE (6 dB per bit). The total covers the matrices.\n\n"
+        "A quantized source is refused by default, because the errors add up. "
+        "Memory use does not depend on the model's size. OUT.gguf appears complete or not at all; -: standard output.";
     static const struct cli_syntax syntax = { option_table, parse, "IN.gguf -q TYPE OUT.gguf", doc, NULL };
     struct options o = { .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.in || !o.out)
-        return error_set(err, ERROR_USAGE, "IN.gguf and OUT.gguf are needed: what to read and where to write");
+        return error_set(err, ERROR_USAGE, "expected IN.gguf and OUT.gguf");
     if (!o.type)
         return error_set(err, ERROR_USAGE, "-q TYPE is missing: Q8_0, Q6_K, Q5_K_M, Q4_K_M, Q4_0, F16, ...");
     cli_set_quiet(o.quiet);

@@ -1,4 +1,4 @@
-/* roofcast report: where another engine's results lie under a machine's roofs. */
+/* roofcast report: another engine's results under a machine's roofs. */
 #include "cli/measured.h"
 #include "report/measured.h"
 
@@ -6,7 +6,7 @@ enum { OPT_CHART = 700, OPT_HARDWARE };
 
 static const struct argp_option option_table[] = {
     { "hw", MEASURED_HW, "NAME", 0, "the machine: a profile's name or file, `this`, or a name in --hardware", 0 },
-    { "hardware", OPT_HARDWARE, "FILE", 0, "figures of machines without a profile, with the columns of hardware.csv", 0 },
+    { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
     MEASURED_OPTIONS,
     { "chart", OPT_CHART, "BASE", 0, "draw the roofline: BASE.svg, BASE.png, BASE.gp and their data", 0 },
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
@@ -61,11 +61,11 @@ int report_chart(const char *file, const char *hw, const char *base, unsigned fo
 int cmd_report(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Bandwidth, FLOP/s, MBU, MFU and bound of another engine's results, and the roofline they lie under. FILE is the output "
+        "Print bandwidth, FLOP/s, MBU, MFU and bound of another engine's results, and draw them under the roofline. FILE is the output "
         "of llama-bench (-o json, jsonl, csv, md, sql) or any other file that `roofcast score` reads.\v"
-        "Bytes are the weights and the KV cache that a pass reads, FLOP those of its ops (doc/methods.md); seconds are the "
-        "file's; a server's time between tokens is a step of the sequences that run, its time to the first token a "
-        "prompt. The roofs are the datasheet's peaks, or measured ones of CPUs.\n\n"
+        "Bytes are the weights and KV cache that a pass reads, FLOP those of its ops (doc/methods.md); times are the "
+        "file's. A server's inter-token latency is taken as one step of the running sequences, its time to first token as one "
+        "prompt. Roofs are datasheet values, on CPUs measured ones.\n\n"
         "  llama-bench -m llama-3-8b-q4_k_m.gguf -o json > b.json\n"
         "  roofcast report b.json --hw rtx-4090\n"
         "  roofcast report b.json --hw rtx-4090 --chart roofline\n"
@@ -76,7 +76,7 @@ int cmd_report(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.file)
-        return error_set(err, ERROR_USAGE, "no FILE of results");
+        return error_set(err, ERROR_USAGE, "expected a FILE of results");
     if (cli_keep_chart(argc, argv, "--chart", o.chart, err) != 0)
         return -1;
     return run(&o, err);

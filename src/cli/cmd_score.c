@@ -1,4 +1,4 @@
-/* roofcast score: predictions compared with measurements of others. */
+/* roofcast score: predictions compared with measurements. */
 #include "cli/measured.h"
 #include "learn/fitted.h"
 #include "report/score.h"
@@ -10,21 +10,21 @@ enum { MAX_BY = 16 };
 
 static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0,
-      "bandwidth and peaks of the file's machines, with the columns of hardware.csv: for those without a profile, and in place "
-      "of a profile's figure where they differ by more than 5 %", 0 },
+      "bandwidth and peaks of machines, with the columns of hardware.csv: for machines without a profile, and instead "
+      "of a profile's value if they differ by more than 5 %", 0 },
     { "leave-out", OPT_LEAVE_OUT, "hardware|model|engine|topology", 0,
-      "hardware, model, engine or topology: each group is predicted by a fit that has not seen it; fewer than 1000 rates have those of "
-      "others from hwprofiles/stacks in addition", 0 },
+      "cross-validation: predict each group with a fit that excludes it; files with fewer than 1000 rates are complemented by "
+      "those of hwprofiles/stacks", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
-      "show the fit the N lowest-id rows of each device and phase (whole numbers as numbers, other ids as texts, without ids in the file's "
-      "order; of ops the N mlp_up_proj rows of largest m), and leave them out of the score; what is above its machine's roofs is left out alone", 0 },
+      "calibrate with the first N rows by id of each device and phase (of ops: the N mlp_up_proj rows with the largest m) and exclude "
+      "them from the score; rows above the machine's roofs are excluded only", 0 },
     { "by", OPT_BY, "KEYS", CLI_AGAIN,
-      "groups of these keys alone, as many as there are, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
-      "clean; may be repeated", 0 },
-    { "worst", OPT_WORST, "N", 0, "rows furthest off to print, with what is known against them (10)", 0 },
+      "group by these keys only, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
+      "clean (repeatable)", 0 },
+    { "worst", OPT_WORST, "N", 0, "number of rows with the largest errors to print, with remarks (10)", 0 },
     { "features", OPT_FEATURES, "FILE", 0,
-      "write what every row reads, computes and exchanges as CSV (- : standard output), and do not score", 0 },
-    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile's file, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
+      "write bytes, FLOP and communication of every row as CSV (-: standard output) instead of scoring", 0 },
+    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
     MEASURED_OPTIONS,
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
     { 0 },
@@ -71,10 +71,10 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* A file of thousands says enough of machines, and takes its time without. */
+/* Smaller files of rates are complemented by measured.csv in cross-validation. */
 enum { ROWS_BESIDE = 1000 };
 
-/* The measured rates of hwprofiles/stacks, if any: rows of groups that are not left out. (67) */
+/* The measured rates of hwprofiles/stacks, if any, as reference rows. (67) */
 static int load_shipped(struct measurements *l, struct workload **rows, struct workload_builder *p, struct error *err)
 {
     static const struct measure_context x = { 0 };
@@ -126,15 +126,15 @@ static int run(const struct score_cli *o, struct error *err)
 int cmd_score(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Compare predictions with what was measured: rows, rows without a price, bias, mean, median and 90th percentile of the "
-        "error, how often the measurement lies in the 90 % interval, and the rows furthest off. FILE is a CSV of rates "
-        "(throughput.csv), of op times (gpu_ops.csv), of engines' kernels (gpu_kernels), of all-reduces or of serving latencies, the output of llama-bench (-o "
-        "json, jsonl, csv, md, sql), of llama-batched-bench, of vLLM's and SGLang's benchmarks, of AIPerf, of guidellm, or of `roofcast bench "
-        "--save`.\v"
-        "The kind of file is told by its columns or fields; doc/formats.md has them. A malformed file is refused by line and "
-        "column. A row without a price counts as an error of 100 %; what is missing to price it is its reason. Models without a "
-        "preset are priced from params_b, weight_gib and quant (A3B in a name: 3e9 active parameters), with an interval for what is guessed; not where its family has dense models and mixtures. "
-        "-o json has all groups of up to three keys: source, class, hardware, engine, phase, op, kind, metric, clean; --by any others.\n\n"
+        "Compare predictions with measurements: bias, mean, median and 90th percentile of the error, coverage of the 90 % interval, "
+        "and the rows with the largest errors. FILE is a CSV of rates (throughput.csv), of op times (gpu_ops.csv), of engines' kernels "
+        "(gpu_kernels), of all-reduces or of serving latencies; the output of llama-bench (-o json, jsonl, csv, md, sql), "
+        "llama-batched-bench, vLLM's and SGLang's benchmarks, AIPerf or guidellm; or a run saved by `roofcast bench --save`.\v"
+        "The kind of file is detected from its columns or fields (doc/formats.md); errors in it are reported by line and "
+        "column. A row that cannot be predicted counts as an error of 100 %; its remark says what is missing. Models without a "
+        "preset are estimated from params_b, weight_gib and quant (A3B in a name: 3e9 active parameters) with a wider interval, unless "
+        "their family has both dense models and mixtures of experts. -o json has all groups of up to three keys of source, class, "
+        "hardware, engine, phase, op, kind, metric, clean; --by selects any others.\n\n"
         "  roofcast score throughput.csv --hardware hardware.csv\n"
         "  roofcast score throughput.csv --hardware hardware.csv --leave-out hardware -o json\n"
         "  roofcast score throughput.csv --by class,engine,phase,kind,clean\n"
@@ -145,7 +145,7 @@ int cmd_score(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.file)
-        return error_set(err, ERROR_USAGE, "no FILE of measurements");
+        return error_set(err, ERROR_USAGE, "expected a FILE of measurements");
     if (cli_keep_arguments(argc, argv, "--features", o.features, err) != 0)
         return -1;
     return run(&o, err);

@@ -1,7 +1,7 @@
 /*
- * roofcast sweep: every combination of models, types, machines, layouts, batches and contexts, a row each, written as they
- * come and in the order of the grid. Threads share the cells of a model; under mpirun each rank has a contiguous part of the
- * grid, and rank 0 writes them one after the other.
+ * roofcast sweep: a row for every combination of models, types, machines, layouts, batches and contexts, streamed in the order of
+ * the grid. Threads share the cells of a model; under mpirun each rank has a contiguous part of the grid, and rank 0 writes the
+ * parts in order.
  */
 #include "cli/pricing.h"
 #include "learn/software.h"
@@ -17,7 +17,7 @@ struct options {
     bool kv_type_given;
     int64_t n_ubatch, threads;
     bool roof;
-    struct pricing_options price; /* its routing */
+    struct pricing_options price; /* only routing and attention are used */
     struct software_options software;
     enum report_format format;
 };
@@ -26,27 +26,27 @@ enum { OPT_HW = 256, OPT_UB, OPT_ROOF, OPT_SAVE, OPT_KV, OPT_TP, OPT_PP, OPT_DP,
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL,...", 0, "models: names, .gguf or config.json files, or `all` (`roofcast list models`)", 0 },
-    { "type", 'q', "TYPE,...", 0, "tensor types or mixtures (F16); `own`: what a file has", 0 },
-    { "hw", OPT_HW, "NAME,...", 0, "machines, `this`; gpu, apu, cpu, npu or all stand for every profile of that kind", 0 },
+    { "type", 'q', "TYPE,...", 0, "tensor types or mixtures (F16); `own`: the types of the file", 0 },
+    { "hw", OPT_HW, "NAME,...", 0, "machines, or `this`; gpu, apu, cpu, npu and all select every profile of that kind", 0 },
     { "kv-type", OPT_KV, "TYPE,...", 0, "types of the KV cache (F16)", 0 },
-    { "tp", OPT_TP, "N,...", 0, "tensor parallel (1)", 0 },
-    { "pp", OPT_PP, "N,...", 0, "pipeline parallel (1)", 0 },
-    { "dp", OPT_DP, "N,...", 0, "data parallel (1)", 0 },
-    { "ep", OPT_EP, "N,...", 0, "expert parallel (1)", 0 },
-    { "n-batch", 'b', "N,...", 0, "sequences together (1)", 0 },
-    { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before (0)", 0 },
+    { "tp", OPT_TP, "N,...", 0, "tensor parallelism (1)", 0 },
+    { "pp", OPT_PP, "N,...", 0, "pipeline parallelism (1)", 0 },
+    { "dp", OPT_DP, "N,...", 0, "data parallelism (1)", 0 },
+    { "ep", OPT_EP, "N,...", 0, "expert parallelism (1)", 0 },
+    { "n-batch", 'b', "N,...", 0, "sequences processed in parallel (1)", 0 },
+    { "n-depth", 'd', "N,...", 0, "context: tokens in the KV cache before the test (0)", 0 },
     { "n-prompt", 'p', "N,...", 0, "prompt tokens (512; 0: no prefill)", 0 },
-    { "n-gen", 'n', "N,...", 0, "tokens generated (128; 0: no decode)", 0 },
-    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (what the stack takes: `roofcast list stacks`; 512 without one; --roof: all of them)", 0 },
+    { "n-gen", 'n', "N,...", 0, "tokens to generate (128; 0: no decode)", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens per pass (default: the stack's, see `roofcast list stacks`; 512 without a stack; --roof: the whole prompt)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "attention", PRICING_ATTENTION, "flash|materialized", 0, "flash (default) or materialized: its scores pass through memory", 0 },
-    { "routing", PRICING_ROUTING, "KIND|RUN.json", 0, "how tokens choose among experts: uniform (default), zipf:S, or as a saved run recorded", 0 },
-    { "roof", OPT_ROOF, NULL, 0, "the bound itself, which no prediction exceeds: the fastest units of each op, no constants of software, no interval", 0 },
+    { "attention", PRICING_ATTENTION, "flash|materialized", 0, "flash (default): attention scores stay on the chip; materialized: they are written to memory", 0 },
+    { "routing", PRICING_ROUTING, "KIND|RUN.json", 0, "distribution of tokens over experts: uniform (default), zipf:S, or the one recorded by a saved run", 0 },
+    { "roof", OPT_ROOF, NULL, 0, "print the roofline bound, which no prediction exceeds: fastest math units for each op, no software constants, no interval", 0 },
     SOFTWARE_OPTIONS,
-    { "threads", 't', "N", 0, "threads of this program that price rows (all CPUs); machines are priced with all of theirs", 0 },
+    { "threads", 't', "N", 0, "threads of this program (all CPUs); machines are predicted with all of theirs", 0 },
     { "output", 'o', "csv|jsonl", 0, "csv (default) or jsonl", 0 },
     { "save", OPT_SAVE, "FILE", 0, "write to FILE instead of standard output", 0 },
-    { "quiet", OPT_QUIET, NULL, 0, "no progress, no closing line", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "print no progress and no summary", 0 },
     { 0 },
 };
 
@@ -100,7 +100,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* Each as model_load() knows it. */
+/* Resolves aliases of types. */
 static int parse_types(struct str_list *l, const char *arg, struct error *err)
 {
     if (str_list_parse(l, arg, "-q", err) != 0)
@@ -127,7 +127,7 @@ struct sweeping {
     struct sweep_ranks ranks;
 };
 
-/* mpirun ends everybody when one rank dies: which parts have not been written, a line a rank. */
+/* mpirun ends all ranks when one dies: reports the missing parts, a line per rank. */
 static int say_missing(struct sweeping *x, int from, struct error *err)
 {
     enum { MOST = 16 };
@@ -138,8 +138,8 @@ static int say_missing(struct sweeping *x, int from, struct error *err)
                     sweep_first_row(x->g, p.end), sweep_chunk_name(first, sizeof first, x->g, p.first),
                     sweep_chunk_name(last, sizeof last, x->g, p.end > p.first ? p.end - 1 : p.first));
     }
-    return error_set(err, ERROR_INTERRUPTED, "a rank ended early, or everything was interrupted: the parts of ranks %d to %d are "
-                     "missing, and nothing was saved", from, x->ranks.n - 1);
+    return error_set(err, ERROR_INTERRUPTED, "a rank ended early, or the run was interrupted: the parts of ranks %d to %d are "
+                     "missing, nothing was saved", from, x->ranks.n - 1);
 }
 
 static int write_all(struct sweeping *x, FILE *f, struct error *err)
@@ -155,7 +155,7 @@ static int write_all(struct sweeping *x, FILE *f, struct error *err)
     return rc != 0 && x->ranks.n > 1 && err->kind == ERROR_INTERRUPTED ? say_missing(x, rank, err) : rc;
 }
 
-/* Under another name: they are not the whole grid. */
+/* Saves the completed rows under another name. */
 static int keep_rows(struct outfile *out, struct error *err)
 {
     struct error why = *err;
@@ -166,7 +166,7 @@ static int keep_rows(struct outfile *out, struct error *err)
     out->path = partial;
     char *name = strdup(partial);
     if (outfile_commit(out, err) == 0)
-        error_set(err, why.kind, "%.300s: %s has the rows until then", why.msg, name ? name : "a file next to it");
+        error_set(err, why.kind, "%.300s: completed rows are in %s", why.msg, name ? name : "a file next to it");
     free(name);
     return -1;
 }
@@ -191,7 +191,7 @@ static int first_rank(struct sweeping *x, const char *save, struct error *err)
     return 0;
 }
 
-/* Rows go to a file until rank 0 collects them: no rank waits for earlier parts. */
+/* Rows are buffered in a file until rank 0 collects them, so no rank waits for earlier parts. */
 static int other_rank(struct sweeping *x, struct error *err)
 {
     FILE *f = tmpfile();
@@ -211,7 +211,7 @@ static int run(struct sweeping *x, const struct options *o, struct error *err)
     struct sweep_grid g = { .n_ubatch = (uint32_t)o->n_ubatch, .roof = o->roof, .kv_type_given = o->kv_type_given, .jsonl = o->format == REPORT_JSONL,
                             .routing = o->price.routing, .materialized = o->price.materialized, .limits = o->software.limits };
     struct software *software = NULL;
-    int rc = !o->l.model ? error_set(err, ERROR_USAGE, "which models? -m NAME,... or -m all")
+    int rc = !o->l.model ? error_set(err, ERROR_USAGE, "no models: expected -m NAME,... or -m all")
            : parse_types(&g.type, o->type, err) != 0 ? -1 : sweep_grid_init(&g, &o->l, err);
     x->g = &g;
     if (rc == 0) {
@@ -236,11 +236,11 @@ static int run(struct sweeping *x, const struct options *o, struct error *err)
 int cmd_sweep(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Prices every combination of models, types, machines, layouts, batches and contexts: a row each, in the order of the "
+        "Predict every combination of models, types, machines, layouts, batches and contexts: a row each, in the order of the "
         "grid, as CSV or JSON lines.\v"
-        "Lists are N,N,... or ranges: 1-8, 0-8192+1024, 1-128*2. A configuration that cannot be (devices that do not divide the "
-        "heads, no peak, no link) has a row too, with the reason in its last field. Under mpirun each rank prices a part of "
-        "the grid and the rows come out in the same order.\n\n"
+        "Lists are N,N,... or ranges: 1-8, 0-8192+1024, 1-128*2. An impossible configuration (devices that do not divide the "
+        "heads, no peak, no link) has a row with the reason in its last field. Under mpirun each rank predicts a part of "
+        "the grid; the order of the rows is the same.\n\n"
         "  roofcast sweep -m llama-3.1-70b -q Q8_0,Q4_K_M --hw h100-sxm,h200-sxm --tp 1-8*2 -b 1-256*2 -d 0-32768+4096 > grid.csv\n"
         "  roofcast sweep -m all -q Q4_K_M --hw gpu -b 1,8,64 -o jsonl --save everything.jsonl\n"
         "  mpirun -n 4 roofcast sweep -m deepseek-v3 --hw all --tp 1-8*2 --ep 1-64*2 --dp 1-8*2 --save grid.csv\n";

@@ -1,4 +1,4 @@
-/* roofcast tokenize: text to token ids and back, and files of cases with known answers. */
+/* roofcast tokenize: text to token ids and back, and files of test cases. */
 #include "cli/cli.h"
 #include "gguf/gguf.h"
 #include "model/tokenize_text.h"
@@ -16,24 +16,23 @@ enum { KEY_IDS = 256, KEY_CASES, KEY_BOS, KEY_NO_BOS, KEY_SPECIAL };
 /* clang-format off */
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file with the vocabulary (required)", 0 },
-    { "prompt", 'p', "TEXT", 0, "the text, as the argument; without either, each line of standard input is one", 0 },
-    { "ids", KEY_IDS, NULL, 0, "the other way: ids in, text out", 0 },
-    { "cases", KEY_CASES, "FILE.inp", 0, "tokenize the cases of a file; compare with FILE.out where that "
-      "exists, and exit 1 when one differs", 0 },
-    { "bos", KEY_BOS, NULL, 0, "begin with the beginning-of-sequence token, whatever the file asks for", 0 },
-    { "no-bos", KEY_NO_BOS, NULL, 0, "never begin with it (the default of --cases)", 0 },
-    { "special", KEY_SPECIAL, NULL, 0, "text: control tokens written out (\"</s>\") become their ids; "
-      "ids: control tokens are written out", 0 },
-    { "output", 'o', "FILE", 0, "write there instead of standard output", 0 },
+    { "prompt", 'p', "TEXT", 0, "the text, same as the argument; without a text each line of standard input is one", 0 },
+    { "ids", KEY_IDS, NULL, 0, "convert ids to text", 0 },
+    { "cases", KEY_CASES, "FILE.inp", 0, "tokenize the cases of a file; if FILE.out exists, compare with it "
+      "and exit 1 on a difference", 0 },
+    { "bos", KEY_BOS, NULL, 0, "always begin with the beginning-of-sequence token", 0 },
+    { "no-bos", KEY_NO_BOS, NULL, 0, "never begin with it (default for --cases)", 0 },
+    { "special", KEY_SPECIAL, NULL, 0, "parse control tokens (\"</s>\") in texts; "
+      "print them with --ids", 0 },
+    { "output", 'o', "FILE", 0, "write to FILE instead of standard output", 0 },
     { 0 },
 };
 /* clang-format on */
 
 static const char doc[] =
-    "Text to token ids and back, by the tokenizer in a GGUF file: SentencePiece (BPE or unigram) or byte-level BPE."
-    "\vTEXT becomes a line of ids; without it each line of standard input does, and the newline is not part of the text. Ids of one line become one text. A file that asks for a beginning-of-sequence token "
-    "gets "
-    "it; --no-bos leaves it out.\n"
+    "Convert text to token ids and back with the tokenizer of a GGUF file: SentencePiece (BPE or unigram) or byte-level BPE."
+    "\vTEXT becomes a line of ids; without TEXT each line of standard input does, without its newline. The ids of a line become one "
+    "text. The beginning-of-sequence token is added if the GGUF file requires it.\n"
     "\n"
     "Examples:\n"
     "  roofcast tokenize -m model.gguf 'Hello world'\n"
@@ -42,8 +41,8 @@ static const char doc[] =
     "  roofcast tokenize -m model.gguf --special '<s>Hello</s>'\n"
     "  roofcast tokenize -m vocab.gguf --cases vocab.gguf.inp\n"
     "\n"
-    "A case file holds texts that may span lines, each followed by a line "
-    "__ggml_vocab_test__; its .out holds one line of ids a case.";
+    "A case file holds texts of any number of lines, separated by a line "
+    "__ggml_vocab_test__; its .out holds one line of ids per case.";
 
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
@@ -106,7 +105,7 @@ int cmd_tokenize(int argc, char **argv, struct error *err)
     const struct tokenize_job job = { &opt.how, tok, out.f };
     rc = opt.cases ? tokenize_cases(&job, opt.cases, err) : opt.text ? tokenize_line(&job, opt.text, opt.ids, err) : tokenize_lines(&job, opt.ids, err);
 fail:
-    /* Case results are kept when a case fails: they say which. */
+    /* Results are written even if a case fails. */
     if (opened && (rc == 0 || (opt.cases && err->kind == ERROR_INPUT))) {
         struct error late = { 0 };
         if (outfile_commit(&out, &late) != 0 && rc == 0) {

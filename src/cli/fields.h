@@ -1,4 +1,4 @@
-/* fields.h: columns of the tables that commands print, which doc/formats.md is generated from. */
+/* fields.h: columns of the commands' tables, from which doc/formats.md is generated. */
 #ifndef CLI_FIELDS_H
 #define CLI_FIELDS_H
 

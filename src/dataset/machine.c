@@ -62,7 +62,7 @@ static int from_figures(struct machine *out, const struct measure_hw *g, struct 
         out->guesses |= GUESS_BANDWIDTH;
         out->ln_sd = class->ln_sd;
         const size_t n = strlen(out->note);
-        snprintf(out->note + n, sizeof out->note - n, "%sno bandwidth of it is known: %.3g GB/s, as its class (%s)", n ? "; " : "",
+        snprintf(out->note + n, sizeof out->note - n, "%sunknown bandwidth: %.3g GB/s, from its class (%s)", n ? "; " : "",
                  class->bytes_s / 1e9, class->class->name);
     }
     json_t *j = profile_json(g, class, out->guesses);
@@ -101,7 +101,7 @@ static int from_row(struct machine *out, const struct measure_hw *g, struct erro
     (void)guess_class(&class, g->hardware, stated, true);
     const bool named = !*g->class_name && class_of_name(&name, g->hardware);
     if (*g->class_name && !class_find(g->class_name))
-        snprintf(out->note, sizeof out->note, "of a class that is not known (%.64s): taken for one of class %s", g->class_name, class.class->name);
+        snprintf(out->note, sizeof out->note, "unknown class (%.64s): estimated as class %s", g->class_name, class.class->name);
     snprintf(out->class_name, sizeof out->class_name, "%s", named ? name.class->name : g->class_name);
     return from_figures(out, g, &class, err);
 }
@@ -116,7 +116,7 @@ static int from_name(struct machine *out, const char *hardware, bool server, boo
         return 0;
     }
     if (!guess_class(&class, hardware, NULL, server)) {
-        snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\", nor does its name say what it is%s", hardware,
+        snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\", and its name implies no class%s", hardware,
                  file ? ", and --hardware has no row of it" : ": name its figures with --hardware");
         return 0;
     }
@@ -338,12 +338,12 @@ int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note
     if (!(m.guesses & GUESS_BANDWIDTH)) {
         snprintf(note, size, "%s", "");
         if (m.guesses & GUESS_MACHINE)
-            snprintf(note, size, "the profile of another variant, %s, stands for it", h->id);
+            snprintf(note, size, "the profile of another variant, %s, is used", h->id);
         return 0;
     }
     snprintf(h->guess_class, sizeof h->guess_class, "%s", m.class_name);
     h->guess_ln_sd = m.ln_sd;
-    snprintf(note, size, "taken for a machine of class %s: %.4g GB/s, give or take x/ %.2g (90 %%)", m.class_name, h->mem_bw.value / 1e9, exp(PREDICT_Z90 * m.ln_sd));
+    snprintf(note, size, "estimated as a machine of class %s: %.4g GB/s */ %.2g (90 %%)", m.class_name, h->mem_bw.value / 1e9, exp(PREDICT_Z90 * m.ln_sd));
     return 0;
 }
 
@@ -362,7 +362,7 @@ static void note_guess(const char *spec, const struct error *unknown, const char
     static const char asks[] = "did you mean ";
     const char *near = strstr(unknown->msg, asks);
     const int n = near ? (int)strcspn(near, "?") : 0;
-    notify_note("no profile of \"%.80s\"%s%.*s%s: %s; a file of its bandwidth and a peak says more (doc/formats.md)", spec, near ? " (" : "", n, near ? near : "",
+    notify_note("no profile of \"%.80s\"%s%.*s%s: %s; a profile with bandwidth and a peak is more accurate (doc/formats.md)", spec, near ? " (" : "", n, near ? near : "",
                 near ? "?)" : "", note);
 }
 

@@ -227,7 +227,7 @@ static void finish(struct import *im, const struct devices *d, const char *versi
     const char *slash = strchr(name, '/');
     im->h->kind = is_cpu(name) ? HW_CPU : HW_GPU;
     snprintf(im->h->name, sizeof im->h->name, "%.100s (clpeak)", slash ? slash + 1 : name);
-    strbuf_addf(im->notes, "clpeak%s%s, device %s. Roofs of sparse products, integer arithmetic that is no dot product and transfers are left out.\n",
+    strbuf_addf(im->notes, "clpeak%s%s, device %s. Roofs of sparse products, integer arithmetic other than dot products, and transfers are ignored.\n",
                 *v ? " " : "", v, name);
 }
 

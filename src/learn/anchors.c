@@ -141,7 +141,7 @@ static int check_machine_name(struct anchors *a, const char *file, struct error 
     }
     rc = by_name && own ? rc : -1;
     if (rc == 0 && other > 0 && kept > 0)
-        notify_note("--anchor %s: %zu rows are of other machines (%s) and left out, %zu are of %s", file, other, first, kept, own[0]->machine->h.id);
+        notify_note("--anchor %s: %zu rows of other machines (%s) are ignored, %zu are of %s", file, other, first, kept, own[0]->machine->h.id);
     else if (rc == 0 && other > 0)
         notify_note("--anchor %s: measured on %s (%s) according to the file, used as measured on %s", file, named->m->named, first,
                     named->machine->h.id);
@@ -176,7 +176,7 @@ static void keep_query_rows(struct anchors *a, const char *file, const struct hw
     if (kept == 0)
         return;
     if (kept < a->n_kept)
-        notify_note("--anchor %s: %zu rows are of other machines and left out, %zu are of %s", file, a->n_kept - kept, kept,
+        notify_note("--anchor %s: %zu rows of other machines are ignored, %zu are of %s", file, a->n_kept - kept, kept,
                     n == 1 ? h->id : "the machines given");
     a->n_kept = kept;
 }
@@ -336,7 +336,7 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     if (a->n_kept == 0 && hw->n > 1 && !*a->l.row[0].hardware)
         return error_set(err, ERROR_USAGE, "--anchor %s: it does not name its machine: expected one --hw, found %zu", o->anchor, hw->n);
     if (a->n_kept == 0)
-        return error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, a->why);
+        return error_set(err, ERROR_INPUT, "--anchor %s: no usable row: %s", o->anchor, a->why);
     if (check_machine_name(a, o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0 || check_possible(a, o->anchor, err) != 0)
         return -1;
     note_contradictions(a, o->anchor);
@@ -352,10 +352,10 @@ int software_load(struct software **out, const struct software_options *o, const
     const bool none = o->stack && strcmp(o->stack, "none") == 0;
     *out = NULL;
     if ((none || query->roof) && o->anchor)
-        return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s leaves out", query->roof ? "--roof" : "--stack none");
+        return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s does not use", query->roof ? "--roof" : "--stack none");
     const struct measured_options *m = &o->of_anchor;
     if (!o->anchor && (m->input_len || m->output_len || m->batch))
-        return error_set(err, ERROR_USAGE, "%s completes --anchor's file: expected --anchor FILE too",
+        return error_set(err, ERROR_USAGE, "%s needs --anchor FILE",
                          m->input_len ? "--input-len" : m->output_len ? "--output-len" : "--batch-size");
     if (none)
         return 0;
@@ -374,7 +374,7 @@ const char *software_note(char *buf, size_t size, const struct model *m, const c
 {
     const struct stack *s = stack ? stack_named(stack) : NULL;
     const bool cannot = s && !software_loads(s, m), batch = n_batch > 1;
-    snprintf(buf, size, "%s%s%s%s%s%s%s", batch ? "a full batch at every step: arrivals and queueing are not in it" : "", batch && cannot ? "; " : "",
+    snprintf(buf, size, "%s%s%s%s%s%s%s", batch ? "a full batch at every step, without arrivals and queueing" : "", batch && cannot ? "; " : "",
              cannot ? s->id : "", cannot ? " loads no " : "", cannot ? m->type_name : "", cannot ? ": estimated as if it did;  " : "",
              cannot ? "--stack names another" : "");
     return buf;

@@ -9,7 +9,7 @@ struct files {
     size_t n;
 };
 
-/* The rows of all files that have a price. */
+/* Workloads of all files. */
 struct rows {
     struct measurements l[LESSONS_MAX_FILES];
     struct workload *all;
@@ -27,7 +27,7 @@ static void rows_free(struct rows *r)
         measure_free(&r->l[i]);
 }
 
-/* What a file names itself stands: files of several machines are learned from together. */
+/* --hw and --model apply only to files that lack them. */
 static int load_file(struct measurements *l, const char *file, const struct measure_context *given, struct error *err)
 {
     struct measure_context x = *given;
@@ -47,10 +47,10 @@ static int load_file(struct measurements *l, const char *file, const struct meas
     return measure_load(l, file, &x, err);
 }
 
-/* Why nothing is learned from a row. */
+/* Whether a row enters the fit, or why not. */
 enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, PARTLY, KERNEL_ALONE, LESSON_COUNT };
 
-/* Of rows that are tagged so by hand little is learned (59); a program's own output is of other machines as far as layers ran elsewhere. */
+/* Tagged rows get a low weight (59); offloaded runs of llama-bench are excluded. */
 static enum lesson lesson_of(const struct workload *p, enum measure_file file)
 {
     struct roof_violation x;
@@ -73,17 +73,17 @@ static const char *why_not(const struct workload *p, enum measure_file file, cha
         snprintf(buf, size, "%s", p->reason);
         break;
     case NO_BANDWIDTH:
-        snprintf(buf, size, "no bandwidth of \"%.80s\" is known, and a guess of it says nothing of software: name its figures with --hardware",
+        snprintf(buf, size, "unknown bandwidth of \"%.80s\": state it with --hardware",
                  p->machine->hardware);
         break;
     case IMPOSSIBLE:
-        snprintf(buf, size, "more than its machine can do: %s", roof_violation_text(p, excess, sizeof excess));
+        snprintf(buf, size, "above the machine's roofs: %s", roof_violation_text(p, excess, sizeof excess));
         break;
     case PARTLY:
-        snprintf(buf, size, "a part of its layers ran elsewhere");
+        snprintf(buf, size, "part of its layers ran on another device");
         break;
     case KERNEL_ALONE:
-        snprintf(buf, size, "a kernel of a server's engine by itself: its constants are those of priors.json, not of a fit");
+        snprintf(buf, size, "a single kernel of a server's engine: its constants come from priors.json, not from a fit");
         break;
     case TEACHES:
     case LESSON_COUNT:
@@ -92,7 +92,7 @@ static const char *why_not(const struct workload *p, enum measure_file file, cha
     return buf;
 }
 
-/* Rows of a file that nothing is learned from, and the reason of the first, for each kind of reason. */
+/* Notes the unused rows of a file by kind of reason, with the first row. */
 static void say_unused(const char *file, enum measure_file of, const struct workload *p, size_t n)
 {
     size_t unused[LESSON_COUNT] = { 0 }, first[LESSON_COUNT] = { 0 };
@@ -109,7 +109,7 @@ static void say_unused(const char *file, enum measure_file of, const struct work
             continue;
         if (q->m->line > 0)
             snprintf(line, sizeof line, " (%sline %zu)", unused[k] > 1 ? "first " : "", q->m->line);
-        notify_note("%s: nothing is learned from %zu of %zu rows%s: %s", file, unused[k], n, line, why_not(q, of, why, sizeof why));
+        notify_note("%s: %zu of %zu rows are not used%s: %s", file, unused[k], n, line, why_not(q, of, why, sizeof why));
     }
 }
 
@@ -137,7 +137,7 @@ static int price_files(struct rows *r, const struct files *o, const struct measu
                 workload_share_passes(q, q - 1);
             const enum lesson lesson = lesson_of(q, r->l[i].file);
             n_teach += lesson == TEACHES;
-            if (lesson == TEACHES || lesson == NO_BANDWIDTH) /* such machines are known by name all the same */
+            if (lesson == TEACHES || lesson == NO_BANDWIDTH) /* kept: the machine is known by name */
                 r->kept[r->n_kept++] = q;
             notify_progress(NULL, "pricing", (double)r->n / (double)room);
         }
@@ -145,17 +145,17 @@ static int price_files(struct rows *r, const struct files *o, const struct measu
     }
     workload_builder_drop_models(p);
     if (n_teach == 0)
-        return error_set(err, ERROR_INPUT, "%s: no row to learn from: %s", o->name[0], why_not(&r->all[0], r->l[0].file, why, sizeof why));
+        return error_set(err, ERROR_INPUT, "%s: no usable row: %s", o->name[0], why_not(&r->all[0], r->l[0].file, why, sizeof why));
     return 0;
 }
 
-/* A file of constants has one, or it is not written. */
+/* Error if no constant was fitted. */
 static int check_learned(const struct constants_file *f, const struct rows *r, const struct files *o, struct error *err)
 {
     for (int k = 0; k < FITTED_KIND_COUNT; k++)
         if (f->kind[k].n > 0)
             return 0;
-    return error_set(err, ERROR_INPUT, "%s: nothing is learned from its %zu rows: none is of work that takes time on its machine", o->name[0], r->n);
+    return error_set(err, ERROR_INPUT, "%s: none of its %zu rows determines a constant", o->name[0], r->n);
 }
 
 static const char *without_folder(const char *path)
@@ -164,7 +164,7 @@ static const char *without_folder(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Its name without the folder; where two are alike there, as it is given. */
+/* File name without the folder; if not unique, the path as given. */
 static const char *cited(const struct files *o, size_t file)
 {
     const char *const name = without_folder(o->name[file]);
@@ -174,7 +174,7 @@ static const char *cited(const struct files *o, size_t file)
     return name;
 }
 
-/* Names of the files; a comma in one would be two. */
+/* Comma-separated file names; commas within a name become semicolons. */
 static void source_of(char *out, size_t size, const struct files *o)
 {
     size_t len = 0;

@@ -162,7 +162,7 @@ static int predict_one(const struct scoring *x, const void *params, struct score
     if (predict_blind(x->o->model, params, s->p, &s->e, &e) != 0 || !(s->e.seconds > 0) || !isfinite(s->e.seconds)) {
         if (error_is_fatal(&e))
             return error_set(err, e.kind, "%s", e.msg);
-        snprintf(s->reason, sizeof s->reason, "%.250s", e.msg[0] ? e.msg : "no price");
+        snprintf(s->reason, sizeof s->reason, "%.250s", e.msg[0] ? e.msg : "no prediction");
         return 0;
     }
     s->priced = true;

@@ -351,7 +351,7 @@ static const char *explain(const void *context, const struct hwprofile *h, const
         n += (size_t)snprintf(buf + n, size - n, "%s%.4g%s", n ? " x " : "", exp(f->effect[e].value), of ? of : "");
     }
     if (row.prior_var[parameter] > 0 && n < size)
-        n += (size_t)snprintf(buf + n, size - n, "; no separate measurement: x/ %.3g (priors.json)", exp(sqrt(row.prior_var[parameter])));
+        n += (size_t)snprintf(buf + n, size - n, "; no separate measurement: */ %.3g (90 %%, priors.json)", exp(PREDICT_Z90 * sqrt(row.prior_var[parameter])));
     if (n == 0)
         snprintf(buf, size, "no separate measurement");
     else if (n < size)

@@ -34,7 +34,7 @@ struct arch;
 const struct arch *gguf_predict_only_arch(const char *name, size_t len);
 /* Dimensions and tensors of *m (path set) from such a file, which may be closed afterwards. name: general.architecture. */
 int gguf_predict_only(struct model *m, struct gguf *g, const struct arch *a, struct gguf_str name, struct error *err);
-/* Appends "keys that are not understood and left out: ..." if there are any. */
+/* Appends "ignored unknown keys: ..." if there are any. */
 void gguf_unread_keys(const struct gguf *g, char *buf, size_t n);
 
 /* ---- model.c --------------------------------------------------------------------- */

@@ -295,7 +295,7 @@ static const json_t *only_group(struct reader *r)
     json_t *v;
     if (!json_is_object(groups) || json_object_size(groups) != 1) {
         error_set(r->err, ERROR_INPUT, "%s: config_groups: expected an object with one group, found %s with %zu; name the type "
-                  "to price with -q", r->what, groups ? json_type_name(groups) : "nothing", json_object_size(groups));
+                  "with -q", r->what, groups ? json_type_name(groups) : "nothing", json_object_size(groups));
         return NULL;
     }
     json_object_foreach(groups, key, v)

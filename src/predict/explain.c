@@ -184,7 +184,7 @@ static void say_weight(struct text *t, const struct explain_class *c, const stru
     }
     if (f->weight_tok > 0) {
         begin(t, c->sum.count);
-        append(t, "%.10g B a row", f->weight_tok);
+        append(t, "%.10g B per row", f->weight_tok);
         tokens(t, a->n_tok);
     }
     if (f->weight_expert > 0) {
@@ -228,7 +228,7 @@ static void say_kv(struct text *t, const struct explain_class *c, const struct c
         if (c->op.kind == OP_ATTENTION && c->op.n_head_kv > 1 && fmod(f->kv_present, c->op.n_head_kv) == 0)
             append(t, "%u KV heads x %.10g B x %.10g positions", c->op.n_head_kv, f->kv_present / c->op.n_head_kv, a->positions);
         else
-            append(t, "%.10g B a position x %.10g positions", f->kv_present, a->positions);
+            append(t, "%.10g B per position x %.10g positions", f->kv_present, a->positions);
     }
 }
 
@@ -315,7 +315,7 @@ __attribute__((format(printf, 6, 7))) static void constant(struct explain *e, co
 static void factor(struct explain *e, const char *name, double v, const char *unit, const struct hw_value *from, bool roof)
 {
     const bool stated = from->value >= 0;
-    constant(e, name, v, unit, "(26)", "%s", roof ? "--roof: left out" : stated ? from->source : "not stated in the profile");
+    constant(e, name, v, unit, "(26)", "%s", roof ? "--roof: not applied" : stated ? from->source : "not stated in the profile");
 }
 
 static void links(struct explain *e, const struct roofs *r)
@@ -371,13 +371,13 @@ static void software(struct explain *e, const struct about *a, const struct pred
         e->k[e->n_k - 1].share = (1 - guessed) * part * share[i];
     }
     snprintf(name, sizeof name, "residual error%s", of);
-    constant(e, name, exp(k->sigma), "", "(62)", "spread of measurements with the same constants");
+    constant(e, name, exp(k->sigma), "", "(62)", "scatter of measurements with the same constants");
     e->k[e->n_k - 1].spread = exp(k->sigma);
     e->k[e->n_k - 1].share = (1 - guessed) * part * share[TIME_PARAMETER_COUNT];
     if (!(guess > 0))
         return;
     snprintf(name, sizeof name, "the machine%s", of);
-    constant(e, name, exp(guess), "", "(56)", "no profile: spread of its guessed memory");
+    constant(e, name, exp(guess), "", "(56)", "no profile: uncertainty of its estimated bandwidth");
     e->k[e->n_k - 1].spread = exp(guess);
     e->k[e->n_k - 1].share = guessed * part;
 }
@@ -408,7 +408,7 @@ static void constants(struct explain *e, const struct roofs *r, const struct hwp
         factor(e, "launch", r->launch_s, "s", &h->eff.launch_s, o->roof);
     }
     constant(e, "activation element a", r->act_elem_bytes, "B", "(26)",
-             r->cpu ? "F32, as the engine has them" : "F16, as software on GPUs has them");
+             r->cpu ? "F32, as in the engine" : "F16, as in GPU software");
     if (r->last.bytes > 0 && !r->time)
         constant(e, "last-level cache", r->last.bytes, "B", "(26)",
                  o->roof ? "--roof: activations stay on the chip" : "the profile; activations that fit stay there");

@@ -44,7 +44,7 @@ static void note_flight(struct phase_pricing *x)
     char v[40], note[80];
     if (!(most > 0) || x->roofs->bytes_s <= most)
         return;
-    snprintf(note, sizeof note, "; loads under way: at most %s (38)", units_si(v, sizeof v, most, "B/s"));
+    snprintf(note, sizeof note, "; loads in flight: at most %s (38)", units_si(v, sizeof v, most, "B/s"));
     add_to_source(x->out->bandwidth_source, sizeof x->out->bandwidth_source, note);
 }
 

@@ -20,7 +20,7 @@ struct row {
 static const struct column analyze_columns[] = {
     { "phase", NULL, COL_TEXT, NULL, COL_MAJOR, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
     { "layer", NULL, COL_INT, NULL, COL_MAJOR, AT(layer), EMPTY_VALUE, NULL, "-1: outside the blocks, or summed over layers" },
-    { "role", NULL, COL_TEXT, NULL, COL_MAJOR, AT(role), EMPTY_NULL, NULL, "null in a row for a layer" },
+    { "role", NULL, COL_TEXT, NULL, COL_MAJOR, AT(role), EMPTY_NULL, NULL, "null in the row of a layer" },
     { "op", NULL, COL_TEXT, NULL, COL_MAJOR, AT(op), EMPTY_NULL, NULL, NULL },
     { "type", NULL, COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_NULL, NULL, "tensor type or type of the KV cache; null: none; `mixed` in a sum" },
     { "rows", NULL, COL_INT, NULL, COL_MAJOR, AT(rows), EMPTY_VALUE, "int or null", "shape of the weight; null in a sum of different ones" },
@@ -46,7 +46,7 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : NAN;
 }
 
-/* What row and side-by-side table say alike: layer, role, op, type, shape. */
+/* Columns common to rows and side-by-side table: layer, role, op, type, shape. */
 static void put_head(struct row *w, const struct analysis *a, const struct analysis_row *g)
 {
     const enum analysis_by by = a->o.by;
@@ -120,7 +120,7 @@ static json_t *totals_json(const struct analysis *a)
     return NULL;
 }
 
-/* ---- experts, windows, latents: what only some models have ---------------------------------- */
+/* ---- experts, windows, latents ---------------------------------- */
 
 static const struct op *first_op(const struct analysis *a, enum op_kind kind)
 {
@@ -145,7 +145,7 @@ static uint32_t n_layers(const struct analysis *a, enum op_kind kind, bool windo
     return n;
 }
 
-/* A layer that sees a window, or NULL. */
+/* A layer with a window, or NULL. */
 static const struct op *windowed_op(const struct analysis *a)
 {
     for (size_t i = 0; i < a->ops.n; i++)
@@ -154,14 +154,14 @@ static const struct op *windowed_op(const struct analysis *a)
     return NULL;
 }
 
-/* Elements of the one row a layer caches instead of keys and values; 0: it does not. */
+/* Elements of the latent row that a layer caches instead of keys and values; 0: none. */
 static uint32_t latent_elems(const struct analysis *a)
 {
     const struct op *op = first_op(a, OP_KV_STORE);
     return op && op->head_dim_v == 0 ? op->head_dim : 0;
 }
 
-/* Elements a position of the keys that an indexer scores; 0: there is none. */
+/* Elements per position of the indexer's keys; 0: no indexer. */
 static uint32_t index_elems(const struct analysis *a)
 {
     const struct op *op = first_op(a, OP_INDEX);
@@ -179,7 +179,7 @@ static void widest(void *ctx, const struct pass *p)
     *n = p->n_tok > *n ? p->n_tok : *n;
 }
 
-/* Experts that a pass of this phase reads in a layer, on average; NaN without such a pass. */
+/* Mean number of experts that a pass of this phase reads per layer; NaN: no such pass. */
 static double touched(const struct analysis *a, enum phase p, const struct op *expert)
 {
     uint32_t n_tok = a->o.n_batch;
@@ -252,7 +252,7 @@ static json_t *meta_json(const struct analysis *a, struct error *err)
 
 /* ---- printing ------------------------------------------------------------------------------ */
 
-/* Columns of a phase; headings get the test's name in front. */
+/* Columns of a phase; the first heading begins with the test's name. */
 enum { SIDE_WEIGHT, SIDE_ACT, SIDE_KV, SIDE_FLOP, SIDE_AI, SIDE_SHARE, SIDE_COUNT };
 
 struct side_row {
@@ -265,7 +265,7 @@ struct side_row {
 static void put_side(double *to, const struct analysis *a, const struct analysis_row *g, enum phase p)
 {
     const struct cost *c = &g->cost[p], *all = &a->total[p];
-    /* Prefill is about FLOP, decode about bytes: each shows the share that matters to it. */
+    /* The share of the usual bottleneck: FLOP in prefill, bytes in decode. */
     const double v[SIDE_COUNT] = { c->weight_bytes, c->act_bytes, c->kv_bytes, c->flop, cost_ai(c),
                                    p == PHASE_PREFILL ? ratio(c->flop, all->flop)
                                                 : ratio(cost_bytes(c), cost_bytes(all)) };
@@ -305,7 +305,7 @@ static void add_side_row(struct table_rows *rows, const struct analysis *a, cons
             put_side(w->v[p], a, g, (enum phase)p);
 }
 
-/* Which test the columns are of. */
+/* Test of the columns. */
 static void test_name(char *buf, size_t n, const struct analysis_options *o, enum phase p)
 {
     phase_test_name(buf, n, p, p == PHASE_PREFILL ? o->n_prompt : o->n_gen, 1, o->n_depth);
@@ -318,16 +318,16 @@ static size_t side_columns(struct column *cols, char heading[][64], const struct
         enum column_style style;
         const char *unit;
     } side[SIDE_COUNT] = {
-        [SIDE_WEIGHT] = { "weights", COL_SI, "B" }, [SIDE_ACT] = { "act", COL_SI, "B" },
-        [SIDE_KV] = { "KV", COL_SI, "B" },          [SIDE_FLOP] = { "FLOP", COL_SI, "" },
+        [SIDE_WEIGHT] = { "weights", COL_SI, "B" }, [SIDE_ACT] = { "activations", COL_SI, "B" },
+        [SIDE_KV] = { "KV cache", COL_SI, "B" },          [SIDE_FLOP] = { "FLOP", COL_SI, "" },
         [SIDE_AI] = { "FLOP/B", COL_FLOAT, NULL },  [SIDE_SHARE] = { NULL, COL_FRACTION, NULL },
     };
     char test[40];
     test_name(test, sizeof test, o, p);
     for (int i = 0; i < SIDE_COUNT; i++) {
-        const char *h = side[i].header ? side[i].header : p == PHASE_PREFILL ? "of FLOP" : "of bytes";
+        const char *h = side[i].header ? side[i].header : p == PHASE_PREFILL ? "% of FLOP" : "% of bytes";
         snprintf(heading[i], sizeof heading[i], "%s%s%s", i ? "" : test, i ? "" : " ", h);
-        /* A dash reads better than a column of zeros. */
+        /* zeros are printed as dashes */
         cols[i] = (struct column){ heading[i], NULL, side[i].style, side[i].unit, COL_MAJOR, COLUMN_AT(struct side_row, v[p][i]), EMPTY_ZERO, NULL, NULL };
     }
     return SIDE_COUNT;
@@ -380,15 +380,15 @@ static void print_touched(const struct analysis *a, enum phase p, const struct o
     if (!analysis_has(a, p))
         return;
     test_name(test, sizeof test, &a->o, p);
-    printf("; %s reads %.1f a %s, on average", test, touched(a, p, expert), p == PHASE_PREFILL ? "pass" : "step");
+    printf("; %s reads %.1f per %s on average", test, touched(a, p, expert), p == PHASE_PREFILL ? "pass" : "step");
 }
 
-/* What recurrences remember of a sequence instead of keys. */
+/* State of recurrent layers. */
 static void print_state(const struct analysis *a)
 {
     const uint32_t n = n_layers(a, OP_CONV1D, false);
     if (n > 0)
-        printf("%-10s %.0f B a sequence (F32) in %u of %u layers, however long it is\n", "state",
+        printf("%-10s %.0f B per sequence (F32) in %u of %u layers, independent of its length\n", "state",
                cost_state_bytes_sequence(&a->ops), n, a->m->hp.n_layer);
 }
 
@@ -397,16 +397,16 @@ static void print_parts(const struct analysis *a)
     const struct op *expert = first_op(a, OP_EXPERT_MATMUL), *window = windowed_op(a);
     const uint32_t n_layer = n_layers(a, OP_KV_STORE, false), latent = latent_elems(a), index = index_elems(a);
     if (expert) {
-        printf("%-10s %u of %u a token, in %u of %u layers", "experts", expert->n_expert_used, expert->n_expert,
+        printf("%-10s %u of %u per token, in %u of %u layers", "experts", expert->n_expert_used, expert->n_expert,
                n_layers(a, OP_EXPERT_MATMUL, false), a->m->hp.n_layer);
         for (int p = 0; p < PHASE_COUNT; p++)
             print_touched(a, (enum phase)p, expert);
         printf("\n");
     }
-    printf("%-10s %.0f B a token (", "KV cache", cost_kv_bytes_token(&a->ops, &a->o.cost));
+    printf("%-10s %.0f B per token (", "KV cache", cost_kv_bytes_token(&a->ops, &a->o.cost));
     if (latent > 0)
-        printf("%s): a latent row of %u elements a layer%s\n", dtype_name(a->o.cost.type_k), latent,
-               index ? ", and a key of the indexer" : "");
+        printf("%s): a latent row of %u elements per layer%s\n", dtype_name(a->o.cost.type_k), latent,
+               index ? ", plus a key of the indexer" : "");
     else if (a->o.cost.type_k == a->o.cost.type_v)
         printf("%s)", dtype_name(a->o.cost.type_k));
     else
@@ -422,7 +422,7 @@ static void print_parts(const struct analysis *a)
                cost_kv_bytes(&a->ops, &a->o.cost, context(a), a->o.n_ubatch));
 }
 
-/* Tensors that no op reads: the first few by name. */
+/* Tensors that no op reads, the first few by name. */
 static void print_apart(const struct analysis *a)
 {
     enum { SHOWN = 4 };
@@ -434,7 +434,7 @@ static void print_apart(const struct analysis *a)
         if (read[i])
             continue;
         if (n++ < SHOWN)
-            printf("%-10s %s, %" PRIu64 " B: no op reads it as a weight\n", "apart", t->name, t->bytes);
+            printf("%-10s %s, %" PRIu64 " B: not read by any op\n", "unused", t->name, t->bytes);
         else
             more += t->bytes;
     }
@@ -443,22 +443,22 @@ static void print_apart(const struct analysis *a)
     free(read);
 }
 
-/* The sums a reader compares with the size of the file and with other tools. */
+/* Totals, comparable with the file size and with other tools. */
 static void print_totals(const struct analysis *a)
 {
     char b[40];
     const struct weight_account *w = &a->weights;
     const struct model *m = a->m;
-    printf("\n%-10s %s, %s: %" PRIu64 " parameters in %zu tensors, %s (%.2f bits a weight)\n", "model", m->name,
+    printf("\n%-10s %s, %s: %" PRIu64 " parameters in %zu tensors, %s (%.2f bits per weight)\n", "model", m->name,
            m->type_name, m->n_params, m->n_tensors, units_si(b, sizeof b, w->total_bytes, "B"),
            8 * w->total_bytes / (double)m->n_params);
-    printf("%-10s %.0f B of weights", "a step", w->read_bytes);
+    printf("%-10s %.0f B of weights", "per step", w->read_bytes);
     if (w->embed_unread_bytes > 0)
         printf("; %.0f B of embedding rows are not read", w->embed_unread_bytes);
     if (w->expert_unread_bytes > 0)
         printf("; %.0f B of experts are not read%s", w->expert_unread_bytes, a->o.n_batch > 1 ? ", on average" : "");
     if (w->embed_again_bytes > 0)
-        printf("; the LM head is the embedding table: %.0f B of it are read once more", w->embed_again_bytes);
+        printf("; the LM head is the embedding table: %.0f B of it are read a second time", w->embed_again_bytes);
     printf("\n");
     print_apart(a);
     print_parts(a);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Names from a list function into a list that owns them. */
+/* Copies names of a list function into a list that owns them. */
 static int take_names(struct str_list *l, char **names, size_t n, struct error *err)
 {
     l->v = calloc(n + 1, sizeof *l->v);
@@ -26,7 +26,7 @@ static int parse_models(struct str_list *l, const char *text, struct error *err)
     return model_list(&names, &n, err) != 0 ? -1 : take_names(l, names, n, err);
 }
 
-/* A word for machines of one kind: HW_CPU, ...; -1: none of them, -2: all. */
+/* Kind of machines that a word selects: HW_CPU, ...; -1: none, -2: all. */
 static int kind_of(const char *word)
 {
     return strcasecmp(word, "all") == 0 ? -2 : hw_kind_find(word);
@@ -38,7 +38,7 @@ static int add_machine(struct sweep_grid *g, const char *name, int kind, struct 
     if (machine_load(&h, name, err) != 0)
         return -1;
     bool wanted = kind < 0 || (int)h.kind == kind;
-    for (size_t i = 0; i < g->hw.n && kind != -1; i++) /* named before, or of two kinds */
+    for (size_t i = 0; i < g->hw.n && kind != -1; i++) /* already in the grid */
         wanted &= strcmp(g->machine[i].id, h.id) != 0;
     struct hwprofile *machine = wanted ? realloc(g->machine, (g->hw.n + 1) * sizeof *machine) : NULL;
     if (machine)
@@ -69,7 +69,7 @@ static int add_kind(struct sweep_grid *g, int kind, struct error *err)
     return rc;
 }
 
-/* Names, and words that stand for every profile of a kind. */
+/* Names, and words that select every profile of a kind. */
 static int parse_machines(struct sweep_grid *g, const char *text, struct error *err)
 {
     struct str_list items;
@@ -110,7 +110,7 @@ int sweep_grid_init(struct sweep_grid *g, const struct sweep_lists *o, struct er
         int_list_parse(&g->gen, o->n_gen, 0, INT32_MAX, "-n", err) != 0 || parse_kv(g, o->kv, err) != 0 ||
         parse_machines(g, o->hw, err) != 0)
         return -1;
-    for (size_t i = 0; g->n_ubatch > 0 && i < g->prompt.n; i++) /* what software takes is a row's own */
+    for (size_t i = 0; g->n_ubatch > 0 && i < g->prompt.n; i++) /* without -ub it depends on the row */
         if (g->prompt.v[i] / g->n_ubatch > PREFILL_MAX_PASSES)
             return error_set(err, ERROR_USAGE, "-p %" PRId64 " in passes of %u: more than %d passes", g->prompt.v[i], g->n_ubatch,
                              PREFILL_MAX_PASSES);

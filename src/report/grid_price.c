@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { BLOCK = 64 }; /* chunks priced before their rows are written */
+enum { BLOCK = 64 }; /* chunks predicted before their rows are written */
 
-/* Chunks [first, end) of one unit, shared out one at a time. */
+/* Chunks [first, end) of one unit, claimed by threads one at a time. */
 struct block {
     const struct sweep_grid *g;
     const struct sweep_unit *u;
@@ -49,7 +49,7 @@ static int price_chunks(const struct sweep_grid *g, struct team *team, const str
     for (size_t at = first; at < end && rc == 0; at += BLOCK) {
         *b = (struct block){ .g = g, .u = u, .first = at, .end = u64_min(at + BLOCK, end), .next = at };
         team_run(team, price_block, b);
-        rc = interrupt_check(err); /* then rows may be missing in the middle of it: none of it is written */
+        rc = interrupt_check(err); /* an interrupted block may lack rows: discard it */
         for (size_t i = 0; i < BLOCK; i++)
             if (rc != 0)
                 strbuf_free(&b->text[i]);
@@ -63,7 +63,7 @@ static int price_chunks(const struct sweep_grid *g, struct team *team, const str
 int sweep_part(const struct sweep_grid *g, struct team *team, struct sweep_range p, FILE *f, bool progress, struct error *err)
 {
     const size_t chunks = sweep_n_chunk(g);
-    double shown = clock_now_s() + 1; /* nothing is said of what takes less than two seconds */
+    double shown = clock_now_s() + 1; /* no progress in the first two seconds */
     int rc = 0;
     for (size_t at = p.first; at < p.end && rc == 0;) {
         const size_t unit = at / chunks, end = u64_min((unit + 1) * chunks, p.end);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a row under the roofs ------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------- */
 
 struct report_row {
     const char *model, *type, *hw, *engine, *test, *phase, *bound, *math, *reason;
@@ -17,35 +17,35 @@ struct report_row {
 #define AT(m) COLUMN_AT(struct report_row, m)
 static const struct column report_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "as the file has it" },
-    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "that is priced" },
+    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "used for bytes and FLOP" },
     { "hw", "hw", COL_TEXT, NULL, COL_MEDIUM, AT(hw), EMPTY_VALUE, NULL, "id of the profile; `\"\"`: none" },
     { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM, AT(engine), EMPTY_VALUE, NULL, "normalized" },
     { "n_devices", "devices", COL_INT, NULL, COL_MINOR, AT(n_devices), EMPTY_VALUE, NULL, NULL },
     { "test", "test", COL_TEXT, NULL, COL_KEY, AT(test), EMPTY_VALUE, NULL, "`pp512`, `tg128@d4096`, `req1024+128`; of a server's latencies `req1024+128x16 "
-      "ttft`, of operations `mlp_up_proj m=512`, of exchanges `all_reduce 2048 B`" },
+      "ttft`, of ops `mlp_up_proj m=512`, of collectives `all_reduce 2048 B`" },
     { "phase", NULL, COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, NULL, NULL },
     { "tok_s", "tokens/s", COL_FLOAT, "tokens/s", COL_KEY, AT(tok_s), EMPTY_NULL, NULL, "measured; null: a latency" },
     { "seconds", NULL, COL_SECONDS, "s", COL_DATA, AT(seconds), EMPTY_NULL, NULL, "measured: of the prompt, of a mean decode step, of all requests" },
-    { "bytes", NULL, COL_SI, "B", COL_DATA, AT(bytes), EMPTY_NULL, NULL, "weights and KV cache that a device reads and writes in them" },
+    { "bytes", NULL, COL_SI, "B", COL_DATA, AT(bytes), EMPTY_NULL, NULL, "weights and KV cache that a device reads and writes in that time" },
     { "flop", NULL, COL_SI, "FLOP", COL_DATA, AT(flop), EMPTY_NULL, NULL, NULL },
     { "ai", "FLOP/B", COL_FLOAT, "FLOP/B", COL_MINOR, AT(ai), EMPTY_NULL, NULL, NULL },
     { "bytes_s", "bandwidth", COL_SI, "B/s", COL_KEY, AT(bytes_s), EMPTY_NULL, NULL, NULL },
-    { "mbu", "MBU", COL_FRACTION, NULL, COL_KEY, AT(mbu), EMPTY_NULL, NULL, "of the memory's bandwidth" },
+    { "mbu", "MBU", COL_FRACTION, NULL, COL_KEY, AT(mbu), EMPTY_NULL, NULL, "of the memory bandwidth" },
     { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM, AT(flop_s), EMPTY_NULL, NULL, NULL },
     { "mfu", "MFU", COL_FRACTION, NULL, COL_MAJOR, AT(mfu), EMPTY_NULL, NULL, "of the peak" },
-    { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", "whose roof is lower there" },
-    { "roof_fraction", "of the roof", COL_FRACTION, NULL, COL_MAJOR, AT(roof_fraction), EMPTY_NULL, NULL, "the least seconds under both roofs over those "
+    { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", "the lower roof at this intensity" },
+    { "roof_fraction", "% of roof", COL_FRACTION, NULL, COL_MAJOR, AT(roof_fraction), EMPTY_NULL, NULL, "time at the roofline / time "
       "measured" },
-    { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(math), EMPTY_NULL, NULL, "operand type of most FLOP, whose peak it is" },
+    { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(math), EMPTY_NULL, NULL, "operand type of most FLOP, whose peak is used" },
     { "peak_flop_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(peak_flop_s), EMPTY_NULL, NULL, NULL },
     { "peak_bytes_s", NULL, COL_SI, "B/s", COL_DATA, AT(peak_bytes_s), EMPTY_NULL, NULL, NULL },
-    { "reason", "note", COL_TEXT, NULL, COL_MEDIUM, AT(reason), EMPTY_NULL, NULL, "why there are no figures, which were taken from `--hardware`, what the file "
-      "does not say and is assumed" },
+    { "reason", "note", COL_TEXT, NULL, COL_MEDIUM, AT(reason), EMPTY_NULL, NULL, "why there are no figures, values taken from `--hardware`, assumptions for "
+      "missing fields" },
 };
 #undef AT
 const struct table_fields report_fields = { "report.row", report_columns, ARRAY_LEN(report_columns) };
 
-/* What a device did in the seconds measured, and what it could do. (67) */
+/* Work and rates of a device in the measured time, and its roofs. (67) */
 struct placed {
     double seconds, bytes, flop, ai, bytes_s, flop_s, peak_bytes_s, peak_flop_s, roof_s;
     enum math math;
@@ -61,13 +61,13 @@ static void add_phase(struct placed *x, double flop_math[MATH_COUNT], const stru
         flop_math[m] += s.flop_math[m];
 }
 
-/* Of a server: until the first token a prompt is read, between tokens a step is made. */
+/* A server's TTFT has a prefill, its TPOT a decode step. */
 static bool has_phase(const struct workload *p, enum phase phase)
 {
     return p->m->kind != MEASURE_SERVING || (p->m->metric == METRIC_TTFT) == (phase == PHASE_PREFILL);
 }
 
-/* Activations stay on the chip, as under a roof; each operand type at its own peak. */
+/* Activations stay on the chip, as for the roofline bound; each operand type at its own peak. */
 static struct placed place(const struct workload *p)
 {
     struct placed x = { .seconds = p->measured_s, .peak_bytes_s = p->roofs->bytes_s };
@@ -88,13 +88,13 @@ static struct placed place(const struct workload *p)
     return x;
 }
 
-/* What the pricing made of it, else what the file says; nothing where neither knows. */
+/* The estimated count, else the file's; nothing if both are unknown. */
 static void add_count(struct strbuf *b, const char *before, double priced, double said)
 {
     const double v = isnan(priced) ? said : priced;
     strbuf_adds(b, before);
     if (!isnan(v))
-        strbuf_addf(b, "%.10g", round(10 * v) / 10); /* users by Little's law are no whole number */
+        strbuf_addf(b, "%.10g", round(10 * v) / 10); /* users by Little's law need not be whole */
 }
 
 static void add_depth(struct strbuf *b, const struct workload *p)
@@ -139,34 +139,34 @@ static const char *test_name(const struct workload *p, char *buf, size_t n)
     return text ? buf : NULL;
 }
 
-/* A step of a server's copies, whose number is not said. */
+/* A step of a server with an unknown number of users. */
 static bool is_of_guessed_users(const struct workload *p)
 {
     return p->m->kind == MEASURE_SERVING && p->m->metric == METRIC_TPOT && (p->guesses & GUESS_BATCH);
 }
 
-/* Under roofs that are guessed a fraction says nothing. */
+/* A fraction of a guessed roof is meaningless. */
 static bool can_place(const struct workload *p)
 {
     const bool passes = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
     return !p->reason[0] && passes && p->measured_s > 0 && !(p->machine->ln_sd > 0) && !is_of_guessed_users(p);
 }
 
-/* Beyond this fraction of a roof it is not a clock's whim or a rounded figure. */
+/* Larger fractions of a roof are not explained by clock variation or rounding. */
 static const double ABOVE = 1.03;
 
-/* What a server's latency contains in addition to the pass. */
+/* Contents of a server's latency in addition to the pass. */
 static const char *beside_pass(const struct workload *p)
 {
     if (p->m->kind != MEASURE_SERVING)
         return "";
     if (p->m->metric == METRIC_TTFT)
-        return p->n_users > 1 ? "one prompt in a time that has the wait for others' and the server's own work in it"
-                              : "one prompt in a time that has the server's own work in it";
-    return p->batch > 1 && strcmp(p->m->mode, "disagg") != 0 ? "a step of those that run; others' prompts pass between steps and are not counted" : "";
+        return p->n_users > 1 ? "bytes and FLOP of one prompt; the time includes queueing and the server's own work"
+                              : "bytes and FLOP of one prompt; the time includes the server's own work";
+    return p->batch > 1 && strcmp(p->m->mode, "disagg") != 0 ? "one decode step of the running sequences; prefills between steps are not counted" : "";
 }
 
-/* Why a row has no place, or what is to know of it; "" when nothing, NULL: no memory. */
+/* Why a row cannot be drawn, or remarks on it; "": none, NULL: out of memory. */
 static const char *remark(const struct workload *p, char *buf, size_t size)
 {
     struct strbuf b = { 0 };
@@ -175,37 +175,37 @@ static const char *remark(const struct workload *p, char *buf, size_t size)
         return p->reason;
     switch (p->m->kind) {
     case MEASURE_OP:
-        return "an operation by itself: score compares it";
+        return "a single op: use roofcast score";
     case MEASURE_KERNEL:
-        return "a kernel by itself: score compares it";
+        return "a single kernel: use roofcast score";
     case MEASURE_ALL_REDUCE:
-        return "an exchange between devices: score compares it";
+        return "a collective between devices: use roofcast score";
     case MEASURE_SERVING:
     case MEASURE_RATE:
         break;
     }
     if (p->machine->ln_sd > 0) {
-        snprintf(buf, size, "no bandwidth of \"%.80s\" is known: name its figures with --hardware", p->machine->hardware);
+        snprintf(buf, size, "unknown bandwidth of \"%.80s\": state it with --hardware", p->machine->hardware);
         return buf;
     }
     if (is_of_guessed_users(p))
-        return "how many sequences a step has is not known";
+        return "unknown number of sequences per step";
     const struct placed x = place(p);
     if (p->guesses & GUESS_BATCH)
-        strbuf_addf(&b, "%g at once is a guess", p->batch);
+        strbuf_addf(&b, "guessed: %g concurrent sequences", p->batch);
     if (p->guesses & (GUESS_MODEL | GUESS_ACTIVE))
-        strbuf_addf(&b, "%sguessed: %s, of which no preset is known: bytes and FLOP are estimates (score has their interval)", b.len ? "; " : "",
-                    p->guesses & GUESS_ACTIVE ? "the model's dimensions and the parameters a token uses" : "the model's dimensions");
+        strbuf_addf(&b, "%sguessed (no preset): %s; bytes and FLOP are estimates (score prints their interval)", b.len ? "; " : "",
+                    p->guesses & GUESS_ACTIVE ? "the model's dimensions and active parameters" : "the model's dimensions");
     if (workload_is_offloaded(p))
-        strbuf_addf(&b, "%spartly offloaded: the rest runs under the CPU's roofs", b.len ? "; " : "");
+        strbuf_addf(&b, "%spartly offloaded: the rest runs on the CPU", b.len ? "; " : "");
     if (*roof_violation_text(p, excess, sizeof excess))
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", excess);
     else if (x.flop_s > ABOVE * x.peak_flop_s)
-        strbuf_addf(&b, "%sabove the peak of %s: its kernels multiply in another type (INT8, or sums of 16 bits)", b.len ? "; " : "",
+        strbuf_addf(&b, "%sabove the peak of %s: the kernels use another type (INT8, or 16-bit accumulation)", b.len ? "; " : "",
                     math_name(x.math));
     if (x.bytes_s > ABOVE * x.peak_bytes_s && !*excess)
         strbuf_addf(&b, "%sabove the bandwidth: %s", b.len ? "; " : "", p->m->kind == MEASURE_SERVING ?
-                    "not all of its users were in a step, or tokens were drafted" : "not all of these bytes were read from memory");
+                    "steps had fewer sequences, or decoding was speculative" : "some of these bytes were served by caches");
     if (*beside_pass(p))
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", beside_pass(p));
     if (p->note[0])
@@ -252,7 +252,7 @@ static int add_roof(struct roofline_chart *c, const char *label, double bytes_s,
     return 0;
 }
 
-/* The memory's roof, and the peak of every operand type that a row is multiplied in. */
+/* The memory roof, and the peak of every operand type in use. */
 static int add_roofs(struct roofline_chart *c, const struct workload *rows, size_t n)
 {
     bool seen[MATH_COUNT] = { false };
@@ -295,7 +295,7 @@ int measured_check_machine(const struct workload *rows, size_t n, const char *fi
         if (!first)
             first = rows[i].machine;
         if (first != rows[i].machine)
-            return error_set(err, ERROR_INPUT, "--chart: %.150s has rows of \"%.80s\" and of \"%.80s\": expected one machine, whose roofs are drawn",
+            return error_set(err, ERROR_INPUT, "--chart: %.150s has rows of \"%.80s\" and of \"%.80s\": expected one machine",
                              file, first->hardware, rows[i].machine->hardware);
     }
     return 0;
@@ -309,10 +309,10 @@ int measured_draw(const struct workload *rows, size_t n, const char *base, unsig
     if (!environment_file(style, sizeof style, "reports/charts/roofline.gp"))
         return error_set(err, ERROR_INPUT, "%s: not found: the chart's style", style);
     snprintf(c.title, sizeof c.title, "%.70s on %.70s", rows[0].m->model, rows[0].machine->hardware);
-    snprintf(c.subtitle, sizeof c.subtitle, "%.60s, measured by others; bytes and FLOP by roofcast", rows[0].stack->id);
+    snprintf(c.subtitle, sizeof c.subtitle, "%.60s, results of another engine; bytes and FLOP by roofcast", rows[0].stack->id);
     int rc = add_roofs(&c, rows, n) == 0 && add_points(&c, rows, n) == 0 ? 0 : error_oom(err, n * sizeof *c.point, "a chart");
     if (rc == 0 && c.n_point == 0)
-        rc = error_set(err, ERROR_INPUT, "--chart: no row has a place in it");
+        rc = error_set(err, ERROR_INPUT, "--chart: no row can be drawn");
     rc = rc ? rc : chart_roofline(&c, base, &notes, err);
     const char *text = rc == 0 ? strbuf_text(&notes, "the notes", err) : NULL;
     rc = text ? rc : -1;
@@ -324,7 +324,7 @@ int measured_draw(const struct workload *rows, size_t n, const char *base, unsig
     return rc;
 }
 
-/* On a terminal notes stand under the table, each once, with the rows it is of. */
+/* On a terminal each note is printed once under the table, with its rows. */
 static void print_notes(const struct table_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
@@ -344,7 +344,7 @@ static void print_notes(const struct table_rows *rows)
             }
         }
         printf(": ");
-        for (const char *c = note; *c; c++) /* names of files are in it */
+        for (const char *c = note; *c; c++) /* it contains file names */
             putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
         printf("\n");
     }

@@ -33,7 +33,7 @@ struct plot_options {
     const char *type; /* of a model that is predicted: -q; NULL: as predict has it */
 };
 
-/* What a test that is drawn was. */
+/* A drawn test. */
 struct plot_shape {
     bool drawn;
     char test[48];
@@ -41,7 +41,7 @@ struct plot_shape {
     double flop; /* of a repetition */
 };
 
-/* What counters counted of a role's traffic with one level, of one pass. */
+/* Counted traffic of a role from one level, per pass. */
 struct plot_counted {
     char phase[8], role[20], level[8];
     double bytes;
@@ -120,7 +120,7 @@ int plot_read_phase(const json_t *row, const char *ctx, const char **phase, stru
 int plot_read_source(struct plot_source *r, const json_t *row, const char *ctx, bool timed, struct error *err);
 /* Whether it is a document that plot_read() reads; others are measurements of other engines, if anything. */
 bool plot_is_document(const json_t *doc);
-/* A text, cut to size, with ? for control characters: names are printed. plot_doc.c */
+/* A text, truncated to size, with ? for control characters. plot_doc.c */
 void plot_copy(char *to, size_t size, const char *from);
 /* p->roofs and the machine's names from a profile, by name or path, or `this`. -1 with *err: there is none, or it is damaged. plot_roofs.c */
 int plot_load_profile(struct plot *p, const char *spec, struct error *err);
@@ -129,14 +129,14 @@ int plot_prediction_roofs(struct plot *p, const struct plot_prediction *x, struc
 /* Choose roofs into c->roof (the caller frees). plot_roofs.c */
 int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o,
                       struct error *err);
-/* How an op is named: its role, with --by op and its layer. plot_doc.c */
+/* Name of an op: its role, with --by op also its layer. plot_doc.c */
 void plot_op_label(char *buf, size_t n, const struct plot_options *o, const char *role, int64_t layer);
-/* The test of that row is the one its phase is drawn by; what counters counted of such tests. plot_levels.c */
+/* Whether the row's test is the drawn one of its phase; counted traffic of the drawn tests. plot_levels.c */
 void plot_set_shape(struct plot *p, const struct run_row *row);
 int plot_add_counted(struct plot *p, const struct run *r, struct error *err);
-/* Whether the phase drawn by level is decode: what --phase says, else decode where the run has it. */
+/* Phase of the hierarchical roofline: --phase, else decode if the run has it. */
 bool plot_decodes(const struct plot *p, const struct plot_options *o);
-/* Points of each level of the memory into c (the caller frees); one phase: decode, or what --phase says. plot_levels.c */
+/* Points of each memory level into c (the caller frees), for one phase. plot_levels.c */
 int plot_level_points(struct roofline_chart *c, const struct plot *p, const struct plot_options *o, struct strbuf *notes,
                       struct error *err);
 /* FLOP/s under the roofs for an op that was not timed: min(peak of its arithmetic, AI x

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds of each phase: what a share is a share of. */
+/* Total seconds of a phase, the base of shares. */
 static double phase_seconds(const struct plot *p, const double *seconds, const char *phase)
 {
     double sum = 0;
@@ -25,8 +25,7 @@ static int heavier(const void *a, const void *b)
                                         : strcmp(p->label, q->label);
 }
 
-/* An item that was not timed takes the time its roof allows. The largest markers come
- * first, so that none hides others. */
+/* An item without a time gets that of its roof. The largest markers come first, so that none hides others. */
 static int make_points(struct roofline_chart *c, const struct plot *p, bool in_order, struct error *err)
 {
     double *seconds = calloc(p->n_item + 1, sizeof *seconds);
@@ -83,14 +82,14 @@ static int make_titles(struct roofline_chart *c, const struct plot *p, const str
         if (o->chart == PLOT_HIERARCHICAL)
             strbuf_adds(&b, plot_decodes(p, o) ? "Decode. " : "Prefill. ");
         strbuf_addf(&b, "Measured: %s; %s%s", p->tests, p->detail,
-                    o->chart == PLOT_HIERARCHICAL ? p->n_counted ? "; traffic of levels counted where full, from the cache model where hollow"
-                                                                 : "; traffic of levels from the cache model, no counters" :
+                    o->chart == PLOT_HIERARCHICAL ? p->n_counted ? "; traffic per level: full markers counted, hollow ones from the cache model"
+                                                                 : "; traffic per level from the cache model, no counters" :
                     dram_counted(p)
                         ? ""
-                        : "; bytes as the engine counts them, hardware counters unavailable");
+                        : "; bytes counted by the engine, hardware counters unavailable");
         break;
     case PLOT_ANALYSIS:
-        strbuf_addf(&b, "Analysis: %s; points at what the roofs allow", p->tests);
+        strbuf_addf(&b, "Analysis: %s; points at attainable performance", p->tests);
         break;
     case PLOT_PREDICTION:
         strbuf_addf(&b, "Prediction: %s%s", p->tests, p->detail);
@@ -162,7 +161,7 @@ static int draw_several(struct roofline_chart *c, const struct plot_options *o, 
         rc = draw_one(&part, &p, &one, s, notes, err);
         if (rc == 0)
             rc = p.kind == PLOT_PREDICTION ? add_part(c, &part, p.hw, (int)i, err)
-                                           : error_set(err, ERROR_USAGE, "%s: several machines are drawn of a prediction or a model", o->doc);
+                                           : error_set(err, ERROR_USAGE, "%s: several machines need a prediction or a model", o->doc);
         if (i == 0)
             strbuf_addf(&names, "%s, %s on %s", p.model, p.type, p.hw);
         else
@@ -176,7 +175,7 @@ static int draw_several(struct roofline_chart *c, const struct plot_options *o, 
     const char *subtitle = title ? strbuf_text(&made, "a chart's title", err) : NULL;
     if (subtitle) {
         snprintf(c->title, sizeof c->title, "%.150s", o->title ? o->title : title);
-        snprintf(c->subtitle, sizeof c->subtitle, "Prediction, a point a test%.220s", subtitle);
+        snprintf(c->subtitle, sizeof c->subtitle, "Prediction, a point per test%.220s", subtitle);
     }
     rc = subtitle ? rc : -1;
     strbuf_free(&names);

@@ -135,7 +135,7 @@ static bool test_drawn(const struct chosen *c, const char *phase, const char *te
     return *mine && strcmp(mine, test) == 0;
 }
 
-/* An empty chart is no answer to a test or a phase that is not in the file. */
+/* Error for a test or a phase that is not in the file. */
 static int check_chosen(const struct chosen *c, const struct plot_options *o, struct error *err)
 {
     if (*c->test[0] || *c->test[1])
@@ -296,7 +296,7 @@ static int add_whole(struct plot *p, const struct run_row *row, struct error *er
     return 0;
 }
 
-/* Points of drawn tests that are above their roofs, and why: they are drawn where they are. */
+/* Notes the points of drawn tests above their roofs, with the cause. */
 static int note_findings(struct plot *p, const struct run *r, const struct chosen *c, struct error *err)
 {
     struct finding *f;
@@ -445,7 +445,7 @@ static const struct plot_item *last_of(const struct plot *p, const char *phase)
     return NULL;
 }
 
-/* A whole phase as a point; the line begins anew where more than one list moves on. */
+/* A whole phase as a point; a new line begins if more than one list advances. */
 static int add_step(struct plot *p, const struct plot_options *o, const struct plot_predicted *r, struct error *err)
 {
     if (*r->whole.role)
@@ -475,7 +475,7 @@ static bool step_wanted(const struct plot_options *o, struct chosen *c, const ch
     return true;
 }
 
-/* Which constants made the seconds. methods.md (62) */
+/* The constants of the prediction. methods.md (62) */
 static void note_constants(struct plot *p, const struct plot_predicted *r)
 {
     static const struct {

@@ -1,5 +1,4 @@
-/* Which roofs a chart shows: the best of each memory level and arithmetic, or all of them.
- */
+/* The roofs of a chart: the best of each memory level and operand type, or all. */
 #include "report/plot.h"
 #include "timing/roofs.h"
 #include <ctype.h>
@@ -10,7 +9,7 @@
 
 #define COPY(to, from) plot_copy((to), sizeof(to), (from))
 
-/* ---- the profile, or what a prediction says of its machine ------------------------------ */
+/* ---- the profile, or the roofs of a prediction ------------------------------ */
 
 /* The profile goes first: the document's own ceilings are added to it. */
 int plot_load_profile(struct plot *p, const char *spec, struct error *err)
@@ -26,8 +25,7 @@ int plot_load_profile(struct plot *p, const char *spec, struct error *err)
     return 0;
 }
 
-/* A prediction names its machines; where the name says nothing here, the rows' own two roofs
- * serve: the highest, as phases reach more or less of a machine. */
+/* A prediction names its machines; for an unknown name the highest roofs of its rows are used. */
 int plot_prediction_roofs(struct plot *p, const struct plot_prediction *x, struct error *err)
 {
     struct error ignored;
@@ -37,7 +35,7 @@ int plot_prediction_roofs(struct plot *p, const struct plot_prediction *x, struc
     COPY(hw, p->hw);
     if (p->have_profile)
         return 0;
-    if (*hw && !hwprofile_is_path(hw) && strcmp(hw, "this") != 0) { /* a profile of that name that cannot be read is an error */
+    if (*hw && !hwprofile_is_path(hw) && strcmp(hw, "this") != 0) { /* an unreadable profile is an error */
         if (hwprofile_find(&h, hw, &found, err) != 0)
             return -1;
         if (found) {
@@ -148,8 +146,7 @@ static bool has_peak(const struct plot *p, enum math m, int n_threads)
     return p->roofs.peak[m].value > 0 || best_ceiling(&p->roofs, "compute", math_name(m), n_threads);
 }
 
-/* A roof that no point can reach is no roof of theirs: the arithmetics of the points, as the
- * document says, else as their products' types say; all where that leaves none. */
+/* Only peaks of operand types in use: from the document, else from the types of its products; all if that leaves none. */
 static void used_maths(bool used[MATH_COUNT], const struct plot *p, const struct plot_options *o,
                        int n_threads)
 {
@@ -200,8 +197,7 @@ static int add_measured(struct roofline_chart *c, const struct plot *p, const bo
         if (m && add_ceiling(c, m, false, err) != 0)
             return -1;
     }
-    /* An arithmetic that another one outruns by no more than a tenth adds a line on a line.
-     */
+    /* Peaks within 10 % of another one would coincide with it. */
     double shown[MATH_COUNT];
     size_t n_shown = 0;
     for (int i = MATH_FP32; i < MATH_COUNT; i++) {
@@ -308,20 +304,19 @@ int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const stru
     bool memory = false, peaks = false;
     for (size_t i = 0; i < c->n_roof; i++)
         *(isnan(c->roof[i].bytes_s) ? &peaks : &memory) = true;
-    /* What was measured stands; the datasheet fills what was not. */
+    /* Measured roofs first; the datasheet fills the gaps. */
     rc = rc ? rc
             : add_spec(c, &p->roofs, used, !memory || o->all_roofs, !peaks || o->all_roofs, o->all_roofs,
                        err);
     if (rc == 0 && c->n_roof == 0)
         rc = error_set(
             err, ERROR_USAGE,
-            "%s has no roofs of its own: say on which machine with --hw NAME, FILE or this",
+            "%s has no roofs: name the machine with --hw NAME, FILE or this",
             o->doc);
     return rc;
 }
 
-/* ---- where an op that was not timed would be
- * -------------------------------------------------- */
+/* ---- attainable performance of an op without a time -------------------------------------------------- */
 
 static double spec_or_measured(const struct plot *p, const char *math)
 {
@@ -331,7 +326,7 @@ static double spec_or_measured(const struct plot *p, const char *math)
     return c ? c->value : spec > 0 ? spec : NAN;
 }
 
-/* The arithmetic's own peak, else the nearest wider one, else any. */
+/* The peak of the operand type, else of the nearest wider one, else any. */
 static double item_peak(const struct plot *p, const struct plot_item *it)
 {
     static const char *const wider[] = { "int8", "fp16", "bf16", "fp32" };

@@ -1,4 +1,4 @@
-/* predict_row.h: a prediction as a row of a table. What is not known is NaN, NULL, and 0 of gamma and n_ubatch. */
+/* predict_row.h: a prediction as a row of a table. Unknown values are NaN, NULL, and 0 for gamma and n_ubatch. */
 #ifndef REPORT_PREDICT_ROW_H
 #define REPORT_PREDICT_ROW_H
 
@@ -7,7 +7,7 @@
 #include "predict/speculate.h"
 #include "report/table.h"
 
-/* A figure and the ends of its 90 % interval. (62) */
+/* A figure with its 90 % interval. (62) */
 struct figure {
     double value, lo, hi;
 };

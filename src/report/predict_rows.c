@@ -11,7 +11,7 @@ const struct prediction *predict_of(const struct subject *s)
     return s->request ? &s->total : s->phase == PHASE_PREFILL ? &s->r.prefill : &s->r.decode;
 }
 
-/* "req2048+512x8@d100": a request's test ends as those of its prompt do. */
+/* "req2048+512x8@d100": a request's name ends like that of its prompt. */
 static const char *test_name(char *name, size_t n, const struct subject *s)
 {
     char end[64];
@@ -95,7 +95,7 @@ void predict_put_limits(struct predict_row *w, const struct limits *l, const str
     w->slo_met = l->n > 0 ? limit_met_name(w->limits.met) : NULL;
 }
 
-/* What holds for the scenario, in each of its rows. */
+/* Columns common to the rows of a scenario. */
 static void put_scenario(struct predict_row *w, const struct subject *s)
 {
     const struct predict_result *r = &s->r;
@@ -145,14 +145,14 @@ static void put_prediction(struct predict_row *w, const struct prediction *p)
     w->compute_share = p->compute_s / p->seconds;
 }
 
-/* Tokens the seconds are divided over: those read, or those generated. */
+/* Tokens for figures per token: of the prompt, or generated. */
 static double n_tokens(const struct subject *s)
 {
     const double each = s->request ? s->request->n_out : s->phase == PHASE_PREFILL ? s->o.n_prompt : 1;
     return each * s->o.n_batch;
 }
 
-/* Energy and money: of all devices; null: unknown for a device. (49) */
+/* Energy and cost of all devices; null: unknown. (49) */
 static void put_running(struct predict_row *w, const struct subject *s, const struct prediction *p)
 {
     w->running = running_of(s->h, s->cli->ask.power_w, s->cli->ask.price_usd_h);
@@ -194,7 +194,7 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     w->tok_s = predict_rate(p->tok_s, p);
     put_scenario(w, s);
     w->p = *p;
-    w->p.role = NULL; /* the next prediction's, soon */
+    w->p.role = NULL; /* overwritten by the next prediction */
     w->derived = *p->math ? p->derived : -1;
     if (role) {
         put_role(w, p->seconds, role);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A row: one tensor, or those of a role, or all. */
+/* A row: a tensor, the tensors of a role, or all. */
 struct row {
     char role[64], name[64]; /* name "": several tensors */
     size_t n_tensors;
@@ -13,7 +13,7 @@ struct row {
     uint64_t n_elems, in_bytes, out_bytes;
     bool matrix;
     double sum_sq, err_sq, max_err;
-    /* of these, when all tensors are in */
+    /* derived from these when all tensors are added */
     char from[256], to[256];
     double bits_weight, snr_db;
     struct cell rmse, max_error;
@@ -53,22 +53,22 @@ static const char *types_text(char *buf, size_t size, const size_t *n, size_t n_
 #define AT(m) COLUMN_AT(struct row, m)
 static const struct column quantize_columns[] = {
     { "role", "role", COL_TEXT, NULL, COL_MAJOR, AT(role), EMPTY_VALUE, NULL, "the tensors' name without block and `.weight`: `attn_q`; the last row: `total`" },
-    { "name", "tensor", COL_TEXT, NULL, COL_DATA, AT(name), EMPTY_NULL, NULL, "of the tensor; null: a row of several" },
+    { "name", "tensor", COL_TEXT, NULL, COL_DATA, AT(name), EMPTY_NULL, NULL, "of the tensor; null: a row of several tensors" },
     { "n_tensors", "tensors", COL_INT, NULL, COL_MAJOR, AT(n_tensors), EMPTY_VALUE, NULL, NULL },
-    { "from", "from", COL_TEXT, NULL, COL_MAJOR, AT(from), EMPTY_VALUE, NULL, "type in the source; where they differ each with its count: `F32 5 + F16 16`" },
+    { "from", "from", COL_TEXT, NULL, COL_MAJOR, AT(from), EMPTY_VALUE, NULL, "type in the source; several types with their counts: `F32 5 + F16 16`" },
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(to), EMPTY_VALUE, NULL, "type written" },
     { "n_weights", "weights", COL_SI_BARE, NULL, COL_MAJOR, AT(n_elems), EMPTY_VALUE, NULL, NULL },
     { "bits_weight", "bits/weight", COL_FLOAT, "bit", COL_MAJOR, AT(bits_weight), EMPTY_NULL, NULL, "`out_bytes` over `n_weights`" },
     { "in_bytes", "in", COL_SI, "B", COL_MAJOR, AT(in_bytes), EMPTY_VALUE, NULL, NULL },
     { "out_bytes", "out", COL_SI, "B", COL_MAJOR, AT(out_bytes), EMPTY_VALUE, NULL, NULL },
-    { "rmse", "relative RMSE", COL_FLOAT, "fraction", COL_MAJOR, AT(rmse), EMPTY_VALUE, "number or null", "relative RMSE; 0: copied, or nothing was rounded" },
-    { "max_error", "max error", COL_FLOAT, NULL, COL_MAJOR, AT(max_error), EMPTY_VALUE, "number or null", "largest difference of a weight" },
+    { "rmse", "relative RMSE", COL_FLOAT, "fraction", COL_MAJOR, AT(rmse), EMPTY_VALUE, "number or null", "relative RMSE; 0: copied, or exactly representable" },
+    { "max_error", "max error", COL_FLOAT, NULL, COL_MAJOR, AT(max_error), EMPTY_VALUE, "number or null", "largest absolute difference of a weight" },
     { "snr_db", "SNR dB", COL_FLOAT, "dB", COL_MAJOR, AT(snr_db), EMPTY_NULL, NULL, "signal-to-noise ratio; null: no error" },
 };
 #undef AT
 const struct table_fields quantize_fields = { "quantize.row", quantize_columns, ARRAY_LEN(quantize_columns) };
 
-/* Errors span decades: for people three digits of each. */
+/* Errors span decades: three significant digits in tables. */
 static struct cell error_cell(struct table_rows *rows, double v, bool for_people)
 {
     char s[32];
@@ -88,7 +88,7 @@ static void finish_row(struct table_rows *rows, struct row *r, bool for_people)
     r->snr_db = quantize_snr_db(r->err_sq, r->sum_sq);
 }
 
-/* Names go to terminals and into JSON: what is not printable ASCII becomes "?". */
+/* For terminals and JSON: non-printable characters become "?". */
 static void printable(char *to, size_t n, const char *name)
 {
     snprintf(to, n, "%s", name);
@@ -97,7 +97,7 @@ static void printable(char *to, size_t n, const char *name)
             *to = '?';
 }
 
-/* The row of t: its own, or the one of its role, started when it is the first. */
+/* The row of t: its own, or that of its role, added if missing. */
 static struct row *row_of(struct table_rows *rows, const struct quantized_tensor *t, bool by_tensor)
 {
     char name[64], role[64];
@@ -129,7 +129,7 @@ static struct table_rows rows_of(const struct quantized *q, bool by_tensor, bool
     return rows;
 }
 
-/* A line under the table, or, where that is read by programs, a warning. */
+/* A line under the table; a warning with other formats. */
 static void note(const struct quantize_print *o, const char *text)
 {
     if (o->format == REPORT_TABLE)
@@ -138,7 +138,7 @@ static void note(const struct quantize_print *o, const char *text)
         notify_warn("%s", text);
 }
 
-/* The file is not all of the types that the mixture has: a line a role and type. */
+/* Tensors with a fallback type: a line per role and type. */
 static void note_fallbacks(const struct quantize_print *o, const struct quantized *q)
 {
     for (size_t i = 0; i < q->n_tensors; i++) {
@@ -157,14 +157,14 @@ static void note_fallbacks(const struct quantize_print *o, const struct quantize
     }
 }
 
-/* MXFP4 was asked for, and there are no experts to have it. */
+/* MXFP4 of a model without experts. */
 static void note_no_experts(const struct quantize_print *o, const struct quantized *q)
 {
     for (size_t i = 0; i < q->n_tensors; i++)
         if (q->tensor[i].to == DTYPE_MXFP4)
             return;
     if (strncasecmp(o->type, "MXFP4", 5) == 0)
-        note(o, "no matrix is MXFP4: that mixture has it for experts, which this model does not have (--pure: for all)");
+        note(o, "no matrix is MXFP4: the mixture uses it for experts, which this model does not have (--pure: for all matrices)");
 }
 
 void quantize_warn(const struct quantized *q)
@@ -176,7 +176,7 @@ void quantize_warn(const struct quantized *q)
         char name[64];
         printable(name, sizeof name, t->name);
         if (rmse > PERCENT / 100.0)
-            notify_warn("%s: %.0f %% of the weights' magnitude is lost in %s: they are too large or too small for its scales",
+            notify_warn("%s: relative error %.0f %% in %s: the weights are too large or too small for its scales",
                         name, 100 * rmse, dtype_name(t->to));
     }
 }

@@ -11,20 +11,20 @@ static const struct column score_group_columns[] = {
     { "group", "group", COL_TEXT, NULL, COL_KEY, AT(name), EMPTY_VALUE, NULL, "`all`, or keys joined by commas in this order: `source=`, `class=`, `hardware=`, "
       "`engine=`, `phase=`, `op=`, `kind=`, `metric=`, `clean=`" },
     { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "priced and not" },
-    { "unpriced", "unpriced", COL_INT, NULL, COL_MAJOR, AT(unpriced), EMPTY_VALUE, NULL, "each counts as an error of -1 in the figures" },
+    { "unpriced", "not predicted", COL_INT, NULL, COL_MAJOR, AT(unpriced), EMPTY_VALUE, NULL, "each counts as an error of -1 in the figures" },
     { "bias", "bias", COL_FRACTION, NULL, COL_MAJOR, AT(bias), EMPTY_VALUE, NULL, "mean of predicted / measured - 1" },
     { "mape", "MAPE", COL_FRACTION, NULL, COL_MAJOR, AT(mape), EMPTY_VALUE, NULL, "mean of its absolute value" },
     { "median_ape", "median", COL_FRACTION, NULL, COL_KEY, AT(median_ape), EMPTY_VALUE, NULL, NULL },
     { "p90_ape", "P90", COL_FRACTION, NULL, COL_KEY, AT(p90_ape), EMPTY_VALUE, NULL, NULL },
     { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, AT(coverage90), EMPTY_VALUE, NULL, "share of rows whose measurement lies in the "
       "predicted 90 % interval" },
-    { "half90", "half of it", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, NULL, "median half width of those intervals, (hi - lo) / 2 over the "
-      "prediction; null: no row has a price" },
+    { "half90", "relative half-width", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, NULL, "median relative half-width of those intervals, "
+      "(hi - lo) / 2 / prediction; null: no row is predicted" },
 };
 #undef AT
 const struct table_fields score_group_fields = { "score.group", score_group_columns, ARRAY_LEN(score_group_columns) };
 
-/* What a table has room for: groups of one key, and classes by phase and of both latencies. */
+/* Groups shown in a table: those of one key, and classes by phase, metric or op. */
 static bool is_short(const struct score_group *g)
 {
     return g->n_key <= 1 || (g->n_key == 2 && strncmp(g->name, "class=", 6) == 0 &&
@@ -53,28 +53,28 @@ struct score_row {
 
 #define AT(m) COLUMN_AT(struct score_row, m)
 static const struct column score_columns[] = {
-    { "id", "row", COL_TEXT, NULL, COL_MINOR, AT(id), EMPTY_VALUE, NULL, "in the file; `\"\"`: it has none" },
+    { "id", "row", COL_TEXT, NULL, COL_MINOR, AT(id), EMPTY_VALUE, NULL, "in the file; `\"\"`: none" },
     { "line", "line", COL_INT, NULL, COL_MINOR, AT(line), EMPTY_VALUE, NULL, "of the file" },
     { "hardware", "hardware", COL_TEXT, NULL, COL_KEY, AT(hardware), EMPTY_VALUE, NULL, "as the file has it" },
-    { "profile", NULL, COL_TEXT, NULL, COL_DATA, AT(profile), EMPTY_VALUE, NULL, "id; `\"\"`: none, the figures of `--hardware`" },
+    { "profile", NULL, COL_TEXT, NULL, COL_DATA, AT(profile), EMPTY_VALUE, NULL, "id; `\"\"`: none, values of `--hardware`" },
     { "class", NULL, COL_TEXT, NULL, COL_DATA, AT(class_name), EMPTY_VALUE, NULL, NULL },
     { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM, AT(engine), EMPTY_VALUE, NULL, "normalized" },
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "as the file has it" },
-    { "preset", NULL, COL_TEXT, NULL, COL_DATA, AT(preset), EMPTY_VALUE, NULL, "`\"\"`: dimensions are guessed, doc/notes/datasets.md" },
-    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "that is priced" },
+    { "preset", NULL, COL_TEXT, NULL, COL_DATA, AT(preset), EMPTY_VALUE, NULL, "`\"\"`: estimated dimensions, doc/notes/datasets.md" },
+    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "used for the prediction" },
     { "n_devices", "devices", COL_INT, NULL, COL_MINOR, AT(n_devices), EMPTY_VALUE, NULL, NULL },
-    { "phase", "of", COL_TEXT, NULL, COL_MAJOR, AT(phase), EMPTY_VALUE, NULL, "phase, metric or op" },
+    { "phase", "metric", COL_TEXT, NULL, COL_MAJOR, AT(phase), EMPTY_VALUE, NULL, "phase, metric or op" },
     { "unit", "unit", COL_TEXT, NULL, COL_MEDIUM, AT(unit), EMPTY_VALUE, "`\"tok/s\"` or `\"s\"`", "of the next four" },
     { "measured", "measured", COL_FLOAT, NULL, COL_KEY, AT(measured), EMPTY_VALUE, NULL, NULL },
-    { "predicted", "predicted", COL_FLOAT, NULL, COL_KEY, AT(predicted), EMPTY_NULL, NULL, "null: no price, as `reason` says" },
+    { "predicted", "predicted", COL_FLOAT, NULL, COL_KEY, AT(predicted), EMPTY_NULL, NULL, "null: not predicted, see `reason`" },
     { "lo", NULL, COL_FLOAT, NULL, COL_DATA, AT(lo), EMPTY_NULL, NULL, "90 % interval" },
     { "hi", NULL, COL_FLOAT, NULL, COL_DATA, AT(hi), EMPTY_NULL, NULL, NULL },
-    { "error", "error", COL_FRACTION, NULL, COL_KEY, AT(error), EMPTY_VALUE, NULL, "predicted / measured - 1; unpriced: -1" },
-    { "note", NULL, COL_TEXT, NULL, COL_JSON, AT(note), EMPTY_VALUE, NULL, "where `--hardware` and the profile differ by more than 5 %, and so the file's "
-      "figure was used; what the row was taken for where it says something else (an op of no known name, parameters that are not those of the preset of its "
-      "model)" },
-    { "reason", "what is known against it", COL_TEXT, NULL, COL_MAJOR, AT(reason), EMPTY_VALUE, NULL, "what is known against it: no price, more than its "
-      "machine can do, guesses, what the file does not say and is assumed, tags of its source; of a row more than 50 % off, where it stands among the others, "
+    { "error", "error", COL_FRACTION, NULL, COL_KEY, AT(error), EMPTY_VALUE, NULL, "predicted / measured - 1; not predicted: -1" },
+    { "note", NULL, COL_TEXT, NULL, COL_JSON, AT(note), EMPTY_VALUE, NULL, "values of `--hardware` used instead of the profile's (difference above 5 %); "
+      "interpretation of a row that is not taken literally (an op of unknown name, parameters that differ from those of its model's "
+      "preset)" },
+    { "reason", "remarks", COL_TEXT, NULL, COL_MAJOR, AT(reason), EMPTY_VALUE, NULL, "not predicted, above the machine's roofs, guesses, "
+      "assumptions for missing fields, tags of its source; for errors above 50 % also a comparison with similar rows, "
       "doc/notes/datasets.md" },
 };
 #undef AT
@@ -143,7 +143,7 @@ static json_t *meta_json(const struct score_print *o, const struct measurements 
                      "n_rows", (json_int_t)l->n - anchors, "n_unpriced", unpriced, "n_anchor", anchors, "groups", groups);
 }
 
-/* Groups, and for people the rows furthest off beneath them. */
+/* Groups and, in tables, the rows with the largest errors below. */
 int score_print(const struct scored *rows, const struct measurements *l, const struct score_groups *g, const struct score_print *o, struct error *err)
 {
     const bool people = o->format == REPORT_TABLE || o->format == REPORT_MD;

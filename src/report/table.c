@@ -150,7 +150,7 @@ json_t *table_rows_json(const struct table *t)
     return rows;
 }
 
-/* rest: its members come behind; it is taken. */
+/* rest: appended members; ownership is taken. */
 static json_t *with_schema(const struct table *t, json_t *rest)
 {
     json_t *o = json_pack("{s:s, s:i}", "schema", t->schema, "version", t->version);

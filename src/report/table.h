@@ -12,7 +12,7 @@ int report_format_find(const char *name, enum report_format *out, struct error *
 
 /* ---- columns --------------------------------------------------------------------------------------------- */
 
-/* Gives the columns of these keys, which have blanks between them, a rank. */
+/* Sets the rank of the columns with these blank-separated keys. */
 void columns_rank(struct column *cols, size_t n, const char *keys, enum column_rank rank);
 
 /* The heading and table of doc/formats.md. */
@@ -20,7 +20,7 @@ void table_fields_print(FILE *f, const struct table_fields *t);
 
 /* ---- rows ------------------------------------------------------------------------------------------ */
 
-/* Rows of one struct, each of `size` bytes, and what they point to. Zeros but for size: empty. */
+/* Rows of one struct of `size` bytes, and the memory they point to. All zero except size: empty. */
 struct table_rows {
     size_t size, n, cap;
     void *v;
@@ -43,23 +43,23 @@ struct table {
     const struct column *cols; /* in the order of JSON's fields */
     size_t n_cols;
     const struct table_rows *rows;
-    const char *order; /* keys of the columns of the other formats, blanks between them: JSON then has these and COL_JSON ones; NULL: all, as in cols */
+    const char *order; /* blank-separated keys of the columns of the other formats; JSON has these and COL_JSON ones; NULL: all, as in cols */
 };
 /* Whether a row has a value under that key. */
 bool table_has(const struct table *t, const char *key);
-/* As columns_rank(), of those that a row of t has a value under. */
+/* As columns_rank(), for columns with a value in some row of t. */
 void columns_rank_known(struct column *cols, size_t n, const struct table *t, const char *keys, enum column_rank rank);
 /* The columns of csv, sql and tables, in order: their number, at most n_cols. */
 size_t table_columns(const struct table *t, const struct column **out);
-/* The document, and its rows: memory that is short ends the process, as in all JSON. */
+/* The document, and its rows. Out of memory ends the process. */
 json_t *table_json(const struct table *t);
 json_t *table_rows_json(const struct table *t);
-/* width: of the terminal, in columns: a table leaves out columns that do not fit and names them; 0: all columns. */
+/* width: of the terminal in columns; a table omits columns that do not fit and names them. 0: all columns. */
 int report_print(FILE *out, enum report_format fmt, const struct table *t, size_t width, struct error *err);
 
 /*
- * Text for people, broken at blanks so that no line is wider than width columns, but for a word that is; 0: as it is. A break is followed by
- * indent blanks, 4 where those are more than half of width. A line end before a blank or another line end stays, any other counts as a blank.
+ * Wraps text at blanks so that no line exceeds width columns, except for longer words; 0: no wrapping. A break is followed by
+ * indent blanks, 4 if indent exceeds half of width. A line end before a blank or another line end is kept, any other counts as a blank.
  */
 void report_wrap(struct strbuf *out, const char *text, size_t width, size_t indent);
 

@@ -2,7 +2,7 @@
 #include "report/table.h"
 #include <string.h>
 
-/* What the column's values are in JSON. */
+/* JSON type of the column's values. */
 static const char *type_text(char *buf, size_t size, const struct column *c)
 {
     static const char *const names[] = { [FIELD_DOUBLE] = "number", [FIELD_INT] = "int", [FIELD_U32] = "int", [FIELD_U64] = "int", [FIELD_BOOL] = "bool",

@@ -35,7 +35,7 @@ struct run_row {
     char act_scales[8];          /* activation scales of the largest pass: "exact" or "pow2", methods.md (89); "": not quantized */
     double experts_touched;      /* distinct experts read per MoE layer and pass, mean; NaN: dense model */
     char counters[16];
-    char ceiling_source[64]; /* "probe beside the run" or the profile's name */
+    char ceiling_source[64]; /* "3 concurrent probes" or the profile's name */
     double roof_moved;       /* bandwidth probe variation, (max - min) / median; methods.md (83) */
     double profile_bytes_s, mbu_profile, profile_flop_s, mfu_profile; /* utilization of the stored profile's roofs */
     char profile_reason[160];         /* reason for NaN */

@@ -25,7 +25,7 @@ refused 1 '(latency)' score "$tmp/k.csv"
 
 run calibrate "$f/gpu_kernels.csv" -o "$tmp/c.json"
 is "1 no" "$status $([ -f "$tmp/c.json" ] && echo yes || echo no)" "no constants are made of kernels alone"
-says "a kernel of a server's engine by itself"
+says "a single kernel of a server's engine"
 ok $? "which says why"
 run report "$f/gpu_kernels.csv" && has 'generation_attention 64 heads of 128, 8 of keys x32@d2047'
 ok $? "report has a row of each"

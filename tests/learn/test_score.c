@@ -322,7 +322,7 @@ static void test_missing_units(void **state)
     assert_string_equal(p.reason, "");
     assert_near(p.machine->h.mem_bw.value, 5e12 / 60, 1e-9);
     assert_true(p.guesses & GUESS_BANDWIDTH && p.machine->ln_sd > 0.3);
-    assert_non_null(strstr(p.machine->note, "no bandwidth"));
+    assert_non_null(strstr(p.machine->note, "unknown bandwidth"));
     assert_string_equal(p.machine->class_name, "iGPU");
     workload_free(&p);
     m.hardware = "GeForce RTX 4999"; /* class by name, not in the file */

@@ -108,13 +108,13 @@ static void test_missed(void **state)
     assert_near(s.chance, chance_of(x, 1, most_s), 1e-6);
     check_last(x, s.value_optimistic, most_s, 0.05);
     assert_non_null(strstr(s.text, "no batch is sufficient at the prediction: at 1 "));
-    check_says(&s, "with a chance of %.0f %%", 100 * s.chance);
+    check_says(&s, "probability %.0f %%", 100 * s.chance);
     check_says(&s, "; %.0f for 5 %%", s.value_optimistic);
     /* Half the time is outside the interval: no value and no interval are printed. */
     const struct solution never = answer(x, &o, "batch=itl<=%.9gs", most_s / 2);
     assert_true(!never.found && isnan(never.value_optimistic) && never.chance < 1e-6);
     assert_non_null(strstr(never.text, "no batch is sufficient: at 1 "));
-    check_says(&never, ", with a chance below 1 %%");
+    check_says(&never, ", probability below 1 %%");
     assert_null(strstr(never.text, "for 5 %"));
 }
 
@@ -128,7 +128,7 @@ static void test_reached(void **state)
     check_last(x, s.value, most_s, 0.5);
     check_last(x, s.value_optimistic, most_s, 0.05);
     check_last(x, s.value_conservative, most_s, 0.95);
-    check_says(&s, "with a chance of %.0f %%", 100 * s.chance);
+    check_says(&s, "probability %.0f %%", 100 * s.chance);
     check_says(&s, "; %.0f for 95 %%", s.value_conservative);
     check_says(&s, ", %.0f for 5 %%", s.value_optimistic);
     /* No sequence is enough for 95 %: the prediction itself has a chance of three in four or so. */
@@ -172,9 +172,9 @@ static void test_machines(void **state)
     hwprofile_free(&h);
     assert_near(s.chance, chance(&r.decode, 1 / (1.01 * tok_s)), 1e-6);
     assert_true(s.chance > 0.05 && *s.machine_optimistic && !*s.machine_conservative);
-    check_says(&s, ": %s comes nearest, %.4g tokens/s, with a chance of %.0f %%", s.machine_nearest, r.decode.tok_s, 100 * s.chance);
+    check_says(&s, ": %s comes nearest, %.4g tokens/s, probability %.0f %%", s.machine_nearest, r.decode.tok_s, 100 * s.chance);
     assert_true(met.found && !*met.machine_nearest && !*met.machine_conservative);
-    check_says(&met, ", with a chance of %.0f %%; the smallest of %d that are sufficient, ", 100 * met.chance, met.n_reach);
+    check_says(&met, ", probability %.0f %%; the smallest of %d that are sufficient, ", 100 * met.chance, met.n_reach);
     assert_non_null(strstr(met.text, "; none for 95 %"));
     const struct solution safe = answer(x, &o, "machine=tok_s>=%.9g", tok_s / 2);
     assert_true(safe.found && *safe.machine_conservative);

@@ -7,7 +7,7 @@
 
 #define CASE_END "\n__ggml_vocab_test__\n"
 
-/* Append the ids of one text as the options ask. */
+/* Ids of one text. */
 static int encode(const struct tokenize_job *j, const char *text, size_t len, struct token_list *ids,
                   struct error *err)
 {
@@ -70,7 +70,7 @@ static int decode_line(const struct tokenize_job *j, const char *line, size_t le
     const char *s = rc == 0 ? strbuf_text(&text, "a line", err) : NULL;
     rc = s ? rc : -1;
     if (rc == 0) {
-        fwrite(s, 1, text.len, j->out); /* the commit tells what went wrong */
+        fwrite(s, 1, text.len, j->out); /* outfile_commit() reports errors */
         fputc('\n', j->out);
     } else {
         error_prefix(err, "line %zu", n_line);
@@ -88,8 +88,7 @@ static int encode_line(const struct tokenize_job *j, const char *line, size_t le
     return 0;
 }
 
-/* Standard input, cut into lines. Not getline: an interrupt must end the wait, also within a
- * line that never ends. */
+/* Standard input in lines. Not getline(), which an interrupt does not end. */
 struct lines {
     struct strbuf buf;
     size_t at; /* of the next line */
