@@ -202,11 +202,11 @@ static bool bandwidth_spec(struct roofs *r, const struct hwprofile *h, const str
         return false;
     r->bytes_s = h->mem_bw.value;
     snprintf(r->bytes_source, sizeof r->bytes_source, "spec: %s", h->mem_bw.source);
-    const double reach = h->kind == HW_CPU && o->n_threads > 0 ? o->n_threads * core_bytes_s(h) : INFINITY;
-    if (reach < r->bytes_s) {
-        r->bytes_s = reach;
+    const double limit_bytes_s = h->kind == HW_CPU && o->n_threads > 0 ? o->n_threads * core_bytes_s(h) : INFINITY;
+    if (limit_bytes_s < r->bytes_s) {
+        r->bytes_s = limit_bytes_s;
         snprintf(r->bytes_source, sizeof r->bytes_source, "limit of %d core%s at %.3g GB/s each", o->n_threads,
-                 o->n_threads == 1 ? "" : "s", reach / o->n_threads / 1e9);
+                 o->n_threads == 1 ? "" : "s", limit_bytes_s / o->n_threads / 1e9);
     }
     return true;
 }

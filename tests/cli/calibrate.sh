@@ -130,7 +130,7 @@ run calibrate "$tmp/rows.csv" "$tmp/partly.json" --hardware "$tmp/hw.csv" -o "$t
     grep -q 'partly.json: 2 of 2 rows are not used (first line 2): part of its layers' "$tmp/err"
 ok $? "layers that ran elsewhere teach nothing of a GPU"
 { head -n 1 "$f/gpu_ops.csv" && echo 'a100,Llama-2-7b-hf,1,wobble,128,4096,,0.1'; } >"$tmp/wobble.csv"
-refused 1 'wobble.csv: no row to learn from: column "op": unknown op "wobble"' calibrate "$tmp/wobble.csv" -o "$tmp/none.json"
+refused 1 'wobble.csv: no usable row: column "op": unknown op "wobble"' calibrate "$tmp/wobble.csv" -o "$tmp/none.json"
 # Files of one name in two folders, each of machines of its own.
 mkdir "$tmp/east" "$tmp/west"
 (head -n 1 "$tmp/rows.csv" && grep 'Test GPU [12]' "$tmp/rows.csv") >"$tmp/east/t.csv"

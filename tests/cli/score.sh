@@ -43,7 +43,7 @@ ok $? "--anchor-rows"
 is 3 "$(figure n_rows)" "which are not scored"
 { head -n 1 "$f/gpu_ops.csv"; echo 'a100,Llama-2-7b-hf,1,frobnicate,128,4096,11008,0.1'; echo 'a100,Llama-2-7b-hf,1,wobble,128,4096,,0.1'; } >"$tmp/ops.csv"
 run score "$tmp/ops.csv" -o json && jq -e '[.rows[] | select(.note | test("unknown product .frobnicate.: assumed 128 tokens"))] | length == 1' "$tmp/out" >/dev/null &&
-    jq -e '[.rows[] | select(.reason | test("^unpriced: column .op.: unknown op .wobble."))] | length == 1' "$tmp/out" >/dev/null
+    jq -e '[.rows[] | select(.reason | test("^not predicted: column .op.: unknown op .wobble."))] | length == 1' "$tmp/out" >/dev/null
 ok $? "ops of unknown names: a product says so, what is none has no price"
 head -n 1 "$f/throughput.csv" >"$tmp/absurd.csv"
 for i in a:300 b:140 c:141; do

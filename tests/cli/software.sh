@@ -298,7 +298,7 @@ step --anchor "$tmp/aiperf.csv" && says 'in 8 ms by vllm' && step --anchor "$tmp
 ok $? "AIPerf's is of the software that --stack says"
 refused 2 'aiperf.csv: it does not name its machine: expected one --hw, found 2' predict llama-3.1-8b --hw h100-sxm,rtx-4090 --anchor "$tmp/aiperf.csv"
 sed 's/Output Sequence Length (tokens),128/Output Sequence Length (tokens),1/' "$tmp/aiperf.csv" >"$tmp/one-token.csv"
-refused 1 'no row to learn from: generations of one token have no decode steps' predict llama-3.1-8b --hw h100-sxm --anchor "$tmp/one-token.csv"
+refused 1 'no usable row: generations of one token have no decode steps' predict llama-3.1-8b --hw h100-sxm --anchor "$tmp/one-token.csv"
 refused 1 'times the 3350 GB/s of h100-sxm' predict llama-3.1-70b --hw h100-sxm --anchor "$tmp/aiperf.csv"
 run predict llama-3.1-70b --hw h100-sxm --tp 8 --anchor "$tmp/aiperf.csv" && says 'by vllm on 8 devices, uncertainty'
 ok $? "its devices are those asked about"

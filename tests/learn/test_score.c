@@ -143,7 +143,7 @@ static void test_guessed_machines(void **state)
     }
     m.hardware = "unknown box";
     assert_ok(workload_init(x.builder, &m, &p, &err), err);
-    assert_non_null(strstr(p.reason, "nor does its name say what it is"));
+    assert_non_null(strstr(p.reason, "and its name implies no class"));
     workload_free(&p);
     unload(&x);
     load(&x, "all_reduce.csv", false);
