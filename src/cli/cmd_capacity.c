@@ -107,7 +107,7 @@ static size_t axes_n(const struct axes *a)
 
 struct campaign {
     const struct options *o;
-    const struct workload *w;
+    const struct serve_workload *w;
     struct table_rows *rows;
     size_t n_done, n;
     double start_s;
@@ -285,9 +285,9 @@ static int draw(const struct options *o, const struct table_rows *rows, struct e
 
 static int run(struct options *o, const struct axes *a, struct error *err)
 {
-    struct workload w;
+    struct serve_workload w;
     struct table_rows rows = { .size = sizeof(struct capacity_row) };
-    if (workload_from_text(&w, o->c.workload, &o->c.load, NULL, err) != 0)
+    if (serve_workload_from_text(&w, o->c.workload, &o->c.load, NULL, err) != 0)
         return -1;
     struct campaign k = { .o = o, .w = &w, .rows = &rows, .n = axes_n(a), .start_s = clock_now_s() };
     int rc = vary_type(&k, a, err);
@@ -299,7 +299,7 @@ static int run(struct options *o, const struct axes *a, struct error *err)
     if (rc == 0 && o->chart)
         rc = draw(o, &rows, err);
     table_rows_free(&rows);
-    workload_free(&w);
+    serve_workload_free(&w);
     return rc;
 }
 

@@ -175,7 +175,7 @@ static void show_progress(void *ctx, uint32_t n_done, uint32_t n)
 }
 
 /* One run and its draws; *r: serve_result_free(). */
-static int simulate(const struct options *o, struct deployment *d, const struct workload *w, struct serve_options *run, struct timeline *t,
+static int simulate(const struct options *o, struct deployment *d, const struct serve_workload *w, struct serve_options *run, struct timeline *t,
                     struct serving_trace *trace, struct serve_result *r, struct serve_study *study, struct error *err)
 {
     struct listeners l = { t, trace };
@@ -203,7 +203,7 @@ static int simulate(const struct options *o, struct deployment *d, const struct 
     return rc;
 }
 
-static int run_one(const struct options *o, struct deployment *d, const struct workload *w, const struct model *m, const struct hwprofile *h,
+static int run_one(const struct options *o, struct deployment *d, const struct serve_workload *w, const struct model *m, const struct hwprofile *h,
                    struct error *err)
 {
     struct serve_options run = serving_run_options(&o->c, d);
@@ -212,7 +212,7 @@ static int run_one(const struct options *o, struct deployment *d, const struct w
     struct outfile out = { 0 };
     struct serve_result r = { 0 };
     struct serve_study *study = calloc(1, sizeof *study);
-    const struct serving_subject s = { .model = m->name, .hw = h->id, .rate = workload_rate(w), .burstiness = o->c.load.arrivals.burstiness,
+    const struct serving_subject s = { .model = m->name, .hw = h->id, .rate = serve_workload_rate(w), .burstiness = o->c.load.arrivals.burstiness,
                                        .w = w, .options = &run, .r = &r, .study = study };
     int rc = study ? timeline_init(&t, &d->policy, err) : error_oom(err, sizeof *study, "a simulation");
     if (rc != 0) {
@@ -263,7 +263,7 @@ static const struct {
 enum { N_IDEA = ARRAY_LEN(ideas) };
 
 /* One of them: its study; a reason where the machine cannot. */
-static int try_idea(const struct options *given, size_t i, const struct serving_model *x, const struct hwprofile *h, const struct workload *w,
+static int try_idea(const struct options *given, size_t i, const struct serving_model *x, const struct hwprofile *h, const struct serve_workload *w,
                     struct serve_study *study, struct error *err)
 {
     struct options o = *given;
@@ -299,7 +299,7 @@ static int try_idea(const struct options *given, size_t i, const struct serving_
     return rc;
 }
 
-static int draw_policies(const struct options *o, const struct serving_policy *p, size_t n, const struct workload *w, struct error *err)
+static int draw_policies(const struct options *o, const struct serving_policy *p, size_t n, const struct serve_workload *w, struct error *err)
 {
     char style[4096];
     struct strbuf notes = { 0 };
@@ -315,7 +315,7 @@ static int draw_policies(const struct options *o, const struct serving_policy *p
     return rc;
 }
 
-static int compare(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct workload *w, struct error *err)
+static int compare(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct serve_workload *w, struct error *err)
 {
     struct table_rows rows = { .size = sizeof(struct serving_policy_row) };
     struct serve_study *study = calloc(N_IDEA, sizeof *study);
@@ -352,7 +352,7 @@ static int compare(const struct options *o, const struct serving_model *x, const
 
 /* ---- the machine and the workload ---------------------------------------------------------------------------------------- */
 
-static int with_workload(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct workload *w, struct error *err)
+static int with_workload(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct serve_workload *w, struct error *err)
 {
     if (o->compare)
         return compare(o, x, h, w, err);
@@ -373,11 +373,11 @@ static int run(struct options *o, struct error *err)
 {
     struct serving_model x;
     struct hwprofile h;
-    struct workload w;
+    struct serve_workload w;
     struct trace_notes notes = { 0 };
     char *name = (char *)o->c.hw;
     const struct str_list hw = { .v = &name, .n = 1 };
-    if (workload_from_text(&w, o->c.workload, &o->c.load, &notes, err) != 0)
+    if (serve_workload_from_text(&w, o->c.workload, &o->c.load, &notes, err) != 0)
         return -1;
     if (notes.n_failed + notes.n_filtered > 0)
         notify_note("%s: of %zu records %zu failed and %zu were filtered out", o->c.workload, notes.n_row, notes.n_failed, notes.n_filtered);
@@ -390,7 +390,7 @@ static int run(struct options *o, struct error *err)
         }
         serving_model_close(&x);
     }
-    workload_free(&w);
+    serve_workload_free(&w);
     return rc;
 }
 

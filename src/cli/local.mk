@@ -36,7 +36,6 @@ roofcast_SOURCES = \
   %D%/cmd_validate.c \
   %D%/fields.h \
   %D%/list_fields.c \
-  %D%/list_rows.c \
   %D%/main.c \
   %D%/measured.c \
   %D%/measured.h \
@@ -48,7 +47,7 @@ roofcast_SOURCES = \
   %D%/serving.c \
   %D%/serving.h \
   %D%/sweep_mpi.c
-roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
+roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 roofcast_LDADD = libbench.a libreport.a libserving.a liblearn.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
   $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(MPI_LIBS)

@@ -60,7 +60,7 @@ struct serving_cli {
     const char *model, *hw, *workload, *rate, *stack, *anchor, *slo_text;
     struct pricing_options price;
     struct deployment_options deploy;
-    struct workload_options load;
+    struct serve_workload_options load;
     struct serve_slo slo;
     double accept[POLICY_MAX_DRAFT], accept_sd;
     uint32_t n_accept;

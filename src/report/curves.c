@@ -1,6 +1,6 @@
 /*
- * Charts of curves: a roof against footprint, threads or load; kernels by tensor type. The legend stands under the plot,
- * the names of vertical marks above it, those of horizontal lines on them: what could overlap is placed by its measures.
+ * Charts of curves: a roof by footprint, threads or load; kernels by tensor type. The legend is below the plot, names of vertical
+ * marks above it, those of horizontal lines on them; overlaps are avoided by text sizes.
  */
 #include "report/draw.h"
 #include <math.h>
@@ -237,7 +237,7 @@ static bool level_shown(const struct frame *f, const struct chart_level *l)
     return l->y > f->y_lo && l->y < f->y_hi;
 }
 
-/* On its line, at the right where it is free; in a smaller size where it must. */
+/* On its line, as far right as is free; smaller if necessary. */
 static int plan_levels(struct sketch *s, const struct curve_chart *c, struct strbuf *notes, struct error *err)
 {
     const struct frame *f = &s->plan.frame;

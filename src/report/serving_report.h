@@ -15,7 +15,7 @@ struct serving_subject {
     double rate;                             /* requests/s offered; INFINITY: all at once; NaN: by the workload */
     double burstiness;                       /* of vLLM's arrivals; 1: Poisson */
     const char *date;                        /* of vLLM's result file: "20261129-120000" */
-    const struct workload *w;
+    const struct serve_workload *w;
     const struct serve_options *options;
     const struct serve_result *r;            /* of the central run */
     const struct serve_study *study;

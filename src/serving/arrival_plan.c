@@ -78,9 +78,9 @@ int arrival_times(uint64_t *ps, size_t n, const struct arrival_plan *a, uint64_t
     return 0;
 }
 
-int workload_set_arrivals(struct workload *w, const struct arrival_plan *a, uint64_t seed, struct error *err)
+int serve_workload_set_arrivals(struct serve_workload *w, const struct arrival_plan *a, uint64_t seed, struct error *err)
 {
-    const size_t n = workload_sum(w).n_root;
+    const size_t n = serve_workload_sum(w).n_root;
     uint64_t *ps = malloc((n > 0 ? n : 1) * sizeof *ps);
     if (!ps)
         return error_oom(err, n * sizeof *ps, "arrivals");
@@ -92,11 +92,11 @@ int workload_set_arrivals(struct workload *w, const struct arrival_plan *a, uint
     return rc;
 }
 
-int workload_scale_rate(struct workload *w, double factor, struct error *err)
+int serve_workload_scale_rate(struct serve_workload *w, double factor, struct error *err)
 {
     if (!(factor > 0) || !isfinite(factor))
         return error_set(err, ERROR_USAGE, "a rate %g times as high: expected a number above 0", factor);
-    const double last_ps = (double)workload_sum(w).last_arrival_ps / factor;
+    const double last_ps = (double)serve_workload_sum(w).last_arrival_ps / factor;
     if (!(last_ps < (double)SERVE_MAX_PS))
         return too_late(last_ps / PS_PER_S, err);
     for (size_t i = 0; i < w->n; i++)
@@ -105,26 +105,26 @@ int workload_scale_rate(struct workload *w, double factor, struct error *err)
     return 0;
 }
 
-double workload_rate(const struct workload *w)
+double serve_workload_rate(const struct serve_workload *w)
 {
-    const struct workload_sum s = workload_sum(w);
+    const struct serve_workload_sum s = serve_workload_sum(w);
     return s.last_arrival_ps > 0 ? (double)s.n_root * PS_PER_S / (double)s.last_arrival_ps : INFINITY;
 }
 
-void workload_all_at_once(struct workload *w)
+void serve_workload_all_at_once(struct serve_workload *w)
 {
     for (size_t i = 0; i < w->n; i++)
         if (w->r[i].parent == SERVE_NO_PARENT)
             w->r[i].after_ps = 0;
 }
 
-int workload_copy(struct workload *to, const struct workload *w, struct error *err)
+int serve_workload_copy(struct serve_workload *to, const struct serve_workload *w, struct error *err)
 {
     *to = *w;
     to->r = malloc((w->n > 0 ? w->n : 1) * sizeof *to->r);
     to->run = malloc((w->n_run > 0 ? w->n_run : 1) * sizeof *to->run);
     if (!to->r || !to->run) {
-        workload_free(to);
+        serve_workload_free(to);
         return error_oom(err, w->n * sizeof *to->r + w->n_run * sizeof *to->run, "a copy of a workload");
     }
     if (w->n > 0)
@@ -134,7 +134,7 @@ int workload_copy(struct workload *to, const struct workload *w, struct error *e
     return 0;
 }
 
-int workload_identify(struct workload *w, struct error *err)
+int serve_workload_identify(struct serve_workload *w, struct error *err)
 {
     size_t cap = w->n_run;
     if (w->run_tokens == 0)
@@ -144,9 +144,9 @@ int workload_identify(struct workload *w, struct error *err)
         if (r->n_run > 0)
             continue;
         /* Sessions of generated and read workloads count up from 0, these down from the end. */
-        const struct token_run own = { workload_own_identity(UINT32_MAX - (uint32_t)i),
+        const struct token_run own = { serve_workload_own_identity(UINT32_MAX - (uint32_t)i),
                                        (uint32_t)u64_ceil_div((uint64_t)r->n_in + r->n_out, w->run_tokens) };
-        if (w->n_run >= UINT32_MAX || !workload_add_run(w, &cap, &own))
+        if (w->n_run >= UINT32_MAX || !serve_workload_add_run(w, &cap, &own))
             return error_oom(err, cap * sizeof own, "the identities of requests");
         r->run0 = (uint32_t)(w->n_run - 1);
         r->n_run = 1;

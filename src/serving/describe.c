@@ -43,7 +43,7 @@ static bool put_hash(struct hashes *s, uint64_t h, bool *held)
 }
 
 /* Prompt tokens of a request that earlier ones had: the full blocks at its start, without the last token. */
-static int hit_tokens(struct hashes *s, const struct workload *w, const struct serve_request *r, uint32_t block_size, uint32_t *n_hit,
+static int hit_tokens(struct hashes *s, const struct serve_workload *w, const struct serve_request *r, uint32_t block_size, uint32_t *n_hit,
                       struct error *err)
 {
     uint32_t n = 0, n_held = 0;
@@ -88,7 +88,7 @@ static struct describe_lengths lengths(double *x, size_t n)
                                       sorted_quantile(x, n, 0.99), x[n - 1] };
 }
 
-static void describe_arrivals(struct workload_description *d, const struct workload *w, double *x)
+static void describe_arrivals(struct serve_workload_description *d, const struct serve_workload *w, double *x)
 {
     uint64_t last_ps = 0;
     size_t n_gap = 0, n_think = 0;
@@ -119,7 +119,7 @@ static void describe_arrivals(struct workload_description *d, const struct workl
     }
 }
 
-static int describe_fresh(struct workload_description *d, const struct workload *w, uint32_t block_size, double *x, struct error *err)
+static int describe_fresh(struct serve_workload_description *d, const struct serve_workload *w, uint32_t block_size, double *x, struct error *err)
 {
     struct hashes s = { 0 };
     double n_in = 0;
@@ -141,9 +141,9 @@ static int describe_fresh(struct workload_description *d, const struct workload 
     return rc;
 }
 
-int workload_describe(struct workload_description *d, const struct workload *w, uint32_t block_size, struct error *err)
+int serve_workload_describe(struct serve_workload_description *d, const struct serve_workload *w, uint32_t block_size, struct error *err)
 {
-    *d = (struct workload_description){ .n = w->n };
+    *d = (struct serve_workload_description){ .n = w->n };
     if (block_size == 0)
         return error_set(err, ERROR_USAGE, "a block size of 0 tokens: expected at least 1");
     if (w->n == 0)

@@ -8,7 +8,7 @@ struct describe_lengths {
     double mean, p50, p90, p95, p99, most; /* percentiles: methods.md (70) */
 };
 
-struct workload_description {
+struct serve_workload_description {
     size_t n, n_root;
     struct describe_lengths in, out, fresh; /* tokens of a request: prompt; output; prompt tokens that no earlier request had */
     double duration_s;  /* from the start to the last arrival of a root */
@@ -26,6 +26,6 @@ struct workload_description {
  * errors      ERROR_USAGE, a block size of 0; out of memory
  * cost        some 10 ns a block of requests with identities
  */
-int workload_describe(struct workload_description *d, const struct workload *w, uint32_t block_size, struct error *err);
+int serve_workload_describe(struct serve_workload_description *d, const struct serve_workload *w, uint32_t block_size, struct error *err);
 
 #endif

@@ -48,7 +48,7 @@ struct leave {
 };
 
 struct fast {
-    const struct workload *w;
+    const struct serve_workload *w;
     const struct serve_options *o;
     const struct policy *p;
     struct serve_result *r;
@@ -857,7 +857,7 @@ static void fast_free(struct fast *x)
     arrivals_free(&x->arrivals);
 }
 
-int serve_jumping(struct serve_result *r, const struct workload *w, const struct serve_options *o, struct error *err)
+int serve_jumping(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err)
 {
     struct fast x = { .w = w, .o = o, .p = o->policy, .r = r };
     int rc = fast_init(&x, err);

@@ -48,9 +48,9 @@ static uint32_t draw_tokens(const struct spread *s, uint64_t seed, enum draw_str
 /* ---- requests that are made ----------------------------------------------------------------------------------------------- */
 
 struct maker {
-    struct workload *w;
-    const struct workload_plan *p;
-    const struct workload_options *o;
+    struct serve_workload *w;
+    const struct serve_workload_plan *p;
+    const struct serve_workload_options *o;
     size_t cap, run_cap;
     enum serve_end end;
 };
@@ -60,7 +60,7 @@ struct wanted {
     size_t n, n_root;
 };
 
-static int wanted_of(const struct workload_options *o, size_t otherwise, struct wanted *x, struct error *err)
+static int wanted_of(const struct serve_workload_options *o, size_t otherwise, struct wanted *x, struct error *err)
 {
     *x = (struct wanted){ .n = o->n > 0 ? o->n : otherwise };
     if (o->duration_s == 0 || o->n > 0)
@@ -79,7 +79,7 @@ static int add_run(struct maker *m, struct serve_request *r, uint64_t first, uin
 {
     if (n == 0)
         return 0;
-    if (m->w->n_run >= UINT32_MAX || !workload_add_run(m->w, &m->run_cap, &(struct token_run){ first, (uint32_t)n }))
+    if (m->w->n_run >= UINT32_MAX || !serve_workload_add_run(m->w, &m->run_cap, &(struct token_run){ first, (uint32_t)n }))
         return error_oom(err, m->run_cap * sizeof(struct token_run), "the identities of prompts");
     r->n_run++;
     return 0;
@@ -92,12 +92,12 @@ static int identify_turn(struct maker *m, uint32_t root, bool own, struct serve_
     const uint64_t all = u64_ceil_div((uint64_t)r->n_in + r->n_out, GENERATE_TOKENS);
     if (add_run(m, r, (uint64_t)(root % n_prefix) << 27, shared, err) != 0)
         return -1;
-    return own ? add_run(m, r, workload_own_identity(root) + shared, all - shared, err) : 0;
+    return own ? add_run(m, r, serve_workload_own_identity(root) + shared, all - shared, err) : 0;
 }
 
 static int add(struct maker *m, const struct serve_request *r, struct error *err)
 {
-    if (workload_add(m->w, &m->cap, r))
+    if (serve_workload_add(m->w, &m->cap, r))
         return 0;
     return error_oom(err, m->cap * sizeof *r, "a workload");
 }
@@ -145,7 +145,7 @@ static int make_requests(struct maker *m, const struct wanted *x, struct error *
 /* Lengths of a file's requests, drawn with replacement. */
 static int make_empirical(struct maker *m, const struct wanted *x, struct trace_notes *notes, struct error *err)
 {
-    struct workload from;
+    struct serve_workload from;
     const size_t n = x->n_root > 0 ? x->n_root : x->n;
     int rc = 0;
     if (trace_load(&from, notes, m->p->path, m->p->format, &m->p->trace, err) != 0)
@@ -154,14 +154,14 @@ static int make_empirical(struct maker *m, const struct wanted *x, struct trace_
         const struct serve_request *row = &from.r[(size_t)(draw_uniform(m->o->seed, DRAW_SAMPLE, i) * (double)from.n)];
         rc = add(m, &(struct serve_request){ .parent = SERVE_NO_PARENT, .n_in = row->n_in, .n_out = row->n_out, .end = (uint8_t)m->end }, err);
     }
-    workload_free(&from);
+    serve_workload_free(&from);
     return rc;
 }
 
 /* ---- traces ----------------------------------------------------------------------------------------------------------------- */
 
 /* Keeps what arrives by duration_s, and the first n of that; children of dropped requests go, too. */
-static int cut(struct workload *w, size_t n, double duration_s, struct error *err)
+static int cut(struct serve_workload *w, size_t n, double duration_s, struct error *err)
 {
     uint32_t *now = malloc((w->n > 0 ? w->n : 1) * sizeof *now);
     size_t k = 0;
@@ -184,30 +184,30 @@ static int cut(struct workload *w, size_t n, double duration_s, struct error *er
     return 0;
 }
 
-static int trace_arrivals(struct workload *w, const struct workload_options *o, bool timed, struct error *err)
+static int trace_arrivals(struct serve_workload *w, const struct serve_workload_options *o, bool timed, struct error *err)
 {
     const struct arrival_plan *a = &o->arrivals;
     if (a->own_times && !timed)
         return error_set(err, ERROR_USAGE, "%s has no arrival times: expected an arrival process", w->name);
     if (!a->own_times && (a->ramp != RAMP_NONE || !isnan(a->rate_s)))
-        return workload_set_arrivals(w, a, o->seed, err);
+        return serve_workload_set_arrivals(w, a, o->seed, err);
     if (!timed || isnan(a->rate_s))
         return 0; /* its own times, or all at 0 */
     if (!(a->rate_s > 0))
         return error_set(err, ERROR_USAGE, "the rate is %g requests/s: expected a number above 0", a->rate_s);
     if (isinf(a->rate_s)) {
-        workload_all_at_once(w);
+        serve_workload_all_at_once(w);
         return 0;
     }
-    const double own_s = workload_rate(w);
+    const double own_s = serve_workload_rate(w);
     return isinf(own_s) ? error_set(err, ERROR_USAGE, "%s has all its requests at once: they cannot be scaled to a rate", w->name)
-                        : workload_scale_rate(w, a->rate_s / own_s, err);
+                        : serve_workload_scale_rate(w, a->rate_s / own_s, err);
 }
 
 static int make_from_trace(struct maker *m, struct trace_notes *notes, struct error *err)
 {
     struct trace_options t = m->p->trace;
-    struct workload *w = m->w;
+    struct serve_workload *w = m->w;
     t.most = m->o->duration_s > 0 ? 0 : m->o->n;
     if (trace_load(w, notes, m->p->path, m->p->format, &t, err) != 0)
         return -1;
@@ -221,14 +221,14 @@ static int make_from_trace(struct maker *m, struct trace_notes *notes, struct er
     return 0;
 }
 
-int workload_make(struct workload *w, const struct workload_plan *p, const struct workload_options *o, struct trace_notes *notes,
+int serve_workload_make(struct serve_workload *w, const struct serve_workload_plan *p, const struct serve_workload_options *o, struct trace_notes *notes,
                   struct error *err)
 {
     struct trace_notes unused = { 0 };
     struct maker m = { .w = w, .p = p, .o = o, .end = o->end == PLAN_END_STOP ? SERVE_END_STOP : SERVE_END_LENGTH };
     struct wanted x;
     int rc = -1;
-    *w = (struct workload){ 0 };
+    *w = (struct serve_workload){ 0 };
     notes = notes ? notes : &unused;
     *notes = (struct trace_notes){ 0 };
     if (!(o->duration_s >= 0) || isinf(o->duration_s))
@@ -239,20 +239,20 @@ int workload_make(struct workload *w, const struct workload_plan *p, const struc
         snprintf(w->name, sizeof w->name, "%s", p->name);
         rc = p->source == SOURCE_EMPIRICAL ? make_empirical(&m, &x, notes, err) : make_requests(&m, &x, err);
         if (rc == 0)
-            rc = workload_set_arrivals(w, &o->arrivals, o->seed, err);
+            rc = serve_workload_set_arrivals(w, &o->arrivals, o->seed, err);
     }
     if (rc == 0 && o->identify)
-        rc = workload_identify(w, err);
+        rc = serve_workload_identify(w, err);
     if (rc == 0)
-        rc = workload_finish(w, p->name, NULL, err);
+        rc = serve_workload_finish(w, p->name, NULL, err);
     if (rc != 0)
-        workload_free(w);
+        serve_workload_free(w);
     return rc;
 }
 
-int workload_from_text(struct workload *w, const char *text, const struct workload_options *o, struct trace_notes *notes, struct error *err)
+int serve_workload_from_text(struct serve_workload *w, const char *text, const struct serve_workload_options *o, struct trace_notes *notes, struct error *err)
 {
-    struct workload_plan p;
-    *w = (struct workload){ 0 };
-    return workload_plan_parse(&p, text, o->dirs, err) == 0 ? workload_make(w, &p, o, notes, err) : -1;
+    struct serve_workload_plan p;
+    *w = (struct serve_workload){ 0 };
+    return serve_workload_plan_parse(&p, text, o->dirs, err) == 0 ? serve_workload_make(w, &p, o, notes, err) : -1;
 }

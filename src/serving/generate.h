@@ -45,10 +45,10 @@ double spread_draw(const struct spread *s, uint64_t seed, unsigned stream, uint6
 
 /* ---- the whole ---- */
 
-enum workload_source { SOURCE_LENGTHS, SOURCE_SESSIONS, SOURCE_EMPIRICAL, SOURCE_TRACE };
+enum serve_workload_source { SOURCE_LENGTHS, SOURCE_SESSIONS, SOURCE_EMPIRICAL, SOURCE_TRACE };
 
-struct workload_plan {
-    enum workload_source source;
+struct serve_workload_plan {
+    enum serve_workload_source source;
     char name[128];             /* the text that describes it */
     char path[1024];            /* of a file */
     const struct trace_format *format; /* NULL: recognised */
@@ -61,7 +61,7 @@ struct workload_plan {
 
 enum plan_end { PLAN_END_DEFAULT, PLAN_END_LENGTH, PLAN_END_STOP }; /* default: by length of made requests, by stop of traces */
 
-struct workload_options {
+struct serve_workload_options {
     struct arrival_plan arrivals;
     size_t n;            /* requests; 0: by duration_s, else all of a trace, else 1000 */
     double duration_s;   /* arrivals up to here; 0: by n */
@@ -80,34 +80,34 @@ struct workload_options {
  *
  * errors   ERROR_USAGE  an unknown key, a value out of range: what is accepted
  */
-int workload_plan_parse(struct workload_plan *p, const char *text, const char *const *dirs, struct error *err);
+int serve_workload_plan_parse(struct serve_workload_plan *p, const char *text, const char *const *dirs, struct error *err);
 /* Workloads by name, for help; NULL past the end. */
-const char *workload_plan_name(size_t i);
-const char *workload_plan_help(size_t i);
+const char *serve_workload_plan_name(size_t i);
+const char *serve_workload_plan_help(size_t i);
 
 /*
  * notes    what a reader did; may be NULL
  * errors   ERROR_USAGE  options that contradict each other; of the trace: trace.h; out of memory
  */
-int workload_make(struct workload *w, const struct workload_plan *p, const struct workload_options *o, struct trace_notes *notes,
+int serve_workload_make(struct serve_workload *w, const struct serve_workload_plan *p, const struct serve_workload_options *o, struct trace_notes *notes,
                   struct error *err);
 /* Both. */
-int workload_from_text(struct workload *w, const char *text, const struct workload_options *o, struct trace_notes *notes, struct error *err);
+int serve_workload_from_text(struct serve_workload *w, const char *text, const struct serve_workload_options *o, struct trace_notes *notes, struct error *err);
 
 /* ---- arrivals of a workload (arrival_plan.c) ---- */
 
 /* Time of each of n roots, ascending. errors: ERROR_USAGE, the plan; ERROR_INPUT, times beyond SERVE_MAX_PS. */
 int arrival_times(uint64_t *ps, size_t n, const struct arrival_plan *a, uint64_t seed, struct error *err);
 /* Sets the arrivals of the roots. */
-int workload_set_arrivals(struct workload *w, const struct arrival_plan *a, uint64_t seed, struct error *err);
+int serve_workload_set_arrivals(struct serve_workload *w, const struct arrival_plan *a, uint64_t seed, struct error *err);
 /* Multiplies the rate of arrivals; think times stay. Scale copies of one workload, not one again and again: times are rounded. */
-int workload_scale_rate(struct workload *w, double factor, struct error *err);
+int serve_workload_scale_rate(struct serve_workload *w, double factor, struct error *err);
 /* Roots a second; INFINITY: all at once. */
-double workload_rate(const struct workload *w);
+double serve_workload_rate(const struct serve_workload *w);
 /* The same requests with all roots due at 0: with serve_options.max_concurrency users, a closed loop. */
-void workload_all_at_once(struct workload *w);
-int workload_copy(struct workload *to, const struct workload *w, struct error *err);
+void serve_workload_all_at_once(struct serve_workload *w);
+int serve_workload_copy(struct serve_workload *to, const struct serve_workload *w, struct error *err);
 /* Private identities for requests without any; requests with some keep them. run_tokens is set where it is 0. */
-int workload_identify(struct workload *w, struct error *err);
+int serve_workload_identify(struct serve_workload *w, struct error *err);
 
 #endif

@@ -231,7 +231,7 @@ static int measure(struct metrics_work *k, struct error *err)
     return 0;
 }
 
-int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const struct workload *w, const struct serve_metrics_options *o,
+int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const struct serve_workload *w, const struct serve_metrics_options *o,
                   struct error *err)
 {
     struct metrics_work k = { .r = r, .w = w, .o = o, .m = m };
@@ -263,7 +263,7 @@ static double cdf_share(int i)
     return i <= COARSE ? 0.99 * i / COARSE : 0.99 + 0.01 * (i - COARSE) / 20;
 }
 
-int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result *r, const struct workload *w, enum serve_metric m, struct error *err)
+int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result *r, const struct serve_workload *w, enum serve_metric m, struct error *err)
 {
     struct serve_metrics unused = { 0 };
     struct metrics_work k = { .r = r, .w = w, .m = &unused };

@@ -99,12 +99,12 @@ struct serve_metrics_options {
     const struct timeline *timeline;     /* of the same run; NULL: ITL percentiles and occupancy have no interval */
     const struct serve_options *options; /* of the run */
     bool drop_warmup;                    /* by MSER-5 on TTFT; ITL and occupancy stay those of the whole run */
-    double hit_infinite;                 /* workload_describe().hit_share; NaN: not known */
+    double hit_infinite;                 /* serve_workload_describe().hit_share; NaN: not known */
     bool brief;                          /* for searches: verdict, SLO, goodput and throughput alone, all other values NaN */
 };
 
 /* errors   ERROR_INPUT: no request was served; out of memory */
-int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const struct workload *w, const struct serve_metrics_options *o,
+int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const struct serve_workload *w, const struct serve_metrics_options *o,
                   struct error *err);
 
 /* A point of a distribution: a share of the values is at most s. */
@@ -114,7 +114,7 @@ struct cdf_point {
 enum { CDF_POINTS = 201 };
 /* At equal steps of the share, the last hundredth in steps of a twentieth of that: the number of points; 0: no request has the metric;
  * -1: out of memory. */
-int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result *r, const struct workload *w, enum serve_metric m, struct error *err);
+int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result *r, const struct serve_workload *w, enum serve_metric m, struct error *err);
 
 /* ---- several runs ------------------------------------------------------------------------------------------ */
 

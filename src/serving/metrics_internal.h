@@ -6,7 +6,7 @@
 
 struct metrics_work {
     const struct serve_result *r;
-    const struct workload *w;
+    const struct serve_workload *w;
     const struct serve_metrics_options *o;
     struct serve_metrics *m;
     uint32_t *order; /* [n] requests with tokens, by when they were sent */

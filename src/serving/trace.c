@@ -61,7 +61,7 @@ bool trace_full(const struct trace_reader *t)
 
 int trace_add_run(struct trace_reader *t, struct serve_request *r, uint64_t first, uint32_t n, struct error *err)
 {
-    struct workload *w = t->w;
+    struct serve_workload *w = t->w;
     struct token_run *last = r->n_run > 0 ? &w->run[r->run0 + r->n_run - 1] : NULL;
     if (n == 0)
         return 0;
@@ -71,7 +71,7 @@ int trace_add_run(struct trace_reader *t, struct serve_request *r, uint64_t firs
     }
     if (w->n_run >= UINT32_MAX)
         return trace_refuse(t, err, "more than %u runs of identities", UINT32_MAX);
-    if (!workload_add_run(w, &t->run_cap, &(struct token_run){ first, n }))
+    if (!serve_workload_add_run(w, &t->run_cap, &(struct token_run){ first, n }))
         return error_oom(err, sizeof *w->run * t->run_cap, "the identities of prompts");
     r->n_run++;
     return 0;
@@ -87,7 +87,7 @@ int trace_add(struct trace_reader *t, const struct serve_request *r, struct erro
         t->lines = p;
         t->line_cap = cap;
     }
-    if (!workload_add(t->w, &t->cap, r))
+    if (!serve_workload_add(t->w, &t->cap, r))
         return error_oom(err, t->cap * sizeof *r, "a trace");
     t->lines[t->n_line++] = t->line;
     return 0;
@@ -183,17 +183,17 @@ static int read_all(struct trace_reader *t, struct error *err)
     if (t->w->n == 0 && t->notes->n_row > 0)
         return error_set(err, ERROR_INPUT, "%.255s: no requests: of %zu, %zu have no output and %zu are filtered out", t->name, t->notes->n_row,
                          t->notes->n_failed, t->notes->n_filtered);
-    return workload_finish(t->w, t->name, t->lines, err);
+    return serve_workload_finish(t->w, t->name, t->lines, err);
 }
 
-int trace_parse(struct workload *w, struct trace_notes *notes, const char *name, const char *data, size_t size,
+int trace_parse(struct serve_workload *w, struct trace_notes *notes, const char *name, const char *data, size_t size,
                 const struct trace_format *format, const struct trace_options *o, struct error *err)
 {
     static const struct trace_options defaults = { 0 };
     struct trace_notes unused;
     struct trace_reader t = { .name = name, .format = format, .o = o ? o : &defaults, .notes = notes ? notes : &unused, .w = w,
                               .first_time = NAN, .last_time = NAN };
-    *w = (struct workload){ 0 };
+    *w = (struct serve_workload){ 0 };
     *t.notes = (struct trace_notes){ 0 };
     if (text_begin(name, &data, &size, err) != 0)
         return -1;
@@ -206,7 +206,7 @@ int trace_parse(struct workload *w, struct trace_notes *notes, const char *name,
     free(t.lines);
     free(t.id);
     if (rc != 0)
-        workload_free(w);
+        serve_workload_free(w);
     return rc;
 }
 
@@ -219,13 +219,13 @@ static bool companion_path(char *out, size_t size, const char *path)
     return (size_t)snprintf(out, size, "%.*s_conv.csv", (int)(n - 4), path) < size && file_exists(out);
 }
 
-int trace_load(struct workload *w, struct trace_notes *notes, const char *path, const struct trace_format *format,
+int trace_load(struct serve_workload *w, struct trace_notes *notes, const char *path, const struct trace_format *format,
                const struct trace_options *o, struct error *err)
 {
     struct trace_options own = o ? *o : (struct trace_options){ 0 };
     struct filemap m, conv = { 0 };
     char conv_path[4096];
-    *w = (struct workload){ 0 };
+    *w = (struct serve_workload){ 0 };
     if (filemap_open(&m, path, err) != 0)
         return -1;
     const bool conv_open = !own.companion && companion_path(conv_path, sizeof conv_path, path);

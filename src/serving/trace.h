@@ -65,10 +65,10 @@ const struct trace_format *trace_find(const char *name);
  * errors   ERROR_INPUT  an unknown format, with what is known; a wrong value, by line; no requests; out of memory
  * cost     about 0.3 us a request of Azure's form, 64 bytes
  */
-int trace_parse(struct workload *w, struct trace_notes *notes, const char *name, const char *data, size_t size,
+int trace_parse(struct serve_workload *w, struct trace_notes *notes, const char *name, const char *data, size_t size,
                 const struct trace_format *format, const struct trace_options *o, struct error *err);
 /* The same of a file. A companion FILE_conv.csv of an agentic trace FILE.csv is found by itself. */
-int trace_load(struct workload *w, struct trace_notes *notes, const char *path, const struct trace_format *format,
+int trace_load(struct serve_workload *w, struct trace_notes *notes, const char *path, const struct trace_format *format,
                const struct trace_options *o, struct error *err);
 
 #endif

@@ -50,7 +50,7 @@ static int read_companion(const struct trace_reader *t, const struct cell *name,
 {
     struct trace_notes notes = { 0 };
     const struct trace_options all = { 0 };
-    struct workload none = { 0 };
+    struct serve_workload none = { 0 };
     struct trace_reader c;
     int rc = -1;
     *tool = 0;

@@ -12,13 +12,13 @@ struct place {
     uint32_t at; /* in *run */
 };
 
-static struct place begin(const struct workload *w, const struct serve_request *r)
+static struct place begin(const struct serve_workload *w, const struct serve_request *r)
 {
     const struct token_run *run = r->n_run > 0 ? w->run + r->run0 : NULL;
     return (struct place){ run, run ? run + r->n_run : NULL, 0 };
 }
 
-static uint64_t count_ids(const struct workload *w, const struct serve_request *r)
+static uint64_t count_ids(const struct serve_workload *w, const struct serve_request *r)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < r->n_run; i++)
@@ -44,7 +44,7 @@ static uint64_t pass_alike(struct place *a, struct place *b)
 }
 
 /* Gives request p the identities of c's prompt up to the end of p's output, where c's prompt begins with p's and is long enough. */
-static int extend(struct workload *w, size_t *cap, uint32_t p, uint32_t c, struct error *err)
+static int extend(struct serve_workload *w, size_t *cap, uint32_t p, uint32_t c, struct error *err)
 {
     struct serve_request *parent = &w->r[p];
     struct place a = begin(w, parent), b = begin(w, &w->r[c]);
@@ -59,7 +59,7 @@ static int extend(struct workload *w, size_t *cap, uint32_t p, uint32_t c, struc
         return 0;
     for (uint32_t i = 0; i < parent->n_run; i++, n_run++) {
         const struct token_run copy = w->run[parent->run0 + i]; /* adding may move w->run */
-        if (!workload_add_run(w, cap, &copy))
+        if (!serve_workload_add_run(w, cap, &copy))
             return error_oom(err, *cap * sizeof *w->run, "the identities of outputs");
     }
     for (size_t i = 0; i < n_new && left > 0; i++, at = 0) {
@@ -73,7 +73,7 @@ static int extend(struct workload *w, size_t *cap, uint32_t p, uint32_t c, struc
             last->n += add.n;
             continue;
         }
-        if (!workload_add_run(w, cap, &add))
+        if (!serve_workload_add_run(w, cap, &add))
             return error_oom(err, *cap * sizeof *w->run, "the identities of outputs");
         n_run++;
     }
@@ -124,7 +124,7 @@ static size_t seen_at(const struct seen *s, uint64_t id, bool *there)
     return k;
 }
 
-static int note_ids(struct seen *s, const struct workload *w, uint32_t i, uint32_t *parent, struct error *err)
+static int note_ids(struct seen *s, const struct serve_workload *w, uint32_t i, uint32_t *parent, struct error *err)
 {
     const struct serve_request *r = &w->r[i];
     *parent = SERVE_NO_PARENT;
@@ -146,7 +146,7 @@ static int note_ids(struct seen *s, const struct workload *w, uint32_t i, uint32
     return 0;
 }
 
-static int find_parents(const struct workload *w, uint32_t *parent, struct error *err)
+static int find_parents(const struct serve_workload *w, uint32_t *parent, struct error *err)
 {
     struct seen s = { 0 };
     int rc = 0;
@@ -157,7 +157,7 @@ static int find_parents(const struct workload *w, uint32_t *parent, struct error
     return rc;
 }
 
-int trace_continue(struct workload *w, bool by_parent, struct error *err)
+int trace_continue(struct serve_workload *w, bool by_parent, struct error *err)
 {
     uint32_t *found = NULL;
     size_t cap = w->n_run;

@@ -36,7 +36,7 @@ struct trace_reader {
     /* CSV: field i is column column_of[i] or none of interest (-1). */
     unsigned n_field;
     signed char column_of[64];
-    struct workload *w;
+    struct serve_workload *w;
     size_t cap, run_cap, line_cap;
     uint32_t *lines; /* [w->n] */
     size_t n_line;
@@ -110,7 +110,7 @@ int trace_hash_runs(struct trace_reader *t, struct serve_request *r, int column,
  * by_parent  the other is the request's parent; else the one in whose prompt the last full chunk occurred first: a chunk that an
  *            earlier request had is a shared prefix, which says nothing of who continues whom
  */
-int trace_continue(struct workload *w, bool by_parent, struct error *err);
+int trace_continue(struct serve_workload *w, bool by_parent, struct error *err);
 
 enum { TRACE_MOST_ID_BITS = 62 }; /* of identities in files; those that readers make have a higher bit set */
 

@@ -106,7 +106,7 @@ static int aiperf_own(struct trace_reader *t, uint32_t session, struct serve_req
     for (uint32_t i = 0; i < r->n_run; i++)
         have += t->w->run[r->run0 + i].n;
     const uint64_t want = u64_ceil_div((uint64_t)r->n_in + (t->o->flags & TRACE_NO_OUTPUTS ? 0 : r->n_out), chunk);
-    return want > have ? trace_add_run(t, r, workload_own_identity(session) + have, (uint32_t)(want - have), err) : 0;
+    return want > have ? trace_add_run(t, r, serve_workload_own_identity(session) + have, (uint32_t)(want - have), err) : 0;
 }
 
 static int aiperf_record(struct trace_reader *t, struct sessions *l, uint32_t chunk, struct error *err)

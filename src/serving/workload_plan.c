@@ -62,12 +62,12 @@ static const struct named_file {
 
 enum { N_KIND = ARRAY_LEN(kinds), N_FILE = ARRAY_LEN(files) };
 
-const char *workload_plan_name(size_t i)
+const char *serve_workload_plan_name(size_t i)
 {
     return i < N_KIND ? kinds[i].name : i < N_KIND + N_FILE ? files[i - N_KIND].name : i == N_KIND + N_FILE ? "empirical" : NULL;
 }
 
-const char *workload_plan_help(size_t i)
+const char *serve_workload_plan_help(size_t i)
 {
     return i < N_KIND ? kinds[i].help : i < N_KIND + N_FILE ? files[i - N_KIND].help
            : i == N_KIND + N_FILE ? "lengths drawn from a file's requests: empirical:FILE" : NULL;
@@ -184,7 +184,7 @@ static int length_spread(const struct kind *k, const double *value, bool in, str
     return 0;
 }
 
-static int session_plan(struct workload_plan *p, const double *value, struct error *err)
+static int session_plan(struct serve_workload_plan *p, const double *value, struct error *err)
 {
     p->turns = (struct spread){ (enum spread_kind)given(value, K_TURNS_DIST), given(value, K_TURNS), 0.5, GENERATE_MOST_TURNS };
     p->think_s = (struct spread){ (enum spread_kind)given(value, K_THINK_DIST), given(value, K_THINK), given(value, K_THINK_SIGMA), 0 };
@@ -197,7 +197,7 @@ static int session_plan(struct workload_plan *p, const double *value, struct err
     return 0;
 }
 
-static int parse_kind(struct workload_plan *p, const struct kind *k, const char *s, struct error *err)
+static int parse_kind(struct serve_workload_plan *p, const struct kind *k, const char *s, struct error *err)
 {
     double value[K_COUNT];
     for (size_t i = 0; i < K_COUNT; i++)
@@ -231,7 +231,7 @@ static bool find_file(char *path, size_t size, const char *file, const char *con
     return false;
 }
 
-static int set_path(struct workload_plan *p, const char *path, struct error *err)
+static int set_path(struct serve_workload_plan *p, const char *path, struct error *err)
 {
     if ((size_t)snprintf(p->path, sizeof p->path, "%s", path) >= sizeof p->path)
         return error_set(err, ERROR_USAGE, "workload: a path of %zu characters: expected fewer than %zu", strlen(path), sizeof p->path);
@@ -252,10 +252,10 @@ static int unknown_workload(const char *text, struct error *err)
                      text, formats);
 }
 
-int workload_plan_parse(struct workload_plan *p, const char *text, const char *const *dirs, struct error *err)
+int serve_workload_plan_parse(struct serve_workload_plan *p, const char *text, const char *const *dirs, struct error *err)
 {
     char head[32];
-    *p = (struct workload_plan){ .n_prefix = 1 };
+    *p = (struct serve_workload_plan){ .n_prefix = 1 };
     snprintf(p->name, sizeof p->name, "%s", text);
     const size_t n = strcspn(text, ":");
     snprintf(head, sizeof head, "%.*s", (int)(n < 31 ? n : 31), text);

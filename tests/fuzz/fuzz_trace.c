@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void check(const struct workload *w)
+static void check(const struct serve_workload *w)
 {
     uint64_t last_ps = 0;
     if (w->n == 0)
@@ -31,9 +31,9 @@ static void check(const struct workload *w)
 
 static void try_format(const struct trace_format *f, const char *data, size_t size, const struct trace_options *o)
 {
-    struct workload w;
+    struct serve_workload w;
     struct trace_notes notes;
-    struct workload_description d;
+    struct serve_workload_description d;
     struct error err = { 0 };
     if (trace_parse(&w, &notes, "input", data, size, f, o, &err) != 0) {
         const bool named = strncmp(err.msg, "input:", 6) == 0 || strncmp(err.msg, "conversations:", 14) == 0;
@@ -42,10 +42,10 @@ static void try_format(const struct trace_format *f, const char *data, size_t si
         return;
     }
     check(&w);
-    const struct workload_sum s = workload_sum(&w);
-    if (s.n_in + s.n_out < 1 << 20 && (workload_describe(&d, &w, 16, &err) != 0 || !(d.hit_share >= 0 && d.hit_share < 1)))
+    const struct serve_workload_sum s = serve_workload_sum(&w);
+    if (s.n_in + s.n_out < 1 << 20 && (serve_workload_describe(&d, &w, 16, &err) != 0 || !(d.hit_share >= 0 && d.hit_share < 1)))
         abort();
-    workload_free(&w);
+    serve_workload_free(&w);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,28 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void make(const struct workload_plan *p)
+static void make(const struct serve_workload_plan *p)
 {
-    const struct workload_options o = { .arrivals = { .rate_s = 5, .burstiness = 0.5, .rescale = true }, .n = 12, .seed = 9 };
-    struct workload a, b;
+    const struct serve_workload_options o = { .arrivals = { .rate_s = 5, .burstiness = 0.5, .rescale = true }, .n = 12, .seed = 9 };
+    struct serve_workload a, b;
     struct error err = { 0 };
-    if (workload_make(&a, p, &o, NULL, &err) != 0) {
+    if (serve_workload_make(&a, p, &o, NULL, &err) != 0) {
         if (err.kind == ERROR_NONE || !err.msg[0])
             abort();
         return;
     }
-    if (workload_make(&b, p, &o, NULL, &err) != 0 || a.n != b.n || a.n != 12)
+    if (serve_workload_make(&b, p, &o, NULL, &err) != 0 || a.n != b.n || a.n != 12)
         abort();
     for (size_t i = 0; i < a.n; i++)
         if (a.r[i].n_in != b.r[i].n_in || a.r[i].n_out != b.r[i].n_out || a.r[i].after_ps != b.r[i].after_ps || a.r[i].n_in < 1)
             abort();
-    workload_free(&a);
-    workload_free(&b);
+    serve_workload_free(&a);
+    serve_workload_free(&b);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct workload_plan p;
+    struct serve_workload_plan p;
     struct error err = { 0 };
     char *text = malloc(size + 1);
     if (!text)
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0)
         memcpy(text, data, size);
     text[size] = '\0';
-    if (workload_plan_parse(&p, text, NULL, &err) != 0) {
+    if (serve_workload_plan_parse(&p, text, NULL, &err) != 0) {
         if (err.kind != ERROR_USAGE || !err.msg[0])
             abort();
     } else if (p.source == SOURCE_LENGTHS || p.source == SOURCE_SESSIONS) {

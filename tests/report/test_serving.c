@@ -9,7 +9,7 @@
 struct run {
     struct policy p;
     struct step_price price;
-    struct workload w;
+    struct serve_workload w;
     struct serve_options o;
     struct serve_result r;
     struct timeline t;
@@ -37,21 +37,21 @@ static void price(struct step_price *x, const struct policy *p)
         x->mixed_ps[i] = UINT64_C(7000000000) + UINT64_C(25000000) * i;
 }
 
-static void workload(struct workload *w, size_t n, double rate)
+static void workload(struct serve_workload *w, size_t n, double rate)
 {
     struct error err;
     size_t cap = 0;
     double s = 0;
-    *w = (struct workload){ 0 };
+    *w = (struct serve_workload){ 0 };
     snprintf(w->name, sizeof w->name, "random:in=512,out=128");
     for (size_t i = 0; i < n; i++) {
         s += draw_exponential(1, DRAW_GAP, i) / rate;
         struct serve_request r = { .parent = SERVE_NO_PARENT, .after_ps = isinf(rate) ? 0 : (uint64_t)(s * PS_PER_S) };
         r.n_in = 1 + (uint32_t)(512 * draw_exponential(1, DRAW_IN, i));
         r.n_out = 1 + (uint32_t)(128 * draw_exponential(1, DRAW_OUT, i));
-        assert_true(workload_add(w, &cap, &r));
+        assert_true(serve_workload_add(w, &cap, &r));
     }
-    assert_ok(workload_finish(w, w->name, NULL, &err), err);
+    assert_ok(serve_workload_finish(w, w->name, NULL, &err), err);
 }
 
 static void simulate(struct run *x, const char *policy, size_t n, double rate, uint32_t n_block, uint64_t trace_bytes)
@@ -85,7 +85,7 @@ static void finish(struct run *x)
     free(x->trace_text);
     timeline_free(&x->t);
     serve_result_free(&x->r);
-    workload_free(&x->w);
+    serve_workload_free(&x->w);
     step_price_free(&x->price);
 }
 

@@ -11,7 +11,7 @@
 struct one_server {
     struct policy p;
     struct step_price price;
-    struct workload w;
+    struct serve_workload w;
     struct serve_result r;
     struct timeline t;
     struct serve_options o;
@@ -32,9 +32,9 @@ static void one_server(struct one_server *x, double rho, size_t n, uint64_t seed
         struct serve_request r = { .parent = SERVE_NO_PARENT, .after_ps = (uint64_t)(s * PS_PER_S), .n_in = 1000, .n_out = 1 };
         if (exponential)
             r.n_in = 1 + (uint32_t)fmin(1000 * draw_exponential(seed, DRAW_IN, i), LONGEST - 2);
-        assert_true(workload_add(&x->w, &cap, &r));
+        assert_true(serve_workload_add(&x->w, &cap, &r));
     }
-    assert_ok(workload_finish(&x->w, "queue", NULL, &err), err);
+    assert_ok(serve_workload_finish(&x->w, "queue", NULL, &err), err);
     assert_ok(policy_init(&x->p, "one-by-one", &(struct policy_device){ .memory_bytes = 80e9, .is_gpu = true }, &err), err);
     policy_set_model_len(&x->p, LONGEST);
     assert_ok(step_price_alloc(&x->price, &x->p, &err), err);
@@ -50,7 +50,7 @@ static void one_server_free(struct one_server *x)
 {
     timeline_free(&x->t);
     serve_result_free(&x->r);
-    workload_free(&x->w);
+    serve_workload_free(&x->w);
     step_price_free(&x->price);
 }
 
@@ -146,14 +146,14 @@ static struct serve_outcome four[4] = {
       .end_ps = 4200 * (uint64_t)MS, .n_hit = 16 },
 };
 
-static void four_requests(struct serve_result *r, struct workload *w, struct serve_options *o, struct policy *p)
+static void four_requests(struct serve_result *r, struct serve_workload *w, struct serve_options *o, struct policy *p)
 {
     static const uint32_t in[] = { 100, 50, 200, 20 }, out[] = { 11, 1, 41, 21 };
     struct error err;
     size_t cap = 0;
-    *w = (struct workload){ .name = "four" };
+    *w = (struct serve_workload){ .name = "four" };
     for (size_t i = 0; i < 4; i++)
-        assert_true(workload_add(w, &cap, &(struct serve_request){ .parent = SERVE_NO_PARENT, .n_in = in[i], .n_out = out[i] }));
+        assert_true(serve_workload_add(w, &cap, &(struct serve_request){ .parent = SERVE_NO_PARENT, .n_in = in[i], .n_out = out[i] }));
     *r = (struct serve_result){ .out = four, .n = 4 };
     assert_ok(histogram_init(&r->gap, &err), err);
     histogram_add(&r->gap, 100 * (uint64_t)MS, 10 + 20);
@@ -179,7 +179,7 @@ static void test_vllm(void **state)
 {
     (void)state;
     struct serve_result r;
-    struct workload w;
+    struct serve_workload w;
     struct serve_options o;
     struct policy p;
     struct serve_metrics m;
@@ -243,7 +243,7 @@ static void test_vllm(void **state)
     assert_ok(serve_metrics(&m, &r, &w, &mo, &err), err);
     assert_near(m.stability.busy, 4 / 4.2 / 4, 1e-12);
     histogram_free(&r.gap);
-    workload_free(&w);
+    serve_workload_free(&w);
 }
 
 /* ---- rules, on made-up outcomes ------------------------------------------------------------------------- */
@@ -252,7 +252,7 @@ static void test_vllm(void **state)
 static void made_up(struct serve_metrics *m, size_t n, double gap_s, const double wait_s[3], double life_s)
 {
     struct serve_result r = { .n = n, .out = calloc(n, sizeof *r.out) };
-    struct workload w = { .name = "made up" };
+    struct serve_workload w = { .name = "made up" };
     struct policy p = { .max_num_seqs = 1 };
     const struct serve_options o = { .policy = &p, .n_block = 1 };
     struct error err;
@@ -264,12 +264,12 @@ static void made_up(struct serve_metrics *m, size_t n, double gap_s, const doubl
         x->due_ps = x->sent_ps = (uint64_t)((double)i * gap_s * PS_PER_S);
         x->start_ps = x->sent_ps + (uint64_t)(wait_s[3 * i / n] * PS_PER_S);
         x->first_ps = x->end_ps = x->start_ps + (uint64_t)(life_s * PS_PER_S);
-        assert_true(workload_add(&w, &cap, &(struct serve_request){ .parent = SERVE_NO_PARENT, .n_in = 10, .n_out = 1 }));
+        assert_true(serve_workload_add(&w, &cap, &(struct serve_request){ .parent = SERVE_NO_PARENT, .n_in = 10, .n_out = 1 }));
     }
     r.t.busy_ps = UINT64_C(1) << 60;
     assert_ok(serve_metrics(m, &r, &w, &(struct serve_metrics_options){ .options = &o, .hit_infinite = NAN }, &err), err);
     histogram_free(&r.gap);
-    workload_free(&w);
+    serve_workload_free(&w);
     free(r.out);
 }
 

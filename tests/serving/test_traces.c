@@ -7,13 +7,13 @@
 
 static struct trace_notes notes;
 
-static int parse(struct workload *w, const char *text, const struct trace_options *o, struct error *err)
+static int parse(struct serve_workload *w, const char *text, const struct trace_options *o, struct error *err)
 {
     return trace_parse(w, &notes, "f", text, strlen(text), NULL, o, err);
 }
 
 /* "arrival(<parent)/in/out" of every request, times in ms. */
-static const char *show(const struct workload *w)
+static const char *show(const struct serve_workload *w)
 {
     static char s[2048];
     size_t n = 0;
@@ -28,7 +28,7 @@ static const char *show(const struct workload *w)
 }
 
 /* The identities of request i, "7-9 12". */
-static const char *ids(const struct workload *w, size_t i)
+static const char *ids(const struct serve_workload *w, size_t i)
 {
     static char s[512];
     size_t n = 0;
@@ -45,17 +45,17 @@ static const char *ids(const struct workload *w, size_t i)
 
 static void reads(const char *text, const char *format, const char *want)
 {
-    struct workload w;
+    struct serve_workload w;
     struct error err;
     assert_ok(parse(&w, text, NULL, &err), err);
     assert_string_equal(notes.format, format);
     assert_string_equal(show(&w), want);
-    workload_free(&w);
+    serve_workload_free(&w);
 }
 
 static void refuses(const char *text, const char *why)
 {
-    struct workload w;
+    struct serve_workload w;
     struct error err;
     assert_fails(parse(&w, text, NULL, &err), err, why);
     assert_int_equal(err.kind, ERROR_INPUT);
@@ -98,7 +98,7 @@ static void test_burstgpt(void **state)
 
 static void test_mooncake(void **state)
 {
-    struct workload w;
+    struct serve_workload w;
     struct error err;
     (void)state;
     /* 1100 tokens: two full chunks; the third identity is that of a partial one. The second request continues the first: its chunks 7
@@ -114,7 +114,7 @@ static void test_mooncake(void **state)
     assert_string_equal(ids(&w, 0), "1+2 7+2");
     assert_string_equal(ids(&w, 1), "1+2 7+2");
     assert_string_equal(ids(&w, 2), "1+1");
-    workload_free(&w);
+    serve_workload_free(&w);
     /* 1590 tokens cannot hold 1600: not the next turn. A chunk that two requests had before is a shared prefix. */
     assert_ok(parse(&w, "{\"timestamp\": 0, \"input_length\": 1100, \"output_length\": 500, \"hash_ids\": [1, 2, 3]}\n"
                         "{\"timestamp\": 1, \"input_length\": 1100, \"output_length\": 500, \"hash_ids\": [1, 2, 4]}\n"
@@ -125,30 +125,30 @@ static void test_mooncake(void **state)
     assert_string_equal(ids(&w, 1), "1+2");
     assert_string_equal(ids(&w, 2), "1+2 7+1");
     assert_string_equal(ids(&w, 3), "1+2 8+1");
-    workload_free(&w);
+    serve_workload_free(&w);
     /* The second is too short to hold the first's output; the third is long enough, though its third chunk is not new. */
     assert_ok(parse(&w, "{\"timestamp\": 0, \"input_length\": 1100, \"output_length\": 2000, \"hash_ids\": [1, 2, 3]}\n"
                         "{\"timestamp\": 1, \"input_length\": 2100, \"output_length\": 5, \"hash_ids\": [1, 2, 9, 20, 21]}\n"
                         "{\"timestamp\": 2, \"input_length\": 4096, \"output_length\": 5, \"hash_ids\": [1, 2, 9, 30, 31, 32, 33, 34]}\n", NULL, &err), err);
     assert_string_equal(ids(&w, 0), "1+2 9+1 30+4");
-    workload_free(&w);
+    serve_workload_free(&w);
     /* A file that leaves out chunks of the prompt: nothing is known of the output. */
     const struct trace_options mooncake = { .hash_tokens = 512 };
     assert_ok(parse(&w, "{\"timestamp\": 0, \"input_length\": 1100, \"output_length\": 500, \"hash_ids\": [1]}\n"
                         "{\"timestamp\": 2, \"input_length\": 4096, \"output_length\": 5, \"hash_ids\": [1, 2, 9, 30, 31, 32, 33, 34]}\n", &mooncake, &err), err);
     assert_string_equal(ids(&w, 0), "1+1");
-    workload_free(&w);
+    serve_workload_free(&w);
     const struct trace_options replay = { .flags = TRACE_NO_OUTPUTS };
     assert_ok(parse(&w, text, &replay, &err), err);
     assert_string_equal(ids(&w, 0), "1+2");
-    workload_free(&w);
+    serve_workload_free(&w);
     /* Chunks of 16, seconds. */
     assert_ok(parse(&w, "{\"timestamp\":0.5,\"input_length\":40,\"output_length\":5,\"hash_ids\":[8,9,4],\"type\":\"x\"}"
                         "{\"timestamp\":1.5,\"input_length\":32,\"output_length\":1,\"hash_ids\":[8,9]}", NULL, &err), err);
     assert_string_equal(show(&w), "0/40/5 1000/32/1");
     assert_int_equal(w.run_tokens, 16);
     assert_string_equal(ids(&w, 0), "8+2");
-    workload_free(&w);
+    serve_workload_free(&w);
     reads("timestamp,input_length,output_length,hash_ids\n1,40,5,\"[8, 9, 4]\"\n2,10,3,\n", "timed-csv", "0/40/5 1000/10/3");
     refuses("{\"timestamp\":0,\"input_length\":40,\"output_length\":5,\"hash_ids\":[8,-9,4]}", "f:1: hash_ids is [8,-9,4]: expected whole numbers");
     refuses("{\"timestamp\":0,\"input_length\":40,\"output_length\":5,\"hash_ids\":[1,2,3,4,5]}", "f:1: hash_ids has 5 identities: expected at most");
@@ -162,7 +162,7 @@ static void test_mooncake(void **state)
 
 static void test_agentic(void **state)
 {
-    struct workload w;
+    struct serve_workload w;
     struct error err;
     (void)state;
     const char *text = "conv,agent,idx,t_s,type,model,in,out,api_s,think_s,keep_blocks,new_runs\n"
@@ -183,12 +183,12 @@ static void test_agentic(void **state)
     assert_string_equal(ids(&w, 1), "8+2");
     assert_string_equal(ids(&w, 2), "1+5");
     assert_int_not_equal(w.run[w.r[3].run0].first, w.run[w.r[0].run0].first); /* numbers count within a conversation */
-    workload_free(&w);
+    serve_workload_free(&w);
     const char *conv = "conv,scope,block_size,tool_tokens\nc1,local,64,64\nc2,local,64,64\n";
     const struct trace_options tools = { .flags = TRACE_SHARED_TOOLS, .companion = conv, .companion_size = strlen(conv) };
     assert_ok(parse(&w, text, &tools, &err), err);
     assert_int_equal(w.run[w.r[3].run0].first, w.run[w.r[0].run0].first);
-    workload_free(&w);
+    serve_workload_free(&w);
     refuses("conv,agent,in,out,keep_blocks,new_runs,think_s\nc,0,64,1,1,,0\n", "f:2: keep_blocks is 1: expected at most the 0 chunks");
     refuses("conv,agent,in,out,keep_blocks,new_runs,think_s\nc,0,64,1,0,1-2,0\n", "f:2: keep_blocks and new_runs are more than 1 chunks");
     refuses("conv,agent,in,out,keep_blocks,new_runs,think_s\nc,0,64,1,0,3-2,0\n", "f:2: new_runs is 3-2: expected runs");
@@ -197,7 +197,7 @@ static void test_agentic(void **state)
 
 static void test_aiperf(void **state)
 {
-    struct workload w;
+    struct serve_workload w;
     struct error err;
     (void)state;
     assert_ok(parse(&w, "{\"session_id\":\"a\",\"input_length\":1100,\"output_length\":100,\"hash_ids\":[0,1,2],\"timestamp\":10.0,\"group_id\":4}\n"
@@ -207,10 +207,10 @@ static void test_aiperf(void **state)
     assert_string_equal(show(&w), "0/1100/100 20/1030/10 1234.5<0/1250/20");
     assert_string_equal(ids(&w, 0), "0+2 own2+1"); /* 1200 tokens: the third chunk is the session's own */
     assert_string_equal(ids(&w, 2), "0+2 own2+1");
-    struct workload_description d;
-    assert_ok(workload_describe(&d, &w, 16, &err), err);
+    struct serve_workload_description d;
+    assert_ok(serve_workload_describe(&d, &w, 16, &err), err);
     assert_true(d.hit_tok == 1024 + 1184); /* b: two chunks; a's second turn: all that the first computed, its output too */
-    workload_free(&w);
+    serve_workload_free(&w);
     refuses("{\"session_id\":\"a\",\"input_length\":5,\"output_length\":1,\"timestamp\":0}\n{\"session_id\":\"a\",\"input_length\":5,\"output_length\":1}",
             "f:2: no delay");
     refuses("{\"session_id\":\"a\",\"input_length\":5,\"output_length\":1,\"timestamp\":3}\n"
@@ -219,7 +219,7 @@ static void test_aiperf(void **state)
 
 static void test_texts(void **state)
 {
-    struct workload w;
+    struct serve_workload w;
     struct error err;
     (void)state;
     reads("{\"prompt\": \"12345678\"}\n{\"prompt\": \"\\u00e4\\ud83d\\ude00\\n\\\"xx\", \"output_tokens\": 7}\n", "vllm-custom", "0/2/256 0/2/7");
@@ -235,7 +235,7 @@ static void test_texts(void **state)
     const struct trace_options all = { .flags = TRACE_UNFILTERED };
     assert_ok(parse(&w, gpt, &all, &err), err);
     assert_string_equal(show(&w), "0/4/6 0/3/1");
-    workload_free(&w);
+    serve_workload_free(&w);
     char *large = malloc(6000);
     assert_non_null(large);
     memset(large, 'x', 6000);
@@ -263,7 +263,7 @@ static size_t words(void *ctx, const char *text, size_t n, struct error *err)
 
 static void test_tokenizer(void **state)
 {
-    struct workload w;
+    struct serve_workload w;
     struct error err;
     char seen[64];
     const struct trace_options o = { .count = words, .count_ctx = seen };
@@ -272,7 +272,7 @@ static void test_tokenizer(void **state)
     assert_string_equal(seen, "one two \303\244\342\202\254\360\237\230\200?\t");
     assert_string_equal(show(&w), "0/3/256");
     assert_false(notes.estimated);
-    workload_free(&w);
+    serve_workload_free(&w);
 }
 
 static void test_results(void **state)
@@ -292,7 +292,7 @@ static void test_results(void **state)
 
 static void test_plain(void **state)
 {
-    struct workload w;
+    struct serve_workload w;
     struct error err;
     (void)state;
     assert_ok(parse(&w, "\xef\xbb\xbfin, out, arrival_s, prefix, prefix_tokens, note\n100, 5, 1.5, 3, 40, x\n200.0,6,1.5,3,32,\n50,1,2,,,\n", NULL, &err), err);
@@ -301,7 +301,7 @@ static void test_plain(void **state)
     assert_int_equal(w.run[w.r[1].run0].first, w.run[w.r[0].run0].first);
     assert_int_equal(w.run[w.r[0].run0].n, 2);
     assert_int_equal(w.r[2].n_run, 0);
-    workload_free(&w);
+    serve_workload_free(&w);
     reads("in,out\n1,2\n", "plain", "0/1/2");
     refuses("arrival_s,in,out\n2,1,1\n1,1,1\n", "f:3: arrival_s is 1: expected ascending times: at least 2");
     refuses("arrival_s,in,out\n-2,1,1\n", "f:2: arrival_s is -2: expected a number of at least 0");
@@ -315,16 +315,16 @@ static void test_plain(void **state)
 static void total(const char *file, const char *format, size_t n, uint64_t n_in, uint64_t n_out)
 {
     char path[4300];
-    struct workload w;
+    struct serve_workload w;
     struct error err;
     snprintf(path, sizeof path, "%s/data/%s", shared_dir(), file);
     assert_ok(trace_load(&w, &notes, path, NULL, NULL, &err), err);
-    const struct workload_sum s = workload_sum(&w);
+    const struct serve_workload_sum s = serve_workload_sum(&w);
     assert_string_equal(notes.format, format);
     assert_int_equal(w.n, n);
     assert_int_equal(s.n_in, n_in);
     assert_int_equal(s.n_out, n_out);
-    workload_free(&w);
+    serve_workload_free(&w);
 }
 
 /* awk -F, 'NR>1{n++; i+=$2; o+=$3} END{print n,i,o}', and likewise of the others. */
@@ -348,9 +348,9 @@ static void test_shared(void **state)
 static void test_agentic_sharing(void **state)
 {
     char path[4300];
-    struct workload w;
+    struct serve_workload w;
     struct error err;
-    struct workload_description d;
+    struct serve_workload_description d;
     (void)state;
     if (!shared_dir()) {
         print_message("no shared data: the sharing of the agentic trace is not checked\n");
@@ -359,22 +359,22 @@ static void test_agentic_sharing(void **state)
     snprintf(path, sizeof path, "%s/data/traces/agentic_sessions.csv", shared_dir());
     const struct trace_options replay = { .flags = TRACE_NO_OUTPUTS };
     assert_ok(trace_load(&w, &notes, path, NULL, &replay, &err), err);
-    assert_ok(workload_describe(&d, &w, 64, &err), err);
+    assert_ok(serve_workload_describe(&d, &w, 64, &err), err);
     assert_true(d.hit_share > 0.9495 && d.hit_share < 0.952);
     assert_int_equal(d.n_root, 57);
     const double without = d.hit_share;
-    workload_free(&w);
+    serve_workload_free(&w);
     assert_ok(trace_load(&w, &notes, path, NULL, NULL, &err), err);
-    assert_ok(workload_describe(&d, &w, 64, &err), err);
+    assert_ok(serve_workload_describe(&d, &w, 64, &err), err);
     assert_true(d.hit_share > without && d.hit_share < without + 1607606.0 / 454994755);
-    workload_free(&w);
+    serve_workload_free(&w);
 }
 
 /* A million lines, in a time that no slow machine exceeds. */
 static void test_large(void **state)
 {
     enum { N = 1000000 };
-    struct workload w;
+    struct serve_workload w;
     struct error err;
     size_t n = 0;
     char *text = malloc(N * 48 + 100);
@@ -391,7 +391,7 @@ static void test_large(void **state)
     assert_int_equal(w.n, N);
     assert_true(s < 10);
     assert_true(sizeof *w.r + sizeof(uint32_t) <= 64);
-    workload_free(&w);
+    serve_workload_free(&w);
     free(text);
 }
 

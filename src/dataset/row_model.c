@@ -1,6 +1,4 @@
-/*
- * The model of a row: a preset, or, where none has its name, dimensions that its parameters make likely. doc/notes/datasets.md
- */
+/* Model of a row: a preset, else likely dimensions from its parameters. doc/notes/datasets.md */
 #include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
@@ -10,8 +8,10 @@
 
 /* ---- likely dimensions ------------------------------------------------------------------------------- */
 
-/* Widths and layers of models of such a size: Llama and Qwen, and mixtures of experts by what a token uses (Qwen3-30B-A3B,
- * gpt-oss-120b, GLM-4.5-Air, Qwen3-235B-A22B, DeepSeek-V3). */
+/*
+ * Widths and layers by size: Llama and Qwen; mixtures by active parameters (Qwen3-30B-A3B, gpt-oss-120b, GLM-4.5-Air, Qwen3-235B-A22B,
+ * DeepSeek-V3).
+ */
 struct likely {
     double params_b;
     uint32_t n_embd, n_layer;
@@ -24,11 +24,11 @@ static const struct likely experts[] = {
     { 1, 1536, 24 }, { 3, 2048, 48 }, { 5, 2880, 36 }, { 11, 4096, 46 }, { 20, 4096, 78 }, { 35, 7168, 61 },
 };
 enum { LIKELY_VOCAB = 128256, LIKELY_USED = 8, LIKELY_MULTIPLE = 256, LIKELY_HEAD = 128, LIKELY_KV = 8 };
-static const double LIKELY_ACTIVE = 0.1; /* of a mixture of experts that says nothing */
-/* Of "8x7B": two of the copies, and what they share (Mixtral 8x7B 12.9 of 46.7e9, 8x22B 39 of 141e9). */
+static const double LIKELY_ACTIVE = 0.1; /* default active fraction of a mixture */
+/* "8x7B": two experts, and the shared part (Mixtral 8x7B 12.9 of 46.7e9, 8x22B 39 of 141e9). */
 static const double LIKELY_VISITED = 2, LIKELY_SHARED = 1.1;
-static const double WHOLE_RANGE = 3; /* what a whole number of blocks, or of experts, is at most from the number wanted */
-static const double LIKELY_CACHED = 0.25; /* layers with a cache, of hybrids: every fourth (Qwen3-Next, Qwen3.5) */
+static const double WHOLE_RANGE = 3; /* largest factor between a whole number of blocks or experts and the number required */
+static const double LIKELY_CACHED = 0.25; /* fraction of layers with a KV cache in hybrids: every fourth (Qwen3-Next, Qwen3.5) */
 
 static const struct likely *nearest(const struct likely *l, size_t n, double params)
 {
@@ -82,7 +82,7 @@ static void likely_experts(struct guess_dims *d)
     d->n_expert = (uint32_t)fmax(d->n_used, fmin(8 * round(n / 8), 2048));
 }
 
-static int load_likely(struct subject *s, const char *name, const struct guess_dims *d, const char *type, struct error *err)
+static int load_likely(struct row_model *s, const char *name, const struct guess_dims *d, const char *type, struct error *err)
 {
     char text[1024], short_name[64];
     struct hparams hp;
@@ -109,11 +109,11 @@ static int load_likely(struct subject *s, const char *name, const struct guess_d
 
 /* ---- parameters ------------------------------------------------------------------------------------------ */
 
-/* Bits of a weight of that type, tables and all, in a model of common size; NaN: the error says why. */
+/* Bits per weight of a type, tables included, in a model of common size; NaN: *err. */
 static double type_bits(const char *type, struct error *err)
 {
     struct guess_dims d = { .params = 8e9, .active = NAN };
-    struct subject probe;
+    struct row_model probe;
     likely_dense(&d);
     if (load_likely(&probe, "probe", &d, type, err) != 0)
         return NAN;
@@ -122,7 +122,7 @@ static double type_bits(const char *type, struct error *err)
     return bits;
 }
 
-/* Of the row, of the name, or of the bytes and bits: those of the type's name, or the type's. */
+/* Parameters: of the row, of the name, or bytes over bits. */
 static double params_of(const struct measurement *m, double bits, const char *type, struct error *err)
 {
     if (m->params_b > 0)
@@ -137,19 +137,19 @@ static double params_of(const struct measurement *m, double bits, const char *ty
 
 /* ---- as many parameters as stated ------------------------------------------------------------------------------ */
 
-bool subject_is_expert(const struct tensor *t)
+bool row_model_is_expert(const struct tensor *t)
 {
     return strstr(t->name, "_exps") != NULL;
 }
 
 static bool is_feed_forward(const struct tensor *t)
 {
-    return subject_is_expert(t) || strstr(t->name, "ffn_gate.") || strstr(t->name, "ffn_up.") || strstr(t->name, "ffn_down.");
+    return row_model_is_expert(t) || strstr(t->name, "ffn_gate.") || strstr(t->name, "ffn_up.") || strstr(t->name, "ffn_down.");
 }
 
-double subject_share(const struct subject *s, const struct tensor *t)
+double row_model_share(const struct row_model *s, const struct tensor *t)
 {
-    return is_feed_forward(t) ? s->width * (subject_is_expert(t) ? s->experts : 1) : 1;
+    return is_feed_forward(t) ? s->width * (row_model_is_expert(t) ? s->experts : 1) : 1;
 }
 
 static bool in_range(double share)
@@ -158,11 +158,10 @@ static bool in_range(double share)
 }
 
 /*
- * Blocks of types are whole, and so are experts, which devices divide: a feed-forward of 256 columns more or less is 0.6 of 3e9 active
- * parameters. The rest of the width and of the experts is a factor, so that A3.1B and A3.5B are what they say. What tables and attention
- * alone exceed stays as it is.
+ * Quantization blocks and experts are whole numbers: 256 feed-forward columns are 0.6 of 3e9 active parameters. The remaining factor of
+ * width and experts is kept, so that A3.1B and A3.5B have the parameters stated. Tables and attention that exceed them alone stay.
  */
-static void fit_parameters(struct subject *s, const struct guess_dims *d)
+static void scale_parameters(struct row_model *s, const struct guess_dims *d)
 {
     double wide = 0, rest = 0;
     for (size_t i = 0; i < s->m.n_tensors; i++)
@@ -179,21 +178,21 @@ static void fit_parameters(struct subject *s, const struct guess_dims *d)
 
 /* ---- weights --------------------------------------------------------------------------------------------------- */
 
-/* Parameters of the file over the model's: 1, but where no preset is known and likely dimensions have more or fewer than the row says. */
-static double file_share(const struct subject *s, const struct measurement *row)
+/* Parameters of the file over the model's; 1 with a preset. */
+static double file_share(const struct row_model *s, const struct measurement *row)
 {
     return s->preset[0] || !(row->params_b > 0) ? 1 : row->params_b * 1e9 / ((double)s->m.n_params * (1 + s->extra));
 }
 
 static const double WEIGHT_RANGE = 2.5;
 
-/* What the products' bytes are multiplied by, so that all tensors come to what the row says; 1 where that cannot be. */
-static double weight_scale(struct subject *s, const struct measurement *row)
+/* Factor of product bytes so that all tensors have the row's bytes; 1 if impossible. */
+static double weight_scale(struct row_model *s, const struct measurement *row)
 {
     double products = 0, rest = 0;
     for (size_t i = 0; i < s->m.n_tensors; i++) {
         const struct tensor *t = &s->m.tensors[i];
-        *(t->rows > 1 && t->cols > 1 ? &products : &rest) += (double)t->bytes * subject_share(s, t);
+        *(t->rows > 1 && t->cols > 1 ? &products : &rest) += (double)t->bytes * row_model_share(s, t);
     }
     const double want = row->weight_gib * 0x1p30 / (1 + s->extra), x = products > 0 ? (want - rest) / products : NAN;
     const double share = file_share(s, row);
@@ -204,10 +203,10 @@ static double weight_scale(struct subject *s, const struct measurement *row)
     return NAN;
 }
 
-/* ---- a subject ---------------------------------------------------------------------------------------------------- */
+/* ---- a row model -------------------------------------------------------------------------------------------------- */
 
-/* What no preset describes: a mixture where its name says so, by its own experts or its family's. -1: that is not known. */
-static int guess_active(struct subject *s, const struct measurement *row, struct guess_dims *d, struct error *err)
+/* Without a preset: a mixture if its name, its experts or its family imply it. -1: unknown. */
+static int guess_active(struct row_model *s, const struct measurement *row, struct guess_dims *d, struct error *err)
 {
     const double copies = model_named_experts(row->model);
     const enum model_kind kind = model_named_kind(*row->label ? row->label : row->model, d->params);
@@ -219,13 +218,13 @@ static int guess_active(struct subject *s, const struct measurement *row, struct
         d->active = d->params * LIKELY_ACTIVE;
     } else if (kind == KIND_EITHER) {
         return error_set(err, ERROR_INPUT, "no preset of \"%.64s\" with %.3ge9 parameters, and its family has dense models and mixtures of experts, which read a tenth "
-                                           "of them a token: a name that says which (A3B) has a price", row->model, d->params / 1e9);
+                                           "of them a token: use a name that states which (A3B)", row->model, d->params / 1e9);
     }
     s->guesses |= isnan(d->active) ? 0U : GUESS_ACTIVE;
     return 0;
 }
 
-static int load_model(struct subject *s, const struct measurement *row, const char *type, struct error *err)
+static int load_model(struct row_model *s, const struct measurement *row, const char *type, struct error *err)
 {
     if (s->preset[0])
         return model_load(&s->m, s->preset, type, err);
@@ -248,16 +247,18 @@ static int load_model(struct subject *s, const struct measurement *row, const ch
         s->kv_share = LIKELY_CACHED;
     if (load_likely(s, row->model, &d, type, err) != 0)
         return -1;
-    fit_parameters(s, &d);
+    scale_parameters(s, &d);
     return 0;
 }
 
-/* NVIDIA's checkpoints of mixtures of experts leave attention as it was (exclude_modules in the hf_quant_config.json of
- * DeepSeek-R1-NVFP4: "*self_attn*"). */
+/*
+ * NVIDIA's NVFP4 checkpoints of mixtures of experts do not quantize attention (exclude_modules in the hf_quant_config.json of
+ * DeepSeek-R1-NVFP4: "*self_attn*").
+ */
 static const char *const nvfp4_of_experts = "NVFP4_FFN";
 
-/* What is wrong with a row is its reason; what is wrong with the system is an error: e as either. */
-static int row_reason(struct subject *s, const struct error *e, struct error *err)
+/* Input errors become the row's reason; system errors are returned. */
+static int row_reason(struct row_model *s, const struct error *e, struct error *err)
 {
     if (error_is_fatal(e)) {
         *err = *e;
@@ -267,8 +268,8 @@ static int row_reason(struct subject *s, const struct error *e, struct error *er
     return 0;
 }
 
-/* The type by its name in the table, by the bits in its name, or 16 bits. */
-static int load_typed(struct subject *s, const struct measurement *row, const struct quant_name *q, struct error *err)
+/* Type by name, by bits in the name, or 16 bits. */
+static int load_typed(struct row_model *s, const struct measurement *row, const struct quant_name *q, struct error *err)
 {
     const bool known = *q->type && model_knows_type(q->type);
     const char *const type = known ? q->type : "F16";
@@ -287,14 +288,14 @@ static int load_typed(struct subject *s, const struct measurement *row, const st
     return 0;
 }
 
-/* A type that says how experts alone are stored, of what is published so. */
+/* Types that apply to experts only, for checkpoints published so. */
 static struct quant_name quant_of(const struct measurement *row, const struct stack *stack, const char *preset)
 {
     const bool gguf = stack_trait(stack, ENGINE_GGUF) > 0;
     const double bits = row->weight_gib * 0x1p30 * 8 / (row->params_b * 1e9);
-    const bool said = *row->quant || (gguf && bits > 3 && bits < 6.5); /* what most people run is about that */
+    const bool stated = *row->quant || (gguf && bits > 3 && bits < 6.5); /* typical of the default */
     struct quant_name q = quant_find(row->quant, stack);
-    if (!said && bits > 0) { /* the bytes say what the name does not */
+    if (!stated && bits > 0) { /* type from bytes */
         char text[32];
         snprintf(text, sizeof text, "%.2fbpw", bits);
         q = quant_find(text, stack);
@@ -306,14 +307,14 @@ static struct quant_name quant_of(const struct measurement *row, const struct st
     return q;
 }
 
-static int load_as(struct subject *s, const struct measurement *row, const struct quant_name *q, struct error *err)
+static int load_as(struct row_model *s, const struct measurement *row, const struct quant_name *q, struct error *err)
 {
     s->bits = q->bits;
     return load_typed(s, row, q, err);
 }
 
-/* A mixture whose experts have a type of their own is nearly all of that. Names of one width ("fp8", "fp8_block") make no difference. */
-static int load_experts(struct subject *s, const struct measurement *row, const struct stack *stack, const struct quant_name *q, struct error *err)
+/* A mixture with a separate expert type consists mostly of experts. Types of equal width ("fp8", "fp8_block") are not distinguished. */
+static int load_experts(struct row_model *s, const struct measurement *row, const struct stack *stack, const struct quant_name *q, struct error *err)
 {
     struct measurement as = *row;
     as.quant = row->quant_experts;
@@ -336,23 +337,23 @@ static int load_experts(struct subject *s, const struct measurement *row, const 
 
 /* ---- a type that the bytes contradict ------------------------------------------------------------------------------ */
 
-/* Widths of types are two times apart: what is further from the bytes than half of that is another type. */
+/* Widths of types differ by factors of two: beyond half of that (as a logarithm) it is another type. */
 static const double TYPE_RANGE = 1.4142135623730951;
 
-static double bytes_as_typed(const struct subject *s)
+static double bytes_as_typed(const struct row_model *s)
 {
     double bytes = 0;
     for (size_t i = 0; i < s->m.n_tensors; i++) {
         const struct tensor *t = &s->m.tensors[i];
         const double bits = cost_weight_bits(t);
         const double scale = s->bits > 0 && t->rows > 1 && (bits < 15 || s->whole) ? s->bits / bits : 1;
-        bytes += (double)t->bytes * subject_share(s, t) * scale;
+        bytes += (double)t->bytes * row_model_share(s, t) * scale;
     }
     return bytes * (1 + s->extra);
 }
 
-/* Of what programs of that kind load, by bytes. Experts alone may have a type of their own. */
-static int nearest_type(struct subject *s, const struct measurement *row, bool gguf, const char **best, double *apart, struct error *err)
+/* Type with the nearest bytes among those the engine loads; experts may have a separate type. */
+static int nearest_type(struct row_model *s, const struct measurement *row, bool gguf, const char **best, double *apart, struct error *err)
 {
     static const char *const of_gguf[] = { "MXFP4_EXPERTS", "MXFP4_MOE", "Q2_K", "Q3_K_M", "Q4_K_M", "Q5_K_M", "Q6_K", "Q8_0", "F16", "F32" };
     static const char *const of_others[] = { "MXFP4_EXPERTS", "W4A16", "INT8_W8A16", "F16", "F32" };
@@ -375,9 +376,11 @@ static int nearest_type(struct subject *s, const struct measurement *row, bool g
     return 0;
 }
 
-/* A label can be wrong ("F16" of a file whose experts are MXFP4), bytes and parameters are not: they decide, aloud. No report reads more
- * than its file. */
-static int check_type(struct subject *s, const struct measurement *row, const struct stack *stack, struct error *err)
+/*
+ * Bytes and parameters override a contradicting label ("F16" of a file whose experts are MXFP4), with a note. No program reads more than
+ * its file.
+ */
+static int check_type(struct row_model *s, const struct measurement *row, const struct stack *stack, struct error *err)
 {
     const double params = (double)s->m.n_params * (1 + s->extra) * file_share(s, row), file_bytes = row->weight_gib * 0x1p30;
     const double x = file_bytes / (bytes_as_typed(s) * file_share(s, row)), bits = 8 * file_bytes / params;
@@ -397,69 +400,69 @@ static int check_type(struct subject *s, const struct measurement *row, const st
     if (nearest_type(s, row, gguf, &type, &apart, err) != 0 || s->reason[0])
         return s->reason[0] ? 0 : -1;
     model_free(&s->m);
-    if (load_model(s, row, apart < TYPE_RANGE ? type : s->type, &e) != 0) /* else no type has so many bytes: of another model */
+    if (load_model(s, row, apart < TYPE_RANGE ? type : s->type, &e) != 0) /* otherwise another model: no type has these bytes */
         return row_reason(s, &e, err);
     if (apart >= TYPE_RANGE)
         return 0;
     s->guesses |= GUESS_QUANT;
     snprintf(s->type, sizeof s->type, "%s", type);
-    snprintf(s->note, sizeof s->note, "%.4g GiB are %.3g bits a weight, which \"%.32s\" is not: priced as %s", row->weight_gib, bits, row->quant, type);
+    snprintf(s->note, sizeof s->note, "%.4g GiB are %.3g bits a weight, not those of \"%.32s\": estimated as %s", row->weight_gib, bits, row->quant, type);
     return 0;
 }
 
-/* Deviations of the estimate from what the row says are noted. */
-static void say_preset(struct subject *s, const struct measurement *row, const struct preset_found *f)
+/* Notes differences between row and preset. */
+static void note_preset(struct row_model *s, const struct measurement *row, const struct preset_found *f)
 {
     const size_t n = strlen(s->reason);
     if (f->by_family && !*s->note)
-        snprintf(s->note, sizeof s->note, "taken for %s: of its family and its %.4ge9 parameters", f->name, row->params_b);
+        snprintf(s->note, sizeof s->note, "assumed to be %s: same family and %.4ge9 parameters", f->name, row->params_b);
     if (s->preset[0] || !(f->other_params > 0))
         return;
     if (n > 0)
         snprintf(s->reason + n, sizeof s->reason - n, "; preset %s of that name has %.4ge9", f->other, f->other_params / 1e9);
     else
-        snprintf(s->note, sizeof s->note, "params_b says %.4ge9 parameters, preset %s of that name has %.4ge9: priced with likely dimensions of %.4ge9",
+        snprintf(s->note, sizeof s->note, "params_b is %.4ge9 parameters, preset %s of that name has %.4ge9: estimated with likely dimensions of %.4ge9",
                  row->params_b, f->other, f->other_params / 1e9, row->params_b);
 }
 
-void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack)
+void row_model_key(char *key, size_t size, const struct measurement *m, const struct stack *stack)
 {
     snprintf(key, size, "%.4096s|%.40s|%.40s|%s|%.9g|%.9g|%d", m->model, m->quant, m->quant_experts, stack->id, m->params_b, m->weight_gib,
              (m->tags & (TAG_MOE | TAG_HYBRID)) != 0);
 }
 
-/* llama.cpp keeps MLA's cache latent and never expands it; the cost model takes the cheaper of both (17). */
-static void keep_absorbed(struct op_list *l)
+/* llama.cpp never expands MLA's latent cache; the cost model takes the cheaper form (17). */
+static void disable_expansion(struct op_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
         if (l->ops[i].form != FORM_ALWAYS)
             l->ops[i].form_tok = INFINITY;
 }
 
-static int build_ops(struct subject *s, const struct stack *stack, struct error *err)
+static int build_ops(struct row_model *s, const struct stack *stack, struct error *err)
 {
     if (op_list_build(&s->ops, &s->m, err) != 0)
         return -1;
     if (stack_trait(stack, ENGINE_ABSORBED) > 0)
-        keep_absorbed(&s->ops);
+        disable_expansion(&s->ops);
     return op_classes_init(&s->classes, &s->m, &s->ops, err);
 }
 
-int subject_load(struct subject *s, const struct measurement *row, const struct stack *stack, struct presets *presets, struct error *err)
+int row_model_load(struct row_model *s, const struct measurement *row, const struct stack *stack, struct presets *presets, struct error *err)
 {
     struct preset_found found;
-    *s = (struct subject){ .bits = NAN, .kv_share = 1, .width = 1, .experts = 1, .scale = NAN, .whole = stack_trait(stack, ENGINE_QUANTIZES_HEAD) > 0 };
-    subject_key(s->key, sizeof s->key, row, stack);
+    *s = (struct row_model){ .bits = NAN, .kv_share = 1, .width = 1, .experts = 1, .scale = NAN, .whole = stack_trait(stack, ENGINE_QUANTIZES_HEAD) > 0 };
+    row_model_key(s->key, sizeof s->key, row, stack);
     if (preset_find(&found, row, presets, err) != 0)
         return -1;
     snprintf(s->preset, sizeof s->preset, "%s", found.name);
     s->extra = found.extra;
     const struct quant_name q = quant_of(row, stack, s->preset);
-    if (!*row->quant && !(row->weight_gib > 0) && strncmp(s->preset, "gpt-oss", 7) != 0) /* which is published with one type */
+    if (!*row->quant && !(row->weight_gib > 0) && strncmp(s->preset, "gpt-oss", 7) != 0) /* published with one type only */
         s->guesses |= GUESS_BITS;
     if (load_as(s, row, &q, err) != 0 || load_experts(s, row, stack, &q, err) != 0 || (!s->reason[0] && check_type(s, row, stack, err) != 0))
         return -1;
-    say_preset(s, row, &found);
+    note_preset(s, row, &found);
     if (s->reason[0])
         return 0;
     s->scale = weight_scale(s, row);
@@ -472,7 +475,7 @@ int subject_load(struct subject *s, const struct measurement *row, const struct 
     return 0;
 }
 
-void subject_free(struct subject *s)
+void row_model_free(struct row_model *s)
 {
     if (!s->loaded)
         return;

@@ -1,4 +1,4 @@
-/* Rows become work: which passes, of how many tokens, over which devices. methods.md (55) */
+/* Passes of a row: number, tokens, devices. methods.md (55) */
 #include "cost/memory.h"
 #include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lengths of a request where a row says none: ShareGPT's means; KV of a short answer. */
+/* Default lengths of a request: ShareGPT's means; cached tokens of a short generation. */
 enum { GUESS_PROMPT = 220, GUESS_OUT = 200, GUESS_SHORT = 64, GUESS_PREFILL = 512, GUESS_SEQUENCES = 64 };
-/* Copies that share the users of a server whose prompts are processed elsewhere: the median of those that say it. */
+/* Decode replicas of a disaggregated server: the median of rows that state it. */
 enum { GUESS_COPIES = 2 };
-static const double MEMORY_USED = 0.9; /* of a device's memory: vLLM gpu_memory_utilization */
+static const double MEMORY_USED = 0.9; /* vLLM's default gpu_memory_utilization */
 
-int no_price(struct priced *out, const char *fmt, ...)
+int workload_reject(struct workload *out, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -21,7 +21,7 @@ int no_price(struct priced *out, const char *fmt, ...)
     return 0;
 }
 
-static double or_guess(struct priced *out, double v, double otherwise, unsigned guess)
+static double or_guess(struct workload *out, double v, double otherwise, unsigned guess)
 {
     if (!isnan(v))
         return v;
@@ -36,8 +36,8 @@ static uint32_t count(double v)
 
 /* ---- passes ---------------------------------------------------------------------------------------------- */
 
-/* A prompt of n tokens of each of n_seq sequences; n_ubatch 0: in one pass. */
-static int add_prefill(struct priced *out, const struct subject *s, double n, double depth, double n_seq, double n_ubatch,
+/* Prompts of n tokens of n_seq sequences; n_ubatch 0: in one pass. */
+static int add_prefill(struct workload *out, const struct row_model *s, double n, double depth, double n_seq, double n_ubatch,
                        double times, struct error *err)
 {
     struct pass_group g[2];
@@ -51,14 +51,14 @@ static int add_prefill(struct priced *out, const struct subject *s, double n, do
     return 0;
 }
 
-/* n steps behind a prompt, at the mean of their depths. */
-static int add_steps(struct priced *out, const struct subject *s, double prompt, double n_seq, double n, struct error *err)
+/* n steps after a prompt, at their mean depth. */
+static int add_steps(struct workload *out, const struct row_model *s, double prompt, double n_seq, double n, struct error *err)
 {
     const struct pass_request r = { PHASE_DECODE, count(n), decode_pass(count(prompt), count(n_seq)), count(n) };
     return work_add(out, s, &r, err);
 }
 
-static int add_decode(struct priced *out, const struct subject *s, double context, double n_seq, double times, struct error *err)
+static int add_decode(struct workload *out, const struct row_model *s, double context, double n_seq, double times, struct error *err)
 {
     const struct pass_request r = { PHASE_DECODE, times, decode_pass((uint32_t)fmax(0, round(context)), count(n_seq)), 1 };
     return work_add(out, s, &r, err);
@@ -79,8 +79,8 @@ static enum split split_of(const struct measurement *m, const struct stack *stac
     return stack_trait(stack, ENGINE_BY_LAYER) > 0 ? SPLIT_LAYER : SPLIT_TENSOR;
 }
 
-/* Sequences that memory holds beside the weights; NaN: nobody says how much there is, or it holds none. */
-static double capacity(const struct priced *p, const struct subject *s, double positions)
+/* Sequences whose KV cache fits in memory next to the weights; NaN: unknown, or none fits. */
+static double capacity(const struct workload *p, const struct row_model *s, double positions)
 {
     const struct cost_options o = { .act_elem_bytes = p->roofs->act_elem_bytes, .type_k = p->type_k, .type_v = p->type_v };
     const double kv = cost_kv_bytes_token(&s->ops, &o) * s->kv_share * positions + cost_state_bytes_sequence(&s->ops);
@@ -88,14 +88,14 @@ static double capacity(const struct priced *p, const struct subject *s, double p
     return kv > 0 && room > kv ? room / kv : NAN;
 }
 
-/* Of the fullest of the devices that share the requests. */
-static double sequences_each(const struct priced *p)
+/* Sequences of the most loaded device. */
+static double sequences_each(const struct workload *p)
 {
     return fmax(1, ceil(p->batch / (p->split == SPLIT_DATA ? p->n_devices : 1)));
 }
 
-/* Prompt tokens of a pass: as the row says, its source's script, or the software by itself. methods.md (55) */
-static double ubatch_of(const struct priced *p, const struct measurement *m)
+/* Prompt tokens per pass: the row's, its source's script's, or the stack's default. methods.md (55) */
+static double ubatch_of(const struct workload *p, const struct measurement *m)
 {
     const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = p->stack->id }, [KEY_ORIGIN] = { .text = m->source } };
     if (m->n_ubatch == 0 && m->context > 0)
@@ -103,7 +103,7 @@ static double ubatch_of(const struct priced *p, const struct measurement *m)
     return m->n_ubatch > 0 ? m->n_ubatch : p->stack->n_ubatch;
 }
 
-static int price_prefill(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+static int add_prefill_rate(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
 {
     out->prompt = or_guess(out, m->prompt > 0 ? m->prompt : NAN, GUESS_PREFILL, GUESS_LENGTH);
     out->context = or_guess(out, m->context, 0, 0);
@@ -113,7 +113,7 @@ static int price_prefill(struct priced *out, const struct measurement *m, const 
     return add_prefill(out, s, out->prompt, out->context, sequences_each(out), ubatch, 1, err);
 }
 
-static int price_decode(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+static int add_decode_rate(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
 {
     out->prompt = or_guess(out, m->prompt, 0, 0);
     out->context = or_guess(out, m->context, out->prompt + GUESS_SHORT, GUESS_CONTEXT);
@@ -122,8 +122,8 @@ static int price_decode(struct priced *out, const struct measurement *m, const s
     return add_decode(out, s, out->context, sequences_each(out), 1, err);
 }
 
-/* Requests from their first byte to the last token; of several waves one. */
-static int price_requests(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+/* Whole requests, from the first byte to the last token; one wave of several. */
+static int add_request_rate(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
 {
     out->prompt = or_guess(out, m->prompt > 0 ? m->prompt : NAN, GUESS_PROMPT, GUESS_LENGTH);
     const double half = m->context > out->prompt ? m->context - out->prompt : NAN;
@@ -133,7 +133,7 @@ static int price_requests(struct priced *out, const struct measurement *m, const
     const double at_once = copies * stack_trait(out->stack, ENGINE_SEQUENCES);
     const double most = isnan(room) ? at_once : fmin(room, at_once);
     out->batch = or_guess(out, m->batch, floor(isnan(room) ? GUESS_SEQUENCES : most), GUESS_BATCH);
-    if (out->batch > most && out->batch > 1) { /* more requests than run at once */
+    if (out->batch > most && out->batch > 1) { /* more requests than run concurrently */
         out->batch = fmax(1, floor(most));
         out->guesses |= GUESS_BATCH;
     }
@@ -145,7 +145,7 @@ static int price_requests(struct priced *out, const struct measurement *m, const
     return out->out > 1 ? add_steps(out, s, out->prompt, n_seq, out->out - 1, err) : 0;
 }
 
-int price_rate(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+int workload_add_rate(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
 {
     out->split = split_of(m, out->stack);
     const uint32_t n = (uint32_t)m->n_devices;
@@ -155,15 +155,15 @@ int price_rate(struct priced *out, const struct measurement *m, const struct sub
         return -1;
     switch (m->phase) {
     case MEASURE_PREFILL:
-        return price_prefill(out, m, s, err);
+        return add_prefill_rate(out, m, s, err);
     case MEASURE_DECODE:
-        return price_decode(out, m, s, err);
+        return add_decode_rate(out, m, s, err);
     case MEASURE_REQUEST:
-        return price_requests(out, m, s, err);
+        return add_request_rate(out, m, s, err);
     case MEASURE_NO_PHASE:
         break;
     }
-    return no_price(out, "a rate of no phase");
+    return workload_reject(out, "a rate of no phase");
 }
 
 /* ---- servers ------------------------------------------------------------------------------------------------- */
@@ -179,14 +179,13 @@ static struct layout layout_of(const struct measure_layout *l)
                             .ep = at_least_one(l->ep) };
 }
 
-/* Of a pass: those who publish figures of servers set both, and seldom say to what. */
+/* Limits of published server benchmarks, which rarely state them. */
 enum { BENCHMARK_TOKENS = 8192, BENCHMARK_SEQS = 256 };
 
 /*
- * Sequences that run at once: no more than the memory of the devices holds caches of, each of `positions` positions. The
- * others wait for a place, and the step is that of those which run. (51)
+ * Maximum running sequences: KV caches of `positions` positions that fit in memory. The step is that of the running ones, others wait. (51)
  */
-static int running(struct priced *out, const struct subject *s, double positions, double *most, struct error *err)
+static int running(struct workload *out, const struct row_model *s, double positions, double *most, struct error *err)
 {
     struct memory_options o = memory_defaults(&out->machine->h, MEMORY_OLDEST);
     struct memory_model m;
@@ -204,12 +203,12 @@ static int running(struct priced *out, const struct subject *s, double positions
     return 0;
 }
 
-/* A prompt on one group of devices, then a step of the sequences that run, at their mean context. */
-int price_serving(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+/* A prompt on the prefill devices, then a step of the running sequences at their mean context. */
+int workload_add_serving(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
 {
     const struct layout first = layout_of(&m->prefill), later = layout_of(&m->decode);
-    const bool said = strcmp(m->mode, "disagg") != 0 || m->decode.workers > 0;
-    const double copies = said ? at_least_one(m->decode.workers) : GUESS_COPIES, dp = later.dp;
+    const bool stated = strcmp(m->mode, "disagg") != 0 || m->decode.workers > 0;
+    const double copies = stated ? at_least_one(m->decode.workers) : GUESS_COPIES, dp = later.dp;
     double most;
     out->split = layout_devices(&later) > 1 ? SPLIT_TENSOR : SPLIT_NONE;
     out->prompt = m->prompt;
@@ -217,8 +216,8 @@ int price_serving(struct priced *out, const struct measurement *m, const struct 
     out->context = m->prompt + m->out / 2;
     out->n_users = or_guess(out, m->concurrency, m->decode.batch * dp * copies, GUESS_BATCH);
     if (isnan(out->n_users))
-        return no_price(out, "neither a concurrency nor a batch size");
-    if (!said)
+        return workload_reject(out, "neither a concurrency nor a batch size");
+    if (!stated)
         out->guesses |= GUESS_BATCH;
     out->batch = fmax(1, out->n_users / copies);
     out->measured_s = m->value * (m->metric == METRIC_TPOT ? m->step_tokens : 1); /* of a step */
@@ -233,7 +232,7 @@ int price_serving(struct priced *out, const struct measurement *m, const struct 
 
 /* ---- ops ------------------------------------------------------------------------------------------------------ */
 
-/* false: no name of a product; *role is some product's then. */
+/* false: not a product's name; *role is ROLE_FFN_UP. */
 static bool is_product(const char *op, enum op_role *role)
 {
     static const struct {
@@ -250,9 +249,9 @@ static bool is_product(const char *op, enum op_role *role)
     return false;
 }
 
-enum { HALF = 2 }; /* bytes of an element: FP16 */
+enum { HALF = 2 }; /* bytes of an FP16 element */
 
-int price_op(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+int workload_add_op(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
 {
     struct step c = { .count = 1, .n_tok = m->m, .math = MATH_FP16 };
     struct work_pass pass = { .at = { .phase = PHASE_PREFILL, .n_tok = m->m, .n_seq = 1 } };
@@ -261,7 +260,7 @@ int price_op(struct priced *out, const struct measurement *m, const struct subje
     const bool product = is_product(m->op, &c.role);
     if (m->n > 0) {
         if (!product)
-            snprintf(out->note, sizeof out->note, "no product \"%.64s\" is known: taken for one of %.9g tokens by a [%.9g, %.9g] weight, as m, k and n say", m->op,
+            snprintf(out->note, sizeof out->note, "unknown product \"%.64s\": assumed %.9g tokens by a [%.9g, %.9g] weight, from m, k and n", m->op,
                      m->m, m->k, m->n);
         c.kind = OP_MATMUL;
         c.rows = m->n;
@@ -269,14 +268,14 @@ int price_op(struct priced *out, const struct measurement *m, const struct subje
         c.bits = 16;
         c.cost = (struct cost){ .weight_bytes = HALF * m->k * m->n, .act_bytes = HALF * m->m * (m->k + m->n), .flop = 2 * m->m * m->k * m->n };
     } else if (product) {
-        return no_price(out, "column \"n\": op \"%.64s\" is a product of m tokens by a [k, n] weight, and the row has no n", m->op);
+        return workload_reject(out, "column \"n\": op \"%.64s\" is a product of m tokens by a [k, n] weight, and the row has no n", m->op);
     } else if (!small_kernel(&pass, &c, m, s)) {
-        return no_price(out, "column \"op\": no op \"%.64s\" is known, and without an n it is not a product", m->op);
+        return workload_reject(out, "column \"op\": unknown op \"%.64s\"; without n it is not a product", m->op);
     }
     return work_add_step(out, &pass, &c, err);
 }
 
-int price_all_reduce(struct priced *out, const struct measurement *m, struct error *err)
+int workload_add_all_reduce(struct workload *out, const struct measurement *m, struct error *err)
 {
     const double n = m->n_devices;
     const struct step c = { .kind = OP_ALL_REDUCE, .role = ROLE_COMM_ATTN, .count = 1, .n_tok = 1, .math = MATH_FP32, .n_comm = (uint32_t)n,
@@ -289,22 +288,22 @@ int price_all_reduce(struct priced *out, const struct measurement *m, struct err
 
 /* ---- kernels of servers' engines ------------------------------------------------------------------------------- */
 
-/* One token of each sequence at its cache. (11) */
-int price_gpu_kernel(struct priced *out, const struct measurement *m, struct error *err)
+/* One new token per sequence. (11) */
+int workload_add_gpu_kernel(struct workload *out, const struct measurement *m, struct error *err)
 {
     out->measured_s = m->value;
     if (strcmp(m->op, "generation_attention") != 0)
-        return no_price(out, "op \"%.64s\": read, but there is no time model of this kernel alone; generation_attention has one", m->op);
+        return workload_reject(out, "op \"%.64s\": no time model of this kernel; only generation_attention has one", m->op);
     if (!(m->batch > 0) || !(m->n_head > 0) || !(m->n_kv > 0) || !(m->head_dim > 0) || isnan(m->context))
-        return no_price(out, "generation_attention needs batch_size, num_heads, num_key_value_heads, head_dim and step");
+        return workload_reject(out, "generation_attention needs batch_size, num_heads, num_key_value_heads, head_dim and step");
     const struct dtype_info *type = dtype_find_name(m->type_k);
     struct error e = { 0 };
     if (!type)
-        return no_price(out, "column \"kv_cache_dtype\": no type \"%.64s\" is known", m->type_k);
+        return workload_reject(out, "column \"kv_cache_dtype\": no type \"%.64s\" is known", m->type_k);
     if (dtype_check_kv_priced(type->id, "keys", (uint32_t)m->head_dim, &e) != 0)
-        return no_price(out, "column \"kv_cache_dtype\": %.200s", e.msg);
+        return workload_reject(out, "column \"kv_cache_dtype\": %.200s", e.msg);
     if (m->prompt > 1)
-        return no_price(out, "column \"isl\": %g tokens a sequence; one is priced", m->prompt);
+        return workload_reject(out, "column \"isl\": %g tokens a sequence; only one is supported", m->prompt);
     const double keys = m->window > 0 ? fmin(m->window, m->context + 1) : m->context + 1;
     out->type_k = out->type_v = type->id;
     out->batch = m->batch;
@@ -315,4 +314,28 @@ int price_gpu_kernel(struct priced *out, const struct measurement *m, struct err
     c.cost = (struct cost){ .kv_bytes = 2 * m->batch * m->n_kv * keys * dtype_row_bytes(type->id, (uint64_t)m->head_dim),
                             .act_bytes = HALF * 2 * m->batch * m->n_head * m->head_dim, .flop = 4 * m->batch * m->n_head * m->head_dim * keys };
     return work_add_step(out, &pass, &c, err);
+}
+
+struct workload *workload_rows(const struct measurements *l, struct workload_builder *p, struct error *err)
+{
+    struct workload *rows = calloc(l->n + 1, sizeof *rows);
+    if (!rows)
+        error_oom(err, l->n * sizeof *rows, "rows");
+    for (size_t i = 0; rows && i < l->n; i++) {
+        if (workload_init(p, &l->row[i], &rows[i], err) != 0) {
+            workload_rows_free(rows, i);
+            return NULL;
+        }
+        if (i > 0)
+            workload_share_passes(&rows[i], &rows[i - 1]);
+    }
+    workload_builder_drop_models(p);
+    return rows;
+}
+
+void workload_rows_free(struct workload *rows, size_t n)
+{
+    for (size_t i = 0; rows && i < n; i++)
+        workload_free(&rows[i]);
+    free(rows);
 }

@@ -1,4 +1,4 @@
-/* doctor: what the system says of itself. */
+/* doctor: reads the state of the system. */
 #include "base/environment.h"
 #include "bench/doctor.h"
 #include "config.h"
@@ -20,7 +20,7 @@ static const char *below(char path[PATH_SIZE], const char *root, const char *nam
     return path;
 }
 
-/* The first line of a file; "" where there is none. */
+/* First line of a file; "": none. */
 static void first_line(char *line, size_t size, const char *root, const char *name)
 {
     char path[PATH_SIZE];
@@ -32,7 +32,7 @@ static void first_line(char *line, size_t size, const char *root, const char *na
     line[strcspn(line, "\n")] = 0;
 }
 
-/* "key   : value" of cpuinfo and status, of the first line that has it. */
+/* First "key   : value" of cpuinfo or status. */
 static bool keyed(char *value, size_t size, const char *root, const char *name, const char *key)
 {
     char path[PATH_SIZE], line[8192];
@@ -62,7 +62,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-static void read_cpu(struct doctor_facts *f)
+static void read_cpu(struct doctor_system *f)
 {
     char text[8192], path[PATH_SIZE];
     f->no_proc = access(below(path, f->root, "proc/cpuinfo"), R_OK) != 0;
@@ -75,14 +75,14 @@ static void read_cpu(struct doctor_facts *f)
         f->virtual_machine = has_word(text, "hypervisor");
         f->steady_tsc = has_word(text, "constant_tsc") && has_word(text, "nonstop_tsc");
     }
-    first_line(text, sizeof text, f->root, "sys/class/dmi/id/sys_vendor"); /* Arm has no flag for it */
+    first_line(text, sizeof text, f->root, "sys/class/dmi/id/sys_vendor"); /* Arm has no CPU flag for virtual machines */
     f->virtual_machine |= strcmp(text, "QEMU") == 0 || strcmp(text, "Amazon EC2") == 0 || strcmp(text, "Google") == 0;
     f->steady_tsc |= f->arm;
     if (!f->cpu[0] && !*f->root)
         cpu_model_name(f->cpu, sizeof f->cpu);
 }
 
-static void read_rights(struct doctor_facts *f)
+static void read_rights(struct doctor_system *f)
 {
     char text[256], path[PATH_SIZE];
     unsigned uid;
@@ -122,8 +122,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* PMUs of cores, and those that see what crosses to memory. Their names are the kernel drivers'. */
-static void read_pmus(struct doctor_facts *f)
+/* PMUs of cores and of memory traffic, by the names of kernel drivers. */
+static void read_pmus(struct doctor_system *f)
 {
     static const char *const core[] = { "cpu_core", "cpu_atom", "armv7_", "armv8_", "armv9_", "apple_", NULL };
     static const char *const dram[] = { "uncore_imc", "amd_umc", "amd_df", "arm_cmn", "arm_dmc", "nvidia_scf", "hisi_sccl", "imx", NULL };
@@ -142,7 +142,7 @@ static void read_pmus(struct doctor_facts *f)
         free(entry);
 }
 
-/* User-mode cycles of this thread: the least that a hardware backend needs. */
+/* Counts user-mode cycles of this thread, the minimum of a hardware backend. */
 static int try_cycles(void)
 {
     struct perf_event_attr a = { .type = PERF_TYPE_HARDWARE, .size = sizeof a, .config = PERF_COUNT_HW_CPU_CYCLES,
@@ -154,10 +154,10 @@ static int try_cycles(void)
     return 0;
 }
 
-void doctor_facts_read(struct doctor_facts *f, const char *root)
+void doctor_system_read(struct doctor_system *f, const char *root)
 {
     struct error err = { 0 };
-    *f = (struct doctor_facts){ .root = root, .cycles_errno = DOCTOR_UNKNOWN };
+    *f = (struct doctor_system){ .root = root, .cycles_errno = DOCTOR_UNKNOWN };
     read_cpu(f);
     read_rights(f);
     read_pmus(f);
@@ -172,7 +172,7 @@ void doctor_facts_read(struct doctor_facts *f, const char *root)
         f->cycles_errno = try_cycles();
 }
 
-json_t *doctor_facts_json(const struct doctor_facts *f)
+json_t *doctor_system_json(const struct doctor_system *f)
 {
     return json_pack("{s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:o, s:o}", "cpu", *f->cpu ? json_text(f->cpu) : json_null(), "kernel",
                      *f->kernel ? json_text(f->kernel) : json_null(), "perf_event_paranoid",

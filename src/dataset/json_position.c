@@ -1,24 +1,24 @@
-/* Where a value stands in a JSON text that was read without a mistake. One walk from front to back finds every element of an array. */
+/* Position of a value in a valid JSON text: one sequential scan visits all elements of an array. */
 #include "dataset/internal.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void step(struct json_text *t)
+static void step(struct json_position *t)
 {
     const bool line = *t->at++ == '\n';
     t->line += line;
     t->column = line ? 1 : t->column + 1;
 }
 
-static void skip_blanks(struct json_text *t)
+static void skip_blanks(struct json_position *t)
 {
     while (*t->at && strchr(" \t\r\n", *t->at))
         step(t);
 }
 
-/* Behind the string whose opening quote is there. */
-static void skip_string(struct json_text *t)
+/* Skips the string at its opening quote. */
+static void skip_string(struct json_position *t)
 {
     step(t);
     while (*t->at && *t->at != '"') {
@@ -30,7 +30,7 @@ static void skip_string(struct json_text *t)
         step(t);
 }
 
-static void skip_value(struct json_text *t)
+static void skip_value(struct json_position *t)
 {
     size_t depth = 0;
     if (*t->at != '{' && *t->at != '[' && *t->at != '"') {
@@ -49,20 +49,20 @@ static void skip_value(struct json_text *t)
     } while (*t->at && depth);
 }
 
-void json_text_init(struct json_text *t, const char *text, size_t line)
+void json_position_init(struct json_position *t, const char *text, size_t line)
 {
-    *t = (struct json_text){ text, line, 1 };
+    *t = (struct json_position){ text, line, 1 };
     skip_blanks(t);
 }
 
-void json_text_enter(struct json_text *t)
+void json_position_enter(struct json_position *t)
 {
     if (*t->at)
         step(t);
     skip_blanks(t);
 }
 
-void json_text_next(struct json_text *t)
+void json_position_next(struct json_position *t)
 {
     skip_value(t);
     skip_blanks(t);
@@ -71,7 +71,7 @@ void json_text_next(struct json_text *t)
     skip_blanks(t);
 }
 
-/* The next character of a string, escapes of ASCII read; another one is '?', which no key has. */
+/* Next character of a string, ASCII escapes decoded; others become '?', which no key contains. */
 static char character(const char **p)
 {
     static const char *const escapes = "b\bf\fn\nr\rt\t";
@@ -86,11 +86,11 @@ static char character(const char **p)
         const long code = strtol(digits, NULL, 16);
         return (char)(code > 0 && code < 0x80 ? code : '?');
     }
-    const char *const known = c ? strchr(escapes, c) : NULL;
-    return known && known[1] && !((known - escapes) & 1) ? known[1] : c;
+    const char *const match = c ? strchr(escapes, c) : NULL;
+    return match && match[1] && !((match - escapes) & 1) ? match[1] : c;
 }
 
-/* Is it the key in quotes at p? */
+/* The quoted text at p equals key. */
 static bool is_key(const char *p, const char *key)
 {
     for (p++; *p && *p != '"'; key++)
@@ -99,12 +99,12 @@ static bool is_key(const char *p, const char *key)
     return *key == 0;
 }
 
-struct json_text json_text_field(const struct json_text *o, const char *key)
+struct json_position json_position_field(const struct json_position *o, const char *key)
 {
-    struct json_text t = *o;
+    struct json_position t = *o;
     if (*t.at != '{')
         return *o;
-    for (json_text_enter(&t); *t.at == '"'; json_text_next(&t)) {
+    for (json_position_enter(&t); *t.at == '"'; json_position_next(&t)) {
         const bool found = is_key(t.at, key);
         skip_string(&t);
         skip_blanks(&t);
@@ -117,22 +117,22 @@ struct json_text json_text_field(const struct json_text *o, const char *key)
     return *o;
 }
 
-static struct json_text element(const struct json_text *a, size_t i)
+static struct json_position element(const struct json_position *a, size_t i)
 {
-    struct json_text t = *a;
+    struct json_position t = *a;
     if (*t.at != '[')
         return *a;
-    for (json_text_enter(&t); i && *t.at && *t.at != ']'; i--)
-        json_text_next(&t);
+    for (json_position_enter(&t); i && *t.at && *t.at != ']'; i--)
+        json_position_next(&t);
     return t;
 }
 
-/* "rows[3]: layers[0]: field "layer": ...": a name and a number, or a field, and what is said of it. */
-struct json_text json_text_said(const struct json_text *o, const char *said)
+/* Parses "rows[3]: layers[0]: field "layer": ...": names with indices, or a field, then the message. */
+struct json_position json_position_of_error(const struct json_position *o, const char *message)
 {
     static const char field[] = "field \"";
-    struct json_text t = *o;
-    for (const char *p = said; *p;) {
+    struct json_position t = *o;
+    for (const char *p = message; *p;) {
         char key[64];
         const bool last = strncmp(p, field, sizeof field - 1) == 0;
         p += last ? sizeof field - 1 : 0;
@@ -145,7 +145,7 @@ struct json_text json_text_said(const struct json_text *o, const char *said)
         const size_t i = *p == '[' ? strtoul(p + 1, &end, 10) : 0;
         if (last ? *p != '"' : strncmp(end ? end : p, end ? "]: " : ": ", end ? 3 : 2) != 0)
             return t;
-        t = json_text_field(&t, key);
+        t = json_position_field(&t, key);
         if (last)
             return t;
         t = end ? element(&t, i) : t;
@@ -154,7 +154,7 @@ struct json_text json_text_said(const struct json_text *o, const char *said)
     return t;
 }
 
-int json_text_refuse(const struct json_text *t, const char *name, struct error *err, const char *fmt, ...)
+int json_position_error(const struct json_position *t, const char *name, struct error *err, const char *fmt, ...)
 {
     char text[700];
     va_list ap;

@@ -20,15 +20,15 @@ struct type_row {
 #define AT(m) COLUMN_AT(struct type_row, m)
 static const struct column type_columns[] = {
     { "name", "type", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, NULL },
-    { "id", "id", COL_INT, NULL, COL_MAJOR, AT(id), EMPTY_VALUE, "int or null", "in a GGUF; null: none has it" },
-    { "block_elems", "elements a block", COL_INT, NULL, COL_MAJOR, AT(block_elems), EMPTY_NULL, NULL, "elements a block" },
-    { "block_bytes", "bytes a block", COL_INT, "B", COL_MAJOR, AT(block_bytes), EMPTY_NULL, NULL, "bytes a block, scales included" },
-    { "bits_weight", "bits a weight", COL_FLOAT, "bit", COL_MAJOR, AT(bits_weight), EMPTY_VALUE, NULL, "8 block_bytes / block_elems; of a checkpoint's matrix "
-      "of 4096 x 4096" },
-    { "executable", "runs", COL_BOOL, NULL, COL_MAJOR, AT(executable), EMPTY_VALUE, NULL, "the engine runs it" },
-    { "writable", "written", COL_BOOL, NULL, COL_MAJOR, AT(writable), EMPTY_VALUE, NULL, "`synth` writes it" },
-    { "priced_only", "priced only: checkpoints (-q), KV caches", COL_TEXT, NULL, COL_MAJOR, AT(priced_only), EMPTY_ABSENT, NULL,
-      "what is only priced: types of KV caches, checkpoint formats of `-q` with the operands of their products" },
+    { "id", "id", COL_INT, NULL, COL_MAJOR, AT(id), EMPTY_VALUE, "int or null", "in a GGUF; null: not a GGUF type" },
+    { "block_elems", "elements per block", COL_INT, NULL, COL_MAJOR, AT(block_elems), EMPTY_NULL, NULL, "elements per block" },
+    { "block_bytes", "bytes per block", COL_INT, "B", COL_MAJOR, AT(block_bytes), EMPTY_NULL, NULL, "bytes per block, scales included" },
+    { "bits_weight", "bits per weight", COL_FLOAT, "bit", COL_MAJOR, AT(bits_weight), EMPTY_VALUE, NULL, "8 block_bytes / block_elems; checkpoint formats: of a "
+      "4096 x 4096 matrix" },
+    { "executable", "executable", COL_BOOL, NULL, COL_MAJOR, AT(executable), EMPTY_VALUE, NULL, "the engine runs it" },
+    { "writable", "writable", COL_BOOL, NULL, COL_MAJOR, AT(writable), EMPTY_VALUE, NULL, "`synth` writes it" },
+    { "priced_only", "prediction only: checkpoint formats (-q), KV caches", COL_TEXT, NULL, COL_MAJOR, AT(priced_only), EMPTY_ABSENT, NULL,
+      "types only for predictions: KV caches, checkpoint formats of `-q` with the operands of their products" },
 };
 #undef AT
 
@@ -41,7 +41,7 @@ static bool is_kv_type(enum dtype t)
     return false;
 }
 
-/* Types that no GGUF has: what servers keep in their KV caches, and checkpoints. */
+/* Types that no GGUF has: KV caches of servers, and checkpoint formats. */
 static void add_priced_types(struct table_rows *rows)
 {
     const struct dtype_info *t;
@@ -112,13 +112,13 @@ static const struct column counter_columns[] = {
     { "backend", "backend", COL_TEXT, NULL, COL_MAJOR, AT(backend), EMPTY_VALUE, NULL, "for `--counters`" },
     { "usable", "usable", COL_BOOL, NULL, COL_MAJOR, AT(usable), EMPTY_VALUE, NULL, NULL },
     { "field", "counts", COL_TEXT, NULL, COL_MAJOR, AT(field), EMPTY_NULL, NULL, "`cycles`, `instructions`, `flop`, `dram_bytes`; `sw_bytes`, `sw_flop`, "
-      "`sw_tokens` are what the engine publishes" },
+      "`sw_tokens` are counted by the engine" },
     { "valid", "here", COL_BOOL, NULL, COL_MAJOR, AT(valid), EMPTY_VALUE, NULL, "counted here" },
     { "reason", "why not", COL_TEXT, NULL, COL_MAJOR, AT(reason), EMPTY_NULL, NULL, "why not" },
 };
 #undef AT
 
-/* Opens the backend as an engine would, and asks it field by field. */
+/* Opens the backend as an engine does and queries it field by field. */
 static void add_backend(struct table_rows *rows, const char *name, const char *why)
 {
     const struct counter_source src = { 0 };
@@ -153,9 +153,9 @@ static const struct column arch_columns[] = {
     { "name", "architecture", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "`general.architecture` of a GGUF" },
     { "model_types", "config.json's model_type", COL_TEXT, NULL, COL_MAJOR, AT(model_types), EMPTY_VALUE, NULL, "`model_type` of the config.json files that "
       "become it" },
-    { "experts", "experts", COL_BOOL, NULL, COL_MAJOR, AT(experts), EMPTY_VALUE, NULL, "it knows mixtures of experts" },
-    { "windows", "windows", COL_BOOL, NULL, COL_MAJOR, AT(windows), EMPTY_VALUE, NULL, "it knows sliding windows" },
-    { "priced_only", "priced only", COL_BOOL, NULL, COL_MAJOR, AT(predict_only), EMPTY_VALUE, NULL, "from a name, a config.json or a GGUF: the engine does not "
+    { "experts", "experts", COL_BOOL, NULL, COL_MAJOR, AT(experts), EMPTY_VALUE, NULL, "supports mixtures of experts" },
+    { "windows", "windows", COL_BOOL, NULL, COL_MAJOR, AT(windows), EMPTY_VALUE, NULL, "supports sliding windows" },
+    { "priced_only", "prediction only", COL_BOOL, NULL, COL_MAJOR, AT(predict_only), EMPTY_VALUE, NULL, "from a name, a config.json or a GGUF: the engine does not "
       "run it" },
 };
 #undef AT

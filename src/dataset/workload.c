@@ -1,4 +1,4 @@
-/* Machines and models met so far, and a row through all of it. */
+/* Builds workloads, with caches of machines and models. */
 #include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
@@ -6,11 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
-struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct error *err)
+struct workload_builder *workload_builder_new(const struct measure_hws *hws, const char *own, struct error *err)
 {
-    struct pricer *p = calloc(1, sizeof *p);
+    struct workload_builder *p = calloc(1, sizeof *p);
     if (!p) {
-        error_oom(err, sizeof *p, "a pricer");
+        error_oom(err, sizeof *p, "a workload builder");
         return NULL;
     }
     p->hws = hws;
@@ -18,20 +18,20 @@ struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct
     return p;
 }
 
-void pricer_drop_models(struct pricer *p)
+void workload_builder_drop_models(struct workload_builder *p)
 {
-    for (size_t i = 0; i < p->n_subject; i++) {
-        subject_free(p->subject[i]);
-        free(p->subject[i]);
+    for (size_t i = 0; i < p->n_model; i++) {
+        row_model_free(p->model[i]);
+        free(p->model[i]);
     }
-    p->n_subject = 0;
+    p->n_model = 0;
 }
 
-void pricer_free(struct pricer *p)
+void workload_builder_free(struct workload_builder *p)
 {
     if (!p)
         return;
-    pricer_drop_models(p);
+    workload_builder_drop_models(p);
     presets_free(&p->presets);
     for (size_t i = 0; i < p->n_machine; i++) {
         machine_free(p->machine[i]);
@@ -41,8 +41,8 @@ void pricer_free(struct pricer *p)
     free(p);
 }
 
-/* Appended to a list of n pointers; NULL: out of memory. */
-static struct machine *new_machine(struct pricer *p, struct error *err)
+/* Appends a machine; NULL: out of memory. */
+static struct machine *new_machine(struct workload_builder *p, struct error *err)
 {
     struct machine **more = realloc(p->machine, (p->n_machine + 1) * sizeof *more);
     if (more)
@@ -55,64 +55,64 @@ static struct machine *new_machine(struct pricer *p, struct error *err)
     return m;
 }
 
-/* The n-th, which has just been used, before all others. */
-static struct subject *to_front(struct pricer *p, size_t n)
+/* Moves the n-th model to the front. */
+static struct row_model *move_to_front(struct workload_builder *p, size_t n)
 {
-    struct subject *s = p->subject[n];
-    memmove(&p->subject[1], &p->subject[0], n * sizeof *p->subject);
-    p->subject[0] = s;
+    struct row_model *s = p->model[n];
+    memmove(&p->model[1], &p->model[0], n * sizeof *p->model);
+    p->model[0] = s;
     return s;
 }
 
-/* At the front; of more than there is room for the one that was used longest ago goes. */
-static struct subject *new_subject(struct pricer *p, struct error *err)
+/* New model at the front; evicts the least recently used. */
+static struct row_model *new_model(struct workload_builder *p, struct error *err)
 {
-    struct subject *s = calloc(1, sizeof *s);
+    struct row_model *s = calloc(1, sizeof *s);
     if (!s) {
         error_oom(err, sizeof *s, "models");
         return NULL;
     }
-    if (p->n_subject == PRICER_SUBJECTS) {
-        subject_free(p->subject[--p->n_subject]);
-        free(p->subject[p->n_subject]);
+    if (p->n_model == WORKLOAD_MODELS) {
+        row_model_free(p->model[--p->n_model]);
+        free(p->model[p->n_model]);
     }
-    p->subject[p->n_subject] = s;
-    return to_front(p, p->n_subject++);
+    p->model[p->n_model] = s;
+    return move_to_front(p, p->n_model++);
 }
 
-const struct machine *pricer_machine(struct pricer *p, const char *hardware, bool server, struct error *err)
+const struct machine *workload_builder_machine(struct workload_builder *p, const char *hardware, bool server, struct error *err)
 {
     for (size_t i = 0; i < p->n_machine; i++)
         if (strncmp(p->machine[i]->hardware, hardware, sizeof p->machine[i]->hardware - 1) == 0)
             return p->machine[i];
     struct machine *m = new_machine(p, err);
-    return m && machine_find(m, hardware, server, p->hws, p->own, err) == 0 && (m->roofs = roofs_kept_new(err)) ? m : NULL;
+    return m && machine_find(m, hardware, server, p->hws, p->own, err) == 0 && (m->roofs = roofs_cache_new(err)) ? m : NULL;
 }
 
-const struct subject *pricer_subject(struct pricer *p, const struct measurement *row, const struct stack *stack, struct error *err)
+const struct row_model *workload_builder_model(struct workload_builder *p, const struct measurement *row, const struct stack *stack, struct error *err)
 {
-    char key[sizeof p->subject[0]->key];
-    subject_key(key, sizeof key, row, stack);
-    for (size_t i = 0; i < p->n_subject; i++)
-        if (strcmp(p->subject[i]->key, key) == 0)
-            return to_front(p, i);
-    struct subject *s = new_subject(p, err);
-    return s && subject_load(s, row, stack, &p->presets, err) == 0 ? s : NULL;
+    char key[sizeof p->model[0]->key];
+    row_model_key(key, sizeof key, row, stack);
+    for (size_t i = 0; i < p->n_model; i++)
+        if (strcmp(p->model[i]->key, key) == 0)
+            return move_to_front(p, i);
+    struct row_model *s = new_model(p, err);
+    return s && row_model_load(s, row, stack, &p->presets, err) == 0 ? s : NULL;
 }
 
 /* ---- a row --------------------------------------------------------------------------------------------- */
 
-/* Of all tensors; *active: of those a token multiplies, all but the experts it does not visit and the table it looks up. */
-static double count_params(const struct subject *s, double *active)
+/* Parameters of all tensors; *active: those used by a token, without unselected experts and the embedding table. */
+static double count_params(const struct row_model *s, double *active)
 {
     const struct hparams *hp = &s->m.hp;
     double all = (double)s->m.n_params, experts = 0, visited = 0;
     for (size_t i = 0; i < s->m.n_tensors; i++) {
         const struct tensor *t = &s->m.tensors[i];
         const double n = (double)t->rows * (double)t->cols;
-        all += n * (subject_share(s, t) - 1);
-        if (hp->n_expert > 0 && subject_is_expert(t)) {
-            experts += n * subject_share(s, t);
+        all += n * (row_model_share(s, t) - 1);
+        if (hp->n_expert > 0 && row_model_is_expert(t)) {
+            experts += n * row_model_share(s, t);
             visited += n * s->width * hp->n_expert_used / hp->n_expert;
         }
     }
@@ -120,15 +120,15 @@ static double count_params(const struct subject *s, double *active)
     return all;
 }
 
-static double count_bytes(const struct subject *s)
+static double count_bytes(const struct row_model *s)
 {
     double bytes = (double)s->m.weight_bytes;
     for (size_t i = 0; i < s->m.n_tensors; i++)
-        bytes += (double)s->m.tensors[i].bytes * (subject_share(s, &s->m.tensors[i]) - 1);
+        bytes += (double)s->m.tensors[i].bytes * (row_model_share(s, &s->m.tensors[i]) - 1);
     return bytes;
 }
 
-static void describe(struct priced *out, const struct subject *s)
+static void describe(struct workload *out, const struct row_model *s)
 {
     const struct hparams *hp = &s->m.hp;
     snprintf(out->preset, sizeof out->preset, "%s", s->preset);
@@ -146,15 +146,15 @@ static void describe(struct priced *out, const struct subject *s)
     out->guesses |= s->guesses;
 }
 
-/* Without roofs the machine has no price; a lack of memory is another matter. */
-static int init_roofs(struct priced *out, const struct measurement *m, struct error *err)
+/* Without roofs there is no workload; out of memory is an error. */
+static int init_roofs(struct workload *out, const struct measurement *m, struct error *err)
 {
     struct error e = { 0 };
     out->roofs = machine_roofs(out->machine, m->n_threads, out->machine->link_bytes_s, out->machine->link_latency_s, &e);
     if (!out->roofs && error_is_fatal(&e))
         return error_set(err, e.kind, "%s", e.msg);
     if (!out->roofs)
-        return no_price(out, "%.250s", e.msg);
+        return workload_reject(out, "%.250s", e.msg);
     return interrupt_check(err);
 }
 
@@ -163,8 +163,8 @@ static bool has_model(enum measure_kind k)
     return k == MEASURE_RATE || k == MEASURE_SERVING;
 }
 
-/* Of a row that does not say its cache's type: FP8, where its engine has that; else it is that of the activations. */
-static bool has_narrow_cache(const struct priced *out)
+/* KV cache of a row without a cache type: FP8 where the engine's default, else the type of the activations. */
+static bool has_narrow_cache(const struct workload *out)
 {
     const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = out->stack->id },
                                                [KEY_KIND] = { .number = out->machine->h.kind },
@@ -174,7 +174,7 @@ static bool has_narrow_cache(const struct priced *out)
     return rules_first(stacks(), TABLE_NARROW_CACHE, rules_select(stacks(), TABLE_NARROW_CACHE, fact), late) != NULL;
 }
 
-/* The type of the cache that the name of the weights' type has in it: "W4A8KV4", "NVFP4+FP8KV". */
+/* KV cache type in the name of the weight type: "W4A8KV4", "NVFP4+FP8KV". */
 static const struct dtype_info *named_cache(const char *quant)
 {
     static const struct {
@@ -186,8 +186,8 @@ static const struct dtype_info *named_cache(const char *quant)
     return NULL;
 }
 
-/* Types of the cache as the row has them, where the model can have them. */
-static void cache_types(struct priced *out, const struct subject *s)
+/* KV cache types of the row, where the model supports them. */
+static void cache_types(struct workload *out, const struct row_model *s)
 {
     const struct measurement *m = out->m;
     const struct dtype_info *k = *m->type_k ? dtype_find_name(m->type_k) : NULL, *v = *m->type_v ? dtype_find_name(m->type_v) : NULL;
@@ -208,8 +208,8 @@ static bool is_narrow(enum math m)
     return m == MATH_FP8 || m == MATH_INT8 || m == MATH_FP4 || m == MATH_INT4;
 }
 
-/* Operands that are widened, since the machine lacks their units or the peak is unknown. (26) */
-static void say_widened(struct priced *out)
+/* Marks operands converted to wider types: no unit for them, or an unknown peak. (26) */
+static void note_widened(struct workload *out)
 {
     for (size_t i = 0; i < out->n_pass && !out->roofs->cpu; i++)
         for (size_t k = 0; k < out->pass[i].n; k++) {
@@ -219,54 +219,54 @@ static void say_widened(struct priced *out)
         }
 }
 
-/* Experts that were visited are not those expected, tables are read or not; a model cut short, or another of its name, is further off. */
+/* Range of measured over expected bytes: experts touched vary, tables may or may not be read. Beyond it is another model. */
 static const double READ_RANGE = 1.5;
 
-static bool is_that_model(const struct priced *out)
+static bool is_that_model(const struct workload *out)
 {
     const double read = work_sum(out, out->m->phase == MEASURE_PREFILL ? PHASE_PREFILL : PHASE_DECODE).cost.weight_bytes, x = out->m->read_bytes / read;
     return !(x > 0) || (x < READ_RANGE && x > 1 / READ_RANGE);
 }
 
-static int price_model(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
+static int add_model(struct workload_builder *p, const struct measurement *m, struct workload *out, struct error *err)
 {
-    const struct subject *s = pricer_subject(p, m, out->stack, err);
+    const struct row_model *s = workload_builder_model(p, m, out->stack, err);
     if (!s)
         return -1;
     if (!s->loaded)
-        return no_price(out, "%.250s", s->reason);
+        return workload_reject(out, "%.250s", s->reason);
     struct error too_many = { 0 };
     if (time_check(&s->classes, m->kind == MEASURE_RATE && m->phase == MEASURE_REQUEST, &too_many) != 0)
-        return no_price(out, "%.250s", too_many.msg);
+        return workload_reject(out, "%.250s", too_many.msg);
     describe(out, s);
     cache_types(out, s);
-    int rc = m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
-    if (rc != 0 && err->kind == ERROR_USAGE) { /* what a row says of its layout cannot be; others can */
+    int rc = m->kind == MEASURE_RATE ? workload_add_rate(out, m, s, err) : workload_add_serving(out, m, s, err);
+    if (rc != 0 && err->kind == ERROR_USAGE) { /* the layout is invalid for this row only */
         const struct error e = *err;
         *err = (struct error){ 0 };
-        rc = no_price(out, "%.250s", e.msg);
+        rc = workload_reject(out, "%.250s", e.msg);
     }
     if (rc == 0 && !out->reason[0] && !is_that_model(out))
-        return no_price(out, "%.3g GB of weights were read each time, not what %.64s has: another model of that name", m->read_bytes / 1e9,
+        return workload_reject(out, "%.3g GB of weights read per pass, unlike %.64s: another model of that name", m->read_bytes / 1e9,
                         out->preset[0] ? out->preset : m->model);
-    say_widened(out);
+    note_widened(out);
     return rc;
 }
 
-/* Kernels depend on the model's kind, as far as its name is known. */
-static int price_kernel(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
+/* Small kernels depend on the model, if it is known. */
+static int add_op(struct workload_builder *p, const struct measurement *m, struct workload *out, struct error *err)
 {
-    const struct subject *s = pricer_subject(p, m, out->stack, err);
-    return s ? price_op(out, m, s->loaded && s->preset[0] ? s : NULL, err) : -1;
+    const struct row_model *s = workload_builder_model(p, m, out->stack, err);
+    return s ? workload_add_op(out, m, s->loaded && s->preset[0] ? s : NULL, err) : -1;
 }
 
-/* llama.cpp where neither its name nor the machine's says a back end: what its builds use on such a machine. */
+/* Back end of llama.cpp where neither engine nor machine names one: the default of its builds. */
 static const struct stack *stack_on(const struct measurement *m, const struct machine *on)
 {
     const struct stack *const s = stack_find(m->engine, m->hardware);
     const char *const any = "llama.cpp";
     if (on->loaded && on->h.kind == HW_CPU && s->family == STACK_LLAMA_CPP && strncmp(s->id, any, strlen(any)) == 0)
-        return stack_named("llama.cpp-cpu"); /* a build for GPUs that found none */
+        return stack_named("llama.cpp-cpu"); /* GPU build without a GPU */
     if (!on->loaded || strcmp(stack_find(m->engine, "")->id, any) != 0)
         return s;
     if (strcmp(s->id, any) != 0 && on->h.kind != HW_CPU)
@@ -276,34 +276,34 @@ static const struct stack *stack_on(const struct measurement *m, const struct ma
     return build > 0 ? stack_named(stack_defaults[build]) : s;
 }
 
-int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
+int workload_init(struct workload_builder *p, const struct measurement *m, struct workload *out, struct error *err)
 {
-    *out = (struct priced){ .m = m, .stack = stack_find(m->engine, m->hardware), .n_devices = m->n_devices, .dilute = 1,
+    *out = (struct workload){ .m = m, .stack = stack_find(m->engine, m->hardware), .n_devices = m->n_devices, .replication = 1,
                             .type_k = DTYPE_F16, .type_v = DTYPE_F16, .n_params = NAN, .n_active = NAN, .bits_weight = NAN,
                             .model_bytes = NAN, .measured_s = NAN, .batch = NAN, .prompt = NAN, .context = NAN, .out = NAN,
                             .n_users = NAN };
-    out->machine = pricer_machine(p, m->hardware, m->kind != MEASURE_RATE, err);
+    out->machine = workload_builder_machine(p, m->hardware, m->kind != MEASURE_RATE, err);
     if (!out->machine)
         return -1;
     out->stack = stack_on(m, out->machine);
     if (!out->machine->loaded)
-        return no_price(out, "%s", out->machine->reason);
+        return workload_reject(out, "%s", out->machine->reason);
     out->guesses |= *m->assumed ? GUESS_LENGTH : 0U;
     out->guesses |= out->machine->guesses & ~(unsigned)(m->n_devices > 1 ? 0 : GUESS_LINK);
     int rc = init_roofs(out, m, err);
     if (rc == 0 && !out->reason[0] && has_model(m->kind))
-        rc = price_model(p, m, out, err);
+        rc = add_model(p, m, out, err);
     else if (rc == 0 && !out->reason[0] && m->kind == MEASURE_KERNEL)
-        rc = price_gpu_kernel(out, m, err);
+        rc = workload_add_gpu_kernel(out, m, err);
     else if (rc == 0 && !out->reason[0])
-        rc = m->kind == MEASURE_OP ? price_kernel(p, m, out, err) : price_all_reduce(out, m, err);
+        rc = m->kind == MEASURE_OP ? add_op(p, m, out, err) : workload_add_all_reduce(out, m, err);
     if (rc != 0)
-        priced_free(out);
+        workload_free(out);
     return rc;
 }
 
-/* Bit for bit: padding that differs costs memory, no more. */
-static bool is_same_work(const struct priced *a, const struct priced *b)
+/* Bitwise comparison; differing padding only costs memory. */
+static bool is_same_work(const struct workload *a, const struct workload *b)
 {
     bool same = a->n_pass == b->n_pass && a->n_pass > 0;
     for (size_t i = 0; same && i < a->n_pass; i++) {
@@ -314,25 +314,25 @@ static bool is_same_work(const struct priced *a, const struct priced *b)
     return same;
 }
 
-void priced_share(struct priced *p, const struct priced *before)
+void workload_share_passes(struct workload *p, const struct workload *before)
 {
     if (!is_same_work(p, before))
         return;
     struct work_pass *const pass = before->pass;
     const size_t n = before->n_pass;
-    priced_free(p);
+    workload_free(p);
     p->pass = pass;
     p->n_pass = n;
-    p->lent = true;
+    p->borrowed = true;
 }
 
-void priced_free(struct priced *p)
+void workload_free(struct workload *p)
 {
-    for (size_t i = 0; i < p->n_pass && !p->lent; i++)
+    for (size_t i = 0; i < p->n_pass && !p->borrowed; i++)
         free(p->pass[i].c);
-    if (!p->lent)
+    if (!p->borrowed)
         free(p->pass);
     p->pass = NULL;
     p->n_pass = 0;
-    p->lent = false;
+    p->borrowed = false;
 }

@@ -1,15 +1,15 @@
-/* Rows that say more of a machine than its memory or its units can do. methods.md (68) */
+/* Rows above their machine's roofs. methods.md (68) */
 #include "dataset/workload.h"
 #include <math.h>
 #include <string.h>
 
-/* Of the steps of throughput.csv on one device none is above 1.045. */
+/* No decode step of throughput.csv on one device is above 1.045. */
 static const double TOLERANCE = 1.05;
-/* Where bytes or FLOP are guessed it is no measurement of this that is ten times too much. */
+/* With guessed bytes or FLOP: a factor of ten. */
 static const double TOLERANCE_GUESSED = 10;
-/* Several tokens choose fewer experts than expected: as (READ_RANGE) of what runs count. */
+/* Several tokens touch fewer experts than expected; range as READ_RANGE (workload.c). */
 static const double EXPERTS_RANGE = 1.5;
-/* The largest last caches: MI300X; EPYC 9684X. */
+/* Largest last-level caches: MI300X, EPYC 9684X. */
 static const double CACHE_GPU = 256 * 0x1p20, CACHE_CPU = 1152 * 0x1p20;
 enum { GUESSED = GUESS_MODEL | GUESS_QUANT | GUESS_ACTIVE | GUESS_BATCH | GUESS_LENGTH | GUESS_WEIGHT | GUESS_LAYOUT | GUESS_MACHINE,
        HALF_BITS = 15 };
@@ -21,14 +21,14 @@ static double last_cache(const struct hwprofile *h)
     return stated > 0 ? stated : h->kind == HW_CPU ? CACHE_CPU : CACHE_GPU;
 }
 
-/* NVFP4, MXFP4, W4A4: what is multiplied in 4 bits. */
+/* Types with 4-bit products: NVFP4, MXFP4, W4A4. */
 static bool is_of_4_bits(const char *type)
 {
     return strstr(type, "FP4") || strstr(type, "A4");
 }
 
-/* The fastest units that weights of such bits may meet, by all threads of a CPU: their kernels are not known. (27) */
-static double fastest(const struct priced *p)
+/* Fastest math unit for such weights, all threads of a CPU: the kernels are unknown. (27) */
+static double fastest(const struct workload *p)
 {
     struct error none = { 0 };
     const struct roofs *all = p->machine->h.kind == HW_CPU ? machine_roofs(p->machine, 0, NAN, NAN, &none) : NULL, *r = all ? all : p->roofs;
@@ -38,9 +38,11 @@ static double fastest(const struct priced *p)
     return is_of_4_bits(p->type) ? f[ROOF_MIXED].flop_s : fmax(f[ROOF_INT8].flop_s, f[ROOF_FLOAT8].flop_s);
 }
 
-/* The work that is surely in a row. A server's users are not all in every step, and prompts may be in a cache of prefixes: each step
- * reads the weights, whatever else. */
-static bool work_within(struct work_sum *s, const struct priced *p)
+/*
+ * Least work of a row. Of a server only the weight bytes of each step are certain: a step may have fewer users, and a prompt may be in the
+ * prefix cache.
+ */
+static bool work_within(struct work_sum *s, const struct workload *p)
 {
     const struct measurement *m = p->m;
     const bool rate = m->kind == MEASURE_RATE, step = m->kind == MEASURE_SERVING && m->metric == METRIC_TPOT;
@@ -53,13 +55,13 @@ static bool work_within(struct work_sum *s, const struct priced *p)
     return s->n_pass > 0 && !(users && p->moe && p->batch > 1);
 }
 
-bool priced_exceeds(const struct priced *p, struct excess *x)
+bool workload_exceeds_roof(const struct workload *p, struct roof_violation *x)
 {
     struct work_sum s;
     if (!work_within(&s, p))
         return false;
     const bool several = p->n_pass > 0 && p->pass[p->n_pass - 1].at.n_tok > 1;
-    const double share = p->split == SPLIT_LAYER && several ? p->n_devices : 1; /* of the layers, all devices at once */
+    const double share = p->split == SPLIT_LAYER && several ? p->n_devices : 1; /* pipeline: all devices work at once */
     const double experts = p->moe && several ? EXPERTS_RANGE : 1;
     const double bytes = (s.cost.weight_bytes / experts + s.cost.kv_bytes) / share;
     const double bytes_s = fmax(p->roofs->bytes_s, isnan(p->machine->h.mem_bw.value) ? 0 : p->machine->h.mem_bw.value);
@@ -70,18 +72,18 @@ bool priced_exceeds(const struct priced *p, struct excess *x)
     if (!(p->measured_s * tolerance < least_s))
         return false;
     const double done = memory ? bytes : s.cost.flop / share, roof = memory ? bytes_s : flop_s;
-    *x = (struct excess){ .memory = memory, .done_s = done / p->measured_s, .roof_s = roof, .least_s = least_s };
+    *x = (struct roof_violation){ .memory = memory, .done_s = done / p->measured_s, .roof_s = roof, .least_s = least_s };
     return true;
 }
 
-const char *excess_text(const struct priced *p, char *buf, size_t size)
+const char *roof_violation_text(const struct workload *p, char *buf, size_t size)
 {
-    struct excess x = { .memory = true };
+    struct roof_violation x = { .memory = true };
     *buf = 0;
-    const bool exceeds = priced_exceeds(p, &x);
+    const bool exceeds = workload_exceeds_roof(p, &x);
     const double unit = x.memory ? 1e9 : 1e12;
     if (exceeds)
-        snprintf(buf, size, "%.4g %s, %.3g times the %.4g %s of %s: is it of another machine, type or batch, or with speculative decoding?", x.done_s / unit,
+        snprintf(buf, size, "%.4g %s, %.3g times the %.4g %s of %s: another machine, type or batch, or speculative decoding?", x.done_s / unit,
                  x.memory ? "GB/s of weights and keys" : "TFLOP/s", x.done_s / x.roof_s, x.roof_s / unit, x.memory ? "GB/s" : "TFLOP/s",
                  p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
     return buf;
