@@ -21,6 +21,8 @@ static const struct command commands[] = {
     { "bench", "run the model here: tokens/s, TTFT, ITL, GB/s, MBU, per op if asked", cmd_bench },
     { "predict", "tokens/s, TTFT, ITL, fit and bound on any profiled hardware", cmd_predict },
     { "sweep", "predict every combination of models, machines, types, layouts, batches", cmd_sweep },
+    { "simulate", "many requests on a served model: TTFT, ITL, throughput, how sure they are", cmd_simulate },
+    { "capacity", "how many requests a second meet an objective, over machines and layouts", cmd_capacity },
     { "memory", "what takes a device's memory: blocks of cache, largest batch and context", cmd_memory },
     { "score", "predictions compared with measurements of others: bias, error, coverage, worst rows", cmd_score },
     { "validate", "predictions from this machine's profile compared with the engine, case by case", cmd_validate },

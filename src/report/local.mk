@@ -1,5 +1,7 @@
 noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
+  %D%/capacity_report.c \
+  %D%/capacity_report.h \
   %D%/chart.c \
   %D%/curves.c \
   %D%/draw.c \
@@ -42,6 +44,8 @@ libreport_a_SOURCES = \
   %D%/profile_findings.c \
   %D%/report.h \
   %D%/serving_charts.c \
+  %D%/serving_policies.c \
+  %D%/serving_policies.h \
   %D%/serving_report.h \
   %D%/serving_requests.c \
   %D%/serving_summary.c \

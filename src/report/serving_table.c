@@ -9,7 +9,7 @@
 struct value_row {
     const char *key, *name, *unit, *reason, *model_reason;
     struct sampled v;
-    struct spread model;
+    struct model_spread model;
 };
 
 #define AT(m) COLUMN_AT(struct value_row, m)
@@ -56,7 +56,7 @@ static void add_values(struct table_rows *rows, const struct serve_study *s, int
 struct time_row {
     const char *name;
     struct sampled v[SERVE_STATS];
-    struct spread p99;
+    struct model_spread p99;
 };
 
 #define AT(m) COLUMN_AT(struct time_row, m)

@@ -52,14 +52,13 @@ static int hit_tokens(struct hashes *s, const struct workload *w, const struct s
     uint64_t *hash = r->n_run > 0 ? block_hashes(w, r, block_size, &n, &why) : NULL;
     if (!hash && why.kind != ERROR_NONE)
         return error_set(err, why.kind, "%s", why.msg);
-    bool all = true, ok = true;
+    bool ok = true;
     /* The last token of an output is never an input: its block is not computed whole. */
     const uint64_t computed = ((uint64_t)r->n_in + r->n_out - 1) / block_size;
     for (uint32_t i = 0; hash && ok && i < n && i < computed; i++) {
         bool held = false;
         ok = put_hash(s, hash[i], &held);
-        all &= held;
-        n_held += all;
+        n_held += held; /* hashes are chained: those held are the first ones */
     }
     free(hash);
     const uint32_t most = (r->n_in - 1) / block_size;

@@ -47,6 +47,7 @@ libserving_a_SOURCES = \
   %D%/trace.c \
   %D%/trace.h \
   %D%/trace_agentic.c \
+  %D%/trace_cell.c \
   %D%/trace_continue.c \
   %D%/trace_hashed.c \
   %D%/trace_internal.h \

@@ -119,14 +119,14 @@ int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result
 /* ---- several runs ------------------------------------------------------------------------------------------ */
 
 /* Model: what is not known of the machine. More requests do not narrow it. */
-struct spread {
+struct model_spread {
     double lo, mid, hi; /* 5 %, 50 %, 95 % of the draws; NaN: reason */
     const char *reason;
 };
 struct serve_study {
     struct serve_metrics m;            /* of the central constants, with sampling intervals */
     size_t n_run, n_draw;              /* replications in it; draws. Without draws there is no spread */
-    struct spread model[SERVE_VALUES];
+    struct model_spread model[SERVE_VALUES];
     double p_slo;                      /* share of the draws in which the SLO holds; saturated draws do not. NaN: no SLO */
     double p_saturated;                /* share of the draws; of the runs where there are no draws */
 };

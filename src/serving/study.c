@@ -101,7 +101,7 @@ void serve_study_runs(struct serve_study *s, const struct serve_metrics *m, size
     size_t met = 0;
     *s = (struct serve_study){ .m = m[0], .n_run = n, .p_slo = NAN, .p_saturated = share_saturated(m, n) };
     for (int v = 0; v < SERVE_VALUES; v++)
-        s->model[v] = (struct spread){ NAN, NAN, NAN, "no draws of the step's constants" };
+        s->model[v] = (struct model_spread){ NAN, NAN, NAN, "no draws of the step's constants" };
     if (n < 2)
         return;
     for (int v = 0; v < SERVE_VALUES; v++)
@@ -119,16 +119,16 @@ void serve_study_runs(struct serve_study *s, const struct serve_metrics *m, size
 
 enum { DRAWS_LEAST = 10, DRAWS_MOST = 1024 };
 
-static struct spread spread_of(const struct serve_metrics *m, size_t n, int v)
+static struct model_spread spread_of(const struct serve_metrics *m, size_t n, int v)
 {
     double x[DRAWS_MOST], scratch[DRAWS_MOST];
     for (size_t i = 0; i < n; i++) {
         x[i] = m[i].v[v].value;
         if (isnan(x[i]))
-            return (struct spread){ NAN, NAN, NAN, "not every draw has it" };
+            return (struct model_spread){ NAN, NAN, NAN, "not every draw has it" };
     }
     series_sort(x, scratch, n);
-    return (struct spread){ series_quantile(x, n, 0.05), series_quantile(x, n, 0.5), series_quantile(x, n, 0.95), NULL };
+    return (struct model_spread){ series_quantile(x, n, 0.05), series_quantile(x, n, 0.5), series_quantile(x, n, 0.95), NULL };
 }
 
 void serve_study_draws(struct serve_study *s, const struct serve_metrics *m, size_t n)
@@ -143,5 +143,5 @@ void serve_study_draws(struct serve_study *s, const struct serve_metrics *m, siz
     s->p_saturated = share_saturated(m, n);
     s->p_slo = s->m.has_slo ? (double)met / (double)n : NAN;
     for (int v = 0; v < SERVE_VALUES; v++)
-        s->model[v] = n < DRAWS_LEAST ? (struct spread){ NAN, NAN, NAN, "fewer than 10 draws" } : spread_of(m, n, v);
+        s->model[v] = n < DRAWS_LEAST ? (struct model_spread){ NAN, NAN, NAN, "fewer than 10 draws" } : spread_of(m, n, v);
 }

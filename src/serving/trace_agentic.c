@@ -139,7 +139,8 @@ static int read_chunks(struct trace_reader *t, const struct conversations *v, co
     if ((trace_has(t, AG_KEEP) && trace_whole(t, AG_KEEP, most, &at, err) != 0) || keep_chunks(t, a, r, at, err) != 0)
         return -1;
     const struct cell *c = &t->cell[AG_RUNS];
-    for (const char *p = c->s, *end = p + c->n; c->n > 0 && p < end;) {
+    const char *p = c->n > 0 ? c->s : "", *end = p + c->n;
+    while (p < end) {
         uint64_t first, n;
         if (!next_run(&p, end, &first, &n))
             return trace_refuse_cell(t, AG_RUNS, err, "runs of chunks such as 1-1112 1115");

@@ -61,6 +61,7 @@ int text_key(struct trace_text *x, bool *first, struct cell *key, const char **w
 int text_element(struct trace_text *x, bool *first, const char **what);
 /* The next line of CSV as fields, blank lines passed over; -1: no CSV, 0: the end. */
 int text_fields(struct trace_text *x, struct cell *field, unsigned most, const char **what);
+/* ---- cells (trace_cell.c) ---- */
 bool cell_is(const struct cell *c, const char *text);
 /* A number of digits, sign, point and exponent; false: none, or not finite. */
 bool cell_number(const struct cell *c, double *v);

@@ -71,7 +71,8 @@ static int sharegpt_record(struct trace_reader *t, struct error *err)
     const uint32_t line = t->line;
     if (trace_need(t, GPT_CONVERSATIONS, err) != 0 || two_turns(t, turn, &n, err) != 0)
         return -1;
-    if (n == 2 && (trace_count(t, &turn[0], "the first turn", &r.n_in, err) != 0 || trace_count(t, &turn[1], "the second turn", &r.n_out, err) != 0))
+    if (n == 2 && (trace_count(t, &turn[0], "the first turn", &r.n_in, err) != 0 ||
+                   trace_count(t, &turn[1], "the second turn", &r.n_out, err) != 0))
         return -1;
     const bool valid = r.n_in >= GPT_LEAST && r.n_out >= GPT_LEAST && r.n_in <= GPT_MOST_IN && r.n_in + r.n_out <= GPT_MOST_TOKENS;
     if (n < 2 || r.n_in == 0 || r.n_out == 0 || (!valid && !(t->o->flags & TRACE_UNFILTERED))) {

@@ -86,7 +86,7 @@ static void test_burstgpt(void **state)
     (void)state;
     const char *head = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n";
     char text[512];
-    snprintf(text, sizeof text, "%s5,ChatGPT,472,18,490,Conversation log\n45,GPT-4,300,0,300,API log\n118.5,GPT-4,417,276,693,\"a, b\"\n", head);
+    snprintf(text, sizeof text, "%s5,ChatGPT,472,18,490,Conversation log\n45,GPT-4,300,0,300,API log\n118.5,GPT-4,417,276,693,\"a, \"\"b\"\", c\"\n", head);
     reads(text, "burstgpt", "0/472/18 113500/417/276");
     assert_int_equal(notes.n_failed, 1);
     assert_int_equal(notes.n_row, 3);
@@ -114,6 +114,29 @@ static void test_mooncake(void **state)
     assert_string_equal(ids(&w, 0), "1+2 7+2");
     assert_string_equal(ids(&w, 1), "1+2 7+2");
     assert_string_equal(ids(&w, 2), "1+1");
+    workload_free(&w);
+    /* 1590 tokens cannot hold 1600: not the next turn. A chunk that two requests had before is a shared prefix. */
+    assert_ok(parse(&w, "{\"timestamp\": 0, \"input_length\": 1100, \"output_length\": 500, \"hash_ids\": [1, 2, 3]}\n"
+                        "{\"timestamp\": 1, \"input_length\": 1100, \"output_length\": 500, \"hash_ids\": [1, 2, 4]}\n"
+                        "{\"timestamp\": 1, \"input_length\": 1590, \"output_length\": 500, \"hash_ids\": [1, 2, 7, 6]}\n"
+                        "{\"timestamp\": 2, \"input_length\": 1700, \"output_length\": 500, \"hash_ids\": [1, 2, 8, 9]}\n"
+                        "{\"timestamp\": 3, \"input_length\": 2700, \"output_length\": 500, \"hash_ids\": [1, 5, 6, 9, 10, 11]}\n", NULL, &err), err);
+    assert_string_equal(ids(&w, 0), "1+2 8+1");
+    assert_string_equal(ids(&w, 1), "1+2");
+    assert_string_equal(ids(&w, 2), "1+2 7+1");
+    assert_string_equal(ids(&w, 3), "1+2 8+1");
+    workload_free(&w);
+    /* The second is too short to hold the first's output; the third is long enough, though its third chunk is not new. */
+    assert_ok(parse(&w, "{\"timestamp\": 0, \"input_length\": 1100, \"output_length\": 2000, \"hash_ids\": [1, 2, 3]}\n"
+                        "{\"timestamp\": 1, \"input_length\": 2100, \"output_length\": 5, \"hash_ids\": [1, 2, 9, 20, 21]}\n"
+                        "{\"timestamp\": 2, \"input_length\": 4096, \"output_length\": 5, \"hash_ids\": [1, 2, 9, 30, 31, 32, 33, 34]}\n", NULL, &err), err);
+    assert_string_equal(ids(&w, 0), "1+2 9+1 30+4");
+    workload_free(&w);
+    /* A file that leaves out chunks of the prompt: nothing is known of the output. */
+    const struct trace_options mooncake = { .hash_tokens = 512 };
+    assert_ok(parse(&w, "{\"timestamp\": 0, \"input_length\": 1100, \"output_length\": 500, \"hash_ids\": [1]}\n"
+                        "{\"timestamp\": 2, \"input_length\": 4096, \"output_length\": 5, \"hash_ids\": [1, 2, 9, 30, 31, 32, 33, 34]}\n", &mooncake, &err), err);
+    assert_string_equal(ids(&w, 0), "1+1");
     workload_free(&w);
     const struct trace_options replay = { .flags = TRACE_NO_OUTPUTS };
     assert_ok(parse(&w, text, &replay, &err), err);
@@ -213,6 +236,16 @@ static void test_texts(void **state)
     assert_ok(parse(&w, gpt, &all, &err), err);
     assert_string_equal(show(&w), "0/4/6 0/3/1");
     workload_free(&w);
+    char *large = malloc(6000);
+    assert_non_null(large);
+    memset(large, 'x', 6000);
+    const int at = sprintf(large, "[{\"conversations\": [{\"value\": \"01234567890123456\"}, {\"value\": \"01234567890123456\"}]},"
+                                  "{\"conversations\": [{\"value\": \"");
+    large[at] = 'x';
+    strcpy(large + 5000, "\"}, {\"value\": \"01234567890123456\"}]}]"); /* a prompt of more than 1024 tokens */
+    reads(large, "sharegpt", "0/5/5");
+    assert_int_equal(notes.n_filtered, 1);
+    free(large);
     refuses("[{\"conversations\": [{\"value\": \"01234567\"}, {\"from\": 1}]}]", "f:1: a turn of conversations: no \"value\"");
     refuses("[{\"conversations\": 3}]", "f:1: conversations is 3: expected an array");
     refuses("[{\"conversations\": []}", "f:1: the text ends within an array");
@@ -221,7 +254,8 @@ static void test_texts(void **state)
 static size_t words(void *ctx, const char *text, size_t n, struct error *err)
 {
     size_t k = 1;
-    (void)ctx, (void)err;
+    (void)err;
+    snprintf(ctx, 64, "%.*s", (int)n, text);
     for (size_t i = 0; i < n; i++)
         k += text[i] == ' ';
     return k;
@@ -231,9 +265,11 @@ static void test_tokenizer(void **state)
 {
     struct workload w;
     struct error err;
-    const struct trace_options o = { .count = words };
+    char seen[64];
+    const struct trace_options o = { .count = words, .count_ctx = seen };
     (void)state;
-    assert_ok(parse(&w, "{\"prompt\": \"one two\\u0020three\"}", &o, &err), err);
+    assert_ok(parse(&w, "{\"prompt\": \"one two\\u0020\\u00e4\\u20AC\\uD83D\\ude00\\ud800\\t\"}", &o, &err), err);
+    assert_string_equal(seen, "one two \303\244\342\202\254\360\237\230\200?\t");
     assert_string_equal(show(&w), "0/3/256");
     assert_false(notes.estimated);
     workload_free(&w);

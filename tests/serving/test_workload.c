@@ -116,6 +116,7 @@ static void test_lengths(void **state)
     assert_true(d.hit_tok == 64.0 * 19999);
     d = made("random:in=10,out=1,prefix=32,prefixes=4", &at_10);
     assert_true(d.hit_tok == 32.0 * (20000 - 4));
+    assert_true(made("random:in=0,out=1,prefix=32", &at_10).hit_tok == 16.0 * 19999); /* the last token is always computed */
 }
 
 /* A turn's prompt is the one before, its output, and new tokens. */
@@ -300,6 +301,14 @@ static void test_files(void **state)
     assert_true(d.in.most == 40);
     snprintf(text, sizeof text, "azure:%s", path);
     assert_fails(workload_from_text(&w, text, &o, NULL, &err), err, ":2: no TIMESTAMP");
+    /* A session that begins too late goes with all its turns. */
+    file("{\"session_id\":1,\"input_length\":5,\"output_length\":1,\"timestamp\":0}{\"session_id\":2,\"input_length\":6,\"output_length\":1,\"timestamp\":9000}"
+         "{\"session_id\":2,\"input_length\":7,\"output_length\":1,\"delay\":1}{\"session_id\":1,\"input_length\":8,\"output_length\":1,\"delay\":1}");
+    o = (struct workload_options){ .arrivals = { .rate_s = NAN }, .duration_s = 5 };
+    assert_ok(workload_from_text(&w, path, &o, NULL, &err), err);
+    assert_true(w.n == 2 && w.r[1].parent == 0 && w.r[1].n_in == 14);
+    workload_free(&w);
+    o.duration_s = 0;
     file("in,out\n5,6\n");
     o.arrivals = (struct arrival_plan){ .rate_s = 1, .own_times = true };
     o.n = 0;
