@@ -190,6 +190,8 @@ static int take_blocks(struct fast *x, struct held *h, uint32_t n, struct error 
         block_pool_take(&x->pool, n, NULL);
         return 0;
     }
+    if (n == 0)
+        return 0; /* there may be no array yet */
     if (!reserve(h, h->n + n, err))
         return -1;
     block_pool_take(&x->pool, n, h->block + h->n);

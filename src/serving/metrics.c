@@ -1,4 +1,5 @@
 /* Times of requests: mean, standard deviation and percentiles of each metric, with intervals. */
+#include "serving/describe.h"
 #include "serving/metrics_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -252,6 +253,12 @@ int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const s
     free(order);
     free(x);
     return rc;
+}
+
+double serve_hit_bound(const struct serve_workload *w, uint32_t block_size, struct error *err)
+{
+    struct serve_workload_description d;
+    return serve_workload_describe(&d, w, block_size, err) == 0 ? d.hit_share : NAN;
 }
 
 /* ---- distributions ---------------------------------------------------------------------------------------- */

@@ -99,13 +99,16 @@ struct serve_metrics_options {
     const struct timeline *timeline;     /* of the same run; NULL: ITL percentiles and occupancy have no interval */
     const struct serve_options *options; /* of the run */
     bool drop_warmup;                    /* by MSER-5 on TTFT; ITL and occupancy stay those of the whole run */
-    double hit_infinite;                 /* serve_workload_describe().hit_share; NaN: not known */
+    double hit_infinite;                 /* serve_hit_bound(); NaN: not asked */
     bool brief;                          /* for searches: verdict, SLO, goodput and throughput alone, all other values NaN */
 };
 
 /* errors   ERROR_INPUT: no request was served; out of memory */
 int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const struct serve_workload *w, const struct serve_metrics_options *o,
                   struct error *err);
+
+/* Prefix hit rate of a cache that never evicts: serve_workload_describe().hit_share. NaN with an error: out of memory. */
+double serve_hit_bound(const struct serve_workload *w, uint32_t block_size, struct error *err);
 
 /* A point of a distribution: a share of the values is at most s. */
 struct cdf_point {

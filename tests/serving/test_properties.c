@@ -26,7 +26,7 @@ static void measure(struct measured *x, struct random_case *c, const struct serv
     c->o.step_ctx = &x->t;
     assert_ok(serve_simulate(&x->r, &c->w, &c->o, &err), err);
     const struct serve_metrics_options mo = { .slo = slo, .timeline = &x->t, .options = &c->o, .drop_warmup = warmup,
-                                              .hit_infinite = NAN };
+                                              .hit_infinite = serve_hit_bound(&c->w, c->p.block_size, &err) };
     assert_ok(serve_metrics(&x->m, &x->r, &c->w, &mo, &err), err);
 }
 
