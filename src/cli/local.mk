@@ -2,6 +2,10 @@ bin_PROGRAMS += roofcast
 roofcast_SOURCES = \
   %D%/bench_foreign.c \
   %D%/bench_foreign.h \
+  %D%/capacity.h \
+  %D%/capacity_charts.c \
+  %D%/capacity_grid.c \
+  %D%/capacity_launch.c \
   %D%/cli.c \
   %D%/cli.h \
   %D%/cli_complete.c \

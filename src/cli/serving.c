@@ -192,11 +192,10 @@ int serving_parse(int key, const char *arg, struct serving_cli *o, struct error 
 
 struct serve_options serving_run_options(const struct serving_cli *o, const struct deployment *d)
 {
-    struct serve_options run = deployment_serve_options(d, &o->deploy, o->load.seed);
+    struct serve_options run = d ? deployment_serve_options(d, &o->deploy, o->load.seed) : (struct serve_options){ .seed = o->load.seed };
     for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
         run.accept[i] = o->n_accept == 0 ? 0.7 : o->accept[i < o->n_accept ? i : o->n_accept - 1];
     run.accept_sd = o->accept_sd;
-    run.n_replica = d->n_replica;
     run.routing = o->routing;
     run.max_concurrency = (uint32_t)o->max_concurrency;
     return run;

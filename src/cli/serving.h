@@ -76,7 +76,7 @@ struct serving_cli {
 int serving_parse(int key, const char *arg, struct serving_cli *o, struct error *err);
 /* "8", "2.5/s", "inf" */
 int serving_rate(const char *arg, double *rate, struct error *err);
-/* What the run takes: d's, with speculation, routing and the client's limit. */
+/* What the run takes: d's (NULL: none), with speculation, routing and the client's limit. */
 struct serve_options serving_run_options(const struct serving_cli *o, const struct deployment *d);
 int serving_threads(const struct serving_cli *o);
 

@@ -1,5 +1,5 @@
 /*
- * roofcast sweep under mpirun. Rank 0 collects the parts of the other ranks in order. It polls instead of blocking, so that it
+ * roofcast sweep and capacity under mpirun. Rank 0 collects the parts of the other ranks in order. It polls instead of blocking, so that it
  * can report missing parts when mpirun ends all ranks because one died.
  */
 #include "config.h"
@@ -148,6 +148,25 @@ int sweep_ranks_deliver(const struct sweep_ranks *r, FILE *text, const struct er
     return send_text(text, err);
 }
 
+int sweep_ranks_share(const struct sweep_ranks *r, void *data, size_t bytes, struct error *err)
+{
+    const struct timespec wait = { 0, 1000000 };
+    if (r->n <= 1)
+        return 0;
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        const int n = (int)(bytes - at < PIECE ? bytes - at : PIECE);
+        MPI_Request request;
+        int done = 0;
+        MPI_Ibcast((char *)data + at, n, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+        for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE)) {
+            if (interrupt_check(err) != 0)
+                return -1;
+            nanosleep(&wait, NULL);
+        }
+    }
+    return 0;
+}
+
 #else
 
 int sweep_ranks_init(struct sweep_ranks *r, struct error *err)
@@ -155,7 +174,7 @@ int sweep_ranks_init(struct sweep_ranks *r, struct error *err)
     *r = (struct sweep_ranks){ .rank = 0, .n = 1 };
     if (started_ranks() > 1)
         return error_set(err, ERROR_UNAVAILABLE,
-                         "%d processes were started, but this build has no MPI: each would predict the whole grid. Install Open MPI "
+                         "%d processes were started, but this build has no MPI: each would compute the whole grid. Install Open MPI "
                          "(libopenmpi-dev) and reconfigure",
                          started_ranks());
     return 0;
@@ -175,6 +194,12 @@ int sweep_ranks_collect(const struct sweep_ranks *r, int rank, FILE *out, struct
 int sweep_ranks_deliver(const struct sweep_ranks *r, FILE *text, const struct error *failed, struct error *err)
 {
     (void)r, (void)text, (void)failed, (void)err;
+    return 0;
+}
+
+int sweep_ranks_share(const struct sweep_ranks *r, void *data, size_t bytes, struct error *err)
+{
+    (void)r, (void)data, (void)bytes, (void)err;
     return 0;
 }
 #endif

@@ -61,17 +61,6 @@ static void derive(struct capacity_row *r)
     r->usd_mtok = r->n_devices * r->price_usd_h / (r->c.at.out_tok_s * 3600) * 1e6;
 }
 
-static bool beaten(const struct table_rows *rows, const struct capacity_row *r)
-{
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct capacity_row *x = table_row(rows, i);
-        if (x->device_tok_s >= r->device_tok_s && x->c.at.user_tok_s >= r->c.at.user_tok_s &&
-            (x->device_tok_s > r->device_tok_s || x->c.at.user_tok_s > r->c.at.user_tok_s))
-            return true;
-    }
-    return false;
-}
-
 static double rank_of(const struct capacity_row *r)
 {
     return isnan(r->device_tok_s) ? r->c.rate == 0 ? -1 : -2 : r->device_tok_s;
@@ -79,8 +68,36 @@ static double rank_of(const struct capacity_row *r)
 
 static int best_first(const void *a, const void *b)
 {
-    const double x = rank_of(a), y = rank_of(b);
-    return (x < y) - (x > y);
+    const struct capacity_row *p = a, *q = b;
+    const double x = rank_of(p), y = rank_of(q);
+    return x != y ? (x < y) - (x > y) : (p->cell > q->cell) - (p->cell < q->cell);
+}
+
+/* Rows by tokens/s of a device, falling: those that give a user more than all before. */
+static void mark_front(struct table_rows *rows)
+{
+    double most = 0;
+    for (size_t i = 0, end; i < rows->n; i = end) {
+        const struct capacity_row *first = table_row(rows, i);
+        double best = 0; /* of those that give a device as much */
+        for (end = i; end < rows->n && ((const struct capacity_row *)table_row(rows, end))->device_tok_s == first->device_tok_s; end++)
+            best = fmax(best, ((const struct capacity_row *)table_row(rows, end))->c.at.user_tok_s);
+        for (size_t k = i; k < end; k++) {
+            struct capacity_row *r = table_row(rows, k);
+            r->front = r->device_tok_s > 0 && r->c.at.user_tok_s == best && best > most;
+        }
+        most = fmax(most, best);
+        end = end > i ? end : i + 1; /* NaN equals nothing */
+    }
+}
+
+void capacity_rank(struct table_rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        derive(table_row(rows, i));
+    if (rows->n > 1)
+        qsort(rows->v, rows->n, rows->size, best_first);
+    mark_front(rows);
 }
 
 /* The answer: the best row, and how many of all have a rate. */
@@ -102,17 +119,9 @@ static void say(const struct table_rows *rows, const struct serve_slo *slo, cons
                 best->c.at.user_tok_s, best->hw, n, rows->n);
 }
 
-int capacity_print(const char *path, enum report_format format, struct table_rows *rows, const struct serve_slo *slo, const char *workload,
+int capacity_print(const char *path, enum report_format format, const struct table_rows *rows, const struct serve_slo *slo, const char *workload,
                    struct error *err)
 {
-    for (size_t i = 0; i < rows->n; i++)
-        derive(table_row(rows, i));
-    for (size_t i = 0; i < rows->n; i++) {
-        struct capacity_row *r = table_row(rows, i);
-        r->front = r->device_tok_s > 0 && !beaten(rows, r);
-    }
-    if (rows->n > 1)
-        qsort(rows->v, rows->n, rows->size, best_first);
     json_t *meta = json_pack("{s:s, s:s}", "slo", slo->text, "workload", workload);
     if (!meta)
         return error_oom(err, 256, "JSON");

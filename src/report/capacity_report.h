@@ -14,15 +14,18 @@ struct capacity_row {
     uint64_t n_block;
     struct capacity c;
     double price_usd_h;      /* of a device; NaN: unknown */
+    size_t cell;             /* its number, of which rows with equal figures are in order */
+    /* by capacity_rank(): */
     bool front;              /* no other row gives a user and a device more */
-    /* derived by capacity_print(): */
     double rate_90, rate_50, rate_10, device_tok_s, device_good_tok_s, usd_mtok;
 };
 extern const struct table_fields capacity_fields;
 /* A row of zeros whose numbers are NaN. */
 struct capacity_row *capacity_add_row(struct table_rows *rows);
-/* Marks the front, then prints best first: by output tokens/s of a device, rows without a rate last. */
-int capacity_print(const char *path, enum report_format format, struct table_rows *rows, const struct serve_slo *slo, const char *workload,
+/* Derives figures, marks the front, and brings rows into order: by output tokens/s of a device, rows without a rate last. */
+void capacity_rank(struct table_rows *rows);
+/* Of ranked rows. */
+int capacity_print(const char *path, enum report_format format, const struct table_rows *rows, const struct serve_slo *slo, const char *workload,
                    struct error *err);
 
 #endif

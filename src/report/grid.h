@@ -71,6 +71,8 @@ struct sweep_lists {
 };
 /* g has all that is no list, and the types; the caller frees it after an error too. */
 int sweep_grid_init(struct sweep_grid *g, const struct sweep_lists *l, struct error *err);
+/* Of these axes the machines alone: names, and words that select every profile of a kind. */
+int sweep_machines(struct sweep_grid *g, const char *text, struct error *err);
 /* Every type with the first model, and every model (unless those are all there are) with the first type: a wrong name ends the sweep before its first row. */
 int sweep_grid_check(const struct sweep_grid *g, bool all_models, struct error *err);
 void sweep_grid_free(struct sweep_grid *g);
@@ -101,5 +103,7 @@ void sweep_ranks_free(struct sweep_ranks *r, bool failed);
  * their text, or their error (failed). */
 int sweep_ranks_collect(const struct sweep_ranks *r, int rank, FILE *out, struct error *err);
 int sweep_ranks_deliver(const struct sweep_ranks *r, FILE *text, const struct error *failed, struct error *err);
+/* Rank 0's bytes to all others. */
+int sweep_ranks_share(const struct sweep_ranks *r, void *data, size_t bytes, struct error *err);
 
 #endif

@@ -69,8 +69,7 @@ static int add_kind(struct sweep_grid *g, int kind, struct error *err)
     return rc;
 }
 
-/* Names, and words that select every profile of a kind. */
-static int parse_machines(struct sweep_grid *g, const char *text, struct error *err)
+int sweep_machines(struct sweep_grid *g, const char *text, struct error *err)
 {
     struct str_list items;
     if (str_list_parse(&items, text, "--hw", err) != 0)
@@ -108,7 +107,7 @@ int sweep_grid_init(struct sweep_grid *g, const struct sweep_lists *o, struct er
         int_list_parse(&g->depth, o->n_depth, 0, INT32_MAX, "-d", err) != 0 ||
         int_list_parse(&g->prompt, o->n_prompt, 0, INT32_MAX, "-p", err) != 0 ||
         int_list_parse(&g->gen, o->n_gen, 0, INT32_MAX, "-n", err) != 0 || parse_kv(g, o->kv, err) != 0 ||
-        parse_machines(g, o->hw, err) != 0)
+        sweep_machines(g, o->hw, err) != 0)
         return -1;
     for (size_t i = 0; g->n_ubatch > 0 && i < g->prompt.n; i++) /* without -ub it depends on the row */
         if (g->prompt.v[i] / g->n_ubatch > PREFILL_MAX_PASSES)

@@ -1,4 +1,5 @@
 #include "serving/capacity.h"
+#include "serving/internal.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -102,7 +103,25 @@ struct search {
     size_t n_root;
     double own_rate; /* of w's arrivals */
     uint32_t n_sim;
+    struct serve_result best; /* of the highest rate that was met, best_rate; 0: none */
+    double best_rate;
 };
+
+static int search_init(struct search *x, const struct serve_workload *w, const struct serve_options *run, const struct capacity_options *o,
+                       struct error *err)
+{
+    const struct serve_workload_sum sum = serve_workload_sum(w);
+    *x = (struct search){ .w = w, .o = o, .run = *run, .n_root = sum.n_root };
+    if (sum.last_arrival_ps == 0 || sum.n_root < 2)
+        return error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", w->name);
+    x->own_rate = (double)(sum.n_root - 1) / ((double)sum.last_arrival_ps / PS_PER_S);
+    return 0;
+}
+
+static void search_free(struct search *x)
+{
+    serve_result_free(&x->best);
+}
 
 /* Simulates at a rate; INFINITY: all at once. */
 static int at_rate(struct search *x, double rate, struct serve_result *r, struct error *err)
@@ -118,24 +137,13 @@ static int meets(struct search *x, double rate, bool *met, struct error *err)
     if (at_rate(x, rate, &r, err) != 0)
         return -1;
     *met = capacity_meets(&r, x->w, x->o->slo);
-    serve_result_free(&r);
-    return 0;
-}
-
-/* Between lo, which is met or 0, and hi, which is not. */
-static int bisect(struct search *x, double lo, double hi, double *rate, struct error *err)
-{
-    const double precision = x->o->precision > 0 ? x->o->precision : 0.01;
-    for (int i = 0; i < 60 && hi - lo > precision * hi; i++) {
-        const double middle = lo > 0 ? sqrt(lo * hi) : hi / 2;
-        bool met;
-        if (meets(x, middle, &met, err) != 0)
-            return -1;
-        *(met ? &lo : &hi) = middle;
-        if (lo == 0 && hi < 1e-4 * x->own_rate && hi < 1e-6) /* not even alone */
-            break;
+    if (!*met || rate < x->best_rate) {
+        serve_result_free(&r);
+        return 0;
     }
-    *rate = lo;
+    serve_result_free(&x->best);
+    x->best = r;
+    x->best_rate = rate;
     return 0;
 }
 
@@ -149,22 +157,53 @@ static int saturation_of(struct search *x, double *rate, struct error *err)
     return 0;
 }
 
-/* A bracket above the saturation rate of a finite run, whose queue need not grow long enough to be seen. */
-static int highest(struct search *x, double saturation, double *rate, struct error *err)
+/* A rate that is met, by halves of one that is not; 0: not even requests that are alone. */
+static int lower(struct search *x, double *hi, double *lo, struct error *err)
 {
-    double hi = 2 * saturation;
-    bool met;
-    if (meets(x, hi, &met, err) != 0)
-        return -1;
-    if (met) {
-        *rate = saturation; /* so short a run says nothing about more */
-        return 0;
+    enum { HALVES = 3 };
+    const double alone = fmax(1e-4 * *hi, (double)x->n_root / 1e6 /* s */);
+    bool met = false;
+    for (int i = 0; i < 60 && *hi / 2 > alone; i++) {
+        if (i == HALVES) {
+            if (meets(x, alone, &met, err) != 0)
+                return -1;
+            if (!met)
+                break;
+        }
+        if (meets(x, *hi / 2, &met, err) != 0)
+            return -1;
+        if (met) {
+            *lo = *hi / 2;
+            return 0;
+        }
+        *hi /= 2;
     }
-    if (bisect(x, 0, hi, rate, err) != 0)
-        return -1;
-    *rate = fmin(*rate, saturation);
+    *lo = x->best_rate;
     return 0;
 }
+
+/*
+ * The highest rate. A run of n requests says nothing about rates above the one at which they are served when all are sent at once: its queue
+ * need not grow long enough to be seen.
+ */
+static int highest(struct search *x, double saturation, double *rate, struct error *err)
+{
+    const double precision = x->o->precision > 0 ? x->o->precision : 0.01;
+    double lo = saturation, hi = saturation;
+    bool met;
+    if (meets(x, saturation, &met, err) != 0 || (!met && lower(x, &hi, &lo, err) != 0))
+        return -1;
+    while (lo > 0 && hi - lo > precision * hi) {
+        const double middle = sqrt(lo * hi);
+        if (meets(x, middle, &met, err) != 0)
+            return -1;
+        *(met ? &lo : &hi) = middle;
+    }
+    *rate = lo;
+    return 0;
+}
+
+/* ---- what it is like at a rate --------------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -172,8 +211,7 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The q-th percentile of a metric by order statistics. */
-static double percentile(const struct serve_result *r, const struct serve_workload *w, enum serve_metric m, double q, double *v)
+double serve_percentile(const struct serve_result *r, const struct serve_workload *w, enum serve_metric m, double q, double *v)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
@@ -193,60 +231,90 @@ static double mean(const struct serve_result *r, const struct serve_workload *w,
     return x.n > 0 ? x.sum_s / (double)x.n : NAN;
 }
 
-static int describe(struct search *x, double rate, struct capacity_at *at, struct error *err)
+/* At the highest rate that was met. */
+static int describe(const struct search *x, struct capacity_at *at, struct error *err)
 {
-    struct serve_result r;
+    const struct serve_result *r = &x->best;
     double *v = malloc(x->w->n * sizeof *v);
-    *at = (struct capacity_at){ .rate = rate };
+    *at = (struct capacity_at){ .rate = x->best_rate };
     if (!v)
         return error_oom(err, x->w->n * sizeof *v, "the times of requests");
-    if (at_rate(x, rate, &r, err) != 0) {
-        free(v);
-        return -1;
-    }
     const struct serve_workload_sum sum = serve_workload_sum(x->w);
-    const double n_root = (double)sum.n_root, s = (double)r.t.end_ps / PS_PER_S;
+    const double n_root = (double)sum.n_root, s = (double)r->t.end_ps / PS_PER_S;
     double good = 0, good_tok = 0;
-    for (size_t i = 0; i < r.n; i++)
-        if (all_within(&r, x->w, i, x->o->slo)) {
+    for (size_t i = 0; i < r->n; i++)
+        if (all_within(r, x->w, i, x->o->slo)) {
             good++;
             good_tok += x->w->r[i].n_out;
         }
-    at->in_tok_s = rate * (double)sum.n_in / n_root;
-    at->out_tok_s = rate * (double)sum.n_out / n_root;
-    at->ttft_p50_s = percentile(&r, x->w, SERVE_TTFT, 0.5, v);
-    at->ttft_p99_s = percentile(&r, x->w, SERVE_TTFT, 0.99, v);
-    at->tpot_mean_s = mean(&r, x->w, SERVE_TPOT);
-    at->e2e_mean_s = mean(&r, x->w, SERVE_E2E);
+    at->in_tok_s = at->rate * (double)sum.n_in / n_root;
+    at->out_tok_s = at->rate * (double)sum.n_out / n_root;
+    at->ttft_p50_s = serve_percentile(r, x->w, SERVE_TTFT, 0.5, v);
+    at->ttft_p99_s = serve_percentile(r, x->w, SERVE_TTFT, 0.99, v);
+    at->tpot_mean_s = mean(r, x->w, SERVE_TPOT);
+    at->e2e_mean_s = mean(r, x->w, SERVE_E2E);
     at->user_tok_s = 1 / at->tpot_mean_s;
-    at->itl_p99_s = histogram_quantile_s(&r.gap, 0.99);
-    at->batch = (double)r.t.running_ps / (double)r.t.busy_ps;
-    at->kv = (double)r.t.used_block_ps / (double)r.t.busy_ps / x->run.n_block;
+    at->itl_p99_s = histogram_quantile_s(&r->gap, 0.99);
+    at->batch = (double)r->t.running_ps / (double)r->t.busy_ps;
+    at->kv = (double)r->t.used_block_ps / (double)r->t.busy_ps / x->run.n_block;
     at->good_request_s = good / s;
     at->good_tok_s = good_tok / s;
     free(v);
-    serve_result_free(&r);
     return 0;
 }
 
-/* Rates of the draws, near that of the central constants. */
-static int draws(struct search *x, struct capacity *c, struct deployment *d, struct error *err)
+struct capacity capacity_none(void)
 {
-    const uint32_t n = x->o->n_draw;
-    double *rate = calloc(n, sizeof *rate), saturation = 0;
-    int rc = rate ? 0 : error_oom(err, n * sizeof *rate, "draws of the constants");
-    for (uint32_t i = 0; i < n && rc == 0; i++) {
-        rc = deployment_draw(d, i + 1, x->o->seed, err);
-        if (rc == 0)
-            rc = saturation_of(x, &saturation, err);
-        if (rc == 0)
-            rc = highest(x, saturation, &rate[i], err);
-    }
-    if (rc == 0) {
-        const double q[CAPACITY_RATES] = { 0.1, 0.5, 0.9 };
-        for (int k = 0; k < CAPACITY_RATES; k++)
-            c->probable[k] = stats_quantile(rate, n, q[k]);
-    }
+    return (struct capacity){ NAN, NAN, { NAN, NAN, NAN }, { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN }, 0 };
+}
+
+int capacity_central(struct capacity *c, const struct serve_workload *w, const struct serve_options *run, const struct capacity_options *o,
+                     struct error *err)
+{
+    struct search x;
+    *c = capacity_none();
+    if (search_init(&x, w, run, o, err) != 0)
+        return -1;
+    int rc = saturation_of(&x, &c->saturation, err);
+    if (rc == 0)
+        rc = highest(&x, c->saturation, &c->rate, err);
+    if (rc == 0 && c->rate > 0)
+        rc = describe(&x, &c->at, err);
+    c->n_sim = x.n_sim;
+    search_free(&x);
+    return rc;
+}
+
+int capacity_draw(double *rate, struct deployment *d, uint32_t draw, const struct serve_workload *w, const struct serve_options *run,
+                  const struct capacity_options *o, struct error *err)
+{
+    struct search x;
+    double saturation;
+    if (deployment_draw(d, draw, o->seed, err) != 0 || search_init(&x, w, run, o, err) != 0)
+        return -1;
+    int rc = saturation_of(&x, &saturation, err);
+    if (rc == 0)
+        rc = highest(&x, saturation, rate, err);
+    search_free(&x);
+    return rc;
+}
+
+void capacity_probable(struct capacity *c, const double *rate, uint32_t n)
+{
+    const double q[CAPACITY_RATES] = { [CAPACITY_90] = 0.1, [CAPACITY_50] = 0.5, [CAPACITY_10] = 0.9 };
+    for (int k = 0; k < CAPACITY_RATES; k++)
+        c->probable[k] = stats_quantile(rate, n, q[k]);
+}
+
+static int draws(struct capacity *c, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
+                 const struct capacity_options *o, struct error *err)
+{
+    double *rate = calloc(o->n_draw, sizeof *rate);
+    int rc = rate ? 0 : error_oom(err, o->n_draw * sizeof *rate, "draws of the constants");
+    for (uint32_t i = 0; i < o->n_draw && rc == 0; i++)
+        rc = capacity_draw(&rate[i], d, i + 1, w, run, o, err);
+    if (rc == 0)
+        capacity_probable(c, rate, o->n_draw);
     free(rate);
     return rc == 0 ? deployment_draw(d, 0, 0, err) : -1;
 }
@@ -254,19 +322,7 @@ static int draws(struct search *x, struct capacity *c, struct deployment *d, str
 int serve_capacity(struct capacity *c, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
                    const struct capacity_options *o, struct error *err)
 {
-    const struct serve_workload_sum sum = serve_workload_sum(w);
-    *c = (struct capacity){ .probable = { NAN, NAN, NAN } };
-    if (sum.last_arrival_ps == 0 || sum.n_root < 2)
-        return error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", w->name);
-    struct search x = { .w = w, .o = o, .run = *run, .n_root = sum.n_root };
-    x.own_rate = (double)(sum.n_root - 1) / ((double)sum.last_arrival_ps / PS_PER_S);
-    if (saturation_of(&x, &c->saturation, err) != 0 || highest(&x, c->saturation, &c->rate, err) != 0)
+    if (capacity_central(c, w, run, o, err) != 0 || (o->n_draw > 0 && draws(c, d, w, run, o, err) != 0))
         return -1;
-    c->at = (struct capacity_at){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
-    if (c->rate > 0 && describe(&x, c->rate, &c->at, err) != 0)
-        return -1;
-    if (o->n_draw > 0 && draws(&x, c, d, err) != 0)
-        return -1;
-    c->n_sim = x.n_sim;
     return interrupt_check(err);
 }

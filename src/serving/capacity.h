@@ -36,6 +36,9 @@ struct capacity {
     uint32_t n_sim;      /* simulations */
 };
 
+/* All numbers NaN. */
+struct capacity capacity_none(void);
+
 /*
  * w        requests in the order of their arrival, with times between them: scaled to each rate tried
  * run      deployment_serve_options()
@@ -44,6 +47,23 @@ struct capacity {
  */
 int serve_capacity(struct capacity *c, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
                    const struct capacity_options *o, struct error *err);
+
+/* Its parts, for many threads: by the prices of run, without probabilities; the highest rate of a draw, from 1, whose prices d has
+ * afterwards (run: of d); probabilities from the rates of n draws. */
+int capacity_central(struct capacity *c, const struct serve_workload *w, const struct serve_options *run, const struct capacity_options *o,
+                     struct error *err);
+int capacity_draw(double *rate, struct deployment *d, uint32_t draw, const struct serve_workload *w, const struct serve_options *run,
+                  const struct capacity_options *o, struct error *err);
+void capacity_probable(struct capacity *c, const double *rate, uint32_t n);
+
+/* Percentiles of TTFT and of ITL at a rate, in seconds: by the central constants, and their 5 % and 95 % points over the draws. */
+struct capacity_point {
+    double rate; /* given */
+    double ttft_s, ttft_lo_s, ttft_hi_s, itl_s, itl_lo_s, itl_hi_s;
+};
+/* The q-th percentiles at n rates; lo and hi NaN without draws. d's prices are those of the means afterwards. */
+int capacity_curve(struct capacity_point *p, size_t n, double q, struct deployment *d, const struct serve_workload *w,
+                   const struct serve_options *run, const struct capacity_options *o, struct error *err);
 
 /* The objective holds over all requests and over the younger half of them, so that a growing queue does not pass for a short one. */
 bool capacity_meets(const struct serve_result *r, const struct serve_workload *w, const struct serve_slo *slo);

@@ -86,23 +86,42 @@ int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct e
     return model_clock(&d->price, &d->estimator, &d->policy, &d->clock, err);
 }
 
-int deployment_init(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
-                    const struct deployment_options *x, const struct serve_workload *w, struct error *err)
+/* All but the estimator, which must be there unless `first`. */
+static int settle(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
+                  const struct deployment_options *x, const struct serve_workload *w, bool first, struct error *err)
 {
     const struct serve_workload_sum sum = w ? serve_workload_sum(w) : (struct serve_workload_sum){ 0 };
-    *d = (struct deployment){ .n_device = 1, .n_replica = o->layout.dp > 1 ? o->layout.dp : 1 };
     struct predict_options one = *o;
     one.layout.dp = 1;
-    d->n_device = layout_devices(&one.layout);
     const uint64_t n = w ? w->n : 1;
     d->clock = (struct clock_options){ .graphs = chosen(x->cuda_graphs, h->kind == HW_GPU), .blackwell = h->mem_bytes.value > 170e9,
                                        .context = (uint32_t)((sum.n_in + sum.n_out / 2) / n) };
-    if (set_policy(d, h, x, &sum, classes->m->hp.n_ctx_train, err) == 0 && set_blocks(d, classes, h, o, x, err) == 0 &&
-        estimator_init(&d->estimator, classes, h, &one, err) == 0 && step_price_alloc(&d->price, &d->policy, err) == 0 &&
-        deployment_draw(d, 0, 0, err) == 0)
+    if (set_policy(d, h, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, err) != 0 ||
+        (first && estimator_init(&d->estimator, classes, h, &one, err) != 0) || step_price_alloc(&d->price, &d->policy, err) != 0)
+        return -1;
+    return deployment_draw(d, 0, 0, err);
+}
+
+int deployment_init(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
+                    const struct deployment_options *x, const struct serve_workload *w, struct error *err)
+{
+    struct layout one = o->layout;
+    one.dp = 1;
+    *d = (struct deployment){ .n_device = layout_devices(&one), .n_replica = o->layout.dp > 1 ? o->layout.dp : 1 };
+    if (settle(d, classes, h, o, x, w, true, err) == 0)
         return 0;
     deployment_free(d);
     return -1;
+}
+
+int deployment_change(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
+                      const struct deployment_options *x, const struct serve_workload *w, struct error *err)
+{
+    memory_model_free(&d->memory);
+    step_price_free(&d->price);
+    d->memory = (struct memory_model){ 0 };
+    d->price = (struct step_price){ 0 };
+    return settle(d, classes, h, o, x, w, false, err);
 }
 
 void deployment_free(struct deployment *d)
@@ -114,7 +133,7 @@ void deployment_free(struct deployment *d)
 
 struct serve_options deployment_serve_options(const struct deployment *d, const struct deployment_options *x, uint64_t seed)
 {
-    struct serve_options o = { .policy = &d->policy, .price = &d->price, .n_block = d->n_block, .seed = seed };
+    struct serve_options o = { .policy = &d->policy, .price = &d->price, .n_block = d->n_block, .n_replica = d->n_replica, .seed = seed };
     for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
         o.accept[i] = x->accept;
     return o;

@@ -44,6 +44,9 @@ struct deployment {
  */
 int deployment_init(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
                     const struct deployment_options *x, const struct serve_workload *w, struct error *err);
+/* Another x on the same classes, h and o: the estimator stays. After an error d is without prices until another change. */
+int deployment_change(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
+                      const struct deployment_options *x, const struct serve_workload *w, struct error *err);
 void deployment_free(struct deployment *d);
 /* Prices of the i-th draw of the constants; 0: their means. */
 int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct error *err);

@@ -3,6 +3,7 @@
 #define SERVING_INTERNAL_H
 
 #include "serving/simulate.h"
+#include "serving/slo.h"
 
 int serve_result_init(struct serve_result *r, size_t n, struct error *err);
 void serve_note_steps(struct serve_result *r, const struct serve_options *o, const struct serve_step *x, uint32_t used_before);
@@ -11,5 +12,8 @@ int serve_step_by_step(struct serve_result *r, const struct serve_workload *w, c
 /* False: a feature whose steps differ from one to the next; why: which. */
 bool serve_can_jump(const struct serve_options *o, char *why, size_t size);
 int serve_jumping(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err);
+
+/* The q-th percentile of a request's metric by order statistics; v: room for r->n. NaN: no request has it. */
+double serve_percentile(const struct serve_result *r, const struct serve_workload *w, enum serve_metric m, double q, double *v);
 
 #endif

@@ -5,8 +5,11 @@ libserving_a_SOURCES = \
   %D%/arrivals.h \
   %D%/blocks.c \
   %D%/blocks.h \
+  %D%/campaign.c \
+  %D%/campaign.h \
   %D%/capacity.c \
   %D%/capacity.h \
+  %D%/capacity_curve.c \
   %D%/deployment.c \
   %D%/deployment.h \
   %D%/describe.c \

@@ -1,0 +1,67 @@
+/* Percentiles against the rate, with the spread of draws. */
+#include "serving/capacity.h"
+#include "serving/internal.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* What the points have of every draw: ttft[point][draw], itl[point][draw]. */
+struct curve {
+    double *ttft, *itl, *v; /* v: [w->n], to sort in */
+    double own_rate, q;
+    struct serve_options run;
+    const struct serve_workload *w;
+};
+
+static int at_rate(struct curve *x, double rate, double *ttft_s, double *itl_s, struct error *err)
+{
+    struct serve_result r;
+    x->run.gap_scale = x->own_rate / rate;
+    if (serve_simulate(&r, x->w, &x->run, err) != 0)
+        return -1;
+    *ttft_s = serve_percentile(&r, x->w, SERVE_TTFT, x->q, x->v);
+    *itl_s = histogram_quantile_s(&r.gap, x->q);
+    serve_result_free(&r);
+    return 0;
+}
+
+static int draw_points(struct curve *x, struct capacity_point *p, size_t n, struct deployment *d, const struct capacity_options *o, struct error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (at_rate(x, p[i].rate, &p[i].ttft_s, &p[i].itl_s, err) != 0)
+            return -1;
+    for (uint32_t k = 0; k < o->n_draw; k++) {
+        if (deployment_draw(d, k + 1, o->seed, err) != 0)
+            return -1;
+        for (size_t i = 0; i < n; i++)
+            if (at_rate(x, p[i].rate, &x->ttft[i * o->n_draw + k], &x->itl[i * o->n_draw + k], err) != 0)
+                return -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const double *ttft = x->ttft + i * o->n_draw, *itl = x->itl + i * o->n_draw;
+        p[i].ttft_lo_s = stats_quantile(ttft, o->n_draw, 0.05);
+        p[i].ttft_hi_s = stats_quantile(ttft, o->n_draw, 0.95);
+        p[i].itl_lo_s = stats_quantile(itl, o->n_draw, 0.05);
+        p[i].itl_hi_s = stats_quantile(itl, o->n_draw, 0.95);
+    }
+    return 0;
+}
+
+int capacity_curve(struct capacity_point *p, size_t n, double q, struct deployment *d, const struct serve_workload *w,
+                   const struct serve_options *run, const struct capacity_options *o, struct error *err)
+{
+    const struct serve_workload_sum sum = serve_workload_sum(w);
+    const size_t n_value = n * (o->n_draw > 0 ? o->n_draw : 1);
+    struct curve x = { .q = q, .run = *run, .w = w, .ttft = calloc(n_value, sizeof *x.ttft), .itl = calloc(n_value, sizeof *x.itl),
+                       .v = malloc(w->n * sizeof *x.v) };
+    int rc = x.ttft && x.itl && x.v ? 0 : error_oom(err, n_value * sizeof *x.ttft, "percentiles against the rate");
+    if (rc == 0 && (sum.last_arrival_ps == 0 || sum.n_root < 2))
+        rc = error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", w->name);
+    if (rc == 0) {
+        x.own_rate = (double)(sum.n_root - 1) / ((double)sum.last_arrival_ps / PS_PER_S);
+        rc = draw_points(&x, p, n, d, o, err);
+    }
+    free(x.ttft);
+    free(x.itl);
+    free(x.v);
+    return rc == 0 ? deployment_draw(d, 0, 0, err) : -1;
+}
