@@ -41,7 +41,7 @@ int capacity_draw_pareto(const char *base, const struct table_rows *rows, const 
     }
     int rc = begin(&chart, style, path, base, "pareto", err);
     snprintf(chart.title, sizeof chart.title, "%.60s: %.90s", ((const struct capacity_row *)table_row(rows, 0))->model, c->slo.text);
-    snprintf(chart.subtitle, sizeof chart.subtitle, "%.200s", c->workload);
+    snprintf(chart.subtitle, sizeof chart.subtitle, "%.160s; bars: probability 0.9 to 0.1 of meeting the objective", c->workload);
     if (rc == 0 && n == 0)
         notify_note("no deployment meets the objective: no chart");
     else if (rc == 0)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_HW = 256, OPT_TYPES, OPT_TPS, OPT_SEQS, OPT_TOKENS, OPT_DRAFTS, OPT_TOP, OPT_SAVE, OPT_CHART };
+enum { OPT_HW = 256, OPT_TYPES, OPT_TPS, OPT_SEQS, OPT_TOKENS, OPT_DRAFTS, OPT_PRICE, OPT_TOP, OPT_SAVE, OPT_CHART };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
@@ -20,7 +20,8 @@ static const struct argp_option option_table[] = {
     { "drafts", OPT_DRAFTS, "N,...", 0, "values of --num-speculative-tokens to try", 0 },
     SERVING_OPTIONS,
     PRICING_OPTIONS,
-    { "top", OPT_TOP, "N", 0, "deployments whose probabilities are worked out: the best ones, and the front (20)", 0 },
+    { "price", OPT_PRICE, "USD", 0, "price of a device, in USD/h, for USD/Mtok", 0 },
+    { "top", OPT_TOP, "N", 0, "deployments shown with their probabilities: the best ones, and the front (20; 0: all, without probabilities)", 0 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { "chart", OPT_CHART, "BASE", 0, "draw BASE-pareto, tokens/s of a user against tokens/s of a device; of a single deployment also BASE-rates, latency against the rate (SVG, PNG)", 0 },
@@ -31,6 +32,7 @@ struct options {
     struct serving_cli c;
     struct capacity_lists lists;
     const char *save, *chart;
+    double price_usd_h;
     int64_t top;
     enum report_format format;
 };
@@ -51,6 +53,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_text(&o->lists.budgets, arg);
     case OPT_DRAFTS:
         return cli_text(&o->lists.drafts, arg);
+    case OPT_PRICE:
+        return parse_double(arg, 0, 1e6, "--price", &o->price_usd_h, err);
     case OPT_TOP:
         return parse_int(arg, 0, 1 << 20, "--top", &o->top, err);
     case 'o':
@@ -94,7 +98,7 @@ static int add_row(struct capacity_run *x, size_t i, struct error *err)
     r->pp = l->pp;
     r->dp = l->dp;
     r->ep = l->ep;
-    r->price_usd_h = running_of(cell->h, NAN, NAN).price_usd_h;
+    r->price_usd_h = running_of(cell->h, NAN, x->o->price_usd_h).price_usd_h;
     r->c = f->c;
     r->max_num_seqs = f->policy.max_num_seqs;
     r->max_num_batched_tokens = f->policy.max_num_batched_tokens;
@@ -258,12 +262,13 @@ static int find_probabilities(struct capacity_run *x, struct error *err)
 static int print(struct capacity_run *x, bool whole, struct error *err)
 {
     const struct options *o = x->o;
+    const struct capacity_texts texts = { .slo = &o->c.slo, .workload = x->campaign.w->name, .most = (size_t)o->top };
     char *partial = NULL;
-    int rc = capacity_print(NULL, o->format, &x->rows, &o->c.slo, x->campaign.w->name, err);
+    int rc = capacity_print(NULL, o->format, &x->rows, &texts, err);
     if (rc == 0 && o->save && !whole && !(partial = cli_partial_path(o->save, err)))
         rc = -1;
     if (rc == 0 && o->save)
-        rc = capacity_print(partial ? partial : o->save, REPORT_JSON, &x->rows, &o->c.slo, x->campaign.w->name, err);
+        rc = capacity_print(partial ? partial : o->save, REPORT_JSON, &x->rows, &texts, err);
     free(partial);
     if (rc == 0 && o->chart && whole)
         rc = capacity_draw_pareto(o->chart, &x->rows, &o->c, err);
@@ -336,7 +341,7 @@ int cmd_capacity(int argc, char **argv, struct error *err)
         "  mpirun -n 4 roofcast capacity llama-3.1-70b --hw gpu --types FP8,AWQ --tps 1,2,4,8 --slo p99:ttft=2s,itl=50ms -o csv\n";
     static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_SEQS, SERVING_SEQS }, { OPT_TOKENS, SERVING_TOKENS }, { OPT_DRAFTS, SERVING_DRAFTS }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, exclusive };
-    struct options o = { .c = SERVING_DEFAULTS, .lists = { .hw = "this" }, .top = 20, .format = REPORT_TABLE };
+    struct options o = { .c = SERVING_DEFAULTS, .lists = { .hw = "this" }, .price_usd_h = NAN, .top = 20, .format = REPORT_TABLE };
     struct capacity_run x = { .o = &o };
     o.c.load.arrivals.rate_s = 1;
     o.c.load.dirs = environment()->data_dirs;

@@ -12,14 +12,14 @@ static const struct column columns[] = {
     { "layout", "devices", COL_TEXT, NULL, COL_KEY, AT(layout), EMPTY_VALUE, NULL, "how they divide the work: \"tp4 pp2\"" },
     { "n_devices", NULL, COL_INT, NULL, COL_DATA, AT(n_devices), EMPTY_VALUE, NULL, "of all replicas" },
     { "policy", NULL, COL_TEXT, NULL, COL_DATA, AT(policy), EMPTY_VALUE, NULL, "of the scheduler" },
-    { "max_num_seqs", NULL, COL_INT, NULL, COL_DATA, AT(max_num_seqs), EMPTY_VALUE, NULL, "sequences that run at once" },
-    { "max_num_batched_tokens", NULL, COL_INT, "tokens", COL_DATA, AT(max_num_batched_tokens), EMPTY_VALUE, NULL, "of a step" },
-    { "num_speculative_tokens", NULL, COL_INT, "tokens", COL_DATA, AT(num_speculative_tokens), EMPTY_VALUE, NULL, "drafted in a decode step" },
+    { "max_num_seqs", "seqs", COL_INT, NULL, COL_DATA, AT(max_num_seqs), EMPTY_VALUE, NULL, "sequences that run at once" },
+    { "max_num_batched_tokens", "budget", COL_INT, "tokens", COL_DATA, AT(max_num_batched_tokens), EMPTY_VALUE, NULL, "of a step" },
+    { "num_speculative_tokens", "drafts", COL_INT, "tokens", COL_DATA, AT(num_speculative_tokens), EMPTY_VALUE, NULL, "drafted in a decode step" },
     { "n_block", NULL, COL_INT, NULL, COL_DATA, AT(n_block), EMPTY_VALUE, NULL, "KV blocks of a replica" },
-    { "rate_90", "rate 90 %", COL_FLOAT, "1/s", COL_MAJOR, AT(rate_90), EMPTY_NULL, NULL, "highest rate that meets the objective with probability 0.9" },
-    { "rate_50", "50 %", COL_FLOAT, "1/s", COL_MAJOR, AT(rate_50), EMPTY_NULL, NULL, "with probability 0.5" },
-    { "rate_10", "10 %", COL_FLOAT, "1/s", COL_MEDIUM, AT(rate_10), EMPTY_NULL, NULL, "with probability 0.1" },
-    { "rate", "rate", COL_FLOAT, "1/s", COL_MAJOR, AT(c.rate), EMPTY_NULL, NULL, "by the central constants; 0: not even one request at a time" },
+    { "rate", "requests/s", COL_FLOAT, "1/s", COL_KEY, AT(c.rate), EMPTY_NULL, NULL, "by the central constants; 0: not even one request at a time" },
+    { "rate_90", "with 0.9", COL_FLOAT, "1/s", COL_MAJOR, AT(rate_90), EMPTY_NULL, NULL, "highest rate that meets the objective with probability 0.9" },
+    { "rate_50", "with 0.5", COL_FLOAT, "1/s", COL_MAJOR, AT(rate_50), EMPTY_NULL, NULL, "with probability 0.5" },
+    { "rate_10", "with 0.1", COL_FLOAT, "1/s", COL_MEDIUM, AT(rate_10), EMPTY_NULL, NULL, "with probability 0.1" },
     { "saturation", NULL, COL_FLOAT, "1/s", COL_DATA, AT(c.saturation), EMPTY_NULL, NULL, "served when all requests are sent at once" },
     { "out_tok_s", "tokens/s", COL_FLOAT, "tokens/s", COL_MAJOR, AT(c.at.out_tok_s), EMPTY_NULL, NULL, "output tokens at `rate`" },
     { "device_tok_s", "a device", COL_FLOAT, "tokens/s", COL_MAJOR, AT(device_tok_s), EMPTY_NULL, NULL, "output tokens of a device" },
@@ -101,7 +101,7 @@ void capacity_rank(struct table_rows *rows)
 }
 
 /* The answer: the best row, and how many of all have a rate. */
-static void say(const struct table_rows *rows, const struct serve_slo *slo, const char *workload)
+static void say(const struct table_rows *rows, const struct capacity_texts *x)
 {
     const struct capacity_row *best = rows->n > 0 ? table_row(rows, 0) : NULL;
     size_t n = 0;
@@ -109,26 +109,91 @@ static void say(const struct table_rows *rows, const struct serve_slo *slo, cons
         n += ((const struct capacity_row *)table_row(rows, i))->c.rate > 0;
     if (n == 0) {
         report_text(0, "None of %zu deployments meets %s with %s: loosen the objective, or take faster devices or a smaller type.\n\n", rows->n,
-                    slo->text, workload);
+                    x->slo->text, x->workload);
         return;
     }
-    report_text(0, "%s: %s, %s on %s sustains %.3g requests/s", slo->text, best->model, best->type, best->layout, best->c.rate);
+    struct strbuf b = { 0 };
+    strbuf_addf(&b, "%s within %s: %.3g requests/s", best->model, x->slo->text, best->c.rate);
     if (!isnan(best->rate_90))
-        report_text(0, " (%.3g with probability 0.9)", best->rate_90);
-    report_text(0, ", %.3g tokens/s of a device and %.3g of a user: the most of a device, on %s. %zu of %zu deployments meet it.\n\n", best->device_tok_s,
-                best->c.at.user_tok_s, best->hw, n, rows->n);
+        strbuf_addf(&b, " (%.3g with probability 0.9, %.3g with 0.5)", best->rate_90, best->rate_50);
+    strbuf_addf(&b, " on %s, %s, %s: %.0f tokens/s of a device, %.3g of a user.", best->hw, best->type, best->layout, best->device_tok_s, best->c.at.user_tok_s);
+    if (rows->n > 1)
+        strbuf_addf(&b, " No other gives a device more. %zu of %zu deployments meet the objective.", n, rows->n);
+    if (best->c.rate >= best->c.saturation)
+        strbuf_adds(&b, " The objective holds up to the rate at which the server saturates.");
+    report_text(0, "%s\n\n", b.oom ? "" : b.s);
+    strbuf_free(&b);
 }
 
-int capacity_print(const char *path, enum report_format format, const struct table_rows *rows, const struct serve_slo *slo, const char *workload,
-                   struct error *err)
+/* ---- what people see ------------------------------------------------------------------------------------------------------- */
+
+/* Columns of settings that differ between rows are shown, those of figures that no row has are not. */
+static void rank_columns(struct column *c, size_t n, const struct table_rows *rows)
 {
-    json_t *meta = json_pack("{s:s, s:s}", "slo", slo->text, "workload", workload);
+    const struct capacity_row *first = table_row(rows, 0);
+    bool seqs = false, tokens = false, drafts = false, model = false, draws = false, price = false;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct capacity_row *r = table_row(rows, i);
+        seqs |= r->max_num_seqs != first->max_num_seqs;
+        tokens |= r->max_num_batched_tokens != first->max_num_batched_tokens;
+        drafts |= r->num_speculative_tokens != first->num_speculative_tokens;
+        model |= strcmp(r->model, first->model) != 0;
+        draws |= !isnan(r->rate_50);
+        price |= !isnan(r->usd_mtok);
+    }
+    const struct {
+        bool shown;
+        const char *names;
+        enum column_rank rank;
+    } x[] = { { seqs, "max_num_seqs", COL_KEY }, { tokens, "max_num_batched_tokens", COL_KEY }, { drafts, "num_speculative_tokens", COL_KEY },
+              { model, "model", COL_MINOR }, { draws, "rate_90 rate_50", COL_MAJOR }, { draws, "rate_10", COL_MEDIUM }, { price, "usd_mtok", COL_MEDIUM },
+              { rows->n > 1, "front", COL_MEDIUM } };
+    for (size_t i = 0; i < ARRAY_LEN(x); i++)
+        columns_rank(c, n, x[i].names, x[i].shown ? x[i].rank : COL_DATA);
+}
+
+/* Rows of a table: the best ones and the front. */
+static bool is_shown(const struct capacity_row *r, size_t i, size_t most)
+{
+    return most == 0 || i < most || r->front;
+}
+
+static int print_people(const char *path, enum report_format format, const struct table_rows *rows, const struct capacity_texts *x, json_t *meta,
+                        struct error *err)
+{
+    struct column cols[ARRAY_LEN(columns)];
+    struct table_rows shown = { .size = rows->size };
+    const struct capacity_row *without = NULL;
+    size_t n_without = 0;
+    memcpy(cols, columns, sizeof cols);
+    rank_columns(cols, ARRAY_LEN(cols), rows);
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct capacity_row *r = table_row(rows, i);
+        if (r->reason && n_without++ == 0)
+            without = r;
+        if (is_shown(r, i, x->most))
+            memcpy(table_add(&shown), r, rows->size);
+    }
+    const struct table t = { .schema = "roofcast.capacity", .version = 1, .meta = meta, .cols = cols, .n_cols = ARRAY_LEN(cols), .rows = &shown };
+    if (!path)
+        say(rows, x);
+    const int rc = report_write(path, format, &t, err);
+    if (rc == 0 && !path && shown.n < rows->n)
+        report_text(0, "(%zu more deployments with --top %zu, all with -o csv or json)\n", rows->n - shown.n, rows->n);
+    if (rc == 0 && !path && without)
+        report_text(0, "%zu deployments cannot be; %s, %s, %s: %s\n", n_without, without->hw, without->type, without->layout, without->reason);
+    table_rows_free(&shown);
+    return rc;
+}
+
+int capacity_print(const char *path, enum report_format format, const struct table_rows *rows, const struct capacity_texts *x, struct error *err)
+{
+    json_t *meta = json_pack("{s:s, s:s}", "slo", x->slo->text, "workload", x->workload);
     if (!meta)
         return error_oom(err, 256, "JSON");
     const struct table t = { .schema = "roofcast.capacity", .version = 1, .meta = meta, .cols = columns, .n_cols = ARRAY_LEN(columns), .rows = rows };
-    if (!path && (format == REPORT_TABLE || format == REPORT_MD))
-        say(rows, slo, workload);
-    const int rc = report_write(path, format, &t, err);
+    const bool people = rows->n > 0 && (format == REPORT_TABLE || format == REPORT_MD);
+    const int rc = people ? print_people(path, format, rows, x, meta, err) : report_write(path, format, &t, err);
     json_decref(meta);
     return rc;
 }

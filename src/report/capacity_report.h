@@ -24,8 +24,12 @@ extern const struct table_fields capacity_fields;
 struct capacity_row *capacity_add_row(struct table_rows *rows);
 /* Derives figures, marks the front, and brings rows into order: by output tokens/s of a device, rows without a rate last. */
 void capacity_rank(struct table_rows *rows);
+struct capacity_texts {
+    const struct serve_slo *slo;
+    const char *workload;
+    size_t most;             /* rows of a table for people, and the front; 0: all */
+};
 /* Of ranked rows. */
-int capacity_print(const char *path, enum report_format format, const struct table_rows *rows, const struct serve_slo *slo, const char *workload,
-                   struct error *err);
+int capacity_print(const char *path, enum report_format format, const struct table_rows *rows, const struct capacity_texts *x, struct error *err);
 
 #endif

@@ -12,6 +12,11 @@ void report_set_wide(void)
     wide_tables = true;
 }
 
+bool report_wide(void)
+{
+    return wide_tables;
+}
+
 size_t report_width(FILE *f)
 {
     struct winsize size;

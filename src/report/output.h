@@ -7,6 +7,7 @@
 
 /* Print all columns of tables on terminals of any width: --wide. */
 void report_set_wide(void);
+bool report_wide(void);
 /* Width of the terminal f in columns; 0: no terminal, or --wide. */
 size_t report_width(FILE *f);
 /* printf() to standard output, wrapped at the width of a terminal with continuation lines indented (report_wrap()). Control characters

@@ -33,15 +33,48 @@ static const struct column value_columns[] = {
 #undef AT
 const struct table_fields serving_fields = { "simulate.row", value_columns, ARRAY_LEN(value_columns) };
 
-static void add_values(struct table_rows *rows, const struct serve_study *s, int from, bool all)
+/* Figures that answer a question by themselves; the others are for --wide. */
+static const int first_values[] = {
+    VALUE_REQUEST_S, VALUE_IN_TOK_S, VALUE_OUT_TOK_S, VALUE_USER_TOK_S, VALUE_SLO_SHARE, VALUE_GOODPUT_REQUEST_S, VALUE_BATCH,
+    VALUE_WAITING, VALUE_BUSY, VALUE_KV, VALUE_PREEMPTIONS, VALUE_HIT, VALUE_HIT_INFINITE, VALUE_ACCEPTANCE, VALUE_ACCEPTED_LENGTH,
+};
+
+/* Such a figure, unless it says that nothing happened. */
+static bool is_first(const struct serve_metrics *m, int v)
+{
+    bool first = false;
+    for (size_t i = 0; i < ARRAY_LEN(first_values); i++)
+        first |= first_values[i] == v;
+    if (v == VALUE_PREEMPTIONS)
+        return m->v[v].value > 0;
+    return v == VALUE_HIT || v == VALUE_HIT_INFINITE ? m->v[VALUE_HIT_INFINITE].value > 0 || m->v[VALUE_HIT].value > 0 : first;
+}
+
+/* An interval by a normal approximation may leave what a figure can be: from 0, of fractions up to 1. */
+static struct sampled possible(struct sampled v, const char *unit)
+{
+    v.lo = v.lo < 0 ? 0 : v.lo;
+    v.hi = unit && strcmp(unit, "fraction") == 0 && v.hi > 1 ? 1 : v.hi;
+    return v;
+}
+
+enum which_values { VALUES_ALL, VALUES_KNOWN, VALUES_FIRST };
+
+/* Returns how many known ones are left out. */
+static size_t add_values(struct table_rows *rows, const struct serve_study *s, int from, enum which_values which)
 {
     char buf[48];
+    size_t n_left = 0;
     for (int v = from; v < SERVE_VALUES; v++) {
         const struct serve_value_info info = serve_value_info(v, buf);
-        if (!all && isnan(s->m.v[v].value))
+        if (which != VALUES_ALL && isnan(s->m.v[v].value))
             continue;
+        if (which == VALUES_FIRST && !is_first(&s->m, v)) {
+            n_left++;
+            continue;
+        }
         struct value_row *w = table_add(rows);
-        w->v = s->m.v[v];
+        w->v = possible(s->m.v[v], info.unit);
         w->model = s->model[v];
         w->reason = w->v.reason;
         w->model_reason = w->model.reason;
@@ -49,6 +82,7 @@ static void add_values(struct table_rows *rows, const struct serve_study *s, int
         w->key = table_text(rows, info.key);
         w->name = table_text(rows, info.name);
     }
+    return n_left;
 }
 
 /* ---- times: a row a metric ---------------------------------------------------------------------------------- */
@@ -184,11 +218,13 @@ static int print_people(FILE *f, enum report_format format, const struct serving
     report_wrap(&text, summary, width, 0);
     strbuf_adds(&text, "\n");
     add_reasons(&notes, &s->study->m);
-    add_values(&rows, s->study, VALUE_DURATION, false);
+    const size_t n_left = add_values(&rows, s->study, VALUE_DURATION, report_wide() ? VALUES_KNOWN : VALUES_FIRST);
     const char *first = strbuf_text(&text, "the summary", err), *last = first ? strbuf_text(&notes, "the notes", err) : NULL;
     int rc = first && last && fputs(first, f) >= 0 ? print_times(f, format, s->study, width, err) : -1;
     if (rc == 0 && fputs("\n", f) >= 0)
         rc = report_print(f, format, &t, width, err);
+    if (rc == 0 && n_left > 0)
+        fprintf(f, "(%zu more figures with --wide, all with -o csv or json)\n", n_left);
     if (rc == 0 && *last)
         fprintf(f, "\n%s", last);
     strbuf_free(&text);
@@ -204,7 +240,7 @@ static int print_data(FILE *f, enum report_format format, const struct serving_s
     const struct table t = { "roofcast.simulate", 1, meta, value_columns, ARRAY_LEN(value_columns), &rows, NULL };
     if (!meta)
         return error_oom(err, 0, "the figures of a simulation");
-    add_values(&rows, s->study, 0, true);
+    (void)add_values(&rows, s->study, 0, VALUES_ALL);
     const int rc = report_print(f, format, &t, 0, err);
     json_decref(meta);
     table_rows_free(&rows);
