@@ -100,13 +100,15 @@ static int add_row(struct capacity_run *x, size_t i, struct error *err)
     r->ep = l->ep;
     r->price_usd_h = running_of(cell->h, NAN, x->o->price_usd_h).price_usd_h;
     r->c = f->c;
-    r->max_num_seqs = f->policy.max_num_seqs;
-    r->max_num_batched_tokens = f->policy.max_num_batched_tokens;
-    r->num_speculative_tokens = f->policy.num_speculative_tokens;
-    r->n_block = f->n_block;
+    r->max_num_seqs = cell->deploy.max_num_seqs;
+    r->max_num_batched_tokens = cell->deploy.max_num_batched_tokens;
+    r->num_speculative_tokens = cell->deploy.num_speculative_tokens;
     r->reason = table_text(&x->rows, f->reason);
     if (*f->reason)
         return 0;
+    r->max_num_seqs = f->policy.max_num_seqs;
+    r->max_num_batched_tokens = f->policy.max_num_batched_tokens;
+    r->n_block = f->n_block;
     r->policy = table_text(&x->rows, f->policy.name);
     capacity_launch(&command, t, cell, f);
     const char *launch = strbuf_text(&command, "a command", err);
@@ -193,7 +195,7 @@ static int find_rates(struct capacity_run *x, struct error *err)
     for (size_t i = 0; x->ranks.n > 1 && i < k->n; i++)
         campaign_restore(k, i);
     if (k->n == 1 && k->result->done && *k->result->reason)
-        return error_set(err, ERROR_INPUT, "%s", k->result->reason);
+        return error_set(err, k->result->kind, "%s", k->result->reason);
     struct error interrupted = rc != 0 ? *err : (struct error){ 0 };
     if (add_rows(x, err) != 0)
         return -1;
@@ -339,17 +341,23 @@ int cmd_capacity(int argc, char **argv, struct error *err)
         "  roofcast capacity llama-3.1-8b --hw l40s -q FP8 --workload azure-conv --slo 95%:ttft=1s,tpot=40ms --seqs 64,256 --budgets 2048,8192\n"
         "  roofcast capacity qwen3-30b-a3b -q FP8 --hw h100-sxm --drafts 0,2,4 --acceptance 0.8,0.6,0.5 --slo p99:itl=30ms -o json\n"
         "  mpirun -n 4 roofcast capacity llama-3.1-70b --hw gpu --types FP8,AWQ --tps 1,2,4,8 --slo p99:ttft=2s,itl=50ms -o csv\n";
-    static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_SEQS, SERVING_SEQS }, { OPT_TOKENS, SERVING_TOKENS }, { OPT_DRAFTS, SERVING_DRAFTS }, { 0 } };
+    static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_SEQS, SERVING_SEQS }, { OPT_TOKENS, SERVING_TOKENS }, { OPT_DRAFTS, SERVING_DRAFTS },
+                                                    { SERVING_PREFIX, SERVING_NO_PREFIX }, { SERVING_CHUNKED, SERVING_NO_CHUNKED },
+                                                    { SERVING_ASYNC, SERVING_NO_ASYNC }, { SERVING_REQUESTS, SERVING_DURATION },
+                                                    { OPT_TPS, PRICING_TP }, { OPT_TYPES, 'q' }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, exclusive };
     struct options o = { .c = SERVING_DEFAULTS, .lists = { .hw = "this" }, .price_usd_h = NAN, .top = 20, .format = REPORT_TABLE };
     struct capacity_run x = { .o = &o };
     o.c.load.arrivals.rate_s = 1;
     o.c.load.dirs = environment()->data_dirs;
     if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0 ||
-        cli_keep_chart(argc, argv, "--chart", o.chart, err) != 0 || (o.save && outfile_check(o.save, err) != 0))
+        cli_keep_chart(argc, argv, "--chart", o.chart, err) != 0 || (o.save && outfile_check(o.save, err) != 0) ||
+        (o.chart && outfile_check(o.chart, err) != 0))
         return -1;
     if (!o.c.slo_text)
         return error_set(err, ERROR_USAGE, "--slo: expected an objective, p99:ttft=1s,itl=50ms");
+    if ((o.c.n_accept > 0 || o.c.accept_sd > 0) && o.c.deploy.num_speculative_tokens == 0 && !o.lists.drafts)
+        return error_set(err, ERROR_USAGE, "--acceptance and --acceptance-spread: expected --drafts or --num-speculative-tokens, without which nothing is drafted");
     if (sweep_ranks_init(&x.ranks, err) != 0)
         return -1;
     if (x.ranks.rank != 0)

@@ -2,6 +2,7 @@
 #include "base/environment.h"
 #include "cli/cli.h"
 #include "cli/serving.h"
+#include "dataset/machine.h"
 #include "report/serving_policies.h"
 #include "report/serving_report.h"
 #include "serving/draws.h"
@@ -90,8 +91,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 static int write_requests(const struct options *o, const struct serving_subject *s, struct error *err)
 {
     struct outfile out;
-    const size_t n = strlen(o->requests_to);
-    const bool lines = n > 6 && strcmp(o->requests_to + n - 6, ".jsonl") == 0;
+    const bool lines = text_ends_with(o->requests_to, ".jsonl");
     if (outfile_open(&out, o->requests_to, err) != 0)
         return -1;
     if (serving_write_requests(out.f, lines ? REPORT_JSONL : REPORT_CSV, s, err) != 0) {
@@ -354,6 +354,10 @@ static int compare(const struct options *o, const struct serving_model *x, const
 
 static int with_workload(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct serve_workload *w, struct error *err)
 {
+    const struct serve_workload_sum sum = serve_workload_sum(w);
+    if (sum.most_tokens > x->m.hp.n_ctx_train && o->c.deploy.max_model_len == 0)
+        notify_note("a request has %u tokens: %s was trained on %u positions; max-model-len is taken to be as long as needed", sum.most_tokens, x->m.name,
+                    x->m.hp.n_ctx_train);
     if (o->compare)
         return compare(o, x, h, w, err);
     const struct predict_options po = serving_predict_options(&o->c, x, h);
@@ -383,7 +387,7 @@ static int run(struct options *o, struct error *err)
         notify_note("%s: of %zu records %zu failed and %zu were filtered out", o->c.workload, notes.n_row, notes.n_failed, notes.n_filtered);
     int rc = serving_model_open(&x, &o->c, &hw, err);
     if (rc == 0) {
-        rc = hwprofile_open(&h, o->c.hw, err);
+        rc = machine_load(&h, o->c.hw, err);
         if (rc == 0) {
             rc = with_workload(o, &x, &h, &w, err);
             hwprofile_free(&h);
@@ -392,6 +396,30 @@ static int run(struct options *o, struct error *err)
     }
     serve_workload_free(&w);
     return rc;
+}
+
+/* That they can be written, before the work, and are no inputs. */
+static int check_outputs(const struct options *o, int argc, char **argv, struct error *err)
+{
+    const struct {
+        const char *option, *path;
+    } out[] = { { "--save", o->save }, { "--requests-to", o->requests_to }, { "--trace-to", o->trace_to } };
+    for (size_t i = 0; i < ARRAY_LEN(out); i++)
+        if (cli_keep_arguments(argc, argv, out[i].option, out[i].path, err) != 0 || (out[i].path && outfile_check(out[i].path, err) != 0))
+            return -1;
+    if (o->requests_to && !text_ends_with(o->requests_to, ".csv") && !text_ends_with(o->requests_to, ".jsonl"))
+        return error_set(err, ERROR_USAGE, "--requests-to: expected a name that ends in .csv or .jsonl; found \"%.200s\"", o->requests_to);
+    return cli_keep_chart(argc, argv, "--chart", o->chart, err) == 0 && (!o->chart || outfile_check(o->chart, err) == 0) ? 0 : -1;
+}
+
+/* Options that would have no effect. */
+static int check_options(const struct options *o, struct error *err)
+{
+    if ((o->c.n_accept > 0 || o->c.accept_sd > 0) && o->c.deploy.num_speculative_tokens == 0 && !o->compare)
+        return error_set(err, ERROR_USAGE, "--acceptance and --acceptance-spread: expected --num-speculative-tokens, without which nothing is drafted");
+    if (o->c.routing != ROUTE_ROUND_ROBIN && o->c.price.layout.dp < 2)
+        return error_set(err, ERROR_USAGE, "--route: expected --dp of at least 2: there is one replica");
+    return 0;
 }
 
 int cmd_simulate(int argc, char **argv, struct error *err)
@@ -411,13 +439,15 @@ int cmd_simulate(int argc, char **argv, struct error *err)
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --format vllm        # as vllm bench serve\n"
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --chart load --trace-to load.json\n";
     static const int exclusive[][CLI_EXCLUSIVE] = { { SERVING_PREFIX, SERVING_NO_PREFIX }, { SERVING_CHUNKED, SERVING_NO_CHUNKED },
-                                                    { SERVING_ASYNC, SERVING_NO_ASYNC },   { SERVING_REQUESTS, SERVING_DURATION }, { 0 } };
+                                                    { SERVING_ASYNC, SERVING_NO_ASYNC },   { SERVING_REQUESTS, SERVING_DURATION },
+                                                    { OPT_COMPARE, OPT_FORMAT },           { OPT_COMPARE, OPT_REQUESTS_TO },
+                                                    { OPT_COMPARE, OPT_TRACE_TO },         { OPT_FORMAT, 'o' },
+                                                    { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, exclusive };
     struct options o = { .c = SERVING_DEFAULTS, .format = REPORT_TABLE };
     o.c.load.arrivals.rate_s = NAN;
     o.c.load.dirs = environment()->data_dirs;
-    if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0 ||
-        cli_keep_arguments(argc, argv, "--requests-to", o.requests_to, err) != 0 || cli_keep_arguments(argc, argv, "--trace-to", o.trace_to, err) != 0)
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0 || check_outputs(&o, argc, argv, err) != 0 || check_options(&o, err) != 0)
         return -1;
     const int rc = run(&o, err);
     pricing_free(&o.c.price);

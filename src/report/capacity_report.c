@@ -130,10 +130,12 @@ static void say(const struct table_rows *rows, const struct capacity_texts *x)
 /* Columns of settings that differ between rows are shown, those of figures that no row has are not. */
 static void rank_columns(struct column *c, size_t n, const struct table_rows *rows)
 {
-    const struct capacity_row *first = table_row(rows, 0);
+    const struct capacity_row *first = table_row(rows, 0); /* one with a rate, if any has one */
     bool seqs = false, tokens = false, drafts = false, model = false, draws = false, price = false;
     for (size_t i = 0; i < rows->n; i++) {
         const struct capacity_row *r = table_row(rows, i);
+        if (r->reason)
+            continue;
         seqs |= r->max_num_seqs != first->max_num_seqs;
         tokens |= r->max_num_batched_tokens != first->max_num_batched_tokens;
         drafts |= r->num_speculative_tokens != first->num_speculative_tokens;

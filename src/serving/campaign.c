@@ -151,6 +151,7 @@ static int find_rate(struct job *j, struct worker *w, size_t i, struct error *er
         if (err->kind != ERROR_USAGE && err->kind != ERROR_INPUT)
             return -1;
         r->c = capacity_none();
+        r->kind = err->kind;
         snprintf(r->reason, sizeof r->reason, "%.239s", err->msg);
     }
     r->done = true;

@@ -22,6 +22,7 @@ struct campaign_result {
     struct policy policy; /* as it is served */
     uint64_t n_block;     /* of a replica */
     bool done;
+    enum error_kind kind; /* of the reason */
     char reason[240];     /* why there is no rate; "": there is one */
 };
 

@@ -68,7 +68,7 @@ static int unknown(const char *name, struct error *err)
     for (size_t i = 1; i < ARRAY_LEN(policies); i++)
         if (edit_distance(name, policies[i].name) < edit_distance(name, policies[best].name))
             best = i;
-    return error_set(err, ERROR_USAGE, "unknown policy \"%s\": did you mean %s?", name, policies[best].name);
+    return error_set(err, ERROR_USAGE, "unknown policy \"%s\": did you mean %s? Expected vllm-0.N, llama-server, static or one-by-one", name, policies[best].name);
 }
 
 int policy_init(struct policy *p, const char *name, const struct policy_device *d, struct error *err)
