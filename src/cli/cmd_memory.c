@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { OPT_HW = 256, OPT_BLOCK, OPT_UTIL, OPT_TOKENS, OPT_SEQS, OPT_RESERVED, OPT_SERVER, OPT_LOCAL, OPT_SAVE };
+enum { OPT_HW = 256, OPT_BLOCK, OPT_UTIL, OPT_TOKENS, OPT_SEQS, OPT_RESERVED, OPT_SERVER, OPT_LOCAL, OPT_COMPILED, OPT_SAVE };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
@@ -32,7 +32,8 @@ static const struct argp_option option_table[] = {
     { "max-num-batched-tokens", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "max-seqs", OPT_SEQS, "N", 0, "sequences sampled together at most (256; on devices of 70 GiB and more but A100s 1024; --local: all there are)", 0 },
     { "max-num-seqs", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "reserved", OPT_RESERVED, "X", 0, "fraction of the memory the driver keeps (GPUs and NPUs: 0.012; 0.07 or so with error correction on GDDR)", 0 },
+    { "compiled", OPT_COMPILED, NULL, 0, "the server finds its compiled kernels in a cache, as at a second start: nothing is tuned before memory is divided", 0 },
+    { "reserved", OPT_RESERVED, "X", 0, "fraction of the memory the driver keeps (GPUs and NPUs: 0.0062 and 0.31 GiB; 0.07 or so with error correction on GDDR)", 0 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
@@ -76,6 +77,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return read_server(o, arg, err);
     case OPT_LOCAL:
         return cli_flag(&o->local);
+    case OPT_COMPILED:
+        return cli_flag(&o->compiled);
     case OPT_SAVE:
         return cli_text(&o->save, arg);
     default:
@@ -103,6 +106,8 @@ static struct memory_options options_of(const struct memory_cli *o, const struct
         m.utilization = o->utilization;
     if (!isnan(o->reserved))
         m.reserved = o->reserved;
+    if (o->compiled)
+        m.compiles = false;
     return m;
 }
 
@@ -211,7 +216,7 @@ int cmd_memory(int argc, char **argv, struct error *err)
         "devices it takes where one does not do. MODEL is a .gguf file, a Hugging Face config.json, or a name from `roofcast "
         "list models`.\v"
         "On GPUs and NPUs a server is assumed, with the defaults of vLLM for the device and the release: its number of GPU blocks is "
-        "met within 3 %. On CPUs, and with --local, one program that has all of the memory. The machine need not be here. What is largest is exact: one "
+        "met within 2 %. On CPUs, and with --local, one program that has all of the memory. The machine need not be here. What is largest is exact: one "
         "more does not fit. Formulas: doc/methods.md (25).\n\n"
         "  roofcast memory llama-3.1-8b --hw h100-sxm,rtx-4090\n"
         "  roofcast memory llama-3.1-70b --hw h100-sxm                 # says how many it takes\n"
