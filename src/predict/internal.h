@@ -2,6 +2,7 @@
 #ifndef PREDICT_INTERNAL_H
 #define PREDICT_INTERNAL_H
 
+#include "predict/estimator.h"
 #include "predict/predict.h"
 #include "timing/timing.h"
 
@@ -20,16 +21,5 @@ struct phase_pricing {
 void phase_begin(struct phase_pricing *x, const struct roofs *r, struct prediction *out);
 void phase_add(void *ctx, const struct step *c);
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok);
-
-/* Roofs, time model and step model of predictions of a model on a machine. */
-struct estimator {
-    struct roofs roofs;
-    struct timing timing;
-    struct step_model step;
-};
-
-/* Sets up all that *o requires. errors: options that the model or machine cannot have, no roof, out of memory */
-int estimator_init(struct estimator *e, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o, struct error *err);
-void estimator_free(struct estimator *e);
 
 #endif

@@ -2,6 +2,7 @@ noinst_LIBRARIES += libpredict.a
 libpredict_a_SOURCES = \
   %D%/errors.c \
   %D%/errors.h \
+  %D%/estimator.h \
   %D%/explain.c \
   %D%/explain.h \
   %D%/finding.c \

@@ -1,4 +1,5 @@
 #include "serving/arrivals.h"
+#include <math.h>
 #include <stdlib.h>
 
 static int link_children(struct arrivals *a, struct error *err)
@@ -25,9 +26,9 @@ static int link_children(struct arrivals *a, struct error *err)
     return 0;
 }
 
-int arrivals_init(struct arrivals *a, const struct workload *w, uint32_t most_active, struct error *err)
+int arrivals_init(struct arrivals *a, const struct workload *w, uint32_t most_active, double gap_scale, struct error *err)
 {
-    *a = (struct arrivals){ .w = w, .most_active = most_active };
+    *a = (struct arrivals){ .w = w, .most_active = most_active, .gap_scale = gap_scale > 0 ? gap_scale : 1 };
     if (link_children(a, err) == 0)
         return 0;
     arrivals_free(a);
@@ -69,6 +70,11 @@ static void pop(struct arrivals *a)
     a->heap[i] = x;
 }
 
+static uint64_t scaled(const struct arrivals *a, uint64_t ps)
+{
+    return a->gap_scale == 1 ? ps : (uint64_t)fmin((double)ps * a->gap_scale, (double)SERVE_MAX_PS);
+}
+
 /* The request that is due first; ps UINT64_MAX: none. */
 static struct due first_due(struct arrivals *a)
 {
@@ -77,7 +83,7 @@ static struct due first_due(struct arrivals *a)
         a->next_root++;
     struct due root = { UINT64_MAX, SERVE_NO_PARENT };
     if (a->next_root < a->w->n)
-        root = (struct due){ r[a->next_root].after_ps, (uint32_t)a->next_root };
+        root = (struct due){ scaled(a, r[a->next_root].after_ps), (uint32_t)a->next_root };
     return a->n_heap > 0 && earlier(&a->heap[0], &root) ? a->heap[0] : root;
 }
 

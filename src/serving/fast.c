@@ -80,7 +80,8 @@ struct fast {
 bool serve_can_jump(const struct serve_options *o, char *why, size_t size)
 {
     const struct policy *p = o->policy;
-    const char *text = p->kind != POLICY_VLLM          ? "the policy's batches are not vLLM's"
+    const char *text = o->n_replica > 1                ? "several replicas"
+                       : p->kind != POLICY_VLLM        ? "the policy's batches are not vLLM's"
                        : p->num_speculative_tokens > 0 ? "speculation: steps yield different numbers of tokens"
                        : p->priority                   ? "priorities"
                        : p->n_group > 1 || p->window[0] > 0 ? "windows of attention"
@@ -832,7 +833,7 @@ static int fast_init(struct fast *x, struct error *err)
     /* Without identities nothing can hit: blocks need only be counted. */
     if (block_pool_init(&x->pool, x->o->n_block, shared, err) != 0)
         return -1;
-    return arrivals_init(&x->arrivals, x->w, x->o->max_concurrency, err);
+    return arrivals_init(&x->arrivals, x->w, x->o->max_concurrency, x->o->gap_scale, err);
 }
 
 static void fast_free(struct fast *x)

@@ -79,23 +79,44 @@ void histogram_merge(struct histogram *to, const struct histogram *from)
     note(to, from->least_ps, from->most_ps);
 }
 
+/* The middle of a bin, within the extremes. */
+static double middle_ps(const struct histogram *h, size_t bin)
+{
+    const uint64_t start = bin_start(bin), width = (bin + 1 < BINS ? bin_start(bin + 1) : h->most_ps) - start;
+    return fmin(fmax((double)start + (double)(width - (width > 0)) / 2, (double)h->least_ps), (double)h->most_ps);
+}
+
 double histogram_quantile_s(const struct histogram *h, double q)
 {
     if (h->n == 0)
         return NAN;
-    const uint64_t rank = (uint64_t)floor(q * (double)(h->n - 1));
+    const double at = q * (double)(h->n - 1);
+    const uint64_t rank = (uint64_t)floor(at);
     uint64_t below = 0;
     size_t bin = 0;
     while ((below += h->count[bin]) <= rank)
         bin++;
-    const uint64_t start = bin_start(bin), width = (bin + 1 < BINS ? bin_start(bin + 1) : h->most_ps) - start;
-    const double middle = (double)start + (double)(width - (width > 0)) / 2;
-    return fmin(fmax(middle, (double)h->least_ps), (double)h->most_ps) / PS_PER_S;
+    const double value = middle_ps(h, bin);
+    if (below > rank + 1 || rank + 1 >= h->n)
+        return value / PS_PER_S;
+    while (h->count[++bin] == 0) /* that of the next sample */
+        ;
+    return (value + (at - (double)rank) * (middle_ps(h, bin) - value)) / PS_PER_S;
 }
 
 double histogram_mean_s(const struct histogram *h)
 {
     return h->n > 0 ? (double)h->sum_ps / (double)h->n / PS_PER_S : NAN;
+}
+
+double histogram_sd_s(const struct histogram *h)
+{
+    const double mean = histogram_mean_s(h) * PS_PER_S;
+    double ss = 0;
+    for (size_t bin = 0; h->n > 0 && bin < BINS; bin++)
+        if (h->count[bin] > 0)
+            ss += (double)h->count[bin] * (middle_ps(h, bin) - mean) * (middle_ps(h, bin) - mean);
+    return h->n > 0 ? sqrt(ss / (double)h->n) / PS_PER_S : NAN;
 }
 
 double histogram_share(const struct histogram *h, uint64_t ps)

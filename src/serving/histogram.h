@@ -20,9 +20,12 @@ void histogram_add(struct histogram *h, uint64_t ps, uint64_t times);
 /* times samples of each of first, first + by, ..., first + (n - 1) by. */
 void histogram_add_run(struct histogram *h, uint64_t first_ps, uint64_t by_ps, uint64_t n, uint64_t times);
 void histogram_merge(struct histogram *to, const struct histogram *from);
-/* Seconds; NaN without samples. q in [0, 1]: the middle of the bin that holds the sample of rank q (n - 1), within the extremes. */
+/* Seconds; NaN without samples. q in [0, 1]: linear between the samples around rank q (n - 1), each at the middle of its bin and within the
+ * extremes. */
 double histogram_quantile_s(const struct histogram *h, double q);
 double histogram_mean_s(const struct histogram *h);
+/* Standard deviation of the population, samples at the middles of their bins. */
+double histogram_sd_s(const struct histogram *h);
 /* Share of the samples of at most ps, by whole bins; NaN without samples. */
 double histogram_share(const struct histogram *h, uint64_t ps);
 

@@ -4,18 +4,40 @@ libserving_a_SOURCES = \
   %D%/arrivals.h \
   %D%/blocks.c \
   %D%/blocks.h \
+  %D%/capacity.c \
+  %D%/capacity.h \
+  %D%/deployment.c \
+  %D%/deployment.h \
   %D%/draw.h \
+  %D%/draws.c \
+  %D%/draws.h \
   %D%/fast.c \
   %D%/histogram.c \
   %D%/histogram.h \
+  %D%/hit_bound.c \
   %D%/internal.h \
+  %D%/metrics.c \
+  %D%/metrics.h \
+  %D%/metrics_internal.h \
+  %D%/model_clock.c \
+  %D%/model_clock.h \
   %D%/policy.c \
   %D%/policy.h \
+  %D%/rates.c \
   %D%/scheduler.c \
   %D%/scheduler.h \
+  %D%/series.c \
+  %D%/series.h \
   %D%/simulate.c \
   %D%/simulate.h \
+  %D%/slo.c \
+  %D%/slo.h \
+  %D%/slots.c \
+  %D%/stability.c \
   %D%/step_price.c \
   %D%/step_price.h \
+  %D%/study.c \
+  %D%/timeline.c \
+  %D%/timeline.h \
   %D%/workload.c \
   %D%/workload.h

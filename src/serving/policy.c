@@ -16,7 +16,7 @@ static const struct {
 /* Releases from which a default holds. */
 enum {
     RELEASE_ASYNC = 14,      /* 0.14.0: --async-scheduling (vllm#27614) */
-    RELEASE_WHOLE_PROMPT = 20, /* scheduler_reserve_full_isl (vllm#37307) */
+    RELEASE_WHOLE_PROMPT = 19, /* scheduler_reserve_full_isl (vllm#37307); set in the configuration that a run of 0.19.0 printed */
     RELEASE_LARGE = 30,      /* budget of 16,384 tokens from 160 GiB on */
 };
 

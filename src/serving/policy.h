@@ -29,6 +29,7 @@ struct policy {
     bool async_scheduling;           /* step N + 1 is formed while step N runs */
     bool scheduler_reserve_full_isl; /* a request is admitted only when all its known tokens fit the free blocks */
     bool priority;                   /* waiting requests by (priority, arrival) in place of arrival */
+    bool split_kv;                   /* of llama-server: each slot has its part of the KV cache (-np N); else one for all */
     bool batch_until_empty;          /* static batching: nothing is admitted while something runs */
     double watermark;                /* fraction of the blocks that admission leaves free while something runs */
     uint32_t num_speculative_tokens; /* drafted tokens of a decode step; 0: no speculation */

@@ -73,7 +73,7 @@ static void queue_insert(struct scheduler *s, struct sched_seq *q, struct sched_
     s->n_waiting++;
 }
 
-static void queue_remove(struct scheduler *s, struct sched_seq *q)
+void scheduler_unqueue(struct scheduler *s, struct sched_seq *q)
 {
     if (q->prev)
         q->prev->next = q->next;
@@ -298,7 +298,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static struct batch_entry *batch_add(struct batch *b, struct error *err)
+struct batch_entry *batch_add(struct batch *b, struct error *err)
 {
     if (b->n == b->cap) {
         const size_t cap = b->cap > 0 ? 2 * b->cap : 64;
@@ -463,7 +463,7 @@ static int admit(struct scheduler *s, struct sched_seq *q, uint32_t hit, struct 
         s->running = running;
         s->cap_running = cap;
     }
-    queue_remove(s, q);
+    scheduler_unqueue(s, q);
     s->running[s->n_running++] = q;
     q->state = SEQ_RUNNING;
     q->n_computed = hit * s->p.block_size;
@@ -507,6 +507,8 @@ int scheduler_form(struct scheduler *s, struct batch *b, struct error *err)
     bool preempted = false;
     b->n = 0;
     b->n_tok = 0;
+    if (s->slot)
+        return slots_form(s, b, err);
     if (form_running(s, b, &budget, &preempted, err) != 0)
         return -1;
     if (!preempted && form_waiting(s, b, &budget, err) != 0)
@@ -526,7 +528,7 @@ static void finish(struct scheduler *s, struct sched_seq *q)
         remove_running(s, i);
         release_all(s, q);
     } else {
-        queue_remove(s, q);
+        scheduler_unqueue(s, q);
     }
     q->state = SEQ_DONE;
 }
@@ -556,13 +558,19 @@ static void apply(struct scheduler *s, const struct batch_entry *e)
 
 void scheduler_apply(struct scheduler *s, const struct batch *b)
 {
+    if (s->slot) {
+        slots_apply(s, b);
+        return;
+    }
     for (size_t i = 0; i < b->n; i++)
         apply(s, &b->e[i]);
 }
 
 void scheduler_abort(struct scheduler *s, struct sched_seq *q)
 {
-    if (q->state != SEQ_DONE)
+    if (s->slot)
+        slots_abort(s, q);
+    else if (q->state != SEQ_DONE)
         finish(s, q);
 }
 
@@ -573,6 +581,8 @@ int scheduler_init(struct scheduler *s, const struct policy *p, uint32_t n_block
     *s = (struct scheduler){ .p = *p, .n_reserve = (uint32_t)(p->watermark * n_block) };
     if (policy_check(p, err) != 0)
         return -1;
+    if (p->kind == POLICY_LLAMA_SERVER)
+        return block_pool_init(&s->pool, n_block, false, err) == 0 ? slots_init(s, err) : -1;
     return block_pool_init(&s->pool, n_block, p->enable_prefix_caching, err);
 }
 
@@ -594,13 +604,14 @@ void scheduler_forget(struct batch *b)
 
 void scheduler_free(struct scheduler *s)
 {
-    for (size_t i = 0; i < s->n_running; i++)
+    for (size_t i = 0; !s->slot && i < s->n_running; i++)
         scheduler_drop(s->running[i]);
     for (struct sched_seq *q = s->first, *next; q; q = next) {
         next = q->next;
         scheduler_drop(q);
     }
     free(s->running);
+    slots_free(s);
     block_pool_free(&s->pool);
     *s = (struct scheduler){ 0 };
 }
@@ -615,10 +626,12 @@ struct sched_seq *scheduler_add(struct scheduler *s, const struct workload *w, u
     }
     *q = (struct sched_seq){ .request = i, .n_in = r->n_in, .n_known = r->n_in, .priority = r->priority, .order = s->n_order++ };
     q->n_max = r->end == SERVE_END_LENGTH ? r->n_out : s->p.max_model_len - r->n_in;
-    if (s->pool.identity && r->n_run > 0 && !(q->hash = block_hashes(w, r, s->p.block_size, &q->n_hash, err)) && q->n_hash > 0) {
+    const uint32_t unit = s->slot ? w->run_tokens : s->p.block_size; /* slots compare prompts identity by identity */
+    if ((s->pool.identity || s->slot) && r->n_run > 0 && !(q->hash = block_hashes(w, r, unit, &q->n_hash, err)) && q->n_hash > 0) {
         free(q);
         return NULL;
     }
+    q->n_unit = unit;
     if (s->p.priority)
         queue_by_priority(s, q);
     else
@@ -635,6 +648,8 @@ const char *scheduler_broken(const struct scheduler *s)
 {
     const char *what = block_pool_broken(&s->pool);
     uint64_t held = 0;
+    if (s->slot)
+        return what;
     for (size_t i = 0; i < s->n_running; i++)
         for (uint32_t g = 0; g < s->p.n_group; g++)
             held += s->running[i]->group[g].n - s->running[i]->group[g].n_dropped;

@@ -39,7 +39,7 @@ struct sched_seq {
     enum seq_state state;
     bool admitted;        /* once */
     uint64_t *hash;       /* [n_hash]: chained hashes of its full blocks with an identity */
-    uint32_t n_hash;
+    uint32_t n_hash, n_unit; /* tokens of one */
     struct seq_blocks group[POLICY_MAX_GROUPS];
     struct sched_seq *next, *prev; /* queue of waiting ones */
 };
@@ -49,6 +49,7 @@ struct batch_entry {
     uint32_t n_past, n_tok; /* positions in the cache before; tokens of this step, drafts included */
     uint32_t n_draft;       /* drafts verified */
     bool samples;           /* yields tokens: its last known token is in the step */
+    bool failed;            /* refused for want of KV cache: it is done, n_tok is 0 */
     bool prompt;            /* more than its newest token and drafts: a chunk of a prompt or of a recomputation */
     /* The caller's, before scheduler_apply(): */
     uint32_t n_new; /* tokens it yielded: 1 + accepted drafts; 0 where !samples */
@@ -62,6 +63,8 @@ struct batch {
 };
 void batch_free(struct batch *b);
 
+struct slot;
+
 struct scheduler {
     struct policy p;
     struct block_pool pool;
@@ -73,6 +76,7 @@ struct scheduler {
     uint64_t n_order;
     uint64_t n_preempt, n_formed;
     uint64_t n_query_tok, n_hit_tok; /* of the prefix cache, first admissions only */
+    struct slot *slot; /* [max_num_seqs] of POLICY_LLAMA_SERVER */
 };
 
 /* p is copied. n_block: usable blocks (vLLM's number less its null block). */
@@ -98,6 +102,14 @@ static inline bool scheduler_idle(const struct scheduler *s)
 {
     return s->n_running == 0 && s->n_waiting == 0;
 }
+/* For the files of the scheduler: */
+struct batch_entry *batch_add(struct batch *b, struct error *err);
+int slots_init(struct scheduler *s, struct error *err);
+void slots_free(struct scheduler *s);
+int slots_form(struct scheduler *s, struct batch *b, struct error *err);
+void slots_apply(struct scheduler *s, const struct batch *b);
+void slots_abort(struct scheduler *s, struct sched_seq *q);
+void scheduler_unqueue(struct scheduler *s, struct sched_seq *q);
 uint32_t scheduler_used_blocks(const struct scheduler *s); /* referenced ones */
 /* For tests: blocks are neither lost nor held twice; NULL: all well. */
 const char *scheduler_broken(const struct scheduler *s);

@@ -83,61 +83,133 @@ struct flight {
     uint64_t end_ps;
 };
 
+/* A replica: a scheduler and its device. */
+struct replica {
+    struct scheduler s;
+    struct flight flight[MOST_FLIGHT]; /* [0]: the older */
+    size_t n_flight;
+    uint64_t device_ps; /* when the device has done all steps formed */
+    uint32_t n_active;  /* requests sent to it and not ended */
+    bool due;           /* may form a step now */
+};
+
 struct simulation {
     const struct workload *w;
     const struct serve_options *o;
     struct serve_result *r;
     struct arrivals arrivals;
-    struct scheduler s;
-    struct flight flight[MOST_FLIGHT]; /* [0]: the older */
-    size_t n_flight;
-    uint64_t now_ps, device_ps; /* now; when the device has done all steps formed */
+    struct replica *replica;
+    uint32_t n_replica;
+    uint64_t now_ps;
 };
+
+static uint32_t least_active(const struct simulation *x)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < x->n_replica; i++)
+        if (x->replica[i].n_active < x->replica[best].n_active)
+            best = i;
+    return best;
+}
+
+/* Where most of the prompt is cached, if anything is; else where least is to do. */
+static int route_by_prefix(const struct simulation *x, uint32_t request, uint32_t *to, struct error *err)
+{
+    uint32_t most = 0, n_hash;
+    *to = least_active(x);
+    const struct serve_request *r = &x->w->r[request];
+    uint64_t *hash = r->n_run > 0 ? block_hashes(x->w, r, x->o->policy->block_size, &n_hash, err) : NULL;
+    if (r->n_run > 0 && !hash && n_hash > 0)
+        return -1;
+    for (uint32_t i = 0; hash && i < x->n_replica; i++) {
+        uint32_t n = 0;
+        while (n < n_hash && block_pool_find(&x->replica[i].s.pool, hash[n]) != BLOCK_NONE)
+            n++;
+        if (n > most) {
+            most = n;
+            *to = i;
+        }
+    }
+    free(hash);
+    return 0;
+}
+
+static int route(struct simulation *x, uint32_t request, uint32_t *to, struct error *err)
+{
+    switch (x->o->routing) {
+    case ROUTE_ROUND_ROBIN:
+        *to = request % x->n_replica;
+        return 0;
+    case ROUTE_LEAST_ACTIVE:
+        *to = least_active(x);
+        return 0;
+    case ROUTE_PREFIX:
+        return route_by_prefix(x, request, to, err);
+    }
+    return 0;
+}
 
 static int take_arrivals(struct simulation *x, struct error *err)
 {
     struct due due;
     uint64_t sent_ps;
+    uint32_t to = 0;
     while (arrivals_take(&x->arrivals, x->now_ps, &due, &sent_ps)) {
+        if (x->n_replica > 1 && route(x, due.request, &to, err) != 0)
+            return -1;
+        struct replica *p = &x->replica[to];
         x->r->out[due.request].due_ps = due.ps;
         x->r->out[due.request].sent_ps = sent_ps;
-        if (!scheduler_add(&x->s, x->w, due.request, err))
+        p->n_active++;
+        p->due |= p->n_flight == 0;
+        if (!scheduler_add(&p->s, x->w, due.request, err))
             return -1;
     }
     return 0;
 }
 
+/* A step in passes of at most n_ubatch tokens, where the policy has them; else in one. */
 static uint64_t price(const struct simulation *x, const struct batch *b, struct serve_step *step)
 {
+    const uint32_t most = x->o->policy->n_ubatch > 0 ? x->o->policy->n_ubatch : UINT32_MAX;
     struct step_load load = { 0 };
+    uint64_t ps = 0;
     for (size_t i = 0; i < b->n; i++) {
         const struct batch_entry *e = &b->e[i];
-        (e->prompt ? step_load_prompt : step_load_decode)(&load, x->o->price, e->n_past, e->n_tok);
+        for (uint32_t done = 0, n; done < e->n_tok; done += n) {
+            const uint32_t room = most - load.n_decode - load.n_prompt;
+            n = e->n_tok - done < room ? e->n_tok - done : room;
+            (e->prompt ? step_load_prompt : step_load_decode)(&load, x->o->price, e->n_past + done, n);
+            *(e->prompt ? &step->n_prompt : &step->n_decode) += n;
+            if (load.n_decode + load.n_prompt == most) {
+                ps += step_price_ps(x->o->price, &load);
+                load = (struct step_load){ 0 };
+            }
+        }
     }
-    step->n_decode = load.n_decode;
-    step->n_prompt = load.n_prompt;
-    return step_price_ps(x->o->price, &load);
+    return ps + (load.n_decode + load.n_prompt > 0 ? step_price_ps(x->o->price, &load) : 0);
 }
 
 /* Forms a step and starts it when the device is free; *formed: there was something to do. */
-static int form(struct simulation *x, bool *formed, struct error *err)
+static int form(struct simulation *x, struct replica *p, bool *formed, struct error *err)
 {
-    struct flight *f = &x->flight[x->n_flight];
-    if (scheduler_form(&x->s, &f->batch, err) != 0)
+    struct flight *f = &p->flight[p->n_flight];
+    if (scheduler_form(&p->s, &f->batch, err) != 0)
         return -1;
     *formed = f->batch.n > 0;
     if (!*formed)
         return 0;
-    struct serve_step step = { .n = 1, .start_ps = u64_max(x->now_ps, x->device_ps), .n_running = (uint32_t)x->s.n_running,
-                               .n_waiting = (uint32_t)x->s.n_waiting, .used_blocks = scheduler_used_blocks(&x->s) };
-    step.end_ps = f->end_ps = x->device_ps = step.start_ps + price(x, &f->batch, &step);
+    struct serve_step step = { .n = 1, .start_ps = u64_max(x->now_ps, p->device_ps), .replica = (uint32_t)(p - x->replica),
+                               .n_running = (uint32_t)p->s.n_running, .n_waiting = (uint32_t)p->s.n_waiting,
+                               .used_blocks = scheduler_used_blocks(&p->s) };
+    step.end_ps = f->end_ps = p->device_ps = step.start_ps + price(x, &f->batch, &step);
     for (size_t i = 0; i < f->batch.n; i++) {
         struct serve_outcome *out = &x->r->out[f->batch.e[i].seq->request];
         if (out->start_ps == SERVE_NOT_YET)
             out->start_ps = x->now_ps;
     }
     serve_note_steps(x->r, x->o, &step, step.used_blocks);
-    x->n_flight++;
+    p->n_flight++;
     return 0;
 }
 
@@ -155,91 +227,153 @@ static void outcome_of(struct simulation *x, struct batch_entry *e)
     e->stop = e->n_new == left;
 }
 
-static void note_tokens(struct simulation *x, const struct batch_entry *e)
+static void end_request(struct simulation *x, struct replica *p, const struct sched_seq *q)
 {
-    const struct sched_seq *q = e->seq;
     struct serve_outcome *out = &x->r->out[q->request];
-    if (e->n_new == 0)
-        return;
-    if (out->first_ps == SERVE_NOT_YET)
-        out->first_ps = x->now_ps;
-    else
-        histogram_add(&x->r->gap, x->now_ps - out->end_ps, 1);
-    out->end_ps = x->now_ps; /* of its newest token */
-    if (q->state != SEQ_DONE)
-        return;
     out->n_hit = q->n_hit;
     out->n_preempt = q->n_preempt;
+    out->end_ps = x->now_ps;
+    p->n_active--;
     arrivals_end(&x->arrivals, q->request, x->now_ps);
 }
 
-/* The oldest step is done. */
-static void apply(struct simulation *x)
+static void note_tokens(struct simulation *x, struct replica *p, const struct batch_entry *e)
 {
-    struct flight *f = &x->flight[0];
-    x->now_ps = u64_max(x->now_ps, f->end_ps);
+    const struct sched_seq *q = e->seq;
+    struct serve_outcome *out = &x->r->out[q->request];
+    if (e->n_new > 0) {
+        if (out->first_ps == SERVE_NOT_YET)
+            out->first_ps = x->now_ps;
+        else
+            histogram_add(&x->r->gap, x->now_ps - out->end_ps, 1);
+        out->end_ps = x->now_ps; /* of its newest token */
+    }
+    out->failed = e->failed;
+    if (e->failed || (e->n_new > 0 && q->state == SEQ_DONE))
+        end_request(x, p, q);
+}
+
+/* The replica's oldest step is done. */
+static void apply(struct simulation *x, struct replica *p)
+{
+    struct flight *f = &p->flight[0];
     for (size_t i = 0; i < f->batch.n; i++) {
         f->batch.e[i].n_new = 0;
         if (f->batch.e[i].seq->state == SEQ_DONE)
             x->r->t.n_wasted_tok += f->batch.e[i].n_tok;
         outcome_of(x, &f->batch.e[i]);
     }
-    scheduler_apply(&x->s, &f->batch);
+    scheduler_apply(&p->s, &f->batch);
     for (size_t i = 0; i < f->batch.n; i++) {
         struct batch_entry *e = &f->batch.e[i];
-        note_tokens(x, e);
+        note_tokens(x, p, e);
         if (e->seq->state == SEQ_DONE && e->seq->n_flight == 0)
             scheduler_drop(e->seq);
     }
     const struct batch spare = f->batch;
-    x->flight[0] = x->flight[1];
-    x->flight[1].batch = spare;
-    x->n_flight--;
+    p->flight[0] = p->flight[1];
+    p->flight[1].batch = spare;
+    p->n_flight--;
+    p->due = true;
+}
+
+/* As many steps as may be in flight. An asynchronous scheduler that has nothing for a second one waits for the first. */
+static int form_steps(struct simulation *x, struct replica *p, struct error *err)
+{
+    const size_t most = p->s.p.async_scheduling ? MOST_FLIGHT : 1;
+    bool formed = true;
+    while (formed && p->n_flight < most)
+        if (form(x, p, &formed, err) != 0)
+            return -1;
+    p->due = false;
+    return 0;
+}
+
+/* The time of the next end of a step or arrival; UINT64_MAX: none. */
+static uint64_t next_ps(struct simulation *x)
+{
+    uint64_t ps = UINT64_MAX;
+    bool idle = false;
+    for (uint32_t i = 0; i < x->n_replica; i++) {
+        const struct replica *p = &x->replica[i];
+        if (p->n_flight > 0)
+            ps = u64_min(ps, u64_max(x->now_ps, p->flight[0].end_ps));
+        idle |= p->n_flight == 0;
+    }
+    /* A replica that computes looks for arrivals when its step ends. */
+    return idle || x->n_replica > 1 ? u64_min(ps, arrivals_next_ps(&x->arrivals, x->now_ps)) : ps;
 }
 
 static int run(struct simulation *x, struct error *err)
 {
-    const size_t most = x->s.p.async_scheduling ? MOST_FLIGHT : 1;
     for (uint64_t n = 0;; n++) {
-        bool formed = false;
         if (n % 4096 == 0 && interrupt_check(err) != 0)
             return -1;
-        if (take_arrivals(x, err) != 0 || form(x, &formed, err) != 0)
+        if (take_arrivals(x, err) != 0)
             return -1;
-        if (formed && x->n_flight < most)
-            continue;
-        if (x->n_flight > 0) {
-            apply(x);
-            continue;
-        }
-        const uint64_t next_ps = arrivals_next_ps(&x->arrivals, x->now_ps);
-        if (next_ps == UINT64_MAX)
-            return scheduler_idle(&x->s) ? 0 : error_set(err, ERROR_INPUT, "%s: requests wait for KV blocks that never become free", x->w->name);
-        x->now_ps = next_ps;
+        for (uint32_t i = 0; i < x->n_replica; i++)
+            if (x->replica[i].due && form_steps(x, &x->replica[i], err) != 0)
+                return -1;
+        const uint64_t ps = next_ps(x);
+        if (ps == UINT64_MAX)
+            break;
+        x->now_ps = ps;
+        for (uint32_t i = 0; i < x->n_replica; i++)
+            if (x->replica[i].n_flight > 0 && x->replica[i].flight[0].end_ps <= ps)
+                apply(x, &x->replica[i]);
     }
+    for (uint32_t i = 0; i < x->n_replica; i++)
+        if (!scheduler_idle(&x->replica[i].s))
+            return error_set(err, ERROR_INPUT, "%s: requests wait for KV blocks that never become free", x->w->name);
+    return 0;
+}
+
+static void add_totals(struct serve_totals *t, const struct scheduler *s)
+{
+    t->n_preempt += s->n_preempt;
+    t->n_evicted += s->pool.n_evicted;
+    t->n_query_tok += s->n_query_tok;
+    t->n_hit_tok += s->n_hit_tok;
+}
+
+static int simulation_init(struct simulation *x, struct error *err)
+{
+    x->n_replica = x->o->n_replica > 1 ? x->o->n_replica : 1;
+    x->replica = calloc(x->n_replica, sizeof *x->replica);
+    if (!x->replica)
+        return error_oom(err, x->n_replica * sizeof *x->replica, "the replicas");
+    for (uint32_t i = 0; i < x->n_replica; i++)
+        if (scheduler_init(&x->replica[i].s, x->o->policy, x->o->n_block, err) != 0)
+            return -1;
+    return arrivals_init(&x->arrivals, x->w, x->o->max_concurrency, x->o->gap_scale, err);
+}
+
+static void simulation_free(struct simulation *x)
+{
+    for (uint32_t i = 0; x->replica && i < x->n_replica; i++) {
+        struct replica *p = &x->replica[i];
+        for (size_t k = 0; k < MOST_FLIGHT; k++) {
+            if (k < p->n_flight)
+                scheduler_forget(&p->flight[k].batch);
+            batch_free(&p->flight[k].batch);
+        }
+        scheduler_free(&p->s);
+    }
+    free(x->replica);
+    arrivals_free(&x->arrivals);
 }
 
 int serve_step_by_step(struct serve_result *r, const struct workload *w, const struct serve_options *o, struct error *err)
 {
     struct simulation x = { .w = w, .o = o, .r = r };
-    int rc = -1;
-    if (arrivals_init(&x.arrivals, w, o->max_concurrency, err) == 0) {
-        if (scheduler_init(&x.s, o->policy, o->n_block, err) == 0) {
-            rc = run(&x, err);
-            r->t.n_preempt = x.s.n_preempt;
-            r->t.n_evicted = x.s.pool.n_evicted;
-            r->t.n_query_tok = x.s.n_query_tok;
-            r->t.n_hit_tok = x.s.n_hit_tok;
-            r->t.end_ps = x.now_ps;
-        }
-        for (size_t i = 0; i < MOST_FLIGHT; i++) {
-            if (i < x.n_flight)
-                scheduler_forget(&x.flight[i].batch);
-            batch_free(&x.flight[i].batch);
-        }
-        scheduler_free(&x.s);
-        arrivals_free(&x.arrivals);
+    int rc = simulation_init(&x, err);
+    if (rc == 0) {
+        rc = run(&x, err);
+        r->t.end_ps = x.now_ps;
+        for (uint32_t i = 0; i < x.n_replica; i++)
+            add_totals(&r->t, &x.replica[i].s);
     }
+    simulation_free(&x);
     return rc;
 }
 

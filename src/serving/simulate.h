@@ -21,6 +21,7 @@ struct serve_outcome {
     uint64_t end_ps;   /* its last */
     uint32_t n_hit;    /* prompt tokens found in the prefix cache */
     uint32_t n_preempt;
+    bool failed;       /* refused for want of KV cache; end_ps: when */
 };
 
 /* A step, for time series. */
@@ -28,6 +29,7 @@ struct serve_step {
     uint64_t start_ps, end_ps;
     uint64_t n;            /* alike steps one after the other */
     uint32_t n_decode, n_prompt; /* tokens of each step */
+    uint32_t replica;
     uint32_t n_running, n_waiting, used_blocks; /* when it was formed; of several: blocks after the last */
 };
 typedef void serve_step_fn(void *ctx, const struct serve_step *x);
@@ -45,6 +47,13 @@ struct serve_totals {
     uint32_t most_running, most_used_blocks;
 };
 
+/* To which of several replicas a request goes. */
+enum serve_route {
+    ROUTE_ROUND_ROBIN,  /* by its number */
+    ROUTE_LEAST_ACTIVE, /* the one with the fewest requests under way */
+    ROUTE_PREFIX,       /* the one that has most of its prompt cached, else the least active */
+};
+
 enum { SERVE_STEP_BY_STEP = 1 }; /* of serve_options.flags: no jumps */
 
 struct serve_options {
@@ -52,6 +61,9 @@ struct serve_options {
     const struct step_price *price;
     uint32_t n_block;        /* usable KV blocks */
     uint32_t max_concurrency; /* of the client; 0: any number */
+    double gap_scale;        /* of the times between roots' arrivals: 0.5 is twice the rate; 0: 1 */
+    uint32_t n_replica;      /* alike, each with n_block blocks; 0: 1 */
+    enum serve_route routing;
     uint64_t seed;           /* of acceptance */
     double accept[POLICY_MAX_DRAFT]; /* probability that the k-th draft is accepted, given those before it */
     double accept_sd;        /* spread of a request's rates: of their logit */

@@ -6,5 +6,8 @@ check_PROGRAMS += %D%/test_scheduler
 check_PROGRAMS += %D%/test_jumps
 %C%_test_jumps_SOURCES = %D%/test_jumps.c %D%/random_case.h tests/test.h
 %C%_test_jumps_LDADD   = $(SERVING_TEST_LIBS)
-TESTS += %D%/test_scheduler %D%/test_jumps
+check_PROGRAMS += %D%/test_metrics
+%C%_test_metrics_SOURCES = %D%/test_metrics.c tests/test.h tests/near.h
+%C%_test_metrics_LDADD   = $(SERVING_TEST_LIBS)
+TESTS += %D%/test_scheduler %D%/test_jumps %D%/test_metrics
 endif

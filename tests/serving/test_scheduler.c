@@ -283,6 +283,40 @@ static void test_speculation(void **state)
     finish(&x);
 }
 
+/* llama-server: a token of each slot that generates, then prompts slot by slot until n_batch is full; who finds no slot waits. */
+static void test_slots(void **state)
+{
+    (void)state;
+    struct bench x;
+    struct policy p;
+    struct error err;
+    assert_ok(policy_init(&p, "llama-server", &(struct policy_device){ .memory_bytes = 24e9, .is_gpu = true }, &err), err);
+    p.max_num_seqs = 2;
+    p.max_num_batched_tokens = 100;
+    p.max_model_len = 4096;
+    begin(&x, &p, 400);
+    add(&x, 130, 3, 1);
+    add(&x, 90, 4, 2);
+    add(&x, 160, 1, 1);
+    assert_string_equal(step(&x), "0:100");
+    assert_string_equal(step(&x), "0:30 1:70");
+    assert_string_equal(step(&x), "0:1 1:20");
+    assert_string_equal(step(&x), "0:1 1:1"); /* the first ends: its slot holds 132 tokens */
+    assert_string_equal(step(&x), "1:1 2:32"); /* 128 of them are a prefix in whole identities */
+    finish(&x);
+    /* More than the cache holds: nobody is preempted, all fail. */
+    begin(&x, &p, 200);
+    add(&x, 120, 30, 0);
+    add(&x, 70, 30, 0);
+    assert_string_equal(step(&x), "0:100");
+    assert_string_equal(step(&x), "0:20 1:70");
+    for (int i = 0; i < 5; i++)
+        assert_string_equal(step(&x), "0:1 1:1");
+    assert_string_equal(form(&x), "0:0 1:0");
+    assert_true(x.b.e[0].failed && x.b.e[1].failed);
+    finish(&x);
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -385,7 +419,7 @@ int main(void)
         cmocka_unit_test(test_chunks_beside_decode), cmocka_unit_test(test_preemption_by_recompute), cmocka_unit_test(test_admission_gate),
         cmocka_unit_test(test_prefix_cache),         cmocka_unit_test(test_eviction_order),          cmocka_unit_test(test_async),
         cmocka_unit_test(test_priority),             cmocka_unit_test(test_windows),                 cmocka_unit_test(test_speculation),
-        cmocka_unit_test(test_refuses),              cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_slots),                cmocka_unit_test(test_refuses),              cmocka_unit_test(test_properties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

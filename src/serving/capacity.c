@@ -1,0 +1,272 @@
+#include "serving/capacity.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- an objective ------------------------------------------------------------------------------------------------- */
+
+/* Seconds of a metric of one request; NaN: it has none. */
+static double value_s(const struct serve_outcome *o, const struct serve_request *q, enum serve_metric m)
+{
+    if (o->failed || o->first_ps == SERVE_NOT_YET)
+        return INFINITY;
+    switch (m) {
+    case METRIC_TTFT:
+        return (double)(o->first_ps - o->sent_ps) / PS_PER_S;
+    case METRIC_TPOT:
+        return q->n_out > 1 ? (double)(o->end_ps - o->first_ps) / PS_PER_S / (q->n_out - 1) : NAN;
+    case METRIC_E2E:
+        return (double)(o->end_ps - o->sent_ps) / PS_PER_S;
+    case METRIC_QUEUE:
+        return (double)(o->start_ps - o->sent_ps) / PS_PER_S;
+    case METRIC_CLIENT_QUEUE:
+        return (double)(o->sent_ps - o->due_ps) / PS_PER_S;
+    case METRIC_E2E_CLIENT:
+        return (double)(o->end_ps - o->due_ps) / PS_PER_S;
+    case METRIC_ITL:
+    case SERVE_METRICS:
+        return NAN;
+    }
+    return NAN;
+}
+
+/* Of requests from `from` on: how many have the metric, how many of them within the limit, their sum. */
+struct within {
+    size_t n, n_within;
+    double sum_s;
+};
+
+static struct within within(const struct serve_result *r, const struct workload *w, size_t from, const struct slo_limit *l)
+{
+    struct within x = { 0 };
+    for (size_t i = from; i < r->n; i++) {
+        const double s = value_s(&r->out[i], &w->r[i], l->metric);
+        if (isnan(s))
+            continue;
+        x.n++;
+        x.n_within += s <= l->limit_s;
+        x.sum_s += s;
+    }
+    return x;
+}
+
+static bool limit_met(const struct serve_result *r, const struct workload *w, size_t from, const struct serve_slo *slo, const struct slo_limit *l)
+{
+    if (l->metric == METRIC_ITL) {
+        if (r->gap.n == 0)
+            return true;
+        return slo->reading == SLO_MEAN ? histogram_mean_s(&r->gap) <= l->limit_s
+                                        : histogram_share(&r->gap, (uint64_t)(l->limit_s * PS_PER_S)) >= slo->share;
+    }
+    const struct within x = within(r, w, from, l);
+    if (x.n == 0)
+        return true;
+    if (slo->reading == SLO_MEAN)
+        return x.sum_s / (double)x.n <= l->limit_s;
+    return (double)x.n_within >= ceil(slo->share * ((double)x.n - 1)) + 1;
+}
+
+/* vLLM's goodput: a request without a metric is within its limit. */
+static bool all_within(const struct serve_result *r, const struct workload *w, size_t i, const struct serve_slo *slo)
+{
+    for (size_t k = 0; k < slo->n; k++)
+        if (value_s(&r->out[i], &w->r[i], slo->limit[k].metric) > slo->limit[k].limit_s)
+            return false;
+    return true;
+}
+
+static bool meets_from(const struct serve_result *r, const struct workload *w, size_t from, const struct serve_slo *slo)
+{
+    if (slo->reading == SLO_JOINT) {
+        size_t n = 0;
+        for (size_t i = from; i < r->n; i++)
+            n += all_within(r, w, i, slo);
+        return (double)n >= slo->share * (double)(r->n - from);
+    }
+    for (size_t k = 0; k < slo->n; k++)
+        if (!limit_met(r, w, from, slo, &slo->limit[k]))
+            return false;
+    return true;
+}
+
+bool capacity_meets(const struct serve_result *r, const struct workload *w, const struct serve_slo *slo)
+{
+    return meets_from(r, w, 0, slo) && meets_from(r, w, r->n / 2, slo);
+}
+
+/* ---- a search ------------------------------------------------------------------------------------------------------ */
+
+struct search {
+    const struct workload *w;
+    const struct capacity_options *o;
+    struct serve_options run;
+    size_t n_root;
+    double own_rate; /* of w's arrivals */
+    uint32_t n_sim;
+};
+
+/* Simulates at a rate; INFINITY: all at once. */
+static int at_rate(struct search *x, double rate, struct serve_result *r, struct error *err)
+{
+    x->run.gap_scale = isinf(rate) ? 1e-300 : x->own_rate / rate;
+    x->n_sim++;
+    return serve_simulate(r, x->w, &x->run, err);
+}
+
+static int meets(struct search *x, double rate, bool *met, struct error *err)
+{
+    struct serve_result r;
+    if (at_rate(x, rate, &r, err) != 0)
+        return -1;
+    *met = capacity_meets(&r, x->w, x->o->slo);
+    serve_result_free(&r);
+    return 0;
+}
+
+/* Between lo, which is met or 0, and hi, which is not. */
+static int bisect(struct search *x, double lo, double hi, double *rate, struct error *err)
+{
+    const double precision = x->o->precision > 0 ? x->o->precision : 0.01;
+    for (int i = 0; i < 60 && hi - lo > precision * hi; i++) {
+        const double middle = lo > 0 ? sqrt(lo * hi) : hi / 2;
+        bool met;
+        if (meets(x, middle, &met, err) != 0)
+            return -1;
+        *(met ? &lo : &hi) = middle;
+        if (lo == 0 && hi < 1e-4 * x->own_rate && hi < 1e-6) /* not even alone */
+            break;
+    }
+    *rate = lo;
+    return 0;
+}
+
+static int saturation_of(struct search *x, double *rate, struct error *err)
+{
+    struct serve_result r;
+    if (at_rate(x, INFINITY, &r, err) != 0)
+        return -1;
+    *rate = (double)x->n_root / ((double)r.t.end_ps / PS_PER_S);
+    serve_result_free(&r);
+    return 0;
+}
+
+/* A bracket above the saturation rate of a finite run, whose queue need not grow long enough to be seen. */
+static int highest(struct search *x, double saturation, double *rate, struct error *err)
+{
+    double hi = 2 * saturation;
+    bool met;
+    if (meets(x, hi, &met, err) != 0)
+        return -1;
+    if (met) {
+        *rate = saturation; /* so short a run says nothing about more */
+        return 0;
+    }
+    if (bisect(x, 0, hi, rate, err) != 0)
+        return -1;
+    *rate = fmin(*rate, saturation);
+    return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The q-th percentile of a metric by order statistics. */
+static double percentile(const struct serve_result *r, const struct workload *w, enum serve_metric m, double q, double *v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        const double s = value_s(&r->out[i], &w->r[i], m);
+        if (!isnan(s))
+            v[n++] = s;
+    }
+    if (n == 0)
+        return NAN;
+    qsort(v, n, sizeof *v, by_value);
+    return v[(size_t)ceil(q * (double)(n - 1))];
+}
+
+static double mean(const struct serve_result *r, const struct workload *w, enum serve_metric m)
+{
+    const struct within x = within(r, w, 0, &(struct slo_limit){ m, INFINITY });
+    return x.n > 0 ? x.sum_s / (double)x.n : NAN;
+}
+
+static int describe(struct search *x, double rate, struct capacity_at *at, struct error *err)
+{
+    struct serve_result r;
+    double *v = malloc(x->w->n * sizeof *v);
+    *at = (struct capacity_at){ .rate = rate };
+    if (!v)
+        return error_oom(err, x->w->n * sizeof *v, "the times of requests");
+    if (at_rate(x, rate, &r, err) != 0) {
+        free(v);
+        return -1;
+    }
+    const struct workload_sum sum = workload_sum(x->w);
+    const double n_root = (double)sum.n_root, s = (double)r.t.end_ps / PS_PER_S;
+    double good = 0, good_tok = 0;
+    for (size_t i = 0; i < r.n; i++)
+        if (all_within(&r, x->w, i, x->o->slo)) {
+            good++;
+            good_tok += x->w->r[i].n_out;
+        }
+    at->in_tok_s = rate * (double)sum.n_in / n_root;
+    at->out_tok_s = rate * (double)sum.n_out / n_root;
+    at->ttft_p50_s = percentile(&r, x->w, METRIC_TTFT, 0.5, v);
+    at->ttft_p99_s = percentile(&r, x->w, METRIC_TTFT, 0.99, v);
+    at->tpot_mean_s = mean(&r, x->w, METRIC_TPOT);
+    at->e2e_mean_s = mean(&r, x->w, METRIC_E2E);
+    at->user_tok_s = 1 / at->tpot_mean_s;
+    at->itl_p99_s = histogram_quantile_s(&r.gap, 0.99);
+    at->batch = (double)r.t.running_ps / (double)r.t.busy_ps;
+    at->kv = (double)r.t.used_block_ps / (double)r.t.busy_ps / x->run.n_block;
+    at->good_request_s = good / s;
+    at->good_tok_s = good_tok / s;
+    free(v);
+    serve_result_free(&r);
+    return 0;
+}
+
+/* Rates of the draws, near that of the central constants. */
+static int draws(struct search *x, struct capacity *c, struct deployment *d, struct error *err)
+{
+    const uint32_t n = x->o->n_draw;
+    double *rate = calloc(n, sizeof *rate), saturation = 0;
+    int rc = rate ? 0 : error_oom(err, n * sizeof *rate, "draws of the constants");
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        rc = deployment_draw(d, i + 1, x->o->seed, err);
+        if (rc == 0)
+            rc = saturation_of(x, &saturation, err);
+        if (rc == 0)
+            rc = highest(x, saturation, &rate[i], err);
+    }
+    if (rc == 0) {
+        const double q[CAPACITY_RATES] = { 0.1, 0.5, 0.9 };
+        for (int k = 0; k < CAPACITY_RATES; k++)
+            c->probable[k] = stats_quantile(rate, n, q[k]);
+    }
+    free(rate);
+    return rc == 0 ? deployment_draw(d, 0, 0, err) : -1;
+}
+
+int serve_capacity(struct capacity *c, struct deployment *d, const struct workload *w, const struct serve_options *run,
+                   const struct capacity_options *o, struct error *err)
+{
+    const struct workload_sum sum = workload_sum(w);
+    *c = (struct capacity){ .probable = { NAN, NAN, NAN } };
+    if (sum.last_arrival_ps == 0 || sum.n_root < 2)
+        return error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", w->name);
+    struct search x = { .w = w, .o = o, .run = *run, .n_root = sum.n_root };
+    x.own_rate = (double)(sum.n_root - 1) / ((double)sum.last_arrival_ps / PS_PER_S);
+    if (saturation_of(&x, &c->saturation, err) != 0 || highest(&x, c->saturation, &c->rate, err) != 0)
+        return -1;
+    c->at = (struct capacity_at){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    if (c->rate > 0 && describe(&x, c->rate, &c->at, err) != 0)
+        return -1;
+    if (o->n_draw > 0 && draws(&x, c, d, err) != 0)
+        return -1;
+    c->n_sim = x.n_sim;
+    return interrupt_check(err);
+}

@@ -1,0 +1,51 @@
+/*
+ * capacity.h: the highest rate at which a deployment meets a service level objective. Rates are found by bisection on common random
+ * numbers, on which whether the objective is met is nearly monotone in the rate; a machine's uncertainty gives a distribution of rates, of
+ * which the 10th, 50th and 90th percentile are the rates that meet it with probability 0.9, 0.5 and 0.1.
+ */
+#ifndef SERVING_CAPACITY_H
+#define SERVING_CAPACITY_H
+
+#include "serving/deployment.h"
+#include "serving/slo.h"
+
+enum { CAPACITY_90, CAPACITY_50, CAPACITY_10, CAPACITY_RATES };
+
+struct capacity_options {
+    const struct serve_slo *slo;
+    uint32_t n_draw;  /* of the constants; 0: no probabilities */
+    uint64_t seed;
+    double precision; /* relative, of a rate: 0.01 */
+};
+
+/* At a rate. Percentiles of requests' times are order statistics; ITL: of all gaps. */
+struct capacity_at {
+    double rate;      /* arrivals/s: of requests, or of sessions where requests have turns */
+    double in_tok_s, out_tok_s;
+    double user_tok_s; /* 1 / mean TPOT */
+    double ttft_p50_s, ttft_p99_s, tpot_mean_s, itl_p99_s, e2e_mean_s;
+    double batch, kv;  /* mean over busy time; fraction of the blocks */
+    double good_request_s, good_tok_s; /* of requests that meet all limits */
+};
+
+struct capacity {
+    double saturation;   /* arrivals/s served when all are sent at once: no rate above it is sustained */
+    double rate;         /* by the central constants; 0: the objective is not met by a single request */
+    double probable[CAPACITY_RATES]; /* NaN without draws */
+    struct capacity_at at; /* at `rate`; NaN at 0 */
+    uint32_t n_sim;      /* simulations */
+};
+
+/*
+ * w        requests in the order of their arrival, with times between them: scaled to each rate tried
+ * run      deployment_serve_options()
+ * errors   ERROR_USAGE  all requests are due at once; those of serve_simulate()
+ * cost     some ten simulations of w, and ten a draw
+ */
+int serve_capacity(struct capacity *c, struct deployment *d, const struct workload *w, const struct serve_options *run,
+                   const struct capacity_options *o, struct error *err);
+
+/* The objective holds over all requests and over the younger half of them, so that a growing queue does not pass for a short one. */
+bool capacity_meets(const struct serve_result *r, const struct workload *w, const struct serve_slo *slo);
+
+#endif

@@ -1,0 +1,119 @@
+#include "serving/deployment.h"
+#include <math.h>
+#include <string.h>
+
+static bool chosen(enum choice c, bool by_default)
+{
+    return c == CHOICE_DEFAULT ? by_default : c == CHOICE_ON;
+}
+
+static uint32_t given(uint32_t v, uint32_t by_default)
+{
+    return v > 0 ? v : by_default;
+}
+
+static struct policy_device device_of(const struct hwprofile *h)
+{
+    return (struct policy_device){ .memory_bytes = h->mem_bytes.value, .is_gpu = h->kind == HW_GPU || h->kind == HW_NPU,
+                                   .is_a100 = strstr(h->id, "a100") != NULL };
+}
+
+static int set_policy(struct deployment *d, const struct hwprofile *h, const struct deployment_options *x, const struct workload_sum *w,
+                      uint32_t n_ctx_train, struct error *err)
+{
+    struct policy *p = &d->policy;
+    const struct policy_device device = device_of(h);
+    if (policy_init(p, x->policy ? x->policy : policy_name(0), &device, err) != 0)
+        return -1;
+    p->max_num_seqs = given(x->max_num_seqs, p->max_num_seqs);
+    p->max_num_batched_tokens = given(x->max_num_batched_tokens, p->max_num_batched_tokens);
+    p->block_size = given(x->block_size, p->block_size);
+    p->long_prefill_token_threshold = x->long_prefill_token_threshold;
+    p->enable_prefix_caching = chosen(x->enable_prefix_caching, p->enable_prefix_caching);
+    p->enable_chunked_prefill = chosen(x->enable_chunked_prefill, p->enable_chunked_prefill);
+    p->async_scheduling = chosen(x->async_scheduling, p->async_scheduling);
+    p->scheduler_reserve_full_isl = chosen(x->whole_prompt, p->scheduler_reserve_full_isl);
+    p->priority = x->priority;
+    p->watermark = isnan(x->watermark) ? p->watermark : x->watermark;
+    p->num_speculative_tokens = x->num_speculative_tokens;
+    p->look_ahead = x->look_ahead;
+    policy_set_model_len(p, given(x->max_model_len, n_ctx_train > w->most_tokens ? n_ctx_train : w->most_tokens + 1));
+    return policy_check(p, err);
+}
+
+static struct memory_options memory_of(const struct deployment *d, const struct hwprofile *h, const struct predict_options *o,
+                                       const struct deployment_options *x)
+{
+    const struct policy *p = &d->policy;
+    const unsigned release = strncmp(p->name, "vllm-", 5) == 0 ? memory_release_find(p->name) : MEMORY_NEWEST;
+    struct memory_options m = memory_defaults(h, p->kind == POLICY_VLLM ? release : MEMORY_ALONE);
+    m.layout = o->layout;
+    m.layout.dp = 1;
+    m.type_k = o->type_k;
+    m.type_v = o->type_v;
+    m.block = p->block_size;
+    m.max_batched_tokens = p->kind == POLICY_VLLM ? p->max_num_batched_tokens : p->n_ubatch;
+    m.max_seqs = p->max_num_seqs;
+    if (!isnan(x->gpu_memory_utilization))
+        m.utilization = x->gpu_memory_utilization;
+    return m;
+}
+
+/* Of vLLM's blocks the first one is the null block. */
+static int set_blocks(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
+                      const struct deployment_options *x, struct error *err)
+{
+    const struct memory_options m = memory_of(d, h, o, x);
+    if (memory_model_init(&d->memory, classes, h, &m, err) != 0)
+        return -1;
+    d->plan = memory_plan(&d->memory);
+    const double blocks = x->num_gpu_blocks_override > 0 ? x->num_gpu_blocks_override : d->plan.blocks;
+    if (isnan(blocks))
+        return error_set(err, ERROR_INPUT, "cannot simulate: the profile of %s has no memory size: give --num-gpu-blocks-override", h->id);
+    if (blocks < 2)
+        return error_set(err, ERROR_INPUT, "cannot simulate: %s leaves no memory for a KV cache on %s: %.3g GB are missing", classes->m->name, h->id,
+                         fmax(0, -d->plan.free_bytes) / 1e9);
+    d->n_block = (uint32_t)fmin(blocks - 1, UINT32_MAX - 1);
+    return 0;
+}
+
+int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct error *err)
+{
+    d->clock.draw = draw;
+    d->clock.seed = seed;
+    return model_clock(&d->price, &d->estimator, &d->policy, &d->clock, err);
+}
+
+int deployment_init(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
+                    const struct deployment_options *x, const struct workload *w, struct error *err)
+{
+    const struct workload_sum sum = w ? workload_sum(w) : (struct workload_sum){ 0 };
+    *d = (struct deployment){ .n_device = 1, .n_replica = o->layout.dp > 1 ? o->layout.dp : 1 };
+    struct predict_options one = *o;
+    one.layout.dp = 1;
+    d->n_device = layout_devices(&one.layout);
+    const uint64_t n = w ? w->n : 1;
+    d->clock = (struct clock_options){ .graphs = chosen(x->cuda_graphs, h->kind == HW_GPU), .blackwell = h->mem_bytes.value > 170e9,
+                                       .context = (uint32_t)((sum.n_in + sum.n_out / 2) / n) };
+    if (set_policy(d, h, x, &sum, classes->m->hp.n_ctx_train, err) == 0 && set_blocks(d, classes, h, o, x, err) == 0 &&
+        estimator_init(&d->estimator, classes, h, &one, err) == 0 && step_price_alloc(&d->price, &d->policy, err) == 0 &&
+        deployment_draw(d, 0, 0, err) == 0)
+        return 0;
+    deployment_free(d);
+    return -1;
+}
+
+void deployment_free(struct deployment *d)
+{
+    memory_model_free(&d->memory);
+    estimator_free(&d->estimator);
+    step_price_free(&d->price);
+}
+
+struct serve_options deployment_serve_options(const struct deployment *d, const struct deployment_options *x, uint64_t seed)
+{
+    struct serve_options o = { .policy = &d->policy, .price = &d->price, .n_block = d->n_block, .seed = seed };
+    for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
+        o.accept[i] = x->accept;
+    return o;
+}

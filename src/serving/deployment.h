@@ -1,0 +1,53 @@
+/*
+ * deployment.h: a model served on a machine: its policy with the machine's defaults, its KV blocks, the price of its steps. What a
+ * simulation needs apart from a workload.
+ */
+#ifndef SERVING_DEPLOYMENT_H
+#define SERVING_DEPLOYMENT_H
+
+#include "cost/memory.h"
+#include "serving/model_clock.h"
+#include "serving/simulate.h"
+
+enum choice { CHOICE_DEFAULT, CHOICE_OFF, CHOICE_ON };
+
+/* Field names are vLLM's options; 0, NaN and CHOICE_DEFAULT: the policy's default on the machine. */
+struct deployment_options {
+    const char *policy;              /* "vllm-0.27"; NULL: the newest vLLM */
+    uint32_t max_num_seqs, max_num_batched_tokens, max_model_len, block_size, long_prefill_token_threshold;
+    uint32_t num_gpu_blocks_override;
+    double gpu_memory_utilization, watermark;
+    enum choice enable_prefix_caching, enable_chunked_prefill, async_scheduling, cuda_graphs, whole_prompt;
+    bool priority;
+    uint32_t num_speculative_tokens, look_ahead;
+    double accept;                   /* of each draft, given those before it; speculation alone */
+};
+#define DEPLOYMENT_DEFAULTS { .gpu_memory_utilization = NAN, .watermark = NAN }
+
+struct deployment {
+    struct policy policy;
+    struct memory_model memory;
+    struct memory_plan plan;
+    struct estimator estimator;
+    struct clock_options clock;
+    struct step_price price;
+    uint32_t n_block;  /* usable: of each replica */
+    uint32_t n_device; /* of one replica: tp x pp */
+    uint32_t n_replica; /* dp: each with a scheduler of its own */
+};
+
+/*
+ * classes, h and o must outlive d. o: as for predict(); its n_prompt, n_gen, n_depth and n_batch are not used.
+ *
+ * w        the workload, for its longest request and its mean context; NULL: max_model_len as the model was trained
+ * errors   ERROR_USAGE  options out of range; ERROR_INPUT  the weights do not fit, the profile has no memory size or no roof
+ */
+int deployment_init(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
+                    const struct deployment_options *x, const struct workload *w, struct error *err);
+void deployment_free(struct deployment *d);
+/* Prices of the i-th draw of the constants; 0: their means. */
+int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct error *err);
+/* What serve_simulate() takes. */
+struct serve_options deployment_serve_options(const struct deployment *d, const struct deployment_options *x, uint64_t seed);
+
+#endif

@@ -1,0 +1,33 @@
+/* metrics_internal.h: the parts of serve_metrics(). */
+#ifndef SERVING_METRICS_INTERNAL_H
+#define SERVING_METRICS_INTERNAL_H
+
+#include "serving/metrics.h"
+
+struct metrics_work {
+    const struct serve_result *r;
+    const struct workload *w;
+    const struct serve_metrics_options *o;
+    struct serve_metrics *m;
+    uint32_t *order; /* [n] requests with tokens, by when they were sent */
+    size_t n;
+    double *x, *sorted, *scratch; /* [n] */
+    double first_s, last_s, end_s; /* first and last sent; last token */
+};
+void metrics_spread(double *bin, size_t k, double lo, double hi, double from, double to, double mass);
+void metrics_stability(struct metrics_work *k);
+void metrics_rates(struct metrics_work *k);
+void metrics_slo(struct metrics_work *k);
+
+
+static inline double seconds(uint64_t ps)
+{
+    return (double)ps / PS_PER_S;
+}
+
+static inline double span_s(uint64_t from_ps, uint64_t to_ps)
+{
+    return to_ps > from_ps ? (double)(to_ps - from_ps) / PS_PER_S : 0;
+}
+
+#endif

@@ -1,0 +1,207 @@
+#include "serving/model_clock.h"
+#include "serving/draw.h"
+#include "serving/workload.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a draw of the constants ------------------------------------------------------------------------------------- */
+
+/* The constants' means, while a draw stands in their place. */
+struct means {
+    double slot[TIME_CASES][TIME_SLOT_COUNT];
+};
+
+/* L of a = L L^T, row by row; a row without variance stays 0. */
+static void cholesky(double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT], const double a[TIME_SLOT_COUNT][TIME_SLOT_COUNT])
+{
+    memset(l, 0, sizeof(double) * TIME_SLOT_COUNT * TIME_SLOT_COUNT);
+    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = a[i][j];
+            for (int k = 0; k < j; k++)
+                sum -= l[i][k] * l[j][k];
+            if (i == j)
+                l[i][i] = sum > 1e-14 ? sqrt(sum) : 0;
+            else
+                l[i][j] = l[j][j] > 0 ? sum / l[j][j] : 0;
+        }
+}
+
+/* Every case moves along the same numbers: what is slow in one is slow in the others. */
+static void set_draw(struct timing *t, struct means *m, const struct clock_options *o)
+{
+    double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT];
+    for (int c = 0; c < TIME_CASES; c++) {
+        struct time_constants *k = t->of[c];
+        if (!k)
+            continue;
+        memcpy(m->slot[c], k->slot, sizeof k->slot);
+        cholesky(l, k->cov);
+        for (int i = 0; i < TIME_SLOT_COUNT; i++)
+            for (int j = 0; j <= i; j++)
+                k->slot[i] += l[i][j] * draw_normal(o->seed, DRAW_CONSTANTS, o->draw * 64 + (uint64_t)j);
+    }
+}
+
+static void set_means(struct timing *t, const struct means *m)
+{
+    for (int c = 0; c < TIME_CASES; c++)
+        if (t->of[c])
+            memcpy(t->of[c]->slot, m->slot[c], sizeof t->of[c]->slot);
+}
+
+/* ---- passes --------------------------------------------------------------------------------------------------------- */
+
+struct model_clock {
+    struct estimator *e;
+    const struct policy *p;
+    const struct clock_options *o;
+    struct means means;
+};
+
+static double priced(const struct model_clock *x, enum phase phase, const struct scenario *s, unsigned *which)
+{
+    const struct step_sum sum = (phase == PHASE_PREFILL ? step_prefill : step_decode)(&x->e->step, &x->e->roofs, s, NULL, NULL);
+    *which = sum.which;
+    return sum.seconds;
+}
+
+/* Seconds of a pass under the draw: its deviation from the mean, and the residual, inflated as the interval of the case is. */
+static double seconds(const struct model_clock *x, enum phase phase, const struct scenario *s)
+{
+    unsigned which;
+    struct timing *t = &x->e->timing;
+    if (x->o->draw == 0 || !x->e->roofs.time)
+        return priced(x, phase, s, &which);
+    double drawn[TIME_CASES][TIME_SLOT_COUNT];
+    const double with = priced(x, phase, s, &which);
+    for (int c = 0; c < TIME_CASES; c++)
+        if (t->of[c])
+            memcpy(drawn[c], t->of[c]->slot, sizeof drawn[c]);
+    set_means(t, &x->means);
+    const double mean = priced(x, phase, s, &which);
+    for (int c = 0; c < TIME_CASES; c++)
+        if (t->of[c])
+            memcpy(t->of[c]->slot, drawn[c], sizeof drawn[c]);
+    const struct time_constants *k = t->of[which];
+    const double residual = hypot(k->sigma, k->guess_ln_sd) * draw_normal(x->o->seed, DRAW_CONSTANTS, x->o->draw * 64 + TIME_SLOT_COUNT + phase);
+    const double ln = log(with / mean) + residual;
+    return mean * exp(ln * (ln > 0 ? k->widen : k->widen_fast));
+}
+
+static double decode_s(const struct model_clock *x, uint32_t n_tok, uint32_t context)
+{
+    return seconds(x, PHASE_DECODE, &(struct scenario){ .n_gen = 1, .n_depth = context, .n_batch = n_tok, .n_ubatch = PREFILL_WHOLE });
+}
+
+/* A prompt of n_tok tokens after n_past, in one pass. */
+static double prompt_s(const struct model_clock *x, uint32_t n_tok, uint32_t n_past)
+{
+    return seconds(x, PHASE_PREFILL, &(struct scenario){ .n_prompt = n_tok, .n_depth = n_past, .n_batch = 1, .n_ubatch = PREFILL_WHOLE });
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t ps_of(double s)
+{
+    return s > 0 ? (uint64_t)(s * PS_PER_S + 0.5) : 0;
+}
+
+static double host_s(const struct model_clock *x, uint32_t n_seq)
+{
+    return x->p->async_scheduling ? 0 : x->o->host_s + n_seq * x->o->sequence_s;
+}
+
+/* The next size at which a pass is priced: eight an octave. Between them seconds are linear. */
+static uint32_t next_size(uint32_t n, uint32_t most)
+{
+    const uint32_t next = n < 8 ? n + 1 : n + n / 8;
+    return next < most ? next : most;
+}
+
+/* Fills v[a ... b] with a line. */
+static void line(uint64_t *v, size_t stride, uint32_t a, uint32_t b, uint64_t at_a, uint64_t at_b)
+{
+    for (uint32_t n = a; n <= b; n++) {
+        const double part = b > a ? (double)(n - a) / (b - a) : 0;
+        v[n * stride] = ps_of(((double)at_a + part * ((double)at_b - (double)at_a)) / PS_PER_S);
+    }
+}
+
+/* A decode step at two contexts: what does not depend on it, and a position's part. */
+static void decode_at(const struct model_clock *x, uint32_t n, uint64_t *base_ps, uint64_t *position_ps)
+{
+    const uint32_t middle = x->o->context > 0 ? x->o->context : 1024, low = middle / 2, high = low + middle;
+    const double a = decode_s(x, n, low), b = decode_s(x, n, high), slope = fmax(0, (b - a) / ((double)(high - low) * n));
+    *base_ps = ps_of(fmax(0, a - slope * n * (low + 1.0)) + host_s(x, n));
+    *position_ps = ps_of(slope);
+}
+
+static void decode_table(const struct model_clock *x, struct step_price *out)
+{
+    const uint32_t graph_max = x->o->graphs ? policy_graph_max(x->p, x->o->blackwell) : 0;
+    uint64_t base[2], position[2];
+    uint32_t a = 1;
+    decode_at(x, 1, &base[0], &position[0]);
+    for (uint32_t b = 1; a <= out->max_decode; a = b + 1) {
+        b = a == 1 ? 1 : next_size(a - 1, out->max_decode);
+        decode_at(x, b, &base[1], &position[1]);
+        line(out->decode_ps, 1, a > 1 ? a - 1 : 1, b, base[0], base[1]);
+        line(out->context_ps, out->n_group, a > 1 ? a - 1 : 1, b, position[0], position[1]);
+        base[0] = base[1];
+        position[0] = position[1];
+    }
+    for (uint32_t n = out->max_decode; n > 0; n--) /* downwards: sizes above are still their own */
+        out->decode_ps[n] = out->decode_ps[policy_graph_size(n, graph_max < out->max_decode ? graph_max : out->max_decode)];
+}
+
+/* Prompts without the pairs of a token and a position, which depend on what was before. */
+static void mixed_table(const struct model_clock *x, struct step_price *out)
+{
+    const double pair_s = (double)out->pair_ps_2_16[0] / 65536 / PS_PER_S;
+    uint64_t last_ps = 0;
+    uint32_t a = 0;
+    while (a < out->max_tok) {
+        const uint32_t b = next_size(a, out->max_tok);
+        const double s = prompt_s(x, b, 0) - pair_s * 0.5 * b * (b + 1.0);
+        uint64_t ps = ps_of(fmax(0, s) + host_s(x, 1));
+        if (b <= out->max_decode)
+            ps = u64_max(ps, out->decode_ps[b]);
+        ps = u64_max(ps, last_ps);
+        line(out->mixed_ps, 1, a > 0 ? a : b, b, a > 0 ? last_ps : ps, ps);
+        last_ps = ps;
+        a = b;
+    }
+}
+
+static void pairs(const struct model_clock *x, struct step_price *out)
+{
+    const uint32_t n = (uint32_t)u64_min(x->p->max_num_batched_tokens, 2048), past = 8192;
+    const double s = (prompt_s(x, n, past) - prompt_s(x, n, 0)) / ((double)n * past);
+    out->pair_ps_2_16[0] = (uint64_t)(fmax(0, s) * PS_PER_S * 65536 + 0.5);
+}
+
+static int check(const struct step_price *x, struct error *err)
+{
+    if (x->decode_ps[1] > 0 && x->decode_ps[1] < UINT64_C(1) << 60 && x->mixed_ps[x->max_tok] < UINT64_C(1) << 60)
+        return 0;
+    return error_set(err, ERROR_INPUT, "cannot simulate: a step of one token takes %.3g s", (double)x->decode_ps[1] / PS_PER_S);
+}
+
+int model_clock(struct step_price *out, struct estimator *e, const struct policy *p, const struct clock_options *o, struct error *err)
+{
+    struct model_clock *x = malloc(sizeof *x);
+    if (!x)
+        return error_oom(err, sizeof *x, "the seconds of steps");
+    *x = (struct model_clock){ .e = e, .p = p, .o = o };
+    if (o->draw > 0 && e->roofs.time)
+        set_draw(&e->timing, &x->means, o);
+    decode_table(x, out);
+    pairs(x, out);
+    mixed_table(x, out);
+    if (o->draw > 0 && e->roofs.time)
+        set_means(&e->timing, &x->means);
+    free(x);
+    return interrupt_check(err) != 0 ? -1 : check(out, err);
+}

@@ -1,0 +1,31 @@
+/*
+ * model_clock.h: the seconds of a server's steps from the time model: a step's price (step_price.h) fitted to an estimator's passes.
+ * methods.md (100)
+ */
+#ifndef SERVING_MODEL_CLOCK_H
+#define SERVING_MODEL_CLOCK_H
+
+#include "predict/estimator.h"
+#include "serving/step_price.h"
+
+struct clock_options {
+    uint32_t context;    /* positions of a sequence around which the price is linear: the workload's mean; 0: 1024 */
+    uint32_t n_out;      /* of a prompt's step, rows of logits: 1 */
+    bool graphs;         /* decode steps are padded to the sizes of captured graphs */
+    bool blackwell;      /* whose graphs go up to 1024 tokens */
+    double host_s;       /* of a step, in which the device waits for the scheduler; hidden where scheduling is asynchronous */
+    double sequence_s;   /* likewise for each sequence of the step */
+    /* A draw of the constants of the time model from their covariance, with the inflation of its intervals; 0: their means. Draw i is the
+     * same for every policy, workload and batch. */
+    uint64_t draw, seed;
+};
+
+/*
+ * Steps under p as e prices them; x from step_price_alloc(x, p). e's constants are changed during the call and restored.
+ *
+ * errors   ERROR_INPUT  a step takes no finite time
+ * cost     some 200 passes
+ */
+int model_clock(struct step_price *x, struct estimator *e, const struct policy *p, const struct clock_options *o, struct error *err);
+
+#endif

@@ -1,0 +1,401 @@
+/* Metrics of a simulation: vLLM's arithmetic, intervals, saturation, service level objectives, the time series. */
+#include "../near.h"
+#include "../test.h"
+#include "serving/draw.h"
+#include "serving/metrics.h"
+#include <math.h>
+
+/* ---- a server of one request at a time ------------------------------------------------------------------ */
+
+/* M/G/1: exponential gaps of mean 1 / rho s; a request takes a second in the mean. Exponential: by the prompt's length, in steps of 1 ms. */
+struct one_server {
+    struct policy p;
+    struct step_price price;
+    struct workload w;
+    struct serve_result r;
+    struct timeline t;
+    struct serve_options o;
+    struct serve_metrics m;
+};
+
+enum { MS = 1000000000, LONGEST = 30000 };
+
+static void one_server(struct one_server *x, double rho, size_t n, uint64_t seed, bool exponential)
+{
+    struct error err;
+    size_t cap = 0;
+    double s = 0;
+    *x = (struct one_server){ 0 };
+    snprintf(x->w.name, sizeof x->w.name, "queue");
+    for (size_t i = 0; i < n; i++) {
+        s += draw_exponential(seed, DRAW_GAP, i) / rho;
+        struct serve_request r = { .parent = SERVE_NO_PARENT, .after_ps = (uint64_t)(s * PS_PER_S), .n_in = 1000, .n_out = 1 };
+        if (exponential)
+            r.n_in = 1 + (uint32_t)fmin(1000 * draw_exponential(seed, DRAW_IN, i), LONGEST - 2);
+        assert_true(workload_add(&x->w, &cap, &r));
+    }
+    assert_ok(workload_finish(&x->w, "queue", NULL, &err), err);
+    assert_ok(policy_init(&x->p, "one-by-one", &(struct policy_device){ .memory_bytes = 80e9, .is_gpu = true }, &err), err);
+    policy_set_model_len(&x->p, LONGEST);
+    assert_ok(step_price_alloc(&x->price, &x->p, &err), err);
+    for (uint32_t i = 0; i <= x->price.max_tok; i++)
+        x->price.mixed_ps[i] = (uint64_t)i * MS;
+    assert_ok(timeline_init(&x->t, &x->p, &err), err);
+    x->o = (struct serve_options){ .policy = &x->p, .price = &x->price, .n_block = LONGEST / 16 + 2, .step = timeline_step, .step_ctx = &x->t };
+    assert_ok(serve_simulate(&x->r, &x->w, &x->o, &err), err);
+    assert_ok(serve_metrics(&x->m, &x->r, &x->w, &(struct serve_metrics_options){ .options = &x->o, .timeline = &x->t, .hit_infinite = NAN }, &err), err);
+}
+
+static void one_server_free(struct one_server *x)
+{
+    timeline_free(&x->t);
+    serve_result_free(&x->r);
+    workload_free(&x->w);
+    step_price_free(&x->price);
+}
+
+/* How many of n runs have the true value in the interval. */
+static size_t covered(double rho, size_t n, bool exponential, int v, double truth, size_t n_run)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n_run; i++) {
+        struct one_server x;
+        one_server(&x, rho, n, 100 + i, exponential);
+        const struct estimate *e = &x.m.v[v];
+        k += e->lo <= truth && truth <= e->hi;
+        one_server_free(&x);
+    }
+    return k;
+}
+
+/* Waiting of M/M/1: mean rho / (1 - rho), P(W > t) = rho exp(-(1 - rho) t); of M/D/1 half the mean (Pollaczek and Khinchine). */
+static void test_queues(void **state)
+{
+    (void)state;
+    const double rho = 0.7, mean = rho / (1 - rho), p99 = log(rho / 0.01) / (1 - rho);
+    struct one_server x;
+    one_server(&x, rho, 200000, 1, true);
+    const struct estimate *w = &x.m.v[serve_time(METRIC_QUEUE, 0)];
+    assert_near(w[STAT_MEAN].value, mean, 0.05 * mean);
+    assert_near(w[STAT_P99].value, p99, 0.06 * p99);
+    assert_near(x.m.v[VALUE_WAITING].value, rho * w[STAT_MEAN].value, 0.02 * rho * mean); /* Little */
+    assert_near(x.m.v[VALUE_BUSY].value, rho, 0.01);
+    assert_near(x.m.v[VALUE_BATCH].value, 1, 1e-9);
+    assert_true(w[STAT_MEAN].n_eff < 20000 && w[STAT_MEAN].n_eff > 500); /* of 200,000 */
+    assert_int_equal(x.m.stability.verdict, SERVE_STABLE);
+    one_server_free(&x);
+    one_server(&x, rho, 200000, 1, false);
+    assert_near(x.m.v[serve_time(METRIC_QUEUE, STAT_MEAN)].value, mean / 2, 0.05 * mean);
+    one_server_free(&x);
+}
+
+/* 90 % intervals hold the true value in about 90 % of the runs: of 100 fewer than 80 or more than 98 have a chance of 1 in 1000 each. */
+static void test_coverage(void **state)
+{
+    (void)state;
+    const double rho = 0.6, mean = rho / (1 - rho);
+    const size_t means = covered(rho, 8000, true, serve_time(METRIC_QUEUE, STAT_MEAN), mean, 100);
+    const size_t p50 = covered(rho, 8000, true, serve_time(METRIC_E2E, STAT_P50), log(2) / (1 - rho), 100);
+    const size_t p99 = covered(rho, 8000, true, serve_time(METRIC_E2E, STAT_P99), log(100) / (1 - rho), 100);
+    print_message("# 90 %% intervals that hold, of 100: mean %zu, p50 %zu, p99 %zu\n", means, p50, p99);
+    assert_in_range(means, 80, 98);
+    assert_in_range(p50, 80, 98);
+    assert_in_range(p99, 80, 98);
+}
+
+static void test_saturation(void **state)
+{
+    (void)state;
+    static const struct {
+        double rho;
+        size_t n;
+        enum serve_verdict verdict;
+    } rows[] = { { 0.5, 2000, SERVE_STABLE }, { 0.8, 2000, SERVE_STABLE }, { 0.9, 5000, SERVE_STABLE }, { 1.2, 1000, SERVE_SATURATED },
+                 { 1.1, 8000, SERVE_SATURATED }, { 3, 300, SERVE_SATURATED }, { 0.9, 2, SERVE_SHORT }, { 1e9, 500, SERVE_BURST } };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        for (uint64_t seed = 1; seed <= 10; seed++) {
+            struct one_server x;
+            one_server(&x, rows[i].rho, rows[i].n, seed, true);
+            if (rows[i].verdict != SERVE_SHORT && x.m.stability.verdict != rows[i].verdict)
+                fail_msg("load %g, seed %d: verdict %d, expected %d", rows[i].rho, (int)seed, x.m.stability.verdict, rows[i].verdict);
+            const struct estimate *e = &x.m.v[serve_time(METRIC_TTFT, STAT_P99)];
+            if (rows[i].verdict == SERVE_SATURATED) {
+                assert_non_null(strstr(e->reason, "length of the run"));
+                assert_true(isnan(e->lo) && e->value > 0);
+            }
+            if (rows[i].rho > 1 && rows[i].rho < 2)
+                assert_near(x.m.stability.backlog_request_s, rows[i].rho - 1, 0.12);
+            one_server_free(&x);
+        }
+}
+
+/* ---- vLLM's arithmetic -------------------------------------------------------------------------------------- */
+
+/* Four requests by hand; expected figures by numpy's definitions, computed independently. */
+static struct serve_outcome four[4] = {
+    { .due_ps = 0, .sent_ps = 0, .start_ps = 0, .first_ps = 500 * (uint64_t)MS, .end_ps = 1500 * (uint64_t)MS },
+    { .due_ps = 100 * (uint64_t)MS, .sent_ps = 200 * (uint64_t)MS, .start_ps = 500 * (uint64_t)MS, .first_ps = 900 * (uint64_t)MS,
+      .end_ps = 900 * (uint64_t)MS, .n_preempt = 1 },
+    { .due_ps = 300 * (uint64_t)MS, .sent_ps = 300 * (uint64_t)MS, .start_ps = 500 * (uint64_t)MS, .first_ps = 1100 * (uint64_t)MS,
+      .end_ps = 3100 * (uint64_t)MS },
+    { .due_ps = 2000 * (uint64_t)MS, .sent_ps = 2000 * (uint64_t)MS, .start_ps = 2000 * (uint64_t)MS, .first_ps = 2200 * (uint64_t)MS,
+      .end_ps = 4200 * (uint64_t)MS, .n_hit = 16 },
+};
+
+static void four_requests(struct serve_result *r, struct workload *w, struct serve_options *o, struct policy *p)
+{
+    static const uint32_t in[] = { 100, 50, 200, 20 }, out[] = { 11, 1, 41, 21 };
+    struct error err;
+    size_t cap = 0;
+    *w = (struct workload){ .name = "four" };
+    for (size_t i = 0; i < 4; i++)
+        assert_true(workload_add(w, &cap, &(struct serve_request){ .parent = SERVE_NO_PARENT, .n_in = in[i], .n_out = out[i] }));
+    *r = (struct serve_result){ .out = four, .n = 4 };
+    assert_ok(histogram_init(&r->gap, &err), err);
+    histogram_add(&r->gap, 100 * (uint64_t)MS, 10 + 20);
+    histogram_add(&r->gap, 50 * (uint64_t)MS, 40);
+    r->t = (struct serve_totals){ .busy_ps = 4000 * (uint64_t)MS, .n_preempt = 1, .n_query_tok = 370, .n_hit_tok = 16, .most_running = 3 };
+    assert_ok(policy_init(p, "vllm", &(struct policy_device){ .memory_bytes = 80e9, .is_gpu = true }, &err), err);
+    *o = (struct serve_options){ .policy = p, .n_block = 100 };
+}
+
+static void is(const struct serve_metrics *m, enum serve_metric metric, double mean, double std, double p50, double p90, double p99)
+{
+    const struct estimate *v = &m->v[serve_time(metric, 0)];
+    const double tol = metric == METRIC_ITL ? 1e-3 : 1e-12; /* bins of 0.1 % */
+    assert_near(v[STAT_MEAN].value, mean, 1e-12);
+    assert_near(v[STAT_STD].value, std, tol);
+    assert_near(v[STAT_P50].value, p50, tol * 0.1);
+    assert_near(v[STAT_P90].value, p90, tol * 0.1);
+    assert_near(v[STAT_P99].value, p99, tol * 0.1);
+    assert_true(isnan(v[STAT_MEAN].lo) && v[STAT_MEAN].reason);
+}
+
+static void test_vllm(void **state)
+{
+    (void)state;
+    struct serve_result r;
+    struct workload w;
+    struct serve_options o;
+    struct policy p;
+    struct serve_metrics m;
+    struct serve_slo slo;
+    struct error err;
+    four_requests(&r, &w, &o, &p);
+    assert_ok(serve_slo_parse(&slo, "ttft=700ms,tpot=100ms", &err), err);
+    const struct serve_metrics_options mo = { .options = &o, .slo = &slo, .hit_infinite = 0.25 };
+    assert_ok(serve_metrics(&m, &r, &w, &mo, &err), err);
+    /* ttft .5 .7 .8 .2; e2e 1.5 .7 2.8 2.2; tpot .1 .05 .1; itl 40 x .05, 30 x .1 */
+    is(&m, METRIC_TTFT, 0.55, sqrt(0.0525), 0.6, 0.77, 0.797);
+    is(&m, METRIC_E2E, 1.8, sqrt(0.615), 1.85, 2.62, 2.782);
+    is(&m, METRIC_TPOT, 0.25 / 3, sqrt(0.0225 / 3 - 0.0625 / 9), 0.1, 0.1, 0.1);
+    is(&m, METRIC_ITL, 5.0 / 70, sqrt(40 * 30) / 70 * 0.05, 0.05, 0.1, 0.1);
+    is(&m, METRIC_CLIENT_QUEUE, 0.025, sqrt(0.0025 - 0.000625), 0, 0.07, 0.097);
+    is(&m, METRIC_QUEUE, 0.125, sqrt((0.09 + 0.04) / 4 - 0.015625), 0.1, 0.27, 0.297);
+    assert_near(m.v[VALUE_DURATION].value, 4.2, 1e-12);
+    assert_near(m.v[VALUE_REQUEST_S].value, 4 / 4.2, 1e-12);
+    assert_near(m.v[VALUE_OUT_TOK_S].value, 74 / 4.2, 1e-12);
+    assert_near(m.v[VALUE_TOTAL_TOK_S].value, 444 / 4.2, 1e-12);
+    /* good: the first, the second (one token: TPOT 0), the fourth */
+    assert_near(m.v[VALUE_GOODPUT_REQUEST_S].value, 3 / 4.2, 1e-12);
+    assert_near(m.v[VALUE_GOODPUT_TOK_S].value, 33 / 4.2, 1e-12);
+    assert_near(m.v[VALUE_SLO_SHARE].value, 0.75, 1e-12);
+    assert_near(m.good[0].share, 0.75, 1e-12);
+    assert_near(m.good[1].share, 1, 1e-12);
+    assert_false(m.met);
+    assert_near(m.v[VALUE_PEAK_REQUESTS].value, 3, 0);
+    /* the third second: 20 of the third request's, the fourth's first and 0.8 s of 10 a second */
+    assert_near(m.v[VALUE_PEAK_OUT_TOK_S].value, 20 + 1 + 8, 1e-9);
+    assert_near(m.v[VALUE_HIT].value, 16 / 370.0, 1e-12);
+    assert_near(m.v[VALUE_HIT_INFINITE].value, 0.25, 0);
+    assert_near(m.v[VALUE_PREEMPTIONS].value, 1, 0);
+    /* marginal */
+    assert_ok(serve_slo_parse(&slo, "p50:ttft=650ms,itl=60ms,e2e=1.8s", &err), err);
+    assert_ok(serve_metrics(&m, &r, &w, &mo, &err), err);
+    assert_true(m.good[0].met && m.good[1].met && !m.good[2].met && !m.met);
+    assert_near(m.good[2].value_s, 1.85, 1e-12);
+    assert_near(m.good[1].share, 40.0 / 70, 1e-12);
+    /* a request without a token */
+    four[1].first_ps = SERVE_NOT_YET;
+    assert_ok(serve_metrics(&m, &r, &w, &mo, &err), err);
+    four[1].first_ps = 900 * (uint64_t)MS;
+    assert_int_equal(m.n_failed, 1);
+    assert_int_equal(m.n, 3);
+    assert_near(m.v[serve_time(METRIC_TTFT, STAT_MEAN)].value, 0.5, 1e-12);
+    histogram_free(&r.gap);
+    workload_free(&w);
+}
+
+/* ---- series ------------------------------------------------------------------------------------------------------ */
+
+static void test_series(void **state)
+{
+    (void)state;
+    enum { N = 5000 };
+    double *x = malloc(3 * N * sizeof *x), *y = x + N, *scratch = y + N;
+    for (size_t i = 0; i < N; i++)
+        x[i] = y[i] = i % 7 == 0 ? 0 : exp(3 * draw_normal(3, DRAW_SAMPLE, i));
+    series_sort(y, scratch, N);
+    for (size_t i = 1; i < N; i++)
+        assert_true(y[i - 1] <= y[i]);
+    assert_near(series_quantile(y, N, 0.37), stats_quantile(x, N, 0.37), 0);
+    const double few[] = { 1, 2, 4, 8 };
+    assert_near(series_quantile(few, 4, 0.9), 6.8, 1e-12);
+    assert_near(student_t_95(19), 1.7291, 1e-4);
+    assert_near(student_t_95(11), 1.7959, 2e-4);
+    assert_near(student_t_95(1), 6.3138, 1e-4);
+    /* constant: no spread; too few: none, with a reason */
+    for (size_t i = 0; i < N; i++)
+        x[i] = 2;
+    struct estimate e = series_percentile(x, x, N, 0.99);
+    assert_true(e.lo == 2 && e.hi == 2 && !e.reason);
+    e = series_mean(x, 39);
+    assert_true(e.value == 2 && isnan(e.lo) && e.reason);
+    assert_true(isnan(series_mean(x, 0).value));
+    for (size_t i = 0; i < N; i++)
+        x[i] = y[i] = draw_uniform(1, DRAW_SAMPLE, i);
+    series_sort(y, scratch, 100);
+    e = series_percentile(x, y, 100, 0.99); /* rank 99 of 100: what is above it is unknown */
+    assert_true(isnan(e.hi) && strstr(e.reason, "too few"));
+    /* a warm-up of 500 */
+    for (size_t i = 0; i < N; i++)
+        x[i] += i < 500 ? 5 - (double)i / 100 : 0;
+    bool found;
+    assert_in_range(series_warmup(x, N, &found), 300, 600);
+    assert_true(found);
+    for (size_t i = 0; i < N; i++)
+        x[i] = (double)i;
+    series_warmup(x, N, &found);
+    assert_false(found);
+    free(x);
+}
+
+/* ---- service level objectives ------------------------------------------------------------------------------------- */
+
+static void test_slo(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "", "ttft", "ttft=", "ttft=1", "ttft=1m", "ttft=-1s", "ttft=0s", "ttft=1s,", "ttft=1s,ttft=2s", "foo=1s", "p99",
+                                       "p0:ttft=1s", "p100:ttft=1s", "pp:ttft=1s", "99:ttft=1s", "99%:itl=1s", "itl=1s", "p99:", "ttft=infs",
+                                       "ttft=nans", "ttft=1e999s", ":ttft=1s", "ttft=1s,,itl=2s", "ttft=0x1s", "p:ttft=1s", "%:ttft=1s" };
+    struct serve_slo s;
+    struct error err;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_fails(serve_slo_parse(&s, bad[i], &err), err, "--slo");
+    assert_fails(serve_slo_parse(&s, "p99:ttft=1m", &err), err, "not a time in s, ms or us: \"1m\"");
+    assert_fails(serve_slo_parse(&s, "p99:tft=1s", &err), err, "not ttft, itl, tpot or e2e: \"tft\"");
+    assert_ok(serve_slo_parse(&s, "p99.9:ttft=1s,itl=50ms,e2el=250us", &err), err);
+    assert_true(s.reading == SLO_PERCENTILE && s.n == 3 && s.limit[1].metric == METRIC_ITL && s.limit[2].metric == METRIC_E2E);
+    assert_near(s.share, 0.999, 1e-12);
+    assert_near(s.limit[1].limit_s, 0.05, 1e-12);
+    assert_near(s.limit[2].limit_s, 250e-6, 1e-12);
+    assert_ok(serve_slo_parse(&s, "ttft=1s,tpot=50ms,e2e=20s", &err), err);
+    assert_true(s.reading == SLO_JOINT && s.share == 0.99);
+    assert_ok(serve_slo_parse(&s, "95%:ttft=1.5s", &err), err);
+    assert_true(s.reading == SLO_JOINT && s.share == 0.95);
+    assert_ok(serve_slo_parse(&s, "mean:ttft=1s,itl=1s,tpot=1s,e2e=1s", &err), err);
+    assert_int_equal(s.n, 4);
+}
+
+/* ---- time series ---------------------------------------------------------------------------------------------------- */
+
+static void test_timeline(void **state)
+{
+    (void)state;
+    struct policy p = { .max_num_seqs = 10, .max_num_batched_tokens = 100 };
+    struct timeline t;
+    struct error err;
+    struct timeline_point sum = { 0 };
+    uint64_t ps = 0, n_decode = 0;
+    assert_ok(timeline_init(&t, &p, &err), err);
+    for (uint64_t i = 0; i < 200000; i++) {
+        const uint64_t n = 1 + i % 5;
+        struct serve_step x = { .start_ps = ps, .end_ps = ps + n * MS, .n = n, .n_decode = 8, .n_prompt = i % 4 ? 0 : 92, .n_running = 9, .used_blocks = 50 };
+        x.n_waiting = i % 4 ? 0 : 3;
+        timeline_step(&t, &x);
+        ps = x.end_ps + MS; /* idle for 1 ms */
+        n_decode += n * 8;
+    }
+    assert_true(t.n <= TIMELINE_POINTS && t.n > TIMELINE_POINTS / 2 - 1);
+    assert_true(t.n_slice <= TIMELINE_SLICES && t.n_slice >= TIMELINE_SLICES / 2);
+    for (size_t i = 0; i < t.n; i++) {
+        sum.busy_s += t.point[i].busy_s;
+        sum.n_decode += t.point[i].n_decode;
+        sum.running_s += t.point[i].running_s;
+        assert_true(t.point[i].busy_s <= timeline_width_s(&t) * (1 + 1e-9));
+    }
+    assert_near(sum.busy_s, 600, 1e-6);
+    assert_near(sum.n_decode, (double)n_decode, 1e-3);
+    assert_near(sum.running_s, 9 * 600, 1e-5);
+    assert_near(t.wait_s[WAIT_BUDGET], 150, 1e-6);
+    assert_int_equal(timeline_bound(&t), WAIT_BUDGET);
+    uint64_t gaps = 0;
+    for (size_t i = 0; i < t.n_slice; i++) {
+        gaps += t.slice[i].n;
+        assert_near(timeline_gaps_within(&t.slice[i], 1), (double)t.slice[i].n, 0);
+        assert_near(timeline_gaps_within(&t.slice[i], 0.9e-3), 0, 0);
+    }
+    assert_int_equal(gaps, n_decode);
+    timeline_free(&t);
+}
+
+/* ---- several runs ----------------------------------------------------------------------------------------------------- */
+
+static void test_study(void **state)
+{
+    (void)state;
+    static struct serve_metrics m[20];
+    struct serve_study s;
+    for (size_t i = 0; i < 20; i++) {
+        m[i] = (struct serve_metrics){ .has_slo = true, .met = i < 12, .n = 10 };
+        for (int v = 0; v < SERVE_VALUES; v++)
+            m[i].v[v] = estimate_none(1 + (double)i, NULL);
+        m[i].stability.verdict = i >= 15 ? SERVE_SATURATED : SERVE_STABLE;
+    }
+    m[7].v[VALUE_HIT].value = NAN;
+    serve_study_runs(&s, m, 5); /* 1 ... 5 */
+    assert_near(s.m.v[0].value, 3, 1e-12);
+    assert_near(s.m.v[0].hi, 3 + 2.1318 * sqrt(2.5 / 5), 1e-3);
+    assert_int_equal(s.m.n, 50);
+    assert_true(isnan(s.model[0].mid) && isnan(s.p_slo) && s.model[0].reason);
+    serve_study_draws(&s, m, 9);
+    assert_true(isnan(s.model[0].mid) && strstr(s.model[0].reason, "10 draws"));
+    serve_study_draws(&s, m, 20);
+    assert_near(s.model[0].lo, 1.95, 1e-12);
+    assert_near(s.model[0].mid, 10.5, 1e-12);
+    assert_near(s.model[0].hi, 19.05, 1e-12);
+    assert_near(s.m.v[0].value, 3, 1e-12); /* sampling stays */
+    assert_near(s.p_slo, 0.6, 1e-12);
+    assert_near(s.p_saturated, 0.25, 1e-12);
+    assert_true(isnan(s.model[VALUE_HIT].lo));
+    serve_study_runs(&s, m, 1);
+    assert_true(s.m.v[0].value == 1 && isnan(s.m.v[0].lo));
+}
+
+/* ---- prefix hits ---------------------------------------------------------------------------------------------------------- */
+
+static void test_hit_bound(void **state)
+{
+    (void)state;
+    struct workload w = { .run_tokens = 16, .name = "shared" };
+    struct error err;
+    size_t cap = 0, run_cap = 0;
+    /* identical prompts of 1200: 1184 hit, 1201: 1200 (serving.md 1.3) */
+    assert_true(workload_add_run(&w, &run_cap, &(struct token_run){ 1, 75 }));
+    static const uint32_t n_in[] = { 1200, 1200, 1201, 1200 };
+    for (size_t i = 0; i < 4; i++)
+        assert_true(workload_add(&w, &cap, &(struct serve_request){ .parent = SERVE_NO_PARENT, .n_in = n_in[i], .n_out = 1, .n_run = i < 3 }));
+    assert_near(serve_hit_bound(&w, 16, &err), (1184 + 1200) / 4801.0, 1e-12);
+    assert_near(serve_hit_bound(&w, 500, &err), (1000 + 1000) / 4801.0, 1e-12);
+    workload_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queues),   cmocka_unit_test(test_coverage), cmocka_unit_test(test_saturation),
+        cmocka_unit_test(test_vllm),     cmocka_unit_test(test_series),   cmocka_unit_test(test_slo),
+        cmocka_unit_test(test_timeline), cmocka_unit_test(test_study),    cmocka_unit_test(test_hit_bound),
+    };
+    return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
+}
