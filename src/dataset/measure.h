@@ -86,6 +86,7 @@ struct measurement {
     const char *named;  /* the machine, as the program that measured prints it, also where hardware is what the caller said; "": it does not */
     int n_devices;
     unsigned tags;
+    bool server_step; /* a decode step of a server, without its requests: taught with servers' latencies (52) */
     int n_threads;      /* threads=N; 0: not said */
     int n_ubatch;       /* tokens a pass; 0: not said */
     int n_gpu_layers;   /* of a model partly on a GPU, and of one that is there whole; 0: not said */

@@ -9,5 +9,8 @@ check_PROGRAMS += %D%/test_jumps
 check_PROGRAMS += %D%/test_metrics
 %C%_test_metrics_SOURCES = %D%/test_metrics.c tests/test.h tests/near.h
 %C%_test_metrics_LDADD   = $(SERVING_TEST_LIBS)
-TESTS += %D%/test_scheduler %D%/test_jumps %D%/test_metrics
+check_PROGRAMS += %D%/test_clock
+%C%_test_clock_SOURCES = %D%/test_clock.c tests/test.h
+%C%_test_clock_LDADD   = libserving.a $(LEARN_TEST_LIBS)
+TESTS += %D%/test_scheduler %D%/test_jumps %D%/test_metrics %D%/test_clock
 endif
