@@ -17,7 +17,7 @@ AM_TESTS_ENVIRONMENT = $(SANITIZERS_ENVIRONMENT) \
 TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 
 dist_check_SCRIPTS += %D%/lint/layers.sh %D%/lint/symbols.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh %D%/lint/methods.sh
-EXTRA_DIST += %D%/tap.sh %D%/timed.sh %D%/long.sh %D%/tsan/run.sh %D%/lint/layers.txt build-aux/tap-driver.sh
+EXTRA_DIST += %D%/tap.sh %D%/timed.sh %D%/long.sh %D%/tsan/run.sh %D%/lint/layers.txt %D%/lint/mutable.txt build-aux/tap-driver.sh
 # The slowest begin first, so that none of them is left to run alone at the end (./check says which they are).
 if CMOCKA
 TESTS += %D%/kernels/checkkernel %D%/engine/test_generate %D%/ceilings/test_ceilings %D%/learn/test_score

@@ -205,13 +205,16 @@ const char *units_gib(char *buf, size_t n, double bytes);
  * ("B", "B/s", "FLOP/s", "Hz", ...). NaN when it does not parse. */
 double units_parse(const char *s, const char *unit);
 
-/* ---- numbers from the command line ---------------------------------------- */
+/* ---- numbers from the command line, texts --------------------------------- */
 /* Whole-string integer in [lo, hi], else ERROR_USAGE naming `what`, found and range. */
 int parse_int(const char *s, int64_t lo, int64_t hi, const char *what, int64_t *out,
               struct error *err);
 int parse_double(const char *s, double lo, double hi, const char *what, double *out,
                  struct error *err);
 
+bool text_ends_with(const char *s, const char *end);
+/* The space-separated list contains the word. */
+bool text_lists(const char *list, const char *word);
 /* Skips a byte-order mark: moves *text and *size. Refuses UTF-16 and UTF-32 as "name: line 1, column 1". */
 int text_begin(const char *name, const char **text, size_t *size, struct error *err);
 

@@ -115,6 +115,14 @@ int int_list_parse(struct int_list *l, const char *s, int64_t lo, int64_t hi, co
     return rc;
 }
 
+int64_t int_list_largest(const struct int_list *l)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < l->n; i++)
+        most = l->v[i] > most ? l->v[i] : most;
+    return most;
+}
+
 void int_list_free(struct int_list *l)
 {
     free(l->v);

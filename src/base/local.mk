@@ -29,6 +29,8 @@ libbase_a_SOURCES = \
   %D%/rng.c \
   %D%/cpu.c \
   %D%/coherence.c \
+  %D%/column.c \
+  %D%/column.h \
   %D%/cpu_topology.c \
   %D%/topology.c \
   %D%/process.c \

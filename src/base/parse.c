@@ -33,6 +33,21 @@ int parse_double(const char *s, double lo, double hi, const char *what, double *
     return 0;
 }
 
+bool text_ends_with(const char *s, const char *end)
+{
+    const size_t n = strlen(s), k = strlen(end);
+    return n >= k && memcmp(s + n - k, end, k) == 0;
+}
+
+bool text_lists(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *p = list; n > 0 && (p = strstr(p, word)); p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == 0 || p[n] == ' '))
+            return true;
+    return false;
+}
+
 /* UTF-16 or UTF-32: by mark, or by a zero byte in the first character. */
 static bool is_wide(const char *s, size_t n)
 {

@@ -386,7 +386,7 @@ uint64_t rules_select(const struct rules *r, size_t t, const struct rule_fact *f
     return rows;
 }
 
-const struct rule *rules_answer(const struct rules *r, size_t t, const struct rule_fact *fact)
+const struct rule *rules_match(const struct rules *r, size_t t, const struct rule_fact *fact)
 {
     for (size_t i = 0; r->table && i < r->table[t].n; i++)
         if (selects(&r->table[t].row[i], fact))

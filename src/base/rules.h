@@ -85,7 +85,7 @@ int rules_take(struct rules *r, const struct rules_form *form, json_t *doc, cons
 void rules_free(struct rules *r);
 
 /* The first matching row of a table without late conditions; NULL: none. fact: by key */
-const struct rule *rules_answer(const struct rules *r, size_t t, const struct rule_fact *fact);
+const struct rule *rules_match(const struct rules *r, size_t t, const struct rule_fact *fact);
 /* Rows of table t, as bits, whose early conditions hold. */
 uint64_t rules_select(const struct rules *r, size_t t, const struct rule_fact *fact);
 /* The first of those rows whose late conditions hold; NULL: none. late: by key */

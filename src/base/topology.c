@@ -1,7 +1,7 @@
 /* hwloc's topology of this machine, loaded once. */
 #include "base/topology.h"
+#include "base/environment.h"
 #include <pthread.h>
-#include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static hwloc_topology_t machine; /* global: loaded once under `lock`, kept until exit */
@@ -25,7 +25,7 @@ static hwloc_topology_t load(const char *description, struct error *err)
 
 hwloc_topology_t topology_open(const char *description, struct error *err)
 {
-    const bool told = description || getenv("HWLOC_XMLFILE") || getenv("HWLOC_SYNTHETIC"); /* as hwloc itself reads them */
+    const bool told = description || environment()->other_topology;
     hwloc_topology_t topo;
     pthread_mutex_lock(&lock);
     if (!told && !machine)

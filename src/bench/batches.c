@@ -1,4 +1,4 @@
-/* The table of llama-batched-bench: what B sequences that go together cost, prompt and generation really run. */
+/* The table of llama-batched-bench: batches of B sequences, prompt and generation measured. */
 #include "bench/bench.h"
 
 struct bench_batch {
@@ -8,7 +8,7 @@ struct bench_batch {
 };
 const size_t bench_batch_size = sizeof(struct bench_batch);
 
-/* The columns' names there, and what decode uses of this machine. methods.md (28) */
+/* Its columns, and the utilization of this machine by decode. methods.md (28) */
 #define AT(m) COLUMN_AT(struct bench_batch, m)
 static const struct column bench_batch_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, NULL },
@@ -16,7 +16,7 @@ static const struct column bench_batch_columns[] = {
     { "test", "test", COL_TEXT, NULL, COL_MAJOR, AT(test), EMPTY_VALUE, NULL, "`pp512+tg128`, `x4` of 4 sequences, `@d4096` after 4,096 tokens of context" },
     { "n_threads", "threads", COL_INT, NULL, COL_MAJOR, AT(n_threads), EMPTY_VALUE, NULL, NULL },
     { "n_ubatch", "n_ubatch", COL_INT, "tokens", COL_DATA, AT(n_ubatch), EMPTY_VALUE, NULL, NULL },
-    { "n_depth", "n_depth", COL_INT, "tokens", COL_DATA, AT(n_depth), EMPTY_VALUE, NULL, "in the KV cache before" },
+    { "n_depth", "n_depth", COL_INT, "tokens", COL_DATA, AT(n_depth), EMPTY_VALUE, NULL, "context: tokens in the KV cache before the test" },
     { "n_reps", "n_reps", COL_INT, NULL, COL_DATA, AT(n_reps), EMPTY_VALUE, NULL, NULL },
     { "n_prompt", "PP", COL_INT, "tokens", COL_MAJOR, AT(n_prompt), EMPTY_VALUE, NULL, "PP: of each prompt" },
     { "n_gen", "TG", COL_INT, "tokens", COL_MAJOR, AT(n_gen), EMPTY_VALUE, NULL, "TG: generated, of each sequence" },
@@ -28,7 +28,7 @@ static const struct column bench_batch_columns[] = {
     { "tg_tok_s", "S_TG t/s", COL_FLOAT, "tokens/s", COL_MAJOR, AT(tg_tok_s), EMPTY_NULL, NULL, "S_TG = B TG / T_TG" },
     { "total_s", "T s", COL_FLOAT, "s", COL_MAJOR, AT(total_s), EMPTY_NULL, NULL, "T = T_PP + T_TG" },
     { "total_tok_s", "S t/s", COL_FLOAT, "tokens/s", COL_MAJOR, AT(total_tok_s), EMPTY_NULL, NULL, "S = N_KV / T" },
-    { "tg_mbu", "MBU TG", COL_FRACTION, "fraction", COL_MAJOR, AT(tg_mbu), EMPTY_NULL, NULL, "of decode, as are the next four: the row of its test has them" },
+    { "tg_mbu", "MBU TG", COL_FRACTION, "fraction", COL_MAJOR, AT(tg_mbu), EMPTY_NULL, NULL, "of decode, as are the next four; also in the row of its test" },
     { "tg_mfu", "MFU TG", COL_FRACTION, "fraction", COL_MAJOR, AT(tg_mfu), EMPTY_NULL, NULL, NULL },
     { "tg_bytes_s", "weights+KV TG", COL_SI, "B/s", COL_DATA, AT(tg_bytes_s), EMPTY_NULL, NULL, NULL },
     { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", COL_DATA, AT(ceiling_bytes_s), EMPTY_NULL, NULL, NULL },

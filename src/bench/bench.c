@@ -1,7 +1,6 @@
 /*
- * One test of `roofcast bench`: repetitions of a real prefill or decode with short ceiling probes
- * between them, because the roof of a shared machine moves: MBU and MFU are honest only against a
- * ceiling measured in the same minute.
+ * One test of `roofcast bench`: repetitions of a prefill or decode, with short ceiling probes between them. The roof of a shared machine
+ * varies, so MBU and MFU refer to a ceiling measured within the same minute.
  */
 #include "bench/bench.h"
 #include "base/notify.h"
@@ -13,10 +12,10 @@
 #include <time.h>
 
 struct probes {
-    double *bytes_s, *flop_s, *tile_flop_s; /* reps + 1 each; NaN where a probe failed */
+    double *bytes_s, *flop_s, *tile_flop_s; /* [reps + 1]; NaN: the probe failed */
     double (*coherence)[COHERENCE_COUNT];
     size_t n;
-    struct ceilings_probed last; /* names, kernels */
+    struct ceilings_probed last; /* kernel names */
 };
 
 enum math bench_math(const struct engine *e)
@@ -45,7 +44,7 @@ static int probe(struct probes *p, struct ceilings_prober *prober, struct error 
     return 0;
 }
 
-/* Median of the probes that worked. */
+/* Median of the successful probes. */
 static double probe_median(const double *x, size_t n)
 {
     double *known = malloc(n * sizeof *known);
@@ -70,26 +69,26 @@ static int32_t *random_tokens(size_t n, uint32_t n_vocab, struct error *err)
     return tok;
 }
 
-/* The sequences of a test, on their way together: runs of the next pass, and room for its tokens. */
-struct lanes {
+/* Sequences of a test: the engine runs of the next pass, and its tokens. */
+struct sequences {
     struct engine_run *run; /* [n_batch] */
     int32_t *tok;           /* [n_batch * largest step] */
 };
 
-static void lanes_free(struct lanes *l)
+static void sequences_free(struct sequences *l)
 {
     free(l->run);
     free(l->tok);
 }
 
-/* Tokens of each sequence in a pass: what the ubatch leaves to each, and one in decode. */
+/* Tokens per sequence and pass: from the ubatch; decode: one. */
 static uint32_t step_of(const struct bench_test *t)
 {
     const uint32_t share = t->n_ubatch / t->n_batch;
     return !t->prefill || share == 0 ? 1 : (uint32_t)u64_min(share, t->n);
 }
 
-static int lanes_init(struct lanes *l, const struct bench_test *t, struct error *err)
+static int sequences_init(struct sequences *l, const struct bench_test *t, struct error *err)
 {
     const size_t n = (size_t)t->n_batch * step_of(t);
     l->run = calloc(t->n_batch, sizeof *l->run);
@@ -97,15 +96,15 @@ static int lanes_init(struct lanes *l, const struct bench_test *t, struct error 
     return l->run && l->tok ? 0 : error_oom(err, n * sizeof *l->tok, "the sequences");
 }
 
-/* One pass: tokens [at, at + n) of every sequence, each of which has its own: the same ones would all visit the same experts. */
-static int step(struct engine *e, const struct bench_test *t, struct lanes *l, const int32_t *tok, uint32_t at, uint32_t n,
+/* One pass: tokens [at, at + n) of every sequence. Sequences have distinct tokens; equal ones would select the same experts. */
+static int step(struct engine *e, const struct bench_test *t, struct sequences *l, const int32_t *tok, uint32_t at, uint32_t n,
                 struct error *err)
 {
     for (uint32_t s = 0; s < t->n_batch; s++) {
         l->run[s] = (struct engine_run){ s, t->depth + at, n };
         memcpy(l->tok + (size_t)s * n, tok + (size_t)s * t->n + at, n * sizeof *tok);
     }
-    const bool last = !t->prefill || at + n == t->n; /* a prompt's first passes need no logits */
+    const bool last = !t->prefill || at + n == t->n; /* only a prompt's last pass needs logits */
     const float *logits;
     return engine_eval_runs(e, l->tok, l->run, t->n_batch, last ? &logits : NULL, err);
 }
@@ -113,10 +112,10 @@ static int step(struct engine *e, const struct bench_test *t, struct lanes *l, c
 int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t *tok, double *itl, double *seconds,
                      const struct bench_between *between, struct error *err)
 {
-    struct lanes l = { 0 };
+    struct sequences l = { 0 };
     const uint32_t width = step_of(t);
-    int rc = lanes_init(&l, t, err);
-    engine_assume_kv(e); /* back to the depth: windowed layers have gone on */
+    int rc = sequences_init(&l, t, err);
+    engine_assume_kv(e); /* reset to the depth: windowed layers have advanced */
     const double start = clock_now_s();
     double last = start;
     for (uint32_t at = 0, n; rc == 0 && at < t->n; at += n) {
@@ -130,7 +129,7 @@ int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t
             rc = between->step(between->ctx, n, at + n == t->n, err);
     }
     *seconds = clock_now_s() - start;
-    lanes_free(&l);
+    sequences_free(&l);
     return rc;
 }
 
@@ -161,7 +160,7 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     snprintf(r->phase, sizeof r->phase, "%s", t->prefill ? "prefill" : "decode");
     snprintf(r->type_k, sizeof r->type_k, "%s", dtype_name(t->type_k));
     snprintf(r->type_v, sizeof r->type_v, "%s", dtype_name(t->type_v));
-    const uint32_t most = t->prefill ? (uint32_t)u64_min((uint64_t)t->n * t->n_batch, t->n_ubatch) : t->n_batch; /* tokens of a pass */
+    const uint32_t most = t->prefill ? (uint32_t)u64_min((uint64_t)t->n * t->n_batch, t->n_ubatch) : t->n_batch; /* tokens per pass */
     snprintf(r->act_scales, sizeof r->act_scales, "%s", act_scales_name(engine_act_scales(e, most)));
     snprintf(r->counters, sizeof r->counters, "%s", counters_name(engine_counters(e)));
     phase_test_name(r->test, sizeof r->test, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
@@ -177,14 +176,14 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
         r->ops_coherence[i] = NAN;
 }
 
-/* What the repetitions of one test left. */
+/* Samples of all repetitions of a test. */
 struct samples {
     double *seconds, *itl; /* [reps], [reps * n] */
     struct run_rep *rep;   /* [reps] */
     int32_t *tok;          /* [n_batch * n] */
-    struct work work;      /* of all repetitions, as are the next two */
-    struct energy_sample energy; /* of all repetitions */
-    double n_expert, n_pass; /* distinct experts that layers with experts read, passes of such layers */
+    struct work work;      /* all repetitions, as the next two */
+    struct energy_sample energy; /* all repetitions */
+    double n_expert, n_pass; /* distinct experts read by MoE layers, passes of such layers */
 };
 
 static int samples_init(struct samples *s, const struct bench_test *t, uint32_t n_vocab, struct error *err)
@@ -214,7 +213,7 @@ static void work_add(struct work *sum, struct work w)
     sum->flop += w.flop;
 }
 
-/* The engine's counts since its reset. */
+/* Adds the engine's counters since its reset. */
 static void samples_count(struct samples *s, const struct engine *e)
 {
     const struct op_list *l = engine_ops(e);
@@ -247,7 +246,7 @@ static void fill_rates(struct run_row *r, const struct bench_test *t, const stru
     r->experts_touched = s->n_pass > 0 ? s->n_expert / s->n_pass : NAN;
 }
 
-/* Utilization against the probes; rates, like tok_s_mean, are means over the repetitions' rates. methods.md (28) */
+/* Utilization relative to the probes; like tok_s_mean, means of the repetitions' rates. methods.md (28) */
 static void fill_utilization(struct run_row *r, const struct bench_test *t, const struct probes *p)
 {
     const double passes_s = r->tok_s_mean / ((double)t->n * t->n_batch);
@@ -259,10 +258,10 @@ static void fill_utilization(struct run_row *r, const struct bench_test *t, cons
     r->mfu = r->flop_s / r->ceiling_flop_s;
     snprintf(r->bound, sizeof r->bound, "%s",
              bench_bound(r->weight_bytes + r->kv_bytes, r->flop, r->ceiling_bytes_s, r->ceiling_flop_s));
-    snprintf(r->ceiling_source, sizeof r->ceiling_source, "%zu probes beside the run", p->n);
+    snprintf(r->ceiling_source, sizeof r->ceiling_source, "%zu concurrent probes", p->n);
 }
 
-/* Of all repetitions, for one; methods.md (88) */
+/* Energy of one repetition, from all. methods.md (88) */
 static void fill_energy(struct run_row *r, const struct bench_test *t, const struct samples *s, const struct energy *e)
 {
     const double seconds = stats_mean(s->seconds, (size_t)t->reps) * t->reps;
@@ -293,7 +292,7 @@ static int add_ceilings(struct run *r, const struct probes *p, const struct run_
     return 0;
 }
 
-/* Repetition i, as a region of the tool that counts this program, if one does. */
+/* Repetition i, as a region of a counting tool (markers), if there is one. */
 static int counted_repetition(const struct bench *b, const struct bench_test *t, struct samples *s, size_t i, struct error *err)
 {
     const char *region = t->prefill ? "prefill" : "decode";
@@ -311,7 +310,7 @@ static int counted_repetition(const struct bench *b, const struct bench_test *t,
     return rc;
 }
 
-/* In pieces: an interrupt ends it. */
+/* Waits; an interrupt ends it. */
 static int wait_before(double seconds, struct error *err)
 {
     for (const double end = clock_now_s() + seconds; clock_now_s() < end;) {
@@ -324,7 +323,7 @@ static int wait_before(double seconds, struct error *err)
     return 0;
 }
 
-/* All repetitions of the tests, with the probes. */
+/* All repetitions of the tests, and the probes. */
 static int measure(struct samples *s, struct probes *p, const struct bench *b, const struct bench_test *t, size_t n_t,
                    const char *what, struct error *err)
 {
@@ -351,7 +350,7 @@ static int measure(struct samples *s, struct probes *p, const struct bench *b, c
     return probe(p, b->prober, err);
 }
 
-/* Each repetition against the probes before and after it. methods.md (83) */
+/* Records each repetition with the probes before and after it. methods.md (83) */
 static int add_repetitions(struct run *r, const struct run_row *row, const struct bench_test *t, struct samples *s,
                            const struct probes *p, struct error *err)
 {
@@ -380,7 +379,7 @@ static int add_repetitions(struct run *r, const struct run_row *row, const struc
     return 0;
 }
 
-/* The row of one test, its ceilings and its ops. */
+/* Adds the row of a test, its ceilings and its ops. */
 static int report(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t,
                   struct samples *s, const struct probes *p, struct error *err)
 {
@@ -389,7 +388,7 @@ static int report(struct run *r, struct run_row *row, const struct bench *b, con
         return -1;
     fill_utilization(row, t, p);
     bench_conditions(row, s->rep, (size_t)t->reps, p->bytes_s, p->n);
-    bench_against_stored(row, b->stored, bench_math(b->e));
+    bench_compare_stored(row, b->stored, bench_math(b->e));
     fill_energy(row, t, s, b->energy);
     if (isnan(row->ceiling_flop_s))
         notify_warn("no compute ceiling for %s: %s", row->test, ceilings_prober_reason(b->prober));

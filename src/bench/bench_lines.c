@@ -18,14 +18,14 @@ static int by_lost(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Roles of a test: those that lose the most, and the others together. */
+/* Roles of a test with the largest loss, and the sum of the others. */
 static void print_test_lost(struct run_op *const *role, size_t n)
 {
     enum { NAMED = 8 };
     double all = 0, rest = 0;
     for (size_t i = 0; i < n; i++)
         all += lost(role[i]);
-    printf("Lost in %s, of its ops' time one by one: %.1f %%:", role[0]->test, 100 * all);
+    printf("Time lost versus the roofline in %s, by op: %.1f %%:", role[0]->test, 100 * all);
     for (size_t i = 0; i < n && i < NAMED; i++)
         printf(" %s %.1f%s", role[i]->role, 100 * lost(role[i]), i + 1 < n ? "," : "\n");
     for (size_t i = NAMED; i < n; i++)
@@ -34,7 +34,7 @@ static void print_test_lost(struct run_op *const *role, size_t n)
         printf(" %zu other%s %.1f\n", n - NAMED, n - NAMED > 1 ? "s" : "", 100 * rest);
 }
 
-/* Behind first: another test, or the same once more. */
+/* Row i begins another test, or a repetition of the same one. */
 static bool ends_test(const struct run *roles, size_t first, size_t i)
 {
     const struct run_op *a = &roles->op[first], *b = &roles->op[i];
@@ -68,20 +68,20 @@ static double count_of(const struct run *r, const char *test, const char *field,
     return NAN;
 }
 
-/* Why bytes at the memory are not the bytes the engine walked. */
+/* Memory traffic by counters versus the engine's byte counts, with the cause of the difference. */
 static void print_dram(const struct run *r, const struct run_row *row)
 {
     const char *source;
     char a[32], b[32];
-    const double counted = count_of(r, row->test, "dram_bytes", &source), walked = row->weight_bytes + row->kv_bytes + row->act_bytes;
-    const double ratio = counted / walked;
+    const double counted = count_of(r, row->test, "dram_bytes", &source), accounted = row->weight_bytes + row->kv_bytes + row->act_bytes;
+    const double ratio = counted / accounted;
     if (isnan(counted))
         return;
-    printf("DRAM of %s: %s a repetition by %s, %.2f times the %s of weights, KV cache and activations that the engine walked: %s\n",
-           row->test, units_si(a, sizeof a, counted, "B"), row->dram_source, ratio, units_si(b, sizeof b, walked, "B"),
-           ratio > 1.02   ? "more by prefetches, lines read before they are written, and whatever else the machine does"
-           : ratio < 0.98 ? "less by what came from the caches"
-                          : "the same within 2 %");
+    printf("DRAM traffic of %s: %s per repetition by %s, %.2f times the %s of weights, KV cache and activations that the engine reads and writes: %s\n",
+           row->test, units_si(a, sizeof a, counted, "B"), row->dram_source, ratio, units_si(b, sizeof b, accounted, "B"),
+           ratio > 1.02   ? "the excess is prefetches, write-allocate reads and other processes"
+           : ratio < 0.98 ? "the rest was served by caches"
+                          : "equal within 2 %");
 }
 
 void bench_print_counts(const struct run *r)
@@ -91,13 +91,13 @@ void bench_print_counts(const struct run *r)
         const char *source;
         char a[32], b[32];
         const double cycles = count_of(r, c->test, "cycles", &source), instructions = count_of(r, c->test, "instructions", &source);
-        printf("Counted %s by %s, %d set%s of events: ", c->test, c->backend, c->n_set, c->n_set == 1 ? "" : "s");
+        printf("Counters of %s (%s, %d event set%s): ", c->test, c->backend, c->n_set, c->n_set == 1 ? "" : "s");
         if (isnan(cycles) || isnan(instructions))
             printf("no cycles and instructions; ");
         else
-            printf("%s, %s, %.2f instructions a cycle; ", units_si(a, sizeof a, cycles, "cycles"),
+            printf("%s, %s, %.2f instructions per cycle; ", units_si(a, sizeof a, cycles, "cycles"),
                    units_si(b, sizeof b, instructions, "instructions"), instructions / cycles);
-        printf("with reading it took %.3f times as long\n", c->slowdown);
+        printf("counter overhead %+.1f %%\n", 100 * (c->slowdown - 1));
     }
     for (size_t i = 0; i < r->n_row; i++)
         print_dram(r, &r->row[i]);
@@ -122,7 +122,7 @@ void bench_print_findings(const struct run *r)
     }
 }
 
-/* Of all tests the same: said once. */
+/* All tests have the same reason: printed once. */
 static bool one_reason(const struct run *r)
 {
     for (size_t i = 0; i < r->n_row; i++)
@@ -139,26 +139,26 @@ void bench_print_conditions(const struct run *r)
     for (size_t i = 0; i < r->n_row; i++) {
         const struct run_row *row = &r->row[i];
         char hz[32];
-        printf("While %s ran: roof moved by %.0f %%", row->test, 100 * row->roof_moved);
+        printf("Conditions of %s: bandwidth probe varied by %.0f %%", row->test, 100 * row->roof_moved);
         if (!isnan(row->steal))
-            printf(", %.1f %% of the CPUs' time stolen", 100 * row->steal);
+            printf(", %.1f %% of CPU time stolen", 100 * row->steal);
         if (!isnan(row->n_switch))
-            printf(", %.1f forced switches a repetition", row->n_switch);
+            printf(", %.1f involuntary context switches per repetition", row->n_switch);
         printf(", clock %s\n", units_si(hz, sizeof hz, row->clock_hz, "Hz"));
-        if (row->cpu_share < BENCH_ALONE)
-            printf("  in one repetition its threads were on a CPU for %.0f %% of the time: others ran there, or threads slept; as they "
-                   "meet at every op, speed falls by more than that\n",
+        if (row->cpu_share < BENCH_MIN_CPU_SHARE)
+            printf("  in one repetition threads ran on a CPU for only %.0f %% of the time (other processes, or sleeping threads); with a barrier "
+                   "after every op, speed drops by more than that\n",
                    100 * row->cpu_share);
         if (row->roof_moved > FINDING_MOVES)
-            printf("  the roof moved by more than %.0f %%: this machine is shared or busy, compare repetitions "
-                   "(-o json: repetitions) with their adjacent probes\n",
+            printf("  the bandwidth probe varied by more than %.0f %%: the machine is shared or busy; compare each repetition "
+                   "with its adjacent probes (-o json: repetitions)\n",
                    100 * FINDING_MOVES);
         if (once)
             continue;
         if (*row->profile_reason)
             printf("  not compared with a stored profile: %s\n", row->profile_reason);
         else if (fabs(row->ceiling_bytes_s / row->profile_bytes_s - 1) > FINDING_MOVES)
-            printf("  the stored profile reads memory at %s: the adjacent probes differ by %.0f %%\n",
+            printf("  stored profile: DRAM read bandwidth %s; the adjacent probes differ by %.0f %%\n",
                    units_si(hz, sizeof hz, row->profile_bytes_s, "B/s"),
                    100 * (row->ceiling_bytes_s / row->profile_bytes_s - 1));
     }

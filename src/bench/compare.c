@@ -1,4 +1,4 @@
-/* Two profiles, ceiling by ceiling: do they agree within their intervals? methods.md (71). */
+/* Compares two profiles, ceiling by ceiling, within their intervals. methods.md (71) */
 #include "bench/profiles.h"
 #include <math.h>
 #include <stdlib.h>
@@ -7,26 +7,26 @@
 struct compare_row {
     const char *name, *unit, *verdict;
     double a, b, ratio;
-    int overlap; /* -1: not two intervals */
+    int overlap; /* -1: no two intervals */
 };
 
 #define AT(m) COLUMN_AT(struct compare_row, m)
 static const struct column compare_columns[] = {
     { "name", "ceiling", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "of the ceiling" },
-    { "a", "A", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(a), EMPTY_NULL, NULL, "null: not there" },
+    { "a", "A", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(a), EMPTY_NULL, NULL, "null: missing" },
     { "b", "B", COL_SI_BARE, "as `unit`", COL_MAJOR, AT(b), EMPTY_NULL, NULL, NULL },
     { "unit", "unit", COL_TEXT, NULL, COL_MAJOR, AT(unit), EMPTY_VALUE, NULL, NULL },
     { "ratio", "B / A", COL_FLOAT, NULL, COL_MAJOR, AT(ratio), EMPTY_NULL, NULL, "b / a" },
-    { "overlap", "overlap", COL_BOOL, NULL, COL_MAJOR, AT(overlap), EMPTY_NULL, NULL, "of the 95 % intervals; null where there are not two" },
+    { "overlap", "overlap", COL_BOOL, NULL, COL_MAJOR, AT(overlap), EMPTY_NULL, NULL, "of the 95 % intervals; null: fewer than two intervals" },
     { "verdict", "verdict", COL_TEXT, NULL, COL_MAJOR, AT(verdict), EMPTY_VALUE, "`\"agree\"` or `\"A is faster\"` or `\"B is faster\"` or `\"no interval\"` or `\"units differ\"` (`unit` is A's, no ratio) or `\"only in A\"` or `\"only in B\"` or `\"in neither\"`", NULL },
 };
 #undef AT
 const struct table_fields compare_fields = { "compare.row", compare_columns, ARRAY_LEN(compare_columns) };
 
 struct counts {
-    int n, n_agree, n_only; /* compared; of these, agreeing; in one profile only */
+    int n, n_agree, n_only; /* compared; agreeing; in one profile only */
     double most;            /* largest |log ratio| */
-    char name[64];          /* of that ceiling */
+    char name[64];          /* its name */
 };
 
 static const struct ceiling *named(const struct hwprofile *h, const char *name)
@@ -37,22 +37,22 @@ static const struct ceiling *named(const struct hwprofile *h, const char *name)
     return NULL;
 }
 
-static bool known(const struct ceiling *c)
+static bool is_measured(const struct ceiling *c)
 {
     return c && !isnan(c->value);
 }
 
-/* a or b may be NULL, not both. */
+/* One of a and b may be NULL. */
 static struct compare_row compare_row(const struct ceiling *a, const struct ceiling *b, struct counts *n)
 {
     const bool units = a && b && strcmp(a->unit, b->unit) != 0;
-    const bool both = known(a) && known(b) && !units;
-    const struct ceiling *one = known(a) || !b ? a : b;
-    const double va = known(a) ? a->value : NAN, vb = known(b) ? b->value : NAN;
+    const bool both = is_measured(a) && is_measured(b) && !units;
+    const struct ceiling *one = is_measured(a) || !b ? a : b;
+    const double va = is_measured(a) ? a->value : NAN, vb = is_measured(b) ? b->value : NAN;
     const bool intervals = both && !isnan(a->ci_lo) && !isnan(a->ci_hi) && !isnan(b->ci_lo) && !isnan(b->ci_hi);
     const bool overlap = intervals && a->ci_lo <= b->ci_hi && b->ci_lo <= a->ci_hi;
     const bool seconds = strcmp(one->unit, "s") == 0;
-    const char *verdict = units && known(a) && known(b) ? "units differ" : known(a) ? "only in A" : known(b) ? "only in B" : "in neither";
+    const char *verdict = units && is_measured(a) && is_measured(b) ? "units differ" : is_measured(a) ? "only in A" : is_measured(b) ? "only in B" : "in neither";
     if (both) {
         verdict = !intervals ? "no interval" : overlap ? "agree" : (vb > va) != seconds ? "B is faster" : "A is faster";
         n->n += intervals;
@@ -62,7 +62,7 @@ static struct compare_row compare_row(const struct ceiling *a, const struct ceil
             snprintf(n->name, sizeof n->name, "%s", one->name);
         }
     } else {
-        n->n_only += known(a) || known(b);
+        n->n_only += is_measured(a) || is_measured(b);
     }
     return (struct compare_row){ one->name, one->unit, verdict, va, vb, units ? NAN : vb / va, intervals ? overlap : -1 };
 }
@@ -73,11 +73,11 @@ static const char *noise_text(char *buf, size_t size, const struct hwprofile *h)
     if (name)
         snprintf(buf, size, "%s, %.1f %% between rounds", name, 100 * h->noise.between);
     else
-        snprintf(buf, size, "not known how steady");
+        snprintf(buf, size, "steadiness unknown");
     return buf;
 }
 
-/* "agree": all but what chance explains (methods.md (71)): 1 in 100, and one more. */
+/* "agree": at most 1 in 100, and one more, differ by chance (methods.md (71)). */
 static const char *summary(const struct counts *n, const struct hwprofile *a, const struct hwprofile *b)
 {
     if (n->n == 0)
@@ -111,7 +111,7 @@ static int print(const struct hwprofile *a, const struct hwprofile *b, const str
     if (strcmp(a->name, b->name) != 0 || strcmp(a->cpu_model, b->cpu_model) != 0 || a->n_pus != b->n_pus)
         printf("These are two machines: A is %s (%d hardware threads), B is %s (%d)\n", a->name, a->n_pus, b->name, b->n_pus);
     if (n->most > 0)
-        printf("Farthest apart: %s, by %.1f %%\n", n->name, 100 * expm1(n->most));
+        printf("Largest difference: %s, %.1f %%\n", n->name, 100 * expm1(n->most));
     return 0;
 }
 
@@ -132,7 +132,7 @@ static int compare(const struct hwprofile *a, const struct hwprofile *b, enum re
 int profile_compare(const char *path_a, const char *path_b, enum report_format fmt, struct error *err)
 {
     struct hwprofile a, b;
-    if (hwprofile_load(&a, path_a, err) != 0)
+    if (hwprofile_this_path(&path_a, path_a, err) != 0 || hwprofile_this_path(&path_b, path_b, err) != 0 || hwprofile_load(&a, path_a, err) != 0)
         return -1;
     if (hwprofile_load(&b, path_b, err) != 0) {
         hwprofile_free(&a);

@@ -1,6 +1,6 @@
 /*
- * What the machine was like while a test ran: the time a hypervisor took, the switches the system forced, the clock, and how far
- * the roof moved; the stored profile compared with the probes; and points above a roof, with why. methods.md (83), (84)
+ * Conditions during a test: steal time, involuntary context switches, clock, variation of the bandwidth probe; comparison of the stored
+ * profile with the probes; points above a roof, with causes. methods.md (83), (84)
  */
 #include "base/environment.h"
 #include "bench/bench.h"
@@ -19,12 +19,12 @@ void bench_watch_begin(struct bench_watch *w, const struct setup *machine)
 
 void bench_watch_end(const struct bench_watch *w, const struct setup *machine, double seconds, struct run_rep *rep)
 {
-    const double least = 10; /* of ticks, that a fraction of them says something */
-    const double tick_s = 0.01; /* at most: as often the system adds up what threads have run that run on, but the one that asks */
-    const double clocks_s = 1e-3; /* a hypervisor's pause between two readings of clocks, some 50 us, is little of it */
+    const double least = 10; /* least number of ticks for a fraction */
+    const double tick_s = 0.01; /* scheduler tick, at most: interval at which the kernel accounts CPU time of running threads */
+    const double clocks_s = 1e-3; /* a preemption between two clock readings, some 50 us, is small relative to this */
     const double cpu_s = process_cpu_seconds() - w->cpu_s, wall_s = 1e-9 * (double)(clock_now_ns() - w->start_ns);
     const bool known = seconds >= (machine->n_threads == 1 ? clocks_s : least * tick_s);
-    rep->cpu_share = known ? cpu_s / (wall_s * machine->n_threads) : NAN; /* the wall is around the CPUs: at most 1, but for a tick */
+    rep->cpu_share = known ? cpu_s / (wall_s * machine->n_threads) : NAN; /* wall time encloses CPU time: at most 1, except for one tick */
     const struct cpu_ticks now = cpu_ticks(environment()->root, &machine->cpus);
     const double all = now.all - w->ticks.all;
     rep->steal = all >= least ? fmax(0, now.stolen - w->ticks.stolen) / all : NAN;
@@ -32,7 +32,7 @@ void bench_watch_end(const struct bench_watch *w, const struct setup *machine, d
     rep->clock_hz = ceilings_clock_hz();
 }
 
-/* Median over the repetitions that know it, of the first ones where there are many. */
+/* Median over repetitions with a value, of the first ones if there are many. */
 static double median_of(const struct run_rep *rep, size_t n, size_t offset)
 {
     double known[64];
@@ -51,8 +51,8 @@ void bench_conditions(struct run_row *row, const struct run_rep *rep, size_t n, 
     double steal = 0, switches = 0, lo = INFINITY, hi = 0;
     row->cpu_share = NAN;
     for (size_t i = 0; i < n; i++) {
-        row->cpu_share = fmin(rep[i].cpu_share, row->cpu_share); /* of a number and NaN: the number */
-        steal += rep[i].steal / (double)n; /* NaN where one is */
+        row->cpu_share = fmin(rep[i].cpu_share, row->cpu_share); /* fmin ignores NaN */
+        steal += rep[i].steal / (double)n; /* NaN if one is */
         switches += rep[i].n_switch / (double)n;
     }
     for (size_t i = 0; i < n_probe; i++)
@@ -82,7 +82,7 @@ int bench_stored_open(struct bench_stored *s, struct error *err)
     if (!s->there)
         snprintf(s->reason, sizeof s->reason, "%.150s", none.msg);
     else if (strcmp(s->profile.cpu_model, s->host.cpu_model) != 0)
-        snprintf(s->reason, sizeof s->reason, "the stored profile is of another CPU: %.100s", s->profile.cpu_model);
+        snprintf(s->reason, sizeof s->reason, "the stored profile is for another CPU: %.100s", s->profile.cpu_model);
     return 0;
 }
 
@@ -93,9 +93,9 @@ void bench_stored_close(struct bench_stored *s)
         hwprofile_free(&s->profile);
 }
 
-size_t bench_lend_memory(struct ceilings_options *o, const struct engine *e, double cache_bytes, bool full, bool whole)
+size_t bench_share_memory(struct ceilings_options *o, const struct engine *e, double cache_bytes, bool full, bool whole)
 {
-    enum { LEAST = 4 << 20 }; /* of a thread */
+    enum { LEAST = 4 << 20 }; /* per thread */
     size_t bytes, kv_bytes;
     const void *weights = engine_packed(e, &bytes), *kv = engine_kv(e, &kv_bytes);
     const bool most_is_kv = full && (!weights || kv_bytes > bytes);
@@ -110,7 +110,7 @@ size_t bench_lend_memory(struct ceilings_options *o, const struct engine *e, dou
     return far ? 0 : n;
 }
 
-void bench_against_stored(struct run_row *row, const struct bench_stored *s, enum math math)
+void bench_compare_stored(struct run_row *row, const struct bench_stored *s, enum math math)
 {
     row->profile_bytes_s = row->mbu_profile = row->profile_flop_s = row->mfu_profile = NAN;
     row->cache_bytes = s->cache_bytes;
@@ -120,7 +120,7 @@ void bench_against_stored(struct run_row *row, const struct bench_stored *s, enu
     const struct ceiling *dram = hwprofile_bandwidth(&s->profile, "DRAM", row->n_threads),
                          *peak = hwprofile_peak(&s->profile, math, row->n_threads);
     if (!dram || dram->n_threads != row->n_threads) {
-        snprintf(row->profile_reason, sizeof row->profile_reason, "the stored profile has no roofs of %d thread%s", row->n_threads,
+        snprintf(row->profile_reason, sizeof row->profile_reason, "the stored profile has no roofs for %d thread%s", row->n_threads,
                  row->n_threads == 1 ? "" : "s");
         return;
     }

@@ -1,6 +1,6 @@
 /*
- * Counting passes of `roofcast bench`: repetitions outside of the timed ones, one for each set of events, so that nothing is
- * multiplexed and the times are not those of a program that reads counters.
+ * Counting repetitions of `roofcast bench`: separate from the timed ones, one per event set, so that events are not multiplexed and times
+ * exclude counter reads.
  */
 #include "bench/bench.h"
 #include "counters/counters.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 3 }; /* repetitions with and without counting, in turn, that its cost is the median of: fewer where -r is less... */
-#define SHORT_S 0.5   /* ... and those take so long, in which a moment's disturbance is none */
+enum { ROUNDS = 3 }; /* alternating repetitions with and without counters, for the median overhead; fewer where -r is less ... */
+#define SHORT_S 0.5   /* ... and they take at least this long, where short disturbances do not matter */
 
 static int one(const struct bench *b, const struct bench_test *t, const int32_t *tok, bool count, int set, double *seconds,
                struct error *err)
@@ -21,7 +21,7 @@ static int one(const struct bench *b, const struct bench_test *t, const int32_t 
     return rc;
 }
 
-/* Set 0 in turn with repetitions that are not counted, then the other sets; part[n_set]. */
+/* Counts set 0 alternating with uncounted repetitions, then the other sets; part[n_set]. */
 static int count_sets(const struct bench *b, const struct bench_test *t, const int32_t *tok, struct counter_sample *part,
                       struct run_counting *cost, struct error *err)
 {
@@ -53,7 +53,7 @@ static int add_counts(struct run *r, const struct counters *c, const struct run_
         struct run_count n = { .value = NAN, .per_s = NAN };
         const char *why = counters_reason(c, f);
         if (role[0] && !sum->valid[f])
-            continue; /* the row of the whole pass says why */
+            continue; /* reason is in the row of the whole pass */
         snprintf(n.test, sizeof n.test, "%s", cost->test);
         snprintf(n.phase, sizeof n.phase, "%s", cost->phase);
         snprintf(n.role, sizeof n.role, "%s", role);
@@ -71,7 +71,7 @@ static int add_counts(struct run *r, const struct counters *c, const struct run_
     return 0;
 }
 
-/* Which units the bytes of memory were counted at. */
+/* Source of the memory bytes. */
 static void fill_dram(struct run_row *row, const struct counters *c, const struct counter_sample *sum, double seconds)
 {
     const char *why = counters_reason(c, COUNTER_DRAM_BYTES);
@@ -93,7 +93,7 @@ static void fill_dram(struct run_row *row, const struct counters *c, const struc
              number_source_name(counters_field_source(c, COUNTER_DRAM_BYTES)), *units ? ": " : "", units);
 }
 
-/* Ops of one role, summed; one more repetition with profile for each set. methods.md (86) */
+/* Counts per role: an additional repetition with profile for each set. methods.md (86) */
 static int count_roles(struct run *r, const struct bench *b, const struct bench_test *t, const int32_t *tok,
                        const struct run_counting *cost, struct error *err)
 {

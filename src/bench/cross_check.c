@@ -1,4 +1,4 @@
-/* Ceilings compared with likwid-bench's, as a table. */
+/* Compares ceilings with likwid-bench, as a table. */
 #include "base/notify.h"
 #include "bench/profiles.h"
 #include <math.h>
@@ -48,7 +48,7 @@ int profile_cross_check(const struct ceilings_options *o, enum report_format fmt
     int rc = ceilings_cross_check(o, add_row, &k, err);
     notify_progress_done();
     if (rc == 0 && o->only && k.rows.n == 0)
-        rc = error_set(err, ERROR_USAGE, "--cross-check: no ceiling that likwid-bench has a kernel for has \"%.60s\" in its name", o->only);
+        rc = error_set(err, ERROR_USAGE, "--cross-check: likwid-bench has no kernel for a ceiling with \"%.60s\" in its name", o->only);
     const bool keep = rc == 0 || (err->kind == ERROR_INTERRUPTED && k.rows.n > 0);
     if (keep) {
         struct error print_err = { 0 };
@@ -60,8 +60,8 @@ int profile_cross_check(const struct ceilings_options *o, enum report_format fmt
             *err = print_err;
             rc = -1;
         } else if (fmt == REPORT_TABLE || fmt == REPORT_MD) {
-            printf("\n%d of %d ceilings within 3 %% of likwid-bench's or above%s\n", k.n_pass, k.n,
-                   k.n_none ? "; where it gave no answer the note says why" : "");
+            printf("\n%d of %d ceilings are at least 97 %% of likwid-bench's%s\n", k.n_pass, k.n,
+                   k.n_none ? "; the note gives the reason for each without an answer" : "");
         }
         json_decref(meta);
     }

@@ -1,4 +1,5 @@
-/* doctor: the checks, a row each: what was found, and what helps. */
+/* doctor: the checks, one row each: finding and fix. */
+#include "base/environment.h"
 #include "bench/doctor.h"
 #include "config.h"
 #include "counters/counters.h"
@@ -8,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Google: cloud.google.com/compute/docs/pmu-overview; AWS: brendangregg.com, "The PMCs of EC2"; libvirt.org/formatdomain (features);
- * QEMU's -cpu help; VMware's "virtual CPU performance counters"; Microsoft's Set-VMProcessor. */
+/*
+ * Sources: cloud.google.com/compute/docs/pmu-overview; brendangregg.com, "The PMCs of EC2"; libvirt.org/formatdomain (features); QEMU's
+ * -cpu help; VMware's "virtual CPU performance counters"; Microsoft's Set-VMProcessor.
+ */
 static const char pmu_in_vm[] =
     "bare metal, or a virtual machine with a PMU: KVM with -cpu host,pmu=on (libvirt: <pmu state='on'/> under <features>), "
     "Google C4 and C4A with --performance-monitoring-unit=standard, AWS .metal and the sizes that fill a socket, VMware with "
@@ -26,40 +29,35 @@ static void say(char *text, size_t size, const char *fmt, ...)
 #define FINDING(r, ...) say((r)->finding, sizeof (r)->finding, __VA_ARGS__)
 #define FIX(r, ...)     say((r)->fix, sizeof (r)->fix, __VA_ARGS__)
 
-static const char *this_program(void)
-{
-    static char path[512]; /* the same every time */
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = 0;
-    return path;
-}
-
 static void fix_paranoid(struct doctor_row *r, int level)
 {
+    char program[512];
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = 0;
     FIX(r,
         "sysctl -w kernel.perf_event_paranoid=%d (for good: echo kernel.perf_event_paranoid=%d >/etc/sysctl.d/50-perf.conf), or "
         "setcap cap_perfmon+ep %s",
-        level, level, this_program());
+        level, level, program);
 }
 
-static bool paranoid_above(const struct doctor_facts *f, int level)
+static bool paranoid_above(const struct doctor_system *f, int level)
 {
     return f->paranoid != DOCTOR_UNKNOWN && f->paranoid > level && !f->may_perf;
 }
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-static void check_null(const struct doctor_facts *f, struct doctor_row *r)
+static void check_null(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
     r->usable = true;
-    FINDING(r, "time, and the bytes and FLOP that the engine counts itself");
+    FINDING(r, "time, and the bytes and FLOP counted by the engine");
 }
 
 static const char no_sys[] = "/sys is not mounted here, or cannot be read", no_proc[] = "/proc is not mounted here, or cannot be read";
 
-/* Nothing is seen, which is not the same as nothing being there. true: said. */
-static bool unseen(struct doctor_row *r, bool missing, const char *where, const char *what)
+/* Reports an unavailable source, which is unknown rather than absent. true: reported. */
+static bool report_unavailable(struct doctor_row *r, bool missing, const char *where, const char *what)
 {
     if (!missing)
         return false;
@@ -68,13 +66,13 @@ static bool unseen(struct doctor_row *r, bool missing, const char *where, const 
     return true;
 }
 
-static void no_core_pmu(const struct doctor_facts *f, struct doctor_row *r)
+static void no_core_pmu(const struct doctor_system *f, struct doctor_row *r)
 {
-    if (unseen(r, f->no_sys, no_sys, "which PMUs there are") ||
-        unseen(r, f->no_proc, no_proc, "no cpu in /sys/bus/event_source/devices, and whether this is a virtual machine"))
+    if (report_unavailable(r, f->no_sys, no_sys, "which PMUs there are") ||
+        report_unavailable(r, f->no_proc, no_proc, "no cpu in /sys/bus/event_source/devices, and whether this is a virtual machine"))
         return;
     if (f->virtual_machine) {
-        FINDING(r, "this virtual machine has no PMU (no cpu in /sys/bus/event_source/devices); software events alone count");
+        FINDING(r, "this virtual machine has no PMU (no cpu in /sys/bus/event_source/devices): only software events");
         FIX(r, "%s", pmu_in_vm);
     } else {
         FINDING(r, "the kernel has no driver for this CPU's PMU (no cpu in /sys/bus/event_source/devices)");
@@ -82,7 +80,7 @@ static void no_core_pmu(const struct doctor_facts *f, struct doctor_row *r)
     }
 }
 
-static void check_perf(const struct doctor_facts *f, struct doctor_row *r)
+static void check_perf(const struct doctor_system *f, struct doctor_row *r)
 {
     const bool denied = f->cycles_errno == EACCES || f->cycles_errno == EPERM;
     if (f->cycles_errno == ENOSYS) {
@@ -105,33 +103,33 @@ static void check_perf(const struct doctor_facts *f, struct doctor_row *r)
     }
 }
 
-static void check_events(const struct doctor_facts *f, struct doctor_row *r)
+static void check_events(const struct doctor_system *f, struct doctor_row *r)
 {
     r->usable = f->events == 1;
-    if (f->events == 0 && unseen(r, f->no_proc, no_proc, "which CPU this is"))
+    if (f->events == 0 && report_unavailable(r, f->no_proc, no_proc, "which CPU this is"))
         return;
     if (f->events == 1)
-        FINDING(r, "what this CPU's events are called and count: %s", f->events_text);
+        FINDING(r, "event definitions for this CPU: %s", f->events_text);
     else if (f->events == 0)
-        FINDING(r, "no file in events/ has this CPU (%s): cycles and instructions alone, and what memory controllers list themselves",
+        FINDING(r, "no file in events/ covers this CPU (%s): only cycles, instructions and events that memory controllers list",
                 f->events_text);
     else
         FINDING(r, "%s", f->events_text);
     if (f->events == 0)
         FIX(r, "write events/NAME.json (doc/formats.md) from the kernel's tools/perf/pmu-events");
     else if (f->events < 0)
-        FIX(r, "mend that file or take it away: perf and papi use none as long as one of them cannot be read");
+        FIX(r, "repair or remove that file: perf and papi use no file while one of them is invalid");
 }
 
-static void no_dram_pmu(const struct doctor_facts *f, struct doctor_row *r)
+static void no_dram_pmu(const struct doctor_system *f, struct doctor_row *r)
 {
-    if (unseen(r, f->no_sys, no_sys, "whether memory controllers have a PMU"))
+    if (report_unavailable(r, f->no_sys, no_sys, "whether memory controllers have a PMU"))
         return;
     const bool amd = strcmp(f->vendor, "AuthenticAMD") == 0, intel = strcmp(f->vendor, "GenuineIntel") == 0;
     FINDING(r, "no PMU of memory controllers in /sys/bus/event_source/devices%s",
-            f->virtual_machine ? ": virtual machines are not given any" : "");
+            f->virtual_machine ? ": hypervisors do not expose them" : "");
     if (f->virtual_machine)
-        FIX(r, "bare metal: hypervisors keep these counters, which see all machines on the host");
+        FIX(r, "bare metal: these counters cover all machines of the host, so hypervisors do not expose them");
     else if (amd && f->family >= 25 && (f->kernel_major < 6 || (f->kernel_major == 6 && f->kernel_minor < 7)))
         FIX(r, "Linux 6.7 or newer, which counts at Zen 4's and 5's memory controllers (amd_umc); this is %s", f->kernel);
     else if (amd)
@@ -142,7 +140,7 @@ static void no_dram_pmu(const struct doctor_facts *f, struct doctor_row *r)
         FIX(r, "modprobe arm-cmn, nvidia_cspmu or what the board's maker names");
 }
 
-static void check_uncore(const struct doctor_facts *f, struct doctor_row *r)
+static void check_uncore(const struct doctor_system *f, struct doctor_row *r)
 {
     if (!f->dram_pmu[0]) {
         no_dram_pmu(f, r);
@@ -155,11 +153,11 @@ static void check_uncore(const struct doctor_facts *f, struct doctor_row *r)
     }
 }
 
-const char *doctor_papi_fix(const char *reason, const struct doctor_facts *f)
+const char *doctor_papi_fix(const char *reason, const struct doctor_system *f)
 {
     if (strstr(reason, "not built in"))
         return "apt install libpapi-dev, then configure --with-papi=yes";
-    /* 7.0.0 looks at the level alone, newer ones also at CAP_PERFMON. */
+    /* PAPI 7.0.0 checks the level only, newer versions also CAP_PERFMON. */
     if (strstr(reason, "paranoid"))
         return "sysctl -w kernel.perf_event_paranoid=2: PAPI 7.0.0 refuses above 2 even to root; newer PAPI, and --counters perf, do not";
     if (!f->core_pmu[0])
@@ -169,7 +167,7 @@ const char *doctor_papi_fix(const char *reason, const struct doctor_facts *f)
     return "";
 }
 
-/* Why the backend of that name cannot be used; "" where it can. */
+/* Reason why a backend is unavailable; "": available. */
 static void backend_reason(const char *name, char *why, size_t size)
 {
     const char *backend;
@@ -179,7 +177,7 @@ static void backend_reason(const char *name, char *why, size_t size)
     snprintf(why, size, "not among the backends");
 }
 
-static void check_papi(const struct doctor_facts *f, struct doctor_row *r)
+static void check_papi(const struct doctor_system *f, struct doctor_row *r)
 {
     char why[256];
     struct counter_source none = { 0 };
@@ -189,7 +187,7 @@ static void check_papi(const struct doctor_facts *f, struct doctor_row *r)
                                   counters_open(&(struct counters_options){ .backend = "papi", .src = &none, .n_threads = 1,
                                                                             .uncalibrated = true },
                                                 &err);
-    /* PAPI itself is asked, which knows no other root. */
+    /* queries PAPI itself, which ignores f->root */
     const char *hardware = c ? counters_reason(c, COUNTER_CYCLES) : why[0] ? why : err.msg;
     const bool software = c && !counters_reason(c, COUNTER_SW_BYTES)[0];
     r->usable = c && !hardware[0];
@@ -202,11 +200,11 @@ static void check_papi(const struct doctor_facts *f, struct doctor_row *r)
     counters_close(c);
 }
 
-static void check_likwid(const struct doctor_facts *f, struct doctor_row *r)
+static void check_likwid(const struct doctor_system *f, struct doctor_row *r)
 {
     char why[256] = "";
     if (!*f->root)
-        backend_reason("likwid", why, sizeof why); /* asks LIKWID itself, in a process of its own */
+        backend_reason("likwid", why, sizeof why); /* runs LIKWID in a child process */
     if (strstr(why, "not built in")) {
         FINDING(r, "%s", why);
         FIX(r, "apt install likwid (liblikwid-dev elsewhere), then configure --with-likwid=yes (LIKWID is GPL)");
@@ -232,13 +230,13 @@ static void check_likwid(const struct doctor_facts *f, struct doctor_row *r)
                "locked down (secure boot) forbids it all the same");
 }
 
-static void check_energy(const struct doctor_facts *f, struct doctor_row *r)
+static void check_energy(const struct doctor_system *f, struct doctor_row *r)
 {
     struct error err = { 0 };
     struct energy *e = energy_open(f->root, &err);
     const char *why = e ? energy_reason(e) : err.msg;
     r->usable = e && !why[0];
-    if (!r->usable && unseen(r, f->no_sys, no_sys, "what tells energy")) {
+    if (!r->usable && report_unavailable(r, f->no_sys, no_sys, "which energy counters exist")) {
         energy_close(e);
         return;
     }
@@ -246,7 +244,7 @@ static void check_energy(const struct doctor_facts *f, struct doctor_row *r)
     if (!r->usable && strstr(why, "Permission denied"))
         FIX(r, "run as root, or chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj");
     else if (!r->usable && f->virtual_machine)
-        FIX(r, "bare metal: virtual machines are not told the energy of their host");
+        FIX(r, "bare metal: virtual machines have no access to the energy counters of their host");
     else if (!r->usable && f->arm)
         FIX(r, "none is known for Arm: the board's own meters");
     else if (!r->usable && f->paranoid > 0 && strstr(why, "perf power"))
@@ -258,24 +256,24 @@ static void check_energy(const struct doctor_facts *f, struct doctor_row *r)
 
 /* ---- what measuring rests on ------------------------------------------------------------------ */
 
-static void check_tsc(const struct doctor_facts *f, struct doctor_row *r)
+static void check_tsc(const struct doctor_system *f, struct doctor_row *r)
 {
     r->usable = f->steady_tsc;
-    if (unseen(r, f->no_proc, no_proc, "how the clock ticks"))
+    if (report_unavailable(r, f->no_proc, no_proc, "the clock source"))
         return;
-    FINDING(r, "%s, clock source %s", f->arm ? "the Arm timer" : f->steady_tsc ? "the TSC ticks steadily (constant_tsc, nonstop_tsc)" :
-                                                                           "the TSC stops or changes its pace",
+    FINDING(r, "%s, clock source %s", f->arm ? "the Arm timer" : f->steady_tsc ? "constant and nonstop TSC" :
+                                                                           "the TSC stops or changes its rate",
             f->clocksource[0] ? f->clocksource : "unknown");
     if (!r->usable)
-        FIX(r, "none in software: times are the kernel's, which are right but cost more to read");
+        FIX(r, "none in software: the kernel's clock is correct but slower to read");
     else if (strcmp(f->clocksource, "hpet") == 0 || strcmp(f->clocksource, "acpi_pm") == 0)
         FIX(r, "boot with clocksource=tsc: reading this clock takes microseconds");
 }
 
-static void check_huge_pages(const struct doctor_facts *f, struct doctor_row *r)
+static void check_huge_pages(const struct doctor_system *f, struct doctor_row *r)
 {
     r->usable = strstr(f->huge_pages, "[always]") || strstr(f->huge_pages, "[madvise]");
-    if (!f->huge_pages[0] && unseen(r, f->no_sys, no_sys, "whether there are huge pages"))
+    if (!f->huge_pages[0] && report_unavailable(r, f->no_sys, no_sys, "whether there are huge pages"))
         return;
     if (f->huge_pages[0])
         FINDING(r, "transparent huge pages: %s", f->huge_pages);
@@ -289,7 +287,7 @@ static void check_huge_pages(const struct doctor_facts *f, struct doctor_row *r)
 
 static void check_program(struct doctor_row *r, const char *program, const char *use, const char *package)
 {
-    const char *path = getenv("PATH");
+    const char *path = environment()->program_path;
     char file[1024];
     for (; path && *path; path += strcspn(path, ":") + (path[strcspn(path, ":")] == ':')) {
         snprintf(file, sizeof file, "%.*s/%s", (int)(strcspn(path, ":") < 900 ? strcspn(path, ":") : 900), path, program);
@@ -303,19 +301,19 @@ static void check_program(struct doctor_row *r, const char *program, const char 
     FIX(r, "apt install %s", package);
 }
 
-static void check_likwid_bench(const struct doctor_facts *f, struct doctor_row *r)
+static void check_likwid_bench(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
-    check_program(r, "likwid-bench", "a second opinion on bandwidth (tests/bench/peers.sh)", "likwid");
+    check_program(r, "likwid-bench", "independent bandwidth measurements (tests/bench/peers.sh)", "likwid");
 }
 
-static void check_gnuplot(const struct doctor_facts *f, struct doctor_row *r)
+static void check_gnuplot(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
-    check_program(r, "gnuplot", "draws the charts of plot; without it they are written as .gp and .tsv", "gnuplot-nox");
+    check_program(r, "gnuplot", "draws charts; without it plot writes only .gp and .tsv", "gnuplot-nox");
 }
 
-static void check_mpirun(const struct doctor_facts *f, struct doctor_row *r)
+static void check_mpirun(const struct doctor_system *f, struct doctor_row *r)
 {
     (void)f;
     check_program(r, "mpirun", "sweep on many ranks", "openmpi-bin");
@@ -328,7 +326,7 @@ static void check_mpirun(const struct doctor_facts *f, struct doctor_row *r)
 
 static const struct check {
     const char *name;
-    void (*run)(const struct doctor_facts *f, struct doctor_row *r);
+    void (*run)(const struct doctor_system *f, struct doctor_row *r);
 } checks[] = {
     { "null", check_null },
     { "perf", check_perf },
@@ -349,7 +347,7 @@ const char *doctor_check_name(size_t i)
     return i < ARRAY_LEN(checks) ? checks[i].name : NULL;
 }
 
-bool doctor_check(size_t i, const struct doctor_facts *f, struct doctor_row *r)
+bool doctor_check(size_t i, const struct doctor_system *f, struct doctor_row *r)
 {
     if (i >= ARRAY_LEN(checks))
         return false;

@@ -1,4 +1,4 @@
-/* The generation loop; text held back while it may still turn out to be a stop text. */
+/* Generation loop; text is held back while it may become a stop text. */
 #include "bench/generate.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ void stop_list_free(struct stop_list *l)
     *l = (struct stop_list){ 0 };
 }
 
-/* The stop text that begins first in s, the longest of several that begin there; NULL: none. */
+/* Earliest stop text in s, the longest of several there; NULL: none. */
 static const char *find_stop(const struct stop_list *l, const char *s, size_t n, size_t *at)
 {
     const char *found = NULL;
@@ -60,7 +60,7 @@ static const char *find_stop(const struct stop_list *l, const char *s, size_t n,
     return found;
 }
 
-/* How many of the last bytes of s may be the beginning of a stop text. */
+/* Number of trailing bytes of s that may begin a stop text. */
 static size_t undecided(const struct stop_list *l, const char *s, size_t n)
 {
     size_t most = 0;
@@ -75,13 +75,13 @@ static size_t undecided(const struct stop_list *l, const char *s, size_t n)
 
 /* ---- text as it becomes certain --------------------------------------------------------- */
 
-static void let_go(struct text_stream *t, size_t n)
+static void write_text(struct text_stream *t, size_t n)
 {
     if (n == 0)
         return;
     strbuf_add(&t->out, t->held.s, n);
     if (t->sink && !t->failed) {
-        if (isatty(fileno(t->sink))) /* whole characters, which are not looked at again */
+        if (isatty(fileno(t->sink))) /* terminal: whole characters */
             text_show(t->held.s, n);
         errno = 0;
         if (fwrite(t->held.s, 1, n, t->sink) != n || fflush(t->sink) != 0)
@@ -101,19 +101,19 @@ void text_stream_add(struct text_stream *t, const char *s, size_t n)
         return;
     t->stopped_by = find_stop(t->stops, t->held.s, t->held.len, &at);
     if (t->stopped_by) {
-        let_go(t, at);
+        write_text(t, at);
         t->held.len = 0;
         return;
     }
     const size_t whole = utf8_complete(t->held.s, t->held.len);
     const size_t sure = t->held.len - undecided(t->stops, t->held.s, t->held.len);
-    let_go(t, sure < whole ? utf8_complete(t->held.s, sure) : whole);
+    write_text(t, sure < whole ? utf8_complete(t->held.s, sure) : whole);
 }
 
 void text_stream_end(struct text_stream *t)
 {
     if (!t->held.oom && t->held.len)
-        let_go(t, utf8_complete(t->held.s, t->held.len));
+        write_text(t, utf8_complete(t->held.s, t->held.len));
 }
 
 void text_stream_free(struct text_stream *t)
@@ -151,7 +151,7 @@ static int emit(struct generation *g, const struct tokenizer *t, int32_t id, str
     return check_text(&g->text, err);
 }
 
-/* One pass, as a region of the tool that counts this program, if one does. */
+/* One pass, as a region of a counting tool (markers), if there is one. */
 static int eval(struct engine *e, const struct token_list *ids, uint32_t past, bool prefill, const float **logits, struct error *err)
 {
     const char *region = prefill ? "prefill" : "decode";

@@ -1,7 +1,4 @@
-/*
- * generate: the loop behind `run`: tokens from the engine and the sampler, their text as it becomes certain, and why
- * it ended.
- */
+/* generate.h: the generation loop of `run`: tokens from engine and sampler, their text, and the stop reason. */
 #ifndef BENCH_GENERATE_H
 #define BENCH_GENERATE_H
 
@@ -11,12 +8,12 @@
 
 enum finish {
     FINISH_LENGTH, /* -n tokens */
-    FINISH_STOP,   /* a --stop text */
-    FINISH_EOS,    /* a token that ends the sequence or the turn */
+    FINISH_STOP,   /* --stop text found */
+    FINISH_EOS,    /* end-of-sequence or end-of-turn token */
 };
 const char *finish_name(enum finish f); /* "length", "stop", "eos" */
 
-/* Texts at which generation ends. */
+/* Texts that end generation. */
 struct stop_list {
     const char **text;
     size_t n, cap;
@@ -25,18 +22,18 @@ int stop_list_add(struct stop_list *l, const char *text, struct error *err);
 void stop_list_free(struct stop_list *l);
 
 /*
- * Text that comes in pieces and goes out when it is certain: no unfinished UTF-8 character, nothing that may be the
- * beginning of a stop text. All zero but for `stops` and `sink` at first.
+ * Streams text in pieces, holding back unfinished UTF-8 characters and possible beginnings of stop texts. Zero-initialised except `stops`
+ * and `sink`.
  */
 struct text_stream {
     const struct stop_list *stops;
-    FILE *sink;              /* NULL: only kept */
-    struct strbuf out, held; /* what went out; what is held back */
-    const char *stopped_by;  /* the stop text found, which is in neither */
-    int failed;              /* errno of the first write to sink that failed; nothing more is written */
+    FILE *sink;              /* NULL: collect only */
+    struct strbuf out, held; /* text written; text held back */
+    const char *stopped_by;  /* stop text found; part of neither */
+    int failed;              /* errno of the first failed write, after which nothing is written */
 };
 void text_stream_add(struct text_stream *t, const char *s, size_t n);
-/* The end: what was held back goes out, but for the bytes of a character that was never finished. */
+/* Flushes the text held back, without the bytes of an unfinished character. */
 void text_stream_end(struct text_stream *t);
 void text_stream_free(struct text_stream *t);
 
@@ -44,18 +41,18 @@ struct generate_options {
     int64_t n_gen;
     bool no_kv_cache, ignore_eos;
     struct sampler_options sampler;
-    struct token_list stop_ids; /* stop texts that are control tokens, which have no text in the output */
+    struct token_list stop_ids; /* stop tokens: control tokens given as stop texts */
 };
 
-/* One generation: what it made and how long each step took. */
+/* Result of a generation, and its latencies. */
 struct generation {
-    struct token_list ids; /* the prompt; generated tokens are appended */
+    struct token_list ids; /* prompt, then generated tokens */
     size_t n_prompt;
-    double ttft_s, total_s, *itl_s; /* n_generated - 1 of them */
+    double ttft_s, total_s, *itl_s; /* itl_s: [n_generated - 1] */
     struct text_stream text;
     enum finish finish;
 };
-/* g->ids holds the prompt, g->text its stops and sink. */
+/* Generates into g, whose ids hold the prompt and whose text has stops and sink. errors: engine, interrupt, out of memory */
 int generate(struct generation *g, struct engine *e, const struct tokenizer *t, const struct generate_options *o,
              uint32_t n_vocab, struct error *err);
 void generation_free(struct generation *g);

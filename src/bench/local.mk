@@ -11,9 +11,11 @@ libbench_a_SOURCES = \
   %D%/cross_check.c \
   %D%/doctor.h \
   %D%/doctor_checks.c \
-  %D%/doctor_facts.c \
+  %D%/doctor_system.c \
   %D%/generate.c \
   %D%/generate.h \
+  %D%/grid.c \
+  %D%/list_rows.c \
   %D%/ops.c \
   %D%/ppl.h \
   %D%/ppl_evaluate.c \

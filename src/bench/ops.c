@@ -1,6 +1,6 @@
 /*
- * `bench --ops`: one more repetition with every op timed and probes of its own: it comes after the timed repetitions, and on
- * a shared machine the roof may be another by then. Short probes stand before it, behind it and between its steps. methods.md (83)
+ * `bench --ops`: an additional repetition with every op timed, with its own probes, since the roof of a shared machine varies: before,
+ * after, and between steps. methods.md (83)
  */
 #include "bench/bench.h"
 #include "timing/timing.h"
@@ -11,25 +11,25 @@
 
 static const double GLANCE_EVERY_S = 0.1;
 
-/* Roofs of the steps: tokens between two probes, at the mean of both. */
-struct roof_watch {
+/* Roofs of the steps: tokens between two probes count with the mean of both. */
+struct roof_probes {
     struct ceilings_prober *prober;
-    bool between; /* also between steps */
-    double looked_s;              /* at */
-    struct ceilings_quick_probe last; /* then */
-    double n_tok;                 /* since then */
-    double sum_tok, sum_bytes, sum_flop, sum_tiles; /* tokens; tokens / roof */
-    double sum_coherence[COHERENCE_COUNT]; /* tokens times seconds */
-    double lowest, highest; /* of bytes_s */
+    bool between; /* probe between steps too */
+    double probed_s;              /* time of the last probe */
+    struct ceilings_quick_probe last; /* last probe */
+    double n_tok;                 /* tokens since the last probe */
+    double sum_tok, sum_bytes, sum_flop, sum_tiles; /* sums of tokens, and of tokens / roof */
+    double sum_coherence[COHERENCE_COUNT]; /* sums of tokens * seconds */
+    double lowest, highest; /* range of bytes_s */
 };
 
-/* Seconds are added up: of a byte, where the rate is bytes a second. */
-static double of_look(int exchange, double v)
+/* Seconds to sum: the inverse of a rate. */
+static double summand(int exchange, double v)
 {
     return coherence_tokens((enum coherence_kind)exchange) > 0 ? 1 / v : v;
 }
 
-static int look(struct roof_watch *w, struct error *err)
+static int probe_roofs(struct roof_probes *w, struct error *err)
 {
     const struct ceilings_quick_probe before = w->last;
     if (ceilings_probe_quick(w->prober, &w->last, err) != 0)
@@ -41,22 +41,22 @@ static int look(struct roof_watch *w, struct error *err)
         w->sum_flop += w->n_tok / ((before.flop_s + w->last.flop_s) / 2);
         w->sum_tiles += w->n_tok / ((before.tile_flop_s + w->last.tile_flop_s) / 2);
         for (int i = 0; i < COHERENCE_COUNT; i++)
-            w->sum_coherence[i] += w->n_tok * of_look(i, (before.coherence[i] + w->last.coherence[i]) / 2);
+            w->sum_coherence[i] += w->n_tok * summand(i, (before.coherence[i] + w->last.coherence[i]) / 2);
         w->sum_tok += w->n_tok;
     }
     w->n_tok = 0;
-    w->looked_s = clock_now_s();
+    w->probed_s = clock_now_s();
     return 0;
 }
 
-static int watch_step(void *ctx, uint32_t n_tok, bool last, struct error *err)
+static int probe_step(void *ctx, uint32_t n_tok, bool last, struct error *err)
 {
-    struct roof_watch *w = ctx;
+    struct roof_probes *w = ctx;
     w->n_tok += n_tok;
-    return last || (w->between && clock_now_s() - w->looked_s >= GLANCE_EVERY_S) ? look(w, err) : 0;
+    return last || (w->between && clock_now_s() - w->probed_s >= GLANCE_EVERY_S) ? probe_roofs(w, err) : 0;
 }
 
-/* Least time under DRAM's and the peak's roofs; operands in a cache can beat the first. */
+/* Lower bound under the DRAM and compute roofs; operands in a cache can beat the first. */
 static double op_roof_s(const struct run_op *o, const struct run_row *row)
 {
     const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
@@ -84,7 +84,7 @@ static void fill_op(struct run_op *o, const struct op *op, const struct op_sampl
     o->seconds = s->seconds / n;
 }
 
-/* Rates, roof and bound from the sums that are already there; the roofs are those probed between the timed ops. */
+/* Rates, roof and bound from the sums, with the roofs probed between the timed ops. */
 static void close_row(struct run_op *o, const struct run_row *row)
 {
     const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
@@ -96,15 +96,15 @@ static void close_row(struct run_op *o, const struct run_row *row)
              bench_bound(bytes, o->flop, row->ops_ceiling_bytes_s, row->ops_ceiling_flop_s));
 }
 
-/* All steps of the test with every op timed. A look reads memory: where the weights stay in a cache, none between steps. */
+/* All steps of the test, every op timed. Probes read memory: with cached weights there are none between steps. */
 static int timed_pass(struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok, struct error *err)
 {
     const double steps = t->prefill ? ceil((double)t->n * t->n_batch / t->n_ubatch) : t->n, cache = b->stored->cache_bytes;
-    struct roof_watch w = { .prober = b->prober, .lowest = INFINITY,
+    struct roof_probes w = { .prober = b->prober, .lowest = INFINITY,
                             .between = !((row->weight_bytes + row->kv_bytes) / steps <= cache) };
-    const struct bench_between between = { watch_step, &w };
+    const struct bench_between between = { probe_step, &w };
     double ignored;
-    if (look(&w, err) != 0)
+    if (probe_roofs(&w, err) != 0)
         return -1;
     engine_reset(b->e);
     engine_profile(b->e, true);
@@ -116,7 +116,7 @@ static int timed_pass(struct run_row *row, const struct bench *b, const struct b
     row->ops_ceiling_flop_s = w.sum_tok / w.sum_flop;
     row->ops_tile_flop_s = w.sum_tok / w.sum_tiles;
     for (int i = 0; i < COHERENCE_COUNT; i++)
-        row->ops_coherence[i] = of_look(i, w.sum_coherence[i] / w.sum_tok);
+        row->ops_coherence[i] = summand(i, w.sum_coherence[i] / w.sum_tok);
     row->ops_lowest_bytes_s = w.lowest;
     row->ops_highest_bytes_s = w.highest;
     return rc;
@@ -167,7 +167,7 @@ int bench_roles(struct run *out, const struct run *in, size_t first_op, size_t e
         s->kv_bytes += o->kv_bytes;
         s->flop += o->flop;
         s->seconds += o->seconds;
-        s->share += o->share; /* an op of fewer passes than others has its own */
+        s->share += o->share; /* summed shares: ops run in different numbers of passes */
         if (strcmp(s->type, o->type) != 0)
             snprintf(s->type, sizeof s->type, "mixed");
     }

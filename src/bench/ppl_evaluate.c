@@ -1,4 +1,4 @@
-/* The chunks of a text through one model, or through two side by side; every scored token becomes a token_quality. */
+/* Evaluates the chunks of a text with one model, or two in parallel; every scored token becomes a token_quality. */
 #include "base/notify.h"
 #include "bench/ppl.h"
 #include "cost/cost.h"
@@ -6,22 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One model, and a base model or none, evaluated chunk by chunk. */
-struct walk {
+/* Evaluation of one model, and of a base model or none. */
+struct evaluation {
     const struct ppl_chunks *c;
-    const char *name; /* in progress */
-    const char *path, *base_path; /* in messages */
+    const char *name; /* name in progress lines */
+    const char *path, *base_path; /* for messages */
     struct engine *e, *base;
-    struct team *team; /* turns logits into scores: a softmax of the vocabulary a token */
+    struct team *team; /* computes scores: a softmax over the vocabulary per token */
     uint32_t n_vocab, n_ubatch;
     int32_t *chunk;
     struct token_quality *token; /* [c->n * scored tokens a chunk] */
     size_t n;
-    double nll, kl; /* sums so far */
-    double start_s, said_s;
+    double nll, kl; /* running sums */
+    double start_s, printed_s;
 };
 
-/* Rows of logits to be scored, by all threads. */
+/* Rows of logits, scored by all threads. */
 struct rows {
     const float *logits, *base; /* [n, n_vocab] */
     const int32_t *next;        /* [n] */
@@ -43,8 +43,8 @@ static void score_rows(void *arg, int tid, int n_threads)
     }
 }
 
-/* Tokens at .. at + n - 1 of the chunk. *logits: all n rows; NULL: only the cache is filled. */
-static int eval(struct walk *w, struct engine *e, uint32_t at, uint32_t n, const float **logits, struct error *err)
+/* Evaluates tokens [at, at + n) of a chunk. *logits: n rows; NULL: fills the cache only. */
+static int eval(struct evaluation *w, struct engine *e, uint32_t at, uint32_t n, const float **logits, struct error *err)
 {
     if (engine_eval(e, w->chunk + at, n, at, logits ? n : 0, logits, err) != 0)
         return -1;
@@ -54,7 +54,7 @@ static int eval(struct walk *w, struct engine *e, uint32_t at, uint32_t n, const
     return interrupt_check(err);
 }
 
-static int score_pass(struct walk *w, uint32_t at, uint32_t n, struct error *err)
+static int score_pass(struct evaluation *w, uint32_t at, uint32_t n, struct error *err)
 {
     struct rows r = { .next = w->chunk + at + 1, .n = n, .n_vocab = w->n_vocab, .out = w->token + w->n };
     if (eval(w, w->e, at, n, &r.logits, err) != 0 || (w->base && eval(w, w->base, at, n, &r.base, err) != 0))
@@ -68,7 +68,7 @@ static int score_pass(struct walk *w, uint32_t at, uint32_t n, struct error *err
     return 0;
 }
 
-static int run_chunk(struct walk *w, size_t i, struct error *err)
+static int run_chunk(struct evaluation *w, size_t i, struct error *err)
 {
     const struct ppl_chunks *c = w->c;
     memcpy(w->chunk, c->id + i * c->stride, c->n_ctx * sizeof *w->chunk);
@@ -85,15 +85,15 @@ static int run_chunk(struct walk *w, size_t i, struct error *err)
     return 0;
 }
 
-/* At most two lines a second: a log keeps each. */
-static void say_progress(struct walk *w, size_t done)
+/* Prints at most two progress lines a second. */
+static void print_progress(struct evaluation *w, size_t done)
 {
     const double now_s = clock_now_s(), n = (double)w->n;
     const double left_s = (now_s - w->start_s) / (double)done * (double)(w->c->n - done);
     char line[160], kl[40] = "";
-    if (now_s - w->said_s < 0.5 && done < w->c->n)
+    if (now_s - w->printed_s < 0.5 && done < w->c->n)
         return;
-    w->said_s = now_s;
+    w->printed_s = now_s;
     if (w->base)
         snprintf(kl, sizeof kl, ", KL %.5f", w->kl / n);
     snprintf(line, sizeof line, "%s: chunk %zu/%zu, PPL %.4f%s, %.0f min %02.0f s left", w->name, done, w->c->n,
@@ -101,7 +101,7 @@ static void say_progress(struct walk *w, size_t done)
     notify_progress(NULL, line, (double)done / (double)w->c->n);
 }
 
-static struct engine *engine_for(const struct model *m, const struct walk *w, const struct setup *machine,
+static struct engine *engine_for(const struct model *m, const struct evaluation *w, const struct setup *machine,
                                  const struct setup_options *o, struct error *err)
 {
     struct engine_options eo = setup_engine_options(machine, o);
@@ -114,7 +114,7 @@ static struct engine *engine_for(const struct model *m, const struct walk *w, co
     return e;
 }
 
-static int walk_init(struct walk *w, const struct model *m, const struct model *base,
+static int evaluation_init(struct evaluation *w, const struct model *m, const struct model *base,
                      const struct setup *machine, struct error *err)
 {
     size_t n;
@@ -137,9 +137,9 @@ static int walk_init(struct walk *w, const struct model *m, const struct model *
 int ppl_evaluate(struct ppl_file *f, const struct model *m, const struct model *base, const struct ppl_chunks *c,
                  uint32_t n_ubatch, const struct setup *machine, struct error *err)
 {
-    struct walk w = { .c = c, .name = m->type_name, .path = m->path, .base_path = base ? base->path : "", .n_vocab = m->hp.n_vocab,
+    struct evaluation w = { .c = c, .name = m->type_name, .path = m->path, .base_path = base ? base->path : "", .n_vocab = m->hp.n_vocab,
                       .n_ubatch = (uint32_t)u64_min(n_ubatch, c->n_ctx) };
-    int rc = walk_init(&w, m, base, machine, err);
+    int rc = evaluation_init(&w, m, base, machine, err);
     if (rc == 0)
         setup_note_scales(&c->engine, w.e);
     if (rc == 0)
@@ -148,7 +148,7 @@ int ppl_evaluate(struct ppl_file *f, const struct model *m, const struct model *
     for (size_t i = 0; rc == 0 && i < c->n; i++) {
         rc = run_chunk(&w, i, err);
         if (rc == 0)
-            say_progress(&w, i + 1);
+            print_progress(&w, i + 1);
     }
     if (rc == 0)
         rc = quality_sum(&f->q, w.token, w.n, err);

@@ -1,4 +1,4 @@
-/* What `roofcast ppl` prints: a row a file; for people two tables, speed and quality, and the distribution of the KL. */
+/* Output of `roofcast ppl`: one row per file; as text two tables, speed and quality, and the distribution of the KL divergence. */
 #include "bench/ppl.h"
 #include <math.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "5.962 +- 0.034": two digits of the error, two decimals at least; null for what is not there. */
+/* "5.962 +- 0.034": two digits of the error, at least two decimals; null for NaN. */
 static struct cell with_error(struct table_rows *rows, double v, double se)
 {
     char s[64];
@@ -62,7 +62,7 @@ static struct cell with_error(struct table_rows *rows, double v, double se)
     return cell_text(table_text(rows, s));
 }
 
-/* Three digits however small it is. */
+/* Three significant digits. */
 static struct cell digits3(struct table_rows *rows, double v)
 {
     char s[32];
@@ -93,7 +93,7 @@ static const struct column main_columns[] = {
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(f.type), EMPTY_VALUE, NULL, NULL },
     { "file_bytes", "size (B)", COL_SI, "B", COL_MAJOR, AT(f.file_bytes), EMPTY_VALUE, NULL, NULL },
     { "bits_weight", "bits/weight", COL_FLOAT, NULL, COL_MAJOR, AT(f.bits_weight), EMPTY_VALUE, NULL, NULL },
-    { "step_weight_bytes", "read a token (B)", COL_SI, "B", COL_MAJOR, AT(f.step_weight_bytes), EMPTY_VALUE, NULL, NULL },
+    { "step_weight_bytes", "read per token (B)", COL_SI, "B", COL_MAJOR, AT(f.step_weight_bytes), EMPTY_VALUE, NULL, NULL },
     { "ppl", "PPL", COL_FLOAT, NULL, COL_MAJOR, AT(ppl), EMPTY_VALUE, NULL, NULL },
     { "kl", "KL (nats)", COL_FLOAT, NULL, COL_MAJOR, AT(kl), EMPTY_VALUE, NULL, NULL },
     { "same_top", "same top (%)", COL_FLOAT, NULL, COL_MAJOR, AT(same_top), EMPTY_VALUE, NULL, NULL },
@@ -117,9 +117,9 @@ static void print_notes(const struct ppl_chunks *c, const struct ppl_file *file,
 {
     printf("\n%zu tokens scored: %zu chunk%s of %u tokens, the last %u of each. +-: one standard error.\n",
            file[0].q.n_tokens, c->n, c->n == 1 ? "" : "s", c->n_ctx, c->n_ctx - 1 - c->first);
-    printf("read a token: weight bytes of a decode step; decode is at best bandwidth / that (roofcast predict).\n");
+    printf("read per token: weight bytes of a decode step; the upper bound of decode is bandwidth / that (roofcast predict).\n");
     if (strcmp(file[0].act_scales, "pow2") == 0)
-        printf("Activations were scaled by powers of two (--act-scales pow2)%s.\n", base ? ", the base's exactly" : "");
+        printf("Scales of activations: powers of two (--act-scales pow2)%s.\n", base ? ", exact for the base" : "");
     if (base)
         printf("KL(base || file), base %s. dp: difference in the probability of the token that came.\n",
                base_name(base));
@@ -136,7 +136,7 @@ static int print_tables(enum report_format format, const struct ppl_file *file, 
     if (rc == 0 && base) {
         t.cols = spread_columns;
         t.n_cols = ARRAY_LEN(spread_columns);
-        rows.n--; /* the base, last, has no distance */
+        rows.n--; /* without the base (last), which has no divergence */
         printf("\n");
         rc = report_write(NULL, format, &t, err);
     }

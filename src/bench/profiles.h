@@ -1,4 +1,4 @@
-/* profiles.h: profiles compared with each other, and with likwid-bench. */
+/* profiles.h: comparison of profiles with each other, and with likwid-bench. */
 #ifndef BENCH_PROFILES_H
 #define BENCH_PROFILES_H
 

@@ -1,10 +1,10 @@
-/* Routing from the engine to a run file, and from there to a price. methods.md (16) */
+/* Expert routing: from the engine to a run file, and from there to cost. methods.md (16) */
 #include "bench/routing.h"
 #include <stdlib.h>
 
 /* ---- recorded ------------------------------------------------------------------------- */
 
-/* The layers that choose among experts. */
+/* Number of MoE layers. */
 static uint32_t n_route(const struct op_list *l, const struct op **first)
 {
     uint32_t n = 0;

@@ -1,4 +1,4 @@
-/* What runs of the engine share: CPUs and threads, the model file, provenance. */
+/* Set-up of engine runs: CPUs and threads, model file, provenance. */
 #include "bench/setup.h"
 #include "base/notify.h"
 #include "config.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --cpus: each of them must be usable. */
+/* Checks --cpus: each CPU must be usable. */
 static int listed_cpus(struct cpulist *l, const char *text, struct error *err)
 {
     struct cpulist usable;
@@ -34,33 +34,29 @@ static int numa_cpus(struct cpulist *l, const char *mode, struct error *err)
     return error_set(err, ERROR_USAGE, "--numa: expected distribute or isolate, found \"%s\"", mode);
 }
 
-/* Threads on n CPUs; 0 asked for: as many as the quota keeps running. */
-static int threads_on(size_t n, int64_t asked)
+/* Number of threads on n CPUs; requested 0: as many as the CPU quota sustains. */
+static int threads_on(size_t n, int64_t requested)
 {
-    static int64_t said; /* a command has several tests */
     const double quota = cgroup_cpus("");
     const int within = threads_within(n, quota);
-    if (asked > within && asked == said)
-        return (int)asked;
-    said = asked;
-    if (asked > within)
-        notify_note("-t %lld: cgroup quota %.0f %%: threads will wait for CPU time", (long long)asked, 100 * quota);
-    else if (asked == 0 && (size_t)within < n)
+    if (requested > within)
+        notify_note("-t %lld: cgroup quota %.0f %%: threads will wait for CPU time", (long long)requested, 100 * quota);
+    else if (requested == 0 && (size_t)within < n)
         notify_note("%d thread%s: cgroup quota %.0f %%", within, within == 1 ? "" : "s", 100 * quota);
-    return asked ? (int)asked : within;
+    return requested ? (int)requested : within;
 }
 
-/* Without --cpus and --numa: one hardware thread of each core first; a thread more than cores uses the rest. */
+/* Without --cpus and --numa: one hardware thread per core first, then the others. */
 static int choose_cpus(struct setup *m, int64_t n_threads, const struct setup_options *o, struct error *err)
 {
     if (o->cpus && o->numa)
-        return error_set(err, ERROR_USAGE, "--cpus and --numa both say where threads run: give one of them");
+        return error_set(err, ERROR_USAGE, "--cpus and --numa are mutually exclusive");
     if ((o->cpus ? listed_cpus(&m->cpus, o->cpus, err) :
          o->numa ? numa_cpus(&m->cpus, o->numa, err) :
                    cpulist_usable(&m->cpus, err)) != 0)
         return -1;
     if (n_threads > (int64_t)m->cpus.n)
-        return error_set(err, ERROR_USAGE, "-t: %lld threads asked for, %s %zu CPU%s", (long long)n_threads,
+        return error_set(err, ERROR_USAGE, "-t: %lld threads requested, %s %zu CPU%s", (long long)n_threads,
                          o->cpus ? "--cpus lists" : o->numa ? "--numa leaves" : "this process may use", m->cpus.n,
                          m->cpus.n == 1 ? "" : "s");
     m->n_threads = threads_on(m->cpus.n, n_threads);
@@ -146,7 +142,7 @@ const char *setup_loading_text(char *buf, size_t n, const struct run_loading *l)
     return buf;
 }
 
-/* file_warm for every file of a split, unless together they are too large: reading one would push out another. */
+/* Warms the page cache with every file of a split, unless together they exceed memory. */
 static int warm(const struct gguf *g, struct error *err)
 {
     const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
@@ -186,7 +182,7 @@ int setup_model_open_cold(struct model *m, const char *path, struct error *err)
     snprintf(arch, sizeof arch, "%s", model_arch_name(m));
     model_free(m);
     if (file)
-        return error_set(err, ERROR_INPUT, "%s: architecture %s is priced, not executed: analyze, predict and memory take the file", path, arch);
+        return error_set(err, ERROR_INPUT, "%s: architecture %s can be predicted, not executed: use analyze, predict or memory", path, arch);
     return error_set(err, ERROR_USAGE,
                      "%s: a description without weights: the engine needs a GGUF file (`roofcast synth %s -o "
                      "model.gguf` writes one)",

@@ -1,5 +1,7 @@
-/* `roofcast validate`: cases (validate_cases.c), one of them measured and predicted (validate_run.c), what they come
- * to (validate_report.c). */
+/*
+ * validate.h: `roofcast validate`: cases (validate_cases.c), their measurement and prediction (validate_run.c), and the report
+ * (validate_report.c). methods.md (82)
+ */
 #ifndef BENCH_VALIDATE_H
 #define BENCH_VALIDATE_H
 
@@ -7,19 +9,19 @@
 #include "predict/finding.h"
 #include "timing/timing.h"
 
-/* A file that cases run: the caller's, or a slice of a model's shape that is synthesized when its first case comes. */
+/* A model file: the caller's, or a slice of a model's shape, synthesized on first use. */
 struct validate_file {
-    char label[128];  /* of the model: "llama-3.2-1b:4", or the file's name */
-    char type[32];    /* "Q4_K_M"; "": the file's own */
+    char label[128];  /* model: "llama-3.2-1b:4", or the file's name */
+    char type[32];    /* "Q4_K_M"; "": as in the file */
     char path[4096];
-    uint32_t n_layer; /* of the slice; 0: all of the model */
-    bool ours;        /* written here, so that it can be written again */
+    uint32_t n_layer; /* layers of the slice; 0: whole model */
+    bool ours;        /* synthesized: can be deleted and rewritten */
     bool there;
-    size_t n_left;    /* cases that still want it */
+    size_t n_left;    /* cases left that use it */
 };
 
 struct validate_case {
-    size_t file; /* of the plan's */
+    size_t file; /* index in the plan */
     int n_threads;
     struct bench_test t;
 };
@@ -27,51 +29,50 @@ struct validate_case {
 struct validate_plan {
     struct validate_file *file;
     size_t n_file;
-    struct validate_case *c; /* in the order they run in */
+    struct validate_case *c; /* in order of execution */
     size_t n_case;
-    size_t n_grid;           /* that they were drawn from */
+    size_t n_grid;           /* size of the grid */
 };
 
-/* Lists as they were given. */
+/* Lists from the command line. */
 struct validate_lists {
     const char *models, *types, *tests, *threads;
 };
 
 /*
- * Every file x test x number of threads, shuffled by the seed; of these n_case (0: all) so that every pair of a type and a test comes
- * equally often, and these shuffled again. dir: where files are synthesized. Lists are checked before anything runs.
+ * All grid points (file x test x number of threads) shuffled by the seed; of these n_case (0: all), pairs of type and test equally often,
+ * shuffled again. dir: directory of synthesized files. Lists are checked before anything runs.
  */
 int validate_plan_init(struct validate_plan *p, const struct validate_lists *l, const char *dir, size_t n_case, uint64_t seed,
                        int reps, struct error *err);
 void validate_plan_free(struct validate_plan *p);
-/* "pp512", "tg32x4@d8192": as bench names its tests. */
+/* Parses "pp512", "tg32x4@d8192", as bench names tests. */
 int validate_test_parse(struct bench_test *t, const char *text, struct error *err);
 
-/* Writes the file if it is one of ours and not there. */
+/* Synthesizes the file if it is missing and not the caller's. */
 int validate_file_make(struct validate_file *f, struct error *err);
 
-/* A role of a case: seconds a pass, all layers. */
+/* A role of a case: seconds per pass, all layers. */
 struct validate_op {
-    size_t at; /* the case's place in the order */
+    size_t at; /* index of the case */
     char role[20], op[16], type[12];
-    double seconds, predicted_s, share; /* share: of the measured seconds of all roles */
+    double seconds, predicted_s, share; /* share: fraction of the measured seconds of all roles */
 };
 
-/* One case. NaN: not measured, not predicted; then reason says why. */
+/* One case. NaN: not measured or predicted, see reason. */
 struct validate_result {
     const struct validate_case *c;
     const struct validate_file *f;
-    struct run_row row;                    /* of the first round */
-    int n_asked, n_reps, n_still;          /* repetitions a round; that ran; of these, that VALIDATE_STILL holds of */
-    double seconds;                        /* a repetition that counts, median, as all of these */
+    struct run_row row;                    /* first round */
+    int n_requested, n_reps, n_still;          /* repetitions per round; run; steady (VALIDATE_STEADY) */
+    double seconds;                        /* median of steady repetitions, as all of these */
     double predicted_s;
-    double memory_scale, compute_scale, tile_scale; /* adjacent probes over the stored profile; NaN: the profile has no such roof */
-    double far_bytes_s;                    /* plain loads of memory that no cache has, before a round and after it; NaN: not looked at */
-    double walked_bytes, kept;             /* weights that probes read all of, and the part that the last cache kept; 0 and NaN: they
-                                              read memory that no cache has */
-    double error;                          /* of tokens/s: predicted / measured - 1 */
+    double memory_scale, compute_scale, tile_scale; /* adjacent probes over the stored profile; NaN: no such roof */
+    double far_bytes_s;                    /* plain loads of uncached memory before and after a round; NaN: not probed */
+    double scanned_bytes, kept;             /* weights read completely by probes, and their LLC hit fraction; 0 and NaN: probes read uncached memory */
+    double error;                          /* predicted / measured - 1, of tokens/s */
     double op_median_ape;
-    bool moved;                            /* fewer than half as many as were asked for stood still */
+    bool moved;                            /* fewer steady repetitions than half of those requested */
     char reason[256];
 };
 
@@ -83,42 +84,43 @@ struct validation {
 };
 void validation_free(struct validation *v);
 
-/* Of memory that no cache has, for as many threads as cases have: made when the first of them asks. */
-struct validate_far {
+/* Probers of uncached memory by number of threads, created on first use. */
+struct validate_dram {
     struct ceilings_prober **prober; /* [n] */
     int *n_threads;                  /* of each */
     size_t n;
 };
-void validate_far_free(struct validate_far *f);
+void validate_dram_free(struct validate_dram *f);
 
-/* What all cases share. */
+/* Common to all cases. */
 struct validate_setup {
-    struct validate_far *far;
+    struct validate_dram *far;
     const struct hwprofile *profile;
     struct bench_stored stored;
     struct energy *energy;
     const struct setup_options *engine;
 };
 
-/* Runs and predicts case `at`, and adds it to *v; what keeps a case from being measured is its reason and no error. -1: an
- * interrupt, or no memory. */
+/* Measures and predicts case `at`, and adds it to *v; a case that cannot be measured has a reason. errors: interrupt, out of memory */
 int validate_run(struct validation *v, const struct validate_setup *s, const struct validate_plan *p, size_t at, struct error *err);
 
-/* A repetition stands still where what is predicted of it under the probe before it and under the one after it differs by at most
- * this part, and others had its CPUs for no more than this part of its time. */
-#define VALIDATE_STILL 0.05
+/*
+ * A repetition is steady if its prediction under the probes before and after differs by at most this fraction, and its threads lost at most
+ * this fraction of CPU time.
+ */
+#define VALIDATE_STEADY 0.05
 
-/* Ops below this part of a pass are not judged: a clock read and a barrier are of their size. */
+/* Ops below this fraction of a pass are excluded: their time is comparable to a clock read and a barrier. */
 #define VALIDATE_SHARE 0.01
 
 struct validate_about {
     const char *command, *profile_path;
     uint64_t seed;
     const struct hwprofile *host, *profile;
-    size_t n_case, n_grid; /* planned, of how many */
+    size_t n_case, n_grid; /* planned; size of the grid */
 };
 extern const struct table_fields validate_fields, validate_group_fields;
-/* Tables, or one document. save: also the document, atomically; NULL: not. */
+/* Prints tables or one document. save: file for the document (atomic); NULL: none. */
 int validate_print(const struct validation *v, const struct validate_about *a, enum report_format f, const char *save,
                    struct error *err);
 

@@ -1,4 +1,4 @@
-/* Which cases `roofcast validate` runs, in which order, and the files they need. */
+/* Selection and order of the cases of `roofcast validate`, and their files. */
 #include "base/lists.h"
 #include "bench/validate.h"
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 /* ---- tests by name -------------------------------------------------------------------------------------- */
 
-/* A number after `before`, if that is what stands at *at. */
+/* Number after the text `before` at *at. */
 static int number(const char **at, const char *before, int64_t lo, int64_t hi, uint32_t *to, const char *text, struct error *err)
 {
     const size_t n = strlen(before);
@@ -46,7 +46,7 @@ static bool is_file(const char *spec)
     return n > 5 && strcmp(spec + n - 5, ".gguf") == 0;
 }
 
-/* "llama-3.2-1b:4": four layers of it. */
+/* "llama-3.2-1b:4": a slice of four layers. */
 static int file_init(struct validate_file *f, const char *spec, const char *type, const char *dir, struct error *err)
 {
     const char *colon = strrchr(spec, ':');
@@ -73,8 +73,9 @@ static int file_init(struct validate_file *f, const char *spec, const char *type
     return n > 0 && (size_t)n < sizeof f->path ? 0 : error_set(err, ERROR_USAGE, "--dir: too long a path");
 }
 
-/* The shape of f: few enough layers and a small vocabulary, so that a file is written in a second, and the rest as it is: widths and
- * heads are what kernels see. */
+/*
+ * Shape of a slice: few layers and a small vocabulary, written within a second; widths and heads, which kernels depend on, are unchanged.
+ */
 static int shape(struct model *m, const struct validate_file *f, struct error *err)
 {
     enum { VOCAB = 16384, CONTEXT = 1 << 16 };
@@ -157,7 +158,7 @@ static int add_files(struct validate_plan *p, const struct grid *g, const char *
             struct model m = { 0 };
             if (file_init(f, g->model.v[i], g->type.v[k], dir, err) != 0)
                 return -1;
-            if (f->ours && shape(&m, f, err) != 0) /* now, not after minutes */
+            if (f->ours && shape(&m, f, err) != 0) /* fail early */
                 return -1;
             if (f->ours)
                 model_free(&m);
@@ -170,7 +171,7 @@ static int add_files(struct validate_plan *p, const struct grid *g, const char *
 struct drawn {
     struct validate_case c;
     size_t test;
-    size_t turn, at; /* how many of its type and test stand before it, its place */
+    size_t turn, at; /* rank among its type and test; position */
 };
 
 static void shuffle(struct drawn *d, size_t n, struct rng *r)
@@ -189,7 +190,7 @@ static int by_turn(const void *a, const void *b)
     return x->turn != y->turn ? (x->turn > y->turn) - (x->turn < y->turn) : (x->at > y->at) - (x->at < y->at);
 }
 
-/* The first n_case of the shuffled grid, a type and test as often as another. */
+/* Selects n_case grid points, types and tests equally often. */
 static void draw(struct drawn *d, size_t n, const struct validate_plan *p, struct rng *r)
 {
     shuffle(d, n, r);

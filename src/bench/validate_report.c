@@ -1,4 +1,4 @@
-/* What the cases of `roofcast validate` come to: a row a case, groups, roles, and the cases furthest off. */
+/* Report of `roofcast validate`: one row per case, groups, roles, and the worst cases. */
 #include "bench/validate.h"
 #include "stacks/priors.h"
 #include <math.h>
@@ -14,7 +14,7 @@ struct case_row {
     double tok_s, predicted_tok_s, lo, hi;
 };
 
-/* Figures of a group of cases, or of ops, which have no interval. (67) */
+/* Error statistics of a group of cases, or of ops, which have no interval. (67) */
 struct figures_row {
     const char *name;
     uint64_t n_case;
@@ -33,34 +33,34 @@ static const struct column validate_columns[] = {
     { "n_gen", "n_gen", COL_INT, NULL, COL_DATA, AT(n_gen), EMPTY_VALUE, NULL, NULL },
     { "n_depth", "n_depth", COL_INT, NULL, COL_DATA, AT(n_depth), EMPTY_VALUE, NULL, NULL },
     { "n_batch", "n_batch", COL_INT, NULL, COL_DATA, AT(n_batch), EMPTY_VALUE, NULL, NULL },
-    { "n_reps", "n_reps", COL_INT, NULL, COL_DATA, AT(r.n_reps), EMPTY_VALUE, NULL, "repetitions that ran" },
-    { "n_still", "n_still", COL_INT, NULL, COL_DATA, AT(r.n_still), EMPTY_VALUE, NULL, "of these, that stood still: what is predicted under the probe before "
-      "and the one after differs by at most 5 %, and others had its CPUs for no more of its time, methods.md (82)" },
-    { "tok_s", "t/s", COL_FLOAT, "tokens/s", COL_MAJOR, AT(tok_s), EMPTY_NULL, NULL, "measured, of the median repetition of those that count; null as `reason` "
-      "says" },
+    { "n_reps", "n_reps", COL_INT, NULL, COL_DATA, AT(r.n_reps), EMPTY_VALUE, NULL, "repetitions run" },
+    { "n_still", "n_still", COL_INT, NULL, COL_DATA, AT(r.n_still), EMPTY_VALUE, NULL, "steady ones of these: predictions with the probe before and the "
+      "probe after differ by at most 5 %, and other processes used at most 5 % of its CPU time, methods.md (82)" },
+    { "tok_s", "t/s", COL_FLOAT, "tokens/s", COL_MAJOR, AT(tok_s), EMPTY_NULL, NULL, "measured, median of the repetitions used; null: see "
+      "`reason`" },
     { "predicted_tok_s", "predicted", COL_FLOAT, "tokens/s", COL_MAJOR, AT(predicted_tok_s), EMPTY_NULL, NULL, NULL },
-    { "lo", "from", COL_FLOAT, "tokens/s", COL_DATA, AT(lo), EMPTY_NULL, NULL, "90 % interval of what is predicted, methods.md (63)" },
+    { "lo", "from", COL_FLOAT, "tokens/s", COL_DATA, AT(lo), EMPTY_NULL, NULL, "90 % interval of the prediction, methods.md (63)" },
     { "hi", "to", COL_FLOAT, "tokens/s", COL_DATA, AT(hi), EMPTY_NULL, NULL, NULL },
     { "error", "error", COL_FRACTION, NULL, COL_MAJOR, AT(r.error), EMPTY_NULL, NULL, NULL },
     { "op_median_ape", "median op", COL_FRACTION, NULL, COL_MAJOR, AT(r.op_median_ape), EMPTY_NULL, NULL, "of its roles" },
-    { "memory_scale", "memory now", COL_FRACTION, NULL, COL_MINOR, AT(r.memory_scale), EMPTY_NULL, NULL, "memory probes adjacent to the case over the profile's "
+    { "memory_scale", "memory / profile", COL_FRACTION, NULL, COL_MINOR, AT(r.memory_scale), EMPTY_NULL, NULL, "memory probes adjacent to the case over the profile's "
       "roof; methods.md (82)" },
-    { "compute_scale", "compute now", COL_FRACTION, NULL, COL_MINOR, AT(r.compute_scale), EMPTY_NULL, NULL, "core probes adjacent to the case over "
+    { "compute_scale", "compute / profile", COL_FRACTION, NULL, COL_MINOR, AT(r.compute_scale), EMPTY_NULL, NULL, "core probes adjacent to the case over "
       "those of the profile; null: the profile has none; methods.md (80)" },
-    { "tile_scale", "tiles now", COL_FRACTION, NULL, COL_DATA, AT(r.tile_scale), EMPTY_NULL, NULL, "the same of the one by tiles; null without tiles (AMX) too" },
-    { "kept", "cache keeps", COL_FRACTION, NULL, COL_DATA, AT(r.kept), EMPTY_NULL, NULL, "the part of the weights that the last-level cache keeps from pass to "
-      "pass, as probes that read all of them found it; null: they read memory that no cache has; methods.md (32)" },
-    { "far_bytes_s", "memory", COL_SI, "B/s", COL_DATA, AT(r.far_bytes_s), EMPTY_NULL, NULL, "plain loads of memory that no cache has, before and after the "
-      "repetitions; null: the weights tell it, or there was no room; methods.md (32)" },
-    { "roof_moved", "moved", COL_FRACTION, NULL, COL_MINOR, AT(r.row.roof_moved), EMPTY_NULL, NULL, "memory's roof between its probes, methods.md (83)" },
+    { "tile_scale", "tiles / profile", COL_FRACTION, NULL, COL_DATA, AT(r.tile_scale), EMPTY_NULL, NULL, "likewise for the tile probe (AMX); null: no tiles" },
+    { "kept", "LLC hit fraction", COL_FRACTION, NULL, COL_DATA, AT(r.kept), EMPTY_NULL, NULL, "share of the weights that stays in the last-level cache from pass "
+      "to pass, measured by probes that read all weights; null: the probes read uncached memory; methods.md (32)" },
+    { "far_bytes_s", "memory", COL_SI, "B/s", COL_DATA, AT(r.far_bytes_s), EMPTY_NULL, NULL, "read bandwidth of uncached memory, before and after the "
+      "repetitions; null: measured on the weights, or too little free memory; methods.md (32)" },
+    { "roof_moved", "probe variation", COL_FRACTION, NULL, COL_MINOR, AT(r.row.roof_moved), EMPTY_NULL, NULL, "variation of the bandwidth probes, methods.md (83)" },
     { "seconds", "seconds", COL_SECONDS, "s", COL_DATA, AT(r.seconds), EMPTY_NULL, NULL, "of a repetition, median" },
     { "predicted_s", "predicted", COL_SECONDS, "s", COL_DATA, AT(r.predicted_s), EMPTY_NULL, NULL, NULL },
     { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", COL_DATA, AT(r.row.ceiling_bytes_s), EMPTY_NULL, NULL, "probed" },
-    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", COL_DATA, AT(r.row.ceiling_flop_s), EMPTY_NULL, NULL, "probed: that product" },
-    { "moved", "roof moved", COL_BOOL, NULL, COL_DATA, AT(r.moved), EMPTY_VALUE, NULL, "fewer repetitions stood still than half of those asked for" },
+    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", COL_DATA, AT(r.row.ceiling_flop_s), EMPTY_NULL, NULL, "probed, of the product in use" },
+    { "moved", "unsteady", COL_BOOL, NULL, COL_DATA, AT(r.moved), EMPTY_VALUE, NULL, "fewer than half of the requested repetitions were steady" },
     { "steal", "steal", COL_FRACTION, NULL, COL_DATA, AT(r.row.steal), EMPTY_NULL, NULL, NULL },
     { "bound", "bound", COL_TEXT, NULL, COL_DATA, AT(r.row.bound), EMPTY_VALUE, NULL, "of the measured pass, as in `roofcast.bench`" },
-    { "reason", "reason", COL_TEXT, NULL, COL_DATA, AT(r.reason), EMPTY_NULL, NULL, "why it was not measured, or what is known against the figure" },
+    { "reason", "reason", COL_TEXT, NULL, COL_DATA, AT(r.reason), EMPTY_NULL, NULL, "why it was not measured, or remarks on the figure" },
 };
 #undef AT
 const struct table_fields validate_fields = { "validate.row", validate_columns, ARRAY_LEN(validate_columns) };
@@ -72,18 +72,18 @@ static const struct column validate_group_columns[] = {
     { "median_ape", "median", COL_FRACTION, NULL, COL_MAJOR, AT(median_ape), EMPTY_NULL, NULL, NULL },
     { "p95_ape", "P95", COL_FRACTION, NULL, COL_MAJOR, AT(p95_ape), EMPTY_NULL, NULL, NULL },
     { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, AT(coverage90), EMPTY_NULL, "number or null, optional", "of cases; roles have no interval" },
-    { "half90", "half of it", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, "number or null, optional", "likewise" },
+    { "half90", "relative half-width", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, "number or null, optional", "likewise" },
 };
 #undef AT
 const struct table_fields validate_group_fields = { "validate.group", validate_group_columns, ARRAY_LEN(validate_group_columns) };
-enum { ROLE_COLUMNS = 5 }; /* the first of these: ops have no interval */
+enum { ROLE_COLUMNS = 5 }; /* columns of roles: ops have no interval */
 
 static double tok_s(const struct validate_result *r, double seconds)
 {
     return (double)r->c->t.n * r->c->t.n_batch / seconds;
 }
 
-/* An end of the 90 % interval, over what is predicted: side -1 is the lower one. (63) */
+/* End of the 90 % interval over the prediction; side -1: lower. (63) */
 static double end_of(int side)
 {
     return exp(side * PREDICT_Z90 * prior(PRIOR_KERNELS_LEFT_PROBED));
@@ -169,7 +169,7 @@ static void add_groups(struct table_rows *to, const struct validation *v, double
         }
 }
 
-/* Of each role, and last of all ops. */
+/* Statistics of each role, then of all ops. */
 static void add_roles(struct table_rows *to, struct table_rows *all, const struct validation *v, double *room)
 {
     char name[32];
@@ -194,7 +194,7 @@ static void add_roles(struct table_rows *to, struct table_rows *all, const struc
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
 struct document {
-    struct table_rows cases, groups, roles, ops; /* ops: one row, of all of them */
+    struct table_rows cases, groups, roles, ops; /* ops: one row for all */
     struct table rows, group, role;
     json_t *meta;
 };
@@ -208,7 +208,7 @@ static void document_free(struct document *d)
     json_decref(d->meta);
 }
 
-/* The first group has all. */
+/* The first group contains all cases. */
 static const struct figures_row *all_of(const struct table_rows *groups)
 {
     static const struct figures_row none = { NULL, 0, NAN, NAN, NAN, NAN, NAN };
@@ -299,14 +299,14 @@ static int print_people(const struct validation *v, const struct validate_about 
     printf("\n");
     if (report_write(NULL, f, &d->group, err) != 0)
         return -1;
-    printf("\nOps of %.0f %% of a pass or more, timed one by one:\n\n", 100 * VALIDATE_SHARE);
+    printf("\nOps of at least %.0f %% of a pass, timed one by one:\n\n", 100 * VALIDATE_SHARE);
     if (report_write(NULL, f, &d->role, err) != 0)
         return -1;
     printf("\n");
     print_worst(v);
     const struct figures_row *all = all_of(&d->groups);
-    printf("%zu of %zu cases (of a grid of %zu), seed %llu: median %.1f %%, P95 %.1f %%, bias %+.1f %%; %.0f %% in the 90 %% interval, of "
-           "+/- %.1f %%; per op median %.1f %%; too few repetitions stood still in %zu\n",
+    printf("%zu of %zu cases (of a grid of %zu), seed %llu: median %.1f %%, P95 %.1f %%, bias %+.1f %%; %.0f %% in the 90 %% interval of "
+           "+/- %.1f %%; per op median %.1f %%; too few steady repetitions in %zu\n",
            v->n, a->n_case, a->n_grid, (unsigned long long)a->seed, 100 * all->median_ape, 100 * all->p95_ape, 100 * all->bias, 100 * all->coverage90,
            100 * all->half90, 100 * all_of(&d->ops)->median_ape, n_moved(v));
     return 0;

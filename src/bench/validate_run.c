@@ -1,4 +1,4 @@
-/* A case of `roofcast validate`: the engine between probes, and what the stored profile says of it, scaled by those. */
+/* Measures and predicts one case of `roofcast validate`: the engine between probes, and the stored profile rescaled by them. */
 #include "base/environment.h"
 #include "bench/validate.h"
 #include "predict/explain.h"
@@ -15,27 +15,27 @@ void validation_free(struct validation *v)
     *v = (struct validation){ 0 };
 }
 
-void validate_far_free(struct validate_far *f)
+void validate_dram_free(struct validate_dram *f)
 {
     for (size_t i = 0; i < f->n; i++)
         ceilings_prober_free(f->prober[i]);
     free(f->prober);
     free(f->n_threads);
-    *f = (struct validate_far){ 0 };
+    *f = (struct validate_dram){ 0 };
 }
 
-enum { MOST_REPS = 60, MOST_ROUNDS = 3 }; /* MOST_REPS: that -r allows */
+enum { MOST_REPS = 60, MOST_ROUNDS = 3 }; /* MOST_REPS: limit of -r */
 
 /* ---- predicting ------------------------------------------------------------------------------------------- */
 
-/* What plain loads got from the memory that the profile's products walked, for as many threads; else from memory at all. */
+/* Load bandwidth of the memory of the profile's products, for as many threads; else of any memory. */
 static const struct ceiling *memory_of(const struct hwprofile *h, int n_threads)
 {
     const struct ceiling *c = hwprofile_ceiling(h, "kernel", "load", "F32", "DRAM", 1, n_threads);
     return c && c->n_threads == n_threads && c->value > 0 ? c : hwprofile_bandwidth(h, "DRAM", n_threads);
 }
 
-/* Seconds a pass of the ops of a role, timed one by one: then threads meet after each. */
+/* Predicted seconds per pass of a role's ops timed one by one: with a barrier after each. */
 static double role_s(const struct explain *e, const char *role, double barrier_s)
 {
     double s = 0;
@@ -68,7 +68,7 @@ static int add_op(struct validation *v, const struct validate_op *o, struct erro
     return 0;
 }
 
-/* Measured and predicted seconds of the roles of a case, those above VALIDATE_SHARE. */
+/* Adds measured and predicted seconds of the case's roles above VALIDATE_SHARE. */
 static int add_ops(struct validation *v, struct validate_result *r, const struct run *run, const struct explain *e,
                    double barrier_s, struct error *err)
 {
@@ -94,26 +94,28 @@ static int add_ops(struct validation *v, struct validate_result *r, const struct
     return rc;
 }
 
-/* The machine as adjacent probes measure it: over what the profile has for as many threads, or for the nearest number of them; NaN
- * where the profile has none or it was not read (memory: 1). */
+/*
+ * Machine state: adjacent probes over the profile's, for as many or the nearest number of threads; NaN: no such roof, or not probed
+ * (memory: 1).
+ */
 struct state {
     double memory;
     struct cores cores;
-    double kept;            /* of the weights, by the last-level cache; NaN: as the profile says */
-    struct last_cache last; /* that says so */
+    double kept;            /* LLC hit fraction of the weights; NaN: as in the profile */
+    struct last_cache last; /* LLC as probed */
 };
 
-/* What probes read: of memory, of the small product and of the one by tiles, and of what cores exchange; NaN: not read. */
+/* Probe results: memory, vector and tile product, coherence traffic; NaN: not probed. */
 struct reading {
     double bytes_s, flop_s, tile_flop_s;
     double coherence[COHERENCE_COUNT];
 };
 
-/* Weights that the last cache may have some of, so that reading them does not tell what memory gives. */
-static bool may_be_kept(const struct last_cache *l, double walked_bytes)
+/* The LLC may hold part of the weights, so that reading them is no measure of memory bandwidth. */
+static bool may_hit_llc(const struct last_cache *l, double scanned_bytes)
 {
-    const double more = 1.25; /* times what the profile's loads found something kept of: beyond, what is faster is memory */
-    return l->n > 0 && walked_bytes > 0 && walked_bytes <= more * l->footprint[l->n - 1];
+    const double more = 1.25; /* factor on the profile's footprint with hits; beyond it a faster rate is memory's */
+    return l->n > 0 && scanned_bytes > 0 && scanned_bytes <= more * l->footprint[l->n - 1];
 }
 
 static struct state state_of(const struct validate_result *r, const struct hwprofile *h, struct reading p)
@@ -125,16 +127,16 @@ static struct state state_of(const struct validate_result *r, const struct hwpro
                        .kept = NAN };
     profile_coherence_now(&s.cores, h, r->c->n_threads, p.coherence);
     last_cache_init(&s.last, h, r->c->n_threads);
-    if (!may_be_kept(&s.last, r->walked_bytes) || !dram || isnan(bytes_s))
+    if (!may_hit_llc(&s.last, r->scanned_bytes) || !dram || isnan(bytes_s))
         return s;
     const bool far = r->far_bytes_s > 0;
-    s.kept = last_cache_found(&s.last, r->walked_bytes, bytes_s, far ? r->far_bytes_s : dram->value);
-    /* What is faster is the cache's; the weights' own pages may be slower than others. (32), (82) */
+    s.kept = last_cache_found(&s.last, r->scanned_bytes, bytes_s, far ? r->far_bytes_s : dram->value);
+    /* A faster rate is due to the cache; pages of the weights may be slower. (32), (82) */
     s.memory = fmin(far ? r->far_bytes_s / dram->value : 1, s.memory);
     return s;
 }
 
-static struct predict_options asked(const struct validate_result *r, const struct state *at)
+static struct predict_options options_of(const struct validate_result *r, const struct state *at)
 {
     const struct bench_test *t = &r->c->t;
     return (struct predict_options){ .weights_bytes = NAN, .n_threads = r->c->n_threads, .last = isnan(at->kept) ? NULL : &at->last,
@@ -142,12 +144,11 @@ static struct predict_options asked(const struct validate_result *r, const struc
                                      .n_batch = t->n_batch, .n_ubatch = t->n_ubatch, .type_k = t->type_k, .type_v = t->type_v };
 }
 
-/* Seconds that the profile says of the case, its roofs as the adjacent probes measure them; *now: that profile, which the
- * caller frees. */
+/* Predicted seconds of the case under the profile rescaled by the probes; *now: that profile, owned by the caller. */
 static int predict_one(double *seconds, struct hwprofile *now, const struct validate_result *r, const struct validate_setup *s,
                        const struct model *m, const struct state *at, struct error *err)
 {
-    const struct predict_options o = asked(r, at);
+    const struct predict_options o = options_of(r, at);
     struct predict_result p;
     if (rescale_profile(now, s->profile, at->memory, at->cores, err) != 0)
         return -1;
@@ -159,11 +160,11 @@ static int predict_one(double *seconds, struct hwprofile *now, const struct vali
     return 0;
 }
 
-/* The ops, in a repetition of their own. */
+/* Predicts the ops, in a repetition of their own. */
 static int predict_ops(struct validation *v, struct validate_result *r, const struct hwprofile *now, const struct state *at,
                        const struct model *m, const struct run *run, struct error *err)
 {
-    const struct predict_options o = asked(r, at);
+    const struct predict_options o = options_of(r, at);
     struct explain e;
     if (explain_init(&e, m, now, &o, r->c->t.prefill ? PHASE_PREFILL : PHASE_DECODE, err) != 0)
         return -1;
@@ -172,14 +173,13 @@ static int predict_ops(struct validation *v, struct validate_result *r, const st
     return rc;
 }
 
-/* A repetition and its prediction. Doubt: by how much that differs under the probe before it and the one after it, or the part of
- * its threads' time in which others had their CPUs, whichever is more. */
+/* A repetition and its prediction. doubt: larger of the prediction's change between the probes before and after, and the CPU time lost. */
 struct comparison {
-    double ratio, doubt; /* measured over predicted seconds; a fraction */
+    double ratio, deviation; /* measured over predicted seconds; fraction */
     double memory, compute, tiles, kept, seconds;
 };
 
-/* From the mean of two probes to the one after: a fraction; 0 where there are none. */
+/* Relative change from the mean of two probes to the later one; 0: no probes. */
 static double drift(double after, double mean)
 {
     return isnan(after / mean) ? 0 : after / mean - 1;
@@ -188,7 +188,7 @@ static double drift(double after, double mean)
 static int predict_repetition(struct comparison *to, const struct run_rep *rep, const struct validate_result *r,
                           const struct validate_setup *s, const struct model *m, struct error *err)
 {
-    const double at[] = { 0, -1, 1 }; /* between the probes, before, after */
+    const double at[] = { 0, -1, 1 }; /* mean of the probes, before, after */
     const double roof = drift(rep->after_bytes_s, rep->ceiling_bytes_s), peak = drift(rep->after_flop_s, rep->ceiling_flop_s),
                  tiles = drift(rep->after_tile_flop_s, rep->tile_flop_s);
     double t[ARRAY_LEN(at)];
@@ -211,14 +211,14 @@ static int predict_repetition(struct comparison *to, const struct run_rep *rep, 
     }
     to->seconds = rep->seconds;
     to->ratio = rep->seconds / t[0];
-    to->doubt = fmax(fabs(t[2] - t[1]) / t[0], 1 - rep->cpu_share); /* not known: NaN, which fmax leaves out */
+    to->deviation = fmax(fabs(t[2] - t[1]) / t[0], 1 - rep->cpu_share); /* NaN (unknown) is ignored by fmax */
     return 0;
 }
 
-static int by_doubt(const void *x, const void *y)
+static int by_deviation(const void *x, const void *y)
 {
     const struct comparison *a = x, *b = y;
-    return (a->doubt > b->doubt) - (a->doubt < b->doubt);
+    return (a->deviation > b->deviation) - (a->deviation < b->deviation);
 }
 
 static double median_of(const struct comparison *b, size_t n, size_t offset)
@@ -229,23 +229,22 @@ static double median_of(const struct comparison *b, size_t n, size_t offset)
     return stats_median(x, n);
 }
 
-/* Repetitions with a moving roof or stolen CPU time are not evidence: those without count, at least half as
- * many as were asked for, the stillest ones. methods.md (82) */
+/* Selects the repetitions that count: the steady ones, at least half as many as requested, the steadiest first. methods.md (82) */
 static int judge(struct validate_result *r, const struct validate_setup *s, const struct model *m, const struct run *run, struct error *err)
 {
     struct comparison b[MOST_REPS * MOST_ROUNDS];
-    const size_t n = u64_min(run->n_rep, ARRAY_LEN(b)), least = (size_t)(r->n_asked + 1) / 2;
-    size_t still = 0;
+    const size_t n = u64_min(run->n_rep, ARRAY_LEN(b)), least = (size_t)(r->n_requested + 1) / 2;
+    size_t steady = 0;
     for (size_t i = 0; i < n; i++) {
         if (predict_repetition(&b[i], &run->rep[i], r, s, m, err) != 0)
             return -1;
-        still += b[i].doubt <= VALIDATE_STILL;
+        steady += b[i].deviation <= VALIDATE_STEADY;
     }
-    qsort(b, n, sizeof *b, by_doubt);
+    qsort(b, n, sizeof *b, by_deviation);
     r->n_reps = (int)n;
-    r->n_still = (int)still;
-    r->moved = still < least;
-    const size_t count = u64_min(n, r->moved ? least : still);
+    r->n_still = (int)steady;
+    r->moved = steady < least;
+    const size_t count = u64_min(n, r->moved ? least : steady);
     r->error = median_of(b, count, offsetof(struct comparison, ratio)) - 1;
     r->seconds = median_of(b, count, offsetof(struct comparison, seconds));
     r->predicted_s = r->seconds / (1 + r->error);
@@ -256,7 +255,7 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
     return 0;
 }
 
-/* Ops under the probes between the steps of their own repetition. */
+/* Judges ops with the probes between the steps of their own repetition. */
 static int judge_ops(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
                      const struct run *run, struct error *err)
 {
@@ -286,8 +285,8 @@ static struct engine_options engine_of(const struct setup *machine, const struct
     return eo;
 }
 
-/* The prober of memory that no cache has; NULL: it would take more than a quarter of what is free, which the runs want. */
-static struct ceilings_prober *far_prober(struct validate_far *f, const struct ceilings_options *adjacent, double cache_bytes)
+/* Prober of uncached memory; NULL: it would take more than a quarter of the free memory. */
+static struct ceilings_prober *dram_prober(struct validate_dram *f, const struct ceilings_options *adjacent, double cache_bytes)
 {
     const double most = 0.25, least_bytes = 1 << 30;
     struct error ignored;
@@ -311,15 +310,15 @@ static struct ceilings_prober *far_prober(struct validate_far *f, const struct c
     return f->prober[f->n++];
 }
 
-/* What it gives now; NaN: there is none. Weights that a cache keeps are read again before they are timed: it takes their place there. */
-static double look_far(struct ceilings_prober *p)
+/* Probes uncached memory; NaN: none. It evicts cached weights, which are read again before they are timed. */
+static double probe_dram(struct ceilings_prober *p)
 {
     struct ceilings_quick_probe now;
     struct error ignored;
     return p && ceilings_probe_quick(p, &now, &ignored) == 0 ? now.bytes_s : NAN;
 }
 
-static void add_look(double *sum, double *n, double bytes_s)
+static void add_probe(double *sum, double *n, double bytes_s)
 {
     if (isnan(bytes_s))
         return;
@@ -327,27 +326,27 @@ static void add_look(double *sum, double *n, double bytes_s)
     *n += 1;
 }
 
-/* Rounds of as many repetitions as are asked for until half as many have stood still, at most MOST_ROUNDS; ops in the first. */
+/* Rounds of the requested repetitions until half as many are steady, at most MOST_ROUNDS; ops in the first. */
 static int rounds(struct validate_result *r, struct run *run, struct bench *b, const struct validate_setup *s, const struct bench_test *t,
                   struct ceilings_prober *far, struct error *err)
 {
     struct bench_test test = *t;
-    double ignored, sum = 0, n_look = 0;
+    double ignored, sum = 0, n_probe = 0;
     r->moved = true;
     for (int i = 0; i < MOST_ROUNDS && r->moved; i++, test.ops = false) {
-        const double before = look_far(far);
+        const double before = probe_dram(far);
         if (bench_run(run, b, &test, 1, &ignored, err) != 0)
             return -1;
-        add_look(&sum, &n_look, before);
-        add_look(&sum, &n_look, look_far(far));
-        r->far_bytes_s = sum / n_look; /* NaN: none was had */
+        add_probe(&sum, &n_probe, before);
+        add_probe(&sum, &n_probe, probe_dram(far));
+        r->far_bytes_s = sum / n_probe; /* NaN: no probe */
         if (judge(r, s, b->m, run, err) != 0)
             return -1;
     }
     return 0;
 }
 
-/* Of the arithmetic in use: the core probes of the run are small products. */
+/* Names the bound, with the operand type in use: core probes are small products. */
 static void name_bound(const struct validate_result *r, struct run_row *row, const struct hwprofile *h, enum math math)
 {
     const struct ceiling *peak = hwprofile_peak(h, math, r->c->n_threads);
@@ -372,11 +371,11 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
         engine_fill_kv(b.e, t->depth);
     struct last_cache l;
     const struct ceiling *loads = memory_of(s->profile, machine->n_threads);
-    probe.memory_kernel = loads ? loads->kernel : NULL; /* one that asks further ahead than the engine's hides what a cache lost. (32) */
+    probe.memory_kernel = loads ? loads->kernel : NULL; /* a longer prefetch distance than the engine's would hide lost cache hits. (32) */
     last_cache_init(&l, s->profile, machine->n_threads);
-    r->walked_bytes = (double)bench_lend_memory(&probe, b.e, l.n ? l.footprint[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
+    r->scanned_bytes = (double)bench_share_memory(&probe, b.e, l.n ? l.footprint[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
     b.prober = ceilings_prober_new(MATH_FP32, machine->n_threads, &probe, err);
-    struct ceilings_prober *far = b.prober && may_be_kept(&l, r->walked_bytes) ? far_prober(s->far, &probe, b.stored->cache_bytes) : NULL;
+    struct ceilings_prober *far = b.prober && may_hit_llc(&l, r->scanned_bytes) ? dram_prober(s->far, &probe, b.stored->cache_bytes) : NULL;
     const int rc = b.prober ? rounds(r, run, &b, s, t, far, err) : -1;
     if (rc == 0)
         name_bound(r, &run->row[0], s->profile, bench_math(b.e));
@@ -398,7 +397,7 @@ static int measure(struct validate_result *r, struct run *run, const struct vali
 
 /* ---- a case -------------------------------------------------------------------------------------------------- */
 
-/* The role that is furthest off, in seconds. */
+/* Role with the largest error in seconds. */
 static const struct validate_op *largest(const struct validation *v, size_t first)
 {
     const struct validate_op *o = NULL;
@@ -425,8 +424,7 @@ static void say_reason(struct validate_result *r, const struct validation *v, si
         memmove(r->reason, r->reason + 2, strlen(r->reason + 2) + 1);
 }
 
-/* Repetitions of a case: as asked; else three, and of a short one so many that they take a while: the error is the median one's, and
- * a disturbance then affects few of them. */
+/* Repetitions of a case: as requested; else three, more for short cases, so that disturbances affect few and the median is robust. */
 static int repetitions(const struct validate_result *r, const struct validate_setup *s, const struct model *m)
 {
     enum { LEAST_REPS = 3, ENOUGH_REPS = 9 };
@@ -448,7 +446,7 @@ static int run_case(struct validation *v, struct validate_result *r, const struc
     struct run run = { 0 };
     const size_t first = v->n_op;
     struct validate_case c = *r->c;
-    c.t.reps = r->n_asked = repetitions(r, s, m);
+    c.t.reps = r->n_requested = repetitions(r, s, m);
     int rc = measure(r, &run, s, m, &c, err);
     if (rc == 0) {
         r->row = run.row[0];

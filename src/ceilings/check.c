@@ -56,7 +56,7 @@ void check_judge(struct ceilings_check *c, const double *ours, const double *the
     c->ratio = stats_median(ratio, n); /* ratio per turn cancels drift */
     c->pass = c->ratio >= PASS_FROM;
     if (c->ratio > 1.1)
-        snprintf(c->note, sizeof c->note, "likwid-bench's kernel is not the peak here: %.0f %% of ours", 100 / c->ratio);
+        snprintf(c->note, sizeof c->note, "likwid-bench's kernel does not reach the peak here: %.0f %% of ours", 100 / c->ratio);
     else if (!c->pass)
         snprintf(c->note, sizeof c->note, "%.1f %% below likwid-bench", 100 * (1 - c->ratio));
 }

@@ -149,12 +149,8 @@ static int keep_rows(const struct benchmark *j, const struct harness *m, struct 
 {
     const struct coherence *x = j->data;
     c->n_tok = (int)x->n_tok;
-    snprintf(c->op, sizeof c->op, "%s", coherence_op(x->what));
-    snprintf(c->name, sizeof c->name, "%s x%d %dt", c->op, c->n_tok, m->n);
-    snprintf(c->kind, sizeof c->kind, "kernel");
-    snprintf(c->dtype, sizeof c->dtype, "F32");
-    snprintf(c->isa, sizeof c->isa, "%s", x->k.isa);
-    snprintf(c->unit, sizeof c->unit, "B/s");
+    snprintf(c->name, sizeof c->name, "%s x%d %dt", coherence_op(x->what), c->n_tok, m->n);
+    roof_describe(c, &(struct roof_texts){ .kind = "kernel", .op = coherence_op(x->what), .dtype = "F32", .isa = x->k.isa, .unit = "B/s" });
     if (!isnan(c->value))
         snprintf(c->kernel, sizeof c->kernel, "rows of %d", BENCH_COLS);
     c->footprint_bytes = (double)(x->n_tok * sizeof x->row) / x->n_threads;
@@ -165,12 +161,10 @@ static int keep_barrier(const struct benchmark *j, const struct harness *m, stru
 {
     (void)j;
     snprintf(c->name, sizeof c->name, "barrier %dt", m->n);
-    snprintf(c->kind, sizeof c->kind, "latency");
-    snprintf(c->op, sizeof c->op, "barrier");
-    snprintf(c->unit, sizeof c->unit, "s");
+    roof_describe(c, &(struct roof_texts){ .kind = "latency", .op = "barrier", .unit = "s" });
     c->per_cycle = NAN;
     if (!isnan(c->value))
-        snprintf(c->kernel, sizeof c->kernel, "all threads meet, spinning");
+        snprintf(c->kernel, sizeof c->kernel, "barrier of all threads, spinning");
     return hwprofile_add_ceiling(h, c, err);
 }
 

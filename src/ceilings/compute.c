@@ -111,17 +111,20 @@ static void sample_peak(struct benchmark *j, struct harness *m, int variant, uin
     s->value = s->seconds > 0 ? r.k->flop * (double)n * m->n / s->seconds : NAN;
 }
 
+static void describe(struct ceiling *c, const struct peak_kernel *k)
+{
+    roof_describe(c, &(struct roof_texts){ .kind = "compute", .dtype = math_name(k->math), .isa = k->isa,
+                                           .unit = math_integer(k->math) ? "OP/s" : "FLOP/s" });
+}
+
 static int keep_peak(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h,
                      struct error *err)
 {
     const struct peaks *p = j->data;
     const struct peak_kernel *k = p->kernel[j->variant];
     snprintf(c->name, sizeof c->name, "%s %s%s %dt", math_name(p->math), k->isa, p->products ? " products" : "", m->n);
-    snprintf(c->kind, sizeof c->kind, "compute");
+    describe(c, k);
     snprintf(c->op, sizeof c->op, "%s", p->products ? "fma" : "");
-    snprintf(c->dtype, sizeof c->dtype, "%s", math_name(p->math));
-    snprintf(c->unit, sizeof c->unit, "%s", math_integer(p->math) ? "OP/s" : "FLOP/s");
-    snprintf(c->isa, sizeof c->isa, "%s", k->isa);
     if (!isnan(c->value))
         snprintf(c->kernel, sizeof c->kernel, "%s", k->text);
     c->issue_fraction = c->per_cycle / core_per_cycle(core_this(), k);
@@ -204,10 +207,7 @@ static int add_amx_refused(struct hwprofile *h, const struct harness *m, const s
     struct ceiling c = { .n_threads = m->n, .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN,
                          .per_cycle = NAN, .issue_fraction = NAN, .footprint_bytes = NAN };
     snprintf(c.name, sizeof c.name, "%s %s %dt", math_name(k->math), k->isa, m->n);
-    snprintf(c.kind, sizeof c.kind, "compute");
-    snprintf(c.dtype, sizeof c.dtype, "%s", math_name(k->math));
-    snprintf(c.unit, sizeof c.unit, "%s", math_integer(k->math) ? "OP/s" : "FLOP/s");
-    snprintf(c.isa, sizeof c.isa, "%s", k->isa);
+    describe(&c, k);
     snprintf(c.kernel, sizeof c.kernel, "unavailable: the system lends no tiles");
     return hwprofile_add_ceiling(h, &c, err);
 }

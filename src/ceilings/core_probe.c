@@ -219,11 +219,7 @@ static int keep_core_probe(const struct benchmark *j, const struct harness *m, s
     const char *type = dtype_name(kinds[r->kind].type);
     c->n_tok = (int)r->acts.n_tok;
     snprintf(c->name, sizeof c->name, "reference %s x%d %dt", type, c->n_tok, m->n);
-    snprintf(c->kind, sizeof c->kind, "kernel");
-    snprintf(c->op, sizeof c->op, "reference");
-    snprintf(c->dtype, sizeof c->dtype, "%s", type);
-    snprintf(c->isa, sizeof c->isa, "%s", r->k.isa);
-    snprintf(c->unit, sizeof c->unit, "FLOP/s");
+    roof_describe(c, &(struct roof_texts){ .kind = "kernel", .op = "reference", .dtype = type, .isa = r->k.isa, .unit = "FLOP/s" });
     snprintf(c->kernel, sizeof c->kernel, "%zu rows of %d", r->rows, COLS);
     return hwprofile_add_ceiling(h, c, err);
 }

@@ -37,14 +37,7 @@ int curves_add_point(struct hwprofile *h, const struct hw_curve *head, const str
 /* Curve fields common to all points. */
 static void fill_head(struct hw_curve *c, const struct ceiling *of, const char *op, const char *x, const char *kernel)
 {
-    *c = (struct hw_curve){ .saturation_x = NAN };
-    snprintf(c->kind, sizeof c->kind, "bandwidth");
-    snprintf(c->op, sizeof c->op, "%s", op);
-    snprintf(c->x, sizeof c->x, "%s", x);
-    snprintf(c->unit, sizeof c->unit, "B/s");
-    snprintf(c->kernel, sizeof c->kernel, "%s", kernel);
-    snprintf(c->cpus, sizeof c->cpus, "%s", of->cpus);
-    snprintf(c->date, sizeof c->date, "%s", of->date);
+    roof_curve(c, of, x, kernel, &(struct roof_texts){ .kind = "bandwidth", .op = op, .unit = "B/s" });
 }
 
 static int keep(const struct benchmark *j, const struct ceiling *c, const struct hw_curve *head, struct hwprofile *h,

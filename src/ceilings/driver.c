@@ -300,6 +300,39 @@ static double adjacent_median(const struct benchmark *j, const double *adjacent,
     return lower ? median / value : value / median;
 }
 
+static void set(char *to, size_t size, const char *text)
+{
+    if (text)
+        snprintf(to, size, "%s", text);
+}
+
+void roof_describe(struct ceiling *c, const struct roof_texts *t)
+{
+    set(c->kind, sizeof c->kind, t->kind);
+    set(c->op, sizeof c->op, t->op);
+    set(c->dtype, sizeof c->dtype, t->dtype);
+    set(c->level, sizeof c->level, t->level);
+    set(c->pages, sizeof c->pages, t->pages);
+    set(c->node, sizeof c->node, t->node);
+    set(c->unit, sizeof c->unit, t->unit);
+    set(c->isa, sizeof c->isa, t->isa);
+}
+
+void roof_curve(struct hw_curve *curve, const struct ceiling *c, const char *x, const char *kernel, const struct roof_texts *t)
+{
+    *curve = (struct hw_curve){ .saturation_x = NAN };
+    set(curve->kind, sizeof curve->kind, t->kind);
+    set(curve->op, sizeof curve->op, t->op);
+    set(curve->level, sizeof curve->level, t->level);
+    set(curve->pages, sizeof curve->pages, t->pages);
+    set(curve->unit, sizeof curve->unit, t->unit);
+    set(curve->isa, sizeof curve->isa, t->isa);
+    set(curve->x, sizeof curve->x, x);
+    set(curve->kernel, sizeof curve->kernel, kernel);
+    set(curve->cpus, sizeof curve->cpus, c->cpus);
+    set(curve->date, sizeof curve->date, c->date);
+}
+
 void driver_to_ceiling(const struct benchmark *j, const struct harness *m, struct ceiling *c)
 {
     *c = (struct ceiling){ .n_threads = m->n, .n_samples = j->n_sample, .issue_fraction = NAN, .footprint_bytes = NAN };

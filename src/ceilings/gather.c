@@ -99,28 +99,18 @@ static int keep(const struct benchmark *j, const struct harness *m, struct ceili
 {
     const struct gather *d = j->data;
     const struct gather_kernel *k = d->kernel[j->variant];
-    struct hw_curve head = { .n_threads = m->n, .saturation_x = NAN };
+    const struct roof_texts texts = { .kind = "bandwidth", .op = "gather", .level = "DRAM", .unit = "B/s", .isa = k->isa };
+    struct hw_curve head;
+    roof_curve(&head, c, "row_bytes", "the faster of two for each row", &texts);
     snprintf(head.name, sizeof head.name, "gather DRAM %dt", m->n);
-    snprintf(head.kind, sizeof head.kind, "bandwidth");
-    snprintf(head.op, sizeof head.op, "gather");
-    snprintf(head.x, sizeof head.x, "row_bytes");
-    snprintf(head.level, sizeof head.level, "DRAM");
-    snprintf(head.unit, sizeof head.unit, "B/s");
-    snprintf(head.isa, sizeof head.isa, "%s", k->isa);
-    snprintf(head.kernel, sizeof head.kernel, "the faster of two for each row");
-    snprintf(head.cpus, sizeof head.cpus, "%s", c->cpus);
-    snprintf(head.date, sizeof head.date, "%s", c->date);
+    head.n_threads = m->n;
     const struct hw_point p = { (double)d->row_bytes, c->value, c->ci_lo, c->ci_hi, c->n_samples };
     if (!isnan(c->value) && curves_add_point(h, &head, &p, err) != 0)
         return -1;
     if (d->row_bytes != ROW_OF_CEILING)
         return 0;
     snprintf(c->name, sizeof c->name, "gather DRAM %dt", m->n);
-    snprintf(c->kind, sizeof c->kind, "bandwidth");
-    snprintf(c->op, sizeof c->op, "gather");
-    snprintf(c->level, sizeof c->level, "DRAM");
-    snprintf(c->unit, sizeof c->unit, "B/s");
-    snprintf(c->isa, sizeof c->isa, "%s", k->isa);
+    roof_describe(c, &texts);
     c->footprint_bytes = (double)(d->row_bytes << d->bits);
     if (!isnan(c->value))
         snprintf(c->kernel, sizeof c->kernel, "%.26s, rows %d B%s", k->text, ROW_OF_CEILING, m->mem_small ? " <4 LLC" : "");

@@ -155,6 +155,14 @@ double clock_chain_hz(void (*chain)(uint64_t n), uint64_t n);
 
 /* ---- driver.c: the benchmarks of one thread count ---- */
 
+/* Texts of a roof or curve; NULL: as they are. */
+struct roof_texts {
+    const char *kind, *op, *dtype, *level, *pages, *node, *unit, *isa;
+};
+void roof_describe(struct ceiling *c, const struct roof_texts *t);
+/* An empty curve of these over x, measured as c was. */
+void roof_curve(struct hw_curve *curve, const struct ceiling *c, const char *x, const char *kernel, const struct roof_texts *t);
+
 /* Prepare j, choose variant and repetitions in about trial_s; samples last about sample_s. */
 int driver_choose(struct benchmark *j, struct harness *m, double trial_s, double sample_s, struct error *err);
 /* n samples of a round; disturbed ones are repeated once, before deadline_s. */

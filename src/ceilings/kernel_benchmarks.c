@@ -307,9 +307,7 @@ static int keep(const struct benchmark *bm, const struct harness *m, struct ceil
 {
     const struct kernel_benchmark *j = bm->data;
     name(j, c->name, sizeof c->name, harness_threads(m));
-    snprintf(c->kind, sizeof c->kind, "%s", j->kind);
-    snprintf(c->op, sizeof c->op, "%s", j->op);
-    snprintf(c->unit, sizeof c->unit, "%s", j->unit);
+    roof_describe(c, &(struct roof_texts){ .kind = j->kind, .op = j->op, .unit = j->unit });
     c->n_tok = j->n_tok;
     c->head_dim = j->head_dim;
     c->footprint_bytes = j->footprint_bytes;
@@ -317,11 +315,8 @@ static int keep(const struct benchmark *bm, const struct harness *m, struct ceil
         c->n_query = (int)j->n_query;
         c->n_key = (int)j->n_key;
     }
-    if (strcmp(j->kind, "kernel") == 0 || j->n_key > 0) {
-        snprintf(c->dtype, sizeof c->dtype, "%s", j->dtype);
-        snprintf(c->isa, sizeof c->isa, "%s", j->b->k.isa);
-        snprintf(c->level, sizeof c->level, "%s", j->level >= 0 ? level_names[j->level] : "");
-    }
+    if (strcmp(j->kind, "kernel") == 0 || j->n_key > 0)
+        roof_describe(c, &(struct roof_texts){ .dtype = j->dtype, .isa = j->b->k.isa, .level = j->level >= 0 ? level_names[j->level] : "" });
     if (strcmp(j->unit, "s") == 0)
         c->per_cycle = NAN;
     if (!isnan(c->value))

@@ -173,12 +173,8 @@ static int keep_row(const struct benchmark *j, const struct harness *m, struct c
     const char *pages = pages_text(d->mem->kind);
     (void)m;
     snprintf(c->name, sizeof c->name, "chase %s%s%s 1t", level_names[d->level], pages[0] ? " " : "", pages);
-    snprintf(c->kind, sizeof c->kind, "latency");
-    snprintf(c->op, sizeof c->op, "chase");
-    snprintf(c->level, sizeof c->level, "%s", level_names[d->level]);
-    snprintf(c->pages, sizeof c->pages, "%s", pages);
-    snprintf(c->unit, sizeof c->unit, "s");
-    snprintf(c->isa, sizeof c->isa, "scalar");
+    roof_describe(c, &(struct roof_texts){ .kind = "latency", .op = "chase", .level = level_names[d->level], .pages = pages, .unit = "s",
+                                           .isa = "scalar" });
     c->footprint_bytes = (double)d->bytes;
     c->per_cycle = NAN;
     c->n_threads = 1;
@@ -187,16 +183,9 @@ static int keep_row(const struct benchmark *j, const struct harness *m, struct c
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static void fill_head(struct hw_curve *head, const struct ceiling *c, const char *x)
+static void fill_head(struct hw_curve *head, const struct ceiling *c, const char *x, const char *level, const char *pages)
 {
-    *head = (struct hw_curve){ .saturation_x = NAN };
-    snprintf(head->kind, sizeof head->kind, "latency");
-    snprintf(head->op, sizeof head->op, "chase");
-    snprintf(head->x, sizeof head->x, "%s", x);
-    snprintf(head->unit, sizeof head->unit, "s");
-    snprintf(head->kernel, sizeof head->kernel, "a load a line");
-    snprintf(head->cpus, sizeof head->cpus, "%s", c->cpus);
-    snprintf(head->date, sizeof head->date, "%s", c->date);
+    roof_curve(head, c, x, "a load a line", &(struct roof_texts){ .kind = "latency", .op = "chase", .unit = "s", .level = level, .pages = pages });
 }
 
 static int keep_footprint(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)
@@ -204,8 +193,7 @@ static int keep_footprint(const struct benchmark *j, const struct harness *m, st
     const struct chase *d = j->data;
     const struct hw_point p = { (double)d->bytes, c->value, c->ci_lo, c->ci_hi, c->n_samples };
     struct hw_curve head;
-    fill_head(&head, c, "footprint_bytes");
-    snprintf(head.pages, sizeof head.pages, "%s", pages_text(d->mem->kind));
+    fill_head(&head, c, "footprint_bytes", NULL, pages_text(d->mem->kind));
     snprintf(head.name, sizeof head.name, "chase footprint %s %dt", head.pages, m->n);
     head.n_threads = m->n;
     return isnan(c->value) ? 0 : curves_add_point(h, &head, &p, err);
@@ -283,9 +271,8 @@ static int keep_loaded(const struct benchmark *j, const struct harness *m, struc
     if (isnan(c->value))
         return 0;
     const struct hw_point p = { stats_median(d->load_bytes_s, (size_t)j->n_sample), c->value, c->ci_lo, c->ci_hi, c->n_samples };
-    fill_head(&head, c, "bytes_s");
+    fill_head(&head, c, "bytes_s", "DRAM", NULL);
     snprintf(head.name, sizeof head.name, "loaded latency %dt", m->n);
-    snprintf(head.level, sizeof head.level, "DRAM");
     head.n_threads = m->n;
     return curves_add_point(h, &head, &p, err);
 }

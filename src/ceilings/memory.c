@@ -191,11 +191,7 @@ static void name_row(struct ceiling *c, enum mem_op op, enum level level, enum p
     const char *pages = page_text(kind);
     snprintf(c->name, sizeof c->name, "%s %s%s%s %dt", mem_op_name(op), level_names[level], pages[0] ? " " : "", pages,
              n_threads);
-    snprintf(c->kind, sizeof c->kind, "bandwidth");
-    snprintf(c->op, sizeof c->op, "%s", mem_op_name(op));
-    snprintf(c->level, sizeof c->level, "%s", level_names[level]);
-    snprintf(c->pages, sizeof c->pages, "%s", pages);
-    snprintf(c->unit, sizeof c->unit, "B/s");
+    roof_describe(c, &(struct roof_texts){ .kind = "bandwidth", .op = mem_op_name(op), .level = level_names[level], .pages = pages, .unit = "B/s" });
 }
 
 static int keep_row(const struct benchmark *j, const struct harness *m, struct ceiling *c, struct hwprofile *h, struct error *err)

@@ -109,11 +109,7 @@ static void sample_read(struct benchmark *j, struct harness *m, int variant, uin
 static void name_row(struct ceiling *c, const char *kind, const char *op, const char *unit, int n_threads, const char *node)
 {
     snprintf(c->name, sizeof c->name, "%s DRAM %dt %s", op, n_threads, node);
-    snprintf(c->kind, sizeof c->kind, "%s", kind);
-    snprintf(c->op, sizeof c->op, "%s", op);
-    snprintf(c->level, sizeof c->level, "DRAM");
-    snprintf(c->unit, sizeof c->unit, "%s", unit);
-    snprintf(c->node, sizeof c->node, "%s", node);
+    roof_describe(c, &(struct roof_texts){ .kind = kind, .op = op, .level = "DRAM", .unit = unit, .node = node });
     c->n_threads = n_threads;
 }
 

@@ -1,5 +1,5 @@
-/* Options of llama-bench that say nothing here: accepted with the value that describes roofcast, answered by name otherwise, so that
- * a command line that is pasted works or says why not. */
+/* llama-bench's options without a counterpart: accepted with the value that describes roofcast, refused with a reason otherwise, so
+ * that a pasted command line works or explains the difference. */
 #include "cli/bench_foreign.h"
 #include "bench/bench.h"
 #include <string.h>
@@ -15,7 +15,7 @@ static const struct {
     [FOREIGN_NO_KV_OFFLOAD] = { "-nkvo", " 0 1 ", "" },
     [FOREIGN_FLASH_ATTN] = { "-fa", " 1 on auto ", "attention never writes its scores to memory, as with -fa 1" },
     [FOREIGN_DEVICE] = { "-dev", " none ", "the engine runs on the CPU" },
-    [FOREIGN_MMAP] = { "-mmp", " 0 ", "weights are packed at load; --no-repack reads them where the file has them" },
+    [FOREIGN_MMAP] = { "-mmp", " 0 ", "weights are packed at load; --no-repack uses the file's layout" },
     [FOREIGN_DIRECT_IO] = { "-dio", " 0 ", "files are mapped" },
     [FOREIGN_EMBEDDINGS] = { "-embd", " 0 ", "decode computes logits" },
     [FOREIGN_TENSOR_SPLIT] = { "-ts", " 0 ", "there is no GPU to split over" },
@@ -23,13 +23,13 @@ static const struct {
     [FOREIGN_NO_OP_OFFLOAD] = { "-nopo", " 0 1 ", "" },
     [FOREIGN_CPU_MASK] = { "-C", NULL, "--cpus 0-3,8 pins threads" },
     [FOREIGN_CPU_STRICT] = { "--cpu-strict", " 1 ", "threads are pinned, one to a CPU (--cpus)" },
-    [FOREIGN_POLL] = { "--poll", NULL, "waiting threads spin for a moment, then sleep" },
+    [FOREIGN_POLL] = { "--poll", NULL, "waiting threads spin briefly, then sleep" },
     [FOREIGN_PRIO] = { "--prio", " 0 ", "start roofcast with nice" },
     [FOREIGN_RPC] = { "--rpc", NULL, "models run on this machine" },
     [FOREIGN_HF_REPO] = { "-hf", NULL, "nothing is downloaded; -m FILE.gguf" },
     [FOREIGN_FIT_TARGET] = { "-fitt", NULL, "there is no GPU to fit" },
     [FOREIGN_FIT_CONTEXT] = { "-fitc", NULL, "there is no GPU to fit" },
-    [FOREIGN_LIST_DEVICES] = { "--list-devices", NULL, "`roofcast list hw` and `roofcast doctor` say what there is" },
+    [FOREIGN_LIST_DEVICES] = { "--list-devices", NULL, "use `roofcast list hw` and `roofcast doctor`" },
     [FOREIGN_NO_HOST] = { "--no-host", NULL, "there is no GPU whose host buffers could be left out" },
 };
 

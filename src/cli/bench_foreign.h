@@ -1,4 +1,4 @@
-/* bench_foreign.h: options of llama-bench that roofcast bench takes and refuses or passes over. */
+/* bench_foreign.h: llama-bench's options without a counterpart in roofcast bench. */
 #ifndef CLI_BENCH_FOREIGN_H
 #define CLI_BENCH_FOREIGN_H
 
@@ -41,7 +41,7 @@ enum { CLI_OPT_FOREIGN = 4096 };
     { "list-devices", CLI_OPT_FOREIGN + FOREIGN_LIST_DEVICES, NULL, OPTION_HIDDEN, NULL, 0 }, \
     { "no-host", CLI_OPT_FOREIGN + FOREIGN_NO_HOST, NULL, OPTION_HIDDEN, NULL, 0 }
 /* clang-format on */
-/* Takes one of them; CLI_UNKNOWN for other keys. */
+/* Handles one of them; CLI_UNKNOWN for other keys. */
 int bench_foreign_option(int key, const char *arg, struct error *err);
 
 #endif

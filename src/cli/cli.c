@@ -1,5 +1,4 @@
-/* What the commands share: data directories, the profile's path, progress and warnings on stderr,
- * output files. */
+/* Shared by the commands: data directories, the profile's path, progress and warnings on stderr, output files. */
 #include "cli/cli.h"
 #include "base/environment.h"
 #include "base/notify.h"
@@ -9,53 +8,58 @@
 
 /* ---- this machine's profile -------------------------------------------------------- */
 
+/* What the environment says, once for all. */
+static struct {
+    char user[4000], profile[4096], sources[4096];
+    const char *data[4];
+} paths;
+
 static const char *user_dir(void)
 {
-    static char path[4000]; /* same value every time: the environment does not change */
     const char *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     if (xdg && *xdg == '/')
-        snprintf(path, sizeof path, "%s/roofcast", xdg);
+        snprintf(paths.user, sizeof paths.user, "%s/roofcast", xdg);
     else if (home && *home)
-        snprintf(path, sizeof path, "%s/.local/share/roofcast", home);
-    else
-        return NULL;
-    return path;
+        snprintf(paths.user, sizeof paths.user, "%s/.local/share/roofcast", home);
+    return *paths.user ? paths.user : NULL;
 }
 
 static const char *profile_path(void)
 {
-    static char path[4096]; /* as above */
     const char *own = getenv("ROOFCAST_PROFILE");
     if (own && *own)
-        snprintf(path, sizeof path, "%s", own);
-    else if (user_dir())
-        snprintf(path, sizeof path, "%s/this.json", user_dir());
-    else
-        return NULL;
-    return path;
+        snprintf(paths.profile, sizeof paths.profile, "%s", own);
+    else if (*paths.user)
+        snprintf(paths.profile, sizeof paths.profile, "%s/this.json", paths.user);
+    return *paths.profile ? paths.profile : NULL;
 }
 
-/* True when this program runs from the tree it was built in, not from where it was installed. */
-static bool in_build_tree(void)
+/* The sources' folder, when this program runs where it was built, not where it was installed. */
+static bool find_sources(void)
 {
-    char exe[4096];
-    const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    const size_t dir = strlen(BUILDDIR);
-    return n > 0 && (size_t)n > dir && strncmp(exe, BUILDDIR, dir) == 0 && exe[dir] == '/';
+    char file[4200], build[4000];
+    FILE *f = NULL;
+    if (environment_build_tree(build, sizeof build)) {
+        snprintf(file, sizeof file, "%s/roofcast.srcdir", build);
+        f = fopen(file, "r");
+    }
+    const bool found = f && fgets(paths.sources, sizeof paths.sources, f);
+    paths.sources[strcspn(paths.sources, "\n")] = 0;
+    if (f)
+        fclose(f);
+    return found;
 }
 
 static const char *const *data_dirs(void)
 {
-    static const char *dirs[4]; /* same value every time, as above */
     size_t n = 0;
     const char *own = getenv("ROOFCAST_DATA");
     if (own && *own)
-        dirs[n++] = own;
-    if (user_dir() && file_exists(user_dir()))
-        dirs[n++] = user_dir();
-    dirs[n++] = in_build_tree() ? SRCDIR : PKGDATADIR;
-    dirs[n] = NULL;
-    return dirs;
+        paths.data[n++] = own;
+    if (*paths.user && file_exists(paths.user))
+        paths.data[n++] = paths.user;
+    paths.data[n] = find_sources() ? paths.sources : PKGDATADIR;
+    return paths.data;
 }
 
 static int check_data(struct error *err)
@@ -76,10 +80,13 @@ static int check_data(struct error *err)
 int cli_environment(struct error *err)
 {
     const char *root = getenv("ROOFCAST_ROOT"), *dir = getenv("TMPDIR");
-    if (!getenv("HWLOC_XMLFILE")) /* a plugin of hwloc reads that file; the others take milliseconds to load and are not needed */
+    const char *user = user_dir(), *profile = profile_path();
+    const bool xml = getenv("HWLOC_XMLFILE") != NULL;
+    if (!xml) /* the XML plugin is needed only with this file; loading plugins takes milliseconds */
         setenv("HWLOC_PLUGINS_PATH", "", 0);
-    environment_set(&(struct environment){ .data_dirs = data_dirs(), .root = root ? root : "", .profile_path = profile_path(), .user_dir = user_dir(),
-                                           .temporary_path = dir && *dir ? dir : "/tmp" });
+    environment_set(&(struct environment){ .data_dirs = data_dirs(), .root = root ? root : "", .profile_path = profile, .user_dir = user,
+                                           .temporary_path = dir && *dir ? dir : "/tmp", .program_path = getenv("PATH"),
+                                           .other_topology = xml || getenv("HWLOC_SYNTHETIC") });
     return check_data(err);
 }
 
@@ -106,7 +113,7 @@ static void show_progress(const char *what, double fraction)
     if (same && percent == progress.percent)
         return;
     snprintf(progress.what, sizeof progress.what, "%s", what);
-    snprintf(shown, sizeof shown, "%s", what); /* a name from outside may be in it */
+    snprintf(shown, sizeof shown, "%s", what); /* it may contain a name from a file */
     text_show(shown, strlen(shown));
     progress.percent = percent;
     if (isatty(STDERR_FILENO)) {

@@ -1,13 +1,13 @@
 /*
- * Completion of command lines. The scripts in completions/ pass the words typed until now to `roofcast __complete`; candidates come from
- * the table of options that argp parses with, and from the lists of `roofcast list`.
+ * Command-line completion. The scripts in completions/ pass the typed words to `roofcast __complete`; candidates come from
+ * the option table of argp and the lists of `roofcast list`.
  */
 #include "cli/describe.h"
 #include "report/list.h"
 #include <string.h>
 #include <strings.h>
 
-/* The word to complete. Its first n_kept characters are whole: "--hw=", and the items of a list before the last one. */
+/* The word to complete. Its first n_kept characters are complete: "--hw=", and the items of a list before the last one. */
 struct word {
     const char *text;
     size_t n_kept;
@@ -32,7 +32,7 @@ static void offer_options(const struct word *w, const struct argp_option *t)
     }
 }
 
-/* Values that `roofcast list` knows, by the name of the option or of its argument. The first column of a list is the name. */
+/* Values from `roofcast list`, by the name of the option or of its argument. The first column of a list is the name. */
 static const struct {
     const char *of;
     const struct list *list;
@@ -53,7 +53,7 @@ static void offer_list(const struct word *w, const char *of)
         if (strcmp(lists[i].of, of) == 0 && l->rows(&rows, &unused) == 0)
             for (size_t k = 0; k < rows.n; k++) {
                 name = column_cell(&l->cols[0], table_row(&rows, k)).text;
-                if (name && strcmp(name, last) != 0) /* counters: a row a field */
+                if (name && strcmp(name, last) != 0) /* counters: a row per field */
                     offer(w, name, NULL);
                 last = name ? name : last;
             }
@@ -64,7 +64,7 @@ static void offer_list(const struct word *w, const char *of)
             offer(w, name, NULL);
 }
 
-/* The choices in the help's name of a value: "phase|role", "MODEL|ngram|mtp". Returns the exit status. */
+/* Choices in the help's name of a value: "phase|role", "MODEL|ngram|mtp". Returns the exit status. */
 static int offer_values(const struct word *w, const char *args)
 {
     static const char *const formats[] = { "table", "csv", "json", "jsonl", "md", "sql" };
@@ -88,7 +88,7 @@ static int offer_values(const struct word *w, const char *args)
     return status;
 }
 
-/* The option that a word is, by either name; NULL: none. An alias is its option. */
+/* The option named by a word; NULL: none. An alias gives its option. */
 static const struct argp_option *find_option(const struct argp_option *t, const char *word, size_t n)
 {
     const size_t dashes = strspn(word, "-");
@@ -108,7 +108,7 @@ int cli_complete(const struct cli_syntax *s, const struct argp_option *common, i
     struct word w = { n > 0 ? word[n - 1] : "", 0 };
     const char *option = n > 1 ? word[n - 2] : "", *equals = strchr(w.text, '=');
     size_t length = strlen(option);
-    if (strcmp(w.text, "=") == 0) { /* bash takes "--hw=x" apart: "--hw", "=", "x" */
+    if (strcmp(w.text, "=") == 0) { /* bash splits "--hw=x" into "--hw", "=", "x" */
         w.text = "";
     } else if (strcmp(option, "=") == 0 && n > 2) {
         option = word[n - 3];

@@ -1,4 +1,4 @@
-/* Options of the commands that run the engine, and outputs that are inputs. */
+/* Options of the commands that run the engine; protection of input files. */
 #include "cli/cli.h"
 #include <string.h>
 
@@ -32,10 +32,10 @@ int cli_keep_input(const char *path, const struct gguf *g, const char *option, c
         same |= file_same(gguf_file_path(g, i), out);
     if (!same)
         return 0;
-    return error_set(err, ERROR_USAGE, "%s %s is an input itself, which would be lost: name another file", option, out);
+    return error_set(err, ERROR_USAGE, "%s %s is an input file: name another file", option, out);
 }
 
-/* The value of an argument, or of one of several with commas between, is that file. */
+/* Whether an argument, or an item of its comma-separated list, is that file. */
 static bool names(const char *arg, const char *out)
 {
     char part[4096];
@@ -58,7 +58,7 @@ int cli_keep_arguments(int argc, char **argv, const char *option, const char *ou
         if (out >= arg && out <= arg + strlen(arg)) /* the option's own */
             continue;
         if (names(arg, out) || (value && names(value + 1, out)) || (arg[0] == '-' && arg[1] && names(arg + 2, out)))
-            return error_set(err, ERROR_USAGE, "%s %s is an input itself (\"%.200s\"), which would be lost: name another file", option, out, arg);
+            return error_set(err, ERROR_USAGE, "%s %s is an input file (\"%.200s\"): name another file", option, out, arg);
     }
     return 0;
 }

@@ -1,9 +1,9 @@
-/* Manual pages of commands, in mdoc, of the texts that --help prints. */
+/* Manual pages of commands, in mdoc, from the texts of --help. */
 #include "cli/describe.h"
 #include <ctype.h>
 #include <string.h>
 
-/* Text of which roff takes nothing for its own. */
+/* Text with roff's special characters escaped. */
 static void put(const char *text, size_t n)
 {
     static const char special[] = "\\-'`^~";
@@ -21,7 +21,7 @@ static void put(const char *text, size_t n)
     }
 }
 
-/* The lines of a help text that are examples (indented), or those that are not, in their paragraphs. gap: a paragraph begins. */
+/* The examples (indented lines) of a help text, or its other lines, in paragraphs. gap: a paragraph begins. */
 static void put_lines(const char *text, size_t size, bool examples, bool gap)
 {
     bool any = false;

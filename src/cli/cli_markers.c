@@ -1,4 +1,4 @@
-/* Whether an outside tool counts this program: likwid-perfctr -m and users of PAPI's high-level API say so in the environment. */
+/* Markers for external tools: likwid-perfctr -m and PAPI's high-level API, both detected from the environment. */
 #include "cli/cli.h"
 #include "config.h"
 #include <sched.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * The CPUs that LIKWID counts are those that this program may use from now on: with -C LIKWID has left it the first of them
- * (and expects to pin each thread as it comes, which ours do by themselves), with -c all of the machine's.
+ * Binds this process to the CPUs that LIKWID measures: with -C LIKWID restricts it to the first of them and expects to pin
+ * each new thread, which this program does itself; with -c it may use all CPUs.
  */
 static void take_cpus(const char *list)
 {
@@ -24,10 +24,10 @@ static void take_cpus(const char *list)
             CPU_SET((size_t)l.cpu[i], &set);
     cpulist_free(&l);
     if (sched_setaffinity(0, sizeof set, &set) != 0)
-        notify_warn("this process may not use the CPUs that likwid-perfctr counts (%s): what runs on others is not counted", list);
+        notify_warn("this process may not use the CPUs that likwid-perfctr counts (%s): work on other CPUs is not counted", list);
 }
 
-/* PAPI's high-level API counts what PAPI_EVENTS names, in any program that has regions. */
+/* PAPI's high-level API counts the events of PAPI_EVENTS in the regions. */
 static const struct marker_tool *papi_markers(void)
 {
     const char *events = getenv("PAPI_EVENTS");
@@ -41,12 +41,12 @@ const struct marker_tool *cli_markers_open(void)
 {
     static const char *const needed[] = { "LIKWID_MODE", "LIKWID_EVENTS", "LIKWID_THREADS", "LIKWID_FILEPATH" };
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-        if (!getenv(needed[i])) /* LIKWID itself would complain */
+        if (!getenv(needed[i])) /* LIKWID would report an error */
             return papi_markers();
     char why[320];
     const struct marker_tool *tool = markers_likwid(why, sizeof why);
     if (!tool) {
-        notify_warn("likwid-perfctr -m finds no regions: %s", why);
+        notify_warn("likwid-perfctr -m: no regions: %s", why);
         return NULL;
     }
     tool->open();

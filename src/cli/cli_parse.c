@@ -1,10 +1,10 @@
-/* Command lines: argp with the errors of this program. */
+/* Command-line parsing: argp with this program's error handling. */
 #include "cli/describe.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Texts of lists that were given in several parts ("-p 1 -p 2" is "1,2"). Options point into them until the program ends; never freed. */
+/* Joined lists ("-p 1 -p 2" is "1,2"). Options point into them until the program ends; never freed. */
 static struct joined {
     struct joined *next;
     char text[];
@@ -24,7 +24,7 @@ static const char *join(const char *before, const char *arg, struct error *err)
     return j->text;
 }
 
-/* What the callback of argp needs. value: [options of the table] what each was given, NULL before that. */
+/* Input of argp's callback. value: [rows of the table] value of each option, NULL: not given. */
 struct parse {
     const struct cli_syntax *syntax;
     void *options;
@@ -32,7 +32,7 @@ struct parse {
     const char **value;
 };
 
-/* The row of the table that has this key; -1: none. */
+/* Row of the table with this key; -1: none. */
 static int find_key(const struct argp_option *t, int key)
 {
     for (int i = 0; t[i].name || t[i].key || t[i].doc; i++)
@@ -49,7 +49,7 @@ static size_t table_rows(const struct argp_option *t)
     return n;
 }
 
-/* "-p" or "--by": as the help has it. */
+/* "-p" or "--by". */
 static const char *option_name(char *buf, size_t n, const struct argp_option *o)
 {
     if (o->key > ' ' && o->key < 0x7f)
@@ -66,8 +66,8 @@ static bool takes_list(const struct argp_option *o)
     return n > 4 && strcmp(o->arg + n - 4, ",...") == 0;
 }
 
-/* An option given again: a list goes on, a repeatable one is given to its command, a flag says the same; else an error. *arg: what
- * the command is to see. */
+/* An option given again: a list is extended, a repeatable option or a flag is passed on, anything else is an error. *arg: the value passed
+ * to the command. */
 static int take_again(const struct parse *p, int row, const char **arg)
 {
     const struct argp_option *o = &p->syntax->table[row];
@@ -93,7 +93,7 @@ static int check_exclusive(const struct parse *p)
                 continue;
             if (first >= 0) {
                 char a[64], b[64];
-                return error_set(p->err, ERROR_USAGE, "%s and %s contradict each other: give one of them", option_name(a, sizeof a, &t[first]),
+                return error_set(p->err, ERROR_USAGE, "%s and %s are mutually exclusive", option_name(a, sizeof a, &t[first]),
                                  option_name(b, sizeof b, &t[row]));
             }
             first = row;
@@ -108,7 +108,7 @@ const char *cli_nearer(const char *asked, const char *best, const char *candidat
     return !name_too_distant(asked, d) && (!best || d < name_distance(asked, best)) ? candidate : best;
 }
 
-/* After getopt's "unrecognized option": the option that is nearest to it. Names and their beginnings are wrong in another way. */
+/* After getopt's "unrecognized option": suggests the nearest option, unless the word is an option or a prefix of one. */
 static void suggest_option(const struct argp_state *state, const struct argp_option *t)
 {
     const char *best = NULL, *word = state->next > 0 ? state->argv[state->next - 1] : "";
@@ -146,7 +146,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
     return rc == CLI_UNKNOWN ? ARGP_ERR_UNKNOWN : 0;
 }
 
-/* ---- options of every command: argp's own are off, since they include --HANG and --program-name ------------- */
+/* ---- options of every command; argp's own, which include --HANG and --program-name, are disabled ------------- */
 
 enum { OPT_USAGE = 0x7f01, OPT_WIDE };
 
@@ -169,13 +169,13 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option common_table[] = {
-    { "wide", OPT_WIDE, NULL, 0, "tables with all columns; on a terminal, columns that do not fit are left out and named", -1 },
-    { "help", '?', NULL, 0, "this text", -1 },
-    { "usage", OPT_USAGE, NULL, 0, "the options alone", -1 },
+    { "wide", OPT_WIDE, NULL, 0, "print all columns of tables; by default a terminal shows the columns that fit and names the others", -1 },
+    { "help", '?', NULL, 0, "print this help", -1 },
+    { "usage", OPT_USAGE, NULL, 0, "print a list of the options", -1 },
     { 0 },
 };
 
-/* getopt(3) prints an option that it does not know as it is, up to its end: what a terminal would obey in one ends here. */
+/* getopt(3) prints unknown options verbatim: options with control characters are refused before. */
 static int check_options_shown(int argc, char **argv, struct error *err)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -186,6 +186,13 @@ static int check_options_shown(int argc, char **argv, struct error *err)
             return error_set(err, ERROR_USAGE, "option \"%s\": control characters (shown as ?); a value with them is an argument of its own", shown);
     }
     return 0;
+}
+
+/* Drops argp's paragraph on arguments of long and short options. */
+static char *filter_help(int key, const char *text, void *input)
+{
+    (void)input;
+    return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
 }
 
 int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, struct error *err)
@@ -200,14 +207,14 @@ int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, 
         return -1;
     static const struct argp common = { common_table, parse_common, NULL, NULL, NULL, NULL, NULL };
     const struct argp_child children[] = { { &common, 0, NULL, -1 }, { 0 } };
-    const struct argp argp = { s->table, parse_one, s->args, s->doc, children, NULL, NULL };
+    const struct argp argp = { s->table, parse_one, s->args, s->doc, children, filter_help, NULL };
     const char **value = calloc(table_rows(s->table) + 1, sizeof *value);
     struct parse p = { s, options, err, value };
     if (!value)
         return error_oom(err, table_rows(s->table) * sizeof *value, "the command line");
     const error_t rc = argp_parse(&argp, argc, argv, ARGP_LONG_ONLY | ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &p);
     free(value);
-    if (rc != 0 && rc != ENOMEM) /* getopt or argp has said why */
+    if (rc != 0 && rc != ENOMEM) /* getopt or argp printed the reason */
         exit(argp_err_exit_status);
     return rc == 0 ? 0 : error_set(err, ERROR_USAGE, "cannot read the command line");
 }

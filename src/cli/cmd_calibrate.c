@@ -1,22 +1,20 @@
-/* roofcast calibrate: the time model's constants from measurements. */
+/* roofcast calibrate: fit of the time model's constants to measurements. */
 #include "cli/measured.h"
-#include "learn/constants.h"
-#include <math.h>
-#include <stdlib.h>
+#include "learn/lessons.h"
 #include <string.h>
 
-enum { OPT_HARDWARE = 700, MAX_FILES = 64 };
+enum { OPT_HARDWARE = 700 };
 
 static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
-    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile's file, of files that do not name it (vLLM, AIPerf)", 0 },
+    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile, for files that do not name it (vLLM, AIPerf)", 0 },
     MEASURED_OPTIONS,
-    { "output", 'o', "FILE", 0, "the constants to write; - is standard output (default)", 0 },
+    { "output", 'o', "FILE", 0, "file of constants to write; -: standard output (default)", 0 },
     { 0 },
 };
 
 struct calibrate_cli {
-    const char *file[MAX_FILES], *hardware, *out;
+    const char *file[LESSONS_MAX_FILES], *hardware, *out;
     struct measured_options measured;
     size_t n_file;
 };
@@ -26,8 +24,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     struct calibrate_cli *o = options;
     switch (key) {
     case ARGP_KEY_ARG:
-        if (o->n_file == MAX_FILES)
-            return error_set(err, ERROR_USAGE, "at most %d files", MAX_FILES);
+        if (o->n_file == LESSONS_MAX_FILES)
+            return error_set(err, ERROR_USAGE, "at most %d files", LESSONS_MAX_FILES);
         for (size_t i = 0; i < o->n_file; i++)
             if (strcmp(o->file[i], arg) == 0)
                 return error_set(err, ERROR_USAGE, "%s is given twice: its rows would count twice", arg);
@@ -46,210 +44,21 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* The rows of all files that have a price. */
-struct rows {
-    struct measurements l[MAX_FILES];
-    struct priced *all;
-    const struct priced **kept;
-    size_t n, n_kept;
-};
-
-static void rows_free(struct rows *r)
-{
-    for (size_t i = 0; i < r->n; i++)
-        priced_free(&r->all[i]);
-    free(r->all);
-    free(r->kept);
-    for (size_t i = 0; i < MAX_FILES; i++)
-        measure_free(&r->l[i]);
-}
-
-/* What a file names itself stands: files of several machines are learned from together. */
-static int load_file(struct measurements *l, const char *file, const struct measure_context *given, struct error *err)
-{
-    struct measure_context x = *given;
-    bool hardware = false, model = false;
-    x.hardware = x.model = NULL;
-    if (measure_load(l, file, &x, err) != 0)
-        return -1;
-    for (size_t i = 0; i < l->n; i++) {
-        hardware |= !*l->row[i].hardware || strcmp(l->row[i].hardware, "?") == 0;
-        model |= !*l->row[i].model && (l->row[i].kind == MEASURE_RATE || l->row[i].kind == MEASURE_SERVING);
-    }
-    x.hardware = hardware ? given->hardware : NULL;
-    x.model = model ? given->model : NULL;
-    if (!x.hardware && !x.model)
-        return 0;
-    measure_free(l);
-    return measure_load(l, file, &x, err);
-}
-
-/* Why nothing is learned from a row. */
-enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, PARTLY, KERNEL_ALONE, LESSON_COUNT };
-
-/* Of rows that are tagged so by hand little is learned (59); a program's own output is of other machines as far as layers ran elsewhere. */
-static enum lesson lesson_of(const struct priced *p, enum measure_file file)
-{
-    struct excess x;
-    if (p->reason[0])
-        return NO_PRICE;
-    if (p->m->kind == MEASURE_KERNEL)
-        return KERNEL_ALONE;
-    if (p->machine->ln_sd > 0)
-        return NO_BANDWIDTH;
-    if (file == FILE_LLAMA_BENCH && p->machine->h.kind != HW_CPU && priced_partly(p))
-        return PARTLY;
-    return priced_exceeds(p, &x) ? IMPOSSIBLE : TEACHES;
-}
-
-static const char *why_not(const struct priced *p, enum measure_file file, char *buf, size_t size)
-{
-    char excess[256];
-    switch (lesson_of(p, file)) {
-    case NO_PRICE:
-        snprintf(buf, size, "%s", p->reason);
-        break;
-    case NO_BANDWIDTH:
-        snprintf(buf, size, "no bandwidth of \"%.80s\" is known, and a guess of it says nothing of software: name its figures with --hardware",
-                 p->machine->hardware);
-        break;
-    case IMPOSSIBLE:
-        snprintf(buf, size, "more than its machine can do: %s", excess_text(p, excess, sizeof excess));
-        break;
-    case PARTLY:
-        snprintf(buf, size, "a part of its layers ran elsewhere");
-        break;
-    case KERNEL_ALONE:
-        snprintf(buf, size, "a kernel of a server's engine by itself: its constants are those of priors.json, not of a fit");
-        break;
-    case TEACHES:
-    case LESSON_COUNT:
-        *buf = 0;
-    }
-    return buf;
-}
-
-/* Rows of a file that nothing is learned from, and the reason of the first, for each kind of reason. */
-static void say_unused(const char *file, enum measure_file of, const struct priced *p, size_t n)
-{
-    size_t unused[LESSON_COUNT] = { 0 }, first[LESSON_COUNT] = { 0 };
-    char why[512];
-    for (size_t i = n; i-- > 0;) {
-        const enum lesson k = lesson_of(&p[i], of);
-        unused[k]++;
-        first[k] = i;
-    }
-    for (int k = NO_PRICE; k < LESSON_COUNT; k++) {
-        const struct priced *q = &p[first[k]];
-        char line[40] = "";
-        if (!unused[k])
-            continue;
-        if (q->m->line > 0)
-            snprintf(line, sizeof line, " (%sline %zu)", unused[k] > 1 ? "first " : "", q->m->line);
-        notify_note("%s: nothing is learned from %zu of %zu rows%s: %s", file, unused[k], n, line, why_not(q, of, why, sizeof why));
-    }
-}
-
-static int price_files(struct rows *r, const struct calibrate_cli *o, const struct measure_context *given, struct pricer *p, struct error *err)
-{
-    size_t room = 0, n_teach = 0;
-    char why[512];
-    for (size_t i = 0; i < o->n_file; i++) {
-        if (load_file(&r->l[i], o->file[i], given, err) != 0)
-            return -1;
-        room += r->l[i].n;
-    }
-    r->all = calloc(room + 1, sizeof *r->all);
-    r->kept = calloc(room + 1, sizeof *r->kept);
-    if (!r->all || !r->kept)
-        return error_oom(err, room * sizeof *r->all, "rows");
-    for (size_t i = 0; i < o->n_file; i++) {
-        for (size_t k = 0; k < r->l[i].n; k++) {
-            struct priced *q = &r->all[r->n];
-            r->l[i].row[k].file = i;
-            if (price_row(p, &r->l[i].row[k], q, err) != 0)
-                return -1;
-            r->n++;
-            if (k > 0)
-                priced_share(q, q - 1);
-            const enum lesson lesson = lesson_of(q, r->l[i].file);
-            n_teach += lesson == TEACHES;
-            if (lesson == TEACHES || lesson == NO_BANDWIDTH) /* such machines are known by name all the same */
-                r->kept[r->n_kept++] = q;
-            notify_progress(NULL, "pricing", (double)r->n / (double)room);
-        }
-        say_unused(o->file[i], r->l[i].file, r->all + r->n - r->l[i].n, r->l[i].n);
-    }
-    pricer_drop_models(p);
-    if (n_teach == 0)
-        return error_set(err, ERROR_INPUT, "%s: no row to learn from: %s", o->file[0], why_not(&r->all[0], r->l[0].file, why, sizeof why));
-    return 0;
-}
-
-/* A file of constants has one, or it is not written. */
-static int check_learned(const struct constants_file *f, const struct rows *r, const struct calibrate_cli *o, struct error *err)
-{
-    for (int k = 0; k < FITTED_KIND_COUNT; k++)
-        if (f->kind[k].n > 0)
-            return 0;
-    return error_set(err, ERROR_INPUT, "%s: nothing is learned from its %zu rows: none is of work that takes time on its machine", o->file[0], r->n);
-}
-
-static const char *without_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* Its name without the folder; where two are alike there, as it is given. */
-static const char *cited(const struct calibrate_cli *o, size_t file)
-{
-    const char *const name = without_folder(o->file[file]);
-    for (size_t i = 0; i < o->n_file; i++)
-        if (i != file && strcmp(without_folder(o->file[i]), name) == 0)
-            return o->file[file];
-    return name;
-}
-
-/* Names of the files; a comma in one would be two. */
-static void source_of(char *out, size_t size, const struct calibrate_cli *o)
-{
-    size_t len = 0;
-    for (size_t i = 0; i < o->n_file && len + 1 < size; i++) {
-        const int n = snprintf(out + len, size - len, "%s%s", i ? ", " : "", cited(o, i));
-        for (char *c = out + len + (i ? 2 : 0); n > 0 && c < out + size - 1 && *c; c++)
-            *c = *c == ',' ? ';' : *c;
-        len += n > 0 ? (size_t)n : 0;
-    }
-}
-
 static int run(const struct calibrate_cli *o, struct error *err)
 {
     struct measure_hws hws = { 0 };
-    struct rows *r = calloc(1, sizeof *r);
     struct constants_file f = { 0 };
-    struct pricer *p = NULL;
-    char source[CONSTANTS_SOURCE] = "";
+    struct workload_builder *p = NULL;
     struct measure_context given = { 0 };
-    int rc = r ? measured_context(&given, &o->measured, err) : error_oom(err, sizeof *r, "rows");
+    int rc = measured_context(&given, &o->measured, err);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
-    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, given.hardware, err)))
+    if (rc == 0 && !(p = workload_builder_new(o->hardware ? &hws : NULL, given.hardware, err)))
         rc = -1;
-    rc = rc ? rc : price_files(r, o, &given, p, err);
-    source_of(source, sizeof source, o);
-    if (rc == 0) {
-        notify_progress(NULL, "fitting", 1);
-        rc = constants_fit(&f, r->kept, r->n_kept, source, err);
-        rc = rc ? rc : check_learned(&f, r, o, err);
-    }
-    notify_progress_done();
+    rc = rc ? rc : lessons_learn(&f, o->file, o->n_file, &given, p, err);
     rc = rc ? rc : constants_save(&f, o->out ? o->out : "-", err);
     constants_free(&f);
-    if (r)
-        rows_free(r);
-    free(r);
-    pricer_free(p);
+    workload_builder_free(p);
     measure_hws_free(&hws);
     return rc;
 }
@@ -257,10 +66,10 @@ static int run(const struct calibrate_cli *o, struct error *err)
 int cmd_calibrate(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Learn what software reaches of machines' roofs from measurements: fractions of bandwidth and peak, operations a weight, "
-        "seconds an op and a pass, each as what all share and what sets a class of machines, an engine, a type of weights, a "
-        "machine apart, with its spread. FILEs are what `roofcast score` reads.\v"
-        "Rows above the roofs of their machine, runs with layers elsewhere, and machines of unknown memory bandwidth are skipped, with a note.\n\n"
+        "Fit the constants of the time model to measurements: efficiencies of bandwidth and peak, conversion operations per weight, "
+        "overheads per op and pass. Each has a common value and effects of machine class, engine, weight type and machine, with "
+        "uncertainties. FILEs are those that `roofcast score` reads.\v"
+        "Rows above their machine's roofs, runs with offloaded layers, and machines of unknown bandwidth are skipped with a note.\n\n"
         "Robust least squares of the logarithms of seconds, with priors (doc/methods.md (57), (35)). The constants of "
         "hwprofiles/stacks are this command's output.\n\n"
         "  roofcast calibrate throughput.csv gpu_ops.csv --hardware hardware.csv -o constants.json\n"
@@ -271,7 +80,7 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (o.n_file == 0)
-        return error_set(err, ERROR_USAGE, "no FILE of measurements");
+        return error_set(err, ERROR_USAGE, "expected a FILE of measurements");
     if (cli_keep_arguments(argc, argv, "-o", o.out, err) != 0)
         return -1;
     return run(&o, err);

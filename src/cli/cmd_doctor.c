@@ -1,4 +1,4 @@
-/* roofcast doctor: what can be measured here, what cannot, and what to do about it. */
+/* roofcast doctor: what can be measured here, and fixes for what cannot. */
 #include "base/environment.h"
 #include "bench/doctor.h"
 #include "cli/cli.h"
@@ -19,7 +19,7 @@ enum { OPT_ROOT = 256 };
 
 static const struct argp_option option_table[] = {
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
-    { "root", OPT_ROOT, "DIR", 0, "look at the files below DIR instead of /: a copy of /proc and /sys from another machine, or a test's", 0 },
+    { "root", OPT_ROOT, "DIR", 0, "use the files below DIR instead of /, such as a copy of another machine's /proc and /sys", 0 },
     { 0 },
 };
 
@@ -28,8 +28,8 @@ static const struct column doctor_columns[] = {
     { "name", "what", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "`null`, `perf`, `papi`, `likwid`, `uncore`, `energy`, `tsc`, `hugepages`, "
       "`likwid-bench`, `gnuplot`, `mpirun`" },
     { "usable", "usable", COL_BOOL, NULL, COL_MAJOR, AT(usable), EMPTY_VALUE, NULL, "of perf, papi and likwid: hardware events" },
-    { "finding", "finding", COL_TEXT, NULL, COL_MAJOR, AT(finding), EMPTY_VALUE, NULL, "what there is, or why it cannot be used" },
-    { "fix", "what helps", COL_TEXT, NULL, COL_MAJOR, AT(fix), EMPTY_NULL, NULL, "what helps" },
+    { "finding", "finding", COL_TEXT, NULL, COL_MAJOR, AT(finding), EMPTY_VALUE, NULL, "what is available, or why it is not usable" },
+    { "fix", "fix", COL_TEXT, NULL, COL_MAJOR, AT(fix), EMPTY_NULL, NULL, "how to make it usable" },
 };
 #undef AT
 const struct table_fields doctor_fields = { "doctor.row", doctor_columns, ARRAY_LEN(doctor_columns) };
@@ -72,7 +72,7 @@ static bool asked_for(const struct options *o, const char *name)
     return false;
 }
 
-/* ---- for people ---------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------- */
 
 static void print_row(const struct doctor_row *r)
 {
@@ -82,7 +82,7 @@ static void print_row(const struct doctor_row *r)
         report_text_within(WIDTH, indent + 3, "%*s-> %s\n", indent, "", r->fix);
 }
 
-static void print_system(const struct doctor_facts *f)
+static void print_system(const struct doctor_system *f)
 {
     printf("%s, Linux %s%s%s%s\n", f->cpu[0] ? f->cpu : "CPU unknown", f->kernel[0] ? f->kernel : "unknown",
            f->virtual_machine ? ", virtual machine" : "", f->container ? ", container" : "", f->is_root ? ", root" : "");
@@ -93,9 +93,9 @@ static void print_system(const struct doctor_facts *f)
 
 /* ---- the command -------------------------------------------------------------------------------- */
 
-static int print_report(const struct options *o, const struct doctor_facts *f, const struct table_rows *rows, struct error *err)
+static int print_report(const struct options *o, const struct doctor_system *f, const struct table_rows *rows, struct error *err)
 {
-    json_t *meta = json_pack("{s:o}", "system", doctor_facts_json(f));
+    json_t *meta = json_pack("{s:o}", "system", doctor_system_json(f));
     const struct table d = { "roofcast.doctor", 1, meta, doctor_columns, ARRAY_LEN(doctor_columns), rows, NULL };
     const int rc = meta ? report_write(NULL, o->format, &d, err) : error_oom(err, 0, "the report");
     json_decref(meta);
@@ -104,13 +104,13 @@ static int print_report(const struct options *o, const struct doctor_facts *f, c
 
 static int run(const struct options *o, struct error *err)
 {
-    struct doctor_facts f;
+    struct doctor_system f;
     struct doctor_row r;
     struct error missing = { 0 };
     struct table_rows rows = { .size = sizeof r };
     const bool people = o->format == REPORT_TABLE;
     int rc = 0;
-    doctor_facts_read(&f, o->root);
+    doctor_system_read(&f, o->root);
     if (people)
         print_system(&f);
     for (size_t i = 0; doctor_check_name(i); i++) {
@@ -137,8 +137,8 @@ static int run(const struct options *o, struct error *err)
 int cmd_doctor(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "What can be measured here: counters, energy, clock, huge pages, programs; where something cannot, why, and what to do "
-        "about it. Named ones alone: the exit status is then 3 if one of them cannot be used.\v"
+        "Check what can be measured here: counters, energy, clock, huge pages, programs; for everything unusable print the reason and a "
+        "fix. With NAMEs only these are checked, and the exit status is 3 if one is not usable.\v"
         "  roofcast doctor\n"
         "  roofcast doctor perf uncore || echo 'no measured DRAM traffic'\n"
         "  roofcast doctor -o json\n"

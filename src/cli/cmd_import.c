@@ -13,12 +13,12 @@ struct options {
 enum { OPT_FORMAT = 256, OPT_NAME, OPT_DEVICE, OPT_HW };
 
 static const struct argp_option option_table[] = {
-    { "output", 'o', "FILE", 0, "the profile to write (-, standard output)", 0 },
-    { "format", OPT_FORMAT, "ert|likwid-bench|clpeak", 0, "ert, likwid-bench or clpeak (auto: what the file looks like)", 0 },
-    { "name", OPT_NAME, "TEXT", 0, "of the machine (what the file says of it)", 0 },
-    { "device", OPT_DEVICE, "TEXT", 0, "clpeak: the device with this in \"backend/name\", of several in the file", 0 },
-    { "hw", OPT_HW, "NAME|FILE", 0, "likwid-bench: the profile whose caches tell which level a footprint is served by; `this` too", 0 },
-    { "threads", 't', "N", 0, "clpeak: the device's threads, where the file does not say", 0 },
+    { "output", 'o', "FILE", 0, "profile to write (default -: standard output)", 0 },
+    { "format", OPT_FORMAT, "ert|likwid-bench|clpeak", 0, "format of the file (default: detected)", 0 },
+    { "name", OPT_NAME, "TEXT", 0, "name of the machine (default: from the file)", 0 },
+    { "device", OPT_DEVICE, "TEXT", 0, "clpeak: select the device whose \"backend/name\" contains TEXT", 0 },
+    { "hw", OPT_HW, "NAME|FILE", 0, "likwid-bench: profile (or `this`) whose cache sizes map footprints to memory levels", 0 },
+    { "threads", 't', "N", 0, "clpeak: threads of the device, if the file does not say", 0 },
     { 0 },
 };
 
@@ -45,7 +45,7 @@ static int option(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* The profile with what it is and what to know about it under "notes". */
+/* Saves the profile with its origin and remarks under "notes". */
 static int save(const struct hwprofile *h, enum import_format f, const char *notes, const struct options *o, struct error *err)
 {
     struct strbuf text = { 0 };
@@ -82,7 +82,7 @@ static int import(struct options *o, struct error *err)
     o->import.caches = o->hw ? &caches : NULL;
     o->import.n_threads = (int)o->n_threads;
     if (rc == 0 && o->hw && caches.n_cache == 0)
-        rc = error_set(err, ERROR_USAGE, "--hw: %s has no caches in it: `roofcast profile` writes a profile that does", o->hw);
+        rc = error_set(err, ERROR_USAGE, "--hw: %s has no caches: use a profile written by `roofcast profile`", o->hw);
     rc = rc ? rc : hwprofile_import(&h, o->file, m.data, m.size, &o->import, &f, &notes, err);
     filemap_close(&m);
     if (rc == 0) {
@@ -104,12 +104,12 @@ static int import(struct options *o, struct error *err)
 int cmd_import(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Make a hardware profile of what another tool measured: ERT (roofline.json, or the text its scripts print), "
-        "likwid-bench (its output, any number of runs in one file) or clpeak (--json-file FILE of 2.x, or its text). "
-        "Each ceiling names the tool and the loop it is from; what is known to be off is said.\v"
-        "ERT reads and writes in place, so its roofs are of updates, and it calls the plateau of its largest working sets DRAM "
-        "whatever serves them; on GPUs its L1 is the L2. likwid-bench says footprints, not levels: --hw names the machine's caches. "
-        "clpeak's XML is not read.\n\n"
+        "Convert results of another tool to a hardware profile: ERT (roofline.json, or the text of its scripts), "
+        "likwid-bench (output of any number of runs in one file) or clpeak (--json-file FILE of 2.x, or its text). "
+        "Each ceiling names its tool and loop; known errors of the tools are reported.\v"
+        "ERT's bandwidths are of in-place updates; its last plateau is called DRAM regardless of the level that serves it, and "
+        "on GPUs its L1 is the L2. likwid-bench reports footprints, not memory levels: --hw provides the cache sizes. "
+        "clpeak's XML is not supported.\n\n"
         "  roofcast import Results/Run.001/roofline.json -o node.json; roofcast plot run.json --hw node.json\n"
         "  for w in 16kB 512kB 1GB; do likwid-bench -t load_avx512 -w S0:$w:2; done > runs.txt\n"
         "  roofcast import runs.txt --hw this -o likwid.json\n"
@@ -119,6 +119,6 @@ int cmd_import(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.file)
-        return error_set(err, ERROR_USAGE, "which file? What ERT, likwid-bench or clpeak wrote");
+        return error_set(err, ERROR_USAGE, "expected a FILE written by ERT, likwid-bench or clpeak");
     return import(&o, err);
 }

@@ -1,4 +1,4 @@
-/* roofcast list: what this program knows and what works here, as tables; the rows are made in list_*.c. */
+/* roofcast list: supported models, hardware, types, ...; the rows are made in list_*.c. */
 #include "cli/cli.h"
 #include "cli/fields.h"
 #include "config.h"
@@ -9,7 +9,7 @@
 struct section {
     const char *name, *schema, *heading;
     const struct list *list;
-    const char *sorts; /* what --sort may be, " a b "; NULL: this list takes neither filter nor order, and has no groups */
+    const char *sorts; /* values of --sort, " a b "; NULL: no filter, order or groups */
 };
 
 static const struct section sections[] = {
@@ -31,7 +31,7 @@ static const struct section *find_section(const char *name)
     return NULL;
 }
 
-/* The rows that are asked for, to be freed on error too. */
+/* The selected rows; to be freed on error too. */
 static int section_rows(struct table_rows *rows, const struct section *s, const struct list_filter *f, struct error *err)
 {
     *rows = (struct table_rows){ .size = s->list->row_size };
@@ -51,7 +51,7 @@ static int print_table(const struct section *s, enum report_format f, const stru
     return report_write(NULL, f, &t, err);
 }
 
-/* A table a group, each headed: rows stand in the order of groups. */
+/* A table with a heading per group; rows are in the order of groups. */
 static int print_groups(const struct section *s, enum report_format f, const char *mark, const struct table_rows *rows, struct error *err)
 {
     char group[128], next[128];
@@ -84,7 +84,7 @@ static int print_section(const struct section *s, enum report_format f, bool hea
     return rc;
 }
 
-/* All sections in one document: their rows under their names. */
+/* All sections in one document, rows by section name. */
 static int print_all_json(const struct list_filter *filter, struct error *err)
 {
     json_t *doc = json_pack("{s:s, s:i}", "schema", "roofcast.list", "version", 1);
@@ -108,7 +108,7 @@ static int print_all(enum report_format f, const struct list_filter *filter, str
     if (f == REPORT_JSON)
         return print_all_json(filter, err);
     if (f == REPORT_CSV)
-        return error_set(err, ERROR_USAGE, "csv is one table: name a list, as in `roofcast list models -o csv`");
+        return error_set(err, ERROR_USAGE, "csv holds one table: name a list, as in `roofcast list models -o csv`");
     for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
         bool headed = f != REPORT_JSONL;
         if (headed && i)
@@ -125,7 +125,7 @@ struct options {
     const char *what;
     enum report_format format;
     struct list_filter filter;
-    const char *hw_only, *models_only, *either; /* an option that was given, for those lists */
+    const char *hw_only, *models_only, *either; /* an option given that needs these lists */
 };
 
 enum { OPT_FILTER = 1024, OPT_KIND, OPT_MIN_MEMORY, OPT_MIN_BANDWIDTH, OPT_ARCH, OPT_MIN_PARAMS, OPT_MAX_PARAMS, OPT_SORT };
@@ -138,12 +138,9 @@ static int add_text(struct options *o, const char *arg, struct error *err)
 
 static int take_kind(struct options *o, const char *arg, struct error *err)
 {
-    static const char *const kinds[] = { "gpu", "apu", "npu", "cpu" };
-    o->filter.kind = arg;
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (strcmp(arg, kinds[i]) == 0)
-            return 0;
-    return error_set(err, ERROR_USAGE, "--kind \"%s\": expected gpu, apu, npu or cpu", arg);
+    const int kind = hw_kind_find(arg);
+    o->filter.kind = kind < 0 ? NULL : hw_kind_name((enum hw_kind)kind);
+    return kind >= 0 ? 0 : error_set(err, ERROR_USAGE, "--kind \"%s\": expected gpu, apu, npu or cpu", arg);
 }
 
 static int parse(void *options, int key, const char *arg, struct error *err)
@@ -188,16 +185,16 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* Filters and orders go with the lists that have what they look at. */
+/* Filters and orders need lists with the corresponding columns. */
 static int check_options(const struct options *o, const struct section *s, struct error *err)
 {
     const char *for_hw = !s || strcmp(s->name, "hw") != 0 ? o->hw_only : NULL;
     const char *for_models = !s || strcmp(s->name, "models") != 0 ? o->models_only : NULL;
     char word[64];
     if (for_hw)
-        return error_set(err, ERROR_USAGE, "%s is of `roofcast list hw`", for_hw);
+        return error_set(err, ERROR_USAGE, "%s needs `roofcast list hw`", for_hw);
     if (for_models)
-        return error_set(err, ERROR_USAGE, "%s is of `roofcast list models`", for_models);
+        return error_set(err, ERROR_USAGE, "%s needs `roofcast list models`", for_models);
     if (o->either && (!s || !s->sorts))
         return error_set(err, ERROR_USAGE, "%s: only `roofcast list hw` and `roofcast list models` are filtered and sorted",
                          o->either);
@@ -212,7 +209,7 @@ static int check_options(const struct options *o, const struct section *s, struc
 
 static int print_list(const struct options *o, struct error *err)
 {
-    if (o->what && strcmp(o->what, "fields") == 0) { /* for doc/formats.md: not among the lists */
+    if (o->what && strcmp(o->what, "fields") == 0) { /* for doc/formats.md; undocumented */
         list_fields();
         return 0;
     }
@@ -227,9 +224,9 @@ static int print_list(const struct options *o, struct error *err)
 int cmd_list(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "What this program knows and what works here: models, archs, hw, stacks, types, isa, counters, chat; all of them without "
-        "an argument. hw and models stand in groups; words after them choose: each has to be in a name, a vendor, a kind "
-        "or an architecture.\v"
+        "List supported models, architectures (archs), hardware (hw), software stacks, tensor types, kernels (isa), counter backends and "
+        "chat templates; without an argument all of them. Words after hw and models filter: each must occur in a name, vendor, kind "
+        "or architecture.\v"
         "  roofcast list\n"
         "  roofcast list hw\n"
         "  roofcast list hw nvidia --min-memory 80G --sort bandwidth\n"
@@ -241,14 +238,14 @@ int cmd_list(int argc, char **argv, struct error *err)
         "  roofcast list counters -o json\n";
     static const struct argp_option option_table[] = {
         { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
-        { "filter", OPT_FILTER, "TEXT", CLI_AGAIN, "hw, models: only where every word of TEXT is found, as words after the list", 0 },
-        { "sort", OPT_SORT, "bandwidth|memory|params|name", 0, "one table, sorted: hw by bandwidth, memory or name, models by params or name", 0 },
-        { "kind", OPT_KIND, "gpu|apu|npu|cpu", 0, "hw: gpu, apu (a GPU in the processor), npu or cpu", 0 },
-        { "min-memory", OPT_MIN_MEMORY, "BYTES", 0, "hw: at least so much memory: 80G, 24GiB", 0 },
-        { "min-bandwidth", OPT_MIN_BANDWIDTH, "BYTES", 0, "hw: at least so many bytes/s: 400G, 1T", 0 },
-        { "arch", OPT_ARCH, "NAME", 0, "models: of that architecture (roofcast list archs)", 0 },
-        { "min-params", OPT_MIN_PARAMS, "N", 0, "models: at least so many parameters: 7B, 500M", 0 },
-        { "max-params", OPT_MAX_PARAMS, "N", 0, "models: at most so many parameters", 0 },
+        { "filter", OPT_FILTER, "TEXT", CLI_AGAIN, "hw, models: only rows that contain every word of TEXT (same as words after the list)", 0 },
+        { "sort", OPT_SORT, "bandwidth|memory|params|name", 0, "one sorted table instead of groups: hw by bandwidth, memory or name, models by params or name", 0 },
+        { "kind", OPT_KIND, "gpu|apu|npu|cpu", 0, "hw: only gpu, apu (integrated GPU), npu or cpu", 0 },
+        { "min-memory", OPT_MIN_MEMORY, "BYTES", 0, "hw: minimum memory, such as 80G or 24GiB", 0 },
+        { "min-bandwidth", OPT_MIN_BANDWIDTH, "BYTES", 0, "hw: minimum bandwidth in bytes/s, such as 400G or 1T", 0 },
+        { "arch", OPT_ARCH, "NAME", 0, "models: only this architecture (roofcast list archs)", 0 },
+        { "min-params", OPT_MIN_PARAMS, "N", 0, "models: minimum number of parameters, such as 7B or 500M", 0 },
+        { "max-params", OPT_MAX_PARAMS, "N", 0, "models: maximum number of parameters", 0 },
         { 0 },
     };
     static const struct cli_syntax syntax = { option_table, parse, "[models|archs|hw|stacks|types|isa|counters|chat] [WORD...]", doc, NULL };

@@ -1,4 +1,4 @@
-/* roofcast logits: the logits after every token, in a file other engines can be compared with. */
+/* roofcast logits: the logits after every token, for comparison with other engines. */
 #include "cli/cli.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@ enum { OPT_TOKENS = 256, OPT_FROM, OPT_PROMPT };
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file", 0 },
     { "tokens", OPT_TOKENS, "LIST", 0, "token ids: 1,5,9", 0 },
-    { "tokens-from", OPT_FROM, "FILE", 0, "take the token ids from a file of this format", 0 },
-    { "prompt", OPT_PROMPT, "N", 0, "run the first N tokens as one prompt, the rest one by one (default: all)", 0 },
-    { "output", 'o', "FILE", 0, "where the logits go", 0 },
-    { "threads", 't', "N", 0, "threads (default: one a usable core)", 0 },
+    { "tokens-from", OPT_FROM, "FILE", 0, "read the token ids from a file in the output format", 0 },
+    { "prompt", OPT_PROMPT, "N", 0, "evaluate the first N tokens as one prompt, the rest one by one (default: all as a prompt)", 0 },
+    { "output", 'o', "FILE", 0, "file to write", 0 },
+    { "threads", 't', "N", 0, "threads (default: one per usable core)", 0 },
     CLI_ENGINE_OPTIONS,
     CLI_ACT_SCALES_OPTION,
     { 0 },
@@ -93,7 +93,7 @@ static int put(FILE *f, const void *p, size_t bytes)
     return fwrite(p, 1, bytes, f) == bytes ? 0 : -1;
 }
 
-/* They are written as they are; a comparison would not find them, so they are said. */
+/* Non-finite logits are written and warned of, since comparisons do not detect them. */
 static void warn_not_finite(const float *logits, size_t n, size_t token)
 {
     if (!logits_finite(logits, n))
@@ -154,7 +154,7 @@ static int run(struct options *o, struct error *err)
         goto out;
     }
     if (n > m.hp.n_ctx_train)
-        notify_warn("%zu tokens, the model was trained on contexts of %u", n, m.hp.n_ctx_train);
+        notify_warn("%zu tokens exceed the trained context of %u", n, m.hp.n_ctx_train);
     if (setup_init(&machine, o->threads, &o->engine, err) != 0)
         goto out;
     struct engine_options eo = setup_engine_options(&machine, &o->engine);
@@ -178,7 +178,7 @@ int cmd_logits(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
         "Write the logits after every token of a sequence.\v"
-        "The file is little-endian: int32 n, int32 n_vocab, int32 token[n], float logits[n][n_vocab]. Logits i "
+        "File format (little-endian): int32 n, int32 n_vocab, int32 token[n], float logits[n][n_vocab]. Logits i "
         "are those after token i.\n\n"
         "  roofcast logits -m model.gguf --tokens 1,5,9 -o out.logits\n"
         "  roofcast logits -m model.gguf --tokens-from oracle.logits --prompt 24 -o out.logits";
@@ -190,6 +190,6 @@ int cmd_logits(int argc, char **argv, struct error *err)
     if (!o.tokens == !o.from)
         return error_set(err, ERROR_USAGE, "one of --tokens and --tokens-from is needed");
     if (!o.out)
-        return error_set(err, ERROR_USAGE, "-o FILE is needed: where the logits go");
+        return error_set(err, ERROR_USAGE, "-o FILE is needed");
     return run(&o, err);
 }

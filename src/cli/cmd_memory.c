@@ -1,4 +1,4 @@
-/* roofcast memory: what a deployment takes of its devices' memory, and the batch and the context there is room for. */
+/* roofcast memory: memory plan of a deployment, largest batch and largest context. */
 #include "cli/pricing.h"
 #include "report/memory_report.h"
 #include <math.h>
@@ -9,31 +9,31 @@ enum { OPT_HW = 256, OPT_BLOCK, OPT_UTIL, OPT_TOKENS, OPT_SEQS, OPT_RESERVED, OP
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
     { "hw", OPT_HW, "NAME|FILE,...", 0, "machines: names (`roofcast list hw`), profile files, or `this` (default)", 0 },
-    { "context", 'c', "N,...", 0, "contexts whose largest batch is sought (2048, 8192, 32768, 131072, as far as the model was trained)", 0 },
-    { "n-batch", 'b', "N,...", 0, "batches whose largest context is sought (1,16,64,256)", 0 },
+    { "context", 'c', "N,...", 0, "contexts for which to find the largest batch (2048, 8192, 32768, 131072, up to the trained context)", 0 },
+    { "n-batch", 'b', "N,...", 0, "batches for which to find the largest context (1,16,64,256)", 0 },
     { "type", 'q', "TYPE", 0, "tensor type or mixture of a model that is not a GGUF (F16)", 0 },
     { "kv-type", PRICING_KV, "TYPE", 0, "type of the KV cache, keys and values (F16)", 0 },
     { "ctk", PRICING_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 },
     { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "ctv", PRICING_CTV, "TYPE", 0, "type of the values in the KV cache (F16)", 0 },
     { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "tp", PRICING_TP, "N", 0, "tensor parallel: devices every matrix is divided over (1)", 0 },
-    { "pp", PRICING_PP, "N", 0, "pipeline parallel: groups of devices the layers are divided over (1)", 0 },
-    { "dp", PRICING_DP, "N", 0, "data parallel: groups of tp x pp devices that share the sequences (1)", 0 },
-    { "ep", PRICING_EP, "N", 0, "expert parallel: devices, of tp x dp, the experts are spread over (1)", 0 },
+    { "tp", PRICING_TP, "N", 0, "tensor parallelism: devices that share every matrix (1)", 0 },
+    { "pp", PRICING_PP, "N", 0, "pipeline parallelism: groups of devices that share the layers (1)", 0 },
+    { "dp", PRICING_DP, "N", 0, "data parallelism: groups of tp x pp devices that share the sequences (1)", 0 },
+    { "ep", PRICING_EP, "N", 0, "expert parallelism: devices, of tp x dp, that share the experts (1)", 0 },
     { "server", OPT_SERVER, "vllm-0.N", OPTION_ARG_OPTIONAL,
-      "as a server: pages, passes of many tokens, sampling of many sequences, with the defaults of that release of vLLM (default on "
+      "assume a server with paged KV cache and the defaults of this release of vLLM (default on "
       "GPUs and NPUs: 0.30)", 0 },
-    { "local", OPT_LOCAL, NULL, 0, "as one program by itself: all of the memory, a cache in one piece a sequence (default elsewhere)", 0 },
-    { "block", OPT_BLOCK, "N", 0, "tokens of a page of the KV cache (16; --local: 1, no pages)", 0 },
-    { "util", OPT_UTIL, "X", 0, "fraction of the memory that the program takes (0.92, up to vllm-0.26 0.9; --local: 1)", 0 },
+    { "local", OPT_LOCAL, NULL, 0, "assume a single program: all of the memory, a contiguous KV cache per sequence (default elsewhere)", 0 },
+    { "block", OPT_BLOCK, "N", 0, "tokens per page of the KV cache (16; --local: 1, no paging)", 0 },
+    { "util", OPT_UTIL, "X", 0, "fraction of the memory that the program uses (0.92; up to vllm-0.26: 0.9; --local: 1)", 0 },
     { "gpu-memory-utilization", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "max-batched-tokens", OPT_TOKENS, "N", 0, "tokens of a pass at most (2048; on devices of 70 GiB and more but A100s 8192, of 160 GiB 16384; --local: 512)", 0 },
+    { "max-batched-tokens", OPT_TOKENS, "N", 0, "maximum tokens per pass (2048; devices of 70 GiB and more except A100: 8192, of 160 GiB: 16384; --local: 512)", 0 },
     { "max-num-batched-tokens", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "max-seqs", OPT_SEQS, "N", 0, "sequences sampled together at most (256; on devices of 70 GiB and more but A100s 1024; --local: all there are)", 0 },
+    { "max-seqs", OPT_SEQS, "N", 0, "maximum sequences per step (256; devices of 70 GiB and more except A100: 1024; --local: unlimited)", 0 },
     { "max-num-seqs", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "compiled", OPT_COMPILED, NULL, 0, "the server finds its compiled kernels in a cache, as at a second start: nothing is tuned before memory is divided", 0 },
-    { "reserved", OPT_RESERVED, "X", 0, "fraction of the memory the driver keeps (GPUs and NPUs: 0.0062 and 0.31 GiB; 0.07 or so with error correction on GDDR)", 0 },
+    { "compiled", OPT_COMPILED, NULL, 0, "the server finds its compiled kernels in a cache, as at a second start: no tuning before memory is divided", 0 },
+    { "reserved", OPT_RESERVED, "X", 0, "fraction of the memory that the driver reserves (GPUs and NPUs: 0.0062 and 0.31 GiB; about 0.07 with ECC on GDDR)", 0 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
@@ -101,7 +101,7 @@ static struct memory_options options_of(const struct memory_cli *o, const struct
     if (o->max_seqs > 0)
         m.max_seqs = (uint32_t)o->max_seqs;
     else if (m.max_seqs > m.max_batched_tokens)
-        m.max_seqs = m.max_batched_tokens; /* a pass has at least a token of each */
+        m.max_seqs = m.max_batched_tokens; /* a pass has at least one token of each sequence */
     if (!isnan(o->utilization))
         m.utilization = o->utilization;
     if (!isnan(o->reserved))
@@ -111,15 +111,15 @@ static struct memory_options options_of(const struct memory_cli *o, const struct
     return m;
 }
 
-/* What the command has worked out before the first machine. */
+/* Inputs common to all machines. */
 struct asked {
     const struct memory_cli *o;
     const struct model *m;
     const struct op_classes *classes;
     struct int_list contexts, batches;
-    bool several;       /* machines: one on which nothing can run has rows that say why */
-    size_t n_run;       /* of them those on which it can */
-    struct error first; /* why not on the first of the others */
+    bool several;       /* several machines: one that cannot run the model has rows with the reason */
+    size_t n_run;       /* machines that can */
+    struct error first; /* reason of the first that cannot */
 };
 
 static int add_rows(struct table_rows *rows, const struct asked *a, const struct memory_subject *s, struct error *err)
@@ -168,13 +168,13 @@ static int machines(struct asked *a, const struct str_list *hw, struct error *er
     if (rc == 0)
         rc = memory_print(&rows, &plans, a->o, a->m, err);
     if (rc == 0 && a->n_run == 0)
-        rc = error_set(err, a->first.kind, "on none of %zu machines: %.200s", hw->n, a->first.msg);
+        rc = error_set(err, a->first.kind, "the model runs on none of %zu machines: %.200s", hw->n, a->first.msg);
     strbuf_free(&plans);
     table_rows_free(&rows);
     return rc;
 }
 
-/* Without -c: as far as the model was trained. */
+/* Default of -c: up to the trained context. */
 static int default_contexts(struct int_list *l, uint32_t n_ctx_train, struct error *err)
 {
     const uint32_t some[] = { 2048, 8192, 32768, 131072 };
@@ -211,15 +211,14 @@ static int run(struct memory_cli *o, struct asked *a, const struct str_list *hw,
 int cmd_memory(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "What a model takes of a device's memory - weights, activations of the largest pass, the runtime's own - and what is "
-        "left for the KV cache: how many blocks, the largest batch at a context, the largest context at a batch, and how many "
-        "devices it takes where one does not do. MODEL is a .gguf file, a Hugging Face config.json, or a name from `roofcast "
-        "list models`.\v"
-        "On GPUs and NPUs a server is assumed, with the defaults of vLLM for the device and the release: its number of GPU blocks is "
-        "met within 2 %. On CPUs, and with --local, one program that has all of the memory. The machine need not be here. What is largest is exact: one "
+        "Find the largest batch at each context, the largest context at each batch, and the number of devices needed if one is not "
+        "enough; then what occupies the memory: weights, activations of the largest pass, runtime, and the blocks of the KV cache. "
+        "MODEL is a .gguf file, a Hugging Face config.json, or a name from `roofcast list models`.\v"
+        "On GPUs and NPUs a server with vLLM's defaults for the device and release is assumed; its number of GPU blocks is reproduced "
+        "within 2 %. On CPUs, and with --local, a single program uses all of the memory. The maxima are exact: one "
         "more does not fit. Formulas: doc/methods.md (25).\n\n"
         "  roofcast memory llama-3.1-8b --hw h100-sxm,rtx-4090\n"
-        "  roofcast memory llama-3.1-70b --hw h100-sxm                 # says how many it takes\n"
+        "  roofcast memory llama-3.1-70b --hw h100-sxm                 # prints how many are needed\n"
         "  roofcast memory llama-3.1-70b --hw h100-sxm --tp 4 -c 8192,131072 -b 1,32\n"
         "  roofcast memory llama-3.1-70b --hw h100-sxm --tp 4 --kv-type Q8_0 --util 0.95\n"
         "  roofcast memory llama-3.1-8b --hw l40s --server=vllm-0.19   # that release's defaults\n"
@@ -236,7 +235,7 @@ int cmd_memory(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0)
         return -1;
     if (o.server && o.local)
-        error_set(err, ERROR_USAGE, "--server and --local: one of them");
+        error_set(err, ERROR_USAGE, "--server and --local are mutually exclusive");
     else if ((!o.contexts || int_list_parse(&a.contexts, o.contexts, 1, INT32_MAX, "-c", err) == 0) &&
              int_list_parse(&a.batches, o.batches, 1, INT32_MAX, "-b", err) == 0 &&
              str_list_parse(&hw, o.hw, "--hw", err) == 0)

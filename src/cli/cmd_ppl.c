@@ -1,5 +1,4 @@
-/* roofcast ppl: quality and bytes of a quantization: perplexity of a text, and the KL
- * divergence from another file of the same model. */
+/* roofcast ppl: quality and size of quantizations: perplexity on a text, KL divergence from a reference file. */
 #include "bench/ppl.h"
 #include "cli/cli.h"
 #include "model/tokenizer.h"
@@ -22,22 +21,22 @@ struct options {
 enum { OPT_AGAINST = 256, OPT_IDS, OPT_CHUNKS, OPT_STRIDE, OPT_UB, OPT_QUIET };
 
 static const struct argp_option option_table[] = {
-    { "model", 'm', "FILE", CLI_AGAIN, "GGUF file; again for more of them, a row each", 0 },
-    { "against", OPT_AGAINST, "FILE", 0, "the file to compare with, mostly the F16 one: KL divergence from it", 0 },
-    { "file", 'f', "TEXT", 0, "the text; - is standard input", 0 },
-    { "ids", OPT_IDS, "FILE", 0, "instead of a text, its token ids with blanks between; - is standard input", 0 },
-    { "ctx-size", 'c', "N", 0, "tokens a chunk (default 512, or what the model was trained on if that is less)", 0 },
-    { "chunks", OPT_CHUNKS, "N", 0, "the first N chunks only (default: all)", 0 },
-    { "stride", OPT_STRIDE, "N", 0, "chunks start N tokens apart, and the last N tokens of each are scored (default: "
-      "chunks side by side, the second half of each is scored)", 0 },
+    { "model", 'm', "FILE", CLI_AGAIN, "GGUF file; repeatable, a row per file", 0 },
+    { "against", OPT_AGAINST, "FILE", 0, "reference file, usually F16: print the KL divergence from it", 0 },
+    { "file", 'f', "TEXT", 0, "the text; -: standard input", 0 },
+    { "ids", OPT_IDS, "FILE", 0, "token ids separated by blanks instead of a text; -: standard input", 0 },
+    { "ctx-size", 'c', "N", 0, "tokens per chunk (default 512, at most the trained context)", 0 },
+    { "chunks", OPT_CHUNKS, "N", 0, "only the first N chunks (default: all)", 0 },
+    { "stride", OPT_STRIDE, "N", 0, "chunks start N tokens apart and their last N tokens are scored (default: "
+      "chunks do not overlap, the second half of each is scored)", 0 },
     { "ppl-stride", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "ub", OPT_UB, "N", 0, "tokens a pass (default 512)", 0 },
+    { "ub", OPT_UB, "N", 0, "tokens per pass (default 512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "threads", 't', "N", 0, "threads (default: one a usable core)", 0 },
+    { "threads", 't', "N", 0, "threads (default: one per usable core)", 0 },
     CLI_ENGINE_OPTIONS,
     CLI_ACT_SCALES_OPTION,
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
-    { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "print no progress to standard error", 0 },
     { 0 },
 };
 
@@ -79,10 +78,10 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 struct tokens {
     struct token_list id;
-    int32_t bos; /* the model begins a sequence with it; -1: with nothing */
+    int32_t bos; /* beginning-of-sequence token; -1: none */
 };
 
-/* Everything in a file, a pipe or standard input. */
+/* Reads a file, a pipe or standard input to its end. */
 static int read_all(const char *path, struct strbuf *b, struct error *err)
 {
     char buf[1 << 16];
@@ -122,7 +121,7 @@ static int parse_ids(const char *in, size_t n_in, const char *path, uint32_t n_v
     return parsed == n_in ? 0 : error_set(err, ERROR_INPUT, "%s: offset %zu: a NUL byte among token ids", path, parsed);
 }
 
-/* The token that the model puts in front of every text, if it does. */
+/* The beginning-of-sequence token, if the model adds one. */
 static int find_bos(const struct tokenizer *t, int32_t *bos, struct error *err)
 {
     struct token_list none = { 0 };
@@ -168,7 +167,7 @@ out:
 
 /* ---- one vocabulary for all files ------------------------------------------------------- */
 
-/* Two lists of token strings, which may be absent; ids must mean the same in both. */
+/* Error unless both vocabularies are equal, or absent. */
 static int same_tokens(const struct model *m, const struct model *ref, struct error *err)
 {
     static const char key[] = "tokenizer.ggml.tokens";
@@ -189,13 +188,13 @@ static int same_tokens(const struct model *m, const struct model *ref, struct er
         if (gguf_arr_str(m->gguf, key, i, &a, err) != 0 || gguf_arr_str(ref->gguf, key, i, &b, err) != 0)
             return -1;
         if (a.len != b.len || memcmp(a.s, b.s, a.len) != 0)
-            return error_set(err, ERROR_INPUT, "%s: token %llu is another one in %s: the vocabularies differ", m->path,
+            return error_set(err, ERROR_INPUT, "%s: token %llu differs from that of %s: different vocabularies", m->path,
                              (unsigned long long)i, ref->path);
     }
     return 0;
 }
 
-/* Before hours of work: the file exists, and its scores are comparable with those of ref. */
+/* Checks before the evaluation that the file exists and is comparable with ref. */
 static int check_file(const char *path, const struct model *ref, struct error *err)
 {
     struct model m = { 0 };
@@ -204,10 +203,10 @@ static int check_file(const char *path, const struct model *ref, struct error *e
     int rc = 0;
     if (!m.gguf) {
         model_free(&m);
-        return setup_model_open(&m, path, err); /* says why not */
+        return setup_model_open(&m, path, err); /* sets *err */
     }
     if (m.hp.n_vocab != ref->hp.n_vocab)
-        rc = error_set(err, ERROR_INPUT, "%s: vocabulary of %u tokens, %s has %u: their scores do not compare", path,
+        rc = error_set(err, ERROR_INPUT, "%s: vocabulary of %u tokens, %s has %u: the scores are not comparable", path,
                        m.hp.n_vocab, ref->path, ref->hp.n_vocab);
     else
         rc = same_tokens(&m, ref, err);
@@ -227,10 +226,10 @@ static int cut_chunks(struct ppl_chunks *c, const struct options *o, const struc
         return error_set(err, ERROR_USAGE, "--stride: expected below the %llu tokens of a chunk, found %llu",
                          (unsigned long long)n_ctx, (unsigned long long)stride);
     if (n_ctx < 4 || t->id.n < n_ctx)
-        return error_set(err, ERROR_INPUT, "%s: %zu tokens, a chunk needs %llu: take a longer text or a smaller -c",
+        return error_set(err, ERROR_INPUT, "%s: %zu tokens, a chunk needs %llu: use a longer text or a smaller -c",
                          strcmp(path, "-") == 0 ? "standard input" : path, t->id.n, (unsigned long long)u64_max(n_ctx, 4));
     if (n_ctx > m->hp.n_ctx_train)
-        notify_warn("%s: chunks of %llu tokens, the model was trained on %u", m->name, (unsigned long long)n_ctx,
+        notify_warn("%s: chunks of %llu tokens exceed the trained context of %u", m->name, (unsigned long long)n_ctx,
                     m->hp.n_ctx_train);
     *c = (struct ppl_chunks){ .id = t->id.id, .bos = t->bos, .n_ctx = (uint32_t)n_ctx, .stride = (uint32_t)stride,
                               .first = (uint32_t)(o->stride ? n_ctx - stride - 1 : n_ctx / 2),
@@ -251,7 +250,7 @@ static void provenance(struct provenance *p, const struct setup *machine, int ar
         len += (size_t)snprintf(p->command + len, sizeof p->command - len, "%s%s", i ? " " : "", argv[i]);
 }
 
-/* Every file in turn, so that two at most are mapped; *n: how many are whole. */
+/* One file after the other, so that at most two are mapped; *n: completed files. */
 static int evaluate_all(struct ppl_file *file, size_t *n, const struct options *o, const struct model *base,
                         const struct ppl_chunks *c, const struct setup *machine, struct error *err)
 {
@@ -268,7 +267,7 @@ static int evaluate_all(struct ppl_file *file, size_t *n, const struct options *
     return 0;
 }
 
-/* The n files that are whole; the base's own row comes last. */
+/* The n completed files; the base's row is last. */
 static int print_files(struct ppl_file *file, size_t n, const struct options *o, const struct model *base, const struct ppl_chunks *c,
                        const struct provenance *prov, struct error *err)
 {
@@ -282,7 +281,7 @@ static int print_files(struct ppl_file *file, size_t n, const struct options *o,
     return ppl_print(o->format, file, n, c, o->against, prov, err);
 }
 
-/* An interrupt or a failure ends the run; the files that were whole before it are printed. */
+/* After an interrupt or a failure the completed files are printed. */
 static int evaluate_and_print(struct ppl_file *file, const struct options *o, const struct model *base, const struct ppl_chunks *c,
                               const struct setup *machine, const struct provenance *prov, struct error *err)
 {
@@ -296,7 +295,7 @@ static int evaluate_and_print(struct ppl_file *file, const struct options *o, co
         return -1;
     const struct error why = *err;
     if (print_files(file, n, o, base, c, prov, &print_err) == 0)
-        return error_set(err, why.kind, "%.500s: the %zu file%s until then %s printed", why.msg, n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+        return error_set(err, why.kind, "%.500s: %zu completed file%s %s printed", why.msg, n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
     if (print_err.kind != ERROR_PIPE)
         notify_warn("%s", print_err.msg);
     return -1;
@@ -335,25 +334,23 @@ out:
 int cmd_ppl(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Which quantization should I take? Perplexity (PPL) of a text, and how far each file is from --against, "
-        "and the bytes it takes and reads.\v"
-        "The text is cut into chunks of -c tokens; each is evaluated by itself, begins with the token that begins "
-        "a sequence where the model has one, and the second half of it is scored: as llama-perplexity does, so that "
-        "the numbers compare. PPL = exp(mean -ln p) of the token that came: the number of equally likely tokens it "
-        "would have been as hard to guess among; lower is better. Only files of one vocabulary compare.\n\n"
+        "Compare quantizations of a model: perplexity (PPL) on a text, KL divergence from a reference file (--against), "
+        "size, and bytes read per token.\v"
+        "PPL = exp(mean -ln p) of the actual next token; lower is better. As in llama-perplexity the text is cut into chunks "
+        "of -c tokens, each evaluated from an empty context with a beginning-of-sequence token if the model has one, and "
+        "the second half is scored, so the numbers are comparable. All files must have the same vocabulary.\n\n"
         "  roofcast ppl -m Q4_K_M.gguf -f wiki.test.raw\n"
         "  roofcast ppl -m Q4_K_M.gguf --against F16.gguf -f wiki.test.raw --chunks 32\n"
         "  roofcast ppl -m Q4_0.gguf -m Q6_K.gguf --against F16.gguf -f text.txt -o md\n"
         "  roofcast ppl -m model.gguf -f text.txt -c 2048 --stride 512 -o json\n\n"
-        "With --against both models see the same tokens. KL is the mean KL(base || file) in nats over the whole "
-        "vocabulary: 0 for the same distribution, and it sees a change long before PPL does, whose own "
-        "error (+-, one standard error) comes from the text. Rule of thumb: two files differ when their KL do by several +-; "
-        "KL 99 % says how bad the worst tokens are. `read a token` is the other side: decode reads that many bytes of "
-        "weights for every token, so half of it is up to twice the speed (roofcast predict FILE says how much).\n\n"
-        "-ctk and -ctv set the cache of the files, not of --against: the same file twice shows what a quantized "
-        "cache costs.\n\n"
-        "The files are evaluated one after the other, each with the base, so that two are in memory at a time. Ctrl-C, or a file "
-        "that fails, prints those until then.";
+        "With --against, KL is the mean KL(base || file) in nats over the whole vocabulary: 0 for equal distributions. It "
+        "is more sensitive than PPL, whose error (+-, one standard error) is dominated by the text. Rule of thumb: two files differ if "
+        "their KL differ by several +-. KL 99 % is the KL of the worst 1 % of the tokens. `read per token` is the weight bytes of a "
+        "decode step: half of them allow up to twice the speed (see roofcast predict FILE).\n\n"
+        "-ctk and -ctv set the KV cache of the files, not of --against: the same file twice shows the cost of a quantized "
+        "cache.\n\n"
+        "The files are evaluated one after the other, each together with the base, so two are in memory at a time. After Ctrl-C or an "
+        "error the completed files are printed.";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-m FILE...] -f TEXT", doc, NULL };
     struct options o = { .n_ubatch = 512, .engine = SETUP_DEFAULT, .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)

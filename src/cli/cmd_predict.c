@@ -1,6 +1,7 @@
-/* roofcast predict: tokens/s, TTFT, ITL, bound and fit of a model on machines that need not be here. */
+/* roofcast predict: tokens/s, TTFT, ITL, bound and memory fit of a model on any profiled machine. */
 #include "cli/predict_options.h"
 #include "learn/software.h"
+#include "report/plot.h"
 #include "report/predict_report.h"
 #include "timing/rescale.h"
 #include <inttypes.h>
@@ -11,20 +12,20 @@ enum { OPT_HW = 256, OPT_UB, OPT_ROOF, OPT_WEIGHTS, OPT_WEIGHTS_ONLY, OPT_BY, OP
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
-    { "hw", OPT_HW, "NAME|FILE,...", 0, "machines: names (`roofcast list hw`), profile files, or `this` (default); a name without a profile is taken for one of its class", 0 },
+    { "hw", OPT_HW, "NAME|FILE,...", 0, "machines: names (`roofcast list hw`), profile files, or `this` (default); a machine without a profile is estimated from its class", 0 },
     { "n-prompt", 'p', "N,...", 0, "prompt tokens (512; 0: no prefill)", 0 },
-    { "n-gen", 'n', "N,...", 0, "tokens generated: decode is their mean step (128; 0: no decode)", 0 },
-    { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before (0)", 0 },
-    { "n-batch", 'b', "N,...", 0, "sequences together (1)", 0 },
-    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (what the stack takes: `roofcast list stacks`; 512 without one; --roof: all of them)", 0 },
+    { "n-gen", 'n', "N,...", 0, "tokens to generate; decode is their mean step (128; 0: no decode)", 0 },
+    { "n-depth", 'd', "N,...", 0, "context: tokens in the KV cache before the test (0)", 0 },
+    { "n-batch", 'b', "N,...", 0, "sequences processed in parallel (1)", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens per pass (default: the stack's, see `roofcast list stacks`; 512 without a stack; --roof: the whole prompt)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "threads", 't', "N", 0, "CPUs: threads (all)", 0 },
-    { "roof", OPT_ROOF, NULL, 0, "the bound itself, which no prediction exceeds: the fastest units of each op, no constants of software, no interval, activations stay on the chip", 0 },
+    { "threads", 't', "N", 0, "threads of a CPU (all)", 0 },
+    { "roof", OPT_ROOF, NULL, 0, "print the roofline bound, which no prediction exceeds: fastest math units for each op, no software constants, no interval, activations stay on the chip", 0 },
     { "weights-gb", OPT_WEIGHTS, "X|all", 0,
-      "a nominal model: X GB of weights, each read once a pass, 2 FLOP a weight and token, nothing else; `all`: every "
-      "tensor of the model, the embedding table too", 0 },
-    { "weights-only", OPT_WEIGHTS_ONLY, NULL, 0, "leave out KV cache, activations and attention", 0 },
-    { "by", OPT_BY, "phase|role", 0, "a row a phase (default) or a role", 0 },
+      "nominal model: X GB of weights, each read once per pass, 2 FLOP per weight and token, nothing else; `all`: every tensor "
+      "of the model, including the embedding table", 0 },
+    { "weights-only", OPT_WEIGHTS_ONLY, NULL, 0, "ignore KV cache, activations and attention", 0 },
+    { "by", OPT_BY, "phase|role", 0, "a row per phase (default) or per role", 0 },
     SOFTWARE_OPTIONS,
     PREDICT_ASK_OPTIONS,
     PRICING_OPTIONS,
@@ -110,18 +111,18 @@ static int predict_subject(struct table_rows *rows, struct subject *s, struct er
     return predict_add_rows(rows, s, err);
 }
 
-/* Processors of a CPU; where a datasheet has its cores alone, two of each. */
+/* Limit: hardware threads of the CPU; two per core if the profile states only cores. */
 static int check_threads(const struct hwprofile *h, int64_t n_threads, struct error *err)
 {
     const int most = h->n_pus > 0 ? h->n_pus : 2 * h->n_cores;
     if (h->kind != HW_CPU || most <= 0 || n_threads <= most)
         return 0;
-    return error_set(err, ERROR_USAGE, "-t: %" PRId64 " threads: %s runs %d at most%s", n_threads, h->id, most,
-                     h->n_pus > 0 ? "" : ", two a core");
+    return error_set(err, ERROR_USAGE, "-t: %" PRId64 " threads: %s has %d hardware threads%s", n_threads, h->id, most,
+                     h->n_pus > 0 ? "" : ", two per core");
 }
 
-/* What came of pricing it: 0: a row; 1: it has no price, and a row that says so; else -1. */
-static int priced_or_said(int rc, struct table_rows *rows, const struct subject *s, struct error *err)
+/* Result of a prediction: 0: a row; 1: no prediction, with a row that gives the reason; else -1. */
+static int record_reason(int rc, struct table_rows *rows, const struct subject *s, struct error *err)
 {
     struct predict_tally *t = s->tally;
     const struct error why = *err;
@@ -140,7 +141,7 @@ static int priced_or_said(int rc, struct table_rows *rows, const struct subject 
     return 1;
 }
 
-/* The same with a change of the machine or the scenario. */
+/* The scenario with a change of the machine or of its options. */
 static int predict_change(struct table_rows *rows, const struct subject *base, const struct predict_change *c, struct error *err)
 {
     struct subject s = *base;
@@ -154,17 +155,17 @@ static int predict_change(struct table_rows *rows, const struct subject *base, c
     s.base = base;
     int rc = whatif_apply(&c->w, &h, &s.o, err);
     rc = rc ? rc : predict_subject(rows, &s, err);
-    rc = priced_or_said(rc, rows, &s, err);
+    rc = record_reason(rc, rows, &s, err);
     whatif_profile_free(&h);
     return rc;
 }
 
-/* 1: it has no price, and so neither with changes nor with drafts. */
+/* 1: no prediction, and none with changes or drafts. */
 static int predict_one(struct table_rows *rows, struct subject *s, struct error *err)
 {
     const struct predict_ask *a = &s->cli->ask;
     int rc = check_threads(s->h, s->cli->threads, err);
-    rc = priced_or_said(rc ? rc : predict_subject(rows, s, err), rows, s, err);
+    rc = record_reason(rc ? rc : predict_subject(rows, s, err), rows, s, err);
     for (size_t i = 0; i < a->n_change && rc == 0; i++)
         rc = predict_change(rows, s, &a->changes[i], err) < 0 ? -1 : 0;
     return rc;
@@ -172,7 +173,7 @@ static int predict_one(struct table_rows *rows, struct subject *s, struct error 
 
 static int predict_drafts(struct table_rows *rows, struct subject *s, struct error *err)
 {
-    return s->drafting->gamma.n > 0 ? priced_or_said(predict_draft_rows(rows, s, err), rows, s, err) : 0;
+    return s->drafting->gamma.n > 0 ? record_reason(predict_draft_rows(rows, s, err), rows, s, err) : 0;
 }
 
 static int predict_requests(struct table_rows *rows, struct subject *s, struct error *err)
@@ -189,13 +190,13 @@ static int predict_requests(struct table_rows *rows, struct subject *s, struct e
     return rc;
 }
 
-/* A prefill row a prompt (with the first generation), a decode row a generation (with the first prompt). */
+/* A prefill row per prompt (with the first generation), a decode row per generation (with the first prompt). */
 static int predict_lists(struct table_rows *rows, const struct lists *l, struct subject *s, struct error *err)
 {
     if (s->cli->ask.n_question > 0) {
         s->o.n_prompt = (uint32_t)l->p.v[0];
         s->o.n_gen = (uint32_t)l->n.v[0];
-        return priced_or_said(predict_solve_rows(rows, s, err), rows, s, err) < 0 ? -1 : 0;
+        return record_reason(predict_solve_rows(rows, s, err), rows, s, err) < 0 ? -1 : 0;
     }
     for (size_t i = 0; i < l->p.n; i++) {
         s->o.n_prompt = (uint32_t)l->p.v[i];
@@ -215,7 +216,7 @@ static int predict_lists(struct table_rows *rows, const struct lists *l, struct 
     return predict_requests(rows, s, err);
 }
 
-/* What predictions on one machine share; too much for a small stack. */
+/* State of the predictions on one machine; too large for a small stack. */
 struct on_machine {
     struct hwprofile h;
     struct subject s;
@@ -233,7 +234,7 @@ static int predict_on(struct table_rows *rows, const struct predict_cli *o, cons
         .weights_only = o->weights_only,
         .weights_bytes = o->weights_all ? (double)m->weight_bytes : o->weights_gb * 1e9,
         .n_threads = (int)o->threads,
-        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : o->roof ? PREFILL_WHOLE : time_ubatch(time, &x->h, m), /* no software's passes */
+        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : o->roof ? PREFILL_WHOLE : time_ubatch(time, &x->h, m), /* no passes of a stack */
         .server = time_serves(time, &x->h, m),
         .n_batched = (uint32_t)o->n_ubatch,
         .type_k = o->price.type_k,
@@ -273,29 +274,21 @@ static int predict_machine(struct table_rows *rows, const struct predict_cli *o,
     return rc;
 }
 
-static int64_t largest(const struct int_list *l)
-{
-    int64_t max = 0;
-    for (size_t i = 0; i < l->n; i++)
-        max = l->v[i] > max ? l->v[i] : max;
-    return max;
-}
-
 static void warn_context(const struct model *m, const struct predict_cli *o, const struct lists *l)
 {
-    const int64_t p = largest(&l->p), n = largest(&l->n);
+    const int64_t p = int_list_largest(&l->p), n = int_list_largest(&l->n);
     int64_t longest = p > n ? p : n;
     for (size_t i = 0; i < o->ask.n_request; i++) {
         const int64_t request = (int64_t)o->ask.requests[i].n_in + o->ask.requests[i].n_out;
         longest = request > longest ? request : longest;
     }
-    const int64_t context = largest(&l->d) + longest;
+    const int64_t context = int_list_largest(&l->d) + longest;
     if (context > m->hp.n_ctx_train)
-        notify_warn("%s: a context of %" PRId64 " tokens, the model was trained on %u", m->name, context,
+        notify_warn("%s: a context of %" PRId64 " tokens exceeds the trained context of %u", m->name, context,
                     m->hp.n_ctx_train);
 }
 
-/* Requests stand for themselves: the phases' own lengths are then asked for, not assumed. */
+/* With --request there is no default prompt or generation. */
 static void default_lengths(struct predict_cli *o)
 {
     o->n_prompt = o->n_prompt ? o->n_prompt : o->ask.request ? "0" : "512";
@@ -322,19 +315,20 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     if (rc == 0 && d.s.draft)
         rc = cli_keep_input(d.model.path, d.model.gguf, "--save", o->save, err);
-    if (rc == 0 && d.gamma.n > 0 && largest(&l->n) == 0)
-        rc = error_set(err, ERROR_USAGE, "--draft and -n 0: nothing is generated that could be drafted");
+    if (rc == 0 && d.gamma.n > 0 && int_list_largest(&l->n) == 0)
+        rc = error_set(err, ERROR_USAGE, "--draft needs -n above 0: there is nothing to draft");
     if (rc == 0)
         rc = software_load(&software, &o->software, &asked, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
         if (i == 0 || predict_ask_machine(&o->ask))
             rc = predict_machine(&rows, o, l, &m, &d, software_time(software), &tally, hw->v[i], err);
     if (rc == 0 && rows.n == 0)
-        rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: neither a prompt nor a generation to predict");
+        rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: nothing to predict");
     if (rc == 0)
-        rc = solves ? predict_solve_print(&rows, o, &m, err) : predict_print(&rows, o, &m, err);
-    if (rc == 0 && tally.n_priced == 0) /* its reasons were printed */
-        rc = error_set(err, tally.first.kind, "none of %zu machines can be priced: %.200s", hw->n, tally.first.msg);
+        rc = o->keep ? plot_prediction_of_rows(o->keep, &rows, o->roof, err)
+             : solves ? predict_solve_print(&rows, o, &m, err) : predict_print(&rows, o, &m, err);
+    if (rc == 0 && tally.n_priced == 0) /* the reasons were printed */
+        rc = error_set(err, tally.first.kind, "none of %zu machines can be predicted: %.200s", hw->n, tally.first.msg);
     if (solves)
         table_rows_free(&rows);
     else
@@ -348,7 +342,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
 #define PREDICT_DEFAULTS \
     { .hw = "this", .n_depth = "0", .n_batch = "1", .weights_gb = NAN, .price = PRICING_DEFAULTS, .ask = PREDICT_ASK_DEFAULTS, .format = REPORT_TABLE }
 
-/* o's lists and questions are read and, with o, freed. */
+/* Parses o's lists and questions, runs, and frees o. */
 static int run_options(struct predict_cli *o, struct error *err)
 {
     struct lists l = { 0 };
@@ -369,35 +363,28 @@ static int run_options(struct predict_cli *o, struct error *err)
     return rc;
 }
 
-json_t *predict_document(const char *model, const char *hw, const char *type, struct error *err)
+int predict_for_plot(struct plot_prediction *out, const char *model, const char *hw, const char *type, struct error *err)
 {
     struct predict_cli o = PREDICT_DEFAULTS;
-    json_t *doc = NULL;
     o.model = model;
     o.hw = hw;
-    o.keep = &doc;
-    if (type && pricing_parse('q', type, &o.price, err) != 0)
-        return NULL;
-    if (run_options(&o, err) == 0)
-        return doc;
-    json_decref(doc);
-    return NULL;
+    o.keep = out;
+    return type && pricing_parse('q', type, &o.price, err) != 0 ? -1 : run_options(&o, err);
 }
 
 int cmd_predict(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Tokens/s, time to first token, time between tokens, bound and memory of a model on any profiled machine. "
+        "Predict tokens/s, time to first token (TTFT), inter-token latency (ITL), bound and memory of a model on any profiled machine. "
         "MODEL is a .gguf file, a Hugging Face config.json, or a name from `roofcast list models`.\v"
-        "An op takes about the longer of FLOP / peak and bytes / bandwidth, and what starting it costs; a phase is the sum of its "
-        "ops. Peaks and bandwidths are the datasheet's, or measured (`roofcast profile`) for CPUs. How much of them software "
-        "reaches are fitted constants of the stack (--stack), with their spread: low and high are the ends of the 90 % interval, "
-        "--explain has each constant's part of it, --anchor narrows it, --roof leaves them out. A machine without a profile needs "
-        "only a memory bandwidth and one peak: doc/formats.md.\n\n"
-        "Without --stack: llama.cpp's back end for the machine (CUDA on NVIDIA, ROCm on AMD, SYCL on Intel, Metal on Apple, Vulkan "
-        "elsewhere); vLLM on GPUs of data centres, for weights that are not of a GGUF's quantized types, and on all that it runs on for "
-        "checkpoints that llama.cpp does not load (AWQ, GPTQ, FP8, NVFP4; where no engine is known to, the row says so); llama.cpp-cpu on CPUs, and "
-        "roofcast where `roofcast profile` measured one.\n\n"
+        "The time of an op is about max(FLOP / peak, bytes / bandwidth) plus a launch cost; a phase is the sum of its ops. Peaks and "
+        "bandwidths are from the datasheet, or measured on CPUs (`roofcast profile`). The fraction of them that software reaches "
+        "is a set of constants fitted to measurements of the stack (--stack), with uncertainty: low and high are the 90 % interval, "
+        "--explain shows the share of each constant, --anchor narrows the interval, --roof ignores the constants. A new machine needs "
+        "a file with a memory bandwidth and a peak: doc/formats.md.\n\n"
+        "Default stack: llama.cpp's back end for the machine (CUDA on NVIDIA, ROCm on AMD, SYCL on Intel, Metal on Apple, Vulkan "
+        "elsewhere, llama.cpp-cpu on CPUs); roofcast's own engine on CPUs that `roofcast profile` measured; vLLM on data-centre GPUs for weights "
+        "that are not GGUF-quantized, and wherever it runs for checkpoints that llama.cpp cannot load (AWQ, GPTQ, FP8, NVFP4).\n\n"
         "  roofcast predict llama-3-8b --hw h100-sxm,rtx-4090 -q Q8_0\n"
         "  roofcast predict model.gguf --hw this -p 512,2048 -n 128 -d 0,4096\n"
         "  roofcast predict llama-3-8b --hw h100-sxm --roof -n 1 --weights-only\n"

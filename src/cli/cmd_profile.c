@@ -19,25 +19,25 @@ struct options {
     int n_arg;
 };
 
-enum { PROFILE_BYTES = 4 << 20 /* of 1 and 2 threads one takes half a megabyte; of 1, 2, 4 ... 128 four times that */ };
+enum { PROFILE_BYTES = 4 << 20 /* 0.5 MB for 1 and 2 threads, four times that for 1, 2, 4 ... 128 */ };
 enum { OPT_QUICK = 256, OPT_FULL, OPT_BRIEF, OPT_QUIET, OPT_COMPARE, OPT_CROSS_CHECK };
 
 static const struct argp_option option_table[] = {
-    { "quick", OPT_QUICK, NULL, 0, "under 30 seconds, the best instruction set of each type only (default: under 2 minutes, all of them)",
+    { "quick", OPT_QUICK, NULL, 0, "under 30 seconds: only the best ISA of each type (default: under 2 minutes, all ISAs)",
       0 },
-    { "full", OPT_FULL, NULL, 0, "under 6 minutes: narrower intervals, more token counts, weights as files have them, and products by 64 tokens from each cache", 0 },
-    { "brief", OPT_BRIEF, NULL, 0, "a few seconds, in little memory: shows that it works; its figures are poor", 0 },
+    { "full", OPT_FULL, NULL, 0, "under 6 minutes: narrower intervals, more token counts, unpacked weights, and products by 64 tokens from each cache level", 0 },
+    { "brief", OPT_BRIEF, NULL, 0, "a few seconds in little memory: a functional test, the figures are inaccurate", 0 },
     { "threads", 't', "N", 0,
-      "largest thread count; 1, 2, 4, ... and N are measured (default: one a usable core)", 0 },
+      "largest thread count; 1, 2, 4, ... and N are measured (default: one per usable core)", 0 },
     { "output", 'o', "FILE", 0,
-      "the profile to write; - is standard output (default: where --hw this reads). With --compare and --cross-check a format: "
+      "profile to write; -: standard output (default: the file that --hw this reads). With --compare and --cross-check: a format, "
       "table, csv, json, jsonl, md or sql", 0 },
     CLI_CPU_OPTIONS,
-    { "quiet", OPT_QUIET, NULL, 0, "no progress and no table", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "print no progress and no table", 0 },
     { "compare", OPT_COMPARE, NULL, 0, "compare two profiles, A.json and B.json: ratios, whether their intervals overlap, a verdict", 1 },
     { "cross-check", OPT_CROSS_CHECK, "NAME", OPTION_ARG_OPTIONAL,
-      "measure in turns with likwid-bench, where it is installed: ours / theirs for every ceiling that it has a kernel for; "
-      "PASS from 0.97; NAME: of those alone that have it in their names, as --cross-check='read DRAM 2t'. Nothing is written", 1 },
+      "measure in turn with likwid-bench, if installed: the ratio ours / theirs for every ceiling that it has a kernel for, "
+      "PASS from 0.97; NAME: only ceilings with NAME in their names, as in --cross-check='read DRAM 2t'. No profile is written", 1 },
     { 0 },
 };
 
@@ -71,7 +71,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return parse_int(arg, 1, 1 << 20, "-t", &o->n_threads, err);
     case ARGP_KEY_ARG:
         if (o->n_arg == 2)
-            return error_set(err, ERROR_USAGE, "--compare: two profiles are compared, found a third, \"%s\"", arg);
+            return error_set(err, ERROR_USAGE, "--compare: expected two profiles, found a third, \"%s\"", arg);
         o->arg[o->n_arg++] = arg;
         return 0;
     case ARGP_KEY_END:
@@ -85,7 +85,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* A column holds FLOP/s, OP/s and B/s: numbers become text with their unit here. */
+/* Columns with several units hold text. */
 struct shown_ceiling {
     const char *name, *value, *interval, *kernel;
     int n_samples;
@@ -99,8 +99,8 @@ static const struct column columns[] = {
     { "interval", "95 %", COL_TEXT, NULL, COL_MAJOR, AT(interval), EMPTY_VALUE, NULL, NULL },
     { "n_samples", "samples", COL_INT, NULL, COL_MAJOR, AT(n_samples), EMPTY_VALUE, NULL, NULL },
     { "clock_hz", "clock", COL_SI, "Hz", COL_MAJOR, AT(clock_hz), EMPTY_VALUE, NULL, NULL },
-    { "per_cycle", "a cycle", COL_FLOAT, NULL, COL_MAJOR, AT(per_cycle), EMPTY_VALUE, NULL, NULL },
-    { "issue_fraction", "of issue", COL_FRACTION, NULL, COL_MAJOR, AT(issue_fraction), EMPTY_VALUE, NULL, NULL },
+    { "per_cycle", "per cycle", COL_FLOAT, NULL, COL_MAJOR, AT(per_cycle), EMPTY_VALUE, NULL, NULL },
+    { "issue_fraction", "% of issue", COL_FRACTION, NULL, COL_MAJOR, AT(issue_fraction), EMPTY_VALUE, NULL, NULL },
     { "kernel", "kernel", COL_TEXT, NULL, COL_MAJOR, AT(kernel), EMPTY_VALUE, NULL, NULL },
 };
 #undef AT
@@ -129,23 +129,23 @@ static int print_table(const struct hwprofile *h, struct error *err)
     return rc;
 }
 
-/* A roof that moved while it was looked at is a poor yardstick: say which. */
+/* Warns of roofs that varied while they were measured. */
 static void warn_unsteady(const struct hwprofile *h)
 {
     if (h->noise.verdict == HW_NOISY)
-        notify_warn("the machine was noisy: a quarter of the ceilings moved by %.1f %% or more between rounds, \"%s\" by %.0f %%: is it "
+        notify_warn("the machine was noisy: a quarter of the ceilings varied by %.1f %% or more between rounds, \"%s\" by %.0f %%: is it "
                     "busy?",
                     100 * h->noise.between, h->noise.worst, 100 * h->noise.worst_between);
 }
 
-/* What of the machine the fractions of issue are of, and how steady it was. */
+/* Source of the issue rates, and steadiness of the machine. */
 static void print_notes(const struct hwprofile *h)
 {
     char core[256];
     const char *noise = hw_steadiness_name(h->noise.verdict);
-    printf("\n\"of issue\": %s\n", ceilings_core(core, sizeof core));
+    printf("\n%% of issue: %s\n", ceilings_core(core, sizeof core));
     if (noise)
-        printf("The machine was %s: upper quartile of what ceilings moved between rounds %.2g %%, at most %.2g %% (%s)\n", noise,
+        printf("The machine was %s: variation of ceilings between rounds, upper quartile %.2g %%, maximum %.2g %% (%s)\n", noise,
                100 * h->noise.between, 100 * h->noise.worst_between, h->noise.worst);
 }
 
@@ -162,8 +162,8 @@ static int make_parent(const char *path, struct error *err)
     return rc;
 }
 
-/* Two minutes of measuring must not end in "no such directory" or "no space left". A pipe that was opened and closed would
- * have told its reader that this was all. */
+/* Reports an unwritable path or a full disk before the measurement. Pipes are skipped: opening and closing one would signal an end of
+ * file to its reader. */
 static int check_writable(const char *path, struct error *err)
 {
     static const char zeros[4096];
@@ -182,7 +182,7 @@ static int check_writable(const char *path, struct error *err)
     return rc;
 }
 
-/* Path of an interrupted profile: next to an existing one. NULL: *err. */
+/* Path of a partial profile: next to an existing one. NULL: *err. */
 static char *partial_path(const char *out, struct error *err)
 {
     struct stat st;
@@ -194,7 +194,7 @@ static char *partial_path(const char *out, struct error *err)
     return same;
 }
 
-/* err: what ended the measurement. */
+/* err: the reason for the end of the measurement. */
 static int save_partial(const struct hwprofile *h, const char *out, struct error *err)
 {
     const struct error why = *err;
@@ -207,7 +207,7 @@ static int save_partial(const struct hwprofile *h, const char *out, struct error
     return -1;
 }
 
-/* What was measured, for people; an interrupt is not its end. */
+/* Prints the measured ceilings, also after an interrupt. */
 static int print_measured(const struct hwprofile *h, const char *out, struct error *err)
 {
     if (print_table(h, err) != 0)
@@ -236,8 +236,8 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
     if ((!o->out && make_parent(out, err) != 0) || check_writable(out, err) != 0)
         return -1;
     if (h->n_cache == 0)
-        notify_warn("no caches are told of here (hwloc reads /sys/devices/system/cpu; a container or a hypervisor may hide it): roofs of L1, "
-                    "L2 and L3 are left out, and DRAM's are of the largest footprints");
+        notify_warn("no cache sizes here (hwloc reads /sys/devices/system/cpu; a container or a hypervisor may hide it): roofs of L1, "
+                    "L2 and L3 are skipped, those of DRAM use the largest footprints");
     int rc = ceilings_measure(h, &c, err);
     notify_progress_done();
     const bool failed = rc != 0, show = !o->quiet && strcmp(out, "-") != 0;
@@ -269,12 +269,12 @@ static int other_modes(const struct options *o, const struct setup *machine, str
 int cmd_profile(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Measure this machine's roofs: peak FLOP/s of every operand type and instruction set, bandwidth at L1, "
-        "L2, L3 and DRAM, and the engine's own kernels, for 1, 2, 4, ... threads, each the median of several "
-        "samples with its 95 % interval. The machine should be idle; how steady it was stands in the profile.\v"
-        "A peak is that of the best number of accumulators and mix of multiply-adds and additions, also per "
-        "cycle of the clock measured at the same time and, where the core is known, as a part of what it can issue.\n\n"
-        "Ctrl-C keeps what was measured until then: in the file, or, where there is a profile already, in NAME.partial.json "
+        "Measure this machine's roofs: peak FLOP/s of every operand type and ISA, bandwidth of L1, "
+        "L2, L3 and DRAM, and the engine's kernels, for 1, 2, 4, ... threads; each is the median of several "
+        "samples with its 95 % interval. The machine should be idle; the profile records how steady it was.\v"
+        "A peak is that of the best number of accumulators and mix of multiply-adds and additions, also given per "
+        "cycle of the concurrently measured clock and, for known cores, as a share of the issue rate.\n\n"
+        "Ctrl-C saves the ceilings measured so far: in the file, or, if a profile exists, in NAME.partial.json "
         "in the same folder.\n\n"
         "  roofcast profile --quick\n"
         "  roofcast profile -t 8 --cpus 0-7 -o numa0.json\n"

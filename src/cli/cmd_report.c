@@ -1,17 +1,12 @@
-/* roofcast report: where another engine's results lie under a machine's roofs. */
-#include "base/environment.h"
-#include "cli/fields.h"
+/* roofcast report: another engine's results under a machine's roofs. */
 #include "cli/measured.h"
-#include "dataset/workload.h"
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "report/measured.h"
 
 enum { OPT_CHART = 700, OPT_HARDWARE };
 
 static const struct argp_option option_table[] = {
     { "hw", MEASURED_HW, "NAME", 0, "the machine: a profile's name or file, `this`, or a name in --hardware", 0 },
-    { "hardware", OPT_HARDWARE, "FILE", 0, "figures of machines without a profile, with the columns of hardware.csv", 0 },
+    { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
     MEASURED_OPTIONS,
     { "chart", OPT_CHART, "BASE", 0, "draw the roofline: BASE.svg, BASE.png, BASE.gp and their data", 0 },
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
@@ -43,406 +38,17 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* ---- a row under the roofs ------------------------------------------------------------------------------- */
-
-struct report_row {
-    const char *model, *type, *hw, *engine, *test, *phase, *bound, *math, *reason;
-    int n_devices;
-    double tok_s, seconds, bytes, flop, ai, bytes_s, mbu, flop_s, mfu, roof_fraction, peak_flop_s, peak_bytes_s;
-};
-
-#define AT(m) COLUMN_AT(struct report_row, m)
-static const struct column report_columns[] = {
-    { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "as the file has it" },
-    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "that is priced" },
-    { "hw", "hw", COL_TEXT, NULL, COL_MEDIUM, AT(hw), EMPTY_VALUE, NULL, "id of the profile; `\"\"`: none" },
-    { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM, AT(engine), EMPTY_VALUE, NULL, "normalized" },
-    { "n_devices", "devices", COL_INT, NULL, COL_MINOR, AT(n_devices), EMPTY_VALUE, NULL, NULL },
-    { "test", "test", COL_TEXT, NULL, COL_KEY, AT(test), EMPTY_VALUE, NULL, "`pp512`, `tg128@d4096`, `req1024+128`; of a server's latencies `req1024+128x16 "
-      "ttft`, of operations `mlp_up_proj m=512`, of exchanges `all_reduce 2048 B`" },
-    { "phase", NULL, COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, NULL, NULL },
-    { "tok_s", "tokens/s", COL_FLOAT, "tokens/s", COL_KEY, AT(tok_s), EMPTY_NULL, NULL, "measured; null: a latency" },
-    { "seconds", NULL, COL_SECONDS, "s", COL_DATA, AT(seconds), EMPTY_NULL, NULL, "measured: of the prompt, of a mean decode step, of all requests" },
-    { "bytes", NULL, COL_SI, "B", COL_DATA, AT(bytes), EMPTY_NULL, NULL, "weights and KV cache that a device reads and writes in them" },
-    { "flop", NULL, COL_SI, "FLOP", COL_DATA, AT(flop), EMPTY_NULL, NULL, NULL },
-    { "ai", "FLOP/B", COL_FLOAT, "FLOP/B", COL_MINOR, AT(ai), EMPTY_NULL, NULL, NULL },
-    { "bytes_s", "bandwidth", COL_SI, "B/s", COL_KEY, AT(bytes_s), EMPTY_NULL, NULL, NULL },
-    { "mbu", "MBU", COL_FRACTION, NULL, COL_KEY, AT(mbu), EMPTY_NULL, NULL, "of the memory's bandwidth" },
-    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM, AT(flop_s), EMPTY_NULL, NULL, NULL },
-    { "mfu", "MFU", COL_FRACTION, NULL, COL_MAJOR, AT(mfu), EMPTY_NULL, NULL, "of the peak" },
-    { "bound", "bound", COL_TEXT, NULL, COL_KEY, AT(bound), EMPTY_NULL, "`\"memory\"` or `\"compute\"` or null", "whose roof is lower there" },
-    { "roof_fraction", "of the roof", COL_FRACTION, NULL, COL_MAJOR, AT(roof_fraction), EMPTY_NULL, NULL, "the least seconds under both roofs over those "
-      "measured" },
-    { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(math), EMPTY_NULL, NULL, "operand type of most FLOP, whose peak it is" },
-    { "peak_flop_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(peak_flop_s), EMPTY_NULL, NULL, NULL },
-    { "peak_bytes_s", NULL, COL_SI, "B/s", COL_DATA, AT(peak_bytes_s), EMPTY_NULL, NULL, NULL },
-    { "reason", "note", COL_TEXT, NULL, COL_MEDIUM, AT(reason), EMPTY_NULL, NULL, "why there are no figures, which were taken from `--hardware`, what the file "
-      "does not say and is assumed" },
-};
-#undef AT
-const struct table_fields report_fields = { "report.row", report_columns, ARRAY_LEN(report_columns) };
-
-/* What a device did in the seconds measured, and what it could do. (67) */
-struct placed {
-    double seconds, bytes, flop, ai, bytes_s, flop_s, peak_bytes_s, peak_flop_s, roof_s;
-    enum math math;
-    bool memory;
-};
-
-static void add_phase(struct placed *x, double flop_math[MATH_COUNT], const struct priced *p, enum phase phase)
-{
-    const struct work_sum s = work_sum(p, phase);
-    x->bytes += s.cost.weight_bytes + s.cost.kv_bytes;
-    x->flop += s.cost.flop;
-    for (int m = 0; m < MATH_COUNT; m++)
-        flop_math[m] += s.flop_math[m];
-}
-
-/* Of a server: until the first token a prompt is read, between tokens a step is made. */
-static bool has_phase(const struct priced *p, enum phase phase)
-{
-    return p->m->kind != MEASURE_SERVING || (p->m->metric == METRIC_TTFT) == (phase == PHASE_PREFILL);
-}
-
-/* Activations stay on the chip, as under a roof; each operand type at its own peak. */
-static struct placed place(const struct priced *p)
-{
-    struct placed x = { .seconds = p->measured_s, .peak_bytes_s = p->roofs->bytes_s };
-    double flop[MATH_COUNT] = { 0 };
-    if (has_phase(p, PHASE_PREFILL))
-        add_phase(&x, flop, p, PHASE_PREFILL);
-    if (has_phase(p, PHASE_DECODE))
-        add_phase(&x, flop, p, PHASE_DECODE);
-    for (int m = 0; m < MATH_COUNT; m++)
-        x.math = flop[m] > flop[x.math] ? (enum math)m : x.math;
-    const double memory_s = x.bytes / x.peak_bytes_s, compute_s = work_compute_s(p, flop);
-    x.peak_flop_s = p->roofs->peak[x.math].flop_s;
-    x.ai = x.flop / x.bytes;
-    x.bytes_s = x.bytes / x.seconds;
-    x.flop_s = x.flop / x.seconds;
-    x.memory = memory_s >= compute_s;
-    x.roof_s = fmax(memory_s, compute_s);
-    return x;
-}
-
-/* What the pricing made of it, else what the file says; nothing where neither knows. */
-static void add_count(struct strbuf *b, const char *before, double priced, double said)
-{
-    const double v = isnan(priced) ? said : priced;
-    strbuf_adds(b, before);
-    if (!isnan(v))
-        strbuf_addf(b, "%.10g", round(10 * v) / 10); /* users by Little's law are no whole number */
-}
-
-static void add_depth(struct strbuf *b, const struct priced *p)
-{
-    const struct measurement *m = p->m;
-    const double depth = m->phase == MEASURE_PREFILL ? p->context : m->phase == MEASURE_DECODE ? m->prompt : 0;
-    if (depth > 0)
-        strbuf_addf(b, "@d%g", depth);
-    else if (m->kind == MEASURE_SERVING)
-        strbuf_addf(b, " %s", measure_metric_name(m->metric));
-}
-
-/* NULL: no memory. */
-static const char *test_name(const struct priced *p, char *buf, size_t n)
-{
-    const struct measurement *m = p->m;
-    struct strbuf b = { 0 };
-    if (m->kind == MEASURE_OP) {
-        strbuf_addf(&b, "%s m=%.10g", m->op, m->m);
-    } else if (m->kind == MEASURE_KERNEL) {
-        strbuf_addf(&b, "%s", m->op);
-        if (m->batch > 0)
-            strbuf_addf(&b, " %.10g heads of %.10g, %.10g of keys x%.10g@d%.10g", m->n_head, m->head_dim, m->n_kv, m->batch, m->context);
-    } else if (m->kind == MEASURE_ALL_REDUCE) {
-        strbuf_addf(&b, "all_reduce %.10g B", m->bytes);
-    } else {
-        if (m->phase == MEASURE_PREFILL)
-            add_count(&b, "pp", p->prompt, m->prompt);
-        else if (m->phase == MEASURE_DECODE)
-            add_count(&b, "tg", m->out > 0 ? m->out : 1, NAN);
-        else {
-            add_count(&b, "req", p->prompt, m->prompt);
-            add_count(&b, "+", p->out, m->out);
-        }
-        if (p->batch > 1)
-            add_count(&b, "x", p->batch, NAN);
-        add_depth(&b, p);
-    }
-    const char *text = strbuf_text(&b, "the name of a test", NULL);
-    snprintf(buf, n, "%s", text ? text : "");
-    strbuf_free(&b);
-    return text ? buf : NULL;
-}
-
-/* A step of a server's copies, whose number is not said. */
-static bool is_of_guessed_users(const struct priced *p)
-{
-    return p->m->kind == MEASURE_SERVING && p->m->metric == METRIC_TPOT && (p->guesses & GUESS_BATCH);
-}
-
-/* Under roofs that are guessed a fraction says nothing. */
-static bool can_place(const struct priced *p)
-{
-    const bool passes = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
-    return !p->reason[0] && passes && p->measured_s > 0 && !(p->machine->ln_sd > 0) && !is_of_guessed_users(p);
-}
-
-/* Beyond this fraction of a roof it is not a clock's whim or a rounded figure. */
-static const double ABOVE = 1.03;
-
-/* What a server's latency contains in addition to the pass. */
-static const char *beside_pass(const struct priced *p)
-{
-    if (p->m->kind != MEASURE_SERVING)
-        return "";
-    if (p->m->metric == METRIC_TTFT)
-        return p->n_users > 1 ? "one prompt in a time that has the wait for others' and the server's own work in it"
-                              : "one prompt in a time that has the server's own work in it";
-    return p->batch > 1 && strcmp(p->m->mode, "disagg") != 0 ? "a step of those that run; others' prompts pass between steps and are not counted" : "";
-}
-
-/* Why a row has no place, or what is to know of it; "" when nothing, NULL: no memory. */
-static const char *remark(const struct priced *p, char *buf, size_t size)
-{
-    struct strbuf b = { 0 };
-    char excess[256];
-    if (p->reason[0])
-        return p->reason;
-    switch (p->m->kind) {
-    case MEASURE_OP:
-        return "an operation by itself: score compares it";
-    case MEASURE_KERNEL:
-        return "a kernel by itself: score compares it";
-    case MEASURE_ALL_REDUCE:
-        return "an exchange between devices: score compares it";
-    case MEASURE_SERVING:
-    case MEASURE_RATE:
-        break;
-    }
-    if (p->machine->ln_sd > 0) {
-        snprintf(buf, size, "no bandwidth of \"%.80s\" is known: name its figures with --hardware", p->machine->hardware);
-        return buf;
-    }
-    if (is_of_guessed_users(p))
-        return "how many sequences a step has is not known";
-    const struct placed x = place(p);
-    if (p->guesses & GUESS_BATCH)
-        strbuf_addf(&b, "%g at once is a guess", p->batch);
-    if (p->guesses & (GUESS_MODEL | GUESS_ACTIVE))
-        strbuf_addf(&b, "%sguessed: %s, of which no preset is known: bytes and FLOP are estimates (score has their interval)", b.len ? "; " : "",
-                    p->guesses & GUESS_ACTIVE ? "the model's dimensions and the parameters a token uses" : "the model's dimensions");
-    if (priced_offloaded(p))
-        strbuf_addf(&b, "%spartly offloaded: the rest runs under the CPU's roofs", b.len ? "; " : "");
-    if (*excess_text(p, excess, sizeof excess))
-        strbuf_addf(&b, "%s%s", b.len ? "; " : "", excess);
-    else if (x.flop_s > ABOVE * x.peak_flop_s)
-        strbuf_addf(&b, "%sabove the peak of %s: its kernels multiply in another type (INT8, or sums of 16 bits)", b.len ? "; " : "",
-                    math_name(x.math));
-    if (x.bytes_s > ABOVE * x.peak_bytes_s && !*excess)
-        strbuf_addf(&b, "%sabove the bandwidth: %s", b.len ? "; " : "", p->m->kind == MEASURE_SERVING ?
-                    "not all of its users were in a step, or tokens were drafted" : "not all of these bytes were read from memory");
-    if (*beside_pass(p))
-        strbuf_addf(&b, "%s%s", b.len ? "; " : "", beside_pass(p));
-    if (p->note[0])
-        strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->note);
-    if (p->machine->note[0])
-        strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->machine->note);
-    if (*p->m->assumed)
-        strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->m->assumed);
-    const char *text = strbuf_text(&b, "a remark", NULL);
-    snprintf(buf, size, "%s", text ? text : "");
-    strbuf_free(&b);
-    return text ? buf : NULL;
-}
-
-static void put_row(struct table_rows *rows, const struct priced *p)
-{
-    char test[96], text[512];
-    const bool has = can_place(p);
-    const struct placed none = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, MATH_FP16, false }, x = has ? place(p) : none;
-    const char *why = remark(p, text, sizeof text);
-    if (!why || !test_name(p, test, sizeof test))
-        interrupt_end_without_memory();
-    *(struct report_row *)table_add(rows) = (struct report_row){
-        .model = p->m->model, .type = p->type, .hw = p->machine->profile, .engine = p->stack->id, .n_devices = p->m->n_devices, .test = table_text(rows, test),
-        .phase = measure_phase_name(p->m->phase), .tok_s = p->m->metric == METRIC_TOK_S ? p->m->value : NAN, .seconds = p->measured_s, .bytes = x.bytes,
-        .flop = x.flop, .ai = x.ai, .bytes_s = x.bytes_s, .mbu = x.bytes_s / x.peak_bytes_s, .flop_s = x.flop_s, .mfu = x.flop_s / x.peak_flop_s,
-        .bound = !has ? NULL : x.memory ? "memory" : "compute", .roof_fraction = x.roof_s / x.seconds, .math = has ? math_name(x.math) : NULL,
-        .peak_flop_s = x.peak_flop_s, .peak_bytes_s = x.peak_bytes_s, .reason = table_text(rows, why),
-    };
-}
-
-/* ---- the chart -------------------------------------------------------------------------------------------------- */
-
-static int add_roof(struct roofline_chart *c, const char *label, double bytes_s, double flop_s)
-{
-    struct chart_roof *r = realloc(c->roof, (c->n_roof + 1) * sizeof *r);
-    if (!r)
-        return -1;
-    c->roof = r;
-    r[c->n_roof] = (struct chart_roof){ .bytes_s = bytes_s, .flop_s = flop_s, .spec = true };
-    char value[32];
-    units_si(value, sizeof value, isnan(bytes_s) ? flop_s : bytes_s, isnan(bytes_s) ? strncmp(label, "int", 3) == 0 ? "OP/s" : "FLOP/s" : "B/s");
-    snprintf(r[c->n_roof++].label, sizeof r->label, "%.24s %.32s", label, value);
-    return 0;
-}
-
-/* The memory's roof, and the peak of every operand type that a row is multiplied in. */
-static int add_roofs(struct roofline_chart *c, const struct priced *rows, size_t n)
-{
-    bool seen[MATH_COUNT] = { false };
-    int rc = 0;
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        if (!can_place(&rows[i]))
-            continue;
-        const struct placed x = place(&rows[i]);
-        if (c->n_roof == 0)
-            rc = add_roof(c, "memory", x.peak_bytes_s, NAN);
-        if (rc == 0 && !seen[x.math])
-            rc = add_roof(c, math_name(x.math), NAN, x.peak_flop_s);
-        seen[x.math] = true;
-    }
-    return rc;
-}
-
-static int add_points(struct roofline_chart *c, const struct priced *rows, size_t n)
-{
-    c->point = calloc(n + 1, sizeof *c->point);
-    for (size_t i = 0; c->point && i < n; i++) {
-        if (!can_place(&rows[i]))
-            continue;
-        const struct placed x = place(&rows[i]);
-        struct chart_point *p = &c->point[c->n_point++];
-        *p = (struct chart_point){ .ai = x.ai, .flop_s = x.flop_s, .weight = NAN };
-        if (!test_name(&rows[i], p->label, sizeof p->label))
-            return -1;
-        snprintf(p->phase, sizeof p->phase, "%s", rows[i].m->phase == MEASURE_PREFILL || rows[i].m->metric == METRIC_TTFT ? "prefill" : "decode");
-    }
-    return c->point ? 0 : -1;
-}
-
-/* Roofs are of one machine. */
-static int check_one_machine(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
-{
-    const struct machine *first = NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (!can_place(&rows[i]))
-            continue;
-        if (!first)
-            first = rows[i].machine;
-        if (first != rows[i].machine)
-            return error_set(err, ERROR_INPUT, "--chart: %.150s has rows of \"%.80s\" and of \"%.80s\": expected one machine, whose roofs are drawn",
-                             o->file, first->hardware, rows[i].machine->hardware);
-    }
-    return 0;
-}
-
-static int draw(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
-{
-    char style[4096];
-    struct strbuf notes = { 0 };
-    struct roofline_chart c = { .style = style, .formats = o->formats };
-    if (!environment_file(style, sizeof style, "reports/charts/roofline.gp"))
-        return error_set(err, ERROR_INPUT, "%s: not found: the chart's style", style);
-    snprintf(c.title, sizeof c.title, "%.70s on %.70s", rows[0].m->model, rows[0].machine->hardware);
-    snprintf(c.subtitle, sizeof c.subtitle, "%.60s, measured by others; bytes and FLOP by roofcast", rows[0].stack->id);
-    int rc = add_roofs(&c, rows, n) == 0 && add_points(&c, rows, n) == 0 ? 0 : error_oom(err, n * sizeof *c.point, "a chart");
-    if (rc == 0 && c.n_point == 0)
-        rc = error_set(err, ERROR_INPUT, "--chart: no row has a place in it");
-    rc = rc ? rc : chart_roofline(&c, o->chart, &notes, err);
-    const char *text = rc == 0 ? strbuf_text(&notes, "the notes", err) : NULL;
-    rc = text ? rc : -1;
-    if (text && *text)
-        notify_note("%s", text);
-    strbuf_free(&notes);
-    free(c.roof);
-    free(c.point);
-    return rc;
-}
-
-/* ---- the command ------------------------------------------------------------------------------------------------- */
-
-/* On a terminal notes stand under the table, each once, with the rows it is of. */
-static void print_notes(const struct table_rows *rows)
-{
-    for (size_t i = 0; i < rows->n; i++) {
-        const char *const note = ((const struct report_row *)table_row(rows, i))->reason, *sep = "";
-        bool before = !note;
-        for (size_t k = 0; k < i && !before; k++) {
-            const struct report_row *other = table_row(rows, k);
-            before = other->reason && strcmp(other->reason, note) == 0;
-        }
-        if (before)
-            continue;
-        for (size_t k = i; k < rows->n; k++) {
-            const struct report_row *other = table_row(rows, k);
-            if (other->reason && strcmp(other->reason, note) == 0) {
-                printf("%s%s", sep, other->test);
-                sep = ", ";
-            }
-        }
-        printf(": ");
-        for (const char *c = note; *c; c++) /* names of files are in it */
-            putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
-        printf("\n");
-    }
-}
-
-static int print(const struct report_cli *o, const struct priced *priced, size_t n, struct error *err)
-{
-    json_t *meta = json_pack("{s:o}", "file", json_text(o->file));
-    struct table_rows rows = { .size = sizeof(struct report_row) };
-    const bool terminal = o->format == REPORT_TABLE && report_width(stdout) > 0;
-    struct column shown[ARRAY_LEN(report_columns)];
-    const struct table d = { "roofcast.report", 1, meta, shown, ARRAY_LEN(shown), &rows, NULL };
-    for (size_t i = 0; i < n; i++)
-        put_row(&rows, &priced[i]);
-    memcpy(shown, report_columns, sizeof shown);
-    if (terminal)
-        columns_rank(shown, ARRAY_LEN(shown), "reason", COL_DATA);
-    const int rc = report_write(NULL, o->format, &d, err);
-    if (rc == 0 && terminal)
-        print_notes(&rows);
-    table_rows_free(&rows);
-    json_decref(meta);
-    return rc;
-}
-
 static int run(const struct report_cli *o, struct error *err)
 {
-    struct measure_context x;
-    struct measurements l = { 0 };
-    struct measure_hws hws = { 0 };
-    struct pricer *p = NULL;
-    int rc = measured_context(&x, &o->measured, err);
-    rc = rc ? rc : measure_load(&l, o->file, &x, err);
-    if (rc == 0 && *l.note)
-        notify_note("%s: %s", o->file, l.note);
-    if (rc == 0 && o->hardware)
-        rc = measure_hws_load(&hws, o->hardware, err);
-    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))
-        rc = -1;
-    struct priced *rows = rc == 0 ? calloc(l.n + 1, sizeof *rows) : NULL;
-    size_t n = 0;
-    if (rc == 0 && !rows)
-        rc = error_oom(err, l.n * sizeof *rows, "rows");
-    for (; rc == 0 && n < l.n; n++)
-        if ((rc = price_row(p, &l.row[n], &rows[n], err)) != 0)
-            break;
+    struct measured m;
+    int rc = measured_open(&m, o->file, o->hardware, &o->measured, err);
     if (rc == 0 && o->chart)
-        rc = check_one_machine(o, rows, n, err);
+        rc = measured_check_machine(m.rows, m.l.n, o->file, err);
     if (rc == 0 && !o->chart_only)
-        rc = print(o, rows, n, err);
+        rc = measured_print(m.rows, m.l.n, o->file, o->format, err);
     if (rc == 0 && o->chart)
-        rc = draw(o, rows, n, err);
-    for (size_t i = 0; i < n; i++)
-        priced_free(&rows[i]);
-    free(rows);
-    pricer_free(p);
-    measure_hws_free(&hws);
-    measure_free(&l);
+        rc = measured_draw(m.rows, m.l.n, o->chart, o->formats, err);
+    measured_close(&m);
     return rc;
 }
 
@@ -455,11 +61,11 @@ int report_chart(const char *file, const char *hw, const char *base, unsigned fo
 int cmd_report(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Bandwidth, FLOP/s, MBU, MFU and bound of another engine's results, and the roofline they lie under. FILE is the output "
+        "Print bandwidth, FLOP/s, MBU, MFU and bound of another engine's results, and draw them under the roofline. FILE is the output "
         "of llama-bench (-o json, jsonl, csv, md, sql) or any other file that `roofcast score` reads.\v"
-        "Bytes are the weights and the KV cache that a pass reads, FLOP those of its ops (doc/methods.md); seconds are the "
-        "file's; a server's time between tokens is a step of the sequences that run, its time to the first token a "
-        "prompt. The roofs are the datasheet's peaks, or measured ones of CPUs.\n\n"
+        "Bytes are the weights and KV cache that a pass reads, FLOP those of its ops (doc/methods.md); times are the "
+        "file's. A server's inter-token latency is taken as one step of the running sequences, its time to first token as one "
+        "prompt. Roofs are datasheet values, on CPUs measured ones.\n\n"
         "  llama-bench -m llama-3-8b-q4_k_m.gguf -o json > b.json\n"
         "  roofcast report b.json --hw rtx-4090\n"
         "  roofcast report b.json --hw rtx-4090 --chart roofline\n"
@@ -470,7 +76,7 @@ int cmd_report(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.file)
-        return error_set(err, ERROR_USAGE, "no FILE of results");
+        return error_set(err, ERROR_USAGE, "expected a FILE of results");
     if (cli_keep_chart(argc, argv, "--chart", o.chart, err) != 0)
         return -1;
     return run(&o, err);

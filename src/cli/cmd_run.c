@@ -1,4 +1,4 @@
-/* roofcast run: generate text, streaming, and say how fast it went. */
+/* roofcast run: text generation, streaming, with timings. */
 #include "bench/generate.h"
 #include "cli/cli.h"
 #include "model/chat.h"
@@ -40,34 +40,34 @@ enum {
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file", 0 },
     { "prompt", 'p', "TEXT", 0, "the prompt (default: standard input)", 0 },
-    { "n-predict", 'n', "N", 0, "tokens to generate at most (default 128)", 0 },
-    { "ctx-size", 'c', "N", 0, "context size (default: what prompt and -n need)", 0 },
-    { "chat", OPT_CHAT, NULL, 0, "the prompt is a user's message: write it as the model's chat template does", 0 },
+    { "n-predict", 'n', "N", 0, "maximum tokens to generate (default 128)", 0 },
+    { "ctx-size", 'c', "N", 0, "context size (default: prompt plus -n)", 0 },
+    { "chat", OPT_CHAT, NULL, 0, "format the prompt as a user message with the model's chat template", 0 },
     { "system", OPT_SYSTEM, "TEXT", 0, "with --chat: the system message", 0 },
     { "chat-template", OPT_TEMPLATE, "NAME", 0,
-      "--chat in this family's way, whatever template the file has; help lists them", 0 },
+      "like --chat, with this template instead of the file's; help lists them", 0 },
     { "temp", OPT_TEMP, "T", 0, "temperature; 0 is greedy (default 0)", 0 },
-    { "top-k", OPT_TOP_K, "N", 0, "draw from the N likeliest tokens; 0: from all (default 0)", 0 },
-    { "top-p", OPT_TOP_P, "P", 0, "draw from the likeliest tokens that reach P together (default 1: all)", 0 },
-    { "min-p", OPT_MIN_P, "P", 0, "leave out tokens below P times the likeliest one (default 0: none)", 0 },
+    { "top-k", OPT_TOP_K, "N", 0, "sample from the N most likely tokens; 0: all (default 0)", 0 },
+    { "top-p", OPT_TOP_P, "P", 0, "sample from the most likely tokens with total probability P (default 1: all)", 0 },
+    { "min-p", OPT_MIN_P, "P", 0, "exclude tokens below P times the probability of the most likely one (default 0: off)", 0 },
     { "repeat-penalty", OPT_REPEAT, "R", 0,
       "divide positive logits of recent tokens by R, multiply negative ones (default 1: off)", 0 },
-    { "repeat-last-n", OPT_REPEAT_N, "N", 0, "how many tokens are recent; -1: all (default 64)", 0 },
+    { "repeat-last-n", OPT_REPEAT_N, "N", 0, "number of recent tokens; -1: all (default 64)", 0 },
     { "seed", OPT_SEED, "N", 0, "seed of the sampler (default 1)", 0 },
-    { "stop", OPT_STOP, "TEXT", CLI_AGAIN, "end in front of this text; may be given several times", 0 },
-    { "no-kv-cache", OPT_NO_KV, NULL, 0, "recompute the whole sequence for every token: the loop the KV cache removes", 0 },
-    { "force", OPT_FORCE, NULL, 0, "allow a context beyond the trained one", 0 },
-    { "ignore-eos", OPT_IGNORE_EOS, NULL, 0, "go on after the end of the sequence", 0 },
-    { "special", OPT_SPECIAL, NULL, 0, "control tokens written in the prompt become tokens", 0 },
-    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (default 512)", 0 },
-    { "threads", 't', "N", 0, "threads (default: one a usable core, within the CPU quota)", 0 },
+    { "stop", OPT_STOP, "TEXT", CLI_AGAIN, "stop before this text (repeatable)", 0 },
+    { "no-kv-cache", OPT_NO_KV, NULL, 0, "recompute the whole sequence for every token", 0 },
+    { "force", OPT_FORCE, NULL, 0, "allow a context larger than the trained one", 0 },
+    { "ignore-eos", OPT_IGNORE_EOS, NULL, 0, "continue after the end-of-sequence token", 0 },
+    { "special", OPT_SPECIAL, NULL, 0, "parse control tokens in the prompt", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens per pass (default 512)", 0 },
+    { "threads", 't', "N", 0, "threads (default: one per usable core, within the CPU quota)", 0 },
     CLI_ENGINE_OPTIONS,
     CLI_ACT_SCALES_OPTION,
-    { "output", 'o', "text|json", 0, "text (default) or json: ids, text and figures as one document", 0 },
+    { "output", 'o', "text|json", 0, "text (default) or json: ids, text and timings as one document", 0 },
     { 0 },
 };
 
-/* Only that they are numbers: sampler_check knows which ones. */
+/* Checks only that they are numbers; sampler_check() checks ranges. */
 static int parse_sampling(struct sampler_options *s, int key, const char *arg, struct error *err)
 {
     int64_t n = 0;
@@ -168,7 +168,7 @@ static int read_stdin(struct strbuf *b, struct error *err)
         return error_set(err, ERROR_INPUT, "the prompt on standard input is longer than %d bytes", PROMPT_MAX);
     while (b->len && b->s[b->len - 1] == '\n')
         b->s[--b->len] = 0;
-    return 0; /* read_prompt() sees whether there was memory for it */
+    return 0; /* read_prompt() checks b->oom */
 }
 
 /* The tokens of a message in the model's chat template; *family for the figures. */
@@ -221,11 +221,11 @@ static int read_prompt(const struct options *o, const struct tokenizer *t, const
         rc = tokenizer_encode(t, text, in.len, true, o->special, ids, err);
     strbuf_free(&in);
     if (rc == 0 && ids->n == 0)
-        rc = error_set(err, ERROR_USAGE, "the prompt is empty, and the model has no token that begins a sequence");
+        rc = error_set(err, ERROR_USAGE, "the prompt is empty, and the model has no beginning-of-sequence token");
     return rc;
 }
 
-/* Stop texts that are one control token: such a token is not part of the text that comes out. */
+/* Stop texts that are one control token, which is not part of the output text. */
 static int find_stop_ids(struct options *o, const struct tokenizer *t, struct error *err)
 {
     struct token_list one = { 0 };
@@ -240,7 +240,7 @@ static int find_stop_ids(struct options *o, const struct tokenizer *t, struct er
     return rc;
 }
 
-/* ---- what is said about it ------------------------------------------------------------ */
+/* ---- timings ------------------------------------------------------------ */
 
 static json_t *document(const struct generation *g, const struct engine *e, const struct model *m,
                         const struct chat_template *family, const struct run_loading *l)
@@ -266,15 +266,15 @@ static json_t *document(const struct generation *g, const struct engine *e, cons
                      json_num((double)w.act_bytes), "flop", json_num((double)w.flop), "load", run_loading_json(l));
 }
 
-/* d: the document; the same figures for people. */
+/* d: the document; its timings as text. */
 static void print_text(const struct generation *g, const struct engine *e, const json_t *d, const struct run_loading *l)
 {
     static const char *const why[] = {
-        [FINISH_LENGTH] = "as many as asked for",
-        [FINISH_STOP] = "up to a stop text",
-        [FINISH_EOS] = "up to the end of the sequence",
+        [FINISH_LENGTH] = "reached -n",
+        [FINISH_STOP] = "stop text",
+        [FINISH_EOS] = "end of sequence",
     };
-    char a[32], b[32], c[32], f[32], by[32], load[320], rate[48] = "tokens/s of decode: none was made";
+    char a[32], b[32], c[32], f[32], by[32], load[320], rate[48] = "tokens/s: no decode step";
     const struct work w = engine_work(e);
     const double itl = json_number_value(json_object_get(d, "itl_p50_s"));
     const double tok_s = json_number_value(json_object_get(d, "tok_s"));
@@ -320,7 +320,7 @@ static int choose_context(const struct options *o, const struct model *m, size_t
     const uint64_t ctx = o->n_ctx ? (uint64_t)o->n_ctx : need;
     if (ctx > m->hp.n_ctx_train && !o->force)
         return error_set(err, ERROR_USAGE,
-                         "a context of %llu is beyond the %u the model was trained on (--force runs it all the same)",
+                         "a context of %llu tokens exceeds the trained context of %u (--force allows it)",
                          (unsigned long long)ctx, m->hp.n_ctx_train);
     *n_ctx = (uint32_t)ctx;
     return 0;
@@ -376,15 +376,15 @@ static int list_templates(void)
 int cmd_run(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Generate text from a prompt, streaming; then TTFT, ITL and tokens/s.\v"
-        "The text goes to standard output, the figures to standard error.\n\n"
+        "Generate text from a prompt, streaming, then print TTFT, ITL and tokens/s.\v"
+        "The text goes to standard output, the timings to standard error.\n\n"
         "  roofcast run -m model.gguf -p 'Once upon a time' -n 64\n"
         "  roofcast run -m model.gguf --chat -p 'Why?' --system 'Be brief.'\n"
         "  roofcast run -m model.gguf -p '1. ' --stop '2.' --temp 0.7 --top-p 0.9\n"
-        "  roofcast run -m model.gguf -p 'Once' --no-kv-cache   (more work is counted)\n\n"
-        "Sampling: penalty, top-k, top-p, min-p, temperature, in this order. A chat template is recognised by what is "
-        "written in the file's own (Jinja is not run); texts that depend on the day are left out. Control tokens count in "
-        "the template's own parts, in a message only with --special.";
+        "  roofcast run -m model.gguf -p 'Once' --no-kv-cache   (counts more FLOP)\n\n"
+        "Sampling order: penalty, top-k, top-p, min-p, temperature. The chat template is recognised from the text of the "
+        "file's template (Jinja is not executed); parts that depend on the date are omitted. Control tokens are parsed in "
+        "the template; in the message only with --special.";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-p TEXT]", doc, NULL };
     struct options o = { .n_ubatch = 512, .engine = SETUP_DEFAULT,
                          .gen = { .n_gen = 128, .sampler = sampler_default } };

@@ -1,8 +1,7 @@
-/* roofcast score: predictions compared with measurements of others. */
-#include "cli/fields.h"
+/* roofcast score: predictions compared with measurements. */
 #include "cli/measured.h"
 #include "learn/fitted.h"
-#include <math.h>
+#include "report/score.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,21 +10,21 @@ enum { MAX_BY = 16 };
 
 static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0,
-      "bandwidth and peaks of the file's machines, with the columns of hardware.csv: for those without a profile, and in place "
-      "of a profile's figure where they differ by more than 5 %", 0 },
+      "bandwidth and peaks of machines, with the columns of hardware.csv: for machines without a profile, and instead "
+      "of a profile's value if they differ by more than 5 %", 0 },
     { "leave-out", OPT_LEAVE_OUT, "hardware|model|engine|topology", 0,
-      "hardware, model, engine or topology: each group is predicted by a fit that has not seen it; fewer than 1000 rates have those of "
-      "others from hwprofiles/stacks in addition", 0 },
+      "cross-validation: predict each group with a fit that excludes it; files with fewer than 1000 rates are complemented by "
+      "those of hwprofiles/stacks", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
-      "show the fit the N lowest-id rows of each device and phase (whole numbers as numbers, other ids as texts, without ids in the file's "
-      "order; of ops the N mlp_up_proj rows of largest m), and leave them out of the score; what is above its machine's roofs is left out alone", 0 },
+      "calibrate with the first N rows by id of each device and phase (of ops: the N mlp_up_proj rows with the largest m) and exclude "
+      "them from the score; rows above the machine's roofs are excluded only", 0 },
     { "by", OPT_BY, "KEYS", CLI_AGAIN,
-      "groups of these keys alone, as many as there are, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
-      "clean; may be repeated", 0 },
-    { "worst", OPT_WORST, "N", 0, "rows furthest off to print, with what is known against them (10)", 0 },
+      "group by these keys only, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
+      "clean (repeatable)", 0 },
+    { "worst", OPT_WORST, "N", 0, "number of rows with the largest errors to print, with remarks (10)", 0 },
     { "features", OPT_FEATURES, "FILE", 0,
-      "write what every row reads, computes and exchanges as CSV (- : standard output), and do not score", 0 },
-    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile's file, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
+      "write bytes, FLOP and communication of every row as CSV (-: standard output) instead of scoring", 0 },
+    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
     MEASURED_OPTIONS,
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
     { 0 },
@@ -72,207 +71,11 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------- */
-
-#define AT(m) COLUMN_AT(struct score_group, m)
-static const struct column score_group_columns[] = {
-    { "group", "group", COL_TEXT, NULL, COL_KEY, AT(name), EMPTY_VALUE, NULL, "`all`, or keys joined by commas in this order: `source=`, `class=`, `hardware=`, "
-      "`engine=`, `phase=`, `op=`, `kind=`, `metric=`, `clean=`" },
-    { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "priced and not" },
-    { "unpriced", "unpriced", COL_INT, NULL, COL_MAJOR, AT(unpriced), EMPTY_VALUE, NULL, "each counts as an error of -1 in the figures" },
-    { "bias", "bias", COL_FRACTION, NULL, COL_MAJOR, AT(bias), EMPTY_VALUE, NULL, "mean of predicted / measured - 1" },
-    { "mape", "MAPE", COL_FRACTION, NULL, COL_MAJOR, AT(mape), EMPTY_VALUE, NULL, "mean of its absolute value" },
-    { "median_ape", "median", COL_FRACTION, NULL, COL_KEY, AT(median_ape), EMPTY_VALUE, NULL, NULL },
-    { "p90_ape", "P90", COL_FRACTION, NULL, COL_KEY, AT(p90_ape), EMPTY_VALUE, NULL, NULL },
-    { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, AT(coverage90), EMPTY_VALUE, NULL, "share of rows whose measurement lies in the "
-      "predicted 90 % interval" },
-    { "half90", "half of it", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, NULL, "median half width of those intervals, (hi - lo) / 2 over the "
-      "prediction; null: no row has a price" },
-};
-#undef AT
-const struct table_fields score_group_fields = { "score.group", score_group_columns, ARRAY_LEN(score_group_columns) };
-
-/* What a table has room for: groups of one key, and classes by phase and of both latencies. */
-static bool is_short(const struct score_group *g)
-{
-    return g->n_key <= 1 || (g->n_key == 2 && strncmp(g->name, "class=", 6) == 0 &&
-                             (strstr(g->name, ",phase=") || strstr(g->name, ",metric=") || strstr(g->name, ",op="))) ||
-           (g->n_key == 2 && strncmp(g->name, "phase=", 6) == 0 && strstr(g->name, ",clean=")) ||
-           (g->n_key == 2 && strncmp(g->name, "kind=", 5) == 0 && strstr(g->name, ",metric="));
-}
-
-static struct table_rows group_rows(const struct score_groups *l, bool all)
-{
-    struct table_rows rows = { .size = sizeof *l->g };
-    for (size_t i = 0; i < l->n; i++)
-        if (all || is_short(&l->g[i]))
-            memcpy(table_add(&rows), &l->g[i], sizeof l->g[i]);
-    return rows;
-}
-
-/* ---- the worst rows --------------------------------------------------------------------------------------- */
-
-struct score_row {
-    const char *id, *hardware, *profile, *class_name, *engine, *model, *preset, *type, *phase, *unit, *note, *reason;
-    uint64_t line;
-    int n_devices;
-    double measured, predicted, lo, hi, error;
-};
-
-#define AT(m) COLUMN_AT(struct score_row, m)
-static const struct column score_columns[] = {
-    { "id", "row", COL_TEXT, NULL, COL_MINOR, AT(id), EMPTY_VALUE, NULL, "in the file; `\"\"`: it has none" },
-    { "line", "line", COL_INT, NULL, COL_MINOR, AT(line), EMPTY_VALUE, NULL, "of the file" },
-    { "hardware", "hardware", COL_TEXT, NULL, COL_KEY, AT(hardware), EMPTY_VALUE, NULL, "as the file has it" },
-    { "profile", NULL, COL_TEXT, NULL, COL_DATA, AT(profile), EMPTY_VALUE, NULL, "id; `\"\"`: none, the figures of `--hardware`" },
-    { "class", NULL, COL_TEXT, NULL, COL_DATA, AT(class_name), EMPTY_VALUE, NULL, NULL },
-    { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM, AT(engine), EMPTY_VALUE, NULL, "normalized" },
-    { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "as the file has it" },
-    { "preset", NULL, COL_TEXT, NULL, COL_DATA, AT(preset), EMPTY_VALUE, NULL, "`\"\"`: dimensions are guessed, doc/notes/datasets.md" },
-    { "type", "type", COL_TEXT, NULL, COL_MEDIUM, AT(type), EMPTY_VALUE, NULL, "that is priced" },
-    { "n_devices", "devices", COL_INT, NULL, COL_MINOR, AT(n_devices), EMPTY_VALUE, NULL, NULL },
-    { "phase", "of", COL_TEXT, NULL, COL_MAJOR, AT(phase), EMPTY_VALUE, NULL, "phase, metric or op" },
-    { "unit", "unit", COL_TEXT, NULL, COL_MEDIUM, AT(unit), EMPTY_VALUE, "`\"tok/s\"` or `\"s\"`", "of the next four" },
-    { "measured", "measured", COL_FLOAT, NULL, COL_KEY, AT(measured), EMPTY_VALUE, NULL, NULL },
-    { "predicted", "predicted", COL_FLOAT, NULL, COL_KEY, AT(predicted), EMPTY_NULL, NULL, "null: no price, as `reason` says" },
-    { "lo", NULL, COL_FLOAT, NULL, COL_DATA, AT(lo), EMPTY_NULL, NULL, "90 % interval" },
-    { "hi", NULL, COL_FLOAT, NULL, COL_DATA, AT(hi), EMPTY_NULL, NULL, NULL },
-    { "error", "error", COL_FRACTION, NULL, COL_KEY, AT(error), EMPTY_VALUE, NULL, "predicted / measured - 1; unpriced: -1" },
-    { "note", NULL, COL_TEXT, NULL, COL_JSON, AT(note), EMPTY_VALUE, NULL, "where `--hardware` and the profile differ by more than 5 %, and so the file's "
-      "figure was used; what the row was taken for where it says something else (an op of no known name, parameters that are not those of the preset of its "
-      "model)" },
-    { "reason", "what is known against it", COL_TEXT, NULL, COL_MAJOR, AT(reason), EMPTY_VALUE, NULL, "what is known against it: no price, more than its "
-      "machine can do, guesses, what the file does not say and is assumed, tags of its source; of a row more than 50 % off, where it stands among the others, "
-      "doc/notes/datasets.md" },
-};
-#undef AT
-const struct table_fields score_fields = { "score.row", score_columns, ARRAY_LEN(score_columns) };
-
-static const char *what_of(const struct measurement *m)
-{
-    if (m->metric == METRIC_TTFT || m->metric == METRIC_TPOT)
-        return measure_metric_name(m->metric);
-    return *m->op ? m->op : measure_phase_name(m->phase);
-}
-
-static const char *or_empty(const char *s)
-{
-    return s ? s : "";
-}
-
-static void put_row(struct table_rows *rows, const struct scored *s, const struct score_reasons *why)
-{
-    char reason[1024], note[sizeof s->p->note + sizeof s->p->machine->note + 2];
-    const struct measurement *m = s->p->m;
-    snprintf(note, sizeof note, "%s%s%s", s->p->note, s->p->note[0] && s->p->machine->note[0] ? "; " : "", s->p->machine->note);
-    *(struct score_row *)table_add(rows) = (struct score_row){
-        .id = m->id, .line = (uint64_t)m->line, .hardware = m->hardware, .profile = s->p->machine->profile, .class_name = s->p->machine->class_name,
-        .engine = s->p->stack->id, .model = m->model, .preset = s->p->preset, .type = s->p->type, .n_devices = m->n_devices, .phase = what_of(m),
-        .unit = m->metric == METRIC_TOK_S ? "tok/s" : "s", .measured = m->value, .predicted = s->predicted, .lo = s->lo, .hi = s->hi, .error = s->error,
-        .note = or_empty(table_text(rows, note)), .reason = or_empty(table_text(rows, score_reason(why, s, reason, sizeof reason))),
-    };
-}
-
-static int by_error(const void *a, const void *b)
-{
-    const struct scored *x = *(const struct scored *const *)a, *y = *(const struct scored *const *)b;
-    const double d = fabs(y->error) - fabs(x->error);
-    return d != 0 ? (d > 0) - (d < 0) : (x > y) - (x < y);
-}
-
-static int worst_rows(struct table_rows *to, const struct scored *rows, size_t n, int64_t n_worst, const struct score_reasons *why, struct error *err)
-{
-    const struct scored **order = malloc((n + 1) * sizeof *order);
-    size_t k = 0;
-    if (!order)
-        return error_oom(err, n * sizeof *order, "a score");
-    for (size_t i = 0; i < n; i++)
-        if (!rows[i].anchor)
-            order[k++] = &rows[i];
-    qsort(order, k, sizeof *order, by_error);
-    for (size_t i = 0; i < k && (int64_t)i < n_worst; i++)
-        put_row(to, order[i], why);
-    free(order);
-    return 0;
-}
-
-/* ---- the document ----------------------------------------------------------------------------------------- */
-
-static json_t *meta_json(const struct score_cli *o, const struct measurements *l, const struct scored *rows, json_t *groups)
-{
-    json_int_t unpriced = 0, anchors = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        anchors += rows[i].anchor;
-        unpriced += !rows[i].anchor && !rows[i].priced;
-    }
-    return json_pack("{s:o,s:s,s:s,s:o,s:i,s:I,s:I,s:I,s:o}", "file", json_text(o->file), "kind", measure_file_name(l->file),
-                     "time_model", o->score.model->name, "leave_out",
-                     o->score.leave ? json_string(leave_out_name(o->score.leave)) : json_null(), "anchor_rows", o->score.n_anchor,
-                     "n_rows", (json_int_t)l->n - anchors, "n_unpriced", unpriced, "n_anchor", anchors, "groups", groups);
-}
-
-/* Groups, and for people the rows furthest off beneath them. */
-static int print(const struct score_cli *o, const struct measurements *l, const struct scored *rows, const struct score_groups *g,
-                 struct error *err)
-{
-    const bool people = o->format == REPORT_TABLE || o->format == REPORT_MD;
-    struct score_reasons *why = score_reasons_new(rows, l->n, err);
-    if (!why)
-        return -1;
-    struct table_rows groups = group_rows(g, !people || o->n_by > 0), worst = { .size = sizeof(struct score_row) };
-    const struct table figures = { "roofcast.score.groups", 1, NULL, score_group_columns, ARRAY_LEN(score_group_columns), &groups, NULL };
-    int rc = worst_rows(&worst, rows, l->n, o->n_worst, why, err);
-    json_t *meta = rc == 0 ? meta_json(o, l, rows, table_rows_json(&figures)) : NULL;
-    const struct table score = { "roofcast.score", 1, meta, score_columns, ARRAY_LEN(score_columns), &worst, NULL };
-    if (rc == 0 && !meta)
-        rc = error_oom(err, 1 << 20, "a score");
-    if (rc == 0)
-        rc = report_write(NULL, o->format, o->format == REPORT_JSON ? &score : &figures, err);
-    if (rc == 0 && people && worst.n > 0) {
-        printf("\n");
-        rc = report_write(NULL, o->format, &score, err);
-    }
-    score_reasons_free(why);
-    json_decref(meta);
-    table_rows_free(&worst);
-    table_rows_free(&groups);
-    return rc;
-}
-
-/* ---- the command ------------------------------------------------------------------------------------------- */
-
-static void free_rows(struct priced *rows, size_t n)
-{
-    for (size_t i = 0; rows && i < n; i++)
-        priced_free(&rows[i]);
-    free(rows);
-}
-
-/* Rows of l with their work. NULL with *err. */
-static struct priced *price_all(const struct measurements *l, struct pricer *p, struct error *err)
-{
-    struct priced *rows = calloc(l->n + 1, sizeof *rows);
-    if (!rows) {
-        error_oom(err, l->n * sizeof *rows, "rows");
-        return NULL;
-    }
-    for (size_t i = 0; i < l->n; i++) {
-        if (price_row(p, &l->row[i], &rows[i], err) != 0) {
-            free_rows(rows, i);
-            return NULL;
-        }
-        if (i > 0)
-            priced_share(&rows[i], &rows[i - 1]);
-    }
-    pricer_drop_models(p);
-    return rows;
-}
-
-/* A file of thousands says enough of machines, and takes its time without. */
+/* Smaller files of rates are complemented by measured.csv in cross-validation. */
 enum { ROWS_BESIDE = 1000 };
 
-/* The measured rates of hwprofiles/stacks, if any: rows of groups that are not left out. (67) */
-static int load_shipped(struct measurements *l, struct priced **rows, struct pricer *p, struct error *err)
+/* The measured rates of hwprofiles/stacks, if any, as reference rows. (67) */
+static int load_shipped(struct measurements *l, struct workload **rows, struct workload_builder *p, struct error *err)
 {
     static const struct measure_context x = { 0 };
     char path[4096];
@@ -283,11 +86,11 @@ static int load_shipped(struct measurements *l, struct priced **rows, struct pri
         return 0;
     if (measure_load(l, path, &x, err) != 0)
         return -1;
-    *rows = price_all(l, p, err);
+    *rows = workload_rows(l, p, err);
     return *rows ? 0 : -1;
 }
 
-static int score(const struct score_cli *o, const struct measurements *l, const struct priced *rows, struct error *err)
+static int score(const struct score_cli *o, const struct measurements *l, const struct workload *rows, struct error *err)
 {
     struct score_groups g = { 0 };
     struct scored *s = malloc((l->n + 1) * sizeof *s);
@@ -295,7 +98,7 @@ static int score(const struct score_cli *o, const struct measurements *l, const 
     if (rc == 0)
         rc = score_groups_init(&g, s, l->n, o->by, o->n_by, err);
     if (rc == 0)
-        rc = print(o, l, s, &g, err);
+        rc = score_print(s, l, &g, &(struct score_print){ o->file, &o->score, o->n_worst, o->n_by > 0, o->format }, err);
     score_groups_free(&g);
     free(s);
     return rc;
@@ -303,49 +106,35 @@ static int score(const struct score_cli *o, const struct measurements *l, const 
 
 static int run(const struct score_cli *o, struct error *err)
 {
-    struct measurements l = { 0 }, shipped = { 0 };
-    struct measure_hws hws = { 0 };
-    struct pricer *p = NULL;
-    struct priced *rows = NULL, *beside = NULL;
+    struct measured m;
+    struct measurements shipped = { 0 };
+    struct workload *beside = NULL;
     struct score_cli with = *o;
-    struct measure_context x;
-    int rc = measured_context(&x, &o->measured, err);
-    rc = rc ? rc : measure_load(&l, o->file, &x, err);
-    if (rc == 0 && *l.note)
-        notify_note("%s: %s", o->file, l.note);
-    if (rc == 0 && o->hardware)
-        rc = measure_hws_load(&hws, o->hardware, err);
-    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))
-        rc = -1;
-    if (rc == 0 && !(rows = price_all(&l, p, err)))
-        rc = -1;
-    if (rc == 0 && o->score.leave != LEAVE_NOTHING && l.n > 0 && l.n < ROWS_BESIDE && l.row[0].kind == MEASURE_RATE)
-        rc = load_shipped(&shipped, &beside, p, err);
+    int rc = measured_open(&m, o->file, o->hardware, &o->measured, err);
+    if (rc == 0 && o->score.leave != LEAVE_NOTHING && m.l.n > 0 && m.l.n < ROWS_BESIDE && m.l.row[0].kind == MEASURE_RATE)
+        rc = load_shipped(&shipped, &beside, m.p, err);
     with.score.reference_rows = beside;
     with.score.n_reference_rows = shipped.n;
     if (rc == 0)
-        rc = o->features ? features_save(rows, l.n, o->features, err) : score(&with, &l, rows, err);
-    free_rows(beside, shipped.n);
+        rc = o->features ? features_save(m.rows, m.l.n, o->features, err) : score(&with, &m.l, m.rows, err);
+    workload_rows_free(beside, shipped.n);
     measure_free(&shipped);
-    free_rows(rows, l.n);
-    pricer_free(p);
-    measure_hws_free(&hws);
-    measure_free(&l);
+    measured_close(&m);
     return rc;
 }
 
 int cmd_score(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Compare predictions with what was measured: rows, rows without a price, bias, mean, median and 90th percentile of the "
-        "error, how often the measurement lies in the 90 % interval, and the rows furthest off. FILE is a CSV of rates "
-        "(throughput.csv), of op times (gpu_ops.csv), of engines' kernels (gpu_kernels), of all-reduces or of serving latencies, the output of llama-bench (-o "
-        "json, jsonl, csv, md, sql), of llama-batched-bench, of vLLM's and SGLang's benchmarks, of AIPerf, of guidellm, or of `roofcast bench "
-        "--save`.\v"
-        "The kind of file is told by its columns or fields; doc/formats.md has them. A malformed file is refused by line and "
-        "column. A row without a price counts as an error of 100 %; what is missing to price it is its reason. Models without a "
-        "preset are priced from params_b, weight_gib and quant (A3B in a name: 3e9 active parameters), with an interval for what is guessed; not where its family has dense models and mixtures. "
-        "-o json has all groups of up to three keys: source, class, hardware, engine, phase, op, kind, metric, clean; --by any others.\n\n"
+        "Compare predictions with measurements: bias, mean, median and 90th percentile of the error, coverage of the 90 % interval, "
+        "and the rows with the largest errors. FILE is a CSV of rates (throughput.csv), of op times (gpu_ops.csv), of engines' kernels "
+        "(gpu_kernels), of all-reduces or of serving latencies; the output of llama-bench (-o json, jsonl, csv, md, sql), "
+        "llama-batched-bench, vLLM's and SGLang's benchmarks, AIPerf or guidellm; or a run saved by `roofcast bench --save`.\v"
+        "The kind of file is detected from its columns or fields (doc/formats.md); errors in it are reported by line and "
+        "column. A row that cannot be predicted counts as an error of 100 %; its remark says what is missing. Models without a "
+        "preset are estimated from params_b, weight_gib and quant (A3B in a name: 3e9 active parameters) with a wider interval, unless "
+        "their family has both dense models and mixtures of experts. -o json has all groups of up to three keys of source, class, "
+        "hardware, engine, phase, op, kind, metric, clean; --by selects any others.\n\n"
         "  roofcast score throughput.csv --hardware hardware.csv\n"
         "  roofcast score throughput.csv --hardware hardware.csv --leave-out hardware -o json\n"
         "  roofcast score throughput.csv --by class,engine,phase,kind,clean\n"
@@ -356,7 +145,7 @@ int cmd_score(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.file)
-        return error_set(err, ERROR_USAGE, "no FILE of measurements");
+        return error_set(err, ERROR_USAGE, "expected a FILE of measurements");
     if (cli_keep_arguments(argc, argv, "--features", o.features, err) != 0)
         return -1;
     return run(&o, err);

@@ -1,4 +1,4 @@
-/* roofcast synth: a GGUF of a model's true shape with seeded random weights. */
+/* roofcast synth: a GGUF with a model's real shape and seeded random weights. */
 #include "cli/cli.h"
 #include <math.h>
 #include <stddef.h>
@@ -53,30 +53,30 @@ static const struct argp_option option_table[] = {
     { "type", 'q', "TYPE", 0, "tensor types: F16 (default), Q8_0, Q4_0, Q4_K_M, MXFP4, ...", 1 },
     { "output", 'o', "FILE", 0, "the GGUF to write", 1 },
     { "seed", OPT_SEED, "N", 0, "seed of the weights (default 1)", 1 },
-    { "threads", 't', "N", 0, "threads that quantize (default: one a usable core); the file is the same", 1 },
+    { "threads", 't', "N", 0, "threads for quantization (default: one per usable core); they do not change the file", 1 },
     { "name", OPT_NAME, "NAME", 0, "general.name (default: the model's)", 1 },
-    { "quiet", OPT_QUIET, NULL, 0, "no progress and no summary", 1 },
-    { NULL, 0, NULL, 0, "A shape by hand, or changes to MODEL's:", 2 },
+    { "quiet", OPT_QUIET, NULL, 0, "print no progress and no summary", 1 },
+    { NULL, 0, NULL, 0, "Shape, or changes to that of MODEL:", 2 },
     { "n-layer", OPT_DIM + DIM_LAYER, "N", 0, "blocks", 2 },
     { "n-embd", OPT_DIM + DIM_EMBD, "N", 0, "width of the residual stream", 2 },
     { "n-ff", OPT_DIM + DIM_FF, "N", 0, "width of the feed-forward layer", 2 },
     { "n-head", OPT_DIM + DIM_HEAD, "N", 0, "query heads", 2 },
-    { "n-head-kv", OPT_DIM + DIM_HEAD_KV, "N", 0, "key and value heads (default: n-head)", 2 },
-    { "n-vocab", OPT_DIM + DIM_VOCAB, "N", 0, "tokens of vocabulary, at least 259", 2 },
-    { "head-dim", OPT_DIM + DIM_HEAD_DIM, "N", 0, "elements a head (default: n-embd / n-head)", 2 },
-    { "n-rot", OPT_DIM + DIM_ROT, "N", 0, "rotated elements of a head (default: MODEL's share of them)", 2 },
+    { "n-head-kv", OPT_DIM + DIM_HEAD_KV, "N", 0, "KV heads (default: n-head)", 2 },
+    { "n-vocab", OPT_DIM + DIM_VOCAB, "N", 0, "vocabulary size, at least 259", 2 },
+    { "head-dim", OPT_DIM + DIM_HEAD_DIM, "N", 0, "elements per head (default: n-embd / n-head)", 2 },
+    { "n-rot", OPT_DIM + DIM_ROT, "N", 0, "rotary elements per head (default: MODEL's share)", 2 },
     { "n-ctx", OPT_DIM + DIM_CTX, "N", 0, "trained context (default 2048)", 2 },
-    { "window", OPT_DIM + DIM_WINDOW, "N", 0, "keys seen at most, in all layers or those of MODEL that have a window", 2 },
-    { "rope-theta", OPT_THETA, "X", 0, "base of the rotary frequencies (default 10000)", 2 },
-    { "tied", OPT_TIED, NULL, 0, "the embedding table is the LM head too", 2 },
+    { "window", OPT_DIM + DIM_WINDOW, "N", 0, "sliding window in tokens, in all layers or in those of MODEL that have a window", 2 },
+    { "rope-theta", OPT_THETA, "X", 0, "RoPE base frequency (default 10000)", 2 },
+    { "tied", OPT_TIED, NULL, 0, "use the embedding table as LM head", 2 },
     { NULL, 0, NULL, 0, "Mixtures of experts:", 3 },
-    { "n-expert", OPT_DIM + DIM_EXPERT, "N", 0, "experts a layer", 3 },
-    { "n-expert-used", OPT_DIM + DIM_EXPERT_USED, "N", 0, "experts a token", 3 },
+    { "n-expert", OPT_DIM + DIM_EXPERT, "N", 0, "experts per layer", 3 },
+    { "n-expert-used", OPT_DIM + DIM_EXPERT_USED, "N", 0, "active experts per token", 3 },
     { "n-ff-exp", OPT_DIM + DIM_FF_EXP, "N", 0, "width of an expert (default: n-ff)", 3 },
     { NULL, 0, NULL, 0, "Latent attention (DeepSeek):", 4 },
     { "n-lora-q", OPT_DIM + DIM_LORA_Q, "N", 0, "rank of the query", 4 },
     { "n-lora-kv", OPT_DIM + DIM_LORA_KV, "N", 0, "rank of the latent", 4 },
-    { "head-dim-v", OPT_DIM + DIM_HEAD_DIM_V, "N", 0, "elements of a value", 4 },
+    { "head-dim-v", OPT_DIM + DIM_HEAD_DIM_V, "N", 0, "elements per value", 4 },
     { 0 },
 };
 
@@ -87,7 +87,7 @@ static int parse_shape(struct shape *s, int key, const char *arg, struct error *
         return parse_double(arg, 1, 1e12, "--rope-theta", &s->rope_theta, err);
     if (key == OPT_TIED)
         return cli_flag(&s->tied);
-    /* The model checks ranges; here a count is a number from 1. */
+    /* The model checks the ranges. */
     return dim >= 0 && dim < DIM_COUNT ? parse_int(arg, 1, INT32_MAX, dims[dim].flag, &s->given[dim], err) : CLI_UNKNOWN;
 }
 
@@ -118,7 +118,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- the shape ------------------------------------------------------------------------------ */
 
-/* Keys and values of one width, which follows the others unless it is given; rotation of the same share of it. */
+/* Head dimensions not given follow from the others; the rotary share is kept. */
 static void apply_head_dim(struct hparams *hp, const struct hparams *from, const int64_t *given)
 {
     if (!given[DIM_HEAD_DIM] && (given[DIM_EMBD] || given[DIM_HEAD]) && hp->n_head)
@@ -129,8 +129,8 @@ static void apply_head_dim(struct hparams *hp, const struct hparams *from, const
         hp->n_rot = from->head_dim ? (uint32_t)((uint64_t)hp->head_dim * from->n_rot / from->head_dim / 2 * 2) : hp->head_dim;
 }
 
-/* Experts as wide as the feed-forward layer stay so, the shared ones as wide as the others, and a model of fewer layers
- * keeps one that has them. */
+/* Experts as wide as the feed-forward layer, and shared experts, keep their ratio; a model of fewer layers keeps at least one layer
+ * with experts. */
 static void apply_experts(struct hparams *hp, const struct hparams *from, const int64_t *given)
 {
     if (!given[DIM_FF_EXP] && from->n_ff_exp == from->n_ff)
@@ -147,14 +147,14 @@ static void apply_shape(struct hparams *hp, const struct shape *s)
     for (int d = 0; d < DIM_COUNT; d++)
         if (s->given[d])
             memcpy((char *)hp + dims[d].at, &(uint32_t){ (uint32_t)s->given[d] }, sizeof(uint32_t));
-    /* Fewer or more query heads of MODEL keep its group size; alone they are all their own. */
+    /* A new number of query heads keeps the KV heads if they divide it. */
     if (s->given[DIM_HEAD] && !s->given[DIM_HEAD_KV] && (hp->n_head_kv == 0 || hp->n_head % hp->n_head_kv != 0))
         hp->n_head_kv = hp->n_head;
     if (hp->n_lora_kv == 0)
         apply_head_dim(hp, &from, s->given);
     if (hp->n_expert > 0)
         apply_experts(hp, &from, s->given);
-    /* Another shape has the usual scale of scores, which is what readers of the file work out too. */
+    /* A changed shape uses the default attention scale, as readers of the file do. */
     if (hp->n_lora_kv == 0 && (hp->head_dim != from.head_dim || hp->n_embd != from.n_embd || hp->n_head != from.n_head ||
                                hp->n_layer != from.n_layer))
         hp->attn_scale = 0;
@@ -172,14 +172,14 @@ static int missing_dimension(const struct shape *s, struct error *err)
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
         if (!s->given[needed[i]])
             return error_set(err, ERROR_USAGE,
-                             any ? "a shape by hand needs %s too, or a MODEL to start from"
-                                 : "which model? a name from `roofcast list models`, a config.json, or "
+                             any ? "a shape without MODEL also needs %s"
+                                 : "no MODEL: expected a name from `roofcast list models`, a config.json, or "
                                    "%s and the other dimensions",
                              dims[needed[i]].flag);
     return 0;
 }
 
-/* -q is the type to write: of a GGUF, which has types of its own, only the shape is taken. */
+/* -q is the type to write; of a GGUF only the shape is used. */
 static int load_shape(struct model *from, const struct options *o, struct error *err)
 {
     if (model_load(from, o->model, o->type, err) == 0)
@@ -201,7 +201,7 @@ static int make_model(struct model *m, const struct options *o, struct error *er
         const bool same = file_same(from.path, o->out);
         model_free(&from);
         if (same)
-            return error_set(err, ERROR_USAGE, "-o %s is MODEL itself, which would be lost: name another file", o->out);
+            return error_set(err, ERROR_USAGE, "-o %s is MODEL itself: name another file", o->out);
     } else if (missing_dimension(&o->shape, err) != 0) {
         return -1;
     }
@@ -220,7 +220,7 @@ struct progress {
     bool shown;
 };
 
-/* Silent for the first two seconds: a short job needs no progress. */
+/* No progress in the first two seconds. */
 static void show_progress(void *ctx, const char *what, double fraction)
 {
     struct progress *p = ctx;
@@ -233,7 +233,7 @@ static void show_progress(void *ctx, const char *what, double fraction)
     notify_progress(NULL, "writing weights", fraction);
 }
 
-/* A tensor without its block's number: what messages call it. */
+/* Name of a tensor without its block number, for messages. */
 static const char *role_of(const struct tensor *t)
 {
     int at = 0;
@@ -247,7 +247,7 @@ static bool fell_back(const struct model *m, const char *type, const struct tens
     return t->rows > 1 && model_tensor_type(type, &m->hp, t->name, 256, wanted, NULL) == 0 && *wanted != t->type;
 }
 
-/* The file is not all of the type asked for: a line a role and type. */
+/* Tensors with a fallback type: a line per role and type. */
 static void print_fallbacks(const struct model *m, const char *type)
 {
     for (size_t i = 0; i < m->n_tensors; i++) {
@@ -292,9 +292,9 @@ static int write_file(const struct model *m, const struct options *o, struct err
 int cmd_synth(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Write a GGUF of MODEL's true shape with random weights.\n\nMODEL is a name from `roofcast list "
-        "models`, a Hugging Face config.json, or a GGUF whose shape is taken. Speed depends on shape and "
-        "types, not on what the weights say, so such a file measures a machine without a download.\v"
+        "Write a GGUF with MODEL's real shape and random weights.\n\nMODEL is a name from `roofcast list "
+        "models`, a Hugging Face config.json, or a GGUF. Speed depends on shape and "
+        "types, not on the values of weights, so such a file measures a machine without a download.\v"
         "Examples:\n"
         "  roofcast synth smollm2-360m -q Q8_0 -o model.gguf\n"
         "  roofcast synth Llama-3.1-8B -q Q4_K_M -o 8b.gguf        (4.9 GB)\n"
@@ -303,9 +303,9 @@ int cmd_synth(int argc, char **argv, struct error *err)
         "  roofcast synth --n-layer 2 --n-embd 256 --n-ff 512 --n-head 8 \\\n"
         "                 --n-vocab 1024 -q F32 -o tiny.gguf\n"
         "  roofcast synth gpt-oss-20b --n-layer 2 -q MXFP4 -o experts.gguf\n\n"
-        "The same seed and shape give the same bytes whatever -t is, and files of different types hold "
-        "the same weights, each rounded to its type. Memory is a few chunks, whatever the model. The "
-        "tokenizer inside is made up: text goes in and comes out, without meaning.";
+        "The same seed and shape give the same file for any -t, and files of different types hold "
+        "the same weights, rounded to their type. Memory use does not depend on the model's size. The "
+        "tokenizer is synthetic: generated text has no meaning.";
     static const struct cli_syntax syntax = { option_table, parse, "[MODEL]", doc, NULL };
     struct options o = { .seed = 1, .shape = { .rope_theta = NAN } };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)

@@ -22,23 +22,23 @@ static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL,...", 0,
       "shapes to synthesize, NAME or NAME:LAYERS (that many layers and a vocabulary of 16,384), or GGUF files (default "
       "llama-3.2-1b:4,qwen3-0.6b:8,smollm2-360m:16)", 0 },
-    { "type", 'q', "TYPE,...", 0, "types of those that are synthesized (default Q8_0,Q4_0,Q4_K_M,Q6_K,F16,BF16)", 0 },
+    { "type", 'q', "TYPE,...", 0, "types of synthesized models (default Q8_0,Q4_0,Q4_K_M,Q6_K,F16,BF16)", 0 },
     { "tests", OPT_TESTS, "TEST,...", 0,
-      "as bench names them: ppN or tgN, xB for B sequences, @dD behind D tokens (default "
+      "named as in bench: ppN or tgN, xB for B sequences, @dD with a context of D tokens (default "
       "pp32,pp512,pp128@d8192,tg32,tg32@d2048,tg8@d32768,tg16x4,tg8x16@d512)", 0 },
-    { "threads", 't', "N,...", 0, "threads (default 1 and one a usable core)", 0 },
+    { "threads", 't', "N,...", 0, "threads (default: 1, and one per usable core)", 0 },
     { "cases", OPT_CASES, "N", 0, "cases drawn from models x types x tests x threads (default 96; 0: all)", 0 },
     { "quick", OPT_QUICK, NULL, 0, "24 cases", 0 },
     { "full", OPT_FULL, NULL, 0, "all cases", 0 },
-    { "seed", OPT_SEED, "N", 0, "of the draw and the order (default 1)", 0 },
-    { "repetitions", 'r', "N", 0, "repetitions of a case, a probe between each (default 3, and up to 9 while they take less than 1.5 s)", 0 },
-    { "hw", OPT_HW, "PROFILE", 0, "the profile to predict from (default this machine's, of `roofcast profile`)", 0 },
-    { "dir", OPT_DIR, "DIR", 0, "where models are synthesized, kept and found again (default: a temporary folder)", 0 },
-    { "dry-run", OPT_DRY, NULL, 0, "print the cases in their order and run none", 0 },
-    { "save", OPT_SAVE, "FILE", 0, "write the JSON document, too, also after Ctrl-C", 0 },
+    { "seed", OPT_SEED, "N", 0, "seed of the selection and the order (default 1)", 0 },
+    { "repetitions", 'r', "N", 0, "repetitions per case, with probes between them (default 3; up to 9 while they take less than 1.5 s)", 0 },
+    { "hw", OPT_HW, "PROFILE", 0, "profile to predict from (default: this machine's, written by `roofcast profile`)", 0 },
+    { "dir", OPT_DIR, "DIR", 0, "folder in which synthesized models are kept and reused (default: a temporary one)", 0 },
+    { "dry-run", OPT_DRY, NULL, 0, "print the cases in order without running them", 0 },
+    { "save", OPT_SAVE, "FILE", 0, "also write the JSON document to FILE, even after Ctrl-C", 0 },
     { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl, md or sql (default table)", 0 },
     CLI_ENGINE_OPTIONS,
-    { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "print no progress to standard error", 0 },
     { 0 },
 };
 
@@ -84,9 +84,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* ---- files that come and go -------------------------------------------------------------------------------- */
+/* ---- synthesized files -------------------------------------------------------------------------------- */
 
-/* Synthesized in the temporary folder, and no case left that uses it. */
+/* Deletes temporary models that no remaining case uses. */
 static void drop_files(struct validate_plan *p, bool temporary, bool all)
 {
     for (size_t i = 0; temporary && i < p->n_file; i++)
@@ -189,7 +189,7 @@ static int print_cases(const struct validate_plan *p)
 static int with_profile(const struct options *o, struct validate_plan *p, const char *command, struct error *err)
 {
     struct hwprofile h;
-    struct validate_far far = { 0 };
+    struct validate_dram far = { 0 };
     struct validate_setup s = { .far = &far, .engine = &o->engine };
     if (hwprofile_open(&h, o->hw, err) != 0)
         return -1;
@@ -202,7 +202,7 @@ static int with_profile(const struct options *o, struct validate_plan *p, const 
                            "against what runs here", h.id, *h.cpu_model ? h.cpu_model : "none", s.stored.host.cpu_model);
         else
             rc = run_plan(o, p, &s, command, err);
-        validate_far_free(&far);
+        validate_dram_free(&far);
         bench_stored_close(&s.stored);
     }
     energy_close(s.energy);
@@ -249,14 +249,14 @@ static int run(struct options *o, const char *command, struct error *err)
 int cmd_validate(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Run the engine here and hold what this machine's profile alone predicts against it: models, types, contexts, batches and "
-        "numbers of threads in random order, a probe of memory and of arithmetic before, between and after the repetitions of "
-        "each. The prediction is that of `roofcast predict --hw this`, its roofs scaled by these probes.\v"
-        "A row has measured and predicted tokens/s (-o json and csv: with the 90 % interval), the error (predicted / measured - 1), the median error of its ops (timed one by "
-        "one in a repetition of their own; those of 1 % of a pass or more), what the probes read now of the profile's roofs, and how "
-        "far memory's roof moved meanwhile. Below: errors by model, type, test and threads, how many cases lie in their interval, errors by op, and the cases furthest "
-        "off with what is known of them. Models are synthesized as they are needed, some 0.1 to 0.5 GB each. The machine should be idle.\n\n"
-        "Ctrl-C prints what is done until then.\n\n"
+        "Compare predictions from this machine's profile with runs of the engine: models, types, contexts, batches and "
+        "thread counts in random order, with probes of memory bandwidth and core speed before, between and after the repetitions. "
+        "The prediction is that of `roofcast predict --hw this` with its roofs scaled by these probes.\v"
+        "A row has measured and predicted tokens/s (-o json and csv: with the 90 % interval), the error (predicted / measured - 1), the median error of its ops "
+        "(those of at least 1 % of a pass, timed one by one in a separate repetition), the probes relative to the profile, and the "
+        "variation of the bandwidth probe during the case. Summaries follow: errors by model, type, test, threads and op, coverage of the 90 % interval, and the cases "
+        "with the largest errors. Models are synthesized on demand, 0.1 to 0.5 GB each. The machine should be idle.\n\n"
+        "Ctrl-C prints the completed cases.\n\n"
         "  roofcast profile && roofcast validate\n"
         "  roofcast validate --quick --seed 7\n"
         "  roofcast validate -m llama-3.2-1b:4 -q Q4_K_M --tests tg32,tg32@d4096 --full\n"

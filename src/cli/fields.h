@@ -1,10 +1,10 @@
-/* fields.h: columns of the tables that commands print, which doc/formats.md is generated from. */
+/* fields.h: columns of the commands' tables, from which doc/formats.md is generated. */
 #ifndef CLI_FIELDS_H
 #define CLI_FIELDS_H
 
 #include "report/table.h"
 
-extern const struct table_fields analyze_fields, doctor_fields, quantize_fields, report_fields, score_fields, score_group_fields;
+extern const struct table_fields doctor_fields;
 /* All tables of columns, as doc/formats.md has them, to standard output. */
 void list_fields(void);
 

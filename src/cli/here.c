@@ -1,4 +1,4 @@
-/* roofcast without arguments: what this machine is, what is measured already, what to try. */
+/* roofcast without arguments: this machine, its profile, saved runs, commands to try. */
 #include "base/environment.h"
 #include "cli/here.h"
 #include "kernels/kernels.h"
@@ -30,29 +30,29 @@ static void print_machine(const struct hwprofile *h)
     report_text(2, "; kernels: %s\n", best_isa());
 }
 
-/* *measured: there is a profile, of this machine as it is. A file that is no profile is no error: that is said. */
-static int print_profile(bool *measured, struct error *err)
+/* Whether there is a profile, of this machine as it is. One that cannot be read is said to be so. */
+static bool print_profile(void)
 {
     struct hwprofile h;
+    struct error err;
     char changed[512], bandwidth[32], peak[32];
     const char *path = environment()->profile_path;
     if (!path || !file_exists(path)) {
-        report_text(2, "Not measured yet%s%s%s\n", path ? " (no " : "", path ? path : "", path ? ")" : "");
-        return 0;
+        report_text(2, "No profile yet%s%s%s\n", path ? " (no " : "", path ? path : "", path ? ")" : "");
+        return false;
     }
-    if (hwprofile_load(&h, path, err) != 0) {
-        report_text(2, "Its profile cannot be read: %s\n", err->msg);
-        return err->kind == ERROR_INPUT ? 0 : -1;
+    if (hwprofile_load(&h, path, &err) != 0) {
+        report_text(2, "Its profile cannot be read: %s\n", err.msg);
+        return false;
     }
     const struct ceiling *read = hwprofile_bandwidth(&h, "DRAM", h.n_pus), *fp32 = hwprofile_peak(&h, MATH_FP32, h.n_pus);
     units_si(bandwidth, sizeof bandwidth, read ? read->value : NAN, "B/s");
     units_si(peak, sizeof peak, fp32 ? fp32->value : NAN, "FLOP/s");
-    report_text(2, "Measured %.10s: %s from memory, %s in fp32 (%s)\n", h.date, bandwidth, peak, path);
+    report_text(2, "Profile of %.10s: memory bandwidth %s, fp32 peak %s (%s)\n", h.date, bandwidth, peak, path);
     if (*hwprofile_changed(changed, sizeof changed, &h))
-        report_text(2, "That profile is stale: %s\n", changed);
+        report_text(2, "The profile is stale: %s\n", changed);
     hwprofile_free(&h);
-    *measured = !*changed;
-    return 0;
+    return !*changed;
 }
 
 static int is_run(const struct dirent *d)
@@ -61,21 +61,20 @@ static int is_run(const struct dirent *d)
     return n > 5 && strcmp(d->d_name + n - 5, ".json") == 0;
 }
 
-static int print_runs(struct error *err)
+static void print_runs(void)
 {
     char path[4096];
     struct dirent **run;
     snprintf(path, sizeof path, "%s/runs", environment()->user_dir ? environment()->user_dir : "");
     const int n = scandir(path, &run, is_run, alphasort);
     if (n < 0 && errno != ENOENT)
-        return error_set(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
+        report_text(2, "Its runs cannot be read: %s: %s\n", path, strerror(errno));
     if (n > 0) /* names begin with their date */
-        report_text(2, "%d run%s kept, the last one %s/%s\n", n, n == 1 ? "" : "s", path, run[n - 1]->d_name);
+        report_text(2, "%d saved run%s, latest: %s/%s\n", n, n == 1 ? "" : "s", path, run[n - 1]->d_name);
     for (int i = 0; i < n; i++)
         free(run[i]);
     if (n >= 0)
         free(run);
-    return 0;
 }
 
 int cli_here(int argc, char **argv, struct error *err)
@@ -87,17 +86,16 @@ int cli_here(int argc, char **argv, struct error *err)
         return -1;
     print_machine(&h);
     hwprofile_free(&h);
-    bool measured = false;
-    if (print_profile(&measured, err) != 0 || print_runs(err) != 0)
-        return -1;
+    const bool measured = print_profile();
+    print_runs();
     printf("\nTry:\n"
            "  roofcast %-52s %s\n"
            "  roofcast %-52s %s\n"
            "  roofcast %-52s %s\n"
            "\n`roofcast --help` lists all commands.\n",
-           measured ? "plot --chart bandwidth this" : "profile --quick", measured ? "its bandwidth by footprint" : "measure this machine, 30 seconds",
+           measured ? "plot --chart bandwidth this" : "profile --quick", measured ? "bandwidth by footprint" : "measure this machine in 30 seconds",
            measured ? "predict llama-3.1-8b -q Q4_K_M --hw this,rtx-4090" : "predict llama-3.1-8b -q Q4_K_M --hw rtx-4090", "tokens/s of a model on hardware",
-           "memory llama-3.1-8b -q Q4_K_M --hw rtx-4090", "what fits: batch, context");
+           "memory llama-3.1-8b -q Q4_K_M --hw rtx-4090", "largest batch and context that fit");
     return 0;
 }
 
@@ -110,7 +108,7 @@ char *cli_run_path(const char *model, struct error *err)
         return NULL;
     }
     clock_date(date, sizeof date);
-    for (char *c = date; *c; c++) /* shells take words apart at a colon */
+    for (char *c = date; *c; c++) /* completion splits words at colons */
         *c = *c == ':' ? '.' : *c;
     const char *end = strstr(name, ".gguf");
     if (asprintf(&path, "%s/runs/%s-%.*s.json", dir, date, (int)(end ? end - name : (ptrdiff_t)strlen(name)), name) < 0) {

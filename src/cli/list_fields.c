@@ -4,9 +4,14 @@
 #include "bench/profiles.h"
 #include "bench/validate.h"
 #include "cli/fields.h"
+#include "report/analyze.h"
 #include "report/list.h"
+#include "report/measured.h"
+#include "report/quantize.h"
+#include "report/score.h"
 #include "report/memory_report.h"
 #include "report/predict_report.h"
+#include "report/serving_report.h"
 #include <string.h>
 
 static void print_list(const char *section, const struct list *l)
@@ -14,13 +19,13 @@ static void print_list(const char *section, const struct list *l)
     table_fields_print(stdout, &(struct table_fields){ section, l->cols, l->n_cols });
 }
 
-/* A prediction's, a phase's and then what only a role's has; a line of a sweep, in its order. */
+/* Columns of a prediction: of a phase, then those of roles only; of a sweep, in its order. */
 static void print_predictions(void)
 {
     struct column cols[2 * PREDICT_MAX_COLUMNS];
     const struct column *in_order[PREDICT_MAX_COLUMNS];
     const size_t n = predict_columns(cols, false), n_role = predict_columns(cols + n, true);
-    for (size_t i = n; i < n + n_role; i++) /* share, role_math: the others were before */
+    for (size_t i = n; i < n + n_role; i++) /* share, role_math: columns of roles only */
         cols[i].type = cols[i].style == COL_TEXT ? "string or null, optional" : "number or null, optional";
     table_fields_print(stdout, &(struct table_fields){ "predict.row", cols, n + n_role });
     const size_t n_sweep = table_columns(&(struct table){ .cols = cols, .n_cols = sweep_columns(cols), .order = sweep_order }, in_order);
@@ -33,9 +38,10 @@ static void print_predictions(void)
 void list_fields(void)
 {
     static const struct table_fields *const all[] = {
-        &bench_fields, &bench_op_fields, &bench_batch_fields, &analyze_fields, &predict_class_fields, &predict_constant_fields, &predict_role_fields,
+        &run_row_fields, &run_op_fields, &bench_batch_fields, &analyze_fields, &predict_class_fields, &predict_constant_fields, &predict_role_fields,
         &memory_fields, &predict_solve_fields, &score_group_fields, &score_fields, &validate_fields, &validate_group_fields, &report_fields, &ppl_fields,
         &quantize_fields, &compare_fields, &crosscheck_fields, &doctor_fields,
+        &serving_fields, &serving_request_fields,
     };
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         table_fields_print(stdout, all[i]);

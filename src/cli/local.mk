@@ -15,6 +15,7 @@ roofcast_SOURCES = \
   %D%/cmd_analyze.c \
   %D%/cmd_bench.c \
   %D%/cmd_calibrate.c \
+  %D%/cmd_capacity.c \
   %D%/cmd_doctor.c \
   %D%/cmd_import.c \
   %D%/cmd_list.c \
@@ -28,13 +29,13 @@ roofcast_SOURCES = \
   %D%/cmd_report.c \
   %D%/cmd_run.c \
   %D%/cmd_score.c \
+  %D%/cmd_simulate.c \
   %D%/cmd_sweep.c \
   %D%/cmd_synth.c \
   %D%/cmd_tokenize.c \
   %D%/cmd_validate.c \
   %D%/fields.h \
   %D%/list_fields.c \
-  %D%/list_rows.c \
   %D%/main.c \
   %D%/measured.c \
   %D%/measured.h \
@@ -43,8 +44,10 @@ roofcast_SOURCES = \
   %D%/predict_options.h \
   %D%/pricing.c \
   %D%/pricing.h \
+  %D%/serving.c \
+  %D%/serving.h \
   %D%/sweep_mpi.c
-roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
-roofcast_LDADD = libbench.a libreport.a liblearn.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a librun.a $(KERNEL_LIBS) \
+roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+roofcast_LDADD = libbench.a libreport.a libserving.a liblearn.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
   $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(MPI_LIBS)

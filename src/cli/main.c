@@ -1,4 +1,4 @@
-/* roofcast: the table of commands, and what all of them share: directories, signals, errors. */
+/* roofcast: the table of commands, and their common set-up: directories, signals, errors. */
 #include "base/json.h"
 #include "base/program.h"
 #include "cli/describe.h"
@@ -14,26 +14,28 @@
 #include <unistd.h>
 
 static const struct command commands[] = {
-    { "profile", "measure this machine's roofs: peak FLOP/s and bandwidth per level", cmd_profile },
-    { "synth", "write a GGUF of a model's true shape with random weights", cmd_synth },
-    { "quantize", "a GGUF in other tensor types, with the error of each role", cmd_quantize },
-    { "analyze", "bytes, FLOP and arithmetic intensity of every op, prefill and decode", cmd_analyze },
-    { "bench", "run the model here: tokens/s, TTFT, ITL, GB/s, MBU, per op if asked", cmd_bench },
-    { "predict", "tokens/s, TTFT, ITL, fit and bound on any profiled hardware", cmd_predict },
-    { "sweep", "predict every combination of models, machines, types, layouts, batches", cmd_sweep },
-    { "memory", "what takes a device's memory: blocks of cache, largest batch and context", cmd_memory },
-    { "score", "predictions compared with measurements of others: bias, error, coverage, worst rows", cmd_score },
-    { "validate", "predictions from this machine's profile compared with the engine, case by case", cmd_validate },
-    { "calibrate", "constants of the time model, learned from measurements", cmd_calibrate },
-    { "report", "MBU, MFU, bound and roofline of another engine's results (llama-bench, vLLM)", cmd_report },
-    { "import", "a hardware profile from results of ERT, likwid-bench or clpeak", cmd_import },
-    { "plot", "draw rooflines of runs, analyses, predictions, and the curves of a profile", cmd_plot },
-    { "run", "generate text, streaming, then print TTFT, ITL and tokens/s", cmd_run },
-    { "ppl", "perplexity of a text, KL divergence from another file of the model", cmd_ppl },
-    { "logits", "write the logits after every token (to compare engines)", cmd_logits },
-    { "tokenize", "text to token ids and back", cmd_tokenize },
-    { "doctor", "what can be measured here, what cannot, and what to do about it", cmd_doctor },
-    { "list", "models, hardware, tensor types, ISAs, counters", cmd_list },
+    { "profile", "measure this machine's roofs: peak FLOP/s and bandwidth per memory level", cmd_profile },
+    { "synth", "write a GGUF with a model's real shape and random weights", cmd_synth },
+    { "quantize", "convert a GGUF to other tensor types and print the error of each role", cmd_quantize },
+    { "analyze", "count bytes, FLOP and arithmetic intensity of every op, prefill and decode", cmd_analyze },
+    { "bench", "run a model here and measure tokens/s, TTFT, ITL, GB/s, MBU, optionally per op", cmd_bench },
+    { "predict", "predict tokens/s, TTFT, ITL, memory fit and bound on any profiled hardware", cmd_predict },
+    { "sweep", "predict every combination of models, machines, types, layouts and batches", cmd_sweep },
+    { "simulate", "simulate many requests on a served model: TTFT, ITL, throughput, with their uncertainty", cmd_simulate },
+    { "capacity", "find the request rate that meets an SLO, over machines, types and layouts", cmd_capacity },
+    { "memory", "find the largest batch and context that fit, and what occupies the memory", cmd_memory },
+    { "score", "compare predictions with published measurements: bias, error, coverage, worst rows", cmd_score },
+    { "validate", "compare predictions from this machine's profile with runs of the engine", cmd_validate },
+    { "calibrate", "fit the constants of the time model to measurements", cmd_calibrate },
+    { "report", "print MBU, MFU and bound of another engine's results (llama-bench, vLLM)", cmd_report },
+    { "import", "convert results of ERT, likwid-bench or clpeak to a hardware profile", cmd_import },
+    { "plot", "draw rooflines of runs, analyses and predictions, and the curves of a profile", cmd_plot },
+    { "run", "generate text and print TTFT, ITL and tokens/s", cmd_run },
+    { "ppl", "measure perplexity on a text, and KL divergence from another file of the model", cmd_ppl },
+    { "logits", "write the logits after every token, to compare engines", cmd_logits },
+    { "tokenize", "convert text to token ids and back", cmd_tokenize },
+    { "doctor", "check what can be measured here, and how to fix what cannot", cmd_doctor },
+    { "list", "list models, hardware, stacks, tensor types, kernels and counters", cmd_list },
 };
 
 /* roofcast without arguments */
@@ -42,11 +44,11 @@ static const struct command alone = { "", "", cli_here };
 static void print_help(FILE *f)
 {
     fprintf(f, "usage: roofcast COMMAND [OPTION...]\n\n"
-               "How fast does a language model run on this machine, how fast could it, and how fast\n"
-               "would it on hardware that is not here.\n\n");
+               "Measure, predict and explain the speed of language models: on this machine, and on\n"
+               "hardware that is not here.\n\n");
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(f, "\nroofcast COMMAND --help teaches a command. A first session:\n\n"
+    fprintf(f, "\n`roofcast COMMAND --help` describes a command. A first session:\n\n"
                "  roofcast profile --quick\n"
                "  roofcast synth smollm2-360m -q Q8_0 -o model.gguf\n"
                "  roofcast bench -m model.gguf --ops --save run.json\n"
@@ -101,16 +103,16 @@ static int complete_command(const char *begun)
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (strncmp(commands[i].name, begun, strlen(begun)) == 0)
             printf("%s\t%s\n", commands[i].name, commands[i].summary);
-    return 1; /* no file is a command */
+    return 1; /* no file names */
 }
 
-/* At the exit, also of argp's --help: what stdio still holds goes out, and a full disk is an error, whatever was printed. */
+/* At exit, including argp's --help: flushes stdio; a write error (full disk) sets the exit status. */
 static void finish_stdout(void)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return;
-    /* An earlier write failed and stdio has dropped its data: another write fails for the same reason, which stdio does not keep. */
+    /* An earlier write failed and stdio discarded its errno: another write fails for the same reason. */
     if (errno == 0 && write(STDOUT_FILENO, "\n", 1) == 1)
         errno = EIO;
     if (errno == EPIPE)
@@ -119,7 +121,7 @@ static void finish_stdout(void)
     _exit(1);
 }
 
-/* jansson without memory leaves fields out, takes files for damaged ones, or crashes: the process ends instead. */
+/* Out of memory, jansson drops fields, reports valid files as damaged, or crashes: end the process instead. */
 static void *allocate(size_t n)
 {
     void *p = malloc(n ? n : 1);
@@ -142,7 +144,7 @@ static int run_program(int argc, char **argv)
     }
     if (argc > 1 && argc <= 3 && strcmp(argv[1], CLI_COMPLETE) == 0)
         return complete_command(argc == 3 ? argv[2] : "");
-    if (argc > 2 && (strcmp(argv[1], CLI_COMPLETE) == 0 || strcmp(argv[1], CLI_MAN) == 0)) { /* the command knows its options */
+    if (argc > 2 && (strcmp(argv[1], CLI_COMPLETE) == 0 || strcmp(argv[1], CLI_MAN) == 0)) { /* handled by the command, which has the option table */
         char *request = argv[1];
         argv[1] = argv[2];
         argv[2] = request;
@@ -167,9 +169,9 @@ static int run_program(int argc, char **argv)
     fflush(stdout);
     if (err.kind == ERROR_PIPE)
         interrupt_end_by_pipe();
-    text_show(err.msg, strlen(err.msg)); /* names from the command line are in it as they were typed */
+    text_show(err.msg, strlen(err.msg)); /* it contains names from the command line */
     fprintf(stderr, "%s: %s\n", name, err.msg);
-    if (ferror(stdout)) /* said already: finish_stdout() has nothing to add */
+    if (ferror(stdout)) /* already reported: skip finish_stdout() */
         _exit(error_exit_status(&err));
     return error_exit_status(&err);
 }
@@ -187,7 +189,7 @@ static void *run_call(void *arg)
     return NULL;
 }
 
-/* Where `ulimit -s` leaves the main thread less than any other gets, another one is the program's. */
+/* With a small `ulimit -s` the program runs on a thread with a larger stack. */
 int main(int argc, char **argv)
 {
     struct rlimit limit;

@@ -27,3 +27,25 @@ int measured_parse(int key, const char *arg, struct measured_options *o, struct 
     }
 }
 
+int measured_open(struct measured *m, const char *file, const char *hardware, const struct measured_options *o, struct error *err)
+{
+    struct measure_context x;
+    *m = (struct measured){ .p = NULL };
+    if (measured_context(&x, o, err) != 0 || measure_load(&m->l, file, &x, err) != 0)
+        return -1;
+    if (*m->l.note)
+        notify_note("%s: %s", file, m->l.note);
+    if (hardware && measure_hws_load(&m->hws, hardware, err) != 0)
+        return -1;
+    m->p = workload_builder_new(hardware ? &m->hws : NULL, x.hardware, err);
+    m->rows = m->p ? workload_rows(&m->l, m->p, err) : NULL;
+    return m->rows ? 0 : -1;
+}
+
+void measured_close(struct measured *m)
+{
+    workload_rows_free(m->rows, m->l.n);
+    workload_builder_free(m->p);
+    measure_hws_free(&m->hws);
+    measure_free(&m->l);
+}

@@ -1,4 +1,4 @@
-/* roofcast predict: the options that ask for more than tokens/s. */
+/* roofcast predict: options of requests, changes, questions, power and price. */
 #include "cli/predict_options.h"
 #include "report/predict_report.h"
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static int read_requests(struct predict_ask *a, struct error *err)
     return rc;
 }
 
-/* Another type is another model. */
+/* A change of the type needs a model of its own. */
 static int load_changes(struct predict_ask *a, const char *model, struct error *err)
 {
     for (size_t i = 0; i < a->n_change; i++) {
@@ -104,11 +104,11 @@ bool predict_ask_machine(const struct predict_ask *a)
 int predict_ask_check(const struct predict_cli *o, struct error *err)
 {
     if (o->ask.explain && o->by_role)
-        return error_set(err, ERROR_USAGE, "--explain and --by role: one of them");
+        return error_set(err, ERROR_USAGE, "--explain and --by role are mutually exclusive");
     if (o->ask.n_question && o->software.slo)
-        return error_set(err, ERROR_USAGE, "--solve answers alone, without --slo: give the limit in the question, as in --solve 'batch=itl<=50ms'");
+        return error_set(err, ERROR_USAGE, "--solve and --slo are mutually exclusive: put the limit into the question, as in --solve 'batch=itl<=50ms'");
     if (o->ask.n_question && (o->ask.explain || o->ask.n_change || o->ask.request || o->by_role))
-        return error_set(err, ERROR_USAGE, "--solve answers alone, without --explain, --what-if, --request or --by role");
+        return error_set(err, ERROR_USAGE, "--solve excludes --explain, --what-if, --request and --by role");
     return 0;
 }
 

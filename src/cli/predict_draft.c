@@ -40,14 +40,14 @@ static int parse_acceptance(struct drafting *d, const char *text, struct error *
 static int check_given(const struct draft_cli *o, struct error *err)
 {
     if (!o->spec)
-        return error_set(err, ERROR_USAGE, "--%s without --draft: who drafts? A model, ngram, or mtp",
+        return error_set(err, ERROR_USAGE, "--%s needs --draft: a model, ngram, or mtp",
                          o->gamma        ? "gamma"
                          : o->acceptance ? "acceptance"
                          : o->type       ? "draft-type"
                                          : "draft-cpu-us");
     if (!o->acceptance)
-        return error_set(err, ERROR_USAGE, "--draft: --acceptance A is needed, the chance that a drafted token is right: it is "
-                                           "a matter of the texts and of both models, and measured, not computed");
+        return error_set(err, ERROR_USAGE, "--draft needs --acceptance A, the probability that a drafted token is accepted: it "
+                                           "depends on the text and on both models and must be measured");
     return 0;
 }
 
@@ -57,7 +57,7 @@ static int load(struct drafting *d, const struct draft_cli *o, const struct mode
     if (d->s.kind != SPEC_MODEL && o->type)
         return error_set(err, ERROR_USAGE, "--draft-type %s: --draft %s has no weights of its own", o->type, o->spec);
     if (d->s.kind == SPEC_MTP && target->hp.n_layer_nextn == 0)
-        notify_note("%s is not known to have a layer for multi-token prediction: priced as one more like its last", target->name);
+        notify_note("%s has no known multi-token prediction layer: estimated as a copy of its last layer", target->name);
     if (d->s.kind != SPEC_MODEL)
         return 0;
     if (model_load(&d->model, o->spec, o->type, err) != 0)

@@ -1,4 +1,4 @@
-/* What analyze and predict share: the model on the command line, a cost as JSON, the names of tests. */
+/* Options that analyze, predict, sweep and memory share: model, types, layout, routing, software. */
 #include "cli/pricing.h"
 #include "bench/routing.h"
 #include <stdlib.h>
@@ -8,8 +8,7 @@
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err)
 {
     if (!spec)
-        return error_set(err, ERROR_USAGE, "which model? A .gguf file, a Hugging Face config.json, or a name: "
-                                           "`roofcast list models`");
+        return error_set(err, ERROR_USAGE, "no MODEL: expected a .gguf file, a Hugging Face config.json, or a name (`roofcast list models`)");
     if (model_load(m, spec, type, err) != 0)
         return -1;
     if (*m->note)
@@ -22,7 +21,7 @@ void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype
     if (said || !m->kv_type_given)
         return;
     *k = *v = m->kv_type;
-    notify_note("%s: KV cache of %s, as its quantization_config asks engines for (--kv-type names another)", m->name, dtype_name(m->kv_type));
+    notify_note("%s: KV cache type %s from its quantization_config (--kv-type overrides)", m->name, dtype_name(m->kv_type));
 }
 
 int pricing_type(const char **type, char *buf, size_t size, const char *arg, const char *option, struct error *err)
@@ -31,10 +30,10 @@ int pricing_type(const char **type, char *buf, size_t size, const char *arg, con
     if (!*arg || model_knows_type(arg) || !model_type_named(&q, arg))
         return cli_text(type, arg);
     if (q.bits > 0)
-        return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no supported type has: expected one of `roofcast list types`, the "
+        return error_set(err, ERROR_USAGE, "%s %.64s: %g bits per weight, which no supported type has: expected one of `roofcast list types`, the "
                          "nearest is %s", option, arg, q.bits, q.type);
     snprintf(buf, size, "%s", q.type);
-    notify_note("%s %s: priced as %s", option, arg, buf);
+    notify_note("%s %s: estimated as %s", option, arg, buf);
     return cli_text(type, buf);
 }
 
@@ -123,7 +122,7 @@ int software_parse(int key, const char *arg, struct software_options *o, struct 
         return cli_text(&o->stack, arg);
     case SOFTWARE_ANCHOR:
         if (o->anchor)
-            return error_set(err, ERROR_USAGE, "--anchor is given twice: put the rows of \"%.100s\" and \"%.100s\" into one file", o->anchor, arg);
+            return error_set(err, ERROR_USAGE, "--anchor is given twice: merge \"%.100s\" and \"%.100s\" into one file", o->anchor, arg);
         return cli_text(&o->anchor, arg);
     case SOFTWARE_SLO:
         o->slo = arg;

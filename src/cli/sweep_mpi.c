@@ -1,6 +1,6 @@
 /*
- * roofcast sweep under mpirun. Rank 0 asks the others, in order, for what they have priced. It looks for a part instead of
- * waiting for it, so that it can say whose part is missing when mpirun ends everybody because one rank died.
+ * roofcast sweep under mpirun. Rank 0 collects the parts of the other ranks in order. It polls instead of blocking, so that it
+ * can report missing parts when mpirun ends all ranks because one died.
  */
 #include "config.h"
 #include "report/grid.h"
@@ -28,7 +28,7 @@ static int started_ranks(void)
 enum { TAG_PART = 1, TAG_TEXT, TAG_ASK };
 enum { PIECE = 1 << 20 };
 
-/* What a rank says before its text. */
+/* Sent by a rank before its text. */
 struct header {
     uint64_t bytes;
     int failed; /* enum error_kind */
@@ -54,12 +54,12 @@ void sweep_ranks_free(struct sweep_ranks *r, bool failed)
 {
     if (!r->mpi || interrupt_check(NULL) != 0)
         return;
-    if (failed && r->rank == 0 && r->n > 1) /* the others may wait to be asked */
+    if (failed && r->rank == 0 && r->n > 1) /* other ranks may wait for a request */
         return;
     MPI_Finalize();
 }
 
-/* Until the rank has something with this tag; -1: interrupted. */
+/* Polls until the rank has sent a message with this tag; -1: interrupted. */
 static int look(int rank, int tag, struct error *err)
 {
     const struct timespec wait = { 0, 1000000 };
@@ -155,8 +155,8 @@ int sweep_ranks_init(struct sweep_ranks *r, struct error *err)
     *r = (struct sweep_ranks){ .rank = 0, .n = 1 };
     if (started_ranks() > 1)
         return error_set(err, ERROR_UNAVAILABLE,
-                         "%d processes were started, and this build has no MPI: each would price everything. Configure with Open "
-                         "MPI installed (libopenmpi-dev)",
+                         "%d processes were started, but this build has no MPI: each would predict the whole grid. Install Open MPI "
+                         "(libopenmpi-dev) and reconfigure",
                          started_ranks());
     return 0;
 }

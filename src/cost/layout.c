@@ -116,9 +116,9 @@ static double key_share(double n_head_kv, double tp)
     return n_head_kv > 0 ? 1 / fmin(tp, n_head_kv) : 1;
 }
 
-static int not_divided(const char *option, uint32_t n, uint64_t of, const char *what, struct error *err)
+static int not_divided(const char *axis, uint32_t n, uint64_t of, const char *what, struct error *err)
 {
-    return error_set(err, ERROR_USAGE, "cannot predict: --%s %u does not divide %llu %s", option, n,
+    return error_set(err, ERROR_USAGE, "cannot predict: %s %u does not divide %llu %s", axis, n,
                      (unsigned long long)of, what);
 }
 
@@ -128,7 +128,7 @@ static int check_op(const struct op *op, uint32_t tp, struct error *err)
     if (s == SHARD_CORE && op->n_head % tp != 0)
         return not_divided("tp", tp, op->n_head, "heads", err);
     if (s == SHARD_CORE && op->n_head_kv % tp != 0 && tp % op->n_head_kv != 0)
-        return error_set(err, ERROR_USAGE, "cannot predict: --tp %u neither divides nor is a multiple of %u KV heads", tp,
+        return error_set(err, ERROR_USAGE, "cannot predict: tp %u neither divides nor is a multiple of %u KV heads", tp,
                          op->n_head_kv);
     if (s == SHARD_ROWS && op->cols % tp != 0)
         return not_divided("tp", tp, op->cols, op_role_name(op->role), err);
@@ -142,14 +142,14 @@ int layout_check(const struct layout *l, const struct op_classes *ops, struct er
     if (tp > 1024 || pp > 1024 || dp > 4096 || (uint64_t)tp * pp * dp > 65536)
         return error_set(err, ERROR_USAGE, "cannot predict: tp %u, pp %u, dp %u: expected at most 65536 devices", tp, pp, dp);
     if (pp > hp->n_layer)
-        return error_set(err, ERROR_USAGE, "cannot predict: --pp %u: the model has %u layers", pp, hp->n_layer);
+        return error_set(err, ERROR_USAGE, "cannot predict: pp %u: the model has %u layers", pp, hp->n_layer);
     if (ep > 1 && hp->n_expert == 0)
-        return error_set(err, ERROR_USAGE, "cannot predict: --ep %u: the model has no experts", ep);
+        return error_set(err, ERROR_USAGE, "cannot predict: ep %u: the model has no experts", ep);
     if (ep > 1 && hp->n_expert % ep != 0)
         return not_divided("ep", ep, hp->n_expert, "experts", err);
     if ((uint64_t)tp * dp % ep != 0 || (ep % tp != 0 && tp % ep != 0))
         return error_set(err, ERROR_USAGE,
-                         "cannot predict: --ep %u: expected a divisor of tp x dp = %u that is a divisor or a multiple of tp",
+                         "cannot predict: ep %u: expected a divisor of tp x dp = %u that is a divisor or a multiple of tp",
                          ep, tp * dp);
     for (size_t i = 0; i < ops->n; i++)
         if (check_op(&ops->c[i].op, tp, err) != 0)

@@ -55,7 +55,7 @@ int memory_rules_load(struct error *err)
 
 static double value(unsigned table, unsigned v, const struct rule_fact *fact)
 {
-    const struct rule *row = rules_answer(&the, table, fact);
+    const struct rule *row = rules_match(&the, table, fact);
     return row ? row->value[v] : 0;
 }
 

@@ -69,8 +69,10 @@ const char *counters_backend_at(size_t i, char *reason, size_t reason_size)
         return NULL;
     if (!backends[i].backend)
         snprintf(reason, reason_size, "%s", backends[i].not_built);
-    else
+    else if (backends[i].backend->probe)
         backends[i].backend->probe(reason, reason_size);
+    else if (reason_size)
+        reason[0] = 0;
     return backends[i].name;
 }
 
@@ -260,7 +262,8 @@ void counters_close(struct counters *c)
 {
     if (!c)
         return;
-    c->backend->close(c);
+    if (c->backend->close)
+        c->backend->close(c);
     free(c->thread);
     free(c);
 }
@@ -343,7 +346,10 @@ int counters_thread_start(struct counters *c, int tid, struct error *err)
     struct counter_thread *t = &c->thread[tid];
     if (t->started)
         return error_set(err, ERROR_USAGE, "counters: thread %d is already started", tid);
-    c->backend->thread_start(c, t, tid);
+    for (size_t i = 0; !c->backend->thread_start && i < c->n_event; i++)
+        t->ok[i] = true;
+    if (c->backend->thread_start)
+        c->backend->thread_start(c, t, tid);
     t->started = true;
     set_baseline(c, t, tid);
     return 0;
@@ -364,7 +370,8 @@ void counters_thread_stop(struct counters *c, int tid)
 {
     if (!c || tid < 0 || tid >= c->n_threads || !c->thread[tid].started)
         return;
-    c->backend->thread_stop(c, &c->thread[tid], tid);
+    if (c->backend->thread_stop)
+        c->backend->thread_stop(c, &c->thread[tid], tid);
     memset(&c->thread[tid], 0, sizeof c->thread[tid]);
 }
 

@@ -38,11 +38,11 @@ struct counters {
  */
 struct counter_backend {
     const char *name;
-    /* 0: usable here; else -1 with the reason. */
+    /* 0: usable here; else -1 with the reason. NULL: always usable. */
     int (*probe)(char *reason, size_t size);
     int (*open)(struct counters *c, struct error *err);
-    void (*close)(struct counters *c); /* also after a failed open */
-    /* Starts set 0. t->ok: events that count on this thread, in any set; t->reason otherwise. */
+    void (*close)(struct counters *c); /* also after a failed open. NULL: nothing to release */
+    /* Starts set 0. t->ok: events that count on this thread, in any set; t->reason otherwise. NULL: all count, nothing to start. */
     void (*thread_start)(struct counters *c, struct counter_thread *t, int tid);
     void (*thread_stop)(struct counters *c, struct counter_thread *t, int tid);
     /* Switches to that set. NULL: one set only. */

@@ -3,6 +3,7 @@
  * linked, and its failures are isolated. LIKWID counts per CPU and memory traffic per socket: all fields are shared, read by thread 0,
  * and include other processes on these CPUs.
  */
+#include "base/environment.h"
 #include "counters/child.h"
 #include "counters/internal.h"
 
@@ -33,13 +34,10 @@ struct likwid {
 /* In the build tree, else as installed. */
 static const char *helper_path(const struct counters_options *o, char path[PATH_MAX])
 {
-    char exe[PATH_MAX];
+    char build[PATH_MAX - 20];
     if (o && o->likwid_helper)
         return o->likwid_helper;
-    const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    const size_t dir = strlen(BUILDDIR);
-    const bool in_tree = n > 0 && (size_t)n > dir && strncmp(exe, BUILDDIR, dir) == 0 && exe[dir] == '/';
-    snprintf(path, PATH_MAX, "%s/roofcast-likwid", in_tree ? BUILDDIR : PKGLIBEXECDIR);
+    snprintf(path, PATH_MAX, "%s/roofcast-likwid", environment_build_tree(build, sizeof build) ? build : PKGLIBEXECDIR);
     return path;
 }
 
@@ -181,18 +179,6 @@ static int likwid_open(struct counters *c, struct error *err)
 
 /* ---- counting ------------------------------------------------------------------------------------------------------- */
 
-static void likwid_thread_start(struct counters *c, struct counter_thread *t, int tid)
-{
-    (void)tid;
-    for (size_t i = 0; i < c->n_event; i++)
-        t->ok[i] = true;
-}
-
-static void likwid_thread_stop(struct counters *c, struct counter_thread *t, int tid)
-{
-    (void)c, (void)t, (void)tid;
-}
-
 /* Counting has failed for good. */
 static void lose(struct counters *c, struct counter_thread *t, const char *why)
 {
@@ -276,8 +262,6 @@ const struct counter_backend counters_likwid = {
     .probe = likwid_probe,
     .open = likwid_open,
     .close = likwid_close,
-    .thread_start = likwid_thread_start,
-    .thread_stop = likwid_thread_stop,
     .select = likwid_select,
     .read = likwid_read,
 };

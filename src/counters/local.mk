@@ -42,5 +42,5 @@ pkglibexec_PROGRAMS = roofcast-likwid
 roofcast_likwid_SOURCES = %D%/likwid_helper.c
 roofcast_likwid_LDADD = $(LIKWID_LIBS) -lm
 endif
-libcounters_a_CPPFLAGS = $(AM_CPPFLAGS) -DBUILDDIR='"$(abs_top_builddir)"' -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
+libcounters_a_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 libcounters_a_CFLAGS = $(AM_CFLAGS) $(PAPI_CFLAGS)

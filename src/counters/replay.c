@@ -186,13 +186,6 @@ static void limit_parts(struct counters *c, const struct event_file *f)
         }
 }
 
-static int replay_probe(char *reason, size_t size)
-{
-    if (size)
-        reason[0] = 0;
-    return 0;
-}
-
 static int replay_open(struct counters *c, struct error *err)
 {
     struct recorded *own = c->own = calloc(1, sizeof *own);
@@ -229,18 +222,6 @@ static void replay_close(struct counters *c)
     free(c->own);
 }
 
-static void replay_thread_start(struct counters *c, struct counter_thread *t, int tid)
-{
-    (void)tid;
-    for (size_t i = 0; i < c->n_event; i++)
-        t->ok[i] = true;
-}
-
-static void replay_thread_stop(struct counters *c, struct counter_thread *t, int tid)
-{
-    (void)c, (void)t, (void)tid;
-}
-
 static void replay_read(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
 {
     struct recorded *own = c->own;
@@ -256,11 +237,7 @@ static void replay_read(struct counters *c, struct counter_thread *t, int tid, u
 
 const struct counter_backend counters_replay = {
     .name = "replay",
-    .probe = replay_probe,
     .open = replay_open,
     .close = replay_close,
-    .thread_start = replay_thread_start,
-    .thread_stop = replay_thread_stop,
-    .select = NULL,
     .read = replay_read,
 };

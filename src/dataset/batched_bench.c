@@ -1,7 +1,7 @@
 /*
- * llama-batched-bench: B sequences, a prompt of PP tokens and then TG tokens each. A table or, with --output-format jsonl, an object a line; both
- * say neither the model nor the machine. `roofcast bench -b` prints the table with columns of its own before it.
- * Source: ggml-org/llama.cpp tools/batched-bench/batched-bench.cpp.
+ * llama-batched-bench: B sequences, each a prompt of PP and a generation of TG tokens. A table, or an object per line (--output-format
+ * jsonl); neither states model or machine. `roofcast bench -b` prints the same table with additional leading columns. Source:
+ * ggml-org/llama.cpp tools/batched-bench/batched-bench.cpp.
  */
 #include "dataset/llama_bench.h"
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum batched_field { B_PP, B_TG, B_PL, B_KV, B_S_PP, B_S_TG, N_BATCHED };
 static const struct {
-    const char *head, *key; /* of the table, of the object */
+    const char *head, *key; /* table column, JSON field */
     double lo, hi;
 } fields[N_BATCHED] = {
     [B_PP] = { "PP", "pp", 0, 1e8 },           [B_TG] = { "TG", "tg", 0, 1e8 },
@@ -18,30 +18,30 @@ static const struct {
     [B_S_PP] = { "S_PP t/s", "speed_pp", 0, 1e12 }, [B_S_TG] = { "S_TG t/s", "speed_tg", 0, 1e12 },
 };
 
-/* One row and where it stands. */
+/* One row and its position. */
 struct batched {
     double v[N_BATCHED];
     struct batched_setup how;
     size_t line;
-    const char *model, *type; /* roofcast's own table says them; "": not said */
+    const char *model, *type; /* roofcast's own table only; "": not stated */
 };
 
-/* Prompts of all sequences, then a step of all of them. */
+/* Adds a row of the prompts and one of the decode steps. */
 static int add_rows(struct measurements *l, const struct batched *b, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_RATE);
     const double pp = b->v[B_PP], tg = b->v[B_TG], pl = b->v[B_PL];
-    const bool shared = b->how.shared > 0 || (pl > 1 && b->v[B_KV] == pp + pl * tg); /* one prompt for all */
+    const bool shared = b->how.shared > 0 || (pl > 1 && b->v[B_KV] == pp + pl * tg); /* shared prompt */
     m.line = b->line;
     m.n_ubatch = b->how.ubatch > 0 ? (int)b->how.ubatch : 512;
     m.n_gpu_layers = b->how.layers > 0 ? (int)b->how.layers : 0;
     const bool own = *b->model != 0, on_cpu = own || b->how.layers == 0;
     m.n_threads = on_cpu ? (int)b->how.threads : 0;
     m.tags |= on_cpu ? TAG_CPU : 0U;
-    m.flash_said = b->how.flash >= -1;
+    m.flash_stated = b->how.flash >= -1;
     m.flash = b->how.flash != 0;
     if (measure_name_row(l, &m, own ? "roofcast" : on_cpu ? "llama.cpp (CPU)" : "llama.cpp", b->model, x, err) != 0 ||
-        (*b->type && !(m.quant = measure_keep(l, b->type, err))))
+        (*b->type && !(m.quant = measure_copy_text(l, b->type, err))))
         return -1;
     struct measurement p = m;
     p.phase = MEASURE_PREFILL;
@@ -70,22 +70,22 @@ bool batched_bench_head(char *const *head, size_t n)
     return true;
 }
 
-/* "main: n_kv_max = 8192, n_batch = 2048, ...": the last such line before the table. */
+/* The last line "main: n_kv_max = 8192, n_batch = 2048, ..." before the table. */
 struct batched_setup batched_bench_setup(const char *text, const char *end)
 {
     struct batched_setup s = { .layers = -1, .flash = -2 };
     const struct {
         const char *key;
         double *to;
-    } said[] = { { "n_ubatch = ", &s.ubatch }, { "flash_attn = ", &s.flash }, { "is_pp_shared = ", &s.shared }, { "n_gpu_layers = ", &s.layers },
+    } stated[] = { { "n_ubatch = ", &s.ubatch }, { "flash_attn = ", &s.flash }, { "is_pp_shared = ", &s.shared }, { "n_gpu_layers = ", &s.layers },
                  { "n_threads = ", &s.threads } };
     const char *line = NULL;
     for (const char *p = text; (p = strstr(p, "n_kv_max = ")) != NULL && p < end; p++)
         line = p;
-    for (size_t i = 0; line && i < ARRAY_LEN(said); i++) {
-        const char *const at = strstr(line, said[i].key);
+    for (size_t i = 0; line && i < ARRAY_LEN(stated); i++) {
+        const char *const at = strstr(line, stated[i].key);
         if (at && at < line + strcspn(line, "\n"))
-            *said[i].to = fmin(fmax(strtod(at + strlen(said[i].key), NULL), -1e6), 1e6);
+            *stated[i].to = fmin(fmax(strtod(at + strlen(stated[i].key), NULL), -1e6), 1e6);
     }
     return s;
 }
@@ -102,7 +102,7 @@ int batched_bench_row(struct measurements *l, const struct md_line *r, const cha
         b.v[f] = csv_to_number(cell);
         if (b.v[f] >= fields[f].lo && b.v[f] <= fields[f].hi && (f >= B_S_PP || b.v[f] == floor(b.v[f])))
             continue;
-        llama_bench_place_in_text(text, r->at + (cell - r->copy), &row, &column);
+        llama_bench_text_position(text, r->at + (cell - r->copy), &row, &column);
         return error_set(err, ERROR_INPUT, "%s: line %zu, column %zu: %s: expected a %snumber from %g to %g, found \"%.64s\"", l->name, row, column,
                          fields[f].head, f < B_S_PP ? "whole " : "", fields[f].lo, fields[f].hi, cell);
     }
@@ -116,7 +116,7 @@ bool batched_bench_is(const json_t *o)
     return json_object_get(o, "speed_tg") && json_object_get(o, "pl") && json_object_get(o, "pp");
 }
 
-static int number(const struct measurements *l, const json_t *o, const struct json_text *at, const char *key, double lo, double hi, bool whole, double otherwise,
+static int number(const struct measurements *l, const json_t *o, const struct json_position *at, const char *key, double lo, double hi, bool whole, double otherwise,
                   double *out, struct error *err)
 {
     const json_t *v = json_object_get(o, key);
@@ -128,12 +128,12 @@ static int number(const struct measurements *l, const json_t *o, const struct js
         return 0;
     char found[32];
     snprintf(found, sizeof found, "%.15g", *out);
-    const struct json_text field = json_text_field(at, key);
-    return json_text_refuse(&field, l->name, err, "%s: expected a %snumber from %g to %g, found %s", key, whole ? "whole " : "", lo, hi,
+    const struct json_position field = json_position_field(at, key);
+    return json_position_error(&field, l->name, err, "%s: expected a %snumber from %g to %g, found %s", key, whole ? "whole " : "", lo, hi,
                             json_is_number(v) ? found : json_type_name(v));
 }
 
-int batched_bench_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err)
+int batched_bench_json(struct measurements *l, const json_t *o, const struct json_position *at, const struct measure_context *x, struct error *err)
 {
     struct batched b = { .line = at->line, .model = "", .type = "" };
     for (int f = 0; f < N_BATCHED; f++)

@@ -1,4 +1,4 @@
-/* The classes of hardware.csv: which a profile is of, which a name says, what is believed of a machine of it. methods.md (56) */
+/* Machine classes: of a profile, of a name, and their priors. methods.md (56) */
 #include "base/json.h"
 #include "dataset/workload_internal.h"
 #include <ctype.h>
@@ -12,16 +12,16 @@
 #define MACHINES_SCHEMA "roofcast.machines"
 enum { MACHINES_VERSION = 1, MAX_LIST = 1000, CTX = 512 };
 
-/* A word of names, behind what is no letter or digit; '#' is a digit, '$' the end of a word. */
+/* A word of machine names, at a word boundary; '#' matches a digit, '$' the end of a word. */
 struct class_word {
     const char *word, *vendor;
     const struct machine_class *class;
-    double bytes_s, ln_sd; /* NaN: the class's */
+    double bytes_s, ln_sd; /* NaN: those of the class */
     const char *source;
 };
 
 struct classes {
-    json_t *doc; /* whose texts the others point to */
+    json_t *doc; /* owns the texts */
     struct machine_class *class;
     size_t n_class;
     struct class_word *word;
@@ -36,7 +36,7 @@ static void classes_free(struct classes *k)
     *k = (struct classes){ 0 };
 }
 
-/* Makers as the profiles write them, which a class's is compared with letter by letter. */
+/* Vendors as spelled in profiles: class vendors are compared exactly. */
 static const char *const makers[] = { "NVIDIA", "AMD", "Intel", "Apple", "Google", "AWS", "Qualcomm", "Tenstorrent", "Ampere", "Broadcom", "CIX" };
 
 static int read_vendor(const json_t *o, const char *ctx, const char **vendor, struct error *err)
@@ -54,7 +54,7 @@ static int read_vendor(const json_t *o, const char *ctx, const char **vendor, st
     return error_set(err, ERROR_INPUT, "%s: field \"vendor\": expected one of %s, found \"%.32s\"", ctx, list, *vendor);
 }
 
-/* {"value": 590e9, "unit": "B/s", "ln_sd": 0.6, "source": ".."}; sd NULL: there is none. */
+/* {"value": 590e9, "unit": "B/s", "ln_sd": 0.6, "source": ".."}; sd NULL: without ln_sd. */
 static int read_prior(const json_t *o, const char *ctx, const char *key, double *value, double *sd, const char **source, struct error *err)
 {
     const json_t *v = json_object_get(o, key);
@@ -78,23 +78,17 @@ static int read_prior(const json_t *o, const char *ctx, const char *key, double 
 
 static int read_class(struct machine_class *c, const json_t *o, const char *ctx, struct error *err)
 {
-    static const struct {
-        const char *name;
-        enum hw_kind kind;
-    } kinds[] = { { "cpu", HW_CPU }, { "gpu", HW_GPU }, { "apu", HW_APU }, { "npu", HW_NPU } };
     const json_t *ids = json_object_get(o, "ids");
     const char *kind;
-    size_t k = 0;
     *c = (struct machine_class){ .vendor = "", .profiles = true };
     if (json_check_object(o, ctx, err) != 0 || json_get_str(o, ctx, "name", &c->name, err) != 0 || json_get_str(o, ctx, "kind", &kind, err) != 0 ||
         read_vendor(o, ctx, &c->vendor, err) != 0 || json_get_bool_opt(o, ctx, "profiles", &c->profiles, err) != 0 ||
         json_get_bool_opt(o, ctx, "name_first", &c->name_first, err) != 0)
         return -1;
-    while (k < ARRAY_LEN(kinds) && strcmp(kinds[k].name, kind) != 0)
-        k++;
-    if (k == ARRAY_LEN(kinds))
+    const int k = hw_kind_find(kind);
+    if (k < 0)
         return error_set(err, ERROR_INPUT, "%s: field \"kind\": expected cpu, gpu, apu or npu, found \"%.32s\"", ctx, kind);
-    c->kind = kinds[k].kind;
+    c->kind = (enum hw_kind)k;
     if (ids && !json_is_array(ids))
         return error_set(err, ERROR_INPUT, "%s: field \"ids\": expected an array, found %s", ctx, json_type_name(ids));
     if (json_array_size(ids) > ARRAY_LEN(c->ids))
@@ -153,7 +147,7 @@ static int read_lists(struct classes *k, const char *name, struct error *err)
     return 0;
 }
 
-/* doc is the classes' from here on. */
+/* Takes ownership of doc. */
 static int take(struct classes *k, json_t *doc, const char *name, struct error *err)
 {
     *k = (struct classes){ .doc = doc };
@@ -190,7 +184,7 @@ int classes_load(struct error *err)
     return read_once(&reading, read_file, err);
 }
 
-/* Without the file there are none: who can say so has asked classes_load() before. */
+/* Empty without the file: errors are reported by classes_load(). */
 static const struct classes *classes(void)
 {
     struct error unused;
@@ -227,7 +221,7 @@ const char *machine_class(const struct hwprofile *h)
     for (size_t i = 0; i < k->n_class; i++) {
         if (!takes(&k->class[i], h))
             continue;
-        /* A GPU that is in no list of ids: what its name says, before it is taken for a server's. */
+        /* Without a matching id prefix the name decides, before the server class. */
         if (k->class[i].name_first && class_of_name(&named, h->name) && named.class->kind == h->kind)
             return named.class->name;
         return k->class[i].name;
@@ -237,8 +231,8 @@ const char *machine_class(const struct hwprofile *h)
 
 /* ---- names ------------------------------------------------------------------------------------------------ */
 
-/* Does the word stand at s? */
-static bool stands(const char *s, const char *word)
+/* s begins with the word. */
+static bool word_at(const char *s, const char *word)
 {
     for (; *word; s++, word++) {
         if (*word == '$')
@@ -252,13 +246,13 @@ static bool stands(const char *s, const char *word)
 static bool has_word(const char *name, const char *word)
 {
     for (const char *p = name; *p; p++)
-        if ((p == name || !isalnum((unsigned char)p[-1])) && stands(p, word))
+        if ((p == name || !isalnum((unsigned char)p[-1])) && word_at(p, word))
             return true;
     return false;
 }
 
-/* Marks and signs between words are blanks: "Intel(R) Arc(TM) B580" has the words "arc b580". */
-static void spell(char *out, size_t size, const char *name)
+/* Replaces trademarks and punctuation by blanks: "Intel(R) Arc(TM) B580" -> "Intel Arc B580". */
+static void normalize(char *out, size_t size, const char *name)
 {
     size_t n = 0;
     for (const char *s = name; *s && n + 1 < size;) {
@@ -278,7 +272,7 @@ static void spell(char *out, size_t size, const char *name)
 bool class_of_name(struct class_guess *out, const char *hardware)
 {
     char name[256];
-    spell(name, sizeof name, hardware);
+    normalize(name, sizeof name, hardware);
     const bool cpu = strcasestr(name, "[cpu]") != NULL;
     const struct classes *k = classes();
     for (size_t i = 0; i < k->n_word; i++) {

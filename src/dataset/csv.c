@@ -1,4 +1,4 @@
-/* RFC 4180, with places. */
+/* CSV parser (RFC 4180) with line and column of each field. */
 #include "dataset/csv.h"
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ struct reader {
     const char *at, *end;
     uint32_t line;
     const char *line_start;
-    char *out; /* where the next field's text goes: never ahead of what was read */
+    char *out; /* next field's text; never ahead of the input */
     const char *name;
     struct error *err;
 };
@@ -25,7 +25,7 @@ static uint32_t column_of(const struct reader *r)
     return (uint32_t)(r->at - r->line_start) + 1;
 }
 
-/* At a line's end: LF, CRLF or the file's. */
+/* End of line or of file. */
 static bool at_line_end(const struct reader *r)
 {
     return r->at == r->end || *r->at == '\n' || (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
@@ -46,7 +46,7 @@ static int quoted(struct reader *r, const struct csv_field *f)
     for (r->at++; r->at < r->end; r->at++) {
         if (*r->at == '"' && (r->at + 1 == r->end || r->at[1] != '"'))
             break;
-        r->at += *r->at == '"'; /* a doubled quote is one */
+        r->at += *r->at == '"'; /* escaped quote */
         if (*r->at == '\n') {
             r->line++;
             r->line_start = r->at + 1;
@@ -54,21 +54,21 @@ static int quoted(struct reader *r, const struct csv_field *f)
         *r->out++ = *r->at;
     }
     if (r->at == r->end)
-        return refuse(r, f->line, f->column, "a quoted field that does not end");
+        return refuse(r, f->line, f->column, "an unterminated quoted field");
     r->at++;
     if (!at_line_end(r) && *r->at != ',')
-        return refuse(r, r->line, column_of(r), "text behind a closing quote");
+        return refuse(r, r->line, column_of(r), "text after a closing quote");
     return 0;
 }
 
-/* Without the blanks around it. */
+/* Unquoted field, surrounding blanks stripped. */
 static int bare(struct reader *r, const struct csv_field *f)
 {
     while (r->at < r->end && *r->at == ' ')
         r->at++;
     for (; !at_line_end(r) && *r->at != ','; r->at++) {
         if (*r->at == '"')
-            return refuse(r, r->line, column_of(r), "a quote inside a field that does not begin with one");
+            return refuse(r, r->line, column_of(r), "a quote inside an unquoted field");
         *r->out++ = *r->at;
     }
     while (r->out > f->s && r->out[-1] == ' ')
@@ -103,7 +103,7 @@ static int grow(struct csv *c, size_t *cap, size_t need, struct error *err)
     return 0;
 }
 
-/* One line of fields behind the *n that are there; at its end r stands on the next line. */
+/* Appends the fields of one line after the *n present; then r is at the next line. */
 static int read_row(struct reader *r, struct csv *c, size_t *n, size_t *cap, struct error *err)
 {
     for (;;) {
@@ -159,7 +159,7 @@ static int read_rows(struct csv *c, struct reader *r, struct error *err)
     size_t n = 0, cap = 0;
     while (!only_blank_lines(r)) {
         const size_t first = n;
-        if (first > 0 && c->n_col > 1 && at_line_end(r)) { /* a blank line */
+        if (first > 0 && c->n_col > 1 && at_line_end(r)) { /* blank line */
             next_line(r);
             continue;
         }
@@ -174,8 +174,8 @@ static int read_rows(struct csv *c, struct reader *r, struct error *err)
         return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected a header, found nothing", c->name);
     c->n_row = n / c->n_col - 1;
     c->header = malloc(c->n_col * sizeof *c->header);
-    c->asked = calloc(c->n_col, sizeof *c->asked);
-    if (!c->header || !c->asked)
+    c->requested = calloc(c->n_col, sizeof *c->requested);
+    if (!c->header || !c->requested)
         return error_oom(err, c->n_col * sizeof *c->header, "a CSV header");
     memcpy(c->header, c->field, c->n_col * sizeof *c->header);
     return check_header(c, r);
@@ -216,14 +216,14 @@ void csv_free(struct csv *c)
     free(c->text);
     free(c->field);
     free(c->header);
-    free(c->asked);
-    c->asked = NULL;
+    free(c->requested);
+    c->requested = NULL;
     c->text = NULL;
     c->field = c->header = NULL;
     c->n_row = c->n_col = 0;
 }
 
-void csv_keep_text(struct csv *c)
+void csv_free_table(struct csv *c)
 {
     free(c->field);
     c->field = NULL;
@@ -234,7 +234,7 @@ int csv_find(const struct csv *c, const char *column)
 {
     for (size_t i = 0; i < c->n_col; i++)
         if (strcmp(c->header[i].s, column) == 0) {
-            c->asked[i] = true;
+            c->requested[i] = true;
             return (int)i;
         }
     return -1;
@@ -265,7 +265,7 @@ int csv_error(const struct csv *c, size_t row, int column, struct error *err, co
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    for (char *p = text; *p; p++) /* a field's own line breaks and escapes */
+    for (char *p = text; *p; p++) /* line breaks and escapes in a field */
         *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
     return error_set(err, ERROR_INPUT, "%s: line %u, column %u (%s): %s", c->name, f->line, f->column,
                      column < 0 ? "?" : c->header[column].s, text);

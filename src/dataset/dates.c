@@ -1,5 +1,4 @@
-/* Dates in texts that say when something was measured: "2024-05-10", "20240510", "10.05.2024", "May 2024; build 4426e298 (2824)",
- * "10 january 2025", "2025". */
+/* Dates in texts: "2024-05-10", "20240510", "10.05.2024", "May 2024; build 4426e298 (2824)", "10 january 2025", "2025". */
 #include "dataset/internal.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@ enum { FIRST_YEAR = 1970, LAST_YEAR = 2099, DIGITS_YEAR = 4, DIGITS_DATE = 8, DE
 static const char *const months[] = { "january", "february", "march",     "april",   "may",      "june",
                                       "july",    "august",   "september", "october", "november", "december" };
 
-/* "Jan", "JAN.", "Sept", "January" at s, a whole word: 1 to 12; 0: none. */
+/* Month of a whole word at s: "Jan", "JAN.", "Sept", "January"; 0: none. */
 static int month_at(const char *s)
 {
     enum { SHORTEST = 3 };
@@ -26,7 +25,7 @@ static int month_at(const char *s)
     return 0;
 }
 
-/* The first month's name in a text, NULL: none. */
+/* First month name in a text; NULL: none. */
 static const char *find_month(const char *text, int *month)
 {
     for (const char *p = text; *p; p++) {
@@ -43,8 +42,8 @@ static size_t digits(const char *s)
     return strspn(s, "0123456789");
 }
 
-/* The day beside a month's name: "31 June", "1st June", "June 31"; 0: none. text: where name stands in. */
-static int day_beside(const char *text, const char *name)
+/* Day next to a month name: "31 June", "1st June", "June 31"; 0: none. name points into text. */
+static int day_of_month(const char *text, const char *name)
 {
     const char *s = name;
     while (s > text && strchr(" .-", s[-1]))
@@ -54,11 +53,11 @@ static int day_beside(const char *text, const char *name)
         s--;
     if (s == text || !isdigit((unsigned char)s[-1]))
         s = end;
-    const char *const behind = s;
+    const char *const after = s;
     while (s > text && isdigit((unsigned char)s[-1]))
         s--;
-    const bool inner = s > text && (isalnum((unsigned char)s[-1]) || strchr(".:-/_", s[-1])); /* of a version, a time */
-    if (s < behind && behind - s <= 2 && !inner)
+    const bool inner = s > text && (isalnum((unsigned char)s[-1]) || strchr(".:-/_", s[-1])); /* part of a version or a time */
+    if (s < after && after - s <= 2 && !inner)
         return atoi(s);
     while (isalpha((unsigned char)*name))
         name++;
@@ -76,7 +75,7 @@ static int days_of(int year, int month)
     return month == 2 && leap ? 29 : days[month - 1];
 }
 
-/* "-05", "/5" at s, which no letter follows but a time's: behind it with the number, NULL: no such thing. */
+/* Number after `sign` at s ("-05", "/5"), not followed by a letter other than a time's T. Returns the text after it; NULL: none. */
 static const char *part_at(const char *s, char sign, int *value)
 {
     const size_t n = *s == sign ? digits(s + 1) : 0;
@@ -96,7 +95,7 @@ static bool is_day(int year, int month, int day)
     return is_year(year) && month >= 1 && month <= DECEMBER && day >= 1 && day <= days_of(year, month);
 }
 
-/* Behind the year at s: "2025-13-45" is a date by its form, and none. Points are versions' as well: two digits make a month of one. */
+/* Month and day after a year; "2025-13-45" is a false date. After a point (also used in versions) a month has two digits. */
 static enum measure_date_kind date_at(const char *s, int *year, int *month)
 {
     const char sign = s[DIGITS_YEAR];
@@ -104,11 +103,11 @@ static enum measure_date_kind date_at(const char *s, int *year, int *month)
     *year = atoi(s);
     *month = 0;
     const bool parted = sign == '-' || sign == '/' || (sign == '.' && digits(s + DIGITS_YEAR + 1) == 2);
-    const char *const behind = parted ? part_at(s + DIGITS_YEAR, sign, month) : NULL;
-    if (!behind)
+    const char *const after = parted ? part_at(s + DIGITS_YEAR, sign, month) : NULL;
+    if (!after)
         return is_year(*year) ? MEASURE_DATE : MEASURE_NO_DATE;
     const bool real = is_year(*year) && *month >= 1 && *month <= DECEMBER;
-    if (*behind == sign && isdigit((unsigned char)behind[1]) && !(real && part_at(behind, sign, &day) && is_day(*year, *month, day)) && sign != '.')
+    if (*after == sign && isdigit((unsigned char)after[1]) && !(real && part_at(after, sign, &day) && is_day(*year, *month, day)) && sign != '.')
         return MEASURE_FALSE_DATE;
     if (real)
         return MEASURE_DATE;
@@ -126,8 +125,8 @@ static enum measure_date_kind compact_at(const char *s, int *year, int *month)
 }
 
 /*
- * "10.05.2024", "5/20/2024", "05/2024": years at the end. Points have days first, strokes either: the month of "5/6/2024" is not known, that
- * of "5/5/2024" is.
+ * Dates ending in a year: "10.05.2024", "5/20/2024", "05/2024". With points the day is first; with slashes the order is ambiguous:
+ * "5/6/2024" has no known month, "5/5/2024" has.
  */
 static enum measure_date_kind date_to(const char *s, int *year, int *month)
 {
@@ -156,7 +155,7 @@ static enum measure_date_kind date_to(const char *s, int *year, int *month)
     return MEASURE_DATE;
 }
 
-/* Whatever date begins at s, which stands behind no other digit, letter or point. */
+/* Date of any form at s, at a word boundary. */
 static enum measure_date_kind any_at(const char *s, int *year, int *month)
 {
     const size_t n = digits(s);
@@ -175,7 +174,7 @@ enum measure_date_kind measure_date(const char *text, int *year, int *month)
             continue;
         const enum measure_date_kind kind = any_at(y, year, month);
         const char *const name = kind == MEASURE_DATE && *month == 0 ? find_month(text, month) : NULL;
-        const int day = name ? day_beside(text, name) : 0;
+        const int day = name ? day_of_month(text, name) : 0;
         if (day > days_of(*year, name ? *month : 1))
             return MEASURE_FALSE_DATE;
         if (kind != MEASURE_NO_DATE)
@@ -185,18 +184,18 @@ enum measure_date_kind measure_date(const char *text, int *year, int *month)
     return MEASURE_NO_DATE;
 }
 
-static bool says_when(const char *text)
+static bool has_date(const char *text)
 {
-    static const char commit[] = "commit "; /* of letters alone, once in a thousand */
+    static const char commit[] = "commit "; /* a hash without digits: one in a thousand */
     return text[strcspn(text, "0123456789")] != 0 || strncasecmp(text, commit, sizeof commit - 1) == 0;
 }
 
 const char *measure_date_remark(const char *text)
 {
     int year, month;
-    if (*text && !says_when(text))
-        return "says no date, no build and no version: taken as of today";
+    if (*text && !has_date(text))
+        return "has no date, build or version: assumed current";
     if (any_at(text, &year, &month) == MEASURE_DATE && year < MEASURE_FIRST_YEAR)
-        return "is of a year before any of this was measured: taken as of today";
+        return "is before the first measurements: assumed current";
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* gpu_kernels/: seconds of single kernels of servers' engines, as ai-dynamo/aiconfigurator collects them: one table an op. */
+/* gpu_kernels/: seconds of single kernels of server engines, collected by ai-dynamo/aiconfigurator; one table per op. */
 #include "dataset/internal.h"
 #include <math.h>
 #include <string.h>
@@ -7,12 +7,12 @@ enum { MS = 1000 };
 enum { SYSTEM, ENGINE, VERSION, OP, KERNEL, LATENCY, N_COLUMN };
 static const char *const columns[N_COLUMN] = { "system", "engine", "engine_version", "op_name", "kernel_source", "latency" };
 
-/* Of an attention's row. */
+/* Columns of attention rows. */
 enum { BATCH, TOKENS, HEADS, KEY_HEADS, HEAD_DIM, BEAMS, TYPE, CACHE, STEP, WINDOW, N_ATTENTION };
 static const char *const attention[N_ATTENTION] = { "batch_size", "isl",        "num_heads",      "num_key_value_heads", "head_dim",
                                                     "beam_width", "attn_dtype", "kv_cache_dtype", "step",                "window_size" };
 
-/* Types as PyTorch names them; others stay as they are. */
+/* PyTorch type names; others are unchanged. */
 static const char *type_of(const char *name)
 {
     static const struct {
@@ -42,7 +42,7 @@ static int read_attention(struct measurement *m, const struct csv *c, size_t i, 
     if (fmod(m->n_head, m->n_kv) != 0)
         return csv_error(c, i, col[KEY_HEADS], err, "expected a divisor of num_heads (%g), found %g", m->n_head, m->n_kv);
     if (beams > 1)
-        return csv_error(c, i, col[BEAMS], err, "expected 1, as nothing here searches by beams, found %g", beams);
+        return csv_error(c, i, col[BEAMS], err, "expected 1 (beam search is not modelled), found %g", beams);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* hardware.csv: bandwidth and peaks of machines by the names of throughput.csv. */
+/* hardware.csv: bandwidth and peaks of machines, by the names of throughput.csv. */
 #include "dataset/measure.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int read_row(struct measure_hw *h, const struct csv *c, size_t i, const i
         return csv_error(c, i, col[C_NAME], err, "expected the name of a machine, found nothing");
     for (int k = 0; k < 5; k++) {
         if (csv_to_number(csv_at(c, i, col[C_BW + k])->s) == 0)
-            return csv_error(c, i, col[C_BW + k], err, "expected more than 0, found \"%.64s\": leave it blank where nobody states it",
+            return csv_error(c, i, col[C_BW + k], err, "expected more than 0, found \"%.64s\": leave it blank if unknown",
                              csv_at(c, i, col[C_BW + k])->s);
         if (csv_number(c, i, col[C_BW + k], 1e-6, 1e9, false, to[k], err) != 0)
             return -1;

@@ -1,6 +1,6 @@
 /*
- * The outputs of llama-bench: -o json, jsonl, csv, sql have the same fields; md a table of some of them.
- * Source: ggml-org/llama.cpp tools/llama-bench/llama-bench.cpp (test::get_fields and the printers).
+ * Outputs of llama-bench: json, jsonl, csv and sql have equal fields; md has a table of some of them. Source: ggml-org/llama.cpp
+ * tools/llama-bench/llama-bench.cpp (test::get_fields and the printers).
  */
 #include "dataset/llama_bench.h"
 #include "dtype/dtype.h"
@@ -14,13 +14,13 @@ const char *const llama_bench_fields[N_FIELD] = {
     "model_filename", "model_type", "model_size", "model_n_params", "backends", "cpu_info", "gpu_info", "n_batch", "n_ubatch", "n_threads",
     "type_k", "type_v", "n_gpu_layers", "flash_attn", "n_prompt", "n_gen", "n_depth", "avg_ts", "avg_ns", "test", "build_commit", "build_number", "test_time",
     "split_mode", "main_gpu", "devices", "n_cpu_moe", "tensor_buft_overrides", "no_kv_offload",
-    "cuda", "metal", "vulkan", "sycl", "opencl", /* before "backends" (September 2024), and in ik_llama.cpp */
-    "fused_moe",                                 /* of ik_llama.cpp alone; and "test" */
+    "cuda", "metal", "vulkan", "sycl", "opencl", /* instead of "backends" before September 2024, and in ik_llama.cpp */
+    "fused_moe",                                 /* ik_llama.cpp only; and "test" */
     "tensor_split",
 };
 static const int needed[] = { F_LABEL, F_PROMPT, F_GEN, F_RATE };
 
-void llama_bench_place_in_text(const char *text, const char *at, size_t *line, size_t *column)
+void llama_bench_text_position(const char *text, const char *at, size_t *line, size_t *column)
 {
     const char *begin = text;
     *line = 1;
@@ -32,19 +32,19 @@ void llama_bench_place_in_text(const char *text, const char *at, size_t *line, s
     *column = (size_t)(at - begin) + 1;
 }
 
-/* Where a field stands, for messages; where the test does, if it has none. */
-const char *llama_bench_place(const struct test *t, enum field f, char *buf, size_t size)
+/* Position of a field, else of its test, for messages. */
+const char *llama_bench_position(const struct test *t, enum field f, char *buf, size_t size)
 {
     size_t line = t->line, column = 1;
     if (t->json) {
-        const struct json_text at = json_text_field(t->json, llama_bench_fields[f]);
+        const struct json_position at = json_position_field(t->json, llama_bench_fields[f]);
         line = at.line;
         column = at.column;
     } else if (t->csv && t->col[f] >= 0) {
         line = csv_at(t->csv, t->row, t->col[f])->line;
         column = csv_at(t->csv, t->row, t->col[f])->column;
     } else if (t->text) {
-        llama_bench_place_in_text(t->text, t->at[f] ? t->at[f] : t->begin, &line, &column);
+        llama_bench_text_position(t->text, t->at[f] ? t->at[f] : t->begin, &line, &column);
     }
     snprintf(buf, size, "%.250s: line %zu, column %zu", t->name, line, column);
     return buf;
@@ -52,7 +52,7 @@ const char *llama_bench_place(const struct test *t, enum field f, char *buf, siz
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
-/* "Q4_K - Medium" -> "Q4_K_M"; what stands behind the size in "llama 8B Q4_K - Medium". */
+/* "Q4_K - Medium" -> "Q4_K_M", from the part after the size in "llama 8B Q4_K - Medium". */
 static void type_of_label(char *out, size_t size, const char *label)
 {
     static const char *const begins[] = { "F16", "F32", "BF16", "MXFP4", "Q", "IQ", "TQ", "all ", "NVFP4" };
@@ -90,14 +90,17 @@ static void model_of_file(char *out, size_t size, const char *path)
         *end = 0;
 }
 
-/* The parts of a list, blanks around them cut off; lists of GPUs were joined by '/' before November 2024. */
+/* Items of a list without surrounding blanks; GPUs are separated by '/' before November 2024. */
 enum { MAX_DEVICES = 16, DEVICE_SIZE = 128 };
 struct device_list {
     char name[MAX_DEVICES][DEVICE_SIZE];
     int n;
 };
 
-/* To the sign that ends it: not within parentheses ("llvmpipe (LLVM 17.0.6, 256 bits)"), and no stroke between blanks ("AMD Instinct MI60 / MI50"). */
+/*
+ * Length up to a separator outside parentheses ("llvmpipe (LLVM 17.0.6, 256 bits)"); a slash between blanks is part of a name ("AMD
+ * Instinct MI60 / MI50").
+ */
 static size_t item_bytes(const char *s, const char *signs)
 {
     size_t n = 0;
@@ -125,7 +128,7 @@ static void split_list(struct device_list *l, const char *text, const char *sign
     }
 }
 
-/* A CPU's list has the libraries that multiply beside it: "Accelerate, Apple M1 Pro". */
+/* The CPU in a list that also names BLAS libraries: "Accelerate, Apple M1 Pro". */
 static const char *processor(const struct device_list *l)
 {
     static const char *const libraries[] = { "Accelerate", "BLAS", "BLIS", "NVPL", "OpenBLAS", "AMX" };
@@ -139,13 +142,13 @@ static const char *processor(const struct device_list *l)
     return "";
 }
 
-/* A name that drivers give the GPU of any processor. */
+/* Generic driver name of an integrated GPU. */
 static bool is_nameless(const char *gpu)
 {
     return strstr(gpu, "Radeon Graphics") || strstr(gpu, "Radeon(TM) Graphics");
 }
 
-/* "Radeon 780M Graphics", "Radeon 8060S Graphics", "Vega 8 Graphics": parts of a processor. */
+/* Integrated GPU by name: "Radeon 780M Graphics", "Radeon 8060S Graphics", "Vega 8 Graphics". */
 static bool names_part(const char *gpu)
 {
     const char *const end = strstr(gpu, " Graphics"), *const radeon = strstr(gpu, "Radeon"), *const vega = strstr(gpu, "Vega ");
@@ -154,20 +157,22 @@ static bool names_part(const char *gpu)
     return (vega && vega < end) || ((end[-1] == 'M' || end[-1] == 'S') && end - 2 > radeon && isdigit((unsigned char)end[-2]));
 }
 
-/* Beside GPUs of their own memory these are not used (llama.cpp since August 2025, recalled; before, they took layers, which is not told
- * apart): a processor's own, or programs that draw. */
-static bool is_beside(const char *gpu)
+/*
+ * Unused with a discrete GPU present: integrated GPUs and software renderers. Since August 2025 (confidence: low); earlier builds gave them
+ * layers, which is not distinguished.
+ */
+static bool is_secondary(const char *gpu)
 {
-    static const char *const chips[] = { "BMG", "DG1", "DG2" }; /* boards that a driver has no other name for */
+    static const char *const chips[] = { "BMG", "DG1", "DG2" }; /* discrete GPUs with generic driver names */
     const char *const arc = strstr(gpu, "Arc"), *const at = arc ? arc + strcspn(arc, "0123456789") : "";
-    bool board = *at && (at[-1] == 'A' || at[-1] == 'B'); /* A770, Pro B60; 140V is a processor's */
+    bool board = *at && (at[-1] == 'A' || at[-1] == 'B'); /* A770, Pro B60 are boards; 140V is integrated */
     for (size_t i = 0; i < ARRAY_LEN(chips); i++)
         board |= strstr(gpu, chips[i]) != NULL;
     return is_nameless(gpu) || strstr(gpu, "llvmpipe") || strstr(gpu, "Ryzen") || strstr(gpu, "Processor") || names_part(gpu) ||
            (strstr(gpu, "Intel") && (strstr(gpu, "Graphics") || strstr(gpu, "GPU")) && !board);
 }
 
-/* The GPUs that run a test. */
+/* GPUs of a test. */
 struct gpus {
     struct device_list all;
     int used[MAX_DEVICES], n;
@@ -189,17 +194,17 @@ static void find_gpus(struct gpus *g, const struct test *t)
     if (g->n > 0)
         return;
     for (int i = 0; i < g->all.n; i++)
-        board |= !is_beside(g->all.name[i]);
+        board |= !is_secondary(g->all.name[i]);
     for (int i = 0; i < g->all.n; i++)
-        if (!board || !is_beside(g->all.name[i]))
+        if (!board || !is_secondary(g->all.name[i]))
             g->used[g->n++] = i;
 }
 
 /*
- * Which of the machine's GPUs run it, as -dev, -sm none and -mg say; of those, as many as are equal to the first, the others in *other ("":
- * none). GPUs without a name of their own are a processor's that says so in its name ("w/ Radeon 8060S").
+ * GPUs used, from -dev, -sm none and -mg: the number equal to the first, others in *other ("": none). A generic name is replaced by the
+ * processor's if that names its GPU ("w/ Radeon 8060S").
  */
-/* Devices that "1.00/1.00" divides a model over; 0: it says nothing ("0.00", a ratio of each is not said). */
+/* Number of devices in tensor-split ratios "1.00/1.00"; 0: not stated ("0.00"). */
 static int devices_of_ratios(const char *ratios)
 {
     int n = 0;
@@ -211,7 +216,7 @@ static int devices_of_ratios(const char *ratios)
     return n;
 }
 
-/* Every matrix is divided, not the layers. */
+/* Split by rows (tensor parallel), not by layers. */
 static bool is_row_split(const struct test *t)
 {
     return strcmp(t->v[F_SPLIT], "row") == 0 || strcmp(t->v[F_SPLIT], "tensor") == 0;
@@ -223,9 +228,9 @@ static int devices_used(char *out, char *other, size_t size, const struct test *
     struct device_list cpus;
     int n = 0;
     find_gpus(&g, t);
-    const double said = *t->v[F_MAIN] ? csv_to_number(t->v[F_MAIN]) : 0;
-    const bool one = strcmp(t->v[F_SPLIT], "none") == 0 && said >= 0 && said < g.n;
-    snprintf(out, size, "%s", g.n ? g.all.name[g.used[one ? (int)said : 0]] : "");
+    const double stated = *t->v[F_MAIN] ? csv_to_number(t->v[F_MAIN]) : 0;
+    const bool one = strcmp(t->v[F_SPLIT], "none") == 0 && stated >= 0 && stated < g.n;
+    snprintf(out, size, "%s", g.n ? g.all.name[g.used[one ? (int)stated : 0]] : "");
     *other = 0;
     for (int i = 0; i < g.n && !one; i++) {
         const char *const name = g.all.name[g.used[i]];
@@ -242,7 +247,7 @@ static int devices_used(char *out, char *other, size_t size, const struct test *
     return one || n < 1 ? 1 : n;
 }
 
-/* Without "backends": those of a build by their flags. */
+/* Back end from build flags, for files without "backends". */
 static const char *back_end(const struct test *t)
 {
     static const struct {
@@ -263,7 +268,7 @@ static const char *back_end(const struct test *t)
 static int refuse(const struct test *t, enum field f, struct error *err, const char *expected)
 {
     char where[400];
-    return error_set(err, ERROR_INPUT, "%s: %s: expected %s, found \"%.64s\"", llama_bench_place(t, f, where, sizeof where), llama_bench_fields[f], expected,
+    return error_set(err, ERROR_INPUT, "%s: %s: expected %s, found \"%.64s\"", llama_bench_position(t, f, where, sizeof where), llama_bench_fields[f], expected,
                      t->v[f]);
 }
 
@@ -292,8 +297,10 @@ static bool for_gpus(const char *back_ends)
     return any;
 }
 
-/* On no GPU: none built in, none asked for, no layer there, or none found by one that was built in, unless who gives the file names
- * the machine. In files of before "backends" those of CUDA and SYCL alone had names. */
+/*
+ * Runs on the CPU: no GPU back end, no GPU layers, or no GPU found and no machine given (--hw). Before "backends" only CUDA and SYCL name
+ * their GPUs.
+ */
 static bool runs_on_cpu(const struct test *t, const struct measure_context *x)
 {
     const char *const b = back_end(t);
@@ -303,7 +310,7 @@ static bool runs_on_cpu(const struct test *t, const struct measure_context *x)
            (!*t->v[F_GPU] && !nameless && !named);
 }
 
-/* Experts, tensors by name, or the cache and its attention are kept on the CPU's side. */
+/* Experts, named tensors, or the KV cache with its attention are on the CPU. */
 static bool is_divided(const struct test *t)
 {
     const double experts = csv_to_number(t->v[F_CPU_MOE]);
@@ -315,7 +322,7 @@ static int add_remark(struct measurements *l, struct measurement *m, const char 
 {
     char both[400];
     snprintf(both, sizeof both, "%.200s%s%.190s", m->remark, *m->remark ? "; " : "", text);
-    const char *const kept = measure_keep(l, both, err);
+    const char *const kept = measure_copy_text(l, both, err);
     m->remark = kept ? kept : m->remark;
     return kept ? 0 : -1;
 }
@@ -323,15 +330,15 @@ static int add_remark(struct measurements *l, struct measurement *m, const char 
 static int name_row(struct measurements *l, struct measurement *m, const struct test *t, const struct measure_context *x,
                     struct error *err)
 {
-    char text[256], other[256] = "", engine[128], said[160];
+    char text[256], other[256] = "", engine[128], stated[160];
     const bool on_cpu = runs_on_cpu(t, x);
     snprintf(engine, sizeof engine, "%s (%.100s)", *t->v[F_IK] ? "ik_llama.cpp" : "llama.cpp", on_cpu ? "CPU" : back_end(t));
-    m->engine = measure_keep(l, engine, err);
+    m->engine = measure_copy_text(l, engine, err);
     type_of_label(text, sizeof text, t->v[F_LABEL]);
-    m->quant = m->engine ? measure_keep(l, text, err) : NULL;
+    m->quant = m->engine ? measure_copy_text(l, text, err) : NULL;
     model_of_file(text, sizeof text, t->v[F_FILE]);
-    m->model = m->quant ? measure_keep(l, x->model && *x->model && !(x->asked && *text) ? x->model : *text ? text : t->v[F_LABEL], err) : NULL;
-    m->label = m->model ? measure_keep(l, t->v[F_LABEL], err) : NULL;
+    m->model = m->quant ? measure_copy_text(l, x->model && *x->model && !(x->model_is_query && *text) ? x->model : *text ? text : t->v[F_LABEL], err) : NULL;
+    m->label = m->model ? measure_copy_text(l, t->v[F_LABEL], err) : NULL;
     if (on_cpu) {
         struct device_list cpus;
         split_list(&cpus, t->v[F_CPU], ",");
@@ -344,20 +351,20 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
         m->other_gpus = *other != 0;
     }
     if (m->other_gpus) {
-        snprintf(said, sizeof said, "%.48s runs a part of it: priced as if %.48s did", other, text);
-        if (add_remark(l, m, said, err) != 0)
+        snprintf(stated, sizeof stated, "%.48s runs a part of it: estimated as if %.48s did", other, text);
+        if (add_remark(l, m, stated, err) != 0)
             return -1;
     }
-    m->hardware = m->label ? measure_keep(l, x->hardware && *x->hardware ? x->hardware : text, err) : NULL;
-    m->named = m->hardware ? measure_keep(l, text, err) : NULL;
-    m->version = m->named ? measure_keep(l, t->v[F_COMMIT], err) : NULL;
-    m->date = m->version ? measure_keep(l, t->v[F_DATE], err) : NULL;
-    m->type_k = m->date ? measure_keep(l, t->v[F_TYPE_K], err) : NULL;
-    m->type_v = m->type_k ? measure_keep(l, t->v[F_TYPE_V], err) : NULL;
+    m->hardware = m->label ? measure_copy_text(l, x->hardware && *x->hardware ? x->hardware : text, err) : NULL;
+    m->named = m->hardware ? measure_copy_text(l, text, err) : NULL;
+    m->version = m->named ? measure_copy_text(l, t->v[F_COMMIT], err) : NULL;
+    m->date = m->version ? measure_copy_text(l, t->v[F_DATE], err) : NULL;
+    m->type_k = m->date ? measure_copy_text(l, t->v[F_TYPE_K], err) : NULL;
+    m->type_v = m->type_k ? measure_copy_text(l, t->v[F_TYPE_V], err) : NULL;
     return m->type_v ? 0 : -1;
 }
 
-/* Types of a cache that ik_llama.cpp has beside ggml's; priced as of 16 bits. */
+/* KV cache types of ik_llama.cpp only; treated as 16-bit. */
 static const char *const caches_of_ik[] = { "q6_0", "q8_KV" };
 
 static int check_cache(const struct test *t, enum field f, struct error *err)
@@ -371,19 +378,19 @@ static int check_cache(const struct test *t, enum field f, struct error *err)
 static int check_date(struct measurements *l, struct measurement *m, const struct test *t, struct error *err)
 {
     int year, month;
-    char said[128];
+    char stated[128];
     if (!*t->v[F_DATE])
         return 0;
     if (measure_date(t->v[F_DATE], &year, &month) != MEASURE_DATE)
         return refuse(t, F_DATE, err, "a date as in 2026-01-02T03:04:05Z");
-    const char *const remark = *t->v[F_BUILD] ? NULL : measure_date_remark(t->v[F_DATE]); /* a build says more */
+    const char *const remark = *t->v[F_BUILD] ? NULL : measure_date_remark(t->v[F_DATE]); /* a build number is more precise */
     if (!remark)
         return 0;
-    snprintf(said, sizeof said, "test_time %s", remark);
-    return add_remark(l, m, said, err);
+    snprintf(stated, sizeof stated, "test_time %s", remark);
+    return add_remark(l, m, stated, err);
 }
 
-/* -1 and auto: wherever the back end can. */
+/* -1, auto: on where the back end supports it. */
 static int read_flash(struct measurement *m, const struct test *t, struct error *err)
 {
     static const struct {
@@ -393,7 +400,7 @@ static int read_flash(struct measurement *m, const struct test *t, struct error 
     const char *const s = t->v[F_FLASH];
     const double flash = csv_to_number(s);
     bool known = !*s || flash == 0 || flash == 1 || flash == -1;
-    m->flash_said = *s != 0;
+    m->flash_stated = *s != 0;
     m->flash = flash > 0 || flash < 0;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (strcasecmp(s, texts[i].text) == 0) {
@@ -403,7 +410,7 @@ static int read_flash(struct measurement *m, const struct test *t, struct error 
     return known ? 0 : refuse(t, F_FLASH, err, "0, 1, -1, on, off or auto");
 }
 
-/* A test's figures. */
+/* Numbers of a test. */
 struct figures {
     double size, params, prompt, gen, depth, batch, ubatch, threads, layers, ns, build;
 };
@@ -423,18 +430,15 @@ static int read_figures(struct figures *g, struct measurement *m, const struct t
         if (*t->v[counts[i]] && csv_to_number(t->v[counts[i]]) != floor(csv_to_number(t->v[counts[i]])))
             return refuse(t, counts[i], err, "a whole number");
     if (g->prompt + g->gen <= 0)
-        return refuse(t, F_GEN, err, "a generation where there is no prompt");
-    if (strstr(t->v[F_TEST], "@pp")) { /* ik_llama.cpp's -gp: generation behind a prompt that is not timed */
+        return refuse(t, F_GEN, err, "a generation without a prompt");
+    if (strstr(t->v[F_TEST], "@pp")) { /* ik_llama.cpp's -gp: generation after an untimed prompt */
         g->depth += g->prompt;
         g->prompt = 0;
     }
-    return g->prompt + g->gen > 0 ? 0 : refuse(t, F_GEN, err, "a generation behind a prompt");
+    return g->prompt + g->gen > 0 ? 0 : refuse(t, F_GEN, err, "a generation after a prompt");
 }
 
-/*
- * The mean of rates is at least the rate of the mean time, and no more than a few percent above it unless repetitions differ: a row whose figures
- * are two times apart is of two tests.
- */
+/* The mean of rates is slightly above the rate of the mean time; a factor of two means that both are of different tests. */
 static int check_rate(struct measurements *l, struct measurement *m, const struct figures *g, const struct test *t, struct error *err)
 {
     static const double SAID = 1.1, REFUSED = 2;
@@ -465,12 +469,12 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
     m.n_ubatch = (int)g.ubatch;
     m.n_gpu_layers = g.layers > 0 ? (int)g.layers : 0;
     m.batch = 1;
-    m.build = *t->v[F_IK] ? 0 : (int)g.build; /* a fork counts its own */
+    m.build = *t->v[F_IK] ? 0 : (int)g.build; /* forks have their own numbering */
     if (name_row(l, &m, t, x, err) != 0)
         return -1;
-    if (*t->unread) {
+    if (*t->ignored) {
         char text[200];
-        snprintf(text, sizeof text, "not understood and left out: %s", t->unread);
+        snprintf(text, sizeof text, "ignored: %s", t->ignored);
         if (add_remark(l, &m, text, err) != 0)
             return -1;
     }
@@ -490,17 +494,17 @@ int llama_bench_row(struct measurements *l, const struct test *t, const struct m
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
         if (!*t->v[needed[i]])
             return error_set(err, ERROR_INPUT, "%s: %s: expected a value as llama-bench writes it, found none",
-                             llama_bench_place(t, (enum field)needed[i], where, sizeof where), llama_bench_fields[needed[i]]);
+                             llama_bench_position(t, (enum field)needed[i], where, sizeof where), llama_bench_fields[needed[i]]);
     return add_test(l, t, x, err);
 }
 
 /* ---- what is not read ---------------------------------------------------------------------------------------------- */
 
-/* How a file was made, how threads wait, how a file is opened: of fields and of columns of tables. A star at the end stands for any text. */
+/* Fields without influence on results: provenance, thread waiting, file access. A trailing star matches any text. */
 static const char *const harmless[] = { "build_*", "model_*", "cpu_*", "gpu_*", "use_mmap", "use_direct_io", "mmap", "dio", "poll", "prio", "delay", "samples_*",
                                         "avg_*", "stddev_*", "test", "t/s", "model", "size", "params", "backend", "backends", "threads", "n_threads", "batch",
                                         "n_batch", "n_depth", "fit_*", "fitt", "fitc", "blas", "kompute", "rpc", "gpu_blas", "repeat", "warmup",
-                                        /* kernels that ik_llama.cpp chooses among */
+                                        /* ik_llama.cpp kernel selection */
                                         "fmoe", "fused_moe", "rtr", "repack", "mla", "mla_attn", "amb", "attn_max_batch", "ger", "grouped_er", "mqkv", "muge", "thp", "rcache",
                                         "sas", "no_fused_up_gate", "no-fug", "no-ooae", "no_ooae", "graph_reuse", "khad", "vhad", "cuda", "metal", "vulkan", "sycl", "opencl" };
 
@@ -517,7 +521,7 @@ static bool is_harmless(const char *name)
     return false;
 }
 
-void llama_bench_note(struct test *t, const char *name, const char *value)
+void llama_bench_note_ignored(struct test *t, const char *name, const char *value)
 {
     static const char *const nothing[] = { "", "0", "-1", "none", "auto", "false", "null", "-" };
     char text[48];
@@ -526,11 +530,11 @@ void llama_bench_note(struct test *t, const char *name, const char *value)
             return;
     if (!*name || is_harmless(name))
         return;
-    snprintf(text, sizeof text, "%s%.20s=%.20s", *t->unread ? ", " : "", name, value);
+    snprintf(text, sizeof text, "%s%.20s=%.20s", *t->ignored ? ", " : "", name, value);
     for (char *p = text; *p; p++)
         *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
-    if (strlen(t->unread) + strlen(text) < sizeof t->unread)
-        strcat(t->unread, text);
+    if (strlen(t->ignored) + strlen(text) < sizeof t->ignored)
+        strcat(t->ignored, text);
 }
 
 /* ---- csv ------------------------------------------------------------------------------------------------------ */
@@ -546,7 +550,7 @@ int llama_bench_csv(struct measurements *l, const struct measure_context *x, str
         for (int k = 0; k < N_FIELD; k++)
             t.v[k] = csv_at(c, i, col[k])->s;
         for (size_t k = 0; k < c->n_col; k++)
-            llama_bench_note(&t, c->header[k].s, csv_at(c, i, (int)k)->s);
+            llama_bench_note_ignored(&t, c->header[k].s, csv_at(c, i, (int)k)->s);
         if (llama_bench_row(l, &t, x, err) != 0)
             return -1;
     }
@@ -555,22 +559,22 @@ int llama_bench_csv(struct measurements *l, const struct measure_context *x, str
 
 /* ---- json and jsonl ---------------------------------------------------------------------------------------------- */
 
-/* A field's value as text; NULL: too long, out of memory. */
-static const char *text_of(struct measurements *l, const json_t *v, const struct json_text *at, const char *key, struct error *err)
+/* A field's value as text; NULL: *err (too long, out of memory). */
+static const char *text_of(struct measurements *l, const json_t *v, const struct json_position *at, const char *key, struct error *err)
 {
     char buf[64];
     if (json_string_length(v) > MEASURE_MAX_TEXT) {
-        const struct json_text field = json_text_field(at, key);
-        json_text_refuse(&field, l->name, err, "%s: expected at most %d bytes, found %zu", key, MEASURE_MAX_TEXT, json_string_length(v));
+        const struct json_position field = json_position_field(at, key);
+        json_position_error(&field, l->name, err, "%s: expected at most %d bytes, found %zu", key, MEASURE_MAX_TEXT, json_string_length(v));
         return NULL;
     }
     if (json_is_string(v) && !json_is_none(v))
-        return measure_keep(l, json_string_value(v), err);
+        return measure_copy_text(l, json_string_value(v), err);
     if (json_is_number(v))
         snprintf(buf, sizeof buf, "%.17g", json_number_value(v));
     else
         snprintf(buf, sizeof buf, "%s", json_is_true(v) ? "1" : json_is_false(v) ? "0" : "");
-    return measure_keep(l, buf, err);
+    return measure_copy_text(l, buf, err);
 }
 
 static const char *number_text(char *buf, size_t size, const json_t *v)
@@ -579,7 +583,7 @@ static const char *number_text(char *buf, size_t size, const json_t *v)
     return buf;
 }
 
-int llama_bench_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x,
+int llama_bench_json(struct measurements *l, const json_t *o, const struct json_position *at, const struct measure_context *x,
                      struct error *err)
 {
     struct test t = { .json = at, .line = at->line, .name = l->name };
@@ -591,7 +595,7 @@ int llama_bench_json(struct measurements *l, const json_t *o, const struct json_
             return -1;
     json_object_foreach((json_t *)o, key, v)
         if (json_is_string(v) || json_is_number(v) || json_is_true(v))
-            llama_bench_note(&t, key, json_is_string(v) ? json_string_value(v) : json_is_true(v) ? "true" : number_text(number, sizeof number, v));
+            llama_bench_note_ignored(&t, key, json_is_string(v) ? json_string_value(v) : json_is_true(v) ? "true" : number_text(number, sizeof number, v));
     return llama_bench_row(l, &t, x, err);
 }
 

@@ -1,4 +1,4 @@
-/* The outputs of llama-bench that are texts: INSERT statements and tables of Markdown. Source: as in llama_bench.c. */
+/* Text outputs of llama-bench: INSERT statements, Markdown tables. Source: see llama_bench.c. */
 #include "dataset/llama_bench.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 /* ---- sql ---------------------------------------------------------------------------------------------------------- */
 
-/* A list in parentheses of a file: its values and where each begins. */
+/* A list in parentheses: values and their positions. */
 enum { MAX_SQL = 128 };
 struct sql_list {
     const char *v[MAX_SQL], *at[MAX_SQL];
@@ -17,11 +17,11 @@ struct sql_list {
 static int refuse_at(const struct measurements *l, const char *text, const char *at, struct error *err, const char *what)
 {
     size_t line, column;
-    llama_bench_place_in_text(text, at, &line, &column);
+    llama_bench_text_position(text, at, &line, &column);
     return error_set(err, ERROR_INPUT, "%s: line %zu, column %zu: %s", l->name, line, column, what);
 }
 
-/* Behind blanks and comments. */
+/* Skips blanks and comments. */
 static const char *skip(const char *s)
 {
     for (;;) {
@@ -43,14 +43,14 @@ static bool is_comment(const char *s)
     return strncmp(s, "--", 2) == 0 || strncmp(s, "/*", 2) == 0;
 }
 
-/* Behind the name in quotes at s, or the character. */
+/* Skips the quoted name at s, or one character. */
 static const char *skip_one(const char *s)
 {
     const char *const end = strchr("'\"`", *s) ? strchr(s + 1, *s) : s;
     return end ? end + 1 : s + strlen(s);
 }
 
-/* The next of these words that stands in no comment and no text in quotes; NULL: none. */
+/* Next occurrence of a word outside comments and quotes; NULL: none. */
 static const char *find_word(const char *s, const char *word)
 {
     for (s = skip(s); *s; s = skip(skip_one(s)))
@@ -65,7 +65,7 @@ bool llama_bench_is_sql(const char *text)
     return strncasecmp(s, "CREATE TABLE", 12) == 0 || strncasecmp(s, "INSERT INTO", 11) == 0;
 }
 
-/* 'text' with '' for a quote, or a bare word; behind it, NULL: refused. */
+/* Reads 'text' ('' is a quote) or a bare word. Returns the text after it; NULL: *err. */
 static const char *read_value(struct measurements *l, const char *text, const char *s, const char **v, struct error *err)
 {
     char value[MEASURE_MAX_TEXT + 1];
@@ -80,16 +80,16 @@ static const char *read_value(struct measurements *l, const char *text, const ch
         value[len++] = *s++;
     }
     if (quote && *s++ != quote) {
-        refuse_at(l, text, begin, err, "a text in quotes that does not end");
+        refuse_at(l, text, begin, err, "an unterminated text in quotes");
         return NULL;
     }
     while (!quote && len && isspace((unsigned char)value[len - 1]))
         len--;
     value[len] = 0;
-    return (*v = measure_keep(l, value, err)) ? s : NULL;
+    return (*v = measure_copy_text(l, value, err)) ? s : NULL;
 }
 
-/* Behind the list at s; NULL: refused. */
+/* Returns the text after the list at s; NULL: *err. */
 static const char *read_list(struct measurements *l, const char *text, const char *s, struct sql_list *list, struct error *err)
 {
     list->n = 0;
@@ -130,11 +130,11 @@ static int sql_row(struct measurements *l, struct test t, const struct sql_list 
             }
     }
     for (size_t i = 0; i < values->n; i++)
-        llama_bench_note(&t, columns->v[i], values->v[i]);
+        llama_bench_note_ignored(&t, columns->v[i], values->v[i]);
     return llama_bench_row(l, &t, x, err);
 }
 
-/* Behind the name of a table. */
+/* Skips a table name. */
 static const char *skip_table(const char *s)
 {
     s = skip(s);
@@ -155,7 +155,7 @@ int llama_bench_sql(struct measurements *l, const char *text, const struct measu
             return -1;
         p = skip(p);
         if (strncasecmp(p, word, sizeof word - 1) != 0)
-            return refuse_at(l, text, p, err, "expected VALUES behind the columns of INSERT INTO");
+            return refuse_at(l, text, p, err, "expected VALUES after the columns of INSERT INTO");
         for (p += sizeof word - 1;; p++) {
             const char *const list = skip(p);
             if (!(p = read_list(l, text, list, &values, err)))
@@ -165,7 +165,7 @@ int llama_bench_sql(struct measurements *l, const char *text, const struct measu
             if (sql_row(l, t, &columns, &values, x, err) != 0)
                 return -1;
             p = skip(p);
-            if (*p != ',') /* another row */
+            if (*p != ',') /* next row */
                 break;
         }
     }
@@ -176,7 +176,7 @@ int llama_bench_sql(struct measurements *l, const char *text, const struct measu
 
 enum { MAX_CELLS = 32 };
 
-/* Cells of "| a | b |", blanks cut off; 0: no such line. */
+/* Cells of "| a | b |", stripped; 0: not such a line. */
 static size_t split_cells(char *line, char **cell)
 {
     size_t n = 0;
@@ -197,7 +197,7 @@ static size_t split_cells(char *line, char **cell)
     return n;
 }
 
-/* "pp512", "pp 512" (2023): behind it with the number, NULL: it is not that. */
+/* Number of "pp512", "pp 512" (2023). Returns the text after it; NULL: none. */
 static const char *read_part(const char *s, const char *word, int *to)
 {
     enum { MOST = 1 << 27 };
@@ -213,7 +213,7 @@ static const char *read_part(const char *s, const char *word, int *to)
     return v <= MOST ? end + strspn(end, " ") : NULL;
 }
 
-/* "pp512", "tg128", "pp512+tg128", "tg128 @ d4096"; ik_llama.cpp's "tg128@pp512" is behind a prompt, too. */
+/* "pp512", "tg128", "pp512+tg128", "tg128 @ d4096"; also ik_llama.cpp's "tg128@pp512". */
 static bool read_test(const char *s, int *p, int *g, int *d)
 {
     *p = *g = *d = 0;
@@ -222,8 +222,8 @@ static bool read_test(const char *s, int *p, int *g, int *d)
         end = read_part(end ? end + 1 : s, "tg", g);
     if (end && *end == '@') {
         end += 1 + strspn(end + 1, " ");
-        const char *const behind = read_part(end, "d", d);
-        end = behind ? behind : read_part(end, "pp", d);
+        const char *const after = read_part(end, "d", d);
+        end = after ? after : read_part(end, "pp", d);
     }
     return end && *end == 0 && *p + *g > 0;
 }
@@ -236,8 +236,10 @@ const char *llama_bench_cell(char *const *head, char *const *cell, size_t n, con
     return "";
 }
 
-/* "4.58 GiB", "494.03 M", "1.03 T"; a figure alone is of GiB, or of billions. As a number in buf; another text as it stands, to be
- * refused, and "" where there is none. */
+/*
+ * Converts "4.58 GiB", "494.03 M", "1.03 T" to a number in buf; without a unit GiB, or billions. Other texts are unchanged, to be rejected;
+ * "" where there is none.
+ */
 struct unit {
     const char *name;
     double is;
@@ -262,7 +264,7 @@ static const char *scaled(char *buf, size_t size, const char *s, const struct un
     return s;
 }
 
-/* Columns that only ik_llama.cpp's tables have: a table of its own defaults is not told from llama.cpp's. */
+/* Columns of ik_llama.cpp only. With default settings its tables equal llama.cpp's. */
 static bool is_of_ik(char *const *head, size_t n)
 {
     static const char *const own[] = { "fmoe", "rtr", "mla", "amb", "ser", "ger", "mqkv", "muge", "thp", "rcache", "sas", "no-fug", "no-ooae" };
@@ -273,7 +275,7 @@ static bool is_of_ik(char *const *head, size_t n)
     return any;
 }
 
-/* The next line that names the build, from the line at s on. */
+/* Next line with the build, from s on. */
 static const char *find_build(const char *s)
 {
     static const char word[] = "build:";
@@ -305,7 +307,7 @@ static const char *in_file(const struct md_line *r, const char *name)
     return *c ? r->at + (c - r->copy) : NULL;
 }
 
-/* Columns and what they say; llama-bench prints those that its options set. */
+/* Columns and their fields; llama-bench prints those set by options. */
 static const struct {
     const char *name;
     enum field field;
@@ -337,7 +339,7 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     }
     for (size_t i = 0; i < n; i++)
         if (!is_column(head[i]))
-            llama_bench_note(&t, head[i], cell[i]);
+            llama_bench_note_ignored(&t, head[i], cell[i]);
     t.at[F_PROMPT] = t.at[F_GEN] = t.at[F_DEPTH] = in_file(r, "test");
     t.at[F_RATE] = in_file(r, "t/s");
     t.at[F_SIZE] = in_file(r, "size");
@@ -345,7 +347,7 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     if (!read_test(llama_bench_cell(head, cell, n, "test"), &np, &ng, &nd)) {
         char where[400];
         return error_set(err, ERROR_INPUT, "%s: expected a test such as pp512 or tg128 @ d4096, found \"%.64s\"",
-                         llama_bench_place(&t, F_PROMPT, where, sizeof where), llama_bench_cell(head, cell, n, "test"));
+                         llama_bench_position(&t, F_PROMPT, where, sizeof where), llama_bench_cell(head, cell, n, "test"));
     }
     snprintf(mean, sizeof mean, "%s", llama_bench_cell(head, cell, n, "t/s"));
     mean[strcspn(mean, " ")] = 0;
@@ -353,7 +355,7 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     snprintf(p, sizeof p, "%d", np);
     snprintf(g, sizeof g, "%d", ng);
     snprintf(d, sizeof d, "%d", nd);
-    t.v[F_GPU] = strcmp(t.v[F_BACKENDS], "CPU") == 0 ? "" : "?"; /* md does not say which */
+    t.v[F_GPU] = strcmp(t.v[F_BACKENDS], "CPU") == 0 ? "" : "?"; /* md does not name it */
     t.v[F_CPU] = "?";
     if (r->build)
         read_build(r->build, commit, build, sizeof build);
@@ -370,7 +372,7 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     return llama_bench_row(l, &t, x, err);
 }
 
-/* Kinds of tables, by their heads. */
+/* Kinds of tables, by head. */
 enum md_kind { MD_NONE, MD_LLAMA_BENCH, MD_BATCHED };
 
 static enum md_kind kind_of_head(char *const *head, size_t n)
@@ -378,10 +380,10 @@ static enum md_kind kind_of_head(char *const *head, size_t n)
     if (n > 0 && batched_bench_head(head, n))
         return MD_BATCHED;
     const bool rates = *llama_bench_cell(head, head, n, "test") && *llama_bench_cell(head, head, n, "t/s") && *llama_bench_cell(head, head, n, "model");
-    return rates && !*llama_bench_cell(head, head, n, "MBU") ? MD_LLAMA_BENCH : MD_NONE; /* with MBU: roofcast's own, whose --save is read */
+    return rates && !*llama_bench_cell(head, head, n, "MBU") ? MD_LLAMA_BENCH : MD_NONE; /* with MBU: roofcast's own, whose --save file is read instead */
 }
 
-/* A line's copy in buf, without its end. */
+/* Copy of a line in buf, without its line break. */
 static const char *copy_line(char *buf, size_t size, const char *line)
 {
     const size_t n = strcspn(line, "\r\n");
@@ -403,23 +405,23 @@ bool llama_bench_is_md(const char *text)
     return false;
 }
 
-/* "| --- |": the line below a head. */
+/* "| --- |": separator line below a head. */
 static bool is_rule(const char *line)
 {
     const char *const s = line + strspn(line, " \t");
     return *s == '|' && s[strspn(s, "|-: \t")] == 0;
 }
 
-/* The reader of a file's tables. */
+/* Reader of the tables of a file. */
 struct md_reader {
     const char *text, *build;
     char head_line[MEASURE_MAX_TEXT + 1], *head[MAX_CELLS];
-    size_t n_head, line; /* of the file */
-    enum md_kind kind;   /* of the table; MD_NONE: before the first, or one of something else */
-    bool broken;         /* a line that is of no table was before this one */
+    size_t n_head, line; /* line number in the file */
+    enum md_kind kind;   /* kind of the current table; MD_NONE: before the first, or another table */
+    bool broken;         /* the previous line is not part of a table */
 };
 
-/* A line begins a table: one of ours, or, below other text and above a rule, one of something else. */
+/* The line is a table head: a known one, or any after other text and above a separator. */
 static bool begins_table(struct md_reader *r, const char *line, const char *next)
 {
     char copy[MEASURE_MAX_TEXT + 1], below[MEASURE_MAX_TEXT + 1], *cell[MAX_CELLS];
@@ -448,7 +450,7 @@ static int md_line(struct measurements *l, struct md_reader *r, const char *p, s
         const size_t last = r->n_head < n ? r->n_head : n - 1;
         return refuse_at(l, r->text, p + (cell[last] - line), err, what);
     }
-    if (r->build && r->build < p) /* of the next table */
+    if (r->build && r->build < p) /* build of the next table */
         r->build = find_build(p);
     const struct md_line row = { r->head, cell, n, line, p, r->build };
     return r->kind == MD_BATCHED ? batched_bench_row(l, &row, r->text, r->line, x, err) : md_row(l, &row, r->text, r->line, x, err);
@@ -458,7 +460,7 @@ int llama_bench_md(struct measurements *l, const char *text, const struct measur
 {
     struct md_reader r = { .text = text, .build = find_build(text), .broken = true };
     char line[MEASURE_MAX_TEXT + 1];
-    for (const char *p = text, *next; *p; p = next) { /* what a program says before and between its tables is passed over */
+    for (const char *p = text, *next; *p; p = next) { /* other output before and between tables is skipped */
         const size_t len = strcspn(p, "\n");
         next = p + len + (p[len] == '\n');
         r.line++;

@@ -9,6 +9,7 @@ libdataset_a_SOURCES = \
   %D%/gpu_kernels.c \
   %D%/hardware.c \
   %D%/internal.h \
+  %D%/json_position.c \
   %D%/llama_bench.c \
   %D%/llama_bench.h \
   %D%/llama_bench_text.c \
@@ -19,19 +20,18 @@ libdataset_a_SOURCES = \
   %D%/names.c \
   %D%/ops.c \
   %D%/others.c \
-  %D%/place.c \
-  %D%/possible.c \
   %D%/preset.c \
-  %D%/price.c \
-  %D%/pricer.c \
+  %D%/roof_violation.c \
   %D%/roofs.c \
+  %D%/row_model.c \
+  %D%/row_passes.c \
   %D%/serving.c \
+  %D%/small_kernels.c \
   %D%/stacks.c \
   %D%/stacks.h \
-  %D%/small_kernels.c \
   %D%/steps.c \
-  %D%/subject.c \
   %D%/throughput.c \
   %D%/work.c \
+  %D%/workload.c \
   %D%/workload.h \
   %D%/workload_internal.h

@@ -1,4 +1,4 @@
-/* The machine of a row: a profile, a row of --hardware, or both; without either, what its name says. */
+/* Machine of a row: a profile, a row of --hardware, or both; else a guess from its name. methods.md (56) */
 #include "base/notify.h"
 #include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
@@ -44,7 +44,7 @@ static json_t *profile_json(const struct measure_hw *g, const struct class_guess
     return j;
 }
 
-/* Memory of machines that state a peak and no bandwidth: the class's balance, which spreads by so much. */
+/* Spread of ln bandwidth derived from a peak by the class's balance. */
 static const double balance_sd = 0.45;
 
 static int from_figures(struct machine *out, const struct measure_hw *g, struct class_guess *class, struct error *err)
@@ -62,7 +62,7 @@ static int from_figures(struct machine *out, const struct measure_hw *g, struct 
         out->guesses |= GUESS_BANDWIDTH;
         out->ln_sd = class->ln_sd;
         const size_t n = strlen(out->note);
-        snprintf(out->note + n, sizeof out->note - n, "%sno bandwidth of it is known: %.3g GB/s, as its class (%s)", n ? "; " : "",
+        snprintf(out->note + n, sizeof out->note - n, "%sunknown bandwidth: %.3g GB/s, from its class (%s)", n ? "; " : "",
                  class->bytes_s / 1e9, class->class->name);
     }
     json_t *j = profile_json(g, class, out->guesses);
@@ -81,11 +81,11 @@ static int from_figures(struct machine *out, const struct measure_hw *g, struct 
     return error_is_fatal(&e) ? error_set(err, e.kind, "%s", e.msg) : 0;
 }
 
-/* Servers' GPUs where a name says nothing and the file is of servers: a topology, a system. */
-static bool guess_class(struct class_guess *out, const char *hardware, const struct machine_class *said, bool server)
+/* Unknown names in server files are data center GPUs. */
+static bool guess_class(struct class_guess *out, const char *hardware, const struct machine_class *stated, bool server)
 {
     const bool named = class_of_name(out, hardware);
-    const struct machine_class *c = said ? said : !named && server ? class_find("datacenter GPU") : NULL;
+    const struct machine_class *c = stated ? stated : !named && server ? class_find("datacenter GPU") : NULL;
     if (c && (!named || out->class != c))
         *out = (struct class_guess){ c, named && out->class->kind == c->kind ? out->vendor : c->vendor, c->bytes_s, c->ln_sd, c->source };
     return named || c;
@@ -94,19 +94,19 @@ static bool guess_class(struct class_guess *out, const char *hardware, const str
 static int from_row(struct machine *out, const struct measure_hw *g, struct error *err)
 {
     struct class_guess class, name;
-    /* Of a class of its own, or none: as its name says, or else the class's ("server CPU", "edge NPU"), or as a data center's GPU. */
-    const struct machine_class *said = class_find(g->class_name);
-    if (!said && !class_of_name(&name, g->hardware) && class_of_name(&name, g->class_name))
-        said = name.class;
-    (void)guess_class(&class, g->hardware, said, true);
+    /* The file's class; else the class in the name or in the class text ("server CPU", "edge NPU"); else a data center GPU. */
+    const struct machine_class *stated = class_find(g->class_name);
+    if (!stated && !class_of_name(&name, g->hardware) && class_of_name(&name, g->class_name))
+        stated = name.class;
+    (void)guess_class(&class, g->hardware, stated, true);
     const bool named = !*g->class_name && class_of_name(&name, g->hardware);
     if (*g->class_name && !class_find(g->class_name))
-        snprintf(out->note, sizeof out->note, "of a class that is not known (%.64s): taken for one of class %s", g->class_name, class.class->name);
+        snprintf(out->note, sizeof out->note, "unknown class (%.64s): estimated as class %s", g->class_name, class.class->name);
     snprintf(out->class_name, sizeof out->class_name, "%s", named ? name.class->name : g->class_name);
     return from_figures(out, g, &class, err);
 }
 
-/* Nothing but a name. */
+/* Name only. */
 static int from_name(struct machine *out, const char *hardware, bool server, bool file, struct error *err)
 {
     const struct measure_hw nothing = { .hardware = hardware, .bytes_s = NAN, .fp32 = NAN, .fp16 = NAN, .int8 = NAN, .fp8 = NAN };
@@ -116,7 +116,7 @@ static int from_name(struct machine *out, const char *hardware, bool server, boo
         return 0;
     }
     if (!guess_class(&class, hardware, NULL, server)) {
-        snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\", nor does its name say what it is%s", hardware,
+        snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\", and its name implies no class%s", hardware,
                  file ? ", and --hardware has no row of it" : ": name its figures with --hardware");
         return 0;
     }
@@ -126,7 +126,7 @@ static int from_name(struct machine *out, const char *hardware, bool server, boo
 
 /* ---- both: the file wins where they differ ---------------------------------------------------------- */
 
-/* --hardware's value and the profile's differ by more than this: another variant, other memory. */
+/* Beyond this relative difference --hardware and profile are different variants. */
 static const double TOLERANCE = 0.05;
 
 static void prefer(struct machine *out, struct hw_value *have, double given, const char *what)
@@ -147,7 +147,7 @@ static void combine(struct machine *out, const struct measure_hw *g)
 {
     struct hwprofile *h = &out->h;
     prefer(out, &h->mem_bw, g->bytes_s, "bandwidth");
-    /* A CPU's rows have a vector rate, if any. */
+    /* CPU rows have at most a vector rate. */
     prefer(out, &h->peak[MATH_FP32], g->fp32, "fp32");
     prefer(out, &h->peak[MATH_FP16], g->fp16, "fp16");
     if (h->peak[MATH_BF16].value > 0)
@@ -161,13 +161,13 @@ static void combine(struct machine *out, const struct measure_hw *g)
 
 /* ---- names -------------------------------------------------------------------------------------------- */
 
-/* Does the name say a CPU, or a part of a machine, which another profile is of? */
+/* The name is of a CPU, or of a part with a profile of its own. */
 static bool wrong_kind(const char *hardware, const struct hwprofile *h)
 {
     return ((strstr(hardware, "[CPU]") || strstr(hardware, "(CPU)")) && h->kind != HW_CPU) || (strstr(hardware, "GPU)") && h->kind == HW_CPU);
 }
 
-/* A name without what stands around it: "[CPU]" and what is in parentheses at its end, "_dgx" and its like. */
+/* Strips "[CPU]", trailing parentheses, "_dgx" and the like. */
 static void bare_name(char *out, size_t size, const char *hardware)
 {
     snprintf(out, size, "%s", hardware);
@@ -176,7 +176,7 @@ static void bare_name(char *out, size_t size, const char *hardware)
         *end = 0;
 }
 
-/* "24GB", "128 GB": memory; its length at the end of s, the blank before it with it. */
+/* Length of a trailing memory size ("24GB", "128 GB") with the blank before it; 0: none. */
 static size_t size_at_end(const char *s)
 {
     const size_t n = strlen(s);
@@ -191,7 +191,10 @@ static size_t size_at_end(const char *s)
     return i < unit && i > 1 && s[i - 1] == ' ' ? n - i + 1 : 0;
 }
 
-/* As drivers and shops say it: "Radeon 8060S Graphics (RADV GFX1151)", "AI MAX+ 395 w/ Radeon 8060S", "M4 Max 128GB". */
+/*
+ * Shortens names of drivers and shops: "Radeon 8060S Graphics (RADV GFX1151)", "AI MAX+ 395 w/ Radeon 8060S", "M4 Max 128GB". *variant: a
+ * memory size was stripped.
+ */
 static void short_name(char *out, size_t size, const char *hardware, bool *variant)
 {
     static const char *const marks[] = { "(R)", "(TM)" };
@@ -204,11 +207,11 @@ static void short_name(char *out, size_t size, const char *hardware, bool *varia
     for (size_t i = 0; i < ARRAY_LEN(boxes); i++)
         if (strncasecmp(out, boxes[i], strlen(boxes[i])) == 0)
             memmove(out, out + strlen(boxes[i]), strlen(out + strlen(boxes[i])) + 1);
-    char *const with = strstr(out, " w/"), *const behind = strpbrk(out, "[(");
+    char *const with = strstr(out, " w/"), *const after = strpbrk(out, "[(");
     if (with)
         *with = 0;
-    if (behind && behind > out && !(with && behind > with))
-        *behind = 0;
+    if (after && after > out && !(with && after > with))
+        *after = 0;
     *variant = false;
     for (bool more = true; more;) {
         size_t n = strlen(out);
@@ -227,7 +230,7 @@ static void short_name(char *out, size_t size, const char *hardware, bool *varia
     }
 }
 
-/* -1: a profile cannot be read. */
+/* errors: a profile that cannot be read */
 static int load_profile(struct machine *out, const char *name, struct error *err)
 {
     char bare[128], brief[128], hardware[128];
@@ -253,7 +256,7 @@ static int load_profile(struct machine *out, const char *name, struct error *err
     return 0;
 }
 
-/* What a user names may be a file too; what a file of measurements names opens none. */
+/* Names given by the user may be paths; names in files of measurements are never opened. */
 static int load_own(struct machine *out, const char *own, struct error *err)
 {
     if (!hwprofile_is_path(own))
@@ -262,7 +265,7 @@ static int load_own(struct machine *out, const char *own, struct error *err)
     return out->loaded ? 0 : -1;
 }
 
-/* Where nobody says how it reaches others: a bus of the fourth generation, hops as between A100s on one. */
+/* Default link: PCIe 4.0 x16, hop latency as between A100s on PCIe. */
 static void find_link(struct machine *out)
 {
     const struct hw_link *l = hwprofile_link(&out->h, 2);
@@ -272,8 +275,10 @@ static void find_link(struct machine *out)
         out->guesses |= GUESS_LINK;
 }
 
-/* The row that names the same profile in other words: "NVIDIA RTX 4090", as llama-bench's "NVIDIA GeForce RTX 4090". None where several
- * do, or where the name is of a variant. */
+/*
+ * The single row of hws of the same profile by another name: "NVIDIA RTX 4090", "NVIDIA GeForce RTX 4090". NULL: none, several, or a
+ * variant.
+ */
 static int row_of_profile(const struct measure_hw **row, const struct machine *of, const struct measure_hws *hws, struct error *err)
 {
     size_t n = 0;
@@ -333,12 +338,12 @@ int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note
     if (!(m.guesses & GUESS_BANDWIDTH)) {
         snprintf(note, size, "%s", "");
         if (m.guesses & GUESS_MACHINE)
-            snprintf(note, size, "the profile of another variant, %s, stands for it", h->id);
+            snprintf(note, size, "the profile of another variant, %s, is used", h->id);
         return 0;
     }
     snprintf(h->guess_class, sizeof h->guess_class, "%s", m.class_name);
     h->guess_ln_sd = m.ln_sd;
-    snprintf(note, size, "taken for a machine of class %s: %.4g GB/s, give or take x/ %.2g (90 %%)", m.class_name, h->mem_bw.value / 1e9, exp(PREDICT_Z90 * m.ln_sd));
+    snprintf(note, size, "estimated as a machine of class %s: %.4g GB/s */ %.2g (90 %%)", m.class_name, h->mem_bw.value / 1e9, exp(PREDICT_Z90 * m.ln_sd));
     return 0;
 }
 
@@ -347,17 +352,17 @@ void machine_free(struct machine *m)
     if (m->loaded)
         hwprofile_free(&m->h);
     m->loaded = false;
-    roofs_kept_free(m->roofs);
+    roofs_cache_free(m->roofs);
     m->roofs = NULL;
 }
 
-/* "; did you mean rtx-5060?" of an error, as far as it goes. */
-static void say_guess(const char *spec, const struct error *unknown, const char *note)
+/* Notes the guess, with the suggestion of the error ("did you mean rtx-5060?"). */
+static void note_guess(const char *spec, const struct error *unknown, const char *note)
 {
     static const char asks[] = "did you mean ";
     const char *near = strstr(unknown->msg, asks);
     const int n = near ? (int)strcspn(near, "?") : 0;
-    notify_note("no profile of \"%.80s\"%s%.*s%s: %s; a file of its bandwidth and a peak says more (doc/formats.md)", spec, near ? " (" : "", n, near ? near : "",
+    notify_note("no profile of \"%.80s\"%s%.*s%s: %s; a profile with bandwidth and a peak is more accurate (doc/formats.md)", spec, near ? " (" : "", n, near ? near : "",
                 near ? "?)" : "", note);
 }
 
@@ -382,6 +387,6 @@ int machine_load(struct hwprofile *h, const char *spec, struct error *err)
         return -1;
     const int rc = found ? hwprofile_load(&(struct hwprofile){ 0 }, spec, &unknown) : hwprofile_load(h, spec, err);
     if (found && *note)
-        say_guess(spec, &unknown, note);
+        note_guess(spec, &unknown, note);
     return found ? 0 : rc;
 }

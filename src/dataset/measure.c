@@ -1,4 +1,4 @@
-/* Rows of any file: told apart by header, kept, freed. */
+/* Reads files of measurements of any kind, detected by header or fields. */
 #include "dataset/internal.h"
 #include "hwprofile/hwprofile.h"
 #include <math.h>
@@ -82,7 +82,7 @@ struct measurement measure_empty(enum measure_kind kind)
 
 int measure_add(struct measurements *l, const struct measurement *m, struct error *err)
 {
-    /* Room doubles: the count is a power of two when it is full. */
+    /* Capacity doubles at powers of two. */
     if ((l->n & (l->n - 1)) == 0) {
         const size_t cap = l->n ? 2 * l->n : 1;
         size_t bytes;
@@ -101,9 +101,9 @@ int measure_add(struct measurements *l, const struct measurement *m, struct erro
     return 0;
 }
 
-const char *measure_keep(struct measurements *l, const char *s, struct error *err)
+const char *measure_copy_text(struct measurements *l, const char *s, struct error *err)
 {
-    if ((l->n_text & (l->n_text - 1)) == 0) { /* room is doubled */
+    if ((l->n_text & (l->n_text - 1)) == 0) { /* capacity doubles at powers of two */
         const size_t cap = l->n_text ? 2 * l->n_text : 1;
         char **text = realloc(l->text, cap * sizeof *text);
         if (!text) {
@@ -148,7 +148,7 @@ static const struct {
     { FILE_GPU_KERNELS, { "op_name", "kernel_source", "latency" }, gpu_kernels_read },
 };
 
-/* Which kind has all its columns in the header; the number of kinds: llama-bench's; -1: none. */
+/* Index of the kind with all its columns in the header; the number of kinds: llama-bench; -1: none. */
 static int kind_of(const struct csv *c)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
@@ -161,15 +161,15 @@ static int kind_of(const struct csv *c)
     return csv_find(c, "avg_ts") >= 0 && csv_find(c, "n_prompt") >= 0 ? (int)ARRAY_LEN(kinds) : -1;
 }
 
-/* Columns that a reader has not looked for. */
-static void note_unread(struct measurements *l)
+/* Notes columns that no reader requested. */
+static void note_ignored_columns(struct measurements *l)
 {
-    static const char begin[] = "columns that are not understood and left out: ";
+    static const char begin[] = "ignored columns: ";
     for (size_t i = 0; i < l->csv.n_col; i++) {
         const size_t n = strlen(l->note);
         const char *const name = l->csv.header[i].s;
         char text[80];
-        if (l->csv.asked[i] || !*name)
+        if (l->csv.requested[i] || !*name)
             continue;
         snprintf(text, sizeof text, "%s%.32s", n ? ", " : begin, name);
         for (char *p = text; *p; p++)
@@ -179,11 +179,11 @@ static void note_unread(struct measurements *l)
     }
 }
 
-/* The table of the file, or one of several. */
+/* Reads one table of the file. */
 static int read_table(struct measurements *l, const char *name, const char *text, size_t size, uint32_t line, const struct measure_context *x,
                       struct error *err)
 {
-    if (l->csv.header) { /* the one before: rows point into it */
+    if (l->csv.header) { /* the previous table stays: rows point into it */
         struct csv *table = realloc(l->table, (l->n_table + 1) * sizeof *table);
         if (!table)
             return error_oom(err, (l->n_table + 1) * sizeof *table, "tables");
@@ -201,15 +201,15 @@ static int read_table(struct measurements *l, const char *name, const char *text
                          "serving_silicon.csv (system, silicon_ttft_ms, silicon_tpot_ms) or of gpu_kernels (op_name, kernel_source, latency), found \"%.64s\" first",
                          name, line, l->csv.header[0].s);
     l->file = kind < (int)ARRAY_LEN(kinds) ? kinds[kind].file : FILE_LLAMA_BENCH;
-    if (kind == (int)ARRAY_LEN(kinds)) /* its rows say what of them is not read */
+    if (kind == (int)ARRAY_LEN(kinds)) /* its rows note ignored fields themselves */
         return llama_bench_csv(l, x, err);
     const int rc = kinds[kind].read(l, err);
     if (rc == 0)
-        note_unread(l);
+        note_ignored_columns(l);
     return rc;
 }
 
-/* The line is a header: of any kind. */
+/* The line is a header of any kind. */
 static bool is_header(const char *line, size_t n)
 {
     struct csv c;
@@ -221,7 +221,7 @@ static bool is_header(const char *line, size_t n)
     return is;
 }
 
-/* The next header behind the first line, or the end. A column that every kind has one of is looked for first, which is fast. */
+/* Next header after the first line, or end. A required column of each kind is searched first, as a fast filter. */
 static const char *next_header(const char *text, const char *end)
 {
     static const char *const marks[] = { "tokens_per_s", "median_ms", "silicon_ttft_ms", "avg_ts", "kernel_source" };
@@ -239,7 +239,7 @@ static const char *next_header(const char *text, const char *end)
     return end;
 }
 
-/* A table, or several one behind the other, each under its own header. */
+/* One or several tables, each with its own header. */
 static int read_csv(struct measurements *l, const char *name, const void *data, size_t size, const struct measure_context *x,
                     struct error *err)
 {
@@ -257,7 +257,7 @@ static int read_csv(struct measurements *l, const char *name, const void *data, 
 
 /* ---- which form -------------------------------------------------------------------------------------- */
 
-static int read_object(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x,
+static int read_object(struct measurements *l, const json_t *o, const struct json_position *at, const struct measure_context *x,
                        struct error *err)
 {
     const char *schema = json_string_value(json_object_get(o, "schema"));
@@ -285,27 +285,27 @@ static int read_object(struct measurements *l, const json_t *o, const struct jso
         l->file = FILE_VLLM;
         return vllm_read(l, o, at, x, err);
     }
-    return json_text_refuse(at, l->name, err, "not a result of llama-bench (avg_ts, n_prompt, model_type), of llama-batched-bench (pp, pl, speed_tg), of vLLM or "
+    return json_position_error(at, l->name, err, "not a result of llama-bench (avg_ts, n_prompt, model_type), of llama-batched-bench (pp, pl, speed_tg), of vLLM or "
                             "SGLang (completed, total_output_tokens; avg_latency; requests_per_second), of AIPerf (input_sequence_length, "
                             "output_sequence_length), of guidellm (benchmarks) or of roofcast (schema)");
 }
 
-/* One document, or an array of them. */
+/* One document, or an array of documents. */
 static int read_document(struct measurements *l, const json_t *j, const char *text, size_t line, const struct measure_context *x,
                          struct error *err)
 {
-    struct json_text at;
-    json_text_init(&at, text, line);
+    struct json_position at;
+    json_position_init(&at, text, line);
     if (!json_is_array(j))
         return read_object(l, j, &at, x, err);
-    json_text_enter(&at);
-    for (size_t i = 0; i < json_array_size(j); i++, json_text_next(&at))
+    json_position_enter(&at);
+    for (size_t i = 0; i < json_array_size(j); i++, json_position_next(&at))
         if (read_object(l, json_array_get(j, i), &at, x, err) != 0)
             return -1;
     return 0;
 }
 
-/* More than one line that begins with a brace: a document each. */
+/* JSON lines: more than one line begins with a brace. */
 static bool is_jsonl(const char *text)
 {
     const char *end = strstr(text, "\n{");
@@ -314,15 +314,15 @@ static bool is_jsonl(const char *text)
     return text[0] == '{' && end && end > text && end[-1] == '}';
 }
 
-/* A document a line. */
+/* One document per line. */
 static int read_lines(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
 {
     size_t line = 1;
     for (const char *p = text; *p; line++) {
         const size_t n = strcspn(p, "\n");
         const bool blank = strspn(p, " \t\r") >= n;
-        struct json_text at;
-        json_text_init(&at, p, line);
+        struct json_position at;
+        json_position_init(&at, p, line);
         json_t *j = blank ? NULL : json_load_mem_at(l->name, p, n, line, err);
         const int rc = blank ? 0 : j ? read_object(l, j, &at, x, err) : -1;
         json_decref(j);
@@ -333,7 +333,7 @@ static int read_lines(struct measurements *l, const char *text, const struct mea
     return 0;
 }
 
-/* Bytes of the document that begins the text, or of all of it where its brackets do not close. */
+/* Length of the first document; size if its brackets do not close. */
 static size_t document_bytes(const char *text, size_t size)
 {
     size_t depth = 0;
@@ -350,7 +350,7 @@ static size_t document_bytes(const char *text, size_t size)
     return size;
 }
 
-/* One document behind the other, as >> writes them. */
+/* Concatenated documents, as appended by >>. */
 static int read_documents(struct measurements *l, const char *text, size_t size, const struct measure_context *x, struct error *err)
 {
     size_t line = 1;
@@ -358,7 +358,7 @@ static int read_documents(struct measurements *l, const char *text, size_t size,
         const size_t n = document_bytes(p, (size_t)(end - p));
         const size_t blank = strspn(p + n, " \t\r\n");
         const bool more = p[n + blank] == '{' || p[n + blank] == '[';
-        const size_t bytes = more ? n : (size_t)(end - p); /* what else follows is refused with it */
+        const size_t bytes = more ? n : (size_t)(end - p); /* trailing text is an error of this document */
         json_t *j = json_load_mem_at(l->name, p, bytes, line, err);
         const int rc = j ? read_document(l, j, p, line, x, err) : -1;
         json_decref(j);
@@ -391,17 +391,17 @@ static int read_text(struct measurements *l, const char *text, size_t size, cons
         return aiperf_read(l, text, x, err);
     }
     if (strstr(s, "\"avg_ts\":"))
-        return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected llama-bench's JSON, found \"%.*s\": keep what it prints "
-                         "beside its results out of the file (2>/dev/null)", l->name, (int)fmin(64, (double)strcspn(s, "\r\n")), s);
+        return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected llama-bench's JSON, found \"%.*s\": do not redirect its "
+                         "standard error to the file (2>/dev/null)", l->name, (int)fmin(64, (double)strcspn(s, "\r\n")), s);
     return read_csv(l, l->name, text, size, x, err);
 }
 
-/* Rows that do not say their weights' type are of the one that --type names. */
+/* Sets the weight type of rows without one to --type. */
 static int take_type(struct measurements *l, const char *type, struct error *err)
 {
     char text[96];
-    snprintf(text, sizeof text, "no type in its row: %.40s, as --type says", type);
-    const char *const quant = measure_keep(l, type, err), *const remark = quant ? measure_keep(l, text, err) : NULL;
+    snprintf(text, sizeof text, "no type in its row: %.40s, from --type", type);
+    const char *const quant = measure_copy_text(l, type, err), *const remark = quant ? measure_copy_text(l, text, err) : NULL;
     for (size_t i = 0; remark && i < l->n; i++) {
         struct measurement *m = &l->row[i];
         if (*m->quant || (m->kind != MEASURE_RATE && m->kind != MEASURE_SERVING))
@@ -426,7 +426,7 @@ int measure_parse(struct measurements *l, const char *name, const void *data, si
         return error_oom(err, size + 1, "a file of measurements");
     memcpy(text, begin, size);
     text[size] = 0;
-    /* A zero byte ends a text: what is behind it is refused by the reader of CSV. */
+    /* Text with a NUL byte goes to the CSV reader, which reports it. */
     int rc = strlen(text) == size ? read_text(l, text, size, x ? x : &none, err) : read_csv(l, name, begin, size, x ? x : &none, err);
     if (rc == 0 && l->n == 0)
         rc = error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected a measurement, found none in the file", name);
@@ -436,7 +436,7 @@ int measure_parse(struct measurements *l, const char *name, const void *data, si
     if (rc != 0)
         measure_free(l);
     else
-        csv_keep_text(&l->csv); /* rows point there */
+        csv_free_table(&l->csv); /* rows point into the texts */
     return rc;
 }
 

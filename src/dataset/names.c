@@ -1,7 +1,4 @@
-/*
- * The many names of one thing: engines, types, models, machines. What the presets and profiles know by their own names
- * (model_load, hwprofile_load) is not repeated here.
- */
+/* Aliases of engines, types, models and machines, in addition to the names of presets and profiles (model_load, hwprofile_load). */
 #include "dataset/measure.h"
 #include <ctype.h>
 #include <math.h>
@@ -19,7 +16,7 @@ static void lower(char *out, size_t size, const char *s)
 
 /* ---- engines ------------------------------------------------------------------------------------------ */
 
-/* Tokens a pass: llama.cpp -ub 512 by default; mlx_lm prefill_step_size 2048; vLLM and SGLang chunk at 8192. */
+/* Tokens per pass: llama.cpp -ub 512 by default; mlx_lm prefill_step_size 2048; vLLM and SGLang chunk at 8192. */
 static const struct stack stacks[] = {
     { "other", STACK_OTHER, 0, false },
     { "llama.cpp", STACK_LLAMA_CPP, 512, false },
@@ -56,7 +53,7 @@ static const struct stack stacks[] = {
     { "roofcast", STACK_CPU, 512, true },
 };
 
-/* In order: the first word that the name contains. */
+/* In order: the first word contained in the name decides. */
 static const struct {
     const char *word, *id;
 } engines[] = {
@@ -118,7 +115,7 @@ static const struct {
     { "hugging", "transformers" },
 };
 
-/* Back ends of llama.cpp, in its name. */
+/* Back ends in names of llama.cpp. */
 static const struct {
     const char *word, *id;
 } backends[] = {
@@ -128,8 +125,10 @@ static const struct {
     { "clblast", "llama.cpp" },       { "cpu", "llama.cpp-cpu" },     { "blas", "llama.cpp-cpu" },
 };
 
-/* What its builds use by default on such a machine. A processor's name that says its GPU means that, and the profile's kind and maker
- * say which back end (stack_on). */
+/*
+ * Default back end by machine name. A processor named with its GPU means that GPU; kind and vendor of the profile determine the back end
+ * (stack_on).
+ */
 static const struct {
     const char *word, *id;
 } machines[] = {
@@ -183,7 +182,7 @@ const struct stack *stack_find(const char *engine, const char *hardware)
 
 /* ---- types ---------------------------------------------------------------------------------------------- */
 
-/* The number that ends at p, digits and points. */
+/* Number (digits and points) that ends at p. */
 static double number_before(const char *s, const char *p)
 {
     const char *q = p;
@@ -192,7 +191,7 @@ static double number_before(const char *s, const char *p)
     return q < p ? strtod(q, NULL) : NAN;
 }
 
-/* Bits that a name says: "EXL2-4.0bpw", "4-bit", "4bit", "mlx-q4-g32", "int4", "w4". */
+/* Bits in a name: "EXL2-4.0bpw", "4-bit", "4bit", "mlx-q4-g32", "int4", "w4". */
 static double named_bits(const char *s)
 {
     static const char *const before[] = { "int", "uint", "q", "w", "fp", "mxfp", "iq" };
@@ -210,7 +209,7 @@ static double named_bits(const char *s)
     return NAN;
 }
 
-/* Bits with what a group of weights shares: 32 of them for each group; MLX's groups are of 64. */
+/* Bits per weight including 32 bits per group; MLX's default group has 64 weights. */
 static double group_bits(const char *s, double bits)
 {
     const char *p = strstr(s, "-g");
@@ -235,10 +234,7 @@ static bool reads_gguf(const struct stack *k)
     return k->family == STACK_CPU || k->family == STACK_LLAMA_CPP || k->family == STACK_IK;
 }
 
-/*
- * Types with more around them than the table has: "NVFP4+FP8KV", "AWQ-Marlin", "bnb-nf4", "FP8-dynamic". The first word that stands
- * in the name says it.
- */
+/* Compound type names, by the first word contained: "NVFP4+FP8KV", "AWQ-Marlin", "bnb-nf4", "FP8-dynamic". */
 static const struct {
     const char *word, *type;
     double bits;
@@ -252,7 +248,7 @@ static struct quant_name by_word(const char *s)
 {
     for (size_t i = 0; i < ARRAY_LEN(inside); i++)
         if (strstr(s, inside[i].word))
-            return named(inside[i].type, inside[i].bits, false); /* unless model_load() knows the whole name */
+            return named(inside[i].type, inside[i].bits, false); /* not exact: model_load() may know the whole name */
     return named("", NAN, false);
 }
 
@@ -261,7 +257,7 @@ static struct quant_name usual(const struct stack *s);
 static struct quant_name by_bits(const char *s, const struct stack *k)
 {
     const double bits = named_bits(s);
-    /* These say all there is to say. */
+    /* Exact names. */
     const bool mlx = strncmp(s, "mlx-", 4) == 0, known = mlx || strncmp(s, "exl", 3) == 0;
     if (!(bits >= 1 && bits <= 32))
         return reads_gguf(k) ? usual(k) : named("", NAN, false); /* "GGUF" */
@@ -274,8 +270,7 @@ static struct quant_name by_bits(const char *s, const struct stack *k)
     return named("W4A16", strstr(s, "bpw") ? bits : group_bits(s, bits), known);
 }
 
-/* Nothing is said: what most people run. ollama's tags are Q4_K_M unless they say otherwise; Tenstorrent's demos use
- * block floats. */
+/* Default types: ollama's tags are Q4_K_M, Tenstorrent's demos use block floats. */
 static struct quant_name usual(const struct stack *s)
 {
     if (reads_gguf(s))
@@ -290,7 +285,7 @@ struct quant_name quant_find(const char *quant, const struct stack *s)
     model_type_plain(name, sizeof name, quant);
     if (!*name)
         return usual(s);
-    /* Weights alone in 8 bits: these multiply them as 16-bit numbers. */
+    /* 8-bit weights, multiplied as 16-bit numbers. */
     const bool weight_only = strcmp(s->id, "gpt-fast") == 0 || strcmp(s->id, "calm") == 0;
     if (weight_only && strcmp(name, "int8") == 0)
         return named("INT8_W8A16", NAN, true);
@@ -299,9 +294,9 @@ struct quant_name quant_find(const char *quant, const struct stack *s)
     if (strcmp(s->id, "gpt-fast") == 0 && strcmp(name, "int4") == 0)
         return named("W4A16", 5, true);
     const size_t digits = strspn(name, "0123456789");
-    if (digits > 0 && strcmp(name + digits + (name[digits] == '-'), "bit") == 0) /* bits alone: each program has its own */
+    if (digits > 0 && strcmp(name + digits + (name[digits] == '-'), "bit") == 0) /* bits only: the type depends on the program */
         return by_bits(name, s);
-    if (model_type_named(&q, quant) && strncmp(q.type, "MLX", 3) != 0) /* of whose types the bits say all */
+    if (model_type_named(&q, quant) && strncmp(q.type, "MLX", 3) != 0) /* MLX types are identified by bits */
         return q;
     q = by_word(name);
     return *q.type ? q : by_bits(name, s);
@@ -319,7 +314,7 @@ const char *quant_in_name(char *buf, size_t size, const char *model)
             const size_t n = strlen(words[i]);
             if (strncasecmp(p, words[i], n) != 0 || (p[n] && !strchr("-_.", p[n])))
                 continue;
-            snprintf(buf, size, "%s", p); /* "GPTQ-Int4"; of what is no name, the word */
+            snprintf(buf, size, "%s", p); /* "GPTQ-Int4"; if unknown, the word */
             if (strlen(p) >= size || !quant_find(p, server).known)
                 snprintf(buf, size, "%.*s", (int)n, p);
             return buf;
@@ -330,21 +325,21 @@ const char *quant_in_name(char *buf, size_t size, const char *model)
 
 /* ---- models ------------------------------------------------------------------------------------------------ */
 
-/* Parameters a token of a mixture of experts uses, of models whose name does not say. */
+/* Active parameters of mixtures whose name does not state them. Source: model cards. */
 static const struct {
     const char *name;
     double active;
 } actives[] = {
-    { "glm4.7flash*", 3e9 }, /* 30B-A3B, by its model card; recalled */
+    { "glm4.7flash*", 3e9 }, /* 30B-A3B, model card (confidence: low) */
     { "qwen3.635b*", 3e9 },
-    { "lingflash2.0*", 6.1e9 },  /* these, too, by model cards; recalled */
+    { "lingflash2.0*", 6.1e9 },  /* this and the following: model cards (confidence: low) */
     { "lingmini2.0*", 1.4e9 },
     { "step3.5flash*", 11e9 },
     { "granite4.0hsmall*", 9e9 },
     { "dots.llm1*", 14e9 },
 };
 
-/* Lower case, only what tells models apart, without the owner on the hub. */
+/* Lower case without separators and without the owner on the hub. */
 static void fold(char *out, size_t size, const char *s)
 {
     const char *slash = strrchr(s, '/');
@@ -364,8 +359,8 @@ static bool matches(const char *folded, const char *pattern)
 /* ---- families ---------------------------------------------------------------------------------------------- */
 
 /*
- * Families of mixtures of experts, by names and by llama.cpp's names of architectures; the first that fits counts. from: their smallest
- * mixture, below which they are dense; 0: all are mixtures. Names with "moe" in them need no line. Source: the model cards, recalled.
+ * Families of mixtures of experts, by names and llama.cpp's architecture names; first match. from: size of the smallest mixture, smaller
+ * models are dense; 0: all are mixtures. Names containing "moe" need no line. Source: model cards (confidence: low).
  */
 static const struct {
     const char *name;
@@ -393,7 +388,7 @@ enum model_kind model_named_kind(const char *model, double params)
     return KIND_UNKNOWN;
 }
 
-/* Labels whose first word is another architecture's name, of the same text model. */
+/* Labels that begin with another architecture's name, of the same text model. */
 static const char *const label_archs[][2] = {
     { "qwen3vl", "qwen3" }, { "qwen3vlmoe", "qwen3moe" }, { "qwen2vl", "qwen2" }, { "mistral3", "llama" }, { "nemotron_h_moe", "nemotron_h" },
 };
@@ -442,7 +437,7 @@ const char *model_family(char *buf, size_t size, const char *model)
     return buf;
 }
 
-/* "3B", "800M" at s, ended by what is no letter or digit: parameters; NaN: none. *end: behind it. */
+/* Parameters at s ("3B", "800M"), at a word end; NaN: none. *end: after it. */
 static double size_at(const char *s, const char **end)
 {
     char *e;
@@ -473,7 +468,7 @@ double model_active_params(const char *model)
     return NAN;
 }
 
-/* "8x7B" at s: the copies, and the parameters of one; NaN: not that. */
+/* "8x7B" at s: number of experts, *each: parameters of one; NaN: none. */
 static double copies_at(const char *s, double *each)
 {
     char *x;
@@ -483,7 +478,7 @@ static double copies_at(const char *s, double *each)
     return *each > 0 ? copies : NAN;
 }
 
-/* May a number begin at p? */
+/* A number may begin at p. */
 static bool begins_number(const char *model, const char *p)
 {
     return isdigit((unsigned char)*p) && (p == model || !(isalnum((unsigned char)p[-1]) || p[-1] == '.'));
@@ -520,7 +515,7 @@ double model_named_params(const char *model)
 /* ---- machines -------------------------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *name, *profile; /* name: as in the models' table */
+    const char *name, *profile; /* name: as in the table of models */
 } hardware[] = {
     { "a100dgx", "a100-sxm-80gb" },
     { "a100pairwisenvlink", "a100-pcie-80gb" },
@@ -529,7 +524,7 @@ static const struct {
     { "tenstorrentwormhole*", "tenstorrent-n150" },
     { "awsinferentia2*", "inferentia2" },
     { "googletpuv5e*", "tpu-v5e" },
-    { "amdradeongraphicsradvgfx1151", "strix-halo-395" }, /* what Mesa calls it */
+    { "amdradeongraphicsradvgfx1151", "strix-halo-395" }, /* Mesa's name */
     { "amdradeongraphicsradvgfx1150", "strix-point-hx370" },
 };
 
@@ -543,14 +538,14 @@ static bool is_processor(const char *name)
     return false;
 }
 
-/* "x", "X" or the sign of multiplication at s: its bytes; 0: none. */
+/* Length of "x", "X" or the multiplication sign at s; 0: none. */
 static size_t times_at(const char *s)
 {
     return *s == 'x' || *s == 'X' ? 1 : strncmp(s, "\u00d7", 2) == 0 ? 2 : 0;
 }
 
-/* "2x ", "2 x ", "4xH100": what stands behind it; NULL: no number begins the name. */
-static const char *behind_count(const char *name, int *n)
+/* Text after a leading count ("2x ", "2 x ", "4xH100"); NULL: none. */
+static const char *after_count(const char *name, int *n)
 {
     char *end;
     const long v = isdigit((unsigned char)*name) ? strtol(name, &end, 10) : 0;
@@ -564,7 +559,7 @@ static const char *behind_count(const char *name, int *n)
     return times && isalpha((unsigned char)*end) ? end : NULL;
 }
 
-/* The length of the name before " x2" or " (x2)" at its end. */
+/* Length of the name without a trailing " x2" or " (x2)". */
 static size_t before_count(const char *name, int *n)
 {
     size_t len = strlen(name);
@@ -590,7 +585,7 @@ static size_t before_count(const char *name, int *n)
 const char *hardware_one(char *buf, size_t size, const char *name, int *n)
 {
     static const char dual[] = "dual ";
-    const char *s = is_processor(name) ? NULL : behind_count(name, n);
+    const char *s = is_processor(name) ? NULL : after_count(name, n);
     snprintf(buf, size, "%s", s ? s : name);
     if (s)
         return buf;

@@ -1,4 +1,4 @@
-/* gpu_ops.csv and all_reduce.csv: seconds of one op. What was measured more than once is its median. */
+/* gpu_ops.csv and all_reduce.csv: seconds of one op, medians of repeats. */
 #include "dataset/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int find_columns(const struct csv *c, const char *const *names, int *col,
 
 static int by_number(double a, double b)
 {
-    /* NaN, not said, comes last and equals itself. */
+    /* NaN (not stated) sorts last and equals itself. */
     if (isnan(a) || isnan(b))
         return isnan(a) - isnan(b);
     return (a > b) - (a < b);
@@ -58,12 +58,12 @@ static int by_line(const void *x, const void *y)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Rows of one key become the first of them, with their median. */
+/* Merges rows of equal key into the first, with the median. */
 static int merge_repeats(struct measurements *l, struct error *err)
 {
     size_t to = 0;
     if (l->n == 0)
-        return 0; /* a header alone */
+        return 0; /* header only */
     double *v = malloc(l->n * sizeof *v);
     if (!v)
         return error_oom(err, l->n * sizeof *v, "repeats of measurements");
@@ -82,7 +82,7 @@ static int merge_repeats(struct measurements *l, struct error *err)
     return 0;
 }
 
-/* ---- what the rows of one model say together ---------------------------------------------------------- */
+/* ---- widths of a model from several rows ---------------------------------------------------------- */
 
 static int by_model(const void *x, const void *y)
 {
@@ -91,7 +91,7 @@ static int by_model(const void *x, const void *y)
     return d ? d : a->prefill.tp - b->prefill.tp;
 }
 
-/* Products of a model that say how wide it is. */
+/* Widths of a model's products. */
 struct widths {
     double qkv, attention, up, down; /* NaN: no row */
 };
@@ -108,8 +108,10 @@ static void see_width(struct widths *w, const struct measurement *m)
         w->down = m->k;
 }
 
-/* Queries are as wide as what the output projection reads, keys half of what the QKV product has beside them; a gated
- * feed-forward has twice the columns up that it has rows down. (doc/notes/gpu-kernels.md) */
+/*
+ * Query width = input of the output projection; KV width = half of the QKV product's remaining columns; gated if the up product has twice
+ * as many columns as the down product has rows. (doc/notes/gpu-kernels.md)
+ */
 static void take_widths(struct measurement *m, const struct widths *w)
 {
     const double kv = (w->qkv - w->attention) / 2;
@@ -130,8 +132,10 @@ static void relate(struct measurement *const *row, size_t n)
         take_widths(row[i], &w);
 }
 
-/* Profilers of CUDA kernels that count whole microseconds leave medians of whole and half ones. Rows say it of themselves alone: those
- * that a score leaves out tell nothing of the others' clock. */
+/*
+ * CUDA profilers with microsecond resolution leave medians of whole and half microseconds. Detected per row: excluded rows are no evidence
+ * for the clock of others.
+ */
 static const double tick_s = 1e-6;
 
 static void find_tick(struct measurement *const *row, size_t n)
@@ -187,7 +191,7 @@ int gpu_ops_read(struct measurements *l, struct error *err)
             csv_count(c, i, col[N], 1, 1e9, false, &m.n, err) != 0 ||
             csv_number(c, i, col[MEDIAN], 1e-9, 1e9, true, &ms, err) != 0)
             return -1;
-        m.prefill.tp = m.decode.tp = (int)tp; /* the op of one of them was timed */
+        m.prefill.tp = m.decode.tp = (int)tp; /* the op of one device was timed */
         m.value = ms / MS;
         if (measure_add(l, &m, err) != 0)
             return -1;

@@ -1,6 +1,6 @@
 /*
- * The preset of a row: by its name; of llama-bench's labels, which many models share, by architecture and parameters; by family and
- * parameters. doc/notes/datasets.md
+ * Preset of a row: by name; of llama-bench's labels, shared by many models, by architecture and parameters; else by family and parameters.
+ * doc/notes/datasets.md
  */
 #include "dataset/workload_internal.h"
 #include <ctype.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* How far a preset's parameters may be from those of a row that names it: another vocabulary. */
+/* Relative tolerance of parameters for a named preset: vocabularies differ. */
 static const double NAMED_TOLERANCE = 0.15;
-/* From those of a row of its architecture: rounded to three digits. */
+/* Relative tolerance for a matching architecture: three digits. */
 static const double SHAPE_TOLERANCE = 0.01;
 
 /* ---- the presets ----------------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ static double last_block(const struct model *m)
     return n;
 }
 
-/* Architectures whose files may hold a block that predicts the next token but one. */
+/* Architectures whose files may include a multi-token prediction block. */
 static bool predicts_next(const char *arch)
 {
     static const char *const archs[] = { "glm4moe", "deepseek2", "qwen3next", "qwen35", "qwen35moe" };
@@ -43,8 +43,10 @@ static bool predicts_next(const char *arch)
     return false;
 }
 
-/* What a file may hold in addition to the model: the table of a tied head once more (llama-bench counts 0.752e9 of Qwen3-0.6B's 0.596), or such a block,
- * with a projection of two rows and with or without tables of its own (110.5e9 of GLM-4.5-Air's 106.9). */
+/*
+ * Additional parameters of a file: a second copy of a tied embedding table (llama-bench counts 0.752e9 for Qwen3-0.6B's 0.596), or a
+ * multi-token prediction block with a projection of two rows, with or without own tables (110.5e9 for GLM-4.5-Air's 106.9).
+ */
 static void shape_of(struct preset_shape *p, const struct model *m)
 {
     const double d = m->hp.n_embd, table = d * m->hp.n_vocab, next = predicts_next(model_arch_name(m)) ? last_block(m) + 2 * d * d : 0;
@@ -53,7 +55,7 @@ static void shape_of(struct preset_shape *p, const struct model *m)
     snprintf(p->arch, sizeof p->arch, "%.28s", model_arch_name(m));
 }
 
-/* All of them: what cannot be read may be the one. */
+/* Reads all presets; any unreadable one is an error, since it may be the match. */
 static int presets_read(struct presets *l, struct error *err)
 {
     char **names;
@@ -77,7 +79,7 @@ static int presets_read(struct presets *l, struct error *err)
     return rc;
 }
 
-/* How far its parameters, with what else its file may hold, are from the row's. *extra: that. Whole models first: what explains them needs no more. */
+/* Relative distance of parameters, and the additional ones (*extra) that explain the row; 0 is preferred. */
 static double distance(const struct preset_shape *p, double params, double *extra)
 {
     double least = INFINITY;
@@ -94,7 +96,7 @@ static double distance(const struct preset_shape *p, double params, double *extr
 
 /* ---- by its name --------------------------------------------------------------------------------------- */
 
-/* p->name "": none has that name. -1: a preset cannot be read, which is no row's affair. */
+/* p->name "": unknown name. errors: a preset that cannot be read */
 static int by_name(struct preset_shape *p, const char *name, struct error *err)
 {
     struct model m;
@@ -132,7 +134,7 @@ static int find_named(struct preset_found *out, const char *name, const struct m
 
 /* ---- by architecture and parameters ------------------------------------------------------------------- */
 
-/* The nearest of those that `fits` takes, within the tolerance; the one of that name, where it is among them. */
+/* Nearest preset accepted by `fits` within the tolerance; one of that name is preferred. */
 static const struct preset_shape *nearest(const struct presets *l, double params, const char *name, bool (*fits)(const struct preset_shape *, const char *),
                                           const char *what, double *extra)
 {
@@ -185,8 +187,8 @@ static int find_relative(struct preset_found *out, const struct measurement *row
 {
     char family[64];
     double extra;
-    const double said = model_named_params(row->model);
-    if (!(row->params_b > 0) || out->other_params > 0 || fabs(said / (row->params_b * 1e9) - 1) > NAMED_TOLERANCE || !*model_family(family, sizeof family, row->model))
+    const double stated = model_named_params(row->model);
+    if (!(row->params_b > 0) || out->other_params > 0 || fabs(stated / (row->params_b * 1e9) - 1) > NAMED_TOLERANCE || !*model_family(family, sizeof family, row->model))
         return 0;
     if (presets_read(l, err) != 0)
         return -1;

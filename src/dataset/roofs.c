@@ -1,4 +1,4 @@
-/* The roofs of a machine, once for all rows that price with the same: they are large, and files have ten thousands of rows. */
+/* Roofs of a machine, cached: they are large, and files have tens of thousands of rows. */
 #include "dataset/workload_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,19 +9,19 @@ struct machine_roofs {
     struct roofs r;
 };
 
-struct roofs_kept {
+struct roofs_cache {
     struct machine_roofs *first;
 };
 
-struct roofs_kept *roofs_kept_new(struct error *err)
+struct roofs_cache *roofs_cache_new(struct error *err)
 {
-    struct roofs_kept *k = calloc(1, sizeof *k);
+    struct roofs_cache *k = calloc(1, sizeof *k);
     if (!k)
         error_oom(err, sizeof *k, "a machine's roofs");
     return k;
 }
 
-void roofs_kept_free(struct roofs_kept *k)
+void roofs_cache_free(struct roofs_cache *k)
 {
     if (!k)
         return;

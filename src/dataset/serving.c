@@ -1,4 +1,4 @@
-/* serving_silicon.csv: closed-loop serving; two rows a line, the time to the first token and the time of each after it. */
+/* serving_silicon.csv: closed-loop serving; two rows per line, TTFT and TPOT. */
 #include "dataset/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static const char *const columns[N_COLUMN] = {
 };
 static const int needed[] = { C_MODEL, C_SYSTEM, C_ISL, C_OSL, C_TTFT, C_TPOT };
 
-/* Columns of one worker kind: "prefill_", "decode_", or neither. */
+/* Columns of a kind of worker: prefix "prefill_", "decode_", or none. */
 struct layout_columns {
     int batch, workers, tp, pp, dp, ep, moe_tp;
 };
@@ -57,16 +57,15 @@ static int at_least_one(int n)
     return n > 0 ? n : 1;
 }
 
-/* Devices of one copy: attention ranks of dp x tp, times the stages. */
+/* Devices of a replica: dp x tp attention ranks, times stages. */
 static int devices_of(const struct measure_layout *l)
 {
     return at_least_one(l->tp) * at_least_one(l->pp) * at_least_one(l->dp) * at_least_one(l->workers);
 }
 
 /*
- * Some rows multiply the experts' split into the attention's: tp 4, ep 4 (as their ids say) stands there as tp 16, or dp 16,
- * with moe_tp 4 and moe_ep 4; dp 4, ep 4 as tp 4, dp 4, ep 16. batch_size is the concurrency over dp all the same, and no
- * node has the devices. Back to what ran.
+ * Some rows state products of attention and expert parallelism: tp 4, ep 4 (by their ids) as tp 16 or dp 16 with moe_tp 4, moe_ep 4; dp 4,
+ * ep 4 as tp 4, dp 4, ep 16. batch_size is concurrency over dp all the same, and no node has that many devices. Restores the real layout.
  */
 static void undo_product(struct measure_layout *l, int moe_tp)
 {
@@ -98,7 +97,7 @@ static int read_concurrency(struct measurement *m, const struct csv *c, size_t i
     return csv_error(c, i, column, err, "expected %sN with a whole number from 1 to below %g, found \"%s%.64s\"", key, most, key, text);
 }
 
-/* "": it says nothing. */
+/* Type in a column; "": not stated. */
 static const char *type_at(const struct csv *c, size_t i, int column)
 {
     static const char *const nothing[] = { "none", "auto", "default", "null" };
@@ -109,7 +108,7 @@ static const char *type_at(const struct csv *c, size_t i, int column)
     return s;
 }
 
-/* What the products are computed in; experts' of their own: quant_experts. */
+/* Type of the products; that of experts is quant_experts. */
 static const char *quant_of(const struct csv *c, size_t i, const int *col)
 {
     const int order[] = { C_GEMM, C_PRECISION, C_MOE };
@@ -145,7 +144,7 @@ static int read_row(struct measurements *l, size_t i, const int *col, const stru
         csv_number(c, i, col[C_TPOT], 1e-6, 1e12, true, &tpot, err) != 0)
         return -1;
     const bool apart = strcmp(m.mode, "disagg") == 0;
-    struct measure_layout one, first, later; /* also those that are not of the row's mode have to be figures */
+    struct measure_layout one, first, later; /* columns of other modes must be valid too */
     int moe_tp, unused;
     if (read_layout(&one, &moe_tp, c, i, &lay[0], err) != 0 || read_layout(&first, &unused, c, i, &lay[1], err) != 0 ||
         read_layout(&later, &unused, c, i, &lay[2], err) != 0)

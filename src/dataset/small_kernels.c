@@ -1,28 +1,28 @@
 /*
- * Small kernels of gpu_ops.csv: what each of them is made of. Two kinds: PyTorch's own, of 128 threads that take four elements
- * each at a time, and vLLM's (Sarathi's are the same), one block a token whose threads take one. doc/notes/gpu-kernels.md
- * Source: pytorch aten/src/ATen/native/cuda (thread_constants.h, layer_norm_kernel.cu), vllm csrc (activation_kernels.cu,
- * layernorm_kernels.cu, pos_encoding_kernels.cu), microsoft/vidur vidur/profiling/mlp (which of them is timed).
+ * Thread blocks of the small kernels of gpu_ops.csv. PyTorch's kernels: 128 threads, four elements each per iteration; vLLM's (and
+ * Sarathi's): one block per token, one element per thread and iteration. doc/notes/gpu-kernels.md Sources: pytorch
+ * aten/src/ATen/native/cuda (thread_constants.h, layer_norm_kernel.cu), vllm csrc (activation_kernels.cu, layernorm_kernels.cu,
+ * pos_encoding_kernels.cu), microsoft/vidur vidur/profiling/mlp (which of them is timed).
  */
 #include "dataset/workload_internal.h"
 #include <math.h>
 #include <string.h>
 
-enum { HALF = 2, WARP = 32 }; /* bytes of an element: FP16; threads */
+enum { HALF = 2, WARP = 32 }; /* bytes of an FP16 element; threads of a warp */
 
-/* Threads of a block where there is work for all, and instructions of one iteration: counted in the source, to a third. */
+/* Threads of a full block; instructions of an iteration, counted in the sources (accuracy: one third). */
 enum { TORCH_THREADS = 128, TORCH_ELEMENTS = 4, TOKEN_THREADS = 1024, ROPE_THREADS = 512 };
-static const double add_instructions = 8, gelu_instructions = 30; /* an element; erf alone is some twenty */
+static const double add_instructions = 8, gelu_instructions = 30; /* per element; erf takes about twenty */
 static const double silu_instructions = 60;                       /* exp, a division, 64-bit addresses */
-static const double rope_instructions = 80;                       /* a division of integers, four loads, two stores */
-static const double rms_instructions = 40, layer_norm_instructions = 40; /* of both passes; Welford's update divides */
+static const double rope_instructions = 80;                       /* an integer division, four loads, two stores */
+static const double rms_instructions = 40, layer_norm_instructions = 40; /* both passes; Welford's update divides */
 
 static double warps(double threads)
 {
     return ceil(threads / WARP);
 }
 
-/* Element by element, in blocks of 512. */
+/* Elementwise kernel, 512 elements per block. */
 static struct time_blocks by_element(double n, double instructions)
 {
     const double block = TORCH_THREADS * TORCH_ELEMENTS;
@@ -30,7 +30,7 @@ static struct time_blocks by_element(double n, double instructions)
                                  .instructions = block / WARP * instructions };
 }
 
-/* A block a token, each thread every `threads`-th of its `width` elements. */
+/* One block per token; a thread takes every `threads`-th of `width` elements. */
 static struct time_blocks by_token(double m, double width, double instructions)
 {
     const double threads = fmin(width, TOKEN_THREADS);
@@ -38,7 +38,7 @@ static struct time_blocks by_token(double m, double width, double instructions)
                                  .instructions = warps(width) * instructions };
 }
 
-/* Pairs of the queries, then those of the keys, by as many threads as the queries have pairs, at most 512. */
+/* Query pairs, then key pairs, by min(query pairs, 512) threads. */
 static struct time_blocks rope_blocks(double m, double queries, double keys)
 {
     const double threads = fmin(queries / 2, ROPE_THREADS);
@@ -58,7 +58,7 @@ static void set(struct work_pass *w, struct step *c, const char *kernel, enum op
 static void add_kernel(struct work_pass *w, struct step *c, double n, bool parallel)
 {
     set(w, c, "add", OP_ADD, ROLE_FFN_RESIDUAL, HALF * 3 * n, n);
-    c->count = parallel ? 2 : 1; /* attention + feed-forward + what came in */
+    c->count = parallel ? 2 : 1; /* attention + feed-forward + residual */
     w->blocks = by_element(n, add_instructions);
 }
 
@@ -89,7 +89,7 @@ static void rope_kernel(struct work_pass *w, struct step *c, const struct measur
     w->blocks = rope_blocks(m->m, queries, keys);
 }
 
-static bool has_op(const struct subject *s, enum op_kind kind)
+static bool has_op(const struct row_model *s, enum op_kind kind)
 {
     for (size_t i = 0; i < s->ops.n; i++)
         if (s->ops.ops[i].kind == kind)
@@ -97,8 +97,8 @@ static bool has_op(const struct subject *s, enum op_kind kind)
     return false;
 }
 
-/* Attention and feed-forward side by side have one norm before both, or the model says so. */
-static bool is_parallel(const struct subject *s)
+/* Parallel attention and feed-forward: one norm before both. */
+static bool is_parallel(const struct row_model *s)
 {
     for (size_t i = 0; i < s->ops.n; i++)
         if (s->ops.ops[i].role == ROLE_FFN_NORM)
@@ -106,15 +106,15 @@ static bool is_parallel(const struct subject *s)
     return true;
 }
 
-bool small_kernel(struct work_pass *w, struct step *c, const struct measurement *m, const struct subject *s)
+bool small_kernel(struct work_pass *w, struct step *c, const struct measurement *m, const struct row_model *s)
 {
-    /* A model nobody knows by its name: what is not gated is of the time of LayerNorm. */
+    /* Unknown model: without gating it is as old as LayerNorm. */
     const bool gated = m->gated >= 0 ? m->gated : !s || has_op(s, OP_GLU);
     const bool layer_norm = s ? has_op(s, OP_LAYER_NORM) : !gated;
     const double m_tok = m->m, width = m->k;
     if (strcmp(m->op, "add") == 0)
         add_kernel(w, c, m_tok * width, s && is_parallel(s));
-    else if (strcmp(m->op, "mlp_act") == 0) /* k is the width of one device */
+    else if (strcmp(m->op, "mlp_act") == 0) /* k is the width per device */
         act_kernel(w, c, m_tok, width, gated);
     else if (strcmp(m->op, "attn_rope") == 0)
         rope_kernel(w, c, m);

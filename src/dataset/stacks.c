@@ -1,4 +1,4 @@
-/* The tables of hwprofiles/stacks/rules.json, and what their questions have. */
+/* Forms of the tables of hwprofiles/stacks/rules.json, and their lookup. */
 #include "dataset/stacks.h"
 #include "dataset/workload.h"
 #include <string.h>
@@ -167,14 +167,14 @@ int stacks_load(struct error *err)
 
 const struct rules *stacks(void)
 {
-    struct error unused; /* asked for every row: not cleared */
+    struct error unused; /* called per row: not cleared */
     (void)stacks_load(&unused);
     return &the;
 }
 
 double stacks_value(enum stack_table t, unsigned value, const struct rule_fact *fact, double none)
 {
-    const struct rule *row = rules_answer(stacks(), t, fact);
+    const struct rule *row = rules_match(stacks(), t, fact);
     return row ? row->value[value] : none;
 }
 

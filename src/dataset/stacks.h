@@ -1,6 +1,7 @@
 /*
- * stacks: what software does on a machine, as rules (base/rules.h) of hwprofiles/stacks/rules.json: kernels by build, maker, generation, type of
- * weights and number of tokens, each with its source (doc/formats.md). Read once; it stays. Source: methods.md (36), (43), (44), (41), (46).
+ * stacks.h: rules of what software does on a machine (base/rules.h), from hwprofiles/stacks/rules.json: kernels by build, vendor,
+ * generation, weight type and number of tokens, each with its source (doc/formats.md). Loaded once, immutable. Source: methods.md (36),
+ * (41), (43), (44), (46).
  */
 #ifndef DATASET_STACKS_H
 #define DATASET_STACKS_H
@@ -9,41 +10,41 @@
 #include "dataset/measure.h"
 
 enum stack_key {
-    /* late: of an op */
-    KEY_BITS,     /* of a weight */
-    KEY_TOKENS,   /* of a product, or a pass */
-    KEY_ROWS,     /* of a matrix */
+    /* late keys: of an op */
+    KEY_BITS,     /* bits of a weight */
+    KEY_TOKENS,   /* tokens of a product, or of a pass */
+    KEY_ROWS,     /* rows of a matrix */
     KEY_HEAD_DIM,
-    KEY_GROUP,    /* heads that share keys */
+    KEY_GROUP,    /* query heads per KV head */
     KEY_BF16,     /* operands are BF16 */
-    KEY_EXPERTS,  /* a product of experts */
-    KEY_STAGED,   /* a kernel before the product writes the weights */
+    KEY_EXPERTS,  /* product of experts */
+    KEY_STAGED,   /* a conversion kernel writes the weights before the product */
     KEY_OP,
-    KEY_NARROW,   /* the KV cache has 8 bits or fewer */
+    KEY_NARROW,   /* KV cache of at most 8 bits */
     KEY_WINDOWED,
-    KEY_SERVING,  /* a server's latency, not a rate */
-    KEY_LIBRARY,  /* that attention is called from */
+    KEY_SERVING,  /* row is a server's latency, not a rate */
+    KEY_LIBRARY,  /* library of the attention kernel */
     KEY_LATE_COUNT,
     /* the machine */
     KEY_MAKER = KEY_LATE_COUNT,
-    KEY_VENDOR,   /* as the profile has it */
+    KEY_VENDOR,   /* the profile's */
     KEY_CLASS,
     KEY_KIND,
-    KEY_NAME,     /* the machine's name, or its profile's, contains it */
-    KEY_WORD,     /* a word of it */
-    KEY_FP16_RATE,     /* FLOP/s of 16 bits over those of FP32, as the machine states them */
-    KEY_ANY_FP16_RATE, /* the same, also of figures derived from another type's */
-    KEY_BF16_PEAK,     /* it states one of BF16 */
+    KEY_NAME,     /* substring of the machine's name or its profile's */
+    KEY_WORD,     /* word of that name */
+    KEY_FP16_RATE,     /* 16-bit over FP32 FLOP/s, stated peaks only */
+    KEY_ANY_FP16_RATE, /* the same, derived peaks included */
+    KEY_BF16_PEAK,     /* a BF16 peak is stated */
     KEY_FP4_PEAK,
-    KEY_FLOP_CYCLE,    /* FP32 FLOP a cycle and core */
+    KEY_FLOP_CYCLE,    /* FP32 FLOP per cycle and core */
     KEY_GENERATION,
-    KEY_MATRIX,        /* matrix units */
+    KEY_MATRIX,        /* has matrix units */
     /* the engine */
     KEY_STACK,
     KEY_FAMILY,
     KEY_FUSED,
-    KEY_BUILD,    /* infinity: nobody says */
-    KEY_DATED,    /* somebody does */
+    KEY_BUILD,    /* infinity: unknown */
+    KEY_DATED,    /* build or date is stated */
     KEY_BACK_END,
     KEY_PRODUCTS,
     KEY_OLD,
@@ -52,27 +53,27 @@ enum stack_key {
     /* the row */
     KEY_MONTH,    /* 202408 */
     KEY_MOE,
-    KEY_BEHIND,   /* a prompt behind others */
-    KEY_TYPE,     /* the weights' type begins with it */
+    KEY_BEHIND,   /* prompt after cached tokens */
+    KEY_TYPE,     /* prefix of the weight type */
     KEY_TYPE_HAS,
-    KEY_PRICED,   /* the type that is priced contains it */
-    KEY_QUANT,    /* what the row says contains it: type, */
+    KEY_PRICED,   /* substring of the weight type used */
+    KEY_QUANT,    /* substring of the stated type, */
     KEY_ENGINE,   /* engine, */
-    KEY_VERSION,  /* its version begins with it, */
+    KEY_VERSION,  /* prefix of its version, */
     KEY_NOTES,
-    KEY_SCHEME,   /* engine or type, in letters of either case */
+    KEY_SCHEME,   /* substring of engine or type, case-insensitive */
     KEY_KERNEL,
-    KEY_ORIGIN,   /* whose rows these are begins with it */
+    KEY_ORIGIN,   /* prefix of the row's source */
     KEY_MODE,
     KEY_DP,
     KEY_USERS,
-    /* a prediction without a row */
+    /* predictions without a row */
     KEY_WEIGHTS,
     KEY_PROFILED,
     KEY_COUNT,
 };
 
-/* In this order: answers of one are keys of later ones. */
+/* In evaluation order: values of a table are keys of later ones. */
 enum stack_table {
     TABLE_BUILDS,
     TABLE_GENERATIONS,
@@ -104,7 +105,7 @@ enum stack_table {
     TABLE_SERVER_ATTENTION,
     TABLE_NARROW_START,
     TABLE_NARROW_CACHE,
-    /* of ops */
+    /* tables of ops */
     TABLE_BATCH_LAUNCHES,
     TABLE_FIRST_LATE = TABLE_BATCH_LAUNCHES,
     TABLE_UNITS,
@@ -124,20 +125,20 @@ enum stack_table {
     TABLE_COUNT,
 };
 
-/* Values of TABLE_ENGINES. */
-enum engine_trait { ENGINE_COPIES, ENGINE_BORDERS, ENGINE_ABSORBED, ENGINE_OWN_FILES, ENGINE_GGUF, ENGINE_BY_LAYER, ENGINE_QUANTIZES_HEAD, ENGINE_SEQUENCES };
+/* Value columns of TABLE_ENGINES. */
+enum engine_trait { ENGINE_COPIES, ENGINE_STAGE_BOUNDARIES, ENGINE_ABSORBED, ENGINE_OWN_FILES, ENGINE_GGUF, ENGINE_BY_LAYER, ENGINE_QUANTIZES_HEAD, ENGINE_SEQUENCES };
 
-/* Words of keys and values, in the order of the enumerations they are of; NULL behind the last. */
+/* Enumerated values, in the order of their C enumerations; NULL-terminated. */
 extern const char *const stack_makers[];   /* enum maker (stacks/stack_traits.h) */
 extern const char *const stack_attends[];  /* kernels of attention, enum attend_id (stacks/attend.h) */
 
-extern const char *const stack_defaults[]; /* ids of stacks; the first is that of a machine without a default */
+extern const char *const stack_defaults[]; /* stack ids; the first: no default */
 extern const struct rules_form stacks_form;
-/* Reads the file; priors_load() does. errors: it is nowhere, or cannot be read */
+/* Loads the rules, once; called by priors_load(). errors: no such file, or invalid */
 int stacks_load(struct error *err);
-/* What was read; where nothing could be, no table has rows. */
+/* The loaded rules; empty tables after an error. */
 const struct rules *stacks(void);
-/* Value of the row that answers; `none` where no row does. fact, late: by key */
+/* Value of the first matching row; `none` without a match. fact: [KEY_COUNT] */
 double stacks_value(enum stack_table t, unsigned value, const struct rule_fact *fact, double none);
 double stack_trait(const struct stack *s, enum engine_trait t);
 

@@ -1,20 +1,20 @@
-/* Steps and prompts in what was measured of a server: rates of one phase from its latencies and whole requests. methods.md (69) */
+/* Server latencies and whole requests as rates of one phase. methods.md (69) */
 #include "dataset/workload.h"
 #include <math.h>
 
-static const double MOST = 0.5;      /* of the time, that what is not looked for may take */
-static const double STEP_SD = 0.05;  /* of the logarithm: samples, lengths that differ, a server's own work */
+static const double MOST = 0.5;      /* largest fraction of the time for the other phase */
+static const double STEP_SD = 0.05;  /* of ln seconds: sampling, varying lengths, server overhead */
 static const double ASSUMED_SD = 0.1;
-static const double SERVER_S = 0.05; /* to the first token beside the prompt: believed of servers before looking (52) */
+static const double SERVER_S = 0.05; /* server part of TTFT, prior (52) */
 enum { ALONE = 1 };
 
-/* The roofs' seconds of a pass. */
-static double bound_s(const struct priced *p, const struct work_pass *w)
+/* Lower bound of a pass. */
+static double bound_s(const struct workload *p, const struct work_pass *w)
 {
     return fmax((w->sum.cost.weight_bytes + w->sum.cost.kv_bytes) / p->roofs->bytes_s, work_compute_s(p, w->sum.flop_math));
 }
 
-static double phase_s(const struct priced *p, enum phase phase)
+static double phase_s(const struct workload *p, enum phase phase)
 {
     double s = 0;
     for (size_t i = 0; i < p->n_pass; i++)
@@ -22,13 +22,13 @@ static double phase_s(const struct priced *p, enum phase phase)
     return s;
 }
 
-/* Devices that each have a part of every matrix are what a rate can say. */
+/* Tensor parallelism only: other layouts have no rate. */
 static bool is_plain(const struct measure_layout *l)
 {
     return l->pp <= 1 && l->dp <= 1 && l->ep <= 1 && l->workers <= 1;
 }
 
-static struct measurement rate_of(const struct priced *p, enum measure_phase phase, double value, double ln_sd)
+static struct measurement rate_of(const struct workload *p, enum measure_phase phase, double value, double ln_sd)
 {
     struct measurement m = *p->m;
     if (m.kind == MEASURE_SERVING && m.decode.tp > 1) {
@@ -45,15 +45,15 @@ static struct measurement rate_of(const struct priced *p, enum measure_phase pha
     return m;
 }
 
-/* Between two tokens of one user the others' next prompts pass: each has one in out - 1 steps. */
-static const char *step_of_users(const struct priced *p, struct measurement *out)
+/* Between two tokens of a user the prompts of the others run: each has one per out - 1 steps. */
+static const char *step_of_users(const struct workload *p, struct measurement *out)
 {
     const double n_seq = p->pass[p->n_pass - 1].at.n_seq, decode_s = phase_s(p, PHASE_DECODE), prompt_s = phase_s(p, PHASE_PREFILL);
     if (!(p->out >= 2))
-        return "answers of one token have no steps";
+        return "generations of one token have no decode steps";
     const double stretch = 1 + prompt_s / decode_s * (n_seq - 1) / (p->out - 1);
     if (1 - 1 / stretch > MOST)
-        return "the prompts between its steps take most of the time";
+        return "prompts between its steps take most of the time";
     *out = rate_of(p, MEASURE_DECODE, n_seq * stretch / p->measured_s, hypot(STEP_SD, log(stretch) / 2));
     out->batch = n_seq;
     out->prompt = NAN;
@@ -61,12 +61,12 @@ static const char *step_of_users(const struct priced *p, struct measurement *out
     return NULL;
 }
 
-static const char *prompt_of_user(const struct priced *p, struct measurement *out)
+static const char *prompt_of_user(const struct workload *p, struct measurement *out)
 {
     if (p->n_users > ALONE + MOST)
-        return "a time to the first token has the prompts of other users in it";
+        return "TTFT includes the prompts of other users";
     if (SERVER_S / p->measured_s > MOST)
-        return "so short a time to the first token is mostly the server's own";
+        return "a TTFT this short is mostly server overhead";
     *out = rate_of(p, MEASURE_PREFILL, p->prompt / p->measured_s, hypot(STEP_SD, SERVER_S / p->measured_s));
     out->batch = 1;
     out->prompt = p->prompt;
@@ -74,14 +74,14 @@ static const char *prompt_of_user(const struct priced *p, struct measurement *ou
     return NULL;
 }
 
-/* Prompts of a batch, then its steps: the seconds in the ratio of their bounds. */
-static const char *step_of_requests(const struct priced *p, struct measurement *out)
+/* Prompts of a batch, then its steps: seconds are divided in the ratio of their bounds. */
+static const char *step_of_requests(const struct workload *p, struct measurement *out)
 {
     const double decode_s = phase_s(p, PHASE_DECODE), prompts = phase_s(p, PHASE_PREFILL) / (decode_s + phase_s(p, PHASE_PREFILL));
     if (!(p->out >= 2))
-        return "answers of one token have no steps";
+        return "generations of one token have no decode steps";
     if (p->guesses & GUESS_BATCH)
-        return "how many of its requests ran at once is not known";
+        return "its number of concurrent requests is unknown";
     if (prompts > MOST)
         return "its prompts take most of the time";
     *out = rate_of(p, MEASURE_DECODE, p->batch * (p->out - 1) / (p->measured_s * (1 - prompts)), hypot(STEP_SD, prompts / 2));
@@ -91,7 +91,7 @@ static const char *step_of_requests(const struct priced *p, struct measurement *
     return NULL;
 }
 
-const char *priced_as_rate(const struct priced *p, struct measurement *out)
+const char *workload_as_rate(const struct workload *p, struct measurement *out)
 {
     const struct measurement *m = p->m;
     if (!(p->measured_s > 0) || p->n_pass == 0)
@@ -99,10 +99,10 @@ const char *priced_as_rate(const struct priced *p, struct measurement *out)
     if (m->kind == MEASURE_RATE)
         return m->phase == MEASURE_REQUEST ? step_of_requests(p, out) : "it is a rate itself";
     if (m->kind != MEASURE_SERVING)
-        return "it is of no pass of a model";
+        return "it is not a pass of a model";
     if (m->metric == METRIC_TPOT && m->step_tokens > 1)
-        return "its steps check drafts";
+        return "its steps verify drafts";
     if (!is_plain(&m->prefill) || !is_plain(&m->decode))
-        return "its devices share the work in a way that no rate says";
+        return "its parallelism has no equivalent as a rate";
     return m->metric == METRIC_TTFT ? prompt_of_user(p, out) : step_of_users(p, out);
 }

@@ -1,4 +1,4 @@
-/* throughput.csv: rates of single streams and batches. */
+/* throughput.csv: rates of single sequences and batches. */
 #include "dataset/internal.h"
 #include <ctype.h>
 #include <math.h>
@@ -73,7 +73,7 @@ static void read_tag(struct measurement *m, const char *s, size_t n)
             m->tags |= (unsigned)tags[i].tag;
 }
 
-/* "out=128" anywhere behind the tags: tokens generated. */
+/* "out=128" anywhere after the tags: generated tokens. */
 static void read_out(struct measurement *m, const char *s)
 {
     const char *p = strstr(s, "out=");
@@ -84,46 +84,46 @@ static void read_out(struct measurement *m, const char *s)
     }
 }
 
-/* Attention in one kernel, as notes call it; the shorter ones behind those that begin so. */
+/* Names of flash attention in notes; longer ones first. */
 static const char *const attentions[] = { "flash attention", "flash-attention", "flash_attention", "flashattention", "flash attn", "flash-attn",
                                           "flash_attn", "fa" };
-enum answer { ANSWER_NONE, ANSWER_ON, ANSWER_OFF, ANSWER_BOTH };
-struct answer_word {
+enum setting { SETTING_NONE, SETTING_ON, SETTING_OFF, SETTING_BOTH };
+struct setting_word {
     const char *word;
-    enum answer answer;
+    enum setting setting;
 };
-static const struct answer_word answers[] = {
-    { "1", ANSWER_ON },      { "on", ANSWER_ON },        { "yes", ANSWER_ON },       { "true", ANSWER_ON },    { "enabled", ANSWER_ON },
-    { "auto", ANSWER_ON },   { "used", ANSWER_ON },      { "active", ANSWER_ON },    { "0", ANSWER_OFF },      { "off", ANSWER_OFF },
-    { "no", ANSWER_OFF },    { "false", ANSWER_OFF },    { "disabled", ANSWER_OFF }, { "unused", ANSWER_OFF }, { "unsupported", ANSWER_OFF },
+static const struct setting_word setting_words[] = {
+    { "1", SETTING_ON },      { "on", SETTING_ON },        { "yes", SETTING_ON },       { "true", SETTING_ON },    { "enabled", SETTING_ON },
+    { "auto", SETTING_ON },   { "used", SETTING_ON },      { "active", SETTING_ON },    { "0", SETTING_OFF },      { "off", SETTING_OFF },
+    { "no", SETTING_OFF },    { "false", SETTING_OFF },    { "disabled", SETTING_OFF }, { "unused", SETTING_OFF }, { "unsupported", SETTING_OFF },
 };
-/* Before the name, nearest first; those of NONE say nothing, and the one before them does. */
-static const struct answer_word before[] = {
-    { "no", ANSWER_OFF },      { "not", ANSWER_OFF },      { "non", ANSWER_OFF },       { "without", ANSWER_OFF }, { "w/o", ANSWER_OFF },
-    { "disable", ANSWER_OFF }, { "disabled", ANSWER_OFF }, { "disabling", ANSWER_OFF }, { "with", ANSWER_ON },     { "w/", ANSWER_ON },
-    { "enable", ANSWER_ON },   { "enabled", ANSWER_ON },   { "enabling", ANSWER_ON },   { "using", ANSWER_ON },    { "uses", ANSWER_ON },
+/* Words before the name; NONE: look at the word before it. */
+static const struct setting_word before[] = {
+    { "no", SETTING_OFF },      { "not", SETTING_OFF },      { "non", SETTING_OFF },       { "without", SETTING_OFF }, { "w/o", SETTING_OFF },
+    { "disable", SETTING_OFF }, { "disabled", SETTING_OFF }, { "disabling", SETTING_OFF }, { "with", SETTING_ON },     { "w/", SETTING_ON },
+    { "enable", SETTING_ON },   { "enabled", SETTING_ON },   { "enabling", SETTING_ON },   { "using", SETTING_ON },    { "uses", SETTING_ON },
 };
-/* Between a name and its answer: "FA is off", "flash attention was turned on". */
+/* Words between name and setting: "FA is off", "flash attention was turned on". */
 static const char *const between[] = { "is", "was", "were", "are", "turned", "set", "to", "switched", "has", "been" };
 
-/* Behind "not": "-fa not set", "fa=1 not supported". */
+/* Words after "not": "-fa not set", "fa=1 not supported". */
 static const char *const refusals[] = { "set",     "supported", "available", "used",    "working", "possible", "implemented",
                                         "compiled", "built",     "enabled",   "active",  "on" };
 
-/* Does s begin with the whole word, in any case of letters? */
+/* s begins with the whole word, case-insensitive. */
 static bool begins(const char *s, const char *word)
 {
     const size_t n = strlen(word);
     return strncasecmp(s, word, n) == 0 && !isalnum((unsigned char)s[n]) && s[n] != '_';
 }
 
-/* The word at s; behind it, NULL: it is none of them. */
-static const char *answer_at(const char *s, enum answer *answer)
+/* Setting at s. Returns the text after it; NULL: none. */
+static const char *setting_at(const char *s, enum setting *setting)
 {
-    for (size_t i = 0; i < ARRAY_LEN(answers); i++)
-        if (begins(s, answers[i].word)) {
-            *answer = answers[i].answer;
-            return s + strlen(answers[i].word);
+    for (size_t i = 0; i < ARRAY_LEN(setting_words); i++)
+        if (begins(s, setting_words[i].word)) {
+            *setting = setting_words[i].setting;
+            return s + strlen(setting_words[i].word);
         }
     return NULL;
 }
@@ -144,23 +144,23 @@ static bool is_refused(const char *s)
     return begins_refusal(s + strlen("not") + strspn(s + strlen("not"), " "));
 }
 
-/* "0,1", "on/off", "0 and 1", "off vs on": another answer behind one, of other rows. */
-static bool is_list(const char *s, enum answer first)
+/* A list of different settings, of several rows: "0,1", "on/off", "0 and 1", "off vs on". */
+static bool is_list(const char *s, enum setting first)
 {
     static const char *const signs[] = { ",", "/", "|", "+", " / ", " and ", " or ", " vs ", " vs. ", " & " };
-    enum answer other;
+    enum setting other;
     for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
         const size_t n = strlen(signs[i]);
-        if (strncasecmp(s, signs[i], n) == 0 && answer_at(s + n, &other) && other != first)
+        if (strncasecmp(s, signs[i], n) == 0 && setting_at(s + n, &other) && other != first)
             return true;
     }
     return false;
 }
 
-/* Behind a name, ": " in "fa: on"; NONE: another word follows, or the end. */
-static enum answer answer_behind(const char *s)
+/* Setting after a name, ": " in "fa: on"; NONE: another word, or the end. */
+static enum setting setting_after(const char *s)
 {
-    enum answer answer = ANSWER_NONE;
+    enum setting setting = SETTING_NONE;
     bool negated = false;
     size_t n = strspn(s, " =:\"");
     const char *const begin = s;
@@ -177,18 +177,18 @@ static enum answer answer_behind(const char *s)
         }
         n += more ? strspn(s + n, " ") : 0;
     }
-    const char *const end = n > 0 || isalnum((unsigned char)*s) ? answer_at(s, &answer) : NULL;
+    const char *const end = n > 0 || isalnum((unsigned char)*s) ? setting_at(s, &setting) : NULL;
     const bool refused = is_refused(begin + strspn(begin, " (")) || (negated ? begins_refusal(s) : begins(s, "ignored"));
     if (!end)
-        return refused ? ANSWER_OFF : ANSWER_NONE;
-    if (is_list(end, answer))
-        return ANSWER_BOTH;
+        return refused ? SETTING_OFF : SETTING_NONE;
+    if (is_list(end, setting))
+        return SETTING_BOTH;
     if (is_refused(end + strspn(end, " (")))
-        return ANSWER_OFF;
-    return !negated ? answer : answer == ANSWER_ON ? ANSWER_OFF : ANSWER_ON;
+        return SETTING_OFF;
+    return !negated ? setting : setting == SETTING_ON ? SETTING_OFF : SETTING_ON;
 }
 
-/* Where the word before at begins, blanks and one hyphen between them; at: there is none. */
+/* Start of the word before `at`, over blanks and one hyphen; `at`: none. */
 static const char *word_before(const char *text, const char *at)
 {
     const char *s = at;
@@ -207,41 +207,41 @@ static const char *word_before(const char *text, const char *at)
     return s < end ? s : at;
 }
 
-static enum answer answer_of_word(const char *s)
+static enum setting setting_of_word(const char *s)
 {
     for (size_t i = 0; i < ARRAY_LEN(before); i++)
         if (begins(s, before[i].word))
-            return before[i].answer;
-    return ANSWER_NONE;
+            return before[i].setting;
+    return SETTING_NONE;
 }
 
-/* "no FA", "--no-flash-attn", "not using FA", "with and without FA". */
-static enum answer answer_before(const char *notes, const char *name)
+/* Setting before a name: "no FA", "--no-flash-attn", "not using FA", "with and without FA". */
+static enum setting setting_before(const char *notes, const char *name)
 {
     const char *s = word_before(notes, name);
-    const enum answer near = s < name ? answer_of_word(s) : ANSWER_NONE;
-    if (near == ANSWER_NONE)
-        return ANSWER_NONE;
+    const enum setting near = s < name ? setting_of_word(s) : SETTING_NONE;
+    if (near == SETTING_NONE)
+        return SETTING_NONE;
     if (strncasecmp(s, "with/without", 12) == 0)
-        return ANSWER_BOTH;
+        return SETTING_BOTH;
     const char *t = word_before(notes, s);
     if (t < s && (begins(t, "and") || begins(t, "or") || begins(t, "vs"))) {
         const char *const first = word_before(notes, t);
-        const enum answer other = first < t ? answer_of_word(first) : ANSWER_NONE;
-        return other != ANSWER_NONE && other != near ? ANSWER_BOTH : near;
+        const enum setting other = first < t ? setting_of_word(first) : SETTING_NONE;
+        return other != SETTING_NONE && other != near ? SETTING_BOTH : near;
     }
-    const enum answer further = t < s ? answer_of_word(t) : ANSWER_NONE;
+    const enum setting further = t < s ? setting_of_word(t) : SETTING_NONE;
     const bool refused = t < s && memchr(t, '\'', (size_t)(s - t)); /* "isn't using FA" */
-    return near == ANSWER_ON && (further == ANSWER_OFF || refused) ? ANSWER_OFF : near;
+    return near == SETTING_ON && (further == SETTING_OFF || refused) ? SETTING_OFF : near;
 }
 
-/* An option alone ("-fa") asks for it. notes: where name stands in. */
+/* A bare option ("-fa") means on. name points into notes. */
 static bool is_option(const char *notes, const char *name)
 {
     return name > notes && name[-1] == '-' && (name - 1 == notes || strchr(" -", name[-2]));
 }
 
-/* Is something refused between both? "without CUDA graphs, FA" */
+/* A negation between s and end: "without CUDA graphs, FA". */
 static bool refuses(const char *s, const char *end)
 {
     static const char *const words[] = { "no", "not", "non", "without", "unsupported", "disabled" };
@@ -252,43 +252,43 @@ static bool refuses(const char *s, const char *end)
     return is;
 }
 
-/* "CUDA, flash attention": a name that is an item of a list, and nothing else. */
+/* The name is an item of a list, and nothing else: "CUDA, flash attention". */
 static bool is_item(const char *notes, const char *name, size_t n)
 {
-    enum answer other;
+    enum setting other;
     const char *begin = name, *list, *const end = name + n + strspn(name + n, " ");
     while (begin > notes && begin[-1] == ' ')
         begin--;
     for (list = begin; list > notes && list[-1] != ';'; list--)
         ;
     const char *const next = end + strspn(end, " ,;)");
-    return (begin == notes || strchr(",;(+", begin[-1])) && (!*end || strchr(",;)+", *end)) && !is_refused(next) && !answer_at(next, &other) &&
+    return (begin == notes || strchr(",;(+", begin[-1])) && (!*end || strchr(",;)+", *end)) && !is_refused(next) && !setting_at(next, &other) &&
            !begins(next, "not") && !refuses(list, begin);
 }
 
-/* "no FA", "flash attention: off", "-fa on", "fa=1". notes: where name, of n characters, stands in. */
-static enum answer answer_on_attention(const char *notes, const char *name, size_t n)
+/* Setting of flash attention: "no FA", "flash attention: off", "-fa on", "fa=1". name points into notes, n characters. */
+static enum setting attention_setting(const char *notes, const char *name, size_t n)
 {
-    const enum answer behind = answer_behind(name + n), first = behind == ANSWER_NONE ? answer_before(notes, name) : behind;
-    return first == ANSWER_NONE && (is_option(notes, name) || is_item(notes, name, n)) ? ANSWER_ON : first;
+    const enum setting after = setting_after(name + n), first = after == SETTING_NONE ? setting_before(notes, name) : after;
+    return first == SETTING_NONE && (is_option(notes, name) || is_item(notes, name, n)) ? SETTING_ON : first;
 }
 
-/* Two that differ ("fa=1, fa=0") are of other rows. */
+/* Contradicting settings ("fa=1, fa=0") are of several rows: not stated. */
 static void read_attention(struct measurement *m, const char *notes)
 {
-    enum answer answer = ANSWER_NONE;
-    for (const char *at = notes; *at && answer != ANSWER_BOTH; at++) {
+    enum setting setting = SETTING_NONE;
+    for (const char *at = notes; *at && setting != SETTING_BOTH; at++) {
         if (at > notes && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
             continue;
         for (size_t i = 0; i < ARRAY_LEN(attentions); i++)
             if (begins(at, attentions[i])) {
-                const enum answer one = answer_on_attention(notes, at, strlen(attentions[i]));
-                answer = answer == ANSWER_NONE ? one : one == ANSWER_NONE || one == answer ? answer : ANSWER_BOTH;
+                const enum setting one = attention_setting(notes, at, strlen(attentions[i]));
+                setting = setting == SETTING_NONE ? one : one == SETTING_NONE || one == setting ? setting : SETTING_BOTH;
                 break;
             }
     }
-    m->flash_said = answer == ANSWER_ON || answer == ANSWER_OFF;
-    m->flash = answer == ANSWER_ON;
+    m->flash_stated = setting == SETTING_ON || setting == SETTING_OFF;
+    m->flash = setting == SETTING_ON;
 }
 
 void measure_read_notes(struct measurement *m)
@@ -309,7 +309,7 @@ enum { C_ID, C_SOURCE, C_HARDWARE, C_DEVICES, C_ENGINE, C_MODEL, C_PARAMS, C_QUA
 static const char *const columns[N_COLUMN] = { "id", "source", "hardware", "n_devices", "engine", "model", "params_b", "quant",
                                                "weight_gib", "phase", "prompt_len", "context_len", "batch", "tokens_per_s",
                                                "date_or_build", "notes" };
-/* Columns a row cannot be scored without. */
+/* Required columns. */
 static const int needed[] = { C_HARDWARE, C_MODEL, C_PHASE, C_RATE };
 
 static int read_phase(struct measurement *m, const struct csv *c, size_t i, int col, struct error *err)
@@ -339,9 +339,8 @@ static int read_numbers(struct measurement *m, const struct csv *c, size_t i, co
 }
 
 /*
- * A rate of one of several GPUs. Where a table's header leaves that open a later revision of the same page may not: the figures for
- * A100 and L40S in TensorRT-LLM v0.6.1's stand under "Throughput (out tok/s/GPU)" afterwards, as those of H100 always did.
- * Source: NVIDIA/TensorRT-LLM docs/source/performance.md after v0.6.1 (A100, GPT-J 6B, 120 sequences on two: 2,192 in both).
+ * Rates per GPU. TensorRT-LLM v0.6.1's table states it for H100; a later revision of the page for A100 and L40S too, under "Throughput (out
+ * tok/s/GPU)". Source: NVIDIA/TensorRT-LLM docs/source/performance.md after v0.6.1 (A100, GPT-J 6B, 120 sequences on two: 2,192 in both).
  */
 static bool is_per_gpu(const struct measurement *m)
 {
@@ -369,9 +368,9 @@ static int read_row(struct measurements *l, size_t i, const int *col, struct err
         return csv_error(c, i, col[C_DATE], err, "expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a version, found \"%.64s\"", m.date);
     const char *const remark = measure_date_remark(m.date);
     if (remark) {
-        char said[128];
-        snprintf(said, sizeof said, "date_or_build %s", remark);
-        if (!(m.remark = measure_keep(l, said, err)))
+        char stated[128];
+        snprintf(stated, sizeof stated, "date_or_build %s", remark);
+        if (!(m.remark = measure_copy_text(l, stated, err)))
             return -1;
     }
     if (read_phase(&m, c, i, col[C_PHASE], err) != 0 || read_numbers(&m, c, i, col, err) != 0)

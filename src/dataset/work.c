@@ -1,4 +1,4 @@
-/* Passes of a model as classes of ops with their bytes and FLOP on one device. methods.md (55) */
+/* Passes of a model as classes of ops, with bytes and FLOP per device. methods.md (55) */
 #include "dataset/workload_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -21,13 +21,13 @@ const char *split_name(enum split s)
 
 /* ---- layouts ------------------------------------------------------------------------------------------ */
 
-static bool fits(const struct layout *l, const struct subject *s)
+static bool fits(const struct layout *l, const struct row_model *s)
 {
     struct error e = { 0 };
     return layout_check(l, &s->classes, &e) == 0;
 }
 
-/* The one that joins the most devices: of rates of more than any joins. (A server's cross the network then.) */
+/* The link that joins most devices, for rates on more devices than any link joins. (Servers use the network then.) */
 static const struct hw_link *widest_link(const struct hwprofile *h)
 {
     const struct hw_link *widest = NULL;
@@ -37,8 +37,11 @@ static const struct hw_link *widest_link(const struct hwprofile *h)
     return widest;
 }
 
-/* The machine's own is that of two devices, as of neighbours in a pipeline; a bridge joins no more. Rows that say so go by the bus. */
-static int choose_link(struct priced *out, const struct layout *devices, struct error *err)
+/*
+ * Link between the devices: the profile's for that many; pairs may be bridged, and neighbours in a pipeline are pairs. TAG_PCIE selects the
+ * bus.
+ */
+static int choose_link(struct workload *out, const struct layout *devices, struct error *err)
 {
     const struct hwprofile *h = &out->machine->h;
     const uint32_t joined = layout_joined(devices);
@@ -59,11 +62,11 @@ static int choose_link(struct priced *out, const struct layout *devices, struct 
     return out->roofs ? 0 : -1;
 }
 
-int choose_layout(struct priced *out, const struct subject *s, const struct layout *want, struct error *err)
+int choose_layout(struct workload *out, const struct row_model *s, const struct layout *want, struct error *err)
 {
     struct layout l = *want;
     const uint32_t tp = l.tp > 1 ? l.tp : 1;
-    out->dilute = 1;
+    out->replication = 1;
     if (s->m.hp.n_expert == 0)
         l.ep = 1;
     if (!fits(&l, s)) {
@@ -71,7 +74,7 @@ int choose_layout(struct priced *out, const struct subject *s, const struct layo
         l.ep = 1;
         for (l.tp = tp; l.tp > 1 && !fits(&l, s); l.tp--)
             continue;
-        out->dilute = (double)tp / l.tp;
+        out->replication = (double)tp / l.tp;
     }
     out->layout = l;
     if (choose_link(out, want, err) != 0)
@@ -82,15 +85,15 @@ int choose_layout(struct priced *out, const struct subject *s, const struct layo
 /* ---- classes ---------------------------------------------------------------------------------------------- */
 
 struct collecting {
-    const struct priced *out;
-    const struct subject *s;
+    const struct workload *out;
+    const struct row_model *s;
     const struct pass *pass;
     struct work_pass *to;
     size_t cap;
 };
 
-/* What the weights of a product are multiplied by: to what the row says of all, or to the bits of its type's name. */
-static double scale_of(const struct subject *s, const struct op *op)
+/* Factor of a product's weight bytes: to the row's total, or to the bits in its type's name. */
+static double scale_of(const struct row_model *s, const struct op *op)
 {
     if (!op_is_product(op) || !op->w || op->w->rows < 2)
         return 1;
@@ -113,8 +116,8 @@ static bool is_expert(enum op_role r)
     return r == ROLE_EXPERT_GATE || r == ROLE_EXPERT_UP || r == ROLE_EXPERT_DOWN || r == ROLE_EXPERT_ACT;
 }
 
-/* Rows or columns of a feed-forward, and what works on them, are so many times as many as those of the op list (doc/notes/datasets.md). */
-static void widen(struct step *w, const struct subject *s, double n_tok)
+/* Scales the width of a feed-forward and its ops to a guessed model's. (doc/notes/datasets.md) */
+static void scale_ffn(struct step *w, const struct row_model *s, double n_tok)
 {
     const bool down = w->role == ROLE_FFN_DOWN || w->role == ROLE_EXPERT_DOWN;
     const bool up = w->role == ROLE_FFN_GATE || w->role == ROLE_FFN_UP || w->role == ROLE_FFN_GATE_UP || w->role == ROLE_EXPERT_GATE ||
@@ -127,7 +130,7 @@ static void widen(struct step *w, const struct subject *s, double n_tok)
     w->cost.flop *= s->width;
     w->cost.weight_bytes *= s->width;
     w->cost.act_bytes *= down || up ? 1 : s->width;
-    if (is_expert(w->role) && n > 0) /* of more experts some more are touched */
+    if (is_expert(w->role) && n > 0) /* more experts: more are touched */
         w->cost.weight_bytes *= experts_touched(NULL, n * s->experts, k, n_tok) / experts_touched(NULL, n, k, n_tok);
 }
 
@@ -140,18 +143,18 @@ static void collect(void *ctx, const struct step *of)
 {
     struct collecting *x = ctx;
     const struct roofs *r = x->out->roofs;
-    if (x->to->n == x->cap) /* there are no more than it was given room for */
+    if (x->to->n == x->cap) /* full: cap is the number of classes */
         return;
     struct step c = *of, *const w = &x->to->c[x->to->n++];
     const double scale = scale_of(x->s, &c.of->op);
     step_shape(&c, x->pass);
     c.bits *= scale;
     c.cost.weight_bytes *= c.rows > 0 ? scale : 1;
-    widen(&c, x->s, x->pass->n_tok);
+    scale_ffn(&c, x->s, x->pass->n_tok);
     if (c.n_comm > 0)
         x->to->sum.comm_bytes += c.count * c.of->op.cols * r->act_elem_bytes * c.n_tok;
     else
-        divide(&c.cost, x->out->dilute);
+        divide(&c.cost, x->out->replication);
     if (has_cache(c.role))
         c.count *= x->s->kv_share;
     *w = (struct step){ .kind = c.kind, .role = c.role, .math = c.math, .n_comm = c.n_comm, .count = c.count, .n_tok = c.n_tok, .rows = c.rows,
@@ -159,12 +162,12 @@ static void collect(void *ctx, const struct step *of)
                         .least_s = roofs_least_s(r, &c) };
 }
 
-bool work_is_launched(const struct priced *p, const struct work_pass *w, const struct step *c)
+bool work_is_launched(const struct workload *p, const struct work_pass *w, const struct step *c)
 {
     return c->n_comm == 0 && (w->kernel || c->rows > 0 || c->kind == OP_ATTENTION || p->roofs->cpu);
 }
 
-static void sum_up(struct work_pass *w, const struct priced *p)
+static void sum_up(struct work_pass *w, const struct workload *p)
 {
     struct work_sum *to = &w->sum;
     to->n_pass = 1;
@@ -174,13 +177,13 @@ static void sum_up(struct work_pass *w, const struct priced *p)
         to->least_s += c->count * c->least_s;
         to->product_weight_bytes += c->rows > 0 ? c->count * c->cost.weight_bytes : 0;
         to->flop_math[c->math] += c->count * c->cost.flop;
-        to->n_exchange += c->n_comm > 0 ? c->count : 0;
+        to->n_collective += c->n_comm > 0 ? c->count : 0;
         to->n_op += c->n_comm > 0 ? 0 : c->count;
         to->n_launch += work_is_launched(p, w, c) ? c->count : 0;
     }
 }
 
-static struct work_pass *new_pass(struct priced *out, size_t n, struct error *err)
+static struct work_pass *new_pass(struct workload *out, size_t n, struct error *err)
 {
     struct work_pass *p = realloc(out->pass, (out->n_pass + 1) * sizeof *p);
     if (!p) {
@@ -198,7 +201,7 @@ static struct work_pass *new_pass(struct priced *out, size_t n, struct error *er
     return p;
 }
 
-int work_add(struct priced *out, const struct subject *s, const struct pass_request *r, struct error *err)
+int work_add(struct workload *out, const struct row_model *s, const struct pass_request *r, struct error *err)
 {
     struct step_model step;
     const struct step_options o = { .cost = { .act_elem_bytes = out->roofs->act_elem_bytes, .type_k = out->type_k,
@@ -220,7 +223,7 @@ int work_add(struct priced *out, const struct subject *s, const struct pass_requ
     return p ? 0 : -1;
 }
 
-int work_add_step(struct priced *out, const struct work_pass *like, const struct step *c, struct error *err)
+int work_add_step(struct workload *out, const struct work_pass *like, const struct step *c, struct error *err)
 {
     struct work_pass *p = new_pass(out, 1, err);
     if (!p)
@@ -234,12 +237,12 @@ int work_add_step(struct priced *out, const struct work_pass *like, const struct
     return 0;
 }
 
-bool priced_batched(const struct priced *p)
+bool workload_is_batched(const struct workload *p)
 {
     return p->n_pass > 0 && p->pass[0].at.n_seq > 1;
 }
 
-double work_compute_s(const struct priced *p, const double *flop_math)
+double work_compute_s(const struct workload *p, const double *flop_math)
 {
     double s = 0;
     for (int m = 0; m < MATH_COUNT; m++)
@@ -247,22 +250,22 @@ double work_compute_s(const struct priced *p, const double *flop_math)
     return s;
 }
 
-bool priced_partly(const struct priced *p)
+bool workload_is_partial(const struct workload *p)
 {
-    return p->m->other_gpus || priced_offloaded(p);
+    return p->m->other_gpus || workload_is_offloaded(p);
 }
 
-bool priced_offloaded(const struct priced *p)
+bool workload_is_offloaded(const struct workload *p)
 {
     return p->m->tags & TAG_PARTIAL_OFFLOAD || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer);
 }
 
-bool priced_doubtful(const struct priced *p)
+bool workload_is_suspect(const struct workload *p)
 {
-    return p->m->tags & TAG_DOUBTFUL || (p->machine->h.kind != HW_CPU && priced_partly(p));
+    return p->m->tags & TAG_SUSPECT || (p->machine->h.kind != HW_CPU && workload_is_partial(p));
 }
 
-double work_least_s(const struct priced *p)
+double work_least_s(const struct workload *p)
 {
     double s = 0;
     if (p->m->kind != MEASURE_RATE || p->n_devices > 1 || p->machine->ln_sd > 0 || p->guesses)
@@ -272,7 +275,7 @@ double work_least_s(const struct priced *p)
     return s;
 }
 
-struct work_sum work_sum(const struct priced *p, enum phase phase)
+struct work_sum work_sum(const struct workload *p, enum phase phase)
 {
     struct work_sum s = { 0 };
     for (size_t i = 0; i < p->n_pass; i++) {
@@ -285,7 +288,7 @@ struct work_sum work_sum(const struct priced *p, enum phase phase)
         s.product_weight_bytes += n * w->product_weight_bytes;
         s.n_op += n * w->n_op;
         s.n_launch += n * w->n_launch;
-        s.n_exchange += n * w->n_exchange;
+        s.n_collective += n * w->n_collective;
         s.comm_bytes += n * w->comm_bytes;
         s.least_s += n * w->least_s;
         for (int m = 0; m < MATH_COUNT; m++)

@@ -1,140 +1,152 @@
-/* workload.h: a measurement as work: what the devices read, compute and exchange, op by op, as the cost model has it. */
+/* workload.h: a measurement as a workload: bytes, FLOP and collectives of its passes, op by op, from the cost model. methods.md (55) */
 #ifndef DATASET_WORKLOAD_H
 #define DATASET_WORKLOAD_H
 
 #include "dataset/machine.h"
 #include "timing/timing.h"
 
-/* Sums over steps. */
+/* Sums over the steps of passes, on one device. */
 struct work_sum {
     struct cost cost;
-    double product_weight_bytes;       /* of products alone */
+    double product_weight_bytes;       /* products only */
     double flop_math[MATH_COUNT];
-    double n_op, n_launch, n_exchange; /* ops, those that are kernels of their own on GPUs, exchanges */
-    double comm_bytes;                 /* of the messages that devices exchange, whole */
-    double least_s;                    /* at the machine's roofs (27) */
+    double n_op, n_launch, n_collective; /* ops; GPU kernel launches; collectives */
+    double comm_bytes;                 /* total message size of collectives */
+    double least_s;                    /* lower bound at the machine's roofs (27) */
     double n_pass;
 };
 
-/* Passes of one shape. */
+/* Passes of equal shape. */
 struct work_pass {
     struct step_pass at;
-    double times;                     /* passes like this one */
-    struct step *c;                   /* of no step model; bits and sizes as the row has them */
+    double times;                     /* number of passes */
+    struct step *c;                   /* [n]; bits and sizes are the row's */
     size_t n;
-    const char *kernel;               /* "rope", ...: its one step is a small kernel of known shape; NULL: none is */
-    struct time_blocks blocks;        /* its */
-    struct work_sum sum;              /* of one pass on one device */
+    const char *kernel;               /* "rope", ...: the pass is this single small kernel; NULL: a pass of a model */
+    struct time_blocks blocks;        /* thread blocks of that kernel */
+    struct work_sum sum;              /* one pass on one device */
 };
 
 enum split { SPLIT_NONE, SPLIT_TENSOR, SPLIT_LAYER, SPLIT_DATA };
 const char *split_name(enum split s); /* "none" "tensor" "layer" "data" */
 
-/* What is guessed in the price of a row. */
+/* Inputs of a workload that the row does not state. */
 enum guess {
-    GUESS_MODEL = 1 << 0,    /* no preset: dimensions from the parameters */
-    GUESS_QUANT = 1 << 1,    /* type not said, or not known */
-    GUESS_ACTIVE = 1 << 2,   /* of a mixture of experts, the active parameters */
+    GUESS_MODEL = 1 << 0,    /* no preset: dimensions follow from the number of parameters */
+    GUESS_QUANT = 1 << 1,    /* weight type not stated, or unknown */
+    GUESS_ACTIVE = 1 << 2,   /* active parameters of a mixture of experts */
     GUESS_CONTEXT = 1 << 3,
     GUESS_BATCH = 1 << 4,
-    GUESS_LENGTH = 1 << 5,   /* of prompts or answers */
-    GUESS_PEAK = 1 << 6,     /* of the machine, from its bandwidth */
+    GUESS_LENGTH = 1 << 5,   /* prompt or generation length */
+    GUESS_PEAK = 1 << 6,     /* peak, from the machine's bandwidth */
     GUESS_BANDWIDTH = 1 << 7,
     GUESS_LINK = 1 << 8,
-    GUESS_LAYOUT = 1 << 9,   /* heads do not divide: costs are divided instead */
-    GUESS_WEIGHT = 1 << 10,  /* weight_gib is far from what the model's type comes to: not used */
-    GUESS_MACHINE = 1 << 11, /* the profile of another variant */
-    GUESS_BITS = 1 << 12,    /* of a weight: neither a type nor bytes are said */
+    GUESS_LAYOUT = 1 << 9,   /* heads do not divide: costs are divided (replication) */
+    GUESS_WEIGHT = 1 << 10,  /* weight_gib contradicts the model's type: ignored */
+    GUESS_MACHINE = 1 << 11, /* profile of another variant */
+    GUESS_BITS = 1 << 12,    /* bits of a weight: neither type nor bytes are stated */
 };
 
-/* A row with its work. */
-struct priced {
+/* A row as a workload. */
+struct workload {
     const struct measurement *m;
     const struct stack *stack;
     const struct machine *machine;
-    char reason[256];          /* why it cannot be priced; "" when it is */
-    char note[400];            /* what it was taken for, where the row says something else; "" when nothing */
-    char preset[64];           /* "": dimensions are guessed */
-    char type[24];             /* that is priced */
-    double n_params, n_active; /* of the model; n_active: that a token uses */
-    double bits_weight;        /* mean of all weights read by a token */
-    double model_bytes;        /* of the weights, all devices */
+    char reason[256];          /* why there is no workload; "": there is one */
+    char note[400];            /* what was assumed against the row; "": nothing */
+    char preset[64];           /* "": guessed dimensions */
+    char type[24];             /* weight type used */
+    double n_params, n_active; /* parameters of the model; used by a token */
+    double bits_weight;        /* mean of the weights read by a token */
+    double model_bytes;        /* weights, all devices */
     uint32_t n_layer, n_embd, n_expert, n_expert_used;
     bool moe, hybrid;
     struct layout layout;
-    enum dtype type_k, type_v; /* of the KV cache */
-    double dilute;             /* costs are divided by that, where heads do not divide (GUESS_LAYOUT); 1 */
+    enum dtype type_k, type_v; /* KV cache */
+    double replication;             /* divisor of per-device costs where heads do not divide (GUESS_LAYOUT); 1: none */
     enum split split;
     double n_devices;
     unsigned guesses;
 
-    /* Seconds measured: of the prompt, of a mean decode step, of a whole batch of requests, of an op; or as
-     * m->metric says of a server. */
+    /*
+     * Measured seconds: of the prompt, the mean decode step, a whole batch of requests, or an op; of a server's row the latency in
+     * m->metric.
+     */
     double measured_s;
-    struct work_pass *pass; /* in order: a prompt's, a decode step's */
+    struct work_pass *pass; /* [n_pass]: prompt, then decode step */
     size_t n_pass;
-    bool lent;          /* they are another row's */
-    double batch;       /* sequences at once, of all groups of devices */
-    double prompt, context, out; /* as priced */
-    double n_users;     /* of a closed loop; NaN */
-    const struct roofs *roofs; /* of one device, with the link: the machine's, which rows share; NULL: none */
+    bool borrowed;          /* pass belongs to another workload */
+    double batch;       /* concurrent sequences, all groups of devices */
+    double prompt, context, out; /* tokens, as used here */
+    double n_users;     /* users of a closed loop; NaN: none */
+    const struct roofs *roofs; /* roofs of one device and its link, owned by the machine; NULL: none */
 };
 
-/* Machines and models met so far. */
-struct pricer;
-/* hws NULL: profiles alone. own: the one machine that may be a profile's path, as --hw has it; NULL: none. Both are the caller's. */
-struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct error *err);
-void pricer_free(struct pricer *p);
-/* The work of a row; what cannot be priced has a reason (not an error). -1: out of memory, interrupted. */
-int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err);
-/* Where its passes are those of *before (both latencies of a server's line), it has them from there, and *before has to outlive it. */
-void priced_share(struct priced *p, const struct priced *before);
-/* Models that rows were priced with; later rows load theirs again. */
-void pricer_drop_models(struct pricer *p);
-void priced_free(struct priced *p);
+/* Builds workloads; caches machines and models. */
+struct workload_builder;
+/*
+ * hws: machines of hardware.csv; NULL: profiles only. own: the one name that may be a path (--hw); NULL: none. Both must outlive the
+ * builder. errors: out of memory (NULL)
+ */
+struct workload_builder *workload_builder_new(const struct measure_hws *hws, const char *own, struct error *err);
+void workload_builder_free(struct workload_builder *p);
+/* *out: the workload of m, or its reason. errors: out of memory, interrupted, a file of the data directories that cannot be read */
+int workload_init(struct workload_builder *p, const struct measurement *m, struct workload *out, struct error *err);
+/* Takes the passes of *before where they are equal (both latencies of a server's line); *before must outlive p. */
+void workload_share_passes(struct workload *p, const struct workload *before);
+/* Frees cached models; workloads stay valid. */
+void workload_builder_drop_models(struct workload_builder *p);
+void workload_free(struct workload *p);
+/* Workloads of all rows, [l->n]; NULL: *err. Frees cached models. */
+struct workload *workload_rows(const struct measurements *l, struct workload_builder *p, struct error *err);
+void workload_rows_free(struct workload *rows, size_t n); /* rows may be NULL */
 
-/* Passes have more than one sequence. */
-bool priced_batched(const struct priced *p);
-/* Seconds of all passes at the roofs; 0: something of it or of the machine is a guess, or devices work on parts of it at once. (27) */
-double work_least_s(const struct priced *p);
-/* Over a row's passes of a phase: times counted. */
-struct work_sum work_sum(const struct priced *p, enum phase phase);
-/* Does starting an op of the step count by itself? GPUs' software fuses small ops into the products around them. */
-bool work_is_launched(const struct priced *p, const struct work_pass *w, const struct step *c);
-/* Seconds of such FLOP, each operand type's at its own peak; flop_math [MATH_COUNT]. */
-double work_compute_s(const struct priced *p, const double *flop_math);
-/* Some of the layers that repeat ran elsewhere than on the GPU named; one more holds the head. And of those, on the CPU. */
-bool priced_partly(const struct priced *p);
-bool priced_offloaded(const struct priced *p);
-/* Does it say itself that something was amiss, or that? (59) */
-bool priced_doubtful(const struct priced *p);
+/* Batch above 1. */
+bool workload_is_batched(const struct workload *p);
+/* Lower bound of the seconds of all passes; 0: something is guessed, or several devices. (27) */
+double work_least_s(const struct workload *p);
+/* Sum over the passes of a phase. */
+struct work_sum work_sum(const struct workload *p, enum phase phase);
+/* The step is a kernel launch of its own. GPU software fuses small ops into the adjacent products. */
+bool work_is_launched(const struct workload *p, const struct work_pass *w, const struct step *c);
+/* Seconds of flop_math[MATH_COUNT] at the peak of each operand type. */
+double work_compute_s(const struct workload *p, const double *flop_math);
+/* Part of the repeated layers ran on devices not named by the row (partial), or on the CPU (offloaded). */
+bool workload_is_partial(const struct workload *p);
+bool workload_is_offloaded(const struct workload *p);
+/* The row is tagged as suspect (TAG_SUSPECT), or partial. (59) */
+bool workload_is_suspect(const struct workload *p);
 
-/* More than the roofs of its machine allow, by (68): no measurement of this machine, type and batch. */
-struct excess {
-    bool memory;            /* of bytes; else of FLOP */
-    double done_s, roof_s;  /* a second */
-    double least_s;         /* that the machine takes */
+/* A row above its machine's roofs: not a measurement of this machine, type and batch. methods.md (68) */
+struct roof_violation {
+    bool memory;            /* bytes; else FLOP */
+    double done_s, roof_s;  /* attained rate, and the roof */
+    double least_s;         /* lower bound */
 };
 
-bool priced_exceeds(const struct priced *p, struct excess *x);
-/* "2030 GB/s of weights and keys, 2.01 times the 1008 GB/s of rtx-4090: is it ...?"; "": it does not. */
-const char *excess_text(const struct priced *p, char *buf, size_t size);
-/* The step of a server's time between tokens and of whole requests, the prompt of a time to the first token, as a row of rates with
- * an ln_sd. NULL, or why there is none. Texts are p's. (69) */
-const char *priced_as_rate(const struct priced *p, struct measurement *out);
-/* The source of a row as groups name it: the repository, without the file in it. */
+bool workload_exceeds_roof(const struct workload *p, struct roof_violation *x);
+/* "2030 GB/s of weights and keys, 2.01 times the 1008 GB/s of rtx-4090: is it ...?"; "": below the roofs. */
+const char *roof_violation_text(const struct workload *p, char *buf, size_t size);
+/*
+ * A server's row as a rate with an ln_sd: the decode step of a TPOT or of whole requests, the prompt of a TTFT. Returns NULL, or why it is
+ * none. Texts are p's. methods.md (69)
+ */
+const char *workload_as_rate(const struct workload *p, struct measurement *out);
+/* Source of a row in group names: the repository, without the file. */
 const char *source_text(const struct measurement *m, char *buf, size_t size);
-/* The machine's roofs for so many threads (0: all) and devices joined so: the same for all rows that ask for the same. NULL with *err: what roofs_init()
- * says, or out of memory. */
+/*
+ * Roofs of the machine for n_threads (0: all) and such a link; cached, equal arguments share one. NULL: *err, as of roofs_init(), or out of
+ * memory.
+ */
 const struct roofs *machine_roofs(const struct machine *m, int n_threads, double link_bytes_s, double link_latency_s, struct error *err);
-/* "model quant": what of a row is guessed. */
+/* "model quant": names of the bits in guesses. */
 const char *guess_text(char *buf, size_t size, unsigned guesses);
 /* Tagged neither e2e nor community. */
 bool is_clean(const struct measurement *m);
-/* The engine without its back end: "llama.cpp" of "llama.cpp-cuda". */
+/* Engine without its back end: "llama.cpp" of "llama.cpp-cuda". */
 const char *engine_text(const struct stack *s, char *buf, size_t size);
 
-/* Of the system or an interrupt: it ends the command. Other errors may be one row's affair, whose reason they are then. */
+/* System errors and interrupts end the command; others may be the reason of one row. */
 static inline bool error_is_fatal(const struct error *e)
 {
     return e->kind == ERROR_SYSTEM || e->kind == ERROR_INTERRUPTED;

@@ -1,18 +1,18 @@
-/* What the files of dataset share. */
+/* Shared by the files of dataset that build workloads. */
 #ifndef DATASET_WORKLOAD_INTERNAL_H
 #define DATASET_WORKLOAD_INTERNAL_H
 
 #include "dataset/workload.h"
 
-/* What tells presets apart. */
+/* Identifying properties of a preset. */
 struct preset_shape {
     char name[64], arch[32];
-    double n_params, extra[4]; /* extra: what its file may hold in addition, in parameters; the first is 0 */
+    double n_params, extra[4]; /* extra: parameters that its file may hold in addition; the first is 0 */
 };
 
-/* All of them, read when they are needed. */
+/* All presets, read on first use. */
 struct presets {
-    struct preset_shape *p; /* NULL: not read */
+    struct preset_shape *p; /* NULL: not read yet */
     size_t n;
 };
 
@@ -20,51 +20,51 @@ void presets_free(struct presets *l);
 
 struct preset_found {
     char name[64];    /* "": none */
-    double extra;     /* parameters that the row counts in addition to the model's, over the model's */
-    bool by_family;   /* of the row's family and parameters, not of its name */
-    char other[64];   /* the first that has the name and not the parameters */
-    double other_params; /* NaN: none */
+    double extra;     /* parameters of the row in addition to the model's, as a fraction of these */
+    bool by_family;   /* matched by family and parameters, not by name */
+    char other[64];   /* first preset of that name with another number of parameters */
+    double other_params; /* its parameters; NaN: none */
 };
 
 int preset_find(struct preset_found *out, const struct measurement *row, struct presets *l, struct error *err);
 
-/* A model of a row, compiled once. */
-struct subject {
-    char key[4608]; /* model, type, parameters: as the row says them */
+/* A row's model with its op classes. */
+struct row_model {
+    char key[4608]; /* identifies it: model, type and parameters of the row */
     struct model m;
     struct op_list ops;
     struct op_classes classes;
     bool loaded;
     char preset[64], type[24];
-    char reason[256]; /* why not; "" when loaded */
-    char note[256];   /* what the row says that the price does not follow: its name, its type; "" when nothing */
+    char reason[256]; /* why it is not loaded; "" */
+    char note[256];   /* where it differs from the row: name, type; "" */
     unsigned guesses;
-    double bits;      /* of a weight of a large matrix; NaN: its type's */
-    double scale;     /* of the bytes of products, from weight_gib; NaN: none said */
-    bool whole;       /* its program quantizes the LM head too (MLX) */
-    double kv_share;  /* of layers that have a cache, of guessed hybrids; 1 */
-    double width;     /* of a guessed model's feed-forward, over its blocks'; 1 */
-    double experts;   /* of a guessed mixture, over its whole ones; 1 */
-    double extra;     /* what its file holds in addition, over its parameters */
+    double bits;      /* bits of a large matrix's weight; NaN: as its type */
+    double scale;     /* factor of product bytes, from weight_gib; NaN: not stated */
+    bool whole;       /* the LM head is quantized too (MLX) */
+    double kv_share;  /* fraction of layers with a KV cache, guessed hybrids; 1 */
+    double width;     /* feed-forward width over that of its op list, guessed models; 1 */
+    double experts;   /* number of experts over that of its op list, guessed mixtures; 1 */
+    double extra;     /* additional parameters of its file, as a fraction */
 };
 
-/* A class of machines, and what is believed of one of it: hwprofiles/priors/machines.json. */
+/* A class of machines and its priors: hwprofiles/priors/machines.json. methods.md (56) */
 struct machine_class {
     const char *name;
     enum hw_kind kind;
     const char *vendor; /* "": any */
-    const char *ids[12]; /* beginnings of profiles' ids; without any: what is left of its kind and vendor */
-    bool profiles;       /* of profiles too; false: of names alone */
-    bool name_first;     /* a profile without such an id is what its name says */
-    double balance;     /* FLOP of 16 bits (CPUs: of 32) a byte of memory */
-    double bytes_s, ln_sd; /* of memory; the spread of its logarithm */
-    const char *source;    /* of those */
+    const char *ids[12]; /* prefixes of profile ids; none: the rest of its kind and vendor */
+    bool profiles;       /* applies to profiles; false: to names only */
+    bool name_first;     /* profiles without a matching prefix are classified by name */
+    double balance;     /* 16-bit FLOP (CPUs: 32-bit) per byte of memory */
+    double bytes_s, ln_sd; /* memory bandwidth; spread of its logarithm */
+    const char *source;    /* source of both */
 };
 
-/* By its name in hardware.csv; NULL: a class of the file's own. */
+/* Class by its name in hardware.csv; NULL: unknown. */
 const struct machine_class *class_find(const char *name);
 
-/* What a machine's name says: its class, its maker ("": makes no difference), its memory. */
+/* Class, vendor ("": any) and memory bandwidth that a machine's name implies. */
 struct class_guess {
     const struct machine_class *class;
     const char *vendor;
@@ -72,62 +72,64 @@ struct class_guess {
     const char *source;
 };
 
-bool class_of_name(struct class_guess *out, const char *hardware); /* false: nothing */
-/* hws and own (pricer_new) may be NULL; server: of a file whose machines are servers' GPUs. A machine that nobody knows is no error:
- * machine.reason; a profile that cannot be read is one. */
+bool class_of_name(struct class_guess *out, const char *hardware); /* false: unknown name */
+/*
+ * hws, own: workload_builder_new(). server: the file's machines are server GPUs. An unknown machine is no error: out->reason. errors: a
+ * profile that cannot be read, out of memory
+ */
 int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own,
                  struct error *err);
 void machine_free(struct machine *m);
-/* roofs.c: what machine.roofs is. */
-struct roofs_kept *roofs_kept_new(struct error *err);
-void roofs_kept_free(struct roofs_kept *k);
-int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct presets *presets, struct error *err);
-void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack);
-void subject_free(struct subject *s);
-/* What a tensor's elements count as, so that a guessed model has the parameters stated; 1 of any other. (doc/notes/datasets.md) */
-double subject_share(const struct subject *s, const struct tensor *t);
-bool subject_is_expert(const struct tensor *t);
+/* roofs.c: roofs of a machine, see machine_roofs(). */
+struct roofs_cache *roofs_cache_new(struct error *err);
+void roofs_cache_free(struct roofs_cache *k);
+int row_model_load(struct row_model *s, const struct measurement *m, const struct stack *stack, struct presets *presets, struct error *err);
+void row_model_key(char *key, size_t size, const struct measurement *m, const struct stack *stack);
+void row_model_free(struct row_model *s);
+/* Weight of a tensor's elements in the parameter count of a guessed model; 1: others. (doc/notes/datasets.md) */
+double row_model_share(const struct row_model *s, const struct tensor *t);
+bool row_model_is_expert(const struct tensor *t);
 
-/* Rows of a model mostly follow one another, and a model with its ops is hundreds of kilobytes: the last ones stay. */
-enum { PRICER_SUBJECTS = 32 };
+/* Cached models, least recently used first out: consecutive rows mostly share one, and each takes hundreds of kilobytes. */
+enum { WORKLOAD_MODELS = 32 };
 
-struct pricer {
+struct workload_builder {
     const struct measure_hws *hws;
     const char *own;
     struct machine **machine;
     size_t n_machine;
-    struct subject *subject[PRICER_SUBJECTS]; /* the last used first */
-    size_t n_subject;
+    struct row_model *model[WORKLOAD_MODELS]; /* most recently used first */
+    size_t n_model;
     struct presets presets;
 };
 
-/* NULL: out of memory. A subject is there until others are asked for: a row takes what it needs of one. */
-const struct machine *pricer_machine(struct pricer *p, const char *hardware, bool server, struct error *err);
-const struct subject *pricer_subject(struct pricer *p, const struct measurement *m, const struct stack *stack, struct error *err);
+/* NULL: *err. A model is valid until the next call. */
+const struct machine *workload_builder_machine(struct workload_builder *p, const char *hardware, bool server, struct error *err);
+const struct row_model *workload_builder_model(struct workload_builder *p, const struct measurement *m, const struct stack *stack, struct error *err);
 
-/* A pass's classes under the row's layout; appended to out->pass. */
+/* Appends passes of one shape to out->pass, under out->layout. */
 struct pass_request {
     enum phase phase;
     double times;
     struct pass pass;
-    uint32_t n_steps; /* decode: mean of so many steps, of which pass is the first */
+    uint32_t n_steps; /* decode: mean of n_steps steps, of which pass is the first */
 };
 
-int work_add(struct priced *out, const struct subject *s, const struct pass_request *r, struct error *err);
-/* A pass of one step that no op list has; like: its phase and tokens, its small kernel, the bytes of its message. */
-int work_add_step(struct priced *out, const struct work_pass *like, const struct step *c, struct error *err);
-/* Rows by kind. */
-int price_rate(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
-int price_serving(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
-/* s: of the row's model, where it has a name that is known; else NULL. */
-int price_op(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
-/* The small kernel that a row of gpu_ops.csv timed; false: it is none that is known. small_kernels.c */
-bool small_kernel(struct work_pass *w, struct step *c, const struct measurement *m, const struct subject *s);
-int price_all_reduce(struct priced *out, const struct measurement *m, struct error *err);
-int price_gpu_kernel(struct priced *out, const struct measurement *m, struct error *err);
-/* Layout, split and the fallbacks where heads do not divide. */
-int choose_layout(struct priced *out, const struct subject *s, const struct layout *want, struct error *err);
-/* Sets out->reason; returns 0, since a row without a price is no failure. */
-int no_price(struct priced *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int work_add(struct workload *out, const struct row_model *s, const struct pass_request *r, struct error *err);
+/* Appends a pass of the single step c; like: its phase, tokens, kernel and message size. */
+int work_add_step(struct workload *out, const struct work_pass *like, const struct step *c, struct error *err);
+/* Passes of a row, by its kind; out->reason where there are none. */
+int workload_add_rate(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err);
+int workload_add_serving(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err);
+/* s: the row's model; NULL: unknown */
+int workload_add_op(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err);
+/* Thread blocks of a small kernel of gpu_ops.csv; false: unknown op. small_kernels.c */
+bool small_kernel(struct work_pass *w, struct step *c, const struct measurement *m, const struct row_model *s);
+int workload_add_all_reduce(struct workload *out, const struct measurement *m, struct error *err);
+int workload_add_gpu_kernel(struct workload *out, const struct measurement *m, struct error *err);
+/* Sets out->layout and roofs; where heads do not divide, fewer devices and replication. */
+int choose_layout(struct workload *out, const struct row_model *s, const struct layout *want, struct error *err);
+/* Sets out->reason. Always returns 0: a row without a workload is no error. */
+int workload_reject(struct workload *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -158,7 +158,7 @@ static int check_kv(enum dtype t, const char *what, uint32_t head_dim, bool with
         snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? ", " : "", dtype_name(kv_types[i]));
     }
     if (!known && is_kv(t) && !dtype_executable(t) && !with_priced)
-        return error_set(err, ERROR_USAGE, "KV cache: %s of type %s are priced (predict, analyze) but not run: expected one of %s",
+        return error_set(err, ERROR_USAGE, "KV cache: %s of type %s can be predicted (predict, analyze), not executed: expected one of %s",
                          what, dtype_name(t), list);
     if (!known)
         return error_set(err, ERROR_USAGE, "KV cache: %s of type %s: expected one of %s", what, dtype_name(t), list);

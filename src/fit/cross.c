@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TOUCHED = FIT_MAX_SLOTS * FIT_MAX_EFFECTS };
+enum { MAX_TOUCHED = FIT_MAX_PARAMETERS * FIT_MAX_EFFECTS };
 
 /* A sparse row of the Jacobian. */
 struct line {
     uint16_t effect[MAX_TOUCHED];
-    uint8_t slot[MAX_TOUCHED];
+    uint8_t parameter[MAX_TOUCHED];
     double j[MAX_TOUCHED]; /* of the robust residual */
     int n;
     double residual; /* robust */
@@ -24,15 +24,15 @@ struct cross {
 
 static int line_init(struct line *l, const struct fit *f, const struct fit_model *m, const struct fit_row *row)
 {
-    double g[FIT_MAX_SLOTS], slope;
+    double g[FIT_MAX_PARAMETERS], slope;
     const double r = fit_residual(f, m, row, g, &slope);
     l->n = 0;
     l->residual = r;
-    for (int s = 0; s < m->n_slot; s++)
+    for (int s = 0; s < m->n_parameter; s++)
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             if (row->effect[s][k] != FIT_NO_EFFECT) {
                 l->effect[l->n] = row->effect[s][k];
-                l->slot[l->n] = (uint8_t)s;
+                l->parameter[l->n] = (uint8_t)s;
                 l->j[l->n++] = g[s] * slope / row->sigma;
             }
     return isfinite(r) ? 0 : -1;
@@ -284,15 +284,15 @@ static double variance(const struct downdate *x, const struct cross *c, const st
 
 static int predict(struct downdate *x, const struct cross *c, size_t i, bool apart, struct cross_row *out, struct error *err)
 {
-    double slot[FIT_MAX_SLOTS], g[FIT_MAX_SLOTS];
+    double parameter[FIT_MAX_PARAMETERS], g[FIT_MAX_PARAMETERS];
     struct line l = c->line[i];
-    fit_slots(c->f, c->m, &c->row[i], slot);
+    fit_parameters(c->f, c->m, &c->row[i], parameter);
     for (int k = 0; k < l.n; k++)
-        slot[l.slot[k]] += x->shift[l.effect[k]];
-    out->error = c->m->ln_seconds(c->row[i].features, slot) - c->row[i].ln_seconds;
-    fit_gradient(c->m, &c->row[i], slot, g);
+        parameter[l.parameter[k]] += x->shift[l.effect[k]];
+    out->error = c->m->ln_seconds(c->row[i].features, parameter) - c->row[i].ln_seconds;
+    fit_gradient(c->m, &c->row[i], parameter, g);
     for (int k = 0; k < l.n; k++)
-        l.j[k] = g[l.slot[k]];
+        l.j[k] = g[l.parameter[k]];
     for (size_t a = 0; a < x->n && !apart && !x->cov; a++)
         x->along[a] = along(&l, &x->t[a * x->p]);
     out->sd = sqrt(variance(x, c, &l, apart));

@@ -6,7 +6,7 @@
 
 /* At this many sigma a row has half its least-squares weight. Source: methods.md (57). */
 static const double knee = 3;
-static const double step = 1e-4; /* of a slot's logarithm, for derivatives */
+static const double step = 1e-4; /* of a parameter's logarithm, for derivatives */
 
 void fit_init(struct fit *f)
 {
@@ -101,32 +101,32 @@ uint16_t fit_effect(struct fit *f, const char *name, double prior, double sd, st
     return (uint16_t)f->n_effect++;
 }
 
-void fit_slots(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *slot)
+void fit_parameters(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *parameter)
 {
-    for (int s = 0; s < m->n_slot; s++) {
-        slot[s] = row->base[s];
+    for (int s = 0; s < m->n_parameter; s++) {
+        parameter[s] = row->base[s];
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             if (row->effect[s][k] != FIT_NO_EFFECT)
-                slot[s] += f->effect[row->effect[s][k]].value;
+                parameter[s] += f->effect[row->effect[s][k]].value;
     }
 }
 
-/* d ln_seconds / d slot, where the model has none by central differences. */
-void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *slot, double *g)
+/* d ln_seconds / d parameter, where the model has none by central differences. */
+void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *parameter, double *g)
 {
-    const bool closed = m->gradient && m->gradient(row->features, slot, g);
-    for (int s = 0; s < m->n_slot; s++) {
+    const bool closed = m->gradient && m->gradient(row->features, parameter, g);
+    for (int s = 0; s < m->n_parameter; s++) {
         const bool moves = row->effect[s][0] != FIT_NO_EFFECT || row->prior_var[s] != 0;
         if (!moves)
             g[s] = 0;
         if (closed || !moves)
             continue;
-        double at = slot[s];
-        slot[s] = at + step;
-        double up = m->ln_seconds(row->features, slot);
-        slot[s] = at - step;
-        g[s] = (up - m->ln_seconds(row->features, slot)) / (2 * step);
-        slot[s] = at;
+        double at = parameter[s];
+        parameter[s] = at + step;
+        double up = m->ln_seconds(row->features, parameter);
+        parameter[s] = at - step;
+        g[s] = (up - m->ln_seconds(row->features, parameter)) / (2 * step);
+        parameter[s] = at;
     }
 }
 
@@ -164,11 +164,11 @@ static void load(const struct problem *p, const double *x)
 static int square(void *ctx, const double *x, double *sum)
 {
     const struct problem *p = ctx;
-    double slot[FIT_MAX_SLOTS], s = 0;
+    double parameter[FIT_MAX_PARAMETERS], s = 0;
     load(p, x);
     for (size_t i = 0; i < p->n_row; i++) {
-        fit_slots(p->f, p->m, p->row[i], slot);
-        const double r = soften((p->m->ln_seconds(p->row[i]->features, slot) - p->row[i]->ln_seconds) / p->row[i]->sigma);
+        fit_parameters(p->f, p->m, p->row[i], parameter);
+        const double r = soften((p->m->ln_seconds(p->row[i]->features, parameter) - p->row[i]->ln_seconds) / p->row[i]->sigma);
         s += r * r;
     }
     for (size_t j = 0; j < p->n_active; j++) {
@@ -182,10 +182,10 @@ static int square(void *ctx, const double *x, double *sum)
 /* Adds a row's block to J'J and J'f. */
 static int add_row(const struct problem *p, const struct fit_row *row, double *jj, double *jf)
 {
-    double g[FIT_MAX_SLOTS], slope, value[FIT_MAX_SLOTS * FIT_MAX_EFFECTS];
-    size_t at[FIT_MAX_SLOTS * FIT_MAX_EFFECTS], n = 0;
+    double g[FIT_MAX_PARAMETERS], slope, value[FIT_MAX_PARAMETERS * FIT_MAX_EFFECTS];
+    size_t at[FIT_MAX_PARAMETERS * FIT_MAX_EFFECTS], n = 0;
     const double r = fit_residual(p->f, p->m, row, g, &slope);
-    for (int s = 0; s < p->m->n_slot; s++)
+    for (int s = 0; s < p->m->n_parameter; s++)
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             if (row->effect[s][k] != FIT_NO_EFFECT) {
                 at[n] = p->at[row->effect[s][k]];
@@ -217,10 +217,10 @@ static int normal(void *ctx, const double *x, double *jj, double *jf)
 
 double fit_residual(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *g, double *slope)
 {
-    double slot[FIT_MAX_SLOTS];
-    fit_slots(f, m, row, slot);
-    const double r = (m->ln_seconds(row->features, slot) - row->ln_seconds) / row->sigma;
-    fit_gradient(m, row, slot, g);
+    double parameter[FIT_MAX_PARAMETERS];
+    fit_parameters(f, m, row, parameter);
+    const double r = (m->ln_seconds(row->features, parameter) - row->ln_seconds) / row->sigma;
+    fit_gradient(m, row, parameter, g);
     *slope = soften_slope(r);
     return soften(r);
 }
@@ -273,7 +273,7 @@ static void count_rows(struct problem *p)
     for (size_t j = 0; j < p->f->n_effect; j++)
         p->f->effect[j].n_row = 0;
     for (size_t i = 0; i < p->n_row; i++)
-        for (int s = 0; s < p->m->n_slot; s++)
+        for (int s = 0; s < p->m->n_parameter; s++)
             for (int k = 0; k < FIT_MAX_EFFECTS; k++)
                 if (p->row[i]->effect[s][k] != FIT_NO_EFFECT)
                     count(&p->f->effect[p->row[i]->effect[s][k]], p->row[i]);
@@ -379,7 +379,7 @@ int fit_steps(struct fit *f, const struct fit_model *m, const struct fit_row *ro
     return rc;
 }
 
-/* g' cov g over the effects of the slots from first to last. */
+/* g' cov g over the effects of the parameters from first to last. */
 static double variance(const struct fit *f, const struct fit_row *row, const double *g, int first, int last)
 {
     double sum = 0;
@@ -400,15 +400,15 @@ static double variance(const struct fit *f, const struct fit_row *row, const dou
 
 double fit_predict(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *sd, double *share)
 {
-    double slot[FIT_MAX_SLOTS], g[FIT_MAX_SLOTS];
-    fit_slots(f, m, row, slot);
+    double parameter[FIT_MAX_PARAMETERS], g[FIT_MAX_PARAMETERS];
+    fit_parameters(f, m, row, parameter);
     if (sd || share) {
-        fit_gradient(m, row, slot, g);
-        double all = variance(f, row, g, 0, m->n_slot - 1);
+        fit_gradient(m, row, parameter, g);
+        double all = variance(f, row, g, 0, m->n_parameter - 1);
         if (sd)
             *sd = sqrt(fmax(all, 0));
-        for (int s = 0; share && s < m->n_slot; s++)
+        for (int s = 0; share && s < m->n_parameter; s++)
             share[s] = all > 0 ? variance(f, row, g, s, s) / all : 0;
     }
-    return m->ln_seconds(row->features, slot);
+    return m->ln_seconds(row->features, parameter);
 }

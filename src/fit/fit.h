@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 
-enum { FIT_MAX_SLOTS = 25, FIT_MAX_EFFECTS = 6, FIT_MAX_NAME = 96, FIT_NO_EFFECT = 0xffff };
+enum { FIT_MAX_PARAMETERS = 25, FIT_MAX_EFFECTS = 6, FIT_MAX_NAME = 96, FIT_NO_EFFECT = 0xffff };
 
 struct fit_effect {
     char name[FIT_MAX_NAME]; /* "bandwidth", "bandwidth class=Apple GPU" */
@@ -27,16 +27,16 @@ struct fit_row {
     double ln_seconds;                                /* measured */
     double sigma;                                     /* expected standard deviation of ln_seconds */
     uint64_t from;                                    /* one bit for its source, defined by the caller */
-    uint16_t effect[FIT_MAX_SLOTS][FIT_MAX_EFFECTS]; /* FIT_NO_EFFECT: none */
-    double base[FIT_MAX_SLOTS];  /* added to the effects: priors of common effects that the fit does not have */
-    double prior_var[FIT_MAX_SLOTS]; /* prior variance of effects that the fit does not have; predictions only */
+    uint16_t effect[FIT_MAX_PARAMETERS][FIT_MAX_EFFECTS]; /* FIT_NO_EFFECT: none */
+    double base[FIT_MAX_PARAMETERS];  /* added to the effects: priors of common effects that the fit does not have */
+    double prior_var[FIT_MAX_PARAMETERS]; /* prior variance of effects that the fit does not have; predictions only */
 };
 
 struct fit_model {
-    int n_slot;
-    double (*ln_seconds)(const void *features, const double *slot); /* slot: logarithms, n_slot of them */
-    /* g [n_slot]: derivatives; NULL, or returns false: central differences are used */
-    bool (*gradient)(const void *features, const double *slot, double *g);
+    int n_parameter;
+    double (*ln_seconds)(const void *features, const double *parameter); /* parameter: logarithms, n_parameter of them */
+    /* g [n_parameter]: derivatives; NULL, or returns false: central differences are used */
+    bool (*gradient)(const void *features, const double *parameter, double *g);
 };
 
 struct fit {
@@ -71,18 +71,18 @@ int fit_run(struct fit *f, const struct fit_model *m, const struct fit_row *row,
 int fit_steps(struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row, const bool *keep, int n_step,
               struct error *err);
 
-/* Logarithms of the slots of a row: sums of its effects. */
-void fit_slots(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *slot);
-/* ln seconds of a row; *sd (may be NULL): its standard deviation from the spread of the parameters; share (may be NULL) [n_slot]: fraction of that
+/* Logarithms of the parameters of a row: sums of its effects. */
+void fit_parameters(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *parameter);
+/* ln seconds of a row; *sd (may be NULL): its standard deviation from the spread of the parameters; share (may be NULL) [n_parameter]: fraction of that
  * variance by parameter (their sum is 1 without covariances). */
 double fit_predict(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *sd, double *share);
 
 
 /* ---- for cross.h and quantile.h ------------------------------------------------------------------- */
 
-/* Robust residual of a row, in sigma; g [n_slot]: d ln seconds / d slot; slope: derivative of the robust loss there. */
+/* Robust residual of a row, in sigma; g [n_parameter]: d ln seconds / d parameter; slope: derivative of the robust loss there. */
 double fit_residual(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *g, double *slope);
-/* g [n_slot] at slot [n_slot], which is restored on return. */
-void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *slot, double *g);
+/* g [n_parameter] at parameter [n_parameter], which is restored on return. */
+void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *parameter, double *g);
 
 #endif

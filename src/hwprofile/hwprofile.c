@@ -495,8 +495,7 @@ static int find(struct hwprofile *h, const char *spec, bool *found, struct error
 
 bool hwprofile_is_path(const char *spec)
 {
-    const size_t len = strlen(spec);
-    return strchr(spec, '/') || (len > 5 && strcmp(spec + len - 5, ".json") == 0);
+    return strchr(spec, '/') || (text_ends_with(spec, ".json") && spec[5]);
 }
 
 int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)

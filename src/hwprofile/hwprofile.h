@@ -11,6 +11,7 @@
 
 enum hw_kind { HW_CPU, HW_GPU, HW_APU, HW_NPU };
 const char *hw_kind_name(enum hw_kind k); /* "cpu" "gpu" "apu" "npu" */
+int hw_kind_find(const char *name);       /* in any case; -1: none */
 
 /* Data type of the multiplied operands of a peak. */
 enum math { MATH_FP64, MATH_FP32, MATH_TF32, MATH_FP16, MATH_BF16, MATH_FP8, MATH_FP4, MATH_INT8, MATH_INT4, MATH_INT16, MATH_COUNT };

@@ -84,12 +84,6 @@ static bool split_level(const char *metric, char *level, size_t size)
     return false;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), k = strlen(end);
-    return n >= k && strcmp(s + n - k, end) == 0;
-}
-
 /* OpenCL on a CPU (pocl): "cpu-haswell-...", "pthread-...". */
 static bool is_cpu(const char *device)
 {
@@ -99,7 +93,7 @@ static bool is_cpu(const char *device)
 /* Threads of a reading: CPU ST 1, CPU MT and whole-machine tests all, GPU 1. -1: unknown. */
 static int thread_count(const struct import *im, const struct reading *r)
 {
-    if (!is_cpu(r->device) || ends_with(r->metric, " ST") || strcmp(r->unit, "ns") == 0)
+    if (!is_cpu(r->device) || text_ends_with(r->metric, " ST") || strcmp(r->unit, "ns") == 0)
         return 1;
     return r->threads > 0 ? r->threads : im->o->n_threads > 0 ? im->o->n_threads : -1;
 }
@@ -233,7 +227,7 @@ static void finish(struct import *im, const struct devices *d, const char *versi
     const char *slash = strchr(name, '/');
     im->h->kind = is_cpu(name) ? HW_CPU : HW_GPU;
     snprintf(im->h->name, sizeof im->h->name, "%.100s (clpeak)", slash ? slash + 1 : name);
-    strbuf_addf(im->notes, "clpeak%s%s, device %s. Roofs of sparse products, integer arithmetic that is no dot product and transfers are left out.\n",
+    strbuf_addf(im->notes, "clpeak%s%s, device %s. Roofs of sparse products, integer arithmetic other than dot products, and transfers are ignored.\n",
                 *v ? " " : "", v, name);
 }
 

@@ -95,7 +95,7 @@ static void finish(struct import *im, const struct ert *e)
         strbuf_addf(im->notes, "; they reached %.4g MiB together", e->memory_max / 1048576);
     strbuf_adds(im->notes, ".\n");
     if (e->gpu)
-        strbuf_adds(im->notes, "On a GPU ERT does not see the L1: what it calls L1 is taken as L2, other caches are left out.\n");
+        strbuf_adds(im->notes, "On a GPU ERT does not measure the L1: its L1 is imported as L2, other caches are ignored.\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

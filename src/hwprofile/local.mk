@@ -6,11 +6,11 @@ libhwprofile_a_SOURCES = \
   %D%/this.c \
   %D%/names.c \
   %D%/noise.c \
+  %D%/fields.c \
   %D%/parse.c \
   %D%/parse_ceiling.c \
   %D%/parse_spec.c \
   %D%/parse_value.c \
-  %D%/save.c \
   %D%/import.h \
   %D%/import_internal.h \
   %D%/import.c \

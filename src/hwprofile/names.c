@@ -2,8 +2,17 @@
 #include "hwprofile/internal.h"
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 const char *const hw_kind_names[4] = { "cpu", "gpu", "apu", "npu" };
+
+int hw_kind_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(hw_kind_names); i++)
+        if (strcasecmp(name, hw_kind_names[i]) == 0)
+            return (int)i;
+    return -1;
+}
 
 const char *hw_kind_name(enum hw_kind k)
 {

@@ -37,32 +37,49 @@ struct hw_noise hwprofile_noise(const struct hwprofile *h)
     return n;
 }
 
-int hw_parse_noise(struct hwprofile *h, const json_t *o, const char *pctx, struct error *err)
+static int read_verdict(void *p, const json_t *o, const char *ctx, struct error *err)
 {
-    static const char *const known[] = { "verdict", "between_rounds", "n_ceilings", "worst", "worst_between_rounds" };
-    struct hw_noise *n = &h->noise;
+    char verdict[16] = "";
+    if (hw_get_text(o, ctx, "verdict", true, verdict, sizeof verdict, err) != 0)
+        return -1;
+    const int at = hw_check_choice(verdict, names + HW_QUIET, ARRAY_LEN(names) - HW_QUIET, ctx, "verdict", err);
+    if (at < 0)
+        return -1;
+    ((struct hw_noise *)p)->verdict = (enum hw_steadiness)(at + HW_QUIET);
+    return 0;
+}
+
+static int put_verdict(json_t *o, const void *p)
+{
+    return hw_put(o, "verdict", json_string(hw_steadiness_name(((const struct hw_noise *)p)->verdict)));
+}
+
+static const struct hw_field noise_fields[] = {
+    HW_CHILD_FIELD("verdict", read_verdict, put_verdict),
+    HW_NUMBER_FIELD("between_rounds", struct hw_noise, between, HW_REQUIRED | HW_ALWAYS),
+    HW_INT_FIELD("n_ceilings", struct hw_noise, n_ceilings, HW_ALWAYS, 0, 1 << 20),
+    HW_TEXT_FIELD("worst", struct hw_noise, worst, HW_ALWAYS),
+    HW_NUMBER_FIELD("worst_between_rounds", struct hw_noise, worst_between, HW_ALWAYS),
+};
+
+int hw_read_noise(void *p, const json_t *o, const char *pctx, struct error *err)
+{
+    struct hw_noise *n = &((struct hwprofile *)p)->noise;
     const json_t *j;
-    char verdict[16] = "", ctx[HW_CTX];
-    int64_t count = 0;
+    char ctx[HW_CTX];
     *n = (struct hw_noise){ .verdict = HW_NOISE_UNKNOWN, .between = NAN, .worst_between = NAN };
     snprintf(ctx, sizeof ctx, "%s: noise", pctx);
     if (hw_get_object(o, pctx, "noise", &j, err) != 0)
         return -1;
     if (!j)
         return 0;
-    if (hw_check_fields(j, ctx, known, ARRAY_LEN(known), err) != 0 ||
-        hw_get_text(j, ctx, "verdict", true, verdict, sizeof verdict, err) != 0 ||
-        hw_get_text(j, ctx, "worst", false, n->worst, sizeof n->worst, err) != 0 ||
-        json_get_num(j, ctx, "between_rounds", &n->between, err) != 0 ||
-        json_get_num_opt(j, ctx, "worst_between_rounds", &n->worst_between, err) != 0 ||
-        json_get_int_opt(j, ctx, "n_ceilings", 0, 1 << 20, &count, err) != 0)
+    if (hw_read_fields(n, noise_fields, ARRAY_LEN(noise_fields), j, ctx, err) != 0)
         return -1;
-    if (!(n->between >= 0))
-        return error_set(err, ERROR_INPUT, "%s: field \"between_rounds\": expected at least 0, found %g", ctx, n->between);
-    const int at = hw_check_choice(verdict, names + HW_QUIET, ARRAY_LEN(names) - HW_QUIET, ctx, "verdict", err);
-    if (at < 0)
-        return -1;
-    n->verdict = (enum hw_steadiness)(at + HW_QUIET);
-    n->n_ceilings = (int)count;
-    return 0;
+    return n->between >= 0 ? 0 : error_set(err, ERROR_INPUT, "%s: field \"between_rounds\": expected at least 0, found %g", ctx, n->between);
+}
+
+int hw_put_noise(json_t *o, const void *p)
+{
+    const struct hw_noise *n = &((const struct hwprofile *)p)->noise;
+    return n->verdict == HW_NOISE_UNKNOWN ? 0 : hw_put(o, "noise", hw_fields_to_json(n, noise_fields, ARRAY_LEN(noise_fields)));
 }

@@ -1,5 +1,5 @@
 /*
- * A hwprofile JSON text to struct hwprofile. Unknown fields, wrong units and non-positive numbers are errors that name file and field.
+ * struct hwprofile from and to JSON. Unknown fields, wrong units and non-positive numbers are errors that name file and field.
  */
 #include "hwprofile/internal.h"
 #include <math.h>
@@ -8,75 +8,59 @@
 
 enum { CTX = HW_CTX };
 
-static int parse_cache(struct hw_cache *c, const json_t *o, const char *ctx, struct error *err)
+static const struct hw_field cache_fields[] = {
+    HW_INT_FIELD("level", struct hw_cache, level, HW_REQUIRED | HW_ALWAYS, 1, 9),
+    HW_NUMBER_FIELD("size_bytes", struct hw_cache, size_bytes, HW_REQUIRED | HW_ALWAYS),
+    HW_INT_FIELD("n_instances", struct hw_cache, n_instances, HW_REQUIRED | HW_ALWAYS, 1, 1 << 20),
+    HW_INT_FIELD("line_bytes", struct hw_cache, line_bytes, 0, 1, 1 << 20),
+    HW_INT_FIELD("n_sharing", struct hw_cache, n_sharing, 0, 1, 1 << 20),
+};
+
+static int check_cache(const void *p, size_t i, const char *ctx, struct error *err)
 {
-    static const char *const known[] = { "level", "size_bytes", "n_instances", "line_bytes",
-                                         "n_sharing" };
-    int64_t level = 0, n = 0, line = 0, sharing = 0;
-    if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
-        json_get_int(o, ctx, "level", 1, 9, &level, err) != 0 ||
-        json_get_num(o, ctx, "size_bytes", &c->size_bytes, err) != 0 ||
-        json_get_int(o, ctx, "n_instances", 1, 1 << 20, &n, err) != 0 ||
-        json_get_int_opt(o, ctx, "line_bytes", 1, 1 << 20, &line, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_sharing", 1, 1 << 20, &sharing, err) != 0)
-        return -1;
-    if (!(c->size_bytes >= 1 && c->size_bytes <= hw_q_bytes.hi))
-        return error_set(err, ERROR_INPUT, "%s: field \"size_bytes\": expected at least 1 and at most %g B, found %g",
-                         ctx, hw_q_bytes.hi, c->size_bytes);
-    c->level = (int)level;
-    c->n_instances = (int)n;
-    c->line_bytes = (int)line;
-    c->n_sharing = (int)sharing;
-    return 0;
+    const double size = ((const struct hwprofile *)p)->cache[i].size_bytes;
+    if (size >= 1 && size <= hw_q_bytes.hi)
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: field \"size_bytes\": expected at least 1 and at most %g B, found %g", ctx, hw_q_bytes.hi, size);
 }
 
-static int parse_caches(struct hwprofile *h, const json_t *a, const char *pctx, struct error *err)
-{
-    if (!a || json_is_null(a))
-        return 0;
-    if (!json_is_array(a))
-        return error_set(err, ERROR_INPUT, "%s: field \"caches\": expected an array", pctx);
-    size_t n = json_array_size(a);
-    if (n == 0)
-        return 0;
-    h->cache = calloc(n, sizeof *h->cache);
-    if (!h->cache)
-        return error_oom(err, n * sizeof *h->cache, "caches");
-    for (size_t i = 0; i < n; i++) {
-        char ctx[CTX + 32];
-        snprintf(ctx, sizeof ctx, "%s.caches[%zu]", pctx, i);
-        if (parse_cache(&h->cache[i], json_array_get(a, i), ctx, err) != 0)
-            return -1;
-        h->n_cache = i + 1;
-    }
-    return 0;
-}
+static const struct hw_list caches = {
+    .count = offsetof(struct hwprofile, n_cache), .size = sizeof(struct hw_cache), .most = SIZE_MAX,
+    .fields = cache_fields, .n_fields = ARRAY_LEN(cache_fields), .check = check_cache,
+};
 
-static int parse_topology(struct hwprofile *h, const json_t *o, const char *pctx,
-                          struct error *err)
+static const struct hw_field topology_fields[] = {
+    HW_TEXT_FIELD("cpu", struct hwprofile, cpu_model, 0),
+    HW_TEXT_FIELD("isa", struct hwprofile, isa, 0),
+    HW_INT_FIELD("n_packages", struct hwprofile, n_packages, 0, 1, 1 << 20),
+    HW_INT_FIELD("n_cores", struct hwprofile, n_cores, 0, 1, 1 << 20),
+    HW_INT_FIELD("n_pus", struct hwprofile, n_pus, 0, 1, 1 << 20),
+    HW_INT_FIELD("n_numa", struct hwprofile, n_numa, 0, 1, 1 << 20),
+    HW_LIST_FIELD("caches", struct hwprofile, cache, HW_ALWAYS, &caches),
+};
+
+static int read_topology(void *p, const json_t *o, const char *pctx, struct error *err)
 {
-    static const char *const known[] = { "cpu",    "isa",    "n_packages", "n_cores",
-                                         "n_pus", "n_numa", "caches" };
     char ctx[CTX];
-    int64_t packages = 0, cores = 0, pus = 0, numa = 0;
+    const json_t *topology;
     snprintf(ctx, sizeof ctx, "%s: topology", pctx);
-    if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
-        hw_get_text(o, ctx, "cpu", false, h->cpu_model, sizeof h->cpu_model, err) != 0 ||
-        hw_get_text(o, ctx, "isa", false, h->isa, sizeof h->isa, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_packages", 1, 1 << 20, &packages, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_cores", 1, 1 << 20, &cores, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_pus", 1, 1 << 20, &pus, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_numa", 1, 1 << 20, &numa, err) != 0)
+    if (hw_get_object(o, pctx, "topology", &topology, err) != 0)
         return -1;
-    h->n_packages = (int)packages;
-    h->n_cores = (int)cores;
-    h->n_pus = (int)pus;
-    h->n_numa = (int)numa;
-    return parse_caches(h, json_object_get(o, "caches"), ctx, err);
+    return topology ? hw_read_fields(p, topology_fields, ARRAY_LEN(topology_fields), topology, ctx, err) : 0;
 }
 
-static int parse_aliases(struct hwprofile *h, const json_t *a, const char *ctx, struct error *err)
+static int put_topology(json_t *o, const void *p)
 {
+    const struct hwprofile *h = p;
+    if (!h->n_pus && !h->n_cores && !h->n_cache && !h->cpu_model[0])
+        return 0;
+    return hw_put(o, "topology", hw_fields_to_json(h, topology_fields, ARRAY_LEN(topology_fields)));
+}
+
+static int read_aliases(void *p, const json_t *o, const char *ctx, struct error *err)
+{
+    struct hwprofile *h = p;
+    const json_t *a = json_object_get(o, "aliases");
     if (!a || json_is_null(a))
         return 0;
     if (!json_is_array(a))
@@ -99,6 +83,70 @@ static int parse_aliases(struct hwprofile *h, const json_t *a, const char *ctx, 
     }
     return 0;
 }
+
+static int put_aliases(json_t *o, const void *p)
+{
+    const struct hwprofile *h = p;
+    if (h->n_alias == 0)
+        return 0;
+    json_t *list = json_array();
+    int rc = 0;
+    for (size_t i = 0; i < h->n_alias; i++)
+        rc |= json_array_append_new(list, json_string(h->alias[i]));
+    return rc | hw_put(o, "aliases", list);
+}
+
+static int read_kind(void *p, const json_t *o, const char *ctx, struct error *err)
+{
+    char kind[16];
+    if (hw_get_text(o, ctx, "kind", true, kind, sizeof kind, err) != 0)
+        return -1;
+    const int k = hw_check_choice(kind, hw_kind_names, ARRAY_LEN(hw_kind_names), ctx, "kind", err);
+    if (k < 0)
+        return -1;
+    ((struct hwprofile *)p)->kind = (enum hw_kind)k;
+    return 0;
+}
+
+static int put_kind(json_t *o, const void *p)
+{
+    return hw_put(o, "kind", json_string(hw_kind_names[((const struct hwprofile *)p)->kind]));
+}
+
+static int read_efficiency(void *p, const json_t *o, const char *pctx, struct error *err)
+{
+    char ctx[CTX];
+    const json_t *efficiency;
+    snprintf(ctx, sizeof ctx, "%s: efficiency", pctx);
+    if (hw_get_object(o, pctx, "efficiency", &efficiency, err) != 0)
+        return -1;
+    return efficiency ? hw_parse_efficiency(&((struct hwprofile *)p)->eff, efficiency, ctx, err) : 0;
+}
+
+static int put_schema(json_t *o, const void *p)
+{
+    (void)p;
+    return hw_put(o, "schema", json_string(HWPROFILE_SCHEMA)) | hw_put(o, "version", json_integer(HWPROFILE_VERSION));
+}
+
+static const struct hw_field profile_fields[] = {
+    HW_CHILD_FIELD("schema", NULL, put_schema),
+    HW_CHILD_FIELD("version", NULL, NULL),
+    HW_TEXT_FIELD("id", struct hwprofile, id, 0),
+    HW_TEXT_FIELD("name", struct hwprofile, name, HW_REQUIRED | HW_ALWAYS),
+    HW_CHILD_FIELD("kind", read_kind, put_kind),
+    HW_TEXT_FIELD("vendor", struct hwprofile, vendor, 0),
+    HW_TEXT_FIELD("date", struct hwprofile, date, 0),
+    HW_TEXT_FIELD("kernel", struct hwprofile, kernel, 0),
+    HW_TEXT_FIELD("roofcast", struct hwprofile, roofcast, 0),
+    HW_CHILD_FIELD("aliases", read_aliases, put_aliases),
+    HW_CHILD_FIELD("spec", hw_read_spec, hw_put_spec),
+    HW_CHILD_FIELD("topology", read_topology, put_topology),
+    { .key = "ceilings", .kind = HW_LIST, .flags = HW_ALWAYS, .list = &hw_ceiling_list, .offset = offsetof(struct hwprofile, ceiling), .read = hw_read_ceilings },
+    { .key = "curves", .kind = HW_LIST, .list = &hw_curve_list, .offset = offsetof(struct hwprofile, curve), .read = hw_read_curves },
+    HW_CHILD_FIELD("noise", hw_read_noise, hw_put_noise),
+    HW_CHILD_FIELD("efficiency", read_efficiency, hw_put_efficiency),
+};
 
 /* Required for predictions: bandwidth. Optional for a machine with a topology (`roofcast profile` may be interrupted) or with
  * measurements only (import). */
@@ -127,40 +175,11 @@ static int check_complete(const struct hwprofile *h, const char *ctx, struct err
 
 static int parse_profile(struct hwprofile *h, const json_t *o, const char *ctx, struct error *err)
 {
-    static const char *const known[] = { "schema", "version",  "id",       "name",       "kind",
-                                         "vendor", "aliases",  "spec",     "topology",   "ceilings",
-                                         "curves", "efficiency", "date",     "noise",
-                                         "kernel", "roofcast" };
-    char kind[16], ectx[CTX];
-    const json_t *spec, *topology, *efficiency;
     if (json_check_schema(o, ctx, HWPROFILE_SCHEMA, HWPROFILE_VERSION, err) != 0 ||
-        hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
-        hw_get_text(o, ctx, "id", false, h->id, sizeof h->id, err) != 0 ||
-        hw_get_text(o, ctx, "name", true, h->name, sizeof h->name, err) != 0 ||
-        hw_get_text(o, ctx, "kind", true, kind, sizeof kind, err) != 0 ||
-        hw_get_text(o, ctx, "vendor", false, h->vendor, sizeof h->vendor, err) != 0 ||
-        hw_get_text(o, ctx, "date", false, h->date, sizeof h->date, err) != 0 ||
-        hw_get_text(o, ctx, "kernel", false, h->kernel, sizeof h->kernel, err) != 0 ||
-        hw_get_text(o, ctx, "roofcast", false, h->roofcast, sizeof h->roofcast, err) != 0 ||
-        hw_get_object(o, ctx, "spec", &spec, err) != 0 ||
-        hw_get_object(o, ctx, "topology", &topology, err) != 0 ||
-        hw_get_object(o, ctx, "efficiency", &efficiency, err) != 0)
+        hw_read_fields(h, profile_fields, ARRAY_LEN(profile_fields), o, ctx, err) != 0)
         return -1;
-    int k = hw_check_choice(kind, hw_kind_names, ARRAY_LEN(hw_kind_names), ctx, "kind", err);
-    if (k < 0)
-        return -1;
-    h->kind = (enum hw_kind)k;
     if (!h->vendor[0]) /* handwritten datasheet profiles rely on the name */
         snprintf(h->vendor, sizeof h->vendor, "%s", hw_vendor_of_name(h->name));
-    snprintf(ectx, sizeof ectx, "%s: efficiency", ctx);
-    if (parse_aliases(h, json_object_get(o, "aliases"), ctx, err) != 0 ||
-        (spec && hw_parse_spec(h, spec, ctx, err) != 0) ||
-        (topology && parse_topology(h, topology, ctx, err) != 0) ||
-        hw_parse_ceilings(h, json_object_get(o, "ceilings"), ctx, err) != 0 ||
-        hw_parse_curves(h, json_object_get(o, "curves"), ctx, err) != 0 ||
-        hw_parse_noise(h, o, ctx, err) != 0 ||
-        (efficiency && hw_parse_efficiency(&h->eff, efficiency, ectx, err) != 0))
-        return -1;
     return check_complete(h, ctx, err);
 }
 
@@ -194,4 +213,22 @@ int hwprofile_parse(struct hwprofile *h, const char *name, const void *data, siz
     if (!h->id[0])
         id_from_name(h->id, sizeof h->id, name);
     return 0;
+}
+
+json_t *hwprofile_to_json(const struct hwprofile *h, struct error *err)
+{
+    json_t *o = hw_fields_to_json(h, profile_fields, ARRAY_LEN(profile_fields));
+    if (!o)
+        error_set(err, ERROR_SYSTEM, "profile \"%s\": out of memory or not UTF-8", h->name);
+    return o;
+}
+
+int hwprofile_save(const struct hwprofile *h, const char *path, struct error *err)
+{
+    json_t *o = hwprofile_to_json(h, err);
+    if (!o)
+        return -1;
+    int rc = json_save_path(o, path, err);
+    json_decref(o);
+    return rc;
 }

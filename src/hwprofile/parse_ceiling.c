@@ -1,4 +1,4 @@
-/* Measured roofs of a hwprofile JSON: ceilings and curves. */
+/* Measured roofs of a hwprofile from and to JSON: ceilings and curves. */
 #include "hwprofile/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -49,6 +49,49 @@ static int check_interval(double v, double lo, double hi, const char *ctx, struc
                               0;
 }
 
+static int put_between_rounds(json_t *o, const void *p)
+{
+    const struct ceiling *c = p;
+    return c->n_samples > 1 && !isnan(c->between_rounds) ? hw_put(o, "between_rounds", json_real(c->between_rounds)) : 0;
+}
+
+/* Table rows of members of struct ceiling. */
+#define TEXT(k, f) HW_TEXT_FIELD(#k, struct ceiling, k, f)
+#define COUNT(k) HW_INT_FIELD(#k, struct ceiling, k, 0, 0, 1 << 20)
+#define NUMBER(k, f) HW_NUMBER_FIELD(#k, struct ceiling, k, f)
+static const struct hw_field ceiling_fields[] = {
+    TEXT(name, HW_REQUIRED | HW_ALWAYS),
+    TEXT(kind, HW_REQUIRED | HW_ALWAYS),
+    TEXT(op, 0),
+    TEXT(dtype, HW_ALWAYS),
+    TEXT(isa, HW_ALWAYS),
+    TEXT(level, HW_ALWAYS),
+    TEXT(pages, 0),
+    TEXT(node, 0),
+    HW_INT_FIELD("n_threads", struct ceiling, n_threads, HW_REQUIRED | HW_ALWAYS, 1, 1 << 20),
+    COUNT(n_tok),
+    COUNT(head_dim),
+    COUNT(n_query),
+    COUNT(n_key),
+    NUMBER(footprint_bytes, 0),
+    NUMBER(value, HW_ALWAYS),
+    TEXT(unit, HW_REQUIRED | HW_ALWAYS),
+    NUMBER(ci_lo, HW_ALWAYS),
+    NUMBER(ci_hi, HW_ALWAYS),
+    HW_INT_FIELD("n_samples", struct ceiling, n_samples, HW_ALWAYS, 0, 1 << 30),
+    { .key = "between_rounds", .kind = HW_NUMBER, .put = put_between_rounds, HW_MEMBER(struct ceiling, between_rounds) },
+    NUMBER(loads_bytes_s, 0),
+    NUMBER(product_flop_s, 0),
+    NUMBER(tile_flop_s, 0),
+    TEXT(kernel, HW_ALWAYS),
+    NUMBER(clock_hz, HW_ALWAYS),
+    NUMBER(per_cycle, 0),
+    NUMBER(issue_fraction, 0),
+    TEXT(cpus, HW_ALWAYS),
+    TEXT(date, HW_NULL),
+    HW_CHILD_FIELD("core_flop_s", NULL, NULL), /* ignored: older profiles, by another loop */
+};
+
 static int check_ceiling(const struct ceiling *c, const char *ctx, struct error *err)
 {
     int kind = hw_check_choice(c->kind, kinds, ARRAY_LEN(kinds), ctx, "kind", err);
@@ -63,15 +106,12 @@ static int check_ceiling(const struct ceiling *c, const char *ctx, struct error 
         return error_set(err, ERROR_INPUT, "%s: field \"op\" is missing, expected what was timed", ctx);
     if (check_unit(c->unit, (enum kind)kind, ctx, err) != 0)
         return -1;
-    const double number[] = { c->value,           c->ci_lo,     c->ci_hi,          c->clock_hz,
-                              c->footprint_bytes, c->per_cycle, c->issue_fraction, c->loads_bytes_s, c->product_flop_s,
-                              c->tile_flop_s };
-    static const char *const key[] = { "value",           "ci_lo",     "ci_hi",          "clock_hz",
-                                       "footprint_bytes", "per_cycle", "issue_fraction", "loads_bytes_s", "product_flop_s",
-                                       "tile_flop_s" };
-    for (size_t i = 0; i < ARRAY_LEN(number); i++)
-        if (check_number(number[i], (enum kind)kind, c->unit, key[i], ctx, err) != 0)
+    for (size_t i = 0; i < ARRAY_LEN(ceiling_fields); i++) {
+        const struct hw_field *f = &ceiling_fields[i];
+        if (f->kind == HW_NUMBER && !f->put && /* between_rounds may be 0 */
+            check_number(*(const double *)((const char *)c + f->offset), (enum kind)kind, c->unit, f->key, ctx, err) != 0)
             return -1;
+    }
     if (!isnan(c->between_rounds) && !(c->between_rounds >= 0 && c->between_rounds < 1e6))
         return error_set(err, ERROR_INPUT, "%s: field \"between_rounds\": expected at least 0, found %g", ctx, c->between_rounds);
     return check_interval(c->value, c->ci_lo, c->ci_hi, ctx, err);
@@ -79,66 +119,16 @@ static int check_ceiling(const struct ceiling *c, const char *ctx, struct error 
 
 static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, struct error *err)
 {
-    static const char *const known[] = { "name", "kind", "op", "dtype", "isa", "level", "pages", "node", "n_threads", "n_tok", "head_dim",
-                                         "n_query", "n_key", "footprint_bytes", "value", "unit", "ci_lo", "ci_hi", "n_samples", "between_rounds",
-                                         "loads_bytes_s", "product_flop_s", "tile_flop_s", "kernel", "clock_hz", "per_cycle", "issue_fraction", "cpus", "date",
-                                         "core_flop_s" /* ignored: older profiles, by another loop */ };
-    int64_t n_threads = 0, n_samples = 0, n_tok = 0, head_dim = 0, n_query = 0, n_key = 0;
-    *c = (struct ceiling){ .footprint_bytes = NAN, .value = NAN, .ci_lo = NAN, .ci_hi = NAN,
-                           .between_rounds = NAN, .loads_bytes_s = NAN, .product_flop_s = NAN, .tile_flop_s = NAN,
-                           .clock_hz = NAN, .per_cycle = NAN, .issue_fraction = NAN };
-    if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
-        hw_get_text(o, ctx, "name", true, c->name, sizeof c->name, err) != 0 ||
-        hw_get_text(o, ctx, "kind", true, c->kind, sizeof c->kind, err) != 0 ||
-        hw_get_text(o, ctx, "op", false, c->op, sizeof c->op, err) != 0 ||
-        hw_get_text(o, ctx, "dtype", false, c->dtype, sizeof c->dtype, err) != 0 ||
-        hw_get_text(o, ctx, "isa", false, c->isa, sizeof c->isa, err) != 0 ||
-        hw_get_text(o, ctx, "level", false, c->level, sizeof c->level, err) != 0 ||
-        hw_get_text(o, ctx, "pages", false, c->pages, sizeof c->pages, err) != 0 ||
-        hw_get_text(o, ctx, "node", false, c->node, sizeof c->node, err) != 0 ||
-        hw_get_text(o, ctx, "unit", true, c->unit, sizeof c->unit, err) != 0 ||
-        hw_get_text(o, ctx, "kernel", false, c->kernel, sizeof c->kernel, err) != 0 ||
-        hw_get_text(o, ctx, "cpus", false, c->cpus, sizeof c->cpus, err) != 0 ||
-        hw_get_text(o, ctx, "date", false, c->date, sizeof c->date, err) != 0 ||
-        json_get_int(o, ctx, "n_threads", 1, 1 << 20, &n_threads, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_tok", 0, 1 << 20, &n_tok, err) != 0 ||
-        json_get_int_opt(o, ctx, "head_dim", 0, 1 << 20, &head_dim, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_query", 0, 1 << 20, &n_query, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_key", 0, 1 << 20, &n_key, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_samples", 0, 1 << 30, &n_samples, err) != 0 ||
-        json_get_num_opt(o, ctx, "footprint_bytes", &c->footprint_bytes, err) != 0 ||
-        json_get_num_opt(o, ctx, "value", &c->value, err) != 0 ||
-        json_get_num_opt(o, ctx, "ci_lo", &c->ci_lo, err) != 0 ||
-        json_get_num_opt(o, ctx, "ci_hi", &c->ci_hi, err) != 0 ||
-        json_get_num_opt(o, ctx, "between_rounds", &c->between_rounds, err) != 0 ||
-        json_get_num_opt(o, ctx, "loads_bytes_s", &c->loads_bytes_s, err) != 0 ||
-        json_get_num_opt(o, ctx, "product_flop_s", &c->product_flop_s, err) != 0 ||
-        json_get_num_opt(o, ctx, "tile_flop_s", &c->tile_flop_s, err) != 0 ||
-        json_get_num_opt(o, ctx, "clock_hz", &c->clock_hz, err) != 0 ||
-        json_get_num_opt(o, ctx, "per_cycle", &c->per_cycle, err) != 0 ||
-        json_get_num_opt(o, ctx, "issue_fraction", &c->issue_fraction, err) != 0)
-        return -1;
-    c->n_threads = (int)n_threads;
-    c->n_tok = (int)n_tok;
-    c->head_dim = (int)head_dim;
-    c->n_query = (int)n_query;
-    c->n_key = (int)n_key;
-    c->n_samples = (int)n_samples;
-    return check_ceiling(c, ctx, err);
+    *c = (struct ceiling){ 0 };
+    return hw_read_fields(c, ceiling_fields, ARRAY_LEN(ceiling_fields), o, ctx, err) != 0 ? -1 : check_ceiling(c, ctx, err);
 }
 
-/* NULL: absent or null, or (*rc -1) not an array of at most max. */
-static const json_t *get_array(const json_t *a, const char *pctx, const char *key, size_t max, int *rc, struct error *err)
+json_t *ceiling_to_json(const struct ceiling *c, struct error *err)
 {
-    *rc = 0;
-    if (!a || json_is_null(a))
-        return NULL;
-    if (!json_is_array(a))
-        *rc = error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array", pctx, key);
-    else if (json_array_size(a) > max)
-        *rc = error_set(err, ERROR_INPUT, "%s: field \"%s\": expected at most %zu, found %zu", pctx, key, max,
-                        json_array_size(a));
-    return *rc == 0 ? a : NULL;
+    json_t *o = hw_fields_to_json(c, ceiling_fields, ARRAY_LEN(ceiling_fields));
+    if (!o)
+        error_set(err, ERROR_SYSTEM, "ceiling \"%s\": out of memory or not UTF-8", c->name);
+    return o;
 }
 
 /* Names of ceilings and curves must be unique. */
@@ -147,10 +137,15 @@ static int name_taken(const char *name, const char *list, size_t of, const char 
     return error_set(err, ERROR_INPUT, "%s: field \"name\": \"%s\" is the name of %s[%zu] too, expected each once", ctx, name, list, of);
 }
 
-int hw_parse_ceilings(struct hwprofile *h, const json_t *a, const char *pctx, struct error *err)
+const struct hw_list hw_ceiling_list = {
+    .count = offsetof(struct hwprofile, n_ceiling), .size = sizeof(struct ceiling), .fields = ceiling_fields, .n_fields = ARRAY_LEN(ceiling_fields),
+};
+
+int hw_read_ceilings(void *p, const json_t *o, const char *pctx, struct error *err)
 {
-    int rc;
-    const json_t *list = get_array(a, pctx, "ceilings", MAX_CEILINGS, &rc, err);
+    struct hwprofile *h = p;
+    const json_t *list;
+    int rc = hw_get_list(o, pctx, "ceilings", MAX_CEILINGS, &list, err);
     for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
         struct ceiling c;
         char ctx[CTX];
@@ -164,112 +159,114 @@ int hw_parse_ceilings(struct hwprofile *h, const json_t *a, const char *pctx, st
     return rc;
 }
 
-static int parse_point(struct hw_point *p, const struct hw_curve *c, const json_t *o, const char *ctx, struct error *err)
+static const struct hw_field point_fields[] = {
+    HW_NUMBER_FIELD("x", struct hw_point, x, HW_REQUIRED | HW_ALWAYS),
+    HW_NUMBER_FIELD("value", struct hw_point, value, HW_REQUIRED | HW_ALWAYS),
+    HW_NUMBER_FIELD("ci_lo", struct hw_point, ci_lo, HW_ALWAYS),
+    HW_NUMBER_FIELD("ci_hi", struct hw_point, ci_hi, HW_ALWAYS),
+    HW_INT_FIELD("n_samples", struct hw_point, n_samples, HW_ALWAYS, 0, 1 << 30),
+};
+
+static int check_point(const void *curve, size_t i, const char *ctx, struct error *err)
 {
-    static const char *const known[] = { "x", "value", "ci_lo", "ci_hi", "n_samples" };
-    int64_t n = 0;
-    *p = (struct hw_point){ .ci_lo = NAN, .ci_hi = NAN };
-    if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 || json_get_num(o, ctx, "x", &p->x, err) != 0 ||
-        json_get_num(o, ctx, "value", &p->value, err) != 0 || json_get_num_opt(o, ctx, "ci_lo", &p->ci_lo, err) != 0 ||
-        json_get_num_opt(o, ctx, "ci_hi", &p->ci_hi, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_samples", 0, 1 << 30, &n, err) != 0)
-        return -1;
-    p->n_samples = (int)n;
+    const struct hw_curve *c = curve;
+    const struct hw_point *p = &c->point[i];
     if (!(p->x >= 0 && p->x <= hw_q_flop_s.hi))
         return error_set(err, ERROR_INPUT, "%s: field \"x\": expected at least 0, found %g", ctx, p->x);
-    if (c->n_point && !(p->x > c->point[c->n_point - 1].x))
-        return error_set(err, ERROR_INPUT, "%s: field \"x\": expected more than the point before, %g, found %g", ctx,
-                         c->point[c->n_point - 1].x, p->x);
+    if (i > 0 && !(p->x > p[-1].x))
+        return error_set(err, ERROR_INPUT, "%s: field \"x\": expected more than the point before, %g, found %g", ctx, p[-1].x, p->x);
     return check_number(p->value, BANDWIDTH, c->unit, "value", ctx, err) != 0 || check_number(p->ci_lo, BANDWIDTH, c->unit, "ci_lo", ctx, err) != 0 ||
                    check_number(p->ci_hi, BANDWIDTH, c->unit, "ci_hi", ctx, err) != 0 ?
                -1 :
                check_interval(p->value, p->ci_lo, p->ci_hi, ctx, err);
 }
 
-static int parse_points(struct hw_curve *c, const json_t *o, const char *ctx, struct error *err)
-{
-    int rc;
-    const json_t *list = get_array(json_object_get(o, "points"), ctx, "points", MAX_POINTS, &rc, err);
-    size_t n = json_array_size(list);
-    c->point = n ? calloc(n, sizeof *c->point) : NULL;
-    if (n && !c->point)
-        return error_oom(err, n * sizeof *c->point, "a curve");
-    for (size_t i = 0; rc == 0 && i < n; i++, c->n_point += rc == 0) {
-        char pctx[CTX + 32];
-        snprintf(pctx, sizeof pctx, "%s.points[%zu]", ctx, i);
-        rc = parse_point(&c->point[i], c, json_array_get(list, i), pctx, err);
-    }
-    return rc;
-}
+static const struct hw_list points = {
+    .count = offsetof(struct hw_curve, n_point), .size = sizeof(struct hw_point), .most = MAX_POINTS,
+    .fields = point_fields, .n_fields = ARRAY_LEN(point_fields), .check = check_point,
+};
 
-static int parse_plateau(struct hw_plateau *l, const json_t *o, const char *unit, const char *ctx, struct error *err)
+static const struct hw_field plateau_fields[] = {
+    HW_TEXT_FIELD("level", struct hw_plateau, level, HW_ALWAYS),
+    HW_NUMBER_FIELD("from_x", struct hw_plateau, from_x, HW_ALWAYS),
+    HW_NUMBER_FIELD("to_x", struct hw_plateau, to_x, HW_ALWAYS),
+    HW_NUMBER_FIELD("value", struct hw_plateau, value, HW_ALWAYS),
+    HW_NUMBER_FIELD("edge_x", struct hw_plateau, edge_x, HW_ALWAYS),
+    HW_NUMBER_FIELD("stated_x", struct hw_plateau, stated_x, HW_ALWAYS),
+    HW_TEXT_FIELD("finding", struct hw_plateau, finding, 0),
+};
+
+static int check_plateau(const void *curve, size_t i, const char *ctx, struct error *err)
 {
-    static const char *const known[] = { "level", "from_x", "to_x", "value", "edge_x", "stated_x", "finding" };
-    *l = (struct hw_plateau){ .from_x = NAN, .to_x = NAN, .value = NAN, .edge_x = NAN, .stated_x = NAN };
-    if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
-        hw_get_text(o, ctx, "level", false, l->level, sizeof l->level, err) != 0 ||
-        hw_get_text(o, ctx, "finding", false, l->finding, sizeof l->finding, err) != 0 ||
-        json_get_num_opt(o, ctx, "from_x", &l->from_x, err) != 0 || json_get_num_opt(o, ctx, "to_x", &l->to_x, err) != 0 ||
-        json_get_num_opt(o, ctx, "value", &l->value, err) != 0 || json_get_num_opt(o, ctx, "edge_x", &l->edge_x, err) != 0 ||
-        json_get_num_opt(o, ctx, "stated_x", &l->stated_x, err) != 0)
-        return -1;
+    const struct hw_curve *c = curve;
+    const struct hw_plateau *l = &c->plateau[i];
     if (l->level[0] && hw_check_choice(l->level, levels, ARRAY_LEN(levels), ctx, "level", err) < 0)
         return -1;
-    return check_number(l->value, BANDWIDTH, unit, "value", ctx, err);
+    return check_number(l->value, BANDWIDTH, c->unit, "value", ctx, err);
 }
 
-static int parse_plateaus(struct hw_curve *c, const json_t *o, const char *ctx, struct error *err)
+static const struct hw_list plateaus = {
+    .inside = true, .count = offsetof(struct hw_curve, n_plateau), .size = sizeof(struct hw_plateau), .most = HW_PLATEAUS,
+    .fields = plateau_fields, .n_fields = ARRAY_LEN(plateau_fields), .check = check_plateau,
+};
+
+static int put_saturation(json_t *o, const void *curve)
 {
-    int rc;
-    const json_t *list = get_array(json_object_get(o, "plateaus"), ctx, "plateaus", HW_PLATEAUS, &rc, err);
+    const struct hw_curve *c = curve;
+    return c->saturation_x > 0 ? hw_put(o, "saturation_x", json_num(c->saturation_x)) : 0;
+}
+
+static int check_curve(const struct hw_curve *c, const char *ctx, struct error *err)
+{
+    return hw_check_choice(c->x, xs, ARRAY_LEN(xs), ctx, "x", err) < 0 ||
+                   (c->level[0] && hw_check_choice(c->level, levels, ARRAY_LEN(levels), ctx, "level", err) < 0)
+               ? -1
+               : 0;
+}
+
+/* Kind and unit are checked before the points, whose range depends on them. */
+static int read_unit(void *curve, const json_t *o, const char *ctx, struct error *err)
+{
+    struct hw_curve *c = curve;
+    const int kind = hw_check_choice(c->kind, kinds, ARRAY_LEN(kinds), ctx, "kind", err);
+    return kind < 0 || hw_get_text(o, ctx, "unit", true, c->unit, sizeof c->unit, err) != 0 ? -1 : check_unit(c->unit, (enum kind)kind, ctx, err);
+}
+
+static const struct hw_field curve_fields[] = {
+    HW_TEXT_FIELD("name", struct hw_curve, name, HW_REQUIRED | HW_ALWAYS),
+    HW_TEXT_FIELD("kind", struct hw_curve, kind, HW_REQUIRED | HW_ALWAYS),
+    HW_TEXT_FIELD("op", struct hw_curve, op, HW_REQUIRED | HW_ALWAYS),
+    HW_TEXT_FIELD("dtype", struct hw_curve, dtype, 0),
+    HW_TEXT_FIELD("x", struct hw_curve, x, HW_REQUIRED | HW_ALWAYS),
+    HW_TEXT_FIELD("isa", struct hw_curve, isa, 0),
+    HW_TEXT_FIELD("level", struct hw_curve, level, 0),
+    HW_TEXT_FIELD("pages", struct hw_curve, pages, 0),
+    HW_TEXT_FIELD("node", struct hw_curve, node, 0),
+    HW_INT_FIELD("n_threads", struct hw_curve, n_threads, 0, 0, 1 << 20),
+    { .key = "unit", .kind = HW_TEXT, .flags = HW_ALWAYS, .read = read_unit, HW_MEMBER(struct hw_curve, unit) },
+    HW_TEXT_FIELD("kernel", struct hw_curve, kernel, 0),
+    HW_TEXT_FIELD("cpus", struct hw_curve, cpus, 0),
+    HW_TEXT_FIELD("date", struct hw_curve, date, 0),
+    HW_LIST_FIELD("points", struct hw_curve, point, HW_ALWAYS, &points),
+    { .key = "saturation_x", .kind = HW_NUMBER, .put = put_saturation, HW_MEMBER(struct hw_curve, saturation_x) },
+    HW_LIST_FIELD("plateaus", struct hw_curve, plateau, 0, &plateaus),
+};
+
+const struct hw_list hw_curve_list = {
+    .count = offsetof(struct hwprofile, n_curve), .size = sizeof(struct hw_curve), .fields = curve_fields, .n_fields = ARRAY_LEN(curve_fields),
+};
+
+int hw_read_curves(void *p, const json_t *o, const char *pctx, struct error *err)
+{
+    struct hwprofile *h = p;
+    const json_t *list;
+    int rc = hw_get_list(o, pctx, "curves", MAX_CURVES, &list, err);
     for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
-        char pctx[CTX + 32];
-        snprintf(pctx, sizeof pctx, "%s.plateaus[%zu]", ctx, i);
-        rc = parse_plateau(&c->plateau[c->n_plateau++], json_array_get(list, i), c->unit, pctx, err);
-    }
-    return rc;
-}
-
-static int parse_curve(struct hw_curve *c, const json_t *o, const char *ctx, struct error *err)
-{
-    static const char *const known[] = { "name", "kind", "op", "dtype", "x", "isa", "level", "pages", "node", "n_threads",
-                                         "unit", "kernel", "cpus", "date", "points", "saturation_x", "plateaus" };
-    int64_t n_threads = 0;
-    if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
-        hw_get_text(o, ctx, "name", true, c->name, sizeof c->name, err) != 0 ||
-        hw_get_text(o, ctx, "kind", true, c->kind, sizeof c->kind, err) != 0 ||
-        hw_get_text(o, ctx, "op", true, c->op, sizeof c->op, err) != 0 ||
-        hw_get_text(o, ctx, "dtype", false, c->dtype, sizeof c->dtype, err) != 0 ||
-        hw_get_text(o, ctx, "x", true, c->x, sizeof c->x, err) != 0 ||
-        hw_get_text(o, ctx, "isa", false, c->isa, sizeof c->isa, err) != 0 ||
-        hw_get_text(o, ctx, "level", false, c->level, sizeof c->level, err) != 0 ||
-        hw_get_text(o, ctx, "pages", false, c->pages, sizeof c->pages, err) != 0 ||
-        hw_get_text(o, ctx, "node", false, c->node, sizeof c->node, err) != 0 ||
-        hw_get_text(o, ctx, "unit", true, c->unit, sizeof c->unit, err) != 0 ||
-        hw_get_text(o, ctx, "kernel", false, c->kernel, sizeof c->kernel, err) != 0 ||
-        hw_get_text(o, ctx, "cpus", false, c->cpus, sizeof c->cpus, err) != 0 ||
-        hw_get_text(o, ctx, "date", false, c->date, sizeof c->date, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_threads", 0, 1 << 20, &n_threads, err) != 0 ||
-        json_get_num_opt(o, ctx, "saturation_x", &c->saturation_x, err) != 0)
-        return -1;
-    c->n_threads = (int)n_threads;
-    int kind = hw_check_choice(c->kind, kinds, ARRAY_LEN(kinds), ctx, "kind", err);
-    if (kind < 0 || hw_check_choice(c->x, xs, ARRAY_LEN(xs), ctx, "x", err) < 0 ||
-        (c->level[0] && hw_check_choice(c->level, levels, ARRAY_LEN(levels), ctx, "level", err) < 0) ||
-        check_unit(c->unit, (enum kind)kind, ctx, err) != 0)
-        return -1;
-    return parse_points(c, o, ctx, err) != 0 ? -1 : parse_plateaus(c, o, ctx, err);
-}
-
-int hw_parse_curves(struct hwprofile *h, const json_t *a, const char *pctx, struct error *err)
-{
-    int rc;
-    const json_t *list = get_array(a, pctx, "curves", MAX_CURVES, &rc, err);
-    for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
-        struct hw_curve c = { .n_point = 0, .saturation_x = NAN };
+        struct hw_curve c = { .n_point = 0 };
         char ctx[CTX];
         snprintf(ctx, sizeof ctx, "%s: curves[%zu]", pctx, i);
-        rc = parse_curve(&c, json_array_get(list, i), ctx, err);
+        rc = hw_read_fields(&c, curve_fields, ARRAY_LEN(curve_fields), json_array_get(list, i), ctx, err);
+        rc = rc ? rc : check_curve(&c, ctx, err);
         const struct hw_curve *same = rc == 0 ? hwprofile_curve(h, c.name) : NULL;
         rc = same ? name_taken(c.name, "curves", (size_t)(same - h->curve), ctx, err) : rc;
         rc = rc ? rc : hwprofile_add_curve(h, &c, err);
@@ -277,3 +274,4 @@ int hw_parse_curves(struct hwprofile *h, const json_t *a, const char *pctx, stru
     }
     return rc;
 }
+

@@ -7,7 +7,7 @@
 
 int hwprofile_no_path_error(struct error *err)
 {
-    return error_set(err, ERROR_USAGE, "where is this machine's profile? HOME is not set: set it, XDG_DATA_HOME, or "
+    return error_set(err, ERROR_USAGE, "no path for this machine's profile: HOME is not set; set it, XDG_DATA_HOME, or "
                                        "ROOFCAST_PROFILE to a file");
 }
 
@@ -20,7 +20,7 @@ static void note_stale(const char *path)
     if (atomic_flag_test_and_set(&said) || hwprofile_load(&h, path, &(struct error){ 0 }) != 0)
         return;
     if (*hwprofile_changed(what, sizeof what, &h))
-        notify_note("this machine's profile, %s of %s, is stale: %s; `roofcast profile` measures it anew", path, h.date, what);
+        notify_note("this machine's profile, %s of %s, is stale: %s; run `roofcast profile` again", path, h.date, what);
     hwprofile_free(&h);
 }
 
@@ -47,7 +47,7 @@ int hwprofile_open(struct hwprofile *h, const char *spec, struct error *err)
     for (size_t i = 0; i < h->n_ceiling; i++)
         n += ceiling_rounds_scales(&h->ceiling[i]);
     if (n > 0)
-        notify_note("%s: %zu products of more than 32 tokens are left out: they were measured with scales of activations that are powers of two, "
+        notify_note("%s: %zu products of more than 32 tokens are ignored: they were measured with scales of activations that are powers of two, "
                     "faster than the predicted ones; `roofcast profile` measures them anew", path, n);
     return 0;
 }

@@ -29,10 +29,10 @@ static int find_stack(const struct stack **s, const char *name, struct error *er
 
 struct anchors {
     struct measurements l;
-    struct pricer *pricer;
+    struct workload_builder *builder;
     struct measurement *rate; /* of server rows, as rates */
-    struct priced *row;
-    const struct priced **kept;
+    struct workload *row;
+    const struct workload **kept;
     size_t n, n_rate, n_kept;
     char why[256]; /* a row is not used */
 };
@@ -40,11 +40,11 @@ struct anchors {
 static void anchors_free(struct anchors *a)
 {
     for (size_t i = 0; i < a->n; i++)
-        priced_free(&a->row[i]);
+        workload_free(&a->row[i]);
     free(a->row);
     free(a->rate);
     free(a->kept);
-    pricer_free(a->pricer);
+    workload_builder_free(a->builder);
     measure_free(&a->l);
 }
 
@@ -53,18 +53,18 @@ static int check_possible(const struct anchors *a, const char *file, struct erro
 {
     char text[256];
     for (size_t i = 0; i < a->n_kept; i++) {
-        const struct priced *p = a->kept[i];
-        struct excess x;
-        if (!priced_exceeds(p, &x))
+        const struct workload *p = a->kept[i];
+        struct roof_violation x;
+        if (!workload_exceeds_roof(p, &x))
             continue;
         return error_set(err, ERROR_INPUT, "--anchor %s: line %zu: expected at most %.4g tokens/s, found %.4g, which takes %s", file, p->m->line,
-                         p->m->value * p->measured_s / x.least_s, p->m->value, excess_text(p, text, sizeof text));
+                         p->m->value * p->measured_s / x.least_s, p->m->value, roof_violation_text(p, text, sizeof text));
     }
     return 0;
 }
 
 /* The same test on the same machine. */
-static bool is_same_test(const struct priced *a, const struct priced *b)
+static bool is_same_test(const struct workload *a, const struct workload *b)
 {
     const struct measurement *x = a->m, *y = b->m;
     return a->machine == b->machine && a->stack == b->stack && x->phase == y->phase && x->n_devices == y->n_devices &&
@@ -100,19 +100,19 @@ static void note_substitutions(const struct anchors *a, const char *file)
 }
 
 /* The profile of the machine named in a row's file, if it differs from the row's machine; "": the same, or no such profile. */
-static int other_machine(char *id, size_t n, struct pricer *by_name, const struct priced *p, struct error *err)
+static int other_machine(char *id, size_t n, struct workload_builder *by_name, const struct workload *p, struct error *err)
 {
     const struct hwprofile *h = &p->machine->h;
     struct measurement m = *p->m;
-    struct priced own = { .m = NULL };
+    struct workload own = { .m = NULL };
     *id = 0;
     if (!*m.named || strcmp(h->cpu_model, m.named) == 0) /* this machine's profile */
         return 0;
     m.hardware = m.named;
-    const int rc = price_row(by_name, &m, &own, err);
+    const int rc = workload_init(by_name, &m, &own, err);
     if (rc == 0 && own.machine && own.machine->loaded && !hwprofile_same_name(own.machine->h.id, h->id))
         snprintf(id, n, "%s", own.machine->h.id);
-    priced_free(&own);
+    workload_free(&own);
     return rc;
 }
 
@@ -121,11 +121,11 @@ static int other_machine(char *id, size_t n, struct pricer *by_name, const struc
 static int check_machine_name(struct anchors *a, const char *file, struct error *err)
 {
     char id[64] = "", first[64] = "";
-    const struct priced *named = NULL;
+    const struct workload *named = NULL;
     size_t kept = 0, other = 0;
     int rc = 0;
-    struct pricer *by_name = pricer_new(NULL, NULL, err);
-    const struct priced **own = calloc(a->n_kept + 1, sizeof *own);
+    struct workload_builder *by_name = workload_builder_new(NULL, NULL, err);
+    const struct workload **own = calloc(a->n_kept + 1, sizeof *own);
     if (!own)
         error_oom(err, a->n_kept * sizeof *own, "anchors");
     for (size_t i = 0; by_name && own && i < a->n_kept && rc == 0; i++) {
@@ -141,7 +141,7 @@ static int check_machine_name(struct anchors *a, const char *file, struct error 
     }
     rc = by_name && own ? rc : -1;
     if (rc == 0 && other > 0 && kept > 0)
-        notify_note("--anchor %s: %zu rows are of other machines (%s) and left out, %zu are of %s", file, other, first, kept, own[0]->machine->h.id);
+        notify_note("--anchor %s: %zu rows of other machines (%s) are ignored, %zu are of %s", file, other, first, kept, own[0]->machine->h.id);
     else if (rc == 0 && other > 0)
         notify_note("--anchor %s: measured on %s (%s) according to the file, used as measured on %s", file, named->m->named, first,
                     named->machine->h.id);
@@ -150,12 +150,12 @@ static int check_machine_name(struct anchors *a, const char *file, struct error 
         a->n_kept = kept;
     }
     free(own);
-    pricer_free(by_name);
+    workload_builder_free(by_name);
     return rc;
 }
 
 /* The row is of one of the query's machines. */
-static bool is_query_machine(const struct priced *p, const struct hwprofile *h, size_t n)
+static bool is_query_machine(const struct workload *p, const struct hwprofile *h, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(p->machine->h.id, h[i].id) == 0)
@@ -176,7 +176,7 @@ static void keep_query_rows(struct anchors *a, const char *file, const struct hw
     if (kept == 0)
         return;
     if (kept < a->n_kept)
-        notify_note("--anchor %s: %zu rows are of other machines and left out, %zu are of %s", file, a->n_kept - kept, kept,
+        notify_note("--anchor %s: %zu rows of other machines are ignored, %zu are of %s", file, a->n_kept - kept, kept,
                     n == 1 ? h->id : "the machines given");
     a->n_kept = kept;
 }
@@ -210,16 +210,16 @@ static int choose_rows(struct anchors *a, const char *file, const struct str_lis
 static int complete_row(struct anchors *a, struct measurement *m, const struct software_options *o, const struct software_query *query,
                         struct error *err)
 {
-    struct priced p;
+    struct workload p;
     if (a->l.file != FILE_VLLM && a->l.file != FILE_AIPERF)
         return 0;
-    if (price_row(a->pricer, m, &p, err) != 0)
+    if (workload_init(a->builder, m, &p, err) != 0)
         return -1;
     if (!*m->quant && query->type && query->model && *p.preset && (!*m->label || strcasecmp(p.preset, query->model) == 0))
         m->quant = query->type;
     if (a->l.file == FILE_AIPERF && p.machine->loaded)
         m->engine = o->stack ? o->stack : software_default(&p.machine->h, WEIGHTS_PLAIN)->id;
-    priced_free(&p);
+    workload_free(&p);
     return 0;
 }
 
@@ -235,15 +235,15 @@ static bool is_guessed(const struct software_query *query, const char *id)
 /* Adds a row, or sets a->why. */
 static int keep_row(struct anchors *a, const struct measurement *m, const struct software_query *query, struct error *err)
 {
-    struct priced *p = &a->row[a->n];
-    if (price_row(a->pricer, m, p, err) != 0)
+    struct workload *p = &a->row[a->n];
+    if (workload_init(a->builder, m, p, err) != 0)
         return -1;
     a->n++;
     if (p->reason[0])
         snprintf(a->why, sizeof a->why, "%.250s", p->reason);
     else if (p->machine->ln_sd > 0 && !is_guessed(query, p->machine->h.id))
         snprintf(a->why, sizeof a->why, "no profile of \"%.100s\": its information about software depends on the machine", p->machine->hardware);
-    else if (p->machine->h.kind != HW_CPU && priced_partly(p)) /* not a measurement of this machine */
+    else if (p->machine->h.kind != HW_CPU && workload_is_partial(p)) /* not a measurement of this machine */
         snprintf(a->why, sizeof a->why, "part of its layers ran on another device");
     else if (m->kind == MEASURE_RATE && m->metric == METRIC_TOK_S && p->measured_s > 0)
         a->kept[a->n_kept++] = p;
@@ -253,11 +253,11 @@ static int keep_row(struct anchors *a, const struct measurement *m, const struct
 /* A server's row as a rate of a phase. (69) */
 static int keep_as_rate(struct anchors *a, const struct software_query *query, struct error *err)
 {
-    const struct priced *p = &a->row[a->n - 1];
+    const struct workload *p = &a->row[a->n - 1];
     if (p->reason[0] || (p->m->kind == MEASURE_RATE && p->m->phase != MEASURE_REQUEST))
         return 0;
     struct measurement *m = &a->rate[a->n_rate];
-    const char *why = priced_as_rate(p, m);
+    const char *why = workload_as_rate(p, m);
     if (why) {
         snprintf(a->why, sizeof a->why, "%s", why);
         return 0;
@@ -270,7 +270,7 @@ static int keep_as_rate(struct anchors *a, const struct software_query *query, s
 static void note_rates(const struct anchors *a, const char *file)
 {
     size_t n = 0, requests = 0;
-    const struct priced *first = NULL;
+    const struct workload *first = NULL;
     for (size_t i = 0; i < a->n_kept; i++) {
         const bool rate = a->kept[i]->m->ln_sd > 0;
         first = rate && !first ? a->kept[i] : first;
@@ -321,8 +321,8 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     snprintf(a->why, sizeof a->why, "it has no tokens/s of a prompt or of decoding, and no latencies of a server");
     if (measured_context(&x, &given, err) != 0)
         return -1;
-    x.asked = true;
-    if (measure_load(&a->l, o->anchor, &x, err) != 0 || !(a->pricer = pricer_new(NULL, x.hardware, err)))
+    x.model_is_query = true;
+    if (measure_load(&a->l, o->anchor, &x, err) != 0 || !(a->builder = workload_builder_new(NULL, x.hardware, err)))
         return -1;
     rename_as_query(a, hw);
     a->row = calloc(2 * a->l.n + 1, sizeof *a->row);
@@ -336,7 +336,7 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     if (a->n_kept == 0 && hw->n > 1 && !*a->l.row[0].hardware)
         return error_set(err, ERROR_USAGE, "--anchor %s: it does not name its machine: expected one --hw, found %zu", o->anchor, hw->n);
     if (a->n_kept == 0)
-        return error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, a->why);
+        return error_set(err, ERROR_INPUT, "--anchor %s: no usable row: %s", o->anchor, a->why);
     if (check_machine_name(a, o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0 || check_possible(a, o->anchor, err) != 0)
         return -1;
     note_contradictions(a, o->anchor);
@@ -352,10 +352,10 @@ int software_load(struct software **out, const struct software_options *o, const
     const bool none = o->stack && strcmp(o->stack, "none") == 0;
     *out = NULL;
     if ((none || query->roof) && o->anchor)
-        return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s leaves out", query->roof ? "--roof" : "--stack none");
+        return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s does not use", query->roof ? "--roof" : "--stack none");
     const struct measured_options *m = &o->of_anchor;
     if (!o->anchor && (m->input_len || m->output_len || m->batch))
-        return error_set(err, ERROR_USAGE, "%s completes --anchor's file: expected --anchor FILE too",
+        return error_set(err, ERROR_USAGE, "%s needs --anchor FILE",
                          m->input_len ? "--input-len" : m->output_len ? "--output-len" : "--batch-size");
     if (none)
         return 0;
@@ -374,7 +374,7 @@ const char *software_note(char *buf, size_t size, const struct model *m, const c
 {
     const struct stack *s = stack ? stack_named(stack) : NULL;
     const bool cannot = s && !software_loads(s, m), batch = n_batch > 1;
-    snprintf(buf, size, "%s%s%s%s%s%s%s", batch ? "a full batch at every step: arrivals and queueing are not in it" : "", batch && cannot ? "; " : "",
+    snprintf(buf, size, "%s%s%s%s%s%s%s", batch ? "a full batch at every step, without arrivals and queueing" : "", batch && cannot ? "; " : "",
              cannot ? s->id : "", cannot ? " loads no " : "", cannot ? m->type_name : "", cannot ? ": estimated as if it did;  " : "",
              cannot ? "--stack names another" : "");
     return buf;

@@ -107,9 +107,9 @@ static int known_interval(const char *name, const char *ctx, struct error *err)
 
 static int known_name(const char *name, const char *ctx, struct error *err)
 {
-    char slot[32];
-    snprintf(slot, sizeof slot, "%.*s", (int)fmin(strcspn(name, " "), sizeof slot - 1), name);
-    if (time_slot_find(slot) >= 0)
+    char parameter[32];
+    snprintf(parameter, sizeof parameter, "%.*s", (int)fmin(strcspn(name, " "), sizeof parameter - 1), name);
+    if (time_parameter_find(parameter) >= 0)
         return 0;
     return error_set(err, ERROR_INPUT, "%s: field \"name\": expected a constant such as \"bandwidth\" or \"launch stack=vllm\", found \"%.64s\"",
                      ctx, name);

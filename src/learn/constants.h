@@ -1,6 +1,6 @@
 /*
  * constants.h: fitted constants as a file (roofcast.constants, doc/formats.md): what `roofcast calibrate` writes and
- * `roofcast score` reads where nothing is refitted. Each with its spread, the rows behind it, and their groups.
+ * `roofcast score` reads where nothing is refitted. Each with its spread, its training rows, and their groups.
  */
 #ifndef LEARN_CONSTANTS_H
 #define LEARN_CONSTANTS_H
@@ -51,6 +51,6 @@ bool constants_saw(const struct constants *c, const char *key, const char *value
 
 /* Fits rows of each kind. source: their files, in the order of the rows' file numbers (measurement.file). errors: out of memory; a value
  * that is not finite */
-int constants_fit(struct constants_file *f, const struct priced *const *rows, size_t n, const char *source, struct error *err);
+int constants_fit(struct constants_file *f, const struct workload *const *rows, size_t n, const char *source, struct error *err);
 
 #endif

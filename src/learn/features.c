@@ -55,14 +55,14 @@ static void phase_header(FILE *f, const char *name)
         fprintf(f, ",%s_flop_%s", name, math_name((enum math)m));
 }
 
-static void phase_numbers(FILE *f, const struct priced *p, enum phase phase)
+static void phase_numbers(FILE *f, const struct workload *p, enum phase phase)
 {
     const struct work_sum s = work_sum(p, phase);
     const struct work_pass *w = NULL;
     for (size_t i = 0; i < p->n_pass; i++)
         w = p->pass[i].at.phase == phase ? &p->pass[i] : w;
     const double v[] = { s.n_pass, w ? w->at.n_tok : NAN, w ? w->at.n_past : NAN, w ? w->at.n_seq : NAN, s.cost.weight_bytes,
-                         s.product_weight_bytes, s.cost.kv_bytes, s.cost.act_bytes, s.cost.flop, s.n_op, s.n_launch, s.n_exchange,
+                         s.product_weight_bytes, s.cost.kv_bytes, s.cost.act_bytes, s.cost.flop, s.n_op, s.n_launch, s.n_collective,
                          s.comm_bytes };
     for (size_t i = 0; i < ARRAY_LEN(v); i++) {
         putc(',', f);
@@ -89,7 +89,7 @@ static void header(FILE *f)
 }
 
 
-static void words(FILE *f, const struct priced *p)
+static void words(FILE *f, const struct workload *p)
 {
     char guess[128], source[256], tags[16];
     const struct measurement *m = p->m;
@@ -115,11 +115,11 @@ static void words(FILE *f, const struct priced *p)
     text(f, guess_text(guess, sizeof guess, p->guesses));
 }
 
-static void numbers(FILE *f, const struct priced *p)
+static void numbers(FILE *f, const struct workload *p)
 {
     const struct measurement *m = p->m;
     const double v[] = {
-        p->n_devices, m->per_node, p->layout.tp, p->layout.pp, p->layout.dp, p->layout.ep, p->dilute, m->n_threads, m->n_ubatch,
+        p->n_devices, m->per_node, p->layout.tp, p->layout.pp, p->layout.dp, p->layout.ep, p->replication, m->n_threads, m->n_ubatch,
         m->params_b, m->weight_gib, p->n_params, p->n_active, p->bits_weight, p->model_bytes, p->n_layer, p->n_embd,
         p->n_expert, p->n_expert_used, p->batch, p->prompt, p->context, p->out, p->n_users, m->m, m->k, m->n, m->bytes,
         p->roofs ? p->roofs->bytes_s : NAN, p->roofs ? p->roofs->link_bytes_s : NAN, p->roofs ? p->roofs->link_latency_s : NAN,
@@ -137,7 +137,7 @@ static void numbers(FILE *f, const struct priced *p)
     putc('\n', f);
 }
 
-int features_save(const struct priced *rows, size_t n, const char *path, struct error *err)
+int features_save(const struct workload *rows, size_t n, const char *path, struct error *err)
 {
     struct outfile o;
     if (outfile_open(&o, path, err) != 0)

@@ -40,7 +40,7 @@ static const char *const key_names[N_COLUMN_KEYS] = { "source", "source", "class
 enum { MAX_KEYS = 3, VALUE_SIZE = 4200 }; /* a text of a file has at most */
 
 /* "": the row has no such key. */
-static const char *value_of(const struct priced *p, enum column k, char *buf)
+static const char *value_of(const struct workload *p, enum column k, char *buf)
 {
     const struct measurement *m = p->m;
     const bool model = m->kind == MEASURE_RATE || m->kind == MEASURE_SERVING, stack = *m->engine != 0;
@@ -75,7 +75,7 @@ static const char *value_of(const struct priced *p, enum column k, char *buf)
 }
 
 /* "class=CPU,phase=decode" of the columns in mask; NULL: the row lacks one of them; "all" of none. */
-static char *group_name(const struct priced *p, unsigned mask, bool *oom)
+static char *group_name(const struct workload *p, unsigned mask, bool *oom)
 {
     struct strbuf b = { 0 };
     char buf[VALUE_SIZE];
@@ -267,12 +267,4 @@ void score_groups_free(struct score_groups *l)
         free(l->g[i].name);
     free(l->g);
     *l = (struct score_groups){ 0 };
-}
-
-const struct score_group *score_groups_find(const struct score_groups *l, const char *name)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (strcmp(l->g[i].name, name) == 0)
-            return &l->g[i];
-    return NULL;
 }

@@ -9,14 +9,14 @@ enum {
 };
 
 /* Error of a row in half-widths: negative if faster. */
-static double place(const struct half_width_row *r)
+static double relative_error(const struct half_width_row *r)
 {
     return r->faster ? -exp(r->ln_out) : exp(r->ln_out);
 }
 
 static int by_place(const void *a, const void *b)
 {
-    const double x = place(a), y = place(b);
+    const double x = relative_error(a), y = relative_error(b);
     return (x > y) - (x < y);
 }
 
@@ -68,8 +68,8 @@ struct half_width half_width_shortest(struct half_width_row *row, size_t n)
         return best;
     qsort(row, n, sizeof *row, by_place);
     for (int part = 1; part < PARTS; part++) {
-        const double below = (1 - level) * part / PARTS, faster = -place(at_share(row, n, below)),
-                     slower = place(at_share(row, n, below + level));
+        const double below = (1 - level) * part / PARTS, faster = -relative_error(at_share(row, n, below)),
+                     slower = relative_error(at_share(row, n, below + level));
         if (!(faster > 0 && slower > 0))
             continue;
         const double now = length(row, n, slower, faster);

@@ -15,7 +15,7 @@ static const double many_of = 0.1;
 static const double lacking = 0.5;
 
 /* A row that was left out. */
-struct left {
+struct held_row {
     uint32_t alike; /* group of similar rows */
     uint8_t situation, side;
     bool faster;    /* than predicted */
@@ -27,12 +27,12 @@ struct member {
     size_t row;
 };
 
-struct leaving {
+struct held_out {
     struct fit *f;
     const struct spread_input *x;
     struct cross *cross;
     struct quantile_row *row; /* rows left out so far */
-    struct left *left;        /* of each */
+    struct held_row *left;        /* of each */
     uint8_t *fold;            /* of each: fold of its group */
     uint8_t *own_fold;        /* [x->n]: of each row of the fit, for the current situation */
     uint32_t *alike;          /* [x->n] */
@@ -43,14 +43,14 @@ struct leaving {
     struct cross_row *out;    /* [x->n] */
 };
 
-static int make_room(struct leaving *l, struct error *err)
+static int make_room(struct held_out *l, struct error *err)
 {
     if (l->n < l->cap)
         return 0;
     const size_t cap = l->cap ? 2 * l->cap : 256;
     struct quantile_row *row = realloc(l->row, cap * sizeof *row);
     l->row = row ? row : l->row;
-    struct left *left = realloc(l->left, cap * sizeof *left);
+    struct held_row *left = realloc(l->left, cap * sizeof *left);
     l->left = left ? left : l->left;
     uint8_t *fold = realloc(l->fold, cap);
     l->fold = fold ? fold : l->fold;
@@ -60,23 +60,23 @@ static int make_room(struct leaving *l, struct error *err)
     return 0;
 }
 
-static int add_row(struct leaving *l, enum situation s, size_t i, const struct cross_row *c, struct error *err)
+static int add_row(struct held_out *l, enum situation s, size_t i, const struct cross_row *c, struct error *err)
 {
-    if (fitted_kind(l->x->priced[i]->m) != l->x->fitted[i].kind)
+    if (fitted_kind(l->x->workload[i]->m) != l->x->fitted[i].kind)
         return 0; /* a training row only: another fit predicts it (50) */
     const double own = l->x->sigma * l->x->row[i].sigma, base = sqrt(c->sd * c->sd + own * own);
-    const enum side side = spread_side(l->x->priced[i], c->error);
-    if (make_room(l, err) != 0 || spread_effects(l->f, true, s, side, l->x->priced[i], &l->row[l->n], err) != 0)
+    const enum side side = spread_side(l->x->workload[i], c->error);
+    if (make_room(l, err) != 0 || spread_effects(l->f, true, s, side, l->x->workload[i], &l->row[l->n], err) != 0)
         return -1;
     l->row[l->n].ln_ratio = log(fmax(fabs(c->error) / base, nearest));
     l->fold[l->n] = l->own_fold[i];
-    l->left[l->n++] = (struct left){ .alike = l->alike[i], .situation = (uint8_t)s, .side = (uint8_t)side, .faster = c->error > 0,
+    l->left[l->n++] = (struct held_row){ .alike = l->alike[i], .situation = (uint8_t)s, .side = (uint8_t)side, .faster = c->error > 0,
                                      .ln_base = log(base) };
     return 0;
 }
 
 /* Leaves rows out one by one: errors of a row with known machine, engine and model. */
-static int leave_rows(struct leaving *l, struct error *err)
+static int leave_rows(struct held_out *l, struct error *err)
 {
     for (size_t i = 0; i < l->x->n_seen; i++) {
         struct cross_row c;
@@ -87,7 +87,7 @@ static int leave_rows(struct leaving *l, struct error *err)
 }
 
 /* Anchors of a group stay: those of the fit, or else the first of each phase. */
-static void show_some(struct leaving *l, const size_t *row, size_t n)
+static void keep_anchors(struct held_out *l, const size_t *row, size_t n)
 {
     bool shown = false;
     for (size_t i = 0; i < n; i++)
@@ -95,16 +95,16 @@ static void show_some(struct leaving *l, const size_t *row, size_t n)
     for (size_t i = 0; i < n; i++) {
         bool first = !shown;
         for (size_t j = 0; j < i && first; j++)
-            first = l->x->priced[row[j]]->m->phase != l->x->priced[row[i]]->m->phase;
+            first = l->x->workload[row[j]]->m->phase != l->x->workload[row[i]]->m->phase;
         l->sigma[i] = row[i] >= l->x->n_seen ? l->x->row[row[i]].sigma : first ? l->x->shown_sigma : 0;
     }
 }
 
-static int leave_group(struct leaving *l, enum situation s, const size_t *row, size_t n, struct error *err)
+static int leave_group(struct held_out *l, enum situation s, const size_t *row, size_t n, struct error *err)
 {
     memset(l->sigma, 0, n * sizeof *l->sigma);
     if (s == SITUATION_ANCHORED)
-        show_some(l, row, n);
+        keep_anchors(l, row, n);
     const bool machine = s == SITUATION_NEW_MACHINE || s == SITUATION_ANCHORED, many = machine && (double)n > many_of * (double)l->x->n;
     if ((many ? cross_fit_again : cross_leave_out)(l->cross, row, n, l->sigma, l->x->apart, l->out, err) != 0)
         return -1;
@@ -122,7 +122,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Rows of one machine, source, engine and phase have correlated errors. */
-static const char *likeness(const struct priced *p, char *buf, size_t size)
+static const char *similarity_key(const struct workload *p, char *buf, size_t size)
 {
     char machine[256], source[256];
     snprintf(buf, size, "%.80s|%.80s|%.40s|%d %d %.20s", left_out_text(p, LEAVE_HARDWARE, machine, sizeof machine),
@@ -131,13 +131,13 @@ static const char *likeness(const struct priced *p, char *buf, size_t size)
 }
 
 /* Sorts rows by their group of `key` (LEAVE_NOTHING: of similar rows); free_members() afterwards, also of a failure. */
-static int sort_members(struct leaving *l, enum leave_out key, struct error *err)
+static int sort_members(struct held_out *l, enum leave_out key, struct error *err)
 {
     const size_t n = l->x->n;
     for (size_t i = 0; i < n; i++) {
-        const struct priced *p = l->x->priced[i];
+        const struct workload *p = l->x->workload[i];
         char text[256];
-        l->member[i] = (struct member){ strdup(key == LEAVE_NOTHING ? likeness(p, text, sizeof text) : left_out_text(p, key, text, sizeof text)), i };
+        l->member[i] = (struct member){ strdup(key == LEAVE_NOTHING ? similarity_key(p, text, sizeof text) : left_out_text(p, key, text, sizeof text)), i };
         if (!l->member[i].text)
             return error_oom(err, sizeof text, "groups");
     }
@@ -145,7 +145,7 @@ static int sort_members(struct leaving *l, enum leave_out key, struct error *err
     return 0;
 }
 
-static void free_members(struct leaving *l)
+static void free_members(struct held_out *l)
 {
     for (size_t i = 0; i < l->x->n; i++) {
         free(l->member[i].text);
@@ -154,7 +154,7 @@ static void free_members(struct leaving *l)
 }
 
 /* The end of the group that begins at i. */
-static size_t group_end(const struct leaving *l, size_t i)
+static size_t group_end(const struct held_out *l, size_t i)
 {
     size_t k = i + 1;
     while (k < l->x->n && strcmp(l->member[k].text, l->member[i].text) == 0)
@@ -163,7 +163,7 @@ static size_t group_end(const struct leaving *l, size_t i)
 }
 
 /* Leaves out each group of `key` in turn. A single group cannot be predicted from others. */
-static int leave_groups(struct leaving *l, enum situation s, enum leave_out key, struct error *err)
+static int leave_groups(struct held_out *l, enum situation s, enum leave_out key, struct error *err)
 {
     const size_t n = l->x->n;
     int rc = sort_members(l, key, err);
@@ -180,7 +180,7 @@ static int leave_groups(struct leaving *l, enum situation s, enum leave_out key,
 
 /* Distributes groups among folds; *few (may be NULL): fewer groups than folds. */
 enum { N_FOLD = 5 };
-static int deal_folds(struct leaving *l, enum leave_out key, bool *few, struct error *err)
+static int assign_folds(struct held_out *l, enum leave_out key, bool *few, struct error *err)
 {
     int rc = sort_members(l, key, err), n_group = 0;
     for (size_t i = 0, k; i < l->x->n && rc == 0; i = k, n_group++) {
@@ -194,7 +194,7 @@ static int deal_folds(struct leaving *l, enum leave_out key, bool *few, struct e
     return rc;
 }
 
-static int deal_likes(struct leaving *l, struct error *err)
+static int deal_likes(struct held_out *l, struct error *err)
 {
     int rc = sort_members(l, LEAVE_NOTHING, err);
     uint32_t n_group = 0;
@@ -207,26 +207,26 @@ static int deal_likes(struct leaving *l, struct error *err)
     return rc;
 }
 
-static int leave_all(struct leaving *l, struct error *err)
+static int leave_all(struct held_out *l, struct error *err)
 {
-    const struct priced *p = l->x->priced[0];
+    const struct workload *p = l->x->workload[0];
     const bool engine = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
     const enum leave_out work = situation_work_key(p);
     bool few;
-    if (deal_folds(l, LEAVE_HARDWARE, &few, err) != 0 || leave_groups(l, SITUATION_ANCHORED, LEAVE_HARDWARE, err) != 0 ||
+    if (assign_folds(l, LEAVE_HARDWARE, &few, err) != 0 || leave_groups(l, SITUATION_ANCHORED, LEAVE_HARDWARE, err) != 0 ||
         leave_groups(l, SITUATION_NEW_MACHINE, LEAVE_HARDWARE, err) != 0 || (!few && leave_rows(l, err) != 0) ||
-        deal_folds(l, work, NULL, err) != 0 || (few && leave_rows(l, err) != 0) ||
+        assign_folds(l, work, NULL, err) != 0 || (few && leave_rows(l, err) != 0) ||
         leave_groups(l, SITUATION_NEW_WORK, work, err) != 0)
         return -1;
     if (!engine)
         return 0;
-    return deal_folds(l, LEAVE_ENGINE, NULL, err) != 0 ? -1 : leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err);
+    return assign_folds(l, LEAVE_ENGINE, NULL, err) != 0 ? -1 : leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err);
 }
 
 /* Each of n similar rows has the weight 1 / sqrt(n). Rates have few similar rows (enough_alike() of model.c). (59) */
-static int weigh(struct leaving *l, struct error *err)
+static int set_weights(struct held_out *l, struct error *err)
 {
-    if (l->x->priced[0]->m->kind == MEASURE_RATE)
+    if (l->x->workload[0]->m->kind == MEASURE_RATE)
         return 0;
     uint32_t *count = calloc(l->x->n * SITUATION_COUNT + 1, sizeof *count); /* of a situation's rows */
     if (!count)
@@ -240,7 +240,7 @@ static int weigh(struct leaving *l, struct error *err)
 }
 
 /* Inflates one side of a situation by its deficit in cross-validation. */
-static void inflate_side(const struct leaving *l, enum situation s, enum side side, const double *by, struct half_width_row *room)
+static void inflate_side(const struct held_out *l, enum situation s, enum side side, const double *by, struct half_width_row *room)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
@@ -251,7 +251,7 @@ static void inflate_side(const struct leaving *l, enum situation s, enum side si
 }
 
 /* Half-widths of a situation, relative to those of similar rows. */
-static int fit_half_width(const struct leaving *l, enum situation s, const double *by, struct half_width_row *room, struct error *err)
+static int fit_half_width(const struct held_out *l, enum situation s, const double *by, struct half_width_row *room, struct error *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
@@ -271,14 +271,14 @@ static int fit_half_width(const struct leaving *l, enum situation s, const doubl
  * Half-widths fitted to some machines cover others less often: each side of a situation is inflated by its deficit in cross-validation
  * without their machines (models, topologies, engines, where those are new), shrunk for few rows. (59) Seconds: shortest interval. (61)
  */
-static int inflate(struct leaving *l, struct error *err)
+static int inflate(struct held_out *l, struct error *err)
 {
     double *by = malloc((l->n + 1) * sizeof *by);
     struct half_width_row *room = malloc((l->n + 1) * sizeof *room);
     int rc = by && room ? quantile_cross(l->f, l->row, l->n, level, l->fold, N_FOLD, by, err)
                         : error_oom(err, l->n * sizeof *room, "spreads");
     for (int s = 0; s < SITUATION_COUNT && rc == 0; s++)
-        if (spread_has_sides(l->x->priced[0])) {
+        if (spread_has_sides(l->x->workload[0])) {
             inflate_side(l, (enum situation)s, SIDE_SLOWER, by, room);
             inflate_side(l, (enum situation)s, SIDE_FASTER, by, room);
         } else {
@@ -291,7 +291,7 @@ static int inflate(struct leaving *l, struct error *err)
 
 int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
 {
-    struct leaving l = { .f = f, .x = x };
+    struct held_out l = { .f = f, .x = x };
     if (x->n_seen == 0)
         return 0;
     l.member = calloc(x->n, sizeof *l.member);
@@ -305,7 +305,7 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
         rc = -1;
     rc = rc ? rc : deal_likes(&l, err);
     rc = rc ? rc : leave_all(&l, err);
-    rc = rc ? rc : weigh(&l, err);
+    rc = rc ? rc : set_weights(&l, err);
     rc = rc ? rc : quantile_run(f, l.row, l.n, level, err);
     rc = rc ? rc : inflate(&l, err);
     cross_free(l.cross);

@@ -11,9 +11,10 @@ liblearn_a_SOURCES = \
   %D%/held_out.c \
   %D%/training.c \
   %D%/model.c \
-  %D%/model_roofs.c \
   %D%/half_width.c \
   %D%/half_width.h \
+  %D%/lessons.c \
+  %D%/lessons.h \
   %D%/reasons.c \
   %D%/score.c \
   %D%/score.h \

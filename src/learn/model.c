@@ -70,7 +70,7 @@ static bool is_of_sizes(const struct measurement *m)
     return m->kind == MEASURE_OP || m->kind == MEASURE_ALL_REDUCE;
 }
 
-static size_t step_of_sizes(const struct priced *const *rows, size_t n)
+static size_t step_of_sizes(const struct workload *const *rows, size_t n)
 {
     size_t sizes = 0;
     for (size_t i = 0; i < n; i++)
@@ -78,7 +78,7 @@ static size_t step_of_sizes(const struct priced *const *rows, size_t n)
     return sizes >= THOUSANDS ? EVERY : 1;
 }
 
-static bool enough_alike(const struct priced *const *rows, size_t i, size_t step)
+static bool enough_alike(const struct workload *const *rows, size_t i, size_t step)
 {
     const struct measurement *m = rows[i]->m;
     int n = 0;
@@ -92,13 +92,13 @@ static bool enough_alike(const struct priced *const *rows, size_t i, size_t step
     return n >= ALIKE_MAX;
 }
 
-static bool is_learned_from(const struct priced *const *rows, size_t i, enum fitted_kind kind, size_t step)
+static bool is_learned_from(const struct workload *const *rows, size_t i, enum fitted_kind kind, size_t step)
 {
-    return fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
+    return fitted_learns_from(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
 }
 
 /* Number of rows to allocate: a row of a fit is large. */
-static size_t count_learned(const struct priced *const *rows, size_t n, enum fitted_kind kind, size_t step)
+static size_t count_learned(const struct workload *const *rows, size_t n, enum fitted_kind kind, size_t step)
 {
     size_t learned = 0;
     for (size_t i = 0; i < n; i++)
@@ -110,7 +110,7 @@ static size_t count_learned(const struct priced *const *rows, size_t n, enum fit
 static const double anchor_sigma = 0.02;
 
 /* Same machine and phase. */
-static bool alike(const struct priced *a, const struct priced *b)
+static bool alike(const struct workload *a, const struct workload *b)
 {
     return a->m->kind == b->m->kind && a->m->phase == b->m->phase && a->m->metric == b->m->metric &&
            strcmp(a->m->hardware, b->m->hardware) == 0;
@@ -127,12 +127,12 @@ static bool is_alone(const struct fit_scope *scope, size_t anchor)
 struct collected {
     struct fitted_row *r;
     struct fit_row *row;
-    const struct priced **priced;
+    const struct workload **workload;
     size_t n;
 };
 
 /* sigma 0: the row's own. */
-static int collect(struct fitted_one *x, struct collected *c, const struct priced *p, enum fitted_kind kind, bool shown, double sigma,
+static int collect(struct fitted_one *x, struct collected *c, const struct workload *p, enum fitted_kind kind, bool shown, double sigma,
                    struct error *err)
 {
     struct fitted_row *r = &c->r[c->n];
@@ -143,7 +143,7 @@ static int collect(struct fitted_one *x, struct collected *c, const struct price
     if (fitted_row_effects(&x->fit, r, &c->row[c->n], err) != 0 ||
         training_add_row(shown ? &x->shown : &x->by, p, err) != 0)
         return -1;
-    c->priced[c->n] = p;
+    c->workload[c->n] = p;
     c->row[c->n].from = shown ? CONSTANTS_SHOWN : UINT64_C(1) << (p->m->file < 62 ? p->m->file : 62);
     c->row[c->n].sigma = fitted_row_sigma(r, p->measured_s);
     c->row[c->n++].ln_seconds = log(p->measured_s);
@@ -166,11 +166,11 @@ static int trust_anchors(bool *again, const struct fitted_one *x, struct collect
     for (size_t i = n_seen; i < c->n; i++) {
         size_t n = 0;
         for (size_t k = n_seen; k < c->n; k++)
-            if (alike(c->priced[i], c->priced[k]))
+            if (alike(c->workload[i], c->workload[k]))
                 like[n++] = left[k - n_seen];
         if (n == 1)
             continue;
-        c->row[i].sigma = hypot(hypot(anchor_sigma, c->priced[i]->m->ln_sd), left[i - n_seen] - stats_median(like, n));
+        c->row[i].sigma = hypot(hypot(anchor_sigma, c->workload[i]->m->ln_sd), left[i - n_seen] - stats_median(like, n));
         *again = true;
     }
     free(left);
@@ -182,25 +182,25 @@ static int spreads(struct fitted_one *x, const struct collected *c, size_t n_see
 {
     if (left_over(x, c->row, n_seen, err) != 0)
         return -1;
-    const struct spread_input in = { .fit = &x->fit, .row = c->row, .fitted = c->r, .priced = c->priced, .n = c->n, .n_seen = n_seen,
+    const struct spread_input in = { .fit = &x->fit, .row = c->row, .fitted = c->r, .workload = c->workload, .n = c->n, .n_seen = n_seen,
                                      .sigma = x->sigma, .shown_sigma = anchor_sigma, .apart = apart };
     return spread_fit(&x->spread, &in, err);
 }
 
 /* apart: predictions treat constants as independent. */
-static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct priced *const *rows, size_t n,
+static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct workload *const *rows, size_t n,
                     const struct fit_scope *scope, bool apart, struct error *err)
 {
     const size_t step = step_of_sizes(rows, n), room = count_learned(rows, n, kind, step) + scope->n_anchor + 1;
-    struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.priced), 0 };
-    int rc = c.r && c.row && c.priced ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
+    struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.workload), 0 };
+    int rc = c.r && c.row && c.workload ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
     for (size_t i = 0; i < n && rc == 0; i++)
         if (is_learned_from(rows, i, kind, step))
             rc = collect(x, &c, rows[i], kind, false, 0, err);
     const size_t n_seen = c.n;
     bool again = false;
     for (size_t i = 0; i < scope->n_anchor && rc == 0; i++)
-        if (fitted_teaches(kind, scope->anchor[i]->m))
+        if (fitted_learns_from(kind, scope->anchor[i]->m))
             rc = collect(x, &c, scope->anchor[i], kind, true, is_alone(scope, i) ? anchor_sigma : 0, err);
     if (rc == 0 && c.n > 0)
         rc = fit_run(&x->fit, &fitted_model, c.row, c.n, NULL, err);
@@ -211,14 +211,14 @@ static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct pr
         rc = spreads(x, &c, n_seen, apart, err);
     free(c.r);
     free(c.row);
-    free(c.priced);
+    free(c.workload);
     return rc;
 }
 
 /* ---- shipped constants ------------------------------------------------------------------------------- */
 
 /* The constants were trained on rows of the left-out group. */
-static bool tainted(const struct constants *c, const struct fit_scope *s)
+static bool trained_on_group(const struct constants *c, const struct fit_scope *s)
 {
     return s->leave != LEAVE_NOTHING && constants_saw(c, leave_out_name(s->leave), s->left_out);
 }
@@ -257,7 +257,7 @@ static int shipped(struct fitted *x, const struct fit_scope *scope, struct error
             return -1;
         }
         for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
-            if (done[k] || tainted(&f.kind[k], scope))
+            if (done[k] || trained_on_group(&f.kind[k], scope))
                 continue;
             done[k] = true;
             n_done++;
@@ -272,10 +272,10 @@ static int shipped(struct fitted *x, const struct fit_scope *scope, struct error
 
 /* ---- the interface of score ---------------------------------------------------------------------- */
 
-static int fit_all(struct fitted *x, const struct priced *const *rows, size_t n, const struct fit_scope *scope, bool apart,
+static int fit_all(struct fitted *x, const struct workload *const *rows, size_t n, const struct fit_scope *scope, bool apart,
                    struct error *err)
 {
-    const struct priced **both = malloc((n + scope->n_reference_rows + 1) * sizeof *both);
+    const struct workload **both = malloc((n + scope->n_reference_rows + 1) * sizeof *both);
     int rc = both ? 0 : error_oom(err, (n + scope->n_reference_rows) * sizeof *both, "the rows of a fit");
     for (size_t i = 0; both && i < n + scope->n_reference_rows; i++)
         both[i] = i < n ? rows[i] : scope->reference_rows[i - n];
@@ -295,7 +295,7 @@ static struct fitted *fitted_new(struct error *err)
     return x;
 }
 
-static int fitted_fit(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
+static int fitted_fit(void **params, const struct workload *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
 {
     struct fitted *x = priors_load(err) == 0 ? fitted_new(err) : NULL;
     if (!x)
@@ -315,7 +315,7 @@ static int fitted_fit(void **params, const struct priced *const *rows, size_t n,
 static const double ANCHOR_LEAVES = 0.2;
 
 /* Spread of ln seconds for a model without a preset. Requests are mostly steps. (doc/notes/datasets.md) */
-static double model_ln_sd(const struct priced *p)
+static double model_ln_sd(const struct workload *p)
 {
     const bool prompt = p->m->phase == MEASURE_PREFILL || p->m->metric == METRIC_TTFT;
     const double dims = p->moe ? prior(prompt ? PRIOR_GUESSED_MIXTURE_PROMPT : PRIOR_GUESSED_MIXTURE)
@@ -324,14 +324,14 @@ static double model_ln_sd(const struct priced *p)
 }
 
 /* Spread of the logarithm of seconds from what is guessed of the row's machine, model and weights. (56), (doc/notes/datasets.md) */
-static double guess_ln_sd(const struct priced *p, enum situation s)
+static double guess_ln_sd(const struct workload *p, enum situation s)
 {
     const double machine = (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd;
     return hypot(hypot(machine, model_ln_sd(p)), p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
 }
 
 /* Attention kernel of a server's engine, repeated on one cache: its constants are not fitted. (46) */
-static int predict_attention(const struct priced *p, struct estimate *out, struct error *err)
+static int predict_attention(const struct workload *p, struct estimate *out, struct error *err)
 {
     const struct work_pass *w = &p->pass[0];
     const struct step *c = &w->c[0];
@@ -349,7 +349,7 @@ static int predict_attention(const struct priced *p, struct estimate *out, struc
     return 0;
 }
 
-static int fitted_predict(const void *params, const struct priced *p, struct estimate *out, struct error *err)
+static int fitted_predict(const void *params, const struct workload *p, struct estimate *out, struct error *err)
 {
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row *r = calloc(1, sizeof *r);
@@ -388,7 +388,7 @@ const char *fitted_source(const void *params, enum fitted_kind kind)
     return ((const struct fitted *)params)->kind[kind].source;
 }
 
-/* Covariance of two slots: the sum over their effects. */
+/* Covariance of two parameters: the sum over their effects. */
 static double covariance(const struct fit *f, const struct fit_row *row, int s, int t)
 {
     double sum = s == t ? row->prior_var[s] : 0;
@@ -404,15 +404,15 @@ static double covariance(const struct fit *f, const struct fit_row *row, int s, 
 
 void fitted_constants(const void *params, const struct stack_traits *of, unsigned which, struct time_constants *out)
 {
-    const struct priced *p = of->p;
+    const struct workload *p = of->p;
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row r;
     struct fit_row row;
     fitted_row_of_case(&r, of, which);
     fitted_row_predict(&x->fit, &r, &row);
-    fit_slots(&x->fit, &fitted_model, &row, out->slot);
-    for (int s = 0; s < TIME_SLOT_COUNT; s++)
-        for (int t = 0; t < TIME_SLOT_COUNT; t++)
+    fit_parameters(&x->fit, &fitted_model, &row, out->parameter);
+    for (int s = 0; s < TIME_PARAMETER_COUNT; s++)
+        for (int t = 0; t < TIME_PARAMETER_COUNT; t++)
             out->cov[s][t] = s == t || x->fit.cov ? covariance(&x->fit, &row, s, t) : 0;
     out->sigma = x->sigma * r.sigma;
     const enum situation s = situation_of(&x->by, &x->shown, p);
@@ -438,7 +438,7 @@ static int add_group(struct constants *c, const char *key, const char *value, st
     return 0;
 }
 
-static int seen(struct constants *c, const struct priced *p, struct error *err)
+static int seen(struct constants *c, const struct workload *p, struct error *err)
 {
     char text[256];
     for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
@@ -473,7 +473,7 @@ static int take_constants(struct constants *c, const struct fitted_one *x, struc
     return take_list(&c->interval, &c->n_interval, &x->spread, err);
 }
 
-int constants_fit(struct constants_file *f, const struct priced *const *rows, size_t n, const char *source, struct error *err)
+int constants_fit(struct constants_file *f, const struct workload *const *rows, size_t n, const char *source, struct error *err)
 {
     const struct fit_scope none = { 0 };
     struct fitted *x = priors_load(err) == 0 ? fitted_new(err) : NULL;
@@ -481,7 +481,7 @@ int constants_fit(struct constants_file *f, const struct priced *const *rows, si
     int rc = x ? fit_all(x, rows, n, &none, true, err) : -1;
     for (size_t i = 0; i < n && rc == 0; i++)
         for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
-            if (fitted_teaches((enum fitted_kind)k, rows[i]->m))
+            if (fitted_learns_from((enum fitted_kind)k, rows[i]->m))
                 rc = seen(&f->kind[k], rows[i], err);
     for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
         if (f->kind[k].n_row == 0)

@@ -10,7 +10,7 @@ static const struct {
     unsigned tag;
     const char *text;
 } doubts[] = {
-    { TAG_ANOMALY, "out of line with its table" },
+    { TAG_ANOMALY, "inconsistent with its table" },
     { TAG_SLOW_BACKEND, "another back end is twice as fast" },
     { TAG_WEAK_HOST, "weak host" },
     { TAG_POWER_LIMITED, "power limit" },
@@ -44,15 +44,15 @@ static void add_doubts(struct strbuf *b, const struct scored *s)
 {
     char guess[128], excess[256];
     if (!s->priced)
-        add(b, "unpriced: %s", s->reason);
-    if (*excess_text(s->p, excess, sizeof excess))
+        add(b, "not predicted: %s", s->reason);
+    if (*roof_violation_text(s->p, excess, sizeof excess))
         add(b, "%s", excess);
     if (s->p->guesses)
         add(b, "guessed: %s", guess_text(guess, sizeof guess, s->p->guesses));
     if (*s->p->m->assumed)
         add(b, "%s", s->p->m->assumed);
     for (size_t i = 0; i < ARRAY_LEN(doubts); i++)
-        if (s->p->m->tags & doubts[i].tag || (doubts[i].tag == TAG_PARTIAL_OFFLOAD && priced_offloaded(s->p)))
+        if (s->p->m->tags & doubts[i].tag || (doubts[i].tag == TAG_PARTIAL_OFFLOAD && workload_is_offloaded(s->p)))
             add(b, "%s", doubts[i].text);
     if (s->p->note[0])
         add(b, "%s", s->p->note);
@@ -152,7 +152,7 @@ static int number_trait(struct score_reasons *r, enum trait t, struct text_of_pe
 }
 
 /* The least seconds under both roofs, activations on chip (67); memory: the bandwidth is the limit. */
-static double roof_s(const struct priced *p, bool *memory)
+static double roof_s(const struct workload *p, bool *memory)
 {
     static const enum phase phases[] = { PHASE_PREFILL, PHASE_DECODE };
     double bytes = 0, compute_s = 0;
@@ -167,7 +167,7 @@ static double roof_s(const struct priced *p, bool *memory)
 }
 
 /* Rates, not guessed ones. */
-static bool has_roofs(const struct priced *p)
+static bool has_roofs(const struct workload *p)
 {
     const unsigned guessed = GUESS_PEAK | GUESS_BANDWIDTH | GUESS_MODEL | GUESS_BATCH | GUESS_LENGTH;
     if (p->split == SPLIT_LAYER && p->n_devices > 1 && p->m->phase != MEASURE_DECODE)
@@ -282,7 +282,7 @@ static bool add_bias(struct strbuf *b, const struct score_reasons *r, const stru
             snprintf(of, sizeof of, "all %zu", n);
         else
             snprintf(of, sizeof of, "%zu of the %zu", same, n);
-        add(b, "%s other %s rows of its %s are %s than predicted, too: %.2g times in the median", of,
+        add(b, "%s other %s rows with the same %s are also %s than predicted, by a median factor of %.2g", of,
             what_of(x->s->p->m), traits_text(x, groups[i], words, sizeof words), sign > 0 ? "slower" : "faster",
             exp(median));
         return true;
@@ -303,14 +303,14 @@ static void add_alone(struct strbuf *b, const struct score_reasons *r, const str
                 r->scratch[n++] = fabs(r->peer[k].s->error);
         if (n < FEW)
             continue;
-        add(b, "the %zu other %s rows of its %s are off by %s in the median", n, what_of(x->s->p->m),
+        add(b, "the %zu other %s rows with the same %s have a median error of %s", n, what_of(x->s->p->m),
             traits_text(x, groups[i], words, sizeof words), percent(stats_median(r->scratch, n), off, sizeof off));
         return;
     }
     size_t n = 0;
     for (size_t k = 0; k < r->n; k++)
         n += &r->peer[k] != x && alike(x, &r->peer[k], OF_HARDWARE);
-    add(b, "the file has %zu other row%s of its machine", n, plural(n));
+    add(b, "%zu other row%s of this machine in the file", n, plural(n));
 }
 
 static bool same_number(double a, double b)
@@ -367,7 +367,7 @@ static void add_twin(struct strbuf *b, const struct score_reasons *r, const stru
     else
         snprintf(who, sizeof who, "the row of line %zu", o->line);
     const double faster = m->metric == METRIC_TOK_S ? o->value / m->value : m->value / o->value;
-    add(b, "%s%s%.80s%s: %.*f times its speed for the same", who, *differs ? " (" : "", differs, *differs ? ")" : "", faster < 10 ? 2 : 0, faster);
+    add(b, "%s%s%.80s%s has %.*f times its speed in the same test", who, *differs ? " (" : "", differs, *differs ? ")" : "", faster < 10 ? 2 : 0, faster);
 }
 
 /* Position of the measurement under the roofs, and of the machine's other rows. */
@@ -385,7 +385,7 @@ static void add_roof(struct strbuf *b, const struct score_reasons *r, const stru
     if (n < FEW)
         add(b, "measured at %s of the %s", percent(x->attained, own, sizeof own), roof);
     else
-        add(b, "measured at %s of the %s, such rows of its machine and engine at %s", percent(x->attained, own, sizeof own), roof,
+        add(b, "measured at %s of the %s, similar rows of this machine and engine at %s", percent(x->attained, own, sizeof own), roof,
             percent(stats_median(r->scratch, n), others, sizeof others));
 }
 

@@ -23,7 +23,7 @@ const char *leave_out_name(enum leave_out l)
     return l == LEAVE_NOTHING ? NULL : leave_names[l];
 }
 
-const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, size_t size)
+const char *left_out_text(const struct workload *p, enum leave_out l, char *buf, size_t size)
 {
     char engine[64];
     const struct measurement *m = p->m;
@@ -49,7 +49,7 @@ const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, s
 
 /* ---- anchors ------------------------------------------------------------------------------- */
 
-static bool may_anchor(const struct priced *p)
+static bool may_anchor(const struct workload *p)
 {
     return p->m->kind != MEASURE_OP || strcmp(p->m->op, "mlp_up_proj") == 0;
 }
@@ -114,9 +114,9 @@ static int mark_anchors(struct scored *rows, size_t n, int n_anchor, struct erro
             seen = 1;
         else if (!same_row(before, m))
             seen++;
-        struct excess x;
+        struct roof_violation x;
         order[i]->anchor = seen <= n_anchor;
-        order[i]->shown = order[i]->anchor && !priced_exceeds(order[i]->p, &x);
+        order[i]->shown = order[i]->anchor && !workload_exceeds_roof(order[i]->p, &x);
     }
     free(order);
     return 0;
@@ -128,8 +128,8 @@ struct scoring {
     const struct score_options *o;
     struct scored *rows;
     size_t n;
-    const struct priced **kept, **anchor; /* n each */
-    const struct priced **other, **reference_rows; /* rows of hwprofiles/stacks that are not in the file; of these, rows outside the group */
+    const struct workload **kept, **anchor; /* n each */
+    const struct workload **other, **reference_rows; /* rows of hwprofiles/stacks that are not in the file; of these, rows outside the group */
     size_t n_other;
     char **group;                         /* group of each row; NULL without */
 };
@@ -140,17 +140,17 @@ static bool has_price(const struct scored *s)
 }
 
 /* Hides the measured value from the model. */
-static int predict_blind(const struct time_model *t, const void *params, const struct priced *p, struct estimate *e, struct error *err)
+static int predict_blind(const struct time_model *t, const void *params, const struct workload *p, struct estimate *e, struct error *err)
 {
     struct measurement m = *p->m;
-    struct priced blind = *p;
+    struct workload blind = *p;
     m.value = blind.measured_s = NAN;
     blind.m = &m;
     return t->predict(params, &blind, e, err);
 }
 
 /* In the row's unit: a rate is work over seconds; with drafts a step makes more than one token. */
-static double in_unit(const struct priced *p, double seconds)
+static double in_unit(const struct workload *p, double seconds)
 {
     const double tokens = p->m->metric == METRIC_TPOT ? p->m->step_tokens : 1;
     return p->m->metric == METRIC_TOK_S ? p->m->value * p->measured_s / seconds : seconds / tokens;
@@ -162,7 +162,7 @@ static int predict_one(const struct scoring *x, const void *params, struct score
     if (predict_blind(x->o->model, params, s->p, &s->e, &e) != 0 || !(s->e.seconds > 0) || !isfinite(s->e.seconds)) {
         if (error_is_fatal(&e))
             return error_set(err, e.kind, "%s", e.msg);
-        snprintf(s->reason, sizeof s->reason, "%.250s", e.msg[0] ? e.msg : "no price");
+        snprintf(s->reason, sizeof s->reason, "%.250s", e.msg[0] ? e.msg : "no prediction");
         return 0;
     }
     s->priced = true;
@@ -250,7 +250,7 @@ static int leave_each_out(struct scoring *x, struct error *err)
     return rc;
 }
 
-static int check_options(const struct priced *rows, size_t n, const struct score_options *o, struct error *err)
+static int check_options(const struct workload *rows, size_t n, const struct score_options *o, struct error *err)
 {
     for (size_t i = 0; i < n; i++) {
         const bool all_reduce = rows[i].m->kind == MEASURE_ALL_REDUCE;
@@ -262,7 +262,7 @@ static int check_options(const struct priced *rows, size_t n, const struct score
     return 0;
 }
 
-int score_rows(struct scored *out, const struct priced *rows, size_t n, const struct score_options *o, struct error *err)
+int score_rows(struct scored *out, const struct workload *rows, size_t n, const struct score_options *o, struct error *err)
 {
     if (check_options(rows, n, o, err) != 0)
         return -1;

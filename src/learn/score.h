@@ -17,9 +17,9 @@ struct fit_scope {
     enum leave_out leave;
     const char *left_out; /* "", or the group's name: a profile's id or the machine's name, a preset or a model's name, a stack's family
                              ("llama.cpp"), "a100_dgx 8 of 8" */
-    const struct priced *const *anchor; /* anchors (--anchor-rows) */
+    const struct workload *const *anchor; /* anchors (--anchor-rows) */
     size_t n_anchor;
-    const struct priced *const *reference_rows; /* rows of hwprofiles/stacks/measured.csv outside the group: for kinds whose shipped constants
+    const struct workload *const *reference_rows; /* rows of hwprofiles/stacks/measured.csv outside the group: for kinds whose shipped constants
                                            are not used, because the group is among their rows */
     size_t n_reference_rows;
 };
@@ -31,21 +31,19 @@ struct fit_scope {
  */
 struct time_model {
     const char *name;
-    int (*fit)(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err);
-    int (*predict)(const void *params, const struct priced *row, struct estimate *out, struct error *err);
+    int (*fit)(void **params, const struct workload *const *rows, size_t n, const struct fit_scope *scope, struct error *err);
+    int (*predict)(const void *params, const struct workload *row, struct estimate *out, struct error *err);
     void (*free)(void *params);
 };
 
-/* step.h under the machine's roofs, with an interval of its residuals. */
-extern const struct time_model time_model_roofs;
 /* One line a row with every feature (doc/formats.md, roofcast.features). errors: writing */
-int features_save(const struct priced *rows, size_t n, const char *path, struct error *err);
+int features_save(const struct workload *rows, size_t n, const char *path, struct error *err);
 
 struct score_options {
     const struct time_model *model;
     enum leave_out leave;
     int n_anchor; /* anchors per device and phase: not scored, and used by the fit unless they are impossible (68); 0: none */
-    const struct priced *reference_rows; /* rows of hwprofiles/stacks; NULL: none. Used where a group is left out */
+    const struct workload *reference_rows; /* rows of hwprofiles/stacks; NULL: none. Used where a group is left out */
     size_t n_reference_rows;
 };
 
@@ -53,10 +51,10 @@ struct score_options {
 int leave_out_find(const char *name, enum leave_out *out, struct error *err);
 const char *leave_out_name(enum leave_out l); /* NULL: nothing */
 /* The group of a row in leave-one-group-out. */
-const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, size_t size);
+const char *left_out_text(const struct workload *p, enum leave_out l, char *buf, size_t size);
 
 struct scored {
-    const struct priced *p;
+    const struct workload *p;
     bool anchor;        /* not scored */
     bool shown;         /* an anchor used by the fit: not above its roof (68) */
     bool priced;        /* else: p->reason, or reason */
@@ -67,7 +65,7 @@ struct scored {
 };
 
 /* Fits and predicts rows[n] into out[n]. errors: of the model, out of memory */
-int score_rows(struct scored *out, const struct priced *rows, size_t n, const struct score_options *o, struct error *err);
+int score_rows(struct scored *out, const struct workload *rows, size_t n, const struct score_options *o, struct error *err);
 
 /* Rows that share the values of some keys. */
 struct score_group {
@@ -88,7 +86,6 @@ int score_keys_find(const char *list, unsigned *keys, struct error *err);
 /* "all" first, then all groups that have a row: of at most three keys, or of each of by[n_by], if any. */
 int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, const unsigned *by, size_t n_by, struct error *err);
 void score_groups_free(struct score_groups *l);
-const struct score_group *score_groups_find(const struct score_groups *l, const char *name); /* NULL: none */
 /* Reasons of errors: guesses, tags of the source; for errors above 50 % the position among other rows. (doc/notes/datasets.md) */
 struct score_reasons;
 struct score_reasons *score_reasons_new(const struct scored *rows, size_t n, struct error *err); /* the rows are the caller's */

@@ -11,22 +11,22 @@
 #include <string.h>
 
 /* A machine with anchors. */
-struct own {
+struct anchored_machine {
     char *id; /* of its profile */
     const struct stack *stack; /* of its first anchor */
     void *params;              /* its own, with several machines; NULL: the common ones */
 };
 
 struct software {
-    struct time_source source; /* knows: the software */
+    struct time_source source; /* context: the software */
     const struct stack *stack; /* NULL: by machine */
     bool materialized, served;
     void *params;              /* of time_model_fitted */
-    struct own *own;           /* of anchors */
+    struct anchored_machine *own;           /* of anchors */
     size_t n_own;
 };
 
-static const struct own *own_of(const struct software *s, const struct hwprofile *h)
+static const struct anchored_machine *anchored_machine_of(const struct software *s, const struct hwprofile *h)
 {
     for (size_t i = 0; i < s->n_own; i++)
         if (strcmp(s->own[i].id, h->id) == 0)
@@ -36,7 +36,7 @@ static const struct own *own_of(const struct software *s, const struct hwprofile
 
 static void *params_of(const struct software *s, const struct hwprofile *h)
 {
-    const struct own *own = own_of(s, h);
+    const struct anchored_machine *own = anchored_machine_of(s, h);
     return own && own->params ? own->params : s->params;
 }
 
@@ -127,16 +127,16 @@ bool software_loads(const struct stack *s, const struct model *m)
 
 /* ---- a row ---------------------------------------------------------------------------------------- */
 
-/* The subject of a prediction as a row of measurements without further details. */
-struct subject {
+/* The query of a prediction as a row of measurements without further details. */
+struct query {
     struct measurement m;
     struct machine machine;
-    struct priced p;
+    struct workload p;
     struct roofs roofs;
     struct stack_traits traits;
     struct step c[2]; /* most of a prompt's arithmetic: determines its math units */
     struct work_pass pass;
-    struct subject *served; /* the same as a row of a server's steps, beside it in memory; NULL: none */
+    struct query *served; /* the same as a row of a server's steps, beside it in memory; NULL: none */
 };
 
 enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: units are the same from TIME_PROMPT on, and below it from 9 (43) */
@@ -175,7 +175,7 @@ static enum dtype main_type(const struct model *m)
 }
 
 /* The largest matrix, and attention. */
-static void subject_pass(struct subject *x, const struct model *m)
+static void query_pass(struct query *x, const struct model *m)
 {
     const struct tensor *w = NULL;
     for (size_t i = 0; i < m->n_tensors; i++)
@@ -197,23 +197,23 @@ static void subject_pass(struct subject *x, const struct model *m)
 
 static const struct stack *stack_for(const struct software *s, const struct hwprofile *h, const struct model *m)
 {
-    const struct own *own = own_of(s, h); /* anchors of the machine apply */
+    const struct anchored_machine *own = anchored_machine_of(s, h); /* anchors of the machine apply */
     return s->stack ? s->stack : own ? own->stack : software_default(h, software_weights(m));
 }
 
 /* A row of a server's steps from now on. */
-static void subject_serve(struct subject *x)
+static void query_serve(struct query *x)
 {
     x->m.server_step = true;
 }
 
-static int subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
+static int query_init(struct query *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
 {
     const struct predict_options o = { .weights_bytes = NAN };
     x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
                                  .source = "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
                                  .date = "", .notes = "", .assumed = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
-                                 .topology = "", .mode = "", .prompt = NAN, .flash_said = true, .flash = !s->materialized };
+                                 .topology = "", .mode = "", .prompt = NAN, .flash_stated = true, .flash = !s->materialized };
     x->machine = (struct machine){ .loaded = true, .ln_sd = h->guess_ln_sd };
     snprintf(x->machine.hardware, sizeof x->machine.hardware, "%s", h->id);
     snprintf(x->machine.profile, sizeof x->machine.profile, "%s", h->id);
@@ -226,7 +226,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     x->machine.h.cache_bytes = h->cache_bytes;
     x->machine.h.peak[MATH_FP32] = h->peak[MATH_FP32];
     x->machine.h.peak[MATH_FP4] = h->peak[MATH_FP4];
-    x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,
+    x->p = (struct workload){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,
                             .stack = stack_for(s, h, m), .guesses = h->guess_ln_sd > 0 ? GUESS_PEAK | GUESS_BANDWIDTH : 0,
                             .bits_weight = 8 * (double)m->weight_bytes / (double)m->n_params };
     snprintf(x->p.preset, sizeof x->p.preset, "%.63s", m->name);
@@ -234,47 +234,47 @@ static int subject_init(struct subject *x, const struct software *s, const struc
         return -1;
     roofs_free(&x->roofs); /* of the measured kernels, which have no constants */
     x->p.roofs = &x->roofs;
-    subject_pass(x, m);
+    query_pass(x, m);
     stack_traits_init(&x->traits, &x->p);
     return 0;
 }
 
-/* The row in a case; TIME_CASE_PROMPT is that of subject_init(). */
-static const struct stack_traits *of_case(struct subject *x, unsigned which)
+/* The row in a case; TIME_CASE_PROMPT is that of query_init(). */
+static const struct stack_traits *of_case(struct query *x, unsigned which)
 {
-    const bool prompt = which & TIME_CASE_PROMPT, few = prompt && which & TIME_CASE_FEW;
+    const bool prompt = which & TIME_CASE_PROMPT, small_batch = prompt && which & TIME_CASE_SMALL_BATCH;
     x->m.phase = which & TIME_CASE_REQUEST ? MEASURE_REQUEST : prompt ? MEASURE_PREFILL : MEASURE_DECODE;
-    x->m.prompt = few ? FEW : NAN;
-    x->c[0].n_tok = x->c[1].n_tok = x->pass.at.n_tok = few ? FEW : PROMPT;
+    x->m.prompt = small_batch ? FEW : NAN;
+    x->c[0].n_tok = x->c[1].n_tok = x->pass.at.n_tok = small_batch ? FEW : PROMPT;
     x->pass.at.n_seq = which & TIME_CASE_BATCHED ? 2 : 1;
     return &x->traits;
 }
 
 /* The fit has "bandwidth hardware=rtx-4090". */
-static bool knows(const void *params, enum fitted_kind of, const struct fitted_row *r, enum dimension d, const char *name)
+static bool has_effect(const void *params, enum fitted_kind of, const struct fitted_row *r, enum dimension d, const char *name)
 {
     char text[FIT_MAX_NAME];
-    (void)fit_name_add(text, fit_name_begin(text, time_slot_name(TIME_BANDWIDTH)), name, r->dim[d]);
+    (void)fit_name_add(text, fit_name_begin(text, time_parameter_name(TIME_BANDWIDTH)), name, r->dim[d]);
     return *r->dim[d] && fit_find(fitted_fit_of(params, of), text) != FIT_NO_EFFECT;
 }
 
-static enum time_basis basis_of(const struct software *s, const struct hwprofile *h, const struct subject *x)
+static enum time_basis basis_of(const struct software *s, const struct hwprofile *h, const struct query *x)
 {
     struct fitted_row r;
     if (has_kernels(h) && strcmp(x->p.stack->id, "roofcast") == 0)
         return TIME_BY_KERNELS;
     fitted_row_of_case(&r, &x->traits, 0);
     const void *params = params_of(s, h);
-    const bool machine = knows(params, FITTED_DECODE, &r, DIM_HARDWARE, "hardware");
-    if (machine && (knows(params, FITTED_DECODE, &r, DIM_PLACE, "place") || knows(params, FITTED_RATE, &r, DIM_PLACE, "place"))) /* with this stack */
+    const bool machine = has_effect(params, FITTED_DECODE, &r, DIM_HARDWARE, "hardware");
+    if (machine && (has_effect(params, FITTED_DECODE, &r, DIM_PLACE, "place") || has_effect(params, FITTED_RATE, &r, DIM_PLACE, "place"))) /* with this stack */
         return TIME_BY_MACHINE;
-    return machine || knows(params, FITTED_DECODE, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
+    return machine || has_effect(params, FITTED_DECODE, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
 }
 
 /* Rows do not count materialized scores: their engines' constants include the cost (36), (43). */
 static void refine(const void *what, const struct step_pass *at, bool decode, struct step *c, struct refinement *how)
 {
-    const struct subject *x = what;
+    const struct query *x = what;
     if (x->served && at->phase == PHASE_DECODE) {
         x = x->served;
         c->bits = 0; /* products run in their weights' type */
@@ -287,19 +287,20 @@ static void refine(const void *what, const struct step_pass *at, bool decode, st
     fitted_refine(&x->traits, at, decode, c, how);
 }
 
-static int timing(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
+static int timing(const void *context, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                   struct error *err)
 {
-    const struct software *s= knows;
-    struct subject *x = calloc(2, sizeof *x);
+    const struct software *s = context;
+    const bool served = s->served && stack_for(s, h, m)->family == STACK_SERVER;
+    struct query *x = calloc(2, sizeof *x);
     if (!x)
         return error_oom(err, 2 * sizeof *x, "constants");
-    if (subject_init(x, s, h, m, err) != 0 || (s->served && subject_init(&x[1], s, h, m, err) != 0)) {
+    if (query_init(x, s, h, m, err) != 0 || (served && query_init(&x[1], s, h, m, err) != 0)) {
         free(x);
         return -1;
     }
-    if (s->served) {
-        subject_serve(&x[1]);
+    if (served) {
+        query_serve(&x[1]);
         x->served = &x[1];
     }
     out->what = x;
@@ -313,41 +314,41 @@ static int timing(const void *knows, const struct hwprofile *h, const struct mod
         return -1;
     for (unsigned c = 0; c < TIME_CASES; c++)
         if (out->of[c])
-            fitted_constants(params_of(s, h), of_case(s->served && !(c & (TIME_CASE_PROMPT | TIME_CASE_REQUEST)) ? x->served : x, c), c, out->of[c]);
+            fitted_constants(params_of(s, h), of_case(served && !(c & (TIME_CASE_PROMPT | TIME_CASE_REQUEST)) ? x->served : x, c), c, out->of[c]);
     (void)of_case(x, 0);
     out->one_step = x->traits.one_step;
-    out->served = s->served;
+    out->served = served;
     out->refine = refine;
     return 0;
 }
 
 /* ---- as text ----------------------------------------------------------------------------------------- */
 
-static uint32_t n_ubatch(const void *knows, const struct hwprofile *h, const struct model *m)
+static uint32_t n_ubatch(const void *context, const struct hwprofile *h, const struct model *m)
 {
-    return (uint32_t)stack_for(knows, h, m)->n_ubatch;
+    return (uint32_t)stack_for(context, h, m)->n_ubatch;
 }
 
-static bool serves(const void *knows, const struct hwprofile *h, const struct model *m)
+static bool serves(const void *context, const struct hwprofile *h, const struct model *m)
 {
-    const struct stack *s = stack_for(knows, h, m);
+    const struct stack *s = stack_for(context, h, m);
     const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = s->id }, [KEY_FAMILY] = { .number = s->family }, [KEY_KIND] = { .number = h->kind } };
     return stacks_value(TABLE_SERVERS, 0, fact, 0) > 0;
 }
 
 /* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */
-static const char *explain(const void *knows, const struct hwprofile *h, const struct model *m, unsigned which,
-                           enum time_slot slot, char *buf, size_t size)
+static const char *explain(const void *context, const struct hwprofile *h, const struct model *m, unsigned which,
+                           enum time_parameter parameter, char *buf, size_t size)
 {
-    const struct software *s= knows;
-    struct subject *x = calloc(1, sizeof *x);
+    const struct software *s = context;
+    struct query *x = calloc(1, sizeof *x);
     struct error unused = { 0 };
     struct fitted_row r;
     struct fit_row row;
     snprintf(buf, size, "fitted");
     if (!x)
         return buf;
-    if (subject_init(x, s, h, m, &unused) != 0) {
+    if (query_init(x, s, h, m, &unused) != 0) {
         free(x);
         return buf;
     }
@@ -359,15 +360,15 @@ static const char *explain(const void *knows, const struct hwprofile *h, const s
     uint64_t from = 0;
     char files[256];
     for (int k = 0; k < FIT_MAX_EFFECTS && n < size; k++) {
-        const uint16_t e = row.effect[slot][k];
+        const uint16_t e = row.effect[parameter][k];
         const char *of = e == FIT_NO_EFFECT ? NULL : strchr(f->effect[e].name, ' ');
         if (e == FIT_NO_EFFECT)
             continue;
         from |= f->effect[e].from;
         n += (size_t)snprintf(buf + n, size - n, "%s%.4g%s", n ? " x " : "", exp(f->effect[e].value), of ? of : "");
     }
-    if (row.prior_var[slot] > 0 && n < size)
-        n += (size_t)snprintf(buf + n, size - n, "; no separate measurement: x/ %.3g (priors.json)", exp(sqrt(row.prior_var[slot])));
+    if (row.prior_var[parameter] > 0 && n < size)
+        n += (size_t)snprintf(buf + n, size - n, "; no separate measurement: */ %.3g (90 %%, priors.json)", exp(PREDICT_Z90 * sqrt(row.prior_var[parameter])));
     if (n == 0)
         snprintf(buf, size, "no separate measurement");
     else if (n < size)
@@ -378,13 +379,13 @@ static const char *explain(const void *knows, const struct hwprofile *h, const s
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
-static int fit_anchors(void **params, const struct priced *const *anchor, size_t n, struct error *err)
+static int fit_anchors(void **params, const struct workload *const *anchor, size_t n, struct error *err)
 {
     const struct fit_scope scope = { .leave = LEAVE_NOTHING, .left_out = "", .anchor = anchor, .n_anchor = n };
     return time_model_fitted.fit(params, NULL, 0, &scope, err);
 }
 
-static bool is_first_of_machine(const struct priced *const *anchor, size_t i)
+static bool is_first_of_machine(const struct workload *const *anchor, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (strcmp(anchor[k]->machine->h.id, anchor[i]->machine->h.id) == 0)
@@ -393,7 +394,7 @@ static bool is_first_of_machine(const struct priced *const *anchor, size_t i)
 }
 
 /* Each machine with the stack of its first row. */
-static int list_machines(struct software *s, const struct priced *const *anchor, size_t n, struct error *err)
+static int list_machines(struct software *s, const struct workload *const *anchor, size_t n, struct error *err)
 {
     s->own = calloc(n + 1, sizeof *s->own);
     if (!s->own)
@@ -410,9 +411,9 @@ static int list_machines(struct software *s, const struct priced *const *anchor,
 }
 
 /* Anchors of a machine (sigma 2 %) bias the software's constants: machines with anchors have separate constants. (62) */
-static int fit_each(struct software *s, const struct priced *const *anchor, size_t n, struct error *err)
+static int fit_each(struct software *s, const struct workload *const *anchor, size_t n, struct error *err)
 {
-    const struct priced **row = calloc(n, sizeof *row);
+    const struct workload **row = calloc(n, sizeof *row);
     int rc = row ? 0 : error_oom(err, n * sizeof *row, "anchors of several machines");
     for (size_t i = 0; i < s->n_own && rc == 0; i++) {
         size_t n_row = 0;
@@ -425,7 +426,7 @@ static int fit_each(struct software *s, const struct priced *const *anchor, size
     return rc;
 }
 
-struct software *software_new(const struct stack *stack, bool materialized, const struct priced *const *anchor, size_t n_anchor,
+struct software *software_new(const struct stack *stack, bool materialized, const struct workload *const *anchor, size_t n_anchor,
                               struct error *err)
 {
     struct software *s = calloc(1, sizeof *s);

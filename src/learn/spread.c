@@ -30,7 +30,7 @@ static const char *origin_of(const struct measurement *m)
     return m->tags & TAG_E2E ? "e2e" : "";
 }
 
-static const char *guess_of(const struct priced *p)
+static const char *guess_of(const struct workload *p)
 {
     if (p->guesses & GUESS_MODEL)
         return "model";
@@ -38,7 +38,7 @@ static const char *guess_of(const struct priced *p)
 }
 
 /* Ops and all-reduces have no engine. */
-static bool has_engine(const struct priced *p)
+static bool has_engine(const struct workload *p)
 {
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
 }
@@ -66,7 +66,7 @@ static const char *reach_of(const struct measurement *m)
 }
 
 /* Bits of a weight. 16 bits are read as stored; the unpacking rate of fewer differs between engines. (59) */
-static const char *bits_of(const struct priced *p)
+static const char *bits_of(const struct workload *p)
 {
     static const struct {
         double bits;
@@ -81,28 +81,28 @@ static const char *bits_of(const struct priced *p)
 }
 
 /* Batches differ between engines, too; a step of one sequence reads the weights in any engine. (59) */
-static const char *batch_of(const struct priced *p)
+static const char *batch_of(const struct workload *p)
 {
-    return p->m->kind == MEASURE_RATE && priced_batched(p) ? "many" : "";
+    return p->m->kind == MEASURE_RATE && workload_is_batched(p) ? "many" : "";
 }
 
-/* Doubtful rows have larger errors even with known engine and machine: sigma alone is not enough. (59) */
-static const char *doubt_of(const struct priced *p)
+/* Suspect rows have larger errors even with known engine and machine: sigma alone is not enough. (59) */
+static const char *suspect_of(const struct workload *p)
 {
-    return priced_doubtful(p) ? "amiss" : "";
+    return workload_is_suspect(p) ? "amiss" : "";
 }
 
-bool spread_has_sides(const struct priced *p)
+bool spread_has_sides(const struct workload *p)
 {
     return p->m->metric == METRIC_TOK_S || p->m->metric == METRIC_TPOT;
 }
 
-enum side spread_side(const struct priced *p, double error)
+enum side spread_side(const struct workload *p, double error)
 {
     return error > 0 && spread_has_sides(p) ? SIDE_FASTER : SIDE_SLOWER;
 }
 
-static void traits_of(struct traits *t, enum situation s, enum side side, const struct priced *p)
+static void traits_of(struct traits *t, enum situation s, enum side side, const struct workload *p)
 {
     char source[256];
     const char *const text[TRAIT_COUNT] = {
@@ -111,7 +111,7 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
         [TRAIT_STACK] = has_engine(p) ? p->stack->id : "", [TRAIT_SOURCE] = source_text(p->m, source, sizeof source),
         [TRAIT_SIZE] = size_of(p->m),           [TRAIT_REACH] = reach_of(p->m),
         [TRAIT_BITS] = bits_of(p),              [TRAIT_BATCH] = batch_of(p),
-        [TRAIT_DOUBT] = doubt_of(p),
+        [TRAIT_DOUBT] = suspect_of(p),
         [TRAIT_SIDE] = spread_has_sides(p) ? side_names[side] : "",
     };
     for (int i = 0; i < TRAIT_COUNT; i++)
@@ -148,7 +148,7 @@ bool spread_is_name(const char *name)
     return strncmp(name, EVERY_ROW, n) == 0 && (name[n] == 0 || name[n] == ' ');
 }
 
-int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct quantile_row *out,
+int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct workload *p, struct quantile_row *out,
                    struct error *err)
 {
     struct traits t;
@@ -224,7 +224,7 @@ static double half_width_to(const struct fit *f, enum situation s, enum side sid
     return e == FIT_NO_EFFECT ? 0 : f->effect[e].value;
 }
 
-double spread_half(const struct fit *f, enum situation s, enum side side, const struct priced *p, double base)
+double spread_half(const struct fit *f, enum situation s, enum side side, const struct workload *p, double base)
 {
     struct quantile_row row;
     struct error unused = { 0 };

@@ -32,18 +32,18 @@ struct training_groups {
 void training_free(struct training_groups *k);
 int training_add_text(struct training_groups *k, const char *text, struct error *err);
 /* Adds machine, model, engine and topology of a row. errors: out of memory */
-int training_add_row(struct training_groups *k, const struct priced *p, struct error *err);
+int training_add_row(struct training_groups *k, const struct workload *p, struct error *err);
 /* by: training groups of the fit; shown: machines of its anchors. */
-enum situation situation_of(const struct training_groups *by, const struct training_groups *shown, const struct priced *p);
+enum situation situation_of(const struct training_groups *by, const struct training_groups *shown, const struct workload *p);
 /* LEAVE_MODEL, for all-reduces LEAVE_TOPOLOGY. */
-enum leave_out situation_work_key(const struct priced *p);
+enum leave_out situation_work_key(const struct workload *p);
 
 /* A fit with its rows: n_seen training rows, then anchors. */
 struct spread_input {
     const struct fit *fit;
     const struct fit_row *row;
     const struct fitted_row *fitted;
-    const struct priced *const *priced;
+    const struct workload *const *workload;
     size_t n, n_seen;
     double sigma;       /* residual error, in sigma of a row */
     double shown_sigma; /* of an anchor */
@@ -52,15 +52,15 @@ struct spread_input {
 /* Fits the effects of f to the errors of x's rows in cross-validation. errors: as of cross_leave_out() */
 int spread_fit(struct fit *f, const struct spread_input *x, struct error *err);
 /* Half-width of the 90 % interval of ln seconds to a side; base: expected spread of the row. */
-double spread_half(const struct fit *f, enum situation s, enum side side, const struct priced *p, double base);
+double spread_half(const struct fit *f, enum situation s, enum side side, const struct workload *p, double base);
 /* The effects of a row on that side; effects that f does not have count in prior_var, or are added with `add`. -1: too many, or out of
  * memory. */
-int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct quantile_row *out,
+int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct workload *p, struct quantile_row *out,
                    struct error *err);
 /* The side of a row, by ln predicted - ln measured; SIDE_SLOWER without effects of sides. */
-enum side spread_side(const struct priced *p, double error);
+enum side spread_side(const struct workload *p, double error);
 /* Rates and TPOT have effects of both sides (60); other seconds the shortest interval (61). */
-bool spread_has_sides(const struct priced *p);
+bool spread_has_sides(const struct workload *p);
 /* Adds to the effect of a situation and side that f has. */
 void spread_inflate(struct fit *f, enum situation s, enum side side, double by);
 /* For rows without effects of sides: half-widths of a situation, from n rows. -1: too many effects, or out of memory */

@@ -12,7 +12,7 @@ void training_free(struct training_groups *k)
 }
 
 /* Position of a text, or its insertion point. */
-static size_t place(const struct training_groups *k, const char *text, bool *there)
+static size_t insertion_point(const struct training_groups *k, const char *text, bool *there)
 {
     size_t lo = 0, hi = k->n;
     *there = false;
@@ -34,7 +34,7 @@ static size_t place(const struct training_groups *k, const char *text, bool *the
 int training_add_text(struct training_groups *k, const char *text, struct error *err)
 {
     bool there;
-    const size_t at = place(k, text, &there);
+    const size_t at = insertion_point(k, text, &there);
     if (there)
         return 0;
     if (k->n == k->cap) {
@@ -61,7 +61,7 @@ static int add(struct training_groups *k, const char *key, const char *value, st
     return *value ? training_add_text(k, text, err) : 0;
 }
 
-int training_add_row(struct training_groups *k, const struct priced *p, struct error *err)
+int training_add_row(struct training_groups *k, const struct workload *p, struct error *err)
 {
     char text[256];
     for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
@@ -71,31 +71,31 @@ int training_add_row(struct training_groups *k, const struct priced *p, struct e
     return 0;
 }
 
-static bool knows(const struct training_groups *k, const struct priced *p, enum leave_out l)
+static bool has_group(const struct training_groups *k, const struct workload *p, enum leave_out l)
 {
     char buf[256], text[300];
     bool there;
     snprintf(text, sizeof text, "%s=%.256s", leave_out_name(l), left_out_text(p, l, buf, sizeof buf));
-    (void)place(k, text, &there);
+    (void)insertion_point(k, text, &there);
     return there;
 }
 
 /* Ops and all-reduces have no engine. */
-static bool has_engine(const struct priced *p)
+static bool has_engine(const struct workload *p)
 {
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
 }
 
-enum leave_out situation_work_key(const struct priced *p)
+enum leave_out situation_work_key(const struct workload *p)
 {
     return p->m->kind == MEASURE_ALL_REDUCE ? LEAVE_TOPOLOGY : LEAVE_MODEL;
 }
 
-enum situation situation_of(const struct training_groups *by, const struct training_groups *shown, const struct priced *p)
+enum situation situation_of(const struct training_groups *by, const struct training_groups *anchors, const struct workload *p)
 {
-    if (!knows(by, p, LEAVE_HARDWARE))
-        return knows(shown, p, LEAVE_HARDWARE) ? SITUATION_ANCHORED : SITUATION_NEW_MACHINE;
-    if (has_engine(p) && !knows(by, p, LEAVE_ENGINE))
+    if (!has_group(by, p, LEAVE_HARDWARE))
+        return has_group(anchors, p, LEAVE_HARDWARE) ? SITUATION_ANCHORED : SITUATION_NEW_MACHINE;
+    if (has_engine(p) && !has_group(by, p, LEAVE_ENGINE))
         return SITUATION_NEW_ENGINE;
-    return knows(by, p, situation_work_key(p)) ? SITUATION_SEEN : SITUATION_NEW_WORK;
+    return has_group(by, p, situation_work_key(p)) ? SITUATION_SEEN : SITUATION_NEW_WORK;
 }

@@ -67,7 +67,7 @@ static int run_opened(struct opened *x, struct run *r, const struct roofcast_mod
     x->b.stored = &x->stored;
     if (!(x->b.e = engine_new(&m->m, &eo, err)))
         return -1;
-    bench_lend_memory(&probe, x->b.e, x->stored.cache_bytes, false, false);
+    bench_share_memory(&probe, x->b.e, x->stored.cache_bytes, false, false);
     x->b.prober = ceilings_prober_new(bench_math(x->b.e), x->machine.n_threads, &probe, err);
     return x->b.prober ? run_tests(r, &x->b, a, err) : -1;
 }

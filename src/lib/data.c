@@ -15,7 +15,7 @@ static void fill_row(struct roofcast_data_row *out, const struct measurement *m)
         .version = m->version, .model = m->model, .type = m->quant, .stack = stack_find(m->engine, m->hardware)->id,
         .phase = measure_phase_name(m->phase), .metric = measure_metric_name(m->metric), .value = m->value, .n_devices = m->n_devices,
         .n_threads = m->n_threads, .n_prompt = m->prompt, .n_context = m->context, .n_batch = m->batch, .n_gen = m->out,
-        .concurrency = m->concurrency, .doubtful = (m->tags & TAG_DOUBTFUL) != 0, .notes = m->notes,
+        .concurrency = m->concurrency, .doubtful = (m->tags & TAG_SUSPECT) != 0, .notes = m->notes,
     };
 }
 

@@ -1,7 +1,7 @@
 /*
  * arch.h: architecture descriptions: one file each, one row of archs[] in archs.c. Private to this module.
  *
- * build() describes the forward pass, one line per op, and runs twice: declaring, it passes every weight with its shape to a callback
+ * block() or build() describes the forward pass, one line per op, and runs twice: declaring, it passes every weight with its shape to a callback
  * (which checks a file, or creates the tensors of a model without one); listing, it appends the ops. Tensors and ops therefore agree.
  */
 #ifndef MODEL_ARCH_H
@@ -29,6 +29,32 @@ enum {
 /* A family's name for a config.json field. */
 struct config_name {
     const char *usual, *own; /* "hidden_size", "d_model" */
+    const char *other;       /* read if the file lacks `own`; NULL: none */
+};
+
+/* ---- what Llama's block leaves open ---- */
+
+struct attention_spec {
+    uint32_t rope; /* index of a rotation */
+    bool no_rope;
+    bool neox;
+    bool head_norms;  /* RMSNorm of every query and key head (Qwen3, Gemma3) */
+    bool width_norms; /* RMSNorm over all of q and all of k (OLMo2) */
+    bool layer_norms; /* LayerNorm of every query and key head, with weights of its own (StableLM 2, Command R+) */
+    bool fused;       /* attn_qkv instead of three; in llama_block ffn_up holds the gate too */
+    bool sinks;
+    bool borrowed_kv; /* reads the cache of an earlier layer: no keys or values of its own (Gemma 4) */
+    bool shared_kv;   /* values are the keys as projected: no attn_v (Gemma 4) */
+    bool chunked;     /* the window is the token's own chunk (Llama 4) */
+    bool gated;       /* attn_q makes a gate of every head too: its sigmoid times what the head gives (Qwen3-Next) */
+    bool plain_norms; /* RMSNorm of query and key heads without weights, after rotation (Llama 4) */
+};
+
+struct experts_spec {
+    enum glu glu;
+    struct route route;
+    bool model_norm; /* route.norm is the model's expert_norm */
+    bool bias; /* of the router and of every expert's matrices */
 };
 
 struct arch {
@@ -37,7 +63,7 @@ struct arch {
         const char *model_type, *class_name;
     } hf[4]; /* Hugging Face configs */
     unsigned has;
-    const struct config_name *names; /* dimension fields that differ from Llama's; terminated by { NULL, NULL } */
+    const struct config_name *names; /* dimension fields that differ from Llama's; terminated by { 0 } */
     uint32_t ff_factor;              /* default n_ff = ff_factor * n_embd in config.json; 0: mandatory */
     /* Field with the number of experts; missing or 0 is an error. NULL: dense members exist, or the architecture checks itself. */
     const char *n_expert;
@@ -46,12 +72,17 @@ struct arch {
     /* Mandatory config.json fields, space-separated. needs: with a value; says: may be null. */
     const char *needs, *says;
     const char *activations; /* supported hidden_act values, space-separated: "silu" */
-    /* Defaults for missing fields, set before reading. NULL: zeros. */
-    void (*defaults)(struct hparams *hp);
+    /* Values of missing fields. NULL: zeros. */
+    const struct hparams *defaults;
     /* After the common keys: architecture-specific keys and restrictions. NULL: none. */
     int (*gguf)(const struct gguf *g, struct hparams *hp, struct error *err);
     /* The same for a config.json. */
     int (*config)(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+    /* One layer, in the frame of build_model(). NULL: llama_block() with these. */
+    void (*block)(struct builder *b);
+    struct attention_spec attention;
+    struct experts_spec experts;
+    /* Instead of build_model(block). */
     void (*build)(struct builder *b);
 };
 
@@ -59,6 +90,8 @@ const struct arch *arch_find(const char *name, size_t len);
 const struct arch *arch_at(size_t i); /* NULL past the end */
 /* "llama, ..." for messages */
 const char *arch_names(char *buf, size_t n);
+/* Values of missing fields; never NULL. */
+const struct hparams *arch_defaults(const struct arch *a);
 /* Architecture of a "model_type" or class name, or NULL. */
 const struct arch *arch_find_hf(const char *model_type, const char *class_name);
 
@@ -66,6 +99,8 @@ const struct arch *arch_find_hf(const char *model_type, const char *class_name);
 const char *config_field(const struct arch *a, const char *usual);
 /* Optional field, >= min; absent or null leaves *out. */
 int config_opt_count(const json_t *j, const char *what, const char *field, int64_t min, uint32_t *out, struct error *err);
+/* Mandatory field from lo to hi, unless *out has a default. */
+int config_count(const json_t *j, const char *what, const char *field, int64_t lo, int64_t hi, uint32_t *out, struct error *err);
 /* Optional flag; a value other than `only` is an error. */
 int config_only(const json_t *j, const char *what, const char *field, bool only, struct error *err);
 /* Optional string; one that is not in the space-separated list is an error. */
@@ -116,6 +151,7 @@ int arch_declare(const struct arch *a, const struct hparams *hp, declare_fn *fn,
 /* ---- builder: for build() only ---- */
 
 struct builder {
+    const struct arch *arch;
     const struct hparams *hp;
     int layer; /* -1: outside the blocks */
     /* declaring */
@@ -156,32 +192,14 @@ void build_rope_table(struct builder *b, double theta, bool scaled);
 
 /* ---- block parts ---- */
 
-struct attention_spec {
-    uint32_t rope; /* index of a rotation */
-    bool no_rope;
-    bool neox;
-    bool head_norms;  /* RMSNorm of every query and key head (Qwen3, Gemma3) */
-    bool width_norms; /* RMSNorm over all of q and all of k (OLMo2) */
-    bool layer_norms; /* LayerNorm of every query and key head, with weights of its own (StableLM 2, Command R+) */
-    bool fused;       /* attn_qkv instead of three; in llama_block ffn_up holds the gate too */
-    bool sinks;
-    bool borrowed_kv; /* reads the cache of an earlier layer: no keys or values of its own (Gemma 4) */
-    bool shared_kv;   /* values are the keys as projected: no attn_v (Gemma 4) */
-    bool chunked;     /* the window is the token's own chunk (Llama 4) */
-    bool gated;       /* attn_q makes a gate of every head too: its sigmoid times what the head gives (Qwen3-Next) */
-    bool plain_norms; /* RMSNorm of query and key heads without weights, after rotation (Llama 4) */
-};
 /* q, k, v of src, their norms and rotation, the cache, the attention, the output projection to BUF_OUT. */
 void build_attention(struct builder *b, enum op_buf src, const struct attention_spec *s);
 /* Wdown (act(Wgate src) * (Wup src)) to BUF_OUT. fused: gate and up are one matrix, ffn_up. */
 void build_ffn(struct builder *b, enum op_buf src, enum glu g, bool fused);
 /* The routed experts (and the shared one) of src to BUF_OUT. */
-struct experts_spec {
-    enum glu glu;
-    struct route route;
-    bool bias; /* of the router and of every expert's matrices */
-};
 void build_experts(struct builder *b, enum op_buf src, const struct experts_spec *s);
+/* The model's normalization, scale and groups. */
+struct route model_route(const struct hparams *hp, enum route_gate gate);
 
 /* Llama's block (arch_llama.c), with another attention or with experts (e, where the model has some); fused means gate and
  * up too. */
@@ -189,16 +207,14 @@ void llama_block(struct builder *b, const struct attention_spec *s, const struct
 /* DeepSeek's latent attention and experts (arch_deepseek2.c); with hp->n_index_top also an indexer (arch_deepseek32.c). */
 #define MLA_NEEDS                                                                                                  \
     "kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim moe_intermediate_size first_k_dense_replace"
-void mla_build(struct builder *b);
-void mla_defaults(struct hparams *hp);
+void mla_block(struct builder *b);
 int mla_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 void build_indexer(struct builder *b);
 /* Common to the Gemmas (arch_gemma2.c). */
 void gemma_block(struct builder *b, const struct attention_spec *s);
-void gemma_defaults(struct hparams *hp);
 void gemma_scale_27b(struct hparams *hp, uint32_t n_layer);
 int gemma_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);
-/* embed, blocks, final norm, LM head; rotation 0 is the model's own. */
+/* embed, learned positions if any, blocks, final norm, LM head; rotation 0, without other positions, is the model's own. */
 void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b));
 /* Parts of build_model. Ops after the blocks process only rows whose logits are wanted. */
 void build_blocks(struct builder *b, void (*block)(struct builder *b));
@@ -214,11 +230,13 @@ void build_layer_norm_at(struct builder *b, enum op_role r, enum op_buf buf, uin
 void build_positions(struct builder *b, uint32_t rows);
 /* Wdown act(Wup src) to BUF_OUT; biases by hparams.ffn_bias. */
 void build_mlp(struct builder *b, enum op_buf src, enum glu act);
+/* x += attention(h) + mlp(h), h = norm(x) (GPT-J). */
+void gptj_block(struct builder *b, const struct attention_spec *s, enum glu act);
 /* x += attention(norm(x)), then x += mlp(norm(x)) (GPT-2). */
 void classic_block(struct builder *b, const struct attention_spec *s, enum glu act);
+/* GPT-2's own: fused q, k and v, no rotation, GELU. */
+void gpt2_block(struct builder *b);
 /* Sets biases of q, k, v, attention output and FFN. */
 void classic_biases(struct hparams *hp, bool bias);
-/* embed, learned positions if any, blocks, final norm, LM head; rotation 0 without other positions. */
-void build_classic(struct builder *b, void (*block)(struct builder *b));
 
 #endif

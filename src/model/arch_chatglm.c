@@ -3,21 +3,6 @@
  */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    llama_block(b, &(struct attention_spec){ .fused = true }, NULL);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->attn_bias = true;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     bool qkv = hp->attn_bias, linear = false, multi = true, post = true, rms = true;
@@ -40,24 +25,22 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = {
-    { "num_hidden_layers", "num_layers" },
-    { "intermediate_size", "ffn_hidden_size" },
-    { "vocab_size", "padded_vocab_size" },
-    { "max_position_embeddings", "seq_length" },
-    { "num_key_value_heads", "multi_query_group_num" },
-    { "head_dim", "kv_channels" },
-    { "rms_norm_eps", "layernorm_epsilon" },
-    { NULL, NULL },
-};
-
 const struct arch arch_chatglm = {
     .name = "chatglm",
     .hf = { { "chatglm", "ChatGLMModel" }, { "chatglm", "ChatGLMForConditionalGeneration" } },
     .has = ARCH_ATTN_BIAS | ARCH_PREDICT_ONLY,
-    .names = names,
+    .names = (const struct config_name[]){
+        { "num_hidden_layers", "num_layers", NULL },
+        { "intermediate_size", "ffn_hidden_size", NULL },
+        { "vocab_size", "padded_vocab_size", NULL },
+        { "max_position_embeddings", "seq_length", NULL },
+        { "num_key_value_heads", "multi_query_group_num", NULL },
+        { "head_dim", "kv_channels", NULL },
+        { "rms_norm_eps", "layernorm_epsilon", NULL },
+        { 0 },
+    },
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .attn_bias = true },
     .config = config,
-    .build = build,
+    .attention = { .fused = true },
 };

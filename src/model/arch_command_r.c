@@ -24,19 +24,6 @@ static void block(struct builder *b)
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
-static void build(struct builder *b)
-{
-    build_classic(b, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER_NO_BIAS;
-    hp->tied = true;
-    hp->n_ctx_train = 8192;
-    hp->logit_scale = 0.0625;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (json_get_bool_opt(j, what, "use_qk_norm", &hp->qk_norm, err) != 0)
@@ -46,10 +33,9 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 
 /* Training context: model_max_length if present. */
 static const struct config_name names[] = {
-    { "max_position_embeddings", "model_max_length" },
-    { "max_position_embeddings", "max_position_embeddings" },
-    { "rms_norm_eps", "layer_norm_eps" },
-    { NULL, NULL },
+    { "max_position_embeddings", "model_max_length", "max_position_embeddings" },
+    { "rms_norm_eps", "layer_norm_eps", NULL },
+    { 0 },
 };
 
 const struct arch arch_command_r = {
@@ -58,17 +44,12 @@ const struct arch arch_command_r = {
     .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = "silu",
     .names = names,
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .norm = NORM_LAYER_NO_BIAS, .tied = true, .n_ctx_train = 8192, .logit_scale = 0.0625,
+    },
     .config = config,
-    .build = build,
+    .block = block,
 };
-
-static void cohere2_defaults(struct hparams *hp)
-{
-    defaults(hp);
-    hp->window = 4096;
-    hp->window_period = 4;
-}
 
 static int cohere2_config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
@@ -88,7 +69,10 @@ const struct arch arch_cohere2 = {
     .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_WINDOW,
     .activations = "silu",
     .names = names,
-    .defaults = cohere2_defaults,
+    .defaults = &(const struct hparams){
+        .norm = NORM_LAYER_NO_BIAS, .tied = true, .n_ctx_train = 8192, .logit_scale = 0.0625,
+        .window = 4096, .window_period = 4,
+    },
     .config = cohere2_config,
-    .build = build,
+    .block = block,
 };

@@ -6,24 +6,13 @@
 
 static void block(struct builder *b)
 {
-    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = true }, false };
+    static const struct experts_spec experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SOFTMAX, .norm = true } };
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true, .fused = true });
     build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
     build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "attn_output_norm");
     build_experts(b, BUF_NORM, &experts);
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER_NO_BIAS;
-    hp->n_ff = 1; /* all layers have experts; width in ffn_config */
 }
 
 /* attn_config and ffn_config. */
@@ -52,19 +41,22 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = {
-    { "hidden_size", "d_model" },     { "num_hidden_layers", "n_layers" },
-    { "num_attention_heads", "n_heads" }, { "max_position_embeddings", "max_seq_len" },
-    { NULL, NULL },
-};
-
 const struct arch arch_dbrx = {
     .name = "dbrx",
     .hf = { { "dbrx", "DbrxForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
-    .names = names,
+    .names = (const struct config_name[]){
+        { "hidden_size", "d_model", NULL },
+        { "num_hidden_layers", "n_layers", NULL },
+        { "num_attention_heads", "n_heads", NULL },
+        { "max_position_embeddings", "max_seq_len", NULL },
+        { 0 },
+    },
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .norm = NORM_LAYER_NO_BIAS,
+        .n_ff = 1, /* all layers have experts; width in ffn_config */
+    },
     .config = config,
-    .build = build,
+    .block = block,
 };

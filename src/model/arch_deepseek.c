@@ -4,17 +4,6 @@
  */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
-    llama_block(b, &(struct attention_spec){ 0 }, &experts);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 /* Experts in every layer after first_k_dense_replace, plus shared experts of one expert's width each. */
 int config_shared_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
@@ -42,5 +31,5 @@ const struct arch arch_deepseek = {
     .says = "n_shared_experts",
     .activations = "silu",
     .config = config_shared_experts,
-    .build = build,
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SOFTMAX }, .model_norm = true },
 };

@@ -159,9 +159,10 @@ static void expanded(struct builder *b, const struct up *w)
     attend(b, FORM_EXPANDED, BUF_ATTN, BUF_Q, d.n_head, d.key, d.value);
 }
 
-static void block(struct builder *b)
+void mla_block(struct builder *b)
 {
     const struct hparams *hp = b->hp;
+    const enum route_gate gate = hp->expert_gate == EXPERT_GATE_SIGMOID ? ROUTE_SIGMOID : ROUTE_SOFTMAX;
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     queries(b);
     latents(b);
@@ -177,21 +178,8 @@ static void block(struct builder *b)
     if (!hparams_expert_layer(hp, (uint32_t)b->layer))
         build_ffn(b, BUF_NORM, GLU_SILU, false);
     else
-        build_experts(b, BUF_NORM,
-                      &(struct experts_spec){
-                          GLU_SILU,
-                          { .gate = hp->expert_gate == EXPERT_GATE_SIGMOID ? ROUTE_SIGMOID : ROUTE_SOFTMAX,
-                            .norm = hp->expert_norm,
-                            .scale = (float)hp->expert_scale,
-                            .n_group = hp->n_expert_group,
-                            .n_group_used = hp->n_expert_group_used },
-                          false });
+        build_experts(b, BUF_NORM, &(struct experts_spec){ .glu = GLU_SILU, .route = model_route(hp, gate) });
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
-}
-
-void mla_build(struct builder *b)
-{
-    build_model(b, 0, block);
 }
 
 /* YaRN's amplitude applies to the scores (squared), not to the rotation. */
@@ -214,12 +202,6 @@ static int check_dims(const char *what, const struct hparams *hp, struct error *
         return error_set(err, ERROR_INPUT, "%s: keys of %u elements, expected more than the %u rotary ones", what,
                          hp->head_dim, hp->n_rot);
     return 0;
-}
-
-void mla_defaults(struct hparams *hp)
-{
-    hp->expert_gate = EXPERT_GATE_SOFTMAX;
-    hp->expert_scale = 1;
 }
 
 static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
@@ -331,8 +313,8 @@ const struct arch arch_deepseek2 = {
     .needs = MLA_NEEDS,
     .says = "q_lora_rank n_shared_experts", /* null: none */
     .activations = "silu",
-    .defaults = mla_defaults,
+    .defaults = &(const struct hparams){ .expert_gate = EXPERT_GATE_SOFTMAX, .expert_scale = 1 },
     .gguf = gguf,
     .config = mla_config,
-    .build = mla_build,
+    .block = mla_block,
 };

@@ -66,21 +66,12 @@ static int own_indexers(const json_t *j, const char *what, struct error *err)
     return 0;
 }
 
-static int index_count(const json_t *j, const char *what, const char *field, int64_t hi, uint32_t *out, struct error *err)
-{
-    int64_t v = 0;
-    if (json_get_int(j, what, field, 1, hi, &v, err) != 0)
-        return -1;
-    *out = (uint32_t)v;
-    return 0;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (mla_config(j, what, hp, err) != 0 || own_indexers(j, what, err) != 0 ||
-        index_count(j, what, "index_n_heads", 4096, &hp->n_index_head, err) != 0 ||
-        index_count(j, what, "index_head_dim", 4096, &hp->index_dim, err) != 0 ||
-        index_count(j, what, "index_topk", 1 << 24, &hp->n_index_top, err) != 0)
+        config_count(j, what, "index_n_heads", 1, 4096, &hp->n_index_head, err) != 0 ||
+        config_count(j, what, "index_head_dim", 1, 4096, &hp->index_dim, err) != 0 ||
+        config_count(j, what, "index_topk", 1, 1 << 24, &hp->n_index_top, err) != 0)
         return -1;
     if (hp->n_lora_q == 0)
         return error_set(err, ERROR_INPUT, "%s: q_lora_rank is missing: the indexer's queries come from that latent", what);
@@ -98,7 +89,7 @@ const struct arch arch_deepseek32 = {
     .needs = MLA_NEEDS,
     .says = "q_lora_rank n_shared_experts", /* null: none */
     .activations = "silu",
-    .defaults = mla_defaults,
+    .defaults = &(const struct hparams){ .expert_gate = EXPERT_GATE_SOFTMAX, .expert_scale = 1 },
     .config = config,
-    .build = mla_build,
+    .block = mla_block,
 };

@@ -225,24 +225,16 @@ static int ratios(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static int count(const json_t *j, const char *what, const char *field, int64_t hi, uint32_t *out, struct error *err)
-{
-    int64_t v = 0;
-    if (json_get_int(j, what, field, 1, hi, &v, err) != 0)
-        return -1;
-    *out = (uint32_t)v;
-    return 0;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
-    if (count(j, what, "q_lora_rank", 1 << 20, &hp->n_lora_q, err) != 0 ||
-        count(j, what, "qk_rope_head_dim", 65536, &hp->n_rot, err) != 0 || count(j, what, "hc_mult", 64, &hp->n_stream, err) != 0 ||
-        count(j, what, "o_groups", 65536, &hp->n_out_group, err) != 0 ||
-        count(j, what, "o_lora_rank", 1 << 16, &hp->n_lora_out, err) != 0 ||
-        count(j, what, "index_n_heads", 4096, &hp->n_index_head, err) != 0 ||
-        count(j, what, "index_head_dim", 4096, &hp->index_dim, err) != 0 ||
-        count(j, what, "index_topk", 1 << 22, &hp->n_index_top, err) != 0 ||
+    hp->n_rot = 0; /* mandatory */
+    if (config_count(j, what, "q_lora_rank", 1, 1 << 20, &hp->n_lora_q, err) != 0 ||
+        config_count(j, what, "qk_rope_head_dim", 1, 65536, &hp->n_rot, err) != 0 || config_count(j, what, "hc_mult", 1, 64, &hp->n_stream, err) != 0 ||
+        config_count(j, what, "o_groups", 1, 65536, &hp->n_out_group, err) != 0 ||
+        config_count(j, what, "o_lora_rank", 1, 1 << 16, &hp->n_lora_out, err) != 0 ||
+        config_count(j, what, "index_n_heads", 1, 4096, &hp->n_index_head, err) != 0 ||
+        config_count(j, what, "index_head_dim", 1, 4096, &hp->index_dim, err) != 0 ||
+        config_count(j, what, "index_topk", 1, 1 << 22, &hp->n_index_top, err) != 0 ||
         config_opt_count(j, what, "num_hash_layers", 0, &hp->n_layer_hash, err) != 0 || ratios(j, what, hp, err) != 0 ||
         config_shared_experts(j, what, hp, err) != 0)
         return -1;
@@ -262,13 +254,6 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static void defaults(struct hparams *hp)
-{
-    hp->n_ff = 1; /* no dense layers */
-    hp->expert_scale = 1;
-    hp->expert_norm = true;
-}
-
 const struct arch arch_deepseek4 = {
     .name = "deepseek4",
     .hf = { { "deepseek_v4", "DeepseekV4ForCausalLM" } },
@@ -277,7 +262,10 @@ const struct arch arch_deepseek4 = {
     .needs = "head_dim moe_intermediate_size compress_ratios",
     .says = "n_shared_experts",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .n_ff = 1, /* no dense layers */
+        .expert_scale = 1, .expert_norm = true,
+    },
     .config = config,
     .build = build,
 };

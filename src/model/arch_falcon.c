@@ -32,17 +32,6 @@ static void block(struct builder *b)
         classic_block(b, &s, GLU_GELU);
 }
 
-static void build(struct builder *b)
-{
-    build_classic(b, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER;
-    hp->tied = hp->parallel = true;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     bool two = false, one_head = true, bias = false;
@@ -64,26 +53,22 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = {
-    { "num_hidden_layers", "num_hidden_layers" },
-    { "num_hidden_layers", "n_layer" },
-    { "num_attention_heads", "num_attention_heads" },
-    { "num_attention_heads", "n_head" },
-    { "num_key_value_heads", "num_kv_heads" },
-    { "intermediate_size", "ffn_hidden_size" },
-    { "rms_norm_eps", "layer_norm_epsilon" },
-    { "hidden_act", "activation" },
-    { NULL, NULL },
-};
-
 const struct arch arch_falcon = {
     .name = "falcon",
     .hf = { { "falcon", "FalconForCausalLM" } },
     .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = CONFIG_GELU,
-    .names = names,
+    .names = (const struct config_name[]){
+        { "num_hidden_layers", "num_hidden_layers", "n_layer" },
+        { "num_attention_heads", "num_attention_heads", "n_head" },
+        { "num_key_value_heads", "num_kv_heads", NULL },
+        { "intermediate_size", "ffn_hidden_size", NULL },
+        { "rms_norm_eps", "layer_norm_epsilon", NULL },
+        { "hidden_act", "activation", NULL },
+        { 0 },
+    },
     .ff_factor = 4,
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .norm = NORM_LAYER, .tied = true, .parallel = true },
     .config = config,
-    .build = build,
+    .block = block,
 };

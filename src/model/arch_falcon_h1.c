@@ -16,11 +16,6 @@ static void block(struct builder *b)
     build_residual(b, ROLE_FFN_RESIDUAL);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 static int dimensions(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     static const struct hybrid_fields fields = { "mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state",
@@ -55,5 +50,5 @@ const struct arch arch_falcon_h1 = {
     .has = ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .config = config,
-    .build = build,
+    .block = block,
 };

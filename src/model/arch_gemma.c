@@ -24,18 +24,11 @@ static void build(struct builder *b)
     build_model(b, sqrt((double)b->hp->n_embd), block);
 }
 
-static void defaults(struct hparams *hp)
-{
-    hp->head_dim = 256;
-    hp->n_ctx_train = 8192;
-    hp->tied = true;
-}
-
 const struct arch arch_gemma = {
     .name = "gemma",
     .hf = { { "gemma", "GemmaForCausalLM" } },
     .has = ARCH_PREDICT_ONLY,
     .activations = "gelu gelu_pytorch_tanh", /* both are the tanh approximation here */
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .head_dim = 256, .n_ctx_train = 8192, .tied = true },
     .build = build,
 };

@@ -46,15 +46,6 @@ int gemma_config(const json_t *j, const char *what, struct hparams *hp, struct e
     return 0;
 }
 
-/* Defaults of config.json files. */
-void gemma_defaults(struct hparams *hp)
-{
-    hp->n_head = 8;
-    hp->n_head_kv = 4;
-    hp->head_dim = 256;
-    hp->tied = true;
-}
-
 static void block(struct builder *b)
 {
     gemma_block(b, &(struct attention_spec){ .neox = true });
@@ -63,16 +54,6 @@ static void block(struct builder *b)
 static void build(struct builder *b)
 {
     build_model(b, sqrt((double)b->hp->n_embd), block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    gemma_defaults(hp);
-    hp->n_ctx_train = 8192;
-    hp->window = 4096;
-    hp->window_period = 2;
-    hp->attn_softcap = 50;
-    hp->final_softcap = 30;
 }
 
 static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
@@ -88,7 +69,10 @@ const struct arch arch_gemma2 = {
     .hf = { { "gemma2", "Gemma2ForCausalLM" } },
     .has = ARCH_WINDOW,
     .activations = "gelu_pytorch_tanh",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .n_head = 8, .n_head_kv = 4, .head_dim = 256, .tied = true, .n_ctx_train = 8192,
+        .window = 4096, .window_period = 2, .attn_softcap = 50, .final_softcap = 30,
+    },
     .gguf = gguf,
     .config = gemma_config,
     .build = build,

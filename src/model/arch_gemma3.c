@@ -16,16 +16,6 @@ static void build(struct builder *b)
     build_rope_table(b, b->hp->rope_theta_swa > 0 ? b->hp->rope_theta_swa : b->hp->rope_theta, false);
 }
 
-static void defaults(struct hparams *hp)
-{
-    gemma_defaults(hp);
-    hp->n_ctx_train = 131072;
-    hp->n_vocab = 262208;
-    hp->window_period = 6;
-    hp->rope_theta = 1e6;
-    hp->rope_theta_swa = 1e4;
-}
-
 static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
 {
     gemma_scale_27b(hp, 62);
@@ -46,7 +36,10 @@ const struct arch arch_gemma3 = {
     .hf = { { "gemma3_text", "Gemma3ForCausalLM" }, { "gemma3", "Gemma3ForConditionalGeneration" } },
     .has = ARCH_WINDOW,
     .activations = "gelu_pytorch_tanh",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .n_head = 8, .n_head_kv = 4, .head_dim = 256, .tied = true, .n_ctx_train = 131072, .n_vocab = 262208,
+        .window_period = 6, .rope_theta = 1e6, .rope_theta_swa = 1e4,
+    },
     .gguf = gguf,
     .config = config,
     .build = build,

@@ -103,21 +103,6 @@ static void build(struct builder *b)
     build_rope_table(b, b->hp->rope_theta_swa, false); /* table 1: windowed layers */
 }
 
-static void defaults(struct hparams *hp)
-{
-    hp->head_dim = 256;
-    hp->tied = true;
-    hp->n_vocab = 262144;
-    hp->n_ctx_train = 131072;
-    hp->window = 512;
-    hp->window_period = 6;
-    hp->attn_scale = 1;
-    hp->final_softcap = 30;
-    hp->rope_theta = 1e6;
-    hp->rope_theta_swa = 1e4;
-    hp->head_dim_full = 512;
-}
-
 /* E2B, E4B: shared KV layers and per-layer embeddings. */
 static int small(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
@@ -161,18 +146,17 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = {
-    { "num_experts_per_tok", "top_k_experts" }, { "num_experts_per_tok", "num_experts_per_tok" }, { NULL, NULL }
-};
-
 const struct arch arch_gemma4 = {
     .name = "gemma4",
     .hf = { { "gemma4_text", "Gemma4ForCausalLM" }, { "gemma4", "Gemma4ForConditionalGeneration" },
             { "gemma4_unified", "Gemma4UnifiedForConditionalGeneration" } },
     .has = ARCH_WINDOW | ARCH_EXPERTS | ARCH_PREDICT_ONLY,
-    .names = names,
+    .names = (const struct config_name[]){ { "num_experts_per_tok", "top_k_experts", "num_experts_per_tok" }, { 0 } },
     .activations = "gelu_pytorch_tanh",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .head_dim = 256, .tied = true, .n_vocab = 262144, .n_ctx_train = 131072, .window = 512, .window_period = 6,
+        .attn_scale = 1, .final_softcap = 30, .rope_theta = 1e6, .rope_theta_swa = 1e4, .head_dim_full = 512,
+    },
     .config = config,
     .build = build,
 };

@@ -16,11 +16,6 @@ static void block(struct builder *b)
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 /* attention_bias covers q, k and v; half of a head rotates by default (transformers). */
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
@@ -34,5 +29,5 @@ const struct arch arch_glm4 = {
     .has = ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -7,12 +7,7 @@
 static void block(struct builder *b)
 {
     const struct hparams *hp = b->hp;
-    const struct experts_spec experts = {
-        GLU_SILU,
-        { .gate = ROUTE_SIGMOID, .norm = hp->expert_norm, .scale = (float)hp->expert_scale,
-          .n_group = hp->n_expert_group, .n_group_used = hp->n_expert_group_used },
-        false,
-    };
+    const struct experts_spec experts = { .glu = GLU_SILU, .route = model_route(hp, ROUTE_SIGMOID) };
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true, .head_norms = hp->qk_norm });
     build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
@@ -22,11 +17,6 @@ static void block(struct builder *b)
     else
         build_ffn(b, BUF_NORM, GLU_SILU, false);
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
 }
 
 /* attention_bias covers q, k and v. */
@@ -50,5 +40,5 @@ const struct arch arch_glm4moe = {
     .says = "n_shared_experts",
     .activations = "silu",
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -11,24 +11,6 @@
  */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    classic_block(b, &(struct attention_spec){ .fused = true, .no_rope = true }, GLU_GELU);
-}
-
-static void build(struct builder *b)
-{
-    build_classic(b, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    classic_biases(hp, true);
-    hp->norm = NORM_LAYER;
-    hp->tied = true;
-    hp->n_ctx_train = 1024;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (config_only(j, what, "scale_attn_weights", true, err) != 0 ||
@@ -39,29 +21,26 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = {
-    { "hidden_size", "n_embd" },
-    { "hidden_size", "hidden_size" },
-    { "num_hidden_layers", "n_layer" },
-    { "num_hidden_layers", "num_hidden_layers" },
-    { "num_attention_heads", "n_head" },
-    { "num_attention_heads", "num_attention_heads" },
-    { "intermediate_size", "n_inner" },
-    { "max_position_embeddings", "n_positions" },
-    { "max_position_embeddings", "max_position_embeddings" },
-    { "rms_norm_eps", "layer_norm_epsilon" },
-    { "hidden_act", "activation_function" },
-    { NULL, NULL },
-};
-
 const struct arch arch_gpt2 = {
     .name = "gpt2",
     .hf = { { "gpt2", "GPT2LMHeadModel" } },
     .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = CONFIG_GELU,
-    .names = names,
+    .names = (const struct config_name[]){
+        { "hidden_size", "n_embd", "hidden_size" },
+        { "num_hidden_layers", "n_layer", "num_hidden_layers" },
+        { "num_attention_heads", "n_head", "num_attention_heads" },
+        { "intermediate_size", "n_inner", NULL },
+        { "max_position_embeddings", "n_positions", "max_position_embeddings" },
+        { "rms_norm_eps", "layer_norm_epsilon", NULL },
+        { "hidden_act", "activation_function", NULL },
+        { 0 },
+    },
     .ff_factor = 4,
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .attn_bias = true, .attn_output_bias = true, .ffn_bias = true, .norm = NORM_LAYER, .tied = true,
+        .n_ctx_train = 1024,
+    },
     .config = config,
-    .build = build,
+    .block = gpt2_block,
 };

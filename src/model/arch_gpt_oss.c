@@ -6,26 +6,13 @@
 
 static void block(struct builder *b)
 {
-    static const struct experts_spec experts = { GLU_SWIGLU_OAI, { .gate = ROUTE_TOP_SOFTMAX }, true };
+    static const struct experts_spec experts = { .glu = GLU_SWIGLU_OAI, .route = { .gate = ROUTE_TOP_SOFTMAX }, .bias = true };
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true, .sinks = true });
     build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
     build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "post_attention_norm");
     build_experts(b, BUF_NORM, &experts);
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->attn_bias = hp->attn_output_bias = true;
-    hp->window = 128;
-    hp->window_period = 2;
-    hp->rope_theta = 150000;
 }
 
 static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
@@ -37,11 +24,6 @@ static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
     return 0;
 }
 
-static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
-{
-    return config_experts_ff(j, what, hp, err);
-}
-
 const struct arch arch_gpt_oss = {
     .name = "gpt-oss",
     .hf = { { "gpt_oss", "GptOssForCausalLM" } },
@@ -49,8 +31,10 @@ const struct arch arch_gpt_oss = {
     .n_expert = "num_local_experts",
     .needs = "num_key_value_heads head_dim",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .attn_bias = true, .attn_output_bias = true, .window = 128, .window_period = 2, .rope_theta = 150000,
+    },
     .gguf = gguf,
-    .config = config,
-    .build = build,
+    .config = config_experts_ff,
+    .block = block,
 };

@@ -12,22 +12,7 @@
 
 static void block(struct builder *b)
 {
-    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
-    build_attention(b, BUF_NORM, &(struct attention_spec){ 0 });
-    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
-    build_mlp(b, BUF_NORM, GLU_GELU);
-    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
-}
-
-static void build(struct builder *b)
-{
-    build_classic(b, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER;
-    hp->ffn_bias = true;
+    gptj_block(b, &(struct attention_spec){ 0 }, GLU_GELU);
 }
 
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
@@ -44,29 +29,23 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = {
-    { "hidden_size", "n_embd" },
-    { "hidden_size", "hidden_size" },
-    { "num_hidden_layers", "n_layer" },
-    { "num_hidden_layers", "num_hidden_layers" },
-    { "num_attention_heads", "n_head" },
-    { "num_attention_heads", "num_attention_heads" },
-    { "intermediate_size", "n_inner" },
-    { "max_position_embeddings", "n_positions" },
-    { "max_position_embeddings", "max_position_embeddings" },
-    { "rms_norm_eps", "layer_norm_epsilon" },
-    { "hidden_act", "activation_function" },
-    { NULL, NULL },
-};
-
 const struct arch arch_gptj = {
     .name = "gptj",
     .hf = { { "gptj", "GPTJForCausalLM" } },
     .has = ARCH_PREDICT_ONLY | ARCH_HEAD_BIAS,
     .activations = CONFIG_GELU,
-    .names = names,
+    .names = (const struct config_name[]){
+        { "hidden_size", "n_embd", "hidden_size" },
+        { "num_hidden_layers", "n_layer", "num_hidden_layers" },
+        { "num_attention_heads", "n_head", "num_attention_heads" },
+        { "intermediate_size", "n_inner", NULL },
+        { "max_position_embeddings", "n_positions", "max_position_embeddings" },
+        { "rms_norm_eps", "layer_norm_epsilon", NULL },
+        { "hidden_act", "activation_function", NULL },
+        { 0 },
+    },
     .ff_factor = 4,
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .norm = NORM_LAYER, .ffn_bias = true },
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -31,17 +31,6 @@ static void block(struct builder *b)
         classic_block(b, &attention, GLU_GELU);
 }
 
-static void build(struct builder *b)
-{
-    build_classic(b, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER;
-    hp->ffn_bias = hp->parallel = true;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     bool bias = true;
@@ -53,15 +42,13 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return config_rotary_part(j, what, "rotary_pct", 0.25, hp, err);
 }
 
-static const struct config_name names[] = { { "rms_norm_eps", "layer_norm_eps" }, { NULL, NULL } };
-
 const struct arch arch_gptneox = {
     .name = "gptneox",
     .hf = { { "gpt_neox", "GPTNeoXForCausalLM" } },
     .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = CONFIG_GELU,
-    .names = names,
-    .defaults = defaults,
+    .names = (const struct config_name[]){ { "rms_norm_eps", "layer_norm_eps", NULL }, { 0 } },
+    .defaults = &(const struct hparams){ .norm = NORM_LAYER, .ffn_bias = true, .parallel = true },
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -8,18 +8,6 @@
  */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_TOP_SOFTMAX }, false };
-    llama_block(b, &(struct attention_spec){ 0 }, &experts);
-}
-
-static void build(struct builder *b)
-{
-    const double scale = b->hp->embed_scale;
-    build_model(b, scale != 1 ? scale : 0, block);
-}
-
 int granite_config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     double logits = 1;
@@ -45,7 +33,7 @@ const struct arch arch_granite = {
     .has = ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_YARN | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .config = granite_config,
-    .build = build,
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_TOP_SOFTMAX } },
 };
 
 const struct arch arch_granitemoe = {
@@ -55,5 +43,5 @@ const struct arch arch_granitemoe = {
     .n_expert = "num_local_experts",
     .activations = "silu",
     .config = moe_config,
-    .build = build,
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_TOP_SOFTMAX } },
 };

@@ -22,12 +22,6 @@ static void block(struct builder *b)
     build_residual(b, ROLE_FFN_RESIDUAL);
 }
 
-static void build(struct builder *b)
-{
-    const double scale = b->hp->embed_scale;
-    build_model(b, scale != 1 ? scale : 0, block);
-}
-
 /* intermediate_size: expert width; shared_intermediate_size: shared expert width. */
 static int widths(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
@@ -84,5 +78,5 @@ const struct arch arch_granitehybrid = {
     .dense_too = true,
     .activations = "silu",
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -11,7 +11,7 @@
 
 static void block(struct builder *b)
 {
-    static const struct experts_spec experts = { GLU_GELU, { .gate = ROUTE_SOFTMAX }, false };
+    static const struct experts_spec experts = { .glu = GLU_GELU, .route = { .gate = ROUTE_SOFTMAX } };
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true });
     build_norm(b, ROLE_ATTN_POST_NORM, BUF_OUT, BUF_OUT, "attn_output_norm");
@@ -20,24 +20,6 @@ static void block(struct builder *b)
     build_experts(b, BUF_NORM, &experts);
     build_norm(b, ROLE_FFN_POST_NORM, BUF_OUT, BUF_OUT, "layer_output_norm");
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
-}
-
-static void build(struct builder *b)
-{
-    const double scale = b->hp->embed_scale;
-    build_model(b, scale != 1 ? scale : 0, block);
-}
-
-/* Values of xAI's run.py that configs may omit. */
-static void defaults(struct hparams *hp)
-{
-    hp->n_ctx_train = 8192;
-    hp->n_head_kv = 8;
-    hp->tied = true;
-    hp->attn_scale = 0.08838834764831845;
-    hp->attn_softcap = 30;
-    hp->embed_scale = 78.38367176906169;
-    hp->logit_scale = 0.5773502691896257;
 }
 
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
@@ -56,7 +38,11 @@ const struct arch arch_grok = {
     .has = ARCH_EXPERTS | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .activations = "gelu",
-    .defaults = defaults,
+    /* Values of xAI's run.py that configs may omit. */
+    .defaults = &(const struct hparams){
+        .n_ctx_train = 8192, .n_head_kv = 8, .tied = true, .attn_scale = 0.08838834764831845, .attn_softcap = 30,
+        .embed_scale = 78.38367176906169, .logit_scale = 0.5773502691896257,
+    },
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -1,16 +1,6 @@
 /* InternLM2 and 2.5 (Cai et al. 2024): Llama. q, k, v are fused in checkpoints (wqkv), separate in GGUF files. */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    llama_block(b, &(struct attention_spec){ 0 }, NULL);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     bool bias = false;
@@ -26,5 +16,4 @@ const struct arch arch_internlm2 = {
     .has = ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_PREDICT_ONLY,
     .activations = "silu",
     .config = config,
-    .build = build,
 };

@@ -23,11 +23,6 @@ static void block(struct builder *b)
     build_residual(b, ROLE_FFN_RESIDUAL);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 /* Period and offset of a layer kind. */
 static int period(const json_t *j, const char *what, const char *name, uint32_t usual, uint32_t offset, uint32_t out[2],
                   struct error *err)
@@ -91,5 +86,5 @@ const struct arch arch_jamba = {
     .dense_too = true,
     .activations = "silu",
     .config = config,
-    .build = build,
+    .block = block,
 };

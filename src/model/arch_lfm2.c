@@ -6,16 +6,6 @@
 #include "model/hybrid.h"
 #include <math.h>
 
-static void experts(struct builder *b)
-{
-    const struct hparams *hp = b->hp;
-    build_experts(b, BUF_NORM,
-                  &(struct experts_spec){ .glu = GLU_SILU,
-                                          .route = { .gate = ROUTE_SIGMOID,
-                                                     .norm = hp->expert_norm,
-                                                     .scale = (float)hp->expert_scale } });
-}
-
 static void block(struct builder *b)
 {
     const unsigned parts = hybrid_parts(b);
@@ -27,15 +17,10 @@ static void block(struct builder *b)
     build_residual(b, ROLE_ATTN_RESIDUAL);
     build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
     if (parts & PART_EXPERTS)
-        experts(b);
+        build_experts(b, BUF_NORM, &(struct experts_spec){ .glu = GLU_SILU, .route = model_route(b->hp, ROUTE_SIGMOID) });
     else
         build_ffn(b, BUF_NORM, GLU_SILU, false);
     build_residual(b, ROLE_FFN_RESIDUAL);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
 }
 
 /* Attention layers: layer_types, or full_attn_idxs in older files. */
@@ -98,17 +83,6 @@ static int expert_fields(const json_t *j, const char *what, struct hparams *hp, 
                : 0;
 }
 
-static void defaults(struct hparams *hp)
-{
-    hp->tied = true;
-    hp->n_ff = 1; /* older files: block_ff_dim, checked by hybrid_check */
-    hp->rope_theta = 1e6;
-    hp->n_ctx_train = 128000;
-    hp->hybrid.n_conv = 3;
-    hp->expert_scale = 1;
-    hp->expert_norm = hp->expert_bias = true;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     static const struct hybrid_fields fields = { NULL, NULL, NULL, NULL, "conv_L_cache" };
@@ -121,14 +95,21 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return hybrid_check(what, "intermediate_size", hp, err);
 }
 
+static const struct hparams defaults = {
+    .tied = true,
+    .n_ff = 1, /* older files: block_ff_dim, checked by hybrid_check */
+    .rope_theta = 1e6, .n_ctx_train = 128000, .hybrid.n_conv = 3, .expert_scale = 1,
+    .expert_norm = true, .expert_bias = true,
+};
+
 const struct arch arch_lfm2 = {
     .name = "lfm2",
     .hf = { { "lfm2", "Lfm2ForCausalLM" } },
     .has = ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &defaults,
     .config = config,
-    .build = build,
+    .block = block,
 };
 
 const struct arch arch_lfm2moe = {
@@ -137,7 +118,7 @@ const struct arch arch_lfm2moe = {
     .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .n_expert = "num_experts",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &defaults,
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -25,17 +25,6 @@ void llama_block(struct builder *b, const struct attention_spec *s, const struct
     build_residual(b, ROLE_FFN_RESIDUAL);
 }
 
-static void block(struct builder *b)
-{
-    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_TOP_SOFTMAX }, false };
-    llama_block(b, &(struct attention_spec){ 0 }, &experts);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 /* Expert width: feed_forward_length. */
 static int llama_gguf(const struct gguf *g, struct hparams *hp, struct error *err)
 {
@@ -62,5 +51,5 @@ const struct arch arch_llama = {
     .activations = "silu",
     .gguf = llama_gguf,
     .config = llama_config,
-    .build = build,
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_TOP_SOFTMAX } },
 };

@@ -15,24 +15,9 @@ static bool rotates(const struct hparams *hp, uint32_t layer)
 static void block(struct builder *b)
 {
     const struct hparams *hp = b->hp;
-    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SIGMOID }, false };
+    static const struct experts_spec experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SIGMOID } };
     const bool rope = rotates(hp, (uint32_t)b->layer);
     llama_block(b, &(struct attention_spec){ .no_rope = !rope, .chunked = rope, .plain_norms = rope && hp->qk_norm }, &experts);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->n_head = 40;
-    hp->n_head_kv = 8;
-    hp->head_dim = 128;
-    hp->n_ctx_train = 131072; /* transformers' default */
-    hp->rope_theta = 500000;
-    hp->no_rope_period = 4;
 }
 
 /* A list of MoE layers must match the step. */
@@ -96,7 +81,11 @@ const struct arch arch_llama4 = {
     .n_expert = "num_local_experts",
     .needs = "intermediate_size_mlp",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .n_head = 40, .n_head_kv = 8, .head_dim = 128,
+        .n_ctx_train = 131072, /* transformers' default */
+        .rope_theta = 500000, .no_rope_period = 4,
+    },
     .config = config,
-    .build = build,
+    .block = block,
 };

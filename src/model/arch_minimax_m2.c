@@ -7,15 +7,9 @@
 static void block(struct builder *b)
 {
     const struct hparams *hp = b->hp;
-    const struct experts_spec experts = {
-        GLU_SILU, { .gate = hp->expert_gate == EXPERT_GATE_SIGMOID ? ROUTE_SIGMOID : ROUTE_SOFTMAX, .norm = true }, false,
-    };
+    const enum route_gate gate = hp->expert_gate == EXPERT_GATE_SIGMOID ? ROUTE_SIGMOID : ROUTE_SOFTMAX;
+    const struct experts_spec experts = { .glu = GLU_SILU, .route = { .gate = gate, .norm = true } };
     llama_block(b, &(struct attention_spec){ .neox = true, .width_norms = hp->qk_norm }, &experts);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
 }
 
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
@@ -46,5 +40,5 @@ const struct arch arch_minimax_m2 = {
     .n_expert = "num_local_experts",
     .activations = "silu",
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -12,22 +12,6 @@
 #include "model/arch.h"
 #include "model/internal.h"
 
-static void block(struct builder *b)
-{
-    classic_block(b, &(struct attention_spec){ .fused = true, .no_rope = true }, GLU_GELU);
-}
-
-static void build(struct builder *b)
-{
-    build_classic(b, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER_NO_BIAS;
-    hp->tied = hp->alibi = true;
-}
-
 static int attn_config(const json_t *a, const char *what, struct hparams *hp, struct error *err)
 {
     if (json_get_bool_opt(a, what, "alibi", &hp->alibi, err) != 0 ||
@@ -62,27 +46,22 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = {
-    { "hidden_size", "d_model" },
-    { "hidden_size", "hidden_size" },
-    { "num_hidden_layers", "n_layers" },
-    { "num_hidden_layers", "num_hidden_layers" },
-    { "num_attention_heads", "n_heads" },
-    { "num_attention_heads", "num_attention_heads" },
-    { "intermediate_size", "expansion_ratio" }, /* for messages; read by config() */
-    { "max_position_embeddings", "max_seq_len" },
-    { "rms_norm_eps", "layer_norm_epsilon" },
-    { NULL, NULL },
-};
-
 const struct arch arch_mpt = {
     .name = "mpt",
     .hf = { { "mpt", "MPTForCausalLM" }, { "mpt", "MptForCausalLM" } },
     .has = ARCH_PREDICT_ONLY,
     .activations = CONFIG_GELU,
-    .names = names,
+    .names = (const struct config_name[]){
+        { "hidden_size", "d_model", "hidden_size" },
+        { "num_hidden_layers", "n_layers", "num_hidden_layers" },
+        { "num_attention_heads", "n_heads", "num_attention_heads" },
+        { "intermediate_size", "expansion_ratio", NULL }, /* for messages; read by config() */
+        { "max_position_embeddings", "max_seq_len", NULL },
+        { "rms_norm_eps", "layer_norm_epsilon", NULL },
+        { 0 },
+    },
     .ff_factor = 4,
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .norm = NORM_LAYER_NO_BIAS, .tied = true, .alibi = true },
     .config = config,
-    .build = build,
+    .block = gpt2_block,
 };

@@ -14,18 +14,6 @@ static void network(struct builder *b)
     build_matmul(b, ROLE_FFN_DOWN, BUF_OUT, BUF_GATE, "ffn_down", hp->n_embd, hp->n_ff, false);
 }
 
-static void experts(struct builder *b)
-{
-    const struct hparams *hp = b->hp;
-    build_experts(b, BUF_NORM,
-                  &(struct experts_spec){ .glu = GLU_RELU2,
-                                          .route = { .gate = ROUTE_SIGMOID,
-                                                     .norm = hp->expert_norm,
-                                                     .scale = (float)hp->expert_scale,
-                                                     .n_group = hp->n_expert_group,
-                                                     .n_group_used = hp->n_expert_group_used } });
-}
-
 static void block(struct builder *b)
 {
     const unsigned parts = hybrid_parts(b);
@@ -36,15 +24,10 @@ static void block(struct builder *b)
     else if (parts & PART_ATTENTION)
         build_attention(b, BUF_NORM, &(struct attention_spec){ .no_rope = true });
     else if (parts & PART_EXPERTS)
-        experts(b);
+        build_experts(b, BUF_NORM, &(struct experts_spec){ .glu = GLU_RELU2, .route = model_route(b->hp, ROUTE_SIGMOID) });
     else
         network(b);
     build_residual(b, ffn ? ROLE_FFN_RESIDUAL : ROLE_ATTN_RESIDUAL);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
 }
 
 static int layers(const json_t *j, const char *what, struct hparams *hp, struct error *err)
@@ -74,13 +57,6 @@ static int expert_fields(const json_t *j, const char *what, struct hparams *hp, 
     return 0;
 }
 
-static void defaults(struct hparams *hp)
-{
-    hp->expert_scale = 1;
-    hp->expert_norm = true;
-    hp->hybrid.ungated = true;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     static const struct hybrid_fields fields = { "mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size",
@@ -102,7 +78,7 @@ const struct arch arch_nemotron_h = {
     .hf = { { "nemotron_h", "NemotronHForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .activations = "relu2 silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .expert_scale = 1, .expert_norm = true, .hybrid.ungated = true },
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -16,15 +16,10 @@ static void block(struct builder *b)
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 const struct arch arch_olmo2 = {
     .name = "olmo2",
     .hf = { { "olmo2", "Olmo2ForCausalLM" } },
     .has = ARCH_YARN,
     .activations = "silu",
-    .build = build,
+    .block = block,
 };

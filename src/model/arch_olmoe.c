@@ -2,17 +2,6 @@
  * q, k, v (clip_qkv) is not counted. */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
-    llama_block(b, &(struct attention_spec){ .neox = true, .width_norms = true }, &experts);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (json_get_bool_opt(j, what, "norm_topk_prob", &hp->expert_norm, err) != 0)
@@ -27,5 +16,6 @@ const struct arch arch_olmoe = {
     .n_expert = "num_experts",
     .activations = "silu",
     .config = config,
-    .build = build,
+    .attention = { .neox = true, .width_norms = true },
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SOFTMAX }, .model_norm = true },
 };

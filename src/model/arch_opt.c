@@ -60,12 +60,6 @@ static void build(struct builder *b)
     }
 }
 
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER;
-    hp->tied = true;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     bool before = true, bias = true;
@@ -83,19 +77,17 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = {
-    { "intermediate_size", "ffn_dim" },
-    { "hidden_act", "activation_function" },
-    { NULL, NULL },
-};
-
 const struct arch arch_opt = {
     .name = "opt",
     .hf = { { "opt", "OPTForCausalLM" } },
     .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = "relu",
-    .names = names,
-    .defaults = defaults,
+    .names = (const struct config_name[]){
+        { "intermediate_size", "ffn_dim", NULL },
+        { "hidden_act", "activation_function", NULL },
+        { 0 },
+    },
+    .defaults = &(const struct hparams){ .norm = NORM_LAYER, .tied = true },
     .config = config,
     .build = build,
 };

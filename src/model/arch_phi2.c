@@ -13,22 +13,7 @@
 
 static void block(struct builder *b)
 {
-    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
-    build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true });
-    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
-    build_mlp(b, BUF_NORM, GLU_GELU);
-    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
-}
-
-static void build(struct builder *b)
-{
-    build_classic(b, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    classic_biases(hp, true);
-    hp->norm = NORM_LAYER;
+    gptj_block(b, &(struct attention_spec){ .neox = true }, GLU_GELU);
 }
 
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
@@ -39,15 +24,15 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return config_rotary_part(j, what, "partial_rotary_factor", 0.5, hp, err);
 }
 
-static const struct config_name names[] = { { "rms_norm_eps", "layer_norm_eps" }, { NULL, NULL } };
-
 const struct arch arch_phi2 = {
     .name = "phi2",
     .hf = { { "phi", "PhiForCausalLM" } },
     .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_HEAD_BIAS,
     .activations = CONFIG_GELU,
-    .names = names,
-    .defaults = defaults,
+    .names = (const struct config_name[]){ { "rms_norm_eps", "layer_norm_eps", NULL }, { 0 } },
+    .defaults = &(const struct hparams){
+        .attn_bias = true, .attn_output_bias = true, .ffn_bias = true, .norm = NORM_LAYER,
+    },
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -3,16 +3,6 @@
 #include "model/arch.h"
 #include <math.h>
 
-static void block(struct builder *b)
-{
-    llama_block(b, &(struct attention_spec){ .neox = true, .fused = true }, NULL);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 /* One factor per rotary pair; only the count is checked, a GGUF has them as tensors. */
 static int check_factors(const json_t *scaling, const char *field, const char *what, const struct hparams *hp,
                          struct error *err)
@@ -55,5 +45,5 @@ const struct arch arch_phi3 = {
     .has = ARCH_WINDOW | ARCH_LONGROPE,
     .activations = "silu",
     .config = config_longrope,
-    .build = build,
+    .attention = { .neox = true, .fused = true },
 };

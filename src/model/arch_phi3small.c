@@ -23,19 +23,6 @@ static void block(struct builder *b)
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
-static void build(struct builder *b)
-{
-    build_classic(b, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    classic_biases(hp, true);
-    hp->norm = NORM_LAYER;
-    hp->tied = true;
-    hp->n_ctx_train = 8192;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     double stretch = 1, embed = 10, width = 8, attn = 1;
@@ -58,19 +45,20 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = {
-    { "intermediate_size", "ff_intermediate_size" },
-    { "rms_norm_eps", "layer_norm_epsilon" },
-    { NULL, NULL },
-};
-
 const struct arch arch_phi3small = {
     .name = "phi3small",
     .hf = { { "phi3small", "Phi3SmallForCausalLM" } },
     .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
     .activations = "gegelu",
-    .names = names,
-    .defaults = defaults,
+    .names = (const struct config_name[]){
+        { "intermediate_size", "ff_intermediate_size", NULL },
+        { "rms_norm_eps", "layer_norm_epsilon", NULL },
+        { 0 },
+    },
+    .defaults = &(const struct hparams){
+        .attn_bias = true, .attn_output_bias = true, .ffn_bias = true, .norm = NORM_LAYER, .tied = true,
+        .n_ctx_train = 8192,
+    },
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -2,22 +2,6 @@
  * layer, LongRoPE. The sparse mixer is counted as a softmax. */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX }, false };
-    llama_block(b, &(struct attention_spec){ .neox = true }, &experts);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (config_longrope(j, what, hp, err) != 0)
@@ -32,7 +16,8 @@ const struct arch arch_phimoe = {
            ARCH_PREDICT_ONLY,
     .n_expert = "num_local_experts",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .norm = NORM_LAYER },
     .config = config,
-    .build = build,
+    .attention = { .neox = true },
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SOFTMAX } },
 };

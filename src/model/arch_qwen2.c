@@ -1,27 +1,12 @@
 /* Qwen2 and Qwen2.5 (Yang et al. 2024): Llama with q, k, v biases; NeoX-style rotation. */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    llama_block(b, &(struct attention_spec){ .neox = true }, NULL);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->attn_bias = true;
-}
-
 const struct arch arch_qwen2 = {
     .name = "qwen2",
     .hf = { { "qwen2", "Qwen2ForCausalLM" } },
     .has = ARCH_ATTN_BIAS | ARCH_YARN,
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .attn_bias = true },
     .config = config_no_qwen_window,
-    .build = build,
+    .attention = { .neox = true },
 };

@@ -5,22 +5,6 @@
  */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
-    llama_block(b, &(struct attention_spec){ .neox = true }, &experts);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->attn_bias = true;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (config_opt_count(j, what, "shared_expert_intermediate_size", 1, &hp->n_ff_shexp, err) != 0)
@@ -37,7 +21,8 @@ const struct arch arch_qwen2moe = {
     .n_expert = "num_experts",
     .needs = "moe_intermediate_size",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){ .attn_bias = true },
     .config = config,
-    .build = build,
+    .attention = { .neox = true },
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SOFTMAX }, .model_norm = true },
 };

@@ -1,16 +1,6 @@
 /* Qwen3 (Yang et al. 2025): query and key heads normed before rotation, no biases. */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    llama_block(b, &(struct attention_spec){ .neox = true, .head_norms = true }, NULL);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
 const struct arch arch_qwen3 = {
     .name = "qwen3",
     .hf = { { "qwen3", "Qwen3ForCausalLM" } },
@@ -18,5 +8,5 @@ const struct arch arch_qwen3 = {
     .needs = "head_dim",
     .activations = "silu",
     .config = config_no_qwen_window,
-    .build = build,
+    .attention = { .neox = true, .head_norms = true },
 };

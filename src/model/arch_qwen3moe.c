@@ -1,22 +1,6 @@
 /* Qwen3-MoE (Yang et al. 2025): Qwen3's attention, experts in every layer, weights from the softmax over all experts. */
 #include "model/arch.h"
 
-static void block(struct builder *b)
-{
-    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
-    llama_block(b, &(struct attention_spec){ .neox = true, .head_norms = true }, &experts);
-}
-
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->expert_norm = true; /* not in files */
-}
-
 static int check_gguf(const struct gguf *g, struct hparams *hp, struct error *err)
 {
     if (hp->n_expert == 0)
@@ -47,8 +31,11 @@ const struct arch arch_qwen3moe = {
     .n_expert = "num_experts",
     .needs = "head_dim moe_intermediate_size",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .expert_norm = true, /* not in files */
+    },
     .gguf = check_gguf,
     .config = config_qwen_experts,
-    .build = build,
+    .attention = { .neox = true, .head_norms = true },
+    .experts = { .glu = GLU_SILU, .route = { .gate = ROUTE_SOFTMAX }, .model_norm = true },
 };

@@ -33,22 +33,6 @@ static void block_35(struct builder *b)
     mix(b, true);
 }
 
-static void build_next(struct builder *b)
-{
-    build_model(b, 0, block_next);
-}
-
-static void build_35(struct builder *b)
-{
-    build_model(b, 0, block_35);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->n_ff = 1; /* Qwen3.5 MoE has no intermediate_size; checked by hybrid_check */
-    hp->expert_norm = true; /* not in Qwen3.5's files */
-}
-
 static int shared_expert(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (config_opt_count(j, what, "shared_expert_intermediate_size", 0, &hp->n_ff_shexp, err) != 0 ||
@@ -91,6 +75,11 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return hybrid_check(what, "intermediate_size", hp, err);
 }
 
+static const struct hparams defaults = {
+    .n_ff = 1, /* Qwen3.5 MoE has no intermediate_size; checked by hybrid_check */
+    .expert_norm = true, /* not in Qwen3.5's files */
+};
+
 const struct arch arch_qwen3next = {
     .name = "qwen3next",
     .hf = { { "qwen3_next", "Qwen3NextForCausalLM" } },
@@ -98,9 +87,9 @@ const struct arch arch_qwen3next = {
     .n_expert = "num_experts",
     .needs = "head_dim moe_intermediate_size",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &defaults,
     .config = config,
-    .build = build_next,
+    .block = block_next,
 };
 
 const struct arch arch_qwen35 = {
@@ -109,9 +98,9 @@ const struct arch arch_qwen35 = {
     .has = ARCH_YARN | ARCH_HYBRID | ARCH_PREDICT_ONLY,
     .needs = "head_dim",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &defaults,
     .config = config,
-    .build = build_35,
+    .block = block_35,
 };
 
 const struct arch arch_qwen35moe = {
@@ -121,7 +110,7 @@ const struct arch arch_qwen35moe = {
     .n_expert = "num_experts",
     .needs = "head_dim moe_intermediate_size",
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &defaults,
     .config = config,
-    .build = build_35,
+    .block = block_35,
 };

@@ -8,17 +8,6 @@ static void block(struct builder *b)
     llama_block(b, &(struct attention_spec){ .no_rope = no_rope }, NULL);
 }
 
-static void build(struct builder *b)
-{
-    build_model(b, 0, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->no_rope_period = 4; /* not in files */
-    hp->tied = true;        /* not in config.json */
-}
-
 /* no_rope_layers: flag per layer, 0: no rotation; must match the period. */
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
@@ -52,7 +41,10 @@ const struct arch arch_smollm3 = {
     .hf = { { "smollm3", "SmolLM3ForCausalLM" } },
     .has = ARCH_YARN,
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = &(const struct hparams){
+        .no_rope_period = 4, /* not in files */
+        .tied = true, /* not in config.json */
+    },
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -24,17 +24,6 @@ static void block(struct builder *b)
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
-static void build(struct builder *b)
-{
-    build_classic(b, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER;
-    hp->n_ctx_train = 4096;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     if (json_get_bool_opt(j, what, "use_qkv_bias", &hp->attn_bias, err) != 0 ||
@@ -44,15 +33,13 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return config_rotary_part(j, what, "partial_rotary_factor", 0.25, hp, err);
 }
 
-static const struct config_name names[] = { { "rms_norm_eps", "layer_norm_eps" }, { NULL, NULL } };
-
 const struct arch arch_stablelm = {
     .name = "stablelm",
     .hf = { { "stablelm", "StableLmForCausalLM" } },
     .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS,
     .activations = "silu",
-    .names = names,
-    .defaults = defaults,
+    .names = (const struct config_name[]){ { "rms_norm_eps", "layer_norm_eps", NULL }, { 0 } },
+    .defaults = &(const struct hparams){ .norm = NORM_LAYER, .n_ctx_train = 4096 },
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -16,18 +16,6 @@ static void block(struct builder *b)
     classic_block(b, &(struct attention_spec){ .neox = true }, GLU_GELU);
 }
 
-static void build(struct builder *b)
-{
-    build_classic(b, block);
-}
-
-static void defaults(struct hparams *hp)
-{
-    hp->norm = NORM_LAYER;
-    hp->tied = true;
-    hp->n_ctx_train = 4096;
-}
-
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     bool bias = true;
@@ -37,15 +25,13 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
-static const struct config_name names[] = { { "rms_norm_eps", "norm_epsilon" }, { NULL, NULL } };
-
 const struct arch arch_starcoder2 = {
     .name = "starcoder2",
     .hf = { { "starcoder2", "Starcoder2ForCausalLM" } },
     .has = ARCH_PREDICT_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_WINDOW,
     .activations = CONFIG_GELU,
-    .names = names,
-    .defaults = defaults,
+    .names = (const struct config_name[]){ { "rms_norm_eps", "norm_epsilon", NULL }, { 0 } },
+    .defaults = &(const struct hparams){ .norm = NORM_LAYER, .tied = true, .n_ctx_train = 4096 },
     .config = config,
-    .build = build,
+    .block = block,
 };

@@ -61,6 +61,12 @@ bool model_arch_at(size_t i, struct arch_info *out)
     return true;
 }
 
+const struct hparams *arch_defaults(const struct arch *a)
+{
+    static const struct hparams none = { 0 };
+    return a->defaults ? a->defaults : &none;
+}
+
 const char *arch_names(char *buf, size_t n)
 {
     size_t len = 0;

@@ -395,6 +395,12 @@ static struct op *routed(struct builder *b, enum op_kind k, enum op_role r, enum
     return op;
 }
 
+struct route model_route(const struct hparams *hp, enum route_gate gate)
+{
+    return (struct route){ .gate = gate, .norm = hp->expert_norm, .scale = (float)hp->expert_scale, .n_group = hp->n_expert_group,
+                           .n_group_used = hp->n_expert_group_used };
+}
+
 void build_experts(struct builder *b, enum op_buf src, const struct experts_spec *s)
 {
     const struct hparams *hp = b->hp;
@@ -405,6 +411,7 @@ void build_experts(struct builder *b, enum op_buf src, const struct experts_spec
     struct op *op = routed(b, OP_ROUTE, ROLE_FFN_ROUTE, BUF_ROUTE, BUF_ROUTER, 2 * k);
     op->w = choice;
     op->route = s->route;
+    op->route.norm |= s->model_norm && hp->expert_norm;
     if (hp->n_embd_exp > 0)
         build_matmul(b, ROLE_PROJ_IN, in, src, "ffn_latent_down", width, hp->n_embd, false);
     if (!hp->hybrid.ungated && !hp->expert_packed)
@@ -457,17 +464,31 @@ void build_lm_head(struct builder *b, enum op_buf src, uint32_t cols)
 
 void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b))
 {
-    build_rope_table(b, b->hp->rope_theta, true);
+    const struct hparams *hp = b->hp;
+    if (!hp->alibi && hp->n_pos == 0)
+        build_rope_table(b, hp->rope_theta, true);
     build_embed(b, embed_scale);
+    if (hp->n_pos > 0)
+        build_positions(b, hp->n_pos);
     build_blocks(b, block);
     build_norm(b, ROLE_OUTPUT_NORM, BUF_NORM, BUF_X, "output_norm");
-    build_lm_head(b, BUF_NORM, b->hp->n_embd);
+    build_lm_head(b, BUF_NORM, hp->n_embd);
+}
+
+static void own_llama_block(struct builder *b)
+{
+    llama_block(b, &b->arch->attention, &b->arch->experts);
 }
 
 static void start(struct builder *b, const struct arch *a)
 {
+    b->arch = a;
+    const double scale = b->hp->embed_scale;
     b->layer = -1;
-    a->build(b);
+    if (a->build)
+        a->build(b);
+    else
+        build_model(b, scale != 1 ? scale : 0, a->block ? a->block : own_llama_block);
 }
 
 int arch_declare(const struct arch *a, const struct hparams *hp, declare_fn *fn, void *ctx, struct error *err)

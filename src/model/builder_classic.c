@@ -30,6 +30,15 @@ void build_mlp(struct builder *b, enum op_buf src, enum glu act)
     build_matmul(b, ROLE_FFN_DOWN, BUF_OUT, BUF_UP, "ffn_down", hp->n_embd, hp->n_ff, hp->ffn_bias);
 }
 
+void gptj_block(struct builder *b, const struct attention_spec *s, enum glu act)
+{
+    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
+    build_attention(b, BUF_NORM, s);
+    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
+    build_mlp(b, BUF_NORM, act);
+    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
 void classic_block(struct builder *b, const struct attention_spec *s, enum glu act)
 {
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
@@ -40,20 +49,12 @@ void classic_block(struct builder *b, const struct attention_spec *s, enum glu a
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
+void gpt2_block(struct builder *b)
+{
+    classic_block(b, &(struct attention_spec){ .fused = true, .no_rope = true }, GLU_GELU);
+}
+
 void classic_biases(struct hparams *hp, bool bias)
 {
     hp->attn_bias = hp->attn_output_bias = hp->ffn_bias = bias;
-}
-
-void build_classic(struct builder *b, void (*block)(struct builder *b))
-{
-    const struct hparams *hp = b->hp;
-    if (!hp->alibi && hp->n_pos == 0)
-        build_rope_table(b, hp->rope_theta, true);
-    build_embed(b, hp->embed_scale);
-    if (hp->n_pos > 0)
-        build_positions(b, hp->n_pos);
-    build_blocks(b, block);
-    build_norm(b, ROLE_OUTPUT_NORM, BUF_NORM, BUF_X, "output_norm");
-    build_lm_head(b, BUF_NORM, hp->n_embd);
 }

@@ -212,16 +212,7 @@ static const char *names(char *buf, size_t size)
 
 static bool is_named(const struct chat_template *c, const char *name)
 {
-    const size_t len = strlen(name);
-    if (strcmp(c->name, name) == 0)
-        return true;
-    for (const char *p = c->also ? c->also : ""; *p; p += strspn(p, " ")) {
-        const size_t n = strcspn(p, " ");
-        if (n == len && memcmp(p, name, n) == 0)
-            return true;
-        p += n;
-    }
-    return false;
+    return strcmp(c->name, name) == 0 || (c->also && text_lists(c->also, name));
 }
 
 const struct chat_template *chat_template_find(const char *name, struct error *err)
@@ -230,7 +221,7 @@ const struct chat_template *chat_template_find(const char *name, struct error *e
     for (size_t i = 0; i < ARRAY_LEN(templates); i++)
         if (is_named(&templates[i], name))
             return &templates[i];
-    error_set(err, ERROR_USAGE, "--chat-template: \"%.40s\" is not known; expected one of: %s", name,
+    error_set(err, ERROR_USAGE, "chat template \"%.40s\" is not known; expected one of: %s", name,
               names(known, sizeof known));
     return NULL;
 }
@@ -280,7 +271,7 @@ const struct chat_template *chat_template_detect(const struct gguf *g, bool *wri
         if (fits(&templates[i], &text))
             found = &templates[i];
     if (!found)
-        error_set(err, ERROR_INPUT, "%s: %s; name one with --chat-template: %s", gguf_path(g),
+        error_set(err, ERROR_INPUT, "%s: %s; name a chat template: %s", gguf_path(g),
                   gguf_has(g, key) ? "its tokenizer.chat_template is of no family known here"
                                    : "no tokenizer.chat_template",
                   names(known, sizeof known));
@@ -345,7 +336,7 @@ int chat_render(const struct chat_template *c, const struct chat_message *m, siz
     if (*problem)
         return error_set(err, ERROR_USAGE, "%zu messages: %s", n, problem);
     if (system && c->system_kind == CHAT_SYSTEM_NONE)
-        return error_set(err, ERROR_USAGE, "--system: chat template %s has no system message", c->name);
+        return error_set(err, ERROR_USAGE, "chat template %s has no system message", c->name);
     out->message = calloc(n, sizeof *out->message);
     if (!out->message)
         return error_oom(err, n * sizeof *out->message, "the prompt");

@@ -15,13 +15,10 @@ const char *config_field(const struct arch *a, const char *usual)
     return usual;
 }
 
-/* Mandatory, unless the architecture sets a default in *out. */
-static int count(const json_t *j, const char *what, const char *field, uint32_t *out,
-                 struct error *err)
+int config_count(const json_t *j, const char *what, const char *field, int64_t lo, int64_t hi, uint32_t *out, struct error *err)
 {
     int64_t v = *out;
-    if ((v ? json_get_int_opt(j, what, field, 1, UINT32_MAX, &v, err)
-           : json_get_int(j, what, field, 1, UINT32_MAX, &v, err)) != 0)
+    if ((v ? json_get_int_opt(j, what, field, lo, hi, &v, err) : json_get_int(j, what, field, lo, hi, &v, err)) != 0)
         return -1;
     *out = (uint32_t)v;
     return 0;
@@ -45,23 +42,13 @@ int config_only(const json_t *j, const char *what, const char *field, bool only,
                      : error_set(err, ERROR_INPUT, "%s: %s is %s, which is not supported yet", what, field, v ? "true" : "false");
 }
 
-/* The space-separated list contains the word. */
-static bool lists(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *p = list; n > 0 && (p = strstr(p, word)); p += n)
-        if ((p == list || p[-1] == ' ') && (p[n] == 0 || p[n] == ' '))
-            return true;
-    return false;
-}
-
 int config_word(const json_t *j, const char *what, const char *field, const char *words, struct error *err)
 {
     const char *s = words;
     char found[33];
     if (json_get_str_opt(j, what, field, &s, err) != 0)
         return -1;
-    return s == words || lists(words, s)
+    return s == words || text_lists(words, s)
                ? 0
                : error_set(err, ERROR_INPUT, "%s: %s is \"%s\", expected \"%s\"", what, field, PRINTABLE(found, s), words);
 }
@@ -89,14 +76,14 @@ int config_rotary_part(const json_t *j, const char *what, const char *field, dou
 const char *config_present(const json_t *j, const struct arch *a, const char *usual)
 {
     for (const struct config_name *n = a->names; n && n->usual; n++)
-        if (strcmp(n->usual, usual) == 0 && !json_is_null(json_object_get(j, n->own)) && json_object_get(j, n->own))
-            return n->own;
-    return config_field(a, usual);
+        if (strcmp(n->usual, usual) == 0)
+            return n->other && json_is_none(json_object_get(j, n->own)) && !json_is_none(json_object_get(j, n->other)) ? n->other : n->own;
+    return usual;
 }
 
 static int read_heads(const json_t *j, const char *what, const struct arch *a, struct hparams *hp, struct error *err)
 {
-    if (count(j, what, config_present(j, a, "num_attention_heads"), &hp->n_head, err) != 0)
+    if (config_count(j, what, config_present(j, a, "num_attention_heads"), 1, UINT32_MAX, &hp->n_head, err) != 0)
         return -1;
     if (hp->n_head_kv == 0)
         hp->n_head_kv = hp->n_head;
@@ -319,7 +306,7 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
     if (mlp || (head && !(arch->has & ARCH_HEAD_BIAS)))
         return error_set(err, ERROR_INPUT, "%s: %s is true: biases of the %s are not supported yet", what,
                          mlp ? "mlp_bias" : "lm_head_bias", mlp ? "feed-forward part" : "LM head");
-    if (!lists(arch->activations, act))
+    if (!text_lists(arch->activations, act))
         return error_set(err, ERROR_INPUT, "%s: %s is \"%s\", expected \"%s\"", what, act_name, PRINTABLE(found, act),
                          arch->activations);
     if (!(rotary > 0 && rotary <= 1))
@@ -341,13 +328,13 @@ static int read_dimensions(const json_t *top, const json_t *j, const char *what,
     if (hp->n_ctx_train == 0)
         hp->n_ctx_train = 2048; /* transformers' defaults */
     hp->rms_eps = 1e-6;
-    if (count(j, what, config_present(j, a, "hidden_size"), &hp->n_embd, err) != 0)
+    if (config_count(j, what, config_present(j, a, "hidden_size"), 1, UINT32_MAX, &hp->n_embd, err) != 0)
         return -1;
     if (a->ff_factor > 0)
         hp->n_ff = (uint32_t)u64_min((uint64_t)a->ff_factor * hp->n_embd, UINT32_MAX);
-    if (count(j, what, config_present(j, a, "num_hidden_layers"), &hp->n_layer, err) != 0 ||
-        count(j, what, config_present(j, a, "intermediate_size"), &hp->n_ff, err) != 0 ||
-        count(j, what, config_present(j, a, "vocab_size"), &hp->n_vocab, err) != 0 ||
+    if (config_count(j, what, config_present(j, a, "num_hidden_layers"), 1, UINT32_MAX, &hp->n_layer, err) != 0 ||
+        config_count(j, what, config_present(j, a, "intermediate_size"), 1, UINT32_MAX, &hp->n_ff, err) != 0 ||
+        config_count(j, what, config_present(j, a, "vocab_size"), 1, UINT32_MAX, &hp->n_vocab, err) != 0 ||
         config_opt_count(j, what, "num_nextn_predict_layers", 0, &hp->n_layer_nextn, err) != 0 ||
         config_opt_count(j, what, "mtp_num_hidden_layers", 0, &hp->n_layer_nextn, err) != 0 ||
         config_opt_count(j, what, config_present(j, a, "max_position_embeddings"), 1, &hp->n_ctx_train, err) != 0 ||
@@ -364,7 +351,6 @@ int config_parse(const json_t *j, const char *what, struct hparams *hp, const ch
 {
     const struct arch *arch;
     struct config_family family;
-    *hp = (struct hparams){ 0 };
     *arch_out = NULL;
     if (!json_is_object(j))
         return error_set(err, ERROR_INPUT, "%s: expected a JSON object with the fields of a config.json",
@@ -376,8 +362,7 @@ int config_parse(const json_t *j, const char *what, struct hparams *hp, const ch
     /* Multimodal models have a separate language-model part. */
     const json_t *const top = j;
     j = config_text(top);
-    if (arch->defaults)
-        arch->defaults(hp);
+    memcpy(hp, arch_defaults(arch), sizeof *hp); /* padding too: config_notes compares bytes */
     if (config_numbers(j, what, hp, err) != 0 || read_dimensions(top, j, what, arch, hp, err) != 0 ||
         read_rope(j, what, hp, err) != 0 ||
         (!(arch->has & ARCH_HYBRID) && read_window(j, what, hp, err) != 0) ||

@@ -277,7 +277,7 @@ static int list_unread(const json_t *top, json_t *part, const char *what, const 
         const int unread = rc == 0 ? is_unread(top, part, json_string_value(v), what, hp) : -1;
         rc = unread < 0 ? -1 : rc;
         if (unread > 0)
-            list_name(buf, n, "fields that are not understood and left out: ", json_string_value(v));
+            list_name(buf, n, "ignored unknown fields: ", json_string_value(v));
     }
     json_decref(keys);
     return rc;

@@ -389,7 +389,7 @@ static bool must_be_f32(const char *name)
     static const char *const ends[] = { "_norm.weight", ".bias", "rope_freqs.weight", "rope_factors_long.weight",
                                         "rope_factors_short.weight", "attn_sinks.weight" };
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-        if (model_ends_with(name, ends[i]))
+        if (text_ends_with(name, ends[i]))
             return true;
     return false;
 }
@@ -450,9 +450,9 @@ static int check_extra(const struct check_ctx *c, struct error *err)
         const bool in_block = sscanf(name, "blk.%9u.", &layer) == 1;
         const bool nextn = layer >= c->m->hp.n_layer && layer - c->m->hp.n_layer < c->m->hp.n_layer_nextn;
         if (in_block && (nextn ||
-                         model_ends_with(name, "attn_kv_b.weight") || model_ends_with(name, "attn_rot_embd.weight")))
+                         text_ends_with(name, "attn_kv_b.weight") || text_ends_with(name, "attn_rot_embd.weight")))
             continue;
-        if (!c->used[i] && (in_block || model_ends_with(name, ".bias") || model_ends_with(name, "_norm.weight")))
+        if (!c->used[i] && (in_block || text_ends_with(name, ".bias") || text_ends_with(name, "_norm.weight")))
             return error_set(err, ERROR_INPUT,
                              "%s: tensor %s: architecture %s does not use it yet, and leaving it out would "
                              "give wrong results",
@@ -564,8 +564,7 @@ int model_from_gguf(struct model *m, struct gguf *g, struct error *err)
     if (find_arch(m, g, err) != 0)
         goto fail;
     struct keys k = { g, m->arch->name, 0 };
-    if (m->arch->defaults)
-        m->arch->defaults(&m->hp);
+    m->hp = *arch_defaults(m->arch);
     if (read_hparams(&k, &m->hp, err) != 0)
         goto fail;
     read_biases(&k, &m->hp);

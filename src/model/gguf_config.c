@@ -351,8 +351,8 @@ void gguf_unread_keys(const struct gguf *g, char *buf, size_t n)
         model_printable(name, sizeof name, key.s + arch.len + 1, key.len - arch.len - 1);
         if (is_read(name) || len + strlen(name) + 64 > n)
             continue;
-        len += (size_t)snprintf(buf + len, n - len, "%s%s", len > begin ? ", " : begin > 0 ? "; keys that are not understood and left out: "
-                                                                                           : "keys that are not understood and left out: ", name);
+        len += (size_t)snprintf(buf + len, n - len, "%s%s", len > begin ? ", " : begin > 0 ? "; ignored unknown keys: "
+                                                                                           : "ignored unknown keys: ", name);
     }
 }
 

@@ -2,124 +2,56 @@
 #include "model/arch.h"
 #include "model/internal.h"
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
-/* key: GGUF key without "{arch}."; NULL: from a tensor's shape */
+/* A member of type uint32_t. */
 struct dimension {
-    const char *plain, *key, *config;
+    const char *plain, *key, *config; /* key: GGUF key without "{arch}." */
+    size_t offset;
     uint32_t lo, hi;
 };
 
-enum dim {
-    D_LAYER,
-    D_EMBD,
-    D_HEAD,
-    D_HEAD_KV,
-    D_HEAD_DIM,
-    D_HEAD_DIM_V,
-    D_FF,
-    D_VOCAB,
-    D_CTX,
-    D_ROT,
-    /* optional, may be 0 */
-    D_WINDOW,
-    D_EXPERT,
-    D_EXPERT_USED,
-    D_FF_EXP,
-    D_FF_SHEXP,
-    D_LORA_Q,
-    D_LORA_KV,
-    D_EMBD_IN,
-    D_EMBD_EXP,
-    D_POS,
-    D_COUNT
-};
-
 /* Upper bounds: ten times the largest published model, and n_layer * (a few n_ff x n_embd matrices of doubles) < 2^63. */
-static const struct dimension dims[D_COUNT] = {
-    [D_LAYER] = { "n_layer", "block_count", "num_hidden_layers", 1, HPARAMS_MAX_LAYER },
-    [D_EMBD] = { "n_embd", "embedding_length", "hidden_size", 2, HPARAMS_MAX_EMBD },
-    [D_HEAD] = { "n_head", "attention.head_count", "num_attention_heads", 1, 65536 },
-    [D_HEAD_KV] = { "n_head_kv", "attention.head_count_kv", "num_key_value_heads", 1, 65536 },
-    [D_HEAD_DIM] = { "head_dim", "attention.key_length", "head_dim", 2, 65536 },
-    [D_HEAD_DIM_V] = { "head_dim_v", "attention.value_length", "v_head_dim", 1, 65536 },
-    [D_FF] = { "n_ff", "feed_forward_length", "intermediate_size", 1, 1 << 22 },
-    [D_VOCAB] = { "n_vocab", "vocab_size", "vocab_size", 2, HPARAMS_MAX_VOCAB },
-    [D_CTX] = { "n_ctx", "context_length", "max_position_embeddings", 1, 1 << 30 },
-    [D_ROT] = { "n_rot", "rope.dimension_count", "head_dim", 2, 65536 },
-    [D_WINDOW] = { "window", "attention.sliding_window", "sliding_window", 0, 1 << 30 },
-    [D_EXPERT] = { "n_expert", "expert_count", "num_experts", 0, 65536 },
-    [D_EXPERT_USED] = { "n_expert_used", "expert_used_count", "num_experts_per_tok", 0, 1024 },
-    [D_FF_EXP] = { "n_ff_exp", "expert_feed_forward_length", "moe_intermediate_size", 0, 1 << 22 },
-    [D_FF_SHEXP] = { "n_ff_shexp", "expert_shared_feed_forward_length", "n_shared_experts", 0, 1 << 22 },
-    [D_LORA_Q] = { "n_lora_q", "attention.q_lora_rank", "q_lora_rank", 0, 1 << 20 },
-    [D_LORA_KV] = { "n_lora_kv", "attention.kv_lora_rank", "kv_lora_rank", 0, 1 << 20 },
-    [D_EMBD_IN] = { "n_embd_in", "embedding_length", "word_embed_proj_dim", 0, HPARAMS_MAX_EMBD },
-    [D_EMBD_EXP] = { "n_embd_exp", "moe_latent_size", "moe_latent_size", 0, HPARAMS_MAX_EMBD },
-    [D_POS] = { "n_pos", "context_length", "max_position_embeddings", 0, 1 << 30 },
+static const struct dimension dims[] = {
+    { "n_layer", "block_count", "num_hidden_layers", offsetof(struct hparams, n_layer), 1, HPARAMS_MAX_LAYER },
+    { "n_embd", "embedding_length", "hidden_size", offsetof(struct hparams, n_embd), 2, HPARAMS_MAX_EMBD },
+    { "n_head", "attention.head_count", "num_attention_heads", offsetof(struct hparams, n_head), 1, 65536 },
+    { "n_head_kv", "attention.head_count_kv", "num_key_value_heads", offsetof(struct hparams, n_head_kv), 1, 65536 },
+    { "head_dim", "attention.key_length", "head_dim", offsetof(struct hparams, head_dim), 2, 65536 },
+    { "head_dim_v", "attention.value_length", "v_head_dim", offsetof(struct hparams, head_dim_v), 1, 65536 },
+    { "n_ff", "feed_forward_length", "intermediate_size", offsetof(struct hparams, n_ff), 1, 1 << 22 },
+    { "n_vocab", "vocab_size", "vocab_size", offsetof(struct hparams, n_vocab), 2, HPARAMS_MAX_VOCAB },
+    { "n_ctx", "context_length", "max_position_embeddings", offsetof(struct hparams, n_ctx_train), 1, 1 << 30 },
+    { "n_rot", "rope.dimension_count", "head_dim", offsetof(struct hparams, n_rot), 2, 65536 },
+    /* optional, may be 0 */
+    { "window", "attention.sliding_window", "sliding_window", offsetof(struct hparams, window), 0, 1 << 30 },
+    { "n_expert", "expert_count", "num_experts", offsetof(struct hparams, n_expert), 0, 65536 },
+    { "n_expert_used", "expert_used_count", "num_experts_per_tok", offsetof(struct hparams, n_expert_used), 0, 1024 },
+    { "n_ff_exp", "expert_feed_forward_length", "moe_intermediate_size", offsetof(struct hparams, n_ff_exp), 0, 1 << 22 },
+    { "n_ff_shexp", "expert_shared_feed_forward_length", "n_shared_experts", offsetof(struct hparams, n_ff_shexp), 0, 1 << 22 },
+    { "n_lora_q", "attention.q_lora_rank", "q_lora_rank", offsetof(struct hparams, n_lora_q), 0, 1 << 20 },
+    { "n_lora_kv", "attention.kv_lora_rank", "kv_lora_rank", offsetof(struct hparams, n_lora_kv), 0, 1 << 20 },
+    { "n_embd_in", "embedding_length", "word_embed_proj_dim", offsetof(struct hparams, n_embd_in), 0, HPARAMS_MAX_EMBD },
+    { "n_embd_exp", "moe_latent_size", "moe_latent_size", offsetof(struct hparams, n_embd_exp), 0, HPARAMS_MAX_EMBD },
+    { "n_pos", "context_length", "max_position_embeddings", offsetof(struct hparams, n_pos), 0, 1 << 30 },
 };
 
-static uint32_t dim_value(const struct hparams *hp, enum dim d)
+/* The dimension `plain` for messages: "llama.embedding_length", "hidden_size" or "n_embd". */
+static const char *label(char *buf, size_t n, const char *plain, enum hparams_names names, const char *arch)
 {
-    switch (d) {
-    case D_LAYER:
-        return hp->n_layer;
-    case D_EMBD:
-        return hp->n_embd;
-    case D_HEAD:
-        return hp->n_head;
-    case D_HEAD_KV:
-        return hp->n_head_kv;
-    case D_HEAD_DIM:
-        return hp->head_dim;
-    case D_HEAD_DIM_V:
-        return hp->head_dim_v;
-    case D_FF:
-        return hp->n_ff;
-    case D_VOCAB:
-        return hp->n_vocab;
-    case D_CTX:
-        return hp->n_ctx_train;
-    case D_ROT:
-        return hp->n_rot;
-    case D_WINDOW:
-        return hp->window;
-    case D_EXPERT:
-        return hp->n_expert;
-    case D_EXPERT_USED:
-        return hp->n_expert_used;
-    case D_FF_EXP:
-        return hp->n_ff_exp;
-    case D_FF_SHEXP:
-        return hp->n_ff_shexp;
-    case D_LORA_Q:
-        return hp->n_lora_q;
-    case D_LORA_KV:
-        return hp->n_lora_kv;
-    case D_EMBD_IN:
-        return hp->n_embd_in;
-    case D_EMBD_EXP:
-        return hp->n_embd_exp;
-    case D_POS:
-        return hp->n_pos;
-    case D_COUNT:
-        break;
-    }
-    return 0;
-}
-
-/* "llama.embedding_length", "hidden_size" or "n_embd". */
-static const char *label(char *buf, size_t n, enum dim d, enum hparams_names names, const char *arch)
-{
+    const struct dimension *d = dims;
+    while (strcmp(d->plain, plain) != 0)
+        d++;
     switch (names) {
     case HPARAMS_GGUF:
-        snprintf(buf, n, "%s.%s", arch, dims[d].key);
+        snprintf(buf, n, "%s.%s", arch, d->key);
         break;
     case HPARAMS_CONFIG:
-        snprintf(buf, n, "%s", config_field(arch_find(arch, strlen(arch)), dims[d].config));
+        snprintf(buf, n, "%s", config_field(arch_find(arch, strlen(arch)), d->config));
         break;
     case HPARAMS_PLAIN:
-        snprintf(buf, n, "%s", dims[d].plain);
+        snprintf(buf, n, "%s", d->plain);
         break;
     }
     return buf;
@@ -132,18 +64,18 @@ static int check_heads(const struct hparams *hp, enum hparams_names names, const
     char a[128], b[128];
     if (hp->n_head % hp->n_head_kv != 0)
         return error_set(err, ERROR_INPUT, "%s: %s is %u, expected a multiple of %s, which is %u", what,
-                         label(a, sizeof a, D_HEAD, names, arch), hp->n_head,
-                         label(b, sizeof b, D_HEAD_KV, names, arch), hp->n_head_kv);
+                         label(a, sizeof a, "n_head", names, arch), hp->n_head,
+                         label(b, sizeof b, "n_head_kv", names, arch), hp->n_head_kv);
     if (hp->n_rot > hp->head_dim || hp->n_rot % 2 != 0)
         return error_set(err, ERROR_INPUT,
                          "%s: %s is %u, expected an even number of at most the head dimension, %u", what,
-                         label(a, sizeof a, D_ROT, names, arch), hp->n_rot, hp->head_dim);
+                         label(a, sizeof a, "n_rot", names, arch), hp->n_rot, hp->head_dim);
     const uint32_t latent = hp->n_lora_kv > 0 ? hp->n_lora_kv + hp->n_rot : 0;
     const uint32_t widths[] = { hp->head_dim, hp->head_dim_v, latent };
     for (size_t i = 0; i < ARRAY_LEN(widths); i++)
         if ((uint64_t)hp->n_head * widths[i] > 1 << 24)
             return error_set(err, ERROR_INPUT, "%s: %s x head dimension is %u x %u, expected at most %d", what,
-                             label(a, sizeof a, D_HEAD, names, arch), hp->n_head, widths[i], 1 << 24);
+                             label(a, sizeof a, "n_head", names, arch), hp->n_head, widths[i], 1 << 24);
     return 0;
 }
 
@@ -230,27 +162,31 @@ int hparams_check(const struct hparams *hp, enum hparams_names names, const char
                   const char *arch, struct error *err)
 {
     char buf[128];
-    for (int d = 0; d < D_COUNT; d++) {
-        uint32_t v = dim_value(hp, (enum dim)d);
-        if (v < dims[d].lo || v > dims[d].hi)
+    for (size_t i = 0; i < ARRAY_LEN(dims); i++) {
+        const uint32_t v = *(const uint32_t *)((const char *)hp + dims[i].offset);
+        if (v < dims[i].lo || v > dims[i].hi)
             return error_set(err, ERROR_INPUT, "%s: %s is %u, expected %u to %u", what,
-                             label(buf, sizeof buf, (enum dim)d, names, arch), v, dims[d].lo, dims[d].hi);
+                             label(buf, sizeof buf, dims[i].plain, names, arch), v, dims[i].lo, dims[i].hi);
     }
-    if (check_heads(hp, names, what, arch, err) != 0 || check_experts(hp, what, err) != 0 ||
-        check_rope(hp, what, err) != 0 ||
-        check_number(hp->rms_eps, 0, 1, what, hp->norm == NORM_RMS ? "the RMSNorm epsilon" : "the LayerNorm epsilon", err) != 0 ||
-        check_number(hp->attn_scale, 0, 1e6, what, "the scale of attention scores", err) != 0 ||
-        check_number(hp->embed_scale, 0, 1e6, what, "the scale of embeddings", err) != 0 ||
-        check_number(hp->residual_scale, 0, 1e6, what, "the scale of what a part adds", err) != 0 ||
-        check_number(hp->logit_scale, 0, 1e6, what, "the scale of logits", err) != 0 ||
-        check_number(hp->attn_softcap, 0, 1e6, what, "the soft cap of attention scores", err) != 0 ||
-        check_number(hp->final_softcap, 0, 1e6, what, "the soft cap of logits", err) != 0 ||
-        check_number(hp->embed_scale, 0, 1e6, what, "the scale of embeddings", err) != 0 ||
-        check_number(hp->residual_scale, 0, 1e6, what, "the scale of what a part adds", err) != 0 ||
-        check_number(hp->logit_scale, 0, 1e6, what, "the scale of logits", err) != 0 ||
-        check_number(hp->expert_scale, 0, 1e6, what, "the scale of expert weights", err) != 0 ||
-        check_number(hp->rope_attn_factor, 0, 1e3, what, "the RoPE amplitude (attn_factor)", err) != 0)
+    if (check_heads(hp, names, what, arch, err) != 0 || check_experts(hp, what, err) != 0 || check_rope(hp, what, err) != 0)
         return -1;
+    const struct {
+        double v, hi;
+        const char *name;
+    } numbers[] = {
+        { hp->rms_eps, 1, hp->norm == NORM_RMS ? "the RMSNorm epsilon" : "the LayerNorm epsilon" },
+        { hp->attn_scale, 1e6, "the scale of attention scores" },
+        { hp->embed_scale, 1e6, "the scale of embeddings" },
+        { hp->residual_scale, 1e6, "the scale of what a part adds" },
+        { hp->logit_scale, 1e6, "the scale of logits" },
+        { hp->attn_softcap, 1e6, "the soft cap of attention scores" },
+        { hp->final_softcap, 1e6, "the soft cap of logits" },
+        { hp->expert_scale, 1e6, "the scale of expert weights" },
+        { hp->rope_attn_factor, 1e3, "the RoPE amplitude (attn_factor)" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        if (check_number(numbers[i].v, 0, numbers[i].hi, what, numbers[i].name, err) != 0)
+            return -1;
     return 0;
 }
 

@@ -15,18 +15,6 @@ static int no_window(const json_t *j, const char *what, struct error *err)
                              : 0;
 }
 
-static int dimension(const json_t *j, const char *what, const char *field, int64_t lo, int64_t hi, uint32_t *out,
-                     struct error *err)
-{
-    int64_t v = *out;
-    if (!field)
-        return 0;
-    if ((v ? json_get_int_opt(j, what, field, lo, hi, &v, err) : json_get_int(j, what, field, lo, hi, &v, err)) != 0)
-        return -1;
-    *out = (uint32_t)v;
-    return 0;
-}
-
 /* Bounds products far below 2^32, so that projection rows can be summed. */
 static int check_products(const char *what, const struct hybrid_fields *f, const struct hybrid *h, struct error *err)
 {
@@ -51,11 +39,11 @@ int hybrid_dimensions(const json_t *j, const char *what, const struct hybrid_fie
     if (hp->n_layer > HYBRID_MAX_LAYER)
         return error_set(err, ERROR_INPUT, "%s: num_hidden_layers is %u, expected at most %d in a hybrid", what, hp->n_layer,
                          HYBRID_MAX_LAYER);
-    if (no_window(j, what, err) != 0 || dimension(j, what, f->n_head, 1, 65536, &h->n_head, err) != 0 ||
-        dimension(j, what, f->head_dim, 1, 65536, &h->head_dim, err) != 0 ||
-        dimension(j, what, f->n_group, 1, 65536, &h->n_group, err) != 0 ||
-        dimension(j, what, f->n_state, 1, 65536, &h->n_state, err) != 0 ||
-        dimension(j, what, f->n_conv, 2, 64, &h->n_conv, err) != 0)
+    if (no_window(j, what, err) != 0 || (f->n_head && config_count(j, what, f->n_head, 1, 65536, &h->n_head, err) != 0) ||
+        (f->head_dim && config_count(j, what, f->head_dim, 1, 65536, &h->head_dim, err) != 0) ||
+        (f->n_group && config_count(j, what, f->n_group, 1, 65536, &h->n_group, err) != 0) ||
+        (f->n_state && config_count(j, what, f->n_state, 1, 65536, &h->n_state, err) != 0) ||
+        (f->n_conv && config_count(j, what, f->n_conv, 2, 64, &h->n_conv, err) != 0))
         return -1;
     return check_products(what, f, h, err);
 }

@@ -34,7 +34,7 @@ struct arch;
 const struct arch *gguf_predict_only_arch(const char *name, size_t len);
 /* Dimensions and tensors of *m (path set) from such a file, which may be closed afterwards. name: general.architecture. */
 int gguf_predict_only(struct model *m, struct gguf *g, const struct arch *a, struct gguf_str name, struct error *err);
-/* Appends "keys that are not understood and left out: ..." if there are any. */
+/* Appends "ignored unknown keys: ..." if there are any. */
 void gguf_unread_keys(const struct gguf *g, char *buf, size_t n);
 
 /* ---- model.c --------------------------------------------------------------------- */
@@ -44,7 +44,6 @@ struct tensor *model_add_tensor(struct model *m, struct error *err);
 void model_stem(char *buf, size_t n, const char *path);
 /* Makes a name printable and valid for JSON: '?' for control characters and, if it is not UTF-8, for non-ASCII bytes. */
 void model_clean_name(char *s);
-bool model_ends_with(const char *s, const char *suffix);
 /* Shape for users: "[4096, 14336]". */
 const char *model_shape(char *buf, size_t n, uint64_t rows, uint64_t cols);
 

@@ -2,6 +2,7 @@ noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
   %D%/model.h \
   %D%/op.h \
+  %D%/tokenize_text.h \
   %D%/tokenizer.h \
   %D%/chat.h \
   %D%/internal.h \
@@ -96,4 +97,5 @@ libmodel_a_SOURCES += \
   %D%/tokenizer/unigram.c \
   %D%/tokenizer/bpe.c \
   %D%/tokenizer/pre.c \
+  %D%/tokenizer/text.c \
   %D%/tokenizer/utf8.c

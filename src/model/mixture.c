@@ -341,12 +341,6 @@ static enum dtype fall_back(enum dtype t, uint64_t cols)
     return cols % dtype_find(f)->block_elems == 0 ? f : DTYPE_F16;
 }
 
-static bool ends_with(const char *s, const char *suffix)
-{
-    size_t n = strlen(s), k = strlen(suffix);
-    return n >= k && strcmp(s + n - k, suffix) == 0;
-}
-
 bool mixture_keeps(const char *name)
 {
     /* Small tensors that stay unquantized: norms, routers, positions, recurrent parts, multimodal parts. */
@@ -361,7 +355,7 @@ bool mixture_keeps(const char *name)
     for (size_t i = 0; i < ARRAY_LEN(kept); i++)
         if (strstr(name, kept[i]))
             return true;
-    return !ends_with(name, ".weight");
+    return !text_ends_with(name, ".weight");
 }
 
 int mixture_tensor_type(const char *type, const struct mixture_shape *s, const char *name, uint64_t cols,

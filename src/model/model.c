@@ -316,12 +316,6 @@ void model_clean_name(char *s)
     json_decref(j);
 }
 
-bool model_ends_with(const char *s, const char *suffix)
-{
-    size_t n = strlen(s), k = strlen(suffix);
-    return n >= k && strcmp(s + n - k, suffix) == 0;
-}
-
 /* Kind of file by content (GGUF), else by name (JSON). */
 enum file_kind { FILE_NONE, FILE_DIR, FILE_GGUF, FILE_JSON, FILE_OTHER };
 
@@ -339,15 +333,15 @@ static enum file_kind classify(const char *path)
         fclose(f);
     if (n == 4 && memcmp(magic, "GGUF", 4) == 0)
         return FILE_GGUF;
-    if (model_ends_with(path, ".json"))
+    if (text_ends_with(path, ".json"))
         return FILE_JSON;
-    return model_ends_with(path, ".gguf") ? FILE_GGUF : FILE_OTHER; /* the reader reports the problem */
+    return text_ends_with(path, ".gguf") ? FILE_GGUF : FILE_OTHER; /* the reader reports the problem */
 }
 
 int model_load(struct model *m, const char *spec, const char *type, struct error *err)
 {
     *m = (struct model){ 0 };
-    bool path_like = model_ends_with(spec, ".gguf") || model_ends_with(spec, ".json") || spec[0] == '/' ||
+    bool path_like = text_ends_with(spec, ".gguf") || text_ends_with(spec, ".json") || spec[0] == '/' ||
                      strncmp(spec, "./", 2) == 0 || strncmp(spec, "../", 3) == 0;
     if (!*spec)
         return error_set(err, ERROR_INPUT, "the model's name is empty");

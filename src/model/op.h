@@ -176,7 +176,7 @@ enum op_form { FORM_ALWAYS, FORM_ABSORBED, FORM_EXPANDED };
 
 /* Router logits to experts and weights. (15) */
 struct route {
-    enum { ROUTE_SOFTMAX, ROUTE_SIGMOID, ROUTE_TOP_SOFTMAX } gate; /* TOP_SOFTMAX: softmax over the chosen */
+    enum route_gate { ROUTE_SOFTMAX, ROUTE_SIGMOID, ROUTE_TOP_SOFTMAX } gate; /* TOP_SOFTMAX: softmax over the chosen */
     bool norm;                      /* weights of the chosen sum to 1 */
     float scale;                    /* of weights; 0: 1 */
     uint32_t n_group, n_group_used; /* experts are chosen from the best groups; 0 or 1: no groups */

@@ -175,13 +175,13 @@ static int type_of_name(const struct match *x, const char *spec, char *type, siz
     spec = strrchr(spec, '/') ? strrchr(spec, '/') + 1 : spec;
     if (alias_bnb(spec))
         return error_set(err, ERROR_INPUT, "\"%.128s\": the 4-bit types of bitsandbytes (bnb) are not supported; leave \"-bnb-4bit\" out and name the "
-                                           "type to price with -q", spec);
+                                           "type with -q", spec);
     if (!model_type_named(&q, x->type)) {
         snprintf(type, size, "%s", x->type); /* the model's message lists known types */
         return 0;
     }
     if (q.bits > 0)
-        return error_set(err, ERROR_INPUT, "\"%.128s\": %.32s says %g bits a weight, which no supported type has: name one with -q (`roofcast list types`; the "
+        return error_set(err, ERROR_INPUT, "\"%.128s\": %.32s says %g bits per weight, which no supported type has: name one with -q (`roofcast list types`; the "
                          "nearest is %s)", spec, x->type, q.bits, q.type);
     snprintf(type, size, "%s", q.type);
     return 0;

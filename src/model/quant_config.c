@@ -34,16 +34,6 @@ static int refuse_int(const struct reader *r, const char *field, int64_t found, 
                      r->what, field, (long long)found, expected);
 }
 
-/* The space-separated list contains the word. */
-static bool lists(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *p = list; n > 0 && (p = strstr(p, word)); p += n)
-        if ((p == list || p[-1] == ' ') && (p[n] == 0 || p[n] == ' '))
-            return true;
-    return false;
-}
-
 /* An empty object or array. */
 static bool is_empty(const json_t *v)
 {
@@ -58,7 +48,7 @@ static int check_fields(const struct reader *r, const json_t *o, const char *whe
     json_t *v;
     char text[65];
     json_object_foreach((json_t *)o, key, v)
-        if (!lists(known, key) && (json_is_false(v) || !is_empty(v)))
+        if (!text_lists(known, key) && (json_is_false(v) || !is_empty(v)))
             return error_set(r->err, ERROR_INPUT, "%s: %sfield \"%s\" is not understood (known: %s); name the type with -q, "
                              "or remove the field", r->what, where, PRINTABLE(text, key), known);
     return 0;
@@ -163,9 +153,9 @@ static int read_fp8(struct reader *r)
         json_get_str_opt(r->q, r->what, "fmt", &fmt, r->err) != 0 ||
         json_get_str_opt(r->q, r->what, "activation_scheme", &activations, r->err) != 0)
         return -1;
-    if (!lists("e4m3 float8_e4m3 float8_e4m3fn", fmt))
+    if (!text_lists("e4m3 float8_e4m3 float8_e4m3fn", fmt))
         return refuse_str(r, "fmt", fmt, "\"e4m3\"");
-    if (!lists("dynamic static", activations))
+    if (!text_lists("dynamic static", activations))
         return refuse_str(r, "activation_scheme", activations, "\"dynamic\" or \"static\"");
     use(r, is_empty(block) ? "FP8" : "FP8_BLOCK");
     if (!is_empty(block) && read_block(r, block, "weight_block_size") != 0)
@@ -189,9 +179,9 @@ static int read_awq(struct reader *r)
         return -1;
     if (bits != 4)
         return refuse_int(r, "bits", bits, "4");
-    if (!lists("gemm GEMM gemv GEMV", version))
+    if (!text_lists("gemm GEMM gemv GEMV", version))
         return refuse_str(r, "version", version, "\"gemm\" or \"gemv\"");
-    r->c->packs_rows = lists("gemm GEMM", version);
+    r->c->packs_rows = text_lists("gemm GEMM", version);
     r->c->zeros = zeros;
     return read_ignored(r, "modules_to_not_convert");
 }
@@ -214,7 +204,7 @@ static int read_gptq(struct reader *r)
         return -1;
     if (bits != 4 && bits != 8)
         return refuse_int(r, "bits", bits, "4 or 8");
-    if (!lists("gptq gptq_v2", format))
+    if (!text_lists("gptq gptq_v2", format))
         return refuse_str(r, "checkpoint_format", format, "\"gptq\" or \"gptq_v2\"");
     r->c->elem = bits == 8 ? DTYPE_INT8 : DTYPE_INT4;
     return 0;
@@ -305,7 +295,7 @@ static const json_t *only_group(struct reader *r)
     json_t *v;
     if (!json_is_object(groups) || json_object_size(groups) != 1) {
         error_set(r->err, ERROR_INPUT, "%s: config_groups: expected an object with one group, found %s with %zu; name the type "
-                  "to price with -q", r->what, groups ? json_type_name(groups) : "nothing", json_object_size(groups));
+                  "with -q", r->what, groups ? json_type_name(groups) : "nothing", json_object_size(groups));
         return NULL;
     }
     json_object_foreach(groups, key, v)
@@ -357,7 +347,7 @@ static int read_compressed(struct reader *r)
                                   "global_compression_ratio sparsity_config transform_config version provider") != 0 ||
         json_get_str_opt(r->q, r->what, "format", &format, r->err) != 0 || must_be_empty(r, r->q, "sparsity_config") != 0)
         return -1;
-    if (!lists(known, format))
+    if (!text_lists(known, format))
         return refuse_str(r, "format", format, "int-quantized, float-quantized, naive-quantized, pack-quantized or "
                                                "nvfp4-pack-quantized");
     return read_group_scheme(r) != 0 || read_kv_scheme(r) != 0 ? -1 : read_ignored(r, "ignore");
@@ -449,7 +439,7 @@ static int read_mlx(struct reader *r)
     r->c->group = (uint32_t)group;
     r->c->scale_bytes = modes[m].scale_bytes;
     json_object_foreach((json_t *)r->q, key, v)
-        if (!lists("mode bits group_size quant_method", key) && read_mlx_module(r, key, v) != 0)
+        if (!text_lists("mode bits group_size quant_method", key) && read_mlx_module(r, key, v) != 0)
             return -1;
     return 0;
 }

@@ -158,8 +158,8 @@ static int write_tensor(struct synth *s, const struct tensor *t, struct error *e
     const size_t n_threads = s->o->team ? (size_t)team_size(s->o->team) : 1;
     struct job j = { .t = t, .seed = tensor_seed(s->o->seed, t->name), .quantiles = s->quantiles };
     /* doc/notes/quantization.md: matrices preserve the input's variance; norm weights are near 1, biases and sinks near 0. */
-    const bool norm = model_ends_with(t->name, "_norm.weight");
-    const bool added = !norm && (t->rows == 1 || model_ends_with(t->name, ".bias"));
+    const bool norm = text_ends_with(t->name, "_norm.weight");
+    const bool added = !norm && (t->rows == 1 || text_ends_with(t->name, ".bias"));
     j.mean = norm ? 1 : 0;
     j.sd = norm || added ? norm_sd : 1 / sqrt((double)t->cols);
     size_t floats;
@@ -201,23 +201,14 @@ static void kv_str(struct synth *s, const char *suffix, const char *v)
     gguf_writer_kv_str(s->w, key, v);
 }
 
-/* Defaults of absent keys for this architecture. */
-static struct hparams file_defaults(const struct arch *a)
-{
-    struct hparams hp = { 0 };
-    if (a->defaults)
-        a->defaults(&hp);
-    return hp;
-}
-
 /* Scalar keys that differ from their default. MLA's amplitude and scale are derived. */
 static void write_keys(struct synth *s)
 {
-    const struct hparams *hp = &s->m->hp, absent = file_defaults(s->m->arch);
+    const struct hparams *hp = &s->m->hp, *absent = arch_defaults(s->m->arch);
     const struct hparam_key *d;
     char key[128];
     for (size_t i = 0; (d = hparam_key_at(i)); i++) {
-        const void *at = (const char *)hp + d->offset, *without = (const char *)&absent + d->offset;
+        const void *at = (const char *)hp + d->offset, *without = (const char *)absent + d->offset;
         const bool derived = d->offset == offsetof(struct hparams, attn_scale) ||
                              d->offset == offsetof(struct hparams, rope_attn_factor);
         if (hp->n_lora_kv > 0 && derived)
@@ -295,7 +286,7 @@ static void write_hparams(struct synth *s)
     write_head_dims(s);
     write_keys(s);
     write_rope(s);
-    if (hp->window > 0 && hp->window_period != file_defaults(s->m->arch).window_period)
+    if (hp->window > 0 && hp->window_period != arch_defaults(s->m->arch)->window_period)
         kv_u32(s, "attention.sliding_window_pattern", hp->window_period);
     if (hp->window == 0 && is_phi3(s->m)) /* required by llama.cpp */
         kv_u32(s, "attention.sliding_window", 0);
@@ -343,7 +334,7 @@ static int check_model(const struct model *m, struct error *err)
                          "%s: n_vocab is %u, expected at least %d: three control tokens and one for "
                          "each byte",
                          m->name, m->hp.n_vocab, SYNTH_MIN_VOCAB);
-    if (m->hp.no_rope_period != file_defaults(m->arch).no_rope_period)
+    if (m->hp.no_rope_period != arch_defaults(m->arch)->no_rope_period)
         return error_set(err, ERROR_INPUT, "%s: no_rope_layer_interval is %u, which a file of architecture %s cannot say",
                          m->name, m->hp.no_rope_period, m->arch->name);
     if (m->hp.rope_scaling == ROPE_SCALING_LLAMA3 && !(m->hp.rope_factor > 0))

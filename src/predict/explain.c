@@ -23,7 +23,7 @@ struct explaining {
     struct amounts *amount; /* of each class */
     struct pass pass;
     uint32_t n_steps;       /* > 1: the pass stands for so many decode steps */
-    bool prompt, few; /* passes are of a prompt, of few tokens each */
+    bool prompt, small_batch; /* passes are of a prompt, of few tokens each */
 };
 
 /* ---- what the formulas multiply ------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static void add_pass(void *ctx, const struct pass *p)
     if (interrupt_check(NULL) != 0) /* reported by explain_init */
         return;
     if (x->prompt)
-        step_price_prompt(x->s, x->r, p, x->few, add_class, x);
+        step_price_prompt(x->s, x->r, p, x->small_batch, add_class, x);
     else
         step_price(x->s, x->r, p, x->n_steps, add_class, x);
 }
@@ -110,7 +110,7 @@ static void add_phase(struct explaining *x, const struct predict_options *o, enu
     if (phase == PHASE_PREFILL) {
         x->n_steps = 1;
         x->prompt = true;
-        x->few = step_few(o->n_prompt, o->n_ubatch);
+        x->small_batch = step_is_small_batch(o->n_prompt, o->n_ubatch);
         prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, group, add_pass, x);
         x->e->seconds = step_prefill(x->s, x->r, &sc, NULL, NULL).seconds;
     } else {
@@ -184,7 +184,7 @@ static void say_weight(struct text *t, const struct explain_class *c, const stru
     }
     if (f->weight_tok > 0) {
         begin(t, c->sum.count);
-        append(t, "%.10g B a row", f->weight_tok);
+        append(t, "%.10g B per row", f->weight_tok);
         tokens(t, a->n_tok);
     }
     if (f->weight_expert > 0) {
@@ -228,7 +228,7 @@ static void say_kv(struct text *t, const struct explain_class *c, const struct c
         if (c->op.kind == OP_ATTENTION && c->op.n_head_kv > 1 && fmod(f->kv_present, c->op.n_head_kv) == 0)
             append(t, "%u KV heads x %.10g B x %.10g positions", c->op.n_head_kv, f->kv_present / c->op.n_head_kv, a->positions);
         else
-            append(t, "%.10g B a position x %.10g positions", f->kv_present, a->positions);
+            append(t, "%.10g B per position x %.10g positions", f->kv_present, a->positions);
     }
 }
 
@@ -298,7 +298,7 @@ static void say_class(struct explain_class *c, const struct step_model *s, const
 
 /* ---- constants ---------------------------------------------------------------------------------------- */
 
-enum { MAX_CONSTANTS = 18 + MATH_COUNT + 2 * TIME_SLOT_COUNT };
+enum { MAX_CONSTANTS = 18 + MATH_COUNT + 2 * TIME_PARAMETER_COUNT };
 
 __attribute__((format(printf, 6, 7))) static void constant(struct explain *e, const char *name, double v, const char *unit,
                                                            const char *formula, const char *fmt, ...)
@@ -315,7 +315,7 @@ __attribute__((format(printf, 6, 7))) static void constant(struct explain *e, co
 static void factor(struct explain *e, const char *name, double v, const char *unit, const struct hw_value *from, bool roof)
 {
     const bool stated = from->value >= 0;
-    constant(e, name, v, unit, "(26)", "%s", roof ? "--roof: left out" : stated ? from->source : "not stated in the profile");
+    constant(e, name, v, unit, "(26)", "%s", roof ? "--roof: not applied" : stated ? from->source : "not stated in the profile");
 }
 
 static void links(struct explain *e, const struct roofs *r)
@@ -326,12 +326,12 @@ static void links(struct explain *e, const struct roofs *r)
     constant(e, "link latency", r->link_latency_s, "s", "(24)", "%s%s", r->link_source, r->link_ring ? "; a ring" : "");
 }
 
-/* The what-if change of a slot; NULL: none. */
-static const struct time_change *changed(const struct predict_options *o, enum time_slot s)
+/* The what-if change of a parameter; NULL: none. */
+static const struct time_change *changed(const struct predict_options *o, enum time_parameter s)
 {
     const struct time_change *c = NULL;
     for (size_t i = 0; i < o->n_change; i++)
-        if (o->change[i].slot == (int)s)
+        if (o->change[i].parameter == (int)s)
             c = &o->change[i];
     return c;
 }
@@ -349,35 +349,35 @@ struct about {
 static void software(struct explain *e, const struct about *a, const struct predict_options *o, const struct time_features *f,
                      double part, const char *of)
 {
-    double g[TIME_SLOT_COUNT], share[TIME_SLOT_COUNT + 1];
+    double g[TIME_PARAMETER_COUNT], share[TIME_PARAMETER_COUNT + 1];
     char text[224], name[48];
     const unsigned which = a->r->time->which(f);
     const struct time_constants *k = a->r->time->of[which];
-    time_gradient(f, k->slot, g, NULL);
+    time_gradient(f, k->parameter, g, NULL);
     const double known = k->widen * time_spread(k, g, share), guess = k->guess_ln_sd;
     const double guessed = guess > 0 ? guess * guess / (known * known + guess * guess) : 0; /* of the variance */
-    for (int i = 0; i < TIME_SLOT_COUNT; i++) {
-        if (!(fabs(g[i]) > 1e-9) || (i == TIME_REQUEST && k->slot[i] == 0))
+    for (int i = 0; i < TIME_PARAMETER_COUNT; i++) {
+        if (!(fabs(g[i]) > 1e-9) || (i == TIME_REQUEST && k->parameter[i] == 0))
             continue;
-        const struct time_change *c = changed(o, (enum time_slot)i);
+        const struct time_change *c = changed(o, (enum time_parameter)i);
         if (c)
             snprintf(text, sizeof text, c->times ? "what if: x%g" : "what if: %g", c->value);
         else
-            o->time->explain(o->time->knows, a->h, a->m, which, (enum time_slot)i, text, sizeof text);
-        snprintf(name, sizeof name, "%s%s", time_slot_name((enum time_slot)i), of);
-        constant(e, name, time_slot_value((enum time_slot)i, k->slot[i]),
-                 strcmp(time_slot_unit((enum time_slot)i), "s") == 0 ? "s" : "", "(35)", "%s", text);
+            o->time->explain(o->time->context, a->h, a->m, which, (enum time_parameter)i, text, sizeof text);
+        snprintf(name, sizeof name, "%s%s", time_parameter_name((enum time_parameter)i), of);
+        constant(e, name, time_parameter_value((enum time_parameter)i, k->parameter[i]),
+                 strcmp(time_parameter_unit((enum time_parameter)i), "s") == 0 ? "s" : "", "(35)", "%s", text);
         e->k[e->n_k - 1].spread = exp(sqrt(k->cov[i][i]));
         e->k[e->n_k - 1].share = (1 - guessed) * part * share[i];
     }
     snprintf(name, sizeof name, "residual error%s", of);
-    constant(e, name, exp(k->sigma), "", "(62)", "spread of measurements with the same constants");
+    constant(e, name, exp(k->sigma), "", "(62)", "scatter of measurements with the same constants");
     e->k[e->n_k - 1].spread = exp(k->sigma);
-    e->k[e->n_k - 1].share = (1 - guessed) * part * share[TIME_SLOT_COUNT];
+    e->k[e->n_k - 1].share = (1 - guessed) * part * share[TIME_PARAMETER_COUNT];
     if (!(guess > 0))
         return;
     snprintf(name, sizeof name, "the machine%s", of);
-    constant(e, name, exp(guess), "", "(56)", "no profile: spread of its guessed memory");
+    constant(e, name, exp(guess), "", "(56)", "no profile: uncertainty of its estimated bandwidth");
     e->k[e->n_k - 1].spread = exp(guess);
     e->k[e->n_k - 1].share = guessed * part;
 }
@@ -408,7 +408,7 @@ static void constants(struct explain *e, const struct roofs *r, const struct hwp
         factor(e, "launch", r->launch_s, "s", &h->eff.launch_s, o->roof);
     }
     constant(e, "activation element a", r->act_elem_bytes, "B", "(26)",
-             r->cpu ? "F32, as the engine has them" : "F16, as software on GPUs has them");
+             r->cpu ? "F32, as in the engine" : "F16, as in GPU software");
     if (r->last.bytes > 0 && !r->time)
         constant(e, "last-level cache", r->last.bytes, "B", "(26)",
                  o->roof ? "--roof: activations stay on the chip" : "the profile; activations that fit stay there");

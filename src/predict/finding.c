@@ -66,21 +66,21 @@ const char *finding_text(char *buf, size_t n, const struct finding_point *p, enu
         break;
     case FINDING_CACHE:
         if (held == 3)
-            snprintf(buf, n, "cache reuse: caches can hold up to %.0f %% of the %s read again", 100 * part_held(p),
+            snprintf(buf, n, "cache reuse: caches can hold up to %.0f %% of the %s that is read repeatedly", 100 * part_held(p),
                      units_si(a, sizeof a, p->reuse_bytes, "B"));
         else
-            snprintf(buf, n, "cache reuse: the roof is memory's, and the %s read again fit the %s of %s",
+            snprintf(buf, n, "cache reuse: the roof is DRAM's, and the %s read repeatedly fit the %s of %s",
                  units_si(a, sizeof a, p->reuse_bytes, "B"), units_si(b, sizeof b, p->cache_bytes[held], "B"), level[held]);
         break;
     case FINDING_TILES:
-        snprintf(buf, n, "by tiles: the roof is that of FP32's vectors, and F16 is multiplied as three products of BF16 tiles, F32 as six");
+        snprintf(buf, n, "by tiles: the roof is the peak of FP32 vectors; F16 is multiplied as three products of BF16 tiles, F32 as six");
         break;
     case FINDING_LEVEL:
-        snprintf(buf, n, "wrong level: the roof is that of %s, and the %s read again fit the %s of %s", p->level,
+        snprintf(buf, n, "wrong level: the roof is that of %s, and the %s read repeatedly fit the %s of %s", p->level,
                  units_si(a, sizeof a, p->reuse_bytes, "B"), units_si(b, sizeof b, p->cache_bytes[held], "B"), level[held]);
         break;
     case FINDING_STALE:
-        snprintf(buf, n, "stale profile: the adjacent probe reads %.0f %% of its roof", 100 * p->adjacent / p->roof);
+        snprintf(buf, n, "stale profile: the adjacent probe measures %.0f %% of its roof", 100 * p->adjacent / p->roof);
         break;
     case FINDING_MOVED:
         if (p->rate <= p->highest)
@@ -89,7 +89,7 @@ const char *finding_text(char *buf, size_t n, const struct finding_point *p, enu
             snprintf(buf, n, "roof moved: adjacent probes differ by %.0f %%", 100 * p->moved);
         break;
     case FINDING_UNKNOWN:
-        snprintf(buf, n, "unexplained: neither caches, nor the profile's age, nor a roof that moved");
+        snprintf(buf, n, "unexplained: neither cache reuse, nor a stale profile, nor a roof that moved");
         break;
     case FINDING_COUNT:
         break;

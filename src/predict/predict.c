@@ -44,7 +44,7 @@ static void note_flight(struct phase_pricing *x)
     char v[40], note[80];
     if (!(most > 0) || x->roofs->bytes_s <= most)
         return;
-    snprintf(note, sizeof note, "; loads under way: at most %s (38)", units_si(v, sizeof v, most, "B/s"));
+    snprintf(note, sizeof note, "; loads in flight: at most %s (38)", units_si(v, sizeof v, most, "B/s"));
     add_to_source(x->out->bandwidth_source, sizeof x->out->bandwidth_source, note);
 }
 
@@ -95,19 +95,19 @@ void phase_begin(struct phase_pricing *x, const struct roofs *r, struct predicti
 static void fit_parts(struct phase_pricing *x, const struct step_sum *sum)
 {
     const struct timing *t = x->roofs->time;
-    const double *slot = t->of[sum->which]->slot;
+    const double *parameter = t->of[sum->which]->parameter;
     double parts_s = 0;
     for (int i = 0; x->out->role && i < ROLE_COUNT; i++)
         parts_s += x->out->role[i].seconds;
     for (int i = 0; i < ROLE_COUNT && parts_s > 0; i++)
         x->out->role[i].seconds *= sum->seconds / parts_s;
-    x->out->bandwidth_bytes_s *= time_slot_value(TIME_BANDWIDTH, slot[TIME_BANDWIDTH]);
+    x->out->bandwidth_bytes_s *= time_parameter_value(TIME_BANDWIDTH, parameter[TIME_BANDWIDTH]);
     if (!(sum->which & TIME_CASE_PROMPT))
         note_flight(x);
     if (sum->which & TIME_CASE_PROMPT && x->units_flop_s > 0)
         note_units(x);
     else /* a step computes on several units, and unpacks more than it multiplies */
-        x->out->peak_flop_s *= time_slot_value(TIME_COMPUTE, slot[TIME_COMPUTE]);
+        x->out->peak_flop_s *= time_parameter_value(TIME_COMPUTE, parameter[TIME_COMPUTE]);
 }
 
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok)
@@ -220,12 +220,6 @@ int predict_classes(struct predict_result *r, const struct op_classes *classes, 
 struct prediction_factors prediction_factors(double seconds, double sd_s, double sd_fast_s)
 {
     return (struct prediction_factors){ exp(PREDICT_Z90 * sd_s / seconds), exp(PREDICT_Z90 * sd_fast_s / seconds) };
-}
-
-double prediction_chance(const struct prediction *p, double most_s)
-{
-    const double x = log(most_s / p->seconds) * p->seconds, sd_s = x > 0 ? p->sd_s : p->sd_fast_s;
-    return sd_s > 0 ? 0.5 * erfc(-x / sd_s / sqrt(2)) : p->sd_s > 0 ? 0 : NAN; /* 0: the prediction is at its bound */
 }
 
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,

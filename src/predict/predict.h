@@ -52,8 +52,6 @@ struct prediction_factors {
 };
 
 struct prediction_factors prediction_factors(double seconds, double sd_s, double sd_fast_s);
-/* Probability that seconds are at most most_s. (63) */
-double prediction_chance(const struct prediction *p, double most_s);
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,
             const struct predict_options *o, struct error *err);
 /* Weights, KV cache and activations against the machine's memory. methods.md (25) */

@@ -172,7 +172,7 @@ static const char *describe(char *buf, size_t n, const struct question *q, const
 {
     char a[40], b[40];
     if (q->metric == SOLVE_FITS)
-        snprintf(buf, n, r->server ? "needs %s of the %s that a server takes" : "needs %s of %s", units_si(a, sizeof a, r->need_bytes, "B"),
+        snprintf(buf, n, r->server ? "needs %s of the %s that a server uses" : "needs %s of %s", units_si(a, sizeof a, r->need_bytes, "B"),
                  units_si(b, sizeof b, r->usable_bytes, "B"));
     else if (q->metric == SOLVE_TOK_S)
         snprintf(buf, n, metric(q, r) >= 999.5 ? "%.0f tokens/s" : "%.4g tokens/s", metric(q, r));
@@ -445,7 +445,7 @@ static void append_found(struct words *w, const struct solution *s, const struct
     case SOLVE_BANDWIDTH:
         units_si(v, sizeof v, s->value, "B/s");
         if (roofs_init(&r, t->h, t->o, &ignored) == 0) {
-            append(w, "%s, x%.4g of what it has: %s, %s-bound", v, s->value / r.bytes_s, d, bound_name(p->bound));
+            append(w, "%s, x%.4g of the machine's: %s, %s-bound", v, s->value / r.bytes_s, d, bound_name(p->bound));
             roofs_free(&r);
         }
         break;
@@ -506,7 +506,7 @@ static void append_nearest(struct words *w, const struct solution *s, const stru
             append(w, ": tp %.0f comes nearest, %s", s->value_nearest, d);
         break;
     case SOLVE_MACHINE:
-        append(w, ", of %d with known memory", s->n_tried);
+        append(w, " (of %d with known memory)", s->n_tried);
         if (*s->machine_nearest)
             append(w, ": %s comes nearest, %s", s->machine_nearest, d);
         break;
@@ -518,11 +518,11 @@ static void append_nearest(struct words *w, const struct solution *s, const stru
 static void append_chance(struct words *w, double chance)
 {
     if (chance < 0.005)
-        append(w, ", with a chance below 1 %%");
+        append(w, ", probability below 1 %%");
     else if (chance > 0.995)
-        append(w, ", with a chance above 99 %%");
+        append(w, ", probability above 99 %%");
     else
-        append(w, ", with a chance of %.0f %%", 100 * chance);
+        append(w, ", probability %.0f %%", 100 * chance);
 }
 
 /* "; 105 for 95 %, 149 for 5 %": the value at both ends of the 90 % interval, where different. */

@@ -37,16 +37,6 @@ struct spec_tokens spec_tokens(const struct acceptance *a, uint32_t gamma)
     return (struct spec_tokens){ .mean = mean, .variance = fmax(0, square - mean * mean) };
 }
 
-double spec_tokens_p(const struct acceptance *a, uint32_t gamma, uint32_t n)
-{
-    double all = 1;
-    if (n < 1 || n > gamma + 1)
-        return 0;
-    for (uint32_t j = 1; j < n; j++)
-        all *= chance(a, j - 1);
-    return n == gamma + 1 ? all : all * (1 - chance(a, n - 1));
-}
-
 double spec_gain(double tokens, double plain_s, double draft_s, double verify_s)
 {
     return tokens * plain_s / (draft_s + verify_s);
@@ -317,7 +307,7 @@ static int check(const struct predict_options *o, const struct spec_options *s, 
     if (s->kind == SPEC_MODEL && !s->draft)
         return error_set(err, ERROR_USAGE, "cannot predict: no draft model");
     if (o->layout.pp > 1)
-        return error_set(err, ERROR_USAGE, "cannot predict: --pp %u with drafts: how drafting and verification fill a "
+        return error_set(err, ERROR_USAGE, "cannot predict: pp %u with drafts: how drafting and verification fill a "
                                            "pipeline is not known here", o->layout.pp);
     if ((uint64_t)o->n_batch * (s->gamma + 1) > INT32_MAX)
         return error_set(err, ERROR_USAGE, "cannot predict: %u sequences with %u drafted tokens each: too many for a pass",

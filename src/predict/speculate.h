@@ -31,8 +31,6 @@ struct spec_tokens {
 };
 /* Of the tokens of a round with gamma drafted ones: 1 to gamma + 1. */
 struct spec_tokens spec_tokens(const struct acceptance *a, uint32_t gamma);
-/* Probability of exactly n. */
-double spec_tokens_p(const struct acceptance *a, uint32_t gamma, uint32_t n);
 /* Rate with drafts over the rate without: tokens a round, seconds of a plain step, of all drafting and of the verification
  * of a round. */
 double spec_gain(double tokens, double plain_s, double draft_s, double verify_s);

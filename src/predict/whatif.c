@@ -361,12 +361,12 @@ static int apply(const struct whatif_change *c, struct hwprofile *h, struct pred
 /* The same for the constants of software, where these give seconds. */
 static void change_time(const struct whatif_change *c, struct predict_options *o)
 {
-    const int slot = c->key == WHATIF_LAUNCH        ? TIME_LAUNCH
+    const int parameter = c->key == WHATIF_LAUNCH        ? TIME_LAUNCH
                      : c->key == WHATIF_E_COMPUTE   ? TIME_COMPUTE
                      : c->key == WHATIF_E_BANDWIDTH ? TIME_BANDWIDTH
                                                     : -1;
-    if (o->time && slot >= 0 && o->n_change < TIME_MAX_CHANGES)
-        o->change[o->n_change++] = (struct time_change){ slot, c->times, c->value };
+    if (o->time && parameter >= 0 && o->n_change < TIME_MAX_CHANGES)
+        o->change[o->n_change++] = (struct time_change){ parameter, c->times, c->value };
 }
 
 int whatif_apply(const struct whatif *w, struct hwprofile *h, struct predict_options *o, struct error *err)

@@ -1,6 +1,6 @@
 /*
- * Charts of curves: a roof against footprint, threads or load; kernels by tensor type. The legend stands under the plot,
- * the names of vertical marks above it, those of horizontal lines on them: what could overlap is placed by its measures.
+ * Charts of curves: a roof by footprint, threads or load; kernels by tensor type. The legend is below the plot, names of vertical
+ * marks above it, those of horizontal lines on them; overlaps are avoided by text sizes.
  */
 #include "report/draw.h"
 #include <math.h>
@@ -204,6 +204,12 @@ static int plan_legend(struct sketch *s, const struct curve_chart *c, double *y,
     return 0;
 }
 
+/* Of the column "line": 0 points, 1 a line through points, 2 with bands in place of bars, 3 a line alone. */
+static int line_kind(const struct chart_series *s)
+{
+    return s->smooth ? 3 : s->band ? 2 : s->line;
+}
+
 /* Curves and points, so that no text lies on them. */
 static void fill_scene(struct sketch *s, const struct curve_chart *c)
 {
@@ -216,9 +222,9 @@ static void fill_scene(struct sketch *s, const struct curve_chart *c)
     for (size_t i = 0; i < c->n_series; i++)
         for (size_t k = 0; k < c->series[i].n_point; k++) {
             const struct hw_point *p = &c->series[i].point[k], *q = k ? p - 1 : NULL;
-            if (in_frame(f, p))
+            if (in_frame(f, p) && !c->series[i].smooth)
                 scene_add_disc(sc, (struct disc){ frame_px(f, p->x), frame_py(f, p->value), MARKER_PX, DISC_NOBODY });
-            if (q && c->series[i].line && in_frame(f, p) && in_frame(f, q))
+            if (q && line_kind(&c->series[i]) > 0 && in_frame(f, p) && in_frame(f, q))
                 scene_add_line(sc, (struct segment){ frame_px(f, q->x), frame_py(f, q->value), frame_px(f, p->x), frame_py(f, p->value) });
         }
     for (size_t i = 0; i < c->n_mark; i++)
@@ -231,7 +237,7 @@ static bool level_shown(const struct frame *f, const struct chart_level *l)
     return l->y > f->y_lo && l->y < f->y_hi;
 }
 
-/* On its line, at the right where it is free; in a smaller size where it must. */
+/* On its line, as far right as is free; smaller if necessary. */
 static int plan_levels(struct sketch *s, const struct curve_chart *c, struct strbuf *notes, struct error *err)
 {
     const struct frame *f = &s->plan.frame;
@@ -323,7 +329,7 @@ static void points_tsv(struct strbuf *b, const struct curve_chart *c, const stru
             script_add_value(b, p->value);
             script_add_value(b, p->ci_lo);
             script_add_value(b, p->ci_hi);
-            strbuf_addf(b, "%d\t%d\t%d\t", p->n_samples, has_place(f, p->x, p->value) && in_frame(f, p), c->series[i].line);
+            strbuf_addf(b, "%d\t%d\t%d\t", p->n_samples, has_place(f, p->x, p->value) && in_frame(f, p), line_kind(&c->series[i]));
             if (c->x.scale == AXIS_NAMES && name >= 1 && name <= c->x.n_name)
                 script_add_clean(b, c->x.name[name - 1], false);
             strbuf_adds(b, "\t");
@@ -422,13 +428,15 @@ static void add_samples(struct strbuf *b, const struct sketch *s, const struct c
     const struct frame *f = &s->plan.frame;
     for (size_t i = 0; i < c->n_series; i++) {
         const struct sample *at = &s->sample[i];
-        if (c->series[i].line) {
+        if (line_kind(&c->series[i]) > 0) {
             strbuf_adds(b, "set arrow from ");
             script_add_position(b, f, at->x, at->y, false);
             strbuf_adds(b, " to ");
             script_add_position(b, f, at->x + SAMPLE_W - 8, at->y, false);
             strbuf_addf(b, " nohead ls %zu\n", i + 1);
         }
+        if (c->series[i].smooth)
+            continue;
         strbuf_adds(b, "set label '' at ");
         script_add_position(b, f, at->x + (SAMPLE_W - 8) / 2, at->y, false);
         strbuf_addf(b, " point ls %zu\n", i + 1);

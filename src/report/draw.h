@@ -1,6 +1,5 @@
 /*
- * report/draw.h: what all charts share: the files of a chart, text that is safe in a gnuplot script, and gnuplot itself.
- * Internal to report.
+ * report/draw.h: common to all charts: files of a chart, safe text for gnuplot scripts, and running gnuplot. Internal to report.
  */
 #ifndef REPORT_DRAW_H
 #define REPORT_DRAW_H
@@ -9,7 +8,7 @@
 #include "report/plan.h"
 #include "report/report.h"
 
-/* "dir/name" taken apart; files are OUT plus an extension. */
+/* "dir/name" split; files are OUT plus an extension. */
 struct chart_out {
     char *base, *dir;
     const char *name;
@@ -20,7 +19,7 @@ int chart_out_init(struct chart_out *o, const char *base, unsigned formats, stru
 void chart_out_free(struct chart_out *o);
 /* OUT.ext with these bytes, complete or not at all. */
 int chart_write(const struct chart_out *o, const char *ext, const struct strbuf *b, struct error *err);
-/* Run gnuplot on OUT.gp: every picture of o->formats is whole, or none is replaced. */
+/* Runs gnuplot on OUT.gp: replaces all pictures of o->formats, or none. */
 int chart_draw(const struct chart_out *o, struct error *err);
 
 /* Names come from files: no control characters (tabs would move columns), no broken UTF-8 (bad XML). quote: a quote is

@@ -1,4 +1,4 @@
-/* What several documents have, as fields of JSON objects. */
+/* JSON fields common to several documents. */
 #include "report/fields.h"
 
 int fields_kv_types(json_t *j, enum dtype k, enum dtype v)

@@ -1,5 +1,4 @@
-/* gnuplot as a child process: no shell, its complaints in our error message, pictures
- * checked to be whole. */
+/* gnuplot as a child process, without a shell: its errors are in the error message, pictures are checked for completeness. */
 #include "base/program.h"
 #include "config.h"
 #include "report/draw.h"
@@ -16,7 +15,7 @@ static void add_quoted(struct strbuf *b, const char *before, const char *text)
     strbuf_adds(b, "'");
 }
 
-/* The largest chart of reports/gallery takes half a second of one core: hundreds of times that is no slow machine. */
+/* The largest chart of reports/gallery takes half a second of one core. */
 enum { GNUPLOT_LIMIT_S = 300 };
 
 static int run(char *const *argv, struct error *err)
@@ -47,7 +46,7 @@ static int run(char *const *argv, struct error *err)
                      WIFSIGNALED(p.status) ? WTERMSIG(p.status) : WEXITSTATUS(p.status), complaint);
 }
 
-/* gnuplot does not report a disk that filled up: the file's last bytes tell. */
+/* gnuplot does not report a full disk: check the end of the file. */
 static int check_end(const char *path, const char *end, size_t n_end, const char *name, struct error *err)
 {
     char tail[64];

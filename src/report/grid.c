@@ -1,5 +1,4 @@
-/* roofcast sweep: from a cell of the grid to its rows of text. Rows are written by hand, a field at a time: there may be a
- * hundred thousand of them in a second. */
+/* roofcast sweep: the rows of a cell of the grid as text. Fields are written directly for speed: 100,000 rows per second. */
 #include "report/grid.h"
 #include "cost/memory.h"
 #include "report/predict_report.h"
@@ -39,7 +38,7 @@ size_t sweep_first_row(const struct sweep_grid *g, size_t chunk)
     return chunk / chunks_of_cell(g) * sweep_n_row(g) + chunk % chunks_of_cell(g) * SWEEP_CHUNK;
 }
 
-/* Where a cell stands on its axes; the machine is the innermost one. */
+/* Coordinates of a cell; the machine is the innermost axis. */
 struct place {
     size_t hw, kv;
     struct layout layout;
@@ -74,7 +73,7 @@ const char *sweep_chunk_name(char *buf, size_t n, const struct sweep_grid *g, si
     return buf;
 }
 
-/* Constants of the model's software on every machine: once, not a cell. */
+/* Constants of the model's software on every machine, once per unit. */
 static int init_timing(struct sweep_unit *u, const struct sweep_grid *g, struct error *err)
 {
     bool devices = false;
@@ -90,7 +89,7 @@ static int init_timing(struct sweep_unit *u, const struct sweep_grid *g, struct 
     if (!u->timing)
         return error_oom(err, g->hw.n * sizeof *u->timing, "constants");
     for (size_t i = 0; i < g->hw.n; i++)
-        if (g->time->timing(g->time->knows, &g->machine[i], &u->m, cases, &u->timing[i], err) != 0)
+        if (g->time->timing(g->time->context, &g->machine[i], &u->m, cases, &u->timing[i], err) != 0)
             return -1;
     return 0;
 }
@@ -99,7 +98,7 @@ int sweep_unit_init(struct sweep_unit *u, const struct sweep_grid *g, size_t uni
 {
     const char *type = g->type.v[unit % g->type.n];
     *u = (struct sweep_unit){ 0 };
-    if (memory_rules_load(err) != 0) /* memory_fit() has no error to report then */
+    if (memory_rules_load(err) != 0) /* memory_fit() cannot report the error */
         return -1;
     if (model_load(&u->m, g->model.v[unit / g->type.n], strcmp(type, "own") == 0 ? NULL : type, err) != 0)
         return -1;
@@ -128,7 +127,7 @@ void sweep_columns_init(struct sweep_columns *s)
 
 /* ---- a row as text --------------------------------------------------------------------------- */
 
-/* Quotes are doubled in CSV; in JSON what would end the string, or is no text, is escaped. Names were checked to be UTF-8. */
+/* CSV doubles quotes; JSON escapes quotes, backslashes and control characters. Names are valid UTF-8. */
 static void put_text(struct strbuf *out, const char *s, bool jsonl)
 {
     const bool quoted = jsonl || strpbrk(s, ",\"\n\r");
@@ -179,7 +178,7 @@ static void put_cell(struct strbuf *out, const struct column *c, const struct ce
     }
 }
 
-/* Of the grid's columns those from first to end. */
+/* Columns [first, end) of the grid. */
 static void put_columns(struct strbuf *out, const struct sweep_grid *g, const struct sweep_row *w, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
@@ -214,10 +213,10 @@ struct grid_cell {
     struct predict_options o;
     struct roofs roofs;
     struct step_model step;
-    struct error err;      /* why it cannot be */
-    struct sweep_row row;  /* what its rows share, and the one in the making */
+    struct error err;      /* why it is impossible */
+    struct sweep_row row;  /* the current row; common columns are set once */
     char hw[64];
-    struct strbuf subject; /* the columns that all rows share, as text */
+    struct strbuf subject; /* common columns as text */
 };
 
 static void init_cell(struct grid_cell *c)
@@ -242,7 +241,7 @@ static void init_cell(struct grid_cell *c)
     c->roofs.parts = c->g->limits.n > 1;
 }
 
-/* What rows share, and the text of it: columns SWEEP_SHARED. */
+/* Sets the common columns and their text, SWEEP_SHARED columns. */
 static void init_subject(struct grid_cell *c)
 {
     const struct layout *l = &c->place.layout;
@@ -263,13 +262,13 @@ static void init_subject(struct grid_cell *c)
     put_columns(&c->subject, c->g, &c->row, 0, SWEEP_SHARED);
 }
 
-/* So many times less, so many times more. (62) */
+/* Interval from its relative ends. (62) */
 static struct figure figure(double v, double less, double more)
 {
     return (struct figure){ v, v / less, v * more };
 }
 
-/* Seconds, tokens/s and bound; nothing where the phase is not asked for or cannot be. */
+/* Seconds, tokens/s and bound; empty if the phase is not requested or impossible. */
 static void put_phase(struct figure *seconds, struct figure *tok_s, const char **bound, const struct step_sum *sum, double n_tok)
 {
     const bool has = sum && n_tok > 0;
@@ -286,7 +285,7 @@ static struct limit_phase limit_phase(const struct step_sum *s, const struct roo
                  : (struct limit_phase){ .seconds = NAN, .tok_s = NAN, .sd_s = NAN, .sd_fast_s = NAN };
 }
 
-/* Nothing without --slo, or without a price. */
+/* Empty without --slo or without a prediction. */
 static void put_limits(struct predict_row *w, const struct grid_cell *c, const struct step_sum *prefill, const struct step_sum *decode,
                        const struct scenario *s)
 {
@@ -304,7 +303,7 @@ static void put_row(struct strbuf *out, struct grid_cell *c, const struct scenar
     struct sweep_row *w = &c->row;
     struct step_sum prefill = { 0 }, decode = { 0 };
     char note[256];
-    struct predict_result res; /* of which memory_fit() fills in what it says: the rest is large */
+    struct predict_result res; /* filled partly, by memory_fit() */
     res.need_bytes = res.mem_bytes = NAN;
     res.fits = -1;
     c->o.n_prompt = w->p.n_prompt = s->n_prompt;
@@ -351,7 +350,7 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
                                     .type_v = kv_type };
     init_cell(&c);
     init_subject(&c);
-    out->oom |= c.subject.oom || c.err.kind == ERROR_SYSTEM; /* which is memory here: no row's own reason */
+    out->oom |= c.subject.oom || c.err.kind == ERROR_SYSTEM; /* out of memory, not a reason of a row */
     for (size_t i = first; i < sweep_n_row(g) && i < first + SWEEP_CHUNK && !out->oom && interrupt_check(NULL) == 0; i++) {
         size_t rest = i;
         struct scenario s = { .n_ubatch = c.o.n_ubatch };

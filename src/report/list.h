@@ -1,4 +1,4 @@
-/* The lists of `roofcast list`: the rows and columns of each; which rows are kept, and in which order and groups. */
+/* The lists of `roofcast list`: rows and columns, filter, order and groups. */
 #ifndef REPORT_LIST_H
 #define REPORT_LIST_H
 
@@ -14,7 +14,7 @@ struct list {
 };
 extern const struct list list_models, list_hw, list_types, list_isa, list_counters, list_archs, list_chat, list_stacks;
 
-/* A row of hw or models, which are filtered, sorted and grouped; NULL and NaN: not of this list, or not known. */
+/* A row of hw or models; NULL and NaN: not a column of this list, or unknown. */
 struct list_row {
     const char *id, *name, *kind, *vendor, *arch, *file, *peak_math, *link;
     double memory_bytes, bandwidth_bytes_s, peak_flop_s, link_bytes_s, n_params;
@@ -23,20 +23,20 @@ struct list_row {
     json_t *nested; /* aliases */
 };
 
-/* ---- what of them (list_filter.c) -------------------------------------------- */
+/* ---- filters (list_filter.c) -------------------------------------------- */
 struct list_filter {
-    struct strbuf text;     /* words, each of which has to be in a name; "" for any */
+    struct strbuf text;     /* words that must all occur in names; "": any */
     const char *kind, *arch; /* NULL: any */
-    double min_memory_bytes, min_bandwidth_bytes_s, min_params, max_params; /* NaN: any; a row without the number is not it */
+    double min_memory_bytes, min_bandwidth_bytes_s, min_params, max_params; /* NaN: any; rows without the number do not match */
     const char *sort;       /* a column's word: "bandwidth" "memory" "params" "name"; NULL: by groups */
 };
-/* "80G", "80 GiB", "1.5 TB/s": into *to; what the option takes stands in its error. */
+/* Parses "80G", "80 GiB", "1.5 TB/s" into *to. */
 int list_parse_bytes(double *to, const char *arg, const char *option, struct error *err);
 /* "7B", "700M", "1.5e9" parameters. */
 int list_parse_count(double *to, const char *arg, const char *option, struct error *err);
-/* Keeps the rows that are asked for, in order; none is an error that names the list. */
+/* Keeps the matching rows, sorted; none: an error that names the list. */
 int list_select(struct table_rows *rows, const struct list_filter *f, const char *list, struct error *err);
-/* The heading that a row of `hw` or `models` stands under: "GPU, NVIDIA", "llama". */
+/* Heading of a row's group in `hw` or `models`: "GPU, NVIDIA", "llama". */
 void list_group(char *out, size_t size, const struct list_row *row);
 
 #endif

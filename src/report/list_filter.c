@@ -1,4 +1,4 @@
-/* Which rows of `roofcast list` are shown, in which order, and the heading each stands under. */
+/* Filter, order and groups of `roofcast list`. */
 #include "config.h"
 #include "report/list.h"
 #include <ctype.h>
@@ -34,7 +34,7 @@ int list_parse_count(double *to, const char *arg, const char *option, struct err
     return error_set(err, ERROR_USAGE, "%s \"%s\": expected a number of parameters such as 7B or 500M", option, arg);
 }
 
-/* ---- which ------------------------------------------------------------------------ */
+/* ---- filter ------------------------------------------------------------------------ */
 
 static const char *or_empty(const char *s)
 {
@@ -61,7 +61,7 @@ static bool row_has_word(const struct list_row *row, const char *word)
     return false;
 }
 
-/* Every word somewhere: "nvidia 80gb". */
+/* All words occur: "nvidia 80gb". */
 static bool row_has_text(const struct list_row *row, const char *text)
 {
     char word[128];
@@ -72,7 +72,7 @@ static bool row_has_text(const struct list_row *row, const char *text)
     return true;
 }
 
-/* An unknown number is in no range. */
+/* Unknown numbers are outside every range. */
 static bool in_range(double v, double lo, double hi)
 {
     return (isnan(lo) && isnan(hi)) || (!isnan(v) && !(v < lo) && !(v > hi));
@@ -85,21 +85,17 @@ static bool keeps(const struct list_filter *f, const struct list_row *row)
            in_range(row->n_params, f->min_params, f->max_params) && row_has_text(row, f->text.s);
 }
 
-/* ---- in which order ------------------------------------------------------------------ */
+/* ---- order ------------------------------------------------------------------ */
 
-/* This machine, then the devices people ask for first. */
+/* This machine first, then by kind. */
 static int kind_rank(const struct list_row *row)
 {
-    static const char *const kinds[] = { "gpu", "apu", "npu", "cpu" };
-    size_t i = 0;
-    if (row->id && strcmp(row->id, "this") == 0)
-        return -1;
-    while (i < ARRAY_LEN(kinds) && strcmp(or_empty(row->kind), kinds[i]) != 0)
-        i++;
-    return (int)i;
+    static const int ranks[] = { [HW_GPU] = 0, [HW_APU] = 1, [HW_NPU] = 2, [HW_CPU] = 3 };
+    const int kind = hw_kind_find(or_empty(row->kind));
+    return row->id && strcmp(row->id, "this") == 0 ? -1 : kind < 0 ? (int)ARRAY_LEN(ranks) : ranks[kind];
 }
 
-/* What the command line takes. */
+/* Name for the command line. */
 static const char *id_of(const struct list_row *row)
 {
     return row->id ? row->id : row->name;
@@ -121,7 +117,7 @@ static int by_group(const void *a, const void *b)
     return d ? d : by_name(a, b);
 }
 
-/* The largest first, unknown ones last. */
+/* Descending, unknown numbers last. */
 static int by_number(const struct list_row *a, const struct list_row *b, double x, double y)
 {
     const double v = isnan(x) ? -1 : x, w = isnan(y) ? -1 : y;

@@ -20,7 +20,7 @@ static const struct column columns[] = {
     { "n_ceilings", "measured roofs", COL_INT, NULL, COL_MINOR, AT(n_ceilings), EMPTY_VALUE, NULL, "measured roofs in the profile" },
     { "link", "link", COL_TEXT, NULL, COL_DATA, AT(link), EMPTY_NULL, NULL, "fastest link to others of its kind" },
     { "link_bytes_s", "link", COL_SI, "B/s", COL_DATA, AT(link_bytes_s), EMPTY_NULL, NULL, "of it, one direction" },
-    { "link_devices", "joins", COL_INT, NULL, COL_DATA, AT(link_devices), EMPTY_NULL, NULL, "it joins at most so many; null: any number, or there is no link" },
+    { "link_devices", "joins", COL_INT, NULL, COL_DATA, AT(link_devices), EMPTY_NULL, NULL, "devices it connects at most; null: any number, or no link" },
     { "aliases", NULL, COL_TEXT, NULL, COL_JSON, AT(nested), EMPTY_VALUE, "array of string", "further names" },
     { "file", "file", COL_TEXT, NULL, COL_DATA, AT(file), EMPTY_VALUE, NULL, NULL },
 };

@@ -1,4 +1,4 @@
-/* The rows of `roofcast list stacks`: software, its fitted constants, and which machines are predicted with it. */
+/* The rows of `roofcast list stacks`: software, its fitted constants, and the machines it is the default for. */
 #include "dataset/stacks.h"
 #include "learn/constants.h"
 #include "learn/software.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What all share times what sets the stack apart, and the spread of that; NaN where the stack was not measured. */
+/* Common constant times the stack's effect, and the uncertainty of the effect; NaN: not measured. */
 struct slot_figure {
     double value, spread;
 };
@@ -23,28 +23,29 @@ struct stack_row {
 #define AT(m) COLUMN_AT(struct stack_row, m)
 static const struct column columns[] = {
     { "name", "stack", COL_TEXT, NULL, COL_MAJOR, AT(name), EMPTY_VALUE, NULL, "for `--stack`" },
-    { "n_ubatch", "tokens a pass", COL_INT, "tokens", COL_MAJOR, AT(n_ubatch), EMPTY_VALUE, NULL, "a pass of a prompt, where a measurement does not say; 0: the "
+    { "n_ubatch", "tokens per pass", COL_INT, "tokens", COL_MAJOR, AT(n_ubatch), EMPTY_VALUE, NULL, "prompt tokens per pass, if a measurement does not say; 0: the "
       "whole prompt" },
-    { "fused", NULL, COL_BOOL, NULL, COL_JSON, AT(fused), EMPTY_VALUE, NULL, "graphs or a compiler take the launches of a decode step together" },
-    { "n_rows", "rows", COL_INT, NULL, COL_MAJOR, AT(n_rows), EMPTY_VALUE, NULL, "measurements behind its constants; 0: what all stacks share, with a wider "
+    { "fused", NULL, COL_BOOL, NULL, COL_JSON, AT(fused), EMPTY_VALUE, NULL, "graphs or a compiler fuse the launches of a decode step" },
+    { "n_rows", "rows", COL_INT, NULL, COL_MAJOR, AT(n_rows), EMPTY_VALUE, NULL, "measurements of its constants; 0: constants common to all stacks, with a wider "
       "interval" },
-    { "bandwidth", "bandwidth", COL_FLOAT, "fraction", COL_MAJOR, AT(bandwidth.value), EMPTY_NULL, NULL, "of the memory bandwidth that its products reach, on a "
-      "machine like all; null, as the next ones: not measured" },
-    { "bandwidth_spread", "x/", COL_FLOAT, NULL, COL_MAJOR, AT(bandwidth.spread), EMPTY_NULL, NULL, "factor, one standard deviation: of what sets the stack "
-      "apart" },
+    { "bandwidth", "bandwidth", COL_FLOAT, "fraction", COL_MAJOR, AT(bandwidth.value), EMPTY_NULL, NULL, "of the memory bandwidth that its products reach, on an "
+      "average machine; null, as the next ones: not measured" },
+    { "bandwidth_spread", "*/ (1 SD)", COL_FLOAT, NULL, COL_MAJOR, AT(bandwidth.spread), EMPTY_NULL, NULL, "uncertainty factor of the stack's effect, one "
+      "standard deviation" },
     { "compute", "compute", COL_FLOAT, "fraction", COL_MAJOR, AT(compute.value), EMPTY_NULL, NULL, "of the peak" },
-    { "compute_spread", "x/", COL_FLOAT, NULL, COL_MAJOR, AT(compute.spread), EMPTY_NULL, NULL, NULL },
-    { "launch_s", "launch", COL_SECONDS, "s", COL_MAJOR, AT(launch.value), EMPTY_NULL, NULL, "an op costs in addition to its roofs" },
-    { "launch_spread", "x/", COL_FLOAT, NULL, COL_MAJOR, AT(launch.spread), EMPTY_NULL, NULL, NULL },
-    { "default_for", "default for", COL_TEXT, NULL, COL_MAJOR, AT(default_for), EMPTY_NULL, NULL, "machines that are predicted with it without `--stack`" },
-    { "source", NULL, COL_TEXT, NULL, COL_DATA, AT(source), EMPTY_NULL, NULL, "the files its constants were fitted to" },
-    { "constants", NULL, COL_TEXT, NULL, COL_JSON, AT(constants), EMPTY_VALUE, "array of `list.stack.constant`", "all that set it apart" },
+    { "compute_spread", "*/ (1 SD)", COL_FLOAT, NULL, COL_MAJOR, AT(compute.spread), EMPTY_NULL, NULL, NULL },
+    { "launch_s", "launch", COL_SECONDS, "s", COL_MAJOR, AT(launch.value), EMPTY_NULL, NULL, "per op, in addition to its roofs" },
+    { "launch_spread", "*/ (1 SD)", COL_FLOAT, NULL, COL_MAJOR, AT(launch.spread), EMPTY_NULL, NULL, NULL },
+    { "default_for", "default for", COL_TEXT, NULL, COL_MAJOR, AT(default_for), EMPTY_NULL, NULL, "machines for which it is the default" },
+    { "source", NULL, COL_TEXT, NULL, COL_DATA, AT(source), EMPTY_NULL, NULL, "files that its constants were fitted to" },
+    { "constants", NULL, COL_TEXT, NULL, COL_JSON, AT(constants), EMPTY_VALUE, "array of `list.stack.constant`", "the stack's effects" },
 };
 #undef AT
 static const char order[] =
     "name n_rows n_ubatch bandwidth bandwidth_spread compute compute_spread launch_s launch_spread default_for source";
 
-/* "launch stack=vllm", "compute format=vllm 4 bits", "kv era=vllm before 2024-08" are vllm's; not those of vllm-x. */
+/* Whether a constant is the stack's: "launch stack=vllm", "compute format=vllm 4 bits", "kv era=vllm before 2024-08" are vllm's, those of
+* vllm-x are not. */
 static bool is_of(const char *name, const char *stack)
 {
     static const char *const dims[] = { " stack=", " format=", " era=" };
@@ -65,12 +66,12 @@ static const struct constant *find(const struct constants *c, const char *name)
     return NULL;
 }
 
-static struct slot_figure slot_figure(const struct constants *c, enum time_slot s, const char *stack)
+static struct slot_figure slot_figure(const struct constants *c, enum time_parameter s, const char *stack)
 {
     char name[96];
-    snprintf(name, sizeof name, "%s stack=%s", time_slot_name(s), stack);
-    const struct constant *own = find(c, name), *all = find(c, time_slot_name(s));
-    return (struct slot_figure){ time_slot_value(s, own && all ? own->value + all->value : NAN), own ? exp(own->sd) : NAN };
+    snprintf(name, sizeof name, "%s stack=%s", time_parameter_name(s), stack);
+    const struct constant *own = find(c, name), *all = find(c, time_parameter_name(s));
+    return (struct slot_figure){ time_parameter_value(s, own && all ? own->value + all->value : NAN), own ? exp(own->sd) : NAN };
 }
 
 static json_t *constants_json(const struct constants *c, const char *stack)
@@ -86,7 +87,7 @@ static json_t *constants_json(const struct constants *c, const char *stack)
 static void stack_row(struct table_rows *rows, const struct stack *s, const struct constants *c)
 {
     char text[256], name[96];
-    snprintf(name, sizeof name, "%s stack=%s", time_slot_name(TIME_BANDWIDTH), s->id);
+    snprintf(name, sizeof name, "%s stack=%s", time_parameter_name(TIME_BANDWIDTH), s->id);
     const struct constant *own = find(c, name);
     struct stack_row *w = table_add(rows);
     software_default_for(s->id, text, sizeof text);

@@ -1,5 +1,9 @@
 noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
+  %D%/analyze.c \
+  %D%/analyze.h \
+  %D%/capacity_report.c \
+  %D%/capacity_report.h \
   %D%/chart.c \
   %D%/curves.c \
   %D%/draw.c \
@@ -9,6 +13,8 @@ libreport_a_SOURCES = \
   %D%/gnuplot.c \
   %D%/grid.c \
   %D%/grid.h \
+  %D%/grid_axes.c \
+  %D%/grid_price.c \
   %D%/layout.c \
   %D%/layout.h \
   %D%/list.h \
@@ -16,6 +22,8 @@ libreport_a_SOURCES = \
   %D%/list_hw.c \
   %D%/list_models.c \
   %D%/list_stacks.c \
+  %D%/measured.c \
+  %D%/measured.h \
   %D%/memory_report.c \
   %D%/memory_report.h \
   %D%/output.c \
@@ -27,20 +35,34 @@ libreport_a_SOURCES = \
   %D%/plan_points.c \
   %D%/plan_roofs.c \
   %D%/plot.h \
+  %D%/plot_chart.c \
   %D%/plot_curves.c \
   %D%/plot_doc.c \
   %D%/plot_levels.c \
+  %D%/plot_predicted.c \
   %D%/plot_roofs.c \
+  %D%/predict_columns.c \
   %D%/predict_draft.c \
   %D%/predict_explain.c \
   %D%/predict_print.c \
-  %D%/predict_columns.c \
   %D%/predict_report.h \
   %D%/predict_row.h \
   %D%/predict_rows.c \
   %D%/predict_solve.c \
   %D%/profile_findings.c \
+  %D%/quantize.c \
+  %D%/quantize.h \
   %D%/report.h \
+  %D%/score.c \
+  %D%/score.h \
+  %D%/serving_charts.c \
+  %D%/serving_policies.c \
+  %D%/serving_policies.h \
+  %D%/serving_report.h \
+  %D%/serving_requests.c \
+  %D%/serving_summary.c \
+  %D%/serving_table.c \
+  %D%/serving_trace.c \
   %D%/table.c \
   %D%/table.h \
   %D%/table_fields.c \

@@ -1,4 +1,4 @@
-/* what the files of `roofcast memory` share. */
+/* Interfaces of `roofcast memory`. */
 #ifndef REPORT_MEMORY_REPORT_H
 #define REPORT_MEMORY_REPORT_H
 
@@ -20,24 +20,24 @@ struct memory_cli {
     enum report_format format;
 };
 
-/* A machine, and what it has been asked. */
+/* A deployment: a model on a machine. */
 struct memory_subject {
     const struct model *m;
     const struct hwprofile *h;
     const struct op_classes *classes;
     const struct memory_model *memory;
     struct memory_plan plan;
-    const char *reason; /* why nothing can run there; NULL: it can */
+    const char *reason; /* why the model cannot run; NULL: it can */
     bool served;
 };
 
 extern const struct table_fields memory_fields;
-/* memory_report.c: a row (of memory_row_size) of the most sequences of n_ctx positions (n_seq 0), or of the longest context of n_seq. */
+/* memory_report.c: adds a row (of memory_row_size): largest batch at context n_ctx (n_seq 0), or largest context of n_seq sequences. */
 extern const size_t memory_row_size;
 void memory_add_row(struct table_rows *rows, const struct memory_subject *s, uint64_t n_ctx, uint64_t n_seq);
-/* What takes the memory of a device, a line each. */
+/* The memory plan of a device, a line per item. */
 void memory_add_plan(struct strbuf *b, const struct memory_subject *s);
-/* All rows, to --save and to the terminal; a table has the plans above it. */
+/* All rows, to --save and to the terminal; a table is followed by the plans. */
 int memory_print(const struct table_rows *rows, const struct strbuf *plans, const struct memory_cli *o, const struct model *m,
                  struct error *err);
 

@@ -31,7 +31,7 @@ __attribute__((format(printf, 3, 0))) static void print(size_t width, size_t ind
     free(text);
     if (out.oom)
         interrupt_end_without_memory();
-    fwrite(out.s, 1, out.len, stdout); /* main() looks at what became of it */
+    fwrite(out.s, 1, out.len, stdout); /* main() checks for errors */
     strbuf_free(&out);
 }
 

@@ -1,7 +1,6 @@
 /*
- * The roofline chart's plan. gnuplot draws, but cannot tell where text is free of other
- * text; so the plot area is fixed in pixels here, which makes every position and the true
- * angle of a roof known.
+ * The roofline chart's layout. gnuplot cannot avoid overlapping texts, so the plot area is fixed in pixels here, which
+ * determines every position and the angle of every roof.
  */
 #include "report/plan.h"
 #include <math.h>
@@ -14,7 +13,7 @@
 
 /* ---- frame -------------------------------------------------------------------------- */
 
-/* Where v lies between lo and hi, 0 to 1, and back. */
+/* Position of v between lo and hi, 0 to 1, and its inverse. */
 static double along(double v, double lo, double hi, bool linear)
 {
     return linear ? (v - lo) / (hi - lo) : log10(v / lo) / log10(hi / lo);
@@ -162,7 +161,7 @@ enum text_role phase_role(const char *phase)
                                            : TEXT_OTHER;
 }
 
-/* A triangle or a diamond reaches further than the circle of its size. */
+/* A triangle or a diamond extends beyond the circle of its size. */
 double point_reach_px(const struct roofline_chart *c, const struct plan *p, size_t i)
 {
     bool round = phase_role(c->point[i].phase) != TEXT_PREFILL && !c->point[i].counted;
@@ -223,8 +222,7 @@ void points_without_place(const struct roofline_chart *c, struct strbuf *b)
     }
 }
 
-/* Points in one place (2 px) draw one marker, as large as their time together; concentric
- * ones could not be told apart. The first keeps it; the others' radius is 0. */
+/* Points within 2 px share one marker with the area of their total time: the first keeps it, the others' radius is 0. */
 static void merge_markers(struct plan *p, const struct roofline_chart *c)
 {
     for (size_t i = 0; i < c->n_point; i++) {
@@ -247,8 +245,7 @@ static void merge_markers(struct plan *p, const struct roofline_chart *c)
     }
 }
 
-/* Size and visibility of each point; what cannot be shown is named, never moved to an edge.
- */
+/* Size and visibility of each point; points outside the frame are listed, never moved to an edge. */
 static int plan_points(struct plan *p, const struct roofline_chart *c, struct strbuf *notes,
                        struct error *err)
 {

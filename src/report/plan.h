@@ -1,7 +1,6 @@
 /*
- * report/plan.h: a roofline chart worked out to the pixel before gnuplot sees it: frame,
- * roof lines, ridge points, marker sizes, and every text with its place. Internal to report
- * and its tests.
+ * report/plan.h: pixel layout of a roofline chart, computed before gnuplot runs: frame, roof lines, ridge points, marker sizes,
+ * and the position of every text. Internal to report and its tests.
  */
 #ifndef REPORT_PLAN_H
 #define REPORT_PLAN_H
@@ -21,8 +20,7 @@ double frame_py(const struct frame *f, double flop_s);
 double frame_ai(const struct frame *f, double px);
 double frame_flop_s(const struct frame *f, double py);
 
-/* The frame's ranges come from the roofs alone: the same machine always has the same axes.
- */
+/* The axes depend only on the roofs: a machine always has the same axes. */
 int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, struct error *err);
 
 struct roof_line {
@@ -31,7 +29,7 @@ struct roof_line {
     bool spec;
 };
 
-/* How a text looks; the colours are the style file's. */
+/* Style of a text; colours are defined in the style file. */
 enum text_role {
     TEXT_TITLE,
     TEXT_PLAIN,
@@ -102,8 +100,7 @@ int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, s
 #define WRAP_LINE 200
 int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE], int max_lines,
               bool *cut);
-/* What a set of roofs spans. spec: 1 or 0 counts datasheet or measured roofs only, -1 all; machine: -1 all.
- * plan_roofs.c */
+/* Range of a set of roofs. spec: 1 or 0: only datasheet or measured roofs, -1: all; machine: -1: all. plan_roofs.c */
 struct span {
     double bw_lo, bw_hi, flop_lo, flop_hi;
     int n_bw, n_flop;
@@ -123,7 +120,7 @@ int point_level(const char *phase);
 enum text_role phase_role(const char *phase);
 /* The point that a line leads from to point i; i itself: none does, or an end is outside the frame. */
 size_t point_before(const struct roofline_chart *c, const struct plan *p, size_t i);
-/* Intensity and FLOP/s are known and above 0: a log axis has a place for it. */
+/* Intensity and FLOP/s are known and above 0, so a logarithmic axis can show it. */
 bool point_has_place(const struct chart_point *q);
 /* Length of "ffn_down" in "ffn_down.12": one role's points in many layers share a name. */
 size_t label_stem(const char *label);
@@ -133,8 +130,7 @@ void points_without_place(const struct roofline_chart *c, struct strbuf *b);
 /* Labels of the points in the frame; s holds markers, roofs, roof labels. plan_points.c */
 int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
                       struct strbuf *notes, struct error *err);
-/* A tag and what it stands for, into the table; a heading above it, or NULL. A full table
- * says so once. plan_key.c */
+/* Adds a tag and its text to the table, with an optional heading. A full table ends with a note. plan_key.c */
 int plan_key_add(struct plan *p, enum text_role role, const char *heading, const char *tag,
                  const char *names, struct error *err);
 int plan_key_rows(const char *names);

@@ -1,5 +1,4 @@
-/* The table next to a chart's plot: what its numbers and letters stand for, column by
- * column. */
+/* The table next to a chart's plot that explains its numbers and letters, column by column. */
 #include "report/plan.h"
 
 #define KEY_PX      11.5
@@ -22,15 +21,14 @@ int plan_key_rows(const char *names)
     return wrap_text(names, KEY_PX, KEY_TEXT_W, line, KEY_LINES, &cut);
 }
 
-/* Entries of more than a line break the columns unevenly: a tenth is left for that. */
+/* Entries of several lines break the columns unevenly: a tenth is reserved for that. */
 int plan_key_free_rows(const struct plan *p)
 {
     int all = rows_a_column(&p->frame);
     return all * KEY_COLUMNS * 9 / 10 - p->key_column * all - p->key_row;
 }
 
-/* Make room for n rows that stay together; false when the table is full but for its last
- * row. */
+/* Reserves n consecutive rows; false: only the last row is free. */
 static bool make_room(struct plan *p, int n)
 {
     int rows = rows_a_column(&p->frame);

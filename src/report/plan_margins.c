@@ -1,5 +1,4 @@
-/* What stands around a chart's plot area: title, subtitle, axis titles, legend, points left
- * out. */
+/* Margins of a chart: title, subtitle, axis titles, legend, points outside the frame. */
 #include "report/plan.h"
 #include <math.h>
 #include <string.h>
@@ -65,7 +64,7 @@ static int legend_entry(struct plan *p, struct legend *g, int kind, const char *
     return rc;
 }
 
-/* What the chart shows, so that the legend explains that and no more. */
+/* Contents of the chart, for the legend. */
 struct shown {
     bool decode, prefill, other, counted, predicted, measured, weighted, spec, roof;
     bool level[4];
@@ -127,7 +126,7 @@ static int legend(struct plan *p, const struct roofline_chart *c, struct legend 
     return 0;
 }
 
-/* Points that have no place in the frame, by name. */
+/* Names of the points outside the frame. */
 static void left_out(const struct plan *p, const struct roofline_chart *c, struct strbuf *b)
 {
     for (size_t i = 0; i < c->n_point; i++) {

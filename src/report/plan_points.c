@@ -1,7 +1,6 @@
 /*
- * Labels of a chart's points. Points that lie on one another share a label; where the names
- * do not find room they become numbers with a table of names next to the plot; where the
- * numbers do not, more points share one.
+ * Labels of a chart's points. Overlapping points share a label; if names do not fit they become numbers with a table of
+ * names next to the plot; if numbers do not fit, more points share one.
  */
 #include "report/plan.h"
 #include <math.h>
@@ -11,7 +10,7 @@
 #define NAME_PX    12.0
 #define NAME_W     170.0 /* a label breaks into lines of this width */
 #define NAME_LINES 5
-#define NAME_COST  40.0 /* px of distance and the like a label: above it names are a tangle */
+#define NAME_COST  40.0 /* mean cost per label in px above which numbers are used */
 #define MAX_NAMED  26   /* more labels than this are numbers */
 struct cluster {
     enum text_role role;
@@ -33,7 +32,7 @@ struct clusters {
 };
 
 struct attempt {
-    bool names;       /* all labels names; else numbers, and names where they find a place too */
+    bool names;       /* all labels are names; else numbers, and names where they fit */
     bool crowded;     /* see struct scene */
     double radius_px; /* points closer than this share a label */
 };
@@ -130,7 +129,7 @@ static void name_cluster(struct cluster *g, const struct clusters *k, size_t me,
     }
 }
 
-/* The label hangs on the member nearest the middle. */
+/* The label is attached to the member nearest the centroid. */
 static void anchor_cluster(struct cluster *g, const struct clusters *k, size_t me,
                            const struct roofline_chart *c, const struct plan *p)
 {
@@ -140,7 +139,7 @@ static void anchor_cluster(struct cluster *g, const struct clusters *k, size_t m
             continue;
         struct disc d = { frame_px(&p->frame, c->point[i].ai),
                           frame_py(&p->frame, c->point[i].flop_s), point_reach_px(c, p, i), (int)me };
-        /* A point whose marker another one draws is the last resort. */
+        /* A point whose marker is drawn by another point is the last choice. */
         double far = hypot(d.x - g->x, d.y - g->y) + (d.r > 0 ? 0 : 1e6);
         if (far < best) {
             best = far;
@@ -169,8 +168,7 @@ static void own_markers(struct scene *s, const struct clusters *k, const struct 
             s->disc[d++].owner = strict ? owner_of(k, c, i) : DISC_NOBODY;
 }
 
-/* The heaviest first: they get the best places and the lowest numbers. Ties keep the
- * chart's order. */
+/* By descending weight: heavy points get the best positions and the lowest numbers. Ties keep the chart's order. */
 static size_t *heaviest_first(const struct roofline_chart *c, const struct plan *p, size_t *n)
 {
     size_t *order = calloc(c->n_point + 1, sizeof *order);
@@ -252,7 +250,7 @@ static int key_rows(const struct clusters *k)
     return rows;
 }
 
-/* The label as a number, which is not known yet: room for the largest. */
+/* A label as a number not known yet: reserves room for the largest. */
 static void label_number(struct cluster *g, size_t n)
 {
     g->numbered = true;
@@ -260,7 +258,7 @@ static void label_number(struct cluster *g, size_t n)
     g->place = (struct placement){ .size_px = NAME_PX, .n_line = 1, .w_px = text_width_px(g->line[0], NAME_PX) };
 }
 
-/* As its names; false when they are too long to stand in the plot. */
+/* A label as names; false: too long for the plot. */
 static bool label_names(struct cluster *g)
 {
     bool cut = false;
@@ -271,7 +269,7 @@ static bool label_names(struct cluster *g)
     return !cut;
 }
 
-/* Take every label out once and put it where it is cheapest now that the others stand. */
+/* Removes every label once and places it at minimum cost given the others. */
 static void improve(struct clusters *k, struct scene *s, size_t n_box, size_t n_leader)
 {
     for (int round = 0; round < 2 && k->n <= 120; round++)
@@ -291,8 +289,7 @@ static void improve(struct clusters *k, struct scene *s, size_t n_box, size_t n_
         scene_add_placement(s, &k->v[j].place);
 }
 
-/* Numbers become names, the heaviest points' first, where a name finds a place among the other labels that is near its point and
- * crosses no two lines. */
+/* Numbers become names, heaviest points first, if a name fits near its point and crosses fewer than two lines. */
 static void name_some(struct clusters *k, struct scene *s, size_t n_box, size_t n_leader)
 {
     for (size_t i = 0; i < k->n && k->n <= MAX_NAMED; i++) {
@@ -310,8 +307,7 @@ static void name_some(struct clusters *k, struct scene *s, size_t n_box, size_t 
     }
 }
 
-/* All names (which cost no more than NAME_COST on average: far from their points, across lines, they are a tangle), or numbers and
- * some names. false: no room, and the scene is as before. */
+/* All names, at a mean cost of at most NAME_COST, or numbers and some names. false: no room, the scene is unchanged. */
 static bool place_clusters(struct clusters *k, struct scene *s, bool names)
 {
     size_t n_box = s->n_box, n_leader = s->n_leader;
@@ -412,7 +408,7 @@ int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct sce
         if (clusters_build(&k, p, c, attempts[a].radius_px, err) != 0)
             return -1;
         s->crowded = attempts[a].crowded;
-        own_markers(s, &k, c, p, !last); /* inside a cloud of points no label is nearest to its own */
+        own_markers(s, &k, c, p, !last); /* in a dense cloud the label need not be nearest to its own point */
         bool ok = place_clusters(&k, s, attempts[a].names);
         const int rows = ok ? key_rows(&k) : 0;
         if (rows > max_rows && !last) {

@@ -80,9 +80,8 @@ struct segment roof_segment(const struct frame *f, const struct roof_line *l)
                              frame_py(f, l->flop1_s) };
 }
 
-/* Every memory roof with the highest peak, and every peak with the slowest memory: the
- * ridge points that bound what an op can be. All of them, with several levels and types,
- * would bury the plot; of many roofs only the outer two. */
+/* Ridge points: every memory roof with the highest peak, and every peak with the slowest memory; with many roofs only the
+ * outer two. */
 int plan_ridges(struct plan *p, const struct roofline_chart *c, struct error *err)
 {
     const struct frame *f = &p->frame;
@@ -124,8 +123,7 @@ static bool place_roof_label(struct placement *at, const struct scene *s, const 
     return false;
 }
 
-/* Labels stand on their lines; of many roofs, letters do, and the labels in the table
- * next to the plot. */
+/* Labels on their lines; with many roofs letters, and the labels in the table next to the plot. */
 int plan_roof_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
                      struct strbuf *notes, struct error *err)
 {

@@ -1,6 +1,6 @@
 /*
  * plot.h: what `roofcast plot` makes of a document: points and roofs. plot_doc.c reads
- * points, plot_levels.c those of each level of the memory, plot_roofs.c chooses roofs, plot_curves.c draws profiles' curves, cmd_plot.c is the
+ * points, plot_predicted.c predictions, plot_levels.c those of each level of the memory, plot_roofs.c chooses roofs, plot_chart.c draws them, plot_curves.c profiles' curves, cmd_plot.c is the
  * command.
  */
 #ifndef REPORT_PLOT_H
@@ -33,7 +33,7 @@ struct plot_options {
     const char *type; /* of a model that is predicted: -q; NULL: as predict has it */
 };
 
-/* What a test that is drawn was. */
+/* A drawn test. */
 struct plot_shape {
     bool drawn;
     char test[48];
@@ -41,7 +41,7 @@ struct plot_shape {
     double flop; /* of a repetition */
 };
 
-/* What counters counted of a role's traffic with one level, of one pass. */
+/* Counted traffic of a role from one level, per pass. */
 struct plot_counted {
     char phase[8], role[20], level[8];
     double bytes;
@@ -76,33 +76,75 @@ struct plot {
 };
 void plot_free(struct plot *p);
 
-/* Read a document: kind, names, items, ceilings. doc NULL: o->doc names a profile, `this` too. plot_doc.c */
-int plot_read(struct plot *p, const struct plot_options *o, const json_t *doc, struct error *err);
+/* An amount of work of a prediction: a phase, or (role not "") a role of it. */
+struct plot_work {
+    char role[48];
+    double bytes, flop, seconds;
+};
+
+/* A phase of a prediction, with its roles where it has them. NaN, "": unknown. */
+struct plot_predicted {
+    char model[128], type[32], hw[128], test[48], phase[8], stack[48], basis[16], math[16];
+    int64_t n_depth, n_batch;
+    double bandwidth_bytes_s, peak_flop_s;
+    struct plot_work whole, *role; /* [n_role] */
+    size_t n_role;
+};
+
+struct plot_prediction {
+    struct plot_predicted *row;
+    size_t n_row;
+    int roof; /* 1: a bound, 0: of a stack, -1: the file does not say */
+};
+/* From the rows of a prediction (struct predict_row), from a document of schema roofcast.predict. The caller frees x, after an error too. plot_predicted.c */
+int plot_prediction_of_rows(struct plot_prediction *x, const struct table_rows *rows, bool roof, struct error *err);
+int plot_prediction_read(struct plot_prediction *x, const json_t *doc, const char *name, struct error *err);
+void plot_prediction_free(struct plot_prediction *x);
+
+/* What is drawn: a document, else a prediction; neither: a profile, which plot_options.doc names (`this` too). */
+struct plot_subject {
+    json_t *doc;
+    struct plot_prediction prediction;
+};
+/* Kind, names, items, ceilings. plot_doc.c */
+int plot_read(struct plot *p, const struct plot_options *o, const struct plot_subject *s, struct error *err);
+
+/* A row of any of the documents: strings are the document's. */
+struct plot_source {
+    const char *phase, *role, *op, *type;
+    int64_t layer;
+    double bytes, flop, seconds; /* of an analysis: seconds 0 */
+};
+/* "phase" of a row; its role, op, type, layer and amounts (phase stays; absent texts are ""). plot_doc.c */
+int plot_read_phase(const json_t *row, const char *ctx, const char **phase, struct error *err);
+int plot_read_source(struct plot_source *r, const json_t *row, const char *ctx, bool timed, struct error *err);
 /* Whether it is a document that plot_read() reads; others are measurements of other engines, if anything. */
 bool plot_is_document(const json_t *doc);
-/* A text, cut to size, with ? for control characters: names are printed. plot_doc.c */
+/* A text, truncated to size, with ? for control characters. plot_doc.c */
 void plot_copy(char *to, size_t size, const char *from);
 /* p->roofs and the machine's names from a profile, by name or path, or `this`. -1 with *err: there is none, or it is damaged. plot_roofs.c */
 int plot_load_profile(struct plot *p, const char *spec, struct error *err);
-/* p->roofs of a prediction's machine p->hw: its profile, or, for an unknown name, the roofs that doc states (bytes/s, FLOP/s). */
-int plot_prediction_roofs(struct plot *p, const json_t *doc, struct error *err);
+/* p->roofs of a prediction's machine p->hw: its profile, or, for an unknown name, the roofs that the rows state (bytes/s, FLOP/s). */
+int plot_prediction_roofs(struct plot *p, const struct plot_prediction *x, struct error *err);
 /* Choose roofs into c->roof (the caller frees). plot_roofs.c */
 int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o,
                       struct error *err);
-/* How an op is named: its role, with --by op and its layer. plot_doc.c */
+/* Name of an op: its role, with --by op also its layer. plot_doc.c */
 void plot_op_label(char *buf, size_t n, const struct plot_options *o, const char *role, int64_t layer);
-/* The test of that row is the one its phase is drawn by; what counters counted of such tests. plot_levels.c */
+/* Whether the row's test is the drawn one of its phase; counted traffic of the drawn tests. plot_levels.c */
 void plot_set_shape(struct plot *p, const struct run_row *row);
 int plot_add_counted(struct plot *p, const struct run *r, struct error *err);
-/* Whether the phase drawn by level is decode: what --phase says, else decode where the run has it. */
+/* Phase of the hierarchical roofline: --phase, else decode if the run has it. */
 bool plot_decodes(const struct plot *p, const struct plot_options *o);
-/* Points of each level of the memory into c (the caller frees); one phase: decode, or what --phase says. plot_levels.c */
+/* Points of each memory level into c (the caller frees), for one phase. plot_levels.c */
 int plot_level_points(struct roofline_chart *c, const struct plot *p, const struct plot_options *o, struct strbuf *notes,
                       struct error *err);
 /* FLOP/s under the roofs for an op that was not timed: min(peak of its arithmetic, AI x
  * bandwidth). methods.md (26) */
 double plot_attainable(const struct plot *p, const struct plot_item *it);
 
+/* Draw the subject as a roofline, on the machines of o->hw. plot_chart.c */
+int plot_roofline(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err);
 /* Draw one of the charts of a profile: plot_curves.c. No such measurement in it: ERROR_UNAVAILABLE. */
 int plot_curves(const struct plot_options *o, const char *style, struct strbuf *notes, struct error *err);
 

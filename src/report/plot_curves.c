@@ -69,7 +69,7 @@ static int most_threads(const struct hwprofile *h, const struct curve_kind *k, c
     return n;
 }
 
-/* Reads at every number of threads, other ops at the largest; what --op, -t or --all-roofs says instead. */
+/* Default: reads at every number of threads, other ops at the largest; --op, -t and --all-roofs override. */
 static bool curve_wanted(const struct hwprofile *h, const struct curve_kind *k, const struct hw_curve *c,
                          const struct plot_options *o)
 {
@@ -160,7 +160,7 @@ static int add_curve(struct curve_chart *c, const struct hw_curve *from, struct 
     return 0;
 }
 
-/* Picks of a kind in the order of the legend; what does not fit is named. */
+/* Curves of a kind in legend order; those that exceed the colours are listed. */
 static int add_curves(struct curve_chart *c, const struct hwprofile *h, const struct curve_kind *k, const struct plot_options *o,
                       struct strbuf *notes, struct error *err)
 {
@@ -199,7 +199,7 @@ static void roof_span(const struct hwprofile *h, const char *kind, const char *u
     }
 }
 
-/* Where the profile has no such roof, its curves have to do. */
+/* Without such a roof the range of the curves is used. */
 static void series_span(const struct curve_chart *c, double *lo, double *hi)
 {
     for (size_t i = 0; i < c->n_series; i++)
@@ -256,7 +256,7 @@ static void thread_axis(struct curve_chart *c, const struct hwprofile *h)
         n = h->ceiling[i].n_threads > n ? h->ceiling[i].n_threads : n;
     c->x.scale = AXIS_COUNT;
     axis_powers(&c->x, 1, n > 2 ? n : 2);
-    c->x.lo /= 1.25; /* a thread alone does not lie on the axis */
+    c->x.lo /= 1.25; /* keep one thread off the axis */
     c->x.hi *= 1.25;
 }
 
@@ -269,7 +269,7 @@ static double dram_read(const struct hwprofile *h, int n)
     return c ? c->value : NAN;
 }
 
-/* The load counts for the axis: on a machine whose memory moves it may be more than the roof of reads, measured at another time. */
+/* The axis includes the load, which may exceed the read roof measured at another time. */
 static void load_axis(struct curve_chart *c, const struct hwprofile *h)
 {
     const double read = dram_read(h, 0);
@@ -356,7 +356,7 @@ static int spec_level(struct curve_chart *c, const struct hwprofile *h, struct e
     return add_level(c, h->mem_bw.value, true, -1, label, err);
 }
 
-/* The load that nothing exceeds, and the latency without any. */
+/* The maximum load, and the idle latency. */
 static int load_lines(struct curve_chart *c, const struct hwprofile *h, struct error *err)
 {
     char value[32], label[64];
@@ -534,7 +534,7 @@ static void titles(struct curve_chart *c, const struct hwprofile *h, const struc
              date);
 }
 
-/* Kernels differ little on a chart of decades: the points of a type stand side by side. */
+/* Kernels differ little on a logarithmic axis: the points of a type are drawn side by side. */
 static void dodge(struct curve_chart *c)
 {
     for (size_t i = 0; i < c->n_series; i++)
@@ -575,7 +575,7 @@ static int by_level_and_tokens(const void *a, const void *b)
     return level ? (*x->level == 'D' ? -1 : *y->level == 'D' ? 1 : -level) : (x->n_tok > y->n_tok) - (x->n_tok < y->n_tok);
 }
 
-/* As many as there are colours: the rest, those that fewest types have, is named. */
+/* At most as many series as colours; the rest, those of the fewest types, is listed. */
 static size_t drop_series(struct kernel_series *s, size_t n, struct strbuf *notes)
 {
     for (bool first = true; n > MAX_SERIES; first = false) {
@@ -615,7 +615,7 @@ static int chart_kernels(struct curve_chart *c, struct kernel_pick *p, const str
     return rc;
 }
 
-/* ---- the commands' side ---------------------------------------------------------------------- */
+/* ---- the chart ---------------------------------------------------------------------- */
 
 /* "Threads that reach 95 % of the best: read DRAM 4" doc/notes/charts.md */
 static int say_saturation(struct curve_chart *c, struct error *err)

@@ -135,7 +135,7 @@ static bool test_drawn(const struct chosen *c, const char *phase, const char *te
     return *mine && strcmp(mine, test) == 0;
 }
 
-/* An empty chart is no answer to a test or a phase that is not in the file. */
+/* Error for a test or a phase that is not in the file. */
 static int check_chosen(const struct chosen *c, const struct plot_options *o, struct error *err)
 {
     if (*c->test[0] || *c->test[1])
@@ -150,13 +150,6 @@ static int check_chosen(const struct chosen *c, const struct plot_options *o, st
                      o->test ? o->test : "", o->test ? "\"" : "", all);
 }
 
-/* A row of any of the documents: strings are the document's. */
-struct source {
-    const char *phase, *role, *op, *type;
-    int64_t layer;
-    double bytes, flop, seconds; /* of an analysis: seconds 0 */
-};
-
 void plot_op_label(char *buf, size_t n, const struct plot_options *o, const char *role, int64_t layer)
 {
     if (o->by_op && layer >= 0)
@@ -166,7 +159,7 @@ void plot_op_label(char *buf, size_t n, const struct plot_options *o, const char
 }
 
 /* Add one row with bytes and FLOP to its role (or op). */
-static int add_row(struct plot *p, const struct plot_options *o, const struct source *r,
+static int add_row(struct plot *p, const struct plot_options *o, const struct plot_source *r,
                    struct error *err)
 {
     char label[48];
@@ -198,7 +191,7 @@ static int get_amount(const json_t *row, const char *ctx, const char *key, doubl
                      NUMBER_MAX, *v);
 }
 
-static int get_phase(const json_t *row, const char *ctx, const char **phase, struct error *err)
+int plot_read_phase(const json_t *row, const char *ctx, const char **phase, struct error *err)
 {
     if (json_get_str(row, ctx, "phase", phase, err) != 0)
         return -1;
@@ -210,12 +203,11 @@ static int get_phase(const json_t *row, const char *ctx, const char **phase, str
 }
 
 /* Role, op, type, layer and amounts; the phase is the caller's. Absent texts are "". */
-static int get_source(struct source *r, const json_t *row, const char *ctx, bool timed,
-                      struct error *err)
+int plot_read_source(struct plot_source *r, const json_t *row, const char *ctx, bool timed, struct error *err)
 {
     double weights, act, kv;
     const char *phase = r->phase;
-    *r = (struct source){ .phase = phase, .role = "", .op = "", .type = "", .layer = -1 };
+    *r = (struct plot_source){ .phase = phase, .role = "", .op = "", .type = "", .layer = -1 };
     if (json_get_str_opt(row, ctx, "role", &r->role, err) != 0 ||
         json_get_str_opt(row, ctx, "op", &r->op, err) != 0 ||
         json_get_str_opt(row, ctx, "type", &r->type, err) != 0 ||
@@ -304,7 +296,7 @@ static int add_whole(struct plot *p, const struct run_row *row, struct error *er
     return 0;
 }
 
-/* Points of drawn tests that are above their roofs, and why: they are drawn where they are. */
+/* Notes the points of drawn tests above their roofs, with the cause. */
 static int note_findings(struct plot *p, const struct run *r, const struct chosen *c, struct error *err)
 {
     struct finding *f;
@@ -344,7 +336,7 @@ static int add_run_rows(struct plot *p, const struct plot_options *o, const stru
     p->notes.oom |= c->others.oom;
     for (size_t i = 0; i < r->n_op; i++) {
         const struct run_op *op = &r->op[i];
-        struct source s = { .phase = op->phase,
+        struct plot_source s = { .phase = op->phase,
                             .role = op->role,
                             .op = op->op,
                             .type = op->type,
@@ -402,9 +394,9 @@ static int read_analysis(struct plot *p, const struct plot_options *o, const jso
              n_prompt, n_gen, n_depth);
     json_array_foreach(json_object_get(doc, "rows"), i, row)
     {
-        struct source s = { 0 };
+        struct plot_source s = { 0 };
         snprintf(ctx, sizeof ctx, "%.280s: rows[%zu]", o->doc, i);
-        if (get_phase(row, ctx, &s.phase, err) != 0 || get_source(&s, row, ctx, false, err) != 0)
+        if (plot_read_phase(row, ctx, &s.phase, err) != 0 || plot_read_source(&s, row, ctx, false, err) != 0)
             return -1;
         if (!*s.role)
             return error_set(err, ERROR_INPUT,
@@ -422,51 +414,27 @@ static int read_analysis(struct plot *p, const struct plot_options *o, const jso
 
 /* Whether a prediction's row is about the machine that is drawn; "" takes the first one's
  * name. */
-static bool same_machine(struct plot *p, const json_t *row)
+static bool same_machine(struct plot *p, const struct plot_predicted *r)
 {
     if (!*p->hw)
-        COPY(p->hw, text(row, "hw"));
-    return strcmp(p->hw, text(row, "hw")) == 0;
+        COPY(p->hw, r->hw);
+    return strcmp(p->hw, r->hw) == 0;
 }
 
-static int note_math(struct plot *p, const json_t *row, const char *ctx, struct error *err)
+static int add_work(struct plot *p, const struct plot_options *o, const char *phase, const struct plot_work *w, struct error *err)
 {
-    const char *name = NULL;
-    if (json_get_str_opt(row, ctx, "math", &name, err) != 0)
-        return -1;
-    int m = name && *name ? math_find(name) : -1;
-    if (name && *name && m < 0)
-        return error_set(err, ERROR_INPUT,
-                         "%s: field \"math\": expected an arithmetic such as fp16, found \"%.32s\"",
-                         ctx, name);
-    if (m >= 0)
-        p->math[m] = true;
-    return 0;
+    const struct plot_source s = { .phase = phase, .role = w->role, .op = "", .type = "", .layer = -1,
+                                   .bytes = w->bytes, .flop = w->flop, .seconds = w->seconds };
+    return add_row(p, o, &s, err);
 }
 
 /* A row of a phase has its roles within; with --by role it is one itself. */
-static int add_predicted(struct plot *p, const struct plot_options *o, const json_t *row,
-                         const char *ctx, const char *phase, bool draw, struct error *err)
+static int add_predicted(struct plot *p, const struct plot_options *o, const struct plot_predicted *r, struct error *err)
 {
-    struct source s = { .phase = phase };
-    const json_t *roles = json_object_get(row, "roles");
-    if (get_source(&s, row, ctx, true, err) != 0)
-        return -1;
-    if (roles && !json_is_array(roles))
-        return error_set(err, ERROR_INPUT, "%s: field \"roles\": expected an array", ctx);
-    if (*s.role && draw && add_row(p, o, &s, err) != 0)
-        return -1;
-    for (size_t k = 0; k < json_array_size(roles); k++) {
-        char inner[360];
-        snprintf(inner, sizeof inner, "%s: roles[%zu]", ctx, k);
-        if (get_source(&s, json_array_get(roles, k), inner, true, err) != 0)
-            return -1;
-        if (!*s.role)
-            return error_set(err, ERROR_INPUT, "%s: field \"role\": expected a name", inner);
-        if (draw && add_row(p, o, &s, err) != 0)
-            return -1;
-    }
-    return 0;
+    int rc = *r->whole.role ? add_work(p, o, r->phase, &r->whole, err) : 0;
+    for (size_t k = 0; k < r->n_role && rc == 0; k++)
+        rc = add_work(p, o, r->phase, &r->role[k], err);
+    return rc;
 }
 
 static const struct plot_item *last_of(const struct plot *p, const char *phase)
@@ -477,28 +445,23 @@ static const struct plot_item *last_of(const struct plot *p, const char *phase)
     return NULL;
 }
 
-/* A whole phase as a point; the line begins anew where more than one list moves on. */
-static int add_step(struct plot *p, const json_t *row, const char *ctx, const char *phase, const char *test, bool joined, struct error *err)
+/* A whole phase as a point; a new line begins if more than one list advances. */
+static int add_step(struct plot *p, const struct plot_options *o, const struct plot_predicted *r, struct error *err)
 {
-    struct source s = { .phase = phase };
-    int64_t n_depth = 0, n_batch = 0;
-    if (get_source(&s, row, ctx, true, err) != 0 || json_get_int(row, ctx, "n_depth", 0, INT32_MAX, &n_depth, err) != 0 ||
-        json_get_int(row, ctx, "n_batch", 1, INT32_MAX, &n_batch, err) != 0)
-        return -1;
-    if (*s.role)
-        return error_set(err, ERROR_USAGE, "%s: a prediction --by role has no whole phases, which --trajectory and several machines are drawn by", ctx);
-    const struct plot_item *before = last_of(p, phase);
-    const bool join = joined && before && (before->n_depth == n_depth || before->n_batch == n_batch);
-    struct plot_item *it = new_item(p, phase, test, err);
+    if (*r->whole.role)
+        return error_set(err, ERROR_USAGE, "%s: a prediction --by role has no whole phases, which --trajectory and several machines are drawn by", o->doc);
+    const struct plot_item *before = last_of(p, r->phase);
+    const bool join = o->trajectory && before && (before->n_depth == r->n_depth || before->n_batch == r->n_batch);
+    struct plot_item *it = new_item(p, r->phase, r->test, err);
     if (!it)
         return -1;
-    it->bytes = s.bytes;
-    it->flop = s.flop;
-    it->seconds = s.seconds;
+    it->bytes = r->whole.bytes;
+    it->flop = r->whole.flop;
+    it->seconds = r->whole.seconds;
     it->whole = true;
     it->join = join;
-    it->n_depth = n_depth;
-    it->n_batch = n_batch;
+    it->n_depth = r->n_depth;
+    it->n_batch = r->n_batch;
     return 0;
 }
 
@@ -512,68 +475,40 @@ static bool step_wanted(const struct plot_options *o, struct chosen *c, const ch
     return true;
 }
 
-/* Which constants made the seconds. methods.md (62) */
-static void note_constants(struct plot *p, const json_t *row)
+/* The constants of the prediction. methods.md (62) */
+static void note_constants(struct plot *p, const struct plot_predicted *r)
 {
     static const struct {
-        const char *basis, *text;
+        const char *basis, *before, *after;
     } bases[] = {
-        { "machine", "constants of %s on this machine" },   { "class", "constants of %s on machines of this class" },
-        { "priors", "constants of %s, assumed" },           { "kernels", "measured kernels of %s" },
+        { "machine", "constants of ", " on this machine" }, { "class", "constants of ", " on machines of this class" },
+        { "priors", "constants of ", ", assumed" },         { "kernels", "measured kernels of ", "" },
     };
-    const char *stack = text(row, "stack"), *basis = text(row, "basis");
     for (size_t i = 0; i < ARRAY_LEN(bases); i++)
-        if (*stack && strcmp(bases[i].basis, basis) == 0) {
-            char what[sizeof p->constants];
-            char clean[48];
-            COPY(clean, stack);
-            const char *at = strstr(bases[i].text, "%s");
-            snprintf(what, sizeof what, "%.*s%s%s", (int)(at - bases[i].text), bases[i].text, clean, at + 2);
-            memcpy(p->constants, what, sizeof what);
-        }
+        if (*r->stack && strcmp(bases[i].basis, r->basis) == 0)
+            snprintf(p->constants, sizeof p->constants, "%s%s%s", bases[i].before, r->stack, bases[i].after);
 }
 
-static int read_predicted_row(struct plot *p, const struct plot_options *o, const json_t *row,
-                              const char *ctx, struct chosen *c, bool *other, struct error *err)
+static int add_prediction_row(struct plot *p, const struct plot_options *o, const struct plot_predicted *r, struct chosen *c, struct error *err)
 {
-    const char *phase, *test, *hw, *model, *type;
-    if (*text(row, "reason")) /* no price */
+    if (!(o->whole ? step_wanted(o, c, r->phase, r->test) : test_wanted(p, o, c, r->phase, r->test)))
         return 0;
-    if (get_phase(row, ctx, &phase, err) != 0 || json_get_str(row, ctx, "test", &test, err) != 0 ||
-        json_get_str(row, ctx, "hw", &hw, err) != 0 ||
-        json_get_str(row, ctx, "model", &model, err) != 0 ||
-        json_get_str(row, ctx, "type", &type, err) != 0)
-        return -1;
-    bool mine = same_machine(p, row),
-         draw = mine && (o->whole ? step_wanted(o, c, phase, test) : test_wanted(p, o, c, phase, test));
-    *other |= !mine;
-    if (draw) {
-        COPY(p->model, model);
-        COPY(p->type, type);
-        if (note_math(p, row, ctx, err) != 0)
-            return -1;
-    }
-    if (draw)
-        note_constants(p, row);
-    if (o->whole)
-        return draw ? add_step(p, row, ctx, phase, test, o->trajectory, err) : 0;
-    return add_predicted(p, o, row, ctx, phase, draw, err);
+    COPY(p->model, r->model);
+    COPY(p->type, r->type);
+    const int m = *r->math ? math_find(r->math) : -1;
+    if (m >= 0)
+        p->math[m] = true;
+    note_constants(p, r);
+    return (o->whole ? add_step : add_predicted)(p, o, r, err);
 }
 
-static int read_prediction_rows(struct plot *p, const struct plot_options *o, const json_t *doc,
-                                struct chosen *c, struct error *err)
+static int add_prediction_rows(struct plot *p, const struct plot_options *o, const struct plot_prediction *x, struct chosen *c, struct error *err)
 {
-    size_t i;
-    json_t *row;
-    char ctx[320];
     bool other = false;
-    json_array_foreach(json_object_get(doc, "rows"), i, row)
-    {
-        snprintf(ctx, sizeof ctx, "%.280s: rows[%zu]", o->doc, i);
-        /* Both phases in one, another machine's roofs: no points under these roofs. */
-        if (strcmp(text(row, "phase"), "request") == 0 || json_is_string(json_object_get(row, "what_if")))
-            continue;
-        if (read_predicted_row(p, o, row, ctx, c, &other, err) != 0)
+    for (size_t i = 0; i < x->n_row; i++) {
+        const bool mine = same_machine(p, &x->row[i]);
+        other |= !mine;
+        if (mine && add_prediction_row(p, o, &x->row[i], c, err) != 0)
             return -1;
     }
     if (c->all.len == 0)
@@ -586,11 +521,11 @@ static int read_prediction_rows(struct plot *p, const struct plot_options *o, co
     if (c->others.len)
         strbuf_addf(&p->notes, "not drawn: %s (choose one with --test)\n", c->others.s);
     p->notes.oom |= c->others.oom;
-    if (json_is_true(json_object_get(doc, "roof")))
+    if (x->roof == 1)
         COPY(p->detail, "; the bound itself, no efficiency factors");
     else if (*p->constants)
         snprintf(p->detail, sizeof p->detail, "; %s", p->constants);
-    else if (json_is_false(json_object_get(doc, "roof")))
+    else if (x->roof == 0)
         COPY(p->detail, "; with the profile's efficiency factors");
     if (other && !o->hw)
         strbuf_addf(&p->notes,
@@ -598,12 +533,21 @@ static int read_prediction_rows(struct plot *p, const struct plot_options *o, co
     return 0;
 }
 
-static int read_prediction(struct plot *p, const struct plot_options *o, const json_t *doc,
-                           struct error *err)
+static int add_prediction(struct plot *p, const struct plot_options *o, const struct plot_prediction *x, struct error *err)
 {
     struct chosen c = { 0 };
-    int rc = read_prediction_rows(p, o, doc, &c, err);
+    p->kind = PLOT_PREDICTION;
+    const int rc = add_prediction_rows(p, o, x, &c, err);
     chosen_free(&c);
+    return rc ? rc : plot_prediction_roofs(p, x, err);
+}
+
+static int read_prediction(struct plot *p, const struct plot_options *o, const json_t *doc, struct error *err)
+{
+    struct plot_prediction x;
+    int rc = plot_prediction_read(&x, doc, o->doc, err);
+    rc = rc ? rc : add_prediction(p, o, &x, err);
+    plot_prediction_free(&x);
     return rc;
 }
 
@@ -661,7 +605,7 @@ static int read_doc(struct plot *p, const struct plot_options *o, const json_t *
     case PLOT_ANALYSIS:
         return read_analysis(p, o, doc, err);
     case PLOT_PREDICTION:
-        return read_prediction(p, o, doc, err) != 0 ? -1 : plot_prediction_roofs(p, doc, err);
+        return read_prediction(p, o, doc, err);
     case PLOT_PROFILE:
         return o->hw ? error_set(err, ERROR_USAGE,
                                  "%s is a profile itself: --hw is for runs, analyses, predictions",
@@ -671,10 +615,16 @@ static int read_doc(struct plot *p, const struct plot_options *o, const json_t *
     return -1;
 }
 
-int plot_read(struct plot *p, const struct plot_options *o, const json_t *doc, struct error *err)
+int plot_read(struct plot *p, const struct plot_options *o, const struct plot_subject *s, struct error *err)
 {
     *p = (struct plot){ .kind = PLOT_PROFILE };
-    const int rc = doc ? read_doc(p, o, doc, err) : plot_load_profile(p, o->doc, err);
+    int rc;
+    if (s->doc)
+        rc = read_doc(p, o, s->doc, err);
+    else if (s->prediction.n_row > 0)
+        rc = o->hw && plot_load_profile(p, o->hw, err) != 0 ? -1 : add_prediction(p, o, &s->prediction, err);
+    else
+        rc = plot_load_profile(p, o->doc, err);
     if (rc != 0)
         plot_free(p);
     return rc;

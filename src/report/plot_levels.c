@@ -1,6 +1,6 @@
 /*
- * The hierarchical roofline: a point an op and level of the memory, at FLOP over what crosses to that level. Bytes are those
- * that counters counted for the op's role, where the run has them; else the cache model's, of the same passes of the model.
+ * The hierarchical roofline: a point per op and memory level, at FLOP / bytes from that level. Bytes are counted by hardware
+ * counters for the op's role if the run has them, else computed by the cache model for the same passes.
  */
 #include "report/plot.h"
 #include "timing/levels.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a run says -------------------------------------------------------------------- */
+/* ---- counted bytes -------------------------------------------------------------------- */
 
 void plot_set_shape(struct plot *p, const struct run_row *row)
 {
@@ -28,8 +28,7 @@ static bool drawn(const struct plot *p, const char *phase, const char *test)
     return t->drawn && strcmp(t->test, test) == 0;
 }
 
-/* Lines that came into a cache came from the level beyond it. A repetition is as many passes as its FLOP are those of one
- * pass's ops. */
+/* Lines filled into a cache come from the next level. Passes per repetition: its FLOP over the FLOP of one pass. */
 int plot_add_counted(struct plot *p, const struct run *r, struct error *err)
 {
     static const char *const served[][2] = {
@@ -61,9 +60,9 @@ int plot_add_counted(struct plot *p, const struct run *r, struct error *err)
     return 0;
 }
 
-/* ---- what the model says ------------------------------------------------------------------ */
+/* ---- bytes of the cache model ------------------------------------------------------------------ */
 
-/* What an op or a role moves in a test's passes, by the model. */
+/* Bytes of an op or a role in a test's passes, by the cache model. */
 struct moved {
     char label[48];
     double flop;
@@ -139,7 +138,7 @@ static double counted_bytes(const struct plot *p, const char *phase, const char 
     return NAN;
 }
 
-/* The points of an item lie side by side; its name stands at the last one, mostly memory's. */
+/* The points of an item are adjacent; the last one, usually DRAM's, carries its name. */
 static int add_points(struct roofline_chart *c, const struct plot *p, const struct plot_item *it, const struct moved *m, double share,
                       struct strbuf *notes, struct error *err)
 {
@@ -155,7 +154,7 @@ static int add_points(struct roofline_chart *c, const struct plot *p, const stru
         q.counted = counted > 0;
         q.predicted = !q.counted;
         q.ai = q.counted ? it->flop / counted : model > 0 ? m->flop / model : NAN;
-        if (isnan(q.ai)) { /* a cache before this level serves all of it: nothing is left for those beyond */
+        if (isnan(q.ai)) { /* served entirely by lower levels */
             strbuf_addf(notes, "%s: nothing crosses to %s\n", it->label, t->name);
             break;
         }
@@ -199,7 +198,7 @@ static int add_items(struct roofline_chart *c, const struct plot *p, const struc
         if (m && m->flop > 0)
             rc = add_points(c, p, item[i], m, item[i]->seconds / seconds, notes, err);
         else
-            strbuf_addf(notes, "not drawn: %s, which the model does not have\n", item[i]->label);
+            strbuf_addf(notes, "not drawn: %s, not in the model\n", item[i]->label);
     }
     free(item);
     if (rc == 0 && c->n_point == 0)
@@ -223,9 +222,9 @@ int plot_level_points(struct roofline_chart *c, const struct plot *p, const stru
     if (p->kind != PLOT_RUN)
         return error_set(err, ERROR_USAGE, "--chart hierarchical is for runs (bench --ops --save)");
     if (p->roofs.n_cache == 0)
-        return error_set(err, ERROR_USAGE, "whose caches? Name the machine: --hw this, or a profile that `roofcast profile` wrote");
+        return error_set(err, ERROR_USAGE, "no cache sizes: name the machine with --hw this, or a profile written by `roofcast profile`");
     if (model_load(&m, o->model ? o->model : p->model, o->model ? NULL : p->type, err) != 0)
-        return o->model ? -1 : error_prefix(err, "the run's model (-m says where it is)");
+        return o->model ? -1 : error_prefix(err, "the run's model (use -m)");
     struct walk w = { .ops = &ops, .h = &p->roofs, .o = &cost, .plot = o, .n_threads = p->n_threads, .err = err };
     int rc = op_list_build(&ops, &m, err);
     if (rc == 0) {

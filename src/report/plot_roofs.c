@@ -1,5 +1,4 @@
-/* Which roofs a chart shows: the best of each memory level and arithmetic, or all of them.
- */
+/* The roofs of a chart: the best of each memory level and operand type, or all. */
 #include "report/plot.h"
 #include "timing/roofs.h"
 #include <ctype.h>
@@ -10,7 +9,7 @@
 
 #define COPY(to, from) plot_copy((to), sizeof(to), (from))
 
-/* ---- the profile, or what a prediction says of its machine ------------------------------ */
+/* ---- the profile, or the roofs of a prediction ------------------------------ */
 
 /* The profile goes first: the document's own ceilings are added to it. */
 int plot_load_profile(struct plot *p, const char *spec, struct error *err)
@@ -26,22 +25,8 @@ int plot_load_profile(struct plot *p, const char *spec, struct error *err)
     return 0;
 }
 
-/* A field of a row: "" and NaN where it has none. */
-static const char *text_of(const json_t *row, const char *key)
-{
-    const char *s = json_string_value(json_object_get(row, key));
-    return s ? s : "";
-}
-
-static double number_of(const json_t *row, const char *key)
-{
-    const json_t *v = json_object_get(row, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
-/* A prediction names its machines; where the name says nothing here, the rows' own two roofs
- * serve: the highest, as phases reach more or less of a machine. */
-int plot_prediction_roofs(struct plot *p, const json_t *doc, struct error *err)
+/* A prediction names its machines; for an unknown name the highest roofs of its rows are used. */
+int plot_prediction_roofs(struct plot *p, const struct plot_prediction *x, struct error *err)
 {
     struct error ignored;
     struct hwprofile h;
@@ -50,7 +35,7 @@ int plot_prediction_roofs(struct plot *p, const json_t *doc, struct error *err)
     COPY(hw, p->hw);
     if (p->have_profile)
         return 0;
-    if (*hw && !hwprofile_is_path(hw) && strcmp(hw, "this") != 0) { /* a profile of that name that cannot be read is an error */
+    if (*hw && !hwprofile_is_path(hw) && strcmp(hw, "this") != 0) { /* an unreadable profile is an error */
         if (hwprofile_find(&h, hw, &found, err) != 0)
             return -1;
         if (found) {
@@ -60,19 +45,14 @@ int plot_prediction_roofs(struct plot *p, const json_t *doc, struct error *err)
     } else if (plot_load_profile(p, hw, &ignored) == 0) {
         return 0;
     }
-    size_t i;
-    json_t *row;
-    json_array_foreach(json_object_get(doc, "rows"), i, row)
-    {
-        if (strcmp(text_of(row, "hw"), hw) != 0)
+    for (size_t i = 0; i < x->n_row; i++) {
+        const struct plot_predicted *r = &x->row[i];
+        if (strcmp(r->hw, hw) != 0)
             continue;
-        struct ceiling memory = { .name = "memory",
-                                  .value = number_of(row, "bandwidth_bytes_s"),
-                                  .kind = "bandwidth",
-                                  .level = "DRAM" };
-        struct ceiling peak = { .value = number_of(row, "peak_flop_s"), .kind = "compute" };
-        COPY(peak.dtype, text_of(row, "math"));
-        COPY(peak.name, text_of(row, "math"));
+        struct ceiling memory = { .name = "memory", .value = r->bandwidth_bytes_s, .kind = "bandwidth", .level = "DRAM" };
+        struct ceiling peak = { .value = r->peak_flop_s, .kind = "compute" };
+        COPY(peak.dtype, r->math);
+        COPY(peak.name, r->math);
         COPY(p->machine, hw);
         if (hwprofile_raise_ceiling(&p->roofs, &memory, err) != 0 || hwprofile_raise_ceiling(&p->roofs, &peak, err) != 0)
             return -1;
@@ -166,8 +146,7 @@ static bool has_peak(const struct plot *p, enum math m, int n_threads)
     return p->roofs.peak[m].value > 0 || best_ceiling(&p->roofs, "compute", math_name(m), n_threads);
 }
 
-/* A roof that no point can reach is no roof of theirs: the arithmetics of the points, as the
- * document says, else as their products' types say; all where that leaves none. */
+/* Only peaks of operand types in use: from the document, else from the types of its products; all if that leaves none. */
 static void used_maths(bool used[MATH_COUNT], const struct plot *p, const struct plot_options *o,
                        int n_threads)
 {
@@ -218,8 +197,7 @@ static int add_measured(struct roofline_chart *c, const struct plot *p, const bo
         if (m && add_ceiling(c, m, false, err) != 0)
             return -1;
     }
-    /* An arithmetic that another one outruns by no more than a tenth adds a line on a line.
-     */
+    /* Peaks within 10 % of another one would coincide with it. */
     double shown[MATH_COUNT];
     size_t n_shown = 0;
     for (int i = MATH_FP32; i < MATH_COUNT; i++) {
@@ -326,20 +304,19 @@ int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const stru
     bool memory = false, peaks = false;
     for (size_t i = 0; i < c->n_roof; i++)
         *(isnan(c->roof[i].bytes_s) ? &peaks : &memory) = true;
-    /* What was measured stands; the datasheet fills what was not. */
+    /* Measured roofs first; the datasheet fills the gaps. */
     rc = rc ? rc
             : add_spec(c, &p->roofs, used, !memory || o->all_roofs, !peaks || o->all_roofs, o->all_roofs,
                        err);
     if (rc == 0 && c->n_roof == 0)
         rc = error_set(
             err, ERROR_USAGE,
-            "%s has no roofs of its own: say on which machine with --hw NAME, FILE or this",
+            "%s has no roofs: name the machine with --hw NAME, FILE or this",
             o->doc);
     return rc;
 }
 
-/* ---- where an op that was not timed would be
- * -------------------------------------------------- */
+/* ---- attainable performance of an op without a time -------------------------------------------------- */
 
 static double spec_or_measured(const struct plot *p, const char *math)
 {
@@ -349,7 +326,7 @@ static double spec_or_measured(const struct plot *p, const char *math)
     return c ? c->value : spec > 0 ? spec : NAN;
 }
 
-/* The arithmetic's own peak, else the nearest wider one, else any. */
+/* The peak of the operand type, else of the nearest wider one, else any. */
 static double item_peak(const struct plot *p, const struct plot_item *it)
 {
     static const char *const wider[] = { "int8", "fp16", "bf16", "fp32" };

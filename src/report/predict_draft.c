@@ -35,7 +35,7 @@ void predict_draft_name(char *buf, size_t n, const struct subject *s)
                  s->gamma);
 }
 
-/* Of every row: nothing where nothing is drafted. */
+/* Speculation columns of a row; empty for plain rows. */
 void predict_draft_put(struct predict_row *w, const struct subject *s)
 {
     const struct speculation none = { { NAN, NAN }, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN };
@@ -52,8 +52,8 @@ void predict_draft_put(struct predict_row *w, const struct subject *s)
 void predict_draft_note(const struct predict_cli *o)
 {
     if (o->draft.spec)
-        report_text(0, "+%s: tokens in rounds of drafts and one pass that verifies them, where a drafted token is right with chance %s;\n"
-                    "ITL is the mean, gain over plain decode. Experts and attention are those of the longer pass.\n",
+        report_text(0, "+%s: speculative decoding in rounds of drafts and one verification pass, acceptance %s. ITL is the mean per token,\n"
+                    "gain is relative to plain decode; experts and attention are those of the verification pass.\n",
                     strcmp(o->draft.spec, "ngram") == 0 || strcmp(o->draft.spec, "mtp") == 0 ? o->draft.spec : "draft",
                     o->draft.acceptance);
 }

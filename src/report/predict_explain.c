@@ -19,13 +19,13 @@ static const struct column predict_class_columns[] = {
     { "phase", NULL, COL_TEXT, NULL, COL_DATA, AT(phase), EMPTY_VALUE, "`\"prefill\"` or `\"decode\"`", NULL },
     { "times", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.times), EMPTY_VALUE, NULL, "such phases: of a request, whose steps are told as their mean, its `n_gen - 1` "
       "steps; else 1" },
-    { "count", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.sum.count), EMPTY_VALUE, NULL, "ops a pass" },
+    { "count", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.sum.count), EMPTY_VALUE, NULL, "ops per pass" },
     { "n_pass", NULL, COL_FLOAT, NULL, COL_DATA, AT(c.n_pass), EMPTY_VALUE, NULL, "passes that run them" },
     { "shape", NULL, COL_TEXT, NULL, COL_DATA, AT(shape), EMPTY_VALUE, NULL, NULL },
     { "type", NULL, COL_TEXT, NULL, COL_DATA, AT(type), EMPTY_NULL, NULL, "of the weights, or of the cache" },
     { "scheme", NULL, COL_TEXT, NULL, COL_DATA, AT(scheme), EMPTY_NULL, NULL, "of a checkpoint's products: bits of weights and activations, `W4A16`" },
     { "math", NULL, COL_TEXT, NULL, COL_DATA, AT(math), EMPTY_NULL, NULL, "operand type whose peak is used" },
-    { "roof", NULL, COL_TEXT, NULL, COL_DATA, AT(c.roof), EMPTY_NULL, NULL, "the measured kernels whose roofs it was priced with (methods.md (29)); null: "
+    { "roof", NULL, COL_TEXT, NULL, COL_DATA, AT(c.roof), EMPTY_NULL, NULL, "the measured kernels used as roofs (methods.md (29)); null: "
       "bandwidth and peak" },
     { "kernel", NULL, COL_TEXT, NULL, COL_DATA, AT(c.sum.alone), EMPTY_NULL, NULL, "the kernel of the stack that runs it, one of `priors.attention_kernels`, whose "
       "seconds are its own (46); null: as the others" },
@@ -57,9 +57,9 @@ static const struct column predict_constant_columns[] = {
     { "unit", NULL, COL_TEXT, NULL, COL_DATA, AT(unit), EMPTY_VALUE, NULL, "`\"\"`: a plain number" },
     { "source", NULL, COL_TEXT, NULL, COL_DATA, AT(source), EMPTY_VALUE, NULL, NULL },
     { "formula", NULL, COL_TEXT, NULL, COL_DATA, AT(formula), EMPTY_VALUE, NULL, "its number in `doc/methods.md`" },
-    { "spread", NULL, COL_FLOAT, NULL, COL_DATA, AT(spread), EMPTY_NULL, NULL, "factor by which it may be off, one standard deviation of its logarithm; null: "
+    { "spread", NULL, COL_FLOAT, NULL, COL_DATA, AT(spread), EMPTY_NULL, NULL, "uncertainty factor, exp of the standard deviation of its logarithm (tables: 90 %, that is `spread`^1.645); null: "
       "not a constant of the stack" },
-    { "share", NULL, COL_FRACTION, "fraction", COL_DATA, AT(share), EMPTY_NULL, NULL, "of the variance behind the 90 % interval; all add up to 1" },
+    { "share", NULL, COL_FRACTION, "fraction", COL_DATA, AT(share), EMPTY_NULL, NULL, "of the variance of the 90 % interval; all add up to 1" },
 };
 #undef AT
 const struct table_fields predict_constant_fields = { "predict.constant", predict_constant_columns, ARRAY_LEN(predict_constant_columns) };
@@ -73,7 +73,7 @@ static const char *type_of(const struct op *op, const struct subject *s)
     return op->w ? dtype_name(op->w->type) : NULL;
 }
 
-/* "W4A16": bits of the weights and of what they are multiplied with, where a checkpoint says it. (4) */
+/* "W4A16": bits of weights and activations of a checkpoint. (4) */
 static void scheme_of(char *buf, size_t n, const struct op *op)
 {
     static const unsigned act_bits[] = { [SCHEME_FP16] = 16, [SCHEME_BF16] = 16, [SCHEME_FP8] = 8, [SCHEME_INT8] = 8,
@@ -146,7 +146,7 @@ static const char *seconds_text(char *buf, size_t n, double s)
     return s == 0 ? "0" : units_si(buf, n, s, "s");
 }
 
-/* "  weights  32 x 14336 rows x 4352 B                                  = 2.00 GB", a line or two. */
+/* "  weights  32 x 14336 rows x 4352 B                                  = 2.00 GB" */
 static void print_side(const char *what, const char *formula, double value, const char *unit, const char *note)
 {
     char v[40];
@@ -154,7 +154,7 @@ static void print_side(const char *what, const char *formula, double value, cons
         report_text(13, "    %-8s %-72s = %s%s\n", what, formula, units_si(v, sizeof v, value, unit), note);
 }
 
-/* " (154 TFLOP/s)": what e_c and the peak of the units come to; "" where nothing is computed. */
+/* " (154 TFLOP/s)": effective throughput, e_c times the peak of the math units; "": no FLOP. */
 static const char *rate_text(char *buf, size_t n, const struct explain_class *c)
 {
     const double rate = c->sum.cost.flop / c->sum.compute_s;
@@ -180,7 +180,7 @@ static void print_class(const struct class_row *w)
     if (*c->roof)
         report_text(13, "    kernel   %s (29)\n", c->roof);
     if (c->sum.alone)
-        report_text(13, "    kernel   %s, seconds of its own: (46)\n", c->sum.alone);
+        report_text(13, "    kernel   %s, kernel model (46)\n", c->sum.alone);
     if (c->sum.link_s > 0)
         snprintf(sides, sizeof sides, "links %s", seconds_text(a, sizeof a, c->sum.link_s));
     else
@@ -201,17 +201,17 @@ static void print_constant(const struct explain_constant *k)
     else
         units_si(v, sizeof v, k->value, k->unit);
     if (isfinite(k->share))
-        snprintf(spread, sizeof spread, "x/ %.3g, %.1f %% of the interval: ", k->spread, 100 * k->share);
+        snprintf(spread, sizeof spread, "*/ %.3g (90 %%), %.1f %% of the interval: ", pow(k->spread, PREDICT_Z90), 100 * k->share);
     report_text_within(120, 46, "  %-22s %-14s %-5s %s%s\n", k->name, v, k->formula, spread, k->source);
 }
 
-/* Efficiencies of a stack, not the machine's own measured kernels. */
+/* Whether the row uses constants of a stack, not measured kernels. */
 static bool has_constants(const struct predict_row *row)
 {
     return row->stack && strcmp(row->basis ? row->basis : "", "kernels") != 0;
 }
 
-/* The sum, with all its digits, and the seconds of the table. */
+/* The sum with all digits, and the seconds of the table. */
 static void print_total(const struct predict_row *row)
 {
     const double n = row->n_batch, tokens = strcmp(row->phase, "prefill") == 0   ? n * row->n_prompt
@@ -221,17 +221,17 @@ static void print_total(const struct predict_row *row)
     if (fabs(row->pipeline - 1) > 1e-12)
         report_text(4, "  x %.10g: %s\n", row->pipeline,
                     has_constants(row) ? "per-pass cost in addition to the ops, and overlap of fused ops (35), (24)"
-                                       : "passes overlap in the pipeline, the slowest stage sets the pace (24)");
+                                       : "pipeline overlap: the slowest stage sets the rate (24)");
     printf("  %.10g tokens / %.17g s = %.17g tokens/s\n", tokens, row->seconds.value, row->tok_s.value);
 }
 
-/* Of a request: what comes next, and how often. */
+/* Heading of a phase of a request. */
 static void print_part(enum phase phase, double times)
 {
     if (phase == PHASE_PREFILL)
-        printf("  the prompt:\n");
+        printf("  prompt:\n");
     else
-        printf("  %.10g step%s, the mean of them:\n", times, times == 1 ? "" : "s");
+        printf("  %.10g decode step%s, mean:\n", times, times == 1 ? "" : "s");
 }
 
 static void print_row(const struct predict_row *row)
@@ -254,14 +254,13 @@ static void print_row(const struct predict_row *row)
 void predict_print_explain(const struct table_rows *rows)
 {
     if (has_constants(table_row(rows, 0)))
-        report_text(0, "\nSeconds of an op: ((weights + KV + act) / (e_b W) with FLOP / (e_c peak) and weights widened, as a p-norm, + launch,\n"
-                    "doc/methods.md (35), (62); peak: of the units that the stack's kernels multiply on (43), behind it in parentheses what they\n"
-                    "reach; bytes and FLOP (5)-(19); between devices (47). Formulas are of all ops of a line.\n"
-                    "A decode step is the mean of its steps (21).\n");
+        report_text(0, "\nTime of an op: p-norm of (weights + KV + act) / (e_b W) and FLOP / (e_c peak) + weight conversion, plus launch:\n"
+                    "doc/methods.md (35), (62). peak: of the kernels' math units (43), in parentheses their effective throughput; bytes and\n"
+                    "FLOP: (5)-(19); between devices: (47). Formulas cover all ops of a line; decode is the mean of its steps (21).\n");
     else
-        report_text(0, "\nSeconds of an op: max((weights + KV) / (e_b W) + act / (e_b W or the cache's), FLOP / (e_c peak)) + launch,\n"
-                    "doc/methods.md (26); bytes and FLOP (5)-(19); between devices (24). Formulas are of all ops of a line.\n"
-                    "A decode step is the mean of its steps (21).\n");
+        report_text(0, "\nTime of an op: max((weights + KV) / (e_b W) + act / (e_b W or the cache bandwidth), FLOP / (e_c peak)) + launch:\n"
+                    "doc/methods.md (26); bytes and FLOP: (5)-(19); between devices: (24). Formulas cover all ops of a line; decode is the\n"
+                    "mean of its steps (21).\n");
     for (size_t i = 0; i < rows->n; i++) {
         const struct predict_row *row = table_row(rows, i);
         if (row->explained)

@@ -1,11 +1,11 @@
-/* roofcast predict: rows as a table, and the roofs that stood behind them. */
+/* roofcast predict: rows as a table, and the roofs used. */
 #include "report/predict_report.h"
 #include <math.h>
 #include <string.h>
 
 enum { SOURCE_AT = 14 + 2 + 6 + 2 + 12 + 2 }; /* columns of the lines under the table */
 
-/* when: in which phase; "": always */
+/* when: the phase; "": both */
 static void print_roof(const char *hw, const char *what, double v, const char *unit, const char *when, const char *source)
 {
     char b[40];
@@ -17,7 +17,7 @@ static void print_use(const char *what, double v, const char *unit, const char *
     char b[40] = "-", reason[96];
     if (!isnan(v))
         snprintf(b, sizeof b, "%.4g %s", v, unit);
-    snprintf(reason, sizeof reason, "the profile does not say (%s gives one)", option);
+    snprintf(reason, sizeof reason, "not in the profile (set it with %s)", option);
     report_text(SOURCE_AT, "%-14s  %-6s  %-12s  %s\n", "", what, b, isnan(v) ? reason : source);
 }
 
@@ -26,16 +26,16 @@ static const struct predict_row *row_at(const struct table_rows *rows, size_t i)
     return table_row(rows, i);
 }
 
-/* Whose constants, and how much is known of them. */
+/* The stack and the basis of its constants. */
 static void print_stack(const struct predict_row *row)
 {
     static const struct {
         const char *basis, *text;
     } known[] = {
-        { "machine", "constants measured with it on this machine" },
-        { "class", "constants of machines of its class, or of other software on it: a wider interval; --anchor narrows it" },
-        { "priors", "neither machine nor class was measured: what all machines share, a wide interval; --anchor narrows it" },
-        { "kernels", "the machine's own kernels, as `roofcast profile` measured them; --anchor changes nothing there" },
+        { "machine", "constants fitted to measurements on this machine" },
+        { "class", "constants of this class of machines, or of other software on this machine: wider interval; --anchor narrows it" },
+        { "priors", "no measurements of this machine or its class: constants common to all machines, wide interval; --anchor narrows it" },
+        { "kernels", "kernels measured by `roofcast profile` on this machine; --anchor has no effect" },
     };
     for (size_t i = 0; row->basis && i < ARRAY_LEN(known); i++)
         if (strcmp(row->basis, known[i].basis) == 0)
@@ -47,7 +47,7 @@ static bool same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* The first row with this row's machine; with NULL, and its operands; and, of a stack, whose constants differ by phase, its phase. */
+/* Whether no earlier row has this row's machine and, unless of_machine, its operand type and (with a stack) phase. */
 static bool is_first(const struct table_rows *rows, size_t i, bool of_machine)
 {
     const struct predict_row *r = row_at(rows, i);
@@ -68,11 +68,11 @@ static void print_notes(const struct table_rows *rows)
         for (size_t k = 0; k < i; k++)
             said |= same_text(row_at(rows, k)->note, r->note);
         if (!said)
-            report_text(0, "%s on %s, and its like: %s.\n", r->test, r->hw, r->note);
+            report_text(0, "Note on %s on %s and similar rows: %s.\n", r->test, r->hw, r->note);
     }
 }
 
-/* Does a changed row have memory of its own, which no row before has? */
+/* Whether a --what-if row has a memory roof that no earlier row has. */
 static bool has_other_memory(const struct table_rows *rows, size_t i)
 {
     const struct predict_row *r = row_at(rows, i);
@@ -84,7 +84,7 @@ static bool has_other_memory(const struct table_rows *rows, size_t i)
     return other;
 }
 
-/* Which roofs stood behind the rows: two lines a machine, operand type and phase. */
+/* The roofs used: two lines per machine, operand type and phase. */
 static void print_roofs(const struct table *t, const struct predict_cli *o)
 {
     const struct table_rows *rows = t->rows;
@@ -93,7 +93,7 @@ static void print_roofs(const struct table *t, const struct predict_cli *o)
     for (size_t i = 0; i < rows->n; i++) {
         const struct predict_row *r = row_at(rows, i);
         const bool again = !is_first(rows, i, true);
-        const bool request = strcmp(r->phase, "request") == 0; /* has the roofs of its parts */
+        const bool request = strcmp(r->phase, "request") == 0; /* uses the roofs of its phases */
         const char *when = r->stack ? r->phase : "";
         requests |= request;
         const bool first = !r->reason && is_first(rows, i, false) && !(request && again && r->stack);
@@ -109,27 +109,27 @@ static void print_roofs(const struct table *t, const struct predict_cli *o)
         print_use("power", r->running.power_w, "W", r->running.power_source, "--power");
         print_use("price", r->running.price_usd_h, "USD/h", r->running.price_source, "--price");
     }
-    report_text(0, "\npp: seconds to the first token (TTFT); tg: seconds between tokens (ITL). memory, compute: what either side\n"
-                "alone would take; busy: compute over the phase's seconds.\n");
+    report_text(0, "\npp: prefill, time to first token (TTFT); tg: decode, inter-token latency (ITL). memory time, compute time: bytes / bandwidth\n"
+                "and FLOP / peak, summed over ops; compute, %% of total: compute time / total time.\n");
     if (requests)
-        report_text(0, "req: seconds of a whole request, TTFT and then every token after the first; tokens/s are those generated over it.\n");
+        report_text(0, "req: time of a whole request, TTFT and all further tokens; tokens/s: generated tokens over that time.\n");
     if (o->ask.n_change > 0)
-        report_text(0, "what if: the row above with these changes; ratio: its tokens/s over those of the row without%s.\n",
-                    table_has(t, "speedup_lo") ? ", and the ends of its 90 %\ninterval: what both rows err by alike is not in it (66)" : "");
+        report_text(0, "what if: the row above with this change; ratio: tokens/s relative to the unchanged row%s.\n",
+                    table_has(t, "speedup_lo") ? ", low and high: its 90 % interval\n(errors common to both rows cancel, (66))" : "");
     if (table_has(t, "guess"))
-        report_text(0, "*: no profile of it; taken for one of its class by its name (--hw FILE with a bandwidth and a peak says more).\n");
+        report_text(0, "*: no profile; estimated from its class by name (--hw FILE with a bandwidth and a peak is more accurate).\n");
     print_notes(rows);
     if (table_has(t, "tok_s_lo"))
-        report_text(0, "low, high: the ends of the 90 %% interval; --explain has each constant's part of it.\n");
-    report_text(0, "%s", o->roof                         ? "An upper bound on tokens/s: no constants of software, activations stay on the chip.\n"
-                : table_has(t, "stack") ? "Roofs are what the stack reaches of them; --roof prices the bound itself.\n"
-                                               : "Roofs are after the profile's efficiency factors; --roof prices the bound itself.\n");
+        report_text(0, "low, high: 90 %% interval; --explain shows the share of each constant.\n");
+    report_text(0, "%s", o->roof                         ? "Upper bound on tokens/s: no software constants, activations stay on the chip.\n"
+                : table_has(t, "stack") ? "Roofs above include the efficiency of the stack; --roof prints the roofline bound.\n"
+                                               : "Roofs above include the profile's efficiency factors; --roof prints the roofline bound.\n");
 }
 
-/* Columns that a table has where a row has them. */
+/* Columns shown if some row has a value. */
 static const char where_known[] = "tok_s_lo tok_s_hi speedup_lo speedup_hi slo_chance usd_per_mtok usd_per_request j_per_request slo_met";
 
-/* What was asked, and can be answered; one device exchanges nothing, and its columns would say so in every row. */
+/* Columns that the options need and the rows have; columns of links only with several devices. */
 static void show_columns(struct column *cols, size_t n, const struct table *t, const struct predict_cli *o)
 {
     bool alone = layout_devices(&o->price.layout) == 1;
@@ -157,14 +157,9 @@ int predict_print(struct table_rows *rows, const struct predict_cli *o, const st
     json_t *meta = predict_meta(o, m);
     const struct table t = { "roofcast.predict", 1, meta, cols, n, rows, o->by_role ? predict_role_order : predict_order };
     int rc = meta ? 0 : error_oom(err, 0, "the prediction");
-    if (!o->by_role && (o->save || o->keep || o->format == REPORT_JSON || o->format == REPORT_JSONL))
+    if (!o->by_role && (o->save || o->format == REPORT_JSON || o->format == REPORT_JSONL))
         predict_nest(rows);
     show_columns(cols, n, &t, o);
-    if (rc == 0 && o->keep) {
-        *o->keep = table_json(&t);
-        json_decref(meta);
-        return 0;
-    }
     if (rc == 0 && o->save)
         rc = report_write(o->save, REPORT_JSON, &t, err);
     if (rc == 0 && o->format == REPORT_TABLE)

@@ -10,16 +10,18 @@
 #include "predict/speculate.h"
 #include "predict/whatif.h"
 
-/* --draft and its kin, as given. */
+struct plot_prediction; /* plot.h */
+
+/* --draft and related options, as given. */
 struct draft_cli {
     const char *spec, *type, *gamma, *acceptance;
     char type_named[24]; /* as in struct pricing_options */
     double host_us;
 };
 
-/* Questions other than tokens/s: options of predict_ask.c. */
+/* Options of predict_ask.c. */
 struct predict_ask {
-    const char *request;         /* --request, and what it says */
+    const char *request;         /* --request, and its parsed values */
     struct request *requests;
     size_t n_request;
     double power_w, price_usd_h; /* NaN: the profile's */
@@ -38,10 +40,10 @@ struct predict_change {
 };
 
 struct predict_cli {
-    json_t **keep; /* the document goes there, and nothing is printed; NULL: it is printed */
+    struct plot_prediction *keep; /* for a chart: filled, and nothing is printed; NULL: printed */
     const char *model, *hw, *save;
     const char *n_prompt, *n_gen, *n_depth, *n_batch; /* lists */
-    int64_t n_ubatch, threads; /* 0: the software's; all */
+    int64_t n_ubatch, threads; /* 0: the stack's; all */
     bool roof, weights_only, weights_all, by_role;
     double weights_gb; /* NaN: counted */
     struct pricing_options price;
@@ -51,24 +53,24 @@ struct predict_cli {
     enum report_format format;
 };
 
-/* The same, ready: .gamma.n 0: nothing is drafted. */
+/* Evaluated draft options; .gamma.n 0: no speculative decoding. */
 struct drafting {
-    struct spec_options s; /* but for gamma */
+    struct spec_options s; /* except gamma */
     struct model model;
     struct int_list gamma;
     double a[SPEC_MAX_GAMMA];
 };
 
 
-/* Rows so far: of several machines one that cannot be priced has a row that says why. */
+/* Predictions so far: of several machines, one that cannot be predicted has a row with the reason. */
 struct predict_tally {
     bool several;
     size_t n_priced;
-    struct error first; /* why the first of the others cannot */
-    char said[64];      /* the last machine that a warning was about */
+    struct error first; /* reason of the first failure */
+    char said[64];      /* the last machine warned of */
 };
 
-/* One row's subject: a machine, a scenario, and which phase of it. */
+/* Scenario of a row: model, machine, options and phase. */
 struct subject {
     const struct model *m;
     const struct hwprofile *h;
@@ -79,43 +81,43 @@ struct subject {
     struct prediction total;       /* of the request */
     const char *what_if;           /* NULL: no change */
     const struct whatif *change;
-    const struct subject *base;    /* without it */
-    const char *reason;            /* why there is no price; NULL: there is one */
+    const struct subject *base;    /* scenario without the change */
+    const char *reason;            /* why there is no prediction; NULL: there is one */
     struct predict_tally *tally;
     const struct predict_cli *cli;
     const struct drafting *drafting;
-    const struct speculation *spec; /* of this row; NULL: plain */
+    const struct speculation *spec; /* of this row; NULL: plain decode */
     uint32_t gamma;
 };
 
-/* predict_rows.c: the rows (struct predict_row) of one phase; a row a role with --by role. */
+/* predict_rows.c: adds the rows (struct predict_row) of a phase: one, or with --by role one per role. */
 int predict_add_rows(struct table_rows *rows, const struct subject *s, struct error *err);
-/* A row that says why *s has no price. */
+/* Adds a row with the reason why *s has no prediction. */
 int predict_add_reason(struct table_rows *rows, const struct subject *s, const char *reason, struct error *err);
-/* What the row is about. */
+/* The prediction of the row. */
 const struct prediction *predict_of(const struct subject *s);
-/* Seconds or tokens/s v with their 90 % interval, of which p is as sure as of its own; NaN where it has none. (62) */
+/* Seconds or tokens/s v with the relative 90 % interval of p; NaN: no interval. (62) */
 struct figure predict_seconds(double v, const struct prediction *p);
 struct figure predict_rate(double v, const struct prediction *p);
 /* Whether the limits hold. */
 void predict_put_limits(struct predict_row *w, const struct limits *l, const struct limit_phase *prefill, const struct limit_phase *decode);
-/* What was asked for instead of the model's own work: a figure priced so is nominal. */
+/* --weights-gb: a nominal model. */
 struct cell predict_weights_gb(const struct predict_cli *o);
 /* A document's fields before its rows; NULL: out of memory. */
 json_t *predict_meta(const struct predict_cli *o, const struct model *m);
-/* predict_print.c: all rows, to --save and to the terminal, or to o->keep. */
+/* predict_print.c: all rows, to --save and to the terminal. */
 int predict_print(struct table_rows *rows, const struct predict_cli *o, const struct model *m, struct error *err);
-/* predict_explain.c: the derivation of a phase into its row; its JSON; as text, of every row that has it. */
+/* predict_explain.c: adds the derivation of a phase to its row; as JSON; as text, for every row that has one. */
 int predict_put_explain(struct predict_row *w, const struct subject *s, struct error *err);
 void predict_nest_explain(struct table_rows *rows, struct predict_row *w);
 void predict_print_explain(const struct table_rows *rows);
 extern const struct table_fields predict_class_fields, predict_constant_fields, predict_solve_fields;
-/* predict_draft.c: decode rows with drafts, after the plain one: none without --draft. */
+/* predict_draft.c: decode rows with speculative decoding, after the plain one; none without --draft. */
 int predict_draft_rows(struct table_rows *rows, const struct subject *plain, struct error *err);
 void predict_draft_name(char *buf, size_t n, const struct subject *s);
 void predict_draft_put(struct predict_row *w, const struct subject *s);
 void predict_draft_note(const struct predict_cli *o);
-/* predict_solve.c: an answer a question, rows of their own (predict_solve_row_size); why *s has none; all of them, to --save and to the terminal. */
+/* predict_solve.c: adds a row (predict_solve_row_size) per --solve; rows with a reason instead; prints all, to --save and to the terminal. */
 extern const size_t predict_solve_row_size;
 int predict_solve_rows(struct table_rows *rows, const struct subject *s, struct error *err);
 void predict_solve_add_reason(struct table_rows *rows, const struct subject *s, const char *reason);

@@ -1,4 +1,4 @@
-/* predict_row.h: a prediction as a row of a table. What is not known is NaN, NULL, and 0 of gamma and n_ubatch. */
+/* predict_row.h: a prediction as a row of a table. Unknown values are NaN, NULL, and 0 for gamma and n_ubatch. */
 #ifndef REPORT_PREDICT_ROW_H
 #define REPORT_PREDICT_ROW_H
 
@@ -7,7 +7,7 @@
 #include "predict/speculate.h"
 #include "report/table.h"
 
-/* A figure and the ends of its 90 % interval. (62) */
+/* A figure with its 90 % interval. (62) */
 struct figure {
     double value, lo, hi;
 };
@@ -43,6 +43,8 @@ struct predict_row {
     double need_bytes, memory_bytes, usable_bytes, weight_total_bytes, kv_total_bytes, act_peak_bytes, runtime_bytes;
     /* nested; JSON after predict_nest() */
     struct explained *explained; /* NULL: without --explain */
+    struct step *roles; /* [n_roles], owned; their pointers are not valid */
+    size_t n_roles;
     json_t *roles_json, *classes_json, *constants_json;
     double n_pass, explain_s, pipeline;
 };
@@ -68,7 +70,6 @@ extern const struct table_fields predict_role_fields;
 /* The same of a sweep. */
 size_t sweep_columns(struct column *out);
 extern const char sweep_order[];
-json_t *predict_roles_json(const struct table_rows *roles);
 /* Makes the nested JSON of the rows. */
 void predict_nest(struct table_rows *rows);
 void predict_rows_free(struct table_rows *rows);

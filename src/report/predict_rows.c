@@ -11,7 +11,7 @@ const struct prediction *predict_of(const struct subject *s)
     return s->request ? &s->total : s->phase == PHASE_PREFILL ? &s->r.prefill : &s->r.decode;
 }
 
-/* "req2048+512x8@d100": a request's test ends as those of its prompt do. */
+/* "req2048+512x8@d100": a request's name ends like that of its prompt. */
 static const char *test_name(char *name, size_t n, const struct subject *s)
 {
     char end[64];
@@ -95,7 +95,7 @@ void predict_put_limits(struct predict_row *w, const struct limits *l, const str
     w->slo_met = l->n > 0 ? limit_met_name(w->limits.met) : NULL;
 }
 
-/* What holds for the scenario, in each of its rows. */
+/* Columns common to the rows of a scenario. */
 static void put_scenario(struct predict_row *w, const struct subject *s)
 {
     const struct predict_result *r = &s->r;
@@ -145,14 +145,14 @@ static void put_prediction(struct predict_row *w, const struct prediction *p)
     w->compute_share = p->compute_s / p->seconds;
 }
 
-/* Tokens the seconds are divided over: those read, or those generated. */
+/* Tokens for figures per token: of the prompt, or generated. */
 static double n_tokens(const struct subject *s)
 {
     const double each = s->request ? s->request->n_out : s->phase == PHASE_PREFILL ? s->o.n_prompt : 1;
     return each * s->o.n_batch;
 }
 
-/* Energy and money: of all devices; null: unknown for a device. (49) */
+/* Energy and cost of all devices; null: unknown. (49) */
 static void put_running(struct predict_row *w, const struct subject *s, const struct prediction *p)
 {
     w->running = running_of(s->h, s->cli->ask.power_w, s->cli->ask.price_usd_h);
@@ -164,13 +164,23 @@ static void put_running(struct predict_row *w, const struct subject *s, const st
     w->usd_per_request = predict_seconds(usd / n_seq, p);
 }
 
-static json_t *roles_json(const struct prediction *p)
+static int put_roles(struct predict_row *w, const struct prediction *p, struct error *err)
 {
-    struct table_rows rows = { .size = sizeof(struct predict_row) };
+    w->roles = calloc(ROLE_COUNT, sizeof *w->roles);
+    if (!w->roles)
+        return error_oom(err, ROLE_COUNT * sizeof *w->roles, "a prediction's roles");
     for (int i = 0; p->role && i < ROLE_COUNT; i++)
         if (role_used(&p->role[i]))
-            put_role(table_add(&rows), p->seconds, &p->role[i]);
-    json_t *j = predict_roles_json(&rows);
+            w->roles[w->n_roles++] = p->role[i];
+    return 0;
+}
+
+static json_t *roles_json(const struct predict_row *w)
+{
+    struct table_rows rows = { .size = sizeof(struct predict_row) };
+    for (size_t i = 0; i < w->n_roles; i++)
+        put_role(table_add(&rows), w->seconds.value, &w->roles[i]);
+    json_t *j = table_rows_json(&(struct table){ .cols = predict_role_fields.cols, .n_cols = predict_role_fields.n, .rows = &rows });
     table_rows_free(&rows);
     return j;
 }
@@ -184,7 +194,7 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     w->tok_s = predict_rate(p->tok_s, p);
     put_scenario(w, s);
     w->p = *p;
-    w->p.role = NULL; /* the next prediction's, soon */
+    w->p.role = NULL; /* overwritten by the next prediction */
     w->derived = *p->math ? p->derived : -1;
     if (role) {
         put_role(w, p->seconds, role);
@@ -192,7 +202,8 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     }
     put_prediction(w, p);
     put_running(w, s, p);
-    w->roles_json = table_keep_json(rows, roles_json(p));
+    if (put_roles(w, p, err) != 0)
+        return -1;
     return s->cli->ask.explain && !s->reason ? predict_put_explain(w, s, err) : 0;
 }
 
@@ -224,6 +235,8 @@ void predict_nest(struct table_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
         struct predict_row *w = table_row(rows, i);
+        if (!w->roles_json)
+            w->roles_json = table_keep_json(rows, roles_json(w));
         if (w->explained && !w->classes_json)
             predict_nest_explain(rows, w);
     }
@@ -232,7 +245,9 @@ void predict_nest(struct table_rows *rows)
 void predict_rows_free(struct table_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
-        struct explained *x = ((struct predict_row *)table_row(rows, i))->explained;
+        struct predict_row *w = table_row(rows, i);
+        struct explained *x = w->explained;
+        free(w->roles);
         if (x) {
             table_rows_free(&x->classes);
             table_rows_free(&x->constants);

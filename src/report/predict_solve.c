@@ -1,4 +1,4 @@
-/* roofcast predict --solve: which value reaches a target, a row an answer. */
+/* roofcast predict --solve: the value that reaches a target, a row per question. */
 #include "report/fields.h"
 #include "report/predict_report.h"
 #include <math.h>
@@ -9,14 +9,14 @@ struct solve_row {
     const char *model, *hw, *guess, *reason, *note, *type, *layout, *question, *unknown, *bound;
     uint32_t n_devices, n_prompt, n_gen, n_depth, n_batch;
     struct solution a;
-    struct figure tok_s, ttft_s, itl_s; /* where it is found, else where it comes nearest */
+    struct figure tok_s, ttft_s, itl_s; /* at the answer, else at the nearest value */
 };
 const size_t predict_solve_row_size = sizeof(struct solve_row);
 
 #define AT(m) COLUMN_AT(struct solve_row, m)
 static const struct column predict_solve_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_DATA, AT(model), EMPTY_VALUE, NULL, NULL },
-    { "hw", "hw", COL_TEXT, NULL, COL_MAJOR, AT(hw), EMPTY_NULL, NULL, "null: the question is which machine" },
+    { "hw", "hw", COL_TEXT, NULL, COL_MAJOR, AT(hw), EMPTY_NULL, NULL, "null: the machine is the unknown" },
     { "guess", NULL, COL_TEXT, NULL, COL_DATA, AT(guess), EMPTY_NULL, NULL, "as in `predict.row`, as are the next two" },
     { "reason", NULL, COL_TEXT, NULL, COL_DATA, AT(reason), EMPTY_NULL, NULL, NULL },
     { "type", NULL, COL_TEXT, NULL, COL_DATA, AT(type), EMPTY_VALUE, NULL, NULL },
@@ -30,21 +30,21 @@ static const struct column predict_solve_columns[] = {
     { "question", "question", COL_TEXT, NULL, COL_MAJOR, AT(question), EMPTY_VALUE, NULL, "as asked" },
     { "unknown", NULL, COL_TEXT, NULL, COL_DATA, AT(unknown), EMPTY_VALUE, NULL, NULL },
     { "found", NULL, COL_BOOL, NULL, COL_DATA, AT(a.found), EMPTY_VALUE, NULL, NULL },
-    { "value", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value), EMPTY_NULL, NULL, "in `unit`; null: none, or a machine" },
-    { "unit", NULL, COL_TEXT, NULL, COL_DATA, AT(a.unit), EMPTY_VALUE, NULL, "`\"B/s\"`, `\"x\"` (factor of every peak), `\"tokens\"` (before prompt and "
+    { "value", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value), EMPTY_NULL, NULL, "in `unit`; null: no value reaches the target, or the unknown is a machine" },
+    { "unit", NULL, COL_TEXT, NULL, COL_DATA, AT(a.unit), EMPTY_VALUE, NULL, "`\"B/s\"`, `\"x\"` (factor on every peak), `\"tokens\"` (context before prompt and "
       "generation), `\"sequences\"`, `\"devices\"`" },
-    { "value_optimistic", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_optimistic), EMPTY_NULL, NULL, "`value` where the seconds are at the fast and at the slow end of their "
-      "90 % interval: the target is reached with 5 and with 95 %; null: no value does, no interval, or a machine" },
+    { "value_optimistic", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_optimistic), EMPTY_NULL, NULL, "`value` at the fast end of the 90 % interval (target reached with 5 % probability); `value_conservative`: at the "
+      "slow end (95 %); null: no such value, no interval, or a machine" },
     { "value_conservative", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_conservative), EMPTY_NULL, NULL, NULL },
-    { "value_nearest", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_nearest), EMPTY_NULL, NULL, "nothing found: the context, batch or tp that comes nearest" },
-    { "chance", NULL, COL_FRACTION, NULL, COL_DATA, AT(a.chance), EMPTY_NULL, NULL, "that the target is reached at `value` or `machine`, where nothing is found "
-      "at what comes nearest (the most of bandwidth or compute), methods.md (54), (63); null: no interval, or whether it fits" },
+    { "value_nearest", NULL, COL_FLOAT, NULL, COL_DATA, AT(a.value_nearest), EMPTY_NULL, NULL, "if not found: the context, batch or tp that comes nearest" },
+    { "chance", NULL, COL_FRACTION, NULL, COL_DATA, AT(a.chance), EMPTY_NULL, NULL, "probability that the target is reached at `value` or `machine`; if not found, at "
+      "the nearest value (the maximum of bandwidth or compute), methods.md (54), (63); null: no interval, or target `fits`" },
     { "machine", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine), EMPTY_NULL, NULL, NULL },
     { "machine_optimistic", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_optimistic), EMPTY_NULL, NULL, "as `value_optimistic` and `value_conservative`" },
     { "machine_conservative", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_conservative), EMPTY_NULL, NULL, NULL },
-    { "machine_nearest", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_nearest), EMPTY_NULL, NULL, "nothing found: the machine that comes nearest; null: none "
+    { "machine_nearest", NULL, COL_TEXT, NULL, COL_DATA, AT(a.machine_nearest), EMPTY_NULL, NULL, "if not found: the machine that comes nearest; null: none "
       "holds the model" },
-    { "tok_s", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s.value), EMPTY_NULL, NULL, "of the phase asked about" },
+    { "tok_s", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s.value), EMPTY_NULL, NULL, "of the phase in question" },
     { "tok_s_lo", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s.lo), EMPTY_NULL, NULL, NULL },
     { "tok_s_hi", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_s.hi), EMPTY_NULL, NULL, NULL },
     { "ttft_s", NULL, COL_SECONDS, "s", COL_DATA, AT(ttft_s.value), EMPTY_NULL, NULL, NULL },
@@ -86,7 +86,7 @@ static void put_scenario(struct solve_row *w, struct table_rows *rows, const str
     w->n_batch = s->o.n_batch;
 }
 
-/* Where the answer is found, what is predicted there; else what comes nearest. */
+/* The prediction at the answer, else at the nearest value. */
 static void put_there(struct solve_row *w, const struct question *q, const struct predict_result *r)
 {
     const struct prediction *p = q->phase == PHASE_PREFILL ? &r->prefill : &r->decode;

@@ -1,4 +1,4 @@
-/* What a profile's curves say, in words: levels and the caches that hwloc reports, threads that saturate. */
+/* Findings of a profile's curves as text: levels versus the caches of hwloc, saturating thread counts. */
 #include "report/output.h"
 #include "run/run.h"
 #include <string.h>
@@ -24,7 +24,7 @@ void report_findings(const struct hwprofile *h)
         for (size_t k = 0; k < c->n_plateau; k++)
             print_plateau(c, &c->plateau[k]);
         if (saturates)
-            printf("%s: 95 %% of the most from %.0f thread%s on, of %.0f\n", c->name, c->saturation_x,
+            printf("%s: 95 %% of the maximum from %.0f thread%s, of %.0f measured\n", c->name, c->saturation_x,
                    c->saturation_x == 1 ? "" : "s", c->point[c->n_point - 1].x);
     }
 }

@@ -70,6 +70,8 @@ struct chart_series {
     struct hw_point *point;
     size_t n_point;
     bool line;
+    bool smooth; /* a line without markers */
+    bool band;   /* intervals are an area behind the line */
 };
 struct chart_mark { /* a vertical line: a cache's size */
     double x;

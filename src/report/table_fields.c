@@ -2,14 +2,14 @@
 #include "report/table.h"
 #include <string.h>
 
-/* What the column's values are in JSON. */
+/* JSON type of the column's values. */
 static const char *type_text(char *buf, size_t size, const struct column *c)
 {
     static const char *const names[] = { [FIELD_DOUBLE] = "number", [FIELD_INT] = "int", [FIELD_U32] = "int", [FIELD_U64] = "int", [FIELD_BOOL] = "bool",
                                          [FIELD_STRING] = "string", [FIELD_CHARS] = "string", [FIELD_CELL] = "any", [FIELD_JSON] = "any" };
     const bool flag = c->field == FIELD_INT && c->style == COL_BOOL, whole = c->field == FIELD_DOUBLE && c->style == COL_INT;
-    const bool null = flag || c->empty == EMPTY_NULL || c->empty == EMPTY_ZERO;
-    snprintf(buf, size, "%s%s%s", flag ? "bool" : whole ? "int" : names[c->field], null ? " or null" : "", c->empty == EMPTY_ABSENT ? ", optional" : "");
+    const bool null = flag || c->empty == EMPTY_NULL || c->empty == EMPTY_ZERO || c->empty == EMPTY_OPTIONAL;
+    snprintf(buf, size, "%s%s%s", flag ? "bool" : whole ? "int" : names[c->field], null ? " or null" : "", c->empty == EMPTY_ABSENT || c->empty == EMPTY_OPTIONAL ? ", optional" : "");
     return c->type ? c->type : buf;
 }
 

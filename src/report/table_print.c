@@ -1,4 +1,4 @@
-/* Rows printed as a table, csv, json, jsonl, md or sql: one set of field names, six shapes. */
+/* Rows printed as table, csv, json, jsonl, md or sql. */
 #include "report/table_internal.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -74,8 +74,7 @@ static void add_number(struct strbuf *b, const struct column *c, double v)
     }
 }
 
-/* The fewest digits that read back as the same double; whole numbers without an exponent.
- */
+/* The fewest digits that read back as the same double; whole numbers without an exponent. */
 static void add_raw_number(struct strbuf *b, double v)
 {
     char s[40];
@@ -156,7 +155,7 @@ static void add_raw_cell(struct strbuf *b, const struct cell *v)
 
 /* ---- tables ------------------------------------------------------------------- */
 
-/* Next code point of valid UTF-8 (jansson checked it); a broken byte counts as itself. */
+/* Next code point of UTF-8; an invalid byte counts as itself. */
 static uint32_t utf8_next(const unsigned char **s, const unsigned char *end)
 {
     const unsigned char *p = *s;
@@ -191,8 +190,8 @@ static size_t text_width(const char *s, size_t n)
 }
 
 /*
- * Names come from files: a control character in a table could drive the reader's terminal,
- * so each becomes '?'. md also needs its column separator escaped.
+ * Names come from files: control characters, which a terminal would interpret, become '?'. md also needs its column separator
+ * escaped.
  */
 static void add_printable(struct strbuf *b, const char *s, size_t n, bool md)
 {
@@ -289,7 +288,7 @@ static void add_rule(struct strbuf *line, const struct view *v)
     strbuf_adds(line, v->md ? "|\n" : "\n");
 }
 
-/* Columns that leave the table until it is at most `most` wide: of the lowest rank first, the rightmost of them first, never the first. */
+/* Omits columns until the table is at most `most` wide: lowest rank first, rightmost first, never the first column. */
 static void fit_width(const struct view *v, size_t most)
 {
     static const enum column_rank order[] = { COL_MINOR, COL_MEDIUM, COL_MAJOR, COL_KEY };

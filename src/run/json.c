@@ -1,4 +1,4 @@
-/* run/json.c: a run to and from JSON. One field table per struct drives both the writer and the reader. */
+/* run/json.c: a run to and from JSON, by the columns of columns.c. */
 #include "run/internal.h"
 
 #include <math.h>
@@ -8,199 +8,14 @@
 #define RUN_VERSION 1
 #define NUMBER_MAX  1e24 /* plausibility limit of counts, rates and times */
 
-enum field_kind {
-    FIELD_STR,      /* char[], never null */
-    FIELD_STR_NULL, /* char[], "" is null */
-    FIELD_INT,      /* int */
-    FIELD_U64,      /* uint64_t */
-    FIELD_NUM,      /* double; NaN is null */
-    FIELD_TIME,     /* double, seconds > 0; NaN and 0 are null */
-};
-
-struct field {
-    const char *name;
-    enum field_kind kind;
-    size_t offset, size;
-    int64_t lo; /* lower limit of integers; 0: a number that cannot be negative */
-    bool newer; /* optional: absent in older files, reads as null */
-};
-
-/* clang-format off */
-#define FIELD_LO(s, kind, name, lo) \
-    { #name, kind, offsetof(struct s, name), sizeof(((struct s *)0)->name), lo, false }
-#define FIELD_NEWER(s, kind, name) \
-    { #name, kind, offsetof(struct s, name), sizeof(((struct s *)0)->name), 0, true }
-/* clang-format on */
-#define FIELD(s, kind, name) FIELD_LO(s, kind, name, 0)
-
-static const struct field prov_fields[] = {
-    FIELD(provenance, FIELD_STR, version),
-    FIELD(provenance, FIELD_STR, compiler),
-    FIELD(provenance, FIELD_STR, cflags),
-    FIELD(provenance, FIELD_STR, cpu),
-    FIELD(provenance, FIELD_STR, isa),
-    FIELD(provenance, FIELD_STR, counters),
-    FIELD(provenance, FIELD_STR_NULL, profile),
-    FIELD(provenance, FIELD_STR, date),
-    FIELD(provenance, FIELD_STR_NULL, cpus),
-    FIELD(provenance, FIELD_STR, command),
-    FIELD_LO(provenance, FIELD_INT, n_threads, 1),
-};
-
-static const struct field row_fields[] = {
-    FIELD(run_row, FIELD_STR, model),
-    FIELD(run_row, FIELD_STR, type),
-    FIELD_LO(run_row, FIELD_INT, n_threads, 1),
-    FIELD(run_row, FIELD_STR, test),
-    FIELD(run_row, FIELD_STR, phase),
-    FIELD(run_row, FIELD_INT, n_prompt),
-    FIELD(run_row, FIELD_INT, n_gen),
-    FIELD(run_row, FIELD_INT, n_depth),
-    FIELD_LO(run_row, FIELD_INT, n_batch, 1),
-    FIELD_LO(run_row, FIELD_INT, n_ubatch, 1),
-    FIELD_LO(run_row, FIELD_INT, n_reps, 1),
-    FIELD(run_row, FIELD_NUM, tok_s_mean),
-    FIELD(run_row, FIELD_NUM, tok_s_sd),
-    FIELD(run_row, FIELD_NUM, ttft_s),
-    FIELD(run_row, FIELD_NUM, itl_p50_s),
-    FIELD(run_row, FIELD_NUM, itl_p99_s),
-    FIELD(run_row, FIELD_NUM, bytes_s),
-    FIELD(run_row, FIELD_NUM, ceiling_bytes_s),
-    FIELD(run_row, FIELD_NUM, mbu),
-    FIELD(run_row, FIELD_NUM, flop_s),
-    FIELD(run_row, FIELD_NUM, ceiling_flop_s),
-    FIELD(run_row, FIELD_NUM, mfu),
-    FIELD(run_row, FIELD_STR_NULL, bound),
-    FIELD(run_row, FIELD_STR, counters),
-    FIELD(run_row, FIELD_NUM, dram_bytes_s),
-    FIELD(run_row, FIELD_NUM, mbu_dram),
-    FIELD(run_row, FIELD_STR_NULL, dram_source),
-    FIELD(run_row, FIELD_STR_NULL, dram_reason),
-    FIELD_NEWER(run_row, FIELD_NUM, energy_j),
-    FIELD_NEWER(run_row, FIELD_NUM, j_tok),
-    FIELD_NEWER(run_row, FIELD_STR_NULL, energy_source),
-    FIELD_NEWER(run_row, FIELD_STR_NULL, energy_reason),
-    FIELD(run_row, FIELD_NUM, weight_bytes),
-    FIELD(run_row, FIELD_NUM, act_bytes),
-    FIELD(run_row, FIELD_NUM, kv_bytes),
-    FIELD(run_row, FIELD_NUM, flop),
-    FIELD(run_row, FIELD_TIME, seconds),
-    FIELD(run_row, FIELD_STR, type_k),
-    FIELD(run_row, FIELD_STR, type_v),
-    FIELD_NEWER(run_row, FIELD_STR_NULL, act_scales),
-    FIELD(run_row, FIELD_NUM, experts_touched),
-    FIELD(run_row, FIELD_STR_NULL, ceiling_source),
-    FIELD_NEWER(run_row, FIELD_NUM, roof_moved),
-    FIELD_NEWER(run_row, FIELD_NUM, profile_bytes_s),
-    FIELD_NEWER(run_row, FIELD_NUM, mbu_profile),
-    FIELD_NEWER(run_row, FIELD_NUM, profile_flop_s),
-    FIELD_NEWER(run_row, FIELD_NUM, mfu_profile),
-    FIELD_NEWER(run_row, FIELD_STR_NULL, profile_reason),
-    FIELD_NEWER(run_row, FIELD_NUM, steal),
-    FIELD_NEWER(run_row, FIELD_NUM, n_switch),
-    FIELD_NEWER(run_row, FIELD_NUM, clock_hz),
-    FIELD_NEWER(run_row, FIELD_NUM, cpu_share),
-    FIELD_NEWER(run_row, FIELD_NUM, cache_bytes),
-    FIELD_NEWER(run_row, FIELD_NUM, ops_ceiling_bytes_s),
-    FIELD_NEWER(run_row, FIELD_NUM, ops_ceiling_flop_s),
-    FIELD_NEWER(run_row, FIELD_NUM, ops_lowest_bytes_s),
-    FIELD_NEWER(run_row, FIELD_NUM, ops_highest_bytes_s),
-};
-
-static const struct field rep_fields[] = {
-    FIELD(run_rep, FIELD_STR, model),
-    FIELD(run_rep, FIELD_STR, test),
-    FIELD_LO(run_rep, FIELD_INT, n_threads, 1),
-    FIELD(run_rep, FIELD_INT, repetition),
-    FIELD(run_rep, FIELD_TIME, seconds),
-    FIELD(run_rep, FIELD_NUM, tok_s),
-    FIELD(run_rep, FIELD_NUM, ceiling_bytes_s),
-    FIELD(run_rep, FIELD_NUM, mbu),
-    FIELD(run_rep, FIELD_NUM, ceiling_flop_s),
-    FIELD(run_rep, FIELD_NUM, mfu),
-    FIELD_NEWER(run_rep, FIELD_NUM, after_bytes_s),
-    FIELD_NEWER(run_rep, FIELD_NUM, after_flop_s),
-    FIELD_NEWER(run_rep, FIELD_NUM, cpu_share),
-    FIELD(run_rep, FIELD_NUM, steal),
-    FIELD(run_rep, FIELD_NUM, n_switch),
-    FIELD(run_rep, FIELD_NUM, clock_hz),
-};
-
-static const struct field op_fields[] = {
-    FIELD(run_op, FIELD_STR, test),
-    FIELD(run_op, FIELD_STR, phase),
-    FIELD_LO(run_op, FIELD_INT, layer, -1),
-    FIELD(run_op, FIELD_STR, role),
-    FIELD(run_op, FIELD_STR, op),
-    FIELD(run_op, FIELD_STR, type),
-    FIELD(run_op, FIELD_U64, rows),
-    FIELD(run_op, FIELD_U64, cols),
-    FIELD(run_op, FIELD_U64, n_tok),
-    FIELD(run_op, FIELD_NUM, weight_bytes),
-    FIELD(run_op, FIELD_NUM, act_bytes),
-    FIELD(run_op, FIELD_NUM, kv_bytes),
-    FIELD(run_op, FIELD_NUM, flop),
-    FIELD(run_op, FIELD_NUM, ai),
-    FIELD(run_op, FIELD_NUM, share),
-    FIELD(run_op, FIELD_TIME, seconds),
-    FIELD(run_op, FIELD_NUM, bytes_s),
-    FIELD(run_op, FIELD_NUM, flop_s),
-    FIELD(run_op, FIELD_NUM, roof_fraction),
-    FIELD(run_op, FIELD_STR_NULL, bound),
-};
-
-static const struct field loading_fields[] = {
-    FIELD(run_loading, FIELD_STR, model),
-    FIELD(run_loading, FIELD_STR, type),
-    FIELD_LO(run_loading, FIELD_INT, n_threads, 1),
-    FIELD(run_loading, FIELD_NUM, packed_bytes),
-    FIELD(run_loading, FIELD_TIME, pack_s),
-    FIELD(run_loading, FIELD_NUM, pack_bytes_s),
-    FIELD_NEWER(run_loading, FIELD_STR_NULL, act_scales),
-    FIELD(run_loading, FIELD_NUM, peak_bytes),
-    FIELD(run_loading, FIELD_STR_NULL, peak_reason),
-    FIELD_NEWER(run_loading, FIELD_NUM, probe_bytes),
-};
-
 /* ---- writing -------------------------------------------------------------------- */
 
-static json_t *field_json(const struct field *f, const void *base)
-{
-    const char *p = (const char *)base + f->offset;
-    switch (f->kind) {
-    case FIELD_STR:
-        return json_text(p);
-    case FIELD_STR_NULL:
-        return *p ? json_text(p) : json_null();
-    case FIELD_INT: {
-        int v;
-        memcpy(&v, p, sizeof v);
-        return json_integer(v);
-    }
-    case FIELD_U64: {
-        uint64_t v;
-        memcpy(&v, p, sizeof v);
-        return json_integer((json_int_t)u64_min(v, INT64_MAX));
-    }
-    case FIELD_NUM: {
-        double v;
-        memcpy(&v, p, sizeof v);
-        return json_num(v);
-    }
-    case FIELD_TIME: { /* below the clock's resolution: not measured */
-        double v;
-        memcpy(&v, p, sizeof v);
-        return json_num(v > 0 ? v : NAN);
-    }
-    }
-    return NULL;
-}
-
-static json_t *struct_json(const struct field *f, size_t n, const void *base)
+static json_t *struct_json(const struct table_fields *f, const void *base)
 {
     json_t *o = json_object();
-    for (size_t i = 0; o && i < n; i++) {
-        if (json_object_set_new(o, f[i].name, field_json(&f[i], base)) != 0) {
+    for (size_t i = 0; o && i < f->n; i++) {
+        const struct cell v = column_cell(&f->cols[i], base);
+        if (json_object_set_new(o, f->cols[i].key, cell_json(&v)) != 0) {
             json_decref(o);
             return NULL;
         }
@@ -208,47 +23,52 @@ static json_t *struct_json(const struct field *f, size_t n, const void *base)
     return o;
 }
 
+/* A list of n structs. */
+static json_t *list_json(const struct table_fields *f, const void *v, size_t n, size_t size)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; a && i < n; i++)
+        if (json_array_append_new(a, struct_json(f, (const char *)v + i * size)) != 0) {
+            json_decref(a);
+            return NULL;
+        }
+    return a;
+}
+
 json_t *run_row_json(const struct run_row *r)
 {
-    return struct_json(row_fields, ARRAY_LEN(row_fields), r);
+    return struct_json(&run_row_fields, r);
 }
 
 json_t *run_op_json(const struct run_op *o)
 {
-    return struct_json(op_fields, ARRAY_LEN(op_fields), o);
+    return struct_json(&run_op_fields, o);
 }
 
 json_t *run_loading_json(const struct run_loading *l)
 {
-    return struct_json(loading_fields, ARRAY_LEN(loading_fields), l);
+    return struct_json(&run_loading_fields, l);
 }
 
 json_t *run_provenance_json(const struct provenance *p)
 {
-    return struct_json(prov_fields, ARRAY_LEN(prov_fields), p);
+    return struct_json(&run_prov_fields, p);
 }
 
 json_t *run_to_json(const struct run *r, struct error *err)
 {
-    json_t *doc = json_object(), *rows = json_array(), *ops = json_array(), *loads = json_array(),
-           *reps = json_array();
+    json_t *doc = json_object();
     int bad = 0; /* jansson's setters steal the reference and reject NULL */
-    for (size_t i = 0; i < r->n_row; i++)
-        bad |= json_array_append_new(rows, run_row_json(&r->row[i]));
-    for (size_t i = 0; i < r->n_op; i++)
-        bad |= json_array_append_new(ops, run_op_json(&r->op[i]));
-    for (size_t i = 0; i < r->n_rep; i++)
-        bad |= json_array_append_new(reps, struct_json(rep_fields, ARRAY_LEN(rep_fields), &r->rep[i]));
-    for (size_t i = 0; i < r->n_loading; i++)
-        bad |= json_array_append_new(loads, run_loading_json(&r->loading[i]));
     bad |= json_object_set_new(doc, "schema", json_string(RUN_SCHEMA));
     bad |= json_object_set_new(doc, "version", json_integer(RUN_VERSION));
     bad |= json_object_set_new(doc, "provenance", run_provenance_json(&r->prov));
-    bad |= json_object_set_new(doc, "loads", loads);
-    bad |= json_object_set_new(doc, "rows", rows);
-    bad |= json_object_set_new(doc, "repetitions", reps);
-    bad |= json_object_set_new(doc, "ops", ops);
-    bad |= run_counts_to_json(r, doc);
+    bad |= json_object_set_new(doc, "loads", list_json(&run_loading_fields, r->loading, r->n_loading, sizeof *r->loading));
+    bad |= json_object_set_new(doc, "rows", list_json(&run_row_fields, r->row, r->n_row, sizeof *r->row));
+    bad |= json_object_set_new(doc, "repetitions", list_json(&run_rep_fields, r->rep, r->n_rep, sizeof *r->rep));
+    bad |= json_object_set_new(doc, "ops", list_json(&run_op_fields, r->op, r->n_op, sizeof *r->op));
+    bad |= json_object_set_new(doc, "counts", list_json(&run_count_fields, r->count, r->n_count, sizeof *r->count));
+    bad |= json_object_set_new(doc, "counting", list_json(&run_counting_fields, r->counting, r->n_counting, sizeof *r->counting));
+    bad |= r->certificate ? json_object_set(doc, "certificate", r->certificate) : json_object_set_new(doc, "certificate", json_array());
     if (*r->incomplete)
         bad |= json_object_set_new(doc, "incomplete", json_text(r->incomplete));
     if (r->findings)
@@ -276,21 +96,31 @@ int run_save(const struct run *r, const char *path, struct error *err)
 
 /* ---- reading -------------------------------------------------------------------- */
 
-static int read_text(const json_t *o, const char *ctx, const struct field *f, char *out,
+static int check_phase(const char *ctx, const char *phase, struct error *err)
+{
+    if (!strcmp(phase, "prefill") || !strcmp(phase, "decode"))
+        return 0;
+    return error_set(
+        err, ERROR_INPUT,
+        "%s: field \"phase\": expected \"prefill\" or \"decode\", found \"%s\"", ctx,
+        phase);
+}
+
+static int read_text(const json_t *o, const char *ctx, const struct column *c, char *out,
                      struct error *err)
 {
     const char *s = NULL;
-    int rc = f->kind == FIELD_STR ? json_get_str(o, ctx, f->name, &s, err)
-                                  : json_get_str_opt(o, ctx, f->name, &s, err);
+    int rc = c->empty == EMPTY_VALUE ? json_get_str(o, ctx, c->key, &s, err)
+                                     : json_get_str_opt(o, ctx, c->key, &s, err);
     if (rc != 0)
         return -1;
     size_t len = s ? strlen(s) : 0;
-    if (len >= f->size)
+    if (len >= c->size)
         return error_set(err, ERROR_INPUT,
-                         "%s: field \"%s\": %zu bytes, expected at most %zu", ctx, f->name,
-                         len, f->size - 1);
+                         "%s: field \"%s\": %zu bytes, expected at most %zu", ctx, c->key,
+                         len, c->size - 1);
     memcpy(out, s ? s : "", len + 1);
-    return 0;
+    return strcmp(c->key, "phase") == 0 ? check_phase(ctx, out, err) : 0;
 }
 
 /* NaN (not measured) passes. */
@@ -305,138 +135,117 @@ static int check_range(const char *ctx, const char *key, double v, bool above_0,
     return 0;
 }
 
-static int read_number(const json_t *o, const char *ctx, const struct field *f, char *out,
+static int read_number(const json_t *o, const char *ctx, const struct column *c, char *out,
                        struct error *err)
 {
     double v = NAN;
-    if (json_get_num_opt(o, ctx, f->name, &v, err) != 0)
-        return -1;
-    if (check_range(ctx, f->name, v, f->kind == FIELD_TIME, err) != 0)
+    if (json_get_num_opt(o, ctx, c->key, &v, err) != 0 || check_range(ctx, c->key, v, c->empty == EMPTY_ZERO, err) != 0)
         return -1;
     memcpy(out, &v, sizeof v);
     return 0;
 }
 
-static int read_field(const json_t *o, const char *ctx, const struct field *f, void *base,
+static int read_field(const json_t *o, const char *ctx, const struct column *c, void *base,
                       struct error *err)
 {
-    char *out = (char *)base + f->offset;
+    char *out = (char *)base + c->offset;
     int64_t i = 0;
-    if (!json_object_get(o, f->name) && !f->newer)
-        return error_set(err, ERROR_INPUT, "%s: field \"%s\" is missing", ctx, f->name);
-    switch (f->kind) {
-    case FIELD_STR:
-    case FIELD_STR_NULL:
-        return read_text(o, ctx, f, out, err);
-    case FIELD_INT:
-        if (json_get_int(o, ctx, f->name, f->lo, INT32_MAX, &i, err) != 0)
-            return -1;
-        memcpy(out, &(int){ (int)i }, sizeof(int));
-        return 0;
-    case FIELD_U64:
-        if (json_get_int(o, ctx, f->name, 0, INT64_MAX, &i, err) != 0)
-            return -1;
+    if (!json_object_get(o, c->key) && c->empty != EMPTY_OPTIONAL)
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\" is missing", ctx, c->key);
+    if (c->field == FIELD_CHARS)
+        return read_text(o, ctx, c, out, err);
+    if (c->field == FIELD_DOUBLE)
+        return read_number(o, ctx, c, out, err);
+    if (json_get_int(o, ctx, c->key, c->empty == EMPTY_NEVER ? 1 : c->empty == EMPTY_MINUS_1 ? -1 : 0,
+                     c->field == FIELD_U64 ? INT64_MAX : INT32_MAX, &i, err) != 0)
+        return -1;
+    if (c->field == FIELD_U64)
         memcpy(out, &(uint64_t){ (uint64_t)i }, sizeof(uint64_t));
-        return 0;
-    case FIELD_NUM:
-    case FIELD_TIME:
-        return read_number(o, ctx, f, out, err);
-    }
+    else
+        memcpy(out, &(int){ (int)i }, sizeof(int));
     return 0;
 }
 
-static int read_struct(const json_t *o, const char *ctx, const struct field *f, size_t n,
-                       void *base, struct error *err)
+/* *base is cleared first. */
+static int read_struct(void *base, size_t size, const json_t *o, const char *ctx, const struct table_fields *f, struct error *err)
 {
+    memset(base, 0, size);
     if (!json_is_object(o))
         return error_set(err, ERROR_INPUT, "%s: expected an object", ctx);
-    for (size_t i = 0; i < n; i++) {
-        if (read_field(o, ctx, &f[i], base, err) != 0)
+    for (size_t i = 0; i < f->n; i++) {
+        if (read_field(o, ctx, &f->cols[i], base, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int check_phase(const char *ctx, const char *phase, struct error *err)
+static int need_array(const json_t *doc, const char *name, const char *key, struct error *err)
 {
-    if (!strcmp(phase, "prefill") || !strcmp(phase, "decode"))
-        return 0;
-    return error_set(
-        err, ERROR_INPUT,
-        "%s: field \"phase\": expected \"prefill\" or \"decode\", found \"%s\"", ctx,
-        phase);
+    return json_is_array(json_object_get(doc, key)) ? 0 : error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array", name, key);
 }
 
-/* Array `key` of the document; NULL with an error. */
-static const json_t *get_array(const json_t *doc, const char *name, const char *key,
-                               struct error *err)
+static int read_row(struct run *r, const json_t *o, const char *ctx, struct error *err)
 {
-    const json_t *a = json_object_get(doc, key);
-    if (json_is_array(a))
-        return a;
-    error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array", name, key);
-    return NULL;
+    struct run_row row;
+    return read_struct(&row, sizeof row, o, ctx, &run_row_fields, err) != 0 ? -1 : run_add_row(r, &row, err);
 }
 
-/* Reads the fields of element i of array `key` into *item; phase must be valid. */
-static int read_item(void *item, const char *phase, const json_t *a, size_t i, const struct field *fields,
-                     size_t n_fields, const char *name, const char *key, struct error *err)
+static int read_op(struct run *r, const json_t *o, const char *ctx, struct error *err)
 {
-    char ctx[320];
-    snprintf(ctx, sizeof ctx, "%.280s: %s[%zu]", name, key, i);
-    if (read_struct(json_array_get(a, i), ctx, fields, n_fields, item, err) != 0)
-        return -1;
-    return check_phase(ctx, phase, err);
-}
-
-static int read_rows(struct run *r, const json_t *doc, const char *name, struct error *err)
-{
-    const json_t *a = get_array(doc, name, "rows", err);
-    for (size_t i = 0; i < json_array_size(a); i++) {
-        struct run_row row;
-        memset(&row, 0, sizeof row);
-        if (read_item(&row, row.phase, a, i, row_fields, ARRAY_LEN(row_fields), name, "rows", err) != 0 ||
-            run_add_row(r, &row, err) != 0)
-            return -1;
-    }
-    return a ? 0 : -1;
-}
-
-static int read_ops(struct run *r, const json_t *doc, const char *name, struct error *err)
-{
-    const json_t *a = get_array(doc, name, "ops", err);
-    for (size_t i = 0; i < json_array_size(a); i++) {
-        struct run_op op;
-        memset(&op, 0, sizeof op);
-        if (read_item(&op, op.phase, a, i, op_fields, ARRAY_LEN(op_fields), name, "ops", err) != 0 ||
-            run_add_op(r, &op, err) != 0)
-            return -1;
-    }
-    return a ? 0 : -1;
+    struct run_op op;
+    return read_struct(&op, sizeof op, o, ctx, &run_op_fields, err) != 0 ? -1 : run_add_op(r, &op, err);
 }
 
 static int read_load(struct run *r, const json_t *o, const char *ctx, struct error *err)
 {
     struct run_loading l;
-    memset(&l, 0, sizeof l);
-    return read_struct(o, ctx, loading_fields, ARRAY_LEN(loading_fields), &l, err) != 0 ? -1 : run_add_loading(r, &l, err);
+    return read_struct(&l, sizeof l, o, ctx, &run_loading_fields, err) != 0 ? -1 : run_add_loading(r, &l, err);
 }
 
 static int read_rep(struct run *r, const json_t *o, const char *ctx, struct error *err)
 {
     struct run_rep rep;
-    memset(&rep, 0, sizeof rep);
-    return read_struct(o, ctx, rep_fields, ARRAY_LEN(rep_fields), &rep, err) != 0 ? -1 : run_add_rep(r, &rep, err);
+    return read_struct(&rep, sizeof rep, o, ctx, &run_rep_fields, err) != 0 ? -1 : run_add_rep(r, &rep, err);
+}
+
+static int read_count(struct run *r, const json_t *o, const char *ctx, struct error *err)
+{
+    struct run_count c;
+    return read_struct(&c, sizeof c, o, ctx, &run_count_fields, err) != 0 ? -1 : run_add_count(r, &c, err);
+}
+
+static int read_counting(struct run *r, const json_t *o, const char *ctx, struct error *err)
+{
+    struct run_counting c;
+    return read_struct(&c, sizeof c, o, ctx, &run_counting_fields, err) != 0 ? -1 : run_add_counting(r, &c, err);
+}
+
+/* The certificate stays JSON; only the fields that are used are checked. */
+static int check_certificate(struct run *r, const json_t *o, const char *ctx, struct error *err)
+{
+    static const char *const classes[] = { "unchecked", "exact", "scaled", "polluted", "dead" };
+    const char *s = NULL;
+    double ratio = NAN;
+    (void)r;
+    if (json_get_str(o, ctx, "backend", &s, err) != 0 || json_get_str(o, ctx, "event", &s, err) != 0 ||
+        json_get_str(o, ctx, "field", &s, err) != 0 || json_get_str(o, ctx, "source", &s, err) != 0 ||
+        json_get_num_opt(o, ctx, "ratio", &ratio, err) != 0 || check_range(ctx, "ratio", ratio, false, err) != 0 ||
+        json_get_str(o, ctx, "class", &s, err) != 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++)
+        if (strcmp(s, classes[i]) == 0)
+            return 0;
+    return error_set(err, ERROR_INPUT, "%s: field \"class\": found \"%.32s\", expected unchecked, exact, scaled, polluted or dead",
+                     ctx, s);
 }
 
 /* A ceiling as in a profile; unmeasured ones have no entry, so values are not null. */
-static int check_ceiling(const json_t *c, const char *ctx, struct error *err)
+static int check_ceiling(struct run *r, const json_t *c, const char *ctx, struct error *err)
 {
     const char *kind, *s = NULL;
     int64_t n;
     double v;
-    if (!json_is_object(c))
-        return error_set(err, ERROR_INPUT, "%s: expected an object", ctx);
+    (void)r;
     if (json_get_str(c, ctx, "name", &s, err) != 0 || json_get_str(c, ctx, "kind", &kind, err) != 0 ||
         json_get_str(c, ctx, "unit", &s, err) != 0 ||
         json_get_num(c, ctx, "value", &v, err) != 0 || check_range(ctx, "value", v, true, err) != 0 ||
@@ -451,35 +260,51 @@ static int check_ceiling(const json_t *c, const char *ctx, struct error *err)
     return json_get_str(c, ctx, compute ? "dtype" : "level", &s, err);
 }
 
-/* Ceilings stay JSON: charts read them as part of a hwprofile. */
-static int read_ceilings(struct run *r, const json_t *doc, const char *name, struct error *err)
+typedef int read_fn(struct run *r, const json_t *o, const char *ctx, struct error *err);
+
+/* Calls read for each object of the list `key`, which may be absent. */
+static int read_list(struct run *r, const json_t *doc, const char *name, const char *key, read_fn *read, struct error *err)
 {
-    const json_t *a = get_array(doc, name, "ceilings", err);
-    if (!a)
+    const json_t *a = json_object_get(doc, key);
+    char ctx[320];
+    if (a && need_array(doc, name, key, err) != 0)
         return -1;
     for (size_t i = 0; i < json_array_size(a); i++) {
-        char ctx[320];
-        snprintf(ctx, sizeof ctx, "%.280s: ceilings[%zu]", name, i);
-        if (check_ceiling(json_array_get(a, i), ctx, err) != 0)
+        const json_t *o = json_array_get(a, i);
+        snprintf(ctx, sizeof ctx, "%.280s: %s[%zu]", name, key, i);
+        if (!json_is_object(o))
+            return error_set(err, ERROR_INPUT, "%s: expected an object", ctx);
+        if (read(r, o, ctx, err) != 0)
             return -1;
     }
-    r->ceilings = json_incref(json_object_get(doc, "ceilings"));
     return 0;
 }
 
 static int read_doc(struct run *r, const json_t *doc, const char *name, struct error *err)
 {
+    static const struct {
+        const char *key;
+        read_fn *read;
+        bool required;
+    } lists[] = {
+        { "loads", read_load, false },   { "rows", read_row, true },          { "repetitions", read_rep, false },
+        { "ops", read_op, true },        { "counts", read_count, false },     { "counting", read_counting, false },
+        { "certificate", check_certificate, false }, { "ceilings", check_ceiling, true }, { "routing", run_read_routing, false },
+    };
     char ctx[320];
     snprintf(ctx, sizeof ctx, "%.280s: provenance", name);
     const json_t *prov = json_object_get(doc, "provenance");
     if (!prov)
         return error_set(err, ERROR_INPUT, "%s: field \"provenance\" is missing", name);
-    if (read_struct(prov, ctx, prov_fields, ARRAY_LEN(prov_fields), &r->prov, err) != 0 ||
-        run_read_list(r, doc, name, "loads", read_load, err) != 0 || run_read_routing(r, doc, name, err) != 0 ||
-        read_rows(r, doc, name, err) != 0 || run_read_list(r, doc, name, "repetitions", read_rep, err) != 0 || read_ops(r, doc, name, err) != 0 ||
-        run_read_counts(r, doc, name, err) != 0)
+    if (read_struct(&r->prov, sizeof r->prov, prov, ctx, &run_prov_fields, err) != 0)
         return -1;
-    return read_ceilings(r, doc, name, err);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        if ((lists[i].required && need_array(doc, name, lists[i].key, err) != 0) || read_list(r, doc, name, lists[i].key, lists[i].read, err) != 0)
+            return -1;
+    /* Ceilings stay JSON: charts read them as part of a hwprofile. */
+    r->certificate = json_incref(json_object_get(doc, "certificate"));
+    r->ceilings = json_incref(json_object_get(doc, "ceilings"));
+    return 0;
 }
 
 int run_from_json(struct run *r, const json_t *doc, const char *name, const char *schema,

@@ -124,7 +124,7 @@ static int read_layers(struct run_routing *x, const json_t *layers, const char *
     return 0;
 }
 
-static int read_one(struct run *r, const json_t *o, const char *ctx, struct error *err)
+int run_read_routing(struct run *r, const json_t *o, const char *ctx, struct error *err)
 {
     struct run_routing x = { .n_layer = 0 };
     int rc = read_sizes(&x, o, ctx, err);
@@ -136,9 +136,4 @@ static int read_one(struct run *r, const json_t *o, const char *ctx, struct erro
     free(x.layer);
     free(x.counts);
     return rc;
-}
-
-int run_read_routing(struct run *r, const json_t *doc, const char *name, struct error *err)
-{
-    return run_read_list(r, doc, name, "routing", read_one, err);
 }

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/coherence.h"
+#include "base/column.h"
 #include "base/json.h"
 #include "model/op.h"
 
@@ -34,7 +35,7 @@ struct run_row {
     char act_scales[8];          /* activation scales of the largest pass: "exact" or "pow2", methods.md (89); "": not quantized */
     double experts_touched;      /* distinct experts read per MoE layer and pass, mean; NaN: dense model */
     char counters[16];
-    char ceiling_source[64]; /* "probe beside the run" or the profile's name */
+    char ceiling_source[64]; /* "3 concurrent probes" or the profile's name */
     double roof_moved;       /* bandwidth probe variation, (max - min) / median; methods.md (83) */
     double profile_bytes_s, mbu_profile, profile_flop_s, mfu_profile; /* utilization of the stored profile's roofs */
     char profile_reason[160];         /* reason for NaN */
@@ -125,6 +126,10 @@ struct run {
     json_t *ceilings; /* array of ceilings from probes adjacent to the run; owned */
     json_t *findings; /* array of findings (doc/formats.md), write-only; owned */
 };
+
+/* Columns of struct run_row and struct run_op. */
+enum { RUN_ROW_COLUMNS = 57, RUN_OP_COLUMNS = 20 };
+extern const struct table_fields run_row_fields, run_op_fields;
 
 int run_add_row(struct run *r, const struct run_row *row, struct error *err);
 int run_add_rep(struct run *r, const struct run_rep *rep, struct error *err);

@@ -26,7 +26,7 @@ static int link_children(struct arrivals *a, struct error *err)
     return 0;
 }
 
-int arrivals_init(struct arrivals *a, const struct workload *w, uint32_t most_active, double gap_scale, struct error *err)
+int arrivals_init(struct arrivals *a, const struct serve_workload *w, uint32_t most_active, double gap_scale, struct error *err)
 {
     *a = (struct arrivals){ .w = w, .most_active = most_active, .gap_scale = gap_scale > 0 ? gap_scale : 1 };
     if (link_children(a, err) == 0)

@@ -13,7 +13,7 @@ struct due {
 };
 
 struct arrivals {
-    const struct workload *w;
+    const struct serve_workload *w;
     double gap_scale;      /* roots arrive at this times their time: 1 */
     uint32_t most_active;  /* requests under way at once (vLLM's --max-concurrency); 0: any number */
     uint32_t n_active;
@@ -26,7 +26,7 @@ struct arrivals {
 };
 
 /* gap_scale 0: 1 */
-int arrivals_init(struct arrivals *a, const struct workload *w, uint32_t most_active, double gap_scale, struct error *err);
+int arrivals_init(struct arrivals *a, const struct serve_workload *w, uint32_t most_active, double gap_scale, struct error *err);
 void arrivals_free(struct arrivals *a);
 /* When the next request is sent, as far as known: UINT64_MAX: none before another one ends. Not before now_ps. */
 uint64_t arrivals_next_ps(struct arrivals *a, uint64_t now_ps);

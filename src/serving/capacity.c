@@ -10,19 +10,19 @@ static double value_s(const struct serve_outcome *o, const struct serve_request 
     if (o->failed || o->first_ps == SERVE_NOT_YET)
         return INFINITY;
     switch (m) {
-    case METRIC_TTFT:
+    case SERVE_TTFT:
         return (double)(o->first_ps - o->sent_ps) / PS_PER_S;
-    case METRIC_TPOT:
+    case SERVE_TPOT:
         return q->n_out > 1 ? (double)(o->end_ps - o->first_ps) / PS_PER_S / (q->n_out - 1) : NAN;
-    case METRIC_E2E:
+    case SERVE_E2E:
         return (double)(o->end_ps - o->sent_ps) / PS_PER_S;
-    case METRIC_QUEUE:
+    case SERVE_QUEUE:
         return (double)(o->start_ps - o->sent_ps) / PS_PER_S;
-    case METRIC_CLIENT_QUEUE:
+    case SERVE_CLIENT_QUEUE:
         return (double)(o->sent_ps - o->due_ps) / PS_PER_S;
-    case METRIC_E2E_CLIENT:
+    case SERVE_E2E_CLIENT:
         return (double)(o->end_ps - o->due_ps) / PS_PER_S;
-    case METRIC_ITL:
+    case SERVE_ITL:
     case SERVE_METRICS:
         return NAN;
     }
@@ -35,7 +35,7 @@ struct within {
     double sum_s;
 };
 
-static struct within within(const struct serve_result *r, const struct workload *w, size_t from, const struct slo_limit *l)
+static struct within within(const struct serve_result *r, const struct serve_workload *w, size_t from, const struct slo_limit *l)
 {
     struct within x = { 0 };
     for (size_t i = from; i < r->n; i++) {
@@ -49,9 +49,9 @@ static struct within within(const struct serve_result *r, const struct workload 
     return x;
 }
 
-static bool limit_met(const struct serve_result *r, const struct workload *w, size_t from, const struct serve_slo *slo, const struct slo_limit *l)
+static bool limit_met(const struct serve_result *r, const struct serve_workload *w, size_t from, const struct serve_slo *slo, const struct slo_limit *l)
 {
-    if (l->metric == METRIC_ITL) {
+    if (l->metric == SERVE_ITL) {
         if (r->gap.n == 0)
             return true;
         return slo->reading == SLO_MEAN ? histogram_mean_s(&r->gap) <= l->limit_s
@@ -66,7 +66,7 @@ static bool limit_met(const struct serve_result *r, const struct workload *w, si
 }
 
 /* vLLM's goodput: a request without a metric is within its limit. */
-static bool all_within(const struct serve_result *r, const struct workload *w, size_t i, const struct serve_slo *slo)
+static bool all_within(const struct serve_result *r, const struct serve_workload *w, size_t i, const struct serve_slo *slo)
 {
     for (size_t k = 0; k < slo->n; k++)
         if (value_s(&r->out[i], &w->r[i], slo->limit[k].metric) > slo->limit[k].limit_s)
@@ -74,7 +74,7 @@ static bool all_within(const struct serve_result *r, const struct workload *w, s
     return true;
 }
 
-static bool meets_from(const struct serve_result *r, const struct workload *w, size_t from, const struct serve_slo *slo)
+static bool meets_from(const struct serve_result *r, const struct serve_workload *w, size_t from, const struct serve_slo *slo)
 {
     if (slo->reading == SLO_JOINT) {
         size_t n = 0;
@@ -88,7 +88,7 @@ static bool meets_from(const struct serve_result *r, const struct workload *w, s
     return true;
 }
 
-bool capacity_meets(const struct serve_result *r, const struct workload *w, const struct serve_slo *slo)
+bool capacity_meets(const struct serve_result *r, const struct serve_workload *w, const struct serve_slo *slo)
 {
     return meets_from(r, w, 0, slo) && meets_from(r, w, r->n / 2, slo);
 }
@@ -96,7 +96,7 @@ bool capacity_meets(const struct serve_result *r, const struct workload *w, cons
 /* ---- a search ------------------------------------------------------------------------------------------------------ */
 
 struct search {
-    const struct workload *w;
+    const struct serve_workload *w;
     const struct capacity_options *o;
     struct serve_options run;
     size_t n_root;
@@ -173,7 +173,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The q-th percentile of a metric by order statistics. */
-static double percentile(const struct serve_result *r, const struct workload *w, enum serve_metric m, double q, double *v)
+static double percentile(const struct serve_result *r, const struct serve_workload *w, enum serve_metric m, double q, double *v)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
@@ -187,7 +187,7 @@ static double percentile(const struct serve_result *r, const struct workload *w,
     return v[(size_t)ceil(q * (double)(n - 1))];
 }
 
-static double mean(const struct serve_result *r, const struct workload *w, enum serve_metric m)
+static double mean(const struct serve_result *r, const struct serve_workload *w, enum serve_metric m)
 {
     const struct within x = within(r, w, 0, &(struct slo_limit){ m, INFINITY });
     return x.n > 0 ? x.sum_s / (double)x.n : NAN;
@@ -204,7 +204,7 @@ static int describe(struct search *x, double rate, struct capacity_at *at, struc
         free(v);
         return -1;
     }
-    const struct workload_sum sum = workload_sum(x->w);
+    const struct serve_workload_sum sum = serve_workload_sum(x->w);
     const double n_root = (double)sum.n_root, s = (double)r.t.end_ps / PS_PER_S;
     double good = 0, good_tok = 0;
     for (size_t i = 0; i < r.n; i++)
@@ -214,10 +214,10 @@ static int describe(struct search *x, double rate, struct capacity_at *at, struc
         }
     at->in_tok_s = rate * (double)sum.n_in / n_root;
     at->out_tok_s = rate * (double)sum.n_out / n_root;
-    at->ttft_p50_s = percentile(&r, x->w, METRIC_TTFT, 0.5, v);
-    at->ttft_p99_s = percentile(&r, x->w, METRIC_TTFT, 0.99, v);
-    at->tpot_mean_s = mean(&r, x->w, METRIC_TPOT);
-    at->e2e_mean_s = mean(&r, x->w, METRIC_E2E);
+    at->ttft_p50_s = percentile(&r, x->w, SERVE_TTFT, 0.5, v);
+    at->ttft_p99_s = percentile(&r, x->w, SERVE_TTFT, 0.99, v);
+    at->tpot_mean_s = mean(&r, x->w, SERVE_TPOT);
+    at->e2e_mean_s = mean(&r, x->w, SERVE_E2E);
     at->user_tok_s = 1 / at->tpot_mean_s;
     at->itl_p99_s = histogram_quantile_s(&r.gap, 0.99);
     at->batch = (double)r.t.running_ps / (double)r.t.busy_ps;
@@ -251,10 +251,10 @@ static int draws(struct search *x, struct capacity *c, struct deployment *d, str
     return rc == 0 ? deployment_draw(d, 0, 0, err) : -1;
 }
 
-int serve_capacity(struct capacity *c, struct deployment *d, const struct workload *w, const struct serve_options *run,
+int serve_capacity(struct capacity *c, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
                    const struct capacity_options *o, struct error *err)
 {
-    const struct workload_sum sum = workload_sum(w);
+    const struct serve_workload_sum sum = serve_workload_sum(w);
     *c = (struct capacity){ .probable = { NAN, NAN, NAN } };
     if (sum.last_arrival_ps == 0 || sum.n_root < 2)
         return error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", w->name);

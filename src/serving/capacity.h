@@ -42,10 +42,10 @@ struct capacity {
  * errors   ERROR_USAGE  all requests are due at once; those of serve_simulate()
  * cost     some ten simulations of w, and ten a draw
  */
-int serve_capacity(struct capacity *c, struct deployment *d, const struct workload *w, const struct serve_options *run,
+int serve_capacity(struct capacity *c, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
                    const struct capacity_options *o, struct error *err);
 
 /* The objective holds over all requests and over the younger half of them, so that a growing queue does not pass for a short one. */
-bool capacity_meets(const struct serve_result *r, const struct workload *w, const struct serve_slo *slo);
+bool capacity_meets(const struct serve_result *r, const struct serve_workload *w, const struct serve_slo *slo);
 
 #endif

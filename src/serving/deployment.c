@@ -18,7 +18,7 @@ static struct policy_device device_of(const struct hwprofile *h)
                                    .is_a100 = strstr(h->id, "a100") != NULL };
 }
 
-static int set_policy(struct deployment *d, const struct hwprofile *h, const struct deployment_options *x, const struct workload_sum *w,
+static int set_policy(struct deployment *d, const struct hwprofile *h, const struct deployment_options *x, const struct serve_workload_sum *w,
                       uint32_t n_ctx_train, struct error *err)
 {
     struct policy *p = &d->policy;
@@ -37,7 +37,9 @@ static int set_policy(struct deployment *d, const struct hwprofile *h, const str
     p->watermark = isnan(x->watermark) ? p->watermark : x->watermark;
     p->num_speculative_tokens = x->num_speculative_tokens;
     p->look_ahead = x->look_ahead;
-    policy_set_model_len(p, given(x->max_model_len, n_ctx_train > w->most_tokens ? n_ctx_train : w->most_tokens + 1));
+    /* A server that takes prompts whole is set up for the longest it gets. */
+    const bool whole = p->kind == POLICY_VLLM && !p->enable_chunked_prefill && w->most_tokens > 0;
+    policy_set_model_len(p, given(x->max_model_len, n_ctx_train > w->most_tokens && !whole ? n_ctx_train : w->most_tokens + 1));
     return policy_check(p, err);
 }
 
@@ -85,9 +87,9 @@ int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct e
 }
 
 int deployment_init(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
-                    const struct deployment_options *x, const struct workload *w, struct error *err)
+                    const struct deployment_options *x, const struct serve_workload *w, struct error *err)
 {
-    const struct workload_sum sum = w ? workload_sum(w) : (struct workload_sum){ 0 };
+    const struct serve_workload_sum sum = w ? serve_workload_sum(w) : (struct serve_workload_sum){ 0 };
     *d = (struct deployment){ .n_device = 1, .n_replica = o->layout.dp > 1 ? o->layout.dp : 1 };
     struct predict_options one = *o;
     one.layout.dp = 1;

@@ -43,7 +43,7 @@ struct deployment {
  * errors   ERROR_USAGE  options out of range; ERROR_INPUT  the weights do not fit, the profile has no memory size or no roof
  */
 int deployment_init(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
-                    const struct deployment_options *x, const struct workload *w, struct error *err);
+                    const struct deployment_options *x, const struct serve_workload *w, struct error *err);
 void deployment_free(struct deployment *d);
 /* Prices of the i-th draw of the constants; 0: their means. */
 int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct error *err);

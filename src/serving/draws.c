@@ -4,7 +4,7 @@
 
 /* What the threads share. */
 struct draws {
-    const struct workload *w;
+    const struct serve_workload *w;
     const struct serve_options *run;
     const struct serve_metrics_options *m;
     const struct step_price *price; /* [n] */
@@ -90,12 +90,12 @@ static int run_draws(struct draws *x, uint32_t n_thread, struct error *err)
     return 0;
 }
 
-int serve_draws(struct serve_study *s, struct deployment *d, const struct workload *w, const struct serve_options *run,
+int serve_draws(struct serve_study *s, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
                 const struct serve_metrics_options *m, const struct draws_options *o, draws_progress_fn *fn, void *ctx, struct error *err)
 {
     if (o->n_draw == 0)
         return 0;
-    struct workload part = *w;
+    struct serve_workload part = *w;
     if (o->most > 0 && part.n > o->most)
         part.n = o->most;
     struct draws x = { .w = &part, .run = run, .m = m, .n = o->n_draw, .err = err, .fn = fn, .ctx = ctx };

@@ -23,7 +23,7 @@ typedef void draws_progress_fn(void *ctx, uint32_t n_done, uint32_t n);
  *
  * errors   out of memory, ERROR_INTERRUPTED; those of serve_simulate()
  */
-int serve_draws(struct serve_study *s, struct deployment *d, const struct workload *w, const struct serve_options *run,
+int serve_draws(struct serve_study *s, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
                 const struct serve_metrics_options *m, const struct draws_options *o, draws_progress_fn *fn, void *ctx, struct error *err);
 
 #endif

@@ -48,7 +48,7 @@ struct leave {
 };
 
 struct fast {
-    const struct workload *w;
+    const struct serve_workload *w;
     const struct serve_options *o;
     const struct policy *p;
     struct serve_result *r;
@@ -190,6 +190,8 @@ static int take_blocks(struct fast *x, struct held *h, uint32_t n, struct error 
         block_pool_take(&x->pool, n, NULL);
         return 0;
     }
+    if (n == 0)
+        return 0; /* there may be no array yet */
     if (!reserve(h, h->n + n, err))
         return -1;
     block_pool_take(&x->pool, n, h->block + h->n);
@@ -857,7 +859,7 @@ static void fast_free(struct fast *x)
     arrivals_free(&x->arrivals);
 }
 
-int serve_jumping(struct serve_result *r, const struct workload *w, const struct serve_options *o, struct error *err)
+int serve_jumping(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err)
 {
     struct fast x = { .w = w, .o = o, .p = o->policy, .r = r };
     int rc = fast_init(&x, err);

@@ -6,10 +6,10 @@
 
 int serve_result_init(struct serve_result *r, size_t n, struct error *err);
 void serve_note_steps(struct serve_result *r, const struct serve_options *o, const struct serve_step *x, uint32_t used_before);
-int serve_check(const struct workload *w, const struct serve_options *o, struct error *err);
-int serve_step_by_step(struct serve_result *r, const struct workload *w, const struct serve_options *o, struct error *err);
+int serve_check(const struct serve_workload *w, const struct serve_options *o, struct error *err);
+int serve_step_by_step(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err);
 /* False: a feature whose steps differ from one to the next; why: which. */
 bool serve_can_jump(const struct serve_options *o, char *why, size_t size);
-int serve_jumping(struct serve_result *r, const struct workload *w, const struct serve_options *o, struct error *err);
+int serve_jumping(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err);
 
 #endif

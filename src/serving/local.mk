@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libserving.a
 libserving_a_SOURCES = \
+  %D%/arrival_plan.c \
   %D%/arrivals.c \
   %D%/arrivals.h \
   %D%/blocks.c \
@@ -8,13 +9,17 @@ libserving_a_SOURCES = \
   %D%/capacity.h \
   %D%/deployment.c \
   %D%/deployment.h \
+  %D%/describe.c \
+  %D%/describe.h \
+  %D%/draw.c \
   %D%/draw.h \
   %D%/draws.c \
   %D%/draws.h \
   %D%/fast.c \
+  %D%/generate.c \
+  %D%/generate.h \
   %D%/histogram.c \
   %D%/histogram.h \
-  %D%/hit_bound.c \
   %D%/internal.h \
   %D%/metrics.c \
   %D%/metrics.h \
@@ -39,5 +44,18 @@ libserving_a_SOURCES = \
   %D%/study.c \
   %D%/timeline.c \
   %D%/timeline.h \
+  %D%/trace.c \
+  %D%/trace.h \
+  %D%/trace_agentic.c \
+  %D%/trace_cell.c \
+  %D%/trace_continue.c \
+  %D%/trace_hashed.c \
+  %D%/trace_internal.h \
+  %D%/trace_rows.c \
+  %D%/trace_sessions.c \
+  %D%/trace_tables.c \
+  %D%/trace_text.c \
+  %D%/trace_texts.c \
   %D%/workload.c \
-  %D%/workload.h
+  %D%/workload.h \
+  %D%/workload_plan.c

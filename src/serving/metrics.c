@@ -1,4 +1,5 @@
 /* Times of requests: mean, standard deviation and percentiles of each metric, with intervals. */
+#include "serving/describe.h"
 #include "serving/metrics_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static int by_sent(const void *a, const void *b)
     return x->ps != y->ps ? (x->ps > y->ps) - (x->ps < y->ps) : (x->request > y->request) - (x->request < y->request);
 }
 
-/* Requests with a token, by when they were sent: mostly as they stand. */
+/* Requests that were served, by when they were sent: mostly as they stand. */
 static int order_requests(struct metrics_work *k, struct error *err)
 {
     const size_t n = k->r->n;
@@ -28,7 +29,7 @@ static int order_requests(struct metrics_work *k, struct error *err)
     if (!s)
         return error_oom(err, n * sizeof *s, "the order of requests");
     for (size_t i = 0; i < n; i++) {
-        if (k->r->out[i].first_ps == SERVE_NOT_YET)
+        if (!served(&k->r->out[i]))
             continue;
         s[k->n] = (struct sent){ k->r->out[i].sent_ps, (uint32_t)i };
         sorted &= k->n == 0 || s[k->n - 1].ps <= s[k->n].ps;
@@ -40,7 +41,7 @@ static int order_requests(struct metrics_work *k, struct error *err)
         k->order[i] = s[i].request;
     free(s);
     k->m->n_failed = n - k->n;
-    return k->n > 0 ? 0 : error_set(err, ERROR_INPUT, "%s: no request has a token: there is nothing to measure", k->w->name);
+    return k->n > 0 ? 0 : error_set(err, ERROR_INPUT, "%s: no request was served: there is nothing to measure", k->w->name);
 }
 
 static void first_and_last(struct metrics_work *k)
@@ -67,26 +68,26 @@ static size_t collect(struct metrics_work *k, enum serve_metric metric)
         const struct serve_outcome *o = &k->r->out[k->order[i]];
         const uint32_t n_out = k->w->r[k->order[i]].n_out;
         switch (metric) {
-        case METRIC_TTFT:
+        case SERVE_TTFT:
             k->x[n++] = span_s(o->sent_ps, o->first_ps);
             break;
-        case METRIC_TPOT:
+        case SERVE_TPOT:
             if (n_out > 1)
                 k->x[n++] = span_s(o->first_ps, o->end_ps) / (n_out - 1);
             break;
-        case METRIC_E2E:
+        case SERVE_E2E:
             k->x[n++] = span_s(o->sent_ps, o->end_ps);
             break;
-        case METRIC_QUEUE:
+        case SERVE_QUEUE:
             k->x[n++] = span_s(o->sent_ps, o->start_ps);
             break;
-        case METRIC_CLIENT_QUEUE:
+        case SERVE_CLIENT_QUEUE:
             k->x[n++] = span_s(o->due_ps, o->sent_ps);
             break;
-        case METRIC_E2E_CLIENT:
+        case SERVE_E2E_CLIENT:
             k->x[n++] = span_s(o->due_ps, o->end_ps);
             break;
-        case METRIC_ITL:
+        case SERVE_ITL:
         case SERVE_METRICS:
             break;
         }
@@ -95,11 +96,11 @@ static size_t collect(struct metrics_work *k, enum serve_metric metric)
 }
 
 /* sqrt of the mean square; k->scratch: squares. */
-static struct estimate deviation(struct metrics_work *k, size_t n, double mean)
+static struct sampled deviation(struct metrics_work *k, size_t n, double mean)
 {
     for (size_t i = 0; i < n; i++)
         k->scratch[i] = (k->x[i] - mean) * (k->x[i] - mean);
-    struct estimate e = series_mean(k->scratch, n);
+    struct sampled e = series_mean(k->scratch, n);
     e.value = sqrt(e.value);
     e.lo = sqrt(fmax(e.lo, 0));
     e.hi = sqrt(e.hi);
@@ -109,10 +110,10 @@ static struct estimate deviation(struct metrics_work *k, size_t n, double mean)
 static void times_of(struct metrics_work *k, enum serve_metric metric)
 {
     const size_t n = collect(k, metric);
-    struct estimate *v = &k->m->v[serve_time(metric, 0)];
+    struct sampled *v = &k->m->v[serve_time(metric, 0)];
     if (n == 0) {
         for (int s = 0; s < SERVE_STATS; s++)
-            v[s] = estimate_none(NAN, "every request has one output token");
+            v[s] = sampled_none(NAN, "every request has one output token");
         return;
     }
     memcpy(k->sorted, k->x, n * sizeof *k->x);
@@ -125,8 +126,11 @@ static void times_of(struct metrics_work *k, enum serve_metric metric)
 
 /* ---- gaps between tokens ------------------------------------------------------------------------------- */
 
+/* As in series_percentile(). */
+#define GAP_TAIL_MOST 0.6
+
 /* The interval of a share of gaps by slices of the run, carried over to the gaps. */
-static struct estimate gap_percentile(const struct metrics_work *k, double q)
+static struct sampled gap_percentile(const struct metrics_work *k, double q)
 {
     const struct timeline *t = k->o->timeline;
     const struct histogram *h = &k->r->gap;
@@ -134,7 +138,7 @@ static struct estimate gap_percentile(const struct metrics_work *k, double q)
     size_t n = 0;
     const double value = histogram_quantile_s(h, q);
     if (!t)
-        return estimate_none(value, "no time series: no interval");
+        return sampled_none(value, "no time series: no interval");
     for (size_t i = 0; i < t->n_slice; i++) {
         if (t->slice[i].n == 0)
             continue;
@@ -142,25 +146,25 @@ static struct estimate gap_percentile(const struct metrics_work *k, double q)
         all[n++] = (double)t->slice[i].n;
     }
     if (n < SERIES_BATCHES)
-        return estimate_none(value, "the run is too short for slices: no interval");
-    const struct estimate share = series_ratio(within, all, n, n);
+        return sampled_none(value, "the run is too short for slices: no interval");
+    const struct sampled share = series_ratio(within, all, n, n);
     const double half = (share.hi - share.lo) / 2;
-    struct estimate e = { .value = value, .n_eff = NAN, .reason = share.reason };
-    e.lo = q - half >= 0 ? fmin(value, histogram_quantile_s(h, q - half)) : NAN;
-    e.hi = q + half <= 1 ? fmax(value, histogram_quantile_s(h, q + half)) : NAN;
-    if (isnan(e.lo) || isnan(e.hi))
-        e.reason = "too few gaps for this percentile: an end of the interval is beyond them";
+    if (!(half <= GAP_TAIL_MOST * fmin(q, 1 - q)))
+        return sampled_none(value, share.reason ? share.reason : "too few gaps for an interval of this percentile");
+    struct sampled e = { .value = value, .n_eff = NAN, .reason = share.reason };
+    e.lo = fmin(value, histogram_quantile_s(h, q - half));
+    e.hi = fmax(value, histogram_quantile_s(h, q + half));
     return e;
 }
 
 /* The mean of all gaps errs as that of tokens' mean times does: sum(end - first) / sum(tokens - 1), by batches of requests. */
 static void times_of_gaps(struct metrics_work *k)
 {
-    struct estimate *v = &k->m->v[serve_time(METRIC_ITL, 0)];
+    struct sampled *v = &k->m->v[serve_time(SERVE_ITL, 0)];
     const struct histogram *h = &k->r->gap;
     if (h->n == 0) {
         for (int s = 0; s < SERVE_STATS; s++)
-            v[s] = estimate_none(NAN, "every request has one output token");
+            v[s] = sampled_none(NAN, "every request has one output token");
         return;
     }
     for (size_t i = 0; i < k->n; i++) {
@@ -168,14 +172,14 @@ static void times_of_gaps(struct metrics_work *k)
         k->x[i] = span_s(o->first_ps, o->end_ps);
         k->scratch[i] = k->w->r[k->order[i]].n_out - 1;
     }
-    v[STAT_MEAN] = estimate_none(histogram_mean_s(h), "fewer than 40 requests: no interval");
+    v[STAT_MEAN] = sampled_none(histogram_mean_s(h), "fewer than 40 requests: no interval");
     if (k->n >= SERIES_LEAST) {
-        const struct estimate e = series_ratio(k->x, k->scratch, k->n, SERIES_BATCHES);
+        const struct sampled e = series_ratio(k->x, k->scratch, k->n, SERIES_BATCHES);
         v[STAT_MEAN].lo = v[STAT_MEAN].value * e.lo / e.value;
         v[STAT_MEAN].hi = v[STAT_MEAN].value * e.hi / e.value;
         v[STAT_MEAN].reason = e.reason;
     }
-    v[STAT_STD] = estimate_none(histogram_sd_s(h), "replications give its interval");
+    v[STAT_STD] = sampled_none(histogram_sd_s(h), "replications give its interval");
     for (int s = STAT_P50; s < SERVE_STATS; s++)
         v[s] = gap_percentile(k, stat_q[s]);
 }
@@ -185,7 +189,7 @@ static void times_of_gaps(struct metrics_work *k)
 static void drop_warmup(struct metrics_work *k)
 {
     bool found;
-    collect(k, METRIC_TTFT);
+    collect(k, SERVE_TTFT);
     const size_t n = series_warmup(k->x, k->n, &found);
     k->m->n_warmup = found ? n : 0;
     k->m->warmup_unsteady = !found;
@@ -196,17 +200,17 @@ static void drop_warmup(struct metrics_work *k)
 /* Percentiles of a queue that grows have no interval: they have no limit. */
 static void mark_growing(struct serve_metrics *m)
 {
-    static const enum serve_metric grows[] = { METRIC_TTFT, METRIC_E2E, METRIC_QUEUE, METRIC_CLIENT_QUEUE, METRIC_E2E_CLIENT };
+    static const enum serve_metric grows[] = { SERVE_TTFT, SERVE_E2E, SERVE_QUEUE, SERVE_CLIENT_QUEUE, SERVE_E2E_CLIENT };
     const char *why = m->stability.verdict == SERVE_SATURATED ? "saturated: grows with the length of the run"
                       : m->stability.verdict == SERVE_BURST   ? "all requests at once: grows with their number"
                                                               : NULL;
     for (size_t i = 0; why && i < ARRAY_LEN(grows); i++)
         for (int s = 0; s < SERVE_STATS; s++)
-            m->v[serve_time(grows[i], s)] = estimate_none(m->v[serve_time(grows[i], s)].value, why);
+            m->v[serve_time(grows[i], s)] = sampled_none(m->v[serve_time(grows[i], s)].value, why);
     for (int v = VALUE_SLO_SHARE; why && m->has_slo && v <= VALUE_GOODPUT_TOK_S; v++)
-        m->v[v] = estimate_none(m->v[v].value, why);
+        m->v[v] = sampled_none(m->v[v].value, why);
     if (why)
-        m->v[VALUE_WAITING] = estimate_none(m->v[VALUE_WAITING].value, why);
+        m->v[VALUE_WAITING] = sampled_none(m->v[VALUE_WAITING].value, why);
 }
 
 static int measure(struct metrics_work *k, struct error *err)
@@ -216,10 +220,11 @@ static int measure(struct metrics_work *k, struct error *err)
     if (k->o->drop_warmup)
         drop_warmup(k);
     first_and_last(k);
-    for (int m = 0; m < SERVE_METRICS; m++)
-        if (m != METRIC_ITL)
+    for (int m = 0; m < SERVE_METRICS && !k->o->brief; m++)
+        if (m != SERVE_ITL)
             times_of(k, m);
-    times_of_gaps(k);
+    if (!k->o->brief)
+        times_of_gaps(k);
     metrics_stability(k);
     metrics_rates(k);
     metrics_slo(k);
@@ -227,14 +232,14 @@ static int measure(struct metrics_work *k, struct error *err)
     return 0;
 }
 
-int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const struct workload *w, const struct serve_metrics_options *o,
+int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const struct serve_workload *w, const struct serve_metrics_options *o,
                   struct error *err)
 {
     struct metrics_work k = { .r = r, .w = w, .o = o, .m = m };
     int rc = -1;
     *m = (struct serve_metrics){ .mixed_share = NAN };
     for (int v = 0; v < SERVE_VALUES; v++)
-        m->v[v] = estimate_none(NAN, NULL);
+        m->v[v] = sampled_none(NAN, NULL);
     uint32_t *order = k.order = malloc(r->n * sizeof *order);
     double *x = malloc(3 * r->n * sizeof *x);
     if (order && x) {
@@ -248,4 +253,47 @@ int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const s
     free(order);
     free(x);
     return rc;
+}
+
+double serve_hit_bound(const struct serve_workload *w, uint32_t block_size, struct error *err)
+{
+    struct serve_workload_description d;
+    return serve_workload_describe(&d, w, block_size, err) == 0 ? d.hit_share : NAN;
+}
+
+/* ---- distributions ---------------------------------------------------------------------------------------- */
+
+/* Shares 0 to 0.99, then to 1 in finer steps. */
+static double cdf_share(int i)
+{
+    enum { COARSE = CDF_POINTS - 21 };
+    return i <= COARSE ? 0.99 * i / COARSE : 0.99 + 0.01 * (i - COARSE) / 20;
+}
+
+int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result *r, const struct serve_workload *w, enum serve_metric m, struct error *err)
+{
+    struct serve_metrics unused = { 0 };
+    struct metrics_work k = { .r = r, .w = w, .m = &unused };
+    size_t n = m == SERVE_ITL ? r->gap.n : 0;
+    k.order = malloc(r->n * sizeof *k.order);
+    k.x = malloc(2 * r->n * sizeof *k.x);
+    if (!k.order || !k.x) {
+        free(k.order);
+        free(k.x);
+        return error_oom(err, 2 * r->n * sizeof *k.x, "a distribution");
+    }
+    for (size_t i = 0; i < r->n; i++)
+        if (served(&r->out[i]))
+            k.order[k.n++] = (uint32_t)i;
+    if (m != SERVE_ITL) {
+        n = collect(&k, m);
+        series_sort(k.x, k.x + r->n, n);
+    }
+    for (int i = 0; i < CDF_POINTS && n > 0; i++) {
+        const double q = cdf_share(i);
+        out[i] = (struct cdf_point){ m == SERVE_ITL ? histogram_quantile_s(&r->gap, q) : series_quantile(k.x, n, q), q };
+    }
+    free(k.order);
+    free(k.x);
+    return n > 0 ? CDF_POINTS : 0;
 }

@@ -67,7 +67,7 @@ struct serve_stability {
     double queue[3];                  /* mean over thirds of the window */
     double offered_tok_s, served_tok_s; /* prompt and output tokens: of requests sent in the window; computed in it */
     double backlog_request_s;         /* growth of the queue */
-    double busy;                      /* fraction of the time from the first request to the last end */
+    double busy;                      /* fraction of the time from the first request to the last end, of all replicas */
 };
 
 /* ---- a run ------------------------------------------------------------------------------------------------ */
@@ -81,9 +81,9 @@ struct serve_good {
 };
 
 struct serve_metrics {
-    struct estimate v[SERVE_VALUES];
+    struct sampled v[SERVE_VALUES];
     struct serve_stability stability;
-    size_t n, n_failed;       /* requests in the figures; without a first token */
+    size_t n, n_failed;       /* requests in the figures; without a first token, or refused */
     size_t n_warmup;          /* left out at the start */
     bool warmup_unsteady;     /* MSER-5 found no steady part */
     uint64_t n_in_tok, n_out_tok; /* of the n */
@@ -100,29 +100,36 @@ struct serve_metrics_options {
     const struct serve_options *options; /* of the run */
     bool drop_warmup;                    /* by MSER-5 on TTFT; ITL and occupancy stay those of the whole run */
     double hit_infinite;                 /* serve_hit_bound(); NaN: not asked */
+    bool brief;                          /* for searches: verdict, SLO, goodput and throughput alone, all other values NaN */
 };
 
-/* errors   ERROR_INPUT: no request has a token; out of memory */
-int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const struct workload *w, const struct serve_metrics_options *o,
+/* errors   ERROR_INPUT: no request was served; out of memory */
+int serve_metrics(struct serve_metrics *m, const struct serve_result *r, const struct serve_workload *w, const struct serve_metrics_options *o,
                   struct error *err);
 
-/*
- * Prefix hit rate of a cache that never evicts, in tokens of prompts: the bound of the workload. Requests in their order; at least one token
- * of a prompt is computed. NaN with an error: out of memory. source: serving.md 1.3, last-block rule
- */
-double serve_hit_bound(const struct workload *w, uint32_t block_size, struct error *err);
+/* Prefix hit rate of a cache that never evicts: serve_workload_describe().hit_share. NaN with an error: out of memory. */
+double serve_hit_bound(const struct serve_workload *w, uint32_t block_size, struct error *err);
+
+/* A point of a distribution: a share of the values is at most s. */
+struct cdf_point {
+    double s, share;
+};
+enum { CDF_POINTS = 201 };
+/* At equal steps of the share, the last hundredth in steps of a twentieth of that: the number of points; 0: no request has the metric;
+ * -1: out of memory. */
+int serve_cdf(struct cdf_point out[static CDF_POINTS], const struct serve_result *r, const struct serve_workload *w, enum serve_metric m, struct error *err);
 
 /* ---- several runs ------------------------------------------------------------------------------------------ */
 
 /* Model: what is not known of the machine. More requests do not narrow it. */
-struct spread {
+struct model_spread {
     double lo, mid, hi; /* 5 %, 50 %, 95 % of the draws; NaN: reason */
     const char *reason;
 };
 struct serve_study {
     struct serve_metrics m;            /* of the central constants, with sampling intervals */
     size_t n_run, n_draw;              /* replications in it; draws. Without draws there is no spread */
-    struct spread model[SERVE_VALUES];
+    struct model_spread model[SERVE_VALUES];
     double p_slo;                      /* share of the draws in which the SLO holds; saturated draws do not. NaN: no SLO */
     double p_saturated;                /* share of the draws; of the runs where there are no draws */
 };
@@ -131,7 +138,8 @@ struct serve_study {
  * source   Law, 9.4.1
  */
 void serve_study_runs(struct serve_study *s, const struct serve_metrics *m, size_t n);
-/* Adds draws of the step's constants, simulated on common random numbers. Fewer than 10: no spread, a reason. */
+/* Adds draws of the step's constants, simulated on common random numbers. Fewer than 10: no spread, a reason; at most 1,024 are
+ * looked at. */
 void serve_study_draws(struct serve_study *s, const struct serve_metrics *m, size_t n);
 
 #endif

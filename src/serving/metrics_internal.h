@@ -6,7 +6,7 @@
 
 struct metrics_work {
     const struct serve_result *r;
-    const struct workload *w;
+    const struct serve_workload *w;
     const struct serve_metrics_options *o;
     struct serve_metrics *m;
     uint32_t *order; /* [n] requests with tokens, by when they were sent */
@@ -15,10 +15,21 @@ struct metrics_work {
     double first_s, last_s, end_s; /* first and last sent; last token */
 };
 void metrics_spread(double *bin, size_t k, double lo, double hi, double from, double to, double mass);
+/* At least 1. */
+static inline double metrics_replicas(const struct metrics_work *k)
+{
+    return k->o->options->n_replica > 1 ? k->o->options->n_replica : 1;
+}
 void metrics_stability(struct metrics_work *k);
 void metrics_rates(struct metrics_work *k);
 void metrics_slo(struct metrics_work *k);
 
+
+/* It has its tokens. */
+static inline bool served(const struct serve_outcome *o)
+{
+    return o->first_ps != SERVE_NOT_YET && !o->failed;
+}
 
 static inline double seconds(uint64_t ps)
 {

@@ -9,14 +9,14 @@
 
 /* The constants' means, while a draw stands in their place. */
 struct means {
-    double slot[TIME_CASES][TIME_SLOT_COUNT];
+    double parameter[TIME_CASES][TIME_PARAMETER_COUNT];
 };
 
 /* L of a = L L^T, row by row; a row without variance stays 0. */
-static void cholesky(double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT], const double a[TIME_SLOT_COUNT][TIME_SLOT_COUNT])
+static void cholesky(double l[TIME_PARAMETER_COUNT][TIME_PARAMETER_COUNT], const double a[TIME_PARAMETER_COUNT][TIME_PARAMETER_COUNT])
 {
-    memset(l, 0, sizeof(double) * TIME_SLOT_COUNT * TIME_SLOT_COUNT);
-    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+    memset(l, 0, sizeof(double) * TIME_PARAMETER_COUNT * TIME_PARAMETER_COUNT);
+    for (int i = 0; i < TIME_PARAMETER_COUNT; i++)
         for (int j = 0; j <= i; j++) {
             double sum = a[i][j];
             for (int k = 0; k < j; k++)
@@ -31,16 +31,16 @@ static void cholesky(double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT], const double a[
 /* Every case moves along the same numbers: what is slow in one is slow in the others. */
 static void set_draw(struct timing *t, struct means *m, const struct clock_options *o)
 {
-    double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT];
+    double l[TIME_PARAMETER_COUNT][TIME_PARAMETER_COUNT];
     for (int c = 0; c < TIME_CASES; c++) {
         struct time_constants *k = t->of[c];
         if (!k)
             continue;
-        memcpy(m->slot[c], k->slot, sizeof k->slot);
+        memcpy(m->parameter[c], k->parameter, sizeof k->parameter);
         cholesky(l, k->cov);
-        for (int i = 0; i < TIME_SLOT_COUNT; i++)
+        for (int i = 0; i < TIME_PARAMETER_COUNT; i++)
             for (int j = 0; j <= i; j++)
-                k->slot[i] += l[i][j] * draw_normal(o->seed, DRAW_CONSTANTS, o->draw * 64 + (uint64_t)j);
+                k->parameter[i] += l[i][j] * draw_normal(o->seed, DRAW_CONSTANTS, o->draw * 64 + (uint64_t)j);
     }
 }
 
@@ -48,7 +48,7 @@ static void set_means(struct timing *t, const struct means *m)
 {
     for (int c = 0; c < TIME_CASES; c++)
         if (t->of[c])
-            memcpy(t->of[c]->slot, m->slot[c], sizeof t->of[c]->slot);
+            memcpy(t->of[c]->parameter, m->parameter[c], sizeof t->of[c]->parameter);
 }
 
 /* ---- passes --------------------------------------------------------------------------------------------------------- */
@@ -74,18 +74,18 @@ static double seconds(const struct model_clock *x, enum phase phase, const struc
     struct timing *t = &x->e->timing;
     if (x->o->draw == 0 || !x->e->roofs.time)
         return priced(x, phase, s, &which);
-    double drawn[TIME_CASES][TIME_SLOT_COUNT];
+    double drawn[TIME_CASES][TIME_PARAMETER_COUNT];
     const double with = priced(x, phase, s, &which);
     for (int c = 0; c < TIME_CASES; c++)
         if (t->of[c])
-            memcpy(drawn[c], t->of[c]->slot, sizeof drawn[c]);
+            memcpy(drawn[c], t->of[c]->parameter, sizeof drawn[c]);
     set_means(t, &x->means);
     const double mean = priced(x, phase, s, &which);
     for (int c = 0; c < TIME_CASES; c++)
         if (t->of[c])
-            memcpy(t->of[c]->slot, drawn[c], sizeof drawn[c]);
+            memcpy(t->of[c]->parameter, drawn[c], sizeof drawn[c]);
     const struct time_constants *k = t->of[which];
-    const double residual = hypot(k->sigma, k->guess_ln_sd) * draw_normal(x->o->seed, DRAW_CONSTANTS, x->o->draw * 64 + TIME_SLOT_COUNT + phase);
+    const double residual = hypot(k->sigma, k->guess_ln_sd) * draw_normal(x->o->seed, DRAW_CONSTANTS, x->o->draw * 64 + TIME_PARAMETER_COUNT + phase);
     const double ln = log(with / mean) + residual;
     return mean * exp(ln * (ln > 0 ? k->widen : k->widen_fast));
 }
@@ -164,7 +164,7 @@ static double sequence_s(const struct model_clock *x, uint32_t n)
     if (!x->e->roofs.time || !x->e->timing.served)
         return 0;
     (void)priced(x, PHASE_DECODE, &s, &which);
-    return exp(x->e->timing.of[which]->slot[TIME_SEQUENCE]);
+    return exp(x->e->timing.of[which]->parameter[TIME_SEQUENCE]);
 }
 
 /* A step of n tokens without the positions they attend to, by the constants of prompts and by those of steps: which kernels and costs a

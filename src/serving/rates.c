@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct estimate maximum(double v)
+static struct sampled maximum(double v)
 {
-    return estimate_none(v, "a maximum: replications give its interval");
+    return sampled_none(v, "a maximum: replications give its interval");
 }
 
-static struct estimate scaled(double value, const struct estimate *by)
+static struct sampled scaled(double value, const struct sampled *by)
 {
-    struct estimate e = *by;
+    struct sampled e = *by;
+    if (!(by->value > 0))
+        return sampled_none(value, by->reason ? by->reason : "no part of the run has it: no interval");
     e.lo *= value / by->value;
     e.hi *= value / by->value;
     e.value = value;
@@ -25,12 +27,12 @@ static struct estimate scaled(double value, const struct estimate *by)
 static void steady_rates(struct metrics_work *k)
 {
     double done[SERIES_BATCHES] = { 0 }, in[SERIES_BATCHES] = { 0 }, out[SERIES_BATCHES] = { 0 }, s[SERIES_BATCHES];
-    struct estimate *v = k->m->v;
+    struct sampled *v = k->m->v;
     const double lo = k->first_s, hi = k->last_s;
-    v[VALUE_STEADY] = estimate_none(hi - lo, "set by the workload");
+    v[VALUE_STEADY] = sampled_none(hi - lo, "set by the workload");
     if (!(hi > lo)) {
         for (int i = VALUE_STEADY_REQUEST_S; i <= VALUE_STEADY_OUT_TOK_S; i++)
-            v[i] = estimate_none(NAN, "all requests are sent at once");
+            v[i] = sampled_none(NAN, "all requests are sent at once");
         return;
     }
     for (size_t i = 0; i < k->n; i++) {
@@ -51,17 +53,17 @@ static void steady_rates(struct metrics_work *k)
 
 static void whole_rates(struct metrics_work *k)
 {
-    struct estimate *v = k->m->v;
+    struct sampled *v = k->m->v;
     const double s = k->end_s - k->first_s, in = (double)k->m->n_in_tok, out = (double)k->m->n_out_tok;
-    v[VALUE_DURATION] = estimate_none(s, "replications give its interval");
+    v[VALUE_DURATION] = sampled_none(s, "replications give its interval");
     v[VALUE_REQUEST_S] = scaled((double)k->n / s, &v[VALUE_STEADY_REQUEST_S]);
     v[VALUE_IN_TOK_S] = scaled(in / s, &v[VALUE_STEADY_IN_TOK_S]);
     v[VALUE_OUT_TOK_S] = scaled(out / s, &v[VALUE_STEADY_OUT_TOK_S]);
-    v[VALUE_TOTAL_TOK_S] = estimate_none((in + out) / s, v[VALUE_IN_TOK_S].reason);
+    v[VALUE_TOTAL_TOK_S] = sampled_none((in + out) / s, v[VALUE_IN_TOK_S].reason ? v[VALUE_IN_TOK_S].reason : v[VALUE_OUT_TOK_S].reason);
     v[VALUE_TOTAL_TOK_S].lo = v[VALUE_IN_TOK_S].lo + v[VALUE_OUT_TOK_S].lo;
     v[VALUE_TOTAL_TOK_S].hi = v[VALUE_IN_TOK_S].hi + v[VALUE_OUT_TOK_S].hi;
-    const struct estimate *tpot = &v[serve_time(METRIC_TPOT, STAT_MEAN)];
-    v[VALUE_USER_TOK_S] = (struct estimate){ 1 / tpot->value, 1 / tpot->hi, 1 / tpot->lo, tpot->n_eff, tpot->reason };
+    const struct sampled *tpot = &v[serve_time(SERVE_TPOT, STAT_MEAN)];
+    v[VALUE_USER_TOK_S] = (struct sampled){ 1 / tpot->value, 1 / tpot->hi, 1 / tpot->lo, tpot->n_eff, tpot->reason };
 }
 
 /* vLLM's buckets of a second: tokens of a request are spread evenly from its first to its last. */
@@ -111,14 +113,14 @@ static double peak_requests(struct metrics_work *k)
 /* ---- occupancy ----------------------------------------------------------------------------------------- */
 
 /* Points of the time series as batches: value, with the interval of sum(num) / sum(den) over them. */
-static struct estimate over_time(const struct metrics_work *k, double value, size_t num, size_t den)
+static struct sampled over_time(const struct metrics_work *k, double value, size_t num, size_t den)
 {
     const struct timeline *t = k->o->timeline;
     double n[SERIES_BATCHES] = { 0 }, d[SERIES_BATCHES] = { 0 };
     if (!t)
-        return estimate_none(value, "no time series: no interval");
+        return sampled_none(value, "no time series: no interval");
     if (t->n < SERIES_BATCHES)
-        return estimate_none(value, "the run is too short for an interval");
+        return sampled_none(value, "the run is too short for an interval");
     for (size_t i = 0; i < t->n; i++) {
         const char *p = (const char *)&t->point[i];
         double a, b = timeline_width_s(t);
@@ -128,8 +130,8 @@ static struct estimate over_time(const struct metrics_work *k, double value, siz
         n[i * SERIES_BATCHES / t->n] += a;
         d[i * SERIES_BATCHES / t->n] += b;
     }
-    const struct estimate e = series_ratio(n, d, SERIES_BATCHES, SERIES_BATCHES);
-    return e.value > 0 ? scaled(value, &e) : estimate_none(value, "always 0");
+    const struct sampled e = series_ratio(n, d, SERIES_BATCHES, SERIES_BATCHES);
+    return scaled(value, &e);
 }
 #define POINT(field) offsetof(struct timeline_point, field)
 
@@ -144,7 +146,7 @@ static double mean_waiting(const struct metrics_work *k)
 static void occupancy(struct metrics_work *k)
 {
     const struct serve_totals *t = &k->r->t;
-    struct estimate *v = k->m->v;
+    struct sampled *v = k->m->v;
     const double busy = (double)t->busy_ps, blocks = k->o->options->n_block;
     v[VALUE_BATCH] = over_time(k, (double)t->running_ps / busy, POINT(running_s), POINT(busy_s));
     v[VALUE_BATCH_MOST] = maximum(t->most_running);
@@ -162,18 +164,18 @@ static void occupancy(struct metrics_work *k)
 
 /* ---- counts --------------------------------------------------------------------------------------------- */
 
-static struct estimate ratio_of_counts(double value, const double *num, const double *den, size_t n)
+static struct sampled ratio_of_counts(double value, const double *num, const double *den, size_t n)
 {
     if (n < SERIES_LEAST)
-        return estimate_none(value, "fewer than 40 requests: no interval");
-    const struct estimate e = series_ratio(num, den, n, SERIES_BATCHES);
-    return e.value > 0 ? scaled(value, &e) : estimate_none(value, "none");
+        return sampled_none(value, "fewer than 40 requests: no interval");
+    const struct sampled e = series_ratio(num, den, n, SERIES_BATCHES);
+    return scaled(value, &e);
 }
 
 static void counts(struct metrics_work *k)
 {
     const struct serve_totals *t = &k->r->t;
-    struct estimate *v = k->m->v;
+    struct sampled *v = k->m->v;
     for (size_t i = 0; i < k->n; i++) {
         k->x[i] = k->r->out[k->order[i]].n_preempt;
         k->sorted[i] = k->r->out[k->order[i]].n_hit;
@@ -181,20 +183,23 @@ static void counts(struct metrics_work *k)
     }
     v[VALUE_PREEMPTIONS] = ratio_of_counts((double)t->n_preempt, k->x, NULL, k->n);
     const double hit = t->n_query_tok > 0 ? (double)t->n_hit_tok / (double)t->n_query_tok : NAN;
-    v[VALUE_HIT] = isnan(hit) ? estimate_none(NAN, "no prefix cache, or nothing to find in it") : ratio_of_counts(hit, k->sorted, k->scratch, k->n);
-    v[VALUE_HIT_INFINITE] = estimate_none(k->o->hit_infinite, "of the workload");
-    v[VALUE_EVICTED] = estimate_none((double)t->n_evicted, "replications give its interval");
-    v[VALUE_WASTED] = estimate_none((double)t->n_wasted_tok, "replications give its interval");
+    v[VALUE_HIT] = isnan(hit) ? sampled_none(NAN, "no prefix cache, or nothing to find in it") : ratio_of_counts(hit, k->sorted, k->scratch, k->n);
+    v[VALUE_HIT_INFINITE] = sampled_none(k->o->hit_infinite, "of the workload");
+    v[VALUE_EVICTED] = sampled_none((double)t->n_evicted, "replications give its interval");
+    v[VALUE_WASTED] = sampled_none((double)t->n_wasted_tok, "replications give its interval");
     const double draft = (double)t->n_draft, accepted = (double)t->n_accepted, k_draft = k->o->options->policy->num_speculative_tokens;
     const char *why = draft > 0 ? "replications give its interval" : "no speculation";
-    v[VALUE_ACCEPTANCE] = estimate_none(draft > 0 ? accepted / draft : NAN, why);
-    v[VALUE_ACCEPTED_LENGTH] = estimate_none(draft > 0 ? 1 + accepted / draft * k_draft : NAN, why);
+    v[VALUE_ACCEPTANCE] = sampled_none(draft > 0 ? accepted / draft : NAN, why);
+    v[VALUE_ACCEPTED_LENGTH] = sampled_none(draft > 0 ? 1 + accepted / draft * k_draft : NAN, why);
 }
 
 void metrics_rates(struct metrics_work *k)
 {
-    steady_rates(k);
+    if (!k->o->brief)
+        steady_rates(k);
     whole_rates(k);
+    if (k->o->brief)
+        return;
     occupancy(k);
     counts(k);
 }
@@ -206,9 +211,9 @@ static double compared_s(const struct metrics_work *k, uint32_t request, enum se
 {
     const struct serve_outcome *o = &k->r->out[request];
     const uint32_t n_out = k->w->r[request].n_out;
-    if (m == METRIC_TTFT)
+    if (m == SERVE_TTFT)
         return span_s(o->sent_ps, o->first_ps);
-    if (m == METRIC_E2E)
+    if (m == SERVE_E2E)
         return span_s(o->sent_ps, o->end_ps);
     return n_out > 1 ? span_s(o->first_ps, o->end_ps) / (n_out - 1) : 0;
 }
@@ -217,10 +222,10 @@ static double compared_s(const struct metrics_work *k, uint32_t request, enum se
 static double marginal(struct metrics_work *k, const struct serve_slo *s, enum serve_metric m)
 {
     size_t n = 0;
-    if (m == METRIC_ITL)
+    if (m == SERVE_ITL)
         return s->reading == SLO_MEAN ? histogram_mean_s(&k->r->gap) : histogram_quantile_s(&k->r->gap, s->share);
     for (size_t i = 0; i < k->n; i++)
-        if (m != METRIC_TPOT || k->w->r[k->order[i]].n_out > 1)
+        if (m != SERVE_TPOT || k->w->r[k->order[i]].n_out > 1)
             k->sorted[n++] = compared_s(k, k->order[i], m);
     if (s->reading == SLO_MEAN)
         return stats_mean(k->sorted, n);
@@ -235,7 +240,7 @@ static void good_of(struct metrics_work *k, const struct serve_slo *s, size_t j)
     const double all_s = k->end_s - k->first_s;
     double n = 0, tok = 0;
     g->value_s = s->reading == SLO_JOINT ? NAN : marginal(k, s, l->metric);
-    if (l->metric == METRIC_ITL) {
+    if (l->metric == SERVE_ITL) {
         g->share = histogram_share(&k->r->gap, (uint64_t)(l->limit_s * PS_PER_S));
         g->request_s = NAN;
         g->tok_s = g->share * k->m->v[VALUE_OUT_TOK_S].value;
@@ -258,10 +263,10 @@ void metrics_slo(struct metrics_work *k)
 {
     const struct serve_slo *s = k->o->slo;
     struct serve_metrics *m = k->m;
-    struct estimate *v = m->v;
+    struct sampled *v = m->v;
     if (!s) {
         for (int i = VALUE_SLO_SHARE; i <= VALUE_GOODPUT_TOK_S; i++)
-            v[i] = estimate_none(NAN, "no SLO");
+            v[i] = sampled_none(NAN, "no SLO");
         return;
     }
     m->has_slo = m->met = true;
@@ -274,7 +279,7 @@ void metrics_slo(struct metrics_work *k)
     for (size_t i = 0; i < k->n; i++) {
         bool good = true;
         for (size_t j = 0; j < s->n; j++)
-            good &= s->limit[j].metric == METRIC_ITL || compared_s(k, k->order[i], s->limit[j].metric) <= s->limit[j].limit_s;
+            good &= s->limit[j].metric == SERVE_ITL || compared_s(k, k->order[i], s->limit[j].metric) <= s->limit[j].limit_s;
         k->x[i] = good;
         k->sorted[i] = good ? k->w->r[k->order[i]].n_out : 0;
         n += good;
@@ -282,9 +287,9 @@ void metrics_slo(struct metrics_work *k)
     }
     const double all_s = v[VALUE_DURATION].value;
     v[VALUE_SLO_SHARE] = series_mean(k->x, k->n);
-    v[VALUE_GOODPUT_REQUEST_S] = n > 0 ? scaled(n / all_s, &v[VALUE_SLO_SHARE]) : estimate_none(0, "no request meets it");
-    const struct estimate tokens = series_mean(k->sorted, k->n);
-    v[VALUE_GOODPUT_TOK_S] = n > 0 ? scaled(tok / all_s, &tokens) : estimate_none(0, "no request meets it");
+    v[VALUE_GOODPUT_REQUEST_S] = n > 0 ? scaled(n / all_s, &v[VALUE_SLO_SHARE]) : sampled_none(0, "no request meets it");
+    const struct sampled tokens = series_mean(k->sorted, k->n);
+    v[VALUE_GOODPUT_TOK_S] = n > 0 ? scaled(tok / all_s, &tokens) : sampled_none(0, "no request meets it");
     if (s->reading == SLO_JOINT)
         m->met = v[VALUE_SLO_SHARE].value >= s->share;
 }

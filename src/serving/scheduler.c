@@ -15,7 +15,7 @@ void batch_free(struct batch *b)
 
 /* ---- identities ----------------------------------------------------------------------------------------------- */
 
-uint64_t *block_hashes(const struct workload *w, const struct serve_request *r, uint32_t block_size, uint32_t *n, struct error *err)
+uint64_t *block_hashes(const struct serve_workload *w, const struct serve_request *r, uint32_t block_size, uint32_t *n, struct error *err)
 {
     uint64_t n_tok = 0;
     for (uint32_t i = 0; i < r->n_run; i++)
@@ -616,7 +616,7 @@ void scheduler_free(struct scheduler *s)
     *s = (struct scheduler){ 0 };
 }
 
-struct sched_seq *scheduler_add(struct scheduler *s, const struct workload *w, uint32_t i, struct error *err)
+struct sched_seq *scheduler_add(struct scheduler *s, const struct serve_workload *w, uint32_t i, struct error *err)
 {
     const struct serve_request *r = &w->r[i];
     struct sched_seq *q = calloc(1, sizeof *q);

@@ -88,7 +88,7 @@ uint64_t scheduler_blocks_of(const struct policy *p, uint64_t n_position);
 int scheduler_check(const struct policy *p, uint32_t n_block, uint32_t n_in, uint32_t n_out, struct error *err);
 
 /* Adds r, the caller's number i of w. The sequence lives until scheduler_drop(). NULL: out of memory. */
-struct sched_seq *scheduler_add(struct scheduler *s, const struct workload *w, uint32_t i, struct error *err);
+struct sched_seq *scheduler_add(struct scheduler *s, const struct serve_workload *w, uint32_t i, struct error *err);
 /* Decides the next step; an empty batch: nothing can run before another arrives or a step is applied. */
 int scheduler_form(struct scheduler *s, struct batch *b, struct error *err);
 void scheduler_apply(struct scheduler *s, const struct batch *b);
@@ -115,6 +115,6 @@ uint32_t scheduler_used_blocks(const struct scheduler *s); /* referenced ones */
 const char *scheduler_broken(const struct scheduler *s);
 
 /* Chained hashes of the blocks of r that its identities cover whole; *n of them. NULL with *n 0: none. errors: out of memory. */
-uint64_t *block_hashes(const struct workload *w, const struct serve_request *r, uint32_t block_size, uint32_t *n, struct error *err);
+uint64_t *block_hashes(const struct serve_workload *w, const struct serve_request *r, uint32_t block_size, uint32_t *n, struct error *err);
 
 #endif

@@ -3,14 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BATCHES_LEAST = 5 };
 enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS, RADIX_FROM = 512 };
-/* Correlation of batches above which more of them would be needed. */
-#define CORRELATED 0.5
-#define CORRELATION_MOST 0.9
+/* Lag-1 correlation of batches above which they are joined to longer ones, and above which there is no interval. */
+#define CORRELATED 0.25
+#define CORRELATED_MOST 0.5
+/* Independent values: of a series whose mean has an interval, and beyond a percentile that has one. */
+#define N_EFF_LEAST 12
+#define BEYOND_LEAST 5
+/* Share of the values beyond a percentile that its interval may take: more, and the values there are too few. */
+#define TAIL_MOST 0.6
 
-struct estimate estimate_none(double value, const char *reason)
+struct sampled sampled_none(double value, const char *reason)
 {
-    return (struct estimate){ .value = value, .lo = NAN, .hi = NAN, .n_eff = NAN, .reason = reason };
+    return (struct sampled){ .value = value, .lo = NAN, .hi = NAN, .n_eff = NAN, .reason = reason };
 }
 
 /* ---- order statistics ---------------------------------------------------------------------------- */
@@ -100,34 +106,48 @@ static double lag_one(const double *z, size_t k)
     return c0 > 0 ? c1 / c0 : 0;
 }
 
-static double half_width(const double *z, size_t k, double den, const char **reason)
+/* Adds neighbours: half as many batches, each of twice the length. */
+static size_t join_batches(double *z, size_t k)
 {
-    const double r = fmin(lag_one(z, k), CORRELATION_MOST);
-    double ss = 0;
+    for (size_t i = 0; i < k / 2; i++)
+        z[i] = z[2 * i] + z[2 * i + 1] + (2 * i + 3 == k ? z[k - 1] : 0);
+    return k / 2;
+}
+
+/* z, of k batches, is lost. NaN where batches correlate at any length. */
+static double half_width(double *z, size_t k, double den, const char **reason)
+{
+    double r = lag_one(z, k), ss = 0;
+    while (r > CORRELATED && k / 2 >= BATCHES_LEAST) {
+        k = join_batches(z, k);
+        r = lag_one(z, k);
+    }
+    if (r > CORRELATED_MOST) {
+        *reason = "the run is too short: its parts still correlate";
+        return NAN;
+    }
     for (size_t i = 0; i < k; i++)
         ss += z[i] * z[i];
-    if (r > CORRELATED)
-        *reason = "batches correlate: the run is too short for its correlation, the interval may be too narrow";
     const double se = sqrt((double)k / (double)(k - 1) * ss) / den;
     return student_t_95(k - 1) * se * (r > 0 ? sqrt((1 + r) / (1 - r)) : 1);
 }
 
 enum { MOST_BATCHES = 128 };
 
-struct estimate series_ratio(const double *num, const double *den, size_t n, size_t k)
+struct sampled series_ratio(const double *num, const double *den, size_t n, size_t k)
 {
     double z[MOST_BATCHES], d[MOST_BATCHES], sum_n = 0, sum_d = 0;
     k = k < MOST_BATCHES ? k : MOST_BATCHES;
     if (k < 2 || n < k)
-        return estimate_none(NAN, "too few values for batches");
+        return sampled_none(NAN, "too few values for batches");
     for (size_t i = 0; i < k; i++) {
         batch_sums(num, den, n * i / k, n * (i + 1) / k, &z[i], &d[i]);
         sum_n += z[i];
         sum_d += d[i];
     }
     if (!(sum_d > 0))
-        return estimate_none(NAN, "nothing to relate it to");
-    struct estimate e = { .value = sum_n / sum_d, .n_eff = NAN };
+        return sampled_none(NAN, "nothing to relate it to");
+    struct sampled e = { .value = sum_n / sum_d, .n_eff = NAN };
     for (size_t i = 0; i < k; i++)
         z[i] -= e.value * d[i];
     const double half = half_width(z, k, sum_d, &e.reason);
@@ -144,26 +164,32 @@ static double variance(const double *x, size_t n, double mean)
     return ss / (double)n;
 }
 
-struct estimate series_mean(const double *x, size_t n)
+struct sampled series_mean(const double *x, size_t n)
 {
     if (n == 0)
-        return estimate_none(NAN, "no value");
+        return sampled_none(NAN, "no value");
     if (n < SERIES_LEAST)
-        return estimate_none(stats_mean(x, n), "fewer than 40 values: no interval");
-    struct estimate e = series_ratio(x, NULL, n, SERIES_BATCHES);
-    const double se = (e.hi - e.lo) / 2 / student_t_95(SERIES_BATCHES - 1);
-    e.n_eff = se > 0 ? fmin((double)n, variance(x, n, e.value) / (se * se)) : (double)n;
+        return sampled_none(stats_mean(x, n), "fewer than 40 values: no interval");
+    struct sampled e = series_ratio(x, NULL, n, SERIES_BATCHES);
+    const double half = (e.hi - e.lo) / 2, se = half / student_t_95(SERIES_BATCHES - 1);
+    e.n_eff = se > 0 ? fmin((double)n, variance(x, n, e.value) / (se * se)) : se >= 0 ? (double)n : NAN;
+    if (e.n_eff < N_EFF_LEAST)
+        return (struct sampled){ e.value, NAN, NAN, e.n_eff, "the run is too short: it tells as much as fewer than 12 independent values" };
+    if (e.value > 0) {
+        e.lo = e.value * exp(-half / e.value);
+        e.hi = e.value * exp(half / e.value);
+    }
     return e;
 }
 
-struct estimate series_percentile(const double *x, const double *sorted, size_t n, double q)
+struct sampled series_percentile(const double *x, const double *sorted, size_t n, double q)
 {
     const double value = series_quantile(sorted, n, q);
     double z[SERIES_BATCHES];
     if (n == 0)
-        return estimate_none(NAN, "no value");
+        return sampled_none(NAN, "no value");
     if (n < SERIES_LEAST)
-        return estimate_none(value, "fewer than 40 values: no interval");
+        return sampled_none(value, "fewer than 40 values: no interval");
     double share = 0; /* of values at most the estimate: about q */
     for (size_t b = 0; b < SERIES_BATCHES; b++) {
         z[b] = 0;
@@ -174,17 +200,20 @@ struct estimate series_percentile(const double *x, const double *sorted, size_t 
     share /= (double)n;
     for (size_t b = 0; b < SERIES_BATCHES; b++)
         z[b] -= share * (double)(n * (b + 1) / SERIES_BATCHES - n * b / SERIES_BATCHES);
-    struct estimate e = { .value = value };
+    struct sampled e = { .value = value };
+    const double around = series_mean(x, n).n_eff; /* of the whole series */
+    if (sorted[0] < sorted[n - 1] && !(around * fmin(q, 1 - q) >= BEYOND_LEAST))
+        return sampled_none(value, "too few independent values for an interval of this percentile");
     const double half = half_width(z, SERIES_BATCHES, (double)n, &e.reason), se = half / student_t_95(SERIES_BATCHES - 1);
     e.n_eff = se > 0 ? fmin((double)n, q * (1 - q) / (se * se)) : (double)n;
     if (sorted[0] >= sorted[n - 1]) {
         e.lo = e.hi = value; /* all alike */
         return e;
     }
-    e.lo = q - half >= 0 ? series_quantile(sorted, n, q - half) : NAN;
-    e.hi = q + half <= 1 ? series_quantile(sorted, n, q + half) : NAN;
-    if (isnan(e.lo) || isnan(e.hi))
-        e.reason = "too few values for this percentile: an end of the interval is beyond them";
+    if (!(half <= TAIL_MOST * fmin(q, 1 - q)))
+        return sampled_none(value, e.reason ? e.reason : "too few values for an interval of this percentile");
+    e.lo = series_quantile(sorted, n, q - half);
+    e.hi = series_quantile(sorted, n, q + half);
     return e;
 }
 

@@ -11,13 +11,13 @@
 enum { SERIES_BATCHES = 20, SERIES_LEAST = 2 * SERIES_BATCHES };
 
 /* A number and what chance alone does to it. */
-struct estimate {
+struct sampled {
     double value;       /* NaN: there is none, reason says why */
     double lo, hi;      /* 90 % interval: more requests narrow it; NaN: none, reason says why */
     double n_eff;       /* independent values that would tell as much; NaN: unknown */
     const char *reason; /* why something is NaN, or the interval too narrow; NULL. Static text */
 };
-struct estimate estimate_none(double value, const char *reason);
+struct sampled sampled_none(double value, const char *reason);
 
 /* Ascending; values are at least 0. scratch [n] */
 void series_sort(double *x, double *scratch, size_t n);
@@ -31,20 +31,28 @@ double student_t_95(size_t n);
  *
  *     t_95(k - 1) * sqrt(k / (k - 1) * sum(z_i^2)) / sum(den) * sqrt((1 + r) / (1 - r)),   z_i = num_i - value * den_i of batch i
  *
- * with the lag-1 correlation r of z where it is positive: batches that are too short correlate.
+ * with the lag-1 correlation r of z where it is positive: batches that are too short correlate. Neighbours are joined while r > 0.25, down to
+ * five batches; with r > 0.5 there is no interval.
+ *
  * source   ratio estimator: Law, 9.5.3; correlation: Tafazzoli et al., Skart, IIE Transactions 43 (2011)
  */
-struct estimate series_ratio(const double *num, const double *den, size_t n, size_t k);
-/* The mean of x in SERIES_BATCHES batches. n_eff: variance of x over that of the mean. */
-struct estimate series_mean(const double *x, size_t n);
+struct sampled series_ratio(const double *num, const double *den, size_t n, size_t k);
 /*
- * A percentile: its interval has the values at q -/+ half-width of the share of values at most the estimate, which is a mean.
+ * The mean of x in SERIES_BATCHES batches, with the interval on a logarithmic scale: times are skewed. n_eff: variance of x over that of the
+ * mean; below 12 there is no interval.
+ *
+ * It holds the mean wait of an M/M/1 queue in 92 % of the runs at a load of 0.5 (10,000 requests; 1,000: 88 %), 86 % at 0.8 (79 %),
+ * 79 % at 0.9: near saturation one run is too short to tell, replications are not.
+ */
+struct sampled series_mean(const double *x, size_t n);
+/*
+ * A percentile: its interval has the values at q -/+ half-width of the share of values at most the estimate, which is a mean. None where
+ * fewer than five independent values lie beyond the percentile, or the half-width is more than 0.6 of their share.
  *
  * x, sorted  the same values, by arrival and ascending
- * errors     an end beyond the least or greatest value is NaN, with a reason
  * source     Woodruff, JASA 47 (1952), on batch means
  */
-struct estimate series_percentile(const double *x, const double *sorted, size_t n, double q);
+struct sampled series_percentile(const double *x, const double *sorted, size_t n, double q);
 
 /*
  * Warm-up: how many of the first values to drop so that the mean of the rest has the least standard error, in fives; at most half.

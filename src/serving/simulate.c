@@ -64,7 +64,7 @@ void serve_note_steps(struct serve_result *r, const struct serve_options *o, con
         o->step(o->step_ctx, x);
 }
 
-int serve_check(const struct workload *w, const struct serve_options *o, struct error *err)
+int serve_check(const struct serve_workload *w, const struct serve_options *o, struct error *err)
 {
     if (policy_check(o->policy, err) != 0)
         return -1;
@@ -94,7 +94,7 @@ struct replica {
 };
 
 struct simulation {
-    const struct workload *w;
+    const struct serve_workload *w;
     const struct serve_options *o;
     struct serve_result *r;
     struct arrivals arrivals;
@@ -363,7 +363,7 @@ static void simulation_free(struct simulation *x)
     arrivals_free(&x->arrivals);
 }
 
-int serve_step_by_step(struct serve_result *r, const struct workload *w, const struct serve_options *o, struct error *err)
+int serve_step_by_step(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err)
 {
     struct simulation x = { .w = w, .o = o, .r = r };
     int rc = simulation_init(&x, err);
@@ -377,7 +377,7 @@ int serve_step_by_step(struct serve_result *r, const struct workload *w, const s
     return rc;
 }
 
-int serve_simulate(struct serve_result *r, const struct workload *w, const struct serve_options *o, struct error *err)
+int serve_simulate(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err)
 {
     if (serve_check(w, o, err) != 0 || serve_result_init(r, w->n, err) != 0)
         return -1;

@@ -86,7 +86,7 @@ struct serve_result {
  * cost     some 0.3 us a request by jumps; 5 ns a sequence and step else
  * threads  any number may simulate the same workload, policy and prices at once
  */
-int serve_simulate(struct serve_result *r, const struct workload *w, const struct serve_options *o, struct error *err);
+int serve_simulate(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err);
 void serve_result_free(struct serve_result *r);
 
 /* Accepted drafts of the step that follows a request's n_known-th token: the same in every policy and order. */

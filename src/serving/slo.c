@@ -6,13 +6,13 @@
 static const struct metric_name {
     const char *key, *name;
 } metric_names[SERVE_METRICS] = {
-    [METRIC_TTFT] = { "ttft", "TTFT" },
-    [METRIC_ITL] = { "itl", "ITL" },
-    [METRIC_TPOT] = { "tpot", "TPOT" },
-    [METRIC_E2E] = { "e2e", "E2E" },
-    [METRIC_QUEUE] = { "queue", "queue" },
-    [METRIC_CLIENT_QUEUE] = { "client_queue", "client queue" },
-    [METRIC_E2E_CLIENT] = { "e2e_client", "E2E with client queue" },
+    [SERVE_TTFT] = { "ttft", "TTFT" },
+    [SERVE_ITL] = { "itl", "ITL" },
+    [SERVE_TPOT] = { "tpot", "TPOT" },
+    [SERVE_E2E] = { "e2e", "E2E" },
+    [SERVE_QUEUE] = { "queue", "queue" },
+    [SERVE_CLIENT_QUEUE] = { "client_queue", "client queue" },
+    [SERVE_E2E_CLIENT] = { "e2e_client", "E2E with client queue" },
 };
 
 const char *serve_metric_key(enum serve_metric m)
@@ -91,7 +91,7 @@ static int find_metric(enum serve_metric *m, const char *from, size_t n, const c
     static const struct {
         const char *word;
         enum serve_metric m;
-    } words[] = { { "ttft", METRIC_TTFT }, { "itl", METRIC_ITL }, { "tpot", METRIC_TPOT }, { "e2e", METRIC_E2E }, { "e2el", METRIC_E2E } };
+    } words[] = { { "ttft", SERVE_TTFT }, { "itl", SERVE_ITL }, { "tpot", SERVE_TPOT }, { "e2e", SERVE_E2E }, { "e2el", SERVE_E2E } };
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (strlen(words[i].word) == n && memcmp(words[i].word, from, n) == 0) {
             *m = words[i].m;
@@ -111,7 +111,7 @@ static int parse_limit(struct serve_slo *s, const char *from, const char *to, co
     for (size_t i = 0; i < s->n; i++)
         if (s->limit[i].metric == l.metric)
             return bad(text, "given twice:", from, (size_t)(to - from), err);
-    if (s->reading == SLO_JOINT && l.metric == METRIC_ITL)
+    if (s->reading == SLO_JOINT && l.metric == SERVE_ITL)
         return error_set(err, ERROR_USAGE, "--slo %.200s: itl is of all requests' gaps, not of a request: take tpot, or a percentile of each metric, p99:itl=50ms", text);
     s->limit[s->n++] = l; /* at most one a metric: SLO_MOST */
     return 0;

@@ -13,13 +13,13 @@
 
 /* Times of a request, in seconds. Definitions of vllm bench serve: serving.md 1.7. */
 enum serve_metric {
-    METRIC_TTFT,         /* first token - sent */
-    METRIC_ITL,          /* between tokens, all requests' gaps pooled, one a step */
-    METRIC_TPOT,         /* (last token - first) / (output tokens - 1), requests of one token left out */
-    METRIC_E2E,          /* last token - sent */
-    METRIC_QUEUE,        /* first admitted - sent */
-    METRIC_CLIENT_QUEUE, /* sent - due: held back by the client's limit */
-    METRIC_E2E_CLIENT,   /* last token - due */
+    SERVE_TTFT,         /* first token - sent */
+    SERVE_ITL,          /* between tokens, all requests' gaps pooled, one a step */
+    SERVE_TPOT,         /* (last token - first) / (output tokens - 1), requests of one token left out */
+    SERVE_E2E,          /* last token - sent */
+    SERVE_QUEUE,        /* first admitted - sent */
+    SERVE_CLIENT_QUEUE, /* sent - due: held back by the client's limit */
+    SERVE_E2E_CLIENT,   /* last token - due */
     SERVE_METRICS,
 };
 enum slo_reading { SLO_JOINT, SLO_PERCENTILE, SLO_MEAN };

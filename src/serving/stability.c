@@ -66,7 +66,7 @@ void metrics_stability(struct metrics_work *k)
     struct serve_stability *s = &k->m->stability;
     const double all_s = k->end_s - k->first_s;
     *s = (struct serve_stability){ .window_s = k->last_s - k->first_s };
-    s->busy = all_s > 0 ? fmin(seconds(k->r->t.busy_ps) / all_s, 1) : NAN;
+    s->busy = all_s > 0 ? fmin(seconds(k->r->t.busy_ps) / all_s / metrics_replicas(k), 1) : NAN;
     if (s->window_s > 0)
         queue_thirds(k, s);
     token_rates(k, s);

@@ -55,9 +55,9 @@ struct serve_value_info serve_value_info(int v, char buf[static 48])
 /* ---- replications ---------------------------------------------------------------------------------------- */
 
 /* NaN where a run has no value. */
-static struct estimate combine(const struct serve_metrics *m, size_t n, int v)
+static struct sampled combine(const struct serve_metrics *m, size_t n, int v)
 {
-    struct estimate e = { .n_eff = 0 };
+    struct sampled e = { .n_eff = 0 };
     double ss = 0;
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
@@ -67,7 +67,7 @@ static struct estimate combine(const struct serve_metrics *m, size_t n, int v)
             k++;
         }
     if (k < n)
-        return estimate_none(k > 0 ? e.value / (double)k : NAN, k > 0 ? "not every run has it" : m[0].v[v].reason);
+        return sampled_none(k > 0 ? e.value / (double)k : NAN, k > 0 ? "not every run has it" : m[0].v[v].reason);
     e.value /= (double)n;
     for (size_t i = 0; i < n; i++)
         ss += (m[i].v[v].value - e.value) * (m[i].v[v].value - e.value);
@@ -101,7 +101,7 @@ void serve_study_runs(struct serve_study *s, const struct serve_metrics *m, size
     size_t met = 0;
     *s = (struct serve_study){ .m = m[0], .n_run = n, .p_slo = NAN, .p_saturated = share_saturated(m, n) };
     for (int v = 0; v < SERVE_VALUES; v++)
-        s->model[v] = (struct spread){ NAN, NAN, NAN, "no draws of the step's constants" };
+        s->model[v] = (struct model_spread){ NAN, NAN, NAN, "no draws of the step's constants" };
     if (n < 2)
         return;
     for (int v = 0; v < SERVE_VALUES; v++)
@@ -117,18 +117,18 @@ void serve_study_runs(struct serve_study *s, const struct serve_metrics *m, size
 
 /* ---- draws --------------------------------------------------------------------------------------------------- */
 
-enum { DRAWS_LEAST = 10, DRAWS_MOST = 4096 };
+enum { DRAWS_LEAST = 10, DRAWS_MOST = 1024 };
 
-static struct spread spread_of(const struct serve_metrics *m, size_t n, int v)
+static struct model_spread spread_of(const struct serve_metrics *m, size_t n, int v)
 {
     double x[DRAWS_MOST], scratch[DRAWS_MOST];
     for (size_t i = 0; i < n; i++) {
         x[i] = m[i].v[v].value;
         if (isnan(x[i]))
-            return (struct spread){ NAN, NAN, NAN, "not every draw has it" };
+            return (struct model_spread){ NAN, NAN, NAN, "not every draw has it" };
     }
     series_sort(x, scratch, n);
-    return (struct spread){ series_quantile(x, n, 0.05), series_quantile(x, n, 0.5), series_quantile(x, n, 0.95), NULL };
+    return (struct model_spread){ series_quantile(x, n, 0.05), series_quantile(x, n, 0.5), series_quantile(x, n, 0.95), NULL };
 }
 
 void serve_study_draws(struct serve_study *s, const struct serve_metrics *m, size_t n)
@@ -143,5 +143,5 @@ void serve_study_draws(struct serve_study *s, const struct serve_metrics *m, siz
     s->p_saturated = share_saturated(m, n);
     s->p_slo = s->m.has_slo ? (double)met / (double)n : NAN;
     for (int v = 0; v < SERVE_VALUES; v++)
-        s->model[v] = n < DRAWS_LEAST ? (struct spread){ NAN, NAN, NAN, "fewer than 10 draws" } : spread_of(m, n, v);
+        s->model[v] = n < DRAWS_LEAST ? (struct model_spread){ NAN, NAN, NAN, "fewer than 10 draws" } : spread_of(m, n, v);
 }

@@ -3,6 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+void step_tee(void *ctx, const struct serve_step *x)
+{
+    const struct step_tee *t = ctx;
+    for (size_t i = 0; i < t->n; i++)
+        t->fn[i](t->ctx[i], x);
+}
+
 int timeline_init(struct timeline *t, const struct policy *p, struct error *err)
 {
     *t = (struct timeline){ .policy = *p, .width_ps = TIMELINE_LEAST_PS, .slice_ps = TIMELINE_LEAST_PS };
@@ -112,7 +119,8 @@ static enum serve_wait wait_of(const struct policy *p, const struct serve_step *
         return WAIT_NONE;
     if (x->n_running >= p->max_num_seqs)
         return WAIT_SEQS;
-    if (x->n_prompt + x->n_decode >= p->max_num_batched_tokens)
+    /* Whole prompts: the next one does not fit what others left of the budget. */
+    if (x->n_prompt + x->n_decode >= p->max_num_batched_tokens || (!p->enable_chunked_prefill && !p->batch_until_empty && x->n_prompt > 0))
         return WAIT_BUDGET;
     return p->batch_until_empty ? WAIT_BATCH : WAIT_BLOCKS;
 }

@@ -42,6 +42,14 @@ struct timeline {
     double decode_s, mixed_s;         /* steps of decoding sequences alone; with prompts' tokens */
 };
 
+/* Several that listen to the steps: step_tee with ctx a struct step_tee. */
+struct step_tee {
+    serve_step_fn *fn[4];
+    void *ctx[4];
+    size_t n;
+};
+void step_tee(void *ctx, const struct serve_step *x);
+
 int timeline_init(struct timeline *t, const struct policy *p, struct error *err);
 void timeline_free(struct timeline *t);
 /* ctx: struct timeline */

@@ -1,11 +1,11 @@
 #include "serving/workload.h"
 #include <stdlib.h>
 
-void workload_free(struct workload *w)
+void serve_workload_free(struct serve_workload *w)
 {
     free(w->r);
     free(w->run);
-    *w = (struct workload){ 0 };
+    *w = (struct serve_workload){ 0 };
 }
 
 static bool grow(void **data, size_t *cap, size_t n, size_t size)
@@ -24,7 +24,7 @@ static bool grow(void **data, size_t *cap, size_t n, size_t size)
     return true;
 }
 
-bool workload_add(struct workload *w, size_t *cap, const struct serve_request *r)
+bool serve_workload_add(struct serve_workload *w, size_t *cap, const struct serve_request *r)
 {
     void *p = w->r;
     if (!grow(&p, cap, w->n, sizeof *w->r))
@@ -34,7 +34,7 @@ bool workload_add(struct workload *w, size_t *cap, const struct serve_request *r
     return true;
 }
 
-bool workload_add_run(struct workload *w, size_t *cap, const struct token_run *run)
+bool serve_workload_add_run(struct serve_workload *w, size_t *cap, const struct token_run *run)
 {
     void *p = w->run;
     if (!grow(&p, cap, w->n_run, sizeof *w->run))
@@ -61,7 +61,7 @@ static int check_tokens(const char *at, const char *what, uint32_t n, struct err
     return error_set(err, ERROR_INPUT, "%s: %s is %u: expected 1 to %d tokens", at, what, n, SERVE_MAX_TOKENS);
 }
 
-static int check_request(const struct workload *w, size_t i, uint64_t *latest_ps, const char *at, struct error *err)
+static int check_request(const struct serve_workload *w, size_t i, uint64_t *latest_ps, const char *at, struct error *err)
 {
     const struct serve_request *r = &w->r[i];
     if (check_tokens(at, "the prompt's length", r->n_in, err) != 0 || check_tokens(at, "the output's length", r->n_out, err) != 0)
@@ -85,7 +85,7 @@ static int check_request(const struct workload *w, size_t i, uint64_t *latest_ps
     return 0;
 }
 
-int workload_finish(struct workload *w, const char *from, const uint32_t *line, struct error *err)
+int serve_workload_finish(struct serve_workload *w, const char *from, const uint32_t *line, struct error *err)
 {
     char at[320];
     uint64_t latest_ps = 0;
@@ -101,9 +101,9 @@ int workload_finish(struct workload *w, const char *from, const uint32_t *line, 
     return 0;
 }
 
-struct workload_sum workload_sum(const struct workload *w)
+struct serve_workload_sum serve_workload_sum(const struct serve_workload *w)
 {
-    struct workload_sum s = { 0 };
+    struct serve_workload_sum s = { 0 };
     for (size_t i = 0; i < w->n; i++) {
         const struct serve_request *r = &w->r[i];
         s.n_in += r->n_in;

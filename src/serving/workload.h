@@ -19,6 +19,12 @@ struct token_run {
     uint32_t n;
 };
 
+/* Identities that no file gives: those of the tokens of a session, or of what a request shares with no other, by position. */
+static inline uint64_t serve_workload_own_identity(uint32_t session)
+{
+    return (UINT64_C(1) << 63) | (uint64_t)session << 27;
+}
+
 enum serve_end {
     SERVE_END_LENGTH, /* n_out is the request's max_tokens, which the scheduler knows */
     SERVE_END_STOP,   /* the model ends it (EOS, stop string): the scheduler learns of it from the last token */
@@ -34,7 +40,7 @@ struct serve_request {
     uint8_t end;          /* enum serve_end */
 };
 
-struct workload {
+struct serve_workload {
     struct serve_request *r; /* by arrival: roots ascending by after_ps; a child stands after its parent */
     size_t n;
     struct token_run *run;
@@ -49,20 +55,20 @@ struct workload {
  * line     where the requests come from: line[i] of file `from`; NULL: numbered from 1
  * errors   ERROR_INPUT  no request; n_in, n_out or after_ps out of range; a parent that is no earlier request; runs that are not there
  */
-int workload_finish(struct workload *w, const char *from, const uint32_t *line, struct error *err);
-void workload_free(struct workload *w);
+int serve_workload_finish(struct serve_workload *w, const char *from, const uint32_t *line, struct error *err);
+void serve_workload_free(struct serve_workload *w);
 /* Appends a request; false: out of memory. *cap is the room of w->r, 0 at first. */
-bool workload_add(struct workload *w, size_t *cap, const struct serve_request *r);
+bool serve_workload_add(struct serve_workload *w, size_t *cap, const struct serve_request *r);
 /* Likewise a run, of which a request's stand one after the other. */
-bool workload_add_run(struct workload *w, size_t *cap, const struct token_run *run);
+bool serve_workload_add_run(struct serve_workload *w, size_t *cap, const struct token_run *run);
 
-struct workload_sum {
+struct serve_workload_sum {
     uint64_t n_in, n_out;
     uint64_t last_arrival_ps; /* of the roots */
     uint32_t most_in, most_out, most_tokens; /* n_in + n_out */
     size_t n_root;
     bool shared;              /* some requests have identities */
 };
-struct workload_sum workload_sum(const struct workload *w);
+struct serve_workload_sum serve_workload_sum(const struct serve_workload *w);
 
 #endif

@@ -96,8 +96,8 @@ struct time_kernel attend_time(const struct stack_traits *f, enum attend_id id, 
         .start_s = (k->start_cycles + (narrow ? f->narrow_start_cycles : 0) + combine) / u->clock_hz,
         .memory_s = memory_s(f, c),
         .compute_s = k->group ? compute_s(f, c, tiles, group / tiles) : 0, /* a single head is no tile */
-        .walk_s = waves * block_s(k, group / tiles, c->keys / splits, c->head_dim / WIDTH, narrow, u->clock_hz),
+        .scan_s = waves * block_s(k, group / tiles, c->keys / splits, c->head_dim / WIDTH, narrow, u->clock_hz),
     };
-    t.seconds = t.start_s + pow(pow(t.memory_s, SHARP) + pow(t.walk_s, SHARP) + pow(t.compute_s, SHARP), 1.0 / SHARP);
+    t.seconds = t.start_s + pow(pow(t.memory_s, SHARP) + pow(t.scan_s, SHARP) + pow(t.compute_s, SHARP), 1.0 / SHARP);
     return t;
 }

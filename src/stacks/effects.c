@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Latencies of servers and single kernels have parts that (62) does not differentiate. */
-static bool closed_gradient(const void *features, const double *slot, double *g)
+static bool closed_gradient(const void *features, const double *parameter, double *g)
 {
     const struct time_features *f = features;
     if (f->before || f->n_queue != 0 || f->n_seq != 0)
@@ -12,11 +12,11 @@ static bool closed_gradient(const void *features, const double *slot, double *g)
     for (int i = 0; i < f->n_term; i++)
         if (f->term[i].kind == TIME_SMALL_KERNEL)
             return false;
-    time_gradient(f, slot, g, NULL);
+    time_gradient(f, parameter, g, NULL);
     return true;
 }
 
-const struct fit_model fitted_model = { TIME_SLOT_COUNT, time_ln_seconds, closed_gradient };
+const struct fit_model fitted_model = { TIME_PARAMETER_COUNT, time_ln_seconds, closed_gradient };
 
 static const char *const dim_names[DIM_COUNT] = { "",       "unit", "attend",     "kernel", "product", "class", "stack", "era",     "type",
                                                  "format", "op",   "link",       "generation", "mode",  "vendor", "kind", "pair", "place", "hardware" };
@@ -31,25 +31,25 @@ int dimension_find(const char *name)
 
 /* ---- effects ------------------------------------------------------------------------------- */
 
-/* Rows do not teach effects of a slot without influence on their seconds (learns); the effects apply all the same, so that seconds are
+/* Rows do not teach effects of a parameter without influence on their seconds (learns); the effects apply all the same, so that seconds are
  * continuous. */
-static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension d, bool learns)
+static bool applies(const struct fitted_row *r, enum time_parameter s, enum dimension d, bool learns)
 {
     if (learns && d != DIM_ALL && !r->computes && (s == TIME_COMPUTE || s == TIME_ATTENTION))
         return false;
     if (s == TIME_HEADS && d != DIM_ALL)
-        return r->deep || !learns;
-    if (s == TIME_WALK)
+        return r->long_context || !learns;
+    if (s == TIME_SCAN)
         return r->scans;
     const bool small = r->f.n_term > 0 && r->f.term[0].kind == TIME_SMALL_KERNEL;
-    if (s == TIME_KERNEL || s == TIME_TRIP || s == TIME_MISS || s == TIME_ISSUE || s == TIME_CACHE || (s == TIME_SMALL && r->kernel))
+    if (s == TIME_KERNEL || s == TIME_CACHE_LATENCY || s == TIME_MEMORY_LATENCY || s == TIME_ISSUE || s == TIME_CACHE || (s == TIME_SMALL && r->kernel))
         return small;
     if (r->kernel && small)
         return s == TIME_BANDWIDTH;
     if (s == TIME_EXPERT || s == TIME_LAUNCH_EXPERT)
         return r->experts;
-    if (s == TIME_BORDER)
-        return r->borders;
+    if (s == TIME_STAGE_BOUNDARY)
+        return r->stage_boundaries;
     if (s == TIME_QUEUE)
         return r->first;
     if (s == TIME_REQUEST)
@@ -60,23 +60,23 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
 }
 
 /* Relative to all units: of a unit, and of an engine's kernels there. */
-static double of_unit(enum time_slot slot, enum dimension d, const struct fitted_row *r)
+static double of_unit(enum time_parameter parameter, enum dimension d, const struct fitted_row *r)
 {
     const struct priors *p = priors();
     const char *unit = r->dim[d];
-    if (slot == TIME_ATTENTION && d == DIM_KERNEL)
+    if (parameter == TIME_ATTENTION && d == DIM_KERNEL)
         return !r->traits.factor_on_matrix || strcmp(r->dim[DIM_ATTEND], unit_name(UNIT_MATRIX)) == 0 ? r->traits.attention_factor : 1;
-    if (slot == TIME_COMPUTE && d == DIM_PRODUCT)
+    if (parameter == TIME_COMPUTE && d == DIM_PRODUCT)
         return r->traits.products_factor;
     for (int u = 0; (d == DIM_UNIT || d == DIM_ATTEND) && u < UNIT_COUNT; u++)
         if (strcmp(unit, unit_name((enum unit)u)) == 0)
-            return slot == TIME_COMPUTE ? p->unit[u].compute : p->unit[u].attention;
+            return parameter == TIME_COMPUTE ? p->unit[u].compute : p->unit[u].attention;
     return 1;
 }
 
 static void effect_name(char *name, const struct effect_prior *e, const struct fitted_row *r)
 {
-    char *const at = fit_name_begin(name, time_slot_name(e->slot));
+    char *const at = fit_name_begin(name, time_parameter_name(e->parameter));
     if (e->dim != DIM_ALL)
         (void)fit_name_add(name, at, dim_names[e->dim], r->dim[e->dim]);
 }
@@ -91,7 +91,7 @@ static int set_guess(struct fit *f, bool add, const struct fitted_row *r, struct
     char name[FIT_MAX_NAME];
     if (!(sd > 0) || at >= FIT_MAX_EFFECTS)
         return 0;
-    (void)fit_name_add(name, fit_name_begin(name, time_slot_name(TIME_REQUEST)), "guess", r->dim[DIM_HARDWARE]);
+    (void)fit_name_add(name, fit_name_begin(name, time_parameter_name(TIME_REQUEST)), "guess", r->dim[DIM_HARDWARE]);
     out->effect[TIME_REQUEST][at] = add ? fit_effect(f, name, 0, sd, err) : fit_find(f, name);
     return add && out->effect[TIME_REQUEST][at] == FIT_NO_EFFECT ? -1 : 0;
 }
@@ -99,15 +99,15 @@ static int set_guess(struct fit *f, bool add, const struct fitted_row *r, struct
 /* f is unchanged unless add. */
 static int set_effects(struct fit *f, bool add, const struct fitted_row *r, struct fit_row *out, struct error *err)
 {
-    int n[FIT_MAX_SLOTS] = { 0 };
+    int n[FIT_MAX_PARAMETERS] = { 0 };
     *out = (struct fit_row){ .features = &r->f, .sigma = r->sigma };
-    for (int s = 0; s < FIT_MAX_SLOTS; s++)
+    for (int s = 0; s < FIT_MAX_PARAMETERS; s++)
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             out->effect[s][k] = FIT_NO_EFFECT;
     const size_t n_prior = priors()->n_effect[r->kind];
     const struct effect_prior *p = priors()->effect[r->kind];
     for (size_t i = 0; i < n_prior; i++) {
-        const enum time_slot s = p[i].slot;
+        const enum time_parameter s = p[i].parameter;
         char name[FIT_MAX_NAME];
         if (!applies(r, s, p[i].dim, add) || !r->dim[p[i].dim][0])
             continue;
@@ -133,7 +133,7 @@ int fitted_priors(struct fit *f, enum fitted_kind kind, struct error *err)
     const struct effect_prior *const from = priors()->effect[kind];
     for (size_t i = 0; i < n_prior; i++)
         if (from[i].dim == DIM_ALL &&
-            fit_effect(f, time_slot_name(from[i].slot), log(from[i].value), from[i].sd, err) == FIT_NO_EFFECT)
+            fit_effect(f, time_parameter_name(from[i].parameter), log(from[i].value), from[i].sd, err) == FIT_NO_EFFECT)
             return -1;
     return 0;
 }

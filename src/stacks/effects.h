@@ -45,7 +45,7 @@ enum dimension {
 
 enum fitted_kind fitted_kind(const struct measurement *m);
 /* The fit of that kind learns from the row. Whole requests contain prompts and decode steps and teach both. (50) */
-bool fitted_teaches(enum fitted_kind k, const struct measurement *m);
+bool fitted_learns_from(enum fitted_kind k, const struct measurement *m);
 extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "decode" "prompt" "op" "all_reduce" "tpot" "ttft" */
 
 /* A row as the fit sees it. */
@@ -59,10 +59,10 @@ struct fitted_row {
     bool request;            /* seconds include more than the passes */
     double tick_s;           /* resolution of the seconds; 0: fine */
     bool experts, computes;  /* it has products of experts; seconds depend on arithmetic */
-    bool devices, borders;   /* collectives; stage boundaries by the host (45) */
+    bool devices, stage_boundaries;   /* collectives; stage boundaries by the host (45) */
     bool serving, first;     /* a server's latency; TTFT */
     bool kernel;             /* a single kernel */
-    bool scans, deep;        /* sequential scan of the KV cache by attention; long context */
+    bool scans, long_context;        /* sequential scan of the KV cache by attention; long context */
 };
 
 /* By its name in files, "class"; "": DIM_ALL; -1: unknown. */
@@ -70,13 +70,13 @@ int dimension_find(const char *name);
 
 /* Prior of an effect (priors.h): value where all share it (else 0, no difference), and the spread of its logarithm. */
 struct effect_prior {
-    enum time_slot slot;
+    enum time_parameter parameter;
     enum dimension dim;
     double value, sd;
 };
 /* Features of a server's latency (52); wait: room for what is before it. Also sets the interconnect. */
 void serving_features(struct time_features *f, struct time_features *wait, const struct stack_traits *x);
-const char *serving_link(const struct priced *p);
+const char *serving_link(const struct workload *p);
 /* Applies the engine's changes to a step of such a pass: *c as costed, changed, and *how. decode: for a fit of decode steps. */
 void fitted_refine(const struct stack_traits *x, const struct step_pass *at, bool decode, struct step *c, struct refinement *how);
 /* Adds the ops of `times` such passes to f. native: products are computed in the type of the weights. */
@@ -87,7 +87,7 @@ unsigned fitted_case(const struct time_features *f);
 /* The row of x->p without features: dimensions common to rows in that case. */
 void fitted_row_of_case(struct fitted_row *out, const struct stack_traits *x, unsigned which);
 /* Features and dimensions of an estimated row in a fit of that kind; false: it has no work. */
-bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind);
+bool fitted_row_init(struct fitted_row *out, const struct workload *p, enum fitted_kind kind);
 /* Spread of ln seconds: of the row, and of half a tick of resolution. */
 double fitted_row_sigma(const struct fitted_row *r, double seconds);
 /* Adds the priors of effects common to all rows of that kind, where f does not have them. errors: out of memory */

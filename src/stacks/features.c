@@ -39,7 +39,7 @@ enum fitted_kind fitted_kind(const struct measurement *m)
     return m->phase == MEASURE_DECODE ? FITTED_DECODE : is_prompt(m) ? FITTED_PROMPT : FITTED_RATE;
 }
 
-bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
+bool fitted_learns_from(enum fitted_kind k, const struct measurement *m)
 {
     const enum fitted_kind own = fitted_kind(m);
     return m->kind != MEASURE_KERNEL && (own == k || (k == FITTED_RATE && (own == FITTED_DECODE || own == FITTED_PROMPT)));
@@ -164,7 +164,7 @@ void fitted_refine(const struct stack_traits *x, const struct step_pass *at, boo
         return;
     }
     if (c->kind == OP_SEND)
-        how->border = decode && x->borders; /* hidden by a prompt's kernels */
+        how->stage_boundary = decode && x->stage_boundaries; /* hidden by a prompt's kernels */
     if (decode)
         add_stack_traits(c, how, x, at);
     else
@@ -189,7 +189,7 @@ void fitted_add_pass(struct time_features *f, const struct stack_traits *x, cons
  * the bus. Between boards the network: a board has a card for every two devices (DGX A100: two share a PCIe switch), and a ring uses as
  * many as it has devices there. (47)
  */
-static const char *link_of(const struct priced *p)
+static const char *link_of(const struct workload *p)
 {
     const struct measurement *m = p->m;
     if (m->kind == MEASURE_SERVING)
@@ -202,7 +202,7 @@ static const char *link_of(const struct priced *p)
 }
 
 /* Bandwidth of the machine's own bus. */
-static double pcie_of(const struct priced *p)
+static double pcie_of(const struct workload *p)
 {
     const struct hwprofile *h = &p->machine->h;
     for (size_t i = 0; i < h->n_link; i++)
@@ -211,7 +211,7 @@ static double pcie_of(const struct priced *p)
     return prior(PRIOR_PCIE_BYTES_S);
 }
 
-static void all_reduce_features(struct time_features *f, const struct priced *p)
+static void all_reduce_features(struct time_features *f, const struct workload *p)
 {
     const char *link = link_of(p);
     const double board_s = p->roofs->link_bytes_s;
@@ -226,13 +226,13 @@ static void all_reduce_features(struct time_features *f, const struct priced *p)
     }
 }
 
-static void features(struct fitted_row *r, const struct priced *p)
+static void features(struct fitted_row *r, const struct workload *p)
 {
     struct time_features *f = &r->f;
     *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
-                                .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP,
-                                .one_step = r->traits.one_step, .few = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
-                                .batched = priced_batched(p),
+                                .decode = r->kind == FITTED_DECODE, .long_context = p->context > TIME_LONG_CONTEXT,
+                                .one_step = r->traits.one_step, .small_batch = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
+                                .batched = workload_is_batched(p),
                                 .request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST };
     if (p->m->kind == MEASURE_SERVING) {
         serving_features(f, &r->wait, &r->traits);
@@ -256,7 +256,7 @@ static void features(struct fitted_row *r, const struct priced *p)
 
 /* ---- its dimensions ----------------------------------------------------------------------- */
 
-static void generation(char *out, size_t size, const struct priced *p)
+static void generation(char *out, size_t size, const struct workload *p)
 {
     static const enum math narrow[] = { MATH_FP4, MATH_FP8, MATH_INT8, MATH_FP16 };
     for (size_t i = 0; i < ARRAY_LEN(narrow) && !*out; i++)
@@ -270,7 +270,7 @@ static int type_bits(double bits)
 }
 
 /* Math units of the product and of the attention with most FLOP; of a request its prompt's. */
-static void units(struct fitted_row *r, const struct priced *p)
+static void units(struct fitted_row *r, const struct workload *p)
 {
     const bool request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST;
     double most = 0, most_attention = -1;
@@ -293,7 +293,7 @@ static void units(struct fitted_row *r, const struct priced *p)
     }
 }
 
-static void dimensions(struct fitted_row *r, const struct priced *p)
+static void dimensions(struct fitted_row *r, const struct workload *p)
 {
     /* The load bandwidth of processors depends on the memory system, not on the vendor. */
     const char *vendor = r->traits.cpu ? "CPU" : r->traits.vendor;
@@ -337,10 +337,10 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
 }
 
 /* Expected spread of rows: some depend on more than engine and machine. */
-static double row_sigma(const struct priced *p)
+static double row_sigma(const struct workload *p)
 {
     double s = p->m->kind != MEASURE_SERVING ? 0.07 : p->m->metric == METRIC_TTFT ? 0.3 : 0.1;
-    if (priced_doubtful(p))
+    if (workload_is_suspect(p))
         s *= 3;
     if (p->m->tags & (TAG_COMMUNITY | TAG_SUMMARY))
         s *= 2;
@@ -371,21 +371,21 @@ unsigned fitted_case(const struct time_features *f)
         experts |= f->term[i].kind == TIME_EXPERT_PRODUCT;
     return (f->request ? TIME_CASE_REQUEST : 0U) | (experts ? TIME_CASE_EXPERTS : 0U) |
            (f->wire_s > 0 ? TIME_CASE_DEVICES : 0U) | (f->batched ? TIME_CASE_BATCHED : 0U) |
-           (f->prompt ? TIME_CASE_PROMPT | (f->few ? TIME_CASE_FEW : 0U) : f->deep ? TIME_CASE_DEEP : 0U);
+           (f->prompt ? TIME_CASE_PROMPT | (f->small_batch ? TIME_CASE_SMALL_BATCH : 0U) : f->long_context ? TIME_CASE_LONG_CONTEXT : 0U);
 }
 
-static void set_case(struct fitted_row *out, const struct priced *p, unsigned which)
+static void set_case(struct fitted_row *out, const struct workload *p, unsigned which)
 {
     out->experts = which & TIME_CASE_EXPERTS;
     out->devices = which & TIME_CASE_DEVICES;
-    out->borders = out->devices && !(which & TIME_CASE_PROMPT) && out->traits.borders;
-    out->deep = !(which & TIME_CASE_PROMPT) && which & TIME_CASE_DEEP;
+    out->stage_boundaries = out->devices && !(which & TIME_CASE_PROMPT) && out->traits.stage_boundaries;
+    out->long_context = !(which & TIME_CASE_PROMPT) && which & TIME_CASE_LONG_CONTEXT;
     out->scans = (out->kind == FITTED_DECODE || out->kind == FITTED_RATE) && out->traits.scans;
     out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
     dimensions(out, p);
 }
 
-static void row_start(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
+static void row_start(struct fitted_row *out, const struct workload *p, enum fitted_kind kind)
 {
     *out = (struct fitted_row){ .kind = kind, .sigma = row_sigma(p) };
     out->kernel = p->m->kind == MEASURE_OP;
@@ -394,7 +394,7 @@ static void row_start(struct fitted_row *out, const struct priced *p, enum fitte
     out->first = p->m->metric == METRIC_TTFT;
 }
 
-bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
+bool fitted_row_init(struct fitted_row *out, const struct workload *p, enum fitted_kind kind)
 {
     row_start(out, p, kind);
     stack_traits_init(&out->traits, p);

@@ -97,12 +97,12 @@ static int read_effect(struct effect_prior *e, const json_t *o, const char *ctx,
     const char *constant, *by = "";
     if (json_check_object(o, ctx, err) != 0 || json_get_str(o, ctx, "constant", &constant, err) != 0 || json_get_str_opt(o, ctx, "by", &by, err) != 0)
         return -1;
-    const int slot = time_slot_find(constant), dim = dimension_find(by);
-    if (slot < 0)
+    const int parameter = time_parameter_find(constant), dim = dimension_find(by);
+    if (parameter < 0)
         return error_set(err, ERROR_INPUT, "%s: field \"constant\": expected one such as \"bandwidth\", found \"%.64s\"", ctx, constant);
     if (dim < 0)
         return error_set(err, ERROR_INPUT, "%s: field \"by\": expected what sets rows apart, such as \"class\", found \"%.64s\"", ctx, by);
-    *e = (struct effect_prior){ (enum time_slot)slot, (enum dimension)dim, 0, 0 };
+    *e = (struct effect_prior){ (enum time_parameter)parameter, (enum dimension)dim, 0, 0 };
     if (get_sd(o, ctx, &e->sd, err) != 0)
         return -1;
     if (dim != DIM_ALL)

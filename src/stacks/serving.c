@@ -6,7 +6,7 @@
 /* ---- collectives ------------------------------------------------------------------------- */
 
 /* Devices of a board, or a rack, joined by one of its links; else the network. */
-const char *serving_link(const struct priced *p)
+const char *serving_link(const struct workload *p)
 {
     const struct hwprofile *h = &p->machine->h;
     const uint32_t tp = p->layout.tp, ep = p->layout.ep;
@@ -20,7 +20,7 @@ const char *serving_link(const struct priced *p)
  * process prompts. */
 static void add_step(struct time_features *f, const struct stack_traits *x, double times)
 {
-    const struct priced *p = x->p;
+    const struct workload *p = x->p;
     const double n = p->batch / fmax(p->layout.dp, 1), joining = strcmp(p->m->mode, "disagg") != 0 ? n / fmax(p->out, 1) : 0;
     for (size_t i = 0; i < p->n_pass; i++) {
         const struct work_pass *w = &p->pass[i];
@@ -32,13 +32,13 @@ static void add_step(struct time_features *f, const struct stack_traits *x, doub
 
 static void add_prompt(struct time_features *f, const struct stack_traits *x)
 {
-    const struct priced *p = x->p;
+    const struct workload *p = x->p;
     for (size_t i = 0; i < p->n_pass; i++)
         if (p->pass[i].at.phase == PHASE_PREFILL)
             fitted_add_pass(f, x, &p->pass[i], p->pass[i].times, true);
 }
 
-static void cross_network(struct time_features *f, const struct priced *p)
+static void cross_network(struct time_features *f, const struct workload *p)
 {
     if (strcmp(serving_link(p), "network") != 0)
         return;
@@ -47,7 +47,7 @@ static void cross_network(struct time_features *f, const struct priced *p)
 }
 
 /* Steps until a sequence slot is free: with more users than slots a request waits for the requests before it. (52) */
-static double steps_placeless(const struct priced *p)
+static double steps_until_slot(const struct workload *p)
 {
     const double copies = p->m->decode.workers > 0 ? p->m->decode.workers : 1, more = p->n_users / copies / p->batch - 1;
     if (!(more > 0) || (strcmp(p->m->mode, "disagg") == 0 && p->m->decode.workers == 0)) /* more replicas, most likely */
@@ -57,7 +57,7 @@ static double steps_placeless(const struct priced *p)
 
 static void add_wait(struct time_features *f, struct time_features *wait, const struct stack_traits *x)
 {
-    const double steps = steps_placeless(x->p) + x->receive_steps / 2; /* an arrival waits for half of them on average */
+    const double steps = steps_until_slot(x->p) + x->receive_steps / 2; /* an arrival waits for half of them on average */
     if (!(steps > 0))
         return;
     *wait = (struct time_features){ .sequential = 1, .one_step = true };
@@ -69,7 +69,7 @@ static void add_wait(struct time_features *f, struct time_features *wait, const 
 
 void serving_features(struct time_features *f, struct time_features *wait, const struct stack_traits *x)
 {
-    const struct priced *p = x->p;
+    const struct workload *p = x->p;
     const double copies = p->m->prefill.workers > 0 ? p->m->prefill.workers : 1, dp = fmax(p->m->prefill.dp, 1);
     f->one_step = true;
     if (p->m->metric == METRIC_TTFT) {

@@ -103,7 +103,7 @@ const char *stack_traits_type(const struct stack_traits *f)
 
 /* ---- the machine ------------------------------------------------------------------------------------- */
 
-static enum maker maker_of(const struct priced *p)
+static enum maker maker_of(const struct workload *p)
 {
     for (int i = 0; i < MAKER_OTHER; i++)
         if (strcmp(p->machine->h.vendor, stack_makers[i]) == 0 || strncmp(p->machine->hardware, stack_makers[i], strlen(stack_makers[i])) == 0)
@@ -183,7 +183,7 @@ static void set_machine(struct stack_traits *f, struct rule_fact *fact)
 
 static void know_row(struct rule_fact *fact, const struct stack_traits *f)
 {
-    const struct priced *p = f->p;
+    const struct workload *p = f->p;
     const struct measurement *m = p->m;
     fact[KEY_STACK].text = p->stack->id;
     fact[KEY_FAMILY].number = p->stack->family;
@@ -217,13 +217,13 @@ static void set_engine(struct stack_traits *f, struct rule_fact *fact)
     fact[KEY_PRODUCTS].number = f->products;
     f->old = stacks_value(TABLE_OLD, 0, fact, 0) > 0;
     fact[KEY_OLD].number = f->old;
-    f->scans = !f->cpu && (f->old || (m->flash_said && !m->flash));
-    f->flash = m->flash_said ? m->flash : stacks_value(TABLE_FLASH, 0, fact, 0) > 0;
+    f->scans = !f->cpu && (f->old || (m->flash_stated && !m->flash));
+    f->flash = m->flash_stated ? m->flash : stacks_value(TABLE_FLASH, 0, fact, 0) > 0;
     fact[KEY_FLASH].number = f->flash;
     f->launches = stacks_value(TABLE_LAUNCHES, 0, fact, 1);
     f->one_step = m->kind != MEASURE_ALL_REDUCE && stacks_value(TABLE_EXCHANGES, 0, fact, 0) > 0;
     f->copies = stack_trait(f->p->stack, ENGINE_COPIES);
-    f->borders = stack_trait(f->p->stack, ENGINE_BORDERS) > 0;
+    f->stage_boundaries = stack_trait(f->p->stack, ENGINE_STAGE_BOUNDARIES) > 0;
     f->absorbed = stack_trait(f->p->stack, ENGINE_ABSORBED) > 0;
     f->products_factor = stacks_value(TABLE_LIBRARY_REACH, 0, fact, 1);
     f->attention_factor = stacks_value(TABLE_LIBRARY_REACH, 1, fact, 1);
@@ -255,7 +255,7 @@ double stack_traits_launches(const struct stack_traits *f, double pass_tok)
     return stack_traits_value(f, TABLE_BATCH_LAUNCHES, 0, (const double[KEY_LATE_COUNT]){ [KEY_TOKENS] = pass_tok }, f->launches);
 }
 
-void stack_traits_init(struct stack_traits *f, const struct priced *p)
+void stack_traits_init(struct stack_traits *f, const struct workload *p)
 {
     struct rule_fact fact[KEY_COUNT] = { 0 };
     *f = (struct stack_traits){ .p = p };

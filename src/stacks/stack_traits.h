@@ -32,7 +32,7 @@ enum generation {
 };
 
 struct stack_traits {
-    const struct priced *p; /* the row; as long-lived as this */
+    const struct workload *p; /* the row; as long-lived as this */
 
     /* the machine */
     enum maker maker;
@@ -63,7 +63,7 @@ struct stack_traits {
                                a pass */
     bool one_step;          /* collectives on a board are one kernel that writes to all peers, not a ring (52) */
     double copies;          /* passes of a prompt in flight in a pipeline; 0: unlimited */
-    bool borders;           /* stage boundaries by the host (45) */
+    bool stage_boundaries;           /* stage boundaries by the host (45) */
     bool absorbed;          /* MLA's cache stays latent (17) */
     double products_factor, attention_factor; /* prior factors, relative to all engines on a unit */
     bool factor_on_matrix;   /* attention's factor: matrix units only */
@@ -79,7 +79,7 @@ struct stack_traits {
     uint64_t rows[TABLE_COUNT]; /* selected rows of the op tables (early conditions hold) */
 };
 
-void stack_traits_init(struct stack_traits *f, const struct priced *p);
+void stack_traits_init(struct stack_traits *f, const struct workload *p);
 /* llama.cpp's build number, as stated by its rows or from any row's date; 0: neither is stated. Other engines number builds differently. */
 int stack_traits_build(const struct measurement *m);
 /* Launch cost of an op in passes of so many tokens, as `launches`. */

@@ -202,11 +202,11 @@ static bool bandwidth_spec(struct roofs *r, const struct hwprofile *h, const str
         return false;
     r->bytes_s = h->mem_bw.value;
     snprintf(r->bytes_source, sizeof r->bytes_source, "spec: %s", h->mem_bw.source);
-    const double reach = h->kind == HW_CPU && o->n_threads > 0 ? o->n_threads * core_bytes_s(h) : INFINITY;
-    if (reach < r->bytes_s) {
-        r->bytes_s = reach;
-        snprintf(r->bytes_source, sizeof r->bytes_source, "what %d core%s can ask for, %.3g GB/s each", o->n_threads,
-                 o->n_threads == 1 ? "" : "s", reach / o->n_threads / 1e9);
+    const double limit_bytes_s = h->kind == HW_CPU && o->n_threads > 0 ? o->n_threads * core_bytes_s(h) : INFINITY;
+    if (limit_bytes_s < r->bytes_s) {
+        r->bytes_s = limit_bytes_s;
+        snprintf(r->bytes_source, sizeof r->bytes_source, "limit of %d core%s at %.3g GB/s each", o->n_threads,
+                 o->n_threads == 1 ? "" : "s", limit_bytes_s / o->n_threads / 1e9);
     }
     return true;
 }
@@ -398,7 +398,7 @@ static bool is_launched(const struct roofs *r, const struct op *op)
  * A collective of n devices; bytes: sent per device on a ring; hop: seconds of a step. An all-reduce on a ring has two rounds; for few
  * devices or small messages each device sends to all at once: more bytes, fewer hops. (24)
  */
-double link_exchange_s(const struct roofs *r, const struct step *x, double *bytes, double hop)
+double link_collective_s(const struct roofs *r, const struct step *x, double *bytes, double hop)
 {
     const double n = x->n_comm, wire = *bytes / r->link_bytes_s;
     if (x->kind == OP_ALL_REDUCE) {
@@ -430,7 +430,7 @@ void step_set_seconds(struct step *x, double memory_s, double compute_s, double 
 static void exchange(const struct roofs *r, struct step *x, double hop)
 {
     step_set_seconds(x, 0, 0, 0);
-    x->seconds = x->link_s = link_exchange_s(r, x, &x->cost.link_bytes, hop);
+    x->seconds = x->link_s = link_collective_s(r, x, &x->cost.link_bytes, hop);
     x->bound = BOUND_LINK;
 }
 

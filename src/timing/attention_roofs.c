@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Keys of the calls behind rates, and of one token's that begin in memory. (78), (31) */
+/* Keys of the calls that measure rates, and of one token's that begin in memory. (78), (31) */
 enum { KEYS = 4096, FEW_KEYS = 128 };
 
 /* ---- what a call costs ---------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static double part_s(const struct around *a, const struct calls *x, double pairs
 }
 
 /* Coherence traffic: queries, keys and values of these tokens, written by rows on other cores; results into lines of other cores. (33) */
-static double exchanged_s(const struct kernel_roofs *k, const struct cost_form *f, double n_tok)
+static double coherence_s(const struct kernel_roofs *k, const struct cost_form *f, double n_tok)
 {
     return kernel_roofs_read_s(k, (f->act_in_tok + f->kv_present) * n_tok, n_tok) + kernel_roofs_taken_s(k, f->act_out_tok * n_tok, n_tok);
 }
@@ -237,7 +237,7 @@ bool attention_roofs_time(const struct roofs *r, struct step *x, const struct pa
     const double again = prompt ? again_part(op, p, &calls, keys, pairs) : 0;
     x->kernel = fabs(far.high->head_dim - far.h) < fabs(far.low->head_dim - far.h) ? far.high : far.low;
     x->kernel_tok = calls.rows;
-    const double exchanged = exchanged_s(&r->kernels, &c->form, p->n_tok);
+    const double exchanged = coherence_s(&r->kernels, &c->form, p->n_tok);
     x->memory_s += exchanged;
     if (x->kernel->n_tok[x->kernel->n - 1] > 1 || calls.rows <= 1) /* bytes alone do not give the time of several rows */
         x->compute_s = (part_s(&far, &calls, pairs, 1 - again, n_threads) + (again > 0 ? part_s(&near, &calls, pairs, again, n_threads) : 0)) * calls.waits +

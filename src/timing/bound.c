@@ -165,5 +165,5 @@ void roofs_bound(const struct roofs *r, struct step *x)
 double roofs_least_s(const struct roofs *r, const struct step *x)
 {
     double bytes = x->cost.link_bytes;
-    return x->n_comm > 0 ? link_exchange_s(r, x, &bytes, 0) : max2(memory_s(r, x), compute_s(r, x));
+    return x->n_comm > 0 ? link_collective_s(r, x, &bytes, 0) : max2(memory_s(r, x), compute_s(r, x));
 }

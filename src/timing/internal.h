@@ -26,7 +26,7 @@ void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h);
 bool attention_roofs_time(const struct roofs *r, struct step *x, const struct pass *p);
 /* attainable.c: seconds of a collective with steps of hop seconds; *bytes: in: sent per device on a ring, out: sent per device by the
  * algorithm chosen. */
-double link_exchange_s(const struct roofs *r, const struct step *x, double *bytes, double hop);
+double link_collective_s(const struct roofs *r, const struct step *x, double *bytes, double hop);
 int threads_or_all(const struct predict_options *o);
 /* Sets x's seconds and bound from its sides; launch_s is added to the longer one. */
 void step_set_seconds(struct step *x, double memory_s, double compute_s, double launch_s);

@@ -10,13 +10,13 @@
 
 static const char *const op_names[KERNEL_OP_COUNT] = {
     [KERNEL_PRODUCT] = "matmat",  [KERNEL_ATTENTION] = "attention", [KERNEL_QUANTIZE] = "quantize",
-    [KERNEL_ARRANGE] = "arrange", [KERNEL_PREPARE] = "prepare",
+    [KERNEL_PACK_ACTS] = "arrange", [KERNEL_PREPARE] = "prepare",
     [KERNEL_ATTENTION_ROUNDED] = "attention-bf16",
     [KERNEL_ATTENTION_AGAIN] = "attention again", [KERNEL_ATTENTION_ROUNDED_AGAIN] = "attention-bf16 again",
     [KERNEL_EMBED] = "embed",     [KERNEL_KV_STORE] = "kvstore",    [KERNEL_RMS_NORM] = "rmsnorm",
     [KERNEL_ROPE] = "rope",       [KERNEL_SILU] = "silu",           [KERNEL_ADD] = "add",
-    [KERNEL_KV_STORE_FAR] = "kvstore DRAM", [KERNEL_EXCHANGE_READ] = "exchange-read",
-    [KERNEL_EXCHANGE_WRITE] = "exchange-write",
+    [KERNEL_KV_STORE_FAR] = "kvstore DRAM", [KERNEL_COHERENCE_READ] = "exchange-read",
+    [KERNEL_COHERENCE_WRITE] = "exchange-write",
 };
 
 /* ---- from a profile -------------------------------------------------------------------------------- */
@@ -108,11 +108,11 @@ static double spread_of(const struct ceiling *c)
 
 static bool is_exchange(enum kernel_op o)
 {
-    return o == KERNEL_EXCHANGE_READ || o == KERNEL_EXCHANGE_WRITE;
+    return o == KERNEL_COHERENCE_READ || o == KERNEL_COHERENCE_WRITE;
 }
 
 /* B/s of coherence traffic beyond a thread's own rows; infinite where there is none. (33) */
-static double exchange_bytes_s(const struct hwprofile *h, const struct ceiling *c)
+static double coherence_bytes_s(const struct hwprofile *h, const struct ceiling *c)
 {
     const struct ceiling *own = hwprofile_ceiling(h, c->kind, c->op, c->dtype, c->level, c->n_tok, 1);
     const bool alone = own && own->n_threads == 1 && own->n_tok == c->n_tok && own->value > 0;
@@ -128,7 +128,7 @@ static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const
         return;
     roof->sd = fmax(roof->sd, spread_of(c));
     if (is_exchange(roof->op)) {
-        add_point(roof, c->n_tok, exchange_bytes_s(h, c), 0);
+        add_point(roof, c->n_tok, coherence_bytes_s(h, c), 0);
         return;
     }
     const double rate = kernel_at_once(h, c);
@@ -305,12 +305,12 @@ static double exchange_s(const struct kernel_roofs *k, enum kernel_op how, doubl
 
 double kernel_roofs_read_s(const struct kernel_roofs *k, double bytes, double n_tok)
 {
-    return exchange_s(k, KERNEL_EXCHANGE_READ, bytes, n_tok);
+    return exchange_s(k, KERNEL_COHERENCE_READ, bytes, n_tok);
 }
 
 double kernel_roofs_taken_s(const struct kernel_roofs *k, double bytes, double n_tok)
 {
-    return exchange_s(k, KERNEL_EXCHANGE_WRITE, bytes, n_tok);
+    return exchange_s(k, KERNEL_COHERENCE_WRITE, bytes, n_tok);
 }
 
 /* Written by some of n threads and read by all: n - 1 of n threads hold each line that is written, and each reads all. */
@@ -346,7 +346,7 @@ static double prepare_s(const struct kernel_roofs *k, enum math math, const stru
     if (p && c->op.kind == OP_MATMUL && n_tok >= p->n_tok[0])
         return c->form.act_in_tok * n_tok / kernel_roof_rate(p, n_tok);
     const enum dtype to = math == MATH_INT8 ? DTYPE_Q8_0 : math == MATH_BF16 ? DTYPE_BF16 : DTYPE_F32;
-    const struct kernel_roof *q = find(k, KERNEL_QUANTIZE, to), *a = find(k, KERNEL_ARRANGE, c->op.w->type);
+    const struct kernel_roof *q = find(k, KERNEL_QUANTIZE, to), *a = find(k, KERNEL_PACK_ACTS, c->op.w->type);
     const bool arranged = a && c->op.kind == OP_MATMUL && n_tok >= a->n_tok[0];
     const double elem_bytes = math == MATH_INT8 ? (arranged ? 1.5 : 9 / 8.0) : math == MATH_BF16 ? 2 : 4;
     const double shared = c->op.kind == OP_MATMUL ? shared_s(k, c->form.act_in_tok / sizeof(float) * n_tok * elem_bytes, n_tok) : 0;

@@ -320,14 +320,6 @@ int roofline_level_bytes(struct level_bytes *out, const struct op *op, const str
     return 0;
 }
 
-double level_bytes_find(const struct level_bytes *b, const char *name)
-{
-    for (int i = 0; i < b->n; i++)
-        if (strcmp(b->level[i].name, name) == 0)
-            return b->level[i].read_bytes + b->level[i].write_bytes;
-    return NAN;
-}
-
 void level_bytes_add(struct level_bytes *a, const struct level_bytes *b)
 {
     if (a->n == 0)

@@ -49,8 +49,6 @@ struct level_state {
  */
 int roofline_level_bytes(struct level_bytes *out, const struct op *op, const struct pass *p, const struct cost_options *o,
                          const struct hwprofile *h, const struct level_state *s, struct error *err);
-/* read + write of the level of that name; NaN: there is none. */
-double level_bytes_find(const struct level_bytes *b, const char *name);
 /* a += b, level by level; a may be zeros. Both of one machine. */
 void level_bytes_add(struct level_bytes *a, const struct level_bytes *b);
 

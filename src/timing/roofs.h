@@ -11,9 +11,9 @@ const char *bound_name(enum bound b);
 /* attainable FLOP/s at an intensity: min(peak, ai * bandwidth). (26) */
 double attainable_flop_s(double ai, double peak_flop_s, double bytes_s);
 
-/* Change of one constant of the time model (enum time_slot, timing.h) by a what-if. */
+/* Change of one constant of the time model (enum time_parameter, timing.h) by a what-if. */
 struct time_change {
-    int slot;
+    int parameter;
     bool times; /* value multiplies the constant; else it replaces it, exactly known */
     double value;
 };
@@ -70,9 +70,9 @@ struct peak {
 enum kernel_op {
     KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_ATTENTION_ROUNDED /* to BF16 (95) */,
     KERNEL_ATTENTION_AGAIN, KERNEL_ATTENTION_ROUNDED_AGAIN /* keys cached by a preceding call (31) */, KERNEL_QUANTIZE,
-    KERNEL_ARRANGE, KERNEL_PREPARE /* both of these at once */, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
+    KERNEL_PACK_ACTS, KERNEL_PREPARE /* both of these at once */, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
     KERNEL_SILU, KERNEL_ADD, KERNEL_KV_STORE_FAR /* into lines that are in memory */,
-    KERNEL_EXCHANGE_READ, KERNEL_EXCHANGE_WRITE /* coherence: rows written, lines held by other cores, beyond a thread's own (33) */, KERNEL_OP_COUNT,
+    KERNEL_COHERENCE_READ, KERNEL_COHERENCE_WRITE /* coherence: rows written, lines held by other cores, beyond a thread's own (33) */, KERNEL_OP_COUNT,
 };
 
 enum { KERNEL_POINTS = 16, KERNEL_ROOFS = 128 /* of a profile at most */ };
@@ -180,7 +180,7 @@ enum roof_class roofs_class(const struct roofs *r, const struct op_class *c);
 enum bound bound_largest(const double s[BOUND_COUNT]);
 /* FLOP/s (or B/s) at so many tokens: seconds interpolated linearly between two measured points, else the nearest point's. */
 double kernel_roof_rate(const struct kernel_roof *k, double n_tok);
-/* The kernel roof behind x's seconds: "matvec Q4_K DRAM 2t, matmat Q4_K at 512 tokens". */
+/* The kernel roof that determines x's seconds: "matvec Q4_K DRAM 2t, matmat Q4_K at 512 tokens". */
 const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct step *x);
 
 #endif

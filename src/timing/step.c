@@ -18,7 +18,7 @@ struct class_iterator {
     struct cost_memo memo;
 };
 
-static struct class_iterator walk_begin(const struct step_model *s, const struct pass *p, uint32_t n_steps)
+static struct class_iterator class_iterator_begin(const struct step_model *s, const struct pass *p, uint32_t n_steps)
 {
     return (struct class_iterator){ .s = s, .p = p, .n_steps = n_steps, .pass_read_bytes = step_read_bytes(s, p) };
 }
@@ -110,7 +110,7 @@ static struct step_sum price_ops(const struct step_model *s, const struct roofs 
                                  step_fn *fn, void *ctx)
 {
     struct step_sum sum = { 0 };
-    struct class_iterator w = walk_begin(s, p, n_steps);
+    struct class_iterator w = class_iterator_begin(s, p, n_steps);
     struct step x;
     while (next_class(&w, &x)) {
         roofs_time(r, &x, p);
@@ -133,7 +133,7 @@ struct shape {
     double times;
     uint32_t n_steps; /* as in step_price() */
     bool prompt;
-    bool few; /* of a prompt that passes fewer than TIME_PROMPT tokens at a time */
+    bool small_batch; /* of a prompt that passes fewer than TIME_PROMPT tokens at a time */
 };
 
 /* Adds an op as the software runs it; *op is changed to that. */
@@ -149,10 +149,10 @@ static void add_op(struct time_features *f, const struct roofs *r, const struct 
     time_add(f, r, op, &how);
 }
 
-static void ask(struct time_features *f, struct step_sum *sum, const struct step_model *s, const struct roofs *r,
+static void collect(struct time_features *f, struct step_sum *sum, const struct step_model *s, const struct roofs *r,
                 const struct shape *x)
 {
-    struct class_iterator w = walk_begin(s, &x->p, x->n_steps);
+    struct class_iterator w = class_iterator_begin(s, &x->p, x->n_steps);
     struct step op;
     double least_s = 0;
     while (next_class(&w, &op)) {
@@ -171,23 +171,23 @@ static void ask(struct time_features *f, struct step_sum *sum, const struct step
     sum->longest_least_s = max2(sum->longest_least_s, least_s);
 }
 
-static void answer(struct step_sum *sum, const struct roofs *r, const struct time_features *f)
+static void evaluate(struct step_sum *sum, const struct roofs *r, const struct time_features *f)
 {
     const struct timing *t = r->time;
-    double g[TIME_SLOT_COUNT];
+    double g[TIME_PARAMETER_COUNT];
     struct time_sides sides;
     sum->which = t->which(f);
     sum->n_kernel = f->n_kernel / fmax(f->n_pass, 1);
     sum->n_whole = time_whole_passes(f);
     const struct time_constants *k = t->of[sum->which];
-    time_gradient(f, k->slot, g, &sides);
-    sum->seconds = exp(time_ln_seconds(f, k->slot));
+    time_gradient(f, k->parameter, g, &sides);
+    sum->seconds = exp(time_ln_seconds(f, k->parameter));
     const double sd_s = sum->seconds * time_spread(k, g, NULL), guess_s = sum->seconds * k->guess_ln_sd;
     sum->sd_s = hypot(sd_s * k->widen, guess_s);
     sum->sd_fast_s = hypot(sd_s * k->widen_fast, guess_s);
     if (r->parts)
         time_error_parts(k, g, k->guess_ln_sd, &sum->parts);
-    const double off = k->guess_ln_sd > 0 ? exp(k->slot[TIME_REQUEST]) : 1; /* a guessed machine: measured seconds over those of the
+    const double off = k->guess_ln_sd > 0 ? exp(k->parameter[TIME_REQUEST]) : 1; /* a guessed machine: measured seconds over those of the
                                                                                guess */
     sum->memory_s = off * sides.memory_s;
     sum->compute_s = off * sides.compute_s;
@@ -201,9 +201,9 @@ static void start(struct time_features *f, const struct roofs *r, const struct s
     time_features_init(f);
     f->prompt = x->prompt;
     f->decode = !x->prompt && r->time && r->time->refine && !r->time->served;
-    f->deep = x->p.n_past > TIME_DEEP;
+    f->long_context = x->p.n_past > TIME_LONG_CONTEXT;
     f->one_step = r->time && (r->time->one_step || (r->time->served && !x->prompt));
-    f->few = x->few;
+    f->small_batch = x->small_batch;
     f->batched = x->p.n_seq > 1;
 }
 
@@ -213,9 +213,9 @@ static struct step_sum price_together(const struct step_model *s, const struct r
     struct time_features f;
     start(&f, r, &x[0]);
     for (size_t i = 0; i < n; i++)
-        ask(&f, &sum, s, r, &x[i]);
+        collect(&f, &sum, s, r, &x[i]);
     if (f.n_term > 0 || f.wire_s > 0) /* else no pass: n-gram drafts have no model */
-        answer(&sum, r, &f);
+        evaluate(&sum, r, &f);
     whole(&sum, s);
     return sum;
 }
@@ -225,14 +225,14 @@ static void time_op_alone(struct step *op, const struct roofs *r, unsigned which
 {
     struct time_features f;
     struct time_sides sides;
-    double g[TIME_SLOT_COUNT];
-    const double *slot = r->time->of[which]->slot;
+    double g[TIME_PARAMETER_COUNT];
+    const double *parameter = r->time->of[which]->parameter;
     struct step one_op = *op;
     one_op.count = 1;
     start(&f, r, x);
     add_op(&f, r, x, &one_op);
-    time_gradient(&f, slot, g, &sides);
-    op->seconds = exp(time_ln_seconds(&f, slot));
+    time_gradient(&f, parameter, g, &sides);
+    op->seconds = exp(time_ln_seconds(&f, parameter));
     op->memory_s = sides.memory_s;
     op->compute_s = sides.compute_s;
     op->link_s = sides.link_s;
@@ -246,7 +246,7 @@ static struct cost emit(const struct step_model *s, const struct roofs *r, unsig
                         void *ctx)
 {
     struct step_sum sum = { 0 };
-    struct class_iterator w = walk_begin(s, &x->p, x->n_steps);
+    struct class_iterator w = class_iterator_begin(s, &x->p, x->n_steps);
     struct step op;
     while (next_class(&w, &op)) {
         roofs_time(r, &op, &x->p);
@@ -311,9 +311,9 @@ struct step_sum step_price(const struct step_model *s, const struct roofs *r, co
     return price_shape(s, r, &x, fn, ctx);
 }
 
-struct step_sum step_price_prompt(const struct step_model *s, const struct roofs *r, const struct pass *p, bool few, step_fn *fn, void *ctx)
+struct step_sum step_price_prompt(const struct step_model *s, const struct roofs *r, const struct pass *p, bool small_batch, step_fn *fn, void *ctx)
 {
-    const struct shape x = { *p, 1, 1, true, few };
+    const struct shape x = { *p, 1, 1, true, small_batch };
     return price_shape(s, r, &x, fn, ctx);
 }
 
@@ -384,7 +384,7 @@ static void tell_pass(void *ctx, const struct pass *p)
         x->emitted = cost_add(x->emitted, emit(x->s, x->r, x->sum.which, &one_pass, x->fn, x->ctx));
 }
 
-bool step_few(uint32_t n_prompt, uint32_t n_ubatch)
+bool step_is_small_batch(uint32_t n_prompt, uint32_t n_ubatch)
 {
     return n_prompt < TIME_PROMPT || n_ubatch < TIME_PROMPT;
 }
@@ -393,9 +393,9 @@ static size_t prefill_shapes(struct shape out[2], const struct scenario *o, uint
 {
     struct pass_group g[2];
     const size_t n = prefill_groups(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, g);
-    const bool few = step_few(o->n_prompt, o->n_ubatch);
+    const bool small_batch = step_is_small_batch(o->n_prompt, o->n_ubatch);
     for (size_t i = 0; i < n; i++)
-        out[i] = (struct shape){ g[i].p, g[i].n, 1, true, few };
+        out[i] = (struct shape){ g[i].p, g[i].n, 1, true, small_batch };
     return n;
 }
 
@@ -491,10 +491,10 @@ void step_features(struct time_features *f, const struct step_model *s, const st
     const size_t n = phase == PHASE_PREFILL ? prefill_shapes(shape, o, g.more) : 1;
     start(f, r, &shape[0]);
     for (size_t i = 0; i < n; i++)
-        ask(f, &unused, &m, r, &shape[i]);
+        collect(f, &unused, &m, r, &shape[i]);
 }
 
-static struct step_sum ask_request(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
+static struct step_sum collect_request(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
                                    const struct scenario *steps)
 {
     const struct groups g = groups_of(s, prompt);
@@ -507,9 +507,9 @@ static struct step_sum ask_request(struct time_features *f, const struct step_mo
     for (size_t i = 0; i < n; i++) {
         f->prompt = shape[i].prompt;
         f->decode = !f->prompt && r->time->refine;
-        ask(f, &sum, &m, r, &shape[i]);
+        collect(f, &sum, &m, r, &shape[i]);
     }
-    f->few = f->prompt = false;
+    f->small_batch = f->prompt = false;
     f->request = true;
     return sum;
 }
@@ -517,58 +517,16 @@ static struct step_sum ask_request(struct time_features *f, const struct step_mo
 void request_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
                       const struct scenario *steps)
 {
-    (void)ask_request(f, s, r, prompt, steps);
+    (void)collect_request(f, s, r, prompt, steps);
 }
 
 struct step_sum step_request(const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
                              const struct scenario *steps)
 {
     struct time_features f;
-    struct step_sum sum = ask_request(&f, s, r, prompt, steps);
-    answer(&sum, r, &f);
+    struct step_sum sum = collect_request(&f, s, r, prompt, steps);
+    evaluate(&sum, r, &f);
     sum.tok_s = 1 / sum.seconds;
     step_keep_below(&sum, r, 1 / sum.least_s);
     return sum;
-}
-
-/* ---- cache of seconds ---------------------------------------------------------------------- */
-
-enum { N_SLOT = 1 << 14 };
-
-struct step_slot {
-    struct pass p; /* n_tok 0: empty */
-    double seconds;
-};
-
-int step_cache_init(struct step_cache *c, const struct step_model *s, const struct roofs *r, struct error *err)
-{
-    *c = (struct step_cache){ .s = s, .r = r, .slot = calloc(N_SLOT, sizeof *c->slot) };
-    return c->slot ? 0 : error_oom(err, N_SLOT * sizeof *c->slot, "the table of prices");
-}
-
-void step_cache_free(struct step_cache *c)
-{
-    free(c->slot);
-    *c = (struct step_cache){ 0 };
-}
-
-static size_t slot_of(const struct pass *p)
-{
-    uint64_t h = p->n_tok * UINT64_C(0x9e3779b97f4a7c15) ^ p->n_past * UINT64_C(0xc2b2ae3d27d4eb4f) ^
-                 p->n_seq * UINT64_C(0x165667b19e3779f9) ^ p->n_out * UINT64_C(0x27d4eb2f165667c5);
-    h ^= h >> 29;
-    return (size_t)((h * UINT64_C(0xbf58476d1ce4e5b9)) >> (64 - 14));
-}
-
-double step_cache_seconds(struct step_cache *c, const struct pass *p)
-{
-    struct step_slot *s = &c->slot[slot_of(p)];
-    if (s->p.n_tok == p->n_tok && s->p.n_past == p->n_past && s->p.n_seq == p->n_seq && s->p.n_out == p->n_out &&
-        p->n_tok > 0) {
-        c->n_hit++;
-        return s->seconds;
-    }
-    c->n_miss++;
-    *s = (struct step_slot){ *p, step_price(c->s, c->r, p, 1, NULL, NULL).seconds };
-    return s->seconds;
 }

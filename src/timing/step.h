@@ -33,9 +33,9 @@ enum bound step_bound(const struct step_sum *s);
  * those of the fused total, which per-op times need not add up to.
  * n_steps > 1: the mean of so many decode steps, of which *p is the first. (21) */
 typedef void step_fn(void *ctx, const struct step *x);
-bool step_few(uint32_t n_prompt, uint32_t n_ubatch); /* fewer than TIME_PROMPT tokens at a time */
-/* A pass of a prompt; few: step_few() of it. */
-struct step_sum step_price_prompt(const struct step_model *s, const struct roofs *r, const struct pass *p, bool few, step_fn *fn, void *ctx);
+bool step_is_small_batch(uint32_t n_prompt, uint32_t n_ubatch); /* fewer than TIME_PROMPT tokens at a time */
+/* A pass of a prompt; few: step_is_small_batch() of it. */
+struct step_sum step_price_prompt(const struct step_model *s, const struct roofs *r, const struct pass *p, bool small_batch, step_fn *fn, void *ctx);
 struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
                            step_fn *fn, void *ctx);
 
@@ -55,18 +55,6 @@ struct step_sum step_decode(const struct step_model *s, const struct roofs *r, c
 struct step_sum step_request(const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
                              const struct scenario *steps);
 
-/* Cache of passes' seconds: a direct-mapped table. */
-struct step_cache {
-    const struct step_model *s;
-    const struct roofs *r;
-    struct step_slot *slot;
-    size_t n_hit, n_miss;
-};
-
-int step_cache_init(struct step_cache *c, const struct step_model *s, const struct roofs *r, struct error *err);
-void step_cache_free(struct step_cache *c);
-/* Seconds of the pass. */
-double step_cache_seconds(struct step_cache *c, const struct pass *p);
 /* step.c: caps the spread to the fast side so that the interval ends at least_s. (27) */
 double spread_within(double seconds, double sd_fast_s, double least_s);
 /* Caps a sum and the fast end of its interval at so many tokens/s, unless the machine is a guess. (27) */

@@ -3,40 +3,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)ERROR_PARTS == (int)TIME_SLOT_COUNT, "a part of errors a constant");
+_Static_assert((int)ERROR_PARTS == (int)TIME_PARAMETER_COUNT, "a part of errors a constant");
 
 static const struct {
     const char *name, *unit;
-} slots[TIME_SLOT_COUNT] = {
+} parameters[TIME_PARAMETER_COUNT] = {
     [TIME_BANDWIDTH] = { "bandwidth", "fraction" }, [TIME_COMPUTE] = { "compute", "fraction" },
     [TIME_VECTOR] = { "vector", "factor" },         [TIME_KV] = { "kv", "factor" },
     [TIME_ATTENTION] = { "attention", "fraction" }, [TIME_SMALL] = { "small", "factor" },
     [TIME_LAUNCH] = { "launch", "s" },              [TIME_STEP] = { "step", "s" },
-    [TIME_EXPERT] = { "expert", "factor" },         [TIME_SHARPNESS] = { "sharpness", "factor" },
+    [TIME_EXPERT] = { "expert", "factor" },         [TIME_OVERLAP] = { "sharpness", "factor" },
     [TIME_LINK] = { "link", "fraction" },           [TIME_HOP] = { "hop", "factor" },
-    [TIME_KERNEL] = { "kernel", "s" },              [TIME_TRIP] = { "trip", "s" },
-    [TIME_MISS] = { "miss", "factor" },             [TIME_ISSUE] = { "issue", "factor" },
+    [TIME_KERNEL] = { "kernel", "s" },              [TIME_CACHE_LATENCY] = { "trip", "s" },
+    [TIME_MEMORY_LATENCY] = { "miss", "factor" },             [TIME_ISSUE] = { "issue", "factor" },
     [TIME_CACHE] = { "cache", "factor" },           [TIME_REQUEST] = { "request", "factor" },
     [TIME_LAUNCH_EXPERT] = { "launch_expert", "factor" }, [TIME_LAUNCH_SMALL] = { "launch_small", "factor" },
     [TIME_SEQUENCE] = { "sequence", "s" },          [TIME_QUEUE] = { "queue", "prompt" },
-    [TIME_HEADS] = { "heads", "op/element" },       [TIME_WALK] = { "walk", "s" },
-    [TIME_BORDER] = { "border", "s" },
+    [TIME_HEADS] = { "heads", "op/element" },       [TIME_SCAN] = { "walk", "s" },
+    [TIME_STAGE_BOUNDARY] = { "border", "s" },
 };
 
-const char *time_slot_name(enum time_slot s)
+const char *time_parameter_name(enum time_parameter s)
 {
-    return slots[s].name;
+    return parameters[s].name;
 }
 
-const char *time_slot_unit(enum time_slot s)
+const char *time_parameter_unit(enum time_parameter s)
 {
-    return slots[s].unit;
+    return parameters[s].unit;
 }
 
-int time_slot_find(const char *name)
+int time_parameter_find(const char *name)
 {
-    for (int i = 0; i < TIME_SLOT_COUNT; i++)
-        if (strcmp(slots[i].name, name) == 0)
+    for (int i = 0; i < TIME_PARAMETER_COUNT; i++)
+        if (strcmp(parameters[i].name, name) == 0)
             return i;
     return -1;
 }
@@ -63,9 +63,9 @@ void time_features_init(struct time_features *f)
 {
     f->n_term = 0;
     f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = f->n_kernel = 0;
-    f->n_border = f->n_tok = f->most_tok = 0;
+    f->n_stage_boundary = f->n_tok = f->most_tok = 0;
     f->sequential = 1;
-    f->one_step = f->prompt = f->decode = f->deep = f->few = f->batched = f->request = f->step = false;
+    f->one_step = f->prompt = f->decode = f->long_context = f->small_batch = f->batched = f->request = f->step = false;
     f->before = NULL;
 }
 
@@ -144,7 +144,7 @@ static void add_alone(struct time_term *to, const struct time_kernel *k, double 
     to->alone.name = k->name;
     to->alone.seconds += count * k->seconds;
     to->alone.start_s += count * k->start_s;
-    to->alone.memory_s += count * max2(k->memory_s, k->walk_s);
+    to->alone.memory_s += count * max2(k->memory_s, k->scan_s);
     to->alone.compute_s += count * k->compute_s;
     to->memory_s = to->alone.memory_s;
     to->compute_s = to->alone.compute_s;
@@ -157,8 +157,8 @@ void time_add(struct time_features *f, const struct roofs *r, const struct step 
     if (x->n_comm > 0) {
         const double n = x->n_comm;
         f->wire_s += x->count * x->cost.link_bytes / r->link_bytes_s;
-        f->n_border += how->border ? x->count : 0;
-        f->n_hop += how->border ? 0 : x->count * (f->one_step ? 1 : x->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
+        f->n_stage_boundary += how->stage_boundary ? x->count : 0;
+        f->n_hop += how->stage_boundary ? 0 : x->count * (f->one_step ? 1 : x->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
         f->hop_s = f->one_step ? one_step_s : r->link_latency_s > 0 ? r->link_latency_s : default_hop_s;
         return;
     }
@@ -245,30 +245,30 @@ static double smooth_max(double a, double b, double c, double p)
 }
 
 /* A wave of blocks has sequential loads, and the instructions of all its blocks. (doc/notes/gpu-kernels.md) */
-static double wave_s(const struct time_grid *g, double blocks, double trip_s, double miss, double issue)
+static double wave_s(const struct time_grid *g, double blocks, double cache_latency_s, double miss, double issue)
 {
     const double fixed = 2; /* latencies of any block: load of its operand, store */
-    return blocks > 0 ? (fixed + g->trips * (g->in_cache + (1 - g->in_cache) * miss)) * trip_s + blocks * g->issue_s * issue : 0;
+    return blocks > 0 ? (fixed + g->trips * (g->in_cache + (1 - g->in_cache) * miss)) * cache_latency_s + blocks * g->issue_s * issue : 0;
 }
 
-static double small_kernel_s(const struct time_term *x, const double *slot, double memory_s)
+static double small_kernel_s(const struct time_term *x, const double *parameter, double memory_s)
 {
     const struct time_grid *g = &x->grid;
-    const double trip_s = exp(slot[TIME_TRIP]), miss = exp(slot[TIME_MISS]), issue = exp(slot[TIME_ISSUE]);
-    const double blocks = g->waves * wave_s(g, g->resident, trip_s, miss, issue) + wave_s(g, g->last, trip_s, miss, issue);
-    const double bytes = memory_s * (g->in_cache * exp(slot[TIME_CACHE]) + 1 - g->in_cache);
-    return x->count * (exp(slot[TIME_KERNEL]) + smooth_max(blocks, bytes / x->count, 0, 4));
+    const double cache_latency_s = exp(parameter[TIME_CACHE_LATENCY]), miss = exp(parameter[TIME_MEMORY_LATENCY]), issue = exp(parameter[TIME_ISSUE]);
+    const double blocks = g->waves * wave_s(g, g->resident, cache_latency_s, miss, issue) + wave_s(g, g->last, cache_latency_s, miss, issue);
+    const double bytes = memory_s * (g->in_cache * exp(parameter[TIME_CACHE]) + 1 - g->in_cache);
+    return x->count * (exp(parameter[TIME_KERNEL]) + smooth_max(blocks, bytes / x->count, 0, 4));
 }
 
-double time_ln_seconds(const void *features, const double *slot)
+double time_ln_seconds(const void *features, const double *parameter)
 {
     const struct time_features *f = features;
-    const double p = 1 + exp(slot[TIME_SHARPNESS]), e_b = fraction(slot[TIME_BANDWIDTH]);
-    const double e_c = exp(slot[TIME_COMPUTE]), e_a = exp(slot[TIME_ATTENTION]), vector = exp(slot[TIME_VECTOR]);
-    const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]);
-    const double launch_expert = launch * exp(slot[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(slot[TIME_LAUNCH_SMALL]);
-    const double heads = exp(slot[TIME_HEADS]), walk = exp(slot[TIME_WALK]);
-    double s = f->n_pass * exp(slot[TIME_STEP]) + f->n_seq * exp(slot[TIME_SEQUENCE]) + f->host_s;
+    const double p = 1 + exp(parameter[TIME_OVERLAP]), e_b = fraction(parameter[TIME_BANDWIDTH]);
+    const double e_c = exp(parameter[TIME_COMPUTE]), e_a = exp(parameter[TIME_ATTENTION]), vector = exp(parameter[TIME_VECTOR]);
+    const double launch = exp(parameter[TIME_LAUNCH]), kv = exp(parameter[TIME_KV]), small = exp(parameter[TIME_SMALL]);
+    const double launch_expert = launch * exp(parameter[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(parameter[TIME_LAUNCH_SMALL]);
+    const double heads = exp(parameter[TIME_HEADS]), scan = exp(parameter[TIME_SCAN]);
+    double s = f->n_pass * exp(parameter[TIME_STEP]) + f->n_seq * exp(parameter[TIME_SEQUENCE]) + f->host_s;
     for (int i = 0; i < f->n_term; i++) {
         const struct time_term *x = &f->term[i];
         const double memory = x->memory_s / e_b;
@@ -278,19 +278,19 @@ double time_ln_seconds(const void *features, const double *slot)
         case TIME_EXPERT_PRODUCT:
             roof = smooth_max(x->compute_s / e_c, memory, x->vector_s * vector, p);
             if (x->kind == TIME_EXPERT_PRODUCT) {
-                roof *= exp(slot[TIME_EXPERT]);
+                roof *= exp(parameter[TIME_EXPERT]);
                 start = launch_expert;
             }
             break;
         case TIME_ATTEND:
-            roof = smooth_max(x->compute_s / e_a, memory * kv, x->heads_s * heads, p) + x->scanned * walk;
+            roof = smooth_max(x->compute_s / e_a, memory * kv, x->heads_s * heads, p) + x->scanned * scan;
             break;
         case TIME_OTHER:
             roof = memory * small;
             start = launch_small;
             break;
         case TIME_SMALL_KERNEL:
-            s += small_kernel_s(x, slot, memory * small);
+            s += small_kernel_s(x, parameter, memory * small);
             continue;
         case TIME_STAGED:
             roof = memory;
@@ -302,17 +302,17 @@ double time_ln_seconds(const void *features, const double *slot)
         s += roof + x->launched * start;
     }
     /* Optimally chunked and pipelined: square roots add up. (47) */
-    const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
-    s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops)) + f->n_border * exp(slot[TIME_BORDER]);
-    s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) * (1 + f->n_queue * exp(slot[TIME_QUEUE]));
+    const double wire = f->wire_s / fraction(parameter[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(parameter[TIME_HOP]);
+    s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops)) + f->n_stage_boundary * exp(parameter[TIME_STAGE_BOUNDARY]);
+    s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) * (1 + f->n_queue * exp(parameter[TIME_QUEUE]));
     if (f->before)
-        s += exp(time_ln_seconds(f->before, slot) - slot[TIME_REQUEST]);
-    return log(s) + slot[TIME_REQUEST];
+        s += exp(time_ln_seconds(f->before, parameter) - parameter[TIME_REQUEST]);
+    return log(s) + parameter[TIME_REQUEST];
 }
 
 /* ---- uncertainty ------------------------------------------------------------------ */
 
-double time_slot_value(enum time_slot s, double ln)
+double time_parameter_value(enum time_parameter s, double ln)
 {
     return s == TIME_BANDWIDTH || s == TIME_LINK ? fraction(ln) : exp(ln);
 }
@@ -353,15 +353,15 @@ static void add_bound(struct time_sides *x, const struct roof *r, double compute
     x->bound_s[b] += r->seconds + launch;
 }
 
-void time_gradient(const struct time_features *f, const double *slot, double *g, struct time_sides *sides)
+void time_gradient(const struct time_features *f, const double *parameter, double *g, struct time_sides *sides)
 {
-    const double sharp = exp(slot[TIME_SHARPNESS]), p = 1 + sharp, e_b = fraction(slot[TIME_BANDWIDTH]);
-    const double e_c = exp(slot[TIME_COMPUTE]), e_a = exp(slot[TIME_ATTENTION]), vector = exp(slot[TIME_VECTOR]);
-    const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]),
-                 expert = exp(slot[TIME_EXPERT]), slope_b = fraction_slope(slot[TIME_BANDWIDTH]);
-    const double launch_expert = launch * exp(slot[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(slot[TIME_LAUNCH_SMALL]);
-    const double heads = exp(slot[TIME_HEADS]), walk = exp(slot[TIME_WALK]);
-    double d[TIME_SLOT_COUNT] = { 0 }, s = f->n_pass * exp(slot[TIME_STEP]) + f->host_s;
+    const double sharp = exp(parameter[TIME_OVERLAP]), p = 1 + sharp, e_b = fraction(parameter[TIME_BANDWIDTH]);
+    const double e_c = exp(parameter[TIME_COMPUTE]), e_a = exp(parameter[TIME_ATTENTION]), vector = exp(parameter[TIME_VECTOR]);
+    const double launch = exp(parameter[TIME_LAUNCH]), kv = exp(parameter[TIME_KV]), small = exp(parameter[TIME_SMALL]),
+                 expert = exp(parameter[TIME_EXPERT]), slope_b = fraction_slope(parameter[TIME_BANDWIDTH]);
+    const double launch_expert = launch * exp(parameter[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(parameter[TIME_LAUNCH_SMALL]);
+    const double heads = exp(parameter[TIME_HEADS]), scan = exp(parameter[TIME_SCAN]);
+    double d[TIME_PARAMETER_COUNT] = { 0 }, s = f->n_pass * exp(parameter[TIME_STEP]) + f->host_s;
     struct time_sides side = { 0 };
     d[TIME_STEP] = s - f->host_s;
     side.bound_s[BOUND_LAUNCH] = s;
@@ -389,9 +389,9 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
             d[TIME_ATTENTION] -= r.a;
             d[TIME_KV] += r.b;
             d[TIME_HEADS] += r.c;
-            d[TIME_WALK] += x->scanned * walk;
-            r.seconds += x->scanned * walk;
-            add_bound(&side, &r, max2(x->compute_s / e_a, x->heads_s * heads), memory * kv + x->scanned * walk, x->launched * launch);
+            d[TIME_SCAN] += x->scanned * scan;
+            r.seconds += x->scanned * scan;
+            add_bound(&side, &r, max2(x->compute_s / e_a, x->heads_s * heads), memory * kv + x->scanned * scan, x->launched * launch);
             break;
         case TIME_OTHER:
             r = (struct roof){ .seconds = memory * small, .b = memory * small };
@@ -413,36 +413,36 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
             continue;
         }
         d[TIME_BANDWIDTH] -= slope_b * r.b;
-        d[TIME_SHARPNESS] += sharp * r.by_p;
+        d[TIME_OVERLAP] += sharp * r.by_p;
         d[TIME_LAUNCH] += x->launched * start;
         s += r.seconds + x->launched * start;
     }
-    const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
+    const double wire = f->wire_s / fraction(parameter[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(parameter[TIME_HOP]);
     const double both = f->one_step ? 0 : sqrt(wire * hops);
-    d[TIME_LINK] = -fraction_slope(slot[TIME_LINK]) * (wire + both);
+    d[TIME_LINK] = -fraction_slope(parameter[TIME_LINK]) * (wire + both);
     d[TIME_HOP] = hops + both;
-    d[TIME_BORDER] = f->n_border * exp(slot[TIME_BORDER]);
-    side.link_s = side.bound_s[BOUND_LINK] = wire + hops + 2 * both + d[TIME_BORDER];
+    d[TIME_STAGE_BOUNDARY] = f->n_stage_boundary * exp(parameter[TIME_STAGE_BOUNDARY]);
+    side.link_s = side.bound_s[BOUND_LINK] = wire + hops + 2 * both + d[TIME_STAGE_BOUNDARY];
     s += side.link_s;
-    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+    for (int i = 0; i < TIME_PARAMETER_COUNT; i++)
         g[i] = d[i] / s;
     g[TIME_REQUEST] = 1;
     if (sides)
         *sides = side;
 }
 
-double time_spread(const struct time_constants *k, const double *g, double share[TIME_SLOT_COUNT + 1])
+double time_spread(const struct time_constants *k, const double *g, double share[TIME_PARAMETER_COUNT + 1])
 {
-    double part[TIME_SLOT_COUNT + 1], all = k->sigma * k->sigma;
-    part[TIME_SLOT_COUNT] = all;
-    for (int s = 0; s < TIME_SLOT_COUNT; s++) {
+    double part[TIME_PARAMETER_COUNT + 1], all = k->sigma * k->sigma;
+    part[TIME_PARAMETER_COUNT] = all;
+    for (int s = 0; s < TIME_PARAMETER_COUNT; s++) {
         double sum = 0;
-        for (int t = 0; t < TIME_SLOT_COUNT; t++)
+        for (int t = 0; t < TIME_PARAMETER_COUNT; t++)
             sum += g[t] * k->cov[s][t];
         part[s] = g[s] * sum;
         all += part[s];
     }
-    for (int s = 0; share && s <= TIME_SLOT_COUNT; s++)
+    for (int s = 0; share && s <= TIME_PARAMETER_COUNT; s++)
         share[s] = all > 0 ? part[s] / all : 0;
     return sqrt(max2(all, 0));
 }
@@ -482,13 +482,13 @@ static double ln_of_fraction(double e)
 
 static void change_constants(struct time_constants *k, const struct time_change *c)
 {
-    const int s = c->slot;
+    const int s = c->parameter;
     if (c->times) {
-        k->slot[s] += log(c->value);
+        k->parameter[s] += log(c->value);
         return;
     }
-    k->slot[s] = s == TIME_BANDWIDTH || s == TIME_LINK ? ln_of_fraction(c->value) : log(c->value);
-    for (int t = 0; t < TIME_SLOT_COUNT; t++)
+    k->parameter[s] = s == TIME_BANDWIDTH || s == TIME_LINK ? ln_of_fraction(c->value) : log(c->value);
+    for (int t = 0; t < TIME_PARAMETER_COUNT; t++)
         k->cov[s][t] = k->cov[t][s] = 0;
 }
 
@@ -522,24 +522,24 @@ void time_change(struct timing *t, const struct time_change *c, size_t n)
 
 uint32_t time_ubatch(const struct time_source *t, const struct hwprofile *h, const struct model *m)
 {
-    const uint32_t n = t ? t->n_ubatch(t->knows, h, m) : TIME_UBATCH;
+    const uint32_t n = t ? t->n_ubatch(t->context, h, m) : TIME_UBATCH;
     return n > 0 ? n : PREFILL_WHOLE;
 }
 
 bool time_serves(const struct time_source *t, const struct hwprofile *h, const struct model *m)
 {
-    return t && t->serves && t->serves(t->knows, h, m);
+    return t && t->serves && t->serves(t->context, h, m);
 }
 
 /* Cholesky factor L, L L' = C, row by row; a constant that is exact, or follows from those before it, has a column of zeros. */
-static void triangle(double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT], const double c[TIME_SLOT_COUNT][TIME_SLOT_COUNT])
+static void triangle(double l[TIME_PARAMETER_COUNT][TIME_PARAMETER_COUNT], const double c[TIME_PARAMETER_COUNT][TIME_PARAMETER_COUNT])
 {
-    for (int j = 0; j < TIME_SLOT_COUNT; j++) {
+    for (int j = 0; j < TIME_PARAMETER_COUNT; j++) {
         double d = c[j][j];
         for (int k = 0; k < j; k++)
             d -= l[j][k] * l[j][k];
         const double root = d > 1e-12 * c[j][j] ? sqrt(d) : 0;
-        for (int i = 0; i < TIME_SLOT_COUNT; i++) {
+        for (int i = 0; i < TIME_PARAMETER_COUNT; i++) {
             double sum = c[i][j];
             for (int k = 0; i >= j && k < j; k++)
                 sum -= l[i][k] * l[j][k];
@@ -550,10 +550,10 @@ static void triangle(double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT], const double c[
 
 void time_error_parts(const struct time_constants *k, const double *g, double guess_ln_sd, struct error_parts *out)
 {
-    double l[TIME_SLOT_COUNT][TIME_SLOT_COUNT];
+    double l[TIME_PARAMETER_COUNT][TIME_PARAMETER_COUNT];
     triangle(l, k->cov);
     *out = (struct error_parts){ .left = k->sigma, .machine = guess_ln_sd };
-    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+    for (int i = 0; i < TIME_PARAMETER_COUNT; i++)
         for (int j = 0; j <= i; j++)
             out->of[j] += l[i][j] * g[i];
 }
@@ -576,7 +576,7 @@ int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h,
     if (!o->time || o->roof)
         return 0;
     const bool devices = layout_devices(&o->layout) > 1 || o->layout.ep > 1;
-    if (o->time->timing(o->time->knows, h, ops->m, time_cases(ops->m->hp.n_expert > 0, devices), t, err) != 0)
+    if (o->time->timing(o->time->context, h, ops->m, time_cases(ops->m->hp.n_expert > 0, devices), t, err) != 0)
         return -1;
     if (t->basis != TIME_BY_KERNELS)
         time_change(t, o->change, o->n_change);

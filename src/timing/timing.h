@@ -1,6 +1,6 @@
 /*
  * timing.h: from exact bytes and FLOP to attainable seconds, not bounds. A pass is reduced once to seconds at the machine's peaks; a few
- * parameters (slots) are the fractions of each peak that software attains and the cost of starting an op. Fits (calibrate) and predictions
+ * parameters (parameters) are the fractions of each peak that software attains and the cost of starting an op. Fits (calibrate) and predictions
  * use this one function. Source: methods.md (35).
  */
 #ifndef TIMING_TIMING_H
@@ -9,7 +9,7 @@
 #include "timing/step.h"
 
 /* Constants of the time model. Everywhere as natural logarithms, so that effects add up. */
-enum time_slot {
+enum time_parameter {
     TIME_BANDWIDTH,      /* attained fraction of the memory bandwidth, products */
     TIME_COMPUTE,        /* attained fraction of the peak, products */
     TIME_VECTOR,         /* vector operations per weight for unpacking, relative to those of its refinement */
@@ -19,27 +19,27 @@ enum time_slot {
     TIME_LAUNCH,         /* seconds per op on top of its roofs */
     TIME_STEP,           /* seconds per pass on top of its ops */
     TIME_EXPERT,         /* seconds of experts' products over those of other products with their bytes and FLOP */
-    TIME_SHARPNESS,      /* overlap exponent: p - 1 of the smooth roof (p-norm); large: sharp corner */
+    TIME_OVERLAP,      /* overlap exponent: p - 1 of the smooth roof (p-norm); large: sharp corner */
     TIME_LINK,           /* fraction of the bandwidth between devices */
     TIME_HOP,            /* seconds a hop between devices */
     TIME_KERNEL,         /* seconds of an empty small kernel: (doc/notes/gpu-kernels.md) */
-    TIME_TRIP,           /* cache latency: seconds of a dependent load */
-    TIME_MISS,           /* memory latency over cache latency */
+    TIME_CACHE_LATENCY,           /* cache latency: seconds of a dependent load */
+    TIME_MEMORY_LATENCY,           /* memory latency over cache latency */
     TIME_ISSUE,          /* instructions of a small kernel over those counted in its source */
     TIME_CACHE,          /* seconds of cached bytes over those of memory */
     TIME_HEADS,          /* vector operations per element of the KV cache and query head that reads it */
-    TIME_WALK,           /* sequential scan: seconds per position of the KV cache, read by one block of threads */
+    TIME_SCAN,           /* sequential scan: seconds per position of the KV cache, read by one block of threads */
     TIME_REQUEST,        /* measured seconds over those of the passes: 1 where the measurement is the passes */
     TIME_LAUNCH_EXPERT,  /* launch of an experts' product over that of another product */
     TIME_LAUNCH_SMALL,   /* launch of a small op, likewise */
     TIME_SEQUENCE,       /* server seconds per sequence and step */
-    TIME_BORDER,         /* stage boundary: seconds between the layers of two devices, where the host hands a pass on */
+    TIME_STAGE_BOUNDARY,         /* stage boundary: seconds between the layers of two devices, where the host hands a pass on */
     TIME_QUEUE,          /* queueing: prompts a prompt waits for, per other user */
-    TIME_SLOT_COUNT,
+    TIME_PARAMETER_COUNT,
 };
-const char *time_slot_name(enum time_slot s); /* "bandwidth" */
-const char *time_slot_unit(enum time_slot s); /* "fraction", "s", "op/weight", "factor" */
-int time_slot_find(const char *name);         /* -1: unknown */
+const char *time_parameter_name(enum time_parameter s); /* "bandwidth" */
+const char *time_parameter_unit(enum time_parameter s); /* "fraction", "s", "op/weight", "factor" */
+int time_parameter_find(const char *name);         /* -1: unknown */
 
 enum time_kind { TIME_PRODUCT, TIME_EXPERT_PRODUCT, TIME_ATTEND, TIME_OTHER, TIME_STAGED, TIME_SMALL_KERNEL, TIME_KERNEL_ALONE };
 
@@ -63,7 +63,7 @@ struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_unit
 /* Seconds of a kernel with its own constants, and their parts: launch; bytes, sequential scan and FLOP, each alone. (46) */
 struct time_kernel {
     const char *name;
-    double seconds, start_s, memory_s, walk_s, compute_s;
+    double seconds, start_s, memory_s, scan_s, compute_s;
 };
 
 /* Ops alike, added up: seconds at the machine's peaks. */
@@ -78,11 +78,11 @@ struct time_term {
     double heads_s;        /* elements of the KV cache times query heads that read them, likewise; 0: as compute_s */
     double scanned;         /* positions of the KV cache scanned sequentially */
     double launched;       /* launches, in units of a plain one */
-    struct time_kernel alone; /* of TIME_KERNEL_ALONE, without slots */
+    struct time_kernel alone; /* of TIME_KERNEL_ALONE, without parameters */
 };
 
 /* Long context: positions from which attention's part of a step shows how it reads the cache. (36) */
-enum { TIME_DEEP = 2000 };
+enum { TIME_LONG_CONTEXT = 2000 };
 /* Passes of many tokens are another regime than decode steps: kernels run longer than a launch takes, and on other units. A prompt of
  * smaller passes (-ub 8) counts as steps. */
 enum { TIME_PROMPT = 64 };
@@ -96,18 +96,18 @@ struct time_features {
     double host_s;       /* the device waits for the host */
     double wire_s;       /* bytes to other devices over the link's bandwidth */
     double n_hop;        /* steps of the exchanges */
-    double hop_s;        /* of one of them, as the profile states it; the slot is a factor of it */
+    double hop_s;        /* of one of them, as the profile states it; the parameter is a factor of it */
     double sequential;   /* stages one after another: 1 */
     bool one_step;       /* every collective is one step, not a ring's: n_hop counts collectives. (52) */
     double n_seq;        /* sequences of all passes that a server prepares and samples; 0: none */
     double n_queue;      /* others whose prompts a prompt may wait for; 0: none */
     bool prompt;         /* passes of prompts: of intervals, which differ by phase */
-    bool decode, deep;   /* decode steps with the traits of (36); long context */
-    bool few;            /* prompts that pass fewer than TIME_PROMPT tokens at a time */
+    bool decode, long_context;   /* decode steps with the traits of (36); long context */
+    bool small_batch;            /* prompts that pass fewer than TIME_PROMPT tokens at a time */
     bool batched;        /* passes have more than one sequence: of intervals (59) */
     bool request;        /* the passes of a prompt and the steps after it (50) */
     bool step;           /* what is added is of steps, beside prompts: separate terms */
-    double n_border;     /* stage boundaries crossed by the host (45) */
+    double n_stage_boundary;     /* stage boundaries crossed by the host (45) */
     double n_tok, most_tok; /* tokens of all passes; of the largest */
     const struct time_features *before; /* work that the queue does not multiply; NULL: none */
     double pipelined;    /* fraction of the seconds left by overlap of pipeline stages; 0: 1 */
@@ -121,7 +121,7 @@ struct refinement {
     double of_fp32;          /* the same as a part of the FP32 peak, which depends on a CPU's threads; 0: flop_s (41) */
     double staged_bytes;     /* intermediate results written and read between kernels, not in the cost; 0: none (43) */
     double host_s;           /* host time during which the device waits (43) */
-    bool border;             /* stage boundary by the host, slower than a hop (45) */
+    bool stage_boundary;             /* stage boundary by the host, slower than a hop (45) */
     const struct time_blocks *blocks; /* a small kernel of known shape; NULL: none */
     double ops_weight;       /* vector operations that unpack a weight; 0: 6 (load, shift, mask, conversion, ...) */
     double launches;         /* launch cost in units of a plain launch; 0: 1 */
@@ -158,15 +158,15 @@ void step_features(struct time_features *f, const struct step_model *s, const st
 void request_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
                       const struct scenario *steps);
 
-/* Natural logarithm of the seconds of all passes, under slots of natural logarithms. features: struct time_features */
-double time_ln_seconds(const void *features, const double *slot);
+/* Natural logarithm of the seconds of all passes, under parameters of natural logarithms. features: struct time_features */
+double time_ln_seconds(const void *features, const double *parameter);
 
-/* ---- constants, and how well they are known ------------------------------------------------- */
+/* ---- constants, and their uncertainty ---------------------------------------------------- */
 
 /* Constants of one case. */
 struct time_constants {
-    double slot[TIME_SLOT_COUNT];                  /* logarithms */
-    double cov[TIME_SLOT_COUNT][TIME_SLOT_COUNT];  /* of them */
+    double parameter[TIME_PARAMETER_COUNT];                  /* logarithms */
+    double cov[TIME_PARAMETER_COUNT][TIME_PARAMETER_COUNT];  /* of them */
     double sigma;                                  /* residual spread of ln seconds */
     double guess_ln_sd;                            /* the same, of a guessed machine; 0: not guessed (56) */
     double widen, widen_fast;                      /* 90 % interval inflation, slow and fast side; 1 = normal */
@@ -177,15 +177,15 @@ struct time_sides {
     double memory_s, compute_s, link_s;
     double bound_s[BOUND_COUNT];
 };
-/* Derivatives of time_ln_seconds() by the slots, g[TIME_SLOT_COUNT], and the sides (may be NULL). methods.md (62) */
-void time_gradient(const struct time_features *f, const double *slot, double *g, struct time_sides *sides);
-/* Spread of ln seconds: constants and residual. share (may be NULL): each slot's part of the variance, with half of its covariances; the
+/* Derivatives of time_ln_seconds() by the parameters, g[TIME_PARAMETER_COUNT], and the sides (may be NULL). methods.md (62) */
+void time_gradient(const struct time_features *f, const double *parameter, double *g, struct time_sides *sides);
+/* Spread of ln seconds: constants and residual. share (may be NULL): each parameter's part of the variance, with half of its covariances; the
  * last one: the residual's. (62) */
-double time_spread(const struct time_constants *k, const double *g, double share[TIME_SLOT_COUNT + 1]);
+double time_spread(const struct time_constants *k, const double *g, double share[TIME_PARAMETER_COUNT + 1]);
 /* Parts of that spread, before inflation. (64) */
 void time_error_parts(const struct time_constants *k, const double *g, double guess_ln_sd, struct error_parts *out);
-/* Attained value of a slot: fractions are capped at 1. */
-double time_slot_value(enum time_slot s, double ln);
+/* Attained value of a parameter: fractions are capped at 1. */
+double time_parameter_value(enum time_parameter s, double ln);
 
 /*
  * Software on a machine, with weights of a type: cases select the constants. Filled in by learn/software.c.
@@ -195,8 +195,8 @@ enum {
     TIME_CASE_EXPERTS = 2,
     TIME_CASE_DEVICES = 4,
     TIME_CASE_PROMPT = 8,
-    TIME_CASE_DEEP = 16, /* of steps */
-    TIME_CASE_FEW = 16,  /* of prompts */
+    TIME_CASE_LONG_CONTEXT = 16, /* of steps */
+    TIME_CASE_SMALL_BATCH = 16,  /* of prompts */
     TIME_CASE_BATCHED = 32,
     TIME_CASES = 64,
 };
@@ -231,17 +231,17 @@ uint64_t time_cases(bool experts, bool devices);
 
 /* Provider of the constants. */
 struct time_source {
-    const void *knows;
+    const void *context;
     /* Of the bits in `cases`, *out zeros before; timing_free() it. errors: out of memory. */
-    int (*timing)(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
+    int (*timing)(const void *context, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                   struct error *err);
-    /* Provenance of a slot's value, as text. */
-    const char *(*explain)(const void *knows, const struct hwprofile *h, const struct model *m, unsigned which,
-                           enum time_slot s, char *buf, size_t size);
+    /* Provenance of a parameter's value, as text. */
+    const char *(*explain)(const void *context, const struct hwprofile *h, const struct model *m, unsigned which,
+                           enum time_parameter s, char *buf, size_t size);
     /* Default prompt tokens of a pass; 0: all of them. */
-    uint32_t (*n_ubatch)(const void *knows, const struct hwprofile *h, const struct model *m);
+    uint32_t (*n_ubatch)(const void *context, const struct hwprofile *h, const struct model *m);
     /* A server, which allocates its share of the memory at start. NULL: it is not. */
-    bool (*serves)(const void *knows, const struct hwprofile *h, const struct model *m);
+    bool (*serves)(const void *context, const struct hwprofile *h, const struct model *m);
 };
 
 /* Default of --ubatch-size: the software's, PREFILL_WHOLE for all of a prompt; without t TIME_UBATCH. */

@@ -5,7 +5,7 @@
 static void papi(void **state)
 {
     (void)state;
-    const struct doctor_facts pmu = { .root = "", .core_pmu = "cpu" }, none = { .root = "" };
+    const struct doctor_system pmu = { .root = "", .core_pmu = "cpu" }, none = { .root = "" };
     static const struct {
         const char *reason;
         bool pmu;
@@ -31,7 +31,7 @@ static void papi(void **state)
 static void checks(void **state)
 {
     (void)state;
-    const struct doctor_facts f = { .root = "/nonexistent", .paranoid = DOCTOR_UNKNOWN, .cycles_errno = DOCTOR_UNKNOWN, .family = -1 };
+    const struct doctor_system f = { .root = "/nonexistent", .paranoid = DOCTOR_UNKNOWN, .cycles_errno = DOCTOR_UNKNOWN, .family = -1 };
     struct doctor_row r;
     for (size_t i = 0; doctor_check(i, &f, &r); i++) {
         assert_string_equal(r.name, doctor_check_name(i));

@@ -2,6 +2,7 @@
  * Where threads go and how much they touch, on machines that are not here: one row a machine, from hwloc's synthetic text or
  * a small recorded file. Expected figures are worked out by hand beside each row.
  */
+#include "base/environment.h"
 #include "../test.h"
 #include "ceilings/memory.h"
 #include <math.h>
@@ -121,11 +122,13 @@ static void load(struct cpu_topology *p, const struct machine *m)
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/ceilings/%s", src ? src : ".", m->xml ? m->xml : "");
     if (m->xml) {
+        environment_set_topology(true);
         setenv("HWLOC_XMLFILE", path, 1);
         setenv("HWLOC_THISSYSTEM", "0", 1);
     }
     int rc = cpu_topology_load(p, m->synthetic, &err);
     unsetenv("HWLOC_XMLFILE");
+    environment_set_topology(false);
     unsetenv("HWLOC_THISSYSTEM");
     assert_ok(rc, err);
     assert_false(p->live);

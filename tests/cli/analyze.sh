@@ -37,7 +37,7 @@ for by in layer role; do
     is "$whole" "$(total weight_bytes decode)/$(total flop prefill)" "--by $by adds up to the same"
 done
 run analyze llama-3.2-1b &&
-    has '^apart  *rope_freqs.weight, 128 B' && has 'LM head is the embedding table: 4096 B'
+    has '^unused  *rope_freqs.weight, 128 B' && has 'LM head is the embedding table: 4096 B'
 ok $? "tied table read once as LM head; rope_freqs listed apart"
 run analyze llama-3-8b --by role -d 64 &&
     has 'pp512@d64 weights' && has 'tg1@d64 weights' && has '^KV cache  *131072 B'
@@ -55,7 +55,7 @@ run analyze --help &&
     has 'roofcast analyze llama-3-8b --by role'
 ok $? "--help has examples"
 
-refused 2 'which model' analyze
+refused 2 'no MODEL' analyze
 refused 2 'one model at a time' analyze llama-3-8b llama-2-7b
 refused 1 'no file and no model' analyze no-such-model
 refused 2 '-p 0 and -n 0' analyze stories15m -p 0 -n 0
@@ -103,8 +103,8 @@ is $((58 * 8 * 2048 * 7168 * 2)) "$(total weight_bytes decode expert_up)" "a tok
 is 57.4 "$(total weight_bytes prefill expert_up | awk '{ printf "%.1f", $1 / (58 * 2048 * 7168 * 2) }')" "8 tokens read 57.4: 256 (1 - (31/32)^8)"
 is $((61 * 2 * 576 * 2)) "$(total kv_bytes decode)" "61 latent rows of 576 written and read"
 run analyze "$tmp/deepseek.json" --by role &&
-    has '^experts  *8 of 256 a token, in 58 of 61 layers; pp512 reads 256.0 a pass' && has 'tg1 reads 8.0 a step' &&
-    has '^KV cache  *70272 B a token (F16): a latent row of 576 elements a layer' && has "; $((58 * 248 * 3 * 2048 * 7168 * 2)) B of experts are not read" &&
+    has '^experts  *8 of 256 per token, in 58 of 61 layers; pp512 reads 256.0 per pass' && has 'tg1 reads 8.0 per step' &&
+    has '^KV cache  *70272 B per token (F16): a latent row of 576 elements per layer' && has "; $((58 * 248 * 3 * 2048 * 7168 * 2)) B of experts are not read" &&
     has '^expert_up  *x 58  *F16  *256 x \[2048, 7168\]' && has '^attn_kv_b  *x 61  *F16  *128 x \[256, 512\]'
 ok $? "the summary: experts, latents; shapes of stacked matrices"
 run analyze "$tmp/deepseek.json" -o json && has '"n_expert_used": 8' && has '"latent_elems": 576' && has '"decode_touched": 8'
@@ -115,15 +115,15 @@ state=$((36 * (32 * 128 * 128 + 3 * 8192) * 4))
 run analyze qwen3-next-80b-a3b -p 0 -d 9 -o csv
 is $((2 * state + 11 * 12 * 2048)) "$(total kv_bytes decode)" "a step: the state read and written, 10 positions read and one written"
 run analyze qwen3-next-80b-a3b --by role &&
-    has '^experts  *10 of 512 a token, in 48 of 48 layers' && has '^KV cache  *24576 B a token (F16) in 12 of 48 layers$' &&
-    has "^state  *$state B a sequence (F32) in 36 of 48 layers"
+    has '^experts  *10 of 512 per token, in 48 of 48 layers' && has '^KV cache  *24576 B per token (F16) in 12 of 48 layers$' &&
+    has "^state  *$state B per sequence (F32) in 36 of 48 layers"
 ok $? "the summary: states, and what a token adds without them"
 run analyze qwen3-next-80b-a3b -o json && has "\"state_bytes_sequence\": $state" && has '"kv_bytes_token": 24576' && has '"index_elems": null'
 ok $? "the same in the document"
 # An indexer: 61 * (576 + 128) * 2 B a token; of 8192 positions before, all keys are scored and 2048 attended to.
 run analyze deepseek-v3.2 -p 0 -d 8191 -o csv
 is $((61 * (8192 + 1) * 128 * 2 + 61 * (2048 + 1) * 576 * 2)) "$(total kv_bytes decode)" "scored: all; attended to: the best 2048"
-run analyze deepseek-v3.2 --by role && has '^KV cache  *85888 B a token (F16): a latent row of 576 elements a layer, and a key of the indexer$'
+run analyze deepseek-v3.2 --by role && has '^KV cache  *85888 B per token (F16): a latent row of 576 elements per layer, plus a key of the indexer$'
 ok $? "the indexer's keys are part of the cache"
 cat >"$tmp/mistral.json" <<'END'
 {"model_type": "mistral", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
@@ -139,7 +139,7 @@ cp "$top_srcdir/tests/fixtures/llama-2l.gguf" "$tmp/model.gguf"
 cp "$top_srcdir/models/stories15m.json" "$tmp/model.json"
 for f in model.gguf model.json; do
     before=$(cksum <"$tmp/$f")
-    refused 2 "--save $tmp/$f is an input itself, which would be lost" analyze "$tmp/$f" --save "$tmp/$f"
+    refused 2 "--save $tmp/$f is an input file" analyze "$tmp/$f" --save "$tmp/$f"
     is "$before" "$(cksum <"$tmp/$f")" "$f is as it was"
 done
 cp "$tmp/model.gguf" "$(printf '%s/\377.gguf' "$tmp")"

@@ -19,9 +19,9 @@ awk '$1 ~ /^(pp24|tg4)$/ && match($0, /[0-9.]+ % +[0-9.]+ [mun]?s /) { # a role:
         share = substr($0, RSTART) + 0
         roof = match($0, /[0-9.]+ % +[a-z-]+ *$/) ? substr($0, RSTART) + 0 : 0
         want[$1] += share * (roof < 100 ? 1 - roof / 100 : 0); roles++ }
-    /^Lost in (pp24|tg4), of its ops. time one by one: / { n++
-        test = $3; sub(/,/, "", test)
-        all = $0; sub(/.*one by one: /, "", all); sub(/ %.*/, "", all)
+    /^Time lost versus the roofline in (pp24|tg4), by op: / { n++
+        test = $7; sub(/,/, "", test)
+        all = $0; sub(/.*by op: /, "", all); sub(/ %.*/, "", all)
         sub(/.* %:/, ""); k = split($0, part, ","); sum = 0
         for (i = 1; i <= k; i++) { x = part[i]; sub(/.* /, "", x); x += 0; sum += x; if (i > 1 && i < 9 && x > last) bad = 1; last = x }
         got[test] = all; if (sum - all > 0.6 || all - sum > 0.6 || k != 9) bad = 1 }
@@ -69,7 +69,7 @@ run bench --brief -m "$m" -p 0 -n 2 -d 3 -r 1 -t 1 --isa ref --quiet
 [ "$status" -eq 0 ] && has 'tg2@d3' && ! has ' pp[0-9]'
 ok $? "-p 0: decode alone, at a depth, on the reference kernels"
 run bench --brief -m "$m" -p 0 -n 2 -d 255 -r 1 --quiet
-[ "$status" -eq 0 ] && says 'warning: .* beyond the 256'
+[ "$status" -eq 0 ] && says 'warning: .* exceeds the trained context of 256'
 ok $? "a context beyond the trained one is a warning"
 
 run bench --brief -m "$m" -p 0 -n 2 -b 1,4 -r 1 -o csv --quiet
@@ -82,14 +82,14 @@ ok $? "-b: weights are read once for all sequences"
 
 # ---- the table of llama-batched-bench
 run bench --brief -m "$m" -p 0 -n 2 -b 2 -r 1
-[ "$status" -eq 0 ] && grep -q 'without the table of llama-batched-bench.*-p and -n above 0' "$tmp/err" && ! has S_TG
-ok $? "batches without prompts have no table of llama-batched-bench, and say why"
+[ "$status" -eq 0 ] && grep -q 'table is not printed: it needs -p and -n above 0' "$tmp/err" && ! has S_TG
+ok $? "batches without prompts do not print the table of llama-batched-bench, with the reason"
 run bench --brief -m "$m" -p 8 -n 2 -r 1 --ops --quiet && ! has ' layer ' && [ "$(grep -n '^test  *role' "$tmp/out" | cut -d: -f1)" -gt "$(grep -n '^Load of' "$tmp/out" | cut -d: -f1)" ] &&
-    [ "$(tail -n 2 "$tmp/out" | grep -c '^Lost in')" = 2 ]
+    [ "$(tail -n 2 "$tmp/out" | grep -c '^Time lost versus the roofline in')" = 2 ]
 ok $? "--ops: roles and what they lose come last; no row a layer"
 run bench --brief -m "$m" -p 8 -n 0 -r 1 --ops --by layer --quiet && has '^test  *layer  *role'
 ok $? "--by layer: a row an op of every layer"
-refused 2 '--by layer is of --ops' bench -m "$m" --by layer
+refused 2 '--by layer needs --ops' bench -m "$m" --by layer
 run bench --brief -m "$m" -p 8 -n 2 -r 1 -ngl 0 --n-gpu-layers 0 -mmp 0 -fa 1 -fa on -sm none --no-warmup --delay 0.01 -oe csv -o json --quiet && says '^model,type,n_threads' &&
     [ "$(wc -l <"$tmp/err")" = 3 ]
 ok $? "llama-bench's options that say what roofcast does; -oe, --delay, --no-warmup"
@@ -98,8 +98,8 @@ for o in "-ngl 99:-ngl 99: not in roofcast: the engine runs on the CPU" "-mmp 1:
     # shellcheck disable=SC2086
     refused 2 "${o#*:}" bench -m "$m" ${o%%:*}
 done
-refused 2 '-b 2048: here these are sequences that go together' bench -m "$m" -b 2048
-refused 2 '-b and --n-seq contradict each other' bench -m "$m" -b 2 --n-seq 2
+refused 2 '-b 2048: in roofcast -b is the number of parallel sequences' bench -m "$m" -b 2048
+refused 2 '-b and --n-seq are mutually exclusive' bench -m "$m" -b 2 --n-seq 2
 refused 2 '-pg: expected PP,TG such as 512,128, found "512"' bench -m "$m" -pg 512
 run bench --brief -m "$m" -p 0 -n 0 -pg 8,2 -pg 4,3 -d 4 -r 1 -o csv --quiet && [ "$(cells test | tr '\n' ' ')" = "pp8@d4 tg2@d12 pp4@d4 tg3@d8  test pp8+tg2@d4 pp4+tg3@d4 " ] ||
     { [ "$status" -eq 0 ] && has '^llama-2l.*,pp8+tg2@d4,' && has ',pp4+tg3@d4,'; }
@@ -150,7 +150,7 @@ ok $? "--no-repack: nothing is packed"
 run bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 --quiet --no-repack
 [ "$status" -eq 0 ] && has '^Load of .* Q8_0, [0-9]* thread.*: no weights packed; peak memory [0-9u]'
 ok $? "a line of the table's notes says it"
-has '^Load of .*, and [0-9.]* [MG]B of the bandwidth probes$'
+has '^Load of .*, plus [0-9.]* [MG]B for the bandwidth probes$'
 ok $? "and the memory of the probes"
 run bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet --no-repack
 if [ -n "${ROOFCAST_SANITIZED:-}" ] || ! [ -x /usr/bin/time ]; then skip "all of it" "no /usr/bin/time, or a sanitizer has memory of its own"; else
@@ -182,11 +182,11 @@ run bench --brief -m "$m" -p 4 -n 0 -r 1 -t 1 --numa isolate -o json --quiet
 ok $? "--numa isolate"
 refused 2 'expected distribute or isolate, found "numactl"' bench -m "$m" --numa numactl
 refused 2 "--cpus and --numa" bench -m "$m" --cpus 0 --numa isolate
-HWLOC_SYNTHETIC='node:2 core:512 pu:1' refused 2 "-t: 1000 threads asked for, --numa leaves 512 CPUs" bench -m "$m" -t 1000 --numa isolate
+HWLOC_SYNTHETIC='node:2 core:512 pu:1' refused 2 "-t: 1000 threads requested, --numa leaves 512 CPUs" bench -m "$m" -t 1000 --numa isolate
 
 refused 2 "nothing to measure" bench -m "$m" -p 0 -n 0
 refused 2 "-p: expected 0 to" bench -m "$m" -p -1
-refused 2 "10000 threads asked for" bench -m "$m" -t 10000
+refused 2 "10000 threads requested" bench -m "$m" -t 10000
 refused 2 "-r: expected 1 to" bench -m "$m" -r 0
 refused 2 "-b: expected 1 to" bench -m "$m" -b 0
 refused 2 "-p" bench -m "$m" -p 1,,2
@@ -201,7 +201,7 @@ run bench --brief -m "$m" -p 8 -n 0 -r 1 -t 1 -o json --quiet --counters "replay
     grep -q '"mbu_dram": [1-9]' "$tmp/out" && grep -q '"slowdown": [0-9]' "$tmp/out" && grep -q '"class": "unchecked"' "$tmp/out"
 ok $? "counted bytes of memory, what counting cost, and the certificate"
 run bench --brief -m "$m" -p 8 -n 0 -r 1 -t 1 --quiet --counters "replay:$top_srcdir/tests/counters/replay/perf-skylake-sp.csv"
-[ "$status" -eq 0 ] && has 'DRAM of pp8: 1.88 GB a repetition by uncore counters' && has 'more by prefetches'
+[ "$status" -eq 0 ] && has 'DRAM traffic of pp8: 1.88 GB per repetition by uncore counters' && has 'the excess is prefetches'
 ok $? "why bytes at the memory are not those the engine walked"
 : >"$tmp/empty.counts"
 refused 1 "no counts: expected the output of perf stat" bench -m "$m" --counters "replay:$tmp/empty.counts"

@@ -113,9 +113,9 @@ jq -e '[.fits.tpot.n_rows, .fits.ttft.n_rows] == [2, 2] and (.fits.tpot.groups |
 ok $? "of the machine named"
 jq -e '.fits.rate.n_rows == 2 + 1 + 1 and .fits.prompt.n_rows == 1 and ([.fits.rate.groups[] | select(test("^hardware="))] | index("hardware=rtx-4090"))' "$tmp/servers.json" >/dev/null
 ok $? "a file that names its machine keeps it"
-refused 1 'vllm-serve.json: no row to learn from: the file does not name its machine: name it with --hw' calibrate "$f/vllm-serve.json" -o "$tmp/none.json"
-refused 1 'aiperf.csv: no row to learn from: the file does not name its machine' calibrate "$f/aiperf.csv" -o "$tmp/none.json"
-run calibrate "$tmp/rows.csv" "$f/vllm-serve.json" --hardware "$tmp/hw.csv" -o "$tmp/both.json" && grep -q 'nothing is learned from 2 of 2 rows: the file' "$tmp/err"
+refused 1 'vllm-serve.json: no usable row: the file does not name its machine: name it with --hw' calibrate "$f/vllm-serve.json" -o "$tmp/none.json"
+refused 1 'aiperf.csv: no usable row: the file does not name its machine' calibrate "$f/aiperf.csv" -o "$tmp/none.json"
+run calibrate "$tmp/rows.csv" "$f/vllm-serve.json" --hardware "$tmp/hw.csv" -o "$tmp/both.json" && grep -q '2 of 2 rows are not used: the file' "$tmp/err"
 ok $? "what nothing is learned from is said"
 refused 2 'is given twice' calibrate "$tmp/rows.csv" "$tmp/rows.csv" -o "$tmp/none.json"
 refused 2 "$tmp/./rows.csv is the file $tmp/rows.csv, which is given before it" calibrate "$tmp/rows.csv" "$tmp/./rows.csv" -o "$tmp/none.json"
@@ -125,12 +125,12 @@ cp "$tmp/rows.csv" "$tmp/copy.csv" && refused 2 "$tmp/copy.csv has the bytes of 
 echo >>"$tmp/copy.csv" && run calibrate "$tmp/rows.csv" "$tmp/copy.csv" --hardware "$tmp/hw.csv" -o "$tmp/more.json"
 ok $? "files of other bytes are others"
 sed 's/"n_gpu_layers": 99/"n_gpu_layers": 5/' "$f/llama-bench.json" >"$tmp/partly.json"
-refused 1 'partly.json: no row to learn from: a part of its layers ran elsewhere' calibrate "$tmp/partly.json" -o "$tmp/none.json"
+refused 1 'partly.json: no usable row: part of its layers ran on another device' calibrate "$tmp/partly.json" -o "$tmp/none.json"
 run calibrate "$tmp/rows.csv" "$tmp/partly.json" --hardware "$tmp/hw.csv" -o "$tmp/more.json" &&
-    grep -q 'partly.json: nothing is learned from 2 of 2 rows (first line 2): a part of its layers' "$tmp/err"
+    grep -q 'partly.json: 2 of 2 rows are not used (first line 2): part of its layers' "$tmp/err"
 ok $? "layers that ran elsewhere teach nothing of a GPU"
 { head -n 1 "$f/gpu_ops.csv" && echo 'a100,Llama-2-7b-hf,1,wobble,128,4096,,0.1'; } >"$tmp/wobble.csv"
-refused 1 'wobble.csv: no row to learn from: column "op": no op "wobble" is known' calibrate "$tmp/wobble.csv" -o "$tmp/none.json"
+refused 1 'wobble.csv: no usable row: column "op": unknown op "wobble"' calibrate "$tmp/wobble.csv" -o "$tmp/none.json"
 # Files of one name in two folders, each of machines of its own.
 mkdir "$tmp/east" "$tmp/west"
 (head -n 1 "$tmp/rows.csv" && grep 'Test GPU [12]' "$tmp/rows.csv") >"$tmp/east/t.csv"
@@ -142,23 +142,23 @@ is "$tmp/east/t.csv" "$(jq -r '.fits.decode.constants[] | select(.name | test("^
 # Rows that teach nothing: of machines of which a name alone is known; of what no machine of that name can do.
 line() { echo "$1,x/y,$2,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,4.58,decode,0,64,1,$3,2026-05-01,tags="; }
 { head -n 1 "$tmp/rows.csv" && line g-1 'NVIDIA GeForce RTX 4999' 100 && line g-2 'NVIDIA GeForce RTX 4999' 101; } >"$tmp/guessed.csv"
-refused 1 'guessed.csv: no row to learn from: no bandwidth of "NVIDIA GeForce RTX 4999" is known' calibrate "$tmp/guessed.csv" -o "$tmp/none.json"
-says 'guessed.csv: nothing is learned from 2 of 2 rows (first line 2): no bandwidth of "NVIDIA GeForce RTX 4999" is known'
+refused 1 'guessed.csv: no usable row: unknown bandwidth of "NVIDIA GeForce RTX 4999"' calibrate "$tmp/guessed.csv" -o "$tmp/none.json"
+says 'guessed.csv: 2 of 2 rows are not used (first line 2): unknown bandwidth of "NVIDIA GeForce RTX 4999"'
 ok $? "and how many rows that are"
 { head -n 1 "$tmp/rows.csv" && line p-1 'NVIDIA RTX 4090' 120 && line i-1 'NVIDIA RTX 4090' 300 && line p-2 'NVIDIA RTX 4090' 125 && line i-2 'NVIDIA RTX 4090' 900; } >"$tmp/mixed.csv"
 grep -v '^i-' "$tmp/mixed.csv" >"$tmp/possible.csv"
 (head -n 1 "$tmp/rows.csv" && grep '^i-' "$tmp/mixed.csv") >"$tmp/impossible.csv"
-run calibrate "$tmp/mixed.csv" -o "$tmp/mixed.json" && says 'mixed.csv: nothing is learned from 2 of 4 rows (first line 3): more than its machine can do: 1389 GB/s of weights and keys, 1.38 times the 1008 GB/s of rtx-4090'
+run calibrate "$tmp/mixed.csv" -o "$tmp/mixed.json" && says 'mixed.csv: 2 of 4 rows are not used (first line 3): above the machine.s roofs: 1389 GB/s of weights and keys, 1.38 times the 1008 GB/s of rtx-4090'
 ok $? "rows that are impossible are left out, and the first is named"
 run calibrate "$tmp/possible.csv" -o "$tmp/possible.json" && ! says 'nothing is learned'
 ok $? "without them nothing is left out"
 is "$(jq -c '[.fits[] | .n_rows, .sigma, .groups, .constants, .intervals]' "$tmp/possible.json")" "$(jq -c '[.fits[] | .n_rows, .sigma, .groups, .constants, .intervals]' "$tmp/mixed.json")" \
     "and have no say in the constants"
-refused 1 'impossible.csv: no row to learn from: more than its machine can do' calibrate "$tmp/impossible.csv" -o "$tmp/none.json"
+refused 1 'impossible.csv: no usable row: above the machine' calibrate "$tmp/impossible.csv" -o "$tmp/none.json"
 ! test -e "$tmp/none.json"
 ok $? "no constants are written without a row to learn from"
 
-refused 2 "no FILE" calibrate
+refused 2 "expected a FILE" calibrate
 refused 1 "no/such.csv" calibrate no/such.csv
 echo '{"schema": "roofcast.constants", "version": 1, "fits": {"rate": {"sigma": 1, "constants": [{"name": "speed", "value": 1, "spread": 2}]}}}' \
     >"$tmp/data/hwprofiles/stacks/constants.json"

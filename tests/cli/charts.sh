@@ -25,7 +25,7 @@ frame() { # KIND: the axes
 }
 
 cp "$hw" "$tmp/own.txt"
-refused 2 'own.txt is an input itself' plot "$tmp/own.txt" --chart bandwidth --format txt -o "$tmp/own"
+refused 2 'own.txt is an input file' plot "$tmp/own.txt" --chart bandwidth --format txt -o "$tmp/own"
 cmp -s "$hw" "$tmp/own.txt"
 ok $? "no picture of characters is written over its profile"
 chart bandwidth
@@ -122,19 +122,19 @@ holds "$(level h ffn_gate DRAM) > 1.8 && $(level h ffn_gate DRAM) < 1.89" "from 
 awk -F'\t' '{ ai[$9, $8] = $1; name[$9] } END { for (n in name) if (ai[n, "DRAM"] > 0) { n_op++; if (!(ai[n, "L1"] <= ai[n, "DRAM"] * 1.0001)) bad = 1 } exit bad || n_op < 5 }' "$tmp/h.tsv"
 ok $? "cores load at least what comes from memory"
 awk -F'\t' 'NR > 1 && ($4 != 1 || $5 != 0) { bad = 1 } END { exit bad }' "$tmp/h.tsv" && has_text 'hollow: bytes from the cache model' h &&
-    has_text 'traffic of levels from the cache model, no counters' h && has_text 'L2 read' h
+    has_text 'traffic per level from the cache model, no counters' h && has_text 'L2 read' h
 ok $? "data, legend and subtitle say that these are the cache model's; roofs of every level"
 awk '{ print } /^ "schema"/ { print " \"counts\": [{\"test\": \"tg128\", \"phase\": \"decode\", \"role\": \"ffn_gate\", \"field\": \"l1_fill_bytes\", \"value\": 1e10, \"per_s\": 1e10, \"source\": \"core counters\", \"reason\": null}],"}' "$run_json" >"$tmp/counted.json"
-hier c "$tmp/counted.json" --hw "$hw" && has_text 'counted where full' c && has_text 'bytes from hardware counters' c
+hier c "$tmp/counted.json" --hw "$hw" && has_text 'full markers counted' c && has_text 'bytes from hardware counters' c
 ok $? "counters are used where the run has them"
 awk -F'\t' '$9 == "ffn_gate" { print $8, $4, $5 }' "$tmp/c.tsv" | sort | paste -sd, >"$tmp/tags"
 is 'DRAM 1 0,L1 1 0,L2 0 1,L3 1 0' "$(cat "$tmp/tags")" "lines that came into the L1 are what the L2 served; the rest stays the model's"
 hier p "$run_json" --hw "$hw" --phase prefill && awk -F'\t' '$9 == "ffn_gate" && $8 == "DRAM" && $1 > 50 { found = 1 } END { exit !found }' "$tmp/p.tsv"
 ok $? "--phase prefill"
-refused 2 "whose caches? Name the machine: --hw this" plot --chart hierarchical "$run_json" -o "$tmp/x"
+refused 2 "no cache sizes: name the machine with --hw this" plot --chart hierarchical "$run_json" -o "$tmp/x"
 refused 2 "--chart hierarchical is for runs" plot --chart hierarchical "$hw" -o "$tmp/x"
 sed 's/"model": "smollm2-360m"/"model": "some fine-tune"/' "$run_json" >"$tmp/other.json"
-refused 1 "the run's model (-m says where it is)" plot --chart hierarchical "$tmp/other.json" --hw "$hw" -o "$tmp/x"
+refused 1 "the run's model (use -m)" plot --chart hierarchical "$tmp/other.json" --hw "$hw" -o "$tmp/x"
 
 # The roofs of a roofline are reads, however much faster other ops are.
 sed 's/"name": "copy DRAM 8t", "kind": "bandwidth", "op": "copy"\(.*\)"value": [0-9]*\(.*\)"ci_lo": [0-9]*, "ci_hi": [0-9]*/"name": "copy DRAM 8t", "kind": "bandwidth", "op": "copy"\1"value": 900000000000\2"ci_lo": null, "ci_hi": null/' "$hw" >"$tmp/copy.json"

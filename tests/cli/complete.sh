@@ -56,7 +56,7 @@ if command -v zsh >/dev/null 2>&1; then
     in_zsh() { zsh -fc 'compdef() { :; }; _describe() { print -l -- ${(P)${@[-1]}}; }; _files() { print files; }; . $0; words=("$@"); CURRENT=$#; _roofcast' "$top_srcdir/completions/_roofcast" "$@" 2>"$tmp/err" | paste -s -d' ' -; }
     is "--hw=h100-nvl --hw=h100-pcie --hw=h100-sxm files" "$(in_zsh roofcast predict --hw=h100)" "zsh: a machine"
     is "stacks" "$(in_zsh roofcast list sta)" "zsh: a word without a text"
-    is "tokenize:text to token ids and back" "$(in_zsh roofcast tok)" "zsh: with its text"
+    is "tokenize:convert text to token ids and back" "$(in_zsh roofcast tok)" "zsh: with its text"
 else
     skip "completion in zsh" "zsh is not here"
 fi

@@ -113,11 +113,11 @@ cpu family	: 6
 model		: 42
 stepping	: 7"
 look events
-row 'events,false,.*no file in events/ has this CPU (GenuineIntel family 6 model 42).*write events/NAME.json' "none has: what there is, and what helps"
+row 'events,false,.*no file in events/ covers this CPU (GenuineIntel family 6 model 42).*write events/NAME.json' "none has: what there is, and what helps"
 mkdir -p "$tmp/data/events" "$tmp/data/models"
 echo '{"schema": "roofcast.events"' >"$tmp/data/events/broken.json"
 ROOFCAST_DATA=$tmp/data look events
-row 'events,false,.*broken.json.*mend that file' "a file that cannot be read is named"
+row 'events,false,.*broken.json.*repair or remove that file' "a file that cannot be read is named"
 
 # ---- a virtual machine
 machine guest AuthenticAMD 25 "hypervisor $steady" 6.12.1 2 $none

@@ -19,7 +19,7 @@ pid=$!
 until_ says 'tg200000'
 kill -INT $pid
 ended $pid
-[ $status -eq 130 ] && says 'interrupted: the 1 test until then is printed and saved to .*int.json' && [ "$(cells test)" = pp8 ]
+[ $status -eq 130 ] && says 'interrupted: 1 completed test is printed and saved to .*int.json' && [ "$(cells test)" = pp8 ]
 ok $? "bench: an interrupt in the second test prints the first (status $status)"
 grep -q '"test": "pp8"' "$tmp/int.json" && ! grep -q '"test": "tg200000"' "$tmp/int.json" && grep -q '"incomplete": "interrupted"' "$tmp/int.json"
 ok $? "and saves it, whole, with the reason why the rest is missing"
@@ -29,7 +29,7 @@ cp "$m" "$tmp/bad.gguf" && chmod u+w "$tmp/bad.gguf"
 at=$(grep -abo 'blk.0.ffn_up.weight' "$tmp/bad.gguf" | head -n 1 | cut -d: -f1)
 printf '\032' | dd of="$tmp/bad.gguf" bs=1 seek=$((at + 19 + 4 + 16)) conv=notrunc 2>/dev/null
 run bench --brief -m "$m,$tmp/bad.gguf" -p 8 -n 2 -r 1 --save "$tmp/later.json" -o csv
-[ $status -eq 1 ] && says 'I32 cannot be executed.*the 2 tests until then are printed and saved' && [ "$(cells test | tr '\n' ' ')" = "pp8 tg2 " ] &&
+[ $status -eq 1 ] && says 'I32 cannot be executed.*2 completed tests are printed and saved' && [ "$(cells test | tr '\n' ' ')" = "pp8 tg2 " ] &&
     grep -q '"incomplete": ".*I32 cannot be executed' "$tmp/later.json"
 ok $? "bench: a later model that fails leaves the results of those before"
 run bench --brief -m "$m,$tmp/none.gguf" -p 8 -n 2 -r 1 --save "$tmp/none.json"
@@ -58,7 +58,7 @@ ok $? "bench: saved when standard output has no reader; the end is SIGPIPE's (st
 # ---- other commands that do one thing after the other
 echo '5 17 290 44 3 8 9 10 250 61 77 12 30 31 32 33' >"$tmp/tokens"
 run ppl -m "$m" -m "$tmp/bad.gguf" --ids "$tmp/tokens" -c 16 -o csv
-[ $status -eq 1 ] && says 'I32 cannot be executed.*the 1 file until then is printed' && [ "$(wc -l <"$tmp/out")" -eq 2 ]
+[ $status -eq 1 ] && says 'I32 cannot be executed.*1 completed file is printed' && [ "$(wc -l <"$tmp/out")" -eq 2 ]
 ok $? "ppl: a later file that fails leaves the results of those before (status $status)"
 mkdir "$tmp/t" "$tmp/t/roofcast-validate-Abc123" && echo big >"$tmp/t/roofcast-validate-Abc123/model.gguf"
 TMPDIR=$tmp/t run validate --hw this
@@ -85,7 +85,7 @@ pid=$!
 until_ begun
 kill -INT $pid
 ended $pid
-[ $status -eq 130 ] && says 'interrupted: .*long.partial.csv has the rows until then' && [ ! -e "$tmp/long.csv" ] &&
+[ $status -eq 130 ] && says 'interrupted: completed rows are in .*long.partial.csv' && [ ! -e "$tmp/long.csv" ] &&
     [ "$(wc -l <"$tmp/long.partial.csv")" -gt 1 ] && [ -z "$(tail -c 1 "$tmp/long.partial.csv" | tr -d '\n')" ]
 ok $? "sweep --save: an interrupt keeps the rows until then under another name (status $status)"
 

@@ -8,7 +8,7 @@ profile() { # CPU KERNEL VERSION: this machine's, as if it had been measured wit
         "$top_srcdir/tests/report/cpu.json" >"$ROOFCAST_PROFILE"
 }
 
-run && [ ! -s "$tmp/err" ] && has 'Not measured yet' && has 'profile --quick'
+run && [ ! -s "$tmp/err" ] && has 'No profile yet' && has 'profile --quick'
 ok $? "roofcast alone: not measured yet"
 is 3 "$(grep -c '^  roofcast ' "$tmp/out")" "three commands to try"
 grep '^  roofcast ' "$tmp/out" | sed 's/^  roofcast //; s/   .*//' | grep -v '^profile' >"$tmp/try"
@@ -18,7 +18,7 @@ while read -r args; do
     ok $? "which works: $args"
 done <"$tmp/try"
 profile "$cpu" "$(uname -r)" "$version"
-run && has '^Measured 2001-02-03: .*B/s from memory' && has "($ROOFCAST_PROFILE)" && ! has stale && has 'predict .* --hw this,'
+run && has '^Profile of 2001-02-03: memory bandwidth .*B/s' && has "($ROOFCAST_PROFILE)" && ! has stale && has 'predict .* --hw this,'
 ok $? "a profile: its date, figures and file"
 
 predict="predict stories15m --hw this -p 0 -n 8"
@@ -34,7 +34,7 @@ EOF
     # shellcheck disable=SC2086
     run $predict && says "$ROOFCAST_PROFILE of 2001-02-03.* is stale: $what was .*, is " && is 1 "$(grep -c stale "$tmp/err")" "$what: said once"
     ok $? "$what has changed: the profile is stale"
-    run && has "^That profile is stale: $what was" && has 'profile --quick'
+    run && has "^The profile is stale: $what was" && has 'profile --quick'
     ok $? "$what: and roofcast alone says so"
 done
 run memory stories15m --hw this && says stale && run report "$top_srcdir/tests/fixtures/measure/llama-bench.json" --hw this && says stale && run plot --chart bandwidth this -o "$tmp/p" --format txt
@@ -62,13 +62,21 @@ XDG_DATA_HOME=relative run predict tales --hw mine
 [ "$status" -ne 0 ]
 ok $? "XDG_DATA_HOME that is no absolute path is ignored"
 m=$top_srcdir/tests/fixtures/llama-2l.gguf
-run bench -m "$m" -p 4 -n 2 -r 1 --brief --keep && says "the run is kept: $XDG_DATA_HOME/roofcast/runs/" && run plot "$XDG_DATA_HOME"/roofcast/runs/*-llama-2l.json -o "$tmp/kept" --format txt
+run bench -m "$m" -p 4 -n 2 -r 1 --brief --keep && says "run saved: $XDG_DATA_HOME/roofcast/runs/" && run plot "$XDG_DATA_HOME"/roofcast/runs/*-llama-2l.json -o "$tmp/kept" --format txt
 ok $? "bench --keep saves a run there"
 ! ls "$XDG_DATA_HOME/roofcast/runs" | grep -q :
 ok $? "under a name without colons, which shells complete"
-run && has "^1 run kept, the last one $XDG_DATA_HOME/roofcast/runs/.*-llama-2l.json"
+run && has "^1 saved run, latest: $XDG_DATA_HOME/roofcast/runs/.*-llama-2l.json"
 ok $? "which roofcast alone names"
-refused 2 '--save and --keep contradict each other' bench -m "$m" --keep --save x.json
+# What cannot be read does not keep it from what it can say.
+mv "$XDG_DATA_HOME/roofcast/runs" "$tmp/runs" && : >"$XDG_DATA_HOME/roofcast/runs"
+run && has '^Its runs cannot be read: ' && has 'roofcast --help'
+ok $? "a file in place of the folder of runs"
+rm "$XDG_DATA_HOME/roofcast/runs" && mv "$tmp/runs" "$XDG_DATA_HOME/roofcast/runs"
+mkdir "$tmp/profile.json"
+ROOFCAST_PROFILE=$tmp/profile.json run && has '^Its profile cannot be read: ' && has '1 saved run'
+ok $? "a folder in place of the profile"
+refused 2 '--save and --keep are mutually exclusive' bench -m "$m" --keep --save x.json
 (unset HOME XDG_DATA_HOME && refuses 2 '--keep: HOME is not set' bench -m "$m" --keep)
 ok $? "--keep without a home"
 
@@ -85,6 +93,17 @@ for args in "predict --zzzzzz" "predict --n 3" "predict --hw" "predict a b" "lis
     ! says 'did you mean --'
     ok $? "no suggestion: $args"
 done
-! grep -rq '\\033\[[0-9;]*m' "$top_srcdir/src"
-ok $? "no colors, so NO_COLOR asks for nothing"
+# Colors are escape sequences that end in m. On a terminal progress is one line, rewritten by an escape sequence that ends in K.
+if command -v script >/dev/null; then
+    seen=0
+    for args in "bench -m $m -p 4 -n 2 -r 1 --brief" "predict tales --hw mine" "--help" "pedict"; do
+        script -qec "'$ROOFCAST' $args" /dev/null </dev/null >"$tmp/tty" 2>&1
+        grep -q "$(printf '\033')\[K" "$tmp/tty" && seen=1
+        ! grep -q "$(printf '\033')\[[0-9;:]*m" "$tmp/tty"
+        ok $? "no colors on a terminal, so NO_COLOR asks for nothing: ${args%% *}"
+    done
+    is "$seen" 1 "and that was a terminal"
+else
+    skip "no colors" "no script(1)"
+fi
 finish

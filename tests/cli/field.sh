@@ -7,10 +7,10 @@ config() { # MORE: a tiny Llama in $tmp/c/config.json, with more fields
         "intermediate_size": 512, "vocab_size": 1000, "tie_word_embeddings": false, "torch_dtype": "bfloat16"%s}' "$1" >"$tmp/c/config.json"
 }
 config ', "hidden_act": "silu", "bos_token_id": 1, "attention_dropout": 0.0, "transformers_version": "5.0", "initializer_range": 0.02'
-run analyze "$tmp/c/config.json" && ! says "left out"
+run analyze "$tmp/c/config.json" && ! says "ignored unknown"
 ok $? "usual fields are no note"
 config ', "extra_gate": true, "num_wide_layers": 3, "nothing": null, "none": 0'
-run analyze "$tmp/c/config.json" && says "fields that are not understood and left out: extra_gate, num_wide_layers$"
+run analyze "$tmp/c/config.json" && says "ignored unknown fields: extra_gate, num_wide_layers$"
 ok $? "fields that nothing reads are named"
 config ', "rope_theta": Infinity'
 refused 1 'field "rope_theta": expected a number, found Infinity' analyze "$tmp/c/config.json"
@@ -27,7 +27,7 @@ run analyze "$tmp/c/config.json" && says "the language model alone is read, not 
 ok $? "parts that are not counted are named"
 
 config ', "quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}'
-run analyze "$tmp/c/config.json" && has "KV cache .*(FP8)" && says "KV cache of FP8, as its quantization_config asks"
+run analyze "$tmp/c/config.json" && has "KV cache .*(FP8)" && says "KV cache type FP8 from its quantization_config"
 ok $? "the checkpoint's type of the cache is taken"
 run analyze "$tmp/c/config.json" --kv-type Q8_0 && has "KV cache .*(Q8_0)" && ! says "KV cache of FP8"
 ok $? "but not where an option names one"
@@ -41,7 +41,7 @@ printf '{"quantization": {"bits": 4}}' >"$tmp/c/hf_quant_config.json"
 refused 1 'hf_quant_config.json: expected an object "quantization" with quant_algo' analyze "$tmp/c/config.json"
 rm "$tmp/c/hf_quant_config.json"
 config ', "quantization": {"bits": 4, "group_size": 64}'
-run analyze "$tmp/c/config.json" && has "MLX_4BIT.*(4.5. bits a weight)"
+run analyze "$tmp/c/config.json" && has "MLX_4BIT.*(4.5. bits per weight)"
 ok $? "MLX's quantization"
 
 field=$top_srcdir/../shared/data/field

@@ -41,7 +41,7 @@ run predict smollm2-360m --stack none -q F16 --hw "$tmp/hw.json" -o csv -n 8 -p 
 is '83000000000' "$(cells bandwidth_bytes_s | head -n 1 | awk '{ printf "%.0f", $1 / 0.875 }')" "and are what a prediction takes"
 import "$in/ert-gpu.json"
 is '559140000000  gpu' "$(field 'update L2 1t' value) $(field 'update L1 1t' value) $(sed -n 's/^ *"kind": "\(gpu\)",/\1/p' "$tmp/hw.json")" "on a GPU the plateau called L1 is the L2"
-says 'what it calls L1 is taken as L2'
+says 'its L1 is imported as L2'
 ok $? "which is said"
 import "$in/ert.txt"
 is '1002830000000 288330000000 68760000000' "$(field 'update L1 8t' value) $(field 'fp64 8t' value) $(field 'update DRAM 8t' value)" "ERT's text"
@@ -63,7 +63,7 @@ is ' 6' "$(field 'read L1 1t' value) $(grep -c '"x": [0-9]' "$tmp/hw.json")" \
     "without caches there are curves, no levels"
 says 'name the machine.s caches'
 ok $? "and how to have levels is said"
-refused 2 'has no caches in it' import "$in/likwid.txt" --hw h100-sxm -o "$tmp/x.json"
+refused 2 'has no caches: use a profile' import "$in/likwid.txt" --hw h100-sxm -o "$tmp/x.json"
 
 import "$in/clpeak.json" --device CPU
 ok $? "clpeak's JSON, one device of two"
@@ -153,7 +153,7 @@ refused 1 'expected runs of likwid-bench' import "$in/ert.txt" --format likwid-b
 refused 1 'field "empirical.gbytes.data"' import "$in/clpeak.json" --format ert
 refused 1 'field "format_version"' import "$in/ert.json" --format clpeak
 refused 2 'expected ert, likwid-bench, clpeak or auto, found "stream"' import "$in/ert.json" --format stream
-refused 2 'which file?' import
+refused 2 'expected a FILE written by ERT' import
 refused 1 'No such file' import "$tmp/absent"
 cp "$in/ert.json" "$tmp/same.json"
 refused 2 'same.json' import "$tmp/same.json" -o "$tmp/same.json"

@@ -83,10 +83,10 @@ refused 2 'one list at a time' list models hw
 refused 2 '"xml"' list models -o xml
 refused 1 'list hw: none of' list hw xyzzy
 refused 1 'list models: none of' list models --min-params 900T
-refused 2 '--kind is of `roofcast list hw`' list models --kind gpu
+refused 2 '--kind needs `roofcast list hw`' list models --kind gpu
 refused 2 '--kind "tpu": expected gpu, apu, npu or cpu' list hw --kind tpu
-refused 2 '--arch is of `roofcast list models`' list hw --arch llama
-refused 2 '--min-memory is of `roofcast list hw`' list --min-memory 1G
+refused 2 '--arch needs `roofcast list models`' list hw --arch llama
+refused 2 '--min-memory needs `roofcast list hw`' list --min-memory 1G
 refused 2 'only `roofcast list hw` and `roofcast list models` are filtered' list types q4
 refused 2 'only `roofcast list hw` and `roofcast list models` are filtered' list isa --sort name
 refused 2 '--sort "params": expected one of: name bandwidth memory' list hw --sort params

@@ -31,7 +31,7 @@ fi
 # The library that this build would load is not there: counting goes without regions, and says why.
 LC_ALL=C sed 's/liblikwid\.so/liblikwix.so/g' "$ROOFCAST" >"$tmp/roofcast" && chmod +x "$tmp/roofcast"
 LIKWID_MODE=0 LIKWID_EVENTS=MEM LIKWID_THREADS=0 LIKWID_FILEPATH=$tmp/r "$tmp/roofcast" run -m "$model" -p one -n 1 >"$tmp/out" 2>"$tmp/err"
-[ $? = 0 ] && says 'finds no regions: LIKWID.s library cannot be loaded: liblikwix.so.*: cannot open'
+[ $? = 0 ] && says 'no regions: LIKWID.s library cannot be loaded: liblikwix.so.*: cannot open'
 ok $? "a library of LIKWID that is gone is said"
 reason=
 [ "$(nproc)" -ge 2 ] || reason="one CPU"

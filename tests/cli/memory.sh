@@ -66,14 +66,14 @@ for case in "h100-sxm llama-3.1-8b 1" "a100-sxm-80gb llama-3.1-8b 1" "h200-sxm l
     run predict "$2" --hw "$1" --tp "$3" -p 0 -n 1 -b 16 --solve context=fits -o csv
     is "$most $longest" "$found $(($(cells value) + 1))" "predict and memory agree on $2 on $1, tp $3"
 done
-run predict llama-3.1-8b --hw h100-sxm -p 3996 -n 100 --solve batch=fits && has '109 sequences: needs [0-9.]* GB of the [0-9.]* GB that a server takes'
+run predict llama-3.1-8b --hw h100-sxm -p 3996 -n 100 --solve batch=fits && has '109 sequences: needs [0-9.]* GB of the [0-9.]* GB that a server uses'
 ok $? "and predict says whose share of the memory it is"
 run predict llama-3.1-8b --hw rtx-4090 -p 3996 -n 100 --solve batch=fits && ! has 'that a server takes'
 ok $? "which is all of it for software that is no server"
 run predict llama-3.1-8b --hw rtx-4090 -p 3996 -n 100 --solve batch=fits -o csv && found=$(cells value)
 run memory llama-3.1-8b --hw rtx-4090 --local -c 4096 -b 1 -o csv
 is "$found" "$(cells n_batch n_ctx=4096)" "as memory --local has it"
-run memory llama-3.1-8b --hw rtx-4090 -c 4096 && has '^vLLM: a server that takes its share of the memory; --local: ' && run memory llama-3.1-8b --hw rtx-4090 --local -c 4096 && ! has vLLM
+run memory llama-3.1-8b --hw rtx-4090 -c 4096 && has '^vLLM: a server that uses the share --util of the memory; --local: ' && run memory llama-3.1-8b --hw rtx-4090 --local -c 4096 && ! has vLLM
 ok $? "and memory says which it assumes"
 run memory llama-3.1-8b --hw h100-sxm --max-batched-tokens 16384 -c 4096 -b 1 -o csv && most=$(cells n_batch n_ctx=4096)
 run predict llama-3.1-8b --hw h100-sxm -ub 16384 -p 3996 -n 100 --solve batch=fits -o csv
@@ -85,7 +85,7 @@ $(cells n_batch n_ctx=131072) $(cells fits n_ctx=131072) $(cells tp_needed n_ctx
 $(cells n_ctx n_batch=1) $(cells fits n_batch=1) $(cells tp_needed n_batch=1)" "141 GB: not on one, nor on two; four hold them"
 run memory llama-3.1-70b --hw "$tmp/gpu.json" --tp 4 -c 4096 -b 1 -o csv
 is "true " "$(cells fits n_ctx=4096) $(cells tp_needed n_ctx=4096)" "on four it fits"
-run memory llama-3.1-70b --hw "$tmp/gpu.json" --tp 4 -c 4096 -b 1 && has 'tp4, the fullest device' && has '^ *KV cache .*blocks of 16 tokens'
+run memory llama-3.1-70b --hw "$tmp/gpu.json" --tp 4 -c 4096 -b 1 && has 'tp4, the device with the largest need' && has '^ *KV cache .*blocks of 16 tokens'
 ok $? "the table says what takes the memory of the fullest device"
 run memory llama-3.1-70b --hw "$tmp/gpu.json" -c 4096 -b 1 && has '^ *missing  *[0-9.]* GB  for the weights' && has 'needs tp'
 ok $? "or what is missing"
@@ -102,7 +102,7 @@ is "true false" "$one $(cells fits test="pp3996x$((most + 1))")" "predict agrees
 run memory llama-3.1-8b --hw "$tmp/blank.json" -c 4096 -b 1 -o json &&
     has '"fits": null' && has '"n_batch": null' && has '"blocks": null' && has '"memory_bytes": null' && ! has '"weight_bytes": null'
 ok $? "a profile without a memory size: null, never 0"
-run memory llama-3.1-8b --hw "$tmp/blank.json" && has '^ *memory  *unknown' && has '^ *KV cache  *unknown' && has 'unknown: a profile'
+run memory llama-3.1-8b --hw "$tmp/blank.json" && has '^ *memory  *unknown' && has '^ *KV cache  *unknown' && has 'unknown: the profile has no memory size'
 ok $? "unknown in the table"
 run memory mistral-7b --hw h100-sxm,rtx-4090 -o md && has '^| h100-sxm' && has '^| rtx-4090'
 ok $? "two machines, as Markdown"
@@ -111,19 +111,19 @@ ok $? "--save; a model trained on 256 positions is asked for those"
 
 # DeepSeek-V3 in F16 has 1.34 TB: sixteen devices of 141 GB, and NVLink joins eight.
 run memory deepseek-v3 --hw h200-sxm -c 4096 -b 1 -o csv
-is "|more devices than a link joins (8)" "$(cells tp_needed n_ctx=4096)|$(cells tp_note n_ctx=4096)" "no layout is named that no link joins"
-run memory deepseek-v3 --hw h200-sxm -c 4096 -b 1 && has '^needs tp -: on h200-sxm, more devices than a link joins (8)\.$' &&
-    [ "$(grep -c '^needs tp -' "$tmp/out")" -eq 1 ]
+is "|it needs more devices than a link connects (8)" "$(cells tp_needed n_ctx=4096)|$(cells tp_note n_ctx=4096)" "no layout is named that no link joins"
+run memory deepseek-v3 --hw h200-sxm -c 4096 -b 1 && has '^needs tp: none on h200-sxm: it needs more devices than a link connects (8)\.$' &&
+    [ "$(grep -c '^needs tp: none' "$tmp/out")" -eq 1 ]
 ok $? "the table says so once"
-run memory deepseek-v3 --hw h200-sxm -c 4096 -b 1 -o json && has '"tp_needed": null' && has '"tp_note": "more devices than a link joins (8)"'
+run memory deepseek-v3 --hw h200-sxm -c 4096 -b 1 -o json && has '"tp_needed": null' && has '"tp_note": "it needs more devices than a link connects (8)"'
 ok $? "and JSON"
-run memory llama-3.1-70b --hw apple-m1 -q Q8_0 -c 4096 -b 1 -o csv && is "|no link joins the devices it takes" \
+run memory llama-3.1-70b --hw apple-m1 -q Q8_0 -c 4096 -b 1 -o csv && is "|no link connects the devices needed" \
     "$(cells tp_needed n_ctx=4096)|$(cells tp_note n_ctx=4096)" "a machine without links"
 refused 1 "profile h200-sxm has no link that joins 32 devices" memory deepseek-v3 --hw h200-sxm --tp 32 --pp 2
 refused 1 "profile apple-m1 has no link that joins 2 devices" memory llama-3.1-8b --hw apple-m1 --pp 2
-refused 2 "which model?" memory --hw h100-sxm
-refused 2 "--tp 3 does not divide 32 heads" memory llama-3.1-8b --hw h100-sxm --tp 3
-refused 2 "--ep 2: the model has no experts" memory llama-3.1-8b --hw h100-sxm --ep 2 --dp 2
+refused 2 "no MODEL" memory --hw h100-sxm
+refused 2 "tp 3 does not divide 32 heads" memory llama-3.1-8b --hw h100-sxm --tp 3
+refused 2 "ep 2: the model has no experts" memory llama-3.1-8b --hw h100-sxm --ep 2 --dp 2
 refused 2 "300 sequences in a pass of 200 tokens" memory llama-3.1-8b --hw h100-sxm --max-seqs 300 --max-batched-tokens 200
 refused 2 "--util" memory llama-3.1-8b --hw h100-sxm --util 1.5
 refused 2 "--block" memory llama-3.1-8b --hw h100-sxm --block 0

@@ -17,7 +17,7 @@ for pair in "predict llama-3-8b --hw h100-sxm --roof --stack vllm:--roof and --s
     "validate --quick --cases 3:--cases and --quick" "logits -m x.gguf --tokens 1 --tokens-from x -o y:--tokens and --tokens-from" \
     "tokenize -m x.gguf --bos --no-bos:--bos and --no-bos"; do
     # shellcheck disable=SC2086
-    refused 2 "${pair#*:} contradict each other" ${pair%%:*}
+    refused 2 "${pair#*:} are mutually exclusive" ${pair%%:*}
 done
 for command in analyze bench calibrate doctor import list logits memory plot ppl predict profile quantize report run score sweep synth tokenize validate; do
     run "$command" --help && has '^Usage: roofcast' && has '--wide' && run "$command" --usage && has '\[--usage\]' && ! run "$command" --HANG && says 'unrecognized option' &&

@@ -125,7 +125,7 @@ ok $? "a name that starts with | is no command"
 (cd "$tmp" && run plot "$cpu" --output=-x) && whole "$tmp/-x"
 ok $? "a name that starts with -"
 
-refused 2 'what? A run' plot -o "$tmp/x"
+refused 2 'expected a run, an analysis' plot -o "$tmp/x"
 refused 1 'absent.json: no such file' plot "$tmp/absent.json" -o "$tmp/x"
 echo '{"schema": "roofcast.list", "version": 1}' >"$tmp/list.json"
 refused 1 'expected a run' plot "$tmp/list.json" -o "$tmp/x"
@@ -195,7 +195,7 @@ run predict llama-3-8b --hw h100-sxm,rtx-4090 -q Q4_K_M -o json && cp "$tmp/out"
 ok $? "several machines on one chart, of a prediction and of a model"
 "$check_svg" "$tmp/two.svg"
 ok $? "its labels stand clear of one another"
-refused 2 'several machines are drawn of a prediction or a model' plot "$fixtures/run.json" --hw h100-sxm,rtx-4090 -o "$tmp/x"
+refused 2 'several machines need a prediction or a model' plot "$fixtures/run.json" --hw h100-sxm,rtx-4090 -o "$tmp/x"
 printf '%s' '[{"model_type":"llama 8B Q4_0","model_size":4653375488,"model_n_params":8030261248,"n_gpu_layers":99,"gpu_info":"NVIDIA GeForce RTX 4090",
 "backends":"CUDA","n_prompt":512,"n_gen":0,"avg_ts":12000.0},{"model_type":"llama 8B Q4_0","model_size":4653375488,"model_n_params":8030261248,
 "n_gpu_layers":99,"gpu_info":"NVIDIA GeForce RTX 4090","backends":"CUDA","n_prompt":0,"n_gen":128,"avg_ts":160.0}]' >"$tmp/llama-bench.json"

@@ -163,7 +163,7 @@ ok $? "--quiet"
 # ---- forms
 set -- ppl -m "$tmp/q8.gguf" --against "$m" --ids "$tmp/ids" -c 16 --quiet
 run "$@"
-has 'KL (nats)' && has 'KL 99.9 %' && has 'read a token (B)' && has '14 tokens scored: 2 chunks of 16 tokens, the last 7 of each'
+has 'KL (nats)' && has 'KL 99.9 %' && has 'read per token (B)' && has '14 tokens scored: 2 chunks of 16 tokens, the last 7 of each'
 ok $? "two tables and what they mean"
 run "$@" -o md && has '^| q8.gguf  *| Q8_0 '
 ok $? "-o md"
@@ -198,8 +198,8 @@ refused 1 "vocabulary of 301 tokens" ppl -m "$tmp/other.gguf" --against "$m" --i
 at=$(LC_ALL=C grep -abo '</s>' "$m" | head -n 1 | cut -d : -f 1)
 cp "$m" "$tmp/renamed.gguf"
 printf '<|s>' | dd of="$tmp/renamed.gguf" bs=1 seek="$at" conv=notrunc 2>/dev/null
-refused 1 "token 2 is another one" ppl -m "$tmp/renamed.gguf" --against "$m" --ids "$tmp/ids" -c 16
-refused 1 "token 2 is another one" ppl -m "$m" -m "$tmp/renamed.gguf" --ids "$tmp/ids" -c 16
+refused 1 "token 2 differs" ppl -m "$tmp/renamed.gguf" --against "$m" --ids "$tmp/ids" -c 16
+refused 1 "token 2 differs" ppl -m "$m" -m "$tmp/renamed.gguf" --ids "$tmp/ids" -c 16
 echo '1 2 300' >"$tmp/bad"
 refused 1 "item 3: expected a token id from 0 to 299, found \"300\"" ppl -m "$m" --ids "$tmp/bad" -c 4
 echo '1 2x 3' >"$tmp/bad"
@@ -234,7 +234,7 @@ if has '"act_scales": "pow2"'; then
     [ "$status" -eq 0 ] && ! has '"kl": 0[,.]0*,'
     ok $? "powers of two against exact scales of the same file: some"
     run ppl -m "$tmp/wide.gguf" --ids "$tmp/wide.ids" -c 100 --quiet --act-scales pow2
-    has 'scaled by powers of two'
+    has 'Scales of activations: powers of two'
     ok $? "and the notes of the table say so"
 else
     [ "$status" -eq 0 ] && says '--act-scales pow2 changes nothing'

@@ -77,19 +77,19 @@ is "" "$(cell gain tg128)$(cell gamma tg128)" "plain rows have no such figures"
 run predict llama-3.1-70b --hw h200-sxm --draft ngram --gamma 2 --acceptance 0.8 -p 0 --by role -o csv
 is 1.000000 "$(cells share test=tg128+ngram2 | sum %.6f)" "shares of the roles add up to 1 with drafts, too"
 run predict deepseek-v3 --hw h200-sxm -q Q8_0 --draft mtp --acceptance 0.85 --gamma 1 -p 0 && has 'tg128+mtp1 ' && has 'gain' &&
-    says 'deepseek-v3 is not known to have a layer for multi-token prediction'
+    says 'deepseek-v3 has no known multi-token prediction layer'
 ok $? "mtp: a layer like the last one, and a note where the model does not say that it has one"
 run predict llama-3.1-8b --hw h200-sxm -p 0 && ! has gain
 ok $? "without drafts the table is what it was"
 refused 2 '--gamma: expected 1 to 64, found 0' predict llama-3.1-8b --hw h200-sxm --draft ngram --acceptance 0.5 --gamma 0
 refused 2 '--acceptance: expected 0 to 1, found 1.01' predict llama-3.1-8b --hw h200-sxm --draft ngram --acceptance 1.01
 refused 2 '--acceptance: expected' predict llama-3.1-8b --hw h200-sxm --draft ngram --acceptance 0.5,x
-refused 2 '--acceptance A is needed' predict llama-3.1-8b --hw h200-sxm --draft ngram
-refused 2 '--gamma without --draft' predict llama-3.1-8b --hw h200-sxm --gamma 3
+refused 2 '--draft needs --acceptance A' predict llama-3.1-8b --hw h200-sxm --draft ngram
+refused 2 '--gamma needs --draft' predict llama-3.1-8b --hw h200-sxm --gamma 3
 refused 2 'drafts must share it' predict llama-3.1-8b --hw h200-sxm --draft qwen2.5-0.5b --acceptance 0.5
 refused 1 'no file and no model called "nope"' predict llama-3.1-8b --hw h200-sxm --draft nope --acceptance 0.5
 refused 2 'no weights of its own' predict llama-3.1-8b --hw h200-sxm --draft ngram --draft-type Q8_0 --acceptance 0.5
-refused 2 'nothing is generated' predict llama-3.1-8b --hw h200-sxm --draft ngram --acceptance 0.5 -n 0
+refused 2 'there is nothing to draft' predict llama-3.1-8b --hw h200-sxm --draft ngram --acceptance 0.5 -n 0
 refused 2 '--draft is given twice' predict llama-3.1-8b --hw h200-sxm --draft ngram --draft mtp --acceptance 0.5
 
 # csv has every field of the rows that is not nested.
@@ -130,7 +130,7 @@ is "350 given (--power)" "$(cell power_w req6+3x4@d10) $(cell power_source req6+
 is 1.0000 "$(awk -v j="$(cell j_per_tok pp6x4@d10)" -v s="$(cell seconds pp6x4@d10)" 'BEGIN { printf "%.4f", j * 24 / s / 350 }')" "J a prompt token, of all sequences"
 is "" "$(cell usd_per_mtok req6+3x4@d10)" "no price: no figure"
 run predict llama-3-8b --hw h100-sxm --request 6+3 && has 'TTFT  *ITL  *J/token' && has 'power  *700 W  *at TDP: an upper bound' &&
-    has 'price  *-  *the profile does not say (--price' && has '^req: seconds of a whole request'
+    has 'price  *-  *not in the profile (set it with --price' && has '^req: time of a whole request'
 ok $? "the table says what the power is, and that there is no price"
 for wrong in 6 +3 6+ 0+3 6+0 6+3+1 a+b; do
     refused 2 '--request' predict llama-3-8b --hw h100-sxm --request $wrong
@@ -150,7 +150,7 @@ sed -n 's/^  sum of the classes: \(.*\) s$/\1/p' "$tmp/out" >"$tmp/sum"
 run predict llama-3-8b --hw h100-sxm --stack none -p 0 -n 1 -o csv
 is "$(awk '{ printf "%.17g", $1 }' "$tmp/sum")" "$(awk -v s="$(cell seconds tg1)" 'BEGIN { printf "%.17g", s }')" "the classes add up to the prediction"
 run predict llama-3-8b --hw h100-sxm --stack none --explain --request 6+3 &&
-    [ "$(grep -c '^  the prompt:$\|^  2 steps, the mean of them:$' "$tmp/out")" = 2 ] && has '^    FLOP     32 x 2 x 14336 x 4096 x 6 tokens'
+    [ "$(grep -c '^  prompt:$\|^  2 decode steps, mean:$' "$tmp/out")" = 2 ] && has '^    FLOP     32 x 2 x 14336 x 4096 x 6 tokens'
 ok $? "a request: its prompt, and its steps"
 tokens=$(sed -n 's/^  3 tokens .* = \(.*\) tokens.s$/\1/p' "$tmp/out" | awk '{ printf "%.9g", $1 }')
 run predict llama-3-8b --hw h100-sxm --stack none --request 6+3 -o csv
@@ -172,7 +172,7 @@ run predict llama-3-8b --hw h100-sxm -p 0 --roof --what-if 'bandwidth=6.7 TB/s' 
     --what-if latency=5us --what-if link=900GB/s -o csv && is '2 2 ' "$(cells speedup | sed -n '2,3p' | awk '{ printf "%.3g ", $1 }')" "quantities with units, or with their prefix"
 # Memory beyond what a step's loads ask for gains nothing more, and the row's roof says so.
 run predict llama-3-8b --hw h100-sxm -n 8 --what-if bandwidth=x50 && has 'memory  .* prefill; spec: what if: bandwidth=x50$' &&
-    has 'memory  .* decode; spec: what if: bandwidth=x50; loads under way: at most 5.41 TB/s (38)$'
+    has 'memory  .* decode; spec: what if: bandwidth=x50; loads in flight: at most 5.41 TB/s (38)$'
 ok $? "a bandwidth that saturates: what limits it"
 run predict llama-3-8b --hw h100-sxm -n 8 && ! has 'loads under way'
 ok $? "its own does not"
@@ -197,8 +197,8 @@ done
 ROOFCAST_DATA=$tmp/data "$ROOFCAST" predict llama-3-8b --roof --weights-gb 14 --solve machine=fits --solve 'machine=tok_s>=100' -o csv >"$tmp/out" 2>"$tmp/err"
 is "slow fast" "$(cell_of machine 2) $(cell_of machine 3)" "the smallest machine that does"
 refused 2 '--solve: expected UNKNOWN' predict llama-3-8b --hw h100-sxm --solve bandwidth=lots
-refused 2 '--solve answers alone' predict llama-3-8b --hw h100-sxm --solve context=fits --what-if b=2
-refused 2 '--solve answers alone, without --slo: give the limit in the question' predict llama-3-8b --hw h100-sxm --solve context=fits --slo 'itl<=50ms'
+refused 2 '--solve excludes --explain' predict llama-3-8b --hw h100-sxm --solve context=fits --what-if b=2
+refused 2 '--solve and --slo are mutually exclusive: put the limit into the question' predict llama-3-8b --hw h100-sxm --solve context=fits --slo 'itl<=50ms'
 
 # A new machine: bandwidth and one peak, of any type.
 cat >"$tmp/new.json" <<'END'
@@ -223,7 +223,7 @@ run predict tinyllama-1.1b --hw this --roof -n 1 -p 0 --weights-gb 1 -t 1 &&
     has '^this  *F16  *tg1  *20.0 '
 ok $? "-t 1: the roof of one thread"
 run predict stories15m --hw h100-sxm -d 100000 -p 0 &&
-    says 'trained on'
+    says 'exceeds the trained context'
 ok $? "a context beyond the trained one: a warning"
 run predict --help &&
     has 'roofcast predict llama-3-8b --hw h100-sxm,rtx-4090'
@@ -243,12 +243,12 @@ run predict llama-3-8b --hw a100-sxm-80gb -q FP8 -n 0 -o csv && is 'true fp8' "$
 for q in GPTQ-Int4:GPTQ awq-int4:AWQ bfloat16:BF16 W4A16:W4A16 FP8:FP8 Q4_K_XL:Q4_K_M; do
     run predict llama-3-8b -q "${q%:*}" --hw h100-sxm -p 0 -n 1 -o csv && is "${q#*:}" "$(cells type)" "-q ${q%:*} is ${q#*:}"
 done
-says 'Q4_K_XL: priced as Q4_K_M'
+says 'Q4_K_XL: estimated as Q4_K_M'
 ok $? "which is said where it is another name"
-refused 2 '-q nf4: of 4.5 bits a weight, which no supported type has: expected one of `roofcast list types`, the nearest is W4A16' predict llama-3-8b -q nf4 --hw h100-sxm
+refused 2 '-q nf4: 4.5 bits per weight, which no supported type has: expected one of `roofcast list types`, the nearest is W4A16' predict llama-3-8b -q nf4 --hw h100-sxm
 run predict llama-3-8b -q iq2_xxs --hw h100-sxm -p 0 -n 1 -o csv && is IQ2_XXS "$(cells type)" "types of few bits are priced"
 refused 2 'type "zzz" is unknown (known: F32' predict llama-3-8b -q zzz --hw h100-sxm
-refused 2 '--draft-type nf4: of 4.5 bits' predict llama-3.1-70b --hw h100-sxm --draft llama-3.2-1b --draft-type nf4
+refused 2 '--draft-type nf4: 4.5 bits' predict llama-3.1-70b --hw h100-sxm --draft llama-3.2-1b --draft-type nf4
 run sweep -m llama-3-8b -q GPTQ-Int4,F16 --hw h100-sxm && is "GPTQ F16" "$(cells type | paste -sd ' ')" "sweep takes such names, too"
 run analyze llama-3-8b -q gptq-int4 -o json && has '"type": "GPTQ"'
 ok $? "and analyze"
@@ -266,7 +266,7 @@ ok $? "four key heads of layers that see all: eight devices have as much of each
 run predict qwen3-30b-a3b --hw h200-sxm --stack vllm -p 4096 -n 0 -o csv && fitted=$(cell ttft_s pp4096)
 run predict qwen3-30b-a3b --hw h200-sxm -p 4096 -n 0 --roof -o csv && awk -v a="$(cell ttft_s pp4096)" -v b="$fitted" 'BEGIN { exit !(a > 0 && a < b) }'
 ok $? "no prediction is faster than its roof, whose passes are the software's"
-refused 2 'which model' predict
+refused 2 'no MODEL' predict
 refused 1 'no file and no model' predict no-such-model --hw h100-sxm
 refused 1 'nonesuch' predict llama-3-8b --hw nonesuch
 refused 2 'empty item' predict llama-3-8b --hw h100-sxm,,b200
@@ -278,7 +278,7 @@ refused 2 '-d: expected 0 to' predict llama-3-8b --hw h100-sxm -d 99999999999
 refused 2 'a context of' predict llama-3-8b --hw h100-sxm -d 2147483647
 refused 2 'passes, at most' predict llama-3-8b --hw h100-sxm -p 2000000000 -ub 1
 refused 2 '-t: expected 1 to' predict llama-3-8b --hw h100-sxm -t 0
-refused 2 '-t: 1000 threads: epyc-9654 runs 192 at most, two a core' predict llama-3-8b --hw epyc-9654 -t 1000
+refused 2 '-t: 1000 threads: epyc-9654 has 192 hardware threads, two per core' predict llama-3-8b --hw epyc-9654 -t 1000
 run predict llama-3-8b --hw epyc-9654 -t 192 -p 0 -n 1
 ok $? "-t: two threads a core"
 refused 1 'a file of its bandwidth and a peak does as well' predict llama-3-8b --hw "rtq 4050"
@@ -314,7 +314,7 @@ for what in '--request 32+8' '--what-if bandwidth=x2' '--by role' '--explain' '-
     ok $? "the reason with $what"
 done
 run predict llama-3-8b --hw arc-a310,core-i5-4278u --tp 2 -o csv
-[ $status -eq 1 ] && has 'arc-a310' && has 'core-i5-4278u' && says 'none of 2 machines can be priced: cannot predict: profile arc-a310'
+[ $status -eq 1 ] && has 'arc-a310' && has 'core-i5-4278u' && says 'none of 2 machines can be predicted: cannot predict: profile arc-a310'
 ok $? "no machine with a price: the reasons, and their exit status"
 refused 1 'no link that joins 2 devices' predict llama-3-8b --hw arc-a310 --tp 2
 # Peaks that are missing are those of the nearest type, on machines of any kind.
@@ -326,7 +326,7 @@ for q in AWQ GPTQ FP8 NVFP4; do
     is 'vllm vllm vllm llama.cpp-metal llama.cpp-cuda' "$(cells stack | paste -s -d' ' -)" "$q: an engine that loads it, where one runs"
     is "llama.cpp-metal loads no $q" "$(cells note hw=apple-m4-max-40 | sed 's/:.*//')" "$q: else it is said"
 done
-run predict llama-3-8b -q FP8 --hw rtx-4090 --stack llama.cpp-cuda -p 0 -n 8 && has 'tg8 on rtx-4090, and its like: llama.cpp-cuda loads no FP8'
+run predict llama-3-8b -q FP8 --hw rtx-4090 --stack llama.cpp-cuda -p 0 -n 8 && has '^Note on tg8 on rtx-4090 and similar rows: llama.cpp-cuda loads no FP8'
 ok $? "a stack that was asked for, too"
 for q in Q4_K_M F16; do
     run predict llama-3-8b -q $q --hw rtx-4090 -p 0 -n 8 -o csv && is 'llama.cpp-cuda ' "$(cells stack) $(cells note)" "$q: as ever"
@@ -334,7 +334,7 @@ done
 # Constants are the machine's where its stack was measured on it, not where the two are known apart.
 run predict llama-3-8b --hw h100-sxm,apple-m2 --stack llama.cpp-metal -p 0 -n 8 -o csv
 is 'class machine' "$(cells basis | paste -s -d' ' -)" "a stack that was measured elsewhere alone: the machine's with other software"
-run predict llama-3-8b --hw h100-sxm --stack llama.cpp-metal -p 0 -n 8 && has 'or of other software on it' && ! has 'constants measured with it'
+run predict llama-3-8b --hw h100-sxm --stack llama.cpp-metal -p 0 -n 8 && has 'or of other software on this machine' && ! has 'constants fitted to'
 ok $? "and the table says so"
 # A machine guessed from its name is marked, and rows of several sequences say what is not in them.
 for form in table csv json jsonl md sql; do

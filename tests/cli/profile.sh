@@ -5,7 +5,7 @@ export ROOFCAST_PROFILE="$tmp/sub/this.json"
 
 refused 2 "expected 1 to" profile -t 0
 refused 2 "expected" profile -t x
-refused 2 "100000 threads asked for" profile -t 100000
+refused 2 "100000 threads requested" profile -t 100000
 refused 2 "CPU list" profile --cpus 0-
 refused 2 "may not use CPU 4000" profile --cpus 4000
 refused 2 "no argument is expected" profile extra
@@ -15,7 +15,7 @@ ok $? "a wrong command line writes nothing"
 
 refused 2 "expected two profiles" profile --compare a.json
 refused 2 "found a third" profile --compare a b c
-refused 2 "--compare and --cross-check contradict each other" profile --compare --cross-check a b
+refused 2 "--compare and --cross-check are mutually exclusive" profile --compare --cross-check a b
 refused 1 "no.such" profile --compare "$tmp/no.such.json" "$tmp/no.such.json"
 
 run profile --brief -t 1 && [ -s "$ROOFCAST_PROFILE" ]
@@ -69,6 +69,8 @@ ok $? "what was measured until then is in a file of its own"
 # ---- comparison: with itself, with one that is faster, one that lacks some
 run profile --compare "$ROOFCAST_PROFILE" "$ROOFCAST_PROFILE" && has 'the profiles agree' && ! has 'is faster'
 ok $? "a profile agrees with itself"
+run profile --compare this "$ROOFCAST_PROFILE" && has 'the profiles agree'
+ok $? "this stands for the stored profile in --compare"
 jq '.ceilings |= map(if .unit != "s" and .value then .value *= 1000 | .ci_lo *= 1000 | .ci_hi *= 1000 else . end) | .noise = { verdict: "quiet", between_rounds: 0.002, n_ceilings: 9, worst: "x", worst_between_rounds: 0.01 }' \
     "$ROOFCAST_PROFILE" >"$tmp/faster.json"
 jq '.noise = { verdict: "quiet", between_rounds: 0.002, n_ceilings: 9, worst: "x", worst_between_rounds: 0.01 }' "$ROOFCAST_PROFILE" >"$tmp/quiet.json"
@@ -113,7 +115,7 @@ printf 'Time:\t\t\t2.5e-01 sec\nIterations:\t\t1000\nSize (Byte):\t\t7936\nMFlop
 END
 check_with_fake && jq -e '.n_compared >= 4 and .n_pass == .n_compared and .n_no_answer == 0 and
     ([.rows[] | select(.name | startswith("read")) | .test | startswith("load")] | all) and
-    ([.rows[] | select(.note | test("not the peak") | not)] | length) == 0' "$tmp/out" >/dev/null
+    ([.rows[] | select(.note | test("does not reach the peak") | not)] | length) == 0' "$tmp/out" >/dev/null
 ok $? "a slower likwid-bench: every ceiling passes, and its kernels are not the peak"
 cp "$tmp/out" "$tmp/all"
 grep -q -- '-t peakflops.* -w N:16kB:1 -i ' "$tmp/bin/likwid-bench.log" && grep -q -- '-t load.* -w N:' "$tmp/bin/likwid-bench.log"
@@ -132,7 +134,7 @@ isa=$(jq -r '[.rows[].name | select(startswith("fp32"))][0]' "$tmp/all")
 PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check="$isa" --brief -t 1 -o json >"$tmp/out" 2>"$tmp/err" &&
     jq -e --arg isa "$isa" '[.rows[].name] | index($isa) != null and all(contains($isa))' "$tmp/out" >/dev/null
 ok $? "any name that the table has, with its instruction set"
-PATH=$tmp/bin:$PATH refused 2 'has "no such" in its name' profile --cross-check='no such' --brief -t 1
+PATH=$tmp/bin:$PATH refused 2 'likwid-bench has no kernel for a ceiling with "no such"' profile --cross-check='no such' --brief -t 1
 fake <<'END'
 #!/bin/sh
 printf 'Time:\t\t\t2.5e-01 sec\nIterations:\t\t1000\nSize (Byte):\t\t7936\nMFlops/s:\t\t9e9\nMByte/s:\t\t9e9\n'
@@ -160,7 +162,7 @@ refused 3 "apt install likwid" profile --cross-check --brief -t 1
 ROOFCAST=$real
 
 if [ -z "${ROOFCAST_SANITIZED:-}" ]; then # a whole profile once more
-    HWLOC_COMPONENTS=-linux,-x86 run profile --brief -t 1 -o "$tmp/flat.json" && says 'no caches are told of here' &&
+    HWLOC_COMPONENTS=-linux,-x86 run profile --brief -t 1 -o "$tmp/flat.json" && says 'no cache sizes here' &&
         jq -e '[.ceilings[] | select(.level != "DRAM" and .level != "" and .value != null)] == []' "$tmp/flat.json" >/dev/null
     ok $? "without a topology of caches no level is made up, and that is said"
 fi

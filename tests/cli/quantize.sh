@@ -196,6 +196,6 @@ ok $? "fallbacks are warnings where the table is for programs"
 # the last weight of the LM head, 4 bytes before the end, becomes 1e30 (0x7149f2ca)
 cp "$tmp/dense.gguf" "$tmp/large.gguf"
 printf '\312\362\111\161' | dd of="$tmp/large.gguf" bs=1 seek=$(($(wc -c <"$tmp/dense.gguf") - 32)) conv=notrunc 2>/dev/null
-run quantize "$tmp/large.gguf" -q Q8_0 "$tmp/note.gguf" --force --quiet && says "of the weights' magnitude is lost in"
+run quantize "$tmp/large.gguf" -q Q8_0 "$tmp/note.gguf" --force --quiet && says "the weights are too large or too small for its scales"
 ok $? "weights beyond the range of the scales are warned of, also with --quiet"
 finish

@@ -11,14 +11,14 @@ ok $? "groups of one key, of two, of three"
 is "7 1 7" "$(figure rows) $(figure n_unpriced) $(figure n_rows)" "rows with and without a price"
 has '"note": "bandwidth 504 GB/s as in --hardware, not 1008'
 ok $? "where the file and the profile differ the file wins, and the row says so"
-has 'unpriced: no profile of \\"Example Box Y2\\"'
+has 'not predicted: no profile of \\"Example Box Y2\\"'
 ok $? "a machine nobody knows is a reason, not an error"
 "$validate" "$doc" roofcast.score "$tmp/out" >"$tmp/err" 2>&1
 ok $? "score -o json is as documented"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" -o jsonl && "$validate" "$doc" --lines "$tmp/out" >"$tmp/err" 2>&1
 ok $? "score -o jsonl"
 { head -n 1 "$f/throughput.csv"; echo 'n-1,x/y,NVIDIA GeForce RTX 4999,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,4.58,decode,0,64,1,100,2026-05-01,tags='; } >"$tmp/new.csv"
-run score "$tmp/new.csv" -o json && has 'no bandwidth of it is known: 460 GB/s, as its class (consumer GPU)' && has '"n_unpriced": 0'
+run score "$tmp/new.csv" -o json && has 'unknown bandwidth: 460 GB/s, from its class (consumer GPU)' && has '"n_unpriced": 0'
 ok $? "a machine of which nothing but its name is known is priced as its class"
 holds "$(figure half90) > 0.9 && $(figure half90) < 4" "and its interval is as wide as the class is"
 wide=$(figure half90)
@@ -42,8 +42,8 @@ run score "$f/gpu_ops.csv" --anchor-rows 1 -o json && has '"n_anchor": 1'
 ok $? "--anchor-rows"
 is 3 "$(figure n_rows)" "which are not scored"
 { head -n 1 "$f/gpu_ops.csv"; echo 'a100,Llama-2-7b-hf,1,frobnicate,128,4096,11008,0.1'; echo 'a100,Llama-2-7b-hf,1,wobble,128,4096,,0.1'; } >"$tmp/ops.csv"
-run score "$tmp/ops.csv" -o json && jq -e '[.rows[] | select(.note | test("no product .frobnicate. is known: taken for one of 128 tokens"))] | length == 1' "$tmp/out" >/dev/null &&
-    jq -e '[.rows[] | select(.reason | test("^unpriced: column .op.: no op .wobble. is known"))] | length == 1' "$tmp/out" >/dev/null
+run score "$tmp/ops.csv" -o json && jq -e '[.rows[] | select(.note | test("unknown product .frobnicate.: assumed 128 tokens"))] | length == 1' "$tmp/out" >/dev/null &&
+    jq -e '[.rows[] | select(.reason | test("^not predicted: column .op.: unknown op .wobble."))] | length == 1' "$tmp/out" >/dev/null
 ok $? "ops of unknown names: a product says so, what is none has no price"
 head -n 1 "$f/throughput.csv" >"$tmp/absurd.csv"
 for i in a:300 b:140 c:141; do
@@ -114,7 +114,7 @@ gpt-oss 120B MXFP4 MoE|59.02 GiB|116.83 B|tg128|50
 gpt-oss 20B Q8_0|11.27 GiB|20.91 B|tg128|72
 llama 8B F16|4.58 GiB|8.03 B|tg128|40
 llama 8B Q4_0|0.83 GiB|8.03 B|tg128|40' >"$tmp/types.md"
-run report "$tmp/types.md" --hw strix-halo-395 -o json && has '60.87 GiB are 4.48 bits a weight, which \\"F16\\" is not: priced as MXFP4_EXPERTS'
+run report "$tmp/types.md" --hw strix-halo-395 -o json && has '60.87 GiB are 4.48 bits a weight, not those of \\"F16\\": estimated as MXFP4_EXPERTS'
 ok $? "a label that the bytes contradict is doubted aloud"
 holds "$(jq '[.rows[] | select(.test == "tg128" and (.model | startswith("gpt-oss 120B F16")))][0].bytes / 5.0e9 | . > 0.97 and . < 1.03' "$tmp/out" | sed 's/true/1/;s/false/0/') == 1" "5.0 GB a token"
 holds "$(jq '[.rows[] | select(.test == "pp512")][0].bytes' "$tmp/out") < 65.4e9" "no report reads more than its file"
@@ -150,9 +150,9 @@ for type in $mlx IQ2_M:IQ2_M "INT8 W8A8:INT8" "Q4_K - Medium:Q4_K_M" GPTQ-Int4:G
     ok $? "-q ${type%%:*} is ${type#*:}"
 done
 sed 's/,Q4_K_M,4.58,/,,,/' "$tmp/new.csv" >"$tmp/untyped.csv"
-run score "$tmp/untyped.csv" --type F16 -o json && has '"type": "F16"' && has 'no type in its row: F16, as --type says'
+run score "$tmp/untyped.csv" --type F16 -o json && has '"type": "F16"' && has 'no type in its row: F16, from --type'
 ok $? "--type is the type of rows that do not say theirs"
-run score "$tmp/new.csv" --type F16 -o json && has '"type": "Q4_K_M"' && ! has 'as --type says'
+run score "$tmp/new.csv" --type F16 -o json && has '"type": "Q4_K_M"' && ! has 'from --type'
 ok $? "and of no others"
 
 # A profile that cannot be read is said, whichever machine is asked for; names that are no profile's may have a slash.
@@ -178,17 +178,17 @@ run score "$tmp/slash.csv" -o json && has '"n_unpriced": 0'
 ok $? "a machine's name is no path"
 if [ -n "$kept" ]; then ROOFCAST_DATA=$kept; else unset ROOFCAST_DATA; fi
 
-refused 2 'no FILE of measurements' score
+refused 2 'expected a FILE of measurements' score
 cp "$f/throughput.csv" "$tmp/mine.csv"
 cp "$f/hardware.csv" "$tmp/mine.hw.csv"
-refused 2 'is an input itself' score "$tmp/mine.csv" --features "$tmp/mine.csv"
-refused 2 'is an input itself' calibrate "$tmp/mine.csv" -o "$tmp/mine.csv"
-refused 2 'is an input itself' calibrate "$tmp/mine.csv" --hardware "$tmp/mine.hw.csv" -o "$tmp/mine.hw.csv"
+refused 2 'is an input file' score "$tmp/mine.csv" --features "$tmp/mine.csv"
+refused 2 'is an input file' calibrate "$tmp/mine.csv" -o "$tmp/mine.csv"
+refused 2 'is an input file' calibrate "$tmp/mine.csv" --hardware "$tmp/mine.hw.csv" -o "$tmp/mine.hw.csv"
 cp "$top_srcdir/hwprofiles/h100-sxm.json" "$tmp/own.json"
-refused 2 'is an input itself' score "$f/throughput.csv" --hw "$tmp/own.json" --features "$tmp/own.json"
-refused 2 'is an input itself' predict llama-3-8b --hw "h100-sxm,$tmp/own.json" --save "$tmp/own.json"
-refused 2 'is an input itself' memory llama-3-8b --hw="$tmp/own.json" --save "$tmp/../$(basename "$tmp")/own.json"
-refused 2 'is an input itself' sweep -m llama-3-8b --hw "$tmp/own.json" --save="$tmp/own.json"
+refused 2 'is an input file' score "$f/throughput.csv" --hw "$tmp/own.json" --features "$tmp/own.json"
+refused 2 'is an input file' predict llama-3-8b --hw "h100-sxm,$tmp/own.json" --save "$tmp/own.json"
+refused 2 'is an input file' memory llama-3-8b --hw="$tmp/own.json" --save "$tmp/../$(basename "$tmp")/own.json"
+refused 2 'is an input file' sweep -m llama-3-8b --hw "$tmp/own.json" --save="$tmp/own.json"
 cmp -s "$tmp/own.json" "$top_srcdir/hwprofiles/h100-sxm.json"
 ok $? "nor are machines"
 cmp -s "$tmp/mine.csv" "$f/throughput.csv"
@@ -206,11 +206,11 @@ refused 1 'hw.csv: line 2, column 3 (mem_bw_gbs_per_device)' score "$f/throughpu
 
 printf 'hardware,class,mem_bw_gbs_per_device,fp16_bf16_tflops_dense\nRTX 5999,toaster,100,20\n' >"$tmp/hw.csv"
 { head -n 1 "$f/throughput.csv" && grep -m 1 'RTX 4090' "$f/throughput.csv" | sed 's/,[^,]*RTX 4090[^,]*,/,RTX 5999,/'; } >"$tmp/own.csv"
-run score "$tmp/own.csv" --hardware "$tmp/hw.csv" -o json && has 'of a class that is not known (toaster): taken for one of class consumer GPU'
+run score "$tmp/own.csv" --hardware "$tmp/hw.csv" -o json && has 'unknown class (toaster): estimated as class consumer GPU'
 ok $? "a class of the file's own is said, and what its machine is taken for"
 printf 'hardware,class,mem_bw_gbs_per_device\nFooBar X1,edge NPU,60\n' >"$tmp/hw.csv"
 sed 's/RTX 5999/FooBar X1/' "$tmp/own.csv" >"$tmp/npu.csv"
-run score "$tmp/npu.csv" --hardware "$tmp/hw.csv" -o json && has 'of a class that is not known (edge NPU): taken for one of class accelerator'
+run score "$tmp/npu.csv" --hardware "$tmp/hw.csv" -o json && has 'unknown class (edge NPU): estimated as class accelerator'
 ok $? "where the name says nothing the words of the class do"
 # Blanks around a value are not of it, nor are blank lines rows.
 { head -n 1 "$f/throughput.csv" && echo && echo '1,x, NVIDIA RTX 4090 ,1,llama.cpp,Llama-3-8B,8.03,F16 ,,decode ,0, 64,1 , 50,2026-01,tags='; } >"$tmp/blanks.csv"
@@ -246,7 +246,7 @@ sed '/"avg_ns"/d; s/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$t
 run report "$tmp/fast.json" && has '1410 TFLOP/s, 2.13 times the 660.6 TFLOP/s of rtx-4090'
 ok $? "more than a machine can do is said"
 sed '/"avg_ns"/d; s/"avg_ts": 10000/"avg_ts": 15000/' "$f/llama-bench.json" >"$tmp/fast.json"
-run report "$tmp/fast.json" && has 'above the peak of fp16: its kernels multiply in another type'
+run report "$tmp/fast.json" && has 'above the peak of fp16: the kernels use another type'
 ok $? "more than a roof allows is said"
 sed '/"avg_ns"/d; s/NVIDIA GeForce RTX 4090/Apple M4 Max/; s/"CUDA"/"MTL,BLAS"/; s/"avg_ts": 10000/"avg_ts": 880/' "$f/llama-bench.json" >"$tmp/metal.json"
 run report "$tmp/metal.json" --chart "$tmp/metal" && ! grep -q 'outside the frame' "$tmp/err"
@@ -254,8 +254,8 @@ ok $? "pp512 of 4-bit weights is inside an Apple chip's frame"
 run report "$f/llama-bench.md" -o csv && has 'does not name its machine: name it with --hw'
 ok $? "without --hw a table names no machine, and the row says so"
 is "pp512 tg128@d4096" "$(cells test | paste -sd ' ')" "tests keep their names without a machine"
-for what in 'gpu_ops:m=:an operation by itself' 'all_reduce:all_reduce [0-9]* B:an exchange between devices'; do
-    run report "$f/${what%%:*}.csv" && has "${what##*:}: score compares it" && what=${what#*:} && has " ${what%:*}\|_proj ${what%:*}" && ! has 'nan'
+for what in 'gpu_ops:m=:a single op' 'all_reduce:all_reduce [0-9]* B:a collective between devices'; do
+    run report "$f/${what%%:*}.csv" && has "${what##*:}: use roofcast score" && what=${what#*:} && has " ${what%:*}\|_proj ${what%:*}" && ! has 'nan'
     ok $? "report says what kind of row has no place under a roof: ${what##*:}"
 done
 { head -n 1 "$f/hardware.csv"; echo 'NVIDIA RTX 4090,consumer GPU,2016,82.6,165.2,660,330,,twice the bandwidth,'; } >"$tmp/twice.csv"
@@ -267,23 +267,23 @@ holds "$(jq '.rows[] | select(.phase == "decode") | .predicted' "$tmp/out") > 1.
 run report "$f/vllm-serve.json" --hw h100-sxm -o csv
 is "compute memory" "$(cells bound | paste -sd ' ')" "a server's latencies have a bound"
 holds "$(cells mfu | head -n 1) > 0.119 && $(cells mfu | head -n 1) < 0.126 && $(cells mbu | tail -n 1) > 0.225 && $(cells mbu | tail -n 1) < 0.237" "MFU of its prompt, MBU of its step"
-run report "$f/vllm-serve.json" --hw h100-sxm -o json && has "one prompt in a time that has the wait for others' and the server's own work in it" &&
-    has "others' prompts pass between steps and are not counted" && "$validate" "$doc" roofcast.report "$tmp/out" >"$tmp/err" 2>&1
+run report "$f/vllm-serve.json" --hw h100-sxm -o json && has "bytes and FLOP of one prompt; the time includes queueing and the server's own work" &&
+    has "prefills between steps are not counted" && "$validate" "$doc" roofcast.report "$tmp/out" >"$tmp/err" 2>&1
 ok $? "with what else is in that time"
 run report "$f/vllm-serve.json" --hw h100-sxm --chart "$tmp/served" >/dev/null
 is "decode prefill" "$(cut -f 1-9 "$tmp/served.tsv" | grep -o 'prefill\|decode' | sort -u | paste -sd ' ')" "and a place in the chart"
 sed 's/,64,1,8,1,1,1,8,/,64,,8,1,1,1,8,/' "$f/serving.csv" >"$tmp/copies.csv"
 run report "$tmp/copies.csv" -o json
-is "2 true" "$(jq -r '[.rows[] | select(.test | test("tpot"))] | "\(map(select(.mbu)) | length) \(all(.mbu or .reason == "how many sequences a step has is not known"))"' "$tmp/out")" \
+is "2 true" "$(jq -r '[.rows[] | select(.test | test("tpot"))] | "\(map(select(.mbu)) | length) \(all(.mbu or .reason == "unknown number of sequences per step"))"' "$tmp/out")" \
     "but where nobody says how many copies of a server there are"
-refused 1 'expected one machine, whose roofs are drawn' report "$f/throughput.csv" --chart "$tmp/several" -o csv
+refused 1 'expected one machine' report "$f/throughput.csv" --chart "$tmp/several" -o csv
 run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null
 test $status -eq 0 || test $status -eq 3 # 3: no gnuplot
 ok $? "--chart draws, or says what it lacks"
 run report "$f/aiperf.csv" --hw h100-sxm --model llama-3.1-8b -o csv
 is "req1024+128x7.4 ttft req1024+128x7.4 tpot" "$(cells test | tr '\n' ' ' | sed 's/ $//')" "a server's latencies are told apart"
 cp "$f/hardware.csv" "$tmp/own.tsv"
-refused 2 'own.tsv is an input itself' report "$f/llama-bench.json" --hardware "$tmp/own.tsv" --chart "$tmp/own"
+refused 2 'own.tsv is an input file' report "$f/llama-bench.json" --hardware "$tmp/own.tsv" --chart "$tmp/own"
 cmp -s "$f/hardware.csv" "$tmp/own.tsv"
 ok $? "no chart is written over what it was drawn from"
 test -s "$tmp/chart.tsv" && test -s "$tmp/chart.roofs.tsv"
@@ -294,7 +294,7 @@ for other in vllm-serve.json vllm-latency.json vllm-throughput.json aiperf.csv; 
 done
 for command in report score; do
     run $command "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b -o json
-    has 'input 32 tokens, output 128 tokens, 8 sequences, as vllm bench latency has by default' && run $command "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b \
+    has 'input 32 tokens, output 128 tokens, 8 sequences, the defaults of vllm bench latency' && run $command "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b \
         --input-len 512 --output-len 64 --batch-size 4 -o json && ! has 'by default'
     ok $? "$command says what a file does not, and takes it from options"
 done
@@ -315,7 +315,7 @@ run predict smollm2-135m -q Q8_0 --hw ryzen-7950x -t 2 -n 128 -d 4096 -p 0 --anc
 run predict smollm2-360m -q Q8_0 --hw ryzen-7950x -t 2 -n 128 -d 4096 -p 0 --anchor "$tmp/run.json" -o csv
 holds "$(cells tok_s) > 0.9 * 41.5 && $(cells tok_s) < 1.1 * 41.5 && $other > 1.3 * 41.5" "an anchor is of the model it was measured with, not of the one asked about"
 jq '.rows[0].weight_bytes /= 4' "$tmp/run.json" >"$tmp/slice.json"
-run score "$tmp/slice.json" --hw ryzen-7950x && has '0.0961 GB of weights were read each time, not what smollm2-360m has'
+run score "$tmp/slice.json" --hw ryzen-7950x && has '0.0961 GB of weights read per pass, unlike smollm2-360m'
 ok $? "a run of some of a model's layers is not priced as the whole"
 refused 1 'not a result of llama-bench' report "$top_srcdir/models/llama-3-8b.json"
 # Rows that the model does not describe (a depth of 32768 without flash attention, they say, four times as fast as that) leave the others' word alone:
@@ -406,7 +406,7 @@ M
 run report "$tmp/small.md" --hw h100-sxm -o csv && is "F16 F16" "$(cells type | head -n 2 | paste -sd ' ')" "a right label of a small model is not doubted"
 cells bytes | head -n 2 | paste -sd ' ' | awk '{ exit !($1 > 260e6 && $1 < 290e6 && $2 > 140e6 && $2 < 160e6) }'
 ok $? "a step reads the file and its cache"
-has 'guessed: the model.s dimensions, of which no preset is known'
+has 'guessed (no preset): the model.s dimensions'
 ok $? "a guess looks like a guess"
 has 'more than any type has'
 ok $? "more bits a weight than any type has are no model"

@@ -39,8 +39,8 @@ jq -e '.fits.rate.n_rows > 0 and (.fits.rate.constants | length) > 0 and (.fits.
     "$tmp/data/hwprofiles/stacks/constants.json" >/dev/null
 ok $? "steps teach what requests take; how far off requests are they do not say"
 
-refused 2 '--batch-size completes --anchor' predict llama-3-8b --hw rtx-4090 --batch-size 4
-refused 2 '--input-len completes' sweep llama-3-8b --hw rtx-4090 --input-len 4
+refused 2 '--batch-size needs --anchor' predict llama-3-8b --hw rtx-4090 --batch-size 4
+refused 2 '--input-len needs --anchor' sweep llama-3-8b --hw rtx-4090 --input-len 4
 
 # Layers spread over devices: passes overlap as the score has it, links beside.
 echo "$head" >"$tmp/split.csv"
@@ -120,11 +120,11 @@ ok $? "and the same interval"
 
 # ---- a machine nobody described: what its class is believed to have, and an interval as wide as that
 case $has_note in
-*'no profile of "rtx-5050"'*'taken for a machine of class consumer GPU: 460 GB/s, give or take x/ 2.5 (90 %)'*) true ;;
+*'no profile of "rtx-5050"'*'estimated as a machine of class consumer GPU: 460 GB/s */ 2.5 (90 %)'*) true ;;
 *) false ;;
 esac
 ok $? "what is guessed of a machine is said"
-run predict llama-3-8b --hw rtx-5050 --explain && has 'the machine  *1.733  *(56)  *x/ 1.73, [0-9.]* % of the interval' &&
+run predict llama-3-8b --hw rtx-5050 --explain && has 'the machine  *1.733  *(56)  *\*/ 2.47 (90 %), [0-9.]* % of the interval' &&
     has 'guess, of its class (consumer GPU)' && has 'bandwidth x 90 FLOP/B'
 ok $? "and explained, with its share"
 run predict llama-3-8b --hw rtx-5050 --explain -o json && jq -e '[.rows[] | select(.phase == "decode") | .constants[].share // 0] | add | . > 0.999 and . < 1.001' "$tmp/out" >/dev/null
@@ -159,7 +159,7 @@ run predict llama-3-8b -q Q4_K_M --hw rtx-4090 --what-if b=1 -o json
 is "1 1 1" "$(jq -r '[.rows[] | select(.speedup) | .speedup, .speedup_lo, .speedup_hi] | unique | "\(.[0]) \(.[-1]) \(length)"' "$tmp/out")" "a change that changes nothing has no interval"
 # A file of llama-bench whose rows name two machines, neither by its profile's name: rows of the other are left out. A file of layers that were left to the host is none.
 jq '[.[0], (.[0] | .gpu_info = "NVIDIA GeForce RTX 4080" | .avg_ts /= 3 | .avg_ns *= 3)]' "$top_srcdir/tests/fixtures/measure/llama-bench.json" >"$tmp/two.json"
-run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 1 --anchor "$tmp/two.json" -o csv && says '1 rows are of other machines (rtx-4080) and left out, 1 are of rtx-4090'
+run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 1 --anchor "$tmp/two.json" -o csv && says '1 rows of other machines (rtx-4080) are ignored, 1 are of rtx-4090'
 ok $? "of a file of several machines those rows that are of the one asked about"
 jq '[.[0] | .n_gpu_layers = 10]' "$top_srcdir/tests/fixtures/measure/llama-bench.json" >"$tmp/partly.json"
 refused 1 'part of its layers ran on another device' predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 1 --anchor "$tmp/partly.json"
@@ -181,7 +181,7 @@ run predict llama-3-8b --hw rtx-4080 -o csv
 is "class" "$(cell basis)" "a machine of its class"
 class=$(cell tok_s_hi phase=decode)/$(cell tok_s_lo phase=decode)
 holds "$known < $class && $class < $wide" "is less sure than the machine, surer than a stranger"
-run predict llama-3-8b --hw rtx-4080 && has ' low  *high ' && has 'stack   llama.cpp-cuda  constants of machines of its class' && has '90 % interval'
+run predict llama-3-8b --hw rtx-4080 && has ' low  *high ' && has 'stack   llama.cpp-cuda  constants of this class of machines' && has '90 % interval'
 ok $? "the table says so"
 run predict llama-3-8b --hw rtx-4090 --stack none -o csv
 is "none" "$(cell stack)none$(cell tok_s_lo)$(cell ttft_s_hi)" "--stack none: no interval"
@@ -230,7 +230,7 @@ holds "$2 < 1 && $3 > 1 && $3 / $2 < 0.5 * ($(cell tok_s_hi) / $(cell tok_s_lo) 
 is "1 1 1" "$(ratio 3)" "more memory changes nothing, for sure"
 set -- $(ratio 4)
 holds "$2 < 1 && $3 > 1" "other passes have errors of their own"
-run predict llama-3-8b --hw rtx-4090 -p 0 --what-if bandwidth=x2 && has 'ratio  *ratio low  *ratio high' && has '^interval: what both rows err by alike'
+run predict llama-3-8b --hw rtx-4090 -p 0 --what-if bandwidth=x2 && has 'ratio  *ratio low  *ratio high' && has '^(errors common to both rows cancel'
 ok $? "in the table"
 run predict llama-3-8b --hw rtx-4090 --stack none -p 0 --what-if bandwidth=x2 -o json
 jq -e '.rows[1] | .speedup > 1 and .speedup_lo == null and .speedup_hi == null' "$tmp/out" >/dev/null
@@ -264,7 +264,7 @@ is "llama.cpp-vulkan llama.cpp-vulkan" "$(cells stack | paste -sd ' ')" "or what
 ok $? "of another machine than it says: said"
 { sed '$d' "$tmp/bench.json"; sed -n '$s/}\]$/},/p' "$tmp/bench.json"; sed 's/^\[//; s/RTX 4080/RTX 4090/' "$tmp/bench.json"; } >"$tmp/second.json"
 run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/second.json" -o csv &&
-    grep -q 'second.json: 1 rows are of other machines (rtx-4090) and left out, 1 are of rtx-4080' "$tmp/err"
+    grep -q 'second.json: 1 rows of other machines (rtx-4090) are ignored, 1 are of rtx-4080' "$tmp/err"
 ok $? "of any of its tests"
 sed 's/"cpu_info": "c", "gpu_info": "[^"]*", "backends": "CUDA"/"cpu_info": "AMD EPYC 9654 96-Core Processor", "gpu_info": "", "backends": "CPU"/; s/"n_gpu_layers": 99/"n_gpu_layers": 0/; s/30\.5/15/g; s/4196721311/8533333333/' \
     "$tmp/bench.json" >"$tmp/cpu.json"
@@ -298,12 +298,12 @@ step --anchor "$tmp/aiperf.csv" && says 'in 8 ms by vllm' && step --anchor "$tmp
 ok $? "AIPerf's is of the software that --stack says"
 refused 2 'aiperf.csv: it does not name its machine: expected one --hw, found 2' predict llama-3.1-8b --hw h100-sxm,rtx-4090 --anchor "$tmp/aiperf.csv"
 sed 's/Output Sequence Length (tokens),128/Output Sequence Length (tokens),1/' "$tmp/aiperf.csv" >"$tmp/one-token.csv"
-refused 1 'no row to learn from: answers of one token have no steps' predict llama-3.1-8b --hw h100-sxm --anchor "$tmp/one-token.csv"
+refused 1 'no usable row: generations of one token have no decode steps' predict llama-3.1-8b --hw h100-sxm --anchor "$tmp/one-token.csv"
 refused 1 'times the 3350 GB/s of h100-sxm' predict llama-3.1-70b --hw h100-sxm --anchor "$tmp/aiperf.csv"
 run predict llama-3.1-70b --hw h100-sxm --tp 8 --anchor "$tmp/aiperf.csv" && says 'by vllm on 8 devices, uncertainty'
 ok $? "its devices are those asked about"
 echo '{"elapsed_time": 45, "num_requests": 1000, "total_num_tokens": 413539, "requests_per_second": 22, "tokens_per_second": 9149}' >"$tmp/whole.json"
-step --anchor "$tmp/whole.json" && says 'narrows --request alone: how many of its requests ran at once is not known'
+step --anchor "$tmp/whole.json" && says 'narrows --request alone: its number of concurrent requests is unknown'
 ok $? "whole requests say that they are no steps"
 # A machine that nobody has a profile of: ten lines of its datasheet, no maker, no id that tells its class.
 mkdir "$tmp/own"
@@ -326,18 +326,18 @@ refused 1 'mine.json' report "$tmp/bench.json" --hw "$tmp/own/not-mine.json"
 echo "a,x,own/mine.json,1,llama.cpp,Llama-3-8B,8.03,F16,,decode,0,64,1,30,2025-06,tags=" | { echo "$head"; cat; } >"$tmp/names-file.csv"
 (cd "$tmp" && run score names-file.csv) && has 'no profile of'
 ok $? "what a file of measurements names opens none"
-refused 2 '--roof and --anchor contradict each other' predict llama-3-8b --hw rtx-4080 --roof --anchor "$tmp/anchor.csv"
+refused 2 '--roof and --anchor are mutually exclusive' predict llama-3-8b --hw rtx-4080 --roof --anchor "$tmp/anchor.csv"
 refused 1 'no/such.json' predict llama-3-8b --hw rtx-4080 --anchor no/such.json
 sed 's/RTX 4080/Nonesuch/' "$tmp/anchor.csv" >"$tmp/nobody.csv"
-refused 1 'no row to learn from: no profile of' predict llama-3-8b --hw rtx-4080,rtx-4090 --anchor "$tmp/nobody.csv"
+refused 1 'no usable row: no profile of' predict llama-3-8b --hw rtx-4080,rtx-4090 --anchor "$tmp/nobody.csv"
 sed '$s/decode,0,64,1,[^,]*/decode,0,64,1,94/' "$tmp/anchor.csv" >"$tmp/absurd.csv"
-refused 1 'absurd.csv: line 2: expected at most 47.95 tokens/s, found 94, which takes 1412 GB/s of weights and keys, 1.97 times the 717 GB/s of rtx-4080: is it of another' \
+refused 1 'absurd.csv: line 2: expected at most 47.95 tokens/s, found 94, which takes 1412 GB/s of weights and keys, 1.97 times the 717 GB/s of rtx-4080: another' \
     predict llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv"
 refused 1 '1.97 times the 717 GB/s' sweep -m llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv" --quiet
 refused 2 'anchor is given twice' predict llama-3-8b --hw rtx-4080 --anchor "$tmp/anchor.csv" --anchor "$tmp/anchor.csv"
 { cat "$tmp/anchor.csv"; sed '1d; s/decode,0,64,1,[^,]*/decode,0,64,1,20/' "$tmp/anchor.csv"; } >"$tmp/two.csv"
 run predict llama-3-8b --hw rtx-4080 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/two.csv" && grep -q 'lines 2 and 3 are of one test and differ' "$tmp/err"
-ok $? "rows that contradict each other are named"
+ok $? "rows that are mutually exclusive are named"
 sed 's/1,20,/1,52,/; s/RTX 4080/RTX 4090/' "$tmp/two.csv" | sed 1d >"$tmp/other.csv"
 cat "$tmp/anchor.csv" "$tmp/other.csv" >"$tmp/mixed.csv"
 of() { # MACHINES FILE: what is predicted of each with these anchors
@@ -347,7 +347,7 @@ of() { # MACHINES FILE: what is predicted of each with these anchors
 { head -n 1 "$tmp/anchor.csv"; cat "$tmp/other.csv"; } >"$tmp/alone.csv"
 alone="$(of rtx-4080 "$tmp/anchor.csv") $(of rtx-4090 "$tmp/alone.csv")"
 is "${alone% *}" "$(of rtx-4080 "$tmp/mixed.csv")" "rows of other machines than the one asked about are left out"
-grep -q 'rows are of other machines and left out' "$tmp/err"
+grep -q 'rows of other machines are ignored' "$tmp/err"
 ok $? "and said to be"
 is "$alone" "$(of rtx-4080,rtx-4090 "$tmp/mixed.csv")" "of several machines each is anchored by its own rows"
 sed 's/tags=$/"tags=batch_curve,ubatch=1"/' "$tmp/anchor.csv" >"$tmp/curve.csv"
@@ -374,7 +374,7 @@ run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10,it
 at=$(cell tok_s phase=decode)
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo "tok_s>=$at" -o csv
 is "unsure 0.5000" "$(cell slo_met) $(cell slo_chance | awk '{ printf "%.4f", $1 }')" "just what is predicted: one in two"
-run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 --slo "tok_s>=$at" && has 'SLO  *chance' && has 'unsure  *50.0 %'
+run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 --slo "tok_s>=$at" && has 'SLO  *probability' && has 'unsure  *50.0 %'
 ok $? "in the table"
 run predict llama-3-8b --hw rtx-4090 --roof --slo "ttft<=1ms" -o csv && is "no " "$(cell slo_met) $(cell slo_chance)" "a bound: no chance, but an answer"
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 -o csv
@@ -404,7 +404,7 @@ near=$(solved machine_nearest) chance=$(solved chance | awk '{ printf "%.6f", $1
 is "null null" "$(solved machine) $(solved machine_conservative)" "a machine that none is, at the prediction"
 run predict llama-3-8b --hw "$near" -q F16 -n 1 -d 64 -p 16 --slo "tok_s>=$at" -o csv
 is "unsure $chance" "$(cell slo_met) $(cell slo_chance | awk '{ printf "%.6f", $1 }')" "the chance is that of the nearest"
-echo "$text" | grep -q "^no machine is sufficient at the prediction, of [0-9]* with known memory: $near comes nearest, [0-9.]* tokens/s, with a chance of [1-9]"
+echo "$text" | grep -q "^no machine is sufficient at the prediction (of [0-9]* with known memory): $near comes nearest, [0-9.]* tokens/s, probability [1-9]"
 ok $? "in words"
 
 # ---- sweep

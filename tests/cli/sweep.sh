@@ -39,7 +39,7 @@ run sweep -m llama-3-8b --hw h100-sxm -b 1-100
 grep -q '^roofcast: 100 configurations in .* microseconds each, on ' "$tmp/err"
 ok $? "the last line says how long a configuration took"
 
-refused 2 'which models' sweep --hw h100-sxm
+refused 2 'no models: expected -m' sweep --hw h100-sxm
 refused 1 'did you mean llama-3-8b' sweep -m llama-3-8c --hw h100-sxm
 refused 2 'ends before it begins' sweep -m llama-3-8b --hw h100-sxm -b 8-1
 refused 2 'multiplies 0' sweep -m llama-3-8b --hw h100-sxm -d '0-8*2'

@@ -95,7 +95,7 @@ fails 1 "sliding-window attention: not supported by architecture qwen2" synth qw
 fails 1 "5 of 4 experts used" synth $small --n-expert 4 --n-expert-used 5 $x
 fails 1 "0 of 4 experts used" synth $small --n-expert 4 $x
 fails 2 "-o FILE" synth $small
-fails 2 "which model" synth -q F16 $x
+fails 2 "no MODEL" synth -q F16 $x
 fails 2 "needs --n-vocab" synth --n-layer 2 --n-embd 64 --n-ff 96 --n-head 4 $x
 fails 2 "Q4_K_M" synth $small -q Q9_9 $x
 fails 2 "-t" synth $small -t 0 $x

@@ -87,7 +87,7 @@ ok $? "thousands of lines there and back"
 run tokenize --help && has "Examples:"
 ok $? "--help teaches"
 refused 2 "-m FILE is required" tokenize
-refused 2 "contradict each other" tokenize -m "$tmp/spm.gguf" --bos --no-bos
+refused 2 "are mutually exclusive" tokenize -m "$tmp/spm.gguf" --bos --no-bos
 printf 'a b abc\n' >"$tmp/in"
 "$ROOFCAST" tokenize -m "$tmp/spm.gguf" <"$tmp/in" >"$tmp/want"
 run tokenize -m "$tmp/spm.gguf" 'a b abc' && cmp -s "$tmp/out" "$tmp/want" && run tokenize -m "$tmp/spm.gguf" -p 'a b abc' && cmp -s "$tmp/out" "$tmp/want"

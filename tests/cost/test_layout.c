@@ -230,57 +230,6 @@ static void collectives(void **state)
     assert_near(seconds(OP_SEND, 2, 1e6, false), 10e-6 + 5e-6, 1e-12);
 }
 
-/* Another machine: 1 TB/s, 100 TFLOP/s, 2 microseconds a launch. */
-static struct roofs some_roofs(void)
-{
-    struct roofs r = { .bytes_s = 1e12, .e_compute = 0.5, .e_bandwidth = 0.5, .launch_s = 2e-6, .cache_bytes_s = INFINITY,
-                       .link_bytes_s = 100e9, .link_latency_s = 5e-6 };
-    for (int i = 0; i < MATH_COUNT; i++)
-        r.peak[i].flop_s = 100e12;
-    return r;
-}
-
-/*
- * Repeated queries: 300 decode steps and as many prompts, in three rounds. Every result is step_price()'s. Of 600 passes
- * in 16384 places some 11 share one (600 * 599 / 2 / 16384) and are priced in every round; at least 550 are priced once.
- */
-static void remembered_prices(void **state)
-{
-    enum { N = 300, ROUNDS = 3 };
-    struct fixture x = { 0 };
-    struct step_cache cache;
-    struct error err = { 0 };
-    const struct roofs r = some_roofs();
-    (void)state;
-    open_model(&x, "llama", &dense);
-    lay_out(&x, (struct layout){ .tp = 4 });
-    assert_ok(step_cache_init(&cache, &x.s, &r, &err), err);
-    for (uint32_t i = 0; i < 2 * N * ROUNDS; i++) {
-        const uint32_t k = i / 2 % N;
-        const struct pass p = i % 2 ? decode_pass(1000 + 7 * k, 1 + k % 64)
-                                    : (struct pass){ .n_tok = 1 + k, .n_past = k % 5, .n_seq = 1, .n_out = k % 2 };
-        assert_true(step_cache_seconds(&cache, &p) == step_price(&x.s, &r, &p, 1, NULL, NULL).seconds);
-    }
-    assert_int_equal(cache.n_hit + cache.n_miss, 2 * N * ROUNDS);
-    assert_true(cache.n_miss >= 2 * N && cache.n_hit >= 550 * (ROUNDS - 1));
-    /* The same pass twice: the second is a hit. One field more or less is another pass. */
-    const struct pass base = { .n_tok = 8, .n_past = 100000, .n_seq = 8, .n_out = 8 };
-    struct pass p[5] = { base, base, base, base, base };
-    p[1].n_tok = 16;
-    p[2].n_past++;
-    p[3].n_seq = 4;
-    p[4].n_out = 0;
-    for (size_t i = 0; i < ARRAY_LEN(p); i++) {
-        const size_t missed = cache.n_miss, hit = cache.n_hit;
-        const double s = step_cache_seconds(&cache, &p[i]);
-        assert_true(cache.n_miss == missed + 1 && cache.n_hit == hit);
-        assert_true(step_cache_seconds(&cache, &p[i]) == s && s == step_price(&x.s, &r, &p[i], 1, NULL, NULL).seconds);
-        assert_true(cache.n_miss == missed + 1 && cache.n_hit == hit + 1);
-    }
-    step_cache_free(&cache);
-    close_model(&x);
-}
-
 /*
  * Five equal layers of 2 GB on two stages of three and two, at 1 TB/s: 6 ms and 4 ms, a pass 10 ms; the slower stage is 6 / 5
  * of their mean. One sequence goes through both, 10 ms a token. Of four, two groups of two follow each other: each stage has
@@ -314,7 +263,7 @@ static void what_does_not_divide(void **state)
     struct hparams hp = dense;
     (void)state;
     open_model(&x, "llama", &hp);
-    refused(&x, (struct layout){ .tp = 3 }, "--tp 3 does not divide 8 heads");
+    refused(&x, (struct layout){ .tp = 3 }, "tp 3 does not divide 8 heads");
     refused(&x, (struct layout){ .pp = 2 }, "the model has 1 layers");
     refused(&x, (struct layout){ .ep = 2 }, "the model has no experts");
     refused(&x, (struct layout){ .tp = 2000 }, "at most 65536 devices");
@@ -324,7 +273,7 @@ static void what_does_not_divide(void **state)
     hp.n_expert_used = 2;
     hp.n_ff_exp = hp.n_ff = 32;
     open_model(&x, "llama", &hp);
-    refused(&x, (struct layout){ .dp = 4, .ep = 4 }, "--ep 4 does not divide 6 experts");
+    refused(&x, (struct layout){ .dp = 4, .ep = 4 }, "ep 4 does not divide 6 experts");
     refused(&x, (struct layout){ .tp = 2, .dp = 2, .ep = 3 }, "expected a divisor of tp x dp = 4");
     close_model(&x);
 }
@@ -368,8 +317,7 @@ int main(void)
         cmocka_unit_test(tensor_parallel),         cmocka_unit_test(experts_over_groups),
         cmocka_unit_test(one_device_is_the_op_list), cmocka_unit_test(pipeline_memory),
         cmocka_unit_test(collectives),             cmocka_unit_test(pipeline_seconds),
-        cmocka_unit_test(what_does_not_divide),    cmocka_unit_test(remembered_prices),
-        cmocka_unit_test(barriers_of_a_block),
+        cmocka_unit_test(what_does_not_divide),        cmocka_unit_test(barriers_of_a_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

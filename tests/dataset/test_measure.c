@@ -39,8 +39,8 @@ static void test_csv_refuses(void **state)
     assert_fails(parse(&c, "a,b\n1\n", &err), err, "line 2, column 1: expected 2 fields as in the header, found 1");
     assert_fails(parse(&c, "a,b\n1,2,3\n", &err), err, "line 2, column 5: expected 2 fields");
     assert_fails(parse(&c, "a,b\n1,x\"y\n", &err), err, "line 2, column 4: a quote inside");
-    assert_fails(parse(&c, "a,b\n1,\"y\"z\n", &err), err, "line 2, column 6: text behind");
-    assert_fails(parse(&c, "a,b\n1,\"y\n", &err), err, "line 2, column 3: a quoted field that does not end");
+    assert_fails(parse(&c, "a,b\n1,\"y\"z\n", &err), err, "line 2, column 6: text after");
+    assert_fails(parse(&c, "a,b\n1,\"y\n", &err), err, "line 2, column 3: an unterminated quoted field");
     assert_fails(parse(&c, "a,a\n", &err), err, "line 1, column 3: a second column \"a\"");
     assert_fails(csv_parse(&c, "f.csv", "a\nx\0y\n", 6, &err), err, "line 2, column 2: a byte of zero");
 }
@@ -141,13 +141,13 @@ static void test_dates(void **state)
     for (size_t i = 0; i < ARRAY_LEN(unsaid); i++) {
         snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", unsaid[i]);
         assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
-        assert_string_equal(l.row[0].remark, "date_or_build says no date, no build and no version: taken as of today");
+        assert_string_equal(l.row[0].remark, "date_or_build has no date, build or version: assumed current");
         measure_free(&l);
     }
     for (size_t i = 0; i < ARRAY_LEN(early); i++) {
         snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", early[i]);
         assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
-        assert_string_equal(l.row[0].remark, "date_or_build is of a year before any of this was measured: taken as of today");
+        assert_string_equal(l.row[0].remark, "date_or_build is before the first measurements: assumed current");
         measure_free(&l);
     }
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
@@ -188,7 +188,7 @@ static void test_type_given(void **state)
     struct error err = { 0 };
     assert_ok(measure_parse(&l, "t.csv", text, strlen(text), &x, &err), err);
     assert_string_equal(l.row[0].quant, "Q4_0");
-    assert_string_equal(l.row[0].remark, "no type in its row: Q4_0, as --type says");
+    assert_string_equal(l.row[0].remark, "no type in its row: Q4_0, from --type");
     assert_string_equal(l.row[1].quant, "Q8_0");
     assert_string_equal(l.row[1].remark, "");
     measure_free(&l);
@@ -418,8 +418,8 @@ static void test_notes_of_attention(void **state)
         struct measurement m = measure_empty(MEASURE_RATE);
         m.notes = cases[i].notes;
         measure_read_notes(&m);
-        if (m.flash_said != cases[i].said || m.flash != cases[i].flash)
-            fail_msg("\"%s\": said %d, flash %d", cases[i].notes, m.flash_said, m.flash);
+        if (m.flash_stated != cases[i].said || m.flash != cases[i].flash)
+            fail_msg("\"%s\": said %d, flash %d", cases[i].notes, m.flash_stated, m.flash);
     }
 }
 
@@ -510,7 +510,7 @@ static void test_llama_bench_refuses(void **state)
     static const struct {
         const char *text, *says;
     } files[] = {
-        { "INSERT INTO test (model_type, n_prompt) VALUES ('llama 8B F16', '512);", "line 1, column 65: a text in quotes that does not end" },
+        { "INSERT INTO test (model_type, n_prompt) VALUES ('llama 8B F16', '512);", "line 1, column 65: an unterminated text in quotes" },
         { "INSERT INTO test (model_type)\nWITH (1)", "line 2, column 1: expected VALUES" },
         { "INSERT INTO test (model_type) VALUES 1", "line 1, column 38: expected a list in parentheses" },
         { "INSERT INTO test (model_type) VALUES ('a' 'b')", "line 1, column 43: expected a comma" },
@@ -716,7 +716,7 @@ static void test_other_gpus(void **state)
     struct error err = { 0 };
     assert_ok(measure_parse(&l, "b.csv", csv, strlen(csv), NULL, &err), err);
     assert_true(l.row[0].other_gpus && l.row[0].n_devices == 2 && l.row[0].tags == TAG_LAYER_SPLIT);
-    assert_string_equal(l.row[0].remark, "Y runs a part of it: priced as if X did");
+    assert_string_equal(l.row[0].remark, "Y runs a part of it: estimated as if X did");
     for (size_t i = 1; i < l.n; i++) {
         assert_false(l.row[i].other_gpus);
         assert_string_equal(l.row[i].remark, "");
@@ -740,11 +740,11 @@ static void test_llama_bench_settings(void **state)
     assert_ok(measure_parse(&l, "b.csv", csv, strlen(csv), NULL, &err), err);
     assert_int_equal(l.n, ARRAY_LEN(want));
     for (size_t i = 0; i < l.n; i++)
-        assert_true(l.row[i].flash == want[i].flash && l.row[i].flash_said == want[i].said && l.row[i].n_gpu_layers == want[i].layers);
+        assert_true(l.row[i].flash == want[i].flash && l.row[i].flash_stated == want[i].said && l.row[i].n_gpu_layers == want[i].layers);
     measure_free(&l);
 }
 
-/* llama.cpp's own number in every form; a fork's is another count, and its generation behind a prompt is no prompt. */
+/* llama.cpp's own number in every form; a fork's is another count, and its generation after a prompt is not a prompt. */
 static void test_llama_bench_builds(void **state)
 {
     (void)state;
@@ -824,7 +824,7 @@ static void test_llama_bench_contradictions(void **state)
             fail_msg("%s: expected \"%s\", found \"%s\"", rows[i].fields, rows[i].says ? rows[i].says : "", rc == 0 ? "" : err.msg);
         if (rc == 0) {
             const bool unset = strstr(rows[i].fields, "1970") != NULL;
-            assert_string_equal(l.row[0].remark, unset ? "test_time is of a year before any of this was measured: taken as of today" : "");
+            assert_string_equal(l.row[0].remark, unset ? "test_time is before the first measurements: assumed current" : "");
             measure_free(&l);
         }
     }
@@ -981,8 +981,8 @@ static void test_unsaid(void **state)
     struct measure_context x = { .hardware = "", .model = "org/Model-8B-Instruct-FP8", .type = "AWQ", .tp = 4 };
     assert_ok(measure_load(&l, fixture("vllm-latency.json"), &x, &err), err);
     assert_true(l.row[0].prompt == 32 && l.row[0].out == 128 && l.row[0].batch == 8 && l.row[0].n_devices == 4 && l.row[0].tags & TAG_TENSOR_PARALLEL);
-    assert_string_equal(l.row[0].assumed, "input 32 tokens, output 128 tokens, 8 sequences, as vllm bench latency has by default: its file does not say (--input-len, "
-                                          "--output-len, --batch-size do)");
+    assert_string_equal(l.row[0].assumed, "input 32 tokens, output 128 tokens, 8 sequences, the defaults of vllm bench latency: its file does not state them (--input-len, "
+                                          "--output-len, --batch-size set them)");
     assert_string_equal(l.row[0].quant, "FP8");
     measure_free(&l);
     x = (struct measure_context){ .model = "m", .type = "AWQ", .input_len = 256, .output_len = 64, .batch = 2 };
@@ -997,7 +997,7 @@ static void test_unsaid(void **state)
     assert_true(l.row[0].prompt == 336 && l.row[0].out == 64 && l.row[0].batch == 2 && !*l.row[0].assumed);
     measure_free(&l);
     load(&l, "vllm-throughput.json");
-    assert_true(l.row[0].prompt == 200 && strstr(l.row[0].assumed, "halves of what a request has"));
+    assert_true(l.row[0].prompt == 200 && strstr(l.row[0].assumed, "halves of a request's tokens"));
     measure_free(&l);
     load(&l, "vllm-serve.json");
     assert_true(!*l.row[0].assumed && !*l.row[0].quant);
@@ -1023,7 +1023,7 @@ static void test_hardware(void **state)
     assert_fails(measure_hws_parse(&l, "h.csv", twice, strlen(twice), &err), err, "h.csv: line 3, column 1 (hardware): a second row");
     static const char nothing[] = "hardware,mem_bw_gbs_per_device,fp32_tflops\na,1,0\n";
     assert_fails(measure_hws_parse(&l, "h.csv", nothing, strlen(nothing), &err), err,
-                 "h.csv: line 2, column 5 (fp32_tflops): expected more than 0, found \"0\": leave it blank where nobody states it");
+                 "h.csv: line 2, column 5 (fp32_tflops): expected more than 0, found \"0\": leave it blank if unknown");
 }
 
 static void test_names(void **state)
@@ -1190,14 +1190,14 @@ static void test_unread_fields(void **state)
     struct measurements l;
     struct error err = { 0 };
     assert_ok(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err);
-    assert_string_equal(l.row[0].remark, "not understood and left out: embeddings=true");
+    assert_string_equal(l.row[0].remark, "ignored: embeddings=true");
     measure_free(&l);
     assert_ok(measure_parse(&l, "b.md", md, strlen(md), NULL, &err), err);
-    assert_string_equal(l.row[0].remark, "not understood and left out: embd=1");
+    assert_string_equal(l.row[0].remark, "ignored: embd=1");
     measure_free(&l);
     static const char rates[] = "hardware,model,phase,tokens_per_s,draft\nh,m,decode,5,yes\n";
     assert_ok(measure_parse(&l, "r.csv", rates, strlen(rates), NULL, &err), err);
-    assert_string_equal(l.note, "columns that are not understood and left out: draft");
+    assert_string_equal(l.note, "ignored columns: draft");
     measure_free(&l);
     assert_ok(measure_parse(&l, "r.csv", rates, 40, NULL, &err) == 0 ? -1 : 0, err); /* a header alone */
     static const char known[] = "id,hardware,model,phase,tokens_per_s,notes\n1,h,m,decode,5,\n";

@@ -13,7 +13,7 @@ static const double true_rate[N_GROUP] = { 0.9, 0.7, 0.8, 0.5 }, true_cost = 5e-
 
 static void no_effects(struct fit_row *r)
 {
-    for (int s = 0; s < FIT_MAX_SLOTS; s++)
+    for (int s = 0; s < FIT_MAX_PARAMETERS; s++)
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             r->effect[s][k] = FIT_NO_EFFECT;
 }
@@ -38,9 +38,9 @@ static void make_rows(struct fit *f, double noise)
 
 static double rate_of(const struct fit *f, int i)
 {
-    double slot[FIT_MAX_SLOTS];
-    fit_slots(f, &model, &row[i], slot);
-    return exp(slot[RATE]);
+    double parameter[FIT_MAX_PARAMETERS];
+    fit_parameters(f, &model, &row[i], parameter);
+    return exp(parameter[RATE]);
 }
 
 static void test_found_again(void **state)
@@ -128,7 +128,7 @@ static void test_share(void **state)
     (void)state;
     struct fit f;
     struct error err = { 0 };
-    double sd, share[FIT_MAX_SLOTS];
+    double sd, share[FIT_MAX_PARAMETERS];
     seed = 5;
     make_rows(&f, 0.02);
     work[0] = (struct work){ 1e-2, 1 }; /* all memory */

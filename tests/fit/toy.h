@@ -1,4 +1,4 @@
-/* A time model with two slots, and deviates that repeat: what tests of fits are made of. */
+/* A time model with two parameters, and deviates that repeat: what tests of fits are made of. */
 #ifndef TESTS_CALIBRATE_TOY_H
 #define TESTS_CALIBRATE_TOY_H
 
@@ -12,10 +12,10 @@ struct work {
 };
 enum { RATE, COST, N_SLOT };
 
-static double ln_seconds(const void *features, const double *slot)
+static double ln_seconds(const void *features, const double *parameter)
 {
     const struct work *w = features;
-    return log(w->memory_s / exp(slot[RATE]) + w->count * exp(slot[COST]));
+    return log(w->memory_s / exp(parameter[RATE]) + w->count * exp(parameter[COST]));
 }
 static const struct fit_model model = { N_SLOT, ln_seconds, NULL };
 

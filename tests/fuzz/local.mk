@@ -186,6 +186,19 @@ fuzz_targets += %D%/fuzz_rules
 %C%_fuzz_rules_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
+check_PROGRAMS += %D%/replay_slo
+%C%_replay_slo_SOURCES  = %D%/fuzz_slo.c %D%/replay.c %D%/fuzz.h
+%C%_replay_slo_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"slo"'
+%C%_replay_slo_LDADD    = libserving.a $(BASE_LIBS)
+TESTS += %D%/replay_slo
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_slo
+%C%_fuzz_slo_SOURCES = %D%/fuzz_slo.c %D%/fuzz.h
+%C%_fuzz_slo_LDADD   = libserving.a $(BASE_LIBS)
+%C%_fuzz_slo_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 EXTRA_PROGRAMS += $(fuzz_targets)
 CLEANFILES += $(fuzz_targets) %D%/make_corpus
 fuzzers: $(fuzz_targets)
@@ -202,4 +215,30 @@ fuzz_targets += %D%/fuzz_likwid
 %C%_fuzz_likwid_SOURCES = %D%/fuzz_likwid.c %D%/fuzz.h
 %C%_fuzz_likwid_LDADD   = libceilings.a $(BASE_LIBS)
 %C%_fuzz_likwid_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_trace
+%C%_replay_trace_SOURCES  = %D%/fuzz_trace.c %D%/replay.c %D%/fuzz.h
+%C%_replay_trace_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"trace"'
+%C%_replay_trace_LDADD    = libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_trace
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_trace
+%C%_fuzz_trace_SOURCES = %D%/fuzz_trace.c %D%/fuzz.h
+%C%_fuzz_trace_LDADD   = libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_workload
+%C%_replay_workload_SOURCES  = %D%/fuzz_workload.c %D%/replay.c %D%/fuzz.h
+%C%_replay_workload_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"workload"'
+%C%_replay_workload_LDADD    = libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_workload
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_workload
+%C%_fuzz_workload_SOURCES = %D%/fuzz_workload.c %D%/fuzz.h
+%C%_fuzz_workload_LDADD   = libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_workload_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif

@@ -787,9 +787,11 @@ static void host_as(const char *synthetic, int packages, int cores, int pus, int
 {
     struct hwprofile h;
     struct error err;
+    environment_set_topology(true);
     setenv("HWLOC_SYNTHETIC", synthetic, 1);
     assert_ok(hwprofile_host(&h, &err), err);
     unsetenv("HWLOC_SYNTHETIC");
+    environment_set_topology(false);
     assert_int_equal(h.n_packages, packages);
     assert_int_equal(h.n_cores, cores);
     assert_int_equal(h.n_pus, pus);
@@ -806,10 +808,12 @@ static void synthetic_hosts(void **state)
     struct error err;
     host_as("package:2 core:4 pu:2", 2, 8, 16, 1);
     host_as("numa:4 package:1 l3:1 core:6 pu:1", 4, 24, 24, 4);
+    environment_set_topology(true);
     setenv("HWLOC_SYNTHETIC",
            "package:2 l3:2(size=33554432) l2:4(size=1048576) l1d:1(size=49152) core:1 pu:2", 1);
     assert_ok(hwprofile_host(&h, &err), err);
     unsetenv("HWLOC_SYNTHETIC");
+    environment_set_topology(false);
     static const struct {
         int level, n, sharing;
         double size;
@@ -831,10 +835,12 @@ static void recorded_host(void **state)
     struct error err;
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/hwprofile/hybrid.xml", dirs[0]);
+    environment_set_topology(true);
     setenv("HWLOC_XMLFILE", path, 1);
     setenv("HWLOC_THISSYSTEM", "0", 1);
     assert_ok(hwprofile_host(&h, &err), err);
     unsetenv("HWLOC_XMLFILE");
+    environment_set_topology(false);
     unsetenv("HWLOC_THISSYSTEM");
     assert_string_equal(h.cpu_model, "Example Hybrid CPU");
     assert_string_equal(h.name, "Example Hybrid CPU");

@@ -17,22 +17,22 @@ static inline const char *fixture(const char *name)
 struct rows {
     struct measurements l;
     struct measure_hws hws;
-    struct pricer *pricer;
-    struct priced *row;
+    struct workload_builder *builder;
+    struct workload *row;
     struct scored *scored;
 };
 
-static inline void price_rows(struct rows *x, bool hardware)
+static inline void build_rows(struct rows *x, bool hardware)
 {
     struct error err = { 0 };
     if (hardware)
         assert_ok(measure_hws_load(&x->hws, fixture("hardware.csv"), &err), err);
-    x->pricer = pricer_new(hardware ? &x->hws : NULL, NULL, &err);
-    assert_non_null(x->pricer);
+    x->builder = workload_builder_new(hardware ? &x->hws : NULL, NULL, &err);
+    assert_non_null(x->builder);
     x->row = calloc(x->l.n, sizeof *x->row);
     x->scored = calloc(x->l.n, sizeof *x->scored);
     for (size_t i = 0; i < x->l.n; i++)
-        assert_ok(price_row(x->pricer, &x->l.row[i], &x->row[i], &err), err);
+        assert_ok(workload_init(x->builder, &x->l.row[i], &x->row[i], &err), err);
 }
 
 static inline void load(struct rows *x, const char *file, bool hardware)
@@ -40,7 +40,7 @@ static inline void load(struct rows *x, const char *file, bool hardware)
     struct error err = { 0 };
     *x = (struct rows){ 0 };
     assert_ok(measure_load(&x->l, fixture(file), NULL, &err), err);
-    price_rows(x, hardware);
+    build_rows(x, hardware);
 }
 
 static inline void load_text(struct rows *x, const char *text)
@@ -48,16 +48,16 @@ static inline void load_text(struct rows *x, const char *text)
     struct error err = { 0 };
     *x = (struct rows){ 0 };
     assert_ok(measure_parse(&x->l, "text", text, strlen(text), NULL, &err), err);
-    price_rows(x, false);
+    build_rows(x, false);
 }
 
 static inline void unload(struct rows *x)
 {
     for (size_t i = 0; i < x->l.n; i++)
-        priced_free(&x->row[i]);
+        workload_free(&x->row[i]);
     free(x->row);
     free(x->scored);
-    pricer_free(x->pricer);
+    workload_builder_free(x->builder);
     measure_hws_free(&x->hws);
     measure_free(&x->l);
 }
@@ -74,7 +74,7 @@ struct watch {
     char models[512];
 };
 
-static inline int watch_fit(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
+static inline int watch_fit(void **params, const struct workload *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
 {
     struct watch *w = calloc(1, sizeof *w);
     (void)err;
@@ -94,7 +94,7 @@ static inline int watch_fit(void **params, const struct priced *const *rows, siz
 static size_t watch_rows, watch_anchors; /* of the last fit that predicted */
 
 /* 10 ms for everything, +- 20 %; what it must not see is not there. */
-static inline int watch_predict(const void *params, const struct priced *row, struct estimate *out, struct error *err)
+static inline int watch_predict(const void *params, const struct workload *row, struct estimate *out, struct error *err)
 {
     const struct watch *w = params;
     (void)err;

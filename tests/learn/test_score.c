@@ -10,7 +10,7 @@ static void test_decode_work(void **state)
     (void)state;
     struct rows x;
     load(&x, "throughput.csv", true);
-    const struct priced *p = &x.row[0];
+    const struct workload *p = &x.row[0];
     assert_string_equal(p->reason, "");
     assert_string_equal(p->preset, "llama-3-8b");
     assert_int_equal(p->n_pass, 1);
@@ -56,12 +56,12 @@ static void test_machines(void **state)
                   { "NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-server" }, { "NVIDIA RTX 4050", "" } };
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         struct measurement m = x.l.row[0];
-        struct priced p;
+        struct workload p;
         struct error err = { 0 };
         m.hardware = names[i].hardware;
-        assert_ok(price_row(x.pricer, &m, &p, &err), err);
+        assert_ok(workload_init(x.builder, &m, &p, &err), err);
         assert_string_equal(p.machine->profile, names[i].profile);
-        priced_free(&p);
+        workload_free(&p);
     }
     unload(&x);
 }
@@ -89,14 +89,14 @@ static void test_gpu_in_processor(void **state)
     struct measurement m = x.l.row[0];
     m.engine = "llama.cpp";
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        struct priced p;
+        struct workload p;
         struct error err = { 0 };
         m.hardware = names[i].hardware;
-        assert_ok(price_row(x.pricer, &m, &p, &err), err);
+        assert_ok(workload_init(x.builder, &m, &p, &err), err);
         if (strcmp(p.machine->profile, names[i].profile) != 0 || strcmp(p.stack->id, names[i].stack) != 0 ||
             strcmp(p.machine->class_name, names[i].class) != 0)
             fail_msg("%s: \"%s\", %s, %s", m.hardware, p.machine->profile, p.stack->id, p.machine->class_name);
-        priced_free(&p);
+        workload_free(&p);
     }
     unload(&x);
 }
@@ -127,32 +127,32 @@ static void test_guessed_machines(void **state)
     struct rows x;
     load(&x, "throughput.csv", false);
     struct measurement m = x.l.row[0];
-    struct priced p;
+    struct workload p;
     struct error err = { 0 };
     m.engine = "llama.cpp";
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         m.hardware = names[i].hardware;
-        assert_ok(price_row(x.pricer, &m, &p, &err), err);
+        assert_ok(workload_init(x.builder, &m, &p, &err), err);
         assert_string_equal(p.reason, "");
         assert_string_equal(p.machine->class_name, names[i].class);
         assert_string_equal(p.stack->id, names[i].stack);
         assert_true(p.roofs->bytes_s > names[i].lo && p.roofs->bytes_s < names[i].hi);
         if (!(p.machine->ln_sd >= 0.3 && p.guesses & GUESS_BANDWIDTH))
             fail_msg("%s: its spread is %g", m.hardware, p.machine->ln_sd);
-        priced_free(&p);
+        workload_free(&p);
     }
     m.hardware = "unknown box";
-    assert_ok(price_row(x.pricer, &m, &p, &err), err);
-    assert_non_null(strstr(p.reason, "nor does its name say what it is"));
-    priced_free(&p);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
+    assert_non_null(strstr(p.reason, "and its name implies no class"));
+    workload_free(&p);
     unload(&x);
     load(&x, "all_reduce.csv", false);
     m = x.l.row[0];
     m.hardware = m.topology = "eight_in_a_ring";
-    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_string_equal(p.reason, "");
     assert_string_equal(p.machine->class_name, "datacenter GPU");
-    priced_free(&p);
+    workload_free(&p);
     unload(&x);
 }
 
@@ -162,7 +162,7 @@ static void test_guessed_models(void **state)
     (void)state;
     struct rows x;
     load(&x, "throughput.csv", true);
-    const struct priced *moe = &x.row[4], *dense = &x.row[5];
+    const struct workload *moe = &x.row[4], *dense = &x.row[5];
     assert_true(moe->guesses & GUESS_MODEL && moe->moe);
     assert_near(moe->n_params, 42e9, 0.05);
     assert_near(moe->n_active, 5e9, 0.15);
@@ -226,7 +226,7 @@ static void test_scripts(void **state)
     load(&x, "throughput.csv", true);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct measurement m = x.l.row[0];
-        struct priced p;
+        struct workload p;
         struct error err = { 0 };
         m.phase = MEASURE_PREFILL;
         m.prompt = 2048;
@@ -234,9 +234,9 @@ static void test_scripts(void **state)
         m.engine = cases[i].engine;
         m.context = cases[i].context;
         m.n_ubatch = cases[i].n_ubatch;
-        assert_ok(price_row(x.pricer, &m, &p, &err), err);
+        assert_ok(workload_init(x.builder, &m, &p, &err), err);
         assert_near(work_sum(&p, PHASE_PREFILL).n_pass, cases[i].n_pass, 1e-9);
-        priced_free(&p);
+        workload_free(&p);
     }
     unload(&x);
 }
@@ -246,7 +246,7 @@ static void test_sparse_rows(void **state)
 {
     (void)state;
     struct rows x;
-    struct priced p;
+    struct workload p;
     struct error err = { 0 };
     load(&x, "throughput.csv", true);
     struct measurement m = x.l.row[0];
@@ -254,26 +254,26 @@ static void test_sparse_rows(void **state)
     m.params_b = NAN;
     m.weight_gib = 4;
     m.quant = "Q4_0";
-    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_string_equal(p.reason, "");
     assert_near(p.model_bytes, 4 * 0x1p30, 0.02);
     assert_near(p.n_params, 4 * 0x1p30 * 8 / 4.5, 0.1);
-    priced_free(&p);
+    workload_free(&p);
     m.engine = "vLLM";
     m.params_b = 13;
     m.quant = "";
-    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_near(p.model_bytes, 4 * 0x1p30, 0.02);
     assert_true(p.guesses & GUESS_QUANT && !(p.guesses & GUESS_WEIGHT));
-    priced_free(&p);
+    workload_free(&p);
     m.model = "Unheard-of-8x7B";
     m.params_b = 46.7;
     m.weight_gib = NAN;
     m.quant = "BF16";
-    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_true(p.moe && p.guesses & GUESS_ACTIVE);
     assert_near(p.n_active, 12.9e9, 0.15);
-    priced_free(&p);
+    workload_free(&p);
     unload(&x);
 }
 
@@ -286,11 +286,11 @@ static void test_missing_units(void **state)
     static const char *const types[] = { "W8A8", "FP8", "NVFP4", "W4A8KV4" };
     struct rows x;
     struct measure_hws hws;
-    struct priced p;
+    struct workload p;
     struct error err = { 0 };
     load(&x, "throughput.csv", false);
     assert_ok(measure_hws_parse(&hws, "hw.csv", csv, strlen(csv), &err), err);
-    struct pricer *pricer = pricer_new(&hws, NULL, &err);
+    struct workload_builder *builder = workload_builder_new(&hws, NULL, &err);
     struct measurement m = x.l.row[0];
     m.hardware = "Plain GPU";
     m.model = "llama-3-8b";
@@ -298,39 +298,39 @@ static void test_missing_units(void **state)
     m.engine = "vLLM";
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         m.quant = types[i];
-        assert_ok(price_row(pricer, &m, &p, &err), err);
+        assert_ok(workload_init(builder, &m, &p, &err), err);
         assert_string_equal(p.reason, "");
         for (size_t k = 0; k < p.pass[0].n; k++)
             assert_true(p.roofs->peak[p.pass[0].c[k].math].flop_s > 0);
         assert_true(p.guesses & GUESS_PEAK);
         assert_int_equal(p.type_k, strstr(types[i], "KV4") ? DTYPE_Q4_0 : DTYPE_F16); /* by name (55) */
-        priced_free(&p);
+        workload_free(&p);
     }
     m.engine = "TensorRT-LLM"; /* its engines of FP8 have such caches */
     m.quant = "fp8";
-    assert_ok(price_row(pricer, &m, &p, &err), err);
+    assert_ok(workload_init(builder, &m, &p, &err), err);
     assert_int_equal(p.type_k, DTYPE_FP8);
-    priced_free(&p);
+    workload_free(&p);
     m.quant = "fp16";
-    assert_ok(price_row(pricer, &m, &p, &err), err);
+    assert_ok(workload_init(builder, &m, &p, &err), err);
     assert_int_equal(p.type_k, DTYPE_F16);
-    priced_free(&p);
+    workload_free(&p);
     m.engine = "vLLM";
     m.quant = "FP8";
     m.hardware = "No memory"; /* as its class has for such a peak: 60 FLOP/B */
-    assert_ok(price_row(pricer, &m, &p, &err), err);
+    assert_ok(workload_init(builder, &m, &p, &err), err);
     assert_string_equal(p.reason, "");
     assert_near(p.machine->h.mem_bw.value, 5e12 / 60, 1e-9);
     assert_true(p.guesses & GUESS_BANDWIDTH && p.machine->ln_sd > 0.3);
-    assert_non_null(strstr(p.machine->note, "no bandwidth"));
+    assert_non_null(strstr(p.machine->note, "unknown bandwidth"));
     assert_string_equal(p.machine->class_name, "iGPU");
-    priced_free(&p);
+    workload_free(&p);
     m.hardware = "GeForce RTX 4999"; /* class by name, not in the file */
-    assert_ok(price_row(pricer, &m, &p, &err), err);
+    assert_ok(workload_init(builder, &m, &p, &err), err);
     assert_string_equal(p.machine->class_name, "consumer GPU");
     assert_true(p.machine->ln_sd == 0 && p.machine->h.mem_bw.value == 500e9);
-    priced_free(&p);
-    pricer_free(pricer);
+    workload_free(&p);
+    workload_builder_free(builder);
     measure_hws_free(&hws);
     unload(&x);
 }
@@ -352,7 +352,7 @@ static void test_ops_and_exchanges(void **state)
         assert_string_equal(x.row[i].reason, "");
     /* both latencies of a line: a prompt, then a step of the users' sequences */
     assert_true(x.row[1].pass[x.row[1].n_pass - 1].at.n_seq == 8 && x.row[1].layout.tp == 4);
-    assert_true(work_sum(&x.row[1], PHASE_DECODE).n_exchange > 2 * 79);
+    assert_true(work_sum(&x.row[1], PHASE_DECODE).n_collective > 2 * 79);
     unload(&x);
 }
 
@@ -368,25 +368,25 @@ static void test_servers(void **state)
     assert_string_equal(x.row[4].type, "NVFP4_FFN");
     struct measurement m = *x.row[1].m;
     m.engine = "vllm";
-    struct priced p;
-    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    struct workload p;
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_int_equal(p.type_k, DTYPE_F16);
-    priced_free(&p);
+    workload_free(&p);
     m = *x.row[3].m; /* two replicas by default */
     assert_true(x.row[3].batch == 64);
     m.decode.workers = 0;
-    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     assert_true(p.batch == 32 && (p.guesses & GUESS_BATCH));
-    priced_free(&p);
+    workload_free(&p);
     /* On 4 x 80 GiB 0.9 of what the driver leaves, less 70.6 GB of weights and about 4 GB a device of all else, over 80 layers
      * x 8 heads x 2 x 128 bytes a position, 1024 + 64 positions each. */
     m = *x.row[1].m;
     m.concurrency = 5000;
-    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_ok(workload_init(x.builder, &m, &p, &err), err);
     const double room = 4 * (0.9 * 0.98 * 80 * 0x1p30 - 4e9) - 70.6e9;
     assert_near(p.batch, room / (163840.0 * 1088), 0.05);
     assert_true(p.n_users == 5000 && p.pass[p.n_pass - 1].at.n_seq == p.batch);
-    priced_free(&p);
+    workload_free(&p);
     unload(&x);
 }
 
@@ -411,8 +411,8 @@ static void test_other_size(void **state)
         double params;
         const char *preset, *reason, *note;
     } want[] = {
-        { 70e9, "", "", "params_b says 70e9 parameters, preset llama-3-8b of that name has 8.03e9: priced with likely dimensions of 70e9" },
-        { 30e9, "", "", "params_b says 30e9 parameters, preset llama-2-7b of that name has 6.738e9: priced with likely dimensions of 30e9" },
+        { 70e9, "", "", "params_b is 70e9 parameters, preset llama-3-8b of that name has 8.03e9: estimated with likely dimensions of 70e9" },
+        { 30e9, "", "", "params_b is 30e9 parameters, preset llama-2-7b of that name has 6.738e9: estimated with likely dimensions of 30e9" },
         { NAN, "", "no preset of \"Llama-3-8B\" has 1e+07 parameters, and of others 5e7 to 2e13 are expected; preset llama-3-8b of that name has 8.03e9", "" },
         { 8.03e9, "llama-3-8b", "", "" },
         { 8.03e9, "llama-3-8b", "", "" },
@@ -421,18 +421,18 @@ static void test_other_size(void **state)
     struct error err = { 0 };
     struct measurements l;
     assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
-    struct pricer *pricer = pricer_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < l.n; i++) {
-        struct priced p;
-        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        struct workload p;
+        assert_ok(workload_init(builder, &l.row[i], &p, &err), err);
         assert_string_equal(p.preset, want[i].preset);
         assert_string_equal(p.reason, want[i].reason);
         assert_string_equal(p.note, want[i].note);
         assert_true(isnan(want[i].params) || fabs(p.n_params / want[i].params - 1) < 0.01);
-        priced_free(&p);
+        workload_free(&p);
     }
-    pricer_free(pricer);
+    workload_builder_free(builder);
     measure_free(&l);
 }
 
@@ -450,10 +450,10 @@ static void test_unknown_ops(void **state)
     static const struct {
         const char *reason, *note;
     } want[] = {
-        { "", "no product \"frobnicate\" is known: taken for one of 128 tokens by a [4096, 11008] weight, as m, k and n say" },
-        { "column \"op\": no op \"wobble\" is known, and without an n it is not a product", "" },
+        { "", "unknown product \"frobnicate\": assumed 128 tokens by a [4096, 11008] weight, from m, k and n" },
+        { "column \"op\": unknown op \"wobble\"; without n it is not a product", "" },
         { "column \"n\": op \"mlp_up_proj\" is a product of m tokens by a [k, n] weight, and the row has no n", "" },
-        { "", "no product \"add\" is known: taken for one of 128 tokens by a [4096, 4096] weight, as m, k and n say" },
+        { "", "unknown product \"add\": assumed 128 tokens by a [4096, 4096] weight, from m, k and n" },
         { "", "" },
         { "", "" },
     };
@@ -461,17 +461,17 @@ static void test_unknown_ops(void **state)
     struct measurements l;
     assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
     assert_int_equal(l.n, ARRAY_LEN(want));
-    struct pricer *pricer = pricer_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < l.n; i++) {
-        struct priced p;
-        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        struct workload p;
+        assert_ok(workload_init(builder, &l.row[i], &p, &err), err);
         assert_string_equal(p.reason, want[i].reason);
         assert_string_equal(p.note, want[i].note);
         assert_true(*p.reason || p.n_pass == 1);
-        priced_free(&p);
+        workload_free(&p);
     }
-    pricer_free(pricer);
+    workload_builder_free(builder);
     measure_free(&l);
 }
 
@@ -510,6 +510,15 @@ static void test_small_kernels(void **state)
     unload(&x);
 }
 
+/* NULL: none. */
+static const struct score_group *group_named(const struct score_groups *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->g[i].name, name) == 0)
+            return &l->g[i];
+    return NULL;
+}
+
 /* ---- a time model that watches what it is shown ---------------------------------------------------------- */
 
 static void test_figures(void **state)
@@ -527,24 +536,24 @@ static void test_figures(void **state)
     assert_int_equal(g.g[0].rows, 7);
     assert_int_equal(g.g[0].unpriced, 1);
     /* decode of the 4090: 100 tokens/s predicted, 150 measured; [83, 125] does not hold it */
-    const struct score_group *a = score_groups_find(&g, "class=consumer GPU,hardware=NVIDIA RTX 4090,phase=decode");
+    const struct score_group *a = group_named(&g, "class=consumer GPU,hardware=NVIDIA RTX 4090,phase=decode");
     assert_non_null(a);
     assert_near(a->bias, -1.0 / 3, 1e-9);
     assert_near(a->mape, 1.0 / 3, 1e-9);
     assert_true(a->coverage90 == 0 && a->rows == 1);
     assert_near(a->half90, (125 - 250.0 / 3) / 200, 1e-9);
     /* without a price: 100 % */
-    a = score_groups_find(&g, "hardware=Example Box Y2");
+    a = group_named(&g, "hardware=Example Box Y2");
     assert_true(a && a->unpriced == 1 && a->mape == 1 && a->median_ape == 1 && a->bias == -1 && a->coverage90 == 0 && isnan(a->half90));
     /* MoE decode: 100 predicted, 80 measured: +25 %, and 83 is its lower end */
-    a = score_groups_find(&g, "phase=decode,kind=moe,clean=yes");
+    a = group_named(&g, "phase=decode,kind=moe,clean=yes");
     assert_true(a && a->rows == 1);
     assert_near(a->bias, 0.25, 1e-9);
-    assert_true(score_groups_find(&g, "engine=llama.cpp") && score_groups_find(&g, "engine=llama.cpp-cuda"));
-    assert_true(score_groups_find(&g, "source=example/bench") && score_groups_find(&g, "source=example/bench README.md"));
-    assert_null(score_groups_find(&g, "clean=no"));
+    assert_true(group_named(&g, "engine=llama.cpp") && group_named(&g, "engine=llama.cpp-cuda"));
+    assert_true(group_named(&g, "source=example/bench") && group_named(&g, "source=example/bench README.md"));
+    assert_null(group_named(&g, "clean=no"));
     /* the community's row and those end to end are not clean */
-    assert_int_equal(score_groups_find(&g, "clean=yes")->rows, 4);
+    assert_int_equal(group_named(&g, "clean=yes")->rows, 4);
     score_groups_free(&g);
     /* required keys, any number in any order, both columns of an engine; a source is whole however long */
     unsigned by[2];
@@ -557,11 +566,11 @@ static void test_figures(void **state)
     assert_ok(score_keys_find("source", &by[1], &err), err);
     assert_ok(score_groups_init(&g, x.scored, x.l.n, by, 2, &err), err);
     assert_string_equal(g.g[0].name, "all");
-    a = score_groups_find(&g, "class=consumer GPU,engine=llama.cpp,phase=decode,kind=dense,clean=yes");
+    a = group_named(&g, "class=consumer GPU,engine=llama.cpp,phase=decode,kind=dense,clean=yes");
     assert_true(a && a->n_key == 5);
-    assert_non_null(score_groups_find(&g, "class=consumer GPU,engine=llama.cpp-cuda,phase=decode,kind=dense,clean=yes"));
-    assert_true(score_groups_find(&g, source) && score_groups_find(&g, source)->rows == 1);
-    assert_null(score_groups_find(&g, "phase=decode"));
+    assert_non_null(group_named(&g, "class=consumer GPU,engine=llama.cpp-cuda,phase=decode,kind=dense,clean=yes"));
+    assert_true(group_named(&g, source) && group_named(&g, source)->rows == 1);
+    assert_null(group_named(&g, "phase=decode"));
     for (size_t i = 1; i < g.n; i++)
         assert_true(g.g[i].n_key == 5 || g.g[i].n_key == 1);
     score_groups_free(&g);
@@ -600,7 +609,7 @@ static void test_anchor_ids(void **state)
     struct rows x;
     struct error err = { 0 };
     struct measurement m[ARRAY_LEN(ids)];
-    struct priced p[ARRAY_LEN(ids)];
+    struct workload p[ARRAY_LEN(ids)];
     struct scored out[ARRAY_LEN(ids)];
     load(&x, "throughput.csv", false);
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
@@ -645,22 +654,22 @@ static void test_anchors(void **state)
 }
 
 /* Prices each of n rows, and looks at it. */
-static void price_each(const char *text, size_t size, size_t n, void (*look)(const struct priced *p, size_t i))
+static void price_each(const char *text, size_t size, size_t n, void (*look)(const struct workload *p, size_t i))
 {
     struct error err = { 0 };
     struct measurements l;
     assert_ok(measure_parse(&l, "text", text, size, NULL, &err), err);
     assert_int_equal(l.n, n);
-    struct pricer *pricer = pricer_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < l.n; i++) {
-        struct priced p;
-        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        struct workload p;
+        assert_ok(workload_init(builder, &l.row[i], &p, &err), err);
         assert_string_equal(p.reason, "");
         look(&p, i);
-        priced_free(&p);
+        workload_free(&p);
     }
-    pricer_free(pricer);
+    workload_builder_free(builder);
     measure_free(&l);
 }
 
@@ -671,30 +680,30 @@ static void test_rows_share(void **state)
     (void)state;
     struct rows x;
     struct error err = { 0 };
-    struct priced same, other;
+    struct workload same, other;
     load(&x, "throughput.csv", true);
-    assert_ok(price_row(x.pricer, &x.l.row[0], &same, &err), err);
+    assert_ok(workload_init(x.builder, &x.l.row[0], &same, &err), err);
     assert_ptr_equal(same.roofs, x.row[0].roofs);
     assert_ptr_not_equal(same.pass, x.row[0].pass);
-    priced_share(&same, &x.row[0]);
+    workload_share_passes(&same, &x.row[0]);
     assert_ptr_equal(same.pass, x.row[0].pass);
     struct measurement m = x.l.row[0];
     m.n_threads = 3;
-    assert_ok(price_row(x.pricer, &m, &other, &err), err);
+    assert_ok(workload_init(x.builder, &m, &other, &err), err);
     assert_ptr_not_equal(other.roofs, x.row[0].roofs);
     m.context += 1000;
-    priced_free(&other);
-    assert_ok(price_row(x.pricer, &m, &other, &err), err);
-    priced_share(&other, &x.row[0]); /* another context: work of its own */
+    workload_free(&other);
+    assert_ok(workload_init(x.builder, &m, &other, &err), err);
+    workload_share_passes(&other, &x.row[0]); /* another context: work of its own */
     assert_ptr_not_equal(other.pass, x.row[0].pass);
-    priced_free(&other);
-    priced_free(&same);
+    workload_free(&other);
+    workload_free(&same);
     assert_true(x.row[0].n_pass > 0 && x.row[0].pass[0].n > 0);
     unload(&x);
 }
 
 /* A bridge joins two; more devices, and rows that state it, use the bus. */
-static void check_link(const struct priced *p, size_t i)
+static void check_link(const struct workload *p, size_t i)
 {
     (void)i;
     const struct hwprofile *h = &p->machine->h;
@@ -717,7 +726,7 @@ static void test_links(void **state)
 }
 
 static double bits[10];
-static void keep_bits(const struct priced *p, size_t i)
+static void keep_bits(const struct workload *p, size_t i)
 {
     bits[i] = p->bits_weight;
 }
@@ -738,7 +747,7 @@ static void test_experts_type(void **state)
     assert_true(bits[4] > 15 && bits[6] > 15 && bits[8] == bits[0]);
 }
 
-static void check_batch(const struct priced *p, size_t i)
+static void check_batch(const struct workload *p, size_t i)
 {
     assert_true(p->batch == (i ? 256 : 200)); /* vLLM's max_num_seqs */
 }
@@ -772,24 +781,24 @@ static void test_impossible(void **state)
         "y,x,H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,32768,16,1200,2026,tags=\n";
     struct error err = { 0 };
     struct measurements l;
-    struct excess x;
+    struct roof_violation x;
     assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
-    struct pricer *pricer = pricer_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < l.n; i++) {
-        struct priced p;
+        struct workload p;
         char what[256];
-        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_ok(workload_init(builder, &l.row[i], &p, &err), err);
         assert_string_equal(p.reason, "");
-        if (priced_exceeds(&p, &x) != (*l.row[i].id == 'y'))
-            fail_msg("line %zu: %s", l.row[i].line, excess_text(&p, what, sizeof what));
+        if (workload_exceeds_roof(&p, &x) != (*l.row[i].id == 'y'))
+            fail_msg("line %zu: %s", l.row[i].line, roof_violation_text(&p, what, sizeof what));
         if (i == 0) /* 300 steps of 4.63 GB */
             assert_near(x.done_s, 300 * 4.63e9, 0.01);
         l.row[i].ln_sd = 0.1; /* a server's: who is in a step is not known, its weights are */
-        assert_true(priced_exceeds(&p, &x) == (*l.row[i].id == 'y' && l.row[i].phase == MEASURE_DECODE && i + 1 < l.n));
-        priced_free(&p);
+        assert_true(workload_exceeds_roof(&p, &x) == (*l.row[i].id == 'y' && l.row[i].phase == MEASURE_DECODE && i + 1 < l.n));
+        workload_free(&p);
     }
-    pricer_free(pricer);
+    workload_builder_free(builder);
     measure_free(&l);
 }
 
@@ -805,46 +814,46 @@ static void test_steps(void **state)
     };
     struct error err = { 0 };
     const struct measure_context x = { .hardware = "h100-sxm", .model = "llama-3.1-8b" };
-    struct pricer *pricer = pricer_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < ARRAY_LEN(c); i++) {
         char text[512];
         struct measurements l;
         struct measurement m;
-        struct priced p;
+        struct workload p;
         const int n = snprintf(text, sizeof text, serve, c[i].users, c[i].ttft_ms, c[i].tpot_ms);
         assert_ok(measure_parse(&l, "text", text, (size_t)n, &x, &err), err);
         assert_int_equal(l.n, 2);
-        assert_ok(price_row(pricer, &l.row[0], &p, &err), err);
-        assert_true(!priced_as_rate(&p, &m) == c[i].prompt);
+        assert_ok(workload_init(builder, &l.row[0], &p, &err), err);
+        assert_true(!workload_as_rate(&p, &m) == c[i].prompt);
         if (c[i].prompt)
             assert_true(m.phase == MEASURE_PREFILL && m.value == 1024 / 0.2 && m.ln_sd > 0.25 && m.ln_sd < 0.26);
-        priced_free(&p);
-        assert_ok(price_row(pricer, &l.row[1], &p, &err), err);
-        assert_true(!priced_as_rate(&p, &m) == c[i].step);
+        workload_free(&p);
+        assert_ok(workload_init(builder, &l.row[1], &p, &err), err);
+        assert_true(!workload_as_rate(&p, &m) == c[i].step);
         if (c[i].users == 1)
             assert_true(m.phase == MEASURE_DECODE && fabs(m.value - 100) < 1e-9 && m.batch == 1 && m.ln_sd == 0.05 && m.context == 1024 + 64.5);
         if (c[i].users == 16) /* a prompt at 989 TFLOP/s is 2.86 steps of 15 GB and 2.3 GB of keys at 3.35 TB/s; 15 in 128 steps */
             assert_near(m.value, 16 / 0.02 * (1 + 2.86 * 15 / 128), 0.002);
-        priced_free(&p);
+        workload_free(&p);
         measure_free(&l);
     }
     struct measurements l;
     struct measurement m;
-    struct priced p;
+    struct workload p;
     assert_ok(measure_parse(&l, "text", latency, strlen(latency), &x, &err), err);
-    assert_ok(price_row(pricer, &l.row[0], &p, &err), err);
-    assert_null(priced_as_rate(&p, &m)); /* 8 prompts of 32 tokens are one step of 128 */
+    assert_ok(workload_init(builder, &l.row[0], &p, &err), err);
+    assert_null(workload_as_rate(&p, &m)); /* 8 prompts of 32 tokens are one step of 128 */
     assert_near(m.value, 8 * 128 / 1.6, 0.01);
     assert_true(m.phase == MEASURE_DECODE && m.batch == 8);
-    priced_free(&p);
+    workload_free(&p);
     measure_free(&l);
-    pricer_free(pricer);
+    workload_builder_free(builder);
     struct rows y;
     load(&y, "serving.csv", false);
     for (size_t i = 2; i < y.l.n; i++) /* experts spread over devices, copies: no rate is of that */
-        assert_non_null(priced_as_rate(&y.row[i], &m));
-    assert_true(!priced_as_rate(&y.row[1], &m) && m.n_devices == 4 && m.tags & TAG_TENSOR_PARALLEL);
+        assert_non_null(workload_as_rate(&y.row[i], &m));
+    assert_true(!workload_as_rate(&y.row[1], &m) && m.n_devices == 4 && m.tags & TAG_TENSOR_PARALLEL);
     unload(&y);
 }
 
@@ -865,7 +874,7 @@ static void test_shared(void **state)
     struct measure_hws hws;
     snprintf(path, sizeof path, "%s/data/measurements/hardware.csv", shared);
     assert_ok(measure_hws_load(&hws, path, &err), err);
-    struct pricer *p = pricer_new(&hws, NULL, &err);
+    struct workload_builder *p = workload_builder_new(&hws, NULL, &err);
     const size_t step = getenv("ROOFCAST_SANITIZED") ? 5 : 1;
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         struct measurements l;
@@ -873,16 +882,16 @@ static void test_shared(void **state)
         snprintf(path, sizeof path, "%s/data/measurements/%s", shared, files[i].file);
         assert_ok(measure_load(&l, path, NULL, &err), err);
         for (size_t k = 0; k < l.n; k += step, n++) {
-            struct priced row;
-            assert_ok(price_row(p, &l.row[k], &row, &err), err);
+            struct workload row;
+            assert_ok(workload_init(p, &l.row[k], &row, &err), err);
             unpriced += row.reason[0] != 0;
-            priced_free(&row);
+            workload_free(&row);
         }
         if ((double)unpriced > files[i].unpriced * (double)n)
             fail_msg("%s: %zu of %zu rows have no price", files[i].file, unpriced, n);
         measure_free(&l);
     }
-    pricer_free(p);
+    workload_builder_free(p);
     measure_hws_free(&hws);
 }
 
@@ -901,19 +910,19 @@ static void test_latent(void **state)
     environment_set_dirs(data_dirs());
     environment_set_dirs(data_dirs());
     assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
-    struct pricer *pricer = pricer_new(NULL, NULL, &err);
-    assert_non_null(pricer);
+    struct workload_builder *builder = workload_builder_new(NULL, NULL, &err);
+    assert_non_null(builder);
     for (size_t i = 0; i < 2; i++) {
-        struct priced p;
+        struct workload p;
         double flop = 0;
-        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_ok(workload_init(builder, &l.row[i], &p, &err), err);
         assert_string_equal(p.preset, "deepseek-v2-lite");
         for (size_t k = 0; k < p.pass[0].n; k++)
             flop += p.pass[0].c[k].kind == OP_ATTENTION ? p.pass[0].c[k].count * p.pass[0].c[k].cost.flop : 0;
         assert_near(flop, 27 * a_pair[i] * 512 * 513 / 2, 1e-9);
-        priced_free(&p);
+        workload_free(&p);
     }
-    pricer_free(pricer);
+    workload_builder_free(builder);
     measure_free(&l);
 }
 

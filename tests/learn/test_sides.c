@@ -14,14 +14,14 @@ static void assert_near(double value, double expected, double tolerance)
 static const struct stack stack = { .id = "vllm" };
 static const struct machine machine = { .class_name = "datacenter GPU" };
 
-static void rate_of(struct priced *p, struct measurement *m, enum measure_metric metric)
+static void rate_of(struct workload *p, struct measurement *m, enum measure_metric metric)
 {
     *m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = metric, .source = "", .op = "" };
-    *p = (struct priced){ .m = m, .stack = &stack, .machine = &machine };
+    *p = (struct workload){ .m = m, .stack = &stack, .machine = &machine };
 }
 
 /* Half the rows are slower, as a normal of spread `slow`, half faster, of spread `fast`. */
-static void learn(struct fit *f, enum situation s, const struct priced *p, double slow, double fast)
+static void learn(struct fit *f, enum situation s, const struct workload *p, double slow, double fast)
 {
     enum { N = 2000 };
     static struct quantile_row r[N];
@@ -40,7 +40,7 @@ static void test_sides(void **state)
     (void)state;
     struct fit f;
     struct measurement m;
-    struct priced p;
+    struct workload p;
     seed = 5;
     rate_of(&p, &m, METRIC_TOK_S);
     learn(&f, SITUATION_NEW_MACHINE, &p, 3, 1);
@@ -65,7 +65,7 @@ static void test_first_token(void **state)
     (void)state;
     struct fit f;
     struct measurement m;
-    struct priced p;
+    struct workload p;
     seed = 6;
     rate_of(&p, &m, METRIC_TTFT);
     learn(&f, SITUATION_NEW_WORK, &p, 3, 1);
@@ -91,7 +91,7 @@ static void test_sizes(void **state)
     static const double bytes[2] = { 8192, 512e6 }, spread[2] = { 1, 0.1 };
     struct error err = { 0 };
     struct measurement m[2];
-    struct priced p[2];
+    struct workload p[2];
     struct fit f;
     int held[2] = { 0 };
     seed = 7;
@@ -116,7 +116,7 @@ static void test_sizes(void **state)
 }
 
 /* How far rows lie out that differ in one thing is learned of each by itself. */
-static void learn_apart(struct priced *p, double *held)
+static void learn_apart(struct workload *p, double *held)
 {
     enum { N = 4000 };
     static struct quantile_row r[N];
@@ -140,7 +140,7 @@ static void test_bits(void **state)
 {
     (void)state;
     struct measurement m;
-    struct priced p[2];
+    struct workload p[2];
     double held[2];
     seed = 8;
     for (int server = 0; server < 2; server++) {
@@ -162,7 +162,7 @@ static void test_batches(void **state)
     (void)state;
     struct measurement m;
     struct work_pass pass[2] = { { .at.n_seq = 1 }, { .at.n_seq = 8 } };
-    struct priced p[2];
+    struct workload p[2];
     double held[2];
     seed = 9;
     for (int k = 0; k < 2; k++) {
@@ -180,7 +180,7 @@ static void test_doubts(void **state)
 {
     (void)state;
     struct measurement m[2];
-    struct priced p[2];
+    struct workload p[2];
     double held[2];
     seed = 10;
     for (int k = 0; k < 2; k++)

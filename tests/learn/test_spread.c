@@ -35,7 +35,7 @@ static struct fit_row draw(struct fit *f, struct work *w, int machine, double ef
     const int class = machine % N_CLASS;
     *w = (struct work){ exp(6 * uniform()) * 1e-6, 1 + floor(3 * uniform()) };
     struct fit_row r = { .features = w, .sigma = sigma };
-    for (int s = 0; s < FIT_MAX_SLOTS; s++)
+    for (int s = 0; s < FIT_MAX_PARAMETERS; s++)
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             r.effect[s][k] = FIT_NO_EFFECT;
     r.effect[RATE][0] = fit_effect(f, "rate", log(0.8), 0.3, &err);

@@ -14,6 +14,10 @@ for file in bash-completion/completions/roofcast.bash zsh/site-functions/_roofca
     find "$tmp/root" -path "*/share/$file" | grep -q .
     ok $? "$file is installed"
 done
+for file in formats.md methods.md guide.md accuracy.md; do
+    find "$tmp/root" -path "*/doc/roofcast/$file" | grep -q .
+    ok $? "$file is installed: messages name it"
+done
 run __complete ''
 [ ! -d doc/man ] || is "$(wc -l <"$tmp/out")" "$(find "$tmp/root" -name 'roofcast-*.1' | wc -l)" "a manual page a command is installed"
 finish

@@ -2,7 +2,7 @@
 # Dependencies between modules, from the symbols of the objects in the build folder: a symbol that one module needs and another
 # defines is an edge. Edges must be allowed by layers.txt and form no cycle. The archives of a module's ISAs
 # (libkernels_avx2.a, ...) are one module; the objects of roofcast itself are the module cli.
-# Comment lines list mutable objects, at file scope or static in a function, by module.
+# Mutable objects, at file scope or static in a function, must be in mutable.txt, with the reason.
 set -u
 : "${top_srcdir:?run this by make check}"
 layers=$top_srcdir/tests/lint/layers.txt
@@ -94,29 +94,57 @@ END {
         n_cycle++
     }
     print (n_cycle ? "not ok" : "ok") " 2 - modules form no cycle"
-    print "1..2"
     exit n_bad + n_cycle > 0
 }' "$layers" -
 rc=$?
 
 # ARCHIVE:OBJECT:NAME|VALUE|CLASS|TYPE|SIZE|LINE|SECTION: only this form of nm has the section, which separates constants that
-# hold addresses (.data.rel.ro) from variables.
+# hold addresses (.data.rel.ro) from variables. A line of mutable.txt is stale when its object was built and has no such variable.
 "$nm" -A -f sysv "$@" 2>/dev/null | awk -F'|' '
+function said(key) { return (key in reason) && reason[key] != "" }
+NR == FNR {
+    if (/^#/ || /^$/) next
+    split($0, part, ": ")
+    n = split(part[1], word, " ")
+    key = word[1] " " word[2] " " word[3]
+    reason[key] = part[2]
+    listed[++n_listed] = key
+    next
+}
 {
     gsub(/ /, "")
-    if ($7 !~ /^[.](data|bss|tdata|tbss|ldata|lbss)/ && $7 != "*COM*") next
     n = split($1, path, ":")
-    if ($7 ~ /^[.]data[.]rel[.]ro/ || path[n] ~ /^[.]|^__(asan|odr_asan|gcov|llvm|sancov|start|stop)/) next
     m = path[1]
     if (!sub(/^lib/, "", m)) m = "cli"
     sub(/[._].*/, "", m)
-    sub(/.*[/]/, "", path[n - 1])
-    list[m] = list[m] " " path[n - 1] ":" path[n]
-    count[m]++
+    object = n > 2 ? path[2] : path[1]
+    sub(/^.*[/]/, "", object)
+    sub(/^(lib[a-z0-9_]*_a|roofcast)-/, "", object)
+    sub(/[.]o$/, "", object)
+    built[m " " object] = 1
+    if ($7 !~ /^[.](data|bss|tdata|tbss|ldata|lbss)/ && $7 != "*COM*") next
+    if ($7 ~ /^[.]data[.]rel[.]ro/ || path[n] ~ /^[.]|^__(asan|odr_asan|unnamed|gcov|llvm|sancov|start|stop)/) next
+    name = path[n] # of a static in a function gcc has NAME.1, clang FUNCTION.NAME
+    sub(/[.][0-9]+$/, "", name)
+    sub(/^.*[.]/, "", name)
+    key = m " " object " " name
+    found[key] = 1
     total++
+    if (!said(key)) {
+        print "# not in tests/lint/mutable.txt with a reason: " key
+        bad++
+    }
 }
 END {
-    print "# " total + 0 " mutable objects, file scope or static"
-    for (m in list) print "# mutable in " m ": " count[m] ":" list[m]
-}' | sort
+    for (i = 1; i <= n_listed; i++) {
+        split(listed[i], word, " ")
+        if (!(listed[i] in found) && ((word[1] " " word[2]) in built)) {
+            print "# tests/lint/mutable.txt lists what is not there: " listed[i]
+            bad++
+        }
+    }
+    print (bad || !total ? "not ok" : "ok") " 3 - mutable objects are those of tests/lint/mutable.txt (" total + 0 ")"
+    exit (bad || !total) + 0
+}' "$top_srcdir/tests/lint/mutable.txt" - || rc=1
+echo 1..3
 exit $rc

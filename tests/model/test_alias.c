@@ -148,7 +148,7 @@ static void test_unknown(void **state)
                  "\"Qwen3-8B-bnb-4bit\": the 4-bit types of bitsandbytes (bnb) are not supported");
     assert_fails(model_load(&m, "lama-GGUF", NULL, &err), err, "no model called \"lama-GGUF\"");
     assert_fails(model_load(&m, "Qwen3-8B-IQ5_XXS", NULL, &err), err, "type \"IQ5_XXS\" is unknown");
-    assert_fails(model_load(&m, "Qwen3-8B-int4", NULL, &err), err, "\"Qwen3-8B-int4\": int4 says 4.5 bits a weight");
+    assert_fails(model_load(&m, "Qwen3-8B-int4", NULL, &err), err, "\"Qwen3-8B-int4\": int4 says 4.5 bits per weight");
     assert_fails(model_load(&m, "Qwen3-8B Q4_K - Huge", NULL, &err), err, "no model called");
     char longer[400];
     memset(longer, 'a', sizeof longer - 1);

@@ -281,7 +281,7 @@ static void detection(void **state)
         if (!found != !files[i].name || (found && strcmp(found, files[i].name) != 0))
             fail_msg("\"%s\" is %s, expected %s", files[i].text, found ? found : "none",
                      files[i].name ? files[i].name : "none");
-        if (!c && !strstr(err.msg, "of no family known here; name one with --chat-template: phi4 "))
+        if (!c && !strstr(err.msg, "of no family known here; name a chat template: phi4 "))
             fail_msg("%s", err.msg);
         gguf_close(g);
         strbuf_free(&t.b);

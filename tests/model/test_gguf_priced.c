@@ -168,7 +168,7 @@ static void test_samples(void **state)
                 fail_msg("%s: %s", samples[i].arch, from.tensors[k].name);
         assert_true(m.hp.n_ctx_train == 512 && m.hp.n_rot == from.hp.n_rot && m.hp.n_expert_used == from.hp.n_expert_used && m.hp.window == from.hp.window);
         assert_int_equal(strstr(m.note, "odd_gate") != NULL, i == 1);
-        assert_int_equal(strstr(m.note, "left out") != NULL, i == 1);
+        assert_int_equal(strstr(m.note, "ignored unknown") != NULL, i == 1);
         assert_null(m.gguf);
         model_free(&m);
         model_free(&from);

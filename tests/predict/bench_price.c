@@ -16,7 +16,7 @@
 enum { N_ROUND = 5 };
 
 /* What a figure may be; the last two columns' are the same for every model. */
-static const double price_limit_us = 2, layout_limit_us = 2, cached_limit_us = 0.2, sweep_limit_s = 1;
+static const double price_limit_us = 2, layout_limit_us = 2, sweep_limit_s = 1;
 
 static const struct {
     const char *name, *kind;
@@ -36,7 +36,6 @@ struct subject {
     struct step_options o;
     uint32_t tp; /* the most devices of 8, 4 and 2 that divide the model */
     struct step_model step;
-    struct step_cache cache;
     double sink; /* what is computed is used */
     bool over;
 };
@@ -94,15 +93,6 @@ static void lay_out(struct subject *s, int n)
     }
 }
 
-/* 256 steps, again and again. */
-static void ask_again(struct subject *s, int n)
-{
-    for (int i = 0; i < n; i++) {
-        const struct pass p = decode_step(i % 256);
-        s->sink += step_cache_seconds(&s->cache, &p);
-    }
-}
-
 /* ---- a row ------------------------------------------------------------------------------------ */
 
 static int subject_init(struct subject *s, const char *name, const char *type, struct error *err)
@@ -119,14 +109,11 @@ static int subject_init(struct subject *s, const char *name, const char *type, s
     const struct predict_options p = { .layout = s->o.layout, .weights_bytes = NAN };
     const int rc = roofs_init(&s->roofs, &h, &p, err);
     hwprofile_free(&h);
-    if (rc != 0 || step_model_init(&s->step, &s->classes, &s->o, err) != 0)
-        return -1;
-    return step_cache_init(&s->cache, &s->step, &s->roofs, err);
+    return rc == 0 ? step_model_init(&s->step, &s->classes, &s->o, err) : -1;
 }
 
 static void subject_free(struct subject *s)
 {
-    step_cache_free(&s->cache);
     step_model_free(&s->step);
     roofs_free(&s->roofs);
     op_classes_free(&s->classes);
@@ -156,7 +143,6 @@ static int print_row(size_t i, const char *type, bool *over)
     printf("%-24s %-8s %-7s %4zu %5zu %3u", models[i].name, models[i].kind, type, s.ops.n, s.classes.n, s.tp);
     print_figure(&s, median_us(price, &s, 4000), price_limit_us);
     print_figure(&s, median_us(lay_out, &s, 2000), layout_limit_us);
-    print_figure(&s, median_us(ask_again, &s, 100000), cached_limit_us);
     printf("\n");
     *over |= s.over;
     const bool finite = s.sink > 0;
@@ -205,9 +191,8 @@ int main(int argc, char **argv)
     environment_set_dirs(data_dirs());
     environment_set_dirs(data_dirs());
     printf("CPU time of predictions, microseconds (median of %d), and their limits: of a decode step on h100-sxm; of laying the model out over "
-           "another number of devices; of a step priced before.\n\n", N_ROUND);
-    printf("%-24s %-8s %-7s %4s %5s %3s | %-19s | %-19s | %-19s\n", "model", "kind", "type", "ops", "class", "tp", "step", "layout",
-           "again");
+           "another number of devices.\n\n", N_ROUND);
+    printf("%-24s %-8s %-7s %4s %5s %3s | %-19s | %-19s\n", "model", "kind", "type", "ops", "class", "tp", "step", "layout");
     for (size_t i = 0; i < ARRAY_LEN(models) && rc == 0; i++)
         for (size_t k = 0; k < ARRAY_LEN(types) && rc == 0; k++)
             rc = print_row(i, types[k], &over);

@@ -74,13 +74,20 @@ __attribute__((format(printf, 2, 3))) static void check_says(const struct soluti
         fail_msg("\"%s\" does not contain \"%s\"", s->text, text);
 }
 
+/* Probability that it takes at most that long. */
+static double chance(const struct prediction *p, double most_s)
+{
+    const double x = log(most_s / p->seconds) * p->seconds, sd_s = x > 0 ? p->sd_s : p->sd_fast_s;
+    return sd_s > 0 ? 0.5 * erfc(-x / sd_s / sqrt(2)) : p->sd_s > 0 ? 0 : NAN; /* 0: the prediction is at its bound */
+}
+
 /* Chance that a step of so many sequences takes at most so long. */
 static double chance_of(const struct on *x, double n_batch, double most_s)
 {
     struct predict_options o = source_options(&x->t);
     o.n_batch = (uint32_t)n_batch;
     const struct predict_result r = predicted(x, &o);
-    return prediction_chance(&r.decode, most_s);
+    return chance(&r.decode, most_s);
 }
 
 /* The last with a chance of p: one more has less. */
@@ -101,13 +108,13 @@ static void test_missed(void **state)
     assert_near(s.chance, chance_of(x, 1, most_s), 1e-6);
     check_last(x, s.value_optimistic, most_s, 0.05);
     assert_non_null(strstr(s.text, "no batch is sufficient at the prediction: at 1 "));
-    check_says(&s, "with a chance of %.0f %%", 100 * s.chance);
+    check_says(&s, "probability %.0f %%", 100 * s.chance);
     check_says(&s, "; %.0f for 5 %%", s.value_optimistic);
     /* Half the time is outside the interval: no value and no interval are printed. */
     const struct solution never = answer(x, &o, "batch=itl<=%.9gs", most_s / 2);
     assert_true(!never.found && isnan(never.value_optimistic) && never.chance < 1e-6);
     assert_non_null(strstr(never.text, "no batch is sufficient: at 1 "));
-    check_says(&never, ", with a chance below 1 %%");
+    check_says(&never, ", probability below 1 %%");
     assert_null(strstr(never.text, "for 5 %"));
 }
 
@@ -121,7 +128,7 @@ static void test_reached(void **state)
     check_last(x, s.value, most_s, 0.5);
     check_last(x, s.value_optimistic, most_s, 0.05);
     check_last(x, s.value_conservative, most_s, 0.95);
-    check_says(&s, "with a chance of %.0f %%", 100 * s.chance);
+    check_says(&s, "probability %.0f %%", 100 * s.chance);
     check_says(&s, "; %.0f for 95 %%", s.value_conservative);
     check_says(&s, ", %.0f for 5 %%", s.value_optimistic);
     /* No sequence is enough for 95 %: the prediction itself has a chance of three in four or so. */
@@ -135,8 +142,8 @@ static void test_nearest(void **state)
 {
     const struct on *x = *state;
     struct on slow = *x;
-    slow.k.slot[TIME_HOP] = log(1000);
-    slow.t.knows = &slow.k;
+    slow.k.parameter[TIME_HOP] = log(1000);
+    slow.t.context = &slow.k;
     const struct predict_options o = source_options(&slow.t);
     const struct predict_result r = predicted(&slow, &o);
     const struct solution s = answer(&slow, &o, "tp=itl<=%.9gs", 0.97 * r.itl_s);
@@ -163,11 +170,11 @@ static void test_machines(void **state)
     assert_ok(hwprofile_load(&h, s.machine_nearest, &err), err);
     assert_ok(predict(&r, &x->m, &h, &o, &err), err);
     hwprofile_free(&h);
-    assert_near(s.chance, prediction_chance(&r.decode, 1 / (1.01 * tok_s)), 1e-6);
+    assert_near(s.chance, chance(&r.decode, 1 / (1.01 * tok_s)), 1e-6);
     assert_true(s.chance > 0.05 && *s.machine_optimistic && !*s.machine_conservative);
-    check_says(&s, ": %s comes nearest, %.4g tokens/s, with a chance of %.0f %%", s.machine_nearest, r.decode.tok_s, 100 * s.chance);
+    check_says(&s, ": %s comes nearest, %.4g tokens/s, probability %.0f %%", s.machine_nearest, r.decode.tok_s, 100 * s.chance);
     assert_true(met.found && !*met.machine_nearest && !*met.machine_conservative);
-    check_says(&met, ", with a chance of %.0f %%; the smallest of %d that are sufficient, ", 100 * met.chance, met.n_reach);
+    check_says(&met, ", probability %.0f %%; the smallest of %d that are sufficient, ", 100 * met.chance, met.n_reach);
     assert_non_null(strstr(met.text, "; none for 95 %"));
     const struct solution safe = answer(x, &o, "machine=tok_s>=%.9g", tok_s / 2);
     assert_true(safe.found && *safe.machine_conservative);
@@ -175,12 +182,12 @@ static void test_machines(void **state)
 
 /* ---- errors of two predictions ----------------------------------------------------------------- */
 
-/* Spread and covariance from error_parts equal those of the covariance matrix, also with correlated slots. */
+/* Spread and covariance from error_parts equal those of the covariance matrix, also with correlated parameters. */
 static void test_parts(void **state)
 {
     (void)state;
     struct time_constants k = { .sigma = 0.03 };
-    double g[TIME_SLOT_COUNT] = { 0 }, h[TIME_SLOT_COUNT] = { 0 };
+    double g[TIME_PARAMETER_COUNT] = { 0 }, h[TIME_PARAMETER_COUNT] = { 0 };
     struct error_parts a, b;
     g[TIME_BANDWIDTH] = -0.5;
     g[TIME_LAUNCH] = 0.2;
@@ -337,12 +344,12 @@ static unsigned requests_apart(const struct time_features *f)
 }
 
 /* Requests attain a third of the bandwidth of phases. */
-static int apart(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out, struct error *err)
+static int apart(const void *context, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out, struct error *err)
 {
-    const int rc = source_same(knows, h, m, cases, out, err);
+    const int rc = source_same(context, h, m, cases, out, err);
     out->which = requests_apart;
     *out->of[TIME_CASE_REQUEST] = *out->of[0];
-    out->of[TIME_CASE_REQUEST]->slot[TIME_BANDWIDTH] -= log(3);
+    out->of[TIME_CASE_REQUEST]->parameter[TIME_BANDWIDTH] -= log(3);
     out->of[TIME_CASE_REQUEST]->cov[TIME_LAUNCH][TIME_LAUNCH] = 0.04;
     return rc;
 }

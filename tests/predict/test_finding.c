@@ -40,9 +40,9 @@ static void cache_reuse(void **state)
     (void)state;
     struct finding_point p = point();
     p.reuse_bytes = 20e6;
-    assert_cause(&p, FINDING_CACHE, "20.0 MB read again fit the 33.6 MB of L3");
+    assert_cause(&p, FINDING_CACHE, "20.0 MB read repeatedly fit the 33.6 MB of L3");
     p.reuse_bytes = 0.5e6; /* nearer still */
-    assert_cause(&p, FINDING_CACHE, "500 kB read again fit the 1.05 MB of L2");
+    assert_cause(&p, FINDING_CACHE, "500 kB read repeatedly fit the 1.05 MB of L2");
     p.memory = false; /* no cache makes arithmetic faster than its peak */
     assert_cause(&p, FINDING_UNKNOWN, "");
     p = point();
@@ -57,7 +57,7 @@ static void wrong_level(void **state)
     struct finding_point p = point();
     p.level = "L3";
     p.reuse_bytes = 0.8e6;
-    assert_cause(&p, FINDING_LEVEL, "the roof is that of L3, and the 800 kB read again fit the 1.05 MB of L2");
+    assert_cause(&p, FINDING_LEVEL, "the roof is that of L3, and the 800 kB read repeatedly fit the 1.05 MB of L2");
     p.level = "L2"; /* its own */
     assert_cause(&p, FINDING_UNKNOWN, "");
 }
@@ -67,7 +67,7 @@ static void stale_profile(void **state)
     (void)state;
     struct finding_point p = point();
     p.adjacent = 32e9;
-    assert_cause(&p, FINDING_STALE, "the adjacent probe reads 128 % of its roof");
+    assert_cause(&p, FINDING_STALE, "the adjacent probe measures 128 % of its roof");
     p.adjacent = 27e9; /* the same, as roofs go */
     assert_cause(&p, FINDING_UNKNOWN, "");
     p.memory = false; /* peaks age too */
@@ -102,13 +102,13 @@ static void roof_moved(void **state)
     assert_cause(&p, FINDING_UNKNOWN, "");
 }
 
-/* 32 MiB of the 400 MB read again need not come from memory: 8.4 %, so up to 27.3 of 25 GB/s, and 2 %. */
+/* 32 MiB of the 400 MB that is read repeatedly need not come from memory: 8.4 %, so up to 27.3 of 25 GB/s, and 2 %. */
 static void cache_holds_a_part(void **state)
 {
     (void)state;
     struct finding_point p = point();
     p.rate = 27.8e9;
-    assert_cause(&p, FINDING_CACHE, "can hold up to 8 % of the 400 MB read again");
+    assert_cause(&p, FINDING_CACHE, "can hold up to 8 % of the 400 MB that is read repeatedly");
     p.rate = 27.9e9;
     assert_cause(&p, FINDING_UNKNOWN, "");
     p.rate = 27e9;

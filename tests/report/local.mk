@@ -11,7 +11,10 @@ check_PROGRAMS += %D%/test_report %D%/test_chart %D%/test_curves
 %C%_test_chart_LDADD   = libreport.a $(TEST_LIBS)
 %C%_test_curves_SOURCES = %D%/test_curves.c tests/test.h
 %C%_test_curves_LDADD   = libreport.a $(TEST_LIBS)
-TESTS += %D%/test_report %D%/test_chart %D%/test_curves
+check_PROGRAMS += %D%/test_serving
+%C%_test_serving_SOURCES = %D%/test_serving.c tests/test.h tests/near.h
+%C%_test_serving_LDADD   = libreport.a $(SERVING_TEST_LIBS)
+TESTS += %D%/test_report %D%/test_chart %D%/test_curves %D%/test_serving
 endif
 dist_check_SCRIPTS += %D%/fields.sh
 TESTS += %D%/fields.sh

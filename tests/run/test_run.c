@@ -46,7 +46,7 @@ static struct run_row sample_row(void)
     SET(r.type_v, "Q8_0");
     SET(r.act_scales, "pow2");
     r.experts_touched = NAN;
-    SET(r.ceiling_source, "probe beside the run");
+    SET(r.ceiling_source, "1 concurrent probe");
     return r;
 }
 

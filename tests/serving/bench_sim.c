@@ -19,9 +19,9 @@ static void price(struct step_price *x, const struct policy *p)
     x->pair_ps_2_16[0] = 1000 << 16;
 }
 
-static struct workload workload(size_t n, double in, double out, double rate, bool shared)
+static struct serve_workload workload(size_t n, double in, double out, double rate, bool shared)
 {
-    struct workload w = { .run_tokens = 16 };
+    struct serve_workload w = { .run_tokens = 16 };
     size_t cap = 0, run_cap = 0;
     double s = 0;
     for (size_t i = 0; i < n; i++) {
@@ -32,13 +32,13 @@ static struct workload workload(size_t n, double in, double out, double rate, bo
         if (shared) {
             r.run0 = (uint32_t)w.n_run;
             r.n_run = 2;
-            workload_add_run(&w, &run_cap, &(struct token_run){ 100 * (i % 64), 16 });
-            workload_add_run(&w, &run_cap, &(struct token_run){ (i + 1) << 20, r.n_in / 16 > 16 ? r.n_in / 16 - 16 : 1 });
+            serve_workload_add_run(&w, &run_cap, &(struct token_run){ 100 * (i % 64), 16 });
+            serve_workload_add_run(&w, &run_cap, &(struct token_run){ (i + 1) << 20, r.n_in / 16 > 16 ? r.n_in / 16 - 16 : 1 });
         }
-        workload_add(&w, &cap, &r);
+        serve_workload_add(&w, &cap, &r);
     }
     struct error err;
-    if (workload_finish(&w, "bench", NULL, &err) != 0)
+    if (serve_workload_finish(&w, "bench", NULL, &err) != 0)
         exit(1);
     return w;
 }
@@ -50,7 +50,7 @@ static double cpu_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double rate_of(const struct workload *w, struct serve_options *o, struct serve_result *r)
+static double rate_of(const struct serve_workload *w, struct serve_options *o, struct serve_result *r)
 {
     struct error err;
     const double start_s = cpu_s();
@@ -73,7 +73,7 @@ static void row(size_t n, double in, double out, double rate, bool shared)
     p.async_scheduling = false;
     policy_set_model_len(&p, 131072);
     price(&x, &p);
-    const struct workload w = workload(n, in, out, rate, shared);
+    const struct serve_workload w = workload(n, in, out, rate, shared);
     for (int async = 0; async < 2; async++) {
         p.async_scheduling = async;
         struct serve_options o = { .policy = &p, .price = &x, .n_block = 28648 };
@@ -81,14 +81,14 @@ static void row(size_t n, double in, double out, double rate, bool shared)
         const double running = (double)r.t.running_ps / (double)r.t.busy_ps, hit = (double)r.t.n_hit_tok / (double)(r.t.n_query_tok + 1);
         serve_result_free(&r);
         o.flags = SERVE_STEP_BY_STEP;
-        struct workload part = w;
+        struct serve_workload part = w;
         part.n = n / 20;
         const double steps = rate_of(&part, &o, &r);
         printf("%6.0f %6.0f %6.1f  %-5s %-6s %6.1f %4.0f %%  %10.0f %10.0f\n", in, out, rate, async ? "async" : "sync", shared ? "prefix" : "-", running,
                100 * hit, jumps, steps);
         serve_result_free(&r);
     }
-    workload_free((struct workload *)&w);
+    serve_workload_free((struct serve_workload *)&w);
     step_price_free(&x);
 }
 

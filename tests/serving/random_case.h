@@ -7,7 +7,7 @@
 struct random_case {
     struct policy p;
     struct step_price price;
-    struct workload w;
+    struct serve_workload w;
     struct serve_options o;
 };
 
@@ -22,26 +22,26 @@ static inline bool one_in(struct rng *g, uint32_t n)
 }
 
 /* A few roots of shared identities, own ones after them. */
-static inline void random_runs(struct rng *g, struct workload *w, size_t *cap, struct serve_request *r)
+static inline void random_runs(struct rng *g, struct serve_workload *w, size_t *cap, struct serve_request *r)
 {
     r->run0 = (uint32_t)w->n_run;
     const uint32_t shared = up_to(g, 1, 6);
-    assert_true(workload_add_run(w, cap, &(struct token_run){ 1000 * (uint64_t)up_to(g, 0, 3), shared }));
+    assert_true(serve_workload_add_run(w, cap, &(struct token_run){ 1000 * (uint64_t)up_to(g, 0, 3), shared }));
     r->n_run = 1;
     if (one_in(g, 2)) {
-        assert_true(workload_add_run(w, cap, &(struct token_run){ rng_u64(g) >> 1, up_to(g, 1, 8) }));
+        assert_true(serve_workload_add_run(w, cap, &(struct token_run){ rng_u64(g) >> 1, up_to(g, 1, 8) }));
         r->n_run = 2;
     }
 }
 
-static inline void random_workload(struct rng *g, struct workload *w, bool shared)
+static inline void random_workload(struct rng *g, struct serve_workload *w, bool shared)
 {
     size_t cap = 0, run_cap = 0;
     uint64_t ps = 0;
     const uint32_t n = up_to(g, 1, 60), most_in = up_to(g, 1, 200), most_out = up_to(g, 1, 120);
     const uint64_t gap = (uint64_t)1 << up_to(g, 0, 24);
     const bool sessions = one_in(g, 3), stops = one_in(g, 3);
-    *w = (struct workload){ .run_tokens = shared ? 1u << up_to(g, 1, 5) : 0 };
+    *w = (struct serve_workload){ .run_tokens = shared ? 1u << up_to(g, 1, 5) : 0 };
     for (uint32_t i = 0; i < n; i++) {
         struct serve_request r = { .parent = SERVE_NO_PARENT, .n_in = up_to(g, 1, most_in), .n_out = up_to(g, 1, most_out) };
         r.end = stops && one_in(g, 2) ? SERVE_END_STOP : SERVE_END_LENGTH;
@@ -54,11 +54,11 @@ static inline void random_workload(struct rng *g, struct workload *w, bool share
         r.priority = (int32_t)up_to(g, 0, 2);
         if (shared && !one_in(g, 5))
             random_runs(g, w, &run_cap, &r);
-        assert_true(workload_add(w, &cap, &r));
+        assert_true(serve_workload_add(w, &cap, &r));
     }
 }
 
-static inline void random_policy(struct rng *g, struct policy *p, const struct workload *w)
+static inline void random_policy(struct rng *g, struct policy *p, const struct serve_workload *w)
 {
     struct error err;
     const struct policy_device d = { .memory_bytes = 80e9, .is_gpu = true };
@@ -103,7 +103,7 @@ static inline void random_case(struct rng *g, struct random_case *c)
     random_policy(g, &c->p, &c->w);
     for (size_t i = 0; i < c->w.n; i++)
         c->w.r[i].n_in = c->w.r[i].n_in + c->w.r[i].n_out > 400 ? 400 - c->w.r[i].n_out : c->w.r[i].n_in;
-    assert_ok(workload_finish(&c->w, "random", NULL, &err), err);
+    assert_ok(serve_workload_finish(&c->w, "random", NULL, &err), err);
     random_price(g, &c->price, &c->p);
     uint32_t need = 1;
     for (size_t i = 0; i < c->w.n; i++)
@@ -116,7 +116,7 @@ static inline void random_case(struct rng *g, struct random_case *c)
 
 static inline void random_case_free(struct random_case *c)
 {
-    workload_free(&c->w);
+    serve_workload_free(&c->w);
     step_price_free(&c->price);
 }
 

@@ -17,7 +17,7 @@ static struct policy vllm(uint32_t budget)
 
 /* A scheduler with its workload, driven by hand. */
 struct bench {
-    struct workload w;
+    struct serve_workload w;
     size_t cap, run_cap;
     struct scheduler s;
     struct batch b;
@@ -36,7 +36,7 @@ static void finish(struct bench *x)
     scheduler_forget(&x->b);
     batch_free(&x->b);
     scheduler_free(&x->s);
-    workload_free(&x->w);
+    serve_workload_free(&x->w);
 }
 
 /* A request whose tokens are those of all others with this identity; 0: its own. */
@@ -45,10 +45,10 @@ static struct sched_seq *add(struct bench *x, uint32_t n_in, uint32_t n_out, uin
     struct error err;
     struct serve_request r = { .parent = SERVE_NO_PARENT, .n_in = n_in, .n_out = n_out, .run0 = (uint32_t)x->w.n_run };
     if (identity > 0) {
-        assert_true(workload_add_run(&x->w, &x->run_cap, &(struct token_run){ identity << 32, n_in / 16 }));
+        assert_true(serve_workload_add_run(&x->w, &x->run_cap, &(struct token_run){ identity << 32, n_in / 16 }));
         r.n_run = n_in >= 16;
     }
-    assert_true(workload_add(&x->w, &x->cap, &r));
+    assert_true(serve_workload_add(&x->w, &x->cap, &r));
     const uint32_t i = (uint32_t)x->w.n - 1;
     return x->seq[i] = scheduler_add(&x->s, &x->w, i, &err);
 }

@@ -18,21 +18,21 @@ struct fixture {
     struct measurement m;
     struct machine machine;
     struct roofs roofs;
-    struct priced p;
+    struct workload p;
 };
 
-static inline struct priced *row(struct fixture *f, const char *hardware, enum hw_kind kind, const struct stack *s, const char *quant,
+static inline struct workload *row(struct fixture *f, const char *hardware, enum hw_kind kind, const struct stack *s, const char *quant,
                                  const char *date)
 {
     *f = (struct fixture){ .m = { .quant = quant, .date = date, .notes = "", .engine = "", .version = "", .phase = MEASURE_DECODE } };
     snprintf(f->machine.hardware, sizeof f->machine.hardware, "%s", hardware);
     snprintf(f->machine.h.vendor, sizeof f->machine.h.vendor, "?");
     f->machine.h.kind = kind;
-    f->p = (struct priced){ .m = &f->m, .machine = &f->machine, .roofs = &f->roofs, .stack = s };
+    f->p = (struct workload){ .m = &f->m, .machine = &f->machine, .roofs = &f->roofs, .stack = s };
     return &f->p;
 }
 
-static inline struct stack_traits stack_traits_of(const struct priced *p)
+static inline struct stack_traits stack_traits_of(const struct workload *p)
 {
     struct stack_traits f;
     stack_traits_init(&f, p);

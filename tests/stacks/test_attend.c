@@ -13,7 +13,7 @@ static const struct stack sglang = { "sglang", STACK_SERVER, 8192, true }, trtll
 static struct stack_traits gpu(struct fixture *f, const struct stack *s, const char *name)
 {
     const bool h200 = strstr(name, "H200") != NULL, b200 = strstr(name, "B200") != NULL;
-    struct priced *p = row(f, name, HW_GPU, s, "", "");
+    struct workload *p = row(f, name, HW_GPU, s, "", "");
     struct roofs *r = &f->roofs;
     snprintf(f->machine.h.vendor, sizeof f->machine.h.vendor, "NVIDIA");
     snprintf(f->machine.class_name, sizeof f->machine.class_name, "datacenter GPU");
@@ -80,7 +80,7 @@ static void memory_bounds_it(void **state)
     const struct attend_call wide = call_of(64, 32767, 8, 8, 2), narrow = call_of(64, 32767, 8, 8, 1);
     const struct time_kernel t = attend_time(&f, attend_choose(&f, &wide), &wide);
     (void)state;
-    assert_true(t.memory_s > t.walk_s && t.memory_s > t.compute_s && t.memory_s > 10 * t.start_s);
+    assert_true(t.memory_s > t.scan_s && t.memory_s > t.compute_s && t.memory_s > 10 * t.start_s);
     assert_true(t.seconds > wide.kv_bytes / f.p->roofs->bytes_s && t.seconds < 1.4 * wide.kv_bytes / f.p->roofs->bytes_s);
     /* a cache of 8 bits is half of that */
     const double half = seconds(&f, narrow) / t.seconds;

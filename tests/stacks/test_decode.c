@@ -27,7 +27,7 @@ static void test_old(void **state)
     assert_false(stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2023-10")).old);
     row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2025-01");
     assert_false(stack_traits_of(&f.p).scans);
-    f.m.flash_said = true;
+    f.m.flash_stated = true;
     assert_true(stack_traits_of(&f.p).scans);
     f.m.flash = true;
     assert_false(stack_traits_of(&f.p).scans);
@@ -230,7 +230,7 @@ static void test_launches(void **state)
     assert_string_equal(stack_traits_of(&f.p).vendor, "AMD");
 }
 
-static double staged(const struct priced *p, enum math math, double bits)
+static double staged(const struct workload *p, enum math math, double bits)
 {
     const struct stack_traits f = stack_traits_of(p);
     return decode_staged_bytes(&f, math, bits);
@@ -278,57 +278,57 @@ static struct roofs machine(void)
 }
 
 /* Every fraction a half of its peak, every factor 1, no launch, a roof with a corner. */
-static void plain_slots(double *slot)
+static void plain_slots(double *parameter)
 {
-    for (int i = 0; i < TIME_SLOT_COUNT; i++)
-        slot[i] = 0;
-    slot[TIME_BANDWIDTH] = slot[TIME_COMPUTE] = slot[TIME_ATTENTION] = log(0.5);
-    slot[TIME_LAUNCH] = slot[TIME_STEP] = log(1e-12);
-    slot[TIME_SHARPNESS] = log(999);
+    for (int i = 0; i < TIME_PARAMETER_COUNT; i++)
+        parameter[i] = 0;
+    parameter[TIME_BANDWIDTH] = parameter[TIME_COMPUTE] = parameter[TIME_ATTENTION] = log(0.5);
+    parameter[TIME_LAUNCH] = parameter[TIME_STEP] = log(1e-12);
+    parameter[TIME_OVERLAP] = log(999);
 }
 
-static double seconds(const struct step *c, const struct refinement *o, const double *slot)
+static double seconds(const struct step *c, const struct refinement *o, const double *parameter)
 {
     const struct roofs r = machine();
     struct time_features f = { .sequential = 1 };
     time_add(&f, &r, c, o);
-    return exp(time_ln_seconds(&f, slot));
+    return exp(time_ln_seconds(&f, parameter));
 }
 
 static void test_time(void **state)
 {
-    double slot[TIME_SLOT_COUNT];
+    double parameter[TIME_PARAMETER_COUNT];
     (void)state;
-    plain_slots(slot);
+    plain_slots(parameter);
     /* 1e9 weights of 16 bits: 2 ms of memory at half the bandwidth is 4 ms; 14 operations are 1.4 ms, 60 are 6 ms. */
     struct step c = product(MATH_FP16, 16, 2e9, 0);
     struct refinement o = { .ops_weight = 14 };
-    assert_true(near(seconds(&c, &o, slot), 4e-3));
+    assert_true(near(seconds(&c, &o, parameter), 4e-3));
     o.ops_weight = 60;
-    assert_true(near(seconds(&c, &o, slot), 6e-3));
+    assert_true(near(seconds(&c, &o, parameter), 6e-3));
     o.ops_weight = 0; /* 6 operations of 1e10 weights of 4 bits: 6 ms, and 10 ms of memory */
     c.bits = 4;
     c.cost.weight_bytes = 5e9;
-    assert_true(near(seconds(&c, &o, slot), 10e-3));
-    slot[TIME_VECTOR] = log(2);
-    assert_true(near(seconds(&c, &o, slot), 12e-3));
+    assert_true(near(seconds(&c, &o, parameter), 10e-3));
+    parameter[TIME_VECTOR] = log(2);
+    assert_true(near(seconds(&c, &o, parameter), 12e-3));
     /* Launches: 100 ops of 8 times 10 us. */
     c = (struct step){ .kind = OP_ADD, .math = MATH_FP32, .count = 100 };
     o = (struct refinement){ .launches = 8 };
-    slot[TIME_LAUNCH] = log(1e-5);
-    assert_true(near(seconds(&c, &o, slot), 8e-3));
+    parameter[TIME_LAUNCH] = log(1e-5);
+    assert_true(near(seconds(&c, &o, parameter), 8e-3));
     /* A cache of 1e9 bytes: 2 ms of memory. Eight heads read its 5e8 elements, 4 operations each: 1.6 ms; 10: 4 ms. Its
      * FLOP do not count then. 1e5 positions of 16 ns are 1.6 ms more. */
-    plain_slots(slot);
-    slot[TIME_WALK] = log(16e-9);
+    plain_slots(parameter);
+    parameter[TIME_SCAN] = log(16e-9);
     c = (struct step){ .kind = OP_ATTENTION, .math = MATH_FP16, .count = 1, .cost = { .kv_bytes = 1e9, .flop = 1e15 } };
     o = (struct refinement){ .heads = 4e9 };
-    slot[TIME_HEADS] = log(4);
-    assert_true(near(seconds(&c, &o, slot), 2e-3));
-    slot[TIME_HEADS] = log(10);
-    assert_true(near(seconds(&c, &o, slot), 4e-3));
+    parameter[TIME_HEADS] = log(4);
+    assert_true(near(seconds(&c, &o, parameter), 2e-3));
+    parameter[TIME_HEADS] = log(10);
+    assert_true(near(seconds(&c, &o, parameter), 4e-3));
     o.scanned = 1e5;
-    assert_true(near(seconds(&c, &o, slot), 5.6e-3));
+    assert_true(near(seconds(&c, &o, parameter), 5.6e-3));
 }
 
 /* 2 TB/s and 64 multiprocessors of 2048 threads, half of them with 16 bytes in flight for 0.8 us: 1.31 TB/s. Only steps are latency-bound, and
@@ -388,7 +388,7 @@ static void test_tiles(void **state)
         const struct stack_traits x = stack_traits_of(&f.p);
         assert_true(decode_tile(&x, cases[i].bits, cases[i].experts) == cases[i].tile);
     }
-    /* 1e6 weights by one token take the arithmetic of 64, at 0.9 of the peak where the slot is 0.5; by 100 tokens their own. */
+    /* 1e6 weights by one token take the arithmetic of 64, at 0.9 of the peak where the parameter is 0.5; by 100 tokens their own. */
     struct step_pass pass = one_token;
     struct step c = product(MATH_FP16, 16, 2e6, 2e6);
     struct refinement o = { .key = 0 };
@@ -407,7 +407,7 @@ static void test_tiles(void **state)
 /* A request's prompt and steps: equal products are terms apart, and seconds are the sum of both; steps have the facts of decoding. (50) */
 static void test_request(void **state)
 {
-    double slot[TIME_SLOT_COUNT];
+    double parameter[TIME_PARAMETER_COUNT];
     struct step once = product(MATH_FP16, 16, 2e6, 2e12), again = product(MATH_FP16, 16, 2e6, 2e6);
     struct work_pass pass[] = { { .at = { PHASE_PREFILL, 1000, 0, 1 }, .times = 1, .c = &once, .n = 1 },
                                 { .at = one_token, .times = 1000, .c = &again, .n = 1 } };
@@ -421,9 +421,9 @@ static void test_request(void **state)
     f.p.n_pass = 2;
     assert_true(fitted_row_init(&r, &f.p, FITTED_RATE));
     assert_int_equal(r.f.n_term, 2);
-    plain_slots(slot);
+    plain_slots(parameter);
     /* 2e12 FLOP at half of 1e14 are 40 ms; a thousand steps of 2 us at half the bandwidth 4 ms, and 14 operations a weight 1.4 us each. */
-    assert_true(near(exp(time_ln_seconds(&r.f, slot)), 44e-3));
+    assert_true(near(exp(time_ln_seconds(&r.f, parameter)), 44e-3));
     assert_true(near(r.f.term[1].vector_s, 1000 * 14e6 / 1e13));
     assert_true(near(r.f.term[1].launched, 1250) && near(r.f.term[0].launched, 1));
 }
@@ -431,18 +431,18 @@ static void test_request(void **state)
 /* Servers' devices exchange by one kernel, in the gradient too; chips of AWS are two ranks each. (47) */
 static void test_exchange(void **state)
 {
-    double slot[TIME_SLOT_COUNT], g[TIME_SLOT_COUNT];
+    double parameter[TIME_PARAMETER_COUNT], g[TIME_PARAMETER_COUNT];
     struct time_features f = { .sequential = 1, .one_step = true };
     const struct roofs r = { .bytes_s = 1e12, .link_bytes_s = 1e11, .link_latency_s = 3e-6 };
     struct step c = { .kind = OP_ALL_REDUCE, .math = MATH_FP32, .count = 100, .n_comm = 8, .cost = { .link_bytes = 1e6 } };
     struct refinement o = { .key = 0 };
     struct fixture fx;
     (void)state;
-    plain_slots(slot);
-    slot[TIME_LINK] = log(0.5);
+    plain_slots(parameter);
+    parameter[TIME_LINK] = log(0.5);
     time_add(&f, &r, &c, &o);
-    assert_true(near(exp(time_ln_seconds(&f, slot)), 100 * (1e6 / 5e10 + 8e-6)));
-    time_gradient(&f, slot, g, NULL);
+    assert_true(near(exp(time_ln_seconds(&f, parameter)), 100 * (1e6 / 5e10 + 8e-6)));
+    time_gradient(&f, parameter, g, NULL);
     assert_true(near(g[TIME_HOP], 8e-6 / (1e6 / 5e10 + 8e-6)));
     struct stack_traits x = stack_traits_of(row(&fx, "NVIDIA H100", HW_GPU, &vllm, "F16", "2025-05"));
     assert_true(x.one_step && x.ranks == 1);
@@ -536,7 +536,7 @@ static void test_attention_kernels(void **state)
         f.m.topology = f.m.op = f.m.mode = "";
         f.m.phase = MEASURE_PREFILL;
         f.m.prompt = 512;
-        f.m.flash_said = true;
+        f.m.flash_stated = true;
         f.m.flash = cases[i].flash;
         f.roofs = machine();
         f.p.pass = &pass;
@@ -559,9 +559,9 @@ static void test_kinds(void **state)
                              prompt = { .kind = MEASURE_RATE, .phase = MEASURE_PREFILL, .prompt = 512 }, op = { .kind = MEASURE_OP };
     assert_int_equal(fitted_kind(&decode), FITTED_DECODE);
     assert_int_equal(fitted_kind(&prefill), FITTED_RATE);
-    assert_true(fitted_teaches(FITTED_RATE, &decode) && fitted_teaches(FITTED_DECODE, &decode));
-    assert_true(fitted_teaches(FITTED_RATE, &prompt) && fitted_teaches(FITTED_PROMPT, &prompt));
-    assert_false(fitted_teaches(FITTED_DECODE, &prefill) || fitted_teaches(FITTED_PROMPT, &decode) || fitted_teaches(FITTED_RATE, &op));
+    assert_true(fitted_learns_from(FITTED_RATE, &decode) && fitted_learns_from(FITTED_DECODE, &decode));
+    assert_true(fitted_learns_from(FITTED_RATE, &prompt) && fitted_learns_from(FITTED_PROMPT, &prompt));
+    assert_false(fitted_learns_from(FITTED_DECODE, &prefill) || fitted_learns_from(FITTED_PROMPT, &decode) || fitted_learns_from(FITTED_RATE, &op));
 }
 
 /* Traits of an NVIDIA GPU by name, whose FP16 is twice its FP32: tensor cores, integers' own lanes, Volta's shared memory. */

@@ -54,7 +54,7 @@ static void test_software(void **state)
     for (int k = 0; k < FITTED_KIND_COUNT; k++) {
         size_t n = 0;
         for (size_t i = 0; i < priors()->n_effect[k]; i++)
-            n += priors()->effect[k][i].slot == TIME_BANDWIDTH && priors()->effect[k][i].dim == DIM_ALL;
+            n += priors()->effect[k][i].parameter == TIME_BANDWIDTH && priors()->effect[k][i].dim == DIM_ALL;
         assert_int_equal(n, 1);
     }
 }

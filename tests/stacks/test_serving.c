@@ -16,8 +16,8 @@ struct toy {
     struct measurement m;
     struct step step[2], prompt;
     struct work_pass pass[2];
-    struct priced p;
-    double slot[TIME_SLOT_COUNT];
+    struct workload p;
+    double parameter[TIME_PARAMETER_COUNT];
 };
 
 static void make(struct toy *t, enum measure_metric metric, const char *mode)
@@ -32,18 +32,18 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
     t->prompt = (struct step){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .rows = 1, .cost.flop = 1e12 };
     t->pass[0] = (struct work_pass){ .at.phase = PHASE_PREFILL, .times = 1, .c = &t->prompt, .n = 1 };
     t->pass[1] = (struct work_pass){ .at.phase = PHASE_DECODE, .times = 1, .c = t->step, .n = 1 };
-    t->p = (struct priced){ .m = &t->m, .machine = &t->machine, .roofs = &t->roofs, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
+    t->p = (struct workload){ .m = &t->m, .machine = &t->machine, .roofs = &t->roofs, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
                             .out = 100, .layout = { .tp = 1, .dp = 1, .ep = 1 } };
     t->roofs.bytes_s = 1e12;
     t->roofs.link_bytes_s = 1e12;
     t->roofs.peak[MATH_FP8].flop_s = 1e14;
     t->roofs.peak[MATH_FP32].flop_s = 1e3; /* unpacking a weight would take years */
-    t->slot[TIME_BANDWIDTH] = t->slot[TIME_COMPUTE] = log(0.5);
-    t->slot[TIME_SHARPNESS] = 4;
-    t->slot[TIME_LAUNCH] = -100;
-    t->slot[TIME_STEP] = log(1e-3);
-    t->slot[TIME_SEQUENCE] = log(1e-5);
-    t->slot[TIME_QUEUE] = log(0.1);
+    t->parameter[TIME_BANDWIDTH] = t->parameter[TIME_COMPUTE] = log(0.5);
+    t->parameter[TIME_OVERLAP] = 4;
+    t->parameter[TIME_LAUNCH] = -100;
+    t->parameter[TIME_STEP] = log(1e-3);
+    t->parameter[TIME_SEQUENCE] = log(1e-5);
+    t->parameter[TIME_QUEUE] = log(0.1);
 }
 
 static double milliseconds(const struct toy *t)
@@ -52,7 +52,7 @@ static double milliseconds(const struct toy *t)
     struct stack_traits x;
     stack_traits_init(&x, &t->p);
     serving_features(&f, &wait, &x);
-    return 1e3 * exp(time_ln_seconds(&f, t->slot));
+    return 1e3 * exp(time_ln_seconds(&f, t->parameter));
 }
 
 #define assert_ms(t, ms)                                                             \
@@ -98,9 +98,9 @@ static void test_step_alone(void **state)
     assert_int_equal(fitted_kind(&t.m), FITTED_DECODE);
     t.m.server_step = true;
     assert_int_equal(fitted_kind(&t.m), FITTED_TPOT);
-    assert_true(fitted_teaches(FITTED_TPOT, &t.m) && !fitted_teaches(FITTED_RATE, &t.m) && !fitted_teaches(FITTED_DECODE, &t.m));
+    assert_true(fitted_learns_from(FITTED_TPOT, &t.m) && !fitted_learns_from(FITTED_RATE, &t.m) && !fitted_learns_from(FITTED_DECODE, &t.m));
     assert_true(fitted_row_init(&r, &t.p, FITTED_TPOT));
-    const double ms = 1e3 * exp(time_ln_seconds(&r.f, t.slot));
+    const double ms = 1e3 * exp(time_ln_seconds(&r.f, t.parameter));
     assert_true(fabs(ms - (2 + 1 + 10 * 0.01)) < 1e-3 * ms);
     assert_true(r.f.one_step && !r.f.decode);
 }
@@ -166,7 +166,7 @@ static void test_unfitted(void **state)
     (void)state;
     struct fit f;
     struct fit_row row;
-    double slot[TIME_SLOT_COUNT];
+    double parameter[TIME_PARAMETER_COUNT];
     struct toy t;
     make(&t, METRIC_TPOT, "agg");
     static const struct stack stack = { .id = "vllm" };
@@ -175,9 +175,9 @@ static void test_unfitted(void **state)
     assert_true(fitted_row_init(r, &t.p, fitted_kind(t.p.m)));
     fit_init(&f);
     fitted_row_predict(&f, r, &row);
-    fit_slots(&f, &fitted_model, &row, slot);
-    assert_true(fabs(exp(slot[TIME_BANDWIDTH]) - 0.8) < 1e-9 && fabs(exp(slot[TIME_SEQUENCE]) - 5e-6) < 1e-12);
-    assert_true(slot[TIME_VECTOR] == 0 && row.prior_var[TIME_BANDWIDTH] > 0);
+    fit_parameters(&f, &fitted_model, &row, parameter);
+    assert_true(fabs(exp(parameter[TIME_BANDWIDTH]) - 0.8) < 1e-9 && fabs(exp(parameter[TIME_SEQUENCE]) - 5e-6) < 1e-12);
+    assert_true(parameter[TIME_VECTOR] == 0 && row.prior_var[TIME_BANDWIDTH] > 0);
     fit_free(&f);
     free(r);
 }

@@ -15,7 +15,7 @@
 
 /* A machine of these teraflops (0: it has no such figure) and a row of that engine on it. */
 struct row {
-    struct priced p;
+    struct workload p;
     struct measurement m;
     struct machine machine;
     struct roofs roofs;
@@ -291,13 +291,13 @@ static void test_padding(void **state)
 static void test_seconds(void **state)
 {
     (void)state;
-    double slot[TIME_SLOT_COUNT];
-    for (int i = 0; i < TIME_SLOT_COUNT; i++)
-        slot[i] = log(1e-12);
-    slot[TIME_BANDWIDTH] = log(0.75);
-    slot[TIME_COMPUTE] = log(0.5);
-    slot[TIME_REQUEST] = 0;
-    slot[TIME_SHARPNESS] = log(40);
+    double parameter[TIME_PARAMETER_COUNT];
+    for (int i = 0; i < TIME_PARAMETER_COUNT; i++)
+        parameter[i] = log(1e-12);
+    parameter[TIME_BANDWIDTH] = log(0.75);
+    parameter[TIME_COMPUTE] = log(0.5);
+    parameter[TIME_REQUEST] = 0;
+    parameter[TIME_OVERLAP] = log(40);
     struct roofs r = { .bytes_s = 1e9 };
     r.peak[MATH_FP16].flop_s = 5e12; /* not those */
     r.peak[MATH_FP32].flop_s = 1e12;
@@ -305,9 +305,9 @@ static void test_seconds(void **state)
     const struct refinement o = { .key = 1, .flop_s = 1e12, .staged_bytes = 3e9, .host_s = 1 };
     struct time_features f = { .n_pass = 1 };
     time_add(&f, &r, &c, &o);
-    assert_near(exp(time_ln_seconds(&f, slot)), 9, 2e-3); /* e_b's smooth cap: 0.75 is 0.7494 */
+    assert_near(exp(time_ln_seconds(&f, parameter)), 9, 2e-3); /* e_b's smooth cap: 0.75 is 0.7494 */
     f.pipelined = 0.75;
-    assert_near(exp(time_ln_seconds(&f, slot)), 6.75, 2e-3);
+    assert_near(exp(time_ln_seconds(&f, parameter)), 6.75, 2e-3);
 }
 
 /* CUDA's kernel of 16-bit experts: up to 16 tokens, then 64, then 512 or, of more than 1024 rows, 128; what it takes at its limit is what

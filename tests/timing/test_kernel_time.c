@@ -50,17 +50,17 @@ static double seconds_of(const struct time_blocks *b, double count, double bytes
 {
     static struct time_features f;
     struct roofs r = { .bytes_s = 2e12, .units = a100 };
-    double slot[TIME_SLOT_COUNT] = { 0 };
+    double parameter[TIME_PARAMETER_COUNT] = { 0 };
     r.peak[MATH_FP32].flop_s = 1;
     f = (struct time_features){ .sequential = 1 };
     const struct step x = { .kind = OP_ADD, .math = MATH_FP32, .count = count, .cost = { .act_bytes = bytes } };
     time_add(&f, &r, &x, &(struct refinement){ .blocks = b });
-    slot[TIME_BANDWIDTH] = log(0.5); /* far from the cap at 1 */
-    slot[TIME_KERNEL] = log(2e-6);
-    slot[TIME_TRIP] = log(0.25e-6);
-    slot[TIME_MISS] = log(2);
-    slot[TIME_CACHE] = log(0.4);
-    return exp(time_ln_seconds(&f, slot));
+    parameter[TIME_BANDWIDTH] = log(0.5); /* far from the cap at 1 */
+    parameter[TIME_KERNEL] = log(2e-6);
+    parameter[TIME_CACHE_LATENCY] = log(0.25e-6);
+    parameter[TIME_MEMORY_LATENCY] = log(2);
+    parameter[TIME_CACHE] = log(0.4);
+    return exp(time_ln_seconds(&f, parameter));
 }
 
 static void test_seconds(void **state)

@@ -4,6 +4,15 @@
 #include "timing/levels.h"
 #include <string.h>
 
+/* read + write of the level of that name; NaN: none. */
+static double bytes_at(const struct level_bytes *b, const char *name)
+{
+    for (int i = 0; i < b->n; i++)
+        if (strcmp(b->level[i].name, name) == 0)
+            return b->level[i].read_bytes + b->level[i].write_bytes;
+    return NAN;
+}
+
 /* d 2048, 16 heads and 4 KV heads of 128, f 4096, vocabulary 1024. */
 static const struct hparams dense = { .n_layer = 1, .n_embd = 2048, .n_head = 16, .n_head_kv = 4, .head_dim = 128,
                                       .head_dim_v = 128, .n_rot = 128, .n_ff = 4096, .n_vocab = 1024, .n_ctx_train = 65536,
@@ -67,10 +76,10 @@ static void test_cold_is_cost(void **state)
         const struct op *op = op_of(x, cases[i].role);
         const struct cost c = cost_op(op, &decode, &floats), p = cost_op(op, &prompt, &floats);
         const struct level_bytes b = levels(op, decode, (struct level_state){ 0 });
-        assert_near(level_bytes_find(&b, "DRAM"), cost_bytes(&c) + 4 * cases[i].fetched, 0.5);
+        assert_near(bytes_at(&b, "DRAM"), cost_bytes(&c) + 4 * cases[i].fetched, 0.5);
         const struct level_bytes q = levels(op, prompt, (struct level_state){ 0 });
         if (cases[i].role != ROLE_ATTN_CORE)
-            assert_near(level_bytes_find(&q, "DRAM"), cost_bytes(&p) + 64 * 4 * cases[i].fetched, 0.5);
+            assert_near(bytes_at(&q, "DRAM"), cost_bytes(&p) + 64 * 4 * cases[i].fetched, 0.5);
     }
     /* 2 * 4 * 128 * 2 bytes a position are stored, whose lines are fetched; K and V as floats are read */
     const struct level_bytes b = levels(op_of(x, ROLE_KV_STORE), decode, (struct level_state){ 0 });
@@ -89,8 +98,8 @@ static void test_decode_product(void **state)
     assert_true(b.level[1].read_bytes < 1.01 * weight); /* 18,432 + 3,072 bytes: in the L1 cache */
     /* the whole step fits the last level: nothing comes from memory, all of it from there */
     const struct level_bytes warm = levels(op, (struct pass){ 1, 0, 1, 1 }, (struct level_state){ 1, 16e6, 1e4 });
-    assert_near(level_bytes_find(&warm, "DRAM"), 0, 0);
-    assert_near(level_bytes_find(&warm, "L3") / weight, 1, 0.01);
+    assert_near(bytes_at(&warm, "DRAM"), 0, 0);
+    assert_near(bytes_at(&warm, "L3") / weight, 1, 0.01);
 }
 
 /* 64 tokens: 196,608 bytes of activations for each of 256 panels, from L2; weights once. */
@@ -99,7 +108,7 @@ static void test_prompt_product(void **state)
     const struct op *op = op_of(*state, ROLE_FFN_UP);
     const struct level_bytes b = levels(op, (struct pass){ 64, 0, 1, 1 }, (struct level_state){ 0, 0, 1e5 });
     assert_true(b.level[1].read_bytes > 255 * 196608.0);
-    assert_near(level_bytes_find(&b, "DRAM") / 4718592, 1, 0.001);
+    assert_near(bytes_at(&b, "DRAM") / 4718592, 1, 0.001);
     assert_true(b.level[0].read_bytes > b.level[1].read_bytes && b.level[1].read_bytes > b.level[2].read_bytes);
 }
 
@@ -109,9 +118,9 @@ static void test_threads(void **state)
     const struct op *op = op_of(*state, ROLE_FFN_UP);
     const struct pass p = { 1, 0, 1, 1 };
     const struct level_bytes one = levels(op, p, (struct level_state){ 0 }), all = levels(op, p, (struct level_state){ .n_threads = 8 });
-    assert_true(level_bytes_find(&all, "L2") > level_bytes_find(&one, "L2"));
-    assert_true(level_bytes_find(&all, "L2") < 1.05 * level_bytes_find(&one, "L2"));
-    assert_near(level_bytes_find(&all, "DRAM") / level_bytes_find(&one, "DRAM"), 1, 1e-9);
+    assert_true(bytes_at(&all, "L2") > bytes_at(&one, "L2"));
+    assert_true(bytes_at(&all, "L2") < 1.05 * bytes_at(&one, "L2"));
+    assert_near(bytes_at(&all, "DRAM") / bytes_at(&one, "DRAM"), 1, 1e-9);
 }
 
 /* A prompt's later tokens come back to the keys: from memory once those of all heads, which take turns, no longer fit (one
@@ -128,7 +137,7 @@ static void test_long_prompt(void **state)
         const struct pass p = { 2048, cases[i].n_past, 1, 1 };
         const struct cost c = cost_op(op, &p, &floats);
         const struct level_bytes b = levels(op, p, (struct level_state){ 0 });
-        const double times = level_bytes_find(&b, "DRAM") / cost_bytes(&c);
+        const double times = bytes_at(&b, "DRAM") / cost_bytes(&c);
         if (!(times > cases[i].least && times < cases[i].most))
             fail_msg("after %u tokens %g times the bytes, expected %g to %g", cases[i].n_past, times, cases[i].least, cases[i].most);
     }
@@ -168,7 +177,7 @@ static void test_refused(void **state)
     assert_non_null(strstr(err.msg, "gpu is not a CPU"));
     assert_int_equal(roofline_level_bytes(&b, op, &p, &floats, &bare, &s, &err), -1);
     assert_non_null(strstr(err.msg, "bare states no cache sizes"));
-    assert_true(isnan(level_bytes_find(&b, "L7")));
+    assert_true(isnan(bytes_at(&b, "L7")));
 }
 
 /* Every op of the list, prompt and decode: traffic only falls from level to level once it has left the core. */
@@ -187,7 +196,7 @@ static void test_falls(void **state)
         }
     assert_string_equal(sum.level[0].name, "L1");
     assert_string_equal(sum.level[3].name, "DRAM");
-    assert_true(level_bytes_find(&sum, "L1") > level_bytes_find(&sum, "DRAM"));
+    assert_true(bytes_at(&sum, "L1") > bytes_at(&sum, "DRAM"));
 }
 
 int main(void)

@@ -1,0 +1,425 @@
+/* roofcast simulate: many requests on a served model: TTFT, ITL and throughput of a service, with how sure they are. */
+#include "base/environment.h"
+#include "cli/cli.h"
+#include "cli/serving.h"
+#include "report/serving_policies.h"
+#include "report/serving_report.h"
+#include "serving/draws.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_HW = 256, OPT_RATE, OPT_USERS, OPT_FORMAT, OPT_SAVE, OPT_REQUESTS_TO, OPT_TRACE_TO, OPT_CHART, OPT_STEPS, OPT_COMPARE, OPT_WARMUP };
+
+static const struct argp_option option_table[] = {
+    { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
+    { "hw", OPT_HW, "NAME|FILE", 0, "the machine: a name (`roofcast list hw`), a profile, or `this` (default)", 0 },
+    { "rate", OPT_RATE, "R", 0, "requests a second; inf: all at once (default: a trace's own times, else inf)", 0 },
+    { "request-rate", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "max-concurrency", OPT_USERS, "N", 0, "requests under way at once at most: the client holds others back", 0 },
+    SERVING_OPTIONS,
+    PRICING_OPTIONS,
+    { "warmup", OPT_WARMUP, "none|mser", 0, "requests left out at the start: none (default), or up to the steady part of TTFT (MSER-5)", 0 },
+    { "step-by-step", OPT_STEPS, NULL, 0, "every step one by one, without jumps: the same result, slower", 0 },
+    { "compare-policies", OPT_COMPARE, NULL, 0, "what each idea buys on the same requests, from one request at a time to speculation", 0 },
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
+    { "format", OPT_FORMAT, "vllm", 0, "print the result file of `vllm bench serve`", 0 },
+    { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
+    { "requests-to", OPT_REQUESTS_TO, "FILE", 0, "a row for each request: FILE.csv or FILE.jsonl", 0 },
+    { "trace-to", OPT_TRACE_TO, "FILE", 0, "steps and requests over time, for ui.perfetto.dev", 0 },
+    { "chart", OPT_CHART, "BASE", 0, "draw BASE-latency and BASE-timeline (SVG, PNG)", 0 },
+    { 0 },
+};
+
+struct options {
+    struct serving_cli c;
+    const char *save, *requests_to, *trace_to, *chart;
+    enum report_format format;
+    bool vllm, steps, compare, warmup;
+};
+
+static int read_format(struct options *o, const char *arg, struct error *err)
+{
+    if (strcmp(arg, "vllm") != 0)
+        return error_set(err, ERROR_USAGE, "--format: expected vllm; found \"%.32s\" (-o: table, csv, json, jsonl, md, sql)", arg);
+    return cli_flag(&o->vllm);
+}
+
+static int read_warmup(struct options *o, const char *arg, struct error *err)
+{
+    o->warmup = strcmp(arg, "mser") == 0;
+    return o->warmup || strcmp(arg, "none") == 0 ? 0 : error_set(err, ERROR_USAGE, "--warmup: expected none or mser; found \"%.32s\"", arg);
+}
+
+static int parse(void *options, int key, const char *arg, struct error *err)
+{
+    struct options *o = options;
+    switch (key) {
+    case OPT_HW:
+        return cli_text(&o->c.hw, arg);
+    case OPT_RATE:
+        o->c.rate = arg;
+        return serving_rate(arg, &o->c.load.arrivals.rate_s, err);
+    case OPT_USERS:
+        return parse_int(arg, 1, INT32_MAX, "--max-concurrency", &o->c.max_concurrency, err);
+    case OPT_FORMAT:
+        return read_format(o, arg, err);
+    case OPT_WARMUP:
+        return read_warmup(o, arg, err);
+    case OPT_STEPS:
+        return cli_flag(&o->steps);
+    case OPT_COMPARE:
+        return cli_flag(&o->compare);
+    case 'o':
+        return report_format_find(arg, &o->format, err);
+    case OPT_SAVE:
+        return cli_text(&o->save, arg);
+    case OPT_REQUESTS_TO:
+        return cli_text(&o->requests_to, arg);
+    case OPT_TRACE_TO:
+        return cli_text(&o->trace_to, arg);
+    case OPT_CHART:
+        return cli_text(&o->chart, arg);
+    default:
+        return serving_parse(key, arg, &o->c, err);
+    }
+}
+
+/* ---- outputs -------------------------------------------------------------------------------------------------------- */
+
+static int write_requests(const struct options *o, const struct serving_subject *s, struct error *err)
+{
+    struct outfile out;
+    const size_t n = strlen(o->requests_to);
+    const bool lines = n > 6 && strcmp(o->requests_to + n - 6, ".jsonl") == 0;
+    if (outfile_open(&out, o->requests_to, err) != 0)
+        return -1;
+    if (serving_write_requests(out.f, lines ? REPORT_JSONL : REPORT_CSV, s, err) != 0) {
+        outfile_abort(&out);
+        return -1;
+    }
+    return outfile_commit(&out, err);
+}
+
+static int chart_style(char *path, size_t size, struct error *err)
+{
+    return environment_file(path, size, "reports/charts/curves.gp") ? 0 : error_set(err, ERROR_INPUT, "reports/charts/curves.gp: not found: the charts' style");
+}
+
+static int draw(const struct options *o, const struct serving_subject *s, const struct timeline *t, struct error *err)
+{
+    char style[4096], base[4096];
+    struct strbuf notes = { 0 };
+    struct serving_chart c = { .style = style, .out_base = base };
+    if (chart_style(style, sizeof style, err) != 0)
+        return -1;
+    snprintf(c.title, sizeof c.title, "%.60s on %.60s", s->model, s->hw);
+    snprintf(c.subtitle, sizeof c.subtitle, "%.120s, %s", s->w->name, s->options->policy->name);
+    snprintf(base, sizeof base, "%.4000s-latency", o->chart);
+    int rc = serving_chart_cdf(&c, s, &notes, err);
+    snprintf(base, sizeof base, "%.4000s-timeline", o->chart);
+    if (rc == 0)
+        rc = serving_chart_timeline(&c, s, t, &notes, err);
+    if (rc == 0 && notes.len > 0)
+        notify_note("%s", notes.s);
+    strbuf_free(&notes);
+    return rc;
+}
+
+static int print_vllm(const struct serving_subject *s, struct error *err)
+{
+    json_t *doc = serving_vllm_json(s, false, err);
+    if (!doc)
+        return -1;
+    json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    putchar('\n');
+    json_decref(doc);
+    return 0;
+}
+
+/* Everything that is printed or written of a run. */
+static int report(const struct options *o, const struct serving_subject *s, const struct timeline *t, struct error *err)
+{
+    int rc = o->vllm ? print_vllm(s, err) : serving_print(NULL, o->format, s, err);
+    if (rc == 0 && o->save)
+        rc = serving_print(o->save, REPORT_JSON, s, err);
+    if (rc == 0 && o->requests_to)
+        rc = write_requests(o, s, err);
+    if (rc == 0 && o->chart)
+        rc = draw(o, s, t, err);
+    return rc;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------------ */
+
+/* Both listeners of a run. */
+struct listeners {
+    struct timeline *timeline;
+    struct serving_trace *trace;
+};
+
+static void listen(void *ctx, const struct serve_step *x)
+{
+    struct listeners *l = ctx;
+    timeline_step(l->timeline, x);
+    if (l->trace)
+        serving_trace_step(l->trace, x);
+}
+
+/* ctx: when the draws began, in seconds. */
+static void show_progress(void *ctx, uint32_t n_done, uint32_t n)
+{
+    const double *start_s = ctx;
+    if (clock_now_s() - *start_s > 1)
+        notify_progress(NULL, "draws of the constants", (double)n_done / n);
+}
+
+/* One run and its draws; *r: serve_result_free(). */
+static int simulate(const struct options *o, struct deployment *d, const struct serve_workload *w, struct serve_options *run, struct timeline *t,
+                    struct serving_trace *trace, struct serve_result *r, struct serve_study *study, struct error *err)
+{
+    struct listeners l = { t, trace };
+    run->step = listen;
+    run->step_ctx = &l;
+    run->flags = o->steps ? SERVE_STEP_BY_STEP : 0;
+    if (serve_simulate(r, w, run, err) != 0)
+        return -1;
+    run->step = NULL;
+    const struct serve_metrics_options mo = { .slo = o->c.slo_text ? &o->c.slo : NULL, .timeline = t, .options = run, .drop_warmup = o->warmup,
+                                              .hit_infinite = d->policy.enable_prefix_caching ? serve_hit_bound(w, d->policy.block_size, err) : NAN };
+    struct serve_metrics *m = malloc(sizeof *m);
+    int rc = m ? serve_metrics(m, r, w, &mo, err) : error_oom(err, sizeof *m, "metrics");
+    if (rc == 0) {
+        serve_study_runs(study, m, 1);
+        const struct draws_options draws = { .n_draw = (uint32_t)o->c.draws, .n_thread = (uint32_t)serving_threads(&o->c), .most = 10000,
+                                             .seed = o->c.load.seed };
+        double start_s = clock_now_s();
+        rc = serve_draws(study, d, w, run, &mo, &draws, show_progress, &start_s, err);
+        notify_progress_done();
+    }
+    free(m);
+    if (rc != 0)
+        serve_result_free(r);
+    return rc;
+}
+
+static int run_one(const struct options *o, struct deployment *d, const struct serve_workload *w, const struct model *m, const struct hwprofile *h,
+                   struct error *err)
+{
+    struct serve_options run = serving_run_options(&o->c, d);
+    struct timeline t;
+    struct serving_trace trace;
+    struct outfile out = { 0 };
+    struct serve_result r = { 0 };
+    struct serve_study *study = calloc(1, sizeof *study);
+    const struct serving_subject s = { .model = m->name, .hw = h->id, .rate = serve_workload_rate(w), .burstiness = o->c.load.arrivals.burstiness,
+                                       .w = w, .options = &run, .r = &r, .study = study };
+    int rc = study ? timeline_init(&t, &d->policy, err) : error_oom(err, sizeof *study, "a simulation");
+    if (rc != 0) {
+        free(study);
+        return -1;
+    }
+    if (o->trace_to && (rc = outfile_open(&out, o->trace_to, err)) == 0)
+        serving_trace_begin(&trace, out.f, 0, d->n_block);
+    if (rc == 0)
+        rc = simulate(o, d, w, &run, &t, o->trace_to ? &trace : NULL, &r, study, err);
+    if (rc == 0)
+        rc = report(o, &s, &t, err);
+    if (o->trace_to && out.f) {
+        struct strbuf note = { 0 };
+        if (rc == 0)
+            rc = serving_trace_end(&trace, &s, &note, err);
+        if (rc == 0 && note.len > 0)
+            notify_note("%s", note.s);
+        strbuf_free(&note);
+        if (rc == 0)
+            rc = outfile_commit(&out, err);
+        else
+            outfile_abort(&out);
+    }
+    serve_result_free(&r);
+    timeline_free(&t);
+    free(study);
+    return rc;
+}
+
+/* ---- policies side by side ------------------------------------------------------------------------------------------------ */
+
+/* Each adds one idea to the one before. */
+static const struct {
+    const char *name, *adds, *policy;
+    enum choice chunked, prefix;
+    bool kv_fp8;
+    uint32_t drafts;
+} ideas[] = {
+    { "one by one", "-", "one-by-one", CHOICE_DEFAULT, CHOICE_OFF, false, 0 },
+    { "static", "a batch shares each read of the weights", "static", CHOICE_DEFAULT, CHOICE_OFF, false, 0 },
+    { "continuous", "requests join and leave at every step", NULL, CHOICE_OFF, CHOICE_OFF, false, 0 },
+    { "chunked", "prompts in pieces beside decoding sequences", NULL, CHOICE_ON, CHOICE_OFF, false, 0 },
+    { "prefix cache", "prompts that begin alike are computed once", NULL, CHOICE_ON, CHOICE_ON, false, 0 },
+    { "FP8 KV cache", "half the bytes a position: more sequences, shorter steps", NULL, CHOICE_ON, CHOICE_ON, true, 0 },
+    { "speculation", "three drafts a step, verified in one pass", NULL, CHOICE_ON, CHOICE_ON, true, 3 },
+};
+enum { N_IDEA = ARRAY_LEN(ideas) };
+
+/* One of them: its study; a reason where the machine cannot. */
+static int try_idea(const struct options *given, size_t i, const struct serving_model *x, const struct hwprofile *h, const struct serve_workload *w,
+                    struct serve_study *study, struct error *err)
+{
+    struct options o = *given;
+    struct deployment_options *p = &o.c.deploy;
+    p->policy = ideas[i].policy ? ideas[i].policy : given->c.deploy.policy;
+    p->enable_chunked_prefill = ideas[i].chunked;
+    p->enable_prefix_caching = ideas[i].prefix;
+    p->num_speculative_tokens = p->look_ahead = ideas[i].drafts;
+    if (ideas[i].policy) /* the policy's own */
+        p->max_num_seqs = p->max_num_batched_tokens = 0;
+    if (ideas[i].kv_fp8)
+        o.c.price.type_k = o.c.price.type_v = DTYPE_FP8;
+    o.c.draws = 0;
+    const struct predict_options po = serving_predict_options(&o.c, x, h);
+    struct deployment *d = malloc(sizeof *d);
+    struct timeline t;
+    struct serve_result r;
+    if (!d)
+        return error_oom(err, sizeof *d, "a deployment");
+    int rc = deployment_init(d, &x->classes.classes, h, &po, p, w, err);
+    if (rc == 0) {
+        struct serve_options run = serving_run_options(&o.c, d);
+        rc = timeline_init(&t, &d->policy, err);
+        if (rc == 0) {
+            rc = simulate(&o, d, w, &run, &t, NULL, &r, study, err);
+            if (rc == 0)
+                serve_result_free(&r);
+            timeline_free(&t);
+        }
+        deployment_free(d);
+    }
+    free(d);
+    return rc;
+}
+
+static int draw_policies(const struct options *o, const struct serving_policy *p, size_t n, const struct serve_workload *w, struct error *err)
+{
+    char style[4096];
+    struct strbuf notes = { 0 };
+    struct serving_chart c = { .style = style, .out_base = o->chart };
+    if (chart_style(style, sizeof style, err) != 0)
+        return -1;
+    snprintf(c.title, sizeof c.title, "What each idea buys");
+    snprintf(c.subtitle, sizeof c.subtitle, "%.200s", w->name);
+    const int rc = serving_chart_policies(&c, p, n, &notes, err);
+    if (rc == 0 && notes.len > 0)
+        notify_note("%s", notes.s);
+    strbuf_free(&notes);
+    return rc;
+}
+
+static int compare(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct serve_workload *w, struct error *err)
+{
+    struct table_rows rows = { .size = sizeof(struct serving_policy_row) };
+    struct serve_study *study = calloc(N_IDEA, sizeof *study);
+    struct serving_policy drawn[N_IDEA];
+    size_t n = 0;
+    int rc = study ? 0 : error_oom(err, N_IDEA * sizeof *study, "studies");
+    for (size_t i = 0; i < N_IDEA && rc == 0; i++) {
+        struct error why = { 0 };
+        struct serving_policy_row *row = table_add(&rows);
+        *row = (struct serving_policy_row){ .name = ideas[i].name, .adds = ideas[i].adds };
+        serving_policy_fill(row, NULL);
+        if (try_idea(o, i, x, h, w, &study[i], &why) == 0) {
+            serving_policy_fill(row, &study[i]);
+            drawn[n].study = &study[i];
+            snprintf(drawn[n++].name, sizeof drawn->name, "%.15s", ideas[i].name);
+        } else if (why.kind == ERROR_USAGE || why.kind == ERROR_INPUT) {
+            row->reason = table_text(&rows, why.msg);
+            notify_note("%s: %s", ideas[i].name, why.msg);
+        } else {
+            *err = why;
+            rc = -1;
+        }
+    }
+    if (rc == 0)
+        rc = serving_policies_print(NULL, o->format, &rows, w->name, err);
+    if (rc == 0 && o->save)
+        rc = serving_policies_print(o->save, REPORT_JSON, &rows, w->name, err);
+    if (rc == 0 && o->chart && n > 0)
+        rc = draw_policies(o, drawn, n, w, err);
+    free(study);
+    table_rows_free(&rows);
+    return rc;
+}
+
+/* ---- the machine and the workload ---------------------------------------------------------------------------------------- */
+
+static int with_workload(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct serve_workload *w, struct error *err)
+{
+    if (o->compare)
+        return compare(o, x, h, w, err);
+    const struct predict_options po = serving_predict_options(&o->c, x, h);
+    struct deployment *d = malloc(sizeof *d);
+    if (!d)
+        return error_oom(err, sizeof *d, "a deployment");
+    int rc = deployment_init(d, &x->classes.classes, h, &po, &o->c.deploy, w, err);
+    if (rc == 0) {
+        rc = run_one(o, d, w, &x->m, h, err);
+        deployment_free(d);
+    }
+    free(d);
+    return rc;
+}
+
+static int run(struct options *o, struct error *err)
+{
+    struct serving_model x;
+    struct hwprofile h;
+    struct serve_workload w;
+    struct trace_notes notes = { 0 };
+    char *name = (char *)o->c.hw;
+    const struct str_list hw = { .v = &name, .n = 1 };
+    if (serve_workload_from_text(&w, o->c.workload, &o->c.load, &notes, err) != 0)
+        return -1;
+    if (notes.n_failed + notes.n_filtered > 0)
+        notify_note("%s: of %zu records %zu failed and %zu were filtered out", o->c.workload, notes.n_row, notes.n_failed, notes.n_filtered);
+    int rc = serving_model_open(&x, &o->c, &hw, err);
+    if (rc == 0) {
+        rc = hwprofile_open(&h, o->c.hw, err);
+        if (rc == 0) {
+            rc = with_workload(o, &x, &h, &w, err);
+            hwprofile_free(&h);
+        }
+        serving_model_close(&x);
+    }
+    serve_workload_free(&w);
+    return rc;
+}
+
+int cmd_simulate(int argc, char **argv, struct error *err)
+{
+    static const char doc[] =
+        "TTFT, ITL and throughput of a served model under load: every request through the scheduler of a real server, step by step, on "
+        "the seconds that the time model predicts for each step. MODEL is a .gguf file, a Hugging Face config.json, or a name from `roofcast "
+        "list models`.\v"
+        "A request waits, its prompt is computed (TTFT is that and the wait), then each step gives it a token (ITL is the step). Steps are "
+        "shared: the more requests a step has, the more tokens a second and the longer the step. The scheduler decides who is in it. "
+        "Intervals are 90 %: (sampling) narrows with more requests, (model) with better knowledge of the machine. Times are exact for the "
+        "prices of steps: doc/serving.md.\n\n"
+        "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8\n"
+        "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --workload azure-conv --rate 5 --slo p99:ttft=1s,itl=50ms\n"
+        "  roofcast simulate llama-3.1-70b -q FP8 --hw h200-sxm --tp 2 --workload session:turns=6,in=2000,new=300,out=200,think=10s --rate 1\n"
+        "  roofcast simulate llama-3.1-8b --hw rtx-4090 --policy llama-server --max-num-seqs 8 --rate 1\n"
+        "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --format vllm        # as vllm bench serve\n"
+        "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --chart load --trace-to load.json\n";
+    static const int exclusive[][CLI_EXCLUSIVE] = { { SERVING_PREFIX, SERVING_NO_PREFIX }, { SERVING_CHUNKED, SERVING_NO_CHUNKED },
+                                                    { SERVING_ASYNC, SERVING_NO_ASYNC },   { SERVING_REQUESTS, SERVING_DURATION }, { 0 } };
+    static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, exclusive };
+    struct options o = { .c = SERVING_DEFAULTS, .format = REPORT_TABLE };
+    o.c.load.arrivals.rate_s = NAN;
+    o.c.load.dirs = environment()->data_dirs;
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0 ||
+        cli_keep_arguments(argc, argv, "--requests-to", o.requests_to, err) != 0 || cli_keep_arguments(argc, argv, "--trace-to", o.trace_to, err) != 0)
+        return -1;
+    const int rc = run(&o, err);
+    pricing_free(&o.c.price);
+    return rc;
+}

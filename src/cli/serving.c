@@ -1,0 +1,256 @@
+#include "cli/serving.h"
+#include "cli/cli.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int serving_rate(const char *arg, double *rate, struct error *err)
+{
+    char *end;
+    *rate = strtod(arg, &end);
+    if (end != arg && (*end == '\0' || strcmp(end, "/s") == 0) && *rate > 0)
+        return 0;
+    return error_set(err, ERROR_USAGE, "--rate: expected requests a second, 8 or inf; found \"%.64s\"", arg);
+}
+
+static int read_count(const char *arg, const char *what, uint32_t *to, struct error *err)
+{
+    int64_t v;
+    if (parse_int(arg, 1, INT32_MAX, what, &v, err) != 0)
+        return -1;
+    *to = (uint32_t)v;
+    return 0;
+}
+
+static int read_time(const char *arg, const char *what, double *s, struct error *err)
+{
+    static const struct {
+        const char *unit;
+        double s;
+    } units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "min", 60 }, { "m", 60 }, { "h", 3600 } };
+    char *end;
+    const double v = strtod(arg, &end);
+    for (size_t i = 0; end != arg && i < ARRAY_LEN(units); i++)
+        if (strcmp(end, units[i].unit) == 0 && v > 0 && v < 1e9) {
+            *s = v * units[i].s;
+            return 0;
+        }
+    return error_set(err, ERROR_USAGE, "%s: expected a time, 90s, 10min or 1h; found \"%.64s\"", what, arg);
+}
+
+static int read_acceptance(const char *arg, struct serving_cli *o, struct error *err)
+{
+    const char *at = arg;
+    for (o->n_accept = 0; o->n_accept < POLICY_MAX_DRAFT; at++) {
+        char *end;
+        const double p = strtod(at, &end);
+        if (end == at || !(p >= 0 && p <= 1) || (*end != ',' && *end != '\0'))
+            break;
+        o->accept[o->n_accept++] = p;
+        at = end;
+        if (*end == '\0')
+            return 0;
+    }
+    return error_set(err, ERROR_USAGE, "--acceptance: expected up to %d probabilities, 0.7 or 0.8,0.6,0.5; found \"%.64s\"", POLICY_MAX_DRAFT, arg);
+}
+
+static int read_word(const char *arg, const char *what, const char *const *words, int *to, struct error *err)
+{
+    for (*to = 0; words[*to]; ++*to)
+        if (strcmp(arg, words[*to]) == 0)
+            return 0;
+    return error_set(err, ERROR_USAGE, "%s: expected %s or %s%s%s; found \"%.64s\"", what, words[0], words[1], words[2] ? " or " : "",
+                     words[2] ? words[2] : "", arg);
+}
+
+static int read_load(int key, const char *arg, struct serving_cli *o, struct error *err)
+{
+    static const char *const ends[] = { "length", "stop", NULL };
+    int64_t v;
+    int word;
+    switch (key) {
+    case SERVING_WORKLOAD:
+        return cli_text(&o->workload, arg);
+    case SERVING_REQUESTS:
+        if (parse_int(arg, 1, INT32_MAX, "--requests", &v, err) != 0)
+            return -1;
+        o->load.n = (size_t)v;
+        return 0;
+    case SERVING_DURATION:
+        return read_time(arg, "--duration", &o->load.duration_s, err);
+    case SERVING_SEED:
+        if (parse_int(arg, 0, INT64_MAX, "--seed", &v, err) != 0)
+            return -1;
+        o->load.seed = (uint64_t)v;
+        return 0;
+    case SERVING_BURSTINESS:
+        if (strcmp(arg, "inf") == 0) {
+            o->load.arrivals.burstiness = INFINITY;
+            return 0;
+        }
+        return parse_double(arg, 1e-3, 1e6, "--burstiness", &o->load.arrivals.burstiness, err);
+    case SERVING_ENDS:
+        if (read_word(arg, "--ends", ends, &word, err) != 0)
+            return -1;
+        o->load.end = word == 0 ? PLAN_END_LENGTH : PLAN_END_STOP;
+        return 0;
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
+static int choose(enum choice *to, enum choice c)
+{
+    *to = c;
+    return 0;
+}
+
+static int read_policy(int key, const char *arg, struct serving_cli *o, struct error *err)
+{
+    static const char *const orders[] = { "fcfs", "priority", NULL }, *const routes[] = { "round-robin", "least-active", "prefix", NULL };
+    struct deployment_options *d = &o->deploy;
+    int word;
+    switch (key) {
+    case SERVING_POLICY:
+        return cli_text(&d->policy, arg);
+    case SERVING_SEQS:
+        return read_count(arg, "--max-num-seqs", &d->max_num_seqs, err);
+    case SERVING_TOKENS:
+        return read_count(arg, "--max-num-batched-tokens", &d->max_num_batched_tokens, err);
+    case SERVING_MODEL_LEN:
+        return read_count(arg, "--max-model-len", &d->max_model_len, err);
+    case SERVING_BLOCK:
+        return read_count(arg, "--block-size", &d->block_size, err);
+    case SERVING_BLOCKS:
+        return read_count(arg, "--num-gpu-blocks-override", &d->num_gpu_blocks_override, err);
+    case SERVING_THRESHOLD:
+        return read_count(arg, "--long-prefill-token-threshold", &d->long_prefill_token_threshold, err);
+    case SERVING_UTIL:
+        return parse_double(arg, 0.01, 1, "--gpu-memory-utilization", &d->gpu_memory_utilization, err);
+    case SERVING_WATERMARK:
+        return parse_double(arg, 0, 0.99, "--watermark", &d->watermark, err);
+    case SERVING_PREFIX:
+    case SERVING_NO_PREFIX:
+        return choose(&d->enable_prefix_caching, key == SERVING_PREFIX ? CHOICE_ON : CHOICE_OFF);
+    case SERVING_CHUNKED:
+    case SERVING_NO_CHUNKED:
+        return choose(&d->enable_chunked_prefill, key == SERVING_CHUNKED ? CHOICE_ON : CHOICE_OFF);
+    case SERVING_ASYNC:
+    case SERVING_NO_ASYNC:
+        return choose(&d->async_scheduling, key == SERVING_ASYNC ? CHOICE_ON : CHOICE_OFF);
+    case SERVING_EAGER:
+        return choose(&d->cuda_graphs, CHOICE_OFF);
+    case SERVING_SCHEDULING:
+        if (read_word(arg, "--scheduling-policy", orders, &word, err) != 0)
+            return -1;
+        d->priority = word == 1;
+        return 0;
+    case SERVING_ROUTE:
+        if (read_word(arg, "--route", routes, &word, err) != 0)
+            return -1;
+        o->routing = (enum serve_route)word;
+        return 0;
+    case SERVING_DRAFTS:
+        if (read_count(arg, "--num-speculative-tokens", &d->num_speculative_tokens, err) != 0)
+            return -1;
+        d->look_ahead = d->num_speculative_tokens;
+        return 0;
+    case SERVING_ACCEPT:
+        return read_acceptance(arg, o, err);
+    case SERVING_ACCEPT_SD:
+        return parse_double(arg, 0, 5, "--acceptance-spread", &o->accept_sd, err);
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
+int serving_parse(int key, const char *arg, struct serving_cli *o, struct error *err)
+{
+    switch (key) {
+    case 'm':
+    case ARGP_KEY_ARG:
+        return cli_text_once(&o->model, arg, "model", err);
+    case SERVING_SLO:
+        o->slo_text = arg;
+        return serve_slo_parse(&o->slo, arg, err);
+    case SERVING_STACK:
+        return cli_text(&o->stack, arg);
+    case SERVING_ANCHOR:
+        return cli_text(&o->anchor, arg);
+    case SERVING_DRAWS:
+        return parse_int(arg, 0, 10000, "--draws", &o->draws, err);
+    case 't':
+        return parse_int(arg, 1, 4096, "--threads", &o->threads, err);
+    default:
+        break;
+    }
+    int rc = read_load(key, arg, o, err);
+    if (rc == CLI_UNKNOWN)
+        rc = read_policy(key, arg, o, err);
+    return rc == CLI_UNKNOWN ? pricing_parse(key, arg, &o->price, err) : rc;
+}
+
+struct serve_options serving_run_options(const struct serving_cli *o, const struct deployment *d)
+{
+    struct serve_options run = deployment_serve_options(d, &o->deploy, o->load.seed);
+    for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
+        run.accept[i] = o->n_accept == 0 ? 0.7 : o->accept[i < o->n_accept ? i : o->n_accept - 1];
+    run.accept_sd = o->accept_sd;
+    run.n_replica = d->n_replica;
+    run.routing = o->routing;
+    run.max_concurrency = (uint32_t)o->max_concurrency;
+    return run;
+}
+
+int serving_threads(const struct serving_cli *o)
+{
+    struct cpulist l;
+    if (o->threads > 0)
+        return (int)o->threads;
+    if (cpulist_usable(&l, NULL) != 0)
+        return 1;
+    const int n = threads_within(l.n, cgroup_cpus(""));
+    cpulist_free(&l);
+    return n;
+}
+
+/* ---- a model -------------------------------------------------------------------------------------------------------- */
+
+int serving_model_open(struct serving_model *x, struct serving_cli *o, const struct str_list *hw, struct error *err)
+{
+    const bool slots = o->deploy.policy && strcmp(o->deploy.policy, "llama-server") == 0;
+    const struct software_options so = { .stack = o->stack ? o->stack : slots ? NULL : "vllm", .anchor = o->anchor };
+    *x = (struct serving_model){ .software = NULL };
+    if (pricing_model(&x->m, o->model, o->price.type, err) != 0)
+        return -1;
+    pricing_take_kv(&x->m, o->price.kv_type_given, &o->price.type_k, &o->price.type_v);
+    const struct software_query query = { .materialized = o->price.materialized, .hw = hw, .model = o->model,
+                                          .type = x->m.gguf ? NULL : x->m.type_name, .tp = (int)o->price.layout.tp };
+    if (model_classes_init(&x->classes, &x->m, err) == 0) {
+        if (software_load(&x->software, &so, &query, err) == 0) {
+            if (x->software)
+                software_serve(x->software);
+            return 0;
+        }
+        model_classes_free(&x->classes);
+    }
+    model_free(&x->m);
+    return -1;
+}
+
+void serving_model_close(struct serving_model *x)
+{
+    software_free(x->software);
+    model_classes_free(&x->classes);
+    model_free(&x->m);
+}
+
+struct predict_options serving_predict_options(const struct serving_cli *o, const struct serving_model *x, const struct hwprofile *h)
+{
+    const struct time_source *time = software_time(x->software);
+    return (struct predict_options){
+        .time = time, .weights_bytes = NAN, .n_ubatch = time_ubatch(time, h, &x->m), .server = true, .type_k = o->price.type_k,
+        .type_v = o->price.type_v, .layout = o->price.layout, .routing = &o->price.routing, .materialized = o->price.materialized,
+        .n_prompt = 1, .n_gen = 1, .n_batch = 1,
+    };
+}
