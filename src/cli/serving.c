@@ -150,6 +150,13 @@ static int read_policy(int key, const char *arg, struct serving_cli *o, struct e
             return -1;
         o->routing = (enum serve_route)word;
         return 0;
+    case SERVING_PREFILL:
+        return read_count(arg, "--prefill-replicas", &o->n_prefill, err);
+    case SERVING_HOST:
+        return parse_double(arg, 0, 1e6, "--kv-offloading-size", &d->kv_offloading_gib, err);
+    case SERVING_LOAD:
+        o->load_bytes_s = units_parse(arg, "B/s");
+        return o->load_bytes_s > 0 ? 0 : error_set(err, ERROR_USAGE, "--kv-load-bandwidth: expected a bandwidth, 25GB/s; found \"%.32s\"", arg);
     case SERVING_DRAFTS:
         if (read_count(arg, "--num-speculative-tokens", &d->num_speculative_tokens, err) != 0)
             return -1;
@@ -198,6 +205,9 @@ struct serve_options serving_run_options(const struct serving_cli *o, const stru
     run.accept_sd = o->accept_sd;
     run.n_replica = d->n_replica;
     run.routing = o->routing;
+    run.n_prefill = o->n_prefill;
+    run.load_bytes_s = o->load_bytes_s;
+    run.kv_token_bytes = d->plan.kv_token_bytes * d->n_device;
     run.max_concurrency = (uint32_t)o->max_concurrency;
     return run;
 }

@@ -76,6 +76,7 @@ static int set_blocks(struct deployment *d, const struct op_classes *classes, co
         return error_set(err, ERROR_INPUT, "cannot simulate: %s leaves no memory for a KV cache on %s: %.3g GB are missing", classes->m->name, h->id,
                          fmax(0, -d->plan.free_bytes) / 1e9);
     d->n_block = (uint32_t)fmin(blocks - 1, UINT32_MAX - 1);
+    d->policy.n_host_block = (uint32_t)fmin(x->kv_offloading_gib * 1024 * 1024 * 1024 / (d->plan.block_bytes * d->n_device), UINT32_MAX - 1);
     return 0;
 }
 
