@@ -237,8 +237,11 @@ int serving_model_open(struct serving_model *x, struct serving_cli *o, const str
     const struct software_query query = { .materialized = o->price.materialized, .hw = hw, .model = o->model,
                                           .type = x->m.gguf ? NULL : x->m.type_name, .tp = (int)o->price.layout.tp };
     if (model_classes_init(&x->classes, &x->m, err) == 0) {
-        if (software_load(&x->software, &so, &query, err) == 0)
+        if (software_load(&x->software, &so, &query, err) == 0) {
+            if (x->software)
+                software_serve(x->software);
             return 0;
+        }
         model_classes_free(&x->classes);
     }
     model_free(&x->m);

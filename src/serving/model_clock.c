@@ -156,6 +156,28 @@ static void decode_table(const struct model_clock *x, struct step_price *out)
         out->decode_ps[n] = out->decode_ps[policy_graph_size(n, graph_max < out->max_decode ? graph_max : out->max_decode)];
 }
 
+/* What each sequence of a step of n costs the host, by the constants of servers: a prompt's tokens are one sequence. */
+static double sequence_s(const struct model_clock *x, uint32_t n)
+{
+    unsigned which;
+    const struct scenario s = { .n_gen = 1, .n_batch = n, .n_ubatch = PREFILL_WHOLE };
+    if (!x->e->roofs.time || !x->e->timing.served)
+        return 0;
+    (void)priced(x, PHASE_DECODE, &s, &which);
+    return exp(x->e->timing.of[which]->parameter[TIME_SEQUENCE]);
+}
+
+/* A step of n tokens without the positions they attend to, by the constants of prompts and by those of steps: which kernels and costs a
+ * mixed step has changes with its tokens, and either estimate is high where the other's hold. */
+static double mixed_s(const struct model_clock *x, uint32_t n, double pair_s)
+{
+    uint64_t base_ps, position_ps;
+    decode_at(x, n, &base_ps, &position_ps);
+    const double prompts = fmax(0, prompt_s(x, n, 0) - pair_s * 0.5 * n * (n + 1.0)) + host_s(x, 1),
+                 steps = (double)base_ps / PS_PER_S - (n - 1) * sequence_s(x, n);
+    return fmin(prompts, steps);
+}
+
 /* Prompts without the pairs of a token and a position, which depend on what was before. */
 static void mixed_table(const struct model_clock *x, struct step_price *out)
 {
@@ -164,8 +186,7 @@ static void mixed_table(const struct model_clock *x, struct step_price *out)
     uint32_t a = 0;
     while (a < out->max_tok) {
         const uint32_t b = next_size(a, out->max_tok);
-        const double s = prompt_s(x, b, 0) - pair_s * 0.5 * b * (b + 1.0);
-        uint64_t ps = ps_of(fmax(0, s) + host_s(x, 1));
+        uint64_t ps = ps_of(mixed_s(x, b, pair_s));
         if (b <= out->max_decode)
             ps = u64_max(ps, out->decode_ps[b]);
         ps = u64_max(ps, last_ps);
