@@ -65,7 +65,7 @@ static int read_word(const char *arg, const char *what, const char *const *words
 
 static int read_load(int key, const char *arg, struct serving_cli *o, struct error *err)
 {
-    static const char *const ends[] = { "length", "stop", NULL };
+    static const char *const ends[] = { "length", "stop", NULL }, *const ramps[] = { "linear", "exponential", NULL };
     int64_t v;
     int word;
     switch (key) {
@@ -89,6 +89,15 @@ static int read_load(int key, const char *arg, struct serving_cli *o, struct err
             return 0;
         }
         return parse_double(arg, 1e-3, 1e6, "--burstiness", &o->load.arrivals.burstiness, err);
+    case SERVING_RAMP:
+        if (read_word(arg, "--ramp-up-strategy", ramps, &word, err) != 0)
+            return -1;
+        o->load.arrivals.ramp = word == 0 ? RAMP_LINEAR : RAMP_EXPONENTIAL;
+        return 0;
+    case SERVING_RAMP_FROM:
+        return parse_double(arg, 1e-6, 1e9, "--ramp-up-start-rps", &o->load.arrivals.ramp_from_s, err);
+    case SERVING_RAMP_TO:
+        return parse_double(arg, 1e-6, 1e9, "--ramp-up-end-rps", &o->load.arrivals.ramp_to_s, err);
     case SERVING_ENDS:
         if (read_word(arg, "--ends", ends, &word, err) != 0)
             return -1;
