@@ -87,6 +87,8 @@ static void add_chosen(struct strbuf *b, const struct deployment_options *x)
         strbuf_addf(b, " --long-prefill-token-threshold %u", x->long_prefill_token_threshold);
     if (x->watermark > 0)
         strbuf_addf(b, " --watermark %g", x->watermark);
+    if (x->kv_offloading_gib > 0)
+        strbuf_addf(b, " --kv-offloading-size %g --kv-offloading-backend native", x->kv_offloading_gib);
     if (x->priority)
         strbuf_adds(b, " --scheduling-policy priority");
 }

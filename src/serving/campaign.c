@@ -42,11 +42,14 @@ static int worker_take(struct worker *x, const struct campaign *k, size_t i, str
         x->group = c->group;
     }
     x->cell = i;
-    x->run = deployment_serve_options(x->d, &c->deploy, k->search->seed);
-    memcpy(x->run.accept, k->run->accept, sizeof x->run.accept);
-    x->run.accept_sd = k->run->accept_sd;
-    x->run.routing = k->run->routing;
-    x->run.max_concurrency = k->run->max_concurrency;
+    const struct serve_options own = deployment_serve_options(x->d, &c->deploy, k->search->seed);
+    x->run = *k->run;
+    x->run.policy = own.policy;
+    x->run.price = own.price;
+    x->run.n_block = own.n_block;
+    x->run.n_replica = own.n_replica;
+    x->run.kv_token_bytes = own.kv_token_bytes;
+    x->run.seed = own.seed;
     return 0;
 }
 

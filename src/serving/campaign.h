@@ -29,7 +29,7 @@ struct campaign_result {
 typedef void campaign_progress_fn(void *ctx, double fraction);
 struct campaign {
     const struct serve_workload *w;
-    const struct serve_options *run;        /* acceptance, routing and the client's limit */
+    const struct serve_options *run;        /* what is no deployment's: acceptance, routing, the client's limit, ... */
     const struct capacity_options *search;
     const struct campaign_cell *cell;       /* [n] */
     struct campaign_result *result;         /* [n] */

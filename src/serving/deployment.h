@@ -16,7 +16,7 @@ struct deployment_options {
     const char *policy;              /* "vllm-0.27"; NULL: the newest vLLM */
     uint32_t max_num_seqs, max_num_batched_tokens, max_model_len, block_size, long_prefill_token_threshold;
     uint32_t num_gpu_blocks_override;
-    double gpu_memory_utilization, watermark;
+    double gpu_memory_utilization, watermark, kv_offloading_gib; /* the last: host memory for KV blocks of a replica; 0: none */
     enum choice enable_prefix_caching, enable_chunked_prefill, async_scheduling, cuda_graphs, whole_prompt;
     bool priority;
     uint32_t num_speculative_tokens, look_ahead;
