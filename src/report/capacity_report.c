@@ -121,6 +121,9 @@ static void say(const struct table_rows *rows, const struct capacity_texts *x)
         strbuf_addf(&b, " No other gives a device more. %zu of %zu deployments meet the objective.", n, rows->n);
     if (best->c.rate >= best->c.saturation)
         strbuf_adds(&b, " The objective holds up to the rate at which the server saturates.");
+    if (best->rate_50 < best->c.rate / 2)
+        strbuf_adds(&b, " Half of the draws are far below it: a limit lies close to the time of one step, of which a smaller --max-num-batched-tokens takes "
+                        "a part.");
     report_text(0, "%s\n\n", b.oom ? "" : b.s);
     strbuf_free(&b);
 }

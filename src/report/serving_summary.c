@@ -31,8 +31,12 @@ static void add_verdict(struct strbuf *b, const struct serving_subject *x)
     const double rate = s->window_s > 0 ? (double)x->study->m.n / (double)x->study->n_run / s->window_s : NAN;
     switch (s->verdict) {
     case SERVE_STABLE:
-        strbuf_addf(b, "Stable: %s requests/s arrive, the queue does not grow, %s busy %.0f %% of the time", rate_text(offered, rate),
-                    x->options->n_replica > 1 ? "replicas are" : "the device is", 100 * s->busy);
+        if (x->options->max_concurrency > 0 && isinf(x->rate))
+            strbuf_addf(b, "Closed loop: %u requests at once, %s requests/s in the mean, ", x->options->max_concurrency, rate_text(offered, rate));
+        else
+            strbuf_addf(b, "Stable: %s requests/s arrive, the queue does not grow, ", rate_text(offered, rate));
+        strbuf_addf(b, "%s busy %.0f %% of the time with %s sequences a step", x->options->n_replica > 1 ? "replicas are" : "the device is", 100 * s->busy,
+                    rate_text(other, x->study->m.v[VALUE_BATCH].value));
         break;
     case SERVE_SATURATED:
         strbuf_addf(b, "Saturated: %s requests/s arrive, the queue grows by %s requests/s (%s tokens/s offered, ", rate_text(offered, rate),
