@@ -118,6 +118,7 @@ static int read_policy(int key, const char *arg, struct serving_cli *o, struct e
 {
     static const char *const orders[] = { "fcfs", "priority", NULL }, *const routes[] = { "round-robin", "least-active", "prefix", NULL };
     struct deployment_options *d = &o->deploy;
+    int64_t n;
     int word;
     switch (key) {
     case SERVING_POLICY:
@@ -167,9 +168,9 @@ static int read_policy(int key, const char *arg, struct serving_cli *o, struct e
         o->load_bytes_s = units_parse(arg, "B/s");
         return o->load_bytes_s > 0 ? 0 : error_set(err, ERROR_USAGE, "--kv-load-bandwidth: expected a bandwidth, 25GB/s; found \"%.32s\"", arg);
     case SERVING_DRAFTS:
-        if (read_count(arg, "--num-speculative-tokens", &d->num_speculative_tokens, err) != 0)
+        if (parse_int(arg, 0, POLICY_MAX_DRAFT, "--num-speculative-tokens", &n, err) != 0)
             return -1;
-        d->look_ahead = d->num_speculative_tokens;
+        d->num_speculative_tokens = d->look_ahead = (uint32_t)n;
         return 0;
     case SERVING_ACCEPT:
         return read_acceptance(arg, o, err);

@@ -1,4 +1,5 @@
 #include "serving/deployment.h"
+#include "serving/generate.h"
 #include <math.h>
 #include <string.h>
 
@@ -176,4 +177,16 @@ struct serve_options deployment_serve_options(const struct deployment *d, const 
     for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
         o.accept[i] = x->accept;
     return o;
+}
+
+int deployment_identify(struct serve_workload *w, const struct serve_options *run, struct error *err)
+{
+    struct serve_result r;
+    if (!run->policy->enable_prefix_caching || w->run_tokens > 0)
+        return 0;
+    if (serve_simulate(&r, w, run, err) != 0)
+        return -1;
+    const bool preempts = r.t.n_preempt > 0;
+    serve_result_free(&r);
+    return preempts ? serve_workload_identify(w, err) : 0;
 }
