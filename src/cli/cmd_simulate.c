@@ -156,6 +156,8 @@ static int report(const struct options *o, const struct serving_subject *s, cons
 struct listeners {
     struct timeline *timeline;
     struct serving_trace *trace;
+    double start_s, last_ps; /* of the work; of the arrivals, 0: all at once */
+    uint64_t n_call;
 };
 
 static void listen(void *ctx, const struct serve_step *x)
@@ -164,6 +166,8 @@ static void listen(void *ctx, const struct serve_step *x)
     timeline_step(l->timeline, x);
     if (l->trace)
         serving_trace_step(l->trace, x);
+    if (++l->n_call % 65536 == 0 && clock_now_s() - l->start_s > 1)
+        notify_progress(NULL, "requests", l->last_ps > 0 ? fmin(1, (double)x->end_ps / l->last_ps) : -1);
 }
 
 /* ctx: when the draws began, in seconds. */
@@ -178,11 +182,13 @@ static void show_progress(void *ctx, uint32_t n_done, uint32_t n)
 static int simulate(const struct options *o, struct deployment *d, const struct serve_workload *w, struct serve_options *run, struct timeline *t,
                     struct serving_trace *trace, struct serve_result *r, struct serve_study *study, struct error *err)
 {
-    struct listeners l = { t, trace };
+    struct listeners l = { .timeline = t, .trace = trace, .start_s = clock_now_s(), .last_ps = (double)serve_workload_sum(w).last_arrival_ps };
     run->step = listen;
     run->step_ctx = &l;
     run->flags = o->steps ? SERVE_STEP_BY_STEP : 0;
-    if (serve_simulate(r, w, run, err) != 0)
+    const int done = serve_simulate(r, w, run, err);
+    notify_progress_done();
+    if (done != 0)
         return -1;
     run->step = NULL;
     const struct serve_metrics_options mo = { .slo = o->c.slo_text ? &o->c.slo : NULL, .timeline = t, .options = run, .drop_warmup = o->warmup,
