@@ -54,8 +54,7 @@ static bool limit_met(const struct serve_result *r, const struct serve_workload 
     if (l->metric == SERVE_ITL) {
         if (r->gap.n == 0)
             return true;
-        return slo->reading == SLO_MEAN ? histogram_mean_s(&r->gap) <= l->limit_s
-                                        : histogram_share(&r->gap, (uint64_t)(l->limit_s * PS_PER_S)) >= slo->share;
+        return (slo->reading == SLO_MEAN ? histogram_mean_s(&r->gap) : histogram_quantile_s(&r->gap, slo->share)) <= l->limit_s;
     }
     const struct within x = within(r, w, from, l);
     if (x.n == 0)
@@ -265,7 +264,7 @@ int serve_capacity(struct capacity *c, struct deployment *d, const struct serve_
     c->at = (struct capacity_at){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
     if (c->rate > 0 && describe(&x, c->rate, &c->at, err) != 0)
         return -1;
-    if (o->n_draw > 0 && draws(&x, c, d, err) != 0)
+    if (o->n_draw > 0 && d->estimator.roofs.time && draws(&x, c, d, err) != 0)
         return -1;
     c->n_sim = x.n_sim;
     return interrupt_check(err);
