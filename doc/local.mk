@@ -1,5 +1,5 @@
 # Messages and helps name these.
-dist_doc_DATA = %D%/guide.md %D%/methods.md %D%/formats.md %D%/accuracy.md
+dist_doc_DATA = %D%/guide.md %D%/methods.md %D%/formats.md %D%/serving.md %D%/accuracy.md
 EXTRA_DIST += %D%/HACKING.md %D%/github-actions.yml
 EXTRA_DIST += %D%/notes/attention.md %D%/notes/charts.md %D%/notes/cpus.md %D%/notes/datasets.md %D%/notes/fits.md \
   %D%/notes/gpu-kernels.md %D%/notes/kernels.md %D%/notes/memory.md %D%/notes/models.md %D%/notes/quantization.md \
@@ -7,11 +7,11 @@ EXTRA_DIST += %D%/notes/attention.md %D%/notes/charts.md %D%/notes/cpus.md %D%/n
 dist_man_MANS += %D%/roofcast.1
 
 # A page a command: what --help says, with the text of man/NAME.mdoc where there is one. The program prints it, so not in a cross build.
-command_texts = %D%/man/roofcast-analyze.mdoc %D%/man/roofcast-bench.mdoc %D%/man/roofcast-calibrate.mdoc %D%/man/roofcast-doctor.mdoc \
-  %D%/man/roofcast-import.mdoc %D%/man/roofcast-list.mdoc %D%/man/roofcast-memory.mdoc %D%/man/roofcast-plot.mdoc \
+command_texts = %D%/man/roofcast-analyze.mdoc %D%/man/roofcast-bench.mdoc %D%/man/roofcast-calibrate.mdoc %D%/man/roofcast-capacity.mdoc \
+  %D%/man/roofcast-doctor.mdoc %D%/man/roofcast-import.mdoc %D%/man/roofcast-list.mdoc %D%/man/roofcast-memory.mdoc %D%/man/roofcast-plot.mdoc \
   %D%/man/roofcast-ppl.mdoc %D%/man/roofcast-predict.mdoc %D%/man/roofcast-profile.mdoc %D%/man/roofcast-quantize.mdoc \
-  %D%/man/roofcast-report.mdoc %D%/man/roofcast-run.mdoc %D%/man/roofcast-score.mdoc %D%/man/roofcast-sweep.mdoc \
-  %D%/man/roofcast-validate.mdoc
+  %D%/man/roofcast-report.mdoc %D%/man/roofcast-run.mdoc %D%/man/roofcast-score.mdoc %D%/man/roofcast-simulate.mdoc \
+  %D%/man/roofcast-sweep.mdoc %D%/man/roofcast-validate.mdoc
 EXTRA_DIST += $(command_texts)
 command_pages = $(command_texts:.mdoc=.1) %D%/man/roofcast-logits.1 %D%/man/roofcast-synth.1 %D%/man/roofcast-tokenize.1
 if !CROSS_COMPILING

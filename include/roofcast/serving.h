@@ -22,8 +22,7 @@ extern "C" {
 /* Requests: when they arrive, how long prompt and output are, what prompts share. It does not change after it was made. */
 struct roofcast_workload;
 enum roofcast_ends {
-    ROOFCAST_ENDS_DEFAULT, /* LENGTH; of traces STOP */
-    ROOFCAST_ENDS_LENGTH,  /* the scheduler knows the output's length: max_tokens, ignore_eos */
+    ROOFCAST_ENDS_DEFAULT, ROOFCAST_ENDS_LENGTH, /* LENGTH, of traces STOP; the scheduler knows the output's length: ignore_eos */
     ROOFCAST_ENDS_STOP,    /* the model ends a request: the scheduler learns of it from the last token */
 };
 
@@ -36,6 +35,8 @@ struct roofcast_workload_options {
     uint64_t seed;       /* of lengths and arrivals: 0 */
     int ends;            /* enum roofcast_ends */
     int rescale;         /* the last arrival is at n / rate, as in vllm bench serve. Default 0 */
+    int ramp;            /* the rate goes from ramp_from to ramp_to over the requests: 1 linearly, 2 exponentially; 0 (default): not */
+    double ramp_from, ramp_to; /* arrivals/s: 1 and 10 */
 };
 ROOFCAST_API void roofcast_workload_options_init(struct roofcast_workload_options *o, size_t size);
 
@@ -82,11 +83,8 @@ ROOFCAST_API const struct roofcast_workload_info *roofcast_workload_info(const s
 ROOFCAST_API const char *roofcast_policy_name(size_t i);
 ROOFCAST_API const char *roofcast_policy_help(size_t i);
 
-enum roofcast_route {
-    ROOFCAST_ROUTE_ROUND_ROBIN,
-    ROOFCAST_ROUTE_LEAST_ACTIVE, /* to the replica with the fewest requests under way */
-    ROOFCAST_ROUTE_PREFIX,       /* to the one that has most of the prompt cached, else the least active */
-};
+/* In turn; to the replica with the fewest requests under way; to the one that has most of the prompt cached, else the least active. */
+enum roofcast_route { ROOFCAST_ROUTE_ROUND_ROBIN, ROOFCAST_ROUTE_LEAST_ACTIVE, ROOFCAST_ROUTE_PREFIX };
 
 /* Names as vLLM's options. 0 and NaN, where nothing else is said: the policy's default on the machine. */
 struct roofcast_server_options {
@@ -100,6 +98,9 @@ struct roofcast_server_options {
     int materialized;       /* as there: 0 */
     uint32_t tp, pp, dp, ep; /* devices of tensor, pipeline and expert parallelism; dp: replicas with a scheduler each. 1 each */
     int route;              /* enum roofcast_route: which replica takes a request */
+    uint32_t n_prefill;     /* of the replicas, those that compute prompts alone and send keys and values to the others: 0 */
+    double kv_offloading_bytes; /* host memory of a replica for KV blocks: prefixes found there are loaded, not computed. 0 */
+    double kv_load_bytes_s; /* at which keys and values come from there, or from a prefill replica: 25e9 */
     uint32_t max_num_seqs;  /* sequences that run at once; of llama-server: slots */
     uint32_t max_num_batched_tokens; /* of a step */
     uint32_t max_model_len; /* positions of a sequence; 0: as the model was trained */

@@ -352,7 +352,7 @@ static int compare(const struct options *o, const struct serving_model *x, const
 
 /* ---- the machine and the workload ---------------------------------------------------------------------------------------- */
 
-static int with_workload(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct serve_workload *w, struct error *err)
+static int with_workload(const struct options *o, const struct serving_model *x, const struct hwprofile *h, struct serve_workload *w, struct error *err)
 {
     if (o->compare)
         return compare(o, x, h, w, err);
@@ -362,7 +362,10 @@ static int with_workload(const struct options *o, const struct serving_model *x,
         return error_oom(err, sizeof *d, "a deployment");
     int rc = deployment_init(d, &x->classes.classes, h, &po, &o->c.deploy, w, err);
     if (rc == 0) {
-        rc = run_one(o, d, w, &x->m, h, err);
+        const struct serve_options run = serving_run_options(&o->c, d);
+        rc = deployment_identify(w, &run, err);
+        if (rc == 0)
+            rc = run_one(o, d, w, &x->m, h, err);
         deployment_free(d);
     }
     free(d);

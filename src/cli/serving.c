@@ -65,7 +65,7 @@ static int read_word(const char *arg, const char *what, const char *const *words
 
 static int read_load(int key, const char *arg, struct serving_cli *o, struct error *err)
 {
-    static const char *const ends[] = { "length", "stop", NULL };
+    static const char *const ends[] = { "length", "stop", NULL }, *const ramps[] = { "linear", "exponential", NULL };
     int64_t v;
     int word;
     switch (key) {
@@ -89,6 +89,15 @@ static int read_load(int key, const char *arg, struct serving_cli *o, struct err
             return 0;
         }
         return parse_double(arg, 1e-3, 1e6, "--burstiness", &o->load.arrivals.burstiness, err);
+    case SERVING_RAMP:
+        if (read_word(arg, "--ramp-up-strategy", ramps, &word, err) != 0)
+            return -1;
+        o->load.arrivals.ramp = word == 0 ? RAMP_LINEAR : RAMP_EXPONENTIAL;
+        return 0;
+    case SERVING_RAMP_FROM:
+        return parse_double(arg, 1e-6, 1e9, "--ramp-up-start-rps", &o->load.arrivals.ramp_from_s, err);
+    case SERVING_RAMP_TO:
+        return parse_double(arg, 1e-6, 1e9, "--ramp-up-end-rps", &o->load.arrivals.ramp_to_s, err);
     case SERVING_ENDS:
         if (read_word(arg, "--ends", ends, &word, err) != 0)
             return -1;
@@ -109,6 +118,7 @@ static int read_policy(int key, const char *arg, struct serving_cli *o, struct e
 {
     static const char *const orders[] = { "fcfs", "priority", NULL }, *const routes[] = { "round-robin", "least-active", "prefix", NULL };
     struct deployment_options *d = &o->deploy;
+    int64_t n;
     int word;
     switch (key) {
     case SERVING_POLICY:
@@ -150,10 +160,17 @@ static int read_policy(int key, const char *arg, struct serving_cli *o, struct e
             return -1;
         o->routing = (enum serve_route)word;
         return 0;
+    case SERVING_PREFILL:
+        return read_count(arg, "--prefill-replicas", &o->n_prefill, err);
+    case SERVING_HOST:
+        return parse_double(arg, 0, 1e6, "--kv-offloading-size", &d->kv_offloading_gib, err);
+    case SERVING_LOAD:
+        o->load_bytes_s = units_parse(arg, "B/s");
+        return o->load_bytes_s > 0 ? 0 : error_set(err, ERROR_USAGE, "--kv-load-bandwidth: expected a bandwidth, 25GB/s; found \"%.32s\"", arg);
     case SERVING_DRAFTS:
-        if (read_count(arg, "--num-speculative-tokens", &d->num_speculative_tokens, err) != 0)
+        if (parse_int(arg, 0, POLICY_MAX_DRAFT, "--num-speculative-tokens", &n, err) != 0)
             return -1;
-        d->look_ahead = d->num_speculative_tokens;
+        d->num_speculative_tokens = d->look_ahead = (uint32_t)n;
         return 0;
     case SERVING_ACCEPT:
         return read_acceptance(arg, o, err);
@@ -198,6 +215,9 @@ struct serve_options serving_run_options(const struct serving_cli *o, const stru
     run.accept_sd = o->accept_sd;
     run.n_replica = d->n_replica;
     run.routing = o->routing;
+    run.n_prefill = o->n_prefill;
+    run.load_bytes_s = o->load_bytes_s;
+    run.kv_token_bytes = d->plan.kv_token_bytes * d->n_device;
     run.max_concurrency = (uint32_t)o->max_concurrency;
     return run;
 }
@@ -227,8 +247,11 @@ int serving_model_open(struct serving_model *x, struct serving_cli *o, const str
     const struct software_query query = { .materialized = o->price.materialized, .hw = hw, .model = o->model,
                                           .type = x->m.gguf ? NULL : x->m.type_name, .tp = (int)o->price.layout.tp };
     if (model_classes_init(&x->classes, &x->m, err) == 0) {
-        if (software_load(&x->software, &so, &query, err) == 0)
+        if (software_load(&x->software, &so, &query, err) == 0) {
+            if (x->software)
+                software_serve(x->software);
             return 0;
+        }
         model_classes_free(&x->classes);
     }
     model_free(&x->m);

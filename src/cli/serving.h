@@ -12,6 +12,7 @@ enum {
     SERVING_TOKENS, SERVING_MODEL_LEN, SERVING_BLOCK, SERVING_UTIL, SERVING_BLOCKS, SERVING_PREFIX, SERVING_NO_PREFIX, SERVING_CHUNKED,
     SERVING_NO_CHUNKED, SERVING_ASYNC, SERVING_NO_ASYNC, SERVING_EAGER, SERVING_THRESHOLD, SERVING_WATERMARK, SERVING_SCHEDULING, SERVING_DRAFTS,
     SERVING_ACCEPT, SERVING_ACCEPT_SD, SERVING_ROUTE, SERVING_STACK, SERVING_ANCHOR, SERVING_DRAWS, SERVING_THREADS, SERVING_ENDS,
+    SERVING_PREFILL, SERVING_LOAD, SERVING_HOST, SERVING_RAMP, SERVING_RAMP_FROM, SERVING_RAMP_TO,
 };
 
 /* Rows of an argp_option table, named as vLLM's options; serving_parse() takes their keys. */
@@ -25,6 +26,9 @@ enum {
     { "num-prompts", 0, NULL, OPTION_ALIAS, NULL, 0 }, \
     { "duration", SERVING_DURATION, "TIME", 0, "send requests for so long instead: 600s, 10min, 1h", 0 }, \
     { "burstiness", SERVING_BURSTINESS, "X", 0, "of arrivals: 1 Poisson (default), below 1 bursts, inf constant gaps", 0 }, \
+    { "ramp-up-strategy", SERVING_RAMP, "linear|exponential", 0, "the rate grows over the requests, from --ramp-up-start-rps to --ramp-up-end-rps", 0 }, \
+    { "ramp-up-start-rps", SERVING_RAMP_FROM, "R", 0, "requests a second at the start of the ramp (1)", 0 }, \
+    { "ramp-up-end-rps", SERVING_RAMP_TO, "R", 0, "at its end (10)", 0 }, \
     { "seed", SERVING_SEED, "N", 0, "of the random numbers: the same requests for every configuration (0)", 0 }, \
     { "ends", SERVING_ENDS, "length|stop", 0, \
       "whether the scheduler knows the output's length (max_tokens, ignore_eos) or the model ends it (default of traces)", 0 }, \
@@ -54,6 +58,9 @@ enum {
     { "num-speculative-tokens", SERVING_DRAFTS, "N", 0, "drafted tokens of a decode step (0: no speculation)", 0 }, \
     { "acceptance", SERVING_ACCEPT, "P,...", 0, "probability that a draft is accepted, given those before it: one for all, or one a position (0.7)", 0 }, \
     { "acceptance-spread", SERVING_ACCEPT_SD, "X", 0, "spread of a request's acceptance: standard deviation of its logit (0)", 0 }, \
+    { "prefill-replicas", SERVING_PREFILL, "N", 0, "of --dp replicas, those that compute prompts alone and send keys and values to the others (0)", 0 }, \
+    { "kv-offloading-size", SERVING_HOST, "GIB", 0, "host memory for KV blocks: prefixes found there are loaded, not computed (0)", 0 }, \
+    { "kv-load-bandwidth", SERVING_LOAD, "B/s", 0, "at which they are loaded, from host memory or a prefill replica (25 GB/s, PCIe 4.0 x16)", 0 }, \
     { "route", SERVING_ROUTE, "round-robin|least-active|prefix", 0, "which of --dp replicas takes a request (round-robin)", 0 }
 
 struct serving_cli {
@@ -65,12 +72,14 @@ struct serving_cli {
     double accept[POLICY_MAX_DRAFT], accept_sd;
     uint32_t n_accept;
     enum serve_route routing;
+    uint32_t n_prefill;
+    double load_bytes_s;
     int64_t draws, threads;
     int64_t max_concurrency;
 };
 #define SERVING_DEFAULTS \
     { .hw = "this", .workload = "random:in=1024,out=128", .price = PRICING_DEFAULTS, .deploy = DEPLOYMENT_DEFAULTS, \
-      .load = { .arrivals = { .burstiness = 1 } }, .draws = 32, .threads = 0 }
+      .load = { .arrivals = { .burstiness = 1, .ramp_from_s = 1, .ramp_to_s = 10 } }, .draws = 32, .threads = 0, .load_bytes_s = 25e9 }
 
 /* Takes a key of SERVING_OPTIONS or of PRICING_OPTIONS. */
 int serving_parse(int key, const char *arg, struct serving_cli *o, struct error *err);

@@ -77,7 +77,8 @@ static double keys_seen(const struct cost_form *f, double t, double n_past)
     return keys_in_window(t, n_past, f->window > 0 ? f->window : f->n_top);
 }
 
-/* Keys an indexer chose differ from token to token: of several tokens, at most all. */
+/* Positions of the cache that a pass reads. With an indexer each token selects its own n_top keys: their union is taken as the sum, at most
+ * all positions. */
 static double keys_present(const struct cost_form *f, double t, double n_past)
 {
     if (f->chunked && f->window > 0)

@@ -39,6 +39,8 @@ struct stage {
     double expert_bytes;   /* and the routed experts' */
     double n_layer;
     double n_logit;        /* elements of a row of logits, from all devices; 0: made elsewhere */
+    double embed_bytes;    /* the embedding's table */
+    double rotation_bytes; /* cosines and sines of all positions; BF16 */
     double expanded_bytes; /* a position, while MLA's expanded form runs; 0: no such form */
     double state_bytes;    /* a sequence: what recurrences remember */
     struct stage_kv {      /* layers that keep the same part of the context */

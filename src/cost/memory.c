@@ -5,14 +5,16 @@
 
 /* ---- what one device needs ---------------------------------------------------------------------- */
 
-/* A server samples when the pass is over: of it the residual stream is left, and the experts' workspace where that stays. Alone,
- * all buffers stay. */
+/* A server samples when the pass is over: of it the residual stream is left, and the experts' workspace where that stays. Before the
+ * first pass its compiler times the kernel of embedding and first norm on random arguments: a table, and two rows of the residual
+ * stream for each token. Alone, all buffers stay. */
 static double activations(const struct stage *s, const struct memory_options *o, const struct memory_load *l)
 {
     const double pass = l->n_tok * s->act_bytes + l->n_expanded * s->expanded_bytes,
                  logits = l->n_row * s->n_logit * o->logit_bytes,
-                 left = s->hidden_bytes + (o->experts_stay ? s->expert_bytes : 0);
-    return o->max_seqs > 0 ? fmax(pass, logits + (logits > 0 ? l->n_tok * left : 0)) : pass + logits;
+                 left = s->hidden_bytes + (o->experts_stay ? s->expert_bytes : 0),
+                 tuned = o->compiles && s->embed_bytes > 0 ? s->embed_bytes + 2 * l->n_tok * s->hidden_bytes : 0;
+    return o->max_seqs > 0 ? fmax(fmax(pass, tuned), logits + (logits > 0 ? l->n_tok * left : 0)) : pass + logits;
 }
 
 /* Batches that have a graph: 1, 2, 4, from 8 on every 8th, from 256 on every 16th, up to `most`. */
@@ -37,7 +39,7 @@ static struct memory_need with_cache(const struct stage *s, const struct memory_
         .weight_bytes = s->weight_bytes,
         .kv_bytes = kv,
         .act_bytes = activations(s, o, l),
-        .runtime_bytes = o->context_bytes + (several ? o->comm_bytes : 0),
+        .runtime_bytes = o->context_bytes + (several ? o->comm_bytes : 0) + (o->rotations ? s->rotation_bytes : 0),
         .graph_bytes = graphs(s, o),
     };
     n.total_bytes = n.weight_bytes + n.kv_bytes + n.act_bytes + n.runtime_bytes + n.graph_bytes;

@@ -20,6 +20,8 @@ struct memory_options {
     double reserved;             /* of the profile's memory: what the driver and error correction keep */
     double logit_bytes;          /* an element of a row of logits, with the copies that sampling makes */
     bool experts_stay;           /* the workspace of routed experts is there while logits are sampled */
+    bool compiles;               /* at this start, not before: kernels are tuned on a copy of the embedding */
+    bool rotations;              /* tables of cosines and sines of all positions are kept */
     double context_bytes;        /* of the runtime, on a device */
     double comm_bytes;           /* and where devices share the matrices of a layer */
     uint32_t max_captured;       /* tokens of the largest pass that has a graph */

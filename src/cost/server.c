@@ -7,8 +7,10 @@
 
 static const double GiB = 1073741824, MiB = 1048576;
 
-/* Memory reserved by the driver, and by CUDA's context and kernels outside a program. (doc/notes/servers.md) */
-#define DRIVER_SHARE 0.012
+/* Memory reserved by the driver: a constant and page tables; and by CUDA's context and kernels outside a program.
+ * (doc/notes/servers.md) */
+#define DRIVER_GIB 0.31
+#define DRIVER_SHARE 0.0062
 #define CONTEXT_GIB 0.13
 #define COMM_GIB 0.2
 
@@ -79,6 +81,12 @@ const char *memory_release_name(char *buf, size_t size, unsigned release)
     return buf;
 }
 
+/* Of the whole memory. */
+static double driver_share(const struct hwprofile *h)
+{
+    return h->mem_bytes.value > GiB ? DRIVER_SHARE + DRIVER_GIB * GiB / h->mem_bytes.value : DRIVER_SHARE;
+}
+
 static void serve(struct memory_options *o, const struct hwprofile *h, unsigned release)
 {
     struct rule_fact fact[KEY_COUNT] = {
@@ -99,6 +107,7 @@ static void serve(struct memory_options *o, const struct hwprofile *h, unsigned 
     o->experts_stay = value(TABLE_SHARES, 2, fact) > 0;
     o->context_bytes = own ? value(TABLE_SHARES, 3, fact) * GiB : 0;
     o->comm_bytes = own ? value(TABLE_EXCHANGE, 0, fact) * GiB : 0;
+    o->compiles = o->rotations = own;
     o->max_captured = (uint32_t)value(TABLE_CAPTURED, 0, fact);
     o->graph_layer_bytes = value(TABLE_GRAPHS, 0, fact) * MiB;
 }
@@ -114,7 +123,7 @@ struct memory_options memory_defaults(const struct hwprofile *h, unsigned releas
         .block = 1,
         .max_batched_tokens = 512,
         .utilization = 1,
-        .reserved = own ? DRIVER_SHARE : 0,
+        .reserved = own ? driver_share(h) : 0,
         .logit_bytes = elem,
         .context_bytes = own ? CONTEXT_GIB * GiB : 0,
         .comm_bytes = own ? COMM_GIB * GiB : 0,

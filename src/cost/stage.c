@@ -32,6 +32,8 @@ static void hold(struct sum *x, const struct op *op, double count, double tensor
     x->s->weight_bytes += share.weight * tensor_bytes;
     x->s->state_bytes += count * share.kv * cost_state_bytes(op);
     x->buf[op->dst] = fmax(x->buf[op->dst], share.out);
+    if (op->kind == OP_EMBED && op->role == ROLE_EMBED && op->w)
+        x->s->embed_bytes = share.weight * (double)op->w->bytes;
     if (op->kind == OP_KV_STORE)
         kv_entry(x->s, op->window)->row_bytes += count * share.kv * cost_kv_row_bytes(op, x->o);
     if (op->kind == OP_KV_EXPAND) /* one layer's at a time */
@@ -98,6 +100,15 @@ static void whole(struct sum *x)
         hold(x, &x->l->c[i].op, x->l->c[i].count, x->l->c[i].tensor_bytes);
 }
 
+/* One table for each set of frequencies, as long as the model's context. */
+static double rotation_bytes(const struct op_classes *l)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < l->ops->n_rope; i++)
+        bytes += 2.0 * l->ops->rope[i].n_rot * l->m->hp.n_ctx_train;
+    return bytes;
+}
+
 struct stage *stages_new(const struct op_classes *l, const struct layout *lay, const struct cost_options *o)
 {
     const uint32_t pp = lay->pp > 0 ? lay->pp : 1;
@@ -110,6 +121,7 @@ struct stage *stages_new(const struct op_classes *l, const struct layout *lay, c
             return NULL;
         }
         s[i].weight_bytes = apart_bytes(l);
+        s[i].rotation_bytes = rotation_bytes(l);
         if (pp > 1)
             fill(&x, i, pp, seen);
         else

@@ -85,6 +85,7 @@ struct measurement {
     const char *named;  /* the machine as printed by the program, also where hardware is the caller's; "": not printed */
     int n_devices;
     unsigned tags;
+    bool server_step; /* a decode step of a server, without its requests: taught with servers' latencies (52) */
     int n_threads;      /* threads=N; 0: not stated */
     int n_ubatch;       /* tokens per pass; 0: not stated */
     int n_gpu_layers;   /* layers on the GPU; 0: not stated */

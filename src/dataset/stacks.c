@@ -114,7 +114,7 @@ static const struct rule_table_form tables[TABLE_COUNT] = {
     [TABLE_SCRIPTS] = { .name = "scripts", .keys = BIT(KEY_STACK) | BIT(KEY_ORIGIN), .value = { "pass_tokens" } },
     [TABLE_ENGINES] = { .name = "engines", .keys = STACK,
                         .value = { "copies", "borders", "absorbed", "own_files", "gguf", "by_layer", "quantizes_head", "sequences" } },
-    [TABLE_SERVERS] = { .name = "servers", .keys = STACK | BIT(KEY_KIND), .value = { "serves" } },
+    [TABLE_SERVERS] = { .name = "servers", .keys = STACK | BIT(KEY_KIND), .value = { "serves", "together" } },
     [TABLE_DEFAULTS] = { .name = "defaults",
                          .keys = BIT(KEY_KIND) | BIT(KEY_VENDOR) | BIT(KEY_CLASS) | BIT(KEY_GENERATION) | BIT(KEY_WEIGHTS) | BIT(KEY_PROFILED),
                          .value = { "stack", "fallback" }, .words = { stack_defaults } },

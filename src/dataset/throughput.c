@@ -66,6 +66,8 @@ static void read_tag(struct measurement *m, const char *s, size_t n)
 {
     if (number_after(s, n, "threads=", &m->n_threads) || number_after(s, n, "ubatch=", &m->n_ubatch))
         return;
+    if (is_word(s, n, "server_step"))
+        m->server_step = true;
     for (size_t i = 0; i < ARRAY_LEN(tags); i++)
         if (is_word(s, n, tags[i].name))
             m->tags |= (unsigned)tags[i].tag;

@@ -236,7 +236,8 @@ static int add_model(struct workload_builder *p, const struct measurement *m, st
     if (!s->loaded)
         return workload_reject(out, "%.250s", s->reason);
     struct error too_many = { 0 };
-    if (time_check(&s->classes, m->kind == MEASURE_RATE && m->phase == MEASURE_REQUEST, &too_many) != 0)
+    const bool both = m->kind == MEASURE_SERVING ? m->metric == METRIC_TPOT : m->kind == MEASURE_RATE && m->phase == MEASURE_REQUEST;
+    if (time_check(&s->classes, both, &too_many) != 0)
         return workload_reject(out, "%.250s", too_many.msg);
     describe(out, s);
     cache_types(out, s);

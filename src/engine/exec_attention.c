@@ -175,6 +175,7 @@ static bool unit_at(const struct engine *e, const struct op *op, size_t u, struc
     return false;
 }
 
+/* unit_of_run() subtracts the units of each run from u: what is missing from SIZE_MAX in the end is their number. */
 static size_t count_units(const struct engine *e, const struct op *op)
 {
     struct unit x;

@@ -20,7 +20,7 @@ struct anchored_machine {
 struct software {
     struct time_source source; /* context: the software */
     const struct stack *stack; /* NULL: by machine */
-    bool materialized;
+    bool materialized, served;
     void *params;              /* of time_model_fitted */
     struct anchored_machine *own;           /* of anchors */
     size_t n_own;
@@ -136,6 +136,7 @@ struct query {
     struct stack_traits traits;
     struct step c[2]; /* most of a prompt's arithmetic: determines its math units */
     struct work_pass pass;
+    struct query *served; /* the same as a row of a server's steps, beside it in memory; NULL: none */
 };
 
 enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: units are the same from TIME_PROMPT on, and below it from 9 (43) */
@@ -198,6 +199,12 @@ static const struct stack *stack_for(const struct software *s, const struct hwpr
 {
     const struct anchored_machine *own = anchored_machine_of(s, h); /* anchors of the machine apply */
     return s->stack ? s->stack : own ? own->stack : software_default(h, software_weights(m));
+}
+
+/* A row of a server's steps from now on. */
+static void query_serve(struct query *x)
+{
+    x->m.server_step = true;
 }
 
 static int query_init(struct query *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
@@ -268,6 +275,10 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
 static void refine(const void *what, const struct step_pass *at, bool decode, struct step *c, struct refinement *how)
 {
     const struct query *x = what;
+    if (x->served && at->phase == PHASE_DECODE) {
+        x = x->served;
+        c->bits = 0; /* products run in their weights' type */
+    }
     if (!x->m.flash && c->kind == OP_ATTENTION) {
         const struct cost_options o = { .act_elem_bytes = x->p.roofs->act_elem_bytes };
         const double keys = at->n_past + at->n_tok / fmax(at->n_seq, 1);
@@ -280,12 +291,17 @@ static int timing(const void *context, const struct hwprofile *h, const struct m
                   struct error *err)
 {
     const struct software *s = context;
-    struct query *x = calloc(1, sizeof *x);
+    const bool served = s->served && stack_for(s, h, m)->family == STACK_SERVER;
+    struct query *x = calloc(2, sizeof *x);
     if (!x)
-        return error_oom(err, sizeof *x, "constants");
-    if (query_init(x, s, h, m, err) != 0) {
+        return error_oom(err, 2 * sizeof *x, "constants");
+    if (query_init(x, s, h, m, err) != 0 || (served && query_init(&x[1], s, h, m, err) != 0)) {
         free(x);
         return -1;
+    }
+    if (served) {
+        query_serve(&x[1]);
+        x->served = &x[1];
     }
     out->what = x;
     out->stack = x->p.stack->id;
@@ -298,9 +314,10 @@ static int timing(const void *context, const struct hwprofile *h, const struct m
         return -1;
     for (unsigned c = 0; c < TIME_CASES; c++)
         if (out->of[c])
-            fitted_constants(params_of(s, h), of_case(x, c), c, out->of[c]);
+            fitted_constants(params_of(s, h), of_case(served && !(c & (TIME_CASE_PROMPT | TIME_CASE_REQUEST)) ? x->served : x, c), c, out->of[c]);
     (void)of_case(x, 0);
     out->one_step = x->traits.one_step;
+    out->served = served;
     out->refine = refine;
     return 0;
 }
@@ -429,6 +446,11 @@ struct software *software_new(const struct stack *stack, bool materialized, cons
         return s;
     software_free(s);
     return NULL;
+}
+
+void software_serve(struct software *s)
+{
+    s->served = true;
 }
 
 void software_free(struct software *s)

@@ -25,6 +25,9 @@ struct software;
 struct software *software_new(const struct stack *stack, bool materialized, const struct workload *const *anchor, size_t n_anchor,
                               struct error *err);
 void software_free(struct software *s);
+/* From now on the constants of a server's steps, from the latencies of servers under load, in place of those of single runs;
+ * of a stack that is no server's, nothing changes. (52) */
+void software_serve(struct software *s);
 /* For predict_options.time; valid as long as s. Thread-safe. */
 const struct time_source *software_source(const struct software *s);
 

@@ -17,7 +17,7 @@ const char *roofcast_policy_help(size_t i)
 void roofcast_server_options_init(struct roofcast_server_options *o, size_t size)
 {
     const struct roofcast_server_options defaults = { .size = sizeof defaults, .tp = 1, .pp = 1, .dp = 1, .ep = 1, .gpu_memory_utilization = NAN,
-                                                      .watermark = NAN, .enable_prefix_caching = -1, .enable_chunked_prefill = -1,
+                                                      .watermark = NAN, .kv_load_bytes_s = 25e9, .enable_prefix_caching = -1, .enable_chunked_prefill = -1,
                                                       .async_scheduling = -1, .cuda_graphs = -1 };
     lib_options_init(o, size, &defaults, sizeof defaults);
 }
@@ -56,6 +56,10 @@ static int check(const struct roofcast_server_options *a, struct roofcast_error 
         return lib_error(err, ROOFCAST_ERROR_USAGE, "server options: expected gpu_memory_utilization of 0.01 to 1, or NaN");
     if (!isnan(a->watermark) && !(a->watermark >= 0 && a->watermark <= 0.99))
         return lib_error(err, ROOFCAST_ERROR_USAGE, "server options: expected a watermark of 0 to 0.99, or NaN");
+    if (!(a->kv_offloading_bytes >= 0 && a->kv_offloading_bytes <= 1e15) || !(a->kv_load_bytes_s > 0 && a->kv_load_bytes_s <= 1e15))
+        return lib_error(err, ROOFCAST_ERROR_USAGE, "server options: expected kv_offloading_bytes of 0 to 1e15, and kv_load_bytes_s above 0");
+    if (a->n_prefill > 0 && a->n_prefill >= a->dp)
+        return lib_error(err, ROOFCAST_ERROR_USAGE, "server options: expected fewer prefill replicas than dp");
     if (!(a->acceptance_spread >= 0 && a->acceptance_spread <= 5))
         return lib_error(err, ROOFCAST_ERROR_USAGE, "server options: expected acceptance_spread of 0 to 5");
     if (a->n_acceptance > POLICY_MAX_DRAFT || (a->n_acceptance > 0 && !a->acceptance))
@@ -72,6 +76,7 @@ static struct deployment_options deployment_options_of(const struct roofcast_ser
         .policy = a->policy, .max_num_seqs = a->max_num_seqs, .max_num_batched_tokens = a->max_num_batched_tokens,
         .max_model_len = a->max_model_len, .block_size = a->block_size, .long_prefill_token_threshold = a->long_prefill_token_threshold,
         .num_gpu_blocks_override = a->num_gpu_blocks_override, .gpu_memory_utilization = a->gpu_memory_utilization, .watermark = a->watermark,
+        .kv_offloading_gib = a->kv_offloading_bytes / (1024.0 * 1024 * 1024),
         .enable_prefix_caching = choice_of(a->enable_prefix_caching), .enable_chunked_prefill = choice_of(a->enable_chunked_prefill),
         .async_scheduling = choice_of(a->async_scheduling), .cuda_graphs = choice_of(a->cuda_graphs), .priority = a->priority != 0,
         .num_speculative_tokens = a->num_speculative_tokens, .look_ahead = a->num_speculative_tokens,
@@ -109,6 +114,9 @@ static struct serve_options run_options(const struct lib_server *x, const struct
     o.accept_sd = a->acceptance_spread;
     o.n_replica = x->d.n_replica;
     o.routing = routes[a->route];
+    o.n_prefill = a->n_prefill;
+    o.load_bytes_s = a->kv_load_bytes_s;
+    o.kv_token_bytes = x->d.plan.kv_token_bytes * x->d.n_device;
     o.max_concurrency = run->max_concurrency;
     return o;
 }

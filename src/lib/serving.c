@@ -2,6 +2,7 @@
 #include "lib/serving.h"
 #include "serving/capacity.h"
 #include "serving/draws.h"
+#include "serving/generate.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ struct job {
     struct serve_study study;
     struct serve_slo slo;
     bool has_slo;
+    struct serve_workload own; /* a copy of the caller's whose requests have identities; empty: none */
 };
 
 static void listen(void *ctx, const struct serve_step *x)
@@ -140,10 +142,21 @@ static int measure(struct job *j, struct error *err)
     return serve_draws(&j->study, &j->server->d, j->w, run, &mo, &draws, NULL, NULL, err);
 }
 
+/* deployment_identify() of a copy: the caller's workload does not change. */
+static int identify(struct job *j, struct error *err)
+{
+    if (!j->server->d.policy.enable_prefix_caching || j->w->run_tokens > 0)
+        return 0;
+    if (serve_workload_copy(&j->own, j->w, err) != 0 || deployment_identify(&j->own, &j->server->run, err) != 0)
+        return -1;
+    j->w = &j->own;
+    return 0;
+}
+
 static int simulate(struct job *j, struct error *err)
 {
     struct serve_options *run = &j->server->run;
-    if (set_rate(j, err) != 0 || timeline_init(&j->timeline, &j->server->d.policy, err) != 0)
+    if (set_rate(j, err) != 0 || identify(j, err) != 0 || timeline_init(&j->timeline, &j->server->d.policy, err) != 0)
         return -1;
     run->step = listen;
     run->step_ctx = j;
@@ -257,6 +270,7 @@ struct roofcast_simulation *roofcast_simulate(const struct roofcast_model *m, co
         s = j->server ? run_job(j, err) : NULL;
     }
     serve_result_free(&j->r);
+    serve_workload_free(&j->own);
     lib_server_free(j->server);
     free(j);
     return s;

@@ -7,7 +7,7 @@
 
 void roofcast_workload_options_init(struct roofcast_workload_options *o, size_t size)
 {
-    const struct roofcast_workload_options defaults = { .size = sizeof defaults, .rate = NAN, .burstiness = 1 };
+    const struct roofcast_workload_options defaults = { .size = sizeof defaults, .rate = NAN, .burstiness = 1, .ramp_from = 1, .ramp_to = 10 };
     lib_options_init(o, size, &defaults, sizeof defaults);
 }
 
@@ -26,9 +26,13 @@ static int read_options(struct serve_workload_options *to, const struct roofcast
         return lib_error(err, ROOFCAST_ERROR_USAGE, "workload options: expected n_requests or duration_s, found both");
     if (a.ends < ROOFCAST_ENDS_DEFAULT || a.ends > ROOFCAST_ENDS_STOP)
         return lib_error(err, ROOFCAST_ERROR_USAGE, "workload options: expected ends of enum roofcast_ends, 0 to 2");
+    if (a.ramp < 0 || a.ramp > 2 || (a.ramp > 0 && !isnan(a.rate)))
+        return lib_error(err, ROOFCAST_ERROR_USAGE, "workload options: expected a ramp of 0, 1 or 2, and a rate of NaN with one");
+    static const enum arrival_ramp ramps[] = { RAMP_NONE, RAMP_LINEAR, RAMP_EXPONENTIAL };
     *to = (struct serve_workload_options){
-        .arrivals = { .rate_s = a.rate, .burstiness = a.burstiness, .rescale = a.rescale != 0 }, .n = (size_t)a.n_requests,
-        .duration_s = a.duration_s, .seed = a.seed, .dirs = environment()->data_dirs,
+        .arrivals = { .rate_s = a.rate, .burstiness = a.burstiness, .rescale = a.rescale != 0, .ramp = ramps[a.ramp], .ramp_from_s = a.ramp_from,
+                      .ramp_to_s = a.ramp_to },
+        .n = (size_t)a.n_requests, .duration_s = a.duration_s, .seed = a.seed, .dirs = environment()->data_dirs,
         .end = a.ends == ROOFCAST_ENDS_LENGTH ? PLAN_END_LENGTH : a.ends == ROOFCAST_ENDS_STOP ? PLAN_END_STOP : PLAN_END_DEFAULT,
     };
     return 0;
@@ -107,7 +111,7 @@ struct roofcast_workload *roofcast_workload_new(const double *arrival_s, const u
     struct serve_workload_options so;
     if (read_options(&so, o, err) != 0)
         return NULL;
-    if (arrival_s && !isnan(so.arrivals.rate_s)) {
+    if (arrival_s && (!isnan(so.arrivals.rate_s) || so.arrivals.ramp != RAMP_NONE)) {
         lib_error(err, ROOFCAST_ERROR_USAGE, "workload options: expected arrival_s or a rate, found both");
         return NULL;
     }

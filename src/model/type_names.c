@@ -26,8 +26,6 @@ static const struct {
     { "bfp8", "FP8_W8A16", 8.5 }, { "bfp4", "W4A16", 4.5 }, { "bfloat8_b", "FP8_W8A16", 8.5 }, { "bfloat4_b", "W4A16", 4.5 },
     { "q4_k_xl", "Q4_K_M", 0 }, { "q5_k_xl", "Q5_K_M", 0 }, { "q6_k_xl", "Q6_K", 0 }, { "q8_k_xl", "Q8_0", 0 }, { "q3_k_xl", "Q3_K_L", 0 },
     { "q2_k_xl", "Q2_K", 0 }, { "q2_k_l", "Q2_K", 0 }, { "q4_k_l", "Q4_K_M", 0 }, { "q5_k_l", "Q5_K_M", 0 }, { "q6_k_l", "Q6_K", 0 },
-   
-   
     { "q8_1", "Q8_0", 9 }, { "q2_k_m", "Q2_K", 0 }, { "mxfp4-q8", "MXFP4_MOE", 0 }, { "fp8-kv", "FP8", 0 }, { "fp8-e4m3", "FP8", 0 }, { "fp8-dynamic", "FP8_CHANNEL", 0 },
     { "fp8-block", "FP8_BLOCK", 0 }, { "int8-w8a8", "INT8", 0 }, { "w8a8-int8", "INT8", 0 }, { "w8a8-fp8", "FP8", 0 }, { "fp8-w8a8", "FP8", 0 },
     { "fp8_w8a8", "FP8", 0 }, { "int8-w8a16", "INT8_W8A16", 0 }, { "int4-w4a16", "W4A16", 0 }, { "w4a16-g128", "W4A16", 0 },

@@ -179,7 +179,7 @@ void memory_add_plan(struct strbuf *b, const struct memory_subject *s)
     strbuf_adds(b, isnan(m->memory_bytes) ? "not in the profile\n" : "per device\n");
     if (o->reserved > 0) {
         begin(b, "driver", m->reserved_bytes);
-        strbuf_addf(b, "%g %% of the memory\n", 100 * o->reserved);
+        strbuf_addf(b, "%.2g %% of the memory\n", 100 * o->reserved);
     }
     if (o->utilization < 1) {
         begin(b, "unused", m->memory_bytes - m->reserved_bytes - m->usable_bytes);
@@ -188,8 +188,8 @@ void memory_add_plan(struct strbuf *b, const struct memory_subject *s)
     begin(b, "weights", s->plan.need.weight_bytes);
     strbuf_addf(b, "%s\n", s->m->type_name);
     begin(b, "activations", s->plan.need.act_bytes);
-    strbuf_addf(b, "pass of %u tokens, logits of %u sequence%s\n", o->max_batched_tokens, o->max_seqs > 0 ? o->max_seqs : 1,
-                o->max_seqs > 1 ? "s" : "");
+    strbuf_addf(b, "pass of %u tokens, logits of %u sequence%s%s\n", o->max_batched_tokens, o->max_seqs > 0 ? o->max_seqs : 1,
+                o->max_seqs > 1 ? "s" : "", o->compiles ? ", kernels tuned on a copy of the embedding" : "");
     if (s->plan.need.runtime_bytes > 0) {
         begin(b, "runtime", s->plan.need.runtime_bytes);
         strbuf_adds(b, "context and buffers\n");

@@ -15,6 +15,7 @@ struct memory_cli {
     int64_t block, max_batched_tokens, max_seqs; /* 0: the default */
     double utilization, reserved;                /* NaN: the default */
     bool server, local;
+    bool compiled;    /* the server's kernels, before this start */
     unsigned release; /* of the server, memory_release_find(); 0: the newest */
     enum report_format format;
 };

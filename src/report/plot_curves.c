@@ -102,8 +102,8 @@ static void curve_label(char *buf, size_t n, const struct hw_curve *c)
     if (c->n_threads > 0)
         snprintf(threads, sizeof threads, ", %d thread%s", c->n_threads, c->n_threads == 1 ? "" : "s");
     bool level = *c->level && strcmp(c->x, "footprint_bytes") != 0;
-    snprintf(buf, n, "%s%s%s%s%s%s%s%s", op_of(c->op), level ? " " : "", level ? c->level : "", threads, *c->pages ? ", " : "",
-             c->pages, *c->pages ? " pages" : "", "");
+    snprintf(buf, n, "%s%s%s%s%s%s%s", op_of(c->op), level ? " " : "", level ? c->level : "", threads, *c->pages ? ", " : "", c->pages,
+             *c->pages ? " pages" : "");
     size_t len = strlen(buf);
     if (*c->node)
         snprintf(buf + len, n - len, ", %s", c->node);

@@ -158,24 +158,34 @@ static double most_waiting(const struct timeline *t)
     return most;
 }
 
+/* The highest of all points. */
+static double highest(const struct curve_chart *x)
+{
+    double most = 0;
+    for (size_t i = 0; i < x->n_series; i++)
+        for (size_t k = 0; k < x->series[i].n_point; k++)
+            most = fmax(most, x->series[i].point[k].value);
+    return most;
+}
+
 int serving_chart_timeline(const struct serving_chart *c, const struct serving_subject *s, const struct timeline *t, struct strbuf *notes,
                            struct error *err)
 {
     struct curve_chart x = begin(c);
     const double replicas = s->options->n_replica > 1 ? s->options->n_replica : 1, seqs = replicas * s->options->policy->max_num_seqs;
-    const double blocks = replicas * s->options->n_block, waiting = most_waiting(t);
+    const double blocks = replicas * s->options->n_block, waiting = fmax(seqs, most_waiting(t));
     char label[3][64];
     if (t->n == 0)
         return nothing(&x, "the time series", err);
     snprintf(label[0], sizeof label[0], "batch, of %.0f sequences", seqs);
     snprintf(label[1], sizeof label[1], "KV cache, of %.0f blocks", blocks);
-    snprintf(label[2], sizeof label[2], "queue, of its largest, %.4g requests", waiting);
+    snprintf(label[2], sizeof label[2], "queue, of %.0f requests", waiting);
     if (add_field(&x, t, offsetof(struct timeline_point, running_s), seqs, label[0], err) != 0 ||
         add_field(&x, t, offsetof(struct timeline_point, block_s), blocks, label[1], err) != 0 ||
-        (waiting > 0 && add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, label[2], err) != 0))
+        add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, label[2], err) != 0)
         return failed(&x);
     axis_from_zero(&x.x, (double)t->n * timeline_width_s(t));
-    axis_linear(&x.y, 1);
+    axis_linear(&x.y, fmin(1, highest(&x)));
     axis(&x.x, "Time since the first request [s]", "s");
     axis(&x.y, "Fraction of the limit", "");
     return draw(&x, c, notes, err);

@@ -122,15 +122,23 @@ void block_pool_release(struct block_pool *p, uint32_t k, const uint32_t *b)
         p->n_free += k;
         return;
     }
+    uint32_t tail = p->link[p->n].prev; /* of the queue so far: the sentinel follows at the end */
     for (uint32_t i = k; i-- > 0;) {
         struct block_link *l = &p->link[b[i]];
         if (--l->ref > 0)
             continue;
-        if (l->hash != 0)
-            insert_between(p, b[i], p->link[p->n].prev, p->n);
-        else
+        if (l->hash == 0) {
             insert_between(p, b[i], p->n, p->link[p->n].next);
+            tail = tail == p->n ? b[i] : tail;
+            continue;
+        }
+        l->prev = tail;
+        p->link[tail].next = b[i];
+        tail = b[i];
+        p->n_free++;
     }
+    p->link[tail].next = p->n;
+    p->link[p->n].prev = tail;
 }
 
 const char *block_pool_broken(const struct block_pool *p)

@@ -2,6 +2,7 @@
  * capacity.h: the highest rate at which a deployment meets a service level objective. Rates are found by bisection on common random
  * numbers, on which whether the objective is met is nearly monotone in the rate; a machine's uncertainty gives a distribution of rates, of
  * which the 10th, 50th and 90th percentile are the rates that meet it with probability 0.9, 0.5 and 0.1.
+ * methods.md (103)
  */
 #ifndef SERVING_CAPACITY_H
 #define SERVING_CAPACITY_H

@@ -1,4 +1,5 @@
 #include "serving/deployment.h"
+#include "serving/generate.h"
 #include <math.h>
 #include <string.h>
 
@@ -61,6 +62,42 @@ static struct memory_options memory_of(const struct deployment *d, const struct 
     return m;
 }
 
+/* Layers with one window, in groups of the same number of layers. */
+static uint32_t add_groups(struct policy *p, uint32_t n_layer, uint32_t size, uint32_t window)
+{
+    for (; n_layer > 0 && p->n_group < POLICY_MAX_GROUPS; n_layer -= n_layer < size ? n_layer : size) {
+        p->window[p->n_group] = window;
+        p->n_layer[p->n_group++] = n_layer < size ? n_layer : size;
+    }
+    return n_layer;
+}
+
+/*
+ * Layer groups that share the pool, as vLLM's hybrid cache has them: as many layers each as the rarer kind of layer has. A block then holds the
+ * positions of one group. Returns the part of a block of all layers that it takes; 1: all layers alike. source: serving.md 1.3
+ */
+static double set_groups(struct policy *p, const struct op_classes *classes)
+{
+    uint32_t full = 0, windowed = 0, window = 0;
+    for (size_t i = 0; i < classes->n; i++) {
+        const struct op *op = &classes->c[i].op;
+        if (op->kind != OP_ATTENTION)
+            continue;
+        const uint32_t n = (uint32_t)(classes->c[i].count + 0.5);
+        *(op->window > 0 ? &windowed : &full) += n;
+        window = op->window > window ? op->window : window;
+    }
+    if (windowed == 0 || p->kind != POLICY_VLLM)
+        return 1;
+    const uint32_t size = full > 0 && full < windowed ? full : windowed;
+    p->n_group = 0;
+    if (add_groups(p, full, size, 0) + add_groups(p, windowed, size, window) == 0)
+        return (double)size / (full + windowed);
+    p->n_group = 1; /* too many groups: one, whose blocks hold all layers and are kept */
+    p->window[0] = 0;
+    return 1;
+}
+
 enum { MOST_BLOCKS = 1 << 26 }; /* each takes some 30 bytes where prompts share prefixes */
 
 /* Of vLLM's blocks the first one is the null block. */
@@ -73,13 +110,15 @@ static int set_blocks(struct deployment *d, const struct op_classes *classes, co
     if (memory_model_init(&d->memory, classes, h, &m, err) != 0)
         return -1;
     d->plan = memory_plan(&d->memory);
-    const double blocks = x->num_gpu_blocks_override > 0 ? x->num_gpu_blocks_override : d->plan.blocks;
+    const double part = set_groups(&d->policy, classes);
+    const double blocks = x->num_gpu_blocks_override > 0 ? x->num_gpu_blocks_override : floor(d->plan.blocks / part);
     if (isnan(blocks))
         return error_set(err, ERROR_INPUT, "cannot simulate: the profile of %s has no memory size: give --num-gpu-blocks-override", h->id);
     if (blocks < 2)
         return error_set(err, ERROR_INPUT, "cannot simulate: %s leaves no memory for a KV cache on %s: %.3g GB are missing", classes->m->name, h->id,
                          fmax(0, -d->plan.free_bytes) / 1e9);
     d->n_block = (uint32_t)fmin(blocks - 1, UINT32_MAX - 1);
+    d->policy.n_host_block = (uint32_t)fmin(x->kv_offloading_gib * 1024 * 1024 * 1024 / (d->plan.block_bytes * d->n_device), UINT32_MAX - 1);
     return 0;
 }
 
@@ -122,4 +161,16 @@ struct serve_options deployment_serve_options(const struct deployment *d, const 
     for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
         o.accept[i] = x->accept;
     return o;
+}
+
+int deployment_identify(struct serve_workload *w, const struct serve_options *run, struct error *err)
+{
+    struct serve_result r;
+    if (!run->policy->enable_prefix_caching || w->run_tokens > 0)
+        return 0;
+    if (serve_simulate(&r, w, run, err) != 0)
+        return -1;
+    const bool preempts = r.t.n_preempt > 0;
+    serve_result_free(&r);
+    return preempts ? serve_workload_identify(w, err) : 0;
 }

@@ -16,7 +16,7 @@ struct deployment_options {
     const char *policy;              /* "vllm-0.27"; NULL: the newest vLLM */
     uint32_t max_num_seqs, max_num_batched_tokens, max_model_len, block_size, long_prefill_token_threshold;
     uint32_t num_gpu_blocks_override;
-    double gpu_memory_utilization, watermark;
+    double gpu_memory_utilization, watermark, kv_offloading_gib; /* the last: host memory for KV blocks of a replica; 0: none */
     enum choice enable_prefix_caching, enable_chunked_prefill, async_scheduling, cuda_graphs, whole_prompt;
     bool priority;
     uint32_t num_speculative_tokens, look_ahead;
@@ -47,6 +47,11 @@ int deployment_init(struct deployment *d, const struct op_classes *classes, cons
 void deployment_free(struct deployment *d);
 /* Prices of the i-th draw of the constants; 0: their means. */
 int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct error *err);
+/*
+ * With a prefix cache a preempted request finds its own blocks when it returns, as far as nobody took them. That costs time to simulate: where a
+ * run of w preempts, its requests get identities of their own, else w stays as it is.
+ */
+int deployment_identify(struct serve_workload *w, const struct serve_options *run, struct error *err);
 /* What serve_simulate() takes. */
 struct serve_options deployment_serve_options(const struct deployment *d, const struct deployment_options *x, uint64_t seed);
 

@@ -1,6 +1,6 @@
 /*
  * draws.h: a simulation and how sure it is: one run with the central constants of the time model, whose sampling intervals are its own, and
- * runs with draws of the constants on the same random numbers, for the model's spread.
+ * runs with draws of the constants on the same random numbers, for the model's spread. methods.md (101)
  */
 #ifndef SERVING_DRAWS_H
 #define SERVING_DRAWS_H

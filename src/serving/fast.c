@@ -83,6 +83,7 @@ bool serve_can_jump(const struct serve_options *o, char *why, size_t size)
     const char *text = o->n_replica > 1                ? "several replicas"
                        : p->kind != POLICY_VLLM        ? "the policy's batches are not vLLM's"
                        : p->num_speculative_tokens > 0 ? "speculation: steps yield different numbers of tokens"
+                       : p->n_host_block > 0           ? "KV blocks in host memory"
                        : p->priority                   ? "priorities"
                        : p->n_group > 1 || p->window[0] > 0 ? "windows of attention"
                                                             : NULL;

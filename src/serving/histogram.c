@@ -57,10 +57,17 @@ void histogram_add_run(struct histogram *h, uint64_t first_ps, uint64_t by_ps, u
     if (n == 0 || times == 0)
         return;
     const uint64_t last_ps = first_ps + (n - 1) * by_ps;
+    const double a_ps = by_ps > 0 ? 1 / (double)by_ps : 0; /* steps a picosecond */
     uint64_t i = 0;
     for (size_t bin = bin_of(first_ps); i < n; bin++) {
         const uint64_t end = bin + 1 < BINS ? bin_start(bin + 1) : UINT64_MAX; /* of this bin */
-        const uint64_t upto = by_ps == 0 || last_ps < end ? n : (end - first_ps + by_ps - 1) / by_ps;
+        uint64_t upto = n;
+        if (last_ps >= end) { /* the first step at or above end: estimated, then exact */
+            upto = (uint64_t)((double)(end - first_ps) * a_ps);
+            upto -= upto > 0 && first_ps + (upto - 1) * by_ps >= end;
+            while (first_ps + upto * by_ps < end)
+                upto++;
+        }
         if (upto > i)
             h->count[bin] += (upto - i) * times;
         i = u64_max(i, upto);

@@ -129,43 +129,105 @@ static void line(uint64_t *v, size_t stride, uint32_t a, uint32_t b, uint64_t at
     }
 }
 
-/* A decode step at two contexts: what does not depend on it, and a position's part. */
-static void decode_at(const struct model_clock *x, uint32_t n, uint64_t *base_ps, uint64_t *position_ps)
+/* What a step is priced by: seconds without attention, and of one position for each group of layers. */
+struct priced_step {
+    uint64_t base_ps, position_ps[POLICY_MAX_GROUPS];
+};
+
+/* Layers of group g over those of groups without a window, whose positions the difference of two long contexts is. */
+static double layer_share(const struct policy *p, uint32_t g)
 {
-    const uint32_t middle = x->o->context > 0 ? x->o->context : 1024, low = middle / 2, high = low + middle;
+    uint32_t full = 0, of = 0;
+    for (uint32_t i = 0; i < p->n_group; i++)
+        full += p->window[i] == 0 ? p->n_layer[i] : 0;
+    of = p->n_layer[g];
+    return full > 0 && of > 0 ? (double)of / full : 1;
+}
+
+/* Two contexts of a sequence: around the workload's mean, but where some layers have all positions and others a window, beyond the window. */
+static void contexts(const struct model_clock *x, uint32_t *low, uint32_t *high)
+{
+    const uint32_t middle = x->o->context > 0 ? x->o->context : 1024;
+    uint32_t widest = 0;
+    bool full = false;
+    for (uint32_t g = 0; g < x->p->n_group; g++) {
+        widest = x->p->window[g] > widest ? x->p->window[g] : widest;
+        full |= x->p->window[g] == 0;
+    }
+    *low = full && widest > middle / 2 ? widest : middle / 2;
+    *high = *low + middle;
+    if (!full && *high > widest) { /* all layers have windows: within them */
+        *low = widest / 4;
+        *high = widest - 1 > *low ? widest - 1 : *low + 1;
+    }
+}
+
+/* A decode step at two contexts: what does not depend on it, and a position's part. */
+static struct priced_step decode_at(const struct model_clock *x, uint32_t n)
+{
+    struct priced_step out = { 0 };
+    uint32_t low, high;
+    contexts(x, &low, &high);
     const double a = decode_s(x, n, low), b = decode_s(x, n, high), slope = fmax(0, (b - a) / ((double)(high - low) * n));
-    *base_ps = ps_of(fmax(0, a - slope * n * (low + 1.0)) + host_s(x, n));
-    *position_ps = ps_of(slope);
+    double base = a;
+    for (uint32_t g = 0; g < x->p->n_group; g++) {
+        const double position = slope * layer_share(x->p, g);
+        base -= position * n * (double)window_of(x->p->window[g], low + UINT64_C(1));
+        out.position_ps[g] = ps_of(position);
+    }
+    out.base_ps = ps_of(fmax(0, base) + host_s(x, n));
+    return out;
 }
 
 static void decode_table(const struct model_clock *x, struct step_price *out)
 {
     const uint32_t graph_max = x->o->graphs ? policy_graph_max(x->p, x->o->blackwell) : 0;
-    uint64_t base[2], position[2];
+    struct priced_step at_a = decode_at(x, 1), at_b = at_a;
     uint32_t a = 1;
-    decode_at(x, 1, &base[0], &position[0]);
-    for (uint32_t b = 1; a <= out->max_decode; a = b + 1) {
+    for (uint32_t b = 1; a <= out->max_decode; a = b + 1, at_a = at_b) {
         b = a == 1 ? 1 : next_size(a - 1, out->max_decode);
-        decode_at(x, b, &base[1], &position[1]);
-        line(out->decode_ps, 1, a > 1 ? a - 1 : 1, b, base[0], base[1]);
-        line(out->context_ps, out->n_group, a > 1 ? a - 1 : 1, b, position[0], position[1]);
-        base[0] = base[1];
-        position[0] = position[1];
+        at_b = decode_at(x, b);
+        line(out->decode_ps, 1, a > 1 ? a - 1 : 1, b, at_a.base_ps, at_b.base_ps);
+        for (uint32_t g = 0; g < out->n_group; g++)
+            line(out->context_ps + g, out->n_group, a > 1 ? a - 1 : 1, b, at_a.position_ps[g], at_b.position_ps[g]);
     }
     for (uint32_t n = out->max_decode; n > 0; n--) /* downwards: sizes above are still their own */
         out->decode_ps[n] = out->decode_ps[policy_graph_size(n, graph_max < out->max_decode ? graph_max : out->max_decode)];
 }
 
+/* What each sequence of a step of n costs the host, by the constants of servers: a prompt's tokens are one sequence. */
+static double sequence_s(const struct model_clock *x, uint32_t n)
+{
+    unsigned which;
+    const struct scenario s = { .n_gen = 1, .n_batch = n, .n_ubatch = PREFILL_WHOLE };
+    if (!x->e->roofs.time || !x->e->timing.served)
+        return 0;
+    (void)priced(x, PHASE_DECODE, &s, &which);
+    return exp(x->e->timing.of[which]->parameter[TIME_SEQUENCE]);
+}
+
+/* A step of n tokens without the positions they attend to, by the constants of prompts and by those of steps: which kernels and costs a
+ * mixed step has changes with its tokens, and either estimate is high where the other's hold. */
+static double mixed_s(const struct model_clock *x, uint32_t n, const struct step_price *price)
+{
+    struct step_load load = { 0 };
+    double pairs_s = 0;
+    step_load_prompt(&load, price, 0, n);
+    for (uint32_t g = 0; g < price->n_group; g++)
+        pairs_s += (double)price->pair_ps_2_16[g] / 65536 / PS_PER_S * (double)load.pairs[g];
+    const double prompts = fmax(0, prompt_s(x, n, 0) - pairs_s) + host_s(x, 1),
+                 steps = (double)decode_at(x, n).base_ps / PS_PER_S - (n - 1) * sequence_s(x, n);
+    return fmin(prompts, steps);
+}
+
 /* Prompts without the pairs of a token and a position, which depend on what was before. */
 static void mixed_table(const struct model_clock *x, struct step_price *out)
 {
-    const double pair_s = (double)out->pair_ps_2_16[0] / 65536 / PS_PER_S;
     uint64_t last_ps = 0;
     uint32_t a = 0;
     while (a < out->max_tok) {
         const uint32_t b = next_size(a, out->max_tok);
-        const double s = prompt_s(x, b, 0) - pair_s * 0.5 * b * (b + 1.0);
-        uint64_t ps = ps_of(fmax(0, s) + host_s(x, 1));
+        uint64_t ps = ps_of(mixed_s(x, b, out));
         if (b <= out->max_decode)
             ps = u64_max(ps, out->decode_ps[b]);
         ps = u64_max(ps, last_ps);
@@ -177,9 +239,12 @@ static void mixed_table(const struct model_clock *x, struct step_price *out)
 
 static void pairs(const struct model_clock *x, struct step_price *out)
 {
-    const uint32_t n = (uint32_t)u64_min(x->p->max_num_batched_tokens, 2048), past = 8192;
-    const double s = (prompt_s(x, n, past) - prompt_s(x, n, 0)) / ((double)n * past);
-    out->pair_ps_2_16[0] = (uint64_t)(fmax(0, s) * PS_PER_S * 65536 + 0.5);
+    uint32_t low, high;
+    contexts(x, &low, &high);
+    const uint32_t n = (uint32_t)u64_min(x->p->max_num_batched_tokens, 2048), from = x->p->n_group > 1 ? low : 0, past = 8192;
+    const double s = (prompt_s(x, n, from + past) - prompt_s(x, n, from)) / ((double)n * past);
+    for (uint32_t g = 0; g < out->n_group; g++)
+        out->pair_ps_2_16[g] = (uint64_t)(fmax(0, s) * layer_share(x->p, g) * PS_PER_S * 65536 + 0.5);
 }
 
 static int check(const struct step_price *x, struct error *err)

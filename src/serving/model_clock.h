@@ -10,7 +10,6 @@
 
 struct clock_options {
     uint32_t context;    /* positions of a sequence around which the price is linear: the workload's mean; 0: 1024 */
-    uint32_t n_out;      /* of a prompt's step, rows of logits: 1 */
     bool graphs;         /* decode steps are padded to the sizes of captured graphs */
     bool blackwell;      /* whose graphs go up to 1024 tokens */
     double host_s;       /* of a step, in which the device waits for the scheduler; hidden where scheduling is asynchronous */

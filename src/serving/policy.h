@@ -33,9 +33,11 @@ struct policy {
     bool batch_until_empty;          /* static batching: nothing is admitted while something runs */
     double watermark;                /* fraction of the blocks that admission leaves free while something runs */
     uint32_t num_speculative_tokens; /* drafted tokens of a decode step; 0: no speculation */
+    uint32_t n_host_block;           /* KV blocks kept in host memory as well: a hit there is loaded, not computed; 0: none */
     uint32_t look_ahead;             /* block slots reserved beyond a step's tokens: of draft models as many as they draft, of n-grams 0 */
     /* Layer groups that share one pool of blocks (hybrid models): attention window in positions, 0: all. One group of 0 by default. */
     uint32_t n_group, window[POLICY_MAX_GROUPS];
+    uint32_t n_layer[POLICY_MAX_GROUPS]; /* attention layers of a group; 0: not told, all alike */
 };
 
 /* Device traits that defaults depend on. Source: serving.md 1.5, after vLLM's EngineArgs (confidence: medium). */

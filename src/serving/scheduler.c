@@ -10,6 +10,7 @@
 void batch_free(struct batch *b)
 {
     free(b->e);
+    free(b->load);
     *b = (struct batch){ 0 };
 }
 
@@ -168,6 +169,21 @@ static void drop_outside(struct scheduler *s, struct sched_seq *q)
     }
 }
 
+/* Host memory has a copy of every full block, the least recently used ones leave. */
+static void keep_in_host(struct scheduler *s, uint64_t hash)
+{
+    if (s->host.n == 0)
+        return;
+    uint32_t b = block_pool_find(&s->host, hash);
+    if (b != BLOCK_NONE) {
+        block_pool_share(&s->host, b);
+    } else {
+        block_pool_take(&s->host, 1, &b);
+        block_pool_hash(&s->host, b, hash);
+    }
+    block_pool_release(&s->host, 1, &b);
+}
+
 /* Makes full blocks of known, computed tokens findable. */
 static void hash_blocks(struct scheduler *s, struct sched_seq *q, uint32_t n_tok)
 {
@@ -177,8 +193,10 @@ static void hash_blocks(struct scheduler *s, struct sched_seq *q, uint32_t n_tok
     for (uint32_t i = 0; i < s->p.n_group; i++) {
         struct seq_blocks *g = &q->group[i];
         for (; g->n_hashed < full; g->n_hashed++)
-            if (g->block[g->n_hashed] != BLOCK_NONE)
+            if (g->block[g->n_hashed] != BLOCK_NONE) {
                 block_pool_hash(&s->pool, g->block[g->n_hashed], hash_of(q, g->n_hashed, i));
+                keep_in_host(s, hash_of(q, g->n_hashed, i));
+            }
     }
 }
 
@@ -289,6 +307,21 @@ static int share_hit(struct scheduler *s, struct sched_seq *q, uint32_t hit, str
         g->n_dropped = from;
     }
     return 0;
+}
+
+/* Tokens beyond a hit that need not be computed: another device's, or blocks in host memory. The last token is always computed. */
+static uint32_t remote_tokens(const struct scheduler *s, const struct sched_seq *q, uint32_t hit)
+{
+    const uint32_t local = hit * s->p.block_size;
+    if (q->n_remote > 0)
+        return q->n_remote > local ? q->n_remote - local : 0;
+    if (s->host.n == 0 || s->p.n_group > 1 || s->p.window[0] > 0)
+        return 0;
+    const uint32_t most = (uint32_t)u64_min(q->n_hash, (q->n_known - 1) / s->p.block_size);
+    uint32_t n = hit;
+    while (n < most && block_pool_find(&s->host, hash_of(q, n, 0)) != BLOCK_NONE)
+        n++;
+    return (n - hit) * s->p.block_size;
 }
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
@@ -453,6 +486,16 @@ static bool fits(const struct scheduler *s, const struct sched_seq *q, uint32_t 
     return n + kept <= s->pool.n_free;
 }
 
+static void note_admission(struct scheduler *s, struct sched_seq *q, uint32_t n_hit)
+{
+    if (!q->admitted) {
+        q->n_hit = n_hit;
+        s->n_query_tok += q->n_known;
+        s->n_hit_tok += n_hit;
+    }
+    q->admitted = true;
+}
+
 static int admit(struct scheduler *s, struct sched_seq *q, uint32_t hit, struct error *err)
 {
     if (s->n_running == s->cap_running) {
@@ -466,14 +509,101 @@ static int admit(struct scheduler *s, struct sched_seq *q, uint32_t hit, struct 
     scheduler_unqueue(s, q);
     s->running[s->n_running++] = q;
     q->state = SEQ_RUNNING;
-    q->n_computed = hit * s->p.block_size;
-    if (!q->admitted) {
-        q->n_hit = q->n_computed;
-        s->n_query_tok += q->n_known;
-        s->n_hit_tok += q->n_hit;
+    if (q->loaded) {
+        q->loaded = false;
+        return 0;
     }
-    q->admitted = true;
+    q->n_computed = hit * s->p.block_size;
+    note_admission(s, q, q->n_computed);
     return share_hit(s, q, hit, err);
+}
+
+static int batch_add_load(struct batch *b, struct sched_seq *q, uint32_t n_tok, struct error *err)
+{
+    if (b->n_load == b->cap_load) {
+        const size_t cap = b->cap_load > 0 ? 2 * b->cap_load : 16;
+        struct batch_load *load = realloc(b->load, cap * sizeof *load);
+        if (!load)
+            return error_oom(err, cap * sizeof *load, "a batch");
+        b->load = load;
+        b->cap_load = cap;
+    }
+    b->load[b->n_load++] = (struct batch_load){ q, n_tok };
+    return 0;
+}
+
+/* The first waiting sequence gets blocks for all its tokens, so that it can run when what is loaded is there, and leaves the queue until then.
+ * *begun: there was room. */
+static int begin_load(struct scheduler *s, struct batch *b, uint32_t hit, uint32_t n_remote, bool *begun, struct error *err)
+{
+    struct sched_seq *q = s->first;
+    const uint32_t end = hit * s->p.block_size + n_remote;
+    *begun = fits(s, q, hit, q->n_known - hit * s->p.block_size);
+    if (!*begun)
+        return 0;
+    scheduler_unqueue(s, q);
+    q->state = SEQ_LOADING;
+    q->next = s->loading;
+    s->loading = q;
+    s->n_loading++;
+    note_admission(s, q, hit * s->p.block_size);
+    q->n_computed = end;
+    q->n_remote = 0;
+    s->n_loaded_tok += n_remote;
+    if (share_hit(s, q, hit, err) != 0 || take_blocks(s, q, (uint64_t)q->n_known + s->p.look_ahead, err) != 0)
+        return -1;
+    return batch_add_load(b, q, n_remote, err);
+}
+
+static void unload(struct scheduler *s, struct sched_seq *q)
+{
+    struct sched_seq **at = &s->loading;
+    while (*at != q)
+        at = &(*at)->next;
+    *at = q->next;
+    q->next = NULL;
+    s->n_loading--;
+}
+
+void scheduler_loaded(struct scheduler *s, struct sched_seq *q)
+{
+    unload(s, q);
+    q->state = SEQ_WAITING;
+    q->loaded = true;
+    hash_blocks(s, q, q->n_computed);
+    if (s->p.priority)
+        queue_by_priority(s, q);
+    else
+        queue_insert(s, q, s->first);
+}
+
+/* Tokens of the first waiting sequence in a step of at most `budget`; 0: it does not start. */
+static uint32_t startable(const struct scheduler *s, const struct sched_seq *q, uint32_t hit, uint32_t budget)
+{
+    uint32_t n_tok = q->n_known - (q->loaded ? q->n_computed : hit * s->p.block_size);
+    if (s->p.long_prefill_token_threshold > 0)
+        n_tok = least(n_tok, s->p.long_prefill_token_threshold);
+    if (!s->p.enable_chunked_prefill && n_tok > budget)
+        return 0;
+    n_tok = least(n_tok, budget);
+    if (q->loaded)
+        return missing_blocks(s, q, (uint64_t)q->n_computed + n_tok + s->p.look_ahead) <= s->pool.n_free ? n_tok : 0;
+    return fits(s, q, hit, n_tok) ? n_tok : 0;
+}
+
+/* Sequences that hold loaded blocks go before one that waits for blocks, or both would wait for ever. False: there is none. */
+static bool prefer_loaded(struct scheduler *s)
+{
+    struct sched_seq *q = s->first;
+    if (q->loaded)
+        return false;
+    while (q && !q->loaded)
+        q = q->next;
+    if (!q)
+        return false;
+    scheduler_unqueue(s, q);
+    queue_insert(s, q, s->first);
+    return true;
 }
 
 static int form_waiting(struct scheduler *s, struct batch *b, uint32_t *budget, struct error *err)
@@ -482,14 +612,19 @@ static int form_waiting(struct scheduler *s, struct batch *b, uint32_t *budget, 
         return 0;
     while (s->first && *budget > 0 && s->n_running < s->p.max_num_seqs) {
         struct sched_seq *q = s->first;
-        const uint32_t hit = prefix_hit(s, q);
-        uint32_t n_tok = q->n_known - hit * s->p.block_size;
-        if (s->p.long_prefill_token_threshold > 0)
-            n_tok = least(n_tok, s->p.long_prefill_token_threshold);
-        if (!s->p.enable_chunked_prefill && n_tok > *budget)
-            break;
-        n_tok = least(n_tok, *budget);
-        if (!fits(s, q, hit, n_tok))
+        const uint32_t hit = q->loaded ? 0 : prefix_hit(s, q), n_remote = q->loaded ? 0 : remote_tokens(s, q, hit);
+        if (n_remote > 0) {
+            bool begun;
+            if (begin_load(s, b, hit, n_remote, &begun, err) != 0)
+                return -1;
+            if (!begun && !prefer_loaded(s))
+                break;
+            continue;
+        }
+        const uint32_t n_tok = startable(s, q, hit, *budget);
+        if (n_tok == 0 && prefer_loaded(s))
+            continue;
+        if (n_tok == 0)
             break;
         if (admit(s, q, hit, err) != 0 || take_blocks(s, q, (uint64_t)q->n_computed + n_tok + s->p.look_ahead, err) != 0)
             return -1;
@@ -505,12 +640,13 @@ int scheduler_form(struct scheduler *s, struct batch *b, struct error *err)
 {
     uint32_t budget = s->p.max_num_batched_tokens;
     bool preempted = false;
-    b->n = 0;
+    b->n = b->n_load = 0;
     b->n_tok = 0;
     if (s->slot)
         return slots_form(s, b, err);
     if (form_running(s, b, &budget, &preempted, err) != 0)
         return -1;
+    s->again = preempted && b->n == 0;
     if (!preempted && form_waiting(s, b, &budget, err) != 0)
         return -1;
     s->n_formed += b->n > 0;
@@ -528,7 +664,8 @@ static void finish(struct scheduler *s, struct sched_seq *q)
         remove_running(s, i);
         release_all(s, q);
     } else {
-        scheduler_unqueue(s, q);
+        (q->state == SEQ_LOADING ? unload : scheduler_unqueue)(s, q);
+        release_all(s, q);
     }
     q->state = SEQ_DONE;
 }
@@ -583,6 +720,8 @@ int scheduler_init(struct scheduler *s, const struct policy *p, uint32_t n_block
         return -1;
     if (p->kind == POLICY_LLAMA_SERVER)
         return block_pool_init(&s->pool, n_block, false, err) == 0 ? slots_init(s, err) : -1;
+    if (p->n_host_block > 0 && block_pool_init(&s->host, p->n_host_block, true, err) != 0)
+        return -1;
     return block_pool_init(&s->pool, n_block, p->enable_prefix_caching, err);
 }
 
@@ -610,7 +749,12 @@ void scheduler_free(struct scheduler *s)
         next = q->next;
         scheduler_drop(q);
     }
+    for (struct sched_seq *q = s->loading, *next; q; q = next) {
+        next = q->next;
+        scheduler_drop(q);
+    }
     free(s->running);
+    block_pool_free(&s->host);
     slots_free(s);
     block_pool_free(&s->pool);
     *s = (struct scheduler){ 0 };
@@ -639,6 +783,11 @@ struct sched_seq *scheduler_add(struct scheduler *s, const struct serve_workload
     return q;
 }
 
+void scheduler_set_remote(struct sched_seq *q, uint32_t n_remote)
+{
+    q->n_remote = n_remote;
+}
+
 uint32_t scheduler_used_blocks(const struct scheduler *s)
 {
     return s->pool.n - s->pool.n_free;
@@ -653,10 +802,15 @@ const char *scheduler_broken(const struct scheduler *s)
     for (size_t i = 0; i < s->n_running; i++)
         for (uint32_t g = 0; g < s->p.n_group; g++)
             held += s->running[i]->group[g].n - s->running[i]->group[g].n_dropped;
-    for (const struct sched_seq *q = s->first; q && !what; q = q->next)
+    for (const struct sched_seq *q = s->loading; q; q = q->next)
         for (uint32_t g = 0; g < s->p.n_group; g++)
-            if (q->group[g].n > 0)
+            held += q->group[g].n - q->group[g].n_dropped;
+    for (const struct sched_seq *q = s->first; q && !what; q = q->next)
+        for (uint32_t g = 0; g < s->p.n_group; g++) {
+            held += q->loaded ? q->group[g].n - q->group[g].n_dropped : 0;
+            if (q->group[g].n > 0 && !q->loaded)
                 what = "a waiting sequence holds blocks";
+        }
     if (!what && !s->pool.identity && held != scheduler_used_blocks(s))
         what = "blocks in use and blocks of running sequences differ";
     if (!what && held < scheduler_used_blocks(s))

@@ -15,7 +15,13 @@
 #include "serving/policy.h"
 #include "serving/workload.h"
 
-enum seq_state { SEQ_WAITING, SEQ_RUNNING, SEQ_PREEMPTED, SEQ_DONE };
+enum seq_state {
+    SEQ_WAITING,
+    SEQ_LOADING, /* has its blocks, whose content is on its way: scheduler_loaded() */
+    SEQ_RUNNING,
+    SEQ_PREEMPTED,
+    SEQ_DONE,
+};
 
 /* The blocks of a sequence in one group of layers, by position; BLOCK_NONE: left the window. */
 struct seq_blocks {
@@ -32,12 +38,14 @@ struct sched_seq {
     uint32_t n_placeholder; /* of steps not applied: tokens that will be known, at most */
     uint32_t n_draft;     /* drafted tokens that its next step verifies */
     uint32_t n_hit;       /* prompt tokens found in the prefix cache at its first admission */
+    uint32_t n_remote;      /* tokens whose keys and values another device has: loaded before it runs, once */
     uint32_t n_preempt;
     uint32_t n_flight;    /* batches formed and not applied that have it */
     int32_t priority;
     uint64_t order;       /* of arrival */
     enum seq_state state;
     bool admitted;        /* once */
+    bool loaded;          /* waits with n_computed tokens in its blocks */
     uint64_t *hash;       /* [n_hash]: chained hashes of its full blocks with an identity */
     uint32_t n_hash, n_unit; /* tokens of one */
     struct seq_blocks group[POLICY_MAX_GROUPS];
@@ -56,10 +64,18 @@ struct batch_entry {
     bool stop;      /* ended by the model with the last of them */
 };
 
+/* Blocks to be filled from elsewhere: n_tok positions of seq. */
+struct batch_load {
+    struct sched_seq *seq;
+    uint32_t n_tok;
+};
+
 struct batch {
     struct batch_entry *e;
     size_t n, cap;
     uint32_t n_tok;
+    struct batch_load *load; /* formed with it, not part of its computation; a batch may have these alone */
+    size_t n_load, cap_load;
 };
 void batch_free(struct batch *b);
 
@@ -73,8 +89,13 @@ struct scheduler {
     size_t n_running, cap_running;
     struct sched_seq *first, *last; /* waiting */
     size_t n_waiting;
+    struct sched_seq *loading; /* a list by next */
+    size_t n_loading;
+    struct block_pool host;    /* with policy.n_host_block: blocks in host memory, by last use */
+    uint64_t n_loaded_tok;
     uint64_t n_order;
     uint64_t n_preempt, n_formed;
+    bool again; /* the newest step preempted and is empty: with no other in flight form another one at once */
     uint64_t n_query_tok, n_hit_tok; /* of the prefix cache, first admissions only */
     struct slot *slot; /* [max_num_seqs] of POLICY_LLAMA_SERVER */
 };
@@ -89,9 +110,13 @@ int scheduler_check(const struct policy *p, uint32_t n_block, uint32_t n_in, uin
 
 /* Adds r, the caller's number i of w. The sequence lives until scheduler_drop(). NULL: out of memory. */
 struct sched_seq *scheduler_add(struct scheduler *s, const struct serve_workload *w, uint32_t i, struct error *err);
+/* Before it is in a batch: n_remote tokens of its prompt are computed elsewhere and loaded. */
+void scheduler_set_remote(struct sched_seq *q, uint32_t n_remote);
 /* Decides the next step; an empty batch: nothing can run before another arrives or a step is applied. */
 int scheduler_form(struct scheduler *s, struct batch *b, struct error *err);
 void scheduler_apply(struct scheduler *s, const struct batch *b);
+/* Its content has arrived: it runs from the next step on, as soon as there is room. */
+void scheduler_loaded(struct scheduler *s, struct sched_seq *q);
 /* The client is gone: its blocks are free from the next step on. */
 void scheduler_abort(struct scheduler *s, struct sched_seq *q);
 /* A formed batch is given up: frees its sequences that are done and in no other. */
@@ -100,7 +125,7 @@ void scheduler_forget(struct batch *b);
 void scheduler_drop(struct sched_seq *q);
 static inline bool scheduler_idle(const struct scheduler *s)
 {
-    return s->n_running == 0 && s->n_waiting == 0;
+    return s->n_running == 0 && s->n_waiting == 0 && s->n_loading == 0;
 }
 /* For the files of the scheduler: */
 struct batch_entry *batch_add(struct batch *b, struct error *err);

@@ -1,6 +1,7 @@
 /*
  * series.h: estimates from one run of a simulation, whose values are correlated: means and percentiles with 90 % intervals by batch means.
- * A series stands in the order of arrival. Source: Law, Simulation Modeling and Analysis, 5th ed., ch. 9.
+ * A series stands in the order of arrival. methods.md (102). Source: Law, Simulation Modeling and
+ * Analysis, 5th ed., ch. 9.
  */
 #ifndef SERVING_SERIES_H
 #define SERVING_SERIES_H

@@ -75,6 +75,8 @@ int serve_check(const struct serve_workload *w, const struct serve_options *o, s
 {
     if (policy_check(o->policy, err) != 0)
         return -1;
+    if (o->n_prefill > 0 && o->n_prefill >= o->n_replica)
+        return error_set(err, ERROR_USAGE, "%u replicas of which %u compute prompts: expected at least one that decodes", o->n_replica, o->n_prefill);
     for (size_t i = 0; i < w->n; i++)
         if (scheduler_check(o->policy, o->n_block, w->r[i].n_in, w->r[i].n_out, err) != 0)
             return error_prefix(err, "%s, request %zu", w->name, i + 1);
@@ -98,6 +100,14 @@ struct replica {
     uint64_t device_ps; /* when the device has done all steps formed */
     uint32_t n_active;  /* requests sent to it and not ended */
     bool due;           /* may form a step now */
+    uint64_t link_ps;   /* until when its link is taken */
+};
+
+/* Keys and values under way to a sequence. */
+struct transfer {
+    uint64_t ps;
+    struct replica *to;
+    struct sched_seq *seq;
 };
 
 struct simulation {
@@ -107,13 +117,23 @@ struct simulation {
     struct arrivals arrivals;
     struct replica *replica;
     uint32_t n_replica;
+    struct transfer *transfer; /* in any order */
+    size_t n_transfer, cap_transfer;
+    uint64_t *prompt_ps; /* of each request, with prefill replicas: when its prompt began to be computed */
     uint64_t now_ps;
 };
 
-static uint32_t least_active(const struct simulation *x)
+/* Replicas that requests are sent to: all, or those of prompts. */
+static uint32_t n_entry(const struct simulation *x)
 {
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < x->n_replica; i++)
+    return x->o->n_prefill > 0 ? x->o->n_prefill : x->n_replica;
+}
+
+/* Of replicas from `from` to before `to`. */
+static uint32_t least_active(const struct simulation *x, uint32_t from, uint32_t to)
+{
+    uint32_t best = from;
+    for (uint32_t i = from + 1; i < to; i++)
         if (x->replica[i].n_active < x->replica[best].n_active)
             best = i;
     return best;
@@ -123,12 +143,12 @@ static uint32_t least_active(const struct simulation *x)
 static int route_by_prefix(const struct simulation *x, uint32_t request, uint32_t *to, struct error *err)
 {
     uint32_t most = 0, n_hash;
-    *to = least_active(x);
+    *to = least_active(x, 0, n_entry(x));
     const struct serve_request *r = &x->w->r[request];
     uint64_t *hash = r->n_run > 0 ? block_hashes(x->w, r, x->o->policy->block_size, &n_hash, err) : NULL;
     if (r->n_run > 0 && !hash && n_hash > 0)
         return -1;
-    for (uint32_t i = 0; hash && i < x->n_replica; i++) {
+    for (uint32_t i = 0; hash && i < n_entry(x); i++) {
         uint32_t n = 0;
         while (n < n_hash && block_pool_find(&x->replica[i].s.pool, hash[n]) != BLOCK_NONE)
             n++;
@@ -145,10 +165,10 @@ static int route(struct simulation *x, uint32_t request, uint32_t *to, struct er
 {
     switch (x->o->routing) {
     case ROUTE_ROUND_ROBIN:
-        *to = request % x->n_replica;
+        *to = request % n_entry(x);
         return 0;
     case ROUTE_LEAST_ACTIVE:
-        *to = least_active(x);
+        *to = least_active(x, 0, n_entry(x));
         return 0;
     case ROUTE_PREFIX:
         return route_by_prefix(x, request, to, err);
@@ -197,11 +217,74 @@ static uint64_t price(const struct simulation *x, const struct batch *b, struct 
     return ps + (load.n_decode + load.n_prompt > 0 ? step_price_ps(x->o->price, &load) : 0);
 }
 
+/* ---- keys and values from elsewhere -------------------------------------------------------------------------------- */
+
+/* Seconds of n positions over the link; those of a prompt sent layer by layer while it was computed for busy_s. */
+static double transfer_s(const struct simulation *x, uint32_t n_tok, double busy_s)
+{
+    const double s = x->o->load_bytes_s > 0 ? n_tok * x->o->kv_token_bytes / x->o->load_bytes_s : 0;
+    const double left = x->o->load_layers > 0 ? fmax(s / x->o->load_layers, s - busy_s) : s;
+    return x->o->load_latency_s + left;
+}
+
+static int begin_transfers(struct simulation *x, struct replica *p, const struct batch *b, struct error *err)
+{
+    for (size_t i = 0; i < b->n_load; i++) {
+        if (x->n_transfer == x->cap_transfer) {
+            const size_t cap = x->cap_transfer > 0 ? 2 * x->cap_transfer : 16;
+            struct transfer *t = realloc(x->transfer, cap * sizeof *t);
+            if (!t)
+                return error_oom(err, cap * sizeof *t, "transfers");
+            x->transfer = t;
+            x->cap_transfer = cap;
+        }
+        const uint32_t request = b->load[i].seq->request;
+        const double busy_s = x->prompt_ps ? (double)(x->now_ps - x->prompt_ps[request]) / PS_PER_S : 0;
+        p->link_ps = u64_max(p->link_ps, x->now_ps) + (uint64_t)(transfer_s(x, b->load[i].n_tok, busy_s) * PS_PER_S);
+        x->transfer[x->n_transfer++] = (struct transfer){ p->link_ps, p, b->load[i].seq };
+    }
+    return 0;
+}
+
+static void end_transfers(struct simulation *x)
+{
+    for (size_t i = 0; i < x->n_transfer;) {
+        struct transfer *t = &x->transfer[i];
+        if (t->ps > x->now_ps) {
+            i++;
+            continue;
+        }
+        scheduler_loaded(&t->to->s, t->seq);
+        t->to->due |= t->to->n_flight == 0;
+        *t = x->transfer[--x->n_transfer];
+    }
+}
+
+/* A prompt is computed: a decode replica takes the request over. It computes the last token again, for its logits. */
+static int hand_over(struct simulation *x, uint32_t request, struct error *err)
+{
+    struct replica *to = &x->replica[least_active(x, x->o->n_prefill, x->n_replica)];
+    struct sched_seq *q = scheduler_add(&to->s, x->w, request, err);
+    if (!q)
+        return -1;
+    scheduler_set_remote(q, x->w->r[request].n_in - 1);
+    to->n_active++;
+    to->due |= to->n_flight == 0;
+    return 0;
+}
+
+static bool is_prefill(const struct simulation *x, const struct replica *p)
+{
+    return p < x->replica + x->o->n_prefill;
+}
+
 /* Forms a step and starts it when the device is free; *formed: there was something to do. */
 static int form(struct simulation *x, struct replica *p, bool *formed, struct error *err)
 {
     struct flight *f = &p->flight[p->n_flight];
     if (scheduler_form(&p->s, &f->batch, err) != 0)
+        return -1;
+    if (f->batch.n_load > 0 && begin_transfers(x, p, &f->batch, err) != 0)
         return -1;
     *formed = f->batch.n > 0;
     if (!*formed)
@@ -216,8 +299,11 @@ static int form(struct simulation *x, struct replica *p, bool *formed, struct er
     step.end_ps = f->end_ps = p->device_ps = step.start_ps + ps;
     for (size_t i = 0; i < f->batch.n; i++) {
         struct serve_outcome *out = &x->r->out[f->batch.e[i].seq->request];
-        if (out->start_ps == SERVE_NOT_YET)
+        if (out->start_ps == SERVE_NOT_YET) {
             out->start_ps = x->now_ps;
+            if (x->prompt_ps)
+                x->prompt_ps[f->batch.e[i].seq->request] = step.start_ps;
+        }
     }
     serve_note_steps(x->r, x->o, &step, step.used_blocks);
     return 0;
@@ -240,7 +326,8 @@ static void outcome_of(struct simulation *x, struct batch_entry *e)
 static void end_request(struct simulation *x, struct replica *p, const struct sched_seq *q)
 {
     struct serve_outcome *out = &x->r->out[q->request];
-    out->n_hit = q->n_hit;
+    if (!x->prompt_ps) /* else the prefill replica's */
+        out->n_hit = q->n_hit;
     out->n_preempt = q->n_preempt;
     out->end_ps = x->now_ps;
     p->n_active--;
@@ -263,8 +350,18 @@ static void note_tokens(struct simulation *x, struct replica *p, const struct ba
         end_request(x, p, q);
 }
 
+/* Tokens of a step of prompts alone: the first token is the decode replica's to give. */
+static int apply_prefill(struct simulation *x, struct replica *p, const struct batch_entry *e, struct error *err)
+{
+    if (e->n_new == 0)
+        return 0;
+    x->r->out[e->seq->request].n_hit = e->seq->n_hit;
+    p->n_active--;
+    return hand_over(x, e->seq->request, err);
+}
+
 /* The replica's oldest step is done. */
-static void apply(struct simulation *x, struct replica *p)
+static int apply(struct simulation *x, struct replica *p, struct error *err)
 {
     struct flight *f = &p->flight[0];
     for (size_t i = 0; i < f->batch.n; i++) {
@@ -272,11 +369,15 @@ static void apply(struct simulation *x, struct replica *p)
         if (f->batch.e[i].seq->state == SEQ_DONE)
             x->r->t.n_wasted_tok += f->batch.e[i].n_tok;
         outcome_of(x, &f->batch.e[i]);
+        f->batch.e[i].stop |= is_prefill(x, p) && f->batch.e[i].n_new > 0;
     }
     scheduler_apply(&p->s, &f->batch);
     for (size_t i = 0; i < f->batch.n; i++) {
         struct batch_entry *e = &f->batch.e[i];
-        note_tokens(x, p, e);
+        if (!is_prefill(x, p))
+            note_tokens(x, p, e);
+        else if (apply_prefill(x, p, e, err) != 0)
+            return -1;
         if (e->seq->state == SEQ_DONE && e->seq->n_flight == 0)
             scheduler_drop(e->seq);
     }
@@ -285,6 +386,7 @@ static void apply(struct simulation *x, struct replica *p)
     p->flight[1].batch = spare;
     p->n_flight--;
     p->due = true;
+    return 0;
 }
 
 /* As many steps as may be in flight. An asynchronous scheduler that has nothing for a second one waits for the first. */
@@ -292,9 +394,11 @@ static int form_steps(struct simulation *x, struct replica *p, struct error *err
 {
     const size_t most = p->s.p.async_scheduling ? MOST_FLIGHT : 1;
     bool formed = true;
-    while (formed && p->n_flight < most)
+    while (formed && p->n_flight < most) {
         if (form(x, p, &formed, err) != 0)
             return -1;
+        formed |= p->s.again && p->n_flight == 0;
+    }
     p->due = false;
     return 0;
 }
@@ -310,6 +414,8 @@ static uint64_t next_ps(struct simulation *x)
             ps = u64_min(ps, u64_max(x->now_ps, p->flight[0].end_ps));
         idle |= p->n_flight == 0;
     }
+    for (size_t i = 0; i < x->n_transfer; i++)
+        ps = u64_min(ps, u64_max(x->now_ps, x->transfer[i].ps));
     /* A replica that computes looks for arrivals when its step ends. */
     return idle || x->n_replica > 1 ? u64_min(ps, arrivals_next_ps(&x->arrivals, x->now_ps)) : ps;
 }
@@ -329,8 +435,9 @@ static int run(struct simulation *x, struct error *err)
             break;
         x->now_ps = ps;
         for (uint32_t i = 0; i < x->n_replica; i++)
-            if (x->replica[i].n_flight > 0 && x->replica[i].flight[0].end_ps <= ps)
-                apply(x, &x->replica[i]);
+            if (x->replica[i].n_flight > 0 && x->replica[i].flight[0].end_ps <= ps && apply(x, &x->replica[i], err) != 0)
+                return -1;
+        end_transfers(x);
     }
     for (uint32_t i = 0; i < x->n_replica; i++)
         if (!scheduler_idle(&x->replica[i].s))
@@ -344,6 +451,7 @@ static void add_totals(struct serve_totals *t, const struct scheduler *s)
     t->n_evicted += s->pool.n_evicted;
     t->n_query_tok += s->n_query_tok;
     t->n_hit_tok += s->n_hit_tok;
+    t->n_loaded_tok += s->n_loaded_tok;
 }
 
 static int simulation_init(struct simulation *x, struct error *err)
@@ -355,6 +463,8 @@ static int simulation_init(struct simulation *x, struct error *err)
     for (uint32_t i = 0; i < x->n_replica; i++)
         if (scheduler_init(&x->replica[i].s, x->o->policy, x->o->n_block, err) != 0)
             return -1;
+    if (x->o->n_prefill > 0 && !(x->prompt_ps = calloc(x->w->n, sizeof *x->prompt_ps)))
+        return error_oom(err, x->w->n * sizeof *x->prompt_ps, "the times of prompts");
     return arrivals_init(&x->arrivals, x->w, x->o->max_concurrency, x->o->gap_scale, err);
 }
 
@@ -370,6 +480,8 @@ static void simulation_free(struct simulation *x)
         scheduler_free(&p->s);
     }
     free(x->replica);
+    free(x->transfer);
+    free(x->prompt_ps);
     arrivals_free(&x->arrivals);
 }
 

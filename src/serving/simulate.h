@@ -42,6 +42,7 @@ struct serve_totals {
     uint64_t n_prompt_tok, n_decode_tok; /* computed, recomputation included */
     uint64_t n_wasted_tok;           /* of steps formed for sequences that had ended */
     uint64_t n_draft, n_accepted;
+    uint64_t n_loaded_tok;           /* positions that came from a prefill replica or from host memory */
     /* Integrals over busy time, in sequence x ps and block x ps: means are these over busy_ps. A jump's blocks count with the mean of its ends. */
     unsigned __int128 running_ps, used_block_ps;
     uint32_t most_running, most_used_blocks;
@@ -64,6 +65,11 @@ struct serve_options {
     double gap_scale;        /* of the times between roots' arrivals: 0.5 is twice the rate; 0: 1 */
     uint32_t n_replica;      /* alike, each with n_block blocks; 0: 1 */
     enum serve_route routing;
+    uint32_t n_prefill;      /* of the replicas, those that compute prompts alone; the others decode. 0: all do both */
+    double load_bytes_s, load_latency_s; /* at which keys and values come from a prefill replica, or from host memory; several one after the
+                             other */
+    double kv_token_bytes;   /* of a position, on all devices of a replica */
+    uint32_t load_layers;    /* prompts' keys are sent layer by layer while the prompt is computed: their number; 0: at its end */
     uint64_t seed;           /* of acceptance */
     double accept[POLICY_MAX_DRAFT]; /* probability that the k-th draft is accepted, given those before it */
     double accept_sd;        /* spread of a request's rates: of their logit */

@@ -10,6 +10,12 @@
 
 const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "decode", "prompt", "op", "all_reduce", "tpot", "ttft" };
 
+/* A server's latency, or the seconds of one of its steps. */
+static bool is_served(const struct measurement *m)
+{
+    return m->kind == MEASURE_SERVING || (m->kind == MEASURE_RATE && m->phase == MEASURE_DECODE && m->server_step);
+}
+
 static bool is_prompt(const struct measurement *m)
 {
     return m->phase == MEASURE_PREFILL && !(m->n_ubatch > 0 && m->n_ubatch < TIME_PROMPT) && !(m->prompt < TIME_PROMPT);
@@ -28,6 +34,8 @@ enum fitted_kind fitted_kind(const struct measurement *m)
     case MEASURE_RATE:
         break;
     }
+    if (is_served(m))
+        return FITTED_TPOT;
     return m->phase == MEASURE_DECODE ? FITTED_DECODE : is_prompt(m) ? FITTED_PROMPT : FITTED_RATE;
 }
 
@@ -56,7 +64,7 @@ static const double counted = 1e-3;
 /* Math unit of an op, and its staged bytes. (43) */
 static void choose_units(struct step *c, struct refinement *how, const struct stack_traits *x, const struct step_pass *at)
 {
-    if (x->p->m->kind != MEASURE_RATE || c->n_comm > 0)
+    if (x->p->m->kind != MEASURE_RATE || is_served(x->p->m) || c->n_comm > 0)
         return;
     if (at->phase == PHASE_PREFILL)
         how->kernels = unit_kernels(x, c->kind, c->math, c->bits, c->n_tok, c->rows);
@@ -232,7 +240,11 @@ static void features(struct fitted_row *r, const struct workload *p)
     }
     for (size_t i = 0; i < p->n_pass; i++) {
         f->decode = r->kind == FITTED_DECODE || (r->kind == FITTED_RATE && p->pass[i].at.phase == PHASE_DECODE);
-        fitted_add_pass(f, &r->traits, &p->pass[i], p->pass[i].times, false);
+        fitted_add_pass(f, &r->traits, &p->pass[i], p->pass[i].times, is_served(p->m));
+    }
+    if (is_served(p->m)) {
+        f->one_step = true;
+        f->n_seq = p->batch;
     }
     if (p->m->kind == MEASURE_OP)
         f->n_pass = 0; /* a single kernel */
@@ -306,7 +318,7 @@ static void dimensions(struct fitted_row *r, const struct workload *p)
         return;
     }
     snprintf(r->dim[DIM_STACK], sizeof r->dim[0], "%.40s", p->stack->id);
-    if (p->m->kind == MEASURE_SERVING) {
+    if (is_served(p->m)) {
         generation(r->dim[DIM_GENERATION], sizeof r->dim[0], p);
         if (strcmp(p->m->mode, "disagg") == 0)
             snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%s", p->m->mode);

@@ -24,6 +24,7 @@ static void add_step(struct time_features *f, const struct stack_traits *x, doub
     const double n = p->batch / fmax(p->layout.dp, 1), joining = strcmp(p->m->mode, "disagg") != 0 ? n / fmax(p->out, 1) : 0;
     for (size_t i = 0; i < p->n_pass; i++) {
         const struct work_pass *w = &p->pass[i];
+        f->step = w->at.phase == PHASE_DECODE && !x->together;
         fitted_add_pass(f, x, w, times * w->times * (w->at.phase == PHASE_DECODE ? 1 : joining), true);
     }
     f->n_seq += times * n;

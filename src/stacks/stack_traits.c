@@ -228,6 +228,7 @@ static void set_engine(struct stack_traits *f, struct rule_fact *fact)
     f->products_factor = stacks_value(TABLE_LIBRARY_REACH, 0, fact, 1);
     f->attention_factor = stacks_value(TABLE_LIBRARY_REACH, 1, fact, 1);
     f->factor_on_matrix = stacks_value(TABLE_LIBRARY_REACH, 2, fact, 0) > 0;
+    f->together = stacks_value(TABLE_SERVERS, 1, fact, 0) > 0;
     f->receive_steps = stacks_value(TABLE_RECEIVE, 0, fact, 0);
     f->own_part = stacks_value(TABLE_OWN_KERNELS, 0, fact, 1);
     f->small_tiles = stacks_value(TABLE_SMALL_TILES, 0, fact, 0) > 0;

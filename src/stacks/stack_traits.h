@@ -67,6 +67,7 @@ struct stack_traits {
     bool absorbed;          /* MLA's cache stays latent (17) */
     double products_factor, attention_factor; /* prior factors, relative to all engines on a unit */
     bool factor_on_matrix;   /* attention's factor: matrix units only */
+    bool together;          /* arithmetic of joining prompts hides bytes of a server's steps (52) */
     double receive_steps;   /* decode steps between two polls for new requests; 0: each (52) */
     double own_part;        /* attainable fraction of the matrix units' peak for its own kernels (doc/notes/stacks.md) */
     bool small_tiles;       /* small batches use the large-batch kernel where that is faster */

@@ -165,6 +165,8 @@ static void collect(struct time_features *f, struct step_sum *sum, const struct 
         add_op(f, r, x, &op);
     }
     time_passes(f, x->times, x->p.n_tok);
+    if (r->time && r->time->served && !x->prompt)
+        f->n_seq += x->times * x->p.n_seq;
     sum->least_s += x->times * least_s;
     sum->longest_least_s = max2(sum->longest_least_s, least_s);
 }
@@ -198,9 +200,9 @@ static void start(struct time_features *f, const struct roofs *r, const struct s
 {
     time_features_init(f);
     f->prompt = x->prompt;
-    f->decode = !x->prompt && r->time && r->time->refine;
+    f->decode = !x->prompt && r->time && r->time->refine && !r->time->served;
     f->long_context = x->p.n_past > TIME_LONG_CONTEXT;
-    f->one_step = r->time && r->time->one_step;
+    f->one_step = r->time && (r->time->one_step || (r->time->served && !x->prompt));
     f->small_batch = x->small_batch;
     f->batched = x->p.n_seq > 1;
 }

@@ -65,7 +65,7 @@ void time_features_init(struct time_features *f)
     f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = f->n_kernel = 0;
     f->n_stage_boundary = f->n_tok = f->most_tok = 0;
     f->sequential = 1;
-    f->one_step = f->prompt = f->decode = f->long_context = f->small_batch = f->batched = f->request = false;
+    f->one_step = f->prompt = f->decode = f->long_context = f->small_batch = f->batched = f->request = f->step = false;
     f->before = NULL;
 }
 
@@ -164,7 +164,7 @@ void time_add(struct time_features *f, const struct roofs *r, const struct step 
     }
     const enum time_kind k = how->blocks ? TIME_SMALL_KERNEL : how->alone.seconds > 0 ? TIME_KERNEL_ALONE : kind_of(x->kind);
     /* Steps have separate terms: the compute of a request's prompt does not hide their bytes. */
-    const uint64_t steps = f->decode ? STEPS_KEY : 0;
+    const uint64_t steps = f->decode || f->step ? STEPS_KEY : 0;
     struct time_term *to = term_of(f, k, (k == TIME_ATTEND || k == TIME_OTHER || k == TIME_KERNEL_ALONE ? 0 : how->key) ^ steps);
     if (k == TIME_KERNEL_ALONE) {
         add_alone(to, &how->alone, x->count);

@@ -106,6 +106,7 @@ struct time_features {
     bool small_batch;            /* prompts that pass fewer than TIME_PROMPT tokens at a time */
     bool batched;        /* passes have more than one sequence: of intervals (59) */
     bool request;        /* the passes of a prompt and the steps after it (50) */
+    bool step;           /* what is added is of steps, beside prompts: separate terms */
     double n_stage_boundary;     /* stage boundaries crossed by the host (45) */
     double n_tok, most_tok; /* tokens of all passes; of the largest */
     const struct time_features *before; /* work that the queue does not multiply; NULL: none */
@@ -210,6 +211,7 @@ const char *time_basis_name(enum time_basis b); /* "kernels" "machine" "class" "
 struct timing {
     const char *stack;
     bool one_step; /* collectives on a board are one kernel (52) */
+    bool served;   /* constants and features are of a server's steps: with what each sequence costs the host (52) */
     bool absorbed; /* MLA's cache stays latent, never expanded (17) */
     double copies; /* passes of a prompt in flight in a pipeline (45); 0: unlimited */
     enum time_basis basis;

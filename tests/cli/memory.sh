@@ -16,7 +16,7 @@ profile "$tmp/blank.json" gpu ""
 
 run memory llama-3.1-8b --hw "$tmp/gpu.json" -c 100,4096 -b 1,7 -o csv
 is 5 "$(awk 'END { print NR }' "$tmp/out")" "a row a context and a batch, and a header"
-is "58173440000 2097152 131072" "$(cells usable_bytes | head -n 1) $(cells block_bytes | head -n 1) $(cells kv_token_bytes | head -n 1)" \
+is "58208712831.7952 2097152 131072" "$(cells usable_bytes | head -n 1) $(cells block_bytes | head -n 1) $(cells kv_token_bytes | head -n 1)" \
     "0.92 of what the driver leaves; 16 tokens of 131,072 B a block"
 blocks=$(cells blocks | head -n 1)
 is "$(awk -v b="$blocks" 'BEGIN { print int(b / 7), int(b / 256), b * 16, int(b / 7) * 16 }')" \

@@ -14,7 +14,7 @@ for file in bash-completion/completions/roofcast.bash zsh/site-functions/_roofca
     find "$tmp/root" -path "*/share/$file" | grep -q .
     ok $? "$file is installed"
 done
-for file in formats.md methods.md guide.md accuracy.md; do
+for file in formats.md methods.md guide.md serving.md accuracy.md; do
     find "$tmp/root" -path "*/doc/roofcast/$file" | grep -q .
     ok $? "$file is installed: messages name it"
 done

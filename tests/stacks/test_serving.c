@@ -74,6 +74,37 @@ static void test_step(void **state)
     assert_ms(&t, 2 + 1 + 10 * 0.01); /* prompts are processed elsewhere */
 }
 
+/* Prompts of the matrices of the steps: a prompt's arithmetic does not hide a step's bytes. */
+static void test_joined(void **state)
+{
+    (void)state;
+    struct toy t;
+    make(&t, METRIC_TPOT, "agg");
+    t.prompt.rows = t.step[0].rows; /* the same matrix */
+    assert_ms(&t, 2 + 0.1 * 20 + 1.1 * 1 + 10 * 0.01);
+}
+
+/* A step by itself is taught with servers' latencies: one step a collective, what sequences cost, no prompts. */
+static void test_step_alone(void **state)
+{
+    (void)state;
+    struct toy t;
+    struct fitted_row r;
+    make(&t, METRIC_TOK_S, "");
+    t.m.kind = MEASURE_RATE;
+    t.m.phase = MEASURE_DECODE;
+    t.p.pass = &t.pass[1];
+    t.p.n_pass = 1;
+    assert_int_equal(fitted_kind(&t.m), FITTED_DECODE);
+    t.m.server_step = true;
+    assert_int_equal(fitted_kind(&t.m), FITTED_TPOT);
+    assert_true(fitted_learns_from(FITTED_TPOT, &t.m) && !fitted_learns_from(FITTED_RATE, &t.m) && !fitted_learns_from(FITTED_DECODE, &t.m));
+    assert_true(fitted_row_init(&r, &t.p, FITTED_TPOT));
+    const double ms = 1e3 * exp(time_ln_seconds(&r.f, t.parameter));
+    assert_true(fabs(ms - (2 + 1 + 10 * 0.01)) < 1e-3 * ms);
+    assert_true(r.f.one_step && !r.f.decode);
+}
+
 static void test_first_token(void **state)
 {
     (void)state;
@@ -154,7 +185,7 @@ static void test_unfitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_step), cmocka_unit_test(test_joined), cmocka_unit_test(test_step_alone),
         cmocka_unit_test(test_first_token),
         cmocka_unit_test(test_steps_apart),
         cmocka_unit_test(test_exchanges),

@@ -4,13 +4,19 @@
 
 enum { ALIGN = 32 };
 
-/* CPU_HW_PREFETCH is Zen 4 here, whose passes take more tokens. */
+/* Products of up to a few tokens, by CPU: Zen 4 (CPU_HW_PREFETCH) takes streams_tok tokens a pass, others VNNI_BATCH_TOK. */
+static matmul_fn *packed_gemv(const struct vnni_packed *f, unsigned cpu_flags)
+{
+    if (cpu_flags & CPU_HW_PREFETCH)
+        return f->streams;
+    return cpu_flags & CPU_SW_PREFETCH ? f->once : f->gemv;
+}
+
 static void packed_slot(struct kernels *k, enum dtype t, const struct vnni_packed *f, unsigned cpu_flags)
 {
-    const bool streams = cpu_flags & CPU_HW_PREFETCH, once = cpu_flags & CPU_SW_PREFETCH, ports = cpu_flags & CPU_TWO_PORTS && f->two_ports.unpack;
-    k->packed[t] = (struct matmul_slot){ ACT_Q8, streams ? f->streams : once ? f->once : f->gemv,
-                                         ports ? vnni_packed_gemm_two_ports : vnni_packed_gemm,
-                                         streams ? f->streams_tok : VNNI_BATCH_TOK, ALIGN };
+    const bool ports = cpu_flags & CPU_TWO_PORTS && f->two_ports.unpack;
+    k->packed[t] = (struct matmul_slot){ ACT_Q8, packed_gemv(f, cpu_flags), ports ? vnni_packed_gemm_two_ports : vnni_packed_gemm,
+                                         cpu_flags & CPU_HW_PREFETCH ? f->streams_tok : VNNI_BATCH_TOK, ALIGN };
     k->pack_acts[t] = ports ? vnni_pack_acts_two_ports : vnni_pack_acts;
 }
 
