@@ -71,8 +71,7 @@ struct roofcast_workload_info {
     uint64_t n_requests, n_roots; /* all; those that are no later turn of a session */
     uint64_t n_in_tok, n_out_tok; /* sums */
     uint32_t longest_tok;    /* prompt and output of the longest request */
-    double rate;             /* arrivals/s; INFINITY: all at once */
-    double duration_s;       /* to the last arrival */
+    double rate, duration_s; /* arrivals/s, INFINITY: all at once; to the last arrival */
     const char *note;        /* what of a file was left out or estimated; "": nothing */
 };
 ROOFCAST_API const struct roofcast_workload_info *roofcast_workload_info(const struct roofcast_workload *w);

@@ -239,6 +239,15 @@ static void test_steps(void **state)
     assert_true(jumps.n_prompt == wi->n_in_tok && jumps.n_decode == wi->n_out_tok - wi->n_requests);
     roofcast_simulation_free(b);
     roofcast_simulation_free(a);
+
+    /* llama-server: a prompt is computed once, beside slots that generate and verify drafts. */
+    struct heard slots = { 0 };
+    server.policy = "llama-server";
+    server.num_speculative_tokens = 2;
+    o.step_ctx = &slots;
+    a = simulate(w, &server, &o);
+    assert_true(slots.n_prompt == wi->n_in_tok && slots.n_decode >= wi->n_out_tok - wi->n_requests && slots.n_decode % 3 == 0);
+    roofcast_simulation_free(a);
     roofcast_workload_free(w);
 }
 
@@ -322,6 +331,9 @@ static void test_refused_servers(void **state)
     refused(acceptance_spread, NAN, ROOFCAST_ERROR_USAGE, "acceptance_spread");
     refused(n_acceptance, 1, ROOFCAST_ERROR_USAGE, "acceptance");
     refused(size, 4, ROOFCAST_ERROR_USAGE, "options_init");
+    refused(size, offsetof(struct roofcast_server_options, stack) + 4, ROOFCAST_ERROR_USAGE, "options_init"); /* half a pointer */
+    refused(size, SIZE_MAX - 7, ROOFCAST_ERROR_USAGE, "options_init");
+    refused(block_size, 16; s.policy = "llama-server"; s.software = NULL, ROOFCAST_ERROR_USAGE, "block-size is 16: llama-server has no blocks");
     /* A request that can never run: the KV cache, the positions of a sequence. */
     refused(num_gpu_blocks_override, 20, ROOFCAST_ERROR_INPUT, "request 1: a request of 400 + 100 tokens takes 32 KV blocks of 16 positions: there are 19");
     refused(max_model_len, 450, ROOFCAST_ERROR_INPUT, "request 1: a request of 400 + 100 tokens: max-model-len is 450");
@@ -376,7 +388,7 @@ static void test_refused_runs(void **state)
 static void test_options_of_other_versions(void **state)
 {
     struct roofcast_workload *w = workload("random:in=400,out=100", 4, 40);
-    const size_t old_server = offsetof(struct roofcast_server_options, max_num_seqs), old_run = offsetof(struct roofcast_simulate_options, slo);
+    const size_t old_server = offsetof(struct roofcast_server_options, routing_zipf), old_run = offsetof(struct roofcast_simulate_options, slo);
     const struct roofcast_simulate_options o = simulate_options(0);
     struct roofcast_server_options s = server_options(), old;
     struct roofcast_simulate_options old_o;
@@ -388,7 +400,7 @@ static void test_options_of_other_versions(void **state)
     struct roofcast_simulation *a = simulate(w, &s, &o), *b;
     memset(&old, 0xff, sizeof old); /* beyond an older struct is other memory of its program */
     roofcast_server_options_init(&old, old_server);
-    assert_true(old.size == old_server && old.max_num_seqs == UINT32_MAX);
+    assert_true(old.size == old_server && isnan(old.routing_zipf));
     old.software = software;
     memset(&old_o, 0xff, sizeof old_o);
     roofcast_simulate_options_init(&old_o, old_run);
