@@ -107,6 +107,14 @@ static void test_workloads(void **state)
     assert_true(roofcast_workload_info(w)->duration_s == 0.75);
     roofcast_workload_free(w);
 
+    o.rate = NAN;
+    o.ramp = 1;
+    o.ramp_from = 4;
+    o.ramp_to = 4;
+    must(w = roofcast_workload_new(NULL, in, out, 3, &o, &err));
+    assert_true(roofcast_workload_info(w)->duration_s == 0.75);
+    roofcast_workload_free(w);
+
     must(w = roofcast_workload_load("random:in=1024,out=128", NULL, &err));
     assert_int_equal(roofcast_workload_info(w)->n_requests, 1000);
     assert_string_equal(roofcast_workload_info(w)->name, "random:in=1024,out=128");
@@ -141,6 +149,9 @@ static void test_refused_workloads(void **state)
     roofcast_workload_options_init(&o, sizeof o);
     o.rate = 1;
     refuses(roofcast_workload_new(at, ones, ones, 3, &o, &err), ROOFCAST_ERROR_USAGE, "found both");
+    o.ramp = 1;
+    refuses(roofcast_workload_load("random:in=1", &o, &err), ROOFCAST_ERROR_USAGE, "ramp");
+    o.ramp = 0;
     o.rate = -1;
     refuses(roofcast_workload_load("random:in=1", &o, &err), ROOFCAST_ERROR_USAGE, "rate above 0");
     o.rate = NAN;
@@ -265,6 +276,14 @@ static void test_servers(void **state)
     assert_true(roofcast_simulation_info(s)->n_replicas == 2 && roofcast_simulation_info(s)->n_devices == 2);
     assert_true(value(s, "duration") < value(plain, "duration"));
     roofcast_simulation_free(s);
+    server.n_prefill = 1; /* one computes prompts, the other decodes */
+    struct roofcast_simulation *fast = simulate(w, &server, &o);
+    server.kv_load_bytes_s = 1e8;
+    struct roofcast_simulation *slow = simulate(w, &server, &o);
+    assert_true(value(fast, "ttft_mean") > value(plain, "ttft_mean") / 4 && value(slow, "duration") > 2 * value(fast, "duration"));
+    roofcast_simulation_free(slow);
+    roofcast_simulation_free(fast);
+    server.n_prefill = 0;
     server.dp = 1;
     server.num_speculative_tokens = 2;
     server.acceptance = accept;
@@ -317,6 +336,9 @@ static void test_refused_servers(void **state)
     refused(tp, 0, ROOFCAST_ERROR_USAGE, "tp");
     refused(tp, 3, ROOFCAST_ERROR_USAGE, "does not divide 32 heads");
     refused(dp, 1025, ROOFCAST_ERROR_USAGE, "dp of 1 to 1024");
+    refused(n_prefill, 1, ROOFCAST_ERROR_USAGE, "fewer prefill replicas than dp");
+    refused(kv_offloading_bytes, -1, ROOFCAST_ERROR_USAGE, "kv_offloading_bytes");
+    refused(kv_load_bytes_s, 0, ROOFCAST_ERROR_USAGE, "kv_load_bytes_s");
     refused(route, 3, ROOFCAST_ERROR_USAGE, "route");
     refused(max_num_seqs, UINT32_MAX, ROOFCAST_ERROR_USAGE, "max-num-seqs is 4294967295");
     refused(max_num_batched_tokens, UINT32_MAX, ROOFCAST_ERROR_USAGE, "max-num-batched-tokens is 4294967295");
