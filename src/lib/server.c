@@ -128,9 +128,8 @@ static int set_up(struct lib_server *x, const struct roofcast_model *m, const st
 {
     struct error e = { 0 };
     const struct roofcast_predict_options po = predict_options_of(a);
-    if (lib_pricing_init(&x->pricing, m, h, &po, err) != 0)
+    if (lib_pricing_init(&x->pricing, m, h, &po, true, err) != 0)
         return -1;
-    x->pricing.o.server = true;
     x->options = deployment_options_of(a);
     if (layout_check_link(&x->pricing.o.layout, &h->h, &e) != 0 ||
         deployment_init(&x->d, &m->x.classes, &h->h, &x->pricing.o, &x->options, w, &e) != 0)

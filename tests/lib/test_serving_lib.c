@@ -271,6 +271,11 @@ static void test_servers(void **state)
     (void)state;
     struct roofcast_simulation *plain = simulate(w, &server, &o), *s;
     assert_int_equal(roofcast_simulation_info(plain)->verdict, ROOFCAST_BURST);
+    server.software = NULL; /* loaded for the call: the same constants */
+    s = simulate(w, &server, &o);
+    assert_same(plain, s);
+    roofcast_simulation_free(s);
+    server.software = software;
     server.dp = 2;
     s = simulate(w, &server, &o);
     assert_true(roofcast_simulation_info(s)->n_replicas == 2 && roofcast_simulation_info(s)->n_devices == 2);
