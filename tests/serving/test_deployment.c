@@ -1,0 +1,140 @@
+/* A model served on a machine: its layer groups, its blocks, and prices of steps against the time model that they are made from. */
+#include "../test.h"
+#include "base/environment.h"
+#include "learn/anchors.h"
+#include "model/model.h"
+#include "serving/deployment.h"
+#include <math.h>
+
+struct served {
+    struct model m;
+    struct model_classes classes;
+    struct hwprofile h;
+    struct software *software;
+    struct predict_options o;
+    struct deployment d;
+};
+
+static void serve(struct served *x, const char *model, const char *type, const char *hw, const struct deployment_options *given)
+{
+    struct error err;
+    char *name = (char *)hw;
+    const struct str_list machines = { .v = &name, .n = 1 };
+    const struct software_options so = { .stack = "vllm" };
+    const struct software_query query = { .hw = &machines, .model = model, .type = type, .tp = 1 };
+    environment_set_dirs(data_dirs());
+    assert_ok(model_load(&x->m, model, type, &err), err);
+    assert_ok(model_classes_init(&x->classes, &x->m, &err), err);
+    assert_ok(hwprofile_open(&x->h, hw, &err), err);
+    assert_ok(software_load(&x->software, &so, &query, &err), err);
+    x->o = (struct predict_options){ .time = software_time(x->software), .weights_bytes = NAN, .n_ubatch = PREFILL_WHOLE, .server = true,
+                                     .type_k = DTYPE_F16, .type_v = DTYPE_F16, .n_prompt = 1, .n_gen = 1, .n_batch = 1 };
+    assert_ok(deployment_init(&x->d, &x->classes.classes, &x->h, &x->o, given, NULL, &err), err);
+}
+
+static void finish(struct served *x)
+{
+    deployment_free(&x->d);
+    software_free(x->software);
+    hwprofile_free(&x->h);
+    model_classes_free(&x->classes);
+    model_free(&x->m);
+}
+
+/* Gemma 3 27B: 10 layers of all positions, 52 of 1,024: groups of 10, blocks of a 6.2th of all layers. */
+static void test_groups(void **state)
+{
+    (void)state;
+    struct served x;
+    const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    serve(&x, "gemma-3-27b", "FP8", "h100-sxm", &given);
+    const struct policy *p = &x.d.policy;
+    assert_int_equal(p->n_group, 7);
+    assert_int_equal(p->window[0], 0);
+    assert_int_equal(p->n_layer[0], 10);
+    assert_int_equal(p->window[6], 1024);
+    assert_int_equal(p->n_layer[6], 2);
+    assert_true(fabs(x.d.n_block + 1 - x.d.plan.blocks * 6.2) <= 6.2);
+    assert_true(x.d.price.context_ps[x.d.price.n_group * 8] > 0);
+    finish(&x);
+    serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+    assert_int_equal(x.d.policy.n_group, 1);
+    assert_int_equal(x.d.n_block + 1, (int)x.d.plan.blocks);
+    finish(&x);
+}
+
+/* The price is linear between the two contexts it is made from, and equals the estimator's at both. */
+static void test_prices(void **state)
+{
+    (void)state;
+    struct served x;
+    struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    given.cuda_graphs = CHOICE_OFF;
+    serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+    const struct step_price *p = &x.d.price;
+    for (uint32_t n = 1; n <= 64; n *= 4)
+        for (uint32_t context = 512; context <= 1536; context += 1024) {
+            struct step_load load = { 0 };
+            for (uint32_t i = 0; i < n; i++)
+                step_load_decode(&load, p, context, 1);
+            const struct scenario s = { .n_gen = 1, .n_depth = context, .n_batch = n, .n_ubatch = PREFILL_WHOLE };
+            const double want = step_decode(&x.d.estimator.step, &x.d.estimator.roofs, &s, NULL, NULL).seconds, got = (double)step_price_ps(p, &load) / PS_PER_S;
+            if (!(fabs(got / want - 1) < 0.01))
+                fail_msg("%u sequences of %u positions: %g s, the estimator has %g s", n, context, got, want);
+        }
+    for (uint32_t n = 1; n < p->max_tok; n++)
+        assert_true(p->mixed_ps[n] <= p->mixed_ps[n + 1]);
+    finish(&x);
+}
+
+/* A draw is repeatable, moves the price, and leaves no trace. */
+static void test_draws(void **state)
+{
+    (void)state;
+    struct served x;
+    struct error err;
+    const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+    const uint64_t mean = x.d.price.decode_ps[8];
+    double slower = 0;
+    for (uint64_t i = 1; i <= 40; i++) {
+        assert_ok(deployment_draw(&x.d, i, 7, &err), err);
+        slower += x.d.price.decode_ps[8] > mean;
+        if (i == 1) {
+            const uint64_t first = x.d.price.decode_ps[8];
+            assert_ok(deployment_draw(&x.d, 1, 7, &err), err);
+            assert_true(x.d.price.decode_ps[8] == first && first != mean);
+        }
+    }
+    assert_true(slower > 8 && slower < 32); /* of 40: the mean is near the median */
+    assert_ok(deployment_draw(&x.d, 0, 7, &err), err);
+    assert_true(x.d.price.decode_ps[8] == mean);
+    finish(&x);
+}
+
+static void test_refuses(void **state)
+{
+    (void)state;
+    struct served x;
+    struct error err;
+    struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+    deployment_free(&x.d);
+    given.max_num_seqs = 5000;
+    given.max_num_batched_tokens = 100;
+    assert_fails(deployment_init(&x.d, &x.classes.classes, &x.h, &x.o, &given, NULL, &err), err, "at least max-num-seqs, 5000");
+    given = (struct deployment_options)DEPLOYMENT_DEFAULTS;
+    given.gpu_memory_utilization = 0.05;
+    assert_fails(deployment_init(&x.d, &x.classes.classes, &x.h, &x.o, &given, NULL, &err), err, "leaves no memory for a KV cache on h100-sxm");
+    software_free(x.software);
+    hwprofile_free(&x.h);
+    model_classes_free(&x.classes);
+    model_free(&x.m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_groups), cmocka_unit_test(test_prices), cmocka_unit_test(test_draws),
+                                        cmocka_unit_test(test_refuses) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
