@@ -2,7 +2,8 @@
  * roofcast/library.h: version, data files and messages: what a program sets once.
  *
  * The library reads no environment variable and no configuration file: the program passes what it wants. (hwloc, which the library
- * uses, reads its own HWLOC_* variables.) It installs no signal handler and starts no thread but those of an engine or a benchmark.
+ * uses, reads its own HWLOC_* variables.) It installs no signal handler and starts no thread but those of an engine, a benchmark, or a
+ * simulation whose options ask for some.
  *
  * Threads  the three setters are called before any other function of the library, from one thread. Data files are read once, by
  *          whichever thread comes first, under a lock.

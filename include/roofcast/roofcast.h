@@ -11,5 +11,6 @@
 #include <roofcast/machine.h>
 #include <roofcast/model.h>
 #include <roofcast/predict.h>
+#include <roofcast/serving.h>
 
 #endif

@@ -21,6 +21,7 @@ struct software {
     struct time_source source; /* context: the software */
     const struct stack *stack; /* NULL: by machine */
     bool materialized, served;
+    bool borrowed;             /* what follows is another's */
     void *params;              /* of time_model_fitted */
     struct anchored_machine *own;           /* of anchors */
     size_t n_own;
@@ -453,10 +454,27 @@ void software_serve(struct software *s)
     s->served = true;
 }
 
+struct software *software_serving(const struct software *s, struct error *err)
+{
+    struct software *x = malloc(sizeof *x);
+    if (!x) {
+        error_oom(err, sizeof *x, "constants");
+        return NULL;
+    }
+    *x = *s;
+    x->source.context = x;
+    x->served = x->borrowed = true;
+    return x;
+}
+
 void software_free(struct software *s)
 {
     if (!s)
         return;
+    if (s->borrowed) {
+        free(s);
+        return;
+    }
     if (s->params)
         time_model_fitted.free(s->params);
     for (size_t i = 0; i < s->n_own; i++) {

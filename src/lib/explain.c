@@ -37,7 +37,7 @@ struct roofcast_explanation *roofcast_explain(const struct roofcast_model *m, co
         lib_error(err, ROOFCAST_ERROR_USAGE, "phase: expected ROOFCAST_PREFILL or ROOFCAST_DECODE");
         return NULL;
     }
-    if (lib_pricing_init(&p, m, h, o, err) != 0)
+    if (lib_pricing_init(&p, m, h, o, false, err) != 0)
         goto done;
     if ((phase == ROOFCAST_PREFILL ? p.o.n_prompt : p.o.n_gen) == 0) {
         lib_error(err, ROOFCAST_ERROR_USAGE, "explain: expected n_prompt of at least 1 for prefill, n_gen of at least 1 for decode");

@@ -30,7 +30,7 @@ int lib_error(struct roofcast_error *err, int kind, const char *text);
 /*
  * Options of a caller that may be older or newer than this library: *to, which holds the defaults, takes the first
  * min(from->size, size) bytes of *from. Structs begin with their size; from NULL: the defaults stay.
- * errors   a size below that of the first field, which says that init was not called
+ * errors   a size that no struct has, which says that init was not called
  */
 int lib_options(void *to, size_t size, const void *from, struct roofcast_error *err);
 /* The defaults, as far as the caller's struct of that size has room for them, with its size in the first field. */

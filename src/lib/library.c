@@ -64,13 +64,16 @@ const char *roofcast_error_name(int kind)
 
 /* ---- options ------------------------------------------------------------------------------ */
 
+/* Options begin with a size_t: the size of a struct of any version is a multiple of it. */
+enum { MOST_OPTIONS_BYTES = 65536 };
+
 int lib_options(void *to, size_t size, const void *from, struct roofcast_error *err)
 {
     size_t theirs;
     if (!from)
         return 0;
     memcpy(&theirs, from, sizeof theirs);
-    if (theirs < sizeof theirs)
+    if (theirs < sizeof theirs || theirs % sizeof theirs != 0 || theirs > MOST_OPTIONS_BYTES)
         return lib_error(err, ROOFCAST_ERROR_USAGE, "options without a size: expected roofcast_..._options_init(&o, sizeof o) first");
     memcpy(to, from, theirs < size ? theirs : size);
     return 0;

@@ -3,6 +3,7 @@ noinst_LIBRARIES += liblib.a
 liblib_a_SOURCES = \
   %D%/internal.h \
   %D%/predict.h \
+  %D%/serving.h \
   %D%/library.c \
   %D%/model.c \
   %D%/machine.c \
@@ -12,7 +13,10 @@ liblib_a_SOURCES = \
   %D%/engine.c \
   %D%/tokenizer.c \
   %D%/bench.c \
-  %D%/data.c
+  %D%/data.c \
+  %D%/workload.c \
+  %D%/server.c \
+  %D%/serving.c
 liblib_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/include
 pkginclude_HEADERS = \
   include/roofcast/bench.h \
@@ -24,9 +28,10 @@ pkginclude_HEADERS = \
   include/roofcast/machine.h \
   include/roofcast/model.h \
   include/roofcast/predict.h \
-  include/roofcast/roofcast.h
+  include/roofcast/roofcast.h \
+  include/roofcast/serving.h
 # What the boundary uses of the modules, in layer order.
-LIB_ARCHIVES = libbench.a libreport.a liblearn.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a \
+LIB_ARCHIVES = libbench.a libreport.a libserving.a liblearn.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a \
   librun.a $(KERNEL_LIBS) libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a libbase.a
 LIB_LIBS = $(HWLOC_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(LIBS)
 

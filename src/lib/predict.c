@@ -22,7 +22,7 @@ void roofcast_predict_options_init(struct roofcast_predict_options *o, size_t si
 /* ---- options ------------------------------------------------------------------------------ */
 
 struct roofcast_software {
-    struct software *s;
+    struct software *s, *serving; /* NULL: stack "none"; the same with the constants of a server's steps */
     bool materialized;
 };
 
@@ -32,11 +32,12 @@ struct roofcast_software *roofcast_software_load(const char *stack, int material
     const struct software_options o = { .stack = stack };
     const struct software_query asked = { .materialized = materialized != 0 };
     struct roofcast_software *x = calloc(1, sizeof *x);
-    if (!x || software_load(&x->s, &o, &asked, &e) != 0) {
-        if (!x)
-            error_oom(&e, sizeof *x, "constants of software");
+    int rc = x ? software_load(&x->s, &o, &asked, &e) : error_oom(&e, sizeof *x, "constants of software");
+    if (rc == 0 && x->s && !(x->serving = software_serving(x->s, &e)))
+        rc = -1;
+    if (rc != 0) {
         lib_fail(err, &e);
-        free(x);
+        roofcast_software_free(x);
         return NULL;
     }
     x->materialized = materialized != 0;
@@ -47,13 +48,14 @@ void roofcast_software_free(struct roofcast_software *x)
 {
     if (!x)
         return;
+    software_free(x->serving);
     software_free(x->s);
     free(x);
 }
 
 /* Whose constants: the caller's, or loaded for this call. */
 static int find_software(const struct software **out, struct lib_pricing *x, const struct roofcast_model *m, const struct roofcast_machine *h,
-                         const struct roofcast_predict_options *a, struct roofcast_error *err)
+                         const struct roofcast_predict_options *a, bool server, struct roofcast_error *err)
 {
     struct error e = { 0 };
     char *hw = (char *)(*h->h.path ? h->h.path : h->h.id); /* read only, as all of the list is */
@@ -65,12 +67,14 @@ static int find_software(const struct software **out, struct lib_pricing *x, con
         return lib_error(err, ROOFCAST_ERROR_USAGE, "predict options: expected software, or stack and anchor_path, found both");
     if (!a->software && software_load(&x->software, &so, &asked, &e) != 0)
         return lib_fail(err, &e);
-    *out = a->software ? a->software->s : x->software;
+    if (server && x->software)
+        software_serve(x->software);
+    *out = !a->software ? x->software : server ? a->software->serving : a->software->s;
     return 0;
 }
 
 int lib_pricing_init(struct lib_pricing *x, const struct roofcast_model *m, const struct roofcast_machine *h,
-                     const struct roofcast_predict_options *asked, struct roofcast_error *err)
+                     const struct roofcast_predict_options *asked, bool server, struct roofcast_error *err)
 {
     struct roofcast_predict_options a;
     const struct software *software;
@@ -91,12 +95,12 @@ int lib_pricing_init(struct lib_pricing *x, const struct roofcast_model *m, cons
         .weights_bytes = NAN, .n_threads = (int)a.n_threads, .n_prompt = a.n_prompt, .n_gen = a.n_gen, .n_depth = a.n_depth,
         .n_batch = a.n_batch, .n_batched = a.n_ubatch,
     };
-    if (lib_kv_types(&x->o.type_k, &x->o.type_v, m, a.type_k, a.type_v, err) != 0 || find_software(&software, x, m, h, &a, err) != 0)
+    if (lib_kv_types(&x->o.type_k, &x->o.type_v, m, a.type_k, a.type_v, err) != 0 || find_software(&software, x, m, h, &a, server, err) != 0)
         return -1;
     const struct time_source *time = software_time(software);
     x->o.time = a.roof ? NULL : time;
     x->o.n_ubatch = a.n_ubatch > 0 ? a.n_ubatch : a.roof ? PREFILL_WHOLE : time_ubatch(time, &h->h, &m->m);
-    x->o.server = time_serves(time, &h->h, &m->m);
+    x->o.server = server || time_serves(time, &h->h, &m->m);
     return 0;
 }
 
@@ -154,7 +158,7 @@ struct roofcast_prediction *roofcast_predict(const struct roofcast_model *m, con
         lib_error(err, ROOFCAST_ERROR_SYSTEM, "out of memory: a prediction");
         return NULL;
     }
-    int rc = lib_pricing_init(&x, m, h, o, err);
+    int rc = lib_pricing_init(&x, m, h, o, false, err);
     if (rc == 0 && predict_classes(&w->r, &m->x.classes, &h->h, &x.o, &e) != 0)
         rc = lib_fail(err, &e);
     if (rc == 0)

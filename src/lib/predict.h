@@ -11,9 +11,9 @@ struct lib_pricing {
     struct routing routing;
     struct software *software; /* of this call; NULL: none, or the caller's */
 };
-/* lib_pricing_free() it also after an error. */
+/* server: with the constants of a server's steps. lib_pricing_free() it also after an error. */
 int lib_pricing_init(struct lib_pricing *x, const struct roofcast_model *m, const struct roofcast_machine *h,
-                     const struct roofcast_predict_options *asked, struct roofcast_error *err);
+                     const struct roofcast_predict_options *asked, bool server, struct roofcast_error *err);
 void lib_pricing_free(struct lib_pricing *x);
 
 #endif

@@ -117,5 +117,5 @@ void arrivals_end(struct arrivals *a, uint32_t request, uint64_t now_ps)
     if (!a->first_child)
         return;
     for (uint32_t c = a->first_child[request]; c != SERVE_NO_PARENT; c = a->sibling[c])
-        push(a, (struct due){ u64_min(now_ps + a->w->r[c].after_ps, SERVE_MAX_PS), c });
+        push(a, (struct due){ u64_max(now_ps, u64_min(now_ps + a->w->r[c].after_ps, SERVE_MAX_PS)), c });
 }

@@ -55,8 +55,7 @@ static bool limit_met(const struct serve_result *r, const struct serve_workload 
     if (l->metric == SERVE_ITL) {
         if (r->gap.n == 0)
             return true;
-        return slo->reading == SLO_MEAN ? histogram_mean_s(&r->gap) <= l->limit_s
-                                        : histogram_share(&r->gap, (uint64_t)(l->limit_s * PS_PER_S)) >= slo->share;
+        return (slo->reading == SLO_MEAN ? histogram_mean_s(&r->gap) : histogram_quantile_s(&r->gap, slo->share)) <= l->limit_s;
     }
     const struct within x = within(r, w, from, l);
     if (x.n == 0)
@@ -322,7 +321,7 @@ static int draws(struct capacity *c, struct deployment *d, const struct serve_wo
 int serve_capacity(struct capacity *c, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
                    const struct capacity_options *o, struct error *err)
 {
-    if (capacity_central(c, w, run, o, err) != 0 || (o->n_draw > 0 && draws(c, d, w, run, o, err) != 0))
+    if (capacity_central(c, w, run, o, err) != 0 || (o->n_draw > 0 && d->estimator.roofs.time && draws(c, d, w, run, o, err) != 0))
         return -1;
     return interrupt_check(err);
 }

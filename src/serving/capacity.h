@@ -14,7 +14,7 @@ enum { CAPACITY_90, CAPACITY_50, CAPACITY_10, CAPACITY_RATES };
 
 struct capacity_options {
     const struct serve_slo *slo;
-    uint32_t n_draw;  /* of the constants; 0: no probabilities */
+    uint32_t n_draw;  /* of the constants; 0, or without a time model: no probabilities */
     uint64_t seed;
     double precision; /* relative, of a rate: 0.01 */
 };

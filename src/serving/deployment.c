@@ -98,11 +98,15 @@ static double set_groups(struct policy *p, const struct op_classes *classes)
     return 1;
 }
 
+enum { MOST_BLOCKS = 1 << 26 }; /* each takes some 30 bytes where prompts share prefixes */
+
 /* Of vLLM's blocks the first one is the null block. */
 static int set_blocks(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
                       const struct deployment_options *x, struct error *err)
 {
     const struct memory_options m = memory_of(d, h, o, x);
+    if (x->num_gpu_blocks_override == 1 || x->num_gpu_blocks_override > MOST_BLOCKS)
+        return error_set(err, ERROR_USAGE, "num-gpu-blocks-override is %u: expected 2 to %d", x->num_gpu_blocks_override, MOST_BLOCKS);
     if (memory_model_init(&d->memory, classes, h, &m, err) != 0)
         return -1;
     d->plan = memory_plan(&d->memory);

@@ -93,7 +93,7 @@ static int run_draws(struct draws *x, uint32_t n_thread, struct error *err)
 int serve_draws(struct serve_study *s, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
                 const struct serve_metrics_options *m, const struct draws_options *o, draws_progress_fn *fn, void *ctx, struct error *err)
 {
-    if (o->n_draw == 0)
+    if (o->n_draw == 0 || !d->estimator.roofs.time)
         return 0;
     struct serve_workload part = *w;
     if (o->most > 0 && part.n > o->most)

@@ -9,7 +9,7 @@
 #include "serving/metrics.h"
 
 struct draws_options {
-    uint32_t n_draw;      /* 0: no model spread */
+    uint32_t n_draw;      /* 0: no model spread; nor without a time model, whose constants are drawn */
     uint32_t n_thread;    /* 0: one */
     uint32_t most;        /* requests of a draw at most: the first ones; 0: all */
     uint64_t seed;

@@ -576,7 +576,10 @@ static int form(struct fast *x, bool *formed, struct error *err)
     }
     struct serve_step step = { .n = 1, .start_ps = u64_max(x->now_ps, x->device_ps), .n_decode = load.n_decode, .n_prompt = load.n_prompt,
                                .n_running = x->n, .n_waiting = (uint32_t)x->n_waiting, .used_blocks = x->pool.n - x->pool.n_free };
-    step.end_ps = x->device_ps = x->flight_ps[x->n_flight] = step.start_ps + step_price_ps(x->o->price, &load);
+    const uint64_t ps = step_price_ps(x->o->price, &load);
+    if (serve_check_end(x->w, step.start_ps, ps, err) != 0)
+        return -1;
+    step.end_ps = x->device_ps = x->flight_ps[x->n_flight] = step.start_ps + ps;
     serve_note_steps(x->r, x->o, &step, step.used_blocks);
     x->n_flight++;
     return 0;
@@ -759,6 +762,9 @@ static int jump(struct fast *x, const struct step_load *load, uint64_t n, uint64
     const uint64_t first_ps = step_price_ps(price, load), by_ps = price->context_ps[load->n_decode] * x->n_steady;
     struct serve_step step = { .n = n, .n_decode = x->n_steady, .n_running = x->n, .n_waiting = (uint32_t)x->n_waiting };
     step.start_ps = u64_max(x->now_ps, x->device_ps);
+    const uint64_t all_ps = step_price_run_ps(price, load, &x->n_steady, n);
+    if (serve_check_end(x->w, step.start_ps, all_ps, err) != 0)
+        return -1;
     if (take_blocks(x, &x->stash, (uint32_t)taken, err) != 0)
         return -1;
     x->sum_computed += n * x->n_steady;
@@ -767,7 +773,7 @@ static int jump(struct fast *x, const struct step_load *load, uint64_t n, uint64
     if (x->n_flight > 0)
         histogram_add(&x->r->gap, x->flight_ps[0] - x->applied_ps, x->n_steady);
     histogram_add_run(&x->r->gap, first_ps, by_ps, n - x->n_flight, x->n_steady);
-    step.end_ps = step.start_ps + step_price_run_ps(price, load, &x->n_steady, n);
+    step.end_ps = step.start_ps + all_ps;
     x->now_ps = x->applied_ps = step.start_ps + step_price_run_ps(price, load, &x->n_steady, n - x->n_flight);
     x->device_ps = x->flight_ps[0] = step.end_ps;
     step.used_blocks = x->pool.n - x->pool.n_free;

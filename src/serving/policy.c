@@ -101,6 +101,8 @@ static int check_together(const struct policy *p, struct error *err)
     if (p->kind == POLICY_VLLM && !p->enable_chunked_prefill && p->max_num_batched_tokens < p->max_model_len)
         return error_set(err, ERROR_USAGE, "max-num-batched-tokens is %u: without chunked prefill expected at least max-model-len, %u",
                          p->max_num_batched_tokens, p->max_model_len);
+    if (p->kind == POLICY_LLAMA_SERVER && p->block_size != 1)
+        return error_set(err, ERROR_USAGE, "block-size is %u: llama-server has no blocks, expected 1", p->block_size);
     if (p->look_ahead > p->num_speculative_tokens)
         return error_set(err, ERROR_USAGE, "%u slots of look-ahead for %u drafted tokens", p->look_ahead, p->num_speculative_tokens);
     return 0;

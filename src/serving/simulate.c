@@ -64,6 +64,13 @@ void serve_note_steps(struct serve_result *r, const struct serve_options *o, con
         o->step(o->step_ctx, x);
 }
 
+int serve_check_end(const struct serve_workload *w, uint64_t start_ps, uint64_t ps, struct error *err)
+{
+    if (start_ps <= SERVE_LATEST_PS && ps <= SERVE_LATEST_PS - start_ps)
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: the simulation lasts longer than %.3g s", w->name, (double)SERVE_LATEST_PS / PS_PER_S);
+}
+
 int serve_check(const struct serve_workload *w, const struct serve_options *o, struct error *err)
 {
     if (policy_check(o->policy, err) != 0)
@@ -285,7 +292,11 @@ static int form(struct simulation *x, struct replica *p, bool *formed, struct er
     struct serve_step step = { .n = 1, .start_ps = u64_max(x->now_ps, p->device_ps), .replica = (uint32_t)(p - x->replica),
                                .n_running = (uint32_t)p->s.n_running, .n_waiting = (uint32_t)p->s.n_waiting,
                                .used_blocks = scheduler_used_blocks(&p->s) };
-    step.end_ps = f->end_ps = p->device_ps = step.start_ps + price(x, &f->batch, &step);
+    const uint64_t ps = price(x, &f->batch, &step);
+    p->n_flight++;
+    if (serve_check_end(x->w, step.start_ps, ps, err) != 0)
+        return -1;
+    step.end_ps = f->end_ps = p->device_ps = step.start_ps + ps;
     for (size_t i = 0; i < f->batch.n; i++) {
         struct serve_outcome *out = &x->r->out[f->batch.e[i].seq->request];
         if (out->start_ps == SERVE_NOT_YET) {
@@ -295,7 +306,6 @@ static int form(struct simulation *x, struct replica *p, bool *formed, struct er
         }
     }
     serve_note_steps(x->r, x->o, &step, step.used_blocks);
-    p->n_flight++;
     return 0;
 }
 

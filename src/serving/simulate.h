@@ -88,7 +88,8 @@ struct serve_result {
 };
 
 /*
- * errors   ERROR_USAGE  the policy's fields; ERROR_INPUT  a request that can never run; ERROR_INTERRUPTED; out of memory
+ * errors   ERROR_USAGE  the policy's fields; ERROR_INPUT  a request that can never run, an end after more than 106 days; ERROR_INTERRUPTED;
+ *          out of memory
  * cost     some 0.3 us a request by jumps; 5 ns a sequence and step else
  * threads  any number may simulate the same workload, policy and prices at once
  */

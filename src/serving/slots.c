@@ -149,7 +149,7 @@ static int fail_all(struct scheduler *s, struct batch *b, struct error *err)
 static uint32_t wants(const struct scheduler *s, const struct slot *x, bool prompts, uint32_t room)
 {
     const struct sched_seq *q = x->seq;
-    if (!q || generates(q) == prompts)
+    if (!q || generates(q) == prompts || (prompts && q->n_computed >= q->n_known)) /* in the step already, drafts included */
         return 0;
     return least(prompts ? q->n_known - q->n_computed : 1 + s->p.num_speculative_tokens, room);
 }

@@ -42,7 +42,7 @@ ROOFCAST_DATA=$(dirname "$(find "$tmp/root" -path '*/roofcast/models' -type d)")
 export ROOFCAST_DATA
 flags=$(pkg-config --cflags --libs roofcast)
 ok $? "pkg-config finds it"
-for e in predict ops decode; do
+for e in predict ops decode simulate; do
     # shellcheck disable=SC2086
     "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "$top_srcdir/examples/$e.c" $flags -o "$tmp/$e" 2>"$tmp/err"
     ok $? "examples/$e.c builds"
@@ -69,6 +69,14 @@ ok $? "the third one generates the program's text"
 [ $? -eq 1 ] && [ ! -s "$tmp/out" ] && says '^predict: input: .*no-such-model'
 ok $? "an error is a message of the caller's"
 
+"$tmp/simulate" >"$tmp/simulated" 2>"$tmp/err"
+run capacity llama-3.1-8b -q BF16 --hw h100-sxm --slo p99:ttft=1s,itl=50ms -o csv
+for column in rate rate_90 rate_10; do cells $column; done | awk '{ printf "%.2f ", $1 } END { print "" }' >"$tmp/want"
+sed -n 's/^highest rate within [^ ]* \([0-9.]*\) requests.* 0.9 \([0-9.]*\), 0.1 \([0-9.]*\)$/\1 \2 \3 /p' "$tmp/simulated" | diff - "$tmp/want" >"$tmp/out"
+ok $? "the fourth one finds the rate that the program finds"
+[ "$(grep -c ' stable$' "$tmp/simulated")" -ge 4 ] && grep -q '^ *64 .* saturated$' "$tmp/simulated"
+ok $? "and where the server no longer keeps up"
+
 # Static: the archive and what roofcast.pc says it needs.
 # shellcheck disable=SC2046
 "${CC:-cc}" -I"$(dirname "$include")" "$top_srcdir/examples/ops.c" "$libdir/libroofcast.a" \
@@ -86,6 +94,12 @@ if command -v python3 >/dev/null; then
     run predict llama-3.1-8b --hw h100-sxm -p 0 -b 1,4,16,64 -o csv
     cells tok_s | awk '{ printf "%.1f\n", $1 }' >"$tmp/want"
     sed 1d "$tmp/python" | cut -d, -f2 | diff - "$tmp/want" >"$tmp/out"
+    ok $? "and gets the program's numbers"
+    run simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --draws 0 -o csv
+    for figure in ttft_p99 itl_p99 output_throughput; do cells value figure=$figure; done | awk '{ printf "%.6g\n", $1 }' >"$tmp/want"
+    python3 "$top_srcdir/examples/simulate.py" 8 >"$tmp/python" 2>"$tmp/err"
+    ok $? "Python simulates by ctypes"
+    sed -n 2p "$tmp/python" | cut -d, -f2-4 | tr , '\n' | diff - "$tmp/want" >"$tmp/out"
     ok $? "and gets the program's numbers"
 else
     skip "ctypes" "no python3"

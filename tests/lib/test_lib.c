@@ -1,53 +1,14 @@
 /* The public boundary: handles, options of older and newer callers, errors, messages, and that its numbers are the modules'. */
-#include "tests/test.h"
+#include "tests/lib/handles.h"
 #include <math.h>
 #include <pthread.h>
-#include <roofcast/roofcast.h>
 #include <unistd.h>
-
-static struct roofcast_error err;
-
-/* A call that must fail with that kind and text. */
-#define refuses(call, of_kind, text)                                                  \
-    do {                                                                              \
-        err = (struct roofcast_error){ 0 };                                           \
-        if (call)                                                                     \
-            fail_msg("%s: succeeded", #call);                                         \
-        if (err.kind != (of_kind) || !strstr(err.message, text))                      \
-            fail_msg("%s: %s: %s", #call, roofcast_error_name(err.kind), err.message); \
-    } while (0)
-#define must(call)                                              \
-    do {                                                        \
-        if (!(call))                                            \
-            fail_msg("%s: %s", #call, err.message);             \
-    } while (0)
-
-static int use_tree(void **state)
-{
-    const char *dir = data_dirs()[0];
-    (void)state;
-    return roofcast_set_data_dirs(&dir, 1, &err);
-}
-
-static struct roofcast_model *model(const char *spec, const char *type)
-{
-    struct roofcast_model *m = roofcast_model_load(spec, type, &err);
-    must(m);
-    return m;
-}
 
 static struct roofcast_model *fixture(void)
 {
     char path[4200];
     snprintf(path, sizeof path, "%s/tests/fixtures/llama-2l.gguf", data_dirs()[0]);
     return model(path, NULL);
-}
-
-static struct roofcast_machine *machine(const char *spec)
-{
-    struct roofcast_machine *h = roofcast_machine_load(spec, &err);
-    must(h);
-    return h;
 }
 
 static void test_errors(void **state)

@@ -1,6 +1,7 @@
 /* Metrics of a simulation: vLLM's arithmetic, intervals, saturation, service level objectives, the time series. */
 #include "../near.h"
 #include "../test.h"
+#include "serving/capacity.h"
 #include "serving/draw.h"
 #include "serving/metrics.h"
 #include <math.h>
@@ -462,12 +463,31 @@ static void test_study(void **state)
     assert_true(s.m.v[0].value == 1 && isnan(s.m.v[0].lo));
 }
 
+/* A percentile of ITL is compared as it is, not by whole bins of the histogram. */
+static void test_capacity_compares_percentiles(void **state)
+{
+    const struct serve_workload w = { .n = 0 };
+    struct serve_result r = { .n = 0 };
+    struct error err = { 0 };
+    struct serve_slo slo;
+    (void)state;
+    assert_int_equal(histogram_init(&r.gap, &err), 0);
+    histogram_add(&r.gap, 50100000000, 100); /* 50.1 ms */
+    for (int us = 50000; us < 50200; us++) {
+        char text[32];
+        snprintf(text, sizeof text, "p99:itl=%dus", us);
+        assert_int_equal(serve_slo_parse(&slo, text, &err), 0);
+        assert_int_equal(capacity_meets(&r, &w, &slo), us >= 50100);
+    }
+    histogram_free(&r.gap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queues),   cmocka_unit_test(test_coverage), cmocka_unit_test(test_saturation),
         cmocka_unit_test(test_vllm),     cmocka_unit_test(test_rules), cmocka_unit_test(test_histogram), cmocka_unit_test(test_series),   cmocka_unit_test(test_slo),
-        cmocka_unit_test(test_timeline), cmocka_unit_test(test_study),   
+        cmocka_unit_test(test_timeline), cmocka_unit_test(test_study), cmocka_unit_test(test_capacity_compares_percentiles),   
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }

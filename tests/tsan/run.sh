@@ -14,7 +14,7 @@ if ! { clang -fsanitize=thread "$build/probe.c" -o "$build/probe" && "$build/pro
     echo "SKIP: tsan: no clang that links, or no kernel that runs, -fsanitize=thread ($build/probe.log)"
     exit 77
 fi
-tests='tests/base/test_base tests/engine/test_engine tests/engine/test_archs tests/lib/test_lib'
+tests='tests/base/test_base tests/engine/test_engine tests/engine/test_archs tests/lib/test_lib tests/lib/test_serving_lib'
 # shellcheck disable=SC2086
 if ! (build_tree "$build" --enable-werror --enable-sanitizers=thread --without-papi --without-likwid CC=clang CFLAGS=-gline-tables-only &&
     make -s -C "$build" -j"$(getconf _NPROCESSORS_ONLN)" $tests >"$build/tests.log" 2>&1); then
@@ -42,6 +42,7 @@ check() { # NAME COMMAND...
 }
 check "thread team" tests/base/test_base test_team
 check "predictions by several threads" tests/lib/test_lib test_threads_predict_at_once
+check "simulations by several threads" tests/lib/test_serving_lib test_two_threads_at_once
 check "engine" tests/engine/test_engine
 for family in llama mixtral gemma3 gpt_oss deepseek2; do # dense, experts, windows, biases of experts, latents
     check "engine, $family" tests/engine/test_archs "test_$family"
