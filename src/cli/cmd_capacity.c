@@ -264,7 +264,8 @@ static int find_probabilities(struct capacity_run *x, struct error *err)
 static int print(struct capacity_run *x, bool whole, struct error *err)
 {
     const struct options *o = x->o;
-    const struct capacity_texts texts = { .slo = &o->c.slo, .workload = x->campaign.w->name, .most = (size_t)o->top };
+    char constants[17];
+    const struct capacity_texts texts = { .slo = &o->c.slo, .workload = x->campaign.w->name, .constants = serving_constants(constants), .most = (size_t)o->top };
     char *partial = NULL;
     int rc = capacity_print(NULL, o->format, &x->rows, &texts, err);
     if (rc == 0 && o->save && !whole && !(partial = cli_partial_path(o->save, err)))

@@ -218,7 +218,8 @@ static int run_one(const struct options *o, struct deployment *d, const struct s
     struct outfile out = { 0 };
     struct serve_result r = { 0 };
     struct serve_study *study = calloc(1, sizeof *study);
-    const struct serving_subject s = { .model = m->name, .hw = h->id, .rate = serve_workload_rate(w), .burstiness = o->c.load.arrivals.burstiness,
+    char constants[17];
+    const struct serving_subject s = { .model = m->name, .hw = h->id, .constants = serving_constants(constants), .rate = serve_workload_rate(w), .burstiness = o->c.load.arrivals.burstiness,
                                        .w = w, .options = &run, .r = &r, .study = study };
     int rc = study ? timeline_init(&t, &d->policy, err) : error_oom(err, sizeof *study, "a simulation");
     if (rc != 0) {

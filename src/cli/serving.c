@@ -1,5 +1,6 @@
 #include "cli/serving.h"
 #include "cli/cli.h"
+#include "learn/constants.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,11 @@ int serving_threads(const struct serving_cli *o)
     const int n = threads_within(l.n, cgroup_cpus(""));
     cpulist_free(&l);
     return n;
+}
+
+const char *serving_constants(char buf[17])
+{
+    return constants_digest(buf, "constants", NULL) == 0 ? buf : NULL;
 }
 
 /* ---- a model -------------------------------------------------------------------------------------------------------- */

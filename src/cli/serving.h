@@ -88,6 +88,8 @@ int serving_rate(const char *arg, double *rate, struct error *err);
 /* What the run takes: d's (NULL: none), with speculation, routing and the client's limit. */
 struct serve_options serving_run_options(const struct serving_cli *o, const struct deployment *d);
 int serving_threads(const struct serving_cli *o);
+/* constants_digest() of those that price steps; NULL: there are none. */
+const char *serving_constants(char buf[17]);
 
 /* A model, its op classes and the constants of software: what deployments on several machines share. */
 struct serving_model {

@@ -245,6 +245,22 @@ int constants_find(struct constants_file *f, const char *name, struct error *err
     return constants_load(f, path, err);
 }
 
+int constants_digest(char out[17], const char *name, struct error *err)
+{
+    char path[4096];
+    struct filemap m;
+    if (!hwprofile_data_file(path, sizeof path, "hwprofiles/stacks", name))
+        return error_set(err, ERROR_UNAVAILABLE, "hwprofiles/stacks/%s.json is in none of the data directories", name);
+    if (filemap_open(&m, path, err) != 0)
+        return -1;
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < m.size; i++)
+        h = (h ^ m.data[i]) * UINT64_C(0x100000001b3);
+    filemap_close(&m);
+    snprintf(out, 17, "%016llx", (unsigned long long)h);
+    return 0;
+}
+
 bool constants_saw(const struct constants *c, const char *key, const char *value)
 {
     char text[300];

@@ -193,7 +193,7 @@ static int print_people(const char *path, enum report_format format, const struc
 
 int capacity_print(const char *path, enum report_format format, const struct table_rows *rows, const struct capacity_texts *x, struct error *err)
 {
-    json_t *meta = json_pack("{s:s, s:s}", "slo", x->slo->text, "workload", x->workload);
+    json_t *meta = json_pack("{s:s, s:s, s:s?}", "slo", x->slo->text, "workload", x->workload, "constants", x->constants);
     if (!meta)
         return error_oom(err, 256, "JSON");
     const struct table t = { .schema = "roofcast.capacity", .version = 1, .meta = meta, .cols = columns, .n_cols = ARRAY_LEN(columns), .rows = rows };

@@ -27,6 +27,7 @@ void capacity_rank(struct table_rows *rows);
 struct capacity_texts {
     const struct serve_slo *slo;
     const char *workload;
+    const char *constants;   /* constants_digest(); NULL: unknown */
     size_t most;             /* rows of a table for people, and the front; 0: all */
 };
 /* Of ranked rows. */

@@ -11,6 +11,7 @@
 /* What was simulated. Texts may be NULL: not known. */
 struct serving_subject {
     const char *model, *hw;
+    const char *constants;                   /* constants_digest() of those that steps are priced with */
     const char *decode_bound, *prompt_bound; /* what steps are bound by: "memory", "compute", "launch", "link" */
     double rate;                             /* requests/s offered; INFINITY: all at once; NaN: by the workload */
     double burstiness;                       /* of vLLM's arrivals; 1: Poisson */
