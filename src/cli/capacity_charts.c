@@ -92,7 +92,7 @@ static int draw_points(const char *base, const struct capacity_row *row, const s
     snprintf(chart.title, sizeof chart.title, "%.40s, %.16s on %.40s, %.24s", row->model, row->type, row->hw, row->layout);
     snprintf(chart.subtitle, sizeof chart.subtitle, "%.120s; %.90s; band: 90 %% of the draws", c->workload, c->slo.text);
     if (rc == 0)
-        rc = serving_chart_rates(&chart, line, ARRAY_LEN(line), row->c.saturation, &notes, err);
+        rc = serving_chart_rates(&chart, line, ARRAY_LEN(line), NAN, &notes, err);
     say_notes(&notes, rc);
     return rc;
 }

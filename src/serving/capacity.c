@@ -88,9 +88,41 @@ static bool meets_from(const struct serve_result *r, const struct serve_workload
     return true;
 }
 
+/* Part of the requests sent that may wait for a place when the last root is sent. */
+static const double BACKLOG = 0.05;
+
+/* The server keeps up with arrivals: an objective that says nothing of waiting, or a run that is over before the queue is long, would not
+ * tell. */
+static bool keeps_up(const struct serve_result *r, const struct serve_workload *w)
+{
+    uint64_t last_ps = 0;
+    size_t n_sent = 0, n_waiting = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (w->r[i].parent == SERVE_NO_PARENT)
+            last_ps = u64_max(last_ps, r->out[i].due_ps);
+    for (size_t i = 0; i < r->n; i++) {
+        n_sent += r->out[i].due_ps <= last_ps;
+        n_waiting += r->out[i].due_ps <= last_ps && r->out[i].start_ps > last_ps;
+    }
+    return (double)n_waiting <= 1 + BACKLOG * (double)n_sent;
+}
+
+/* What a run of so few requests cannot tell of a rate: its arrivals are over before as many sequences run as would. */
+static bool too_short(const struct serve_result *r, const struct serve_workload *w)
+{
+    enum { DRAINS = 2 };
+    uint64_t first_ps = UINT64_MAX, last_ps = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (w->r[i].parent == SERVE_NO_PARENT) {
+            first_ps = u64_min(first_ps, r->out[i].due_ps);
+            last_ps = u64_max(last_ps, r->out[i].due_ps);
+        }
+    return (last_ps - first_ps) / DRAINS < r->t.end_ps - last_ps;
+}
+
 bool capacity_meets(const struct serve_result *r, const struct serve_workload *w, const struct serve_slo *slo)
 {
-    return meets_from(r, w, 0, slo) && meets_from(r, w, r->n / 2, slo);
+    return keeps_up(r, w) && meets_from(r, w, 0, slo) && meets_from(r, w, r->n / 2, slo);
 }
 
 /* ---- a search ------------------------------------------------------------------------------------------------------ */
@@ -102,6 +134,7 @@ struct search {
     size_t n_root;
     double own_rate; /* of w's arrivals */
     uint32_t n_sim;
+    bool short_run; /* the newest rate that was not met is one that so few requests cannot tell of */
     struct serve_result best; /* of the highest rate that was met, best_rate; 0: none */
     double best_rate;
 };
@@ -136,6 +169,12 @@ static int meets(struct search *x, double rate, bool *met, struct error *err)
     if (at_rate(x, rate, &r, err) != 0)
         return -1;
     *met = capacity_meets(&r, x->w, x->o->slo);
+    if (*met && too_short(&r, x->w)) {
+        *met = false;
+        x->short_run = true;
+    } else if (!*met) {
+        x->short_run = false;
+    }
     if (!*met || rate < x->best_rate) {
         serve_result_free(&r);
         return 0;
@@ -181,16 +220,26 @@ static int lower(struct search *x, double *hi, double *lo, struct error *err)
     return 0;
 }
 
-/*
- * The highest rate. A run of n requests says nothing about rates above the one at which they are served when all are sent at once: its queue
- * need not grow long enough to be seen.
- */
+/* A rate that is not met, by doubles of one that is. */
+static int higher(struct search *x, double *lo, double *hi, struct error *err)
+{
+    bool met = true;
+    for (int i = 0; i < 60 && met; i++) {
+        *lo = *hi;
+        *hi *= 2;
+        if (meets(x, *hi, &met, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The highest rate, from that at which all are served when they are sent at once: think times and the drain at the end lower that one. */
 static int highest(struct search *x, double saturation, double *rate, struct error *err)
 {
     const double precision = x->o->precision > 0 ? x->o->precision : 0.01;
     double lo = saturation, hi = saturation;
     bool met;
-    if (meets(x, saturation, &met, err) != 0 || (!met && lower(x, &hi, &lo, err) != 0))
+    if (meets(x, saturation, &met, err) != 0 || (met ? higher(x, &lo, &hi, err) : lower(x, &hi, &lo, err)) != 0)
         return -1;
     while (lo > 0 && hi - lo > precision * hi) {
         const double middle = sqrt(lo * hi);
@@ -264,7 +313,7 @@ static int describe(const struct search *x, struct capacity_at *at, struct error
 
 struct capacity capacity_none(void)
 {
-    return (struct capacity){ NAN, NAN, { NAN, NAN, NAN }, { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN }, 0 };
+    return (struct capacity){ NAN, NAN, { NAN, NAN, NAN }, { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN }, 0, false };
 }
 
 int capacity_central(struct capacity *c, const struct serve_workload *w, const struct serve_options *run, const struct capacity_options *o,
@@ -280,6 +329,7 @@ int capacity_central(struct capacity *c, const struct serve_workload *w, const s
     if (rc == 0 && c->rate > 0)
         rc = describe(&x, &c->at, err);
     c->n_sim = x.n_sim;
+    c->lower_bound = x.short_run;
     search_free(&x);
     return rc;
 }

@@ -30,11 +30,13 @@ struct capacity_at {
 };
 
 struct capacity {
-    double saturation;   /* arrivals/s served when all are sent at once: no rate above it is sustained */
+    double saturation;   /* arrivals/s served when all are sent at once, the drain at the end and think times included */
     double rate;         /* by the central constants; 0: the objective is not met by a single request */
     double probable[CAPACITY_RATES]; /* NaN without draws */
     struct capacity_at at; /* at `rate`; NaN at 0 */
     uint32_t n_sim;      /* simulations */
+    bool lower_bound;    /* more may be sustained: the workload has too few requests to tell, its arrivals take less than twice the drain after
+                            them */
 };
 
 /* All numbers NaN. */

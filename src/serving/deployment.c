@@ -38,9 +38,10 @@ static int set_policy(struct deployment *d, const struct hwprofile *h, const str
     p->watermark = isnan(x->watermark) ? p->watermark : x->watermark;
     p->num_speculative_tokens = x->num_speculative_tokens;
     p->look_ahead = x->look_ahead;
-    /* A server that takes prompts whole is set up for the longest it gets. */
-    const bool whole = p->kind == POLICY_VLLM && !p->enable_chunked_prefill && w->most_tokens > 0;
-    policy_set_model_len(p, given(x->max_model_len, n_ctx_train > w->most_tokens && !whole ? n_ctx_train : w->most_tokens + 1));
+    /* As the model was trained; a policy that teaches, which takes prompts whole, as the longest request is. */
+    const uint32_t trained = n_ctx_train > 0 ? n_ctx_train : w->most_tokens + 1;
+    const bool whole = p->kind == POLICY_VLLM && !p->enable_chunked_prefill && x->enable_chunked_prefill == CHOICE_DEFAULT && w->most_tokens > 0;
+    policy_set_model_len(p, given(x->max_model_len, whole && w->most_tokens < trained ? w->most_tokens + 1 : trained));
     return policy_check(p, err);
 }
 

@@ -128,7 +128,7 @@ uint64_t scheduler_blocks_of(const struct policy *p, uint64_t n_position)
 
 int scheduler_check(const struct policy *p, uint32_t n_block, uint32_t n_in, uint32_t n_out, struct error *err)
 {
-    const uint64_t n = (uint64_t)n_in + n_out, most = n + p->num_speculative_tokens + p->look_ahead + p->async_scheduling;
+    const uint64_t n = (uint64_t)n_in + n_out, most = n - 1 + p->num_speculative_tokens + p->look_ahead + p->async_scheduling;
     if (n > p->max_model_len)
         return error_set(err, ERROR_INPUT, "a request of %u + %u tokens: max-model-len is %u", n_in, n_out, p->max_model_len);
     if (scheduler_blocks_of(p, most) > n_block)

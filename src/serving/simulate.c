@@ -240,7 +240,11 @@ static int begin_transfers(struct simulation *x, struct replica *p, const struct
         }
         const uint32_t request = b->load[i].seq->request;
         const double busy_s = x->prompt_ps ? (double)(x->now_ps - x->prompt_ps[request]) / PS_PER_S : 0;
-        p->link_ps = u64_max(p->link_ps, x->now_ps) + (uint64_t)(transfer_s(x, b->load[i].n_tok, busy_s) * PS_PER_S);
+        const double ps = (double)u64_max(p->link_ps, x->now_ps) + transfer_s(x, b->load[i].n_tok, busy_s) * PS_PER_S;
+        if (!(ps < (double)SERVE_MAX_PS))
+            return error_set(err, ERROR_INPUT, "%s: keys and values take until %.3g s to load: a faster link, or fewer of them", x->w->name,
+                             ps / PS_PER_S);
+        p->link_ps = (uint64_t)ps;
         x->transfer[x->n_transfer++] = (struct transfer){ p->link_ps, p, b->load[i].seq };
     }
     return 0;
