@@ -6,7 +6,8 @@
 #include <strings.h>
 
 enum { MS = 1000 };
-/* Stated lengths are the longest. Source: --random-range-ratio of SemiAnalysisAI/InferenceX, the source of most rows (recalled) (confidence: medium) */
+/* Stated lengths are the longest. Source: the README of InferenceMAX (SemiAnalysisAI/InferenceX), the source of most rows: RANDOM_RANGE_RATIO
+ * (confidence: medium) */
 static const double shortest = 0.8;
 
 enum { C_ID, C_SOURCE, C_BACKEND, C_VERSION, C_MODEL, C_SYSTEM, C_PRECISION, C_MODE, C_ISL, C_OSL, C_GEMM, C_MOE, C_BATCH, C_TP, C_PP, C_DP, C_EP, C_TTFT, C_TPOT, N_COLUMN };

