@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_HARDWARE = 700, OPT_FEATURES, OPT_LEAVE_OUT, OPT_ANCHOR, OPT_WORST, OPT_BY };
+enum { OPT_HARDWARE = 700, OPT_FEATURES, OPT_LEAVE_OUT, OPT_ANCHOR, OPT_WORST, OPT_BY, OPT_CLOSED_FORM };
 enum { MAX_BY = 16 };
 
 static const struct argp_option option_table[] = {
@@ -21,6 +21,7 @@ static const struct argp_option option_table[] = {
     { "by", OPT_BY, "KEYS", CLI_AGAIN,
       "group by these keys only, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
       "clean (repeatable)", 0 },
+    { "closed-form", OPT_CLOSED_FORM, NULL, 0, "predict latencies of servers by a closed form, not by simulating their users", 0 },
     { "worst", OPT_WORST, "N", 0, "number of rows with the largest errors to print, with remarks (10)", 0 },
     { "features", OPT_FEATURES, "FILE", 0,
       "write bytes, FLOP and communication of every row as CSV (-: standard output) instead of scoring", 0 },
@@ -62,6 +63,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         if (o->n_by == MAX_BY)
             return error_set(err, ERROR_USAGE, "--by: expected at most %d of them", MAX_BY);
         return score_keys_find(arg, &o->by[o->n_by++], err);
+    case OPT_CLOSED_FORM:
+        o->score.model = &time_model_fitted;
+        return 0;
     case OPT_WORST:
         return parse_int(arg, 0, 1 << 30, "--worst", &o->n_worst, err);
     case 'o':
@@ -141,7 +145,7 @@ int cmd_score(int argc, char **argv, struct error *err)
         "  roofcast score gpu_ops.csv --anchor-rows 3\n"
         "  llama-bench -m model.gguf -o json > b.json; roofcast score b.json --hw rtx-4090\n";
     static const struct cli_syntax syntax = { option_table, parse, "FILE", doc, NULL };
-    struct score_cli o = { .n_worst = 10, .score = { .model = &time_model_fitted }, .format = REPORT_TABLE };
+    struct score_cli o = { .n_worst = 10, .score = { .model = &time_model_simulated }, .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.file)

@@ -91,6 +91,7 @@ struct measurement {
     int n_gpu_layers;   /* layers on the GPU; 0: not stated */
     double params_b, weight_gib;
     double prompt, context, batch, out; /* tokens, tokens, sequences, generated tokens per request */
+    double shortest;    /* of requests whose lengths are spread: the shortest over the stated one; 0: not known */
     double concurrency; /* users of a closed loop */
     double step_tokens; /* tokens per decode step and sequence; above 1: speculative decoding */
     double read_bytes;  /* weight bytes read per step, or prompt, as counted by the program; NaN: not stated */

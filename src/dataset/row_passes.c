@@ -183,9 +183,10 @@ static struct layout layout_of(const struct measure_layout *l)
 enum { BENCHMARK_TOKENS = 8192, BENCHMARK_SEQS = 256 };
 
 /*
- * Maximum running sequences: KV caches of `positions` positions that fit in memory. The step is that of the running ones, others wait. (51)
+ * Maximum running sequences: KV caches of `positions` positions that fit in memory. of_rest: the server takes that part of what the weights
+ * leave, as TensorRT-LLM's free_gpu_memory_fraction, not of all memory. (51)
  */
-static int running(struct workload *out, const struct row_model *s, double positions, double *most, struct error *err)
+static int running(struct workload *out, const struct row_model *s, double positions, bool of_rest, double *most, struct error *err)
 {
     struct memory_options o = memory_defaults(&out->machine->h, MEMORY_OLDEST);
     struct memory_model m;
@@ -196,6 +197,8 @@ static int running(struct workload *out, const struct row_model *s, double posit
     o.type_k = out->type_k;
     o.type_v = out->type_v;
     *most = NAN;
+    if (of_rest)
+        o.utilization = 1 - (1 - o.utilization) * fmax(0, 1 - out->model_bytes / layout_devices(&out->layout) / out->machine->h.mem_bytes.value);
     if (memory_model_init(&m, &s->classes, &out->machine->h, &o, &e) != 0)
         return error_is_fatal(&e) ? error_set(err, e.kind, "%s", e.msg) : interrupt_check(err);
     *most = memory_max_batch(&m, (uint64_t)positions);
@@ -223,7 +226,8 @@ int workload_add_serving(struct workload *out, const struct measurement *m, cons
     out->measured_s = m->value * (m->metric == METRIC_TPOT ? m->step_tokens : 1); /* of a step */
     if (choose_layout(out, s, &first, err) != 0 ||
         add_prefill(out, s, m->prompt, 0, 1, out->stack->n_ubatch, 1, err) != 0 || choose_layout(out, s, &later, err) != 0 ||
-        running(out, s, out->context, &most, err) != 0)
+        running(out, s, out->context, false, &most, err) != 0 ||
+        running(out, s, out->context, strcmp(out->stack->id, "vllm") != 0, &out->fits, err) != 0)
         return -1;
     if (most >= 1 && most < out->batch)
         out->batch = most;

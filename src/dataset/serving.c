@@ -6,6 +6,9 @@
 #include <strings.h>
 
 enum { MS = 1000 };
+/* Stated lengths are the longest. Source: the README of InferenceMAX (SemiAnalysisAI/InferenceX), the source of most rows: RANDOM_RANGE_RATIO
+ * (confidence: medium) */
+static const double shortest = 0.8;
 
 enum { C_ID, C_SOURCE, C_BACKEND, C_VERSION, C_MODEL, C_SYSTEM, C_PRECISION, C_MODE, C_ISL, C_OSL, C_GEMM, C_MOE, C_BATCH, C_TP, C_PP, C_DP, C_EP, C_TTFT, C_TPOT, N_COLUMN };
 static const char *const columns[N_COLUMN] = {
@@ -133,6 +136,7 @@ static int read_row(struct measurements *l, size_t i, const int *col, const stru
     m.quant = quant_of(c, i, col);
     m.quant_experts = type_at(c, i, col[C_MOE]);
     m.phase = MEASURE_REQUEST;
+    m.shortest = shortest;
     m.line = csv_at(c, i, 0)->line;
     if (read_concurrency(&m, c, i, col[C_SOURCE], err) != 0)
         return -1;

@@ -279,10 +279,10 @@ static const struct stack *stack_on(const struct measurement *m, const struct ma
 
 int workload_init(struct workload_builder *p, const struct measurement *m, struct workload *out, struct error *err)
 {
-    *out = (struct workload){ .m = m, .stack = stack_find(m->engine, m->hardware), .n_devices = m->n_devices, .replication = 1,
+    *out = (struct workload){ .m = m, .builder = p, .stack = stack_find(m->engine, m->hardware), .n_devices = m->n_devices, .replication = 1,
                             .type_k = DTYPE_F16, .type_v = DTYPE_F16, .n_params = NAN, .n_active = NAN, .bits_weight = NAN,
                             .model_bytes = NAN, .measured_s = NAN, .batch = NAN, .prompt = NAN, .context = NAN, .out = NAN,
-                            .n_users = NAN };
+                            .n_users = NAN, .fits = NAN };
     out->machine = workload_builder_machine(p, m->hardware, m->kind != MEASURE_RATE, err);
     if (!out->machine)
         return -1;
@@ -301,6 +301,20 @@ int workload_init(struct workload_builder *p, const struct measurement *m, struc
     if (rc != 0)
         workload_free(out);
     return rc;
+}
+
+int workload_of_pass(const struct workload *p, enum phase phase, uint32_t n_tok, uint32_t n_past, uint32_t n_seq, struct workload *out,
+                     struct error *err)
+{
+    const struct pass_request r = { phase, 1, { .n_tok = n_tok, .n_past = n_past, .n_seq = n_seq }, 1 };
+    const struct row_model *s = workload_builder_model(p->builder, p->m, p->stack, err);
+    if (!s)
+        return -1;
+    *out = *p;
+    out->pass = NULL;
+    out->n_pass = 0;
+    out->borrowed = false;
+    return work_add(out, s, &r, err);
 }
 
 /* Bitwise comparison; differing padding only costs memory. */

@@ -78,7 +78,9 @@ struct workload {
     bool borrowed;          /* pass belongs to another workload */
     double batch;       /* concurrent sequences, all groups of devices */
     double prompt, context, out; /* tokens, as used here */
+    double fits;        /* sequences of a server whose caches fit in the memory that it takes; NaN: unknown */
     double n_users;     /* users of a closed loop; NaN: none */
+    struct workload_builder *builder; /* that made it */
     const struct roofs *roofs; /* roofs of one device and its link, owned by the machine; NULL: none */
 };
 
@@ -97,6 +99,12 @@ void workload_share_passes(struct workload *p, const struct workload *before);
 /* Frees cached models; workloads stay valid. */
 void workload_builder_drop_models(struct workload_builder *p);
 void workload_free(struct workload *p);
+/*
+ * *out: p with one other pass, under the layout of its steps: n_tok tokens of n_seq sequences after n_past positions each; workload_free() it.
+ * errors: as of workload_init(). Not thread-safe: loads p's model where its builder has dropped it
+ */
+int workload_of_pass(const struct workload *p, enum phase phase, uint32_t n_tok, uint32_t n_past, uint32_t n_seq, struct workload *out,
+                     struct error *err);
 /* Workloads of all rows, [l->n]; NULL: *err. Frees cached models. */
 struct workload *workload_rows(const struct measurements *l, struct workload_builder *p, struct error *err);
 void workload_rows_free(struct workload *rows, size_t n); /* rows may be NULL */

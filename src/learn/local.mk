@@ -3,6 +3,8 @@ liblearn_a_CFLAGS = $(AM_CFLAGS) $(CMINPACK_CFLAGS)
 liblearn_a_SOURCES = \
   %D%/anchors.c \
   %D%/anchors.h \
+  %D%/closed_loop.c \
+  %D%/closed_loop.h \
   %D%/constants.c \
   %D%/constants.h \
   %D%/features.c \
@@ -14,10 +16,13 @@ liblearn_a_SOURCES = \
   %D%/half_width.c \
   %D%/half_width.h \
   %D%/lessons.c \
+  %D%/loop_price.c \
+  %D%/loop_price.h \
   %D%/lessons.h \
   %D%/reasons.c \
   %D%/score.c \
   %D%/score.h \
+  %D%/simulated.c \
   %D%/software.c \
   %D%/software.h \
   %D%/spread.c \

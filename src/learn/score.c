@@ -267,7 +267,7 @@ int score_rows(struct scored *out, const struct workload *rows, size_t n, const 
     if (check_options(rows, n, o, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        out[i] = (struct scored){ .p = &rows[i], .e = { NAN, NAN, NAN }, .predicted = NAN, .lo = NAN, .hi = NAN, .error = -1 };
+        out[i] = (struct scored){ .p = &rows[i], .e = { NAN, NAN, NAN, NULL }, .predicted = NAN, .lo = NAN, .hi = NAN, .error = -1 };
         snprintf(out[i].reason, sizeof out[i].reason, "%s", rows[i].reason);
     }
     struct scoring x = { .o = o, .rows = out, .n = n };

@@ -8,6 +8,7 @@
 struct estimate {
     double seconds;
     double lo_s, hi_s; /* 90 % interval */
+    const char *closed_form; /* a server's latency that could not be simulated: why; NULL: simulated, or no latency */
 };
 
 enum leave_out { LEAVE_NOTHING, LEAVE_HARDWARE, LEAVE_MODEL, LEAVE_ENGINE, LEAVE_TOPOLOGY };

@@ -71,7 +71,7 @@ static const struct column score_columns[] = {
     { "hi", NULL, COL_FLOAT, NULL, COL_DATA, AT(hi), EMPTY_NULL, NULL, NULL },
     { "error", "error", COL_FRACTION, NULL, COL_KEY, AT(error), EMPTY_VALUE, NULL, "predicted / measured - 1; not predicted: -1" },
     { "note", NULL, COL_TEXT, NULL, COL_JSON, AT(note), EMPTY_VALUE, NULL, "values of `--hardware` used instead of the profile's (difference above 5 %); "
-      "interpretation of a row that is not taken literally (an op of unknown name, parameters that differ from those of its model's "
+      "a server's latency that was not simulated, and why; interpretation of a row that is not taken literally (an op of unknown name, parameters that differ from those of its model's "
       "preset)" },
     { "reason", "remarks", COL_TEXT, NULL, COL_MAJOR, AT(reason), EMPTY_VALUE, NULL, "not predicted, above the machine's roofs, guesses, "
       "assumptions for missing fields, tags of its source; for errors above 50 % also a comparison with similar rows, "
@@ -94,9 +94,11 @@ static const char *or_empty(const char *s)
 
 static void put_row(struct table_rows *rows, const struct scored *s, const struct score_reasons *why)
 {
-    char reason[1024], note[sizeof s->p->note + sizeof s->p->machine->note + 2];
+    char reason[1024], note[sizeof s->p->note + sizeof s->p->machine->note + 80];
     const struct measurement *m = s->p->m;
     snprintf(note, sizeof note, "%s%s%s", s->p->note, s->p->note[0] && s->p->machine->note[0] ? "; " : "", s->p->machine->note);
+    if (s->e.closed_form)
+        snprintf(note + strlen(note), sizeof note - strlen(note), "%sclosed form: %.50s", *note ? "; " : "", s->e.closed_form);
     *(struct score_row *)table_add(rows) = (struct score_row){
         .id = m->id, .line = (uint64_t)m->line, .hardware = m->hardware, .profile = s->p->machine->profile, .class_name = s->p->machine->class_name,
         .engine = s->p->stack->id, .model = m->model, .preset = s->p->preset, .type = s->p->type, .n_devices = m->n_devices, .phase = what_of(m),

@@ -3,7 +3,7 @@
  * equals their sum. A step takes
  *
  *     decode_ps[B]                    of B tokens of decoding sequences alone, or
- *     mixed_ps[T]                     of T tokens, prompts' among them,
+ *     mixed_ps[T]                     of T tokens, prompts' among them; apart: decode_ps[B] + mixed_ps[P] of B and P of either,
  *     + context_ps[B][g] * S_g        S_g: positions of the KV cache that the decoding sequences read in layer group g
  *     + pair_ps_2_16[g] * pairs_g / 65536    pairs of a prompt's token and a position it attends to
  *
@@ -21,6 +21,7 @@ struct step_price {
     uint64_t *decode_ps;  /* [max_decode + 1] */
     uint64_t *context_ps; /* [max_decode + 1][n_group], a position */
     uint64_t *mixed_ps;   /* [max_tok + 1] */
+    bool apart;           /* prompts' tokens add their own time to that of the decoding sequences */
     uint64_t pair_ps_2_16[POLICY_MAX_GROUPS];
 };
 

@@ -76,6 +76,8 @@ struct effect_prior {
 };
 /* Features of a server's latency (52); wait: room for what is before it. Also sets the interconnect. */
 void serving_features(struct time_features *f, struct time_features *wait, const struct stack_traits *x);
+/* Features of one step of a server: of decoding sequences, of prompts' tokens, or both; NULL: none. */
+void serving_step_features(struct time_features *f, const struct stack_traits *x, const struct work_pass *decode, const struct work_pass *prompt);
 const char *serving_link(const struct workload *p);
 /* Applies the engine's changes to a step of such a pass: *c as costed, changed, and *how. decode: for a fit of decode steps. */
 void fitted_refine(const struct stack_traits *x, const struct step_pass *at, bool decode, struct step *c, struct refinement *how);

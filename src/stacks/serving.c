@@ -81,3 +81,17 @@ void serving_features(struct time_features *f, struct time_features *wait, const
     }
     cross_network(f, p);
 }
+
+void serving_step_features(struct time_features *f, const struct stack_traits *x, const struct work_pass *decode, const struct work_pass *prompt)
+{
+    *f = (struct time_features){ .sequential = 1, .pipelined = 1, .one_step = true, .long_context = x->p->context > TIME_LONG_CONTEXT };
+    if (decode) {
+        f->step = !x->together;
+        fitted_add_pass(f, x, decode, 1, true);
+        f->n_seq += decode->at.n_seq;
+    }
+    f->step = false;
+    if (prompt)
+        fitted_add_pass(f, x, prompt, 1, true);
+    cross_network(f, x->p);
+}

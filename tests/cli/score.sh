@@ -57,6 +57,12 @@ is "b c" "$(jq -r '[.rows[].id] | sort | join(" ")' "$tmp/out")" "the lowest id 
 is "$(cat "$tmp/alone")" "$(jq -r '.rows[] | select(.id == "c").predicted' "$tmp/out")" "but what is above its machine's roofs is not shown to the fit"
 run score "$f/serving.csv" -o csv && has '^"*kind=dense,metric=tpot"*,1,0,'
 ok $? "latencies of servers"
+run score "$f/serving.csv" -o json && is "closed form: separate prefill" "$(jq -r '[.rows[] | select(.id == "s-2")][0].note' "$tmp/out")" "a server with separate prefill is not simulated"
+is "" "$(jq -r '[.rows[] | select(.id == "s-1")][0].note' "$tmp/out")" "others are"
+jq '.rows[] | select(.id == "s-1" and .phase == "ttft") | .predicted' "$tmp/out" >"$tmp/simulated"
+run score "$f/serving.csv" --closed-form -o json && is 0 "$(jq '[.rows[] | select(.note | test("closed form"))] | length' "$tmp/out")" "--closed-form: none is asked to be simulated"
+[ "$(jq '.rows[] | select(.id == "s-1" and .phase == "ttft") | .predicted' "$tmp/out")" != "$(cat "$tmp/simulated")" ]
+ok $? "and TTFT is another"
 
 sed 's/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$tmp/fast.json"
 # What contradicts itself is said beside the row, and dates that are none are refused.

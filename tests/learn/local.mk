@@ -11,5 +11,8 @@ check_PROGRAMS += %D%/test_score
 check_PROGRAMS += %D%/test_reasons
 %C%_test_reasons_SOURCES = %D%/test_reasons.c tests/test.h %D%/rows.h
 %C%_test_reasons_LDADD   = $(LEARN_TEST_LIBS)
-TESTS += %D%/test_sides %D%/test_spread %D%/test_reasons
+check_PROGRAMS += %D%/test_closed_loop
+%C%_test_closed_loop_SOURCES = %D%/test_closed_loop.c tests/test.h %D%/rows.h
+%C%_test_closed_loop_LDADD   = liblearn.a libserving.a $(LEARN_TEST_LIBS)
+TESTS += %D%/test_sides %D%/test_spread %D%/test_reasons %D%/test_closed_loop
 endif

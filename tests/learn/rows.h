@@ -101,7 +101,7 @@ static inline int watch_predict(const void *params, const struct workload *row, 
     assert_true(isnan(row->measured_s) && isnan(row->m->value));
     watch_rows = w->n;
     watch_anchors = w->n_anchor;
-    *out = (struct estimate){ 0.01, 0.008, 0.012 };
+    *out = (struct estimate){ 0.01, 0.008, 0.012, NULL };
     return 0;
 }
 

@@ -91,6 +91,7 @@ static inline void random_price(struct rng *g, struct step_price *x, const struc
         x->context_ps[i] = up_to(g, 0, 3);
     for (uint32_t i = 0; i <= x->max_tok; i++)
         x->mixed_ps[i] = b += up_to(g, 0, 10);
+    x->apart = b & 1;
     for (uint32_t i = 0; i < x->n_group; i++)
         x->pair_ps_2_16[i] = rng_u64(g) % 100000;
 }
