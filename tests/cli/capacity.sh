@@ -79,7 +79,7 @@ ok $? "llama-server"
 # ---- charts
 if command -v gnuplot >/dev/null; then
     cap -q BF16 --hw h100-sxm --slo $slo --draws 8 --chart "$tmp/c" && [ -s "$tmp/c-rates.svg" ] && [ -s "$tmp/c-rates.png" ] && [ -s "$tmp/c-pareto.svg" ] &&
-        grep -q 'SLO, TTFT p99: 1.00 s' "$tmp/c-rates.svg" && grep -q 'saturated from' "$tmp/c-rates.svg"
+        grep -q 'SLO, TTFT p99: 1.00 s' "$tmp/c-rates.svg"
     ok $? "one deployment: percentiles against the rate"
     holds "$(awk -F'\t' 'NR > 1 && $10 == "TTFT p99"' "$tmp/c-rates.tsv" | wc -l) >= 10" "at 10 %, 20 %, ... of its highest"
     cap --types BF16,FP8 --hw h100-sxm --seqs 16,64 --slo $slo --draws 0 --chart "$tmp/g" && [ -s "$tmp/g-pareto.svg" ] && [ ! -e "$tmp/g-rates.svg" ]
@@ -96,7 +96,7 @@ refuse 2 '--slo: expected an objective' ''
 refuse 2 'not ttft, itl, tpot or e2e' '--slo p99:latency=1s'
 refuse 2 'unknown policy "vlm"' "--slo $slo --policy vlm"
 refuse 2 'no such file or name' "--slo $slo --workload nonsuch"
-refuse 1 'KV blocks of 16 positions: there are' "--slo $slo --workload random:in=2000000,out=1"
+refuse 1 'max-model-len is 131072' "--slo $slo --workload random:in=2000000,out=1"
 refused 1 'leaves no memory for a KV cache on h100-sxm' capacity llama-3.1-70b -q BF16 --hw h100-sxm --slo $slo
 refused 1 'none.json: No such file' capacity llama-3.1-8b --hw h100-sxm,./none.json --slo $slo
 refuse 2 'tp 3 does not divide' "--slo $slo --tps 3"

@@ -151,15 +151,15 @@ command_json roofcast.predict predict stories15m --hw h100-sxm -n 4 --what-if ba
 command_json roofcast.solve predict stories15m --hw h100-sxm --solve context=fits --solve machine=fits --solve 'bandwidth=tok_s>=1e9'
 command_jsonl predict stories15m --hw h100-sxm
 command_json roofcast.memory memory stories15m --hw h100-sxm
-load="--hw h100-sxm --rate 4 --requests 60 --slo p99:ttft=1s,itl=50ms"
+load="--hw h100-sxm --workload random:in=100,out=50 --rate 4 --requests 60 --slo p99:ttft=1s,itl=50ms"
 command_json roofcast.simulate simulate stories15m $load
-command_json roofcast.simulate simulate stories15m --hw h100-sxm --requests 3 --draws 0
+command_json roofcast.simulate simulate stories15m --hw h100-sxm --workload random:in=100,out=50 --requests 3 --draws 0
 command_json roofcast.policies simulate stories15m $load --compare-policies
-command_json roofcast.capacity capacity stories15m --hw h100-sxm,rtx-4090 --requests 60 --slo ttft=1s,tpot=50ms
+command_json roofcast.capacity capacity stories15m --hw h100-sxm,rtx-4090 --workload random:in=100,out=50 --requests 60 --slo ttft=1s,tpot=50ms
 command_json roofcast.capacity capacity llama-3.1-405b --hw h100-sxm,rtx-4090 --requests 60 --slo ttft=1s
 command_jsonl simulate stories15m $load
 command_jsonl simulate stories15m $load --compare-policies
-command_jsonl capacity stories15m --hw h100-sxm --requests 60 --slo p99:itl=50ms
+command_jsonl capacity stories15m --hw h100-sxm --workload random:in=100,out=50 --requests 60 --slo p99:itl=50ms
 command_json roofcast.compare profile --compare h100-sxm rtx-4090
 mkdir -p "$tmp/bin"
 printf '#!/bin/sh\nprintf "Time:\\t2.5e-01 sec\\nIterations:\\t9\\nSize (Byte):\\t9\\nMFlops/s:\\t9.0\\nMByte/s:\\t9.0\\nGroup: 0 Thread 0 Global Thread 0 running on hwthread 0\\n"\n' >"$tmp/bin/likwid-bench"

@@ -154,7 +154,7 @@ if [ -f "$traces/AzureLLMInferenceTrace_conv.csv" ]; then
     holds "$(value request_throughput) > 2" "the Azure trace at 5 requests/s"
     few --workload "$traces/mooncake_conversation_trace.jsonl" -o csv --gpu-memory-utilization 0.95
     holds "$(value prefix_hit_rate_infinite) > 0" "the Mooncake trace shares prefixes"
-    run simulate qwen3-30b-a3b -q FP8 --hw h200-sxm --workload "$traces/agentic_sessions.csv" --requests 60 --draws 0 -o csv
+    run simulate qwen3-30b-a3b -q FP8 --hw h200-sxm --workload "$traces/agentic_sessions.csv" --max-model-len 500000 --requests 60 --draws 0 -o csv
     holds "$(value prefix_hit_rate_infinite) > 0.5" "so do agents"
 else
     skip "traces" "no $traces"
@@ -178,8 +178,9 @@ refuse 2 'unknown policy "vlm"' '--policy vlm'
 refuse 2 'no such file or name: expected a file, azure-conv' '--workload nonsuch'
 refuse 2 'unknown key "foo": expected in, out' '--workload random:in=1,foo=2'
 refuse 2 'not ttft, itl, tpot or e2e' '--slo p99:latency=1s'
-refuse 1 'KV blocks of 16 positions: there are' '--workload random:in=2000000,out=1'
-refuse 1 'takes 73 KV blocks of 16 positions: there are 9' '--num-gpu-blocks-override 10'
+refuse 1 'max-model-len is 131072' '--workload random:in=2000000,out=1'
+refuse 1 'KV blocks of 16 positions: there are' '--max-model-len 4000000 --workload random:in=2000000,out=1'
+refuse 1 'takes 72 KV blocks of 16 positions: there are 9' '--num-gpu-blocks-override 10'
 refused 1 'leaves no memory for a KV cache on h100-sxm' simulate llama-3.1-70b -q BF16 --hw h100-sxm
 jq 'del(.spec.memory_bytes)' "$top_srcdir/hwprofiles/h100-sxm.json" >"$tmp/no-memory.json" 2>/dev/null &&
     refused 1 'has no memory size: give --num-gpu-blocks-override' simulate llama-3.1-8b --hw "$tmp/no-memory.json"

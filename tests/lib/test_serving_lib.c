@@ -405,6 +405,7 @@ static void test_refused_runs(void **state)
     o = simulate_options(0);
     o.max_concurrency = 1;
     s.num_gpu_blocks_override = 1 << 23;
+    s.max_model_len = 1 << 26;
     refuses(roofcast_simulate(m, h, endless, &s, &o, &err), ROOFCAST_ERROR_INPUT, "the simulation lasts longer than 9.22e+06 s");
     roofcast_workload_free(endless);
     roofcast_workload_free(timed);

@@ -322,7 +322,7 @@ static void test_refuses(void **state)
     (void)state;
     struct error err;
     struct policy p = vllm(2048);
-    assert_fails(scheduler_check(&p, 100, 1600, 1, &err), err, "takes 101 KV blocks of 16 positions: there are 100");
+    assert_fails(scheduler_check(&p, 100, 1600, 2, &err), err, "takes 101 KV blocks of 16 positions: there are 100");
     assert_fails(scheduler_check(&p, 100, 1 << 20, 1, &err), err, "max-model-len is 1048576");
     p.max_num_seqs = 4096;
     assert_fails(policy_check(&p, &err), err, "expected at least max-num-seqs, 4096");
