@@ -219,8 +219,10 @@ static int run_one(const struct options *o, struct deployment *d, const struct s
     struct serve_result r = { 0 };
     struct serve_study *study = calloc(1, sizeof *study);
     char constants[17];
-    const struct serving_subject s = { .model = m->name, .hw = h->id, .constants = serving_constants(constants), .rate = serve_workload_rate(w), .burstiness = o->c.load.arrivals.burstiness,
-                                       .w = w, .options = &run, .r = &r, .study = study };
+    const double given_s = o->c.load.arrivals.rate_s;
+    const struct serving_subject s = { .model = m->name, .hw = h->id, .constants = serving_constants(constants), .w = w,
+                                       .rate = isnan(given_s) ? serve_workload_rate(w) : given_s, .burstiness = o->c.load.arrivals.burstiness,
+                                       .options = &run, .r = &r, .study = study };
     int rc = study ? timeline_init(&t, &d->policy, err) : error_oom(err, sizeof *study, "a simulation");
     if (rc != 0) {
         free(study);
@@ -449,7 +451,7 @@ int cmd_simulate(int argc, char **argv, struct error *err)
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --format vllm        # as vllm bench serve\n"
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --chart load --trace-to load.json\n";
     static const int exclusive[][CLI_EXCLUSIVE] = { { SERVING_PREFIX, SERVING_NO_PREFIX }, { SERVING_CHUNKED, SERVING_NO_CHUNKED },
-                                                    { SERVING_ASYNC, SERVING_NO_ASYNC },   { SERVING_REQUESTS, SERVING_DURATION },
+                                                    { SERVING_ASYNC, SERVING_NO_ASYNC },   { SERVING_REQUESTS, SERVING_DURATION }, { OPT_RATE, SERVING_RAMP },
                                                     { OPT_COMPARE, OPT_FORMAT },           { OPT_COMPARE, OPT_REQUESTS_TO },
                                                     { OPT_COMPARE, OPT_TRACE_TO },         { OPT_FORMAT, 'o' },
                                                     { 0 } };

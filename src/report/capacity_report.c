@@ -105,9 +105,16 @@ void capacity_rank(struct table_rows *rows)
 static void say(const struct table_rows *rows, const struct capacity_texts *x)
 {
     const struct capacity_row *best = rows->n > 0 ? table_row(rows, 0) : NULL;
-    size_t n = 0;
-    for (size_t i = 0; i < rows->n; i++)
-        n += ((const struct capacity_row *)table_row(rows, i))->c.rate > 0;
+    size_t n = 0, n_reason = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct capacity_row *r = table_row(rows, i);
+        n += r->c.rate > 0;
+        n_reason += r->reason != NULL;
+    }
+    if (n_reason == rows->n && rows->n > 0) {
+        report_text(0, "None of %zu deployments can run: %s.\n\n", rows->n, best->reason);
+        return;
+    }
     if (n == 0) {
         report_text(0, "None of %zu deployments meets %s with %s: loosen the objective, or take faster devices or a smaller type.\n\n", rows->n,
                     x->slo->text, x->workload);

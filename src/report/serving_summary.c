@@ -24,6 +24,11 @@ static void add_draws(struct strbuf *b, const struct serve_study *s)
         strbuf_addf(b, " (saturated in %.0f %% of %zu runs)", 100 * s->p_saturated, s->n_run);
 }
 
+static double mean_of(const struct serving_subject *x, enum serve_metric m)
+{
+    return x->study->m.v[serve_time(m, STAT_MEAN)].value;
+}
+
 static void add_verdict(struct strbuf *b, const struct serving_subject *x)
 {
     const struct serve_stability *s = &x->study->m.stability;
@@ -33,6 +38,12 @@ static void add_verdict(struct strbuf *b, const struct serving_subject *x)
     case SERVE_STABLE:
         if (x->options->max_concurrency > 0 && isinf(x->rate))
             strbuf_addf(b, "Closed loop: %u requests at once, %s requests/s in the mean, ", x->options->max_concurrency, rate_text(offered, rate));
+        else if (x->options->max_concurrency > 0 && mean_of(x, SERVE_CLIENT_QUEUE) > s->lifetime_s)
+            strbuf_addf(b, "Held back: the client's limit of %u requests at once lets %s requests/s through, each waits for %s in the mean, ",
+                        x->options->max_concurrency, rate_text(offered, rate), time_text(served, mean_of(x, SERVE_CLIENT_QUEUE)));
+        else if (mean_of(x, SERVE_QUEUE) > s->lifetime_s)
+            strbuf_addf(b, "Overloaded: %s requests/s arrive and wait for %s in the mean, longer than they are served (%s), ", rate_text(offered, rate),
+                        time_text(served, mean_of(x, SERVE_QUEUE)), time_text(other, s->lifetime_s));
         else
             strbuf_addf(b, "Stable: %s requests/s arrive, the queue does not grow, ", rate_text(offered, rate));
         strbuf_addf(b, "%s busy %.0f %% of the time with %s sequences a step", x->options->n_replica > 1 ? "replicas are" : "the device is", 100 * s->busy,

@@ -15,6 +15,7 @@ static const struct {
 
 /* Releases from which a default holds. */
 enum {
+    RELEASE_V1 = 8,          /* 0.8: the scheduler of V1 is the default */
     RELEASE_ASYNC = 14,      /* 0.14.0: --async-scheduling (vllm#27614) */
     RELEASE_WHOLE_PROMPT = 19, /* scheduler_reserve_full_isl (vllm#37307); set in the configuration that a run of 0.19.0 printed */
     RELEASE_LARGE = 30,      /* budget of 16,384 tokens from 160 GiB on */
@@ -75,6 +76,9 @@ int policy_init(struct policy *p, const char *name, const struct policy_device *
 {
     *p = (struct policy){ .name = name, .kind = POLICY_VLLM, .n_group = 1 };
     const unsigned release = strcmp(name, "vllm") == 0 ? 27 : strncmp(name, "vllm-", 5) == 0 ? memory_release_find(name) : 0;
+    if (release > 0 && (release < RELEASE_V1 || release > MEMORY_NEWEST))
+        return error_set(err, ERROR_USAGE, "policy \"%s\": expected a release from vllm-0.%d, whose scheduler is V1's, to vllm-0.%d", name, RELEASE_V1,
+                         MEMORY_NEWEST);
     if (release > 0)
         vllm_defaults(p, release, d);
     else if (strcmp(name, "llama-server") == 0)
