@@ -1,5 +1,5 @@
 /*
- * The command that starts a deployment. Options of vLLM: its EngineArgs (serving.md 1.5); of llama-server: serving.md 2.1. Confidence:
+ * The command that starts a deployment. Options of vLLM: its EngineArgs; of llama-server: its README. Confidence:
  * medium for names of quantization methods, which change between releases.
  */
 #include "cli/capacity.h"

@@ -44,7 +44,7 @@ int serving_write_requests(FILE *f, enum report_format format, const struct serv
  * The result file of `vllm bench serve --save-result`, its keys in its order; detailed: --save-detailed, but for itls and generated_texts,
  * which a simulation does not have. A new object. Percentiles of no value are 0 there.
  * errors   ERROR_USAGE: the study is of several runs; out of memory
- * source   serving.md 1.7: vllm/benchmarks/serve.py@009e6d4a1cd6
+ * source   vllm/benchmarks/serve.py@009e6d4a1cd6
  */
 json_t *serving_vllm_json(const struct serving_subject *s, bool detailed, struct error *err);
 

@@ -79,7 +79,7 @@ static uint32_t add_groups(struct policy *p, uint32_t n_layer, uint32_t size, ui
 
 /*
  * Layer groups that share the pool, as vLLM's hybrid cache has them: as many layers each as the rarer kind of layer has. A block then holds the
- * positions of one group. Returns the part of a block of all layers that it takes; 1: all layers alike. source: serving.md 1.3
+ * positions of one group. Returns the part of a block of all layers that it takes; 1: all layers alike. source: vLLM (vllm/v1/core/kv_cache_utils.py)
  */
 static double set_groups(struct policy *p, const struct op_classes *classes)
 {

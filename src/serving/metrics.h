@@ -58,7 +58,7 @@ enum serve_verdict {
  *     short       window < 3 x mean time of a request from its admission to its end
  *
  * Queue: requests sent and not yet admitted. A queue of a stable server has a mean; that of a saturated one grows linearly at the excess of
- * the arrival rate. source   Asmussen, Applied Probability and Queues, ch. III; labels as BLIS (serving.md 6)
+ * the arrival rate. source   Asmussen, Applied Probability and Queues, ch. III; labels as BLIS (inference-sim)
  */
 #define SATURATED_GROWTH 0.03
 struct serve_stability {

@@ -1,4 +1,4 @@
-/* Policies and their defaults. Source: serving.md 1 and 2.1, after vLLM's and llama-server's sources. */
+/* Policies and their defaults. Source: vLLM (vllm/v1/core/sched/scheduler.py, vllm/config), llama.cpp (tools/server). */
 #include "serving/policy.h"
 #include "cost/memory.h"
 #include <string.h>

@@ -40,7 +40,7 @@ struct policy {
     uint32_t n_layer[POLICY_MAX_GROUPS]; /* attention layers of a group; 0: not told, all alike */
 };
 
-/* Device traits that defaults depend on. Source: serving.md 1.5, after vLLM's EngineArgs (confidence: medium). */
+/* Device traits that defaults depend on. Source: vLLM's EngineArgs (vllm/engine/arg_utils.py) (confidence: medium). */
 struct policy_device {
     double memory_bytes; /* of one device */
     bool is_gpu;
@@ -58,7 +58,7 @@ int policy_check(const struct policy *p, struct error *err);
 /* Positions of a sequence at most; without chunked prefill a step has room for as long a prompt. */
 void policy_set_model_len(struct policy *p, uint32_t max_model_len);
 
-/* CUDA-graph sizes: tokens of a batch as executed. Source: serving.md 1.6 (confidence: medium). */
+/* CUDA-graph sizes: tokens of a batch as executed. Source: vLLM's cudagraph_capture_sizes (vllm/config) (confidence: medium). */
 uint32_t policy_graph_max(const struct policy *p, bool blackwell);
 /* Smallest captured size of at least n_tok (1, 2, 4, 8 to 248 by 8, 256 to max by 16); n_tok itself beyond max. */
 uint32_t policy_graph_size(uint32_t n_tok, uint32_t max);

@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 
-/* Times of a request, in seconds. Definitions of vllm bench serve: serving.md 1.7. */
+/* Times of a request, in seconds. Definitions of vllm bench serve (vllm/benchmarks/serve.py). */
 enum serve_metric {
     SERVE_TTFT,         /* first token - sent */
     SERVE_ITL,          /* between tokens, all requests' gaps pooled, one a step */

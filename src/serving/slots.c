@@ -1,7 +1,7 @@
 /*
  * llama-server's scheduler: slots. A step has one token of every slot that generates, then prompts slot by slot until n_batch is full. A slot
  * keeps what it computed; a request takes the free slot with which it shares the longest prefix. Nothing is preempted: a KV cache too small
- * for a step is an error for all slots that work. Source: serving.md 2.1, after llama.cpp's tools/server/server-context.cpp.
+ * for a step is an error for all slots that work. Source: llama.cpp's tools/server/server-context.cpp.
  */
 #include "serving/scheduler.h"
 #include <stdlib.h>

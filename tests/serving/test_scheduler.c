@@ -1,4 +1,4 @@
-/* The scheduler against schedules worked out by hand from vLLM's rules (serving.md 1.1 to 1.3), and its properties under random loads. */
+/* The scheduler against schedules worked out by hand from vLLM's rules, and its properties under random loads. */
 #include "../test.h"
 #include "serving/scheduler.h"
 #include "serving/draw.h"
