@@ -112,16 +112,16 @@ static int run(const struct score_cli *o, struct error *err)
 {
     struct measured m;
     struct measurements shipped = { 0 };
-    struct workload *beside = NULL;
+    struct workload *shipped_rows = NULL;
     struct score_cli with = *o;
     int rc = measured_open(&m, o->file, o->hardware, &o->measured, err);
     if (rc == 0 && o->score.leave != LEAVE_NOTHING && m.l.n > 0 && m.l.n < ROWS_BESIDE && m.l.row[0].kind == MEASURE_RATE)
-        rc = load_shipped(&shipped, &beside, m.p, err);
-    with.score.reference_rows = beside;
+        rc = load_shipped(&shipped, &shipped_rows, m.p, err);
+    with.score.reference_rows = shipped_rows;
     with.score.n_reference_rows = shipped.n;
     if (rc == 0)
         rc = o->features ? features_save(m.rows, m.l.n, o->features, err) : score(&with, &m.l, m.rows, err);
-    workload_rows_free(beside, shipped.n);
+    workload_rows_free(shipped_rows, shipped.n);
     measure_free(&shipped);
     measured_close(&m);
     return rc;

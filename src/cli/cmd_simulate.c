@@ -264,7 +264,7 @@ static const struct {
     { "one by one", "-", "one-by-one", CHOICE_DEFAULT, CHOICE_OFF, false, 0 },
     { "static", "a batch shares each read of the weights", "static", CHOICE_DEFAULT, CHOICE_OFF, false, 0 },
     { "continuous", "requests join and leave at every step", NULL, CHOICE_OFF, CHOICE_OFF, false, 0 },
-    { "chunked", "prompts in pieces beside decoding sequences", NULL, CHOICE_ON, CHOICE_OFF, false, 0 },
+    { "chunked", "prompts in chunks, in steps with decoding sequences", NULL, CHOICE_ON, CHOICE_OFF, false, 0 },
     { "prefix cache", "prompts that begin alike are computed once", NULL, CHOICE_ON, CHOICE_ON, false, 0 },
     { "FP8 KV cache", "half the bytes a position: more sequences, shorter steps", NULL, CHOICE_ON, CHOICE_ON, true, 0 },
     { "speculation", "three drafts a step, verified in one pass", NULL, CHOICE_ON, CHOICE_ON, true, 3 },

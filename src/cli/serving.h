@@ -47,7 +47,7 @@ enum {
     { "num-gpu-blocks-override", SERVING_BLOCKS, "N", 0, "KV blocks, in place of what the memory has room for", 0 }, \
     { "enable-prefix-caching", SERVING_PREFIX, NULL, 0, "keep the KV blocks of prompts that others begin with (default)", 0 }, \
     { "no-enable-prefix-caching", SERVING_NO_PREFIX, NULL, 0, "do not", 0 }, \
-    { "enable-chunked-prefill", SERVING_CHUNKED, NULL, 0, "prompts in pieces beside decoding sequences (default)", 0 }, \
+    { "enable-chunked-prefill", SERVING_CHUNKED, NULL, 0, "prompts in chunks, in steps with decoding sequences (default)", 0 }, \
     { "no-enable-chunked-prefill", SERVING_NO_CHUNKED, NULL, 0, "prompts whole", 0 }, \
     { "async-scheduling", SERVING_ASYNC, NULL, 0, "form a step while the one before runs (default from vllm-0.14)", 0 }, \
     { "no-async-scheduling", SERVING_NO_ASYNC, NULL, 0, "do not", 0 }, \

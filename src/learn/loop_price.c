@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prompts are priced beside half of the sequences, as in a server that fills. */
-enum { BESIDE = 2, PAST = 8192, MOST_PAIRED = 2048, FIRST_SIZE = 16 };
+/* Prompts are priced in steps with half of the sequences, as in a server that fills. */
+enum { HALVES = 2, PAST = 8192, MOST_PAIRED = 2048, FIRST_SIZE = 16 };
 
 struct pricing {
     const struct stack_traits *x;
@@ -42,11 +42,11 @@ static int decode_s(struct pricing *x, uint32_t n_seq, uint32_t context, double 
 /* What n_tok tokens of n_prompt prompts after n_past positions add to a step. */
 static int prompt_s(struct pricing *x, uint32_t n_tok, uint32_t n_past, uint32_t n_prompt, double *s, struct error *err)
 {
-    const uint32_t beside = (x->shape->n_user + BESIDE - 1) / BESIDE, context = x->shape->n_in + x->shape->n_out / 2;
+    const uint32_t n_decode = (x->shape->n_user + HALVES - 1) / HALVES, context = x->shape->n_in + x->shape->n_out / 2;
     struct workload p = { 0 }, d = { 0 };
     int rc = workload_of_pass(x->x->p, PHASE_PREFILL, n_tok, n_past, n_prompt, &p, err);
     if (rc == 0 && !x->prompts)
-        rc = workload_of_pass(x->x->p, PHASE_DECODE, beside, context, beside, &d, err);
+        rc = workload_of_pass(x->x->p, PHASE_DECODE, n_decode, context, n_decode, &d, err);
     if (rc == 0)
         *s = x->prompts ? seconds(x, NULL, &p, x->passes) : seconds(x, &d, &p, x->steps) - seconds(x, &d, NULL, x->steps);
     workload_free(&p);

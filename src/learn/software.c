@@ -137,7 +137,7 @@ struct query {
     struct stack_traits traits;
     struct step c[2]; /* most of a prompt's arithmetic: determines its math units */
     struct work_pass pass;
-    struct query *served; /* the same as a row of a server's steps, beside it in memory; NULL: none */
+    struct query *served; /* the same as a row of a server's steps, adjacent in memory; NULL: none */
 };
 
 enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: units are the same from TIME_PROMPT on, and below it from 9 (43) */

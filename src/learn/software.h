@@ -28,7 +28,7 @@ void software_free(struct software *s);
 /* From now on the constants of a server's steps, from the latencies of servers under load, in place of those of single runs;
  * of a stack that is no server's, nothing changes. (52) */
 void software_serve(struct software *s);
-/* The same beside s, which does not change and outlives it. NULL: *err. */
+/* A second one over s, which does not change and outlives it. NULL: *err. */
 struct software *software_serving(const struct software *s, struct error *err);
 /* For predict_options.time; valid as long as s. Thread-safe. */
 const struct time_source *software_source(const struct software *s);

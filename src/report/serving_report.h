@@ -30,7 +30,7 @@ void serving_add_summary(struct strbuf *out, const struct serving_subject *s);
 extern const struct table_fields serving_fields;
 /*
  * Table, md: summary, times with mean and percentiles, then the figures of most use, with --wide all. csv, sql, json, jsonl: a row a figure; json has the
- * verdict, the SLO and the summary beside them. path NULL: standard output.
+ * verdict, the SLO and the summary in addition. path NULL: standard output.
  */
 int serving_print(const char *path, enum report_format format, const struct serving_subject *s, struct error *err);
 

@@ -63,7 +63,7 @@ static int write_some(FILE *f, enum report_format format, const struct serving_s
     if (rc == 0) {
         const char *end = format == REPORT_CSV && from > 0 ? memchr(text, '\n', size) : NULL;
         const char *start = end ? end + 1 : text;
-        fwrite(start, 1, size - (size_t)(start - text), f); /* whoever closes f looks at what became of it */
+        fwrite(start, 1, size - (size_t)(start - text), f); /* the caller checks f when it closes it */
     }
     free(text);
     table_rows_free(&rows);

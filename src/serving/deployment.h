@@ -51,7 +51,7 @@ void deployment_free(struct deployment *d);
 /* Prices of the i-th draw of the constants; 0: their means. */
 int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct error *err);
 /*
- * With a prefix cache a preempted request finds its own blocks when it returns, as far as nobody took them. That costs time to simulate: where a
+ * With a prefix cache a preempted request finds its own blocks when it returns, as far as they were not taken. That costs time to simulate: where a
  * run of w preempts, its requests get identities of their own, else w stays as it is.
  */
 int deployment_identify(struct serve_workload *w, const struct serve_options *run, struct error *err);

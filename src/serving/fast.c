@@ -8,74 +8,10 @@
  * applied steps at which it leaves. Its blocks with an identity lie in a common stash until it leaves: which of them it gets does not matter,
  * for none of them has a hash.
  */
-#include "serving/arrivals.h"
-#include "serving/blocks.h"
-#include "serving/internal.h"
+#include "serving/fast.h"
 #include "serving/scheduler.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* The older and the newer step in flight sample a token of the sequence; its newest token came with the step applied last; it has one. */
-enum { OLDER = 1, NEWER = 2, FRESH = 4, STARTED = 8 };
-enum { MOST_FLIGHT = 2, NO_SEQ = UINT32_MAX };
-
-/* Blocks with an identity. */
-struct held {
-    uint32_t *block, n, cap, n_hashed, n_hash;
-    uint64_t *hash;
-};
-
-struct seq {
-    uint64_t known, computed; /* tokens; of a steady one, modulo 2^64, less x->n_applied and x->n_formed */
-    uint64_t last_ps;         /* of its newest token, where it is not FRESH */
-    uint64_t order;           /* of admission */
-    uint32_t request, last, stop; /* last: tokens at which it must end; stop: at which it does */
-    uint32_t prev, next;      /* running, in order of admission */
-    uint8_t flag;
-    bool steady;
-};
-
-struct waiting {
-    uint32_t request, known, flag;
-    uint64_t last_ps;
-    struct held held; /* hashes alone */
-};
-
-/* When a steady sequence leaves. */
-struct leave {
-    uint64_t n_applied;
-    uint32_t seq;
-};
-
-struct fast {
-    const struct serve_workload *w;
-    const struct serve_options *o;
-    const struct policy *p;
-    struct serve_result *r;
-    struct arrivals arrivals;
-    struct block_pool pool;
-    uint32_t n_reserve;
-    /* running */
-    struct seq *seq;         /* [cap] */
-    struct held *held;       /* [cap] with identities */
-    uint32_t *spare, n_spare; /* unused ones */
-    uint32_t first_seq, last_seq, n, cap;
-    uint64_t n_order;
-    uint32_t *irregular, n_irregular; /* in order of admission */
-    struct leave *heap;      /* of the steady ones, the first to leave on top */
-    uint32_t n_steady;
-    uint64_t sum_computed;   /* of the steady ones */
-    uint32_t *residue;       /* [block_size]: steady ones by (computed - n_formed) mod block_size */
-    uint64_t n_formed, n_applied;
-    struct held stash;       /* blocks of the steady ones */
-    uint32_t *hit;           /* [n_block]: blocks that a waiting request found */
-    /* waiting: a ring, of which the first n_flown may have a token in flight */
-    struct waiting *ring;
-    size_t n_waiting, first, ring_cap, n_flown;
-    uint64_t flight_ps[MOST_FLIGHT]; /* ends of the steps in flight */
-    size_t n_flight;
-    uint64_t now_ps, device_ps, applied_ps; /* now; the device's last end; the newest apply */
-};
 
 bool serve_can_jump(const struct serve_options *o, char *why, size_t size)
 {
@@ -89,297 +25,6 @@ bool serve_can_jump(const struct serve_options *o, char *why, size_t size)
                                                             : NULL;
     snprintf(why, size, "%s", text ? text : "");
     return !text;
-}
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint32_t blocks_of(const struct fast *x, uint64_t n_position)
-{
-    return (uint32_t)((n_position + x->p->block_size - 1) / x->p->block_size);
-}
-
-/* ---- waiting ------------------------------------------------------------------------------------------------------- */
-
-static struct waiting *waiting_at(struct fast *x, size_t i)
-{
-    return &x->ring[(x->first + i) & (x->ring_cap - 1)];
-}
-
-static int waiting_room(struct fast *x, struct error *err)
-{
-    if (x->n_waiting < x->ring_cap)
-        return 0;
-    const size_t cap = 2 * x->ring_cap;
-    struct waiting *ring = malloc(cap * sizeof *ring);
-    if (!ring)
-        return error_oom(err, cap * sizeof *ring, "the waiting requests");
-    for (size_t i = 0; i < x->n_waiting; i++)
-        ring[i] = *waiting_at(x, i);
-    free(x->ring);
-    x->ring = ring;
-    x->ring_cap = cap;
-    x->first = 0;
-    return 0;
-}
-
-static int push_front(struct fast *x, const struct waiting *q, struct error *err)
-{
-    if (waiting_room(x, err) != 0)
-        return -1;
-    x->first = (x->first + x->ring_cap - 1) & (x->ring_cap - 1);
-    x->n_waiting++;
-    x->n_flown++;
-    *waiting_at(x, 0) = *q;
-    return 0;
-}
-
-static void pop_front(struct fast *x)
-{
-    x->first = (x->first + 1) & (x->ring_cap - 1);
-    x->n_waiting--;
-    x->n_flown -= x->n_flown > 0;
-}
-
-static void remove_waiting(struct fast *x, size_t i)
-{
-    for (; i > 0; i--)
-        *waiting_at(x, i) = *waiting_at(x, i - 1);
-    pop_front(x);
-}
-
-static int take_arrivals(struct fast *x, struct error *err)
-{
-    struct due due;
-    uint64_t sent_ps;
-    while (arrivals_take(&x->arrivals, x->now_ps, &due, &sent_ps)) {
-        const struct serve_request *r = &x->w->r[due.request];
-        x->r->out[due.request].due_ps = due.ps;
-        x->r->out[due.request].sent_ps = sent_ps;
-        if (waiting_room(x, err) != 0)
-            return -1;
-        struct waiting q = { .request = due.request, .known = r->n_in };
-        if (x->pool.identity && r->n_run > 0 && !(q.held.hash = block_hashes(x->w, r, x->p->block_size, &q.held.n_hash, err)) &&
-            q.held.n_hash > 0)
-            return -1;
-        x->n_waiting++;
-        *waiting_at(x, x->n_waiting - 1) = q;
-    }
-    return 0;
-}
-
-/* ---- blocks --------------------------------------------------------------------------------------------------------- */
-
-static bool reserve(struct held *h, uint32_t n, struct error *err)
-{
-    if (n <= h->cap)
-        return true;
-    const uint32_t cap = n > 2 * h->cap ? n : 2 * h->cap;
-    uint32_t *block = realloc(h->block, cap * sizeof *block);
-    if (!block)
-        return error_oom(err, cap * sizeof *block, "the blocks of a sequence") == 0;
-    h->block = block;
-    h->cap = cap;
-    return true;
-}
-
-static int take_blocks(struct fast *x, struct held *h, uint32_t n, struct error *err)
-{
-    if (!x->pool.identity) {
-        block_pool_take(&x->pool, n, NULL);
-        return 0;
-    }
-    if (n == 0)
-        return 0; /* there may be no array yet */
-    if (!reserve(h, h->n + n, err))
-        return -1;
-    block_pool_take(&x->pool, n, h->block + h->n);
-    h->n += n;
-    return 0;
-}
-
-static void hash_blocks(struct fast *x, struct held *h, uint64_t known, uint64_t computed)
-{
-    const uint32_t full = (uint32_t)u64_min(u64_min(known, computed) / x->p->block_size, h->n_hash);
-    for (; h->n_hashed < full; h->n_hashed++)
-        block_pool_hash(&x->pool, h->block[h->n_hashed], h->hash[h->n_hashed]);
-}
-
-/* All blocks of computed positions, last to first. */
-static void release(struct fast *x, struct held *h, uint64_t computed)
-{
-    if (!x->pool.identity) {
-        block_pool_release(&x->pool, blocks_of(x, computed), NULL);
-        return;
-    }
-    block_pool_release(&x->pool, h->n, h->block);
-    free(h->block);
-    h->block = NULL;
-    h->n = h->cap = h->n_hashed = 0;
-}
-
-/* Blocks of q's prefix that are cached, in x->hit; *n_free of them lie in the free queue. */
-static uint32_t prefix_hit(struct fast *x, const struct waiting *q, uint32_t *n_free)
-{
-    const uint32_t most = least(q->held.n_hash, (q->known - 1) / x->p->block_size);
-    uint32_t n = 0, b;
-    *n_free = 0;
-    for (; n < most && (b = block_pool_find(&x->pool, q->held.hash[n])) != BLOCK_NONE; n++) {
-        x->hit[n] = b;
-        *n_free += block_pool_is_free(&x->pool, b);
-    }
-    return n;
-}
-
-/* ---- running ------------------------------------------------------------------------------------------------------------ */
-
-static struct held *held_of(struct fast *x, uint32_t i)
-{
-    return x->pool.identity ? &x->held[i] : NULL;
-}
-
-static void list_remove(struct fast *x, uint32_t i)
-{
-    const uint32_t prev = x->seq[i].prev, next = x->seq[i].next;
-    if (prev != NO_SEQ)
-        x->seq[prev].next = next;
-    else
-        x->first_seq = next;
-    if (next != NO_SEQ)
-        x->seq[next].prev = prev;
-    else
-        x->last_seq = prev;
-    x->spare[x->n_spare++] = i;
-    x->n--;
-}
-
-static uint32_t list_append(struct fast *x)
-{
-    const uint32_t i = x->spare[--x->n_spare];
-    x->seq[i] = (struct seq){ .prev = x->last_seq, .next = NO_SEQ, .order = x->n_order++ };
-    if (x->last_seq != NO_SEQ)
-        x->seq[x->last_seq].next = i;
-    else
-        x->first_seq = i;
-    x->last_seq = i;
-    x->n++;
-    return i;
-}
-
-static void irregular_insert(struct fast *x, uint32_t i)
-{
-    uint32_t k = x->n_irregular++;
-    for (; k > 0 && x->seq[x->irregular[k - 1]].order > x->seq[i].order; k--)
-        x->irregular[k] = x->irregular[k - 1];
-    x->irregular[k] = i;
-}
-
-/* ---- steady ones ---------------------------------------------------------------------------------------------------------- */
-
-static void heap_push(struct fast *x, struct leave l)
-{
-    uint32_t i = x->n_steady++;
-    for (; i > 0 && l.n_applied < x->heap[(i - 1) / 2].n_applied; i = (i - 1) / 2)
-        x->heap[i] = x->heap[(i - 1) / 2];
-    x->heap[i] = l;
-}
-
-static uint32_t heap_pop(struct fast *x)
-{
-    const uint32_t seq = x->heap[0].seq;
-    const struct leave l = x->heap[--x->n_steady];
-    uint32_t i = 0;
-    for (uint32_t k; (k = 2 * i + 1) < x->n_steady; i = k) {
-        k += k + 1 < x->n_steady && x->heap[k + 1].n_applied < x->heap[k].n_applied;
-        if (x->heap[k].n_applied >= l.n_applied)
-            break;
-        x->heap[i] = x->heap[k];
-    }
-    x->heap[i] = l;
-    return seq;
-}
-
-/* The class of a sequence by when it needs its next block. */
-static uint32_t *residue_of(struct fast *x, uint64_t computed)
-{
-    const uint32_t bs = x->p->block_size;
-    return &x->residue[(computed % bs + bs - x->n_formed % bs) % bs];
-}
-
-/* Steady ones whose next token begins a block, in a step formed so many steps from now. */
-static uint32_t crossing(const struct fast *x, uint64_t steps)
-{
-    const uint32_t bs = x->p->block_size, at = (uint32_t)((x->n_formed + steps) % bs);
-    return x->residue[at == 0 ? 0 : bs - at];
-}
-
-/* Tokens known with which a sequence is irregular again: before its last one, and before it fills a block that can be found. */
-static uint64_t steady_until(const struct fast *x, const struct seq *q, const struct held *h)
-{
-    const uint64_t end = q->stop - 1;
-    return h && h->n_hashed < h->n_hash ? u64_min(end, (h->n_hashed + UINT64_C(1)) * x->p->block_size - 1) : end;
-}
-
-static void join(struct fast *x, uint32_t i)
-{
-    struct seq *q = &x->seq[i];
-    heap_push(x, (struct leave){ x->n_applied + (steady_until(x, q, held_of(x, i)) - q->known), i });
-    ++*residue_of(x, q->computed);
-    x->sum_computed += q->computed;
-    q->known -= x->n_applied;
-    q->computed -= x->n_formed;
-    q->steady = true;
-}
-
-static int make_irregular(struct fast *x, uint32_t i, struct error *err)
-{
-    struct seq *q = &x->seq[i];
-    q->steady = false;
-    q->known += x->n_applied;
-    q->computed += x->n_formed;
-    q->flag = (uint8_t)(FRESH | STARTED | (x->n_flight > 0 ? OLDER : 0));
-    --*residue_of(x, q->computed);
-    x->sum_computed -= q->computed;
-    if (!x->pool.identity)
-        return 0;
-    struct held *h = &x->held[i];
-    const uint32_t more = blocks_of(x, q->computed) - h->n;
-    if (more == 0)
-        return 0;
-    if (!reserve(h, h->n + more, err))
-        return -1;
-    x->stash.n -= more;
-    memcpy(h->block + h->n, x->stash.block + x->stash.n, more * sizeof *h->block);
-    h->n += more;
-    return 0;
-}
-
-static int all_irregular(struct fast *x, struct error *err)
-{
-    if (x->n_steady == 0)
-        return 0;
-    x->n_irregular = 0;
-    for (uint32_t i = x->first_seq; i != NO_SEQ; i = x->seq[i].next) {
-        x->irregular[x->n_irregular++] = i;
-        if (x->seq[i].steady && make_irregular(x, i, err) != 0)
-            return -1;
-    }
-    x->n_steady = 0;
-    return 0;
-}
-
-/* Those about to end. */
-static int let_leave(struct fast *x, struct error *err)
-{
-    while (x->n_steady > 0 && x->heap[0].n_applied <= x->n_applied) {
-        const uint32_t i = heap_pop(x);
-        if (make_irregular(x, i, err) != 0)
-            return -1;
-        irregular_insert(x, i);
-    }
-    return 0;
 }
 
 /* ---- a step -------------------------------------------------------------------------------------------------------------- */
@@ -405,10 +50,10 @@ static int schedule(struct fast *x, uint32_t i, uint32_t n_tok, struct step_load
 {
     struct seq *q = &x->seq[i];
     struct held *h = held_of(x, i);
-    if (take_blocks(x, h, new_blocks(x, q, n_tok), err) != 0)
+    if (fast_take_blocks(x, h, new_blocks(x, q, n_tok), err) != 0)
         return -1;
     if (h)
-        hash_blocks(x, h, q->known, q->computed + n_tok);
+        fast_hash_blocks(x, h, q->known, q->computed + n_tok);
     (n_tok > 1 ? step_load_prompt : step_load_decode)(load, x->o->price, (uint32_t)q->computed, n_tok);
     if (q->computed + n_tok >= q->known + (q->flag & OLDER))
         q->flag |= (uint8_t)(OLDER << x->n_flight);
@@ -434,7 +79,7 @@ static int form_all(struct fast *x, uint64_t *budget, struct step_load *load, st
 {
     *budget -= x->n_steady;
     if (x->n_steady > 0) {
-        if (take_blocks(x, &x->stash, crossing(x, 0), err) != 0)
+        if (fast_take_blocks(x, &x->stash, crossing(x, 0), err) != 0)
             return -1;
         x->sum_computed += x->n_steady;
         load->n_decode = x->n_steady;
@@ -457,20 +102,20 @@ static int preempt_last(struct fast *x, struct error *err)
     struct waiting q = { .request = s->request, .known = (uint32_t)s->known, .flag = s->flag & (uint32_t)~FRESH };
     q.last_ps = s->flag & FRESH ? x->applied_ps : s->last_ps;
     struct held *h = held_of(x, i);
-    release(x, h, s->computed);
+    fast_release(x, h, s->computed);
     if (h)
         q.held = *h;
-    list_remove(x, i);
+    fast_list_remove(x, i);
     x->n_irregular--; /* the last of them */
     x->r->t.n_preempt++;
     x->r->out[q.request].n_preempt++;
-    return push_front(x, &q, err);
+    return fast_push_front(x, &q, err);
 }
 
 /* One by one, as in scheduler.c. */
 static int form_each(struct fast *x, uint64_t *budget, bool *preempted, struct step_load *load, struct error *err)
 {
-    if (all_irregular(x, err) != 0)
+    if (fast_all_irregular(x, err) != 0)
         return -1;
     x->n_formed++;
     for (uint32_t k = 0; k < x->n_irregular && *budget > 0; k++) {
@@ -499,7 +144,7 @@ static uint32_t admissible(struct fast *x, uint64_t budget, uint32_t *hit)
         return 0;
     const struct waiting *q = waiting_at(x, 0);
     uint32_t in_queue;
-    *hit = prefix_hit(x, q, &in_queue);
+    *hit = fast_prefix_hit(x, q, &in_queue);
     uint32_t n_tok = q->known - *hit * x->p->block_size;
     if (x->p->long_prefill_token_threshold > 0)
         n_tok = least(n_tok, x->p->long_prefill_token_threshold);
@@ -517,9 +162,9 @@ static int admit(struct fast *x, uint32_t hit, struct error *err)
     const struct waiting w = *waiting_at(x, 0);
     const struct serve_request *r = &x->w->r[w.request];
     struct serve_outcome *out = &x->r->out[w.request];
-    const uint32_t i = list_append(x);
+    const uint32_t i = fast_list_append(x);
     struct seq *q = &x->seq[i];
-    pop_front(x);
+    fast_pop_front(x);
     x->irregular[x->n_irregular++] = i;
     q->request = w.request;
     q->known = w.known;
@@ -538,7 +183,7 @@ static int admit(struct fast *x, uint32_t hit, struct error *err)
         return 0;
     struct held *h = &x->held[i];
     *h = w.held;
-    if (!reserve(h, hit + 16, err))
+    if (!fast_reserve(h, hit + 16, err))
         return -1;
     for (; h->n < hit; h->n++) {
         h->block[h->n] = x->hit[h->n];
@@ -623,7 +268,7 @@ static void apply_waiting(struct fast *x)
         if (q->known == x->w->r[q->request].n_in + x->w->r[q->request].n_out) {
             end_request(x, q->request);
             free(q->held.hash);
-            remove_waiting(x, i);
+            fast_remove_waiting(x, i);
             i--;
         }
     }
@@ -647,7 +292,7 @@ static void apply_token(struct fast *x, struct seq *q)
 static bool is_steady(const struct fast *x, const struct seq *q, const struct held *h)
 {
     const uint64_t placed = q->flag & OLDER;
-    return q->flag & FRESH && placed == x->n_flight && q->computed + 1 == q->known + placed && q->known < steady_until(x, q, h);
+    return q->flag & FRESH && placed == x->n_flight && q->computed + 1 == q->known + placed && q->known < fast_steady_until(x, q, h);
 }
 
 static void apply_irregular(struct fast *x)
@@ -662,16 +307,16 @@ static void apply_irregular(struct fast *x)
         if (q->known == q->stop) {
             end_request(x, q->request);
             x->r->t.n_wasted_tok += q->flag & OLDER;
-            release(x, h, q->computed);
+            fast_release(x, h, q->computed);
             if (h)
                 free(h->hash);
-            list_remove(x, i);
+            fast_list_remove(x, i);
             continue;
         }
         if (h)
-            hash_blocks(x, h, q->known, q->computed);
+            fast_hash_blocks(x, h, q->known, q->computed);
         if (is_steady(x, q, h))
-            join(x, i);
+            fast_join(x, i);
         else
             x->irregular[x->n_irregular++] = i;
     }
@@ -688,7 +333,7 @@ static int apply(struct fast *x, struct error *err)
     if (x->n_flown > 0)
         apply_waiting(x);
     x->applied_ps = x->now_ps;
-    return let_leave(x, err);
+    return fast_let_leave(x, err);
 }
 
 /* ---- a jump ------------------------------------------------------------------------------------------------------------------- */
@@ -765,7 +410,7 @@ static int jump(struct fast *x, const struct step_load *load, uint64_t n, uint64
     const uint64_t all_ps = step_price_run_ps(price, load, &x->n_steady, n);
     if (serve_check_end(x->w, step.start_ps, all_ps, err) != 0)
         return -1;
-    if (take_blocks(x, &x->stash, (uint32_t)taken, err) != 0)
+    if (fast_take_blocks(x, &x->stash, (uint32_t)taken, err) != 0)
         return -1;
     x->sum_computed += n * x->n_steady;
     x->n_formed += n;
@@ -778,7 +423,7 @@ static int jump(struct fast *x, const struct step_load *load, uint64_t n, uint64
     x->device_ps = x->flight_ps[0] = step.end_ps;
     step.used_blocks = x->pool.n - x->pool.n_free;
     serve_note_steps(x->r, x->o, &step, used);
-    return let_leave(x, err);
+    return fast_let_leave(x, err);
 }
 
 /* ---- a simulation ---------------------------------------------------------------------------------------------------------------- */
@@ -792,7 +437,7 @@ static int run(struct fast *x, struct error *err)
         bool formed = false;
         if (n % 4096 == 0 && interrupt_check(err) != 0)
             return -1;
-        if (take_arrivals(x, err) != 0)
+        if (fast_take_arrivals(x, err) != 0)
             return -1;
         if ((n_alike = steps_alike(x, &load, &taken)) > 1) {
             if (jump(x, &load, n_alike, taken, err) != 0)

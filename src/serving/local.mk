@@ -19,6 +19,8 @@ libserving_a_SOURCES = \
   %D%/draws.c \
   %D%/draws.h \
   %D%/fast.c \
+  %D%/fast.h \
+  %D%/fast_state.c \
   %D%/generate.c \
   %D%/generate.h \
   %D%/histogram.c \
@@ -34,6 +36,8 @@ libserving_a_SOURCES = \
   %D%/rates.c \
   %D%/scheduler.c \
   %D%/scheduler.h \
+  %D%/sequence.c \
+  %D%/sequence.h \
   %D%/series.c \
   %D%/series.h \
   %D%/simulate.c \

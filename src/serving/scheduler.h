@@ -1,5 +1,5 @@
 /*
- * scheduler.h: continuous batching, step by step. The scheduler decides what a step computes; whoever has a clock (a model of a machine,
+ * scheduler.h: continuous batching, step by step. The scheduler decides what a step computes; a caller with a clock (a model of a machine,
  * or the engine) runs the step and tells what came of it. Rules of vLLM's V1 scheduler (vllm/v1/core/sched/scheduler.py).
  *
  *     scheduler_form(s, &batch)      decides a step; tokens count as computed from then on

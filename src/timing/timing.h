@@ -106,7 +106,7 @@ struct time_features {
     bool small_batch;            /* prompts that pass fewer than TIME_PROMPT tokens at a time */
     bool batched;        /* passes have more than one sequence: of intervals (59) */
     bool request;        /* the passes of a prompt and the steps after it (50) */
-    bool step;           /* what is added is of steps, beside prompts: separate terms */
+    bool step;           /* what is added is of steps, in addition to prompts: separate terms */
     double n_stage_boundary;     /* stage boundaries crossed by the host (45) */
     double n_tok, most_tok; /* tokens of all passes; of the largest */
     const struct time_features *before; /* work that the queue does not multiply; NULL: none */

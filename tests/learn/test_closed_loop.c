@@ -84,7 +84,7 @@ static void test_together(void **state)
     assert_near(four.tpot.seconds, l[1].tpot.seconds, 0.15);
 }
 
-/* 2 H100s hold a part of 64 long requests of a 70B model: 59 s were measured; TensorRT-LLM's cache takes what 4 B200s have left beside DeepSeek-R1:
+/* 2 H100s hold a part of 64 long requests of a 70B model: 59 s were measured; TensorRT-LLM's cache takes what 4 B200s have left with DeepSeek-R1:
  * 0.65 s were. */
 static void test_memory(void **state)
 {

@@ -251,7 +251,7 @@ static void test_steps(void **state)
     roofcast_simulation_free(b);
     roofcast_simulation_free(a);
 
-    /* llama-server: a prompt is computed once, beside slots that generate and verify drafts. */
+    /* llama-server: a prompt is computed once, in steps with slots that generate and verify drafts. */
     struct heard slots = { 0 };
     server.policy = "llama-server";
     server.num_speculative_tokens = 2;

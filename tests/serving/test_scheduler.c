@@ -83,7 +83,7 @@ static const char *step(struct bench *x)
     return text;
 }
 
-static void test_chunks_beside_decode(void **state)
+static void test_chunks_and_decode(void **state)
 {
     (void)state;
     struct bench x;
@@ -304,7 +304,7 @@ static void test_slots(void **state)
     assert_string_equal(step(&x), "0:1 1:1"); /* the first ends: its slot holds 132 tokens */
     assert_string_equal(step(&x), "1:1 2:32"); /* 128 of them are a prefix in whole identities */
     finish(&x);
-    /* More than the cache holds: nobody is preempted, all fail. */
+    /* More than the cache holds: none is preempted, all fail. */
     begin(&x, &p, 200);
     add(&x, 120, 30, 0);
     add(&x, 70, 30, 0);
@@ -416,7 +416,7 @@ static void test_properties(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chunks_beside_decode), cmocka_unit_test(test_preemption_by_recompute), cmocka_unit_test(test_admission_gate),
+        cmocka_unit_test(test_chunks_and_decode), cmocka_unit_test(test_preemption_by_recompute), cmocka_unit_test(test_admission_gate),
         cmocka_unit_test(test_prefix_cache),         cmocka_unit_test(test_eviction_order),          cmocka_unit_test(test_async),
         cmocka_unit_test(test_priority),             cmocka_unit_test(test_windows),                 cmocka_unit_test(test_speculation),
         cmocka_unit_test(test_slots),                cmocka_unit_test(test_refuses),              cmocka_unit_test(test_properties),
