@@ -88,7 +88,7 @@ enum roofcast_route { ROOFCAST_ROUTE_ROUND_ROBIN, ROOFCAST_ROUTE_LEAST_ACTIVE, R
 /* Names as vLLM's options. 0 and NaN, where nothing else is said: the policy's default on the machine. */
 struct roofcast_server_options {
     size_t size;            /* of the struct, set by init */
-    const char *policy;     /* any "vllm-0.N" too; NULL (default): the newest vLLM */
+    const char *policy;     /* any "vllm-0.N" too; NULL (default): "vllm-0.27" */
     const struct roofcast_software *software; /* as in roofcast_predict_options: NULL */
     const char *stack;      /* as there; NULL (default): "vllm", of llama-server what machines of the class run */
     const char *anchor_path; /* as there: NULL */

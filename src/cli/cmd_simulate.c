@@ -431,7 +431,9 @@ static int check_options(const struct options *o, struct error *err)
         return error_set(err, ERROR_USAGE, "--acceptance and --acceptance-spread: expected --num-speculative-tokens, without which nothing is drafted");
     if (o->c.routing != ROUTE_ROUND_ROBIN && o->c.price.layout.dp < 2)
         return error_set(err, ERROR_USAGE, "--route: expected --dp of at least 2: there is one replica");
-    return 0;
+    if (o->compare && o->c.deploy.policy && strncmp(o->c.deploy.policy, "vllm", 4) != 0)
+        return error_set(err, ERROR_USAGE, "--compare-policies: --policy is %.32s: expected vllm-0.N, which the ideas are of", o->c.deploy.policy);
+    return serving_check(&o->c, err);
 }
 
 int cmd_simulate(int argc, char **argv, struct error *err)

@@ -96,8 +96,10 @@ static int read_load(int key, const char *arg, struct serving_cli *o, struct err
         o->load.arrivals.ramp = word == 0 ? RAMP_LINEAR : RAMP_EXPONENTIAL;
         return 0;
     case SERVING_RAMP_FROM:
+        o->ramp_given = true;
         return parse_double(arg, 1e-6, 1e9, "--ramp-up-start-rps", &o->load.arrivals.ramp_from_s, err);
     case SERVING_RAMP_TO:
+        o->ramp_given = true;
         return parse_double(arg, 1e-6, 1e9, "--ramp-up-end-rps", &o->load.arrivals.ramp_to_s, err);
     case SERVING_ENDS:
         if (read_word(arg, "--ends", ends, &word, err) != 0)
@@ -166,6 +168,7 @@ static int read_policy(int key, const char *arg, struct serving_cli *o, struct e
     case SERVING_HOST:
         return parse_double(arg, 0, 1e6, "--kv-offloading-size", &d->kv_offloading_gib, err);
     case SERVING_LOAD:
+        o->load_given = true;
         o->load_bytes_s = units_parse(arg, "B/s");
         return o->load_bytes_s > 0 ? 0 : error_set(err, ERROR_USAGE, "--kv-load-bandwidth: expected a bandwidth, 25GB/s; found \"%.32s\"", arg);
     case SERVING_DRAFTS:
@@ -219,6 +222,15 @@ struct serve_options serving_run_options(const struct serving_cli *o, const stru
     run.load_bytes_s = o->load_bytes_s;
     run.max_concurrency = (uint32_t)o->max_concurrency;
     return run;
+}
+
+int serving_check(const struct serving_cli *o, struct error *err)
+{
+    if (o->ramp_given && o->load.arrivals.ramp == RAMP_NONE)
+        return error_set(err, ERROR_USAGE, "--ramp-up-start-rps and --ramp-up-end-rps: expected --ramp-up-strategy");
+    if (o->load_given && o->n_prefill == 0 && !(o->deploy.kv_offloading_gib > 0))
+        return error_set(err, ERROR_USAGE, "--kv-load-bandwidth: expected --prefill-replicas or --kv-offloading-size: nothing is loaded");
+    return 0;
 }
 
 int serving_threads(const struct serving_cli *o)

@@ -74,6 +74,7 @@ struct serving_cli {
     enum serve_route routing;
     uint32_t n_prefill;
     double load_bytes_s;
+    bool load_given, ramp_given;
     int64_t draws, threads;
     int64_t max_concurrency;
 };
@@ -87,6 +88,8 @@ int serving_parse(int key, const char *arg, struct serving_cli *o, struct error 
 int serving_rate(const char *arg, double *rate, struct error *err);
 /* What the run takes: d's (NULL: none), with speculation, routing and the client's limit. */
 struct serve_options serving_run_options(const struct serving_cli *o, const struct deployment *d);
+/* Options that would change nothing are ERROR_USAGE. */
+int serving_check(const struct serving_cli *o, struct error *err);
 int serving_threads(const struct serving_cli *o);
 /* constants_digest() of those that price steps; NULL: there are none. */
 const char *serving_constants(char buf[17]);

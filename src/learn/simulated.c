@@ -53,8 +53,10 @@ static int simulated_predict(const void *params, const struct workload *p, struc
         return error_is_fatal(&e) ? error_set(err, e.kind, "%s", e.msg) : 0;
     }
     const double by = s / out->seconds;
-    if (!(by > 0) || !isfinite(by))
+    if (!(by > 0) || !isfinite(by)) {
+        out->closed_form = "no simulation";
         return 0;
+    }
     *out = (struct estimate){ .seconds = s, .lo_s = out->lo_s * by, .hi_s = out->hi_s * by };
     return 0;
 }

@@ -112,11 +112,9 @@ static struct serve_options run_options(const struct lib_server *x, const struct
     for (size_t i = 0; i < POLICY_MAX_DRAFT; i++)
         o.accept[i] = a->n_acceptance == 0 ? 0.7 : a->acceptance[i < a->n_acceptance ? i : a->n_acceptance - 1];
     o.accept_sd = a->acceptance_spread;
-    o.n_replica = x->d.n_replica;
     o.routing = routes[a->route];
     o.n_prefill = a->n_prefill;
     o.load_bytes_s = a->kv_load_bytes_s;
-    o.kv_token_bytes = x->d.plan.kv_token_bytes * x->d.n_device;
     o.max_concurrency = run->max_concurrency;
     return o;
 }

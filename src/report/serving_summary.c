@@ -70,13 +70,9 @@ static void add_verdict(struct strbuf *b, const struct serving_subject *x)
 static void add_step_bound(struct strbuf *b, const struct serving_subject *x)
 {
     const double mixed = x->study->m.mixed_share;
-    const bool prompts = mixed > 0.5;
-    const char *bound = prompts ? x->prompt_bound : x->decode_bound;
     strbuf_adds(b, " Requests seldom wait for a place: the step itself sets the pace");
     if (!isnan(mixed))
         strbuf_addf(b, ", %.0f %% of its time with prompts", 100 * mixed);
-    if (bound)
-        strbuf_addf(b, ", %s-bound", bound);
     strbuf_adds(b, ".");
 }
 

@@ -42,6 +42,8 @@ static int set_policy(struct deployment *d, const struct hwprofile *h, const str
     const uint32_t trained = n_ctx_train > 0 ? n_ctx_train : w->most_tokens + 1;
     const bool whole = p->kind == POLICY_VLLM && !p->enable_chunked_prefill && x->enable_chunked_prefill == CHOICE_DEFAULT && w->most_tokens > 0;
     policy_set_model_len(p, given(x->max_model_len, whole && w->most_tokens < trained ? w->most_tokens + 1 : trained));
+    if (x->enable_chunked_prefill != CHOICE_DEFAULT && strncmp(p->name, "vllm", 4) != 0)
+        return error_set(err, ERROR_USAGE, "enable-chunked-prefill: %s has no choice", p->name);
     if (x->max_num_batched_tokens > 0) /* not raised in silence */
         p->max_num_batched_tokens = x->max_num_batched_tokens;
     if (strcmp(p->name, "one-by-one") == 0 && p->max_num_seqs != 1)

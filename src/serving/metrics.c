@@ -102,7 +102,7 @@ static struct sampled deviation(struct metrics_work *k, size_t n, double mean)
         k->scratch[i] = (k->x[i] - mean) * (k->x[i] - mean);
     struct sampled e = series_mean(k->scratch, n);
     e.value = sqrt(e.value);
-    e.lo = sqrt(fmax(e.lo, 0));
+    e.lo = e.lo < 0 ? 0 : sqrt(e.lo); /* NaN stays: fmax() would drop it */
     e.hi = sqrt(e.hi);
     return e;
 }

@@ -107,6 +107,14 @@ static int check_together(const struct policy *p, struct error *err)
                          p->max_num_batched_tokens, p->max_model_len);
     if (p->kind == POLICY_LLAMA_SERVER && p->block_size != 1)
         return error_set(err, ERROR_USAGE, "block-size is %u: llama-server has no blocks, expected 1", p->block_size);
+    const char *absent = p->watermark > 0                          ? "watermark"
+                         : p->async_scheduling                     ? "async-scheduling"
+                         : p->long_prefill_token_threshold > 0     ? "long-prefill-token-threshold"
+                         : p->n_host_block > 0                     ? "kv-offloading-size"
+                         : p->priority                             ? "scheduling-policy priority"
+                                                                   : NULL;
+    if (p->kind == POLICY_LLAMA_SERVER && absent)
+        return error_set(err, ERROR_USAGE, "%s: llama-server has none", absent);
     if (p->look_ahead > p->num_speculative_tokens)
         return error_set(err, ERROR_USAGE, "%u slots of look-ahead for %u drafted tokens", p->look_ahead, p->num_speculative_tokens);
     return 0;

@@ -77,6 +77,8 @@ int serve_check(const struct serve_workload *w, const struct serve_options *o, s
         return -1;
     if (o->n_prefill > 0 && o->n_prefill >= o->n_replica)
         return error_set(err, ERROR_USAGE, "%u replicas of which %u compute prompts: expected at least one that decodes", o->n_replica, o->n_prefill);
+    if (o->n_prefill > 0 && o->policy->kind != POLICY_VLLM)
+        return error_set(err, ERROR_USAGE, "%u replicas compute prompts: %s hands none over, expected vllm-0.N", o->n_prefill, o->policy->name);
     for (size_t i = 0; i < w->n; i++)
         if (scheduler_check(o->policy, o->n_block, w->r[i].n_in, w->r[i].n_out, err) != 0)
             return error_prefix(err, "%s, request %zu", w->name, i + 1);
@@ -376,12 +378,13 @@ static int apply(struct simulation *x, struct replica *p, struct error *err)
         f->batch.e[i].stop |= is_prefill(x, p) && f->batch.e[i].n_new > 0;
     }
     scheduler_apply(&p->s, &f->batch);
+    int rc = 0; /* on an error too the batch is taken out of flight whole: its sequences may be gone */
     for (size_t i = 0; i < f->batch.n; i++) {
         struct batch_entry *e = &f->batch.e[i];
         if (!is_prefill(x, p))
             note_tokens(x, p, e);
-        else if (apply_prefill(x, p, e, err) != 0)
-            return -1;
+        else if (rc == 0)
+            rc = apply_prefill(x, p, e, err);
         if (e->seq->state == SEQ_DONE && e->seq->n_flight == 0)
             scheduler_drop(e->seq);
     }
@@ -390,7 +393,7 @@ static int apply(struct simulation *x, struct replica *p, struct error *err)
     p->flight[1].batch = spare;
     p->n_flight--;
     p->due = true;
-    return 0;
+    return rc;
 }
 
 /* As many steps as may be in flight. An asynchronous scheduler that has nothing for a second one waits for the first. */

@@ -181,6 +181,12 @@ refuse 2 'not ttft, itl, tpot or e2e' '--slo p99:latency=1s'
 refuse 1 'max-model-len is 131072' '--workload random:in=2000000,out=1'
 refuse 1 'KV blocks of 16 positions: there are' '--max-model-len 4000000 --workload random:in=2000000,out=1'
 refuse 1 'takes 72 KV blocks of 16 positions: there are 9' '--num-gpu-blocks-override 10'
+refuse 2 'llama-server has none' '--policy llama-server --long-prefill-token-threshold 100'
+refuse 2 'llama-server hands none over' '--policy llama-server --dp 2 --prefill-replicas 1'
+refuse 2 'static has no choice' '--policy static --no-enable-chunked-prefill'
+refuse 2 'nothing is loaded' '--kv-load-bandwidth 25GB/s'
+refuse 2 'expected --ramp-up-strategy' '--ramp-up-start-rps 3'
+refuse 2 'expected vllm-0.N' '--compare-policies --policy static'
 refused 1 'leaves no memory for a KV cache on h100-sxm' simulate llama-3.1-70b -q BF16 --hw h100-sxm
 jq 'del(.spec.memory_bytes)' "$top_srcdir/hwprofiles/h100-sxm.json" >"$tmp/no-memory.json" 2>/dev/null &&
     refused 1 'has no memory size: give --num-gpu-blocks-override' simulate llama-3.1-8b --hw "$tmp/no-memory.json"

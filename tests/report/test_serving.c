@@ -75,7 +75,7 @@ static void simulate(struct run *x, const char *policy, size_t n, double rate, u
     const struct serve_metrics_options mo = { .slo = &x->slo, .timeline = &x->t, .options = &x->o, .hit_infinite = NAN };
     assert_ok(serve_metrics(&x->m, &x->r, &x->w, &mo, &err), err);
     serve_study_runs(&x->study, &x->m, 1);
-    x->s = (struct serving_subject){ .model = "llama-3.1-8b", .hw = "h100", .decode_bound = "memory", .prompt_bound = "compute", .rate = rate,
+    x->s = (struct serving_subject){ .model = "llama-3.1-8b", .hw = "h100", .rate = rate,
                                      .burstiness = 1, .date = "20261129-120000", .w = &x->w, .options = &x->o, .r = &x->r, .study = &x->study };
 }
 
