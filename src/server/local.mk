@@ -7,4 +7,6 @@ libserver_a_SOURCES = \
   %D%/loop_internal.h \
   %D%/loop_pass.c \
   %D%/loop_stats.c \
-  %D%/loop_token.c
+  %D%/loop_token.c \
+  %D%/replay.c \
+  %D%/replay.h

@@ -2,6 +2,7 @@
 #include "server/loop_internal.h"
 #include "base/program.h"
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,6 +19,7 @@ static void job_free(struct job *j)
     free(j->top);
     free(j->bias);
     free(j->end);
+    free(j->forced);
     free(j->tok);
     free(j);
 }
@@ -39,16 +41,17 @@ static struct job *job_new(const struct loop *l, const struct loop_request *r, s
         return NULL;
     }
     *j = (struct job){ .n_in = r->n_in, .n_max = r->n_max, .n_min = r->n_min, .n_tok = r->n_in, .presence = r->presence_penalty,
-                       .frequency = r->frequency_penalty, .n_bias = r->n_bias, .n_end = r->n_end, .ignore_end = r->ignore_end,
+                       .frequency = r->frequency_penalty, .n_bias = r->n_bias, .n_end = r->n_end, .n_forced = r->n_forced, .ignore_end = r->ignore_end,
                        .n_top = r->logprobs ? (uint32_t)u64_min(r->n_top, l->n_vocab) : 0, .priority = r->priority, .salt = r->salt, .sink = r->sink, .sink_ctx = r->sink_ctx, .submit_s = clock_now_s() };
     const bool counts = r->presence_penalty != 0 || r->frequency_penalty != 0;
     j->tok = malloc(room);
     j->bias = copy(r->bias, r->n_bias * sizeof *r->bias);
     j->end = copy(r->end, r->n_end * sizeof *r->end);
+    j->forced = copy(r->forced, r->n_forced * sizeof *r->forced);
     j->used = counts ? malloc(r->n_max * sizeof *j->used) : NULL;
     j->chosen = r->logprobs ? malloc((1 + POLICY_MAX_DRAFT) * sizeof *j->chosen) : NULL;
     j->top = j->n_top > 0 ? malloc((size_t)(1 + POLICY_MAX_DRAFT) * j->n_top * sizeof *j->top) : NULL;
-    if (!j->tok || !j->bias || !j->end || (counts && !j->used) || (r->logprobs && !j->chosen) || (j->n_top > 0 && !j->top)) {
+    if (!j->tok || !j->bias || !j->end || !j->forced || (counts && !j->used) || (r->logprobs && !j->chosen) || (j->n_top > 0 && !j->top)) {
         error_oom(err, room, "a request");
         job_free(j);
         return NULL;
@@ -70,6 +73,9 @@ static int check_request(const struct loop *l, const struct loop_request *r, str
     for (uint32_t i = 0; i < r->n_in; i++)
         if (r->prompt[i] < 0 || (uint32_t)r->prompt[i] >= l->n_vocab)
             return error_set(err, ERROR_INPUT, "token %u of the prompt is %d: the vocabulary has %u", i + 1, r->prompt[i], l->n_vocab);
+    for (uint32_t i = 0; i < r->n_forced; i++)
+        if (r->forced[i] < 0 || (uint32_t)r->forced[i] >= l->n_vocab)
+            return error_set(err, ERROR_INPUT, "forced token %d: the vocabulary has %u", r->forced[i], l->n_vocab);
     for (uint32_t i = 0; i < r->n_bias; i++)
         if (r->bias[i].id < 0 || (uint32_t)r->bias[i].id >= l->n_vocab)
             return error_set(err, ERROR_INPUT, "a bias of token %d: the vocabulary has %u", r->bias[i].id, l->n_vocab);
@@ -174,6 +180,11 @@ bool loop_idle(struct loop *l)
     const bool idle = l->n_job == 0;
     pthread_mutex_unlock(&l->lock);
     return idle;
+}
+
+double loop_start_s(const struct loop *l)
+{
+    return l->start_s;
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------------- */
@@ -370,6 +381,8 @@ static void publish(struct loop *l)
     l->stats.n_preempt = l->s.n_preempt;
     l->stats.n_query_tok = l->s.n_query_tok;
     l->stats.n_hit_tok = l->s.n_hit_tok;
+    l->stats.n_evicted = l->s.pool.n_evicted;
+    l->stats.n_wasted_tok = l->n_wasted_tok;
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -407,6 +420,7 @@ static int run_step(struct loop *l, struct error *err)
     const double now_s = clock_now_s();
     for (size_t i = 0; i < f.batch.n; i++) {
         f.batch.e[i].n_new = 0;
+        l->n_wasted_tok += f.batch.e[i].seq->state == SEQ_DONE ? f.batch.e[i].n_tok : 0;
         hand_out(l, &f.batch.e[i], &l->yield[i], now_s);
     }
     note_step(l, &f.batch, start_s, now_s);
@@ -426,10 +440,12 @@ static int run_step(struct loop *l, struct error *err)
 /* Until there is something to do: a request, an abort, an order. A signal is noticed within the time of a wait. */
 static void wait_for_work(struct loop *l)
 {
-    enum { WAIT_NS = 100000000 };
+    const double wait_s = fmin(0.1, l->next_poll_s - clock_now_s());
     struct timespec until;
+    if (!(wait_s > 0))
+        return;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += WAIT_NS;
+    until.tv_nsec += (long)(wait_s * 1e9);
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&l->lock);
@@ -475,6 +491,7 @@ int loop_run(struct loop *l, struct error *err)
     const uint32_t most = l->o.policy.async_scheduling ? 2 : 1;
     while (!is_over(l)) {
         const uint32_t n = l->n_flight;
+        l->next_poll_s = l->o.poll ? l->o.poll(l->o.poll_ctx) : INFINITY;
         if (take_commands(l, err) != 0 || (n < most && form(l, err) != 0))
             goto fail;
         publish(l);

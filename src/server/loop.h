@@ -35,7 +35,7 @@ struct loop_tokens {
     const char *error;                 /* LOOP_FAILED */
     uint32_t n_hit;                    /* prompt tokens found in the prefix cache */
     uint32_t n_preempt;
-    double submit_s, start_s, now_s;   /* clock_s(): submitted; first scheduled; these tokens ready */
+    double submit_s, start_s, now_s;   /* clock_now_s(): submitted; first scheduled, 0: never; these tokens ready */
 };
 
 /* Takes tokens, on the loop's thread: it must not block. True: the request ends here (a stop text was found): finish of the next call, its last, is
@@ -57,6 +57,8 @@ struct loop_request {
     bool logprobs;
     uint32_t n_top;        /* <= LOOP_MAX_TOP, with logprobs */
     int32_t priority;      /* lower: earlier, where the policy has priorities */
+    const int32_t *forced; /* [n_forced] tokens that it generates whatever the model says, copied; then what it samples */
+    uint32_t n_forced;
     uint64_t salt;         /* prompts of different salts share no blocks; 0: none */
     loop_sink_fn *sink;
     void *sink_ctx;
@@ -71,6 +73,10 @@ struct loop_options {
     struct drafter drafter; /* with num_speculative_tokens; the caller's */
     double accept[POLICY_MAX_DRAFT]; /* with forced_accept: probability that the k-th draft is accepted, given those before it */
     bool forced_accept;    /* for measurements: the text means nothing */
+    /* Called on the loop's thread before each step is formed; may submit requests. Returns when it wants to be called next, in the time of clock_now_s();
+     * INFINITY: when something has happened. NULL */
+    double (*poll)(void *ctx);
+    void *poll_ctx;
     serve_step_fn *step;   /* called after every step with times since loop_new(); NULL */
     void *step_ctx;
 };
@@ -100,6 +106,8 @@ void loop_abort(struct loop *l, uint64_t id);
 void loop_drain(struct loop *l);
 /* Nothing runs and nothing waits. */
 bool loop_idle(struct loop *l);
+/* clock_now_s() of loop_new(), from which steps are timed. */
+double loop_start_s(const struct loop *l);
 
 /* Counts since the start, and what is so now. Histograms: counts of a metric's buckets as Prometheus has them (not cumulative); the last: beyond all. */
 enum { LOOP_BUCKETS = 24 };
@@ -114,6 +122,7 @@ struct loop_stats {
     uint32_t n_running, n_waiting;
     uint32_t n_block, n_block_used;
     uint64_t n_step, n_preempt, n_prompt_tok, n_output_tok;
+    uint64_t n_evicted, n_wasted_tok;             /* cached blocks taken for other content; computed for requests that had ended */
     uint64_t n_query_tok, n_hit_tok;              /* of the prefix cache */
     uint64_t n_draft, n_draft_tok, n_accepted_tok;
     uint64_t n_accepted_at[POLICY_MAX_DRAFT];     /* by position */

@@ -24,8 +24,8 @@ struct job {
     struct token_count *used; /* [n_used]; NULL: no such penalties */
     uint32_t n_used;
     struct loop_logprob *bias;
-    int32_t *end;
-    uint32_t n_bias, n_end, n_top;
+    int32_t *end, *forced;
+    uint32_t n_bias, n_end, n_top, n_forced;
     bool ignore_end;
     struct loop_logprob *chosen, *top; /* of a step's tokens: [1 + POLICY_MAX_DRAFT], [1 + POLICY_MAX_DRAFT][n_top]; NULL: not asked */
     int32_t priority;
@@ -87,7 +87,8 @@ struct loop {
     struct slot_table *slot; /* [max_num_seqs] of slots */
     uint32_t *free_block;    /* of slots: a stack */
     uint32_t n_free_block;
-    double start_s;
+    double start_s, next_poll_s;
+    uint64_t n_wasted_tok;
 };
 
 static inline struct job *loop_job(const struct loop *l, const struct sched_seq *q)

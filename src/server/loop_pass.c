@@ -143,7 +143,9 @@ static void take_row(struct loop *l, const struct batch_entry *e, struct job *j,
     if (y->done)
         return;
     const uint32_t k = y->n;
+    const uint32_t at = j->n_tok - j->n_in;
     int32_t id = loop_pick(l, j, logits, k);
+    id = at < j->n_forced ? j->forced[at] : id;
     const int32_t draft = j->tok[j->n_tok];
     bool accepted = k < e->n_draft && id == draft;
     if (l->o.forced_accept && k < e->n_draft) {
