@@ -18,7 +18,7 @@ static const struct argp_option option_table[] = {
     { "seqs", OPT_SEQS, "N,...", 0, "values of --max-num-seqs to try", 0 },
     { "budgets", OPT_TOKENS, "N,...", 0, "values of --max-num-batched-tokens to try", 0 },
     { "drafts", OPT_DRAFTS, "N,...", 0, "values of --num-speculative-tokens to try", 0 },
-    SERVING_OPTIONS,
+    SERVING_OPTIONS("5000"),
     PRICING_OPTIONS,
     { "price", OPT_PRICE, "USD", 0, "price of a device, in USD/h, for USD/Mtok", 0 },
     { "top", OPT_TOP, "N", 0, "deployments shown with their probabilities: the best ones, and the front (20; 0: all, without probabilities)", 0 },
@@ -350,6 +350,7 @@ int cmd_capacity(int argc, char **argv, struct error *err)
     struct options o = { .c = SERVING_DEFAULTS, .lists = { .hw = "this" }, .price_usd_h = NAN, .top = 20, .format = REPORT_TABLE };
     struct capacity_run x = { .o = &o };
     o.c.load.arrivals.rate_s = 1;
+    o.c.load.n_made = 5000; /* so that the arrivals near the limit last longer than the drain after them */
     o.c.load.dirs = environment()->data_dirs;
     if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0 ||
         cli_keep_chart(argc, argv, "--chart", o.chart, err) != 0 || (o.save && outfile_check(o.save, err) != 0) ||

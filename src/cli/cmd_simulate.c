@@ -18,7 +18,7 @@ static const struct argp_option option_table[] = {
     { "rate", OPT_RATE, "R", 0, "requests a second; inf: all at once (default: a trace's own times, else inf)", 0 },
     { "request-rate", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "max-concurrency", OPT_USERS, "N", 0, "requests under way at once at most: the client holds others back", 0 },
-    SERVING_OPTIONS,
+    SERVING_OPTIONS("1000"),
     PRICING_OPTIONS,
     { "warmup", OPT_WARMUP, "none|mser", 0, "requests left out at the start: none (default), or up to the steady part of TTFT (MSER-5)", 0 },
     { "step-by-step", OPT_STEPS, NULL, 0, "every step one by one, without jumps: the same result, slower", 0 },

@@ -108,7 +108,8 @@ int serve_workload_scale_rate(struct serve_workload *w, double factor, struct er
 double serve_workload_rate(const struct serve_workload *w)
 {
     const struct serve_workload_sum s = serve_workload_sum(w);
-    return s.last_arrival_ps > 0 ? (double)s.n_root * PS_PER_S / (double)s.last_arrival_ps : INFINITY;
+    const uint64_t ps = s.last_arrival_ps - s.first_arrival_ps;
+    return ps > 0 ? (double)(s.n_root - 1) * PS_PER_S / (double)ps : INFINITY;
 }
 
 void serve_workload_all_at_once(struct serve_workload *w)

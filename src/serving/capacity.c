@@ -1,4 +1,5 @@
 #include "serving/capacity.h"
+#include "serving/generate.h"
 #include "serving/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -139,15 +140,18 @@ struct search {
     double best_rate;
 };
 
+int capacity_own_rate(double *rate, const struct serve_workload *w, struct error *err)
+{
+    *rate = serve_workload_rate(w);
+    return isfinite(*rate) ? 0 : error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", w->name);
+}
+
 static int search_init(struct search *x, const struct serve_workload *w, const struct serve_options *run, const struct capacity_options *o,
                        struct error *err)
 {
     const struct serve_workload_sum sum = serve_workload_sum(w);
     *x = (struct search){ .w = w, .o = o, .run = *run, .n_root = sum.n_root };
-    if (sum.last_arrival_ps == 0 || sum.n_root < 2)
-        return error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", w->name);
-    x->own_rate = (double)(sum.n_root - 1) / ((double)sum.last_arrival_ps / PS_PER_S);
-    return 0;
+    return capacity_own_rate(&x->own_rate, w, err);
 }
 
 static void search_free(struct search *x)
@@ -329,7 +333,7 @@ int capacity_central(struct capacity *c, const struct serve_workload *w, const s
     if (rc == 0 && c->rate > 0)
         rc = describe(&x, &c->at, err);
     c->n_sim = x.n_sim;
-    c->lower_bound = x.short_run;
+    c->unsteady = x.short_run;
     search_free(&x);
     return rc;
 }
@@ -350,6 +354,9 @@ int capacity_draw(double *rate, struct deployment *d, uint32_t draw, const struc
 
 void capacity_probable(struct capacity *c, const double *rate, uint32_t n)
 {
+    enum { LEAST = 10 }; /* draws, for a 10th percentile */
+    if (n < LEAST)
+        return;
     const double q[CAPACITY_RATES] = { [CAPACITY_90] = 0.1, [CAPACITY_50] = 0.5, [CAPACITY_10] = 0.9 };
     for (int k = 0; k < CAPACITY_RATES; k++)
         c->probable[k] = stats_quantile(rate, n, q[k]);

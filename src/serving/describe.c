@@ -1,4 +1,5 @@
 #include "serving/describe.h"
+#include "serving/generate.h"
 #include "serving/scheduler.h"
 #include <math.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ static void describe_arrivals(struct serve_workload_description *d, const struct
     }
     const double mean = n_gap > 0 ? stats_mean(x, n_gap) : 0;
     d->duration_s = (double)last_ps / PS_PER_S;
-    d->rate_s = last_ps > 0 ? (double)d->n_root / d->duration_s : INFINITY;
+    d->rate_s = serve_workload_rate(w);
     d->gap_cv = n_gap > 1 && mean > 0 ? stats_sd(x, n_gap) / mean : NAN;
     d->burstiness = 1 / (d->gap_cv * d->gap_cv);
     d->turns = (double)d->n / (double)d->n_root;

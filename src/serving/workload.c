@@ -113,7 +113,8 @@ struct serve_workload_sum serve_workload_sum(const struct serve_workload *w)
         s.most_tokens = r->n_in + r->n_out > s.most_tokens ? r->n_in + r->n_out : s.most_tokens;
         s.shared |= r->n_run > 0;
         if (r->parent == SERVE_NO_PARENT) {
-            s.n_root++;
+            if (s.n_root++ == 0)
+                s.first_arrival_ps = r->after_ps;
             s.last_arrival_ps = r->after_ps;
         }
     }

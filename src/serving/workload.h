@@ -64,7 +64,7 @@ bool serve_workload_add_run(struct serve_workload *w, size_t *cap, const struct 
 
 struct serve_workload_sum {
     uint64_t n_in, n_out;
-    uint64_t last_arrival_ps; /* of the roots */
+    uint64_t first_arrival_ps, last_arrival_ps; /* of the roots */
     uint32_t most_in, most_out, most_tokens; /* n_in + n_out */
     size_t n_root;
     bool shared;              /* some requests have identities */

@@ -279,7 +279,7 @@ static void test_files(void **state)
     o.end = PLAN_END_LENGTH;
     assert_ok(serve_workload_from_text(&w, path, &o, NULL, &err), err);
     near(serve_workload_rate(&w), 4, 1e-9);
-    near((double)w.r[1].after_ps / PS_PER_S, 0.25, 1e-9);
+    near((double)w.r[1].after_ps / PS_PER_S, 0.1875, 1e-9); /* 3 gaps in 8 s, then in 0.75 s */
     assert_int_equal(w.r[0].end, SERVE_END_LENGTH);
     serve_workload_free(&w);
     o.duration_s = 0.6;
