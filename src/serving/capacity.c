@@ -199,14 +199,18 @@ static int saturation_of(struct search *x, double *rate, struct error *err)
     return 0;
 }
 
-/* A rate that is met, by halves of one that is not; 0: not even requests that are alone. */
+/* A rate that is met, by halves of one that is not; 0: not even at a rate at which requests are alone. */
 static int lower(struct search *x, double *hi, double *lo, struct error *err)
 {
     enum { HALVES = 3 };
-    const double alone = fmax(1e-4 * *hi, (double)x->n_root / 1e6 /* s */);
-    bool met = false;
+    const double slowest = (double)x->n_root / ((double)SERVE_MAX_PS / PS_PER_S), alone = fmax(1e-4 * *hi, slowest);
+    bool met = false, tried = false;
+    if (slowest >= *hi)
+        return error_set(err, ERROR_INPUT, "%s: %zu arrivals at %.3g/s, which is too fast, last longer than %.3g s: expected fewer requests",
+                         x->w->name, x->n_root, *hi, (double)SERVE_MAX_PS / PS_PER_S);
     for (int i = 0; i < 60 && *hi / 2 > alone; i++) {
         if (i == HALVES) {
+            tried = true;
             if (meets(x, alone, &met, err) != 0)
                 return -1;
             if (!met)
@@ -220,6 +224,8 @@ static int lower(struct search *x, double *hi, double *lo, struct error *err)
         }
         *hi /= 2;
     }
+    if (!tried && meets(x, alone, &met, err) != 0)
+        return -1;
     *lo = x->best_rate;
     return 0;
 }
@@ -343,18 +349,28 @@ int capacity_draw(double *rate, struct deployment *d, uint32_t draw, const struc
 {
     struct search x;
     double saturation;
-    if (deployment_draw(d, draw, o->seed, err) != 0 || search_init(&x, w, run, o, err) != 0)
+    if (search_init(&x, w, run, o, err) != 0)
         return -1;
-    int rc = saturation_of(&x, &saturation, err);
+    int rc = deployment_draw(d, draw, o->seed, err);
+    if (rc == 0)
+        rc = saturation_of(&x, &saturation, err);
     if (rc == 0)
         rc = highest(&x, saturation, rate, err);
     search_free(&x);
-    return rc;
+    if (rc == 0 || (err->kind != ERROR_INPUT && err->kind != ERROR_USAGE))
+        return rc;
+    *rate = NAN;
+    *err = (struct error){ 0 };
+    return 0;
 }
 
-void capacity_probable(struct capacity *c, const double *rate, uint32_t n)
+void capacity_probable(struct capacity *c, double *rate, uint32_t n_draw)
 {
     enum { LEAST = 10 }; /* draws, for a 10th percentile */
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_draw; i++)
+        if (isfinite(rate[i]))
+            rate[n++] = rate[i];
     if (n < LEAST)
         return;
     const double q[CAPACITY_RATES] = { [CAPACITY_90] = 0.1, [CAPACITY_50] = 0.5, [CAPACITY_10] = 0.9 };

@@ -54,12 +54,13 @@ int serve_capacity(struct capacity *c, struct deployment *d, const struct serve_
                    const struct capacity_options *o, struct error *err);
 
 /* Its parts, for many threads: by the prices of run, without probabilities; the highest rate of a draw, from 1, whose prices d has
- * afterwards (run: of d); probabilities from the rates of n draws, of which a 10th percentile takes 10: with fewer they stay as they are. */
+ * afterwards (run: of d), NaN where the draw's prices cannot be simulated; probabilities from the finite ones of rate[n_draw], which are moved
+ * to its front: with fewer than 10 they stay as they are. */
 int capacity_central(struct capacity *c, const struct serve_workload *w, const struct serve_options *run, const struct capacity_options *o,
                      struct error *err);
 int capacity_draw(double *rate, struct deployment *d, uint32_t draw, const struct serve_workload *w, const struct serve_options *run,
                   const struct capacity_options *o, struct error *err);
-void capacity_probable(struct capacity *c, const double *rate, uint32_t n);
+void capacity_probable(struct capacity *c, double *rate, uint32_t n_draw);
 
 /* Percentiles of TTFT and of ITL at a rate, in seconds: by the central constants, and their 5 % and 95 % points over the draws. */
 struct capacity_point {

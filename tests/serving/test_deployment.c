@@ -3,7 +3,8 @@
 #include "base/environment.h"
 #include "learn/anchors.h"
 #include "model/model.h"
-#include "serving/deployment.h"
+#include "serving/capacity.h"
+#include "serving/generate.h"
 #include <math.h>
 
 struct served {
@@ -112,6 +113,31 @@ static void test_draws(void **state)
     finish(&x);
 }
 
+/* A draw that cannot be simulated has no rate, and stops no search. */
+static void test_draw_without_rate(void **state)
+{
+    (void)state;
+    struct served x;
+    struct error err = { 0 };
+    struct serve_slo slo;
+    struct serve_workload w;
+    double rate = 0;
+    const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    const struct serve_workload_options wo = { .arrivals = { .rate_s = 1 }, .n = 50 };
+    const struct capacity_options co = { .slo = &slo, .n_draw = 1, .precision = 0.01 };
+    serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+    assert_ok(serve_slo_parse(&slo, "p99:ttft=1s", &err), err);
+    assert_ok(serve_workload_from_text(&w, "random:in=64,out=8", &wo, NULL, &err), err);
+    struct serve_options run = deployment_serve_options(&x.d, &given, 0);
+    assert_ok(capacity_draw(&rate, &x.d, 1, &w, &run, &co, &err), err);
+    assert_true(rate > 0);
+    run.n_block = 1;
+    assert_ok(capacity_draw(&rate, &x.d, 1, &w, &run, &co, &err), err);
+    assert_true(isnan(rate) && err.kind == ERROR_NONE);
+    serve_workload_free(&w);
+    finish(&x);
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -135,6 +161,6 @@ static void test_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_groups), cmocka_unit_test(test_prices), cmocka_unit_test(test_draws),
-                                        cmocka_unit_test(test_refuses) };
+                                        cmocka_unit_test(test_draw_without_rate), cmocka_unit_test(test_refuses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
