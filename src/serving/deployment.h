@@ -13,7 +13,7 @@ enum choice { CHOICE_DEFAULT, CHOICE_OFF, CHOICE_ON };
 
 /* Field names are vLLM's options; 0, NaN and CHOICE_DEFAULT: the policy's default on the machine. */
 struct deployment_options {
-    const char *policy;              /* "vllm-0.27"; NULL: the newest vLLM */
+    const char *policy;              /* "vllm-0.27"; NULL: the first of policy_name() */
     uint32_t max_num_seqs, max_num_batched_tokens, max_model_len, block_size, long_prefill_token_threshold;
     uint32_t num_gpu_blocks_override;
     double gpu_memory_utilization, watermark, kv_offloading_gib; /* the last: host memory for KV blocks of a replica; 0: none */

@@ -113,6 +113,50 @@ static void test_draws(void **state)
     finish(&x);
 }
 
+/* "vllm" is one release, of its scheduler as of its memory; so are the policies that are compared with it. */
+static void test_release(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "vllm-0.27", "vllm", "static", "one-by-one", "vllm-0.30" };
+    uint32_t n_block = 0, budget = 0;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct served x;
+        struct deployment_options given = DEPLOYMENT_DEFAULTS;
+        given.policy = names[i];
+        given.max_model_len = 8192;
+        if (i == 2 || i == 3)
+            given.max_num_batched_tokens = 8192;
+        serve(&x, "llama-3.1-8b", "BF16", "b200-sxm", &given);
+        if (i == 0) {
+            n_block = x.d.n_block;
+            budget = x.d.policy.max_num_batched_tokens;
+        }
+        assert_int_equal(x.d.policy.release, i < 4 ? 27 : 30);
+        assert_int_equal(x.d.memory.o.release, i < 4 ? 27 : 30);
+        if (i == 1)
+            assert_true(x.d.n_block == n_block && x.d.policy.max_num_batched_tokens == budget);
+        finish(&x);
+    }
+}
+
+static void test_device(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id, *name;
+        enum hw_kind kind;
+        bool is_gpu, is_a100;
+    } of[] = { { "a100-sxm-80gb", "", HW_GPU, true, true }, { "this", "NVIDIA A100-SXM4-80GB", HW_GPU, true, true },
+               { "h100-sxm", "NVIDIA H100 SXM", HW_GPU, true, false }, { "tpu-v5p", "", HW_NPU, true, false }, { "epyc", "", HW_CPU, false, false } };
+    for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+        struct hwprofile h = { .kind = of[i].kind };
+        snprintf(h.id, sizeof h.id, "%s", of[i].id);
+        snprintf(h.name, sizeof h.name, "%s", of[i].name);
+        const struct policy_device d = policy_device_of(&h);
+        assert_true(d.is_gpu == of[i].is_gpu && d.is_a100 == of[i].is_a100);
+    }
+}
+
 /* A draw that cannot be simulated has no rate, and stops no search. */
 static void test_draw_without_rate(void **state)
 {
@@ -161,6 +205,7 @@ static void test_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_groups), cmocka_unit_test(test_prices), cmocka_unit_test(test_draws),
+                                        cmocka_unit_test(test_release), cmocka_unit_test(test_device),
                                         cmocka_unit_test(test_draw_without_rate), cmocka_unit_test(test_refuses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
