@@ -145,7 +145,7 @@ static int measure(struct job *j, struct error *err)
 /* deployment_identify() of a copy: the caller's workload does not change. */
 static int identify(struct job *j, struct error *err)
 {
-    if (!j->server->d.policy.enable_prefix_caching || j->w->run_tokens > 0)
+    if (!j->server->d.policy.enable_prefix_caching || serve_workload_identified(j->w))
         return 0;
     if (serve_workload_copy(&j->own, j->w, err) != 0 || deployment_identify(&j->own, &j->server->run, err) != 0)
         return -1;

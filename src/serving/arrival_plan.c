@@ -135,6 +135,14 @@ int serve_workload_copy(struct serve_workload *to, const struct serve_workload *
     return 0;
 }
 
+bool serve_workload_identified(const struct serve_workload *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->r[i].n_run == 0)
+            return false;
+    return true;
+}
+
 int serve_workload_identify(struct serve_workload *w, struct error *err)
 {
     size_t cap = w->n_run;

@@ -189,7 +189,7 @@ struct serve_options deployment_serve_options(const struct deployment *d, const 
 int deployment_identify(struct serve_workload *w, const struct serve_options *run, struct error *err)
 {
     struct serve_result r;
-    if (!run->policy->enable_prefix_caching || w->run_tokens > 0)
+    if (!run->policy->enable_prefix_caching || serve_workload_identified(w))
         return 0;
     if (serve_simulate(&r, w, run, err) != 0)
         return -1;

@@ -107,8 +107,11 @@ int serve_workload_scale_rate(struct serve_workload *w, double factor, struct er
 double serve_workload_rate(const struct serve_workload *w);
 /* The same requests with all roots due at 0: with serve_options.max_concurrency users, a closed loop. */
 void serve_workload_all_at_once(struct serve_workload *w);
+/* errors: out of memory; *to is then empty. */
 int serve_workload_copy(struct serve_workload *to, const struct serve_workload *w, struct error *err);
-/* Private identities for requests without any; requests with some keep them. run_tokens is set where it is 0. */
+/* Has every request identities? */
+bool serve_workload_identified(const struct serve_workload *w);
+/* Private identities for requests without any; requests with some keep them. run_tokens is set where it is 0. errors: out of memory. */
 int serve_workload_identify(struct serve_workload *w, struct error *err);
 
 #endif

@@ -157,6 +157,27 @@ static void test_device(void **state)
     }
 }
 
+/* Generated requests get identities of their own where a run preempts. */
+static void test_identify(void **state)
+{
+    (void)state;
+    struct served x;
+    struct error err;
+    struct serve_workload w;
+    const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    const struct serve_workload_options wo = { .arrivals = { .rate_s = INFINITY }, .n = 40 };
+    serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+    assert_ok(serve_workload_from_text(&w, "random:in=512,out=256", &wo, NULL, &err), err);
+    struct serve_options run = deployment_serve_options(&x.d, &given, 0);
+    assert_ok(deployment_identify(&w, &run, &err), err);
+    assert_int_equal(w.n_run, 0);
+    run.n_block = 400;
+    assert_ok(deployment_identify(&w, &run, &err), err);
+    assert_int_equal(w.n_run, 40);
+    serve_workload_free(&w);
+    finish(&x);
+}
+
 /* A draw that cannot be simulated has no rate, and stops no search. */
 static void test_draw_without_rate(void **state)
 {
@@ -206,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_groups), cmocka_unit_test(test_prices), cmocka_unit_test(test_draws),
                                         cmocka_unit_test(test_release), cmocka_unit_test(test_device),
+                                        cmocka_unit_test(test_identify),
                                         cmocka_unit_test(test_draw_without_rate), cmocka_unit_test(test_refuses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,7 +197,9 @@ static void test_common_numbers(void **state)
     }
     assert_fails(serve_workload_scale_rate(&c, 0, &err), err, "expected a number above 0");
     serve_workload_free(&c);
+    assert_true(!serve_workload_identified(&a));
     assert_ok(serve_workload_identify(&a, &err), err);
+    assert_true(serve_workload_identified(&a));
     assert_int_equal(a.r[3].n_run, 1);
     assert_int_equal(a.run[a.r[3].run0].n, (a.r[3].n_in + a.r[3].n_out + 15) / 16);
     assert_true(a.run[a.r[3].run0].first != a.run[a.r[4].run0].first);
