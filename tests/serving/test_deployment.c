@@ -113,6 +113,24 @@ static void test_draws(void **state)
     finish(&x);
 }
 
+/* Constants with which steps take no time that a simulation has: an error, not a step of 0 s. */
+static void test_no_time(void **state)
+{
+    (void)state;
+    static const double ln_s[] = { NAN, 1000, -1000 };
+    struct served x;
+    struct error err;
+    const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    for (size_t i = 0; i < ARRAY_LEN(ln_s); i++) {
+        serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+        for (int c = 0; c < TIME_CASES; c++)
+            for (int k = 0; x.d.estimator.timing.of[c] && k < TIME_PARAMETER_COUNT; k++)
+                x.d.estimator.timing.of[c]->parameter[k] = ln_s[i];
+        assert_fails(deployment_draw(&x.d, 0, 7, &err), err, "expected more than 0 and less than");
+        finish(&x);
+    }
+}
+
 /* "vllm" is one release, of its scheduler as of its memory; so are the policies that are compared with it. */
 static void test_release(void **state)
 {
@@ -227,7 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_groups), cmocka_unit_test(test_prices), cmocka_unit_test(test_draws),
                                         cmocka_unit_test(test_release), cmocka_unit_test(test_device),
-                                        cmocka_unit_test(test_identify),
+                                        cmocka_unit_test(test_identify), cmocka_unit_test(test_no_time),
                                         cmocka_unit_test(test_draw_without_rate), cmocka_unit_test(test_refuses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
