@@ -6,29 +6,10 @@
 
 /* ---- an objective ------------------------------------------------------------------------------------------------- */
 
-/* Seconds of a metric of one request; NaN: it has none. */
+/* Seconds of a metric of one request; INFINITY: it was not served; NaN: it has none. */
 static double value_s(const struct serve_outcome *o, const struct serve_request *q, enum serve_metric m)
 {
-    if (o->failed || o->first_ps == SERVE_NOT_YET)
-        return INFINITY;
-    switch (m) {
-    case SERVE_TTFT:
-        return (double)(o->first_ps - o->sent_ps) / PS_PER_S;
-    case SERVE_TPOT:
-        return q->n_out > 1 ? (double)(o->end_ps - o->first_ps) / PS_PER_S / (q->n_out - 1) : NAN;
-    case SERVE_E2E:
-        return (double)(o->end_ps - o->sent_ps) / PS_PER_S;
-    case SERVE_QUEUE:
-        return (double)(o->start_ps - o->sent_ps) / PS_PER_S;
-    case SERVE_CLIENT_QUEUE:
-        return (double)(o->sent_ps - o->due_ps) / PS_PER_S;
-    case SERVE_E2E_CLIENT:
-        return (double)(o->end_ps - o->due_ps) / PS_PER_S;
-    case SERVE_ITL:
-    case SERVE_METRICS:
-        return NAN;
-    }
-    return NAN;
+    return o->failed || o->first_ps == SERVE_NOT_YET ? INFINITY : serve_request_s(o, q->n_out, m);
 }
 
 /* Of requests from `from` on: how many have the metric, how many of them within the limit, their sum. */
