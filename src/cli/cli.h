@@ -120,5 +120,7 @@ int cli_keep_input(const char *path, const struct gguf *g, const char *option, c
 int cli_keep_arguments(int argc, char **argv, const char *option, const char *out, struct error *err);
 /* The same for the files of a chart, whose names begin with base; base may be NULL. */
 int cli_keep_chart(int argc, char **argv, const char *option, const char *base, struct error *err);
+/* Path of a style of charts, name: "reports/charts/curves.gp". errors: ERROR_INPUT, no data directory has it */
+int cli_chart_style(char *path, size_t size, const char *name, struct error *err);
 
 #endif

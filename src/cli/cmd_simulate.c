@@ -18,7 +18,7 @@ static const struct argp_option option_table[] = {
     { "rate", OPT_RATE, "R", 0, "requests a second; inf: all at once (default: a trace's own times, else inf)", 0 },
     { "request-rate", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "max-concurrency", OPT_USERS, "N", 0, "requests under way at once at most: the client holds others back", 0 },
-    SERVING_OPTIONS,
+    SERVING_OPTIONS("1000"),
     PRICING_OPTIONS,
     { "warmup", OPT_WARMUP, "none|mser", 0, "requests left out at the start: none (default), or up to the steady part of TTFT (MSER-5)", 0 },
     { "step-by-step", OPT_STEPS, NULL, 0, "every step one by one, without jumps: the same result, slower", 0 },
@@ -101,17 +101,12 @@ static int write_requests(const struct options *o, const struct serving_subject 
     return outfile_commit(&out, err);
 }
 
-static int chart_style(char *path, size_t size, struct error *err)
-{
-    return environment_file(path, size, "reports/charts/curves.gp") ? 0 : error_set(err, ERROR_INPUT, "reports/charts/curves.gp: not found: the charts' style");
-}
-
 static int draw(const struct options *o, const struct serving_subject *s, const struct timeline *t, struct error *err)
 {
     char style[4096], base[4096];
     struct strbuf notes = { 0 };
     struct serving_chart c = { .style = style, .out_base = base };
-    if (chart_style(style, sizeof style, err) != 0)
+    if (cli_chart_style(style, sizeof style, "reports/charts/curves.gp", err) != 0)
         return -1;
     snprintf(c.title, sizeof c.title, "%.60s on %.60s", s->model, s->hw);
     snprintf(c.subtitle, sizeof c.subtitle, "%.120s, %s", s->w->name, s->options->policy->name);
@@ -313,7 +308,7 @@ static int draw_policies(const struct options *o, const struct serving_policy *p
     char style[4096];
     struct strbuf notes = { 0 };
     struct serving_chart c = { .style = style, .out_base = o->chart };
-    if (chart_style(style, sizeof style, err) != 0)
+    if (cli_chart_style(style, sizeof style, "reports/charts/curves.gp", err) != 0)
         return -1;
     snprintf(c.title, sizeof c.title, "What each idea buys");
     snprintf(c.subtitle, sizeof c.subtitle, "%.200s", w->name);
