@@ -1,10 +1,13 @@
 /*
- * Every allocation of a simulation refused in turn: an error, nothing freed twice or lost (under the address sanitizer), no hang. Prompts apart
- * from decoding: a request is then handed over while a batch is in flight. Linked with --wrap.
+ * Every allocation of a simulation refused in turn: an error, nothing written after it is freed, or freed twice, no hang. Prompts apart from
+ * decoding: a request is then handed over while a batch is in flight. Linked with --wrap.
  */
 #include "../test.h"
 #include "serving/scheduler.h"
 #include "serving/simulate.h"
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
 
 static long left = -1; /* allocations until one is refused; -1: none is */
 
@@ -33,6 +36,52 @@ void *__wrap_calloc(size_t n, size_t size)
 void *__wrap_realloc(void *p, size_t n)
 {
     return refuse() ? NULL : __real_realloc(p, n);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+/* What is freed in a run is kept to its end, filled: a byte that differs was written later. The address sanitizer sees that by itself. */
+enum { KEPT = 1 << 14, FILL = 0xdd };
+static void *kept[KEPT];
+static size_t n_kept;
+static bool keeps;
+
+void __real_free(void *p);
+void __wrap_free(void *p);
+
+void __wrap_free(void *p)
+{
+#ifndef SANITIZED
+    if (keeps && p && n_kept < KEPT) {
+        for (size_t i = 0; i < n_kept; i++)
+            if (kept[i] == p)
+                abort();
+        memset(p, FILL, malloc_usable_size(p));
+        kept[n_kept++] = p;
+        return;
+    }
+#endif
+    __real_free(p);
+}
+
+static bool written_after_free(void)
+{
+    bool any = false;
+    keeps = false;
+    for (size_t k = 0; k < n_kept; k++) {
+        const unsigned char *b = kept[k];
+        for (size_t i = 0; i < malloc_usable_size(kept[k]); i++)
+            any |= b[i] != FILL;
+        __real_free(kept[k]);
+    }
+    n_kept = 0;
+    return any;
 }
 
 struct fleet {
@@ -84,9 +133,11 @@ static void refuse_each(struct fleet *f)
     long n = 0;
     for (int rc = -1; rc != 0; n++) {
         left = n;
+        keeps = true;
         rc = serve_simulate(&r, &f->w, &f->o, &err);
         const bool refused = left < 0;
         left = -1;
+        assert_false(written_after_free());
         if (rc != 0)
             assert_true(refused && err.kind == ERROR_SYSTEM && strncmp(err.msg, "out of memory", 13) == 0);
     }
