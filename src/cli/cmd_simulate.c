@@ -132,6 +132,17 @@ static int print_vllm(const struct serving_subject *s, struct error *err)
     return 0;
 }
 
+/* Of a run whose draws were interrupted: what is printed, and that under another name. */
+static int report_partial(const struct options *o, const struct serving_subject *s, struct error *err)
+{
+    char *partial = o->save ? cli_partial_path(o->save, err) : NULL;
+    int rc = o->save && !partial ? -1 : o->vllm ? print_vllm(s, err) : serving_print(NULL, o->format, s, err);
+    if (rc == 0 && partial)
+        rc = serving_print(partial, REPORT_JSON, s, err);
+    free(partial);
+    return rc;
+}
+
 /* Everything that is printed or written of a run. */
 static int report(const struct options *o, const struct serving_subject *s, const struct timeline *t, struct error *err)
 {
@@ -173,9 +184,9 @@ static void show_progress(void *ctx, uint32_t n_done, uint32_t n)
         notify_progress(NULL, "draws of the constants", (double)n_done / n);
 }
 
-/* One run and its draws; *r: serve_result_free(). */
+/* One run and its draws; *r: serve_result_free(). An interrupt of the draws is *stopped, no error: the run is there. */
 static int simulate(const struct options *o, struct deployment *d, const struct serve_workload *w, struct serve_options *run, struct timeline *t,
-                    struct serving_trace *trace, struct serve_result *r, struct serve_study *study, struct error *err)
+                    struct serving_trace *trace, struct serve_result *r, struct serve_study *study, struct error *stopped, struct error *err)
 {
     struct listeners l = { .timeline = t, .trace = trace, .start_s = clock_now_s(), .last_ps = (double)serve_workload_sum(w).last_arrival_ps };
     run->step = listen;
@@ -197,6 +208,10 @@ static int simulate(const struct options *o, struct deployment *d, const struct 
         double start_s = clock_now_s();
         rc = serve_draws(study, d, w, run, &mo, &draws, show_progress, &start_s, err);
         notify_progress_done();
+        if (rc != 0 && err->kind == ERROR_INTERRUPTED) {
+            rc = 0;
+            (void)error_set(stopped, ERROR_INTERRUPTED, "%.200s: %zu of %u draws of the constants were made", err->msg, study->n_draw, draws.n_draw);
+        }
     }
     free(m);
     if (rc != 0)
@@ -225,10 +240,15 @@ static int run_one(const struct options *o, struct deployment *d, const struct s
     }
     if (o->trace_to && (rc = outfile_open(&out, o->trace_to, err)) == 0)
         serving_trace_begin(&trace, out.f, 0, d->n_block);
+    struct error stopped = { 0 };
     if (rc == 0)
-        rc = simulate(o, d, w, &run, &t, o->trace_to ? &trace : NULL, &r, study, err);
-    if (rc == 0)
+        rc = simulate(o, d, w, &run, &t, o->trace_to ? &trace : NULL, &r, study, &stopped, err);
+    if (rc == 0 && stopped.kind == ERROR_NONE)
         rc = report(o, &s, &t, err);
+    else if (rc == 0 && (rc = report_partial(o, &s, err)) == 0) {
+        *err = stopped;
+        rc = -1;
+    }
     if (o->trace_to && out.f) {
         struct strbuf note = { 0 };
         if (rc == 0)
@@ -292,7 +312,7 @@ static int try_idea(const struct options *given, size_t i, const struct serving_
         struct serve_options run = serving_run_options(&o.c, d);
         rc = timeline_init(&t, &d->policy, err);
         if (rc == 0) {
-            rc = simulate(&o, d, w, &run, &t, NULL, &r, study, err);
+            rc = simulate(&o, d, w, &run, &t, NULL, &r, study, NULL, err); /* without draws */
             if (rc == 0)
                 serve_result_free(&r);
             timeline_free(&t);
@@ -319,6 +339,20 @@ static int draw_policies(const struct options *o, const struct serving_policy *p
     return rc;
 }
 
+/* done: how the simulations ended. After an interrupt the JSON has another name. */
+static int print_policies(const struct options *o, const struct table_rows *rows, const struct serve_workload *w, int done, struct error *err)
+{
+    struct error interrupted = done != 0 ? *err : (struct error){ 0 };
+    char *partial = o->save && done != 0 ? cli_partial_path(o->save, err) : NULL;
+    int rc = o->save && done != 0 && !partial ? -1 : serving_policies_print(NULL, o->format, rows, w->name, err);
+    if (rc == 0 && o->save)
+        rc = serving_policies_print(partial ? partial : o->save, REPORT_JSON, rows, w->name, err);
+    free(partial);
+    if (rc == 0 && done != 0)
+        rc = error_set(err, ERROR_INTERRUPTED, "%.200s: %zu of %d policies are printed", interrupted.msg, rows->n, N_IDEA);
+    return rc;
+}
+
 static int compare(const struct options *o, const struct serving_model *x, const struct hwprofile *h, const struct serve_workload *w, struct error *err)
 {
     struct table_rows rows = { .size = sizeof(struct serving_policy_row) };
@@ -340,13 +374,12 @@ static int compare(const struct options *o, const struct serving_model *x, const
             notify_note("%s: %s", ideas[i].name, why.msg);
         } else {
             *err = why;
+            rows.n--;
             rc = -1;
         }
     }
-    if (rc == 0)
-        rc = serving_policies_print(NULL, o->format, &rows, w->name, err);
-    if (rc == 0 && o->save)
-        rc = serving_policies_print(o->save, REPORT_JSON, &rows, w->name, err);
+    if (rc == 0 || (err->kind == ERROR_INTERRUPTED && rows.n > 0))
+        rc = print_policies(o, &rows, w, rc, err);
     if (rc == 0 && o->chart && n > 0)
         rc = draw_policies(o, drawn, n, w, err);
     free(study);
@@ -440,7 +473,8 @@ int cmd_simulate(int argc, char **argv, struct error *err)
         "A request waits, its prompt is computed (TTFT is that and the wait), then each step gives it a token (ITL is the step). Steps are "
         "shared: the more requests a step has, the more tokens a second and the longer the step. The scheduler decides who is in it. "
         "Intervals are 90 %: (sampling) narrows with more requests, (model) with better knowledge of the machine. Times are exact for the "
-        "prices of steps: doc/serving.md.\n\n"
+        "prices of steps: doc/serving.md. After Ctrl-C what is done is printed: a run with the draws that were made, or the policies "
+        "compared so far; of a run that was not over, nothing.\n\n"
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8\n"
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --workload azure-conv --rate 5 --slo p99:ttft=1s,itl=50ms\n"
         "  roofcast simulate llama-3.1-70b -q FP8 --hw h200-sxm --tp 2 --workload session:turns=6,in=2000,new=300,out=200,think=10s --rate 1\n"
