@@ -13,12 +13,10 @@ static uint32_t given(uint32_t v, uint32_t by_default)
     return v > 0 ? v : by_default;
 }
 
-static int set_policy(struct deployment *d, const struct hwprofile *h, const struct deployment_options *x, const struct serve_workload_sum *w,
+int deployment_policy(struct policy *p, const struct policy_device *device, const struct deployment_options *x, const struct serve_workload_sum *w,
                       uint32_t n_ctx_train, struct error *err)
 {
-    struct policy *p = &d->policy;
-    const struct policy_device device = policy_device_of(h);
-    if (policy_init(p, x->policy ? x->policy : policy_name(0), &device, err) != 0)
+    if (policy_init(p, x->policy ? x->policy : policy_name(0), device, err) != 0)
         return -1;
     p->max_num_seqs = given(x->max_num_seqs, p->max_num_seqs);
     p->max_num_batched_tokens = given(x->max_num_batched_tokens, p->max_num_batched_tokens);
@@ -127,7 +125,8 @@ static int settle(struct deployment *d, const struct op_classes *classes, const 
     const uint64_t n = w ? w->n : 1;
     d->clock = (struct clock_options){ .graphs = chosen(x->cuda_graphs, h->kind == HW_GPU), .blackwell = h->mem_bytes.value > 170e9,
                                        .context = (uint32_t)((sum.n_in + sum.n_out / 2) / n) };
-    if (set_policy(d, h, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, err) != 0 ||
+    const struct policy_device device = policy_device_of(h);
+    if (deployment_policy(&d->policy, &device, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, err) != 0 ||
         (first && estimator_init(&d->estimator, classes, h, &one, err) != 0) || step_price_alloc(&d->price, &d->policy, err) != 0)
         return -1;
     return deployment_draw(d, 0, 0, err);
