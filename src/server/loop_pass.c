@@ -137,21 +137,23 @@ static uint32_t forced(const struct loop *l, const struct job *j, uint32_t n_dra
     return l->o.forced_accept ? serve_accepted(&o, j->place, j->n_tok, n_draft) : 0;
 }
 
-/* One row of logits of an entry: the token after its next known one. A draft that is equal keeps the rows behind it valid. */
+/* One row of logits of an entry: the token after its newest known one. A draft that is equal keeps the rows behind it valid. */
 static void take_row(struct loop *l, const struct batch_entry *e, struct job *j, struct yield *y, const float *logits)
 {
     if (y->done)
         return;
-    const uint32_t k = y->n;
-    const uint32_t at = j->n_tok - j->n_in;
-    int32_t id = loop_pick(l, j, logits, k);
-    id = at < j->n_forced ? j->forced[at] : id;
-    const int32_t draft = j->tok[j->n_tok];
-    bool accepted = k < e->n_draft && id == draft;
-    if (l->o.forced_accept && k < e->n_draft) {
-        accepted = k < y->n_forced;
-        id = accepted ? draft : id;
+    if (!logits_finite(logits, l->n_vocab)) {
+        y->broken = y->done = true;
+        return;
     }
+    const uint32_t k = y->n, at = j->n_tok - j->n_in;
+    const bool drafted = k < e->n_draft;
+    const int32_t draft = j->tok[j->n_tok];
+    int32_t forced = at < j->n_forced ? j->forced[at] : NO_TOKEN;
+    if (l->o.forced_accept && drafted && k < y->n_forced)
+        forced = draft;
+    const int32_t id = loop_pick(l, j, logits, k, forced);
+    const bool accepted = drafted && (l->o.forced_accept ? k < y->n_forced : id == draft);
     j->tok[j->n_tok++] = id;
     y->n++;
     y->end = !j->ignore_end && loop_is_end(j, id);

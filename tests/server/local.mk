@@ -1,7 +1,16 @@
+SERVER_TEST_LIBS = libserver.a libserving.a libtiming.a libcost.a libhwprofile.a tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) \
+  libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
 if CMOCKA
 check_PROGRAMS += %D%/test_loop
 %C%_test_loop_SOURCES = %D%/test_loop.c tests/test.h
-%C%_test_loop_LDADD   = libserver.a libserving.a libtiming.a libcost.a libhwprofile.a tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) \
-  libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
+%C%_test_loop_LDADD   = $(SERVER_TEST_LIBS)
 TESTS += %D%/test_loop
+check_PROGRAMS += %D%/test_requests
+%C%_test_requests_SOURCES = %D%/test_requests.c %D%/served.h tests/test.h
+%C%_test_requests_LDADD   = $(SERVER_TEST_LIBS)
+TESTS += %D%/test_requests
+check_PROGRAMS += %D%/test_threads
+%C%_test_threads_SOURCES = %D%/test_threads.c %D%/served.h tests/test.h
+%C%_test_threads_LDADD   = $(SERVER_TEST_LIBS)
+TESTS += %D%/test_threads
 endif
