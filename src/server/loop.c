@@ -388,8 +388,9 @@ static void note_step(struct loop *l, const struct flight *f, double start_s, do
     for (size_t i = 0; i < b->n; i++) {
         *(b->e[i].prompt ? &x.n_prompt : &x.n_decode) += b->e[i].n_tok;
         n_draft += b->e[i].n_draft;
-        for (uint32_t k = 1; b->e[i].n_draft > 0 && k < b->e[i].n_new; k++, n_accepted++)
-            s->n_accepted_at[k - 1]++;
+        for (uint32_t k = 0; k < l->yield[i].n_accepted; k++)
+            s->n_accepted_at[k]++;
+        n_accepted += l->yield[i].n_accepted;
         s->n_draft += b->e[i].n_draft > 0;
     }
     s->n_draft_tok += n_draft;

@@ -39,7 +39,8 @@ struct job {
 
 /* What a step yields to one entry of its batch: tokens job.tok[first ... first + n). */
 struct yield {
-    uint32_t first, n, n_forced; /* n_forced: drafts accepted without a look */
+    uint32_t first, n;
+    uint32_t n_forced, n_accepted; /* drafts accepted without a look, those beyond the end of the output too; all that are accepted */
     bool end, done;              /* the last of them is an end token; no more rows count */
     bool broken;                 /* a row of logits is not finite: the request fails */
 };

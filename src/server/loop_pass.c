@@ -156,6 +156,7 @@ static void take_row(struct loop *l, const struct batch_entry *e, struct job *j,
     const bool accepted = drafted && (l->o.forced_accept ? k < y->n_forced : id == draft);
     j->tok[j->n_tok++] = id;
     y->n++;
+    y->n_accepted += accepted && !l->o.forced_accept;
     y->end = !j->ignore_end && loop_is_end(j, id);
     y->done = !accepted || y->end || j->n_tok == j->n_in + j->n_max;
 }
@@ -215,7 +216,8 @@ int loop_run_batch(struct loop *l, struct flight *f, struct error *err)
     set_tables(l, f);
     for (size_t i = 0; i < f->batch.n; i++) {
         const struct job *j = loop_job(l, f->batch.e[i].seq);
-        l->yield[i] = (struct yield){ .first = j->n_tok, .n_forced = forced(l, j, f->batch.e[i].n_draft) };
+        const uint32_t n_forced = forced(l, j, f->batch.e[i].n_draft);
+        l->yield[i] = (struct yield){ .first = j->n_tok, .n_forced = n_forced, .n_accepted = n_forced };
     }
     while (at.i < f->batch.n && !f->batch.e[at.i].failed) { /* all entries fail or none */
         const size_t first = at.i;
