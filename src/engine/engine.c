@@ -173,8 +173,11 @@ static int runs_init(struct engine *e, struct error *err)
 {
     e->run = alloc(e->o.n_seq * sizeof *e->run, "the runs of a pass", err);
     e->run_first = alloc(((size_t)e->o.n_seq + 1) * sizeof *e->run_first, "the runs of a pass", err);
+    e->run_shared = calloc(e->o.n_seq, sizeof *e->run_shared);
     e->run_of = alloc(e->o.n_ubatch * sizeof *e->run_of, "the tokens of a pass", err);
     e->out_row = alloc(e->o.n_out_max * sizeof *e->out_row, "the outputs of a pass", err);
+    if (!e->run_shared)
+        return error_oom(err, e->o.n_seq * sizeof *e->run_shared, "the runs of a pass");
     return e->run && e->run_first && e->run_of && e->out_row ? 0 : -1;
 }
 
@@ -389,6 +392,7 @@ void engine_free(struct engine *e)
     repack_free(e);
     free(e->run);
     free(e->run_first);
+    free(e->run_shared);
     free(e->run_of);
     free(e->out_row);
     free(e->routing.first);
@@ -478,6 +482,26 @@ static int too_many(const struct engine *e, uint32_t n, uint32_t n_out, struct e
                      n, n_out, e->o.n_out_max, e->o.n_ubatch);
 }
 
+/* Runs that share a prompt's beginning have the same first blocks, whose expanded rows one of them writes. */
+static void find_shared(struct engine *e, uint32_t n_run)
+{
+    const uint32_t size = e->o.block_size;
+    for (uint32_t r = 0; r < n_run; r++) {
+        const struct engine_run *x = &e->run[r];
+        const uint32_t most = x->n_past / size;
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < r && n < most; k++) {
+            const struct engine_run *y = &e->run[k];
+            const uint32_t of_y = (y->n_past + y->n_tok) / size;
+            uint32_t same = 0;
+            while (same < most && same < of_y && x->table[0][same] == y->table[0][same])
+                same++;
+            n = same > n ? same : n;
+        }
+        e->run_shared[r] = n * size;
+    }
+}
+
 /* One pass over e->run[0 .. n_run), already checked. */
 static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run)
 {
@@ -492,6 +516,8 @@ static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run)
         for (uint32_t i = 0; i < e->run[r].n_out; i++)
             e->out_row[n_out++] = n - e->run[r].n_out + i;
     }
+    if (e->o.n_block > 0 && e->expanded_bytes > 0)
+        find_shared(e, n_run);
     e->tokens = tokens;
     e->n_run = n_run;
     e->pass = (struct pass){ .n_tok = n, .n_past = past, .n_seq = n_run, .n_out = n_out };

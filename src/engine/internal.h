@@ -106,6 +106,7 @@ struct engine {
     struct engine_run *run; /* [n_seq], n_run used */
     uint32_t n_run;
     uint32_t *run_first; /* [n_seq + 1] first token */
+    uint32_t *run_shared; /* [n_seq] paged MLA: positions of the first blocks that an earlier run of the pass has too, and expands */
     uint32_t *run_of;    /* [n_ubatch] run of a token */
     uint32_t *out_row;   /* [n_out_max] token of each logits row */
     uint64_t clock_ns;   /* start of the op being timed (thread 0) */
