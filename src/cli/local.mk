@@ -36,6 +36,7 @@ roofcast_SOURCES = \
   %D%/cmd_serve.c \
   %D%/cmd_simulate.c \
   %D%/serve.c \
+  %D%/serve_draft.c \
   %D%/serve.h \
   %D%/serving_output.c \
   %D%/serving_output.h \

@@ -4,6 +4,7 @@
 
 #include "bench/setup.h"
 #include "cli/serving.h"
+#include "server/draft_model.h"
 #include "server/loop.h"
 #include "serving/scheduler.h"
 
@@ -18,7 +19,7 @@ struct serve_setup_options {
 
 /* A model ready to serve. */
 struct serve_setup {
-    struct model m;
+    struct model m, draft; /* draft: nameless where no model drafts */
     struct setup machine;
     struct setup_options engine;
     struct engine *e;
@@ -36,6 +37,9 @@ struct serve_setup {
 int serve_setup_init(struct serve_setup *s, const struct serve_setup_options *o, const struct deployment_options *x, const struct serve_workload_sum *w,
                      struct error *err);
 void serve_setup_free(struct serve_setup *s);
+/* serve_draft.c: the source of drafts, before the engine is there; a draft model's engine, after it, on its threads. */
+int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *o, struct error *err);
+int serve_draft_model_init(struct serve_setup *s, struct error *err);
 struct loop_options serve_loop_options(const struct serve_setup *s, const struct serve_setup_options *o, uint64_t seed);
 
 #endif

@@ -322,6 +322,8 @@ static int check_options(const struct engine_options *o, struct error *err)
                          o->n_ctx, o->n_ubatch, o->n_out_max, o->n_threads);
     if (o->n_block > 0 && (o->block_size < 8 || o->block_size > 128 || (o->block_size & (o->block_size - 1)) != 0))
         return error_set(err, ERROR_USAGE, "engine: blocks of %u positions: expected 8, 16, 32, 64 or 128", o->block_size);
+    if (o->team_of && o->n_threads != o->team_of->o.n_threads)
+        return error_set(err, ERROR_USAGE, "engine: %d threads on a team of %d", o->n_threads, o->team_of->o.n_threads);
     return 0;
 }
 
@@ -349,7 +351,7 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
         rope_init(e, err) != 0 || kv_init(e, err) != 0 || attention_init(e, err) != 0)
         goto fail;
     const struct sizes s = sizes(e);
-    e->team = team_new(o->n_threads, o->cpus, err);
+    e->team = o->team_of ? o->team_of->team : team_new(o->n_threads, o->cpus, err);
     /* Pack first: file pages are resident meanwhile, in memory that the activations use later. */
     if (!e->team || repack(e, err) != 0 || buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0 ||
         counters_init(e, err) != 0 || regions_init(e, err) != 0)
@@ -368,7 +370,8 @@ void engine_free(struct engine *e)
     if (e->c && e->team)
         team_run(e->team, stop_counters, e);
     regions_free(e);
-    team_free(e->team);
+    if (!e->o.team_of)
+        team_free(e->team);
     counters_close(e->c);
     for (int t = 0; e->thread && t < e->o.n_threads; t++) {
         free(e->thread[t].work);

@@ -21,6 +21,7 @@ struct engine_options {
     uint32_t n_out_max; /* most logits rows per pass (1; n_ubatch for all) */
     int n_threads;
     const struct cpulist *cpus;        /* NULL: no pinning */
+    const struct engine *team_of;      /* runs on the threads of this engine, as many, which outlives it; they compute in turn. NULL: own threads */
     unsigned cpu_flags;                /* allowed ISA features */
     struct counters_options counters;  /* backend NULL: "null"; src and n_threads are set by the engine */
     bool no_repack;                    /* read weights in the file's layout: no packed copy, slower */

@@ -41,8 +41,9 @@ static struct job *job_new(const struct loop *l, const struct loop_request *r, s
         return NULL;
     }
     *j = (struct job){ .n_in = r->n_in, .n_max = r->n_max, .n_min = r->n_min, .n_tok = r->n_in, .presence = r->presence_penalty,
-                       .frequency = r->frequency_penalty, .n_bias = r->n_bias, .n_end = r->n_end, .n_forced = r->n_forced, .ignore_end = r->ignore_end,
-                       .n_top = r->logprobs ? (uint32_t)u64_min(r->n_top, l->n_vocab) : 0, .priority = r->priority, .salt = r->salt, .sink = r->sink, .sink_ctx = r->sink_ctx, .submit_s = clock_now_s() };
+                       .frequency = r->frequency_penalty, .n_bias = r->n_bias, .n_end = r->n_end, .n_forced = r->n_forced, .number = r->number,
+                       .ignore_end = r->ignore_end, .n_top = r->logprobs ? (uint32_t)u64_min(r->n_top, l->n_vocab) : 0, .priority = r->priority,
+                       .salt = r->salt, .sink = r->sink, .sink_ctx = r->sink_ctx, .submit_s = clock_now_s() };
     const bool counts = r->presence_penalty != 0 || r->frequency_penalty != 0;
     j->tok = malloc(room);
     j->bias = copy(r->bias, r->n_bias * sizeof *r->bias);
@@ -433,12 +434,15 @@ static int draft(struct loop *l, const struct batch *b, struct error *err)
     for (size_t i = 0; i < b->n; i++) {
         const struct sched_seq *q = b->e[i].seq;
         struct job *j = loop_job(l, q);
-        if (b->e[i].samples && q->state == SEQ_RUNNING)
-            w[n++] = (struct draft_want){ .place = j->place, .tok = j->tok, .n_tok = j->n_tok, .draft = j->tok + j->n_tok, .most = q->n_draft };
+        const bool samples = b->e[i].samples;
+        if (q->state == SEQ_RUNNING)
+            w[n++] = (struct draft_want){ .place = j->place, .tok = j->tok, .n_tok = samples ? j->n_tok : b->e[i].n_past + b->e[i].n_tok,
+                                          .draft = j->tok + j->n_tok, .most = samples ? q->n_draft : 0 };
     }
     const int rc = l->o.drafter.propose(l->o.drafter.ctx, w, n, err);
     for (size_t i = 0; i < n && rc == 0; i++)
-        l->own[w[i].place]->q->n_draft = w[i].n;
+        if (w[i].most > 0)
+            l->own[w[i].place]->q->n_draft = w[i].n;
     free(w);
     return rc;
 }

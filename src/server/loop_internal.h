@@ -25,7 +25,7 @@ struct job {
     uint32_t n_used;
     struct loop_logprob *bias;
     int32_t *end, *forced;
-    uint32_t n_bias, n_end, n_top, n_forced;
+    uint32_t n_bias, n_end, n_top, n_forced, number;
     bool ignore_end;
     struct loop_logprob *chosen, *top; /* of a step's tokens: [1 + POLICY_MAX_DRAFT], [1 + POLICY_MAX_DRAFT][n_top]; NULL: not asked */
     int32_t priority;

@@ -134,7 +134,7 @@ static uint32_t forced(const struct loop *l, const struct job *j, uint32_t n_dra
 {
     struct serve_options o = { .seed = l->o.seed };
     memcpy(o.accept, l->o.accept, sizeof o.accept);
-    return l->o.forced_accept ? serve_accepted(&o, j->place, j->n_tok, n_draft) : 0;
+    return l->o.forced_accept ? serve_accepted(&o, j->number, j->n_tok, n_draft) : 0;
 }
 
 /* One row of logits of an entry: the token after its newest known one. A draft that is equal keeps the rows behind it valid. */
@@ -149,11 +149,9 @@ static void take_row(struct loop *l, const struct batch_entry *e, struct job *j,
     const uint32_t k = y->n, at = j->n_tok - j->n_in;
     const bool drafted = k < e->n_draft;
     const int32_t draft = j->tok[j->n_tok];
-    int32_t forced = at < j->n_forced ? j->forced[at] : NO_TOKEN;
-    if (l->o.forced_accept && drafted && k < y->n_forced)
-        forced = draft;
-    const int32_t id = loop_pick(l, j, logits, k, forced);
-    const bool accepted = drafted && (l->o.forced_accept ? k < y->n_forced : id == draft);
+    const bool by_force = drafted && k < y->n_forced;
+    const int32_t id = loop_pick(l, j, logits, k, at < j->n_forced ? j->forced[at] : by_force ? draft : NO_TOKEN);
+    const bool accepted = by_force || (drafted && !l->o.forced_accept && id == draft);
     j->tok[j->n_tok++] = id;
     y->n++;
     y->n_accepted += accepted && !l->o.forced_accept;

@@ -22,4 +22,8 @@ check_PROGRAMS += %D%/test_replay
 %C%_test_replay_SOURCES = %D%/test_replay.c %D%/served.h tests/test.h
 %C%_test_replay_LDADD   = $(SERVER_TEST_LIBS)
 TESTS += %D%/test_replay
+check_PROGRAMS += %D%/test_draft
+%C%_test_draft_SOURCES = %D%/test_draft.c %D%/served.h tests/test.h
+%C%_test_draft_LDADD   = $(SERVER_TEST_LIBS)
+TESTS += %D%/test_draft
 endif

@@ -118,6 +118,7 @@ static void test_same_decisions(void **state)
         { "vllm-0.27", "session:turns=3,in=24,new=8,out=8,prefix=16,think=0", "llama", 4, 48, 24, .async = true },
         { "vllm-0.27", "session:turns=3,in=24,new=8,out=8,prefix=16,think=0", "gemma3", 4, 48, 90, .async = true },
         { "vllm-0.27", "session:turns=3,in=24,new=8,out=8,prefix=16,think=0", "llama", 4, 48, 24, .max_concurrency = 5 },
+        { "vllm-0.27", "session:turns=3,in=24,new=8,out=8,prefix=16,think=0", "llama", 4, 48, 24, .n_draft = 2 },
         { "static", "random:in=30,out=20,range=0.6", "llama", 4, 100, 50, .n_draft = 0 },
         { "one-by-one", "random:in=30,out=20,range=0.6", "llama", 1, 100, 50, .n_draft = 0 },
         { "llama-server", "random:in=30,out=20,range=0.6", "llama", 4, 40, 4 + 48, .n_draft = 0 },
