@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_RATE = 256, OPT_USERS, OPT_KV, OPT_DRAFT, OPT_RATES };
+enum { OPT_RATE = 256, OPT_USERS, OPT_KV, OPT_DRAFT, OPT_RATES, OPT_INVARIANT };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file", 0 },
@@ -35,6 +35,7 @@ static const struct argp_option option_table[] = {
     { "num-speculative-tokens", SERVING_DRAFTS, "N", 0, "drafted tokens of a decode step (0: no speculation)", 0 },
     { "draft", OPT_DRAFT, "ngram|FILE", 0, "source of drafts: ngram, what followed the newest tokens when they stood before; or a GGUF file, a smaller model of the same vocabulary", 0 },
     { "spec-synth-rates", OPT_RATES, "P,...", 0, "accept drafts with these probabilities, whatever the model says: the gain is a measurement, the text is not", 0 },
+    { "batch-invariant", OPT_INVARIANT, NULL, 0, "the same bits for a request whatever it shares steps with: slower prompts", 0 },
     { "threads", 't', "N", 0, "threads (default: one per usable core, within the CPU quota)", 0 },
     CLI_ENGINE_OPTIONS,
     CLI_ACT_SCALES_OPTION,
@@ -62,6 +63,9 @@ static int parse_engine(void *options, int key, const char *arg, struct error *e
     case OPT_KV:
         o->serve.kv_bytes = units_parse(arg, "B");
         return o->serve.kv_bytes > 0 ? 0 : error_set(err, ERROR_USAGE, "--kv-cache-memory: expected a size, 2GB or 512MiB; found \"%.32s\"", arg);
+    case OPT_INVARIANT:
+        o->serve.batch_invariant = true;
+        return 0;
     case OPT_DRAFT:
         return cli_text(&o->serve.draft, arg);
     case OPT_RATES:

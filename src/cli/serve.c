@@ -97,7 +97,7 @@ static int choose_blocks(struct serve_setup *s, const struct serve_setup_options
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------------ */
 
-static int make_engine(struct serve_setup *s, const struct kv_groups *g, struct error *err)
+static int make_engine(struct serve_setup *s, const struct kv_groups *g, bool batch_invariant, struct error *err)
 {
     const struct policy *p = &s->policy;
     struct engine_options eo = setup_engine_options(&s->machine, &s->engine);
@@ -108,6 +108,7 @@ static int make_engine(struct serve_setup *s, const struct kv_groups *g, struct 
     eo.n_block = s->n_block;
     eo.block_size = s->block_size;
     eo.groups = *g;
+    eo.batch_invariant = batch_invariant;
     s->e = engine_new(&s->m, &eo, err);
     return s->e ? 0 : -1;
 }
@@ -121,7 +122,7 @@ int serve_setup_init(struct serve_setup *s, const struct serve_setup_options *o,
     if (setup_model_open(&s->m, o->model, err) != 0)
         return -1;
     if (make_policy(s, x, w, err) == 0 && make_groups(s, &g, &position_bytes, err) == 0 && serve_drafter_init(s, o, err) == 0 &&
-        choose_blocks(s, o, x, position_bytes, err) == 0 && setup_init(&s->machine, o->threads, &s->engine, err) == 0 && make_engine(s, &g, err) == 0 &&
+        choose_blocks(s, o, x, position_bytes, err) == 0 && setup_init(&s->machine, o->threads, &s->engine, err) == 0 && make_engine(s, &g, o->batch_invariant, err) == 0 &&
         serve_draft_model_init(s, err) == 0) {
         setup_note_scales(&s->engine, s->e);
         return 0;

@@ -12,6 +12,7 @@ struct serve_setup_options {
     const char *model, *draft;
     struct setup_options engine;
     int64_t threads;
+    bool batch_invariant;
     double kv_bytes; /* of the KV cache; 0: by the policy, at most a quarter of the memory */
     double rates[POLICY_MAX_DRAFT]; /* of drafts that are accepted whatever the model says */
     uint32_t n_rate;

@@ -327,6 +327,15 @@ static int check_options(const struct engine_options *o, struct error *err)
     return 0;
 }
 
+static int build_ops(struct engine *e, struct error *err)
+{
+    if (op_list_build(&e->ops, e->m, err) != 0)
+        return -1;
+    for (size_t i = 0; e->o.batch_invariant && i < e->ops.n; i++)
+        e->ops.ops[i].form_tok = INFINITY; /* never expanded */
+    return 0;
+}
+
 struct engine *engine_new(const struct model *m, const struct engine_options *o, struct error *err)
 {
     if (check_options(o, err) != 0)
@@ -346,8 +355,9 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     e->o.n_seq = o->n_seq ? o->n_seq : 1;
     e->o.n_ubatch = (uint32_t)u64_min(o->n_ubatch, (uint64_t)o->n_ctx * e->o.n_seq);
     kernels_init(&e->k, o->cpu_flags);
-    e->k.pow2 = o->pow2_scales;
-    if (op_list_build(&e->ops, m, err) != 0 || check_weights(e, err) != 0 || engine_plan(e, err) != 0 ||
+    e->k.pow2 = o->pow2_scales && !o->batch_invariant;
+    e->o.no_repack |= o->batch_invariant;
+    if (build_ops(e, err) != 0 || check_weights(e, err) != 0 || engine_plan(e, err) != 0 ||
         rope_init(e, err) != 0 || kv_init(e, err) != 0 || attention_init(e, err) != 0)
         goto fail;
     const struct sizes s = sizes(e);

@@ -27,6 +27,9 @@ struct engine_options {
     bool no_repack;                    /* read weights in the file's layout: no packed copy, slower */
     const struct marker_tool *markers; /* an open tool that outlives the engine; NULL: none */
     enum dtype type_k, type_v;         /* of the KV cache; usual: DTYPE_F16 */
+    /* A token's logits are the same bits whatever else is in its pass, and however its sequence was cut into passes: products in groups of a few tokens on
+     * weights in the file's layout, attention token by token, MLA absorbed. Prompts are computed slower. methods.md (102) */
+    bool batch_invariant;
     bool pow2_scales; /* allow power-of-two scales of quantized activations in passes of many tokens: faster, less exact. methods.md (89) */
 };
 

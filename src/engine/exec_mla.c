@@ -59,7 +59,7 @@ void exec_head_matmul(struct engine *e, size_t i, struct work *w, int tid, int n
         a.x = x;
         a.y = engine_row(e, op->dst, 0, op->dst_at) + h * op->dst_stride;
         a.y_stride = e->stride[op->dst];
-        exec_rows(slot, &a, op, NULL, 0, op->rows, w);
+        exec_rows(e, slot, &a, op, NULL, 0, op->rows, w);
     }
 }
 

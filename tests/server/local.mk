@@ -26,4 +26,8 @@ check_PROGRAMS += %D%/test_draft
 %C%_test_draft_SOURCES = %D%/test_draft.c %D%/served.h tests/test.h
 %C%_test_draft_LDADD   = $(SERVER_TEST_LIBS)
 TESTS += %D%/test_draft
+check_PROGRAMS += %D%/test_invariant
+%C%_test_invariant_SOURCES = %D%/test_invariant.c %D%/served.h tests/test.h
+%C%_test_invariant_LDADD   = $(SERVER_TEST_LIBS)
+TESTS += %D%/test_invariant
 endif
