@@ -184,6 +184,8 @@ static int run(struct options *o, struct error *err)
     int rc = serve_setup_init(&x, &o->serve, &o->c.deploy, &sum, err);
     if (rc == 0) {
         rc = check_workload(&x, &w, err);
+        if (x.policy.num_speculative_tokens > 0 && o->serve.n_rate == 0)
+            notify_note("a replay's outputs are the workload's tokens, which drafts meet by chance: --spec-synth-rates accepts them at a rate");
         if (rc == 0)
             rc = run_workload(o, &x, &w, err);
         serve_setup_free(&x);

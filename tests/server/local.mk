@@ -16,7 +16,7 @@ TESTS += %D%/test_threads
 check_PROGRAMS += %D%/test_refused
 %C%_test_refused_SOURCES = %D%/test_refused.c %D%/served.h tests/test.h
 %C%_test_refused_LDADD   = $(SERVER_TEST_LIBS)
-%C%_test_refused_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
+%C%_test_refused_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free
 TESTS += %D%/test_refused
 check_PROGRAMS += %D%/test_replay
 %C%_test_replay_SOURCES = %D%/test_replay.c %D%/served.h tests/test.h

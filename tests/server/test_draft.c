@@ -10,6 +10,7 @@ struct request {
     struct loop_request r;
     int32_t prompt[SERVED_CTX], got[MOST];
     uint32_t n_got, n_last, stop_after;
+    uint32_t whole_from, n_draft; /* from this token on every step but the last yields 1 + n_draft; 0: does not matter */
     enum loop_finish finish;
     struct loop *l; /* aborts `other` with its third token */
     uint64_t other;
@@ -18,6 +19,8 @@ struct request {
 static bool take(void *ctx, const struct loop_tokens *t)
 {
     struct request *q = ctx;
+    if (q->whole_from > 0 && q->n_got >= q->whole_from && t->finish == LOOP_RUNNING)
+        assert_int_equal(t->n, 1 + q->n_draft);
     for (uint32_t i = 0; i < t->n; i++)
         q->got[q->n_got++] = t->id[i];
     q->n_last += t->finish != LOOP_RUNNING;
@@ -124,6 +127,32 @@ static void test_itself(void **state)
     assert_int_equal(stats.n_accepted_tok, stats.n_draft_tok); /* outputs of 1 + 4 n tokens end with a whole step */
     assert_int_equal(stats.n_accepted_at[2], stats.n_draft);
     assert_true(2 * stats.n_step < none.n_step);
+    served_close(&s);
+}
+
+/* After tokens that were not its drafts, it drafts from what is known again. */
+static void test_itself_after_others(void **state)
+{
+    (void)state;
+    enum { N_FORCED = 6 };
+    static struct request q[N_REQUEST];
+    static const struct way w = { .n_block = 200, .n_draft_block = 200, .n_draft = 3, .seqs = 8, .budget = 200 };
+    struct served s;
+    struct loop_stats stats;
+    int32_t forced[N_FORCED];
+    served_open(&s, "test_draft", "llama", 0, NULL);
+    requests_init(q, &s, 0);
+    random_tokens(&s.spec, forced, N_FORCED);
+    for (uint32_t i = 0; i < N_REQUEST; i++) {
+        q[i].r.forced = forced;
+        q[i].r.n_forced = N_FORCED;
+        q[i].r.n_max = N_FORCED + 20;
+        q[i].whole_from = N_FORCED + 1;
+        q[i].n_draft = w.n_draft;
+    }
+    serve(q, &s, &s, &w, &stats);
+    printf("%llu of %llu drafts accepted\n", (unsigned long long)stats.n_accepted_tok, (unsigned long long)stats.n_draft_tok);
+    assert_true(stats.n_accepted_tok < stats.n_draft_tok);
     served_close(&s);
 }
 
@@ -287,7 +316,7 @@ static void test_vocabularies(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_itself), cmocka_unit_test(test_other_models), cmocka_unit_test(test_distribution),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_itself), cmocka_unit_test(test_itself_after_others), cmocka_unit_test(test_other_models), cmocka_unit_test(test_distribution),
                                         cmocka_unit_test(test_vocabularies) };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -4,16 +4,19 @@
  */
 #include "../test.h"
 #include "served.h"
+#include "server/draft_model.h"
 
 static long left = -1, n_live; /* allocations until one is refused, -1: none is; allocated and not freed */
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
+void *__real_aligned_alloc(size_t align, size_t n);
 void __real_free(void *p);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
+void *__wrap_aligned_alloc(size_t align, size_t n);
 void __wrap_free(void *p);
 
 static bool refuse(void)
@@ -40,6 +43,13 @@ void *__wrap_realloc(void *p, size_t n)
     void *q = refuse() ? NULL : __real_realloc(p, n);
     n_live += q != NULL && p == NULL;
     return q;
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t n)
+{
+    void *p = refuse() ? NULL : __real_aligned_alloc(align, n);
+    n_live += p != NULL;
+    return p;
 }
 
 void __wrap_free(void *p)
@@ -78,21 +88,35 @@ static int submit_all(struct loop *l, const int32_t *tok, struct request *r, uin
     return 0;
 }
 
-static int serve_once(struct engine *e, const struct loop_options *o, const int32_t *tok, struct request *r, uint32_t *n_sent, struct error *err)
+/* draft NULL: drafts are those of o. */
+static int serve_once(struct engine *e, const struct loop_options *of, const struct model *draft, const int32_t *tok, struct request *r, uint32_t *n_sent,
+                      struct error *err)
 {
+    const struct draft_model_options x = { .engine = { .n_threads = 1, .type_k = DTYPE_F32, .type_v = DTYPE_F32, .team_of = e }, .n_seq = 4, .n_ctx = SERVED_CTX,
+                                           .n_tok = 40, .n_block = 8, .block_size = SERVED_BLOCK };
+    struct loop_options o = *of;
     *n_sent = 0;
-    struct loop *l = loop_new(e, o, err);
+    if (draft) {
+        struct draft_model *d = draft_model_new(draft, &x, err);
+        if (!d)
+            return -1;
+        o.drafter = draft_model_drafter(d);
+    }
+    struct loop *l = loop_new(e, &o, err);
+    int rc = l ? submit_all(l, tok, r, n_sent, err) : -1;
     if (!l)
-        return -1;
-    int rc = submit_all(l, tok, r, n_sent, err);
+        goto out;
     loop_drain(l);
     if (rc == 0)
         rc = loop_run(l, err);
     loop_free(l);
+out:
+    if (o.drafter.free)
+        o.drafter.free(o.drafter.ctx);
     return rc;
 }
 
-static void refuse_each(const char *policy, bool async, uint32_t n_draft)
+static void refuse_each(const char *policy, bool async, uint32_t n_draft, bool model_drafts)
 {
     struct served s;
     struct error err = { 0 };
@@ -112,7 +136,7 @@ static void refuse_each(const char *policy, bool async, uint32_t n_draft)
         uint32_t n_sent;
         const long before = n_live;
         left = n;
-        rc = serve_once(e, &o, tok, r, &n_sent, &err);
+        rc = serve_once(e, &o, model_drafts ? &s.m : NULL, tok, r, &n_sent, &err);
         const bool refused = left < 0;
         left = -1;
         if (n_live != before)
@@ -132,10 +156,11 @@ static void refuse_each(const char *policy, bool async, uint32_t n_draft)
 static void test_each_allocation(void **state)
 {
     (void)state;
-    refuse_each("vllm-0.27", false, 0);
-    refuse_each("vllm-0.27", true, 0);
-    refuse_each("vllm-0.27", false, 2);
-    refuse_each("llama-server", false, 0);
+    refuse_each("vllm-0.27", false, 0, false);
+    refuse_each("vllm-0.27", true, 0, false);
+    refuse_each("vllm-0.27", false, 2, false);
+    refuse_each("vllm-0.27", false, 2, true);
+    refuse_each("llama-server", false, 0, false);
 }
 
 int main(void)
