@@ -156,6 +156,60 @@ static void test_itself_after_others(void **state)
     served_close(&s);
 }
 
+/* Whatever became of its drafts, and whether it was asked in between, it drafts what it drafts for a sequence that it has not seen before. */
+static void test_what_is_cached(void **state)
+{
+    (void)state;
+    enum { N_PLACE = 5, FRESH = 100, N_CALL = 120, LONGEST = 60 };
+    struct served s;
+    struct error err = { 0 };
+    struct rng g;
+    static int32_t tok[N_PLACE][LONGEST + 40], drafts[N_PLACE][POLICY_MAX_DRAFT], fresh[POLICY_MAX_DRAFT];
+    uint32_t n[N_PLACE] = { 0 }, n_short = 0;
+    rng_init(&g, 4);
+    served_open(&s, "test_draft", "gemma3", 0, NULL);
+    const struct draft_model_options o = { .engine = { .n_threads = 1, .type_k = DTYPE_F32, .type_v = DTYPE_F32 }, .n_seq = 3, .n_ctx = LONGEST + 20, .n_tok = 16,
+                                           .n_block = 15, .block_size = SERVED_BLOCK };
+    struct draft_model *d = draft_model_new(&s.m, &o, &err);
+    assert_non_null(d);
+    for (int call = 0; call < N_CALL; call++) {
+        struct draft_want w[3];
+        const uint32_t n_want = 1 + (uint32_t)(rng_u64(&g) % 3), first = (uint32_t)(rng_u64(&g) % N_PLACE);
+        for (uint32_t i = 0; i < n_want; i++) {
+            const uint32_t p = (first + i) % N_PLACE;
+            if (n[p] > LONGEST) { /* it ends; another has its place */
+                draft_model_drafter(d).forget(d, p);
+                n[p] = 0;
+            }
+            for (uint64_t k = rng_u64(&g) % 3; n[p] > 0 && k > 0; k--, n[p]++) /* accepted */
+                tok[p][n[p]] = drafts[p][k % 2];
+            for (uint64_t k = 1 + rng_u64(&g) % (n[p] == 0 ? 20 : 4); k > 0; k--)
+                tok[p][n[p]++] = (int32_t)(rng_u64(&g) % s.m.hp.n_vocab);
+            w[i] = (struct draft_want){ .place = p, .tok = tok[p], .n_tok = n[p], .draft = drafts[p], .most = (uint32_t)(rng_u64(&g) % 5) };
+        }
+        assert_ok(draft_model_propose(d, w, n_want, &err), err);
+        for (uint32_t i = 0; i < n_want; i++) {
+            struct draft_want alone = w[i];
+            const uint32_t most = w[i].most < o.n_ctx - w[i].n_tok + 1 ? w[i].most : o.n_ctx - w[i].n_tok + 1;
+            assert_true(w[i].n == most || w[i].n == 0);
+            n_short += w[i].n < w[i].most;
+            alone.place = FRESH;
+            alone.draft = fresh;
+            alone.most = w[i].n;
+            assert_ok(draft_model_propose(d, &alone, 1, &err), err);
+            assert_int_equal(alone.n, w[i].n);
+            assert_memory_equal(fresh, w[i].draft, w[i].n * sizeof *fresh);
+            draft_model_drafter(d).forget(d, FRESH);
+        }
+    }
+    for (uint32_t p = 0; p < N_PLACE; p++)
+        draft_model_drafter(d).forget(d, p);
+    assert_int_equal(draft_model_used_blocks(d), 0);
+    assert_true(n_short > 5); /* for want of room */
+    draft_model_free(d);
+    served_close(&s);
+}
+
 static void test_other_models(void **state)
 {
     (void)state;
@@ -316,7 +370,7 @@ static void test_vocabularies(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_itself), cmocka_unit_test(test_itself_after_others), cmocka_unit_test(test_other_models), cmocka_unit_test(test_distribution),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_itself), cmocka_unit_test(test_itself_after_others), cmocka_unit_test(test_what_is_cached), cmocka_unit_test(test_other_models), cmocka_unit_test(test_distribution),
                                         cmocka_unit_test(test_vocabularies) };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
