@@ -144,6 +144,7 @@ void serving_listen(void *ctx, const struct serve_step *x)
 {
     struct serving_listeners *l = ctx;
     timeline_step(&l->timeline, x);
+    step_classes_add(&l->steps, x);
     if (l->out.f)
         serving_trace_step(&l->trace, x);
     if (l->progress && ++l->n_call % 65536 == 0 && clock_now_s() - l->start_s > 1)

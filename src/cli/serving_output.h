@@ -31,6 +31,7 @@ int serving_output_check(const struct serving_output *o, int argc, char **argv, 
 /* Listeners of a run's steps: serving_listen() with it as serve_options.step. */
 struct serving_listeners {
     struct timeline timeline;
+    struct step_classes steps;
     struct serving_trace trace;
     struct outfile out;      /* of the trace; f NULL: not asked for */
     double start_s, last_ps; /* of the work; of the arrivals, 0: all at once */

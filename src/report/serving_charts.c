@@ -1,5 +1,5 @@
 /* Charts of a simulation, as curves (report/curves.c). */
-#include "report/serving_report.h"
+#include "report/serving_compare.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +131,46 @@ int serving_chart_cdf(const struct serving_chart *c, const struct serving_subjec
     axis(&x.x, "Time [s]", "s");
     axis(&x.y, "Share of requests (ITL: of gaps) within the time", "");
     return draw(&x, c, notes, err);
+}
+
+/* The series' number, counted from 1; 0: out of memory. */
+static size_t add_saved_cdf(struct curve_chart *x, const struct cdf *d, const char *metric, const char *run, size_t like, struct error *err)
+{
+    char label[64];
+    snprintf(label, sizeof label, "%s, %s", metric, run);
+    struct chart_series *v = add_series(x, d->n, label, err);
+    for (size_t i = 0; v && i < d->n; i++)
+        add_point(v, fmax(d->p[i].s, 1e-6), d->p[i].share, NAN, NAN);
+    if (!v)
+        return 0;
+    v->smooth = true;
+    v->like = like;
+    return x->n_series;
+}
+
+int serving_chart_compare(const struct serving_chart *c, const struct serving_comparison *x, struct strbuf *notes, struct error *err)
+{
+    struct curve_chart y = begin(c);
+    size_t first[SAVED_CDFS] = { 0 };
+    double lo, hi;
+    for (int b = 0; b < 2; b++) /* the second run's behind the first's, whose colours they have */
+        for (int i = 0; i < SAVED_CDFS; i++) {
+            const struct cdf *d = b ? &x->b->cdf[i] : &x->a->cdf[i];
+            if (x->a->cdf[i].n == 0 || x->b->cdf[i].n == 0)
+                continue;
+            const size_t k = add_saved_cdf(&y, d, serve_metric_name(serving_saved_metric(i)), b ? x->name_b : x->name_a, first[i], err);
+            if (k == 0)
+                return failed(&y);
+            first[i] = k;
+        }
+    range(&y, true, &lo, &hi);
+    if (y.n_series == 0)
+        return nothing(&y, "the distributions of times", err);
+    axis_decades(&y.x, lo, hi);
+    axis_linear(&y.y, 1);
+    axis(&y.x, "Time [s]", "s");
+    axis(&y.y, "Share of requests (ITL: of gaps) within the time", "");
+    return draw(&y, c, notes, err);
 }
 
 /* ---- over time -------------------------------------------------------------------------------------------------------- */

@@ -7,8 +7,9 @@
 
 #include "report/report.h"
 #include "serving/metrics.h"
+#include "serving/step_classes.h"
 
-/* What was simulated. Texts may be NULL: not known. */
+/* What was simulated, or measured. Texts may be NULL: not known. */
 struct serving_subject {
     const char *model, *hw;
     const char *constants;                   /* constants_digest() of those that steps are priced with */
@@ -19,6 +20,8 @@ struct serving_subject {
     const struct serve_options *options;
     const struct serve_result *r;            /* of the central run */
     const struct serve_study *study;
+    const struct step_classes *steps;        /* of the same run; NULL: not known */
+    bool measured;                           /* on the engine and the wall clock */
 };
 
 /* ---- words and tables -------------------------------------------------------------------------------- */

@@ -344,11 +344,20 @@ static void hand_out(struct loop *l, struct batch_entry *e, const struct yield *
         loop_hash(l, j, j->q->hash, &j->q->n_hash);
 }
 
-static void note_step(struct loop *l, const struct batch *b, double start_s, double end_s)
+static double work_bytes(const struct work *w)
+{
+    return (double)w->weight_bytes + (double)w->kv_bytes + (double)w->act_bytes;
+}
+
+/* before: the engine's work up to the step. */
+static void note_step(struct loop *l, const struct batch *b, const struct work *before, double start_s, double end_s)
 {
     struct serve_step x = { .n = 1, .start_ps = (uint64_t)((start_s - l->start_s) * PS_PER_S), .end_ps = (uint64_t)((end_s - l->start_s) * PS_PER_S),
                             .n_running = (uint32_t)l->s.n_running, .n_waiting = (uint32_t)l->s.n_waiting, .used_blocks = scheduler_used_blocks(&l->s) };
+    const struct work w = engine_work(l->e);
     struct loop_stats *s = &l->stats;
+    x.bytes = work_bytes(&w) - work_bytes(before);
+    x.flop = (double)(w.flop - before->flop);
     uint64_t n_accepted = 0, n_draft = 0;
     pthread_mutex_lock(&l->lock);
     for (size_t i = 0; i < b->n; i++) {
@@ -363,8 +372,7 @@ static void note_step(struct loop *l, const struct batch *b, double start_s, dou
     s->n_step++;
     s->n_prompt_tok += x.n_prompt;
     s->busy_s += end_s - start_s;
-    const struct work w = engine_work(l->e);
-    s->bytes = (double)(w.weight_bytes + w.kv_bytes + w.act_bytes);
+    s->bytes = work_bytes(&w);
     loop_stats_add(&s->h[LOOP_STEP_TOKENS], b->n_tok);
     pthread_mutex_unlock(&l->lock);
     if (l->o.step)
@@ -414,6 +422,7 @@ static int draft(struct loop *l, const struct batch *b, struct error *err)
 static int run_step(struct loop *l, struct error *err)
 {
     struct flight f = l->flight[0];
+    const struct work before = engine_work(l->e);
     const double start_s = clock_now_s();
     if (loop_run_batch(l, &f, err) != 0)
         return -1;
@@ -423,7 +432,7 @@ static int run_step(struct loop *l, struct error *err)
         l->n_wasted_tok += f.batch.e[i].seq->state == SEQ_DONE ? f.batch.e[i].n_tok : 0;
         hand_out(l, &f.batch.e[i], &l->yield[i], now_s);
     }
-    note_step(l, &f.batch, start_s, now_s);
+    note_step(l, &f.batch, &before, start_s, now_s);
     scheduler_apply(&l->s, &f.batch);
     const int rc = draft(l, &f.batch, err);
     for (size_t i = 0; i < f.batch.n; i++) {
