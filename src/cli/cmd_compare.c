@@ -98,8 +98,8 @@ int cmd_compare(int argc, char **argv, struct error *err)
         "Errors are SIM / RUN - 1. Distances of distributions: Kolmogorov-Smirnov, the largest difference of the shares within a time; Wasserstein, the mean "
         "difference of the times at equal shares. Steps are compared by kind, decode tokens by prompt tokens: `by price` is what the price of a step makes the "
         "simulation longer at RUN's number of steps, `by number` what another number of steps does.\n\n"
-        "  roofcast serve -m model.gguf --workload random:in=256,out=64 --rate 2 --requests 50 --save run.json\n"
-        "  roofcast simulate model.gguf --workload random:in=256,out=64 --rate 2 --requests 50 --save sim.json\n"
+        "  roofcast serve -m model.gguf --rate 2 --save run.json\n"
+        "  roofcast simulate model.gguf --rate 2 --requests 100 --save sim.json\n"
         "  roofcast compare run.json sim.json\n"
         "  roofcast compare run.json sim.json --steps -o csv\n";
     static const struct cli_syntax syntax = { option_table, parse, "RUN SIM", doc, NULL };

@@ -101,12 +101,12 @@ static double error_of(double a, double b)
 static const char *name_of(struct serving_comparison *c, const struct saved_figure *f)
 {
     char buf[64];
-    for (int i = 0; i < SAVED_CDFS; i++) {
-        const char *metric = serve_metric_key(serving_saved_metric(i));
+    for (int m = 0; m < SERVE_METRICS; m++) {
+        const char *metric = serve_metric_key((enum serve_metric)m);
         const size_t n = strlen(metric);
-        if (strncmp(f->key, metric, n) != 0 || f->key[n] != '_' || strcmp(f->key, f->name) != 0)
+        if (strncmp(f->key, metric, n) != 0 || f->key[n] != '_' || strchr(f->key + n + 1, '_') || strcmp(f->key, f->name) != 0)
             continue;
-        snprintf(buf, sizeof buf, "%s %.40s", serve_metric_name(serving_saved_metric(i)), f->key + n + 1);
+        snprintf(buf, sizeof buf, "%s %.40s", serve_metric_name((enum serve_metric)m), f->key + n + 1);
         return table_text(&c->figures, buf);
     }
     return f->name;

@@ -50,7 +50,7 @@ static const struct column step_columns[] = {
     { "prompt_b_tok", NULL, COL_FLOAT, "tokens", COL_DATA, AT(prompt_b_tok), EMPTY_NULL, NULL, NULL },
     { "tok_a_s", "tokens/s", COL_FLOAT, "tokens/s", COL_MINOR, AT(tok_a_s), EMPTY_NULL, NULL, "of prompts and decode, while such steps run" },
     { "tok_b_s", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_b_s), EMPTY_NULL, NULL, NULL },
-    { "bytes_s", "bandwidth", COL_SI, "B/s", COL_MINOR, AT(bytes_s), EMPTY_NULL, NULL, "of the measured run: bytes that the engine counts over the time" },
+    { "bytes_s", "bandwidth", COL_SI, "B/s", COL_MINOR, AT(bytes_s), EMPTY_NULL, NULL, "of the measured run: bytes of weights and KV cache over the time" },
     { "flop_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(flop_s), EMPTY_NULL, NULL, NULL },
 };
 #undef AT
@@ -283,18 +283,23 @@ static int print_steps(FILE *f, enum report_format format, const struct serving_
 static int print_people(FILE *f, enum report_format format, const struct serving_comparison *c, const char *summary, struct error *err)
 {
     const size_t width = format == REPORT_TABLE ? report_width(f) : 0;
-    struct strbuf b = { 0 };
+    struct strbuf runs = { 0 }, b = { 0 };
+    add_run(&runs, c->name_a, c->a);
+    add_run(&runs, c->name_b, c->b);
+    const char *names = strbuf_text(&runs, "the runs", err);
     report_wrap(&b, summary, width, 0);
     strbuf_adds(&b, "\n");
-    add_run(&b, c->name_a, c->a);
-    add_run(&b, c->name_b, c->b);
+    report_wrap(&b, names ? names : "", width, 4);
     strbuf_adds(&b, "\n");
-    const char *text = strbuf_text(&b, "the summary", err);
+    const char *text = names ? strbuf_text(&b, "the summary", err) : NULL;
+    if (text)
+        text_show(b.s, b.len);
     const int rc = text && fputs(text, f) >= 0 && print_figures(f, format, c, WHICH_TIMES, width, err) == 0 &&
                            print_figures(f, format, c, WHICH_OTHERS, width, err) == 0 && print_distances(f, format, c, width, err) == 0 &&
                            print_steps(f, format, c, width, err) == 0
                        ? 0
                        : -1;
+    strbuf_free(&runs);
     strbuf_free(&b);
     return rc;
 }
@@ -316,7 +321,7 @@ static json_t *meta_json(const struct serving_comparison *c, const char *summary
 
 static int print_data(FILE *f, enum report_format format, const struct serving_comparison *c, const char *summary, bool steps, struct error *err)
 {
-    const struct table classes = { "roofcast.serving_compare.step", 1, NULL, step_columns, ARRAY_LEN(step_columns), &c->steps, NULL };
+    const struct table classes = { "roofcast.serving_compare.steps", 1, NULL, step_columns, ARRAY_LEN(step_columns), &c->steps, NULL };
     if (steps && format != REPORT_JSON)
         return report_print(f, format, &classes, 0, err);
     json_t *meta = meta_json(c, summary, &classes);

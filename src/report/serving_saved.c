@@ -21,7 +21,7 @@ static const struct column step_columns[] = {
     { "prompt_tok", NULL, COL_FLOAT, "tokens", COL_DATA, AT(prompt_tok), EMPTY_NULL, NULL, NULL },
     { "step_s", NULL, COL_SECONDS, "s", COL_DATA, AT(step_s), EMPTY_NULL, NULL, "of a step, mean" },
     { "total_s", NULL, COL_SECONDS, "s", COL_DATA, AT(total_s), EMPTY_NULL, NULL, "of all of them" },
-    { "bytes", NULL, COL_SI, "B", COL_DATA, AT(bytes), EMPTY_ZERO, NULL, "of a step, mean: weights, KV cache and activations, as the engine counts them; null: simulated" },
+    { "bytes", NULL, COL_SI, "B", COL_DATA, AT(bytes), EMPTY_ZERO, NULL, "of a step, mean: weights and KV cache, as the engine counts them; null: simulated" },
     { "flop", NULL, COL_SI, "FLOP", COL_DATA, AT(flop), EMPTY_ZERO, NULL, NULL },
 };
 #undef AT

@@ -344,11 +344,6 @@ static void hand_out(struct loop *l, struct batch_entry *e, const struct yield *
         loop_hash(l, j, j->q->hash, &j->q->n_hash);
 }
 
-static double work_bytes(const struct work *w)
-{
-    return (double)w->weight_bytes + (double)w->kv_bytes + (double)w->act_bytes;
-}
-
 /* before: the engine's work up to the step. */
 static void note_step(struct loop *l, const struct batch *b, const struct work *before, double start_s, double end_s)
 {
@@ -356,7 +351,7 @@ static void note_step(struct loop *l, const struct batch *b, const struct work *
                             .n_running = (uint32_t)l->s.n_running, .n_waiting = (uint32_t)l->s.n_waiting, .used_blocks = scheduler_used_blocks(&l->s) };
     const struct work w = engine_work(l->e);
     struct loop_stats *s = &l->stats;
-    x.bytes = work_bytes(&w) - work_bytes(before);
+    x.bytes = (double)(w.weight_bytes - before->weight_bytes) + (double)(w.kv_bytes - before->kv_bytes);
     x.flop = (double)(w.flop - before->flop);
     uint64_t n_accepted = 0, n_draft = 0;
     pthread_mutex_lock(&l->lock);
@@ -372,7 +367,7 @@ static void note_step(struct loop *l, const struct batch *b, const struct work *
     s->n_step++;
     s->n_prompt_tok += x.n_prompt;
     s->busy_s += end_s - start_s;
-    s->bytes = work_bytes(&w);
+    s->bytes = (double)(w.weight_bytes + w.kv_bytes + w.act_bytes);
     loop_stats_add(&s->h[LOOP_STEP_TOKENS], b->n_tok);
     pthread_mutex_unlock(&l->lock);
     if (l->o.step)

@@ -31,7 +31,7 @@ struct serve_step {
     uint32_t n_decode, n_prompt; /* tokens of each step */
     uint32_t replica;
     uint32_t n_running, n_waiting, used_blocks; /* when it was formed; of several: blocks after the last */
-    double bytes, flop;    /* of all of them, as an engine counts them; 0: not counted */
+    double bytes, flop;    /* of all of them, as an engine counts them: weights and KV cache; FLOP. 0: not counted */
 };
 typedef void serve_step_fn(void *ctx, const struct serve_step *x);
 
