@@ -5,4 +5,14 @@ check_PROGRAMS += %D%/test_api_request
 %C%_test_api_request_SOURCES = %D%/test_api_request.c tests/test.h
 %C%_test_api_request_LDADD   = $(SERVER_TEST_LIBS)
 TESTS += %D%/test_api_request
+check_PROGRAMS += %D%/test_api_reply
+%C%_test_api_reply_SOURCES = %D%/test_api_reply.c %D%/fake_loop.c %D%/fake_loop.h %D%/tiny_model.h tests/model/tiny_vocab.h tests/test.h
+%C%_test_api_reply_LDADD   = $(SERVER_TEST_LIBS)
+%C%_test_api_reply_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+TESTS += %D%/test_api_reply
+check_PROGRAMS += %D%/test_http
+%C%_test_http_SOURCES = %D%/test_http.c %D%/fake_loop.c %D%/fake_loop.h %D%/tiny_model.h tests/model/tiny_vocab.h tests/test.h
+%C%_test_http_LDADD   = $(SERVER_TEST_LIBS)
+%C%_test_http_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+TESTS += %D%/test_http
 endif
