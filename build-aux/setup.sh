@@ -48,6 +48,9 @@ find_missing() {
     for extra in ${want_optional:-}; do
         have_cmd "${extra%%:*}" || optional="$optional ${extra#*:}"
     done
+    for extra in ${want_python:-}; do # modules of the system's Python
+        /usr/bin/python3 -c "import ${extra%%:*}" 2>/dev/null || optional="$optional ${extra#*:}"
+    done
 }
 
 have_m4_archive() {

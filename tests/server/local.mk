@@ -15,4 +15,12 @@ check_PROGRAMS += %D%/test_http
 %C%_test_http_LDADD   = $(SERVER_TEST_LIBS)
 %C%_test_http_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 TESTS += %D%/test_http
+# The HTTP server without a model, for clients of other languages.
+check_PROGRAMS += %D%/fake_server
+%C%_fake_server_SOURCES = %D%/fake_server.c %D%/fake_loop.c %D%/fake_loop.h %D%/tiny_model.h tests/model/tiny_vocab.h
+%C%_fake_server_LDADD   = libserver.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS) $(MICROHTTPD_LIBS)
+%C%_fake_server_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+dist_check_SCRIPTS += %D%/client.sh
+TESTS += %D%/client.sh
+EXTRA_DIST += %D%/client.py
 endif

@@ -382,7 +382,7 @@ static void test_split_and_pipelined(void **state)
     assert_non_null(strstr(hear(fd, "Hello", 5000), "\"text\":\"Hello\""));
     close(fd);
     snprintf(r, sizeof r, "POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%.10s\r\n%zx\r\n%s\r\n0\r\n\r\n", 10, HELLO,
-             strlen(HELLO) - 10, HELLO + 10);
+             strlen(HELLO) - 10, &HELLO[10]);
     ask(f, r, 200, "\"text\":\"Hello\"");
     post(r, sizeof r, "/v1/completions", "", HELLO);
     snprintf(two, sizeof two, "%s%s%s", r, r, GET("/health"));
