@@ -4,6 +4,7 @@
 #include "server/http_server.h"
 #include "tiny_model.h"
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -466,7 +467,7 @@ static void test_no_reader(void **state)
 /* Many streams at once: nobody gets another's text. */
 static void test_tagged_streams(void **state)
 {
-    enum { N = 60 };
+    enum { N = 200 };
     struct fixture *f = *state;
     int fd[N];
     char r[1000], body[200];
@@ -486,6 +487,74 @@ static void test_tagged_streams(void **state)
         assert_int_equal(n, 40);
         close(fd[i]);
     }
+}
+
+/* Mutated requests: whatever comes back, the server goes on and nothing is left running. */
+static void test_fuzzed(void **state)
+{
+    struct fixture *f = *state;
+    struct rng g;
+    char r[3][1000], m[1100];
+    post(r[0], sizeof r[0], "/v1/completions", "", HELLO);
+    post(r[1], sizeof r[1], "/v1/chat/completions", "Expect: 100-continue\r\n", "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}],\"max_tokens\":3,\"stream\":true}");
+    snprintf(r[2], sizeof r[2], "POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nE\r\n{\"prompt\":\"a\"}\r\n0\r\n\r\n");
+    rng_init(&g, 7);
+    fake_loop_pace(f->l, 0, 60);
+    for (int round = 0; round < 300; round++) {
+        snprintf(m, sizeof m, "%s", r[rng_u64(&g) % 3]);
+        size_t n = strlen(m);
+        for (uint64_t k = rng_u64(&g) % 6; k > 0 && n > 2; k--) {
+            const size_t at = rng_u64(&g) % n;
+            switch (rng_u64(&g) % 4) {
+            case 0:
+                m[at] = (char)(rng_u64(&g) % 255 + 1);
+                break;
+            case 1:
+                memmove(m + at, m + at + 1, n - at);
+                n--;
+                break;
+            case 2:
+                memmove(m + at + 1, m + at, n - at + 1);
+                n++;
+                break;
+            default:
+                n = rng_u64(&g) % 8 ? n : at;
+                m[n] = 0;
+            }
+        }
+        const int fd = dial(f);
+        say(fd, m);
+        hear(fd, "}", 4);
+        close(fd);
+    }
+    ask(f, GET("/health"), 200, "ok");
+    for (int i = 0; i < 3000 && !http_server_idle(f->s); i++)
+        usleep(1000);
+    assert_true(http_server_idle(f->s) && soon_idle(f->l, 1000));
+}
+
+static size_t open_descriptors(void)
+{
+    size_t n = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static void test_no_descriptor_is_left(void **state)
+{
+    struct fixture *f = *state;
+    char r[1000];
+    size_t before = 0, after = 0;
+    post(r, sizeof r, "/v1/completions", "", "{\"prompt\":[75],\"max_tokens\":2,\"stream\":true}");
+    ask(f, r, 200, "[DONE]");
+    usleep(50000);
+    before = open_descriptors();
+    for (int i = 0; i < 100; i++)
+        ask(f, i % 2 ? r : GET("/v1/models"), 200, i % 2 ? "[DONE]" : "tiny");
+    for (int i = 0; i < 200 && (after = open_descriptors()) != before; i++)
+        usleep(10000);
+    assert_int_equal(after, before);
 }
 
 static void test_full_queue(void **state)
@@ -511,6 +580,7 @@ static void test_full_queue(void **state)
     ask(f, r, 503, "\"type\":\"unavailable_error\"");
     fake_loop_hold(f->l, false);
     hear(a, "Hello", 5000);
+    assert_true(soon_idle(f->l, 5000));
     ask(f, r, 200, "Hello");
     close(a);
     close(b);
@@ -622,6 +692,7 @@ int main(void)
         cmocka_unit_test(test_keys),      FIXTURE_TEST(test_origin),      cmocka_unit_test(test_limits),
         cmocka_unit_test(test_connections), cmocka_unit_test(test_time),  FIXTURE_TEST(test_split_and_pipelined),
         FIXTURE_TEST(test_hang_ups),      FIXTURE_TEST(test_no_reader),   FIXTURE_TEST(test_tagged_streams),
+        FIXTURE_TEST(test_fuzzed),        FIXTURE_TEST(test_no_descriptor_is_left),
         cmocka_unit_test(test_full_queue), FIXTURE_TEST(test_drain),      cmocka_unit_test(test_end),
         cmocka_unit_test(test_addresses), FIXTURE_TEST(test_address_in_use),
     };
