@@ -11,7 +11,7 @@ struct served_model {
     const struct tokenizer *tokenizer;
     const struct chat_template *chat; /* NULL: chats are refused */
     bool chat_writes_bos;             /* chat_template_detect() */
-    uint32_t max_model_len;           /* positions of a sequence */
+    uint32_t max_model_len;           /* positions of a sequence; no more than the KV pool holds */
     uint32_t block_size;              /* positions of a KV block */
     uint32_t n_ctx_train, n_embd;
     uint64_t n_params, size_bytes;    /* weights */
