@@ -168,6 +168,17 @@ static double highest(const struct curve_chart *x)
     return most;
 }
 
+/* MBU and MFU, where the work of steps was counted. */
+static int add_utilization(struct curve_chart *x, const struct timeline *t, const struct serve_options *o, struct error *err)
+{
+    const double replicas = o->n_replica > 1 ? o->n_replica : 1;
+    if (!o->work)
+        return 0;
+    if (o->work->peak_bytes_s > 0 && add_field(x, t, offsetof(struct timeline_point, bytes), replicas * o->work->peak_bytes_s, "MBU", err) != 0)
+        return -1;
+    return o->work->peak_flop_s > 0 ? add_field(x, t, offsetof(struct timeline_point, flop), replicas * o->work->peak_flop_s, "MFU", err) : 0;
+}
+
 int serving_chart_timeline(const struct serving_chart *c, const struct serving_subject *s, const struct timeline *t, struct strbuf *notes,
                            struct error *err)
 {
@@ -182,7 +193,8 @@ int serving_chart_timeline(const struct serving_chart *c, const struct serving_s
     snprintf(label[2], sizeof label[2], "queue, of %.0f requests", waiting);
     if (add_field(&x, t, offsetof(struct timeline_point, running_s), seqs, label[0], err) != 0 ||
         add_field(&x, t, offsetof(struct timeline_point, block_s), blocks, label[1], err) != 0 ||
-        add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, label[2], err) != 0)
+        add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, label[2], err) != 0 ||
+        add_utilization(&x, t, s->options, err) != 0)
         return failed(&x);
     axis_from_zero(&x.x, (double)t->n * timeline_width_s(t));
     axis_linear(&x.y, fmin(1, highest(&x)));
