@@ -24,6 +24,10 @@ struct deployment_options {
 };
 #define DEPLOYMENT_DEFAULTS { .gpu_memory_utilization = NAN, .watermark = NAN }
 
+/* The policy of x on a device. w: of the workload, zeros where there is none. n_ctx_train: as the model was trained. errors: ERROR_USAGE */
+int deployment_policy(struct policy *p, const struct policy_device *device, const struct deployment_options *x, const struct serve_workload_sum *w,
+                      uint32_t n_ctx_train, struct error *err);
+
 struct deployment {
     struct policy policy;
     struct memory_model memory;
