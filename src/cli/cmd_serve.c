@@ -147,7 +147,8 @@ static int run_workload(const struct options *o, const struct serve_setup *x, co
     char hw[128];
     snprintf(hw, sizeof hw, "this machine, %d thread%s, %s", x->machine.n_threads, x->machine.n_threads == 1 ? "" : "s", engine_kernels(x->e)->isa);
     const struct serving_subject s = { .model = x->m.name, .hw = hw, .w = w, .rate = isnan(given_s) ? serve_workload_rate(w) : given_s,
-                                       .burstiness = o->c.load.arrivals.burstiness, .options = &run, .r = &r, .study = study };
+                                       .burstiness = o->c.load.arrivals.burstiness, .options = &run, .r = &r, .study = study,
+                                       .timeline = &l.timeline };
     int rc = study ? serving_listeners_init(&l, &o->out, &x->policy, x->n_block, w, err) : error_oom(err, sizeof *study, "a run");
     if (rc != 0) {
         free(study);
