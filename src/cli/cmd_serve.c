@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_RATE = 256, OPT_USERS, OPT_HTTP, OPT_KEY, OPT_ALIAS, OPT_CONNECTIONS, OPT_QUEUED, OPT_KV, OPT_DRAFT, OPT_RATES };
+enum { OPT_RATE = 256, OPT_USERS, OPT_HTTP, OPT_KEY, OPT_ALIAS, OPT_CHAT, OPT_CONNECTIONS, OPT_QUEUED, OPT_KV, OPT_DRAFT, OPT_RATES };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file", 0 },
     { "http", OPT_HTTP, "[ADDR:]PORT", 0, "serve the OpenAI API there (127.0.0.1 unless told otherwise), instead of a workload", 0 },
     { "api-key", OPT_KEY, "KEY", 0, "every endpoint but /health asks for it", 0 },
     { "served-model-name", OPT_ALIAS, "NAME", 0, "id of the model in the API (the file's name)", 0 },
+    { "chat-template", OPT_CHAT, "NAME", 0, "of chats, instead of the file's; `roofcast run --chat-template help` lists them", 0 },
     { "max-connections", OPT_CONNECTIONS, "N", 0, "connections at most, 503 beyond (512)", 0 },
     { "max-num-queued-reqs", OPT_QUEUED, "N", 0, "requests that wait at most, 503 beyond (0: any number)", 0 },
     { "policy", SERVING_POLICY, "NAME", 0, "how requests share steps: vllm-0.27 (default), vllm-0.N, llama-server, static, one-by-one", 0 },
@@ -69,6 +70,8 @@ static int parse_engine(void *options, int key, const char *arg, struct error *e
         return cli_text(&o->http.api_key, arg);
     case OPT_ALIAS:
         return cli_text(&o->http.name, arg);
+    case OPT_CHAT:
+        return cli_text(&o->http.chat_template, arg);
     case OPT_CONNECTIONS:
         return parse_int(arg, 1, HTTP_MAX_CONNECTIONS, "--max-connections", &o->http.max_connections, err);
     case OPT_QUEUED:
@@ -228,8 +231,8 @@ static int check_options(const struct options *o, struct error *err)
         return error_set(err, ERROR_USAGE, "-m FILE is missing: a GGUF file");
     if (o->http.address && (o->load_given || o->c.rate || o->out.save || o->out.requests_to || o->out.trace_to || o->out.chart || o->out.vllm))
         return error_set(err, ERROR_USAGE, "--http: expected no workload and no output of one: clients send the requests");
-    if (!o->http.address && (o->http.api_key || o->http.name || o->http.max_connections > 0 || o->http.max_queued > 0))
-        return error_set(err, ERROR_USAGE, "--api-key, --served-model-name, --max-connections and --max-num-queued-reqs: expected --http");
+    if (!o->http.address && (o->http.api_key || o->http.name || o->http.chat_template || o->http.max_connections > 0 || o->http.max_queued > 0))
+        return error_set(err, ERROR_USAGE, "--api-key, --served-model-name, --chat-template, --max-connections and --max-num-queued-reqs: expected --http");
     return serving_check(&o->c, err);
 }
 

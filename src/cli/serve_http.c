@@ -69,9 +69,11 @@ static int describe(struct served_model *m, const struct serve_setup *x, const s
     *m = (struct served_model){ .name = o->name ? o->name : x->m.name, .root = so->model, .tokenizer = *t, .max_model_len = x->policy.max_model_len,
                                 .block_size = x->block_size, .n_ctx_train = x->m.hp.n_ctx_train, .n_embd = x->m.hp.n_embd,
                                 .n_params = x->m.n_params, .size_bytes = x->m.weight_bytes };
-    m->chat = chat_template_detect(x->m.gguf, &m->chat_writes_bos, &none);
+    m->chat = o->chat_template ? chat_template_find(o->chat_template, err) : chat_template_detect(x->m.gguf, &m->chat_writes_bos, &none);
+    if (!m->chat && o->chat_template)
+        return -1;
     if (!m->chat)
-        notify_note("chat completions are refused: %s", none.msg);
+        notify_note("chat completions are refused: the file has no chat template that is known (--chat-template)");
     return model_end_tokens(&m->end, *t, err);
 }
 

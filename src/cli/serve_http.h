@@ -6,7 +6,7 @@
 #include "server/http_server.h"
 
 struct serve_http {
-    const char *address, *api_key, *name; /* name NULL: the file's */
+    const char *address, *api_key, *name, *chat_template; /* name, chat_template NULL: the file's */
     int64_t max_connections, max_queued;  /* 0: the default; any number */
 };
 
