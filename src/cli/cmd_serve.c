@@ -138,9 +138,10 @@ static int summarize(const struct options *o, const struct serve_workload *w, co
     return rc;
 }
 
-static int run_workload(const struct options *o, const struct serve_setup *x, const struct serve_workload *w, struct error *err)
+static int run_workload(const struct options *o, struct serve_setup *x, const struct serve_workload *w, struct error *err)
 {
-    struct serve_options run = { .policy = &x->policy, .n_block = x->n_block, .seed = o->c.load.seed, .max_concurrency = (uint32_t)o->c.max_concurrency };
+    struct serve_options run = { .policy = &x->policy, .n_block = x->n_block, .seed = o->c.load.seed, .max_concurrency = (uint32_t)o->c.max_concurrency,
+                                 .work = &x->peaks };
     struct serving_listeners l;
     struct serve_result r;
     struct loop_stats stats;
@@ -152,7 +153,9 @@ static int run_workload(const struct options *o, const struct serve_setup *x, co
     const struct serving_subject s = { .model = x->m.name, .hw = hw, .w = w, .rate = isnan(given_s) ? serve_workload_rate(w) : given_s,
                                        .burstiness = o->c.load.arrivals.burstiness, .options = &run, .r = &r, .study = study,
                                        .timeline = &l.timeline };
-    int rc = study ? serving_listeners_init(&l, &o->out, &x->policy, x->n_block, w, err) : error_oom(err, sizeof *study, "a run");
+    int rc = serve_probe(x, err);
+    if (rc == 0)
+        rc = study ? serving_listeners_init(&l, &o->out, &x->policy, x->n_block, w, err) : error_oom(err, sizeof *study, "a run");
     if (rc != 0) {
         free(study);
         return -1;
@@ -166,7 +169,9 @@ static int run_workload(const struct options *o, const struct serve_setup *x, co
     const bool partial = rc != 0 && err->kind == ERROR_INTERRUPTED;
     if (partial)
         stopped = *err;
-    if (rc == 0 || partial) {
+    if (rc == 0 || partial)
+        rc = serve_probe(x, err);
+    if (rc == 0) {
         rc = summarize(o, w, &run, &r, &l.timeline, study, err);
         if (rc == 0)
             rc = partial ? serving_output_partial(&o->out, &s, err) : serving_output(&o->out, &s, &l.timeline, err);
@@ -219,7 +224,9 @@ static int run_server(const struct options *o, struct error *err)
     struct serve_setup x;
     if (serve_setup_init(&x, &o->serve, &o->c.deploy, &none, err) != 0)
         return -1;
-    const int rc = serve_http_run(&x, &o->serve, &o->http, err);
+    int rc = serve_probe(&x, err);
+    if (rc == 0)
+        rc = serve_http_run(&x, &o->serve, &o->http, err);
     serve_setup_free(&x);
     return rc;
 }

@@ -11,24 +11,26 @@ enum { LINE_EVERY_MS = 500 };
 
 struct live {
     struct loop *loop;
+    double peak_bytes_s; /* of the memory, at the start */
     struct loop_stats last;
     double last_s;
 };
 
-/* On a terminal: requests, batch, KV cache, tokens/s and memory traffic since the last one. */
+/* On a terminal: requests, KV cache, tokens/s, and MBU of the steps since the last line. */
 static double show_live(void *ctx)
 {
     struct live *x = ctx;
     struct loop_stats s;
-    char rate[32], line[160];
+    char mbu[32] = "", line[160];
     const double now_s = clock_now_s(), dt = now_s - x->last_s;
     if (dt < LINE_EVERY_MS / 1e3)
         return x->last_s + LINE_EVERY_MS / 1e3;
     loop_stats(x->loop, &s);
     const double busy_s = s.busy_s - x->last.busy_s;
-    snprintf(line, sizeof line, "%u running, %u waiting, KV cache %.0f %%, %.1f tokens/s%s%s", s.n_running, s.n_waiting,
-             s.n_block > 0 ? 100.0 * s.n_block_used / s.n_block : 0, (double)(s.n_output_tok - x->last.n_output_tok) / dt, busy_s > 0 ? ", steps read " : "",
-             busy_s > 0 ? units_si(rate, sizeof rate, (s.bytes - x->last.bytes) / busy_s, "B/s") : "");
+    if (busy_s > 0)
+        snprintf(mbu, sizeof mbu, ", MBU %.2f", (s.bytes - x->last.bytes) / busy_s / x->peak_bytes_s);
+    snprintf(line, sizeof line, "%u running, %u waiting, KV cache %.0f %%, %.1f tokens/s%s", s.n_running, s.n_waiting,
+             s.n_block > 0 ? 100.0 * s.n_block_used / s.n_block : 0, (double)(s.n_output_tok - x->last.n_output_tok) / dt, mbu);
     fprintf(stderr, "\r\033[K%s", line);
     fflush(stderr);
     x->last = s;
@@ -79,7 +81,7 @@ static int describe(struct served_model *m, const struct serve_setup *x, const s
 
 static int serve(const struct serve_setup *x, const struct served_model *m, const struct http_options *ho, struct loop_options *lo, struct error *err)
 {
-    struct live live = { .last_s = clock_now_s() };
+    struct live live = { .last_s = clock_now_s(), .peak_bytes_s = x->peaks.peak_bytes_s };
     if (isatty(STDERR_FILENO)) {
         lo->poll = show_live;
         lo->poll_ctx = &live;
