@@ -10,7 +10,7 @@ static const struct argp_option option_table[] = {
     { "steps", OPT_STEPS, NULL, 0, "csv, jsonl and sql: a row a kind of steps, not a figure", 0 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
-    { "chart", OPT_CHART, "BASE", 0, "draw the distributions of both (SVG, PNG)", 0 },
+    { "chart", OPT_CHART, "BASE", 0, "draw BASE-latency and BASE-steps of both (SVG, PNG)", 0 },
     { 0 },
 };
 
@@ -41,14 +41,20 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 static int draw(const struct options *o, const struct serving_comparison *x, struct error *err)
 {
-    char style[4096];
+    char style[4096], base[4096];
     struct strbuf notes = { 0 };
-    struct serving_chart c = { .style = style, .out_base = o->chart };
+    struct serving_chart c = { .style = style, .out_base = base };
+    snprintf(base, sizeof base, "%.4000s-latency", o->chart);
     if (cli_chart_style(style, sizeof style, "reports/charts/curves.gp", err) != 0)
         return -1;
     snprintf(c.title, sizeof c.title, "%.60s: %s and %s", x->a->model ? x->a->model : "A model", x->name_a, x->name_b);
     snprintf(c.subtitle, sizeof c.subtitle, "%.120s, %.60s", x->a->workload, x->a->policy);
-    const int rc = serving_chart_compare(&c, x, &notes, err);
+    int rc = serving_chart_compare(&c, x, &notes, err);
+    const struct serving_steps steps[] = { { x->name_a, &x->a->steps, x->a->memory_bytes_s, x->a->flop_s },
+                                           { x->name_b, &x->b->steps, x->b->memory_bytes_s, x->b->flop_s } };
+    snprintf(base, sizeof base, "%.4000s-steps", o->chart);
+    if (rc == 0)
+        rc = serving_chart_steps(&c, steps, 2, &notes, err);
     if (rc == 0 && notes.len > 0)
         notify_note("%s", notes.s);
     strbuf_free(&notes);

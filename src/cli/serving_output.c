@@ -83,6 +83,11 @@ static int draw(const struct serving_output *o, const struct serving_subject *s,
     snprintf(base, sizeof base, "%.4000s-timeline", o->chart);
     if (rc == 0)
         rc = serving_chart_timeline(&c, s, t, &notes, err);
+    const struct step_work *w = s->options->work;
+    const struct serving_steps steps = { NULL, s->steps, w ? w->peak_bytes_s : NAN, w ? w->peak_flop_s : NAN };
+    snprintf(base, sizeof base, "%.4000s-steps", o->chart);
+    if (rc == 0)
+        rc = serving_chart_steps(&c, &steps, 1, &notes, err);
     if (rc == 0 && notes.len > 0)
         notify_note("%s", notes.s);
     strbuf_free(&notes);

@@ -423,12 +423,12 @@ static void add_tics(struct strbuf *b, const char *axis, const struct chart_axis
     }
 }
 
-/* Behind the styles of all series, which reports/charts/curves.gp sets. */
+/* Behind the styles of all series, which reports/charts/curves.gp sets; marker n - 1 is marker n hollow. */
 static void add_likeness(struct strbuf *b, const struct curve_chart *c)
 {
     for (size_t i = 0; i < c->n_series; i++)
         if (c->series[i].like > 0)
-            strbuf_addf(b, "set style line %zu lc rgb color(%zu) lw 1.8 dt (6,4) pt mark(%zu) ps 0.75\n", i + 1, c->series[i].like, c->series[i].like);
+            strbuf_addf(b, "set style line %zu lc rgb color(%zu) lw 1.8 dt (6,4) pt mark(%zu)-1 ps 0.75\n", i + 1, c->series[i].like, c->series[i].like);
 }
 
 static void add_samples(struct strbuf *b, const struct sketch *s, const struct curve_chart *c)

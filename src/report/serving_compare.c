@@ -194,7 +194,7 @@ static double rate_of(double v, double s)
 
 static void add_step(struct serving_comparison *c, uint32_t i, uint32_t k)
 {
-    const struct step_class *a = &c->a->steps.at[i][k], *b = &c->b->steps.at[i][k], *m = c->a->measured || !c->b->measured ? a : b;
+    const struct step_class *a = &c->a->steps.at[i][k], *b = &c->b->steps.at[i][k];
     const struct step_range d = step_decode_range(i), p = step_prompt_range(k);
     const double n_a = (double)a->n, n_b = (double)b->n; /* 0 / 0: NaN */
     struct compare_step *x = table_add(&c->steps);
@@ -203,7 +203,10 @@ static void add_step(struct serving_comparison *c, uint32_t i, uint32_t k)
                                 .prompt_b_tok = b->prompt_tok / n_b, .a_s = a->s / n_a, .b_s = b->s / n_b, .error = NAN,
                                 .share_a = c->busy_a_s > 0 ? a->s / c->busy_a_s : NAN, .share_b = c->busy_b_s > 0 ? b->s / c->busy_b_s : NAN,
                                 .number_s = b->s - a->s, .tok_a_s = rate_of(a->decode_tok + a->prompt_tok, a->s),
-                                .tok_b_s = rate_of(b->decode_tok + b->prompt_tok, b->s), .bytes_s = rate_of(m->bytes, m->s), .flop_s = rate_of(m->flop, m->s) };
+                                .tok_b_s = rate_of(b->decode_tok + b->prompt_tok, b->s), .bytes_a_s = rate_of(a->bytes, a->s),
+                                .bytes_b_s = rate_of(b->bytes, b->s), .flop_a_s = rate_of(a->flop, a->s), .flop_b_s = rate_of(b->flop, b->s) };
+    x->mbu_a = x->bytes_a_s / c->a->memory_bytes_s;
+    x->mbu_b = x->bytes_b_s / c->b->memory_bytes_s;
     range_text(x->decode, d);
     range_text(x->prompt, p);
     if (a->n == 0 || b->n == 0)

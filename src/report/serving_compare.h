@@ -25,7 +25,7 @@ struct compare_step {
     double share_a, share_b;          /* of the time of all steps */
     double price_s, number_s;         /* n_a (b_s - a_s); (n_b - n_a) b_s: of a class that one has alone all is number_s */
     double tok_a_s, tok_b_s;          /* tokens/s */
-    double bytes_s, flop_s;           /* of the measured run */
+    double bytes_a_s, bytes_b_s, flop_a_s, flop_b_s, mbu_a, mbu_b; /* of a device */
 };
 
 struct serving_comparison {

@@ -50,8 +50,12 @@ static const struct column step_columns[] = {
     { "prompt_b_tok", NULL, COL_FLOAT, "tokens", COL_DATA, AT(prompt_b_tok), EMPTY_NULL, NULL, NULL },
     { "tok_a_s", "tokens/s", COL_FLOAT, "tokens/s", COL_MINOR, AT(tok_a_s), EMPTY_NULL, NULL, "of prompts and decode, while such steps run" },
     { "tok_b_s", NULL, COL_FLOAT, "tokens/s", COL_DATA, AT(tok_b_s), EMPTY_NULL, NULL, NULL },
-    { "bytes_s", "bandwidth", COL_SI, "B/s", COL_MINOR, AT(bytes_s), EMPTY_NULL, NULL, "of the measured run: bytes of weights and KV cache over the time" },
-    { "flop_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(flop_s), EMPTY_NULL, NULL, NULL },
+    { "mbu_a", "MBU", COL_FRACTION, "fraction", COL_MINOR, AT(mbu_a), EMPTY_NULL, NULL, "`bytes_a_s` of the first run's memory roof" },
+    { "mbu_b", NULL, COL_FRACTION, "fraction", COL_DATA, AT(mbu_b), EMPTY_NULL, NULL, NULL },
+    { "bytes_a_s", NULL, COL_SI, "B/s", COL_DATA, AT(bytes_a_s), EMPTY_NULL, NULL, "weights and KV cache of a device over the time" },
+    { "bytes_b_s", NULL, COL_SI, "B/s", COL_DATA, AT(bytes_b_s), EMPTY_NULL, NULL, NULL },
+    { "flop_a_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(flop_a_s), EMPTY_NULL, NULL, NULL },
+    { "flop_b_s", NULL, COL_SI, "FLOP/s", COL_DATA, AT(flop_b_s), EMPTY_NULL, NULL, NULL },
 };
 #undef AT
 const struct table_fields serving_compare_step_fields = { "serving_compare.step", step_columns, ARRAY_LEN(step_columns) };
@@ -271,8 +275,8 @@ static int print_steps(FILE *f, enum report_format format, const struct serving_
         if (report_wide() || fmax(x->share_a, x->share_b) >= STEP_LEAST_SHARE)
             memcpy(table_add(&rows), x, sizeof *x);
     }
-    columns_rank(cols, ARRAY_LEN(cols), "bytes_s", COL_DATA);
-    columns_rank_known(cols, ARRAY_LEN(cols), &t, "bytes_s", COL_MINOR);
+    columns_rank(cols, ARRAY_LEN(cols), "mbu_a", COL_DATA);
+    columns_rank_known(cols, ARRAY_LEN(cols), &t, "mbu_a", COL_MINOR);
     const int rc = rows.n > 0 ? report_print(f, format, &t, width, err) : 0;
     if (rc == 0 && rows.n < c->steps.n)
         fprintf(f, "(%zu more kinds of steps with --wide, all with --steps -o csv, or json)\n", c->steps.n - rows.n);

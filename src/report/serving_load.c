@@ -165,6 +165,20 @@ static int read_settings(struct serving_saved *s, struct error *err)
     return 0;
 }
 
+static int read_roofs(struct serving_saved *s, struct error *err)
+{
+    const json_t *o = json_object_get(s->doc, "roofs");
+    char ctx[CONTEXT];
+    snprintf(ctx, sizeof ctx, "%.256s: roofs", s->file);
+    s->memory_bytes_s = s->flop_s = NAN;
+    if (json_check_object(o, ctx, err) != 0 || json_get_num_opt(o, ctx, "memory_bytes_s", &s->memory_bytes_s, err) != 0 ||
+        json_get_num_opt(o, ctx, "flop_s", &s->flop_s, err) != 0)
+        return -1;
+    if (!isnan(s->memory_bytes_s) && !(s->memory_bytes_s >= 1 && s->memory_bytes_s <= 1e18))
+        return out_of(ctx, "memory_bytes_s", s->memory_bytes_s, 1, 1e18, err);
+    return isnan(s->flop_s) || (s->flop_s >= 1 && s->flop_s <= 1e21) ? 0 : out_of(ctx, "flop_s", s->flop_s, 1, 1e21, err);
+}
+
 static int read_document(struct serving_saved *s, struct error *err)
 {
     const json_t *d = s->doc;
@@ -175,7 +189,7 @@ static int read_document(struct serving_saved *s, struct error *err)
         json_get_int(d, s->file, "requests", 0, INT64_C(1) << 53, &s->n_request, err) != 0 ||
         json_get_int(d, s->file, "failed", 0, INT64_C(1) << 53, &s->n_failed, err) != 0)
         return -1;
-    return read_settings(s, err) == 0 && read_figures(s, err) == 0 && read_cdf(s, err) == 0 && read_steps(s, err) == 0 ? 0 : -1;
+    return read_settings(s, err) == 0 && read_roofs(s, err) == 0 && read_figures(s, err) == 0 && read_cdf(s, err) == 0 && read_steps(s, err) == 0 ? 0 : -1;
 }
 
 static int read_all(struct serving_saved *s, const char *file, json_t *doc, struct error *err)

@@ -21,7 +21,7 @@ static const struct column step_columns[] = {
     { "prompt_tok", NULL, COL_FLOAT, "tokens", COL_DATA, AT(prompt_tok), EMPTY_NULL, NULL, NULL },
     { "step_s", NULL, COL_SECONDS, "s", COL_DATA, AT(step_s), EMPTY_NULL, NULL, "of a step, mean" },
     { "total_s", NULL, COL_SECONDS, "s", COL_DATA, AT(total_s), EMPTY_NULL, NULL, "of all of them" },
-    { "bytes", NULL, COL_SI, "B", COL_DATA, AT(bytes), EMPTY_ZERO, NULL, "of a step, mean: weights and KV cache, as the engine counts them; null: simulated" },
+    { "bytes", NULL, COL_SI, "B", COL_DATA, AT(bytes), EMPTY_ZERO, NULL, "of a step, mean: weights and KV cache, on a device, counted by the engine or by the step model; null: not counted" },
     { "flop", NULL, COL_SI, "FLOP", COL_DATA, AT(flop), EMPTY_ZERO, NULL, NULL },
 };
 #undef AT
@@ -116,6 +116,12 @@ static json_t *settings_json(const struct serving_subject *s)
     return j;
 }
 
+/* Of a device. */
+static json_t *roofs_json(const struct serve_options *o)
+{
+    return json_pack("{s:o, s:o}", "memory_bytes_s", json_num(o->work ? o->work->peak_bytes_s : NAN), "flop_s", json_num(o->work ? o->work->peak_flop_s : NAN));
+}
+
 int serving_saved_add(json_t *meta, const struct serving_subject *s, struct error *err)
 {
     static const struct step_classes none;
@@ -127,6 +133,7 @@ int serving_saved_add(json_t *meta, const struct serving_subject *s, struct erro
     json_t *settings = settings_json(s);
     const bool ok = settings && json_object_set_new(meta, "measured", json_boolean(s->measured)) == 0 &&
                     json_object_set_new(meta, "requests_digest", json_string(hex)) == 0 && json_object_set(meta, "settings", settings) == 0 &&
+                    json_object_set_new(meta, "roofs", roofs_json(s->options)) == 0 &&
                     json_object_set(meta, "cdf", cdf) == 0 && json_object_set_new(meta, "steps", steps_json(s->steps ? s->steps : &none)) == 0;
     json_decref(settings);
     json_decref(cdf);

@@ -13,7 +13,7 @@
 /* A row a class of steps: "simulate.step". */
 extern const struct table_fields serving_step_fields;
 /*
- * Adds to the document's members: `measured`, `requests_digest`, `settings`, `cdf`, `steps`.
+ * Adds to the document's members: `measured`, `requests_digest`, `settings`, `roofs`, `cdf`, `steps`.
  *
  * errors   out of memory
  */
@@ -42,6 +42,7 @@ struct serving_saved {
     struct cdf_point *point;       /* [SAVED_CDFS][n_point] */
     size_t n_point;
     struct cdf cdf[SAVED_CDFS];    /* n 0: no request has the metric */
+    double memory_bytes_s, flop_s; /* roofs of a device; NaN: not known */
     struct step_classes steps;
 };
 

@@ -344,16 +344,16 @@ static void hand_out(struct loop *l, struct batch_entry *e, const struct yield *
         loop_hash(l, j, j->q->hash, &j->q->n_hash);
 }
 
-/* before: the engine's work up to the step. */
-static void note_step(struct loop *l, const struct batch *b, const struct work *before, double start_s, double end_s)
+static void note_step(struct loop *l, const struct batch *b, double start_s, double end_s)
 {
     struct serve_step x = { .n = 1, .start_ps = (uint64_t)((start_s - l->start_s) * PS_PER_S), .end_ps = (uint64_t)((end_s - l->start_s) * PS_PER_S),
                             .n_running = (uint32_t)l->s.n_running, .n_waiting = (uint32_t)l->s.n_waiting, .used_blocks = scheduler_used_blocks(&l->s) };
-    const struct work w = engine_work(l->e);
     struct loop_stats *s = &l->stats;
-    x.bytes = (double)(w.weight_bytes - before->weight_bytes) + (double)(w.kv_bytes - before->kv_bytes);
-    x.flop = (double)(w.flop - before->flop);
     uint64_t n_accepted = 0, n_draft = 0;
+    const struct work work = engine_work(l->e);
+    x.bytes = (double)(work.weight_bytes - l->work.weight_bytes + work.kv_bytes - l->work.kv_bytes);
+    x.flop = (double)(work.flop - l->work.flop);
+    l->work = work;
     pthread_mutex_lock(&l->lock);
     for (size_t i = 0; i < b->n; i++) {
         *(b->e[i].prompt ? &x.n_prompt : &x.n_decode) += b->e[i].n_tok;
@@ -365,9 +365,9 @@ static void note_step(struct loop *l, const struct batch *b, const struct work *
     s->n_draft_tok += n_draft;
     s->n_accepted_tok += n_accepted;
     s->n_step++;
+    s->bytes += x.bytes;
     s->n_prompt_tok += x.n_prompt;
     s->busy_s += end_s - start_s;
-    s->bytes = (double)(w.weight_bytes + w.kv_bytes + w.act_bytes);
     loop_stats_add(&s->h[LOOP_STEP_TOKENS], b->n_tok);
     pthread_mutex_unlock(&l->lock);
     if (l->o.step)
@@ -417,7 +417,6 @@ static int draft(struct loop *l, const struct batch *b, struct error *err)
 static int run_step(struct loop *l, struct error *err)
 {
     struct flight f = l->flight[0];
-    const struct work before = engine_work(l->e);
     const double start_s = clock_now_s();
     if (loop_run_batch(l, &f, err) != 0)
         return -1;
@@ -427,7 +426,7 @@ static int run_step(struct loop *l, struct error *err)
         l->n_wasted_tok += f.batch.e[i].seq->state == SEQ_DONE ? f.batch.e[i].n_tok : 0;
         hand_out(l, &f.batch.e[i], &l->yield[i], now_s);
     }
-    note_step(l, &f.batch, &before, start_s, now_s);
+    note_step(l, &f.batch, start_s, now_s);
     scheduler_apply(&l->s, &f.batch);
     const int rc = draft(l, &f.batch, err);
     for (size_t i = 0; i < f.batch.n; i++) {
@@ -541,7 +540,7 @@ struct loop *loop_new(struct engine *e, const struct loop_options *o, struct err
         return NULL;
     }
     const struct engine_options *of = engine_options(e);
-    *l = (struct loop){ .e = e, .o = *o, .n_vocab = engine_n_vocab(e), .n_ubatch = of->n_ubatch, .block_size = of->block_size, .start_s = clock_now_s() };
+    *l = (struct loop){ .e = e, .o = *o, .n_vocab = engine_n_vocab(e), .n_ubatch = of->n_ubatch, .block_size = of->block_size, .work = engine_work(e), .start_s = clock_now_s() };
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->wake, NULL);
     loop_stats_init(&l->stats);

@@ -50,10 +50,15 @@ else
     skip "json" "jq is not here"
 fi
 if command -v gnuplot >/dev/null 2>&1; then
-    run compare "$tmp/a.json" "$tmp/b.json" --chart "$tmp/chart" && [ -s "$tmp/chart.svg" ] && grep -q 'TTFT, second' "$tmp/chart.tsv"
+    run compare "$tmp/a.json" "$tmp/b.json" --chart "$tmp/chart" && [ -s "$tmp/chart-latency.svg" ] && grep -q 'TTFT, second' "$tmp/chart-latency.tsv" &&
+        [ -s "$tmp/chart-steps.svg" ] && grep -q 'memory roof' "$tmp/chart-steps.tsv"
     ok $? "--chart draws both"
-    grep -q 'set style line 5 lc rgb color(1) .*dt (6,4)' "$tmp/chart.gp"
+    grep -q 'set style line 5 lc rgb color(1) .*dt (6,4)' "$tmp/chart-latency.gp"
     ok $? "the second in the colours of the first, dashed"
+    run plot "$tmp/a.json" -o "$tmp/steps" --format svg && has 'steps.svg' && grep -q 'memory roof' "$tmp/steps.tsv" && grep -q 'steps with prompts' "$tmp/steps.tsv"
+    ok $? "plot draws the steps of one beside the roofs"
+    above=$(awk -F'\t' 'NR > 1 && $10 == "decode" { at[$2] = $3 } $10 ~ /^memory/ && $2 in at { n++; bad += at[$2] > 1.05 * $3 } END { print (n > 2 && !bad) }' "$tmp/steps.tsv")
+    is 1 "$above" "no decode step above the memory's roof"
 else
     skip "--chart" "gnuplot is not here"
 fi
@@ -63,13 +68,13 @@ load="--workload random:in=40,out=12 --requests 12 --rate inf --max-concurrency 
 # shellcheck disable=SC2086
 run serve -m "$m" -t 1 $load --save "$tmp/run.json" && run simulate "$m" --hw h100-sxm --draws 0 $load --save "$tmp/sim.json" && run compare "$tmp/run.json" "$tmp/sim.json"
 ok $? "measured and simulated"
-has '^measured: ' && has '^figure  *measured  *simulated  *error' && ! says 'warning' && has 'bandwidth$'
-ok $? "columns say which is which; the measured run has a bandwidth; same settings"
+has '^measured: ' && has '^figure  *measured  *simulated  *error' && ! says 'warning' && has 'MBU$'
+ok $? "columns say which is which; the measured run has an MBU; same settings"
 run compare "$tmp/run.json" "$tmp/sim.json" -o csv && is "$(value kv_blocks_max a)" "$(value kv_blocks_max b)" "the same scheduler takes as many blocks"
 is "0 0" "$(value preemptions difference) $(value batch_max difference)" "as many sequences, and preemptions"
 run compare "$tmp/run.json" "$tmp/sim.json" -o csv --steps
 is 1 "$(awk -F, 'NR > 1 && $7 != $8' "$tmp/out" | wc -l | awk '{ print ($1 <= 2) }')" "the same steps, but for those on which the clock decides"
-holds "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == 2 { print $at["bytes_s"] }' "$tmp/out") > 1e6" "bytes that the engine counted"
+holds "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == 2 { print $at["bytes_a_s"] }' "$tmp/out") > 1e6" "bytes that the engine counted"
 
 # ---- what is refused
 sim "$tmp/other.json" -q BF16 --seed 7 && sim "$tmp/fast.json" -q BF16 --max-concurrency 2 && printf '{"schema": "roofcast.run", "version": 1}' >"$tmp/kind.json"
@@ -90,6 +95,7 @@ refused 1 'order.json: cdf: ttft[1]: expected a number from ' compare "$f/run.js
 refused 1 'share.json: cdf: share: expected two points or more, from 0 to 1; found 4, from 0 to 0.9' compare "$f/run.json" "$f/share.json"
 refused 1 'class.json: steps[3]: a class of steps from 4 decode and 0 prompt tokens on: expected 3 and 0' compare "$f/run.json" "$f/class.json"
 refused 1 'range.json: steps[0]: bytes: expected 0 to 1e+18; found 1e+30' compare "$f/run.json" "$f/range.json"
+refused 1 "roofs.json: roofs: memory_bytes_s: expected 1 to 1e+18; found 0" compare "$f/run.json" "$f/roofs.json"
 refused 1 'settings.json: settings: rate: expected a number, a text or a truth value; found an array' compare "$f/run.json" "$f/settings.json"
 escape=$(printf '\033')
 sed 's/"model": "/&\\u001b[2J/' "$tmp/a.json" >"$tmp/odd.json"
