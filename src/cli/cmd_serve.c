@@ -169,9 +169,9 @@ static int run_workload(const struct options *o, struct serve_setup *x, const st
     const bool partial = rc != 0 && err->kind == ERROR_INTERRUPTED;
     if (partial)
         stopped = *err;
-    if (rc == 0 || partial)
-        rc = serve_probe(x, err);
-    if (rc == 0) {
+    if (rc == 0)
+        rc = serve_probe(x, err); /* an interrupt would end it: the first probe's roofs stand */
+    if (rc == 0 || partial) {
         rc = summarize(o, w, &run, &r, &l.timeline, study, err);
         if (rc == 0)
             rc = partial ? serving_output_partial(&o->out, &s, err) : serving_output(&o->out, &s, &l.timeline, err);

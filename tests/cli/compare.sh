@@ -76,6 +76,14 @@ run compare "$tmp/run.json" "$tmp/sim.json" -o csv --steps
 is 1 "$(awk -F, 'NR > 1 && $7 != $8' "$tmp/out" | wc -l | awk '{ print ($1 <= 2) }')" "the same steps, but for those on which the clock decides"
 holds "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == 2 { print $at["bytes_a_s"] }' "$tmp/out") > 1e6" "bytes that the engine counted"
 
+# An interrupted run is saved as far as it came.
+"$ROOFCAST" serve -m "$m" -t 1 --workload random:in=40,out=12 --requests 2000 --rate 50 --save "$tmp/cut.json" >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+catches $pid && sleep 2
+kill -INT $pid
+ended $pid
+is "130 yes" "$status $([ -s "$tmp/cut.partial.json" ] && [ ! -e "$tmp/cut.json" ] && echo yes)" "an interrupt of serve keeps what was measured"
+
 # ---- what is refused
 sim "$tmp/other.json" -q BF16 --seed 7 && sim "$tmp/fast.json" -q BF16 --max-concurrency 2 && printf '{"schema": "roofcast.run", "version": 1}' >"$tmp/kind.json"
 refused 1 'max_concurrency is 0 and 2' compare "$tmp/a.json" "$tmp/fast.json"
