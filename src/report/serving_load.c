@@ -31,8 +31,11 @@ static int read_figures(struct serving_saved *s, struct error *err)
         return error_oom(err, n * sizeof *s->figure, "figures");
     for (; s->n_figure < n; s->n_figure++) {
         snprintf(ctx, sizeof ctx, "%.256s: rows[%zu]", s->file, s->n_figure);
-        if (read_figure(&s->figure[s->n_figure], json_array_get(rows, s->n_figure), ctx, err) != 0)
+        struct saved_figure *f = &s->figure[s->n_figure];
+        if (read_figure(f, json_array_get(rows, s->n_figure), ctx, err) != 0)
             return -1;
+        if (serving_saved_find(s, f->key))
+            return error_set(err, ERROR_INPUT, "%s: figure %.64s stands above already", ctx, f->key);
     }
     return 0;
 }
