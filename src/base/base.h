@@ -68,8 +68,16 @@ const char *number_source_name(enum number_source s);
 bool size_mul(size_t a, size_t b, size_t *out); /* false on overflow */
 bool size_add(size_t a, size_t b, size_t *out);
 size_t size_align_up(size_t n, size_t align); /* align is a power of two; no overflow check */
-uint64_t u64_min(uint64_t a, uint64_t b);
-uint64_t u64_max(uint64_t a, uint64_t b);
+static inline uint64_t u64_min(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t u64_max(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 uint64_t u64_ceil_div(uint64_t a, uint64_t b);
 /* Row stride in floats of a matrix of `columns`: an odd number of cache lines, which spreads a column over all cache sets. */
 size_t size_row_floats(size_t columns);

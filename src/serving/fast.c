@@ -64,7 +64,7 @@ static int schedule(struct fast *x, uint32_t i, uint32_t n_tok, struct step_load
 /* Every running sequence gets what it needs, but that the youngest may have to do with less: budget and blocks suffice. */
 static bool all_fit(const struct fast *x, uint64_t budget)
 {
-    uint64_t n_tok = x->n_steady, n_block = x->n_steady > 0 ? crossing(x, 0) : 0;
+    uint64_t n_tok = x->n_steady, n_block = x->n_steady > 0 ? x->residue[next_crossing(x)] : 0;
     for (uint32_t k = 0; k < x->n_irregular; k++) {
         const uint32_t i = x->irregular[k];
         const bool youngest = i == x->last_seq;
@@ -79,7 +79,7 @@ static int form_all(struct fast *x, uint64_t *budget, struct step_load *load, st
 {
     *budget -= x->n_steady;
     if (x->n_steady > 0) {
-        if (fast_take_blocks(x, &x->stash, crossing(x, 0), err) != 0)
+        if (fast_take_blocks(x, &x->stash, x->residue[next_crossing(x)], err) != 0)
             return -1;
         x->sum_computed += x->n_steady;
         load->n_decode = x->n_steady;
@@ -345,34 +345,20 @@ static uint64_t steps_with_blocks(const struct fast *x, uint64_t n, uint64_t *ta
     const uint64_t rounds = u64_min(n / bs, x->pool.n_free / x->n_steady); /* of a block for each */
     uint64_t steps = rounds * bs;
     *taken = rounds * x->n_steady;
-    for (uint32_t more; steps < n && *taken + (more = crossing(x, steps)) <= x->pool.n_free; steps++)
-        *taken += more;
+    for (uint32_t i = next_crossing(x); steps < n && *taken + x->residue[i] <= x->pool.n_free; steps++) {
+        *taken += x->residue[i];
+        i = (i > 0 ? i : bs) - 1;
+    }
     return steps;
 }
 
-/* When step i of the jump is formed. */
-static uint64_t formed_ps(const struct fast *x, const struct step_load *load, uint64_t i)
+/* Of n > 0 steps, those formed before the next arrival: at least the first. An asynchronous step is formed while the one before runs. */
+static uint64_t steps_before(const struct fast *x, const struct step_run *steps, uint64_t arrival_ps, uint64_t n)
 {
-    if (i < x->n_flight) /* asynchronous: formed while the one before runs */
-        return x->now_ps;
-    const uint64_t ps = step_price_run_ps(x->o->price, load, &x->n_steady, i - x->n_flight);
-    return ps > UINT64_MAX - x->device_ps ? UINT64_MAX : u64_max(x->now_ps, x->device_ps) + ps;
-}
-
-/* Of n > 0 steps, those formed before the next arrival: at least the first. */
-static uint64_t steps_before(const struct fast *x, const struct step_load *load, uint64_t arrival_ps, uint64_t n)
-{
-    if (formed_ps(x, load, n - 1) < arrival_ps)
-        return n;
-    uint64_t lo = 0, hi = n - 1; /* lo is formed before it, hi is not */
-    while (hi - lo > 1) {
-        const uint64_t middle = lo + (hi - lo) / 2;
-        if (formed_ps(x, load, middle) < arrival_ps)
-            lo = middle;
-        else
-            hi = middle;
-    }
-    return lo + 1;
+    const uint64_t start_ps = u64_max(x->now_ps, x->device_ps);
+    if (arrival_ps <= start_ps)
+        return 1;
+    return x->n_flight + step_run_until(steps, arrival_ps - start_ps, n - x->n_flight);
 }
 
 /* A waiting request cannot be admitted however many steps pass. */
@@ -384,8 +370,8 @@ static bool stays_blocked(struct fast *x)
            (x->n_waiting > 0 && admissible(x, budget - x->n, &hit) == 0);
 }
 
-/* Steps that can be jumped over, *load the first of them; *taken: the blocks of all of them. */
-static uint64_t steps_alike(struct fast *x, struct step_load *load, uint64_t *taken)
+/* Steps that can be jumped over; *taken: the blocks of all of them. */
+static uint64_t steps_alike(struct fast *x, struct step_run *steps, uint64_t *taken)
 {
     if (x->n_steady == 0 || x->n_irregular > 0 || x->n_flown > 0 || x->n_flight != (x->p->async_scheduling ? 1 : 0) ||
         x->n_steady > x->p->max_num_batched_tokens)
@@ -394,20 +380,19 @@ static uint64_t steps_alike(struct fast *x, struct step_load *load, uint64_t *ta
     if (!blocked && x->n_waiting > 0)
         return 0;
     uint64_t n = x->heap[0].n_applied - x->n_applied;
-    *load = (struct step_load){ .n_decode = x->n_steady, .context[0] = x->sum_computed + x->n_steady };
+    const struct step_load load = { .n_decode = x->n_steady, .context[0] = x->sum_computed + x->n_steady };
+    *steps = step_price_run(x->o->price, &load);
     if (!blocked && n > 1)
-        n = steps_before(x, load, arrivals_next_ps(&x->arrivals, x->now_ps), n);
+        n = steps_before(x, steps, arrivals_next_ps(&x->arrivals, x->now_ps), n);
     return steps_with_blocks(x, n, taken);
 }
 
-static int jump(struct fast *x, const struct step_load *load, uint64_t n, uint64_t taken, struct error *err)
+static int jump(struct fast *x, const struct step_run *steps, uint64_t n, uint64_t taken, struct error *err)
 {
-    const struct step_price *price = x->o->price;
     const uint32_t used = x->pool.n - x->pool.n_free;
-    const uint64_t first_ps = step_price_ps(price, load), by_ps = price->context_ps[load->n_decode] * x->n_steady;
     struct serve_step step = { .n = n, .n_decode = x->n_steady, .n_running = x->n, .n_waiting = (uint32_t)x->n_waiting };
     step.start_ps = u64_max(x->now_ps, x->device_ps);
-    const uint64_t all_ps = step_price_run_ps(price, load, &x->n_steady, n);
+    const uint64_t all_ps = step_run_ps(steps, n);
     if (serve_check_end(x->w, step.start_ps, all_ps, err) != 0)
         return -1;
     if (fast_take_blocks(x, &x->stash, (uint32_t)taken, err) != 0)
@@ -417,9 +402,9 @@ static int jump(struct fast *x, const struct step_load *load, uint64_t n, uint64
     x->n_applied += n;
     if (x->n_flight > 0)
         histogram_add(&x->r->gap, x->flight_ps[0] - x->applied_ps, x->n_steady);
-    histogram_add_run(&x->r->gap, first_ps, by_ps, n - x->n_flight, x->n_steady);
+    histogram_add_run(&x->r->gap, steps->first_ps, steps->by_ps, n - x->n_flight, x->n_steady);
     step.end_ps = step.start_ps + all_ps;
-    x->now_ps = x->applied_ps = step.start_ps + step_price_run_ps(price, load, &x->n_steady, n - x->n_flight);
+    x->now_ps = x->applied_ps = x->n_flight > 0 ? step.start_ps + step_run_ps(steps, n - 1) : step.end_ps;
     x->device_ps = x->flight_ps[0] = step.end_ps;
     step.used_blocks = x->pool.n - x->pool.n_free;
     serve_note_steps(x->r, x->o, &step, used);
@@ -432,15 +417,15 @@ static int run(struct fast *x, struct error *err)
 {
     const size_t most = x->p->async_scheduling ? MOST_FLIGHT : 1;
     for (uint64_t n = 0;; n++) {
-        struct step_load load;
+        struct step_run steps;
         uint64_t taken, n_alike;
         bool formed = false;
         if (n % 4096 == 0 && interrupt_check(err) != 0)
             return -1;
         if (fast_take_arrivals(x, err) != 0)
             return -1;
-        if ((n_alike = steps_alike(x, &load, &taken)) > 1) {
-            if (jump(x, &load, n_alike, taken, err) != 0)
+        if ((n_alike = steps_alike(x, &steps, &taken)) > 1) {
+            if (jump(x, &steps, n_alike, taken, err) != 0)
                 return -1;
             continue;
         }

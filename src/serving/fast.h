@@ -90,11 +90,11 @@ static inline struct held *held_of(struct fast *x, uint32_t i)
     return x->pool.identity ? &x->held[i] : NULL;
 }
 
-/* Steady ones whose next token begins a block, in a step formed so many steps from now. */
-static inline uint32_t crossing(const struct fast *x, uint64_t steps)
+/* The class of steady ones whose next token begins a block; in the step after the next, that of the class before. */
+static inline uint32_t next_crossing(const struct fast *x)
 {
-    const uint32_t bs = x->p->block_size, at = (uint32_t)((x->n_formed + steps) % bs);
-    return x->residue[at == 0 ? 0 : bs - at];
+    const uint32_t bs = x->p->block_size, at = (uint32_t)(x->n_formed % bs);
+    return at == 0 ? 0 : bs - at;
 }
 
 /* ---- waiting ---- */

@@ -47,8 +47,15 @@ void step_load_decode(struct step_load *l, const struct step_price *x, uint32_t 
 void step_load_prompt(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok);
 uint64_t step_price_ps(const struct step_price *x, const struct step_load *l);
 
-/* n consecutive decode steps of n_seq sequences, each of whose context grows by one a step; context[g]: sum of the first. Saturates at
- * UINT64_MAX. Only for groups without a window, or whose sequences are all beyond it (grows[g]: how many still grow). */
-uint64_t step_price_run_ps(const struct step_price *x, const struct step_load *first, const uint32_t *grows, uint64_t n);
+/* Consecutive decode steps of the same sequences, each of whose context grows by one: a step takes by_ps more than the one before. Only for
+ * prices of one layer group without a window. */
+struct step_run {
+    uint64_t first_ps, by_ps;
+};
+struct step_run step_price_run(const struct step_price *x, const struct step_load *first);
+/* Of n steps. Saturates at UINT64_MAX. */
+uint64_t step_run_ps(const struct step_run *r, uint64_t n);
+/* The fewest steps that take ps or more; `most` where those take less. */
+uint64_t step_run_until(const struct step_run *r, uint64_t ps, uint64_t most);
 
 #endif
