@@ -1,8 +1,8 @@
 /*
  * Simulation by jumps. Sequences that decode, have a token in every step and are not about to end are "steady": they change alike from step
  * to step, so that a step costs the same however many they are, and n steps in which nothing else happens are one closed form. All other
- * sequences are "irregular" and handled one by one, as in scheduler.c. Where a budget or the blocks do not suffice, all become irregular for
- * a step. Equal to simulate.c, picosecond by picosecond.
+ * sequences are "irregular" and handled one by one, as in scheduler.c. All become irregular for a step whose budget does not suffice, or whose
+ * blocks do not suffice for a chunk of a prompt. Equal to simulate.c, picosecond by picosecond.
  *
  * Of a steady sequence, tokens known and computed are stored less the number of steps applied and formed so far, its end as the number of
  * applied steps at which it leaves.
@@ -44,12 +44,11 @@ static uint32_t new_blocks(const struct fast *x, const struct seq *q, uint32_t n
     return blocks_of(x, q->computed + n_tok) - blocks_of(x, q->computed);
 }
 
-/* Puts n_tok tokens of an irregular sequence into the step. */
+/* Puts n_tok tokens of an irregular sequence into the step, whose blocks are taken. */
 static void schedule(struct fast *x, uint32_t i, uint32_t n_tok, struct step_load *load)
 {
     struct seq *q = &x->seq[i];
     struct content *c = content_of(x, i);
-    cache_take(&x->cache, new_blocks(x, q, n_tok));
     if (c)
         fast_hash_blocks(x, c, q->known, q->computed + n_tok);
     (n_tok > 1 ? step_load_prompt : step_load_decode)(load, x->o->price, (uint32_t)q->computed, n_tok);
@@ -58,18 +57,25 @@ static void schedule(struct fast *x, uint32_t i, uint32_t n_tok, struct step_loa
     q->computed += n_tok;
 }
 
-/* Every running sequence gets what it needs, but that the youngest may have to do with less: budget and blocks suffice. */
-static bool all_fit(const struct fast *x, uint64_t budget)
+struct demand {
+    uint64_t n_tok, n_block;
+    uint32_t most_block; /* of a sequence */
+};
+
+/* Of all running sequences, without limits, but that the youngest does with what the others leave of the budget. */
+static struct demand demand_of(struct fast *x, uint64_t budget)
 {
-    uint64_t n_tok = x->n_steady, n_block = x->residue[x->crossing];
+    struct demand d = { x->n_steady, x->residue[x->crossing], 1 };
     for (uint32_t k = 0; k < x->n_irregular; k++) {
         const uint32_t i = x->irregular[k];
-        const bool youngest = i == x->last_seq;
-        const uint32_t need = needed_tokens(x, &x->seq[i], youngest ? budget - u64_min(n_tok, budget) : UINT64_MAX);
-        n_tok += need;
-        n_block += need > 0 ? new_blocks(x, &x->seq[i], need) : 0;
+        struct seq *q = &x->seq[i];
+        q->need = needed_tokens(x, q, i == x->last_seq ? budget - u64_min(d.n_tok, budget) : UINT64_MAX);
+        d.n_tok += q->need;
+        const uint32_t n_block = q->need > 0 ? new_blocks(x, q, q->need) : 0;
+        d.n_block += n_block;
+        d.most_block = n_block > d.most_block ? n_block : d.most_block;
     }
-    return n_tok <= budget && n_block <= x->cache.n_free;
+    return d;
 }
 
 static void count_formed(struct fast *x)
@@ -78,19 +84,17 @@ static void count_formed(struct fast *x)
     x->crossing = class_before(x, x->crossing);
 }
 
-static void form_all(struct fast *x, uint64_t *budget, struct step_load *load)
+/* The demand of all is met, their blocks are taken. */
+static void form_all(struct fast *x, struct step_load *load)
 {
-    *budget -= x->n_steady;
-    cache_take(&x->cache, x->residue[x->crossing]);
     x->sum_computed += x->n_steady;
     load->n_decode = x->n_steady;
-    load->context[0] = x->n_steady > 0 ? x->sum_computed : 0;
+    load->context[0] = x->sum_computed;
     count_formed(x);
     for (uint32_t k = 0; k < x->n_irregular; k++) {
-        const uint32_t n_tok = needed_tokens(x, &x->seq[x->irregular[k]], *budget);
-        if (n_tok > 0)
-            schedule(x, x->irregular[k], n_tok, load);
-        *budget -= n_tok;
+        const uint32_t i = x->irregular[k];
+        if (x->seq[i].need > 0)
+            schedule(x, i, x->seq[i].need, load);
     }
 }
 
@@ -98,13 +102,16 @@ static int preempt_last(struct fast *x, struct error *err)
 {
     const uint32_t i = x->last_seq;
     struct seq *s = &x->seq[i];
+    if (s->steady)
+        fast_leave(x, i);
+    else
+        x->n_irregular--; /* the last of them */
     struct waiting q = { .request = s->request, .known = (uint32_t)s->known, .flag = s->flag & (uint32_t)~FRESH };
     q.last_ps = s->flag & FRESH ? x->applied_ps : s->last_ps;
     fast_release(x, i, s->known);
     if (x->content)
         q.content = x->content[i];
     fast_list_remove(x, i);
-    x->n_irregular--; /* the last of them */
     x->r->t.n_preempt++;
     x->r->out[q.request].n_preempt++;
     return fast_push_front(x, &q, err);
@@ -127,9 +134,31 @@ static int form_each(struct fast *x, uint64_t *budget, bool *preempted, struct s
         }
         if (k == x->n_irregular)
             break;
+        cache_take(&x->cache, n_block);
         schedule(x, i, n_tok, load);
         *budget -= n_tok;
     }
+    return 0;
+}
+
+/* Where no sequence needs more than a block, there is none left when the first is preempted, and those before it have theirs. */
+static int form_running(struct fast *x, uint64_t *budget, bool *preempted, struct step_load *load, struct error *err)
+{
+    struct demand d = demand_of(x, *budget);
+    uint64_t n_taken = 0;
+    if (d.n_tok > *budget || (d.n_block > x->cache.n_free && d.most_block > 1))
+        return form_each(x, budget, preempted, load, err);
+    while (d.n_block - n_taken > x->cache.n_free) {
+        *preempted = true;
+        n_taken += x->cache.n_free;
+        cache_take(&x->cache, x->cache.n_free);
+        if (preempt_last(x, err) != 0)
+            return -1;
+        d = demand_of(x, *budget);
+    }
+    cache_take(&x->cache, (uint32_t)(d.n_block - n_taken));
+    *budget -= d.n_tok;
+    form_all(x, load);
     return 0;
 }
 
@@ -188,8 +217,10 @@ static void form_waiting(struct fast *x, uint64_t *budget, struct step_load *loa
         return;
     for (uint32_t n_tok; (n_tok = admissible(x, *budget, &hit)) > 0; *budget -= n_tok) {
         admit(x, hit);
+        cache_take(&x->cache, new_blocks(x, &x->seq[x->last_seq], n_tok));
         schedule(x, x->last_seq, n_tok, load);
     }
+    x->refused = x->n_waiting > 0 ? waiting_at(x, 0)->request : CACHE_NONE;
 }
 
 static int form(struct fast *x, bool *formed, struct error *err)
@@ -197,10 +228,7 @@ static int form(struct fast *x, bool *formed, struct error *err)
     struct step_load load = { 0 };
     uint64_t budget = x->p->max_num_batched_tokens;
     bool preempted = false;
-    const bool all = all_fit(x, budget);
-    if (all)
-        form_all(x, &budget, &load);
-    else if (form_each(x, &budget, &preempted, &load, err) != 0)
+    if (form_running(x, &budget, &preempted, &load, err) != 0)
         return -1;
     if (!preempted)
         form_waiting(x, &budget, &load);
@@ -360,13 +388,13 @@ static uint64_t steps_before(const struct fast *x, const struct step_run *steps,
     return x->n_flight + step_run_until(steps, arrival_ps - start_ps, n - x->n_flight);
 }
 
-/* A waiting request cannot be admitted however many steps pass. */
+/* A waiting request cannot be admitted however many steps pass. One that no step has tried to admit may be. */
 static bool stays_blocked(struct fast *x)
 {
     uint32_t hit;
     const uint32_t budget = x->p->max_num_batched_tokens;
     return x->n >= x->p->max_num_seqs || x->n >= budget || x->p->batch_until_empty ||
-           (x->n_waiting > 0 && admissible(x, budget - x->n, &hit) == 0);
+           (x->n_waiting > 0 && waiting_at(x, 0)->request == x->refused && admissible(x, budget - x->n, &hit) == 0);
 }
 
 /* j->n: steps that can be jumped over. */
@@ -404,7 +432,8 @@ static int jump(struct fast *x, const struct jump *j, struct error *err)
         histogram_add(&x->r->gap, x->flight_ps[0] - x->applied_ps, x->n_steady);
     histogram_add_run(&x->r->gap, j->steps.first_ps, j->steps.by_ps, j->n - x->n_flight, x->n_steady);
     step.end_ps = step.start_ps + all_ps;
-    x->now_ps = x->applied_ps = x->n_flight > 0 ? step.start_ps + step_run_ps(&j->steps, j->n - 1) : step.end_ps;
+    const uint64_t last_ps = j->steps.first_ps + (j->n - 1) * j->steps.by_ps; /* the last step alone */
+    x->now_ps = x->applied_ps = x->n_flight > 0 ? step.end_ps - last_ps : step.end_ps;
     x->device_ps = x->flight_ps[0] = step.end_ps;
     step.used_blocks = x->cache.n - x->cache.n_free;
     serve_note_steps(x->r, x->o, &step, used);
@@ -468,6 +497,7 @@ static int fast_init(struct fast *x, struct error *err)
     x->cap = (uint32_t)u64_min(x->p->max_num_seqs, x->w->n);
     x->ring_cap = 64;
     x->first_seq = x->last_seq = NO_SEQ;
+    x->refused = CACHE_NONE;
     const size_t n = x->cap;
     x->seq = malloc(n * sizeof *x->seq);
     x->spare = malloc(n * sizeof *x->spare);

@@ -27,6 +27,7 @@ struct seq {
     uint64_t order;           /* of admission */
     uint32_t request, last, stop; /* last: tokens at which it must end; stop: at which it does */
     uint32_t prev, next;      /* running, in order of admission */
+    uint32_t need;            /* tokens of the step that is formed */
     uint8_t flag;
     bool steady;
 };
@@ -69,6 +70,7 @@ struct fast {
     /* waiting: a ring, of which the first n_flown may have a token in flight */
     struct waiting *ring;
     size_t n_waiting, first, ring_cap, n_flown;
+    uint32_t refused;        /* the request that waits first and could not start in the newest step that tried; CACHE_NONE */
     uint64_t flight_ps[MOST_FLIGHT]; /* ends of the steps in flight */
     size_t n_flight;
     uint64_t now_ps, device_ps, applied_ps; /* now; the device's last end; the newest apply */
@@ -134,6 +136,8 @@ uint64_t fast_steady_until(const struct fast *x, const struct seq *q, const stru
 /* An irregular sequence, not in the list of those, becomes steady. */
 void fast_join(struct fast *x, uint32_t i);
 void fast_all_irregular(struct fast *x);
+/* A steady one becomes irregular, which is not in the list of those yet. */
+void fast_leave(struct fast *x, uint32_t i);
 /* Steady ones that are about to end become irregular. */
 void fast_let_leave(struct fast *x);
 

@@ -185,11 +185,11 @@ static void heap_push(struct fast *x, struct leave l)
     x->heap[i] = l;
 }
 
-static uint32_t heap_pop(struct fast *x)
+static void heap_remove(struct fast *x, uint32_t i)
 {
-    const uint32_t seq = x->heap[0].seq;
     const struct leave l = x->heap[--x->n_steady];
-    uint32_t i = 0;
+    for (; i > 0 && l.n_applied < x->heap[(i - 1) / 2].n_applied; i = (i - 1) / 2)
+        x->heap[i] = x->heap[(i - 1) / 2];
     for (uint32_t k; (k = 2 * i + 1) < x->n_steady; i = k) {
         k += k + 1 < x->n_steady && x->heap[k + 1].n_applied < x->heap[k].n_applied;
         if (x->heap[k].n_applied >= l.n_applied)
@@ -197,7 +197,6 @@ static uint32_t heap_pop(struct fast *x)
         x->heap[i] = x->heap[k];
     }
     x->heap[i] = l;
-    return seq;
 }
 
 /* The class of a sequence by when it needs its next block. */
@@ -249,11 +248,21 @@ void fast_all_irregular(struct fast *x)
     x->n_steady = 0;
 }
 
+void fast_leave(struct fast *x, uint32_t i)
+{
+    uint32_t k = 0;
+    while (x->heap[k].seq != i)
+        k++;
+    heap_remove(x, k);
+    make_irregular(x, i);
+}
+
 /* Those about to end. */
 void fast_let_leave(struct fast *x)
 {
     while (x->n_steady > 0 && x->heap[0].n_applied <= x->n_applied) {
-        const uint32_t i = heap_pop(x);
+        const uint32_t i = x->heap[0].seq;
+        heap_remove(x, 0);
         make_irregular(x, i);
         irregular_insert(x, i);
     }

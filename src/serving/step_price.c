@@ -76,7 +76,8 @@ uint64_t step_price_ps(const struct step_price *x, const struct step_load *l)
 
 struct step_run step_price_run(const struct step_price *x, const struct step_load *first)
 {
-    return (struct step_run){ step_price_ps(x, first), x->context_ps[first->n_decode] * first->n_decode };
+    const uint64_t context_ps = x->context_ps[first->n_decode];
+    return (struct step_run){ x->decode_ps[first->n_decode] + context_ps * first->context[0], context_ps * first->n_decode };
 }
 
 uint64_t step_run_ps(const struct step_run *r, uint64_t n)
@@ -87,13 +88,11 @@ uint64_t step_run_ps(const struct step_run *r, uint64_t n)
 
 uint64_t step_run_until(const struct step_run *r, uint64_t ps, uint64_t most)
 {
-    if (ps == 0 || step_run_ps(r, most) < ps)
-        return ps == 0 ? 0 : most;
-    const double by = (double)r->by_ps, b = (double)r->first_ps - by / 2; /* the root, then exact */
-    uint64_t n = (uint64_t)min2(2 * (double)ps / (b + sqrt(b * b + 2 * by * (double)ps)), (double)most);
+    const double by = (double)r->by_ps, b = (double)r->first_ps - by / 2, end = (double)ps; /* the root, then exact */
+    uint64_t n = (uint64_t)min2(2 * end / (b + sqrt(b * b + 2 * by * end)), (double)most);
     while (n > 0 && step_run_ps(r, n - 1) >= ps)
         n--;
-    while (step_run_ps(r, n) < ps)
+    while (n < most && step_run_ps(r, n) < ps)
         n++;
     return n;
 }

@@ -55,7 +55,7 @@ struct step_run {
 struct step_run step_price_run(const struct step_price *x, const struct step_load *first);
 /* Of n steps. Saturates at UINT64_MAX. */
 uint64_t step_run_ps(const struct step_run *r, uint64_t n);
-/* The fewest steps that take ps or more; `most` where those take less. */
+/* The fewest steps that take ps > 0 or more; `most` where those take less. */
 uint64_t step_run_until(const struct step_run *r, uint64_t ps, uint64_t most);
 
 #endif
