@@ -225,9 +225,10 @@ static void form_waiting(struct fast *x, uint64_t *budget, struct step_load *loa
 
 static int form(struct fast *x, bool *formed, struct error *err)
 {
-    struct step_load load = { 0 };
+    struct step_load load;
     uint64_t budget = x->p->max_num_batched_tokens;
     bool preempted = false;
+    step_load_clear(&load, x->o->price);
     if (form_running(x, &budget, &preempted, &load, err) != 0)
         return -1;
     if (!preempted)
@@ -408,8 +409,7 @@ static void steps_alike(struct fast *x, struct jump *j)
     if (!blocked && x->n_waiting > 0)
         return;
     uint64_t n = x->heap[0].n_applied - x->n_applied;
-    const struct step_load load = { .n_decode = x->n_steady, .context[0] = x->sum_computed + x->n_steady };
-    j->steps = step_price_run(x->o->price, &load);
+    j->steps = step_price_run(x->o->price, x->n_steady, x->sum_computed + x->n_steady);
     if (!blocked && n > 1)
         n = steps_before(x, &j->steps, arrivals_next_ps(&x->arrivals, x->now_ps), n);
     steps_with_blocks(x, n, j);

@@ -74,10 +74,10 @@ uint64_t step_price_ps(const struct step_price *x, const struct step_load *l)
     return ps;
 }
 
-struct step_run step_price_run(const struct step_price *x, const struct step_load *first)
+struct step_run step_price_run(const struct step_price *x, uint32_t n_decode, uint64_t context)
 {
-    const uint64_t context_ps = x->context_ps[first->n_decode];
-    return (struct step_run){ x->decode_ps[first->n_decode] + context_ps * first->context[0], context_ps * first->n_decode };
+    const uint64_t context_ps = x->context_ps[n_decode];
+    return (struct step_run){ x->decode_ps[n_decode] + context_ps * context, context_ps * n_decode };
 }
 
 uint64_t step_run_ps(const struct step_run *r, uint64_t n)
