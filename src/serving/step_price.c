@@ -88,11 +88,13 @@ uint64_t step_run_ps(const struct step_run *r, uint64_t n)
 
 uint64_t step_run_until(const struct step_run *r, uint64_t ps, uint64_t most)
 {
+    if (step_run_ps(r, most) < ps)
+        return most;
     const double by = (double)r->by_ps, b = (double)r->first_ps - by / 2, end = (double)ps; /* the root, then exact */
     uint64_t n = (uint64_t)min2(2 * end / (b + sqrt(b * b + 2 * by * end)), (double)most);
     while (n > 0 && step_run_ps(r, n - 1) >= ps)
         n--;
-    while (n < most && step_run_ps(r, n) < ps)
+    while (step_run_ps(r, n) < ps)
         n++;
     return n;
 }
