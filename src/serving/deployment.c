@@ -69,20 +69,7 @@ static struct memory_options memory_of(const struct deployment *d, const struct 
     return m;
 }
 
-/* Layers with one window, in groups of the same number of layers. */
-static uint32_t add_groups(struct policy *p, uint32_t n_layer, uint32_t size, uint32_t window)
-{
-    for (; n_layer > 0 && p->n_group < POLICY_MAX_GROUPS; n_layer -= n_layer < size ? n_layer : size) {
-        p->window[p->n_group] = window;
-        p->n_layer[p->n_group++] = n_layer < size ? n_layer : size;
-    }
-    return n_layer;
-}
-
-/*
- * Layer groups that share the pool, as vLLM's hybrid cache has them: as many layers each as the rarer kind of layer has. A block then holds the
- * positions of one group. Returns the part of a block of all layers that it takes; 1: all layers alike. source: vLLM (vllm/v1/core/kv_cache_utils.py)
- */
+/* Layer groups that share the pool. Returns the part of a block of all layers that a group's takes; 1: all layers alike. */
 static double set_groups(struct policy *p, const struct op_classes *classes)
 {
     uint32_t full = 0, windowed = 0, window = 0;
@@ -94,15 +81,13 @@ static double set_groups(struct policy *p, const struct op_classes *classes)
         *(op->window > 0 ? &windowed : &full) += n;
         window = op->window > window ? op->window : window;
     }
-    if (windowed == 0 || p->kind != POLICY_VLLM)
+    const struct kv_groups g = kv_groups_of(full, windowed, window);
+    if (g.n == 1 || p->kind != POLICY_VLLM)
         return 1;
-    const uint32_t size = full > 0 && full < windowed ? full : windowed;
-    p->n_group = 0;
-    if (add_groups(p, full, size, 0) + add_groups(p, windowed, size, window) == 0)
-        return (double)size / (full + windowed);
-    p->n_group = 1; /* too many groups: one, whose blocks hold all layers and are kept */
-    p->window[0] = 0;
-    return 1;
+    p->n_group = g.n;
+    memcpy(p->window, g.window, sizeof g.window);
+    memcpy(p->n_layer, g.n_layer, sizeof g.n_layer);
+    return (double)g.size / (full + windowed);
 }
 
 enum { MOST_BLOCKS = 1 << 26 }; /* each takes some 30 bytes where prompts share prefixes */

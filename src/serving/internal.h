@@ -5,8 +5,6 @@
 #include "serving/simulate.h"
 #include "serving/slo.h"
 
-int serve_result_init(struct serve_result *r, size_t n, struct error *err);
-void serve_note_steps(struct serve_result *r, const struct serve_options *o, const struct serve_step *x, uint32_t used_before);
 /* Steps end by then, 106 days: sums of times do not overflow. errors: ERROR_INPUT, one of ps picoseconds from start_ps on does not */
 #define SERVE_LATEST_PS (UINT64_C(1) << 63)
 int serve_check_end(const struct serve_workload *w, uint64_t start_ps, uint64_t ps, struct error *err);

@@ -5,14 +5,14 @@
 #ifndef SERVING_POLICY_H
 #define SERVING_POLICY_H
 
-#include "base/base.h"
+#include "model/kv_groups.h"
 
 enum policy_kind {
     POLICY_VLLM,         /* one token budget for prompts and decode; scheduler.c */
     POLICY_LLAMA_SERVER, /* slots; slots.c */
 };
 
-enum { POLICY_MAX_GROUPS = 8, POLICY_MAX_DRAFT = 16, SERVE_MAX_BATCH_TOKENS = 1 << 20 };
+enum { POLICY_MAX_GROUPS = KV_MAX_GROUPS, POLICY_MAX_DRAFT = 16, SERVE_MAX_BATCH_TOKENS = 1 << 20 };
 
 /* Field names are vLLM's options. */
 struct policy {

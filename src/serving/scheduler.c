@@ -447,7 +447,7 @@ void scheduler_abort(struct scheduler *s, struct sched_seq *q)
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
 
-int scheduler_init(struct scheduler *s, const struct policy *p, uint32_t n_block, struct error *err)
+static int init(struct scheduler *s, const struct policy *p, uint32_t n_block, bool addressed, struct error *err)
 {
     *s = (struct scheduler){ .p = *p, .n_reserve = (uint32_t)(p->watermark * n_block) };
     if (policy_check(p, err) != 0)
@@ -456,7 +456,17 @@ int scheduler_init(struct scheduler *s, const struct policy *p, uint32_t n_block
         return block_pool_init(&s->pool, n_block, false, err) == 0 ? slots_init(s, err) : -1;
     if (p->n_host_block > 0 && block_pool_init(&s->host, p->n_host_block, true, err) != 0)
         return -1;
-    return block_pool_init(&s->pool, n_block, p->enable_prefix_caching, err);
+    return block_pool_init(&s->pool, n_block, p->enable_prefix_caching || addressed, err);
+}
+
+int scheduler_init(struct scheduler *s, const struct policy *p, uint32_t n_block, struct error *err)
+{
+    return init(s, p, n_block, false, err);
+}
+
+int scheduler_init_addressed(struct scheduler *s, const struct policy *p, uint32_t n_block, struct error *err)
+{
+    return init(s, p, n_block, true, err);
 }
 
 void scheduler_drop(struct sched_seq *q)
@@ -494,27 +504,37 @@ void scheduler_free(struct scheduler *s)
     *s = (struct scheduler){ 0 };
 }
 
-struct sched_seq *scheduler_add(struct scheduler *s, const struct serve_workload *w, uint32_t i, struct error *err)
+static struct sched_seq *add(struct scheduler *s, const struct sched_request *r, uint32_t unit, struct error *err)
 {
-    const struct serve_request *r = &w->r[i];
     struct sched_seq *q = calloc(1, sizeof *q);
     if (!q) {
+        free(r->hash);
         (void)error_oom(err, sizeof *q, "a request");
         return NULL;
     }
-    *q = (struct sched_seq){ .request = i, .n_in = r->n_in, .n_known = r->n_in, .priority = r->priority, .order = s->n_order++ };
-    q->n_max = r->end == SERVE_END_LENGTH ? r->n_out : s->p.max_model_len - r->n_in;
-    const uint32_t unit = s->slot ? w->run_tokens : s->p.block_size; /* slots compare prompts identity by identity */
-    if ((s->pool.identity || s->slot) && r->n_run > 0 && !(q->hash = block_hashes(w, r, unit, &q->n_hash, err)) && q->n_hash > 0) {
-        free(q);
-        return NULL;
-    }
-    q->n_unit = unit;
+    *q = (struct sched_seq){ .request = r->number, .n_in = r->n_in, .n_known = r->n_in, .n_max = r->n_max, .priority = r->priority,
+                             .order = s->n_order++, .hash = r->hash, .n_hash = r->n_hash, .n_unit = unit };
     if (s->p.priority)
         queue_by_priority(s, q);
     else
         queue_insert(s, q, NULL);
     return q;
+}
+
+struct sched_seq *scheduler_add_request(struct scheduler *s, const struct sched_request *r, struct error *err)
+{
+    return add(s, r, s->slot ? 1 : s->p.block_size, err);
+}
+
+struct sched_seq *scheduler_add(struct scheduler *s, const struct serve_workload *w, uint32_t i, struct error *err)
+{
+    const struct serve_request *r = &w->r[i];
+    const uint32_t unit = s->slot ? w->run_tokens : s->p.block_size; /* slots compare prompts identity by identity */
+    struct sched_request x = { .number = i, .n_in = r->n_in, .priority = r->priority };
+    x.n_max = r->end == SERVE_END_LENGTH ? r->n_out : s->p.max_model_len - r->n_in;
+    if ((s->pool.identity || s->slot) && r->n_run > 0 && !(x.hash = block_hashes(w, r, unit, &x.n_hash, err)) && x.n_hash > 0)
+        return NULL;
+    return add(s, &x, unit, err);
 }
 
 void scheduler_set_remote(struct sched_seq *q, uint32_t n_remote)

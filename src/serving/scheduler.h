@@ -100,8 +100,11 @@ struct scheduler {
     struct slot *slot; /* [max_num_seqs] of POLICY_LLAMA_SERVER */
 };
 
-/* p is copied. n_block: usable blocks (vLLM's number less its null block). */
+/* p is copied. n_block: usable blocks (vLLM's number less its null block). errors: the policy's fields; out of memory */
 int scheduler_init(struct scheduler *s, const struct policy *p, uint32_t n_block, struct error *err);
+/* The same for a caller that keeps keys and values: sched_seq.group has the blocks' numbers without a prefix cache too. Of slots, n_block are
+ * positions, and the caller places them: scheduler_slot(). */
+int scheduler_init_addressed(struct scheduler *s, const struct policy *p, uint32_t n_block, struct error *err);
 void scheduler_free(struct scheduler *s); /* sequences not done too */
 /* Blocks that a sequence of so many positions takes at most, in all groups. */
 uint64_t scheduler_blocks_of(const struct policy *p, uint64_t n_position);
@@ -110,6 +113,15 @@ int scheduler_check(const struct policy *p, uint32_t n_block, uint32_t n_in, uin
 
 /* Adds r, the caller's number i of w. The sequence lives until scheduler_drop(). NULL: out of memory. */
 struct sched_seq *scheduler_add(struct scheduler *s, const struct serve_workload *w, uint32_t i, struct error *err);
+/* The same of a request that no workload has. hash: [n_hash], of its full blocks (slots: of its tokens), chained, none of them 0; the sequence's from
+ * then on, freed on an error too. The caller may append to it as tokens become known: sched_seq.hash, n_hash. */
+struct sched_request {
+    uint32_t number, n_in, n_max;
+    int32_t priority;
+    uint64_t *hash;
+    uint32_t n_hash;
+};
+struct sched_seq *scheduler_add_request(struct scheduler *s, const struct sched_request *r, struct error *err);
 /* Before it is in a batch: n_remote tokens of its prompt are computed elsewhere and loaded. */
 void scheduler_set_remote(struct sched_seq *q, uint32_t n_remote);
 /* Decides the next step; an empty batch: nothing can run before another arrives or a step is applied. */
@@ -127,6 +139,9 @@ static inline bool scheduler_idle(const struct scheduler *s)
 {
     return s->n_running == 0 && s->n_waiting == 0 && s->n_loading == 0;
 }
+/* Of a policy with slots: the slot of a running sequence, and the positions that slot i holds. */
+uint32_t scheduler_slot(const struct scheduler *s, const struct sched_seq *q);
+uint32_t scheduler_slot_positions(const struct scheduler *s, uint32_t i);
 /* For the files of the scheduler: */
 struct batch_entry *batch_add(struct batch *b, struct error *err);
 int slots_init(struct scheduler *s, struct error *err);

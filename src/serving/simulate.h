@@ -95,6 +95,10 @@ struct serve_result {
  */
 int serve_simulate(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err);
 void serve_result_free(struct serve_result *r);
+/* For those who drive the scheduler by another clock: a result without times, and steps added to its totals. Blocks in use lay between used_before and
+ * those of x. */
+int serve_result_init(struct serve_result *r, size_t n, struct error *err);
+void serve_note_steps(struct serve_result *r, const struct serve_options *o, const struct serve_step *x, uint32_t used_before);
 
 /* Accepted drafts of the step that follows a request's n_known-th token: the same in every policy and order. */
 uint32_t serve_accepted(const struct serve_options *o, uint32_t request, uint32_t n_known, uint32_t n_draft);

@@ -181,6 +181,19 @@ static struct slot *slot_of(struct scheduler *s, const struct sched_seq *q)
     return NULL;
 }
 
+uint32_t scheduler_slot(const struct scheduler *s, const struct sched_seq *q)
+{
+    uint32_t i = 0;
+    while (s->slot[i].seq != q)
+        i++;
+    return i;
+}
+
+uint32_t scheduler_slot_positions(const struct scheduler *s, uint32_t i)
+{
+    return s->slot[i].n_tok;
+}
+
 /* The slot keeps what was computed. */
 static void finish(struct scheduler *s, struct slot *x)
 {
