@@ -76,11 +76,6 @@ struct fast {
     uint64_t now_ps, device_ps, applied_ps; /* now; the device's last end; the newest apply */
 };
 
-static inline uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* n / block_size */
 static inline uint32_t full_blocks(const struct fast *x, uint64_t n)
 {

@@ -91,7 +91,7 @@ void fast_hash_blocks(struct fast *x, struct content *c, uint64_t known, uint64_
 {
     if (c->n_held == c->n_shared)
         return;
-    const uint32_t full = least(full_blocks(x, u64_min(known, computed)), c->n_shared);
+    const uint32_t full = u32_min(full_blocks(x, u64_min(known, computed)), c->n_shared);
     for (; c->n_held < full; c->n_held++)
         c->entry[c->n_held] = cache_add(&x->cache, c->hash[c->n_held]);
 }
@@ -103,7 +103,7 @@ void fast_release(struct fast *x, uint32_t i, uint64_t known)
     struct content *c = content_of(x, i);
     uint32_t blank = blocks_of(x, q->computed);
     if (c && c->n > 0) {
-        const uint32_t full = least(full_blocks(x, u64_min(known, q->computed)), c->n), own = full - least(full, c->n_shared);
+        const uint32_t full = u32_min(full_blocks(x, u64_min(known, q->computed)), c->n), own = full - u32_min(full, c->n_shared);
         blank -= own + c->n_held;
         c->own = cache_release_own(&x->cache, q->request, own);
         while (c->n_held > 0)
@@ -118,20 +118,20 @@ uint32_t fast_prefix_hit(struct fast *x, struct waiting *q, uint32_t *n_free)
     *n_free = 0;
     if (c->n == 0)
         return 0;
-    const uint32_t most = least(c->n, full_blocks(x, q->known - 1)), most_shared = least(most, c->n_shared);
+    const uint32_t most = u32_min(c->n, full_blocks(x, q->known - 1)), most_shared = u32_min(most, c->n_shared);
     uint32_t n = 0;
     for (; n < most_shared && (c->entry[n] = cache_find(&x->cache, c->hash[n])) != CACHE_NONE; n++)
         *n_free += x->cache.entry[c->entry[n]].n_ref == 0;
     if (n < c->n_shared)
         return n;
-    const uint32_t own = least(cache_own_left(&x->cache, c->own, q->request), most - n);
+    const uint32_t own = u32_min(cache_own_left(&x->cache, c->own, q->request), most - n);
     *n_free += own;
     return n + own;
 }
 
 void fast_take_hit(struct fast *x, struct content *c, uint32_t hit)
 {
-    while (c->n_held < least(hit, c->n_shared))
+    while (c->n_held < u32_min(hit, c->n_shared))
         cache_share(&x->cache, c->entry[c->n_held++]);
     if (hit > c->n_shared)
         cache_take_own(&x->cache, c->own, hit - c->n_shared);

@@ -14,6 +14,8 @@ int serve_step_by_step(struct serve_result *r, const struct serve_workload *w, c
 bool serve_can_jump(const struct serve_options *o, char *why, size_t size);
 int serve_jumping(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err);
 
+/* Seconds of a metric of a request that was served; NaN: it has none: ITL, or TPOT of a single token. */
+double serve_request_s(const struct serve_outcome *o, uint32_t n_out, enum serve_metric m);
 /* The q-th percentile of a request's metric by order statistics; v: room for r->n. NaN: no request has it. */
 double serve_percentile(const struct serve_result *r, const struct serve_workload *w, enum serve_metric m, double q, double *v);
 

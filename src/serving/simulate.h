@@ -35,7 +35,7 @@ struct serve_step {
 typedef void serve_step_fn(void *ctx, const struct serve_step *x);
 
 struct serve_totals {
-    uint64_t n_step, n_busy_step;    /* steps; formed jumps count each of theirs */
+    uint64_t n_step;                 /* jumps count each of theirs */
     uint64_t n_preempt, n_evicted;
     uint64_t n_query_tok, n_hit_tok; /* of the prefix cache */
     uint64_t busy_ps, end_ps;        /* sum of the steps; the last end */
