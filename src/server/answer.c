@@ -129,7 +129,10 @@ static bool take_tokens(struct answer *a, const struct loop_tokens *t)
         a->piece.len = 0;
         if (tokenizer_decode(a->model->tokenizer, t->id[i], false, !a->req.skip_special_tokens, &a->piece, &err) != 0)
             return false;
-        text_stream_add(&a->text, a->piece.s ? a->piece.s : "", a->piece.len);
+        const char *piece = strbuf_text(&a->piece, "a token", &err);
+        if (!piece)
+            return false;
+        text_stream_add(&a->text, piece, a->piece.len);
         a->usage.n_out++;
         if (t->chosen && api_logprobs_add(&a->logprobs, a->model->tokenizer, &t->chosen[i], t->top ? t->top + (size_t)i * t->n_top : NULL,
                                           t->top ? t->n_top : 0, &err) != 0)
@@ -180,7 +183,12 @@ static void write_chunk(struct answer *a, const struct api_piece *p)
 /* Locked. finish NULL: more follows. */
 static void write_step(struct answer *a, const char *finish)
 {
-    const struct api_piece p = { a->text.out.s ? a->text.out.s : "", a->text.out.len, !a->begun || !a->req.stream, finish, a->text.stopped_by,
+    const char *text = strbuf_text(&a->text.out, "the text", NULL);
+    if (!text) {
+        fail(a, 500, "out of memory");
+        return;
+    }
+    const struct api_piece p = { text, a->text.out.len, !a->begun || !a->req.stream, finish, a->text.stopped_by,
                                  a->req.logprobs ? &a->logprobs : NULL };
     if (a->req.stream)
         write_chunk(a, &p);

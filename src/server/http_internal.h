@@ -51,7 +51,7 @@ struct call {
     struct strbuf body;
     size_t n_seen;          /* bytes of the body, kept or not */
     struct api_error error; /* status 0: none */
-    bool allow;             /* with header Allow (405) */
+    bool allow;             /* with header Allow: a 405 */
     struct strbuf reply;    /* of an endpoint without answer */
     const char *reply_type;
     struct answer *answer;
