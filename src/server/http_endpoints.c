@@ -179,14 +179,14 @@ static void detokenize(struct http_server *s, struct call *c)
 }
 
 static const struct endpoint endpoints[] = {
-    { "/health", false, true, false, health },
-    { "/version", false, false, false, version },
-    { "/metrics", false, false, false, metrics },
-    { "/v1/models", false, false, false, models },
-    { "/v1/completions", true, false, true, completions },
-    { "/v1/chat/completions", true, false, true, chat_completions },
-    { "/tokenize", true, false, false, tokenize },
-    { "/detokenize", true, false, false, detokenize },
+    { "/health", false, true, health },
+    { "/version", false, false, version },
+    { "/metrics", false, false, metrics },
+    { "/v1/models", false, false, models },
+    { "/v1/completions", true, false, completions },
+    { "/v1/chat/completions", true, false, chat_completions },
+    { "/tokenize", true, false, tokenize },
+    { "/detokenize", true, false, detokenize },
 };
 
 const struct endpoint *endpoint_find(const char *url)

@@ -15,9 +15,8 @@ typedef void endpoint_fn(struct http_server *s, struct call *c);
 
 struct endpoint {
     const char *path;
-    bool post;           /* POST, a job of the helper; else GET and HEAD, answered at once */
-    bool open;           /* without a key */
-    bool busy_when_full; /* a request of the loop: refused while the server drains */
+    bool post; /* POST, a job of the helper; else GET and HEAD, answered at once */
+    bool open; /* without a key */
     endpoint_fn *run;
 };
 /* NULL: no such path. */
