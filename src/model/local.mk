@@ -44,6 +44,8 @@ libmodel_a_SOURCES = \
   %D%/arch_qwen3moe.c \
   %D%/hybrid.h \
   %D%/hybrid.c \
+  %D%/kv_groups.c \
+  %D%/kv_groups.h \
   %D%/hybrid_layers.c \
   %D%/arch_qwen3next.c \
   %D%/arch_jamba.c \

@@ -11,15 +11,24 @@ libserver_a_SOURCES = \
   %D%/api_reply.h \
   %D%/api_request.c \
   %D%/api_request.h \
+  %D%/draft.c \
+  %D%/draft.h \
   %D%/http_address.c \
   %D%/http_server.h \
   %D%/json_write.c \
   %D%/json_write.h \
+  %D%/loop.c \
   %D%/loop.h \
+  %D%/loop_internal.h \
+  %D%/loop_pass.c \
+  %D%/loop_stats.c \
+  %D%/loop_token.c \
   %D%/metrics_page.c \
   %D%/metrics_page.h \
   %D%/prompt.c \
-  %D%/prompt.h
+  %D%/prompt.h \
+  %D%/replay.c \
+  %D%/replay.h
 if MICROHTTPD
 libserver_a_SOURCES += \
   %D%/http_call.c \

@@ -118,6 +118,5 @@ void metrics_page_write(struct strbuf *b, const struct loop_stats *s, const char
     speculation(&p, s);
     one(&p, "roofcast_steps_total", "counter", "Steps of the batch.", (double)s->n_step);
     one(&p, "roofcast_busy_seconds_total", "counter", "Time that steps took.", s->busy_s);
-    one(&p, "roofcast_output_tokens_per_second", "gauge", "Tokens generated a second, over the last second.", s->tok_s);
-    one(&p, "roofcast_memory_bytes_per_second", "gauge", "Memory traffic of the engine over the last second.", s->bytes_s);
+    one(&p, "roofcast_memory_bytes_total", "counter", "Memory traffic of the engine.", s->bytes);
 }

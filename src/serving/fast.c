@@ -147,7 +147,7 @@ static uint32_t admissible(struct fast *x, uint64_t budget, uint32_t *hit)
     *hit = fast_prefix_hit(x, q, &in_queue);
     uint32_t n_tok = q->known - *hit * x->p->block_size;
     if (x->p->long_prefill_token_threshold > 0)
-        n_tok = least(n_tok, x->p->long_prefill_token_threshold);
+        n_tok = u32_min(n_tok, x->p->long_prefill_token_threshold);
     if (!x->p->enable_chunked_prefill && n_tok > budget)
         return 0;
     n_tok = (uint32_t)u64_min(n_tok, budget);

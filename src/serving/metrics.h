@@ -37,7 +37,6 @@ struct serve_value_info {
 };
 /* Of a time: the key is its metric's and statistic's, "ttft_p99", in buf. */
 struct serve_value_info serve_value_info(int v, char buf[static 48]);
-const char *serve_stat_key(enum serve_stat s);
 
 /* ---- whether it keeps up -------------------------------------------------------------------------------- */
 

@@ -12,8 +12,6 @@ struct clock_options {
     uint32_t context;    /* positions of a sequence around which the price is linear: the workload's mean; 0: 1024 */
     bool graphs;         /* decode steps are padded to the sizes of captured graphs */
     bool blackwell;      /* whose graphs go up to 1024 tokens */
-    double host_s;       /* of a step, in which the device waits for the scheduler; hidden where scheduling is asynchronous */
-    double sequence_s;   /* likewise for each sequence of the step */
     /* A draw of the constants of the time model from their covariance, with the inflation of its intervals; 0: their means. Draw i is the
      * same for every policy, workload and batch. */
     uint64_t draw, seed;
@@ -22,8 +20,8 @@ struct clock_options {
 /*
  * Steps under p as e prices them; x from step_price_alloc(x, p). e's constants are changed during the call and restored.
  *
- * errors   ERROR_INPUT  a step takes no finite time
- * cost     some 200 passes
+ * errors   ERROR_INPUT  a pass takes no time, or a million seconds and more; x is then not to be used. ERROR_INTERRUPTED
+ * cost     some 300 passes (budget 8192), of a draw twice as many
  */
 int model_clock(struct step_price *x, struct estimator *e, const struct policy *p, const struct clock_options *o, struct error *err);
 

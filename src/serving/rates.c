@@ -70,9 +70,10 @@ static void whole_rates(struct metrics_work *k)
 static double peak_tokens(const struct metrics_work *k)
 {
     const size_t n = (size_t)ceil(k->end_s - k->first_s) + 1;
-    double *more = calloc(2 * (n + 2), sizeof *more), *here = more + n + 2, rate = 0, most = 0;
+    double *more = calloc(2 * (n + 2), sizeof *more), rate = 0, most = 0;
     if (!more)
         return NAN;
+    double *here = more + n + 2;
     for (size_t i = 0; i < k->n; i++) {
         const struct serve_outcome *o = &k->r->out[k->order[i]];
         const double from = seconds(o->first_ps) - k->first_s, to = seconds(o->end_ps) - k->first_s;
@@ -209,13 +210,8 @@ void metrics_rates(struct metrics_work *k)
 /* Seconds that vLLM's goodput compares: TPOT of one token is 0. */
 static double compared_s(const struct metrics_work *k, uint32_t request, enum serve_metric m)
 {
-    const struct serve_outcome *o = &k->r->out[request];
-    const uint32_t n_out = k->w->r[request].n_out;
-    if (m == SERVE_TTFT)
-        return span_s(o->sent_ps, o->first_ps);
-    if (m == SERVE_E2E)
-        return span_s(o->sent_ps, o->end_ps);
-    return n_out > 1 ? span_s(o->first_ps, o->end_ps) / (n_out - 1) : 0;
+    const double s = serve_request_s(&k->r->out[request], k->w->r[request].n_out, m);
+    return isnan(s) ? 0 : s;
 }
 
 /* A percentile or mean of all of a metric's values. */

@@ -142,38 +142,32 @@ static uint32_t least_active(const struct simulation *x, uint32_t from, uint32_t
 }
 
 /* Where most of the prompt is cached, if anything is; else where least is to do. */
-static int route_by_prefix(const struct simulation *x, uint32_t request, uint32_t *to, struct error *err)
+static uint32_t route_by_prefix(const struct simulation *x, const uint64_t *hash, uint32_t n_hash)
 {
-    uint32_t most = 0, n_hash;
-    *to = least_active(x, 0, n_entry(x));
-    const struct serve_request *r = &x->w->r[request];
-    uint64_t *hash = r->n_run > 0 ? block_hashes(x->w, r, x->o->policy->block_size, &n_hash, err) : NULL;
-    if (r->n_run > 0 && !hash && n_hash > 0)
-        return -1;
+    uint32_t most = 0, to = least_active(x, 0, n_entry(x));
     for (uint32_t i = 0; hash && i < n_entry(x); i++) {
         uint32_t n = 0;
         while (n < n_hash && block_pool_find(&x->replica[i].s.pool, hash[n]) != BLOCK_NONE)
             n++;
         if (n > most) {
             most = n;
-            *to = i;
+            to = i;
         }
     }
-    free(hash);
-    return 0;
+    return to;
 }
 
-static int route(struct simulation *x, uint32_t request, uint32_t *to, struct error *err)
+static uint32_t route(const struct simulation *x, uint32_t request, const uint64_t *hash, uint32_t n_hash)
 {
+    if (x->n_replica == 1)
+        return 0;
     switch (x->o->routing) {
     case ROUTE_ROUND_ROBIN:
-        *to = request % n_entry(x);
-        return 0;
+        return request % n_entry(x);
     case ROUTE_LEAST_ACTIVE:
-        *to = least_active(x, 0, n_entry(x));
-        return 0;
+        return least_active(x, 0, n_entry(x));
     case ROUTE_PREFIX:
-        return route_by_prefix(x, request, to, err);
+        return route_by_prefix(x, hash, n_hash);
     }
     return 0;
 }
@@ -182,16 +176,17 @@ static int take_arrivals(struct simulation *x, struct error *err)
 {
     struct due due;
     uint64_t sent_ps;
-    uint32_t to = 0;
+    uint32_t n_hash;
     while (arrivals_take(&x->arrivals, x->now_ps, &due, &sent_ps)) {
-        if (x->n_replica > 1 && route(x, due.request, &to, err) != 0)
+        uint64_t *hash = scheduler_hashes(&x->replica[0].s, x->w, due.request, &n_hash, err);
+        if (!hash && n_hash > 0)
             return -1;
-        struct replica *p = &x->replica[to];
+        struct replica *p = &x->replica[route(x, due.request, hash, n_hash)];
         x->r->out[due.request].due_ps = due.ps;
         x->r->out[due.request].sent_ps = sent_ps;
         p->n_active++;
         p->due |= p->n_flight == 0;
-        if (!scheduler_add(&p->s, x->w, due.request, err))
+        if (!scheduler_add_hashed(&p->s, x->w, due.request, hash, n_hash, err))
             return -1;
     }
     return 0;

@@ -35,7 +35,7 @@ struct serve_step {
 typedef void serve_step_fn(void *ctx, const struct serve_step *x);
 
 struct serve_totals {
-    uint64_t n_step, n_busy_step;    /* steps; formed jumps count each of theirs */
+    uint64_t n_step;                 /* jumps count each of theirs */
     uint64_t n_preempt, n_evicted;
     uint64_t n_query_tok, n_hit_tok; /* of the prefix cache */
     uint64_t busy_ps, end_ps;        /* sum of the steps; the last end */
@@ -95,6 +95,10 @@ struct serve_result {
  */
 int serve_simulate(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err);
 void serve_result_free(struct serve_result *r);
+/* For those who drive the scheduler by another clock: a result without times, and steps added to its totals. Blocks in use lay between used_before and
+ * those of x. */
+int serve_result_init(struct serve_result *r, size_t n, struct error *err);
+void serve_note_steps(struct serve_result *r, const struct serve_options *o, const struct serve_step *x, uint32_t used_before);
 
 /* Accepted drafts of the step that follows a request's n_known-th token: the same in every policy and order. */
 uint32_t serve_accepted(const struct serve_options *o, uint32_t request, uint32_t n_known, uint32_t n_draft);

@@ -24,6 +24,20 @@ void step_price_free(struct step_price *x)
     *x = (struct step_price){ 0 };
 }
 
+uint32_t step_price_next_size(uint32_t n, uint32_t most, uint32_t an_octave)
+{
+    const uint32_t next = n < an_octave ? n + 1 : n + n / an_octave;
+    return next < most ? next : most;
+}
+
+void step_price_line(uint64_t *v, size_t stride, uint32_t a, uint32_t b, double at_a_ps, double at_b_ps)
+{
+    for (uint32_t n = a; n <= b; n++) {
+        const double ps = at_a_ps + (b > a ? (double)(n - a) / (b - a) * (at_b_ps - at_a_ps) : 0);
+        v[n * stride] = ps > 0 ? (uint64_t)(ps + 0.5) : 0;
+    }
+}
+
 void step_load_decode(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok)
 {
     l->n_decode += n_tok;

@@ -7,11 +7,6 @@
 
 static const char *const stat_keys[SERVE_STATS] = { "mean", "std", "p50", "p90", "p95", "p99" };
 
-const char *serve_stat_key(enum serve_stat s)
-{
-    return stat_keys[s];
-}
-
 #define INFO(v, key, name, unit, help) [VALUE_##v - VALUE_DURATION] = { key, name, unit, help }
 static const struct serve_value_info infos[SERVE_VALUES - VALUE_DURATION] = {
     INFO(DURATION, "duration", "duration", "s", "first request sent to last token, the closing drain included, as vllm bench serve"),

@@ -50,6 +50,7 @@ struct step_tee {
 };
 void step_tee(void *ctx, const struct serve_step *x);
 
+/* errors: out of memory; t is then as freed. */
 int timeline_init(struct timeline *t, const struct policy *p, struct error *err);
 void timeline_free(struct timeline *t);
 /* ctx: struct timeline */
