@@ -2,16 +2,23 @@
 #include "base/environment.h"
 #include "cli/cli.h"
 #include "cli/serve.h"
+#include "cli/serve_http.h"
 #include "cli/serving_output.h"
 #include "server/replay.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_RATE = 256, OPT_USERS, OPT_KV, OPT_DRAFT, OPT_RATES };
+enum { OPT_RATE = 256, OPT_USERS, OPT_KV, OPT_DRAFT, OPT_RATES, OPT_HTTP, OPT_KEY, OPT_NAME, OPT_QUEUED, OPT_CONNECTIONS, OPT_TEMPLATE };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file", 0 },
+    { "http", OPT_HTTP, "[ADDR:]PORT", 0, "serve OpenAI's API there until a signal, on 127.0.0.1 unless told otherwise; without it a workload is replayed", 0 },
+    { "api-key", OPT_KEY, "KEY", 0, "with --http: clients must send it", 0 },
+    { "served-model-name", OPT_NAME, "NAME", 0, "with --http: the model's name (the file's)", 0 },
+    { "chat-template", OPT_TEMPLATE, "NAME", 0, "with --http: of chats, instead of the file's; help lists them", 0 },
+    { "max-num-queued-reqs", OPT_QUEUED, "N", 0, "with --http: requests that wait at most, others get status 503 (1024; 0: no limit)", 0 },
+    { "max-connections", OPT_CONNECTIONS, "N", 0, "with --http: open at once at most, others get status 503 (512)", 0 },
     { "policy", SERVING_POLICY, "NAME", 0, "how requests share steps: vllm-0.27 (default), vllm-0.N, llama-server, static, one-by-one", 0 },
     { "rate", OPT_RATE, "R", 0, "requests a second; inf: all at once (default: a trace's own times, else inf)", 0 },
     { "request-rate", 0, NULL, OPTION_ALIAS, NULL, 0 },
@@ -46,7 +53,33 @@ struct options {
     struct serve_setup_options serve;
     struct serving_cli c;
     struct serving_output out;
+    struct serve_http_options http;
 };
+
+static int parse_http(struct serve_http_options *o, int key, const char *arg, struct error *err)
+{
+    int64_t n = 0;
+    int rc;
+    switch (key) {
+    case OPT_HTTP:
+        o->on = true;
+        return http_address_parse(&o->http, o->address, sizeof o->address, arg, err);
+    case OPT_KEY:
+        return cli_text(&o->http.api_key, arg);
+    case OPT_NAME:
+        return cli_text(&o->name, arg);
+    case OPT_TEMPLATE:
+        return cli_text(&o->chat_template, arg);
+    case OPT_QUEUED:
+        return parse_int(arg, 0, 1 << 20, "--max-num-queued-reqs", &o->max_queued, err);
+    case OPT_CONNECTIONS:
+        rc = parse_int(arg, 1, HTTP_MAX_CONNECTIONS, "--max-connections", &n, err);
+        o->http.max_connections = rc == 0 ? (uint32_t)n : o->http.max_connections;
+        return rc;
+    default:
+        return CLI_UNKNOWN;
+    }
+}
 
 static int parse_engine(void *options, int key, const char *arg, struct error *err)
 {
@@ -75,6 +108,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 {
     struct options *o = options;
     int rc = parse_engine(o, key, arg, err);
+    if (rc == CLI_UNKNOWN)
+        rc = parse_http(&o->http, key, arg, err);
     if (rc == CLI_UNKNOWN)
         rc = serving_output_parse(key, arg, &o->out, err);
     if (rc != CLI_UNKNOWN)
@@ -167,6 +202,19 @@ static int check_workload(const struct serve_setup *x, const struct serve_worklo
     return 0;
 }
 
+static int run_http(struct options *o, struct error *err)
+{
+    struct serve_setup x;
+    const struct serve_workload_sum none = { 0 };
+    if (sched_getaffinity(0, sizeof o->http.cpus, &o->http.cpus) != 0)
+        return error_set(err, ERROR_SYSTEM, "--http: the CPUs of this program are not known");
+    if (serve_setup_init(&x, &o->serve, &o->c.deploy, &none, err) != 0)
+        return -1;
+    const int rc = serve_http(&o->http, &x, &o->serve, err);
+    serve_setup_free(&x);
+    return rc;
+}
+
 static int run(struct options *o, struct error *err)
 {
     struct serve_setup x;
@@ -192,20 +240,26 @@ int cmd_serve(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
         "Serve a GGUF model on this machine: the scheduler of `roofcast simulate`, on the engine and the wall clock. A workload is replayed: its "
-        "requests arrive at their times, share steps and the KV cache, and the report is the simulator's, measured.\v"
+        "requests arrive at their times, share steps and the KV cache, and the report is the simulator's, measured. With --http the requests are clients': "
+        "completions and chats of OpenAI's API.\v"
         "The KV cache is a pool of blocks: sequences take blocks as they grow, prompts that begin alike share them, and where none is left the newest "
         "sequence gives its blocks back and is computed again later. Outputs of a replay are the workload's own tokens, whatever the model says; times "
         "are those of the model.\n\n"
         "  roofcast serve -m model.gguf --workload random:in=256,out=64 --requests 50 --rate 2\n"
         "  roofcast serve -m model.gguf --workload session:turns=4,in=600,new=80,out=60 --requests 10 --rate 1 --slo p99:ttft=2s,itl=200ms\n"
         "  roofcast serve -m model.gguf --policy llama-server --max-num-seqs 4 --rate inf --max-concurrency 8\n"
-        "  roofcast serve -m model.gguf --num-speculative-tokens 4 --draft ngram --workload chat.jsonl\n";
+        "  roofcast serve -m model.gguf --num-speculative-tokens 4 --draft ngram --workload chat.jsonl\n"
+        "  roofcast serve -m model.gguf --http 8080\n";
     static const int exclusive[][CLI_EXCLUSIVE] = { { SERVING_PREFIX, SERVING_NO_PREFIX }, { SERVING_CHUNKED, SERVING_NO_CHUNKED },
                                                     { SERVING_ASYNC, SERVING_NO_ASYNC },   { SERVING_REQUESTS, SERVING_DURATION }, { OPT_RATE, SERVING_RAMP },
                                                     { OUTPUT_FORMAT, 'o' },                { OPT_KV, SERVING_BLOCKS },
+                                                    { OPT_HTTP, SERVING_WORKLOAD },        { OPT_HTTP, OPT_RATE },
+                                                    { OPT_HTTP, SERVING_REQUESTS },        { OPT_HTTP, SERVING_SLO },
+                                                    { OPT_HTTP, SERVING_DURATION },        { OPT_HTTP, OPT_USERS },
                                                     { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc, exclusive };
-    struct options o = { .serve = { .engine = SETUP_DEFAULT }, .c = SERVING_DEFAULTS, .out = { .format = REPORT_TABLE } };
+    struct options o = { .serve = { .engine = SETUP_DEFAULT }, .c = SERVING_DEFAULTS, .out = { .format = REPORT_TABLE },
+                         .http = { .http = http_default, .max_queued = 1024 } };
     o.c.load.arrivals.rate_s = NAN;
     o.c.load.dirs = environment()->data_dirs;
     o.c.load.n_made = 100;
@@ -213,7 +267,9 @@ int cmd_serve(int argc, char **argv, struct error *err)
         return -1;
     if (!o.serve.model)
         return error_set(err, ERROR_USAGE, "-m FILE is missing: a GGUF file");
-    const int rc = run(&o, err);
+    if (!o.http.on && (o.http.http.api_key || o.http.name || o.http.chat_template))
+        return error_set(err, ERROR_USAGE, "--api-key, --served-model-name and --chat-template need --http");
+    const int rc = o.http.on ? run_http(&o, err) : run(&o, err);
     pricing_free(&o.c.price);
     return rc;
 }

@@ -37,6 +37,8 @@ roofcast_SOURCES = \
   %D%/cmd_simulate.c \
   %D%/serve.c \
   %D%/serve.h \
+  %D%/serve_http.c \
+  %D%/serve_http.h \
   %D%/serving_output.c \
   %D%/serving_output.h \
   %D%/cmd_sweep.c \

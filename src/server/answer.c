@@ -18,7 +18,7 @@ struct answer {
 
     /* the loop's thread alone */
     struct text_stream text;
-    struct strbuf piece;
+    struct strbuf piece, ids; /* text of a token; ids of those that are in no chunk yet */
     struct api_logprobs logprobs;
     struct api_usage usage;
     bool begun; /* a chunk was written */
@@ -40,6 +40,7 @@ static void answer_destroy(struct answer *a)
     api_request_free(&a->req);
     text_stream_free(&a->text);
     strbuf_free(&a->piece);
+    strbuf_free(&a->ids);
     api_logprobs_free(&a->logprobs);
     strbuf_free(&a->out);
     pthread_mutex_destroy(&a->lock);
@@ -134,6 +135,8 @@ static bool take_tokens(struct answer *a, const struct loop_tokens *t)
             return false;
         text_stream_add(&a->text, piece, a->piece.len);
         a->usage.n_out++;
+        if (a->req.token_ids)
+            strbuf_addf(&a->ids, "%s%d", a->ids.len > 0 ? "," : "", t->id[i]);
         if (t->chosen && api_logprobs_add(&a->logprobs, a->model->tokenizer, &t->chosen[i], t->top ? t->top + (size_t)i * t->n_top : NULL,
                                           t->top ? t->n_top : 0, &err) != 0)
             return false;
@@ -176,7 +179,7 @@ static void write_chunk(struct answer *a, const struct api_piece *p)
         api_usage_chunk_write(&a->out, &a->head, &a->usage);
     if (p->finish)
         api_done_write(&a->out);
-    a->text.out.len = 0;
+    a->text.out.len = a->ids.len = 0;
     api_logprobs_clear(&a->logprobs);
 }
 
@@ -189,7 +192,7 @@ static void write_step(struct answer *a, const char *finish)
         return;
     }
     const struct api_piece p = { text, a->text.out.len, !a->begun || !a->req.stream, finish, a->text.stopped_by,
-                                 a->req.logprobs ? &a->logprobs : NULL };
+                                 a->req.logprobs ? &a->logprobs : NULL, a->req.token_ids ? &a->ids : NULL };
     if (a->req.stream)
         write_chunk(a, &p);
     else if (finish)

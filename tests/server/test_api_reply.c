@@ -256,6 +256,19 @@ static void test_logprobs(void **state)
     free(s);
 }
 
+static void test_token_ids(void **state)
+{
+    struct fixture *f = *state;
+    int status;
+    char *s = all_of(begin(f, API_COMPLETION, "{\"prompt\":[75,104,2],\"return_token_ids\":true}"), &status);
+    assert_non_null(strstr(s, "\"token_ids\":[75,104]"));
+    free(s);
+    s = all_of(begin(f, API_COMPLETION, "{\"prompt\":[75,104,2],\"return_token_ids\":true,\"stream\":true}"), NULL);
+    assert_non_null(strstr(s, "\"token_ids\":[104]"));
+    assert_non_null(strstr(s, "\"token_ids\":[],\"finish_reason\":\"stop\""));
+    free(s);
+}
+
 static void test_what_the_loop_gets(void **state)
 {
     struct fixture *f = *state;
@@ -409,7 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_a_chunk_a_step), FIXTURE_TEST(test_stop_texts), FIXTURE_TEST(test_whole_characters), FIXTURE_TEST(test_usage_and_timings),
-        FIXTURE_TEST(test_logprobs), FIXTURE_TEST(test_what_the_loop_gets), FIXTURE_TEST(test_refused), FIXTURE_TEST(test_ends),
+        FIXTURE_TEST(test_logprobs), FIXTURE_TEST(test_token_ids), FIXTURE_TEST(test_what_the_loop_gets), FIXTURE_TEST(test_refused), FIXTURE_TEST(test_ends),
         FIXTURE_TEST(test_no_reader), FIXTURE_TEST(test_ping), cmocka_unit_test(test_json_text), cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests_name("api_reply", tests, NULL, NULL);
