@@ -344,5 +344,7 @@ void team_free(struct team *t);
 int team_size(const struct team *t);
 void team_run(struct team *t, team_fn *fn, void *arg);
 void team_barrier(struct team *t);
+/* fn on the calling thread, with the CPUs that it had before team_new() pinned it: for threads that it starts, which inherit them. */
+void team_unpinned(struct team *t, void (*fn)(void *arg), void *arg);
 
 #endif

@@ -61,4 +61,4 @@ roofcast_SOURCES = \
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 roofcast_LDADD = libserver.a libbench.a libreport.a liblearn.a libserving.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
-  $(PCRE2_LIBS) $(CMINPACK_LIBS) $(MICROHTTPD_LIBS) $(PAPI_LIBS) $(MPI_LIBS)
+  $(MICROHTTPD_LIBS) $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(MPI_LIBS)

@@ -24,6 +24,7 @@ struct serve_setup {
     struct engine *e;
     struct policy policy;
     uint32_t n_block, block_size;
+    struct step_work peaks; /* of this machine, by serve_probe(); its peaks alone */
     struct draft_ngram ngram;
     struct drafter drafter;
 };
@@ -36,6 +37,8 @@ struct serve_setup {
 int serve_setup_init(struct serve_setup *s, const struct serve_setup_options *o, const struct deployment_options *x, const struct serve_workload_sum *w,
                      struct error *err);
 void serve_setup_free(struct serve_setup *s);
+/* What memory and arithmetic reach now, on the engine's threads, into s->peaks: once, or once before a run and once after, whose mean it is then. 0.4 s */
+int serve_probe(struct serve_setup *s, struct error *err);
 struct loop_options serve_loop_options(const struct serve_setup *s, const struct serve_setup_options *o, uint64_t seed);
 
 #endif

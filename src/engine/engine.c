@@ -579,6 +579,11 @@ const char *act_scales_name(enum act_scales s)
     return names[s];
 }
 
+void engine_unpinned(struct engine *e, void (*fn)(void *arg), void *arg)
+{
+    team_unpinned(e->team, fn, arg);
+}
+
 const struct engine_options *engine_options(const struct engine *e)
 {
     return &e->o;

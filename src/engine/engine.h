@@ -59,6 +59,9 @@ uint32_t engine_n_vocab(const struct engine *e);
 const struct kernels *engine_kernels(const struct engine *e);
 const struct counters *engine_counters(const struct engine *e);
 
+/* fn on the calling thread, that of engine_new(), unpinned: for threads that it starts. */
+void engine_unpinned(struct engine *e, void (*fn)(void *arg), void *arg);
+
 /* Bytes of packed weights, and seconds spent packing; 0: none. */
 size_t engine_packed_bytes(const struct engine *e, double *seconds);
 /* The packed weights, contiguous and read-only, valid while e lives; NULL: none. */

@@ -1,5 +1,15 @@
 noinst_LIBRARIES += libserver.a
 libserver_a_SOURCES = \
+  %D%/draft.c \
+  %D%/draft.h \
+  %D%/loop.c \
+  %D%/loop.h \
+  %D%/loop_internal.h \
+  %D%/loop_pass.c \
+  %D%/loop_stats.c \
+  %D%/loop_token.c \
+  %D%/replay.c \
+  %D%/replay.h \
   %D%/answer.c \
   %D%/answer.h \
   %D%/api_error.c \
@@ -11,24 +21,14 @@ libserver_a_SOURCES = \
   %D%/api_reply.h \
   %D%/api_request.c \
   %D%/api_request.h \
-  %D%/draft.c \
-  %D%/draft.h \
   %D%/http_address.c \
   %D%/http_server.h \
   %D%/json_write.c \
   %D%/json_write.h \
-  %D%/loop.c \
-  %D%/loop.h \
-  %D%/loop_internal.h \
-  %D%/loop_pass.c \
-  %D%/loop_stats.c \
-  %D%/loop_token.c \
   %D%/metrics_page.c \
   %D%/metrics_page.h \
   %D%/prompt.c \
-  %D%/prompt.h \
-  %D%/replay.c \
-  %D%/replay.h
+  %D%/prompt.h
 if MICROHTTPD
 libserver_a_SOURCES += \
   %D%/http_call.c \

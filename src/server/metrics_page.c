@@ -118,5 +118,5 @@ void metrics_page_write(struct strbuf *b, const struct loop_stats *s, const char
     speculation(&p, s);
     one(&p, "roofcast_steps_total", "counter", "Steps of the batch.", (double)s->n_step);
     one(&p, "roofcast_busy_seconds_total", "counter", "Time that steps took.", s->busy_s);
-    one(&p, "roofcast_memory_bytes_total", "counter", "Memory traffic of the engine.", s->bytes);
+    one(&p, "roofcast_read_bytes_total", "counter", "Bytes of weights and KV cache that steps read and wrote.", s->bytes);
 }

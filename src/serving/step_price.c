@@ -64,8 +64,10 @@ static uint64_t pairs_of(uint32_t window, uint64_t n_past, uint64_t n)
 void step_load_prompt(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok)
 {
     l->n_prompt += n_tok;
-    for (uint32_t g = 0; g < x->n_group; g++)
+    for (uint32_t g = 0; g < x->n_group; g++) {
         l->pairs[g] += pairs_of(x->window[g], n_past, n_tok);
+        l->read[g] += x->window[g] > 0 ? u64_min(x->window[g] + (uint64_t)n_tok, (uint64_t)n_past + n_tok) : (uint64_t)n_past + n_tok;
+    }
 }
 
 static uint64_t mul_2_16(uint64_t a, uint64_t b)

@@ -35,6 +35,7 @@ struct step_load {
     uint32_t n_prompt;   /* tokens of prompts' chunks */
     uint64_t context[POLICY_MAX_GROUPS];
     uint64_t pairs[POLICY_MAX_GROUPS];
+    uint64_t read[POLICY_MAX_GROUPS]; /* positions of the KV cache that the chunks read */
 };
 
 /* For makers of tables: the next size above n that is priced, so many in an octave; times at sizes between are linear. */

@@ -12,7 +12,7 @@ start() { # ARGS...
     "$ROOFCAST" serve -m "$m" --http 0 -t 1 "$@" >"$tmp/listens" 2>"$tmp/serve.err" &
     pid=$!
     until_ listens
-    url=$(sed -n 's/.* at //p' "$tmp/listens")
+    url=$(sed -n 's/.* on \(http:[^,]*\),.*/\1/p' "$tmp/listens")
 }
 start --chat-template chatml --api-key secret --max-num-seqs 4 --max-num-batched-tokens 16
 if [ -z "$url" ]; then
@@ -84,7 +84,7 @@ run serve -m "$m" --http 127.0.0.1:99999
 [ $status -eq 2 ] && says '65535'
 ok $? "a port that is none"
 run serve -m "$m" --api-key x
-[ $status -eq 2 ] && says 'need --http'
+[ $status -eq 2 ] && says 'expected --http'
 ok $? "--api-key without --http"
 run serve -m "$m" --http 8080 --workload random
 [ $status -eq 2 ]

@@ -1,6 +1,11 @@
 # tests of server; tests/server/fake_loop.c stands for the loop, without an engine
 SERVER_TEST_LIBS = libserver.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS) $(MICROHTTPD_LIBS)
 if CMOCKA
+check_PROGRAMS += %D%/test_loop
+%C%_test_loop_SOURCES = %D%/test_loop.c tests/test.h
+%C%_test_loop_LDADD   = libserver.a libserving.a libtiming.a libcost.a libhwprofile.a tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) \
+  libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
+TESTS += %D%/test_loop
 check_PROGRAMS += %D%/test_api_request
 %C%_test_api_request_SOURCES = %D%/test_api_request.c tests/test.h
 %C%_test_api_request_LDADD   = $(SERVER_TEST_LIBS)
@@ -23,9 +28,4 @@ check_PROGRAMS += %D%/fake_server
 dist_check_SCRIPTS += %D%/client.sh
 TESTS += %D%/client.sh
 EXTRA_DIST += %D%/client.py
-check_PROGRAMS += %D%/test_loop
-%C%_test_loop_SOURCES = %D%/test_loop.c tests/test.h
-%C%_test_loop_LDADD   = libserver.a libserving.a libtiming.a libcost.a libhwprofile.a tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) \
-  libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
-TESTS += %D%/test_loop
 endif
