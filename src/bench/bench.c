@@ -100,13 +100,15 @@ static int sequences_init(struct sequences *l, const struct bench_test *t, struc
 static int step(struct engine *e, const struct bench_test *t, struct sequences *l, const int32_t *tok, uint32_t at, uint32_t n,
                 struct error *err)
 {
+    const bool last = !t->prefill || at + n == t->n; /* only a prompt's last pass needs logits */
     for (uint32_t s = 0; s < t->n_batch; s++) {
-        l->run[s] = (struct engine_run){ s, t->depth + at, n };
+        l->run[s] = (struct engine_run){ .seq = s, .n_past = t->depth + at, .n_tok = n, .n_out = last };
         memcpy(l->tok + (size_t)s * n, tok + (size_t)s * t->n + at, n * sizeof *tok);
     }
-    const bool last = !t->prefill || at + n == t->n; /* only a prompt's last pass needs logits */
     const float *logits;
-    return engine_eval_runs(e, l->tok, l->run, t->n_batch, last ? &logits : NULL, err);
+    if (interrupt_check(err) != 0)
+        return -1;
+    return engine_eval_runs(e, l->tok, l->run, t->n_batch, &logits, err);
 }
 
 int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t *tok, double *itl, double *seconds,

@@ -317,6 +317,8 @@ static int check_options(const struct engine_options *o, struct error *err)
         return error_set(err, ERROR_USAGE,
                          "engine: context %u, ubatch %u, outputs %u, threads %d: all must be at least 1",
                          o->n_ctx, o->n_ubatch, o->n_out_max, o->n_threads);
+    if (o->n_block > 0 && (o->block_size < 8 || o->block_size > 128 || (o->block_size & (o->block_size - 1)) != 0))
+        return error_set(err, ERROR_USAGE, "engine: blocks of %u positions: expected 8, 16, 32, 64 or 128", o->block_size);
     return 0;
 }
 
@@ -438,14 +440,27 @@ static void mark_overwritten(struct engine *e, const struct engine_run *r)
     }
 }
 
+/* Blocks of the positions that the pass reads and writes. */
+static int check_blocks(const struct engine *e, const struct engine_run *r, struct error *err)
+{
+    const uint32_t size = e->o.block_size, end = r->n_past + r->n_tok;
+    for (uint32_t g = 0; g < e->o.groups.n; g++) {
+        const uint32_t window = e->o.groups.window[g], first = window && r->n_past + 1 > window ? r->n_past + 1 - window : 0;
+        for (uint32_t b = first / size; b <= (end - 1) / size; b++)
+            if (r->table[g][b] >= e->o.n_block)
+                return error_set(err, ERROR_USAGE, "positions from %u on are in block %u, the pool has %u", b * size, r->table[g][b], e->o.n_block);
+    }
+    return 0;
+}
+
 static int check_run(const struct engine *e, const struct engine_run *r, struct error *err)
 {
-    if (r->seq >= e->o.n_seq)
+    if (e->o.n_block == 0 && r->seq >= e->o.n_seq)
         return error_set(err, ERROR_USAGE, "sequence %u of %u", r->seq, e->o.n_seq);
     if (r->n_tok < 1 || r->n_tok > e->o.n_ctx || r->n_past > e->o.n_ctx - r->n_tok)
         return error_set(err, ERROR_USAGE, "%u tokens after %u do not fit the context of %u positions", r->n_tok, r->n_past,
                          e->o.n_ctx);
-    return check_rings(e, r, err);
+    return e->o.n_block > 0 ? check_blocks(e, r, err) : check_rings(e, r, err);
 }
 
 static int check_tokens(const struct engine *e, const int32_t *tokens, uint32_t n, struct error *err)
@@ -463,19 +478,20 @@ static int too_many(const struct engine *e, uint32_t n, uint32_t n_out, struct e
                      n, n_out, e->o.n_out_max, e->o.n_ubatch);
 }
 
-/* One pass over e->run[0 .. n_run), already checked; logits of the last n_out tokens of the last run, or of every run's last token. */
-static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run, uint32_t n_out)
+/* One pass over e->run[0 .. n_run), already checked. */
+static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run)
 {
-    uint32_t n = 0, past = 0;
+    uint32_t n = 0, past = 0, n_out = 0;
     for (uint32_t r = 0; r < n_run; r++) {
         e->run_first[r] = n;
         for (uint32_t t = 0; t < e->run[r].n_tok; t++)
             e->run_of[n++] = r;
         past = e->run[r].n_past > past ? e->run[r].n_past : past;
-        mark_overwritten(e, &e->run[r]);
+        if (e->o.n_block == 0)
+            mark_overwritten(e, &e->run[r]);
+        for (uint32_t i = 0; i < e->run[r].n_out; i++)
+            e->out_row[n_out++] = n - e->run[r].n_out + i;
     }
-    for (uint32_t i = 0; i < n_out; i++)
-        e->out_row[i] = n_run == 1 ? n - n_out + i : e->run_first[i] + e->run[i].n_tok - 1;
     e->tokens = tokens;
     e->n_run = n_run;
     e->pass = (struct pass){ .n_tok = n, .n_past = past, .n_seq = n_run, .n_out = n_out };
@@ -487,14 +503,16 @@ int engine_eval(struct engine *e, const int32_t *tokens, uint32_t n, uint32_t n_
 {
     if (n < 1 || n_out > e->o.n_out_max || n_out > n || (n_out > 1 && n > e->o.n_ubatch))
         return too_many(e, n, n_out, err);
-    if (check_run(e, &(struct engine_run){ 0, n_past, n }, err) != 0 || check_tokens(e, tokens, n, err) != 0)
+    if (e->o.n_block > 0)
+        return error_set(err, ERROR_USAGE, "engine: a sequence of a paged KV cache needs its blocks: engine_eval_runs()");
+    if (check_run(e, &(struct engine_run){ .n_past = n_past, .n_tok = n }, err) != 0 || check_tokens(e, tokens, n, err) != 0)
         return -1;
     for (uint32_t at = 0; at < n; at += e->run[0].n_tok) {
         if (interrupt_check(err) != 0)
             return -1;
         const uint32_t step = (uint32_t)u64_min(e->o.n_ubatch, n - at);
-        e->run[0] = (struct engine_run){ 0, n_past + at, step };
-        run_pass(e, tokens + at, 1, at + step == n ? n_out : 0);
+        e->run[0] = (struct engine_run){ .n_past = n_past + at, .n_tok = step, .n_out = at + step == n ? n_out : 0 };
+        run_pass(e, tokens + at, 1);
     }
     if (logits)
         *logits = e->buf[BUF_LOGITS];
@@ -504,26 +522,28 @@ int engine_eval(struct engine *e, const int32_t *tokens, uint32_t n, uint32_t n_
 int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engine_run *run, uint32_t n_run,
                      const float **logits, struct error *err)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, n_out = 0;
     if (n_run < 1 || n_run > e->o.n_seq)
         return error_set(err, ERROR_USAGE, "pass of %u sequences, expected 1 to %u", n_run, e->o.n_seq);
     for (uint32_t r = 0; r < n_run; r++) {
         if (check_run(e, &run[r], err) != 0)
             return -1;
-        for (uint32_t k = 0; k < r; k++)
+        for (uint32_t k = 0; e->o.n_block == 0 && k < r; k++)
             if (run[k].seq == run[r].seq)
                 return error_set(err, ERROR_USAGE, "pass with sequence %u twice", run[r].seq);
+        if (run[r].n_out > run[r].n_tok)
+            return error_set(err, ERROR_USAGE, "%u tokens of a sequence with %u outputs", run[r].n_tok, run[r].n_out);
         n += run[r].n_tok;
+        n_out += run[r].n_out;
     }
-    const uint32_t n_out = logits ? n_run : 0;
     if (n > e->o.n_ubatch || n_out > e->o.n_out_max)
-        return too_many(e, (uint32_t)u64_min(n, UINT32_MAX), n_run, err);
-    if (check_tokens(e, tokens, (uint32_t)n, err) != 0 || interrupt_check(err) != 0)
+        return too_many(e, (uint32_t)u64_min(n, UINT32_MAX), (uint32_t)u64_min(n_out, UINT32_MAX), err);
+    if (check_tokens(e, tokens, (uint32_t)n, err) != 0)
         return -1;
     memcpy(e->run, run, n_run * sizeof *run);
-    run_pass(e, tokens, n_run, n_out);
+    run_pass(e, tokens, n_run);
     if (logits)
-        *logits = e->buf[BUF_LOGITS];
+        *logits = n_out > 0 ? e->buf[BUF_LOGITS] : NULL;
     return 0;
 }
 
@@ -557,6 +577,21 @@ const char *act_scales_name(enum act_scales s)
 {
     static const char *const names[] = { [ACT_SCALES_NONE] = "", [ACT_SCALES_EXACT] = "exact", [ACT_SCALES_POW2] = "pow2" };
     return names[s];
+}
+
+void engine_unpinned(struct engine *e, void (*fn)(void *arg), void *arg)
+{
+    team_unpinned(e->team, fn, arg);
+}
+
+const struct engine_options *engine_options(const struct engine *e)
+{
+    return &e->o;
+}
+
+uint32_t engine_n_vocab(const struct engine *e)
+{
+    return e->m->hp.n_vocab;
 }
 
 const struct op_list *engine_ops(const struct engine *e)

@@ -9,11 +9,14 @@
 #include "counters/counters.h"
 #include "counters/markers.h"
 #include "kernels/kernels.h"
-#include "model/op.h"
+#include "model/kv_groups.h"
 
 struct engine_options {
     uint32_t n_ctx;     /* KV positions per sequence */
-    uint32_t n_seq;     /* sequences with separate caches; 0: 1 */
+    uint32_t n_seq;     /* sequences with separate caches, of a paged cache those of a pass; 0: 1 */
+    uint32_t n_block;   /* paged KV cache: blocks of the pool; 0: a contiguous cache for each sequence */
+    uint32_t block_size; /* paged: positions of a block, a power of two of 8 to 128 */
+    struct kv_groups groups; /* paged: layer groups that share the pool; n 0: one */
     uint32_t n_ubatch;  /* most tokens per pass */
     uint32_t n_out_max; /* most logits rows per pass (1; n_ubatch for all) */
     int n_threads;
@@ -50,8 +53,14 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
 void engine_free(struct engine *e);
 
 const struct op_list *engine_ops(const struct engine *e);
+/* As they were given, groups and n_seq filled in. */
+const struct engine_options *engine_options(const struct engine *e);
+uint32_t engine_n_vocab(const struct engine *e);
 const struct kernels *engine_kernels(const struct engine *e);
 const struct counters *engine_counters(const struct engine *e);
+
+/* fn on the calling thread, that of engine_new(), unpinned: for threads that it starts. */
+void engine_unpinned(struct engine *e, void (*fn)(void *arg), void *arg);
 
 /* Bytes of packed weights, and seconds spent packing; 0: none. */
 size_t engine_packed_bytes(const struct engine *e, double *seconds);
@@ -78,21 +87,26 @@ int engine_eval(struct engine *e, const int32_t *tokens, uint32_t n, uint32_t n_
                 const float **logits, struct error *err);
 /* Next tokens of one sequence. */
 struct engine_run {
-    uint32_t seq;    /* < n_seq; unique within a pass */
+    uint32_t seq;    /* < n_seq; unique within a pass. Paged: not used */
     uint32_t n_past; /* positions in its cache */
     uint32_t n_tok;
+    uint32_t n_out;  /* logits rows: of its last tokens */
+    const uint32_t *const *table; /* paged: [groups.n] tables of blocks, by position / block_size; blocks whole before the window are not read */
 };
 /*
- * One pass for several sequences. tokens: those of all runs, concatenated, at most n_ubatch.
+ * One pass for several sequences. tokens: those of all runs, concatenated, at most n_ubatch. Paged: a block that is written belongs to one
+ * run; what runs share is only read.
  *
- * *logits  [n_run, n_vocab] of each run's last token, n_run <= n_out_max; logits NULL: not computed
- * errors   as engine_eval
+ * *logits  [sum of n_out <= n_out_max, n_vocab], run by run, valid until the next call; NULL where no run wants some
+ * errors   as engine_eval; a block outside the pool
  */
 int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engine_run *run, uint32_t n_run,
                      const float **logits, struct error *err);
+/* Paged: copies all layers' keys and values of the first n positions of a block to another one, so that a sequence can write where others read. */
+void engine_copy_block(struct engine *e, uint32_t from, uint32_t to, uint32_t n);
 /* Continue at n_past although windowed layers may have lost positions: for measurements, where values do not matter. */
 void engine_assume_kv(struct engine *e);
-/* Fill KV positions below n_past with small noise instead of a prefill: same read cost, finite values (-d). */
+/* Fill KV positions below n_past with small noise instead of a prefill: same read cost, finite values (-d). Paged: all blocks. */
 void engine_fill_kv(struct engine *e, uint32_t n_past);
 
 /*
@@ -142,6 +156,7 @@ struct sampler {
     uint32_t n_vocab;
     struct rng rng;
     struct scored *token; /* [n_vocab] */
+    bool shares;          /* token is the caller's */
     uint32_t *count;      /* [n_vocab] occurrences in the history; NULL: no penalty */
     int32_t *last;        /* [repeat_last_n] ring buffer of the history; NULL: unbounded */
     uint32_t n_last, at;
@@ -150,6 +165,9 @@ struct sampler {
 int sampler_check(const struct sampler_options *o, struct error *err);
 /* Checks o and allocates all memory. */
 int sampler_init(struct sampler *s, const struct sampler_options *o, uint32_t n_vocab, struct error *err);
+/* With memory that samplers of one thread share: sampler_scratch(), which outlives them. */
+struct scored *sampler_scratch(uint32_t n_vocab); /* free(); NULL: out of memory */
+int sampler_init_shared(struct sampler *s, const struct sampler_options *o, uint32_t n_vocab, struct scored *scratch, struct error *err);
 void sampler_free(struct sampler *s);
 /* Append a token, of the prompt too, to the penalty's history. */
 void sampler_accept(struct sampler *s, int32_t id);

@@ -27,7 +27,7 @@ enum { CACHE_LINE = 64 };
 /* Prefetch for write all lines of row j: they come from memory, and plain stores would miss one after another. methods.md (29) */
 static void prefetch_row(const struct kv_rows *r, uint32_t j, size_t heads)
 {
-    const unsigned char *row = r->data + (size_t)(j % r->n_row) * r->row_bytes;
+    const unsigned char *row = kv_at(r, 0, j);
     for (size_t h = 0; h < heads; h++, row += r->head_bytes) {
         for (size_t at = 0; at < r->row_bytes; at += CACHE_LINE)
             __builtin_prefetch(row + at, 1, 3);
@@ -39,7 +39,7 @@ static void prefetch_row(const struct kv_rows *r, uint32_t j, size_t heads)
 static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, const float *x, size_t heads, size_t n,
                   struct work *w)
 {
-    unsigned char *dst = (unsigned char *)(uintptr_t)r->data + (size_t)(j % r->n_row) * r->row_bytes; /* writable: the engine's own */
+    unsigned char *dst = engine_kv_row(r, 0, j);
     for (size_t h = 0; h < heads; h++, dst += r->head_bytes, x += n)
         if (r->type == DTYPE_F16)
             e->k.f32_to_f16((uint16_t *)dst, x, n);
@@ -53,9 +53,9 @@ static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, c
 static uint32_t rows_of_token(const struct engine *e, const struct op *op, size_t t, struct kv_rows *k, struct kv_rows *v)
 {
     const struct kv_layer *l = &e->kv[op->layer];
-    const uint32_t seq = e->run[e->run_of[t]].seq;
-    *k = engine_rows_of(&l->k, seq, e->kv_seq_bytes);
-    *v = engine_rows_of(&l->v, seq, e->kv_seq_bytes);
+    const struct engine_run *run = &e->run[e->run_of[t]];
+    *k = engine_rows_of(&l->k, run, l->group, e->kv_seq_bytes);
+    *v = engine_rows_of(&l->v, run, l->group, e->kv_seq_bytes);
     return engine_position(e, t);
 }
 
@@ -93,10 +93,9 @@ static void bind_run(const struct engine *e, const struct op *op, uint32_t r, bo
     const uint32_t first = e->run_first[r];
     const struct kv_layer *l = &e->kv[op->layer];
     const bool wide = op->form == FORM_EXPANDED;
-    a->k = wide ? engine_rows_of(&e->expanded_k, run->seq, e->expanded_seq_bytes) : engine_rows_of(&l->k, run->seq, e->kv_seq_bytes);
-    a->v = wide          ? engine_rows_of(&e->expanded_v, run->seq, e->expanded_seq_bytes)
-           : op->v_in_k ? a->k
-                         : engine_rows_of(&l->v, run->seq, e->kv_seq_bytes);
+    const size_t seq_bytes = wide ? e->expanded_seq_bytes : e->kv_seq_bytes;
+    a->k = engine_rows_of(wide ? &e->expanded_k : &l->k, run, l->group, seq_bytes);
+    a->v = !wide && op->v_in_k ? a->k : engine_rows_of(wide ? &e->expanded_v : &l->v, run, l->group, seq_bytes);
     a->q = engine_row(e, op->src, first, op->src_at);
     a->out = engine_row(e, op->dst, first, op->dst_at);
     a->n_tok = run->n_tok;
@@ -274,6 +273,18 @@ static void run_unit(struct engine *e, size_t i, const struct unit *x, struct at
         end_part(e, op, x, out);
 }
 
+/* Bytes of the block tables that an op reads, once a run. */
+static uint64_t table_bytes(const struct engine *e, const struct op *op)
+{
+    const struct kv_rows *k = &e->kv[op->layer].k;
+    uint64_t n = 0;
+    for (uint32_t r = 0; k->block_bytes > 0 && r < e->n_run; r++) {
+        const uint32_t past = e->run[r].n_past, first = op->window && past + 1 > op->window ? past + 1 - op->window : 0;
+        n += ((past + e->run[r].n_tok - 1) >> k->shift) - (first >> k->shift) + 1;
+    }
+    return n * sizeof(uint32_t);
+}
+
 void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
@@ -303,4 +314,5 @@ void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
     w->flop += walked.flop;
     w->kv_bytes += cache ? walked.kv_bytes : 0;
     w->act_bytes += walked.act_bytes + (cache ? 0 : walked.kv_bytes);
+    w->kv_bytes += tid == 0 ? table_bytes(e, op) : 0;
 }

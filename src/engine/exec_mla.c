@@ -69,7 +69,8 @@ void exec_head_matmul(struct engine *e, size_t i, struct work *w, int tid, int n
 struct expansion {
     struct engine *e;
     const struct op *op;
-    size_t seq, h, j0, n;     /* sequence, head, positions [j0, j0 + n) */
+    const struct engine_run *run;
+    size_t h, j0, n; /* head, positions [j0, j0 + n) */
     size_t rank, nope, value;
     float *latent, *out, *matrix; /* [n][rank + n_rot], [n][max(nope, value)], [nope][rank] */
     int tid;
@@ -121,17 +122,18 @@ static void rows_of(const struct expansion *x, const struct tensor *t, size_t ro
 
 static uint16_t *expanded_row(const struct expansion *x, const struct kv_rows *r, size_t j)
 {
-    return (uint16_t *)(uintptr_t)(r->data + x->seq * x->e->expanded_seq_bytes + (x->j0 + j) * r->row_bytes +
-                                   x->h * r->head_bytes); /* writable: the engine's own */
+    const struct kv_rows rows = engine_rows_of(r, x->run, x->e->kv[x->op->layer].group, x->e->expanded_seq_bytes);
+    return (uint16_t *)(void *)engine_kv_row(&rows, x->h, (uint32_t)(x->j0 + j));
 }
 
 static void read_latents(const struct expansion *x)
 {
-    const struct kv_rows c = engine_rows_of(&x->e->kv[x->op->layer].k, x->seq, x->e->kv_seq_bytes);
+    const struct kv_layer *l = &x->e->kv[x->op->layer];
+    const struct kv_rows c = engine_rows_of(&l->k, x->run, l->group, x->e->kv_seq_bytes);
     const struct dtype_info *type = dtype_find(c.type);
     const size_t n = x->rank + x->op->n_rot;
     for (size_t j = 0; j < x->n; j++)
-        type->dequantize(c.data + (x->j0 + j) % c.n_row * c.row_bytes, x->latent + j * n, n);
+        type->dequantize(kv_at(&c, 0, (uint32_t)(x->j0 + j)), x->latent + j * n, n);
 }
 
 static void expand(const struct expansion *x)
@@ -163,7 +165,7 @@ static void count(const struct expansion *x, struct work *w)
     const size_t per_head = op->bias ? x->rank * dtype_row_bytes(op->w->type, x->nope) +
                                            x->value * dtype_row_bytes(op->bias->type, x->rank)
                                      : (x->nope + x->value) * dtype_row_bytes(op->w->type, x->rank);
-    w->weight_bytes += x->j0 == 0 && x->seq == x->e->run[0].seq ? per_head : 0;
+    w->weight_bytes += x->j0 == 0 && x->run == x->e->run ? per_head : 0;
     w->kv_bytes += x->h == 0 ? x->n * x->e->kv[op->layer].k.row_bytes : 0;
     w->flop += 2 * x->n * x->rank * (x->nope + x->value);
     w->act_bytes += x->n * (op->head_dim + op->head_dim_v) * sizeof(uint16_t);
@@ -179,7 +181,7 @@ static bool unit_at(struct expansion *x, size_t u)
             u -= n_tile * x->op->n_head;
             continue;
         }
-        x->seq = e->run[r].seq;
+        x->run = &e->run[r];
         x->h = u % x->op->n_head;
         x->j0 = u / x->op->n_head * ENGINE_TOKEN_TILE;
         x->n = u64_min(ENGINE_TOKEN_TILE, n_kv - x->j0);

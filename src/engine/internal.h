@@ -39,12 +39,13 @@ struct thread_state {
     struct counter_sample counted;   /* whole passes since the reset */
 };
 
-/* Keys and values of one layer; a ring buffer for windowed attention. */
+/* Keys and values of one layer. Contiguous: of sequence 0, a ring buffer for windowed attention. Paged: of block 0, without a table. */
 struct kv_layer {
-    struct kv_rows k, v; /* of sequence 0; v.data NULL: values are part of the keys (MLA) */
+    struct kv_rows k, v; /* v.data NULL: values are part of the keys (MLA) */
     size_t k_at, v_at;   /* offsets in the mapping */
     uint32_t n_head_kv, head_dim, head_dim_v;
     uint32_t window;
+    uint32_t group;      /* paged: of the layer */
 };
 
 /* Rows of a pass grouped by expert. methods.md (15) */
@@ -81,7 +82,7 @@ struct engine {
     struct kv_layer *kv;           /* [n_layer] */
     unsigned char *kv_mem;
     size_t kv_bytes;                       /* all sequences */
-    size_t kv_seq_bytes;                   /* stride between sequences */
+    size_t kv_seq_bytes;                   /* contiguous: stride between sequences */
     uint32_t *kv_lost;                     /* [n_seq] positions below were overwritten in some ring */
     struct kv_rows expanded_k, expanded_v; /* MLA expanded: keys and values of every head, for one layer at a time */
     size_t expanded_bytes, expanded_seq_bytes;
@@ -156,12 +157,20 @@ static inline uint32_t engine_position(const struct engine *e, size_t t)
     return e->run[r].n_past + (uint32_t)t - e->run_first[r];
 }
 
-/* Cache rows of a sequence. */
-static inline struct kv_rows engine_rows_of(const struct kv_rows *r, size_t seq, size_t seq_bytes)
+/* Rows of a run in a layer of that group: r is of sequence or block 0. */
+static inline struct kv_rows engine_rows_of(const struct kv_rows *r, const struct engine_run *run, uint32_t group, size_t seq_bytes)
 {
     struct kv_rows s = *r;
-    s.data = s.data ? s.data + seq * seq_bytes : NULL;
+    if (s.block_bytes > 0)
+        s.table = run->table[group];
+    else if (s.data)
+        s.data += run->seq * seq_bytes;
     return s;
+}
+/* Positions of a run's block that are its own to write: the row of a head, writable because the cache is the engine's. */
+static inline unsigned char *engine_kv_row(const struct kv_rows *r, size_t head, uint32_t pos)
+{
+    return (unsigned char *)(uintptr_t)kv_at(r, head, pos);
 }
 
 static inline size_t engine_split(size_t n, size_t align, int tid, int n_threads)

@@ -8,7 +8,7 @@
 
 enum { ALIGN = 64 };
 
-/* Layout [n_head_kv][position][dim]: attention streams a head's positions. *at: offset, advanced past the rows. */
+/* Layout [n_head_kv][position][dim]: attention streams a head's positions. *at: offset, advanced past the rows of a sequence or block. */
 static int place(struct kv_rows *r, const char *what, enum dtype t, uint32_t n_head_kv, uint32_t dim, uint32_t n_row,
                  size_t *at, struct error *err)
 {
@@ -24,7 +24,7 @@ static int place(struct kv_rows *r, const char *what, enum dtype t, uint32_t n_h
     return 0;
 }
 
-static int layout(struct engine *e, size_t *total, struct error *err)
+static int layout_sequence(struct engine *e, size_t *total, struct error *err)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
         const struct op *op = &e->ops.ops[i];
@@ -32,8 +32,6 @@ static int layout(struct engine *e, size_t *total, struct error *err)
             continue;
         struct kv_layer *l = &e->kv[op->layer];
         const uint64_t kept = op->window ? u64_min(e->o.n_ctx, (uint64_t)op->window + e->o.n_ubatch) : e->o.n_ctx;
-        l->window = op->window;
-        l->n_head_kv = op->n_head_kv, l->head_dim = op->head_dim, l->head_dim_v = op->head_dim_v;
         l->k_at = *total;
         if (place(&l->k, "keys", e->o.type_k, op->n_head_kv, op->head_dim, (uint32_t)kept, total, err) != 0)
             return -1;
@@ -45,13 +43,84 @@ static int layout(struct engine *e, size_t *total, struct error *err)
     return 0;
 }
 
+static void set_pages(struct kv_rows *r, const struct engine *e, size_t block_bytes)
+{
+    r->shift = (unsigned)__builtin_ctz(e->o.block_size);
+    r->block_bytes = block_bytes;
+}
+
+/*
+ * The pool, layer by layer of a group: [size][n_block][keys, values]. Layers with one place, of several groups, share their part: its blocks are as
+ * large as the largest of them needs.
+ */
+static int layout_pool(struct engine *e, size_t *total, struct error *err)
+{
+    const uint32_t n_layer = e->m->hp.n_layer, size = e->o.groups.size;
+    uint32_t *group = calloc(2 * (size_t)n_layer, sizeof *group), *at_place = group + n_layer;
+    size_t *bytes = calloc(size ? size : 1, sizeof *bytes);
+    int rc = group && bytes ? 0 : error_oom(err, n_layer * sizeof *group, "the KV cache");
+    const struct kv_groups own = kv_groups_of_ops(&e->ops);
+    if (rc == 0 && e->o.groups.n > 1 && memcmp(&own, &e->o.groups, sizeof own) != 0)
+        rc = error_set(err, ERROR_USAGE, "engine: %u layer groups of %u, the model has %u of %u", e->o.groups.n, size, own.n, own.size);
+    if (rc == 0)
+        kv_groups_place(&e->o.groups, &e->ops, group, at_place);
+    for (uint32_t i = 0; rc == 0 && i < n_layer; i++) {
+        struct kv_layer *l = &e->kv[i];
+        size_t block = 0;
+        if (l->n_head_kv == 0)
+            continue;
+        rc = place(&l->k, "keys", e->o.type_k, l->n_head_kv, l->head_dim, e->o.block_size, &block, err);
+        l->v_at = block;
+        if (rc == 0 && l->head_dim_v > 0)
+            rc = place(&l->v, "values", e->o.type_v, l->n_head_kv, l->head_dim_v, e->o.block_size, &block, err);
+        l->group = group[i];
+        bytes[at_place[i]] = block > bytes[at_place[i]] ? block : bytes[at_place[i]];
+    }
+    for (uint32_t p = 0; rc == 0 && p < size; p++) {
+        size_t part;
+        for (uint32_t i = 0; i < n_layer; i++)
+            if (e->kv[i].n_head_kv > 0 && at_place[i] == p) {
+                e->kv[i].k_at = *total;
+                e->kv[i].v_at += *total;
+                set_pages(&e->kv[i].k, e, bytes[p]);
+                set_pages(&e->kv[i].v, e, bytes[p]);
+            }
+        if (!size_mul(bytes[p], e->o.n_block, &part) || !size_add(*total, part, total))
+            rc = error_set(err, ERROR_USAGE, "%u blocks of %u positions: the KV cache's size overflows", e->o.n_block, e->o.block_size);
+    }
+    free(group);
+    free(bytes);
+    return rc;
+}
+
+/* Sets the layers' shapes, and one group where none are asked for. */
+static void shapes(struct engine *e)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < e->ops.n; i++) {
+        const struct op *op = &e->ops.ops[i];
+        if (op->kind != OP_KV_STORE)
+            continue;
+        struct kv_layer *l = &e->kv[op->layer];
+        l->window = op->window;
+        l->n_head_kv = op->n_head_kv, l->head_dim = op->head_dim, l->head_dim_v = op->head_dim_v;
+        n++;
+    }
+    if (e->o.groups.n == 0)
+        e->o.groups = kv_groups_of(n, 0, 0);
+}
+
 static unsigned char *map(struct engine *e, size_t bytes, const char *what, struct error *err)
 {
     const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if ((double)bytes > have) {
         char need[32], is[32];
-        error_set(err, ERROR_USAGE, "context of %u positions: %s needs %s, this machine has %s", e->o.n_ctx, what,
-                  units_gib(need, sizeof need, (double)bytes), units_gib(is, sizeof is, have));
+        units_gib(need, sizeof need, (double)bytes);
+        units_gib(is, sizeof is, have);
+        if (e->o.n_block > 0)
+            error_set(err, ERROR_USAGE, "%u blocks of %u positions: %s needs %s, this machine has %s", e->o.n_block, e->o.block_size, what, need, is);
+        else
+            error_set(err, ERROR_USAGE, "context of %u positions: %s needs %s, this machine has %s", e->o.n_ctx, what, need, is);
         return NULL;
     }
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -63,7 +132,7 @@ static unsigned char *map(struct engine *e, size_t bytes, const char *what, stru
     return NULL;
 }
 
-/* Expanded keys and values of all heads of an MLA layer. */
+/* Expanded keys and values of all heads of an MLA layer: paged as the cache is. */
 static int expanded_init(struct engine *e, struct error *err)
 {
     const struct op *op = NULL;
@@ -72,15 +141,21 @@ static int expanded_init(struct engine *e, struct error *err)
             op = &e->ops.ops[i];
     if (!op)
         return 0;
+    const bool pages = e->o.n_block > 0;
+    const uint32_t n_row = pages ? e->o.block_size : e->o.n_ctx;
     size_t at = 0, k_bytes;
-    if (place(&e->expanded_k, "keys", DTYPE_F16, op->n_head, op->head_dim, e->o.n_ctx, &at, err) != 0)
+    if (place(&e->expanded_k, "keys", DTYPE_F16, op->n_head, op->head_dim, n_row, &at, err) != 0)
         return -1;
     k_bytes = at;
-    if (place(&e->expanded_v, "values", DTYPE_F16, op->n_head, op->head_dim_v, e->o.n_ctx, &at, err) != 0)
+    if (place(&e->expanded_v, "values", DTYPE_F16, op->n_head, op->head_dim_v, n_row, &at, err) != 0)
         return -1;
     e->expanded_seq_bytes = at;
-    if (!size_mul(at, e->o.n_seq, &e->expanded_bytes))
-        return error_set(err, ERROR_USAGE, "%u sequences: the expanded cache's size overflows", e->o.n_seq);
+    if (pages) {
+        set_pages(&e->expanded_k, e, at);
+        set_pages(&e->expanded_v, e, at);
+    }
+    if (!size_mul(at, pages ? e->o.n_block : e->o.n_seq, &e->expanded_bytes))
+        return error_set(err, ERROR_USAGE, "%u %s: the expanded cache's size overflows", pages ? e->o.n_block : e->o.n_seq, pages ? "blocks" : "sequences");
     e->expanded_k.data = map(e, e->expanded_bytes, "the expanded cache of a layer", err);
     if (!e->expanded_k.data)
         return -1;
@@ -95,10 +170,12 @@ int kv_init(struct engine *e, struct error *err)
     e->kv_lost = calloc(e->o.n_seq, sizeof *e->kv_lost);
     if (!e->kv || !e->kv_lost)
         return error_oom(err, e->m->hp.n_layer * sizeof *e->kv, "the KV cache");
-    if (layout(e, &total, err) != 0)
+    shapes(e);
+    const bool pages = e->o.n_block > 0;
+    if ((pages ? layout_pool : layout_sequence)(e, &total, err) != 0)
         return -1;
     e->kv_seq_bytes = total;
-    if (!size_mul(total, e->o.n_seq, &e->kv_bytes))
+    if (!size_mul(total, pages ? 1 : e->o.n_seq, &e->kv_bytes))
         return error_set(err, ERROR_USAGE, "%u sequences of %u positions: the KV cache's size overflows", e->o.n_seq,
                          e->o.n_ctx);
     if (!(e->kv_mem = map(e, e->kv_bytes, "the KV cache", err)))
@@ -158,23 +235,41 @@ static void fill_head(const struct kv_rows *r, unsigned char *base, uint32_t n, 
         memcpy(base + j * r->row_bytes, base + j % NOISE_ROWS * r->row_bytes, r->row_bytes);
 }
 
-static void fill_rows(struct engine *e, const struct kv_rows *r, uint32_t n, size_t heads, size_t dim, uint32_t *x)
+/* n_part sequences or blocks, stride bytes apart. */
+static void fill_rows(struct engine *e, const struct kv_rows *r, uint32_t n_part, size_t stride, uint32_t n, size_t heads, size_t dim, uint32_t *x)
 {
-    unsigned char *base = e->kv_mem + (r->data - e->kv_mem);
-    for (size_t h = 0; h < heads; h++)
-        fill_head(r, base + h * r->head_bytes, n < r->n_row ? n : r->n_row, dim, x);
+    for (uint32_t i = 0; i < n_part; i++)
+        for (size_t h = 0; h < heads; h++)
+            fill_head(r, e->kv_mem + (r->data - e->kv_mem) + i * stride + h * r->head_bytes, n < r->n_row ? n : r->n_row, dim, x);
 }
 
 void engine_fill_kv(struct engine *e, uint32_t n_past)
 {
     uint32_t x = 0x9e3779b9u;
     engine_assume_kv(e);
-    for (uint32_t s = 0; s < e->o.n_seq; s++)
-        for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
-            const struct kv_rows k = engine_rows_of(&e->kv[i].k, s, e->kv_seq_bytes);
-            const struct kv_rows v = engine_rows_of(&e->kv[i].v, s, e->kv_seq_bytes);
-            fill_rows(e, &k, n_past, e->kv[i].n_head_kv, e->kv[i].head_dim, &x);
-            if (e->kv[i].v.data)
-                fill_rows(e, &v, n_past, e->kv[i].n_head_kv, e->kv[i].head_dim_v, &x);
-        }
+    const uint32_t n_part = e->o.n_block > 0 ? e->o.n_block : e->o.n_seq;
+    for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
+        const struct kv_layer *l = &e->kv[i];
+        const size_t stride = e->o.n_block > 0 ? l->k.block_bytes : e->kv_seq_bytes;
+        fill_rows(e, &l->k, n_part, stride, n_past, l->n_head_kv, l->head_dim, &x);
+        if (l->v.data)
+            fill_rows(e, &l->v, n_part, stride, n_past, l->n_head_kv, l->head_dim_v, &x);
+    }
+}
+
+static void copy_rows(struct engine *e, const struct kv_rows *r, size_t heads, uint32_t from, uint32_t to, uint32_t n)
+{
+    unsigned char *base = e->kv_mem + (r->data - e->kv_mem);
+    for (size_t h = 0; h < heads; h++)
+        memcpy(base + to * r->block_bytes + h * r->head_bytes, base + from * r->block_bytes + h * r->head_bytes, n * r->row_bytes);
+}
+
+void engine_copy_block(struct engine *e, uint32_t from, uint32_t to, uint32_t n)
+{
+    for (uint32_t i = 0; from != to && i < e->m->hp.n_layer; i++) {
+        const struct kv_layer *l = &e->kv[i];
+        copy_rows(e, &l->k, l->n_head_kv, from, to, n);
+        if (l->v.data)
+            copy_rows(e, &l->v, l->n_head_kv, from, to, n);
+    }
 }

@@ -73,15 +73,36 @@ struct matmul_slot {
     unsigned row_align;    /* rows are divided among threads at multiples of this */
 };
 
-/* Keys or values of one layer: position j is row j % n_row (a ring if a window bounds the cache; else n_row is the context), each head
- * whole blocks. Any strides work; consecutive positions of one head are fastest. */
+/*
+ * Keys or values of one layer. Any strides work; consecutive positions of one head are fastest.
+ *
+ *     contiguous  position j is row j % n_row: n_row is the context, or less if a window bounds the cache (a ring)
+ *     paged       position j is row j % n_row of block table[j / n_row]
+ */
 struct kv_rows {
     const unsigned char *data;
-    enum dtype type;      /* any that can be dequantized; head_dim is a multiple of its block */
-    size_t row_bytes;     /* of a head, from position to position */
-    size_t head_bytes;    /* of a position, from head to head */
-    uint32_t n_row;
+    enum dtype type;       /* any that can be dequantized; head_dim is a multiple of its block */
+    size_t row_bytes;      /* of a head, from position to position */
+    size_t head_bytes;     /* of a position, from head to head */
+    uint32_t n_row;        /* paged: a power of two, at least 8 */
+    const uint32_t *table; /* of blocks; those that no token sees are not read. NULL: contiguous */
+    unsigned shift;        /* paged: n_row is 1 << shift */
+    size_t block_bytes;    /* paged: from block to block */
 };
+
+/* A head at a position. */
+static inline const unsigned char *kv_at(const struct kv_rows *r, size_t head, uint32_t pos)
+{
+    const unsigned char *data = r->data + head * r->head_bytes;
+    if (r->table)
+        return data + r->table[pos >> r->shift] * r->block_bytes + (pos & (r->n_row - 1)) * r->row_bytes;
+    return data + (size_t)(pos % r->n_row) * r->row_bytes;
+}
+/* Positions from pos on whose rows follow each other: up to the end of the ring or block. */
+static inline uint32_t kv_run(const struct kv_rows *r, uint32_t pos)
+{
+    return r->n_row - (r->table ? pos & (r->n_row - 1) : pos % r->n_row);
+}
 
 struct attention_args {
     const float *q;           /* [n_tok, q_stride], heads q_head_stride apart */

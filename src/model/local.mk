@@ -4,6 +4,8 @@ libmodel_a_SOURCES = \
   %D%/op.h \
   %D%/tokenize_text.h \
   %D%/tokenizer.h \
+  %D%/text_stream.h \
+  %D%/text_stream.c \
   %D%/chat.h \
   %D%/internal.h \
   %D%/model.c \
@@ -42,6 +44,8 @@ libmodel_a_SOURCES = \
   %D%/arch_qwen3moe.c \
   %D%/hybrid.h \
   %D%/hybrid.c \
+  %D%/kv_groups.c \
+  %D%/kv_groups.h \
   %D%/hybrid_layers.c \
   %D%/arch_qwen3next.c \
   %D%/arch_jamba.c \

@@ -144,7 +144,7 @@ static void check_batch(const char *path, enum dtype kv)
     for (uint32_t past = 0, n = N_PROMPT; past < N_CTX; past += n, n = 1) {
         struct engine_run run[N_SEQ];
         for (uint32_t r = 0; r < N_SEQ; r++)
-            run[r] = (struct engine_run){ r, past, n };
+            run[r] = (struct engine_run){ r, past, n, .n_out = 1 };
         assert_ok(engine_eval_runs(e, tok, run, N_SEQ, &logits, &err), err);
         add_pass(&s, &(struct pass){ .n_tok = N_SEQ * n, .n_past = past, .n_seq = N_SEQ, .n_out = N_SEQ });
     }
@@ -282,7 +282,7 @@ static void route_pass(struct engine *e, const struct model *m, struct rng *rng,
     const float *logits;
     struct error err = { 0 };
     for (uint32_t r = 0; r < ROUTED_SEQ; r++) {
-        run[r] = (struct engine_run){ r, 0, 1 };
+        run[r] = (struct engine_run){ r, 0, 1, .n_out = 1 };
         tok[r] = same ? 7 : (int32_t)(rng_u64(rng) % m->hp.n_vocab);
     }
     assert_ok(engine_eval_runs(e, tok, run, ROUTED_SEQ, &logits, &err), err);

@@ -291,9 +291,9 @@ static void run_pass(void *ctx, const struct pass *p)
     struct error err = { 0 };
     const float *logits;
     for (uint32_t i = 0; i < p->n_seq; i++)
-        run[i] = (struct engine_run){ i, p->n_past, p->n_tok / p->n_seq };
+        run[i] = (struct engine_run){ i, p->n_past, p->n_tok / p->n_seq, .n_out = p->n_out > 0 };
     engine_reset(s->e);
-    if (engine_eval_runs(s->e, s->tok, run, p->n_seq, p->n_out > 0 ? &logits : NULL, &err) != 0)
+    if (engine_eval_runs(s->e, s->tok, run, p->n_seq, &logits, &err) != 0)
         fail_msg("%s: %s", s->what, err.msg);
     compare_pass(s, p);
 }
@@ -437,7 +437,7 @@ static void check_routing(const char *family, struct rng *r)
     subject_init(&s, family, 100, r);
     const struct pass p = decode_pass(0, s.n_seq);
     for (uint32_t i = 0; i < s.n_seq; i++, n_pass *= n_tok[s.n_seq])
-        run[i] = (struct engine_run){ i, 0, 1 };
+        run[i] = (struct engine_run){ i, 0, 1, .n_out = 1 };
     engine_reset(s.e);
     for (unsigned i = 0; i < n_pass; i++) {
         int32_t tok[MAX_SEQ];

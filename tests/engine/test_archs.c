@@ -216,15 +216,71 @@ static uint32_t next_pass(const struct subject *s, uint32_t step, const uint32_t
         const uint32_t n_tok = (uint32_t)u64_min(past[q] == 0 ? chunk[q] : 1, N_BATCH - past[q]);
         if (step < begin[q] || n_tok == 0)
             continue;
-        run[n_run++] = (struct engine_run){ q, past[q], n_tok };
+        run[n_run++] = (struct engine_run){ q, past[q], n_tok, .n_out = 1 };
         for (uint32_t t = 0; t < n_tok; t++)
             tok[n++] = token_of(s, q, past[q] + t);
     }
     return n_run;
 }
 
+/* A paged engine, and the tables of N_SEQ sequences: blocks in random places, those that left a window outside the pool. */
+struct paged {
+    struct engine *e;
+    struct kv_groups groups;
+    uint32_t table[N_SEQ][KV_MAX_GROUPS][N_BATCH / 8];
+    const uint32_t *of[N_SEQ][KV_MAX_GROUPS];
+};
+
+static void paged_init(struct paged *p, const struct subject *s, struct engine_options o, bool groups)
+{
+    enum { PER_SEQ = N_BATCH / 8 };
+    struct error err = { 0 };
+    struct op_list ops;
+    struct rng rng;
+    assert_ok(op_list_build(&ops, &s->m, &err), err);
+    p->groups = groups ? kv_groups_of_ops(&ops) : (struct kv_groups){ .n = 1 };
+    op_list_free(&ops);
+    o.block_size = 8;
+    o.n_block = N_SEQ * p->groups.n * PER_SEQ;
+    o.groups = groups ? p->groups : (struct kv_groups){ 0 };
+    uint32_t *order = malloc(o.n_block * sizeof *order);
+    rng_init(&rng, o.n_block);
+    for (uint32_t i = 0; i < o.n_block; i++) {
+        const uint32_t j = (uint32_t)(rng_u64(&rng) % (i + 1));
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (uint32_t q = 0, n = 0; q < N_SEQ; q++)
+        for (uint32_t g = 0; g < p->groups.n; g++) {
+            memcpy(p->table[q][g], order + n, PER_SEQ * sizeof *order);
+            p->of[q][g] = p->table[q][g];
+            n += PER_SEQ;
+        }
+    free(order);
+    if (!(p->e = engine_new(&s->m, &o, &err)))
+        fail_msg("%s: %s", s->what, err.msg);
+}
+
+/* The same pass in a paged cache: the same bits. */
+static void check_paged_pass(struct paged *p, const struct subject *s, const int32_t *tok, const struct engine_run *run, uint32_t n_run, const float *want)
+{
+    struct error err = { 0 };
+    struct engine_run own[N_SEQ] = { 0 };
+    const float *l;
+    for (uint32_t r = 0; r < n_run; r++) {
+        own[r] = run[r];
+        own[r].table = p->of[run[r].seq];
+        for (uint32_t g = 0; g < p->groups.n; g++)
+            for (uint32_t b = 0; p->groups.window[g] > 0 && (b + 1) * 8 + p->groups.window[g] <= run[r].n_past + 1; b++)
+                p->table[run[r].seq][g][b] = UINT32_MAX;
+    }
+    assert_ok(engine_eval_runs(p->e, tok, own, n_run, &l, &err), err);
+    if (memcmp(l, want, n_run * (size_t)s->m.hp.n_vocab * sizeof *l) != 0)
+        fail_msg("%s: %u layer groups: paged logits are off by %g", s->what, p->groups.n, max_diff(l, want, n_run * (size_t)s->m.hp.n_vocab));
+}
+
 /* Three sequences that begin at different times, in passes together: after each token the logits are those of the
- * sequence alone. */
+ * sequence alone; in a paged cache the same bits. */
 static void check_batch(const struct subject *s)
 {
     struct error err = { 0 };
@@ -236,6 +292,9 @@ static void check_batch(const struct subject *s)
     struct engine *e = engine_new(&s->m, &o, &err);
     if (!e)
         fail_msg("%s: %s", s->what, err.msg);
+    struct paged one, groups;
+    paged_init(&one, s, o, false);
+    paged_init(&groups, s, o, true);
     const size_t v = s->m.hp.n_vocab;
     const double limit = bound(s, cpu_flags());
     uint32_t past[N_SEQ] = { 0 };
@@ -248,6 +307,8 @@ static void check_batch(const struct subject *s)
         const float *l;
         const uint32_t n_run = next_pass(s, step, past, run, tok);
         assert_ok(engine_eval_runs(e, tok, run, n_run, &l, &err), err);
+        check_paged_pass(&one, s, tok, run, n_run, l);
+        check_paged_pass(&groups, s, tok, run, n_run, l);
         for (uint32_t r = 0; r < n_run; r++) {
             const uint32_t q = run[r].seq;
             past[q] += run[r].n_tok;
@@ -259,6 +320,8 @@ static void check_batch(const struct subject *s)
     }
     for (uint32_t q = 0; q < N_SEQ; q++)
         free(alone[q]);
+    engine_free(one.e);
+    engine_free(groups.e);
     engine_free(e);
     cpulist_free(&cpus);
 }

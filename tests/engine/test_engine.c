@@ -311,10 +311,10 @@ static void test_long_decode_runs(void **state)
     for (uint32_t r = 0; r < N_RUN; r++) {
         for (uint32_t i = 0; i <= past[r]; i++)
             tok[i] = some_tokens[(i * 7 + r) % N_SOME] + (int32_t)(i % 40);
-        run[r] = (struct engine_run){ r, 0, past[r] + 1 };
+        run[r] = (struct engine_run){ r, 0, past[r] + 1, .n_out = 1 };
         assert_ok(engine_eval_runs(e, tok, &run[r], 1, &l, &err), err);
         memcpy(alone + r * v, l, v * sizeof *alone);
-        run[r] = (struct engine_run){ r, past[r], 1 }; /* its own keys again */
+        run[r] = (struct engine_run){ r, past[r], 1, .n_out = 1 }; /* its own keys again */
         next[r] = tok[past[r]];
     }
     for (int again = 0; again < 2; again++) {
@@ -512,8 +512,9 @@ static void test_batch_refusals(void **state)
     struct engine *e = engine_new(&m, &o, &err);
     if (!e)
         fail_msg("%s", err.msg);
-    const struct engine_run twice[] = { { 1, 0, 1 }, { 1, 0, 1 } }, other[] = { { 2, 0, 1 } }, many[] = { { 0, 0, 3 }, { 1, 0, 2 } },
-                            far[] = { { 0, 7, 2 } }, none[] = { { 0, 0, 0 } };
+    const struct engine_run twice[] = { { .seq = 1, .n_tok = 1 }, { .seq = 1, .n_tok = 1 } }, other[] = { { .seq = 2, .n_tok = 1 } },
+                            many[] = { { .n_tok = 3 }, { .seq = 1, .n_tok = 2 } }, far[] = { { .n_past = 7, .n_tok = 2 } }, none[] = { { 0 } },
+                            outputs[] = { { .n_tok = 2, .n_out = 3 } }, most[] = { { .n_tok = 3, .n_out = 3 } };
     assert_fails(engine_eval_runs(e, some_tokens, twice, 2, NULL, &err), err, "sequence 1 twice");
     assert_fails(engine_eval_runs(e, some_tokens, other, 1, NULL, &err), err, "sequence 2 of 2");
     assert_fails(engine_eval_runs(e, some_tokens, many, 2, NULL, &err), err, "pass of 5 tokens");
@@ -521,6 +522,39 @@ static void test_batch_refusals(void **state)
     assert_fails(engine_eval_runs(e, some_tokens, none, 1, NULL, &err), err, "0 tokens after 0");
     assert_fails(engine_eval_runs(e, some_tokens, twice, 0, NULL, &err), err, "pass of 0 sequences");
     assert_fails(engine_eval_runs(e, some_tokens, many, 3, NULL, &err), err, "pass of 3 sequences, expected 1 to 2");
+    assert_fails(engine_eval_runs(e, some_tokens, outputs, 1, NULL, &err), err, "2 tokens of a sequence with 3 outputs");
+    assert_fails(engine_eval_runs(e, some_tokens, most, 1, NULL, &err), err, "3 outputs: at most 2 outputs");
+    engine_free(e);
+    model_free(&m);
+}
+
+/* A pool of blocks: what it refuses, and a copy of a block, which continues as the original does. */
+static void test_paged(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct model m = { 0 };
+    own_model(&m);
+    struct engine_options o = { .n_ctx = 32, .n_seq = 2, .n_ubatch = 24, .n_out_max = 2, .n_threads = 1, .n_block = 4, .block_size = 12,
+                                .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
+    assert_true(!engine_new(&m, &o, &err) && strstr(err.msg, "blocks of 12 positions: expected 8, 16, 32, 64 or 128"));
+    o.block_size = 8;
+    struct engine *e = engine_new(&m, &o, &err);
+    if (!e)
+        fail_msg("%s", err.msg);
+    const uint32_t own[] = { 2, 0 }, copy[] = { 2, 3 }, wrong[] = { 1, 4 };
+    const uint32_t *const of_own[] = { own }, *const of_copy[] = { copy }, *const of_wrong[] = { wrong };
+    const struct engine_run prompt = { .n_tok = 12, .table = of_own }, outside = { .n_past = 8, .n_tok = 1, .table = of_wrong };
+    const float *l;
+    assert_fails(engine_eval(e, some_tokens, 1, 0, 1, &l, &err), err, "engine_eval_runs");
+    assert_fails(engine_eval_runs(e, some_tokens, &outside, 1, &l, &err), err, "positions from 8 on are in block 4, the pool has 4");
+    assert_ok(engine_eval_runs(e, some_tokens, &prompt, 1, &l, &err), err);
+    assert_null(l);
+    engine_copy_block(e, 0, 3, 4);
+    const struct engine_run both[] = { { .n_past = 12, .n_tok = 1, .n_out = 1, .table = of_own }, { .n_past = 12, .n_tok = 1, .n_out = 1, .table = of_copy } };
+    const int32_t twice[] = { some_tokens[12 % ARRAY_LEN(some_tokens)], some_tokens[12 % ARRAY_LEN(some_tokens)] };
+    assert_ok(engine_eval_runs(e, twice, both, 2, &l, &err), err);
+    assert_memory_equal(l, l + m.hp.n_vocab, m.hp.n_vocab * sizeof *l);
     engine_free(e);
     model_free(&m);
 }
@@ -648,7 +682,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_fused_wide),      cmocka_unit_test(test_tiles_of_two_types),
         cmocka_unit_test(test_ubatch),          cmocka_unit_test(test_long_decode),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_regions),         cmocka_unit_test(test_batch_refusals),
+        cmocka_unit_test(test_regions),         cmocka_unit_test(test_batch_refusals), cmocka_unit_test(test_paged),
         cmocka_unit_test(test_long_decode_runs),
     };
     if (argc > 1)

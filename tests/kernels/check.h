@@ -80,6 +80,7 @@ void test_add_f16(void **state);
 void test_attention(void **state);
 void test_attention_limits(void **state);
 void test_attention_parts(void **state);
+void test_attention_paged(void **state);
 void test_attention_asks(void **state);
 
 int bench_main(int argc, char **argv);

@@ -354,6 +354,93 @@ void test_attention_parts(void **state)
                 check_parts(&k, &of[s], dtype_find(types[t]), &r);
 }
 
+/* The rows of a contiguous cache in blocks of 1 << shift positions in random places, and their table, as the seen ones need it: others are NaN. */
+static struct kv_rows paged(const struct kv_rows *from, uint32_t n_kv, uint32_t first_seen, size_t heads, size_t head, unsigned shift, struct rng *r,
+                            unsigned char **mem)
+{
+    const uint32_t n_row = 1u << shift, n = (n_kv + n_row - 1) >> shift;
+    struct kv_rows to = *from;
+    to.n_row = n_row, to.shift = shift;
+    to.row_bytes = head;
+    to.head_bytes = n_row * head;
+    to.block_bytes = heads * to.head_bytes + ROW_GAP;
+    uint32_t *table = check_alloc(n * sizeof *table);
+    *mem = check_alloc((n + 1) * to.block_bytes);
+    memset(*mem, 0xff, (n + 1) * to.block_bytes); /* the last stays so */
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t j = (uint32_t)(rng_u64(r) % (i + 1));
+        table[i] = table[j];
+        table[j] = i;
+    }
+    to.data = *mem;
+    to.table = table;
+    for (uint32_t pos = first_seen; pos < n_kv; pos++)
+        for (size_t h = 0; h < heads; h++)
+            memcpy(*mem + (kv_at(&to, h, pos) - *mem), kv_at(from, h, pos), head);
+    for (uint32_t i = 0; i < first_seen >> shift; i++)
+        table[i] = n;
+    return to;
+}
+
+/* The same bits as of a contiguous cache, and the same work. */
+static void check_paged(const struct kernels *k, const struct shape *s, const struct dtype_info *t, unsigned shift, bool rounded, struct rng *r)
+{
+    struct buffers b;
+    struct work w, paged_w;
+    unsigned char *k_mem, *v_mem = NULL;
+    buffers_init(&b, s, t, t, r, 2);
+    b.a.rounded = rounded;
+    const size_t bytes = s->n_tok * b.a.out_stride * sizeof *b.out;
+    float *out = check_alloc(bytes);
+    run_all(k, &b, &w);
+    memcpy(out, b.out, bytes);
+    memset(b.out, 0, bytes);
+    const uint32_t first = s->window && s->n_past + 1 > s->window ? s->n_past + 1 - s->window : 0;
+    struct kv_rows keys = paged(&b.a.k, b.n_kv, first, s->n_head_kv, dtype_row_bytes(t->id, s->dim), shift, r, &k_mem), values = keys;
+    if (!s->v_in_k)
+        values = paged(&b.a.v, b.n_kv, first, s->n_head_kv, dtype_row_bytes(t->id, s->dim_v), shift, r, &v_mem);
+    b.a.k = keys, b.a.v = values;
+    run_all(k, &b, &paged_w);
+    assert_memory_equal(&w, &paged_w, sizeof w);
+    for (size_t i = 0; i < s->n_tok; i++)
+        if (memcmp(out + i * b.a.out_stride, b.out + i * b.a.out_stride, (size_t)s->n_head * s->dim_v * sizeof *out) != 0)
+            fail_msg("%s: attention of %s in blocks of %u, %u tokens after %u, token %zu: not the bits of a contiguous cache", k->isa, t->name, 1u << shift,
+                     s->n_tok, s->n_past, i);
+    free((void *)(uintptr_t)keys.table);
+    if (values.table != keys.table)
+        free((void *)(uintptr_t)values.table);
+    free(k_mem);
+    free(v_mem);
+    free(out);
+    buffers_free(&b);
+}
+
+void test_attention_paged(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_Q8_0, DTYPE_Q4_0, DTYPE_Q5_1 };
+    static const struct shape of[] = {
+        {1,   300, 8,  2, 64,  64,  0,   0,   0,  false, false},
+        { 1,  203, 3,  1, 128, 96,  117, 0,   0,  true,  false},
+        { 1,  129, 2,  2, 32,  32,  0,   0,   30, false, false},
+        { 1,  150, 16, 1, 576, 512, 0,   0,   0,  false, true },
+        { 40, 61,  4,  2, 64,  64,  0,   0,   0,  false, false},
+        { 33, 200, 4,  2, 64,  64,  75,  0,   0,  true,  false},
+        { 9,  60,  7,  1, 576, 512, 0,   0,   0,  true,  true },
+    };
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 23);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (size_t t = 0; t < ARRAY_LEN(types); t++)
+            for (size_t s = 0; s < ARRAY_LEN(of); s++) {
+                const unsigned shift = 3 + (unsigned)((t + s) % 5);
+                check_paged(&k, &of[s], dtype_find(types[t]), shift, false, &r);
+                if (k.rounded_min_tok > 0)
+                    check_paged(&k, &of[s], dtype_find(types[t]), shift, true, &r);
+            }
+}
+
 /* How memory is asked for lines to come (CPU_SW_PREFETCH) changes no bit; the functions that this host does not use are held to those that
  * test_attention has tried. */
 void test_attention_asks(void **state)

@@ -35,7 +35,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rope),
         cmocka_unit_test(test_add_f16),
         cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_attention_limits), cmocka_unit_test(test_attention_parts), cmocka_unit_test(test_attention_asks),
+        cmocka_unit_test(test_attention_limits), cmocka_unit_test(test_attention_parts), cmocka_unit_test(test_attention_paged), cmocka_unit_test(test_attention_asks),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -75,7 +75,7 @@ static void close_engine(struct bench *b)
 /* The pass that an op is part of, as engine.c sets it up: one sequence. */
 static void set_pass(struct engine *e, const int32_t *tokens, struct pass p)
 {
-    e->run[0] = (struct engine_run){ 0, p.n_past, p.n_tok };
+    e->run[0] = (struct engine_run){ 0, p.n_past, p.n_tok, .n_out = 1 };
     e->run_first[0] = 0;
     memset(e->run_of, 0, p.n_tok * sizeof *e->run_of);
     e->out_row[0] = p.n_tok - 1;

@@ -81,21 +81,21 @@ static void tiled_rows(const struct tiled *t, size_t row, size_t n, struct work 
 
 /* The tile against all rows that see one of its keys. */
 static void tiled_keys(const struct tiled *t, const struct tile_type *k_type, const struct tile_type *v_type, uint32_t tok1,
-                       uint32_t end, struct work *w)
+                       struct work *w)
 {
     const struct rounded *r = &t->r;
     const struct att *s = &r->s;
     const size_t n = s->j1 - s->j0, pairs = (n + 1) / PAIR;
-    struct kv_tile k = { .rows = &s->a->k, .head = s->kv_head, .dim = s->dim, .first = s->j0, .n = n,
-                         .straight = s->v, .stride = s->v_stride };
-    struct kv_tile v = k;
-    v.rows = &s->a->v, v.dim = s->dim_v;
-    k_type->keys(&k, r->kt);
-    v_type->values(&v, r->v);
+    struct kv_tile x = { .dim = s->dim, .straight = s->v, .stride = s->v_stride };
+    kv_tile_rows(&x, &s->a->k, s->kv_head, s->j0, (uint32_t)n);
+    k_type->keys(&x, r->kt);
+    x.dim = s->dim_v;
+    kv_tile_rows(&x, &s->a->v, s->kv_head, s->j0, (uint32_t)n);
+    v_type->values(&x, r->v);
     /* Weights of missing keys are 0; their values must be finite. */
     memset(r->v + pairs * s->v_stride, 0, (size_align_up(n, BLOCK_KEYS) / PAIR - pairs) * s->v_stride * sizeof *r->v);
     const struct row_range rows = att_rows_of_tile(s, tok1);
-    struct att_ahead ahead = att_ahead(s, end, rows);
+    struct att_ahead ahead = att_ahead(s, rows);
     for (size_t row = rows.from; row < rows.to; row += BLOCK_ROWS) {
         tiled_rows(t, row, u64_min(BLOCK_ROWS, rows.to - row), w);
         for (size_t i = 0; i < BLOCK_ROWS; i += ATT_ROWS)
@@ -128,11 +128,12 @@ void amx_attention(const struct attention_args *a, uint32_t head0, uint32_t head
     const struct key_range keys = attention_keys(a, tok0, tok1);
     att_start(s, rows);
     amx_tiles_begin();
+    s->end = keys.end;
     for (s->j0 = keys.first; s->j0 < keys.end; s->j0 = s->j1) {
-        s->j1 = att_tile_end(a, s->j0, keys.end);
+        s->j1 = att_tile_end(s);
         if (count_kv)
             att_count(s, &keys, w);
-        tiled_keys(&t, &k_type, &v_type, tok1, keys.end, w);
+        tiled_keys(&t, &k_type, &v_type, tok1, w);
     }
     amx_tiles_end();
     att_finish(s, rows);

@@ -167,17 +167,17 @@ static void rounded_rows_one(const struct rounded *r, size_t row, struct work *w
 
 /* The tile against all rows that see one of its keys. */
 static void rounded_tile(const struct rounded *r, const struct tile_type *k_type, const struct tile_type *v_type, uint32_t tok1,
-                         uint32_t end, struct work *w)
+                         struct work *w)
 {
     const struct att *s = &r->s;
-    struct kv_tile k = { .rows = &s->a->k, .head = s->kv_head, .dim = s->dim, .first = s->j0, .n = s->j1 - s->j0,
-                         .straight = s->v, .stride = s->v_stride };
-    struct kv_tile v = k;
-    v.rows = &s->a->v, v.dim = s->dim_v;
-    k_type->keys(&k, r->kt);
-    v_type->values(&v, r->v);
+    struct kv_tile x = { .dim = s->dim, .straight = s->v, .stride = s->v_stride };
+    kv_tile_rows(&x, &s->a->k, s->kv_head, s->j0, s->j1 - s->j0);
+    k_type->keys(&x, r->kt);
+    x.dim = s->dim_v;
+    kv_tile_rows(&x, &s->a->v, s->kv_head, s->j0, s->j1 - s->j0);
+    v_type->values(&x, r->v);
     const struct row_range rows = att_rows_of_tile(s, tok1);
-    struct att_ahead ahead = att_ahead(s, end, rows);
+    struct att_ahead ahead = att_ahead(s, rows);
     size_t row = rows.from;
     for (; row + ATT_ROWS <= rows.to; row += ATT_ROWS) {
         rounded_rows_full(r, row, w);
@@ -198,11 +198,12 @@ static void prompt(const struct attention_args *a, uint32_t head0, uint32_t head
     const struct tile_type k_type = tile_type_find(a->k.type), v_type = tile_type_find(a->v.type);
     const struct key_range keys = attention_keys(a, tok0, tok1);
     att_start(s, rows);
+    s->end = keys.end;
     for (s->j0 = keys.first; s->j0 < keys.end; s->j0 = s->j1) {
-        s->j1 = att_tile_end(a, s->j0, keys.end);
+        s->j1 = att_tile_end(s);
         if (count_kv)
             att_count(s, &keys, w);
-        rounded_tile(&r, &k_type, &v_type, tok1, keys.end, w);
+        rounded_tile(&r, &k_type, &v_type, tok1, w);
     }
     att_finish(s, rows);
 }

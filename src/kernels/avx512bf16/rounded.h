@@ -56,7 +56,7 @@ INLINE vi load_pairs(const unsigned char *head, size_t d, size_t n, kv_load *loa
 }
 
 /* Keys j >= t->n are 0 as far as a vector reaches that has one before. */
-INLINE void turn_keys(const struct kv_tile *t, const unsigned char *head, size_t row_bytes, uint32_t *turned, kv_load *load)
+INLINE void turn_keys(const struct kv_tile *t, uint32_t *turned, kv_load *load)
 {
     const size_t n = t->n, dim = t->dim;
     for (size_t j = 0; j < n; j += VL)
@@ -64,22 +64,21 @@ INLINE void turn_keys(const struct kv_tile *t, const unsigned char *head, size_t
             vi r[VL];
 #pragma GCC unroll 16
             for (size_t i = 0; i < VL; i++)
-                r[i] = j + i < n ? load_pairs(head + (j + i) * row_bytes, d, dim, load) : vi_set1(0);
+                r[i] = j + i < n ? load_pairs(t->row[j + i], d, dim, load) : vi_set1(0);
             vi_transpose(r);
             for (size_t i = 0; i < VL && d + PAIR * i < dim; i++)
                 vi_store(turned + (d / PAIR + i) * KV_TILE + j, r[i]);
         }
 }
 
-INLINE void pair_values(const struct kv_tile *t, const unsigned char *head, size_t row_bytes, uint32_t *pairs, kv_load *load)
+INLINE void pair_values(const struct kv_tile *t, uint32_t *pairs, kv_load *load)
 {
     const size_t n = t->n, dim = t->dim, stride = t->stride;
     const vi order = (vi)_mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4,
                                           19, 3, 18, 2, 17, 1, 16, 0);
     for (size_t j = 0; j < n; j += PAIR)
         for (size_t d = 0; d < dim; d += VL) {
-            const unsigned char *row = head + j * row_bytes;
-            const vf first = load(row, d, dim - d), second = j + 1 < n ? load(row + row_bytes, d, dim - d) : vf_set1(0);
+            const vf first = load(t->row[j], d, dim - d), second = j + 1 < n ? load(t->row[j + 1], d, dim - d) : vf_set1(0);
             vi_store(pairs + j / PAIR * stride + d, _mm512_permutexvar_epi16(order, rounded_pairs(first, second)));
         }
 }
@@ -87,11 +86,11 @@ INLINE void pair_values(const struct kv_tile *t, const unsigned char *head, size
 #define TILE_TYPE(type)                                                                                                  \
     static void keys_##type(const struct kv_tile *t, uint32_t *to)                                                      \
     {                                                                                                                   \
-        turn_keys(t, kv_at(t->rows, t->head, t->first), t->rows->row_bytes, to, kv_##type);                             \
+        turn_keys(t, to, kv_##type);                                                                                    \
     }                                                                                                                   \
     static void values_##type(const struct kv_tile *t, uint32_t *to)                                                    \
     {                                                                                                                   \
-        pair_values(t, kv_at(t->rows, t->head, t->first), t->rows->row_bytes, to, kv_##type);                           \
+        pair_values(t, to, kv_##type);                                                                                  \
     }
 TILE_TYPE(f32)
 TILE_TYPE(f16)
@@ -103,12 +102,14 @@ TILE_TYPE(q4_0)
 static void keys_any(const struct kv_tile *t, uint32_t *to)
 {
     kv_values_any(t);
-    turn_keys(t, (const unsigned char *)t->straight, t->stride * sizeof(float), to, kv_f32);
+    const struct kv_tile s = kv_tile_straight(t);
+    turn_keys(&s, to, kv_f32);
 }
 static void values_any(const struct kv_tile *t, uint32_t *to)
 {
     kv_values_any(t);
-    pair_values(t, (const unsigned char *)t->straight, t->stride * sizeof(float), to, kv_f32);
+    const struct kv_tile s = kv_tile_straight(t);
+    pair_values(&s, to, kv_f32);
 }
 
 struct tile_type {

@@ -6,8 +6,7 @@
 /* A head's elements at a position, as f32 in to. */
 static void load_head(const struct kv_rows *kv, uint32_t pos, size_t kv_head, float *to, size_t dim)
 {
-    const unsigned char *row = kv->data + (size_t)(pos % kv->n_row) * kv->row_bytes;
-    dtype_find(kv->type)->dequantize(row + kv_head * kv->head_bytes, to, dim);
+    dtype_find(kv->type)->dequantize(kv_at(kv, kv_head, pos), to, dim);
 }
 
 static double score(const struct attention_args *a, const float *q, const float *k)

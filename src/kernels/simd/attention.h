@@ -18,7 +18,7 @@
 #define KV_TYPE(keys, values, load)                                                                                              \
     static void keys(const struct kv_tile *t)                                                                                    \
     {                                                                                                                            \
-        kv_keys(t, load);                                                                                                        \
+        kv_turn(t, load);                                                                                                        \
     }                                                                                                                            \
     static void values(const struct kv_tile *t)                                                                                  \
     {                                                                                                                            \
@@ -32,7 +32,8 @@ KV_TYPE(kv_keys_q4_0, kv_values_q4_0, kv_q4_0)
 static void kv_keys_any(const struct kv_tile *t) /* straight before it is turned */
 {
     kv_values_any(t);
-    kv_turn(t, (const unsigned char *)t->straight, t->stride * sizeof(float), kv_f32);
+    const struct kv_tile s = kv_tile_straight(t);
+    kv_turn(&s, kv_f32);
 }
 
 /* Functions of a type; few: NULL if tiles are used instead. */
@@ -61,19 +62,18 @@ static struct kv_type kv_type_find(enum dtype type, bool once)
 }
 
 /* A tile as f32, against all rows that see one of its keys. */
-static void att_many(const struct att *s, const struct kv_type *k_type, const struct kv_type *v_type, uint32_t tok1, uint32_t end,
+static void att_many(const struct att *s, const struct kv_type *k_type, const struct kv_type *v_type, uint32_t tok1,
                      struct work *w)
 {
     const struct attention_args *a = s->a;
-    struct kv_tile k = { .rows = &a->k, .head = s->kv_head, .dim = s->dim };
-    k.straight = s->v, k.stride = s->v_stride, k.turned = s->kt;
-    k.first = s->j0, k.n = s->j1 - s->j0;
-    struct kv_tile v = k;
-    v.rows = &a->v, v.dim = s->dim_v;
-    k_type->keys(&k); /* may use straight: values come after */
-    v_type->values(&v);
+    struct kv_tile t = { .dim = s->dim, .straight = s->v, .stride = s->v_stride, .turned = s->kt };
+    kv_tile_rows(&t, &a->k, s->kv_head, s->j0, s->j1 - s->j0);
+    k_type->keys(&t); /* may use straight: values come after */
+    t.dim = s->dim_v;
+    kv_tile_rows(&t, &a->v, s->kv_head, s->j0, s->j1 - s->j0);
+    v_type->values(&t);
     const struct row_range rows = att_rows_of_tile(s, tok1);
-    att_walk_rows(s, rows, att_ahead(s, end, rows), w);
+    att_walk_rows(s, rows, att_ahead(s, rows), w);
 }
 
 /* A tile as it is stored, against the rows of one token, all of whose keys it sees. */
@@ -97,14 +97,15 @@ static void simd_attention(const struct attention_args *a, uint32_t head0, uint3
     const bool few = tok1 - tok0 == 1 && rows <= FEW_ROWS && k_type.few_scores && v_type.few_output;
     const struct key_range keys = attention_keys(a, tok0, tok1);
     att_start(&s, rows);
+    s.end = keys.end;
     for (s.j0 = keys.first; s.j0 < keys.end; s.j0 = s.j1) {
-        s.j1 = att_tile_end(a, s.j0, keys.end);
+        s.j1 = att_tile_end(&s);
         if (count_kv)
             att_count(&s, &keys, w);
         if (few)
             att_few(&s, &k_type, &v_type, w);
         else
-            att_many(&s, &k_type, &v_type, tok1, keys.end, w);
+            att_many(&s, &k_type, &v_type, tok1, w);
     }
     att_finish(&s, rows);
 }

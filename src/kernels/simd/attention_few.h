@@ -27,6 +27,28 @@ struct few_type {
     bool once;         /* for CPU_SW_PREFETCH */
 };
 
+/* Rows of the tile that follow each other, and the bytes from a row to the ones FEW_FAR and FEW_NEAR positions on. */
+struct few_piece {
+    const unsigned char *row;
+    size_t n;
+    ptrdiff_t far, near;
+};
+
+/* From position pos on. */
+INLINE struct few_piece few_piece(const struct att *s, const struct kv_rows *r, uint32_t pos)
+{
+    const ptrdiff_t row_bytes = (ptrdiff_t)r->row_bytes;
+    struct few_piece x = { kv_at(r, s->kv_head, pos), kv_run(r, pos), FEW_FAR * row_bytes, FEW_NEAR * row_bytes };
+    if (r->table) { /* so short that the rows ahead follow each other too */
+        const uint32_t far = pos + FEW_FAR, near = pos + FEW_NEAR, last = s->end - 1;
+        x.n = x.n < FEW_NEAR - pos % FEW_NEAR ? x.n : FEW_NEAR - pos % FEW_NEAR;
+        x.far = kv_at(r, s->kv_head, far < last ? far : last) - x.row;
+        x.near = kv_at(r, s->kv_head, near < last ? near : last) - x.row;
+    }
+    x.n = x.n < s->j1 - pos ? x.n : s->j1 - pos;
+    return x;
+}
+
 /*
  * Prefetches a step of a later row into L2. Prefetches into L1 occupy its few miss buffers for all of
  * memory's latency, some 10 GB/s of a core: Zen 4, one thread, memory at 30 GB/s, F16, 1 and 4 rows of 128: 9 and 10 GB/s
@@ -34,18 +56,18 @@ struct few_type {
  * Zen 5 (CPU_SW_PREFETCH) is faster with one prefetch, into L1: llama-3.2-1b at 32768 tokens, one thread, F16, 4 rows of 64, GB/s
  * behind BF16 weights and behind Q4_0: 27 and 32 by L2, 36 and 34 by L1, 34 and 33 by prefetchnta, 28 and 28 without prefetch.
  */
-INLINE void few_prefetch(const unsigned char *row, size_t row_bytes, size_t d, const struct few_type t)
+INLINE void few_prefetch(const unsigned char *row, const struct few_piece *x, size_t d, const struct few_type t)
 {
     const unsigned char *p = row + d / FEW_DIMS * t.step_bytes;
 #pragma GCC unroll 4
     for (size_t b = 0; b + CACHE_LINE / 2 <= t.step_bytes; b += CACHE_LINE) {
         if (t.once) {
-            __builtin_prefetch(p + FEW_FAR * row_bytes + b, 0, 3);
+            __builtin_prefetch(p + x->far + b, 0, 3);
             continue;
         }
-        __builtin_prefetch(p + FEW_FAR * row_bytes + b, 0, 2);
+        __builtin_prefetch(p + x->far + b, 0, 2);
         if (t.near)
-            __builtin_prefetch(p + FEW_NEAR * row_bytes + b, 0, 3);
+            __builtin_prefetch(p + x->near + b, 0, 3);
     }
 }
 
@@ -66,17 +88,12 @@ INLINE void few_dims(vf *acc, const float *const *q, const size_t n, const unsig
     }
 }
 
-/* p[r] = q . k for n <= FEW rows and all keys of the tile; those past its end repeat the last
- * one. */
-INLINE void few_scores(const struct att *s, size_t row, const size_t n, const struct few_type t)
+/* p[r][j] = q[r] . k[j] for n <= FEW rows and the keys j of a piece; keys past its end repeat the last one. p: [n][KV_TILE] */
+INLINE void few_scores_piece(const struct att *s, const float *const *q, float *p, const size_t n, const struct few_piece *x, const struct few_type t)
 {
     const size_t keys = n == 1 ? VL : n == 2 ? VL / 2 : VL / 4; /* n * keys <= VL */
-    const size_t dim = s->dim, last = s->j1 - s->j0 - 1, row_bytes = s->a->k.row_bytes;
-    const unsigned char *k = kv_at(&s->a->k, s->kv_head, s->j0), *key[VL];
-    const float *q[FEW];
-#pragma GCC unroll 4
-    for (size_t r = 0; r < n; r++)
-        q[r] = att_q(s, row + r);
+    const size_t dim = s->dim, last = x->n - 1, row_bytes = s->a->k.row_bytes;
+    const unsigned char *key[VL];
     for (size_t j = 0; j <= last; j += keys) {
         vf acc[VL];
 #pragma GCC unroll 16
@@ -84,12 +101,12 @@ INLINE void few_scores(const struct att *s, size_t row, const size_t n, const st
             acc[i] = vf_set1(0);
 #pragma GCC unroll 16
         for (size_t i = 0; i < keys; i++)
-            key[i] = k + (j + i < last ? j + i : last) * row_bytes;
+            key[i] = x->row + (j + i < last ? j + i : last) * row_bytes;
         size_t d = 0;
         for (; d + FEW_DIMS <= dim; d += FEW_DIMS) {
 #pragma GCC unroll 16
             for (size_t i = 0; i < keys; i++)
-                few_prefetch(key[i], row_bytes, d, t);
+                few_prefetch(key[i], x, d, t);
 #pragma GCC unroll 8
             for (size_t c = 0; c < FEW_DIMS; c += VL)
                 few_dims(acc, q, n, key, keys, d + c, VL, t.load);
@@ -102,7 +119,21 @@ INLINE void few_scores(const struct att *s, size_t row, const size_t n, const st
         vf_store(sums, vf_sums(acc));
 #pragma GCC unroll 4
         for (size_t r = 0; r < n; r++)
-            memcpy(s->p + r * KV_TILE + j, sums + r * keys, keys * sizeof *sums);
+            memcpy(p + r * KV_TILE + j, sums + r * keys, (j + keys <= x->n ? keys : x->n - j) * sizeof *sums);
+    }
+}
+
+/* Of the tile. */
+INLINE void few_scores(const struct att *s, size_t row, const size_t n, const struct few_type t)
+{
+    const float *q[FEW];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < n; r++)
+        q[r] = att_q(s, row + r);
+    struct few_piece x;
+    for (uint32_t pos = s->j0; pos < s->j1; pos += (uint32_t)x.n) {
+        x = few_piece(s, &s->a->k, pos);
+        few_scores_piece(s, q, s->p + (pos - s->j0), n, &x, t);
     }
 }
 
@@ -111,8 +142,7 @@ INLINE void few_scores(const struct att *s, size_t row, const size_t n, const st
 INLINE void few_output_dims(const struct att *s, size_t row, const size_t n, size_t d, const size_t vecs, size_t last,
                             const struct few_type t)
 {
-    const size_t end = s->j1 - s->j0, row_bytes = s->a->v.row_bytes;
-    const unsigned char *v = kv_at(&s->a->v, s->kv_head, s->j0);
+    const size_t row_bytes = s->a->v.row_bytes;
     const vm m = vm_first(last);
     const float *p = s->p;
     vf acc[FEW][ATT_VECS];
@@ -121,19 +151,24 @@ INLINE void few_output_dims(const struct att *s, size_t row, const size_t n, siz
 #pragma GCC unroll 4
         for (size_t c = 0; c < vecs; c++)
             acc[r][c] = vf_set1(0);
-    for (size_t j = 0; j < end; j++, v += row_bytes) {
-        vf x[ATT_VECS];
-        if (vecs * VL >= FEW_DIMS)
-            few_prefetch(v, row_bytes, d, t);
-#pragma GCC unroll 4
-        for (size_t c = 0; c < vecs; c++)
-            x[c] = t.load(v, d + c * VL, c + 1 < vecs ? VL : last);
-#pragma GCC unroll 4
-        for (size_t r = 0; r < n; r++) {
-            vf weight = vf_set1(p[r * KV_TILE + j]);
+    struct few_piece piece;
+    for (uint32_t pos = s->j0; pos < s->j1; pos += (uint32_t)piece.n) {
+        piece = few_piece(s, &s->a->v, pos);
+        const unsigned char *v = piece.row, *end = v + piece.n * row_bytes;
+        for (; v < end; v += row_bytes, p++) {
+            vf x[ATT_VECS];
+            if (vecs * VL >= FEW_DIMS)
+                few_prefetch(v, &piece, d, t);
 #pragma GCC unroll 4
             for (size_t c = 0; c < vecs; c++)
-                acc[r][c] = vf_fma(weight, x[c], acc[r][c]);
+                x[c] = t.load(v, d + c * VL, c + 1 < vecs ? VL : last);
+#pragma GCC unroll 4
+            for (size_t r = 0; r < n; r++) {
+                vf weight = vf_set1(p[r * KV_TILE]);
+#pragma GCC unroll 4
+                for (size_t c = 0; c < vecs; c++)
+                    acc[r][c] = vf_fma(weight, x[c], acc[r][c]);
+            }
         }
     }
 #pragma GCC unroll 4

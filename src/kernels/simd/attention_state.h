@@ -25,6 +25,7 @@ struct att {
     float scale;             /* a score times this is an exponent of 2 */
     float lazy;              /* scores may exceed the maximum they are relative to by this */
     uint32_t j0, j1;         /* keys of the tile */
+    uint32_t end;            /* of the call's keys */
 };
 
 /* Keys of the tile that a block of rows sees, from its first key: each row a part of them. */
@@ -149,13 +150,9 @@ static struct att att_init(const struct attention_args *a, uint32_t head0, uint3
     return s;
 }
 
-/* A tile ends where a ring does, so that its rows are contiguous. */
-INLINE uint32_t att_tile_end(const struct attention_args *a, uint32_t j0, uint32_t end)
+INLINE uint32_t att_tile_end(const struct att *s)
 {
-    uint32_t run = kv_run(&a->k, j0), run_v = kv_run(&a->v, j0), n = end - j0;
-    n = n < KV_TILE ? n : KV_TILE;
-    n = n < run ? n : run;
-    return j0 + (n < run_v ? n : run_v);
+    return s->end - s->j0 < KV_TILE ? s->end : s->j0 + KV_TILE;
 }
 
 /* The bytes of the tile's keys and values. */
@@ -187,9 +184,9 @@ struct att_ahead {
     uint32_t step;
 };
 
-INLINE struct att_ahead att_ahead(const struct att *s, uint32_t end, struct row_range rows)
+INLINE struct att_ahead att_ahead(const struct att *s, struct row_range rows)
 {
-    const uint32_t n = end - s->j1 < KV_TILE ? end - s->j1 : KV_TILE, blocks = (uint32_t)((rows.to - rows.from) / ATT_ROWS) + 1;
+    const uint32_t n = s->end - s->j1 < KV_TILE ? s->end - s->j1 : KV_TILE, blocks = (uint32_t)((rows.to - rows.from) / ATT_ROWS) + 1;
     return (struct att_ahead){ s->j1, s->j1 + n, (n + blocks - 1) / blocks };
 }
 

@@ -7,11 +7,11 @@
 
 #include "kernels/internal.h"
 
-/* One head of positions [first, first + n), n <= KV_TILE, in rows one after the other. */
+/* One head of n <= KV_TILE positions. */
 struct kv_tile {
-    const struct kv_rows *rows;
-    size_t head, dim;
-    uint32_t first, n;
+    enum dtype type;
+    size_t dim, n;
+    const unsigned char *row[KV_TILE];
     float *straight; /* [KV_TILE][stride], aligned */
     size_t stride;   /* >= dim, a multiple of VL */
     float *turned;   /* [dim][KV_TILE], aligned: lanes are keys; those past n are zero */
@@ -48,19 +48,31 @@ INLINE vf kv_q4_0(const unsigned char *head, size_t d, size_t n)
     return vf_mul(vf_set1(f16_at(b)), vf_from_nibbles(b + Q4_0_Q + d % 16, d % 32 < 16 ? 0 : 4));
 }
 
-/* Positions from pos on with contiguous rows: up to the end of the ring. */
-INLINE uint32_t kv_run(const struct kv_rows *r, uint32_t pos)
+/* Head `head` of positions [first, first + n). */
+INLINE void kv_tile_rows(struct kv_tile *t, const struct kv_rows *r, size_t head, uint32_t first, uint32_t n)
 {
-    return r->n_row - pos % r->n_row;
+    t->type = r->type;
+    t->n = n;
+    for (uint32_t j = 0, run; j < n; j += run) {
+        const unsigned char *row = kv_at(r, head, first + j);
+        run = kv_run(r, first + j);
+        run = run < n - j ? run : n - j;
+        for (uint32_t i = 0; i < run; i++)
+            t->row[j + i] = row + i * r->row_bytes;
+    }
 }
 
-/* A head at a position; the next positions of its run are row_bytes apart. */
-INLINE const unsigned char *kv_at(const struct kv_rows *r, size_t head, uint32_t pos)
+/* The tile itself, of type F32, once straight is filled. */
+INLINE struct kv_tile kv_tile_straight(const struct kv_tile *t)
 {
-    return r->data + (size_t)(pos % r->n_row) * r->row_bytes + head * r->head_bytes;
+    struct kv_tile s = *t;
+    s.type = DTYPE_F32;
+    for (size_t j = 0; j < t->n; j++)
+        s.row[j] = (const unsigned char *)(t->straight + j * t->stride);
+    return s;
 }
 
-INLINE void kv_turn(const struct kv_tile *t, const unsigned char *head, size_t row_bytes, kv_load *load)
+INLINE void kv_turn(const struct kv_tile *t, kv_load *load)
 {
     const size_t n = t->n, dim = t->dim; /* locals, as vector stores may alias *t */
     float *turned = t->turned;
@@ -69,35 +81,28 @@ INLINE void kv_turn(const struct kv_tile *t, const unsigned char *head, size_t r
             vi r[VL];
 #pragma GCC unroll 16
             for (size_t i = 0; i < VL; i++)
-                r[i] = j + i < n ? vf_bits(load(head + (j + i) * row_bytes, d, dim - d)) : vi_set1(0);
+                r[i] = j + i < n ? vf_bits(load(t->row[j + i], d, dim - d)) : vi_set1(0);
             vi_transpose(r);
             for (size_t i = 0; i < VL && d + i < dim; i++)
                 vi_store(turned + (d + i) * KV_TILE + j, r[i]);
         }
 }
 
-INLINE void kv_keys(const struct kv_tile *t, kv_load *load)
-{
-    kv_turn(t, kv_at(t->rows, t->head, t->first), t->rows->row_bytes, load);
-}
-
 INLINE void kv_values(const struct kv_tile *t, kv_load *load)
 {
-    const unsigned char *head = kv_at(t->rows, t->head, t->first);
-    const size_t n = t->n, dim = t->dim, row_bytes = t->rows->row_bytes, stride = t->stride;
+    const size_t n = t->n, dim = t->dim, stride = t->stride;
     float *straight = t->straight;
     for (size_t j = 0; j < n; j++)
         for (size_t d = 0; d < dim; d += VL)
-            vf_store(straight + j * stride + d, load(head + j * row_bytes, d, dim - d));
+            vf_store(straight + j * stride + d, load(t->row[j], d, dim - d));
 }
 
 /* Any other type: through the table of types. */
 static void kv_values_any(const struct kv_tile *t)
 {
-    const struct dtype_info *type = dtype_find(t->rows->type);
-    const unsigned char *head = kv_at(t->rows, t->head, t->first);
+    const struct dtype_info *type = dtype_find(t->type);
     for (size_t j = 0; j < t->n; j++)
-        type->dequantize(head + j * t->rows->row_bytes, t->straight + j * t->stride, t->dim);
+        type->dequantize(t->row[j], t->straight + j * t->stride, t->dim);
 }
 
 #endif
