@@ -32,6 +32,8 @@ struct run_row {
     char energy_source[128], energy_reason[224];
     char bound[16];              /* "memory", "compute" */
     char type_k[12], type_v[12]; /* of the KV cache */
+    int kv_block;                /* positions of a block of a paged one; 0: contiguous */
+    double kv_ratio, kv_ratio_low, kv_ratio_high; /* paged: speed over the run's first cache in the same repetitions, methods.md (97); NaN: alone */
     char act_scales[8];          /* activation scales of the largest pass: "exact" or "pow2", methods.md (89); "": not quantized */
     double experts_touched;      /* distinct experts read per MoE layer and pass, mean; NaN: dense model */
     char counters[16];
@@ -128,7 +130,7 @@ struct run {
 };
 
 /* Columns of struct run_row and struct run_op. */
-enum { RUN_ROW_COLUMNS = 57, RUN_OP_COLUMNS = 20 };
+enum { RUN_ROW_COLUMNS = 61, RUN_OP_COLUMNS = 20 };
 extern const struct table_fields run_row_fields, run_op_fields;
 
 int run_add_row(struct run *r, const struct run_row *row, struct error *err);

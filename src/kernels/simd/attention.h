@@ -93,7 +93,7 @@ static void simd_attention(const struct attention_args *a, uint32_t head0, uint3
 {
     struct att s = att_init(a, head0, head1, tok0, tok1);
     const size_t rows = (size_t)s.group * (tok1 - tok0);
-    const struct kv_type k_type = kv_type_find(a->k.type, once), v_type = kv_type_find(a->v.type, once);
+    const struct kv_type k_type = kv_type_find(a->k.type, once && !a->k.table), v_type = kv_type_find(a->v.type, once && !a->v.table);
     const bool few = tok1 - tok0 == 1 && rows <= FEW_ROWS && k_type.few_scores && v_type.few_output;
     const struct key_range keys = attention_keys(a, tok0, tok1);
     att_start(&s, rows);
