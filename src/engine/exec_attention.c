@@ -141,8 +141,8 @@ static void cut_keys(const struct engine *e, const struct op *op, struct unit *x
     x->key1 = (uint32_t)u64_min(end, (uint64_t)x->key0 + step);
 }
 
-/* Unit *u of run r; if the run has fewer, subtracts their number from *u. Units of a KV head are consecutive, late tiles (most
- * keys) first. doc/notes/attention.md */
+/* Unit *u of run r; if the run has fewer, subtracts their number from *u. Units of a KV head are consecutive, of a paged cache those of
+ * a part's keys, whose blocks share pages of memory; late tiles (most keys) first. doc/notes/attention.md */
 static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r, size_t *u, struct unit *x)
 {
     const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = n_tok == 1 ? 1 : tile_tokens(op, n_tok);
@@ -155,8 +155,9 @@ static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r,
         return false;
     }
     if (n_tok == 1) {
-        x->head_kv = (uint32_t)(*u / n);
-        x->part = (uint32_t)(*u % n);
+        const bool paged = e->kv[op->layer].k.block_bytes > 0;
+        x->head_kv = (uint32_t)(paged ? *u % heads : *u / n);
+        x->part = (uint32_t)(paged ? *u / heads : *u % n);
         cut_keys(e, op, x);
         return true;
     }

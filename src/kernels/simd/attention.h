@@ -52,12 +52,15 @@ struct kv_type {
             { DTYPE_Q4_0, kv_keys_q4_0, kv_values_q4_0, few_scores_q4_0##kind, few_output_q4_0##kind },                          \
     }
 /* once: for CPU_SW_PREFETCH. */
-static struct kv_type kv_type_find(enum dtype type, bool once)
+static struct kv_type kv_type_find(const struct kv_rows *r, bool once)
 {
-    static const struct kv_type types[2][5] = { KV_TYPES(), KV_TYPES(_once) };
-    for (size_t i = 0; i < ARRAY_LEN(types[once]); i++)
-        if (types[once][i].type == type)
-            return types[once][i];
+    static const struct kv_type types[FEW_ORDERS][5] = { [FEW_SEQUENCE] = KV_TYPES(), [FEW_SEQUENCE_ONCE] = KV_TYPES(_once),
+                                                         [FEW_PAGED] = KV_TYPES(_paged), [FEW_PAGED_ONCE] = KV_TYPES(_paged_once) };
+    const enum few_order order = r->table ? (once ? FEW_PAGED_ONCE : FEW_PAGED) : once ? FEW_SEQUENCE_ONCE : FEW_SEQUENCE;
+    const enum dtype type = r->type;
+    for (size_t i = 0; i < ARRAY_LEN(types[order]); i++)
+        if (types[order][i].type == type)
+            return types[order][i];
     return (struct kv_type){ .type = type, .keys = kv_keys_any, .values = kv_values_any };
 }
 
@@ -79,12 +82,15 @@ static void att_many(const struct att *s, const struct kv_type *k_type, const st
 /* A tile as it is stored, against the rows of one token, all of whose keys it sees. */
 static void att_few(const struct att *s, const struct kv_type *k_type, const struct kv_type *v_type, struct work *w)
 {
+    struct few_rows k, v;
+    few_rows_of(&k, s, &s->a->k);
+    few_rows_of(&v, s, &s->a->v);
     for (size_t row = 0, n; row < s->group; row += n) {
         n = s->group - row < FEW ? s->group - row : FEW;
-        k_type->few_scores(s, row, n);
+        k_type->few_scores(s, &k, row, n);
         for (size_t r = 0; r < n; r++)
             att_softmax(s, row + r, s->p + r * KV_TILE, att_span(s, row, n), w);
-        v_type->few_output(s, row, n);
+        v_type->few_output(s, &v, row, n);
     }
 }
 
@@ -93,7 +99,7 @@ static void simd_attention(const struct attention_args *a, uint32_t head0, uint3
 {
     struct att s = att_init(a, head0, head1, tok0, tok1);
     const size_t rows = (size_t)s.group * (tok1 - tok0);
-    const struct kv_type k_type = kv_type_find(a->k.type, once && !a->k.table), v_type = kv_type_find(a->v.type, once && !a->v.table);
+    const struct kv_type k_type = kv_type_find(&a->k, once), v_type = kv_type_find(&a->v, once);
     const bool few = tok1 - tok0 == 1 && rows <= FEW_ROWS && k_type.few_scores && v_type.few_output;
     const struct key_range keys = attention_keys(a, tok0, tok1);
     att_start(&s, rows);
