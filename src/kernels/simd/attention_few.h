@@ -47,17 +47,13 @@ struct few_rows {
     struct few_piece piece[KV_TILE / 8 + 1]; /* blocks have 8 rows at least */
 };
 
-/* From position pos on. */
+/* From position pos on. Paged: n is a multiple or part of FEW_NEAR, and few_link() sets far and near. */
 INLINE struct few_piece few_piece(const struct att *s, const struct kv_rows *r, uint32_t pos)
 {
     const ptrdiff_t row_bytes = (ptrdiff_t)r->row_bytes;
     struct few_piece x = { kv_at(r, s->kv_head, pos), kv_run(r, pos), FEW_FAR * row_bytes, FEW_NEAR * row_bytes };
-    if (r->table) { /* so short that the rows ahead follow each other too */
-        const uint32_t far = pos + FEW_FAR, near = pos + FEW_NEAR, last = s->end - 1;
+    if (r->table)
         x.n = x.n < FEW_NEAR - pos % FEW_NEAR ? x.n : FEW_NEAR - pos % FEW_NEAR;
-        x.far = kv_at(r, s->kv_head, far < last ? far : last) - x.row;
-        x.near = kv_at(r, s->kv_head, near < last ? near : last) - x.row;
-    }
     x.n = x.n < s->j1 - pos ? x.n : s->j1 - pos;
     return x;
 }
@@ -67,6 +63,16 @@ static void few_rows_of(struct few_rows *x, const struct att *s, const struct kv
     x->n = 0;
     for (uint32_t pos = s->j0; pos < s->j1; pos += (uint32_t)x->piece[x->n++].n)
         x->piece[x->n] = few_piece(s, r, pos);
+}
+
+/* Pages: far ahead are the rows that are read next, and near the next piece. */
+static void few_link(struct few_rows *x, const struct few_rows *next)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        const unsigned char *far = next->piece[i < next->n ? i : next->n - 1].row, *near = i + 1 < x->n ? x->piece[i + 1].row : next->piece[0].row;
+        x->piece[i].far = far - x->piece[i].row;
+        x->piece[i].near = near - x->piece[i].row;
+    }
 }
 
 /*
