@@ -165,10 +165,11 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     snprintf(r->act_scales, sizeof r->act_scales, "%s", act_scales_name(engine_act_scales(e, most)));
     snprintf(r->counters, sizeof r->counters, "%s", counters_name(engine_counters(e)));
     phase_test_name(r->test, sizeof r->test, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
+    r->kv_block = NAN;
     if (t->cache && t->cache->block_size > 0) {
-        r->kv_block = (int)t->cache->block_size;
+        r->kv_block = t->cache->block_size;
         const size_t len = strlen(r->test);
-        snprintf(r->test + len, sizeof r->test - len, "@kv%d", r->kv_block);
+        snprintf(r->test + len, sizeof r->test - len, "@kv%u", t->cache->block_size);
     }
     r->kv_ratio = r->kv_ratio_low = r->kv_ratio_high = NAN;
     r->n_threads = machine->n_threads;

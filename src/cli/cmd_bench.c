@@ -345,7 +345,7 @@ int cmd_bench(int argc, char **argv, struct error *err)
     static const char doc[] =
         "Run prefill and decode on this machine and measure tokens/s and the share of its memory bandwidth (MBU) and peak (MFU) "
         "that they use.\v"
-        "A test is ppN (prefill of N tokens) or tgN (decode of N tokens), @dN with a context of N tokens. Bandwidth counts the weights and "
+        "A test is ppN (prefill of N tokens) or tgN (decode of N tokens), @dN with a context of N tokens, @kvN in a paged KV cache with blocks of N. Bandwidth counts the weights and "
         "KV cache that the engine reads. MBU and MFU are relative to ceilings that probes measure between the repetitions.\n\n"
         "  roofcast bench -m model.gguf\n"
         "  roofcast bench -m model.gguf -p 512 -n 0 -t 1,2\n"
