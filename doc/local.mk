@@ -10,7 +10,7 @@ dist_man_MANS += %D%/roofcast.1
 command_texts = %D%/man/roofcast-analyze.mdoc %D%/man/roofcast-bench.mdoc %D%/man/roofcast-calibrate.mdoc %D%/man/roofcast-capacity.mdoc \
   %D%/man/roofcast-doctor.mdoc %D%/man/roofcast-import.mdoc %D%/man/roofcast-list.mdoc %D%/man/roofcast-memory.mdoc %D%/man/roofcast-plot.mdoc \
   %D%/man/roofcast-ppl.mdoc %D%/man/roofcast-predict.mdoc %D%/man/roofcast-profile.mdoc %D%/man/roofcast-quantize.mdoc \
-  %D%/man/roofcast-report.mdoc %D%/man/roofcast-run.mdoc %D%/man/roofcast-score.mdoc %D%/man/roofcast-simulate.mdoc \
+  %D%/man/roofcast-report.mdoc %D%/man/roofcast-run.mdoc %D%/man/roofcast-score.mdoc %D%/man/roofcast-serve.mdoc %D%/man/roofcast-simulate.mdoc \
   %D%/man/roofcast-sweep.mdoc %D%/man/roofcast-validate.mdoc
 EXTRA_DIST += $(command_texts)
 command_pages = $(command_texts:.mdoc=.1) %D%/man/roofcast-logits.1 %D%/man/roofcast-synth.1 %D%/man/roofcast-tokenize.1

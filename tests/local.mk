@@ -38,6 +38,7 @@ include tests/cost/local.mk
 include tests/timing/local.mk
 include tests/predict/local.mk
 include tests/serving/local.mk
+include tests/server/local.mk
 include tests/stacks/local.mk
 include tests/fit/local.mk
 include tests/learn/local.mk

@@ -222,14 +222,15 @@ ROOFCAST_API void roofcast_capacity_options_init(struct roofcast_capacity_option
 /* Rates are arrivals/s, of all replicas. */
 struct roofcast_capacity {
     double rate;             /* the highest that meets the SLO by the central constants; 0: not even a single request meets it */
-    double rate_90, rate_50, rate_10; /* the highest that meets it with that probability, in percent; NaN: no draws */
-    double saturation;       /* served when all requests come at once: no rate above is sustained */
+    double rate_90, rate_50, rate_10; /* the highest that meets it with that probability, in percent; NaN: fewer than 10 draws */
+    double saturation;       /* served when all requests come at once, the drain at the end and think times included */
     /* At `rate`; NaN where that is 0. */
     double in_tok_s, out_tok_s, user_tok_s; /* prompts, outputs; 1 / mean TPOT */
     double ttft_p50_s, ttft_p99_s, tpot_mean_s, itl_p99_s, e2e_mean_s;
     double batch, kv_usage;  /* means over busy time: sequences; fraction of the KV blocks */
     double goodput_request_s, goodput_tok_s; /* of requests that meet all limits, and of their output tokens */
     uint32_t n_devices, n_simulations; /* of all replicas; that were run */
+    int unsteady;            /* not 0: w has too few requests for a steady state at higher rates: the rate may be too high or too low */
 };
 /*
  * w        with times between arrivals, which are scaled to each rate that is tried

@@ -68,6 +68,10 @@ const char *number_source_name(enum number_source s);
 bool size_mul(size_t a, size_t b, size_t *out); /* false on overflow */
 bool size_add(size_t a, size_t b, size_t *out);
 size_t size_align_up(size_t n, size_t align); /* align is a power of two; no overflow check */
+static inline uint32_t u32_min(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
 uint64_t u64_min(uint64_t a, uint64_t b);
 uint64_t u64_max(uint64_t a, uint64_t b);
 uint64_t u64_ceil_div(uint64_t a, uint64_t b);
@@ -252,6 +256,9 @@ uint64_t rng_u64(struct rng *r);
 double rng_uniform(struct rng *r); /* [0, 1) */
 double rng_normal(struct rng *r);  /* mean 0, sd 1 */
 
+/* FNV-1a, 64 bits. Source: Fowler, Noll and Vo, draft-eastlake-fnv */
+uint64_t hash_bytes(const void *data, size_t n);
+
 /* ---- CPUs -------------------------------------------------------------------- */
 enum cpu_flag {
     CPU_AVX2 = 1 << 0,   /* with FMA and F16C */
@@ -337,5 +344,7 @@ void team_free(struct team *t);
 int team_size(const struct team *t);
 void team_run(struct team *t, team_fn *fn, void *arg);
 void team_barrier(struct team *t);
+/* fn on the calling thread, with the CPUs that it had before team_new() pinned it: for threads that it starts, which inherit them. */
+void team_unpinned(struct team *t, void (*fn)(void *arg), void *arg);
 
 #endif

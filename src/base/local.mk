@@ -27,6 +27,7 @@ libbase_a_SOURCES = \
   %D%/stats.c \
   %D%/clock.c \
   %D%/rng.c \
+  %D%/hash.c \
   %D%/cpu.c \
   %D%/coherence.c \
   %D%/column.c \

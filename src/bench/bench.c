@@ -107,6 +107,8 @@ static int step(struct engine *e, const struct bench_test *t, struct sequences *
         memcpy(l->tok + (size_t)s * n, tok + (size_t)s * t->n + at, n * sizeof *tok);
     }
     const float *logits;
+    if (interrupt_check(err) != 0)
+        return -1;
     return engine_eval_runs(e, l->tok, l->run, t->n_batch, &logits, err);
 }
 

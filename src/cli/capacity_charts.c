@@ -1,5 +1,5 @@
-#include "base/environment.h"
 #include "cli/capacity.h"
+#include "cli/cli.h"
 #include "report/serving_report.h"
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static int begin(struct serving_chart *x, char style[PATH_SIZE], char base[PATH_
 {
     *x = (struct serving_chart){ .style = style, .out_base = base };
     snprintf(base, PATH_SIZE, "%.4000s-%s", out, what);
-    return environment_file(style, PATH_SIZE, "reports/charts/curves.gp") ? 0 : error_set(err, ERROR_INPUT, "reports/charts/curves.gp: not found: the charts' style");
+    return cli_chart_style(style, PATH_SIZE, "reports/charts/curves.gp", err);
 }
 
 static void say_notes(struct strbuf *notes, int rc)

@@ -32,6 +32,7 @@ int cmd_run(int argc, char **argv, struct error *err);
 int cmd_ppl(int argc, char **argv, struct error *err);
 int cmd_predict(int argc, char **argv, struct error *err);
 int cmd_sweep(int argc, char **argv, struct error *err);
+int cmd_serve(int argc, char **argv, struct error *err);
 int cmd_simulate(int argc, char **argv, struct error *err);
 int cmd_capacity(int argc, char **argv, struct error *err);
 int cmd_memory(int argc, char **argv, struct error *err);
@@ -120,5 +121,7 @@ int cli_keep_input(const char *path, const struct gguf *g, const char *option, c
 int cli_keep_arguments(int argc, char **argv, const char *option, const char *out, struct error *err);
 /* The same for the files of a chart, whose names begin with base; base may be NULL. */
 int cli_keep_chart(int argc, char **argv, const char *option, const char *base, struct error *err);
+/* Path of a style of charts, name: "reports/charts/curves.gp". errors: ERROR_INPUT, no data directory has it */
+int cli_chart_style(char *path, size_t size, const char *name, struct error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* Options of the commands that run the engine; protection of input files. */
+/* Options of the commands that run the engine; protection of input files; the style of charts. */
+#include "base/environment.h"
 #include "cli/cli.h"
 #include <string.h>
 
@@ -74,4 +75,11 @@ int cli_keep_chart(int argc, char **argv, const char *option, const char *base, 
         strbuf_free(&path);
     }
     return rc;
+}
+
+int cli_chart_style(char *path, size_t size, const char *name, struct error *err)
+{
+    if (environment_file(path, size, name))
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: not found: the chart's style (ROOFCAST_DATA is the directory of reports/)", path);
 }

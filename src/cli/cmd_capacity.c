@@ -18,7 +18,7 @@ static const struct argp_option option_table[] = {
     { "seqs", OPT_SEQS, "N,...", 0, "values of --max-num-seqs to try", 0 },
     { "budgets", OPT_TOKENS, "N,...", 0, "values of --max-num-batched-tokens to try", 0 },
     { "drafts", OPT_DRAFTS, "N,...", 0, "values of --num-speculative-tokens to try", 0 },
-    SERVING_OPTIONS,
+    SERVING_OPTIONS("5000"),
     PRICING_OPTIONS,
     { "price", OPT_PRICE, "USD", 0, "price of a device, in USD/h, for USD/Mtok", 0 },
     { "top", OPT_TOP, "N", 0, "deployments shown with their probabilities: the best ones, and the front (20; 0: all, without probabilities)", 0 },
@@ -221,20 +221,16 @@ static int choose(struct capacity_run *x, uint32_t *which, size_t *n, struct err
     return rc;
 }
 
-/* Those of all whose draws were found. */
-static void take_draws(struct capacity_run *x, const uint32_t *which, size_t n, const double *rate)
+/* Those of all draws that were found: after an interrupt not all are. */
+static void take_draws(struct capacity_run *x, const uint32_t *which, size_t n, double *rate)
 {
     const uint32_t n_draw = x->campaign.search->n_draw;
-    for (size_t i = 0; i < n; i++) {
-        bool all = true;
-        for (uint32_t k = 0; k < n_draw; k++)
-            all &= !isnan(rate[i * n_draw + k]);
-        for (size_t r = 0; r < x->rows.n && all; r++) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t r = 0; r < x->rows.n; r++) {
             struct capacity_row *row = table_row(&x->rows, r);
             if (row->cell == which[i])
                 capacity_probable(&row->c, rate + i * n_draw, n_draw);
         }
-    }
     capacity_rank(&x->rows);
 }
 
@@ -335,8 +331,8 @@ int cmd_capacity(int argc, char **argv, struct error *err)
         "server's settings. MODEL is a .gguf file, a Hugging Face config.json, or a name from `roofcast list models`.\v"
         "Each deployment is simulated (`roofcast simulate`) at rates found by bisection, on the same requests. Rates that the best "
         "deployments and the front meet with probability 0.9, 0.5 and 0.1 come from draws of the constants of the time model. Under mpirun each "
-        "rank takes a part of the deployments. The launch command (-o csv, json) starts the server that was simulated; DRAFT stands for a draft "
-        "model.\n\n"
+        "rank takes a part of the deployments. The launch command (-o csv, json) has the settings of the server that was simulated, as far as its "
+        "options go: --route, --prefill-replicas and replicas of llama-server are not in it, and DRAFT stands for a draft model.\n\n"
         "  roofcast capacity llama-3.1-8b -q BF16 --hw h100-sxm --slo p99:ttft=1s,itl=50ms\n"
         "  roofcast capacity llama-3.1-70b --hw h100-sxm,h200-sxm,b200 --types FP8,BF16 --tps 1,2,4,8 --slo p99:ttft=2s,itl=50ms\n"
         "  roofcast capacity llama-3.1-8b --hw l40s -q FP8 --workload azure-conv --slo 95%:ttft=1s,tpot=40ms --seqs 64,256 --budgets 2048,8192\n"
@@ -350,6 +346,7 @@ int cmd_capacity(int argc, char **argv, struct error *err)
     struct options o = { .c = SERVING_DEFAULTS, .lists = { .hw = "this" }, .price_usd_h = NAN, .top = 20, .format = REPORT_TABLE };
     struct capacity_run x = { .o = &o };
     o.c.load.arrivals.rate_s = 1;
+    o.c.load.n_made = 5000; /* so that the arrivals near the limit last longer than the drain after them */
     o.c.load.dirs = environment()->data_dirs;
     if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0 ||
         cli_keep_chart(argc, argv, "--chart", o.chart, err) != 0 || (o.save && outfile_check(o.save, err) != 0) ||

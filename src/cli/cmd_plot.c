@@ -125,15 +125,6 @@ static int find_subject(struct plot_subject *s, bool *measured, const struct plo
     return predict_for_plot(&s->prediction, o->doc, o->hw ? o->hw : "this", o->type, err);
 }
 
-static int find_style(char *path, size_t n, const char *name, struct error *err)
-{
-    if (environment_file(path, n, name))
-        return 0;
-    return error_set(
-        err, ERROR_INPUT,
-        "%s: not found: the chart's style (ROOFCAST_DATA is the directory of reports/)", path);
-}
-
 static void print_files(const struct plot_options *o)
 {
     static const char *const format[] = { "svg", "png", "pdf", "txt" };
@@ -150,7 +141,7 @@ static int draw(const struct plot_options *o, struct error *err)
     struct strbuf notes = { 0 };
     char style[4096];
     bool roofline = o->chart == PLOT_ROOFLINE || o->chart == PLOT_HIERARCHICAL;
-    if (find_style(style, sizeof style, roofline ? "reports/charts/roofline.gp" : "reports/charts/curves.gp", err) != 0)
+    if (cli_chart_style(style, sizeof style, roofline ? "reports/charts/roofline.gp" : "reports/charts/curves.gp", err) != 0)
         return -1;
     struct plot_subject s = { 0 };
     bool measured = false;

@@ -1,16 +1,15 @@
 /* roofcast simulate: many requests on a served model: TTFT, ITL and throughput of a service, with how sure they are. */
 #include "base/environment.h"
 #include "cli/cli.h"
-#include "cli/serving.h"
+#include "cli/serving_output.h"
 #include "dataset/machine.h"
 #include "report/serving_policies.h"
-#include "report/serving_report.h"
 #include "serving/draws.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_HW = 256, OPT_RATE, OPT_USERS, OPT_FORMAT, OPT_SAVE, OPT_REQUESTS_TO, OPT_TRACE_TO, OPT_CHART, OPT_STEPS, OPT_COMPARE, OPT_WARMUP };
+enum { OPT_HW = 256, OPT_RATE, OPT_USERS, OPT_STEPS, OPT_COMPARE };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
@@ -18,43 +17,26 @@ static const struct argp_option option_table[] = {
     { "rate", OPT_RATE, "R", 0, "requests a second; inf: all at once (default: a trace's own times, else inf)", 0 },
     { "request-rate", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "max-concurrency", OPT_USERS, "N", 0, "requests under way at once at most: the client holds others back", 0 },
-    SERVING_OPTIONS,
+    SERVING_OPTIONS("1000"),
     PRICING_OPTIONS,
-    { "warmup", OPT_WARMUP, "none|mser", 0, "requests left out at the start: none (default), or up to the steady part of TTFT (MSER-5)", 0 },
     { "step-by-step", OPT_STEPS, NULL, 0, "every step one by one, without jumps: the same result, slower", 0 },
     { "compare-policies", OPT_COMPARE, NULL, 0, "what each idea buys on the same requests, from one request at a time to speculation", 0 },
-    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
-    { "format", OPT_FORMAT, "vllm", 0, "print the result file of `vllm bench serve`", 0 },
-    { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
-    { "requests-to", OPT_REQUESTS_TO, "FILE", 0, "a row for each request: FILE.csv or FILE.jsonl", 0 },
-    { "trace-to", OPT_TRACE_TO, "FILE", 0, "steps and requests over time, for ui.perfetto.dev", 0 },
-    { "chart", OPT_CHART, "BASE", 0, "draw BASE-latency and BASE-timeline (SVG, PNG)", 0 },
+    SERVING_OUTPUT_OPTIONS,
     { 0 },
 };
 
 struct options {
     struct serving_cli c;
-    const char *save, *requests_to, *trace_to, *chart;
-    enum report_format format;
-    bool vllm, steps, compare, warmup;
+    struct serving_output out;
+    bool steps, compare;
 };
-
-static int read_format(struct options *o, const char *arg, struct error *err)
-{
-    if (strcmp(arg, "vllm") != 0)
-        return error_set(err, ERROR_USAGE, "--format: expected vllm; found \"%.32s\" (-o: table, csv, json, jsonl, md, sql)", arg);
-    return cli_flag(&o->vllm);
-}
-
-static int read_warmup(struct options *o, const char *arg, struct error *err)
-{
-    o->warmup = strcmp(arg, "mser") == 0;
-    return o->warmup || strcmp(arg, "none") == 0 ? 0 : error_set(err, ERROR_USAGE, "--warmup: expected none or mser; found \"%.32s\"", arg);
-}
 
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
     struct options *o = options;
+    const int rc = serving_output_parse(key, arg, &o->out, err);
+    if (rc != CLI_UNKNOWN)
+        return rc;
     switch (key) {
     case OPT_HW:
         return cli_text(&o->c.hw, arg);
@@ -63,112 +45,16 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return serving_rate(arg, &o->c.load.arrivals.rate_s, err);
     case OPT_USERS:
         return parse_int(arg, 1, INT32_MAX, "--max-concurrency", &o->c.max_concurrency, err);
-    case OPT_FORMAT:
-        return read_format(o, arg, err);
-    case OPT_WARMUP:
-        return read_warmup(o, arg, err);
     case OPT_STEPS:
         return cli_flag(&o->steps);
     case OPT_COMPARE:
         return cli_flag(&o->compare);
-    case 'o':
-        return report_format_find(arg, &o->format, err);
-    case OPT_SAVE:
-        return cli_text(&o->save, arg);
-    case OPT_REQUESTS_TO:
-        return cli_text(&o->requests_to, arg);
-    case OPT_TRACE_TO:
-        return cli_text(&o->trace_to, arg);
-    case OPT_CHART:
-        return cli_text(&o->chart, arg);
     default:
         return serving_parse(key, arg, &o->c, err);
     }
 }
 
-/* ---- outputs -------------------------------------------------------------------------------------------------------- */
-
-static int write_requests(const struct options *o, const struct serving_subject *s, struct error *err)
-{
-    struct outfile out;
-    const bool lines = text_ends_with(o->requests_to, ".jsonl");
-    if (outfile_open(&out, o->requests_to, err) != 0)
-        return -1;
-    if (serving_write_requests(out.f, lines ? REPORT_JSONL : REPORT_CSV, s, err) != 0) {
-        outfile_abort(&out);
-        return -1;
-    }
-    return outfile_commit(&out, err);
-}
-
-static int chart_style(char *path, size_t size, struct error *err)
-{
-    return environment_file(path, size, "reports/charts/curves.gp") ? 0 : error_set(err, ERROR_INPUT, "reports/charts/curves.gp: not found: the charts' style");
-}
-
-static int draw(const struct options *o, const struct serving_subject *s, const struct timeline *t, struct error *err)
-{
-    char style[4096], base[4096];
-    struct strbuf notes = { 0 };
-    struct serving_chart c = { .style = style, .out_base = base };
-    if (chart_style(style, sizeof style, err) != 0)
-        return -1;
-    snprintf(c.title, sizeof c.title, "%.60s on %.60s", s->model, s->hw);
-    snprintf(c.subtitle, sizeof c.subtitle, "%.120s, %s", s->w->name, s->options->policy->name);
-    snprintf(base, sizeof base, "%.4000s-latency", o->chart);
-    int rc = serving_chart_cdf(&c, s, &notes, err);
-    snprintf(base, sizeof base, "%.4000s-timeline", o->chart);
-    if (rc == 0)
-        rc = serving_chart_timeline(&c, s, t, &notes, err);
-    if (rc == 0 && notes.len > 0)
-        notify_note("%s", notes.s);
-    strbuf_free(&notes);
-    return rc;
-}
-
-static int print_vllm(const struct serving_subject *s, struct error *err)
-{
-    json_t *doc = serving_vllm_json(s, false, err);
-    if (!doc)
-        return -1;
-    json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    putchar('\n');
-    json_decref(doc);
-    return 0;
-}
-
-/* Everything that is printed or written of a run. */
-static int report(const struct options *o, const struct serving_subject *s, const struct timeline *t, struct error *err)
-{
-    int rc = o->vllm ? print_vllm(s, err) : serving_print(NULL, o->format, s, err);
-    if (rc == 0 && o->save)
-        rc = serving_print(o->save, REPORT_JSON, s, err);
-    if (rc == 0 && o->requests_to)
-        rc = write_requests(o, s, err);
-    if (rc == 0 && o->chart)
-        rc = draw(o, s, t, err);
-    return rc;
-}
-
 /* ---- a run ------------------------------------------------------------------------------------------------------------ */
-
-/* Both listeners of a run. */
-struct listeners {
-    struct timeline *timeline;
-    struct serving_trace *trace;
-    double start_s, last_ps; /* of the work; of the arrivals, 0: all at once */
-    uint64_t n_call;
-};
-
-static void listen(void *ctx, const struct serve_step *x)
-{
-    struct listeners *l = ctx;
-    timeline_step(l->timeline, x);
-    if (l->trace)
-        serving_trace_step(l->trace, x);
-    if (++l->n_call % 65536 == 0 && clock_now_s() - l->start_s > 1)
-        notify_progress(NULL, "requests", l->last_ps > 0 ? fmin(1, (double)x->end_ps / l->last_ps) : -1);
-}
 
 /* ctx: when the draws began, in seconds. */
 static void show_progress(void *ctx, uint32_t n_done, uint32_t n)
@@ -178,20 +64,20 @@ static void show_progress(void *ctx, uint32_t n_done, uint32_t n)
         notify_progress(NULL, "draws of the constants", (double)n_done / n);
 }
 
-/* One run and its draws; *r: serve_result_free(). */
-static int simulate(const struct options *o, struct deployment *d, const struct serve_workload *w, struct serve_options *run, struct timeline *t,
-                    struct serving_trace *trace, struct serve_result *r, struct serve_study *study, struct error *err)
+/* One run and its draws; *r: serve_result_free(). An interrupt of the draws is *stopped, no error: the run is there. */
+static int simulate(const struct options *o, struct deployment *d, const struct serve_workload *w, struct serve_options *run,
+                    struct serving_listeners *l, struct serve_result *r, struct serve_study *study, struct error *stopped, struct error *err)
 {
-    struct listeners l = { .timeline = t, .trace = trace, .start_s = clock_now_s(), .last_ps = (double)serve_workload_sum(w).last_arrival_ps };
-    run->step = listen;
-    run->step_ctx = &l;
+    l->progress = true;
+    run->step = serving_listen;
+    run->step_ctx = l;
     run->flags = o->steps ? SERVE_STEP_BY_STEP : 0;
     const int done = serve_simulate(r, w, run, err);
     notify_progress_done();
     if (done != 0)
         return -1;
     run->step = NULL;
-    const struct serve_metrics_options mo = { .slo = o->c.slo_text ? &o->c.slo : NULL, .timeline = t, .options = run, .drop_warmup = o->warmup,
+    const struct serve_metrics_options mo = { .slo = o->c.slo_text ? &o->c.slo : NULL, .timeline = &l->timeline, .options = run, .drop_warmup = o->out.warmup,
                                               .hit_infinite = d->policy.enable_prefix_caching ? serve_hit_bound(w, d->policy.block_size, err) : NAN };
     struct serve_metrics *m = malloc(sizeof *m);
     int rc = m ? serve_metrics(m, r, w, &mo, err) : error_oom(err, sizeof *m, "metrics");
@@ -202,6 +88,10 @@ static int simulate(const struct options *o, struct deployment *d, const struct 
         double start_s = clock_now_s();
         rc = serve_draws(study, d, w, run, &mo, &draws, show_progress, &start_s, err);
         notify_progress_done();
+        if (rc != 0 && err->kind == ERROR_INTERRUPTED) {
+            rc = 0;
+            (void)error_set(stopped, ERROR_INTERRUPTED, "%.200s: %zu of %u draws of the constants were made", err->msg, study->n_draw, draws.n_draw);
+        }
     }
     free(m);
     if (rc != 0)
@@ -213,41 +103,29 @@ static int run_one(const struct options *o, struct deployment *d, const struct s
                    struct error *err)
 {
     struct serve_options run = serving_run_options(&o->c, d);
-    struct timeline t;
-    struct serving_trace trace;
-    struct outfile out = { 0 };
+    struct serving_listeners l;
     struct serve_result r = { 0 };
     struct serve_study *study = calloc(1, sizeof *study);
     char constants[17];
     const double given_s = o->c.load.arrivals.rate_s;
     const struct serving_subject s = { .model = m->name, .hw = h->id, .constants = serving_constants(constants), .w = w,
                                        .rate = isnan(given_s) ? serve_workload_rate(w) : given_s, .burstiness = o->c.load.arrivals.burstiness,
-                                       .options = &run, .r = &r, .study = study };
-    int rc = study ? timeline_init(&t, &d->policy, err) : error_oom(err, sizeof *study, "a simulation");
+                                       .options = &run, .r = &r, .study = study, .timeline = &l.timeline };
+    int rc = study ? serving_listeners_init(&l, &o->out, &d->policy, d->n_block, w, err) : error_oom(err, sizeof *study, "a simulation");
     if (rc != 0) {
         free(study);
         return -1;
     }
-    if (o->trace_to && (rc = outfile_open(&out, o->trace_to, err)) == 0)
-        serving_trace_begin(&trace, out.f, 0, d->n_block);
-    if (rc == 0)
-        rc = simulate(o, d, w, &run, &t, o->trace_to ? &trace : NULL, &r, study, err);
-    if (rc == 0)
-        rc = report(o, &s, &t, err);
-    if (o->trace_to && out.f) {
-        struct strbuf note = { 0 };
-        if (rc == 0)
-            rc = serving_trace_end(&trace, &s, &note, err);
-        if (rc == 0 && note.len > 0)
-            notify_note("%s", note.s);
-        strbuf_free(&note);
-        if (rc == 0)
-            rc = outfile_commit(&out, err);
-        else
-            outfile_abort(&out);
+    struct error stopped = { 0 };
+    rc = simulate(o, d, w, &run, &l, &r, study, &stopped, err);
+    if (rc == 0 && stopped.kind == ERROR_NONE)
+        rc = serving_output(&o->out, &s, &l.timeline, err);
+    else if (rc == 0 && (rc = serving_output_partial(&o->out, &s, err)) == 0) {
+        *err = stopped;
+        rc = -1;
     }
+    rc = serving_listeners_end(&l, &s, rc, err);
     serve_result_free(&r);
-    timeline_free(&t);
     free(study);
     return rc;
 }
@@ -288,19 +166,19 @@ static int try_idea(const struct options *given, size_t i, const struct serving_
     o.c.draws = 0;
     const struct predict_options po = serving_predict_options(&o.c, x, h);
     struct deployment *d = malloc(sizeof *d);
-    struct timeline t;
+    struct serving_listeners l;
     struct serve_result r;
     if (!d)
         return error_oom(err, sizeof *d, "a deployment");
     int rc = deployment_init(d, &x->classes.classes, h, &po, p, w, err);
     if (rc == 0) {
         struct serve_options run = serving_run_options(&o.c, d);
-        rc = timeline_init(&t, &d->policy, err);
+        rc = serving_listeners_init(&l, &(struct serving_output){ 0 }, &d->policy, d->n_block, w, err);
         if (rc == 0) {
-            rc = simulate(&o, d, w, &run, &t, NULL, &r, study, err);
+            rc = simulate(&o, d, w, &run, &l, &r, study, NULL, err); /* without draws */
             if (rc == 0)
                 serve_result_free(&r);
-            timeline_free(&t);
+            rc = serving_listeners_end(&l, NULL, rc, err);
         }
         deployment_free(d);
     }
@@ -312,8 +190,8 @@ static int draw_policies(const struct options *o, const struct serving_policy *p
 {
     char style[4096];
     struct strbuf notes = { 0 };
-    struct serving_chart c = { .style = style, .out_base = o->chart };
-    if (chart_style(style, sizeof style, err) != 0)
+    struct serving_chart c = { .style = style, .out_base = o->out.chart };
+    if (cli_chart_style(style, sizeof style, "reports/charts/curves.gp", err) != 0)
         return -1;
     snprintf(c.title, sizeof c.title, "What each idea buys");
     snprintf(c.subtitle, sizeof c.subtitle, "%.200s", w->name);
@@ -321,6 +199,20 @@ static int draw_policies(const struct options *o, const struct serving_policy *p
     if (rc == 0 && notes.len > 0)
         notify_note("%s", notes.s);
     strbuf_free(&notes);
+    return rc;
+}
+
+/* done: how the simulations ended. After an interrupt the JSON has another name. */
+static int print_policies(const struct options *o, const struct table_rows *rows, const struct serve_workload *w, int done, struct error *err)
+{
+    struct error interrupted = done != 0 ? *err : (struct error){ 0 };
+    char *partial = o->out.save && done != 0 ? cli_partial_path(o->out.save, err) : NULL;
+    int rc = o->out.save && done != 0 && !partial ? -1 : serving_policies_print(NULL, o->out.format, rows, w->name, err);
+    if (rc == 0 && o->out.save)
+        rc = serving_policies_print(partial ? partial : o->out.save, REPORT_JSON, rows, w->name, err);
+    free(partial);
+    if (rc == 0 && done != 0)
+        rc = error_set(err, ERROR_INTERRUPTED, "%.200s: %zu of %d policies are printed", interrupted.msg, rows->n, N_IDEA);
     return rc;
 }
 
@@ -345,14 +237,13 @@ static int compare(const struct options *o, const struct serving_model *x, const
             notify_note("%s: %s", ideas[i].name, why.msg);
         } else {
             *err = why;
+            rows.n--;
             rc = -1;
         }
     }
-    if (rc == 0)
-        rc = serving_policies_print(NULL, o->format, &rows, w->name, err);
-    if (rc == 0 && o->save)
-        rc = serving_policies_print(o->save, REPORT_JSON, &rows, w->name, err);
-    if (rc == 0 && o->chart && n > 0)
+    if (rc == 0 || (err->kind == ERROR_INTERRUPTED && rows.n > 0))
+        rc = print_policies(o, &rows, w, rc, err);
+    if (rc == 0 && o->out.chart && n > 0)
         rc = draw_policies(o, drawn, n, w, err);
     free(study);
     table_rows_free(&rows);
@@ -374,6 +265,8 @@ static int with_workload(const struct options *o, const struct serving_model *x,
     if (!d)
         return error_oom(err, sizeof *d, "a deployment");
     int rc = deployment_init(d, &x->classes.classes, h, &po, &o->c.deploy, w, err);
+    if (rc == 0 && (rc = deployment_count_work(d, err)) != 0)
+        deployment_free(d);
     if (rc == 0) {
         const struct serve_options run = serving_run_options(&o->c, d);
         rc = deployment_identify(w, &run, err);
@@ -410,20 +303,6 @@ static int run(struct options *o, struct error *err)
     return rc;
 }
 
-/* That they can be written, before the work, and are no inputs. */
-static int check_outputs(const struct options *o, int argc, char **argv, struct error *err)
-{
-    const struct {
-        const char *option, *path;
-    } out[] = { { "--save", o->save }, { "--requests-to", o->requests_to }, { "--trace-to", o->trace_to } };
-    for (size_t i = 0; i < ARRAY_LEN(out); i++)
-        if (cli_keep_arguments(argc, argv, out[i].option, out[i].path, err) != 0 || (out[i].path && outfile_check(out[i].path, err) != 0))
-            return -1;
-    if (o->requests_to && !text_ends_with(o->requests_to, ".csv") && !text_ends_with(o->requests_to, ".jsonl"))
-        return error_set(err, ERROR_USAGE, "--requests-to: expected a name that ends in .csv or .jsonl; found \"%.200s\"", o->requests_to);
-    return cli_keep_chart(argc, argv, "--chart", o->chart, err) == 0 && (!o->chart || outfile_check(o->chart, err) == 0) ? 0 : -1;
-}
-
 /* Options that would have no effect. */
 static int check_options(const struct options *o, struct error *err)
 {
@@ -445,7 +324,8 @@ int cmd_simulate(int argc, char **argv, struct error *err)
         "A request waits, its prompt is computed (TTFT is that and the wait), then each step gives it a token (ITL is the step). Steps are "
         "shared: the more requests a step has, the more tokens a second and the longer the step. The scheduler decides who is in it. "
         "Intervals are 90 %: (sampling) narrows with more requests, (model) with better knowledge of the machine. Times are exact for the "
-        "prices of steps: doc/serving.md.\n\n"
+        "prices of steps: doc/serving.md. After Ctrl-C what is done is printed: a run with the draws that were made, or the policies "
+        "compared so far; of a run that was not over, nothing.\n\n"
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8\n"
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --workload azure-conv --rate 5 --slo p99:ttft=1s,itl=50ms\n"
         "  roofcast simulate llama-3.1-70b -q FP8 --hw h200-sxm --tp 2 --workload session:turns=6,in=2000,new=300,out=200,think=10s --rate 1\n"
@@ -454,14 +334,14 @@ int cmd_simulate(int argc, char **argv, struct error *err)
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --chart load --trace-to load.json\n";
     static const int exclusive[][CLI_EXCLUSIVE] = { { SERVING_PREFIX, SERVING_NO_PREFIX }, { SERVING_CHUNKED, SERVING_NO_CHUNKED },
                                                     { SERVING_ASYNC, SERVING_NO_ASYNC },   { SERVING_REQUESTS, SERVING_DURATION }, { OPT_RATE, SERVING_RAMP },
-                                                    { OPT_COMPARE, OPT_FORMAT },           { OPT_COMPARE, OPT_REQUESTS_TO },
-                                                    { OPT_COMPARE, OPT_TRACE_TO },         { OPT_FORMAT, 'o' },
+                                                    { OPT_COMPARE, OUTPUT_FORMAT },           { OPT_COMPARE, OUTPUT_REQUESTS },
+                                                    { OPT_COMPARE, OUTPUT_TRACE },         { OUTPUT_FORMAT, 'o' },
                                                     { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, exclusive };
-    struct options o = { .c = SERVING_DEFAULTS, .format = REPORT_TABLE };
+    struct options o = { .c = SERVING_DEFAULTS, .out = { .format = REPORT_TABLE } };
     o.c.load.arrivals.rate_s = NAN;
     o.c.load.dirs = environment()->data_dirs;
-    if (cli_parse(&syntax, argc, argv, &o, err) != 0 || check_outputs(&o, argc, argv, err) != 0 || check_options(&o, err) != 0)
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0 || serving_output_check(&o.out, argc, argv, err) != 0 || check_options(&o, err) != 0)
         return -1;
     const int rc = run(&o, err);
     pricing_free(&o.c.price);

@@ -33,7 +33,14 @@ roofcast_SOURCES = \
   %D%/cmd_report.c \
   %D%/cmd_run.c \
   %D%/cmd_score.c \
+  %D%/cmd_serve.c \
   %D%/cmd_simulate.c \
+  %D%/serve.c \
+  %D%/serve.h \
+  %D%/serve_http.c \
+  %D%/serve_http.h \
+  %D%/serving_output.c \
+  %D%/serving_output.h \
   %D%/cmd_sweep.c \
   %D%/cmd_synth.c \
   %D%/cmd_tokenize.c \
@@ -52,6 +59,6 @@ roofcast_SOURCES = \
   %D%/serving.h \
   %D%/sweep_mpi.c
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-roofcast_LDADD = libbench.a libreport.a liblearn.a libserving.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a librun.a $(KERNEL_LIBS) \
+roofcast_LDADD = libserver.a libbench.a libreport.a liblearn.a libserving.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
-  $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(MPI_LIBS)
+  $(MICROHTTPD_LIBS) $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(MPI_LIBS)

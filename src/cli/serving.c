@@ -39,20 +39,20 @@ static int read_time(const char *arg, const char *what, double *s, struct error 
     return error_set(err, ERROR_USAGE, "%s: expected a time, 90s, 10min or 1h; found \"%.64s\"", what, arg);
 }
 
-static int read_acceptance(const char *arg, struct serving_cli *o, struct error *err)
+int serving_rates(const char *arg, const char *what, double *rate, uint32_t *n, struct error *err)
 {
     const char *at = arg;
-    for (o->n_accept = 0; o->n_accept < POLICY_MAX_DRAFT; at++) {
+    for (*n = 0; *n < POLICY_MAX_DRAFT; at++) {
         char *end;
         const double p = strtod(at, &end);
         if (end == at || !(p >= 0 && p <= 1) || (*end != ',' && *end != '\0'))
             break;
-        o->accept[o->n_accept++] = p;
+        rate[(*n)++] = p;
         at = end;
         if (*end == '\0')
             return 0;
     }
-    return error_set(err, ERROR_USAGE, "--acceptance: expected up to %d probabilities, 0.7 or 0.8,0.6,0.5; found \"%.64s\"", POLICY_MAX_DRAFT, arg);
+    return error_set(err, ERROR_USAGE, "%s: expected up to %d probabilities, 0.7 or 0.8,0.6,0.5; found \"%.64s\"", what, POLICY_MAX_DRAFT, arg);
 }
 
 static int read_word(const char *arg, const char *what, const char *const *words, int *to, struct error *err)
@@ -177,7 +177,7 @@ static int read_policy(int key, const char *arg, struct serving_cli *o, struct e
         d->num_speculative_tokens = d->look_ahead = (uint32_t)n;
         return 0;
     case SERVING_ACCEPT:
-        return read_acceptance(arg, o, err);
+        return serving_rates(arg, "--acceptance", o->accept, &o->n_accept, err);
     case SERVING_ACCEPT_SD:
         return parse_double(arg, 0, 5, "--acceptance-spread", &o->accept_sd, err);
     default:

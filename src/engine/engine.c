@@ -546,7 +546,7 @@ int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engin
     }
     if (n > e->o.n_ubatch || n_out > e->o.n_out_max)
         return too_many(e, (uint32_t)u64_min(n, UINT32_MAX), (uint32_t)u64_min(n_out, UINT32_MAX), err);
-    if (check_tokens(e, tokens, (uint32_t)n, err) != 0 || interrupt_check(err) != 0)
+    if (check_tokens(e, tokens, (uint32_t)n, err) != 0)
         return -1;
     memcpy(e->run, run, n_run * sizeof *run);
     run_pass(e, tokens, n_run);
@@ -585,6 +585,21 @@ const char *act_scales_name(enum act_scales s)
 {
     static const char *const names[] = { [ACT_SCALES_NONE] = "", [ACT_SCALES_EXACT] = "exact", [ACT_SCALES_POW2] = "pow2" };
     return names[s];
+}
+
+void engine_unpinned(struct engine *e, void (*fn)(void *arg), void *arg)
+{
+    team_unpinned(e->team, fn, arg);
+}
+
+const struct engine_options *engine_options(const struct engine *e)
+{
+    return &e->o;
+}
+
+uint32_t engine_n_vocab(const struct engine *e)
+{
+    return e->m->hp.n_vocab;
 }
 
 const struct op_list *engine_ops(const struct engine *e)

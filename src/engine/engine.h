@@ -54,8 +54,14 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
 void engine_free(struct engine *e);
 
 const struct op_list *engine_ops(const struct engine *e);
+/* As they were given, groups and n_seq filled in. */
+const struct engine_options *engine_options(const struct engine *e);
+uint32_t engine_n_vocab(const struct engine *e);
 const struct kernels *engine_kernels(const struct engine *e);
 const struct counters *engine_counters(const struct engine *e);
+
+/* fn on the calling thread, that of engine_new(), unpinned: for threads that it starts. */
+void engine_unpinned(struct engine *e, void (*fn)(void *arg), void *arg);
 
 /* Bytes of packed weights, and seconds spent packing; 0: none. */
 size_t engine_packed_bytes(const struct engine *e, double *seconds);
@@ -151,6 +157,7 @@ struct sampler {
     uint32_t n_vocab;
     struct rng rng;
     struct scored *token; /* [n_vocab] */
+    bool shares;          /* token is the caller's */
     uint32_t *count;      /* [n_vocab] occurrences in the history; NULL: no penalty */
     int32_t *last;        /* [repeat_last_n] ring buffer of the history; NULL: unbounded */
     uint32_t n_last, at;
@@ -159,6 +166,9 @@ struct sampler {
 int sampler_check(const struct sampler_options *o, struct error *err);
 /* Checks o and allocates all memory. */
 int sampler_init(struct sampler *s, const struct sampler_options *o, uint32_t n_vocab, struct error *err);
+/* With memory that samplers of one thread share: sampler_scratch(), which outlives them. */
+struct scored *sampler_scratch(uint32_t n_vocab); /* free(); NULL: out of memory */
+int sampler_init_shared(struct sampler *s, const struct sampler_options *o, uint32_t n_vocab, struct scored *scratch, struct error *err);
 void sampler_free(struct sampler *s);
 /* Append a token, of the prompt too, to the penalty's history. */
 void sampler_accept(struct sampler *s, int32_t id);

@@ -46,9 +46,19 @@ int sampler_check(const struct sampler_options *o, struct error *err)
     return check("--repeat-last-n", o->repeat_last_n, o->repeat_last_n >= -1, "-1 (all), 0 (off) or more", err);
 }
 
+struct scored *sampler_scratch(uint32_t n_vocab)
+{
+    return malloc(n_vocab * sizeof(struct scored));
+}
+
 int sampler_init(struct sampler *s, const struct sampler_options *o, uint32_t n_vocab, struct error *err)
 {
-    *s = (struct sampler){ .opt = *o, .n_vocab = n_vocab };
+    return sampler_init_shared(s, o, n_vocab, NULL, err);
+}
+
+int sampler_init_shared(struct sampler *s, const struct sampler_options *o, uint32_t n_vocab, struct scored *scratch, struct error *err)
+{
+    *s = (struct sampler){ .opt = *o, .n_vocab = n_vocab, .shares = scratch != NULL };
     if (sampler_check(o, err) != 0)
         return -1;
     if (n_vocab == 0)
@@ -57,7 +67,7 @@ int sampler_init(struct sampler *s, const struct sampler_options *o, uint32_t n_
     const bool penalty = o->repeat_penalty != 1 && o->repeat_last_n != 0;
     const size_t bytes = n_vocab * (sizeof *s->token + sizeof *s->count) +
                          (penalty && o->repeat_last_n > 0 ? (size_t)o->repeat_last_n * sizeof *s->last : 0);
-    s->token = malloc(n_vocab * sizeof *s->token);
+    s->token = scratch ? scratch : sampler_scratch(n_vocab);
     if (penalty)
         s->count = calloc(n_vocab, sizeof *s->count);
     if (penalty && o->repeat_last_n > 0)
@@ -70,7 +80,8 @@ int sampler_init(struct sampler *s, const struct sampler_options *o, uint32_t n_
 
 void sampler_free(struct sampler *s)
 {
-    free(s->token);
+    if (!s->shares)
+        free(s->token);
     free(s->count);
     free(s->last);
     memset(s, 0, sizeof *s);

@@ -23,9 +23,7 @@ void fit_free(struct fit *f)
 
 static size_t hash_of(const char *name)
 {
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 0x100000001b3u;
+    const uint64_t h = hash_bytes(name, strlen(name));
     return (size_t)(h ^ h >> 32);
 }
 

@@ -36,7 +36,7 @@ const char *closed_loop_why_not(const struct workload *p)
     return NULL;
 }
 
-/* "vllm-0.19" of version 0.19.0 of vLLM; other servers, and versions that are no releases, as the newest. */
+/* "vllm-0.19" of version 0.19.0 of vLLM; other servers, and versions that are no releases, as the default. */
 static const char *name_policy(struct loop *x)
 {
     const char *v = x->p->m->version;
@@ -53,8 +53,7 @@ static const char *name_policy(struct loop *x)
 /* Servers are set up for the users of their benchmark. Its prompts have nothing in common. */
 static int set_policy(struct loop *x, struct error *err)
 {
-    const struct hwprofile *h = &x->p->machine->h;
-    const struct policy_device device = { .memory_bytes = h->mem_bytes.value, .is_gpu = h->kind == HW_GPU, .is_a100 = strstr(h->name, "A100") != NULL };
+    const struct policy_device device = policy_device_of(&x->p->machine->h);
     struct error unused = { 0 };
     if (policy_init(&x->policy, name_policy(x), &device, &unused) != 0 && policy_init(&x->policy, "vllm", &device, err) != 0)
         return -1;

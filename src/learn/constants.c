@@ -253,9 +253,7 @@ int constants_digest(char out[17], const char *name, struct error *err)
         return error_set(err, ERROR_UNAVAILABLE, "hwprofiles/stacks/%s.json is in none of the data directories", name);
     if (filemap_open(&m, path, err) != 0)
         return -1;
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < m.size; i++)
-        h = (h ^ m.data[i]) * UINT64_C(0x100000001b3);
+    const uint64_t h = hash_bytes(m.data, m.size);
     filemap_close(&m);
     snprintf(out, 17, "%016llx", (unsigned long long)h);
     return 0;

@@ -7,20 +7,17 @@
 #include <string.h>
 
 /* Prompts are priced in steps with half of the sequences, as in a server that fills. */
-enum { HALVES = 2, PAST = 8192, MOST_PAIRED = 2048, FIRST_SIZE = 16 };
+enum { HALVES = 2, PAST = 8192, MOST_PAIRED = 2048, FIRST_SIZE = 16, SIZES_AN_OCTAVE = 4 };
 
 struct pricing {
     const struct stack_traits *x;
     const struct loop_shape *shape;
     const double *steps, *prompts; /* constants; prompts NULL: steps' */
     double passes[TIME_PARAMETER_COUNT]; /* of prompts, without the taking in of a request */
+    struct workload half; /* decode of half of the sequences, where prompts have no constants of their own */
+    double half_s;
     struct time_features f;
 };
-
-static uint64_t ps_of(double s)
-{
-    return s > 0 ? (uint64_t)(s * PS_PER_S + 0.5) : 0;
-}
 
 /* Seconds of a step of either or both; NULL: none. */
 static double seconds(struct pricing *x, const struct workload *decode, const struct workload *prompt, const double *constants)
@@ -39,32 +36,32 @@ static int decode_s(struct pricing *x, uint32_t n_seq, uint32_t context, double 
     return 0;
 }
 
+static int half_init(struct pricing *x, struct error *err)
+{
+    const uint32_t n_decode = (x->shape->n_user + HALVES - 1) / HALVES, context = x->shape->n_in + x->shape->n_out / 2;
+    if (x->prompts)
+        return 0;
+    if (workload_of_pass(x->x->p, PHASE_DECODE, n_decode, context, n_decode, &x->half, err) != 0)
+        return -1;
+    x->half_s = seconds(x, &x->half, NULL, x->steps);
+    return 0;
+}
+
 /* What n_tok tokens of n_prompt prompts after n_past positions add to a step. */
 static int prompt_s(struct pricing *x, uint32_t n_tok, uint32_t n_past, uint32_t n_prompt, double *s, struct error *err)
 {
-    const uint32_t n_decode = (x->shape->n_user + HALVES - 1) / HALVES, context = x->shape->n_in + x->shape->n_out / 2;
-    struct workload p = { 0 }, d = { 0 };
-    int rc = workload_of_pass(x->x->p, PHASE_PREFILL, n_tok, n_past, n_prompt, &p, err);
-    if (rc == 0 && !x->prompts)
-        rc = workload_of_pass(x->x->p, PHASE_DECODE, n_decode, context, n_decode, &d, err);
-    if (rc == 0)
-        *s = x->prompts ? seconds(x, NULL, &p, x->passes) : seconds(x, &d, &p, x->steps) - seconds(x, &d, NULL, x->steps);
+    struct workload p;
+    if (workload_of_pass(x->x->p, PHASE_PREFILL, n_tok, n_past, n_prompt, &p, err) != 0)
+        return -1;
+    *s = x->prompts ? seconds(x, NULL, &p, x->passes) : seconds(x, &x->half, &p, x->steps) - x->half_s;
     workload_free(&p);
-    workload_free(&d);
-    return rc;
+    return 0;
 }
 
-/* The next size that is priced: four an octave. Between them seconds are linear. */
-static uint32_t next_size(uint32_t n, uint32_t most)
+/* Of seconds at two sizes. */
+static void fill(uint64_t *v, uint32_t a, uint32_t b, double at_a, double at_b)
 {
-    const uint32_t next = n < 4 ? n + 1 : n + n / 4;
-    return next < most ? next : most;
-}
-
-static void line(uint64_t *v, uint32_t a, uint32_t b, double at_a, double at_b)
-{
-    for (uint32_t n = a; n <= b; n++)
-        v[n] = ps_of(b > a ? at_a + (double)(n - a) / (b - a) * (at_b - at_a) : at_b);
+    step_price_line(v, 1, a, b, at_a * PS_PER_S, at_b * PS_PER_S);
 }
 
 /* Steps at two contexts: what does not depend on it, and a position's part. */
@@ -74,13 +71,13 @@ static int decode_tables(struct pricing *x, struct step_price *out, struct error
     double base[2] = { 0 }, position[2] = { 0 };
     for (uint32_t a = 0, b; a < out->max_decode; a = b) {
         double at_low, at_high;
-        b = next_size(a, out->max_decode);
+        b = step_price_next_size(a, out->max_decode, SIZES_AN_OCTAVE);
         if (decode_s(x, b, low, &at_low, err) != 0 || decode_s(x, b, high, &at_high, err) != 0)
             return -1;
         position[1] = fmax(0, (at_high - at_low) / ((double)(high - low) * b));
         base[1] = fmax(0, at_low - position[1] * b * (low + 1.0));
-        line(out->decode_ps, a > 0 ? a : b, b, base[0], base[1]);
-        line(out->context_ps, a > 0 ? a : b, b, position[0], position[1]);
+        fill(out->decode_ps, a > 0 ? a : b, b, base[a == 0], base[1]);
+        fill(out->context_ps, a > 0 ? a : b, b, position[a == 0], position[1]);
         base[0] = base[1];
         position[0] = position[1];
     }
@@ -103,16 +100,16 @@ static int prompt_table(struct pricing *x, struct step_price *out, struct error 
     double pair_s, last = 0;
     if (pair_price(x, &pair_s, err) != 0)
         return -1;
-    out->pair_ps_2_16[0] = ps_of(pair_s * 65536);
+    out->pair_ps_2_16[0] = (uint64_t)(pair_s * 65536 * PS_PER_S + 0.5);
     for (uint32_t a = 0, b; a < out->max_tok; a = b) {
-        b = a < FIRST_SIZE ? (uint32_t)u64_min(a + FIRST_SIZE, out->max_tok) : next_size(a, out->max_tok);
+        b = a < FIRST_SIZE ? (uint32_t)u64_min(a + FIRST_SIZE, out->max_tok) : step_price_next_size(a, out->max_tok, SIZES_AN_OCTAVE);
         const uint32_t n_prompt = b < x->shape->n_in ? 1 : (b + x->shape->n_in / 2) / x->shape->n_in;
         const double each = (double)b / n_prompt;
         double s;
         if (prompt_s(x, b, 0, n_prompt, &s, err) != 0)
             return -1;
         const double now = fmax(last, s - pair_s * n_prompt * 0.5 * each * (each + 1));
-        line(out->mixed_ps, a > 0 ? a : 1, b, a > 0 ? last : now, now);
+        fill(out->mixed_ps, a > 0 ? a : 1, b, a > 0 ? last : now, now);
         last = now;
     }
     return 0;
@@ -134,7 +131,8 @@ int loop_price(struct step_price *out, const struct stack_traits *x, const struc
         p->passes[TIME_STEP] = no_s;
     }
     out->apart = true;
-    const int rc = decode_tables(p, out, err) != 0 || prompt_table(p, out, err) != 0 ? -1 : 0;
+    const int rc = half_init(p, err) != 0 || decode_tables(p, out, err) != 0 || prompt_table(p, out, err) != 0 ? -1 : 0;
+    workload_free(&p->half);
     free(p);
     return rc;
 }

@@ -94,8 +94,7 @@ static void listen(void *ctx, const struct serve_step *x)
 /* The workload's times between arrivals, scaled to the rate asked for as serve_capacity() scales them. */
 static int set_rate(struct job *j, struct error *err)
 {
-    const struct serve_workload_sum sum = serve_workload_sum(j->w);
-    const double last_ps = (double)sum.last_arrival_ps, rate = j->a.rate;
+    const double last_ps = (double)serve_workload_sum(j->w).last_arrival_ps, rate = j->a.rate;
     double *scale = &j->server->run.gap_scale;
     if (isnan(rate))
         return 0;
@@ -105,9 +104,10 @@ static int set_rate(struct job *j, struct error *err)
         *scale = 1e-300;
         return 0;
     }
-    if (last_ps == 0 || sum.n_root < 2)
-        return error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", j->w->name);
-    *scale = (double)(sum.n_root - 1) / (last_ps / PS_PER_S) / rate;
+    double own_rate;
+    if (capacity_own_rate(&own_rate, j->w, err) != 0)
+        return -1;
+    *scale = own_rate / rate;
     if (last_ps * *scale <= (double)SERVE_MAX_PS)
         return 0;
     return error_set(err, ERROR_USAGE, "%s at %g arrivals/s lasts %.3g s: expected at most %.3g s", j->w->name, rate, last_ps * *scale / PS_PER_S,
@@ -145,7 +145,7 @@ static int measure(struct job *j, struct error *err)
 /* deployment_identify() of a copy: the caller's workload does not change. */
 static int identify(struct job *j, struct error *err)
 {
-    if (!j->server->d.policy.enable_prefix_caching || j->w->run_tokens > 0)
+    if (!j->server->d.policy.enable_prefix_caching || serve_workload_identified(j->w))
         return 0;
     if (serve_workload_copy(&j->own, j->w, err) != 0 || deployment_identify(&j->own, &j->server->run, err) != 0)
         return -1;
@@ -333,7 +333,7 @@ static void fill_capacity(struct roofcast_capacity *out, const struct capacity *
         .saturation = c->saturation, .in_tok_s = at->in_tok_s, .out_tok_s = at->out_tok_s, .user_tok_s = at->user_tok_s,
         .ttft_p50_s = at->ttft_p50_s, .ttft_p99_s = at->ttft_p99_s, .tpot_mean_s = at->tpot_mean_s, .itl_p99_s = at->itl_p99_s,
         .e2e_mean_s = at->e2e_mean_s, .batch = at->batch, .kv_usage = at->kv, .goodput_request_s = at->good_request_s,
-        .goodput_tok_s = at->good_tok_s, .n_devices = d->n_device * d->n_replica, .n_simulations = c->n_sim,
+        .goodput_tok_s = at->good_tok_s, .n_devices = d->n_device * d->n_replica, .n_simulations = c->n_sim, .unsteady = c->unsteady,
     };
 }
 

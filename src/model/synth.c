@@ -44,13 +44,9 @@ static void fill_quantiles(float *q)
     }
 }
 
-/* FNV-1a of the name mixed with the seed. */
 static uint64_t tensor_seed(uint64_t seed, const char *name)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-    return h ^ (seed * 0x9e3779b97f4a7c15u);
+    return hash_bytes(name, strlen(name)) ^ (seed * 0x9e3779b97f4a7c15u);
 }
 
 static void draw_row(const struct job *j, uint64_t row, float *x)

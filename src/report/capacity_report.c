@@ -20,7 +20,7 @@ static const struct column columns[] = {
     { "rate_90", "with 0.9", COL_FLOAT, "1/s", COL_MAJOR, AT(rate_90), EMPTY_NULL, NULL, "highest rate that meets the objective with probability 0.9" },
     { "rate_50", "with 0.5", COL_FLOAT, "1/s", COL_MAJOR, AT(rate_50), EMPTY_NULL, NULL, "with probability 0.5" },
     { "rate_10", "with 0.1", COL_FLOAT, "1/s", COL_MEDIUM, AT(rate_10), EMPTY_NULL, NULL, "with probability 0.1" },
-    { "lower_bound", NULL, COL_BOOL, NULL, COL_DATA, AT(c.lower_bound), EMPTY_VALUE, NULL, "more may be sustained: the workload has too few requests to tell" },
+    { "unsteady", NULL, COL_BOOL, NULL, COL_DATA, AT(c.unsteady), EMPTY_VALUE, NULL, "the workload has too few requests for a steady state at higher rates: the rate may be too high or too low" },
     { "saturation", NULL, COL_FLOAT, "1/s", COL_DATA, AT(c.saturation), EMPTY_NULL, NULL, "served when all are sent at once, the drain at the end and think times included" },
     { "out_tok_s", "tokens/s", COL_FLOAT, "tokens/s", COL_MAJOR, AT(c.at.out_tok_s), EMPTY_NULL, NULL, "output tokens at `rate`" },
     { "device_tok_s", "a device", COL_FLOAT, "tokens/s", COL_MAJOR, AT(device_tok_s), EMPTY_NULL, NULL, "output tokens of a device" },
@@ -127,8 +127,8 @@ static void say(const struct table_rows *rows, const struct capacity_texts *x)
     strbuf_addf(&b, " on %s, %s, %s: %.0f tokens/s of a device, %.3g of a user.", best->hw, best->type, best->layout, best->device_tok_s, best->c.at.user_tok_s);
     if (rows->n > 1)
         strbuf_addf(&b, " No other gives a device more. %zu of %zu deployments meet the objective.", n, rows->n);
-    if (best->c.lower_bound)
-        strbuf_adds(&b, " A lower bound: the workload has too few requests to tell of higher rates (--requests).");
+    if (best->c.unsteady)
+        strbuf_adds(&b, " Not in a steady state at higher rates: the workload has too few requests, the rate may be too high or too low (--requests).");
     if (best->rate_50 < best->c.rate / 2)
         strbuf_adds(&b, " Half of the draws are far below it: a limit lies close to the time of one step, of which a smaller --max-num-batched-tokens takes "
                         "a part.");

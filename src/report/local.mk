@@ -62,6 +62,7 @@ libreport_a_SOURCES = \
   %D%/serving_requests.c \
   %D%/serving_summary.c \
   %D%/serving_table.c \
+  %D%/serving_timeline.c \
   %D%/serving_trace.c \
   %D%/table.c \
   %D%/table.h \

@@ -135,15 +135,20 @@ int serving_chart_cdf(const struct serving_chart *c, const struct serving_subjec
 
 /* ---- over time -------------------------------------------------------------------------------------------------------- */
 
-/* A field of the time series, as a fraction of `all`; at the middle of its interval. The last interval, which the run does not fill, is left
- * out of several. */
-static int add_field(struct curve_chart *x, const struct timeline *t, size_t offset, double all, const char *label, struct error *err)
+/* A field of the time series, as a fraction of `all`, of `join` of its points at once; at the middle of their interval. The last interval, which
+ * the run does not fill, is left out of several. */
+static int add_field(struct curve_chart *x, const struct timeline *t, size_t offset, double all, size_t join, const char *label, struct error *err)
 {
     struct chart_series *v = add_series(x, t->n, label, err);
-    for (size_t i = 0; v && (i == 0 || i + 1 < t->n); i++) {
-        double integral;
-        memcpy(&integral, (const char *)&t->point[i] + offset, sizeof integral);
-        add_point(v, ((double)i + 0.5) * timeline_width_s(t), all > 0 ? fmin(integral / timeline_width_s(t) / all, 1) : 0, NAN, NAN);
+    const double width_s = (double)join * timeline_width_s(t);
+    for (size_t i = 0; v && (i == 0 || i + join < t->n); i += join) {
+        double sum = 0;
+        for (size_t k = i; k < i + join && k < t->n; k++) {
+            double integral;
+            memcpy(&integral, (const char *)&t->point[k] + offset, sizeof integral);
+            sum += integral;
+        }
+        add_point(v, (double)i * timeline_width_s(t) + width_s / 2, all > 0 ? fmin(sum / width_s / all, 1) : 0, NAN, NAN);
     }
     if (v)
         v->smooth = true;
@@ -168,6 +173,19 @@ static double highest(const struct curve_chart *x)
     return most;
 }
 
+/* MBU and MFU, where the work of steps was counted: of intervals of many steps, for a prompt's step and a decode step differ in both. */
+static int add_utilization(struct curve_chart *x, const struct timeline *t, const struct serve_options *o, struct error *err)
+{
+    enum { INTERVALS = 64 };
+    const double replicas = o->n_replica > 1 ? o->n_replica : 1;
+    const size_t join = (t->n + INTERVALS - 1) / INTERVALS;
+    if (!o->work)
+        return 0;
+    if (o->work->peak_bytes_s > 0 && add_field(x, t, offsetof(struct timeline_point, bytes), replicas * o->work->peak_bytes_s, join, "MBU", err) != 0)
+        return -1;
+    return o->work->peak_flop_s > 0 ? add_field(x, t, offsetof(struct timeline_point, flop), replicas * o->work->peak_flop_s, join, "MFU", err) : 0;
+}
+
 int serving_chart_timeline(const struct serving_chart *c, const struct serving_subject *s, const struct timeline *t, struct strbuf *notes,
                            struct error *err)
 {
@@ -180,9 +198,10 @@ int serving_chart_timeline(const struct serving_chart *c, const struct serving_s
     snprintf(label[0], sizeof label[0], "batch, of %.0f sequences", seqs);
     snprintf(label[1], sizeof label[1], "KV cache, of %.0f blocks", blocks);
     snprintf(label[2], sizeof label[2], "queue, of %.0f requests", waiting);
-    if (add_field(&x, t, offsetof(struct timeline_point, running_s), seqs, label[0], err) != 0 ||
-        add_field(&x, t, offsetof(struct timeline_point, block_s), blocks, label[1], err) != 0 ||
-        add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, label[2], err) != 0)
+    if (add_field(&x, t, offsetof(struct timeline_point, running_s), seqs, 1, label[0], err) != 0 ||
+        add_field(&x, t, offsetof(struct timeline_point, block_s), blocks, 1, label[1], err) != 0 ||
+        add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, 1, label[2], err) != 0 ||
+        add_utilization(&x, t, s->options, err) != 0)
         return failed(&x);
     axis_from_zero(&x.x, (double)t->n * timeline_width_s(t));
     axis_linear(&x.y, fmin(1, highest(&x)));

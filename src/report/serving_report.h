@@ -19,6 +19,7 @@ struct serving_subject {
     const struct serve_options *options;
     const struct serve_result *r;            /* of the central run */
     const struct serve_study *study;
+    const struct timeline *timeline;         /* of the central run */
 };
 
 /* ---- words and tables -------------------------------------------------------------------------------- */
@@ -33,6 +34,10 @@ extern const struct table_fields serving_fields;
  */
 int serving_print(const char *path, enum report_format format, const struct serving_subject *s, struct error *err);
 
+/* Means over at most 64 equal intervals of the run, the last of which it may not fill: width_s, batch, queue, kv_usage, mbu, mfu; null where
+ * there is no time series. A new object; NULL: out of memory. */
+json_t *serving_timeline_json(const struct serving_subject *s);
+
 /* ---- requests (serving_requests.c) ---------------------------------------------------------------------- */
 
 extern const struct table_fields serving_request_fields;
@@ -40,8 +45,9 @@ extern const struct table_fields serving_request_fields;
 int serving_write_requests(FILE *f, enum report_format format, const struct serving_subject *s, struct error *err);
 
 /*
- * The result file of `vllm bench serve --save-result`, its keys in its order; detailed: --save-detailed, but for itls and generated_texts,
- * which a simulation does not have. A new object. Percentiles of no value are 0 there.
+ * The result file of `vllm bench serve --save-result`, its keys in its order; detailed: --save-detailed, but for generated_texts, which a
+ * simulation does not have, and itls: gaps between tokens are counted in one histogram of all requests, for jumps over steps have none of their
+ * own. A new object. Percentiles of no value are 0 there.
  * errors   ERROR_USAGE: the study is of several runs; out of memory
  * source   vllm/benchmarks/serve.py@009e6d4a1cd6
  */
@@ -78,7 +84,7 @@ struct serving_chart {
 };
 /* Distributions of TTFT, TPOT, ITL and E2E. */
 int serving_chart_cdf(const struct serving_chart *c, const struct serving_subject *s, struct strbuf *notes, struct error *err);
-/* Batch, KV blocks and queue over time, each as a fraction of its limit, the queue of its largest. */
+/* Batch, KV blocks and queue over time, each as a fraction of its limit, the queue of its largest; MBU and MFU. */
 int serving_chart_timeline(const struct serving_chart *c, const struct serving_subject *s, const struct timeline *t, struct strbuf *notes,
                            struct error *err);
 

@@ -199,10 +199,10 @@ static json_t *meta_json(const struct serving_subject *x, const char *summary)
                                   "served_tok_s", json_num(y->served_tok_s), "backlog_request_s", json_num(y->backlog_request_s), "p_saturated",
                                   json_num(s->p_saturated), "queue_by_thirds",
                                   json_pack("[o, o, o]", json_num(y->queue[0]), json_num(y->queue[1]), json_num(y->queue[2])));
-    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o}", "summary", json_text(summary), "model", x->model ? json_text(x->model) : json_null(),
+    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "summary", json_text(summary), "model", x->model ? json_text(x->model) : json_null(),
                      "hw", x->hw ? json_text(x->hw) : json_null(), "constants", x->constants ? json_text(x->constants) : json_null(), "policy", x->options->policy->name, "workload", json_text(x->w->name), "requests",
                      (json_int_t)s->m.n, "failed", (json_int_t)s->m.n_failed, "runs", (json_int_t)s->n_run, "draws", (json_int_t)s->n_draw, "stability", stability,
-                     "slo", slo_json(s));
+                     "slo", slo_json(s), "timeline", serving_timeline_json(x));
 }
 
 static int print_people(FILE *f, enum report_format format, const struct serving_subject *s, const char *summary, struct error *err)

@@ -1,12 +1,13 @@
 /*
- * loop.h: continuous batching on the engine: a thread forms steps by the scheduler of serving/, runs them and hands out their tokens.
- * Callers of other threads submit requests and abort them.
+ * loop.h: continuous batching on the engine: steps are formed by the scheduler of serving/, run, and their tokens handed out, all on one thread.
+ * Other threads submit requests and abort them.
  */
 #ifndef SERVER_LOOP_H
 #define SERVER_LOOP_H
 
 #include "engine/engine.h"
-#include "serving/policy.h"
+#include "server/draft.h"
+#include "serving/simulate.h"
 
 enum loop_finish {
     LOOP_RUNNING,
@@ -34,7 +35,7 @@ struct loop_tokens {
     const char *error;                 /* LOOP_FAILED */
     uint32_t n_hit;                    /* prompt tokens found in the prefix cache */
     uint32_t n_preempt;
-    double submit_s, start_s, now_s;   /* clock_s(): submitted; first scheduled; these tokens ready */
+    double submit_s, start_s, now_s;   /* clock_now_s(): submitted; first scheduled, 0: never; these tokens ready */
 };
 
 /* Takes tokens, on the loop's thread: it must not block. True: the request ends here (a stop text was found): finish of the next call, its last, is
@@ -56,24 +57,44 @@ struct loop_request {
     bool logprobs;
     uint32_t n_top;        /* <= LOOP_MAX_TOP, with logprobs */
     int32_t priority;      /* lower: earlier, where the policy has priorities */
-    uint64_t salt;         /* prompts of different salts share no prefix; 0: none */
+    const int32_t *forced; /* [n_forced] tokens that it generates whatever the model says, copied; then what it samples */
+    uint32_t n_forced;
+    uint64_t salt;         /* prompts of different salts share no blocks; 0: none */
     loop_sink_fn *sink;
     void *sink_ctx;
 };
 enum { LOOP_MAX_TOP = 20 };
 
 struct loop_options {
-    struct policy policy;  /* checked by policy_check(); its block_size is the engine's */
-    uint32_t n_block;      /* of the KV pool */
+    struct policy policy;  /* its block_size (of slots: 1), groups and windows are the engine's */
+    uint32_t n_block;      /* of the engine's pool */
     uint32_t max_queued;   /* requests waiting at most; 0: no limit */
+    uint64_t seed;         /* of the hashes of the prefix cache: of a server that strangers use, from getrandom(2) */
+    struct drafter drafter; /* with num_speculative_tokens; the caller's */
+    double accept[POLICY_MAX_DRAFT]; /* with forced_accept: probability that the k-th draft is accepted, given those before it */
+    bool forced_accept;    /* for measurements: the text means nothing */
+    /* Called on the loop's thread before each step is formed; may submit requests. Returns when it wants to be called next, in the time of clock_now_s();
+     * INFINITY: when something has happened. NULL */
+    double (*poll)(void *ctx);
+    void *poll_ctx;
+    serve_step_fn *step;   /* called after every step with times since loop_new(); NULL */
+    void *step_ctx;
 };
 
 struct loop;
 
-/* Starts the thread. The engine, with the pool of o->n_block blocks, belongs to the loop until loop_free(). */
+/* e: with a paged cache of o->n_block blocks, n_ubatch and n_out_max at least a step's; it outlives the loop. */
 struct loop *loop_new(struct engine *e, const struct loop_options *o, struct error *err);
 /* Aborts what is left; their sinks are called once more. */
 void loop_free(struct loop *l);
+/*
+ * Runs steps on the calling thread, that of engine_new(), until loop_stop(), or until it drains and is idle. The first SIGINT or SIGTERM drains.
+ *
+ * errors   the engine's: all requests end with LOOP_FAILED; out of memory
+ */
+int loop_run(struct loop *l, struct error *err);
+/* loop_run() returns after the step under way. */
+void loop_stop(struct loop *l);
 /*
  * errors   ERROR_INPUT  the prompt and n_max do not fit the context or the pool: states both; ERROR_UNAVAILABLE  max_queued requests wait, or
  * the loop drains
@@ -81,10 +102,12 @@ void loop_free(struct loop *l);
 int loop_submit(struct loop *l, const struct loop_request *r, uint64_t *id, struct error *err);
 /* The sink is called once more, with LOOP_ABORTED, unless the request has ended. Its blocks are free from the next step on. */
 void loop_abort(struct loop *l, uint64_t id);
-/* No more requests: loop_submit() fails from now on; those here go on. */
+/* No more requests: loop_submit() fails from now on; those here go on, then loop_run() returns. */
 void loop_drain(struct loop *l);
 /* Nothing runs and nothing waits. */
 bool loop_idle(struct loop *l);
+/* clock_now_s() of loop_new(), from which steps are timed. */
+double loop_start_s(const struct loop *l);
 
 /* Counts since the start, and what is so now. Histograms: counts of a metric's buckets as Prometheus has them (not cumulative); the last: beyond all. */
 enum { LOOP_BUCKETS = 24 };
@@ -99,11 +122,12 @@ struct loop_stats {
     uint32_t n_running, n_waiting;
     uint32_t n_block, n_block_used;
     uint64_t n_step, n_preempt, n_prompt_tok, n_output_tok;
+    uint64_t n_evicted, n_wasted_tok;             /* cached blocks taken for other content; computed for requests that had ended */
     uint64_t n_query_tok, n_hit_tok;              /* of the prefix cache */
     uint64_t n_draft, n_draft_tok, n_accepted_tok;
     uint64_t n_accepted_at[POLICY_MAX_DRAFT];     /* by position */
     uint64_t n_finished[LOOP_FAILED + 1];         /* by enum loop_finish */
-    double busy_s, tok_s, bytes_s;                /* steps' time; output tokens/s and engine's memory traffic over the last second */
+    double busy_s, bytes;                         /* of the steps: their time; weights and KV cache that they read and wrote */
     struct loop_histogram h[LOOP_TIMES];
 };
 void loop_stats(struct loop *l, struct loop_stats *s);

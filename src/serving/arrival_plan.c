@@ -108,7 +108,8 @@ int serve_workload_scale_rate(struct serve_workload *w, double factor, struct er
 double serve_workload_rate(const struct serve_workload *w)
 {
     const struct serve_workload_sum s = serve_workload_sum(w);
-    return s.last_arrival_ps > 0 ? (double)s.n_root * PS_PER_S / (double)s.last_arrival_ps : INFINITY;
+    const uint64_t ps = s.last_arrival_ps - s.first_arrival_ps;
+    return ps > 0 ? (double)(s.n_root - 1) * PS_PER_S / (double)ps : INFINITY;
 }
 
 void serve_workload_all_at_once(struct serve_workload *w)
@@ -132,6 +133,14 @@ int serve_workload_copy(struct serve_workload *to, const struct serve_workload *
     if (w->n_run > 0)
         memcpy(to->run, w->run, w->n_run * sizeof *to->run);
     return 0;
+}
+
+bool serve_workload_identified(const struct serve_workload *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->r[i].n_run == 0)
+            return false;
+    return true;
 }
 
 int serve_workload_identify(struct serve_workload *w, struct error *err)

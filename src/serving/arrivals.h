@@ -22,10 +22,9 @@ struct arrivals {
     struct due *heap;      /* children whose parent has ended */
     size_t n_heap;
     uint32_t *first_child, *sibling; /* NULL: there are no children */
-
 };
 
-/* gap_scale 0: 1 */
+/* gap_scale 0: 1. errors: out of memory */
 int arrivals_init(struct arrivals *a, const struct serve_workload *w, uint32_t most_active, double gap_scale, struct error *err);
 void arrivals_free(struct arrivals *a);
 /* When the next request is sent, as far as known: UINT64_MAX: none before another one ends. Not before now_ps. */

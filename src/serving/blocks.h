@@ -21,6 +21,7 @@ struct block_pool {
     uint64_t n_evicted;      /* hashed blocks taken for other content */
 };
 
+/* errors: out of memory; p is then as freed. */
 int block_pool_init(struct block_pool *p, uint32_t n, bool identity, struct error *err);
 void block_pool_free(struct block_pool *p);
 /* Takes k <= n_free blocks from the head of the queue, each with one reference; without identity

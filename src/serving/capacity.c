@@ -1,33 +1,15 @@
 #include "serving/capacity.h"
+#include "serving/generate.h"
 #include "serving/internal.h"
 #include <math.h>
 #include <stdlib.h>
 
 /* ---- an objective ------------------------------------------------------------------------------------------------- */
 
-/* Seconds of a metric of one request; NaN: it has none. */
+/* Seconds of a metric of one request; INFINITY: it was not served; NaN: it has none. */
 static double value_s(const struct serve_outcome *o, const struct serve_request *q, enum serve_metric m)
 {
-    if (o->failed || o->first_ps == SERVE_NOT_YET)
-        return INFINITY;
-    switch (m) {
-    case SERVE_TTFT:
-        return (double)(o->first_ps - o->sent_ps) / PS_PER_S;
-    case SERVE_TPOT:
-        return q->n_out > 1 ? (double)(o->end_ps - o->first_ps) / PS_PER_S / (q->n_out - 1) : NAN;
-    case SERVE_E2E:
-        return (double)(o->end_ps - o->sent_ps) / PS_PER_S;
-    case SERVE_QUEUE:
-        return (double)(o->start_ps - o->sent_ps) / PS_PER_S;
-    case SERVE_CLIENT_QUEUE:
-        return (double)(o->sent_ps - o->due_ps) / PS_PER_S;
-    case SERVE_E2E_CLIENT:
-        return (double)(o->end_ps - o->due_ps) / PS_PER_S;
-    case SERVE_ITL:
-    case SERVE_METRICS:
-        return NAN;
-    }
-    return NAN;
+    return o->failed || o->first_ps == SERVE_NOT_YET ? INFINITY : serve_request_s(o, q->n_out, m);
 }
 
 /* Of requests from `from` on: how many have the metric, how many of them within the limit, their sum. */
@@ -139,15 +121,18 @@ struct search {
     double best_rate;
 };
 
+int capacity_own_rate(double *rate, const struct serve_workload *w, struct error *err)
+{
+    *rate = serve_workload_rate(w);
+    return isfinite(*rate) ? 0 : error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", w->name);
+}
+
 static int search_init(struct search *x, const struct serve_workload *w, const struct serve_options *run, const struct capacity_options *o,
                        struct error *err)
 {
     const struct serve_workload_sum sum = serve_workload_sum(w);
     *x = (struct search){ .w = w, .o = o, .run = *run, .n_root = sum.n_root };
-    if (sum.last_arrival_ps == 0 || sum.n_root < 2)
-        return error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", w->name);
-    x->own_rate = (double)(sum.n_root - 1) / ((double)sum.last_arrival_ps / PS_PER_S);
-    return 0;
+    return capacity_own_rate(&x->own_rate, w, err);
 }
 
 static void search_free(struct search *x)
@@ -195,14 +180,18 @@ static int saturation_of(struct search *x, double *rate, struct error *err)
     return 0;
 }
 
-/* A rate that is met, by halves of one that is not; 0: not even requests that are alone. */
+/* A rate that is met, by halves of one that is not; 0: not even at a rate at which requests are alone. */
 static int lower(struct search *x, double *hi, double *lo, struct error *err)
 {
     enum { HALVES = 3 };
-    const double alone = fmax(1e-4 * *hi, (double)x->n_root / 1e6 /* s */);
-    bool met = false;
+    const double slowest = (double)x->n_root / ((double)SERVE_MAX_PS / PS_PER_S), alone = fmax(1e-4 * *hi, slowest);
+    bool met = false, tried = false;
+    if (slowest >= *hi)
+        return error_set(err, ERROR_INPUT, "%s: %zu arrivals at %.3g/s, which is too fast, last longer than %.3g s: expected fewer requests",
+                         x->w->name, x->n_root, *hi, (double)SERVE_MAX_PS / PS_PER_S);
     for (int i = 0; i < 60 && *hi / 2 > alone; i++) {
         if (i == HALVES) {
+            tried = true;
             if (meets(x, alone, &met, err) != 0)
                 return -1;
             if (!met)
@@ -216,6 +205,8 @@ static int lower(struct search *x, double *hi, double *lo, struct error *err)
         }
         *hi /= 2;
     }
+    if (!tried && meets(x, alone, &met, err) != 0)
+        return -1;
     *lo = x->best_rate;
     return 0;
 }
@@ -329,7 +320,7 @@ int capacity_central(struct capacity *c, const struct serve_workload *w, const s
     if (rc == 0 && c->rate > 0)
         rc = describe(&x, &c->at, err);
     c->n_sim = x.n_sim;
-    c->lower_bound = x.short_run;
+    c->unsteady = x.short_run;
     search_free(&x);
     return rc;
 }
@@ -339,17 +330,30 @@ int capacity_draw(double *rate, struct deployment *d, uint32_t draw, const struc
 {
     struct search x;
     double saturation;
-    if (deployment_draw(d, draw, o->seed, err) != 0 || search_init(&x, w, run, o, err) != 0)
+    if (search_init(&x, w, run, o, err) != 0)
         return -1;
-    int rc = saturation_of(&x, &saturation, err);
+    int rc = deployment_draw(d, draw, o->seed, err);
+    if (rc == 0)
+        rc = saturation_of(&x, &saturation, err);
     if (rc == 0)
         rc = highest(&x, saturation, rate, err);
     search_free(&x);
-    return rc;
+    if (rc == 0 || (err->kind != ERROR_INPUT && err->kind != ERROR_USAGE))
+        return rc;
+    *rate = NAN;
+    *err = (struct error){ 0 };
+    return 0;
 }
 
-void capacity_probable(struct capacity *c, const double *rate, uint32_t n)
+void capacity_probable(struct capacity *c, double *rate, uint32_t n_draw)
 {
+    enum { LEAST = 10 }; /* draws, for a 10th percentile */
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_draw; i++)
+        if (isfinite(rate[i]))
+            rate[n++] = rate[i];
+    if (n < LEAST)
+        return;
     const double q[CAPACITY_RATES] = { [CAPACITY_90] = 0.1, [CAPACITY_50] = 0.5, [CAPACITY_10] = 0.9 };
     for (int k = 0; k < CAPACITY_RATES; k++)
         c->probable[k] = stats_quantile(rate, n, q[k]);

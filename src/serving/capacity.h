@@ -32,13 +32,15 @@ struct capacity_at {
 struct capacity {
     double saturation;   /* arrivals/s served when all are sent at once, the drain at the end and think times included */
     double rate;         /* by the central constants; 0: the objective is not met by a single request */
-    double probable[CAPACITY_RATES]; /* NaN without draws */
+    double probable[CAPACITY_RATES]; /* NaN: of fewer than 10 draws a rate was found */
     struct capacity_at at; /* at `rate`; NaN at 0 */
     uint32_t n_sim;      /* simulations */
-    bool lower_bound;    /* more may be sustained: the workload has too few requests to tell, its arrivals take less than twice the drain after
-                            them */
+    bool unsteady;       /* the workload has too few requests for a steady state at higher rates, its arrivals take less than twice the drain
+                            after them: the rate may be too high or too low */
 };
 
+/* Rate of w's own arrivals, which are scaled to the rates tried. errors: ERROR_USAGE, all requests are due at once. */
+int capacity_own_rate(double *rate, const struct serve_workload *w, struct error *err);
 /* All numbers NaN. */
 struct capacity capacity_none(void);
 
@@ -52,12 +54,13 @@ int serve_capacity(struct capacity *c, struct deployment *d, const struct serve_
                    const struct capacity_options *o, struct error *err);
 
 /* Its parts, for many threads: by the prices of run, without probabilities; the highest rate of a draw, from 1, whose prices d has
- * afterwards (run: of d); probabilities from the rates of n draws. */
+ * afterwards (run: of d), NaN where the draw's prices cannot be simulated; probabilities from the finite ones of rate[n_draw], which are moved
+ * to its front: with fewer than 10 they stay as they are. */
 int capacity_central(struct capacity *c, const struct serve_workload *w, const struct serve_options *run, const struct capacity_options *o,
                      struct error *err);
 int capacity_draw(double *rate, struct deployment *d, uint32_t draw, const struct serve_workload *w, const struct serve_options *run,
                   const struct capacity_options *o, struct error *err);
-void capacity_probable(struct capacity *c, const double *rate, uint32_t n);
+void capacity_probable(struct capacity *c, double *rate, uint32_t n_draw);
 
 /* Percentiles of TTFT and of ITL at a rate, in seconds: by the central constants, and their 5 % and 95 % points over the draws. */
 struct capacity_point {

@@ -49,17 +49,14 @@ static int draw_points(struct curve *x, struct capacity_point *p, size_t n, stru
 int capacity_curve(struct capacity_point *p, size_t n, double q, struct deployment *d, const struct serve_workload *w,
                    const struct serve_options *run, const struct capacity_options *o, struct error *err)
 {
-    const struct serve_workload_sum sum = serve_workload_sum(w);
     const size_t n_value = n * (o->n_draw > 0 ? o->n_draw : 1);
     struct curve x = { .q = q, .run = *run, .w = w, .ttft = calloc(n_value, sizeof *x.ttft), .itl = calloc(n_value, sizeof *x.itl),
                        .v = malloc(w->n * sizeof *x.v) };
     int rc = x.ttft && x.itl && x.v ? 0 : error_oom(err, n_value * sizeof *x.ttft, "percentiles against the rate");
-    if (rc == 0 && (sum.last_arrival_ps == 0 || sum.n_root < 2))
-        rc = error_set(err, ERROR_USAGE, "%s: all requests are due at once: a rate needs times between them", w->name);
-    if (rc == 0) {
-        x.own_rate = (double)(sum.n_root - 1) / ((double)sum.last_arrival_ps / PS_PER_S);
+    if (rc == 0)
+        rc = capacity_own_rate(&x.own_rate, w, err);
+    if (rc == 0)
         rc = draw_points(&x, p, n, d, o, err);
-    }
     free(x.ttft);
     free(x.itl);
     free(x.v);

@@ -13,18 +13,10 @@ static uint32_t given(uint32_t v, uint32_t by_default)
     return v > 0 ? v : by_default;
 }
 
-static struct policy_device device_of(const struct hwprofile *h)
-{
-    return (struct policy_device){ .memory_bytes = h->mem_bytes.value, .is_gpu = h->kind == HW_GPU || h->kind == HW_NPU,
-                                   .is_a100 = strstr(h->id, "a100") != NULL };
-}
-
-static int set_policy(struct deployment *d, const struct hwprofile *h, const struct deployment_options *x, const struct serve_workload_sum *w,
+int deployment_policy(struct policy *p, const struct policy_device *device, const struct deployment_options *x, const struct serve_workload_sum *w,
                       uint32_t n_ctx_train, struct error *err)
 {
-    struct policy *p = &d->policy;
-    const struct policy_device device = device_of(h);
-    if (policy_init(p, x->policy ? x->policy : policy_name(0), &device, err) != 0)
+    if (policy_init(p, x->policy ? x->policy : policy_name(0), device, err) != 0)
         return -1;
     p->max_num_seqs = given(x->max_num_seqs, p->max_num_seqs);
     p->max_num_batched_tokens = given(x->max_num_batched_tokens, p->max_num_batched_tokens);
@@ -44,6 +36,9 @@ static int set_policy(struct deployment *d, const struct hwprofile *h, const str
     policy_set_model_len(p, given(x->max_model_len, whole && w->most_tokens < trained ? w->most_tokens + 1 : trained));
     if (x->enable_chunked_prefill != CHOICE_DEFAULT && strncmp(p->name, "vllm", 4) != 0)
         return error_set(err, ERROR_USAGE, "enable-chunked-prefill: %s has no choice", p->name);
+    if (p->kind == POLICY_LLAMA_SERVER && (x->kv_offloading_gib > 0 || x->enable_prefix_caching != CHOICE_DEFAULT))
+        return error_set(err, ERROR_USAGE, "%s", x->kv_offloading_gib > 0 ? "kv-offloading-size: llama-server has none"
+                                                                         : "enable-prefix-caching: llama-server has no choice, its slots keep what they computed");
     if (x->max_num_batched_tokens > 0) /* not raised in silence */
         p->max_num_batched_tokens = x->max_num_batched_tokens;
     if (strcmp(p->name, "one-by-one") == 0 && p->max_num_seqs != 1)
@@ -55,8 +50,7 @@ static struct memory_options memory_of(const struct deployment *d, const struct 
                                        const struct deployment_options *x)
 {
     const struct policy *p = &d->policy;
-    const unsigned release = strncmp(p->name, "vllm-", 5) == 0 ? memory_release_find(p->name) : MEMORY_NEWEST;
-    struct memory_options m = memory_defaults(h, p->kind == POLICY_VLLM ? release : MEMORY_ALONE);
+    struct memory_options m = memory_defaults(h, p->release > 0 ? p->release : MEMORY_ALONE);
     m.layout = o->layout;
     m.layout.dp = 1;
     m.type_k = o->type_k;
@@ -131,7 +125,8 @@ static int settle(struct deployment *d, const struct op_classes *classes, const 
     const uint64_t n = w ? w->n : 1;
     d->clock = (struct clock_options){ .graphs = chosen(x->cuda_graphs, h->kind == HW_GPU), .blackwell = h->mem_bytes.value > 170e9,
                                        .context = (uint32_t)((sum.n_in + sum.n_out / 2) / n) };
-    if (set_policy(d, h, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, err) != 0 ||
+    const struct policy_device device = policy_device_of(h);
+    if (deployment_policy(&d->policy, &device, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, err) != 0 ||
         (first && estimator_init(&d->estimator, classes, h, &one, err) != 0) || step_price_alloc(&d->price, &d->policy, err) != 0)
         return -1;
     return deployment_draw(d, 0, 0, err);
@@ -154,6 +149,7 @@ int deployment_change(struct deployment *d, const struct op_classes *classes, co
 {
     memory_model_free(&d->memory);
     step_price_free(&d->price);
+    step_work_free(&d->work);
     d->memory = (struct memory_model){ 0 };
     d->price = (struct step_price){ 0 };
     return settle(d, classes, h, o, x, w, false, err);
@@ -164,11 +160,17 @@ void deployment_free(struct deployment *d)
     memory_model_free(&d->memory);
     estimator_free(&d->estimator);
     step_price_free(&d->price);
+    step_work_free(&d->work);
+}
+
+int deployment_count_work(struct deployment *d, struct error *err)
+{
+    return step_work_init(&d->work, &d->estimator, &d->policy, d->clock.context, err);
 }
 
 struct serve_options deployment_serve_options(const struct deployment *d, const struct deployment_options *x, uint64_t seed)
 {
-    struct serve_options o = { .policy = &d->policy, .price = &d->price, .n_block = d->n_block, .n_replica = d->n_replica,
+    struct serve_options o = { .policy = &d->policy, .price = &d->price, .work = d->work.weight_bytes ? &d->work : NULL, .n_block = d->n_block, .n_replica = d->n_replica,
                                .kv_token_bytes = d->plan.kv_token_bytes * d->n_device, .seed = seed };
     for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
         o.accept[i] = x->accept;
@@ -178,7 +180,7 @@ struct serve_options deployment_serve_options(const struct deployment *d, const 
 int deployment_identify(struct serve_workload *w, const struct serve_options *run, struct error *err)
 {
     struct serve_result r;
-    if (!run->policy->enable_prefix_caching || w->run_tokens > 0)
+    if (!run->policy->enable_prefix_caching || serve_workload_identified(w))
         return 0;
     if (serve_simulate(&r, w, run, err) != 0)
         return -1;

@@ -13,7 +13,7 @@ enum choice { CHOICE_DEFAULT, CHOICE_OFF, CHOICE_ON };
 
 /* Field names are vLLM's options; 0, NaN and CHOICE_DEFAULT: the policy's default on the machine. */
 struct deployment_options {
-    const char *policy;              /* "vllm-0.27"; NULL: the newest vLLM */
+    const char *policy;              /* "vllm-0.27"; NULL: the first of policy_name() */
     uint32_t max_num_seqs, max_num_batched_tokens, max_model_len, block_size, long_prefill_token_threshold;
     uint32_t num_gpu_blocks_override;
     double gpu_memory_utilization, watermark, kv_offloading_gib; /* the last: host memory for KV blocks of a replica; 0: none */
@@ -24,6 +24,10 @@ struct deployment_options {
 };
 #define DEPLOYMENT_DEFAULTS { .gpu_memory_utilization = NAN, .watermark = NAN }
 
+/* The policy of x on a device. w: of the workload, zeros where there is none. n_ctx_train: as the model was trained. errors: ERROR_USAGE */
+int deployment_policy(struct policy *p, const struct policy_device *device, const struct deployment_options *x, const struct serve_workload_sum *w,
+                      uint32_t n_ctx_train, struct error *err);
+
 struct deployment {
     struct policy policy;
     struct memory_model memory;
@@ -31,6 +35,7 @@ struct deployment {
     struct estimator estimator;
     struct clock_options clock;
     struct step_price price;
+    struct step_work work; /* after deployment_count_work() */
     uint32_t n_block;  /* usable: of each replica */
     uint32_t n_device; /* of one replica: tp x pp */
     uint32_t n_replica; /* dp: each with a scheduler of its own */
@@ -48,13 +53,15 @@ int deployment_init(struct deployment *d, const struct op_classes *classes, cons
 int deployment_change(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
                       const struct deployment_options *x, const struct serve_workload *w, struct error *err);
 void deployment_free(struct deployment *d);
-/* Prices of the i-th draw of the constants; 0: their means. */
+/* Prices of the i-th draw of the constants; 0: their means. errors: those of model_clock() */
 int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct error *err);
 /*
  * With a prefix cache a preempted request finds its own blocks when it returns, as far as they were not taken. That costs time to simulate: where a
- * run of w preempts, its requests get identities of their own, else w stays as it is.
+ * run of w preempts, its requests get identities of their own, else w stays as it is. errors: those of serve_simulate()
  */
 int deployment_identify(struct serve_workload *w, const struct serve_options *run, struct error *err);
+/* Bytes and FLOP of steps are counted from now on, for MBU and MFU. errors: out of memory */
+int deployment_count_work(struct deployment *d, struct error *err);
 /* What serve_simulate() takes. */
 struct serve_options deployment_serve_options(const struct deployment *d, const struct deployment_options *x, uint64_t seed);
 

@@ -1,5 +1,7 @@
 #include "serving/describe.h"
+#include "serving/generate.h"
 #include "serving/scheduler.h"
+#include "serving/series.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -74,18 +76,11 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double sorted_quantile(const double *x, size_t n, double q)
-{
-    const double at = q * (double)(n - 1);
-    const size_t i = (size_t)at;
-    return i + 1 < n ? x[i] + (at - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
-}
-
 static struct describe_lengths lengths(double *x, size_t n)
 {
     qsort(x, n, sizeof *x, ascending);
-    return (struct describe_lengths){ stats_mean(x, n), sorted_quantile(x, n, 0.5), sorted_quantile(x, n, 0.9), sorted_quantile(x, n, 0.95),
-                                      sorted_quantile(x, n, 0.99), x[n - 1] };
+    return (struct describe_lengths){ stats_mean(x, n), series_quantile(x, n, 0.5), series_quantile(x, n, 0.9), series_quantile(x, n, 0.95),
+                                      series_quantile(x, n, 0.99), x[n - 1] };
 }
 
 static void describe_arrivals(struct serve_workload_description *d, const struct serve_workload *w, double *x)
@@ -104,7 +99,7 @@ static void describe_arrivals(struct serve_workload_description *d, const struct
     }
     const double mean = n_gap > 0 ? stats_mean(x, n_gap) : 0;
     d->duration_s = (double)last_ps / PS_PER_S;
-    d->rate_s = last_ps > 0 ? (double)d->n_root / d->duration_s : INFINITY;
+    d->rate_s = serve_workload_rate(w);
     d->gap_cv = n_gap > 1 && mean > 0 ? stats_sd(x, n_gap) / mean : NAN;
     d->burstiness = 1 / (d->gap_cv * d->gap_cv);
     d->turns = (double)d->n / (double)d->n_root;

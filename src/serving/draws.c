@@ -9,6 +9,7 @@ struct draws {
     const struct serve_metrics_options *m;
     const struct step_price *price; /* [n] */
     struct serve_metrics *out;      /* [n] */
+    bool *done;                     /* [n] */
     uint32_t n;
     atomic_uint next, n_done;
     atomic_bool failed;
@@ -39,7 +40,8 @@ static void work(void *arg, int tid, int n_thread)
     (void)n_thread;
     for (uint32_t i; (i = atomic_fetch_add(&x->next, 1)) < x->n && !atomic_load(&x->failed);) {
         struct error err = { 0 };
-        if (simulate_draw(x, i, &err) != 0 && !atomic_exchange(&x->failed, true) && x->err)
+        x->done[i] = simulate_draw(x, i, &err) == 0;
+        if (!x->done[i] && !atomic_exchange(&x->failed, true) && x->err)
             *x->err = err;
         const uint32_t done = atomic_fetch_add(&x->n_done, 1) + 1;
         if (tid == 0 && x->fn)
@@ -90,6 +92,16 @@ static int run_draws(struct draws *x, uint32_t n_thread, struct error *err)
     return 0;
 }
 
+/* Moves those that were done to the front: how many. */
+static size_t draws_done(const struct draws *x)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (x->done[i])
+            x->out[n++] = x->out[i];
+    return n;
+}
+
 int serve_draws(struct serve_study *s, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
                 const struct serve_metrics_options *m, const struct draws_options *o, draws_progress_fn *fn, void *ctx, struct error *err)
 {
@@ -102,16 +114,18 @@ int serve_draws(struct serve_study *s, struct deployment *d, const struct serve_
     struct step_price *price = prices_of(d, o->n_draw, o->seed, err);
     x.price = price;
     x.out = calloc(x.n, sizeof *x.out);
+    x.done = calloc(x.n, sizeof *x.done);
     int rc = -1;
-    if (!price || !x.out)
+    if (!price || !x.out || !x.done)
         rc = price ? error_oom(err, x.n * sizeof *x.out, "the metrics of draws") : -1;
     else if (run_draws(&x, o->n_thread, err) == 0 && !atomic_load(&x.failed))
         rc = interrupt_check(err);
-    if (rc == 0)
-        serve_study_draws(s, x.out, x.n);
+    if (price && x.out && x.done && (rc == 0 || err->kind == ERROR_INTERRUPTED))
+        serve_study_draws(s, x.out, draws_done(&x));
     for (uint32_t i = 0; price && i < x.n; i++)
         step_price_free(&price[i]);
     free(price);
     free(x.out);
+    free(x.done);
     return rc;
 }

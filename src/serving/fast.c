@@ -147,7 +147,7 @@ static uint32_t admissible(struct fast *x, uint64_t budget, uint32_t *hit)
     *hit = fast_prefix_hit(x, q, &in_queue);
     uint32_t n_tok = q->known - *hit * x->p->block_size;
     if (x->p->long_prefill_token_threshold > 0)
-        n_tok = least(n_tok, x->p->long_prefill_token_threshold);
+        n_tok = u32_min(n_tok, x->p->long_prefill_token_threshold);
     if (!x->p->enable_chunked_prefill && n_tok > budget)
         return 0;
     n_tok = (uint32_t)u64_min(n_tok, budget);
@@ -222,6 +222,8 @@ static int form(struct fast *x, bool *formed, struct error *err)
     struct serve_step step = { .n = 1, .start_ps = u64_max(x->now_ps, x->device_ps), .n_decode = load.n_decode, .n_prompt = load.n_prompt,
                                .n_running = x->n, .n_waiting = (uint32_t)x->n_waiting, .used_blocks = x->pool.n - x->pool.n_free };
     const uint64_t ps = step_price_ps(x->o->price, &load);
+    if (x->o->work)
+        step_work_add(x->o->work, x->o->price, &load, NULL, 1, &step.bytes, &step.flop);
     if (serve_check_end(x->w, step.start_ps, ps, err) != 0)
         return -1;
     step.end_ps = x->device_ps = x->flight_ps[x->n_flight] = step.start_ps + ps;
@@ -422,6 +424,8 @@ static int jump(struct fast *x, const struct step_load *load, uint64_t n, uint64
     x->now_ps = x->applied_ps = step.start_ps + step_price_run_ps(price, load, &x->n_steady, n - x->n_flight);
     x->device_ps = x->flight_ps[0] = step.end_ps;
     step.used_blocks = x->pool.n - x->pool.n_free;
+    if (x->o->work)
+        step_work_add(x->o->work, price, load, &x->n_steady, n, &step.bytes, &step.flop);
     serve_note_steps(x->r, x->o, &step, used);
     return fast_let_leave(x, err);
 }

@@ -70,11 +70,6 @@ struct fast {
     uint64_t now_ps, device_ps, applied_ps; /* now; the device's last end; the newest apply */
 };
 
-static inline uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 static inline uint32_t blocks_of(const struct fast *x, uint64_t n_position)
 {
     return (uint32_t)((n_position + x->p->block_size - 1) / x->p->block_size);

@@ -121,7 +121,7 @@ void fast_release(struct fast *x, struct held *h, uint64_t computed)
 /* Blocks of q's prefix that are cached, in x->hit; *n_free of them lie in the free queue. */
 uint32_t fast_prefix_hit(struct fast *x, const struct waiting *q, uint32_t *n_free)
 {
-    const uint32_t most = least(q->held.n_hash, (q->known - 1) / x->p->block_size);
+    const uint32_t most = u32_min(q->held.n_hash, (q->known - 1) / x->p->block_size);
     uint32_t n = 0, b;
     *n_free = 0;
     for (; n < most && (b = block_pool_find(&x->pool, q->held.hash[n])) != BLOCK_NONE; n++) {

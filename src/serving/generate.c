@@ -235,7 +235,7 @@ int serve_workload_make(struct serve_workload *w, const struct serve_workload_pl
         return error_set(err, ERROR_USAGE, "a duration of %g s: expected a number above 0", o->duration_s);
     if (p->source == SOURCE_TRACE) {
         rc = make_from_trace(&m, notes, err);
-    } else if (wanted_of(o, 1000, &x, err) == 0) {
+    } else if (wanted_of(o, o->n_made > 0 ? o->n_made : 1000, &x, err) == 0) {
         snprintf(w->name, sizeof w->name, "%s", p->name);
         rc = p->source == SOURCE_EMPIRICAL ? make_empirical(&m, &x, notes, err) : make_requests(&m, &x, err);
         if (rc == 0)

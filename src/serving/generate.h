@@ -63,7 +63,8 @@ enum plan_end { PLAN_END_DEFAULT, PLAN_END_LENGTH, PLAN_END_STOP }; /* default: 
 
 struct serve_workload_options {
     struct arrival_plan arrivals;
-    size_t n;            /* requests; 0: by duration_s, else all of a trace, else 1000 */
+    size_t n;            /* requests; 0: by duration_s, else all of a trace, else n_made */
+    size_t n_made;       /* 0: 1000 */
     double duration_s;   /* arrivals up to here; 0: by n */
     uint64_t seed;
     enum plan_end end;
@@ -102,12 +103,15 @@ int arrival_times(uint64_t *ps, size_t n, const struct arrival_plan *a, uint64_t
 int serve_workload_set_arrivals(struct serve_workload *w, const struct arrival_plan *a, uint64_t seed, struct error *err);
 /* Multiplies the rate of arrivals; think times stay. Scale copies of one workload, not one again and again: times are rounded. */
 int serve_workload_scale_rate(struct serve_workload *w, double factor, struct error *err);
-/* Roots a second; INFINITY: all at once. */
+/* Roots a second, by the gaps between them; INFINITY: all at once, or a single one. */
 double serve_workload_rate(const struct serve_workload *w);
 /* The same requests with all roots due at 0: with serve_options.max_concurrency users, a closed loop. */
 void serve_workload_all_at_once(struct serve_workload *w);
+/* errors: out of memory; *to is then empty. */
 int serve_workload_copy(struct serve_workload *to, const struct serve_workload *w, struct error *err);
-/* Private identities for requests without any; requests with some keep them. run_tokens is set where it is 0. */
+/* Has every request identities? */
+bool serve_workload_identified(const struct serve_workload *w);
+/* Private identities for requests without any; requests with some keep them. run_tokens is set where it is 0. errors: out of memory. */
 int serve_workload_identify(struct serve_workload *w, struct error *err);
 
 #endif

@@ -77,15 +77,6 @@ void histogram_add_run(struct histogram *h, uint64_t first_ps, uint64_t by_ps, u
     note(h, first_ps, last_ps);
 }
 
-void histogram_merge(struct histogram *to, const struct histogram *from)
-{
-    for (size_t i = 0; i < BINS; i++)
-        to->count[i] += from->count[i];
-    to->n += from->n;
-    to->sum_ps += from->sum_ps;
-    note(to, from->least_ps, from->most_ps);
-}
-
 /* The middle of a bin, within the extremes. */
 static double middle_ps(const struct histogram *h, size_t bin)
 {

@@ -14,12 +14,12 @@ struct histogram {
     uint64_t least_ps, most_ps;
 };
 
+/* errors: out of memory */
 int histogram_init(struct histogram *h, struct error *err);
 void histogram_free(struct histogram *h);
 void histogram_add(struct histogram *h, uint64_t ps, uint64_t times);
 /* times samples of each of first, first + by, ..., first + (n - 1) by. */
 void histogram_add_run(struct histogram *h, uint64_t first_ps, uint64_t by_ps, uint64_t n, uint64_t times);
-void histogram_merge(struct histogram *to, const struct histogram *from);
 /* Seconds; NaN without samples. q in [0, 1]: linear between the samples around rank q (n - 1), each at the middle of its bin and within the
  * extremes. */
 double histogram_quantile_s(const struct histogram *h, double q);

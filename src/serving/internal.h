@@ -5,8 +5,6 @@
 #include "serving/simulate.h"
 #include "serving/slo.h"
 
-int serve_result_init(struct serve_result *r, size_t n, struct error *err);
-void serve_note_steps(struct serve_result *r, const struct serve_options *o, const struct serve_step *x, uint32_t used_before);
 /* Steps end by then, 106 days: sums of times do not overflow. errors: ERROR_INPUT, one of ps picoseconds from start_ps on does not */
 #define SERVE_LATEST_PS (UINT64_C(1) << 63)
 int serve_check_end(const struct serve_workload *w, uint64_t start_ps, uint64_t ps, struct error *err);
@@ -16,6 +14,8 @@ int serve_step_by_step(struct serve_result *r, const struct serve_workload *w, c
 bool serve_can_jump(const struct serve_options *o, char *why, size_t size);
 int serve_jumping(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err);
 
+/* Seconds of a metric of a request that was served; NaN: it has none: ITL, or TPOT of a single token. */
+double serve_request_s(const struct serve_outcome *o, uint32_t n_out, enum serve_metric m);
 /* The q-th percentile of a request's metric by order statistics; v: room for r->n. NaN: no request has it. */
 double serve_percentile(const struct serve_result *r, const struct serve_workload *w, enum serve_metric m, double q, double *v);
 

@@ -46,7 +46,7 @@ libserving_a_SOURCES = \
   %D%/slo.h \
   %D%/slots.c \
   %D%/stability.c \
-  %D%/step_price.c \
+  %D%/step_price.c %D%/step_work.c \
   %D%/step_price.h \
   %D%/study.c \
   %D%/timeline.c \

@@ -60,37 +60,36 @@ static void first_and_last(struct metrics_work *k)
     k->m->n = k->n;
 }
 
+double serve_request_s(const struct serve_outcome *o, uint32_t n_out, enum serve_metric m)
+{
+    switch (m) {
+    case SERVE_TTFT:
+        return span_s(o->sent_ps, o->first_ps);
+    case SERVE_TPOT:
+        return n_out > 1 ? span_s(o->first_ps, o->end_ps) / (n_out - 1) : NAN;
+    case SERVE_E2E:
+        return span_s(o->sent_ps, o->end_ps);
+    case SERVE_QUEUE:
+        return span_s(o->sent_ps, o->start_ps);
+    case SERVE_CLIENT_QUEUE:
+        return span_s(o->due_ps, o->sent_ps);
+    case SERVE_E2E_CLIENT:
+        return span_s(o->due_ps, o->end_ps);
+    case SERVE_ITL:
+    case SERVE_METRICS:
+        return NAN;
+    }
+    return NAN;
+}
+
 /* Of one metric, by arrival, into k->x: how many requests have it. */
 static size_t collect(struct metrics_work *k, enum serve_metric metric)
 {
     size_t n = 0;
     for (size_t i = 0; i < k->n; i++) {
-        const struct serve_outcome *o = &k->r->out[k->order[i]];
-        const uint32_t n_out = k->w->r[k->order[i]].n_out;
-        switch (metric) {
-        case SERVE_TTFT:
-            k->x[n++] = span_s(o->sent_ps, o->first_ps);
-            break;
-        case SERVE_TPOT:
-            if (n_out > 1)
-                k->x[n++] = span_s(o->first_ps, o->end_ps) / (n_out - 1);
-            break;
-        case SERVE_E2E:
-            k->x[n++] = span_s(o->sent_ps, o->end_ps);
-            break;
-        case SERVE_QUEUE:
-            k->x[n++] = span_s(o->sent_ps, o->start_ps);
-            break;
-        case SERVE_CLIENT_QUEUE:
-            k->x[n++] = span_s(o->due_ps, o->sent_ps);
-            break;
-        case SERVE_E2E_CLIENT:
-            k->x[n++] = span_s(o->due_ps, o->end_ps);
-            break;
-        case SERVE_ITL:
-        case SERVE_METRICS:
-            break;
-        }
+        const double s = serve_request_s(&k->r->out[k->order[i]], k->w->r[k->order[i]].n_out, metric);
+        if (!isnan(s))
+            k->x[n++] = s;
     }
     return n;
 }

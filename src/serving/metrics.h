@@ -22,8 +22,8 @@ enum serve_value {
     VALUE_REQUEST_S, VALUE_IN_TOK_S, VALUE_OUT_TOK_S, VALUE_TOTAL_TOK_S,
     VALUE_STEADY, VALUE_STEADY_REQUEST_S, VALUE_STEADY_IN_TOK_S, VALUE_STEADY_OUT_TOK_S,
     VALUE_USER_TOK_S, VALUE_SLO_SHARE, VALUE_GOODPUT_REQUEST_S, VALUE_GOODPUT_TOK_S,
-    VALUE_BATCH, VALUE_BATCH_MOST, VALUE_WAITING, VALUE_BUSY, VALUE_KV, VALUE_KV_MOST,
-    VALUE_PREEMPTIONS, VALUE_HIT, VALUE_HIT_INFINITE, VALUE_EVICTED, VALUE_ACCEPTANCE, VALUE_ACCEPTED_LENGTH, VALUE_WASTED,
+    VALUE_BATCH, VALUE_BATCH_MOST, VALUE_WAITING, VALUE_BUSY, VALUE_KV, VALUE_KV_MOST, VALUE_MBU, VALUE_MFU,
+    VALUE_PREEMPTIONS, VALUE_HIT, VALUE_HIT_INFINITE, VALUE_EVICTED, VALUE_LOADED, VALUE_ACCEPTANCE, VALUE_ACCEPTED_LENGTH, VALUE_WASTED,
     VALUE_PEAK_OUT_TOK_S, VALUE_PEAK_REQUESTS,
     SERVE_VALUES,
 };
@@ -37,7 +37,6 @@ struct serve_value_info {
 };
 /* Of a time: the key is its metric's and statistic's, "ttft_p99", in buf. */
 struct serve_value_info serve_value_info(int v, char buf[static 48]);
-const char *serve_stat_key(enum serve_stat s);
 
 /* ---- whether it keeps up -------------------------------------------------------------------------------- */
 

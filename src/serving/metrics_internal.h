@@ -2,6 +2,7 @@
 #ifndef SERVING_METRICS_INTERNAL_H
 #define SERVING_METRICS_INTERNAL_H
 
+#include "serving/internal.h"
 #include "serving/metrics.h"
 
 struct metrics_work {

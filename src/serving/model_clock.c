@@ -58,6 +58,8 @@ struct model_clock {
     const struct policy *p;
     const struct clock_options *o;
     struct means means;
+    double wrong_s; /* of the first pass that takes no finite time; 0: all do */
+    uint64_t wrong_tok; /* of that pass */
 };
 
 static double priced(const struct model_clock *x, enum phase phase, const struct scenario *s, unsigned *which)
@@ -67,15 +69,15 @@ static double priced(const struct model_clock *x, enum phase phase, const struct
     return sum.seconds;
 }
 
-/* Seconds of a pass under the draw: its deviation from the mean, and the residual, inflated as the interval of the case is. */
-static double seconds(const struct model_clock *x, enum phase phase, const struct scenario *s)
+/* Seconds of a pass under the draw: its deviation from the mean, and the residual, inflated as the interval of the case is. *of: the case. */
+static double drawn_s(const struct model_clock *x, enum phase phase, const struct scenario *s, unsigned *of)
 {
     unsigned which;
     struct timing *t = &x->e->timing;
     if (x->o->draw == 0 || !x->e->roofs.time)
-        return priced(x, phase, s, &which);
+        return priced(x, phase, s, of);
     double drawn[TIME_CASES][TIME_PARAMETER_COUNT];
-    const double with = priced(x, phase, s, &which);
+    const double with = priced(x, phase, s, of);
     for (int c = 0; c < TIME_CASES; c++)
         if (t->of[c])
             memcpy(drawn[c], t->of[c]->parameter, sizeof drawn[c]);
@@ -90,52 +92,45 @@ static double seconds(const struct model_clock *x, enum phase phase, const struc
     return mean * exp(ln * (ln > 0 ? k->widen : k->widen_fast));
 }
 
-static double decode_s(const struct model_clock *x, uint32_t n_tok, uint32_t context)
+/* Longest step: a step's picoseconds, and those of some steps, fit 64 bits. */
+static const double MOST_S = 1e6;
+
+/* The same, where it is a time; else 0, and x has it. */
+static double seconds(struct model_clock *x, enum phase phase, const struct scenario *s, unsigned *of)
 {
-    return seconds(x, PHASE_DECODE, &(struct scenario){ .n_gen = 1, .n_depth = context, .n_batch = n_tok, .n_ubatch = PREFILL_WHOLE });
+    const double v = drawn_s(x, phase, s, of);
+    if (v > 0 && v < MOST_S)
+        return v;
+    if (x->wrong_tok == 0) {
+        x->wrong_s = v;
+        x->wrong_tok = phase == PHASE_PREFILL ? s->n_prompt : s->n_batch;
+    }
+    return 0;
+}
+
+static double decode_s(struct model_clock *x, uint32_t n_tok, uint32_t context, unsigned *of)
+{
+    return seconds(x, PHASE_DECODE, &(struct scenario){ .n_gen = 1, .n_depth = context, .n_batch = n_tok, .n_ubatch = PREFILL_WHOLE }, of);
 }
 
 /* A prompt of n_tok tokens after n_past, in one pass. */
-static double prompt_s(const struct model_clock *x, uint32_t n_tok, uint32_t n_past)
+static double prompt_s(struct model_clock *x, uint32_t n_tok, uint32_t n_past)
 {
-    return seconds(x, PHASE_PREFILL, &(struct scenario){ .n_prompt = n_tok, .n_depth = n_past, .n_batch = 1, .n_ubatch = PREFILL_WHOLE });
+    unsigned of;
+    return seconds(x, PHASE_PREFILL, &(struct scenario){ .n_prompt = n_tok, .n_depth = n_past, .n_batch = 1, .n_ubatch = PREFILL_WHOLE }, &of);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------------ */
 
-static uint64_t ps_of(double s)
-{
-    return s > 0 ? (uint64_t)(s * PS_PER_S + 0.5) : 0;
-}
+enum { SIZES_AN_OCTAVE = 8 };
 
-static double host_s(const struct model_clock *x, uint32_t n_seq)
-{
-    return x->p->async_scheduling ? 0 : x->o->host_s + n_seq * x->o->sequence_s;
-}
-
-/* The next size at which a pass is priced: eight an octave. Between them seconds are linear. */
-static uint32_t next_size(uint32_t n, uint32_t most)
-{
-    const uint32_t next = n < 8 ? n + 1 : n + n / 8;
-    return next < most ? next : most;
-}
-
-/* Fills v[a ... b] with a line. */
-static void line(uint64_t *v, size_t stride, uint32_t a, uint32_t b, uint64_t at_a, uint64_t at_b)
-{
-    for (uint32_t n = a; n <= b; n++) {
-        const double part = b > a ? (double)(n - a) / (b - a) : 0;
-        v[n * stride] = ps_of(((double)at_a + part * ((double)at_b - (double)at_a)) / PS_PER_S);
-    }
-}
-
-/* What a step is priced by: seconds without attention, and of one position for each group of layers. */
+/* What a step is priced by: its time without attention, that of one position for each group of layers, and what each sequence costs the host
+ * by the constants of servers. */
 struct priced_step {
-    uint64_t base_ps, position_ps[POLICY_MAX_GROUPS];
+    double base_ps, position_ps[POLICY_MAX_GROUPS], sequence_s;
 };
 
-/* Layers of group g over those of groups without a window, whose positions the difference of two long contexts is. */
-static double layer_share(const struct policy *p, uint32_t g)
+double model_clock_share(const struct policy *p, uint32_t g)
 {
     uint32_t full = 0, of = 0;
     for (uint32_t i = 0; i < p->n_group; i++)
@@ -144,15 +139,14 @@ static double layer_share(const struct policy *p, uint32_t g)
     return full > 0 && of > 0 ? (double)of / full : 1;
 }
 
-/* Two contexts of a sequence: around the workload's mean, but where some layers have all positions and others a window, beyond the window. */
-static void contexts(const struct model_clock *x, uint32_t *low, uint32_t *high)
+void model_clock_contexts(const struct policy *p, uint32_t mean, uint32_t *low, uint32_t *high)
 {
-    const uint32_t middle = x->o->context > 0 ? x->o->context : 1024;
+    const uint32_t middle = mean > 0 ? mean : 1024;
     uint32_t widest = 0;
     bool full = false;
-    for (uint32_t g = 0; g < x->p->n_group; g++) {
-        widest = x->p->window[g] > widest ? x->p->window[g] : widest;
-        full |= x->p->window[g] == 0;
+    for (uint32_t g = 0; g < p->n_group; g++) {
+        widest = p->window[g] > widest ? p->window[g] : widest;
+        full |= p->window[g] == 0;
     }
     *low = full && widest > middle / 2 ? widest : middle / 2;
     *high = *low + middle;
@@ -163,95 +157,91 @@ static void contexts(const struct model_clock *x, uint32_t *low, uint32_t *high)
 }
 
 /* A decode step at two contexts: what does not depend on it, and a position's part. */
-static struct priced_step decode_at(const struct model_clock *x, uint32_t n)
+static struct priced_step decode_at(struct model_clock *x, uint32_t n)
 {
     struct priced_step out = { 0 };
     uint32_t low, high;
-    contexts(x, &low, &high);
-    const double a = decode_s(x, n, low), b = decode_s(x, n, high), slope = fmax(0, (b - a) / ((double)(high - low) * n));
+    model_clock_contexts(x->p, x->o->context, &low, &high);
+    unsigned of, unused;
+    const double a = decode_s(x, n, low, &of), b = decode_s(x, n, high, &unused), slope = fmax(0, (b - a) / ((double)(high - low) * n));
     double base = a;
     for (uint32_t g = 0; g < x->p->n_group; g++) {
-        const double position = slope * layer_share(x->p, g);
+        const double position = slope * model_clock_share(x->p, g);
         base -= position * n * (double)window_of(x->p->window[g], low + UINT64_C(1));
-        out.position_ps[g] = ps_of(position);
+        out.position_ps[g] = position * PS_PER_S;
     }
-    out.base_ps = ps_of(fmax(0, base) + host_s(x, n));
+    out.base_ps = fmax(0, base) * PS_PER_S;
+    if (x->e->roofs.time && x->e->timing.served)
+        out.sequence_s = exp(x->e->timing.of[of]->parameter[TIME_SEQUENCE]);
     return out;
 }
 
-static void decode_table(const struct model_clock *x, struct step_price *out)
+/* Sizes a to b, on lines between them. */
+static void decode_lines(struct step_price *out, uint32_t a, uint32_t b, const struct priced_step *at_a, const struct priced_step *at_b)
+{
+    step_price_line(out->decode_ps, 1, a, b, at_a->base_ps, at_b->base_ps);
+    for (uint32_t g = 0; g < out->n_group; g++)
+        step_price_line(out->context_ps + g, out->n_group, a, b, at_a->position_ps[g], at_b->position_ps[g]);
+}
+
+static void decode_table(struct model_clock *x, struct step_price *out)
 {
     const uint32_t graph_max = x->o->graphs ? policy_graph_max(x->p, x->o->blackwell) : 0;
-    struct priced_step at_a = decode_at(x, 1), at_b = at_a;
-    uint32_t a = 1;
-    for (uint32_t b = 1; a <= out->max_decode; a = b + 1, at_a = at_b) {
-        b = a == 1 ? 1 : next_size(a - 1, out->max_decode);
-        at_b = decode_at(x, b);
-        line(out->decode_ps, 1, a > 1 ? a - 1 : 1, b, at_a.base_ps, at_b.base_ps);
-        for (uint32_t g = 0; g < out->n_group; g++)
-            line(out->context_ps + g, out->n_group, a > 1 ? a - 1 : 1, b, at_a.position_ps[g], at_b.position_ps[g]);
+    struct priced_step last = decode_at(x, 1);
+    decode_lines(out, 1, 1, &last, &last);
+    for (uint32_t a = 1, b; a < out->max_decode; a = b) {
+        b = step_price_next_size(a, out->max_decode, SIZES_AN_OCTAVE);
+        const struct priced_step next = decode_at(x, b);
+        decode_lines(out, a, b, &last, &next);
+        last = next;
     }
     for (uint32_t n = out->max_decode; n > 0; n--) /* downwards: sizes above are still their own */
         out->decode_ps[n] = out->decode_ps[policy_graph_size(n, graph_max < out->max_decode ? graph_max : out->max_decode)];
 }
 
-/* What each sequence of a step of n costs the host, by the constants of servers: a prompt's tokens are one sequence. */
-static double sequence_s(const struct model_clock *x, uint32_t n)
-{
-    unsigned which;
-    const struct scenario s = { .n_gen = 1, .n_batch = n, .n_ubatch = PREFILL_WHOLE };
-    if (!x->e->roofs.time || !x->e->timing.served)
-        return 0;
-    (void)priced(x, PHASE_DECODE, &s, &which);
-    return exp(x->e->timing.of[which]->parameter[TIME_SEQUENCE]);
-}
-
 /* A step of n tokens without the positions they attend to, by the constants of prompts and by those of steps: which kernels and costs a
  * mixed step has changes with its tokens, and either estimate is high where the other's hold. */
-static double mixed_s(const struct model_clock *x, uint32_t n, const struct step_price *price)
+static double mixed_s(struct model_clock *x, uint32_t n, const struct step_price *price)
 {
     struct step_load load = { 0 };
     double pairs_s = 0;
     step_load_prompt(&load, price, 0, n);
     for (uint32_t g = 0; g < price->n_group; g++)
         pairs_s += (double)price->pair_ps_2_16[g] / 65536 / PS_PER_S * (double)load.pairs[g];
-    const double prompts = fmax(0, prompt_s(x, n, 0) - pairs_s) + host_s(x, 1),
-                 steps = (double)decode_at(x, n).base_ps / PS_PER_S - (n - 1) * sequence_s(x, n);
-    return fmin(prompts, steps);
+    const struct priced_step step = decode_at(x, n);
+    return fmin(fmax(0, prompt_s(x, n, 0) - pairs_s), step.base_ps / PS_PER_S - (n - 1) * step.sequence_s); /* a prompt is one sequence */
 }
 
 /* Prompts without the pairs of a token and a position, which depend on what was before. */
-static void mixed_table(const struct model_clock *x, struct step_price *out)
+static void mixed_table(struct model_clock *x, struct step_price *out)
 {
-    uint64_t last_ps = 0;
-    uint32_t a = 0;
-    while (a < out->max_tok) {
-        const uint32_t b = next_size(a, out->max_tok);
-        uint64_t ps = ps_of(mixed_s(x, b, out));
+    double last_ps = 0;
+    for (uint32_t a = 0, b; a < out->max_tok; a = b) {
+        b = step_price_next_size(a, out->max_tok, SIZES_AN_OCTAVE);
+        double ps = fmax(last_ps, mixed_s(x, b, out) * PS_PER_S);
         if (b <= out->max_decode)
-            ps = u64_max(ps, out->decode_ps[b]);
-        ps = u64_max(ps, last_ps);
-        line(out->mixed_ps, 1, a > 0 ? a : b, b, a > 0 ? last_ps : ps, ps);
+            ps = fmax(ps, (double)out->decode_ps[b]);
+        step_price_line(out->mixed_ps, 1, a > 0 ? a : b, b, a > 0 ? last_ps : ps, ps);
         last_ps = ps;
-        a = b;
     }
 }
 
-static void pairs(const struct model_clock *x, struct step_price *out)
+static void pairs(struct model_clock *x, struct step_price *out)
 {
     uint32_t low, high;
-    contexts(x, &low, &high);
+    model_clock_contexts(x->p, x->o->context, &low, &high);
     const uint32_t n = (uint32_t)u64_min(x->p->max_num_batched_tokens, 2048), from = x->p->n_group > 1 ? low : 0, past = 8192;
     const double s = (prompt_s(x, n, from + past) - prompt_s(x, n, from)) / ((double)n * past);
     for (uint32_t g = 0; g < out->n_group; g++)
-        out->pair_ps_2_16[g] = (uint64_t)(fmax(0, s) * layer_share(x->p, g) * PS_PER_S * 65536 + 0.5);
+        out->pair_ps_2_16[g] = (uint64_t)(fmax(0, s) * model_clock_share(x->p, g) * PS_PER_S * 65536 + 0.5);
 }
 
-static int check(const struct step_price *x, struct error *err)
+static int check(const struct model_clock *x, struct error *err)
 {
-    if (x->decode_ps[1] > 0 && x->decode_ps[1] < UINT64_C(1) << 60 && x->mixed_ps[x->max_tok] < UINT64_C(1) << 60)
+    if (x->wrong_tok == 0)
         return 0;
-    return error_set(err, ERROR_INPUT, "cannot simulate: a step of one token takes %.3g s", (double)x->decode_ps[1] / PS_PER_S);
+    return error_set(err, ERROR_INPUT, "cannot simulate: a step of %llu tokens takes %.3g s: expected more than 0 and less than %.0e s",
+                     (unsigned long long)x->wrong_tok, x->wrong_s, MOST_S);
 }
 
 int model_clock(struct step_price *out, struct estimator *e, const struct policy *p, const struct clock_options *o, struct error *err)
@@ -267,6 +257,7 @@ int model_clock(struct step_price *out, struct estimator *e, const struct policy
     mixed_table(x, out);
     if (o->draw > 0 && e->roofs.time)
         set_means(&e->timing, &x->means);
+    const int rc = interrupt_check(err) != 0 ? -1 : check(x, err);
     free(x);
-    return interrupt_check(err) != 0 ? -1 : check(out, err);
+    return rc;
 }

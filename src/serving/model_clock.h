@@ -12,8 +12,6 @@ struct clock_options {
     uint32_t context;    /* positions of a sequence around which the price is linear: the workload's mean; 0: 1024 */
     bool graphs;         /* decode steps are padded to the sizes of captured graphs */
     bool blackwell;      /* whose graphs go up to 1024 tokens */
-    double host_s;       /* of a step, in which the device waits for the scheduler; hidden where scheduling is asynchronous */
-    double sequence_s;   /* likewise for each sequence of the step */
     /* A draw of the constants of the time model from their covariance, with the inflation of its intervals; 0: their means. Draw i is the
      * same for every policy, workload and batch. */
     uint64_t draw, seed;
@@ -22,9 +20,15 @@ struct clock_options {
 /*
  * Steps under p as e prices them; x from step_price_alloc(x, p). e's constants are changed during the call and restored.
  *
- * errors   ERROR_INPUT  a step takes no finite time
- * cost     some 200 passes
+ * errors   ERROR_INPUT  a pass takes no time, or a million seconds and more; x is then not to be used. ERROR_INTERRUPTED
+ * cost     some 300 passes (budget 8192), of a draw twice as many
  */
 int model_clock(struct step_price *x, struct estimator *e, const struct policy *p, const struct clock_options *o, struct error *err);
+
+/* Two contexts of a sequence: around the workload's mean (0: 1024), but where some layers have all positions and others a window, beyond the
+ * window. */
+void model_clock_contexts(const struct policy *p, uint32_t mean, uint32_t *low, uint32_t *high);
+/* Layers of group g over those of groups without a window, whose positions the difference of two long contexts is. */
+double model_clock_share(const struct policy *p, uint32_t g);
 
 #endif

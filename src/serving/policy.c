@@ -1,6 +1,7 @@
 /* Policies and their defaults. Source: vLLM (vllm/v1/core/sched/scheduler.py, vllm/config), llama.cpp (tools/server). */
 #include "serving/policy.h"
 #include "cost/memory.h"
+#include "hwprofile/hwprofile.h"
 #include <string.h>
 
 static const struct {
@@ -23,6 +24,12 @@ enum {
 
 static const double GIB = 1024.0 * 1024 * 1024;
 
+struct policy_device policy_device_of(const struct hwprofile *h)
+{
+    return (struct policy_device){ .memory_bytes = h->mem_bytes.value, .is_gpu = h->kind == HW_GPU || h->kind == HW_NPU,
+                                   .is_a100 = strcasestr(h->name, "a100") || strstr(h->id, "a100") };
+}
+
 const char *policy_name(size_t i)
 {
     return i < ARRAY_LEN(policies) ? policies[i].name : NULL;
@@ -33,8 +40,9 @@ const char *policy_help(size_t i)
     return i < ARRAY_LEN(policies) ? policies[i].help : NULL;
 }
 
-static void vllm_defaults(struct policy *p, unsigned release, const struct policy_device *d)
+static void vllm_defaults(struct policy *p, const struct policy_device *d)
 {
+    const unsigned release = p->release;
     const bool large = d->is_gpu && !d->is_a100 && d->memory_bytes >= 70 * GIB;
     const bool largest = large && d->memory_bytes >= 160 * GIB && release >= RELEASE_LARGE;
     p->max_num_batched_tokens = largest ? 16384 : large ? 8192 : 2048;
@@ -48,6 +56,7 @@ static void vllm_defaults(struct policy *p, unsigned release, const struct polic
 static void llama_server_defaults(struct policy *p)
 {
     p->kind = POLICY_LLAMA_SERVER;
+    p->release = 0;
     p->max_num_seqs = 4;
     p->max_num_batched_tokens = 2048;
     p->n_ubatch = 512;
@@ -74,13 +83,13 @@ static int unknown(const char *name, struct error *err)
 
 int policy_init(struct policy *p, const char *name, const struct policy_device *d, struct error *err)
 {
-    *p = (struct policy){ .name = name, .kind = POLICY_VLLM, .n_group = 1 };
-    const unsigned release = strcmp(name, "vllm") == 0 ? 27 : strncmp(name, "vllm-", 5) == 0 ? memory_release_find(name) : 0;
-    if (release > 0 && (release < RELEASE_V1 || release > MEMORY_NEWEST))
+    const unsigned own = strncmp(name, "vllm-", 5) == 0 ? memory_release_find(name) : 0;
+    *p = (struct policy){ .name = name, .kind = POLICY_VLLM, .release = own > 0 ? own : memory_release_find(policies[0].name), .n_group = 1 };
+    if (own > 0 && (own < RELEASE_V1 || own > MEMORY_NEWEST))
         return error_set(err, ERROR_USAGE, "policy \"%s\": expected a release from vllm-0.%d, whose scheduler is V1's, to vllm-0.%d", name, RELEASE_V1,
                          MEMORY_NEWEST);
-    if (release > 0)
-        vllm_defaults(p, release, d);
+    if (own > 0 || strcmp(name, "vllm") == 0)
+        vllm_defaults(p, d);
     else if (strcmp(name, "llama-server") == 0)
         llama_server_defaults(p);
     else if (strcmp(name, "static") == 0)

@@ -7,6 +7,8 @@
 
 #include "model/kv_groups.h"
 
+struct hwprofile;
+
 enum policy_kind {
     POLICY_VLLM,         /* one token budget for prompts and decode; scheduler.c */
     POLICY_LLAMA_SERVER, /* slots; slots.c */
@@ -18,6 +20,7 @@ enum { POLICY_MAX_GROUPS = KV_MAX_GROUPS, POLICY_MAX_DRAFT = 16, SERVE_MAX_BATCH
 struct policy {
     const char *name;
     enum policy_kind kind;
+    unsigned release;                /* of vLLM, memory_release_find(): of its scheduler and of its memory; 0: another server */
     uint32_t max_num_seqs;           /* running at once; of llama-server: slots */
     uint32_t max_num_batched_tokens; /* token budget of a step; of llama-server: n_batch */
     uint32_t n_ubatch;               /* of llama-server: tokens of a pass */
@@ -29,7 +32,6 @@ struct policy {
     bool async_scheduling;           /* step N + 1 is formed while step N runs */
     bool scheduler_reserve_full_isl; /* a request is admitted only when all its known tokens fit the free blocks */
     bool priority;                   /* waiting requests by (priority, arrival) in place of arrival */
-    bool split_kv;                   /* of llama-server: each slot has its part of the KV cache (-np N); else one for all */
     bool batch_until_empty;          /* static batching: nothing is admitted while something runs */
     double watermark;                /* fraction of the blocks that admission leaves free while something runs */
     uint32_t num_speculative_tokens; /* drafted tokens of a decode step; 0: no speculation */
@@ -47,7 +49,9 @@ struct policy_device {
     bool is_a100;        /* has the defaults of a small device */
 };
 
-/* Defaults of a named policy on a device: "vllm" is the newest. errors: ERROR_USAGE, an unknown name, with the nearest. */
+struct policy_device policy_device_of(const struct hwprofile *h);
+/* Defaults of a named policy on a device. "vllm" is the first of the names; "static" and "one-by-one" are vLLM's of that release but for
+ * their scheduling. errors: ERROR_USAGE, an unknown name, with the nearest. */
 int policy_init(struct policy *p, const char *name, const struct policy_device *d, struct error *err);
 /* Names in order; NULL past the end. */
 const char *policy_name(size_t i);

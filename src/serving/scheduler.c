@@ -60,11 +60,6 @@ static void queue_by_priority(struct scheduler *s, struct sched_seq *q)
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 struct batch_entry *batch_add(struct batch *b, struct error *err)
 {
     if (b->n == b->cap) {
@@ -161,9 +156,9 @@ static uint32_t needed_tokens(const struct scheduler *s, const struct sched_seq 
         return 0;
     uint32_t n = q->n_known + q->n_draft + q->n_placeholder - q->n_computed;
     if (s->p.long_prefill_token_threshold > 0)
-        n = least(n, s->p.long_prefill_token_threshold);
-    n = least(n, budget);
-    return least(n, s->p.max_model_len - 1 - least(q->n_computed, s->p.max_model_len - 1));
+        n = u32_min(n, s->p.long_prefill_token_threshold);
+    n = u32_min(n, budget);
+    return u32_min(n, s->p.max_model_len - 1 - u32_min(q->n_computed, s->p.max_model_len - 1));
 }
 
 static int form_running(struct scheduler *s, struct batch *b, uint32_t *budget, bool *preempted, struct error *err)
@@ -316,10 +311,10 @@ static uint32_t startable(const struct scheduler *s, const struct sched_seq *q, 
 {
     uint32_t n_tok = q->n_known - (q->loaded ? q->n_computed : hit * s->p.block_size);
     if (s->p.long_prefill_token_threshold > 0)
-        n_tok = least(n_tok, s->p.long_prefill_token_threshold);
+        n_tok = u32_min(n_tok, s->p.long_prefill_token_threshold);
     if (!s->p.enable_chunked_prefill && n_tok > budget)
         return 0;
-    n_tok = least(n_tok, budget);
+    n_tok = u32_min(n_tok, budget);
     if (q->loaded)
         return seq_missing_blocks(s, q, (uint64_t)q->n_computed + n_tok + s->p.look_ahead) <= s->pool.n_free ? n_tok : 0;
     return fits(s, q, hit, n_tok) ? n_tok : 0;
@@ -416,7 +411,7 @@ static void apply(struct scheduler *s, const struct batch_entry *e)
         q->n_computed -= e->n_draft + 1 - e->n_new;
     q->n_known += e->n_new;
     if (e->stop || q->n_known >= q->n_in + q->n_max) {
-        q->n_known = least(q->n_known, q->n_in + q->n_max);
+        q->n_known = u32_min(q->n_known, q->n_in + q->n_max);
         finish(s, q);
         return;
     }
@@ -447,7 +442,7 @@ void scheduler_abort(struct scheduler *s, struct sched_seq *q)
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
 
-int scheduler_init(struct scheduler *s, const struct policy *p, uint32_t n_block, struct error *err)
+static int init(struct scheduler *s, const struct policy *p, uint32_t n_block, bool addressed, struct error *err)
 {
     *s = (struct scheduler){ .p = *p, .n_reserve = (uint32_t)(p->watermark * n_block) };
     if (policy_check(p, err) != 0)
@@ -456,7 +451,17 @@ int scheduler_init(struct scheduler *s, const struct policy *p, uint32_t n_block
         return block_pool_init(&s->pool, n_block, false, err) == 0 ? slots_init(s, err) : -1;
     if (p->n_host_block > 0 && block_pool_init(&s->host, p->n_host_block, true, err) != 0)
         return -1;
-    return block_pool_init(&s->pool, n_block, p->enable_prefix_caching, err);
+    return block_pool_init(&s->pool, n_block, p->enable_prefix_caching || addressed, err);
+}
+
+int scheduler_init(struct scheduler *s, const struct policy *p, uint32_t n_block, struct error *err)
+{
+    return init(s, p, n_block, false, err);
+}
+
+int scheduler_init_addressed(struct scheduler *s, const struct policy *p, uint32_t n_block, struct error *err)
+{
+    return init(s, p, n_block, true, err);
 }
 
 void scheduler_drop(struct sched_seq *q)
@@ -494,27 +499,53 @@ void scheduler_free(struct scheduler *s)
     *s = (struct scheduler){ 0 };
 }
 
-struct sched_seq *scheduler_add(struct scheduler *s, const struct serve_workload *w, uint32_t i, struct error *err)
+static struct sched_seq *add(struct scheduler *s, const struct sched_request *r, uint32_t unit, struct error *err)
 {
-    const struct serve_request *r = &w->r[i];
     struct sched_seq *q = calloc(1, sizeof *q);
     if (!q) {
+        free(r->hash);
         (void)error_oom(err, sizeof *q, "a request");
         return NULL;
     }
-    *q = (struct sched_seq){ .request = i, .n_in = r->n_in, .n_known = r->n_in, .priority = r->priority, .order = s->n_order++ };
-    q->n_max = r->end == SERVE_END_LENGTH ? r->n_out : s->p.max_model_len - r->n_in;
-    const uint32_t unit = s->slot ? w->run_tokens : s->p.block_size; /* slots compare prompts identity by identity */
-    if ((s->pool.identity || s->slot) && r->n_run > 0 && !(q->hash = block_hashes(w, r, unit, &q->n_hash, err)) && q->n_hash > 0) {
-        free(q);
-        return NULL;
-    }
-    q->n_unit = unit;
+    *q = (struct sched_seq){ .request = r->number, .n_in = r->n_in, .n_known = r->n_in, .n_max = r->n_max, .priority = r->priority,
+                             .order = s->n_order++, .hash = r->hash, .n_hash = r->n_hash, .n_unit = unit };
     if (s->p.priority)
         queue_by_priority(s, q);
     else
         queue_insert(s, q, NULL);
     return q;
+}
+
+struct sched_seq *scheduler_add_request(struct scheduler *s, const struct sched_request *r, struct error *err)
+{
+    return add(s, r, s->slot ? 1 : s->p.block_size, err);
+}
+
+/* Slots compare prompts identity by identity. */
+static uint32_t hash_unit(const struct scheduler *s, const struct serve_workload *w)
+{
+    return s->slot ? w->run_tokens : s->p.block_size;
+}
+
+uint64_t *scheduler_hashes(const struct scheduler *s, const struct serve_workload *w, uint32_t i, uint32_t *n, struct error *err)
+{
+    *n = 0;
+    return (s->pool.identity || s->slot) && w->r[i].n_run > 0 ? block_hashes(w, &w->r[i], hash_unit(s, w), n, err) : NULL;
+}
+
+struct sched_seq *scheduler_add_hashed(struct scheduler *s, const struct serve_workload *w, uint32_t i, uint64_t *hash, uint32_t n_hash, struct error *err)
+{
+    const struct serve_request *r = &w->r[i];
+    const struct sched_request x = { .number = i, .n_in = r->n_in, .n_max = r->end == SERVE_END_LENGTH ? r->n_out : s->p.max_model_len - r->n_in,
+                                     .priority = r->priority, .hash = hash, .n_hash = n_hash };
+    return add(s, &x, hash_unit(s, w), err);
+}
+
+struct sched_seq *scheduler_add(struct scheduler *s, const struct serve_workload *w, uint32_t i, struct error *err)
+{
+    uint32_t n_hash;
+    uint64_t *hash = scheduler_hashes(s, w, i, &n_hash, err);
+    return !hash && n_hash > 0 ? NULL : scheduler_add_hashed(s, w, i, hash, n_hash, err);
 }
 
 void scheduler_set_remote(struct sched_seq *q, uint32_t n_remote)

@@ -100,8 +100,12 @@ struct scheduler {
     struct slot *slot; /* [max_num_seqs] of POLICY_LLAMA_SERVER */
 };
 
-/* p is copied. n_block: usable blocks (vLLM's number less its null block). */
+/* p is copied. n_block: usable blocks (vLLM's number less its null block). errors: those of policy_check(); out of memory. scheduler_free() after
+ * either. */
 int scheduler_init(struct scheduler *s, const struct policy *p, uint32_t n_block, struct error *err);
+/* The same for a caller that keeps keys and values: sched_seq.group has the blocks' numbers without a prefix cache too. Of slots, n_block are
+ * positions, and the caller places them: scheduler_slot(). */
+int scheduler_init_addressed(struct scheduler *s, const struct policy *p, uint32_t n_block, struct error *err);
 void scheduler_free(struct scheduler *s); /* sequences not done too */
 /* Blocks that a sequence of so many positions takes at most, in all groups. */
 uint64_t scheduler_blocks_of(const struct policy *p, uint64_t n_position);
@@ -110,9 +114,23 @@ int scheduler_check(const struct policy *p, uint32_t n_block, uint32_t n_in, uin
 
 /* Adds r, the caller's number i of w. The sequence lives until scheduler_drop(). NULL: out of memory. */
 struct sched_seq *scheduler_add(struct scheduler *s, const struct serve_workload *w, uint32_t i, struct error *err);
+/* The same with its hashes, from scheduler_hashes() of a scheduler of the same policy, which become the sequence's, or are freed with an error. */
+struct sched_seq *scheduler_add_hashed(struct scheduler *s, const struct serve_workload *w, uint32_t i, uint64_t *hash, uint32_t n_hash, struct error *err);
+/* Hashes by which s finds the prompt of request i: of blocks, or of identities where it has slots. NULL with *n 0: none. errors: out of memory. */
+uint64_t *scheduler_hashes(const struct scheduler *s, const struct serve_workload *w, uint32_t i, uint32_t *n, struct error *err);
+/* The same of a request that no workload has. hash: [n_hash], of its full blocks (slots: of its tokens), chained, none of them 0; the sequence's from
+ * then on, freed on an error too. The caller may append to it as tokens become known: sched_seq.hash, n_hash. */
+struct sched_request {
+    uint32_t number, n_in, n_max;
+    int32_t priority;
+    uint64_t *hash;
+    uint32_t n_hash;
+};
+struct sched_seq *scheduler_add_request(struct scheduler *s, const struct sched_request *r, struct error *err);
 /* Before it is in a batch: n_remote tokens of its prompt are computed elsewhere and loaded. */
 void scheduler_set_remote(struct sched_seq *q, uint32_t n_remote);
-/* Decides the next step; an empty batch: nothing can run before another arrives or a step is applied. */
+/* Decides the next step; an empty batch: nothing can run before another arrives or a step is applied. errors: out of memory; s and b are then
+ * only to be freed. */
 int scheduler_form(struct scheduler *s, struct batch *b, struct error *err);
 void scheduler_apply(struct scheduler *s, const struct batch *b);
 /* Its content has arrived: it runs from the next step on, as soon as there is room. */
@@ -127,6 +145,9 @@ static inline bool scheduler_idle(const struct scheduler *s)
 {
     return s->n_running == 0 && s->n_waiting == 0 && s->n_loading == 0;
 }
+/* Of a policy with slots: the slot of a running sequence, and the positions that slot i holds. */
+uint32_t scheduler_slot(const struct scheduler *s, const struct sched_seq *q);
+uint32_t scheduler_slot_positions(const struct scheduler *s, uint32_t i);
 /* For the files of the scheduler: */
 struct batch_entry *batch_add(struct batch *b, struct error *err);
 int slots_init(struct scheduler *s, struct error *err);

@@ -176,7 +176,8 @@ void seq_release_all(struct scheduler *s, struct sched_seq *q)
 {
     for (uint32_t i = 0; i < s->p.n_group; i++) {
         struct seq_blocks *g = &q->group[i];
-        block_pool_release(&s->pool, g->n - g->n_dropped, g->block + g->n_dropped);
+        if (g->n > g->n_dropped) /* a waiting one has none */
+            block_pool_release(&s->pool, g->n - g->n_dropped, g->block + g->n_dropped);
         g->n = g->n_hashed = g->n_dropped = 0;
     }
 }

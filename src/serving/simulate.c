@@ -58,6 +58,8 @@ void serve_note_steps(struct serve_result *r, const struct serve_options *o, con
     t->n_prompt_tok += x->n * x->n_prompt;
     t->running_ps += (unsigned __int128)x->n_running * ps;
     t->used_block_ps += ((unsigned __int128)x->used_blocks + used_before) * ps / 2;
+    t->bytes += x->bytes;
+    t->flop += x->flop;
     t->most_running = x->n_running > t->most_running ? x->n_running : t->most_running;
     t->most_used_blocks = x->used_blocks > t->most_used_blocks ? x->used_blocks : t->most_used_blocks;
     if (o->step)
@@ -142,38 +144,32 @@ static uint32_t least_active(const struct simulation *x, uint32_t from, uint32_t
 }
 
 /* Where most of the prompt is cached, if anything is; else where least is to do. */
-static int route_by_prefix(const struct simulation *x, uint32_t request, uint32_t *to, struct error *err)
+static uint32_t route_by_prefix(const struct simulation *x, const uint64_t *hash, uint32_t n_hash)
 {
-    uint32_t most = 0, n_hash;
-    *to = least_active(x, 0, n_entry(x));
-    const struct serve_request *r = &x->w->r[request];
-    uint64_t *hash = r->n_run > 0 ? block_hashes(x->w, r, x->o->policy->block_size, &n_hash, err) : NULL;
-    if (r->n_run > 0 && !hash && n_hash > 0)
-        return -1;
+    uint32_t most = 0, to = least_active(x, 0, n_entry(x));
     for (uint32_t i = 0; hash && i < n_entry(x); i++) {
         uint32_t n = 0;
         while (n < n_hash && block_pool_find(&x->replica[i].s.pool, hash[n]) != BLOCK_NONE)
             n++;
         if (n > most) {
             most = n;
-            *to = i;
+            to = i;
         }
     }
-    free(hash);
-    return 0;
+    return to;
 }
 
-static int route(struct simulation *x, uint32_t request, uint32_t *to, struct error *err)
+static uint32_t route(const struct simulation *x, uint32_t request, const uint64_t *hash, uint32_t n_hash)
 {
+    if (x->n_replica == 1)
+        return 0;
     switch (x->o->routing) {
     case ROUTE_ROUND_ROBIN:
-        *to = request % n_entry(x);
-        return 0;
+        return request % n_entry(x);
     case ROUTE_LEAST_ACTIVE:
-        *to = least_active(x, 0, n_entry(x));
-        return 0;
+        return least_active(x, 0, n_entry(x));
     case ROUTE_PREFIX:
-        return route_by_prefix(x, request, to, err);
+        return route_by_prefix(x, hash, n_hash);
     }
     return 0;
 }
@@ -182,19 +178,28 @@ static int take_arrivals(struct simulation *x, struct error *err)
 {
     struct due due;
     uint64_t sent_ps;
-    uint32_t to = 0;
+    uint32_t n_hash;
     while (arrivals_take(&x->arrivals, x->now_ps, &due, &sent_ps)) {
-        if (x->n_replica > 1 && route(x, due.request, &to, err) != 0)
+        uint64_t *hash = scheduler_hashes(&x->replica[0].s, x->w, due.request, &n_hash, err);
+        if (!hash && n_hash > 0)
             return -1;
-        struct replica *p = &x->replica[to];
+        struct replica *p = &x->replica[route(x, due.request, hash, n_hash)];
         x->r->out[due.request].due_ps = due.ps;
         x->r->out[due.request].sent_ps = sent_ps;
         p->n_active++;
         p->due |= p->n_flight == 0;
-        if (!scheduler_add(&p->s, x->w, due.request, err))
+        if (!scheduler_add_hashed(&p->s, x->w, due.request, hash, n_hash, err))
             return -1;
     }
     return 0;
+}
+
+/* A pass of a step. */
+static uint64_t pass_ps(const struct simulation *x, const struct step_load *load, struct serve_step *step)
+{
+    if (x->o->work)
+        step_work_add(x->o->work, x->o->price, load, NULL, 1, &step->bytes, &step->flop);
+    return step_price_ps(x->o->price, load);
 }
 
 /* A step in passes of at most n_ubatch tokens, where the policy has them; else in one. */
@@ -211,12 +216,12 @@ static uint64_t price(const struct simulation *x, const struct batch *b, struct 
             (e->prompt ? step_load_prompt : step_load_decode)(&load, x->o->price, e->n_past + done, n);
             *(e->prompt ? &step->n_prompt : &step->n_decode) += n;
             if (load.n_decode + load.n_prompt == most) {
-                ps += step_price_ps(x->o->price, &load);
+                ps += pass_ps(x, &load, step);
                 load = (struct step_load){ 0 };
             }
         }
     }
-    return ps + (load.n_decode + load.n_prompt > 0 ? step_price_ps(x->o->price, &load) : 0);
+    return ps + (load.n_decode + load.n_prompt > 0 ? pass_ps(x, &load, step) : 0);
 }
 
 /* ---- keys and values from elsewhere -------------------------------------------------------------------------------- */

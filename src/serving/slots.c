@@ -48,11 +48,6 @@ static uint32_t common(const struct slot *x, const struct sched_seq *q)
     return n;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The free slot that holds most of the prompt, if that is enough of it; else the one not used for longest. */
 static struct slot *choose(struct scheduler *s, const struct sched_seq *q, uint32_t *hit)
 {
@@ -64,13 +59,13 @@ static struct slot *choose(struct scheduler *s, const struct sched_seq *q, uint3
             continue;
         if (!oldest || x->used < oldest->used)
             oldest = x;
-        const uint32_t n = least(least(common(x, q) * q->n_unit, x->n_tok), q->n_in - 1);
+        const uint32_t n = u32_min(u32_min(common(x, q) * q->n_unit, x->n_tok), q->n_in - 1);
         if (n > most && n > SIMILARITY * q->n_in) {
             most = n;
             best = x;
         }
     }
-    *hit = best ? most : oldest ? least(least(common(oldest, q) * q->n_unit, oldest->n_tok), q->n_in - 1) : 0;
+    *hit = best ? most : oldest ? u32_min(u32_min(common(oldest, q) * q->n_unit, oldest->n_tok), q->n_in - 1) : 0;
     return best ? best : oldest;
 }
 
@@ -151,7 +146,7 @@ static uint32_t wants(const struct scheduler *s, const struct slot *x, bool prom
     const struct sched_seq *q = x->seq;
     if (!q || generates(q) == prompts || (prompts && q->n_computed >= q->n_known)) /* in the step already, drafts included */
         return 0;
-    return least(prompts ? q->n_known - q->n_computed : 1 + s->p.num_speculative_tokens, room);
+    return u32_min(prompts ? q->n_known - q->n_computed : 1 + s->p.num_speculative_tokens, room);
 }
 
 int slots_form(struct scheduler *s, struct batch *b, struct error *err)
@@ -181,6 +176,19 @@ static struct slot *slot_of(struct scheduler *s, const struct sched_seq *q)
     return NULL;
 }
 
+uint32_t scheduler_slot(const struct scheduler *s, const struct sched_seq *q)
+{
+    uint32_t i = 0;
+    while (s->slot[i].seq != q)
+        i++;
+    return i;
+}
+
+uint32_t scheduler_slot_positions(const struct scheduler *s, uint32_t i)
+{
+    return s->slot[i].n_tok;
+}
+
 /* The slot keeps what was computed. */
 static void finish(struct scheduler *s, struct slot *x)
 {
@@ -207,7 +215,7 @@ void slots_apply(struct scheduler *s, const struct batch *b)
         q->n_computed -= rejected;
         x->n_tok -= rejected;
         block_pool_release(&s->pool, rejected, NULL);
-        q->n_known = least(q->n_known + e->n_new, q->n_in + q->n_max);
+        q->n_known = u32_min(q->n_known + e->n_new, q->n_in + q->n_max);
         if (e->stop || q->n_known >= q->n_in + q->n_max)
             finish(s, x);
     }

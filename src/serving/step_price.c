@@ -24,6 +24,20 @@ void step_price_free(struct step_price *x)
     *x = (struct step_price){ 0 };
 }
 
+uint32_t step_price_next_size(uint32_t n, uint32_t most, uint32_t an_octave)
+{
+    const uint32_t next = n < an_octave ? n + 1 : n + n / an_octave;
+    return next < most ? next : most;
+}
+
+void step_price_line(uint64_t *v, size_t stride, uint32_t a, uint32_t b, double at_a_ps, double at_b_ps)
+{
+    for (uint32_t n = a; n <= b; n++) {
+        const double ps = at_a_ps + (b > a ? (double)(n - a) / (b - a) * (at_b_ps - at_a_ps) : 0);
+        v[n * stride] = ps > 0 ? (uint64_t)(ps + 0.5) : 0;
+    }
+}
+
 void step_load_decode(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok)
 {
     l->n_decode += n_tok;
@@ -50,8 +64,10 @@ static uint64_t pairs_of(uint32_t window, uint64_t n_past, uint64_t n)
 void step_load_prompt(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok)
 {
     l->n_prompt += n_tok;
-    for (uint32_t g = 0; g < x->n_group; g++)
+    for (uint32_t g = 0; g < x->n_group; g++) {
         l->pairs[g] += pairs_of(x->window[g], n_past, n_tok);
+        l->read[g] += x->window[g] > 0 ? u64_min(x->window[g] + (uint64_t)n_tok, (uint64_t)n_past + n_tok) : (uint64_t)n_past + n_tok;
+    }
 }
 
 static uint64_t mul_2_16(uint64_t a, uint64_t b)

@@ -25,7 +25,8 @@ struct step_price {
     uint64_t pair_ps_2_16[POLICY_MAX_GROUPS];
 };
 
-int step_price_alloc(struct step_price *x, const struct policy *p, struct error *err); /* zeros */
+/* Zeros. errors: out of memory, x is then empty. */
+int step_price_alloc(struct step_price *x, const struct policy *p, struct error *err);
 void step_price_free(struct step_price *x);
 
 /* What a step computes. */
@@ -34,7 +35,13 @@ struct step_load {
     uint32_t n_prompt;   /* tokens of prompts' chunks */
     uint64_t context[POLICY_MAX_GROUPS];
     uint64_t pairs[POLICY_MAX_GROUPS];
+    uint64_t read[POLICY_MAX_GROUPS]; /* positions of the KV cache that the chunks read */
 };
+
+/* For makers of tables: the next size above n that is priced, so many in an octave; times at sizes between are linear. */
+uint32_t step_price_next_size(uint32_t n, uint32_t most, uint32_t an_octave);
+/* v[n * stride], n from a to b: whole picoseconds on the line from at_a to at_b, at least 0; b == a: at_a. */
+void step_price_line(uint64_t *v, size_t stride, uint32_t a, uint32_t b, double at_a_ps, double at_b_ps);
 
 static inline uint64_t window_of(uint32_t window, uint64_t n)
 {
@@ -47,8 +54,8 @@ void step_load_decode(struct step_load *l, const struct step_price *x, uint32_t 
 void step_load_prompt(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok);
 uint64_t step_price_ps(const struct step_price *x, const struct step_load *l);
 
-/* n consecutive decode steps of n_seq sequences, each of whose context grows by one a step; context[g]: sum of the first. Saturates at
- * UINT64_MAX. Only for groups without a window, or whose sequences are all beyond it (grows[g]: how many still grow). */
+/* n consecutive decode steps, the first of which is `first`; grows[g]: positions that a step's context has more than the one before, one for
+ * each sequence below the window. Saturates at UINT64_MAX. */
 uint64_t step_price_run_ps(const struct step_price *x, const struct step_load *first, const uint32_t *grows, uint64_t n);
 
 #endif

@@ -7,11 +7,6 @@
 
 static const char *const stat_keys[SERVE_STATS] = { "mean", "std", "p50", "p90", "p95", "p99" };
 
-const char *serve_stat_key(enum serve_stat s)
-{
-    return stat_keys[s];
-}
-
 #define INFO(v, key, name, unit, help) [VALUE_##v - VALUE_DURATION] = { key, name, unit, help }
 static const struct serve_value_info infos[SERVE_VALUES - VALUE_DURATION] = {
     INFO(DURATION, "duration", "duration", "s", "first request sent to last token, the closing drain included, as vllm bench serve"),
@@ -33,10 +28,13 @@ static const struct serve_value_info infos[SERVE_VALUES - VALUE_DURATION] = {
     INFO(BUSY, "busy", "device busy", "fraction", "of the duration"),
     INFO(KV, "kv_usage", "KV cache used", "fraction", "referenced blocks, mean over busy time"),
     INFO(KV_MOST, "kv_usage_max", "KV cache used, most", "fraction", "referenced blocks"),
+    INFO(MBU, "mbu", "MBU", "fraction", "weights, keys and values over busy time, of the memory bandwidth"),
+    INFO(MFU, "mfu", "MFU", "fraction", "FLOP over busy time, of the peak of the operands of the largest product"),
     INFO(PREEMPTIONS, "preemptions", "preemptions", NULL, "sequences that lost their KV blocks and were computed again"),
     INFO(HIT, "prefix_hit_rate", "prefix hits", "fraction", "of prompt tokens, at first admission"),
     INFO(HIT_INFINITE, "prefix_hit_rate_infinite", "prefix hits, infinite cache", "fraction", "bound of the workload: a cache that never evicts"),
     INFO(EVICTED, "evictions", "evicted blocks", "blocks", "cached prefixes taken for other content"),
+    INFO(LOADED, "kv_loaded", "KV loaded", "tokens", "of prompts, keys and values that were loaded, not computed: from host memory, or a prefill replica"),
     INFO(ACCEPTANCE, "acceptance_rate", "drafts accepted", "fraction", "of the drafted tokens"),
     INFO(ACCEPTED_LENGTH, "acceptance_length", "tokens of a decode step", "tokens", "of a sequence: 1 + accepted drafts"),
     INFO(WASTED, "wasted_tokens", "wasted tokens", "tokens", "computed for sequences that had ended"),

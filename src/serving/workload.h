@@ -50,10 +50,11 @@ struct serve_workload {
 };
 
 /*
- * Makes a workload of requests in any order usable: checks every request and brings roots into the order of their arrival.
+ * Makes a workload usable: checks every request. Roots stand in the order of their arrival, a child after its parent.
  *
  * line     where the requests come from: line[i] of file `from`; NULL: numbered from 1
- * errors   ERROR_INPUT  no request; n_in, n_out or after_ps out of range; a parent that is no earlier request; runs that are not there
+ * errors   ERROR_INPUT  no request; n_in, n_out or after_ps out of range; a root due before the one above it; a parent that is
+ *          no earlier request; runs that are not there
  */
 int serve_workload_finish(struct serve_workload *w, const char *from, const uint32_t *line, struct error *err);
 void serve_workload_free(struct serve_workload *w);
@@ -64,7 +65,7 @@ bool serve_workload_add_run(struct serve_workload *w, size_t *cap, const struct 
 
 struct serve_workload_sum {
     uint64_t n_in, n_out;
-    uint64_t last_arrival_ps; /* of the roots */
+    uint64_t first_arrival_ps, last_arrival_ps; /* of the roots */
     uint32_t most_in, most_out, most_tokens; /* n_in + n_out */
     size_t n_root;
     bool shared;              /* some requests have identities */

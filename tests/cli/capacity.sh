@@ -11,7 +11,7 @@ cap -q BF16 --hw h100-sxm --slo $slo && head -n 1 "$tmp/out" | grep -q "^llama-3
 ok $? "the first words are the rate, and how sure it is"
 cap -q BF16 --hw h100-sxm --slo $slo -o csv && cp "$tmp/out" "$tmp/csv"
 rate=$(cells rate) saturation=$(cells saturation)
-holds "$rate > 1 && $rate <= $saturation && $(cells ttft_p99_s) <= 1 && $(cells itl_p99_s) <= 0.08" "its percentiles are within the objective"
+holds "$rate > 1 && $rate <= 1.2 * $saturation && $(cells ttft_p99_s) <= 1 && $(cells itl_p99_s) <= 0.08" "its percentiles are within the objective"
 holds "$(cells rate_90) <= $(cells rate_50) && $(cells rate_50) <= $(cells rate_10)" "the surer, the lower"
 run simulate llama-3.1-8b -q BF16 --hw h100-sxm --workload random:in=512,out=64 --requests 200 --draws 0 --rate "$(awk -v r="$rate" 'BEGIN { print 0.8 * r }')" --slo $slo -o json &&
     has '"met": true'
@@ -40,26 +40,26 @@ cap -q BF16 --hw h100-sxm --slo $slo --price 2 --draws 0 -o csv
 holds "$(cells usd_mtok) > 0" "--price: what a million tokens cost"
 
 # ---- a grid
-cap --types BF16,FP8 --hw h100-sxm,rtx-4090 --tps 1,2,16 --seqs 32,128 --budgets 1024,4096 --slo $slo --draws 4 --top 2 -o csv && cp "$tmp/out" "$tmp/grid"
+cap --types BF16,FP8 --hw h100-sxm,rtx-4090 --tps 1,2,16 --seqs 32,128 --budgets 1024,4096 --slo $slo --draws 10 --top 2 -o csv && cp "$tmp/out" "$tmp/grid"
 is 49 "$(wc -l <"$tmp/out")" "2 types x 2 machines x 3 degrees x 2 x 2 settings, and a header"
 is "" "$(cells rate layout=tp16 | tr -d '\n')" "no link joins 16"
-cells device_tok_s | awk 'NR > 1 && $1 > last { bad = 1 } { last = $1 } END { exit bad }'
+cells device_tok_s | awk '$1 != "" && NR > 1 && $1 > last { bad = 1 } { last = $1; n += $1 != "" } END { exit bad || n < 24 }'
 ok $? "best first, by tokens/s of a device"
 is "true" "$(cells front | head -n 1)" "the first is of the front"
-awk 'NR > 1' "$tmp/out" >"$tmp/rows"
 is "$(cells front | awk 'NR <= 2 || $1 == "true"' | wc -l)" "$(cells rate_50 | grep -c .)" "the best two and the front have probabilities"
 cap --types BF16,FP8 --hw h100-sxm,rtx-4090 --tps 1,2,16 --seqs 32,128 --budgets 1024,4096 --slo $slo --draws 0 --top 2 && has ' seqs  *budget ' && has 'more deployments with --top 48' &&
     has '16 deployments cannot be; .*no link'
 ok $? "a table has the best and the front, the settings that differ, and why the others cannot be"
-cap --types BF16,FP8 --hw h100-sxm,rtx-4090 --tps 1,2,16 --seqs 32,128 --budgets 1024,4096 --slo $slo --draws 4 --top 2 -o csv -t 1 && cmp -s "$tmp/out" "$tmp/grid"
+cap --types BF16,FP8 --hw h100-sxm,rtx-4090 --tps 1,2,16 --seqs 32,128 --budgets 1024,4096 --slo $slo --draws 10 --top 2 -o csv -t 1 && cmp -s "$tmp/out" "$tmp/grid"
 ok $? "the same on one thread"
-cap -q BF16 --hw h100-sxm --tps 2 --seqs 128 --budgets 4096 --slo $slo --draws 4 -o csv
-one=$(cells rate_50)
+cap -q BF16 --hw h100-sxm --tps 2 --seqs 128 --budgets 4096 --slo $slo --draws 10 -o csv
+one=$(cells rate) half=$(cells rate_50)
 cp "$tmp/grid" "$tmp/out"
-is "$(cells rate hw=h100-sxm type=BF16 layout=tp2 max_num_seqs=128 max_num_batched_tokens=4096)" "$(awk 'NR == 2' "$tmp/grid" >/dev/null; cap -q BF16 --hw h100-sxm --tps 2 --seqs 128 --budgets 4096 --slo $slo --draws 4 -o csv; cells rate)" \
-    "a row is what the deployment has by itself"
-[ -n "$one" ]
+is "$(cells rate hw=h100-sxm type=BF16 layout=tp2 max_num_seqs=128 max_num_batched_tokens=4096)" "$one" "a row is what the deployment has by itself"
+[ -n "$half" ]
 ok $? "with its probabilities"
+cap -q BF16 --hw h100-sxm --slo $slo --draws 9 -o csv
+is ",," "$(cells rate_90),$(cells rate_50),$(cells rate_10)" "fewer than 10 draws: no probabilities"
 cap --hw h100-sxm -q BF16 --drafts 0,3 --acceptance 0.8 --slo $slo --draws 0 -o csv && is "0 3" "$(cells num_speculative_tokens | sort -n | paste -s -d' ')" "--drafts"
 
 # ---- commands
@@ -78,7 +78,7 @@ ok $? "llama-server"
 
 # ---- charts
 if command -v gnuplot >/dev/null; then
-    cap -q BF16 --hw h100-sxm --slo $slo --draws 8 --chart "$tmp/c" && [ -s "$tmp/c-rates.svg" ] && [ -s "$tmp/c-rates.png" ] && [ -s "$tmp/c-pareto.svg" ] &&
+    cap -q BF16 --hw h100-sxm --slo $slo --draws 10 --chart "$tmp/c" && [ -s "$tmp/c-rates.svg" ] && [ -s "$tmp/c-rates.png" ] && [ -s "$tmp/c-pareto.svg" ] &&
         grep -q 'SLO, TTFT p99: 1.00 s' "$tmp/c-rates.svg"
     ok $? "one deployment: percentiles against the rate"
     holds "$(awk -F'\t' 'NR > 1 && $10 == "TTFT p99"' "$tmp/c-rates.tsv" | wc -l) >= 10" "at 10 %, 20 %, ... of its highest"
@@ -143,7 +143,7 @@ elif ! "$ROOFCAST" --version | grep -q '^MPI: yes'; then
 else
     for many in 1 2 3; do
         mpi $many capacity llama-3.1-8b --workload random:in=512,out=64 --requests 200 --types BF16,FP8 --hw h100-sxm,rtx-4090 --tps 1,2,16 --seqs 32,128 \
-            --budgets 1024,4096 --slo $slo --draws 4 --top 2 -o csv -t 1 >"$tmp/out" 2>"$tmp/err"
+            --budgets 1024,4096 --slo $slo --draws 10 --top 2 -o csv -t 1 >"$tmp/out" 2>"$tmp/err"
         cmp -s "$tmp/out" "$tmp/grid"
         ok $? "$many ranks print what one process prints"
     done

@@ -44,6 +44,7 @@ if command -v jq >/dev/null; then
     ok $? "--save writes what -o json prints"
     is "roofcast.simulate stable true 120 vllm-0.27" "$(json '[.schema, .stability.verdict, .slo.met, .requests, .policy] | join(" ")')" "json: verdict, SLO, requests, policy"
     is "$ttft" "$(json '.rows[] | select(.figure == "ttft_mean") | .value')" "the same figures"
+    is "6 true true" "$(json '.timeline | [length, (map(arrays | length) | unique | length == 1), ([.mbu[], .mfu[]] | all(. >= 0 and . < 1))] | join(" ")')" "json: batch, queue, KV cache, MBU and MFU over time"
     few --rate 8 --format vllm --slo p99:ttft=10s --max-concurrency 64
     for key in duration completed failed total_input_tokens total_output_tokens request_throughput request_goodput output_throughput total_token_throughput \
         max_output_tokens_per_s max_concurrent_requests rtfx mean_ttft_ms median_ttft_ms std_ttft_ms p99_ttft_ms mean_tpot_ms p99_tpot_ms mean_itl_ms p99_itl_ms \
@@ -82,8 +83,8 @@ few --rate 8 --compare-policies -o csv && is 8 "$(wc -l <"$tmp/out")" "--compare
 holds "$(cells out_tok_s name=continuous) > 2 * $(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == 2 { print $at["out_tok_s"] }' "$tmp/out")" "batches serve more than one by one"
 
 # ---- the same in either mode, with any number of threads, again
-figures() { # all but the mean use of KV blocks, which a jump has of its ends
-    sed 's/"[^"]*"/quoted/g' "$tmp/out" | awk -F, '$1 != "kv_usage" { print $1, $3 }'
+figures() { # all but the mean use of KV blocks, which a jump has of its ends, and sums of a jump's bytes and FLOP, which round otherwise
+    sed 's/"[^"]*"/quoted/g' "$tmp/out" | awk -F, '$1 != "kv_usage" && $1 != "mbu" && $1 != "mfu" { print $1, $3 }'
 }
 both_modes() { # NAME ARGS...
     name=$1
@@ -134,11 +135,13 @@ changes "--burstiness" --burstiness 0.3
 changes "--max-concurrency" --max-concurrency 4
 changes "--stack" --stack sglang
 changes "--ends" --ends stop --no-async-scheduling
+run simulate llama-3.1-8b --hw h100-sxm --rate inf --max-concurrency 64 --requests 600 --draws 0 --warmup mser && has 'requests are left out as warm-up (MSER-5'
+ok $? "--warmup"
 changes "lognormal lengths" --workload lognormal:in=512,out=200,sigma=0.8
 few --rate 25 --dp 2 --route least-active -o csv && cp "$tmp/out" "$tmp/first" && few --rate 25 --dp 2 --route round-robin -o csv && ! cmp -s "$tmp/out" "$tmp/first"
 ok $? "--route"
-few --rate 25 --scheduling-policy priority --max-model-len 4096 --warmup mser
-ok $? "--scheduling-policy, --max-model-len, --warmup"
+few --rate 25 -o csv --requests-to "$tmp/1.csv" && few --rate 25 -o csv --scheduling-policy priority --max-model-len 4096 --requests-to "$tmp/2.csv" && cmp -s "$tmp/1.csv" "$tmp/2.csv"
+ok $? "--scheduling-policy and --max-model-len change nothing where no request has a priority or is as long"
 run simulate llama-3.1-8b --hw h100-sxm --rate 4 --duration 20s --draws 0 -o csv
 holds "$(value request_throughput) > 2" "--duration"
 few --rate inf --max-concurrency 8 -o csv
@@ -182,6 +185,8 @@ refuse 1 'max-model-len is 131072' '--workload random:in=2000000,out=1'
 refuse 1 'KV blocks of 16 positions: there are' '--max-model-len 4000000 --workload random:in=2000000,out=1'
 refuse 1 'takes 72 KV blocks of 16 positions: there are 9' '--num-gpu-blocks-override 10'
 refuse 2 'llama-server has none' '--policy llama-server --long-prefill-token-threshold 100'
+refuse 2 'kv-offloading-size: llama-server has none' '--policy llama-server --kv-offloading-size 4'
+refuse 2 'its slots keep what they computed' '--policy llama-server --no-enable-prefix-caching'
 refuse 2 'llama-server hands none over' '--policy llama-server --dp 2 --prefill-replicas 1'
 refuse 2 'static has no choice' '--policy static --no-enable-chunked-prefill'
 refuse 2 'nothing is loaded' '--kv-load-bandwidth 25GB/s'
@@ -225,4 +230,20 @@ ms=$((($(date +%s%N) - begin) / 1000000))
 ok $? "an interrupt ends a long run with 130 and leaves no file (status $status)"
 [ $ms -lt 5000 ]
 ok $? "soon"
+"$ROOFCAST" simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --requests 2000 --draws 10000 -t 1 --save "$tmp/m.json" --requests-to "$tmp/m.csv" -o csv \
+    >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+until_ says 'draws of the constants'
+kill -INT $pid
+ended $pid
+[ $status -eq 130 ] && says 'interrupted: [0-9]* of 10000 draws of the constants were made' && holds "$(value request_throughput) > 2" "an interrupt of the draws prints the run"
+[ ! -e "$tmp/m.json" ] && [ -s "$tmp/m.partial.json" ] && [ ! -e "$tmp/m.csv" ]
+ok $? "and saves it under another name (status $status)"
+"$ROOFCAST" simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 20 --requests 1000000 --compare-policies -o csv >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+until_ says 'requests'
+kill -INT $pid
+ended $pid
+[ $status -eq 130 ] && if says 'interrupted: [1-6] of 7 policies are printed'; then [ "$(wc -l <"$tmp/out")" -gt 1 ]; else [ ! -s "$tmp/out" ]; fi
+ok $? "an interrupt of --compare-policies prints those that are done (status $status)"
 finish

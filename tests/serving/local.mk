@@ -16,6 +16,11 @@ check_PROGRAMS += %D%/test_fleet
 %C%_test_fleet_SOURCES = %D%/test_fleet.c tests/test.h
 %C%_test_fleet_LDADD   = $(SERVING_TEST_LIBS)
 TESTS += %D%/test_fleet
+check_PROGRAMS += %D%/test_refused
+%C%_test_refused_SOURCES = %D%/test_refused.c tests/test.h
+%C%_test_refused_LDADD   = $(SERVING_TEST_LIBS)
+%C%_test_refused_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
+TESTS += %D%/test_refused
 check_PROGRAMS += %D%/test_metrics
 %C%_test_metrics_SOURCES = %D%/test_metrics.c tests/test.h tests/near.h
 %C%_test_metrics_LDADD   = $(SERVING_TEST_LIBS)

@@ -3,7 +3,8 @@
 #include "base/environment.h"
 #include "learn/anchors.h"
 #include "model/model.h"
-#include "serving/deployment.h"
+#include "serving/capacity.h"
+#include "serving/generate.h"
 #include <math.h>
 
 struct served {
@@ -112,6 +113,168 @@ static void test_draws(void **state)
     finish(&x);
 }
 
+/* Constants with which steps take no time that a simulation has: an error, not a step of 0 s. */
+static void test_no_time(void **state)
+{
+    (void)state;
+    static const double ln_s[] = { NAN, 1000, -1000 };
+    struct served x;
+    struct error err;
+    const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    for (size_t i = 0; i < ARRAY_LEN(ln_s); i++) {
+        serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+        for (int c = 0; c < TIME_CASES; c++)
+            for (int k = 0; x.d.estimator.timing.of[c] && k < TIME_PARAMETER_COUNT; k++)
+                x.d.estimator.timing.of[c]->parameter[k] = ln_s[i];
+        assert_fails(deployment_draw(&x.d, 0, 7, &err), err, "expected more than 0 and less than");
+        finish(&x);
+    }
+}
+
+/* "vllm" is one release, of its scheduler as of its memory; so are the policies that are compared with it. */
+static void test_release(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "vllm-0.27", "vllm", "static", "one-by-one", "vllm-0.30" };
+    uint32_t n_block = 0, budget = 0;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct served x;
+        struct deployment_options given = DEPLOYMENT_DEFAULTS;
+        given.policy = names[i];
+        given.max_model_len = 8192;
+        if (i == 2 || i == 3)
+            given.max_num_batched_tokens = 8192;
+        serve(&x, "llama-3.1-8b", "BF16", "b200-sxm", &given);
+        if (i == 0) {
+            n_block = x.d.n_block;
+            budget = x.d.policy.max_num_batched_tokens;
+        }
+        assert_int_equal(x.d.policy.release, i < 4 ? 27 : 30);
+        assert_int_equal(x.d.memory.o.release, i < 4 ? 27 : 30);
+        if (i == 1)
+            assert_true(x.d.n_block == n_block && x.d.policy.max_num_batched_tokens == budget);
+        finish(&x);
+    }
+}
+
+static void test_device(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id, *name;
+        enum hw_kind kind;
+        bool is_gpu, is_a100;
+    } of[] = { { "a100-sxm-80gb", "", HW_GPU, true, true }, { "this", "NVIDIA A100-SXM4-80GB", HW_GPU, true, true },
+               { "h100-sxm", "NVIDIA H100 SXM", HW_GPU, true, false }, { "tpu-v5p", "", HW_NPU, true, false }, { "epyc", "", HW_CPU, false, false } };
+    for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+        struct hwprofile h = { .kind = of[i].kind };
+        snprintf(h.id, sizeof h.id, "%s", of[i].id);
+        snprintf(h.name, sizeof h.name, "%s", of[i].name);
+        const struct policy_device d = policy_device_of(&h);
+        assert_true(d.is_gpu == of[i].is_gpu && d.is_a100 == of[i].is_a100);
+    }
+}
+
+/* Generated requests get identities of their own where a run preempts. */
+static void test_identify(void **state)
+{
+    (void)state;
+    struct served x;
+    struct error err;
+    struct serve_workload w;
+    const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    const struct serve_workload_options wo = { .arrivals = { .rate_s = INFINITY }, .n = 40 };
+    serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+    assert_ok(serve_workload_from_text(&w, "random:in=512,out=256", &wo, NULL, &err), err);
+    struct serve_options run = deployment_serve_options(&x.d, &given, 0);
+    assert_ok(deployment_identify(&w, &run, &err), err);
+    assert_int_equal(w.n_run, 0);
+    run.n_block = 400;
+    assert_ok(deployment_identify(&w, &run, &err), err);
+    assert_int_equal(w.n_run, 40);
+    serve_workload_free(&w);
+    finish(&x);
+}
+
+static void near_work(const char *what, double got, double want, double part)
+{
+    if (!(fabs(got - want) <= part * want))
+        fail_msg("%s: %g, the step model has %g", what, got, want);
+}
+
+/* Bytes and FLOP of steps are those of the step model's passes; of alike steps their sum; of the device's peaks a part. */
+static void test_work(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *type;
+        enum math math;
+    } of[] = { { "llama-3.1-8b", "BF16", MATH_BF16 }, { "qwen3-30b-a3b", "FP8", MATH_FP8 }, { "gemma-3-27b", "FP8", MATH_FP8 } };
+    for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+        struct served x;
+        struct error err;
+        const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+        serve(&x, of[i].model, of[i].type, "h100-sxm", &given);
+        assert_ok(deployment_count_work(&x.d, &err), err);
+        const struct step_work *w = &x.d.work;
+        const struct step_price *p = &x.d.price;
+        assert_true(w->peak_bytes_s == x.d.estimator.roofs.bytes_s && w->peak_flop_s == x.d.estimator.roofs.peak[of[i].math].flop_s);
+        for (uint32_t n = 1; n <= 64; n *= 8) {
+            struct step_load load = { 0 };
+            double bytes = 0, flop = 0, one[2] = { 0 }, all[2] = { 0 };
+            for (uint32_t k = 0; k < n; k++)
+                step_load_decode(&load, p, 3000, 1);
+            step_work_add(w, p, &load, NULL, 1, &bytes, &flop);
+            const struct scenario s = { .n_gen = 1, .n_depth = 3000, .n_batch = n, .n_ubatch = PREFILL_WHOLE };
+            const struct cost c = step_decode(&x.d.estimator.step, &x.d.estimator.roofs, &s, NULL, NULL).cost;
+            near_work("bytes of a decode step", bytes, c.weight_bytes + c.kv_bytes, 0.03);
+            near_work("its FLOP", flop, c.flop, 0.01);
+            const uint32_t grows[POLICY_MAX_GROUPS] = { n };
+            step_work_add(w, p, &load, grows, 10, &all[0], &all[1]);
+            for (int k = 0; k < 10; k++, load.context[0] += n)
+                step_work_add(w, p, &load, NULL, 1, &one[0], &one[1]);
+            near_work("bytes of ten steps", all[0], one[0], 1e-12);
+            near_work("their FLOP", all[1], one[1], 1e-12);
+        }
+        for (uint32_t past = 0; past <= 16384; past += 8192) {
+            struct step_load load = { 0 };
+            double bytes = 0, flop = 0;
+            step_load_prompt(&load, p, past, 1000);
+            step_work_add(w, p, &load, NULL, 1, &bytes, &flop);
+            const struct scenario s = { .n_prompt = 1000, .n_depth = past, .n_batch = 1, .n_ubatch = PREFILL_WHOLE };
+            const struct cost c = step_prefill(&x.d.estimator.step, &x.d.estimator.roofs, &s, NULL, NULL).cost;
+            near_work("bytes of a prompt", bytes, c.weight_bytes + c.kv_bytes, 0.05);
+            near_work("its FLOP", flop, c.flop, 0.03);
+        }
+        finish(&x);
+    }
+}
+
+/* A draw that cannot be simulated has no rate, and stops no search. */
+static void test_draw_without_rate(void **state)
+{
+    (void)state;
+    struct served x;
+    struct error err = { 0 };
+    struct serve_slo slo;
+    struct serve_workload w;
+    double rate = 0;
+    const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    const struct serve_workload_options wo = { .arrivals = { .rate_s = 1 }, .n = 50 };
+    const struct capacity_options co = { .slo = &slo, .n_draw = 1, .precision = 0.01 };
+    serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+    assert_ok(serve_slo_parse(&slo, "p99:ttft=1s", &err), err);
+    assert_ok(serve_workload_from_text(&w, "random:in=64,out=8", &wo, NULL, &err), err);
+    struct serve_options run = deployment_serve_options(&x.d, &given, 0);
+    assert_ok(capacity_draw(&rate, &x.d, 1, &w, &run, &co, &err), err);
+    assert_true(rate > 0);
+    run.n_block = 1;
+    assert_ok(capacity_draw(&rate, &x.d, 1, &w, &run, &co, &err), err);
+    assert_true(isnan(rate) && err.kind == ERROR_NONE);
+    serve_workload_free(&w);
+    finish(&x);
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -135,6 +298,8 @@ static void test_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_groups), cmocka_unit_test(test_prices), cmocka_unit_test(test_draws),
-                                        cmocka_unit_test(test_refuses) };
+                                        cmocka_unit_test(test_release), cmocka_unit_test(test_device),
+                                        cmocka_unit_test(test_identify), cmocka_unit_test(test_no_time), cmocka_unit_test(test_work),
+                                        cmocka_unit_test(test_draw_without_rate), cmocka_unit_test(test_refuses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -482,12 +482,57 @@ static void test_capacity_compares_percentiles(void **state)
     histogram_free(&r.gap);
 }
 
+/* A request takes 3,000 s: the slowest rate of 1,000 requests that is simulated, 1,000 in 53 days, is above half of the saturation rate. */
+static void test_capacity_of_slow_server(void **state)
+{
+    struct one_server x;
+    struct serve_slo slo;
+    struct capacity c;
+    struct error err = { 0 };
+    const struct capacity_options co = { .slo = &slo, .precision = 0.01 };
+    (void)state;
+    assert_ok(serve_slo_parse(&slo, "mean:e2e=20000s", &err), err);
+    one_server(&x, 0.5, 1000, 1, false);
+    x.o.step = NULL;
+    for (uint32_t i = 0; i <= x.price.max_tok; i++)
+        x.price.mixed_ps[i] *= 3000;
+    assert_ok(capacity_central(&c, &x.w, &x.o, &co, &err), err);
+    assert_near(c.saturation, 1 / 3000.0, 1e-6);
+    assert_true(c.rate > 0.65 * c.saturation && c.rate < c.saturation);
+    one_server_free(&x);
+    one_server(&x, 0.5, 2000, 1, false);
+    x.o.step = NULL;
+    for (uint32_t i = 0; i <= x.price.max_tok; i++)
+        x.price.mixed_ps[i] *= 3000;
+    assert_fails(capacity_central(&c, &x.w, &x.o, &co, &err), err, "expected fewer requests");
+    one_server_free(&x);
+}
+
+/* Quantiles are those of the draws of which there is a rate. */
+static void test_probable(void **state)
+{
+    struct capacity c = capacity_none();
+    double rate[16];
+    (void)state;
+    for (int i = 0; i < 16; i++)
+        rate[i] = i % 3 == 1 ? NAN : i;
+    capacity_probable(&c, rate, 14); /* 9 rates */
+    assert_true(isnan(c.probable[CAPACITY_50]));
+    for (int i = 0; i < 16; i++)
+        rate[i] = i % 3 == 1 ? NAN : i;
+    capacity_probable(&c, rate, 16); /* 0 2 3 5 6 8 9 11 12 14 15 */
+    assert_near(c.probable[CAPACITY_90], 2, 1e-12);
+    assert_near(c.probable[CAPACITY_50], 8, 1e-12);
+    assert_near(c.probable[CAPACITY_10], 14, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queues),   cmocka_unit_test(test_coverage), cmocka_unit_test(test_saturation),
         cmocka_unit_test(test_vllm),     cmocka_unit_test(test_rules), cmocka_unit_test(test_histogram), cmocka_unit_test(test_series),   cmocka_unit_test(test_slo),
-        cmocka_unit_test(test_timeline), cmocka_unit_test(test_study), cmocka_unit_test(test_capacity_compares_percentiles),   
+        cmocka_unit_test(test_timeline), cmocka_unit_test(test_study), cmocka_unit_test(test_capacity_compares_percentiles),
+        cmocka_unit_test(test_capacity_of_slow_server), cmocka_unit_test(test_probable),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }

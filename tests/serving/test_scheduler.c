@@ -317,6 +317,96 @@ static void test_slots(void **state)
     finish(&x);
 }
 
+/* A client that goes away: while its request waits, between steps, in a step that runs, after a preemption, while its blocks are loaded. */
+static void test_abort(void **state)
+{
+    (void)state;
+    struct bench x;
+    struct policy p = vllm(8192);
+    p.max_num_seqs = 2;
+    begin(&x, &p, 300);
+    add(&x, 1600, 1000, 0);
+    add(&x, 1600, 1000, 0);
+    add(&x, 160, 1000, 0);
+    assert_string_equal(step(&x), "0:1600 1:1600");
+    scheduler_abort(&x.s, x.seq[2]); /* waits */
+    assert_int_equal(x.seq[2]->state, SEQ_DONE);
+    assert_true(x.s.n_waiting == 0);
+    scheduler_drop(x.seq[2]);
+    assert_string_equal(form(&x), "0:1 1:1");
+    const uint32_t used = scheduler_used_blocks(&x.s);
+    scheduler_abort(&x.s, x.seq[1]); /* in a step that runs: its blocks are free for the next one */
+    assert_true(x.s.n_running == 1 && scheduler_used_blocks(&x.s) < used);
+    assert_null(scheduler_broken(&x.s));
+    scheduler_abort(&x.s, x.seq[1]); /* twice: nothing */
+    add(&x, 3000, 10, 0); /* 188 blocks, with 101 in use */
+    scheduler_apply(&x.s, &x.b);
+    assert_true(x.seq[1]->n_flight == 0 && x.seq[0]->n_known == 1602);
+    scheduler_drop(x.seq[1]);
+    x.b.n = 0;
+    assert_string_equal(step(&x), "0:1 3:3000");
+    scheduler_abort(&x.s, x.seq[0]);
+    scheduler_drop(x.seq[0]);
+    scheduler_abort(&x.s, x.seq[3]);
+    scheduler_drop(x.seq[3]);
+    assert_true(scheduler_idle(&x.s) && scheduler_used_blocks(&x.s) == 0);
+    assert_string_equal(step(&x), "");
+    finish(&x);
+
+    p.max_num_seqs = 64;
+    begin(&x, &p, 300);
+    add(&x, 2000, 2000, 0);
+    add(&x, 2000, 2000, 0);
+    while (x.s.n_preempt == 0)
+        (void)step(&x);
+    assert_int_equal(x.seq[1]->state, SEQ_PREEMPTED);
+    scheduler_abort(&x.s, x.seq[1]);
+    scheduler_drop(x.seq[1]);
+    assert_string_equal(step(&x), "0:1");
+    assert_true(x.s.n_waiting == 0);
+    finish(&x);
+
+    begin(&x, &p, 300);
+    struct sched_seq *q = add(&x, 2000, 10, 0);
+    scheduler_set_remote(q, 1999);
+    assert_string_equal(step(&x), "");
+    assert_int_equal(q->state, SEQ_LOADING);
+    scheduler_abort(&x.s, q);
+    scheduler_drop(q);
+    assert_true(scheduler_idle(&x.s) && scheduler_used_blocks(&x.s) == 0);
+    finish(&x);
+}
+
+/* Slots keep what they computed of a request that was given up. */
+static void test_abort_of_slots(void **state)
+{
+    (void)state;
+    struct bench x;
+    struct policy p;
+    struct error err;
+    assert_ok(policy_init(&p, "llama-server", &(struct policy_device){ .memory_bytes = 80e9, .is_gpu = true }, &err), err);
+    p.max_num_seqs = 1;
+    p.max_model_len = 1 << 20;
+    begin(&x, &p, 10000);
+    add(&x, 3200, 10, 7);
+    add(&x, 3200, 10, 7);
+    add(&x, 3200, 10, 7);
+    assert_string_equal(form(&x), "0:2048");
+    scheduler_abort(&x.s, x.seq[1]); /* waits */
+    scheduler_drop(x.seq[1]);
+    scheduler_abort(&x.s, x.seq[0]);
+    assert_true(x.seq[0]->state == SEQ_DONE && x.seq[0]->n_flight == 1 && x.s.n_running == 0);
+    scheduler_apply(&x.s, &x.b);
+    scheduler_drop(x.seq[0]);
+    x.b.n = 0;
+    assert_string_equal(step(&x), "2:1152"); /* 2048 are there */
+    assert_int_equal(x.seq[2]->n_hit, 2048);
+    scheduler_abort(&x.s, x.seq[2]);
+    scheduler_drop(x.seq[2]);
+    assert_true(scheduler_idle(&x.s));
+    finish(&x);
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -419,7 +509,7 @@ int main(void)
         cmocka_unit_test(test_chunks_and_decode), cmocka_unit_test(test_preemption_by_recompute), cmocka_unit_test(test_admission_gate),
         cmocka_unit_test(test_prefix_cache),         cmocka_unit_test(test_eviction_order),          cmocka_unit_test(test_async),
         cmocka_unit_test(test_priority),             cmocka_unit_test(test_windows),                 cmocka_unit_test(test_speculation),
-        cmocka_unit_test(test_slots),                cmocka_unit_test(test_refuses),              cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_slots),                cmocka_unit_test(test_abort), cmocka_unit_test(test_abort_of_slots), cmocka_unit_test(test_refuses),              cmocka_unit_test(test_properties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,7 +197,9 @@ static void test_common_numbers(void **state)
     }
     assert_fails(serve_workload_scale_rate(&c, 0, &err), err, "expected a number above 0");
     serve_workload_free(&c);
+    assert_true(!serve_workload_identified(&a));
     assert_ok(serve_workload_identify(&a, &err), err);
+    assert_true(serve_workload_identified(&a));
     assert_int_equal(a.r[3].n_run, 1);
     assert_int_equal(a.run[a.r[3].run0].n, (a.r[3].n_in + a.r[3].n_out + 15) / 16);
     assert_true(a.run[a.r[3].run0].first != a.run[a.r[4].run0].first);
@@ -279,7 +281,7 @@ static void test_files(void **state)
     o.end = PLAN_END_LENGTH;
     assert_ok(serve_workload_from_text(&w, path, &o, NULL, &err), err);
     near(serve_workload_rate(&w), 4, 1e-9);
-    near((double)w.r[1].after_ps / PS_PER_S, 0.25, 1e-9);
+    near((double)w.r[1].after_ps / PS_PER_S, 0.1875, 1e-9); /* 3 gaps in 8 s, then in 0.75 s */
     assert_int_equal(w.r[0].end, SERVE_END_LENGTH);
     serve_workload_free(&w);
     o.duration_s = 0.6;

@@ -1,0 +1,35 @@
+/* draft.h: where a loop's drafts come from: tokens proposed for a sequence, which the next step verifies in one pass. */
+#ifndef SERVER_DRAFT_H
+#define SERVER_DRAFT_H
+
+#include "base/base.h"
+
+/* A sequence that wants drafts. */
+struct draft_want {
+    uint32_t place;     /* its number, until forget() */
+    const int32_t *tok; /* [n_tok] known tokens */
+    uint32_t n_tok;
+    int32_t *draft;     /* room for `most` */
+    uint32_t most, n;   /* n: drafted */
+};
+
+struct drafter {
+    void *ctx;
+    /* For all sequences of a step at once. errors: a draft model's engine */
+    int (*propose)(void *ctx, struct draft_want *w, size_t n, struct error *err);
+    void (*forget)(void *ctx, uint32_t place); /* the sequence has ended; NULL: not asked for */
+    void (*free)(void *ctx);                   /* NULL: nothing to free */
+};
+
+/*
+ * Prompt lookup: the tokens that followed the last place where the newest n tokens stood before, n from `longest` down to `shortest`.
+ * source   Saxena, Prompt Lookup Decoding, 2023; vLLM's ngram drafter
+ */
+struct draft_ngram {
+    uint32_t longest, shortest;
+};
+int draft_ngram_propose(void *ctx, struct draft_want *w, size_t n, struct error *err); /* ctx: struct draft_ngram */
+/* The last token again, as many as wanted: for forced acceptance. */
+int draft_repeat_propose(void *ctx, struct draft_want *w, size_t n, struct error *err);
+
+#endif

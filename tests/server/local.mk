@@ -1,0 +1,31 @@
+# tests of server; tests/server/fake_loop.c stands for the loop, without an engine
+SERVER_TEST_LIBS = libserver.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS) $(MICROHTTPD_LIBS)
+if CMOCKA
+check_PROGRAMS += %D%/test_loop
+%C%_test_loop_SOURCES = %D%/test_loop.c tests/test.h
+%C%_test_loop_LDADD   = libserver.a libserving.a libtiming.a libcost.a libhwprofile.a tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) \
+  libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
+TESTS += %D%/test_loop
+check_PROGRAMS += %D%/test_api_request
+%C%_test_api_request_SOURCES = %D%/test_api_request.c tests/test.h
+%C%_test_api_request_LDADD   = $(SERVER_TEST_LIBS)
+TESTS += %D%/test_api_request
+check_PROGRAMS += %D%/test_api_reply
+%C%_test_api_reply_SOURCES = %D%/test_api_reply.c %D%/fake_loop.c %D%/fake_loop.h %D%/tiny_model.h tests/model/tiny_vocab.h tests/test.h
+%C%_test_api_reply_LDADD   = $(SERVER_TEST_LIBS)
+%C%_test_api_reply_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+TESTS += %D%/test_api_reply
+check_PROGRAMS += %D%/test_http
+%C%_test_http_SOURCES = %D%/test_http.c %D%/fake_loop.c %D%/fake_loop.h %D%/tiny_model.h tests/model/tiny_vocab.h tests/test.h
+%C%_test_http_LDADD   = $(SERVER_TEST_LIBS)
+%C%_test_http_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+TESTS += %D%/test_http
+# The HTTP server without a model, for clients of other languages.
+check_PROGRAMS += %D%/fake_server
+%C%_fake_server_SOURCES = %D%/fake_server.c %D%/fake_loop.c %D%/fake_loop.h %D%/tiny_model.h tests/model/tiny_vocab.h
+%C%_fake_server_LDADD   = libserver.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS) $(MICROHTTPD_LIBS)
+%C%_fake_server_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+dist_check_SCRIPTS += %D%/client.sh
+TESTS += %D%/client.sh
+EXTRA_DIST += %D%/client.py
+endif
