@@ -302,7 +302,7 @@ static int add_ceilings(struct run *r, const struct probes *p, const struct run_
     return 0;
 }
 
-/* Speed over that of the first cache in the same repetitions. methods.md (83) */
+/* Speed over that of the first cache in the same repetitions: median and interval, methods.md (70) */
 static void fill_ratio(struct run_row *r, const struct samples *first, const struct samples *s, int reps)
 {
     double *ratio = malloc((size_t)reps * sizeof *ratio);

@@ -45,7 +45,7 @@ static const struct column row_columns[RUN_ROW_COLUMNS] = {
     { "type_v", "type_v", COL_TEXT, NULL, COL_DATA, AT(type_v), EMPTY_VALUE, NULL, "of the values" },
     { "kv_block", "KV block", COL_FLOAT, "tokens", COL_DATA, AT(kv_block), EMPTY_OPTIONAL, NULL, "positions of a block of a paged KV cache (`--paged`); null: contiguous" },
     { "kv_ratio", "of contiguous", COL_FLOAT, NULL, COL_DATA, AT(kv_ratio), EMPTY_OPTIONAL, NULL,
-      "t/s over those of the same test in the first cache of `--paged`, repetition by repetition, median (methods.md (83))" },
+      "t/s over those of the same test in the first cache of `--paged`, repetition by repetition, median (methods.md (70))" },
     { "kv_ratio_low", NULL, COL_FLOAT, NULL, COL_DATA, AT(kv_ratio_low), EMPTY_OPTIONAL, NULL, "its 95 % interval" },
     { "kv_ratio_high", NULL, COL_FLOAT, NULL, COL_DATA, AT(kv_ratio_high), EMPTY_OPTIONAL, NULL, NULL },
     { "act_scales", "act. scales", COL_TEXT, NULL, COL_DATA, AT(act_scales), EMPTY_OPTIONAL, "`\"exact\"` or `\"pow2\"` or null, optional",

@@ -33,7 +33,7 @@ struct run_row {
     char bound[16];              /* "memory", "compute" */
     char type_k[12], type_v[12]; /* of the KV cache */
     double kv_block;             /* positions of a block of a paged one; NaN: contiguous */
-    double kv_ratio, kv_ratio_low, kv_ratio_high; /* speed over that of the first cache in the same repetitions, methods.md (83); NaN: alone */
+    double kv_ratio, kv_ratio_low, kv_ratio_high; /* speed over that of the first cache in the same repetitions, methods.md (70); NaN: alone */
     char act_scales[8];          /* activation scales of the largest pass: "exact" or "pow2", methods.md (89); "": not quantized */
     double experts_touched;      /* distinct experts read per MoE layer and pass, mean; NaN: dense model */
     char counters[16];
