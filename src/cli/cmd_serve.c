@@ -152,7 +152,7 @@ static int run_workload(const struct options *o, struct serve_setup *x, const st
     snprintf(hw, sizeof hw, "this machine, %d thread%s, %s", x->machine.n_threads, x->machine.n_threads == 1 ? "" : "s", engine_kernels(x->e)->isa);
     const struct serving_subject s = { .model = x->m.name, .hw = hw, .w = w, .rate = isnan(given_s) ? serve_workload_rate(w) : given_s,
                                        .burstiness = o->c.load.arrivals.burstiness, .options = &run, .r = &r, .study = study,
-                                       .timeline = &l.timeline };
+                                       .timeline = &l.timeline, .steps = &l.steps, .measured = true };
     int rc = serve_probe(x, err);
     if (rc == 0)
         rc = study ? serving_listeners_init(&l, &o->out, &x->policy, x->n_block, w, err) : error_oom(err, sizeof *study, "a run");
@@ -169,9 +169,9 @@ static int run_workload(const struct options *o, struct serve_setup *x, const st
     const bool partial = rc != 0 && err->kind == ERROR_INTERRUPTED;
     if (partial)
         stopped = *err;
-    if (rc == 0 || partial)
-        rc = serve_probe(x, err);
-    if (rc == 0) {
+    if (rc == 0)
+        rc = serve_probe(x, err); /* an interrupt would end it: the first probe's roofs stand */
+    if (rc == 0 || partial) {
         rc = summarize(o, w, &run, &r, &l.timeline, study, err);
         if (rc == 0)
             rc = partial ? serving_output_partial(&o->out, &s, err) : serving_output(&o->out, &s, &l.timeline, err);

@@ -110,7 +110,7 @@ static int run_one(const struct options *o, struct deployment *d, const struct s
     const double given_s = o->c.load.arrivals.rate_s;
     const struct serving_subject s = { .model = m->name, .hw = h->id, .constants = serving_constants(constants), .w = w,
                                        .rate = isnan(given_s) ? serve_workload_rate(w) : given_s, .burstiness = o->c.load.arrivals.burstiness,
-                                       .options = &run, .r = &r, .study = study, .timeline = &l.timeline };
+                                       .options = &run, .r = &r, .study = study, .timeline = &l.timeline, .steps = &l.steps };
     int rc = study ? serving_listeners_init(&l, &o->out, &d->policy, d->n_block, w, err) : error_oom(err, sizeof *study, "a simulation");
     if (rc != 0) {
         free(study);

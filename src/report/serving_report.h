@@ -7,8 +7,9 @@
 
 #include "report/report.h"
 #include "serving/metrics.h"
+#include "serving/step_classes.h"
 
-/* What was simulated. Texts may be NULL: not known. */
+/* What was simulated, or measured. Texts may be NULL: not known. */
 struct serving_subject {
     const char *model, *hw;
     const char *constants;                   /* constants_digest() of those that steps are priced with */
@@ -19,6 +20,8 @@ struct serving_subject {
     const struct serve_options *options;
     const struct serve_result *r;            /* of the central run */
     const struct serve_study *study;
+    const struct step_classes *steps;        /* of the same run; NULL: not known */
+    bool measured;                           /* on the engine and the wall clock */
     const struct timeline *timeline;         /* of the central run */
 };
 
@@ -87,6 +90,16 @@ int serving_chart_cdf(const struct serving_chart *c, const struct serving_subjec
 /* Batch, KV blocks and queue over time, each as a fraction of its limit, the queue of its largest; MBU and MFU. */
 int serving_chart_timeline(const struct serving_chart *c, const struct serving_subject *s, const struct timeline *t, struct strbuf *notes,
                            struct error *err);
+
+/* Steps of a run, and the roofs of the device that they ran on; NaN: not known. */
+struct serving_steps {
+    const char *name; /* of several: "measured" */
+    const struct step_classes *steps;
+    double memory_bytes_s, flop_s;
+};
+/* Tokens/s of a step against its tokens, beside what memory and arithmetic of the first run's device would give. The second's in the colours of the
+ * first's, dashed. */
+int serving_chart_steps(const struct serving_chart *c, const struct serving_steps *x, size_t n, struct strbuf *notes, struct error *err);
 
 /* A percentile at a rate, with the model's spread or the sampling interval. */
 struct serving_rate {

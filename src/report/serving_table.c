@@ -1,6 +1,6 @@
 /* Figures of a simulation as tables and documents. */
 #include "report/output.h"
-#include "report/serving_report.h"
+#include "report/serving_saved.h"
 #include <math.h>
 #include <string.h>
 
@@ -241,7 +241,8 @@ static int print_data(FILE *f, enum report_format format, const struct serving_s
     if (!meta)
         return error_oom(err, 0, "the figures of a simulation");
     (void)add_values(&rows, s->study, 0, VALUES_ALL);
-    const int rc = report_print(f, format, &t, 0, err);
+    int rc = format == REPORT_JSON ? serving_saved_add(meta, s, err) : 0;
+    rc = rc ? rc : report_print(f, format, &t, 0, err);
     json_decref(meta);
     table_rows_free(&rows);
     return rc;

@@ -14,6 +14,8 @@ libserving_a_SOURCES = \
   %D%/deployment.h \
   %D%/describe.c \
   %D%/describe.h \
+  %D%/distance.c \
+  %D%/distance.h \
   %D%/draw.c \
   %D%/draw.h \
   %D%/draws.c \
@@ -48,6 +50,8 @@ libserving_a_SOURCES = \
   %D%/slo.h \
   %D%/slots.c \
   %D%/stability.c \
+  %D%/step_classes.c \
+  %D%/step_classes.h \
   %D%/step_price.c %D%/step_work.c \
   %D%/step_price.h \
   %D%/study.c \
