@@ -311,7 +311,7 @@ static void reset_counts(struct engine *e)
     e->n_counted = 0;
 }
 
-static int check_options(const struct engine_options *o, struct error *err)
+static int check_options(const struct model *m, const struct engine_options *o, struct error *err)
 {
     if (o->n_ctx < 1 || o->n_ubatch < 1 || o->n_out_max < 1 || o->n_threads < 1)
         return error_set(err, ERROR_USAGE,
@@ -319,12 +319,14 @@ static int check_options(const struct engine_options *o, struct error *err)
                          o->n_ctx, o->n_ubatch, o->n_out_max, o->n_threads);
     if (o->n_block > 0 && (o->block_size < 8 || o->block_size > 128 || (o->block_size & (o->block_size - 1)) != 0))
         return error_set(err, ERROR_USAGE, "engine: blocks of %u positions: expected 8, 16, 32, 64 or 128", o->block_size);
+    if (o->shared && o->shared->m != m)
+        return error_set(err, ERROR_USAGE, "engine: weights of another model cannot be shared");
     return 0;
 }
 
 struct engine *engine_new(const struct model *m, const struct engine_options *o, struct error *err)
 {
-    if (check_options(o, err) != 0)
+    if (check_options(m, o, err) != 0)
         return NULL;
     if (!model_executable(m)) {
         error_set(err, ERROR_INPUT, "%s: architecture %s can be predicted, not executed: use analyze or predict", m->name,
@@ -340,13 +342,18 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     e->o = *o;
     e->o.n_seq = o->n_seq ? o->n_seq : 1;
     e->o.n_ubatch = (uint32_t)u64_min(o->n_ubatch, (uint64_t)o->n_ctx * e->o.n_seq);
-    kernels_init(&e->k, o->cpu_flags);
+    if (o->shared) {
+        e->o.n_threads = o->shared->o.n_threads;
+        e->o.cpu_flags = o->shared->o.cpu_flags;
+        e->o.no_repack = o->shared->o.no_repack;
+    }
+    kernels_init(&e->k, e->o.cpu_flags);
     e->k.pow2 = o->pow2_scales;
     if (op_list_build(&e->ops, m, err) != 0 || check_weights(e, err) != 0 || engine_plan(e, err) != 0 ||
         rope_init(e, err) != 0 || kv_init(e, err) != 0 || attention_init(e, err) != 0)
         goto fail;
     const struct sizes s = sizes(e);
-    e->team = team_new(o->n_threads, o->cpus, err);
+    e->team = o->shared ? o->shared->team : team_new(e->o.n_threads, o->cpus, err);
     /* Pack first: file pages are resident meanwhile, in memory that the activations use later. */
     if (!e->team || repack(e, err) != 0 || buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0 ||
         counters_init(e, err) != 0 || regions_init(e, err) != 0)
@@ -365,7 +372,8 @@ void engine_free(struct engine *e)
     if (e->c && e->team)
         team_run(e->team, stop_counters, e);
     regions_free(e);
-    team_free(e->team);
+    if (!e->o.shared)
+        team_free(e->team);
     counters_close(e->c);
     for (int t = 0; e->thread && t < e->o.n_threads; t++) {
         free(e->thread[t].work);

@@ -23,6 +23,7 @@ struct engine_options {
     const struct cpulist *cpus;        /* NULL: no pinning */
     unsigned cpu_flags;                /* allowed ISA features */
     struct counters_options counters;  /* backend NULL: "null"; src and n_threads are set by the engine */
+    struct engine *shared;             /* of the same model, lives longer: its threads, ISA features and packed weights are used; NULL: own ones */
     bool no_repack;                    /* read weights in the file's layout: no packed copy, slower */
     const struct marker_tool *markers; /* an open tool that outlives the engine; NULL: none */
     enum dtype type_k, type_v;         /* of the KV cache; usual: DTYPE_F16 */
