@@ -72,8 +72,17 @@ static inline uint32_t u32_min(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
-uint64_t u64_min(uint64_t a, uint64_t b);
-uint64_t u64_max(uint64_t a, uint64_t b);
+
+static inline uint64_t u64_min(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t u64_max(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 uint64_t u64_ceil_div(uint64_t a, uint64_t b);
 /* Row stride in floats of a matrix of `columns`: an odd number of cache lines, which spreads a column over all cache sets. */
 size_t size_row_floats(size_t columns);

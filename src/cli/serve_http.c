@@ -1,11 +1,12 @@
 #include "cli/serve_http.h"
 #include "cli/cli.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-/* ---- one line that is live --------------------------------------------------------------------------------------------- */
+/* ---- while it runs ----------------------------------------------------------------------------------------------------- */
 
 enum { LINE_EVERY_MS = 500 };
 
@@ -14,17 +15,16 @@ struct live {
     double peak_bytes_s; /* of the memory, at the start */
     struct loop_stats last;
     double last_s;
+    bool show;
+    struct http_server *server;
 };
 
 /* On a terminal: requests, KV cache, tokens/s, and MBU of the steps since the last line. */
-static double show_live(void *ctx)
+static void show_live(struct live *x)
 {
-    struct live *x = ctx;
     struct loop_stats s;
     char mbu[32] = "", line[160];
     const double now_s = clock_now_s(), dt = now_s - x->last_s;
-    if (dt < LINE_EVERY_MS / 1e3)
-        return x->last_s + LINE_EVERY_MS / 1e3;
     loop_stats(x->loop, &s);
     const double busy_s = s.busy_s - x->last.busy_s;
     if (busy_s > 0)
@@ -35,7 +35,19 @@ static double show_live(void *ctx)
     fflush(stderr);
     x->last = s;
     x->last_s = now_s;
-    return now_s + LINE_EVERY_MS / 1e3;
+}
+
+/* Between steps: the line, and a signal's drain, which clients see as 503. */
+static double poll_live(void *ctx)
+{
+    struct live *x = ctx;
+    if (interrupt_pending() && x->server)
+        http_server_drain(x->server);
+    if (!x->show)
+        return INFINITY;
+    if (clock_now_s() - x->last_s >= LINE_EVERY_MS / 1e3)
+        show_live(x);
+    return x->last_s + LINE_EVERY_MS / 1e3;
 }
 
 /* ---- the server -------------------------------------------------------------------------------------------------------- */
@@ -81,11 +93,9 @@ static int describe(struct served_model *m, const struct serve_setup *x, const s
 
 static int serve(const struct serve_setup *x, const struct served_model *m, const struct http_options *ho, struct loop_options *lo, struct error *err)
 {
-    struct live live = { .last_s = clock_now_s(), .peak_bytes_s = x->peaks.peak_bytes_s };
-    if (isatty(STDERR_FILENO)) {
-        lo->poll = show_live;
-        lo->poll_ctx = &live;
-    }
+    struct live live = { .last_s = clock_now_s(), .peak_bytes_s = x->peaks.peak_bytes_s, .show = isatty(STDERR_FILENO) };
+    lo->poll = poll_live;
+    lo->poll_ctx = &live;
     struct loop *l = loop_new(x->e, lo, err);
     if (!l)
         return -1;
@@ -95,7 +105,9 @@ static int serve(const struct serve_setup *x, const struct served_model *m, cons
     engine_unpinned(x->e, start_server, &s);
     int rc = s.server ? 0 : -1;
     if (rc == 0) {
-        printf("%s on http://%s:%u, %u sequences of up to %u positions, KV cache of %u blocks of %u\n", m->name, ho->address, http_server_port(s.server),
+        const bool v6 = strchr(ho->address, ':') != NULL;
+        live.server = s.server;
+        printf("%s on http://%s%s%s:%u, %u sequences of up to %u positions, KV cache of %u blocks of %u\n", m->name, v6 ? "[" : "", ho->address, v6 ? "]" : "", http_server_port(s.server),
                x->policy.max_num_seqs, x->policy.max_model_len, x->n_block, x->block_size);
         fflush(stdout);
         rc = loop_run(l, err);

@@ -18,7 +18,7 @@ struct answer {
 
     /* the loop's thread alone */
     struct text_stream text;
-    struct strbuf piece;
+    struct strbuf piece, ids; /* text of a token; ids of those that are in no chunk yet */
     struct api_logprobs logprobs;
     struct api_usage usage;
     bool begun; /* a chunk was written */
@@ -40,6 +40,7 @@ static void answer_destroy(struct answer *a)
     api_request_free(&a->req);
     text_stream_free(&a->text);
     strbuf_free(&a->piece);
+    strbuf_free(&a->ids);
     api_logprobs_free(&a->logprobs);
     strbuf_free(&a->out);
     pthread_mutex_destroy(&a->lock);
@@ -129,8 +130,13 @@ static bool take_tokens(struct answer *a, const struct loop_tokens *t)
         a->piece.len = 0;
         if (tokenizer_decode(a->model->tokenizer, t->id[i], false, !a->req.skip_special_tokens, &a->piece, &err) != 0)
             return false;
-        text_stream_add(&a->text, a->piece.s ? a->piece.s : "", a->piece.len);
+        const char *piece = strbuf_text(&a->piece, "a token", &err);
+        if (!piece)
+            return false;
+        text_stream_add(&a->text, piece, a->piece.len);
         a->usage.n_out++;
+        if (a->req.token_ids)
+            strbuf_addf(&a->ids, "%s%d", a->ids.len > 0 ? "," : "", t->id[i]);
         if (t->chosen && api_logprobs_add(&a->logprobs, a->model->tokenizer, &t->chosen[i], t->top ? t->top + (size_t)i * t->n_top : NULL,
                                           t->top ? t->n_top : 0, &err) != 0)
             return false;
@@ -173,15 +179,20 @@ static void write_chunk(struct answer *a, const struct api_piece *p)
         api_usage_chunk_write(&a->out, &a->head, &a->usage);
     if (p->finish)
         api_done_write(&a->out);
-    a->text.out.len = 0;
+    a->text.out.len = a->ids.len = 0;
     api_logprobs_clear(&a->logprobs);
 }
 
 /* Locked. finish NULL: more follows. */
 static void write_step(struct answer *a, const char *finish)
 {
-    const struct api_piece p = { a->text.out.s ? a->text.out.s : "", a->text.out.len, !a->begun || !a->req.stream, finish, a->text.stopped_by,
-                                 a->req.logprobs ? &a->logprobs : NULL };
+    const char *text = strbuf_text(&a->text.out, "the text", NULL);
+    if (!text) {
+        fail(a, 500, "out of memory");
+        return;
+    }
+    const struct api_piece p = { text, a->text.out.len, !a->begun || !a->req.stream, finish, a->text.stopped_by,
+                                 a->req.logprobs ? &a->logprobs : NULL, a->req.token_ids ? &a->ids : NULL };
     if (a->req.stream)
         write_chunk(a, &p);
     else if (finish)

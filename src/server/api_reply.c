@@ -186,6 +186,12 @@ static void write_choice(struct strbuf *b, const struct api_head *h, const struc
     json_write_text(b, p->text, p->len);
     strbuf_adds(b, h->kind == API_CHAT ? "},\"logprobs\":" : ",\"logprobs\":");
     write_logprobs(b, p->logprobs);
+    if (p->ids) {
+        strbuf_adds(b, ",\"token_ids\":[");
+        strbuf_add(b, p->ids->s, p->ids->len);
+        b->oom = b->oom || p->ids->oom;
+        strbuf_adds(b, "]");
+    }
     if (!p->finish) {
         strbuf_adds(b, ",\"finish_reason\":null}]");
         return;

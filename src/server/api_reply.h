@@ -43,6 +43,7 @@ struct api_piece {
     const char *finish;                 /* "length", "stop"; NULL: more follows */
     const char *stop_text;              /* the stop text found; NULL: none */
     const struct api_logprobs *logprobs; /* NULL: not asked */
+    const struct strbuf *ids;           /* token ids with commas between them; NULL: not asked */
 };
 /* A chunk. timings: of the last one, else NULL. */
 void api_chunk_write(struct strbuf *b, const struct api_head *h, const struct api_piece *p, const struct api_usage *timings);

@@ -200,7 +200,7 @@ static int others_parse(struct api_request *r, const json_t *o, const struct api
     char *salt = NULL;
     const json_t *ids = field(o, "stop_token_ids");
     if (field_text(o, "model", &r->model, e) != 0 || field_bool(o, "ignore_eos", &r->ignore_eos, e) != 0 ||
-        field_bool(o, "skip_special_tokens", &r->skip_special_tokens, e) != 0 ||
+        field_bool(o, "skip_special_tokens", &r->skip_special_tokens, e) != 0 || field_bool(o, "return_token_ids", &r->token_ids, e) != 0 ||
         field_bool(o, "add_special_tokens", &r->add_special_tokens, e) != 0 ||
         field_int(o, "priority", INT32_MIN, INT32_MAX, &priority, e) != 0 || field_text(o, "cache_salt", &salt, e) != 0)
         return -1;

@@ -47,6 +47,7 @@ struct api_request {
     bool logprobs;
     uint32_t n_top;                /* <= LOOP_MAX_TOP */
     bool stream, include_usage;
+    bool token_ids;                /* return_token_ids */
     int32_t priority;
     uint64_t salt;                 /* of cache_salt; 0: none */
 };

@@ -265,10 +265,6 @@ static enum MHD_Result dispatch(struct call *c, const char *method)
         c->endpoint->run(s, c);
         return c->error.status ? queue_error(c) : queue_text(c, 200, c->reply_type, &c->reply);
     }
-    if (c->endpoint->busy_when_full && s->draining) {
-        api_error_set(&c->error, 503, NULL, NULL, "the server drains");
-        return queue_error(c);
-    }
     s->n_busy++;
     c->state = CALL_JOB;
     MHD_suspend_connection(c->connection);

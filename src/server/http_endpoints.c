@@ -79,10 +79,21 @@ static int check_model(const struct http_server *s, const char *name, struct api
     return !name || !*name || names_model(s, name) ? 0 : no_model(e, name);
 }
 
+/* The body; NULL and the call's error: no memory. */
+static const char *body_of(struct call *c)
+{
+    struct error err;
+    const char *body = strbuf_text(&c->body, "the body", &err);
+    if (!body)
+        api_error_set(&c->error, 500, NULL, NULL, "%s", err.msg);
+    return body;
+}
+
 static void generate(struct http_server *s, struct call *c, enum api_kind kind)
 {
     struct api_request r;
-    if (api_request_parse(&r, kind, c->body.s ? c->body.s : "", c->body.len, &s->limits, &c->error) != 0)
+    const char *body = body_of(c);
+    if (!body || api_request_parse(&r, kind, body, c->body.len, &s->limits, &c->error) != 0)
         return;
     if (check_model(s, r.model, &c->error) != 0)
         api_request_free(&r);
@@ -105,11 +116,15 @@ static void write_token_texts(struct strbuf *b, const struct tokenizer *t, const
     struct strbuf text = { 0 };
     struct error err;
     for (size_t i = 0; i < l->n; i++) {
+        const char *out = NULL;
         text.len = 0;
-        if (tokenizer_decode(t, l->id[i], false, true, &text, &err) != 0)
-            b->oom = true;
+        if (tokenizer_decode(t, l->id[i], false, true, &text, &err) == 0)
+            out = strbuf_text(&text, "a token", &err);
         strbuf_adds(b, i ? "," : "");
-        json_write_text(b, text.s ? text.s : "", text.len);
+        if (out)
+            json_write_text(b, out, text.len);
+        else
+            b->oom = true;
     }
     strbuf_free(&text);
 }
@@ -118,8 +133,9 @@ static void tokenize(struct http_server *s, struct call *c)
 {
     struct api_tokenize t;
     struct token_list l = { 0 };
+    const char *body = body_of(c);
     c->reply_type = json_mime;
-    if (api_tokenize_parse(&t, c->body.s ? c->body.s : "", c->body.len, &s->limits, &c->error) != 0)
+    if (!body || api_tokenize_parse(&t, body, c->body.len, &s->limits, &c->error) != 0)
         return;
     if (check_model(s, t.prompt.model, &c->error) == 0 && prompt_encode(&l, &s->model, &t.prompt, t.parse_special, &c->error) == 0) {
         strbuf_addf(&c->reply, "{\"count\":%zu,\"max_model_len\":%u,\"tokens\":[", l.n, s->model.max_model_len);
@@ -141,31 +157,36 @@ static void detokenize(struct http_server *s, struct call *c)
     struct api_request r;
     struct strbuf text = { 0 };
     struct error err;
+    const char *body = body_of(c), *out;
     c->reply_type = json_mime;
-    if (api_detokenize_parse(&r, c->body.s ? c->body.s : "", c->body.len, &s->limits, &c->error) != 0)
+    if (!body || api_detokenize_parse(&r, body, c->body.len, &s->limits, &c->error) != 0)
         return;
     int rc = check_model(s, r.model, &c->error);
     for (size_t i = 0; rc == 0 && i < r.n_id; i++)
         if (tokenizer_decode(s->model.tokenizer, r.id[i], i == 0, true, &text, &err) != 0)
             rc = api_error_set(&c->error, 500, NULL, NULL, "%s", err.msg);
-    strbuf_adds(&c->reply, "{\"prompt\":");
-    json_write_text(&c->reply, text.s ? text.s : "", text.len);
-    strbuf_adds(&c->reply, ",\"content\":");
-    json_write_text(&c->reply, text.s ? text.s : "", text.len);
-    strbuf_adds(&c->reply, "}");
+    if (rc == 0 && (out = strbuf_text(&text, "the text", &err)) == NULL)
+        rc = api_error_set(&c->error, 500, NULL, NULL, "%s", err.msg);
+    if (rc == 0) {
+        strbuf_adds(&c->reply, "{\"prompt\":");
+        json_write_text(&c->reply, out, text.len);
+        strbuf_adds(&c->reply, ",\"content\":");
+        json_write_text(&c->reply, out, text.len);
+        strbuf_adds(&c->reply, "}");
+    }
     strbuf_free(&text);
     api_request_free(&r);
 }
 
 static const struct endpoint endpoints[] = {
-    { "/health", false, true, false, health },
-    { "/version", false, false, false, version },
-    { "/metrics", false, false, false, metrics },
-    { "/v1/models", false, false, false, models },
-    { "/v1/completions", true, false, true, completions },
-    { "/v1/chat/completions", true, false, true, chat_completions },
-    { "/tokenize", true, false, false, tokenize },
-    { "/detokenize", true, false, false, detokenize },
+    { "/health", false, true, health },
+    { "/version", false, false, version },
+    { "/metrics", false, false, metrics },
+    { "/v1/models", false, false, models },
+    { "/v1/completions", true, false, completions },
+    { "/v1/chat/completions", true, false, chat_completions },
+    { "/tokenize", true, false, tokenize },
+    { "/detokenize", true, false, detokenize },
 };
 
 const struct endpoint *endpoint_find(const char *url)

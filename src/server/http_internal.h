@@ -15,9 +15,8 @@ typedef void endpoint_fn(struct http_server *s, struct call *c);
 
 struct endpoint {
     const char *path;
-    bool post;           /* POST, a job of the helper; else GET and HEAD, answered at once */
-    bool open;           /* without a key */
-    bool busy_when_full; /* a request of the loop: refused while the server drains */
+    bool post; /* POST, a job of the helper; else GET and HEAD, answered at once */
+    bool open; /* without a key */
     endpoint_fn *run;
 };
 /* NULL: no such path. */
@@ -51,7 +50,7 @@ struct call {
     struct strbuf body;
     size_t n_seen;          /* bytes of the body, kept or not */
     struct api_error error; /* status 0: none */
-    bool allow;             /* with header Allow (405) */
+    bool allow;             /* with header Allow: a 405 */
     struct strbuf reply;    /* of an endpoint without answer */
     const char *reply_type;
     struct answer *answer;

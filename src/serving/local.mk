@@ -20,6 +20,8 @@ libserving_a_SOURCES = \
   %D%/draws.h \
   %D%/fast.c \
   %D%/fast.h \
+  %D%/fast_cache.c \
+  %D%/fast_cache.h \
   %D%/fast_state.c \
   %D%/generate.c \
   %D%/generate.h \

@@ -1,5 +1,5 @@
 /*
- * fake_loop.h: the loop of server/loop.h without an engine: a thread that hands each request its own prompt again, token by token, at a set pace.
+ * fake_loop.h: the loop of server/loop.h without an engine: from loop_new() to loop_free() a thread of its own hands each request its own prompt again, token by token, at a set pace.
  * Token i of an answer is token i % n_in of the prompt; an end token ends it.
  */
 #ifndef TESTS_FAKE_LOOP_H

@@ -256,6 +256,19 @@ static void test_logprobs(void **state)
     free(s);
 }
 
+static void test_token_ids(void **state)
+{
+    struct fixture *f = *state;
+    int status;
+    char *s = all_of(begin(f, API_COMPLETION, "{\"prompt\":[75,104,2],\"return_token_ids\":true}"), &status);
+    assert_non_null(strstr(s, "\"token_ids\":[75,104]"));
+    free(s);
+    s = all_of(begin(f, API_COMPLETION, "{\"prompt\":[75,104,2],\"return_token_ids\":true,\"stream\":true}"), NULL);
+    assert_non_null(strstr(s, "\"token_ids\":[104]"));
+    assert_non_null(strstr(s, "\"token_ids\":[],\"finish_reason\":\"stop\""));
+    free(s);
+}
+
 static void test_what_the_loop_gets(void **state)
 {
     struct fixture *f = *state;
@@ -327,6 +340,25 @@ static void test_ends(void **state)
     assert_true(loop_idle(f->l));
 }
 
+/* Memory of a stream that nobody reads is bounded: it ends. */
+static void test_no_reader(void **state)
+{
+    struct fixture *f = *state;
+    char c;
+    size_t n;
+    fake_loop_pace(f->l, 0, 60);
+    f->t.m.max_model_len = 30000;
+    struct answer *a = begin(f, API_CHAT,
+                             "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],\"max_tokens\":20000,\"stream\":true,\"logprobs\":true,\"top_logprobs\":20}");
+    for (int i = 0; i < 10000 && !loop_idle(f->l); i++)
+        usleep(1000);
+    struct loop_stats s;
+    loop_stats(f->l, &s);
+    assert_true(s.n_output_tok > 100 && s.n_output_tok < 20000 && s.n_finished[LOOP_STOPPED] == 1);
+    assert_int_equal(answer_read(a, &c, 1, &n, NULL, NULL), ANSWER_GONE);
+    answer_free(a);
+}
+
 static void test_ping(void **state)
 {
     struct fixture *f = *state;
@@ -390,8 +422,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_a_chunk_a_step), FIXTURE_TEST(test_stop_texts), FIXTURE_TEST(test_whole_characters), FIXTURE_TEST(test_usage_and_timings),
-        FIXTURE_TEST(test_logprobs), FIXTURE_TEST(test_what_the_loop_gets), FIXTURE_TEST(test_refused), FIXTURE_TEST(test_ends),
-        FIXTURE_TEST(test_ping), cmocka_unit_test(test_json_text), cmocka_unit_test(test_metrics),
+        FIXTURE_TEST(test_logprobs), FIXTURE_TEST(test_token_ids), FIXTURE_TEST(test_what_the_loop_gets), FIXTURE_TEST(test_refused), FIXTURE_TEST(test_ends),
+        FIXTURE_TEST(test_no_reader), FIXTURE_TEST(test_ping), cmocka_unit_test(test_json_text), cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests_name("api_reply", tests, NULL, NULL);
 }

@@ -300,6 +300,38 @@ static void test_limits(void **state)
     free(f);
 }
 
+/* Bodies of all connections together: eight of the largest. */
+static void test_bodies_together(void **state)
+{
+    enum { N = 9, HELD = 4000 };
+    struct fixture *f = calloc(1, sizeof *f);
+    struct http_options o = options();
+    char r[5000];
+    int fd[N];
+    (void)state;
+    o.max_body_bytes = 4096;
+    assert_int_equal(open_server(f, &o), 0);
+    for (int round = 0; round < 2; round++) { /* what was held is given back */
+        for (int i = 0; i < N; i++) {
+            const size_t n = (size_t)snprintf(r, sizeof r, "POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n{\"prompt\":\"a\"", HELD);
+            memset(r + n, ' ', HELD - 13 - 1);
+            r[n + HELD - 13 - 1] = 0;
+            fd[i] = dial(f);
+            say(fd[i], r);
+            usleep(20000);
+        }
+        for (int i = 0; i < N; i++) {
+            say(fd[i], "}");
+            char *s = hear(fd[i], "}", 5000);
+            if (strncmp(s, i < N - 1 ? "HTTP/1.1 200 " : "HTTP/1.1 503 ", 13) != 0)
+                fail_msg("%d: %s", i, s);
+            close(fd[i]);
+        }
+    }
+    close_server(f);
+    free(f);
+}
+
 static void test_connections(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
@@ -690,7 +722,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_endpoints),     FIXTURE_TEST(test_completions), FIXTURE_TEST(test_failure),
         cmocka_unit_test(test_keys),      FIXTURE_TEST(test_origin),      cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_connections), cmocka_unit_test(test_time),  FIXTURE_TEST(test_split_and_pipelined),
+        cmocka_unit_test(test_bodies_together), cmocka_unit_test(test_connections), cmocka_unit_test(test_time),  FIXTURE_TEST(test_split_and_pipelined),
         FIXTURE_TEST(test_hang_ups),      FIXTURE_TEST(test_no_reader),   FIXTURE_TEST(test_tagged_streams),
         FIXTURE_TEST(test_fuzzed),        FIXTURE_TEST(test_no_descriptor_is_left),
         cmocka_unit_test(test_full_queue), FIXTURE_TEST(test_drain),      cmocka_unit_test(test_end),
