@@ -40,12 +40,16 @@ find_missing() {
             *) need have_cmd "$extra" "$extra" ;;
         esac
     done
-    # Optional: without them roofcast is built without that counter backend, or a test is skipped.
+    # Optional: without them roofcast is built without that counter backend or HTTP server, or a test is skipped.
     optional=
+    have_mod libmicrohttpd || optional="$optional libmicrohttpd-dev"
     have_mod papi || optional="$optional libpapi-dev"
     have_header likwid-marker.h || optional="$optional likwid"
     for extra in ${want_optional:-}; do
         have_cmd "${extra%%:*}" || optional="$optional ${extra#*:}"
+    done
+    for extra in ${want_python:-}; do # modules of the system's Python
+        /usr/bin/python3 -c "import ${extra%%:*}" 2>/dev/null || optional="$optional ${extra#*:}"
     done
 }
 

@@ -31,7 +31,7 @@ for cc in gcc clang; do
         rm -rf "${work:?}/$cc$opt"
     done
 done
-part "without PAPI, LIKWID and hardening" build_and_check bare --enable-werror --disable-hardening --with-papi=no --with-likwid=no
+part "without PAPI, LIKWID, libmicrohttpd and hardening" build_and_check bare --enable-werror --disable-hardening --with-papi=no --with-likwid=no --with-microhttpd=no
 rm -rf "$work/bare"
 
 valgrind_all() {

@@ -72,8 +72,17 @@ static inline uint32_t u32_min(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
-uint64_t u64_min(uint64_t a, uint64_t b);
-uint64_t u64_max(uint64_t a, uint64_t b);
+
+static inline uint64_t u64_min(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t u64_max(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 uint64_t u64_ceil_div(uint64_t a, uint64_t b);
 /* Row stride in floats of a matrix of `columns`: an odd number of cache lines, which spreads a column over all cache sets. */
 size_t size_row_floats(size_t columns);
@@ -344,5 +353,7 @@ void team_free(struct team *t);
 int team_size(const struct team *t);
 void team_run(struct team *t, team_fn *fn, void *arg);
 void team_barrier(struct team *t);
+/* fn on the calling thread, with the CPUs that it had before team_new() pinned it: for threads that it starts, which inherit them. */
+void team_unpinned(struct team *t, void (*fn)(void *arg), void *arg);
 
 #endif

@@ -185,6 +185,16 @@ void team_free(struct team *t)
     free(t);
 }
 
+void team_unpinned(struct team *t, void (*fn)(void *arg), void *arg)
+{
+    const bool pinned = t->caller && t->topo && !hwloc_bitmap_iszero(t->caller);
+    if (pinned)
+        (void)hwloc_set_cpubind(t->topo, t->caller, HWLOC_CPUBIND_THREAD);
+    fn(arg);
+    if (pinned)
+        pin(t->topo, t->cpu[0]);
+}
+
 int team_size(const struct team *t)
 {
     return t->n;

@@ -13,7 +13,7 @@ const size_t bench_batch_size = sizeof(struct bench_batch);
 static const struct column bench_batch_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, NULL },
     { "type", "type", COL_TEXT, NULL, COL_MAJOR, AT(type), EMPTY_VALUE, NULL, NULL },
-    { "test", "test", COL_TEXT, NULL, COL_MAJOR, AT(test), EMPTY_VALUE, NULL, "`pp512+tg128`, `x4` of 4 sequences, `@d4096` after 4,096 tokens of context" },
+    { "test", "test", COL_TEXT, NULL, COL_MAJOR, AT(test), EMPTY_VALUE, NULL, "`pp512+tg128`, `x4` of 4 sequences, `@d4096` after 4,096 tokens of context, `@kv16` in a paged KV cache" },
     { "n_threads", "threads", COL_INT, NULL, COL_MAJOR, AT(n_threads), EMPTY_VALUE, NULL, NULL },
     { "n_ubatch", "n_ubatch", COL_INT, "tokens", COL_DATA, AT(n_ubatch), EMPTY_VALUE, NULL, NULL },
     { "n_depth", "n_depth", COL_INT, "tokens", COL_DATA, AT(n_depth), EMPTY_VALUE, NULL, "context: tokens in the KV cache before the test" },
@@ -41,12 +41,14 @@ const struct table_fields bench_batch_fields = { "bench.batch", bench_batch_colu
 void bench_add_batch(struct table_rows *rows, const struct run_row *pp, const struct run_row *tg, double pp_s, double tg_s)
 {
     const double b = pp->n_batch, n_kv = b * (pp->n_prompt + tg->n_gen);
-    char test[64], batch[16] = "", depth[16] = "";
+    char test[64], batch[16] = "", depth[16] = "", block[16] = "";
     if (pp->n_batch > 1)
         snprintf(batch, sizeof batch, "x%d", pp->n_batch);
     if (pp->n_depth > 0)
         snprintf(depth, sizeof depth, "@d%d", pp->n_depth);
-    snprintf(test, sizeof test, "pp%d+tg%d%s%s", pp->n_prompt, tg->n_gen, batch, depth);
+    if (pp->kv_block > 0)
+        snprintf(block, sizeof block, "@kv%.0f", pp->kv_block);
+    snprintf(test, sizeof test, "pp%d+tg%d%s%s%s", pp->n_prompt, tg->n_gen, batch, depth, block);
     *(struct bench_batch *)table_add(rows) = (struct bench_batch){
         table_text(rows, pp->model), table_text(rows, pp->type), table_text(rows, test), pp->n_threads, pp->n_ubatch, pp->n_depth, pp->n_reps, pp->n_prompt,
         tg->n_gen, pp->n_batch, n_kv, pp_s, b * pp->n_prompt / pp_s, tg_s, b * tg->n_gen / tg_s, pp_s + tg_s, n_kv / (pp_s + tg_s), tg->mbu, tg->mfu,

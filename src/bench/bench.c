@@ -102,7 +102,8 @@ static int step(struct engine *e, const struct bench_test *t, struct sequences *
 {
     const bool last = !t->prefill || at + n == t->n; /* only a prompt's last pass needs logits */
     for (uint32_t s = 0; s < t->n_batch; s++) {
-        l->run[s] = (struct engine_run){ .seq = s, .n_past = t->depth + at, .n_tok = n, .n_out = last };
+        l->run[s] = (struct engine_run){ .seq = s, .n_past = t->depth + at, .n_tok = n, .n_out = last,
+                                          .table = bench_cache_tables(t->cache, s) };
         memcpy(l->tok + (size_t)s * n, tok + (size_t)s * t->n + at, n * sizeof *tok);
     }
     const float *logits;
@@ -166,6 +167,13 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     snprintf(r->act_scales, sizeof r->act_scales, "%s", act_scales_name(engine_act_scales(e, most)));
     snprintf(r->counters, sizeof r->counters, "%s", counters_name(engine_counters(e)));
     phase_test_name(r->test, sizeof r->test, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
+    r->kv_block = NAN;
+    if (t->cache && t->cache->block_size > 0) {
+        r->kv_block = t->cache->block_size;
+        const size_t len = strlen(r->test);
+        snprintf(r->test + len, sizeof r->test - len, "@kv%u", t->cache->block_size);
+    }
+    r->kv_ratio = r->kv_ratio_low = r->kv_ratio_high = NAN;
     r->n_threads = machine->n_threads;
     r->n_prompt = t->prefill ? (int)t->n : 0;
     r->n_gen = t->prefill ? 0 : (int)t->n;
@@ -294,18 +302,32 @@ static int add_ceilings(struct run *r, const struct probes *p, const struct run_
     return 0;
 }
 
+/* Speed over that of the first cache in the same repetitions: median and interval, methods.md (70) */
+static void fill_ratio(struct run_row *r, const struct samples *first, const struct samples *s, int reps)
+{
+    double *ratio = malloc((size_t)reps * sizeof *ratio);
+    for (int i = 0; ratio && i < reps; i++)
+        ratio[i] = first->seconds[i] / s->seconds[i];
+    if (ratio) {
+        r->kv_ratio = stats_median(ratio, (size_t)reps);
+        stats_median_ci(ratio, (size_t)reps, &r->kv_ratio_low, &r->kv_ratio_high);
+    }
+    free(ratio);
+}
+
 /* Repetition i, as a region of a counting tool (markers), if there is one. */
 static int counted_repetition(const struct bench *b, const struct bench_test *t, struct samples *s, size_t i, struct error *err)
 {
     const char *region = t->prefill ? "prefill" : "decode";
     struct energy_sample before, after;
     struct bench_watch watch;
+    struct engine *e = bench_engine(b, t);
     bench_watch_begin(&watch, b->machine);
-    engine_region_start(b->e, region);
+    engine_region_start(e, region);
     energy_read(b->energy, &before);
-    const int rc = bench_repetition(b->e, t, s->tok, s->itl + i * t->n, &s->seconds[i], NULL, err);
+    const int rc = bench_repetition(e, t, s->tok, s->itl + i * t->n, &s->seconds[i], NULL, err);
     energy_read(b->energy, &after);
-    engine_region_stop(b->e, region);
+    engine_region_stop(e, region);
     bench_watch_end(&watch, b->machine, s->seconds[i], &s->rep[i]);
     s->energy.package_j += after.package_j - before.package_j;
     s->energy.dram_j += after.dram_j - before.dram_j;
@@ -329,21 +351,26 @@ static int wait_before(double seconds, struct error *err)
 static int measure(struct samples *s, struct probes *p, const struct bench *b, const struct bench_test *t, size_t n_t,
                    const char *what, struct error *err)
 {
+    size_t own = 1; /* tests of a cache */
+    while (own < n_t && t[own].cache == t->cache)
+        own++;
     if (wait_before(t->delay_s, err) != 0)
         return -1;
     for (size_t k = 0; k < n_t; k++)
-        if (warm_up(b->e, &t[k], s[k].tok, err) != 0)
+        if (warm_up(bench_engine(b, &t[k]), &t[k], s[k].tok, err) != 0)
             return -1;
     for (int i = 0; i < t->reps; i++) {
         notify_progress(NULL, what, (double)i / t->reps);
         if (probe(p, b->prober, err) != 0)
             return -1;
-        for (size_t k = 0; k < n_t; k++) {
-            engine_reset(b->e);
+        for (size_t j = 0; j < n_t; j++) {
+            const size_t k = (j + own * (size_t)i) % n_t;
+            struct engine *e = bench_engine(b, &t[k]);
+            engine_reset(e);
             if (counted_repetition(b, &t[k], &s[k], (size_t)i, err) != 0)
                 return -1;
-            samples_count(&s[k], b->e);
-            if (routing_record(b->run, b->e, b->m, err) != 0)
+            samples_count(&s[k], e);
+            if (routing_record(b->run, e, b->m, err) != 0)
                 return -1;
         }
         if (b->markers)
@@ -399,25 +426,36 @@ static int report(struct run *r, struct run_row *row, const struct bench *b, con
     return run_add_row(r, row, err) != 0 ? -1 : add_ceilings(r, p, row, err);
 }
 
+/* Test k in the first cache. */
+static size_t same_test(const struct bench_test *t, size_t k)
+{
+    size_t i = 0;
+    while (t[i].prefill != t[k].prefill || t[i].n != t[k].n || t[i].depth != t[k].depth)
+        i++;
+    return i;
+}
+
 int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, size_t n_t, double *median_s,
               struct error *err)
 {
-    enum { MOST = 2 };
     const size_t n_probe = (size_t)t->reps + 1;
-    struct run_row row[MOST] = { 0 };
-    struct samples s[MOST] = { 0 };
+    struct run_row row[BENCH_MOST_TESTS] = { 0 };
+    struct samples s[BENCH_MOST_TESTS] = { 0 };
     struct probes p = { .bytes_s = calloc(n_probe, sizeof(double)), .flop_s = calloc(n_probe, sizeof(double)),
                         .tile_flop_s = calloc(n_probe, sizeof(double)), .coherence = calloc(n_probe, sizeof *p.coherence) };
     char what[160] = "";
     int rc = p.bytes_s && p.flop_s && p.tile_flop_s && p.coherence ? 0 : error_oom(err, n_probe * sizeof(double), "the probes");
     for (size_t k = 0; rc == 0 && k < n_t; k++) {
         rc = samples_init(&s[k], &t[k], b->m->hp.n_vocab, err);
-        fill_row(&row[k], b->e, b->m, b->machine, &t[k]);
+        fill_row(&row[k], bench_engine(b, &t[k]), b->m, b->machine, &t[k]);
     }
     snprintf(what, sizeof what, "%.40s %.47s%s%.47s", b->m->name, row[0].test, n_t > 1 ? " " : "", row[1].test);
     if (rc == 0)
         rc = measure(s, &p, b, t, n_t, what, err);
     for (size_t k = 0; rc == 0 && k < n_t; k++) {
+        const size_t first = same_test(t, k);
+        if (first < k)
+            fill_ratio(&row[k], &s[first], &s[k], t->reps);
         rc = report(r, &row[k], b, &t[k], &s[k], &p, err);
         median_s[k] = stats_median(s[k].seconds, (size_t)t->reps);
     }

@@ -8,7 +8,30 @@
 #include "counters/energy.h"
 #include "report/output.h"
 
+/* ---- pages.c: paged KV caches -------------------------------------------------------------- */
+
+/* An engine with one form of KV cache. Paged: every sequence has its blocks, which lie in random order in the pool. */
+struct bench_cache {
+    struct engine *e;
+    uint32_t block_size; /* 0: contiguous */
+    uint32_t n_group;
+    uint32_t *block;         /* [n_seq][n_group][blocks of n_ctx] */
+    const uint32_t **table;  /* [n_seq][n_group] into block */
+};
+/*
+ * An engine with eo, whose n_ctx, n_seq and n_ubatch say what the cache has to hold: of a windowed layer group the blocks of the window and one
+ * pass. block_size 0: contiguous. errors: engine_new's
+ */
+int bench_cache_init(struct bench_cache *c, const struct model *m, const struct engine_options *eo, uint32_t block_size, struct error *err);
+void bench_cache_free(struct bench_cache *c);
+/* Tables of a sequence, for engine_run.table; NULL: contiguous. */
+static inline const uint32_t *const *bench_cache_tables(const struct bench_cache *c, uint32_t seq)
+{
+    return c && c->table ? c->table + (size_t)seq * c->n_group : NULL;
+}
+
 struct bench_test {
+    const struct bench_cache *cache; /* NULL: contiguous, of the engine of struct bench */
     bool prefill;
     uint32_t n, depth; /* n: prompt or generated tokens per sequence; depth: context before them */
     uint32_t n_batch;  /* concurrent sequences */
@@ -47,11 +70,18 @@ struct bench {
     const struct bench_stored *stored;
     const struct marker_tool *markers; /* NULL: no counting tool */
 };
+/* The engine that runs the test. */
+static inline struct engine *bench_engine(const struct bench *b, const struct bench_test *t)
+{
+    return t->cache ? t->cache->e : b->e;
+}
 
 /*
  * Warm-up, then `reps` repetitions with a ceiling probe before, between and after them; adds one row (and its ops) to r. e's context holds
- * depth + n positions. A repetition runs the n_t tests (equal reps) one after another. median_s[n_t]: median seconds of each.
+ * depth + n positions. A repetition runs the n_t <= BENCH_MOST_TESTS tests (equal reps) one after another: those of a cache are consecutive, the
+ * same of every cache, and each repetition begins with the next cache. median_s[n_t]: median seconds of each.
  */
+enum { BENCH_MOST_CACHES = 8, BENCH_MOST_TESTS = 2 * BENCH_MOST_CACHES };
 int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, size_t n_t, double *median_s,
               struct error *err);
 
@@ -117,11 +147,12 @@ struct bench_results {
     struct run run, roles;
     struct table_rows batches; /* element size: bench_batch_size */
 };
-/* Lists of the tests: of prompts, generations, depths, threads, sequences, ubatches. */
+/* Lists of the tests: of prompts, generations, depths, threads, sequences, ubatches, KV caches. */
 enum { BENCH_MOST_PAIRS = 64 };
 struct bench_grid {
     struct str_list model;
     struct int_list p, n, d, t, b, ub;
+    struct int_list block; /* positions of a block of the KV cache, 0: contiguous; the same tests in each */
     struct int_list pair[BENCH_MOST_PAIRS]; /* of two: prompt, generated */
     size_t n_pair;
 };

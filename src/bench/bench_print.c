@@ -7,7 +7,7 @@ static const char row_order[] =
     "model type n_threads n_batch n_ubatch phase n_prompt n_gen n_depth n_reps test tok_s_mean tok_s_sd ttft_s itl_p50_s itl_p99_s bytes_s "
     "ceiling_bytes_s mbu flop_s ceiling_flop_s mfu bound dram_bytes_s mbu_dram dram_source dram_reason roof_moved profile_bytes_s mbu_profile "
     "profile_flop_s mfu_profile profile_reason steal n_switch cpu_share clock_hz cache_bytes energy_j j_tok energy_source energy_reason counters "
-    "weight_bytes act_bytes kv_bytes flop seconds act_scales type_k type_v experts_touched ceiling_source";
+    "weight_bytes act_bytes kv_bytes flop seconds act_scales type_k type_v kv_block kv_ratio kv_ratio_low kv_ratio_high experts_touched ceiling_source";
 
 static struct table_rows op_rows(const struct run *r)
 {
@@ -25,7 +25,7 @@ static struct table op_table(const char *schema, const struct table_rows *rows)
     return (struct table){ schema, 1, NULL, run_op_fields.cols, run_op_fields.n, rows, NULL };
 }
 
-/* Rows of tests; tables show activation scales only if not exact. */
+/* Rows of tests; tables show activation scales only if not exact, and what is of paged caches only if there are some. */
 static int print_rows(FILE *out, enum report_format f, const struct run *r, const json_t *meta, struct error *err)
 {
     const struct table_rows rows = { .size = sizeof *r->row, .n = r->n_row, .v = r->row };
@@ -34,6 +34,9 @@ static int print_rows(FILE *out, enum report_format f, const struct run *r, cons
     for (size_t i = 0; i < r->n_row; i++)
         if (strcmp(r->row[i].act_scales, "pow2") == 0)
             columns_rank(cols, ARRAY_LEN(cols), "act_scales", COL_MAJOR);
+    for (size_t i = 0; i < r->n_row; i++)
+        if (r->row[i].kv_block > 0)
+            columns_rank(cols, ARRAY_LEN(cols), r->row[i].kv_ratio > 0 ? "kv_block kv_ratio" : "kv_block", COL_MAJOR);
     return report_print(out, f, &(struct table){ "roofcast.bench", 1, meta, cols, ARRAY_LEN(cols), &rows, row_order }, report_width(out), err);
 }
 

@@ -14,10 +14,10 @@ enum { ROUNDS = 3 }; /* alternating repetitions with and without counters, for t
 static int one(const struct bench *b, const struct bench_test *t, const int32_t *tok, bool count, int set, double *seconds,
                struct error *err)
 {
-    engine_reset(b->e);
-    engine_count(b->e, count, set);
-    const int rc = bench_repetition(b->e, t, tok, NULL, seconds, NULL, err);
-    engine_count(b->e, false, set);
+    engine_reset(bench_engine(b, t));
+    engine_count(bench_engine(b, t), count, set);
+    const int rc = bench_repetition(bench_engine(b, t), t, tok, NULL, seconds, NULL, err);
+    engine_count(bench_engine(b, t), false, set);
     return rc;
 }
 
@@ -30,14 +30,14 @@ static int count_sets(const struct bench *b, const struct bench_test *t, const i
     for (; rounds < ROUNDS && (rounds < t->reps || spent < SHORT_S); rounds++) {
         if (one(b, t, tok, false, 0, &plain[rounds], err) != 0 || one(b, t, tok, true, 0, &counted[rounds], err) != 0)
             return -1;
-        engine_counts(b->e, &part[0]);
+        engine_counts(bench_engine(b, t), &part[0]);
         spent += plain[rounds] + counted[rounds];
     }
     for (int s = 1; s < cost->n_set; s++) {
         double ignored;
         if (one(b, t, tok, true, s, &ignored, err) != 0)
             return -1;
-        engine_counts(b->e, &part[s]);
+        engine_counts(bench_engine(b, t), &part[s]);
     }
     cost->plain_s = stats_median(plain, (size_t)rounds);
     cost->counted_s = stats_median(counted, (size_t)rounds);
@@ -97,7 +97,7 @@ static void fill_dram(struct run_row *row, const struct counters *c, const struc
 static int count_roles(struct run *r, const struct bench *b, const struct bench_test *t, const int32_t *tok,
                        const struct run_counting *cost, struct error *err)
 {
-    const struct op_list *l = engine_ops(b->e);
+    const struct op_list *l = engine_ops(bench_engine(b, t));
     const size_t n_set = (size_t)cost->n_set;
     struct counter_sample *part = calloc(ROLE_COUNT * n_set, sizeof *part);
     double seconds[ROLE_COUNT] = { 0 };
@@ -108,10 +108,10 @@ static int count_roles(struct run *r, const struct bench *b, const struct bench_
             part[i].valid[f] = true;
     for (size_t s = 0; rc == 0 && s < n_set; s++) {
         double ignored;
-        engine_profile(b->e, true);
+        engine_profile(bench_engine(b, t), true);
         rc = one(b, t, tok, true, (int)s, &ignored, err);
-        engine_profile(b->e, false);
-        const struct op_sample *op = engine_samples(b->e);
+        engine_profile(bench_engine(b, t), false);
+        const struct op_sample *op = engine_samples(bench_engine(b, t));
         for (size_t i = 0; rc == 0 && i < l->n; i++) {
             const size_t role = (size_t)l->ops[i].role;
             if (op[i].n == 0)
@@ -123,9 +123,9 @@ static int count_roles(struct run *r, const struct bench *b, const struct bench_
     }
     for (size_t k = 0; rc == 0 && k < ROLE_COUNT; k++) {
         struct counter_sample sum;
-        counters_join(engine_counters(b->e), &part[k * n_set], &sum);
+        counters_join(engine_counters(bench_engine(b, t)), &part[k * n_set], &sum);
         if (any[k])
-            rc = add_counts(r, engine_counters(b->e), cost, op_role_name((enum op_role)k), &sum, seconds[k], err);
+            rc = add_counts(r, engine_counters(bench_engine(b, t)), cost, op_role_name((enum op_role)k), &sum, seconds[k], err);
     }
     free(part);
     return rc;
@@ -134,7 +134,7 @@ static int count_roles(struct run *r, const struct bench *b, const struct bench_
 int bench_count(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok,
                 struct error *err)
 {
-    const struct counters *c = engine_counters(b->e);
+    const struct counters *c = engine_counters(bench_engine(b, t));
     struct run_counting cost = { .n_set = counters_n_set(c), .plain_s = NAN, .counted_s = NAN, .slowdown = NAN };
     struct counter_sample sum = { 0 }, *part;
     fill_dram(row, c, &sum, 1);

@@ -17,6 +17,7 @@ libbench_a_SOURCES = \
   %D%/grid.c \
   %D%/list_rows.c \
   %D%/ops.c \
+  %D%/pages.c \
   %D%/ppl.h \
   %D%/ppl_evaluate.c \
   %D%/ppl_report.c \

@@ -106,12 +106,12 @@ static int timed_pass(struct run_row *row, const struct bench *b, const struct b
     double ignored;
     if (probe_roofs(&w, err) != 0)
         return -1;
-    engine_reset(b->e);
-    engine_profile(b->e, true);
-    engine_region_roles(b->e, t->prefill ? "prefill" : "decode");
-    const int rc = bench_repetition(b->e, t, tok, NULL, &ignored, &between, err);
-    engine_region_roles(b->e, NULL);
-    engine_profile(b->e, false);
+    engine_reset(bench_engine(b, t));
+    engine_profile(bench_engine(b, t), true);
+    engine_region_roles(bench_engine(b, t), t->prefill ? "prefill" : "decode");
+    const int rc = bench_repetition(bench_engine(b, t), t, tok, NULL, &ignored, &between, err);
+    engine_region_roles(bench_engine(b, t), NULL);
+    engine_profile(bench_engine(b, t), false);
     row->ops_ceiling_bytes_s = w.sum_tok / w.sum_bytes;
     row->ops_ceiling_flop_s = w.sum_tok / w.sum_flop;
     row->ops_tile_flop_s = w.sum_tok / w.sum_tiles;
@@ -127,8 +127,8 @@ int bench_ops(struct run *r, struct run_row *row, const struct bench *b, const s
 {
     if (timed_pass(row, b, t, tok, err) != 0)
         return -1;
-    const struct op_list *l = engine_ops(b->e);
-    const struct op_sample *s = engine_samples(b->e);
+    const struct op_list *l = engine_ops(bench_engine(b, t));
+    const struct op_sample *s = engine_samples(bench_engine(b, t));
     double total = 0;
     for (size_t i = 0; i < l->n; i++)
         total += s[i].seconds;

@@ -33,6 +33,7 @@ int cmd_ppl(int argc, char **argv, struct error *err);
 int cmd_predict(int argc, char **argv, struct error *err);
 int cmd_sweep(int argc, char **argv, struct error *err);
 int cmd_serve(int argc, char **argv, struct error *err);
+int cmd_compare(int argc, char **argv, struct error *err);
 int cmd_simulate(int argc, char **argv, struct error *err);
 int cmd_capacity(int argc, char **argv, struct error *err);
 int cmd_memory(int argc, char **argv, struct error *err);

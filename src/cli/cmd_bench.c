@@ -8,15 +8,15 @@
 #include <string.h>
 
 struct options {
-    const char *models, *p, *n, *d, *t, *b, *n_seq, *ub, *save, *out;
+    const char *models, *p, *n, *d, *t, *b, *n_seq, *ub, *block, *save, *out;
     const char *pair[BENCH_MOST_PAIRS]; /* -pg */
     size_t n_pair;
     struct bench_print print;
     struct bench_how how;
-    bool keep;
+    bool keep, paged;
 };
 
-enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_KEEP, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_BRIEF, OPT_QUIET, OPT_BY, OPT_PG, OPT_N_SEQ, OPT_DELAY, OPT_NO_WARMUP, OPT_OE };
+enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_KEEP, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_BRIEF, OPT_QUIET, OPT_BY, OPT_PG, OPT_N_SEQ, OPT_DELAY, OPT_NO_WARMUP, OPT_OE, OPT_PAGED, OPT_BLOCK };
 enum { MOST_BATCH = 256, MOST_SEQUENCES = 4096 };
 
 static const struct argp_option option_table[] = {
@@ -33,6 +33,12 @@ static const struct argp_option option_table[] = {
     { "n-seq", OPT_N_SEQ, "N,...", 0, "like -b, also for more than 256 sequences", 0 },
     { "ub", OPT_UB, "N,...", 0, "prompt tokens per pass (default 512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "paged", OPT_PAGED, NULL, 0,
+      "time every test in a contiguous KV cache and in a paged one, whose blocks lie in random order, repetition by repetition in turn, and print "
+      "the ratio", 0 },
+    { "block-size", OPT_BLOCK, "N,...", 0,
+      "positions of a block of the paged KV cache: 8, 16, 32, 64 or 128 (default 16). Without --paged: only these caches, of which 0 is a "
+      "contiguous one; several are timed in turn", 0 },
     { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl, md or sql (default table)", 0 },
     { "output-err", OPT_OE, "FORMAT", 0, "also print the tests in FORMAT to standard error", 0 },
     { "oe", 0, NULL, OPTION_ALIAS, NULL, 0 },
@@ -69,6 +75,10 @@ static int parse_more(struct options *o, int key, const char *arg, struct error 
         return 0;
     case OPT_N_SEQ:
         return cli_text(&o->n_seq, arg);
+    case OPT_PAGED:
+        return cli_flag(&o->paged);
+    case OPT_BLOCK:
+        return cli_text(&o->block, arg);
     case OPT_DELAY:
         return parse_double(arg, 0, 86400, "--delay", &o->how.delay_s, err);
     case OPT_NO_WARMUP:
@@ -134,6 +144,7 @@ static void grid_free(struct bench_grid *g)
     int_list_free(&g->t);
     int_list_free(&g->b);
     int_list_free(&g->ub);
+    int_list_free(&g->block);
     for (size_t i = 0; i < g->n_pair; i++)
         int_list_free(&g->pair[i]);
 }
@@ -174,6 +185,28 @@ static int sequences_parse(struct bench_grid *g, const struct options *o, struct
                                        "--n-seq %s runs that many sequences", o->b, o->b);
 }
 
+/* --paged, --block-size: the contiguous cache first, then the paged ones. */
+static int blocks_parse(struct bench_grid *g, const struct options *o, struct error *err)
+{
+    char text[256];
+    const char *sizes = o->block ? o->block : o->paged ? "16" : "0";
+    if ((size_t)snprintf(text, sizeof text, "%s%s", o->paged ? "0," : "", sizes) >= sizeof text)
+        return error_set(err, ERROR_USAGE, "--block-size: more than %d caches", BENCH_MOST_CACHES);
+    if (int_list_parse(&g->block, text, 0, 128, "--block-size", err) != 0)
+        return -1;
+    if (g->block.n > BENCH_MOST_CACHES)
+        return error_set(err, ERROR_USAGE, "--block-size: more than %d caches", BENCH_MOST_CACHES);
+    for (size_t i = 0; i < g->block.n; i++) {
+        const int64_t v = g->block.v[i];
+        if (v != 0 && (v < 8 || (v & (v - 1)) != 0))
+            return error_set(err, ERROR_USAGE, "--block-size: expected 8, 16, 32, 64 or 128, found %lld", (long long)v);
+        for (size_t k = 0; k < i; k++)
+            if (g->block.v[k] == v)
+                return error_set(err, ERROR_USAGE, "--block-size: %lld twice%s", (long long)v, v == 0 && o->paged ? " (--paged adds it)" : "");
+    }
+    return 0;
+}
+
 static int grid_parse(struct bench_grid *g, const struct options *o, struct error *err)
 {
     enum { MAX = 1 << 24 };
@@ -182,7 +215,7 @@ static int grid_parse(struct bench_grid *g, const struct options *o, struct erro
     if (str_list_parse(&g->model, o->models, "-m", err) != 0 ||
         int_list_parse(&g->p, o->p, 0, MAX, "-p", err) != 0 || int_list_parse(&g->n, o->n, 0, MAX, "-n", err) != 0 ||
         int_list_parse(&g->d, o->d, 0, MAX, "-d", err) != 0 || (o->t ? int_list_parse(&g->t, o->t, 1, 1 << 20, "-t", err) : int_list_parse(&g->t, "0", 0, 0, "-t", err)) != 0 ||
-        sequences_parse(g, o, err) != 0 || pairs_parse(g, o, err) != 0 ||
+        sequences_parse(g, o, err) != 0 || blocks_parse(g, o, err) != 0 || pairs_parse(g, o, err) != 0 ||
         int_list_parse(&g->ub, o->ub, 1, 1 << 16, "-ub", err) != 0)
         return -1;
     if (!any(&g->p) && !any(&g->n) && g->n_pair == 0)
@@ -312,13 +345,14 @@ int cmd_bench(int argc, char **argv, struct error *err)
     static const char doc[] =
         "Run prefill and decode on this machine and measure tokens/s and the share of its memory bandwidth (MBU) and peak (MFU) "
         "that they use.\v"
-        "A test is ppN (prefill of N tokens) or tgN (decode of N tokens), @dN with a context of N tokens. Bandwidth counts the weights and "
+        "A test is ppN (prefill of N tokens) or tgN (decode of N tokens), @dN with a context of N tokens, @kvN in a paged KV cache with blocks of N. Bandwidth counts the weights and "
         "KV cache that the engine reads. MBU and MFU are relative to ceilings that probes measure between the repetitions.\n\n"
         "  roofcast bench -m model.gguf\n"
         "  roofcast bench -m model.gguf -p 512 -n 0 -t 1,2\n"
         "  roofcast bench -m model.gguf -p 0 -n 64 -d 0,4096 -o json\n"
         "  roofcast bench -m model.gguf -p 512 -n 32 -b 1,2,4,8\n"
         "  roofcast bench -m model.gguf -p 0 -n 0 -pg 512,128\n"
+        "  roofcast bench -m model.gguf -p 0 -n 32 -d 0,8192 -b 1,16 --paged\n"
         "  roofcast bench -m model.gguf --ops --save run.json";
     static const int exclusive[][CLI_EXCLUSIVE] = { { 'b', OPT_N_SEQ }, { OPT_SAVE, OPT_KEEP }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc, exclusive };

@@ -2,6 +2,7 @@
 #include "base/environment.h"
 #include "cli/cli.h"
 #include "report/plot.h"
+#include "report/serving_saved.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,6 +137,31 @@ static void print_files(const struct plot_options *o)
            o->out, o->out);
 }
 
+static bool is_served(const json_t *doc)
+{
+    const char *schema = json_string_value(json_object_get(doc, "schema"));
+    return schema && strcmp(schema, "roofcast.simulate") == 0;
+}
+
+/* Tokens/s of a server's steps beside the roofs. */
+static int draw_served(const struct plot_options *o, struct strbuf *notes, struct error *err)
+{
+    struct serving_saved s;
+    char style[4096];
+    struct serving_chart c = { .style = style, .out_base = o->out, .formats = o->formats };
+    if (cli_chart_style(style, sizeof style, "reports/charts/curves.gp", err) != 0 || serving_saved_load(&s, o->doc, err) != 0)
+        return -1;
+    const struct serving_steps steps = { NULL, &s.steps, s.memory_bytes_s, s.flop_s };
+    if (o->title)
+        snprintf(c.title, sizeof c.title, "%.150s", o->title);
+    else
+        snprintf(c.title, sizeof c.title, "%.60s on %.60s", s.model ? s.model : "A model", s.hw ? s.hw : "a machine");
+    snprintf(c.subtitle, sizeof c.subtitle, "%.120s, %.60s, %s", s.workload, s.policy, s.measured ? "measured" : "simulated");
+    const int rc = serving_chart_steps(&c, &steps, 1, notes, err);
+    serving_saved_free(&s);
+    return rc;
+}
+
 static int draw(const struct plot_options *o, struct error *err)
 {
     struct strbuf notes = { 0 };
@@ -147,7 +173,8 @@ static int draw(const struct plot_options *o, struct error *err)
     bool measured = false;
     int rc = roofline ? find_subject(&s, &measured, o, err) : 0;
     if (rc == 0)
-        rc = measured ? report_chart(o->doc, o->hw, o->out, o->formats, err)
+        rc = is_served(s.doc) ? draw_served(o, &notes, err)
+             : measured ? report_chart(o->doc, o->hw, o->out, o->formats, err)
              : roofline ? plot_roofline(o, &s, style, &notes, err)
                         : plot_curves(o, style, &notes, err);
     json_decref(s.doc);
@@ -170,9 +197,9 @@ int cmd_plot(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
         "Draw the roofline of a run (bench --save), an analysis (analyze -o json), a prediction (predict -o json), "
-        "another engine's results (llama-bench, vLLM: any file that `roofcast report` reads), a machine (a profile, its name, or `this`), or a "
+        "a server's run (serve --save, simulate --save), another engine's results (llama-bench, vLLM: any file that `roofcast report` reads), a machine (a profile, its name, or `this`), or a "
         "model predicted on the machines of --hw. Slanted roofs are memory bandwidth, horizontal ones peak FLOP/s; a point is a role, "
-        "its area the share of the time.\v"
+        "its area the share of the time. Of a server's run a point is a kind of steps, tokens/s against its tokens.\v"
         "The axes depend only on the roofs, so charts of one machine are comparable; points outside are listed, not "
         "moved. To restyle, edit NAME.gp and run gnuplot on it in its directory.\n\n"
         "  roofcast plot run.json -o roofline\n"
@@ -183,6 +210,7 @@ int cmd_plot(int argc, char **argv, struct error *err)
         "roofcast plot b.json --trajectory\n"
         "  roofcast plot this; roofcast plot h100-sxm -o h100\n"
         "  roofcast plot llama-bench.json --hw rtx-4090\n"
+        "  roofcast serve -m model.gguf --save served.json; roofcast plot served.json -o steps\n"
         "  roofcast plot llama-3-8b -q Q4_K_M --hw h100-sxm,rtx-4090,m4-max\n"
         "  roofcast plot --chart hierarchical run.json --hw this -m model.gguf\n"
         "  roofcast plot --chart bandwidth this; roofcast plot --chart kernels this --op matmat --format svg,pdf";

@@ -1,5 +1,6 @@
 /* roofcast score: predictions compared with measurements. */
 #include "cli/measured.h"
+#include "learn/ahead.h"
 #include "learn/fitted.h"
 #include "report/score.h"
 #include <stdlib.h>
@@ -119,6 +120,8 @@ static int run(const struct score_cli *o, struct error *err)
         rc = load_shipped(&shipped, &shipped_rows, m.p, err);
     with.score.reference_rows = shipped_rows;
     with.score.n_reference_rows = shipped.n;
+    if (rc == 0 && !o->features && o->score.model == &time_model_simulated)
+        rc = ahead_set_rows(m.rows, m.l.n, err);
     if (rc == 0)
         rc = o->features ? features_save(m.rows, m.l.n, o->features, err) : score(&with, &m.l, m.rows, err);
     workload_rows_free(shipped_rows, shipped.n);

@@ -1,17 +1,24 @@
-/* roofcast serve: the simulator's scheduler on the real engine: a workload replayed on the wall clock, with the simulator's report. */
+/* roofcast serve: the simulator's scheduler on the real engine: a workload replayed on the wall clock, with the simulator's report; or a server. */
 #include "base/environment.h"
 #include "cli/cli.h"
 #include "cli/serve.h"
+#include "cli/serve_http.h"
 #include "cli/serving_output.h"
 #include "server/replay.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_RATE = 256, OPT_USERS, OPT_KV, OPT_DRAFT, OPT_RATES, OPT_INVARIANT };
+enum { OPT_RATE = 256, OPT_USERS, OPT_HTTP, OPT_KEY, OPT_ALIAS, OPT_CHAT, OPT_CONNECTIONS, OPT_QUEUED, OPT_KV, OPT_DRAFT, OPT_RATES, OPT_INVARIANT };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file", 0 },
+    { "http", OPT_HTTP, "[ADDR:]PORT", 0, "serve the OpenAI API there (127.0.0.1 unless told otherwise), instead of a workload", 0 },
+    { "api-key", OPT_KEY, "KEY", 0, "every endpoint but /health asks for it", 0 },
+    { "served-model-name", OPT_ALIAS, "NAME", 0, "id of the model in the API (the file's name)", 0 },
+    { "chat-template", OPT_CHAT, "NAME", 0, "of chats, instead of the file's; `roofcast run --chat-template help` lists them", 0 },
+    { "max-connections", OPT_CONNECTIONS, "N", 0, "connections at most, 503 beyond (512)", 0 },
+    { "max-num-queued-reqs", OPT_QUEUED, "N", 0, "requests that wait at most, 503 beyond (0: any number)", 0 },
     { "policy", SERVING_POLICY, "NAME", 0, "how requests share steps: vllm-0.27 (default), vllm-0.N, llama-server, static, one-by-one", 0 },
     { "rate", OPT_RATE, "R", 0, "requests a second; inf: all at once (default: a trace's own times, else inf)", 0 },
     { "request-rate", 0, NULL, OPTION_ALIAS, NULL, 0 },
@@ -47,6 +54,8 @@ struct options {
     struct serve_setup_options serve;
     struct serving_cli c;
     struct serving_output out;
+    struct serve_http http;
+    bool load_given;
 };
 
 static int parse_engine(void *options, int key, const char *arg, struct error *err)
@@ -56,6 +65,18 @@ static int parse_engine(void *options, int key, const char *arg, struct error *e
     if (rc != CLI_UNKNOWN)
         return rc;
     switch (key) {
+    case OPT_HTTP:
+        return cli_text(&o->http.address, arg);
+    case OPT_KEY:
+        return cli_text(&o->http.api_key, arg);
+    case OPT_ALIAS:
+        return cli_text(&o->http.name, arg);
+    case OPT_CHAT:
+        return cli_text(&o->http.chat_template, arg);
+    case OPT_CONNECTIONS:
+        return parse_int(arg, 1, HTTP_MAX_CONNECTIONS, "--max-connections", &o->http.max_connections, err);
+    case OPT_QUEUED:
+        return parse_int(arg, 0, INT32_MAX, "--max-num-queued-reqs", &o->http.max_queued, err);
     case 'm':
         return cli_text(&o->serve.model, arg);
     case 't':
@@ -84,6 +105,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     if (rc != CLI_UNKNOWN)
         return rc;
     switch (key) {
+    case SERVING_WORKLOAD:
+        o->load_given = true;
+        return serving_parse(key, arg, &o->c, err);
     case OPT_RATE:
         o->c.rate = arg;
         return serving_rate(arg, &o->c.load.arrivals.rate_s, err);
@@ -118,9 +142,10 @@ static int summarize(const struct options *o, const struct serve_workload *w, co
     return rc;
 }
 
-static int run_workload(const struct options *o, const struct serve_setup *x, const struct serve_workload *w, struct error *err)
+static int run_workload(const struct options *o, struct serve_setup *x, const struct serve_workload *w, struct error *err)
 {
-    struct serve_options run = { .policy = &x->policy, .n_block = x->n_block, .seed = o->c.load.seed, .max_concurrency = (uint32_t)o->c.max_concurrency };
+    struct serve_options run = { .policy = &x->policy, .n_block = x->n_block, .seed = o->c.load.seed, .max_concurrency = (uint32_t)o->c.max_concurrency,
+                                 .work = &x->peaks };
     struct serving_listeners l;
     struct serve_result r;
     struct loop_stats stats;
@@ -130,8 +155,11 @@ static int run_workload(const struct options *o, const struct serve_setup *x, co
     char hw[128];
     snprintf(hw, sizeof hw, "this machine, %d thread%s, %s", x->machine.n_threads, x->machine.n_threads == 1 ? "" : "s", engine_kernels(x->e)->isa);
     const struct serving_subject s = { .model = x->m.name, .hw = hw, .w = w, .rate = isnan(given_s) ? serve_workload_rate(w) : given_s,
-                                       .burstiness = o->c.load.arrivals.burstiness, .options = &run, .r = &r, .study = study };
-    int rc = study ? serving_listeners_init(&l, &o->out, &x->policy, x->n_block, w, err) : error_oom(err, sizeof *study, "a run");
+                                       .burstiness = o->c.load.arrivals.burstiness, .options = &run, .r = &r, .study = study,
+                                       .timeline = &l.timeline, .steps = &l.steps, .measured = true };
+    int rc = serve_probe(x, err);
+    if (rc == 0)
+        rc = study ? serving_listeners_init(&l, &o->out, &x->policy, x->n_block, w, err) : error_oom(err, sizeof *study, "a run");
     if (rc != 0) {
         free(study);
         return -1;
@@ -145,6 +173,8 @@ static int run_workload(const struct options *o, const struct serve_setup *x, co
     const bool partial = rc != 0 && err->kind == ERROR_INTERRUPTED;
     if (partial)
         stopped = *err;
+    if (rc == 0)
+        rc = serve_probe(x, err); /* an interrupt would end it: the first probe's roofs stand */
     if (rc == 0 || partial) {
         rc = summarize(o, w, &run, &r, &l.timeline, study, err);
         if (rc == 0)
@@ -171,7 +201,7 @@ static int check_workload(const struct serve_setup *x, const struct serve_worklo
     return 0;
 }
 
-static int run(struct options *o, struct error *err)
+static int run_replay(struct options *o, struct error *err)
 {
     struct serve_setup x;
     struct serve_workload w;
@@ -194,17 +224,44 @@ static int run(struct options *o, struct error *err)
     return rc;
 }
 
+static int run_server(const struct options *o, struct error *err)
+{
+    const struct serve_workload_sum none = { 0 };
+    struct serve_setup x;
+    if (serve_setup_init(&x, &o->serve, &o->c.deploy, &none, err) != 0)
+        return -1;
+    int rc = serve_probe(&x, err);
+    if (rc == 0)
+        rc = serve_http_run(&x, &o->serve, &o->http, err);
+    serve_setup_free(&x);
+    return rc;
+}
+
+/* Options without effect. */
+static int check_options(const struct options *o, struct error *err)
+{
+    if (!o->serve.model)
+        return error_set(err, ERROR_USAGE, "-m FILE is missing: a GGUF file");
+    if (o->http.address && (o->load_given || o->c.rate || o->out.save || o->out.requests_to || o->out.trace_to || o->out.chart || o->out.vllm))
+        return error_set(err, ERROR_USAGE, "--http: expected no workload and no output of one: clients send the requests");
+    if (!o->http.address && (o->http.api_key || o->http.name || o->http.chat_template || o->http.max_connections > 0 || o->http.max_queued > 0))
+        return error_set(err, ERROR_USAGE, "--api-key, --served-model-name, --chat-template, --max-connections and --max-num-queued-reqs: expected --http");
+    return serving_check(&o->c, err);
+}
+
 int cmd_serve(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
         "Serve a GGUF model on this machine: the scheduler of `roofcast simulate`, on the engine and the wall clock. A workload is replayed: its "
-        "requests arrive at their times, share steps and the KV cache, and the report is the simulator's, measured.\v"
+        "requests arrive at their times, share steps and the KV cache, and the report is the simulator's, measured. Or, with --http, clients of "
+        "the OpenAI API send them.\v"
         "The KV cache is a pool of blocks: sequences take blocks as they grow, prompts that begin alike share them, and where none is left the newest "
         "sequence gives its blocks back and is computed again later. Outputs of a replay are the workload's own tokens, whatever the model says; times "
         "are those of the model.\n\n"
         "  roofcast serve -m model.gguf --workload random:in=256,out=64 --requests 50 --rate 2\n"
         "  roofcast serve -m model.gguf --workload session:turns=4,in=600,new=80,out=60 --requests 10 --rate 1 --slo p99:ttft=2s,itl=200ms\n"
         "  roofcast serve -m model.gguf --policy llama-server --max-num-seqs 4 --rate inf --max-concurrency 8\n"
+        "  roofcast serve -m model.gguf --http 8080                                 # then: curl http://127.0.0.1:8080/v1/models\n"
         "  roofcast serve -m model.gguf --num-speculative-tokens 4 --draft ngram --workload chat.jsonl\n"
         "  roofcast serve -m model.gguf --num-speculative-tokens 4 --draft small.gguf --spec-synth-rates 0.8,0.6\n";
     static const int exclusive[][CLI_EXCLUSIVE] = { { SERVING_PREFIX, SERVING_NO_PREFIX }, { SERVING_CHUNKED, SERVING_NO_CHUNKED },
@@ -216,11 +273,9 @@ int cmd_serve(int argc, char **argv, struct error *err)
     o.c.load.arrivals.rate_s = NAN;
     o.c.load.dirs = environment()->data_dirs;
     o.c.load.n_made = 100;
-    if (cli_parse(&syntax, argc, argv, &o, err) != 0 || serving_output_check(&o.out, argc, argv, err) != 0 || serving_check(&o.c, err) != 0)
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0 || serving_output_check(&o.out, argc, argv, err) != 0 || check_options(&o, err) != 0)
         return -1;
-    if (!o.serve.model)
-        return error_set(err, ERROR_USAGE, "-m FILE is missing: a GGUF file");
-    const int rc = run(&o, err);
+    const int rc = o.http.address ? run_server(&o, err) : run_replay(&o, err);
     pricing_free(&o.c.price);
     return rc;
 }

@@ -110,7 +110,7 @@ static int run_one(const struct options *o, struct deployment *d, const struct s
     const double given_s = o->c.load.arrivals.rate_s;
     const struct serving_subject s = { .model = m->name, .hw = h->id, .constants = serving_constants(constants), .w = w,
                                        .rate = isnan(given_s) ? serve_workload_rate(w) : given_s, .burstiness = o->c.load.arrivals.burstiness,
-                                       .options = &run, .r = &r, .study = study };
+                                       .options = &run, .r = &r, .study = study, .timeline = &l.timeline, .steps = &l.steps };
     int rc = study ? serving_listeners_init(&l, &o->out, &d->policy, d->n_block, w, err) : error_oom(err, sizeof *study, "a simulation");
     if (rc != 0) {
         free(study);
@@ -265,6 +265,8 @@ static int with_workload(const struct options *o, const struct serving_model *x,
     if (!d)
         return error_oom(err, sizeof *d, "a deployment");
     int rc = deployment_init(d, &x->classes.classes, h, &po, &o->c.deploy, w, err);
+    if (rc == 0 && (rc = deployment_count_work(d, err)) != 0)
+        deployment_free(d);
     if (rc == 0) {
         const struct serve_options run = serving_run_options(&o->c, d);
         rc = deployment_identify(w, &run, err);

@@ -12,8 +12,8 @@
 #include "report/score.h"
 #include "report/memory_report.h"
 #include "report/predict_report.h"
+#include "report/serving_compare.h"
 #include "report/serving_policies.h"
-#include "report/serving_report.h"
 #include <string.h>
 
 static void print_list(const char *section, const struct list *l)
@@ -43,7 +43,7 @@ void list_fields(void)
         &run_row_fields, &run_op_fields, &bench_batch_fields, &analyze_fields, &predict_class_fields, &predict_constant_fields, &predict_role_fields,
         &memory_fields, &predict_solve_fields, &score_group_fields, &score_fields, &validate_fields, &validate_group_fields, &report_fields, &ppl_fields,
         &quantize_fields, &compare_fields, &crosscheck_fields, &doctor_fields,
-        &serving_fields, &serving_request_fields, &serving_policy_fields, &capacity_fields,
+        &serving_fields, &serving_step_fields, &serving_request_fields, &serving_compare_fields, &serving_compare_step_fields, &serving_policy_fields, &capacity_fields,
     };
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         table_fields_print(stdout, all[i]);

@@ -20,6 +20,7 @@ roofcast_SOURCES = \
   %D%/cmd_bench.c \
   %D%/cmd_calibrate.c \
   %D%/cmd_capacity.c \
+  %D%/cmd_compare.c \
   %D%/cmd_doctor.c \
   %D%/cmd_import.c \
   %D%/cmd_list.c \
@@ -38,6 +39,8 @@ roofcast_SOURCES = \
   %D%/serve.c \
   %D%/serve_draft.c \
   %D%/serve.h \
+  %D%/serve_http.c \
+  %D%/serve_http.h \
   %D%/serving_output.c \
   %D%/serving_output.h \
   %D%/cmd_sweep.c \
@@ -60,4 +63,4 @@ roofcast_SOURCES = \
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 roofcast_LDADD = libserver.a libbench.a libreport.a liblearn.a libserving.a libstacks.a libfit.a libdataset.a libengine.a libceilings.a libpredict.a libtiming.a libcost.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
-  $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(MPI_LIBS)
+  $(MICROHTTPD_LIBS) $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(MPI_LIBS)

@@ -1,4 +1,6 @@
 #include "cli/serve.h"
+#include "bench/bench.h"
+#include "ceilings/ceilings.h"
 #include "cli/cli.h"
 #include <math.h>
 #include <string.h>
@@ -129,6 +131,21 @@ int serve_setup_init(struct serve_setup *s, const struct serve_setup_options *o,
     }
     serve_setup_free(s);
     return -1;
+}
+
+int serve_probe(struct serve_setup *s, struct error *err)
+{
+    const struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = s->machine.n_threads, .cpu_flags = s->machine.cpu_flags, .cpus = &s->machine.cpus };
+    struct ceilings_prober *p = ceilings_prober_new(bench_math(s->e), s->machine.n_threads, &o, err);
+    struct ceilings_probed now;
+    struct step_work *w = &s->peaks;
+    const int rc = p ? ceilings_probe(p, &now, err) : -1;
+    if (rc == 0) {
+        w->peak_bytes_s = w->peak_bytes_s > 0 ? (w->peak_bytes_s + now.dram.value) / 2 : now.dram.value;
+        w->peak_flop_s = w->peak_flop_s > 0 ? (w->peak_flop_s + now.peak.value) / 2 : now.peak.value;
+    }
+    ceilings_prober_free(p);
+    return rc;
 }
 
 void serve_setup_free(struct serve_setup *s)

@@ -26,6 +26,7 @@ struct serve_setup {
     struct engine *e;
     struct policy policy;
     uint32_t n_block, block_size;
+    struct step_work peaks; /* of this machine, by serve_probe(); its peaks alone */
     struct draft_ngram ngram;
     struct drafter drafter;
 };
@@ -41,6 +42,8 @@ void serve_setup_free(struct serve_setup *s);
 /* serve_draft.c: the source of drafts, before the engine is there; a draft model's engine, after it, on its threads. */
 int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *o, struct error *err);
 int serve_draft_model_init(struct serve_setup *s, struct error *err);
+/* What memory and arithmetic reach now, on the engine's threads, into s->peaks: once, or once before a run and once after, whose mean it is then. 0.4 s */
+int serve_probe(struct serve_setup *s, struct error *err);
 struct loop_options serve_loop_options(const struct serve_setup *s, const struct serve_setup_options *o, uint64_t seed);
 
 #endif

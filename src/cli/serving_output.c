@@ -83,6 +83,11 @@ static int draw(const struct serving_output *o, const struct serving_subject *s,
     snprintf(base, sizeof base, "%.4000s-timeline", o->chart);
     if (rc == 0)
         rc = serving_chart_timeline(&c, s, t, &notes, err);
+    const struct step_work *w = s->options->work;
+    const struct serving_steps steps = { NULL, s->steps, w ? w->peak_bytes_s : NAN, w ? w->peak_flop_s : NAN };
+    snprintf(base, sizeof base, "%.4000s-steps", o->chart);
+    if (rc == 0)
+        rc = serving_chart_steps(&c, &steps, 1, &notes, err);
     if (rc == 0 && notes.len > 0)
         notify_note("%s", notes.s);
     strbuf_free(&notes);
@@ -144,6 +149,7 @@ void serving_listen(void *ctx, const struct serve_step *x)
 {
     struct serving_listeners *l = ctx;
     timeline_step(&l->timeline, x);
+    step_classes_add(&l->steps, x);
     if (l->out.f)
         serving_trace_step(&l->trace, x);
     if (l->progress && ++l->n_call % 65536 == 0 && clock_now_s() - l->start_s > 1)

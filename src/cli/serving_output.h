@@ -15,7 +15,7 @@ enum { OUTPUT_FORMAT = 800, OUTPUT_SAVE, OUTPUT_REQUESTS, OUTPUT_TRACE, OUTPUT_C
     { "save", OUTPUT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 }, \
     { "requests-to", OUTPUT_REQUESTS, "FILE", 0, "a row for each request: FILE.csv or FILE.jsonl", 0 }, \
     { "trace-to", OUTPUT_TRACE, "FILE", 0, "steps and requests over time, for ui.perfetto.dev", 0 }, \
-    { "chart", OUTPUT_CHART, "BASE", 0, "draw BASE-latency and BASE-timeline (SVG, PNG)", 0 }
+    { "chart", OUTPUT_CHART, "BASE", 0, "draw BASE-latency, BASE-timeline and BASE-steps (SVG, PNG)", 0 }
 
 struct serving_output {
     const char *save, *requests_to, *trace_to, *chart;
@@ -31,6 +31,7 @@ int serving_output_check(const struct serving_output *o, int argc, char **argv, 
 /* Listeners of a run's steps: serving_listen() with it as serve_options.step. */
 struct serving_listeners {
     struct timeline timeline;
+    struct step_classes steps;
     struct serving_trace trace;
     struct outfile out;      /* of the trace; f NULL: not asked for */
     double start_s, last_ps; /* of the work; of the arrivals, 0: all at once */

@@ -7,6 +7,7 @@
 enum {
     WORKSPACE_ELEM_BYTES = 2, /* expanded keys and values of MLA: F16, in the engine as on GPUs. (17) */
     STATE_ELEM_BYTES = 4,     /* recurrent states are F32. (19) */
+    TABLE_ENTRY_BYTES = 4,    /* a block's number in a block table. (22) */
 };
 
 /* Sequences of a pass; a pass that leaves the field 0 means one. */
@@ -208,6 +209,8 @@ static void form_attention(struct cost_form *f, const struct op *op, const struc
         f->act_present = workspace_bytes(op);
     else
         f->kv_present = cost_kv_row_bytes(op, o);
+    if (o->kv_block > 0) /* (22) */
+        f->kv_present += (double)TABLE_ENTRY_BYTES / o->kv_block;
 }
 
 /* (18): the scores of every key: a product a head, its ReLU, and the weighted sum over heads. Comparisons are no FLOP. */

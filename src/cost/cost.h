@@ -29,6 +29,7 @@ struct cost_options {
     const struct routing *routing; /* NULL: uniform */
     bool materialized; /* the scores of attention pass through memory; false: they stay on the chip (11) */
     double expert_fill; /* tokens per expert group over those of full groups (24); 0: 1 */
+    uint32_t kv_block; /* positions of a block of a paged cache, whose table attention reads (22); 0: contiguous */
 };
 
 /*

@@ -282,7 +282,7 @@ int workload_init(struct workload_builder *p, const struct measurement *m, struc
     *out = (struct workload){ .m = m, .builder = p, .stack = stack_find(m->engine, m->hardware), .n_devices = m->n_devices, .replication = 1,
                             .type_k = DTYPE_F16, .type_v = DTYPE_F16, .n_params = NAN, .n_active = NAN, .bits_weight = NAN,
                             .model_bytes = NAN, .measured_s = NAN, .batch = NAN, .prompt = NAN, .context = NAN, .out = NAN,
-                            .n_users = NAN, .fits = NAN };
+                            .n_users = NAN, .n_ahead = NAN, .fits = NAN };
     out->machine = workload_builder_machine(p, m->hardware, m->kind != MEASURE_RATE, err);
     if (!out->machine)
         return -1;

@@ -80,6 +80,7 @@ struct workload {
     double prompt, context, out; /* tokens, as used here */
     double fits;        /* sequences of a server whose caches fit in the memory that it takes; NaN: unknown */
     double n_users;     /* users of a closed loop; NaN: none */
+    double n_ahead;     /* prompts before a user's own, simulated (learn/ahead.h); NaN: not */
     struct workload_builder *builder; /* that made it */
     const struct roofs *roofs; /* roofs of one device and its link, owned by the machine; NULL: none */
 };

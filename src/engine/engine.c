@@ -314,7 +314,7 @@ static void reset_counts(struct engine *e)
     e->n_counted = 0;
 }
 
-static int check_options(const struct engine_options *o, struct error *err)
+static int check_options(const struct model *m, const struct engine_options *o, struct error *err)
 {
     if (o->n_ctx < 1 || o->n_ubatch < 1 || o->n_out_max < 1 || o->n_threads < 1)
         return error_set(err, ERROR_USAGE,
@@ -322,6 +322,8 @@ static int check_options(const struct engine_options *o, struct error *err)
                          o->n_ctx, o->n_ubatch, o->n_out_max, o->n_threads);
     if (o->n_block > 0 && (o->block_size < 8 || o->block_size > 128 || (o->block_size & (o->block_size - 1)) != 0))
         return error_set(err, ERROR_USAGE, "engine: blocks of %u positions: expected 8, 16, 32, 64 or 128", o->block_size);
+    if (o->shared && o->shared->m != m)
+        return error_set(err, ERROR_USAGE, "engine: weights of another model cannot be shared");
     if (o->team_of && o->n_threads != o->team_of->o.n_threads)
         return error_set(err, ERROR_USAGE, "engine: %d threads on a team of %d", o->n_threads, o->team_of->o.n_threads);
     return 0;
@@ -338,7 +340,7 @@ static int build_ops(struct engine *e, struct error *err)
 
 struct engine *engine_new(const struct model *m, const struct engine_options *o, struct error *err)
 {
-    if (check_options(o, err) != 0)
+    if (check_options(m, o, err) != 0)
         return NULL;
     if (!model_executable(m)) {
         error_set(err, ERROR_INPUT, "%s: architecture %s can be predicted, not executed: use analyze or predict", m->name,
@@ -354,14 +356,21 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     e->o = *o;
     e->o.n_seq = o->n_seq ? o->n_seq : 1;
     e->o.n_ubatch = (uint32_t)u64_min(o->n_ubatch, (uint64_t)o->n_ctx * e->o.n_seq);
-    kernels_init(&e->k, o->cpu_flags);
-    e->k.pow2 = o->pow2_scales && !o->batch_invariant;
-    e->o.no_repack |= o->batch_invariant;
+    if (o->shared) {
+        e->o.n_threads = o->shared->o.n_threads;
+        e->o.cpu_flags = o->shared->o.cpu_flags;
+        e->o.no_repack = o->shared->o.no_repack;
+        e->o.batch_invariant = o->shared->o.batch_invariant;
+        e->o.team_of = o->shared;
+    }
+    kernels_init(&e->k, e->o.cpu_flags);
+    e->k.pow2 = o->pow2_scales && !e->o.batch_invariant;
+    e->o.no_repack |= e->o.batch_invariant;
     if (build_ops(e, err) != 0 || check_weights(e, err) != 0 || engine_plan(e, err) != 0 ||
         rope_init(e, err) != 0 || kv_init(e, err) != 0 || attention_init(e, err) != 0)
         goto fail;
     const struct sizes s = sizes(e);
-    e->team = o->team_of ? o->team_of->team : team_new(o->n_threads, o->cpus, err);
+    e->team = e->o.team_of ? e->o.team_of->team : team_new(e->o.n_threads, o->cpus, err);
     /* Pack first: file pages are resident meanwhile, in memory that the activations use later. */
     if (!e->team || repack(e, err) != 0 || buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0 ||
         counters_init(e, err) != 0 || regions_init(e, err) != 0)
@@ -616,6 +625,11 @@ const char *act_scales_name(enum act_scales s)
 {
     static const char *const names[] = { [ACT_SCALES_NONE] = "", [ACT_SCALES_EXACT] = "exact", [ACT_SCALES_POW2] = "pow2" };
     return names[s];
+}
+
+void engine_unpinned(struct engine *e, void (*fn)(void *arg), void *arg)
+{
+    team_unpinned(e->team, fn, arg);
 }
 
 const struct engine_options *engine_options(const struct engine *e)

@@ -24,6 +24,7 @@ struct engine_options {
     const struct engine *team_of;      /* runs on the threads of this engine, as many, which outlives it; they compute in turn. NULL: own threads */
     unsigned cpu_flags;                /* allowed ISA features */
     struct counters_options counters;  /* backend NULL: "null"; src and n_threads are set by the engine */
+    struct engine *shared;             /* of the same model, lives longer: its threads, ISA features and packed weights are used; NULL: own ones */
     bool no_repack;                    /* read weights in the file's layout: no packed copy, slower */
     const struct marker_tool *markers; /* an open tool that outlives the engine; NULL: none */
     enum dtype type_k, type_v;         /* of the KV cache; usual: DTYPE_F16 */
@@ -62,6 +63,9 @@ const struct engine_options *engine_options(const struct engine *e);
 uint32_t engine_n_vocab(const struct engine *e);
 const struct kernels *engine_kernels(const struct engine *e);
 const struct counters *engine_counters(const struct engine *e);
+
+/* fn on the calling thread, that of engine_new(), unpinned: for threads that it starts. */
+void engine_unpinned(struct engine *e, void (*fn)(void *arg), void *arg);
 
 /* Bytes of packed weights, and seconds spent packing; 0: none. */
 size_t engine_packed_bytes(const struct engine *e, double *seconds);

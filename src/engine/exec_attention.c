@@ -107,10 +107,11 @@ static void bind_run(const struct engine *e, const struct op *op, uint32_t r, bo
 
 /*
  * Unit of work: a KV head's query heads for a tile of a run's tokens or, for a run of one token with few KV heads, for a part of its keys.
- * Units depend on the pass only, so results do not depend on the number of threads.
+ * Parts and tiles depend on the pass only, so results do not depend on the number of threads. In a paged cache one token's KV heads, side by side in
+ * a block, are one unit where threads have enough of them.
  */
 struct unit {
-    uint32_t run, head_kv, t0, t1;
+    uint32_t run, head_kv, n_kv, t0, t1; /* n_kv KV heads from head_kv on: several of one token and a paged cache */
     uint32_t part, n_part, key0, key1; /* n_part 1: all keys */
 };
 
@@ -143,23 +144,46 @@ static void cut_keys(const struct engine *e, const struct op *op, struct unit *x
     x->key1 = (uint32_t)u64_min(end, (uint64_t)x->key0 + step);
 }
 
-/* Unit *u of run r; if the run has fewer, subtracts their number from *u. Units of a KV head are consecutive, late tiles (most
- * keys) first. doc/notes/attention.md */
-static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r, size_t *u, struct unit *x)
+enum { UNITS_PER_THREAD = 8 };
+
+/* KV heads of a unit of one token. */
+static uint32_t heads_of_unit(const struct engine *e, const struct op *op, int nt)
+{
+    const uint32_t heads = op->n_head_kv, most = ENGINE_ATTENTION_ROWS / (op->n_head / heads);
+    size_t n = 0;
+    if (e->kv[op->layer].k.block_bytes == 0)
+        return 1;
+    for (uint32_t r = 0; r < e->n_run; r++) {
+        struct unit x = { .run = r };
+        if (e->run[r].n_tok == 1)
+            cut_keys(e, op, &x);
+        n += e->run[r].n_tok == 1 ? x.n_part : 0;
+    }
+    const uint64_t units = n > 0 ? u64_ceil_div(UNITS_PER_THREAD * (uint64_t)nt, n) : heads;
+    const uint64_t together = u64_ceil_div(heads, u64_min(units, heads));
+    return (uint32_t)u64_max(1, u64_min(together, most));
+}
+
+/* Unit *u of run r; if the run has fewer, subtracts their number from *u. Units of a KV head are consecutive, of a paged cache those of
+ * a part's keys, whose blocks share pages of memory; late tiles (most keys) first. together: heads_of_unit(). doc/notes/attention.md */
+static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t together, uint32_t r, size_t *u, struct unit *x)
 {
     const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = tile_tokens(e, op, n_tok);
-    *x = (struct unit){ .run = r, .t1 = 1, .n_part = 1 };
     const bool cut = n_tok == 1 && !e->o.batch_invariant;
+    const uint32_t groups = cut ? (uint32_t)u64_ceil_div(heads, together) : heads;
+    *x = (struct unit){ .run = r, .n_kv = 1, .t1 = 1, .n_part = 1 };
     if (cut)
         cut_keys(e, op, x);
     const size_t n = cut ? x->n_part : u64_ceil_div(n_tok, size);
-    if (*u >= n * heads) {
-        *u -= n * heads;
+    if (*u >= n * groups) {
+        *u -= n * groups;
         return false;
     }
     if (cut) {
-        x->head_kv = (uint32_t)(*u / n);
-        x->part = (uint32_t)(*u % n);
+        const bool paged = e->kv[op->layer].k.block_bytes > 0;
+        x->head_kv = (uint32_t)(paged ? *u % groups : *u / n) * together;
+        x->n_kv = (uint32_t)u64_min(together, heads - x->head_kv);
+        x->part = (uint32_t)(paged ? *u / groups : *u % n);
         cut_keys(e, op, x);
         return true;
     }
@@ -169,21 +193,21 @@ static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r,
     return true;
 }
 
-static bool unit_at(const struct engine *e, const struct op *op, size_t u, struct unit *x)
+static bool unit_at(const struct engine *e, const struct op *op, uint32_t together, size_t u, struct unit *x)
 {
     for (uint32_t r = 0; r < e->n_run; r++)
-        if (unit_of_run(e, op, r, &u, x))
+        if (unit_of_run(e, op, together, r, &u, x))
             return true;
     return false;
 }
 
 /* unit_of_run() subtracts the units of each run from u: what is missing from SIZE_MAX in the end is their number. */
-static size_t count_units(const struct engine *e, const struct op *op)
+static size_t count_units(const struct engine *e, const struct op *op, uint32_t together)
 {
     struct unit x;
     size_t u = SIZE_MAX;
     for (uint32_t r = 0; r < e->n_run; r++)
-        (void)unit_of_run(e, op, r, &u, &x);
+        (void)unit_of_run(e, op, together, r, &u, &x);
     return SIZE_MAX - u;
 }
 
@@ -219,14 +243,14 @@ static void merge_head(const struct engine *e, const struct op *op, const struct
 }
 
 /* The thread that finishes a KV head's last part merges them, in order. */
-static void end_part(struct engine *e, const struct op *op, const struct unit *x, float *out)
+static void end_part(struct engine *e, const struct op *op, const struct unit *x, uint32_t head_kv, float *out)
 {
     const uint32_t group = op->n_head / op->n_head_kv;
-    atomic_uint *done = &e->part_done[x->run * op->n_head_kv + x->head_kv];
+    atomic_uint *done = &e->part_done[x->run * op->n_head_kv + head_kv];
     if (atomic_fetch_add_explicit(done, 1, memory_order_acq_rel) + 1 < x->n_part)
         return;
     atomic_store_explicit(done, 0, memory_order_relaxed);
-    for (uint32_t h = x->head_kv * group; h < (x->head_kv + 1) * group; h++)
+    for (uint32_t h = head_kv * group; h < (head_kv + 1) * group; h++)
         merge_head(e, op, x, h, out + (size_t)h * op->head_dim_v);
 }
 
@@ -269,11 +293,11 @@ static void run_unit(struct engine *e, size_t i, const struct unit *x, struct at
         a->out = part_out(e, op, x->run, x->part);
         a->part = part_sum(e, op, x->run, x->part);
     }
-    e->k.attention(a, head, head + group, x->t0, x->t1, true, w);
+    e->k.attention(a, head, head + group * x->n_kv, x->t0, x->t1, true, w);
     if (x->part == 0)
-        w->act_bytes += (size_t)(x->t1 - x->t0) * group * (op->head_dim + op->head_dim_v) * sizeof(float);
-    if (x->n_part > 1)
-        end_part(e, op, x, out);
+        w->act_bytes += (size_t)(x->t1 - x->t0) * group * x->n_kv * (op->head_dim + op->head_dim_v) * sizeof(float);
+    for (uint32_t h = 0; x->n_part > 1 && h < x->n_kv; h++)
+        end_part(e, op, x, x->head_kv + h, out);
 }
 
 /* Bytes of the block tables that an op reads, once a run. */
@@ -306,11 +330,12 @@ void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
     };
     struct work walked = { 0 };
     struct unit x;
-    const size_t n = count_units(e, op);
+    const uint32_t together = heads_of_unit(e, op, nt);
+    const size_t n = count_units(e, op, together);
     struct share_run run;
     if (tid == 0 && op->w)
         w->weight_bytes += op->w->bytes;
-    while (engine_claim(e, i, n, 1, tid, nt, &run) && unit_at(e, op, run.first, &x))
+    while (engine_claim(e, i, n, 1, tid, nt, &run) && unit_at(e, op, together, run.first, &x))
         run_unit(e, i, &x, &a, &walked);
     /* Expanded rows count as activations, not as cache. */
     const bool cache = op->form != FORM_EXPANDED;

@@ -103,8 +103,19 @@ static void pack_main(void *arg, int tid, int nt)
         model_was_read(j->m, op->w, at, to - at);
 }
 
+/* Weights as another engine of the model has packed them. */
+static void share(struct engine *e)
+{
+    for (size_t i = 0; i < e->ops.n; i++)
+        if (op_is_product(&e->ops.ops[i]))
+            e->plan[i].w = e->o.shared->plan[i].w;
+    e->packed_bytes = 0;
+}
+
 int repack(struct engine *e, struct error *err)
 {
+    if (e->o.shared)
+        share(e);
     if (e->packed_bytes == 0)
         return 0;
     const uint64_t t0 = clock_now_ns();

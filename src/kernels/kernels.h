@@ -128,7 +128,7 @@ struct work {
 };
 
 /*
- * Causal attention of query heads [head0, head1) (all of one KV head) for tokens
+ * Causal attention of query heads [head0, head1) (all of one KV head; of one token also those of several whole ones) for tokens
  * [tok0, tok1). Score vectors have n_past + t + 1 entries (window aside). methods.md (11), (12)
  * Adds to *w: the FLOP of the entries computed, 2 (head_dim + head_dim_v) each; if count_kv, K and V row bytes (V inside K
  * counts nothing) of positions that no token from tok1 on reads: set for one head of a KV head, each position counts once.

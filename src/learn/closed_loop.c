@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Requests of a benchmark: ten of each user. Source: SemiAnalysisAI/InferenceX, benchmarks/70b_fp8_h100_slurm.sh */
-enum { ROUNDS = 10 };
 enum { MOST_USERS = 1 << 16, SEED = 1, EXTRA_BLOCKS = 2 };
 static const double MOST_TOKENS = 1e9; /* of a wave's prompts: a million steps */
 
@@ -74,7 +72,7 @@ static uint32_t length(const struct loop *x, enum draw_stream stream, size_t i, 
 static int make_requests(struct loop *x, struct error *err)
 {
     struct serve_workload *w = &x->requests;
-    w->n = (size_t)x->shape.n_user * ROUNDS;
+    w->n = (size_t)x->shape.n_user * CLOSED_LOOP_ROUNDS;
     w->r = calloc(w->n, sizeof *w->r);
     if (!w->r)
         return error_oom(err, w->n * sizeof *w->r, "requests");

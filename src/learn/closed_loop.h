@@ -14,6 +14,9 @@ struct closed_loop_constants {
     const double *prompts; /* of its prompts, whose `step` is the taking in of a request; NULL: steps', and nothing is taken in */
 };
 
+/* Requests of a benchmark: ten of each user. Source: SemiAnalysisAI/InferenceX, benchmarks/70b_fp8_h100_slurm.sh */
+enum { CLOSED_LOOP_ROUNDS = 10 };
+
 /* Means over all requests. */
 struct closed_loop {
     double ttft_s, tpot_s;

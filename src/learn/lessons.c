@@ -1,5 +1,6 @@
 /* roofcast calibrate: which rows of measurements constants are fitted to, and why others are not. */
 #include "learn/lessons.h"
+#include "learn/ahead.h"
 #include "base/notify.h"
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +131,7 @@ static int price_files(struct rows *r, const struct files *o, const struct measu
         for (size_t k = 0; k < r->l[i].n; k++) {
             struct workload *q = &r->all[r->n];
             r->l[i].row[k].file = i;
-            if (workload_init(p, &r->l[i].row[k], q, err) != 0)
+            if (workload_init(p, &r->l[i].row[k], q, err) != 0 || ahead_set(q, err) != 0)
                 return -1;
             r->n++;
             if (k > 0)

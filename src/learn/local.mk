@@ -1,6 +1,8 @@
 noinst_LIBRARIES += liblearn.a
 liblearn_a_CFLAGS = $(AM_CFLAGS) $(CMINPACK_CFLAGS)
 liblearn_a_SOURCES = \
+  %D%/ahead.c \
+  %D%/ahead.h \
   %D%/anchors.c \
   %D%/anchors.h \
   %D%/closed_loop.c \

@@ -132,6 +132,10 @@ static int set_up(struct lib_server *x, const struct roofcast_model *m, const st
     if (layout_check_link(&x->pricing.o.layout, &h->h, &e) != 0 ||
         deployment_init(&x->d, &m->x.classes, &h->h, &x->pricing.o, &x->options, w, &e) != 0)
         return lib_fail(err, &e);
+    if (deployment_count_work(&x->d, &e) != 0) {
+        deployment_free(&x->d);
+        return lib_fail(err, &e);
+    }
     x->run = run_options(x, a, run);
     return 0;
 }

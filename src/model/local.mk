@@ -4,6 +4,8 @@ libmodel_a_SOURCES = \
   %D%/op.h \
   %D%/tokenize_text.h \
   %D%/tokenizer.h \
+  %D%/text_stream.h \
+  %D%/text_stream.c \
   %D%/chat.h \
   %D%/internal.h \
   %D%/model.c \

@@ -423,6 +423,14 @@ static void add_tics(struct strbuf *b, const char *axis, const struct chart_axis
     }
 }
 
+/* Behind the styles of all series, which reports/charts/curves.gp sets; marker n - 1 is marker n hollow. */
+static void add_likeness(struct strbuf *b, const struct curve_chart *c)
+{
+    for (size_t i = 0; i < c->n_series; i++)
+        if (c->series[i].like > 0)
+            strbuf_addf(b, "set style line %zu lc rgb color(%zu) lw 1.8 dt (6,4) pt mark(%zu)-1 ps 0.75\n", i + 1, c->series[i].like, c->series[i].like);
+}
+
 static void add_samples(struct strbuf *b, const struct sketch *s, const struct curve_chart *c)
 {
     const struct frame *f = &s->plan.frame;
@@ -452,6 +460,7 @@ static int build_script(struct strbuf *b, const struct sketch *s, const struct c
     add_tics(&texts, "y", &c->y);
     for (size_t i = 0; i < s->plan.n_text; i++)
         script_add_label(&texts, f, &s->plan.text[i], script_role_color(s->plan.text[i].role));
+    add_likeness(&texts, c);
     add_samples(&texts, s, c);
     script_add_prologue(b, o, f);
     strbuf_addf(b, "N_SERIES = %zu\nX_LOG = %d\nY_LOG = %d\n", c->n_series, !f->x_linear, !f->y_linear);

@@ -56,12 +56,19 @@ libreport_a_SOURCES = \
   %D%/score.c \
   %D%/score.h \
   %D%/serving_charts.c \
+  %D%/serving_compare.c \
+  %D%/serving_compare.h \
+  %D%/serving_compare_print.c \
+  %D%/serving_load.c \
   %D%/serving_policies.c \
   %D%/serving_policies.h \
   %D%/serving_report.h \
   %D%/serving_requests.c \
+  %D%/serving_saved.c \
+  %D%/serving_saved.h \
   %D%/serving_summary.c \
   %D%/serving_table.c \
+  %D%/serving_timeline.c \
   %D%/serving_trace.c \
   %D%/table.c \
   %D%/table.h \

@@ -69,6 +69,7 @@ struct plot {
     struct plot_counted *counted;
     size_t n_counted;
     enum dtype type_k, type_v;
+    uint32_t kv_block; /* of the run's paged KV cache */
     bool math[MATH_COUNT]; /* arithmetics of the points, as the document says; none: see plot_roofs.c */
     struct hwprofile roofs; /* the profile, with the document's own ceilings added */
     bool have_profile;

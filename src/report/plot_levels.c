@@ -20,6 +20,7 @@ void plot_set_shape(struct plot *p, const struct run_row *row)
     const struct dtype_info *k = dtype_find_name(row->type_k), *v = dtype_find_name(row->type_v);
     p->type_k = k ? k->id : DTYPE_F16;
     p->type_v = v ? v->id : DTYPE_F16;
+    p->kv_block = row->kv_block > 0 ? (uint32_t)row->kv_block : 0;
 }
 
 static bool drawn(const struct plot *p, const char *phase, const char *test)
@@ -218,7 +219,7 @@ int plot_level_points(struct roofline_chart *c, const struct plot *p, const stru
     struct op_list ops = { 0 };
     bool decode = plot_decodes(p, o);
     const struct plot_shape *t = &p->shape[decode];
-    struct cost_options cost = { .act_elem_bytes = 4, .type_k = p->type_k, .type_v = p->type_v };
+    struct cost_options cost = { .act_elem_bytes = 4, .type_k = p->type_k, .type_v = p->type_v, .kv_block = p->kv_block };
     if (p->kind != PLOT_RUN)
         return error_set(err, ERROR_USAGE, "--chart hierarchical is for runs (bench --ops --save)");
     if (p->roofs.n_cache == 0)

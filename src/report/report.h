@@ -72,6 +72,7 @@ struct chart_series {
     bool line;
     bool smooth; /* a line without markers */
     bool band;   /* intervals are an area behind the line */
+    size_t like; /* has the colour of that series, counted from 1, dashes and hollow markers; 0: its own */
 };
 struct chart_mark { /* a vertical line: a cache's size */
     double x;

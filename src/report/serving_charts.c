@@ -1,5 +1,5 @@
 /* Charts of a simulation, as curves (report/curves.c). */
-#include "report/serving_report.h"
+#include "report/serving_compare.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,17 +133,155 @@ int serving_chart_cdf(const struct serving_chart *c, const struct serving_subjec
     return draw(&x, c, notes, err);
 }
 
+/* The series' number, counted from 1; 0: out of memory. */
+static size_t add_saved_cdf(struct curve_chart *x, const struct cdf *d, const char *metric, const char *run, size_t like, struct error *err)
+{
+    char label[64];
+    snprintf(label, sizeof label, "%s, %s", metric, run);
+    struct chart_series *v = add_series(x, d->n, label, err);
+    for (size_t i = 0; v && i < d->n; i++)
+        add_point(v, fmax(d->p[i].s, 1e-6), d->p[i].share, NAN, NAN);
+    if (!v)
+        return 0;
+    v->smooth = true;
+    v->like = like;
+    return x->n_series;
+}
+
+int serving_chart_compare(const struct serving_chart *c, const struct serving_comparison *x, struct strbuf *notes, struct error *err)
+{
+    struct curve_chart y = begin(c);
+    size_t first[SAVED_CDFS] = { 0 };
+    double lo, hi;
+    for (int b = 0; b < 2; b++) /* the second run's behind the first's, whose colours they have */
+        for (int i = 0; i < SAVED_CDFS; i++) {
+            const struct cdf *d = b ? &x->b->cdf[i] : &x->a->cdf[i];
+            if (x->a->cdf[i].n == 0 || x->b->cdf[i].n == 0)
+                continue;
+            const size_t k = add_saved_cdf(&y, d, serve_metric_name(serving_saved_metric(i)), b ? x->name_b : x->name_a, first[i], err);
+            if (k == 0)
+                return failed(&y);
+            first[i] = k;
+        }
+    range(&y, true, &lo, &hi);
+    if (y.n_series == 0)
+        return nothing(&y, "the distributions of times", err);
+    axis_decades(&y.x, lo, hi);
+    axis_linear(&y.y, 1);
+    axis(&y.x, "Time [s]", "s");
+    axis(&y.y, "Share of requests (ITL: of gaps) within the time", "");
+    return draw(&y, c, notes, err);
+}
+
+/* ---- against the tokens of a step ------------------------------------------------------------------------------------- */
+
+static double tokens_of(const struct step_class *c)
+{
+    return c->decode_tok + c->prompt_tok;
+}
+
+/* Classes with steps, without or with prompts' tokens, by tokens of a step: their number. */
+static size_t sorted_classes(const struct step_class *out[STEP_DECODES * STEP_PROMPTS], const struct step_classes *all, bool prompts)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < STEP_DECODES; i++)
+        for (size_t k = prompts; k < (prompts ? STEP_PROMPTS : 1); k++) {
+            const struct step_class *c = &all->at[i][k];
+            size_t at = n;
+            if (c->n == 0 || !(c->s > 0) || !(tokens_of(c) > 0))
+                continue;
+            for (n++; at > 0 && tokens_of(out[at - 1]) / (double)out[at - 1]->n > tokens_of(c) / (double)c->n; at--)
+                out[at] = out[at - 1];
+            out[at] = c;
+        }
+    return n;
+}
+
+/* The series' number, counted from 1, 0: none of the run's; -1: out of memory. */
+static int add_steps(struct curve_chart *x, const struct serving_steps *run, bool prompts, bool named, int like, struct error *err)
+{
+    const struct step_class *c[STEP_DECODES * STEP_PROMPTS];
+    const size_t n = sorted_classes(c, run->steps, prompts);
+    char label[64];
+    if (n == 0)
+        return 0;
+    snprintf(label, sizeof label, "%s%s%.20s", prompts ? "steps with prompts" : "decode", named ? ", " : "", named ? run->name : "");
+    struct chart_series *v = add_series(x, n, label, err);
+    for (size_t i = 0; v && i < n; i++)
+        add_point(v, tokens_of(c[i]) / (double)c[i]->n, tokens_of(c[i]) / c[i]->s, NAN, NAN);
+    if (!v)
+        return -1;
+    v->line = !prompts; /* classes of equal tokens differ in what they are */
+    v->like = (size_t)like;
+    return (int)x->n_series;
+}
+
+/* Tokens/s at the memory's roof, of decode steps; at that of arithmetic, of larger ones with prompts too. Steps with prompts read keys and values of
+ * very different contexts: their memory roofs are no curve. */
+static int add_step_roof(struct curve_chart *x, const struct serving_steps *run, bool bytes, struct error *err)
+{
+    const struct step_class *c[STEP_DECODES * STEP_PROMPTS];
+    const double roof = bytes ? run->memory_bytes_s : run->flop_s;
+    struct chart_series *v = NULL;
+    double last = 0;
+    for (int prompts = 0; roof > 0 && prompts < (bytes ? 1 : 2); prompts++) {
+        const size_t n = sorted_classes(c, run->steps, prompts);
+        for (size_t i = 0; i < n; i++) {
+            const double amount = bytes ? c[i]->bytes : c[i]->flop, tokens = tokens_of(c[i]) / (double)c[i]->n;
+            if (!(amount > 0) || !(tokens > last))
+                continue;
+            if (!v && !(v = add_series(x, STEP_DECODES * STEP_PROMPTS, bytes ? "memory roof of decode" : "compute roof", err)))
+                return -1;
+            add_point(v, last = tokens, roof * tokens_of(c[i]) / amount, NAN, NAN);
+        }
+    }
+    if (v)
+        v->smooth = true;
+    return 0;
+}
+
+int serving_chart_steps(const struct serving_chart *c, const struct serving_steps *x, size_t n, struct strbuf *notes, struct error *err)
+{
+    struct curve_chart y = begin(c);
+    double lo, hi, x_lo, x_hi;
+    int like[2] = { 0, 0 };
+    for (size_t i = 0; i < n; i++)
+        for (int prompts = 0; prompts < 2; prompts++) {
+            const int k = add_steps(&y, &x[i], prompts, n > 1, like[prompts], err);
+            if (k < 0)
+                return failed(&y);
+            like[prompts] = like[prompts] > 0 ? like[prompts] : k;
+        }
+    if (y.n_series == 0)
+        return nothing(&y, "tokens/s of steps", err);
+    if (add_step_roof(&y, &x[0], true, err) != 0 || add_step_roof(&y, &x[0], false, err) != 0)
+        return failed(&y);
+    range(&y, false, &lo, &hi);
+    range(&y, true, &x_lo, &x_hi);
+    axis_powers(&y.x, x_lo, x_hi);
+    axis_decades(&y.y, lo, hi);
+    y.x.scale = AXIS_COUNT;
+    axis(&y.x, "Tokens of a step", "");
+    axis(&y.y, "Tokens/s while such steps run", "");
+    return draw(&y, c, notes, err);
+}
+
 /* ---- over time -------------------------------------------------------------------------------------------------------- */
 
-/* A field of the time series, as a fraction of `all`; at the middle of its interval. The last interval, which the run does not fill, is left
- * out of several. */
-static int add_field(struct curve_chart *x, const struct timeline *t, size_t offset, double all, const char *label, struct error *err)
+/* A field of the time series, as a fraction of `all`, of `join` of its points at once; at the middle of their interval. The last interval, which
+ * the run does not fill, is left out of several. */
+static int add_field(struct curve_chart *x, const struct timeline *t, size_t offset, double all, size_t join, const char *label, struct error *err)
 {
     struct chart_series *v = add_series(x, t->n, label, err);
-    for (size_t i = 0; v && (i == 0 || i + 1 < t->n); i++) {
-        double integral;
-        memcpy(&integral, (const char *)&t->point[i] + offset, sizeof integral);
-        add_point(v, ((double)i + 0.5) * timeline_width_s(t), all > 0 ? fmin(integral / timeline_width_s(t) / all, 1) : 0, NAN, NAN);
+    const double width_s = (double)join * timeline_width_s(t);
+    for (size_t i = 0; v && (i == 0 || i + join < t->n); i += join) {
+        double sum = 0;
+        for (size_t k = i; k < i + join && k < t->n; k++) {
+            double integral;
+            memcpy(&integral, (const char *)&t->point[k] + offset, sizeof integral);
+            sum += integral;
+        }
+        add_point(v, (double)i * timeline_width_s(t) + width_s / 2, all > 0 ? fmin(sum / width_s / all, 1) : 0, NAN, NAN);
     }
     if (v)
         v->smooth = true;
@@ -168,6 +306,19 @@ static double highest(const struct curve_chart *x)
     return most;
 }
 
+/* MBU and MFU, where the work of steps was counted: of intervals of many steps, for a prompt's step and a decode step differ in both. */
+static int add_utilization(struct curve_chart *x, const struct timeline *t, const struct serve_options *o, struct error *err)
+{
+    enum { INTERVALS = 64 };
+    const double replicas = o->n_replica > 1 ? o->n_replica : 1;
+    const size_t join = (t->n + INTERVALS - 1) / INTERVALS;
+    if (!o->work)
+        return 0;
+    if (o->work->peak_bytes_s > 0 && add_field(x, t, offsetof(struct timeline_point, bytes), replicas * o->work->peak_bytes_s, join, "MBU", err) != 0)
+        return -1;
+    return o->work->peak_flop_s > 0 ? add_field(x, t, offsetof(struct timeline_point, flop), replicas * o->work->peak_flop_s, join, "MFU", err) : 0;
+}
+
 int serving_chart_timeline(const struct serving_chart *c, const struct serving_subject *s, const struct timeline *t, struct strbuf *notes,
                            struct error *err)
 {
@@ -180,9 +331,10 @@ int serving_chart_timeline(const struct serving_chart *c, const struct serving_s
     snprintf(label[0], sizeof label[0], "batch, of %.0f sequences", seqs);
     snprintf(label[1], sizeof label[1], "KV cache, of %.0f blocks", blocks);
     snprintf(label[2], sizeof label[2], "queue, of %.0f requests", waiting);
-    if (add_field(&x, t, offsetof(struct timeline_point, running_s), seqs, label[0], err) != 0 ||
-        add_field(&x, t, offsetof(struct timeline_point, block_s), blocks, label[1], err) != 0 ||
-        add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, label[2], err) != 0)
+    if (add_field(&x, t, offsetof(struct timeline_point, running_s), seqs, 1, label[0], err) != 0 ||
+        add_field(&x, t, offsetof(struct timeline_point, block_s), blocks, 1, label[1], err) != 0 ||
+        add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, 1, label[2], err) != 0 ||
+        add_utilization(&x, t, s->options, err) != 0)
         return failed(&x);
     axis_from_zero(&x.x, (double)t->n * timeline_width_s(t));
     axis_linear(&x.y, fmin(1, highest(&x)));

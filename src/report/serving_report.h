@@ -7,8 +7,9 @@
 
 #include "report/report.h"
 #include "serving/metrics.h"
+#include "serving/step_classes.h"
 
-/* What was simulated. Texts may be NULL: not known. */
+/* What was simulated, or measured. Texts may be NULL: not known. */
 struct serving_subject {
     const char *model, *hw;
     const char *constants;                   /* constants_digest() of those that steps are priced with */
@@ -19,6 +20,9 @@ struct serving_subject {
     const struct serve_options *options;
     const struct serve_result *r;            /* of the central run */
     const struct serve_study *study;
+    const struct step_classes *steps;        /* of the same run; NULL: not known */
+    bool measured;                           /* on the engine and the wall clock */
+    const struct timeline *timeline;         /* of the central run */
 };
 
 /* ---- words and tables -------------------------------------------------------------------------------- */
@@ -33,6 +37,10 @@ extern const struct table_fields serving_fields;
  */
 int serving_print(const char *path, enum report_format format, const struct serving_subject *s, struct error *err);
 
+/* Means over at most 64 equal intervals of the run, the last of which it may not fill: width_s, batch, queue, kv_usage, mbu, mfu; null where
+ * there is no time series. A new object; NULL: out of memory. */
+json_t *serving_timeline_json(const struct serving_subject *s);
+
 /* ---- requests (serving_requests.c) ---------------------------------------------------------------------- */
 
 extern const struct table_fields serving_request_fields;
@@ -40,8 +48,9 @@ extern const struct table_fields serving_request_fields;
 int serving_write_requests(FILE *f, enum report_format format, const struct serving_subject *s, struct error *err);
 
 /*
- * The result file of `vllm bench serve --save-result`, its keys in its order; detailed: --save-detailed, but for itls and generated_texts,
- * which a simulation does not have. A new object. Percentiles of no value are 0 there.
+ * The result file of `vllm bench serve --save-result`, its keys in its order; detailed: --save-detailed, but for generated_texts, which a
+ * simulation does not have, and itls: gaps between tokens are counted in one histogram of all requests, for jumps over steps have none of their
+ * own. A new object. Percentiles of no value are 0 there.
  * errors   ERROR_USAGE: the study is of several runs; out of memory
  * source   vllm/benchmarks/serve.py@009e6d4a1cd6
  */
@@ -78,9 +87,19 @@ struct serving_chart {
 };
 /* Distributions of TTFT, TPOT, ITL and E2E. */
 int serving_chart_cdf(const struct serving_chart *c, const struct serving_subject *s, struct strbuf *notes, struct error *err);
-/* Batch, KV blocks and queue over time, each as a fraction of its limit, the queue of its largest. */
+/* Batch, KV blocks and queue over time, each as a fraction of its limit, the queue of its largest; MBU and MFU. */
 int serving_chart_timeline(const struct serving_chart *c, const struct serving_subject *s, const struct timeline *t, struct strbuf *notes,
                            struct error *err);
+
+/* Steps of a run, and the roofs of the device that they ran on; NaN: not known. */
+struct serving_steps {
+    const char *name; /* of several: "measured" */
+    const struct step_classes *steps;
+    double memory_bytes_s, flop_s;
+};
+/* Tokens/s of a step against its tokens, beside what memory and arithmetic of the first run's device would give. The second's in the colours of the
+ * first's, dashed. */
+int serving_chart_steps(const struct serving_chart *c, const struct serving_steps *x, size_t n, struct strbuf *notes, struct error *err);
 
 /* A percentile at a rate, with the model's spread or the sampling interval. */
 struct serving_rate {

@@ -1,6 +1,6 @@
 /* Figures of a simulation as tables and documents. */
 #include "report/output.h"
-#include "report/serving_report.h"
+#include "report/serving_saved.h"
 #include <math.h>
 #include <string.h>
 
@@ -199,10 +199,10 @@ static json_t *meta_json(const struct serving_subject *x, const char *summary)
                                   "served_tok_s", json_num(y->served_tok_s), "backlog_request_s", json_num(y->backlog_request_s), "p_saturated",
                                   json_num(s->p_saturated), "queue_by_thirds",
                                   json_pack("[o, o, o]", json_num(y->queue[0]), json_num(y->queue[1]), json_num(y->queue[2])));
-    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o}", "summary", json_text(summary), "model", x->model ? json_text(x->model) : json_null(),
+    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "summary", json_text(summary), "model", x->model ? json_text(x->model) : json_null(),
                      "hw", x->hw ? json_text(x->hw) : json_null(), "constants", x->constants ? json_text(x->constants) : json_null(), "policy", x->options->policy->name, "workload", json_text(x->w->name), "requests",
                      (json_int_t)s->m.n, "failed", (json_int_t)s->m.n_failed, "runs", (json_int_t)s->n_run, "draws", (json_int_t)s->n_draw, "stability", stability,
-                     "slo", slo_json(s));
+                     "slo", slo_json(s), "timeline", serving_timeline_json(x));
 }
 
 static int print_people(FILE *f, enum report_format format, const struct serving_subject *s, const char *summary, struct error *err)
@@ -241,7 +241,8 @@ static int print_data(FILE *f, enum report_format format, const struct serving_s
     if (!meta)
         return error_oom(err, 0, "the figures of a simulation");
     (void)add_values(&rows, s->study, 0, VALUES_ALL);
-    const int rc = report_print(f, format, &t, 0, err);
+    int rc = format == REPORT_JSON ? serving_saved_add(meta, s, err) : 0;
+    rc = rc ? rc : report_print(f, format, &t, 0, err);
     json_decref(meta);
     table_rows_free(&rows);
     return rc;

@@ -20,7 +20,7 @@ struct provenance {
 
 /* One test. NaN: not measured (JSON null). SI units. */
 struct run_row {
-    char model[128], type[32], test[48]; /* "pp512", "tg128", "tg128@d4096" */
+    char model[128], type[32], test[48]; /* "pp512", "tg128", "tg128@d4096", "tg128@d4096@kv16" */
     char phase[8];                       /* "prefill" or "decode" */
     int n_threads, n_prompt, n_gen, n_depth, n_batch, n_ubatch, n_reps;
     double tok_s_mean, tok_s_sd, ttft_s, itl_p50_s, itl_p99_s;
@@ -32,6 +32,8 @@ struct run_row {
     char energy_source[128], energy_reason[224];
     char bound[16];              /* "memory", "compute" */
     char type_k[12], type_v[12]; /* of the KV cache */
+    double kv_block;             /* positions of a block of a paged one; NaN: contiguous */
+    double kv_ratio, kv_ratio_low, kv_ratio_high; /* speed over that of the first cache in the same repetitions, methods.md (70); NaN: alone */
     char act_scales[8];          /* activation scales of the largest pass: "exact" or "pow2", methods.md (89); "": not quantized */
     double experts_touched;      /* distinct experts read per MoE layer and pass, mean; NaN: dense model */
     char counters[16];
@@ -128,7 +130,7 @@ struct run {
 };
 
 /* Columns of struct run_row and struct run_op. */
-enum { RUN_ROW_COLUMNS = 57, RUN_OP_COLUMNS = 20 };
+enum { RUN_ROW_COLUMNS = 61, RUN_OP_COLUMNS = 20 };
 extern const struct table_fields run_row_fields, run_op_fields;
 
 int run_add_row(struct run *r, const struct run_row *row, struct error *err);

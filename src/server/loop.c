@@ -385,6 +385,10 @@ static void note_step(struct loop *l, const struct flight *f, double start_s, do
                             .n_running = f->n_running, .n_waiting = f->n_waiting, .used_blocks = f->used_blocks };
     struct loop_stats *s = &l->stats;
     uint64_t n_accepted = 0, n_draft = 0;
+    const struct work work = engine_work(l->e);
+    x.bytes = (double)(work.weight_bytes - l->work.weight_bytes + work.kv_bytes - l->work.kv_bytes);
+    x.flop = (double)(work.flop - l->work.flop);
+    l->work = work;
     pthread_mutex_lock(&l->lock);
     for (size_t i = 0; i < b->n; i++) {
         *(b->e[i].prompt ? &x.n_prompt : &x.n_decode) += b->e[i].n_tok;
@@ -397,10 +401,9 @@ static void note_step(struct loop *l, const struct flight *f, double start_s, do
     s->n_draft_tok += n_draft;
     s->n_accepted_tok += n_accepted;
     s->n_step++;
+    s->bytes += x.bytes;
     s->n_prompt_tok += x.n_prompt;
     s->busy_s += end_s - start_s;
-    const struct work w = engine_work(l->e);
-    s->bytes = (double)(w.weight_bytes + w.kv_bytes + w.act_bytes);
     loop_stats_add(&s->h[LOOP_STEP_TOKENS], b->n_tok);
     pthread_mutex_unlock(&l->lock);
     if (l->o.step)
@@ -572,7 +575,7 @@ struct loop *loop_new(struct engine *e, const struct loop_options *o, struct err
         return NULL;
     }
     const struct engine_options *of = engine_options(e);
-    *l = (struct loop){ .e = e, .o = *o, .n_vocab = engine_n_vocab(e), .n_ubatch = of->n_ubatch, .block_size = of->block_size, .start_s = clock_now_s() };
+    *l = (struct loop){ .e = e, .o = *o, .n_vocab = engine_n_vocab(e), .n_ubatch = of->n_ubatch, .block_size = of->block_size, .work = engine_work(e), .start_s = clock_now_s() };
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->wake, NULL);
     loop_stats_init(&l->stats);

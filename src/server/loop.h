@@ -128,7 +128,7 @@ struct loop_stats {
     uint64_t n_draft, n_draft_tok, n_accepted_tok;
     uint64_t n_accepted_at[POLICY_MAX_DRAFT];     /* by position */
     uint64_t n_finished[LOOP_FAILED + 1];         /* by enum loop_finish */
-    double busy_s, bytes;                         /* of the steps: their time, what they moved */
+    double busy_s, bytes;                         /* of the steps: their time; weights and KV cache that they read and wrote */
     struct loop_histogram h[LOOP_TIMES];
 };
 void loop_stats(struct loop *l, struct loop_stats *s);

@@ -92,6 +92,7 @@ struct loop {
     uint32_t n_free_block;
     double start_s, next_poll_s;
     uint64_t n_wasted_tok;
+    struct work work; /* the engine's, of all steps so far */
 };
 
 static inline struct job *loop_job(const struct loop *l, const struct sched_seq *q)

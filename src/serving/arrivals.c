@@ -26,15 +26,6 @@ static int link_children(struct arrivals *a, struct error *err)
     return 0;
 }
 
-int arrivals_init(struct arrivals *a, const struct serve_workload *w, uint32_t most_active, double gap_scale, struct error *err)
-{
-    *a = (struct arrivals){ .w = w, .most_active = most_active, .gap_scale = gap_scale > 0 ? gap_scale : 1 };
-    if (link_children(a, err) == 0)
-        return 0;
-    arrivals_free(a);
-    return -1;
-}
-
 void arrivals_free(struct arrivals *a)
 {
     free(a->first_child);
@@ -75,16 +66,30 @@ static uint64_t scaled(const struct arrivals *a, uint64_t ps)
     return a->gap_scale == 1 ? ps : (uint64_t)fmin((double)ps * a->gap_scale, (double)SERVE_MAX_PS);
 }
 
-/* The request that is due first; ps UINT64_MAX: none. */
-static struct due first_due(struct arrivals *a)
+/* Finds the next request without a parent, from number i on. */
+static void find_root(struct arrivals *a, size_t i)
 {
     const struct serve_request *r = a->w->r;
-    while (a->next_root < a->w->n && r[a->next_root].parent != SERVE_NO_PARENT)
-        a->next_root++;
-    struct due root = { UINT64_MAX, SERVE_NO_PARENT };
-    if (a->next_root < a->w->n)
-        root = (struct due){ scaled(a, r[a->next_root].after_ps), (uint32_t)a->next_root };
-    return a->n_heap > 0 && earlier(&a->heap[0], &root) ? a->heap[0] : root;
+    while (i < a->w->n && r[i].parent != SERVE_NO_PARENT)
+        i++;
+    a->root = i < a->w->n ? (struct due){ scaled(a, r[i].after_ps), (uint32_t)i } : (struct due){ UINT64_MAX, SERVE_NO_PARENT };
+}
+
+int arrivals_init(struct arrivals *a, const struct serve_workload *w, uint32_t most_active, double gap_scale, struct error *err)
+{
+    *a = (struct arrivals){ .w = w, .most_active = most_active, .gap_scale = gap_scale > 0 ? gap_scale : 1 };
+    if (link_children(a, err) != 0) {
+        arrivals_free(a);
+        return -1;
+    }
+    find_root(a, 0);
+    return 0;
+}
+
+/* The request that is due first; ps UINT64_MAX: none. */
+static struct due first_due(const struct arrivals *a)
+{
+    return a->n_heap > 0 && earlier(&a->heap[0], &a->root) ? a->heap[0] : a->root;
 }
 
 uint64_t arrivals_next_ps(struct arrivals *a, uint64_t now_ps)
@@ -103,7 +108,7 @@ bool arrivals_take(struct arrivals *a, uint64_t now_ps, struct due *x, uint64_t 
     if (a->n_heap > 0 && a->heap[0].request == x->request)
         pop(a);
     else
-        a->next_root++;
+        find_root(a, (size_t)x->request + 1);
     a->n_active++;
     *sent_ps = u64_max(x->ps, a->freed_ps);
     return true;

@@ -18,7 +18,7 @@ struct arrivals {
     uint32_t most_active;  /* requests under way at once (vLLM's --max-concurrency); 0: any number */
     uint32_t n_active;
     uint64_t freed_ps;     /* when the client last had room again */
-    size_t next_root;
+    struct due root;       /* the next request without a parent; ps UINT64_MAX: none */
     struct due *heap;      /* children whose parent has ended */
     size_t n_heap;
     uint32_t *first_child, *sibling; /* NULL: there are no children */

@@ -149,6 +149,7 @@ int deployment_change(struct deployment *d, const struct op_classes *classes, co
 {
     memory_model_free(&d->memory);
     step_price_free(&d->price);
+    step_work_free(&d->work);
     d->memory = (struct memory_model){ 0 };
     d->price = (struct step_price){ 0 };
     return settle(d, classes, h, o, x, w, false, err);
@@ -159,11 +160,17 @@ void deployment_free(struct deployment *d)
     memory_model_free(&d->memory);
     estimator_free(&d->estimator);
     step_price_free(&d->price);
+    step_work_free(&d->work);
+}
+
+int deployment_count_work(struct deployment *d, struct error *err)
+{
+    return step_work_init(&d->work, &d->estimator, &d->policy, d->clock.context, err);
 }
 
 struct serve_options deployment_serve_options(const struct deployment *d, const struct deployment_options *x, uint64_t seed)
 {
-    struct serve_options o = { .policy = &d->policy, .price = &d->price, .n_block = d->n_block, .n_replica = d->n_replica,
+    struct serve_options o = { .policy = &d->policy, .price = &d->price, .work = d->work.weight_bytes ? &d->work : NULL, .n_block = d->n_block, .n_replica = d->n_replica,
                                .kv_token_bytes = d->plan.kv_token_bytes * d->n_device, .seed = seed };
     for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
         o.accept[i] = x->accept;

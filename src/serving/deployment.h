@@ -35,6 +35,7 @@ struct deployment {
     struct estimator estimator;
     struct clock_options clock;
     struct step_price price;
+    struct step_work work; /* after deployment_count_work() */
     uint32_t n_block;  /* usable: of each replica */
     uint32_t n_device; /* of one replica: tp x pp */
     uint32_t n_replica; /* dp: each with a scheduler of its own */
@@ -59,6 +60,8 @@ int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct e
  * run of w preempts, its requests get identities of their own, else w stays as it is. errors: those of serve_simulate()
  */
 int deployment_identify(struct serve_workload *w, const struct serve_options *run, struct error *err);
+/* Bytes and FLOP of steps are counted from now on, for MBU and MFU. errors: out of memory */
+int deployment_count_work(struct deployment *d, struct error *err);
 /* What serve_simulate() takes. */
 struct serve_options deployment_serve_options(const struct deployment *d, const struct deployment_options *x, uint64_t seed);
 

@@ -5,17 +5,20 @@
 #define SERVING_FAST_H
 
 #include "serving/arrivals.h"
-#include "serving/blocks.h"
+#include "serving/fast_cache.h"
 #include "serving/internal.h"
 
 /* The older and the newer step in flight sample a token of the sequence; its newest token came with the step applied last; it has one. */
 enum { OLDER = 1, NEWER = 2, FRESH = 4, STARTED = 8 };
 enum { MOST_FLIGHT = 2, NO_SEQ = UINT32_MAX };
 
-/* Blocks with an identity. */
-struct held {
-    uint32_t *block, n, cap, n_hashed, n_hash;
-    uint64_t *hash;
+/* The blocks of a request whose content has an identity. */
+struct content {
+    uint32_t n, n_shared; /* blocks; those of them, the first, that other requests may have too */
+    uint64_t *hash;       /* [n_shared] */
+    uint32_t *entry;      /* [n_shared], of which the sequence holds n_held; in the memory of hash */
+    uint32_t n_held;
+    uint32_t own;         /* while it waits: the entry of the others */
 };
 
 struct seq {
@@ -24,6 +27,7 @@ struct seq {
     uint64_t order;           /* of admission */
     uint32_t request, last, stop; /* last: tokens at which it must end; stop: at which it does */
     uint32_t prev, next;      /* running, in order of admission */
+    uint32_t need;            /* tokens of the step that is formed */
     uint8_t flag;
     bool steady;
 };
@@ -31,7 +35,7 @@ struct seq {
 struct waiting {
     uint32_t request, known, flag;
     uint64_t last_ps;
-    struct held held; /* hashes alone */
+    struct content content;
 };
 
 /* When a steady sequence leaves. */
@@ -46,11 +50,13 @@ struct fast {
     const struct policy *p;
     struct serve_result *r;
     struct arrivals arrivals;
-    struct block_pool pool;
+    struct block_cache cache;
+    struct run_starts starts;
+    uint64_t per_block; /* 2^63 / block_size, rounded up */
     uint32_t n_reserve;
     /* running */
     struct seq *seq;         /* [cap] */
-    struct held *held;       /* [cap] with identities */
+    struct content *content; /* [cap]; NULL: no request has identities */
     uint32_t *spare, n_spare; /* unused ones */
     uint32_t first_seq, last_seq, n, cap;
     uint64_t n_order;
@@ -59,20 +65,26 @@ struct fast {
     uint32_t n_steady;
     uint64_t sum_computed;   /* of the steady ones */
     uint32_t *residue;       /* [block_size]: steady ones by (computed - n_formed) mod block_size */
+    uint32_t crossing;       /* -n_formed mod block_size: the class whose next token begins a block; after a step the class before */
     uint64_t n_formed, n_applied;
-    struct held stash;       /* blocks of the steady ones */
-    uint32_t *hit;           /* [n_block]: blocks that a waiting request found */
     /* waiting: a ring, of which the first n_flown may have a token in flight */
     struct waiting *ring;
     size_t n_waiting, first, ring_cap, n_flown;
+    uint32_t refused;        /* the request that waits first and could not start in the newest step that tried; CACHE_NONE */
     uint64_t flight_ps[MOST_FLIGHT]; /* ends of the steps in flight */
     size_t n_flight;
     uint64_t now_ps, device_ps, applied_ps; /* now; the device's last end; the newest apply */
 };
 
+/* n / block_size */
+static inline uint32_t full_blocks(const struct fast *x, uint64_t n)
+{
+    return (uint32_t)(((unsigned __int128)n * x->per_block) >> 63);
+}
+
 static inline uint32_t blocks_of(const struct fast *x, uint64_t n_position)
 {
-    return (uint32_t)((n_position + x->p->block_size - 1) / x->p->block_size);
+    return full_blocks(x, n_position + x->p->block_size - 1);
 }
 
 static inline struct waiting *waiting_at(struct fast *x, size_t i)
@@ -80,16 +92,15 @@ static inline struct waiting *waiting_at(struct fast *x, size_t i)
     return &x->ring[(x->first + i) & (x->ring_cap - 1)];
 }
 
-static inline struct held *held_of(struct fast *x, uint32_t i)
+static inline struct content *content_of(struct fast *x, uint32_t i)
 {
-    return x->pool.identity ? &x->held[i] : NULL;
+    return x->content ? &x->content[i] : NULL;
 }
 
-/* Steady ones whose next token begins a block, in a step formed so many steps from now. */
-static inline uint32_t crossing(const struct fast *x, uint64_t steps)
+/* The class before, of block_size. */
+static inline uint32_t class_before(const struct fast *x, uint32_t i)
 {
-    const uint32_t bs = x->p->block_size, at = (uint32_t)((x->n_formed + steps) % bs);
-    return x->residue[at == 0 ? 0 : bs - at];
+    return (i > 0 ? i : x->p->block_size) - 1;
 }
 
 /* ---- waiting ---- */
@@ -100,26 +111,29 @@ int fast_push_front(struct fast *x, const struct waiting *q, struct error *err);
 void fast_pop_front(struct fast *x);
 void fast_remove_waiting(struct fast *x, size_t i);
 
-/* ---- blocks. h NULL without identities ---- */
+/* ---- blocks. c NULL without identities ---- */
 
-bool fast_reserve(struct held *h, uint32_t n, struct error *err);
-int fast_take_blocks(struct fast *x, struct held *h, uint32_t n, struct error *err);
-void fast_hash_blocks(struct fast *x, struct held *h, uint64_t known, uint64_t computed);
-/* All blocks of computed positions. */
-void fast_release(struct fast *x, struct held *h, uint64_t computed);
-/* Blocks of q's prefix that are cached, in x->hit; *n_free of them lie in the free queue. */
-uint32_t fast_prefix_hit(struct fast *x, const struct waiting *q, uint32_t *n_free);
+/* Blocks whose content is complete with those tokens known and computed can be found. */
+void fast_hash_blocks(struct fast *x, struct content *c, uint64_t known, uint64_t computed);
+/* Releases all blocks of a sequence; known: tokens known when it was hashed last. */
+void fast_release(struct fast *x, uint32_t i, uint64_t known);
+/* Blocks of q's prefix that are cached; *n_free of them lie in the free queue. */
+uint32_t fast_prefix_hit(struct fast *x, struct waiting *q, uint32_t *n_free);
+/* The sequence, which has no block, holds those of a hit. */
+void fast_take_hit(struct fast *x, struct content *c, uint32_t hit);
 
 /* ---- running, in order of admission ---- */
 
 uint32_t fast_list_append(struct fast *x);
 void fast_list_remove(struct fast *x, uint32_t i);
 /* Tokens known with which a sequence is irregular again: before its last one, and before it fills a block that can be found. */
-uint64_t fast_steady_until(const struct fast *x, const struct seq *q, const struct held *h);
+uint64_t fast_steady_until(const struct fast *x, const struct seq *q, const struct content *c);
 /* An irregular sequence, not in the list of those, becomes steady. */
 void fast_join(struct fast *x, uint32_t i);
-int fast_all_irregular(struct fast *x, struct error *err);
+void fast_all_irregular(struct fast *x);
+/* A steady one becomes irregular, which is not in the list of those yet. */
+void fast_leave(struct fast *x, uint32_t i);
 /* Steady ones that are about to end become irregular. */
-int fast_let_leave(struct fast *x, struct error *err);
+void fast_let_leave(struct fast *x);
 
 #endif

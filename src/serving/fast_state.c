@@ -48,6 +48,24 @@ void fast_remove_waiting(struct fast *x, size_t i)
     fast_pop_front(x);
 }
 
+/* The blocks of a new request with an identity. */
+static int find_content(struct fast *x, const struct serve_request *r, struct content *c, struct error *err)
+{
+    const uint32_t bs = x->p->block_size;
+    c->n = block_hash_count(x->w, r, bs);
+    c->n_shared = (uint32_t)u64_min(c->n, run_starts_shared(&x->starts, x->w, r) / bs);
+    c->own = CACHE_NONE;
+    if (c->n_shared == 0)
+        return 0;
+    const size_t bytes = c->n_shared * (sizeof *c->hash + sizeof *c->entry);
+    c->hash = malloc(bytes);
+    if (!c->hash)
+        return error_oom(err, bytes, "the hashes of a prompt's blocks");
+    c->entry = (uint32_t *)(c->hash + c->n_shared);
+    block_hashes_first(x->w, r, bs, c->n_shared, c->hash);
+    return 0;
+}
+
 int fast_take_arrivals(struct fast *x, struct error *err)
 {
     struct due due;
@@ -59,8 +77,7 @@ int fast_take_arrivals(struct fast *x, struct error *err)
         if (waiting_room(x, err) != 0)
             return -1;
         struct waiting q = { .request = due.request, .known = r->n_in };
-        if (x->pool.identity && r->n_run > 0 && !(q.held.hash = block_hashes(x->w, r, x->p->block_size, &q.held.n_hash, err)) &&
-            q.held.n_hash > 0)
+        if (x->content && r->n_run > 0 && find_content(x, r, &q.content, err) != 0)
             return -1;
         x->n_waiting++;
         *waiting_at(x, x->n_waiting - 1) = q;
@@ -70,65 +87,54 @@ int fast_take_arrivals(struct fast *x, struct error *err)
 
 /* ---- blocks --------------------------------------------------------------------------------------------------------- */
 
-bool fast_reserve(struct held *h, uint32_t n, struct error *err)
+void fast_hash_blocks(struct fast *x, struct content *c, uint64_t known, uint64_t computed)
 {
-    if (n <= h->cap)
-        return true;
-    const uint32_t cap = n > 2 * h->cap ? n : 2 * h->cap;
-    uint32_t *block = realloc(h->block, cap * sizeof *block);
-    if (!block)
-        return error_oom(err, cap * sizeof *block, "the blocks of a sequence") == 0;
-    h->block = block;
-    h->cap = cap;
-    return true;
-}
-
-int fast_take_blocks(struct fast *x, struct held *h, uint32_t n, struct error *err)
-{
-    if (!x->pool.identity) {
-        block_pool_take(&x->pool, n, NULL);
-        return 0;
-    }
-    if (n == 0)
-        return 0; /* there may be no array yet */
-    if (!fast_reserve(h, h->n + n, err))
-        return -1;
-    block_pool_take(&x->pool, n, h->block + h->n);
-    h->n += n;
-    return 0;
-}
-
-void fast_hash_blocks(struct fast *x, struct held *h, uint64_t known, uint64_t computed)
-{
-    const uint32_t full = (uint32_t)u64_min(u64_min(known, computed) / x->p->block_size, h->n_hash);
-    for (; h->n_hashed < full; h->n_hashed++)
-        block_pool_hash(&x->pool, h->block[h->n_hashed], h->hash[h->n_hashed]);
-}
-
-/* All blocks of computed positions, last to first. */
-void fast_release(struct fast *x, struct held *h, uint64_t computed)
-{
-    if (!x->pool.identity) {
-        block_pool_release(&x->pool, blocks_of(x, computed), NULL);
+    if (c->n_held == c->n_shared)
         return;
-    }
-    block_pool_release(&x->pool, h->n, h->block);
-    free(h->block);
-    h->block = NULL;
-    h->n = h->cap = h->n_hashed = 0;
+    const uint32_t full = u32_min(full_blocks(x, u64_min(known, computed)), c->n_shared);
+    for (; c->n_held < full; c->n_held++)
+        c->entry[c->n_held] = cache_add(&x->cache, c->hash[c->n_held]);
 }
 
-/* Blocks of q's prefix that are cached, in x->hit; *n_free of them lie in the free queue. */
-uint32_t fast_prefix_hit(struct fast *x, const struct waiting *q, uint32_t *n_free)
+/* Last to first: the end of a chain is evicted before its root. */
+void fast_release(struct fast *x, uint32_t i, uint64_t known)
 {
-    const uint32_t most = u32_min(q->held.n_hash, (q->known - 1) / x->p->block_size);
-    uint32_t n = 0, b;
-    *n_free = 0;
-    for (; n < most && (b = block_pool_find(&x->pool, q->held.hash[n])) != BLOCK_NONE; n++) {
-        x->hit[n] = b;
-        *n_free += block_pool_is_free(&x->pool, b);
+    const struct seq *q = &x->seq[i];
+    struct content *c = content_of(x, i);
+    uint32_t blank = blocks_of(x, q->computed);
+    if (c && c->n > 0) {
+        const uint32_t full = u32_min(full_blocks(x, u64_min(known, q->computed)), c->n), own = full - u32_min(full, c->n_shared);
+        blank -= own + c->n_held;
+        c->own = cache_release_own(&x->cache, q->request, own);
+        while (c->n_held > 0)
+            cache_release(&x->cache, c->entry[--c->n_held]);
     }
-    return n;
+    cache_release_blank(&x->cache, blank);
+}
+
+uint32_t fast_prefix_hit(struct fast *x, struct waiting *q, uint32_t *n_free)
+{
+    struct content *c = &q->content;
+    *n_free = 0;
+    if (c->n == 0)
+        return 0;
+    const uint32_t most = u32_min(c->n, full_blocks(x, q->known - 1)), most_shared = u32_min(most, c->n_shared);
+    uint32_t n = 0;
+    for (; n < most_shared && (c->entry[n] = cache_find(&x->cache, c->hash[n])) != CACHE_NONE; n++)
+        *n_free += x->cache.entry[c->entry[n]].n_ref == 0;
+    if (n < c->n_shared)
+        return n;
+    const uint32_t own = u32_min(cache_own_left(&x->cache, c->own, q->request), most - n);
+    *n_free += own;
+    return n + own;
+}
+
+void fast_take_hit(struct fast *x, struct content *c, uint32_t hit)
+{
+    while (c->n_held < u32_min(hit, c->n_shared))
+        cache_share(&x->cache, c->entry[c->n_held++]);
+    if (hit > c->n_shared)
+        cache_take_own(&x->cache, c->own, hit - c->n_shared);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------------------ */
@@ -179,11 +185,11 @@ static void heap_push(struct fast *x, struct leave l)
     x->heap[i] = l;
 }
 
-static uint32_t heap_pop(struct fast *x)
+static void heap_remove(struct fast *x, uint32_t i)
 {
-    const uint32_t seq = x->heap[0].seq;
     const struct leave l = x->heap[--x->n_steady];
-    uint32_t i = 0;
+    for (; i > 0 && l.n_applied < x->heap[(i - 1) / 2].n_applied; i = (i - 1) / 2)
+        x->heap[i] = x->heap[(i - 1) / 2];
     for (uint32_t k; (k = 2 * i + 1) < x->n_steady; i = k) {
         k += k + 1 < x->n_steady && x->heap[k + 1].n_applied < x->heap[k].n_applied;
         if (x->heap[k].n_applied >= l.n_applied)
@@ -191,27 +197,26 @@ static uint32_t heap_pop(struct fast *x)
         x->heap[i] = x->heap[k];
     }
     x->heap[i] = l;
-    return seq;
 }
 
 /* The class of a sequence by when it needs its next block. */
 static uint32_t *residue_of(struct fast *x, uint64_t computed)
 {
-    const uint32_t bs = x->p->block_size;
-    return &x->residue[(computed % bs + bs - x->n_formed % bs) % bs];
+    const uint64_t n = computed + x->crossing;
+    return &x->residue[n - (uint64_t)full_blocks(x, n) * x->p->block_size];
 }
 
 /* Tokens known with which a sequence is irregular again: before its last one, and before it fills a block that can be found. */
-uint64_t fast_steady_until(const struct fast *x, const struct seq *q, const struct held *h)
+uint64_t fast_steady_until(const struct fast *x, const struct seq *q, const struct content *c)
 {
     const uint64_t end = q->stop - 1;
-    return h && h->n_hashed < h->n_hash ? u64_min(end, (h->n_hashed + UINT64_C(1)) * x->p->block_size - 1) : end;
+    return c && c->n_held < c->n_shared ? u64_min(end, (c->n_held + UINT64_C(1)) * x->p->block_size - 1) : end;
 }
 
 void fast_join(struct fast *x, uint32_t i)
 {
     struct seq *q = &x->seq[i];
-    heap_push(x, (struct leave){ x->n_applied + (fast_steady_until(x, q, held_of(x, i)) - q->known), i });
+    heap_push(x, (struct leave){ x->n_applied + (fast_steady_until(x, q, content_of(x, i)) - q->known), i });
     ++*residue_of(x, q->computed);
     x->sum_computed += q->computed;
     q->known -= x->n_applied;
@@ -219,7 +224,7 @@ void fast_join(struct fast *x, uint32_t i)
     q->steady = true;
 }
 
-static int make_irregular(struct fast *x, uint32_t i, struct error *err)
+static void make_irregular(struct fast *x, uint32_t i)
 {
     struct seq *q = &x->seq[i];
     q->steady = false;
@@ -228,42 +233,37 @@ static int make_irregular(struct fast *x, uint32_t i, struct error *err)
     q->flag = (uint8_t)(FRESH | STARTED | (x->n_flight > 0 ? OLDER : 0));
     --*residue_of(x, q->computed);
     x->sum_computed -= q->computed;
-    if (!x->pool.identity)
-        return 0;
-    struct held *h = &x->held[i];
-    const uint32_t more = blocks_of(x, q->computed) - h->n;
-    if (more == 0)
-        return 0;
-    if (!fast_reserve(h, h->n + more, err))
-        return -1;
-    x->stash.n -= more;
-    memcpy(h->block + h->n, x->stash.block + x->stash.n, more * sizeof *h->block);
-    h->n += more;
-    return 0;
 }
 
-int fast_all_irregular(struct fast *x, struct error *err)
+void fast_all_irregular(struct fast *x)
 {
     if (x->n_steady == 0)
-        return 0;
+        return;
     x->n_irregular = 0;
     for (uint32_t i = x->first_seq; i != NO_SEQ; i = x->seq[i].next) {
         x->irregular[x->n_irregular++] = i;
-        if (x->seq[i].steady && make_irregular(x, i, err) != 0)
-            return -1;
+        if (x->seq[i].steady)
+            make_irregular(x, i);
     }
     x->n_steady = 0;
-    return 0;
+}
+
+void fast_leave(struct fast *x, uint32_t i)
+{
+    uint32_t k = 0;
+    while (x->heap[k].seq != i)
+        k++;
+    heap_remove(x, k);
+    make_irregular(x, i);
 }
 
 /* Those about to end. */
-int fast_let_leave(struct fast *x, struct error *err)
+void fast_let_leave(struct fast *x)
 {
     while (x->n_steady > 0 && x->heap[0].n_applied <= x->n_applied) {
-        const uint32_t i = heap_pop(x);
-        if (make_irregular(x, i, err) != 0)
-            return -1;
+        const uint32_t i = x->heap[0].seq;
+        heap_remove(x, 0);
+        make_irregular(x, i);
         irregular_insert(x, i);
     }
-    return 0;
 }

@@ -52,26 +52,34 @@ void histogram_add(struct histogram *h, uint64_t ps, uint64_t times)
     note(h, ps, ps);
 }
 
+/* Samples first, first + by, ... that lie before bin `last`, in the bins of one width that begin with that of the first: each bin has
+ * width / by samples, or one more, by how far its first one lies behind its start. Returns their number. */
+static uint64_t add_to_octave(struct histogram *h, uint64_t first_ps, uint64_t by_ps, size_t last, uint64_t times)
+{
+    size_t bin = bin_of(first_ps);
+    const size_t octave = (bin / SUB + 1) * SUB, end = last < octave ? last : octave;
+    const uint64_t start = bin_start(bin), width = bin_start(bin + 1) - start, share = width / by_ps, rest = width % by_ps;
+    uint64_t n = (start + width - first_ps - 1) / by_ps + 1, behind = first_ps + n * by_ps - start - width;
+    h->count[bin] += n * times;
+    while (++bin < end) {
+        const bool more = behind < rest;
+        h->count[bin] += (share + more) * times;
+        n += share + more;
+        behind += (more ? by_ps : 0) - rest;
+    }
+    return n;
+}
+
 void histogram_add_run(struct histogram *h, uint64_t first_ps, uint64_t by_ps, uint64_t n, uint64_t times)
 {
     if (n == 0 || times == 0)
         return;
     const uint64_t last_ps = first_ps + (n - 1) * by_ps;
-    const double a_ps = by_ps > 0 ? 1 / (double)by_ps : 0; /* steps a picosecond */
+    const size_t last = bin_of(last_ps);
     uint64_t i = 0;
-    for (size_t bin = bin_of(first_ps); i < n; bin++) {
-        const uint64_t end = bin + 1 < BINS ? bin_start(bin + 1) : UINT64_MAX; /* of this bin */
-        uint64_t upto = n;
-        if (last_ps >= end) { /* the first step at or above end: estimated, then exact */
-            upto = (uint64_t)((double)(end - first_ps) * a_ps);
-            upto -= upto > 0 && first_ps + (upto - 1) * by_ps >= end;
-            while (first_ps + upto * by_ps < end)
-                upto++;
-        }
-        if (upto > i)
-            h->count[bin] += (upto - i) * times;
-        i = u64_max(i, upto);
-    }
+    while (bin_of(first_ps + i * by_ps) < last)
+        i += add_to_octave(h, first_ps + i * by_ps, by_ps, last, times);
+    h->count[last] += (n - i) * times;
     h->n += n * times;
     h->sum_ps += ((unsigned __int128)first_ps * n + (unsigned __int128)by_ps * (n * (n - 1) / 2)) * times;
     note(h, first_ps, last_ps);

@@ -14,12 +14,16 @@ libserving_a_SOURCES = \
   %D%/deployment.h \
   %D%/describe.c \
   %D%/describe.h \
+  %D%/distance.c \
+  %D%/distance.h \
   %D%/draw.c \
   %D%/draw.h \
   %D%/draws.c \
   %D%/draws.h \
   %D%/fast.c \
   %D%/fast.h \
+  %D%/fast_cache.c \
+  %D%/fast_cache.h \
   %D%/fast_state.c \
   %D%/generate.c \
   %D%/generate.h \
@@ -46,7 +50,9 @@ libserving_a_SOURCES = \
   %D%/slo.h \
   %D%/slots.c \
   %D%/stability.c \
-  %D%/step_price.c \
+  %D%/step_classes.c \
+  %D%/step_classes.h \
+  %D%/step_price.c %D%/step_work.c \
   %D%/step_price.h \
   %D%/study.c \
   %D%/timeline.c \

@@ -130,8 +130,7 @@ struct priced_step {
     double base_ps, position_ps[POLICY_MAX_GROUPS], sequence_s;
 };
 
-/* Layers of group g over those of groups without a window, whose positions the difference of two long contexts is. */
-static double layer_share(const struct policy *p, uint32_t g)
+double model_clock_share(const struct policy *p, uint32_t g)
 {
     uint32_t full = 0, of = 0;
     for (uint32_t i = 0; i < p->n_group; i++)
@@ -140,15 +139,14 @@ static double layer_share(const struct policy *p, uint32_t g)
     return full > 0 && of > 0 ? (double)of / full : 1;
 }
 
-/* Two contexts of a sequence: around the workload's mean, but where some layers have all positions and others a window, beyond the window. */
-static void contexts(const struct model_clock *x, uint32_t *low, uint32_t *high)
+void model_clock_contexts(const struct policy *p, uint32_t mean, uint32_t *low, uint32_t *high)
 {
-    const uint32_t middle = x->o->context > 0 ? x->o->context : 1024;
+    const uint32_t middle = mean > 0 ? mean : 1024;
     uint32_t widest = 0;
     bool full = false;
-    for (uint32_t g = 0; g < x->p->n_group; g++) {
-        widest = x->p->window[g] > widest ? x->p->window[g] : widest;
-        full |= x->p->window[g] == 0;
+    for (uint32_t g = 0; g < p->n_group; g++) {
+        widest = p->window[g] > widest ? p->window[g] : widest;
+        full |= p->window[g] == 0;
     }
     *low = full && widest > middle / 2 ? widest : middle / 2;
     *high = *low + middle;
@@ -163,12 +161,12 @@ static struct priced_step decode_at(struct model_clock *x, uint32_t n)
 {
     struct priced_step out = { 0 };
     uint32_t low, high;
-    contexts(x, &low, &high);
+    model_clock_contexts(x->p, x->o->context, &low, &high);
     unsigned of, unused;
     const double a = decode_s(x, n, low, &of), b = decode_s(x, n, high, &unused), slope = fmax(0, (b - a) / ((double)(high - low) * n));
     double base = a;
     for (uint32_t g = 0; g < x->p->n_group; g++) {
-        const double position = slope * layer_share(x->p, g);
+        const double position = slope * model_clock_share(x->p, g);
         base -= position * n * (double)window_of(x->p->window[g], low + UINT64_C(1));
         out.position_ps[g] = position * PS_PER_S;
     }
@@ -231,11 +229,11 @@ static void mixed_table(struct model_clock *x, struct step_price *out)
 static void pairs(struct model_clock *x, struct step_price *out)
 {
     uint32_t low, high;
-    contexts(x, &low, &high);
+    model_clock_contexts(x->p, x->o->context, &low, &high);
     const uint32_t n = (uint32_t)u64_min(x->p->max_num_batched_tokens, 2048), from = x->p->n_group > 1 ? low : 0, past = 8192;
     const double s = (prompt_s(x, n, from + past) - prompt_s(x, n, from)) / ((double)n * past);
     for (uint32_t g = 0; g < out->n_group; g++)
-        out->pair_ps_2_16[g] = (uint64_t)(fmax(0, s) * layer_share(x->p, g) * PS_PER_S * 65536 + 0.5);
+        out->pair_ps_2_16[g] = (uint64_t)(fmax(0, s) * model_clock_share(x->p, g) * PS_PER_S * 65536 + 0.5);
 }
 
 static int check(const struct model_clock *x, struct error *err)

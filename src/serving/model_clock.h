@@ -25,4 +25,10 @@ struct clock_options {
  */
 int model_clock(struct step_price *x, struct estimator *e, const struct policy *p, const struct clock_options *o, struct error *err);
 
+/* Two contexts of a sequence: around the workload's mean (0: 1024), but where some layers have all positions and others a window, beyond the
+ * window. */
+void model_clock_contexts(const struct policy *p, uint32_t mean, uint32_t *low, uint32_t *high);
+/* Layers of group g over those of groups without a window, whose positions the difference of two long contexts is. */
+double model_clock_share(const struct policy *p, uint32_t g);
+
 #endif

@@ -144,6 +144,13 @@ static double mean_waiting(const struct metrics_work *k)
     return s / (k->end_s - k->first_s);
 }
 
+/* Of the device's peak; NaN: not counted, or the profile has no peak. */
+static struct sampled utilization(const struct metrics_work *k, double work, double peak_s, size_t point)
+{
+    const double busy_s = (double)k->r->t.busy_ps / PS_PER_S;
+    return k->o->options->work && !isnan(peak_s) ? over_time(k, work / (busy_s * peak_s), point, POINT(busy_s)) : sampled_none(NAN, "not counted");
+}
+
 static void occupancy(struct metrics_work *k)
 {
     const struct serve_totals *t = &k->r->t;
@@ -153,6 +160,9 @@ static void occupancy(struct metrics_work *k)
     v[VALUE_BATCH_MOST] = maximum(t->most_running);
     v[VALUE_KV] = over_time(k, (double)t->used_block_ps / busy / blocks, POINT(block_s), POINT(busy_s));
     v[VALUE_KV_MOST] = maximum(t->most_used_blocks / blocks);
+    const struct step_work *work = k->o->options->work;
+    v[VALUE_MBU] = utilization(k, t->bytes, work ? work->peak_bytes_s : NAN, POINT(bytes));
+    v[VALUE_MFU] = utilization(k, t->flop, work ? work->peak_flop_s : NAN, POINT(flop));
     v[VALUE_BUSY] = over_time(k, k->m->stability.busy, POINT(busy_s), SIZE_MAX);
     v[VALUE_WAITING] = over_time(k, mean_waiting(k), POINT(waiting_s), SIZE_MAX);
     v[VALUE_PEAK_OUT_TOK_S] = maximum(peak_tokens(k));
@@ -187,6 +197,7 @@ static void counts(struct metrics_work *k)
     v[VALUE_HIT] = isnan(hit) ? sampled_none(NAN, "no prefix cache, or nothing to find in it") : ratio_of_counts(hit, k->sorted, k->scratch, k->n);
     v[VALUE_HIT_INFINITE] = sampled_none(k->o->hit_infinite, "of the workload");
     v[VALUE_EVICTED] = sampled_none((double)t->n_evicted, "replications give its interval");
+    v[VALUE_LOADED] = sampled_none((double)t->n_loaded_tok, "replications give its interval");
     v[VALUE_WASTED] = sampled_none((double)t->n_wasted_tok, "replications give its interval");
     const double draft = (double)t->n_draft, accepted = (double)t->n_accepted, k_draft = k->o->options->policy->num_speculative_tokens;
     const char *why = draft > 0 ? "replications give its interval" : "no speculation";

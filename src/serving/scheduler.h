@@ -160,7 +160,10 @@ uint32_t scheduler_used_blocks(const struct scheduler *s); /* referenced ones */
 /* For tests: blocks are neither lost nor held twice; NULL: all well. */
 const char *scheduler_broken(const struct scheduler *s);
 
-/* Chained hashes of the blocks of r that its identities cover whole; *n of them. NULL with *n 0: none. errors: out of memory. */
+/* Blocks of r that its identities cover whole; chained hashes of the first n of them. */
+uint32_t block_hash_count(const struct serve_workload *w, const struct serve_request *r, uint32_t block_size);
+void block_hashes_first(const struct serve_workload *w, const struct serve_request *r, uint32_t block_size, uint32_t n, uint64_t *hash);
+/* Of all of them, *n. NULL with *n 0: none. errors: out of memory. */
 uint64_t *block_hashes(const struct serve_workload *w, const struct serve_request *r, uint32_t block_size, uint32_t *n, struct error *err);
 
 #endif

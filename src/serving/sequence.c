@@ -8,24 +8,20 @@
 
 /* ---- identities ----------------------------------------------------------------------------------------------- */
 
-uint64_t *block_hashes(const struct serve_workload *w, const struct serve_request *r, uint32_t block_size, uint32_t *n, struct error *err)
+uint32_t block_hash_count(const struct serve_workload *w, const struct serve_request *r, uint32_t block_size)
 {
     uint64_t n_tok = 0;
     for (uint32_t i = 0; i < r->n_run; i++)
         n_tok += (uint64_t)w->run[r->run0 + i].n * w->run_tokens;
-    n_tok = u64_min(n_tok, (uint64_t)r->n_in + r->n_out);
-    *n = (uint32_t)(n_tok / block_size);
-    if (*n == 0)
-        return NULL;
-    uint64_t *hash = malloc(*n * sizeof *hash), h = 1;
-    if (!hash) {
-        (void)error_oom(err, *n * sizeof *hash, "the hashes of a prompt's blocks");
-        return NULL;
-    }
+    return (uint32_t)(u64_min(n_tok, (uint64_t)r->n_in + r->n_out) / block_size);
+}
+
+void block_hashes_first(const struct serve_workload *w, const struct serve_request *r, uint32_t block_size, uint32_t n, uint64_t *hash)
+{
     /* A piece is what a block has of an identity. */
     const struct token_run *run = &w->run[r->run0];
-    uint64_t identity = run->first, left = w->run_tokens; /* of it */
-    for (uint32_t j = 0, in_run = 0; j < *n; j++) {
+    uint64_t h = 1, identity = n > 0 ? run->first : 0, left = w->run_tokens; /* of it */
+    for (uint32_t j = 0, in_run = 0; j < n; j++) {
         for (uint64_t need = block_size, piece; need > 0; need -= piece, left -= piece) {
             if (left == 0) {
                 left = w->run_tokens;
@@ -40,6 +36,19 @@ uint64_t *block_hashes(const struct serve_workload *w, const struct serve_reques
         }
         hash[j] = h | 1; /* 0: no hash */
     }
+}
+
+uint64_t *block_hashes(const struct serve_workload *w, const struct serve_request *r, uint32_t block_size, uint32_t *n, struct error *err)
+{
+    *n = block_hash_count(w, r, block_size);
+    if (*n == 0)
+        return NULL;
+    uint64_t *hash = malloc(*n * sizeof *hash);
+    if (!hash) {
+        (void)error_oom(err, *n * sizeof *hash, "the hashes of a prompt's blocks");
+        return NULL;
+    }
+    block_hashes_first(w, r, block_size, *n, hash);
     return hash;
 }
 
@@ -176,7 +185,7 @@ void seq_release_all(struct scheduler *s, struct sched_seq *q)
 {
     for (uint32_t i = 0; i < s->p.n_group; i++) {
         struct seq_blocks *g = &q->group[i];
-        if (g->n > g->n_dropped)
+        if (g->n > g->n_dropped) /* a waiting one has none */
             block_pool_release(&s->pool, g->n - g->n_dropped, g->block + g->n_dropped);
         g->n = g->n_hashed = g->n_dropped = 0;
     }

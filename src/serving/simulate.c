@@ -58,6 +58,8 @@ void serve_note_steps(struct serve_result *r, const struct serve_options *o, con
     t->n_prompt_tok += x->n * x->n_prompt;
     t->running_ps += (unsigned __int128)x->n_running * ps;
     t->used_block_ps += ((unsigned __int128)x->used_blocks + used_before) * ps / 2;
+    t->bytes += x->bytes;
+    t->flop += x->flop;
     t->most_running = x->n_running > t->most_running ? x->n_running : t->most_running;
     t->most_used_blocks = x->used_blocks > t->most_used_blocks ? x->used_blocks : t->most_used_blocks;
     if (o->step)
@@ -192,6 +194,14 @@ static int take_arrivals(struct simulation *x, struct error *err)
     return 0;
 }
 
+/* A pass of a step. */
+static uint64_t pass_ps(const struct simulation *x, const struct step_load *load, struct serve_step *step)
+{
+    if (x->o->work)
+        step_work_add(x->o->work, x->o->price, load, NULL, 1, &step->bytes, &step->flop);
+    return step_price_ps(x->o->price, load);
+}
+
 /* A step in passes of at most n_ubatch tokens, where the policy has them; else in one. */
 static uint64_t price(const struct simulation *x, const struct batch *b, struct serve_step *step)
 {
@@ -206,12 +216,12 @@ static uint64_t price(const struct simulation *x, const struct batch *b, struct 
             (e->prompt ? step_load_prompt : step_load_decode)(&load, x->o->price, e->n_past + done, n);
             *(e->prompt ? &step->n_prompt : &step->n_decode) += n;
             if (load.n_decode + load.n_prompt == most) {
-                ps += step_price_ps(x->o->price, &load);
+                ps += pass_ps(x, &load, step);
                 load = (struct step_load){ 0 };
             }
         }
     }
-    return ps + (load.n_decode + load.n_prompt > 0 ? step_price_ps(x->o->price, &load) : 0);
+    return ps + (load.n_decode + load.n_prompt > 0 ? pass_ps(x, &load, step) : 0);
 }
 
 /* ---- keys and values from elsewhere -------------------------------------------------------------------------------- */

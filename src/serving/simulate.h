@@ -7,7 +7,7 @@
 
 #include "serving/histogram.h"
 #include "serving/policy.h"
-#include "serving/step_price.h"
+#include "serving/step_work.h"
 #include "serving/workload.h"
 
 #define SERVE_NOT_YET UINT64_MAX
@@ -31,6 +31,7 @@ struct serve_step {
     uint32_t n_decode, n_prompt; /* tokens of each step */
     uint32_t replica;
     uint32_t n_running, n_waiting, used_blocks; /* when it was formed; of several: blocks after the last */
+    double bytes, flop;    /* of all n, on a device; 0: not counted */
 };
 typedef void serve_step_fn(void *ctx, const struct serve_step *x);
 
@@ -46,6 +47,7 @@ struct serve_totals {
     /* Integrals over busy time, in sequence x ps and block x ps: means are these over busy_ps. A jump's blocks count with the mean of its ends. */
     unsigned __int128 running_ps, used_block_ps;
     uint32_t most_running, most_used_blocks;
+    double bytes, flop;              /* of a device, summed over replicas; 0: not counted */
 };
 
 /* To which of several replicas a request goes. */
@@ -60,6 +62,7 @@ enum { SERVE_STEP_BY_STEP = 1 }; /* of serve_options.flags: no jumps */
 struct serve_options {
     const struct policy *policy;
     const struct step_price *price;
+    const struct step_work *work; /* NULL: bytes and FLOP are not counted */
     uint32_t n_block;        /* usable KV blocks */
     uint32_t max_concurrency; /* of the client; 0: any number */
     double gap_scale;        /* of the times between roots' arrivals: 0.5 is twice the rate; 0: 1 */

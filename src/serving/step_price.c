@@ -1,4 +1,5 @@
 #include "serving/step_price.h"
+#include <math.h>
 #include <stdlib.h>
 
 int step_price_alloc(struct step_price *x, const struct policy *p, struct error *err)
@@ -64,8 +65,10 @@ static uint64_t pairs_of(uint32_t window, uint64_t n_past, uint64_t n)
 void step_load_prompt(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok)
 {
     l->n_prompt += n_tok;
-    for (uint32_t g = 0; g < x->n_group; g++)
+    for (uint32_t g = 0; g < x->n_group; g++) {
         l->pairs[g] += pairs_of(x->window[g], n_past, n_tok);
+        l->read[g] += x->window[g] > 0 ? u64_min(x->window[g] + (uint64_t)n_tok, (uint64_t)n_past + n_tok) : (uint64_t)n_past + n_tok;
+    }
 }
 
 static uint64_t mul_2_16(uint64_t a, uint64_t b)
@@ -87,13 +90,27 @@ uint64_t step_price_ps(const struct step_price *x, const struct step_load *l)
     return ps;
 }
 
-uint64_t step_price_run_ps(const struct step_price *x, const struct step_load *first, const uint32_t *grows, uint64_t n)
+struct step_run step_price_run(const struct step_price *x, uint32_t n_decode, uint64_t context)
 {
-    const uint64_t *context_ps = x->context_ps + (size_t)first->n_decode * x->n_group;
-    unsigned __int128 ps = (unsigned __int128)x->decode_ps[first->n_decode] * n;
-    for (uint32_t g = 0; g < x->n_group; g++) {
-        const unsigned __int128 positions = (unsigned __int128)first->context[g] * n + (unsigned __int128)grows[g] * (n * (n - 1) / 2);
-        ps += positions * context_ps[g];
-    }
+    const uint64_t context_ps = x->context_ps[n_decode];
+    return (struct step_run){ x->decode_ps[n_decode] + context_ps * context, context_ps * n_decode };
+}
+
+uint64_t step_run_ps(const struct step_run *r, uint64_t n)
+{
+    const unsigned __int128 ps = (unsigned __int128)r->first_ps * n + (unsigned __int128)r->by_ps * (n * (n - 1) / 2);
     return ps > UINT64_MAX ? UINT64_MAX : (uint64_t)ps;
+}
+
+uint64_t step_run_until(const struct step_run *r, uint64_t ps, uint64_t most)
+{
+    if (step_run_ps(r, most) < ps)
+        return most;
+    const double by = (double)r->by_ps, b = (double)r->first_ps - by / 2, end = (double)ps; /* the root, then exact */
+    uint64_t n = (uint64_t)min2(2 * end / (b + sqrt(b * b + 2 * by * end)), (double)most);
+    while (n > 0 && step_run_ps(r, n - 1) >= ps)
+        n--;
+    while (step_run_ps(r, n) < ps)
+        n++;
+    return n;
 }

@@ -35,6 +35,7 @@ struct step_load {
     uint32_t n_prompt;   /* tokens of prompts' chunks */
     uint64_t context[POLICY_MAX_GROUPS];
     uint64_t pairs[POLICY_MAX_GROUPS];
+    uint64_t read[POLICY_MAX_GROUPS]; /* positions of the KV cache that the chunks read */
 };
 
 /* For makers of tables: the next size above n that is priced, so many in an octave; times at sizes between are linear. */
@@ -47,14 +48,30 @@ static inline uint64_t window_of(uint32_t window, uint64_t n)
     return window > 0 && n > window ? window : n;
 }
 
+/* Nothing, in the groups that the price has. */
+static inline void step_load_clear(struct step_load *l, const struct step_price *x)
+{
+    l->n_decode = l->n_prompt = 0;
+    for (uint32_t g = 0; g < x->n_group; g++)
+        l->context[g] = l->pairs[g] = l->read[g] = 0;
+}
+
 /* Adds a decoding sequence: n_tok tokens after n_past positions. */
 void step_load_decode(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok);
 /* Adds a chunk of a prompt. Its t-th token attends to n_past + t + 1 positions, or a window's. */
 void step_load_prompt(struct step_load *l, const struct step_price *x, uint32_t n_past, uint32_t n_tok);
 uint64_t step_price_ps(const struct step_price *x, const struct step_load *l);
 
-/* n consecutive decode steps, the first of which is `first`; grows[g]: positions that a step's context has more than the one before, one for
- * each sequence below the window. Saturates at UINT64_MAX. */
-uint64_t step_price_run_ps(const struct step_price *x, const struct step_load *first, const uint32_t *grows, uint64_t n);
+/* Consecutive decode steps of the same sequences, each of whose context grows by one: a step takes by_ps more than the one before. Only for
+ * prices of one layer group without a window. */
+struct step_run {
+    uint64_t first_ps, by_ps;
+};
+/* Of n_decode sequences, which attend to so many positions in the first step. */
+struct step_run step_price_run(const struct step_price *x, uint32_t n_decode, uint64_t context);
+/* Of n steps. Saturates at UINT64_MAX. */
+uint64_t step_run_ps(const struct step_run *r, uint64_t n);
+/* The fewest steps that take ps > 0 or more; `most` where those take less. */
+uint64_t step_run_until(const struct step_run *r, uint64_t ps, uint64_t most);
 
 #endif

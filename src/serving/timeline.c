@@ -44,6 +44,8 @@ static void add_point(struct timeline_point *to, const struct timeline_point *x,
     to->block_s += share * x->block_s;
     to->n_prompt += share * x->n_prompt;
     to->n_decode += share * x->n_decode;
+    to->bytes += share * x->bytes;
+    to->flop += share * x->flop;
 }
 
 static void halve_points(struct timeline *t)
@@ -79,7 +81,8 @@ static void add_steps(struct timeline *t, const struct serve_step *x)
     const uint64_t ps = x->end_ps - x->start_ps;
     const double s = (double)ps / PS_PER_S;
     const struct timeline_point all = { .busy_s = s, .prompt_s = x->n_prompt > 0 ? s : 0, .running_s = s * x->n_running, .waiting_s = s * x->n_waiting,
-                                        .block_s = s * x->used_blocks, .n_prompt = (double)x->n * x->n_prompt, .n_decode = (double)x->n * x->n_decode };
+                                        .block_s = s * x->used_blocks, .n_prompt = (double)x->n * x->n_prompt, .n_decode = (double)x->n * x->n_decode,
+                                        .bytes = x->bytes, .flop = x->flop };
     while (x->end_ps / t->width_ps >= TIMELINE_POINTS)
         halve_points(t);
     const uint64_t first = x->start_ps / t->width_ps, last = x->end_ps / t->width_ps;

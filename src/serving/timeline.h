@@ -16,6 +16,7 @@ struct timeline_point {
     double busy_s, prompt_s; /* in steps; in steps with prompts' tokens */
     double running_s, waiting_s, block_s;
     double n_prompt, n_decode; /* tokens */
+    double bytes, flop;        /* of a device, summed over replicas */
 };
 
 /* Why requests that wait after a step was formed were not in it. */

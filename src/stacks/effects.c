@@ -7,7 +7,7 @@
 static bool closed_gradient(const void *features, const double *parameter, double *g)
 {
     const struct time_features *f = features;
-    if (f->before || f->n_queue != 0 || f->n_seq != 0)
+    if (f->before || f->n_queue != 0 || f->n_ahead != 0 || f->n_seq != 0)
         return false;
     for (int i = 0; i < f->n_term; i++)
         if (f->term[i].kind == TIME_SMALL_KERNEL)

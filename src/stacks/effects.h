@@ -34,7 +34,7 @@ enum dimension {
     DIM_OP,       /* op, of rows of one op */
     DIM_LINK,     /* interconnect: "board", "pcie", "network" */
     DIM_GENERATION, /* of a server's machine: vendor and narrowest math unit, "NVIDIA fp4" */
-    DIM_MODE,     /* of a server with separate prefill: "disagg" */
+    DIM_MODE,     /* of a server with separate prefill: "disagg vllm" */
     DIM_VENDOR,   /* of the machine; CPUs are one */
     DIM_KIND,     /* "CPU" or "GPU" */
     DIM_PAIR,     /* engine and vendor */

@@ -321,7 +321,7 @@ static void dimensions(struct fitted_row *r, const struct workload *p)
     if (is_served(p->m)) {
         generation(r->dim[DIM_GENERATION], sizeof r->dim[0], p);
         if (strcmp(p->m->mode, "disagg") == 0)
-            snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%s", p->m->mode);
+            snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%.16s %.40s", p->m->mode, p->stack->id);
     }
     snprintf(r->dim[DIM_VENDOR], sizeof r->dim[0], "%s", vendor);
     snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", r->traits.cpu ? "CPU" : "GPU");

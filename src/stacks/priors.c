@@ -19,6 +19,7 @@ static const char *const number_names[PRIOR_NUMBER_COUNT] = {
     [PRIOR_NETWORK_HOP_S] = "network_hop_s",
     [PRIOR_SERVER_NETWORK_BYTES_S] = "server_network_bytes_s",
     [PRIOR_SERVER_NETWORK_HOP] = "server_network_hop",
+    [PRIOR_GRAPH_LAUNCH] = "graph_launch",
     [PRIOR_ECC_BYTES] = "ecc_bytes",
     [PRIOR_TILE_OPS] = "tile_ops",
     [PRIOR_VULKAN_MORE] = "vulkan_more",

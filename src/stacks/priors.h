@@ -23,6 +23,7 @@ enum prior_number {
     PRIOR_NETWORK_HOP_S,
     PRIOR_SERVER_NETWORK_BYTES_S,
     PRIOR_SERVER_NETWORK_HOP,
+    PRIOR_GRAPH_LAUNCH, /* launch in a captured graph over one by the host */
     PRIOR_ECC_BYTES,
     PRIOR_TILE_OPS,
     PRIOR_VULKAN_MORE,

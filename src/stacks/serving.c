@@ -55,13 +55,17 @@ static double steps_until_slot(const struct workload *p)
     return more * p->out;
 }
 
+/* Steps are captured in graphs, whose kernels start faster than a prompt's. */
 static void add_wait(struct time_features *f, struct time_features *wait, const struct stack_traits *x)
 {
-    const double steps = steps_until_slot(x->p) + x->receive_steps / 2; /* an arrival waits for half of them on average */
+    const bool simulated = !isnan(x->p->n_ahead) && strcmp(x->p->m->mode, "disagg") != 0;
+    const double until_slot = simulated ? 0 : steps_until_slot(x->p), steps = until_slot + x->receive_steps / 2; /* half of them on average */
     if (!(steps > 0))
         return;
     *wait = (struct time_features){ .sequential = 1, .one_step = true };
     add_step(wait, x, steps);
+    for (int i = 0; i < wait->n_term; i++)
+        wait->term[i].launched *= prior(PRIOR_GRAPH_LAUNCH);
     wait->n_pass = wait->n_seq = 0; /* per-request cost is in the other part */
     cross_network(wait, x->p);
     f->before = wait;
@@ -74,7 +78,10 @@ void serving_features(struct time_features *f, struct time_features *wait, const
     f->one_step = true;
     if (p->m->metric == METRIC_TTFT) {
         add_prompt(f, x);
-        f->n_queue = fmax(0, fmin(p->n_users / copies, p->batch) / dp - 1);
+        if (isnan(p->n_ahead))
+            f->n_queue = fmax(0, fmin(p->n_users / copies, p->batch) / dp - 1);
+        else
+            f->n_ahead = p->n_ahead;
         add_wait(f, wait, x);
     } else {
         add_step(f, x, 1);

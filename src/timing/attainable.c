@@ -395,16 +395,16 @@ static bool is_launched(const struct roofs *r, const struct op *op)
 }
 
 /*
- * A collective of n devices; bytes: sent per device on a ring; hop: seconds of a step. An all-reduce on a ring has two rounds; for few
- * devices or small messages each device sends to all at once: more bytes, fewer hops. (24)
+ * A collective of n devices; bytes: sent per device on a ring; hop: seconds of a step. An all-reduce has two rounds, of n - 1 steps on a
+ * ring, of one step each where all devices are joined; or each device sends all to all at once: one step, more bytes. (24)
  */
 double link_collective_s(const struct roofs *r, const struct step *x, double *bytes, double hop)
 {
     const double n = x->n_comm, wire = *bytes / r->link_bytes_s;
     if (x->kind == OP_ALL_REDUCE) {
-        const double ring = wire + 2 * (n - 1) * hop, direct = wire * n / 2 + hop;
-        if (r->link_ring || !(direct < ring))
-            return ring;
+        const double rounds = wire + 2 * (r->link_ring ? n - 1 : 1) * hop, direct = wire * n / 2 + hop;
+        if (r->link_ring || !(direct < rounds))
+            return rounds;
         *bytes *= n / 2;
         return direct;
     }

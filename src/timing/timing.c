@@ -62,7 +62,7 @@ static enum time_kind kind_of(enum op_kind k)
 void time_features_init(struct time_features *f)
 {
     f->n_term = 0;
-    f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = f->n_kernel = 0;
+    f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->n_ahead = f->host_s = f->pipelined = f->n_kernel = 0;
     f->n_stage_boundary = f->n_tok = f->most_tok = 0;
     f->sequential = 1;
     f->one_step = f->prompt = f->decode = f->long_context = f->small_batch = f->batched = f->request = f->step = false;
@@ -304,7 +304,8 @@ double time_ln_seconds(const void *features, const double *parameter)
     /* Optimally chunked and pipelined: square roots add up. (47) */
     const double wire = f->wire_s / fraction(parameter[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(parameter[TIME_HOP]);
     s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops)) + f->n_stage_boundary * exp(parameter[TIME_STAGE_BOUNDARY]);
-    s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) * (1 + f->n_queue * exp(parameter[TIME_QUEUE]));
+    s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) * 
+         (1 + f->n_queue * exp(parameter[TIME_QUEUE]) + f->n_ahead);
     if (f->before)
         s += exp(time_ln_seconds(f->before, parameter) - parameter[TIME_REQUEST]);
     return log(s) + parameter[TIME_REQUEST];

@@ -101,6 +101,7 @@ struct time_features {
     bool one_step;       /* every collective is one step, not a ring's: n_hop counts collectives. (52) */
     double n_seq;        /* sequences of all passes that a server prepares and samples; 0: none */
     double n_queue;      /* others whose prompts a prompt may wait for; 0: none */
+    double n_ahead;      /* prompts that a prompt waits for, as simulated; 0: none */
     bool prompt;         /* passes of prompts: of intervals, which differ by phase */
     bool decode, long_context;   /* decode steps with the traits of (36); long context */
     bool small_batch;            /* prompts that pass fewer than TIME_PROMPT tokens at a time */

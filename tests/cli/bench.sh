@@ -214,6 +214,31 @@ if [ -w /dev/full ]; then
     ok $? "a full disk is an error"
 fi
 
+# ---- paged KV caches
+run bench --brief -m "$m" -p 0 -n 3 -d 20 -b 1,2 -r 3 --paged --quiet -o csv
+[ "$status" -eq 0 ] && [ "$(cells test | tr '\n' ' ')" = "tg3@d20 tg3@d20@kv16 tg3x2@d20 tg3x2@d20@kv16 " ]
+ok $? "--paged: every test in a contiguous and a paged cache"
+is " ,16, ,16" "$(cells kv_block | sed 's/^$/ /' | paste -sd,)" "kv_block: positions of a block"
+cells kv_ratio >"$tmp/ratio" && cells kv_ratio_low >"$tmp/low" && cells kv_ratio_high >"$tmp/high"
+paste -d, "$tmp/ratio" "$tmp/low" "$tmp/high" | awk -F, 'NR % 2 { bad += $1 != "" } NR % 2 == 0 { bad += !($1 > 0 && $2 <= $1 && $1 <= $3) } END { exit bad || NR != 4 }'
+ok $? "a paged test has its ratio, within its interval"
+# Attention of a step at 21 positions reads two blocks' numbers in each of 2 layers; the rest as of the contiguous cache.
+run bench --brief -m "$m" -p 0 -n 1 -d 20 -r 1 --paged --quiet -o csv
+is 16 "$(cells kv_bytes | paste -sd' ' | awk '{ print $2 - $1 }')" "the engine counts the block tables"
+run bench --brief -m "$m" -p 8 -n 2 -b 2 -r 1 --paged --quiet
+[ "$status" -eq 0 ] && has 'pp8x2@kv16' && has 'tg2x2@d8@kv16' && has 'pp8+tg2x2@kv16'
+ok $? "a prompt and its generation in each cache"
+run bench --brief -m "$m" -p 0 -n 1 -d 20 -r 1 --block-size 8,32 --quiet
+[ "$status" -eq 0 ] && has 'tg1@d20@kv8' && has 'tg1@d20@kv32' && has 'KV block' && ! has 'tg1@d20 '
+ok $? "--block-size alone: only these caches"
+run bench --brief -m "$m" -p 0 -n 1 -r 1 --quiet --save "$tmp/plain.json"
+[ "$status" -eq 0 ] && ! has 'KV block' && grep -q '"kv_block": null' "$tmp/plain.json"
+ok $? "a contiguous cache has no block"
+refused 2 'expected 8, 16, 32, 64 or 128, found 24' bench -m "$m" --paged --block-size 24
+refused 2 'found 4' bench -m "$m" --block-size 4
+refused 2 '0 twice' bench -m "$m" --paged --block-size 0,16
+refused 2 'more than 8 caches' bench -m "$m" --block-size 8,16,32,64,128,8,16,32,64
+
 # ---- routing: recorded, and priced with. Sequences of one token each, so that those of a pass choose independently.
 run synth mixtral-8x7b --n-layer 2 --n-embd 64 --n-ff 64 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/moe.gguf" --quiet
 run bench --brief -m "$tmp/moe.gguf" -p 0 -n 1 -b 64 -r 2 -t 1 --quiet --save "$tmp/moe.json"

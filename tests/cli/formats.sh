@@ -155,6 +155,10 @@ load="--hw h100-sxm --workload random:in=100,out=50 --rate 4 --requests 60 --slo
 command_json roofcast.simulate simulate stories15m $load
 command_json roofcast.simulate simulate stories15m --hw h100-sxm --workload random:in=100,out=50 --requests 3 --draws 0
 command_json roofcast.policies simulate stories15m $load --compare-policies
+run simulate stories15m $load --draws 0 --save "$tmp/a.json" && run simulate stories15m -q Q8_0 $load --draws 12 --save "$tmp/b.json"
+command_json roofcast.serving_compare compare "$tmp/a.json" "$tmp/b.json"
+command_jsonl compare "$tmp/a.json" "$tmp/b.json"
+command_jsonl compare "$tmp/a.json" "$tmp/b.json" --steps
 command_json roofcast.capacity capacity stories15m --hw h100-sxm,rtx-4090 --workload random:in=100,out=50 --requests 60 --slo ttft=1s,tpot=50ms
 command_json roofcast.capacity capacity llama-3.1-405b --hw h100-sxm,rtx-4090 --requests 60 --slo ttft=1s
 command_jsonl simulate stories15m $load
@@ -186,6 +190,7 @@ command_jsonl quantize "$tmp/m.gguf" -q F16 --tensors --allow-requantize --force
 bench="bench --brief -m $tmp/m.gguf -t 1 -r 1"
 # shellcheck disable=SC2086
 {
+    command_json roofcast.simulate serve -m "$tmp/m.gguf" -t 1 --workload random:in=20,out=6 --requests 4
     command_json roofcast.bench $bench -p 8 -n 4 -d 16 --ops --save "$tmp/run.json"
     check roofcast.run "$tmp/run.json" "bench --save"
     command_jsonl $bench -p 8 -n 0 --ops

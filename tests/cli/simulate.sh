@@ -44,6 +44,7 @@ if command -v jq >/dev/null; then
     ok $? "--save writes what -o json prints"
     is "roofcast.simulate stable true 120 vllm-0.27" "$(json '[.schema, .stability.verdict, .slo.met, .requests, .policy] | join(" ")')" "json: verdict, SLO, requests, policy"
     is "$ttft" "$(json '.rows[] | select(.figure == "ttft_mean") | .value')" "the same figures"
+    is "6 true true" "$(json '.timeline | [length, (map(arrays | length) | unique | length == 1), ([.mbu[], .mfu[]] | all(. >= 0 and . < 1))] | join(" ")')" "json: batch, queue, KV cache, MBU and MFU over time"
     few --rate 8 --format vllm --slo p99:ttft=10s --max-concurrency 64
     for key in duration completed failed total_input_tokens total_output_tokens request_throughput request_goodput output_throughput total_token_throughput \
         max_output_tokens_per_s max_concurrent_requests rtfx mean_ttft_ms median_ttft_ms std_ttft_ms p99_ttft_ms mean_tpot_ms p99_tpot_ms mean_itl_ms p99_itl_ms \
@@ -82,8 +83,8 @@ few --rate 8 --compare-policies -o csv && is 8 "$(wc -l <"$tmp/out")" "--compare
 holds "$(cells out_tok_s name=continuous) > 2 * $(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == 2 { print $at["out_tok_s"] }' "$tmp/out")" "batches serve more than one by one"
 
 # ---- the same in either mode, with any number of threads, again
-figures() { # all but the mean use of KV blocks, which a jump has of its ends
-    sed 's/"[^"]*"/quoted/g' "$tmp/out" | awk -F, '$1 != "kv_usage" { print $1, $3 }'
+figures() { # all but the mean use of KV blocks, which a jump has of its ends, and sums of a jump's bytes and FLOP, which round otherwise
+    sed 's/"[^"]*"/quoted/g' "$tmp/out" | awk -F, '$1 != "kv_usage" && $1 != "mbu" && $1 != "mfu" { print $1, $3 }'
 }
 both_modes() { # NAME ARGS...
     name=$1

@@ -241,6 +241,7 @@ static void paged_init(struct paged *p, const struct subject *s, struct engine_o
     p->groups = groups ? kv_groups_of_ops(&ops) : (struct kv_groups){ .n = 1 };
     op_list_free(&ops);
     o.block_size = 8;
+    o.n_threads = groups ? 1 : o.n_threads; /* one thread: several KV heads are a unit */
     o.n_block = N_SEQ * p->groups.n * PER_SEQ;
     o.groups = groups ? p->groups : (struct kv_groups){ 0 };
     uint32_t *order = malloc(o.n_block * sizeof *order);

@@ -242,3 +242,29 @@ fuzz_targets += %D%/fuzz_workload
 %C%_fuzz_workload_LDADD   = libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
 %C%_fuzz_workload_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
+
+check_PROGRAMS += %D%/replay_saved
+%C%_replay_saved_SOURCES  = %D%/fuzz_saved.c %D%/replay.c %D%/fuzz.h
+%C%_replay_saved_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"saved"'
+%C%_replay_saved_LDADD    = libreport.a libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_saved
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_saved
+%C%_fuzz_saved_SOURCES = %D%/fuzz_saved.c %D%/fuzz.h
+%C%_fuzz_saved_LDADD   = libreport.a libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_saved_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_api
+%C%_replay_api_SOURCES  = %D%/fuzz_api.c %D%/replay.c %D%/fuzz.h
+%C%_replay_api_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"api"'
+%C%_replay_api_LDADD    = libserver.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_api
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_api
+%C%_fuzz_api_SOURCES = %D%/fuzz_api.c %D%/fuzz.h
+%C%_fuzz_api_LDADD   = libserver.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_api_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif

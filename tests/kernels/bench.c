@@ -270,6 +270,120 @@ static void bench_type(struct bench *b, struct team *const team[2], const struct
     fflush(stdout);
 }
 
+/* ---- attention over a contiguous and a paged cache ---------------------------------------------- */
+
+enum { BLOCK = 16, BLOCK_LOG2 = 4 };
+
+/* Keys and values of one head: contiguous, and the same as blocks in random order, keys and values of a block together. */
+struct bench_kv {
+    unsigned char *keys, *values, *pool;
+    uint32_t *table;
+    struct kv_rows k[2], v[2]; /* contiguous, paged */
+    size_t pool_bytes;
+};
+
+static void *map_large(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        abort();
+    (void)madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+static void shuffle_blocks(uint32_t *table, uint32_t n, struct rng *r)
+{
+    for (uint32_t b = 0; b < n; b++) {
+        const uint32_t at = (uint32_t)(rng_u64(r) % (b + 1));
+        table[b] = table[at];
+        table[at] = b;
+    }
+}
+
+static void kv_init(struct bench_kv *x, const struct dtype_info *t, size_t dim, uint32_t n, struct rng *r)
+{
+    enum { NOISE = 4096 };
+    const size_t row_bytes = dtype_row_bytes(t->id, dim), part = BLOCK * row_bytes;
+    float *noise = random_floats(r, NOISE * dim, 1);
+    x->pool_bytes = 2 * (size_t)n * row_bytes;
+    x->keys = map_large(x->pool_bytes);
+    x->values = x->keys + n * row_bytes;
+    x->pool = map_large(x->pool_bytes);
+    x->table = check_alloc(n / BLOCK * sizeof *x->table);
+    t->quantize(noise, x->keys, NOISE * dim);
+    for (size_t at = NOISE * row_bytes; at < x->pool_bytes; at += NOISE * row_bytes)
+        memcpy(x->keys + at, x->keys, NOISE * row_bytes);
+    x->k[0] = x->v[0] = (struct kv_rows){ .data = x->keys, .type = t->id, .row_bytes = row_bytes, .head_bytes = row_bytes, .n_row = n };
+    x->v[0].data = x->values;
+    x->k[1] = x->v[1] = (struct kv_rows){ .data = x->pool, .type = t->id, .row_bytes = row_bytes, .head_bytes = part, .n_row = BLOCK,
+                                          .table = x->table, .shift = BLOCK_LOG2, .block_bytes = 2 * part };
+    x->v[1].data += part;
+    shuffle_blocks(x->table, n / BLOCK, r);
+    for (uint32_t b = 0; b < n / BLOCK; b++) {
+        memcpy(x->pool + 2 * part * x->table[b], x->keys + b * part, part);
+        memcpy(x->pool + 2 * part * x->table[b] + part, x->values + b * part, part);
+    }
+    free(noise);
+}
+
+static void kv_free(struct bench_kv *x)
+{
+    munmap(x->keys, x->pool_bytes);
+    munmap(x->pool, x->pool_bytes);
+    free(x->table);
+}
+
+/* One token of `heads` heads of a KV head after n - 1 others, contiguous and paged in turn: a line. */
+static void bench_paged(const struct kernels *k, const struct dtype_info *t, size_t dim, uint32_t heads, uint32_t n, struct rng *r)
+{
+    enum { TURNS = 31 };
+    struct bench_kv kv;
+    kv_init(&kv, t, dim, n, r);
+    float *q = random_floats(r, heads * dim, 1), *out = check_alloc(heads * dim * sizeof *out);
+    struct attention_args a = { .q = q, .q_stride = heads * dim, .q_head_stride = dim, .out = out, .out_stride = heads * dim, .n_tok = 1,
+                                .n_past = n - 1, .n_head = heads, .n_head_kv = 1, .head_dim = (uint32_t)dim, .head_dim_v = (uint32_t)dim,
+                                .scale = 1 / sqrtf((float)dim) };
+    a.scratch = check_alloc(kernels_attention_scratch_bytes(n, dim, heads, 1));
+    double s[2][TURNS], ratio[TURNS];
+    struct work w = { 0 };
+    for (size_t i = 0; i < TURNS; i++) {
+        for (size_t j = 0; j < 2; j++) {
+            const size_t paged = (i + j) % 2;
+            a.k = kv.k[paged], a.v = kv.v[paged];
+            const double t0 = cpu_now_s();
+            k->attention(&a, 0, heads, 0, 1, true, &w);
+            s[paged][i] = cpu_now_s() - t0;
+        }
+        ratio[i] = s[0][i] / s[1][i];
+    }
+    const double bytes = (double)kv.pool_bytes;
+    printf("%-11s attention %-5s head_dim %3zu, %u head%s a key, %6u keys: %5.1f GB/s, in blocks of %d %5.1f GB/s, paged over contiguous %.3f\n", k->isa,
+           t->name, dim, heads, heads == 1 ? " " : "s", n, bytes / stats_median(s[0], TURNS) / 1e9, BLOCK, bytes / stats_median(s[1], TURNS) / 1e9,
+           stats_median(ratio, TURNS));
+    fflush(stdout);
+    kv_free(&kv);
+    free(a.scratch);
+    free(q);
+    free(out);
+}
+
+/* In L2 and L3, and from memory. */
+static void bench_attentions(int argc, char **argv, struct rng *r)
+{
+    static const enum dtype types[] = { DTYPE_F16, DTYPE_Q8_0 };
+    static const uint32_t heads[] = { 8, 3, 1 }, keys[] = { 4096, 1 << 18 };
+    struct kernels k;
+    for (size_t i = 0; rung_at(i, &k); i++) {
+        if (strcmp(k.isa, "ref") == 0 || (argc > 0 && strncmp(argv[0], "isa=", 4) == 0 && strcmp(argv[0] + 4, k.isa) != 0))
+            continue;
+        for (size_t x = 0; x < ARRAY_LEN(types); x++)
+            for (size_t dim = 64; dim <= 128; dim *= 2)
+                for (size_t h = 0; h < ARRAY_LEN(heads); h++)
+                    for (size_t n = 0; n < ARRAY_LEN(keys); n++)
+                        bench_paged(&k, dtype_find(types[x]), dim, heads[h], keys[n], r);
+    }
+}
+
 /* 8 heads of a KV head, on one thread: a prompt of 512 tokens, and a token after 4095. */
 static void bench_attention(const struct kernels *k, const struct dtype_info *t, size_t dim,
                             struct rng *r)
@@ -432,6 +546,10 @@ int bench_main(int argc, char **argv)
     struct rng r;
     struct cpulist cpus;
     rng_init(&r, 1);
+    if (argc > 0 && strcmp(argv[0], "attention") == 0) {
+        bench_attentions(argc - 1, argv + 1, &r);
+        return 0;
+    }
     if (cpulist_usable(&cpus, &err) != 0)
         return 1;
     const int n_threads = (int)(cpus.n < 2 ? 2 : cpus.n);

@@ -382,6 +382,28 @@ static struct kv_rows paged(const struct kv_rows *from, uint32_t n_kv, uint32_t 
     return to;
 }
 
+/* All heads in one call: the same bits and work as KV head by KV head. */
+static void check_together(const struct kernels *k, const struct shape *s, const struct buffers *b)
+{
+    struct attention_args a = b->a;
+    struct work apart = { 0 }, together = { 0 };
+    const uint32_t own = s->n_head / s->n_head_kv;
+    const size_t bytes = (size_t)s->n_head * s->dim_v * sizeof *b->out;
+    float *out = check_alloc(bytes);
+    for (uint32_t h = 0; h < s->n_head; h += own)
+        k->attention(&a, h, h + own, 0, 1, true, &apart);
+    memcpy(out, b->out, bytes);
+    memset(b->out, 0, bytes);
+    a.scratch = check_alloc(kernels_attention_scratch_bytes(b->n_kv, s->dim > s->dim_v ? s->dim : s->dim_v, s->n_head, 1));
+    k->attention(&a, 0, s->n_head, 0, 1, true, &together);
+    if (memcmp(&together, &apart, sizeof apart) != 0)
+        fail_msg("%s: attention of %u heads in one call counts otherwise than one by one", k->isa, s->n_head);
+    if (memcmp(out, b->out, bytes) != 0)
+        fail_msg("%s: attention of %u heads in one call: not the bits of one by one", k->isa, s->n_head);
+    free(a.scratch);
+    free(out);
+}
+
 /* The same bits as of a contiguous cache, and the same work. */
 static void check_paged(const struct kernels *k, const struct shape *s, const struct dtype_info *t, unsigned shift, bool rounded, struct rng *r)
 {
@@ -406,6 +428,8 @@ static void check_paged(const struct kernels *k, const struct shape *s, const st
         if (memcmp(out + i * b.a.out_stride, b.out + i * b.a.out_stride, (size_t)s->n_head * s->dim_v * sizeof *out) != 0)
             fail_msg("%s: attention of %s in blocks of %u, %u tokens after %u, token %zu: not the bits of a contiguous cache", k->isa, t->name, 1u << shift,
                      s->n_tok, s->n_past, i);
+    if (s->n_tok == 1)
+        check_together(k, s, &b);
     free((void *)(uintptr_t)keys.table);
     if (values.table != keys.table)
         free((void *)(uintptr_t)values.table);
@@ -424,6 +448,8 @@ void test_attention_paged(void **state)
         { 1,  203, 3,  1, 128, 96,  117, 0,   0,  true,  false},
         { 1,  129, 2,  2, 32,  32,  0,   0,   30, false, false},
         { 1,  150, 16, 1, 576, 512, 0,   0,   0,  false, true },
+        { 1,  213, 15, 5, 64,  64,  100, 0,   0,  true,  false},
+        { 1,  190, 36, 3, 64,  32,  0,   0,   30, false, false},
         { 40, 61,  4,  2, 64,  64,  0,   0,   0,  false, false},
         { 33, 200, 4,  2, 64,  64,  75,  0,   0,  true,  false},
         { 9,  60,  7,  1, 576, 512, 0,   0,   0,  true,  true },

@@ -1,7 +1,9 @@
 /* Latencies of servers in a closed loop: simulated where a row says enough, with the closed form's interval; waits that memory makes. */
 #include "base/environment.h"
+#include "learn/ahead.h"
 #include "learn/fitted.h"
 #include "rows.h"
+#include <math.h>
 
 static const char header[] =
     "id,silicon_data_source,backend,backend_version,model_path,system,precision,mode,isl,osl,gemm_quant_mode,moe_quant_mode,batch_size,tp_size,pp_size,"
@@ -110,9 +112,40 @@ static void test_not_simulated(void **state)
     assert_string_equal(l[0].tpot.closed_form, "too many tokens");
 }
 
+/* n_ahead of the TTFT of a line. */
+static double ahead(const char *line)
+{
+    struct rows x;
+    struct error err = { 0 };
+    char text[2048];
+    snprintf(text, sizeof text, "%s%s\n", header, line);
+    load_text(&x, text);
+    assert_true(isnan(x.row[0].n_ahead));
+    assert_ok(ahead_set_rows(x.row, x.l.n, &err), err);
+    assert_true(isnan(x.row[1].n_ahead)); /* of TTFT only */
+    const double n = x.row[0].n_ahead;
+    unload(&x);
+    return n;
+}
+
+/* One user waits for nobody; of many a tenth come at once, and half of those are before one. */
+static void test_ahead(void **state)
+{
+    (void)state;
+    const double one = ahead("a,x; silicon_concurrency=1,vllm,0.19.0,meta-llama/Llama-3.1-70B,h100_sxm,fp8,agg,1024,1024,fp8,fp8,1,4,1,1,4,1,,80,10");
+    const double many = ahead("a,x; silicon_concurrency=64,vllm,0.19.0,meta-llama/Llama-3.1-70B,h100_sxm,fp8,agg,1024,1024,fp8,fp8,64,4,1,1,4,1,,80,10");
+    assert_true(one >= 0 && one < 0.2 && many > 1 && many < 10);
+    /* separate prefill, of as many workers as the load needs */
+    const double few = ahead("a,x; silicon_concurrency=20,sglang,0.5,deepseek-ai/DeepSeek-R1,b200_sxm,fp8,disagg,1024,1024,fp8,fp8_block,,,,,,,2,300,12");
+    const double more = ahead("a,x; silicon_concurrency=4000,sglang,0.5,deepseek-ai/DeepSeek-R1,b200_sxm,fp8,disagg,1024,1024,fp8,fp8_block,,,,,,,2,300,12");
+    assert_true(few >= 19 / 20.0 && more < 4000 / 20.0 / 2);
+    /* too long to be simulated */
+    assert_true(isnan(ahead("a,x; silicon_concurrency=60000,vllm,0.19.0,meta-llama/Llama-3.1-70B,h100_sxm,fp8,agg,90000000,128,fp8,fp8,1,4,1,1,4,1,,80,10")));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_alone), cmocka_unit_test(test_together), cmocka_unit_test(test_memory),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_ahead), cmocka_unit_test(test_alone), cmocka_unit_test(test_together), cmocka_unit_test(test_memory),
                                         cmocka_unit_test(test_not_simulated) };
     environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);

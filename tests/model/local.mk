@@ -27,6 +27,10 @@ check_PROGRAMS += %D%/test_chat
 %C%_test_chat_SOURCES = %D%/test_chat.c %D%/tiny_vocab.h tests/test.h
 %C%_test_chat_LDADD   = $(MODEL_TEST_LIBS)
 TESTS += %D%/test_chat
+check_PROGRAMS += %D%/test_text_stream
+%C%_test_text_stream_SOURCES = %D%/test_text_stream.c tests/test.h
+%C%_test_text_stream_LDADD   = $(MODEL_TEST_LIBS)
+TESTS += %D%/test_text_stream
 endif
 if CMOCKA
 check_PROGRAMS += %D%/test_model_quantize

@@ -21,16 +21,21 @@ static inline bool one_in(struct rng *g, uint32_t n)
     return rng_u64(g) % n == 0;
 }
 
-/* A few roots of shared identities, own ones after them. */
+/* A few roots of shared identities, after them those of one request or of several. */
 static inline void random_runs(struct rng *g, struct serve_workload *w, size_t *cap, struct serve_request *r)
 {
     r->run0 = (uint32_t)w->n_run;
     const uint32_t shared = up_to(g, 1, 6);
     assert_true(serve_workload_add_run(w, cap, &(struct token_run){ 1000 * (uint64_t)up_to(g, 0, 3), shared }));
     r->n_run = 1;
+    if (one_in(g, 4)) { /* the identities of the first go on */
+        const struct token_run *run = &w->run[r->run0];
+        assert_true(serve_workload_add_run(w, cap, &(struct token_run){ run->first + run->n, up_to(g, 1, 4) }));
+        r->n_run++;
+    }
     if (one_in(g, 2)) {
-        assert_true(serve_workload_add_run(w, cap, &(struct token_run){ rng_u64(g) >> 1, up_to(g, 1, 8) }));
-        r->n_run = 2;
+        assert_true(serve_workload_add_run(w, cap, &(struct token_run){ one_in(g, 4) ? 500 : rng_u64(g) >> 1, up_to(g, 1, 8) }));
+        r->n_run++;
     }
 }
 

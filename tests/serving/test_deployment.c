@@ -196,6 +196,60 @@ static void test_identify(void **state)
     finish(&x);
 }
 
+static void near_work(const char *what, double got, double want, double part)
+{
+    if (!(fabs(got - want) <= part * want))
+        fail_msg("%s: %g, the step model has %g", what, got, want);
+}
+
+/* Bytes and FLOP of steps are those of the step model's passes; of alike steps their sum; of the device's peaks a part. */
+static void test_work(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *type;
+        enum math math;
+    } of[] = { { "llama-3.1-8b", "BF16", MATH_BF16 }, { "qwen3-30b-a3b", "FP8", MATH_FP8 }, { "gemma-3-27b", "FP8", MATH_FP8 } };
+    for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+        struct served x;
+        struct error err;
+        const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+        serve(&x, of[i].model, of[i].type, "h100-sxm", &given);
+        assert_ok(deployment_count_work(&x.d, &err), err);
+        const struct step_work *w = &x.d.work;
+        const struct step_price *p = &x.d.price;
+        assert_true(w->peak_bytes_s == x.d.estimator.roofs.bytes_s && w->peak_flop_s == x.d.estimator.roofs.peak[of[i].math].flop_s);
+        for (uint32_t n = 1; n <= 64; n *= 8) {
+            struct step_load load = { 0 };
+            double bytes = 0, flop = 0, one[2] = { 0 }, all[2] = { 0 };
+            for (uint32_t k = 0; k < n; k++)
+                step_load_decode(&load, p, 3000, 1);
+            step_work_add(w, p, &load, NULL, 1, &bytes, &flop);
+            const struct scenario s = { .n_gen = 1, .n_depth = 3000, .n_batch = n, .n_ubatch = PREFILL_WHOLE };
+            const struct cost c = step_decode(&x.d.estimator.step, &x.d.estimator.roofs, &s, NULL, NULL).cost;
+            near_work("bytes of a decode step", bytes, c.weight_bytes + c.kv_bytes, 0.03);
+            near_work("its FLOP", flop, c.flop, 0.01);
+            const uint32_t grows[POLICY_MAX_GROUPS] = { n };
+            step_work_add(w, p, &load, grows, 10, &all[0], &all[1]);
+            for (int k = 0; k < 10; k++, load.context[0] += n)
+                step_work_add(w, p, &load, NULL, 1, &one[0], &one[1]);
+            near_work("bytes of ten steps", all[0], one[0], 1e-12);
+            near_work("their FLOP", all[1], one[1], 1e-12);
+        }
+        for (uint32_t past = 0; past <= 16384; past += 8192) {
+            struct step_load load = { 0 };
+            double bytes = 0, flop = 0;
+            step_load_prompt(&load, p, past, 1000);
+            step_work_add(w, p, &load, NULL, 1, &bytes, &flop);
+            const struct scenario s = { .n_prompt = 1000, .n_depth = past, .n_batch = 1, .n_ubatch = PREFILL_WHOLE };
+            const struct cost c = step_prefill(&x.d.estimator.step, &x.d.estimator.roofs, &s, NULL, NULL).cost;
+            near_work("bytes of a prompt", bytes, c.weight_bytes + c.kv_bytes, 0.05);
+            near_work("its FLOP", flop, c.flop, 0.03);
+        }
+        finish(&x);
+    }
+}
+
 /* A draw that cannot be simulated has no rate, and stops no search. */
 static void test_draw_without_rate(void **state)
 {
@@ -245,7 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_groups), cmocka_unit_test(test_prices), cmocka_unit_test(test_draws),
                                         cmocka_unit_test(test_release), cmocka_unit_test(test_device),
-                                        cmocka_unit_test(test_identify), cmocka_unit_test(test_no_time),
+                                        cmocka_unit_test(test_identify), cmocka_unit_test(test_no_time), cmocka_unit_test(test_work),
                                         cmocka_unit_test(test_draw_without_rate), cmocka_unit_test(test_refuses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -313,6 +313,30 @@ static void test_histogram(void **state)
     histogram_free(&h);
 }
 
+/* A run of samples counts as its samples one by one. */
+static void test_histogram_run(void **state)
+{
+    (void)state;
+    struct histogram run, each;
+    struct error err;
+    struct rng g;
+    rng_init(&g, 1);
+    for (int k = 0; k < 300; k++) {
+        const uint64_t first = rng_u64(&g) >> (4 + rng_u64(&g) % 60), by = k % 10 == 0 ? 0 : rng_u64(&g) >> (20 + rng_u64(&g) % 44);
+        const uint64_t n = rng_u64(&g) % 3000, times = 1 + rng_u64(&g) % 5;
+        assert_ok(histogram_init(&run, &err), err);
+        assert_ok(histogram_init(&each, &err), err);
+        histogram_add_run(&run, first, by, n, times);
+        for (uint64_t i = 0; i < n; i++)
+            histogram_add(&each, first + i * by, times);
+        assert_true(run.n == each.n && run.sum_ps == each.sum_ps && run.least_ps == each.least_ps && run.most_ps == each.most_ps);
+        for (int q = 0; q <= 200 && n > 0; q++)
+            assert_near(histogram_quantile_s(&run, q / 200.0), histogram_quantile_s(&each, q / 200.0), 0);
+        histogram_free(&run);
+        histogram_free(&each);
+    }
+}
+
 /* ---- series ------------------------------------------------------------------------------------------------------ */
 
 static void test_series(void **state)
@@ -530,7 +554,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queues),   cmocka_unit_test(test_coverage), cmocka_unit_test(test_saturation),
-        cmocka_unit_test(test_vllm),     cmocka_unit_test(test_rules), cmocka_unit_test(test_histogram), cmocka_unit_test(test_series),   cmocka_unit_test(test_slo),
+        cmocka_unit_test(test_vllm),     cmocka_unit_test(test_rules), cmocka_unit_test(test_histogram), cmocka_unit_test(test_histogram_run), cmocka_unit_test(test_series),   cmocka_unit_test(test_slo),
         cmocka_unit_test(test_timeline), cmocka_unit_test(test_study), cmocka_unit_test(test_capacity_compares_percentiles),
         cmocka_unit_test(test_capacity_of_slow_server), cmocka_unit_test(test_probable),
     };

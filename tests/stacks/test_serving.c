@@ -32,7 +32,7 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
     t->prompt = (struct step){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .rows = 1, .cost.flop = 1e12 };
     t->pass[0] = (struct work_pass){ .at.phase = PHASE_PREFILL, .times = 1, .c = &t->prompt, .n = 1 };
     t->pass[1] = (struct work_pass){ .at.phase = PHASE_DECODE, .times = 1, .c = t->step, .n = 1 };
-    t->p = (struct workload){ .m = &t->m, .machine = &t->machine, .roofs = &t->roofs, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
+    t->p = (struct workload){ .m = &t->m, .machine = &t->machine, .roofs = &t->roofs, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10, .n_ahead = NAN,
                             .out = 100, .layout = { .tp = 1, .dp = 1, .ep = 1 } };
     t->roofs.bytes_s = 1e12;
     t->roofs.link_bytes_s = 1e12;
@@ -121,6 +121,28 @@ static void test_first_token(void **state)
     assert_ms(&t, (20 + 1) * (1 + 0.1 * 9));
 }
 
+/* Prompts before its own are counted by a simulation: they replace the fitted queue, and the wait for a place. */
+static void test_ahead(void **state)
+{
+    (void)state;
+    struct toy t;
+    make(&t, METRIC_TTFT, "agg");
+    t.p.n_ahead = 0.5;
+    assert_ms(&t, (20 + 1) * 1.5);
+    t.p.n_users = 15;
+    assert_ms(&t, (20 + 1) * 1.5);
+    t.m.mode = "disagg";
+    t.m.decode.workers = 1; /* users without a place in the steps' workers wait there */
+    assert_ms(&t, (20 + 1) * 1.5 + 0.5 * 100 * 2);
+    make(&t, METRIC_TTFT, "agg");
+    t.p.n_ahead = 0;
+    t.p.stack = stack_named("sglang");
+    t.m.source = "db-dump/2026-04-27; silicon_concurrency=10";
+    t.machine.h.peak[MATH_FP4].value = 1e15;
+    t.parameter[TIME_LAUNCH] = log(1e-3); /* of a prompt's op; a step's is captured in a graph */
+    assert_ms(&t, 20 + 1 + 1 + 5 * (2 + 0.1 + 0.1 * (20 + 0.1)));
+}
+
 /* An arrival between two polls waits for half the steps between them: where the source's script does so. (52) */
 static void test_steps_apart(void **state)
 {
@@ -187,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_step), cmocka_unit_test(test_joined), cmocka_unit_test(test_step_alone),
         cmocka_unit_test(test_first_token),
+        cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_steps_apart),
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_unfitted),

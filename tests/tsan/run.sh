@@ -1,6 +1,6 @@
 #!/bin/sh
-# Build with clang's thread sanitizer and run what has threads: the team, the engine against its oracles, `roofcast run`
-# and `roofcast bench`. Nothing of this program is exempt; libraries that were built without the sanitizer are ignored.
+# Build with clang's thread sanitizer and run what has threads: the team, the engine against its oracles, the HTTP server,
+# `roofcast run` and `roofcast bench`. Nothing of this program is exempt; libraries that were built without the sanitizer are ignored.
 #   tests/tsan/run.sh [BUILD_DIR]       (default: build-check-tsan in the source tree)
 # One line a test, PASS, FAIL or SKIP; exit status 77 where there is no such sanitizer.
 set -u
@@ -14,7 +14,7 @@ if ! { clang -fsanitize=thread "$build/probe.c" -o "$build/probe" && "$build/pro
     echo "SKIP: tsan: no clang that links, or no kernel that runs, -fsanitize=thread ($build/probe.log)"
     exit 77
 fi
-tests='tests/base/test_base tests/engine/test_engine tests/engine/test_archs tests/lib/test_lib tests/lib/test_serving_lib tests/server/test_threads'
+tests='tests/base/test_base tests/engine/test_engine tests/engine/test_archs tests/lib/test_lib tests/lib/test_serving_lib tests/server/test_api_reply tests/server/test_http tests/server/test_threads'
 # shellcheck disable=SC2086
 if ! (build_tree "$build" --enable-werror --enable-sanitizers=thread --without-papi --without-likwid CC=clang CFLAGS=-gline-tables-only &&
     make -s -C "$build" -j"$(getconf _NPROCESSORS_ONLN)" $tests >"$build/tests.log" 2>&1); then
@@ -43,6 +43,8 @@ check() { # NAME COMMAND...
 check "thread team" tests/base/test_base test_team
 check "predictions by several threads" tests/lib/test_lib test_threads_predict_at_once
 check "simulations by several threads" tests/lib/test_serving_lib test_two_threads_at_once
+check "answers of the server" tests/server/test_api_reply
+check "HTTP server" tests/server/test_http
 check "engine" tests/engine/test_engine
 for family in llama mixtral gemma3 gpt_oss deepseek2; do # dense, experts, windows, biases of experts, latents
     check "engine, $family" tests/engine/test_archs "test_$family"

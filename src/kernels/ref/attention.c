@@ -42,7 +42,6 @@ void ref_attention(const struct attention_args *a, uint32_t head0, uint32_t head
 {
     size_t dim = a->head_dim, dim_v = a->head_dim_v;
     size_t larger = size_align_up(dim > dim_v ? dim : dim_v, 64);
-    size_t kv_head = head0 / (a->n_head / a->n_head_kv);
     float *row = a->scratch; /* one head of K or V */
     double *acc = (double *)(row + larger), *p = acc + larger;
     const uint32_t counted = attention_keys(a, tok0, tok1).counted;
@@ -51,6 +50,8 @@ void ref_attention(const struct attention_args *a, uint32_t head0, uint32_t head
         const struct key_range keys = attention_keys(a, t, t + 1);
         const uint32_t lo = keys.first, hi = keys.end;
         for (uint32_t h = head0; h < head1; h++) {
+            const size_t own = a->n_head / a->n_head_kv, kv_head = h / own;
+            seen = h > head0 && h % own == 0 ? 0 : seen; /* of several KV heads: one token */
             const float *q = a->q + t * a->q_stride + h * a->q_head_stride;
             double max, sum = softmax_row(a, q, h, lo, hi, p, row, &max);
             for (size_t d = 0; d < dim_v; d++)

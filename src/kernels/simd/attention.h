@@ -52,12 +52,15 @@ struct kv_type {
             { DTYPE_Q4_0, kv_keys_q4_0, kv_values_q4_0, few_scores_q4_0##kind, few_output_q4_0##kind },                          \
     }
 /* once: for CPU_SW_PREFETCH. */
-static struct kv_type kv_type_find(enum dtype type, bool once)
+static struct kv_type kv_type_find(const struct kv_rows *r, bool once)
 {
-    static const struct kv_type types[2][5] = { KV_TYPES(), KV_TYPES(_once) };
-    for (size_t i = 0; i < ARRAY_LEN(types[once]); i++)
-        if (types[once][i].type == type)
-            return types[once][i];
+    static const struct kv_type types[FEW_ORDERS][5] = { [FEW_SEQUENCE] = KV_TYPES(), [FEW_SEQUENCE_ONCE] = KV_TYPES(_once),
+                                                         [FEW_PAGED] = KV_TYPES(_paged), [FEW_PAGED_ONCE] = KV_TYPES(_paged_once) };
+    const enum few_order order = r->table ? (once ? FEW_PAGED_ONCE : FEW_PAGED) : once ? FEW_SEQUENCE_ONCE : FEW_SEQUENCE;
+    const enum dtype type = r->type;
+    for (size_t i = 0; i < ARRAY_LEN(types[order]); i++)
+        if (types[order][i].type == type)
+            return types[order][i];
     return (struct kv_type){ .type = type, .keys = kv_keys_any, .values = kv_values_any };
 }
 
@@ -76,15 +79,63 @@ static void att_many(const struct att *s, const struct kv_type *k_type, const st
     att_walk_rows(s, rows, att_ahead(s, rows), w);
 }
 
-/* A tile as it is stored, against the rows of one token, all of whose keys it sees. */
-static void att_few(const struct att *s, const struct kv_type *k_type, const struct kv_type *v_type, struct work *w)
+/* Keys and values of one KV head in a tile. */
+struct few_kv {
+    struct few_rows k, v;
+};
+
+/* A tile as it is stored, against the n_row rows of a KV head of one token, all of whose keys it sees. */
+static void att_few(const struct att *s, const struct few_kv *kv, size_t row0, size_t n_row, const struct kv_type *k_type, const struct kv_type *v_type,
+                    struct work *w)
 {
-    for (size_t row = 0, n; row < s->group; row += n) {
-        n = s->group - row < FEW ? s->group - row : FEW;
-        k_type->few_scores(s, row, n);
+    for (size_t row = row0, n; row < row0 + n_row; row += n) {
+        n = row0 + n_row - row < FEW ? row0 + n_row - row : FEW;
+        k_type->few_scores(s, &kv->k, row, n);
         for (size_t r = 0; r < n; r++)
             att_softmax(s, row + r, s->p + r * KV_TILE, att_span(s, row, n), w);
-        v_type->few_output(s, row, n);
+        v_type->few_output(s, &kv->v, row, n);
+    }
+}
+
+/*
+ * Tile by tile, each against KV head after KV head: heads of a block lie side by side. s: of the tile and KV head that come first; afterwards of the
+ * ones that come next, false: none
+ */
+static bool few_next(struct att *s, uint32_t kv0, uint32_t n_kv)
+{
+    if (++s->kv_head < kv0 + n_kv)
+        return true;
+    s->kv_head = kv0;
+    s->j0 = s->j1;
+    s->j1 = s->j0 < s->end ? att_tile_end(s) : s->j0;
+    return s->j0 < s->end;
+}
+
+static void few_kv_of(struct few_kv *x, const struct att *s)
+{
+    few_rows_of(&x->k, s, &s->a->k);
+    few_rows_of(&x->v, s, &s->a->v);
+}
+
+static void att_few_all(struct att *s, uint32_t n_kv, const struct key_range *keys, const struct kv_type *k_type, const struct kv_type *v_type,
+                        bool count_kv, struct work *w)
+{
+    const uint32_t kv0 = s->kv_head, n_row = s->group / n_kv;
+    struct few_kv kv[2];
+    struct att next = *s;
+    bool more = true;
+    few_kv_of(&kv[0], s);
+    for (size_t i = 0; more; i = !i, *s = next) {
+        more = few_next(&next, kv0, n_kv);
+        if (more)
+            few_kv_of(&kv[!i], &next);
+        if (s->a->k.table)
+            few_link(&kv[i].k, &kv[more ? !i : i].k);
+        if (s->a->v.table)
+            few_link(&kv[i].v, &kv[more ? !i : i].v);
+        if (count_kv)
+            att_count(s, keys, w);
+        att_few(s, &kv[i], (s->kv_head - kv0) * n_row, n_row, k_type, v_type, w);
     }
 }
 
@@ -93,19 +144,26 @@ static void simd_attention(const struct attention_args *a, uint32_t head0, uint3
 {
     struct att s = att_init(a, head0, head1, tok0, tok1);
     const size_t rows = (size_t)s.group * (tok1 - tok0);
-    const struct kv_type k_type = kv_type_find(a->k.type, once), v_type = kv_type_find(a->v.type, once);
-    const bool few = tok1 - tok0 == 1 && rows <= FEW_ROWS && k_type.few_scores && v_type.few_output;
+    const uint32_t own = a->n_head / a->n_head_kv, n_kv = (head1 - 1) / own - head0 / own + 1;
+    const struct kv_type k_type = kv_type_find(&a->k, once), v_type = kv_type_find(&a->v, once);
+    const bool few = tok1 - tok0 == 1 && rows <= FEW_ROWS * n_kv && k_type.few_scores && v_type.few_output;
     const struct key_range keys = attention_keys(a, tok0, tok1);
+    if (n_kv > 1 && !few) {
+        for (uint32_t h = head0; h < head1; h += own)
+            simd_attention(a, h, h + own, tok0, tok1, count_kv, once, w);
+        return;
+    }
     att_start(&s, rows);
     s.end = keys.end;
-    for (s.j0 = keys.first; s.j0 < keys.end; s.j0 = s.j1) {
+    s.j0 = keys.first;
+    s.j1 = att_tile_end(&s);
+    if (few)
+        att_few_all(&s, n_kv, &keys, &k_type, &v_type, count_kv, w);
+    for (; !few && s.j0 < keys.end; s.j0 = s.j1) {
         s.j1 = att_tile_end(&s);
         if (count_kv)
             att_count(&s, &keys, w);
-        if (few)
-            att_few(&s, &k_type, &v_type, w);
-        else
-            att_many(&s, &k_type, &v_type, tok1, w);
+        att_many(&s, &k_type, &v_type, tok1, w);
     }
     att_finish(&s, rows);
 }

@@ -19,13 +19,21 @@ enum {
     CACHE_LINE = 64,
 };
 
+/* How rows are read and prefetched. ONCE: for CPU_SW_PREFETCH. */
+enum few_order { FEW_SEQUENCE, FEW_SEQUENCE_ONCE, FEW_PAGED, FEW_PAGED_ONCE, FEW_ORDERS };
+
 /* A type as it is read here; a constant of each caller. */
 struct few_type {
     kv_load *load;
     size_t step_bytes; /* of FEW_DIMS elements */
-    bool near;         /* also prefetch from L2 into L1: arithmetic does not hide L2 latency */
-    bool once;         /* for CPU_SW_PREFETCH */
+    bool near;         /* contiguous: also prefetch from L2 into L1: arithmetic does not hide L2 latency */
+    enum few_order order;
 };
+
+INLINE bool few_paged(const struct few_type t)
+{
+    return t.order == FEW_PAGED || t.order == FEW_PAGED_ONCE;
+}
 
 /* Rows of the tile that follow each other, and the bytes from a row to the ones FEW_FAR and FEW_NEAR positions on. */
 struct few_piece {
@@ -33,20 +41,38 @@ struct few_piece {
     size_t n;
     ptrdiff_t far, near;
 };
+/* Keys or values of a tile. */
+struct few_rows {
+    size_t n;
+    struct few_piece piece[KV_TILE / 8 + 1]; /* blocks have 8 rows at least */
+};
 
-/* From position pos on. */
+/* From position pos on. Paged: n is a multiple or part of FEW_NEAR, and few_link() sets far and near. */
 INLINE struct few_piece few_piece(const struct att *s, const struct kv_rows *r, uint32_t pos)
 {
     const ptrdiff_t row_bytes = (ptrdiff_t)r->row_bytes;
     struct few_piece x = { kv_at(r, s->kv_head, pos), kv_run(r, pos), FEW_FAR * row_bytes, FEW_NEAR * row_bytes };
-    if (r->table) { /* so short that the rows ahead follow each other too */
-        const uint32_t far = pos + FEW_FAR, near = pos + FEW_NEAR, last = s->end - 1;
+    if (r->table)
         x.n = x.n < FEW_NEAR - pos % FEW_NEAR ? x.n : FEW_NEAR - pos % FEW_NEAR;
-        x.far = kv_at(r, s->kv_head, far < last ? far : last) - x.row;
-        x.near = kv_at(r, s->kv_head, near < last ? near : last) - x.row;
-    }
     x.n = x.n < s->j1 - pos ? x.n : s->j1 - pos;
     return x;
+}
+
+static void few_rows_of(struct few_rows *x, const struct att *s, const struct kv_rows *r)
+{
+    x->n = 0;
+    for (uint32_t pos = s->j0; pos < s->j1; pos += (uint32_t)x->piece[x->n++].n)
+        x->piece[x->n] = few_piece(s, r, pos);
+}
+
+/* Pages: far ahead are the rows that are read next, and near the next piece. */
+static void few_link(struct few_rows *x, const struct few_rows *next)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        const unsigned char *far = next->piece[i < next->n ? i : next->n - 1].row, *near = i + 1 < x->n ? x->piece[i + 1].row : next->piece[0].row;
+        x->piece[i].far = far - x->piece[i].row;
+        x->piece[i].near = near - x->piece[i].row;
+    }
 }
 
 /*
@@ -55,20 +81,24 @@ INLINE struct few_piece few_piece(const struct att *s, const struct kv_rows *r, 
  * that way, 20 and 20 this way; Q8_0, a step from L2 into L1 as well: 8.0 and 8.4, 10.5 and 8.6.
  * Zen 5 (CPU_SW_PREFETCH) is faster with one prefetch, into L1: llama-3.2-1b at 32768 tokens, one thread, F16, 4 rows of 64, GB/s
  * behind BF16 weights and behind Q4_0: 27 and 32 by L2, 36 and 34 by L1, 34 and 33 by prefetchnta, 28 and 28 without prefetch.
+ * Paged: the CPU's own prefetchers do not follow from block to block, and a prefetch of a page whose translation is missing may be lost: both. Zen 5,
+ * one thread, blocks of 16, 64 MB of F16, 1 and 3 rows of 64, part of the contiguous cache's speed: 0.60 and 0.87 by L1 alone, 0.78 and 0.79 by L2 and
+ * L1, 0.88 and 0.85 by L1 twice.
  */
 INLINE void few_prefetch(const unsigned char *row, const struct few_piece *x, size_t d, const struct few_type t)
 {
     const unsigned char *p = row + d / FEW_DIMS * t.step_bytes;
 #pragma GCC unroll 4
     for (size_t b = 0; b + CACHE_LINE / 2 <= t.step_bytes; b += CACHE_LINE) {
-        if (t.once) {
+        if (t.order == FEW_SEQUENCE_ONCE || t.order == FEW_PAGED_ONCE)
             __builtin_prefetch(p + x->far + b, 0, 3);
-            continue;
-        }
-        __builtin_prefetch(p + x->far + b, 0, 2);
-        if (t.near)
+        else
+            __builtin_prefetch(p + x->far + b, 0, 2);
+        if (few_paged(t) || (t.near && t.order == FEW_SEQUENCE))
             __builtin_prefetch(p + x->near + b, 0, 3);
     }
+    if (few_paged(t) && t.step_bytes % CACHE_LINE != 0) /* lines between steps, which no prefetcher of the CPU adds */
+        __builtin_prefetch(p + x->far + t.step_bytes - 1, 0, t.order == FEW_PAGED_ONCE ? 3 : 2);
 }
 
 /* Lanes [d, d + VL) of n rows and some keys: acc[r * keys + i] += q[r] k[i]. */
@@ -88,11 +118,12 @@ INLINE void few_dims(vf *acc, const float *const *q, const size_t n, const unsig
     }
 }
 
-/* p[r][j] = q[r] . k[j] for n <= FEW rows and the keys j of a piece; keys past its end repeat the last one. p: [n][KV_TILE] */
-INLINE void few_scores_piece(const struct att *s, const float *const *q, float *p, const size_t n, const struct few_piece *x, const struct few_type t)
+/* p[r][j] = q[r] . k[j] for n <= FEW rows and the n_key keys j of a piece; keys past its end repeat the last one. p: [n][KV_TILE] */
+INLINE void few_scores_piece(const struct att *s, const float *const *q, float *p, const size_t n, const struct few_piece *x, const size_t n_key,
+                             const struct few_type t)
 {
     const size_t keys = n == 1 ? VL : n == 2 ? VL / 2 : VL / 4; /* n * keys <= VL */
-    const size_t dim = s->dim, last = x->n - 1, row_bytes = s->a->k.row_bytes;
+    const size_t dim = s->dim, last = n_key - 1, row_bytes = s->a->k.row_bytes;
     const unsigned char *key[VL];
     for (size_t j = 0; j <= last; j += keys) {
         vf acc[VL];
@@ -119,27 +150,50 @@ INLINE void few_scores_piece(const struct att *s, const float *const *q, float *
         vf_store(sums, vf_sums(acc));
 #pragma GCC unroll 4
         for (size_t r = 0; r < n; r++)
-            memcpy(p + r * KV_TILE + j, sums + r * keys, (j + keys <= x->n ? keys : x->n - j) * sizeof *sums);
+            memcpy(p + r * KV_TILE + j, sums + r * keys, (j + keys <= n_key ? keys : n_key - j) * sizeof *sums);
     }
 }
 
 /* Of the tile. */
-INLINE void few_scores(const struct att *s, size_t row, const size_t n, const struct few_type t)
+INLINE void few_scores(const struct att *s, const struct few_rows *k, size_t row, const size_t n, const struct few_type t)
 {
     const float *q[FEW];
+    float *p = s->p;
 #pragma GCC unroll 4
     for (size_t r = 0; r < n; r++)
         q[r] = att_q(s, row + r);
-    struct few_piece x;
-    for (uint32_t pos = s->j0; pos < s->j1; pos += (uint32_t)x.n) {
-        x = few_piece(s, &s->a->k, pos);
-        few_scores_piece(s, q, s->p + (pos - s->j0), n, &x, t);
+    for (const struct few_piece *x = k->piece, *end = x + k->n; x < end; p += x++->n)
+        if (few_paged(t) && x->n == FEW_NEAR)
+            few_scores_piece(s, q, p, n, x, FEW_NEAR, t);
+        else
+            few_scores_piece(s, q, p, n, x, x->n, t);
+}
+
+/* acc[r] += p[r] . v of the n_key rows of a piece, as few_output_dims. */
+INLINE void few_output_piece(vf acc[FEW][ATT_VECS], const float *p, size_t row_bytes, const size_t n, size_t d, const size_t vecs, size_t last,
+                             const struct few_piece *x, const size_t n_key, const struct few_type t)
+{
+    const unsigned char *v = x->row;
+    for (size_t j = 0; j < n_key; j++, v += row_bytes, p++) {
+        vf value[ATT_VECS];
+        if (vecs * VL >= FEW_DIMS)
+            few_prefetch(v, x, d, t);
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vecs; c++)
+            value[c] = t.load(v, d + c * VL, c + 1 < vecs ? VL : last);
+#pragma GCC unroll 4
+        for (size_t r = 0; r < n; r++) {
+            vf weight = vf_set1(p[r * KV_TILE]);
+#pragma GCC unroll 4
+            for (size_t c = 0; c < vecs; c++)
+                acc[r][c] = vf_fma(weight, value[c], acc[r][c]);
+        }
     }
 }
 
 /* out[r] += p[r] . v for n <= FEW rows, vecs vectors of dims from d on; the last of them has
  * `last` elements. */
-INLINE void few_output_dims(const struct att *s, size_t row, const size_t n, size_t d, const size_t vecs, size_t last,
+INLINE void few_output_dims(const struct att *s, const struct few_rows *v, size_t row, const size_t n, size_t d, const size_t vecs, size_t last,
                             const struct few_type t)
 {
     const size_t row_bytes = s->a->v.row_bytes;
@@ -151,26 +205,11 @@ INLINE void few_output_dims(const struct att *s, size_t row, const size_t n, siz
 #pragma GCC unroll 4
         for (size_t c = 0; c < vecs; c++)
             acc[r][c] = vf_set1(0);
-    struct few_piece piece;
-    for (uint32_t pos = s->j0; pos < s->j1; pos += (uint32_t)piece.n) {
-        piece = few_piece(s, &s->a->v, pos);
-        const unsigned char *v = piece.row, *end = v + piece.n * row_bytes;
-        for (; v < end; v += row_bytes, p++) {
-            vf x[ATT_VECS];
-            if (vecs * VL >= FEW_DIMS)
-                few_prefetch(v, &piece, d, t);
-#pragma GCC unroll 4
-            for (size_t c = 0; c < vecs; c++)
-                x[c] = t.load(v, d + c * VL, c + 1 < vecs ? VL : last);
-#pragma GCC unroll 4
-            for (size_t r = 0; r < n; r++) {
-                vf weight = vf_set1(p[r * KV_TILE]);
-#pragma GCC unroll 4
-                for (size_t c = 0; c < vecs; c++)
-                    acc[r][c] = vf_fma(weight, x[c], acc[r][c]);
-            }
-        }
-    }
+    for (const struct few_piece *x = v->piece, *end = x + v->n; x < end; p += x++->n)
+        if (few_paged(t) && x->n == FEW_NEAR)
+            few_output_piece(acc, p, row_bytes, n, d, vecs, last, x, FEW_NEAR, t);
+        else
+            few_output_piece(acc, p, row_bytes, n, d, vecs, last, x, x->n, t);
 #pragma GCC unroll 4
     for (size_t r = 0; r < n; r++) {
         float *out = att_out(s, row + r) + d;
@@ -183,42 +222,44 @@ INLINE void few_output_dims(const struct att *s, size_t row, const size_t n, siz
     }
 }
 
-INLINE void few_output(const struct att *s, size_t row, const size_t n, const struct few_type t)
+INLINE void few_output(const struct att *s, const struct few_rows *v, size_t row, const size_t n, const struct few_type t)
 {
     size_t d = 0;
     for (; d + ATT_VECS * VL <= s->dim_v; d += ATT_VECS * VL)
-        few_output_dims(s, row, n, d, ATT_VECS, VL, t);
+        few_output_dims(s, v, row, n, d, ATT_VECS, VL, t);
     for (; d + VL <= s->dim_v; d += VL)
-        few_output_dims(s, row, n, d, 1, VL, t);
+        few_output_dims(s, v, row, n, d, 1, VL, t);
     if (d < s->dim_v)
-        few_output_dims(s, row, n, d, 1, s->dim_v - d, t);
+        few_output_dims(s, v, row, n, d, 1, s->dim_v - d, t);
 }
 
 /* Scores and outputs of n <= FEW rows over a type. */
-typedef void few_fn(const struct att *s, size_t row, size_t n);
+typedef void few_fn(const struct att *s, const struct few_rows *rows, size_t row, size_t n);
 #define FEW_TYPE(name, load, bytes, near)                                                                                        \
-    FEW_KIND(few_scores_##name, few_output_##name, load, bytes, near, false)                                                     \
-    FEW_KIND(few_scores_##name##_once, few_output_##name##_once, load, bytes, near, true)
-#define FEW_KIND(scores, output, load, bytes, near, once)                                                                        \
-    static void scores(const struct att *call, size_t row, size_t n)                                                             \
+    FEW_KIND(few_scores_##name, few_output_##name, load, bytes, near, FEW_SEQUENCE)                                              \
+    FEW_KIND(few_scores_##name##_once, few_output_##name##_once, load, bytes, near, FEW_SEQUENCE_ONCE)                           \
+    FEW_KIND(few_scores_##name##_paged, few_output_##name##_paged, load, bytes, near, FEW_PAGED)                                 \
+    FEW_KIND(few_scores_##name##_paged_once, few_output_##name##_paged_once, load, bytes, near, FEW_PAGED_ONCE)
+#define FEW_KIND(scores, output, load, bytes, near, order)                                                                       \
+    static void scores(const struct att *call, const struct few_rows *x, size_t row, size_t n)                                   \
     {                                                                                                                            \
-        FEW_EACH(few_scores, load, bytes, near, once)                                                                            \
+        FEW_EACH(few_scores, load, bytes, near, order)                                                                           \
     }                                                                                                                            \
-    static void output(const struct att *call, size_t row, size_t n)                                                             \
+    static void output(const struct att *call, const struct few_rows *x, size_t row, size_t n)                                   \
     {                                                                                                                            \
-        FEW_EACH(few_output, load, bytes, near, once)                                                                            \
+        FEW_EACH(few_output, load, bytes, near, order)                                                                           \
     }
-#define FEW_EACH(fn, load, bytes, near, once)                                                                                    \
+#define FEW_EACH(fn, load, bytes, near, order)                                                                                   \
     const struct att s = *call;                                                                                                  \
-    const struct few_type t = { load, bytes, near, once };                                                                       \
+    const struct few_type t = { load, bytes, near, order };                                                                      \
     if (n == 1)                                                                                                                  \
-        fn(&s, row, 1, t);                                                                                                       \
+        fn(&s, x, row, 1, t);                                                                                                    \
     else if (n == 2)                                                                                                             \
-        fn(&s, row, 2, t);                                                                                                       \
+        fn(&s, x, row, 2, t);                                                                                                    \
     else if (n == 3)                                                                                                             \
-        fn(&s, row, 3, t);                                                                                                       \
+        fn(&s, x, row, 3, t);                                                                                                    \
     else                                                                                                                         \
-        fn(&s, row, 4, t);
+        fn(&s, x, row, 4, t);
 FEW_TYPE(f32, kv_f32, 4 * FEW_DIMS, false)
 FEW_TYPE(f16, kv_f16, 2 * FEW_DIMS, false)
 FEW_TYPE(bf16, kv_bf16, 2 * FEW_DIMS, false)

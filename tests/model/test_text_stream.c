@@ -1,6 +1,6 @@
 /* Streaming text: what comes out and when, around stop texts and unfinished UTF-8 characters. */
 #include "../test.h"
-#include "bench/generate.h"
+#include "model/text_stream.h"
 
 /* Feed the pieces (separated by |); what came out after each is in `steps` the same way, the end's last. */
 static void expect(const char *const *stops, const char *pieces, const char *steps, const char *stopped_by)
