@@ -10,7 +10,7 @@ struct draft_want {
     const int32_t *tok; /* [n_tok] known tokens */
     uint32_t n_tok;
     int32_t *draft;     /* room for `most` */
-    uint32_t most, n;   /* n: drafted */
+    uint32_t most, n;   /* drafted at most; drafted. most 0: a chunk of a prompt, which a draft model may compute already */
 };
 
 struct drafter {
