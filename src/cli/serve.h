@@ -39,11 +39,11 @@ struct serve_setup {
 int serve_setup_init(struct serve_setup *s, const struct serve_setup_options *o, const struct deployment_options *x, const struct serve_workload_sum *w,
                      struct error *err);
 void serve_setup_free(struct serve_setup *s);
+/* What memory and arithmetic reach now, on the engine's threads, into s->peaks: once, or once before a run and once after, whose mean it is then. 0.4 s */
+int serve_probe(struct serve_setup *s, struct error *err);
 /* serve_draft.c: the source of drafts, before the engine is there; a draft model's engine, after it, on its threads. */
 int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *o, struct error *err);
 int serve_draft_model_init(struct serve_setup *s, struct error *err);
-/* What memory and arithmetic reach now, on the engine's threads, into s->peaks: once, or once before a run and once after, whose mean it is then. 0.4 s */
-int serve_probe(struct serve_setup *s, struct error *err);
 struct loop_options serve_loop_options(const struct serve_setup *s, const struct serve_setup_options *o, uint64_t seed);
 
 #endif

@@ -151,7 +151,7 @@ static uint32_t heads_of_unit(const struct engine *e, const struct op *op, int n
 {
     const uint32_t heads = op->n_head_kv, most = ENGINE_ATTENTION_ROWS / (op->n_head / heads);
     size_t n = 0;
-    if (e->kv[op->layer].k.block_bytes == 0)
+    if (e->kv[op->layer].k.block_bytes == 0 || e->o.batch_invariant)
         return 1;
     for (uint32_t r = 0; r < e->n_run; r++) {
         struct unit x = { .run = r };

@@ -105,6 +105,11 @@ void draft_model_free(struct draft_model *d)
     free(d);
 }
 
+static struct work work(const void *ctx)
+{
+    return engine_work(((const struct draft_model *)ctx)->e);
+}
+
 static void free_ctx(void *ctx)
 {
     draft_model_free(ctx);
@@ -332,5 +337,5 @@ int draft_model_propose(void *ctx, struct draft_want *w, size_t n_want, struct e
 
 struct drafter draft_model_drafter(struct draft_model *d)
 {
-    return (struct drafter){ .ctx = d, .propose = draft_model_propose, .forget = forget, .free = free_ctx };
+    return (struct drafter){ .ctx = d, .propose = draft_model_propose, .forget = forget, .work = work, .free = free_ctx };
 }

@@ -378,6 +378,17 @@ static void hand_out(struct loop *l, struct batch_entry *e, const struct yield *
         loop_hash(l, j, j->q->hash, &j->q->n_hash);
 }
 
+/* Of the engine, and of a draft model. */
+static struct work work_so_far(const struct loop *l)
+{
+    struct work w = engine_work(l->e);
+    if (l->o.drafter.work) {
+        const struct work d = l->o.drafter.work(l->o.drafter.ctx);
+        w = (struct work){ w.weight_bytes + d.weight_bytes, w.kv_bytes + d.kv_bytes, w.act_bytes + d.act_bytes, w.flop + d.flop };
+    }
+    return w;
+}
+
 static void note_step(struct loop *l, const struct flight *f, double start_s, double end_s)
 {
     const struct batch *b = &f->batch;
@@ -385,7 +396,7 @@ static void note_step(struct loop *l, const struct flight *f, double start_s, do
                             .n_running = f->n_running, .n_waiting = f->n_waiting, .used_blocks = f->used_blocks };
     struct loop_stats *s = &l->stats;
     uint64_t n_accepted = 0, n_draft = 0;
-    const struct work work = engine_work(l->e);
+    const struct work work = work_so_far(l);
     x.bytes = (double)(work.weight_bytes - l->work.weight_bytes + work.kv_bytes - l->work.kv_bytes);
     x.flop = (double)(work.flop - l->work.flop);
     l->work = work;
@@ -575,7 +586,8 @@ struct loop *loop_new(struct engine *e, const struct loop_options *o, struct err
         return NULL;
     }
     const struct engine_options *of = engine_options(e);
-    *l = (struct loop){ .e = e, .o = *o, .n_vocab = engine_n_vocab(e), .n_ubatch = of->n_ubatch, .block_size = of->block_size, .work = engine_work(e), .start_s = clock_now_s() };
+    *l = (struct loop){ .e = e, .o = *o, .n_vocab = engine_n_vocab(e), .n_ubatch = of->n_ubatch, .block_size = of->block_size, .start_s = clock_now_s() };
+    l->work = work_so_far(l);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->wake, NULL);
     loop_stats_init(&l->stats);

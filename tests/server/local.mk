@@ -1,7 +1,7 @@
-LOOP_TEST_LIBS = libserver.a libserving.a libtiming.a libcost.a libhwprofile.a tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) \
-  libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
 # tests of server; tests/server/fake_loop.c stands for the loop, without an engine
 SERVER_TEST_LIBS = libserver.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS) $(MICROHTTPD_LIBS)
+LOOP_TEST_LIBS = libserver.a libserving.a libtiming.a libcost.a libhwprofile.a tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) \
+  libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS) $(MICROHTTPD_LIBS)
 if CMOCKA
 check_PROGRAMS += %D%/test_loop
 %C%_test_loop_SOURCES = %D%/test_loop.c tests/test.h

@@ -92,7 +92,8 @@ static void serve(struct request *q, const struct served *s, const struct served
     loop_free(l);
     if (d) {
         assert_int_equal(draft_model_used_blocks(d), 0);
-        assert_true(engine_work(draft_model_engine(d)).flop > 0);
+        const struct work a = engine_work(e), b = engine_work(draft_model_engine(d));
+        assert_true(b.flop > 0 && stats->bytes == (double)(a.weight_bytes + a.kv_bytes + b.weight_bytes + b.kv_bytes)); /* drafting is part of steps */
         o.drafter.free(o.drafter.ctx);
     }
     engine_free(e);
