@@ -174,7 +174,7 @@ static void times_of_gaps(struct metrics_work *k)
     v[STAT_MEAN] = sampled_none(histogram_mean_s(h), "fewer than 40 requests: no interval");
     if (k->n >= SERIES_LEAST) {
         const struct sampled e = series_ratio(k->x, k->scratch, k->n, SERIES_BATCHES);
-        v[STAT_MEAN].lo = v[STAT_MEAN].value * e.lo / e.value;
+        v[STAT_MEAN].lo = v[STAT_MEAN].value * (e.lo < 0 ? 0 : e.lo / e.value); /* NaN stays */
         v[STAT_MEAN].hi = v[STAT_MEAN].value * e.hi / e.value;
         v[STAT_MEAN].reason = e.reason;
     }
