@@ -29,3 +29,10 @@ dist_check_SCRIPTS += %D%/client.sh
 TESTS += %D%/client.sh
 EXTRA_DIST += %D%/client.py
 endif
+dist_check_SCRIPTS += %D%/npm.sh
+TESTS += %D%/npm.sh
+EXTRA_DIST += %D%/npm/package.json %D%/npm/clients.mjs
+.PHONY: clean-npm
+clean-npm:
+	rm -rf npm-clients npm-clients.none
+clean-local: clean-npm
