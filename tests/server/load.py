@@ -3,9 +3,9 @@
 
   load.py --url http://127.0.0.1:8080 --key KEY --pid PID --seconds 20 [--streams 200] [--seed 1] [--no-memory] [--brief]
 
-First every prompt is asked alone, under a salt of its own. Then STREAMS clients ask them again and again, at random lengths, all at once: read to the
+First every prompt, with a tag of its own, is asked alone, under a salt of its own. Then STREAMS clients ask them again and again, at random lengths, all at once: read to the
 end, slowly, whole; hang up in the middle, reset, close their own side. Others send what is no request, ask without the key, or connect and say
-nothing. At the end streams are under way while the server gets SIGTERM. Needs a model of F16 or F32: its answers do not depend on the load.
+nothing. At the end streams are under way while the server gets SIGTERM. Needs answers that do not depend on the load, to the bit: --isa ref, and weights of F16 or F32.
 TAP on standard output.
 """
 import argparse
@@ -22,7 +22,7 @@ import time
 from urllib.parse import urlsplit
 
 MOST = 120      # tokens of an answer
-N_PROMPT = 40
+N_PROMPT = 48
 TROUBLE = 24    # clients beside the streams
 READ_S = 120    # without a byte: the stream does not end
 
@@ -120,9 +120,10 @@ class Load:
             self.wrong.append(what)
 
     def request(self, i, n, **more):
-        # One beginning for all, which the prefix cache shares; every second prompt is sampled.
-        return {"prompt": "The same beginning of every prompt. [%03d] " % i + "tell me. " * (i % 7), "max_tokens": n, "ignore_eos": True,
-                "return_token_ids": True, "seed": i, "temperature": 0.8 if i % 2 else 0, **more}
+        # The same tokens for all but one, the tag, each at a place of its own: blocks before it are shared, from it on not. Every second is sampled.
+        prompt = [100 + 37 * k % 300 for k in range(1 + N_PROMPT + i % 7)]
+        prompt[1 + i] = 450 + i
+        return {"prompt": prompt, "max_tokens": n, "ignore_eos": True, "return_token_ids": True, "seed": i, "temperature": 0.8 if i % 2 else 0, **more}
 
     def check(self, i, n, ids, text, how):
         """The answer to prompt i of n tokens, or its beginning."""
@@ -201,11 +202,11 @@ class Load:
                 c = c or await Connection.open(self.args, 2048 if how == "slow" else 0)
                 c = await self.stream(c, rng, how)
                 continue
+            except asyncio.TimeoutError:  # before OSError, which it is
+                self.fault(f"{how}: nothing for {READ_S} s")
             except (Ended, OSError) as e:
                 # Who closes his side has hung up, as far as the server can tell.
                 self.note("half-close, cut") if how == "half-close" else self.fault(f"{how}: {type(e).__name__} {e}")
-            except asyncio.TimeoutError:
-                self.fault(f"{how}: nothing for {READ_S} s")
             if c:
                 c.close()
             c = None
@@ -223,6 +224,12 @@ class Load:
 
     async def trouble(self, rng):
         c = await Connection.open(self.args)
+        try:
+            await self.trouble_on(c, rng)
+        finally:
+            c.close(rng.random() < 0.5)
+
+    async def trouble_on(self, c, rng):
         path, ask = "/v1/completions", self.request(rng.randrange(N_PROMPT), 4)
         match rng.randrange(12):
             case 0:
@@ -257,17 +264,16 @@ class Load:
                     c.send(path, {**ask, "stream": True})
                 await c.writer.drain()
                 self.note("pipelined and gone")
-        c.close(rng.random() < 0.5)
 
     async def troubled(self, seed):
         rng = random.Random(seed)
         while time.monotonic() < self.end_s:
             try:
                 await self.trouble(rng)
+            except (Ended, asyncio.TimeoutError):  # before OSError, which it is
+                self.fault("a bad request got no reply")
             except OSError:  # noise and silence: the server may close first
                 self.note("closed")
-            except (Ended, asyncio.TimeoutError):
-                self.fault("a bad request got no reply")
             await asyncio.sleep(rng.uniform(0, 0.2))
 
     # ---- what the server says and keeps ----
@@ -342,14 +348,17 @@ async def drain(load, n):
         await asyncio.sleep(0.001)
     under_way = sum(not t.done() for t in tasks)
     os.kill(load.args.pid, signal.SIGTERM)
-    late = ""
-    try:
+    late = 200
+    while late == 200 and not all(t.done() for t in tasks):  # the server takes notice between two steps
         await asyncio.sleep(0.02)
-        c = await Connection.open(load.args)
-        c.send("/v1/completions", load.request(0, 1))
-        late = await c.head()
-    except (OSError, Ended, IndexError):
-        late = "closed"
+        try:
+            c = await Connection.open(load.args)
+            c.send("/v1/completions", load.request(0, 1))
+            late = await c.head()
+        except asyncio.TimeoutError:
+            late = "no reply"
+        except (OSError, Ended):
+            late = "closed"
     await asyncio.gather(*tasks)
     return late, under_way
 
@@ -380,6 +389,7 @@ async def run(args):
         await t
     left = await settled(load, n_fd)
     preempted, hits = await load.metric("num_preemptions_total", "prefix_cache_hits_total")
+    print(f"# {time.monotonic() - load.end_s:.1f} s after the last request nothing ran")
     print("# " + ", ".join(f"{k} {v}" for k, v in sorted(load.count.items())))
     ok(not load.wrong, f"{args.streams} streams at once: each gets the tokens and the text that its prompt gets alone; bad requests their status", *load.wrong)
     ok(load.count.get("read", 0) >= args.streams and load.count.get("full", 0) > 0, "streams were served, and others found a full queue", load.count)
