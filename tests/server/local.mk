@@ -29,8 +29,8 @@ dist_check_SCRIPTS += %D%/client.sh
 TESTS += %D%/client.sh
 EXTRA_DIST += %D%/client.py
 endif
-dist_check_SCRIPTS += %D%/load.sh %D%/npm.sh
-TESTS += %D%/load.sh %D%/npm.sh
+dist_check_SCRIPTS += %D%/figures.sh %D%/load.sh %D%/npm.sh
+TESTS += %D%/figures.sh %D%/load.sh %D%/npm.sh
 EXTRA_DIST += %D%/load.py %D%/npm/package.json %D%/npm/clients.mjs
 .PHONY: clean-npm
 clean-npm:
