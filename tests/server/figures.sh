@@ -46,8 +46,8 @@ ok $? "twelve requests, one after the other"
 jq -r '"# client less server: TTFT \(.median_ttft_minus_server_ms) ms, between tokens \(.median_itl_minus_server_ms) ms"' "$tmp/out"
 judge '$g.time_to_first_token_seconds_count == 12 and $g.inter_token_latency_seconds_count == 12 * 39 and ([.itls[] | length] | all(. == 39))'
 ok $? "as many samples in /metrics as messages at the client"
-judge '. as $c | [range(12) | $c.ttfts[.] * 1e3 - $c.timings[.].prompt_ms] | all(. > 0) and mid <= $bound'
-ok $? "TTFT: no less than the server's time of the prompt; the median of the differences is within the bound"
+judge '. as $c | [range(12) | $c.ttfts[.] * 1e3 - $c.timings[.].prompt_ms] | all(. > 0) and mid <= 2 * $bound'
+ok $? "TTFT: no less than the server's time of the prompt; the median of the differences, with the way there and back, is within twice the bound"
 judge '. as $c | [range(12) | ($c.itls[.] | add) * 1e3 - $c.timings[.].predicted_ms | fabs] | mid <= $bound'
 ok $? "first to last token: the median of the differences from the server's timings is within the bound"
 judge '.median_itl_minus_server_ms | fabs <= $bound'
