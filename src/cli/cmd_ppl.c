@@ -167,33 +167,6 @@ out:
 
 /* ---- one vocabulary for all files ------------------------------------------------------- */
 
-/* Error unless both vocabularies are equal, or absent. */
-static int same_tokens(const struct model *m, const struct model *ref, struct error *err)
-{
-    static const char key[] = "tokenizer.ggml.tokens";
-    enum gguf_type elem;
-    struct gguf_str a, b;
-    uint64_t n, n_ref;
-    if (gguf_has(m->gguf, key) != gguf_has(ref->gguf, key))
-        return error_set(err, ERROR_INPUT, "%s: %s is %s, but not in %s", m->path, key,
-                         gguf_has(m->gguf, key) ? "there" : "absent", ref->path);
-    if (!gguf_has(m->gguf, key))
-        return 0;
-    if (gguf_get_arr(m->gguf, key, &elem, &n, err) != 0 || gguf_get_arr(ref->gguf, key, &elem, &n_ref, err) != 0)
-        return -1;
-    if (n != n_ref)
-        return error_set(err, ERROR_INPUT, "%s: %llu tokens in the tokenizer, %s has %llu", m->path,
-                         (unsigned long long)n, ref->path, (unsigned long long)n_ref);
-    for (uint64_t i = 0; i < n; i++) {
-        if (gguf_arr_str(m->gguf, key, i, &a, err) != 0 || gguf_arr_str(ref->gguf, key, i, &b, err) != 0)
-            return -1;
-        if (a.len != b.len || memcmp(a.s, b.s, a.len) != 0)
-            return error_set(err, ERROR_INPUT, "%s: token %llu differs from that of %s: different vocabularies", m->path,
-                             (unsigned long long)i, ref->path);
-    }
-    return 0;
-}
-
 /* Checks before the evaluation that the file exists and is comparable with ref. */
 static int check_file(const char *path, const struct model *ref, struct error *err)
 {
@@ -209,7 +182,7 @@ static int check_file(const char *path, const struct model *ref, struct error *e
         rc = error_set(err, ERROR_INPUT, "%s: vocabulary of %u tokens, %s has %u: the scores are not comparable", path,
                        m.hp.n_vocab, ref->path, ref->hp.n_vocab);
     else
-        rc = same_tokens(&m, ref, err);
+        rc = model_same_tokens(&m, ref, err);
     model_free(&m);
     return rc;
 }

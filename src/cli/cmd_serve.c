@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_RATE = 256, OPT_USERS, OPT_HTTP, OPT_KEY, OPT_ALIAS, OPT_CHAT, OPT_CONNECTIONS, OPT_QUEUED, OPT_KV, OPT_DRAFT, OPT_RATES };
+enum { OPT_RATE = 256, OPT_USERS, OPT_HTTP, OPT_KEY, OPT_ALIAS, OPT_CHAT, OPT_CONNECTIONS, OPT_QUEUED, OPT_KV, OPT_DRAFT, OPT_RATES, OPT_INVARIANT };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file", 0 },
@@ -40,8 +40,9 @@ static const struct argp_option option_table[] = {
     { "watermark", SERVING_WATERMARK, "X", 0, "fraction of the KV blocks that admission leaves free (0)", 0 },
     { "scheduling-policy", SERVING_SCHEDULING, "fcfs|priority", 0, "order of waiting requests (fcfs)", 0 },
     { "num-speculative-tokens", SERVING_DRAFTS, "N", 0, "drafted tokens of a decode step (0: no speculation)", 0 },
-    { "draft", OPT_DRAFT, "ngram", 0, "source of drafts: ngram, what followed the newest tokens when they stood before", 0 },
+    { "draft", OPT_DRAFT, "ngram|FILE", 0, "source of drafts: ngram, what followed the newest tokens when they stood before; or a GGUF file, a smaller model of the same vocabulary", 0 },
     { "spec-synth-rates", OPT_RATES, "P,...", 0, "accept drafts with these probabilities, whatever the model says: the gain is a measurement, the text is not", 0 },
+    { "batch-invariant", OPT_INVARIANT, NULL, 0, "the same bits for a request whatever it shares steps with: slower prompts", 0 },
     { "threads", 't', "N", 0, "threads (default: one per usable core, within the CPU quota)", 0 },
     CLI_ENGINE_OPTIONS,
     CLI_ACT_SCALES_OPTION,
@@ -83,6 +84,9 @@ static int parse_engine(void *options, int key, const char *arg, struct error *e
     case OPT_KV:
         o->serve.kv_bytes = units_parse(arg, "B");
         return o->serve.kv_bytes > 0 ? 0 : error_set(err, ERROR_USAGE, "--kv-cache-memory: expected a size, 2GB or 512MiB; found \"%.32s\"", arg);
+    case OPT_INVARIANT:
+        o->serve.batch_invariant = true;
+        return 0;
     case OPT_DRAFT:
         return cli_text(&o->serve.draft, arg);
     case OPT_RATES:
@@ -210,6 +214,8 @@ static int run_replay(struct options *o, struct error *err)
     int rc = serve_setup_init(&x, &o->serve, &o->c.deploy, &sum, err);
     if (rc == 0) {
         rc = check_workload(&x, &w, err);
+        if (x.policy.num_speculative_tokens > 0 && o->serve.n_rate == 0)
+            notify_note("a replay's outputs are the workload's tokens, which drafts meet by chance: --spec-synth-rates accepts them at a rate");
         if (rc == 0)
             rc = run_workload(o, &x, &w, err);
         serve_setup_free(&x);
@@ -256,7 +262,8 @@ int cmd_serve(int argc, char **argv, struct error *err)
         "  roofcast serve -m model.gguf --workload session:turns=4,in=600,new=80,out=60 --requests 10 --rate 1 --slo p99:ttft=2s,itl=200ms\n"
         "  roofcast serve -m model.gguf --policy llama-server --max-num-seqs 4 --rate inf --max-concurrency 8\n"
         "  roofcast serve -m model.gguf --http 8080                                 # then: curl http://127.0.0.1:8080/v1/models\n"
-        "  roofcast serve -m model.gguf --num-speculative-tokens 4 --draft ngram --workload chat.jsonl\n";
+        "  roofcast serve -m model.gguf --num-speculative-tokens 4 --draft ngram --workload chat.jsonl\n"
+        "  roofcast serve -m model.gguf --num-speculative-tokens 4 --draft small.gguf --spec-synth-rates 0.8,0.6\n";
     static const int exclusive[][CLI_EXCLUSIVE] = { { SERVING_PREFIX, SERVING_NO_PREFIX }, { SERVING_CHUNKED, SERVING_NO_CHUNKED },
                                                     { SERVING_ASYNC, SERVING_NO_ASYNC },   { SERVING_REQUESTS, SERVING_DURATION }, { OPT_RATE, SERVING_RAMP },
                                                     { OUTPUT_FORMAT, 'o' },                { OPT_KV, SERVING_BLOCKS },

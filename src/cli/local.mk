@@ -37,6 +37,7 @@ roofcast_SOURCES = \
   %D%/cmd_serve.c \
   %D%/cmd_simulate.c \
   %D%/serve.c \
+  %D%/serve_draft.c \
   %D%/serve.h \
   %D%/serve_http.c \
   %D%/serve_http.h \

@@ -97,29 +97,9 @@ static int choose_blocks(struct serve_setup *s, const struct serve_setup_options
     return fit_length(s, x, err);
 }
 
-/* ---- drafts ------------------------------------------------------------------------------------------------------------ */
-
-static int make_drafter(struct serve_setup *s, const struct serve_setup_options *o, struct error *err)
-{
-    enum { LONGEST = 5, SHORTEST = 2 };
-    if (s->policy.num_speculative_tokens == 0)
-        return o->draft || o->n_rate > 0 ? error_set(err, ERROR_USAGE, "--draft and --spec-synth-rates: expected --num-speculative-tokens, without which nothing "
-                                                                       "is drafted")
-                                         : 0;
-    if (!o->draft && o->n_rate == 0)
-        return error_set(err, ERROR_USAGE, "--num-speculative-tokens: expected --draft ngram, the source of the drafts");
-    s->ngram = (struct draft_ngram){ LONGEST, SHORTEST };
-    if (!o->draft) {
-        s->drafter = (struct drafter){ .propose = draft_repeat_propose };
-        return 0;
-    }
-    s->drafter = (struct drafter){ .ctx = &s->ngram, .propose = draft_ngram_propose };
-    return strcmp(o->draft, "ngram") == 0 ? 0 : error_set(err, ERROR_USAGE, "--draft: expected ngram; found \"%.200s\"", o->draft);
-}
-
 /* ---- set-up ------------------------------------------------------------------------------------------------------------ */
 
-static int make_engine(struct serve_setup *s, const struct kv_groups *g, struct error *err)
+static int make_engine(struct serve_setup *s, const struct kv_groups *g, bool batch_invariant, struct error *err)
 {
     const struct policy *p = &s->policy;
     struct engine_options eo = setup_engine_options(&s->machine, &s->engine);
@@ -130,6 +110,7 @@ static int make_engine(struct serve_setup *s, const struct kv_groups *g, struct 
     eo.n_block = s->n_block;
     eo.block_size = s->block_size;
     eo.groups = *g;
+    eo.batch_invariant = batch_invariant;
     s->e = engine_new(&s->m, &eo, err);
     return s->e ? 0 : -1;
 }
@@ -142,8 +123,9 @@ int serve_setup_init(struct serve_setup *s, const struct serve_setup_options *o,
     *s = (struct serve_setup){ .engine = o->engine };
     if (setup_model_open(&s->m, o->model, err) != 0)
         return -1;
-    if (make_policy(s, x, w, err) == 0 && make_groups(s, &g, &position_bytes, err) == 0 && make_drafter(s, o, err) == 0 &&
-        choose_blocks(s, o, x, position_bytes, err) == 0 && setup_init(&s->machine, o->threads, &s->engine, err) == 0 && make_engine(s, &g, err) == 0) {
+    if (make_policy(s, x, w, err) == 0 && make_groups(s, &g, &position_bytes, err) == 0 && serve_drafter_init(s, o, err) == 0 &&
+        choose_blocks(s, o, x, position_bytes, err) == 0 && setup_init(&s->machine, o->threads, &s->engine, err) == 0 && make_engine(s, &g, o->batch_invariant, err) == 0 &&
+        serve_draft_model_init(s, err) == 0) {
         setup_note_scales(&s->engine, s->e);
         return 0;
     }
@@ -172,6 +154,7 @@ void serve_setup_free(struct serve_setup *s)
         s->drafter.free(s->drafter.ctx);
     engine_free(s->e);
     setup_free(&s->machine);
+    model_free(&s->draft);
     model_free(&s->m);
 }
 

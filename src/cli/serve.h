@@ -4,6 +4,7 @@
 
 #include "bench/setup.h"
 #include "cli/serving.h"
+#include "server/draft_model.h"
 #include "server/loop.h"
 #include "serving/scheduler.h"
 
@@ -11,6 +12,7 @@ struct serve_setup_options {
     const char *model, *draft;
     struct setup_options engine;
     int64_t threads;
+    bool batch_invariant;
     double kv_bytes; /* of the KV cache; 0: by the policy, at most a quarter of the memory */
     double rates[POLICY_MAX_DRAFT]; /* of drafts that are accepted whatever the model says */
     uint32_t n_rate;
@@ -18,7 +20,7 @@ struct serve_setup_options {
 
 /* A model ready to serve. */
 struct serve_setup {
-    struct model m;
+    struct model m, draft; /* draft: nameless where no model drafts */
     struct setup machine;
     struct setup_options engine;
     struct engine *e;
@@ -39,6 +41,9 @@ int serve_setup_init(struct serve_setup *s, const struct serve_setup_options *o,
 void serve_setup_free(struct serve_setup *s);
 /* What memory and arithmetic reach now, on the engine's threads, into s->peaks: once, or once before a run and once after, whose mean it is then. 0.4 s */
 int serve_probe(struct serve_setup *s, struct error *err);
+/* serve_draft.c: the source of drafts, before the engine is there; a draft model's engine, after it, on its threads. */
+int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *o, struct error *err);
+int serve_draft_model_init(struct serve_setup *s, struct error *err);
 struct loop_options serve_loop_options(const struct serve_setup *s, const struct serve_setup_options *o, uint64_t seed);
 
 #endif

@@ -173,8 +173,11 @@ static int runs_init(struct engine *e, struct error *err)
 {
     e->run = alloc(e->o.n_seq * sizeof *e->run, "the runs of a pass", err);
     e->run_first = alloc(((size_t)e->o.n_seq + 1) * sizeof *e->run_first, "the runs of a pass", err);
+    e->run_shared = calloc(e->o.n_seq, sizeof *e->run_shared);
     e->run_of = alloc(e->o.n_ubatch * sizeof *e->run_of, "the tokens of a pass", err);
     e->out_row = alloc(e->o.n_out_max * sizeof *e->out_row, "the outputs of a pass", err);
+    if (!e->run_shared)
+        return error_oom(err, e->o.n_seq * sizeof *e->run_shared, "the runs of a pass");
     return e->run && e->run_first && e->run_of && e->out_row ? 0 : -1;
 }
 
@@ -321,6 +324,17 @@ static int check_options(const struct model *m, const struct engine_options *o, 
         return error_set(err, ERROR_USAGE, "engine: blocks of %u positions: expected 8, 16, 32, 64 or 128", o->block_size);
     if (o->shared && o->shared->m != m)
         return error_set(err, ERROR_USAGE, "engine: weights of another model cannot be shared");
+    if (o->team_of && o->n_threads != o->team_of->o.n_threads)
+        return error_set(err, ERROR_USAGE, "engine: %d threads on a team of %d", o->n_threads, o->team_of->o.n_threads);
+    return 0;
+}
+
+static int build_ops(struct engine *e, struct error *err)
+{
+    if (op_list_build(&e->ops, e->m, err) != 0)
+        return -1;
+    for (size_t i = 0; e->o.batch_invariant && i < e->ops.n; i++)
+        e->ops.ops[i].form_tok = INFINITY; /* never expanded */
     return 0;
 }
 
@@ -346,14 +360,17 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
         e->o.n_threads = o->shared->o.n_threads;
         e->o.cpu_flags = o->shared->o.cpu_flags;
         e->o.no_repack = o->shared->o.no_repack;
+        e->o.batch_invariant = o->shared->o.batch_invariant;
+        e->o.team_of = o->shared;
     }
     kernels_init(&e->k, e->o.cpu_flags);
-    e->k.pow2 = o->pow2_scales;
-    if (op_list_build(&e->ops, m, err) != 0 || check_weights(e, err) != 0 || engine_plan(e, err) != 0 ||
+    e->k.pow2 = o->pow2_scales && !e->o.batch_invariant;
+    e->o.no_repack |= e->o.batch_invariant;
+    if (build_ops(e, err) != 0 || check_weights(e, err) != 0 || engine_plan(e, err) != 0 ||
         rope_init(e, err) != 0 || kv_init(e, err) != 0 || attention_init(e, err) != 0)
         goto fail;
     const struct sizes s = sizes(e);
-    e->team = o->shared ? o->shared->team : team_new(e->o.n_threads, o->cpus, err);
+    e->team = e->o.team_of ? e->o.team_of->team : team_new(e->o.n_threads, o->cpus, err);
     /* Pack first: file pages are resident meanwhile, in memory that the activations use later. */
     if (!e->team || repack(e, err) != 0 || buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0 ||
         counters_init(e, err) != 0 || regions_init(e, err) != 0)
@@ -372,7 +389,7 @@ void engine_free(struct engine *e)
     if (e->c && e->team)
         team_run(e->team, stop_counters, e);
     regions_free(e);
-    if (!e->o.shared)
+    if (!e->o.team_of)
         team_free(e->team);
     counters_close(e->c);
     for (int t = 0; e->thread && t < e->o.n_threads; t++) {
@@ -397,6 +414,7 @@ void engine_free(struct engine *e)
     repack_free(e);
     free(e->run);
     free(e->run_first);
+    free(e->run_shared);
     free(e->run_of);
     free(e->out_row);
     free(e->routing.first);
@@ -486,6 +504,26 @@ static int too_many(const struct engine *e, uint32_t n, uint32_t n_out, struct e
                      n, n_out, e->o.n_out_max, e->o.n_ubatch);
 }
 
+/* Runs that share a prompt's beginning have the same first blocks, whose expanded rows one of them writes. */
+static void find_shared(struct engine *e, uint32_t n_run)
+{
+    const uint32_t size = e->o.block_size;
+    for (uint32_t r = 0; r < n_run; r++) {
+        const struct engine_run *x = &e->run[r];
+        const uint32_t most = x->n_past / size;
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < r && n < most; k++) {
+            const struct engine_run *y = &e->run[k];
+            const uint32_t of_y = (y->n_past + y->n_tok) / size;
+            uint32_t same = 0;
+            while (same < most && same < of_y && x->table[0][same] == y->table[0][same])
+                same++;
+            n = same > n ? same : n;
+        }
+        e->run_shared[r] = n * size;
+    }
+}
+
 /* One pass over e->run[0 .. n_run), already checked. */
 static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run)
 {
@@ -500,6 +538,8 @@ static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run)
         for (uint32_t i = 0; i < e->run[r].n_out; i++)
             e->out_row[n_out++] = n - e->run[r].n_out + i;
     }
+    if (e->o.n_block > 0 && e->expanded_bytes > 0)
+        find_shared(e, n_run);
     e->tokens = tokens;
     e->n_run = n_run;
     e->pass = (struct pass){ .n_tok = n, .n_past = past, .n_seq = n_run, .n_out = n_out };

@@ -21,12 +21,16 @@ struct engine_options {
     uint32_t n_out_max; /* most logits rows per pass (1; n_ubatch for all) */
     int n_threads;
     const struct cpulist *cpus;        /* NULL: no pinning */
+    const struct engine *team_of;      /* runs on the threads of this engine, as many, which outlives it; they compute in turn. NULL: own threads */
     unsigned cpu_flags;                /* allowed ISA features */
     struct counters_options counters;  /* backend NULL: "null"; src and n_threads are set by the engine */
     struct engine *shared;             /* of the same model, lives longer: its threads, ISA features and packed weights are used; NULL: own ones */
     bool no_repack;                    /* read weights in the file's layout: no packed copy, slower */
     const struct marker_tool *markers; /* an open tool that outlives the engine; NULL: none */
     enum dtype type_k, type_v;         /* of the KV cache; usual: DTYPE_F16 */
+    /* A token's logits are the same bits whatever else is in its pass, and however its sequence was cut into passes: products in groups of a few tokens on
+     * weights in the file's layout, attention token by token, MLA absorbed. Prompts are computed slower. methods.md (102) */
+    bool batch_invariant;
     bool pow2_scales; /* allow power-of-two scales of quantized activations in passes of many tokens: faster, less exact. methods.md (89) */
 };
 

@@ -100,7 +100,7 @@ static void bind_run(const struct engine *e, const struct op *op, uint32_t r, bo
     a->out = engine_row(e, op->dst, first, op->dst_at);
     a->n_tok = run->n_tok;
     a->n_past = run->n_past;
-    a->rounded = rounded && kernels_attention_rounded(&e->k, run->n_tok);
+    a->rounded = rounded && !e->o.batch_invariant && kernels_attention_rounded(&e->k, run->n_tok);
 }
 
 /* ---- units of work ----------------------------------------------------------------------------------------------- */
@@ -116,8 +116,10 @@ struct unit {
 };
 
 /* Tiles of nearly equal size: a small remainder would transpose all keys for few rows. */
-static uint32_t tile_tokens(const struct op *op, uint32_t n_tok)
+static uint32_t tile_tokens(const struct engine *e, const struct op *op, uint32_t n_tok)
 {
+    if (n_tok == 1 || e->o.batch_invariant)
+        return 1;
     uint32_t tile = (uint32_t)u64_max(1, ENGINE_ATTENTION_ROWS / (op->n_head / op->n_head_kv));
     while (tile > ENGINE_ATTENTION_MIN_UNITS && u64_ceil_div(n_tok, tile) * op->n_head_kv < ENGINE_ATTENTION_MIN_UNITS)
         tile /= 2;
@@ -149,7 +151,7 @@ static uint32_t heads_of_unit(const struct engine *e, const struct op *op, int n
 {
     const uint32_t heads = op->n_head_kv, most = ENGINE_ATTENTION_ROWS / (op->n_head / heads);
     size_t n = 0;
-    if (e->kv[op->layer].k.block_bytes == 0)
+    if (e->kv[op->layer].k.block_bytes == 0 || e->o.batch_invariant)
         return 1;
     for (uint32_t r = 0; r < e->n_run; r++) {
         struct unit x = { .run = r };
@@ -166,17 +168,18 @@ static uint32_t heads_of_unit(const struct engine *e, const struct op *op, int n
  * a part's keys, whose blocks share pages of memory; late tiles (most keys) first. together: heads_of_unit(). doc/notes/attention.md */
 static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t together, uint32_t r, size_t *u, struct unit *x)
 {
-    const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = n_tok == 1 ? 1 : tile_tokens(op, n_tok);
-    const uint32_t groups = n_tok == 1 ? (uint32_t)u64_ceil_div(heads, together) : heads;
+    const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = tile_tokens(e, op, n_tok);
+    const bool cut = n_tok == 1 && !e->o.batch_invariant;
+    const uint32_t groups = cut ? (uint32_t)u64_ceil_div(heads, together) : heads;
     *x = (struct unit){ .run = r, .n_kv = 1, .t1 = 1, .n_part = 1 };
-    if (n_tok == 1)
+    if (cut)
         cut_keys(e, op, x);
-    const size_t n = n_tok == 1 ? x->n_part : u64_ceil_div(n_tok, size);
+    const size_t n = cut ? x->n_part : u64_ceil_div(n_tok, size);
     if (*u >= n * groups) {
         *u -= n * groups;
         return false;
     }
-    if (n_tok == 1) {
+    if (cut) {
         const bool paged = e->kv[op->layer].k.block_bytes > 0;
         x->head_kv = (uint32_t)(paged ? *u % groups : *u / n) * together;
         x->n_kv = (uint32_t)u64_min(together, heads - x->head_kv);

@@ -99,11 +99,30 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     return a;
 }
 
-void exec_rows(const struct matmul_slot *slot, const struct matmul_args *a, const struct op *op, const float *bias,
+/* The kernel for few tokens, group by group: sums of a token do not depend on the others. Rows in pieces that stay in the L2 cache meanwhile. */
+static void rows_by_few(const struct matmul_slot *slot, const struct matmul_args *of, size_t r0, size_t r1)
+{
+    enum { PIECE_BYTES = 64 << 10 };
+    const size_t step = size_align_up(u64_max(1, PIECE_BYTES / of->w_row_bytes), slot->row_align);
+    for (size_t r = r0, end; r < r1; r = end) {
+        end = u64_min(r1, r + step);
+        for (size_t t = 0; t < of->x->n_tok; t += slot->gemv_max_tok) {
+            const struct acts x = acts_from(of->x, t, u64_min(slot->gemv_max_tok, of->x->n_tok - t));
+            struct matmul_args a = *of;
+            a.x = &x;
+            a.y += t * a.y_stride;
+            slot->gemv(&a, r, end);
+        }
+    }
+}
+
+void exec_rows(const struct engine *e, const struct matmul_slot *slot, const struct matmul_args *a, const struct op *op, const float *bias,
                size_t r0, size_t r1, struct work *w)
 {
     const size_t n_tok = a->x->n_tok, rows = r1 - r0;
-    if (n_tok <= slot->gemv_max_tok)
+    if (e->o.batch_invariant)
+        rows_by_few(slot, a, r0, r1);
+    else if (n_tok <= slot->gemv_max_tok)
         slot->gemv(a, r0, r1);
     else
         slot->gemm(a, r0, r1);
@@ -121,6 +140,7 @@ void exec_rows(const struct matmul_slot *slot, const struct matmul_args *a, cons
 
 /* A product of the pass on one thread. */
 struct product {
+    const struct engine *e;
     const struct op *op;
     const struct matmul_slot *slot;
     const float *bias;
@@ -132,6 +152,7 @@ static struct product product(struct engine *e, size_t i, enum fuse fuse, struct
 {
     const struct op *op = &e->ops.ops[i];
     struct product p = {
+        .e = e,
         .op = op,
         .slot = e->plan[i].slot,
         .bias = op->bias ? op->bias->data : NULL,
@@ -155,7 +176,7 @@ static struct product product(struct engine *e, size_t i, enum fuse fuse, struct
 
 static void product_rows(const struct product *p, size_t r0, size_t r1)
 {
-    exec_rows(p->slot, &p->a, p->op, p->bias, r0, r1, p->w);
+    exec_rows(p->e, p->slot, &p->a, p->op, p->bias, r0, r1, p->w);
 }
 
 /* A column range of all tokens. */

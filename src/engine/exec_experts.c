@@ -240,7 +240,7 @@ static void by_rows(struct engine *e, size_t i, const struct acts *all, struct w
     struct expert x;
     for (uint32_t k = 0; r0 < r1 && k < e->routing.n_touched; k++) {
         bind(e, i, all, e->routing.touched[k], tid, &x);
-        exec_rows(slot, &x.a, op, x.bias, r0, r1, w);
+        exec_rows(e, slot, &x.a, op, x.bias, r0, r1, w);
     }
 }
 
@@ -256,7 +256,7 @@ static void by_panels(struct engine *e, size_t i, const struct acts *all, struct
         if (k >= e->routing.n_touched)
             return;
         bind(e, i, all, e->routing.touched[k], tid, &x);
-        exec_rows(slot, &x.a, op, x.bias, r, u64_min(r + SHARE_GEMM_ROWS, op->rows), w);
+        exec_rows(e, slot, &x.a, op, x.bias, r, u64_min(r + SHARE_GEMM_ROWS, op->rows), w);
     }
 }
 

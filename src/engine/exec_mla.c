@@ -59,7 +59,7 @@ void exec_head_matmul(struct engine *e, size_t i, struct work *w, int tid, int n
         a.x = x;
         a.y = engine_row(e, op->dst, 0, op->dst_at) + h * op->dst_stride;
         a.y_stride = e->stride[op->dst];
-        exec_rows(slot, &a, op, NULL, 0, op->rows, w);
+        exec_rows(e, slot, &a, op, NULL, 0, op->rows, w);
     }
 }
 
@@ -176,15 +176,16 @@ static bool unit_at(struct expansion *x, size_t u)
 {
     const struct engine *e = x->e;
     for (uint32_t r = 0; r < e->n_run; r++) {
-        const size_t n_kv = (size_t)e->run[r].n_past + e->run[r].n_tok, n_tile = u64_ceil_div(n_kv, ENGINE_TOKEN_TILE);
+        const size_t from = e->run_shared[r], n_kv = (size_t)e->run[r].n_past + e->run[r].n_tok - from, n_tile = u64_ceil_div(n_kv, ENGINE_TOKEN_TILE);
         if (u >= n_tile * x->op->n_head) {
             u -= n_tile * x->op->n_head;
             continue;
         }
         x->run = &e->run[r];
         x->h = u % x->op->n_head;
-        x->j0 = u / x->op->n_head * ENGINE_TOKEN_TILE;
-        x->n = u64_min(ENGINE_TOKEN_TILE, n_kv - x->j0);
+        const size_t at = u / x->op->n_head * ENGINE_TOKEN_TILE;
+        x->j0 = from + at;
+        x->n = u64_min(ENGINE_TOKEN_TILE, n_kv - at);
         return true;
     }
     return false;

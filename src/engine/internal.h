@@ -106,6 +106,7 @@ struct engine {
     struct engine_run *run; /* [n_seq], n_run used */
     uint32_t n_run;
     uint32_t *run_first; /* [n_seq + 1] first token */
+    uint32_t *run_shared; /* [n_seq] paged MLA: positions of the first blocks that an earlier run of the pass has too, and expands */
     uint32_t *run_of;    /* [n_ubatch] run of a token */
     uint32_t *out_row;   /* [n_out_max] token of each logits row */
     uint64_t clock_ns;   /* start of the op being timed (thread 0) */
@@ -199,7 +200,7 @@ typedef void exec_fn(struct engine *e, size_t i, struct work *w, int tid, int nt
 /* exec_dense.c */
 exec_fn exec_embed, exec_norm, exec_matmul, exec_glu, exec_add, exec_softcap;
 /* Rows [r0, r1) of W, w_row in the tensor, times the rows of a->x, plus bias; counted. */
-void exec_rows(const struct matmul_slot *slot, const struct matmul_args *a, const struct op *op, const float *bias,
+void exec_rows(const struct engine *e, const struct matmul_slot *slot, const struct matmul_args *a, const struct op *op, const float *bias,
                size_t r0, size_t r1, struct work *w);
 /* exec_attention.c */
 exec_fn exec_rope, exec_kv_store, exec_attention;

@@ -70,7 +70,7 @@ static int place_block(struct kv_layer *l, const struct engine *e, size_t *block
 static int layout_pool(struct engine *e, size_t *total, struct error *err)
 {
     const uint32_t n_layer = e->m->hp.n_layer, size = e->o.groups.size;
-    uint32_t *group = calloc(2 * (size_t)n_layer, sizeof *group), *at_place = group + n_layer;
+    uint32_t *group = calloc(2 * (size_t)n_layer, sizeof *group), *at_place = group ? group + n_layer : NULL;
     size_t *bytes = calloc(size ? size : 1, sizeof *bytes);
     int rc = group && bytes ? 0 : error_oom(err, n_layer * sizeof *group, "the KV cache");
     const struct kv_groups own = kv_groups_of_ops(&e->ops);

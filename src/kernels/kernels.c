@@ -240,6 +240,20 @@ void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, vo
     }
 }
 
+struct acts acts_from(const struct acts *a, size_t t, size_t n)
+{
+    struct acts x = *a;
+    x.n_tok = n;
+    x.f32 = a->f32 ? a->f32 + t * a->stride : NULL;
+    x.bf16 = a->bf16 ? a->bf16 + t * a->stride : NULL;
+    x.q = a->q ? a->q + t * a->stride : NULL;
+    x.d = a->d ? a->d + t * a->stride / 32 : NULL;
+    x.sum = a->sum ? a->sum + t * a->stride / 16 : NULL;
+    x.tiles = NULL;
+    x.tiles_for = NULL;
+    return x;
+}
+
 void acts_alias_f32(struct acts *a, size_t n_tok, size_t cols, const float *x, size_t ld)
 {
     memset(a, 0, sizeof *a);

@@ -243,6 +243,8 @@ size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols);
  * a BF16 a column of whole groups of 32 tokens (ACT_F32: two, with F32 weights three). */
 size_t acts_tiles_bytes(enum act_kind kind, enum dtype type, size_t n_tok, size_t cols);
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf);
+/* n tokens of a from token t on: a view without tiles. */
+struct acts acts_from(const struct acts *a, size_t t, size_t n);
 /* ACT_F32 over the caller's rows x[n_tok, ld]; nothing to prepare. */
 void acts_alias_f32(struct acts *a, size_t n_tok, size_t cols, const float *x, size_t ld);
 

@@ -371,3 +371,29 @@ int model_load(struct model *m, const char *spec, const char *type, struct error
     }
     return preset_load(m, spec, type, NULL, err);
 }
+
+int model_same_tokens(const struct model *m, const struct model *ref, struct error *err)
+{
+    static const char key[] = "tokenizer.ggml.tokens";
+    enum gguf_type elem;
+    struct gguf_str a, b;
+    uint64_t n, n_ref;
+    if (gguf_has(m->gguf, key) != gguf_has(ref->gguf, key))
+        return error_set(err, ERROR_INPUT, "%s: %s is %s, but not in %s", m->path, key,
+                         gguf_has(m->gguf, key) ? "there" : "absent", ref->path);
+    if (!gguf_has(m->gguf, key))
+        return 0;
+    if (gguf_get_arr(m->gguf, key, &elem, &n, err) != 0 || gguf_get_arr(ref->gguf, key, &elem, &n_ref, err) != 0)
+        return -1;
+    if (n != n_ref)
+        return error_set(err, ERROR_INPUT, "%s: %llu tokens in the tokenizer, %s has %llu", m->path,
+                         (unsigned long long)n, ref->path, (unsigned long long)n_ref);
+    for (uint64_t i = 0; i < n; i++) {
+        if (gguf_arr_str(m->gguf, key, i, &a, err) != 0 || gguf_arr_str(ref->gguf, key, i, &b, err) != 0)
+            return -1;
+        if (a.len != b.len || memcmp(a.s, b.s, a.len) != 0)
+            return error_set(err, ERROR_INPUT, "%s: token %llu differs from that of %s: different vocabularies", m->path,
+                             (unsigned long long)i, ref->path);
+    }
+    return 0;
+}

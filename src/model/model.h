@@ -156,6 +156,8 @@ struct model {
  * errors   unknown names (with the nearest one), unsupported architectures (with the list of supported ones)
  */
 int model_load(struct model *m, const char *spec, const char *type, struct error *err);
+/* Of two GGUF files: ERROR_INPUT unless both have the same tokens, or neither has any; names both. */
+int model_same_tokens(const struct model *m, const struct model *ref, struct error *err);
 /* By preset name only, never a file. Unknown: *found false, returns 0. */
 int model_load_preset(struct model *m, const char *name, const char *type, bool *found, struct error *err);
 /* From an open GGUF, which m owns afterwards, on error too. */

@@ -17,7 +17,7 @@ int draft_ngram_propose(void *ctx, struct draft_want *w, size_t n, struct error 
     (void)err;
     for (size_t i = 0; i < n; i++) {
         uint32_t from = 0;
-        for (uint32_t len = o->longest; from == 0 && len >= o->shortest && len > 0; len--)
+        for (uint32_t len = w[i].most > 0 ? o->longest : 0; from == 0 && len >= o->shortest && len > 0; len--)
             from = len < w[i].n_tok ? after_match(w[i].tok, w[i].n_tok, len) : 0;
         w[i].n = from > 0 ? (uint32_t)u64_min(w[i].most, w[i].n_tok - from) : 0;
         memcpy(w[i].draft, w[i].tok + from, w[i].n * sizeof *w[i].draft);

@@ -2,7 +2,7 @@
 #ifndef SERVER_DRAFT_H
 #define SERVER_DRAFT_H
 
-#include "base/base.h"
+#include "kernels/kernels.h"
 
 /* A sequence that wants drafts. */
 struct draft_want {
@@ -10,7 +10,7 @@ struct draft_want {
     const int32_t *tok; /* [n_tok] known tokens */
     uint32_t n_tok;
     int32_t *draft;     /* room for `most` */
-    uint32_t most, n;   /* n: drafted */
+    uint32_t most, n;   /* drafted at most; drafted. most 0: a chunk of a prompt, which a draft model may compute already */
 };
 
 struct drafter {
@@ -18,6 +18,7 @@ struct drafter {
     /* For all sequences of a step at once. errors: a draft model's engine */
     int (*propose)(void *ctx, struct draft_want *w, size_t n, struct error *err);
     void (*forget)(void *ctx, uint32_t place); /* the sequence has ended; NULL: not asked for */
+    struct work (*work)(const void *ctx);      /* bytes and FLOP so far; NULL: none that count */
     void (*free)(void *ctx);                   /* NULL: nothing to free */
 };
 

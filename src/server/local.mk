@@ -2,6 +2,8 @@ noinst_LIBRARIES += libserver.a
 libserver_a_SOURCES = \
   %D%/draft.c \
   %D%/draft.h \
+  %D%/draft_model.c \
+  %D%/draft_model.h \
   %D%/loop.c \
   %D%/loop.h \
   %D%/loop_internal.h \

@@ -41,8 +41,9 @@ static struct job *job_new(const struct loop *l, const struct loop_request *r, s
         return NULL;
     }
     *j = (struct job){ .n_in = r->n_in, .n_max = r->n_max, .n_min = r->n_min, .n_tok = r->n_in, .presence = r->presence_penalty,
-                       .frequency = r->frequency_penalty, .n_bias = r->n_bias, .n_end = r->n_end, .n_forced = r->n_forced, .ignore_end = r->ignore_end,
-                       .n_top = r->logprobs ? (uint32_t)u64_min(r->n_top, l->n_vocab) : 0, .priority = r->priority, .salt = r->salt, .sink = r->sink, .sink_ctx = r->sink_ctx, .submit_s = clock_now_s() };
+                       .frequency = r->frequency_penalty, .n_bias = r->n_bias, .n_end = r->n_end, .n_forced = r->n_forced, .number = r->number,
+                       .ignore_end = r->ignore_end, .n_top = r->logprobs ? (uint32_t)u64_min(r->n_top, l->n_vocab) : 0, .priority = r->priority,
+                       .salt = r->salt, .sink = r->sink, .sink_ctx = r->sink_ctx, .submit_s = clock_now_s() };
     const bool counts = r->presence_penalty != 0 || r->frequency_penalty != 0;
     j->tok = malloc(room);
     j->bias = copy(r->bias, r->n_bias * sizeof *r->bias);
@@ -66,25 +67,35 @@ static struct job *job_new(const struct loop *l, const struct loop_request *r, s
     return j;
 }
 
+enum { MOST_PENALTY = 2 };
+
 static int check_request(const struct loop *l, const struct loop_request *r, struct error *err)
 {
     if (r->n_in < 1 || r->n_max < 1)
         return error_set(err, ERROR_INPUT, "a request of %u + %u tokens: expected at least one of each", r->n_in, r->n_max);
+    if (scheduler_check(&l->s.p, l->s.pool.n, r->n_in, r->n_max, err) != 0)
+        return -1;
     for (uint32_t i = 0; i < r->n_in; i++)
         if (r->prompt[i] < 0 || (uint32_t)r->prompt[i] >= l->n_vocab)
             return error_set(err, ERROR_INPUT, "token %u of the prompt is %d: the vocabulary has %u", i + 1, r->prompt[i], l->n_vocab);
     for (uint32_t i = 0; i < r->n_forced; i++)
         if (r->forced[i] < 0 || (uint32_t)r->forced[i] >= l->n_vocab)
             return error_set(err, ERROR_INPUT, "forced token %d: the vocabulary has %u", r->forced[i], l->n_vocab);
-    for (uint32_t i = 0; i < r->n_bias; i++)
+    for (uint32_t i = 0; i < r->n_bias; i++) {
         if (r->bias[i].id < 0 || (uint32_t)r->bias[i].id >= l->n_vocab)
             return error_set(err, ERROR_INPUT, "a bias of token %d: the vocabulary has %u", r->bias[i].id, l->n_vocab);
+        if (!isfinite(r->bias[i].logprob))
+            return error_set(err, ERROR_INPUT, "the bias of token %d is %g: expected a finite number", r->bias[i].id, (double)r->bias[i].logprob);
+    }
+    if (!(fabsf(r->presence_penalty) <= MOST_PENALTY && fabsf(r->frequency_penalty) <= MOST_PENALTY))
+        return error_set(err, ERROR_INPUT, "presence and frequency penalties of %g and %g: expected -%d to %d", (double)r->presence_penalty,
+                         (double)r->frequency_penalty, MOST_PENALTY, MOST_PENALTY);
     for (uint32_t i = 0; i < r->n_end; i++)
         if (r->end[i] < 0 || (uint32_t)r->end[i] >= l->n_vocab)
             return error_set(err, ERROR_INPUT, "end token %d: the vocabulary has %u", r->end[i], l->n_vocab);
     if (r->logprobs && r->n_top > LOOP_MAX_TOP)
         return error_set(err, ERROR_INPUT, "%u likely tokens: expected at most %d", r->n_top, LOOP_MAX_TOP);
-    return scheduler_check(&l->s.p, l->s.pool.n, r->n_in, r->n_max, err);
+    return 0;
 }
 
 /* A free place for a job; the lock is held. */
@@ -294,12 +305,28 @@ static int take_commands(struct loop *l, struct error *err)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------------- */
 
+/* The engine's: the scheduler counts positions of slots. */
+static uint32_t used_blocks(const struct loop *l)
+{
+    return l->slot ? l->o.n_block - l->n_free_block : scheduler_used_blocks(&l->s);
+}
+
+/* A batch is given up. */
+static void unform(struct batch *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        b->e[i].seq->n_flight--;
+    b->n = 0;
+}
+
 static int form(struct loop *l, struct error *err)
 {
     struct flight *f = &l->flight[l->n_flight];
     do
-        if (scheduler_form(&l->s, &f->batch, err) != 0)
+        if (scheduler_form(&l->s, &f->batch, err) != 0) {
+            unform(&f->batch);
             return -1;
+        }
     while (f->batch.n == 0 && l->s.again && l->n_flight == 0);
     if (f->batch.n == 0)
         return 0;
@@ -309,7 +336,12 @@ static int form(struct loop *l, struct error *err)
         j->start_s = j->start_s > 0 ? j->start_s : now_s;
     }
     l->n_flight++;
-    return loop_keep_tables(l, f, err);
+    if (loop_keep_tables(l, f, err) != 0)
+        return -1;
+    f->n_running = (uint32_t)l->s.n_running;
+    f->n_waiting = (uint32_t)l->s.n_waiting;
+    f->used_blocks = used_blocks(l);
+    return 0;
 }
 
 /* Hands out what the step yields to an entry, and says the scheduler how much that was. */
@@ -322,7 +354,7 @@ static void hand_out(struct loop *l, struct batch_entry *e, const struct yield *
         return;
     }
     e->n_new = y->n;
-    if (y->n == 0 || j->ended)
+    if ((y->n == 0 && !y->broken) || j->ended)
         return;
     t.id = j->tok + y->first;
     t.n = y->n - y->end;
@@ -332,8 +364,10 @@ static void hand_out(struct loop *l, struct batch_entry *e, const struct yield *
     pthread_mutex_lock(&l->lock);
     loop_note_tokens(l, j, t.n, now_s);
     pthread_mutex_unlock(&l->lock);
-    e->stop = y->end;
-    if (y->end || j->n_tok == j->n_in + j->n_max) {
+    e->stop = y->end || y->broken;
+    if (y->broken) {
+        end_job(l, j, &t, LOOP_FAILED, "the logits are not finite: damaged weights?");
+    } else if (y->end || j->n_tok == j->n_in + j->n_max) {
         end_job(l, j, &t, y->end ? LOOP_EOS : LOOP_LENGTH, NULL);
     } else if (j->sink(j->sink_ctx, &t)) {
         e->stop = true;
@@ -344,13 +378,25 @@ static void hand_out(struct loop *l, struct batch_entry *e, const struct yield *
         loop_hash(l, j, j->q->hash, &j->q->n_hash);
 }
 
-static void note_step(struct loop *l, const struct batch *b, double start_s, double end_s)
+/* Of the engine, and of a draft model. */
+static struct work work_so_far(const struct loop *l)
 {
+    struct work w = engine_work(l->e);
+    if (l->o.drafter.work) {
+        const struct work d = l->o.drafter.work(l->o.drafter.ctx);
+        w = (struct work){ w.weight_bytes + d.weight_bytes, w.kv_bytes + d.kv_bytes, w.act_bytes + d.act_bytes, w.flop + d.flop };
+    }
+    return w;
+}
+
+static void note_step(struct loop *l, const struct flight *f, double start_s, double end_s)
+{
+    const struct batch *b = &f->batch;
     struct serve_step x = { .n = 1, .start_ps = (uint64_t)((start_s - l->start_s) * PS_PER_S), .end_ps = (uint64_t)((end_s - l->start_s) * PS_PER_S),
-                            .n_running = (uint32_t)l->s.n_running, .n_waiting = (uint32_t)l->s.n_waiting, .used_blocks = scheduler_used_blocks(&l->s) };
+                            .n_running = f->n_running, .n_waiting = f->n_waiting, .used_blocks = f->used_blocks };
     struct loop_stats *s = &l->stats;
     uint64_t n_accepted = 0, n_draft = 0;
-    const struct work work = engine_work(l->e);
+    const struct work work = work_so_far(l);
     x.bytes = (double)(work.weight_bytes - l->work.weight_bytes + work.kv_bytes - l->work.kv_bytes);
     x.flop = (double)(work.flop - l->work.flop);
     l->work = work;
@@ -358,8 +404,9 @@ static void note_step(struct loop *l, const struct batch *b, double start_s, dou
     for (size_t i = 0; i < b->n; i++) {
         *(b->e[i].prompt ? &x.n_prompt : &x.n_decode) += b->e[i].n_tok;
         n_draft += b->e[i].n_draft;
-        for (uint32_t k = 1; b->e[i].n_draft > 0 && k < b->e[i].n_new; k++, n_accepted++)
-            s->n_accepted_at[k - 1]++;
+        for (uint32_t k = 0; k < l->yield[i].n_accepted; k++)
+            s->n_accepted_at[k]++;
+        n_accepted += l->yield[i].n_accepted;
         s->n_draft += b->e[i].n_draft > 0;
     }
     s->n_draft_tok += n_draft;
@@ -380,7 +427,7 @@ static void publish(struct loop *l)
     pthread_mutex_lock(&l->lock);
     l->stats.n_running = (uint32_t)l->s.n_running;
     l->stats.n_waiting = (uint32_t)l->s.n_waiting;
-    l->stats.n_block_used = scheduler_used_blocks(&l->s);
+    l->stats.n_block_used = used_blocks(l);
     l->stats.n_preempt = l->s.n_preempt;
     l->stats.n_query_tok = l->s.n_query_tok;
     l->stats.n_hit_tok = l->s.n_hit_tok;
@@ -389,7 +436,7 @@ static void publish(struct loop *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* Drafts for the sequences of the step that go on, behind their known tokens. */
+/* Drafts for the sequences of the step that go on, behind their known tokens: as many as the policy says, beyond the end of the output too, as vLLM. */
 static int draft(struct loop *l, const struct batch *b, struct error *err)
 {
     size_t n = 0;
@@ -401,14 +448,15 @@ static int draft(struct loop *l, const struct batch *b, struct error *err)
     for (size_t i = 0; i < b->n; i++) {
         const struct sched_seq *q = b->e[i].seq;
         struct job *j = loop_job(l, q);
-        const uint32_t left = j->n_in + j->n_max - j->n_tok;
-        if (b->e[i].samples && q->state == SEQ_RUNNING)
-            w[n++] = (struct draft_want){ .place = j->place, .tok = j->tok, .n_tok = j->n_tok, .draft = j->tok + j->n_tok,
-                                          .most = (uint32_t)u64_min(q->n_draft, left > 0 ? left - 1 : 0) };
+        const bool samples = b->e[i].samples;
+        if (q->state == SEQ_RUNNING)
+            w[n++] = (struct draft_want){ .place = j->place, .tok = j->tok, .n_tok = samples ? j->n_tok : b->e[i].n_past + b->e[i].n_tok,
+                                          .draft = j->tok + j->n_tok, .most = samples ? q->n_draft : 0 };
     }
     const int rc = l->o.drafter.propose(l->o.drafter.ctx, w, n, err);
     for (size_t i = 0; i < n && rc == 0; i++)
-        l->own[w[i].place]->q->n_draft = w[i].n;
+        if (w[i].most > 0)
+            l->own[w[i].place]->q->n_draft = w[i].n;
     free(w);
     return rc;
 }
@@ -426,9 +474,10 @@ static int run_step(struct loop *l, struct error *err)
         l->n_wasted_tok += f.batch.e[i].seq->state == SEQ_DONE ? f.batch.e[i].n_tok : 0;
         hand_out(l, &f.batch.e[i], &l->yield[i], now_s);
     }
-    note_step(l, &f.batch, start_s, now_s);
     scheduler_apply(&l->s, &f.batch);
+    const double draft_s = clock_now_s();
     const int rc = draft(l, &f.batch, err);
+    note_step(l, &f, start_s, now_s + (clock_now_s() - draft_s)); /* drafting is part of a step */
     for (size_t i = 0; i < f.batch.n; i++) {
         struct job *j = loop_job(l, f.batch.e[i].seq);
         if (j->q->state == SEQ_DONE && j->q->n_flight == 0)
@@ -460,12 +509,8 @@ static void wait_for_work(struct loop *l)
 /* Ends everything. */
 static void end_all(struct loop *l, enum loop_finish finish, const char *error)
 {
-    for (; l->n_flight > 0; l->n_flight--) {
-        struct batch *b = &l->flight[l->n_flight - 1].batch;
-        for (size_t i = 0; i < b->n; i++)
-            b->e[i].seq->n_flight--;
-        b->n = 0;
-    }
+    for (; l->n_flight > 0; l->n_flight--)
+        unform(&l->flight[l->n_flight - 1].batch);
     pthread_mutex_lock(&l->lock);
     l->stop = true; /* nothing is submitted from here on */
     l->submitted = l->submitted_last = NULL;
@@ -505,6 +550,7 @@ int loop_run(struct loop *l, struct error *err)
         else if (run_step(l, err) != 0)
             goto fail;
     }
+    publish(l);
     return 0;
 fail:
     end_all(l, LOOP_FAILED, err->msg);
@@ -540,7 +586,8 @@ struct loop *loop_new(struct engine *e, const struct loop_options *o, struct err
         return NULL;
     }
     const struct engine_options *of = engine_options(e);
-    *l = (struct loop){ .e = e, .o = *o, .n_vocab = engine_n_vocab(e), .n_ubatch = of->n_ubatch, .block_size = of->block_size, .work = engine_work(e), .start_s = clock_now_s() };
+    *l = (struct loop){ .e = e, .o = *o, .n_vocab = engine_n_vocab(e), .n_ubatch = of->n_ubatch, .block_size = of->block_size, .start_s = clock_now_s() };
+    l->work = work_so_far(l);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->wake, NULL);
     loop_stats_init(&l->stats);

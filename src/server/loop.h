@@ -60,6 +60,7 @@ struct loop_request {
     const int32_t *forced; /* [n_forced] tokens that it generates whatever the model says, copied; then what it samples */
     uint32_t n_forced;
     uint64_t salt;         /* prompts of different salts share no blocks; 0: none */
+    uint32_t number;       /* which draws of forced acceptance it has */
     loop_sink_fn *sink;
     void *sink_ctx;
 };

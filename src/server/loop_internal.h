@@ -25,7 +25,7 @@ struct job {
     uint32_t n_used;
     struct loop_logprob *bias;
     int32_t *end, *forced;
-    uint32_t n_bias, n_end, n_top, n_forced;
+    uint32_t n_bias, n_end, n_top, n_forced, number;
     bool ignore_end;
     struct loop_logprob *chosen, *top; /* of a step's tokens: [1 + POLICY_MAX_DRAFT], [1 + POLICY_MAX_DRAFT][n_top]; NULL: not asked */
     int32_t priority;
@@ -39,8 +39,10 @@ struct job {
 
 /* What a step yields to one entry of its batch: tokens job.tok[first ... first + n). */
 struct yield {
-    uint32_t first, n, n_forced; /* n_forced: drafts accepted without a look */
+    uint32_t first, n;
+    uint32_t n_forced, n_accepted; /* drafts accepted without a look, those beyond the end of the output too; all that are accepted */
     bool end, done;              /* the last of them is an end token; no more rows count */
+    bool broken;                 /* a row of logits is not finite: the request fails */
 };
 
 /* Blocks of a slot, by position. */
@@ -54,6 +56,7 @@ struct flight {
     /* With asynchronous scheduling, the tables of its entries as they were when it was formed: block[first[entry * n_group + group] ...] */
     uint32_t *block;
     size_t *first;
+    uint32_t n_running, n_waiting, used_blocks; /* when it was formed */
 };
 
 struct loop {
@@ -98,8 +101,9 @@ static inline struct job *loop_job(const struct loop *l, const struct sched_seq 
 }
 
 /* ---- loop_token.c: from logits to tokens ---- */
-/* The next token of j by a row of logits; with j->chosen also chosen[k] and top[k][n_top]. */
-int32_t loop_pick(struct loop *l, struct job *j, const float *logits, uint32_t k);
+/* The next token of j by a row of logits, or `forced` where that is not NO_TOKEN; with j->chosen also chosen[k] and top[k][n_top]. */
+enum { NO_TOKEN = -1 };
+int32_t loop_pick(struct loop *l, struct job *j, const float *logits, uint32_t k, int32_t forced);
 bool loop_is_end(const struct job *j, int32_t id);
 /* Appends to the hashes of q's blocks (slots: tokens) those of known tokens. */
 void loop_hash(const struct loop *l, struct job *j, uint64_t *hash, uint32_t *n_hash);

@@ -134,26 +134,27 @@ static uint32_t forced(const struct loop *l, const struct job *j, uint32_t n_dra
 {
     struct serve_options o = { .seed = l->o.seed };
     memcpy(o.accept, l->o.accept, sizeof o.accept);
-    return l->o.forced_accept ? serve_accepted(&o, j->place, j->n_tok, n_draft) : 0;
+    return l->o.forced_accept ? serve_accepted(&o, j->number, j->n_tok, n_draft) : 0;
 }
 
-/* One row of logits of an entry: the token after its next known one. A draft that is equal keeps the rows behind it valid. */
+/* One row of logits of an entry: the token after its newest known one. A draft that is equal keeps the rows behind it valid. */
 static void take_row(struct loop *l, const struct batch_entry *e, struct job *j, struct yield *y, const float *logits)
 {
     if (y->done)
         return;
-    const uint32_t k = y->n;
-    const uint32_t at = j->n_tok - j->n_in;
-    int32_t id = loop_pick(l, j, logits, k);
-    id = at < j->n_forced ? j->forced[at] : id;
-    const int32_t draft = j->tok[j->n_tok];
-    bool accepted = k < e->n_draft && id == draft;
-    if (l->o.forced_accept && k < e->n_draft) {
-        accepted = k < y->n_forced;
-        id = accepted ? draft : id;
+    if (!logits_finite(logits, l->n_vocab)) {
+        y->broken = y->done = true;
+        return;
     }
+    const uint32_t k = y->n, at = j->n_tok - j->n_in;
+    const bool drafted = k < e->n_draft;
+    const int32_t draft = j->tok[j->n_tok];
+    const bool by_force = drafted && k < y->n_forced;
+    const int32_t id = loop_pick(l, j, logits, k, at < j->n_forced ? j->forced[at] : by_force ? draft : NO_TOKEN);
+    const bool accepted = by_force || (drafted && !l->o.forced_accept && id == draft);
     j->tok[j->n_tok++] = id;
     y->n++;
+    y->n_accepted += accepted && !l->o.forced_accept;
     y->end = !j->ignore_end && loop_is_end(j, id);
     y->done = !accepted || y->end || j->n_tok == j->n_in + j->n_max;
 }
@@ -213,7 +214,8 @@ int loop_run_batch(struct loop *l, struct flight *f, struct error *err)
     set_tables(l, f);
     for (size_t i = 0; i < f->batch.n; i++) {
         const struct job *j = loop_job(l, f->batch.e[i].seq);
-        l->yield[i] = (struct yield){ .first = j->n_tok, .n_forced = forced(l, j, f->batch.e[i].n_draft) };
+        const uint32_t n_forced = forced(l, j, f->batch.e[i].n_draft);
+        l->yield[i] = (struct yield){ .first = j->n_tok, .n_forced = n_forced, .n_accepted = n_forced };
     }
     while (at.i < f->batch.n && !f->batch.e[at.i].failed) { /* all entries fail or none */
         const size_t first = at.i;

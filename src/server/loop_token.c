@@ -67,12 +67,12 @@ static float log_sum(const float *logits, uint32_t n)
     return max + (float)log(sum);
 }
 
-int32_t loop_pick(struct loop *l, struct job *j, const float *logits, uint32_t k)
+int32_t loop_pick(struct loop *l, struct job *j, const float *logits, uint32_t k, int32_t forced)
 {
-    const int32_t id = sampler_pick(&j->sampler, changed(l, j, logits));
+    const int32_t picked = sampler_pick(&j->sampler, changed(l, j, logits)), id = forced != NO_TOKEN ? forced : picked;
     if (j->chosen) {
         const float all = log_sum(logits, l->n_vocab);
-        struct loop_logprob *top = j->top + (size_t)k * j->n_top;
+        struct loop_logprob *top = j->n_top > 0 ? j->top + (size_t)k * j->n_top : NULL;
         j->chosen[k] = (struct loop_logprob){ id, logits[id] - all };
         if (j->n_top > 0)
             keep_top(top, j->n_top, logits, l->n_vocab);

@@ -101,7 +101,7 @@ static int submit(struct replay *x, uint32_t request, struct error *err)
     fill_tokens(x, request, tok, n);
     x->sent[request] = (struct sent){ .x = x, .request = request };
     const struct loop_request q = { .prompt = tok, .n_in = r->n_in, .forced = tok + r->n_in, .n_forced = r->n_out, .sampler = sampler_default,
-                                    .ignore_end = true, .priority = r->priority, .sink = take, .sink_ctx = &x->sent[request],
+                                    .ignore_end = true, .priority = r->priority, .number = request, .sink = take, .sink_ctx = &x->sent[request],
                                     .n_max = r->end == SERVE_END_LENGTH ? r->n_out : x->o->serve->policy->max_model_len - r->n_in };
     const int rc = loop_submit(x->l, &q, &id, err);
     free(tok);

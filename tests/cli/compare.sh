@@ -104,6 +104,7 @@ refused 1 'share.json: cdf: share: expected two points or more, from 0 to 1; fou
 refused 1 'class.json: steps[3]: a class of steps from 4 decode and 0 prompt tokens on: expected 3 and 0' compare "$f/run.json" "$f/class.json"
 refused 1 'range.json: steps[0]: bytes: expected 0 to 1e+18; found 1e+30' compare "$f/run.json" "$f/range.json"
 refused 1 "roofs.json: roofs: memory_bytes_s: expected 1 to 1e+18; found 0" compare "$f/run.json" "$f/roofs.json"
+refused 1 "figure-twice.json: rows[7]: figure ttft_mean stands above already" compare "$f/run.json" "$f/figure-twice.json"
 refused 1 'settings.json: settings: rate: expected a number, a text or a truth value; found an array' compare "$f/run.json" "$f/settings.json"
 escape=$(printf '\033')
 sed 's/"model": "/&\\u001b[2J/' "$tmp/a.json" >"$tmp/odd.json"

@@ -14,7 +14,7 @@ if ! { clang -fsanitize=thread "$build/probe.c" -o "$build/probe" && "$build/pro
     echo "SKIP: tsan: no clang that links, or no kernel that runs, -fsanitize=thread ($build/probe.log)"
     exit 77
 fi
-tests='tests/base/test_base tests/engine/test_engine tests/engine/test_archs tests/lib/test_lib tests/lib/test_serving_lib tests/server/test_api_reply tests/server/test_http'
+tests='tests/base/test_base tests/engine/test_engine tests/engine/test_archs tests/lib/test_lib tests/lib/test_serving_lib tests/server/test_api_reply tests/server/test_http tests/server/test_threads'
 # shellcheck disable=SC2086
 if ! (build_tree "$build" --enable-werror --enable-sanitizers=thread --without-papi --without-likwid CC=clang CFLAGS=-gline-tables-only &&
     make -s -C "$build" -j"$(getconf _NPROCESSORS_ONLN)" $tests >"$build/tests.log" 2>&1); then
@@ -49,6 +49,7 @@ check "engine" tests/engine/test_engine
 for family in llama mixtral gemma3 gpt_oss deepseek2; do # dense, experts, windows, biases of experts, latents
     check "engine, $family" tests/engine/test_archs "test_$family"
 done
+check "loop" tests/server/test_threads
 threads=2
 [ "$(getconf _NPROCESSORS_ONLN)" -ge 2 ] || threads=1
 model=$build/model.gguf

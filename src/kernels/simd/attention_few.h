@@ -97,8 +97,13 @@ INLINE void few_prefetch(const unsigned char *row, const struct few_piece *x, si
         if (few_paged(t) || (t.near && t.order == FEW_SEQUENCE))
             __builtin_prefetch(p + x->near + b, 0, 3);
     }
-    if (few_paged(t) && t.step_bytes % CACHE_LINE != 0) /* lines between steps, which no prefetcher of the CPU adds */
-        __builtin_prefetch(p + x->far + t.step_bytes - 1, 0, t.order == FEW_PAGED_ONCE ? 3 : 2);
+    if (!few_paged(t) || t.step_bytes % CACHE_LINE == 0)
+        return;
+    /* Lines between steps, which no prefetcher of the CPU adds. */
+    if (t.order == FEW_PAGED_ONCE)
+        __builtin_prefetch(p + x->far + t.step_bytes - 1, 0, 3);
+    else
+        __builtin_prefetch(p + x->far + t.step_bytes - 1, 0, 2);
 }
 
 /* Lanes [d, d + VL) of n rows and some keys: acc[r * keys + i] += q[r] k[i]. */
