@@ -5,7 +5,7 @@
 
 First every prompt, with a tag of its own, is asked alone, under a salt of its own. Then STREAMS clients ask them again and again, at random lengths, all at once: read to the
 end, slowly, whole; hang up in the middle, reset, close their own side. Others send what is no request, ask without the key, or connect and say
-nothing. At the end streams are under way while the server gets SIGTERM. Needs answers that do not depend on the load, to the bit: --isa ref, and weights of F16 or F32.
+nothing. At the end streams are under way while the server gets SIGTERM. Needs a server whose answers do not depend on the load, to the bit: --batch-invariant.
 TAP on standard output.
 """
 import argparse
