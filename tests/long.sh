@@ -1,6 +1,6 @@
 #!/bin/sh
 # make check-long: what takes longer than the fast tier. Each part says how it went and how long it took; the
-# last line counts the parts. ROOFCAST_FUZZ_S: seconds a fuzz target (default 600).
+# last line counts the parts. ROOFCAST_FUZZ_S: seconds a fuzz target (default 600); ROOFCAST_LOAD_S: seconds of load on the server (1800).
 set -u
 : "${top_srcdir:?run this by make check-long}"
 fuzz_s=${ROOFCAST_FUZZ_S:-600}
@@ -53,6 +53,17 @@ all_faults() {
 }
 part "every fault of every command" all_faults
 rm -rf "$work/faults"
+# 200 streams for half an hour.
+load_long() {
+    mkdir -p "$work/load" && cd "$work/load" && "$top_srcdir/configure" -q --enable-werror && make -s -j"$jobs" roofcast &&
+        ROOFCAST=$work/load/roofcast ROOFCAST_DATA=$top_srcdir ROOFCAST_LOAD_S=${ROOFCAST_LOAD_S:-1800} sh "$top_srcdir/tests/server/load.sh" >"$work/load.out"
+    rc=$?
+    cat "$work/load.out"
+    [ $rc -eq 0 ]
+}
+part "200 streams at once for ${ROOFCAST_LOAD_S:-1800} s" load_long
+grep '^# RSS' "$work/load.out"
+rm -rf "$work/load"
 damage() {
     mkdir -p "$work/damage" && cd "$work/damage" && "$top_srcdir/configure" -q --enable-werror --enable-sanitizers --with-mpi=no CC=clang CFLAGS=-gline-tables-only &&
         make -s -j"$jobs" && make -s check-damage

@@ -7,7 +7,8 @@ failure. The clock of a request starts when the concurrency allows it. TPOT = (l
 
   client.py --url http://127.0.0.1:8080 -n 100 --rate 4 --prompt-tokens 128 --max-tokens 64 [--chat] [--max-concurrency 16] [--save FILE]
 
-Prints one JSON object with the keys of vLLM's result file.
+Prints one JSON object with the keys of vLLM's result file, and decode_throughput (tokens/s while all streams generate), and what the client measured
+less what the server says of itself, median over requests (median_ttft_minus_server_ms, of the prompt's time; median_itl_minus_server_ms).
 """
 import argparse
 import asyncio
@@ -161,6 +162,27 @@ def spread(name, values):
             f"p99_{name}_ms": quantile(values, 0.99) * 1e3}
 
 
+def busiest(done):
+    """Tokens/s while all streams generate: from the last one's first token to the first one's last. Requires all of them at once; else 0."""
+    begin = max((r.start + r.ttft for r in done), default=0.0)
+    end = min((r.start + r.latency for r in done), default=0.0)
+    n = 0.0
+    for r in done:
+        t, each = r.start + r.ttft, r.n_out / r.n_messages  # a message may hold several tokens
+        for gap in r.itl:
+            t += gap
+            n += each if begin < t <= end else 0
+    return n / (end - begin) if end > begin else 0.0
+
+
+def server_differences(done):
+    """What the client measures less what the server says (llama-server's `timings`), a request: seconds of TTFT, and of the mean time between tokens."""
+    said = [(r, r.server) for r in done if r.server and r.n_messages > 1]
+    ttft = [r.ttft - t["prompt_ms"] / 1e3 for r, t in said]
+    itl = [(sum(r.itl) - t["predicted_ms"] / 1e3) / (r.n_messages - 1) for r, t in said if t["predicted_ms"] > 0]
+    return ttft, itl
+
+
 def summary(results, duration, detailed):
     done = [r for r in results if r.ok]
     tpot = [(r.latency - r.ttft) / (r.n_out - 1) for r in done if r.n_out > 1]
@@ -171,6 +193,9 @@ def summary(results, duration, detailed):
     out.update(spread("tpot", tpot))
     out.update(spread("itl", [t for r in done for t in r.itl]))
     out.update(spread("e2el", [r.latency for r in done]))
+    ttft, itl = server_differences(done)
+    out.update({"decode_throughput": busiest(done), "median_ttft_minus_server_ms": quantile(ttft, 0.5) * 1e3 if ttft else None,
+                "median_itl_minus_server_ms": quantile(itl, 0.5) * 1e3 if itl else None})
     if detailed:
         out.update({"input_lens": [r.n_in for r in results], "output_lens": [r.n_out for r in results], "ttfts": [r.ttft for r in results],
                     "itls": [r.itl for r in results], "latencies": [r.latency for r in results], "start_times": [r.start for r in results],

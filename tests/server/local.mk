@@ -55,3 +55,10 @@ dist_check_SCRIPTS += %D%/client.sh
 TESTS += %D%/client.sh
 EXTRA_DIST += %D%/client.py
 endif
+dist_check_SCRIPTS += %D%/figures.sh %D%/load.sh %D%/npm.sh
+TESTS += %D%/figures.sh %D%/load.sh %D%/npm.sh
+EXTRA_DIST += %D%/load.py %D%/npm/package.json %D%/npm/clients.mjs
+.PHONY: clean-npm
+clean-npm:
+	rm -rf npm-clients npm-clients.none
+clean-local: clean-npm
