@@ -4,6 +4,7 @@
 #   tests/golden/golden.sh --record [NAME...]    writes the expected output anew; the diff shows what changed
 # Set: ROOFCAST (the program) and top_srcdir, as `make check` does.
 set -u
+[ -z "${ROOFCAST_SANITIZED:-}" ] || { echo "1..0 # SKIP a comparison of texts; other tests run these commands with sanitizers"; exit 0; }
 : "${ROOFCAST:?}" "${top_srcdir:?run this by make check}"
 case $ROOFCAST in /*) ;; *) ROOFCAST=$PWD/$ROOFCAST ;; esac
 tmp=$(mktemp -d) || exit 99
