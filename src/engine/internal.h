@@ -1,4 +1,4 @@
-/* engine internals: state shared by engine.c, kv.c and exec_*.c. */
+/* engine internals: state shared by its files. */
 #ifndef ENGINE_INTERNAL_H
 #define ENGINE_INTERNAL_H
 

@@ -2,6 +2,7 @@ noinst_LIBRARIES += libengine.a
 libengine_a_SOURCES = \
   %D%/engine.h \
   %D%/engine.c \
+  %D%/pass.c \
   %D%/exec.c \
   %D%/exec_dense.c \
   %D%/exec_attention.c \

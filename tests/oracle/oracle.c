@@ -72,7 +72,7 @@ static void close_engine(struct bench *b)
     b->e = NULL;
 }
 
-/* The pass that an op is part of, as engine.c sets it up: one sequence. */
+/* The pass that an op is part of, as src/engine/pass.c sets it up: one sequence. */
 static void set_pass(struct engine *e, const int32_t *tokens, struct pass p)
 {
     e->run[0] = (struct engine_run){ 0, p.n_past, p.n_tok, .n_out = 1 };
