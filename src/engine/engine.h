@@ -107,8 +107,6 @@ struct engine_run {
  */
 int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engine_run *run, uint32_t n_run,
                      const float **logits, struct error *err);
-/* Paged: copies all layers' keys and values of the first n positions of a block to another one, so that a sequence can write where others read. */
-void engine_copy_block(struct engine *e, uint32_t from, uint32_t to, uint32_t n);
 /* Continue at n_past although windowed layers may have lost positions: for measurements, where values do not matter. */
 void engine_assume_kv(struct engine *e);
 /* Fill KV positions below n_past with small noise instead of a prefill: same read cost, finite values (-d). Paged: all blocks. */

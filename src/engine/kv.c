@@ -267,20 +267,3 @@ void engine_fill_kv(struct engine *e, uint32_t n_past)
             fill_rows(e, &l->v, n_part, stride, n_past, l->n_head_kv, l->head_dim_v, &x);
     }
 }
-
-static void copy_rows(struct engine *e, const struct kv_rows *r, size_t heads, uint32_t from, uint32_t to, uint32_t n)
-{
-    unsigned char *base = e->kv_mem + (r->data - e->kv_mem);
-    for (size_t h = 0; h < heads; h++)
-        memcpy(base + to * r->block_bytes + h * r->head_bytes, base + from * r->block_bytes + h * r->head_bytes, n * r->row_bytes);
-}
-
-void engine_copy_block(struct engine *e, uint32_t from, uint32_t to, uint32_t n)
-{
-    for (uint32_t i = 0; from != to && i < e->m->hp.n_layer; i++) {
-        const struct kv_layer *l = &e->kv[i];
-        copy_rows(e, &l->k, l->n_head_kv, from, to, n);
-        if (l->v.data)
-            copy_rows(e, &l->v, l->n_head_kv, from, to, n);
-    }
-}

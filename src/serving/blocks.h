@@ -1,7 +1,8 @@
 /*
  * blocks.h: a pool of KV blocks with a prefix cache: reference counts, chained hashes, and the order in which free blocks are taken.
  * Freed blocks that hold a hashed prefix go to the tail of the free queue, others to its head; the head is taken first and loses its
- * hash then. Source: vLLM's BlockPool and FreeKVCacheBlockQueue (vllm/v1/core/block_pool.py).
+ * hash then. Only full blocks are shared, written by the sequence that took them, and a sequence computes its last known token itself: none writes a block
+ * that it shares, so copy on write has nothing to copy. Source: vLLM's BlockPool and FreeKVCacheBlockQueue (vllm/v1/core/block_pool.py).
  */
 #ifndef SERVING_BLOCKS_H
 #define SERVING_BLOCKS_H

@@ -528,7 +528,7 @@ static void test_batch_refusals(void **state)
     model_free(&m);
 }
 
-/* A pool of blocks: what it refuses, and a copy of a block, which continues as the original does. */
+/* A pool of blocks: what it refuses, and two sequences that share a block and go on alike in their own. */
 static void test_paged(void **state)
 {
     (void)state;
@@ -542,16 +542,16 @@ static void test_paged(void **state)
     struct engine *e = engine_new(&m, &o, &err);
     if (!e)
         fail_msg("%s", err.msg);
-    const uint32_t own[] = { 2, 0 }, copy[] = { 2, 3 }, wrong[] = { 1, 4 };
-    const uint32_t *const of_own[] = { own }, *const of_copy[] = { copy }, *const of_wrong[] = { wrong };
-    const struct engine_run prompt = { .n_tok = 12, .table = of_own }, outside = { .n_past = 8, .n_tok = 1, .table = of_wrong };
+    const uint32_t own[] = { 2, 0 }, other[] = { 2, 3 }, wrong[] = { 1, 4 };
+    const uint32_t *const of_own[] = { own }, *const of_other[] = { other }, *const of_wrong[] = { wrong };
+    const struct engine_run prompt = { .n_tok = 12, .table = of_own }, rest = { .n_past = 8, .n_tok = 4, .table = of_other }, outside = { .n_past = 8, .n_tok = 1, .table = of_wrong };
     const float *l;
     assert_fails(engine_eval(e, some_tokens, 1, 0, 1, &l, &err), err, "engine_eval_runs");
     assert_fails(engine_eval_runs(e, some_tokens, &outside, 1, &l, &err), err, "positions from 8 on are in block 4, the pool has 4");
     assert_ok(engine_eval_runs(e, some_tokens, &prompt, 1, &l, &err), err);
     assert_null(l);
-    engine_copy_block(e, 0, 3, 4);
-    const struct engine_run both[] = { { .n_past = 12, .n_tok = 1, .n_out = 1, .table = of_own }, { .n_past = 12, .n_tok = 1, .n_out = 1, .table = of_copy } };
+    assert_ok(engine_eval_runs(e, some_tokens + 8, &rest, 1, &l, &err), err);
+    const struct engine_run both[] = { { .n_past = 12, .n_tok = 1, .n_out = 1, .table = of_own }, { .n_past = 12, .n_tok = 1, .n_out = 1, .table = of_other } };
     const int32_t twice[] = { some_tokens[12 % ARRAY_LEN(some_tokens)], some_tokens[12 % ARRAY_LEN(some_tokens)] };
     assert_ok(engine_eval_runs(e, twice, both, 2, &l, &err), err);
     assert_memory_equal(l, l + m.hp.n_vocab, m.hp.n_vocab * sizeof *l);
