@@ -86,7 +86,7 @@ static void place_slots(struct loop *l)
         }
 }
 
-/* A later batch is formed before this one runs: a sequence may lose blocks of a window meanwhile, or all of them, which nobody writes before. */
+/* A later batch is formed before this one runs: a sequence may lose blocks of a window meanwhile, or all of them, which are not written before. */
 int loop_keep_tables(struct loop *l, struct flight *f, struct error *err)
 {
     const uint32_t n_group = l->o.policy.n_group;

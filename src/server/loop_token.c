@@ -97,7 +97,7 @@ size_t loop_hash_room(const struct loop *l, const struct job *j)
     return ((size_t)j->n_in + j->n_max) / unit(l) + 1;
 }
 
-/* Chained over all tokens before, from a seed that nobody outside knows: tokens that collide cannot be made, and by chance two chains are equal once in
+/* Chained over all tokens before, from a seed that clients do not know: tokens that collide cannot be made, and by chance two chains are equal once in
  * 2^64 pairs. */
 void loop_hash(const struct loop *l, struct job *j, uint64_t *hash, uint32_t *n_hash)
 {

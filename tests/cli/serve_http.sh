@@ -1,5 +1,5 @@
 #!/bin/sh
-# roofcast serve --http on the engine: the same tokens as `run`, whatever runs beside; keys, hang-ups, drain.
+# roofcast serve --http on the engine: the same tokens as `run`, whatever runs at the same time; keys, hang-ups, drain.
 . "${top_srcdir:?}/tests/cli/lib.sh"
 m=$tmp/model.gguf
 command -v curl >/dev/null || { echo "1..0 # SKIP curl is not installed"; exit 0; }

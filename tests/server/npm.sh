@@ -6,7 +6,7 @@ skip_all() { echo "1..0 # SKIP $1"; exit 0; }
 { command -v node && command -v npm; } >/dev/null || skip_all "node or npm is not installed (apt-get install nodejs npm: about 250 MB)"
 [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 18 ] || skip_all "the clients need node 18, this is $(node --version)"
 
-# What is there is used if it is of this package.json; installed beside, then moved, for two trees may share it.
+# What is there is used if it is of this package.json; installed next to it, then moved, for two trees may share it.
 clients=${ROOFCAST_NPM:-$PWD/npm-clients}
 want=$top_srcdir/tests/server/npm/package.json
 if ! cmp -s "$want" "$clients/package.json" || [ ! -d "$clients/node_modules" ]; then

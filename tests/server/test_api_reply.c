@@ -340,7 +340,7 @@ static void test_ends(void **state)
     assert_true(loop_idle(f->l));
 }
 
-/* Memory of a stream that nobody reads is bounded: it ends. */
+/* Memory of a stream that is not read is bounded: it ends. */
 static void test_no_reader(void **state)
 {
     struct fixture *f = *state;

@@ -496,7 +496,7 @@ static void test_no_reader(void **state)
     close(fd);
 }
 
-/* Many streams at once: nobody gets another's text. */
+/* Many streams at once: none gets another's text. */
 static void test_tagged_streams(void **state)
 {
     enum { N = 200 };
