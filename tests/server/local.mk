@@ -4,7 +4,7 @@ LOOP_TEST_LIBS = libserver.a libserving.a libtiming.a libcost.a libhwprofile.a t
   libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS) $(MICROHTTPD_LIBS)
 if CMOCKA
 check_PROGRAMS += %D%/test_loop
-%C%_test_loop_SOURCES = %D%/test_loop.c tests/test.h
+%C%_test_loop_SOURCES = %D%/test_loop.c %D%/served.h tests/test.h
 %C%_test_loop_LDADD   = $(LOOP_TEST_LIBS)
 TESTS += %D%/test_loop
 check_PROGRAMS += %D%/test_requests

@@ -58,7 +58,7 @@ static inline struct policy served_policy(const struct served *s, const char *na
 }
 
 /* For the policy's steps; p NULL: with a contiguous cache, for a sequence alone. */
-static inline struct engine *served_engine(const struct served *s, const struct policy *p, uint32_t n_block, int n_threads, unsigned flags)
+static inline struct engine_options served_engine_options(const struct served *s, const struct policy *p, uint32_t n_block, int n_threads, unsigned flags)
 {
     struct error err = { 0 };
     struct engine_options o = { .n_ctx = SERVED_CTX, .n_ubatch = SERVED_CTX, .n_out_max = 1, .n_threads = n_threads, .cpu_flags = flags & cpu_flags(),
@@ -76,6 +76,13 @@ static inline struct engine *served_engine(const struct served *s, const struct 
             op_list_free(&ops);
         }
     }
+    return o;
+}
+
+static inline struct engine *served_engine(const struct served *s, const struct policy *p, uint32_t n_block, int n_threads, unsigned flags)
+{
+    struct error err = { 0 };
+    const struct engine_options o = served_engine_options(s, p, n_block, n_threads, flags);
     struct engine *e = engine_new(&s->m, &o, &err);
     if (!e)
         fail_msg("%s: %s", s->path, err.msg);
@@ -91,8 +98,9 @@ static inline const uint32_t *served_table(const struct loop *l, const struct fl
 }
 
 /*
- * Of the batch that has run, before it is applied: in a sink. A block that the batch writes is written by one entry alone, and another entry's table has it only below that entry's own positions: it was
- * found in the prefix cache in the same step, and is read after it is written. So nothing is ever written where others read something else.
+ * Of the batch that has run, before it is applied: in a sink. A block that the batch writes is written by one entry alone, and another entry's table
+ * has it only below that entry's own positions: it was found in the prefix cache in the same step, and is read after it is written. So nothing is
+ * ever written where others read something else.
  */
 static inline const char *served_writes_shared(const struct loop *l, const struct flight *f)
 {

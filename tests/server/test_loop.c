@@ -3,44 +3,15 @@
  * bit for bit the probabilities, that it gets alone.
  */
 #include "../test.h"
-#include "server/loop.h"
-#include "serving/scheduler.h"
-#include "../engine/ref/make_random.h"
+#include "served.h"
 #include <limits.h>
 #include <math.h>
-#include <pthread.h>
-#include <unistd.h>
 
-enum { N_CTX = 64, N_REQUEST = 14, MOST_OUT = 24, N_TOP = 3, BLOCK = 8 };
-
-struct subject {
-    struct model m;
-    struct random_spec spec;
-    char path[64], what[64];
-    int32_t tok[N_CTX];
-};
-
-static void subject_init(struct subject *s, const char *family, int shape)
-{
-    struct error err = { 0 };
-    random_spec_at(&s->spec, family, shape);
-    snprintf(s->path, sizeof s->path, "test_loop.%s.%d.gguf", family, shape);
-    snprintf(s->what, sizeof s->what, "%s, shape %d", family, shape);
-    assert_ok(random_write(s->path, &s->spec, &err), err);
-    random_tokens(&s->spec, s->tok, N_CTX);
-    s->m = (struct model){ 0 };
-    assert_ok(model_load(&s->m, s->path, NULL, &err), err);
-}
-
-static void subject_free(struct subject *s)
-{
-    model_free(&s->m);
-    unlink(s->path);
-}
+enum { N_REQUEST = 14, MOST_IN = 28, MOST_OUT = 24, N_TOP = 3 };
 
 /* A request, and what it got. */
 struct request {
-    int32_t prompt[N_CTX];
+    int32_t prompt[MOST_IN];
     uint32_t n_in, n_out, n_got, n_top, n_hit, n_preempt;
     int32_t got[MOST_OUT];
     struct loop_logprob chosen[MOST_OUT], top[MOST_OUT][N_TOP];
@@ -50,14 +21,17 @@ struct request {
 };
 
 /* Prompts of three beginnings, so that some share blocks, others none. */
-static void requests_init(struct request *r, const struct subject *s, double temperature)
+static void requests_init(struct request *r, const struct served *s, double temperature)
 {
+    enum { N_TOK = 64 };
     struct rng rng;
+    int32_t tok[N_TOK];
+    random_tokens(&s->spec, tok, N_TOK);
     rng_init(&rng, 7);
     for (uint32_t i = 0; i < N_REQUEST; i++) {
-        r[i] = (struct request){ .n_in = 3 + (uint32_t)(rng_u64(&rng) % 26), .n_out = 1 + (uint32_t)(rng_u64(&rng) % MOST_OUT), .n_top = N_TOP };
+        r[i] = (struct request){ .n_in = 3 + (uint32_t)(rng_u64(&rng) % (MOST_IN - 2)), .n_out = 1 + (uint32_t)(rng_u64(&rng) % MOST_OUT), .n_top = N_TOP };
         for (uint32_t t = 0; t < r[i].n_in; t++)
-            r[i].prompt[t] = s->tok[(t + (t < 17 ? i % 3 : i)) % N_CTX];
+            r[i].prompt[t] = tok[(t + (t < 17 ? i % 3 : i)) % N_TOK];
         r[i].sampler = sampler_default;
         r[i].sampler.temperature = temperature;
         r[i].sampler.seed = i + 1;
@@ -91,60 +65,32 @@ struct way {
     enum dtype kv;
 };
 
-/* As many as the longest request takes, and n_more. */
+/* As many as the longest request takes, and n_more; slots take them all at once. */
 static uint32_t blocks_of(const struct way *w, const struct policy *p)
 {
-    return (uint32_t)(p->kind == POLICY_VLLM ? scheduler_blocks_of(p, 28 + MOST_OUT + w->n_draft) : N_CTX / BLOCK * w->max_num_seqs) + w->n_more;
+    const uint64_t most = MOST_IN + MOST_OUT + w->n_draft;
+    return (uint32_t)(p->kind == POLICY_VLLM ? scheduler_blocks_of(p, most) : (1 + u64_ceil_div(most, SERVED_BLOCK)) * w->max_num_seqs) + w->n_more;
 }
 
-static struct engine *engine_for(const struct subject *s, const struct way *w, const struct policy *p)
+/* p NULL: for a request alone. */
+static struct engine *engine_for(const struct served *s, const struct way *w, const struct policy *p)
 {
     struct error err = { 0 };
-    struct engine_options o = { .n_ctx = N_CTX, .n_ubatch = N_CTX, .n_out_max = 1, .n_threads = 1, .cpu_flags = w->flags & cpu_flags(), .type_k = w->kv,
-                                .type_v = w->kv, .batch_invariant = w->invariant };
-    if (p) {
-        o.n_ubatch = p->n_ubatch > 0 ? p->n_ubatch : p->max_num_batched_tokens;
-        o.n_seq = p->max_num_seqs;
-        o.n_out_max = o.n_ubatch;
-        o.n_block = blocks_of(w, p);
-        o.block_size = BLOCK;
-        o.groups = (struct kv_groups){ .n = 0 };
-        if (p->n_group > 1) {
-            struct op_list ops;
-            assert_ok(op_list_build(&ops, &s->m, &err), err);
-            o.groups = kv_groups_of_ops(&ops);
-            op_list_free(&ops);
-        }
-    }
+    struct engine_options o = served_engine_options(s, p, p ? blocks_of(w, p) : 0, 1, w->flags);
+    o.type_k = o.type_v = w->kv;
+    o.batch_invariant = w->invariant;
     struct engine *e = engine_new(&s->m, &o, &err);
     if (!e)
-        fail_msg("%s: %s", s->what, err.msg);
+        fail_msg("%s: %s", s->path, err.msg);
     return e;
 }
 
-static struct policy policy_for(const struct subject *s, const struct way *w)
+static struct policy policy_for(const struct served *s, const struct way *w)
 {
-    struct error err = { 0 };
-    struct policy p;
-    struct op_list ops;
-    assert_ok(policy_init(&p, w->policy ? w->policy : "vllm-0.27", &(struct policy_device){ .memory_bytes = 16e9 }, &err), err);
-    p.max_num_seqs = w->max_num_seqs;
-    p.max_num_batched_tokens = w->budget;
-    p.block_size = p.kind == POLICY_LLAMA_SERVER ? 1 : BLOCK;
-    p.n_ubatch = p.kind == POLICY_LLAMA_SERVER ? 7 : 0;
-    policy_set_model_len(&p, N_CTX);
-    p.enable_chunked_prefill = p.kind == POLICY_VLLM;
+    struct policy p = served_policy(s, w->policy ? w->policy : "vllm-0.27", w->max_num_seqs, w->budget);
     p.enable_prefix_caching = w->prefix;
     p.async_scheduling = w->async;
     p.num_speculative_tokens = w->n_draft;
-    assert_ok(op_list_build(&ops, &s->m, &err), err);
-    const struct kv_groups g = kv_groups_of_ops(&ops);
-    op_list_free(&ops);
-    if (g.n > 1 && p.kind == POLICY_VLLM) {
-        p.n_group = g.n;
-        memcpy(p.window, g.window, sizeof p.window);
-        memcpy(p.n_layer, g.n_layer, sizeof p.n_layer);
-    }
     return p;
 }
 
@@ -154,7 +100,7 @@ static struct loop_request request_of(struct request *r)
                                   .n_top = r->n_top, .sink = take, .sink_ctx = r };
 }
 
-static void serve(struct request *r, const struct subject *s, const struct way *w, struct loop_stats *stats)
+static void serve(struct request *r, const struct served *s, const struct way *w, struct loop_stats *stats)
 {
     struct error err = { 0 };
     const struct policy p = policy_for(s, w);
@@ -165,7 +111,7 @@ static void serve(struct request *r, const struct subject *s, const struct way *
         o.drafter = (struct drafter){ .propose = draft_repeat_propose };
     struct loop *l = loop_new(e, &o, &err);
     if (!l)
-        fail_msg("%s, %s: %s", s->what, w->what, err.msg);
+        fail_msg("%s, %s: %s", s->path, w->what, err.msg);
     for (uint32_t i = 0; i < N_REQUEST; i++) {
         const struct loop_request x = request_of(&r[i]);
         uint64_t id;
@@ -180,7 +126,7 @@ static void serve(struct request *r, const struct subject *s, const struct way *
 }
 
 /* A request alone, its prompt in one pass: tokens by the same sampler. */
-static void check_alone(const struct request *r, struct engine *e, const struct subject *s, const struct way *w)
+static void check_alone(const struct request *r, struct engine *e, const struct served *s, const struct way *w)
 {
     struct error err = { 0 };
     struct sampler sampler;
@@ -207,7 +153,7 @@ static void check_alone(const struct request *r, struct engine *e, const struct 
         const float bound = (s->spec.rank > 0 || w->flags) && !w->invariant ? 1e-2F : 1e-5F;
         const float want = (float)((double)l[id] - max - log(sum));
         if (id != r->got[i] || !(fabsf(r->chosen[i].logprob - want) <= bound))
-            fail_msg("%s, %s: a request of %u + %u tokens (%u hit, %u preemptions): token %u is %d (%.9g), alone %d (%.9g)", s->what, w->what, r->n_in, r->n_out,
+            fail_msg("%s, %s: a request of %u + %u tokens (%u hit, %u preemptions): token %u is %d (%.9g), alone %d (%.9g)", s->path, w->what, r->n_in, r->n_out,
                      r->n_hit, r->n_preempt, i, r->got[i], (double)r->chosen[i].logprob, id, (double)want);
         assert_true(r->top[i][0].logprob >= r->top[i][1].logprob && r->top[i][1].logprob >= r->top[i][2].logprob);
     }
@@ -231,8 +177,8 @@ static const struct way ways[] = {
 
 static void check_family(const char *family, int shape)
 {
-    struct subject s;
-    subject_init(&s, family, shape);
+    struct served s;
+    served_open(&s, "test_loop", family, shape, NULL);
     uint64_t n_preempt = 0, n_hit = 0, n_accepted = 0;
     for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
         if (ways[i].flags && !ways[i].invariant && s.spec.n_expert > 0) /* quantized ones: fast kernels round activations, and a choice may be near */
@@ -250,9 +196,9 @@ static void check_family(const char *family, int shape)
         n_accepted += stats.n_accepted_tok;
     }
     assert_true(n_preempt > 3 && n_hit > 50);
-    printf("%s: %llu preemptions, %llu tokens hit, %llu drafts accepted\n", s.what, (unsigned long long)n_preempt, (unsigned long long)n_hit,
+    printf("%s: %llu preemptions, %llu tokens hit, %llu drafts accepted\n", s.path, (unsigned long long)n_preempt, (unsigned long long)n_hit,
            (unsigned long long)n_accepted);
-    subject_free(&s);
+    served_close(&s);
 }
 
 static void test_same_tokens(void **state)

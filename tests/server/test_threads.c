@@ -137,7 +137,8 @@ struct way {
     bool async, priority;
 };
 
-static void run_way(const struct way *w, uint64_t seed)
+/* How often running sequences had the same block. */
+static uint64_t run_way(const struct way *w, uint64_t seed)
 {
     struct error err = { 0 };
     struct served s;
@@ -197,6 +198,7 @@ static void run_way(const struct way *w, uint64_t seed)
            (unsigned long long)n_by[LOOP_STOPPED], (unsigned long long)n_by[LOOP_LENGTH], (unsigned long long)n_refused, (unsigned long long)watch.n_shared);
     assert_true(n_by[LOOP_ABORTED] > 5 && n_by[LOOP_STOPPED] > 5 && n_by[LOOP_LENGTH] > 5);
     assert_true(w->max_queued == 0 || n_refused > 0);
+    return watch.n_shared;
 }
 
 static void test_submit_and_abort(void **state)
@@ -207,8 +209,10 @@ static void test_submit_and_abort(void **state)
         { "vllm-0.27", "gemma3", 80, 0, 0, true, false },   { "vllm-0.27", "deepseek2", 14, 0, 0, false, false },
         { "llama-server", "llama", 4 + 48, 0, 0, false, false },
     };
+    uint64_t n_shared = 0;
     for (size_t i = 0; i < ARRAY_LEN(ways); i++)
-        run_way(&ways[i], i + 1);
+        n_shared += run_way(&ways[i], i + 1);
+    assert_true(n_shared > 10);
 }
 
 /* Latents that two runs share are expanded once: two threads write no row. Logits are those of each run by itself. */
