@@ -55,7 +55,7 @@ struct options {
     struct serving_cli c;
     struct serving_output out;
     struct serve_http http;
-    bool load_given;
+    bool replay_given; /* an option of a workload or of its report */
 };
 
 static int parse_engine(void *options, int key, const char *arg, struct error *err)
@@ -96,18 +96,39 @@ static int parse_engine(void *options, int key, const char *arg, struct error *e
     }
 }
 
+/* Of the requests. */
+static bool is_load(int key)
+{
+    switch (key) {
+    case OPT_RATE:
+    case OPT_USERS:
+    case SERVING_WORKLOAD:
+    case SERVING_REQUESTS:
+    case SERVING_DURATION:
+    case SERVING_BURSTINESS:
+    case SERVING_RAMP:
+    case SERVING_RAMP_FROM:
+    case SERVING_RAMP_TO:
+    case SERVING_SEED:
+    case SERVING_ENDS:
+    case SERVING_SLO:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
     struct options *o = options;
     int rc = parse_engine(o, key, arg, err);
-    if (rc == CLI_UNKNOWN)
-        rc = serving_output_parse(key, arg, &o->out, err);
+    if (rc != CLI_UNKNOWN)
+        return rc;
+    rc = serving_output_parse(key, arg, &o->out, err);
+    o->replay_given |= rc != CLI_UNKNOWN || is_load(key);
     if (rc != CLI_UNKNOWN)
         return rc;
     switch (key) {
-    case SERVING_WORKLOAD:
-        o->load_given = true;
-        return serving_parse(key, arg, &o->c, err);
     case OPT_RATE:
         o->c.rate = arg;
         return serving_rate(arg, &o->c.load.arrivals.rate_s, err);
@@ -177,9 +198,10 @@ static int run_workload(const struct options *o, struct serve_setup *x, const st
         rc = serve_probe(x, err); /* an interrupt would end it: the first probe's roofs stand */
     if (rc == 0 || partial) {
         rc = summarize(o, w, &run, &r, &l.timeline, study, err);
-        if (rc == 0)
+        const bool measured = rc == 0; /* an interrupt may come before the first request has ended */
+        if (measured)
             rc = partial ? serving_output_partial(&o->out, &s, err) : serving_output(&o->out, &s, &l.timeline, err);
-        if (rc == 0 && partial) {
+        if (partial && (rc == 0 || !measured)) {
             *err = stopped;
             rc = -1;
         }
@@ -242,8 +264,8 @@ static int check_options(const struct options *o, struct error *err)
 {
     if (!o->serve.model)
         return error_set(err, ERROR_USAGE, "-m FILE is missing: a GGUF file");
-    if (o->http.address && (o->load_given || o->c.rate || o->out.save || o->out.requests_to || o->out.trace_to || o->out.chart || o->out.vllm))
-        return error_set(err, ERROR_USAGE, "--http: expected no workload and no output of one: clients send the requests");
+    if (o->http.address && o->replay_given)
+        return error_set(err, ERROR_USAGE, "--http: expected no option of a workload or of its report: clients send the requests");
     if (!o->http.address && (o->http.api_key || o->http.name || o->http.chat_template || o->http.max_connections > 0 || o->http.max_queued > 0))
         return error_set(err, ERROR_USAGE, "--api-key, --served-model-name, --chat-template, --max-connections and --max-num-queued-reqs: expected --http");
     return serving_check(&o->c, err);

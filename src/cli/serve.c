@@ -23,30 +23,36 @@ static int make_policy(struct serve_setup *s, const struct deployment_options *g
         x.max_num_batched_tokens = x.max_num_seqs > DEFAULT_TOKENS ? x.max_num_seqs : DEFAULT_TOKENS;
     if (deployment_policy(p, &cpu, &x, w, s->m.hp.n_ctx_train, err) != 0)
         return -1;
+    if (s->m.hp.n_ctx_train > 0 && p->max_model_len > s->m.hp.n_ctx_train)
+        notify_warn("max-model-len is %u: %s was trained on %u positions", p->max_model_len, s->m.name, s->m.hp.n_ctx_train);
     s->block_size = p->kind == POLICY_VLLM ? p->block_size : DEFAULT_BLOCK;
     if (s->block_size < 8 || s->block_size > 128 || (s->block_size & (s->block_size - 1)) != 0)
         return error_set(err, ERROR_USAGE, "--block-size: the engine's blocks have 8, 16, 32, 64 or 128 positions; found %u", s->block_size);
     return 0;
 }
 
-/* Layer groups as the model has them, where the policy frees what leaves a window. */
+/* Layer groups as the model has them, where the policy frees what leaves a window. *position_bytes: of a position in a block. */
 static int make_groups(struct serve_setup *s, struct kv_groups *g, double *position_bytes, struct error *err)
 {
     struct op_list ops;
+    uint32_t n_layer = 0;
     if (op_list_build(&ops, &s->m, err) != 0)
         return -1;
     *g = kv_groups_of_ops(&ops);
     *position_bytes = 0;
-    for (size_t i = 0; i < ops.n; i++)
-        if (ops.ops[i].kind == OP_KV_STORE)
-            *position_bytes += ops.ops[i].n_head_kv * (double)(dtype_row_bytes(s->engine.type_k, ops.ops[i].head_dim) +
-                                                               dtype_row_bytes(s->engine.type_v, ops.ops[i].head_dim_v));
+    for (size_t i = 0; i < ops.n; i++) {
+        if (ops.ops[i].kind != OP_KV_STORE)
+            continue;
+        *position_bytes += ops.ops[i].n_head_kv * (double)(dtype_row_bytes(s->engine.type_k, ops.ops[i].head_dim) +
+                                                           dtype_row_bytes(s->engine.type_v, ops.ops[i].head_dim_v));
+        n_layer++;
+    }
     op_list_free(&ops);
     if (s->policy.kind == POLICY_VLLM && g->n > 1) {
         s->policy.n_group = g->n;
         memcpy(s->policy.window, g->window, sizeof g->window);
         memcpy(s->policy.n_layer, g->n_layer, sizeof g->n_layer);
-        *position_bytes /= g->n;
+        *position_bytes *= (double)g->size / n_layer; /* a block's layers */
     } else {
         *g = (struct kv_groups){ 0 };
     }
@@ -123,7 +129,7 @@ int serve_setup_init(struct serve_setup *s, const struct serve_setup_options *o,
     *s = (struct serve_setup){ .engine = o->engine };
     if (setup_model_open(&s->m, o->model, err) != 0)
         return -1;
-    if (make_policy(s, x, w, err) == 0 && make_groups(s, &g, &position_bytes, err) == 0 && serve_drafter_init(s, o, err) == 0 &&
+    if (make_policy(s, x, w, err) == 0 && make_groups(s, &g, &position_bytes, err) == 0 && loop_check_policy(&s->policy, err) == 0 && serve_drafter_init(s, o, err) == 0 &&
         choose_blocks(s, o, x, position_bytes, err) == 0 && setup_init(&s->machine, o->threads, &s->engine, err) == 0 && make_engine(s, &g, o->batch_invariant, err) == 0 &&
         serve_draft_model_init(s, err) == 0) {
         setup_note_scales(&s->engine, s->e);

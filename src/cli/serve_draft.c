@@ -1,9 +1,7 @@
 /* roofcast serve --draft: where drafts come from. */
 #include "cli/cli.h"
 #include "cli/serve.h"
-#include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *o, struct error *err)
 {
@@ -23,6 +21,7 @@ int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *
         return error_set(err, ERROR_UNAVAILABLE, "--draft mtp: multi-token prediction layers are predicted, not executed; expected ngram or a GGUF file");
     if (strcmp(o->draft, "ngram") == 0) {
         s->drafter = (struct drafter){ .ctx = &s->ngram, .propose = draft_ngram_propose };
+        s->policy.look_ahead = 0; /* as vLLM: slots of look-ahead are of models that draft */
         return 0;
     }
     if (setup_model_open(&s->draft, o->draft, err) != 0)

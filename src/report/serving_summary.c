@@ -115,7 +115,8 @@ static const char *first_change(const struct serving_subject *x)
     const struct policy *p = x->options->policy;
     switch (m->bound) {
     case WAIT_BLOCKS:
-        return "KV cache memory: a higher gpu-memory-utilization, a KV cache of fewer bits, or more devices";
+        return x->measured ? "KV cache memory: a larger --kv-cache-memory, or a KV cache of fewer bits"
+                           : "KV cache memory: a higher gpu-memory-utilization, a KV cache of fewer bits, or more devices";
     case WAIT_SEQS:
         return m->v[VALUE_KV_MOST].value < 0.9 ? "a larger max-num-seqs: KV blocks are free" : "more devices: KV blocks are used up too";
     case WAIT_BUDGET:

@@ -560,6 +560,17 @@ fail:
 
 /* ---- life -------------------------------------------------------------------------------------------------------------- */
 
+int loop_check_policy(const struct policy *p, struct error *err)
+{
+    if (p->num_speculative_tokens > 0 && p->async_scheduling)
+        return error_set(err, ERROR_USAGE, "speculation with asynchronous scheduling: drafts follow the step before, give --no-async-scheduling");
+    if (p->num_speculative_tokens > 0 && p->kind != POLICY_VLLM)
+        return error_set(err, ERROR_USAGE, "speculation of policy %s: expected a policy vllm-0.N", p->name);
+    if (p->n_host_block > 0)
+        return error_set(err, ERROR_USAGE, "KV blocks in host memory: the engine's are there already");
+    return 0;
+}
+
 static int check_options(const struct engine_options *e, const struct loop_options *o, struct error *err)
 {
     const uint64_t rows = u64_min(e->n_ubatch, (uint64_t)o->policy.max_num_seqs * (1 + o->policy.num_speculative_tokens));
@@ -567,13 +578,9 @@ static int check_options(const struct engine_options *e, const struct loop_optio
     if (e->n_out_max < rows || e->n_block != o->n_block || e->block_size != size || e->n_seq < u64_min(o->policy.max_num_seqs, e->n_ubatch))
         return error_set(err, ERROR_USAGE, "an engine of %u blocks of %u, %u sequences, %u rows of logits: expected %u of %u, %u, %llu", e->n_block,
                          e->block_size, e->n_seq, e->n_out_max, o->n_block, size, o->policy.max_num_seqs, (unsigned long long)rows);
-    if (o->policy.num_speculative_tokens > 0 && o->policy.async_scheduling)
-        return error_set(err, ERROR_USAGE, "speculation with asynchronous scheduling: drafts follow the step before, give --no-async-scheduling");
-    if (o->policy.num_speculative_tokens > 0 && (!o->drafter.propose || o->policy.kind != POLICY_VLLM))
-        return error_set(err, ERROR_USAGE, "speculation of policy %s: expected a source of drafts, and a policy vllm-0.N", o->policy.name);
-    if (o->policy.n_host_block > 0)
-        return error_set(err, ERROR_USAGE, "KV blocks in host memory: the engine's are there already");
-    return 0;
+    if (o->policy.num_speculative_tokens > 0 && !o->drafter.propose)
+        return error_set(err, ERROR_USAGE, "speculation of policy %s: expected a source of drafts", o->policy.name);
+    return loop_check_policy(&o->policy, err);
 }
 
 struct loop *loop_new(struct engine *e, const struct loop_options *o, struct error *err)

@@ -84,6 +84,8 @@ struct loop_options {
 
 struct loop;
 
+/* errors   ERROR_USAGE  what the loop does not do: speculation with asynchronous scheduling or in slots, KV blocks in host memory */
+int loop_check_policy(const struct policy *p, struct error *err);
 /* e: with a paged cache of o->n_block blocks, n_ubatch and n_out_max at least a step's; it outlives the loop. */
 struct loop *loop_new(struct engine *e, const struct loop_options *o, struct error *err);
 /* Aborts what is left; their sinks are called once more. */

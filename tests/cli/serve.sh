@@ -1,0 +1,55 @@
+#!/bin/sh
+# roofcast serve of a workload: sizes of the KV cache, interrupts, what is refused before the first request.
+. "${top_srcdir:?}/tests/cli/lib.sh"
+m=$top_srcdir/tests/fixtures/llama-2l.gguf
+small="--workload random:in=20,out=4 --requests 2"
+serve() { # ARGS...
+    # shellcheck disable=SC2086
+    run serve -m "$m" -t 1 $small "$@"
+}
+
+# ---- the KV cache
+"$ROOFCAST" synth gemma-3-1b --n-embd 64 --n-ff 64 --n-head 2 --n-head-kv 1 --n-vocab 512 --window 32 -q F16 -o "$tmp/groups.gguf" --quiet || exit 99
+# shellcheck disable=SC2086
+run serve -m "$tmp/groups.gguf" -t 1 $small --kv-cache-memory 2MB -o json && has '"kv_blocks": 244,'
+ok $? "layers with windows: a block holds 16 positions of a group's 4 of 26 layers, 8 kB"
+for size in 8 128; do
+    serve --block-size $size -o json && has "\"block_size\": $size,"
+    ok $? "blocks of $size"
+done
+blocks="--num-speculative-tokens 16 --num-gpu-blocks-override 7"
+# shellcheck disable=SC2086
+serve $blocks --draft ngram && says 'max-model-len is 80:'
+ok $? "n-grams: room for the drafts of a step"
+# shellcheck disable=SC2086
+serve $blocks --spec-synth-rates 0.5 && says 'max-model-len is 64:'
+ok $? "else room for as many of a draft model, as vLLM"
+serve --max-model-len 5000 --num-gpu-blocks-override 400 && says 'warning: max-model-len is 5000: .* was trained on [0-9]* positions'
+ok $? "sequences longer than the model was trained on: a warning"
+refused 2 'a sequence of --max-model-len 100 takes 7 KV blocks of 16 positions: there are 3' serve -m "$m" --max-model-len 100 --num-gpu-blocks-override 4
+refused 1 'request 1: a request of 100 + 20 tokens: max-model-len is 64' serve -m "$m" --max-model-len 64 --workload random:in=100,out=20 --requests 1
+refused 2 'expected 2 to 67108864 (--kv-cache-memory' serve -m "$m" --kv-cache-memory 100B
+refused 2 'blocks of 128 positions: the KV cache needs' serve -m "$m" --block-size 128 --num-gpu-blocks-override 67000000
+refused 2 "8, 16, 32, 64 or 128 positions; found 12" serve -m "$m" --block-size 12
+
+# ---- interrupts
+"$ROOFCAST" serve -m "$m" -t 1 --workload random:in=40,out=12 --requests 2 --rate 0.001 --save "$tmp/cut.json" >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+catches $pid
+kill -INT $pid
+ended $pid
+is "130 no" "$status $([ -e "$tmp/cut.json" ] || [ -e "$tmp/cut.partial.json" ] || echo no)" "an interrupt before the first request has ended: nothing to keep"
+
+# ---- what is refused
+refused 2 '-m FILE is missing' serve
+refused 2 'expected --num-speculative-tokens' serve -m "$m" --draft ngram
+refused 2 'expected --draft' serve -m "$m" --num-speculative-tokens 3
+refused 3 'multi-token prediction layers' serve -m "$m" --num-speculative-tokens 3 --draft mtp
+refused 2 'give --no-async-scheduling' serve -m "$m" --num-speculative-tokens 3 --draft ngram --async-scheduling
+refused 2 'speculation of policy llama-server' serve -m "$m" --num-speculative-tokens 3 --draft ngram --policy llama-server
+refused 2 'mutually exclusive' serve -m "$m" --kv-cache-memory 1GB --num-gpu-blocks-override 100
+for option in "--requests 3" "--seed 1" "--rate 2" "--slo ttft=1s" "-o json" "--save $tmp/run.json" "--workload random"; do
+    # shellcheck disable=SC2086
+    refused 2 '--http: expected no option of a workload' serve -m "$m" --http 0 $option
+done
+finish
