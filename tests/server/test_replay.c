@@ -5,7 +5,6 @@
 #include "serving/generate.h"
 #include <math.h>
 
-
 struct way {
     const char *policy, *workload, *family;
     uint32_t seqs, budget, n_block, n_draft, max_concurrency;
