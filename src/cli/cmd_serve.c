@@ -191,11 +191,12 @@ static int run_workload(const struct options *o, struct serve_setup *x, const st
                                        .progress_ctx = &l.start_s };
     rc = replay(&r, &stats, x->e, w, &ro, err);
     notify_progress_done();
-    const bool partial = rc != 0 && err->kind == ERROR_INTERRUPTED;
+    const bool ran = rc == 0 || err->kind == ERROR_INTERRUPTED;
+    if (rc == 0)
+        rc = serve_probe(x, err);
+    const bool partial = rc != 0 && err->kind == ERROR_INTERRUPTED; /* of the requests or of the probe: then the first probe's roofs stand */
     if (partial)
         stopped = *err;
-    if (rc == 0)
-        rc = serve_probe(x, err); /* an interrupt would end it: the first probe's roofs stand */
     if (rc == 0 || partial) {
         rc = summarize(o, w, &run, &r, &l.timeline, study, err);
         const bool measured = rc == 0; /* an interrupt may come before the first request has ended */
@@ -207,7 +208,7 @@ static int run_workload(const struct options *o, struct serve_setup *x, const st
         }
     }
     rc = serving_listeners_end(&l, &s, rc, err);
-    if (rc == 0 || partial)
+    if (ran)
         serve_result_free(&r);
     free(study);
     return rc;
