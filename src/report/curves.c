@@ -380,11 +380,11 @@ static void add_powers(struct strbuf *b, const char *axis, const struct chart_ax
     strbuf_adds(b, ")\n");
 }
 
-/* A tenth or a fifth of [0, hi], with one prefix for all. */
+/* A tenth, an eighth or a sixth of [0, hi], with one prefix for all. */
 static void add_linear(struct strbuf *b, const char *axis, const struct chart_axis *a)
 {
     double lead = a->hi / pow(10, floor(log10(a->hi) + 1e-9));
-    int n = lead > 4.5 || lead < 1.5 ? 10 : 8, prefix = (int)floor(log10(a->hi) / 3 + 1e-9);
+    int n = lead > 4.5 || lead < 1.1 ? 10 : lead < 1.5 ? 6 : 8, prefix = (int)floor(log10(a->hi) / 3 + 1e-9);
     prefix = prefix < -4 ? -4 : prefix > 6 ? 6 : prefix;
     strbuf_addf(b, "set %stics (", axis);
     for (int i = 0; i <= n; i++)

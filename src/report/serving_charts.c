@@ -52,10 +52,10 @@ static void axis(struct chart_axis *a, const char *title, const char *unit)
     snprintf(a->unit, sizeof a->unit, "%s", unit);
 }
 
-/* [0, hi] rounded up so that the ticks, a tenth or an eighth of it, are round too. */
+/* [0, hi] rounded up so that the ticks, a tenth, an eighth or a sixth of it, are round too. */
 static void axis_from_zero(struct chart_axis *a, double hi)
 {
-    static const double step[] = { 1, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8, 10 };
+    static const double step[] = { 1, 1.2, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8, 10 };
     const double unit = pow(10, floor(log10(hi)));
     size_t i = 0;
     while (step[i] * unit < hi * (1 - 1e-9) && i + 1 < ARRAY_LEN(step))

@@ -56,7 +56,7 @@ if command -v gnuplot >/dev/null 2>&1; then
     grep -q 'set style line 5 lc rgb color(1) .*dt (6,4)' "$tmp/chart-latency.gp"
     ok $? "the second in the colours of the first, dashed"
     run plot "$tmp/a.json" -o "$tmp/steps" --format svg && has 'steps.svg' && grep -q 'memory roof' "$tmp/steps.tsv" && grep -q 'steps with prompts' "$tmp/steps.tsv"
-    ok $? "plot draws the steps of one beside the roofs"
+    ok $? "plot draws the steps of one and the roofs"
     above=$(awk -F'\t' 'NR > 1 && $10 == "decode" { at[$2] = $3 } $10 ~ /^memory/ && $2 in at { n++; bad += at[$2] > 1.05 * $3 } END { print (n > 2 && !bad) }' "$tmp/steps.tsv")
     is 1 "$above" "no decode step above the memory's roof"
 else
