@@ -89,6 +89,9 @@ sim "$tmp/other.json" -q BF16 --seed 7 && sim "$tmp/fast.json" -q BF16 --max-con
 refused 1 'max_concurrency is 0 and 2' compare "$tmp/a.json" "$tmp/fast.json"
 run compare "$tmp/a.json" "$tmp/other.json" && says 'the runs differ in seed 0 and 7'
 ok $? "requests of the same lengths at other times: a warning"
+sed 's/"failed": 0/"failed": 3/' "$tmp/a.json" >"$tmp/failed.json"
+run compare "$tmp/a.json" "$tmp/failed.json" && says 'the runs differ in failed requests 0 and 3'
+ok $? "so are requests that failed"
 refused 1 'not of the same requests: workload is random:in=512,out=64 and random:in=40,out=12' compare "$tmp/a.json" "$tmp/run.json"
 refused 1 'kind.json: field "schema": expected "roofcast.simulate", found "roofcast.run"' compare "$tmp/a.json" "$tmp/kind.json"
 refused 1 'none.json' compare "$tmp/a.json" "$tmp/none.json"
