@@ -146,6 +146,8 @@ struct outfile {
 int outfile_open(struct outfile *o, const char *path, struct error *err);
 int outfile_commit(struct outfile *o, struct error *err);
 void outfile_abort(struct outfile *o);
+/* Commits with rc 0, else aborts. Returns rc, or the commit's error. */
+int outfile_end(struct outfile *o, int rc, struct error *err);
 /* Opens and aborts one: reports an unwritable path before minutes of work. */
 int outfile_check(const char *path, struct error *err);
 

@@ -196,6 +196,14 @@ void outfile_abort(struct outfile *o)
     *o = (struct outfile){ 0 };
 }
 
+int outfile_end(struct outfile *o, int rc, struct error *err)
+{
+    if (rc == 0)
+        return outfile_commit(o, err);
+    outfile_abort(o);
+    return rc;
+}
+
 int outfile_check(const char *path, struct error *err)
 {
     struct outfile o;

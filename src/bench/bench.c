@@ -303,16 +303,17 @@ static int add_ceilings(struct run *r, const struct probes *p, const struct run_
 }
 
 /* Speed over that of the first cache in the same repetitions: median and interval, methods.md (70) */
-static void fill_ratio(struct run_row *r, const struct samples *first, const struct samples *s, int reps)
+static int fill_ratio(struct run_row *r, const struct samples *first, const struct samples *s, int reps, struct error *err)
 {
     double *ratio = malloc((size_t)reps * sizeof *ratio);
-    for (int i = 0; ratio && i < reps; i++)
+    if (!ratio)
+        return error_oom(err, (size_t)reps * sizeof *ratio, "the ratios of two KV caches");
+    for (int i = 0; i < reps; i++)
         ratio[i] = first->seconds[i] / s->seconds[i];
-    if (ratio) {
-        r->kv_ratio = stats_median(ratio, (size_t)reps);
-        stats_median_ci(ratio, (size_t)reps, &r->kv_ratio_low, &r->kv_ratio_high);
-    }
+    r->kv_ratio = stats_median(ratio, (size_t)reps);
+    stats_median_ci(ratio, (size_t)reps, &r->kv_ratio_low, &r->kv_ratio_high);
     free(ratio);
+    return 0;
 }
 
 /* Repetition i, as a region of a counting tool (markers), if there is one. */
@@ -455,8 +456,9 @@ int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, 
     for (size_t k = 0; rc == 0 && k < n_t; k++) {
         const size_t first = same_test(t, k);
         if (first < k)
-            fill_ratio(&row[k], &s[first], &s[k], t->reps);
-        rc = report(r, &row[k], b, &t[k], &s[k], &p, err);
+            rc = fill_ratio(&row[k], &s[first], &s[k], t->reps, err);
+        if (rc == 0)
+            rc = report(r, &row[k], b, &t[k], &s[k], &p, err);
         median_s[k] = stats_median(s[k].seconds, (size_t)t->reps);
     }
     for (size_t k = 0; k < n_t; k++)

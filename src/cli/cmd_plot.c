@@ -143,7 +143,7 @@ static bool is_served(const json_t *doc)
     return schema && strcmp(schema, "roofcast.simulate") == 0;
 }
 
-/* Tokens/s of a server's steps with the roofs. */
+/* Tokens/s of a server's steps, with the roofs. */
 static int draw_served(const struct plot_options *o, struct strbuf *notes, struct error *err)
 {
     struct serving_saved s;

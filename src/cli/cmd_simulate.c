@@ -92,6 +92,9 @@ static int simulate(const struct options *o, struct deployment *d, const struct 
             rc = 0;
             (void)error_set(stopped, ERROR_INTERRUPTED, "%.200s: %zu of %u draws of the constants were made", err->msg, study->n_draw, draws.n_draw);
         }
+        if (rc == 0 && study->n_draw_without > 0)
+            notify_note("%zu of %u draws of the constants have steps that cannot be simulated: intervals and probabilities are without them",
+                        study->n_draw_without, draws.n_draw);
     }
     free(m);
     if (rc != 0)

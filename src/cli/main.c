@@ -21,7 +21,7 @@ static const struct command commands[] = {
     { "bench", "run a model here and measure tokens/s, TTFT, ITL, GB/s, MBU, optionally per op", cmd_bench },
     { "predict", "predict tokens/s, TTFT, ITL, memory fit and bound on any profiled hardware", cmd_predict },
     { "sweep", "predict every combination of models, machines, types, layouts and batches", cmd_sweep },
-    { "serve", "serve a GGUF model: replay a workload on the engine", cmd_serve },
+    { "serve", "serve a GGUF model: the OpenAI API, or a workload replayed", cmd_serve },
     { "simulate", "simulate many requests on a served model: TTFT, ITL, throughput, with their uncertainty", cmd_simulate },
     { "compare", "compare two saved runs of a server: errors, distributions, prices of steps", cmd_compare },
     { "capacity", "find the request rate that meets an SLO, over machines, types and layouts", cmd_capacity },

@@ -62,11 +62,7 @@ static int write_requests(const struct serving_output *o, const struct serving_s
     const bool lines = text_ends_with(o->requests_to, ".jsonl");
     if (outfile_open(&out, o->requests_to, err) != 0)
         return -1;
-    if (serving_write_requests(out.f, lines ? REPORT_JSONL : REPORT_CSV, s, err) != 0) {
-        outfile_abort(&out);
-        return -1;
-    }
-    return outfile_commit(&out, err);
+    return outfile_end(&out, serving_write_requests(out.f, lines ? REPORT_JSONL : REPORT_CSV, s, err), err);
 }
 
 static int draw(const struct serving_output *o, const struct serving_subject *s, const struct timeline *t, struct error *err)
@@ -165,10 +161,7 @@ int serving_listeners_end(struct serving_listeners *l, const struct serving_subj
         if (rc == 0 && note.len > 0)
             notify_note("%s", note.s);
         strbuf_free(&note);
-        if (rc == 0)
-            rc = outfile_commit(&l->out, err);
-        else
-            outfile_abort(&l->out);
+        rc = outfile_end(&l->out, rc, err);
     }
     timeline_free(&l->timeline);
     return rc;

@@ -327,10 +327,7 @@ int gguf_writer_finish(struct gguf_writer *w, struct error *err)
                        "%s: tensor \"%s\" is incomplete: %" PRIu64 " of %" PRIu64 " bytes",
                        w->out.path, t->name.s, w->done, t->bytes);
     }
-    if (rc == 0)
-        rc = outfile_commit(&w->out, err);
-    else
-        outfile_abort(&w->out);
+    rc = outfile_end(&w->out, rc, err);
     writer_free(w);
     return rc;
 }

@@ -18,33 +18,6 @@
 
 enum { MAX_MARK_ROWS = 4 };
 
-/* ---- axes --------------------------------------------------------------------------------------- */
-
-void axis_decades(struct chart_axis *a, double lo, double hi)
-{
-    a->scale = AXIS_DECADES;
-    a->lo = pow(10, floor(log10(lo / 1.1)));
-    a->hi = pow(10, ceil(log10(hi * 1.1)));
-}
-
-void axis_linear(struct chart_axis *a, double hi)
-{
-    static const double step[] = { 1, 2, 5, 10 };
-    double unit = pow(10, floor(log10(hi)));
-    size_t i = 0;
-    while (step[i] * unit < hi * (1 - 1e-9) && i + 1 < ARRAY_LEN(step))
-        i++;
-    a->scale = AXIS_LINEAR;
-    a->lo = 0;
-    a->hi = step[i] * unit;
-}
-
-void axis_powers(struct chart_axis *a, double lo, double hi)
-{
-    a->lo = exp2(floor(log2(lo) + 1e-9));
-    a->hi = exp2(ceil(log2(hi) - 1e-9));
-}
-
 /* ---- plan --------------------------------------------------------------------------------------- */
 
 struct sample {
@@ -380,11 +353,11 @@ static void add_powers(struct strbuf *b, const char *axis, const struct chart_ax
     strbuf_adds(b, ")\n");
 }
 
-/* A tenth or a fifth of [0, hi], with one prefix for all. */
+/* A tenth, an eighth or a sixth of [0, hi], with one prefix for all. */
 static void add_linear(struct strbuf *b, const char *axis, const struct chart_axis *a)
 {
     double lead = a->hi / pow(10, floor(log10(a->hi) + 1e-9));
-    int n = lead > 4.5 || lead < 1.5 ? 10 : 8, prefix = (int)floor(log10(a->hi) / 3 + 1e-9);
+    int n = lead > 4.5 || lead < 1.1 ? 10 : lead < 1.5 ? 6 : 8, prefix = (int)floor(log10(a->hi) / 3 + 1e-9);
     prefix = prefix < -4 ? -4 : prefix > 6 ? 6 : prefix;
     strbuf_addf(b, "set %stics (", axis);
     for (int i = 0; i <= n; i++)
@@ -511,14 +484,4 @@ int chart_curves(const struct curve_chart *c, const char *out_base, struct strbu
     sketch_free(&s);
     chart_out_free(&o);
     return rc;
-}
-
-void curve_chart_free(struct curve_chart *c)
-{
-    for (size_t i = 0; i < c->n_series; i++)
-        free(c->series[i].point);
-    free(c->series);
-    free(c->mark);
-    free(c->level);
-    *c = (struct curve_chart){ 0 };
 }

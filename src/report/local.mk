@@ -5,6 +5,7 @@ libreport_a_SOURCES = \
   %D%/capacity_report.c \
   %D%/capacity_report.h \
   %D%/chart.c \
+  %D%/curve_build.c \
   %D%/curves.c \
   %D%/draw.c \
   %D%/draw.h \

@@ -111,47 +111,9 @@ static void curve_label(char *buf, size_t n, const struct hw_curve *c)
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-static struct chart_series *add_series(struct curve_chart *c, size_t n_point, struct error *err)
-{
-    struct chart_series *v = realloc(c->series, (c->n_series + 1) * sizeof *v);
-    struct hw_point *p = v ? calloc(n_point ? n_point : 1, sizeof *p) : NULL;
-    c->series = v ? v : c->series;
-    if (!p) {
-        error_oom(err, n_point * sizeof *p, "a chart's curve");
-        return NULL;
-    }
-    v = &c->series[c->n_series++];
-    *v = (struct chart_series){ .point = p, .line = true };
-    return v;
-}
-
-static int add_mark(struct curve_chart *c, double x, const char *label, struct error *err)
-{
-    struct chart_mark *v = realloc(c->mark, (c->n_mark + 1) * sizeof *v);
-    if (!v)
-        return error_oom(err, (c->n_mark + 1) * sizeof *v, "a chart's marks");
-    c->mark = v;
-    v += c->n_mark++;
-    v->x = x;
-    snprintf(v->label, sizeof v->label, "%s", label);
-    return 0;
-}
-
-static int add_level(struct curve_chart *c, double y, bool spec, int series, const char *label, struct error *err)
-{
-    struct chart_level *v = realloc(c->level, (c->n_level + 1) * sizeof *v);
-    if (!v)
-        return error_oom(err, (c->n_level + 1) * sizeof *v, "a chart's roofs");
-    c->level = v;
-    v += c->n_level++;
-    *v = (struct chart_level){ .y = y, .spec = spec, .series = series };
-    snprintf(v->label, sizeof v->label, "%s", label);
-    return 0;
-}
-
 static int add_curve(struct curve_chart *c, const struct hw_curve *from, struct error *err)
 {
-    struct chart_series *s = add_series(c, from->n_point, err);
+    struct chart_series *s = curve_add_series(c, from->n_point, "", err);
     if (!s)
         return -1;
     memcpy(s->point, from->point, from->n_point * sizeof *s->point);
@@ -337,7 +299,7 @@ static int cache_marks(struct curve_chart *c, const struct hwprofile *h, const s
                 snprintf(label, sizeof label, "L%d / %d: %s", h->cache[i].level, threads[t], size);
             else
                 snprintf(label, sizeof label, "L%d %s", h->cache[i].level, size);
-            if (add_mark(c, share, label, err) != 0)
+            if (curve_add_mark(c, share, label, err) != 0)
                 return -1;
         }
     }
@@ -353,7 +315,7 @@ static int spec_level(struct curve_chart *c, const struct hwprofile *h, struct e
         return 0;
     units_si(value, sizeof value, h->mem_bw.value, "B/s");
     snprintf(label, sizeof label, "memory, datasheet: %s", value);
-    return add_level(c, h->mem_bw.value, true, -1, label, err);
+    return curve_add_level(c, h->mem_bw.value, true, -1, label, err);
 }
 
 /* The maximum load, and the idle latency. */
@@ -365,14 +327,14 @@ static int load_lines(struct curve_chart *c, const struct hwprofile *h, struct e
     if (most > 0) {
         units_si(value, sizeof value, most, "B/s");
         snprintf(label, sizeof label, "DRAM read %s", value);
-        if (add_mark(c, most, label, err) != 0)
+        if (curve_add_mark(c, most, label, err) != 0)
             return -1;
     }
     if (!idle)
         return 0;
     units_si(value, sizeof value, idle->value, "s");
     snprintf(label, sizeof label, "DRAM without load: %s", value);
-    return add_level(c, idle->value, false, -1, label, err);
+    return curve_add_level(c, idle->value, false, -1, label, err);
 }
 
 static int add_lines(struct curve_chart *c, const struct hwprofile *h, const struct curve_kind *k, struct error *err)
@@ -477,7 +439,7 @@ static int add_kernels(struct curve_chart *c, const struct hwprofile *h, const s
             at++;
         if (at == p->n_type)
             continue;
-        s = s ? s : add_series(c, h->n_ceiling, err);
+        s = s ? s : curve_add_series(c, h->n_ceiling, "", err);
         if (!s)
             return -1;
         s->line = false;
@@ -506,7 +468,7 @@ static int kernel_roofs(struct curve_chart *c, const struct hwprofile *h, const 
             continue;
         units_si(value, sizeof value, r->value, "B/s");
         snprintf(label, sizeof label, "plain read %s %s", levels[i], value);
-        if (add_level(c, r->value, false, series, label, err) != 0)
+        if (curve_add_level(c, r->value, false, series, label, err) != 0)
             return -1;
     }
     for (int m = 0; !bytes && m < MATH_COUNT; m++) {
@@ -515,7 +477,7 @@ static int kernel_roofs(struct curve_chart *c, const struct hwprofile *h, const 
             continue;
         units_si(value, sizeof value, r->value, r->unit);
         snprintf(label, sizeof label, "peak %s %.20s", math_name((enum math)m), value); /* short: points leave little room */
-        if (add_level(c, r->value, false, -1, label, err) != 0)
+        if (curve_add_level(c, r->value, false, -1, label, err) != 0)
             return -1;
     }
     return 0;

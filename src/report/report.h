@@ -97,14 +97,19 @@ struct curve_chart {
     struct chart_level *level;
     size_t n_level;
 };
+/* Adds to a chart (curve_build.c): room for n_point points, of which there are none yet; a vertical mark; a level. NULL, -1: out of memory. */
+struct chart_series *curve_add_series(struct curve_chart *c, size_t n_point, const char *label, struct error *err);
+int curve_add_mark(struct curve_chart *c, double x, const char *label, struct error *err);
+int curve_add_level(struct curve_chart *c, double y, bool spec, int series, const char *label, struct error *err);
+void curve_chart_free(struct curve_chart *c); /* series, their points, marks, levels; names are not its own */
 /* What an axis of values from lo to hi spans: the decades that hold them with a margin; [0, hi] rounded up to 1, 2 or 5 of a
- * decade; powers of two. doc/notes/charts.md */
+ * decade, or less far, so that a tenth, an eighth or a sixth of it is still round; powers of two. doc/notes/charts.md */
 void axis_decades(struct chart_axis *a, double lo, double hi);
 void axis_linear(struct chart_axis *a, double hi);
+void axis_linear_close(struct chart_axis *a, double hi);
 void axis_powers(struct chart_axis *a, double lo, double hi);
 /* As chart_roofline: OUT.tsv has the points, OUT.roofs.tsv the marks and levels. The axes are the caller's, from the machine;
  * points outside are counted in *notes and under the chart. Empty: ERROR_INPUT. */
 int chart_curves(const struct curve_chart *c, const char *out_base, struct strbuf *notes, struct error *err);
-void curve_chart_free(struct curve_chart *c); /* series, their points, marks, levels; names are not its own */
 
 #endif

@@ -14,55 +14,15 @@ static struct curve_chart begin(const struct serving_chart *c)
     return x;
 }
 
-static struct chart_series *add_series(struct curve_chart *c, size_t n_point, const char *label, struct error *err)
-{
-    struct chart_series *v = realloc(c->series, (c->n_series + 1) * sizeof *v);
-    struct hw_point *p = v ? calloc(n_point ? n_point : 1, sizeof *p) : NULL;
-    c->series = v ? v : c->series;
-    if (!p) {
-        (void)error_oom(err, n_point * sizeof *p, "a chart's curve");
-        return NULL;
-    }
-    v = &c->series[c->n_series++];
-    *v = (struct chart_series){ .point = p, .line = true };
-    snprintf(v->label, sizeof v->label, "%s", label);
-    return v;
-}
-
 static void add_point(struct chart_series *s, double x, double y, double lo, double hi)
 {
     s->point[s->n_point++] = (struct hw_point){ .x = x, .value = y, .ci_lo = lo, .ci_hi = hi, .n_samples = 1 };
-}
-
-static int add_level(struct curve_chart *c, double y, int series, const char *label, struct error *err)
-{
-    struct chart_level *v = realloc(c->level, (c->n_level + 1) * sizeof *v);
-    if (!v)
-        return error_oom(err, (c->n_level + 1) * sizeof *v, "a chart's limits");
-    c->level = v;
-    v += c->n_level++;
-    *v = (struct chart_level){ .y = y, .series = series };
-    snprintf(v->label, sizeof v->label, "%s", label);
-    return 0;
 }
 
 static void axis(struct chart_axis *a, const char *title, const char *unit)
 {
     snprintf(a->title, sizeof a->title, "%s", title);
     snprintf(a->unit, sizeof a->unit, "%s", unit);
-}
-
-/* [0, hi] rounded up so that the ticks, a tenth or an eighth of it, are round too. */
-static void axis_from_zero(struct chart_axis *a, double hi)
-{
-    static const double step[] = { 1, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8, 10 };
-    const double unit = pow(10, floor(log10(hi)));
-    size_t i = 0;
-    while (step[i] * unit < hi * (1 - 1e-9) && i + 1 < ARRAY_LEN(step))
-        i++;
-    a->scale = AXIS_LINEAR;
-    a->lo = 0;
-    a->hi = step[i] * unit;
 }
 
 /* The range of what is above 0, on x or on y with its intervals. */
@@ -107,7 +67,7 @@ static int add_cdf(struct curve_chart *x, const struct serving_subject *s, enum 
 {
     struct cdf_point p[CDF_POINTS];
     const int n = serve_cdf(p, s->r, s->w, m, err);
-    struct chart_series *v = n > 0 ? add_series(x, (size_t)n, serve_metric_name(m), err) : NULL;
+    struct chart_series *v = n > 0 ? curve_add_series(x, (size_t)n, serve_metric_name(m), err) : NULL;
     for (int i = 0; v && i < n; i++)
         add_point(v, fmax(p[i].s, 1e-6), p[i].share, NAN, NAN); /* the axis is logarithmic */
     if (v)
@@ -138,7 +98,7 @@ static size_t add_saved_cdf(struct curve_chart *x, const struct cdf *d, const ch
 {
     char label[64];
     snprintf(label, sizeof label, "%s, %s", metric, run);
-    struct chart_series *v = add_series(x, d->n, label, err);
+    struct chart_series *v = curve_add_series(x, d->n, label, err);
     for (size_t i = 0; v && i < d->n; i++)
         add_point(v, fmax(d->p[i].s, 1e-6), d->p[i].share, NAN, NAN);
     if (!v)
@@ -206,7 +166,7 @@ static int add_steps(struct curve_chart *x, const struct serving_steps *run, boo
     if (n == 0)
         return 0;
     snprintf(label, sizeof label, "%s%s%.20s", prompts ? "steps with prompts" : "decode", named ? ", " : "", named ? run->name : "");
-    struct chart_series *v = add_series(x, n, label, err);
+    struct chart_series *v = curve_add_series(x, n, label, err);
     for (size_t i = 0; v && i < n; i++)
         add_point(v, tokens_of(c[i]) / (double)c[i]->n, tokens_of(c[i]) / c[i]->s, NAN, NAN);
     if (!v)
@@ -230,7 +190,7 @@ static int add_step_roof(struct curve_chart *x, const struct serving_steps *run,
             const double amount = bytes ? c[i]->bytes : c[i]->flop, tokens = tokens_of(c[i]) / (double)c[i]->n;
             if (!(amount > 0) || !(tokens > last))
                 continue;
-            if (!v && !(v = add_series(x, STEP_DECODES * STEP_PROMPTS, bytes ? "memory roof of decode" : "compute roof", err)))
+            if (!v && !(v = curve_add_series(x, STEP_DECODES * STEP_PROMPTS, bytes ? "memory roof of decode" : "compute roof", err)))
                 return -1;
             add_point(v, last = tokens, roof * tokens_of(c[i]) / amount, NAN, NAN);
         }
@@ -272,7 +232,7 @@ int serving_chart_steps(const struct serving_chart *c, const struct serving_step
  * the run does not fill, is left out of several. */
 static int add_field(struct curve_chart *x, const struct timeline *t, size_t offset, double all, size_t join, const char *label, struct error *err)
 {
-    struct chart_series *v = add_series(x, t->n, label, err);
+    struct chart_series *v = curve_add_series(x, t->n, label, err);
     const double width_s = (double)join * timeline_width_s(t);
     for (size_t i = 0; v && (i == 0 || i + join < t->n); i += join) {
         double sum = 0;
@@ -336,7 +296,7 @@ int serving_chart_timeline(const struct serving_chart *c, const struct serving_s
         add_field(&x, t, offsetof(struct timeline_point, waiting_s), waiting, 1, label[2], err) != 0 ||
         add_utilization(&x, t, s->options, err) != 0)
         return failed(&x);
-    axis_from_zero(&x.x, (double)t->n * timeline_width_s(t));
+    axis_linear_close(&x.x, (double)t->n * timeline_width_s(t));
     axis_linear(&x.y, fmin(1, highest(&x)));
     axis(&x.x, "Time since the first request [s]", "s");
     axis(&x.y, "Fraction of the limit", "");
@@ -347,7 +307,7 @@ int serving_chart_timeline(const struct serving_chart *c, const struct serving_s
 
 static int add_rates(struct curve_chart *x, const struct serving_rate_line *l, struct error *err)
 {
-    struct chart_series *v = add_series(x, l->n, l->label, err);
+    struct chart_series *v = curve_add_series(x, l->n, l->label, err);
     char label[64], time[32];
     if (!v)
         return -1;
@@ -358,13 +318,14 @@ static int add_rates(struct curve_chart *x, const struct serving_rate_line *l, s
     if (!(l->limit_s > 0))
         return 0;
     snprintf(label, sizeof label, "SLO, %.24s: %s", l->label, units_si(time, sizeof time, l->limit_s, "s"));
-    return add_level(x, l->limit_s, (int)x->n_series - 1, label, err);
+    return curve_add_level(x, l->limit_s, false, (int)x->n_series - 1, label, err);
 }
 
 int serving_chart_rates(const struct serving_chart *c, const struct serving_rate_line *line, size_t n, double saturation_rate,
                         struct strbuf *notes, struct error *err)
 {
     struct curve_chart x = begin(c);
+    char saturated[64];
     double lo, hi, x_lo, x_hi;
     for (size_t i = 0; i < n; i++)
         if (add_rates(&x, &line[i], err) != 0)
@@ -378,17 +339,10 @@ int serving_chart_rates(const struct serving_chart *c, const struct serving_rate
         hi = fmax(hi, x.level[i].y);
     }
     axis_decades(&x.y, lo, hi);
-    axis_from_zero(&x.x, fmax(x_hi, saturation_rate > 0 ? 1.05 * saturation_rate : 0));
-    if (saturation_rate > 0) {
-        x.mark = calloc(1, sizeof *x.mark);
-        if (!x.mark) {
-            (void)error_oom(err, sizeof *x.mark, "a chart's mark");
-            return failed(&x);
-        }
-        x.n_mark = 1;
-        x.mark->x = saturation_rate;
-        snprintf(x.mark->label, sizeof x.mark->label, "saturated from %.3g requests/s", saturation_rate);
-    }
+    axis_linear_close(&x.x, fmax(x_hi, saturation_rate > 0 ? 1.05 * saturation_rate : 0));
+    snprintf(saturated, sizeof saturated, "saturated from %.3g requests/s", saturation_rate);
+    if (saturation_rate > 0 && curve_add_mark(&x, saturation_rate, saturated, err) != 0)
+        return failed(&x);
     axis(&x.x, "Offered rate [requests/s]", "");
     axis(&x.y, "Time [s]", "s");
     return draw(&x, c, notes, err);
@@ -411,7 +365,7 @@ int serving_chart_policies(const struct serving_chart *c, const struct serving_p
     if (!ok)
         (void)error_oom(err, n * sizeof *name, "the policies of a chart");
     for (size_t i = 0; ok && i < ARRAY_LEN(rows); i++) {
-        struct chart_series *v = add_series(&x, n, rows[i].label, err);
+        struct chart_series *v = curve_add_series(&x, n, rows[i].label, err);
         ok = v != NULL;
         for (size_t k = 0; ok && k < n; k++) {
             const struct sampled *e = &p[k].study->m.v[serve_time(rows[i].m, rows[i].s)];
@@ -489,7 +443,7 @@ int serving_chart_pareto(const struct serving_chart *c, const struct serving_con
     double lo, hi, top;
     size_t *front = malloc((n ? n : 1) * sizeof *front);
     const size_t n_front = front ? serving_front(x, n, front) : 0;
-    struct chart_series *v = front ? add_series(&y, n_front, "front: no other is better in both", err) : NULL;
+    struct chart_series *v = front ? curve_add_series(&y, n_front, "front: no other is better in both", err) : NULL;
     if (!front)
         (void)error_oom(err, n * sizeof *front, "a Pareto front");
     for (size_t i = 0; v && i < n_front; i++)
@@ -498,7 +452,7 @@ int serving_chart_pareto(const struct serving_chart *c, const struct serving_con
     if (v)
         v->smooth = true;
     for (size_t i = 0; v && i < n; i++) {
-        if (!first_of_group(x, i) || !(v = add_series(&y, n, x[i].group, err)))
+        if (!first_of_group(x, i) || !(v = curve_add_series(&y, n, x[i].group, err)))
             continue;
         v->line = false;
         for (size_t k = i; k < n; k++)
@@ -511,8 +465,8 @@ int serving_chart_pareto(const struct serving_chart *c, const struct serving_con
     range(&y, true, &lo, &hi);
     if (!(hi > 0) || !(top > 0))
         return nothing(&y, "the Pareto front", err);
-    axis_from_zero(&y.x, hi);
-    axis_from_zero(&y.y, top);
+    axis_linear_close(&y.x, hi);
+    axis_linear_close(&y.y, top);
     axis(&y.x, "Tokens/s of a user", "");
     axis(&y.y, "Tokens/s of a device", "");
     return draw(&y, c, notes, err);

@@ -74,17 +74,23 @@ static int compare_settings(struct serving_comparison *c, struct error *err)
     return rc;
 }
 
+static void compare_count(struct serving_comparison *c, const char *field, int64_t a, int64_t b)
+{
+    char n[2][32];
+    snprintf(n[0], sizeof n[0], "%lld", (long long)a);
+    snprintf(n[1], sizeof n[1], "%lld", (long long)b);
+    compare_text(c, field, n[0], n[1]);
+}
+
 static int compare_requests(struct serving_comparison *c, struct error *err)
 {
     const struct serving_saved *a = c->a, *b = c->b;
-    char n[2][32];
     if (strcmp(a->workload, b->workload) != 0)
         return not_same(c, "workload", a->workload, b->workload, err);
     if (strcmp(a->digest, b->digest) != 0)
         return not_same(c, "the digest of their lengths", a->digest, b->digest, err);
-    snprintf(n[0], sizeof n[0], "%lld", (long long)a->n_request);
-    snprintf(n[1], sizeof n[1], "%lld", (long long)b->n_request);
-    compare_text(c, "requests", n[0], n[1]);
+    compare_count(c, "requests", a->n_request, b->n_request);
+    compare_count(c, "failed requests", a->n_failed, b->n_failed);
     compare_text(c, "model", a->model, b->model);
     compare_text(c, "policy", a->policy, b->policy);
     return compare_settings(c, err);

@@ -347,10 +347,7 @@ int serving_compare_print(const char *path, enum report_format format, const str
     if (rc == 0) {
         const bool people = format == REPORT_TABLE || format == REPORT_MD;
         rc = people ? print_people(o.f, format, c, summary, err) : print_data(o.f, format, c, summary, steps, err);
-        if (rc == 0)
-            rc = outfile_commit(&o, err);
-        else
-            outfile_abort(&o);
+        rc = outfile_end(&o, rc, err);
     }
     strbuf_free(&b);
     return rc;

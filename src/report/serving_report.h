@@ -97,8 +97,7 @@ struct serving_steps {
     const struct step_classes *steps;
     double memory_bytes_s, flop_s;
 };
-/* Tokens/s of a step against its tokens, with what memory and arithmetic of the first run's device would give. The second's in the colours of the
- * first's, dashed. */
+/* Tokens/s of a step against its tokens, with the roofs of the first run's device. The second run's in the colours of the first's, dashed. */
 int serving_chart_steps(const struct serving_chart *c, const struct serving_steps *x, size_t n, struct strbuf *notes, struct error *err);
 
 /* A percentile at a rate, with the model's spread or the sampling interval. */

@@ -257,11 +257,7 @@ int serving_print(const char *path, enum report_format format, const struct serv
     int rc = summary ? outfile_open(&o, path ? path : "-", err) : -1;
     if (rc == 0) {
         const bool people = format == REPORT_TABLE || format == REPORT_MD;
-        rc = (people ? print_people : print_data)(o.f, format, s, summary, err);
-        if (rc == 0)
-            rc = outfile_commit(&o, err);
-        else
-            outfile_abort(&o);
+        rc = outfile_end(&o, (people ? print_people : print_data)(o.f, format, s, summary, err), err);
     }
     strbuf_free(&text);
     return rc;

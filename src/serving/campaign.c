@@ -1,4 +1,5 @@
 #include "serving/campaign.h"
+#include "serving/internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +152,7 @@ static int find_rate(struct job *j, struct worker *w, size_t i, struct error *er
     struct campaign_result *r = &j->k->result[i];
     *r = (struct campaign_result){ .c = capacity_none() };
     if (find(w, j->k, i, err) != 0) {
-        if (err->kind != ERROR_USAGE && err->kind != ERROR_INPUT)
+        if (!serve_cannot_run(err))
             return -1;
         r->c = capacity_none();
         r->kind = err->kind;

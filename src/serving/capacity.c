@@ -338,7 +338,7 @@ int capacity_draw(double *rate, struct deployment *d, uint32_t draw, const struc
     if (rc == 0)
         rc = highest(&x, saturation, rate, err);
     search_free(&x);
-    if (rc == 0 || (err->kind != ERROR_INPUT && err->kind != ERROR_USAGE))
+    if (rc == 0 || !serve_cannot_run(err))
         return rc;
     *rate = NAN;
     *err = (struct error){ 0 };

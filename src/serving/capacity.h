@@ -45,7 +45,8 @@ int capacity_own_rate(double *rate, const struct serve_workload *w, struct error
 struct capacity capacity_none(void);
 
 /*
- * w        requests in the order of their arrival, with times between them: scaled to each rate tried
+ * w        requests in the order of their arrival, with times between them: scaled to each rate tried. After deployment_identify() a preempted one
+ *          finds its blocks again; without, which is faster to simulate, it computes them again
  * run      deployment_serve_options()
  * errors   ERROR_USAGE  all requests are due at once; those of serve_simulate()
  * cost     some ten simulations of w, and ten a draw

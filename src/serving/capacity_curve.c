@@ -24,24 +24,37 @@ static int at_rate(struct curve *x, double rate, double *ttft_s, double *itl_s, 
     return 0;
 }
 
+/* All points under a draw: the k-th of which they have. */
+static int draw_all(struct curve *x, const struct capacity_point *p, size_t n, uint32_t k, struct deployment *d, uint32_t draw,
+                    const struct capacity_options *o, struct error *err)
+{
+    int rc = deployment_draw(d, draw, o->seed, err);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = at_rate(x, p[i].rate, &x->ttft[i * o->n_draw + k], &x->itl[i * o->n_draw + k], err);
+    return rc;
+}
+
 static int draw_points(struct curve *x, struct capacity_point *p, size_t n, struct deployment *d, const struct capacity_options *o, struct error *err)
 {
+    uint32_t n_draw = 0; /* that can be simulated */
     for (size_t i = 0; i < n; i++)
         if (at_rate(x, p[i].rate, &p[i].ttft_s, &p[i].itl_s, err) != 0)
             return -1;
-    for (uint32_t k = 0; k < o->n_draw; k++) {
-        if (deployment_draw(d, k + 1, o->seed, err) != 0)
+    for (uint32_t draw = 1; draw <= o->n_draw; draw++) {
+        struct error why = { 0 };
+        const bool done = draw_all(x, p, n, n_draw, d, draw, o, &why) == 0;
+        n_draw += done;
+        if (!done && !serve_cannot_run(&why)) {
+            *err = why;
             return -1;
-        for (size_t i = 0; i < n; i++)
-            if (at_rate(x, p[i].rate, &x->ttft[i * o->n_draw + k], &x->itl[i * o->n_draw + k], err) != 0)
-                return -1;
+        }
     }
     for (size_t i = 0; i < n; i++) {
         const double *ttft = x->ttft + i * o->n_draw, *itl = x->itl + i * o->n_draw;
-        p[i].ttft_lo_s = stats_quantile(ttft, o->n_draw, 0.05);
-        p[i].ttft_hi_s = stats_quantile(ttft, o->n_draw, 0.95);
-        p[i].itl_lo_s = stats_quantile(itl, o->n_draw, 0.05);
-        p[i].itl_hi_s = stats_quantile(itl, o->n_draw, 0.95);
+        p[i].ttft_lo_s = stats_quantile(ttft, n_draw, 0.05);
+        p[i].ttft_hi_s = stats_quantile(ttft, n_draw, 0.95);
+        p[i].itl_lo_s = stats_quantile(itl, n_draw, 0.05);
+        p[i].itl_hi_s = stats_quantile(itl, n_draw, 0.95);
     }
     return 0;
 }

@@ -1,4 +1,5 @@
 #include "serving/draws.h"
+#include "serving/internal.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,11 +8,11 @@ struct draws {
     const struct serve_workload *w;
     const struct serve_options *run;
     const struct serve_metrics_options *m;
-    const struct step_price *price; /* [n] */
+    const struct step_price *price; /* [n]; empty: cannot be simulated */
     struct serve_metrics *out;      /* [n] */
     bool *done;                     /* [n] */
     uint32_t n;
-    atomic_uint next, n_done;
+    atomic_uint next, n_done, n_without; /* n_without: draws that cannot be simulated */
     atomic_bool failed;
     struct error *err; /* of the first that failed */
     draws_progress_fn *fn;
@@ -40,8 +41,10 @@ static void work(void *arg, int tid, int n_thread)
     (void)n_thread;
     for (uint32_t i; (i = atomic_fetch_add(&x->next, 1)) < x->n && !atomic_load(&x->failed);) {
         struct error err = { 0 };
-        x->done[i] = simulate_draw(x, i, &err) == 0;
-        if (!x->done[i] && !atomic_exchange(&x->failed, true) && x->err)
+        x->done[i] = x->price[i].decode_ps && simulate_draw(x, i, &err) == 0;
+        if (!x->done[i] && (!x->price[i].decode_ps || serve_cannot_run(&err)))
+            atomic_fetch_add(&x->n_without, 1);
+        else if (!x->done[i] && !atomic_exchange(&x->failed, true) && x->err)
             *x->err = err;
         const uint32_t done = atomic_fetch_add(&x->n_done, 1) + 1;
         if (tid == 0 && x->fn)
@@ -49,7 +52,7 @@ static void work(void *arg, int tid, int n_thread)
     }
 }
 
-/* Copies of d's prices under n draws; free_prices(). */
+/* Copies of d's prices under n draws, each for step_price_free(); empty where the draw cannot be simulated. */
 static struct step_price *prices_of(struct deployment *d, uint32_t n, uint64_t seed, struct error *err)
 {
     struct step_price *price = calloc(n, sizeof *price), *means = malloc(sizeof *means);
@@ -62,9 +65,16 @@ static struct step_price *prices_of(struct deployment *d, uint32_t n, uint64_t s
     *means = d->price;
     int rc = 0;
     for (uint32_t i = 0; i < n && rc == 0; i++) {
+        struct error why = { 0 };
         rc = step_price_alloc(&d->price, &d->policy, err);
-        if (rc == 0)
-            rc = deployment_draw(d, i + 1, seed, err);
+        if (rc == 0 && deployment_draw(d, i + 1, seed, &why) != 0) {
+            step_price_free(&d->price);
+            if (!serve_cannot_run(&why)) {
+                rc = -1;
+                if (err)
+                    *err = why;
+            }
+        }
         price[i] = d->price;
     }
     d->price = *means;
@@ -120,8 +130,10 @@ int serve_draws(struct serve_study *s, struct deployment *d, const struct serve_
         rc = price ? error_oom(err, x.n * sizeof *x.out, "the metrics of draws") : -1;
     else if (run_draws(&x, o->n_thread, err) == 0 && !atomic_load(&x.failed))
         rc = interrupt_check(err);
-    if (price && x.out && x.done && (rc == 0 || err->kind == ERROR_INTERRUPTED))
+    if (price && x.out && x.done && (rc == 0 || err->kind == ERROR_INTERRUPTED)) {
         serve_study_draws(s, x.out, draws_done(&x));
+        s->n_draw_without = atomic_load(&x.n_without);
+    }
     for (uint32_t i = 0; price && i < x.n; i++)
         step_price_free(&price[i]);
     free(price);

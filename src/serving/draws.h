@@ -19,9 +19,9 @@ typedef void draws_progress_fn(void *ctx, uint32_t n_done, uint32_t n);
 
 /*
  * Adds the draws to s, which has its central run. run: as for that; m: its options without a timeline. d's prices are those of the means
- * afterwards. The result does not depend on n_thread.
+ * afterwards. The result does not depend on n_thread. A draw whose prices cannot be simulated has no part in it: s->n_draw_without counts them.
  *
- * errors   out of memory; those of serve_simulate() and model_clock(). ERROR_INTERRUPTED: s has the draws that were done
+ * errors   out of memory. ERROR_INTERRUPTED: s has the draws that were done
  */
 int serve_draws(struct serve_study *s, struct deployment *d, const struct serve_workload *w, const struct serve_options *run,
                 const struct serve_metrics_options *m, const struct draws_options *o, draws_progress_fn *fn, void *ctx, struct error *err);

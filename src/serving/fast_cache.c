@@ -154,12 +154,9 @@ uint32_t cache_own_left(const struct block_cache *c, uint32_t i, uint32_t owner)
     return i != CACHE_NONE && c->entry[i].owner == owner ? c->entry[i].n : 0;
 }
 
-void cache_take_own(struct block_cache *c, uint32_t i, uint32_t k)
+void cache_take_own(struct block_cache *c, uint32_t i)
 {
-    c->n_free -= k;
-    c->entry[i].n -= k;
-    if (c->entry[i].n > 0)
-        return;
+    c->n_free -= c->entry[i].n;
     unlink_entry(c, i);
     drop_entry(c, i);
 }

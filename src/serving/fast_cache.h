@@ -51,8 +51,8 @@ void cache_release(struct block_cache *c, uint32_t entry);
 uint32_t cache_release_own(struct block_cache *c, uint32_t owner, uint32_t k);
 /* Those not evicted since. */
 uint32_t cache_own_left(const struct block_cache *c, uint32_t entry, uint32_t owner);
-/* The owner holds k of them again, the first of the chain. */
-void cache_take_own(struct block_cache *c, uint32_t entry, uint32_t k);
+/* The owner holds those again. */
+void cache_take_own(struct block_cache *c, uint32_t entry);
 
 /* ---- which blocks are shared ---- */
 

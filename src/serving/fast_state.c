@@ -112,19 +112,29 @@ void fast_release(struct fast *x, uint32_t i, uint64_t known)
     cache_release_blank(&x->cache, blank);
 }
 
+/*
+ * Own blocks that are left are all found, as are the shared ones before them:
+ *
+ *     The shared ones precede them in the chain and are released after them: they stand behind them in the queue, if they are in it, and are
+ *     evicted later.
+ *     The last token of q is computed anyway, and is in none of them. When q was preempted its computed tokens were fewer than those known, or as
+ *     many with a token in flight; that one is known by now, since the steps in flight are applied before the next one that admits.
+ *
+ * So no own content is cached twice, of which scheduler.c would find the older.
+ */
 uint32_t fast_prefix_hit(struct fast *x, struct waiting *q, uint32_t *n_free)
 {
     struct content *c = &q->content;
     *n_free = 0;
     if (c->n == 0)
         return 0;
-    const uint32_t most = u32_min(c->n, full_blocks(x, q->known - 1)), most_shared = u32_min(most, c->n_shared);
+    const uint32_t most = u32_min(c->n_shared, full_blocks(x, q->known - 1));
     uint32_t n = 0;
-    for (; n < most_shared && (c->entry[n] = cache_find(&x->cache, c->hash[n])) != CACHE_NONE; n++)
+    for (; n < most && (c->entry[n] = cache_find(&x->cache, c->hash[n])) != CACHE_NONE; n++)
         *n_free += x->cache.entry[c->entry[n]].n_ref == 0;
     if (n < c->n_shared)
         return n;
-    const uint32_t own = u32_min(cache_own_left(&x->cache, c->own, q->request), most - n);
+    const uint32_t own = cache_own_left(&x->cache, c->own, q->request);
     *n_free += own;
     return n + own;
 }
@@ -134,7 +144,7 @@ void fast_take_hit(struct fast *x, struct content *c, uint32_t hit)
     while (c->n_held < u32_min(hit, c->n_shared))
         cache_share(&x->cache, c->entry[c->n_held++]);
     if (hit > c->n_shared)
-        cache_take_own(&x->cache, c->own, hit - c->n_shared);
+        cache_take_own(&x->cache, c->own);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------------------ */

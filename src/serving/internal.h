@@ -14,6 +14,12 @@ int serve_step_by_step(struct serve_result *r, const struct serve_workload *w, c
 bool serve_can_jump(const struct serve_options *o, char *why, size_t size);
 int serve_jumping(struct serve_result *r, const struct serve_workload *w, const struct serve_options *o, struct error *err);
 
+/* What failed with *err cannot be simulated: of one draw or deployment of many, no error of the others. */
+static inline bool serve_cannot_run(const struct error *err)
+{
+    return err->kind == ERROR_INPUT || err->kind == ERROR_USAGE;
+}
+
 /* Seconds of a metric of a request that was served; NaN: it has none: ITL, or TPOT of a single token. */
 double serve_request_s(const struct serve_outcome *o, uint32_t n_out, enum serve_metric m);
 /* The q-th percentile of a request's metric by order statistics; v: room for r->n. NaN: no request has it. */

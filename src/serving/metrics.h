@@ -128,6 +128,7 @@ struct model_spread {
 struct serve_study {
     struct serve_metrics m;            /* of the central constants, with sampling intervals */
     size_t n_run, n_draw;              /* replications in it; draws. Without draws there is no spread */
+    size_t n_draw_without;             /* further draws, whose prices cannot be simulated */
     struct model_spread model[SERVE_VALUES];
     double p_slo;                      /* share of the draws in which the SLO holds; saturated draws do not. NaN: no SLO */
     double p_saturated;                /* share of the draws; of the runs where there are no draws */

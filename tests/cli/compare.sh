@@ -56,7 +56,7 @@ if command -v gnuplot >/dev/null 2>&1; then
     grep -q 'set style line 5 lc rgb color(1) .*dt (6,4)' "$tmp/chart-latency.gp"
     ok $? "the second in the colours of the first, dashed"
     run plot "$tmp/a.json" -o "$tmp/steps" --format svg && has 'steps.svg' && grep -q 'memory roof' "$tmp/steps.tsv" && grep -q 'steps with prompts' "$tmp/steps.tsv"
-    ok $? "plot draws the steps of one with the roofs"
+    ok $? "plot draws the steps of one and the roofs"
     above=$(awk -F'\t' 'NR > 1 && $10 == "decode" { at[$2] = $3 } $10 ~ /^memory/ && $2 in at { n++; bad += at[$2] > 1.05 * $3 } END { print (n > 2 && !bad) }' "$tmp/steps.tsv")
     is 1 "$above" "no decode step above the memory's roof"
 else
@@ -89,6 +89,9 @@ sim "$tmp/other.json" -q BF16 --seed 7 && sim "$tmp/fast.json" -q BF16 --max-con
 refused 1 'max_concurrency is 0 and 2' compare "$tmp/a.json" "$tmp/fast.json"
 run compare "$tmp/a.json" "$tmp/other.json" && says 'the runs differ in seed 0 and 7'
 ok $? "requests of the same lengths at other times: a warning"
+sed 's/"failed": 0/"failed": 3/' "$tmp/a.json" >"$tmp/failed.json"
+run compare "$tmp/a.json" "$tmp/failed.json" && says 'the runs differ in failed requests 0 and 3'
+ok $? "so are requests that failed"
 refused 1 'not of the same requests: workload is random:in=512,out=64 and random:in=40,out=12' compare "$tmp/a.json" "$tmp/run.json"
 refused 1 'kind.json: field "schema": expected "roofcast.simulate", found "roofcast.run"' compare "$tmp/a.json" "$tmp/kind.json"
 refused 1 'none.json' compare "$tmp/a.json" "$tmp/none.json"

@@ -22,6 +22,10 @@ static void test_axes(void **state)
     axis_is(&a, 0, 100e9);
     axis_linear(&a, 100e9);
     axis_is(&a, 0, 100e9);
+    axis_linear_close(&a, 100.4);
+    axis_is(&a, 0, 120);
+    axis_linear_close(&a, 8.4);
+    axis_is(&a, 0, 10);
     axis_linear(&a, 101e9);
     axis_is(&a, 0, 200e9);
     axis_linear(&a, 4.9);

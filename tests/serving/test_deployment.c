@@ -4,6 +4,7 @@
 #include "learn/anchors.h"
 #include "model/model.h"
 #include "serving/capacity.h"
+#include "serving/draws.h"
 #include "serving/generate.h"
 #include <math.h>
 
@@ -275,6 +276,45 @@ static void test_draw_without_rate(void **state)
     finish(&x);
 }
 
+/* No simulation counts draws that cannot be simulated, nor stops at one. */
+static void test_draws_without_run(void **state)
+{
+    (void)state;
+    struct served x;
+    struct error err = { 0 };
+    struct serve_workload w;
+    struct serve_result r;
+    const struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    const struct serve_workload_options wo = { .arrivals = { .rate_s = 1 }, .n = 50 };
+    struct serve_metrics *m = malloc(sizeof *m);
+    struct serve_study *s = malloc(sizeof *s);
+    assert_true(m && s);
+    serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+    assert_ok(serve_workload_from_text(&w, "random:in=64,out=8", &wo, NULL, &err), err);
+    struct serve_options run = deployment_serve_options(&x.d, &given, 0);
+    const struct serve_metrics_options mo = { .options = &run, .hit_infinite = NAN };
+    assert_ok(serve_simulate(&r, &w, &run, &err), err);
+    assert_ok(serve_metrics(m, &r, &w, &mo, &err), err);
+    serve_study_runs(s, m, 1);
+    assert_ok(serve_draws(s, &x.d, &w, &run, &mo, &(struct draws_options){ .n_draw = 12 }, NULL, NULL, &err), err);
+    assert_int_equal(s->n_draw, 12);
+    assert_int_equal(s->n_draw_without, 0);
+    /* Seconds of a step with which some draws last too long, not all. */
+    for (double ln_s = 6; s->n_draw_without == 0 || s->n_draw == 0; ln_s += 0.1) {
+        for (int c = 0; c < TIME_CASES; c++)
+            if (x.d.estimator.timing.of[c])
+                x.d.estimator.timing.of[c]->parameter[TIME_STEP] = ln_s;
+        assert_ok(serve_draws(s, &x.d, &w, &run, &mo, &(struct draws_options){ .n_draw = 12, .n_thread = 2 }, NULL, NULL, &err), err);
+        assert_int_equal(s->n_draw + s->n_draw_without, 12);
+        assert_true(ln_s < 20);
+    }
+    serve_result_free(&r);
+    serve_workload_free(&w);
+    free(m);
+    free(s);
+    finish(&x);
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -300,6 +340,6 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_groups), cmocka_unit_test(test_prices), cmocka_unit_test(test_draws),
                                         cmocka_unit_test(test_release), cmocka_unit_test(test_device),
                                         cmocka_unit_test(test_identify), cmocka_unit_test(test_no_time), cmocka_unit_test(test_work),
-                                        cmocka_unit_test(test_draw_without_rate), cmocka_unit_test(test_refuses) };
+                                        cmocka_unit_test(test_draw_without_rate), cmocka_unit_test(test_draws_without_run), cmocka_unit_test(test_refuses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
