@@ -304,7 +304,7 @@ double time_ln_seconds(const void *features, const double *parameter)
     /* Optimally chunked and pipelined: square roots add up. (47) */
     const double wire = f->wire_s / fraction(parameter[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(parameter[TIME_HOP]);
     s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops)) + f->n_stage_boundary * exp(parameter[TIME_STAGE_BOUNDARY]);
-    s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) * 
+    s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) *
          (1 + f->n_queue * exp(parameter[TIME_QUEUE]) + f->n_ahead);
     if (f->before)
         s += exp(time_ln_seconds(f->before, parameter) - parameter[TIME_REQUEST]);
