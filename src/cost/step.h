@@ -36,6 +36,7 @@ struct step {
 
     /* of one of them */
     struct cost cost;          /* link_bytes: sent per device by the algorithm of the collective */
+    double rounds_bytes;       /* of an all-reduce: sent per device in two rounds, whatever the algorithm (24) */
     double pass_read_bytes;       /* weights and keys that the pass reads, all classes; 0: unknown */
     double seconds, memory_s, compute_s, link_s;
     double least_s;            /* at the machine's roofs (27) */

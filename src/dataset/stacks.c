@@ -109,7 +109,7 @@ static const struct rule_table_form tables[TABLE_COUNT] = {
     [TABLE_OLD] = { .name = "old", .keys = DATED, .value = { "old" } },
     [TABLE_FLASH] = { .name = "flash", .keys = DATED | BIT(KEY_OLD) | BIT(KEY_BEHIND), .value = { "flash" } },
     [TABLE_LAUNCHES] = { .name = "launches", .keys = ROW, .value = { "factor" } },
-    [TABLE_EXCHANGES] = { .name = "exchanges", .keys = ROW, .value = { "one_step" } },
+    [TABLE_EXCHANGES] = { .name = "exchanges", .keys = ROW, .value = { "one_step", "once_bytes" } },
     [TABLE_MACHINE_BUILDS] = { .name = "machine_builds", .keys = BIT(KEY_KIND) | BIT(KEY_VENDOR), .value = { "stack" }, .words = { stack_defaults } },
     [TABLE_SCRIPTS] = { .name = "scripts", .keys = BIT(KEY_STACK) | BIT(KEY_ORIGIN), .value = { "pass_tokens" } },
     [TABLE_ENGINES] = { .name = "engines", .keys = STACK,

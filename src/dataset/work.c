@@ -159,7 +159,7 @@ static void collect(void *ctx, const struct step *of)
         c.count *= x->s->kv_share;
     *w = (struct step){ .kind = c.kind, .role = c.role, .math = c.math, .n_comm = c.n_comm, .count = c.count, .n_tok = c.n_tok, .rows = c.rows,
                         .cols = c.cols, .bits = c.bits, .n_head = c.n_head, .head_dim = c.head_dim, .group = c.group, .cost = c.cost,
-                        .least_s = roofs_least_s(r, &c) };
+                        .rounds_bytes = c.rounds_bytes, .least_s = roofs_least_s(r, &c) };
 }
 
 bool work_is_launched(const struct workload *p, const struct work_pass *w, const struct step *c)

@@ -153,10 +153,19 @@ static void add_stack_traits(struct step *c, struct refinement *how, const struc
     how->scanned = !x->scans ? 0 : seen > 0 ? fmin(at->n_past + 1, seen) : at->n_past + 1;
 }
 
+/* The algorithm that the engine takes for an all-reduce of M bytes, 2 (n - 1) / n M in two rounds. (47) */
+static void choose_rounds(struct step *c, double once_bytes)
+{
+    const double n = c->n_comm, devices_bytes = c->rounds_bytes * n * n / (2 * (n - 1));
+    c->cost.link_bytes = c->rounds_bytes * (devices_bytes < once_bytes ? n / 2 : 1);
+}
+
 void fitted_refine(const struct stack_traits *x, const struct step_pass *at, bool decode, struct step *c, struct refinement *how)
 {
     if (x->p->m->kind == MEASURE_OP)
         how->ops_weight = 1; /* a library's product of 16-bit numbers */
+    if (c->kind == OP_ALL_REDUCE && x->once_bytes > 0)
+        choose_rounds(c, x->once_bytes);
     c->n_comm *= x->ranks;
     struct attend_call call;
     if (c->kind == OP_ATTENTION && attend_call_of(x, at, c, &call)) {

@@ -62,6 +62,7 @@ struct stack_traits {
     double launches;        /* launch cost of an op, relative to an engine that launches one kernel per op from compiled code, one token
                                a pass */
     bool one_step;          /* collectives on a board are one kernel that writes to all peers, not a ring (52) */
+    double once_bytes;      /* n devices take one round for an all-reduce of fewer / n, else two (47); 0: what the roofs choose */
     double copies;          /* passes of a prompt in flight in a pipeline; 0: unlimited */
     bool stage_boundaries;           /* stage boundaries by the host (45) */
     bool absorbed;          /* MLA's cache stays latent (17) */

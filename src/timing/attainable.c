@@ -430,6 +430,7 @@ void step_set_seconds(struct step *x, double memory_s, double compute_s, double 
 static void exchange(const struct roofs *r, struct step *x, double hop)
 {
     step_set_seconds(x, 0, 0, 0);
+    x->rounds_bytes = x->kind == OP_ALL_REDUCE ? x->cost.link_bytes : 0;
     x->seconds = x->link_s = link_collective_s(r, x, &x->cost.link_bytes, hop);
     x->bound = BOUND_LINK;
 }
@@ -447,7 +448,7 @@ static void bound_or_measured(const struct roofs *r, struct step *x, const struc
 
 void roofs_time(const struct roofs *r, struct step *x, const struct pass *p)
 {
-    x->link_s = x->sd = 0;
+    x->link_s = x->sd = x->rounds_bytes = 0;
     x->kernel = NULL;
     x->alone = NULL;
     x->kernel_tok = x->kernel_bytes_s = x->llc_hit = 0;

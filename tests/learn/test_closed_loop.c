@@ -128,7 +128,7 @@ static double ahead(const char *line)
     return n;
 }
 
-/* One user waits for no other; of many a tenth come at once, and half of those are before one. */
+/* One user does not wait; of many a tenth come at once, and half of those are before one. */
 static void test_ahead(void **state)
 {
     (void)state;

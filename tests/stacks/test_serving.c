@@ -182,6 +182,24 @@ static void test_exchanges(void **state)
     assert_string_equal(serving_link(&t.p), "board");
 }
 
+/* All to all in one round below 2 MiB / n (TensorRT-LLM: 4 MB / n), more bytes than in two: 100 all-reduces among 4 at 0.5 TB/s. (47) */
+static void test_rounds(void **state)
+{
+    (void)state;
+    struct toy t;
+    make(&t, METRIC_TPOT, "disagg");
+    snprintf(t.machine.h.vendor, sizeof t.machine.h.vendor, "NVIDIA");
+    t.parameter[TIME_LINK] = log(0.5);
+    t.pass[1].n = 2;
+    t.step[1].n_comm = 4;
+    t.step[1].rounds_bytes = 1.5 * 500e3;
+    assert_ms(&t, 3.1 + 0.8 + 100 * 2 * 2 * 0.75e-3);
+    t.step[1].rounds_bytes = 1.5 * 600e3;
+    assert_ms(&t, 3.1 + 0.8 + 100 * 2 * 0.9e-3);
+    t.p.stack = stack_named("tensorrt-llm");
+    assert_ms(&t, 3.1 + 0.8 + 100 * 2 * 2 * 0.9e-3);
+}
+
 /* A fit without rows predicts from the priors. */
 static void test_unfitted(void **state)
 {
@@ -212,6 +230,7 @@ int main(void)
         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_steps_apart),
         cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_unfitted),
     };
     environment_set_dirs(data_dirs());
