@@ -27,7 +27,7 @@ struct answer {
     struct strbuf out;
     size_t n_read;
     double last_s; /* of the last byte added */
-    bool submitted, ended, done, gone; /* loop_submit() returned; the loop's last call; out is complete; nobody reads */
+    bool submitted, ended, done, gone; /* loop_submit() returned; the loop's last call; out is complete; no one reads */
     int status;
     answer_wake_fn *wake;
     void *wake_ctx;
@@ -234,7 +234,8 @@ static bool sink(void *ctx, const struct loop_tokens *t)
         a->last_s = clock_now_s();
         if (a->out.len - a->n_read > ANSWER_MAX_UNREAD && a->req.stream)
             a->gone = true;
-        wake(a);
+        if (a->req.stream || a->done || a->gone) /* an answer that does not stream is read when it is complete */
+            wake(a);
     }
     if (t->finish == LOOP_RUNNING) {
         const bool stop = a->done || a->gone;
@@ -304,7 +305,7 @@ void answer_ping(struct answer *a, double now_s, double silence_s)
 
 /* ---- submission --------------------------------------------------------------------------------------------- */
 
-/* "cmpl-" and 96 random bits; enough that nobody guesses or repeats one. */
+/* "cmpl-" and 96 random bits; enough that none is guessed or repeated. */
 static void name_answer(struct answer *a)
 {
     unsigned char r[12] = { 0 };

@@ -319,8 +319,8 @@ static void test_ends(void **state)
     fake_loop_fail(f->l);
     fake_loop_hold(f->l, false);
     char *s = all_of(a, &status);
-    if (status == 500)
-        assert_non_null(strstr(s, "\"message\":\"the engine is broken\",\"type\":\"server_error\""));
+    assert_int_equal(status, 500);
+    assert_non_null(strstr(s, "\"message\":\"the engine is broken\",\"type\":\"server_error\""));
     free(s);
     /* A reader that hangs up: the loop is free a step later. */
     a = begin(f, API_COMPLETION, "{\"prompt\":[75],\"max_tokens\":4000,\"stream\":true}");
@@ -340,7 +340,7 @@ static void test_ends(void **state)
     assert_true(loop_idle(f->l));
 }
 
-/* Memory of a stream that nobody reads is bounded: it ends. */
+/* Memory of a stream that no one reads is bounded: it ends. */
 static void test_no_reader(void **state)
 {
     struct fixture *f = *state;
@@ -357,6 +357,34 @@ static void test_no_reader(void **state)
     assert_true(s.n_output_tok > 100 && s.n_output_tok < 20000 && s.n_finished[LOOP_STOPPED] == 1);
     assert_int_equal(answer_read(a, &c, 1, &n, NULL, NULL), ANSWER_GONE);
     answer_free(a);
+}
+
+static void note_wake(void *ctx)
+{
+    atomic_uint *n = ctx;
+    (*n)++;
+}
+
+/* A reader is woken when there is something to read: of a stream each step, of another answer its end. */
+static void test_wakes(void **state)
+{
+    static const struct {
+        const char *body;
+        unsigned n;
+    } row[] = { { "{\"prompt\":[75],\"max_tokens\":9}", 1 }, { "{\"prompt\":[75],\"max_tokens\":9,\"stream\":true}", 9 } };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+        atomic_uint n = 0;
+        int status;
+        fake_loop_hold(f->l, true);
+        struct answer *a = begin(f, API_COMPLETION, row[i].body);
+        answer_set_wake(a, note_wake, &n);
+        fake_loop_hold(f->l, false);
+        while (!loop_idle(f->l))
+            usleep(200);
+        assert_int_equal(n, row[i].n);
+        free(all_of(a, &status));
+    }
 }
 
 static void test_ping(void **state)
@@ -423,7 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_a_chunk_a_step), FIXTURE_TEST(test_stop_texts), FIXTURE_TEST(test_whole_characters), FIXTURE_TEST(test_usage_and_timings),
         FIXTURE_TEST(test_logprobs), FIXTURE_TEST(test_token_ids), FIXTURE_TEST(test_what_the_loop_gets), FIXTURE_TEST(test_refused), FIXTURE_TEST(test_ends),
-        FIXTURE_TEST(test_no_reader), FIXTURE_TEST(test_ping), cmocka_unit_test(test_json_text), cmocka_unit_test(test_metrics),
+        FIXTURE_TEST(test_no_reader), FIXTURE_TEST(test_wakes), FIXTURE_TEST(test_ping), cmocka_unit_test(test_json_text), cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests_name("api_reply", tests, NULL, NULL);
 }
