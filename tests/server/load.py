@@ -22,7 +22,7 @@ import time
 from urllib.parse import urlsplit
 
 N_PROMPT = 48
-TROUBLE = 24    # clients beside the streams
+TROUBLE = 24    # clients besides the streams
 READ_S = 120    # without a byte: the stream does not end
 
 
@@ -258,7 +258,7 @@ class Load:
                 c.writer.write(rng.randbytes(rng.randint(1, 300)) + b"\r\n\r\n")
                 await asyncio.wait([asyncio.ensure_future(c.reader.read())], timeout=2)
                 self.note("noise")
-            case 11:  # many at once, whose answers nobody waits for
+            case 11:  # many at once, whose answers no one waits for
                 for _ in range(5):
                     c.send(path, {**ask, "stream": True})
                 await c.writer.drain()

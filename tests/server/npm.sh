@@ -6,7 +6,7 @@ skip_all() { echo "1..0 # SKIP $1"; exit 0; }
 { command -v node && command -v npm; } >/dev/null || skip_all "node or npm is not installed (apt-get install nodejs npm: about 250 MB)"
 [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 18 ] || skip_all "the clients need node 18, this is $(node --version)"
 
-# What is there is used if it is of this package.json; installed beside, then moved, for two trees may share it.
+# What is there is used if it is of this package.json; installed next to it, then moved, for two trees may share it.
 clients=${ROOFCAST_NPM:-$PWD/npm-clients}
 want=$top_srcdir/tests/server/npm/package.json
 if ! cmp -s "$want" "$clients/package.json" || [ ! -d "$clients/node_modules" ]; then
@@ -24,17 +24,7 @@ fi
 
 m=$tmp/model.gguf
 "$ROOFCAST" synth --n-layer 4 --n-embd 512 --n-ff 2048 --n-head 4 --n-head-kv 2 --n-vocab 512 -q F16 -o "$m" --quiet || exit 99
-"$ROOFCAST" serve -m "$m" --http 0 -t 1 --chat-template chatml --api-key secret --max-num-seqs 4 --max-num-queued-reqs 2 >"$tmp/listens" 2>"$tmp/err" &
-pid=$!
-trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$tmp"' EXIT
-listens() { [ -s "$tmp/listens" ] || gone "$pid"; }
-until_ listens
-url=$(sed -n 's/.* on \(http:[^,]*\),.*/\1/p' "$tmp/listens")
-if [ -z "$url" ]; then
-    grep -q 'built without libmicrohttpd' "$tmp/err" && skip_all "built without libmicrohttpd"
-    cat "$tmp/err"
-    exit 99
-fi
+serves -m "$m" -t 1 --chat-template chatml --api-key secret --max-num-seqs 4 --max-num-queued-reqs 2
 # Modules are looked up from the script's folder.
 cp "$top_srcdir/tests/server/npm/clients.mjs" "$clients/clients.$$.mjs" || exit 99
 trap 'rm -f "$clients/clients.$$.mjs"; [ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$tmp"' EXIT
