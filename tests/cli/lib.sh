@@ -59,6 +59,7 @@ ended() {
 # libmicrohttpd the test is skipped.
 serves() {
     trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$tmp"' EXIT
+    rm -f "$tmp/listens" # of a server before
     "$ROOFCAST" serve --http 0 "$@" >"$tmp/listens" 2>"$tmp/serve.err" &
     pid=$!
     until_ listens

@@ -62,6 +62,22 @@ pid=
 [ "$status" -eq 0 ] && grep -q '"finish_reason":"length"' "$tmp/stream2" && grep -q 'DONE' "$tmp/stream2"
 ok $? "SIGTERM: what runs goes on to its end, then the server ends with status 0"
 
+serves -m "$m" -t 1
+curl -sN "$url/v1/completions" -d "$long" >"$tmp/stream3" &
+client=$!
+begun() { grep -q '^data: {"id"' "$tmp/stream3"; }
+until_ begun
+kill -TERM $pid
+drains() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/health")" = 503 ]; }
+until_ drains
+drained=$?
+kill -TERM $pid
+ended $pid
+pid=
+wait $client
+[ $drained -eq 0 ] && [ "$status" -eq 143 ] && ! grep -q DONE "$tmp/stream3"
+ok $? "SIGTERM twice: /health says 503, then the server ends at once"
+
 run serve -m "$m" --http 127.0.0.1:99999
 [ $status -eq 2 ] && says '65535'
 ok $? "a port that is none"
