@@ -116,7 +116,6 @@ static void init(struct http_server *s, const struct http_options *o, const stru
     s->limits = (struct api_limits){ tokenizer_n_vocab(m->tokenizer), m->max_model_len };
     s->listen_fd = s->epoll_fd = s->event_fd = -1;
     s->started = (int64_t)time(NULL);
-    s->model.end = (struct token_list){ 0 };
 }
 
 struct http_server *http_server_new(const struct http_options *o, const struct served_model *m, struct loop *l, struct error *err)
@@ -129,7 +128,7 @@ struct http_server *http_server_new(const struct http_options *o, const struct s
         return NULL;
     }
     init(s, o, m, l);
-    if (model_end_tokens(&s->model.end, m->tokenizer, err) == 0 && listen_on(s, err) == 0 && helper_start(s, err) == 0 && start_daemon(s, err) == 0)
+    if (listen_on(s, err) == 0 && helper_start(s, err) == 0 && start_daemon(s, err) == 0)
         return s;
     http_server_free(s);
     return NULL;
@@ -168,7 +167,6 @@ void http_server_free(struct http_server *s)
         close(s->epoll_fd);
     if (s->event_fd >= 0)
         close(s->event_fd);
-    token_list_free(&s->model.end);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
