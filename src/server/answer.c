@@ -2,7 +2,6 @@
 #include "server/answer.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 struct answer {
@@ -305,19 +304,11 @@ void answer_ping(struct answer *a, double now_s, double silence_s)
 
 /* ---- submission --------------------------------------------------------------------------------------------- */
 
-/* "cmpl-" and 96 random bits; enough that none is guessed or repeated. */
+/* "cmpl-" and 128 random bits; enough that none is guessed or repeated. */
 static void name_answer(struct answer *a)
 {
-    unsigned char r[12] = { 0 };
-    const char *prefix = a->req.kind == API_CHAT ? "chatcmpl-" : "cmpl-";
-    size_t n = strlen(prefix);
-    if (getrandom(r, sizeof r, GRND_NONBLOCK) != (ssize_t)sizeof r) {
-        const uint64_t t = clock_now_ns() ^ (uint64_t)(uintptr_t)a;
-        memcpy(r, &t, sizeof t);
-    }
-    memcpy(a->id, prefix, n);
-    for (size_t i = 0; i < sizeof r; i++)
-        n += (size_t)snprintf(a->id + n, sizeof a->id - n, "%02x", r[i]);
+    snprintf(a->id, sizeof a->id, "%s%016llx%016llx", a->req.kind == API_CHAT ? "chatcmpl-" : "cmpl-", (unsigned long long)rng_entropy(),
+             (unsigned long long)rng_entropy());
     a->head = (struct api_head){ a->req.kind, a->id, a->model->name, (int64_t)time(NULL) };
 }
 

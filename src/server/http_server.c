@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,10 +103,7 @@ static int start_daemon(struct http_server *s, struct error *err)
 
 static void init(struct http_server *s, const struct http_options *o, const struct served_model *m, struct loop *l)
 {
-    uint64_t seed = clock_now_ns();
-    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
-        seed ^= (uint64_t)getpid() << 32;
-    rng_init(&s->rng, seed);
+    rng_init(&s->rng, rng_entropy());
     pthread_mutex_init(&s->lock, NULL);
     s->o = *o;
     s->o.max_body_bytes = o->max_body_bytes > 0 ? o->max_body_bytes : ((size_t)1 << 20) + 64 * (size_t)m->max_model_len;
