@@ -264,6 +264,8 @@ struct rng {
 };
 void rng_init(struct rng *r, uint64_t seed);
 uint64_t rng_u64(struct rng *r);
+/* A seed that cannot be guessed: getrandom(2); where that fails, of the clock and the process. */
+uint64_t rng_entropy(void);
 double rng_uniform(struct rng *r); /* [0, 1) */
 double rng_normal(struct rng *r);  /* mean 0, sd 1 */
 

@@ -1,6 +1,8 @@
 /* splitmix64 seeds xoshiro256** (Blackman and Vigna, public domain algorithms). */
 #include "base/base.h"
 #include <math.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 void rng_init(struct rng *r, uint64_t seed)
 {
@@ -27,6 +29,14 @@ uint64_t rng_u64(struct rng *r)
     s[2] ^= t;
     s[3] = rotl(s[3], 45);
     return out;
+}
+
+uint64_t rng_entropy(void)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
+        seed = clock_now_ns() ^ (uint64_t)getpid() << 32;
+    return seed;
 }
 
 double rng_uniform(struct rng *r)

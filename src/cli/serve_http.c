@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* ---- while it runs ----------------------------------------------------------------------------------------------------- */
@@ -66,14 +65,6 @@ static void start_server(void *arg)
     s->server = http_server_new(s->o, s->m, s->loop, s->err);
 }
 
-static uint64_t random_seed(void)
-{
-    uint64_t seed = 0;
-    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
-        seed = (uint64_t)(clock_now_s() * 1e9) ^ (uint64_t)getpid();
-    return seed;
-}
-
 static int describe(struct served_model *m, const struct serve_setup *x, const struct serve_setup_options *so, const struct serve_http *o,
                     struct tokenizer **t, struct error *err)
 {
@@ -126,7 +117,7 @@ int serve_http_run(const struct serve_setup *x, const struct serve_setup_options
     struct http_options ho = http_default;
     struct served_model m = { 0 };
     struct tokenizer *t = NULL;
-    struct loop_options lo = serve_loop_options(x, so, random_seed());
+    struct loop_options lo = serve_loop_options(x, so, rng_entropy());
     lo.max_queued = (uint32_t)o->max_queued;
     if (http_address_parse(&ho, address, sizeof address, o->address, err) != 0)
         return -1;

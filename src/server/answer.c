@@ -2,7 +2,6 @@
 #include "server/answer.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 struct answer {
@@ -27,7 +26,7 @@ struct answer {
     struct strbuf out;
     size_t n_read;
     double last_s; /* of the last byte added */
-    bool submitted, ended, done, gone; /* loop_submit() returned; the loop's last call; out is complete; nobody reads */
+    bool submitted, ended, done, gone; /* loop_submit() returned; the loop's last call; out is complete; no one reads */
     int status;
     answer_wake_fn *wake;
     void *wake_ctx;
@@ -234,7 +233,8 @@ static bool sink(void *ctx, const struct loop_tokens *t)
         a->last_s = clock_now_s();
         if (a->out.len - a->n_read > ANSWER_MAX_UNREAD && a->req.stream)
             a->gone = true;
-        wake(a);
+        if (a->req.stream || a->done || a->gone) /* an answer that does not stream is read when it is complete */
+            wake(a);
     }
     if (t->finish == LOOP_RUNNING) {
         const bool stop = a->done || a->gone;
@@ -304,19 +304,11 @@ void answer_ping(struct answer *a, double now_s, double silence_s)
 
 /* ---- submission --------------------------------------------------------------------------------------------- */
 
-/* "cmpl-" and 96 random bits; enough that nobody guesses or repeats one. */
+/* "cmpl-" and 128 random bits; enough that none is guessed or repeated. */
 static void name_answer(struct answer *a)
 {
-    unsigned char r[12] = { 0 };
-    const char *prefix = a->req.kind == API_CHAT ? "chatcmpl-" : "cmpl-";
-    size_t n = strlen(prefix);
-    if (getrandom(r, sizeof r, GRND_NONBLOCK) != (ssize_t)sizeof r) {
-        const uint64_t t = clock_now_ns() ^ (uint64_t)(uintptr_t)a;
-        memcpy(r, &t, sizeof t);
-    }
-    memcpy(a->id, prefix, n);
-    for (size_t i = 0; i < sizeof r; i++)
-        n += (size_t)snprintf(a->id + n, sizeof a->id - n, "%02x", r[i]);
+    snprintf(a->id, sizeof a->id, "%s%016llx%016llx", a->req.kind == API_CHAT ? "chatcmpl-" : "cmpl-", (unsigned long long)rng_entropy(),
+             (unsigned long long)rng_entropy());
     a->head = (struct api_head){ a->req.kind, a->id, a->model->name, (int64_t)time(NULL) };
 }
 

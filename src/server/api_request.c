@@ -182,18 +182,6 @@ static int stream_parse(struct api_request *r, const json_t *o, struct api_error
     return field_bool(v, "include_usage", &r->include_usage, e);
 }
 
-/* 64 bits of a text, never 0: FNV-1a, then a mixer (splitmix64). */
-static uint64_t salt_of(const char *s)
-{
-    uint64_t h = 0xCBF29CE484222325u;
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * 0x100000001B3u;
-    h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9u;
-    h = (h ^ (h >> 27)) * 0x94D049BB133111EBu;
-    h ^= h >> 31;
-    return h ? h : 1;
-}
-
 static int others_parse(struct api_request *r, const json_t *o, const struct api_limits *l, struct api_error *e)
 {
     int64_t priority = 0;
@@ -208,7 +196,10 @@ static int others_parse(struct api_request *r, const json_t *o, const struct api
         free(salt);
         return api_error_set(e, 400, NULL, "cache_salt", "cache_salt: expected a text, found an empty one");
     }
-    r->salt = salt ? salt_of(salt) : 0;
+    if (salt) {
+        const uint64_t h = hash_bytes(salt, strlen(salt));
+        r->salt = h ? h : 1;
+    }
     free(salt);
     r->priority = (int32_t)priority;
     return ids ? field_tokens(ids, "stop_token_ids", l->n_vocab, &r->stop_id, &r->n_stop_id, e) : 0;

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,10 +103,7 @@ static int start_daemon(struct http_server *s, struct error *err)
 
 static void init(struct http_server *s, const struct http_options *o, const struct served_model *m, struct loop *l)
 {
-    uint64_t seed = clock_now_ns();
-    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
-        seed ^= (uint64_t)getpid() << 32;
-    rng_init(&s->rng, seed);
+    rng_init(&s->rng, rng_entropy());
     pthread_mutex_init(&s->lock, NULL);
     s->o = *o;
     s->o.max_body_bytes = o->max_body_bytes > 0 ? o->max_body_bytes : ((size_t)1 << 20) + 64 * (size_t)m->max_model_len;
@@ -116,7 +112,6 @@ static void init(struct http_server *s, const struct http_options *o, const stru
     s->limits = (struct api_limits){ tokenizer_n_vocab(m->tokenizer), m->max_model_len };
     s->listen_fd = s->epoll_fd = s->event_fd = -1;
     s->started = (int64_t)time(NULL);
-    s->model.end = (struct token_list){ 0 };
 }
 
 struct http_server *http_server_new(const struct http_options *o, const struct served_model *m, struct loop *l, struct error *err)
@@ -129,7 +124,7 @@ struct http_server *http_server_new(const struct http_options *o, const struct s
         return NULL;
     }
     init(s, o, m, l);
-    if (model_end_tokens(&s->model.end, m->tokenizer, err) == 0 && listen_on(s, err) == 0 && helper_start(s, err) == 0 && start_daemon(s, err) == 0)
+    if (listen_on(s, err) == 0 && helper_start(s, err) == 0 && start_daemon(s, err) == 0)
         return s;
     http_server_free(s);
     return NULL;
@@ -168,7 +163,6 @@ void http_server_free(struct http_server *s)
         close(s->epoll_fd);
     if (s->event_fd >= 0)
         close(s->event_fd);
-    token_list_free(&s->model.end);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }

@@ -28,7 +28,7 @@ int http_address_parse(struct http_options *o, char *buf, size_t size, const cha
 
 struct http_server;
 /*
- * Listens and serves. The loop, the model's texts and the options' outlive the server; a request of it that still runs ends by itself.
+ * Listens and serves. The loop, what the model points to and the options' texts outlive the server; a request of it that still runs ends by itself.
  * errors   ERROR_UNAVAILABLE  built without libmicrohttpd; ERROR_SYSTEM  the address, names it
  */
 struct http_server *http_server_new(const struct http_options *o, const struct served_model *m, struct loop *l, struct error *err);

@@ -4,7 +4,7 @@
 
 #include "server/api_request.h"
 
-/* What is served. Texts and the tokenizer outlive the server. */
+/* What is served. */
 struct served_model {
     const char *name;                 /* id of /v1/models */
     const char *root;                 /* path of the file; "": name */

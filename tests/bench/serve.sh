@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tokens/s and latencies through HTTP, streaming, and of `roofcast bench` of the same file in the same minutes.
+# Tokens/s and latencies through HTTP, streaming, next to `roofcast bench` of the same file in the same minutes.
 #
 #   tests/bench/serve.sh [options] FILE.gguf
 #     -s LIST  numbers of streams ("1 4 16")      -p N  prompt tokens (64)      -n N  generated tokens (128)

@@ -55,6 +55,25 @@ ended() {
     wait "$1"
     status=$?
 }
+# serves ARGS...: starts roofcast serve --http on a free port; $pid, which is killed at the end of the test unless it is empty, and $url. Without
+# libmicrohttpd the test is skipped.
+serves() {
+    trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$tmp"' EXIT
+    rm -f "$tmp/listens" # of a server before
+    "$ROOFCAST" serve --http 0 "$@" >"$tmp/listens" 2>"$tmp/serve.err" &
+    pid=$!
+    until_ listens
+    url=$(sed -n 's/.* on \(http:[^,]*\),.*/\1/p' "$tmp/listens")
+    [ -z "$url" ] || return 0
+    ended $pid
+    pid=
+    [ "$status" -eq 3 ] && grep -q 'built without libmicrohttpd' "$tmp/serve.err" && { echo "1..0 # SKIP built without libmicrohttpd"; exit 0; }
+    cat "$tmp/serve.err"
+    exit 99
+}
+listens() {
+    [ -s "$tmp/listens" ] || gone "$pid"
+}
 # What the last run wrote: a line that matches, on standard output, on standard error.
 has() {
     grep -q -- "$1" "$tmp/out"

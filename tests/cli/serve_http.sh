@@ -1,28 +1,10 @@
 #!/bin/sh
-# roofcast serve --http on the engine: the same tokens as `run`, whatever runs at the same time; keys, hang-ups, drain.
+# roofcast serve --http on the engine: the same tokens as `run`, whatever runs with it; keys, hang-ups, drain.
 . "${top_srcdir:?}/tests/cli/lib.sh"
 m=$tmp/model.gguf
 command -v curl >/dev/null || { echo "1..0 # SKIP curl is not installed"; exit 0; }
 "$ROOFCAST" synth --n-layer 4 --n-embd 512 --n-ff 2048 --n-head 4 --n-head-kv 2 --n-vocab 512 -q F16 -o "$m" --quiet || exit 99
-
-pid=
-trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$tmp"' EXIT
-listens() { [ -s "$tmp/listens" ] || gone "$pid"; }
-start() { # ARGS...
-    "$ROOFCAST" serve -m "$m" --http 0 -t 1 "$@" >"$tmp/listens" 2>"$tmp/serve.err" &
-    pid=$!
-    until_ listens
-    url=$(sed -n 's/.* on \(http:[^,]*\),.*/\1/p' "$tmp/listens")
-}
-start --chat-template chatml --api-key secret --max-num-seqs 4 --max-num-batched-tokens 16
-if [ -z "$url" ]; then
-    wait $pid
-    status=$?
-    pid=
-    grep -q 'built without libmicrohttpd' "$tmp/serve.err" && [ $status -eq 3 ] && { echo "1..0 # SKIP built without libmicrohttpd"; exit 0; }
-    cat "$tmp/serve.err"
-    exit 99
-fi
+serves -m "$m" -t 1 --chat-template chatml --api-key secret --max-num-seqs 4 --max-num-batched-tokens 16
 post() { curl -sS -H 'Authorization: Bearer secret' "$url$1" -d "$2"; }
 [ "$(curl -s -o "$tmp/out" -w '%{http_code}' "$url/v1/models")" = 401 ] && has invalid_api_key
 ok $? "without the key: 401"
@@ -79,6 +61,22 @@ ended $pid
 pid=
 [ "$status" -eq 0 ] && grep -q '"finish_reason":"length"' "$tmp/stream2" && grep -q 'DONE' "$tmp/stream2"
 ok $? "SIGTERM: what runs goes on to its end, then the server ends with status 0"
+
+serves -m "$m" -t 1
+curl -sN "$url/v1/completions" -d "$long" >"$tmp/stream3" &
+client=$!
+begun() { grep -q '^data: {"id"' "$tmp/stream3"; }
+until_ begun
+kill -TERM $pid
+drains() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/health")" = 503 ]; }
+until_ drains
+drained=$?
+kill -TERM $pid
+ended $pid
+pid=
+wait $client
+[ $drained -eq 0 ] && [ "$status" -eq 143 ] && ! grep -q DONE "$tmp/stream3"
+ok $? "SIGTERM twice: /health says 503, then the server ends at once"
 
 run serve -m "$m" --http 127.0.0.1:99999
 [ $status -eq 2 ] && says '65535'

@@ -130,8 +130,8 @@ static void *run(void *arg)
     for (;;) {
         pthread_mutex_lock(&l->lock);
         const double step_s = l->step_s;
-        const bool quit = l->quit, fail = l->fail;
-        l->fail = false;
+        const bool quit = l->quit, fail = l->fail && !l->hold;
+        l->fail = l->fail && l->hold;
         pthread_mutex_unlock(&l->lock);
         step_all(l, quit, fail);
         if (quit)

@@ -10,7 +10,7 @@
 void fake_loop_pace(struct loop *l, double step_s, uint32_t n_tok);
 /* No steps until released. */
 void fake_loop_hold(struct loop *l, bool hold);
-/* The next step of every request fails. */
+/* The next step of every request fails: while the loop is held, the first one after. */
 void fake_loop_fail(struct loop *l);
 /* The last request, without its pointers. */
 struct loop_request fake_loop_last(struct loop *l);

@@ -10,18 +10,7 @@ command -v curl >/dev/null || { echo "1..0 # SKIP curl is not installed"; exit 0
 m=$tmp/model.gguf width=512
 [ -z "${ROOFCAST_SANITIZED:-}" ] || width=128
 "$ROOFCAST" synth --n-layer 4 --n-embd $width --n-ff $((4 * width)) --n-head 4 --n-head-kv 2 --n-vocab 512 -q F16 -o "$m" --quiet || exit 99
-pid=
-trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$tmp"' EXIT
-"$ROOFCAST" serve -m "$m" --http 0 -t 1 >"$tmp/listens" 2>"$tmp/serve.err" &
-pid=$!
-listens() { [ -s "$tmp/listens" ] || gone "$pid"; }
-until_ listens
-url=$(sed -n 's/.* on \(http:[^,]*\),.*/\1/p' "$tmp/listens")
-if [ -z "$url" ]; then
-    grep -q 'built without libmicrohttpd' "$tmp/serve.err" && { echo "1..0 # SKIP built without libmicrohttpd"; exit 0; }
-    cat "$tmp/serve.err"
-    exit 99
-fi
+serves -m "$m" -t 1
 # One core for the server's thread, one for the client: within 1 ms. Else both wait for others' time slices, and sanitizers slow the server's part of
 # each request: then 50 ms, which still finds a figure of another unit or another interval.
 bound_ms=$(awk -v n="$(getconf _NPROCESSORS_ONLN)" -v sanitized="${ROOFCAST_SANITIZED:-0}" '{ print $1 + 2 <= n + 0.5 && !sanitized ? 1 : 50 }' /proc/loadavg)

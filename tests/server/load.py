@@ -22,7 +22,7 @@ import time
 from urllib.parse import urlsplit
 
 N_PROMPT = 48
-TROUBLE = 24    # clients next to the streams
+TROUBLE = 24    # clients besides the streams
 READ_S = 120    # without a byte: the stream does not end
 
 

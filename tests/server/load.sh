@@ -8,21 +8,10 @@ width=256 blocks=200 args="--seconds ${ROOFCAST_LOAD_S:-12}"
 [ -z "${ROOFCAST_SANITIZED:-}" ] || width=128 blocks=120 args="--seconds ${ROOFCAST_LOAD_S:-6} --tokens 60 --no-memory"
 m=$tmp/model.gguf
 "$ROOFCAST" synth --n-layer 2 --n-embd $width --n-ff $width --n-head 4 --n-head-kv 2 --n-vocab 512 -q F16 -o "$m" --quiet || exit 99
-pid=
-trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$tmp"' EXIT
 # Batch-invariant: a token's bits depend neither on the other sequences of a step nor on what the prefix cache had.
 # Blocks for half of the sequences that may run; a queue for fewer than there are streams.
-"$ROOFCAST" serve -m "$m" --batch-invariant --http 0 -t 1 --api-key secret --max-num-seqs 48 --max-num-batched-tokens 256 --num-gpu-blocks-override $blocks \
-    --max-model-len 512 --max-num-queued-reqs 120 >"$tmp/listens" 2>"$tmp/serve.err" &
-pid=$!
-listens() { [ -s "$tmp/listens" ] || gone "$pid"; }
-until_ listens
-url=$(sed -n 's/.* on \(http:[^,]*\),.*/\1/p' "$tmp/listens")
-if [ -z "$url" ]; then
-    grep -q 'built without libmicrohttpd' "$tmp/serve.err" && { echo "1..0 # SKIP built without libmicrohttpd"; exit 0; }
-    cat "$tmp/serve.err"
-    exit 99
-fi
+serves -m "$m" --batch-invariant -t 1 --api-key secret --max-num-seqs 48 --max-num-batched-tokens 256 --num-gpu-blocks-override $blocks \
+    --max-model-len 512 --max-num-queued-reqs 120
 # shellcheck disable=SC2086
 python3 "$top_srcdir/tests/server/load.py" --url "$url" --key secret --pid "$pid" $args >"$tmp/out" 2>"$tmp/err"
 rc=$?

@@ -24,17 +24,7 @@ fi
 
 m=$tmp/model.gguf
 "$ROOFCAST" synth --n-layer 4 --n-embd 512 --n-ff 2048 --n-head 4 --n-head-kv 2 --n-vocab 512 -q F16 -o "$m" --quiet || exit 99
-"$ROOFCAST" serve -m "$m" --http 0 -t 1 --chat-template chatml --api-key secret --max-num-seqs 4 --max-num-queued-reqs 2 >"$tmp/listens" 2>"$tmp/err" &
-pid=$!
-trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$tmp"' EXIT
-listens() { [ -s "$tmp/listens" ] || gone "$pid"; }
-until_ listens
-url=$(sed -n 's/.* on \(http:[^,]*\),.*/\1/p' "$tmp/listens")
-if [ -z "$url" ]; then
-    grep -q 'built without libmicrohttpd' "$tmp/err" && skip_all "built without libmicrohttpd"
-    cat "$tmp/err"
-    exit 99
-fi
+serves -m "$m" -t 1 --chat-template chatml --api-key secret --max-num-seqs 4 --max-num-queued-reqs 2
 # Modules are looked up from the script's folder.
 cp "$top_srcdir/tests/server/npm/clients.mjs" "$clients/clients.$$.mjs" || exit 99
 trap 'rm -f "$clients/clients.$$.mjs"; [ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$tmp"' EXIT

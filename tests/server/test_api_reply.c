@@ -143,9 +143,8 @@ static void test_a_chunk_a_step(void **state)
     fake_loop_pace(f->l, 1e-3, 3);
     stream(f, API_COMPLETION, "{\"prompt\":[75,104,111,114],\"max_tokens\":7,\"stream\":true}", "Hel|oHe|l.length");
     fake_loop_pace(f->l, 1e-3, 1);
-    char *chat = all_of(begin(f, API_CHAT, "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}],\"max_tokens\":4,\"stream\":true}"), NULL);
-    expect_stream(chat, "+| |<||.length"); /* BOS, which has no text, a space, the characters < and | */
-    free(chat);
+    /* BOS, which has no text, a space, the characters < and | */
+    stream(f, API_CHAT, "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}],\"max_tokens\":4,\"stream\":true}", "+| |<||.length");
 }
 
 static void test_stop_texts(void **state)
@@ -177,6 +176,7 @@ static void test_whole_characters(void **state)
     /* U+20AC: E2 82 AC; a lone first byte at the end is left out; a byte that is no UTF-8 is U+FFFD. */
     stream(f, API_COMPLETION, "{\"prompt\":[229,133,175],\"max_tokens\":4,\"stream\":true}", "||\xE2\x82\xAC|.length");
     stream(f, API_COMPLETION, "{\"prompt\":[258,75],\"max_tokens\":2,\"stream\":true}", "\xEF\xBF\xBD|H.length");
+    stream(f, API_COMPLETION, "{\"prompt\":[258,75],\"max_tokens\":2,\"stream\":true,\"stop\":\"\xEF\xBF\xBD\"}", "\xEF\xBF\xBD|H.length");
 }
 
 static json_t *parsed(char *s)
@@ -319,8 +319,8 @@ static void test_ends(void **state)
     fake_loop_fail(f->l);
     fake_loop_hold(f->l, false);
     char *s = all_of(a, &status);
-    if (status == 500)
-        assert_non_null(strstr(s, "\"message\":\"the engine is broken\",\"type\":\"server_error\""));
+    assert_int_equal(status, 500);
+    assert_non_null(strstr(s, "\"message\":\"the engine is broken\",\"type\":\"server_error\""));
     free(s);
     /* A reader that hangs up: the loop is free a step later. */
     a = begin(f, API_COMPLETION, "{\"prompt\":[75],\"max_tokens\":4000,\"stream\":true}");
@@ -340,7 +340,7 @@ static void test_ends(void **state)
     assert_true(loop_idle(f->l));
 }
 
-/* Memory of a stream that is not read is bounded: it ends. */
+/* Memory of a stream that no one reads is bounded: it ends. */
 static void test_no_reader(void **state)
 {
     struct fixture *f = *state;
@@ -357,6 +357,34 @@ static void test_no_reader(void **state)
     assert_true(s.n_output_tok > 100 && s.n_output_tok < 20000 && s.n_finished[LOOP_STOPPED] == 1);
     assert_int_equal(answer_read(a, &c, 1, &n, NULL, NULL), ANSWER_GONE);
     answer_free(a);
+}
+
+static void note_wake(void *ctx)
+{
+    atomic_uint *n = ctx;
+    (*n)++;
+}
+
+/* A reader is woken when there is something to read: of a stream each step, of another answer its end. */
+static void test_wakes(void **state)
+{
+    static const struct {
+        const char *body;
+        unsigned n;
+    } row[] = { { "{\"prompt\":[75],\"max_tokens\":9}", 1 }, { "{\"prompt\":[75],\"max_tokens\":9,\"stream\":true}", 9 } };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+        atomic_uint n = 0;
+        int status;
+        fake_loop_hold(f->l, true);
+        struct answer *a = begin(f, API_COMPLETION, row[i].body);
+        answer_set_wake(a, note_wake, &n);
+        fake_loop_hold(f->l, false);
+        while (!loop_idle(f->l))
+            usleep(200);
+        assert_int_equal(n, row[i].n);
+        free(all_of(a, &status));
+    }
 }
 
 static void test_ping(void **state)
@@ -396,6 +424,17 @@ static void test_json_text(void **state)
     }
 }
 
+/* vLLM's names and types; those of counters with the suffix that Prometheus' client adds. */
+static const char *const families[] = {
+    "num_requests_running gauge", "num_requests_waiting gauge", "kv_cache_usage_perc gauge", "cache_config_info gauge",
+    "prefix_cache_queries_total counter", "prefix_cache_hits_total counter", "num_preemptions_total counter", "prompt_tokens_total counter",
+    "generation_tokens_total counter", "request_success_total counter", "iteration_tokens_total histogram", "time_to_first_token_seconds histogram",
+    "inter_token_latency_seconds histogram", "request_time_per_output_token_seconds histogram", "e2e_request_latency_seconds histogram",
+    "request_queue_time_seconds histogram", "request_prefill_time_seconds histogram", "request_decode_time_seconds histogram",
+    "request_inference_time_seconds histogram", "spec_decode_num_drafts_total counter", "spec_decode_num_draft_tokens_total counter",
+    "spec_decode_num_accepted_tokens_total counter", "spec_decode_num_accepted_tokens_per_pos_total counter",
+};
+
 static void test_metrics(void **state)
 {
     static const double bounds[] = { 0.5, 1 };
@@ -407,6 +446,12 @@ static void test_metrics(void **state)
     s.n_finished[LOOP_EOS] = 5;
     s.n_finished[LOOP_STOPPED] = 2;
     metrics_page_write(&b, &s, "a\"b\\c", 16);
+    for (size_t i = 0; i < ARRAY_LEN(families); i++) {
+        char line[200];
+        snprintf(line, sizeof line, "\n# TYPE vllm:%s\n", families[i]);
+        if (!strstr(b.s, line))
+            fail_msg("no %s", families[i]);
+    }
     assert_non_null(strstr(b.s, "\nvllm:num_requests_running{model_name=\"a\\\"b\\\\c\"} 3\n"));
     assert_non_null(strstr(b.s, "\nvllm:kv_cache_usage_perc{model_name=\"a\\\"b\\\\c\"} 0.25\n"));
     assert_non_null(strstr(b.s, "vllm:time_to_first_token_seconds_bucket{model_name=\"a\\\"b\\\\c\",le=\"0.5\"} 1\n"));
@@ -423,7 +468,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_a_chunk_a_step), FIXTURE_TEST(test_stop_texts), FIXTURE_TEST(test_whole_characters), FIXTURE_TEST(test_usage_and_timings),
         FIXTURE_TEST(test_logprobs), FIXTURE_TEST(test_token_ids), FIXTURE_TEST(test_what_the_loop_gets), FIXTURE_TEST(test_refused), FIXTURE_TEST(test_ends),
-        FIXTURE_TEST(test_no_reader), FIXTURE_TEST(test_ping), cmocka_unit_test(test_json_text), cmocka_unit_test(test_metrics),
+        FIXTURE_TEST(test_no_reader), FIXTURE_TEST(test_wakes), FIXTURE_TEST(test_ping), cmocka_unit_test(test_json_text), cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests_name("api_reply", tests, NULL, NULL);
 }

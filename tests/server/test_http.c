@@ -16,10 +16,12 @@ struct fixture {
     struct http_server *s;
 };
 
-static int open_server(struct fixture *f, const struct http_options *o)
+/* max_queued: of the loop, 0: any number. */
+static int open_server(struct fixture *f, const struct http_options *o, uint32_t max_queued)
 {
     struct error err = { 0 };
-    const struct loop_options lo = tiny_loop_options(1 << 12);
+    struct loop_options lo = tiny_loop_options(1 << 12);
+    lo.max_queued = max_queued;
     if (tiny_model_open(&f->t, 4096, &err) != 0)
         fail_msg("%s", err.msg);
     f->l = loop_new(NULL, &lo, &err);
@@ -38,6 +40,20 @@ static void close_server(struct fixture *f)
     tiny_model_close(&f->t);
 }
 
+/* A server with options of its own; end() of it. */
+static struct fixture *start(const struct http_options *o, uint32_t max_queued)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    assert_int_equal(open_server(f, o, max_queued), 0);
+    return f;
+}
+
+static void end(struct fixture *f)
+{
+    close_server(f);
+    free(f);
+}
+
 static struct http_options options(void)
 {
     struct http_options o = http_default;
@@ -47,17 +63,14 @@ static struct http_options options(void)
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
     const struct http_options o = options();
-    *state = f;
-    return open_server(f, &o);
+    *state = start(&o, 0);
+    return 0;
 }
 
 static int tear_down(void **state)
 {
-    struct fixture *f = *state;
-    close_server(f);
-    free(f);
+    end(*state);
     return 0;
 }
 
@@ -222,10 +235,8 @@ static void test_failure(void **state)
     say(streaming, r);
     for (struct loop_stats s = { 0 }; s.n_running < 2; usleep(1000))
         loop_stats(f->l, &s);
-    fake_loop_pace(f->l, 0.05, 1);
-    usleep(60000);
-    fake_loop_hold(f->l, false);
     fake_loop_fail(f->l);
+    fake_loop_hold(f->l, false);
     char *s = hear(fd, "broken", 5000);
     assert_non_null(strstr(s, "HTTP/1.1 500 "));
     assert_non_null(strstr(s, "\"type\":\"server_error\""));
@@ -238,13 +249,11 @@ static void test_failure(void **state)
 
 static void test_keys(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
     struct http_options o = options();
     char r[1000];
     (void)state;
     o.api_key = "secret";
-    const int rc = open_server(f, &o);
-    assert_int_equal(rc, 0);
+    struct fixture *f = start(&o, 0);
     ask(f, GET("/health"), 200, "ok");
     ask(f, GET("/v1/models"), 401, "\"type\":\"authentication_error\",\"param\":null,\"code\":\"invalid_api_key\"");
     ask(f, GET("/metrics"), 401, "WWW-Authenticate: Bearer");
@@ -260,8 +269,7 @@ static void test_keys(void **state)
     post(r, sizeof r, "/v1/completions", "", HELLO);
     ask(f, r, 401, "error");
     ask(f, "OPTIONS /v1/completions HTTP/1.1\r\nHost: x\r\nOrigin: http://a\r\n\r\n", 200, "Access-Control-Allow-Headers: *");
-    close_server(f);
-    free(f);
+    end(f);
 }
 
 static void test_origin(void **state)
@@ -273,13 +281,12 @@ static void test_origin(void **state)
 
 static void test_limits(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
     struct http_options o = options();
     static char big[300000];
     (void)state;
     o.max_body_bytes = 4096;
     o.max_header_bytes = 2048;
-    assert_int_equal(open_server(f, &o), 0);
+    struct fixture *f = start(&o, 0);
     memset(big, 'a', sizeof big - 1);
     /* A body that is too long is read to its end: the client gets the reply. */
     static char r[sizeof big + 1000];
@@ -296,21 +303,19 @@ static void test_limits(void **state)
     ask(f, GET("/health"), 200, "ok");
     ask(f, "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n", 400, "\r\n\r\n");
     ask(f, "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: five\r\n\r\n", 400, "\r\n\r\n");
-    close_server(f);
-    free(f);
+    end(f);
 }
 
 /* Bodies of all connections together: eight of the largest. */
 static void test_bodies_together(void **state)
 {
     enum { N = 9, HELD = 4000 };
-    struct fixture *f = calloc(1, sizeof *f);
     struct http_options o = options();
     char r[5000];
     int fd[N];
     (void)state;
     o.max_body_bytes = 4096;
-    assert_int_equal(open_server(f, &o), 0);
+    struct fixture *f = start(&o, 0);
     for (int round = 0; round < 2; round++) { /* what was held is given back */
         for (int i = 0; i < N; i++) {
             const size_t n = (size_t)snprintf(r, sizeof r, "POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n{\"prompt\":\"a\"", HELD);
@@ -328,18 +333,16 @@ static void test_bodies_together(void **state)
             close(fd[i]);
         }
     }
-    close_server(f);
-    free(f);
+    end(f);
 }
 
 static void test_connections(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
     struct http_options o = options();
     int fd[4];
     (void)state;
     o.max_connections = 3;
-    assert_int_equal(open_server(f, &o), 0);
+    struct fixture *f = start(&o, 0);
     for (int i = 0; i < 3; i++) {
         fd[i] = dial(f);
         say(fd[i], GET("/health"));
@@ -352,18 +355,16 @@ static void test_connections(void **state)
     ask(f, GET("/health"), 200, "ok");
     close(fd[1]);
     close(fd[2]);
-    close_server(f);
-    free(f);
+    end(f);
 }
 
 static void test_time(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
     struct http_options o = options();
     (void)state;
     o.request_s = 0.3;
     o.idle_s = 0.5;
-    assert_int_equal(open_server(f, &o), 0);
+    struct fixture *f = start(&o, 0);
     static const char *const slow[] = { "", "GET /hea", "POST /v1/completions HTTP/1.1\r\nHost: x\r\n", "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{" };
     for (size_t i = 0; i < ARRAY_LEN(slow); i++) {
         const int fd = dial(f);
@@ -396,8 +397,7 @@ static void test_time(void **state)
     char r[500];
     post(r, sizeof r, "/v1/completions", "", HELLO);
     ask(f, r, 200, "Hello");
-    close_server(f);
-    free(f);
+    end(f);
 }
 
 static void test_split_and_pipelined(void **state)
@@ -479,6 +479,38 @@ static void test_hang_ups(void **state)
     assert_true(http_server_idle(f->s));
 }
 
+/* Clients that close their side alone, at every moment of a request, many at once: each gets its reply or the end of the connection. */
+static void test_half_closes(void **state)
+{
+    enum { N = 100, ROUNDS = 10, END_MS = 10000 };
+    static const char *const body[] = { ENDLESS, "{\"prompt\":[75],\"max_tokens\":4000}", HELLO, "{\"prompt\":[75],\"max_tokens\":2,\"stream\":true}", "{" };
+    struct fixture *f = *state;
+    struct rng g;
+    int fd[N];
+    char r[1000], several[3000];
+    rng_init(&g, 3);
+    for (int round = 0; round < ROUNDS; round++) {
+        fake_loop_hold(f->l, round % 5 == 0); /* or no step comes */
+        for (int i = 0; i < N; i++) {
+            post(r, sizeof r, "/v1/completions", "", body[rng_u64(&g) % ARRAY_LEN(body)]);
+            snprintf(several, sizeof several, "%s%s", r, rng_u64(&g) % 4 ? "" : r);
+            fd[i] = dial(f);
+            say(fd[i], several);
+            usleep((useconds_t)(rng_u64(&g) % 3 ? 0 : rng_u64(&g) % 2000));
+            shutdown(fd[i], SHUT_WR);
+        }
+        for (int i = 0; i < N; i++) {
+            const double start_s = clock_now_s();
+            hear(fd[i], NULL, END_MS);
+            if (clock_now_s() - start_s >= END_MS / 1e3)
+                fail_msg("round %d: connection %d has no end", round, i);
+            close(fd[i]);
+        }
+    }
+    fake_loop_hold(f->l, false);
+    assert_true(soon_idle(f->l, 1000));
+}
+
 /* A client that does not read: bounded memory, then it is dropped. */
 static void test_no_reader(void **state)
 {
@@ -496,7 +528,7 @@ static void test_no_reader(void **state)
     close(fd);
 }
 
-/* Many streams at once: none gets another's text. */
+/* Many streams at once: none gets the text of another. */
 static void test_tagged_streams(void **state)
 {
     enum { N = 200 };
@@ -591,17 +623,10 @@ static void test_no_descriptor_is_left(void **state)
 
 static void test_full_queue(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    struct error err = { 0 };
     const struct http_options o = options();
-    struct loop_options lo = tiny_loop_options(1 << 12);
     char r[1000];
     (void)state;
-    lo.max_queued = 2;
-    assert_int_equal(tiny_model_open(&f->t, 4096, &err), 0);
-    f->l = loop_new(NULL, &lo, &err);
-    f->s = http_server_new(&o, &f->t.m, f->l, &err);
-    assert_non_null(f->s);
+    struct fixture *f = start(&o, 2);
     fake_loop_hold(f->l, true);
     post(r, sizeof r, "/v1/completions", "", HELLO);
     const int a = dial(f), b = dial(f);
@@ -616,8 +641,7 @@ static void test_full_queue(void **state)
     ask(f, r, 200, "Hello");
     close(a);
     close(b);
-    close_server(f);
-    free(f);
+    end(f);
 }
 
 static void test_drain(void **state)
@@ -647,11 +671,10 @@ static void test_end(void **state)
 {
     (void)state;
     for (int loop_first = 0; loop_first < 2; loop_first++) {
-        struct fixture *f = calloc(1, sizeof *f);
         const struct http_options o = options();
+        struct fixture *f = start(&o, 0);
         char r[1000], half[1000];
         int fd[12];
-        assert_int_equal(open_server(f, &o), 0);
         for (int i = 0; i < 12; i++) {
             fd[i] = dial(f);
             post(r, sizeof r, "/v1/completions", "", i % 3 == 0 ? ENDLESS : "{\"prompt\":[75],\"max_tokens\":4000}");
@@ -662,14 +685,11 @@ static void test_end(void **state)
             until_busy(f->l);
             usleep(20000);
         }
-        http_server_free(f->s);
-        loop_free(f->l);
-        tiny_model_close(&f->t);
+        end(f);
         for (int i = 0; i < 12; i++) {
             hear(fd[i], NULL, 100);
             close(fd[i]);
         }
-        free(f);
     }
 }
 
@@ -713,8 +733,7 @@ int main(void)
 {
     struct fixture probe = { 0 };
     const struct http_options o = options();
-    const int rc = open_server(&probe, &o);
-    if (rc == 77) {
+    if (open_server(&probe, &o, 0) == 77) {
         printf("1..0 # SKIP built without libmicrohttpd\n");
         return 0;
     }
@@ -723,7 +742,7 @@ int main(void)
         FIXTURE_TEST(test_endpoints),     FIXTURE_TEST(test_completions), FIXTURE_TEST(test_failure),
         cmocka_unit_test(test_keys),      FIXTURE_TEST(test_origin),      cmocka_unit_test(test_limits),
         cmocka_unit_test(test_bodies_together), cmocka_unit_test(test_connections), cmocka_unit_test(test_time),  FIXTURE_TEST(test_split_and_pipelined),
-        FIXTURE_TEST(test_hang_ups),      FIXTURE_TEST(test_no_reader),   FIXTURE_TEST(test_tagged_streams),
+        FIXTURE_TEST(test_hang_ups),      FIXTURE_TEST(test_half_closes), FIXTURE_TEST(test_no_reader),   FIXTURE_TEST(test_tagged_streams),
         FIXTURE_TEST(test_fuzzed),        FIXTURE_TEST(test_no_descriptor_is_left),
         cmocka_unit_test(test_full_queue), FIXTURE_TEST(test_drain),      cmocka_unit_test(test_end),
         cmocka_unit_test(test_addresses), FIXTURE_TEST(test_address_in_use),
