@@ -1,5 +1,7 @@
 bin_PROGRAMS += roofcast
 roofcast_SOURCES = \
+  %D%/bench_against.c \
+  %D%/bench_against.h \
   %D%/bench_foreign.c \
   %D%/bench_foreign.h \
   %D%/capacity.h \
@@ -21,6 +23,7 @@ roofcast_SOURCES = \
   %D%/cmd_calibrate.c \
   %D%/cmd_capacity.c \
   %D%/cmd_compare.c \
+  %D%/compare.h \
   %D%/cmd_doctor.c \
   %D%/cmd_import.c \
   %D%/cmd_list.c \

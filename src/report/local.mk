@@ -5,6 +5,13 @@ libreport_a_SOURCES = \
   %D%/capacity_report.c \
   %D%/capacity_report.h \
   %D%/chart.c \
+  %D%/comparison.c \
+  %D%/comparison.h \
+  %D%/comparison_internal.h \
+  %D%/comparison_ops.c \
+  %D%/comparison_print.c \
+  %D%/comparison_read.c \
+  %D%/comparison_run.c \
   %D%/curve_build.c \
   %D%/curves.c \
   %D%/draw.c \

@@ -14,7 +14,10 @@ check_PROGRAMS += %D%/test_report %D%/test_chart %D%/test_curves
 check_PROGRAMS += %D%/test_serving
 %C%_test_serving_SOURCES = %D%/test_serving.c tests/test.h tests/near.h
 %C%_test_serving_LDADD   = libreport.a $(SERVING_TEST_LIBS)
-TESTS += %D%/test_report %D%/test_chart %D%/test_curves %D%/test_serving
+check_PROGRAMS += %D%/test_comparison
+%C%_test_comparison_SOURCES = %D%/test_comparison.c tests/test.h tests/near.h
+%C%_test_comparison_LDADD   = libreport.a libdataset.a librun.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS) -lm
+TESTS += %D%/test_comparison %D%/test_report %D%/test_chart %D%/test_curves %D%/test_serving
 endif
 dist_check_SCRIPTS += %D%/fields.sh
 TESTS += %D%/fields.sh
