@@ -433,7 +433,7 @@ int cmd_bench(int argc, char **argv, struct error *err)
         "  roofcast bench -m model.gguf -p 0 -n 32 -d 0,8192 -b 1,16 --paged\n"
         "  roofcast bench -m model.gguf --ops --save run.json\n"
         "  roofcast bench -m model.gguf --against old/roofcast --fail-over 5%\n"
-        "  roofcast bench -m model.gguf --against-llama-bench llama.cpp/build/bin/llama-bench";
+        "  roofcast bench -m model.gguf --against-llama-bench bin/llama-bench";
     static const int exclusive[][CLI_EXCLUSIVE] = { { 'b', OPT_N_SEQ }, { OPT_SAVE, OPT_KEEP }, { AGAINST_PROGRAM, AGAINST_LLAMA_BENCH }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc, exclusive };
     struct options o = { .p = "512", .n = "128", .d = "0", .ub = "512", .how = { .counters = "auto", .engine = SETUP_DEFAULT }, .against.fail_over = NAN };
