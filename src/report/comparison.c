@@ -15,11 +15,6 @@ struct matching {
     bool varies[COMPARE_SETTINGS]; /* a side has the same test with two values of it */
 };
 
-static const struct compare_entry *entry(const struct compare_side *s, size_t i)
-{
-    return table_row(&s->entry, i);
-}
-
 static bool same_model(const char *a, const char *b)
 {
     char x[NAME_SIZE], y[NAME_SIZE];
@@ -45,29 +40,26 @@ static bool same_test(const struct matching *m, const struct compare_entry *a, c
 
 static void look_at(struct matching *m, const struct compare_side *s)
 {
-    for (size_t i = 0; i < s->entry.n; i++)
+    for (size_t i = 0; i < s->entry.n; i++) {
+        const struct compare_entry *const a = compare_entry_at(s, i);
+        m->by_model |= !same_model(a->model, compare_entry_at(s, 0)->model);
         for (size_t k = 0; k < i; k++) {
-            const struct compare_entry *const a = entry(s, i), *const b = entry(s, k);
-            const bool model = same_model(a->model, b->model);
-            m->by_model |= !model;
-            for (int j = 0; model && j < COMPARE_SETTINGS && strcmp(a->test, b->test) == 0; j++)
+            const struct compare_entry *const b = compare_entry_at(s, k);
+            if (strcmp(a->test, b->test) != 0 || !same_model(a->model, b->model))
+                continue;
+            for (int j = 0; j < COMPARE_SETTINGS; j++)
                 m->varies[j] |= !same_value(a->setting[j], b->setting[j]);
         }
+    }
 }
 
-/* Executions of one test: indices of entries. */
-struct group {
-    const struct compare_side *side;
-    size_t *at, n;
-};
-
 /* The entries of s that are the test of its entry `first`; n 0: an earlier one is too. */
-static void group_of(struct group *g, const struct matching *m, const struct compare_side *s, size_t first)
+static void group_of(struct compare_group *g, const struct matching *m, const struct compare_side *s, size_t first)
 {
     g->side = s;
     g->n = 0;
     for (size_t i = 0; i < s->entry.n; i++) {
-        if (!same_test(m, entry(s, i), entry(s, first), true))
+        if (!same_test(m, compare_entry_at(s, i), compare_entry_at(s, first), true))
             continue;
         if (i < first)
             return;
@@ -77,135 +69,13 @@ static void group_of(struct group *g, const struct matching *m, const struct com
 
 /* ---- one row ------------------------------------------------------------------------------------------------------ */
 
-static bool is_probed(const struct group *g, bool compute)
-{
-    bool all = true;
-    for (size_t i = 0; i < g->n; i++) {
-        const struct compare_entry *const e = entry(g->side, g->at[i]);
-        all = all && e->probed && e->compute == compute;
-    }
-    return all;
-}
-
-/* ln of a repetition's speed, over its probe. */
-static double sample_ln(const struct group *g, const struct compare_entry *e, size_t i, bool probed)
-{
-    const struct compare_sample *const x = table_row(&g->side->sample, e->sample + i);
-    return log(x->rate) - (probed ? log(e->compute ? x->flop_s : x->bytes_s) : 0);
-}
-
-/* ln of an execution's speed. */
-static double execution_ln(const struct group *g, size_t i, bool probed)
-{
-    const struct compare_entry *const e = entry(g->side, g->at[i]);
-    double sum = 0;
-    for (size_t k = 0; k < e->n_sample; k++)
-        sum += sample_ln(g, e, k, probed);
-    const double ln = e->n_sample > 0 ? sum / (double)e->n_sample : log(e->value);
-    return e->lower ? -ln : ln;
-}
-
-/* Fills x[n] and returns n: executions, or the repetitions of the only one. */
-static size_t fill(double *x, const struct group *g, bool executions, bool probed)
-{
-    if (executions) {
-        for (size_t i = 0; i < g->n; i++)
-            x[i] = execution_ln(g, i, probed);
-        return g->n;
-    }
-    const struct compare_entry *const e = entry(g->side, g->at[0]);
-    for (size_t i = 0; i < e->n_sample; i++)
-        x[i] = sample_ln(g, e, i, probed);
-    return e->n_sample;
-}
-
-static size_t room_of(const struct group *g)
-{
-    const size_t n = entry(g->side, g->at[0])->n_sample;
-    return g->n > n ? g->n : n;
-}
-
-/* Mean and variance of ln of one execution, and the number of values that the variance is of (0: it is known). */
-static void one_execution(const struct group *g, double *mean, double *variance, size_t *n)
-{
-    const struct compare_entry *const e = entry(g->side, g->at[0]);
-    double *const x = malloc(room_of(g) * sizeof *x + sizeof *x);
-    if (!x)
-        interrupt_end_without_memory();
-    const size_t n_x = fill(x, g, true, false);
-    *mean = stats_mean(x, n_x);
-    *variance = n_x > 1 ? pow(stats_sd(x, n_x), 2) : pow(e->ln_sd, 2);
-    *n = n_x > 1 ? n_x : e->n;
-    free(x);
-}
-
-static const char *add_note(struct comparison *c, const char *before, const char *text)
-{
-    struct strbuf b = { 0 };
-    strbuf_addf(&b, "%s%s%s", before ? before : "", before ? "; " : "", text);
-    if (b.oom)
-        interrupt_end_without_memory();
-    const char *const note = table_text(&c->row, b.s);
-    strbuf_free(&b);
-    return note;
-}
-
-static json_t *pairs_json(struct comparison *c, const struct group *a, const struct group *b)
-{
-    json_t *const list = json_array();
-    for (size_t i = 0; i < a->n; i++)
-        json_array_append_new(list, json_pack("[o, o]", json_num(entry(a->side, a->at[i])->value), json_num(entry(b->side, b->at[i])->value)));
-    return table_keep_json(&c->row, list);
-}
-
-/* Its values state their own uncertainty. */
-static bool has_interval(const struct compare_side *s)
-{
-    return s->kind == COMPARE_PREDICTION || s->kind == COMPARE_PROFILE;
-}
-
-/* The test that fits what both sides have. */
-static struct ratio test_of(struct comparison_row *row, struct comparison *c, const struct group *a, const struct group *b)
-{
-    const bool compute = entry(a->side, a->at[0])->compute, probed = is_probed(a, compute) && is_probed(b, compute);
-    const bool executions = a->n > 1 && b->n > 1, ranks = executions || (a->n == 1 && b->n == 1 && probed);
-    struct ratio r;
-    double mean_a, mean_b, v_a, v_b;
-    size_t of_a, of_b;
-    one_execution(a, &mean_a, &v_a, &of_a);
-    one_execution(b, &mean_b, &v_b, &of_b);
-    row->n_a = (int)of_a;
-    row->n_b = (int)of_b;
-    if (!ranks) {
-        row->basis = has_interval(c->a) || has_interval(c->b) ? "intervals" : "one run each";
-        return ratio_of_sd(mean_b - mean_a, sqrt(v_a + v_b), ratio_welch_df(v_a, of_a, v_b, of_b));
-    }
-    double *const x = calloc(room_of(a) + room_of(b), sizeof *x), *const y = x ? x + room_of(a) : NULL;
-    if (!x)
-        interrupt_end_without_memory();
-    const size_t n_a = fill(x, a, executions, probed), n_b = fill(y, b, executions, probed);
-    if (executions && n_a == n_b) {
-        for (size_t i = 0; i < n_a; i++)
-            x[i] = y[i] - x[i];
-        r = ratio_paired(x, n_a);
-        row->basis = probed ? "pairs by probe" : "pairs";
-        row->pairs = pairs_json(c, a, b);
-    } else {
-        r = ratio_unpaired(x, n_a, y, n_b);
-        row->basis = !executions ? "repetitions by probe" : probed ? "runs by probe" : "runs";
-    }
-    row->plain = probed ? exp(mean_b - mean_a) : NAN;
-    free(x);
-    return r;
-}
-
-static double middle(const struct group *g)
+static double middle(const struct compare_group *g)
 {
     double *const x = malloc(g->n * sizeof *x);
     if (!x)
         interrupt_end_without_memory();
     for (size_t i = 0; i < g->n; i++)
-        x[i] = entry(g->side, g->at[i])->value;
+        x[i] = compare_entry_at(g->side, g->at[i])->value;
     const double v = stats_median(x, g->n);
     free(x);
     return v;
@@ -232,7 +102,7 @@ static struct comparison_row row_of(struct comparison *c, const struct matching 
                                     .p = NAN, .p_holm = NAN, .correlation = NAN, .regressed = -1 };
 }
 
-static void mark(const struct group *g)
+static void mark(const struct compare_group *g)
 {
     for (size_t i = 0; i < g->n; i++)
         ((struct compare_entry *)table_row(&g->side->entry, g->at[i]))->matched = true;
@@ -254,19 +124,19 @@ static void add_differences(struct comparison *c, bool *told, const struct match
     }
 }
 
-static void add_row(struct comparison *c, const struct matching *m, const struct group *a, const struct group *b)
+static void add_row(struct comparison *c, const struct matching *m, const struct compare_group *a, const struct compare_group *b)
 {
-    struct comparison_row row = row_of(c, m, entry(a->side, a->at[0]));
+    struct comparison_row row = row_of(c, m, compare_entry_at(a->side, a->at[0]));
     row.a = middle(a);
     row.b = middle(b);
-    const struct ratio r = test_of(&row, c, a, b);
+    const struct ratio r = comparison_test(&row, c, a, b);
     row.ratio = r.ratio;
     row.low = r.lo;
     row.high = r.hi;
     row.p = row.p_holm = r.p;
     row.correlation = r.correlation;
-    if (entry(a->side, a->at[0])->n_assumed || entry(b->side, b->at[0])->n_assumed)
-        row.note = add_note(c, row.note, "5 repetitions assumed, llama-bench's default: the file does not say how many");
+    if (compare_entry_at(a->side, a->at[0])->n_assumed || compare_entry_at(b->side, b->at[0])->n_assumed)
+        row.note = comparison_note(c, row.note, "5 repetitions assumed, llama-bench's default: the file does not say how many");
     *(struct comparison_row *)table_add(&c->row) = row;
     c->n_row++;
 }
@@ -274,7 +144,7 @@ static void add_row(struct comparison *c, const struct matching *m, const struct
 static void add_alone(struct comparison *c, const struct matching *m, const struct compare_side *s)
 {
     for (size_t i = 0; i < s->entry.n; i++) {
-        const struct compare_entry *const e = entry(s, i);
+        const struct compare_entry *const e = compare_entry_at(s, i);
         if (e->matched)
             continue;
         struct comparison_row row = row_of(c, m, e);
@@ -307,10 +177,10 @@ static void judge(struct comparison *c, struct comparison_row *r)
     c->n_slower += told && r->ratio < 1;
     c->n_unsure += !told;
     if (isnan(r->p)) {
-        r->note = add_note(c, r->note, strcmp(r->basis, "intervals") == 0 ? "no interval" : "a side has one repetition, or does not say how far they spread");
+        r->note = comparison_note(c, r->note, strcmp(r->basis, "intervals") == 0 ? "no interval" : "a side has one repetition, or does not say how far they spread");
     } else if (!told && is_too_few(r, c->n_row)) {
         snprintf(text, sizeof text, "too few for %zu test%s: %d and %d repetitions cannot reach p < %g", c->n_row, c->n_row == 1 ? "" : "s", r->n_a, r->n_b, COMPARE_LEVEL);
-        r->note = add_note(c, r->note, text);
+        r->note = comparison_note(c, r->note, text);
     }
     if (isnan(c->fail_over))
         return;
@@ -336,19 +206,19 @@ static int judge_all(struct comparison *c, struct error *err)
     return rc;
 }
 
-static void match(struct comparison *c, const struct matching *m, struct group *a, struct group *b)
+static void match(struct comparison *c, const struct matching *m, struct compare_group *a, struct compare_group *b)
 {
     const bool machines = c->a->kind == c->b->kind;
     bool told[COMPARE_SETTINGS + 1] = { false };
     for (size_t i = 0; i < c->a->entry.n; i++) {
         group_of(a, m, c->a, i);
         for (size_t k = 0; a->n > 0 && k < c->b->entry.n; k++) {
-            if (!same_test(m, entry(c->a, i), entry(c->b, k), machines))
+            if (!same_test(m, compare_entry_at(c->a, i), compare_entry_at(c->b, k), machines))
                 continue;
             group_of(b, m, c->b, k);
             if (b->n == 0)
                 continue;
-            add_differences(c, told, m, entry(c->a, i), entry(c->b, k));
+            add_differences(c, told, m, compare_entry_at(c->a, i), compare_entry_at(c->b, k));
             add_row(c, m, a, b);
             mark(a);
             mark(b);
@@ -359,7 +229,7 @@ static void match(struct comparison *c, const struct matching *m, struct group *
 static int check(const struct comparison *c, struct error *err)
 {
     if ((c->a->kind == COMPARE_PROFILE) != (c->b->kind == COMPARE_PROFILE))
-        return error_set(err, ERROR_INPUT, "%.300s is a %s, %.300s is %s: expected two profiles, or two of a run, measurements and a prediction", c->a->file,
+        return error_set(err, ERROR_INPUT, "%.300s (%s) and %.300s (%s): expected two profiles, or two of a run, measurements and a prediction", c->a->file,
                          compare_kind_name(c->a->kind), c->b->file, compare_kind_name(c->b->kind));
     const struct compare_side *const most = c->a->entry.n > c->b->entry.n ? c->a : c->b;
     if (most->entry.n > MOST_ENTRIES)
@@ -378,11 +248,11 @@ int comparison_make(struct comparison *c, struct compare_side *a, struct compare
         return error_oom(err, (a->entry.n + b->entry.n) * sizeof *at, "the tests");
     look_at(&m, a);
     look_at(&m, b);
-    match(c, &m, &(struct group){ .at = at }, &(struct group){ .at = at + a->entry.n });
+    match(c, &m, &(struct compare_group){ .at = at }, &(struct compare_group){ .at = at + a->entry.n });
     free(at);
-    int rc = c->n_row > 0 ? 0 : error_set(err, ERROR_INPUT, "no test in common: %.300s has %.64s of %.100s, %.300s has %.64s of %.100s", a->file, entry(a, 0)->test,
-                                          *entry(a, 0)->model ? entry(a, 0)->model : "a machine", b->file, entry(b, 0)->test,
-                                          *entry(b, 0)->model ? entry(b, 0)->model : "a machine");
+    int rc = c->n_row > 0 ? 0 : error_set(err, ERROR_INPUT, "no test in common: %.300s has %.64s of %.100s, %.300s has %.64s of %.100s", a->file, compare_entry_at(a, 0)->test,
+                                          *compare_entry_at(a, 0)->model ? compare_entry_at(a, 0)->model : "a machine", b->file, compare_entry_at(b, 0)->test,
+                                          *compare_entry_at(b, 0)->model ? compare_entry_at(b, 0)->model : "a machine");
     add_alone(c, &m, a);
     add_alone(c, &m, b);
     rc = rc == 0 ? judge_all(c, err) : rc;

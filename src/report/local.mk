@@ -12,6 +12,7 @@ libreport_a_SOURCES = \
   %D%/comparison_print.c \
   %D%/comparison_read.c \
   %D%/comparison_run.c \
+  %D%/comparison_test.c \
   %D%/curve_build.c \
   %D%/curves.c \
   %D%/draw.c \
