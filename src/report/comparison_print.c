@@ -22,7 +22,7 @@ static const struct column row_columns[] = {
     { "regressed", "regressed", COL_BOOL, NULL, COL_MEDIUM, AT(regressed), EMPTY_MINUS_1, NULL, "slower, and by more than `--fail-over`; null: not asked, or in one side only" },
     { "p_holm", "p", COL_FLOAT, NULL, COL_MAJOR, AT(p_holm), EMPTY_NULL, NULL, "of equal speeds, corrected for all rows (Holm)" },
     { "p", NULL, COL_FLOAT, NULL, COL_DATA, AT(p), EMPTY_NULL, NULL, "of this row alone; null: too few values for a test" },
-    { "plain_ratio", NULL, COL_FLOAT, NULL, COL_DATA, AT(plain), EMPTY_NULL, NULL, "mean ratio without the probes; null: `ratio` is without them" },
+    { "plain_ratio", "without probes", COL_FLOAT, NULL, COL_MINOR, AT(plain), EMPTY_NULL, NULL, "mean ratio without the probes; null: `ratio` is without them" },
     { "correlation", NULL, COL_FLOAT, NULL, COL_DATA, AT(correlation), EMPTY_NULL, NULL, "lag-1 correlation of the ranks, at least 0, which widens interval and p" },
     { "basis", "basis", COL_TEXT, NULL, COL_MEDIUM, AT(basis), EMPTY_VALUE, "`\"pairs\"` or `\"pairs by probe\"` or `\"runs\"` or `\"runs by probe\"` or `\"repetitions by probe\"` or "
       "`\"one run each\"` or `\"intervals\"` or `\"\"`", "what is compared, methods.md (105)" },
@@ -155,10 +155,11 @@ static int print_rows(FILE *f, enum report_format format, const struct compariso
         *r = *row_at(c, i);
         r->p_holm = r->p_holm < LEAST_P ? LEAST_P : r->p_holm; /* NaN stays */
     }
-    columns_rank(cols, ARRAY_LEN(cols), "settings regressed note", COL_DATA);
+    columns_rank(cols, ARRAY_LEN(cols), "settings regressed note plain_ratio", COL_DATA);
     columns_rank(cols, ARRAY_LEN(cols), "model", models ? COL_KEY : COL_DATA);
     columns_rank_known(cols, ARRAY_LEN(cols), &t, "settings", COL_MAJOR);
     columns_rank_known(cols, ARRAY_LEN(cols), &t, "regressed note", COL_MEDIUM);
+    columns_rank_known(cols, ARRAY_LEN(cols), &t, "plain_ratio", COL_MINOR);
     const int rc = report_print(f, format, &t, width, err);
     table_rows_free(&rows);
     return rc;
