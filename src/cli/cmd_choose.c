@@ -12,13 +12,13 @@ struct options {
     const char *model, *hw, *types, *prices, *save;
     struct pricing_options price;
     struct software_options software;
-    int64_t n_ctx, n_batch;
+    int64_t n_ctx, n_batch, devices;
     double loss, rate, chance;
     bool buy, all;
     enum report_format format;
 };
 
-enum { OPT_HW = 256, OPT_LOSS, OPT_RATE, OPT_CHANCE, OPT_BUY, OPT_PRICES, OPT_ALL, OPT_SAVE, DEFAULT_CTX = 4096, MAX_CTX = 1 << 28 };
+enum { OPT_HW = 256, OPT_LOSS, OPT_RATE, OPT_CHANCE, OPT_BUY, OPT_DEVICES, OPT_PRICES, OPT_ALL, OPT_SAVE, DEFAULT_CTX = 4096, MAX_CTX = 1 << 28 };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
@@ -33,6 +33,7 @@ static const struct argp_option option_table[] = {
     { "rate", OPT_RATE, "TOK_S", 0, "tokens/s that each user gets: print the probability; without --hw find the cheapest machine that reaches it", 0 },
     { "chance", OPT_CHANCE, "P", 0, "with at least this probability (0.9)", 0 },
     { "buy", OPT_BUY, NULL, 0, "the cheapest machine to buy; default: to rent", 0 },
+    { "devices", OPT_DEVICES, "N", 0, "most devices of a machine (8): they share the layers (llama.cpp) or every matrix (servers)", 0 },
     { "prices", OPT_PRICES, "FILE", 0, "prices instead of the installed ones (doc/formats.md)", 0 },
     { "kv-type", PRICING_KV, "TYPE", 0, "type of the KV cache, keys and values (F16): also FP8, NVFP4, INT8", 0 },
     { "tp", PRICING_TP, "N", 0, "tensor parallelism: devices that share every matrix (1)", 0 },
@@ -78,6 +79,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return parse_double(arg, 0.001, 0.999, "--chance", &o->chance, err);
     case OPT_BUY:
         return cli_flag(&o->buy);
+    case OPT_DEVICES:
+        return parse_int(arg, 1, 8, "--devices", &o->devices, err);
     case OPT_PRICES:
         return cli_text_once(&o->prices, arg, "--prices", err);
     case OPT_ALL:
@@ -241,7 +244,7 @@ static int run(const struct options *o, const struct str_list *hw, const struct 
         return -1;
     struct choose_case c = { .model = m.name, .n_params = (double)m.n_params, .n_batch = (uint32_t)o->n_batch, .type_k = o->price.type_k, .type_v = o->price.type_v,
                              .layout = o->price.layout, .routing = &o->price.routing, .most_loss = o->loss, .rate_tok_s = o->rate, .least_chance = o->chance,
-                             .buy = o->buy };
+                             .buy = o->buy, .most_devices = (uint32_t)o->devices };
     c.n_ctx = o->n_ctx > 0 ? (uint32_t)o->n_ctx : (uint32_t)u64_min(DEFAULT_CTX, u64_max(m.hp.n_ctx_train, 2));
     if (c.n_ctx > m.hp.n_ctx_train)
         notify_warn("%s: a context of %u tokens exceeds the trained context of %u", m.name, c.n_ctx, m.hp.n_ctx_train);
@@ -280,7 +283,7 @@ int cmd_choose(int argc, char **argv, struct error *err)
         "  roofcast choose qwen3-30b-a3b --rate 60 --buy                     # one to buy\n"
         "  roofcast choose model.gguf --hw this -o json\n";
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, NULL };
-    struct options o = { .price = PRICING_DEFAULTS, .n_batch = 1, .loss = 0.03, .rate = NAN, .chance = 0.9, .format = REPORT_TABLE };
+    struct options o = { .price = PRICING_DEFAULTS, .n_batch = 1, .devices = 8, .loss = 0.03, .rate = NAN, .chance = 0.9, .format = REPORT_TABLE };
     struct str_list hw = { 0 }, types = { 0 };
     int rc = -1;
     if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0)

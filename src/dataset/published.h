@@ -72,7 +72,8 @@ struct published_effect {
 };
 int published_fit_init(struct published_fit *f, const struct published *p, struct error *err);
 void published_fit_free(struct published_fit *f);
-/* Loss of a type on the level of that model; model NULL or unknown: of the models of that size, else of the nearest. NaN: no figure. */
+/* Loss of a type on the level of that model (names compare folded); model NULL or unknown: of the models of that size, else of the nearest.
+ * NaN: no figure. */
 double published_fit_loss(const struct published_fit *f, const char *type, double n_params, const char *model);
 
 #endif

@@ -120,6 +120,9 @@ double published_fit_loss(const struct published_fit *f, const char *type, doubl
 {
     size_t t = 0, n = 0;
     double nearest = INFINITY, sum = 0;
+    char wanted[64] = "", name[64];
+    if (model)
+        name_fold(wanted, sizeof wanted, model, NULL);
     while (t < f->n_type && strcasecmp(f->type[t].name, type) != 0)
         t++;
     if (t == f->n_type)
@@ -128,7 +131,8 @@ double published_fit_loss(const struct published_fit *f, const char *type, doubl
         const struct published_effect *m = &f->model[i];
         if (m->part != f->type[t].part)
             continue;
-        if (model && strcasecmp(m->name, model) == 0)
+        name_fold(name, sizeof name, m->name, NULL);
+        if (*wanted && strcmp(name, wanted) == 0)
             return exp(f->type[t].value + m->value);
         nearest = fmin(nearest, apart(m->n_params, n_params));
     }

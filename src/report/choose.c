@@ -72,7 +72,7 @@ static void put_published(struct choose_row *r, struct table_rows *rows, const s
     r->kl_lo = x.kl_lo;
     r->kl_hi = x.kl_hi;
     r->quality_of = sizes_text(rows, &x);
-    r->loss = published_fit_loss(&c->fit, type, c->n_params, c->measured_name);
+    r->loss = published_fit_loss(&c->fit, type, c->n_params, c->measured_name ? c->measured_name : c->model);
     put_sources(r, rows, c->published, &x);
 }
 

@@ -37,6 +37,7 @@ struct choose_case {
     double rate_tok_s;         /* of a user; NaN: none */
     double least_chance;       /* with that probability */
     bool buy;                  /* the cheapest to buy, not to rent */
+    uint32_t most_devices;     /* of a machine */
     const struct published *published; /* with what was measured of this model, under measured_name */
     struct published_fit fit;
     const char *measured_name; /* NULL: nothing was measured */

@@ -128,7 +128,7 @@ static int add_machine(struct table_rows *rows, const struct choose_case *c, con
     for (size_t i = 0; i < ARRAY_LEN(device_counts) && rc == 0; i++) {
         const uint32_t devices = given ? layout_devices(&c->layout) : device_counts[i];
         const size_t before = rows->n;
-        if (devices > 1 && !hwprofile_link(&h, 2))
+        if (devices > 1 && !given && (devices > c->most_devices || !hwprofile_link(&h, 2)))
             break;
         rc = best_type(rows, c, types, n, &h, devices, err);
         const struct choose_row *r = rows->n > before ? table_row(rows, before) : NULL;

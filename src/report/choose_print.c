@@ -61,12 +61,23 @@ const struct table_fields choose_fields = { "choose.row", choose_columns, ARRAY_
 
 /* ---- the answer ----------------------------------------------------------------------------------------------- */
 
+static void add_speed(struct strbuf *b, double tok_s)
+{
+    strbuf_addf(b, tok_s >= 999.5 ? "%.0f" : "%.3g", tok_s);
+}
+
 static void add_rate(struct strbuf *b, const struct choose_row *r)
 {
     const struct figure *f = r->n_batch > 1 ? &r->user_tok_s : &r->tok_s;
-    strbuf_addf(b, "%.3g tokens/s%s", f->value, r->n_batch > 1 ? " a user" : "");
-    if (!isnan(f->lo))
-        strbuf_addf(b, " (%.3g to %.3g)", f->lo, f->hi);
+    add_speed(b, f->value);
+    strbuf_addf(b, " tokens/s%s", r->n_batch > 1 ? " a user" : "");
+    if (isnan(f->lo))
+        return;
+    strbuf_adds(b, " (");
+    add_speed(b, f->lo);
+    strbuf_adds(b, " to ");
+    add_speed(b, f->hi);
+    strbuf_adds(b, ")");
 }
 
 static void add_chance(struct strbuf *b, const struct choose_row *r, const struct choose_case *c)
@@ -112,6 +123,17 @@ static const struct choose_row *neighbour(const struct table_rows *rows, size_t 
     return NULL;
 }
 
+static void add_other(struct strbuf *b, const char *what, const struct choose_row *r)
+{
+    if (!r)
+        return;
+    strbuf_addf(b, "%s: %s, ", what, r->type);
+    add_speed(b, r->n_batch > 1 ? r->user_tok_s.value : r->tok_s.value);
+    strbuf_adds(b, " tokens/s, ");
+    add_quality(b, r);
+    strbuf_adds(b, ".");
+}
+
 static void say_type(const struct table_rows *rows, size_t at, const struct choose_case *c, bool several)
 {
     const struct choose_row *r = row_at(rows, at), *better = neighbour(rows, at, -1), *faster = neighbour(rows, at, 1);
@@ -125,16 +147,8 @@ static void say_type(const struct table_rows *rows, size_t at, const struct choo
     strbuf_adds(&b, ".");
     if (r->loss > c->most_loss)
         strbuf_addf(&b, " No type that loses at most %g %% fits%s.", 100 * c->most_loss, isnan(c->rate_tok_s) ? "" : " and reaches the rate");
-    if (better) {
-        strbuf_addf(&b, " Closer to the original: %s, %.3g tokens/s, ", better->type, better->tok_s.value);
-        add_quality(&b, better);
-        strbuf_adds(&b, ".");
-    }
-    if (faster) {
-        strbuf_addf(&b, " Faster: %s, %.3g tokens/s, ", faster->type, faster->tok_s.value);
-        add_quality(&b, faster);
-        strbuf_adds(&b, ".");
-    }
+    add_other(&b, " Closer to the original", better);
+    add_other(&b, " Faster", faster);
     report_text(0, "%s\n", b.oom ? "" : b.s);
     strbuf_free(&b);
 }

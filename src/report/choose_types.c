@@ -65,13 +65,13 @@ const char *choose_refusal(const struct choose_case *c, const struct choose_type
 /* A GGUF keeps its types: its shape is loaded in another. */
 static int load(struct choose_type *t, const struct model *m, const char *spec, const char *type, struct error *err)
 {
-    snprintf(t->name, sizeof t->name, "%s", type);
     if ((m->gguf ? model_from_hparams(&t->m, m->name, model_arch_name(m), &m->hp, type, err) : model_load(&t->m, spec, type, err)) != 0)
         return -1;
     if (model_classes_init(&t->x, &t->m, err) != 0) {
         model_free(&t->m);
         return -1;
     }
+    snprintf(t->name, sizeof t->name, "%s", t->m.type_name);
     t->weights = software_weights(&t->m);
     t->loaded = true;
     return 0;
