@@ -196,7 +196,8 @@ static int fill(struct table_rows *rows, struct choose_case *c, const struct opt
     return rc;
 }
 
-static int run_case(struct choose_case *c, const struct options *o, const struct str_list *hw, struct error *err)
+static int run_case(struct choose_case *c, const struct model *m, const struct options *o, const struct str_list *hw, const struct str_list *types,
+                    struct error *err)
 {
     const bool machines = !isnan(o->rate) && (!o->hw || o->buy || o->prices);
     const struct choose_output out = { o->format, o->save, machines, o->all };
@@ -204,12 +205,15 @@ static int run_case(struct choose_case *c, const struct options *o, const struct
     struct table_rows rows = { .size = sizeof(struct choose_row) };
     int rc = load_quality(&q, c, err);
     if (rc == 0)
+        rc = choose_types_load(c, m, o->model, types, err);
+    if (rc == 0)
         rc = fill(&rows, c, o, hw, machines, err);
     if (rc == 0 && rows.n == 0 && !machines)
         rc = error_set(err, ERROR_INPUT, "no type of %s is offered for %s", c->model, o->hw ? o->hw : "this machine");
     if (rc == 0)
         rc = choose_print(&rows, c, &out, err);
     table_rows_free(&rows);
+    choose_types_free(c);
     published_fit_free(&c->fit);
     ppl_saved_free(&q.measured);
     published_free(&q.published);
@@ -245,6 +249,7 @@ static int run(const struct options *o, const struct str_list *hw, const struct 
     struct choose_case c = { .model = m.name, .n_params = (double)m.n_params, .n_batch = (uint32_t)o->n_batch, .type_k = o->price.type_k, .type_v = o->price.type_v,
                              .layout = o->price.layout, .routing = &o->price.routing, .most_loss = o->loss, .rate_tok_s = o->rate, .least_chance = o->chance,
                              .buy = o->buy, .most_devices = (uint32_t)o->devices };
+    c.own_type = !m.gguf && software_weights(&m) == WEIGHTS_CHECKPOINT ? m.type_name : NULL;
     c.n_ctx = o->n_ctx > 0 ? (uint32_t)o->n_ctx : (uint32_t)u64_min(DEFAULT_CTX, u64_max(m.hp.n_ctx_train, 2));
     if (c.n_ctx > m.hp.n_ctx_train)
         notify_warn("%s: a context of %u tokens exceeds the trained context of %u", m.name, c.n_ctx, m.hp.n_ctx_train);
@@ -257,10 +262,7 @@ static int run(const struct options *o, const struct str_list *hw, const struct 
     if (rc == 0)
         rc = memory_rules_load(err);
     if (rc == 0)
-        rc = choose_types_load(&c, &m, o->model, types, err);
-    if (rc == 0)
-        rc = run_case(&c, o, hw, err);
-    choose_types_free(&c);
+        rc = run_case(&c, &m, o, hw, types, err);
     software_free(software);
     model_free(&m);
     return rc;

@@ -93,11 +93,46 @@ static int read_study(struct published_study *s, const json_t *o, const char *ct
     return read_figures(s, list, base_ppl, ctx, err);
 }
 
+static int read_native(struct published *p, const json_t *doc, const char *name, struct error *err)
+{
+    const json_t *list;
+    if (!json_object_get(doc, "native"))
+        return 0;
+    if (json_get_array(doc, name, "native", MAX_FIGURES, &list, err) != 0)
+        return -1;
+    p->native = calloc(json_array_size(list) + 1, sizeof *p->native);
+    if (!p->native)
+        return error_oom(err, json_array_size(list) * sizeof *p->native, "native types");
+    for (; p->n_native < json_array_size(list); p->n_native++) {
+        struct published_native *x = &p->native[p->n_native];
+        const json_t *o = json_array_get(list, p->n_native);
+        char ctx[CTX];
+        snprintf(ctx, sizeof ctx, "%.300s: native[%zu]", name, p->n_native);
+        if (json_check_object(o, ctx, err) != 0 || get_text(o, ctx, "model", x->model, sizeof x->model, err) != 0 ||
+            get_type(x->type, sizeof x->type, o, ctx, err) != 0 || get_text(o, ctx, "source", x->source, sizeof x->source, err) != 0 ||
+            get_text(o, ctx, "url", x->url, sizeof x->url, err) != 0 || get_text(o, ctx, "date", x->date, sizeof x->date, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+const struct published_native *published_native(const struct published *p, const char *model, const char *type)
+{
+    char a[64], b[64];
+    name_fold(a, sizeof a, model, NULL);
+    for (size_t i = 0; i < p->n_native; i++) {
+        name_fold(b, sizeof b, p->native[i].model, NULL);
+        if (strcmp(a, b) == 0 && strcasecmp(type, p->native[i].type) == 0)
+            return &p->native[i];
+    }
+    return NULL;
+}
+
 static int take(struct published *p, const json_t *doc, const char *name, struct error *err)
 {
     const json_t *list;
     if (json_check_object(doc, name, err) != 0 || json_check_schema(doc, name, PUBLISHED_SCHEMA, PUBLISHED_VERSION, err) != 0 ||
-        json_get_array(doc, name, "studies", MAX_STUDIES, &list, err) != 0)
+        json_get_array(doc, name, "studies", MAX_STUDIES, &list, err) != 0 || read_native(p, doc, name, err) != 0)
         return -1;
     const size_t n = json_array_size(list);
     p->study = calloc(n + 1, sizeof *p->study);
@@ -142,6 +177,7 @@ void published_free(struct published *p)
     for (size_t i = 0; i < p->n; i++)
         free(p->study[i].figure);
     free(p->study);
+    free(p->native);
     *p = (struct published){ 0 };
 }
 

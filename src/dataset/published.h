@@ -24,9 +24,16 @@ struct published_study {
     size_t n;
 };
 
+/* A quantized format that a model was trained for and is published in: its loss is 0 by definition. */
+struct published_native {
+    char model[64], type[24], source[160], url[200], date[24];
+};
+
 struct published {
     struct published_study *study;
     size_t n;
+    struct published_native *native;
+    size_t n_native;
 };
 
 /* Strict: unknown types, figures without a value and studies without source are errors. Fuzzed. */
@@ -36,6 +43,9 @@ int published_load(struct published *p, struct error *err);
 void published_free(struct published *p);
 /* Adds a study of n figures, which are copied. */
 int published_add(struct published *p, const struct published_study *s, struct error *err);
+
+/* The model (names compare folded) is published in that type; NULL: no. */
+const struct published_native *published_native(const struct published *p, const char *model, const char *type);
 
 /* ---- figures of a type ------------------------------------------------------------------------------------ */
 
@@ -63,6 +73,7 @@ bool published_range(const struct published *p, const char *type, double n_param
 struct published_fit {
     struct published_effect *type, *model;
     size_t n_type, n_model;
+    double noise; /* variance of a figure over that of models of one size */
 };
 struct published_effect {
     char name[64];
@@ -72,8 +83,8 @@ struct published_effect {
 };
 int published_fit_init(struct published_fit *f, const struct published *p, struct error *err);
 void published_fit_free(struct published_fit *f);
-/* Loss of a type on the level of that model (names compare folded); model NULL or unknown: of the models of that size, else of the nearest.
- * NaN: no figure. */
+/* Loss of a type on models of that size; a named one (names compare folded) that has figures keeps its own level, the more the more figures.
+ * NaN: no figure of the type. */
 double published_fit_loss(const struct published_fit *f, const char *type, double n_params, const char *model);
 
 #endif

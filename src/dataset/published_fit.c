@@ -80,6 +80,50 @@ static void connect(struct published_fit *f, const struct observations *o)
     }
 }
 
+/* Level of a model of that size: the line of the part's models over ln n_params, weighted by their figures. */
+static double line_at(const struct published_fit *f, size_t part, double n_params)
+{
+    double w = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (size_t i = 0; i < f->n_model; i++) {
+        const struct published_effect *m = &f->model[i];
+        if (m->part != part)
+            continue;
+        const double n = (double)m->n;
+        w += n;
+        x += n * (log(m->n_params) - x) / w;
+        y += n * (m->value - y) / w;
+    }
+    for (size_t i = 0; i < f->n_model; i++) {
+        const struct published_effect *m = &f->model[i];
+        const double d = log(m->n_params) - x;
+        if (m->part == part) {
+            xx += (double)m->n * d * d;
+            xy += (double)m->n * d * (m->value - y);
+        }
+    }
+    return xx > 1e-9 ? y + xy / xx * (log(n_params) - x) : y;
+}
+
+/* Variance of a figure over that of the models about the line, by moments: an own level of n figures counts n / (n + this). */
+static double noise_of(const struct published_fit *f, const struct observations *o)
+{
+    double noise = 0, spread = 0, free = (double)o->n - (double)f->n_type - (double)f->n_model;
+    for (size_t i = 0; i < o->n; i++) {
+        const double e = o->v[i].y - f->type[o->v[i].type].value - f->model[o->v[i].model].value;
+        noise += e * e;
+    }
+    for (size_t i = 0; i < f->n_type; i++)
+        free += f->type[i].part == i; /* a part's types and models are known but for a constant */
+    if (free < 1 || noise < 1e-12)
+        return 0;
+    noise /= free;
+    for (size_t i = 0; i < f->n_model; i++) {
+        const double e = f->model[i].value - line_at(f, f->model[i].part, f->model[i].n_params);
+        spread += (double)f->model[i].n * e * e - noise; /* n times the variance of a level, less its share of the noise */
+    }
+    return spread > 0 ? noise / (spread / (double)o->n) : INFINITY;
+}
+
 int published_fit_init(struct published_fit *f, const struct published *p, struct error *err)
 {
     size_t n = 1;
@@ -94,6 +138,7 @@ int published_fit_init(struct published_fit *f, const struct published *p, struc
         for (int i = 0; i < MAX_ROUNDS; i++)
             if (adjust(f->type, f->n_type, f->model, &o, true, sum) + adjust(f->model, f->n_model, f->type, &o, false, sum) < 1e-12)
                 break;
+        f->noise = noise_of(f, &o);
     }
     const bool oom = !f->type || !f->model || !o.v || !sum;
     free(o.v);
@@ -111,15 +156,9 @@ void published_fit_free(struct published_fit *f)
     *f = (struct published_fit){ 0 };
 }
 
-static double apart(double a, double b)
-{
-    return fabs(log(a / b));
-}
-
 double published_fit_loss(const struct published_fit *f, const char *type, double n_params, const char *model)
 {
-    size_t t = 0, n = 0;
-    double nearest = INFINITY, sum = 0;
+    size_t t = 0;
     char wanted[64] = "", name[64];
     if (model)
         name_fold(wanted, sizeof wanted, model, NULL);
@@ -127,20 +166,13 @@ double published_fit_loss(const struct published_fit *f, const char *type, doubl
         t++;
     if (t == f->n_type)
         return NAN;
-    for (size_t i = 0; i < f->n_model; i++) {
+    const size_t part = f->type[t].part;
+    double level = line_at(f, part, n_params);
+    for (size_t i = 0; *wanted && i < f->n_model; i++) {
         const struct published_effect *m = &f->model[i];
-        if (m->part != f->type[t].part)
-            continue;
         name_fold(name, sizeof name, m->name, NULL);
-        if (*wanted && strcmp(name, wanted) == 0)
-            return exp(f->type[t].value + m->value);
-        nearest = fmin(nearest, apart(m->n_params, n_params));
+        if (m->part == part && strcmp(name, wanted) == 0)
+            level += (m->value - level) * (double)m->n / ((double)m->n + f->noise);
     }
-    const double most = fmax(nearest, log(PUBLISHED_SIZE)) + 1e-9;
-    for (size_t i = 0; i < f->n_model; i++)
-        if (f->model[i].part == f->type[t].part && apart(f->model[i].n_params, n_params) <= most) {
-            sum += f->model[i].value;
-            n++;
-        }
-    return exp(f->type[t].value + sum / (double)n);
+    return exp(f->type[t].value + level);
 }

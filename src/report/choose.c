@@ -79,12 +79,18 @@ static void put_published(struct choose_row *r, struct table_rows *rows, const s
 void choose_quality(struct choose_row *r, struct table_rows *rows, const struct choose_case *c, const struct choose_type *t)
 {
     const struct ppl_saved *s = c->measured ? ppl_saved_find(c->measured, c->model, c->n_params, t->m.type_name) : NULL;
+    const struct published_native *native = published_native(c->published, c->model, t->m.type_name);
     r->quality = "unavailable";
     r->loss = r->loss_lo = r->loss_hi = r->kl_lo = r->kl_hi = r->ppl = NAN;
     if (t->weights == WEIGHTS_PLAIN) {
         r->quality = "reference";
         r->loss = r->loss_lo = r->loss_hi = r->kl_lo = r->kl_hi = 0;
         r->ppl = s ? s->ppl : NAN;
+    } else if (native || (c->own_type && strcmp(c->own_type, t->m.type_name) == 0)) {
+        r->quality = "reference";
+        r->quality_of = "as published";
+        r->sources = native ? table_text(rows, native->source) : NULL;
+        r->loss = r->loss_lo = r->loss_hi = 0;
     } else if (s && !isnan(s->ln_ratio)) {
         put_measured(r, rows, s);
     } else {

@@ -23,6 +23,7 @@ struct choose_type {
 /* What is chosen among, and for what. */
 struct choose_case {
     const char *model; /* name */
+    const char *own_type; /* of a checkpoint with a quantization_config; NULL: 16 bits */
     double n_params;
     struct choose_type *type; /* [n_type] */
     size_t n_type;

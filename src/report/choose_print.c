@@ -31,16 +31,15 @@ static const struct column choose_columns[] = {
     { "memory_bytes", NULL, COL_SI, "B", COL_DATA, AT(memory_bytes), EMPTY_NULL, NULL, "of the machine" },
     { "weight_bytes", NULL, COL_SI, "B", COL_DATA, AT(weight_bytes), EMPTY_NULL, NULL, "on the fullest device" },
     { "bits_weight", "bits", COL_FLOAT, "bit", COL_MEDIUM, AT(bits_weight), EMPTY_VALUE, NULL, "all tensor bytes over all parameters" },
-    { "loss_lo", "PPL + from", COL_FRACTION, "fraction", COL_MAJOR, AT(loss_lo), EMPTY_NULL, NULL,
-      "increase of perplexity over the unquantized model: least published one, or measured at 90 %" },
+    { "loss", "PPL +", COL_FRACTION, "fraction", COL_MAJOR, AT(loss), EMPTY_NULL, NULL,
+      "increase of perplexity over the unquantized model, by which rows are compared: measured, or of the published figures of all types on one scale (methods.md (105))" },
+    { "loss_lo", "from", COL_FRACTION, "fraction", COL_MAJOR, AT(loss_lo), EMPTY_NULL, NULL, "least published one, or measured at 90 %" },
     { "loss_hi", "to", COL_FRACTION, "fraction", COL_MAJOR, AT(loss_hi), EMPTY_NULL, NULL, "largest" },
-    { "loss", NULL, COL_FRACTION, "fraction", COL_DATA, AT(loss), EMPTY_NULL, NULL,
-      "by which rows are compared: measured, or the published figures of all types on one scale (methods.md (105)); null: none" },
     { "kl_lo", "KL", COL_FLOAT, "nat", COL_MEDIUM, AT(kl_lo), EMPTY_NULL, NULL, "mean KL divergence from the unquantized model: least published one, or measured" },
     { "kl_hi", "to", COL_FLOAT, "nat", COL_MINOR, AT(kl_hi), EMPTY_NULL, NULL, "largest" },
     { "ppl", NULL, COL_FLOAT, NULL, COL_DATA, AT(ppl), EMPTY_NULL, NULL, "perplexity measured here" },
     { "quality", "quality", COL_TEXT, NULL, COL_MAJOR, AT(quality), EMPTY_VALUE, NULL,
-      "`\"measured\"` here by ppl, `\"published\"` for models of this size, `\"published, other size\"`, `\"reference\"` (16 bits) or `\"unavailable\"`" },
+      "`\"measured\"` here by ppl, `\"published\"` for models of this size, `\"published, other size\"`, `\"reference\"` (16 bits, or as the model is published) or `\"unavailable\"`" },
     { "quality_of", "of", COL_TEXT, NULL, COL_MEDIUM, AT(quality_of), EMPTY_NULL, NULL, "models of the figures, in parameters" },
     { "refs", "source", COL_TEXT, NULL, COL_MEDIUM, AT(refs), EMPTY_NULL, NULL, "their sources, as numbers of the list below the table" },
     { "sources", NULL, COL_TEXT, NULL, COL_DATA, AT(sources), EMPTY_NULL, NULL, "the same in words" },
@@ -90,17 +89,24 @@ static void add_chance(struct strbuf *b, const struct choose_row *r, const struc
         strbuf_addf(b, ", reaches %.4g tokens/s with probability %.2f", c->rate_tok_s, fmin(fmax(r->chance, 0.005), 0.995));
 }
 
-/* "perplexity +1.4 % to +2.8 % (published, 6.7B to 13B)" */
+/* "perplexity +1.7 % (published for 6.7B to 13B: +0.87 to +2.8 %)" */
 static void add_quality(struct strbuf *b, const struct choose_row *r)
 {
     if (strcmp(r->quality, "reference") == 0)
-        strbuf_adds(b, "unquantized");
+        strbuf_adds(b, r->quality_of ? "as the model is published" : "unquantized");
     else if (isnan(r->loss_lo))
         strbuf_addf(b, "quality %s", r->quality);
-    else if (r->loss_lo == r->loss_hi)
-        strbuf_addf(b, "perplexity %+.2g %% (%s, %s)", 100 * r->loss_lo, r->quality, r->quality_of);
-    else
-        strbuf_addf(b, "perplexity %+.2g to %+.2g %% (%s, %s)", 100 * r->loss_lo, 100 * r->loss_hi, r->quality, r->quality_of);
+    else {
+        const char *q = r->quality;
+        strbuf_addf(b, "perplexity %+.2g %% (%.9s", 100 * r->loss, q); /* "published", without ", other size" */
+        if (strcmp(q, "measured") != 0)
+            strbuf_addf(b, " for %s%s", r->quality_of, q[strlen("published")] ? ", another size" : "");
+        if (r->loss_lo != r->loss_hi)
+            strbuf_addf(b, ": %+.2g to %+.2g %%", 100 * r->loss_lo, 100 * r->loss_hi);
+        else if (strcmp(q, "measured") != 0)
+            strbuf_addf(b, ": %+.2g %%", 100 * r->loss_lo);
+        strbuf_adds(b, ")");
+    }
 }
 
 static const struct choose_row *row_at(const struct table_rows *rows, size_t i)
@@ -108,7 +114,7 @@ static const struct choose_row *row_at(const struct table_rows *rows, size_t i)
     return table_row(rows, i);
 }
 
-/* The next row of the front with less loss (step -1) or more (1); NULL: none. */
+/* The next row of the front with less loss (step -1), or more and visibly faster (1); NULL: none. */
 static const struct choose_row *neighbour(const struct table_rows *rows, size_t at, int step)
 {
     const struct choose_row *r = row_at(rows, at);
@@ -117,7 +123,7 @@ static const struct choose_row *neighbour(const struct table_rows *rows, size_t 
         const struct choose_row *x = row_at(rows, i);
         if (strcmp(x->hw, r->hw) != 0)
             return NULL;
-        if (x->pareto == 1 && x->loss != r->loss)
+        if (x->pareto == 1 && x->loss != r->loss && (step < 0 || x->tok_s.value > 1.01 * r->tok_s.value))
             return x;
     }
     return NULL;
@@ -248,7 +254,7 @@ static void say_notes(const struct table_rows *rows, const struct choose_case *c
     }
     printf("\n");
     report_text(0, "tokens/s: decode at the end of a context of %u tokens, %u sequence%s; low and high: 90 %% interval. PPL +: increase of perplexity over the unquantized model%s%s.\n",
-                c->n_ctx, c->n_batch, c->n_batch == 1 ? "" : "s", published ? ", range of what others published for models of this size (within a factor of 2)" : "",
+                c->n_ctx, c->n_batch, c->n_batch == 1 ? "" : "s", published ? ", from published figures on one scale; from, to: those for models of this size (within a factor of 2)" : "",
                 measured ? ", or measured here by `roofcast ppl`" : "");
     if (other)
         report_text(0, "other size: no figure of that type for models of this size; larger models lose less. `roofcast ppl` measures your file.\n");

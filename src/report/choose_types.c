@@ -10,9 +10,11 @@
 static const struct {
     const char *name;
     enum math math; /* units without which it is not offered; MATH_COUNT: any */
+    bool native;    /* only of models that are published in it */
 } checkpoints[] = {
-    { "FP8", MATH_FP8 },       { "FP8_CHANNEL", MATH_FP8 }, { "INT8", MATH_INT8 },     { "AWQ", MATH_COUNT },      { "GPTQ", MATH_COUNT },
-    { "W4A16", MATH_COUNT },   { "NVFP4", MATH_FP4 },       { "MLX_8BIT", MATH_COUNT }, { "MLX_4BIT", MATH_COUNT },
+    { "FP8", MATH_FP8, false },      { "FP8_CHANNEL", MATH_FP8, false }, { "FP8_BLOCK", MATH_FP8, true },   { "INT8", MATH_INT8, false },
+    { "AWQ", MATH_COUNT, false },    { "GPTQ", MATH_COUNT, false },      { "W4A16", MATH_COUNT, false },    { "NVFP4", MATH_FP4, false },
+    { "MLX_8BIT", MATH_COUNT, false }, { "MLX_4BIT", MATH_COUNT, false }, { "MXFP4_EXPERTS", MATH_COUNT, true },
 };
 
 /* Mixtures without files: F32 is no format that models are run in, ternary types hold ternary models alone, MXFP4 experts. */
@@ -29,6 +31,12 @@ static enum math units_of(const char *name)
         if (strcmp(checkpoints[i].name, name) == 0)
             return checkpoints[i].math;
     return MATH_COUNT;
+}
+
+/* Published in that type, by the data or its own quantization_config. */
+static bool is_native(const struct choose_case *c, const char *type)
+{
+    return published_native(c->published, c->model, type) || (c->own_type && strcmp(c->own_type, type) == 0);
 }
 
 /* Types that the engine executes; others are read only by llama.cpp. */
@@ -97,10 +105,11 @@ int choose_types_load(struct choose_case *c, const struct model *m, const char *
         rc = add(c, m, spec, asked->v[i], err);
     const char *name;
     for (size_t i = 0; !asked && rc == 0 && (name = model_mixture_at(i)) != NULL; i++)
-        if (mixture_offered(name, m))
+        if (mixture_offered(name, m) || is_native(c, name))
             rc = add(c, m, spec, name, err);
     for (size_t i = 0; !asked && rc == 0 && i < ARRAY_LEN(checkpoints); i++)
-        rc = add(c, m, spec, checkpoints[i].name, err);
+        if (!checkpoints[i].native || is_native(c, checkpoints[i].name))
+            rc = add(c, m, spec, checkpoints[i].name, err);
     return rc;
 }
 

@@ -7,7 +7,7 @@ rows() { grep -c '^"\{0,1\}[a-z]' "$tmp/out"; }
 
 run choose llama-3.1-8b --hw rtx-4090 && cp "$tmp/out" "$tmp/text"
 ok $? "a model on a machine"
-first_line | grep -q '^Take Q4_K_M: .* tokens/s (.* to .*), .*GB of .*GB, perplexity +[0-9.]* to +[0-9.]* % (published, 6.7B to 13B)\. Closer to the original: .*Faster: '
+first_line | grep -q '^Take Q4_K_M: .* tokens/s (.* to .*), .*GB of .*GB, perplexity +[0-9.]* % (published for 6.7B to 13B: +[0-9.]* to +[0-9.]* %)\. Closer to the original: .*Faster: '
 ok $? "the first line is the answer: type, speed with its interval, memory, quality; the neighbours on the front"
 grep -q '^\[1\] Llama 3 8B (WikiText-2 test, context 512): llama.cpp tools/perplexity/README.md.*2024-04-26$' "$tmp/text"
 ok $? "sources below the table, with text and date"
@@ -54,6 +54,8 @@ run choose llama-3.1-8b --hw apple-m2-ultra --stack mlx -o csv
 is "BF16 MLX_4BIT MLX_8BIT" "$(cells type | sort | paste -s -d' ' -)" "MLX has its own"
 run choose qwen3-30b-a3b --hw rtx-4090 -o csv
 is 1 "$(cells type type=MXFP4_MOE | wc -l)" "MXFP4 for experts"
+run choose gpt-oss-20b --hw rtx-4090 -o csv
+is "reference reference MXFP4_MOE" "$(cells quality type=MXFP4_MOE) $(cells quality type=MXFP4_EXPERTS) $(cells type take=true)" "formats that a model is published in lose nothing"
 run choose llama-3.1-70b --hw h100-sxm -q IQ3_XXS -o csv
 is "quoted" "$(cells quality type=IQ3_XXS)" "without a figure of that size those of the nearest, marked"
 grep -q '"published, other size"' "$tmp/out"

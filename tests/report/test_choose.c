@@ -42,7 +42,7 @@ static const char additive[] =
     "{\"type\": \"Q5_0\", \"ratio\": 1.01}, {\"type\": \"Q4_0\", \"ratio\": 1.02}]},"
     "{\"model\": \"two\", \"params\": 1e9, \"source\": \"s\", \"url\": \"u\", \"date\": \"d\", \"text\": \"t\", \"base\": \"F16\", \"base_ppl\": 10, \"figures\": ["
     "{\"type\": \"Q5_0\", \"ppl\": 10.2}, {\"type\": \"Q4_0\", \"ppl\": 10.4}, {\"type\": \"Q3_K_S\", \"ppl\": 11.6, \"kl\": 0.2}]},"
-    "{\"model\": \"three\", \"params\": 70e9, \"source\": \"s\", \"url\": \"u\", \"date\": \"d\", \"text\": \"t\", \"base\": \"F16\", \"figures\": ["
+    "{\"model\": \"three\", \"params\": 64e9, \"source\": \"s\", \"url\": \"u\", \"date\": \"d\", \"text\": \"t\", \"base\": \"F16\", \"figures\": ["
     "{\"type\": \"Q5_0\", \"ratio\": 1.005}, {\"type\": \"Q3_K_S\", \"ratio\": 1.04}]},"
     "{\"model\": \"apart\", \"params\": 8e9, \"source\": \"s\", \"url\": \"u\", \"date\": \"d\", \"text\": \"t\", \"base\": \"F16\", \"figures\": ["
     "{\"type\": \"FP8\", \"ratio\": 1.003}, {\"type\": \"Q8_0\", \"kl\": 0.001}]}]}";
@@ -57,7 +57,8 @@ static void test_published(void **state)
     assert_ok(published_parse(&p, "additive", additive, sizeof additive - 1, &err), err);
     assert_ok(published_fit_init(&f, &p, &err), err);
     assert_near(published_fit_loss(&f, "q3_k_s", 8e9, NULL), 0.08, 1e-6); /* never measured at that size */
-    assert_near(published_fit_loss(&f, "Q4_0", 1.5e9, NULL), 0.04, 1e-6);
+    assert_near(published_fit_loss(&f, "Q4_0", 27e9, NULL), 0.02 * 2 / 3, 1e-6);
+    assert_near(published_fit_loss(&f, "Q4_0", 512e9, NULL), 0.005, 1e-6); /* beyond the models: the line goes on */
     assert_near(published_fit_loss(&f, "Q4_0", 8e9, "Three"), 0.01, 1e-6); /* the named model's own level */
     assert_near(published_fit_loss(&f, "FP8", 100e9, NULL), 0.003, 1e-6);  /* no figure connects it with others */
     assert_true(isnan(published_fit_loss(&f, "Q8_0", 8e9, NULL)));  /* a KL alone has no loss */
@@ -68,6 +69,31 @@ static void test_published(void **state)
     assert_true(published_range(&p, "Q3_K_S", 6e9, &r) && !r.of_size && r.params_lo == 1e9); /* 6 times smaller is nearer than 12 times larger */
     assert_near(r.kl_hi, 0.2, 1e-9);
     assert_false(published_range(&p, "Q2_K", 6e9, &r));
+    published_fit_free(&f);
+    published_free(&p);
+}
+
+/* Levels 0.6, 0, -0.6 and deviations (0.1, -0.2, 0.1), -(0.1, -0.2, 0.1): a figure's variance is 0.12 / 2, the models' (2 (0.36 + 0.36) - 3 * 0.06) / 6. */
+static const char noisy[] =
+    "{\"schema\": \"roofcast.quality\", \"version\": 1, \"studies\": ["
+    "{\"model\": \"a\", \"params\": 8e9, \"source\": \"s\", \"url\": \"u\", \"date\": \"d\", \"text\": \"t\", \"base\": \"F16\", \"figures\": ["
+    "{\"type\": \"Q5_0\", \"ratio\": 1.020137527075}, {\"type\": \"Q4_0\", \"ratio\": 1.032974425414}]},"
+    "{\"model\": \"b\", \"params\": 8e9, \"source\": \"s\", \"url\": \"u\", \"date\": \"d\", \"text\": \"t\", \"base\": \"F16\", \"figures\": ["
+    "{\"type\": \"Q5_0\", \"ratio\": 1.008187307531}, {\"type\": \"Q4_0\", \"ratio\": 1.024428055163}]},"
+    "{\"model\": \"c\", \"params\": 8e9, \"source\": \"s\", \"url\": \"u\", \"date\": \"d\", \"text\": \"t\", \"base\": \"F16\", \"figures\": ["
+    "{\"type\": \"Q5_0\", \"ratio\": 1.006065306597}, {\"type\": \"Q4_0\", \"ratio\": 1.009931706076}]}]}";
+
+static void test_own_level(void **state)
+{
+    (void)state;
+    struct published p;
+    struct published_fit f;
+    struct error err = { 0 };
+    assert_ok(published_parse(&p, "noisy", noisy, sizeof noisy - 1, &err), err);
+    assert_ok(published_fit_init(&f, &p, &err), err);
+    assert_near(f.noise, 0.06 / 0.21, 1e-6);
+    assert_near(published_fit_loss(&f, "Q5_0", 8e9, NULL), 0.01, 1e-7);
+    assert_near(published_fit_loss(&f, "Q5_0", 8e9, "A"), 0.01 * exp(0.6 * 2 / (2 + 0.06 / 0.21)), 1e-7); /* towards the others of its size */
     published_fit_free(&f);
     published_free(&p);
 }
@@ -129,8 +155,8 @@ static void test_measured(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_front), cmocka_unit_test(test_chance), cmocka_unit_test(test_published), cmocka_unit_test(test_files),
-                                        cmocka_unit_test(test_measured) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_front), cmocka_unit_test(test_chance), cmocka_unit_test(test_published),
+                                        cmocka_unit_test(test_own_level), cmocka_unit_test(test_files), cmocka_unit_test(test_measured) };
     environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
