@@ -106,7 +106,7 @@ static int set_blocks(struct deployment *d, const struct op_classes *classes, co
     d->plan = memory_plan(&d->memory);
     const double part = set_groups(&d->policy, classes);
     double blocks = x->num_gpu_blocks_override > 0 ? x->num_gpu_blocks_override : floor(d->plan.blocks / part);
-    if (engine && x->num_gpu_blocks_override == 0 && isnan(x->gpu_memory_utilization) && d->policy.kind == POLICY_VLLM)
+    if (engine && !isnan(blocks) && x->num_gpu_blocks_override == 0 && isnan(x->gpu_memory_utilization) && d->policy.kind == POLICY_VLLM)
         blocks = fmin(blocks, deployment_engine_blocks(d->policy.max_num_seqs, scheduler_blocks_of(&d->policy, d->policy.max_model_len),
                                                        h->mem_bytes.value, d->plan.block_bytes * part) + 1);
     if (isnan(blocks))

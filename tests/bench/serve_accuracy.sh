@@ -1,12 +1,12 @@
 #!/bin/sh
-# A measured service and its simulation: six workloads a file, from idle to saturation, and the errors of the simulator.
+# A measured service and its simulation: seven workloads a file, from idle to saturation, and the errors of the simulator.
 #
 #   tests/bench/serve_accuracy.sh [options] FILE.gguf...
 #     -w LIST  workloads (idle half busy full preempt prefix long)    -k DIR  keep the runs and simulations there    -t N  threads (all processors)
 #
 # The profile is this machine's (`roofcast profile`), frozen: its hash is printed. Rates of `half` and `busy` are 0.5 and 0.85 of the requests/s of the
-# simulation at saturation, so nothing of the simulation depends on a served run. memory: bandwidth that probes in the served run reached, over the
-# profile's; compute likewise. Errors: simulated / measured - 1, in percent; preemptions and blocks: measured:simulated.
+# simulation at saturation, so nothing of the simulation depends on a served run. memory: GB/s of the probes of the served run, which
+# read its weights. Errors: simulated / measured - 1, in percent; preemptions and blocks: measured:simulated.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 roofcast=${ROOFCAST:-$top/build/roofcast}
@@ -45,12 +45,10 @@ both() {
         { cat "$tmp/err" >&2; exit 1; }
     simulate "$name" "$model" --num-gpu-blocks-override "$blocks" "$@"
     "$roofcast" compare "$tmp/$name.run.json" "$tmp/$name.sim.json" -o csv >"$tmp/$name.csv" || exit 1
-    jq -r --slurpfile p "$profile" '.roofs as $r | def best(f): [$p[0].ceilings[] | select(f) | .value] | max;
-        [($r.memory_bytes_s // 0) / best(.op == "read" and .level == "DRAM"), .summary_rows // 0] | .[0]' "$tmp/$name.run.json" >"$tmp/memory"
-    awk -F , -v name="${name##*.}" -v memory="$(cat "$tmp/memory")" '
+    awk -F , -v name="${name##*.}" -v memory="$(jq '(.roofs.memory_bytes_s // 0) / 1e9' "$tmp/$name.run.json")" '
         function e(k) { return k in error ? sprintf("%+.1f", 100 * error[k]) : "-" }
         { n = NF; error[$1] = $(n - 3); b[$1] = $(n - 6); a[$1] = $(n - 7) }
-        END { printf "%-8s %6.2f | %6s %6s %6s | %6s %6s %6s | %6s | %9s %11s\n", name, memory, e("ttft_mean"), e("ttft_p50"), e("ttft_p99"), e("itl_mean"), e("itl_p50"),
+        END { printf "%-8s %6.1f | %6s %6s %6s | %6s %6s %6s | %6s | %9s %11s\n", name, memory, e("ttft_mean"), e("ttft_p50"), e("ttft_p99"), e("itl_mean"), e("itl_p50"),
               e("itl_p99"), e("output_throughput"), a["preemptions"] ":" b["preemptions"], a["kv_blocks_max"] ":" b["kv_blocks_max"] }' "$tmp/$name.csv"
 }
 echo "profile $(sha256sum "$profile" | cut -c1-12), constants $(cat "$top"/hwprofiles/stacks/*.json | sha256sum | cut -c1-12), load average $(cut -d ' ' -f 1-3 /proc/loadavg)"
