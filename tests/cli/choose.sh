@@ -27,8 +27,10 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["pareto"] !=
 ok $? "Pareto rows are those that no other beats in both"
 speed=$(cells tok_s type=Q4_K_M)
 lo=$(cells tok_s_lo type=Q4_K_M)
+hi=$(cells tok_s_hi type=Q4_K_M)
 run predict llama-3.1-8b --hw rtx-4090 -q Q4_K_M -p 0 -n 128 -d 3968 -o csv
-holds "($speed - $(cells tok_s)) ^ 2 < 1e-12 * $speed ^ 2 && ($lo - $(cells tok_s_lo)) ^ 2 < 1e-12 * $lo ^ 2" "speed and interval are predict's at the end of the context"
+holds "($speed - $(cells tok_s)) ^ 2 < 1e-12 * $speed ^ 2 && ($lo - $(cells tok_s_lo)) ^ 2 < 1e-12 * $lo ^ 2 &&
+    ($hi - $(cells tok_s_hi)) ^ 2 < 1e-12 * $hi ^ 2" "speed and interval are predict's at the end of the context"
 run predict llama-3.1-8b --hw rtx-4090 -q Q4_K_M -p 512 -n 128 -d 3456 -o csv
 need=$(cells need_bytes phase=decode)
 cp "$csv" "$tmp/out"
