@@ -294,3 +294,16 @@ fuzz_targets += %D%/fuzz_prices
 %C%_fuzz_prices_LDADD   = $(%C%_replay_prices_LDADD)
 %C%_fuzz_prices_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
+
+check_PROGRAMS += %D%/replay_svg
+%C%_replay_svg_SOURCES  = %D%/fuzz_svg.c %D%/replay.c %D%/fuzz.h
+%C%_replay_svg_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"svg"'
+%C%_replay_svg_LDADD    = libreport.a $(BASE_LIBS)
+TESTS += %D%/replay_svg
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_svg
+%C%_fuzz_svg_SOURCES = %D%/fuzz_svg.c %D%/fuzz.h
+%C%_fuzz_svg_LDADD   = libreport.a $(BASE_LIBS)
+%C%_fuzz_svg_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
