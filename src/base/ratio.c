@@ -1,4 +1,4 @@
-/* Exact rank tests of two series, widened by their autocorrelation; Holm's correction. methods.md (105) */
+/* Exact rank tests of two series, widened by their autocorrelation; Holm's correction. methods.md (106) */
 #include "base/ratio.h"
 #include "base/notify.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
  * ratio.h: whether two series of measured speeds differ: the ratio of the speeds, its 95 % interval, p of equal speeds. Values are logarithms, so
- * that differences are ratios. methods.md (105)
+ * that differences are ratios. methods.md (106)
  */
 #ifndef BASE_RATIO_H
 #define BASE_RATIO_H

@@ -1,6 +1,6 @@
 /*
  * Two programs in turn: A B, B A, A B, ... Each run is a process of its own, so that placement in memory is drawn anew, and both see the same machine:
- * what changes from minute to minute meets the two runs of a round alike. methods.md (105)
+ * what changes from minute to minute meets the two runs of a round alike. methods.md (106)
  */
 #include "cli/bench_against.h"
 #include "base/environment.h"

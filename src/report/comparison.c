@@ -1,4 +1,4 @@
-/* Two sides matched test by test, and what the repetitions say of each. methods.md (105) */
+/* Two sides matched test by test, and what the repetitions say of each. methods.md (106) */
 #include "report/comparison_internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * comparison.h: two measurements side by side, test by test: runs, outputs of llama-bench and of servers' benchmarks, profiles, predictions. The
- * ratio of the speeds with its interval, and whether it is told from 1. methods.md (105)
+ * ratio of the speeds with its interval, and whether it is told from 1. methods.md (106)
  */
 #ifndef REPORT_COMPARISON_H
 #define REPORT_COMPARISON_H

@@ -15,7 +15,7 @@ static const struct column row_columns[] = {
     { "unit", "unit", COL_TEXT, NULL, COL_MEDIUM, AT(unit), EMPTY_VALUE, NULL, NULL },
     { "ratio", "B / A", COL_FLOAT, NULL, COL_KEY, AT(ratio), EMPTY_NULL, NULL, "speed of B over that of A: above 1 B is faster, of seconds too; over the adjacent probes "
       "where `basis` says so" },
-    { "ratio_low", "low", COL_FLOAT, NULL, COL_KEY, AT(low), EMPTY_NULL, NULL, "95 % interval of this row alone, methods.md (105); null: too few values" },
+    { "ratio_low", "low", COL_FLOAT, NULL, COL_KEY, AT(low), EMPTY_NULL, NULL, "95 % interval of this row alone, methods.md (106); null: too few values" },
     { "ratio_high", "high", COL_FLOAT, NULL, COL_KEY, AT(high), EMPTY_NULL, NULL, NULL },
     { "verdict", "verdict", COL_TEXT, NULL, COL_KEY, AT(verdict), EMPTY_VALUE, "`\"faster\"` or `\"slower\"` or `\"cannot tell\"` or `\"only in A\"` or `\"only in B\"`",
       "of B: faster or slower if `p_holm` is below 0.05" },
@@ -25,7 +25,7 @@ static const struct column row_columns[] = {
     { "plain_ratio", "without probes", COL_FLOAT, NULL, COL_MINOR, AT(plain), EMPTY_NULL, NULL, "mean ratio without the probes; null: `ratio` is without them" },
     { "correlation", NULL, COL_FLOAT, NULL, COL_DATA, AT(correlation), EMPTY_NULL, NULL, "lag-1 correlation of the ranks, at least 0, which widens interval and p" },
     { "basis", "basis", COL_TEXT, NULL, COL_MEDIUM, AT(basis), EMPTY_VALUE, "`\"pairs\"` or `\"pairs by probe\"` or `\"runs\"` or `\"runs by probe\"` or `\"repetitions by probe\"` or "
-      "`\"one run each\"` or `\"intervals\"` or `\"\"`", "what is compared, methods.md (105)" },
+      "`\"one run each\"` or `\"intervals\"` or `\"\"`", "what is compared, methods.md (106)" },
     { "n_a", "n A", COL_INT, NULL, COL_MINOR, AT(n_a), EMPTY_VALUE, NULL, "executions of A, or repetitions of one; 0: a value with an interval" },
     { "n_b", "n B", COL_INT, NULL, COL_MINOR, AT(n_b), EMPTY_VALUE, NULL, NULL },
     { "pairs", NULL, COL_TEXT, NULL, COL_JSON, AT(pairs), EMPTY_ABSENT, "array, optional", "`[a, b]` of executions in turn, in `unit`" },

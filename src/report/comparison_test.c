@@ -1,4 +1,4 @@
-/* The values of a test's executions, and the test that fits what both sides have. methods.md (105) */
+/* The values of a test's executions, and the test that fits what both sides have. methods.md (106) */
 #include "report/comparison_internal.h"
 #include <math.h>
 #include <stdlib.h>

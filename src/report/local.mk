@@ -2,7 +2,15 @@ noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
   %D%/analyze.c \
   %D%/analyze.h \
+  %D%/boxes.c \
+  %D%/boxes.h \
   %D%/capacity_report.c \
+  %D%/choose.c \
+  %D%/choose.h \
+  %D%/choose_front.c \
+  %D%/choose_machines.c \
+  %D%/choose_print.c \
+  %D%/choose_types.c \
   %D%/capacity_report.h \
   %D%/chart.c \
   %D%/comparison.c \
@@ -39,17 +47,27 @@ libreport_a_SOURCES = \
   %D%/output.h \
   %D%/plan.c \
   %D%/plan.h \
+  %D%/plan_edges.c \
   %D%/plan_key.c \
   %D%/plan_margins.c \
   %D%/plan_points.c \
   %D%/plan_roofs.c \
+  %D%/plan_titles.c \
   %D%/plot.h \
+  %D%/plot_accuracy.c \
   %D%/plot_chart.c \
   %D%/plot_curves.c \
   %D%/plot_doc.c \
+  %D%/plot_kinds.c \
+  %D%/plot_kinds.h \
+  %D%/plot_layers.c \
   %D%/plot_levels.c \
   %D%/plot_predicted.c \
+  %D%/plot_pareto.c \
   %D%/plot_roofs.c \
+  %D%/plot_scaling.c \
+  %D%/plot_served.c \
+  %D%/plot_waterfall.c \
   %D%/predict_columns.c \
   %D%/predict_draft.c \
   %D%/predict_explain.c \
@@ -64,6 +82,7 @@ libreport_a_SOURCES = \
   %D%/report.h \
   %D%/score.c \
   %D%/score.h \
+  %D%/script.c \
   %D%/serving_charts.c \
   %D%/serving_compare.c \
   %D%/serving_compare.h \
@@ -79,6 +98,8 @@ libreport_a_SOURCES = \
   %D%/serving_table.c \
   %D%/serving_timeline.c \
   %D%/serving_trace.c \
+  %D%/svg.c \
+  %D%/svg.h \
   %D%/table.c \
   %D%/table.h \
   %D%/table_fields.c \

@@ -1,5 +1,6 @@
 #include "serving/deployment.h"
 #include "serving/generate.h"
+#include "serving/scheduler.h"
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ int deployment_policy(struct policy *p, const struct policy_device *device, cons
     if (policy_init(p, x->policy ? x->policy : policy_name(0), device, err) != 0)
         return -1;
     p->max_num_seqs = given(x->max_num_seqs, p->max_num_seqs);
+    if (device->engine && p->max_num_batched_tokens < p->max_num_seqs)
+        p->max_num_batched_tokens = p->max_num_seqs;
     p->max_num_batched_tokens = given(x->max_num_batched_tokens, p->max_num_batched_tokens);
     p->block_size = given(x->block_size, p->block_size);
     p->long_prefill_token_threshold = x->long_prefill_token_threshold;
@@ -86,9 +89,24 @@ static double set_groups(struct policy *p, const struct op_classes *classes)
 
 enum { MOST_BLOCKS = 1 << 26 }; /* each takes some 30 bytes where prompts share prefixes */
 
-/* Of vLLM's blocks the first one is the null block. */
+double deployment_engine_blocks(uint32_t max_num_seqs, uint64_t blocks_a_sequence, double memory_bytes, double block_bytes)
+{
+    return fmin(floor(memory_bytes / 4 / block_bytes), max_num_seqs * (double)blocks_a_sequence);
+}
+
+/* Blocks beside a draft model's weights, each with the draft model's keys and values of its positions. */
+static double blocks_with_draft(const struct deployment *d, const struct op_classes *draft, const struct predict_options *o)
+{
+    enum { MANY = 64 };
+    const struct cost_options kv = { .type_k = o->type_k, .type_v = o->type_v };
+    const uint64_t positions = (uint64_t)MANY * d->policy.block_size;
+    const double block = d->plan.block_bytes + step_kv_bytes(draft, &d->draft_layout, &kv, positions, d->policy.block_size) / MANY;
+    return fmax(0, floor((d->plan.blocks * d->plan.block_bytes - step_weight_bytes(draft, &d->draft_layout)) / block));
+}
+
+/* Of vLLM's blocks the first one is the null block. engine: the default is the engine's. */
 static int set_blocks(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
-                      const struct deployment_options *x, struct error *err)
+                      const struct deployment_options *x, bool engine, struct error *err)
 {
     const struct memory_options m = memory_of(d, h, o, x);
     if (x->num_gpu_blocks_override == 1 || x->num_gpu_blocks_override > MOST_BLOCKS)
@@ -96,8 +114,13 @@ static int set_blocks(struct deployment *d, const struct op_classes *classes, co
     if (memory_model_init(&d->memory, classes, h, &m, err) != 0)
         return -1;
     d->plan = memory_plan(&d->memory);
+    if (x->draft && x->num_speculative_tokens > 0)
+        d->plan.blocks = blocks_with_draft(d, x->draft, o);
     const double part = set_groups(&d->policy, classes);
-    const double blocks = x->num_gpu_blocks_override > 0 ? x->num_gpu_blocks_override : floor(d->plan.blocks / part);
+    double blocks = x->num_gpu_blocks_override > 0 ? x->num_gpu_blocks_override : floor(d->plan.blocks / part);
+    if (engine && !isnan(blocks) && x->num_gpu_blocks_override == 0 && isnan(x->gpu_memory_utilization) && d->policy.kind == POLICY_VLLM)
+        blocks = fmin(blocks, deployment_engine_blocks(d->policy.max_num_seqs, scheduler_blocks_of(&d->policy, d->policy.max_model_len),
+                                                       h->mem_bytes.value, d->plan.block_bytes * part) + 1);
     if (isnan(blocks))
         return error_set(err, ERROR_INPUT, "cannot simulate: the profile of %s has no memory size: give --num-gpu-blocks-override", h->id);
     if (blocks < 2)
@@ -115,7 +138,23 @@ int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct e
     return model_clock(&d->price, &d->estimator, &d->policy, &d->clock, err);
 }
 
-/* All but the estimator, which must be there unless `first`. */
+/* The draft model with the target's tensor parallelism where that divides it, else whole copies. */
+static int init_draft(struct deployment *d, const struct op_classes *draft, const struct op_classes *target, const struct hwprofile *h,
+                      const struct predict_options *o, struct error *err)
+{
+    struct error not_divided = { 0 };
+    struct predict_options own = *o;
+    if (draft->m->hp.n_vocab != target->m->hp.n_vocab)
+        return error_set(err, ERROR_USAGE, "the draft model %s has a vocabulary of %u tokens, %s one of %u: drafts must share it", draft->m->name,
+                         draft->m->hp.n_vocab, target->m->name, target->m->hp.n_vocab);
+    own.layout = (struct layout){ .tp = o->layout.tp, .dp = 1 };
+    if (layout_check(&own.layout, draft, &not_divided) != 0)
+        own.layout.tp = 1;
+    d->draft_layout = own.layout;
+    return estimator_init(&d->draft, draft, h, &own, err);
+}
+
+/* All but the estimators, which must be there unless `first`. */
 static int settle(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
                   const struct deployment_options *x, const struct serve_workload *w, bool first, struct error *err)
 {
@@ -125,9 +164,13 @@ static int settle(struct deployment *d, const struct op_classes *classes, const 
     const uint64_t n = w ? w->n : 1;
     d->clock = (struct clock_options){ .graphs = chosen(x->cuda_graphs, h->kind == HW_GPU), .blackwell = h->mem_bytes.value > 170e9,
                                        .context = (uint32_t)((sum.n_in + sum.n_out / 2) / n) };
-    const struct policy_device device = policy_device_of(h);
-    if (deployment_policy(&d->policy, &device, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, err) != 0 ||
-        (first && estimator_init(&d->estimator, classes, h, &one, err) != 0) || step_price_alloc(&d->price, &d->policy, err) != 0)
+    struct policy_device device = policy_device_of(h);
+    if (first && (estimator_init(&d->estimator, classes, h, &one, err) != 0 || (x->draft && init_draft(d, x->draft, classes, h, &one, err) != 0)))
+        return -1;
+    d->clock.draft = x->draft ? &d->draft : NULL;
+    device.engine = o->time && d->estimator.timing.basis == TIME_BY_KERNELS;
+    if (deployment_policy(&d->policy, &device, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, device.engine, err) != 0 ||
+        step_price_alloc(&d->price, &d->policy, err) != 0)
         return -1;
     return deployment_draw(d, 0, 0, err);
 }
@@ -159,6 +202,7 @@ void deployment_free(struct deployment *d)
 {
     memory_model_free(&d->memory);
     estimator_free(&d->estimator);
+    estimator_free(&d->draft);
     step_price_free(&d->price);
     step_work_free(&d->work);
 }

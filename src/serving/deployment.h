@@ -21,18 +21,22 @@ struct deployment_options {
     bool priority;
     uint32_t num_speculative_tokens, look_ahead;
     double accept;                   /* of each draft, given those before it; speculation alone */
+    const struct op_classes *draft;  /* of the model that drafts, on the same devices; outlives the deployment. NULL: drafts take no time and no memory */
 };
 #define DEPLOYMENT_DEFAULTS { .gpu_memory_utilization = NAN, .watermark = NAN }
 
 /* The policy of x on a device. w: of the workload, zeros where there is none. n_ctx_train: as the model was trained. errors: ERROR_USAGE */
 int deployment_policy(struct policy *p, const struct policy_device *device, const struct deployment_options *x, const struct serve_workload_sum *w,
                       uint32_t n_ctx_train, struct error *err);
+/* KV blocks of this program's engine by default: what all sequences take at their longest, at most a quarter of the memory. */
+double deployment_engine_blocks(uint32_t max_num_seqs, uint64_t blocks_a_sequence, double memory_bytes, double block_bytes);
 
 struct deployment {
     struct policy policy;
     struct memory_model memory;
     struct memory_plan plan;
-    struct estimator estimator;
+    struct estimator estimator, draft;
+    struct layout draft_layout;
     struct clock_options clock;
     struct step_price price;
     struct step_work work; /* after deployment_count_work() */

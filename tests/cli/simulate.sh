@@ -134,7 +134,19 @@ changes "--kv-type" --kv-type FP8
 changes "--burstiness" --burstiness 0.3
 changes "--max-concurrency" --max-concurrency 4
 changes "--stack" --stack sglang
+changes "--draft ngram" --num-speculative-tokens 2 --draft ngram --num-gpu-blocks-override 300
+few --rate 8 --num-speculative-tokens 4 --acceptance 0.5 -o csv && free=$(value itl_mean) && blocks=$(value kv_usage) &&
+    few --rate 8 --num-speculative-tokens 4 --acceptance 0.5 --draft llama-3.2-1b --draft-type BF16 -o csv
+holds "$(value itl_mean) > 1.2 * $free && $(value kv_usage) > 1.1 * $blocks" "--draft: its passes take time, its weights memory"
 changes "--ends" --ends stop --no-async-scheduling
+# A machine whose kernels are measured serves as `serve` does, and its steps take what `predict` says.
+measured=$top_srcdir/tests/report/curves.json
+run simulate llama-3.2-1b -q Q8_0 --hw "$measured" --num-gpu-blocks-override 999 --max-model-len 4096 --requests 1 --rate 1 --workload random:in=128,out=2 --draws 0 -o json && cp "$tmp/out" "$tmp/measured.json" &&
+    run predict llama-3.2-1b -q Q8_0 --hw "$measured" -p 128 -n 0 -o json
+if command -v jq >/dev/null; then
+    is "512 false" "$(jq -r '.settings | [.max_num_batched_tokens, .async_scheduling] | join(" ")' "$tmp/measured.json")" "settings of the engine on a machine whose kernels are measured"
+    holds "$(jq '.steps[] | select(.prompt_tok == 128) | .step_s' "$tmp/measured.json") / $(json '[.. | .seconds? // empty][0]') - 1 < 0.03" "and its constants: a step takes what predict says"
+fi
 run simulate llama-3.1-8b --hw h100-sxm --rate inf --max-concurrency 64 --requests 600 --draws 0 --warmup mser && has 'requests are left out as warm-up (MSER-5'
 ok $? "--warmup"
 changes "lognormal lengths" --workload lognormal:in=512,out=200,sigma=0.8
@@ -190,6 +202,9 @@ refuse 2 'its slots keep what they computed' '--policy llama-server --no-enable-
 refuse 2 'llama-server hands none over' '--policy llama-server --dp 2 --prefill-replicas 1'
 refuse 2 'static has no choice' '--policy static --no-enable-chunked-prefill'
 refuse 2 'nothing is loaded' '--kv-load-bandwidth 25GB/s'
+refuse 2 'without which nothing is drafted' '--draft ngram'
+refuse 2 'expected --draft MODEL' '--num-speculative-tokens 2 --draft-type Q8_0'
+refuse 2 'drafts must share it' '--num-speculative-tokens 2 --draft smollm2-135m'
 refuse 2 'expected --ramp-up-strategy' '--ramp-up-start-rps 3'
 refuse 2 'expected vllm-0.N' '--compare-policies --policy static'
 refused 1 'leaves no memory for a KV cache on h100-sxm' simulate llama-3.1-70b -q BF16 --hw h100-sxm

@@ -1,6 +1,6 @@
 # tests of report
 check_PROGRAMS += %D%/check_svg
-%C%_check_svg_SOURCES = %D%/check_svg.c
+%C%_check_svg_SOURCES = %D%/check_svg.c %D%/font.c %D%/font.h
 %C%_check_svg_LDADD   = libreport.a $(BASE_LIBS)
 EXTRA_DIST += %D%/run.json %D%/cpu.json %D%/curves.json
 if CMOCKA
@@ -18,6 +18,10 @@ check_PROGRAMS += %D%/test_comparison
 %C%_test_comparison_SOURCES = %D%/test_comparison.c tests/test.h tests/near.h
 %C%_test_comparison_LDADD   = libreport.a libdataset.a librun.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS) -lm
 TESTS += %D%/test_comparison %D%/test_report %D%/test_chart %D%/test_curves %D%/test_serving
+check_PROGRAMS += %D%/test_choose
+%C%_test_choose_SOURCES = %D%/test_choose.c tests/test.h tests/near.h
+%C%_test_choose_LDADD   = libreport.a liblearn.a libstacks.a libfit.a libdataset.a librun.a $(PREDICT_TEST_LIBS) $(CMINPACK_LIBS)
+TESTS += %D%/test_choose
 endif
-dist_check_SCRIPTS += %D%/fields.sh
-TESTS += %D%/fields.sh
+dist_check_SCRIPTS += %D%/fields.sh %D%/gallery.sh
+TESTS += %D%/fields.sh %D%/gallery.sh
