@@ -16,6 +16,9 @@ libreport_a_SOURCES = \
   %D%/grid.h \
   %D%/grid_axes.c \
   %D%/grid_price.c \
+  %D%/html_step.c \
+  %D%/html_step.h \
+  %D%/html_step_data.h \
   %D%/layout.c \
   %D%/layout.h \
   %D%/list.h \

@@ -1,0 +1,57 @@
+/* What the files of the section "Step through one request" share: the data of step.js, as JSON text. doc/formats.md, "step-data" */
+#ifndef REPORT_HTML_STEP_DATA_H
+#define REPORT_HTML_STEP_DATA_H
+
+#include "predict/estimator.h"
+#include "report/html_step.h"
+
+/* Texts by number: equal ones once. */
+struct step_pool {
+    char **text;
+    size_t n, cap;
+    size_t *slot; /* hash table of numbers + 1, 0: empty; 2 cap of them */
+};
+
+/* Number of the text that b holds, which is emptied; SIZE_MAX: out of memory. */
+size_t step_pool_add(struct step_pool *p, struct strbuf *b, struct error *err);
+void step_pool_free(struct step_pool *p);
+
+/* All that scenes share. */
+struct step_data {
+    struct step_pool column;  /* a feature against the context */
+    struct step_pool term;    /* a term's kind and the columns of its features */
+    struct step_pool setting; /* a phase at a number of tokens and sequences */
+    struct step_pool form;    /* a class of ops */
+    struct step_pool constants;
+};
+
+/* A text as a JSON string that may stand in <script>: "<" and what is not ASCII are escapes. NULL: "". */
+void step_json_text(struct strbuf *b, const char *s);
+/* %.7g, null where it is not finite. */
+void step_json_number(struct strbuf *b, double v);
+
+/* One scene as a JSON object, appended to out. errors: as html_step_write() */
+int step_scene_write(struct strbuf *out, struct step_data *d, const struct html_step_scene *s, const struct time_source *time, struct error *err);
+
+/* What is sampled: passes of a prompt of n_tok tokens, or a step of n_tok tokens, of each of n_seq sequences. */
+struct step_sample {
+    const struct step_model *step;
+    const struct roofs *roofs;
+    enum phase phase;
+    uint32_t n_tok, n_seq, n_ubatch;
+    uint32_t n_context; /* contexts 0 to this */
+};
+
+/* The sample's features against the context, as columns: number of the setting in d->setting; SIZE_MAX: out of memory, or a term that predictions do not have. */
+size_t step_sample_write(struct step_data *d, const struct step_sample *s, struct error *err);
+/* The features at one context, and the case of constants. */
+struct step_point {
+    uint32_t x;
+    unsigned which;
+    struct time_features f;
+};
+void step_sample_at(struct step_point *out, const struct step_sample *s, uint32_t context);
+/* Names of the features, of a phase and of a term, in the order of columns: a JSON object. */
+void step_names_write(struct strbuf *b);
+
+#endif
