@@ -1,25 +1,36 @@
 /* roofcast report: another engine's results under a machine's roofs. */
 #include "cli/measured.h"
+#include "cli/report_step.h"
 #include "report/measured.h"
+#include <string.h>
 
-enum { OPT_CHART = 700, OPT_HARDWARE };
+enum { OPT_CHART = 700, OPT_HARDWARE, OPT_STEP, OPT_STACK };
 
 static const struct argp_option option_table[] = {
     { "hw", MEASURED_HW, "NAME", 0, "the machine: a profile's name or file, `this`, or a name in --hardware", 0 },
     { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
     MEASURED_OPTIONS,
     { "chart", OPT_CHART, "BASE", 0, "draw the roofline: BASE.svg, BASE.png, BASE.gp and their data", 0 },
+    { "step", OPT_STEP, "MODEL,...", 0, "without FILE: a page that steps through one request for these models on the machines of --hw; -o FILE.html", 0 },
+    { "stack", OPT_STACK, "NAME", 0, "software of --step (`roofcast list stacks`; default: by class of machine)", 0 },
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
     { 0 },
 };
 
 struct report_cli {
-    const char *file, *chart, *hardware;
+    const char *file, *chart, *hardware, *step, *stack;
+    const char *page; /* -o FILE.html */
     unsigned formats; /* of the chart */
     bool chart_only;
     struct measured_options measured;
     enum report_format format;
 };
+
+static bool is_page(const char *name)
+{
+    const size_t n = strlen(name);
+    return n > 5 && strcmp(name + n - 5, ".html") == 0;
+}
 
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
@@ -31,7 +42,13 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_text(&o->hardware, arg);
     case OPT_CHART:
         return cli_text(&o->chart, arg);
+    case OPT_STEP:
+        return cli_text(&o->step, arg);
+    case OPT_STACK:
+        return cli_text(&o->stack, arg);
     case 'o':
+        if (is_page(arg))
+            return cli_text(&o->page, arg);
         return report_format_find(arg, &o->format, err);
     default:
         return measured_parse(key, arg, &o->measured, err);
@@ -50,6 +67,15 @@ static int run(const struct report_cli *o, struct error *err)
         rc = measured_draw(m.rows, m.l.n, o->chart, o->formats, err);
     measured_close(&m);
     return rc;
+}
+
+static int run_step(const struct report_cli *o, struct error *err)
+{
+    if (o->file || o->chart)
+        return error_set(err, ERROR_USAGE, "--step takes no %s", o->file ? "FILE" : "--chart");
+    if (!o->page)
+        return error_set(err, ERROR_USAGE, "--step needs -o FILE.html");
+    return report_step_write(&(struct report_step){ o->step, o->measured.hw, o->measured.type, o->stack }, o->page, err);
 }
 
 int report_chart(const char *file, const char *hw, const char *base, unsigned formats, struct error *err)
@@ -75,6 +101,10 @@ int cmd_report(int argc, char **argv, struct error *err)
     struct report_cli o = { .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
+    if (o.step)
+        return run_step(&o, err);
+    if (o.page || o.stack)
+        return error_set(err, ERROR_USAGE, "%s needs --step", o.stack ? "--stack" : "-o FILE.html");
     if (!o.file)
         return error_set(err, ERROR_USAGE, "expected a FILE of results");
     if (cli_keep_chart(argc, argv, "--chart", o.chart, err) != 0)

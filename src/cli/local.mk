@@ -36,6 +36,8 @@ roofcast_SOURCES = \
   %D%/cmd_score.c \
   %D%/cmd_serve.c \
   %D%/cmd_simulate.c \
+  %D%/report_step.c \
+  %D%/report_step.h \
   %D%/serve.c \
   %D%/serve_draft.c \
   %D%/serve.h \

@@ -23,6 +23,7 @@ struct step_data {
     struct step_pool setting; /* a phase at a number of tokens and sequences */
     struct step_pool form;    /* a class of ops */
     struct step_pool constants;
+    struct step_pool attend;  /* calls of attention with their own constants */
 };
 
 /* A text as a JSON string that may stand in <script>: "<" and what is not ASCII are escapes. NULL: "". */
@@ -30,12 +31,21 @@ void step_json_text(struct strbuf *b, const char *s);
 /* %.7g, null where it is not finite. */
 void step_json_number(struct strbuf *b, double v);
 
+/* A scene, loaded. */
+struct step_source {
+    const struct html_step_scene *scene;
+    const struct model *m;
+    const struct hwprofile *h;
+    const struct time_source *time;
+};
+
 /* One scene as a JSON object, appended to out. errors: as html_step_write() */
 int step_scene_write(struct strbuf *out, struct step_data *d, const struct html_step_scene *s, const struct time_source *time, struct error *err);
 
 /* What is sampled: passes of a prompt of n_tok tokens, or a step of n_tok tokens, of each of n_seq sequences. */
 struct step_sample {
-    const struct step_model *step;
+    const struct step_model *step; /* without attention that has its own constants */
+    const struct step_model *all;
     const struct roofs *roofs;
     enum phase phase;
     uint32_t n_tok, n_seq, n_ubatch;
@@ -51,6 +61,11 @@ struct step_point {
     struct time_features f;
 };
 void step_sample_at(struct step_point *out, const struct step_sample *s, uint32_t context);
+/* `then`, at `bandwidth` times the memory bandwidth, is `now` with the memory seconds of all terms times *memory (NaN: set by the first one),
+ * those of staged bytes over `bandwidth`. */
+bool step_point_scales(const struct step_point *now, const struct step_point *then, double bandwidth, double *memory);
+/* s without the classes of attention that have their own constants in a step; free out->c. errors: out of memory */
+int step_without_own(struct step_model *out, const struct step_model *s, const struct roofs *r, struct error *err);
 /* Names of the features, of a phase and of a term, in the order of columns: a JSON object. */
 void step_names_write(struct strbuf *b);
 

@@ -19,6 +19,9 @@ libreport_a_SOURCES = \
   %D%/html_step.c \
   %D%/html_step.h \
   %D%/html_step_data.h \
+  %D%/html_step_pool.c \
+  %D%/html_step_sample.c \
+  %D%/html_step_scene.c \
   %D%/layout.c \
   %D%/layout.h \
   %D%/list.h \
