@@ -1,1 +1,370 @@
+/*
+ * "Step through one request": figures of a pass from the data of the section (doc/formats.md, "step-data"), then the controls.
+ *
+ * The first part has no page and runs in node too: bytes and FLOP of an op list (src/cost/cost.c), seconds from features and constants
+ * (src/timing/timing.c). Formulas: doc/methods.md. All constants are in the data.
+ */
 'use strict';
+
+const roofcastStep = (() => {
+    /* ---- bytes and FLOP: an op as a form, in a pass {tokens, past, sequences, outputs} ------------------------ */
+
+    const value = (form, name) => form[name] || 0;
+
+    /* Keys that t tokens after `past` see in all: token i sees min(past + i + 1, window). */
+    function keysInWindow(t, past, window) {
+        const open = window > 0 ? Math.min(t, Math.max(0, window - past)) : t;
+        return open * past + open * (open + 1) / 2 + (t - open) * window;
+    }
+
+    function keysOfChunks(n, chunk) {
+        const whole = Math.floor(n / chunk), rest = n - whole * chunk;
+        return whole * chunk * (chunk + 1) / 2 + rest * (rest + 1) / 2;
+    }
+
+    function keysSeen(form, t, past) {
+        const window = value(form, 'window');
+        if (form.chunked && window > 0)
+            return keysOfChunks(past + t, window) - keysOfChunks(past, window);
+        return keysInWindow(t, past, window > 0 ? window : value(form, 'n_top'));
+    }
+
+    /* Positions of the cache that they read. */
+    function keysPresent(form, t, past) {
+        const window = value(form, 'window');
+        if (form.chunked && window > 0)
+            return past + t - Math.floor(past / window) * window;
+        if (value(form, 'n_top') > 0)
+            return Math.min(past + t, keysSeen(form, t, past));
+        return window > 0 ? Math.min(past + t, window + t - 1) : past + t;
+    }
+
+    /* Tokens that the op works on; 0: no logits wanted, or the other form of latent attention runs. */
+    function tokensOf(form, pass) {
+        if (form.form) {
+            const t = pass.tokens / pass.sequences;
+            const expands = t > 1 && t * (pass.past + t / 2) > pass.past * value(form, 'form_tok');
+            if ((form.form === 'expanded') !== expands)
+                return 0;
+        }
+        return form.out_rows ? pass.outputs : pass.tokens;
+    }
+
+    /* Different experts of n that are used by so many tokens, k each. (16) */
+    function expertsTouched(n, k, tokens) {
+        if (tokens <= 1 || k >= n)
+            return tokens > 0 ? k : 0;
+        return -n * Math.expm1(tokens * Math.log1p(-k / n));
+    }
+
+    const noCost = () => ({ weight_bytes: 0, act_bytes: 0, kv_bytes: 0, flop: 0 });
+
+    /* Of one op. */
+    function costOf(form, pass) {
+        const tokens = tokensOf(form, pass), seqs = pass.sequences, of = name => value(form, name);
+        if (!(tokens > 0))
+            return noCost();
+        const t = pass.tokens / seqs, seen = keysSeen(form, t, pass.past), present = keysPresent(form, t, pass.past);
+        const experts = of('weight_expert') > 0 ? of('weight_expert') * expertsTouched(of('n_expert'), of('n_expert_used'), tokens * of('expert_groups')) : 0;
+        return {
+            weight_bytes: of('weight') + of('weight_tok') * tokens + experts,
+            act_bytes: (of('act_in_tok') + of('act_out_tok')) * tokens + of('act_present') * seqs * present + of('act_score') * tokens * present,
+            kv_bytes: of('kv_tok') * tokens + of('kv_seq') * seqs + of('kv_present') * seqs * present,
+            flop: of('flop_tok') * tokens + seqs * (of('flop_seen') * seen + of('flop_present') * present),
+        };
+    }
+
+    function addCost(sum, cost, times) {
+        for (const key of Object.keys(sum))
+            sum[key] += times * cost[key];
+        return sum;
+    }
+
+    /* Of all ops. */
+    function passCost(data, cache, pass) {
+        const sum = noCost();
+        for (const i of cache.forms)
+            addCost(sum, costOf(data.forms[i], pass), data.forms[i].count);
+        return sum;
+    }
+
+    /* The passes of a prompt: at most n_ubatch tokens each, over all sequences; only the last wants logits. */
+    function promptPasses(prompt, depth, sequences, ubatch) {
+        const most = Math.max(1, Math.floor(ubatch / sequences)), passes = [];
+        for (let at = 0; at < prompt; at += most) {
+            const t = Math.min(most, prompt - at);
+            passes.push({ tokens: t * sequences, past: depth + at, sequences, outputs: t === prompt - at ? sequences : 0 });
+        }
+        return passes;
+    }
+
+    /* The same as at most two, with how often: those of equal tokens at their mean depth, then the last. */
+    function promptGroups(passes) {
+        const equal = passes.slice(0, -1), groups = [];
+        if (equal.length > 0) {
+            const past = Math.round(equal.reduce((sum, p) => sum + p.past, 0) / equal.length);
+            groups.push({ pass: { ...equal[equal.length - 1], past }, times: equal.length });
+        }
+        groups.push({ pass: passes[passes.length - 1], times: 1 });
+        return groups;
+    }
+
+    /* Lower bound: every op at the bandwidth or at the fastest units that can multiply its operands. (27) */
+    function leastSeconds(data, cache, pass, bandwidth) {
+        const read = cache.held_bytes + cache.held_position * (pass.past * pass.sequences + pass.tokens);
+        const cached = read > 0 && read <= cache.llc_pass_bytes;
+        let sum = 0;
+        for (const i of cache.forms) {
+            const form = data.forms[i], cost = costOf(form, pass);
+            const memory = cached ? 0 : (cost.weight_bytes + cost.kv_bytes) / (cache.bytes_s * bandwidth);
+            sum += form.count * Math.max(memory, cost.flop / form.fastest);
+        }
+        return sum;
+    }
+
+    /* ---- features at a context ------------------------------------------------------------------------------ */
+
+    /* A number, or knots [x0, y0, x1, y1, ...]. */
+    function columnAt(column, x) {
+        if (!Array.isArray(column))
+            return column;
+        let low = 0, high = column.length / 2 - 1;
+        while (high - low > 1) {
+            const middle = (low + high) >> 1;
+            if (column[2 * middle] <= x)
+                low = middle;
+            else
+                high = middle;
+        }
+        const [x0, y0, x1, y1] = column.slice(2 * low, 2 * low + 4);
+        if (x1 === undefined || x <= x0)
+            return y0;
+        return x >= x1 ? y1 : y0 + (y1 - y0) * (x - x0) / (x1 - x0);
+    }
+
+    function named(names, columns, data, x) {
+        const out = {};
+        names.forEach((name, i) => {
+            out[name] = columnAt(data.columns[columns[i]], x);
+        });
+        return out;
+    }
+
+    /* {case, n_pass, n_seq, host_s, terms: [{kind, compute_s, memory_s, ...}]} */
+    function featuresAt(data, number, context) {
+        const [segments, calls] = data.settings[number];
+        let segment = segments[0];
+        for (const s of segments)
+            if (s[0] <= context)
+                segment = s;
+        const n = data.names.phase.length, features = named(data.names.phase, segment.slice(2, 2 + n), data, context);
+        features.case = segment[1];
+        features.terms = segment[2 + n].map(i => {
+            const [kind, ...columns] = data.terms[i];
+            return { kind, ...named(data.names.term, columns, data, context) };
+        });
+        features.calls = calls;
+        return features;
+    }
+
+    /* Attention with its own constants: all calls of a class, as a term. (46) */
+    function attentionTerm(data, cache, call, pass, bandwidth) {
+        let at = 1;
+        while (at + 2 < call.length && call[at + 2] <= pass.past)
+            at += 2;
+        const a = {}, form = data.forms[cache.forms[call[0]]], cost = costOf(form, pass);
+        data.names.attend.forEach((name, i) => {
+            a[name] = data.attends[call[at + 1]][i];
+        });
+        const keys = cost.flop / a.flop_key, splits = Math.max(1, Math.min(a.most_splits, Math.ceil(keys / a.split_keys - 1e-9)));
+        const waves = Math.max(1, Math.ceil(a.units * splits / a.processors));
+        const start = a.start_s + (splits > 1 ? a.combine_s + a.split_s * splits : 0);
+        const memory = (cost.kv_bytes + cost.act_bytes) * a.byte_s / bandwidth, compute = keys * a.compute_key_s;
+        const scan = waves * (a.block_s + a.key_s * a.tile_keys * Math.ceil(keys / splits / a.tile_keys - 1e-9));
+        const norm = Math.pow(Math.pow(memory, a.sharp) + Math.pow(scan, a.sharp) + Math.pow(compute, a.sharp), 1 / a.sharp);
+        return {
+            kind: 'alone', alone_s: form.count * (start + norm), start_s: form.count * start,
+            memory_s: form.count * Math.max(memory, scan), compute_s: form.count * compute,
+        };
+    }
+
+    /* ---- seconds: features under constants, which are logarithms. (35), (62) ---------------------------------- */
+
+    /* Smooth cap at 1. */
+    const fraction = ln => Math.exp(ln) / Math.pow(1 + Math.exp(16 * ln), 1 / 16);
+
+    function smoothMax(a, b, c, p) {
+        const top = Math.max(a, b, c);
+        return top > 0 ? top * Math.pow(Math.pow(a / top, p) + Math.pow(b / top, p) + Math.pow(c / top, p), 1 / p) : 0;
+    }
+
+    /* Seconds of a term beyond its launches, its memory and compute sides, and its launches. */
+    function termSeconds(x, k, memory, p) {
+        const launched = x.launched * Math.exp(k.launch);
+        switch (x.kind) {
+        case 'product':
+        case 'expert_product': {
+            const experts = x.kind === 'expert_product', factor = experts ? Math.exp(k.expert) : 1;
+            const compute = factor * x.compute_s / Math.exp(k.compute), vector = factor * x.vector_s * Math.exp(k.vector);
+            return {
+                seconds: smoothMax(compute, factor * memory, vector, p), memory: factor * memory, compute: Math.max(compute, vector),
+                launch: launched * (experts ? Math.exp(k.launch_expert) : 1),
+            };
+        }
+        case 'attention': {
+            const compute = x.compute_s / Math.exp(k.attention), heads = x.heads_s * Math.exp(k.heads), cache = memory * Math.exp(k.kv);
+            const scan = x.scanned * Math.exp(k.walk);
+            return { seconds: smoothMax(compute, cache, heads, p) + scan, memory: cache + scan, compute: Math.max(compute, heads), launch: launched };
+        }
+        case 'other': {
+            const small = memory * Math.exp(k.small);
+            return { seconds: small, memory: small, compute: 0, launch: launched * Math.exp(k.launch_small) };
+        }
+        case 'alone':
+            return { seconds: x.alone_s - x.start_s, memory: x.memory_s, compute: x.compute_s, launch: x.start_s };
+        default: /* staged */
+            return { seconds: memory, memory, compute: 0, launch: launched };
+        }
+    }
+
+    /* memory: memory seconds over those now; staged: the same of bytes between kernels. */
+    function evaluate(features, k, memory, staged) {
+        const p = 1 + Math.exp(k.sharpness), bandwidth = fraction(k.bandwidth);
+        const sum = { seconds: features.n_pass * Math.exp(k.step) + features.n_seq * Math.exp(k.sequence) + features.host_s, memory_s: 0, compute_s: 0 };
+        for (const x of features.terms) {
+            const t = termSeconds(x, k, x.memory_s * (x.kind === 'staged' ? staged : memory) / bandwidth, p);
+            sum.seconds += t.seconds + t.launch;
+            sum.memory_s += t.memory;
+            sum.compute_s += t.compute;
+        }
+        sum.seconds *= Math.exp(k.request);
+        return sum;
+    }
+
+    function keepAbove(sum, least) {
+        const times = Math.max(1, least / sum.seconds);
+        return { seconds: sum.seconds * times, memory_s: sum.memory_s * times, compute_s: sum.compute_s * times };
+    }
+
+    /*
+     * A phase at setting [index of prompt or drafts][index of batch] and a context. groups: its passes, with how often; the last one is a step's.
+     * Returns {seconds, memory_s, compute_s}.
+     */
+    function phaseSeconds(data, scene, cache, phase, i, batch, context, width, groups) {
+        const entry = cache[phase][i][batch], bandwidth = scene.bandwidth[width], scales = cache['memory_' + phase];
+        const now = scales && !Array.isArray(entry), memory = now ? scales[width] : 1, staged = now ? 1 / bandwidth : 1;
+        const features = featuresAt(data, Array.isArray(entry) ? entry[width] : entry, context);
+        for (const call of features.calls)
+            features.terms.push(attentionTerm(data, cache, call, groups[groups.length - 1].pass, bandwidth));
+        const cases = cache.constants[cache.constants.length > 1 ? width : 0], k = data.constants[cases[features.case]];
+        const sum = evaluate(features, k, memory, staged);
+        if (cache.guessed) {
+            sum.memory_s *= Math.exp(k.request);
+            sum.compute_s *= Math.exp(k.request);
+        }
+        if (cache.measured || cache.guessed)
+            return sum;
+        return keepAbove(sum, groups.reduce((least, g) => least + g.times * leastSeconds(data, cache, g.pass, bandwidth), 0));
+    }
+
+    /* ---- a request, step by step ----------------------------------------------------------------------------- */
+
+    /*
+     * state: {scene, type, cache, prompt, batch, draft, bandwidth: indices; context: tokens in the cache before the prompt;
+     * acceptance: chance that a drafted token is right}
+     */
+    function settingOf(data, state) {
+        const scene = data.scenes[state.scene], type = scene.types[state.type], cache = type.caches[state.cache];
+        return { scene, type, cache, sequences: scene.batch[state.batch], prompt: scene.prompt[state.prompt], drafts: scene.draft[state.draft] };
+    }
+
+    /* Mean tokens of a round with so many drafted ones. (53) */
+    function tokensOfRound(drafts, acceptance) {
+        let more = 1, mean = 1;
+        for (let j = 0; j < drafts; j++) {
+            more *= acceptance;
+            mean += more;
+        }
+        return mean;
+    }
+
+    function figures(s, state, cost, sum, tokens, rows, past) {
+        const bytes = cost.weight_bytes + cost.kv_bytes, bandwidth = s.cache.bytes_s * s.scene.bandwidth[state.bandwidth];
+        return {
+            ...cost, ...sum, tokens, rows, past, tok_s: tokens / sum.seconds,
+            memory_waits_s: Math.max(0, sum.seconds - sum.memory_s), compute_waits_s: Math.max(0, sum.seconds - sum.compute_s),
+            mbu: bytes / sum.seconds / bandwidth, mfu: cost.flop / sum.seconds / s.cache.peak_flop_s,
+        };
+    }
+
+    /* The prompt's passes together: what `predict -p PROMPT -d CONTEXT -b BATCH` prints. */
+    function prefill(data, state) {
+        const s = settingOf(data, state), passes = promptPasses(s.prompt, state.context, s.sequences, s.cache.n_ubatch);
+        const cost = passes.reduce((sum, p) => addCost(sum, passCost(data, s.cache, p), 1), noCost());
+        const sum = phaseSeconds(data, s.scene, s.cache, 'prefill', state.prompt, state.batch, state.context, state.bandwidth, promptGroups(passes));
+        return { ...figures(s, state, cost, sum, s.prompt * s.sequences, s.prompt, state.context), passes: passes.length };
+    }
+
+    /* A decode step, or a verification of drafts, after `past` tokens: `predict -n 1 -d PAST -b BATCH`. */
+    function decode(data, state, past) {
+        const s = settingOf(data, state), rows = s.drafts + 1, tokens = rows * s.sequences;
+        const pass = { tokens, past, sequences: s.sequences, outputs: tokens }, cost = passCost(data, s.cache, pass);
+        const sum = phaseSeconds(data, s.scene, s.cache, 'step', state.draft, state.batch, past, state.bandwidth, [{ pass, times: 1 }]);
+        return { ...figures(s, state, cost, sum, tokensOfRound(s.drafts, state.acceptance) * s.sequences, rows, past), passes: 1 };
+    }
+
+    /* Between the seconds of two prompts, on a line of logarithms. */
+    function between(low, high, n) {
+        const part = high.n > low.n ? Math.log(n / low.n) / Math.log(high.n / low.n) : 0, out = {};
+        for (const key of ['seconds', 'memory_s', 'compute_s'])
+            out[key] = low[key] > 0 && high[key] > 0 ? low[key] * Math.pow(high[key] / low[key], part) : low[key] + (high[key] - low[key]) * part;
+        return out;
+    }
+
+    function promptSeconds(data, s, state, i, depth) {
+        const n = s.scene.prompt[i], passes = promptPasses(n, depth, s.sequences, s.cache.n_ubatch);
+        const context = Math.min(depth, s.scene.n_ctx);
+        return { n, ...phaseSeconds(data, s.scene, s.cache, 'prefill', i, state.batch, context, state.bandwidth, promptGroups(passes)) };
+    }
+
+    /* Of n tokens in one pass, any number: interpolated between prompts of the slider. */
+    function anyPrompt(data, s, state, n, depth) {
+        const high = s.scene.prompt.findIndex(p => p >= n), last = s.scene.prompt.length - 1;
+        const top = promptSeconds(data, s, state, high < 0 ? last : high, depth);
+        return top.n === n || high === 0 ? top : between(promptSeconds(data, s, state, high < 0 ? last - 1 : high - 1, depth), top, n);
+    }
+
+    /* Without a KV cache: a pass over all n tokens, for one new token. Bytes and FLOP are exact, seconds interpolated. */
+    function naive(data, state, n) {
+        const s = settingOf(data, state), passes = promptPasses(n, 0, s.sequences, s.cache.n_ubatch);
+        const cost = passes.reduce((sum, p) => addCost(sum, passCost(data, s.cache, p), 1), noCost());
+        const sum = { seconds: 0, memory_s: 0, compute_s: 0 };
+        for (const g of promptGroups(passes)) {
+            const part = anyPrompt(data, s, state, g.pass.tokens / s.sequences, g.pass.past);
+            for (const key of Object.keys(sum))
+                sum[key] += g.times * part[key];
+        }
+        return { ...figures(s, state, cost, sum, s.sequences, n, 0), passes: passes.length };
+    }
+
+    /* Tokens of each sequence in the cache before step 1, 2, ... after the prompt. */
+    function pastOfStep(data, state, step) {
+        const s = settingOf(data, state);
+        return Math.round(state.context + s.prompt + (step - 1) * tokensOfRound(s.drafts, state.acceptance));
+    }
+
+    /* Step 0: the prompt; 1, 2, ...: decode steps. {cached, naive: null where they are alike} */
+    function stepAt(data, state, step) {
+        if (step === 0) {
+            const cached = prefill(data, state);
+            return { cached, naive: state.context > 0 ? naive(data, state, state.context + cached.rows) : null };
+        }
+        const past = pastOfStep(data, state, step);
+        return { cached: decode(data, state, past), naive: naive(data, state, past + 1) };
+    }
+
+    return { stepAt, prefill, decode, naive, pastOfStep, settingOf, tokensOfRound };
+})();
+
+if (typeof module === 'object')
+    module.exports = roofcastStep;

@@ -322,8 +322,7 @@ static size_t write_attend(struct step_data *d, const struct step_sample *s, con
         return SIZE_MAX;
     }
     for (size_t i = 0; i < ARRAY_LEN(of_attend); i++) {
-        strbuf_adds(&b, i > 0 ? "," : "[");
-        step_json_number(&b, get(&a, &of_attend[i]));
+        strbuf_addf(&b, "%c%.12g", i > 0 ? ',' : '[', get(&a, &of_attend[i]));
     }
     strbuf_adds(&b, "]");
     return step_pool_add(&d->attend, &b, err);

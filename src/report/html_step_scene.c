@@ -3,6 +3,7 @@
 #include "predict/whatif.h"
 #include "report/html_step_data.h"
 #include "timing/rescale.h"
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static size_t write_form(struct step_data *d, const struct op_class *c, const st
         double v;
         memcpy(&v, (const char *)&c->form + coefficients[i].at, sizeof v);
         if (v != 0)
-            strbuf_addf(&b, ",\"%s\":%.15g", coefficients[i].name, v);
+            strbuf_addf(&b, ",\"%s\":%.15g", coefficients[i].name, isinf(v) ? DBL_MAX : v);
     }
     strbuf_adds(&b, "}");
     return step_pool_add(&d->form, &b, err);
