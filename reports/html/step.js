@@ -366,5 +366,286 @@ const roofcastStep = (() => {
     return { stepAt, prefill, decode, naive, pastOfStep, settingOf, tokensOfRound };
 })();
 
+/* ---- the section of a page ------------------------------------------------------------------------------------- */
+
+const roofcastStepPage = (step => {
+    const MOST_STEPS = 256, MOST_ROWS = 8;
+
+    /* ---- numbers in words ------------------------------------------------------------------------------------ */
+
+    const prefixes = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
+
+    function digits(v) {
+        return v >= 99.95 || v === 0 ? v.toFixed(0) : v >= 9.995 ? v.toFixed(1) : v.toFixed(2);
+    }
+
+    function amount(v, unit) {
+        if (!Number.isFinite(v))
+            return 'unavailable';
+        let i = 0;
+        while (v >= 999.5 && i < prefixes.length - 1) {
+            v /= 1000;
+            i++;
+        }
+        return `${digits(v)} ${prefixes[i]}${unit}`;
+    }
+
+    function duration(s) {
+        if (!Number.isFinite(s))
+            return 'unavailable';
+        return s >= 1 ? `${digits(s)} s` : s >= 1e-3 ? `${digits(s * 1e3)} ms` : `${digits(s * 1e6)} µs`;
+    }
+
+    const percent = v => Number.isFinite(v) ? `${v >= 0.1 || v === 0 ? (100 * v).toFixed(0) : (100 * v).toPrecision(2)} %` : 'unavailable';
+    const whole = v => Math.round(v).toLocaleString('en-US');
+
+    /* ---- elements: texts are text, never markup ---------------------------------------------------------------- */
+
+    function element(tag, attributes, ...children) {
+        const e = document.createElement(tag);
+        for (const [name, v] of Object.entries(attributes || {}))
+            if (v !== false && v !== undefined)
+                e.setAttribute(name, v === true ? '' : v);
+        e.append(...children);
+        return e;
+    }
+
+    function row(cells, attributes) {
+        return element('tr', attributes, ...cells.map((c, i) => element(i === 0 ? 'th' : 'td', i === 0 ? { scope: 'row' } : {}, c)));
+    }
+
+    function head(cells) {
+        return element('thead', {}, element('tr', {}, ...cells.map(c => element('th', { scope: 'col' }, c))));
+    }
+
+    /* ---- sliders --------------------------------------------------------------------------------------------- */
+
+    /* key: of the state; stops: how many; text: of the present value, as shown and as read aloud. */
+    const sliders = [
+        { key: 'prompt', label: 'Prompt', stops: x => x.scene.prompt.length, text: x => `${whole(x.prompt)} tokens` },
+        { key: 'context', label: 'Context before it', stops: x => mostContext(x) + 1, stride: x => Math.max(1, Math.ceil(x.scene.n_ctx / 512)), text: (x, s) => `${whole(s.context)} tokens` },
+        { key: 'batch', label: 'Batch', stops: x => x.scene.batch.length, text: x => x.sequences === 1 ? '1 sequence' : `${x.sequences} sequences` },
+        { key: 'type', label: 'Weights', stops: x => x.scene.types.length, text: x => x.type.name },
+        { key: 'cache', label: 'KV cache', stops: x => x.type.caches.length, text: x => x.cache.name },
+        { key: 'draft', label: 'Speculation', stops: x => x.scene.draft.length, text: x => x.drafts === 0 ? 'off' : `${x.drafts} drafted tokens` },
+        { key: 'acceptance', label: 'Accepted drafts', stops: () => 101, text: (x, s) => `${Math.round(100 * s.acceptance)} %`, scale: 100 },
+        { key: 'bandwidth', label: 'Memory bandwidth', stops: x => x.scene.bandwidth.length,
+          text: (x, s) => { const by = x.scene.bandwidth[s.bandwidth]; return `× ${by}: ${amount(by * x.cache.bytes_s, 'B/s')}`; } },
+    ];
+
+    function mostContext(x) {
+        return Math.max(0, x.scene.n_ctx - x.prompt - MOST_STEPS);
+    }
+
+    function firstState(data, scene) {
+        const s = data.scenes[scene], at = (list, v) => Math.max(0, list.indexOf(v));
+        const prompt = s.prompt.filter(n => n <= 512).length - 1;
+        return { scene, type: 0, cache: 0, prompt: Math.max(0, prompt), context: 0, batch: 0, draft: 0, acceptance: 0.7, bandwidth: at(s.bandwidth, 1) };
+    }
+
+    /* Other models and types have other stops. */
+    function keepWithin(data, state) {
+        const type = data.scenes[state.scene].types[state.type] || data.scenes[state.scene].types[0];
+        state.type = Math.min(state.type, data.scenes[state.scene].types.length - 1);
+        state.cache = Math.min(state.cache, type.caches.length - 1);
+        state.context = Math.min(state.context, mostContext(step.settingOf(data, state)));
+    }
+
+    function makeSlider(view, s) {
+        const id = `step-${s.key}`, output = element('output', { for: id, id: `${id}-text` });
+        const input = element('input', { type: 'range', id, min: 0 });
+        input.addEventListener('input', () => {
+            view.state[s.key] = Number(input.value) / (s.scale || 1);
+            show(view);
+        });
+        view.inputs[s.key] = { input, output };
+        return element('div', { class: 'step-slider' }, element('label', { for: id }, s.label), output, input);
+    }
+
+    function showSliders(view, x) {
+        for (const s of sliders) {
+            const { input, output } = view.inputs[s.key], text = s.text(x, view.state);
+            input.max = s.stops(x) - 1;
+            input.step = s.stride ? s.stride(x) : 1;
+            input.value = view.state[s.key] * (s.scale || 1);
+            input.disabled = s.stops(x) < 2 || (s.key === 'acceptance' && x.drafts === 0);
+            input.setAttribute('aria-valuetext', text);
+            output.textContent = text;
+        }
+    }
+
+    /* ---- one pass --------------------------------------------------------------------------------------------- */
+
+    function inputOf(f, x) {
+        const n = f.rows * x.sequences;
+        return `[${whole(n)}, ${whole(x.scene.n_embd)}]`;
+    }
+
+    function says(view, x, f, now) {
+        const memory = f.memory_s >= f.compute_s, waits = memory ? f.compute_waits_s : f.memory_waits_s;
+        const what = now === 0 ? `The prompt, ${whole(f.rows * x.sequences)} tokens in ${f.passes === 1 ? 'one pass' : `${f.passes} passes`},`
+            : x.drafts > 0 ? `Round ${now}, ${x.drafts} drafted tokens verified in one pass,` : `Decode step ${now}`;
+        return `${what} takes ${duration(f.seconds)}. ${memory ? 'Memory' : 'Compute'} is the longer side: ${memory ? 'the compute units wait' : 'memory waits'} ` +
+            `${duration(waits)} of it (${percent(waits / f.seconds)}).`;
+    }
+
+    /* Name and text of each figure. */
+    const figures = [
+        ['Tokens so far', (f, x) => whole((f.past + f.rows) * x.sequences)],
+        ['Input of this pass', inputOf],
+        ['Weight bytes read', f => amount(f.weight_bytes, 'B')],
+        ['KV cache bytes', f => amount(f.kv_bytes, 'B')],
+        ['Activation bytes', f => amount(f.act_bytes, 'B')],
+        ['FLOP', f => amount(f.flop, 'FLOP')],
+        ['Time', f => duration(f.seconds)],
+        ['Memory time', f => duration(f.memory_s)],
+        ['Compute time', f => duration(f.compute_s)],
+        ['Compute units wait', f => `${duration(f.compute_waits_s)} (${percent(f.compute_waits_s / f.seconds)})`],
+        ['Memory waits', f => `${duration(f.memory_waits_s)} (${percent(f.memory_waits_s / f.seconds)})`],
+        ['Memory bandwidth used (MBU)', f => percent(f.mbu)],
+        ['Peak FLOP/s used (MFU)', (f, x) => x.cache.math ? `${percent(f.mfu)} of ${amount(x.cache.peak_flop_s, 'FLOP/s')} ${x.cache.math.toUpperCase()}` : 'unavailable'],
+        ['Tokens/s', f => digits(f.tok_s)],
+    ];
+
+    function showFigures(view, x, now) {
+        const { cached, naive } = now, two = view.naive.checked;
+        const body = figures.map(([name, text]) => row(two ? [name, text(cached, x), naive ? text(naive, x) : 'the same'] : [name, text(cached, x)]));
+        if (two) {
+            const again = naive ? Math.max(0, naive.flop - cached.flop) : 0;
+            body.push(row(['Work repeated', 'none', naive ? `${amount(again, 'FLOP')}, ${percent(again / naive.flop)} of the pass` : 'none yet']));
+        }
+        view.figures.replaceChildren(element('caption', {}, 'This pass'), head(two ? ['', 'with KV cache', 'without KV cache'] : ['', 'value']), element('tbody', {}, ...body));
+    }
+
+    function bar(name, seconds, longest, className) {
+        const fill = element('span', { class: `step-fill ${className}` });
+        fill.style.width = `${Math.min(100, 100 * seconds / longest)}%`;
+        return element('div', { class: 'step-bar' }, element('span', { class: 'step-bar-name' }, name), element('span', { class: 'step-track', 'aria-hidden': 'true' }, fill),
+            element('span', { class: 'step-bar-text' }, duration(seconds)));
+    }
+
+    function showBars(view, now) {
+        const parts = [['', now.cached]];
+        if (view.naive.checked && now.naive)
+            parts.push([', without KV cache', now.naive]);
+        const longest = Math.max(...parts.map(p => p[1].seconds));
+        view.bars.replaceChildren(...parts.flatMap(([of, f]) => [bar(`Pass${of}`, f.seconds, longest, 'step-pass'), bar(`Memory${of}`, f.memory_s, longest, 'step-memory'),
+            bar(`Compute${of}`, f.compute_s, longest, 'step-compute')]));
+    }
+
+    /* ---- the passes so far -------------------------------------------------------------------------------------- */
+
+    function showPasses(view, x, now) {
+        const first = Math.max(0, view.step - MOST_ROWS + 1), two = view.naive.checked, rows = [];
+        let seconds = 0, naive = 0;
+        for (let i = 0; i <= view.step; i++) {
+            const at = i === view.step ? now : step.stepAt(view.data, view.state, i);
+            seconds += at.cached.seconds;
+            naive += (at.naive || at.cached).seconds;
+            if (i < first)
+                continue;
+            const cells = [i === 0 ? 'prompt' : `step ${i}`, inputOf(at.cached, x), whole(at.cached.past), duration(at.cached.seconds), duration(seconds)];
+            rows.push(row(two ? [...cells, duration((at.naive || at.cached).seconds), duration(naive)] : cells));
+        }
+        const heads = ['pass', 'input', 'in the cache', 'time', 'since the start'];
+        view.passes.replaceChildren(element('caption', {}, `Passes so far${first > 0 ? `, the last ${MOST_ROWS}` : ''}`),
+            head(two ? [...heads, 'time without KV cache', 'since the start'] : heads), element('tbody', {}, ...rows));
+    }
+
+    /* ---- all ----------------------------------------------------------------------------------------------------- */
+
+    function show(view) {
+        keepWithin(view.data, view.state);
+        const x = step.settingOf(view.data, view.state), most = Math.min(MOST_STEPS, Math.max(1, x.scene.n_ctx - view.state.context - x.prompt));
+        view.step = Math.min(view.step, most);
+        while (view.step > 0 && step.pastOfStep(view.data, view.state, view.step) >= x.scene.n_ctx)
+            view.step--;
+        const now = step.stepAt(view.data, view.state, view.step), name = view.step === 0 ? 'prompt' : `decode step ${view.step}`;
+        showSliders(view, x);
+        view.at.max = most;
+        view.at.value = view.step;
+        view.at.setAttribute('aria-valuetext', name);
+        view.atText.textContent = name;
+        view.back.disabled = view.step === 0;
+        view.next.disabled = view.step >= most;
+        view.says.textContent = says(view, x, now.cached, view.step);
+        view.software.textContent = `${x.scene.model} ${x.type.name} on ${x.scene.machine_name || x.scene.machine}; software: ${x.type.stack || 'efficiency factors of the profile'}.`;
+        showBars(view, now);
+        showFigures(view, x, now);
+        showPasses(view, x, now);
+    }
+
+    function go(view, to) {
+        view.step = Math.max(0, to);
+        show(view);
+    }
+
+    function play(view) {
+        const stop = () => {
+            clearInterval(view.timer);
+            view.timer = 0;
+            view.playing.textContent = 'Play';
+        };
+        if (view.timer)
+            return stop();
+        view.playing.textContent = 'Pause';
+        view.timer = setInterval(() => {
+            if (view.next.disabled)
+                return stop();
+            go(view, view.step + 1);
+        }, 500);
+    }
+
+    function button(text, action) {
+        const b = element('button', { type: 'button' }, text);
+        b.addEventListener('click', action);
+        return b;
+    }
+
+    function makeScenes(view) {
+        const select = element('select', { id: 'step-scene' }, ...view.data.scenes.map((s, i) => element('option', { value: i }, `${s.model} on ${s.machine_name || s.machine}`)));
+        select.addEventListener('change', () => {
+            view.state = { ...firstState(view.data, Number(select.value)) };
+            go(view, 0);
+        });
+        return element('div', { class: 'step-slider' }, element('label', { for: 'step-scene' }, 'Model and machine'), select);
+    }
+
+    function makeWalk(view) {
+        view.at = element('input', { type: 'range', id: 'step-at', min: 0, value: 0 });
+        view.at.addEventListener('input', () => go(view, Number(view.at.value)));
+        view.atText = element('output', { for: 'step-at' });
+        view.back = button('Back', () => go(view, view.step - 1));
+        view.next = button('Next step', () => go(view, view.step + 1));
+        view.playing = button('Play', () => play(view));
+        view.naive = element('input', { type: 'checkbox', id: 'step-naive' });
+        view.naive.addEventListener('change', () => show(view));
+        return element('div', { class: 'step-walk' }, element('div', { class: 'step-slider' }, element('label', { for: 'step-at' }, 'Pass'), view.atText, view.at),
+            element('div', { class: 'step-buttons' }, view.back, view.next, view.playing,
+                element('span', {}, view.naive, element('label', { for: 'step-naive' }, 'compare with the naive loop, which has no KV cache'))));
+    }
+
+    function start(body, data) {
+        const view = { data, state: firstState(data, 0), inputs: {}, step: 0, timer: 0 };
+        view.software = element('p', { class: 'step-software' });
+        view.says = element('p', { class: 'step-says', 'aria-live': 'polite' });
+        view.bars = element('div', { class: 'step-bars' });
+        view.figures = element('table', { class: 'step-figures' });
+        view.passes = element('table', { class: 'step-passes' });
+        const controls = element('fieldset', { class: 'step-controls' }, element('legend', {}, 'Request and machine'),
+            ...(data.scenes.length > 1 ? [makeScenes(view)] : []), ...sliders.map(s => makeSlider(view, s)));
+        body.replaceChildren(controls, makeWalk(view), view.software, view.says, view.bars,
+            element('div', { class: 'step-tables' }, element('div', { class: 'step-scroll', tabindex: 0, role: 'group', 'aria-label': 'Figures of this pass' }, view.figures),
+                element('div', { class: 'step-scroll', tabindex: 0, role: 'group', 'aria-label': 'Passes so far' }, view.passes)),
+            element('p', { class: 'step-note' }, 'Seconds of the naive loop lie between those of two prompts of the slider; its bytes and FLOP are exact. Speculation has a drafter without passes of its own (n-grams).'));
+        show(view);
+        return view;
+    }
+
+    return { start };
+})(roofcastStep);
+
 if (typeof module === 'object')
     module.exports = roofcastStep;
+else if (document.getElementById('step-data'))
+    roofcastStepPage.start(document.getElementById('step-body'), JSON.parse(document.getElementById('step-data').textContent));

@@ -1,5 +1,6 @@
 /* A scene's data: op lists as forms, constants, and features of every setting of the sliders. */
 #include "dataset/machine.h"
+#include "learn/software.h"
 #include "predict/whatif.h"
 #include "report/html_step_data.h"
 #include "timing/rescale.h"
@@ -13,12 +14,32 @@
 /* Stops of the sliders. Contexts have none: features are columns against them. */
 static const uint32_t prompts[] = { 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768 };
 static const uint32_t batches[] = { 1, 2, 4, 8, 16, 32, 64 };
-static const uint32_t drafts[] = { 0, 1, 2, 3, 4, 6, 8 };
-static const double bandwidths[] = { 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4 };
+static const uint32_t drafts[] = { 0, 1, 2, 4, 8 };
+static const double bandwidths[] = { 0.5, 0.75, 1, 1.25, 1.5, 2, 4 };
 static const char *const types[] = { "F16", "FP8", "Q8_0", "Q4_K_M", "AWQ" };
 static const enum dtype kv_types[] = { DTYPE_F16, DTYPE_Q8_0 };
-_Static_assert(ARRAY_LEN(bandwidths) == 9, "the fourth is 1");
-enum { N_BANDWIDTH = ARRAY_LEN(bandwidths), MOST_CONTEXT = 131072 };
+enum { N_BANDWIDTH = ARRAY_LEN(bandwidths) };
+/* Largest of them by kind of machine: CPUs with measured kernels take a thousand times as long. */
+struct limits_of {
+    uint32_t n_prompt, n_batch, n_context;
+};
+
+static struct limits_of limits_of(const struct model *m, const struct hwprofile *h)
+{
+    struct limits_of l = h->kind == HW_CPU ? (struct limits_of){ 8192, 16, 32768 } : (struct limits_of){ 32768, 64, 131072 };
+    if (m->hp.n_ctx_train > 0 && m->hp.n_ctx_train < l.n_context)
+        l.n_context = m->hp.n_ctx_train;
+    if (l.n_prompt > l.n_context)
+        l.n_prompt = l.n_context;
+    return l;
+}
+
+static size_t n_within(const uint32_t *v, size_t n, uint32_t most)
+{
+    while (n > 1 && v[n - 1] > most)
+        n--;
+    return n;
+}
 
 /* ---- an op list as forms ----------------------------------------------------------------------------- */
 
@@ -121,7 +142,7 @@ struct setting {
     const struct op_classes *classes;
     const struct hwprofile *h;
     struct predict_options o;
-    uint32_t n_context, n_prompt; /* the longest */
+    struct limits_of most;
     struct estimator *e[N_BANDWIDTH];
     struct step_model rest[N_BANDWIDTH]; /* without attention that has its own constants in a step */
     double memory[PHASE_COUNT][N_BANDWIDTH]; /* memory seconds over those now */
@@ -132,7 +153,7 @@ static struct step_sample sample_of(const struct setting *s, size_t i, enum phas
 {
     const struct estimator *e = s->e[i];
     return (struct step_sample){ .step = phase == PHASE_PREFILL ? &e->step : &s->rest[i], .all = &e->step, .roofs = &e->roofs, .phase = phase, .n_tok = n_tok, .n_seq = n_seq,
-                                 .n_ubatch = s->o.n_ubatch, .n_context = s->n_context };
+                                 .n_ubatch = s->o.n_ubatch, .n_context = s->most.n_context };
 }
 
 static int init_estimator(struct setting *s, size_t i, struct error *err)
@@ -165,7 +186,7 @@ static void free_estimators(struct setting *s)
 }
 
 /* Index of the machine's own bandwidth. */
-enum { NOW = 3 };
+enum { NOW = 2 };
 
 static const struct estimator *now_of(const struct setting *s)
 {
@@ -188,11 +209,11 @@ static bool scales_at(struct setting *s, size_t i, enum phase phase, uint32_t n_
 
 static bool scales_everywhere(struct setting *s, enum phase phase, uint32_t n_tok, uint32_t n_seq, struct pair *p)
 {
-    static const uint32_t at[] = { 0, 1000, 3000, MOST_CONTEXT };
+    static const uint32_t at[] = { 0, 1000, 3000, UINT32_MAX };
     bool scales = true;
     for (size_t i = 0; i < N_BANDWIDTH && scales; i++)
         for (size_t k = 0; k < ARRAY_LEN(at) && scales; k++)
-            scales = scales_at(s, i, phase, n_tok, n_seq, at[k] < s->n_context ? at[k] : s->n_context, p);
+            scales = scales_at(s, i, phase, n_tok, n_seq, at[k] < s->most.n_context ? at[k] : s->most.n_context, p);
     return scales;
 }
 
@@ -229,13 +250,12 @@ static int write_samples(struct strbuf *to, struct setting *s, enum phase phase,
 static int write_phase(struct strbuf *to, struct setting *s, enum phase phase, struct pair *p, struct error *err)
 {
     const bool prompt = phase == PHASE_PREFILL;
-    const size_t n = prompt ? ARRAY_LEN(prompts) : ARRAY_LEN(drafts);
+    const size_t n = prompt ? n_within(prompts, ARRAY_LEN(prompts), s->most.n_prompt) : ARRAY_LEN(drafts);
+    const size_t n_batch = n_within(batches, ARRAY_LEN(batches), s->most.n_batch);
     strbuf_addf(to, ",\"%s\":[", prompt ? "prefill" : "step");
     for (size_t i = 0; i < n; i++) {
-        if (prompt && prompts[i] > s->n_prompt)
-            break;
         strbuf_adds(to, i > 0 ? ",[" : "[");
-        for (size_t k = 0; k < ARRAY_LEN(batches); k++) {
+        for (size_t k = 0; k < n_batch; k++) {
             strbuf_adds(to, k > 0 ? "," : "");
             if (write_samples(to, s, phase, prompt ? prompts[i] : drafts[i] + 1, batches[k], p, err) != 0)
                 return -1;
@@ -355,8 +375,7 @@ static int write_caches(struct strbuf *to, struct step_data *d, const struct mod
     for (size_t i = 0; i < ARRAY_LEN(kv_types); i++) {
         struct strbuf b = { 0 };
         struct error refused = { 0 };
-        const uint32_t n_ctx = m->hp.n_ctx_train > 0 ? m->hp.n_ctx_train : MOST_CONTEXT;
-        struct setting s = { .d = d, .classes = classes, .h = h, .n_context = n_ctx < MOST_CONTEXT ? n_ctx : MOST_CONTEXT, .n_prompt = n_ctx };
+        struct setting s = { .d = d, .classes = classes, .h = h, .most = limits_of(m, h) };
         s.o = (struct predict_options){ .time = time, .weights_bytes = NAN, .n_prompt = 512, .n_gen = 1, .n_batch = 1,
                                         .n_ubatch = time_ubatch(time, h, m), .type_k = kv_types[i], .type_v = kv_types[i] };
         const int rc = write_setting(&b, &s, &refused);
@@ -391,6 +410,9 @@ static int write_type(struct strbuf *to, struct step_data *d, const struct step_
         struct timing t = { .stack = NULL };
         if (x->time)
             rc = x->time->timing(x->time->context, x->h, &m, 0, &t, err);
+        const struct stack *stack = t.stack ? stack_named(t.stack) : NULL;
+        if (rc == 0 && stack && !software_loads(stack, &m))
+            rc = error_set(err, ERROR_INPUT, "cannot step through: %s does not load %s", stack->id, m.type_name);
         strbuf_adds(to, "{\"name\":");
         step_json_text(to, m.type_name);
         strbuf_adds(to, ",\"stack\":");
@@ -436,20 +458,17 @@ static int write_types(struct strbuf *to, struct step_data *d, const struct step
     return -1;
 }
 
-static void write_axes(struct strbuf *to, const struct model *m)
+static void write_axes(struct strbuf *to, const struct model *m, const struct hwprofile *h)
 {
-    size_t n = 0;
-    while (n < ARRAY_LEN(prompts) && (m->hp.n_ctx_train == 0 || prompts[n] <= m->hp.n_ctx_train))
-        n++;
-    write_integers(to, "prompt", prompts, n);
+    const struct limits_of most = limits_of(m, h);
+    write_integers(to, "prompt", prompts, n_within(prompts, ARRAY_LEN(prompts), most.n_prompt));
     strbuf_adds(to, ",");
-    write_integers(to, "batch", batches, ARRAY_LEN(batches));
+    write_integers(to, "batch", batches, n_within(batches, ARRAY_LEN(batches), most.n_batch));
     strbuf_adds(to, ",");
     write_integers(to, "draft", drafts, ARRAY_LEN(drafts));
     strbuf_adds(to, ",");
     write_list(to, "bandwidth", bandwidths, N_BANDWIDTH);
-    const uint32_t n_ctx = m->hp.n_ctx_train > 0 && m->hp.n_ctx_train < MOST_CONTEXT ? m->hp.n_ctx_train : MOST_CONTEXT;
-    strbuf_addf(to, ",\"n_ctx\":%u,\"n_embd\":%u,\"n_layer\":%u,\"n_params\":%.7g", n_ctx, m->hp.n_embd, m->hp.n_layer, (double)m->n_params);
+    strbuf_addf(to, ",\"n_ctx\":%u,\"n_embd\":%u,\"n_layer\":%u,\"n_params\":%.7g", most.n_context, m->hp.n_embd, m->hp.n_layer, (double)m->n_params);
 }
 
 static int write_scene(struct strbuf *to, struct step_data *d, const struct step_source *x, struct error *err)
@@ -461,7 +480,7 @@ static int write_scene(struct strbuf *to, struct step_data *d, const struct step
     strbuf_adds(to, ",\"machine_name\":");
     step_json_text(to, x->h->name);
     strbuf_adds(to, ",");
-    write_axes(to, x->m);
+    write_axes(to, x->m, x->h);
     strbuf_adds(to, ",\"types\":[");
     if (write_types(to, d, x, err) != 0)
         return -1;
