@@ -24,7 +24,7 @@ static int write_page(FILE *f, const struct html_step *what, struct error *err)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-          "<title>roofcast: step through one request</title>\n<style>\n", f);
+          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>roofcast: step through one request</title>\n<style>\n", f);
     if (copy_template(f, "reports/html/step.css", err) != 0)
         return -1;
     fputs("</style>\n</head>\n<body>\n<main>\n<h1>roofcast</h1>\n", f);

@@ -297,23 +297,23 @@ static void write_integers(struct strbuf *to, const char *key, const uint32_t *v
     strbuf_adds(to, "]");
 }
 
+/* Bandwidth, and the fastest units for the largest product: utilisation is of these. */
 static void write_roofs(struct strbuf *to, const struct setting *s, const struct estimator *e)
 {
-    double most = 0, peak_flop_s = NAN;
-    enum math math = MATH_COUNT;
+    double most = 0;
+    const struct peak *peak = NULL;
     for (size_t i = 0; i < e->step.n; i++) {
         const struct op_class *c = &e->step.c[i];
         if (!op_is_product(&c->op) || c->form.flop_tok * c->count <= most)
             continue;
         most = c->form.flop_tok * c->count;
-        math = roofs_math(&e->roofs, &c->op);
-        peak_flop_s = e->roofs.peak[math].flop_s;
+        peak = &e->roofs.fastest[roofs_class(&e->roofs, c)];
     }
     strbuf_adds(to, "\"bytes_s\":");
     step_json_number(to, e->roofs.bytes_s);
     strbuf_adds(to, ",\"peak_flop_s\":");
-    step_json_number(to, peak_flop_s);
-    strbuf_addf(to, ",\"math\":\"%s\",\"llc_pass_bytes\":", math < MATH_COUNT ? math_name(math) : "");
+    step_json_number(to, peak ? peak->flop_s : NAN);
+    strbuf_addf(to, ",\"math\":\"%s\",\"llc_pass_bytes\":", peak ? math_name(peak->math) : "");
     step_json_number(to, e->roofs.llc_pass_bytes);
     strbuf_adds(to, ",\"held_bytes\":");
     step_json_number(to, e->step.held_bytes);
