@@ -1,7 +1,7 @@
 chartsdir = $(pkgdatadir)/reports/charts
 dist_charts_DATA = %D%/charts/roofline.gp %D%/charts/curves.gp
 stepdir = $(pkgdatadir)/reports/html
-dist_step_DATA = %D%/html/step.js %D%/html/step.css
+dist_step_DATA = %D%/html/step.js %D%/html/step.css %D%/html/page.html %D%/html/page.css %D%/html/page.js
 gallery_charts = bandwidth saturation latency loaded-latency kernels
 EXTRA_DIST += %D%/gallery/roofline.png %D%/gallery/roofline.svg %D%/gallery/bandwidth.svg %D%/gallery/saturation.svg %D%/gallery/latency.svg \
   %D%/gallery/loaded-latency.svg %D%/gallery/kernels.svg %D%/gallery/hierarchical.svg %D%/gallery/machines.svg

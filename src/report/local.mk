@@ -22,6 +22,23 @@ libreport_a_SOURCES = \
   %D%/html_step_pool.c \
   %D%/html_step_sample.c \
   %D%/html_step_scene.c \
+  %D%/html.c \
+  %D%/html.h \
+  %D%/html_change.c \
+  %D%/html_chart.c \
+  %D%/html_internal.h \
+  %D%/html_machine.c \
+  %D%/html_markdown.c \
+  %D%/html_missing.c \
+  %D%/html_page.c \
+  %D%/html_page.h \
+  %D%/html_source.c \
+  %D%/html_svg.c \
+  %D%/html_svg.h \
+  %D%/html_table.c \
+  %D%/html_verdict.c \
+  %D%/html_write.c \
+  %D%/html_write.h \
   %D%/layout.c \
   %D%/layout.h \
   %D%/list.h \
