@@ -133,6 +133,11 @@ static int open_source(struct source *s, struct html_file *f, const struct repor
     return 0;
 }
 
+static int predict_lists(struct plot_prediction *out, const char *model, const char *hw, const char *type, const char *n_depth, const char *n_batch, struct error *err)
+{
+    return predict_for_plot(out, &(struct predict_request){ model, hw, type, "0", "128", n_depth, n_batch }, err);
+}
+
 /* As it was called, for the page's foot. */
 static void join_command(struct strbuf *b, int argc, char **argv)
 {
@@ -153,7 +158,7 @@ static int write_page(const struct report_cli *o, int argc, char **argv, struct 
     }
     join_command(&command, argc, argv);
     const char *text = strbuf_text(&command, "a command", rc == 0 ? err : NULL);
-    const struct html_report r = { .file = f, .n = o->n, .hw = o->measured.hw, .model = o->measured.model, .command = text };
+    const struct html_report r = { .predict = predict_lists, .file = f, .n = o->n, .hw = o->measured.hw, .model = o->measured.model, .command = text };
     rc = rc == 0 && text ? html_report_write(&r, o->page, err) : -1;
     for (size_t i = 0; s && i < o->n; i++) {
         json_decref(s[i].doc);

@@ -25,7 +25,13 @@ struct html_file {
     size_t n_row;
 };
 
+struct plot_prediction; /* plot.h */
+/* The predictions of a model for a chart; lists as of predict's -d and -b. The caller frees *out, after an error too. */
+typedef int html_predict_fn(struct plot_prediction *out, const char *model, const char *hw, const char *type, const char *n_depth, const char *n_batch,
+                            struct error *err);
+
 struct html_report {
+    html_predict_fn *predict; /* NULL: no charts over batch and context */
     const struct html_file *file;
     size_t n;
     const char *hw;    /* the machine, as `predict --hw`; NULL: the file's */

@@ -5,7 +5,6 @@
 #include "report/html_write.h"
 #include "report/measured.h"
 #include "report/plot.h"
-#include "report/serving_saved.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,44 +14,122 @@
 /* What a chart is drawn of, and where. */
 struct draw {
     const struct html_data *d;
-    size_t file;
+    size_t file;          /* of html_report.file; of charts of all files the first one */
     char base[4096];      /* files are BASE.svg, ... */
     char style[4096];
     struct strbuf notes;
 };
 
-typedef int draw_fn(struct draw *x, struct error *err);
+/* ---- which charts ---------------------------------------------------------------------------------------------------- */
 
-static int find_style(struct draw *x, const char *name, struct error *err)
+enum chart_source {
+    OF_FILE,       /* the file, as `plot FILE` */
+    OF_ALL,        /* all files of the kind on one chart, as `plot FILE...`; where there are two or more */
+    OF_MEASURED,   /* another engine's results, as `report --chart` */
+    OF_PROFILE,    /* the machine, where it has a profile with curves */
+    OF_MODEL,      /* the model of the first test, predicted on its machine */
+};
+
+static const struct page_chart_kind {
+    const char *id, *caption;
+    enum html_kind kind;
+    enum chart_source source;
+    enum plot_chart chart;
+    const char *phase;  /* NULL: both */
+    bool needs_caches;  /* of the machine */
+    const char *schema; /* of HTML_TABLE */
+} kinds[] = {
+    { "roofline", "Roofline: each role under the roofs; the area of a marker is its share of the time", HTML_RUN, OF_FILE, PLOT_ROOFLINE, NULL, false, NULL },
+    { "roofline", "Roofline: each role as predicted, under the roofs", HTML_PREDICTION, OF_FILE, PLOT_ROOFLINE, NULL, false, NULL },
+    { "roofline", "Roofline: each test under the roofs of the machine", HTML_MEASURED, OF_MEASURED, PLOT_ROOFLINE, NULL, false, NULL },
+    { "waterfall", "From the time at the roofs to the time achieved, ms a token", HTML_RUN, OF_FILE, PLOT_WATERFALL, NULL, false, NULL },
+    { "waterfall", "From the time at the roofs to the time predicted, ms a token", HTML_PREDICTION, OF_FILE, PLOT_WATERFALL, NULL, false, NULL },
+    { "levels-decode", "Hierarchical roofline of decode: each role at every level of the memory", HTML_RUN, OF_FILE, PLOT_HIERARCHICAL, "decode", true, NULL },
+    { "levels-prefill", "Hierarchical roofline of prefill", HTML_RUN, OF_FILE, PLOT_HIERARCHICAL, "prefill", true, NULL },
+    { "layers", "Bytes, FLOP and time of each layer", HTML_RUN, OF_FILE, PLOT_LAYERS, NULL, false, NULL },
+    { "batch", "Tokens/s against the batch, predicted", HTML_RUN, OF_MODEL, PLOT_BATCH, NULL, false, NULL },
+    { "context", "Tokens/s against the context, predicted", HTML_RUN, OF_MODEL, PLOT_CONTEXT, NULL, false, NULL },
+    { "bandwidth", "Bandwidth of the machine against the footprint", HTML_RUN, OF_PROFILE, PLOT_BANDWIDTH, NULL, false, NULL },
+    { "latencies", "Distributions of the requests' times", HTML_SERVED, OF_FILE, PLOT_LATENCIES, NULL, false, NULL },
+    { "timeline", "Batch, KV cache and queue over time", HTML_SERVED, OF_FILE, PLOT_TIMELINE, NULL, false, NULL },
+    { "steps", "Tokens/s of a step against its tokens, with the roofs", HTML_SERVED, OF_FILE, PLOT_STEPS, NULL, false, NULL },
+    { "policies", "The runs side by side", HTML_SERVED, OF_ALL, PLOT_POLICIES, NULL, false, NULL },
+    { "policies", "Policies side by side", HTML_TABLE, OF_FILE, PLOT_POLICIES, NULL, false, "roofcast.policies" },
+    { "pareto", "Tokens/s of a user and of a device", HTML_TABLE, OF_FILE, PLOT_PARETO, NULL, false, "roofcast.capacity" },
+    { "accuracy", "Predicted against measured, with the 90 % band", HTML_TABLE, OF_FILE, PLOT_ACCURACY, NULL, false, "roofcast.score" },
+};
+
+static bool is_first_of_kind(const struct html_report *r, size_t file, size_t *n)
 {
-    return environment_file(x->style, sizeof x->style, name) ? 0 : error_set(err, ERROR_INPUT, "%s: not found: the chart's style", x->style);
+    size_t before = 0;
+    *n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        before += i < file && r->file[i].kind == r->file[file].kind;
+        *n += r->file[i].kind == r->file[file].kind;
+    }
+    return before == 0;
 }
 
-/* ---- charts -------------------------------------------------------------------------------------------------------- */
-
-static int draw_plot(struct draw *x, enum plot_chart chart, const char *phase, struct error *err)
+/* Of charts of the model and of the machine there is one a page: with the file of the first test. */
+static bool wants(const struct html_data *d, const struct page_chart_kind *k, size_t file)
 {
+    size_t n;
+    const struct html_file *f = &d->r->file[file];
+    const char *schema = json_string_value(json_object_get(f->doc, "schema"));
+    const bool first = d->main ? d->main->file == file : file == 0;
+    if (k->needs_caches && !(d->have_machine && *d->h.path && d->h.n_cache > 0))
+        return false;
+    switch (k->source) {
+    case OF_FILE:
+    case OF_MEASURED:
+        return f->kind == k->kind && (!k->schema || (schema && strcmp(schema, k->schema) == 0));
+    case OF_ALL:
+        return f->kind == k->kind && is_first_of_kind(d->r, file, &n) && n > 1;
+    case OF_PROFILE:
+        return first && d->have_machine && *d->h.path && d->h.n_curve > 0;
+    case OF_MODEL:
+        return first && d->r->predict && d->have_machine && *d->h.path && *d->main->preset;
+    }
+    return false;
+}
+
+/* ---- drawing ---------------------------------------------------------------------------------------------------------- */
+
+/* What the chart's kind reads, into *s. */
+static int find_subject(struct plot_subject *s, struct plot_options *o, const struct draw *x, const struct page_chart_kind *k, struct error *err)
+{
+    const struct html_data *d = x->d;
+    const struct chart_kind *c = &charts[k->chart];
+    if (k->source == OF_PROFILE)
+        o->doc = d->h.path;
+    else if (k->source == OF_MODEL)
+        return d->r->predict(&s->prediction, d->r->model ? d->r->model : d->main->preset, d->r->hw ? d->r->hw : d->h.path, *d->main->type ? d->main->type : NULL,
+                             c->n_depth, c->n_batch, err);
+    else
+        s->doc = json_incref((json_t *)d->r->file[x->file].doc);
+    for (size_t i = x->file + 1; k->source == OF_ALL && i < d->r->n && o->n_more < PLOT_FILES; i++)
+        if (d->r->file[i].kind == k->kind)
+            o->more[o->n_more++] = d->r->file[i].path;
+    return 0;
+}
+
+static int draw_kind(struct draw *x, const struct page_chart_kind *k, struct error *err)
+{
+    char name[64];
     const struct html_report *r = x->d->r;
-    struct plot_subject s = { .doc = json_incref((json_t *)r->file[x->file].doc) };
-    const struct plot_options o = { .model = r->model, .doc = r->file[x->file].path, .hw = r->hw, .out = x->base, .chart = chart, .formats = CHART_SVG, .phase = phase };
-    const int rc = find_style(x, "reports/charts/roofline.gp", err) == 0 ? plot_roofline(&o, &s, x->style, &x->notes, err) : -1;
+    struct plot_subject s = { .doc = NULL };
+    struct plot_options o = { .model = r->model, .doc = r->file[x->file].path, .hw = k->source == OF_FILE ? r->hw : NULL, .out = x->base, .chart = k->chart,
+                              .formats = CHART_SVG, .phase = k->phase };
+    snprintf(name, sizeof name, "reports/charts/%.30s.gp", charts[k->chart].name);
+    if (!environment_file(x->style, sizeof x->style, name))
+        return error_set(err, ERROR_INPUT, "%.200s: not found: the chart's style", x->style);
+    if (k->needs_caches && !o.hw)
+        o.hw = x->d->h.path;
+    int rc = find_subject(&s, &o, x, k, err);
+    rc = rc ? rc : charts[k->chart].draw(&o, &s, x->style, &x->notes, err);
     json_decref(s.doc);
+    plot_prediction_free(&s.prediction);
     return rc;
-}
-
-static int draw_roofline(struct draw *x, struct error *err)
-{
-    return draw_plot(x, PLOT_ROOFLINE, NULL, err);
-}
-
-static int draw_decode_levels(struct draw *x, struct error *err)
-{
-    return draw_plot(x, PLOT_HIERARCHICAL, "decode", err);
-}
-
-static int draw_prefill_levels(struct draw *x, struct error *err)
-{
-    return draw_plot(x, PLOT_HIERARCHICAL, "prefill", err);
 }
 
 static int draw_measured(struct draw *x, struct error *err)
@@ -62,39 +139,6 @@ static int draw_measured(struct draw *x, struct error *err)
         return -1;
     return measured_draw(f->row, f->n_row, x->base, CHART_SVG, err);
 }
-
-static int draw_steps(struct draw *x, struct error *err)
-{
-    struct serving_saved *s = calloc(1, sizeof *s);
-    struct serving_chart c = { .style = x->style, .out_base = x->base, .formats = CHART_SVG };
-    if (!s)
-        return error_oom(err, sizeof *s, "a saved run");
-    int rc = find_style(x, "reports/charts/curves.gp", err) == 0 ? serving_saved_load(s, x->d->r->file[x->file].path, err) : -1;
-    if (rc == 0) {
-        const struct serving_steps steps = { NULL, &s->steps, s->memory_bytes_s, s->flop_s };
-        snprintf(c.title, sizeof c.title, "%.60s on %.60s", s->model ? s->model : "A model", s->hw ? s->hw : "a machine");
-        snprintf(c.subtitle, sizeof c.subtitle, "%.120s, %.60s, %s", s->workload, s->policy, s->measured ? "measured" : "simulated");
-        rc = serving_chart_steps(&c, &steps, 1, &x->notes, err);
-        serving_saved_free(s);
-    }
-    free(s);
-    return rc;
-}
-
-/* A chart for each file of a kind. needs_hw: only where --hw names a machine with caches and curves. */
-static const struct {
-    const char *id, *caption;
-    enum html_kind kind;
-    bool needs_hw;
-    draw_fn *draw;
-} charts[] = {
-    { "roofline", "Roofline: each role under the roofs; the area of a marker is its share of the time", HTML_RUN, false, draw_roofline },
-    { "levels-decode", "Hierarchical roofline of decode: each role at every level of the memory", HTML_RUN, true, draw_decode_levels },
-    { "levels-prefill", "Hierarchical roofline of prefill", HTML_RUN, true, draw_prefill_levels },
-    { "roofline", "Roofline: each role as predicted, under the roofs", HTML_PREDICTION, false, draw_roofline },
-    { "roofline", "Roofline: each test under the roofs of the machine", HTML_MEASURED, false, draw_measured },
-    { "steps", "Tokens/s of a step against its tokens, with the roofs", HTML_SERVED, false, draw_steps },
-};
 
 /* ---- files of a chart ------------------------------------------------------------------------------------------------ */
 
@@ -240,24 +284,24 @@ static void say_notes(struct page *p, const struct strbuf *notes)
     }
 }
 
-static void add_chart(struct page *p, struct draw *x, size_t chart, const char *folder, const char *base)
+static void add_chart(struct page *p, struct draw *x, const struct page_chart_kind *k, const char *folder, const char *base)
 {
     char id[64];
     struct error why = { 0 };
     const char *file = x->d->r->file[x->file].name;
-    snprintf(id, sizeof id, "%s-%zu", charts[chart].id, x->file + 1);
+    snprintf(id, sizeof id, "%s-%zu", k->id, x->file + 1);
     snprintf(x->base, sizeof x->base, "%.3000s%s%s", base ? base : folder, base ? "-" : "/", id);
-    const int rc = charts[chart].draw(x, &why);
+    const int rc = k->source == OF_MEASURED ? draw_measured(x, &why) : draw_kind(x, k, &why);
     struct page_block *b = page_add(p, PAGE_CHART, id);
     if (rc == 0 && base)
         snprintf(b->chart.file, sizeof b->chart.file, "%.60s-%.40s.svg", name_of(base), id);
     if (rc == 0 && (base || take_picture(p, b, x, &why) == 0)) {
-        page_say(p, "%s. %s.", charts[chart].caption, file);
+        page_say(p, "%s. %s.", k->caption, file);
         say_notes(p, &x->notes);
         if (!base)
             add_data(p, x, id);
     } else {
-        page_say(p, "%s of %s: no picture: %s.", charts[chart].caption, file, why.msg);
+        page_say(p, "%s of %s: no picture: %s.", k->caption, file, why.msg);
     }
     x->notes.len = 0;
 }
@@ -277,10 +321,10 @@ void html_add_charts(struct page *p, const struct html_data *d, const char *base
         page_say(p, "Unavailable: %s.", why.msg);
     }
     for (size_t i = 0; i < d->r->n && (base || folder.lock >= 0); i++)
-        for (size_t k = 0; k < ARRAY_LEN(charts); k++)
-            if (charts[k].kind == d->r->file[i].kind && (!charts[k].needs_hw || d->r->hw) && !interrupt_pending()) {
+        for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+            if (wants(d, &kinds[k], i) && !interrupt_pending()) {
                 x->file = i;
-                add_chart(p, x, k, folder.path, base);
+                add_chart(p, x, &kinds[k], folder.path, base);
             }
     folder_close(&folder);
     strbuf_free(&x->notes);

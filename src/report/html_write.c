@@ -305,16 +305,18 @@ static void add_hash(struct strbuf *b, const struct strbuf *text)
 
 enum { PART_TITLE, PART_POLICY, PART_STYLE, PART_HEADING, PART_CONTENTS, PART_BODY, PART_SCRIPT, PARTS };
 
-/* Style and script, each with the one of the stepper. */
+/* Styles and scripts: the page's, the charts' in dark mode, the stepper's. */
 static int add_assets(struct strbuf part[PARTS], bool step, struct error *err)
 {
-    static const char *const names[2][2] = { { "reports/html/page.css", "reports/html/step.css" }, { "reports/html/page.js", "reports/html/step.js" } };
+    static const char *const names[2][3] = { { "reports/html/page.css", "reports/charts/dark.css", "reports/html/step.css" },
+                                             { "reports/html/page.js", "reports/html/step.js", NULL } };
+    const int n[2] = { 2 + step, 1 + step };
     static const char *const tags[2][2] = { { "<style>", "</style>\n" }, { "<script>", "</script>\n" } };
     static const char *const policies[2] = { "; style-src", "; script-src" };
     strbuf_adds(&part[PART_POLICY], "default-src 'none'; base-uri 'none'; form-action 'none'");
     for (int kind = 0; kind < 2; kind++) {
         strbuf_adds(&part[PART_POLICY], policies[kind]);
-        for (int i = 0; i <= step; i++) {
+        for (int i = 0; i < n[kind]; i++) {
             struct strbuf text = { 0 };
             if (load(&text, names[kind][i], err) != 0)
                 return -1;
