@@ -268,3 +268,16 @@ fuzz_targets += %D%/fuzz_api
 %C%_fuzz_api_LDADD   = libserver.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
 %C%_fuzz_api_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
+
+check_PROGRAMS += %D%/replay_svg
+%C%_replay_svg_SOURCES  = %D%/fuzz_svg.c %D%/replay.c %D%/fuzz.h
+%C%_replay_svg_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"svg"'
+%C%_replay_svg_LDADD    = libreport.a $(BASE_LIBS)
+TESTS += %D%/replay_svg
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_svg
+%C%_fuzz_svg_SOURCES = %D%/fuzz_svg.c %D%/fuzz.h
+%C%_fuzz_svg_LDADD   = libreport.a $(BASE_LIBS)
+%C%_fuzz_svg_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
