@@ -29,19 +29,14 @@ static void set_title(struct page *p, const struct html_data *d)
 struct scenes {
     struct html_step step;
     struct html_step_scene scene;
-    char type[32];
 };
 
 static bool find_scene(struct scenes *x, const struct html_data *d)
 {
-    struct model m;
-    struct error ignored;
-    const char *model = d->r->model ? d->r->model : d->main ? d->main->preset : "";
-    if (!*model || !d->have_machine || !*d->h.path || model_load(&m, model, NULL, &ignored) != 0)
+    if (!d->have_machine || !*d->h.path || !d->have_model)
         return false;
-    model_free(&m);
-    snprintf(x->type, sizeof x->type, "%s", d->main->type);
-    x->scene = (struct html_step_scene){ model, d->r->hw ? d->r->hw : d->h.id, *x->type && !text_ends_with(model, ".gguf") ? x->type : NULL };
+    const char *model = d->r->model ? d->r->model : d->main->preset;
+    x->scene = (struct html_step_scene){ model, d->r->hw ? d->r->hw : d->h.id, *d->main->type && !d->m.gguf ? d->main->type : NULL };
     x->step = (struct html_step){ &x->scene, 1, NULL };
     return true;
 }

@@ -30,12 +30,11 @@ static const double WORTH = 1.02;
 struct scene {
     const struct html_data *d;
     const struct html_test *t;
-    struct model m;
+    const struct model *m;
     const struct hwprofile *h;
     struct software *software;
     struct predict_options o;
     struct predict_result r;
-    bool have_model;
     struct change v[MOST_CHANGES];
     size_t n;
 };
@@ -48,8 +47,6 @@ static const struct prediction *of_phase(const struct scene *s, const struct pre
 static void scene_free(struct scene *s)
 {
     software_free(s->software);
-    if (s->have_model)
-        model_free(&s->m);
     free(s);
 }
 
@@ -58,17 +55,6 @@ static void scene_free(struct scene *s)
 static uint32_t whole(double v, uint32_t otherwise)
 {
     return v >= 0 && v < INT32_MAX ? (uint32_t)v : otherwise;
-}
-
-static int load_model(struct scene *s, struct error *err)
-{
-    const char *given = s->d->r->model, *type = *s->t->type ? s->t->type : NULL;
-    if (!given && !*s->t->preset)
-        return error_set(err, ERROR_INPUT, "the file does not name a model: name it with --model");
-    if (model_load(&s->m, given ? given : s->t->preset, given && text_ends_with(given, ".gguf") ? NULL : type, err) != 0)
-        return given ? -1 : error_prefix(err, "the model of the file (--model names another)");
-    s->have_model = true;
-    return 0;
 }
 
 static int load_software(struct scene *s, const char *stack, struct error *err)
@@ -95,8 +81,8 @@ static void set_options(struct scene *s)
         .n_depth = whole(t->n_depth, 0),
         .n_batch = t->n_batch >= 1 ? whole(t->n_batch, 1) : 1,
         .n_threads = t->n_threads >= 1 ? (int)t->n_threads : 0,
-        .n_ubatch = time_ubatch(time, s->h, &s->m),
-        .server = time_serves(time, s->h, &s->m),
+        .n_ubatch = time_ubatch(time, s->h, s->m),
+        .server = time_serves(time, s->h, s->m),
         .type_k = DTYPE_F16,
         .type_v = DTYPE_F16,
         .layout = t->layout,
@@ -111,14 +97,14 @@ static void set_options(struct scene *s)
 static int predict_scene(struct scene *s, struct error *err)
 {
     const char *stack = *s->t->engine && strcmp(s->t->engine, "roofcast") != 0 && stack_named(s->t->engine) ? s->t->engine : NULL;
-    if (!s->d->have_machine) {
-        *err = s->d->no_machine;
+    if (!s->d->have_model || !s->d->have_machine) {
+        *err = s->d->have_model ? s->d->no_machine : s->d->no_model;
         return -1;
     }
-    if (load_model(s, err) != 0 || load_software(s, stack, err) != 0)
+    if (load_software(s, stack, err) != 0)
         return -1;
     set_options(s);
-    return predict(&s->r, &s->m, s->h, &s->o, err);
+    return predict(&s->r, s->m, s->h, &s->o, err);
 }
 
 /* ---- one change ------------------------------------------------------------------------------------------------------ */
@@ -145,7 +131,7 @@ static struct ratio ratio_of(const struct scene *s, const char *text, struct err
     int rc = type ? model_load(&other, s->d->r->model ? s->d->r->model : s->t->preset, type, err) : 0;
     const bool loaded = type && rc == 0;
     rc = rc ? rc : whatif_apply(&w, &h, &o, err);
-    rc = rc ? rc : predict(&r, loaded ? &other : &s->m, &h, &o, err);
+    rc = rc ? rc : predict(&r, loaded ? &other : s->m, &h, &o, err);
     if (loaded)
         model_free(&other);
     whatif_profile_free(&h);
@@ -168,19 +154,19 @@ static struct change *try_change(struct scene *s, enum change_kind kind, const c
 static const char *const *types_of(const struct scene *s)
 {
     static const char *const more[] = { "Q8_0", "Q4_K_M", NULL }, *const fewer[] = { "Q3_K_M", NULL }, *const checkpoint[] = { "FP8", "AWQ", NULL };
-    const bool serves = software_weights(&s->m) != WEIGHTS_GGUF && s->r.stack && strncmp(s->r.stack, "llama.cpp", 9) != 0 && s->h->kind == HW_GPU;
-    return serves ? checkpoint : 8.0 * (double)s->m.weight_bytes > 5.2 * (double)s->m.n_params ? more : fewer;
+    const bool serves = software_weights(s->m) != WEIGHTS_GGUF && s->r.stack && strncmp(s->r.stack, "llama.cpp", 9) != 0 && s->h->kind == HW_GPU;
+    return serves ? checkpoint : 8.0 * (double)s->m->weight_bytes > 5.2 * (double)s->m->n_params ? more : fewer;
 }
 
 static void try_types(struct scene *s)
 {
     for (const char *const *type = types_of(s); *type; type++) {
         char text[64];
-        if (strcmp(*type, s->m.type_name) == 0)
+        if (strcmp(*type, s->m->type_name) == 0)
             continue;
         snprintf(text, sizeof text, "type=%s", *type);
         struct change *c = try_change(s, CHANGE_TYPE, text);
-        snprintf(c->text, sizeof c->text, "weights in %s in place of %.32s", *type, s->m.type_name);
+        snprintf(c->text, sizeof c->text, "weights in %s in place of %.32s", *type, s->m->type_name);
         snprintf(c->note, sizeof c->note, "fewer bytes a token; quality: roofcast ppl --against, or roofcast choose");
     }
 }
@@ -210,7 +196,7 @@ static double draft_gain(const struct scene *s, double acceptance, struct error 
     struct speculation x;
     struct predict_result r;
     const struct spec_options o = { .kind = SPEC_NGRAM, .gamma = DRAFTED, .acceptance = { &acceptance, 1 } };
-    return speculate(&x, &r, &s->m, s->h, &s->o, &o, err) == 0 ? x.gain : NAN;
+    return speculate(&x, &r, s->m, s->h, &s->o, &o, err) == 0 ? x.gain : NAN;
 }
 
 static void try_drafts(struct scene *s)
@@ -235,7 +221,7 @@ static void try_threads(struct scene *s)
         return;
     o.n_threads = s->h->n_cores;
     struct change *c = add_change(s, CHANGE_THREADS);
-    if (predict(&r, &s->m, s->h, &o, &why) == 0)
+    if (predict(&r, s->m, s->h, &o, &why) == 0)
         c->ratio = prediction_ratio(of_phase(s, &s->r), of_phase(s, &r), 1);
     snprintf(c->reason, sizeof c->reason, "%.220s", why.msg);
     snprintf(c->text, sizeof c->text, "%d threads, one a core, in place of %d", o.n_threads, s->o.n_threads);
@@ -251,11 +237,11 @@ static struct ratio ratio_on(const struct scene *s, const char *name, struct hwp
     if (hwprofile_load(h, name, &ignored) != 0)
         return (struct ratio){ NAN, NAN, NAN };
     o.n_threads = 0;
-    o.n_ubatch = time_ubatch(o.time, h, &s->m);
-    o.server = time_serves(o.time, h, &s->m);
+    o.n_ubatch = time_ubatch(o.time, h, s->m);
+    o.server = time_serves(o.time, h, s->m);
     const bool same = hwprofile_same_name(h->id, s->h->id) || h->kind != s->h->kind;
     struct ratio x = { NAN, NAN, NAN };
-    if (!same && predict(&r, &s->m, h, &o, &ignored) == 0 && r.fits != 0)
+    if (!same && predict(&r, s->m, h, &o, &ignored) == 0 && r.fits != 0)
         x = prediction_ratio(of_phase(s, &s->r), of_phase(s, &r), 0);
     if (isnan(x.value))
         hwprofile_free(h);
@@ -343,7 +329,7 @@ static void add_item(struct page *p, const struct scene *s, const struct change 
 static void add_all(struct page *p, const struct scene *s)
 {
     page_add(p, PAGE_TABLE, "changes-all")->wide = true;
-    page_say(p, "All changes that were tried, for %s of %s, %s, on %s", s->t->test, s->m.name, s->m.type_name, s->h->id);
+    page_say(p, "All changes that were tried, for %s of %s, %s, on %s", s->t->test, s->m->name, s->m->type_name, s->h->id);
     struct page_table *t = page_cells(p, 7);
     page_column(t, 0, "change", COL_TEXT, NULL, "one thing changed, everything else as in the test");
     page_column(t, 1, "ratio", COL_FLOAT, NULL, "predicted tokens/s over those predicted without the change; of all sequences together");
@@ -385,7 +371,7 @@ static void add_results(struct page *p, struct scene *s)
 {
     const size_t n = rank(s);
     page_add(p, PAGE_TEXT, "");
-    page_say(p, "For %s of %s, %s, on %s", s->t->test, s->m.name, s->m.type_name, *s->h->name ? s->h->name : s->h->id);
+    page_say(p, "For %s of %s, %s, on %s", s->t->test, s->m->name, s->m->type_name, *s->h->name ? s->h->name : s->h->id);
     if (s->r.stack)
         page_say(p, ", software %s", s->r.stack);
     page_say(p, n ? ":" : ": nothing that was tried gives more than 2 %%.");
@@ -406,6 +392,7 @@ int html_add_changes(struct page *p, const struct html_data *d, struct error *er
     s->d = d;
     s->t = t;
     s->h = &d->h;
+    s->m = &d->m;
     page_add(p, PAGE_SECTION, "changes");
     page_say(p, "Changes worth most");
     if (t && predict_scene(s, &why) == 0) {

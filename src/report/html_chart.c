@@ -88,23 +88,41 @@ static bool wants(const struct html_data *d, const struct page_chart_kind *k, si
     case OF_PROFILE:
         return first && d->have_machine && *d->h.path && d->h.n_curve > 0;
     case OF_MODEL:
-        return first && d->r->predict && d->have_machine && *d->h.path && *d->main->preset;
+        return first && d->r->predict && d->have_machine && *d->h.path && d->have_model;
     }
     return false;
 }
 
 /* ---- drawing ---------------------------------------------------------------------------------------------------------- */
 
+/* The numbers of a list, "0,1024,2048", up to `most`; other lists as they are. */
+static const char *cut_list(char *buf, size_t n, const char *list, double most)
+{
+    const char *p = list, *end = list;
+    while (*p) {
+        char *after;
+        const double v = strtod(p, &after);
+        if (after == p || (*after && *after != ','))
+            return list;
+        end = v <= most ? after : end;
+        p = after + (*after == ',');
+    }
+    snprintf(buf, n, "%.*s", (int)(end - list), list);
+    return buf;
+}
+
 /* What the chart's kind reads, into *s. */
 static int find_subject(struct plot_subject *s, struct plot_options *o, const struct draw *x, const struct page_chart_kind *k, struct error *err)
 {
+    enum { GENERATED = 128 };
     const struct html_data *d = x->d;
     const struct chart_kind *c = &charts[k->chart];
+    char depths[256];
     if (k->source == OF_PROFILE)
         o->doc = d->h.path;
     else if (k->source == OF_MODEL)
         return d->r->predict(&s->prediction, d->r->model ? d->r->model : d->main->preset, d->r->hw ? d->r->hw : d->h.path, *d->main->type ? d->main->type : NULL,
-                             c->n_depth, c->n_batch, err);
+                             cut_list(depths, sizeof depths, c->n_depth, (double)d->m.hp.n_ctx_train - GENERATED), c->n_batch, err);
     else
         s->doc = json_incref((json_t *)d->r->file[x->file].doc);
     for (size_t i = x->file + 1; k->source == OF_ALL && i < d->r->n && o->n_more < PLOT_FILES; i++)

@@ -4,6 +4,7 @@
 
 #include "report/html.h"
 #include "cost/classes.h"
+#include "model/model.h"
 #include "report/html_step.h"
 #include "run/run.h"
 
@@ -37,8 +38,9 @@ struct html_data {
     struct run **run; /* [r->n] */
     const struct html_test *main; /* what the changes are of: the first file's decode, else a later one's, else prefill; NULL: no test */
     struct hwprofile h;           /* its machine */
-    bool have_machine;
-    struct error no_machine;      /* why there is none */
+    struct model m;               /* its model, in its type */
+    bool have_machine, have_model;
+    struct error no_machine, no_model; /* why there is none */
 };
 /* html_source.c. errors: a damaged file; html_data_free() after an error too. */
 int html_data_init(struct html_data *d, const struct html_report *r, struct error *err);

@@ -1,5 +1,6 @@
 /* A page as Markdown for issues and pull requests (GitHub's dialect), with its pictures beside it. */
 #include "report/html_write.h"
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static void add_text(struct strbuf *b, const char *s, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (strchr("&<>@#:", s[i]) && s[i])
             strbuf_addf(b, s[i] == ':' && !(i + 1 < n && s[i + 1] == '/') ? ":" : "&#%d;", s[i]);
-        else if (strchr("\\`*_{}[]|~!$", s[i]) && s[i])
+        else if (s[i] && strchr("\\`*_{}[]|~!$", s[i]) && !(s[i] == '_' && i > 0 && i + 1 < n && isalnum((unsigned char)s[i - 1]) && isalnum((unsigned char)s[i + 1])))
             strbuf_addf(b, "\\%c", s[i]);
         else
             strbuf_add(b, &s[i], 1);
@@ -104,8 +105,10 @@ static void add_line(struct strbuf *b, const char *open, const struct page_block
     strbuf_adds(b, close);
 }
 
-static void add_block(struct strbuf *b, const struct page_block *x)
+static void add_block(struct strbuf *b, const struct page_block *x, bool after_list)
 {
+    if (after_list && x->kind != PAGE_ITEM)
+        strbuf_adds(b, "\n");
     switch (x->kind) {
     case PAGE_SECTION:
         add_line(b, "\n## ", x, "\n\n");
@@ -143,7 +146,7 @@ int markdown_write(FILE *f, const struct page *p, struct error *err)
     add_unclean(&b, p->title);
     strbuf_adds(&b, "\n");
     for (size_t i = 0; i < p->n; i++)
-        add_block(&b, &p->block[i]);
+        add_block(&b, &p->block[i], i > 0 && p->block[i - 1].kind == PAGE_ITEM);
     const char *text = strbuf_text(&b, "a page", err);
     int rc = text ? 0 : -1;
     errno = 0;

@@ -234,6 +234,16 @@ static const struct html_test *choose(const struct html_data *d)
     return NULL;
 }
 
+static int load_model(struct html_data *d, struct error *err)
+{
+    const char *given = d->r->model, *type = *d->main->type ? d->main->type : NULL;
+    if (!given && !*d->main->preset)
+        return error_set(err, ERROR_INPUT, "the file does not name a model: name it with --model");
+    if (model_load(&d->m, given ? given : d->main->preset, given && text_ends_with(given, ".gguf") ? NULL : type, err) != 0)
+        return given ? -1 : error_prefix(err, "the model of the file (--model names another)");
+    return 0;
+}
+
 int html_data_init(struct html_data *d, const struct html_report *r, struct error *err)
 {
     *d = (struct html_data){ .r = r, .run = calloc(r->n ? r->n : 1, sizeof *d->run) };
@@ -259,6 +269,7 @@ int html_data_init(struct html_data *d, const struct html_report *r, struct erro
         }
     d->main = choose(d);
     d->have_machine = d->main && html_machine_of(&d->h, d, d->main, &d->no_machine) == 0;
+    d->have_model = d->main && load_model(d, &d->no_model) == 0;
     return 0;
 }
 
@@ -271,6 +282,8 @@ void html_data_free(struct html_data *d)
         }
     if (d->have_machine)
         hwprofile_free(&d->h);
+    if (d->have_model)
+        model_free(&d->m);
     free(d->run);
     free(d->tests.v);
     *d = (struct html_data){ .r = NULL };
