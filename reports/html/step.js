@@ -302,7 +302,7 @@ const roofcastStep = (() => {
         const s = settingOf(data, state), passes = promptPasses(s.prompt, state.context, s.sequences, s.cache.n_ubatch);
         const cost = passes.reduce((sum, p) => addCost(sum, passCost(data, s.cache, p), 1), noCost());
         const sum = phaseSeconds(data, s.scene, s.cache, 'prefill', state.prompt, state.batch, state.context, state.bandwidth, promptGroups(passes));
-        return { ...figures(s, state, cost, sum, s.prompt * s.sequences, s.prompt, state.context), passes: passes.length };
+        return { ...figures(s, state, cost, sum, s.prompt * s.sequences, s.prompt, state.context), passes: passes.length, drafts: 0 };
     }
 
     /* A decode step, or a verification of drafts, after `past` tokens: `predict -n 1 -d PAST -b BATCH`. */
@@ -310,7 +310,7 @@ const roofcastStep = (() => {
         const s = settingOf(data, state), rows = s.drafts + 1, tokens = rows * s.sequences;
         const pass = { tokens, past, sequences: s.sequences, outputs: tokens }, cost = passCost(data, s.cache, pass);
         const sum = phaseSeconds(data, s.scene, s.cache, 'step', state.draft, state.batch, past, state.bandwidth, [{ pass, times: 1 }]);
-        return { ...figures(s, state, cost, sum, tokensOfRound(s.drafts, state.acceptance) * s.sequences, rows, past), passes: 1 };
+        return { ...figures(s, state, cost, sum, tokensOfRound(s.drafts, state.acceptance) * s.sequences, rows, past), passes: 1, drafts: s.drafts };
     }
 
     /* Between the seconds of two prompts, on a line of logarithms. */
@@ -344,7 +344,7 @@ const roofcastStep = (() => {
             for (const key of Object.keys(sum))
                 sum[key] += g.times * part[key];
         }
-        return { ...figures(s, state, cost, sum, s.sequences, n, 0), passes: passes.length };
+        return { ...figures(s, state, cost, sum, s.sequences, n, 0), passes: passes.length, drafts: 0 };
     }
 
     /* Tokens of each sequence in the cache before step 1, 2, ... after the prompt. */
@@ -396,7 +396,13 @@ const roofcastStepPage = (step => {
         return s >= 1 ? `${digits(s)} s` : s >= 1e-3 ? `${digits(s * 1e3)} ms` : `${digits(s * 1e6)} µs`;
     }
 
-    const percent = v => Number.isFinite(v) ? `${v >= 0.1 || v === 0 ? (100 * v).toFixed(0) : (100 * v).toPrecision(2)} %` : 'unavailable';
+    function percent(v) {
+        if (!Number.isFinite(v))
+            return 'unavailable';
+        const places = v >= 0.995 && v < 0.9995 ? 1 : 0;
+        return `${v >= 0.1 || v === 0 ? (100 * v).toFixed(places) : (100 * v).toPrecision(2)} %`;
+    }
+
     const whole = v => Math.round(v).toLocaleString('en-US');
 
     /* ---- elements: texts are text, never markup ---------------------------------------------------------------- */
@@ -481,6 +487,12 @@ const roofcastStepPage = (step => {
         return `[${whole(n)}, ${whole(x.scene.n_embd)}]`;
     }
 
+    /* Only the logits of each sequence's newest token, or of its drafts, are computed. */
+    function outputOf(f, x) {
+        const tokens = f.drafts > 0 ? `${digits(f.tokens / x.sequences)} tokens on average` : '1 token';
+        return x.sequences > 1 ? `${tokens}, each of ${x.sequences} sequences` : tokens;
+    }
+
     function says(view, x, f, now) {
         const memory = f.memory_s >= f.compute_s, waits = memory ? f.compute_waits_s : f.memory_waits_s;
         const what = now === 0 ? `The prompt, ${whole(f.rows * x.sequences)} tokens in ${f.passes === 1 ? 'one pass' : `${f.passes} passes`},`
@@ -493,10 +505,12 @@ const roofcastStepPage = (step => {
     const figures = [
         ['Tokens so far', (f, x) => whole((f.past + f.rows) * x.sequences)],
         ['Input of this pass', inputOf],
+        ['Output of this pass', (f, x) => outputOf(f, x)],
         ['Weight bytes read', f => amount(f.weight_bytes, 'B')],
         ['KV cache bytes', f => amount(f.kv_bytes, 'B')],
         ['Activation bytes', f => amount(f.act_bytes, 'B')],
         ['FLOP', f => amount(f.flop, 'FLOP')],
+        ['Arithmetic intensity', f => amount(f.flop / (f.weight_bytes + f.kv_bytes + f.act_bytes), 'FLOP/byte')],
         ['Time', f => duration(f.seconds)],
         ['Memory time', f => duration(f.memory_s)],
         ['Compute time', f => duration(f.compute_s)],
