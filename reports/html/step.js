@@ -65,7 +65,7 @@ const roofcastStep = (() => {
         if (!(tokens > 0))
             return noCost();
         const t = pass.tokens / seqs, seen = keysSeen(form, t, pass.past), present = keysPresent(form, t, pass.past);
-        const experts = of('weight_expert') > 0 ? of('weight_expert') * expertsTouched(of('n_expert'), of('n_expert_used'), tokens * of('expert_groups')) : 0;
+        const experts = of('weight_expert') > 0 ? of('weight_expert') * expertsTouched(of('n_expert'), of('n_expert_used'), tokens) : 0;
         return {
             weight_bytes: of('weight') + of('weight_tok') * tokens + experts,
             act_bytes: (of('act_in_tok') + of('act_out_tok')) * tokens + of('act_present') * seqs * present + of('act_score') * tokens * present,

@@ -19,7 +19,7 @@ static const double bandwidths[] = { 0.5, 0.75, 1, 1.25, 1.5, 2, 4 };
 static const char *const types[] = { "F16", "FP8", "Q8_0", "Q4_K_M", "AWQ" };
 static const enum dtype kv_types[] = { DTYPE_F16, DTYPE_Q8_0 };
 enum { N_BANDWIDTH = ARRAY_LEN(bandwidths) };
-/* Largest of them by kind of machine: CPUs with measured kernels take a thousand times as long. */
+/* Largest of them by kind of machine: on CPUs longer prompts take minutes, and measured kernels have features of their own at each bandwidth. */
 struct limits_of {
     uint32_t n_prompt, n_batch, n_context;
 };
@@ -43,15 +43,15 @@ static size_t n_within(const uint32_t *v, size_t n, uint32_t most)
 
 /* ---- an op list as forms ----------------------------------------------------------------------------- */
 
+/* On one device passes share no experts: expert_groups is 1. */
 #define OF_FORM(member) { #member, offsetof(struct cost_form, member) }
 static const struct {
     const char *name;
     size_t at;
 } coefficients[] = {
-    OF_FORM(form_tok),     OF_FORM(window),       OF_FORM(n_top),      OF_FORM(n_expert),    OF_FORM(n_expert_used), OF_FORM(expert_groups),
-    OF_FORM(weight),       OF_FORM(weight_tok),   OF_FORM(weight_expert), OF_FORM(act_in_tok), OF_FORM(act_out_tok),  OF_FORM(act_present),
-    OF_FORM(act_score),    OF_FORM(kv_tok),       OF_FORM(kv_seq),     OF_FORM(kv_present),  OF_FORM(flop_tok),      OF_FORM(flop_seen),
-    OF_FORM(flop_present),
+    OF_FORM(form_tok), OF_FORM(window), OF_FORM(n_top), OF_FORM(n_expert), OF_FORM(n_expert_used), OF_FORM(weight), OF_FORM(weight_tok),
+    OF_FORM(weight_expert), OF_FORM(act_in_tok), OF_FORM(act_out_tok), OF_FORM(act_present), OF_FORM(act_score), OF_FORM(kv_tok),
+    OF_FORM(kv_seq), OF_FORM(kv_present), OF_FORM(flop_tok), OF_FORM(flop_seen), OF_FORM(flop_present),
 };
 
 /* "{"role":...,"count":...,"fastest":...,coefficients that are not 0}" */
