@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 30000000 };
+enum { MOST_BYTES = 3000000 };
 
 static int copy_template(FILE *f, const char *name, struct error *err)
 {
