@@ -48,7 +48,11 @@ int cmd_list(int argc, char **argv, struct error *err);
 /* The rows of `predict MODEL --hw HW[,HW...] -q TYPE`, of 512 prompt tokens and 128 generated; type NULL: its default. The caller frees *out, after an
  * error too. */
 struct plot_prediction;
-int predict_for_plot(struct plot_prediction *out, const char *model, const char *hw, const char *type, struct error *err);
+struct predict_request {
+    const char *model, *hw, *type;                    /* type NULL: the model's */
+    const char *n_prompt, *n_gen, *n_depth, *n_batch; /* lists as of -p -n -d -b; NULL: predict's defaults */
+};
+int predict_for_plot(struct plot_prediction *out, const struct predict_request *r, struct error *err);
 /* The chart of `report FILE --hw HW --chart BASE`, without the table. hw NULL: from the file; formats as in struct roofline_chart. */
 int report_chart(const char *file, const char *hw, const char *base, unsigned formats, struct error *err);
 

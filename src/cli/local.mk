@@ -1,6 +1,8 @@
 bin_PROGRAMS += roofcast
 roofcast_SOURCES = \
   %D%/bench_foreign.c \
+  %D%/browser.c \
+  %D%/browser.h \
   %D%/bench_foreign.h \
   %D%/capacity.h \
   %D%/capacity_charts.c \

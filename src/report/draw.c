@@ -10,12 +10,13 @@ void chart_out_free(struct chart_out *o)
 {
     free(o->base);
     free(o->dir);
+    free(o->tip);
     *o = (struct chart_out){ 0 };
 }
 
 int chart_out_init(struct chart_out *o, const char *base, unsigned formats, struct error *err)
 {
-    *o = (struct chart_out){ .formats = formats ? formats : CHART_SVG | CHART_PNG };
+    *o = (struct chart_out){ .formats = formats ? formats : CHART_SVG | CHART_PNG, .title = "", .description = "" };
     const char *slash = strrchr(base, '/');
     const char *name = slash ? slash + 1 : base;
     for (const char *p = base; *p; p++)
@@ -31,6 +32,21 @@ int chart_out_init(struct chart_out *o, const char *base, unsigned formats, stru
         return error_oom(err, strlen(base), "a file name");
     }
     o->name = o->base + (name - base);
+    return 0;
+}
+
+int chart_out_tip(struct chart_out *o, double x, double y, const char *text, struct error *err)
+{
+    struct svg_tip *v = realloc(o->tip, (o->n_tip + 1) * sizeof *v);
+    if (!v)
+        return error_oom(err, (o->n_tip + 1) * sizeof *v, "a chart's tooltips");
+    o->tip = v;
+    v += o->n_tip++;
+    *v = (struct svg_tip){ .x = x, .y = y };
+    struct strbuf clean = { 0 };
+    script_add_clean(&clean, text, false);
+    snprintf(v->text, sizeof v->text, "%.190s", clean.s ? clean.s : "");
+    strbuf_free(&clean);
     return 0;
 }
 
@@ -100,32 +116,79 @@ void script_add_label(struct strbuf *b, const struct frame *f, const struct plan
     strbuf_addf(b, " font typeface . \",%g\" textcolor rgb %s front\n", t->size_px, color);
 }
 
+/* "10 us", "0.01", "3 k" of v, which is k * 10^e. */
+static void say_decade(char *text, size_t n, int k, int e, const char *unit)
+{
+    if (*unit && e < 0 && e >= -12)
+        snprintf(text, n, "%.0f %s%s", k * pow(10, (e + 12) % 3), ((const char *[]){ "p", "n", "µ", "m" })[(e + 12) / 3], unit);
+    else if (e < 0)
+        snprintf(text, n, "%.*f", -e, k * pow(10, e));
+    else if (e < 4 && (!*unit || e < 3))
+        snprintf(text, n, "%.0f%s%s", k * pow(10, e), *unit ? " " : "", unit);
+    else
+        snprintf(text, n, "%.0f %c%s", k * pow(10, e % 3), " kMGTPEZY"[e / 3 < 9 ? e / 3 : 8], unit);
+}
+
+/* Decades are named, and the ends of an axis that begins or ends between them. */
 void script_add_decades(struct strbuf *b, const char *axis, double lo, double hi, const char *unit)
 {
-    strbuf_addf(b, "set %stics (", axis);
+    const int last = (int)floor(log10(hi) + 1e-9);
     bool first = true;
-    int last = (int)lround(log10(hi));
-    for (int e = (int)floor(log10(lo) + 1e-9); e <= last; e++) {
-        char text[32];
-        double v = pow(10, e);
-        if (*unit && e < 0 && e >= -12)
-            snprintf(text, sizeof text, "%.0f %s%s", pow(10, (e + 12) % 3), ((const char *[]){ "p", "n", "µ", "m" })[(e + 12) / 3], unit);
-        else if (e < 0)
-            snprintf(text, sizeof text, "%.*f", -e, v);
-        else if (e < 4 && (!*unit || e < 3))
-            snprintf(text, sizeof text, "%.0f%s%s", v, *unit ? " " : "", unit);
-        else
-            snprintf(text, sizeof text, "%.0f %c%s", pow(10, e % 3),
-                     " kMGTPEZY"[e / 3 < 9 ? e / 3 : 8], unit);
-        strbuf_addf(b, "%s'%s' 1e%d", first ? "" : ", ", text, e);
-        for (int k = 2; k < 10 && e < last; k++)
-            strbuf_addf(b, ", '' %de%d 1", k, e);
-        first = false;
-    }
+    strbuf_addf(b, "set %stics (", axis);
+    for (int e = (int)floor(log10(lo) + 1e-9); e <= last; e++)
+        for (int k = 1; k < 10; k++) {
+            char text[32];
+            const double v = k * pow(10, e);
+            if (v < lo * (1 - 1e-9) || v > hi * (1 + 1e-9))
+                continue;
+            const bool end = fabs(v / lo - 1) < 1e-9 || fabs(v / hi - 1) < 1e-9;
+            say_decade(text, sizeof text, k, e, unit);
+            if (k == 1 || (end && k >= 2))
+                strbuf_addf(b, "%s'%s' %de%d", first ? "" : ", ", text, k, e);
+            else
+                strbuf_addf(b, "%s'' %de%d 1", first ? "" : ", ", k, e);
+            first = false;
+        }
     strbuf_adds(b, ")\n");
 }
 
-void script_add_prologue(struct strbuf *b, const struct chart_out *o, const struct frame *f)
+/* A tenth, an eighth or a sixth of [0, hi], with one prefix for all. */
+void script_add_linear(struct strbuf *b, const char *axis, const struct chart_axis *a)
+{
+    double lead = a->hi / pow(10, floor(log10(a->hi) + 1e-9));
+    int n = lead > 4.5 || lead < 1.1 ? 10 : lead < 1.5 ? 6 : 8, prefix = (int)floor(log10(a->hi) / 3 + 1e-9);
+    prefix = prefix < -4 ? -4 : prefix > 6 ? 6 : prefix;
+    strbuf_addf(b, "set %stics (", axis);
+    for (int i = 0; i <= n; i++)
+        strbuf_addf(b, "%s'%.6g%s%s%s' %.10g", i ? ", " : "", a->hi * i / n / pow(1000, prefix), *a->unit || (i && prefix) ? " " : "",
+                    i || *a->unit ? ((const char *[]){ "p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E" })[prefix + 4] : "", a->unit, a->hi * i / n);
+    strbuf_adds(b, ")\n");
+}
+
+static void add_named_string(struct strbuf *b, const char *name, const char *text)
+{
+    strbuf_addf(b, "%s = ", name);
+    script_add_string(b, text);
+    strbuf_adds(b, "\n");
+}
+
+static void add_words(struct strbuf *b, const struct chart_words *w)
+{
+    add_named_string(b, "TITLE", w->title);
+    add_named_string(b, "X_TITLE", w->x_title);
+    add_named_string(b, "Y_TITLE", w->y_title);
+    strbuf_addf(b, "X_LOG = %d\nY_LOG = %d\nN_SERIES = %zu\n", w->x_log, w->y_log, w->n_series);
+    if (w->n_series)
+        strbuf_addf(b, "array NAME[%zu]\n", w->n_series);
+    for (size_t i = 0; i < w->n_series; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "NAME[%zu]", i + 1);
+        add_named_string(b, name, w->name[i]);
+    }
+    strbuf_adds(b, "\n");
+}
+
+void script_add_prologue(struct strbuf *b, const struct chart_out *o, const struct frame *f, const struct chart_words *w)
 {
     static const char *const file[][2] = { { "points", ".tsv" }, { "roofs", ".roofs.tsv" } };
     strbuf_adds(b, "# Draws the pictures again: run gnuplot on this file in this directory.\n");
@@ -149,31 +212,80 @@ void script_add_prologue(struct strbuf *b, const struct chart_out *o, const stru
                 "WIDTH = %.1f\nHEIGHT = %.1f\nLEFT = %.1f\nRIGHT = %.1f\nTOP = "
                 "%.1f\nBOTTOM = %.1f\n",
                 f->width, f->height, f->left, f->right, f->top, f->bottom);
-    strbuf_addf(b, "X_LO = %g\nX_HI = %g\nY_LO = %g\nY_HI = %g\n\n", f->x_lo, f->x_hi, f->y_lo,
+    strbuf_addf(b, "X_LO = %g\nX_HI = %g\nY_LO = %g\nY_HI = %g\n", f->x_lo, f->x_hi, f->y_lo,
                 f->y_hi);
+    const unsigned columns = o->formats >> CHART_COLUMNS ? o->formats >> CHART_COLUMNS : 118;
+    strbuf_addf(b, "COLUMNS = %u\nLINES = %u\n", columns, columns / 3 + 1 > 20 ? columns / 3 + 1 : 20);
+    add_words(b, w);
+}
+
+/* ---- templates ------------------------------------------------------------------------------------------------ */
+
+enum { INCLUDE_DEPTH = 4 };
+
+/* "name" beside the template, of a line "#INCLUDE name#". */
+static int beside(char *path, size_t size, const char *style, const char *name, size_t n_name, struct error *err)
+{
+    const char *slash = strrchr(style, '/');
+    const int n = snprintf(path, size, "%.*s%.*s", slash ? (int)(slash + 1 - style) : 0, style, (int)n_name, name);
+    return n >= 0 && (size_t)n < size ? 0 : error_set(err, ERROR_INPUT, "%s: the path of \"%.*s\" is too long", style, (int)n_name, name);
+}
+
+struct templates {
+    struct strbuf *out;
+    const char *style;
+    const struct strbuf *texts;
+    int n_label;
+};
+
+static int add_template(struct templates *t, const char *path, int depth, struct error *err);
+
+static int add_line(struct templates *t, const char *line, size_t n, int depth, struct error *err)
+{
+    static const char mark[] = "#LABELS#", include[] = "#INCLUDE ";
+    char path[4096];
+    const size_t head = sizeof include - 1;
+    if (n == sizeof mark && memcmp(line, mark, n - 1) == 0) {
+        t->n_label++;
+        if (t->texts->len)
+            strbuf_add(t->out, t->texts->s, t->texts->len);
+        return 0;
+    }
+    if (n <= head + 2 || memcmp(line, include, head) != 0 || line[n - 2] != '#') {
+        strbuf_add(t->out, line, n);
+        return 0;
+    }
+    return beside(path, sizeof path, t->style, line + head, n - head - 2, err) != 0 ? -1 : add_template(t, path, depth + 1, err);
+}
+
+static int add_template(struct templates *t, const char *path, int depth, struct error *err)
+{
+    struct filemap m;
+    int rc = 0;
+    if (depth > INCLUDE_DEPTH)
+        return error_set(err, ERROR_INPUT, "%s: templates include one another more than %d deep", path, INCLUDE_DEPTH);
+    if (filemap_open(&m, path, err) != 0)
+        return -1;
+    const char *p = (const char *)m.data, *end = p ? p + m.size : p;
+    while (p < end && rc == 0) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        const size_t n = stop ? (size_t)(stop + 1 - p) : (size_t)(end - p);
+        rc = add_line(t, p, n, depth, err);
+        p += n;
+    }
+    filemap_close(&m);
+    return rc;
 }
 
 int script_add_style(struct strbuf *b, const char *style_path, const struct strbuf *texts, struct error *err)
 {
-    static const char mark[] = "#LABELS#\n";
-    struct filemap style;
-    if (filemap_open(&style, style_path, err) != 0)
+    struct templates t = { .out = b, .style = style_path, .texts = texts };
+    if (add_template(&t, style_path, 0, err) != 0)
         return -1;
-    const char *text = (const char *)style.data;
-    const char *at = style.size ? memmem(text, style.size, mark, sizeof mark - 1) : NULL;
-    if (!at) {
-        filemap_close(&style);
-        return error_set(err, ERROR_INPUT,
-                         "%s: expected a line \"#LABELS#\" for the chart's texts, found none",
-                         style_path);
-    }
-    size_t before = (size_t)(at - text), after = before + sizeof mark - 1;
-    strbuf_add(b, text, before);
-    if (texts->len)
-        strbuf_add(b, texts->s, texts->len);
     b->oom |= texts->oom;
-    strbuf_add(b, text + after, style.size - after);
-    filemap_close(&style);
+    if (t.n_label != 1)
+        return error_set(err, ERROR_INPUT, "%s: expected a line \"#LABELS#\" for the chart's texts, found %s", style_path,
+                         t.n_label ? "several" : "none");
     return 0;
 }
 
@@ -256,6 +368,36 @@ static int render(const struct chart_out *o, struct picture *p, struct error *er
     return rc;
 }
 
+/* gnuplot's SVG, made fit for pages, in its place. */
+static int finish(const struct chart_out *o, const struct picture *p, struct error *err)
+{
+    struct strbuf text = { 0 };
+    struct filemap svg, css;
+    char path[4096];
+    if (beside(path, sizeof path, o->style, "dark.css", 8, err) != 0 || filemap_open(&css, path, err) != 0)
+        return -1;
+    char *sheet = strndup(css.data ? (const char *)css.data : "", css.size);
+    filemap_close(&css);
+    if (!sheet)
+        return error_oom(err, 4096, "a style sheet");
+    const struct svg_about about = { .title = o->title, .description = o->description, .css = sheet, .tip = o->tip, .n_tip = o->n_tip };
+    int rc = filemap_open(&svg, p->there, err);
+    if (rc == 0) {
+        rc = svg_finish(&text, (const char *)svg.data, svg.size, &about, err);
+        filemap_close(&svg);
+    }
+    if (rc == 0 && text.oom)
+        rc = error_oom(err, text.len, "a picture");
+    FILE *f = rc == 0 ? fopen(p->there, "w") : NULL;
+    if (rc == 0 && (!f || fwrite(text.s, 1, text.len, f) != text.len || fflush(f) != 0))
+        rc = error_set(err, ERROR_SYSTEM, "%s: %s", p->file.path, strerror(errno));
+    if (f && fclose(f) != 0 && rc == 0)
+        rc = error_set(err, ERROR_SYSTEM, "%s: %s", p->file.path, strerror(errno));
+    strbuf_free(&text);
+    free(sheet);
+    return rc;
+}
+
 int chart_draw(const struct chart_out *o, struct error *err)
 {
     struct picture p[CHART_FORMATS] = { 0 };
@@ -264,6 +406,8 @@ int chart_draw(const struct chart_out *o, struct error *err)
         if (o->formats & 1u << i)
             rc = picture_open(&p[i], o, i, err);
     rc = rc == 0 ? render(o, p, err) : rc;
+    if (rc == 0 && p[0].there)
+        rc = finish(o, &p[0], err);
     for (int i = 0; i < CHART_FORMATS; i++) {
         if (p[i].open && rc == 0)
             rc = outfile_commit(&p[i].file, err);

@@ -2,6 +2,8 @@ noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
   %D%/analyze.c \
   %D%/analyze.h \
+  %D%/boxes.c \
+  %D%/boxes.h \
   %D%/capacity_report.c \
   %D%/capacity_report.h \
   %D%/chart.c \
@@ -22,6 +24,23 @@ libreport_a_SOURCES = \
   %D%/html_step_pool.c \
   %D%/html_step_sample.c \
   %D%/html_step_scene.c \
+  %D%/html.c \
+  %D%/html.h \
+  %D%/html_change.c \
+  %D%/html_chart.c \
+  %D%/html_internal.h \
+  %D%/html_machine.c \
+  %D%/html_markdown.c \
+  %D%/html_missing.c \
+  %D%/html_page.c \
+  %D%/html_page.h \
+  %D%/html_source.c \
+  %D%/html_svg.c \
+  %D%/html_svg.h \
+  %D%/html_table.c \
+  %D%/html_verdict.c \
+  %D%/html_write.c \
+  %D%/html_write.h \
   %D%/layout.c \
   %D%/layout.h \
   %D%/list.h \
@@ -41,13 +60,21 @@ libreport_a_SOURCES = \
   %D%/plan_margins.c \
   %D%/plan_points.c \
   %D%/plan_roofs.c \
+  %D%/plan_titles.c \
   %D%/plot.h \
+  %D%/plot_accuracy.c \
   %D%/plot_chart.c \
   %D%/plot_curves.c \
   %D%/plot_doc.c \
+  %D%/plot_kinds.c \
+  %D%/plot_layers.c \
   %D%/plot_levels.c \
   %D%/plot_predicted.c \
+  %D%/plot_pareto.c \
   %D%/plot_roofs.c \
+  %D%/plot_scaling.c \
+  %D%/plot_served.c \
+  %D%/plot_waterfall.c \
   %D%/predict_columns.c \
   %D%/predict_draft.c \
   %D%/predict_explain.c \
@@ -77,6 +104,8 @@ libreport_a_SOURCES = \
   %D%/serving_table.c \
   %D%/serving_timeline.c \
   %D%/serving_trace.c \
+  %D%/svg.c \
+  %D%/svg.h \
   %D%/table.c \
   %D%/table.h \
   %D%/table_fields.c \

@@ -57,6 +57,7 @@ struct plan_sample {
         SAMPLE_PREFILL,
         SAMPLE_OTHER,
         SAMPLE_COUNTED,
+        SAMPLE_FULL,
         SAMPLE_HOLLOW,
         SAMPLE_L1,
         SAMPLE_L2,
@@ -95,6 +96,12 @@ void plan_free(struct plan *p);
 /* ---- parts (plan_*.c) ---------------------------------------------------------- */
 /* Append t with this text (cut to fit). */
 int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, struct error *err);
+/* Append a text there. plan_titles.c */
+int plan_put(struct plan *p, enum text_role role, double size_px, double x, double y, char align, double angle, const char *text, struct error *err);
+/* Lines of at most the picture's width, from *y down; *y: behind them. */
+int plan_paragraph(struct plan *p, const char *text, double size_px, int max_lines, double *y, struct error *err);
+/* Title and subtitle at the top; *y: behind them. */
+int plan_heading(struct plan *p, const char *title, const char *subtitle, double *y, struct error *err);
 /* Break text at spaces into lines of at most w_px; the last of max_lines ends in "..." when
  * more was left. */
 #define WRAP_LINE 200
