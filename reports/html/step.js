@@ -493,12 +493,21 @@ const roofcastStepPage = (step => {
         return x.sequences > 1 ? `${tokens}, each of ${x.sequences} sequences` : tokens;
     }
 
-    function says(view, x, f, now) {
-        const memory = f.memory_s >= f.compute_s, waits = memory ? f.compute_waits_s : f.memory_waits_s;
+    /* Seconds in which neither side works: launches of kernels, the host. */
+    const neither = f => Math.max(0, f.seconds - Math.max(f.memory_s, f.compute_s));
+
+    function why(f) {
+        const of = s => `${duration(s)} of it (${percent(s / f.seconds)})`;
+        if (neither(f) > Math.max(f.memory_s, f.compute_s))
+            return `Launches of kernels and the host take the most: memory and the compute units both wait for ${of(neither(f))}.`;
+        return f.memory_s >= f.compute_s ? `Memory is the longer side: the compute units wait ${of(f.compute_waits_s)}.`
+            : `Compute is the longer side: memory waits ${of(f.memory_waits_s)}.`;
+    }
+
+    function says(x, f, now) {
         const what = now === 0 ? `The prompt, ${whole(f.rows * x.sequences)} tokens in ${f.passes === 1 ? 'one pass' : `${f.passes} passes`},`
             : x.drafts > 0 ? `Round ${now}, ${x.drafts} drafted tokens verified in one pass,` : `Decode step ${now}`;
-        return `${what} takes ${duration(f.seconds)}. ${memory ? 'Memory' : 'Compute'} is the longer side: ${memory ? 'the compute units wait' : 'memory waits'} ` +
-            `${duration(waits)} of it (${percent(waits / f.seconds)}).`;
+        return `${what} takes ${duration(f.seconds)}${now === 0 ? ', the time to first token' : ''}. ${why(f)}`;
     }
 
     /* Name and text of each figure. */
@@ -516,6 +525,7 @@ const roofcastStepPage = (step => {
         ['Compute time', f => duration(f.compute_s)],
         ['Compute units wait', f => `${duration(f.compute_waits_s)} (${percent(f.compute_waits_s / f.seconds)})`],
         ['Memory waits', f => `${duration(f.memory_waits_s)} (${percent(f.memory_waits_s / f.seconds)})`],
+        ['Neither works', f => `${duration(neither(f))} (${percent(neither(f) / f.seconds)})`],
         ['Memory bandwidth used (MBU)', f => percent(f.mbu)],
         ['Peak FLOP/s used (MFU)', (f, x) => x.cache.math ? `${percent(f.mfu)} of ${amount(x.cache.peak_flop_s, 'FLOP/s')} ${x.cache.math.toUpperCase()}` : 'unavailable'],
         ['Tokens/s', f => digits(f.tok_s)],
@@ -528,7 +538,7 @@ const roofcastStepPage = (step => {
             const again = naive ? Math.max(0, naive.flop - cached.flop) : 0;
             body.push(row(['Work repeated', 'none', naive ? `${amount(again, 'FLOP')}, ${percent(again / naive.flop)} of the pass` : 'none yet']));
         }
-        view.figures.replaceChildren(element('caption', {}, 'This pass'), head(two ? ['', 'with KV cache', 'without KV cache'] : ['', 'value']), element('tbody', {}, ...body));
+        view.figures.replaceChildren(element('caption', {}, 'This pass'), head(two ? ['', 'with KV cache', 'naive, without'] : ['', 'value']), element('tbody', {}, ...body));
     }
 
     function bar(name, seconds, longest, className) {
@@ -539,9 +549,9 @@ const roofcastStepPage = (step => {
     }
 
     function showBars(view, now) {
-        const parts = [['', now.cached]];
+        const parts = [['', now.cached]]; /* the naive loop's below */
         if (view.naive.checked && now.naive)
-            parts.push([', without KV cache', now.naive]);
+            parts.push([', naive', now.naive]);
         const longest = Math.max(...parts.map(p => p[1].seconds));
         view.bars.replaceChildren(...parts.flatMap(([of, f]) => [bar(`Pass${of}`, f.seconds, longest, 'step-pass'), bar(`Memory${of}`, f.memory_s, longest, 'step-memory'),
             bar(`Compute${of}`, f.compute_s, longest, 'step-compute')]));
@@ -561,9 +571,9 @@ const roofcastStepPage = (step => {
             const cells = [i === 0 ? 'prompt' : `step ${i}`, inputOf(at.cached, x), whole(at.cached.past), duration(at.cached.seconds), duration(seconds)];
             rows.push(row(two ? [...cells, duration((at.naive || at.cached).seconds), duration(naive)] : cells));
         }
-        const heads = ['pass', 'input', 'in the cache', 'time', 'since the start'];
+        const heads = ['pass', 'input', 'cached', 'time', 'total'];
         view.passes.replaceChildren(element('caption', {}, `Passes so far${first > 0 ? `, the last ${MOST_ROWS}` : ''}`),
-            head(two ? [...heads, 'time without KV cache', 'since the start'] : heads), element('tbody', {}, ...rows));
+            head(two ? [...heads, 'naive', 'total'] : heads), element('tbody', {}, ...rows));
     }
 
     /* ---- all ----------------------------------------------------------------------------------------------------- */
@@ -582,7 +592,7 @@ const roofcastStepPage = (step => {
         view.atText.textContent = name;
         view.back.disabled = view.step === 0;
         view.next.disabled = view.step >= most;
-        view.says.textContent = says(view, x, now.cached, view.step);
+        view.says.textContent = says(x, now.cached, view.step);
         view.software.textContent = `${x.scene.model} ${x.type.name} on ${x.scene.machine_name || x.scene.machine}; software: ${x.type.stack || 'efficiency factors of the profile'}.`;
         showBars(view, now);
         showFigures(view, x, now);

@@ -6,7 +6,11 @@
 static int write_file(const struct html_step *what, const char *path, struct error *err)
 {
     struct outfile out;
-    struct page p = { .title = "Step through one request" };
+    struct page p = { .n = 0 };
+    if (what->n == 1)
+        snprintf(p.title, sizeof p.title, "%.80s on %.60s", what->scene->model, what->scene->hw);
+    else
+        snprintf(p.title, sizeof p.title, "%zu pairs of a model and a machine", what->n);
     if (outfile_open(&out, path, err) != 0)
         return -1;
     page_add(&p, PAGE_STEP, "step");
