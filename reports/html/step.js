@@ -353,14 +353,14 @@ const roofcastStep = (() => {
         return Math.round(state.context + s.prompt + (step - 1) * tokensOfRound(s.drafts, state.acceptance));
     }
 
-    /* Step 0: the prompt; 1, 2, ...: decode steps. {cached, naive: null where they are alike} */
-    function stepAt(data, state, step) {
+    /* Step 0: the prompt; 1, 2, ...: decode steps. {cached, naive: null where it is not wanted or does the same} */
+    function stepAt(data, state, step, compares) {
         if (step === 0) {
             const cached = prefill(data, state);
-            return { cached, naive: state.context > 0 ? naive(data, state, state.context + cached.rows) : null };
+            return { cached, naive: compares && state.context > 0 ? naive(data, state, state.context + cached.rows) : null };
         }
         const past = pastOfStep(data, state, step);
-        return { cached: decode(data, state, past), naive: naive(data, state, past + 1) };
+        return { cached: decode(data, state, past), naive: compares ? naive(data, state, past + 1) : null };
     }
 
     return { stepAt, prefill, decode, naive, pastOfStep, settingOf, tokensOfRound };
@@ -557,13 +557,23 @@ const roofcastStepPage = (step => {
             bar(`Compute${of}`, f.compute_s, longest, 'step-compute')]));
     }
 
+    /* A pass of the present settings, computed once. */
+    function passAt(view, i) {
+        const of = JSON.stringify([view.state, view.naive.checked]);
+        if (view.known.of !== of)
+            view.known = { of, passes: new Map() };
+        if (!view.known.passes.has(i))
+            view.known.passes.set(i, step.stepAt(view.data, view.state, i, view.naive.checked));
+        return view.known.passes.get(i);
+    }
+
     /* ---- the passes so far -------------------------------------------------------------------------------------- */
 
-    function showPasses(view, x, now) {
+    function showPasses(view, x) {
         const first = Math.max(0, view.step - MOST_ROWS + 1), two = view.naive.checked, rows = [];
         let seconds = 0, naive = 0;
         for (let i = 0; i <= view.step; i++) {
-            const at = i === view.step ? now : step.stepAt(view.data, view.state, i);
+            const at = passAt(view, i);
             seconds += at.cached.seconds;
             naive += (at.naive || at.cached).seconds;
             if (i < first)
@@ -584,7 +594,7 @@ const roofcastStepPage = (step => {
         view.step = Math.min(view.step, most);
         while (view.step > 0 && step.pastOfStep(view.data, view.state, view.step) >= x.scene.n_ctx)
             view.step--;
-        const now = step.stepAt(view.data, view.state, view.step), name = view.step === 0 ? 'prompt' : `decode step ${view.step}`;
+        const now = passAt(view, view.step), name = view.step === 0 ? 'prompt' : `decode step ${view.step}`;
         showSliders(view, x);
         view.at.max = most;
         view.at.value = view.step;
@@ -596,7 +606,7 @@ const roofcastStepPage = (step => {
         view.software.textContent = `${x.scene.model} ${x.type.name} on ${x.scene.machine_name || x.scene.machine}; software: ${x.type.stack || 'efficiency factors of the profile'}.`;
         showBars(view, now);
         showFigures(view, x, now);
-        showPasses(view, x, now);
+        showPasses(view, x);
     }
 
     function go(view, to) {
@@ -650,7 +660,7 @@ const roofcastStepPage = (step => {
     }
 
     function start(body, data) {
-        const view = { data, state: firstState(data, 0), inputs: {}, step: 0, timer: 0 };
+        const view = { data, state: firstState(data, 0), inputs: {}, step: 0, timer: 0, known: {} };
         view.software = element('p', { class: 'step-software' });
         view.says = element('p', { class: 'step-says', 'aria-live': 'polite' });
         view.bars = element('div', { class: 'step-bars' });
