@@ -258,10 +258,21 @@ int cmd_plot(int argc, char **argv, struct error *err)
     static const char doc[] =
         "Draw the roofline of a run (bench --save), an analysis (analyze -o json), a prediction (predict -o json), "
         "a server's run (serve --save, simulate --save), another engine's results (llama-bench, vLLM: any file that `roofcast report` reads), a machine (a profile, its name, or `this`), or a "
-        "model predicted on the machines of --hw. Slanted roofs are memory bandwidth, horizontal ones peak FLOP/s; a point is a role, "
-        "its area the share of the time. Of a server's run a point is a kind of steps, tokens/s against its tokens.\v"
+        "model predicted on the machines of --hw; with --chart other charts. Slanted roofs are memory bandwidth, horizontal ones peak FLOP/s; a point is a role, "
+        "its area the share of the time. Of a server's run a point is a kind of steps, tokens/s against its tokens. A run and a prediction of it: "
+        "measured points filled, predicted ones hollow, joined.\v"
         "The axes depend only on the roofs, so charts of one machine are comparable; points outside are listed, not "
-        "moved. To restyle, edit NAME.gp and run gnuplot on it in its directory.\n\n"
+        "moved. To restyle, edit NAME.gp and run gnuplot on it in its directory. NAME.svg has tooltips and colours for dark mode, which gnuplot alone does not write.\n\n"
+        "Kinds of charts, and what they read:\n"
+        "  roofline: any of the above; hierarchical: a run with --ops, a point per op and memory level\n"
+        "  trajectory, batch, context: a prediction, or a model, of several -b and -d\n"
+        "  waterfall: a run with --ops, a prediction or a model, from the roof to what is achieved\n"
+        "  layers: a run with --ops, or analyze -o json: bytes, FLOP and time of each layer\n"
+        "  accuracy: score -o json, predicted against measured\n"
+        "  bandwidth, saturation, latency, loaded-latency, kernels: a profile\n"
+        "  steps, latencies, timeline, rates: runs of a server (--save)\n"
+        "  policies: simulate --compare-policies -o json, or runs of a server\n"
+        "  pareto: capacity -o json, a prediction or a model\n\n"
         "  roofcast plot run.json -o roofline\n"
         "  roofcast plot run.json --hw this --phase decode -o decode\n"
         "  roofcast analyze llama-3-8b -o json > a.json; roofcast plot a.json --hw "
@@ -273,8 +284,11 @@ int cmd_plot(int argc, char **argv, struct error *err)
         "  roofcast serve -m model.gguf --save served.json; roofcast plot served.json -o steps\n"
         "  roofcast plot llama-3-8b -q Q4_K_M --hw h100-sxm,rtx-4090,m4-max\n"
         "  roofcast plot --chart hierarchical run.json --hw this -m model.gguf\n"
-        "  roofcast plot --chart bandwidth this; roofcast plot --chart kernels this --op matmat --format svg,pdf";
-    static const struct cli_syntax syntax = { option_table, parse, "FILE|MACHINE|MODEL", doc, NULL };
+        "  roofcast plot --chart bandwidth this; roofcast plot --chart kernels this --op matmat --format svg,pdf\n"
+        "  roofcast plot --chart batch llama-3-8b -q Q4_K_M --hw rtx-4090 --term\n"
+        "  roofcast plot --chart waterfall run.json; roofcast plot --chart layers run.json\n"
+        "  roofcast plot --chart latencies a.json b.json";
+    static const struct cli_syntax syntax = { option_table, parse, "FILE...|MACHINE|MODEL", doc, NULL };
     struct plot_options o = { 0 };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

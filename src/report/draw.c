@@ -45,9 +45,10 @@ int chart_out_tip(struct chart_out *o, double x, double y, const char *text, str
     *v = (struct svg_tip){ .x = x, .y = y };
     struct strbuf clean = { 0 };
     script_add_clean(&clean, text, false);
-    snprintf(v->text, sizeof v->text, "%.190s", clean.s ? clean.s : "");
+    const char *whole = strbuf_text(&clean, "a tooltip", err);
+    snprintf(v->text, sizeof v->text, "%.190s", whole ? whole : "");
     strbuf_free(&clean);
-    return 0;
+    return whole ? 0 : -1;
 }
 
 /* ---- text for gnuplot ------------------------------------------------------------------ */
@@ -113,7 +114,7 @@ void script_add_label(struct strbuf *b, const struct frame *f, const struct plan
     strbuf_adds(b, t->align == 'l' ? " left" : t->align == 'r' ? " right" : " center");
     if (t->angle != 0)
         strbuf_addf(b, " rotate by %.0f", t->angle);
-    strbuf_addf(b, " font typeface . \",%g\" textcolor rgb %s front\n", t->size_px, color);
+    strbuf_addf(b, " font typeface . \",%g\" textcolor rgb %s front noenhanced\n", t->size_px, color);
 }
 
 /* "10 us", "0.01", "3 k" of v, which is k * 10^e. */

@@ -418,8 +418,8 @@ int html_add_changes(struct page *p, const struct html_data *d, struct error *er
         add_results(p, s);
     } else {
         page_add(p, PAGE_TEXT, "");
-        page_say(p, "Unavailable: %s.", t ? why.msg : "no test of decode or prefill is in these files; of a simulation `roofcast simulate --compare-policies` and "
-                 "`roofcast capacity` try changes");
+        page_say(p, "Unavailable: %s.", t ? why.msg : "no test of decode or prefill is in these files; of a simulation roofcast simulate --compare-policies and "
+                 "roofcast capacity try changes");
     }
     scene_free(s);
     return interrupt_check(err);

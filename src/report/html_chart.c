@@ -288,13 +288,13 @@ static void add_chart(struct page *p, struct draw *x, const struct page_chart_ki
 {
     char id[64];
     struct error why = { 0 };
-    const char *file = x->d->r->file[x->file].name;
-    snprintf(id, sizeof id, "%s-%zu", k->id, x->file + 1);
-    snprintf(x->base, sizeof x->base, "%.3000s%s%s", base ? base : folder, base ? "-" : "/", id);
+    const char *file = x->d->r->file[x->file].name, *name = id + strlen("chart-");
+    snprintf(id, sizeof id, "chart-%s-%zu", k->id, x->file + 1);
+    snprintf(x->base, sizeof x->base, "%.3000s%s%s", base ? base : folder, base ? "-" : "/", name);
     const int rc = k->source == OF_MEASURED ? draw_measured(x, &why) : draw_kind(x, k, &why);
     struct page_block *b = page_add(p, PAGE_CHART, id);
     if (rc == 0 && base)
-        snprintf(b->chart.file, sizeof b->chart.file, "%.60s-%.40s.svg", name_of(base), id);
+        snprintf(b->chart.file, sizeof b->chart.file, "%.60s-%.40s.svg", name_of(base), name);
     if (rc == 0 && (base || take_picture(p, b, x, &why) == 0)) {
         page_say(p, "%s. %s.", k->caption, file);
         say_notes(p, &x->notes);

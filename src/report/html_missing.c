@@ -90,6 +90,8 @@ static void say_prediction(struct missing *m, const json_t *rows)
 static void say_served(struct missing *m, const json_t *doc)
 {
     const json_t *rows = json_object_get(doc, "rows");
+    char text[96];
+    size_t n = 0;
     if (!json_is_true(json_object_get(doc, "measured")))
         say(m, "everything", "a simulation: nothing in this file was measured");
     for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -98,8 +100,10 @@ static void say_served(struct missing *m, const json_t *doc)
             say(m, text_of(row, "name"), text_of(row, "reason"));
     }
     for (size_t i = 0; i < json_array_size(rows); i++)
-        if (*text_of(json_array_get(rows, i), "reason"))
-            say(m, "intervals of some figures", text_of(json_array_get(rows, i), "reason"));
+        n += *text_of(json_array_get(rows, i), "reason") != 0;
+    snprintf(text, sizeof text, "%zu of %zu figures have none; the table of figures says why", n, json_array_size(rows));
+    if (n > 0)
+        say(m, "sampling intervals", text);
 }
 
 static void say_measured(struct missing *m, const struct html_file *f)

@@ -224,7 +224,7 @@ static void read_text(struct reader *r)
         strbuf_adds(r->out, begin < r->p ? "\n" : "");
     else
         for (const char *c = begin; c < r->p; c++)
-            strbuf_add(r->out, *c == '>' || !*c ? "?" : c, 1);
+            strbuf_add(r->out, *c == '>' ? "&gt;" : *c ? c : "?", *c == '>' ? 4 : 1);
 }
 
 int html_svg_clean(struct strbuf *out, const char *data, size_t n, const char *prefix, const char *attributes, struct error *err)

@@ -172,8 +172,8 @@ static int fill(struct curve_chart *c, const struct plot_options *o, const json_
     const char *file = text(doc, "file"), *slash = strrchr(file, '/');
     snprintf(c->title, sizeof c->title, "%.150s", o->title ? o->title : "Predicted against measured");
     const json_t *all = group_of(doc, o->phase);
-    snprintf(c->subtitle, sizeof c->subtitle, "%.80s; mean error %.1f %%, median %.1f %%; bars: 90 %% intervals%s", slash ? slash + 1 : file,
-             100 * number(all, "mape"), 100 * number(all, "median_ape"), *text(doc, "leave_out") ? "; left out of the fit" : "");
+    snprintf(c->subtitle, sizeof c->subtitle, "%.80s; mean error %.1f %%, median %.1f %%%s%s", slash ? slash + 1 : file,
+             100 * number(all, "mape"), 100 * number(all, "median_ape"), n <= BARS ? "; bars: 90 % intervals" : "", *text(doc, "leave_out") ? "; left out of the fit" : "");
     return 0;
 }
 

@@ -233,7 +233,7 @@ int plot_timeline(const struct plot_options *o, const struct plot_subject *s, co
     const json_t *t = json_object_get(run->doc, "timeline");
     const double width_s = json_number_value(json_object_get(t, "width_s")), replicas = fmax(1, setting(run, "replicas"));
     const double batch = fmax(1, largest(json_object_get(t, "batch"))), queue = largest(json_object_get(t, "queue"));
-    struct over_time fields[] = { { "batch", batch, "" }, { "kv_usage", 1, "" }, { "queue", fmax(queue, 1), "" }, { "mbu", 1, "MBU" }, { "mfu", 1, "MFU" } };
+    struct over_time fields[] = { { "batch", batch, "" }, { "kv_usage", 1, "" }, { "queue", fmax(queue, 1), "" } };
     snprintf(fields[0].label, sizeof fields[0].label, "batch, of its highest, %.3g sequences (limit %.0f)", batch, replicas * setting(run, "max_num_seqs"));
     snprintf(fields[1].label, sizeof fields[1].label, "KV cache, of %.0f blocks", replicas * setting(run, "kv_blocks"));
     snprintf(fields[2].label, sizeof fields[2].label, "queue, of its longest, %.3g request%s", fmax(queue, 1), queue > 1 ? "s" : "");

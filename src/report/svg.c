@@ -9,6 +9,8 @@ struct rewriter {
     struct strbuf *out;
     const struct svg_about *about;
     int depth, series_depth; /* of open groups; the series' one, 0: outside */
+    size_t series_start; /* of that series in out */
+    bool series_drawn;   /* more than its title */
     bool titled, described;
 };
 
@@ -262,6 +264,24 @@ static const char *add_names(struct rewriter *r, const struct tag *t, const char
     return behind(t->end, end, title ? "</title>" : "</desc>");
 }
 
+/* A series in which nothing is drawn leaves nothing. */
+static bool drop_series(struct rewriter *r, const struct tag *t)
+{
+    if (r->series_depth == 0 || !is(t, "g") || !closes(t) || r->depth != r->series_depth || r->series_drawn || r->out->oom)
+        return false;
+    r->out->len = r->series_start;
+    r->depth--;
+    r->series_depth = 0;
+    return true;
+}
+
+/* A sample of the key, which stands above the picture. */
+static bool outside(const struct rewriter *r, const struct tag *t)
+{
+    double x, y;
+    return r->series_depth > 0 && closes_itself(t) && middle(t, &x, &y) && y < 0;
+}
+
 static void track(struct rewriter *r, const struct tag *t)
 {
     struct attribute a;
@@ -273,8 +293,11 @@ static void track(struct rewriter *r, const struct tag *t)
         return;
     }
     r->depth++;
-    if (find_attribute(t, "id", &a) && a.n_value > 13 && memcmp(a.value, "gnuplot_plot_", 13) == 0)
+    if (find_attribute(t, "id", &a) && a.n_value > 13 && memcmp(a.value, "gnuplot_plot_", 13) == 0) {
         r->series_depth = r->depth;
+        r->series_start = r->out->len;
+        r->series_drawn = false;
+    }
 }
 
 /* Write one tag; what follows it. */
@@ -287,7 +310,10 @@ static const char *add_tag(struct rewriter *r, const struct tag *t, const char *
         return closes_itself(t) ? t->end : behind(t->end, end, "</script>");
     if ((is(t, "title") && !r->titled) || (is(t, "desc") && !r->described))
         return add_names(r, t, end);
+    if (drop_series(r, t) || outside(r, t))
+        return t->end;
     track(r, t);
+    r->series_drawn |= !closes(t) && !is(t, "g") && !is(t, "title");
     if (closes(t) || t->p[1] == '?' || t->p[1] == '!') {
         strbuf_add(r->out, t->p, (size_t)(t->end - t->p));
         return t->end;

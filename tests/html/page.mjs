@@ -82,6 +82,7 @@ async function checkCharts(page) {
         await key.press('Enter');
         ok((await key.getAttribute('aria-pressed')) === 'true', `${name}: and on`);
     }
+    ok((await page.locator('.keys button').count()) > 4, 'series have keys');
     const ids = await page.evaluate(() => { const all = [...document.querySelectorAll('[id]')].map(e => e.id); return all.filter((id, i) => all.indexOf(id) !== i); });
     ok(ids.length === 0, 'every id stands once', ids.slice(0, 10));
 }

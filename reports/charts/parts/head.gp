@@ -35,15 +35,17 @@ if (Y_LOG) { set logscale y }
 hair = 1e-9 # ticks at the ends are drawn whatever rounding does
 set xrange [X_LO*(1-hair):X_HI*(1+hair)] noextend
 set yrange [Y_LO*(1-hair):Y_HI*(1+hair)] noextend
-unset key
+set key at screen 2, 2 samplen 0.1 noautotitle noenhanced # outside the picture: gnuplot names series in an SVG if there is a key and texts are enhanced
 set border 3 lw 1 lc rgb axis_color
 set grid xtics ytics lt 1 lw 0.8 lc rgb grid_color
+set xtics noenhanced
+set ytics noenhanced
 set tics nomirror out scale 0.6, 0.35 textcolor rgb faint font typeface . ",12"
 
 #LABELS#
 
 if (strlen(svg)) {
-  set terminal svg size WIDTH,HEIGHT dynamic font typeface . ",12" background rgb paper noenhanced
+  set terminal svg size WIDTH,HEIGHT dynamic font typeface . ",12" background rgb paper
   set output svg
 } else {
   set terminal unknown
