@@ -65,7 +65,7 @@ const roofcastStep = (() => {
         if (!(tokens > 0))
             return noCost();
         const t = pass.tokens / seqs, seen = keysSeen(form, t, pass.past), present = keysPresent(form, t, pass.past);
-        const experts = of('weight_expert') > 0 ? of('weight_expert') * expertsTouched(of('n_expert'), of('n_expert_used'), tokens * of('expert_groups')) : 0;
+        const experts = of('weight_expert') > 0 ? of('weight_expert') * expertsTouched(of('n_expert'), of('n_expert_used'), tokens) : 0;
         return {
             weight_bytes: of('weight') + of('weight_tok') * tokens + experts,
             act_bytes: (of('act_in_tok') + of('act_out_tok')) * tokens + of('act_present') * seqs * present + of('act_score') * tokens * present,
@@ -302,7 +302,7 @@ const roofcastStep = (() => {
         const s = settingOf(data, state), passes = promptPasses(s.prompt, state.context, s.sequences, s.cache.n_ubatch);
         const cost = passes.reduce((sum, p) => addCost(sum, passCost(data, s.cache, p), 1), noCost());
         const sum = phaseSeconds(data, s.scene, s.cache, 'prefill', state.prompt, state.batch, state.context, state.bandwidth, promptGroups(passes));
-        return { ...figures(s, state, cost, sum, s.prompt * s.sequences, s.prompt, state.context), passes: passes.length };
+        return { ...figures(s, state, cost, sum, s.prompt * s.sequences, s.prompt, state.context), passes: passes.length, drafts: 0 };
     }
 
     /* A decode step, or a verification of drafts, after `past` tokens: `predict -n 1 -d PAST -b BATCH`. */
@@ -310,7 +310,7 @@ const roofcastStep = (() => {
         const s = settingOf(data, state), rows = s.drafts + 1, tokens = rows * s.sequences;
         const pass = { tokens, past, sequences: s.sequences, outputs: tokens }, cost = passCost(data, s.cache, pass);
         const sum = phaseSeconds(data, s.scene, s.cache, 'step', state.draft, state.batch, past, state.bandwidth, [{ pass, times: 1 }]);
-        return { ...figures(s, state, cost, sum, tokensOfRound(s.drafts, state.acceptance) * s.sequences, rows, past), passes: 1 };
+        return { ...figures(s, state, cost, sum, tokensOfRound(s.drafts, state.acceptance) * s.sequences, rows, past), passes: 1, drafts: s.drafts };
     }
 
     /* Between the seconds of two prompts, on a line of logarithms. */
@@ -344,7 +344,7 @@ const roofcastStep = (() => {
             for (const key of Object.keys(sum))
                 sum[key] += g.times * part[key];
         }
-        return { ...figures(s, state, cost, sum, s.sequences, n, 0), passes: passes.length };
+        return { ...figures(s, state, cost, sum, s.sequences, n, 0), passes: passes.length, drafts: 0 };
     }
 
     /* Tokens of each sequence in the cache before step 1, 2, ... after the prompt. */
@@ -353,14 +353,14 @@ const roofcastStep = (() => {
         return Math.round(state.context + s.prompt + (step - 1) * tokensOfRound(s.drafts, state.acceptance));
     }
 
-    /* Step 0: the prompt; 1, 2, ...: decode steps. {cached, naive: null where they are alike} */
-    function stepAt(data, state, step) {
+    /* Step 0: the prompt; 1, 2, ...: decode steps. {cached, naive: null where it is not wanted or does the same} */
+    function stepAt(data, state, step, compares) {
         if (step === 0) {
             const cached = prefill(data, state);
-            return { cached, naive: state.context > 0 ? naive(data, state, state.context + cached.rows) : null };
+            return { cached, naive: compares && state.context > 0 ? naive(data, state, state.context + cached.rows) : null };
         }
         const past = pastOfStep(data, state, step);
-        return { cached: decode(data, state, past), naive: naive(data, state, past + 1) };
+        return { cached: decode(data, state, past), naive: compares ? naive(data, state, past + 1) : null };
     }
 
     return { stepAt, prefill, decode, naive, pastOfStep, settingOf, tokensOfRound };
@@ -396,7 +396,13 @@ const roofcastStepPage = (step => {
         return s >= 1 ? `${digits(s)} s` : s >= 1e-3 ? `${digits(s * 1e3)} ms` : `${digits(s * 1e6)} µs`;
     }
 
-    const percent = v => Number.isFinite(v) ? `${v >= 0.1 || v === 0 ? (100 * v).toFixed(0) : (100 * v).toPrecision(2)} %` : 'unavailable';
+    function percent(v) {
+        if (!Number.isFinite(v))
+            return 'unavailable';
+        const places = v >= 0.995 && v < 0.9995 ? 1 : 0;
+        return `${v >= 0.1 || v === 0 ? (100 * v).toFixed(places) : (100 * v).toPrecision(2)} %`;
+    }
+
     const whole = v => Math.round(v).toLocaleString('en-US');
 
     /* ---- elements: texts are text, never markup ---------------------------------------------------------------- */
@@ -481,27 +487,45 @@ const roofcastStepPage = (step => {
         return `[${whole(n)}, ${whole(x.scene.n_embd)}]`;
     }
 
-    function says(view, x, f, now) {
-        const memory = f.memory_s >= f.compute_s, waits = memory ? f.compute_waits_s : f.memory_waits_s;
+    /* Only the logits of each sequence's newest token, or of its drafts, are computed. */
+    function outputOf(f, x) {
+        const tokens = f.drafts > 0 ? `${digits(f.tokens / x.sequences)} tokens on average` : '1 token';
+        return x.sequences > 1 ? `${tokens}, each of ${x.sequences} sequences` : tokens;
+    }
+
+    /* Seconds in which neither side works: launches of kernels, the host. */
+    const neither = f => Math.max(0, f.seconds - Math.max(f.memory_s, f.compute_s));
+
+    function why(f) {
+        const of = s => `${duration(s)} of it (${percent(s / f.seconds)})`;
+        if (neither(f) > Math.max(f.memory_s, f.compute_s))
+            return `Launches of kernels and the host take the most: memory and the compute units both wait for ${of(neither(f))}.`;
+        return f.memory_s >= f.compute_s ? `Memory is the longer side: the compute units wait ${of(f.compute_waits_s)}.`
+            : `Compute is the longer side: memory waits ${of(f.memory_waits_s)}.`;
+    }
+
+    function says(x, f, now) {
         const what = now === 0 ? `The prompt, ${whole(f.rows * x.sequences)} tokens in ${f.passes === 1 ? 'one pass' : `${f.passes} passes`},`
             : x.drafts > 0 ? `Round ${now}, ${x.drafts} drafted tokens verified in one pass,` : `Decode step ${now}`;
-        return `${what} takes ${duration(f.seconds)}. ${memory ? 'Memory' : 'Compute'} is the longer side: ${memory ? 'the compute units wait' : 'memory waits'} ` +
-            `${duration(waits)} of it (${percent(waits / f.seconds)}).`;
+        return `${what} takes ${duration(f.seconds)}${now === 0 ? ', the time to first token' : ''}. ${why(f)}`;
     }
 
     /* Name and text of each figure. */
     const figures = [
         ['Tokens so far', (f, x) => whole((f.past + f.rows) * x.sequences)],
         ['Input of this pass', inputOf],
+        ['Output of this pass', (f, x) => outputOf(f, x)],
         ['Weight bytes read', f => amount(f.weight_bytes, 'B')],
         ['KV cache bytes', f => amount(f.kv_bytes, 'B')],
         ['Activation bytes', f => amount(f.act_bytes, 'B')],
         ['FLOP', f => amount(f.flop, 'FLOP')],
+        ['Arithmetic intensity', f => amount(f.flop / (f.weight_bytes + f.kv_bytes + f.act_bytes), 'FLOP/byte')],
         ['Time', f => duration(f.seconds)],
         ['Memory time', f => duration(f.memory_s)],
         ['Compute time', f => duration(f.compute_s)],
         ['Compute units wait', f => `${duration(f.compute_waits_s)} (${percent(f.compute_waits_s / f.seconds)})`],
         ['Memory waits', f => `${duration(f.memory_waits_s)} (${percent(f.memory_waits_s / f.seconds)})`],
+        ['Neither works', f => `${duration(neither(f))} (${percent(neither(f) / f.seconds)})`],
         ['Memory bandwidth used (MBU)', f => percent(f.mbu)],
         ['Peak FLOP/s used (MFU)', (f, x) => x.cache.math ? `${percent(f.mfu)} of ${amount(x.cache.peak_flop_s, 'FLOP/s')} ${x.cache.math.toUpperCase()}` : 'unavailable'],
         ['Tokens/s', f => digits(f.tok_s)],
@@ -514,7 +538,7 @@ const roofcastStepPage = (step => {
             const again = naive ? Math.max(0, naive.flop - cached.flop) : 0;
             body.push(row(['Work repeated', 'none', naive ? `${amount(again, 'FLOP')}, ${percent(again / naive.flop)} of the pass` : 'none yet']));
         }
-        view.figures.replaceChildren(element('caption', {}, 'This pass'), head(two ? ['', 'with KV cache', 'without KV cache'] : ['', 'value']), element('tbody', {}, ...body));
+        view.figures.replaceChildren(element('caption', {}, 'This pass'), head(two ? ['', 'with KV cache', 'naive, without'] : ['', 'value']), element('tbody', {}, ...body));
     }
 
     function bar(name, seconds, longest, className) {
@@ -525,21 +549,31 @@ const roofcastStepPage = (step => {
     }
 
     function showBars(view, now) {
-        const parts = [['', now.cached]];
+        const parts = [['', now.cached]]; /* the naive loop's below */
         if (view.naive.checked && now.naive)
-            parts.push([', without KV cache', now.naive]);
+            parts.push([', naive', now.naive]);
         const longest = Math.max(...parts.map(p => p[1].seconds));
         view.bars.replaceChildren(...parts.flatMap(([of, f]) => [bar(`Pass${of}`, f.seconds, longest, 'step-pass'), bar(`Memory${of}`, f.memory_s, longest, 'step-memory'),
             bar(`Compute${of}`, f.compute_s, longest, 'step-compute')]));
     }
 
+    /* A pass of the present settings, computed once. */
+    function passAt(view, i) {
+        const of = JSON.stringify([view.state, view.naive.checked]);
+        if (view.known.of !== of)
+            view.known = { of, passes: new Map() };
+        if (!view.known.passes.has(i))
+            view.known.passes.set(i, step.stepAt(view.data, view.state, i, view.naive.checked));
+        return view.known.passes.get(i);
+    }
+
     /* ---- the passes so far -------------------------------------------------------------------------------------- */
 
-    function showPasses(view, x, now) {
+    function showPasses(view, x) {
         const first = Math.max(0, view.step - MOST_ROWS + 1), two = view.naive.checked, rows = [];
         let seconds = 0, naive = 0;
         for (let i = 0; i <= view.step; i++) {
-            const at = i === view.step ? now : step.stepAt(view.data, view.state, i);
+            const at = passAt(view, i);
             seconds += at.cached.seconds;
             naive += (at.naive || at.cached).seconds;
             if (i < first)
@@ -547,9 +581,9 @@ const roofcastStepPage = (step => {
             const cells = [i === 0 ? 'prompt' : `step ${i}`, inputOf(at.cached, x), whole(at.cached.past), duration(at.cached.seconds), duration(seconds)];
             rows.push(row(two ? [...cells, duration((at.naive || at.cached).seconds), duration(naive)] : cells));
         }
-        const heads = ['pass', 'input', 'in the cache', 'time', 'since the start'];
+        const heads = ['pass', 'input', 'cached', 'time', 'total'];
         view.passes.replaceChildren(element('caption', {}, `Passes so far${first > 0 ? `, the last ${MOST_ROWS}` : ''}`),
-            head(two ? [...heads, 'time without KV cache', 'since the start'] : heads), element('tbody', {}, ...rows));
+            head(two ? [...heads, 'naive', 'total'] : heads), element('tbody', {}, ...rows));
     }
 
     /* ---- all ----------------------------------------------------------------------------------------------------- */
@@ -560,7 +594,7 @@ const roofcastStepPage = (step => {
         view.step = Math.min(view.step, most);
         while (view.step > 0 && step.pastOfStep(view.data, view.state, view.step) >= x.scene.n_ctx)
             view.step--;
-        const now = step.stepAt(view.data, view.state, view.step), name = view.step === 0 ? 'prompt' : `decode step ${view.step}`;
+        const now = passAt(view, view.step), name = view.step === 0 ? 'prompt' : `decode step ${view.step}`;
         showSliders(view, x);
         view.at.max = most;
         view.at.value = view.step;
@@ -568,11 +602,11 @@ const roofcastStepPage = (step => {
         view.atText.textContent = name;
         view.back.disabled = view.step === 0;
         view.next.disabled = view.step >= most;
-        view.says.textContent = says(view, x, now.cached, view.step);
+        view.says.textContent = says(x, now.cached, view.step);
         view.software.textContent = `${x.scene.model} ${x.type.name} on ${x.scene.machine_name || x.scene.machine}; software: ${x.type.stack || 'efficiency factors of the profile'}.`;
         showBars(view, now);
         showFigures(view, x, now);
-        showPasses(view, x, now);
+        showPasses(view, x);
     }
 
     function go(view, to) {
@@ -626,7 +660,7 @@ const roofcastStepPage = (step => {
     }
 
     function start(body, data) {
-        const view = { data, state: firstState(data, 0), inputs: {}, step: 0, timer: 0 };
+        const view = { data, state: firstState(data, 0), inputs: {}, step: 0, timer: 0, known: {} };
         view.software = element('p', { class: 'step-software' });
         view.says = element('p', { class: 'step-says', 'aria-live': 'polite' });
         view.bars = element('div', { class: 'step-bars' });

@@ -6,22 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEFAULT_TOKENS = 512, DEFAULT_BLOCK = 16 };
+enum { DEFAULT_BLOCK = 16 };
 
 /* ---- the policy -------------------------------------------------------------------------------------------------------- */
 
-/* The engine's defaults: steps short enough that a prompt does not hold up the others for long; nothing to hide behind a step. */
-static int make_policy(struct serve_setup *s, const struct deployment_options *given, const struct serve_workload_sum *w, struct error *err)
+static int make_policy(struct serve_setup *s, const struct deployment_options *x, const struct serve_workload_sum *w, struct error *err)
 {
-    const struct policy_device cpu = { .memory_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) };
-    struct deployment_options x = *given;
+    const struct policy_device cpu = { .memory_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), .engine = true };
     struct policy *p = &s->policy;
-    const bool vllm = !x.policy || strncmp(x.policy, "vllm", 4) == 0;
-    if (vllm && x.async_scheduling == CHOICE_DEFAULT)
-        x.async_scheduling = CHOICE_OFF;
-    if (vllm && x.max_num_batched_tokens == 0 && x.enable_chunked_prefill != CHOICE_OFF)
-        x.max_num_batched_tokens = x.max_num_seqs > DEFAULT_TOKENS ? x.max_num_seqs : DEFAULT_TOKENS;
-    if (deployment_policy(p, &cpu, &x, w, s->m.hp.n_ctx_train, err) != 0)
+    if (deployment_policy(p, &cpu, x, w, s->m.hp.n_ctx_train, err) != 0)
         return -1;
     if (s->m.hp.n_ctx_train > 0 && p->max_model_len > s->m.hp.n_ctx_train)
         notify_warn("max-model-len is %u: %s was trained on %u positions", p->max_model_len, s->m.name, s->m.hp.n_ctx_train);
@@ -89,11 +82,8 @@ static int choose_blocks(struct serve_setup *s, const struct serve_setup_options
                          struct error *err)
 {
     const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), block_bytes = position_bytes * s->block_size;
-    const double most = s->policy.max_num_seqs * (double)blocks_of(s, s->policy.max_model_len);
-    const double bytes = o->kv_bytes > 0 ? o->kv_bytes : memory / 4;
-    double n = floor(bytes / block_bytes);
-    if (o->kv_bytes <= 0 && n > most)
-        n = most;
+    double n = o->kv_bytes > 0 ? floor(o->kv_bytes / block_bytes)
+                               : deployment_engine_blocks(s->policy.max_num_seqs, blocks_of(s, s->policy.max_model_len), memory, block_bytes);
     if (x->num_gpu_blocks_override > 0)
         n = x->num_gpu_blocks_override - 1; /* less vLLM's null block */
     if (!(n >= 2 && n < 1 << 26))

@@ -255,7 +255,7 @@ const char *serving_constants(char buf[17])
 int serving_model_open(struct serving_model *x, struct serving_cli *o, const struct str_list *hw, struct error *err)
 {
     const bool slots = o->deploy.policy && strcmp(o->deploy.policy, "llama-server") == 0;
-    const struct software_options so = { .stack = o->stack ? o->stack : slots ? NULL : "vllm", .anchor = o->anchor };
+    const struct software_options so = { .stack = o->stack, .server = slots ? NULL : "vllm", .anchor = o->anchor };
     *x = (struct serving_model){ .software = NULL };
     if (pricing_model(&x->m, o->model, o->price.type, err) != 0)
         return -1;

@@ -38,12 +38,12 @@ enum {
     { "policy", SERVING_POLICY, "NAME", 0, \
       "how requests share steps: vllm-0.27 (default), vllm-0.N, llama-server, static, one-by-one", 0 }, \
     SERVING_LOAD_OPTIONS(n_made), \
-    { "stack", SERVING_STACK, "NAME", 0, "software whose constants price a step (vllm; of llama-server what machines of the class run)", 0 }, \
+    { "stack", SERVING_STACK, "NAME", 0, "software whose constants price a step (vllm; of a machine that `roofcast profile` measured roofcast; of llama-server what machines of the class run)", 0 }, \
     { "anchor", SERVING_ANCHOR, "FILE", 0, "measurements on the machine: narrow the constants", 0 }, \
     { "draws", SERVING_DRAWS, "N", 0, "draws of the constants, for the model's spread (32; 0: none)", 0 }, \
     { "threads", 't', "N", 0, "threads (all)", 0 }, \
     { "max-num-seqs", SERVING_SEQS, "N", 0, "sequences that run at once at most (256; on devices of 70 GiB and more 1024); of llama-server: slots", 0 }, \
-    { "max-num-batched-tokens", SERVING_TOKENS, "N", 0, "tokens of a step at most (2048; on devices of 70 GiB and more 8192)", 0 }, \
+    { "max-num-batched-tokens", SERVING_TOKENS, "N", 0, "tokens of a step at most (2048; on devices of 70 GiB and more 8192; of a machine that `roofcast profile` measured 512)", 0 }, \
     { "max-model-len", SERVING_MODEL_LEN, "N", 0, "positions of a sequence at most (as the model was trained)", 0 }, \
     { "block-size", SERVING_BLOCK, "N", 0, "positions of a KV block (16)", 0 }, \
     { "gpu-memory-utilization", SERVING_UTIL, "X", 0, "fraction of the memory that the server takes (0.92, up to vllm-0.26 0.9)", 0 }, \
@@ -52,7 +52,7 @@ enum {
     { "no-enable-prefix-caching", SERVING_NO_PREFIX, NULL, 0, "do not", 0 }, \
     { "enable-chunked-prefill", SERVING_CHUNKED, NULL, 0, "prompts in chunks, in steps with decoding sequences (default)", 0 }, \
     { "no-enable-chunked-prefill", SERVING_NO_CHUNKED, NULL, 0, "prompts whole", 0 }, \
-    { "async-scheduling", SERVING_ASYNC, NULL, 0, "form a step while the one before runs (default from vllm-0.14)", 0 }, \
+    { "async-scheduling", SERVING_ASYNC, NULL, 0, "form a step while the one before runs (default from vllm-0.14, but for a machine that `roofcast profile` measured)", 0 }, \
     { "no-async-scheduling", SERVING_NO_ASYNC, NULL, 0, "do not", 0 }, \
     { "enforce-eager", SERVING_EAGER, NULL, 0, "no CUDA graphs: decode batches are not padded", 0 }, \
     { "long-prefill-token-threshold", SERVING_THRESHOLD, "N", 0, "prompt tokens of a request in a step at most (0: no limit)", 0 }, \

@@ -372,7 +372,7 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     const struct sizes s = sizes(e);
     e->team = e->o.team_of ? e->o.team_of->team : team_new(e->o.n_threads, o->cpus, err);
     /* Pack first: file pages are resident meanwhile, in memory that the activations use later. */
-    if (!e->team || repack(e, err) != 0 || buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0 ||
+    if (!e->team || repack(e, err) != 0 || kv_populate(e, err) != 0 || buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0 ||
         counters_init(e, err) != 0 || regions_init(e, err) != 0)
         goto fail;
     reset_counts(e);

@@ -122,6 +122,8 @@ enum {
 
 /* ---- kv.c ----------------------------------------------------------------------------- */
 int kv_init(struct engine *e, struct error *err);
+/* Makes the pool of a paged cache resident: a page is cleared where it is touched first, in the middle of a step otherwise, of which it can take half. */
+int kv_populate(struct engine *e, struct error *err);
 void kv_free(struct engine *e);
 
 /* ---- plan.c ---------------------------------------------------------------------------- */

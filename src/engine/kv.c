@@ -1,4 +1,5 @@
 /* The KV cache: one mapping for all layers. methods.md (22), (23) */
+#include "base/notify.h"
 #include "engine/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -197,6 +198,41 @@ int kv_init(struct engine *e, struct error *err)
         l->v.data = l->head_dim_v > 0 ? e->kv_mem + l->v_at : NULL;
     }
     return expanded_init(e, err);
+}
+
+/* A part of a mapping that the team's threads make resident: pages in turn, so that on several NUMA nodes each has its share. */
+struct resident {
+    unsigned char *at;
+    size_t bytes;
+};
+enum { POPULATE_STEP = 2 << 20, POPULATE_PART = 128 * POPULATE_STEP, SMALL_PAGE = 4096 };
+
+static void populate_main(void *arg, int tid, int nt)
+{
+    const struct resident *x = arg;
+    for (size_t from = (size_t)tid * POPULATE_STEP; from < x->bytes; from += (size_t)nt * POPULATE_STEP)
+        for (size_t i = from; i < x->bytes && i < from + POPULATE_STEP; i += SMALL_PAGE)
+            *(volatile unsigned char *)(x->at + i) = 0;
+}
+
+static int populate(struct engine *e, unsigned char *at, size_t bytes, struct error *err)
+{
+    for (size_t i = 0; i < bytes; i += POPULATE_PART) {
+        struct resident x = { at + i, bytes - i < POPULATE_PART ? bytes - i : POPULATE_PART };
+        if (interrupt_check(err) != 0)
+            return -1;
+        notify_progress(NULL, "KV cache", (double)i / (double)bytes);
+        team_run(e->team, populate_main, &x);
+    }
+    notify_progress_done();
+    return 0;
+}
+
+int kv_populate(struct engine *e, struct error *err)
+{
+    if (e->o.n_block == 0)
+        return 0;
+    return populate(e, e->kv_mem, e->kv_bytes, err) != 0 ? -1 : populate(e, (unsigned char *)(uintptr_t)e->expanded_k.data, e->expanded_bytes, err);
 }
 
 void kv_free(struct engine *e)

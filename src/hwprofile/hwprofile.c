@@ -41,6 +41,14 @@ void hwprofile_init(struct hwprofile *h)
     hw_value_unknown(&h->eff.launch_s);
 }
 
+bool hwprofile_has_kernels(const struct hwprofile *h)
+{
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (strcmp(h->ceiling[i].kind, "kernel") == 0)
+            return h->kind == HW_CPU;
+    return false;
+}
+
 void hwprofile_free(struct hwprofile *h)
 {
     for (size_t i = 0; i < h->n_alias; i++)

@@ -180,6 +180,7 @@ int hwprofile_find(struct hwprofile *h, const char *name, bool *found, struct er
 int hwprofile_parse(struct hwprofile *h, const char *name, const void *data, size_t size, struct error *err);
 json_t *hwprofile_to_json(const struct hwprofile *h, struct error *err);
 int hwprofile_save(const struct hwprofile *h, const char *path, struct error *err);
+bool hwprofile_has_kernels(const struct hwprofile *h); /* a CPU on which `roofcast profile` measured the engine's kernels */
 void hwprofile_free(struct hwprofile *h);
 /* Topology, caches, CPU name and memory size of the live host (hwloc); no ceilings. */
 int hwprofile_host(struct hwprofile *h, struct error *err);

@@ -218,7 +218,7 @@ static int complete_row(struct anchors *a, struct measurement *m, const struct s
     if (!*m->quant && query->type && query->model && *p.preset && (!*m->label || strcasecmp(p.preset, query->model) == 0))
         m->quant = query->type;
     if (a->l.file == FILE_AIPERF && p.machine->loaded)
-        m->engine = o->stack ? o->stack : software_default(&p.machine->h, WEIGHTS_PLAIN)->id;
+        m->engine = o->stack ? o->stack : o->server ? o->server : software_default(&p.machine->h, WEIGHTS_PLAIN)->id;
     workload_free(&p);
     return 0;
 }
@@ -361,11 +361,14 @@ int software_load(struct software **out, const struct software_options *o, const
         return 0;
     if (o->stack && find_stack(&stack, o->stack, err) != 0)
         return -1;
-    if (stack && stack->family == STACK_SERVER && query->materialized)
-        return error_set(err, ERROR_USAGE, "--attention materialized: %s has no attention but FlashAttention's", stack->id);
+    const struct stack *server = !stack && o->server ? stack_named(o->server) : NULL, *either = stack ? stack : server;
+    if (either && either->family == STACK_SERVER && query->materialized)
+        return error_set(err, ERROR_USAGE, "--attention materialized: %s has no attention but FlashAttention's", either->id);
     int rc = o->anchor ? anchors_load(&a, o, query, err) : 0;
     if (rc == 0 && !(*out = software_new(stack, query->materialized, a.kept, a.n_kept, err)))
         rc = -1;
+    if (rc == 0)
+        software_set_server(*out, server);
     anchors_free(&a);
     return rc;
 }

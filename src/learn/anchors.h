@@ -9,6 +9,7 @@
 
 struct software_options {
     const char *stack, *anchor, *slo; /* NULL: by machine; none; none */
+    const char *server;               /* stack NULL: the stack of machines without measured kernels, in place of their default; NULL: the default */
     struct measured_options of_anchor;
     struct limits limits;             /* --slo */
 };

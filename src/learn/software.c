@@ -20,6 +20,7 @@ struct anchored_machine {
 struct software {
     struct time_source source; /* context: the software */
     const struct stack *stack; /* NULL: by machine */
+    const struct stack *server; /* of machines without measured kernels, where stack is NULL; NULL: their defaults */
     bool materialized, served;
     bool borrowed;             /* what follows is another's */
     void *params;              /* of time_model_fitted */
@@ -42,14 +43,6 @@ static void *params_of(const struct software *s, const struct hwprofile *h)
 }
 
 /* ---- which stack ------------------------------------------------------------------------------ */
-
-static bool has_kernels(const struct hwprofile *h)
-{
-    for (size_t i = 0; i < h->n_ceiling; i++)
-        if (strcmp(h->ceiling[i].kind, "kernel") == 0)
-            return h->kind == HW_CPU;
-    return false;
-}
 
 const struct stack *software_default(const struct hwprofile *h, enum weights w)
 {
@@ -199,7 +192,7 @@ static void query_pass(struct query *x, const struct model *m)
 static const struct stack *stack_for(const struct software *s, const struct hwprofile *h, const struct model *m)
 {
     const struct anchored_machine *own = anchored_machine_of(s, h); /* anchors of the machine apply */
-    return s->stack ? s->stack : own ? own->stack : software_default(h, software_weights(m));
+    return s->stack ? s->stack : s->server && !hwprofile_has_kernels(h) ? s->server : own ? own->stack : software_default(h, software_weights(m));
 }
 
 /* A row of a server's steps from now on. */
@@ -262,7 +255,7 @@ static bool has_effect(const void *params, enum fitted_kind of, const struct fit
 static enum time_basis basis_of(const struct software *s, const struct hwprofile *h, const struct query *x)
 {
     struct fitted_row r;
-    if (has_kernels(h) && strcmp(x->p.stack->id, "roofcast") == 0)
+    if (hwprofile_has_kernels(h) && strcmp(x->p.stack->id, "roofcast") == 0)
         return TIME_BY_KERNELS;
     fitted_row_of_case(&r, &x->traits, 0);
     const void *params = params_of(s, h);
@@ -452,6 +445,11 @@ struct software *software_new(const struct stack *stack, bool materialized, cons
 void software_serve(struct software *s)
 {
     s->served = true;
+}
+
+void software_set_server(struct software *s, const struct stack *server)
+{
+    s->server = server;
 }
 
 struct software *software_serving(const struct software *s, struct error *err)

@@ -28,6 +28,8 @@ void software_free(struct software *s);
 /* From now on the constants of a server's steps, from the latencies of servers under load, in place of those of single runs;
  * of a stack that is no server's, nothing changes. (52) */
 void software_serve(struct software *s);
+/* Of machines without measured kernels this stack where software_new() was given none: what serves models on others than this program's engine. */
+void software_set_server(struct software *s, const struct stack *server);
 /* A second one over s, which does not change and outlives it. NULL: *err. */
 struct software *software_serving(const struct software *s, struct error *err);
 /* For predict_options.time; valid as long as s. Thread-safe. */

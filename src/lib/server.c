@@ -83,8 +83,9 @@ static struct deployment_options deployment_options_of(const struct roofcast_ser
     };
 }
 
-/* A server's constants unless the caller names others; of llama-server, those of the machine's class. */
-static struct roofcast_predict_options predict_options_of(const struct roofcast_server_options *a)
+/* A server's constants unless the caller names others; of llama-server, those of the machine's class; of a machine with measured kernels, the
+ * engine's. */
+static struct roofcast_predict_options predict_options_of(const struct roofcast_server_options *a, const struct roofcast_machine *h)
 {
     struct roofcast_predict_options o;
     const bool slots = a->policy && strcmp(a->policy, "llama-server") == 0;
@@ -95,7 +96,7 @@ static struct roofcast_predict_options predict_options_of(const struct roofcast_
     o.dp = a->dp;
     o.ep = a->ep;
     o.software = a->software;
-    o.stack = a->stack || a->software || slots ? a->stack : "vllm";
+    o.stack = a->stack || a->software || slots || hwprofile_has_kernels(&h->h) ? a->stack : "vllm";
     o.anchor_path = a->anchor_path;
     o.type_k = a->type_k;
     o.type_v = a->type_v;
@@ -125,7 +126,7 @@ static int set_up(struct lib_server *x, const struct roofcast_model *m, const st
                   const struct roofcast_server_options *a, const struct lib_run *run, struct roofcast_error *err)
 {
     struct error e = { 0 };
-    const struct roofcast_predict_options po = predict_options_of(a);
+    const struct roofcast_predict_options po = predict_options_of(a, h);
     if (lib_pricing_init(&x->pricing, m, h, &po, true, err) != 0)
         return -1;
     x->options = deployment_options_of(a);

@@ -26,7 +26,7 @@ struct html_step {
  * <script type="application/json" id="step-data">. The page includes reports/html/step.css and step.js, the latter after the section.
  * Names are escaped.
  *
- * errors: a model or machine that `predict` refuses in every type; out of memory. What f refuses is the caller's to find (ferror()).
+ * errors: a model or machine that `predict` refuses, in `type` or in every type; a type that the stack does not load; out of memory. What f refuses is the caller's to find (ferror()).
  */
 int html_step_write(FILE *f, const struct html_step *what, struct error *err);
 

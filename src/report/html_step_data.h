@@ -64,9 +64,38 @@ void step_sample_at(struct step_point *out, const struct step_sample *s, uint32_
 /* `then`, at `bandwidth` times the memory bandwidth, is `now` with the memory seconds of all terms times *memory (NaN: set by the first one),
  * those of staged bytes over `bandwidth`. */
 bool step_point_scales(const struct step_point *now, const struct step_point *then, double bandwidth, double *memory);
+/* Contexts at which a change is looked for. */
+enum { STEP_SEEDS = 5 };
+extern const uint32_t step_seeds[STEP_SEEDS];
+/* The pass of a step. */
+struct pass step_pass_of(const struct step_sample *s, uint32_t context);
+
+/* ---- numbers of a struct, by name ------------------------------------------------------------------- */
+
+struct step_feature {
+    const char *name;
+    size_t at; /* of a double */
+};
+double step_feature_get(const void *of, const struct step_feature *f);
+/* "KEY":["NAME",...] */
+void step_features_write(struct strbuf *b, const char *key, const struct step_feature *f, size_t n);
+/* All names of features: a JSON object. */
+void step_names_write(struct strbuf *b);
+
+/* ---- html_step_ops.c: fields of a type of the cache ---------------------------------------------------- */
+
+int step_forms_write(struct strbuf *to, struct step_data *d, const struct estimator *e, struct error *err);
+/* Constants by case; without constants case 0 is all ones. */
+int step_constants_write(struct strbuf *to, struct step_data *d, const struct estimator *e, struct error *err);
+bool step_same_constants(const struct estimator *a, const struct estimator *b);
+void step_roofs_write(struct strbuf *to, const struct estimator *e);
+
+/* ---- html_step_attend.c: attention with its own constants ------------------------------------------------ */
+
+void step_attend_names_write(struct strbuf *b);
+/* "[[class,first context,call,first context,call,...],...]" of a step's classes; "[]" of a prompt. */
+int step_attention_write(struct strbuf *b, struct step_data *d, const struct step_sample *s, struct error *err);
 /* s without the classes of attention that have their own constants in a step; free out->c. errors: out of memory */
 int step_without_own(struct step_model *out, const struct step_model *s, const struct roofs *r, struct error *err);
-/* Names of the features, of a phase and of a term, in the order of columns: a JSON object. */
-void step_names_write(struct strbuf *b);
 
 #endif

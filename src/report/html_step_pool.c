@@ -90,3 +90,26 @@ void step_json_number(struct strbuf *b, double v)
     else
         strbuf_adds(b, "null");
 }
+
+double step_feature_get(const void *of, const struct step_feature *f)
+{
+    double v;
+    memcpy(&v, (const char *)of + f->at, sizeof v);
+    return v;
+}
+
+void step_features_write(struct strbuf *b, const char *key, const struct step_feature *f, size_t n)
+{
+    strbuf_addf(b, "\"%s\":[", key);
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(b, "%s\"%s\"", i > 0 ? "," : "", f[i].name);
+    strbuf_adds(b, "]");
+}
+
+struct pass step_pass_of(const struct step_sample *s, uint32_t context)
+{
+    const uint32_t n = s->n_tok * s->n_seq;
+    return (struct pass){ .n_tok = n, .n_past = context, .n_seq = s->n_seq, .n_out = n };
+}
+
+const uint32_t step_seeds[STEP_SEEDS] = { 64, 512, 2048, 8192, 32768 };

@@ -6,66 +6,35 @@
 #include <string.h>
 
 /* What seconds are computed from: numbers of the phase, and of each term. The names are those of step.js. */
-struct feature {
-    const char *name;
-    size_t at;
-};
 #define OF_PHASE(member) { #member, offsetof(struct time_features, member) }
-static const struct feature of_phase[] = { OF_PHASE(n_pass), OF_PHASE(n_seq), OF_PHASE(host_s) };
+static const struct step_feature of_phase[] = { OF_PHASE(n_pass), OF_PHASE(n_seq), OF_PHASE(host_s) };
 #define OF_TERM(name, member) { name, offsetof(struct time_term, member) }
-static const struct feature of_term[] = {
+static const struct step_feature of_term[] = {
     OF_TERM("compute_s", compute_s), OF_TERM("memory_s", memory_s), OF_TERM("vector_s", vector_s), OF_TERM("heads_s", heads_s),
     OF_TERM("scanned", scanned),     OF_TERM("launched", launched), OF_TERM("alone_s", alone.seconds), OF_TERM("start_s", alone.start_s),
-};
-#define OF_ATTEND(member) { #member, offsetof(struct time_attend, member) }
-static const struct feature of_attend[] = {
-    OF_ATTEND(units),     OF_ATTEND(processors), OF_ATTEND(most_splits), OF_ATTEND(split_keys), OF_ATTEND(tile_keys),
-    OF_ATTEND(block_s),   OF_ATTEND(key_s),      OF_ATTEND(start_s),     OF_ATTEND(combine_s),  OF_ATTEND(split_s),
-    OF_ATTEND(byte_s),    OF_ATTEND(compute_key_s), OF_ATTEND(sharp),    OF_ATTEND(flop_key),
 };
 static const char *const kinds[] = {
     [TIME_PRODUCT] = "product", [TIME_EXPERT_PRODUCT] = "expert_product", [TIME_ATTEND] = "attention", [TIME_OTHER] = "other",
     [TIME_STAGED] = "staged",   [TIME_SMALL_KERNEL] = NULL,               [TIME_KERNEL_ALONE] = "alone",
 };
 
-static double get(const void *of, const struct feature *f)
-{
-    double v;
-    memcpy(&v, (const char *)of + f->at, sizeof v);
-    return v;
-}
-
-static void set(void *of, const struct feature *f, double v)
+static void set(void *of, const struct step_feature *f, double v)
 {
     memcpy((char *)of + f->at, &v, sizeof v);
-}
-
-static void names(struct strbuf *b, const char *key, const struct feature *f, size_t n)
-{
-    strbuf_addf(b, "\"%s\":[", key);
-    for (size_t i = 0; i < n; i++)
-        strbuf_addf(b, "%s\"%s\"", i > 0 ? "," : "", f[i].name);
-    strbuf_adds(b, "]");
 }
 
 void step_names_write(struct strbuf *b)
 {
     strbuf_adds(b, "{");
-    names(b, "attend", of_attend, ARRAY_LEN(of_attend));
+    step_attend_names_write(b);
     strbuf_adds(b, ",");
-    names(b, "phase", of_phase, ARRAY_LEN(of_phase));
+    step_features_write(b, "phase", of_phase, ARRAY_LEN(of_phase));
     strbuf_adds(b, ",");
-    names(b, "term", of_term, ARRAY_LEN(of_term));
+    step_features_write(b, "term", of_term, ARRAY_LEN(of_term));
     strbuf_adds(b, "}");
 }
 
 /* ---- a point ------------------------------------------------------------------------------------- */
-
-static struct pass step_pass_of(const struct step_sample *s, uint32_t context)
-{
-    const uint32_t n = s->n_tok * s->n_seq;
-    return (struct pass){ .n_tok = n, .n_past = context, .n_seq = s->n_seq, .n_out = n };
-}
 
 /* Without constants ops have seconds of their own: their sum is a kernel with its own seconds. */
 static void measured(struct time_features *f, const struct step_sample *s, const struct scenario *o)
@@ -110,9 +79,6 @@ void step_sample_at(struct step_point *out, const struct step_sample *s, uint32_
 enum { MOST_KNOTS = 500, MOST_SEEDS = 8 };
 static const double tolerance = 3e-4; /* of seconds between knots; sides five times as much */
 
-/* Contexts at which a change is looked for. */
-static const uint32_t seeds[] = { 64, 512, 2048, 8192, 32768 };
-
 struct curve {
     const struct step_sample *s;
     struct step_point *p[MOST_KNOTS + MOST_SEEDS];
@@ -129,10 +95,10 @@ static bool alike(const struct step_point *a, const struct step_point *b)
     return same;
 }
 
-static void mix(void *out, const void *a, const void *b, double part, const struct feature *f, size_t n)
+static void mix(void *out, const void *a, const void *b, double part, const struct step_feature *f, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        set(out, &f[i], get(a, &f[i]) + part * (get(b, &f[i]) - get(a, &f[i])));
+        set(out, &f[i], step_feature_get(a, &f[i]) + part * (step_feature_get(b, &f[i]) - step_feature_get(a, &f[i])));
 }
 
 static void interpolate(struct step_point *out, const struct step_point *a, const struct step_point *b, uint32_t x)
@@ -206,8 +172,8 @@ static int by_context(const void *a, const void *b)
 static int find_knots(struct curve *c, struct error *err)
 {
     const struct step_point *last = add_knot(c, 0, err);
-    for (size_t i = 0; last && i <= ARRAY_LEN(seeds); i++) {
-        const uint32_t x = i < ARRAY_LEN(seeds) ? seeds[i] : c->s->n_context;
+    for (size_t i = 0; last && i <= STEP_SEEDS; i++) {
+        const uint32_t x = i < STEP_SEEDS ? step_seeds[i] : c->s->n_context;
         if (x <= last->x || x > c->s->n_context)
             continue;
         const struct step_point *next = add_knot(c, x, err);
@@ -226,13 +192,13 @@ struct points {
     struct step_point *const *p;
     size_t n;
     int term; /* -1: of the phase */
-    const struct feature *f;
+    const struct step_feature *f;
 };
 
 static double value(const struct points *k, size_t i)
 {
     const struct time_features *f = &k->p[i]->f;
-    return k->term < 0 ? get(f, k->f) : get(&f->term[k->term], k->f);
+    return k->term < 0 ? step_feature_get(f, k->f) : step_feature_get(&f->term[k->term], k->f);
 }
 
 static bool on_line(const struct points *k, size_t from, size_t to, double most)
@@ -309,94 +275,6 @@ static int write_segment(struct strbuf *b, struct step_data *d, struct step_poin
     return rc;
 }
 
-/* ---- attention with its own constants ------------------------------------------------------------------ */
-
-/* The call at a context: its number; SIZE_MAX: out of memory, or no such call. */
-static size_t write_attend(struct step_data *d, const struct step_sample *s, const struct op_class *c, uint32_t context, struct error *err)
-{
-    struct strbuf b = { 0 };
-    struct time_attend a;
-    const struct pass p = step_pass_of(s, context);
-    if (!pass_attend(&a, s->all, c, s->roofs, &p)) {
-        error_set(err, ERROR_INPUT, "cannot step through: attention has constants of its own at some contexts only");
-        return SIZE_MAX;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(of_attend); i++) {
-        strbuf_addf(&b, "%c%.12g", i > 0 ? ',' : '[', get(&a, &of_attend[i]));
-    }
-    strbuf_adds(&b, "]");
-    return step_pool_add(&d->attend, &b, err);
-}
-
-/* The first context of (from, to] whose call is that at `to`. */
-static uint32_t first_of(struct step_data *d, const struct step_sample *s, const struct op_class *c, uint32_t from, uint32_t to, size_t number,
-                         struct error *err)
-{
-    while (to - from > 1) {
-        const uint32_t middle = from + (to - from) / 2;
-        if (write_attend(d, s, c, middle, err) == number)
-            to = middle;
-        else
-            from = middle;
-    }
-    return to;
-}
-
-/* "[class,first context,call,first context,call,...]" */
-static int write_calls(struct strbuf *b, struct step_data *d, const struct step_sample *s, size_t of, struct error *err)
-{
-    const struct op_class *c = &s->all->c[of];
-    size_t before = write_attend(d, s, c, 0, err);
-    uint32_t last = 0;
-    strbuf_addf(b, "[%zu,0,%zu", of, before);
-    for (size_t i = 0; before != SIZE_MAX && i <= ARRAY_LEN(seeds); i++) {
-        const uint32_t x = i < ARRAY_LEN(seeds) && seeds[i] < s->n_context ? seeds[i] : s->n_context;
-        const size_t here = x > last ? write_attend(d, s, c, x, err) : before;
-        if (here != before && here != SIZE_MAX)
-            strbuf_addf(b, ",%u,%zu", first_of(d, s, c, last, x, here, err), here);
-        before = here;
-        last = x;
-    }
-    strbuf_adds(b, "]");
-    return before == SIZE_MAX ? -1 : 0;
-}
-
-static bool has_own(const struct step_sample *s, const struct op_class *c)
-{
-    struct time_attend unused;
-    const struct pass p = step_pass_of(s, 1);
-    return s->phase == PHASE_DECODE && pass_attend(&unused, s->all, c, s->roofs, &p);
-}
-
-static int write_attention(struct strbuf *b, struct step_data *d, const struct step_sample *s, struct error *err)
-{
-    int rc = 0;
-    const char *comma = "";
-    strbuf_adds(b, "[");
-    for (size_t i = 0; i < s->all->n && rc == 0; i++) {
-        if (!has_own(s, &s->all->c[i]))
-            continue;
-        strbuf_adds(b, comma);
-        rc = write_calls(b, d, s, i, err);
-        comma = ",";
-    }
-    strbuf_adds(b, "]");
-    return rc;
-}
-
-int step_without_own(struct step_model *out, const struct step_model *s, const struct roofs *r, struct error *err)
-{
-    const struct step_sample x = { .all = s, .roofs = r, .phase = PHASE_DECODE, .n_tok = 1, .n_seq = 1 };
-    *out = *s;
-    out->n = 0;
-    if (!(out->c = calloc(s->n + 1, sizeof *out->c)))
-        return error_oom(err, s->n * sizeof *out->c, "the data of the section");
-    for (size_t i = 0; i < s->n; i++)
-        if (!has_own(&x, &s->c[i]))
-            out->c[out->n++] = s->c[i];
-    return 0;
-}
-
 /* ---- a setting ------------------------------------------------------------------------------------------ */
 
 static size_t write_curve(struct step_data *d, const struct curve *c, struct error *err)
@@ -414,7 +292,7 @@ static size_t write_curve(struct step_data *d, const struct curve *c, struct err
         i += n;
     }
     strbuf_adds(&b, "],");
-    rc = rc == 0 ? write_attention(&b, d, c->s, err) : rc;
+    rc = rc == 0 ? step_attention_write(&b, d, c->s, err) : rc;
     strbuf_adds(&b, "]");
     if (rc == 0)
         return step_pool_add(&d->setting, &b, err);
@@ -444,7 +322,7 @@ static bool is_equal(double a, double b)
     return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }
 
-static bool is_memory(const struct feature *f)
+static bool is_memory(const struct step_feature *f)
 {
     return f->at == offsetof(struct time_term, memory_s);
 }
@@ -453,11 +331,11 @@ bool step_point_scales(const struct step_point *now, const struct step_point *th
 {
     bool same = alike(now, then);
     for (size_t i = 0; same && i < ARRAY_LEN(of_phase); i++)
-        same = is_equal(get(&now->f, &of_phase[i]), get(&then->f, &of_phase[i]));
+        same = is_equal(step_feature_get(&now->f, &of_phase[i]), step_feature_get(&then->f, &of_phase[i]));
     for (int t = 0; same && t < now->f.n_term; t++) {
         const struct time_term *a = &now->f.term[t], *b = &then->f.term[t];
         for (size_t i = 0; same && i < ARRAY_LEN(of_term); i++)
-            same = is_memory(&of_term[i]) || is_equal(get(a, &of_term[i]), get(b, &of_term[i]));
+            same = is_memory(&of_term[i]) || is_equal(step_feature_get(a, &of_term[i]), step_feature_get(b, &of_term[i]));
         const double by = a->memory_s > 0 ? b->memory_s / a->memory_s : NAN;
         if (a->kind == TIME_STAGED || isnan(by)) {
             same = same && (isnan(by) || is_equal(by, 1 / bandwidth));

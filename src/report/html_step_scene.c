@@ -4,9 +4,7 @@
 #include "predict/whatif.h"
 #include "report/html_step_data.h"
 #include "timing/rescale.h"
-#include <float.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -19,7 +17,7 @@ static const double bandwidths[] = { 0.5, 0.75, 1, 1.25, 1.5, 2, 4 };
 static const char *const types[] = { "F16", "FP8", "Q8_0", "Q4_K_M", "AWQ" };
 static const enum dtype kv_types[] = { DTYPE_F16, DTYPE_Q8_0 };
 enum { N_BANDWIDTH = ARRAY_LEN(bandwidths) };
-/* Largest of them by kind of machine: CPUs with measured kernels take a thousand times as long. */
+/* Largest of them by kind of machine: on CPUs longer prompts take minutes, and measured kernels have features of their own at each bandwidth. */
 struct limits_of {
     uint32_t n_prompt, n_batch, n_context;
 };
@@ -39,99 +37,6 @@ static size_t n_within(const uint32_t *v, size_t n, uint32_t most)
     while (n > 1 && v[n - 1] > most)
         n--;
     return n;
-}
-
-/* ---- an op list as forms ----------------------------------------------------------------------------- */
-
-#define OF_FORM(member) { #member, offsetof(struct cost_form, member) }
-static const struct {
-    const char *name;
-    size_t at;
-} coefficients[] = {
-    OF_FORM(form_tok),     OF_FORM(window),       OF_FORM(n_top),      OF_FORM(n_expert),    OF_FORM(n_expert_used), OF_FORM(expert_groups),
-    OF_FORM(weight),       OF_FORM(weight_tok),   OF_FORM(weight_expert), OF_FORM(act_in_tok), OF_FORM(act_out_tok),  OF_FORM(act_present),
-    OF_FORM(act_score),    OF_FORM(kv_tok),       OF_FORM(kv_seq),     OF_FORM(kv_present),  OF_FORM(flop_tok),      OF_FORM(flop_seen),
-    OF_FORM(flop_present),
-};
-
-/* "{"role":...,"count":...,"fastest":...,coefficients that are not 0}" */
-static size_t write_form(struct step_data *d, const struct op_class *c, const struct roofs *r, struct error *err)
-{
-    struct strbuf b = { 0 };
-    strbuf_adds(&b, "{\"role\":");
-    step_json_text(&b, op_role_name(c->op.role));
-    strbuf_addf(&b, ",\"count\":%.7g,\"fastest\":", c->count);
-    step_json_number(&b, r->fastest[roofs_class(r, c)].flop_s);
-    if (c->form.form != FORM_ALWAYS)
-        strbuf_addf(&b, ",\"form\":\"%s\"", c->form.form == FORM_EXPANDED ? "expanded" : "absorbed");
-    if (c->form.out_rows)
-        strbuf_adds(&b, ",\"out_rows\":1");
-    if (c->form.chunked)
-        strbuf_adds(&b, ",\"chunked\":1");
-    for (size_t i = 0; i < ARRAY_LEN(coefficients); i++) {
-        double v;
-        memcpy(&v, (const char *)&c->form + coefficients[i].at, sizeof v);
-        if (v != 0)
-            strbuf_addf(&b, ",\"%s\":%.15g", coefficients[i].name, isinf(v) ? DBL_MAX : v);
-    }
-    strbuf_adds(&b, "}");
-    return step_pool_add(&d->form, &b, err);
-}
-
-static int write_forms(struct strbuf *to, struct step_data *d, const struct estimator *e, struct error *err)
-{
-    strbuf_adds(to, "\"forms\":[");
-    for (size_t i = 0; i < e->step.n; i++) {
-        const size_t k = write_form(d, &e->step.c[i], &e->roofs, err);
-        if (k == SIZE_MAX)
-            return -1;
-        strbuf_addf(to, "%s%zu", i > 0 ? "," : "", k);
-    }
-    strbuf_adds(to, "]");
-    return 0;
-}
-
-/* ---- constants ------------------------------------------------------------------------------------------ */
-
-static size_t write_constants(struct step_data *d, const double *parameter, struct error *err)
-{
-    struct strbuf b = { 0 };
-    for (int i = 0; i < TIME_PARAMETER_COUNT; i++) {
-        strbuf_addf(&b, "%c\"%s\":", i > 0 ? ',' : '{', time_parameter_name((enum time_parameter)i));
-        step_json_number(&b, parameter[i]);
-    }
-    strbuf_adds(&b, "}");
-    return step_pool_add(&d->constants, &b, err);
-}
-
-/* "{"CASE":number,...}: natural logarithms; without constants case 0 is all ones. */
-static int write_cases(struct strbuf *to, struct step_data *d, const struct estimator *e, struct error *err)
-{
-    static const double ones[TIME_PARAMETER_COUNT] = { 0 };
-    const char *comma = "";
-    strbuf_adds(to, "{");
-    for (unsigned c = 0; c < TIME_CASES; c++) {
-        const struct time_constants *k = e->roofs.time ? e->timing.of[c] : NULL;
-        if (c & (TIME_CASE_REQUEST | TIME_CASE_DEVICES) || (e->roofs.time ? !k : c > 0))
-            continue;
-        const size_t i = write_constants(d, k ? k->parameter : ones, err);
-        if (i == SIZE_MAX)
-            return -1;
-        strbuf_addf(to, "%s\"%u\":%zu", comma, c, i);
-        comma = ",";
-    }
-    strbuf_adds(to, "}");
-    return 0;
-}
-
-static bool same_constants(const struct estimator *a, const struct estimator *b)
-{
-    bool same = (a->roofs.time != NULL) == (b->roofs.time != NULL);
-    for (unsigned c = 0; same && a->roofs.time && c < TIME_CASES; c++) {
-        const struct time_constants *x = a->timing.of[c], *y = b->timing.of[c];
-        same = (!x && !y) || (x && y && memcmp(x->parameter, y->parameter, sizeof x->parameter) == 0);
-    }
-    return same;
 }
 
 /* ---- settings ------------------------------------------------------------------------------------------- */
@@ -223,7 +128,7 @@ static void find_scales(struct setting *s, struct pair *p)
     s->scales = now_of(s)->roofs.time != NULL;
     for (size_t i = 0; i < N_BANDWIDTH; i++) {
         s->memory[PHASE_PREFILL][i] = s->memory[PHASE_DECODE][i] = NAN;
-        s->scales = s->scales && same_constants(now_of(s), s->e[i]);
+        s->scales = s->scales && step_same_constants(now_of(s), s->e[i]);
     }
     for (size_t i = 0; i < N_BANDWIDTH; i++) {
         (void)scales_at(s, i, PHASE_PREFILL, 512, 1, 0, p);
@@ -272,7 +177,7 @@ static int write_all_cases(struct strbuf *to, const struct setting *s, struct er
     strbuf_adds(to, ",\"constants\":[");
     for (size_t i = 0; i < (s->scales ? 1 : N_BANDWIDTH); i++) {
         strbuf_adds(to, i > 0 ? "," : "");
-        if (write_cases(to, s->d, s->scales ? now_of(s) : s->e[i], err) != 0)
+        if (step_constants_write(to, s->d, s->scales ? now_of(s) : s->e[i], err) != 0)
             return -1;
     }
     strbuf_adds(to, "]");
@@ -295,32 +200,6 @@ static void write_integers(struct strbuf *to, const char *key, const uint32_t *v
     for (size_t i = 0; i < n; i++)
         strbuf_addf(to, "%s%u", i > 0 ? "," : "", v[i]);
     strbuf_adds(to, "]");
-}
-
-/* Bandwidth, and the fastest units for the largest product: utilisation is of these. */
-static void write_roofs(struct strbuf *to, const struct setting *s, const struct estimator *e)
-{
-    double most = 0;
-    const struct peak *peak = NULL;
-    for (size_t i = 0; i < e->step.n; i++) {
-        const struct op_class *c = &e->step.c[i];
-        if (!op_is_product(&c->op) || c->form.flop_tok * c->count <= most)
-            continue;
-        most = c->form.flop_tok * c->count;
-        peak = &e->roofs.fastest[roofs_class(&e->roofs, c)];
-    }
-    strbuf_adds(to, "\"bytes_s\":");
-    step_json_number(to, e->roofs.bytes_s);
-    strbuf_adds(to, ",\"peak_flop_s\":");
-    step_json_number(to, peak ? peak->flop_s : NAN);
-    strbuf_addf(to, ",\"math\":\"%s\",\"llc_pass_bytes\":", peak ? math_name(peak->math) : "");
-    step_json_number(to, e->roofs.llc_pass_bytes);
-    strbuf_adds(to, ",\"held_bytes\":");
-    step_json_number(to, e->step.held_bytes);
-    strbuf_adds(to, ",\"held_position\":");
-    step_json_number(to, e->step.held_position);
-    strbuf_addf(to, ",\"n_ubatch\":%u,\"measured\":%s,\"guessed\":%s", s->o.n_ubatch, e->roofs.time ? "false" : "true",
-                s->h->guess_ln_sd > 0 ? "true" : "false");
 }
 
 static int write_seconds(struct strbuf *to, struct setting *s, struct error *err)
@@ -351,9 +230,11 @@ static int write_setting(struct strbuf *to, struct setting *s, struct error *err
     strbuf_adds(to, "{\"name\":");
     step_json_text(to, dtype_name(s->o.type_k));
     strbuf_adds(to, ",");
-    write_roofs(to, s, now_of(s));
+    step_roofs_write(to, now_of(s));
+    strbuf_addf(to, ",\"n_ubatch\":%u,\"measured\":%s,\"guessed\":%s", s->o.n_ubatch, now_of(s)->roofs.time ? "false" : "true",
+                s->h->guess_ln_sd > 0 ? "true" : "false");
     strbuf_adds(to, ",");
-    if (write_forms(to, s->d, now_of(s), err) != 0 || write_seconds(to, s, err) != 0)
+    if (step_forms_write(to, s->d, now_of(s), err) != 0 || write_seconds(to, s, err) != 0)
         return -1;
     strbuf_adds(to, "}");
     return 0;
@@ -447,12 +328,12 @@ static int write_types(struct strbuf *to, struct step_data *d, const struct step
         strbuf_free(&b);
         if (rc == 0)
             continue;
-        why = refused;
         if (i == 0 || !is_refused(&refused))
+            why = refused;
+        if ((i == 0 && type) || !is_refused(&refused))
             break;
-        why = (struct error){ 0 };
     }
-    if (n > 0 && why.kind == ERROR_NONE)
+    if (n > 0 && (why.kind == ERROR_NONE || (is_refused(&why) && !x->scene->type)))
         return 0;
     *err = why;
     return -1;

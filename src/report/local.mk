@@ -20,7 +20,9 @@ libreport_a_SOURCES = \
   %D%/grid_price.c \
   %D%/html_step.c \
   %D%/html_step.h \
+  %D%/html_step_attend.c \
   %D%/html_step_data.h \
+  %D%/html_step_ops.c \
   %D%/html_step_pool.c \
   %D%/html_step_sample.c \
   %D%/html_step_scene.c \

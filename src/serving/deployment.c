@@ -1,5 +1,6 @@
 #include "serving/deployment.h"
 #include "serving/generate.h"
+#include "serving/scheduler.h"
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ int deployment_policy(struct policy *p, const struct policy_device *device, cons
     if (policy_init(p, x->policy ? x->policy : policy_name(0), device, err) != 0)
         return -1;
     p->max_num_seqs = given(x->max_num_seqs, p->max_num_seqs);
+    if (device->engine && p->max_num_batched_tokens < p->max_num_seqs)
+        p->max_num_batched_tokens = p->max_num_seqs;
     p->max_num_batched_tokens = given(x->max_num_batched_tokens, p->max_num_batched_tokens);
     p->block_size = given(x->block_size, p->block_size);
     p->long_prefill_token_threshold = x->long_prefill_token_threshold;
@@ -86,9 +89,14 @@ static double set_groups(struct policy *p, const struct op_classes *classes)
 
 enum { MOST_BLOCKS = 1 << 26 }; /* each takes some 30 bytes where prompts share prefixes */
 
-/* Of vLLM's blocks the first one is the null block. */
+double deployment_engine_blocks(uint32_t max_num_seqs, uint64_t blocks_a_sequence, double memory_bytes, double block_bytes)
+{
+    return fmin(floor(memory_bytes / 4 / block_bytes), max_num_seqs * (double)blocks_a_sequence);
+}
+
+/* Of vLLM's blocks the first one is the null block. engine: the default is the engine's. */
 static int set_blocks(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
-                      const struct deployment_options *x, struct error *err)
+                      const struct deployment_options *x, bool engine, struct error *err)
 {
     const struct memory_options m = memory_of(d, h, o, x);
     if (x->num_gpu_blocks_override == 1 || x->num_gpu_blocks_override > MOST_BLOCKS)
@@ -97,7 +105,10 @@ static int set_blocks(struct deployment *d, const struct op_classes *classes, co
         return -1;
     d->plan = memory_plan(&d->memory);
     const double part = set_groups(&d->policy, classes);
-    const double blocks = x->num_gpu_blocks_override > 0 ? x->num_gpu_blocks_override : floor(d->plan.blocks / part);
+    double blocks = x->num_gpu_blocks_override > 0 ? x->num_gpu_blocks_override : floor(d->plan.blocks / part);
+    if (engine && !isnan(blocks) && x->num_gpu_blocks_override == 0 && isnan(x->gpu_memory_utilization) && d->policy.kind == POLICY_VLLM)
+        blocks = fmin(blocks, deployment_engine_blocks(d->policy.max_num_seqs, scheduler_blocks_of(&d->policy, d->policy.max_model_len),
+                                                       h->mem_bytes.value, d->plan.block_bytes * part) + 1);
     if (isnan(blocks))
         return error_set(err, ERROR_INPUT, "cannot simulate: the profile of %s has no memory size: give --num-gpu-blocks-override", h->id);
     if (blocks < 2)
@@ -125,9 +136,12 @@ static int settle(struct deployment *d, const struct op_classes *classes, const 
     const uint64_t n = w ? w->n : 1;
     d->clock = (struct clock_options){ .graphs = chosen(x->cuda_graphs, h->kind == HW_GPU), .blackwell = h->mem_bytes.value > 170e9,
                                        .context = (uint32_t)((sum.n_in + sum.n_out / 2) / n) };
-    const struct policy_device device = policy_device_of(h);
-    if (deployment_policy(&d->policy, &device, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, err) != 0 ||
-        (first && estimator_init(&d->estimator, classes, h, &one, err) != 0) || step_price_alloc(&d->price, &d->policy, err) != 0)
+    struct policy_device device = policy_device_of(h);
+    if (first && estimator_init(&d->estimator, classes, h, &one, err) != 0)
+        return -1;
+    device.engine = o->time && d->estimator.timing.basis == TIME_BY_KERNELS;
+    if (deployment_policy(&d->policy, &device, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, device.engine, err) != 0 ||
+        step_price_alloc(&d->price, &d->policy, err) != 0)
         return -1;
     return deployment_draw(d, 0, 0, err);
 }

@@ -27,6 +27,8 @@ struct deployment_options {
 /* The policy of x on a device. w: of the workload, zeros where there is none. n_ctx_train: as the model was trained. errors: ERROR_USAGE */
 int deployment_policy(struct policy *p, const struct policy_device *device, const struct deployment_options *x, const struct serve_workload_sum *w,
                       uint32_t n_ctx_train, struct error *err);
+/* KV blocks of this program's engine by default: what all sequences take at their longest, at most a quarter of the memory. */
+double deployment_engine_blocks(uint32_t max_num_seqs, uint64_t blocks_a_sequence, double memory_bytes, double block_bytes);
 
 struct deployment {
     struct policy policy;

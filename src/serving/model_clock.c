@@ -218,9 +218,7 @@ static void mixed_table(struct model_clock *x, struct step_price *out)
     double last_ps = 0;
     for (uint32_t a = 0, b; a < out->max_tok; a = b) {
         b = step_price_next_size(a, out->max_tok, SIZES_AN_OCTAVE);
-        double ps = fmax(last_ps, mixed_s(x, b, out) * PS_PER_S);
-        if (b <= out->max_decode)
-            ps = fmax(ps, (double)out->decode_ps[b]);
+        const double ps = fmax(last_ps, mixed_s(x, b, out) * PS_PER_S);
         step_price_line(out->mixed_ps, 1, a > 0 ? a : b, b, a > 0 ? last_ps : ps, ps);
         last_ps = ps;
     }

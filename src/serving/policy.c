@@ -45,11 +45,11 @@ static void vllm_defaults(struct policy *p, const struct policy_device *d)
     const unsigned release = p->release;
     const bool large = d->is_gpu && !d->is_a100 && d->memory_bytes >= 70 * GIB;
     const bool largest = large && d->memory_bytes >= 160 * GIB && release >= RELEASE_LARGE;
-    p->max_num_batched_tokens = largest ? 16384 : large ? 8192 : 2048;
+    p->max_num_batched_tokens = d->engine ? 512 : largest ? 16384 : large ? 8192 : 2048;
     p->max_num_seqs = large ? 1024 : 256;
     p->block_size = 16;
     p->enable_chunked_prefill = p->enable_prefix_caching = true;
-    p->async_scheduling = release >= RELEASE_ASYNC;
+    p->async_scheduling = release >= RELEASE_ASYNC && !d->engine;
     p->scheduler_reserve_full_isl = release >= RELEASE_WHOLE_PROMPT;
 }
 

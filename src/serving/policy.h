@@ -47,6 +47,8 @@ struct policy_device {
     double memory_bytes; /* of one device */
     bool is_gpu;
     bool is_a100;        /* has the defaults of a small device */
+    bool engine;         /* this program's engine on a CPU: short steps, so that a prompt does not hold up the others for long, and nothing to
+                            hide behind a step; in place of vLLM's defaults */
 };
 
 struct policy_device policy_device_of(const struct hwprofile *h);

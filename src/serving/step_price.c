@@ -80,7 +80,7 @@ uint64_t step_price_ps(const struct step_price *x, const struct step_load *l)
 {
     uint64_t ps = l->n_prompt == 0 ? x->decode_ps[l->n_decode]
                   : x->apart     ? x->decode_ps[l->n_decode] + x->mixed_ps[l->n_prompt]
-                                 : x->mixed_ps[l->n_prompt + l->n_decode];
+                                 : u64_max(x->mixed_ps[l->n_prompt + l->n_decode], x->decode_ps[l->n_decode]);
     const uint64_t *context_ps = x->context_ps + (size_t)l->n_decode * x->n_group;
     for (uint32_t g = 0; g < x->n_group; g++) {
         ps += context_ps[g] * l->context[g];

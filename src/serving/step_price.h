@@ -3,7 +3,7 @@
  * equals their sum. A step takes
  *
  *     decode_ps[B]                    of B tokens of decoding sequences alone, or
- *     mixed_ps[T]                     of T tokens, prompts' among them; apart: decode_ps[B] + mixed_ps[P] of B and P of either,
+ *     max(mixed_ps[T], decode_ps[B])  of T tokens, prompts' among them; apart: decode_ps[B] + mixed_ps[P] of B and P of either,
  *     + context_ps[B][g] * S_g        S_g: positions of the KV cache that the decoding sequences read in layer group g
  *     + pair_ps_2_16[g] * pairs_g / 65536    pairs of a prompt's token and a position it attends to
  *

@@ -135,6 +135,14 @@ changes "--burstiness" --burstiness 0.3
 changes "--max-concurrency" --max-concurrency 4
 changes "--stack" --stack sglang
 changes "--ends" --ends stop --no-async-scheduling
+# A machine whose kernels are measured serves as `serve` does, and its steps take what `predict` says.
+measured=$top_srcdir/tests/report/curves.json
+run simulate llama-3.2-1b -q Q8_0 --hw "$measured" --num-gpu-blocks-override 999 --max-model-len 4096 --requests 1 --rate 1 --workload random:in=128,out=2 --draws 0 -o json && cp "$tmp/out" "$tmp/measured.json" &&
+    run predict llama-3.2-1b -q Q8_0 --hw "$measured" -p 128 -n 0 -o json
+if command -v jq >/dev/null; then
+    is "512 false" "$(jq -r '.settings | [.max_num_batched_tokens, .async_scheduling] | join(" ")' "$tmp/measured.json")" "settings of the engine on a machine whose kernels are measured"
+    holds "$(jq '.steps[] | select(.prompt_tok == 128) | .step_s' "$tmp/measured.json") / $(json '[.. | .seconds? // empty][0]') - 1 < 0.03" "and its constants: a step takes what predict says"
+fi
 run simulate llama-3.1-8b --hw h100-sxm --rate inf --max-concurrency 64 --requests 600 --draws 0 --warmup mser && has 'requests are left out as warm-up (MSER-5'
 ok $? "--warmup"
 changes "lognormal lengths" --workload lognormal:in=512,out=200,sigma=0.8

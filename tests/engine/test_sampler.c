@@ -48,6 +48,40 @@ static void greedy(void **state)
     sampler_free(&s);
 }
 
+/* Wherever it stands, among infinities and numbers that are none. */
+static void greedy_anywhere(void **state)
+{
+    (void)state;
+    float l[101];
+    struct sampler s;
+    open_sampler(&s, &sampler_default, 101);
+    for (int at = 0; at < 101; at++) {
+        for (int i = 0; i < 101; i++)
+            l[i] = i % 7 == 3 ? -INFINITY : i % 11 == 5 ? NAN : -5 - (float)(i % 13);
+        l[at] = -4;
+        l[100] = at == 99 ? -4 : l[100]; /* the lower id of two equals */
+        assert_int_equal(sampler_pick(&s, l), at);
+    }
+    for (int i = 0; i < 101; i++)
+        l[i] = NAN;
+    assert_int_equal(sampler_pick(&s, l), 0);
+    sampler_free(&s);
+}
+
+static void finite_logits(void **state)
+{
+    (void)state;
+    float l[37];
+    for (int at = -1; at < 37; at++)
+        for (int k = 0; k < 3; k++) {
+            for (int i = 0; i < 37; i++)
+                l[i] = (float)i - 18;
+            if (at >= 0)
+                l[at] = (float[]){ NAN, INFINITY, -INFINITY }[k];
+            assert_int_equal(logits_finite(l, 37), at < 0);
+        }
+}
+
 static void distributions(void **state)
 {
     (void)state;
@@ -256,7 +290,9 @@ static void large_vocabulary(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(greedy),   cmocka_unit_test(distributions), cmocka_unit_test(penalty),
+        cmocka_unit_test(greedy),
+        cmocka_unit_test(greedy_anywhere),
+        cmocka_unit_test(finite_logits),   cmocka_unit_test(distributions), cmocka_unit_test(penalty),
         cmocka_unit_test(seeds),    cmocka_unit_test(extremes),      cmocka_unit_test(refusals),
         cmocka_unit_test(large_vocabulary),
     };

@@ -70,10 +70,21 @@ function drafted(data, s, state, args, contexts, batches) {
             }
 }
 
+/* A setting at its lower bound, which few are: FLOP of the fastest units, at more bandwidth. */
+function at_bound({ data }) {
+    const scene = data.scenes.findIndex(s => s.model === 'llama-3-8b' && s.machine === 'epyc-9654'), s = data.scenes[scene];
+    if (!s)
+        return;
+    const state = { scene, type: 0, cache: 0, prompt: s.prompt.indexOf(64), batch: s.batch.indexOf(16), bandwidth: s.bandwidth.indexOf(2), context: 0, draft: 0 };
+    const rows = predict([s.model, '--hw', s.machine, '-q', s.types[0].name, '-p', 64, '-n', 0, '-b', 16, '--what-if', 'bandwidth=x2']);
+    compare('at its bound', step.prefill(data, state), rows.pop(), 64 * 16);
+}
+
 const pages = files.map(f => f.split('=')).map(([file, hw]) => {
     const text = readFileSync(file, 'utf8'), data = /<script type="application\/json" id="step-data">([^]*?)<\/script>/.exec(text);
     return { data: JSON.parse(data[1]), hw };
 });
+at_bound(pages[0]);
 for (let i = 0; n < Number(most); i++) {
     const { data, hw } = pages[i % pages.length];
     group(data, hw);

@@ -4,7 +4,7 @@ import { axe, boxes, brightness, done, launch, near, ok, open, overflow, paper, 
 
 const [file, figuresFile, boxesFile] = process.argv.slice(2);
 const stored = JSON.parse(readFileSync(boxesFile, 'utf8'));
-const parts = '#step h2, #step fieldset, #step .step-slider, #step .step-walk, #step .step-says, #step .step-bar, #step .step-track, #step table';
+const parts = '#step h2, #step fieldset, #step .step-slider, #step .step-walk, #step .step-says, #step .step-bar, #step .step-track, #step .step-scroll';
 
 const text = (page, name) => page.locator('.step-figures tr', { has: page.locator(`th:text-is("${name}")`) }).locator('td').first().innerText();
 
