@@ -128,5 +128,8 @@ int cli_keep_arguments(int argc, char **argv, const char *option, const char *ou
 int cli_keep_chart(int argc, char **argv, const char *option, const char *base, struct error *err);
 /* Path of a style of charts, name: "reports/charts/curves.gp". errors: ERROR_INPUT, no data directory has it */
 int cli_chart_style(char *path, size_t size, const char *name, struct error *err);
+/* The template of a kind of chart, and OUT with an ending: "-latency". */
+enum { CLI_PATH = 4096 };
+int cli_chart_files(char style[static CLI_PATH], char base[static CLI_PATH], const char *out, const char *kind, const char *ending, struct error *err);
 
 #endif

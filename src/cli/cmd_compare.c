@@ -41,18 +41,17 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 static int draw(const struct options *o, const struct serving_comparison *x, struct error *err)
 {
-    char style[4096], base[4096];
+    char style[CLI_PATH], base[CLI_PATH];
     struct strbuf notes = { 0 };
     struct serving_chart c = { .style = style, .out_base = base };
-    snprintf(base, sizeof base, "%.4000s-latency", o->chart);
-    if (cli_chart_style(style, sizeof style, "reports/charts/curves.gp", err) != 0)
+    if (cli_chart_files(style, base, o->chart, "latencies", "-latency", err) != 0)
         return -1;
     snprintf(c.title, sizeof c.title, "%.60s: %s and %s", x->a->model ? x->a->model : "A model", x->name_a, x->name_b);
     snprintf(c.subtitle, sizeof c.subtitle, "%.120s, %.60s", x->a->workload, x->a->policy);
     int rc = serving_chart_compare(&c, x, &notes, err);
     const struct serving_steps steps[] = { { x->name_a, &x->a->steps, x->a->memory_bytes_s, x->a->flop_s },
                                            { x->name_b, &x->b->steps, x->b->memory_bytes_s, x->b->flop_s } };
-    snprintf(base, sizeof base, "%.4000s-steps", o->chart);
+    rc = rc ? rc : cli_chart_files(style, base, o->chart, "steps", "-steps", err);
     if (rc == 0)
         rc = serving_chart_steps(&c, steps, 2, &notes, err);
     if (rc == 0 && notes.len > 0)

@@ -194,7 +194,7 @@ static int draw_policies(const struct options *o, const struct serving_policy *p
     char style[4096];
     struct strbuf notes = { 0 };
     struct serving_chart c = { .style = style, .out_base = o->out.chart };
-    if (cli_chart_style(style, sizeof style, "reports/charts/curves.gp", err) != 0)
+    if (cli_chart_style(style, sizeof style, "reports/charts/policies.gp", err) != 0)
         return -1;
     snprintf(c.title, sizeof c.title, "What each idea buys");
     snprintf(c.subtitle, sizeof c.subtitle, "%.200s", w->name);

@@ -135,6 +135,18 @@ static void add_labels(struct strbuf *b, const struct plan *p)
     }
 }
 
+/* From inside the frame to its edge, behind which a point lies. */
+static void add_edges(struct strbuf *b, const struct plan *p)
+{
+    for (size_t i = 0; i < p->n_edge; i++) {
+        strbuf_adds(b, "set arrow from ");
+        script_add_position(b, &p->frame, p->edge[i].x0, p->edge[i].y0, true);
+        strbuf_adds(b, " to ");
+        script_add_position(b, &p->frame, p->edge[i].x1, p->edge[i].y1, true);
+        strbuf_addf(b, " head filled size screen 0.007, 25 front lw 1.3 lc rgb %s\n", script_role_color(p->edge_role[i]));
+    }
+}
+
 static int build_script(struct strbuf *b, const struct roofline_chart *c, const struct plan *p,
                         const struct chart_out *o, struct error *err)
 {
@@ -143,6 +155,7 @@ static int build_script(struct strbuf *b, const struct roofline_chart *c, const 
     script_add_decades(&texts, "y", p->frame.y_lo, p->frame.y_hi, "");
     add_labels(&texts, p);
     add_joins(&texts, c, p);
+    add_edges(&texts, p);
     const struct chart_words words = { .title = c->title, .x_title = "Arithmetic intensity [FLOP/byte]", .y_title = "FLOP/s", .x_log = true,
                                        .y_log = true };
     script_add_prologue(b, o, &p->frame, &words);

@@ -58,6 +58,7 @@ libreport_a_SOURCES = \
   %D%/output.h \
   %D%/plan.c \
   %D%/plan.h \
+  %D%/plan_edges.c \
   %D%/plan_key.c \
   %D%/plan_margins.c \
   %D%/plan_points.c \

@@ -248,7 +248,7 @@ static void merge_markers(struct plan *p, const struct roofline_chart *c)
     }
 }
 
-/* Size and visibility of each point; points outside the frame are listed, never moved to an edge. */
+/* Size and visibility of each point; points outside the frame are named, never moved into it. */
 static int plan_points(struct plan *p, const struct roofline_chart *c, struct strbuf *notes,
                        struct error *err)
 {
@@ -326,7 +326,7 @@ int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf 
         goto fail;
     plan_scene(p, c, &s);
     if (plan_roof_labels(p, c, &s, notes, err) != 0 || plan_ridge_labels(p, &s, notes, err) != 0 ||
-        plan_point_labels(p, c, &s, notes, err) != 0 || plan_margins(p, c, err) != 0)
+        plan_point_labels(p, c, &s, notes, err) != 0 || plan_edges(p, c, &s, err) != 0 || plan_margins(p, c, err) != 0)
         goto fail;
     if (s.oom) {
         error_set(err, ERROR_SYSTEM, "out of memory: chart layout");
@@ -350,5 +350,7 @@ void plan_free(struct plan *p)
     free(p->text);
     free(p->leader);
     free(p->leader_role);
+    free(p->edge);
+    free(p->edge_role);
     *p = (struct plan){ 0 };
 }

@@ -81,6 +81,9 @@ struct plan {
     struct segment *leader;
     enum text_role *leader_role;
     size_t n_leader;
+    struct segment *edge; /* arrows at the frame, to points outside */
+    enum text_role *edge_role;
+    size_t n_edge;
     struct plan_sample sample[16];
     size_t n_sample;
     bool numbered; /* points' labels are numbers, names are in a table next to the plot */
@@ -137,6 +140,10 @@ void points_without_place(const struct roofline_chart *c, struct strbuf *b);
 /* Labels of the points in the frame; s holds markers, roofs, roof labels. plan_points.c */
 int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
                       struct strbuf *notes, struct error *err);
+/* A line from a label to its marker. plan_points.c */
+int plan_add_leader(struct plan *p, const struct segment *leader, enum text_role role, struct error *err);
+/* Arrows and names of the points outside the frame, at its edge, where there is room. plan_edges.c */
+int plan_edges(struct plan *p, const struct roofline_chart *c, struct scene *s, struct error *err);
 /* Adds a tag and its text to the table, with an optional heading. A full table ends with a note. plan_key.c */
 int plan_key_add(struct plan *p, enum text_role role, const char *heading, const char *tag,
                  const char *names, struct error *err);

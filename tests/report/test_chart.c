@@ -585,6 +585,36 @@ static void test_bad_names(void **state)
     strbuf_free(&notes);
 }
 
+/* Points outside the frame have their names at its edge, with an arrow that ends there. */
+static void test_edges(void **state)
+{
+    (void)state;
+    struct error err;
+    struct plan p;
+    struct strbuf notes = { 0 };
+    struct chart_point pt[4];
+    struct chart_roof roof[2] = { h100[0], h100[1] };
+    set_point(&pt[0], "far_left", 1e-4, 2e12, "decode");
+    set_point(&pt[1], "below", 3, 1e3, "prefill");
+    set_point(&pt[2], "below_too", 3.05, 2e3, "prefill");
+    set_point(&pt[3], "inside", 1, 2e12, "decode");
+    struct roofline_chart c = make_chart(roof, 2, pt, 4);
+    assert_ok(plan_roofline(&p, &c, &notes, &err), err);
+    check_plan(&p, &c);
+    assert_int_equal(p.n_edge, 2);
+    assert_float_equal(p.edge[0].x1, p.frame.left, 1e-9);
+    assert_float_equal(p.edge[1].y1, p.frame.bottom, 1e-9);
+    int named = 0;
+    for (size_t i = 0; i < p.n_text; i++)
+        if (p.text[i].in_plot && strcmp(p.text[i].text, "far_left") == 0)
+            named += fabs(p.text[i].x - p.frame.left) < 80;
+        else if (p.text[i].in_plot && strcmp(p.text[i].text, "below, below_too") == 0)
+            named += fabs(p.text[i].y - p.frame.bottom) < 40;
+    assert_int_equal(named, 2);
+    plan_free(&p);
+    strbuf_free(&notes);
+}
+
 /* What a page refuses is gone, a series keeps its name, a marker has its tooltip, nothing of an empty series is left. */
 static void test_svg(void **state)
 {
@@ -624,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_names), cmocka_unit_test(test_above),
         cmocka_unit_test(test_without_gnuplot),
         cmocka_unit_test(test_failing_gnuplot),
+        cmocka_unit_test(test_edges),
         cmocka_unit_test(test_svg),
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_bad_names),
