@@ -80,7 +80,7 @@ static void set_options(struct scene *s)
         .n_gen = t->decode && t->n_gen >= 1 ? whole(t->n_gen, 128) : 128,
         .n_depth = whole(t->n_depth, 0),
         .n_batch = t->n_batch >= 1 ? whole(t->n_batch, 1) : 1,
-        .n_threads = t->n_threads >= 1 ? (int)t->n_threads : 0,
+        .n_threads = t->n_threads >= 1 && *s->h->path ? (int)t->n_threads : 0, /* probes are of the run's threads */
         .n_ubatch = time_ubatch(time, s->h, s->m),
         .server = time_serves(time, s->h, s->m),
         .type_k = DTYPE_F16,
@@ -96,7 +96,7 @@ static void set_options(struct scene *s)
 /* A stack that the engine's name stands for, else the machine's default. */
 static int predict_scene(struct scene *s, struct error *err)
 {
-    const char *stack = *s->t->engine && strcmp(s->t->engine, "roofcast") != 0 && stack_named(s->t->engine) ? s->t->engine : NULL;
+    const char *stack = *s->t->engine && stack_named(s->t->engine) ? s->t->engine : NULL;
     if (!s->d->have_model || !s->d->have_machine) {
         *err = s->d->have_model ? s->d->no_machine : s->d->no_model;
         return -1;

@@ -21,21 +21,17 @@ static bool load_this(struct hwprofile *h, const char *cpu)
 }
 
 /* A machine of which only the roofs that the run probed are known. */
-static int of_probes(struct hwprofile *h, const struct run *run, const struct html_test *t, struct error *err)
+static void of_probes(struct hwprofile *h, const struct run *run, const struct html_test *t)
 {
-    struct ceiling memory = { .kind = "bandwidth", .op = "read", .level = "DRAM", .unit = "B/s", .name = "read DRAM", .n_threads = run->prov.n_threads,
-                              .value = t->roof_bytes_s, .product_flop_s = NAN, .tile_flop_s = NAN, .loads_bytes_s = NAN };
-    *h = (struct hwprofile){ .kind = HW_CPU, .n_cores = run->prov.n_threads, .mem_bytes.value = NAN, .mem_bw.value = t->roof_bytes_s, .tdp_w.value = NAN,
-                             .idle_w.value = NAN, .n_unit.value = NAN, .unit_threads.value = NAN, .clock_hz.value = NAN, .cache_bytes.value = NAN,
-                             .price_usd_h.value = NAN, .eff = { { NAN, "" }, { NAN, "" }, { NAN, "" } } };
+    const struct hw_value none = { .value = NAN };
+    *h = (struct hwprofile){ .kind = HW_CPU, .mem_bytes = none, .mem_bw.value = t->roof_bytes_s, .tdp_w = none, .idle_w = none, .n_unit = none, .unit_threads = none,
+                             .clock_hz = none, .cache_bytes = none, .price_usd_h = none, .eff = { none, none, none } };
     snprintf(h->id, sizeof h->id, "%.60s", run->prov.cpu);
     snprintf(h->name, sizeof h->name, "%s", run->prov.cpu);
-    snprintf(h->cpu_model, sizeof h->cpu_model, "%s", run->prov.cpu);
     snprintf(h->mem_bw.source, sizeof h->mem_bw.source, "probes of the run");
     for (int i = 0; i < MATH_COUNT; i++)
-        h->peak[i].value = NAN;
-    int rc = memory.value > 0 ? hwprofile_add_ceiling(h, &memory, err) : 0;
-    for (size_t i = 0; i < json_array_size(run->ceilings) && rc == 0; i++) {
+        h->peak[i] = none;
+    for (size_t i = 0; i < json_array_size(run->ceilings); i++) {
         const json_t *j = json_array_get(run->ceilings, i);
         const char *kind = json_string_value(json_object_get(j, "kind")), *dtype = json_string_value(json_object_get(j, "dtype"));
         const double value = json_number_value(json_object_get(j, "value"));
@@ -45,7 +41,6 @@ static int of_probes(struct hwprofile *h, const struct run *run, const struct ht
         h->peak[math].value = fmax(value, isnan(h->peak[math].value) ? 0 : h->peak[math].value);
         snprintf(h->peak[math].source, sizeof h->peak[math].source, "probes of the run");
     }
-    return rc;
 }
 
 int html_machine_of(struct hwprofile *h, const struct html_data *d, const struct html_test *t, struct error *err)
@@ -61,8 +56,12 @@ int html_machine_of(struct hwprofile *h, const struct html_data *d, const struct
         return 0;
     if (!*name)
         return error_set(err, ERROR_INPUT, "the file does not name its machine: name it with --hw");
+    if (run && hwprofile_find(h, name, &found, err) != 0)
+        return -1;
+    if (run && !found)
+        of_probes(h, run, t);
     if (run)
-        return hwprofile_find(h, name, &found, err) != 0 || found ? -!found : of_probes(h, run, t, err);
+        return 0;
     return machine_load(h, name, err) == 0 ? 0 : error_prefix(err, "the machine of the file (--hw names another)");
 }
 
