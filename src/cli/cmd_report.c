@@ -159,7 +159,9 @@ static int write_page(const struct report_cli *o, int argc, char **argv, struct 
     join_command(&command, argc, argv);
     const char *text = strbuf_text(&command, "a command", rc == 0 ? err : NULL);
     const struct html_report r = { .predict = predict_lists, .file = f, .n = o->n, .hw = o->measured.hw, .model = o->measured.model, .command = text };
+    cli_set_quiet(true); /* a profile's notes, once a chart; what matters is in the page */
     rc = rc == 0 && text ? html_report_write(&r, o->page, err) : -1;
+    cli_set_quiet(false);
     for (size_t i = 0; s && i < o->n; i++) {
         json_decref(s[i].doc);
         if (s[i].measured)

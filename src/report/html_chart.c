@@ -28,6 +28,7 @@ enum chart_source {
     OF_MEASURED,   /* another engine's results, as `report --chart` */
     OF_PROFILE,    /* the machine, where it has a profile with curves */
     OF_MODEL,      /* the model of the first test, predicted on its machine */
+    OF_PAIR,       /* a run and a prediction of its model, as `plot RUN PREDICTION` */
 };
 
 static const struct page_chart_kind {
@@ -42,6 +43,7 @@ static const struct page_chart_kind {
     { "roofline", "Roofline: each role under the roofs; the area of a marker is its share of the time", HTML_RUN, OF_FILE, PLOT_ROOFLINE, NULL, false, NULL },
     { "roofline", "Roofline: each role as predicted, under the roofs", HTML_PREDICTION, OF_FILE, PLOT_ROOFLINE, NULL, false, NULL },
     { "roofline", "Roofline: each test under the roofs of the machine", HTML_MEASURED, OF_MEASURED, PLOT_ROOFLINE, NULL, false, NULL },
+    { "pairs", "Roofline, measured (filled) and predicted (hollow) points of a role joined", HTML_RUN, OF_PAIR, PLOT_ROOFLINE, NULL, false, NULL },
     { "waterfall", "From the time at the roofs to the time achieved, ms a token", HTML_RUN, OF_FILE, PLOT_WATERFALL, NULL, false, NULL },
     { "waterfall", "From the time at the roofs to the time predicted, ms a token", HTML_PREDICTION, OF_FILE, PLOT_WATERFALL, NULL, false, NULL },
     { "levels-decode", "Hierarchical roofline of decode: each role at every level of the memory", HTML_RUN, OF_FILE, PLOT_HIERARCHICAL, "decode", true, NULL },
@@ -70,6 +72,16 @@ static bool is_first_of_kind(const struct html_report *r, size_t file, size_t *n
     return before == 0;
 }
 
+/* The first prediction of the model of a run; NULL: none. */
+static const struct html_file *prediction_of(const struct html_data *d, size_t run)
+{
+    const struct html_test *t = html_first(d, run, true) ? html_first(d, run, true) : html_first(d, run, false);
+    for (size_t i = 0; t && i < d->tests.n; i++)
+        if (d->tests.v[i].predicted && strcmp(d->tests.v[i].model, t->model) == 0)
+            return &d->r->file[d->tests.v[i].file];
+    return NULL;
+}
+
 /* Of charts of the model and of the machine there is one a page: with the file of the first test. */
 static bool wants(const struct html_data *d, const struct page_chart_kind *k, size_t file)
 {
@@ -83,6 +95,8 @@ static bool wants(const struct html_data *d, const struct page_chart_kind *k, si
     case OF_FILE:
     case OF_MEASURED:
         return f->kind == k->kind && (!k->schema || (schema && strcmp(schema, k->schema) == 0));
+    case OF_PAIR:
+        return f->kind == k->kind && prediction_of(d, file);
     case OF_ALL:
         return f->kind == k->kind && is_first_of_kind(d->r, file, &n) && n > 1;
     case OF_PROFILE:
@@ -125,6 +139,8 @@ static int find_subject(struct plot_subject *s, struct plot_options *o, const st
                              cut_list(depths, sizeof depths, c->n_depth, (double)d->m.hp.n_ctx_train - GENERATED), c->n_batch, err);
     else
         s->doc = json_incref((json_t *)d->r->file[x->file].doc);
+    if (k->source == OF_PAIR)
+        o->more[o->n_more++] = prediction_of(d, x->file)->path;
     for (size_t i = x->file + 1; k->source == OF_ALL && i < d->r->n && o->n_more < PLOT_FILES; i++)
         if (d->r->file[i].kind == k->kind)
             o->more[o->n_more++] = d->r->file[i].path;
@@ -136,7 +152,7 @@ static int draw_kind(struct draw *x, const struct page_chart_kind *k, struct err
     char name[64];
     const struct html_report *r = x->d->r;
     struct plot_subject s = { .doc = NULL };
-    struct plot_options o = { .model = r->model, .doc = r->file[x->file].path, .hw = k->source == OF_FILE ? r->hw : NULL, .out = x->base, .chart = k->chart,
+    struct plot_options o = { .model = r->model, .doc = r->file[x->file].path, .hw = k->source == OF_FILE || k->source == OF_PAIR ? r->hw : NULL, .out = x->base, .chart = k->chart,
                               .formats = CHART_SVG, .phase = k->phase };
     snprintf(name, sizeof name, "reports/charts/%.30s.gp", charts[k->chart].name);
     if (!environment_file(x->style, sizeof x->style, name))

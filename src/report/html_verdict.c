@@ -181,6 +181,10 @@ static void add_ratio(struct page *p, const struct html_data *d)
     page_figure(p, value, source);
     page_say(p, " the rate of %s (%s%s).", d->r->file[a->file].name, a->test,
              a->predicted != b->predicted ? ", a prediction and a measurement" : a->predicted ? ", both predicted" : "");
+    const struct html_test *predicted = a->predicted ? a : b, *measured = a->predicted ? b : a;
+    if (a->predicted != b->predicted && predicted->tok_s_hi > 0)
+        page_say(p, " The measurement is %s the prediction's 90 %% interval.",
+                 measured->tok_s < predicted->tok_s_lo ? "below" : measured->tok_s > predicted->tok_s_hi ? "above" : "within");
 }
 
 int html_add_verdict(struct page *p, const struct html_data *d, struct error *err)
