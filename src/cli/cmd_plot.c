@@ -1,7 +1,7 @@
 /* roofcast plot: the roofline of a run, an analysis, a prediction or a machine, drawn by gnuplot. */
 #include "base/environment.h"
 #include "cli/cli.h"
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL, OPT_TRAJECTORY, OPT_CHART, OPT_FORMAT, OPT_OP, OPT_TERM };
 
 static const struct argp_option option_table[] = {
-    { "chart", OPT_CHART, "KIND", 0, "roofline (default) or one of the kinds below", 0 },
+    { "chart", OPT_CHART, "CHART", 0, "roofline (default) or one of the kinds below", 0 },
     { "term", OPT_TERM, NULL, 0, "draw in the terminal, with characters; write no file", 0 },
     { "batch-size", 'b', "N,...", 0, "batches of a model that is predicted", 0 },
     { "depth", 'd', "N,...", 0, "contexts of a model that is predicted", 0 },

@@ -156,6 +156,31 @@ static void add_tics(struct strbuf *out, const struct box_chart *c)
     strbuf_adds(out, ")\n");
 }
 
+/* The command that names rows and panels in the picture of characters. */
+static int add_rows(struct strbuf *out, const struct box_chart *c, struct error *err)
+{
+    struct strbuf rows = { 0 };
+    bool first = true;
+    for (size_t i = 0; i < c->n_text; i++) {
+        const bool panel = c->text[i].where == BOX_TEXT_ABOVE;
+        if (c->text[i].where == BOX_TEXT_RIGHT_OF)
+            continue;
+        strbuf_adds(&rows, first ? "set ytics (" : ", ");
+        script_add_string(&rows, c->text[i].text);
+        strbuf_addf(&rows, " %.6g", c->text[i].y + (panel ? 0.12 : 0));
+        first = false;
+    }
+    strbuf_adds(&rows, first ? "unset ytics" : ") noenhanced");
+    const char *command = strbuf_text(&rows, "a chart's rows", err);
+    if (command) {
+        strbuf_adds(out, "ROWS = ");
+        script_add_string(out, command);
+        strbuf_adds(out, "\n");
+    }
+    strbuf_free(&rows);
+    return command ? 0 : -1;
+}
+
 static int build_script(struct strbuf *out, const struct boxes *b, const struct box_chart *c, const struct chart_out *o, struct error *err)
 {
     const struct chart_words words = { c->title, c->x.title, c->y_title, false, false, c->n_series, c->series };
@@ -172,7 +197,8 @@ static int build_script(struct strbuf *out, const struct boxes *b, const struct 
         script_add_label(&texts, f, &b->plan.text[i], script_role_color(b->plan.text[i].role));
     add_samples(&texts, b, c);
     script_add_prologue(out, o, f, &words);
-    int rc = script_add_style(out, c->style, &texts, err);
+    int rc = add_rows(&texts, c, err);
+    rc = rc ? rc : script_add_style(out, c->style, &texts, err);
     strbuf_free(&texts);
     return rc;
 }

@@ -488,6 +488,9 @@ static int build_script(struct strbuf *b, const struct sketch *s, const struct c
     add_tics(&texts, "y", &c->y);
     for (size_t i = 0; i < s->plan.n_text; i++)
         script_add_label(&texts, f, &s->plan.text[i], script_role_color(s->plan.text[i].role));
+    strbuf_addf(&texts, "array IS_LINE[%zu] # in the picture of characters\n", c->n_series);
+    for (size_t i = 0; i < c->n_series; i++)
+        strbuf_addf(&texts, "IS_LINE[%zu] = %d\n", i + 1, line_kind(&c->series[i]) > 0);
     add_styles(&texts, c);
     add_samples(&texts, s, c);
     const char **name = calloc(c->n_series + 1, sizeof *name);

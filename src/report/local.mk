@@ -70,6 +70,7 @@ libreport_a_SOURCES = \
   %D%/plot_curves.c \
   %D%/plot_doc.c \
   %D%/plot_kinds.c \
+  %D%/plot_kinds.h \
   %D%/plot_layers.c \
   %D%/plot_levels.c \
   %D%/plot_predicted.c \
@@ -92,6 +93,7 @@ libreport_a_SOURCES = \
   %D%/report.h \
   %D%/score.c \
   %D%/score.h \
+  %D%/script.c \
   %D%/serving_charts.c \
   %D%/serving_compare.c \
   %D%/serving_compare.h \

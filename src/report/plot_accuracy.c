@@ -1,5 +1,5 @@
 /* Predicted against measured, of a score: points with their 90 % intervals, the diagonal, and the band of the median interval. */
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

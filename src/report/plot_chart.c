@@ -1,5 +1,5 @@
 /* The roofline of `roofcast plot`: points, titles, one machine or several on one chart. */
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include "base/lists.h"
 #include <math.h>
 #include <stdlib.h>

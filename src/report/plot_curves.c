@@ -1,6 +1,6 @@
 /* Charts of a profile: what it measured against footprint, threads or load, and the roofs of kernels by tensor type. */
 #include "dtype/dtype.h"
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

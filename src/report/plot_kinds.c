@@ -1,5 +1,5 @@
 /* The kinds of charts. A kind is a row here and a template in reports/charts. */
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include <string.h>
 
 const struct chart_kind charts[PLOT_CHARTS] = {

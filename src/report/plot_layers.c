@@ -1,6 +1,6 @@
 /* Bytes, FLOP and time of each layer: three panels of stacked bars, a bar a layer. */
 #include "report/boxes.h"
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The Pareto front of `roofcast plot`: tokens/s of a user against tokens/s of a device, of deployments or of a prediction's batches. */
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include "report/serving_report.h"
 #include <math.h>
 #include <stdlib.h>

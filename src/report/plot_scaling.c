@@ -1,5 +1,5 @@
 /* Tokens/s of decode against the batch or the context, and the limits that memory and arithmetic set. */
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Charts of a server's runs, from the files that serve and simulate save. */
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include "report/serving_saved.h"
 #include <math.h>
 #include <stdlib.h>

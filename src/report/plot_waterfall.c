@@ -1,6 +1,6 @@
 /* From the roof to what is achieved, in milliseconds a token: time at the roofs, what each role takes more, and the rest. */
 #include "report/boxes.h"
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

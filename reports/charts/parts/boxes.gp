@@ -7,6 +7,7 @@ plot \
   for [k = 1:N_SERIES] points using (middle(k)):(($4+$5)/2):2:3:4:5 skip 1 with boxxyerrorbars fc rgb box_color(k) fs solid 1 noborder title NAME[k]
 #INCLUDE parts/pictures.gp#
 if (strlen(txt)) {
+  eval ROWS
   plot for [k = 1:N_SERIES] points using (middle(k)):(($4+$5)/2):2:3:4:5 skip 1 with boxxyerrorbars title NAME[k]
   set output
 }

@@ -10,7 +10,8 @@ bar(k)   = (column(1) == k && column(7) == 1 && column(8) < 2) ? column(2) : NaN
 band(k)  = (column(1) == k && (column(8) == 2 || column(8) == 5)) ? column(2) : NaN
 curve(k) = (column(1) == k && column(8) == 3) ? column(2) : NaN
 limit(k) = (column(1) == k && column(8) == 4) ? column(2) : NaN
-dense(k) = (column(1) == k && column(7) == 1 && column(8) < 5) ? column(2) : NaN
+stroke(k) = (column(1) == k && column(7) == 1 && column(8) >= 1 && column(8) < 5) ? column(2) : NaN
+spot(k)  = (column(1) == k && column(7) == 1 && column(8) == 0) ? column(2) : NaN
 # Columns of the lines: kind value in_frame series spec label
 mark_at(dummy)   = (strcol(1) eq "mark" && column(3) == 1) ? column(2) : NaN
 roof_at(k, spec) = (strcol(1) eq "roof" && column(3) == 1 && column(4) == k && column(5) == spec) ? column(2) : NaN
@@ -28,7 +29,8 @@ plot \
   for [k = 1:N_SERIES] points using (point(k)):3 skip 1 with points ls k title NAME[k]
 #INCLUDE parts/pictures.gp#
 if (strlen(txt)) {
-  plot for [k = 1:N_SERIES] points using (dense(k)):3 skip 1 with points pt k title NAME[k], \
+  plot for [k = 1:N_SERIES] points using (stroke(k)):3 skip 1 with lines lt k+1 title IS_LINE[k] ? NAME[k] : "", \
+       for [k = 1:N_SERIES] points using (spot(k)):3 skip 1 with points pt k title IS_LINE[k] ? "" : NAME[k], \
        roofs using (X_LO):(roof_at(0,0)):(X_HI-X_LO):(0) skip 1 with vectors nohead notitle
   set output
 }
