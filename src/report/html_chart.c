@@ -4,7 +4,7 @@
 #include "report/html_svg.h"
 #include "report/html_write.h"
 #include "report/measured.h"
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
