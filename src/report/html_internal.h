@@ -53,6 +53,7 @@ int html_add_verdict(struct page *p, const struct html_data *d, struct error *er
 int html_add_changes(struct page *p, const struct html_data *d, struct error *err);  /* html_change.c */
 int html_add_missing(struct page *p, const struct html_data *d, struct error *err);  /* html_missing.c */
 void html_add_charts(struct page *p, const struct html_data *d, const char *base);   /* html_chart.c; base: of files that stay, NULL: none stay */
+void html_add_chart_data(struct page *p, const char *base, const char *id);          /* html_chart_data.c: BASE.tsv, under the chart with that id */
 int html_add_tables(struct page *p, const struct html_data *d, struct error *err);   /* html_table.c */
 int html_add_machine(struct page *p, const struct html_data *d, struct error *err);  /* html_machine.c: machine, software, counters */
 

@@ -1,177 +1,10 @@
 /* A page as HTML: blocks in the template of reports/html, with its own style, script and content security policy. */
-#include "report/html_write.h"
+#include "report/html_write_internal.h"
 #include "base/environment.h"
 #include "base/sha256.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- texts ------------------------------------------------------------------------------------------------------ */
-
-static void add_escaped(struct strbuf *b, const char *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        switch (s[i]) {
-        case '&':
-            strbuf_adds(b, "&amp;");
-            break;
-        case '<':
-            strbuf_adds(b, "&lt;");
-            break;
-        case '>':
-            strbuf_adds(b, "&gt;");
-            break;
-        case '"':
-            strbuf_adds(b, "&quot;");
-            break;
-        case '\'':
-            strbuf_adds(b, "&#39;");
-            break;
-        default:
-            strbuf_add(b, &s[i], 1);
-        }
-}
-
-static void add_text(struct strbuf *b, const char *s)
-{
-    add_escaped(b, s, strlen(s));
-}
-
-/* A text from a struct or a file: cleaned and escaped. */
-static void add_unclean(struct strbuf *b, const char *s)
-{
-    struct strbuf clean = { 0 };
-    page_clean(&clean, s, strlen(s));
-    if (clean.len)
-        add_escaped(b, clean.s, clean.len);
-    b->oom |= clean.oom;
-    strbuf_free(&clean);
-}
-
-/* Figures carry their provenance as a title, which page.js shows on hover and focus. */
-static void add_figures(struct strbuf *b, const struct strbuf *text)
-{
-    const char *at = text->len ? text->s : "", *s, *source = NULL;
-    size_t n, n_source = 0;
-    for (enum page_piece kind; (kind = page_next(&at, &s, &n)) != PIECE_END;) {
-        if (kind == PIECE_TEXT) {
-            add_escaped(b, s, n);
-        } else if (kind == PIECE_FIGURE && page_next(&at, &source, &n_source) == PIECE_SOURCE) {
-            strbuf_adds(b, "<data class=\"figure\" value=\"");
-            add_escaped(b, s, n);
-            strbuf_adds(b, "\" title=\"");
-            add_escaped(b, source, n_source);
-            strbuf_adds(b, "\">");
-            add_escaped(b, s, n);
-            strbuf_adds(b, "</data>");
-        }
-    }
-}
-
-/* ---- tables ----------------------------------------------------------------------------------------------------- */
-
-static bool is_number(const struct column *c)
-{
-    return c->style != COL_TEXT && c->style != COL_BOOL;
-}
-
-/* n: a number; s: on screen, not on paper, whose tables have their main columns; long: of several lines. */
-static const char *class_of(const struct column *c, bool wide, bool is_long)
-{
-    const bool screen = !wide && (c->rank == COL_MINOR || c->rank == COL_MEDIUM || c->rank == COL_DATA);
-    if (is_number(c))
-        return screen ? " class=\"n s\"" : " class=\"n\"";
-    return is_long ? screen ? " class=\"long s\"" : " class=\"long\"" : screen ? " class=\"s\"" : "";
-}
-
-static void add_column(struct strbuf *b, const struct column *c, bool wide)
-{
-    const char *unit = c->unit ? c->unit : "";
-    strbuf_addf(b, "<th scope=\"col\"%s title=\"", class_of(c, wide, false));
-    add_unclean(b, c->help ? c->help : c->header ? c->header : c->key);
-    if (*unit) {
-        strbuf_adds(b, " (");
-        add_text(b, unit);
-        strbuf_adds(b, ")");
-    }
-    strbuf_adds(b, "\">");
-    add_unclean(b, c->header ? c->header : c->key);
-    strbuf_adds(b, "</th>");
-}
-
-enum { LONG_TEXT = 48 }; /* a cell of several lines needs a width */
-
-/* data-v: the number as the file has it, for sorting and for the exact value. */
-static void add_cell(struct strbuf *b, const struct column *c, const struct cell *v, bool heads, bool wide)
-{
-    struct strbuf text = { 0 }, raw = { 0 };
-    const bool number = is_number(c) && (v->kind == CELL_REAL || v->kind == CELL_WHOLE);
-    table_cell_text(&text, c, v);
-    strbuf_adds(b, heads ? "<th scope=\"row\"" : "<td");
-    strbuf_adds(b, class_of(c, wide, text.len > LONG_TEXT));
-    if (number) {
-        table_cell_raw(&raw, v);
-        strbuf_addf(b, " data-v=\"%s\"", raw.len ? raw.s : "");
-    }
-    strbuf_adds(b, ">");
-    if (text.len)
-        add_unclean(b, text.s);
-    strbuf_adds(b, heads ? "</th>" : "</td>");
-    b->oom |= text.oom || raw.oom;
-    strbuf_free(&text);
-    strbuf_free(&raw);
-}
-
-/* A column without a value in any row says nothing. */
-static bool has_values(const struct page_table *t, const struct column *c)
-{
-    for (size_t i = 0; i < t->rows.n; i++) {
-        const enum cell_kind kind = column_cell(c, table_row(&t->rows, i)).kind;
-        if (kind != CELL_NULL && kind != CELL_ABSENT)
-            return true;
-    }
-    return false;
-}
-
-static void add_rows(struct strbuf *b, const struct page_table *t, const bool *shown, bool wide)
-{
-    for (size_t i = 0; i < t->rows.n; i++) {
-        bool first = true;
-        strbuf_adds(b, "<tr>");
-        for (size_t k = 0; k < t->n_col; k++)
-            if (shown[k]) {
-                const struct cell v = column_cell(&t->col[k], table_row(&t->rows, i));
-                add_cell(b, &t->col[k], &v, first, wide);
-                first = false;
-            }
-        strbuf_adds(b, "</tr>\n");
-    }
-}
-
-static void add_table(struct strbuf *b, const struct page_block *x)
-{
-    const struct page_table *t = x->table;
-    bool *shown = calloc(t->n_col + 1, sizeof *shown);
-    if (!shown)
-        interrupt_end_without_memory();
-    if (t->folded)
-        strbuf_adds(b, "<details class=\"data\"><summary>Data of this chart</summary>\n");
-    strbuf_addf(b, "<div class=\"table%s\" role=\"region\" tabindex=\"0\" aria-labelledby=\"%s-caption\">\n<table id=\"%s\"%s>\n<caption id=\"%s-caption\">",
-                x->wide ? " screen" : "", x->id, x->id, t->filter ? " data-filter" : "", x->id);
-    add_figures(b, &x->text);
-    if (t->n_left_out)
-        strbuf_addf(b, " %zu more rows are in the file.", t->n_left_out);
-    strbuf_adds(b, "</caption>\n<thead><tr>");
-    for (size_t k = 0; k < t->n_col; k++) {
-        shown[k] = has_values(t, &t->col[k]);
-        if (shown[k])
-            add_column(b, &t->col[k], x->wide);
-    }
-    strbuf_adds(b, "</tr></thead>\n<tbody>\n");
-    add_rows(b, t, shown, x->wide);
-    strbuf_adds(b, t->folded ? "</tbody>\n</table>\n</div>\n</details>\n" : "</tbody>\n</table>\n</div>\n");
-    free(shown);
-}
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
@@ -181,14 +14,14 @@ static void add_chart(struct strbuf *b, const struct page_block *x)
     if (x->chart.svg)
         strbuf_adds(b, x->chart.svg);
     strbuf_addf(b, "\n<figcaption id=\"%s-caption\">", x->id);
-    add_figures(b, &x->text);
+    html_add_figures(b, &x->text);
     strbuf_adds(b, "</figcaption>\n</figure>\n");
 }
 
 static void add_line(struct strbuf *b, const char *open, const struct page_block *x, const char *close)
 {
     strbuf_adds(b, open);
-    add_figures(b, &x->text);
+    html_add_figures(b, &x->text);
     strbuf_adds(b, close);
 }
 
@@ -238,7 +71,7 @@ static int add_block(struct blocks *w, const struct page_block *x, const struct 
     case PAGE_SECTION:
         end_section(w);
         strbuf_addf(&w->b, "<section id=\"%s\"%s aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">", x->id, x->wide ? " class=\"screen\"" : "", x->id, x->id);
-        add_figures(&w->b, &x->text);
+        html_add_figures(&w->b, &x->text);
         strbuf_adds(&w->b, "</h2>\n");
         w->in_section = true;
         return 0;
@@ -254,7 +87,7 @@ static int add_block(struct blocks *w, const struct page_block *x, const struct 
         add_line(&w->b, "<li>", x, "</li>\n");
         return 0;
     case PAGE_TABLE:
-        add_table(&w->b, x);
+        html_add_table(&w->b, x);
         return 0;
     case PAGE_CHART:
         add_chart(&w->b, x);
@@ -273,7 +106,7 @@ static void add_contents(struct strbuf *b, const struct page *p, const struct ht
         if (p->block[i].kind != PAGE_SECTION)
             continue;
         strbuf_addf(b, "<li><a href=\"#%s\">", p->block[i].id);
-        add_figures(b, &p->block[i].text);
+        html_add_figures(b, &p->block[i].text);
         strbuf_adds(b, "</a></li>\n");
     }
 }
@@ -360,8 +193,8 @@ int html_write(FILE *f, const struct page *p, const struct html_step *step, stru
     struct strbuf part[PARTS] = { 0 }, out = { 0 };
     struct blocks w = { 0 };
     int rc = 0;
-    add_text(&part[PART_TITLE], p->title);
-    add_text(&part[PART_HEADING], p->title);
+    html_add_text(&part[PART_TITLE], p->title);
+    html_add_text(&part[PART_HEADING], p->title);
     add_contents(&part[PART_CONTENTS], p, step);
     for (size_t i = 0; i < p->n && rc == 0; i++)
         rc = add_block(&w, &p->block[i], step, err);

@@ -29,7 +29,10 @@ libreport_a_SOURCES = \
   %D%/html.c \
   %D%/html.h \
   %D%/html_change.c \
+  %D%/html_change.h \
+  %D%/html_change_add.c \
   %D%/html_chart.c \
+  %D%/html_chart_data.c \
   %D%/html_internal.h \
   %D%/html_machine.c \
   %D%/html_markdown.c \
@@ -43,6 +46,8 @@ libreport_a_SOURCES = \
   %D%/html_verdict.c \
   %D%/html_write.c \
   %D%/html_write.h \
+  %D%/html_write_internal.h \
+  %D%/html_write_table.c \
   %D%/layout.c \
   %D%/layout.h \
   %D%/list.h \
