@@ -138,10 +138,13 @@ sed 's/"model": "smollm2-360m"/"model": "some fine-tune"/' "$run_json" >"$tmp/ot
 refused 1 "the run's model (use -m)" plot --chart hierarchical "$tmp/other.json" --hw "$hw" -o "$tmp/x"
 
 # ---- other kinds
-run plot --chart waterfall "$run_json" -o "$tmp/w" && has_text 'achieved' w && has_text '+0.126 ms' w
+run plot --chart waterfall "$run_json" -o "$tmp/w" && has_text 'achieved' w && has_text '+0.126 ms' w && has_text '0.979 ms' w
 ok $? "waterfall of a run"
 awk -F'\t' 'NR > 1 && $1 == 1 { roof = $6 } $1 == 2 { loss += $6 } $1 == 3 { all = $6 } END { d = roof + loss - all; exit !(roof > 0 && d * d < 1e-6 * all * all && all > 1.19 && all < 1.193) }' "$tmp/w.tsv"
 ok $? "roof and losses add up to 152.609 ms / 128"
+run plot --chart waterfall "$run_json" --phase prefill -o "$tmp/w"
+is "$(jq '[.ops[] | select(.phase == "prefill") | .seconds * ([.roof_fraction, 1] | min)] | add * 1000 / 512' "$run_json" | awk '{ printf "%.5g", $1 }')" \
+    "$(awk -F'\t' '$1 == 1 { printf "%.5g", $6 }' "$tmp/w.tsv")" "an op above its roof has the time of its roof at most"
 run plot --chart layers "$run_json" -o "$tmp/l" --phase decode && has_text 'Time of a pass' l
 is "$(jq '[.ops[] | select(.phase == "decode" and .layer == 1) | .flop] | add' "$run_json")" "$(awk -F'\t' '$2 == 0.6 && $7 ~ /FLOP/ { sum += $6 } END { printf "%d", sum }' "$tmp/l.tsv")" "FLOP of a layer"
 run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -b 1,4,16 -n 16 -p 0 -o json && cp "$tmp/out" "$tmp/b.json"
