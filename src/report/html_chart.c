@@ -286,6 +286,10 @@ void html_add_charts(struct page *p, const struct html_data *d, const char *base
                 x->file = i;
                 add_chart(p, x, &kinds[k], folder.path, base);
             }
+    if (p->block[p->n - 1].kind == PAGE_SECTION) {
+        page_add(p, PAGE_TEXT, "");
+        page_say(p, "There is no chart of these files.");
+    }
     folder_close(&folder);
     strbuf_free(&x->notes);
     free(x);

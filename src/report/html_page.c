@@ -211,8 +211,13 @@ static size_t find_key(const char *const *key, size_t n, const char *name)
     return i;
 }
 
-/* Keys of the rows; those that are null in every row are left out. */
-static size_t json_keys(const char **key, bool *number, const json_t *rows, size_t most)
+static enum column_style style_of(const json_t *v)
+{
+    return json_is_integer(v) ? COL_INT : json_is_number(v) ? COL_FLOAT : COL_TEXT;
+}
+
+/* Keys of the rows, with a style that all their values have; those that are null in every row are left out. */
+static size_t json_keys(const char **key, enum column_style *style, const json_t *rows, size_t most)
 {
     size_t n = 0;
     for (size_t i = 0; i < json_array_size(rows) && i < most; i++) {
@@ -224,9 +229,10 @@ static size_t json_keys(const char **key, bool *number, const json_t *rows, size
                 continue;
             if (k == n) {
                 key[n] = name;
-                number[n++] = true;
+                style[n++] = style_of(v);
             }
-            number[k] = number[k] && json_is_number(v);
+            if (style[k] != style_of(v))
+                style[k] = style[k] != COL_TEXT && json_is_number(v) ? COL_FLOAT : COL_TEXT;
         }
     }
     return n;
@@ -235,11 +241,11 @@ static size_t json_keys(const char **key, bool *number, const json_t *rows, size
 void page_json_rows(struct page *p, const json_t *rows, size_t most)
 {
     const char *key[PAGE_JSON_COLUMNS];
-    bool number[PAGE_JSON_COLUMNS];
-    const size_t n = json_keys(key, number, rows, most), n_row = json_array_size(rows);
+    enum column_style style[PAGE_JSON_COLUMNS];
+    const size_t n = json_keys(key, style, rows, most), n_row = json_array_size(rows);
     struct page_table *t = page_cells(p, n);
     for (size_t k = 0; k < n; k++)
-        page_column(t, k, key[k], number[k] ? COL_FLOAT : COL_TEXT, NULL, NULL);
+        page_column(t, k, key[k], style[k], NULL, NULL);
     for (size_t i = 0; i < n_row && i < most; i++) {
         struct cell *c = table_add(&t->rows);
         for (size_t k = 0; k < n; k++)

@@ -80,7 +80,7 @@ void page_column(struct page_table *t, size_t i, const char *header, enum column
 const char *page_keep(struct page_table *t, const char *text);
 /* Rows of JSON objects as cells: a column a key, in the order of the first row that has it, at most PAGE_JSON_COLUMNS; nested values as their number of
  * elements. */
-enum { PAGE_JSON_COLUMNS = 24 };
+enum { PAGE_JSON_COLUMNS = 64 };
 void page_json_rows(struct page *p, const json_t *rows, size_t most);
 
 #endif
