@@ -36,6 +36,7 @@ int cmd_serve(int argc, char **argv, struct error *err);
 int cmd_compare(int argc, char **argv, struct error *err);
 int cmd_simulate(int argc, char **argv, struct error *err);
 int cmd_capacity(int argc, char **argv, struct error *err);
+int cmd_choose(int argc, char **argv, struct error *err);
 int cmd_memory(int argc, char **argv, struct error *err);
 int cmd_report(int argc, char **argv, struct error *err);
 int cmd_score(int argc, char **argv, struct error *err);

@@ -22,6 +22,7 @@ roofcast_SOURCES = \
   %D%/cmd_bench.c \
   %D%/cmd_calibrate.c \
   %D%/cmd_capacity.c \
+  %D%/cmd_choose.c \
   %D%/cmd_compare.c \
   %D%/cmd_doctor.c \
   %D%/cmd_import.c \

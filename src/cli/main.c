@@ -25,6 +25,7 @@ static const struct command commands[] = {
     { "simulate", "simulate many requests on a served model: TTFT, ITL, throughput, with their uncertainty", cmd_simulate },
     { "compare", "compare two saved runs of a server: errors, distributions, prices of steps", cmd_compare },
     { "capacity", "find the request rate that meets an SLO, over machines, types and layouts", cmd_capacity },
+    { "choose", "choose the quantization for a machine, or the cheapest machine for a rate", cmd_choose },
     { "memory", "find the largest batch and context that fit, and what occupies the memory", cmd_memory },
     { "score", "compare predictions with published measurements: bias, error, coverage, worst rows", cmd_score },
     { "validate", "compare predictions from this machine's profile with runs of the engine", cmd_validate },

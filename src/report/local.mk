@@ -5,6 +5,12 @@ libreport_a_SOURCES = \
   %D%/boxes.c \
   %D%/boxes.h \
   %D%/capacity_report.c \
+  %D%/choose.c \
+  %D%/choose.h \
+  %D%/choose_front.c \
+  %D%/choose_machines.c \
+  %D%/choose_print.c \
+  %D%/choose_types.c \
   %D%/capacity_report.h \
   %D%/chart.c \
   %D%/curve_build.c \

@@ -7,7 +7,7 @@ words() { # ARGS...: the candidates, in one line
     cut -f 1 "$tmp/out" | paste -s -d' ' -
 }
 is "predict" "$(words pred)" "a command"
-is 24 "$(words '' | wc -w)" "every command"
+is 25 "$(words '' | wc -w)" "every command"
 is "$(run --help && sed -n 's/^  \([a-z]*\)  *\([a-zA-Z].*\)/\1	\2/p' "$tmp/out" | grep -v '^roofcast')" "$(run __complete ''; cat "$tmp/out")" "with the text of --help"
 is "--what-if" "$(words predict --what)" "an option"
 is "--cache-type-k --cache-type-v" "$(words run --cache)" "the other name of an option"

@@ -151,6 +151,8 @@ command_json roofcast.predict predict stories15m --hw h100-sxm -n 4 --what-if ba
 command_json roofcast.solve predict stories15m --hw h100-sxm --solve context=fits --solve machine=fits --solve 'bandwidth=tok_s>=1e9'
 command_jsonl predict stories15m --hw h100-sxm
 command_json roofcast.memory memory stories15m --hw h100-sxm
+command_json roofcast.choose choose stories15m --hw h100-sxm,rtx-4090
+command_json roofcast.choose choose stories15m --rate 100 --devices 1
 load="--hw h100-sxm --workload random:in=100,out=50 --rate 4 --requests 60 --slo p99:ttft=1s,itl=50ms"
 command_json roofcast.simulate simulate stories15m $load
 command_json roofcast.simulate simulate stories15m --hw h100-sxm --workload random:in=100,out=50 --requests 3 --draws 0
@@ -171,6 +173,7 @@ chmod +x "$tmp/bin/likwid-bench"
 PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check --brief -t 1 -o json >"$tmp/crosscheck.json" 2>"$tmp/err"
 check roofcast.crosscheck "$tmp/crosscheck.json" "profile --cross-check -o json"
 command_jsonl memory llama-3.1-70b --hw rtx-4090
+command_jsonl choose llama-3.1-70b --hw rtx-4090
 
 generate="run -m $top_srcdir/tests/fixtures/llama-2l.gguf -t 1 --ignore-eos -p one"
 # shellcheck disable=SC2086

@@ -294,3 +294,29 @@ fuzz_targets += %D%/fuzz_svg
 %C%_fuzz_svg_LDADD   = libreport.a $(BASE_LIBS)
 %C%_fuzz_svg_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
+
+check_PROGRAMS += %D%/replay_quality
+%C%_replay_quality_SOURCES  = %D%/fuzz_quality.c %D%/replay.c %D%/fuzz.h
+%C%_replay_quality_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"quality"'
+%C%_replay_quality_LDADD    = libdataset.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_quality
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_quality
+%C%_fuzz_quality_SOURCES = %D%/fuzz_quality.c %D%/fuzz.h
+%C%_fuzz_quality_LDADD   = $(%C%_replay_quality_LDADD)
+%C%_fuzz_quality_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_prices
+%C%_replay_prices_SOURCES  = %D%/fuzz_prices.c %D%/replay.c %D%/fuzz.h
+%C%_replay_prices_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"prices"'
+%C%_replay_prices_LDADD    = libhwprofile.a $(BASE_LIBS)
+TESTS += %D%/replay_prices
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_prices
+%C%_fuzz_prices_SOURCES = %D%/fuzz_prices.c %D%/fuzz.h
+%C%_fuzz_prices_LDADD   = $(%C%_replay_prices_LDADD)
+%C%_fuzz_prices_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif

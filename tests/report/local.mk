@@ -20,6 +20,10 @@ check_PROGRAMS += %D%/test_html
   $(PCRE2_LIBS) $(CMINPACK_LIBS) $(TEST_LIBS)
 TESTS += %D%/test_html
 TESTS += %D%/test_report %D%/test_chart %D%/test_curves %D%/test_serving
+check_PROGRAMS += %D%/test_choose
+%C%_test_choose_SOURCES = %D%/test_choose.c tests/test.h tests/near.h
+%C%_test_choose_LDADD   = libreport.a liblearn.a libstacks.a libfit.a libdataset.a librun.a $(PREDICT_TEST_LIBS) $(CMINPACK_LIBS)
+TESTS += %D%/test_choose
 endif
 dist_check_SCRIPTS += %D%/fields.sh %D%/gallery.sh
 TESTS += %D%/fields.sh %D%/gallery.sh
