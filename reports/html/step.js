@@ -671,7 +671,7 @@ const roofcastStepPage = (step => {
         body.replaceChildren(controls, makeWalk(view), view.software, view.says, view.bars,
             element('div', { class: 'step-tables' }, element('div', { class: 'step-scroll', tabindex: 0, role: 'group', 'aria-label': 'Figures of this pass' }, view.figures),
                 element('div', { class: 'step-scroll', tabindex: 0, role: 'group', 'aria-label': 'Passes so far' }, view.passes)),
-            element('p', { class: 'step-note' }, 'Seconds of the naive loop lie between those of two prompts of the slider; its bytes and FLOP are exact. Speculation has a drafter without passes of its own (n-grams).'));
+            element('p', { class: 'step-note' }, 'Seconds of the naive loop are interpolated between prompts of the slider, within 10 % of predict; its bytes and FLOP are exact. The drafter of speculation runs no passes of its own (n-grams).'));
         show(view);
         return view;
     }

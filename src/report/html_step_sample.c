@@ -77,7 +77,7 @@ void step_sample_at(struct step_point *out, const struct step_sample *s, uint32_
 /* ---- knots ------------------------------------------------------------------------------------------ */
 
 enum { MOST_KNOTS = 500, MOST_SEEDS = 8 };
-static const double tolerance = 3e-4; /* of seconds between knots; sides five times as much */
+static const double tolerance = 3e-4; /* of seconds between knots; sides twice as much */
 
 struct curve {
     const struct step_sample *s;
@@ -132,8 +132,8 @@ static bool is_near(struct curve *c, const struct step_point *a, const struct st
         return false;
     interpolate(&c->line, a, b, x);
     const double line_s = seconds_of(c->s, &c->line, &of_line), here_s = seconds_of(c->s, &c->here, &of_here), most = tolerance * here_s;
-    return fabs(line_s - here_s) <= most && fabs(of_line.memory_s - of_here.memory_s) <= 5 * most &&
-           fabs(of_line.compute_s - of_here.compute_s) <= 5 * most;
+    return fabs(line_s - here_s) <= most && fabs(of_line.memory_s - of_here.memory_s) <= 2 * most &&
+           fabs(of_line.compute_s - of_here.compute_s) <= 2 * most;
 }
 
 static struct step_point *add_knot(struct curve *c, uint32_t x, struct error *err)

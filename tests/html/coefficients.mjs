@@ -80,11 +80,26 @@ function at_bound({ data }) {
     compare('at its bound', step.prefill(data, state), rows.pop(), 64 * 16);
 }
 
+/* The naive loop: FLOP exact, seconds within a tenth. */
+function naive_loop({ data, hw }) {
+    const LENGTHS = [521, 1500, 5001];
+    data.scenes.forEach((s, scene) => {
+        const state = { scene, type: 0, cache: 0, prompt: 0, batch: 0, bandwidth: s.bandwidth.indexOf(1), context: 0, draft: 0 };
+        const rows = predict([s.model, '--hw', hw || s.machine, '-q', s.types[0].name, '-p', LENGTHS, '-n', 0]);
+        LENGTHS.forEach((length, i) => {
+            const f = step.naive(data, state, length), off = Math.abs(f.seconds / rows[i].seconds - 1);
+            if ((!(off <= 0.1) || !(Math.abs(f.flop / rows[i].flop - 1) <= 1e-9)) && bad++ < 10)
+                console.log(`# naive loop of ${length} tokens, ${s.model} on ${s.machine}: ${f.seconds} s, predict ${rows[i].seconds}; FLOP ${f.flop}, ${rows[i].flop}`);
+        });
+    });
+}
+
 const pages = files.map(f => f.split('=')).map(([file, hw]) => {
     const text = readFileSync(file, 'utf8'), data = /<script type="application\/json" id="step-data">([^]*?)<\/script>/.exec(text);
     return { data: JSON.parse(data[1]), hw };
 });
 at_bound(pages[0]);
+pages.slice(0, 2).forEach(naive_loop);
 for (let i = 0; n < Number(most); i++) {
     const { data, hw } = pages[i % pages.length];
     group(data, hw);
