@@ -1,4 +1,6 @@
 chartsdir = $(pkgdatadir)/reports/charts
+pagesdir = $(pkgdatadir)/reports/html
+dist_pages_DATA = %D%/html/step.js %D%/html/step.css %D%/html/page.html %D%/html/page.css %D%/html/page.js
 chartpartsdir = $(chartsdir)/parts
 dist_charts_DATA = %D%/charts/accuracy.gp %D%/charts/bandwidth.gp %D%/charts/batch.gp %D%/charts/context.gp %D%/charts/curves.gp %D%/charts/dark.css \
   %D%/charts/hierarchical.gp %D%/charts/kernels.gp %D%/charts/latencies.gp %D%/charts/latency.gp %D%/charts/layers.gp %D%/charts/loaded-latency.gp \

@@ -21,6 +21,8 @@ libbase_a_SOURCES = \
   %D%/names.c \
   %D%/once.c \
   %D%/interrupt.c \
+  %D%/sha256.c \
+  %D%/sha256.h \
   %D%/signals.c \
   %D%/units.c \
   %D%/parse.c \

@@ -3,6 +3,8 @@ roofcast_SOURCES = \
   %D%/bench_against.c \
   %D%/bench_against.h \
   %D%/bench_foreign.c \
+  %D%/browser.c \
+  %D%/browser.h \
   %D%/bench_foreign.h \
   %D%/capacity.h \
   %D%/capacity_charts.c \
@@ -40,6 +42,8 @@ roofcast_SOURCES = \
   %D%/cmd_score.c \
   %D%/cmd_serve.c \
   %D%/cmd_simulate.c \
+  %D%/report_step.c \
+  %D%/report_step.h \
   %D%/serve.c \
   %D%/serve_draft.c \
   %D%/serve.h \

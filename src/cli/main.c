@@ -30,7 +30,7 @@ static const struct command commands[] = {
     { "score", "compare predictions with published measurements: bias, error, coverage, worst rows", cmd_score },
     { "validate", "compare predictions from this machine's profile with runs of the engine", cmd_validate },
     { "calibrate", "fit the constants of the time model to measurements", cmd_calibrate },
-    { "report", "print MBU, MFU and bound of another engine's results (llama-bench, vLLM)", cmd_report },
+    { "report", "results as one page; MBU, MFU and bound of another engine's results (llama-bench, vLLM)", cmd_report },
     { "import", "convert results of ERT, likwid-bench or clpeak to a hardware profile", cmd_import },
     { "plot", "draw rooflines of runs, analyses and predictions, and the curves of a profile", cmd_plot },
     { "run", "generate text and print TTFT, ITL and tokens/s", cmd_run },

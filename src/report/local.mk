@@ -32,6 +32,36 @@ libreport_a_SOURCES = \
   %D%/grid.h \
   %D%/grid_axes.c \
   %D%/grid_price.c \
+  %D%/html_step.c \
+  %D%/html_step.h \
+  %D%/html_step_attend.c \
+  %D%/html_step_data.h \
+  %D%/html_step_ops.c \
+  %D%/html_step_pool.c \
+  %D%/html_step_sample.c \
+  %D%/html_step_scene.c \
+  %D%/html.c \
+  %D%/html.h \
+  %D%/html_change.c \
+  %D%/html_change.h \
+  %D%/html_change_add.c \
+  %D%/html_chart.c \
+  %D%/html_chart_data.c \
+  %D%/html_internal.h \
+  %D%/html_machine.c \
+  %D%/html_markdown.c \
+  %D%/html_missing.c \
+  %D%/html_page.c \
+  %D%/html_page.h \
+  %D%/html_source.c \
+  %D%/html_svg.c \
+  %D%/html_svg.h \
+  %D%/html_table.c \
+  %D%/html_verdict.c \
+  %D%/html_write.c \
+  %D%/html_write.h \
+  %D%/html_write_internal.h \
+  %D%/html_write_table.c \
   %D%/layout.c \
   %D%/layout.h \
   %D%/list.h \

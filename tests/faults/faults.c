@@ -61,6 +61,7 @@ static const struct command commands[] = {
     { "score-kernels", "score @F/measure/gpu_kernels.csv -o csv", false },
     { "calibrate", "calibrate @F/measure/llama-bench.json --hw h100-sxm --model llama-3.1-8b -o c.json", false },
     { "report", "report @F/measure/llama-bench.json --hw h100-sxm", false },
+    { "report-page", "report @T/tests/report/run.json -o page.html", true }, /* a chart that cannot be drawn is a sentence */
     { "report-serve", "report @F/measure/vllm-serve.json --hw h100-sxm --model llama-3.1-8b -o json", false },
     { "import-likwid", "import @T/tests/hwprofile/import/likwid.txt -o hw.json", false },
     { "import-clpeak", "import @T/tests/hwprofile/import/clpeak.json --device CPU -o hw.json", false },

@@ -269,6 +269,19 @@ fuzz_targets += %D%/fuzz_comparison
 %C%_fuzz_comparison_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
+check_PROGRAMS += %D%/replay_page
+%C%_replay_page_SOURCES  = %D%/fuzz_page.c %D%/replay.c %D%/fuzz.h
+%C%_replay_page_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"page"'
+%C%_replay_page_LDADD    = libreport.a libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_page
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_page
+%C%_fuzz_page_SOURCES = %D%/fuzz_page.c %D%/fuzz.h
+%C%_fuzz_page_LDADD   = libreport.a libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_page_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 check_PROGRAMS += %D%/replay_api
 %C%_replay_api_SOURCES  = %D%/fuzz_api.c %D%/replay.c %D%/fuzz.h
 %C%_replay_api_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"api"'

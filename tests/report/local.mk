@@ -17,7 +17,13 @@ check_PROGRAMS += %D%/test_serving
 check_PROGRAMS += %D%/test_comparison
 %C%_test_comparison_SOURCES = %D%/test_comparison.c tests/test.h tests/near.h
 %C%_test_comparison_LDADD   = libreport.a libdataset.a librun.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS) -lm
-TESTS += %D%/test_comparison %D%/test_report %D%/test_chart %D%/test_curves %D%/test_serving
+TESTS += %D%/test_comparison
+check_PROGRAMS += %D%/test_html
+%C%_test_html_SOURCES = %D%/test_html.c tests/test.h
+%C%_test_html_LDADD   = libreport.a liblearn.a libserving.a libstacks.a libfit.a libdataset.a libpredict.a libtiming.a libcost.a librun.a libhwprofile.a libmodel.a libgguf.a libdtype.a \
+  $(PCRE2_LIBS) $(CMINPACK_LIBS) $(TEST_LIBS)
+TESTS += %D%/test_html
+TESTS += %D%/test_report %D%/test_chart %D%/test_curves %D%/test_serving
 check_PROGRAMS += %D%/test_choose
 %C%_test_choose_SOURCES = %D%/test_choose.c tests/test.h tests/near.h
 %C%_test_choose_LDADD   = libreport.a liblearn.a libstacks.a libfit.a libdataset.a librun.a $(PREDICT_TEST_LIBS) $(CMINPACK_LIBS)
