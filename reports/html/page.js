@@ -121,7 +121,7 @@
     const id = table.id + '-filter', box = make('div', '', { class: 'filter' });
     const input = make('input', '', { type: 'search', id, autocomplete: 'off' });
     const output = make('output', table.tBodies[0].rows.length + ' rows', { for: id });
-    box.append(make('label', 'Rows with', { for: id }), input, output);
+    box.append(make('label', 'Filter rows', { for: id }), input, output);
     table.parentElement.before(box);
     input.addEventListener('input', () => filter(table, input.value, output));
     if (table.parentElement.classList.contains('screen')) box.classList.add('screen');
@@ -179,14 +179,42 @@
     return series;
   }
 
+  /* Colours of a shape and what is in it, black and white apart. */
+  function coloursOf(root) {
+    const colours = new Set();
+    for (const e of [root, ...all('[fill], [stroke], [color]', root)])
+      for (const name of ['fill', 'stroke', 'color']) {
+        const colour = e.getAttribute(name);
+        if (colour && /^(#|rgb)/.test(colour) && !/^#(fff|ffffff|000|000000)$/i.test(colour)) colours.add(colour.toLowerCase());
+      }
+    return colours;
+  }
+
+  /* Labels and their lines are outside of the series' groups, in its colour: they go with the last series of that colour. */
+  function syncLabels(svg, series, isOn) {
+    const shown = new Set(), hidden = new Set();
+    for (const [name, groups] of series)
+      for (const g of groups)
+        for (const colour of coloursOf(g)) (isOn(name) ? shown : hidden).add(colour);
+    const own = (e) => e.closest('g[id*="gnuplot_plot_"]') || e.querySelector('g[id*="gnuplot_plot_"]');
+    for (const e of all('[fill], [stroke], [color]', svg)) {
+      if (own(e) || e.closest('defs')) continue;
+      const colours = coloursOf(e);
+      e.classList.toggle('off', colours.size > 0 && [...colours].every((c) => hidden.has(c) && !shown.has(c)));
+    }
+  }
+
   function initKeys(figure) {
+    const svg = figure.querySelector('svg'), on = new Map();
     const series = seriesOf(figure), list = make('ul', '', { class: 'keys', 'aria-label': 'Series' });
     for (const [name, groups] of series) {
       const button = make('button', name, { type: 'button', 'aria-pressed': 'true' }), item = make('li');
       button.addEventListener('click', () => {
-        const on = button.getAttribute('aria-pressed') === 'false';
-        button.setAttribute('aria-pressed', String(on));
-        for (const g of groups) g.classList.toggle('off', !on);
+        const pressed = button.getAttribute('aria-pressed') === 'false';
+        button.setAttribute('aria-pressed', String(pressed));
+        for (const g of groups) g.classList.toggle('off', !pressed);
+        on.set(name, pressed);
+        syncLabels(svg, series, (other) => on.get(other) !== false);
       });
       item.append(button);
       list.append(item);

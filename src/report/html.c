@@ -49,6 +49,11 @@ static int add_sections(struct page *p, const struct html_data *d, const char *b
     html_add_charts(p, d, base);
     if (interrupt_check(err) != 0)
         return -1;
+    if (*d->other) {
+        char of[256];
+        page_add(p, PAGE_TEXT, "")->wide = true;
+        page_say(p, "The steps below are %s.", html_other_model(of, sizeof of, d));
+    }
     page_add(p, PAGE_STEP, "step");
     if (html_add_tables(p, d, err) != 0 || html_add_machine(p, d, err) != 0)
         return -1;

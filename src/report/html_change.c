@@ -141,7 +141,7 @@ static void try_types(struct scene *s)
             continue;
         snprintf(text, sizeof text, "type=%s", *type);
         struct change *c = try_change(s, CHANGE_TYPE, text);
-        snprintf(c->text, sizeof c->text, "weights in %s in place of %.32s", *type, s->m->type_name);
+        snprintf(c->text, sizeof c->text, "weights in %s instead of %.32s", *type, s->m->type_name);
         snprintf(c->note, sizeof c->note, "fewer bytes a token; quality: roofcast ppl --against, or roofcast choose");
     }
 }
@@ -152,8 +152,8 @@ static void try_batch(struct scene *s)
     char text[32];
     snprintf(text, sizeof text, "b=%u", n);
     struct change *c = try_change(s, CHANGE_BATCH, text);
-    snprintf(c->text, sizeof c->text, "a batch of %u sequences in place of %u", n, s->o.n_batch);
-    snprintf(c->note, sizeof c->note, "tokens/s of all sequences together: a sequence gets %.2f times its rate", c->ratio.value * s->o.n_batch / n);
+    snprintf(c->text, sizeof c->text, "a batch of %u sequences instead of %u", n, s->o.n_batch);
+    snprintf(c->note, sizeof c->note, "tokens/s of all sequences together; each sequence at %.0f %% of its present speed", 100 * c->ratio.value * s->o.n_batch / n);
 }
 
 static void try_kv(struct scene *s)
@@ -161,7 +161,7 @@ static void try_kv(struct scene *s)
     if (s->o.type_k != DTYPE_F16 && s->o.type_k != DTYPE_BF16)
         return;
     struct change *c = try_change(s, CHANGE_KV_TYPE, "kv-type=Q8_0");
-    snprintf(c->text, sizeof c->text, "the KV cache in Q8_0 in place of %s", dtype_name(s->o.type_k));
+    snprintf(c->text, sizeof c->text, "the KV cache in Q8_0 instead of %s", dtype_name(s->o.type_k));
     snprintf(c->note, sizeof c->note, "worth more the longer the context; here %u tokens%s", s->o.n_depth, s->t->decode ? " before the first step" : "");
 }
 
@@ -199,7 +199,7 @@ static void try_threads(struct scene *s)
     if (predict(&r, s->m, s->h, &o, &why) == 0)
         c->ratio = prediction_ratio(of_phase(s, &s->r), of_phase(s, &r), 1);
     snprintf(c->reason, sizeof c->reason, "%.220s", why.msg);
-    snprintf(c->text, sizeof c->text, "%d threads, one a core, in place of %d", o.n_threads, s->o.n_threads);
+    snprintf(c->text, sizeof c->text, "%d threads, one a core, instead of %d", o.n_threads, s->o.n_threads);
 }
 
 /* ---- another machine --------------------------------------------------------------------------------------------------- */
@@ -240,7 +240,7 @@ static void try_machines(struct scene *s)
         const bool nearer = x.value >= 2 && (best.ratio.value < 2 || x.value < best.ratio.value), faster = best.ratio.value < 2 && x.value > best.ratio.value;
         if (isnan(best.ratio.value) || nearer || faster) {
             best.ratio = x;
-            snprintf(best.text, sizeof best.text, "the machine %.40s in place of %.40s", h.id, s->h->id);
+            snprintf(best.text, sizeof best.text, "the machine %.40s instead of %.60s", h.id, *s->h->name ? s->h->name : s->h->id);
             snprintf(best.note, sizeof best.note, "%.100s", x.value >= 2 ? "the slowest listed machine of its kind that gives twice the rate" : "the fastest listed machine of its kind");
         }
         hwprofile_free(&h);

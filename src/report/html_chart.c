@@ -257,6 +257,10 @@ static void add_chart(struct page *p, struct draw *x, const struct page_chart_ki
         snprintf(b->chart.file, sizeof b->chart.file, "%.60s-%.40s.svg", name_of(base), name);
     if (rc == 0 && (base || take_picture(p, b, x, &why) == 0)) {
         page_say(p, "%s. %s.", k->caption, file);
+        if (*x->d->other && (k->source == OF_MODEL || k->source == OF_PAIR)) {
+            char of[256];
+            page_say(p, " Predictions are %s.", html_other_model(of, sizeof of, x->d));
+        }
         say_notes(p, &x->notes);
         if (!base)
             html_add_chart_data(p, x->base, id);
@@ -264,6 +268,20 @@ static void add_chart(struct page *p, struct draw *x, const struct page_chart_ki
         page_say(p, "%s of %s: no picture: %s.", k->caption, file, why.msg);
     }
     x->notes.len = 0;
+}
+
+enum { PRINTED_CHARTS = 2 }; /* as figure.chart of page.css has it */
+
+/* What a print leaves out. */
+static void add_count(struct page *p, size_t first)
+{
+    size_t n = 0;
+    for (size_t i = first; i < p->n; i++)
+        n += p->block[i].kind == PAGE_CHART;
+    if (n <= PRINTED_CHARTS)
+        return;
+    page_add(p, PAGE_TEXT, "")->paper = true;
+    page_say(p, "Shortened: %d of %zu charts.", PRINTED_CHARTS, n);
 }
 
 void html_add_charts(struct page *p, const struct html_data *d, const char *base)
@@ -274,6 +292,7 @@ void html_add_charts(struct page *p, const struct html_data *d, const char *base
     if (!x)
         interrupt_end_without_memory();
     x->d = d;
+    const size_t first = p->n;
     page_add(p, PAGE_SECTION, "charts");
     page_say(p, "Charts");
     if (!base && folder_open(&folder, &why) != 0) {
@@ -286,6 +305,7 @@ void html_add_charts(struct page *p, const struct html_data *d, const char *base
                 x->file = i;
                 add_chart(p, x, &kinds[k], folder.path, base);
             }
+    add_count(p, first);
     if (p->block[p->n - 1].kind == PAGE_SECTION) {
         page_add(p, PAGE_TEXT, "");
         page_say(p, "There is no chart of these files.");

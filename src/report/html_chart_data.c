@@ -36,6 +36,12 @@ static bool is_numeric(const struct page_table *t, size_t column)
     return true;
 }
 
+/* Columns of the drawing, which say nothing of the data. */
+static bool is_internal(const char *key)
+{
+    return strcmp(key, "in_frame") == 0 || strcmp(key, "radius_px") == 0 || strcmp(key, "line") == 0;
+}
+
 void html_add_chart_data(struct page *p, const char *base, const char *id)
 {
     char path[4200], data_id[64], *field[DATA_COLUMNS];
@@ -58,11 +64,12 @@ void html_add_chart_data(struct page *p, const char *base, const char *id)
             t = page_cells(p, n);
             t->folded = true;
             for (size_t k = 0; k < n; k++)
-                page_column(t, k, field[k], COL_FLOAT, NULL, "SI units");
+                page_column(t, k, field[k], COL_FLOAT, NULL, NULL);
+            html_plain_columns(t);
         } else if (t->rows.n < DATA_ROWS && n_field > 1) {
             struct cell *c = table_add(&t->rows);
             for (size_t k = 0; k < n && k < n_field; k++)
-                c[k] = data_cell(t, field[k]);
+                c[k] = is_internal(t->col[k].key) ? (struct cell){ .kind = CELL_NULL } : data_cell(t, field[k]);
         } else {
             t->n_left_out += n_field > 1;
         }

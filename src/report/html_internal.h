@@ -41,12 +41,24 @@ struct html_data {
     struct model m;               /* its model, in its type */
     bool have_machine, have_model;
     struct error no_machine, no_model; /* why there is none */
+    char other[160];              /* how a run's model differs from m: layers, weight bytes; "": it does not */
+    size_t other_file;            /* that run */
 };
 /* html_source.c. errors: a damaged file; html_data_free() after an error too. */
 int html_data_init(struct html_data *d, const struct html_report *r, struct error *err);
 void html_data_free(struct html_data *d);
 /* The test a file's verdict is about: its first of that phase; NULL: none. */
 const struct html_test *html_first(const struct html_data *d, size_t file, bool decode);
+
+/* html_figures.c: tables of a run of a server */
+void html_add_served(struct page *p, const struct html_data *d, size_t file);
+/* html_columns.c: replaces heads and descriptions of columns by those for readers of a page, by their keys. */
+void html_plain_columns(struct page_table *t);
+
+/* html_model.c: fills d->other */
+void html_compare_model(struct html_data *d);
+/* Where d->other is set: "of the model smollm2-360m with 32 layers, not of the measured file (3 layers instead of 32)" */
+const char *html_other_model(char *buf, size_t n, const struct html_data *d);
 
 /* Sections of the page, in its order. Each adds nothing where its files have nothing for it. */
 int html_add_verdict(struct page *p, const struct html_data *d, struct error *err);  /* html_verdict.c */
@@ -56,6 +68,9 @@ void html_add_charts(struct page *p, const struct html_data *d, const char *base
 void html_add_chart_data(struct page *p, const char *base, const char *id);          /* html_chart_data.c: BASE.tsv, under the chart with that id */
 int html_add_tables(struct page *p, const struct html_data *d, struct error *err);   /* html_table.c */
 int html_add_machine(struct page *p, const struct html_data *d, struct error *err);  /* html_machine.c: machine, software, counters */
+
+/* An op of a run, its time at the roofs from its bytes, FLOP and the roofs of its test: the longer of the two; without roofs as the file has it. */
+struct run_op html_op(const struct run *r, size_t i);
 
 /* A figure of a test in the words of its unit: "29.5 GB/s", "76.2 tokens/s", "93 %". */
 const char *html_rate(char *buf, size_t n, double tok_s);

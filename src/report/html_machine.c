@@ -169,6 +169,25 @@ static void add_roof(struct page_table *t, const char *what, double value, const
     row[2] = cell_text(page_keep(t, source));
 }
 
+/* Which bandwidth and which peak a figure of the page is of. */
+static void add_use(struct page *p, const struct html_data *d, const struct ceiling *read)
+{
+    char a[48], b[48];
+    const struct html_test *t[2] = { html_first(d, d->main->file, true), html_first(d, d->main->file, false) };
+    const double bytes_s = d->main->roof_bytes_s, flop_s = t[1] ? t[1]->roof_flop_s : t[0] ? t[0]->roof_flop_s : NAN;
+    page_add(p, PAGE_TEXT, "");
+    if (d->run[d->main->file] && bytes_s > 0)
+        page_say(p, "Percentages of measured tests are of probes adjacent to them: %s%s%s; rooflines draw the run's own probes. ", units_si(a, sizeof a, bytes_s, "B/s"),
+                 flop_s > 0 ? " and " : "", flop_s > 0 ? units_si(b, sizeof b, flop_s, "FLOP/s") : "");
+    if (d->main->predicted && bytes_s > 0)
+        page_say(p, "Percentages of predictions are of %s, what software attains of the bandwidth below. ", units_si(a, sizeof a, bytes_s, "B/s"));
+    page_say(p, "Predictions, changes, charts over batch and context, and the steps start from the table below: ");
+    if (read && *d->h.path)
+        page_say(p, "measured %s where it has them; the datasheet's bandwidth is for comparison.", units_si(a, sizeof a, read->value, "B/s"));
+    else
+        page_say(p, "memory bandwidth %s.", d->h.mem_bw.value > 0 ? units_si(a, sizeof a, d->h.mem_bw.value, "B/s") : "unknown");
+}
+
 static void add_roofs(struct page *p, const struct html_data *d)
 {
     const struct html_test *test = d->main;
@@ -176,15 +195,16 @@ static void add_roofs(struct page *p, const struct html_data *d)
     if (!d->have_machine)
         return;
     const struct ceiling *read = hwprofile_bandwidth(h, "DRAM", test->n_threads > 0 ? (int)test->n_threads : 1 << 20);
+    add_use(p, d, read);
     page_add(p, PAGE_TABLE, "roofs");
-    page_say(p, "Roofs of %s, which predictions take%s", *h->name ? h->name : h->id, h->guess_ln_sd > 0 ? " (estimated from its class: no profile)" : "");
+    page_say(p, "Roofs of %s, used for predictions%s", *h->name ? h->name : h->id, h->guess_ln_sd > 0 ? " (estimated from its class: no profile)" : "");
     struct page_table *t = page_cells(p, 3);
     page_column(t, 0, "roof", COL_TEXT, NULL, "of the datasheet, or measured");
     page_column(t, 1, "value", COL_TEXT, NULL, "per device");
     page_column(t, 2, "source", COL_TEXT, NULL, "where the number is from");
     if (read)
-        add_roof(t, "memory bandwidth, read", read->value, "B/s", read->date[0] ? read->date : "measured");
-    add_roof(t, "memory bandwidth", h->mem_bw.value, "B/s", h->mem_bw.source);
+        add_roof(t, "memory bandwidth, measured reads", read->value, "B/s", read->date[0] ? read->date : "measured");
+    add_roof(t, read ? "memory bandwidth, datasheet" : "memory bandwidth", h->mem_bw.value, "B/s", h->mem_bw.source);
     add_roof(t, "memory", h->mem_bytes.value, "B", h->mem_bytes.source);
     for (int i = 0; i < MATH_COUNT; i++) {
         const struct ceiling *c = hwprofile_peak(h, (enum math)i, test->n_threads > 0 ? (int)test->n_threads : 1 << 20);
@@ -250,7 +270,7 @@ static void add_counters(struct page *p, const struct html_data *d)
             continue;
         page_add(p, PAGE_TEXT, "");
         page_say(p, "%s: counter backend %s; %s.", d->r->file[i].name, *r->prov.counters ? r->prov.counters : "none",
-                 json_array_size(r->certificate) > 0 ? "its events were calibrated on known work" : "no certificate: no event was calibrated on known work");
+                 json_array_size(r->certificate) > 0 ? "its events were calibrated on known work" : "not calibrated: whether its events count right is unknown");
         if (json_array_size(r->certificate) > 0)
             add_certificate(p, d, i);
         if (r->n_count > 0)

@@ -117,7 +117,8 @@ static void add_block(struct strbuf *b, const struct page_block *x, bool after_l
         add_line(b, "**", x, "**\n\n");
         break;
     case PAGE_TEXT:
-        add_line(b, "", x, "\n\n");
+        if (!x->paper)
+            add_line(b, "", x, "\n\n");
         break;
     case PAGE_ITEM:
         add_line(b, "- ", x, "\n");

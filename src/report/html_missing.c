@@ -96,8 +96,11 @@ static void say_served(struct missing *m, const json_t *doc)
         say(m, "everything", "a simulation: nothing in this file was measured");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        if (json_is_null(json_object_get(row, "value")) && *text_of(row, "reason"))
-            say(m, text_of(row, "name"), text_of(row, "reason"));
+        const char *why = text_of(row, "reason");
+        if (strcmp(why, "no SLO") == 0)
+            say(m, "goodput", "no SLO was given (--slo)");
+        else if (json_is_null(json_object_get(row, "value")) && *why && strcmp(why, "no speculation") != 0)
+            say(m, text_of(row, "name"), why);
     }
     for (size_t i = 0; i < json_array_size(rows); i++)
         n += *text_of(json_array_get(rows, i), "reason") != 0;

@@ -37,6 +37,7 @@ struct page_block {
     enum page_kind kind;
     char id[64];
     bool wide;          /* not in print */
+    bool paper;         /* in print alone */
     struct strbuf text; /* heading, sentence, caption: marks of figures inside, see page_figure() */
     struct page_table *table;
     struct page_chart chart;

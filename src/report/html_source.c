@@ -270,6 +270,7 @@ int html_data_init(struct html_data *d, const struct html_report *r, struct erro
     d->main = choose(d);
     d->have_machine = d->main && html_machine_of(&d->h, d, d->main, &d->no_machine) == 0;
     d->have_model = d->main && load_model(d, &d->no_model) == 0;
+    html_compare_model(d);
     return 0;
 }
 
@@ -287,6 +288,25 @@ void html_data_free(struct html_data *d)
     free(d->run);
     free(d->tests.v);
     *d = (struct html_data){ .r = NULL };
+}
+
+/* ---- ops -------------------------------------------------------------------------------------------------------------- */
+
+struct run_op html_op(const struct run *r, size_t i)
+{
+    struct run_op o = r->op[i];
+    for (size_t k = 0; k < r->n_row; k++) {
+        const struct run_row *row = &r->row[k];
+        const bool own = row->ops_ceiling_bytes_s > 0;
+        const double memory_s = (o.weight_bytes + o.act_bytes + o.kv_bytes) / (own ? row->ops_ceiling_bytes_s : row->ceiling_bytes_s),
+                     compute_s = o.flop / (own ? row->ops_ceiling_flop_s : row->ceiling_flop_s);
+        if (strcmp(row->test, o.test) != 0 || isnan(memory_s) || isnan(compute_s) || !(o.seconds > 0))
+            continue;
+        o.roof_fraction = fmax(memory_s, compute_s) / o.seconds;
+        snprintf(o.bound, sizeof o.bound, "%s", memory_s >= compute_s ? "memory" : "compute");
+        break;
+    }
+    return o;
 }
 
 /* ---- figures ------------------------------------------------------------------------------------------------------- */

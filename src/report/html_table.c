@@ -85,8 +85,8 @@ static void add_side_by_side(struct page *p, const struct html_data *d)
 
 /* ---- a run --------------------------------------------------------------------------------------------------------------- */
 
-static const char test_order[] = "model type n_threads test n_reps tok_s_mean tok_s_sd ttft_s itl_p50_s itl_p99_s bytes_s ceiling_bytes_s mbu flop_s ceiling_flop_s mfu bound "
-                                 "dram_bytes_s j_tok roof_moved mbu_profile";
+static const char test_order[] = "model type n_threads test n_reps tok_s_mean tok_s_sd ttft_s itl_p50_s itl_p99_s bytes_s ceiling_bytes_s mbu dram_bytes_s "
+                                 "flop_s ceiling_flop_s mfu bound j_tok roof_moved mbu_profile";
 
 static void add_tests(struct page *p, const struct html_data *d, size_t file)
 {
@@ -94,6 +94,7 @@ static void add_tests(struct page *p, const struct html_data *d, size_t file)
     open_table(p, "tests", file, false);
     page_say(p, "Tests of %s", d->r->file[file].name);
     struct page_table *t = page_columns(p, run_row_fields.cols, run_row_fields.n, test_order, sizeof(struct run_row));
+    html_plain_columns(t);
     for (size_t i = 0; i < r->n_row && i < JSON_ROWS; i++)
         *(struct run_row *)table_add(&t->rows) = r->row[i];
     t->filter = r->n_row > 12;
@@ -108,6 +109,7 @@ static struct page_table *open_ops(struct page *p, const char *what, const char 
     open_table(p, what, file, strcmp(what, "roles") != 0);
     page_say(p, "%s of %s. Bytes and FLOP are counted by the engine, for each pass; seconds are measured, op by op", caption, d->r->file[file].name);
     struct page_table *t = page_columns(p, run_op_fields.cols, run_op_fields.n, order, sizeof(struct run_op));
+    html_plain_columns(t);
     t->filter = true;
     return t;
 }
@@ -139,12 +141,13 @@ static void add_sums(struct page_table *t, const struct run *r, bool by_layer)
 {
     for (size_t i = 0; i < r->n_op; i++) {
         size_t k = 0;
+        const struct run_op op = html_op(r, i);
         while (k < t->rows.n && !alike(table_row(&t->rows, k), &r->op[i], by_layer))
             k++;
         if (k < t->rows.n)
-            add_op(table_row(&t->rows, k), &r->op[i]);
+            add_op(table_row(&t->rows, k), &op);
         else if (t->rows.n < OP_ROWS)
-            *(struct run_op *)table_add(&t->rows) = r->op[i];
+            *(struct run_op *)table_add(&t->rows) = op;
     }
 }
 
@@ -169,7 +172,8 @@ static void add_ops(struct page *p, const struct html_data *d, size_t file)
     struct run_op *op = malloc((r->n_op + 1) * sizeof *op);
     if (!op)
         interrupt_end_without_memory();
-    memcpy(op, r->op, r->n_op * sizeof *op);
+    for (size_t i = 0; i < r->n_op; i++)
+        op[i] = html_op(r, i);
     if (n < r->n_op)
         qsort(op, r->n_op, sizeof *op, longer);
     struct page_table *t = open_ops(p, "ops", op_order, d, file, n < r->n_op ? "Ops, those of most time," : "Ops");
@@ -269,31 +273,11 @@ static void add_measured(struct page *p, const struct html_data *d, size_t file)
     open_table(p, "tests", file, false);
     page_say(p, "Results of %s. Times are the file's; bytes are the weights and KV cache that a pass reads, FLOP those of its ops", f->name);
     struct page_table *t = page_columns(p, report_fields.cols, report_fields.n, NULL, sizeof(struct report_row));
+    html_plain_columns(t);
     for (size_t i = 0; i < f->n_row && i < JSON_ROWS; i++)
         measured_add_row(&t->rows, &f->row[i]);
     t->filter = f->n_row > 12;
     t->n_left_out = f->n_row > JSON_ROWS ? f->n_row - JSON_ROWS : 0;
-}
-
-/* A row a figure. */
-static void add_figures(struct page *p, const struct html_data *d, size_t file)
-{
-    static const char *const cols[][3] = { { "name", "figure", "of all requests that were answered" }, { "value", "value", "of the run" }, { "unit", "unit", "SI" },
-                                           { "lo", "low", "90 % sampling interval" }, { "hi", "high", "90 % sampling interval" },
-                                           { "model_lo", "model low", "90 % interval of the step's constants" },
-                                           { "model_hi", "model high", "90 % interval of the step's constants" }, { "reason", "no interval", "why" } };
-    const json_t *rows = json_object_get(d->r->file[file].doc, "rows");
-    open_table(p, "figures", file, false);
-    page_say(p, "Figures of %s", d->r->file[file].name);
-    struct page_table *t = page_cells(p, ARRAY_LEN(cols));
-    for (size_t k = 0; k < ARRAY_LEN(cols); k++)
-        page_column(t, k, cols[k][1], k == 0 || k == 2 || k == 7 ? COL_TEXT : COL_FLOAT, NULL, cols[k][2]);
-    for (size_t i = 0; i < json_array_size(rows) && i < JSON_ROWS; i++) {
-        struct cell *c = table_add(&t->rows);
-        for (size_t k = 0; k < ARRAY_LEN(cols); k++)
-            c[k] = cell_of(t, json_object_get(json_array_get(rows, i), cols[k][0]));
-    }
-    t->filter = true;
 }
 
 static void add_other(struct page *p, const struct html_data *d, size_t file)
@@ -323,7 +307,7 @@ int html_add_tables(struct page *p, const struct html_data *d, struct error *err
             add_measured(p, d, i);
             break;
         case HTML_SERVED:
-            add_figures(p, d, i);
+            html_add_served(p, d, i);
             break;
         case HTML_TABLE:
             add_other(p, d, i);

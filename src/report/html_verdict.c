@@ -1,6 +1,8 @@
 /* The verdict of a page: what each file's decode and prefill reach, in plain words. */
 #include "report/html_internal.h"
 #include "model/op.h"
+#include "predict/finding.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,26 @@ static const char *phase_text(const struct html_test *t)
     return t->decode ? "Decode" : "Prefill";
 }
 
+/* " measured INT8 peak": of the run's probe that is nearest to the roof; " peak" of a datasheet. */
+static const char *peak_text(char *buf, size_t n, const struct html_data *d, const struct html_test *t)
+{
+    const struct run *r = d->run[t->file];
+    double nearest = 0.1;
+    snprintf(buf, n, r ? " measured peak" : " peak");
+    for (size_t i = 0; r && i < json_array_size(r->ceilings); i++) {
+        const json_t *j = json_array_get(r->ceilings, i);
+        const char *kind = json_string_value(json_object_get(j, "kind")), *dtype = json_string_value(json_object_get(j, "dtype"));
+        const double off = fabs(json_number_value(json_object_get(j, "value")) / t->roof_flop_s - 1);
+        if (!kind || strcmp(kind, "compute") != 0 || !dtype || math_find(dtype) < 0 || !(off < nearest))
+            continue;
+        nearest = off;
+        snprintf(buf, n, " measured %s peak", dtype);
+        for (char *c = buf + strlen(" measured "); *c && *c != ' '; c++)
+            *c = (char)toupper((unsigned char)*c);
+    }
+    return buf;
+}
+
 static void say_rate(struct page *p, const struct html_data *d, const struct html_test *t)
 {
     char value[48], source[512], what[96];
@@ -17,7 +39,7 @@ static void say_rate(struct page *p, const struct html_data *d, const struct htm
     page_figure(p, html_rate(value, sizeof value, t->tok_s), html_source_of(source, sizeof source, d, t, t->n_batch > 1 ? what : "tokens over seconds"));
 }
 
-/* "29.5 GB/s, 93 % of the 31.7 GB/s that this machine's memory gives" */
+/* "29.5 GB/s, 93 % of the 31.7 GB/s measured memory bandwidth" */
 static void say_share(struct page *p, const struct html_data *d, const struct html_test *t, bool memory)
 {
     char value[48], source[512];
@@ -30,7 +52,7 @@ static void say_share(struct page *p, const struct html_data *d, const struct ht
     page_say(p, " of the ");
     snprintf(source, sizeof source, "roof: %.220s", *t->roof_source ? t->roof_source : "of the file");
     page_figure(p, units_si(value, sizeof value, roof, unit), source);
-    page_say(p, memory ? " that this machine's memory gives" : " that its arithmetic gives");
+    page_say(p, "%s", memory ? d->run[t->file] ? " measured memory bandwidth" : " memory bandwidth" : peak_text(source, sizeof source, d, t));
 }
 
 static void say_measured(struct page *p, const struct html_data *d, const struct html_test *t)
@@ -42,7 +64,7 @@ static void say_measured(struct page *p, const struct html_data *d, const struct
         page_say(p, "; how near that is to its roof is unknown%s%s.", *t->reason ? ": " : "", t->reason);
         return;
     }
-    page_say(p, memory ? "%s reads " : "%s computes ", phase_text(t));
+    page_say(p, memory ? "%s reads " : "%s reaches ", phase_text(t));
     say_share(p, d, t, memory);
     page_say(p, ": %s-bound, ", t->bound);
     say_rate(p, d, t);
@@ -99,7 +121,7 @@ static struct lost most_lost(const struct run *run, const char *test, double *al
     struct lost sum[ROLE_COUNT] = { { .role = NULL } }, most = { .role = NULL };
     *all_s = 0;
     for (size_t i = 0; i < run->n_op; i++) {
-        const struct run_op *o = &run->op[i];
+        const struct run_op op = html_op(run, i), *o = &op;
         int role = 0;
         while (role < ROLE_COUNT && strcmp(op_role_name((enum op_role)role), o->role) != 0)
             role++;
@@ -108,7 +130,7 @@ static struct lost most_lost(const struct run *run, const char *test, double *al
         *all_s += o->seconds;
         if (role == ROLE_COUNT || isnan(o->roof_fraction))
             continue;
-        sum[role].role = o->role;
+        sum[role].role = run->op[i].role;
         sum[role].seconds += o->seconds;
         sum[role].lost_s += o->seconds * fmax(0, 1 - o->roof_fraction);
     }
@@ -127,9 +149,51 @@ static void add_lost(struct page *p, const struct html_data *d, const struct htm
     if (!l.role || l.lost_s < 0.02 * all_s)
         return;
     page_add(p, PAGE_ITEM, "");
-    page_say(p, "Most time of %s is lost in %s: ", t->test, l.role);
-    page_figure(p, html_percent(value, sizeof value, l.lost_s / all_s), "its seconds beyond those at its roofs, over the seconds of all ops; ops timed one by one");
-    page_say(p, " of the time of all ops, beyond what its roof needs.");
+    page_say(p, "Biggest loss of %s: %s runs ", t->decode ? "decode" : "prefill", l.role);
+    page_figure(p, units_si(value, sizeof value, l.lost_s, "s"), t->decode ? "its seconds a token beyond those at its roofline limit; ops timed one by one"
+                                                                       : "its seconds a prompt pass beyond those at its roofline limit; ops timed one by one");
+    page_say(p, " slower than its roofline limit, ");
+    page_figure(p, html_percent(value, sizeof value, l.lost_s / all_s), "that time over the seconds of all ops");
+    page_say(p, " of the time of all ops.");
+}
+
+/* ---- above the roofs -------------------------------------------------------------------------------------------------- */
+
+static void say_above(struct page *p, const char *what, double rate, double roof, const char *unit, const char *why)
+{
+    char value[48], share[48];
+    page_add(p, PAGE_ITEM, "");
+    page_say(p, "Above the roof: %s ", what);
+    page_figure(p, units_si(value, sizeof value, rate, unit), "of the file");
+    page_say(p, ", ");
+    page_figure(p, html_percent(share, sizeof share, rate / roof), "that rate over the measured roof");
+    page_say(p, " of the measured %s: %s.", units_si(value, sizeof value, roof, unit), why);
+}
+
+/* Whole tests and hardware counters above the roofs that were measured with them: such a share says nothing. */
+static void add_above(struct page *p, const struct html_data *d, size_t file)
+{
+    const struct run *r = d->run[file];
+    struct error ignored = { 0 };
+    struct finding *f = NULL;
+    size_t n = 0;
+    char what[160];
+    for (size_t i = 0; i < r->n_row; i++) {
+        const struct run_row *x = &r->row[i];
+        if (!(x->mbu_dram > 1 + FINDING_MARGIN))
+            continue;
+        snprintf(what, sizeof what, "in %s (%s) the hardware counters of memory read", x->phase, x->test);
+        say_above(p, what, x->dram_bytes_s, x->ceiling_bytes_s, "B/s",
+                  "either the bandwidth probe is below what memory gives, and the percentages here are too high, or the counters include other processes");
+    }
+    if (findings_of_run(&f, &n, r, d->have_machine ? &d->h : NULL, &ignored) != 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (!*f[i].role && strstr(f[i].what, "profile") == NULL) {
+            snprintf(what, sizeof what, "%s, %s", f[i].test, f[i].what);
+            say_above(p, what, f[i].rate, f[i].roof, f[i].unit, f[i].text);
+        }
+    free(f);
 }
 
 /* ---- files --------------------------------------------------------------------------------------------------------- */
@@ -155,8 +219,11 @@ static void add_file(struct page *p, const struct html_data *d, size_t file, boo
                 page_say(p, "%s: ", d->r->file[file].name);
             say_test(p, d, t[i]);
         }
-    if (t[0])
-        add_lost(p, d, t[0]);
+    for (int i = 0; i < 2; i++)
+        if (t[i])
+            add_lost(p, d, t[i]);
+    if (d->run[file])
+        add_above(p, d, file);
 }
 
 /* The first two files that have the same test: their ratio. */
@@ -173,6 +240,8 @@ static void add_ratio(struct page *p, const struct html_data *d)
     }
     if (!b)
         return;
+    if (*d->other && a->predicted != b->predicted && (a->file == d->other_file || b->file == d->other_file))
+        return;
     const double ratio = b->tok_s / a->tok_s;
     page_add(p, PAGE_LEAD, "");
     page_say(p, "%s decodes at ", d->r->file[b->file].name);
@@ -185,6 +254,16 @@ static void add_ratio(struct page *p, const struct html_data *d)
     if (a->predicted != b->predicted && predicted->tok_s_hi > 0)
         page_say(p, " The measurement is %s the prediction's 90 %% interval.",
                  measured->tok_s < predicted->tok_s_lo ? "below" : measured->tok_s > predicted->tok_s_hi ? "above" : "within");
+}
+
+/* A warning, not a figure beside the others: predictions are of a model that the file only shares its name with. */
+static void add_other_model(struct page *p, const struct html_data *d)
+{
+    if (!*d->other)
+        return;
+    page_add(p, PAGE_LEAD, "");
+    page_say(p, "Warning: the model that %s measured is not %.60s as roofcast has it: %s. Everything predicted on this page is of the latter and is marked; to predict for the "
+             "measured file, name it with --model FILE.gguf.", d->r->file[d->other_file].name, d->m.name, d->other);
 }
 
 int html_add_verdict(struct page *p, const struct html_data *d, struct error *err)
@@ -200,7 +279,9 @@ int html_add_verdict(struct page *p, const struct html_data *d, struct error *er
             add_served(p, d, i);
         else
             add_file(p, d, i, &lead);
-    if (p->n == before) {
+    if (p->n > before)
+        add_other_model(p, d);
+    else {
         page_add(p, PAGE_TEXT, "");
         page_say(p, "No test of decode or prefill is in %s; the tables below are what is.", d->r->n == 1 ? "this file" : "these files");
     }

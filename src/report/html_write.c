@@ -79,7 +79,7 @@ static int add_block(struct blocks *w, const struct page_block *x, const struct 
         add_line(&w->b, "<p class=\"lead\">", x, "</p>\n");
         return 0;
     case PAGE_TEXT:
-        add_line(&w->b, "<p>", x, "</p>\n");
+        add_line(&w->b, x->paper ? "<p class=\"paper\">" : x->wide ? "<p class=\"screen\">" : "<p>", x, "</p>\n");
         return 0;
     case PAGE_ITEM:
         strbuf_adds(&w->b, w->in_list ? "" : "<ul>\n");

@@ -145,19 +145,36 @@ static void add_rows(struct strbuf *b, const struct page_table *t, const bool *s
     }
 }
 
+/* The first sentence of a caption, which has no figures. */
+static void add_first(struct strbuf *b, const struct strbuf *text)
+{
+    const char *s = text->len ? text->s : "", *end = strstr(s, ". ");
+    html_add_escaped(b, s, end ? (size_t)(end - s) : strlen(s));
+}
+
+enum { PRINT_ROWS = 6 }; /* on paper; as .cut of page.css has it */
+
 void html_add_table(struct strbuf *b, const struct page_block *x)
 {
     const struct page_table *t = x->table;
+    const bool cut = !x->wide && t->rows.n > PRINT_ROWS;
     bool *shown = calloc(t->n_col + 1, sizeof *shown);
     if (!shown)
         interrupt_end_without_memory();
     if (t->folded)
         strbuf_adds(b, "<details class=\"data\"><summary>Data of this chart</summary>\n");
-    strbuf_addf(b, "<div class=\"table%s\" role=\"region\" tabindex=\"0\" aria-labelledby=\"%s-caption\">\n<table id=\"%s\"%s>\n<caption id=\"%s-caption\">",
-                x->wide ? " screen" : "", x->id, x->id, t->filter ? " data-filter" : "", x->id);
+    if (x->wide && !t->folded) {
+        strbuf_adds(b, "<p class=\"paper\">Not printed: ");
+        add_first(b, &x->text);
+        strbuf_addf(b, ": %zu rows.</p>\n", t->rows.n);
+    }
+    strbuf_addf(b, "<div class=\"table%s%s\" role=\"region\" tabindex=\"0\" aria-labelledby=\"%s-caption\">\n<table id=\"%s\"%s>\n<caption id=\"%s-caption\">",
+                x->wide ? " screen" : "", cut ? " cut" : "", x->id, x->id, t->filter ? " data-filter" : "", x->id);
     html_add_figures(b, &x->text);
     if (t->n_left_out)
         strbuf_addf(b, " %zu more rows are in the file.", t->n_left_out);
+    if (cut)
+        strbuf_addf(b, "<span class=\"paper\"> Shortened: %d of %zu rows.</span>", PRINT_ROWS, t->rows.n + t->n_left_out);
     strbuf_adds(b, "</caption>\n<thead><tr>");
     for (size_t k = 0; k < t->n_col; k++) {
         shown[k] = has_values(t, &t->col[k]);

@@ -48,9 +48,12 @@ libreport_a_SOURCES = \
   %D%/html_chart.c \
   %D%/html_chart_data.c \
   %D%/html_internal.h \
+  %D%/html_columns.c \
+  %D%/html_figures.c \
   %D%/html_machine.c \
   %D%/html_markdown.c \
   %D%/html_missing.c \
+  %D%/html_model.c \
   %D%/html_page.c \
   %D%/html_page.h \
   %D%/html_source.c \

@@ -14,10 +14,10 @@ struct curve_kind {
 };
 
 static const struct curve_kind kinds[] = {
-    { PLOT_BANDWIDTH, "bandwidth", "footprint_bytes", "Bandwidth against footprint", "Footprint of a thread",
+    { PLOT_BANDWIDTH, "bandwidth", "footprint_bytes", "Bandwidth against footprint", "Working set per thread",
       "Bandwidth [B/s]", "B/s" },
     { PLOT_SATURATION, "bandwidth", "n_threads", "Bandwidth against threads", "Threads", "Bandwidth [B/s]", "B/s" },
-    { PLOT_LATENCY, "latency", "footprint_bytes", "Latency against footprint", "Footprint of a thread",
+    { PLOT_LATENCY, "latency", "footprint_bytes", "Latency against footprint", "Working set per thread",
       "Time of a dependent load [s]", "s" },
     { PLOT_LOADED, "latency", "bytes_s", "Latency under load", "What the other threads read", "Time of a dependent load [s]",
       "s" },

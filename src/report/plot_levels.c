@@ -166,7 +166,7 @@ static int add_points(struct roofline_chart *c, const struct plot *p, const stru
             c->point[c->n_point++] = hollow;
         }
         if (isnan(q.ai)) { /* served entirely by lower levels */
-            strbuf_addf(notes, "%s: nothing crosses to %s\n", it->label, t->name);
+            strbuf_addf(notes, "%s: fits in %s\n", it->label, i > 0 ? m->bytes.level[i - 1].name : t->name);
             break;
         }
         if (last)

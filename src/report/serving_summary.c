@@ -48,6 +48,8 @@ static void add_verdict(struct strbuf *b, const struct serving_subject *x)
             strbuf_addf(b, "Stable: %s requests/s arrive, the queue does not grow, ", rate_text(offered, rate));
         strbuf_addf(b, "%s busy %.0f %% of the time with %s sequences a step", x->options->n_replica > 1 ? "replicas are" : "the device is", 100 * s->busy,
                     rate_text(other, x->study->m.v[VALUE_BATCH].value));
+        if (s->busy > 0.995)
+            strbuf_adds(b, " (it always has work; it is not saturated)");
         break;
     case SERVE_SATURATED:
         strbuf_addf(b, "Saturated: %s requests/s arrive, the queue grows by %s requests/s (%s tokens/s offered, ", rate_text(offered, rate),
@@ -70,7 +72,7 @@ static void add_verdict(struct strbuf *b, const struct serving_subject *x)
 static void add_step_bound(struct strbuf *b, const struct serving_subject *x)
 {
     const double mixed = x->study->m.mixed_share;
-    strbuf_adds(b, " Requests seldom wait for a place: the step itself sets the pace");
+    strbuf_adds(b, " Not queue-limited: step time sets latency");
     if (!isnan(mixed))
         strbuf_addf(b, ", %.0f %% of its time with prompts", 100 * mixed);
     strbuf_adds(b, ".");

@@ -36,7 +36,7 @@ async function checkTables(page) {
     await head.getByRole('button').press('Enter');
     const up = await values();
     ok((await head.getAttribute('aria-sort')) === 'ascending' && up.every((v, i) => i === 0 || v >= up[i - 1]), 'Enter on it sorts the other way', up);
-    await page.getByLabel('Rows with').first().fill('');
+    await page.getByLabel('Filter rows').first().fill('');
     const filter = page.locator('#roles-1-filter');
     await filter.fill('tg128 ffn_');
     const shown = await column(roles, 2);
@@ -82,6 +82,13 @@ async function checkCharts(page) {
         await key.press('Enter');
         ok((await key.getAttribute('aria-pressed')) === 'true', `${name}: and on`);
     }
+    const roofline = page.locator('#chart-roofline-1'), prefill = roofline.locator('.keys button', { hasText: /^prefill$/ });
+    const labels = () => roofline.evaluate(f => [...f.querySelectorAll('svg g[fill="#b85000"] > text')].filter(e => e.getBoundingClientRect().width > 0).length);
+    const before = await labels();
+    await prefill.click();
+    ok(before > 3 && (await labels()) === 0, 'labels go with their series', `${before}, then ${await labels()}`);
+    await prefill.click();
+    ok((await labels()) === before, 'and come back');
     ok((await page.locator('.keys button').count()) > 4, 'series have keys');
     const ids = await page.evaluate(() => { const all = [...document.querySelectorAll('[id]')].map(e => e.id); return all.filter((id, i) => all.indexOf(id) !== i); });
     ok(ids.length === 0, 'every id stands once', ids.slice(0, 10));

@@ -70,6 +70,32 @@ static void test_texts(void **state)
     page_free(&p);
 }
 
+/* Of 20 rows paper has 6, and says so; of a table that is not printed it has the first sentence of its caption. */
+static void test_paper(void **state)
+{
+    struct page p = { .title = "t" };
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        page_add(&p, PAGE_TABLE, wide ? "wide" : "long")->wide = wide;
+        page_say(&p, "Rows of it. More");
+        struct page_table *t = page_cells(&p, 1);
+        page_column(t, 0, "x", COL_INT, NULL, NULL);
+        for (int i = 0; i < 20; i++)
+            ((struct cell *)table_add(&t->rows))[0] = cell_whole(i);
+    }
+    page_add(&p, PAGE_TEXT, "")->paper = true;
+    page_say(&p, "on paper");
+    char *html = written(write_html, &p), *md = written(markdown_write, &p);
+    assert_non_null(strstr(html, "class=\"table cut\""));
+    assert_non_null(strstr(html, "Rows of it. More<span class=\"paper\"> Shortened: 6 of 20 rows.</span></caption>"));
+    assert_non_null(strstr(html, "<p class=\"paper\">Not printed: Rows of it: 20 rows.</p>"));
+    assert_non_null(strstr(html, "<p class=\"paper\">on paper</p>"));
+    assert_null(strstr(md, "on paper"));
+    free(html);
+    free(md);
+    page_free(&p);
+}
+
 static void test_table(void **state)
 {
     struct page p = { .title = "t" };
@@ -134,6 +160,6 @@ int main(void)
     static const char *dirs[2];
     dirs[0] = getenv("ROOFCAST_DATA");
     environment_set_dirs(dirs);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_hash), cmocka_unit_test(test_texts), cmocka_unit_test(test_table), cmocka_unit_test(test_pictures) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_hash), cmocka_unit_test(test_texts), cmocka_unit_test(test_table), cmocka_unit_test(test_paper), cmocka_unit_test(test_pictures) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ static void test_summary(void **state)
     (void)state;
     struct run x;
     simulate(&x, "vllm-0.15", 600, 8, 20000, 0);
-    static const char *const stable[] = { "Stable: ", "does not grow", "step itself sets the pace", "The SLO p99:ttft=1s,itl=50ms holds." };
+    static const char *const stable[] = { "Stable: ", "does not grow", "step time sets latency", "The SLO p99:ttft=1s,itl=50ms holds." };
     summary_has(&x, stable, ARRAY_LEN(stable));
     finish(&x);
     simulate(&x, "vllm-0.15", 3000, 200, 1000000, 0);
