@@ -438,14 +438,17 @@ static int read_figures(struct figures *g, struct measurement *m, const struct t
     return g->prompt + g->gen > 0 ? 0 : refuse(t, F_GEN, err, "a generation after a prompt");
 }
 
-/* The mean of rates is slightly above the rate of the mean time; a factor of two means that both are of different tests. */
+/* The mean of rates is above the rate of the mean time, slightly where the repetitions are alike; a factor of two means that both are of different tests,
+ * unless the repetitions are far apart. */
 static int check_rate(struct measurements *l, struct measurement *m, const struct figures *g, const struct test *t, struct error *err)
 {
-    static const double SAID = 1.1, REFUSED = 2;
+    static const double SAID = 1.1, REFUSED = 2, FAR = 0.25;
     const double tok = g->prompt + g->gen, of_time = g->ns > 0 ? 1e9 * tok / g->ns : m->value;
     const double apart = fmax(m->value, of_time) / fmin(m->value, of_time);
+    const double sd = *t->v[F_SD] ? csv_to_number(t->v[F_SD]) : NAN;
+    const bool differ = m->value > of_time && sd > FAR * m->value;
     char text[160];
-    if (apart > REFUSED) {
+    if (apart > REFUSED && !differ) {
         snprintf(text, sizeof text, "%.6g, which %g tokens in avg_ns of %.6g s are", of_time, tok, g->ns / 1e9);
         return refuse(t, F_RATE, err, text);
     }

@@ -35,6 +35,7 @@ libreport_a_SOURCES = \
   %D%/html_step.c \
   %D%/html_step.h \
   %D%/html_step_attend.c \
+  %D%/html_step_cache.c \
   %D%/html_step_data.h \
   %D%/html_step_ops.c \
   %D%/html_step_pool.c \
