@@ -112,6 +112,7 @@ void script_add_linear(struct strbuf *b, const char *axis, const struct chart_ax
     double lead = a->hi / pow(10, floor(log10(a->hi) + 1e-9));
     int n = lead > 4.5 || lead < 1.1 ? 10 : lead < 1.5 ? 6 : 8, prefix = (int)floor(log10(a->hi) / 3 + 1e-9);
     prefix = prefix < -4 ? -4 : prefix > 6 ? 6 : prefix;
+    prefix = a->plain ? 0 : prefix;
     strbuf_addf(b, "set %stics (", axis);
     for (int i = 0; i <= n; i++)
         strbuf_addf(b, "%s'%.6g%s%s%s' %.10g", i ? ", " : "", a->hi * i / n / pow(1000, prefix), *a->unit || (i && prefix) ? " " : "",
