@@ -20,7 +20,8 @@ static size_t utf8_len(const unsigned char *s)
     return n;
 }
 
-void script_add_clean(struct strbuf *b, const char *text, bool quote)
+/* quote: what stands for "'"; NULL: itself. */
+static void add_clean(struct strbuf *b, const char *text, const char *quote)
 {
     const unsigned char *p = (const unsigned char *)text;
     while (*p) {
@@ -28,17 +29,36 @@ void script_add_clean(struct strbuf *b, const char *text, bool quote)
         if (n == 0 || *p < ' ' || *p == 127)
             strbuf_adds(b, n == 0 ? "?" : " ");
         else if (quote && *p == '\'')
-            strbuf_adds(b, "''");
+            strbuf_adds(b, quote);
         else
             strbuf_add(b, p, n);
         p += n ? n : 1;
     }
 }
 
+void script_add_clean(struct strbuf *b, const char *text, bool quote)
+{
+    add_clean(b, text, quote ? "''" : NULL);
+}
+
+/* gnuplot 5.4 reads "'''x'" and "'a''''b'" as two strings each: quotes at the ends of a text, or side by side, would end its string. */
+static bool ends_string(const char *text)
+{
+    const size_t n = strlen(text);
+    return n > 0 && (*text == '\'' || text[n - 1] == '\'' || strstr(text, "''"));
+}
+
 void script_add_string(struct strbuf *b, const char *text)
 {
     strbuf_adds(b, "'");
-    script_add_clean(b, text, true);
+    add_clean(b, text, ends_string(text) ? "\u2019" : "''");
+    strbuf_adds(b, "'");
+}
+
+void script_add_inner_string(struct strbuf *b, const char *text)
+{
+    strbuf_adds(b, "'");
+    add_clean(b, text, "\u2019");
     strbuf_adds(b, "'");
 }
 
