@@ -261,7 +261,9 @@ static void add_chart(struct page *p, struct draw *x, const struct page_chart_ki
         if (!base)
             html_add_chart_data(p, x->base, id);
     } else {
-        page_say(p, "%s of %s: no picture: %s.", k->caption, file, why.msg);
+        static const char missing[] = "gnuplot was not found"; /* the script that the message names is removed with the folder */
+        const bool again = !base && strncmp(why.msg, missing, strlen(missing)) == 0;
+        page_say(p, "%s of %s: no picture: %s.", k->caption, file, again ? "gnuplot was not found: install it (Debian: apt-get install gnuplot-nox), then write the page again" : why.msg);
     }
     x->notes.len = 0;
 }
