@@ -256,7 +256,10 @@ static void add_chart(struct page *p, struct draw *x, const struct page_chart_ki
     if (rc == 0 && base)
         snprintf(b->chart.file, sizeof b->chart.file, "%.60s-%.40s.svg", name_of(base), name);
     if (rc == 0 && (base || take_picture(p, b, x, &why) == 0)) {
-        page_say(p, "%s. %s.", k->caption, file);
+        if (k->source == OF_ALL)
+            page_say(p, "%s.", k->caption);
+        else
+            page_say(p, "%s. %s.", k->caption, file);
         say_notes(p, &x->notes);
         if (!base)
             html_add_chart_data(p, x->base, id);
