@@ -52,7 +52,7 @@ static const struct column choose_columns[] = {
     { "buy_date", NULL, COL_TEXT, NULL, COL_DATA, AT(buy_date), EMPTY_NULL, NULL, "of the price" },
     { "buy_source", NULL, COL_TEXT, NULL, COL_DATA, AT(buy_source), EMPTY_NULL, NULL, NULL },
     { "pareto", "Pareto", COL_BOOL, NULL, COL_MAJOR, AT(pareto), EMPTY_MINUS_1, NULL, "no other type of the machine is faster and loses less; null: speed or loss unknown" },
-    { "take", "take", COL_BOOL, NULL, COL_KEY, AT(take), EMPTY_VALUE, NULL, "the recommended row" },
+    { "take", "take", COL_BOOL, NULL, COL_KEY, AT(take), EMPTY_VALUE, NULL, "the recommended row; of a `--rate` that no type reaches the nearest one" },
     { "reason", "why not", COL_TEXT, NULL, COL_DATA, AT(reason), EMPTY_NULL, NULL, "why there is no prediction" },
 };
 #undef AT

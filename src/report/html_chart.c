@@ -239,7 +239,7 @@ static void say_notes(struct page *p, const struct strbuf *notes)
     for (const char *s = notes->len && !notes->oom ? notes->s : ""; *s;) {
         const size_t n = strcspn(s, "\n");
         if (n > 0)
-            page_say(p, " %.*s%s", (int)n, s, strchr(".!?", s[n - 1]) ? "" : ".");
+            page_say(p, " %c%.*s%s", *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s, (int)n - 1, s + 1, strchr(".!?", s[n - 1]) ? "" : ".");
         s += n + (s[n] == '\n');
     }
 }
