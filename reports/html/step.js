@@ -227,28 +227,30 @@ const roofcastStep = (() => {
         }
     }
 
-    /* memory: memory seconds over those now; staged: the same of bytes between kernels. */
+    /* overhead_s: launches and the host, when neither side works. memory: memory seconds over those now; staged: the same of bytes between kernels. */
     function evaluate(features, k, memory, staged) {
         const p = 1 + Math.exp(k.sharpness), bandwidth = fraction(k.bandwidth);
-        const sum = { seconds: features.n_pass * Math.exp(k.step) + features.n_seq * Math.exp(k.sequence) + features.host_s, memory_s: 0, compute_s: 0 };
+        const host = features.n_pass * Math.exp(k.step) + features.n_seq * Math.exp(k.sequence) + features.host_s, sum = { seconds: host, memory_s: 0, compute_s: 0, overhead_s: host };
         for (const x of features.terms) {
             const t = termSeconds(x, k, x.memory_s * (x.kind === 'staged' ? staged : memory) / bandwidth, p);
             sum.seconds += t.seconds + t.launch;
             sum.memory_s += t.memory;
             sum.compute_s += t.compute;
+            sum.overhead_s += t.launch;
         }
         sum.seconds *= Math.exp(k.request);
+        sum.overhead_s *= Math.exp(k.request);
         return sum;
     }
 
     function keepAbove(sum, least) {
         const times = Math.max(1, least / sum.seconds);
-        return { seconds: sum.seconds * times, memory_s: sum.memory_s * times, compute_s: sum.compute_s * times };
+        return { seconds: sum.seconds * times, memory_s: sum.memory_s * times, compute_s: sum.compute_s * times, overhead_s: sum.overhead_s * times };
     }
 
     /*
      * A phase at setting [index of prompt or drafts][index of batch] and a context. groups: its passes, with how often; the last one is a step's.
-     * Returns {seconds, memory_s, compute_s}.
+     * Returns {seconds, memory_s, compute_s, overhead_s}.
      */
     function phaseSeconds(data, scene, cache, phase, i, batch, context, width, groups) {
         const entry = cache[phase][i][batch], bandwidth = scene.bandwidth[width], scales = cache['memory_' + phase];
@@ -292,7 +294,8 @@ const roofcastStep = (() => {
         const bytes = cost.weight_bytes + cost.kv_bytes, bandwidth = s.cache.bytes_s * s.scene.bandwidth[state.bandwidth];
         return {
             ...cost, ...sum, tokens, rows, past, tok_s: tokens / sum.seconds,
-            memory_waits_s: Math.max(0, sum.seconds - sum.memory_s), compute_waits_s: Math.max(0, sum.seconds - sum.compute_s),
+            memory_idle_s: Math.max(0, sum.seconds - sum.memory_s), compute_idle_s: Math.max(0, sum.seconds - sum.compute_s),
+            ridge: s.cache.peak_flop_s / bandwidth,
             mbu: bytes / sum.seconds / bandwidth, mfu: cost.flop / sum.seconds / s.cache.peak_flop_s,
         };
     }
@@ -316,7 +319,7 @@ const roofcastStep = (() => {
     /* Between the seconds of two prompts, on a line of logarithms. */
     function between(low, high, n) {
         const part = high.n > low.n ? Math.log(n / low.n) / Math.log(high.n / low.n) : 0, out = {};
-        for (const key of ['seconds', 'memory_s', 'compute_s'])
+        for (const key of ['seconds', 'memory_s', 'compute_s', 'overhead_s'])
             out[key] = low[key] > 0 && high[key] > 0 ? low[key] * Math.pow(high[key] / low[key], part) : low[key] + (high[key] - low[key]) * part;
         return out;
     }
@@ -338,7 +341,7 @@ const roofcastStep = (() => {
     function naive(data, state, n) {
         const s = settingOf(data, state), passes = promptPasses(n, 0, s.sequences, s.cache.n_ubatch);
         const cost = passes.reduce((sum, p) => addCost(sum, passCost(data, s.cache, p), 1), noCost());
-        const sum = { seconds: 0, memory_s: 0, compute_s: 0 };
+        const sum = { seconds: 0, memory_s: 0, compute_s: 0, overhead_s: 0 };
         for (const g of promptGroups(passes)) {
             const part = anyPrompt(data, s, state, g.pass.tokens / s.sequences, g.pass.past);
             for (const key of Object.keys(sum))
@@ -429,11 +432,11 @@ const roofcastStepPage = (step => {
     /* key: of the state; stops: how many; text: of the present value, as shown and as read aloud. */
     const sliders = [
         { key: 'prompt', label: 'Prompt', stops: x => x.scene.prompt.length, text: x => `${whole(x.prompt)} tokens` },
-        { key: 'context', label: 'Context before it', stops: x => mostContext(x) + 1, stride: x => Math.max(1, Math.ceil(x.scene.n_ctx / 512)), text: (x, s) => `${whole(s.context)} tokens` },
+        { key: 'context', label: 'Tokens already in the KV cache', stops: x => mostContext(x) + 1, stride: x => Math.max(1, Math.ceil(x.scene.n_ctx / 512)), text: (x, s) => `${whole(s.context)} tokens` },
         { key: 'batch', label: 'Batch', stops: x => x.scene.batch.length, text: x => x.sequences === 1 ? '1 sequence' : `${x.sequences} sequences` },
         { key: 'type', label: 'Weights', stops: x => x.scene.types.length, text: x => x.type.name },
         { key: 'cache', label: 'KV cache', stops: x => x.type.caches.length, text: x => x.cache.name },
-        { key: 'draft', label: 'Speculation', stops: x => x.scene.draft.length, text: x => x.drafts === 0 ? 'off' : `${x.drafts} drafted tokens` },
+        { key: 'draft', label: 'Speculation by n-grams', stops: x => x.scene.draft.length, text: x => x.drafts === 0 ? 'off' : `${x.drafts} drafted tokens` },
         { key: 'acceptance', label: 'Accepted drafts', stops: () => 101, text: (x, s) => `${Math.round(100 * s.acceptance)} %`, scale: 100 },
         { key: 'bandwidth', label: 'Memory bandwidth', stops: x => x.scene.bandwidth.length,
           text: (x, s) => { const by = x.scene.bandwidth[s.bandwidth]; return `× ${by}: ${amount(by * x.cache.bytes_s, 'B/s')}`; } },
@@ -447,6 +450,24 @@ const roofcastStepPage = (step => {
         const s = data.scenes[scene], at = (list, v) => Math.max(0, list.indexOf(v));
         const prompt = s.prompt.filter(n => n <= 512).length - 1;
         return { scene, type: 0, cache: 0, prompt: Math.max(0, prompt), context: 0, batch: 0, draft: 0, acceptance: 0.7, bandwidth: at(s.bandwidth, 1) };
+    }
+
+    /* Index of a value in ascending stops, else of the largest below it. */
+    function stopOf(stops, v) {
+        return Math.max(0, stops.filter(stop => stop <= v).length - 1);
+    }
+
+    function named(list, name) {
+        return Math.max(0, list.findIndex(x => x.name === name));
+    }
+
+    /* The same settings of another model or machine, by value, where it has them. */
+    function stateIn(data, state, scene) {
+        const from = step.settingOf(data, state), to = data.scenes[scene], type = named(to.types, from.type.name);
+        return {
+            ...state, scene, type, cache: named(to.types[type].caches, from.cache.name), prompt: stopOf(to.prompt, from.prompt), batch: stopOf(to.batch, from.sequences),
+            draft: stopOf(to.draft, from.drafts), bandwidth: stopOf(to.bandwidth, from.scene.bandwidth[state.bandwidth]),
+        };
     }
 
     /* Other models and types have other stops. */
@@ -493,22 +514,66 @@ const roofcastStepPage = (step => {
         return x.sequences > 1 ? `${tokens}, each of ${x.sequences} sequences` : tokens;
     }
 
-    /* Seconds in which neither side works: launches of kernels, the host. */
-    const neither = f => Math.max(0, f.seconds - Math.max(f.memory_s, f.compute_s));
+    const software = x => x.type.stack || 'the efficiency factors of its profile';
 
-    function why(f) {
+    function limit(f) {
         const of = s => `${duration(s)} of it (${percent(s / f.seconds)})`;
-        if (neither(f) > Math.max(f.memory_s, f.compute_s))
-            return `Launches of kernels and the host take the most: memory and the compute units both wait for ${of(neither(f))}.`;
-        return f.memory_s >= f.compute_s ? `Memory is the longer side: the compute units wait ${of(f.compute_waits_s)}.`
-            : `Compute is the longer side: memory waits ${of(f.memory_waits_s)}.`;
+        if (f.overhead_s > Math.max(f.memory_s, f.compute_s))
+            return `Kernel-launch and host overhead dominate: memory and compute are both idle for ${of(f.overhead_s)}.`;
+        const [name, other, idle] = f.memory_s >= f.compute_s ? ['Memory', 'compute', f.compute_idle_s] : ['Compute', 'memory', f.memory_idle_s];
+        const both = f.overhead_s >= 0.01 * f.seconds ? ` Memory and compute are both idle for ${of(f.overhead_s)}: kernel launches and the host.` : '';
+        return `${name}-bound: ${other} is idle for ${of(idle)}.${both}`;
     }
 
     function says(x, f, now) {
         const what = now === 0 ? `The prompt, ${whole(f.rows * x.sequences)} tokens in ${f.passes === 1 ? 'one pass' : `${f.passes} passes`},`
             : x.drafts > 0 ? `Round ${now}, ${x.drafts} drafted tokens verified in one pass,` : `Decode step ${now}`;
-        return `${what} takes ${duration(f.seconds)}${now === 0 ? ', the time to first token' : ''}. ${why(f)}`;
+        return `${what} takes ${duration(f.seconds)} with ${software(x)}${now === 0 ? ', the time to first token' : ''}. ${limit(f)}`;
     }
+
+    /* ---- why: weight bytes a token, and the roofline of the prompt ------------------------------------------------ */
+
+    const tokens = n => `${whole(n)} token${n === 1 ? '' : 's'}`;
+
+    function intensity(f) {
+        return f.flop / (f.weight_bytes + f.kv_bytes + f.act_bytes);
+    }
+
+    function whyPrompt(f) {
+        const ai = intensity(f), compute = ai >= f.ridge, longer = f.compute_s > f.memory_s;
+        if (!Number.isFinite(f.ridge))
+            return `It does ${amount(ai, 'FLOP/byte')}.`;
+        return `Its ${whole(f.tokens)} tokens share each read of the weights: ${amount(ai, 'FLOP/byte')}, ${compute ? 'above' : 'below'} the ridge point of ${amount(f.ridge, 'FLOP/byte')} (peak over `
+            + `bandwidth), so the roofline is ${compute ? 'compute' : 'memory'}-bound${compute === longer ? '' : '; at the rates that its kernels reach, the other side is longer'}.`;
+    }
+
+    function whyDecode(data, x, f, prompt) {
+        const experts = x.cache.forms.some(i => data.forms[i].weight_expert > 0), here = amount(f.weight_bytes, 'B'), there = amount(prompt.weight_bytes / prompt.passes, 'B');
+        const of = experts ? `${here} of weights, of the experts that its tokens select,` : `all ${here} of weights`, n = f.rows * x.sequences;
+        const served = x.sequences > 1 ? `: one read of the weights serves ${x.sequences} sequences` : '';
+        const same = Math.abs(f.weight_bytes * prompt.passes / prompt.weight_bytes - 1) < 0.02 ? `the same ${here}` : there;
+        const times = prompt.passes > 1 ? ` in each of ${prompt.passes} passes` : '';
+        return `A decode pass reads ${of} for ${tokens(n)}${served}; the prompt read ${same}${times} for ${tokens(prompt.tokens)}.`;
+    }
+
+    /* Machines whose software is not this one's, as elements: their times differ by both. */
+    function othersSay(data, x) {
+        const other = new Set();
+        for (const s of data.scenes) {
+            const type = s.types[named(s.types, x.type.name)];
+            if (type.stack !== x.type.stack)
+                other.add(`${s.machine_name || s.machine}: ${type.stack || 'none'}`);
+        }
+        return other.size === 0 ? [] : [` Other software on ${[...other].join('; ')}. Differences include it; `, element('code', {}, 'report --stack NAME'), ' takes one for all.'];
+    }
+
+    /* The interval that predict gives at 512 tokens and batch 1, as factors. */
+    function interval(f, x, now) {
+        const [low, high] = x.cache[now === 0 ? 'interval_prefill' : 'interval_step'];
+        return low === null || high === null ? 'unavailable' : `${duration(low * f.seconds)} to ${duration(high * f.seconds)}`;
+    }
+
+    const ofPass = (s, f) => `${duration(s)} (${percent(s / f.seconds)})`;
 
     /* Name and text of each figure. */
     const figures = [
@@ -519,13 +584,15 @@ const roofcastStepPage = (step => {
         ['KV cache bytes', f => amount(f.kv_bytes, 'B')],
         ['Activation bytes', f => amount(f.act_bytes, 'B')],
         ['FLOP', f => amount(f.flop, 'FLOP')],
-        ['Arithmetic intensity', f => amount(f.flop / (f.weight_bytes + f.kv_bytes + f.act_bytes), 'FLOP/byte')],
+        ['Arithmetic intensity', f => `${amount(intensity(f), 'FLOP/byte')}${Number.isFinite(f.ridge) ? `; ridge point ${amount(f.ridge, 'FLOP/byte')}` : ''}`],
         ['Time', f => duration(f.seconds)],
+        ['90 % interval (factors of 512 tokens, batch 1)', interval],
+        ['Per token of this pass', f => `${duration(f.seconds / f.tokens)}, ${amount((f.weight_bytes + f.kv_bytes + f.act_bytes) / f.tokens, 'B')}`],
         ['Memory time', f => duration(f.memory_s)],
         ['Compute time', f => duration(f.compute_s)],
-        ['Compute units wait', f => `${duration(f.compute_waits_s)} (${percent(f.compute_waits_s / f.seconds)})`],
-        ['Memory waits', f => `${duration(f.memory_waits_s)} (${percent(f.memory_waits_s / f.seconds)})`],
-        ['Neither works', f => `${duration(neither(f))} (${percent(neither(f) / f.seconds)})`],
+        ['Compute idle', f => ofPass(f.compute_idle_s, f)],
+        ['Memory idle', f => ofPass(f.memory_idle_s, f)],
+        ['Overhead (both idle)', f => ofPass(f.overhead_s, f)],
         ['Memory bandwidth used (MBU)', f => percent(f.mbu)],
         ['Peak FLOP/s used (MFU)', (f, x) => x.cache.math ? `${percent(f.mfu)} of ${amount(x.cache.peak_flop_s, 'FLOP/s')} ${x.cache.math.toUpperCase()}` : 'unavailable'],
         ['Tokens/s', f => digits(f.tok_s)],
@@ -533,7 +600,7 @@ const roofcastStepPage = (step => {
 
     function showFigures(view, x, now) {
         const { cached, naive } = now, two = view.naive.checked;
-        const body = figures.map(([name, text]) => row(two ? [name, text(cached, x), naive ? text(naive, x) : 'the same'] : [name, text(cached, x)]));
+        const body = figures.map(([name, text]) => row(two ? [name, text(cached, x, view.step), naive ? text(naive, x, 0) : 'the same'] : [name, text(cached, x, view.step)]));
         if (two) {
             const again = naive ? Math.max(0, naive.flop - cached.flop) : 0;
             body.push(row(['Work repeated', 'none', naive ? `${amount(again, 'FLOP')}, ${percent(again / naive.flop)} of the pass` : 'none yet']));
@@ -603,7 +670,9 @@ const roofcastStepPage = (step => {
         view.back.disabled = view.step === 0;
         view.next.disabled = view.step >= most;
         view.says.textContent = says(x, now.cached, view.step);
-        view.software.textContent = `${x.scene.model} ${x.type.name} on ${x.scene.machine_name || x.scene.machine}; software: ${x.type.stack || 'efficiency factors of the profile'}.`;
+        view.why.textContent = view.step === 0 ? whyPrompt(now.cached) : whyDecode(view.data, x, now.cached, passAt(view, 0).cached);
+        view.software.replaceChildren(`${x.scene.model} ${x.type.name} on ${x.scene.machine_name || x.scene.machine}; software: ${software(x)}.`, ...othersSay(view.data, x));
+        view.settings.textContent = `Settings: ${sliders.filter(s => s.key !== 'acceptance' || x.drafts > 0).map(s => `${s.label}: ${s.text(x, view.state)}`).join('; ')}. Pass: ${name}.`;
         showBars(view, now);
         showFigures(view, x, now);
         showPasses(view, x);
@@ -639,8 +708,8 @@ const roofcastStepPage = (step => {
     function makeScenes(view) {
         const select = element('select', { id: 'step-scene' }, ...view.data.scenes.map((s, i) => element('option', { value: i }, `${s.model} on ${s.machine_name || s.machine}`)));
         select.addEventListener('change', () => {
-            view.state = { ...firstState(view.data, Number(select.value)) };
-            go(view, 0);
+            view.state = stateIn(view.data, view.state, Number(select.value));
+            show(view);
         });
         return element('div', { class: 'step-slider' }, element('label', { for: 'step-scene' }, 'Model and machine'), select);
     }
@@ -663,15 +732,17 @@ const roofcastStepPage = (step => {
         const view = { data, state: firstState(data, 0), inputs: {}, step: 0, timer: 0, known: {} };
         view.software = element('p', { class: 'step-software' });
         view.says = element('p', { class: 'step-says', 'aria-live': 'polite' });
+        view.why = element('p', { class: 'step-why' });
+        view.settings = element('p', { class: 'step-settings' });
         view.bars = element('div', { class: 'step-bars' });
         view.figures = element('table', { class: 'step-figures' });
         view.passes = element('table', { class: 'step-passes' });
         const controls = element('fieldset', { class: 'step-controls' }, element('legend', {}, 'Request and machine'),
             ...(data.scenes.length > 1 ? [makeScenes(view)] : []), ...sliders.map(s => makeSlider(view, s)));
-        body.replaceChildren(controls, makeWalk(view), view.software, view.says, view.bars,
+        body.replaceChildren(controls, makeWalk(view), view.software, view.settings, view.says, view.why, view.bars,
             element('div', { class: 'step-tables' }, element('div', { class: 'step-scroll', tabindex: 0, role: 'group', 'aria-label': 'Figures of this pass' }, view.figures),
                 element('div', { class: 'step-scroll', tabindex: 0, role: 'group', 'aria-label': 'Passes so far' }, view.passes)),
-            element('p', { class: 'step-note' }, 'Seconds of the naive loop are interpolated between prompts of the slider, within 10 % of predict; its bytes and FLOP are exact. The drafter of speculation runs no passes of its own (n-grams).'));
+            element('p', { class: 'step-note' }, 'Seconds of the naive loop are interpolated between prompts of the slider, within 10 % of predict; its bytes and FLOP are exact. Speculation drafts by n-gram search, which runs no passes of its own; for a draft model: roofcast predict --draft MODEL.'));
         show(view);
         return view;
     }

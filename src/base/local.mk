@@ -26,6 +26,8 @@ libbase_a_SOURCES = \
   %D%/signals.c \
   %D%/units.c \
   %D%/parse.c \
+  %D%/ratio.c \
+  %D%/ratio.h \
   %D%/stats.c \
   %D%/clock.c \
   %D%/rng.c \

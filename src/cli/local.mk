@@ -1,5 +1,7 @@
 bin_PROGRAMS += roofcast
 roofcast_SOURCES = \
+  %D%/bench_against.c \
+  %D%/bench_against.h \
   %D%/bench_foreign.c \
   %D%/browser.c \
   %D%/browser.h \
@@ -24,6 +26,7 @@ roofcast_SOURCES = \
   %D%/cmd_capacity.c \
   %D%/cmd_choose.c \
   %D%/cmd_compare.c \
+  %D%/compare.h \
   %D%/cmd_doctor.c \
   %D%/cmd_import.c \
   %D%/cmd_list.c \

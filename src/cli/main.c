@@ -23,7 +23,7 @@ static const struct command commands[] = {
     { "sweep", "predict every combination of models, machines, types, layouts and batches", cmd_sweep },
     { "serve", "serve a GGUF model: the OpenAI API, or a workload replayed", cmd_serve },
     { "simulate", "simulate many requests on a served model: TTFT, ITL, throughput, with their uncertainty", cmd_simulate },
-    { "compare", "compare two saved runs of a server: errors, distributions, prices of steps", cmd_compare },
+    { "compare", "compare two runs, builds, profiles or predictions: faster, slower or cannot tell", cmd_compare },
     { "capacity", "find the request rate that meets an SLO, over machines, types and layouts", cmd_capacity },
     { "choose", "choose the quantization for a machine, or the cheapest machine for a rate", cmd_choose },
     { "memory", "find the largest batch and context that fit, and what occupies the memory", cmd_memory },

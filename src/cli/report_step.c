@@ -31,7 +31,7 @@ int report_step_write(const struct report_step *o, const char *path, struct erro
         rc = error_oom(err, model.n * hw.n * sizeof *scene, "models and machines");
     for (size_t i = 0; rc == 0 && i < model.n; i++)
         for (size_t k = 0; k < hw.n; k++)
-            scene[what.n++] = (struct html_step_scene){ model.v[i], hw.v[k], o->type };
+            scene[what.n++] = (struct html_step_scene){ .model = model.v[i], .hw = hw.v[k], .type = o->type };
     what.scene = scene;
     rc = rc == 0 ? write_file(&what, path, err) : rc;
     free(scene);

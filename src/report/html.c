@@ -42,7 +42,8 @@ static bool find_scene(struct scenes *x, const struct html_data *d)
     if (!d->have_machine || !*d->h.path || !d->have_model)
         return false;
     const char *model = d->r->model ? d->r->model : d->main->preset;
-    x->scene = (struct html_step_scene){ model, d->r->hw ? d->r->hw : d->h.id, *d->main->type && !d->m.gguf ? d->main->type : NULL };
+    x->scene = (struct html_step_scene){ model, d->r->hw ? d->r->hw : d->h.id, *d->main->type && !d->m.gguf ? d->main->type : NULL,
+                                         *d->main->type_k ? d->main->type_k : NULL, *d->main->type_v ? d->main->type_v : NULL };
     x->step = (struct html_step){ &x->scene, 1, NULL };
     return true;
 }

@@ -8,8 +8,8 @@
 static const char markup[] =
     "<section id=\"step\" aria-labelledby=\"step-title\">\n"
     "<h2 id=\"step-title\">Step through one request</h2>\n"
-    "<p>The prompt is one pass, or a few; every token after it is a pass of its own, which reads all weights again. Every figure below is computed in this page from "
-    "the op list and the fitted constants of the software (or the measured kernels of the machine), and is what <code>roofcast predict</code> prints.</p>\n"
+    "<p>The prompt is one pass, or a few; every token after it is a pass of its own, which reads all weights again. This page computes every figure from "
+    "the op list and the fitted constants of the software (or the measured kernels of the machine), as <code>roofcast predict</code> does.</p>\n"
     "<noscript><p>This part needs scripts: it computes its figures in the page.</p></noscript>\n"
     "<div id=\"step-body\"></div>\n"
     "<script type=\"application/json\" id=\"step-data\">";

@@ -13,6 +13,7 @@
 struct html_step_scene {
     const char *model, *hw;
     const char *type; /* -q of the setting shown first; NULL: the model's default */
+    const char *type_k, *type_v; /* --kv-type of it; NULL: F16. Names that no KV cache has are ignored */
 };
 
 struct html_step {

@@ -90,6 +90,20 @@ int step_constants_write(struct strbuf *to, struct step_data *d, const struct es
 bool step_same_constants(const struct estimator *a, const struct estimator *b);
 void step_roofs_write(struct strbuf *to, const struct estimator *e);
 
+/* ---- html_step_cache.c: types of the KV cache ------------------------------------------------------------- */
+
+struct step_cache {
+    enum dtype k, v;
+};
+enum { STEP_CACHES = 3 };
+
+/* The scene's own first; how many. */
+size_t step_caches_list(struct step_cache out[STEP_CACHES], const struct html_step_scene *s);
+/* "Q8_0", or "F16, values Q8_0". */
+void step_cache_name_write(struct strbuf *to, const struct predict_options *o);
+/* Ends of the 90 % interval over the seconds, of a prompt and of the step after it: "interval_prefill":[0.7,1.5],"interval_step":[...]; null without one. errors: as predict() */
+int step_interval_write(struct strbuf *to, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o, struct error *err);
+
 /* ---- html_step_attend.c: attention with its own constants ------------------------------------------------ */
 
 void step_attend_names_write(struct strbuf *b);

@@ -15,7 +15,6 @@ static const uint32_t batches[] = { 1, 2, 4, 8, 16, 32, 64 };
 static const uint32_t drafts[] = { 0, 1, 2, 4, 8 };
 static const double bandwidths[] = { 0.5, 0.75, 1, 1.25, 1.5, 2, 4 };
 static const char *const types[] = { "F16", "FP8", "Q8_0", "Q4_K_M", "AWQ" };
-static const enum dtype kv_types[] = { DTYPE_F16, DTYPE_Q8_0 };
 enum { N_BANDWIDTH = ARRAY_LEN(bandwidths) };
 /* Largest of them by kind of machine: on CPUs longer prompts take minutes, and measured kernels have features of their own at each bandwidth. */
 struct limits_of {
@@ -228,11 +227,13 @@ static int write_setting(struct strbuf *to, struct setting *s, struct error *err
         if (init_estimator(s, i, err) != 0 || step_without_own(&s->rest[i], &s->e[i]->step, &s->e[i]->roofs, err) != 0)
             return -1;
     strbuf_adds(to, "{\"name\":");
-    step_json_text(to, dtype_name(s->o.type_k));
+    step_cache_name_write(to, &s->o);
     strbuf_adds(to, ",");
     step_roofs_write(to, now_of(s));
-    strbuf_addf(to, ",\"n_ubatch\":%u,\"measured\":%s,\"guessed\":%s", s->o.n_ubatch, now_of(s)->roofs.time ? "false" : "true",
+    strbuf_addf(to, ",\"n_ubatch\":%u,\"measured\":%s,\"guessed\":%s,", s->o.n_ubatch, now_of(s)->roofs.time ? "false" : "true",
                 s->h->guess_ln_sd > 0 ? "true" : "false");
+    if (step_interval_write(to, s->classes, s->h, &s->o, err) != 0)
+        return -1;
     strbuf_adds(to, ",");
     if (step_forms_write(to, s->d, now_of(s), err) != 0 || write_seconds(to, s, err) != 0)
         return -1;
@@ -248,17 +249,19 @@ static bool is_refused(const struct error *err)
     return err->kind == ERROR_INPUT || err->kind == ERROR_USAGE;
 }
 
-static int write_caches(struct strbuf *to, struct step_data *d, const struct model *m, const struct op_classes *classes, const struct hwprofile *h,
-                        const struct time_source *time, struct error *err)
+static int write_caches(struct strbuf *to, struct step_data *d, const struct model *m, const struct op_classes *classes, const struct step_source *x, struct error *err)
 {
+    struct step_cache kv[STEP_CACHES];
+    const size_t n_kv = step_caches_list(kv, x->scene);
+    const struct hwprofile *h = x->h;
     size_t n = 0;
     struct error why = { 0 };
-    for (size_t i = 0; i < ARRAY_LEN(kv_types); i++) {
+    for (size_t i = 0; i < n_kv; i++) {
         struct strbuf b = { 0 };
         struct error refused = { 0 };
         struct setting s = { .d = d, .classes = classes, .h = h, .most = limits_of(m, h) };
-        s.o = (struct predict_options){ .time = time, .weights_bytes = NAN, .n_prompt = 512, .n_gen = 1, .n_batch = 1,
-                                        .n_ubatch = time_ubatch(time, h, m), .type_k = kv_types[i], .type_v = kv_types[i] };
+        s.o = (struct predict_options){ .time = x->time, .weights_bytes = NAN, .n_prompt = 512, .n_gen = 1, .n_batch = 1,
+                                        .n_ubatch = time_ubatch(x->time, h, m), .type_k = kv[i].k, .type_v = kv[i].v };
         const int rc = write_setting(&b, &s, &refused);
         free_estimators(&s);
         if (rc == 0) {
@@ -300,7 +303,7 @@ static int write_type(struct strbuf *to, struct step_data *d, const struct step_
         step_json_text(to, t.stack);
         strbuf_adds(to, ",\"caches\":[");
         timing_free(&t);
-        rc = rc == 0 ? write_caches(to, d, &m, &c.classes, x->h, x->time, err) : rc;
+        rc = rc == 0 ? write_caches(to, d, &m, &c.classes, x, err) : rc;
         strbuf_adds(to, "]}");
         model_classes_free(&c);
     }

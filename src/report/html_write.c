@@ -111,6 +111,15 @@ static void add_contents(struct strbuf *b, const struct page *p, const struct ht
     }
 }
 
+/* The first section, which the skip link leads to. */
+static void add_first(struct strbuf *b, const struct page *p)
+{
+    size_t i = 0;
+    while (i < p->n && p->block[i].kind != PAGE_STEP && p->block[i].kind != PAGE_SECTION)
+        i++;
+    strbuf_adds(b, i == p->n ? "" : p->block[i].kind == PAGE_STEP ? "step" : p->block[i].id);
+}
+
 /* ---- the template ------------------------------------------------------------------------------------------------- */
 
 static int load(struct strbuf *b, const char *name, struct error *err)
@@ -136,7 +145,7 @@ static void add_hash(struct strbuf *b, const struct strbuf *text)
     strbuf_addf(b, " 'sha256-%s'", digits);
 }
 
-enum { PART_TITLE, PART_POLICY, PART_STYLE, PART_HEADING, PART_CONTENTS, PART_BODY, PART_SCRIPT, PARTS };
+enum { PART_TITLE, PART_POLICY, PART_STYLE, PART_FIRST, PART_HEADING, PART_CONTENTS, PART_BODY, PART_SCRIPT, PARTS };
 
 /* Styles and scripts: the page's, the charts' in dark mode, the stepper's. */
 static int add_assets(struct strbuf part[PARTS], bool step, struct error *err)
@@ -167,14 +176,14 @@ static int add_assets(struct strbuf part[PARTS], bool step, struct error *err)
 
 static int fill_template(struct strbuf *out, const struct strbuf part[PARTS], struct error *err)
 {
-    static const char *const marks[PARTS] = { "{{title}}", "{{policy}}", "{{style}}", "{{heading}}", "{{contents}}", "{{body}}", "{{script}}" };
+    static const char *const marks[PARTS] = { "{{title}}", "{{policy}}", "{{style}}", "{{first}}", "{{heading}}", "{{contents}}", "{{body}}", "{{script}}" };
     struct strbuf text = { 0 };
     int rc = load(&text, "reports/html/page.html", err);
     const char *at = text.len ? text.s : "";
     for (int i = 0; i < PARTS && rc == 0; i++) {
         const char *mark = strstr(at, marks[i]);
         if (!mark) {
-            rc = error_set(err, ERROR_INPUT, "reports/html/page.html: expected the marks {{title}} {{policy}} {{style}} {{heading}} {{contents}} {{body}} {{script}} in this order; "
+            rc = error_set(err, ERROR_INPUT, "reports/html/page.html: expected the marks {{title}} {{policy}} {{style}} {{first}} {{heading}} {{contents}} {{body}} {{script}} in this order; "
                            "found no %s", marks[i]);
             break;
         }
@@ -195,6 +204,7 @@ int html_write(FILE *f, const struct page *p, const struct html_step *step, stru
     int rc = 0;
     html_add_text(&part[PART_TITLE], p->title);
     html_add_text(&part[PART_HEADING], p->title);
+    add_first(&part[PART_FIRST], p);
     add_contents(&part[PART_CONTENTS], p, step);
     for (size_t i = 0; i < p->n && rc == 0; i++)
         rc = add_block(&w, &p->block[i], step, err);

@@ -13,6 +13,14 @@ libreport_a_SOURCES = \
   %D%/choose_types.c \
   %D%/capacity_report.h \
   %D%/chart.c \
+  %D%/comparison.c \
+  %D%/comparison.h \
+  %D%/comparison_internal.h \
+  %D%/comparison_ops.c \
+  %D%/comparison_print.c \
+  %D%/comparison_read.c \
+  %D%/comparison_run.c \
+  %D%/comparison_test.c \
   %D%/curve_build.c \
   %D%/curves.c \
   %D%/draw.c \
@@ -27,6 +35,7 @@ libreport_a_SOURCES = \
   %D%/html_step.c \
   %D%/html_step.h \
   %D%/html_step_attend.c \
+  %D%/html_step_cache.c \
   %D%/html_step_data.h \
   %D%/html_step_ops.c \
   %D%/html_step_pool.c \

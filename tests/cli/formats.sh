@@ -161,6 +161,11 @@ run simulate stories15m $load --draws 0 --save "$tmp/a.json" && run simulate sto
 command_json roofcast.serving_compare compare "$tmp/a.json" "$tmp/b.json"
 command_jsonl compare "$tmp/a.json" "$tmp/b.json"
 command_jsonl compare "$tmp/a.json" "$tmp/b.json" --steps
+t=$top_srcdir/tests/report
+command_json roofcast.comparison compare "$t/run.json" "$t/run.json"
+command_jsonl compare "$t/run.json" "$t/run.json"
+command_jsonl compare "$t/run.json" "$t/run.json" --ops
+command_json roofcast.comparison compare h100-sxm h100-sxm
 command_json roofcast.capacity capacity stories15m --hw h100-sxm,rtx-4090 --workload random:in=100,out=50 --requests 60 --slo ttft=1s,tpot=50ms
 command_json roofcast.capacity capacity llama-3.1-405b --hw h100-sxm,rtx-4090 --requests 60 --slo ttft=1s
 command_jsonl simulate stories15m $load

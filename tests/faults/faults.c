@@ -77,6 +77,8 @@ static const struct command commands[] = {
     { "bench", "bench --brief -m @F/llama-2l.gguf -p 8 -n 2 -r 1 -t 2 --quiet --save b.json", true },
     { "bench-ops", "bench --brief -m @F/llama-2l.gguf -p 8 -n 2 -r 1 -t 1 --quiet --ops -o json", true },
     { "compare", "profile --compare @T/tests/report/cpu.json @T/tests/report/curves.json", false },
+    { "compare-tests", "compare @T/tests/report/run.json @T/tests/report/run.json -o json", false },
+    { "compare-files", "compare @F/measure/llama-bench.json @F/measure/llama-bench.md -o csv", false },
 };
 
 /* Faults inside of libraries that answer them with a crash or with less: what is known, by the library that asked. */

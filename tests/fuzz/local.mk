@@ -256,6 +256,19 @@ fuzz_targets += %D%/fuzz_saved
 %C%_fuzz_saved_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
+check_PROGRAMS += %D%/replay_comparison
+%C%_replay_comparison_SOURCES  = %D%/fuzz_comparison.c %D%/replay.c %D%/fuzz.h
+%C%_replay_comparison_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"comparison"'
+%C%_replay_comparison_LDADD    = libreport.a libdataset.a librun.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_comparison
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_comparison
+%C%_fuzz_comparison_SOURCES = %D%/fuzz_comparison.c %D%/fuzz.h
+%C%_fuzz_comparison_LDADD   = libreport.a libdataset.a librun.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_comparison_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 check_PROGRAMS += %D%/replay_page
 %C%_replay_page_SOURCES  = %D%/fuzz_page.c %D%/replay.c %D%/fuzz.h
 %C%_replay_page_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"page"'

@@ -80,6 +80,24 @@ function at_bound({ data }) {
     compare('at its bound', step.prefill(data, state), rows.pop(), 64 * 16);
 }
 
+/* The 90 % intervals at 512 tokens and batch 1, which are where their factors come from. */
+function intervals({ data, hw }) {
+    data.scenes.forEach((s, scene) => {
+        const state = { scene, type: 0, cache: 0, prompt: s.prompt.indexOf(512), batch: 0, bandwidth: s.bandwidth.indexOf(1), context: 0, draft: 0 }, cache = s.types[0].caches[0];
+        const rows = predict([s.model, '--hw', hw || s.machine, '-q', s.types[0].name, '-p', 512, '-n', 1, '-d', [0, 512]]);
+        const phases = [['prefill', cache.interval_prefill, step.prefill(data, state)], ['decode', cache.interval_step, step.decode(data, state, 512)]];
+        for (const [phase, ends, f] of phases) {
+            const row = rows.find(r => r.phase === phase && r.n_depth === (phase === 'decode' ? 512 : 0));
+            n++;
+            ['seconds_lo', 'seconds_hi'].forEach((key, i) => {
+                const mine = ends[i] === null ? null : ends[i] * f.seconds;
+                if (!(row[key] === null ? mine === null : Math.abs(mine / row[key] - 1) <= TOLERANCE) && bad++ < 10)
+                    console.log(`# ${phase} ${s.model} on ${s.machine}: ${key} ${mine}, predict ${row[key]}`);
+            });
+        }
+    });
+}
+
 /* The naive loop: FLOP exact, seconds within a tenth. */
 function naive_loop({ data, hw }) {
     const LENGTHS = [521, 1500, 5001];
@@ -99,6 +117,7 @@ const pages = files.map(f => f.split('=')).map(([file, hw]) => {
     return { data: JSON.parse(data[1]), hw };
 });
 at_bound(pages[0]);
+pages.slice(0, 2).forEach(intervals);
 pages.slice(0, 2).forEach(naive_loop);
 for (let i = 0; n < Number(most); i++) {
     const { data, hw } = pages[i % pages.length];

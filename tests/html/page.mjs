@@ -144,6 +144,7 @@ async function checkModes(browser, file) {
 const browser = await launch();
 try {
     const files = writePages(), page = await open(browser, files.page);
+    ok((await page.getAttribute('.skip', 'href')) === '#verdict', 'the skip link leads to the first section');
     await checkAnswers(page);
     await checkTables(page);
     await checkKeyboard(page);

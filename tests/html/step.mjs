@@ -4,7 +4,7 @@ import { axe, boxes, brightness, done, launch, near, ok, open, overflow, paper, 
 
 const [file, figuresFile, boxesFile] = process.argv.slice(2);
 const stored = JSON.parse(readFileSync(boxesFile, 'utf8'));
-const parts = '#step h2, #step fieldset, #step .step-slider, #step .step-walk, #step .step-says, #step .step-bar, #step .step-track, #step .step-scroll';
+const parts = '#step h2, #step fieldset, #step .step-slider, #step .step-walk, #step .step-says, #step .step-why, #step .step-bar, #step .step-track, #step .step-scroll';
 
 const text = (page, name) => page.locator('.step-figures tr', { has: page.locator(`th:text-is("${name}")`) }).locator('td').first().innerText();
 
@@ -75,6 +75,43 @@ async function check_scenes(page) {
     await select.selectOption('0');
 }
 
+/* Another machine or model: the same pass and settings, and the software is named. */
+async function check_kept(page) {
+    await slide(page, 'step-prompt', '1,024');
+    await slide(page, 'step-batch', '8 ');
+    await slide(page, 'step-cache', 'Q8_0');
+    await slide(page, 'step-type', 'F16');
+    await slide(page, 'step-at', 'decode step 2');
+    const values = async () => (await Promise.all(['prompt', 'batch', 'cache', 'type', 'at'].map(id => page.getAttribute(`#step-${id}`, 'aria-valuetext')))).join(', ');
+    const before = await values(), first = await page.innerText('.step-says');
+    await page.locator('#step-scene').selectOption('1');
+    const second = await page.innerText('.step-says');
+    ok(await values() === before && before.endsWith('decode step 2'), 'another machine keeps the pass and the settings', `${before}; ${await values()}`);
+    ok(/with llama\.cpp-cuda\./.test(first) && /with vllm\./.test(second), 'the sentence names the software', `${first}\n${second}`);
+    const other = await page.innerText('.step-software');
+    ok(/Other software on .*: llama\.cpp-cuda\. Differences include it/.test(other), 'other software of the other machine is said', other);
+    const why = await page.innerText('.step-why');
+    ok(/^A decode pass reads all (\S+ GB) of weights for 8 tokens: one read of the weights serves 8 sequences; the prompt read the same \1 for 8,192 tokens\.$/.test(why), 'why a step costs what it does', why);
+    const each = await text(page, 'Per token of this pass'), all = seconds(await text(page, 'Time'));
+    near(8 * seconds(each.split(',')[0]), all, 0.01, 'seconds per token');
+    await slide(page, 'step-at', 'prompt');
+    ok(/above the ridge point of .* compute-bound/.test(await page.innerText('.step-why')), 'the prompt: its intensity against the ridge point', await page.innerText('.step-why'));
+    await page.locator('#step-scene').selectOption('0');
+}
+
+/* Whether memory and compute are both idle is said with the seconds of the table. */
+async function check_idle(page) {
+    await slide(page, 'step-batch', '1 ');
+    await slide(page, 'step-at', 'decode step 1');
+    const overhead = await text(page, 'Overhead (both idle)'), says = await page.innerText('.step-says');
+    ok(says.includes(`both idle for ${overhead.replace(' (', ' of it (')}`), 'the sentence says for how long both are idle', `${says} ${overhead}`);
+}
+
+async function check_skip(page) {
+    const to = await page.getAttribute('.skip', 'href');
+    ok(to.length > 1 && (await page.locator(to).count()) === 1, 'the skip link leads to a section of the page', to);
+}
+
 async function check_layout(browser) {
     for (const width of [320, 768, 1280]) {
         const page = await open(browser, file, { viewport: { width, height: 900 } });
@@ -97,15 +134,23 @@ async function check_modes(browser) {
     const page = await open(browser, file);
     const n = await paper(page);
     ok(n >= 1 && n <= 2, 'printed: two pages at most', n);
+    await slide(page, 'step-batch', '4 ');
+    await page.emulateMedia({ media: 'print' });
+    const shown = await page.locator('#step').innerText();
+    ok(/Batch: 4 sequences; .* Pass: prompt\./.test(shown) && /The prompt, .* takes/.test(shown) && /Arithmetic intensity/.test(shown) && (await page.locator('.step-bar:visible').count()) === 3
+        && await page.locator('.step-controls').isHidden(), 'printed: settings, sentence, bars and table of the present pass', shown);
     await page.close();
 }
 
 const browser = await launch();
 try {
     const page = await open(browser, file);
+    await check_skip(page);
     await check_figures(page);
     await check_steps(page);
     await check_scenes(page);
+    await check_kept(page);
+    await check_idle(page);
     ok(page.trouble.length === 0, 'no errors in the console, no requests', page.trouble.join('\n'));
     await check_layout(browser);
     await check_modes(browser);

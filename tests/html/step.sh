@@ -21,6 +21,12 @@ else
     ok $? "predict's figures at 200 random settings, within 0.1 %: $(grep -o '[0-9]* settings.*' "$tmp/out")"
 fi
 
+# The KV cache of a run is the one shown first.
+sed 's/"type_k": *"[^"]*"/"type_k": "Q4_0"/; s/"type_v": *"[^"]*"/"type_v": "Q8_0"/' "$top_srcdir/tests/report/run.json" >"$tmp/run.json"
+run report "$tmp/run.json" --hw "$measured" -o "$page"
+grep -q '"caches":\[{"name":"Q4_0, values Q8_0"' "$page"
+ok $? "the types of a run's KV cache are preselected"
+
 # A model of a file: its name may be anything.
 sed 's/"name": *"[^"]*"/"name": "<img src=x onerror=alert(1)>"/' "$top_srcdir/hwprofiles/epyc-9654.json" >"$tmp/named.json"
 run report --step llama-3.2-1b --hw "$tmp/named.json" -o "$page" && ! grep -q '<img' "$page" && grep -q 'u003cimg' "$page"
