@@ -22,7 +22,8 @@ EXTRA_DIST += %D%/tap.sh %D%/timed.sh %D%/long.sh %D%/tsan/run.sh %D%/lint/layer
 if CMOCKA
 TESTS += %D%/kernels/checkkernel %D%/engine/test_generate %D%/ceilings/test_ceilings %D%/learn/test_score
 endif
-TESTS += %D%/cli/constants.sh %D%/cli/quickstart.sh %D%/cli/validate.sh %D%/cli/profile.sh %D%/cli/monotone.sh %D%/cli/quantize.sh
+TESTS += %D%/faults/run.sh %D%/server/load.sh %D%/cli/constants.sh %D%/cli/quickstart.sh %D%/cli/validate.sh %D%/cli/profile.sh %D%/cli/roof.sh %D%/cli/score.sh
+TESTS += %D%/cli/monotone.sh %D%/cli/quantize.sh
 TESTS += %D%/lint/layers.sh %D%/lint/symbols.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh %D%/lint/methods.sh
 
 include tests/base/local.mk
