@@ -8,7 +8,7 @@ dist_man_MANS += %D%/roofcast.1
 
 # A page a command: what --help says, with the text of man/NAME.mdoc where there is one. The program prints it, so not in a cross build.
 command_texts = %D%/man/roofcast-analyze.mdoc %D%/man/roofcast-bench.mdoc %D%/man/roofcast-calibrate.mdoc %D%/man/roofcast-capacity.mdoc \
-  %D%/man/roofcast-compare.mdoc \
+  %D%/man/roofcast-choose.mdoc %D%/man/roofcast-compare.mdoc \
   %D%/man/roofcast-doctor.mdoc %D%/man/roofcast-import.mdoc %D%/man/roofcast-list.mdoc %D%/man/roofcast-memory.mdoc %D%/man/roofcast-plot.mdoc \
   %D%/man/roofcast-ppl.mdoc %D%/man/roofcast-predict.mdoc %D%/man/roofcast-profile.mdoc %D%/man/roofcast-quantize.mdoc \
   %D%/man/roofcast-report.mdoc %D%/man/roofcast-run.mdoc %D%/man/roofcast-score.mdoc %D%/man/roofcast-serve.mdoc %D%/man/roofcast-simulate.mdoc \

@@ -240,3 +240,7 @@ dist_stacks_DATA = %D%/stacks/priors.json %D%/stacks/rules.json %D%/stacks/serve
 # What is believed before anything is measured: of machines by class and name.
 priorsdir = $(pkgdatadir)/hwprofiles/priors
 dist_priors_DATA = %D%/priors/machines.json
+
+# Prices of machines, to rent and to buy.
+pricesdir = $(pkgdatadir)/hwprofiles/prices
+dist_prices_DATA = %D%/prices/prices.json

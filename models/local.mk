@@ -203,3 +203,7 @@ dist_models_DATA = \
   %D%/stories42m.json \
   %D%/tinyllama-1.1b.json \
   %D%/yi-34b.json
+
+# Published perplexities and KL divergences of quantized models.
+qualitydir = $(pkgdatadir)/models/quality
+dist_quality_DATA = %D%/quality/published.json

@@ -34,6 +34,7 @@ include tests/dtype/local.mk
 include tests/gguf/local.mk
 include tests/model/local.mk
 include tests/hwprofile/local.mk
+include tests/html/local.mk
 include tests/counters/local.mk
 include tests/kernels/local.mk
 include tests/ceilings/local.mk

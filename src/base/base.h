@@ -33,6 +33,7 @@ enum error_kind {
     ERROR_UNAVAILABLE, /* optional feature missing: 3 */
     ERROR_INTERRUPTED, /* SIGINT, SIGTERM, SIGHUP, SIGXCPU: 130 */
     ERROR_PIPE,        /* reader of the output closed it: exit by SIGPIPE; 1 where SIGPIPE is ignored */
+    ERROR_REGRESSION,  /* --fail-over: a test is slower by more than that: 4 */
 };
 
 struct error {

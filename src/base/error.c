@@ -59,6 +59,8 @@ int error_exit_status(const struct error *err)
         return 1;
     case ERROR_UNAVAILABLE:
         return 3;
+    case ERROR_REGRESSION:
+        return 4;
     case ERROR_INTERRUPTED:
         return 130;
     }

@@ -21,9 +21,13 @@ libbase_a_SOURCES = \
   %D%/names.c \
   %D%/once.c \
   %D%/interrupt.c \
+  %D%/sha256.c \
+  %D%/sha256.h \
   %D%/signals.c \
   %D%/units.c \
   %D%/parse.c \
+  %D%/ratio.c \
+  %D%/ratio.h \
   %D%/stats.c \
   %D%/clock.c \
   %D%/rng.c \

@@ -47,7 +47,7 @@ static int start(pid_t *pid, const struct program *p, const int fd[2])
     rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
     rc = rc ? rc : posix_spawnattr_setpgroup(&attr, 0);
     rc = rc ? rc : posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    rc = rc ? rc : p->output ? posix_spawn_file_actions_adddup2(&fa, fd[1], 1) : posix_spawn_file_actions_addopen(&fa, 1, "/dev/null", O_WRONLY, 0);
+    rc = rc ? rc : p->output ? posix_spawn_file_actions_adddup2(&fa, fd[1], 1) : posix_spawn_file_actions_addopen(&fa, 1, p->out_path ? p->out_path : "/dev/null", O_WRONLY | (p->out_path ? O_CREAT | O_TRUNC : 0), 0600);
     rc = rc ? rc : posix_spawn_file_actions_adddup2(&fa, fd[1], 2);
     rc = rc ? rc : posix_spawnp(pid, p->argv[0], &fa, &attr, p->argv, environ);
     posix_spawnattr_destroy(&attr);

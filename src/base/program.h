@@ -14,6 +14,7 @@ enum program_end {
 struct program {
     char *const *argv; /* looked up in PATH */
     bool output;       /* text also has standard output; else standard error alone */
+    const char *out_path; /* not output: this file gets standard output, or NULL */
     double timeout_s;
     char *text; /* [size] output, NUL-terminated; the excess is dropped */
     size_t size, n_text;

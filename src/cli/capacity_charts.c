@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_SIZE = 4096 };
+enum { PATH_SIZE = CLI_PATH };
 
-/* BASE-what; c's texts. */
+/* BASE-what, with the template of that name; c's texts. */
 static int begin(struct serving_chart *x, char style[PATH_SIZE], char base[PATH_SIZE], const char *out, const char *what, struct error *err)
 {
     *x = (struct serving_chart){ .style = style, .out_base = base };
-    snprintf(base, PATH_SIZE, "%.4000s-%s", out, what);
-    return cli_chart_style(style, PATH_SIZE, "reports/charts/curves.gp", err);
+    char ending[32];
+    snprintf(ending, sizeof ending, "-%s", what);
+    return cli_chart_files(style, base, out, what, ending, err);
 }
 
 static void say_notes(struct strbuf *notes, int rc)

@@ -53,7 +53,8 @@ static void add_group(struct capacity_grid *g, struct capacity_type *t, const st
                 if (g->budgets.v[j] > 0)
                     x->deploy.max_num_batched_tokens = (uint32_t)g->budgets.v[j];
                 if (g->vary_drafts)
-                    x->deploy.num_speculative_tokens = x->deploy.look_ahead = (uint32_t)g->drafts.v[l];
+                    x->deploy.num_speculative_tokens = (uint32_t)g->drafts.v[l];
+                x->deploy.look_ahead = serving_is_ngram(&t->cli) ? 0 : x->deploy.num_speculative_tokens;
             }
 }
 

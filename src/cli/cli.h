@@ -36,6 +36,7 @@ int cmd_serve(int argc, char **argv, struct error *err);
 int cmd_compare(int argc, char **argv, struct error *err);
 int cmd_simulate(int argc, char **argv, struct error *err);
 int cmd_capacity(int argc, char **argv, struct error *err);
+int cmd_choose(int argc, char **argv, struct error *err);
 int cmd_memory(int argc, char **argv, struct error *err);
 int cmd_report(int argc, char **argv, struct error *err);
 int cmd_score(int argc, char **argv, struct error *err);
@@ -48,7 +49,11 @@ int cmd_list(int argc, char **argv, struct error *err);
 /* The rows of `predict MODEL --hw HW[,HW...] -q TYPE`, of 512 prompt tokens and 128 generated; type NULL: its default. The caller frees *out, after an
  * error too. */
 struct plot_prediction;
-int predict_for_plot(struct plot_prediction *out, const char *model, const char *hw, const char *type, struct error *err);
+struct predict_request {
+    const char *model, *hw, *type;                    /* type NULL: the model's */
+    const char *n_prompt, *n_gen, *n_depth, *n_batch; /* lists as of -p -n -d -b; NULL: predict's defaults */
+};
+int predict_for_plot(struct plot_prediction *out, const struct predict_request *r, struct error *err);
 /* The chart of `report FILE --hw HW --chart BASE`, without the table. hw NULL: from the file; formats as in struct roofline_chart. */
 int report_chart(const char *file, const char *hw, const char *base, unsigned formats, struct error *err);
 
@@ -124,5 +129,8 @@ int cli_keep_arguments(int argc, char **argv, const char *option, const char *ou
 int cli_keep_chart(int argc, char **argv, const char *option, const char *base, struct error *err);
 /* Path of a style of charts, name: "reports/charts/curves.gp". errors: ERROR_INPUT, no data directory has it */
 int cli_chart_style(char *path, size_t size, const char *name, struct error *err);
+/* The template of a kind of chart, and OUT with an ending: "-latency". */
+enum { CLI_PATH = 4096 };
+int cli_chart_files(char style[static CLI_PATH], char base[static CLI_PATH], const char *out, const char *kind, const char *ending, struct error *err);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "cli/describe.h"
 #include "report/list.h"
+#include "report/plot_kinds.h"
 #include <string.h>
 #include <strings.h>
 
@@ -59,6 +60,8 @@ static void offer_list(const struct word *w, const char *of)
             }
         table_rows_free(&rows);
     }
+    for (size_t i = 0; strcmp(of, "CHART") == 0 && i < PLOT_CHARTS; i++)
+        offer(w, charts[i].name, NULL);
     for (size_t i = 0; strcmp(of, "TYPE") == 0 && (name = model_mixture_at(i)) != NULL; i++)
         if (!dtype_find_name(name))
             offer(w, name, NULL);

@@ -77,6 +77,14 @@ int cli_keep_chart(int argc, char **argv, const char *option, const char *base, 
     return rc;
 }
 
+int cli_chart_files(char style[static CLI_PATH], char base[static CLI_PATH], const char *out, const char *kind, const char *ending, struct error *err)
+{
+    char name[96];
+    snprintf(name, sizeof name, "reports/charts/%.60s.gp", kind);
+    snprintf(base, CLI_PATH, "%.4000s%.60s", out, ending);
+    return cli_chart_style(style, CLI_PATH, name, err);
+}
+
 int cli_chart_style(char *path, size_t size, const char *name, struct error *err)
 {
     if (environment_file(path, size, name))

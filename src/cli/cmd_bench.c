@@ -1,6 +1,7 @@
 /* roofcast bench: measured prefill and decode; options and columns follow llama-bench. */
 #include "base/environment.h"
 #include "bench/bench.h"
+#include "cli/bench_against.h"
 #include "cli/bench_foreign.h"
 #include "cli/here.h"
 #include <math.h>
@@ -14,6 +15,7 @@ struct options {
     struct bench_print print;
     struct bench_how how;
     bool keep, paged;
+    struct against against;
 };
 
 enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_KEEP, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_BRIEF, OPT_QUIET, OPT_BY, OPT_PG, OPT_N_SEQ, OPT_DELAY, OPT_NO_WARMUP, OPT_OE, OPT_PAGED, OPT_BLOCK };
@@ -58,6 +60,7 @@ static const struct argp_option option_table[] = {
     { "brief", OPT_BRIEF, NULL, 0,
       "probe the roofs for a few milliseconds in little memory: a functional test, MBU and MFU are inaccurate", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "print no progress to standard error", 0 },
+    AGAINST_OPTIONS,
     BENCH_FOREIGN_OPTIONS,
     { 0 },
 };
@@ -89,13 +92,22 @@ static int parse_more(struct options *o, int key, const char *arg, struct error 
     default:
         break;
     }
-    const int rc = bench_foreign_option(key, arg, err);
+    int rc = against_option(&o->against, key, arg, err);
+    rc = rc == CLI_UNKNOWN ? bench_foreign_option(key, arg, err) : rc;
     return rc == CLI_UNKNOWN ? cli_engine_option(&o->how.engine, key, arg, err) : rc;
+}
+
+/* Options of this process alone with --against. */
+static bool is_own_option(int key)
+{
+    return key == 'o' || key == 'r' || key == OPT_OE || key == OPT_SAVE || key == OPT_KEEP || key == OPT_QUIET;
 }
 
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
     struct options *o = options;
+    if (!is_own_option(key) && against_remember(&o->against, option_table, key, arg, err) != 0)
+        return -1;
     switch (key) {
     case 'm':
         return cli_text(&o->models, arg);
@@ -340,6 +352,72 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
     return rc;
 }
 
+/* ---- --against --------------------------------------------------------------------------------------------------- */
+
+/* What llama-bench has no option for. */
+static int check_llama_bench(const struct options *o, const struct bench_grid *g, struct error *err)
+{
+    const char *what = g->model.n > 1 ? "several models" : g->n_pair > 0 ? "-pg" : int_list_largest(&g->b) > 1 ? "several sequences (-b, --n-seq)" :
+                       o->paged || o->block ? "a paged KV cache (--paged, --block-size)" : o->print.ops ? "--ops" : o->how.delay_s > 0 ? "--delay" : NULL;
+    return !what ? 0 : error_set(err, ERROR_USAGE, "--against-llama-bench: llama-bench does not measure %s as roofcast does", what);
+}
+
+static int check_against(const struct options *o, struct error *err)
+{
+    const char *what = o->keep ? "--keep" : o->print.also ? "--output-err" : NULL;
+    return !what ? 0 : error_set(err, ERROR_USAGE, "%s: not with --against, which saves the comparison (--save)", what);
+}
+
+static int run_against(const struct options *o, struct error *err)
+{
+    struct bench_grid g = { 0 };
+    struct setup machine = { 0 };
+    char threads[16];
+    struct against_tests t = { .model = o->models, .p = o->p, .n = o->n, .d = o->d, .t = o->t ? o->t : threads, .ub = o->ub, .cpus = o->how.engine.cpus, .numa = o->how.engine.numa,
+                               .reps = o->how.reps, .type_k = o->how.engine.type_k, .type_v = o->how.engine.type_v, .no_warmup = o->how.no_warmup };
+    const struct against_output out = { o->print.format, o->save, o->print.ops && o->print.format != REPORT_TABLE && o->print.format != REPORT_MD };
+    int rc = check_against(o, err);
+    rc = rc == 0 ? grid_parse(&g, o, err) : rc;
+    rc = rc == 0 && o->against.llama_bench ? check_llama_bench(o, &g, err) : rc;
+    rc = rc == 0 ? setup_init(&machine, 0, &o->how.engine, err) : rc;
+    rc = rc == 0 && o->save ? outfile_check(o->save, err) : rc;
+    if (rc == 0) {
+        snprintf(threads, sizeof threads, "%d", machine.n_threads);
+        rc = against_run(&o->against, &t, &out, err);
+    }
+    setup_free(&machine);
+    grid_free(&g);
+    return rc;
+}
+
+/* ---- the command ---------------------------------------------------------------------------------------------------- */
+
+static int run_alone(struct options *o, int argc, char **argv, struct error *err)
+{
+    if (o->against.rounds > 0 || !isnan(o->against.fail_over))
+        return error_set(err, ERROR_USAGE, "%s needs --against or --against-llama-bench", o->against.rounds > 0 ? "--rounds" : "--fail-over");
+    char *kept = o->keep ? cli_run_path(o->models ? o->models : "run", err) : NULL;
+    if (o->keep && !kept)
+        return -1;
+    o->save = kept ? kept : o->save;
+    o->how.ops = o->print.ops;
+    o->how.markers = cli_markers_open();
+    if (o->how.markers && strcmp(o->how.counters, "auto") == 0) /* the tool programs the same counters */
+        o->how.counters = "null";
+    o->how.energy = energy_open(environment()->root, err);
+    int rc = o->how.energy ? bench_stored_open(&o->how.stored, err) : -1;
+    if (rc == 0) {
+        rc = run(o, argc, argv, err);
+        bench_stored_close(&o->how.stored);
+    }
+    energy_close(o->how.energy);
+    cli_markers_close(o->how.markers);
+    if (kept && rc == 0)
+        notify_note("run saved: %s", kept);
+    free(kept);
+    return rc;
+}
+
 int cmd_bench(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
@@ -353,30 +431,16 @@ int cmd_bench(int argc, char **argv, struct error *err)
         "  roofcast bench -m model.gguf -p 512 -n 32 -b 1,2,4,8\n"
         "  roofcast bench -m model.gguf -p 0 -n 0 -pg 512,128\n"
         "  roofcast bench -m model.gguf -p 0 -n 32 -d 0,8192 -b 1,16 --paged\n"
-        "  roofcast bench -m model.gguf --ops --save run.json";
-    static const int exclusive[][CLI_EXCLUSIVE] = { { 'b', OPT_N_SEQ }, { OPT_SAVE, OPT_KEEP }, { 0 } };
+        "  roofcast bench -m model.gguf --ops --save run.json\n"
+        "  roofcast bench -m model.gguf --against old/roofcast --fail-over 5%\n"
+        "  roofcast bench -m model.gguf --against-llama-bench bin/llama-bench";
+    static const int exclusive[][CLI_EXCLUSIVE] = { { 'b', OPT_N_SEQ }, { OPT_SAVE, OPT_KEEP }, { AGAINST_PROGRAM, AGAINST_LLAMA_BENCH }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc, exclusive };
-    struct options o = { .p = "512", .n = "128", .d = "0", .ub = "512", .how = { .reps = 5, .counters = "auto", .engine = SETUP_DEFAULT } };
-    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
-        return -1;
-    char *kept = o.keep ? cli_run_path(o.models ? o.models : "run", err) : NULL;
-    if (o.keep && !kept)
-        return -1;
-    o.save = kept ? kept : o.save;
-    o.how.ops = o.print.ops;
-    o.how.markers = cli_markers_open();
-    if (o.how.markers && strcmp(o.how.counters, "auto") == 0) /* the tool programs the same counters */
-        o.how.counters = "null";
-    o.how.energy = energy_open(environment()->root, err);
-    int rc = o.how.energy ? bench_stored_open(&o.how.stored, err) : -1;
-    if (rc == 0) {
-        rc = run(&o, argc, argv, err);
-        bench_stored_close(&o.how.stored);
-    }
-    energy_close(o.how.energy);
-    cli_markers_close(o.how.markers);
-    if (kept && rc == 0)
-        notify_note("run saved: %s", kept);
-    free(kept);
+    struct options o = { .p = "512", .n = "128", .d = "0", .ub = "512", .how = { .counters = "auto", .engine = SETUP_DEFAULT }, .against.fail_over = NAN };
+    int rc = cli_parse(&syntax, argc, argv, &o, err);
+    o.how.reps = o.how.reps > 0 ? o.how.reps : o.against.program ? 2 : 5;
+    if (rc == 0)
+        rc = o.against.program ? run_against(&o, err) : run_alone(&o, argc, argv, err);
+    against_free(&o.against);
     return rc;
 }

@@ -354,8 +354,8 @@ int cmd_capacity(int argc, char **argv, struct error *err)
         return -1;
     if (!o.c.slo_text)
         return error_set(err, ERROR_USAGE, "--slo: expected an objective, p99:ttft=1s,itl=50ms");
-    if ((o.c.n_accept > 0 || o.c.accept_sd > 0) && o.c.deploy.num_speculative_tokens == 0 && !o.lists.drafts)
-        return error_set(err, ERROR_USAGE, "--acceptance and --acceptance-spread: expected --drafts or --num-speculative-tokens, without which nothing is drafted");
+    if ((o.c.n_accept > 0 || o.c.accept_sd > 0 || o.c.draft) && o.c.deploy.num_speculative_tokens == 0 && !o.lists.drafts)
+        return error_set(err, ERROR_USAGE, "--draft, --acceptance and --acceptance-spread: expected --drafts or --num-speculative-tokens, without which nothing is drafted");
     if (serving_check(&o.c, err) != 0 || sweep_ranks_init(&x.ranks, err) != 0)
         return -1;
     if (x.ranks.rank != 0)

@@ -1,17 +1,18 @@
 /* roofcast plot: the roofline of a run, an analysis, a prediction or a machine, drawn by gnuplot. */
 #include "base/environment.h"
 #include "cli/cli.h"
-#include "report/plot.h"
-#include "report/serving_saved.h"
+#include "report/plot_kinds.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL, OPT_TRAJECTORY, OPT_CHART, OPT_FORMAT, OPT_OP };
+enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL, OPT_TRAJECTORY, OPT_CHART, OPT_FORMAT, OPT_OP, OPT_TERM };
 
 static const struct argp_option option_table[] = {
-    { "chart", OPT_CHART, "KIND", 0,
-      "roofline (default); hierarchical: of a run, a point per op and memory level; of a profile: bandwidth (by footprint), saturation (bandwidth by threads), "
-      "latency, loaded-latency, kernels (by tensor type)", 0 },
+    { "chart", OPT_CHART, "CHART", 0, "roofline (default) or one of the kinds below", 0 },
+    { "term", OPT_TERM, NULL, 0, "draw in the terminal, with characters; write no file", 0 },
+    { "batch-size", 'b', "N,...", 0, "batches of a model that is predicted", 0 },
+    { "depth", 'd', "N,...", 0, "contexts of a model that is predicted", 0 },
     { "output", 'o', "NAME", 0, "write NAME.svg, .png, .gp, .tsv and .roofs.tsv (default: the name of the chart)", 0 },
     { "model", 'm', "FILE|NAME", 0, "hierarchical: the run's model, for the cache model (default: by the run's model name)", 0 },
     { "format", OPT_FORMAT, "LIST", 0, "formats: svg,png (default), pdf, txt (characters)", 0 },
@@ -40,22 +41,22 @@ static int choose(const char *arg, const char *what, const char *a, const char *
     return error_set(err, ERROR_USAGE, "%s: expected %s or %s, found \"%s\"", what, a, b, arg);
 }
 
-static const char *const charts[] = {
-    [PLOT_ROOFLINE] = "roofline",     [PLOT_HIERARCHICAL] = "hierarchical", [PLOT_BANDWIDTH] = "bandwidth",
-    [PLOT_SATURATION] = "saturation", [PLOT_LATENCY] = "latency",           [PLOT_LOADED] = "loaded-latency",
-    [PLOT_KERNELS] = "kernels",
-};
-
 static int choose_chart(enum plot_chart *chart, const char *arg, struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_LEN(charts); i++)
-        if (strcmp(arg, charts[i]) == 0) {
-            *chart = (enum plot_chart)i;
-            return 0;
-        }
-    return error_set(err, ERROR_USAGE,
-                     "--chart: expected roofline, hierarchical, bandwidth, saturation, latency, loaded-latency or kernels, "
-                     "found \"%s\"", arg);
+    const struct chart_kind *k = chart_kind_find(arg, err);
+    if (k)
+        *chart = (enum plot_chart)(k - charts);
+    return k ? 0 : -1;
+}
+
+static int add_file(struct plot_options *p, const char *arg, struct error *err)
+{
+    if (!p->doc)
+        return cli_text(&p->doc, arg);
+    if (p->n_more == PLOT_FILES)
+        return error_set(err, ERROR_USAGE, "expected at most %d files", PLOT_FILES + 1);
+    p->more[p->n_more++] = arg;
+    return 0;
 }
 
 static int parse(void *options, int key, const char *arg, struct error *err)
@@ -91,12 +92,18 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         if (!p->phase || strcmp(arg, "prefill") == 0 || strcmp(arg, "decode") == 0)
             return 0;
         return error_set(err, ERROR_USAGE, "--phase: expected prefill, decode or both, found \"%s\"", arg);
+    case 'b':
+        return cli_text(&p->n_batch, arg);
+    case 'd':
+        return cli_text(&p->n_depth, arg);
+    case OPT_TERM:
+        return cli_flag(&p->term);
     case OPT_CHART:
         return choose_chart(&p->chart, arg, err);
     case OPT_FORMAT:
         return chart_formats_parse(&p->formats, arg, err);
     case ARGP_KEY_ARG:
-        return cli_text_once(&p->doc, arg, "file", err);
+        return add_file(p, arg, err);
     default:
         return CLI_UNKNOWN;
     }
@@ -104,14 +111,21 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- kind of the argument --------------------------------------------------------------------------------- */
 
+static int predict_subject(struct plot_subject *s, const struct plot_options *o, struct error *err)
+{
+    const struct chart_kind *k = &charts[o->chart];
+    const struct predict_request r = { o->doc, o->hw ? o->hw : "this", o->type, k->n_prompt, k->n_gen, o->n_depth ? o->n_depth : k->n_depth,
+                                       o->n_batch ? o->n_batch : k->n_batch };
+    return predict_for_plot(&s->prediction, &r, err);
+}
+
 /* What o->doc stands for: a document of roofcast; a model, predicted on the machines of --hw; else a profile. *measured: a file of another
  * engine's results. */
-static int find_subject(struct plot_subject *s, bool *measured, const struct plot_options *o, struct error *err)
+static int find_roofline(struct plot_subject *s, bool *measured, const struct plot_options *o, struct error *err)
 {
     struct error ignored;
     struct hwprofile h;
     bool profile = strcmp(o->doc, "this") == 0;
-    *measured = false;
     if (file_exists(o->doc)) {
         s->doc = json_load_path(o->doc, &ignored);
         *measured = !plot_is_document(s->doc);
@@ -121,65 +135,83 @@ static int find_subject(struct plot_subject *s, bool *measured, const struct plo
         return -1;
     if (profile && strcmp(o->doc, "this") != 0)
         hwprofile_free(&h);
-    if (profile)
+    return profile ? 0 : predict_subject(s, o, err);
+}
+
+static int find_subject(struct plot_subject *s, bool *measured, const struct plot_options *o, struct error *err)
+{
+    *measured = false;
+    switch (charts[o->chart].subject) {
+    case READS_ROOFLINE:
+        return find_roofline(s, measured, o, err);
+    case READS_PREDICTION:
+        if (!file_exists(o->doc) && !strpbrk(o->doc, "/") && !strstr(o->doc, ".json"))
+            return predict_subject(s, o, err);
+        /* fall through */
+    case READS_FILE:
+        s->doc = json_load_path(o->doc, err);
+        return s->doc ? 0 : -1;
+    case READS_PROFILE:
         return 0;
-    return predict_for_plot(&s->prediction, o->doc, o->hw ? o->hw : "this", o->type, err);
+    }
+    return 0;
 }
 
 static void print_files(const struct plot_options *o)
 {
     static const char *const format[] = { "svg", "png", "pdf", "txt" };
     unsigned formats = o->formats ? o->formats : CHART_SVG | CHART_PNG;
+    char roofs[4200] = "";
     for (size_t i = 0; i < ARRAY_LEN(format); i++)
         if (formats & 1u << i)
             printf("%s.%s\n", o->out, format[i]);
-    printf("%s.gp redraws %s from %s.tsv (points) and %s.roofs.tsv\n", o->out, formats & (formats - 1) ? "them" : "it",
-           o->out, o->out);
+    if (o->chart != PLOT_WATERFALL && o->chart != PLOT_LAYERS)
+        snprintf(roofs, sizeof roofs, " (points) and %.4000s.roofs.tsv", o->out);
+    printf("%s.gp redraws %s from %s.tsv%s\n", o->out, formats & (formats - 1) ? "them" : "it", o->out, roofs);
 }
 
-static bool is_served(const json_t *doc)
-{
-    const char *schema = json_string_value(json_object_get(doc, "schema"));
-    return schema && strcmp(schema, "roofcast.simulate") == 0;
-}
+/* ---- drawing ---------------------------------------------------------------------------------------------- */
 
-/* Tokens/s of a server's steps, with the roofs. */
-static int draw_served(const struct plot_options *o, struct strbuf *notes, struct error *err)
+static int draw_subject(const struct plot_options *o, struct plot_subject *s, bool measured, struct strbuf *notes, struct error *err)
 {
-    struct serving_saved s;
-    char style[4096];
-    struct serving_chart c = { .style = style, .out_base = o->out, .formats = o->formats };
-    if (cli_chart_style(style, sizeof style, "reports/charts/curves.gp", err) != 0 || serving_saved_load(&s, o->doc, err) != 0)
+    const char *schema = json_string_value(json_object_get(s->doc, "schema"));
+    const bool served = o->chart == PLOT_ROOFLINE && schema && strcmp(schema, "roofcast.simulate") == 0; /* its roofline is that of its steps */
+    const struct chart_kind *k = &charts[served ? PLOT_STEPS : o->chart];
+    char style[4096], name[64];
+    snprintf(name, sizeof name, "reports/charts/%s.gp", k->name);
+    if (cli_chart_style(style, sizeof style, name, err) != 0)
         return -1;
-    const struct serving_steps steps = { NULL, &s.steps, s.memory_bytes_s, s.flop_s };
-    if (o->title)
-        snprintf(c.title, sizeof c.title, "%.150s", o->title);
-    else
-        snprintf(c.title, sizeof c.title, "%.60s on %.60s", s.model ? s.model : "A model", s.hw ? s.hw : "a machine");
-    snprintf(c.subtitle, sizeof c.subtitle, "%.120s, %.60s, %s", s.workload, s.policy, s.measured ? "measured" : "simulated");
-    const int rc = serving_chart_steps(&c, &steps, 1, notes, err);
-    serving_saved_free(&s);
+    return measured ? report_chart(o->doc, o->hw, o->out, o->formats, err) : k->draw(o, s, style, notes, err);
+}
+
+/* Prints the picture of characters that was drawn for the terminal. */
+static int print_picture(const char *base, struct error *err)
+{
+    struct strbuf path = { 0 };
+    struct filemap m;
+    strbuf_addf(&path, "%s.txt", base);
+    const char *name = strbuf_text(&path, "a file name", err);
+    int rc = name ? filemap_open(&m, name, err) : -1;
+    if (rc == 0) {
+        fwrite(m.data, 1, m.size, stdout);
+        filemap_close(&m);
+    }
+    strbuf_free(&path);
     return rc;
 }
 
 static int draw(const struct plot_options *o, struct error *err)
 {
     struct strbuf notes = { 0 };
-    char style[4096];
-    bool roofline = o->chart == PLOT_ROOFLINE || o->chart == PLOT_HIERARCHICAL;
-    if (cli_chart_style(style, sizeof style, roofline ? "reports/charts/roofline.gp" : "reports/charts/curves.gp", err) != 0)
-        return -1;
     struct plot_subject s = { 0 };
     bool measured = false;
-    int rc = roofline ? find_subject(&s, &measured, o, err) : 0;
-    if (rc == 0)
-        rc = is_served(s.doc) ? draw_served(o, &notes, err)
-             : measured ? report_chart(o->doc, o->hw, o->out, o->formats, err)
-             : roofline ? plot_roofline(o, &s, style, &notes, err)
-                        : plot_curves(o, style, &notes, err);
+    int rc = find_subject(&s, &measured, o, err);
+    rc = rc ? rc : draw_subject(o, &s, measured, &notes, err);
     json_decref(s.doc);
     plot_prediction_free(&s.prediction);
-    if (rc == 0)
+    if (rc == 0 && o->term)
+        rc = print_picture(o->out, err);
+    else if (rc == 0)
         print_files(o);
     struct error late = { 0 };
     const char *text = strbuf_text(&notes, "the notes", &late);
@@ -193,15 +225,54 @@ static int draw(const struct plot_options *o, struct error *err)
     return rc;
 }
 
+/* In a directory of its own, which is removed. */
+static int draw_in_terminal(struct plot_options *o, struct error *err)
+{
+    static const char *const ends[] = { ".gp", ".tsv", ".roofs.tsv", ".txt" };
+    char dir[4000], base[4032], path[ARRAY_LEN(ends)][4064];
+    snprintf(dir, sizeof dir, "%s/roofcast-plot-XXXXXX", environment()->temporary_path);
+    const int lock = temporary_folder(dir, err);
+    if (lock < 0)
+        return -1;
+    snprintf(base, sizeof base, "%s/chart", dir);
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        snprintf(path[i], sizeof path[i], "%s%s", base, ends[i]);
+        temporary_add(path[i]);
+    }
+    const int width = report_width(stdout);
+    o->out = base;
+    o->formats = CHART_TXT | (unsigned)(width > 40 ? width < 400 ? width : 400 : width > 0 ? 40 : 0) << CHART_COLUMNS;
+    const int rc = draw(o, err);
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        (void)unlink(path[i]);
+        temporary_forget(path[i]);
+    }
+    (void)rmdir(dir);
+    temporary_forget(dir);
+    close(lock);
+    return rc;
+}
+
 int cmd_plot(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
         "Draw the roofline of a run (bench --save), an analysis (analyze -o json), a prediction (predict -o json), "
         "a server's run (serve --save, simulate --save), another engine's results (llama-bench, vLLM: any file that `roofcast report` reads), a machine (a profile, its name, or `this`), or a "
-        "model predicted on the machines of --hw. Slanted roofs are memory bandwidth, horizontal ones peak FLOP/s; a point is a role, "
-        "its area the share of the time. Of a server's run a point is a kind of steps, tokens/s against its tokens.\v"
+        "model predicted on the machines of --hw; with --chart other charts. Slanted roofs are memory bandwidth, horizontal ones peak FLOP/s; a point is a role, "
+        "its area the share of the time. Of a server's run a point is a kind of steps, tokens/s against its tokens. A run and a prediction of it: "
+        "measured points filled, predicted ones hollow, joined.\v"
         "The axes depend only on the roofs, so charts of one machine are comparable; points outside are listed, not "
-        "moved. To restyle, edit NAME.gp and run gnuplot on it in its directory.\n\n"
+        "moved. To restyle, edit NAME.gp and run gnuplot on it in its directory. NAME.svg has tooltips and colours for dark mode, which gnuplot alone does not write.\n\n"
+        "Kinds of charts, and what they read:\n"
+        "  roofline: any of the above; hierarchical: a run with --ops, a point per op and memory level\n"
+        "  trajectory, batch, context: a prediction, or a model, of several -b and -d\n"
+        "  waterfall: a run with --ops, a prediction or a model, from the roof to what is achieved\n"
+        "  layers: a run with --ops, or analyze -o json: bytes, FLOP and time of each layer\n"
+        "  accuracy: score -o json, predicted against measured\n"
+        "  bandwidth, saturation, latency, loaded-latency, kernels: a profile\n"
+        "  steps, latencies, timeline, rates: runs of a server (--save)\n"
+        "  policies: simulate --compare-policies -o json, or runs of a server\n"
+        "  pareto: capacity -o json, a prediction or a model\n\n"
         "  roofcast plot run.json -o roofline\n"
         "  roofcast plot run.json --hw this --phase decode -o decode\n"
         "  roofcast analyze llama-3-8b -o json > a.json; roofcast plot a.json --hw "
@@ -213,16 +284,25 @@ int cmd_plot(int argc, char **argv, struct error *err)
         "  roofcast serve -m model.gguf --save served.json; roofcast plot served.json -o steps\n"
         "  roofcast plot llama-3-8b -q Q4_K_M --hw h100-sxm,rtx-4090,m4-max\n"
         "  roofcast plot --chart hierarchical run.json --hw this -m model.gguf\n"
-        "  roofcast plot --chart bandwidth this; roofcast plot --chart kernels this --op matmat --format svg,pdf";
-    static const struct cli_syntax syntax = { option_table, parse, "FILE|MACHINE|MODEL", doc, NULL };
+        "  roofcast plot --chart bandwidth this; roofcast plot --chart kernels this --op matmat --format svg,pdf\n"
+        "  roofcast plot --chart batch llama-3-8b -q Q4_K_M --hw rtx-4090 --term\n"
+        "  roofcast plot --chart waterfall run.json; roofcast plot --chart layers run.json\n"
+        "  roofcast plot --chart latencies a.json b.json";
+    static const struct cli_syntax syntax = { option_table, parse, "FILE...|MACHINE|MODEL", doc, NULL };
     struct plot_options o = { 0 };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.doc)
         return error_set(err, ERROR_USAGE,
                          "expected a run, an analysis or a prediction as JSON, a profile, results of another engine, a machine or a model");
+    if (o.trajectory && o.chart == PLOT_ROOFLINE)
+        o.chart = PLOT_TRAJECTORY;
+    o.trajectory |= o.chart == PLOT_TRAJECTORY;
+    o.whole |= o.trajectory;
+    if (o.term)
+        return draw_in_terminal(&o, err);
     if (!o.out)
-        o.out = charts[o.chart];
+        o.out = charts[o.chart].name;
     if (cli_keep_chart(argc, argv, "-o", o.out, err) != 0)
         return -1;
     return draw(&o, err);

@@ -1,9 +1,12 @@
 /* roofcast ppl: quality and size of quantizations: perplexity on a text, KL divergence from a reference file. */
+#include "base/environment.h"
 #include "bench/ppl.h"
 #include "cli/cli.h"
+#include "dataset/ppl_saved.h"
 #include "model/tokenizer.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,9 +19,10 @@ struct options {
     int64_t n_ctx, n_chunks, stride, n_ubatch, threads;
     struct setup_options engine;
     enum report_format format;
+    bool no_record;
 };
 
-enum { OPT_AGAINST = 256, OPT_IDS, OPT_CHUNKS, OPT_STRIDE, OPT_UB, OPT_QUIET };
+enum { OPT_AGAINST = 256, OPT_IDS, OPT_CHUNKS, OPT_STRIDE, OPT_UB, OPT_QUIET, OPT_NO_RECORD };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", CLI_AGAIN, "GGUF file; repeatable, a row per file", 0 },
@@ -36,6 +40,7 @@ static const struct argp_option option_table[] = {
     CLI_ENGINE_OPTIONS,
     CLI_ACT_SCALES_OPTION,
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
+    { "no-record", OPT_NO_RECORD, NULL, 0, "do not record the result in the user's folder for `roofcast choose`", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "print no progress to standard error", 0 },
     { 0 },
 };
@@ -66,6 +71,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return parse_int(arg, 1, 1 << 24, "--stride", &o->stride, err);
     case OPT_UB:
         return parse_int(arg, 1, 1 << 16, "-ub", &o->n_ubatch, err);
+    case OPT_NO_RECORD:
+        return cli_flag(&o->no_record);
     case OPT_QUIET:
         cli_set_quiet(true);
         return 0;
@@ -254,14 +261,54 @@ static int print_files(struct ppl_file *file, size_t n, const struct options *o,
     return ppl_print(o->format, file, n, c, o->against, prov, err);
 }
 
+/* ---- the record that `roofcast choose` reads --------------------------------------------------- */
+
+static struct ppl_saved saved_row(const struct ppl_file *f, const struct options *o, const struct model *ref, const struct model *base, const struct ppl_chunks *c)
+{
+    const struct quality *q = &f->q;
+    const char *text = o->ids ? o->ids : o->text, *slash = strrchr(text, '/');
+    struct ppl_saved s = { .n_params = (double)ref->n_params, .n_ctx = c->n_ctx, .n_tokens = (double)q->n_tokens, .ppl = q->ppl, .ppl_se = q->ppl_se,
+                           .ln_ratio = NAN, .ln_ratio_se = NAN, .kl = NAN, .kl_se = NAN };
+    snprintf(s.model, sizeof s.model, "%s", f->model);
+    snprintf(s.type, sizeof s.type, "%s", f->type);
+    snprintf(s.text, sizeof s.text, "%.127s", strcmp(text, "-") == 0 ? "standard input" : slash ? slash + 1 : text);
+    clock_date(s.date, sizeof s.date);
+    if (base && !f->base) {
+        snprintf(s.base_type, sizeof s.base_type, "%s", base->type_name);
+        s.ln_ratio = q->ln_ratio;
+        s.ln_ratio_se = q->ln_ratio_se;
+        s.kl = q->kl;
+        s.kl_se = q->kl_se;
+    }
+    return s;
+}
+
+/* Files of one model share a record. A folder that cannot be written is a warning: the result was printed. */
+static void record(const struct ppl_file *file, size_t n, const struct options *o, const struct model *ref, const struct model *base, const struct ppl_chunks *c)
+{
+    const char *dir = environment()->user_dir;
+    for (size_t i = 0; dir && !o->no_record && i < n; i++) {
+        const struct ppl_saved s = saved_row(&file[i], o, ref, base, c);
+        struct error err = { 0 };
+        char path[4352] = "";
+        if (!isfinite(s.ppl) || !(s.ppl < 1e30))
+            continue;
+        if (ppl_saved_add(dir, &s, 1, path, sizeof path, &err) != 0)
+            notify_warn("the result is not recorded for `roofcast choose`: %s", err.msg);
+        else if (i == 0)
+            notify_note("recorded for `roofcast choose`: %s", path);
+    }
+}
+
 /* After an interrupt or a failure the completed files are printed. */
-static int evaluate_and_print(struct ppl_file *file, const struct options *o, const struct model *base, const struct ppl_chunks *c,
+static int evaluate_and_print(struct ppl_file *file, const struct options *o, const struct model *ref, const struct model *base, const struct ppl_chunks *c,
                               const struct setup *machine, const struct provenance *prov, struct error *err)
 {
     struct error print_err = { 0 };
     size_t n;
     const int rc = evaluate_all(file, &n, o, base, c, machine, err);
     notify_progress_done();
+    record(file, n, o, ref, base, c);
     if (rc == 0)
         return print_files(file, n, o, base, c, prov, err);
     if (n == 0)
@@ -295,7 +342,7 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
         setup_init(&machine, o->threads, &o->engine, err) != 0)
         goto out;
     provenance(&prov, &machine, argc, argv);
-    rc = evaluate_and_print(file, o, o->against ? &ref : NULL, &chunks, &machine, &prov, err);
+    rc = evaluate_and_print(file, o, &ref, o->against ? &ref : NULL, &chunks, &machine, &prov, err);
 out:
     setup_free(&machine);
     token_list_free(&tokens.id);
@@ -323,7 +370,7 @@ int cmd_ppl(int argc, char **argv, struct error *err)
         "-ctk and -ctv set the KV cache of the files, not of --against: the same file twice shows the cost of a quantized "
         "cache.\n\n"
         "The files are evaluated one after the other, each together with the base, so two are in memory at a time. After Ctrl-C or an "
-        "error the completed files are printed.";
+        "error the completed files are printed. Results are recorded in the user's folder (quality/MODEL.json), where `roofcast choose` finds them.";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-m FILE...] -f TEXT", doc, NULL };
     struct options o = { .n_ubatch = 512, .engine = SETUP_DEFAULT, .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)

@@ -363,12 +363,17 @@ static int run_options(struct predict_cli *o, struct error *err)
     return rc;
 }
 
-int predict_for_plot(struct plot_prediction *out, const char *model, const char *hw, const char *type, struct error *err)
+int predict_for_plot(struct plot_prediction *out, const struct predict_request *r, struct error *err)
 {
     struct predict_cli o = PREDICT_DEFAULTS;
-    o.model = model;
-    o.hw = hw;
+    const char *type = r->type;
+    o.model = r->model;
+    o.hw = r->hw;
     o.keep = out;
+    o.n_prompt = r->n_prompt;
+    o.n_gen = r->n_gen;
+    o.n_depth = r->n_depth ? r->n_depth : o.n_depth;
+    o.n_batch = r->n_batch ? r->n_batch : o.n_batch;
     return type && pricing_parse('q', type, &o.price, err) != 0 ? -1 : run_options(&o, err);
 }
 

@@ -161,7 +161,8 @@ static int try_idea(const struct options *given, size_t i, const struct serving_
     p->policy = ideas[i].policy ? ideas[i].policy : given->c.deploy.policy;
     p->enable_chunked_prefill = ideas[i].chunked;
     p->enable_prefix_caching = ideas[i].prefix;
-    p->num_speculative_tokens = p->look_ahead = ideas[i].drafts;
+    p->num_speculative_tokens = ideas[i].drafts;
+    p->look_ahead = serving_is_ngram(&o.c) ? 0 : ideas[i].drafts;
     if (ideas[i].policy) /* the policy's own */
         p->max_num_seqs = p->max_num_batched_tokens = 0;
     if (ideas[i].kv_fp8)
@@ -194,7 +195,7 @@ static int draw_policies(const struct options *o, const struct serving_policy *p
     char style[4096];
     struct strbuf notes = { 0 };
     struct serving_chart c = { .style = style, .out_base = o->out.chart };
-    if (cli_chart_style(style, sizeof style, "reports/charts/curves.gp", err) != 0)
+    if (cli_chart_style(style, sizeof style, "reports/charts/policies.gp", err) != 0)
         return -1;
     snprintf(c.title, sizeof c.title, "What each idea buys");
     snprintf(c.subtitle, sizeof c.subtitle, "%.200s", w->name);
@@ -309,8 +310,8 @@ static int run(struct options *o, struct error *err)
 /* Options that would have no effect. */
 static int check_options(const struct options *o, struct error *err)
 {
-    if ((o->c.n_accept > 0 || o->c.accept_sd > 0) && o->c.deploy.num_speculative_tokens == 0 && !o->compare)
-        return error_set(err, ERROR_USAGE, "--acceptance and --acceptance-spread: expected --num-speculative-tokens, without which nothing is drafted");
+    if ((o->c.n_accept > 0 || o->c.accept_sd > 0 || o->c.draft) && o->c.deploy.num_speculative_tokens == 0 && !o->compare)
+        return error_set(err, ERROR_USAGE, "--draft, --acceptance and --acceptance-spread: expected --num-speculative-tokens, without which nothing is drafted");
     if (o->c.routing != ROUTE_ROUND_ROBIN && o->c.price.layout.dp < 2)
         return error_set(err, ERROR_USAGE, "--route: expected --dp of at least 2: there is one replica");
     if (o->compare && o->c.deploy.policy && strncmp(o->c.deploy.policy, "vllm", 4) != 0)

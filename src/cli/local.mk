@@ -1,6 +1,10 @@
 bin_PROGRAMS += roofcast
 roofcast_SOURCES = \
+  %D%/bench_against.c \
+  %D%/bench_against.h \
   %D%/bench_foreign.c \
+  %D%/browser.c \
+  %D%/browser.h \
   %D%/bench_foreign.h \
   %D%/capacity.h \
   %D%/capacity_charts.c \
@@ -20,7 +24,9 @@ roofcast_SOURCES = \
   %D%/cmd_bench.c \
   %D%/cmd_calibrate.c \
   %D%/cmd_capacity.c \
+  %D%/cmd_choose.c \
   %D%/cmd_compare.c \
+  %D%/compare.h \
   %D%/cmd_doctor.c \
   %D%/cmd_import.c \
   %D%/cmd_list.c \
@@ -36,6 +42,8 @@ roofcast_SOURCES = \
   %D%/cmd_score.c \
   %D%/cmd_serve.c \
   %D%/cmd_simulate.c \
+  %D%/report_step.c \
+  %D%/report_step.h \
   %D%/serve.c \
   %D%/serve_draft.c \
   %D%/serve.h \

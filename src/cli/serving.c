@@ -176,6 +176,10 @@ static int read_policy(int key, const char *arg, struct serving_cli *o, struct e
             return -1;
         d->num_speculative_tokens = d->look_ahead = (uint32_t)n;
         return 0;
+    case SERVING_DRAFT:
+        return cli_text_once(&o->draft, arg, "--draft", err);
+    case SERVING_DRAFT_TYPE:
+        return pricing_type(&o->draft_type, o->draft_named, sizeof o->draft_named, arg, "--draft-type", err);
     case SERVING_ACCEPT:
         return serving_rates(arg, "--acceptance", o->accept, &o->n_accept, err);
     case SERVING_ACCEPT_SD:
@@ -228,6 +232,8 @@ int serving_check(const struct serving_cli *o, struct error *err)
 {
     if (o->ramp_given && o->load.arrivals.ramp == RAMP_NONE)
         return error_set(err, ERROR_USAGE, "--ramp-up-start-rps and --ramp-up-end-rps: expected --ramp-up-strategy");
+    if (o->draft_type && (!o->draft || serving_is_ngram(o)))
+        return error_set(err, ERROR_USAGE, "--draft-type: expected --draft MODEL");
     if (o->load_given && o->n_prefill == 0 && !(o->deploy.kv_offloading_gib > 0))
         return error_set(err, ERROR_USAGE, "--kv-load-bandwidth: expected --prefill-replicas or --kv-offloading-size: nothing is loaded");
     return 0;
@@ -252,6 +258,36 @@ const char *serving_constants(char buf[17])
 
 /* ---- a model -------------------------------------------------------------------------------------------------------- */
 
+bool serving_is_ngram(const struct serving_cli *o)
+{
+    return o->draft && strcmp(o->draft, "ngram") == 0;
+}
+
+static int open_draft(struct serving_model *x, struct serving_cli *o, struct error *err)
+{
+    if (serving_is_ngram(o))
+        o->deploy.look_ahead = 0; /* as vLLM: slots of look-ahead are of models that draft */
+    if (!o->draft || serving_is_ngram(o))
+        return 0;
+    if (model_load(&x->draft, o->draft, o->draft_type, err) != 0)
+        return -1;
+    if (model_classes_init(&x->draft_classes, &x->draft, err) != 0) {
+        model_free(&x->draft);
+        return -1;
+    }
+    o->deploy.draft = &x->draft_classes.classes;
+    x->drafts = true;
+    return 0;
+}
+
+static void close_draft(struct serving_model *x)
+{
+    if (!x->drafts)
+        return;
+    model_classes_free(&x->draft_classes);
+    model_free(&x->draft);
+}
+
 int serving_model_open(struct serving_model *x, struct serving_cli *o, const struct str_list *hw, struct error *err)
 {
     const bool slots = o->deploy.policy && strcmp(o->deploy.policy, "llama-server") == 0;
@@ -263,11 +299,12 @@ int serving_model_open(struct serving_model *x, struct serving_cli *o, const str
     const struct software_query query = { .materialized = o->price.materialized, .hw = hw, .model = o->model,
                                           .type = x->m.gguf ? NULL : x->m.type_name, .tp = (int)o->price.layout.tp };
     if (model_classes_init(&x->classes, &x->m, err) == 0) {
-        if (software_load(&x->software, &so, &query, err) == 0) {
+        if (software_load(&x->software, &so, &query, err) == 0 && open_draft(x, o, err) == 0) {
             if (x->software)
                 software_serve(x->software);
             return 0;
         }
+        software_free(x->software);
         model_classes_free(&x->classes);
     }
     model_free(&x->m);
@@ -276,6 +313,7 @@ int serving_model_open(struct serving_model *x, struct serving_cli *o, const str
 
 void serving_model_close(struct serving_model *x)
 {
+    close_draft(x);
     software_free(x->software);
     model_classes_free(&x->classes);
     model_free(&x->m);

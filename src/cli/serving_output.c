@@ -67,21 +67,19 @@ static int write_requests(const struct serving_output *o, const struct serving_s
 
 static int draw(const struct serving_output *o, const struct serving_subject *s, const struct timeline *t, struct error *err)
 {
-    char style[4096], base[4096];
+    char style[CLI_PATH], base[CLI_PATH];
     struct strbuf notes = { 0 };
     struct serving_chart c = { .style = style, .out_base = base };
-    if (cli_chart_style(style, sizeof style, "reports/charts/curves.gp", err) != 0)
-        return -1;
     snprintf(c.title, sizeof c.title, "%.60s on %.60s", s->model, s->hw);
     snprintf(c.subtitle, sizeof c.subtitle, "%.120s, %s", s->w->name, s->options->policy->name);
-    snprintf(base, sizeof base, "%.4000s-latency", o->chart);
-    int rc = serving_chart_cdf(&c, s, &notes, err);
-    snprintf(base, sizeof base, "%.4000s-timeline", o->chart);
+    int rc = cli_chart_files(style, base, o->chart, "latencies", "-latency", err);
+    rc = rc ? rc : serving_chart_cdf(&c, s, &notes, err);
+    rc = rc ? rc : cli_chart_files(style, base, o->chart, "timeline", "-timeline", err);
     if (rc == 0)
         rc = serving_chart_timeline(&c, s, t, &notes, err);
     const struct step_work *w = s->options->work;
     const struct serving_steps steps = { NULL, s->steps, w ? w->peak_bytes_s : NAN, w ? w->peak_flop_s : NAN };
-    snprintf(base, sizeof base, "%.4000s-steps", o->chart);
+    rc = rc ? rc : cli_chart_files(style, base, o->chart, "steps", "-steps", err);
     if (rc == 0)
         rc = serving_chart_steps(&c, &steps, 1, &notes, err);
     if (rc == 0 && notes.len > 0)

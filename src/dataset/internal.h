@@ -10,6 +10,8 @@ struct measurement measure_empty(enum measure_kind kind);
 int measure_add(struct measurements *l, const struct measurement *m, struct error *err);
 /* Copy of s, owned by l; NULL: *err. */
 const char *measure_copy_text(struct measurements *l, const char *s, struct error *err);
+/* Takes a block from malloc() of that many bytes, to be freed with l; NULL is an error. On error the block is freed. */
+int measure_keep(struct measurements *l, void *block, size_t bytes, struct error *err);
 
 /* Readers of l->csv. */
 int throughput_read(struct measurements *l, struct error *err);

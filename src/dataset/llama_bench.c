@@ -16,7 +16,7 @@ const char *const llama_bench_fields[N_FIELD] = {
     "split_mode", "main_gpu", "devices", "n_cpu_moe", "tensor_buft_overrides", "no_kv_offload",
     "cuda", "metal", "vulkan", "sycl", "opencl", /* instead of "backends" before September 2024, and in ik_llama.cpp */
     "fused_moe",                                 /* ik_llama.cpp only; and "test" */
-    "tensor_split",
+    "tensor_split", "stddev_ts",
 };
 static const int needed[] = { F_LABEL, F_PROMPT, F_GEN, F_RATE };
 
@@ -438,14 +438,17 @@ static int read_figures(struct figures *g, struct measurement *m, const struct t
     return g->prompt + g->gen > 0 ? 0 : refuse(t, F_GEN, err, "a generation after a prompt");
 }
 
-/* The mean of rates is slightly above the rate of the mean time; a factor of two means that both are of different tests. */
+/* The mean of rates is above the rate of the mean time, slightly where the repetitions are alike; a factor of two means that both are of different tests,
+ * unless the repetitions are far apart. */
 static int check_rate(struct measurements *l, struct measurement *m, const struct figures *g, const struct test *t, struct error *err)
 {
-    static const double SAID = 1.1, REFUSED = 2;
+    static const double SAID = 1.1, REFUSED = 2, FAR = 0.25;
     const double tok = g->prompt + g->gen, of_time = g->ns > 0 ? 1e9 * tok / g->ns : m->value;
     const double apart = fmax(m->value, of_time) / fmin(m->value, of_time);
+    const double sd = *t->v[F_SD] ? csv_to_number(t->v[F_SD]) : NAN;
+    const bool differ = m->value > of_time && sd > FAR * m->value;
     char text[160];
-    if (apart > REFUSED) {
+    if (apart > REFUSED && !differ) {
         snprintf(text, sizeof text, "%.6g, which %g tokens in avg_ns of %.6g s are", of_time, tok, g->ns / 1e9);
         return refuse(t, F_RATE, err, text);
     }
@@ -456,13 +459,43 @@ static int check_rate(struct measurements *l, struct measurement *m, const struc
     return add_remark(l, m, text, err);
 }
 
+/* Spread of the repetitions, and each where the file has them. */
+static int read_samples(struct measurements *l, struct measurement *m, const struct test *t, struct error *err)
+{
+    enum { MOST = 10000 };
+    static const double LEAST = 1e-9, LARGEST = 1e12;
+    const size_t n = json_array_size(t->samples);
+    char where[400];
+    m->sd = *t->v[F_SD] ? csv_to_number(t->v[F_SD]) : NAN; /* "-nan" is not stated */
+    if (!isnan(m->sd) && number(t, F_SD, 0, LARGEST, 0, &m->sd, err) != 0)
+        return -1;
+    if (n == 0)
+        return 0;
+    llama_bench_position(t, F_RATE, where, sizeof where);
+    if (n > MOST)
+        return error_set(err, ERROR_INPUT, "%s: samples_ts: expected at most %d values, found %zu", where, MOST, n);
+    double *const sample = malloc(n * sizeof *sample);
+    if (measure_keep(l, sample, n * sizeof *sample, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *const v = json_array_get(t->samples, i);
+        sample[i] = json_number_value(v);
+        if (!json_is_number(v) || !(sample[i] >= LEAST && sample[i] <= LARGEST))
+            return error_set(err, ERROR_INPUT, "%s: samples_ts[%zu]: expected a number from %g to %g, found %s %g", where, i, LEAST, LARGEST,
+                             json_is_number(v) ? "the number" : json_type_name(v), sample[i]);
+    }
+    m->sample = sample;
+    m->n_sample = n;
+    return 0;
+}
+
 static int add_test(struct measurements *l, const struct test *t, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_RATE);
     struct figures g;
     m.line = t->line;
     if (read_figures(&g, &m, t, err) != 0 || check_cache(t, F_TYPE_K, err) != 0 || check_cache(t, F_TYPE_V, err) != 0 || read_flash(&m, t, err) != 0 ||
-        check_date(l, &m, t, err) != 0 || check_rate(l, &m, &g, t, err) != 0)
+        check_date(l, &m, t, err) != 0 || check_rate(l, &m, &g, t, err) != 0 || read_samples(l, &m, t, err) != 0)
         return -1;
     m.params_b = g.params > 0 ? g.params / 1e9 : NAN;
     m.weight_gib = g.size > 0 ? g.size / 0x1p30 : NAN;
@@ -586,7 +619,7 @@ static const char *number_text(char *buf, size_t size, const json_t *v)
 int llama_bench_json(struct measurements *l, const json_t *o, const struct json_position *at, const struct measure_context *x,
                      struct error *err)
 {
-    struct test t = { .json = at, .line = at->line, .name = l->name };
+    struct test t = { .json = at, .line = at->line, .name = l->name, .samples = json_object_get(o, "samples_ts") };
     const char *key;
     json_t *v;
     char number[32];

@@ -328,7 +328,7 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
 {
     char *const *const head = r->head, *const *const cell = r->cell;
     const size_t n = r->n;
-    char rate[32], p[16], g[16], d[16], size[32], params[32], mean[64], commit[48] = "", build[48] = "";
+    char rate[32], p[16], g[16], d[16], size[32], params[32], mean[64], sd[32], commit[48] = "", build[48] = "";
     int np, ng, nd;
     struct test t = { .line = line, .name = l->name, .text = text, .begin = r->at };
     for (int k = 0; k < N_FIELD; k++)
@@ -341,7 +341,7 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
         if (!is_column(head[i]))
             llama_bench_note_ignored(&t, head[i], cell[i]);
     t.at[F_PROMPT] = t.at[F_GEN] = t.at[F_DEPTH] = in_file(r, "test");
-    t.at[F_RATE] = in_file(r, "t/s");
+    t.at[F_RATE] = t.at[F_SD] = in_file(r, "t/s");
     t.at[F_SIZE] = in_file(r, "size");
     t.at[F_PARAMS] = in_file(r, "params");
     if (!read_test(llama_bench_cell(head, cell, n, "test"), &np, &ng, &nd)) {
@@ -350,6 +350,8 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
                          llama_bench_position(&t, F_PROMPT, where, sizeof where), llama_bench_cell(head, cell, n, "test"));
     }
     snprintf(mean, sizeof mean, "%s", llama_bench_cell(head, cell, n, "t/s"));
+    const char *const spread = strstr(mean, "\xc2\xb1 "); /* "10.00 +- 0.25" with the sign */
+    snprintf(sd, sizeof sd, "%.30s", spread ? spread + 3 : "");
     mean[strcspn(mean, " ")] = 0;
     snprintf(rate, sizeof rate, "%.30s", mean);
     snprintf(p, sizeof p, "%d", np);
@@ -364,6 +366,7 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     t.v[F_BUILD] = build;
     t.v[F_IK] = is_of_ik(head, n) ? "1" : "";
     t.v[F_RATE] = rate;
+    t.v[F_SD] = sd;
     t.v[F_PROMPT] = p;
     t.v[F_GEN] = g;
     t.v[F_DEPTH] = d;

@@ -20,7 +20,12 @@ libdataset_a_SOURCES = \
   %D%/names.c \
   %D%/ops.c \
   %D%/others.c \
+  %D%/ppl_saved.c \
+  %D%/ppl_saved.h \
   %D%/preset.c \
+  %D%/published.c \
+  %D%/published.h \
+  %D%/published_fit.c \
   %D%/roof_violation.c \
   %D%/roofs.c \
   %D%/row_model.c \

@@ -69,7 +69,7 @@ struct measurement measure_empty(enum measure_kind kind)
 {
     static const struct measure_layout no_layout = { .batch = NAN };
     return (struct measurement){
-        .kind = kind, .phase = MEASURE_NO_PHASE, .metric = METRIC_TOK_S, .value = NAN,
+        .kind = kind, .phase = MEASURE_NO_PHASE, .metric = METRIC_TOK_S, .value = NAN, .sd = NAN,
         .id = "", .source = "", .hardware = "", .engine = "", .version = "", .model = "", .quant = "", .quant_experts = "", .date = "",
         .notes = "", .assumed = "", .remark = "", .label = "", .named = "",
         .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
@@ -101,24 +101,27 @@ int measure_add(struct measurements *l, const struct measurement *m, struct erro
     return 0;
 }
 
-const char *measure_copy_text(struct measurements *l, const char *s, struct error *err)
+int measure_keep(struct measurements *l, void *block, size_t bytes, struct error *err)
 {
-    if ((l->n_text & (l->n_text - 1)) == 0) { /* capacity doubles at powers of two */
+    if (block && (l->n_text & (l->n_text - 1)) == 0) { /* capacity doubles at powers of two */
         const size_t cap = l->n_text ? 2 * l->n_text : 1;
         char **text = realloc(l->text, cap * sizeof *text);
         if (!text) {
-            error_oom(err, cap * sizeof *text, "the texts of measurements");
-            return NULL;
+            free(block);
+            return error_oom(err, cap * sizeof *text, "the texts of measurements");
         }
         l->text = text;
     }
+    if (!block)
+        return error_oom(err, bytes, "a text of a measurement");
+    l->text[l->n_text++] = block;
+    return 0;
+}
+
+const char *measure_copy_text(struct measurements *l, const char *s, struct error *err)
+{
     char *copy = strdup(s);
-    if (!copy) {
-        error_oom(err, strlen(s) + 1, "a text of a measurement");
-        return NULL;
-    }
-    l->text[l->n_text++] = copy;
-    return copy;
+    return measure_keep(l, copy, strlen(s) + 1, err) == 0 ? copy : NULL;
 }
 
 void measure_free(struct measurements *l)

@@ -76,6 +76,9 @@ struct measurement {
     const char *assumed; /* assumptions of the reader; "": none */
     const char *remark;  /* remarks, such as contradictions between fields; "": none */
     double value;      /* tokens/s or seconds, all devices (per_gpu rates multiplied) */
+    double sd;         /* of repetitions, in the unit of value; NaN: not stated */
+    const double *sample; /* [n_sample] value of each repetition; n_sample 0: not stated */
+    size_t n_sample;
     double ln_sd;      /* standard deviation of ln value, if derived from other values; 0: measured */
     size_t line;       /* line of its file; 0: none */
     size_t file;       /* index of its file among several */
@@ -145,7 +148,7 @@ struct measurements {
     struct csv csv;
     struct csv *table; /* [n_table]: tables before csv */
     size_t n_table;
-    char **text;
+    char **text; /* and samples */
     size_t n_text;
 };
 

@@ -139,6 +139,8 @@ struct work engine_work(const struct engine *e);
 
 /* False if one of n logits is NaN or infinite: damaged weights. */
 bool logits_finite(const float *logits, size_t n);
+/* Index of the largest of n logits, the first of equal ones; NaN are passed over, 0 if all are. */
+int32_t logits_largest(const float *logits, uint32_t n);
 
 /* ---- sampler ------------------------------------------------------------------ */
 /* Applied in this order, methods.md (97): penalty, top-k, top-p, min-p, temperature, draw. */

@@ -221,7 +221,7 @@ static uint32_t keep_best(struct sampler *s, float top, struct scored **kept)
 
 /* ---- sampling ---- */
 
-static int32_t largest(const float *logits, uint32_t n)
+int32_t logits_largest(const float *logits, uint32_t n)
 {
     enum { LANES = 32 }; /* independent maxima: vectors; a chain of comparisons takes ten times as long */
     float lane[LANES];
@@ -285,7 +285,7 @@ int32_t sampler_pick(struct sampler *s, const float *logits)
 {
     const struct sampler_options *o = &s->opt;
     if (o->temperature <= 0 && !s->count)
-        return largest(logits, s->n_vocab);
+        return logits_largest(logits, s->n_vocab);
     const uint32_t best = score(s, logits);
     const float top = s->token[best].logit;
     if (o->temperature <= 0)

@@ -6,6 +6,8 @@ libhwprofile_a_SOURCES = \
   %D%/this.c \
   %D%/names.c \
   %D%/noise.c \
+  %D%/prices.c \
+  %D%/prices.h \
   %D%/fields.c \
   %D%/parse.c \
   %D%/parse_ceiling.c \

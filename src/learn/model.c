@@ -343,7 +343,8 @@ static int predict_attention(const struct workload *p, struct estimate *out, str
                          p->machine->hardware, c->head_dim);
     call.resident = true;
     call.windowed = p->m->window > 0;
-    const struct time_kernel t = attend_time(&f, attend_choose(&f, &call), &call);
+    struct time_attend form;
+    const struct time_kernel t = attend_time(&f, attend_choose(&f, &call), &call, &form);
     const double half = exp(PREDICT_Z90 * prior(PRIOR_ATTEND_LEFT));
     *out = (struct estimate){ .seconds = t.seconds, .lo_s = t.seconds / half, .hi_s = t.seconds * half };
     return 0;

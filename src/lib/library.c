@@ -35,6 +35,7 @@ static int kind_of(enum error_kind kind)
     case ERROR_SYSTEM:
     case ERROR_INTERRUPTED: /* of handlers that the program alone installs */
     case ERROR_PIPE:
+    case ERROR_REGRESSION:
         return ROOFCAST_ERROR_SYSTEM;
     case ERROR_UNAVAILABLE:
         return ROOFCAST_ERROR_UNAVAILABLE;

@@ -83,10 +83,11 @@ static void add_sample(struct strbuf *b, const struct frame *f, const struct pla
         [SAMPLE_PREFILL] = "pt 9 ps 1.1 lc rgb prefill_color",
         [SAMPLE_OTHER] = "pt 7 ps 1.1 lc rgb other_color",
         [SAMPLE_COUNTED] = "pt 13 ps 1.1 lc rgb ink",
+        [SAMPLE_FULL] = "pt 7 ps 1.1 lc rgb ink",
         [SAMPLE_HOLLOW] = "pt 6 ps 1.1 lw 1.5 lc rgb ink",
-        [SAMPLE_L1] = "pt 7 ps 1.1 lc rgb level_color('L1')",
-        [SAMPLE_L2] = "pt 7 ps 1.1 lc rgb level_color('L2')",
-        [SAMPLE_L3] = "pt 7 ps 1.1 lc rgb level_color('L3')",
+        [SAMPLE_L1] = "pt 5 ps 1.1 lc rgb level_color('L1')",
+        [SAMPLE_L2] = "pt 9 ps 1.1 lc rgb level_color('L2')",
+        [SAMPLE_L3] = "pt 11 ps 1.1 lc rgb level_color('L3')",
         [SAMPLE_DRAM] = "pt 7 ps 1.1 lc rgb level_color('DRAM')",
         [SAMPLE_RIDGE] = "pt 7 ps 0.65 lc rgb roof_color",
     };
@@ -134,6 +135,18 @@ static void add_labels(struct strbuf *b, const struct plan *p)
     }
 }
 
+/* From inside the frame to its edge, behind which a point lies. */
+static void add_edges(struct strbuf *b, const struct plan *p)
+{
+    for (size_t i = 0; i < p->n_edge; i++) {
+        strbuf_adds(b, "set arrow from ");
+        script_add_position(b, &p->frame, p->edge[i].x0, p->edge[i].y0, true);
+        strbuf_adds(b, " to ");
+        script_add_position(b, &p->frame, p->edge[i].x1, p->edge[i].y1, true);
+        strbuf_addf(b, " head filled size screen 0.007, 25 front lw 1.3 lc rgb %s\n", script_role_color(p->edge_role[i]));
+    }
+}
+
 static int build_script(struct strbuf *b, const struct roofline_chart *c, const struct plan *p,
                         const struct chart_out *o, struct error *err)
 {
@@ -142,9 +155,30 @@ static int build_script(struct strbuf *b, const struct roofline_chart *c, const 
     script_add_decades(&texts, "y", p->frame.y_lo, p->frame.y_hi, "");
     add_labels(&texts, p);
     add_joins(&texts, c, p);
-    script_add_prologue(b, o, &p->frame);
+    add_edges(&texts, p);
+    const struct chart_words words = { .title = c->title, .x_title = "Arithmetic intensity [FLOP/byte]", .y_title = "FLOP/s", .x_log = true,
+                                       .y_log = true };
+    script_add_prologue(b, o, &p->frame, &words);
     int rc = script_add_style(b, c->style, &texts, err);
     strbuf_free(&texts);
+    return rc;
+}
+
+/* "decode ffn_gate, predicted: 1.83 FLOP/byte, 123 GFLOP/s, 24 % of the time" */
+static int add_tips(struct chart_out *o, const struct roofline_chart *c, const struct plan *p, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < c->n_point && rc == 0; i++) {
+        const struct chart_point *q = &c->point[i];
+        char text[200], rate[32], share[40] = "";
+        if (!p->in_frame[i])
+            continue;
+        if (!isnan(q->weight))
+            snprintf(share, sizeof share, ", %.3g %% of the time", 100 * q->weight);
+        snprintf(text, sizeof text, "%s %s%s: %.3g FLOP/byte, %s%s", q->phase, q->label, q->counted ? ", bytes counted" : q->predicted && !c->by_level ? ", predicted" : "",
+                 q->ai, units_si(rate, sizeof rate, q->flop_s, "FLOP/s"), share);
+        rc = chart_out_tip(o, frame_px(&p->frame, q->ai), frame_py(&p->frame, q->flop_s), text, err);
+    }
     return rc;
 }
 
@@ -173,7 +207,11 @@ int chart_roofline(const struct roofline_chart *c, const char *out_base, struct 
         return -1;
     int rc = plan_roofline(&p, c, notes, err);
     if (rc == 0) {
-        rc = write_data(c, &p, &o, err);
+        o.style = c->style;
+        o.title = c->title;
+        o.description = c->subtitle;
+        rc = add_tips(&o, c, &p, err);
+        rc = rc ? rc : write_data(c, &p, &o, err);
         rc = rc ? rc : chart_draw(&o, err);
         plan_free(&p);
     }

@@ -44,8 +44,11 @@ int curve_add_level(struct curve_chart *c, double y, bool spec, int series, cons
 
 void curve_chart_free(struct curve_chart *c)
 {
-    for (size_t i = 0; i < c->n_series; i++)
+    for (size_t i = 0; i < c->n_series; i++) {
         free(c->series[i].point);
+        free(c->series[i].name);
+        free(c->series[i].beside);
+    }
     free(c->series);
     free(c->mark);
     free(c->level);
@@ -59,6 +62,18 @@ void axis_decades(struct chart_axis *a, double lo, double hi)
     a->scale = AXIS_DECADES;
     a->lo = pow(10, floor(log10(lo / 1.1)));
     a->hi = pow(10, ceil(log10(hi * 1.1)));
+}
+
+void axis_decades_close(struct chart_axis *a, double lo, double hi)
+{
+    static const double step[] = { 1, 2, 5, 10 };
+    const double above = pow(10, floor(log10(hi * 1.1))), below = pow(10, floor(log10(lo / 1.1)));
+    size_t i = 0, k = 2;
+    while (step[i] * above < hi * 1.1 && step[i] < 10)
+        i++;
+    while (step[k] * below > lo / 1.1 && k > 0)
+        k--;
+    *a = (struct chart_axis){ .scale = AXIS_DECADES, .lo = step[k] * below, .hi = step[i] * above };
 }
 
 /* [0, hi] rounded up to one of the steps, the last of which is 10, of a decade. */

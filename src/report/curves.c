@@ -9,7 +9,6 @@
 
 #define PLOT_W    960.0
 #define PLOT_H    480.0
-#define TITLE_PX  18.0
 #define TEXT_PX   12.0
 #define SMALL_PX  11.0
 #define MARK_ROW  15.0 /* rows of mark names above the plot */
@@ -40,20 +39,7 @@ static void sketch_free(struct sketch *s)
 static int add(struct sketch *s, enum text_role role, double size_px, double x, double y, char align, double angle,
                const char *text, struct error *err)
 {
-    struct plan_text t = { .x = x, .y = y, .size_px = size_px, .angle = angle, .align = align, .role = role };
-    return plan_add_text(&s->plan, &t, text, err);
-}
-
-/* Lines of at most the picture's width, from *y down. */
-static int paragraph(struct sketch *s, const char *text, double size_px, int max_lines, double *y, struct error *err)
-{
-    char line[6][WRAP_LINE];
-    bool cut;
-    int n = *text ? wrap_text(text, size_px, s->plan.frame.width - s->plan.frame.left - 20, line, max_lines, &cut) : 0;
-    for (int i = 0; i < n; i++, *y += size_px + 5)
-        if (add(s, TEXT_FAINT, size_px, s->plan.frame.left, *y, 'l', 0, line[i], err) != 0)
-            return -1;
-    return 0;
+    return plan_put(&s->plan, role, size_px, x, y, align, angle, text, err);
 }
 
 static bool finite_range(const struct chart_axis *a)
@@ -134,18 +120,6 @@ static int plan_marks(struct sketch *s, const struct curve_chart *c, const int *
     return 0;
 }
 
-static int plan_titles(struct sketch *s, const struct curve_chart *c, double *y, struct error *err)
-{
-    const struct frame *f = &s->plan.frame;
-    char title[WRAP_LINE];
-    snprintf(title, sizeof title, "%s", c->title);
-    text_fit(title, TITLE_PX, f->width - f->left - 20);
-    *y = 54;
-    if (add(s, TEXT_TITLE, TITLE_PX, f->left, 28, 'l', 0, title, err) != 0)
-        return -1;
-    return paragraph(s, c->subtitle, TEXT_PX, 2, y, err);
-}
-
 static int plan_axis_titles(struct sketch *s, const struct curve_chart *c, struct error *err)
 {
     const struct frame *f = &s->plan.frame;
@@ -161,6 +135,8 @@ static int plan_legend(struct sketch *s, const struct curve_chart *c, double *y,
     *y = f->bottom + 76;
     for (size_t i = 0; i < c->n_series; i++) {
         char text[WRAP_LINE];
+        if (s->sample[i].x < 0) /* the name stands on its line */
+            continue;
         snprintf(text, sizeof text, "%s", c->series[i].label);
         text_fit(text, TEXT_PX, f->width - f->left - SAMPLE_W - 30);
         double w = SAMPLE_W + text_width_px(text, TEXT_PX) + 24;
@@ -177,10 +153,18 @@ static int plan_legend(struct sketch *s, const struct curve_chart *c, double *y,
     return 0;
 }
 
-/* Of the column "line": 0 points, 1 a line through points, 2 with bands in place of bars, 3 a line alone. */
+/* Of the column "line": 0 points, 1 a line through points, 2 with bands in place of bars, 3 a line with few markers, 4 a roof, 5 a band. */
 static int line_kind(const struct chart_series *s)
 {
-    return s->smooth ? 3 : s->band ? 2 : s->line;
+    return s->bare ? 5 : s->roof ? 4 : s->smooth ? 3 : s->band ? 2 : s->line;
+}
+
+enum { N_COLORS = 7, MARKERS = 8 }; /* colours of a template; markers of a long line */
+
+/* Every so-manieth point of a line has a marker. */
+static size_t marker_step(const struct chart_series *s)
+{
+    return s->smooth && s->n_point > MARKERS ? s->n_point / MARKERS : 1;
 }
 
 /* Curves and points, so that no text lies on them. */
@@ -195,9 +179,11 @@ static void fill_scene(struct sketch *s, const struct curve_chart *c)
     for (size_t i = 0; i < c->n_series; i++)
         for (size_t k = 0; k < c->series[i].n_point; k++) {
             const struct hw_point *p = &c->series[i].point[k], *q = k ? p - 1 : NULL;
-            if (in_frame(f, p) && !c->series[i].smooth)
-                scene_add_disc(sc, (struct disc){ frame_px(f, p->x), frame_py(f, p->value), MARKER_PX, DISC_NOBODY });
-            if (q && line_kind(&c->series[i]) > 0 && in_frame(f, p) && in_frame(f, q))
+            if (in_frame(f, p) && line_kind(&c->series[i]) < 4 && k % marker_step(&c->series[i]) == 0)
+                scene_add_disc(sc, (struct disc){ frame_px(f, p->x), frame_py(f, p->value), MARKER_PX, c->series[i].beside ? (int)(i * 4096 + k) : DISC_NOBODY });
+            if (c->series[i].beside && isfinite(p->ci_lo) && isfinite(p->ci_hi) && in_frame(f, p))
+                scene_add_line(sc, (struct segment){ frame_px(f, p->x), frame_py(f, fmax(p->ci_lo, f->y_lo)), frame_px(f, p->x), frame_py(f, fmin(p->ci_hi, f->y_hi)) });
+            if (q && line_kind(&c->series[i]) > 0 && line_kind(&c->series[i]) < 5 && in_frame(f, p) && in_frame(f, q))
                 scene_add_line(sc, (struct segment){ frame_px(f, q->x), frame_py(f, q->value), frame_px(f, p->x), frame_py(f, p->value) });
         }
     for (size_t i = 0; i < c->n_mark; i++)
@@ -232,6 +218,65 @@ static int plan_levels(struct sketch *s, const struct curve_chart *c, struct str
     return 0;
 }
 
+/* The chord from point a of a roof to the farthest one between which the line is straight. */
+static struct segment chord(const struct frame *f, const struct chart_series *s, size_t a, size_t *last)
+{
+    struct segment best = { 0 };
+    const double x0 = frame_px(f, s->point[a].x), y0 = frame_py(f, s->point[a].value);
+    *last = a;
+    for (size_t b = a + 1; b < s->n_point && in_frame(f, &s->point[b]); b++) {
+        const double x1 = frame_px(f, s->point[b].x), y1 = frame_py(f, s->point[b].value);
+        for (size_t k = a + 1; k < b; k++)
+            if (fabs(y0 + (y1 - y0) * (frame_px(f, s->point[k].x) - x0) / (x1 - x0) - frame_py(f, s->point[k].value)) > 2.5)
+                return best;
+        best = (struct segment){ x0, y0, x1, y1 };
+        *last = b;
+    }
+    return best;
+}
+
+/* The name of a limit along its line where there is room, else in the legend. */
+static int plan_roof_name(struct sketch *s, const struct chart_series *v, struct sample *sample, struct error *err)
+{
+    const struct frame *f = &s->plan.frame;
+    struct placement best = { .cost = INFINITY };
+    for (size_t a = 0; a + 1 < v->n_point; a++) {
+        size_t last;
+        struct placement at = { .n_line = 1, .size_px = SMALL_PX, .w_px = text_width_px(v->label, SMALL_PX) };
+        if (!in_frame(f, &v->point[a]))
+            continue;
+        const struct segment l = chord(f, v, a, &last);
+        if (last > a && hypot(l.x1 - l.x0, l.y1 - l.y0) > at.w_px + 10 && place_along(&s->scene, &l, 1, &at) && at.cost < best.cost)
+            best = at;
+    }
+    if (!best.placed)
+        return 0;
+    scene_add_placement(&s->scene, &best);
+    sample->x = -1;
+    struct plan_text t = { .x = best.x, .y = best.y, .size_px = best.size_px, .angle = best.angle, .align = 'c', .in_plot = true, .role = TEXT_ROOF };
+    return plan_add_text(&s->plan, &t, v->label, err);
+}
+
+/* Names beside points, as many as have room. */
+static int plan_names(struct sketch *s, const struct curve_chart *c, struct error *err)
+{
+    const struct frame *f = &s->plan.frame;
+    for (size_t i = 0; i < c->n_series; i++)
+        for (size_t k = 0; c->series[i].beside && k < c->series[i].n_point; k++) {
+            const struct hw_point *p = &c->series[i].point[k];
+            const char *name = c->series[i].name[k];
+            const struct disc at = { frame_px(f, p->x), frame_py(f, p->value), MARKER_PX, (int)(i * 4096 + k) };
+            struct placement place = { .n_line = 1, .size_px = SMALL_PX, .w_px = text_width_px(name, SMALL_PX) };
+            if (!c->series[i].beside[k] || !*name || !has_place(f, p->x, p->value) || !in_frame(f, p) || !place_beside(&s->scene, &at, &place) || place.has_leader)
+                continue;
+            scene_add_placement(&s->scene, &place);
+            struct plan_text t = { .x = place.x, .y = place.y, .size_px = place.size_px, .align = 'c', .in_plot = true, .role = TEXT_PLAIN };
+            if (plan_add_text(&s->plan, &t, name, err) != 0)
+                return -1;
+        }
+    return 0;
+}
+
 /* "outside the axes: read 1t (2 of 40 points)" */
 static void count_outside(const struct frame *f, const struct curve_chart *c, struct strbuf *b)
 {
@@ -254,8 +299,8 @@ static int plan_below(struct sketch *s, const struct curve_chart *c, struct strb
     count_outside(&s->plan.frame, c, &outside);
     if (outside.len)
         strbuf_addf(notes, "%s\n", outside.s);
-    int rc = paragraph(s, c->caption, SMALL_PX, 4, &y, err);
-    rc = rc ? rc : paragraph(s, outside.len ? outside.s : "", SMALL_PX, 2, &y, err);
+    int rc = plan_paragraph(&s->plan, c->caption, SMALL_PX, 4, &y, err);
+    rc = rc ? rc : plan_paragraph(&s->plan, outside.len ? outside.s : "", SMALL_PX, 2, &y, err);
     rc = rc == 0 && outside.oom ? error_oom(err, outside.len, "a caption") : rc;
     strbuf_free(&outside);
     s->plan.frame.height = ceil(y);
@@ -273,7 +318,7 @@ static int plan_curves(struct sketch *s, const struct curve_chart *c, struct str
         return error_oom(err, (c->n_series + c->n_mark) * sizeof *s->sample, "a chart");
     }
     int rc = frame_init(f, c, err);
-    rc = rc ? rc : plan_titles(s, c, &y, err);
+    rc = rc ? rc : plan_heading(&s->plan, c->title, c->subtitle, &y, err);
     rc = rc ? rc : place_marks(s, c, &rows, row_of, notes);
     if (rc == 0) {
         f->top = y + 6 + MARK_ROW * rows;
@@ -283,6 +328,10 @@ static int plan_curves(struct sketch *s, const struct curve_chart *c, struct str
     }
     rc = rc ? rc : plan_axis_titles(s, c, err);
     rc = rc ? rc : plan_levels(s, c, notes, err);
+    for (size_t i = 0; i < c->n_series && rc == 0; i++)
+        if (c->series[i].roof)
+            rc = plan_roof_name(s, &c->series[i], &s->sample[i], err);
+    rc = rc ? rc : plan_names(s, c, err);
     rc = rc ? rc : plan_below(s, c, notes, err);
     free(row_of);
     return rc == 0 && s->scene.oom ? error_oom(err, 4096, "chart layout") : rc;
@@ -353,19 +402,6 @@ static void add_powers(struct strbuf *b, const char *axis, const struct chart_ax
     strbuf_adds(b, ")\n");
 }
 
-/* A tenth, an eighth or a sixth of [0, hi], with one prefix for all. */
-static void add_linear(struct strbuf *b, const char *axis, const struct chart_axis *a)
-{
-    double lead = a->hi / pow(10, floor(log10(a->hi) + 1e-9));
-    int n = lead > 4.5 || lead < 1.1 ? 10 : lead < 1.5 ? 6 : 8, prefix = (int)floor(log10(a->hi) / 3 + 1e-9);
-    prefix = prefix < -4 ? -4 : prefix > 6 ? 6 : prefix;
-    strbuf_addf(b, "set %stics (", axis);
-    for (int i = 0; i <= n; i++)
-        strbuf_addf(b, "%s'%.6g %s%s' %.10g", i ? ", " : "", a->hi * i / n / pow(1000, prefix),
-                    ((const char *[]){ "p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E" })[prefix + 4], a->unit, a->hi * i / n);
-    strbuf_adds(b, ")\n");
-}
-
 static void add_names(struct strbuf *b, const char *axis, const struct chart_axis *a)
 {
     strbuf_addf(b, "set %stics (", axis);
@@ -388,7 +424,7 @@ static void add_tics(struct strbuf *b, const char *axis, const struct chart_axis
         add_powers(b, axis, a);
         return;
     case AXIS_LINEAR:
-        add_linear(b, axis, a);
+        script_add_linear(b, axis, a);
         return;
     case AXIS_NAMES:
         add_names(b, axis, a);
@@ -396,12 +432,27 @@ static void add_tics(struct strbuf *b, const char *axis, const struct chart_axis
     }
 }
 
-/* Behind the styles of all series, which reports/charts/curves.gp sets; marker n - 1 is marker n hollow. */
-static void add_likeness(struct strbuf *b, const struct curve_chart *c)
+/* Line styles of all series. Marker n - 1 is marker n hollow; series beyond the colours are dashed. */
+static void add_styles(struct strbuf *b, const struct curve_chart *c)
 {
-    for (size_t i = 0; i < c->n_series; i++)
-        if (c->series[i].like > 0)
-            strbuf_addf(b, "set style line %zu lc rgb color(%zu) lw 1.8 dt (6,4) pt mark(%zu)-1 ps 0.75\n", i + 1, c->series[i].like, c->series[i].like);
+    int n_roof = 0;
+    size_t k = 0;
+    for (size_t i = 0; i < c->n_series; i++) {
+        const struct chart_series *s = &c->series[i];
+        if (s->roof) {
+            strbuf_addf(b, "set style line %zu lc rgb roof_color lw 1.5 dt %s\n", i + 1, n_roof++ % 2 ? "(2,3)" : "(8,5)");
+            continue;
+        }
+        const size_t color = s->like ? s->like : ++k;
+        strbuf_addf(b, "set style line %zu lc rgb color(%zu) lw 1.8 dt %s pt mark(%zu)%s ps 0.75 pi %zu\n", i + 1, color,
+                    s->like || color > N_COLORS ? "(6,4)" : "1", color, s->like ? "-1" : "", marker_step(s));
+    }
+}
+
+static void add_band_sample(struct strbuf *b, const struct frame *f, const struct sample *at, size_t style)
+{
+    strbuf_addf(b, "set object rectangle from screen %.6g, %.6g to screen %.6g, %.6g fc ls %zu fs transparent solid 0.15 noborder\n", at->x / f->width,
+                1 - (at->y - 6) / f->height, (at->x + SAMPLE_W - 8) / f->width, 1 - (at->y + 6) / f->height, style);
 }
 
 static void add_samples(struct strbuf *b, const struct sketch *s, const struct curve_chart *c)
@@ -409,14 +460,18 @@ static void add_samples(struct strbuf *b, const struct sketch *s, const struct c
     const struct frame *f = &s->plan.frame;
     for (size_t i = 0; i < c->n_series; i++) {
         const struct sample *at = &s->sample[i];
-        if (line_kind(&c->series[i]) > 0) {
+        if (at->x < 0)
+            continue;
+        if (c->series[i].bare) {
+            add_band_sample(b, f, at, i + 1);
+        } else if (line_kind(&c->series[i]) > 0) {
             strbuf_adds(b, "set arrow from ");
             script_add_position(b, f, at->x, at->y, false);
             strbuf_adds(b, " to ");
             script_add_position(b, f, at->x + SAMPLE_W - 8, at->y, false);
             strbuf_addf(b, " nohead ls %zu\n", i + 1);
         }
-        if (c->series[i].smooth)
+        if (line_kind(&c->series[i]) >= 4)
             continue;
         strbuf_adds(b, "set label '' at ");
         script_add_position(b, f, at->x + (SAMPLE_W - 8) / 2, at->y, false);
@@ -433,25 +488,68 @@ static int build_script(struct strbuf *b, const struct sketch *s, const struct c
     add_tics(&texts, "y", &c->y);
     for (size_t i = 0; i < s->plan.n_text; i++)
         script_add_label(&texts, f, &s->plan.text[i], script_role_color(s->plan.text[i].role));
-    add_likeness(&texts, c);
+    strbuf_addf(&texts, "array IS_LINE[%zu] # in the picture of characters\n", c->n_series);
+    for (size_t i = 0; i < c->n_series; i++)
+        strbuf_addf(&texts, "IS_LINE[%zu] = %d\n", i + 1, line_kind(&c->series[i]) > 0);
+    add_styles(&texts, c);
     add_samples(&texts, s, c);
-    script_add_prologue(b, o, f);
-    strbuf_addf(b, "N_SERIES = %zu\nX_LOG = %d\nY_LOG = %d\n", c->n_series, !f->x_linear, !f->y_linear);
-    for (size_t i = 0; i < 2; i++) {
-        strbuf_addf(b, "%c_TITLE = ", i ? 'Y' : 'X');
-        script_add_string(b, i ? c->y.title : c->x.title);
-        strbuf_adds(b, "\n");
+    const char **name = calloc(c->n_series + 1, sizeof *name);
+    if (!name) {
+        strbuf_free(&texts);
+        return error_oom(err, c->n_series * sizeof *name, "a chart's names");
     }
-    strbuf_adds(b, "TITLE = ");
-    script_add_string(b, c->title);
-    strbuf_addf(b, "\narray NAME[%zu]\n", c->n_series);
-    for (size_t i = 0; i < c->n_series; i++) {
-        strbuf_addf(b, "NAME[%zu] = ", i + 1);
-        script_add_string(b, c->series[i].label);
-        strbuf_adds(b, "\n");
-    }
+    for (size_t i = 0; i < c->n_series; i++)
+        name[i] = c->series[i].label;
+    const struct chart_words words = { c->title, c->x.title, c->y.title, !f->x_linear, !f->y_linear, c->n_series, name };
+    script_add_prologue(b, o, f, &words);
     int rc = script_add_style(b, c->style, &texts, err);
+    free(name);
     strbuf_free(&texts);
+    return rc;
+}
+
+/* "48 KiB" */
+static void say_bytes(char *buf, size_t n, double v)
+{
+    static const char *const prefix[] = { "", "Ki", "Mi", "Gi", "Ti" };
+    size_t i = 0;
+    for (; v >= 1024 && i + 1 < ARRAY_LEN(prefix); i++)
+        v /= 1024;
+    snprintf(buf, n, "%.4g %sB", v, prefix[i]);
+}
+
+/* A value of an axis in its unit: "4 KiB", "1.2 GB/s", "17". */
+static const char *say_value(char *buf, size_t n, const struct chart_axis *a, double v)
+{
+    const size_t name = (size_t)lround(v);
+    if (a->scale == AXIS_NAMES && name >= 1 && name <= a->n_name)
+        snprintf(buf, n, "%s", a->name[name - 1]);
+    else if (a->scale == AXIS_BYTES)
+        say_bytes(buf, n, v);
+    else if (*a->unit)
+        units_si(buf, n, v, a->unit);
+    else
+        snprintf(buf, n, "%.4g", v);
+    return buf;
+}
+
+/* "h100-sxm, batch 8: 1.2 GB/s (1.1 GB/s to 1.3 GB/s)" */
+static int add_tips(struct chart_out *o, const struct curve_chart *c, const struct frame *f, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < c->n_series; i++)
+        for (size_t k = 0; k < c->series[i].n_point && rc == 0; k++) {
+            const struct chart_series *s = &c->series[i];
+            const struct hw_point *p = &s->point[k];
+            char text[200], x[40], y[40], lo[40], hi[40], range[96] = "";
+            if (!has_place(f, p->x, p->value) || !in_frame(f, p) || s->roof || s->bare)
+                continue;
+            if (isfinite(p->ci_lo) && isfinite(p->ci_hi))
+                snprintf(range, sizeof range, " (%s to %s)", say_value(lo, sizeof lo, &c->y, p->ci_lo), say_value(hi, sizeof hi, &c->y, p->ci_hi));
+            snprintf(text, sizeof text, "%s%s%s, %s: %s%s", s->name ? s->name[k] : "", s->name ? ", " : "", s->label, say_value(x, sizeof x, &c->x, p->x),
+                     say_value(y, sizeof y, &c->y, p->value), range);
+            rc = chart_out_tip(o, frame_px(f, p->x), frame_py(f, p->value), text, err);
+        }
     return rc;
 }
 
@@ -479,6 +577,10 @@ int chart_curves(const struct curve_chart *c, const char *out_base, struct strbu
     if (chart_out_init(&o, out_base, c->formats, err) != 0)
         return -1;
     int rc = plan_curves(&s, c, notes, err);
+    o.style = c->style;
+    o.title = c->title;
+    o.description = c->subtitle;
+    rc = rc ? rc : add_tips(&o, c, &s.plan.frame, err);
     rc = rc ? rc : write_data(&s, c, &o, err);
     rc = rc ? rc : chart_draw(&o, err);
     sketch_free(&s);

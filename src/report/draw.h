@@ -7,16 +7,30 @@
 #include "report/layout.h"
 #include "report/plan.h"
 #include "report/report.h"
+#include "report/svg.h"
 
 /* "dir/name" split; files are OUT plus an extension. */
 struct chart_out {
     char *base, *dir;
     const char *name;
     unsigned formats; /* enum chart_format */
+    const char *style; /* the template's path: dark.css is beside it */
+    const char *title, *description;
+    struct svg_tip *tip;
+    size_t n_tip;
+};
+/* What a script says of a chart: gnuplot's variables. */
+struct chart_words {
+    const char *title, *x_title, *y_title;
+    bool x_log, y_log;
+    size_t n_series;
+    const char *const *name; /* [n_series] */
 };
 /* formats 0: CHART_SVG | CHART_PNG. */
 int chart_out_init(struct chart_out *o, const char *base, unsigned formats, struct error *err);
 void chart_out_free(struct chart_out *o);
+/* A tooltip for the marker or box whose middle is here, px. */
+int chart_out_tip(struct chart_out *o, double x, double y, const char *text, struct error *err);
 /* OUT.ext with these bytes, complete or not at all. */
 int chart_write(const struct chart_out *o, const char *ext, const struct strbuf *b, struct error *err);
 /* Runs gnuplot on OUT.gp: replaces all pictures of o->formats, or none. */
@@ -30,7 +44,7 @@ void script_add_string(struct strbuf *b, const char *text);
 /* A number (nan) and a tab. */
 void script_add_value(struct strbuf *b, double v);
 /* Where the data is and where pictures go, and the frame's variables. */
-void script_add_prologue(struct strbuf *b, const struct chart_out *o, const struct frame *f);
+void script_add_prologue(struct strbuf *b, const struct chart_out *o, const struct frame *f, const struct chart_words *w);
 /* In the plot by the axes' values, so that texts stay with their points when the picture is resized. */
 void script_add_position(struct strbuf *b, const struct frame *f, double x, double y, bool in_plot);
 /* color: a variable of the style file. */
@@ -39,7 +53,11 @@ void script_add_label(struct strbuf *b, const struct frame *f, const struct plan
 const char *script_role_color(enum text_role r);
 /* "set xtics (": decades with SI prefixes, unlabelled ticks between; unit is appended to each. */
 void script_add_decades(struct strbuf *b, const char *axis, double lo, double hi, const char *unit);
-/* The style file, with `texts` where its line "#LABELS#" stands. */
+/* "set xtics (": a tenth, an eighth or a sixth of [0, hi], with one prefix for all. */
+void script_add_linear(struct strbuf *b, const char *axis, const struct chart_axis *a);
+/* The path of the file `name` beside the template. errors: it is too long */
+int script_beside(char *path, size_t size, const char *style, const char *name, size_t n_name, struct error *err);
+/* The template, with `texts` where the line "#LABELS#" stands, and files beside it where lines "#INCLUDE name#" do. */
 int script_add_style(struct strbuf *b, const char *style, const struct strbuf *texts, struct error *err);
 
 /* Run a gnuplot script in its directory; picture[i] is the path that the variable format_name[i] gets, NULL: none.

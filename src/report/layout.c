@@ -380,7 +380,7 @@ bool place_along(const struct scene *s, const struct segment *l, double prefer, 
         for (int below = 0; below <= 1; below++) {
             struct placement try = *p;
             try.angle = round(-atan2(uy, ux) / RADIANS(1));
-            double off = p->size_px * (below ? 0.58 : -0.6) + (below ? 1.5 : -1.5);
+            double off = p->size_px * (below ? 0.58 : -0.6) + (below ? 2.5 : -2.5);
             try.x = l->x0 + ux * t - uy * off;
             try.y = l->y0 + uy * t + ux * off;
             struct box b = placement_box(&try);

@@ -2,9 +2,25 @@ noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
   %D%/analyze.c \
   %D%/analyze.h \
+  %D%/boxes.c \
+  %D%/boxes.h \
   %D%/capacity_report.c \
+  %D%/choose.c \
+  %D%/choose.h \
+  %D%/choose_front.c \
+  %D%/choose_machines.c \
+  %D%/choose_print.c \
+  %D%/choose_types.c \
   %D%/capacity_report.h \
   %D%/chart.c \
+  %D%/comparison.c \
+  %D%/comparison.h \
+  %D%/comparison_internal.h \
+  %D%/comparison_ops.c \
+  %D%/comparison_print.c \
+  %D%/comparison_read.c \
+  %D%/comparison_run.c \
+  %D%/comparison_test.c \
   %D%/curve_build.c \
   %D%/curves.c \
   %D%/draw.c \
@@ -16,6 +32,36 @@ libreport_a_SOURCES = \
   %D%/grid.h \
   %D%/grid_axes.c \
   %D%/grid_price.c \
+  %D%/html_step.c \
+  %D%/html_step.h \
+  %D%/html_step_attend.c \
+  %D%/html_step_data.h \
+  %D%/html_step_ops.c \
+  %D%/html_step_pool.c \
+  %D%/html_step_sample.c \
+  %D%/html_step_scene.c \
+  %D%/html.c \
+  %D%/html.h \
+  %D%/html_change.c \
+  %D%/html_change.h \
+  %D%/html_change_add.c \
+  %D%/html_chart.c \
+  %D%/html_chart_data.c \
+  %D%/html_internal.h \
+  %D%/html_machine.c \
+  %D%/html_markdown.c \
+  %D%/html_missing.c \
+  %D%/html_page.c \
+  %D%/html_page.h \
+  %D%/html_source.c \
+  %D%/html_svg.c \
+  %D%/html_svg.h \
+  %D%/html_table.c \
+  %D%/html_verdict.c \
+  %D%/html_write.c \
+  %D%/html_write.h \
+  %D%/html_write_internal.h \
+  %D%/html_write_table.c \
   %D%/layout.c \
   %D%/layout.h \
   %D%/list.h \
@@ -31,17 +77,27 @@ libreport_a_SOURCES = \
   %D%/output.h \
   %D%/plan.c \
   %D%/plan.h \
+  %D%/plan_edges.c \
   %D%/plan_key.c \
   %D%/plan_margins.c \
   %D%/plan_points.c \
   %D%/plan_roofs.c \
+  %D%/plan_titles.c \
   %D%/plot.h \
+  %D%/plot_accuracy.c \
   %D%/plot_chart.c \
   %D%/plot_curves.c \
   %D%/plot_doc.c \
+  %D%/plot_kinds.c \
+  %D%/plot_kinds.h \
+  %D%/plot_layers.c \
   %D%/plot_levels.c \
   %D%/plot_predicted.c \
+  %D%/plot_pareto.c \
   %D%/plot_roofs.c \
+  %D%/plot_scaling.c \
+  %D%/plot_served.c \
+  %D%/plot_waterfall.c \
   %D%/predict_columns.c \
   %D%/predict_draft.c \
   %D%/predict_explain.c \
@@ -56,6 +112,7 @@ libreport_a_SOURCES = \
   %D%/report.h \
   %D%/score.c \
   %D%/score.h \
+  %D%/script.c \
   %D%/serving_charts.c \
   %D%/serving_compare.c \
   %D%/serving_compare.h \
@@ -71,6 +128,8 @@ libreport_a_SOURCES = \
   %D%/serving_table.c \
   %D%/serving_timeline.c \
   %D%/serving_trace.c \
+  %D%/svg.c \
+  %D%/svg.h \
   %D%/table.c \
   %D%/table.h \
   %D%/table_fields.c \

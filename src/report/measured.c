@@ -8,12 +8,6 @@
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-struct report_row {
-    const char *model, *type, *hw, *engine, *test, *phase, *bound, *math, *reason;
-    int n_devices;
-    double tok_s, seconds, bytes, flop, ai, bytes_s, mbu, flop_s, mfu, roof_fraction, peak_flop_s, peak_bytes_s;
-};
-
 #define AT(m) COLUMN_AT(struct report_row, m)
 static const struct column report_columns[] = {
     { "model", "model", COL_TEXT, NULL, COL_MAJOR, AT(model), EMPTY_VALUE, NULL, "as the file has it" },
@@ -220,7 +214,7 @@ static const char *remark(const struct workload *p, char *buf, size_t size)
     return text ? buf : NULL;
 }
 
-static void put_row(struct table_rows *rows, const struct workload *p)
+void measured_add_row(struct table_rows *rows, const struct workload *p)
 {
     char test[96], text[512];
     const bool has = can_place(p);
@@ -358,7 +352,7 @@ int measured_print(const struct workload *priced, size_t n, const char *file, en
     struct column shown[ARRAY_LEN(report_columns)];
     const struct table d = { "roofcast.report", 1, meta, shown, ARRAY_LEN(shown), &rows, NULL };
     for (size_t i = 0; i < n; i++)
-        put_row(&rows, &priced[i]);
+        measured_add_row(&rows, &priced[i]);
     memcpy(shown, report_columns, sizeof shown);
     if (terminal)
         columns_rank(shown, ARRAY_LEN(shown), "reason", COL_DATA);

@@ -164,7 +164,8 @@ enum text_role phase_role(const char *phase)
 /* A triangle or a diamond extends beyond the circle of its size. */
 double point_reach_px(const struct roofline_chart *c, const struct plan *p, size_t i)
 {
-    bool round = phase_role(c->point[i].phase) != TEXT_PREFILL && !c->point[i].counted;
+    const int level = point_level(c->point[i].phase);
+    bool round = level >= 0 ? level == 3 : phase_role(c->point[i].phase) != TEXT_PREFILL && !c->point[i].counted;
     return p->radius_px[i] * (round ? 1.12 : 1.45);
 }
 
@@ -187,10 +188,12 @@ bool point_has_place(const struct chart_point *q)
 size_t point_before(const struct roofline_chart *c, const struct plan *p, size_t i)
 {
     size_t k = i;
+    if (c->point[i].pair > 0 && p->in_frame[i])
+        return p->in_frame[c->point[i].pair - 1] ? c->point[i].pair - 1 : i;
     if (!c->point[i].join || !p->in_frame[i])
         return i;
     while (k > 0)
-        if (k--, strcmp(c->by_level ? c->point[k].label : c->point[k].phase, c->by_level ? c->point[i].label : c->point[i].phase) == 0)
+        if (k--, c->point[k].pair == 0 && strcmp(c->by_level ? c->point[k].label : c->point[k].phase, c->by_level ? c->point[i].label : c->point[i].phase) == 0)
             return p->in_frame[k] ? k : i;
     return i;
 }
@@ -245,7 +248,7 @@ static void merge_markers(struct plan *p, const struct roofline_chart *c)
     }
 }
 
-/* Size and visibility of each point; points outside the frame are listed, never moved to an edge. */
+/* Size and visibility of each point; points outside the frame are named, never moved into it. */
 static int plan_points(struct plan *p, const struct roofline_chart *c, struct strbuf *notes,
                        struct error *err)
 {
@@ -323,7 +326,7 @@ int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf 
         goto fail;
     plan_scene(p, c, &s);
     if (plan_roof_labels(p, c, &s, notes, err) != 0 || plan_ridge_labels(p, &s, notes, err) != 0 ||
-        plan_point_labels(p, c, &s, notes, err) != 0 || plan_margins(p, c, err) != 0)
+        plan_point_labels(p, c, &s, notes, err) != 0 || plan_edges(p, c, &s, err) != 0 || plan_margins(p, c, err) != 0)
         goto fail;
     if (s.oom) {
         error_set(err, ERROR_SYSTEM, "out of memory: chart layout");
@@ -347,5 +350,7 @@ void plan_free(struct plan *p)
     free(p->text);
     free(p->leader);
     free(p->leader_role);
+    free(p->edge);
+    free(p->edge_role);
     *p = (struct plan){ 0 };
 }

@@ -57,6 +57,7 @@ struct plan_sample {
         SAMPLE_PREFILL,
         SAMPLE_OTHER,
         SAMPLE_COUNTED,
+        SAMPLE_FULL,
         SAMPLE_HOLLOW,
         SAMPLE_L1,
         SAMPLE_L2,
@@ -80,6 +81,9 @@ struct plan {
     struct segment *leader;
     enum text_role *leader_role;
     size_t n_leader;
+    struct segment *edge; /* arrows at the frame, to points outside */
+    enum text_role *edge_role;
+    size_t n_edge;
     struct plan_sample sample[16];
     size_t n_sample;
     bool numbered; /* points' labels are numbers, names are in a table next to the plot */
@@ -95,6 +99,12 @@ void plan_free(struct plan *p);
 /* ---- parts (plan_*.c) ---------------------------------------------------------- */
 /* Append t with this text (cut to fit). */
 int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, struct error *err);
+/* Append a text there. plan_titles.c */
+int plan_put(struct plan *p, enum text_role role, double size_px, double x, double y, char align, double angle, const char *text, struct error *err);
+/* Lines of at most the picture's width, from *y down; *y: behind them. */
+int plan_paragraph(struct plan *p, const char *text, double size_px, int max_lines, double *y, struct error *err);
+/* Title and subtitle at the top; *y: behind them. */
+int plan_heading(struct plan *p, const char *title, const char *subtitle, double *y, struct error *err);
 /* Break text at spaces into lines of at most w_px; the last of max_lines ends in "..." when
  * more was left. */
 #define WRAP_LINE 200
@@ -130,6 +140,10 @@ void points_without_place(const struct roofline_chart *c, struct strbuf *b);
 /* Labels of the points in the frame; s holds markers, roofs, roof labels. plan_points.c */
 int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
                       struct strbuf *notes, struct error *err);
+/* A line from a label to its marker. plan_points.c */
+int plan_add_leader(struct plan *p, const struct segment *leader, enum text_role role, struct error *err);
+/* Arrows and names of the points outside the frame, at its edge, where there is room. plan_edges.c */
+int plan_edges(struct plan *p, const struct roofline_chart *c, struct scene *s, struct error *err);
 /* Adds a tag and its text to the table, with an optional heading. A full table ends with a note. plan_key.c */
 int plan_key_add(struct plan *p, enum text_role role, const char *heading, const char *tag,
                  const char *names, struct error *err);

@@ -336,7 +336,7 @@ static bool place_clusters(struct clusters *k, struct scene *s, bool names)
 /* ---- the result
  * ------------------------------------------------------------------------------ */
 
-static int emit_leader(struct plan *p, const struct cluster *g, struct error *err)
+int plan_add_leader(struct plan *p, const struct segment *leader, enum text_role role, struct error *err)
 {
     struct segment *l = realloc(p->leader, (p->n_leader + 1) * sizeof *l);
     if (l)
@@ -345,8 +345,8 @@ static int emit_leader(struct plan *p, const struct cluster *g, struct error *er
     if (!r)
         return error_oom(err, (p->n_leader + 1) * sizeof *l, "chart leader lines");
     p->leader_role = r;
-    l[p->n_leader] = g->place.leader;
-    r[p->n_leader++] = g->role;
+    l[p->n_leader] = *leader;
+    r[p->n_leader++] = role;
     return 0;
 }
 
@@ -363,7 +363,7 @@ static int emit_label(struct plan *p, const struct cluster *g, struct error *err
         if (plan_add_text(p, &t, g->line[i], err) != 0)
             return -1;
     }
-    return at->has_leader ? emit_leader(p, g, err) : 0;
+    return at->has_leader ? plan_add_leader(p, &g->place.leader, g->role, err) : 0;
 }
 
 static const char *phase_heading(enum text_role role)

@@ -1,7 +1,7 @@
 /*
  * plot.h: what `roofcast plot` makes of a document: points and roofs. plot_doc.c reads
- * points, plot_predicted.c predictions, plot_levels.c those of each level of the memory, plot_roofs.c chooses roofs, plot_chart.c draws them, plot_curves.c profiles' curves, cmd_plot.c is the
- * command.
+ * points, plot_predicted.c predictions, plot_levels.c those of each level of the memory, plot_roofs.c chooses roofs, plot_chart.c draws them,
+ * plot_curves.c profiles' curves; plot_kinds.c lists the kinds of charts, cmd_plot.c is the command.
  */
 #ifndef REPORT_PLOT_H
 #define REPORT_PLOT_H
@@ -17,16 +17,34 @@ enum plot_chart {
     PLOT_LATENCY,
     PLOT_LOADED,
     PLOT_KERNELS,
+    PLOT_TRAJECTORY,
+    PLOT_WATERFALL,
+    PLOT_LAYERS,
+    PLOT_BATCH,
+    PLOT_CONTEXT,
+    PLOT_ACCURACY,
+    PLOT_STEPS,
+    PLOT_LATENCIES,
+    PLOT_TIMELINE,
+    PLOT_POLICIES,
+    PLOT_RATES,
+    PLOT_PARETO,
+    PLOT_CHARTS,
 };
 enum plot_kind { PLOT_RUN, PLOT_ANALYSIS, PLOT_PREDICTION, PLOT_PROFILE };
 
+enum { PLOT_FILES = 15 };
 struct plot_options {
     const char *model; /* of a hierarchical roofline: where the run's model is; NULL: by its name */
     const char *doc, *hw, *out, *phase, *test, *title;
+    const char *more[PLOT_FILES]; /* files after doc */
+    size_t n_more;
     const char *op; /* of a profile's charts: which ops, "read,write"; NULL: see plot_curves.c */
     enum plot_chart chart;
     unsigned formats;  /* enum chart_format */
     int64_t n_threads; /* 0: the run's, else all */
+    const char *n_batch, *n_depth; /* lists of a model that is predicted; NULL: the kind's */
+    bool term;                     /* drawn with characters, on standard output */
     bool by_op, all_roofs;
     bool trajectory; /* a point a row of a prediction, joined in the order of the file */
     bool whole;      /* a point a row of a prediction; trajectory: that too */
@@ -88,6 +106,8 @@ struct plot_predicted {
     char model[128], type[32], hw[128], test[48], phase[8], stack[48], basis[16], math[16];
     int64_t n_depth, n_batch;
     double bandwidth_bytes_s, peak_flop_s;
+    double tok_s, tok_s_lo, tok_s_hi, itl_s; /* NaN: not known */
+    int n_devices, fits;                     /* fits -1: the memory is not known */
     struct plot_work whole, *role; /* [n_role] */
     size_t n_role;
 };
@@ -101,12 +121,23 @@ struct plot_prediction {
 int plot_prediction_of_rows(struct plot_prediction *x, const struct table_rows *rows, bool roof, struct error *err);
 int plot_prediction_read(struct plot_prediction *x, const json_t *doc, const char *name, struct error *err);
 void plot_prediction_free(struct plot_prediction *x);
+/* Slowest memory and fastest arithmetic of a prediction's machine, for the arithmetic `math` ("": any); NaN: unknown. plot_scaling.c */
+struct plot_limits {
+    double bytes_s, flop_s;
+    char machine[128];
+};
 
 /* What is drawn: a document, else a prediction; neither: a profile, which plot_options.doc names (`this` too). */
 struct plot_subject {
     json_t *doc;
     struct plot_prediction prediction;
 };
+/* The subject's prediction: its document's (then *mine is filled, the caller frees it), else s->prediction. NULL with *err: it is none.
+ * plot_scaling.c */
+const struct plot_prediction *plot_subject_prediction(struct plot_prediction *mine, const struct plot_options *o, const struct plot_subject *s,
+                                                      struct error *err);
+int plot_limits_of(struct plot_limits *l, const struct plot_options *o, const struct plot_prediction *x, const char *hw, const char *math,
+                   struct error *err);
 /* Kind, names, items, ceilings. plot_doc.c */
 int plot_read(struct plot *p, const struct plot_options *o, const struct plot_subject *s, struct error *err);
 
@@ -143,10 +174,5 @@ int plot_level_points(struct roofline_chart *c, const struct plot *p, const stru
 /* FLOP/s under the roofs for an op that was not timed: min(peak of its arithmetic, AI x
  * bandwidth). methods.md (26) */
 double plot_attainable(const struct plot *p, const struct plot_item *it);
-
-/* Draw the subject as a roofline, on the machines of o->hw. plot_chart.c */
-int plot_roofline(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err);
-/* Draw one of the charts of a profile: plot_curves.c. No such measurement in it: ERROR_UNAVAILABLE. */
-int plot_curves(const struct plot_options *o, const char *style, struct strbuf *notes, struct error *err);
 
 #endif

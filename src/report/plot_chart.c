@@ -1,5 +1,5 @@
 /* The roofline of `roofcast plot`: points, titles, one machine or several on one chart. */
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include "base/lists.h"
 #include <math.h>
 #include <stdlib.h>
@@ -183,6 +183,43 @@ static int draw_several(struct roofline_chart *c, const struct plot_options *o, 
     return rc;
 }
 
+/* The prediction's points of the run's roles, each joined to the measured one of its phase and role. */
+static int add_pairs(struct roofline_chart *c, const struct plot_options *o, struct strbuf *notes, struct error *err)
+{
+    struct plot_subject s = { .doc = json_load_path(o->more[0], err) };
+    struct plot_options one = *o;
+    struct roofline_chart part = { 0 };
+    struct plot p;
+    const size_t n = c->n_point;
+    size_t n_pair = 0;
+    one.doc = o->more[0];
+    int rc = s.doc ? chart_need_schema(&one, s.doc, "roofcast.predict", err) : -1;
+    if (rc == 0) {
+        rc = draw_one(&part, &p, &one, &s, notes, err);
+        plot_free(&p);
+    }
+    struct chart_point *v = rc == 0 ? realloc(c->point, (n + part.n_point + 1) * sizeof *v) : NULL;
+    if (rc == 0 && !v)
+        rc = error_oom(err, (n + part.n_point) * sizeof *v, "points");
+    c->point = v ? v : c->point;
+    for (size_t i = 0; i < part.n_point && rc == 0; i++)
+        for (size_t k = 0; k < n; k++)
+            if (!v[k].counted && strcmp(v[k].label, part.point[i].label) == 0 && strcmp(v[k].phase, part.point[i].phase) == 0) {
+                v[c->n_point] = part.point[i];
+                v[c->n_point].pair = k + 1;
+                v[c->n_point].silent = true;
+                v[c->n_point++].weight = v[k].weight;
+                n_pair++;
+                break;
+            }
+    if (rc == 0 && n_pair == 0)
+        rc = error_set(err, ERROR_INPUT, "%s: no role of %s in it: the prediction's roles are those of `predict -o json`", o->more[0], o->doc);
+    json_decref(s.doc);
+    free(part.roof);
+    free(part.point);
+    return rc;
+}
+
 int plot_roofline(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err)
 {
     struct roofline_chart c = { .style = style, .formats = o->formats };
@@ -195,6 +232,10 @@ int plot_roofline(const struct plot_options *o, const struct plot_subject *s, co
         rc = draw_one(&c, &p, o, s, notes, err);
         if (rc == 0)
             rc = make_titles(&c, &p, o, err);
+        if (rc == 0 && o->n_more > 0)
+            rc = p.kind == PLOT_RUN && o->n_more == 1 && o->chart == PLOT_ROOFLINE
+                     ? add_pairs(&c, o, notes, err)
+                     : error_set(err, ERROR_USAGE, "expected one file, or a run and a prediction of it; found %zu", o->n_more + 1);
         plot_free(&p);
     }
     rc = rc ? rc : chart_roofline(&c, o->out, notes, err);

@@ -1,6 +1,6 @@
 /* Charts of a profile: what it measured against footprint, threads or load, and the roofs of kernels by tensor type. */
 #include "dtype/dtype.h"
-#include "report/plot.h"
+#include "report/plot_kinds.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -339,21 +339,11 @@ static int load_lines(struct curve_chart *c, const struct hwprofile *h, struct e
 
 static int add_lines(struct curve_chart *c, const struct hwprofile *h, const struct curve_kind *k, struct error *err)
 {
-    switch (k->chart) {
-    case PLOT_BANDWIDTH:
-        return cache_marks(c, h, k, err) != 0 ? -1 : spec_level(c, h, err);
-    case PLOT_LATENCY:
-        return cache_marks(c, h, k, err);
-    case PLOT_SATURATION:
-        return spec_level(c, h, err);
-    case PLOT_LOADED:
+    if (k->chart == PLOT_LOADED)
         return load_lines(c, h, err);
-    case PLOT_ROOFLINE:
-    case PLOT_HIERARCHICAL:
-    case PLOT_KERNELS:
-        return 0;
-    }
-    return 0;
+    if ((k->chart == PLOT_BANDWIDTH || k->chart == PLOT_LATENCY) && cache_marks(c, h, k, err) != 0)
+        return -1;
+    return k->chart == PLOT_BANDWIDTH || k->chart == PLOT_SATURATION ? spec_level(c, h, err) : 0;
 }
 
 /* ---- kernels by type ------------------------------------------------------------------------- */
@@ -627,8 +617,9 @@ static int chart_kind(struct curve_chart *c, const struct hwprofile *h, const st
     return add_lines(c, h, k, err);
 }
 
-int plot_curves(const struct plot_options *o, const char *style, struct strbuf *notes, struct error *err)
+int plot_curves(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err)
 {
+    (void)s;
     struct hwprofile h;
     struct curve_chart c = { .style = style, .formats = o->formats };
     struct kernel_pick kernels;

@@ -143,9 +143,9 @@ static double counted_bytes(const struct plot *p, const char *phase, const char 
 static int add_points(struct roofline_chart *c, const struct plot *p, const struct plot_item *it, const struct moved *m, double share,
                       struct strbuf *notes, struct error *err)
 {
-    struct chart_point *v = realloc(c->point, (c->n_point + LEVELS_MAX) * sizeof *v);
+    struct chart_point *v = realloc(c->point, (c->n_point + 2 * LEVELS_MAX) * sizeof *v);
     if (!v)
-        return error_oom(err, (c->n_point + LEVELS_MAX) * sizeof *v, "points");
+        return error_oom(err, (c->n_point + 2 * LEVELS_MAX) * sizeof *v, "points");
     c->point = v;
     struct chart_point *last = NULL;
     for (int i = 0; i < m->bytes.n; i++) {
@@ -155,6 +155,16 @@ static int add_points(struct roofline_chart *c, const struct plot *p, const stru
         q.counted = counted > 0;
         q.predicted = !q.counted;
         q.ai = q.counted ? it->flop / counted : model > 0 ? m->flop / model : NAN;
+        if (q.counted && model > 0) { /* the cache model's beside it, hollow */
+            struct chart_point hollow = q;
+            hollow.counted = false;
+            hollow.predicted = hollow.silent = true;
+            hollow.ai = m->flop / model;
+            snprintf(hollow.phase, sizeof hollow.phase, "%s", t->name);
+            snprintf(hollow.label, sizeof hollow.label, "%s", it->label);
+            hollow.pair = c->n_point + 2; /* the counted one, which follows */
+            c->point[c->n_point++] = hollow;
+        }
         if (isnan(q.ai)) { /* served entirely by lower levels */
             strbuf_addf(notes, "%s: nothing crosses to %s\n", it->label, t->name);
             break;

@@ -80,6 +80,12 @@ int plot_prediction_of_rows(struct plot_prediction *x, const struct table_rows *
         r->n_batch = w->n_batch;
         r->bandwidth_bytes_s = w->p.bandwidth_bytes_s;
         r->peak_flop_s = w->p.peak_flop_s;
+        r->tok_s = w->tok_s.value;
+        r->tok_s_lo = w->tok_s.lo;
+        r->tok_s_hi = w->tok_s.hi;
+        r->itl_s = w->itl_s.value;
+        r->n_devices = (int)w->n_devices;
+        r->fits = w->fits;
         r->whole = work_of(&w->p.cost, w->seconds.value, or_empty(w->role));
         for (size_t k = 0; k < w->n_roles; k++)
             role[k] = work_of(&w->roles[k].cost, w->roles[k].seconds, op_role_name(w->roles[k].role));
@@ -151,6 +157,14 @@ static int read_row(struct plot_predicted *r, const json_t *row, const char *ctx
     COPY(r->basis, or_empty(json_string_value(json_object_get(row, "basis"))));
     r->bandwidth_bytes_s = number(row, "bandwidth_bytes_s");
     r->peak_flop_s = number(row, "peak_flop_s");
+    r->tok_s = number(row, "tok_s");
+    r->tok_s_lo = number(row, "tok_s_lo");
+    r->tok_s_hi = number(row, "tok_s_hi");
+    r->itl_s = number(row, "itl_s");
+    const double n_devices = number(row, "n_devices");
+    r->n_devices = n_devices >= 1 && n_devices <= INT32_MAX ? (int)n_devices : 1;
+    const json_t *fits = json_object_get(row, "fits");
+    r->fits = json_is_true(fits) ? 1 : json_is_false(fits) ? 0 : -1;
     return read_math(r, row, ctx, err) != 0 || read_work(&r->whole, row, ctx, err) != 0 ? -1 : read_roles(r, row, ctx, err);
 }
 

@@ -7,8 +7,8 @@
 #include "report/table.h"
 
 /* ---- charts ------------------------------------------------------------------- */
-/* Pictures of a chart; txt is drawn with characters. */
-enum chart_format { CHART_SVG = 1 << 0, CHART_PNG = 1 << 1, CHART_PDF = 1 << 2, CHART_TXT = 1 << 3 };
+/* Pictures of a chart; txt is drawn with characters, as many a line as the bits from CHART_COLUMNS on say (0: 118). */
+enum chart_format { CHART_SVG = 1 << 0, CHART_PNG = 1 << 1, CHART_PDF = 1 << 2, CHART_TXT = 1 << 3, CHART_COLUMNS = 8 };
 /* "svg,pdf" -> bits; else ERROR_USAGE. */
 int chart_formats_parse(unsigned *formats, const char *text, struct error *err);
 struct chart_roof {
@@ -26,6 +26,7 @@ struct chart_point {
     bool predicted; /* hollow marker */
     bool counted;   /* bytes from hardware counters: a diamond */
     bool join;      /* a line leads here from the phase's point before; by level: from the point before of that label */
+    size_t pair;    /* a line leads here from that point, counted from 1: predicted and measured; 0: none */
     bool silent;    /* its label stands at another point of that label */
     int machine;    /* whose roofs bound it */
 };
@@ -70,7 +71,11 @@ struct chart_series {
     struct hw_point *point;
     size_t n_point;
     bool line;
-    bool smooth; /* a line without markers */
+    bool smooth; /* a line with a marker here and there */
+    bool roof;   /* a limit: a dark line without markers */
+    bool bare;   /* a band alone */
+    bool *beside; /* [n_point]: the point's name stands beside it; NULL: none does */
+    char (*name)[48]; /* [n_point] of the points, for tooltips; NULL: none */
     bool band;   /* intervals are an area behind the line */
     size_t like; /* has the colour of that series, counted from 1, dashes and hollow markers; 0: its own */
 };
@@ -105,6 +110,7 @@ void curve_chart_free(struct curve_chart *c); /* series, their points, marks, le
 /* What an axis of values from lo to hi spans: the decades that hold them with a margin; [0, hi] rounded up to 1, 2 or 5 of a
  * decade, or less far, so that a tenth, an eighth or a sixth of it is still round; powers of two. doc/notes/charts.md */
 void axis_decades(struct chart_axis *a, double lo, double hi);
+void axis_decades_close(struct chart_axis *a, double lo, double hi); /* from and to 1, 2 or 5 of a decade */
 void axis_linear(struct chart_axis *a, double hi);
 void axis_linear_close(struct chart_axis *a, double hi);
 void axis_powers(struct chart_axis *a, double lo, double hi);

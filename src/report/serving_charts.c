@@ -196,7 +196,7 @@ static int add_step_roof(struct curve_chart *x, const struct serving_steps *run,
         }
     }
     if (v)
-        v->smooth = true;
+        v->roof = true;
     return 0;
 }
 
@@ -437,6 +437,22 @@ static bool first_of_group(const struct serving_config *x, size_t i)
     return true;
 }
 
+/* Names of the points of the group that begins at i. */
+static int name_points(struct chart_series *v, const struct serving_config *x, size_t n, size_t first, struct error *err)
+{
+    size_t m = 0;
+    v->name = calloc(n + 1, sizeof *v->name);
+    v->beside = calloc(n + 1, sizeof *v->beside);
+    if (!v->name || !v->beside)
+        return error_oom(err, n * sizeof *v->name, "names of points");
+    for (size_t k = first; k < n; k++)
+        if (strcmp(x[k].group, x[first].group) == 0) {
+            v->beside[m] = *x[k].name != 0;
+            snprintf(v->name[m++], sizeof *v->name, "%s", x[k].name);
+        }
+    return 0;
+}
+
 int serving_chart_pareto(const struct serving_chart *c, const struct serving_config *x, size_t n, struct strbuf *notes, struct error *err)
 {
     struct curve_chart y = begin(c);
@@ -450,11 +466,13 @@ int serving_chart_pareto(const struct serving_chart *c, const struct serving_con
         add_point(v, x[front[i]].user_tok_s, x[front[i]].device_tok_s, NAN, NAN);
     free(front);
     if (v)
-        v->smooth = true;
+        v->roof = true;
     for (size_t i = 0; v && i < n; i++) {
         if (!first_of_group(x, i) || !(v = curve_add_series(&y, n, x[i].group, err)))
             continue;
         v->line = false;
+        if (name_points(v, x, n, i, err) != 0)
+            return failed(&y);
         for (size_t k = i; k < n; k++)
             if (strcmp(x[k].group, x[i].group) == 0)
                 add_point(v, x[k].user_tok_s, x[k].device_tok_s, x[k].device_lo, x[k].device_hi);

@@ -49,6 +49,11 @@ void serving_comparison_free(struct serving_comparison *c);
 extern const struct table_fields serving_compare_fields, serving_compare_step_fields;
 /* What agrees, what is off most, which steps explain it. */
 void serving_compare_add_summary(struct strbuf *out, const struct serving_comparison *c);
+/*
+ * Figures of b that are worse than a's by more than `limit` (0.05): means and percentiles of times, and the duration, that are longer; rates of requests and
+ * tokens that are lower. Their number; *worst: the first of those that are furthest off, if any.
+ */
+size_t serving_compare_worse(const struct serving_comparison *c, double limit, const struct compare_row **worst);
 /* Table, md: summary, figures, distances, steps. json: rows of figures and distances, and `steps`. csv, jsonl, sql: those rows, or with `steps` the
  * classes of steps. path NULL: standard output. */
 int serving_compare_print(const char *path, enum report_format format, const struct serving_comparison *c, bool steps, struct error *err);

@@ -84,6 +84,26 @@ static bool is_time(const struct compare_row *r)
     return r->unit && strcmp(r->unit, "s") == 0;
 }
 
+size_t serving_compare_worse(const struct serving_comparison *c, double limit, const struct compare_row **worst)
+{
+    size_t n = 0;
+    double most = 0;
+    for (size_t i = 0; i < c->n_figure; i++) {
+        const struct compare_row *const r = table_row(&c->figures, i);
+        const bool rate = text_ends_with(r->figure, "_throughput");
+        if (!is_first(r->figure) || !(is_time(r) || rate) || isnan(r->error))
+            continue;
+        const double slower = rate ? -log1p(r->error) : log1p(r->error);
+        const bool is = rate ? r->error < -limit : r->error > limit;
+        n += is;
+        if (is && slower > most) {
+            most = slower;
+            *worst = r;
+        }
+    }
+    return n;
+}
+
 /* ---- words --------------------------------------------------------------------------------------------------------- */
 
 static void add_value(struct strbuf *b, double v, const char *unit)

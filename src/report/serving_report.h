@@ -127,6 +127,7 @@ struct serving_config {
     char group[64]; /* what has a colour: the machine */
     double user_tok_s, device_tok_s;
     double device_lo, device_hi; /* NaN: none */
+    char name[48];               /* of the point; "": none */
 };
 /* Configurations that no other beats in both: the front, as indices in order of user_tok_s. Returns their number. */
 size_t serving_front(const struct serving_config *x, size_t n, size_t *front);

@@ -51,6 +51,9 @@ bool table_has(const struct table *t, const char *key);
 void columns_rank_known(struct column *cols, size_t n, const struct table *t, const char *keys, enum column_rank rank);
 /* The columns of csv, sql and tables, in order: their number, at most n_cols. */
 size_t table_columns(const struct table *t, const struct column **out);
+/* A cell's text as tables have it, not cleaned; as csv has it, not quoted. */
+void table_cell_text(struct strbuf *b, const struct column *c, const struct cell *v);
+void table_cell_raw(struct strbuf *b, const struct cell *v);
 /* The document, and its rows. Out of memory ends the process. */
 json_t *table_json(const struct table *t);
 json_t *table_rows_json(const struct table *t);

@@ -153,6 +153,16 @@ static void add_raw_cell(struct strbuf *b, const struct cell *v)
     }
 }
 
+void table_cell_text(struct strbuf *b, const struct column *c, const struct cell *v)
+{
+    add_cell(b, c, v);
+}
+
+void table_cell_raw(struct strbuf *b, const struct cell *v)
+{
+    add_raw_cell(b, v);
+}
+
 /* ---- tables ------------------------------------------------------------------- */
 
 /* Next code point of UTF-8; an invalid byte counts as itself. */

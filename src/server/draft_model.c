@@ -209,15 +209,6 @@ static void go_back(struct draft_seq *q, const struct draft_want *w)
 
 /* ---- passes ---------------------------------------------------------------------------------------------------------- */
 
-static int32_t likeliest(const float *logits, uint32_t n)
-{
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < n; i++)
-        if (logits[i] > logits[best])
-            best = i;
-    return (int32_t)best;
-}
-
 /* Adds up to `room` tokens of x as run r. Returns their number. */
 static uint32_t add_run(struct draft_model *d, const struct draft_run *x, const int32_t *from, uint32_t left, uint32_t r, uint32_t n_tok)
 {
@@ -242,7 +233,7 @@ static int run_pass(struct draft_model *d, size_t first, uint32_t n_run, struct 
         struct draft_want *w = d->todo[first + r].w;
         if (d->run[r].n_out == 0)
             continue;
-        w->draft[w->n++] = likeliest(logits, v);
+        w->draft[w->n++] = logits_largest(logits, v);
         logits += v;
     }
     return 0;

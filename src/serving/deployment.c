@@ -94,6 +94,16 @@ double deployment_engine_blocks(uint32_t max_num_seqs, uint64_t blocks_a_sequenc
     return fmin(floor(memory_bytes / 4 / block_bytes), max_num_seqs * (double)blocks_a_sequence);
 }
 
+/* Blocks beside a draft model's weights, each with the draft model's keys and values of its positions. */
+static double blocks_with_draft(const struct deployment *d, const struct op_classes *draft, const struct predict_options *o)
+{
+    enum { MANY = 64 };
+    const struct cost_options kv = { .type_k = o->type_k, .type_v = o->type_v };
+    const uint64_t positions = (uint64_t)MANY * d->policy.block_size;
+    const double block = d->plan.block_bytes + step_kv_bytes(draft, &d->draft_layout, &kv, positions, d->policy.block_size) / MANY;
+    return fmax(0, floor((d->plan.blocks * d->plan.block_bytes - step_weight_bytes(draft, &d->draft_layout)) / block));
+}
+
 /* Of vLLM's blocks the first one is the null block. engine: the default is the engine's. */
 static int set_blocks(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
                       const struct deployment_options *x, bool engine, struct error *err)
@@ -104,6 +114,8 @@ static int set_blocks(struct deployment *d, const struct op_classes *classes, co
     if (memory_model_init(&d->memory, classes, h, &m, err) != 0)
         return -1;
     d->plan = memory_plan(&d->memory);
+    if (x->draft && x->num_speculative_tokens > 0)
+        d->plan.blocks = blocks_with_draft(d, x->draft, o);
     const double part = set_groups(&d->policy, classes);
     double blocks = x->num_gpu_blocks_override > 0 ? x->num_gpu_blocks_override : floor(d->plan.blocks / part);
     if (engine && !isnan(blocks) && x->num_gpu_blocks_override == 0 && isnan(x->gpu_memory_utilization) && d->policy.kind == POLICY_VLLM)
@@ -126,7 +138,23 @@ int deployment_draw(struct deployment *d, uint64_t draw, uint64_t seed, struct e
     return model_clock(&d->price, &d->estimator, &d->policy, &d->clock, err);
 }
 
-/* All but the estimator, which must be there unless `first`. */
+/* The draft model with the target's tensor parallelism where that divides it, else whole copies. */
+static int init_draft(struct deployment *d, const struct op_classes *draft, const struct op_classes *target, const struct hwprofile *h,
+                      const struct predict_options *o, struct error *err)
+{
+    struct error not_divided = { 0 };
+    struct predict_options own = *o;
+    if (draft->m->hp.n_vocab != target->m->hp.n_vocab)
+        return error_set(err, ERROR_USAGE, "the draft model %s has a vocabulary of %u tokens, %s one of %u: drafts must share it", draft->m->name,
+                         draft->m->hp.n_vocab, target->m->name, target->m->hp.n_vocab);
+    own.layout = (struct layout){ .tp = o->layout.tp, .dp = 1 };
+    if (layout_check(&own.layout, draft, &not_divided) != 0)
+        own.layout.tp = 1;
+    d->draft_layout = own.layout;
+    return estimator_init(&d->draft, draft, h, &own, err);
+}
+
+/* All but the estimators, which must be there unless `first`. */
 static int settle(struct deployment *d, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o,
                   const struct deployment_options *x, const struct serve_workload *w, bool first, struct error *err)
 {
@@ -137,8 +165,9 @@ static int settle(struct deployment *d, const struct op_classes *classes, const 
     d->clock = (struct clock_options){ .graphs = chosen(x->cuda_graphs, h->kind == HW_GPU), .blackwell = h->mem_bytes.value > 170e9,
                                        .context = (uint32_t)((sum.n_in + sum.n_out / 2) / n) };
     struct policy_device device = policy_device_of(h);
-    if (first && estimator_init(&d->estimator, classes, h, &one, err) != 0)
+    if (first && (estimator_init(&d->estimator, classes, h, &one, err) != 0 || (x->draft && init_draft(d, x->draft, classes, h, &one, err) != 0)))
         return -1;
+    d->clock.draft = x->draft ? &d->draft : NULL;
     device.engine = o->time && d->estimator.timing.basis == TIME_BY_KERNELS;
     if (deployment_policy(&d->policy, &device, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, device.engine, err) != 0 ||
         step_price_alloc(&d->price, &d->policy, err) != 0)
@@ -173,6 +202,7 @@ void deployment_free(struct deployment *d)
 {
     memory_model_free(&d->memory);
     estimator_free(&d->estimator);
+    estimator_free(&d->draft);
     step_price_free(&d->price);
     step_work_free(&d->work);
 }

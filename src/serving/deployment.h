@@ -21,6 +21,7 @@ struct deployment_options {
     bool priority;
     uint32_t num_speculative_tokens, look_ahead;
     double accept;                   /* of each draft, given those before it; speculation alone */
+    const struct op_classes *draft;  /* of the model that drafts, on the same devices; outlives the deployment. NULL: drafts take no time and no memory */
 };
 #define DEPLOYMENT_DEFAULTS { .gpu_memory_utilization = NAN, .watermark = NAN }
 
@@ -34,7 +35,8 @@ struct deployment {
     struct policy policy;
     struct memory_model memory;
     struct memory_plan plan;
-    struct estimator estimator;
+    struct estimator estimator, draft;
+    struct layout draft_layout;
     struct clock_options clock;
     struct step_price price;
     struct step_work work; /* after deployment_count_work() */

@@ -52,7 +52,7 @@ libserving_a_SOURCES = \
   %D%/stability.c \
   %D%/step_classes.c \
   %D%/step_classes.h \
-  %D%/step_price.c %D%/step_work.c \
+  %D%/step_price.c %D%/step_work.c %D%/step_work.h \
   %D%/step_price.h \
   %D%/study.c \
   %D%/timeline.c \

@@ -108,16 +108,30 @@ static double seconds(struct model_clock *x, enum phase phase, const struct scen
     return 0;
 }
 
-static double decode_s(struct model_clock *x, uint32_t n_tok, uint32_t context, unsigned *of)
+/* Passes of the draft model, one a drafted token, for sequences whose n_tok tokens a step verifies. (53) */
+static double draft_s(const struct model_clock *x, uint32_t n_tok, uint32_t context)
 {
-    return seconds(x, PHASE_DECODE, &(struct scenario){ .n_gen = 1, .n_depth = context, .n_batch = n_tok, .n_ubatch = PREFILL_WHOLE }, of);
+    const struct estimator *d = x->o->draft;
+    const uint32_t k = x->p->num_speculative_tokens;
+    if (!d || k == 0)
+        return 0;
+    const struct scenario s = { .n_gen = 1, .n_depth = context, .n_batch = (uint32_t)u64_ceil_div(n_tok, k + 1), .n_ubatch = PREFILL_WHOLE };
+    return k * step_decode(&d->step, &d->roofs, &s, NULL, NULL).seconds;
 }
 
-/* A prompt of n_tok tokens after n_past, in one pass. */
+static double decode_s(struct model_clock *x, uint32_t n_tok, uint32_t context, unsigned *of)
+{
+    return seconds(x, PHASE_DECODE, &(struct scenario){ .n_gen = 1, .n_depth = context, .n_batch = n_tok, .n_ubatch = PREFILL_WHOLE }, of) +
+           draft_s(x, n_tok, context);
+}
+
+/* A prompt of n_tok tokens after n_past, in one pass, and in one of the draft model. */
 static double prompt_s(struct model_clock *x, uint32_t n_tok, uint32_t n_past)
 {
     unsigned of;
-    return seconds(x, PHASE_PREFILL, &(struct scenario){ .n_prompt = n_tok, .n_depth = n_past, .n_batch = 1, .n_ubatch = PREFILL_WHOLE }, &of);
+    const struct estimator *d = x->p->num_speculative_tokens > 0 ? x->o->draft : NULL;
+    const struct scenario s = { .n_prompt = n_tok, .n_depth = n_past, .n_batch = 1, .n_ubatch = PREFILL_WHOLE };
+    return seconds(x, PHASE_PREFILL, &s, &of) + (d ? step_prefill(&d->step, &d->roofs, &s, NULL, NULL).seconds : 0);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------------ */

@@ -41,27 +41,6 @@ bool attend_call_of(const struct stack_traits *f, const struct step_pass *at, co
 
 /* ---- seconds ------------------------------------------------------------------------------------ */
 
-/* Splits of a sequence's keys: fill the machine, with enough keys each. */
-static double splits_of(const struct attend_kernel *k, double units, double slots, double keys)
-{
-    enum { TRITON_KEYS = 32 };
-    if (!k->splits)
-        return 1;
-    if (k->n_split > 0)
-        return fmax(1, fmin(k->n_split, ceil(keys / TRITON_KEYS)));
-    return fmax(1, fmin(floor(slots / units), ceil(keys / prior(PRIOR_ATTEND_SPLIT_KEYS))));
-}
-
-/* Seconds of a block with so many heads and keys. */
-static double block_s(const struct attend_kernel *k, double heads, double keys, double width, bool narrow, double clock_hz)
-{
-    enum { TILE_HEADS = 16, TILE_KEYS = 64 };
-    const double tiles = ceil(heads / TILE_HEADS), scanned = TILE_KEYS * ceil(keys / TILE_KEYS);
-    const double key_cycles = narrow && k->narrow_key_cycles > 0 ? k->narrow_key_cycles : k->key_cycles;
-    const double cycles = k->block_cycles + k->head_cycles * (heads - 1) + scanned * width * (key_cycles + k->tile_cycles * (tiles - 1));
-    return k->block_s + scanned * width * k->key_s + cycles / clock_hz;
-}
-
 /* KV cache in L2 from the previous call: all if it fits; a larger one is evicted. */
 static double memory_s(const struct stack_traits *f, const struct attend_call *c)
 {
@@ -74,30 +53,74 @@ static double memory_s(const struct stack_traits *f, const struct attend_call *c
     return bytes * (hit / cache_bytes_s + (1 - hit) / bytes_s);
 }
 
-/* Products of whole tiles with the block's heads as rows: 64 of an instruction since Hopper, 16 before. */
-static double compute_s(const struct stack_traits *f, const struct attend_call *c, double tiles, double heads)
+/* Products of whole tiles with the block's heads as rows, a key: 64 of an instruction since Hopper, 16 before. */
+static double compute_key_s(const struct stack_traits *f, const struct attend_call *c, double tiles, double heads)
 {
     const double padded = f->mma_rows * ceil(heads / f->mma_rows);
-    return 4 * c->n_seq * c->n_kv * tiles * padded * c->head_dim * c->keys / f->p->roofs->peak[MATH_FP16].flop_s;
+    return 4 * c->n_seq * c->n_kv * tiles * padded * c->head_dim / f->p->roofs->peak[MATH_FP16].flop_s;
 }
 
-struct time_kernel attend_time(const struct stack_traits *f, enum attend_id id, const struct attend_call *c)
+/* Splits of a sequence's keys: fill the machine, with enough keys each. */
+static void set_splits(struct time_attend *a, const struct attend_kernel *k, double slots)
 {
-    enum { BLOCK_HEADS = 64, WIDTH = 128, SHARP = 4 };
+    enum { TRITON_KEYS = 32 };
+    const bool fixed = k->n_split > 0;
+    a->most_splits = !k->splits ? 1 : fixed ? k->n_split : floor(slots / a->units);
+    a->split_keys = fixed ? TRITON_KEYS : prior(PRIOR_ATTEND_SPLIT_KEYS);
+}
+
+/* A block with so many heads. */
+static void set_block(struct time_attend *a, const struct attend_kernel *k, double heads, double width, bool narrow, double clock_hz)
+{
+    enum { TILE_HEADS = 16, TILE_KEYS = 64 };
+    const double tiles = ceil(heads / TILE_HEADS);
+    const double key_cycles = narrow && k->narrow_key_cycles > 0 ? k->narrow_key_cycles : k->key_cycles;
+    a->tile_keys = TILE_KEYS;
+    a->block_s = k->block_s + (k->block_cycles + k->head_cycles * (heads - 1)) / clock_hz;
+    a->key_s = width * (k->key_s + (key_cycles + k->tile_cycles * (tiles - 1)) / clock_hz);
+}
+
+static struct time_attend attend_form(const struct stack_traits *f, enum attend_id id, const struct attend_call *c)
+{
+    enum { BLOCK_HEADS = 64, WIDTH = 128 };
     const struct attend_kernel *k = &priors()->attend[id];
     const struct gpu_units *u = &f->p->roofs->units;
     const bool narrow = is_narrow(c);
     const double group = c->n_head / c->n_kv, tiles = k->group ? ceil(group / BLOCK_HEADS) : group;
-    const double units = c->n_seq * c->n_kv * tiles, splits = splits_of(k, units, k->blocks_unit * u->n, c->keys);
-    const double waves = fmax(1, ceil(units * splits / u->n));
-    const double combine = splits > 1 ? prior(PRIOR_ATTEND_COMBINE_CYCLES) + prior(PRIOR_ATTEND_SPLIT_CYCLES) * splits : 0;
-    struct time_kernel t = {
-        .name = stack_attends[id],
-        .start_s = (k->start_cycles + (narrow ? f->narrow_start_cycles : 0) + combine) / u->clock_hz,
-        .memory_s = memory_s(f, c),
-        .compute_s = k->group ? compute_s(f, c, tiles, group / tiles) : 0, /* a single head is no tile */
-        .scan_s = waves * block_s(k, group / tiles, c->keys / splits, c->head_dim / WIDTH, narrow, u->clock_hz),
+    struct time_attend a = {
+        .units = c->n_seq * c->n_kv * tiles,
+        .processors = u->n,
+        .start_s = (k->start_cycles + (narrow ? f->narrow_start_cycles : 0)) / u->clock_hz,
+        .combine_s = prior(PRIOR_ATTEND_COMBINE_CYCLES) / u->clock_hz,
+        .split_s = prior(PRIOR_ATTEND_SPLIT_CYCLES) / u->clock_hz,
+        .compute_key_s = k->group ? compute_key_s(f, c, tiles, group / tiles) : 0, /* a single head is no tile */
+        .byte_s = memory_s(f, c) / (c->kv_bytes + c->act_bytes),
+        .sharp = 4,
+        .keys = c->keys,
     };
-    t.seconds = t.start_s + pow(pow(t.memory_s, SHARP) + pow(t.scan_s, SHARP) + pow(t.compute_s, SHARP), 1.0 / SHARP);
+    set_splits(&a, k, k->blocks_unit * u->n);
+    set_block(&a, k, group / tiles, c->head_dim / WIDTH, narrow, u->clock_hz);
+    return a;
+}
+
+/* Seconds of a call whose sequences have so many keys. */
+static struct time_kernel form_time(const struct time_attend *a, double keys, double bytes)
+{
+    const double splits = fmax(1, fmin(a->most_splits, ceil(keys / a->split_keys))), waves = fmax(1, ceil(a->units * splits / a->processors));
+    struct time_kernel t = {
+        .start_s = a->start_s + (splits > 1 ? a->combine_s + a->split_s * splits : 0),
+        .memory_s = bytes * a->byte_s,
+        .compute_s = keys * a->compute_key_s,
+        .scan_s = waves * (a->block_s + a->key_s * a->tile_keys * ceil(keys / splits / a->tile_keys)),
+    };
+    t.seconds = t.start_s + pow(pow(t.memory_s, a->sharp) + pow(t.scan_s, a->sharp) + pow(t.compute_s, a->sharp), 1 / a->sharp);
+    return t;
+}
+
+struct time_kernel attend_time(const struct stack_traits *f, enum attend_id id, const struct attend_call *c, struct time_attend *form)
+{
+    *form = attend_form(f, id, c);
+    struct time_kernel t = form_time(form, c->keys, c->kv_bytes + c->act_bytes);
+    t.name = stack_attends[id];
     return t;
 }

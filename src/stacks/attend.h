@@ -52,6 +52,7 @@ struct attend_call {
 bool attend_call_of(const struct stack_traits *f, const struct step_pass *at, const struct step *x, struct attend_call *c);
 /* The kernel stated by the row, else the one that the engine selects. */
 enum attend_id attend_choose(const struct stack_traits *f, const struct attend_call *c);
-struct time_kernel attend_time(const struct stack_traits *f, enum attend_id id, const struct attend_call *c);
+/* form: of calls with other keys and bytes. */
+struct time_kernel attend_time(const struct stack_traits *f, enum attend_id id, const struct attend_call *c, struct time_attend *form);
 
 #endif

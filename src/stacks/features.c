@@ -169,7 +169,7 @@ void fitted_refine(const struct stack_traits *x, const struct step_pass *at, boo
     c->n_comm *= x->ranks;
     struct attend_call call;
     if (c->kind == OP_ATTENTION && attend_call_of(x, at, c, &call)) {
-        how->alone = attend_time(x, attend_choose(x, &call), &call);
+        how->alone = attend_time(x, attend_choose(x, &call), &call, &how->attend);
         return;
     }
     if (c->kind == OP_SEND)

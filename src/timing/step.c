@@ -494,6 +494,35 @@ void step_features(struct time_features *f, const struct step_model *s, const st
         collect(f, &unused, &m, r, &shape[i]);
 }
 
+void pass_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct pass *p)
+{
+    const struct shape x = { *p, 1, 1, false, false };
+    struct step_sum unused = { 0 };
+    start(f, r, &x);
+    collect(f, &unused, s, r, &x);
+}
+
+bool pass_attend(struct time_attend *out, const struct step_model *s, const struct op_class *c, const struct roofs *r, const struct pass *p)
+{
+    struct step_model one = *s;
+    one.c = (struct op_class *)c;
+    one.n = 1;
+    const struct step_pass at = { PHASE_DECODE, p->n_tok, p->n_past, p->n_seq };
+    struct class_iterator w = class_iterator_begin(&one, p, 1);
+    struct step op;
+    struct refinement how = { .key = 0 };
+    if (!r->time || !r->time->refine || !next_class(&w, &op))
+        return false;
+    op.math = roofs_math(r, &c->op);
+    step_shape(&op, p);
+    r->time->refine(r->time->what, &at, true, &op, &how);
+    if (!(how.alone.seconds > 0))
+        return false;
+    *out = how.attend;
+    out->flop_key = op.cost.flop / out->keys;
+    return true;
+}
+
 static struct step_sum collect_request(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
                                    const struct scenario *steps)
 {

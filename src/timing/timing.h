@@ -60,6 +60,20 @@ struct time_grid {
 };
 struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_units *u);
 
+/*
+ * A call of attention with its own constants, whatever the number of keys: seconds = start_s + (memory^p + scan^p + compute^p)^(1/p), p = sharp.
+ * A sequence's keys are split among min(most_splits, ceil(keys / split_keys)) blocks, which scan whole tiles of keys. (46)
+ */
+struct time_attend {
+    double units, processors;        /* blocks without splits; multiprocessors */
+    double most_splits, split_keys;
+    double tile_keys, block_s, key_s; /* of a block: without keys, and a key scanned */
+    double start_s, combine_s, split_s; /* launch; with several splits: once, and each */
+    double byte_s, compute_key_s;    /* of all blocks: a byte from memory, a key's FLOP */
+    double sharp;
+    double keys, flop_key;           /* of this call: of a sequence; FLOP of a key, by pass_attend() */
+};
+
 /* Seconds of a kernel with its own constants, and their parts: launch; bytes, sequential scan and FLOP, each alone. (46) */
 struct time_kernel {
     const char *name;
@@ -129,6 +143,7 @@ struct refinement {
     double heads;            /* attention of a decode step: elements of the KV cache times query heads; 0: by its FLOP */
     double scanned;           /* positions that its attention scans sequentially; 0: divided among blocks */
     struct time_kernel alone; /* seconds 0: by its roofs */
+    struct time_attend attend; /* of alone, where it is set */
     double kernels;          /* of a prompt: kernels launched per op; 0: launches do not limit (45) */
 };
 /* At most as many shapes and types of products as there are terms, in a phase or in a whole request (which has its steps' terms
@@ -154,6 +169,11 @@ uint64_t time_key(double rows, double cols, double bits);
 /* Work of the most loaded device group in a phase. */
 void step_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *o,
                    enum phase phase);
+
+/* Features of one pass as step_price() evaluates it, with constants. */
+void pass_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct pass *p);
+/* In such a pass class c is attention with its own constants: *out is a call of it. False: no call, *out is unchanged. */
+bool pass_attend(struct time_attend *out, const struct step_model *s, const struct op_class *c, const struct roofs *r, const struct pass *p);
 
 /* The same of a prompt and the steps after it, with separate terms (50): steps->n_gen of them from steps->n_depth on. */
 void request_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,

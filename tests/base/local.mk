@@ -8,5 +8,8 @@ check_PROGRAMS += %D%/test_process
 check_PROGRAMS += %D%/test_files
 %C%_test_files_SOURCES = %D%/test_files.c tests/test.h
 %C%_test_files_LDADD   = $(TEST_LIBS)
-TESTS += %D%/test_files %D%/test_base %D%/test_process
+check_PROGRAMS += %D%/test_ratio
+%C%_test_ratio_SOURCES = %D%/test_ratio.c tests/test.h
+%C%_test_ratio_LDADD   = $(TEST_LIBS) -lm
+TESTS += %D%/test_ratio %D%/test_files %D%/test_base %D%/test_process
 endif

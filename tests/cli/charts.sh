@@ -45,9 +45,10 @@ grep -q 'memory, datasheet: 96.0 GB/s' "$tmp/bandwidth.svg"
 ok $? "the datasheet's bandwidth is a line"
 grep -q 'yerrorbars' "$tmp/bandwidth.gp"
 ok $? "intervals are drawn"
-cp "$tmp/bandwidth.svg" "$tmp/before.svg"
-(cd "$tmp" && rm bandwidth.svg && gnuplot bandwidth.gp) >"$tmp/out" 2>"$tmp/err" && cmp -s "$tmp/before.svg" "$tmp/bandwidth.svg"
-ok $? "gnuplot NAME.gp draws the same bytes again"
+cp "$tmp/bandwidth.png" "$tmp/before.png"
+(cd "$tmp" && rm bandwidth.svg bandwidth.png && gnuplot bandwidth.gp) >"$tmp/out" 2>"$tmp/err" && cmp -s "$tmp/before.png" "$tmp/bandwidth.png" &&
+    "$check_svg" "$tmp/bandwidth.svg" >>"$tmp/err"
+ok $? "gnuplot NAME.gp draws the same picture again"
 
 # The axes are the machine's, not the data's: ten times the values in one curve change no axis, and are named.
 awk '/"name": "read footprint 1t"/ { on = 1 } /"name": "read footprint 8t"/ { on = 0 }
@@ -98,7 +99,7 @@ ok $? "as a page, and drawn with characters"
 run plot "$top_srcdir/tests/report/cpu.json" --format txt -o "$tmp/roofline" && [ ! -e "$tmp/roofline.svg" ] && grep -q 'roofs' "$tmp/roofline.txt"
 ok $? "the roofline too"
 refused 2 '--format: expected svg, png, pdf, txt, found "gif"' plot "$hw" --format svg,gif
-refused 2 '--chart: expected roofline' plot "$hw" --chart pie
+refused 2 '--chart: expected roofline, hierarchical' plot "$hw" --chart pie
 refused 3 'no Bandwidth against footprint in it; `roofcast profile`' plot --chart bandwidth "$top_srcdir/tests/report/cpu.json" -o "$tmp/x"
 refused 3 'no roofs of kernels in it; `roofcast profile`' plot --chart kernels "$top_srcdir/tests/report/cpu.json" -o "$tmp/x"
 refused 3 'no Bandwidth against footprint of gather in it' plot --chart bandwidth "$hw" --op gather -o "$tmp/x"
@@ -128,13 +129,51 @@ awk '{ print } /^ "schema"/ { print " \"counts\": [{\"test\": \"tg128\", \"phase
 hier c "$tmp/counted.json" --hw "$hw" && has_text 'full markers counted' c && has_text 'bytes from hardware counters' c
 ok $? "counters are used where the run has them"
 awk -F'\t' '$9 == "ffn_gate" { print $8, $4, $5 }' "$tmp/c.tsv" | sort | paste -sd, >"$tmp/tags"
-is 'DRAM 1 0,L1 1 0,L2 0 1,L3 1 0' "$(cat "$tmp/tags")" "lines that came into the L1 are what the L2 served; the rest stays the model's"
+is 'DRAM 1 0,L1 1 0,L2 0 1,L2 1 0,L3 1 0' "$(cat "$tmp/tags")" "lines that came into the L1 are what the L2 served, beside the model's; the rest stays the model's"
 hier p "$run_json" --hw "$hw" --phase prefill && awk -F'\t' '$9 == "ffn_gate" && $8 == "DRAM" && $1 > 50 { found = 1 } END { exit !found }' "$tmp/p.tsv"
 ok $? "--phase prefill"
 refused 2 "no cache sizes: name the machine with --hw this" plot --chart hierarchical "$run_json" -o "$tmp/x"
 refused 2 "--chart hierarchical is for runs" plot --chart hierarchical "$hw" -o "$tmp/x"
 sed 's/"model": "smollm2-360m"/"model": "some fine-tune"/' "$run_json" >"$tmp/other.json"
 refused 1 "the run's model (use -m)" plot --chart hierarchical "$tmp/other.json" --hw "$hw" -o "$tmp/x"
+
+# ---- other kinds
+run plot --chart waterfall "$run_json" -o "$tmp/w" && has_text 'achieved' w && has_text '+0.126 ms' w && has_text '0.979 ms' w
+ok $? "waterfall of a run"
+awk -F'\t' 'NR > 1 && $1 == 1 { roof = $6 } $1 == 2 { loss += $6 } $1 == 3 { all = $6 } END { d = roof + loss - all; exit !(roof > 0 && d * d < 1e-6 * all * all && all > 1.19 && all < 1.193) }' "$tmp/w.tsv"
+ok $? "roof and losses add up to 152.609 ms / 128"
+run plot --chart waterfall "$run_json" --phase prefill -o "$tmp/w"
+is "$(jq '[.ops[] | select(.phase == "prefill") | .seconds * ([.roof_fraction, 1] | min)] | add * 1000 / 512' "$run_json" | awk '{ printf "%.5g", $1 }')" \
+    "$(awk -F'\t' '$1 == 1 { printf "%.5g", $6 }' "$tmp/w.tsv")" "an op above its roof has the time of its roof at most"
+run plot --chart layers "$run_json" -o "$tmp/l" --phase decode && has_text 'Time of a pass' l
+is "$(jq '[.ops[] | select(.phase == "decode" and .layer == 1) | .flop] | add' "$run_json")" "$(awk -F'\t' '$2 == 0.6 && $7 ~ /FLOP/ { sum += $6 } END { printf "%d", sum }' "$tmp/l.tsv")" "FLOP of a layer"
+run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -b 1,4,16 -n 16 -p 0 -o json && cp "$tmp/out" "$tmp/b.json"
+run plot --chart batch "$tmp/b.json" -o "$tmp/batch"
+is "$(jq -r '.rows[] | "\(.n_batch) \(.tok_s)"' "$tmp/b.json" | awk '{ printf "%d %.6g;", $1, $2 }')" "$(awk -F'\t' '$1 == 1 { printf "%d %.6g;", $2, $3 }' "$tmp/batch.tsv")" "a point a batch, the prediction's rates"
+awk -F'\t' '$8 == 4 { roof[$2] = roof[$2] == "" || $3 < roof[$2] ? $3 : roof[$2] } $1 == 1 { v[$2] = $3 } END { for (b in v) if (!(v[b] < roof[b])) bad = 1; exit bad }' "$tmp/batch.tsv"
+ok $? "below the lower roof"
+run plot --chart batch "$tmp/b.json" --term && has 'Batch \[sequences\]' && ! has 'batch.svg'
+ok $? "--term draws on standard output"
+[ -z "$(ls "${TMPDIR:-/tmp}" | grep '^roofcast-plot-' | head -1)" ]
+ok $? "and leaves nothing behind"
+run predict smollm2-360m -q Q8_0 --hw "$top_srcdir/tests/report/cpu.json" -o json && cp "$tmp/out" "$tmp/p.json"
+run plot "$run_json" "$tmp/p.json" --hw "$top_srcdir/tests/report/cpu.json" -o "$tmp/pair" && has_text 'hollow: predicted' pair
+is "$(awk -F'\t' '$4 == 1 && $6 == 1' "$tmp/pair.tsv" | wc -l)" "$(grep -c ' nohead back lw 1.4 ' "$tmp/pair.gp")" "each predicted point is joined to its measured one"
+refused 2 'expected one file, or a run and a prediction of it; found 2' plot "$tmp/b.json" "$tmp/p.json" -o "$tmp/x"
+refused 1 'expected "roofcast.predict", found "roofcast.run"; --chart batch reads' plot --chart batch "$run_json" -o "$tmp/x"
+refused 1 'expected "roofcast.score", found "roofcast.run"' plot --chart accuracy "$run_json" -o "$tmp/x"
+refused 1 'expected "roofcast.analyze", found "roofcast.predict"' plot --chart layers "$tmp/p.json" -o "$tmp/x"
+refused 1 'No such file' plot --chart timeline "$tmp/absent.json" -o "$tmp/x"
+jq '.rows = 3' "$tmp/b.json" >"$tmp/bad.json"
+refused 1 'no decode in it' plot --chart context "$tmp/bad.json" -o "$tmp/x"
+jq '.ops = []' "$run_json" >"$tmp/bad.json"
+refused 1 'no ops of decode in it' plot --chart waterfall "$tmp/bad.json" -o "$tmp/x"
+echo '{"schema": "roofcast.score", "version": 1, "rows": [{"measured": 1}, 4, {"measured": 3, "predicted": "x"}]}' >"$tmp/bad.json"
+refused 1 'no row with a prediction and a measurement' plot --chart accuracy "$tmp/bad.json" -o "$tmp/x"
+echo '{"schema": "roofcast.policies", "version": 1, "rows": [{"name": 3}, null]}' >"$tmp/bad.json"
+refused 1 'no times of policies' plot --chart policies "$tmp/bad.json" -o "$tmp/x"
+echo '{"schema": "roofcast.capacity", "version": 1, "rows": {"a": 1}}' >"$tmp/bad.json"
+refused 1 'no deployment to draw' plot --chart pareto "$tmp/bad.json" -o "$tmp/x"
 
 # The roofs of a roofline are reads, however much faster other ops are.
 sed 's/"name": "copy DRAM 8t", "kind": "bandwidth", "op": "copy"\(.*\)"value": [0-9]*\(.*\)"ci_lo": [0-9]*, "ci_hi": [0-9]*/"name": "copy DRAM 8t", "kind": "bandwidth", "op": "copy"\1"value": 900000000000\2"ci_lo": null, "ci_hi": null/' "$hw" >"$tmp/copy.json"

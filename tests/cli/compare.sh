@@ -1,5 +1,6 @@
 #!/bin/sh
-# roofcast compare: two simulations, a run of the engine and its simulation; formats, charts, what is refused.
+# roofcast compare: two simulations, a run of the engine and its simulation; runs, predictions, profiles and llama-bench's results test by test;
+# formats, charts, exit statuses, what is refused.
 . "${top_srcdir:?}/tests/cli/lib.sh"
 m=$top_srcdir/tests/fixtures/llama-2l.gguf
 sim() { # FILE ARGS...: a saved simulation
@@ -84,6 +85,47 @@ kill -INT $pid
 ended $pid
 is "130 yes" "$status $([ -s "$tmp/cut.partial.json" ] && [ ! -e "$tmp/cut.json" ] && echo yes)" "an interrupt of serve keeps what was measured"
 
+# ---- test by test: two builds by llama-bench
+llama() { # FILE TG-RATE: five repetitions of two tests
+    awk -v tg="$2" 'BEGIN { printf "["; split("1 1.004 0.997 1.002 0.998", w, " ")
+        for (k = 0; k < 2; k++) {
+            printf "%s{\"model_filename\": \"m.gguf\", \"model_type\": \"llama 1B Q8_0\", \"n_threads\": 4, \"n_prompt\": %d, \"n_gen\": %d, \"avg_ts\": %g, \"samples_ts\": [", k ? "," : "", k ? 512 : 0, k ? 0 : 128, k ? 900 : tg
+            for (i = 1; i <= 5; i++) printf "%s%.9g", (i > 1 ? "," : ""), (k ? 900 : tg) * w[i]
+            printf "]}" }
+        printf "]\n" }' >"$1"
+}
+llama "$tmp/old.json" 50 && llama "$tmp/new.json" 44
+run compare "$tmp/old.json" "$tmp/new.json" && has '^B is faster in 0 and slower in 1 of 2 tests; 1 cannot be told\. Largest: tg128 0\.880 (0\.8[67]' && has '^tg128 .* slower ' && has '^pp512 .* cannot tell '
+ok $? "llama-bench: faster, slower, cannot tell"
+run compare "$tmp/old.json" "$tmp/new.json" --fail-over 5% -o csv
+is "4 true false" "$status $(cells regressed test=tg128) $(cells regressed test=pp512)" "--fail-over: status 4"
+says 'B is slower by more than 5 % in 1 test: tg128 0.880'
+ok $? "and the test is named"
+run compare "$tmp/old.json" "$tmp/new.json" --fail-over 15% && has '0 tests are slower by more than 15 %' && run compare "$tmp/new.json" "$tmp/old.json" --fail-over 0%
+ok $? "status 0: slower by less, faster"
+run compare "$tmp/old.json,$tmp/old.json,$tmp/old.json" "$tmp/new.json,$tmp/new.json,$tmp/new.json" -o csv && is "pairs pairs" "$(cells basis | tr '\n' ' ' | sed 's/ $//')" "files with commas are executions"
+sed 's/"n_threads": 4/"n_threads": 8/g' "$tmp/new.json" >"$tmp/threads.json"
+run compare "$tmp/old.json" "$tmp/threads.json" && says 'warning: A and B differ in threads 4 and 8'
+ok $? "settings that differ are named"
+
+# ---- runs, with ops; predictions; profiles
+t=$top_srcdir/tests/report
+run compare "$t/run.json" "$t/run.json" -o csv
+is "cannot tell cannot tell" "$(cells verdict | tr '\n' ' ' | sed 's/ $//')" "a run against itself"
+run compare "$t/run.json" "$t/run.json" --ops -o csv && is 18 "$(cells role test=tg128 | sort -u | wc -l)" "--ops: a row a role and test"
+run compare "$t/run.json" "$t/run.json" -o md && has '^| tg128' && has '^| pp512 *| [a-z_]* ' && run compare "$t/run.json" "$t/run.json" -o sql && has '^INSERT INTO roofcast_comparison '
+ok $? "md with ops, sql"
+run compare "$t/cpu.json" "$t/curves.json" -o csv && has '^read DRAM 1t,.*,B/s,0\.843.*,slower,.*,intervals,0,0,'
+ok $? "profiles, ceiling by ceiling"
+run compare h100-sxm rtx-4090 && has '^stated bandwidth .* cannot tell '
+ok $? "profiles by name; stated values have no interval"
+run predict "$m" --hw h100-sxm -p 512 -n 128 -o json && mv "$tmp/out" "$tmp/predicted.json" && run compare "$t/run.json" "$tmp/predicted.json" && has '^B: .*: prediction for llama-2l on h100-sxm' && says 'differ in model smollm2-360m and llama-2l'
+ok $? "a run and a prediction"
+run compare "$t/run.json" "$tmp/predicted.json" -o csv --ops && [ "$(cells role test=tg128 | wc -l)" -gt 5 ]
+ok $? "roles of both"
+run compare "$t/run.json" "$t/run.json" -o json --save "$tmp/c.json" && cmp -s "$tmp/out" "$tmp/c.json"
+ok $? "--save of tests writes what -o json prints"
+
 # ---- what is refused
 sim "$tmp/other.json" -q BF16 --seed 7 && sim "$tmp/fast.json" -q BF16 --max-concurrency 2 && printf '{"schema": "roofcast.run", "version": 1}' >"$tmp/kind.json"
 refused 1 'max_concurrency is 0 and 2' compare "$tmp/a.json" "$tmp/fast.json"
@@ -97,6 +139,22 @@ refused 1 'kind.json: field "schema": expected "roofcast.simulate", found "roofc
 refused 1 'none.json' compare "$tmp/a.json" "$tmp/none.json"
 refused 2 'expected two files' compare "$tmp/a.json"
 refused 2 'one pair of files at a time' compare "$tmp/a.json" "$tmp/a.json" "$tmp/a.json"
+run compare "$tmp/a.json" "$tmp/b.json" --fail-over 5%
+is 0 "$status" "--fail-over: no figure of a server is worse"
+run compare "$tmp/b.json" "$tmp/a.json" --fail-over 5%
+[ "$status" -eq 4 ] && says 'figures are worse by more than 5 %: '
+ok $? "--fail-over: figures of a server that are worse"
+refused 1 'expected two profiles, or two of a run, measurements and a prediction' compare "$t/cpu.json" "$t/run.json"
+refused 1 'no test in common: ' compare "$t/run.json" "$top_srcdir/tests/fuzz/corpus/run/decode.json"
+refused 1 'two-machines.json: rows[1]: field "hw": expected one machine in the file; found x and y' compare "$t/run.json" "$top_srcdir/tests/fuzz/corpus/comparison/two-machines.json"
+refused 1 'roles.json: rows[0]: roles[0]: field "seconds": expected a number above 0' compare "$t/run.json" "$top_srcdir/tests/fuzz/corpus/comparison/roles.json"
+refused 2 '--ops: expected -o csv' compare "$t/run.json" "$t/run.json" --ops
+refused 2 '--ops: runs of a server' compare "$tmp/a.json" "$tmp/a.json" --ops -o csv
+refused 2 '--steps: expected two files of' compare "$t/run.json" "$t/run.json" --steps -o csv
+refused 2 '--chart: expected two files of' compare "$t/run.json" "$t/run.json" --chart "$tmp/x"
+for over in 5 5%% -1% 100% x%; do
+    refused 2 'expected a percentage' compare "$t/run.json" "$t/run.json" --fail-over="$over"
+done
 refused 2 '--steps: expected -o csv' compare "$tmp/a.json" "$tmp/a.json" --steps
 refused 2 'is an input' compare "$tmp/a.json" "$tmp/b.json" --save "$tmp/a.json"
 head -c 5000 "$tmp/a.json" >"$tmp/cut.json"

@@ -7,7 +7,7 @@ words() { # ARGS...: the candidates, in one line
     cut -f 1 "$tmp/out" | paste -s -d' ' -
 }
 is "predict" "$(words pred)" "a command"
-is 24 "$(words '' | wc -w)" "every command"
+is 25 "$(words '' | wc -w)" "every command"
 is "$(run --help && sed -n 's/^  \([a-z]*\)  *\([a-zA-Z].*\)/\1	\2/p' "$tmp/out" | grep -v '^roofcast')" "$(run __complete ''; cat "$tmp/out")" "with the text of --help"
 is "--what-if" "$(words predict --what)" "an option"
 is "--cache-type-k --cache-type-v" "$(words run --cache)" "the other name of an option"
@@ -27,6 +27,7 @@ is "h20 h200-nvl h200-sxm" "$(words predict --hw = h20)" "behind =, as bash take
 is "llama-3.1-405b llama-3.1-70b llama-3.1-8b" "$(words predict llama-3.1)" "a model"
 is "llama-3.1-405b llama-3.1-70b llama-3.1-8b" "$(words predict -m llama-3.1)" "by the short option"
 is "Q4_K Q4_K_S Q4_K_M" "$(words predict m -q q4_k)" "a type, a mixture"
+is "latencies latency layers loaded-latency" "$(words plot --chart l | tr ' ' '\n' | LC_ALL=C sort | paste -s -d' ' -)" "a kind of chart"
 is "Q8_0 Q8_1 Q8_K" "$(words run --cache-type-k q8)" "behind the other name of an option"
 is "table csv json jsonl md sql" "$(words predict m -o '')" "a format"
 is "csv jsonl" "$(words sweep -o '')" "of those that there are"

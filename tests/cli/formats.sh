@@ -131,6 +131,8 @@ command_json roofcast.predict predict stories15m --hw h100-sxm -n 4 --what-if ba
 command_json roofcast.solve predict stories15m --hw h100-sxm --solve context=fits --solve machine=fits --solve 'bandwidth=tok_s>=1e9'
 command_jsonl predict stories15m --hw h100-sxm
 command_json roofcast.memory memory stories15m --hw h100-sxm
+command_json roofcast.choose choose stories15m --hw h100-sxm,rtx-4090
+command_json roofcast.choose choose stories15m --rate 100 --devices 1
 load="--hw h100-sxm --workload random:in=100,out=50 --rate 4 --requests 60 --slo p99:ttft=1s,itl=50ms"
 command_json roofcast.simulate simulate stories15m $load
 command_json roofcast.simulate simulate stories15m --hw h100-sxm --workload random:in=100,out=50 --requests 3 --draws 0
@@ -139,6 +141,11 @@ run simulate stories15m $load --draws 0 --save "$tmp/a.json" && run simulate sto
 command_json roofcast.serving_compare compare "$tmp/a.json" "$tmp/b.json"
 command_jsonl compare "$tmp/a.json" "$tmp/b.json"
 command_jsonl compare "$tmp/a.json" "$tmp/b.json" --steps
+t=$top_srcdir/tests/report
+command_json roofcast.comparison compare "$t/run.json" "$t/run.json"
+command_jsonl compare "$t/run.json" "$t/run.json"
+command_jsonl compare "$t/run.json" "$t/run.json" --ops
+command_json roofcast.comparison compare h100-sxm h100-sxm
 command_json roofcast.capacity capacity stories15m --hw h100-sxm,rtx-4090 --workload random:in=100,out=50 --requests 60 --slo ttft=1s,tpot=50ms
 command_json roofcast.capacity capacity llama-3.1-405b --hw h100-sxm,rtx-4090 --requests 60 --slo ttft=1s
 command_jsonl simulate stories15m $load
@@ -151,6 +158,7 @@ chmod +x "$tmp/bin/likwid-bench"
 PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check --brief -t 1 -o json >"$tmp/crosscheck.json" 2>"$tmp/err"
 check roofcast.crosscheck "$tmp/crosscheck.json" "profile --cross-check -o json"
 command_jsonl memory llama-3.1-70b --hw rtx-4090
+command_jsonl choose llama-3.1-70b --hw rtx-4090
 
 generate="run -m $top_srcdir/tests/fixtures/llama-2l.gguf -t 1 --ignore-eos -p one"
 # shellcheck disable=SC2086

@@ -4,7 +4,7 @@
 overview=$top_srcdir/doc/roofcast.1
 run __complete ''
 cp "$tmp/out" "$tmp/commands"
-is 24 "$(wc -l <"$tmp/commands")" "commands"
+is 25 "$(wc -l <"$tmp/commands")" "commands"
 format() { # FILE: as a terminal shows it; what groff has to say in $tmp/err
     groff -man -mdoc -ww -Tutf8 -P-cbou "$1" 2>"$tmp/err"
 }

@@ -19,7 +19,7 @@ for pair in "predict llama-3-8b --hw h100-sxm --roof --stack vllm:--roof and --s
     # shellcheck disable=SC2086
     refused 2 "${pair#*:} are mutually exclusive" ${pair%%:*}
 done
-for command in analyze bench calibrate capacity compare doctor import list logits memory plot ppl predict profile quantize report run score serve simulate sweep synth tokenize validate; do
+for command in analyze bench calibrate capacity choose compare doctor import list logits memory plot ppl predict profile quantize report run score serve simulate sweep synth tokenize validate; do
     run "$command" --help && has '^Usage: roofcast' && has '--wide' && run "$command" --usage && has '\[--usage\]' && ! run "$command" --HANG && says 'unrecognized option' &&
         ! run "$command" --program-name=x && says 'unrecognized option'
     ok $? "$command: --help and --usage, and no hidden options"

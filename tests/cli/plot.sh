@@ -114,10 +114,10 @@ run plot "$tmp/h.json" --all-roofs -o "$tmp/f16all" && peaks "$tmp/f16all" | gre
 ok $? "--all-roofs shows the others"
 
 chart "a name with quotes and spaces" "$tmp/it's a \"chart\"" "$cpu"
-cp "$tmp/it's a \"chart\".svg" "$tmp/before.svg"
-(cd "$tmp" && rm "it's a \"chart\".svg" && gnuplot "it's a \"chart\".gp") >"$tmp/out" 2>"$tmp/err" &&
-    cmp -s "$tmp/before.svg" "$tmp/it's a \"chart\".svg"
-ok $? "gnuplot NAME.gp in its directory draws the same bytes again"
+cp "$tmp/it's a \"chart\".png" "$tmp/before.png"
+(cd "$tmp" && rm "it's a \"chart\".png" && gnuplot "it's a \"chart\".gp") >"$tmp/out" 2>"$tmp/err" &&
+    cmp -s "$tmp/before.png" "$tmp/it's a \"chart\".png"
+ok $? "gnuplot NAME.gp in its directory draws the same picture again"
 mkdir "$tmp/~" && (cd "$tmp" && run plot "$cpu" -o '~/x') && whole "$tmp/~/x"
 ok $? "a directory called ~"
 (cd "$tmp" && run plot "$cpu" -o '|touch pwned') && [ ! -e "$tmp/pwned" ] && whole "$tmp/|touch pwned"

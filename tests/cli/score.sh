@@ -68,6 +68,9 @@ ok $? "and TTFT is another"
 sed 's/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$tmp/fast.json"
 # What contradicts itself is said beside the row, and dates that are none are refused.
 sed '0,/"avg_ts": 10000/s//"avg_ts": 12000/' "$f/llama-bench.json" >"$tmp/apart.json"
+sed 's/"avg_ts": 10000.*/"avg_ts": 24000, "stddev_ts": 20000/' "$f/llama-bench.json" >"$tmp/spread.json"
+run score "$tmp/spread.json" -o json && has 'avg_ts says 24000 tokens/s, avg_ns 10000: its repetitions differ'
+ok $? "repetitions that are far apart explain a mean of rates above the rate of the mean time"
 run score "$tmp/apart.json" -o json && jq -e '[.rows[] | select(.reason | test("reported inconsistently; avg_ts says 12000 tokens/s, avg_ns 10000"))] | length == 1' "$tmp/out" >/dev/null
 ok $? "an avg_ts that avg_ns contradicts is said"
 run report "$tmp/apart.json" -o json && has 'avg_ts says 12000 tokens/s, avg_ns 10000'

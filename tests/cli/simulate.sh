@@ -137,6 +137,10 @@ changes "--kv-type" --kv-type FP8
 changes "--burstiness" --burstiness 0.3
 changes "--max-concurrency" --max-concurrency 4
 changes "--stack" --stack sglang
+changes "--draft ngram" --num-speculative-tokens 2 --draft ngram --num-gpu-blocks-override 300
+few --rate 8 --num-speculative-tokens 4 --acceptance 0.5 -o csv && free=$(value itl_mean) && blocks=$(value kv_usage) &&
+    few --rate 8 --num-speculative-tokens 4 --acceptance 0.5 --draft llama-3.2-1b --draft-type BF16 -o csv
+holds "$(value itl_mean) > 1.2 * $free && $(value kv_usage) > 1.1 * $blocks" "--draft: its passes take time, its weights memory"
 changes "--ends" --ends stop --no-async-scheduling
 # A machine whose kernels are measured serves as `serve` does, and its steps take what `predict` says.
 measured=$top_srcdir/tests/report/curves.json
@@ -201,6 +205,9 @@ refuse 2 'its slots keep what they computed' '--policy llama-server --no-enable-
 refuse 2 'llama-server hands none over' '--policy llama-server --dp 2 --prefill-replicas 1'
 refuse 2 'static has no choice' '--policy static --no-enable-chunked-prefill'
 refuse 2 'nothing is loaded' '--kv-load-bandwidth 25GB/s'
+refuse 2 'without which nothing is drafted' '--draft ngram'
+refuse 2 'expected --draft MODEL' '--num-speculative-tokens 2 --draft-type Q8_0'
+refuse 2 'drafts must share it' '--num-speculative-tokens 2 --draft smollm2-135m'
 refuse 2 'expected --ramp-up-strategy' '--ramp-up-start-rps 3'
 refuse 2 'expected vllm-0.N' '--compare-policies --policy static'
 refused 1 'leaves no memory for a KV cache on h100-sxm' simulate llama-3.1-70b -q BF16 --hw h100-sxm

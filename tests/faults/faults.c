@@ -55,11 +55,13 @@ static const struct command commands[] = {
     { "sweep", "sweep -m stories15m --hw h100-sxm,rtx-4090 -b 1-4 --save grid.csv", false },
     { "sweep-out", "sweep -m stories15m --hw this -b 1-2 -o csv", false },
     { "memory", "memory llama-3.1-8b --hw h100-sxm", false },
+    { "choose", "choose llama-3.1-8b --hw h100-sxm -q Q4_K_M,Q8_0", false },
     { "score", "score @F/measure/llama-bench.csv", false },
     { "score-serving", "score @F/measure/serving.csv -o json", false },
     { "score-kernels", "score @F/measure/gpu_kernels.csv -o csv", false },
     { "calibrate", "calibrate @F/measure/llama-bench.json --hw h100-sxm --model llama-3.1-8b -o c.json", false },
     { "report", "report @F/measure/llama-bench.json --hw h100-sxm", false },
+    { "report-page", "report @T/tests/report/run.json -o page.html", true }, /* a chart that cannot be drawn is a sentence */
     { "report-serve", "report @F/measure/vllm-serve.json --hw h100-sxm --model llama-3.1-8b -o json", false },
     { "import-likwid", "import @T/tests/hwprofile/import/likwid.txt -o hw.json", false },
     { "import-clpeak", "import @T/tests/hwprofile/import/clpeak.json --device CPU -o hw.json", false },
@@ -70,11 +72,13 @@ static const struct command commands[] = {
     { "quantize", "quantize @F/llama-2l.gguf q.gguf -q Q8_0 --quiet", false },
     { "logits", "logits -m @F/llama-2l.gguf --tokens 5,17,290,44 -o l.bin", false },
     { "run", "run -m @F/llama-2l.gguf -p one -n 3 -t 2 --ignore-eos", false },
-    { "ppl", "ppl -m @F/llama-2l.gguf --ids @I/ids -c 16 -t 2 -o csv --quiet", true },
+    { "ppl", "ppl -m @F/llama-2l.gguf --ids @I/ids -c 16 -t 2 -o csv --quiet --no-record", true },
     { "tokenize", "tokenize -m @I/spm.gguf abc -o ids", false },
     { "bench", "bench --brief -m @F/llama-2l.gguf -p 8 -n 0 -r 1 -t 2 --quiet --save b.json", true },
     { "bench-ops", "bench --brief -m @F/llama-2l.gguf -p 8 -n 2 -r 1 -t 1 --quiet --ops -o json", true },
     { "compare", "profile --compare @T/tests/report/cpu.json @T/tests/report/curves.json", false },
+    { "compare-tests", "compare @T/tests/report/run.json @T/tests/report/run.json -o json", false },
+    { "compare-files", "compare @F/measure/llama-bench.json @F/measure/llama-bench.md -o csv", false },
 };
 
 /* Faults inside of libraries that answer them with a crash or with less: what is known, by the library that asked. */

@@ -256,6 +256,32 @@ fuzz_targets += %D%/fuzz_saved
 %C%_fuzz_saved_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
+check_PROGRAMS += %D%/replay_comparison
+%C%_replay_comparison_SOURCES  = %D%/fuzz_comparison.c %D%/replay.c %D%/fuzz.h
+%C%_replay_comparison_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"comparison"'
+%C%_replay_comparison_LDADD    = libreport.a libdataset.a librun.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_comparison
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_comparison
+%C%_fuzz_comparison_SOURCES = %D%/fuzz_comparison.c %D%/fuzz.h
+%C%_fuzz_comparison_LDADD   = libreport.a libdataset.a librun.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_comparison_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_page
+%C%_replay_page_SOURCES  = %D%/fuzz_page.c %D%/replay.c %D%/fuzz.h
+%C%_replay_page_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"page"'
+%C%_replay_page_LDADD    = libreport.a libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_page
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_page
+%C%_fuzz_page_SOURCES = %D%/fuzz_page.c %D%/fuzz.h
+%C%_fuzz_page_LDADD   = libreport.a libserving.a libtiming.a libcost.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_page_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 check_PROGRAMS += %D%/replay_api
 %C%_replay_api_SOURCES  = %D%/fuzz_api.c %D%/replay.c %D%/fuzz.h
 %C%_replay_api_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"api"'
@@ -267,4 +293,43 @@ fuzz_targets += %D%/fuzz_api
 %C%_fuzz_api_SOURCES = %D%/fuzz_api.c %D%/fuzz.h
 %C%_fuzz_api_LDADD   = libserver.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
 %C%_fuzz_api_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_quality
+%C%_replay_quality_SOURCES  = %D%/fuzz_quality.c %D%/replay.c %D%/fuzz.h
+%C%_replay_quality_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"quality"'
+%C%_replay_quality_LDADD    = libdataset.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_quality
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_quality
+%C%_fuzz_quality_SOURCES = %D%/fuzz_quality.c %D%/fuzz.h
+%C%_fuzz_quality_LDADD   = $(%C%_replay_quality_LDADD)
+%C%_fuzz_quality_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_prices
+%C%_replay_prices_SOURCES  = %D%/fuzz_prices.c %D%/replay.c %D%/fuzz.h
+%C%_replay_prices_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"prices"'
+%C%_replay_prices_LDADD    = libhwprofile.a $(BASE_LIBS)
+TESTS += %D%/replay_prices
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_prices
+%C%_fuzz_prices_SOURCES = %D%/fuzz_prices.c %D%/fuzz.h
+%C%_fuzz_prices_LDADD   = $(%C%_replay_prices_LDADD)
+%C%_fuzz_prices_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_svg
+%C%_replay_svg_SOURCES  = %D%/fuzz_svg.c %D%/replay.c %D%/fuzz.h
+%C%_replay_svg_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"svg"'
+%C%_replay_svg_LDADD    = libreport.a $(BASE_LIBS)
+TESTS += %D%/replay_svg
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_svg
+%C%_fuzz_svg_SOURCES = %D%/fuzz_svg.c %D%/fuzz.h
+%C%_fuzz_svg_LDADD   = libreport.a $(BASE_LIBS)
+%C%_fuzz_svg_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif

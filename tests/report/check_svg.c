@@ -1,9 +1,11 @@
 /*
- * check_svg FILE.svg: reads a chart as gnuplot wrote it, works out the box of every text
- * and the place of every marker, and fails when two texts overlap, a text lies on a marker,
- * or anything leaves the canvas. It sees only the picture: nothing of the plan that the
- * chart was made from.
+ * check_svg [--font FILE.ttf] [--structure] FILE.svg...: reads charts, works out the box of every text and the place of every marker, and
+ * fails when two texts overlap, a text lies on a marker, anything leaves the canvas, a series has no name, or an attribute or element stands
+ * there that a content security policy refuses. It sees only the picture: nothing of the plan that the chart was made from. --font: text has
+ * the outlines of that font, not the widths that charts are planned with. --structure prints instead what a picture consists of: its texts, and
+ * markers, lines, polygons and tooltips of each series.
  */
+#include "font.h"
 #include "report/layout.h"
 #include <ctype.h>
 #include <math.h>
@@ -21,6 +23,8 @@ static struct text text[MAX_ITEMS];
 static struct disc marker[MAX_ITEMS];
 static size_t n_text, n_marker;
 static int n_bad;
+static struct font font;
+static bool have_font;
 
 /* The attribute's value between quotes of either kind, or "". */
 static void attribute(const char *tag, const char *end, const char *name, char *out, size_t size)
@@ -75,16 +79,22 @@ static void add_text(const char *g, const char *g_end)
     struct text *t = &text[n_text];
     unescape(start + 1, stop, t->s, sizeof t->s);
     const char *visible = t->s + strspn(t->s, " ");
-    double w = text_width_px(visible, size) * (strcmp(weight, "bold") == 0 ? 1.1 : 1);
+    const double bold = strcmp(weight, "bold") == 0 ? 1.1 : 1;
+    struct extent e = { .width_px = bold * text_width_px(visible, size), .up_px = 0.76 * size, .down_px = 0.24 * size };
+    if (have_font) {
+        e = font_extent(&font, visible, size);
+        e.width_px *= bold;
+    }
+    const double w = e.width_px;
     if (!*visible)
         return;
     /* From the anchor to the middle of the ink: along the baseline, then up. SVG turns
      * clockwise. */
     double a = angle * 3.14159265358979323846 / 180;
     double along = strcmp(anchor, "start") == 0 ? w / 2 : strcmp(anchor, "end") == 0 ? -w / 2 : 0;
-    double up = (0.76 - 0.24) / 2 * size;
+    double up = (e.up_px - e.down_px) / 2;
     t->box = (struct box){ x + along * cos(a) + up * sin(a), y + along * sin(a) - up * cos(a),
-                           w / 2, size / 2, -angle };
+                           w / 2, (e.up_px + e.down_px) / 2, -angle };
     n_text++;
     if (size < 9)
         n_bad += printf("# text too small (%.1f px): \"%s\"\n", size, t->s) > 0;
@@ -140,34 +150,133 @@ static void check(double w, double h)
             n_bad += printf("# marker off the canvas at %.0f,%.0f\n", marker[j].x, marker[j].y) > 0;
 }
 
-int main(int argc, char **argv)
+/* ---- what a page refuses, what a series needs --------------------------------------------------------------------------- */
+
+static void check_policy(const char *svg)
+{
+    static const char *const refused[] = { "<script", " style=", "javascript:", " onload=", " onclick=", " onmouse", "<foreignObject" };
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+        if (strstr(svg, refused[i]))
+            n_bad += printf("# a content security policy refuses \"%s\"\n", refused[i]) > 0;
+    if (!strstr(svg, "<style>@media (prefers-color-scheme: dark)"))
+        n_bad += printf("# no colours for dark mode\n") > 0;
+}
+
+struct series {
+    char name[256];
+    int n_use, n_path, n_polygon, n_tip;
+};
+static struct series series[400];
+static size_t n_series;
+
+/* The title behind a group's tag is the series' name; groups of one name are one series. */
+static struct series *series_at(const char *group)
+{
+    const char *open = strstr(group, "<title>"), *stop = open ? strstr(open, "</title>") : NULL, *first = strchr(strchr(group, '>') + 1, '<');
+    char name[256] = "";
+    if (stop && open == first)
+        snprintf(name, sizeof name, "%.*s", (int)(stop - open - 7), open + 7);
+    if (!*name || strstr(name, "using") || strncmp(name, "gnuplot_plot", 12) == 0)
+        n_bad += printf("# a series without a name: \"%s\"\n", name) > 0;
+    for (size_t i = 0; i < n_series; i++)
+        if (strcmp(series[i].name, name) == 0)
+            return &series[i];
+    if (n_series < ARRAY_LEN(series) - 1)
+        n_series++;
+    snprintf(series[n_series - 1].name, sizeof series->name, "%s", name);
+    return &series[n_series - 1];
+}
+
+static void count_series(const char *svg)
+{
+    static const char begin[] = "<g id=\"gnuplot_plot_";
+    for (const char *p = svg; (p = strstr(p, begin)) != NULL; p++) {
+        struct series *s = series_at(p);
+        const char *next = strstr(p + 1, begin), *end = next ? next : p + strlen(p);
+        for (const char *q = strstr(p, "</title>"); q && (q = strchr(q + 1, '<')) != NULL && q < end;) {
+            s->n_use += strncmp(q, "<use", 4) == 0;
+            s->n_path += strncmp(q, "<path", 5) == 0;
+            s->n_polygon += strncmp(q, "<polygon", 8) == 0;
+            s->n_tip += strncmp(q, "<title", 6) == 0;
+        }
+    }
+}
+
+static void print_structure(double w, double h)
+{
+    printf("canvas %.0f x %.0f\n", w, h);
+    for (size_t i = 0; i < n_series; i++)
+        if (series[i].n_use + series[i].n_path + series[i].n_polygon > 0)
+            printf("series \"%s\": %d markers, %d lines, %d polygons, %d tooltips\n", series[i].name, series[i].n_use, series[i].n_path,
+                   series[i].n_polygon, series[i].n_tip);
+    for (size_t i = 0; i < n_text; i++)
+        printf("text \"%s\"\n", text[i].s);
+}
+
+/* Problems, -1: the file cannot be read. */
+static int check_file(const char *path, bool structure)
 {
     struct filemap m;
     struct error err;
-    if (argc != 2) {
-        fprintf(stderr, "usage: check_svg FILE.svg\n");
-        return 2;
-    }
-    if (filemap_open(&m, argv[1], &err) != 0) {
+    if (filemap_open(&m, path, &err) != 0) {
         fprintf(stderr, "check_svg: %s\n", err.msg);
-        return 2;
+        return -1;
     }
     char *svg = malloc(m.size + 1);
     if (!svg)
-        return 2;
+        return -1;
     memcpy(svg, m.data, m.size);
     svg[m.size] = 0;
     filemap_close(&m);
     double w = 0, h = 0;
     const char *box = strstr(svg, "viewBox=\"");
+    n_text = n_marker = n_series = 0;
+    n_bad = 0;
+    memset(series, 0, sizeof series);
     if (!box || sscanf(box, "viewBox=\"0 0 %lf %lf\"", &w, &h) != 2 || !strstr(svg, "</svg>")) {
-        printf("# %s: not a whole SVG\n", argv[1]);
+        printf("# %s: not a whole SVG\n", path);
         free(svg);
         return 1;
     }
     parse(svg);
+    count_series(svg);
+    if (strstr(svg, "<style>")) /* gnuplot's own, drawn again from NAME.gp, has none */
+        check_policy(svg);
     free(svg);
     check(w, h);
-    printf("%zu texts, %zu markers, %d problems\n", n_text, n_marker, n_bad);
-    return n_bad > 0 || n_text < 5;
+    if (structure)
+        print_structure(w, h);
+    else
+        printf("%zu texts, %zu markers, %d problems\n", n_text, n_marker, n_bad);
+    return n_bad + (n_text < 5);
+}
+
+int main(int argc, char **argv)
+{
+    bool structure = false;
+    int first = 1, bad = 0;
+    struct error err;
+    for (; first < argc && argv[first][0] == '-' && argv[first][1] == '-'; first++) {
+        structure |= strcmp(argv[first], "--structure") == 0;
+        if (strcmp(argv[first], "--font") == 0 && first + 1 < argc) {
+            if (font_open(&font, argv[++first], &err) != 0) {
+                fprintf(stderr, "check_svg: %s\n", err.msg);
+                return 2;
+            }
+            have_font = true;
+        }
+    }
+    if (first >= argc) {
+        fprintf(stderr, "usage: check_svg [--font FILE.ttf] [--structure] FILE.svg...\n");
+        return 2;
+    }
+    for (int i = first; i < argc; i++) {
+        const int n = check_file(argv[i], structure);
+        if (n != 0 && argc - first > 1)
+            printf("# in %s\n", argv[i]);
+        bad = n < 0 ? 2 : n > 0 && bad == 0 ? 1 : bad;
+    }
+    if (have_font)
+        font_close(&font);
+    return bad;
 }

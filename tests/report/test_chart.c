@@ -2,6 +2,7 @@
  * gnuplot. */
 #include "../test.h"
 #include "report/plan.h"
+#include "report/svg.h"
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -584,6 +585,62 @@ static void test_bad_names(void **state)
     strbuf_free(&notes);
 }
 
+/* Points outside the frame have their names at its edge, with an arrow that ends there. */
+static void test_edges(void **state)
+{
+    (void)state;
+    struct error err;
+    struct plan p;
+    struct strbuf notes = { 0 };
+    struct chart_point pt[4];
+    struct chart_roof roof[2] = { h100[0], h100[1] };
+    set_point(&pt[0], "far_left", 1e-4, 2e12, "decode");
+    set_point(&pt[1], "below", 3, 1e3, "prefill");
+    set_point(&pt[2], "below_too", 3.05, 2e3, "prefill");
+    set_point(&pt[3], "inside", 1, 2e12, "decode");
+    struct roofline_chart c = make_chart(roof, 2, pt, 4);
+    assert_ok(plan_roofline(&p, &c, &notes, &err), err);
+    check_plan(&p, &c);
+    assert_int_equal(p.n_edge, 2);
+    assert_float_equal(p.edge[0].x1, p.frame.left, 1e-9);
+    assert_float_equal(p.edge[1].y1, p.frame.bottom, 1e-9);
+    int named = 0;
+    for (size_t i = 0; i < p.n_text; i++)
+        if (p.text[i].in_plot && strcmp(p.text[i].text, "far_left") == 0)
+            named += fabs(p.text[i].x - p.frame.left) < 80;
+        else if (p.text[i].in_plot && strcmp(p.text[i].text, "below, below_too") == 0)
+            named += fabs(p.text[i].y - p.frame.bottom) < 40;
+    assert_int_equal(named, 2);
+    plan_free(&p);
+    strbuf_free(&notes);
+}
+
+/* What a page refuses is gone, a series keeps its name, a marker has its tooltip, nothing of an empty series is left. */
+static void test_svg(void **state)
+{
+    (void)state;
+    static const char svg[] =
+        "<?xml version=\"1.0\"?>\n<svg viewBox=\"0 0 10 10\" onload='x()'>\n<title>Gnuplot</title>\n<desc>by gnuplot</desc>\n<script>bad()</script>"
+        "<g id=\"gnuplot_plot_1\" ><title>a &lt;b></title>\n<g fill=\"none\">\n</g>\n"
+        "<use xlink:href='#gpPt11' transform='translate(3.00,4.25) scale(4)' color='rgb(  0, 114, 178)'/>"
+        "<polygon style=\"fill: red; stroke:blue\" points = '1,1 3,1 3,2 1,2'/><polygon points = '1,-5 3,-5 3,-4 1,-4'/></g>\n"
+        "<g id=\"gnuplot_plot_2\" ><title>empty</title>\n<g fill=\"none\">\n</g></g>\n<text onclick=\"y\">t</text></svg>\n";
+    const struct svg_tip tips[] = { { 3.2, 4, "x & <y>" }, { 3, 9, "elsewhere" }, { 2, 1.5, "box" } };
+    const struct svg_about about = { "T \"1\"", "D", "css", tips, ARRAY_LEN(tips) };
+    struct strbuf out = { 0 };
+    struct error err;
+    assert_ok(svg_finish(&out, svg, sizeof svg - 1, &about, &err), err);
+    assert_string_equal(out.s,
+        "<?xml version=\"1.0\"?>\n<svg viewBox=\"0 0 10 10\" role=\"img\" aria-label=\"T &quot;1&quot;\">\n<title>T &quot;1&quot;</title>\n<desc>D</desc>\n"
+        "<style>css</style>\n<g id=\"gnuplot_plot_1\"><title>a &lt;b></title>\n"
+        "<use xlink:href=\"#gpPt11\" transform=\"translate(3.00,4.25) scale(4)\" color=\"#0072b2\"><title>x &amp; &lt;y&gt;</title></use>"
+        "<polygon fill=\"red\" stroke=\"blue\" points=\"1,1 3,1 3,2 1,2\"><title>box</title></polygon></g>\n<text>t</text></svg>\n");
+    strbuf_free(&out);
+    assert_fails(svg_finish(&out, "<svg>", 5, &about, &err), err, "expected an SVG of gnuplot");
+    assert_fails(svg_finish(&out, "<svg></svg><use \"", 17, &about, &err), err, "byte 11 does not end");
+    strbuf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -597,6 +654,8 @@ int main(void)
         cmocka_unit_test(test_names), cmocka_unit_test(test_above),
         cmocka_unit_test(test_without_gnuplot),
         cmocka_unit_test(test_failing_gnuplot),
+        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_svg),
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_bad_names),
     };

@@ -314,8 +314,8 @@ static void test_trace(void **state)
 static void test_front(void **state)
 {
     (void)state;
-    const struct serving_config x[] = { { "a", 10, 100, NAN, NAN }, { "a", 20, 90, NAN, NAN }, { "b", 15, 80, NAN, NAN },   { "b", 30, 90, NAN, NAN },
-                                        { "b", 40, 10, NAN, NAN },  { "c", NAN, 500, NAN, NAN }, { "c", 40, 5, NAN, NAN },  { "c", 10, 100, NAN, NAN } };
+    const struct serving_config x[] = { { "a", 10, 100, NAN, NAN, "" }, { "a", 20, 90, NAN, NAN, "" }, { "b", 15, 80, NAN, NAN, "" },   { "b", 30, 90, NAN, NAN, "" },
+                                        { "b", 40, 10, NAN, NAN, "" },  { "c", NAN, 500, NAN, NAN, "" }, { "c", 40, 5, NAN, NAN, "" },  { "c", 10, 100, NAN, NAN, "" } };
     size_t front[8];
     assert_int_equal(serving_front(x, 8, front), 3);
     assert_int_equal(front[0], 0);
@@ -379,7 +379,7 @@ static void test_charts(void **state)
     struct serving_config configs[30];
     for (size_t i = 0; i < 30; i++) {
         const double user = 20 + 4 * (double)i + 10 * draw_uniform(1, DRAW_SAMPLE, i), device = 4000 * exp(-user / 60) * (0.6 + 0.4 * draw_uniform(1, DRAW_SAMPLE, 100 + i));
-        configs[i] = (struct serving_config){ "h100", user, device, 0.9 * device, 1.1 * device };
+        configs[i] = (struct serving_config){ "h100", user, device, 0.9 * device, 1.1 * device, "" };
         snprintf(configs[i].group, sizeof configs[i].group, "%s", i % 3 ? "h100" : "a100");
     }
     c.out_base = base_of(base, to, "pareto");

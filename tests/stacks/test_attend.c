@@ -36,7 +36,8 @@ static struct attend_call call_of(double n, double past, double n_kv, double gro
 
 static double seconds(const struct stack_traits *f, struct attend_call c)
 {
-    return attend_time(f, attend_choose(f, &c), &c).seconds;
+    struct time_attend form;
+    return attend_time(f, attend_choose(f, &c), &c, &form).seconds;
 }
 
 static void keys_are_read_once_a_group(void **state)
@@ -78,7 +79,8 @@ static void memory_bounds_it(void **state)
     struct fixture x;
     const struct stack_traits f = gpu(&x, &vllm, "NVIDIA B200");
     const struct attend_call wide = call_of(64, 32767, 8, 8, 2), narrow = call_of(64, 32767, 8, 8, 1);
-    const struct time_kernel t = attend_time(&f, attend_choose(&f, &wide), &wide);
+    struct time_attend form;
+    const struct time_kernel t = attend_time(&f, attend_choose(&f, &wide), &wide, &form);
     (void)state;
     assert_true(t.memory_s > t.scan_s && t.memory_s > t.compute_s && t.memory_s > 10 * t.start_s);
     assert_true(t.seconds > wide.kv_bytes / f.p->roofs->bytes_s && t.seconds < 1.4 * wide.kv_bytes / f.p->roofs->bytes_s);

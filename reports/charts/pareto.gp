@@ -1,0 +1,5 @@
+# Tokens/s of a user against tokens/s of a device, with the Pareto front.
+# roofcast writes OUT.gp from it: variables (files, sizes, ranges, names), then this file with its parts and with the texts it has placed.
+# Change colours, line types and markers there or here.
+#INCLUDE parts/head.gp#
+#INCLUDE parts/curves.gp#
