@@ -113,7 +113,7 @@ install_missing() {
     return 0
 }
 
-# build_tree DIR [configure arguments]: configured again only when the arguments or configure changed.
+# build_tree DIR [configure arguments]: configured again only when the arguments or configure changed. $build_targets: what is built, all by default.
 build_tree() {
     dir=$1; shift
     if [ ! -x "$top/configure" ] || [ -n "$(find "$top/configure.ac" "$top/Makefile.am" "$top"/src/*/local.mk \
@@ -128,5 +128,6 @@ build_tree() {
         printf '%s' "$*" >"$dir/.arguments"
     fi
     say "Building $(basename "$dir")"
-    make -s -C "$dir" -j"$(getconf _NPROCESSORS_ONLN)" >"$dir/build.log" 2>&1 || { tail -n 40 "$dir/build.log" >&2; die "the build failed in $dir"; }
+    # shellcheck disable=SC2086
+    make -s -C "$dir" -j"$(getconf _NPROCESSORS_ONLN)" ${build_targets:-all} >"$dir/build.log" 2>&1 || { tail -n 40 "$dir/build.log" >&2; die "the build failed in $dir"; }
 }

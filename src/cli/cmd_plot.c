@@ -181,6 +181,8 @@ static int draw_subject(const struct plot_options *o, struct plot_subject *s, bo
     snprintf(name, sizeof name, "reports/charts/%s.gp", k->name);
     if (cli_chart_style(style, sizeof style, name, err) != 0)
         return -1;
+    if (measured && o->chart == PLOT_HIERARCHICAL)
+        return error_set(err, ERROR_USAGE, "%s: --chart hierarchical is for runs (bench --ops --save)", o->doc);
     return measured ? report_chart(o->doc, o->hw, o->out, o->formats, err) : k->draw(o, s, style, notes, err);
 }
 

@@ -163,19 +163,19 @@ static int add_rows(struct strbuf *out, const struct box_chart *c, struct error 
     bool first = true;
     for (size_t i = 0; i < c->n_text; i++) {
         const bool panel = c->text[i].where == BOX_TEXT_ABOVE;
-        if (c->text[i].where == BOX_TEXT_RIGHT_OF)
+        if (c->text[i].where == BOX_TEXT_RIGHT_OF || !*c->text[i].text)
             continue;
         strbuf_adds(&rows, first ? "set ytics (" : ", ");
-        script_add_string(&rows, c->text[i].text);
+        script_add_inner_string(&rows, c->text[i].text);
         strbuf_addf(&rows, " %.6g", c->text[i].y + (panel ? 0.12 : 0));
         first = false;
     }
     strbuf_adds(&rows, first ? "unset ytics" : ") noenhanced");
     const char *command = strbuf_text(&rows, "a chart's rows", err);
     if (command) {
-        strbuf_adds(out, "ROWS = ");
-        script_add_string(out, command);
-        strbuf_adds(out, "\n");
+        strbuf_adds(out, "ROWS = '");
+        script_add_clean(out, command, true); /* its quotes are the ends of its strings, none beside another */
+        strbuf_adds(out, "'\n");
     }
     strbuf_free(&rows);
     return command ? 0 : -1;

@@ -213,8 +213,7 @@ static int mark_front(struct choose_row *r, size_t n)
     return ok ? 0 : -1;
 }
 
-/* The rate is reached with the probability that was asked for; without an interval as predicted. */
-static bool reaches(const struct choose_row *r, const struct choose_case *c)
+bool choose_reaches(const struct choose_row *r, const struct choose_case *c)
 {
     return isnan(r->chance) ? r->user_tok_s.value >= c->rate_tok_s : r->chance >= c->least_chance;
 }
@@ -222,10 +221,10 @@ static bool reaches(const struct choose_row *r, const struct choose_case *c)
 /* p is to be taken before q, both usable and of known loss; fastest: of those within most_loss. */
 static bool is_better(const struct choose_row *p, const struct choose_row *q, const struct choose_case *c, double fastest)
 {
-    if (!isnan(c->rate_tok_s) && reaches(p, c) != reaches(q, c))
-        return reaches(p, c);
-    if (!isnan(c->rate_tok_s) && !reaches(p, c))
-        return p->tok_s.value > q->tok_s.value;
+    if (!isnan(c->rate_tok_s) && choose_reaches(p, c) != choose_reaches(q, c))
+        return choose_reaches(p, c);
+    if (!isnan(c->rate_tok_s) && !choose_reaches(p, c) && p->loss <= c->most_loss && q->loss <= c->most_loss)
+        return p->tok_s.value > q->tok_s.value; /* the nearest; beyond the acceptable loss the one that loses least */
     if (isnan(c->rate_tok_s)) {
         const bool a = p->loss <= c->most_loss, b = q->loss <= c->most_loss;
         const bool near_a = a && p->tok_s.value >= NEAR_FASTEST * fastest, near_b = b && q->tok_s.value >= NEAR_FASTEST * fastest;

@@ -59,11 +59,6 @@ static struct layout layout_of(const struct choose_case *c, const struct choose_
     return l;
 }
 
-static bool reaches(const struct choose_row *r, const struct choose_case *c)
-{
-    return isnan(r->chance) ? r->user_tok_s.value >= c->rate_tok_s : r->chance >= c->least_chance;
-}
-
 static bool can_run(const struct choose_row *r)
 {
     return !r->reason && r->fits != 0 && r->tok_s.value > 0;
@@ -106,7 +101,7 @@ static int best_type(struct table_rows *rows, const struct choose_case *c, const
         rows->n = at;
         if (!r || !can_run(r))
             continue;
-        good = reaches(r, c);
+        good = choose_reaches(r, c);
         if (!found || good || r->user_tok_s.value > best.user_tok_s.value)
             best = *r;
         found = true;
@@ -168,7 +163,7 @@ int choose_machines(struct table_rows *rows, const struct choose_case *c, const 
 static int compare(const struct choose_row *p, const struct choose_row *q, bool buy, double rate, double chance)
 {
     const struct choose_case c = { .rate_tok_s = rate, .least_chance = chance };
-    const bool a = reaches(p, &c), b = reaches(q, &c);
+    const bool a = choose_reaches(p, &c), b = choose_reaches(q, &c);
     const double x = buy ? p->usd : p->usd_h, y = buy ? q->usd : q->usd_h;
     if (a != b)
         return a ? -1 : 1;
@@ -189,6 +184,6 @@ void choose_machines_rank(struct table_rows *rows, const struct choose_case *c)
             r[k] = r[k - 1];
         r[k] = moved;
     }
-    if (rows->n > 0 && reaches(&r[0], c) && !isnan(c->buy ? r[0].usd : r[0].usd_h))
+    if (rows->n > 0 && choose_reaches(&r[0], c) && !isnan(c->buy ? r[0].usd : r[0].usd_h))
         r[0].take = true;
 }

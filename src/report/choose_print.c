@@ -52,7 +52,7 @@ static const struct column choose_columns[] = {
     { "buy_date", NULL, COL_TEXT, NULL, COL_DATA, AT(buy_date), EMPTY_NULL, NULL, "of the price" },
     { "buy_source", NULL, COL_TEXT, NULL, COL_DATA, AT(buy_source), EMPTY_NULL, NULL, NULL },
     { "pareto", "Pareto", COL_BOOL, NULL, COL_MAJOR, AT(pareto), EMPTY_MINUS_1, NULL, "no other type of the machine is faster and loses less; null: speed or loss unknown" },
-    { "take", "take", COL_BOOL, NULL, COL_KEY, AT(take), EMPTY_VALUE, NULL, "the recommended row" },
+    { "take", "take", COL_BOOL, NULL, COL_KEY, AT(take), EMPTY_VALUE, NULL, "the recommended row; of a `--rate` that no type reaches the nearest one" },
     { "reason", "why not", COL_TEXT, NULL, COL_DATA, AT(reason), EMPTY_NULL, NULL, "why there is no prediction" },
 };
 #undef AT
@@ -89,6 +89,12 @@ static void add_chance(struct strbuf *b, const struct choose_row *r, const struc
         strbuf_addf(b, ", reaches %.4g tokens/s with probability %.2f", c->rate_tok_s, fmin(fmax(r->chance, 0.005), 0.995));
 }
 
+/* "+1.7 %", "+640 %" */
+static void add_increase(struct strbuf *b, double loss)
+{
+    strbuf_addf(b, loss < 0.995 ? "%+.2g %%" : "%+.0f %%", 100 * loss);
+}
+
 /* "perplexity +1.7 % (published for 6.7B to 13B: +0.87 to +2.8 %)" */
 static void add_quality(struct strbuf *b, const struct choose_row *r)
 {
@@ -98,13 +104,17 @@ static void add_quality(struct strbuf *b, const struct choose_row *r)
         strbuf_addf(b, "quality %s", r->quality);
     else {
         const char *q = r->quality;
-        strbuf_addf(b, "perplexity %+.2g %% (%.9s", 100 * r->loss, q); /* "published", without ", other size" */
+        strbuf_adds(b, "perplexity ");
+        add_increase(b, r->loss);
+        strbuf_addf(b, " (%.9s", q); /* "published", without ", other size" */
         if (strcmp(q, "measured") != 0)
             strbuf_addf(b, " for %s%s", r->quality_of, q[strlen("published")] ? ", another size" : "");
         if (r->loss_lo != r->loss_hi)
-            strbuf_addf(b, ": %+.2g to %+.2g %%", 100 * r->loss_lo, 100 * r->loss_hi);
+            strbuf_addf(b, r->loss_lo < 0.995 ? ": %+.2g to " : ": %+.0f to ", 100 * r->loss_lo);
         else if (strcmp(q, "measured") != 0)
-            strbuf_addf(b, ": %+.2g %%", 100 * r->loss_lo);
+            strbuf_adds(b, ": ");
+        if (r->loss_lo != r->loss_hi || strcmp(q, "measured") != 0)
+            add_increase(b, r->loss_hi);
         strbuf_adds(b, ")");
     }
 }
@@ -145,18 +155,45 @@ static void say_type(const struct table_rows *rows, size_t at, const struct choo
     const struct choose_row *r = row_at(rows, at), *better = neighbour(rows, at, -1), *faster = neighbour(rows, at, 1);
     struct strbuf b = { 0 };
     char need[40], usable[40];
-    strbuf_addf(&b, "%s%sTake %s: ", several ? r->hw : "", several ? ": " : "", r->type);
+    const bool misses = !isnan(c->rate_tok_s) && !choose_reaches(r, c);
+    strbuf_addf(&b, "%s%s", several ? r->hw : "", several ? ": " : "");
+    if (misses)
+        strbuf_addf(&b, "No type reaches %.4g tokens/s%s with probability %.2g. Nearest%s: %s: ", c->rate_tok_s, c->n_batch > 1 ? " a user" : "", c->least_chance,
+                    r->loss <= c->most_loss ? " of acceptable loss" : "", r->type);
+    else
+        strbuf_addf(&b, "Take %s: ", r->type);
     add_rate(&b, r);
     add_chance(&b, r, c);
-    strbuf_addf(&b, ", %s of %s, ", units_si(need, sizeof need, r->need_bytes, "B"), isnan(r->usable_bytes) ? "unknown memory" : units_si(usable, sizeof usable, r->usable_bytes, "B"));
+    strbuf_addf(&b, ", %s ", units_si(need, sizeof need, r->need_bytes, "B"));
+    if (isnan(r->usable_bytes))
+        strbuf_adds(&b, "(the size of the machine's memory is unknown), ");
+    else
+        strbuf_addf(&b, "of %s, ", units_si(usable, sizeof usable, r->usable_bytes, "B"));
     add_quality(&b, r);
     strbuf_adds(&b, ".");
     if (r->loss > c->most_loss)
-        strbuf_addf(&b, " No type that loses at most %g %% fits%s.", 100 * c->most_loss, isnan(c->rate_tok_s) ? "" : " and reaches the rate");
+        strbuf_addf(&b, " No type that loses at most %g %% fits%s.", 100 * c->most_loss, isnan(c->rate_tok_s) || misses ? "" : " and reaches the rate");
     add_other(&b, " Closer to the original", better);
     add_other(&b, " Faster", faster);
     report_text(0, "%s\n", b.oom ? "" : b.s);
     strbuf_free(&b);
+}
+
+static void say_none(const struct table_rows *rows, const struct choose_case *c)
+{
+    bool fits = false, predicted = false;
+    for (size_t i = 0; i < rows->n; i++) {
+        predicted |= !row_at(rows, i)->reason;
+        fits |= !row_at(rows, i)->reason && row_at(rows, i)->fits != 0;
+    }
+    if (fits)
+        report_text(0, "No type of %s that fits has a known quality: `roofcast ppl --against` measures it.\n", c->model);
+    else if (predicted)
+        report_text(0, "No type of %s fits in the memory with a context of %u tokens and %u sequence%s: fewer tokens (--ctx), more devices (--tp), or another machine "
+                       "(`roofcast choose %s --rate TOK_S`).\n",
+                    c->model, c->n_ctx, c->n_batch, c->n_batch == 1 ? "" : "s", c->model);
+    else
+        report_text(0, "No type of %s can be predicted with these options%s\n", c->model, rows->n > 0 ? ":" : ".");
 }
 
 static void say_types(const struct table_rows *rows, const struct choose_case *c)
@@ -170,9 +207,7 @@ static void say_types(const struct table_rows *rows, const struct choose_case *c
             said = true;
         }
     if (!said)
-        report_text(0, "No type of %s both fits in the memory with a context of %u tokens and %u sequence%s and has a known quality: fewer tokens (--ctx), more devices "
-                       "(--tp), or another machine (`roofcast choose %s --rate TOK_S`).\n",
-                    c->model, c->n_ctx, c->n_batch, c->n_batch == 1 ? "" : "s", c->model);
+        say_none(rows, c);
     printf("\n");
 }
 

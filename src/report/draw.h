@@ -39,8 +39,10 @@ int chart_draw(const struct chart_out *o, struct error *err);
 /* Names come from files: no control characters (tabs would move columns), no broken UTF-8 (bad XML). quote: a quote is
  * written twice, as in gnuplot's single-quoted strings. */
 void script_add_clean(struct strbuf *b, const char *text, bool quote);
-/* 'text' */
+/* 'text'; quotes that gnuplot misreads as typographic ones */
 void script_add_string(struct strbuf *b, const char *text);
+/* 'text' in a command that becomes a string itself: all quotes as typographic ones. */
+void script_add_inner_string(struct strbuf *b, const char *text);
 /* A number (nan) and a tab. */
 void script_add_value(struct strbuf *b, double v);
 /* Where the data is and where pictures go, and the frame's variables. */

@@ -16,7 +16,13 @@ static void set_title(struct page *p, const struct html_data *d)
     char text[320];
     struct strbuf clean = { 0 };
     const struct html_test *t = d->tests.n > 0 ? &d->tests.v[0] : NULL;
-    if (t)
+    const json_t *doc = d->r->file[0].doc;
+    const char *model = json_string_value(json_object_get(doc, "model")), *hw = json_string_value(json_object_get(doc, "hw"));
+    if (d->r->file[0].kind == HTML_SERVED && model && hw)
+        snprintf(text, sizeof text, "%.60s on %.60s, %s", model, hw, json_is_true(json_object_get(doc, "measured")) ? "served" : "simulated");
+    else if (t && *t->model && !*t->type)
+        snprintf(text, sizeof text, "%.60s on %.60s", t->model, *t->hw ? t->hw : "a machine");
+    else if (t)
         snprintf(text, sizeof text, "%.60s, %.20s on %.60s", t->model, t->type, *t->hw ? t->hw : "a machine");
     else
         snprintf(text, sizeof text, "%.150s", d->r->file[0].name);

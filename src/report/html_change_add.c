@@ -12,10 +12,20 @@ enum { BEST = 3 };
 
 /* ---- which are worth most -------------------------------------------------------------------------------------------- */
 
+/* The whole interval is a gain. */
+static bool is_certain(const struct change *c)
+{
+    return c->ratio.lo > 1;
+}
+
+/* Certain gains come first, by what is sure of them; then the others, by their ratio. */
 static int better(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;
-    const double u = isnan(x->ratio.value) ? -1 : x->ratio.value, v = isnan(y->ratio.value) ? -1 : y->ratio.value;
+    const bool certain = is_certain(x);
+    if (certain != is_certain(y))
+        return certain ? -1 : 1;
+    const double u = certain ? x->ratio.lo : isnan(x->ratio.value) ? -1 : x->ratio.value, v = certain ? y->ratio.lo : isnan(y->ratio.value) ? -1 : y->ratio.value;
     return u < v ? 1 : u > v ? -1 : strcmp(x->text, y->text);
 }
 
@@ -66,6 +76,8 @@ static void add_item(struct page *p, const struct scene *s, const struct change 
     if (rate > 0)
         page_figure(p, html_rate(value, sizeof value, rate), s->t->predicted ? "the predicted rate times that ratio" : "the measured rate times that ratio");
     page_say(p, ".");
+    if (!is_certain(c))
+        page_say(p, isnan(c->ratio.lo) ? " Not certain: its interval is unknown." : " Not certain: the interval includes a loss.");
     if (*c->note)
         page_say(p, " %c%s.", *c->note - 32 * (*c->note >= 'a'), c->note + 1);
 }
@@ -95,20 +107,32 @@ static void add_all(struct page *p, const struct scene *s)
     }
 }
 
-/* What the machine itself would have to give. */
-static void add_double(struct page *p, const struct scene *s)
+/* The first n changes that give at least twice the rate. */
+static void say_doubling(struct page *p, const struct scene *s, size_t n)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        if (s->v[i].ratio.value >= 2)
+            page_say(p, "%s%s%s", found++ ? "; " : "", s->v[i].text, s->v[i].ratio.lo >= 2 ? "" : " (not certain)");
+    page_say(p, found ? ". Of the machine alone, " : "none of the changes above. Of the machine alone, ");
+}
+
+/* What doubles the rate: changes, or the machine itself. */
+static void add_double(struct page *p, const struct scene *s, size_t n)
 {
     struct error ignored;
     const struct ratio memory = html_ratio_of(s, "bandwidth=x2", &ignored), compute = html_ratio_of(s, "compute=x2", &ignored);
     if (isnan(memory.value) || isnan(compute.value))
         return;
     page_add(p, PAGE_TEXT, "double");
-    page_say(p, "What would double the speed: twice the memory bandwidth gives ");
+    page_say(p, "What would double the speed: ");
+    say_doubling(p, s, n);
+    page_say(p, "twice the memory bandwidth gives ");
     say_ratio(p, memory.value, "predicted with --what-if bandwidth=x2");
     page_say(p, " times the tokens/s, twice the peak FLOP/s ");
     say_ratio(p, compute.value, "predicted with --what-if compute=x2");
     page_say(p, memory.value > 1.5 ? " times: %s is memory-bound." : compute.value > 1.5 ? " times: %s is compute-bound."
-             : " times: most of the rest of %s is time that neither shortens, launches and barriers.", s->t->decode ? "decode" : "prefill");
+             : " times: neither alone limits %s.", s->t->decode ? "decode" : "prefill");
 }
 
 static void add_results(struct page *p, struct scene *s)
@@ -125,7 +149,7 @@ static void add_results(struct page *p, struct scene *s)
     page_say(p, n ? ":" : ": nothing that was tried gives more than 2 %%.");
     for (size_t i = 0; i < n; i++)
         add_item(p, s, &s->v[i]);
-    add_double(p, s);
+    add_double(p, s, n);
     if (s->n)
         add_all(p, s);
 }

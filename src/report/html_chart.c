@@ -239,7 +239,7 @@ static void say_notes(struct page *p, const struct strbuf *notes)
     for (const char *s = notes->len && !notes->oom ? notes->s : ""; *s;) {
         const size_t n = strcspn(s, "\n");
         if (n > 0)
-            page_say(p, " %.*s%s", (int)n, s, strchr(".!?", s[n - 1]) ? "" : ".");
+            page_say(p, " %c%.*s%s", *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s, (int)n - 1, s + 1, strchr(".!?", s[n - 1]) ? "" : ".");
         s += n + (s[n] == '\n');
     }
 }
@@ -256,7 +256,10 @@ static void add_chart(struct page *p, struct draw *x, const struct page_chart_ki
     if (rc == 0 && base)
         snprintf(b->chart.file, sizeof b->chart.file, "%.60s-%.40s.svg", name_of(base), name);
     if (rc == 0 && (base || take_picture(p, b, x, &why) == 0)) {
-        page_say(p, "%s. %s.", k->caption, file);
+        if (k->source == OF_ALL)
+            page_say(p, "%s.", k->caption);
+        else
+            page_say(p, "%s. %s.", k->caption, file);
         if (*x->d->other && (k->source == OF_MODEL || k->source == OF_PAIR)) {
             char of[256];
             page_say(p, " Predictions are %s.", html_other_model(of, sizeof of, x->d));
@@ -265,7 +268,9 @@ static void add_chart(struct page *p, struct draw *x, const struct page_chart_ki
         if (!base)
             html_add_chart_data(p, x->base, id);
     } else {
-        page_say(p, "%s of %s: no picture: %s.", k->caption, file, why.msg);
+        static const char missing[] = "gnuplot was not found"; /* the script that the message names is removed with the folder */
+        const bool again = !base && strncmp(why.msg, missing, strlen(missing)) == 0;
+        page_say(p, "%s of %s: no picture: %s.", k->caption, file, again ? "gnuplot was not found: install it (Debian: apt-get install gnuplot-nox), then write the page again" : why.msg);
     }
     x->notes.len = 0;
 }

@@ -47,6 +47,7 @@ struct html_data {
 /* html_source.c. errors: a damaged file; html_data_free() after an error too. */
 int html_data_init(struct html_data *d, const struct html_report *r, struct error *err);
 void html_data_free(struct html_data *d);
+bool html_has_schema(const struct html_file *f, const char *schema);
 /* The test a file's verdict is about: its first of that phase; NULL: none. */
 const struct html_test *html_first(const struct html_data *d, size_t file, bool decode);
 

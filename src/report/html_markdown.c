@@ -105,6 +105,13 @@ static void add_line(struct strbuf *b, const char *open, const struct page_block
     strbuf_adds(b, close);
 }
 
+/* The first sentence of a caption, without its full stop: what stands for a picture that is not shown. */
+static void add_first(struct strbuf *b, const struct strbuf *text)
+{
+    const char *s = text->len ? text->s : "", *end = strstr(s, ". ");
+    add_text(b, s, end ? (size_t)(end - s) : strlen(s));
+}
+
 static void add_block(struct strbuf *b, const struct page_block *x, bool after_list)
 {
     if (after_list && x->kind != PAGE_ITEM)
@@ -129,8 +136,10 @@ static void add_block(struct strbuf *b, const struct page_block *x, bool after_l
         break;
     case PAGE_CHART:
         if (*x->chart.file) {
-            add_line(b, "![", x, "](");
-            strbuf_addf(b, "%s)\n\n", x->chart.file);
+            strbuf_adds(b, "![");
+            add_first(b, &x->text);
+            strbuf_addf(b, "](%s)\n\n", x->chart.file);
+            add_line(b, "", x, "\n\n");
         } else {
             add_line(b, "", x, "\n\n");
         }

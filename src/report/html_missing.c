@@ -4,30 +4,47 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ITEMS = 60, MOST_SAID = 200 };
+enum { MOST_ITEMS = 60 };
 
-/* Items of one file; a reason stands once. */
+/* Items of one file. Those with the same reason become one: "cycles; instructions: no PMU". */
 struct missing {
     struct page *p;
     const char *file;
-    char said[MOST_ITEMS][MOST_SAID];
+    struct {
+        char what[128], why[400];
+        bool said;
+    } v[MOST_ITEMS];
     size_t n;
 };
 
 static void say(struct missing *m, const char *what, const char *why)
 {
-    char text[MOST_SAID];
-    snprintf(text, sizeof text, "%.60s: %.130s", what, why);
-    for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->said[i], text) == 0)
-            return;
+    size_t i = 0;
     if (m->n == MOST_ITEMS)
         return;
-    memcpy(m->said[m->n++], text, sizeof text);
-    page_add(m->p, PAGE_ITEM, "");
-    page_say(m->p, "%s: %s: %s", m->file, what, why);
-    if (!*why || !strchr(".!?", why[strlen(why) - 1]))
-        page_say(m->p, ".");
+    snprintf(m->v[m->n].what, sizeof m->v->what, "%s", what);
+    snprintf(m->v[m->n].why, sizeof m->v->why, "%s", why);
+    m->v[m->n].said = false;
+    while (i < m->n && (strcmp(m->v[i].what, m->v[m->n].what) != 0 || strcmp(m->v[i].why, m->v[m->n].why) != 0))
+        i++;
+    m->n += i == m->n;
+}
+
+static void say_all(struct missing *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const char *why = m->v[i].why;
+        if (m->v[i].said)
+            continue;
+        page_add(m->p, PAGE_ITEM, "");
+        page_say(m->p, "%s: %s", m->file, m->v[i].what);
+        for (size_t k = i + 1; k < m->n; k++)
+            if (strcmp(m->v[k].why, why) == 0) {
+                page_say(m->p, "; %s", m->v[k].what);
+                m->v[k].said = true;
+            }
+        page_say(m->p, ": %s%s", why, *why && strchr(".!?", why[strlen(why) - 1]) ? "" : ".");
+    }
 }
 
 /* A figure that is NaN, with the file's reason for it. */
@@ -111,8 +128,12 @@ static void say_served(struct missing *m, const json_t *doc)
 
 static void say_measured(struct missing *m, const struct html_file *f)
 {
-    say(m, "bytes and FLOP", "the file has only times: bytes and FLOP are those of the model's op list, not counted");
-    say(m, "roofs", "values of the machine's profile, not probed adjacent to the tests");
+    bool placed = false;
+    for (size_t i = 0; i < f->n_row; i++)
+        placed |= !f->row[i].reason[0];
+    say(m, "bytes and FLOP", placed ? "the file has only times: bytes and FLOP are those of the model's op list, not counted" : "the file has only times");
+    if (placed)
+        say(m, "roofs", "values of the machine's profile, not probed adjacent to the tests");
     for (size_t i = 0; i < f->n_row; i++)
         if (f->row[i].reason[0])
             say(m, f->row[i].m->model, f->row[i].reason);
@@ -140,8 +161,11 @@ int html_add_missing(struct page *p, const struct html_data *d, struct error *er
             say_measured(&m, f);
             break;
         case HTML_TABLE:
+            if (html_has_schema(f, "roofcast.policies") || html_has_schema(f, "roofcast.capacity"))
+                say(&m, "everything", "a simulation: nothing in this file was measured");
             break;
         }
+        say_all(&m);
     }
     if (p->n == before) {
         page_add(p, PAGE_TEXT, "");

@@ -38,6 +38,12 @@ int html_kind_of(enum html_kind *kind, const json_t *doc, const char *path, stru
     return 0;
 }
 
+bool html_has_schema(const struct html_file *f, const char *schema)
+{
+    const char *s = json_string_value(json_object_get(f->doc, "schema"));
+    return s && strcmp(s, schema) == 0;
+}
+
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 static struct html_test *add_test(struct html_data *d, size_t file)
@@ -171,7 +177,8 @@ static void add_predicted(struct html_data *d, size_t file, const json_t *row)
 
 static void add_measured(struct html_data *d, size_t file, const struct workload *p, const struct report_row *r)
 {
-    if (p->m->phase != MEASURE_PREFILL && p->m->phase != MEASURE_DECODE)
+    const bool step = p->m->metric == METRIC_TPOT; /* of a server: a step of the running sequences; its TTFT has waiting in it */
+    if (p->m->phase != MEASURE_PREFILL && p->m->phase != MEASURE_DECODE && !step)
         return;
     struct html_test *t = add_test(d, file);
     COPY(t->model, r->model);
@@ -182,13 +189,13 @@ static void add_measured(struct html_data *d, size_t file, const struct workload
     COPY(t->test, r->test);
     COPY(t->bound, r->bound);
     COPY(t->reason, r->reason);
-    t->decode = p->m->phase == MEASURE_DECODE;
+    t->decode = step || p->m->phase == MEASURE_DECODE;
     t->n_prompt = t->decode ? 0 : p->prompt;
     t->n_gen = t->decode ? (p->m->out > 0 ? p->m->out : 1) : 0;
     t->n_depth = t->decode ? p->prompt : p->context;
     t->n_batch = p->batch;
     t->n_threads = p->m->n_threads > 0 ? p->m->n_threads : NAN;
-    t->tok_s = r->tok_s;
+    t->tok_s = step ? p->batch / r->seconds : r->tok_s;
     t->seconds = r->seconds;
     t->ttft_s = t->decode ? NAN : r->seconds;
     t->bytes_s = r->bytes_s;
@@ -238,7 +245,8 @@ static int load_model(struct html_data *d, struct error *err)
 {
     const char *given = d->r->model, *type = *d->main->type ? d->main->type : NULL;
     if (!given && !*d->main->preset)
-        return error_set(err, ERROR_INPUT, "the file does not name a model: name it with --model");
+        return *d->main->reason ? error_set(err, ERROR_INPUT, "%.300s", d->main->reason)
+                                : error_set(err, ERROR_INPUT, "the file does not name a model: name it with --model");
     if (model_load(&d->m, given ? given : d->main->preset, given && text_ends_with(given, ".gguf") ? NULL : type, err) != 0)
         return given ? -1 : error_prefix(err, "the model of the file (--model names another)");
     return 0;

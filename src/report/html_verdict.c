@@ -55,6 +55,25 @@ static void say_share(struct page *p, const struct html_data *d, const struct ht
     page_say(p, "%s", memory ? d->run[t->file] ? " measured memory bandwidth" : " memory bandwidth" : peak_text(source, sizeof source, d, t));
 }
 
+/* Below half of its roof, or with less than half of its time on that side, the nearest roof is not what limits a test. */
+static const double LIMITS = 0.5;
+
+static void say_bound(struct page *p, const struct html_test *t, double share)
+{
+    if (share < LIMITS)
+        page_say(p, " That is far below its nearest roof, %s: another limit holds.", t->bound);
+}
+
+static void say_spread(struct page *p, const struct html_test *t)
+{
+    char value[48];
+    if (!(t->sd > 0.1 * t->tok_s))
+        return;
+    page_say(p, " Not certain: repetitions differ by ");
+    page_figure(p, html_percent(value, sizeof value, t->sd / t->tok_s), "sample standard deviation over the mean");
+    page_say(p, " (standard deviation of %d).", t->n_reps);
+}
+
 static void say_measured(struct page *p, const struct html_data *d, const struct html_test *t)
 {
     const bool memory = strcmp(t->bound, "memory") == 0;
@@ -66,11 +85,16 @@ static void say_measured(struct page *p, const struct html_data *d, const struct
     }
     page_say(p, memory ? "%s reads " : "%s reaches ", phase_text(t));
     say_share(p, d, t, memory);
-    page_say(p, ": %s-bound, ", t->bound);
+    if ((memory ? t->mbu : t->mfu) >= LIMITS)
+        page_say(p, ": %s-bound, ", t->bound);
+    else
+        page_say(p, ": ");
     say_rate(p, d, t);
     page_say(p, ".");
+    say_bound(p, t, memory ? t->mbu : t->mfu);
     if (memory && t->mbu > 1.02)
         page_say(p, " More than memory gives: caches served part of these bytes.");
+    say_spread(p, t);
 }
 
 static void say_interval(struct page *p, const struct html_test *t)
@@ -91,13 +115,15 @@ static void say_predicted(struct page *p, const struct html_data *d, const struc
     say_rate(p, d, t);
     say_interval(p, t);
     if (*t->bound)
-        page_say(p, ": %s-bound", t->bound);
+        page_say(p, share < LIMITS ? ": nearest roof: %s" : ": %s-bound", t->bound);
     if (*t->bound && share > 0 && (memory || strcmp(t->bound, "compute") == 0)) {
         page_say(p, ", ");
         page_figure(p, html_percent(value, sizeof value, fmin(share, 1)), memory ? "memory time over the seconds of a step" : "compute time over the seconds of the prompt");
         page_say(p, memory ? " of its time memory traffic" : " of its time arithmetic");
     }
     page_say(p, ".");
+    if (*t->bound)
+        say_bound(p, t, share);
 }
 
 static void say_test(struct page *p, const struct html_data *d, const struct html_test *t)
@@ -198,14 +224,90 @@ static void add_above(struct page *p, const struct html_data *d, size_t file)
 
 /* ---- files --------------------------------------------------------------------------------------------------------- */
 
-static void add_served(struct page *p, const struct html_data *d, size_t file)
+static void add_lead(struct page *p, const struct html_data *d, size_t file, bool *lead)
 {
-    const json_t *doc = d->r->file[file].doc;
-    const char *summary = json_string_value(json_object_get(doc, "summary"));
-    page_add(p, PAGE_LEAD, "");
+    page_add(p, *lead ? PAGE_ITEM : PAGE_LEAD, "");
+    *lead = true;
     if (d->r->n > 1)
         page_say(p, "%s: ", d->r->file[file].name);
-    page_say(p, "%s%s", json_is_true(json_object_get(doc, "measured")) ? "Measured. " : "Simulated. ", summary ? summary : "The file has no summary.");
+}
+
+static const json_t *figure_of(const json_t *doc, const char *name)
+{
+    const json_t *rows = json_object_get(doc, "rows");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const char *s = json_string_value(json_object_get(json_array_get(rows, i), "figure"));
+        if (s && strcmp(s, name) == 0)
+            return json_array_get(rows, i);
+    }
+    return NULL;
+}
+
+/* ", median TTFT 0.52 s (p99 1.6 s)" */
+static void say_latency(struct page *p, const json_t *doc, const char *label, const char *id)
+{
+    static const char *const at[] = { "p50", "p99" };
+    char name[48], value[48], source[128];
+    double v[2];
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "%s_%s", id, at[i]);
+        const json_t *x = json_object_get(figure_of(doc, name), "value");
+        v[i] = json_is_number(x) ? json_number_value(x) : NAN;
+    }
+    if (isnan(v[0]))
+        return;
+    snprintf(source, sizeof source, "figure %s_p50", id);
+    page_say(p, ", median %s ", label);
+    page_figure(p, units_si(value, sizeof value, v[0], "s"), source);
+    if (isnan(v[1]))
+        return;
+    snprintf(source, sizeof source, "figure %s_p99", id);
+    page_say(p, " (p99 ");
+    page_figure(p, units_si(value, sizeof value, v[1], "s"), source);
+    page_say(p, ")");
+}
+
+static void add_served(struct page *p, const struct html_data *d, size_t file, bool *lead)
+{
+    char value[48];
+    const json_t *doc = d->r->file[file].doc, *rate = json_object_get(figure_of(doc, "output_throughput"), "value");
+    const char *summary = json_string_value(json_object_get(doc, "summary")), *model = json_string_value(json_object_get(doc, "model"));
+    const char *hw = json_string_value(json_object_get(doc, "hw"));
+    add_lead(p, d, file, lead);
+    page_say(p, json_is_true(json_object_get(doc, "measured")) ? "Measured" : "Simulated");
+    if (json_is_number(rate)) {
+        page_say(p, ": %.100s%s%.100s generates ", model ? model : "the server", hw ? " on " : "", hw ? hw : "");
+        page_figure(p, html_rate(value, sizeof value, json_number_value(rate)), "output_throughput: of all requests, over the duration");
+        say_latency(p, doc, "TTFT", "ttft");
+        say_latency(p, doc, "ITL", "itl");
+    }
+    page_say(p, ". %s", summary ? summary : "The file has no summary.");
+}
+
+/* simulate --compare-policies: the policy that generates most, against the first one. */
+static void add_policies(struct page *p, const struct html_data *d, size_t file, bool *lead)
+{
+    const json_t *rows = json_object_get(d->r->file[file].doc, "rows"), *best = NULL;
+    char value[48];
+    double most = 0;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *rate = json_object_get(json_array_get(rows, i), "out_tok_s");
+        if (json_is_number(rate) && json_number_value(rate) > most) {
+            most = json_number_value(rate);
+            best = json_array_get(rows, i);
+        }
+    }
+    const char *name = json_string_value(json_object_get(best, "name")), *first = json_string_value(json_object_get(json_array_get(rows, 0), "name"));
+    const json_t *gain = json_object_get(best, "gain");
+    if (!name || !first || !json_is_number(gain))
+        return;
+    add_lead(p, d, file, lead);
+    page_say(p, "Simulated: of %zu policies \"%.60s\" generates most, ", json_array_size(rows), name);
+    page_figure(p, html_rate(value, sizeof value, most), "out_tok_s of its row");
+    page_say(p, ", ");
+    snprintf(value, sizeof value, "%.3g times", json_number_value(gain));
+    page_figure(p, value, "gain of its row");
+    page_say(p, " that of \"%.60s\". Each policy adds to those before it; latencies are in the chart and the table.", first);
 }
 
 static void add_file(struct page *p, const struct html_data *d, size_t file, bool *lead)
@@ -213,10 +315,7 @@ static void add_file(struct page *p, const struct html_data *d, size_t file, boo
     const struct html_test *t[2] = { html_first(d, file, true), html_first(d, file, false) };
     for (int i = 0; i < 2; i++)
         if (t[i]) {
-            page_add(p, *lead ? PAGE_ITEM : PAGE_LEAD, "");
-            *lead = true;
-            if (d->r->n > 1)
-                page_say(p, "%s: ", d->r->file[file].name);
+            add_lead(p, d, file, lead);
             say_test(p, d, t[i]);
         }
     for (int i = 0; i < 2; i++)
@@ -276,7 +375,9 @@ int html_add_verdict(struct page *p, const struct html_data *d, struct error *er
     lead = p->n > before;
     for (size_t i = 0; i < d->r->n; i++)
         if (d->r->file[i].kind == HTML_SERVED)
-            add_served(p, d, i);
+            add_served(p, d, i, &lead);
+        else if (html_has_schema(&d->r->file[i], "roofcast.policies"))
+            add_policies(p, d, i, &lead);
         else
             add_file(p, d, i, &lead);
     if (p->n > before)

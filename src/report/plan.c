@@ -262,10 +262,11 @@ static int plan_points(struct plan *p, const struct roofline_chart *c, struct st
         p->in_frame[i] = in_frame(&p->frame, q);
         if (p->in_frame[i])
             continue;
+        char rate[48];
         if (point_has_place(q))
-            strbuf_addf(notes, "outside the frame: %s%s%s%s: %.3g FLOP/byte, %.3g FLOP/s\n",
+            strbuf_addf(notes, "outside the frame: %s%s%s%s: %.3g FLOP/byte, %s\n",
                         q->label, *q->phase ? " (" : "", q->phase, *q->phase ? ")" : "", q->ai,
-                        q->flop_s);
+                        units_si(rate, sizeof rate, q->flop_s, "FLOP/s"));
     }
     merge_markers(p, c);
     struct strbuf none = { 0 };

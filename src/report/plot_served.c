@@ -80,6 +80,24 @@ static void titles(struct curve_chart *c, const struct plot_options *o, const st
     snprintf(c->subtitle, sizeof c->subtitle, "%.120s, %.60s, %s", s->workload, s->policy, s->measured ? "measured" : "simulated");
 }
 
+/* Of several runs: what they share. */
+static void titles_of_all(struct curve_chart *c, const struct plot_options *o, const struct runs *r)
+{
+    const struct serving_saved *a = &r->at[0];
+    bool subject = true, workload = true, policy = true, measured = true;
+    for (size_t i = 1; i < r->n; i++) {
+        subject &= !differ(a->model, r->at[i].model) && !differ(a->hw, r->at[i].hw);
+        workload &= !differ(a->workload, r->at[i].workload);
+        policy &= !differ(a->policy, r->at[i].policy);
+        measured &= a->measured == r->at[i].measured;
+    }
+    titles(c, o, a);
+    if (!subject && !o->title)
+        snprintf(c->title, sizeof c->title, "%zu runs", r->n);
+    snprintf(c->subtitle, sizeof c->subtitle, "%.120s%s%.60s, %s", workload ? a->workload : "several workloads", policy ? ", " : "", policy ? a->policy : "",
+             !measured ? "measured and simulated" : a->measured ? "measured" : "simulated");
+}
+
 static void name_axis(struct chart_axis *a, const char *title, const char *unit)
 {
     snprintf(a->title, sizeof a->title, "%s", title);
@@ -129,7 +147,7 @@ int plot_steps(const struct plot_options *o, const struct plot_subject *s, const
     (void)s;
     if (load(&r, o, err) != 0)
         return -1;
-    titles(&c, o, &r->at[0]);
+    titles_of_all(&c, o, r);
     snprintf(to.title, sizeof to.title, "%s", c.title);
     snprintf(to.subtitle, sizeof to.subtitle, "%s", c.subtitle);
     for (size_t i = 0; i < r->n; i++) {
@@ -322,7 +340,7 @@ int plot_policies(const struct plot_options *o, const struct plot_subject *s, co
     if (rc == 0) {
         const char *workload = json_string_value(json_object_get(s->doc, "workload"));
         if (!rows)
-            titles(&c, o, &r->at[0]);
+            titles_of_all(&c, o, r);
         else
             snprintf(c.title, sizeof c.title, "%.150s", o->title ? o->title : "Policies on the same requests");
         if (rows)
@@ -376,7 +394,7 @@ int plot_rates(const struct plot_options *o, const struct plot_subject *s, const
     if (rc == 0 && (!span(&c, &lo, &hi) || !(most > 0) || !isfinite(most)))
         rc = error_set(err, ERROR_INPUT, "%s: no rate with percentiles in it: --chart rates reads runs with --rate", o->doc);
     if (rc == 0) {
-        titles(&c, o, &r->at[0]);
+        titles_of_all(&c, o, r);
         for (size_t i = 0; i < c.series[0].n_point; i++)
             if (isfinite(c.series[0].point[i].ci_lo)) {
                 snprintf(c.subtitle + strlen(c.subtitle), sizeof c.subtitle - strlen(c.subtitle), "; band: sampling interval");

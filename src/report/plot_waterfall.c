@@ -223,6 +223,7 @@ int plot_waterfall(const struct plot_options *o, const struct plot_subject *s, c
     }
     rc = rc ? rc : add_bars(&c, &p, err);
     if (rc == 0) {
+        c.x.plain = true;
         snprintf(c.title, sizeof c.title, "%s", o->title ? o->title : p.title);
         snprintf(c.subtitle, sizeof c.subtitle, "%s", p.subtitle);
         snprintf(c.x.title, sizeof c.x.title, "Time a token [ms]%s", p.n_batch > 1 ? ", a pass shared by its tokens" : "");

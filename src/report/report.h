@@ -62,6 +62,7 @@ struct chart_axis {
     enum axis_scale scale;
     double lo, hi; /* NAMES: not used */
     char title[96], unit[8];
+    bool plain; /* AXIS_LINEAR: numbers without prefixes, where the title has a unit with one */
     const char (*name)[16];
     size_t n_name;
 };

@@ -20,7 +20,8 @@ static size_t utf8_len(const unsigned char *s)
     return n;
 }
 
-void script_add_clean(struct strbuf *b, const char *text, bool quote)
+/* quote: what stands for "'"; NULL: itself. */
+static void add_clean(struct strbuf *b, const char *text, const char *quote)
 {
     const unsigned char *p = (const unsigned char *)text;
     while (*p) {
@@ -28,17 +29,36 @@ void script_add_clean(struct strbuf *b, const char *text, bool quote)
         if (n == 0 || *p < ' ' || *p == 127)
             strbuf_adds(b, n == 0 ? "?" : " ");
         else if (quote && *p == '\'')
-            strbuf_adds(b, "''");
+            strbuf_adds(b, quote);
         else
             strbuf_add(b, p, n);
         p += n ? n : 1;
     }
 }
 
+void script_add_clean(struct strbuf *b, const char *text, bool quote)
+{
+    add_clean(b, text, quote ? "''" : NULL);
+}
+
+/* gnuplot 5.4 reads "'''x'" and "'a''''b'" as two strings each: quotes at the ends of a text, or side by side, would end its string. */
+static bool ends_string(const char *text)
+{
+    const size_t n = strlen(text);
+    return n > 0 && (*text == '\'' || text[n - 1] == '\'' || strstr(text, "''"));
+}
+
 void script_add_string(struct strbuf *b, const char *text)
 {
     strbuf_adds(b, "'");
-    script_add_clean(b, text, true);
+    add_clean(b, text, ends_string(text) ? "\u2019" : "''");
+    strbuf_adds(b, "'");
+}
+
+void script_add_inner_string(struct strbuf *b, const char *text)
+{
+    strbuf_adds(b, "'");
+    add_clean(b, text, "\u2019");
     strbuf_adds(b, "'");
 }
 
@@ -112,6 +132,7 @@ void script_add_linear(struct strbuf *b, const char *axis, const struct chart_ax
     double lead = a->hi / pow(10, floor(log10(a->hi) + 1e-9));
     int n = lead > 4.5 || lead < 1.1 ? 10 : lead < 1.5 ? 6 : 8, prefix = (int)floor(log10(a->hi) / 3 + 1e-9);
     prefix = prefix < -4 ? -4 : prefix > 6 ? 6 : prefix;
+    prefix = a->plain ? 0 : prefix;
     strbuf_addf(b, "set %stics (", axis);
     for (int i = 0; i <= n; i++)
         strbuf_addf(b, "%s'%.6g%s%s%s' %.10g", i ? ", " : "", a->hi * i / n / pow(1000, prefix), *a->unit || (i && prefix) ? " " : "",

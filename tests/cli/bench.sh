@@ -13,7 +13,8 @@ ok $? "tests are named as in llama-bench"
 grep -q '"dram_bytes_s": null' "$tmp/bench.json" && grep -q '"dram_reason": "..*"' "$tmp/bench.json" ||
     grep -q '"dram_bytes_s": [1-9]' "$tmp/bench.json"
 ok $? "DRAM traffic is counted, or null with a reason"
-run bench -m "$m" -p 24 -n 4 -r 1 --ops --quiet
+# The rest is not about the height of roofs: brief probes of them.
+run bench --brief -m "$m" -p 24 -n 4 -r 1 --ops --quiet
 tac "$tmp/out" | awk '/^test /{ exit } { print }' >"$tmp/roles" # the last table and what follows it, backwards
 awk '$1 ~ /^(pp24|tg4)$/ && match($0, /[0-9.]+ % +[0-9.]+ [mun]?s /) { # a role: share, time, ..., of the roof, bound
         share = substr($0, RSTART) + 0
@@ -28,7 +29,7 @@ awk '$1 ~ /^(pp24|tg4)$/ && match($0, /[0-9.]+ % +[0-9.]+ [mun]?s /) { # a role:
     END { for (t in got) if (got[t] - want[t] > 2 || want[t] - got[t] > 2) { bad = 1; print t, got[t], want[t] }
           exit bad || n != 2 || roles == 0 }' "$tmp/roles"
 ok $? "--ops says where what is lost to the roofs goes: the most first, and they add up"
-run bench -m "$m" -p 24 -n 0 -ub 8 -r 1 --ops -o json --quiet
+run bench --brief -m "$m" -p 24 -n 0 -ub 8 -r 1 --ops -o json --quiet
 if command -v jq >/dev/null; then
     jq -e '([.ops[] | select(.role == "lm_head").share] | add) / (.roles[] | select(.role == "lm_head").share) - 1 | fabs < 1e-9' "$tmp/out" >/dev/null &&
         jq -e '([.roles[].share] | add) - 1 | fabs < 1e-9' "$tmp/out" >/dev/null
@@ -59,7 +60,6 @@ if command -v jq >/dev/null; then
 else
     skip "figures" "no jq here"
 fi
-# The rest is not about roofs: brief probes of them.
 run bench --brief -m "$m" -p 8 -n 0 -r 1 -o csv --quiet
 [ "$status" -eq 0 ] && head -n 1 "$tmp/out" | grep -q '^model,type,n_threads,n_batch,n_ubatch,.*,test,tok_s_mean,' && [ "$(wc -l <"$tmp/out")" -eq 2 ]
 ok $? "-n 0: prefill alone, as csv"

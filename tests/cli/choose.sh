@@ -42,7 +42,7 @@ is "unavailable " "$(cells quality type=W4A16) $(cells loss type=W4A16)$(cells p
 run choose llama-3.1-70b --hw rtx-4090
 ! grep -q '^Q4_K_M ' "$tmp/out" && has '^IQ2_XXS ' && has 'Too large: .*Q4_K_M (' && first_line | grep -q 'No type that loses at most 3 % fits'
 ok $? "types that do not fit are named below; the answer says that none of them loses little enough"
-run choose llama-3.1-405b --hw rtx-4090 && first_line | grep -q '^No type of llama-3.1-405b both fits'
+run choose llama-3.1-405b --hw rtx-4090 && first_line | grep -q '^No type of llama-3.1-405b fits in the memory'
 ok $? "where nothing fits the answer says so"
 run choose llama-3.1-8b --hw rtx-4090 -q Q4_K_M,NVFP4,mlx_4bit --all && has 'NVFP4 on rtx-4090: the machine has no units for it' && has 'only MLX loads it'
 ok $? "a type that is asked for and cannot run has its reason"
@@ -72,6 +72,12 @@ c=$(cells chance take=true)
 run predict llama-3.1-8b --hw rtx-3060-12gb -q "$(cells type take=true)" -p 0 -n 128 -d 3968 --slo 'tok_s>=40' -o csv
 holds "$c >= 0.9 && ($c - $(cells slo_chance)) ^ 2 < 1e-12" "--rate: the type that loses least and reaches it; the probability is predict's"
 cp "$tmp/types.csv" "$tmp/out"
+run choose llama-3.1-8b --hw rtx-4090 --rate 900
+first_line | grep -q '^No type reaches 900 tokens/s with probability 0.9. Nearest of acceptable loss: .* tokens/s' && ! first_line | grep -q 'Take\|IQ1_'
+ok $? "a rate that no type reaches: no recommendation, and the nearest is not the one that loses most"
+run choose llama-3.1-8b --hw rtx-4090 --tp 3
+first_line | grep -q '^No type of llama-3.1-8b can be predicted' && has 'tp 3 does not divide 32 heads'
+ok $? "options that cannot be predicted are not called too little memory"
 run choose "$top_srcdir/tests/fixtures/llama-2l.gguf" --hw rtx-4090 -o csv && [ "$(rows)" -gt 10 ]
 ok $? "a GGUF: its shape in every type"
 

@@ -73,41 +73,21 @@ promised predict.row model hw type phase n_prompt n_depth n_batch seconds tok_s 
 promised ceiling name kind dtype isa level n_threads value unit ci_lo ci_hi n_samples kernel clock_hz cpus date
 
 # ---- the files of the tree
-: >"$tmp/all"
-for f in "$top_srcdir"/hwprofiles/*.json; do
-    case $f in
-    */classes.json) "$validate" "$doc" roofcast.hwclasses "$f" ;;
-    *) "$validate" "$doc" roofcast.hwprofile "$f" ;;
-    esac >>"$tmp/all" 2>&1
+hw=$top_srcdir/hwprofiles
+set --
+for f in "$hw"/*.json; do
+    [ "$f" = "$hw/classes.json" ] || set -- "$@" "$f"
 done
-cp "$tmp/all" "$tmp/err"
-test ! -s "$tmp/all"
+"$validate" "$doc" roofcast.hwprofile "$@" >"$tmp/err" 2>&1 && "$validate" "$doc" roofcast.hwclasses "$hw/classes.json" >"$tmp/err" 2>&1
 ok $? "hwprofiles/*.json"
-: >"$tmp/all"
-for f in constants constants_base; do
-    "$validate" "$doc" roofcast.constants "$top_srcdir/hwprofiles/stacks/$f.json" >>"$tmp/all" 2>&1
-done
-"$validate" "$doc" roofcast.priors "$top_srcdir/hwprofiles/stacks/priors.json" >>"$tmp/all" 2>&1
-for f in rules servers; do
-    "$validate" "$doc" roofcast.rules "$top_srcdir/hwprofiles/stacks/$f.json" >>"$tmp/all" 2>&1
-done
-"$validate" "$doc" roofcast.machines "$top_srcdir/hwprofiles/priors/machines.json" >>"$tmp/all" 2>&1
-cp "$tmp/all" "$tmp/err"
-test ! -s "$tmp/all"
+"$validate" "$doc" roofcast.constants "$hw/stacks/constants.json" "$hw/stacks/constants_base.json" >"$tmp/err" 2>&1 &&
+    "$validate" "$doc" roofcast.priors "$hw/stacks/priors.json" >"$tmp/err" 2>&1 &&
+    "$validate" "$doc" roofcast.rules "$hw/stacks/rules.json" "$hw/stacks/servers.json" >"$tmp/err" 2>&1 &&
+    "$validate" "$doc" roofcast.machines "$hw/priors/machines.json" >"$tmp/err" 2>&1
 ok $? "hwprofiles/stacks/*.json, hwprofiles/priors/*.json"
-: >"$tmp/all"
-for f in "$top_srcdir"/events/*.json; do
-    "$validate" "$doc" roofcast.events "$f" >>"$tmp/all" 2>&1
-done
-cp "$tmp/all" "$tmp/err"
-test ! -s "$tmp/all"
+"$validate" "$doc" roofcast.events "$top_srcdir"/events/*.json >"$tmp/err" 2>&1
 ok $? "events/*.json"
-: >"$tmp/all"
-for f in "$top_srcdir"/models/*.json; do
-    "$validate" "$doc" model.config "$f" >>"$tmp/all" 2>&1
-done
-cp "$tmp/all" "$tmp/err"
-test ! -s "$tmp/all"
+"$validate" "$doc" model.config "$top_srcdir"/models/*.json >"$tmp/err" 2>&1
 ok $? "models/*.json"
 
 # ---- the ten lines of formats.md are a profile that predicts

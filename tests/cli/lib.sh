@@ -55,6 +55,12 @@ ended() {
     wait "$1"
     status=$?
 }
+# served_model FILE: large enough that a long stream is under way while others look at it; with sanitizers a smaller one is.
+served_model() {
+    set -- "$1" 4 512
+    [ -z "${ROOFCAST_SANITIZED:-}" ] || set -- "$1" 2 256
+    "$ROOFCAST" synth --n-layer "$2" --n-embd "$3" --n-ff 2048 --n-head 4 --n-head-kv 2 --n-vocab 512 -q F16 -o "$1" --quiet || exit 99
+}
 # serves ARGS...: starts roofcast serve --http on a free port; $pid, which is killed at the end of the test unless it is empty, and $url. Without
 # libmicrohttpd the test is skipped.
 serves() {

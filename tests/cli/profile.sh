@@ -36,15 +36,15 @@ ok $? "curves are kept"
 says '1 thread: read DRAM'
 ok $? "progress goes to stderr"
 
-# interrupts SIGNAL ARGS...: a profile, once its first ceilings are there. (A shell without job control starts background programs
+# interrupts SIGNAL ARGS...: a profile, once its first ceilings are there and long before the memory's. (A shell without job control starts background programs
 # with SIGINT ignored; the program installs its handler all the same.)
 interrupts() {
     signal=$1
     shift
     : >"$tmp/err"
-    "$ROOFCAST" profile -t 1 "$@" >"$tmp/out" 2>"$tmp/err" &
+    "$ROOFCAST" profile --quick -t 1 "$@" >"$tmp/out" 2>"$tmp/err" &
     pid=$!
-    until_ says 'read L1'
+    until_ says 'fp32 products'
     kill "-$signal" $pid
     ended $pid
 }

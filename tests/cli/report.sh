@@ -17,7 +17,7 @@ text() { # the page's words, a line a block
 }
 text "$page" >"$tmp/out"
 has "^Decode reads 68.6 GB/s, 81 % of the 84.2 GB/s measured memory bandwidth: memory-bound, 839 tokens/s.$" &&
-    has '^Prefill reaches 1.25 TFLOP/s, 20 % of the 6.20 TFLOP/s measured INT8 peak: compute-bound, 20047 tokens/s.$'
+    has '^Prefill reaches 1.25 TFLOP/s, 20 % of the 6.20 TFLOP/s measured INT8 peak: 20047 tokens/s. That is far below its nearest roof, compute: another limit holds.$'
 ok $? "the verdict in words"
 has '^Biggest loss of decode: lm_head runs 126 us slower than its roofline limit, 11 %' && has '^Biggest loss of prefill: attn_core runs 7.32 ms slower' &&
     has '^Above the roof: in decode (tg128) the hardware counters of memory read 89.8 GB/s, 107 % of the measured 84.2 GB/s: '
@@ -29,8 +29,14 @@ has '^Percentages of measured tests are of probes adjacent to them: 84.2 GB/s an
 ok $? "which roof is used where"
 has '^a batch of 8 sequences instead of 1: [0-9.]* times the tokens/s (90 % interval [0-9.]* to [0-9.]*)' && has 'twice the memory bandwidth gives [0-9.]* times'
 ok $? "changes with gain and interval, and what would double the speed"
+[ "$(grep -n ' times the tokens/s (.*1\.[0-9]* to' "$tmp/out" | tail -n 1 | cut -d: -f1)" -lt "$(grep -n ' times the tokens/s (.*0\.[0-9]* to.*Not certain: the interval includes a loss' "$tmp/out" | head -n 1 | cut -d: -f1)" ]
+ok $? "a change that may be a loss comes after the certain ones, and is called so"
 has 'run.json: energy: not measured' && has 'run.json: memory traffic by hardware counters: not counted during prefill' && has 'no event was calibrated'
 ok $? "what was not measured"
+sed 's/"tok_s_sd": [0-9.]*/"tok_s_sd": 400/; s/"mbu": 0.8143/"mbu": 0.21/' "$fixtures/run.json" >"$tmp/far.json"
+run report "$tmp/far.json" -o "$page" && text "$page" >"$tmp/out"
+has '^Decode reads .* 21 % of .*: 839 tokens/s. That is far below its nearest roof, memory: another limit holds' && ! has 'Decode.*memory-bound, 839'
+ok $? "a decode far from its roof is not called memory-bound"
 # The ratio is predict's --what-if on the same machine.
 run predict smollm2-360m -q Q8_0 --hw "$fixtures/curves.json" -t 8 -p 0 -n 128 --what-if type=Q4_K_M -o json
 ratio=$(sed -n 's/.*"speedup": \([0-9.]*\).*/\1/p' "$tmp/out" | tail -n 1)
@@ -77,11 +83,19 @@ ok $? "a prediction beside llama-bench's results"
 run simulate llama-3.1-8b -q FP8 --hw l40s --rate 4 --requests 60 --save "$tmp/sim.json"
 run report "$tmp/sim.json" -o "$page"
 text "$page" >"$tmp/out"
-has '^Simulated' && has 'a simulation: nothing in this file was measured' && has 'Figures of sim.json'
+has '^Simulated: llama-3.1-8b on l40s generates [0-9.]* tokens/s, median TTFT [0-9.]* m*s (p99 [0-9.]* m*s), median ITL .*ms). ' && has 'goodput: no SLO was given' && grep -q '<title>llama-3.1-8b on l40s, simulated' "$page" && has 'a simulation: nothing in this file was measured' && has 'Figures of sim.json'
 ok $? "a simulation"
 has 'run .roofcast capacity llama-3.1-8b --hw l40s --workload random:in=1024,out=128 --slo ' && ! has ttft_mean &&
     grep -q '<tr><th scope="row">TTFT</th><td class="n" data-v="[0-9.]*">[0-9.]* ms</td>' "$page" && grep -q '<th scope="row">tokens out</th><td>[0-9]* tokens/s</td>' "$page"
 ok $? "its next step, its figures with names and units"
+run simulate llama-3.1-8b -q FP8 --hw l40s --rate 4 --requests 40 --compare-policies -o json
+cp "$tmp/out" "$tmp/policies.json"
+run report "$tmp/policies.json" -o "$page"
+text "$page" >"$tmp/out"
+has '^Simulated: of [0-9]* policies' && has 'a simulation: nothing in this file was measured'
+ok $? "policies: the one that generates most"
+run report "$f/vllm-serve.json" --hw h100-sxm --model llama-3.1-8b -o "$page" && text "$page" >"$tmp/out" && has '^Decode reads '
+ok $? "a server's TPOT is a step of decode"
 run list hw -o json
 cp "$tmp/out" "$tmp/hw.json"
 run report "$tmp/hw.json" -o "$page" && text "$page" >"$tmp/out" && has 'rtx-4090' && has 'of hw.json'
@@ -109,6 +123,16 @@ sed "s|\"smollm2-360m\"|\"$jsonname\"|; s|\"Test CPU, 8 cores\"|\"$jsonname\"|; 
 run report "$tmp/named.json" "$tmp/$(printf '%s' "$name" | tr / _)" -o "$page"
 [ $status -eq 0 ] && ! grep -q '<img\|<script>alert\|onload=x>\|<svg onload' "$page" && grep -q '&lt;img src=x onerror=alert(1)&gt;' "$page" && [ "$(grep -c '<script' "$page")" -le 3 ]
 ok $? "names of files, models, machines and reasons are text in HTML"
+if [ -n "$gnuplot" ]; then
+    for name in "it's" "'x" "a''b" "x' 0); system('touch $tmp/broken'); set ytics ('"; do
+        sed "s|\"lm_head\"|\"$(printf '%.19s' "$name")\"|; s|\"smollm2-360m\"|\"$name\"|" "$fixtures/run.json" >"$tmp/quoted.json"
+        run report "$tmp/quoted.json" -o "$page" && ! grep -q 'gnuplot failed' "$page" || echo "$name" >>"$tmp/wrong"
+    done
+    [ ! -e "$tmp/wrong" ] && [ ! -e "$tmp/broken" ]
+    ok $? "quotes in names do not end a string of gnuplot"
+else
+    skip "quotes in names do not end a string of gnuplot" "no gnuplot"
+fi
 run report "$tmp/named.json" -o "$tmp/named.md"
 ! grep -q '<img\|[^\\]](javascript\|[^&]@user\|<script' "$tmp/named.md"
 ok $? "and in Markdown"
@@ -126,7 +150,7 @@ run_with() { # PATH ARGS...
     return $status
 }
 run_with "$PATH_WITHOUT" report "$fixtures/run.json" -o "$page"
-[ $status -eq 0 ] && grep -q 'no picture: gnuplot was not found' "$page" && grep -q 'Decode reads' "$page"
+[ $status -eq 0 ] && grep -q 'no picture: gnuplot was not found.*write the page again' "$page" && ! grep -q 'roofcast-report-' "$page" && grep -q 'Decode reads' "$page"
 ok $? "without gnuplot the page says that it has no pictures"
 refused 2 'expected table, csv, json, jsonl, md or sql, or the name of a page' report "$f/llama-bench.json" -o report.pdf
 refused 2 'several files' report "$fixtures/run.json" "$tmp/p.json"

@@ -3,7 +3,7 @@
 . "${top_srcdir:?}/tests/cli/lib.sh"
 m=$tmp/model.gguf
 command -v curl >/dev/null || { echo "1..0 # SKIP curl is not installed"; exit 0; }
-"$ROOFCAST" synth --n-layer 4 --n-embd 512 --n-ff 2048 --n-head 4 --n-head-kv 2 --n-vocab 512 -q F16 -o "$m" --quiet || exit 99
+served_model "$m"
 serves -m "$m" -t 1 --chat-template chatml --api-key secret --max-num-seqs 4 --max-num-batched-tokens 16
 post() { curl -sS -H 'Authorization: Bearer secret' "$url$1" -d "$2"; }
 [ "$(curl -s -o "$tmp/out" -w '%{http_code}' "$url/v1/models")" = 401 ] && has invalid_api_key

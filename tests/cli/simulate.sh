@@ -106,10 +106,13 @@ few --rate 8 --seed 8 -o csv && ! cmp -s "$tmp/out" "$tmp/first"
 ok $? "another seed gives other requests"
 
 # ---- options: each is taken, and changes what it is about
+few --rate 25 -o csv
+ok $? "a load of 25 requests/s"
+cp "$tmp/out" "$tmp/usual"
 changes() { # NAME ARGS...
     name=$1
     shift
-    few --rate 25 -o csv && cp "$tmp/out" "$tmp/first" && few --rate 25 -o csv "$@" && ! cmp -s "$tmp/out" "$tmp/first"
+    few --rate 25 -o csv "$@" && ! cmp -s "$tmp/out" "$tmp/usual"
     ok $? "$name"
 }
 changes "--policy" --policy vllm-0.13
@@ -232,7 +235,7 @@ done
 is 3 "$(wc -l <"$tmp/in.csv")" "inputs stay"
 
 # ---- an interrupt
-"$ROOFCAST" simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 20 --requests 5000000 --step-by-step --draws 0 --save "$tmp/l.json" --requests-to "$tmp/l.csv" \
+"$ROOFCAST" simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 20 --requests 1000000 --step-by-step --draws 0 --save "$tmp/l.json" --requests-to "$tmp/l.csv" \
     --trace-to "$tmp/l.trace" >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 begun() { [ -n "$(ls "$tmp" | grep '^l\.trace')" ]; }
@@ -245,13 +248,13 @@ ms=$((($(date +%s%N) - begin) / 1000000))
 ok $? "an interrupt ends a long run with 130 and leaves no file (status $status)"
 [ $ms -lt 5000 ]
 ok $? "soon"
-"$ROOFCAST" simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --requests 2000 --draws 10000 -t 1 --save "$tmp/m.json" --requests-to "$tmp/m.csv" -o csv \
+"$ROOFCAST" simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8 --requests 20000 --draws 1500 -t 1 --save "$tmp/m.json" --requests-to "$tmp/m.csv" -o csv \
     >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 until_ says 'draws of the constants'
 kill -INT $pid
 ended $pid
-[ $status -eq 130 ] && says 'interrupted: [0-9]* of 10000 draws of the constants were made' && holds "$(value request_throughput) > 2" "an interrupt of the draws prints the run"
+[ $status -eq 130 ] && says 'interrupted: [0-9]* of 1500 draws of the constants were made' && holds "$(value request_throughput) > 2" "an interrupt of the draws prints the run"
 [ ! -e "$tmp/m.json" ] && [ -s "$tmp/m.partial.json" ] && [ ! -e "$tmp/m.csv" ]
 ok $? "and saves it under another name (status $status)"
 "$ROOFCAST" simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 20 --requests 1000000 --compare-policies -o csv >"$tmp/out" 2>"$tmp/err" &

@@ -74,7 +74,7 @@ static const struct command commands[] = {
     { "run", "run -m @F/llama-2l.gguf -p one -n 3 -t 2 --ignore-eos", false },
     { "ppl", "ppl -m @F/llama-2l.gguf --ids @I/ids -c 16 -t 2 -o csv --quiet --no-record", true },
     { "tokenize", "tokenize -m @I/spm.gguf abc -o ids", false },
-    { "bench", "bench --brief -m @F/llama-2l.gguf -p 8 -n 2 -r 1 -t 2 --quiet --save b.json", true },
+    { "bench", "bench --brief -m @F/llama-2l.gguf -p 8 -n 0 -r 1 -t 2 --quiet --save b.json", true },
     { "bench-ops", "bench --brief -m @F/llama-2l.gguf -p 8 -n 2 -r 1 -t 1 --quiet --ops -o json", true },
     { "compare", "profile --compare @T/tests/report/cpu.json @T/tests/report/curves.json", false },
     { "compare-tests", "compare @T/tests/report/run.json @T/tests/report/run.json -o json", false },

@@ -4,7 +4,6 @@ EXTRA_DIST += %D%/inject.c
 check_PROGRAMS += %D%/faults
 %C%_faults_SOURCES = %D%/faults.c
 dist_check_SCRIPTS += %D%/run.sh
-TESTS += %D%/run.sh
 if !SANITIZERS
 check_DATA += %D%/inject.so
 CLEANFILES += %D%/inject.so

@@ -22,9 +22,11 @@ echo '1 15 298 29 150 102 33 26 124 31 27 31 32 27 93 31 27 190 29 45 93 134 33 
 print_case() {
     case $1 in
     @*) sh -c "${1#@ }" 2>&1 ;;
-    *) eval "set -- $1"; "$ROOFCAST" "$@" 2>"$tmp/err" </dev/null ;;
+    *) eval "set -- $1"; "$ROOFCAST" "$@" 2>"$tmp/all" </dev/null ;;
     esac
     status=$?
+    grep -vx 'deployments\|probabilities' "$tmp/all" >"$tmp/err" # progress: lines that depend on the time
+    : >"$tmp/all"
     [ ! -s "$tmp/err" ] || { echo "--- standard error"; cat "$tmp/err"; }
     [ $status -eq 0 ] || echo "--- status $status"
     : >"$tmp/err"
@@ -49,6 +51,7 @@ alike() {
 
 n=0 bad=0
 : >"$tmp/err"
+: >"$tmp/all"
 while read -r name args; do
     case $name in '' | '#'*) continue ;; esac
     args=$(printf '%s\n' "$args" | sed "s#\bF/#$F/#g; s#\bT/#$tmp/#g")

@@ -264,30 +264,41 @@ static int check_lines(const struct schema *s, const char *path, struct error *e
     return n ? 0 : error_set(err, ERROR_INPUT, "%s: no rows", path);
 }
 
+static int check_file(const struct schema *s, const char *name, const char *path, struct error *err)
+{
+    if (!strcmp(name, "--lines"))
+        return check_lines(s, path, err);
+    json_t *doc = json_load_path(path, err);
+    const int rc = doc ? check_document(s, name, doc, err) : -1;
+    json_decref(doc);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     static struct schema s;
     struct error err = { 0 };
-    if (argc != 4) {
-        fprintf(
-            stderr,
-            "usage: validate FORMATS.md NAME|--lines FILE | FORMATS.md --fields NAME\n");
+    if (argc < 4) {
+        fprintf(stderr, "usage: validate FORMATS.md NAME|--lines FILE... | FORMATS.md --fields NAME\n");
         return 2;
     }
-    int rc = read_schema(&s, argv[1], &err);
-    if (rc == 0 && !strcmp(argv[2], "--fields")) {
+    if (read_schema(&s, argv[1], &err) != 0) {
+        fprintf(stderr, "%s: %s\n", argv[1], err.msg);
+        return 1;
+    }
+    if (!strcmp(argv[2], "--fields")) {
         for (size_t i = 0; i < s.n; i++) {
             if (!strcmp(s.field[i].section, argv[3]))
                 printf("%s\n", s.field[i].name);
         }
-    } else if (rc == 0 && !strcmp(argv[2], "--lines")) {
-        rc = check_lines(&s, argv[3], &err);
-    } else if (rc == 0) {
-        json_t *doc = json_load_path(argv[3], &err);
-        rc = doc ? check_document(&s, argv[2], doc, &err) : -1;
-        json_decref(doc);
+        return 0;
     }
-    if (rc != 0)
-        fprintf(stderr, "%s: %s\n", argv[3], err.msg);
-    return rc != 0;
+    bool bad = false;
+    for (int i = 3; i < argc; i++) {
+        if (check_file(&s, argv[2], argv[i], &err) != 0) {
+            fprintf(stderr, "%s: %s\n", argv[i], err.msg);
+            bad = true;
+        }
+    }
+    return bad;
 }

@@ -1,10 +1,10 @@
 #!/bin/sh
-# 200 streams at once, and clients that misbehave, against roofcast serve --http (load.py). ROOFCAST_LOAD_S: seconds (default 12; with
+# 200 streams at once, and clients that misbehave, against roofcast serve --http (load.py). ROOFCAST_LOAD_S: seconds (default 8; with
 # sanitizers 6).
 . "${top_srcdir:?}/tests/cli/lib.sh"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { echo "1..0 # SKIP no python3 of 3.10 or newer"; exit 0; }
 # Sanitizers are slow, and keep freed memory for a while.
-width=256 blocks=200 args="--seconds ${ROOFCAST_LOAD_S:-12}"
+width=256 blocks=200 args="--seconds ${ROOFCAST_LOAD_S:-8}"
 [ -z "${ROOFCAST_SANITIZED:-}" ] || width=128 blocks=120 args="--seconds ${ROOFCAST_LOAD_S:-6} --tokens 60 --no-memory"
 m=$tmp/model.gguf
 "$ROOFCAST" synth --n-layer 2 --n-embd $width --n-ff $width --n-head 4 --n-head-kv 2 --n-vocab 512 -q F16 -o "$m" --quiet || exit 99

@@ -56,7 +56,7 @@ TESTS += %D%/client.sh
 EXTRA_DIST += %D%/client.py
 endif
 dist_check_SCRIPTS += %D%/figures.sh %D%/load.sh %D%/npm.sh
-TESTS += %D%/figures.sh %D%/load.sh %D%/npm.sh
+TESTS += %D%/figures.sh %D%/npm.sh
 EXTRA_DIST += %D%/load.py %D%/npm/package.json %D%/npm/clients.mjs
 .PHONY: clean-npm
 clean-npm:

