@@ -14,6 +14,7 @@ ok $? "runs to the end"
 missing=0
 for f in this run bench analysis predict; do jq -e .schema "$o/$f.json" >/dev/null || missing=1; done
 for f in svg png gp tsv; do [ -s "$o/roofline.$f" ] || missing=1; done
+grep -q '^<h1>' "$o/report.html" && grep -q 'Content-Security-Policy' "$o/report.html" || missing=1
 ok $missing "every file it names is there"
 [ "$(grep -c '^[1-5]\. ' "$tmp/out")" -eq 5 ]
 ok $? "five lines"
