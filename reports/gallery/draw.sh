@@ -27,7 +27,7 @@ while IFS=$tab read -r name caption command; do
 done <"$tmp/commands"
 [ "$into" = "$src/reports/gallery" ] || exit 0
 {
-    printf '# Gallery\n\nEach picture with the command that draws it, in the top directory of the source tree. Beside each `roofcast plot` writes the data (.tsv)\n'
+    printf '# Gallery\n\nEach picture with the command that draws it, in the top directory of the source tree. With each, `roofcast plot` writes the data (.tsv)\n'
     printf 'and a gnuplot script (.gp) that draws it again. `make gallery` draws all of them from commands.txt, and writes this page.\n'
     while IFS=$tab read -r name caption command; do
         printf '\n## %s\n\n![%s](%s.svg)\n\n    %s\n' "$caption" "$caption" "$name" "$command"

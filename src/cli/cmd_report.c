@@ -15,7 +15,7 @@ static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
     MEASURED_OPTIONS,
     { "chart", OPT_CHART, "BASE", 0, "draw the roofline: BASE.svg, BASE.png, BASE.gp and their data", 0 },
-    { NULL, 'o', "FORMAT|PAGE", 0, "table (default), csv, json, jsonl, md; or a file: NAME.html, one page with charts and tables, NAME.md with its charts beside it", 0 },
+    { NULL, 'o', "FORMAT|PAGE", 0, "table (default), csv, json, jsonl, md; or a file: NAME.html, one page with charts and tables, NAME.md with its charts in files of their own", 0 },
     { "step", OPT_STEP, "MODEL,...", 0, "without FILE: a page that steps through one request for these models on the machines of --hw; -o FILE.html", 0 },
     { "stack", OPT_STACK, "NAME", 0, "software of --step (`roofcast list stacks`; default: by class of machine)", 0 },
     { "open", OPT_OPEN, NULL, 0, "open the page in a browser (default page: report.html)", 0 },

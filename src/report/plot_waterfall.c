@@ -77,7 +77,7 @@ static int read_run(struct parts *p, const struct plot_options *o, const struct 
         p->total_s = row->seconds > 0 && passes > 0 ? row->seconds / passes : NAN;
         snprintf(p->test, sizeof p->test, "%s", row->test);
         snprintf(p->title, sizeof p->title, "%.60s, %.20s on %.70s", row->model, row->type, r.prov.cpu);
-        snprintf(p->subtitle, sizeof p->subtitle, "Measured: %s; %d threads; ops timed one by one, their roofs from the probes beside them", row->test, row->n_threads);
+        snprintf(p->subtitle, sizeof p->subtitle, "Measured: %s; %d threads; ops timed one by one, their roofs from adjacent probes", row->test, row->n_threads);
     }
     run_free(&r);
     return rc;

@@ -94,7 +94,7 @@ double deployment_engine_blocks(uint32_t max_num_seqs, uint64_t blocks_a_sequenc
     return fmin(floor(memory_bytes / 4 / block_bytes), max_num_seqs * (double)blocks_a_sequence);
 }
 
-/* Blocks beside a draft model's weights, each with the draft model's keys and values of its positions. */
+/* Blocks that fit with a draft model's weights, each with the draft model's keys and values of its positions. */
 static double blocks_with_draft(const struct deployment *d, const struct op_classes *draft, const struct predict_options *o)
 {
     enum { MANY = 64 };
