@@ -90,7 +90,7 @@ struct roofcast_server_options {
     size_t size;            /* of the struct, set by init */
     const char *policy;     /* any "vllm-0.N" too; NULL (default): "vllm-0.27" */
     const struct roofcast_software *software; /* as in roofcast_predict_options: NULL */
-    const char *stack;      /* as there; NULL (default): "vllm", of llama-server what machines of the class run */
+    const char *stack;      /* as there; NULL (default): "vllm", of a machine whose kernels are measured "roofcast", of llama-server what machines of the class run */
     const char *anchor_path; /* as there: NULL */
     const char *type_k, *type_v; /* of the KV cache; NULL (default): roofcast_model_info.kv_type */
     double routing_zipf;    /* as in roofcast_cost_options: 0 */

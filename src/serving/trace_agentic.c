@@ -1,7 +1,7 @@
 /*
  * Sessions of coding agents: a request has the first keep_blocks chunks of the one before it and new ones. Chunks are numbered within a
- * conversation; a partial last one has no number. A row of type "subagent" says when the agent starts another one, whose number it
- * has in place of prompt tokens.
+ * conversation; a partial last one has no number. Requests have the type n or s; a row of another type, without output, says when the
+ * agent starts another one, whose number it has in place of prompt tokens.
  */
 #include "serving/trace_internal.h"
 #include <stdlib.h>
@@ -248,7 +248,9 @@ static int read_row(struct trace_reader *t, struct conversations *v, struct erro
     uint64_t number;
     if (trace_need(t, AG_CONV, err) != 0 || trace_whole(t, AG_AGENT, UINT32_MAX, &number, err) != 0 || begin_conversation(t, v, err) != 0)
         return -1;
-    return (cell_is(&t->cell[AG_TYPE], "subagent") ? start_agent : read_request)(t, v, number, err);
+    const struct cell *type = &t->cell[AG_TYPE];
+    const bool request = trace_has(t, AG_OUT) || !trace_has(t, AG_TYPE) || cell_is(type, "n") || cell_is(type, "s");
+    return (request ? read_request : start_agent)(t, v, number, err);
 }
 
 int trace_read_agentic(struct trace_reader *t, struct error *err)

@@ -167,7 +167,7 @@ static void test_agentic(void **state)
     (void)state;
     const char *text = "conv,agent,idx,t_s,type,model,in,out,api_s,think_s,keep_blocks,new_runs\n"
                        "c1,0,0,0.0,n,0,200,100,5.0,0.0,0,1-3\n"
-                       "c1,0,1,7.0,subagent,,1,,,,,\n"
+                       "c1,0,1,7.0,agent,,1,,,,,\n"
                        "c1,1,0,0.0,n,1,130,9,1.0,0.0,0,8 9\n"
                        "c1,0,2,20.0,n,0,330,0,5.0,15.0,3,4-5\n"
                        "c2,0,0,0.0,n,0,64,10,1.0,0.0,0,1\n"
@@ -189,6 +189,7 @@ static void test_agentic(void **state)
     assert_ok(parse(&w, text, &tools, &err), err);
     assert_int_equal(w.run[w.r[3].run0].first, w.run[w.r[0].run0].first);
     serve_workload_free(&w);
+    refuses("conv,agent,type,in,out,keep_blocks,new_runs,think_s\nc,0,n,64,,0,1,0\n", "f:2: no out"); /* a request, not another agent's start */
     refuses("conv,agent,in,out,keep_blocks,new_runs,think_s\nc,0,64,1,1,,0\n", "f:2: keep_blocks is 1: expected at most the 0 chunks");
     refuses("conv,agent,in,out,keep_blocks,new_runs,think_s\nc,0,64,1,0,1-2,0\n", "f:2: keep_blocks and new_runs are more than 1 chunks");
     refuses("conv,agent,in,out,keep_blocks,new_runs,think_s\nc,0,64,1,0,3-2,0\n", "f:2: new_runs is 3-2: expected runs");
