@@ -221,7 +221,8 @@ static int populate(struct engine *e, unsigned char *at, size_t bytes, struct er
         struct resident x = { at + i, bytes - i < POPULATE_PART ? bytes - i : POPULATE_PART };
         if (interrupt_check(err) != 0)
             return -1;
-        notify_progress(NULL, "KV cache", (double)i / (double)bytes);
+        if (bytes > POPULATE_PART)
+            notify_progress(NULL, "KV cache", (double)i / (double)bytes);
         team_run(e->team, populate_main, &x);
     }
     notify_progress_done();
