@@ -2,6 +2,7 @@
 #include "hwprofile/prices.h"
 #include "base/environment.h"
 #include "base/json.h"
+#include "hwprofile/internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +10,6 @@
 #define PRICES_SCHEMA "roofcast.prices"
 #define PRICES_FILE "hwprofiles/prices/prices.json"
 enum { PRICES_VERSION = 1, MAX_PRICES = 100000, MAX_DEVICES = 65536, CTX = 400 };
-
-static int get_text(const json_t *o, const char *ctx, const char *key, char *out, size_t size, bool optional, struct error *err)
-{
-    const char *s = "";
-    if ((optional ? json_get_str_opt : json_get_str)(o, ctx, key, &s, err) != 0)
-        return -1;
-    if ((!optional && !*s) || strlen(s) >= size)
-        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected a text of %d to %zu bytes, found %zu", ctx, key, optional ? 0 : 1, size - 1, strlen(s));
-    snprintf(out, size, "%s", s);
-    return 0;
-}
 
 static int get_price(const json_t *o, const char *ctx, const char *key, double *out, struct error *err)
 {
@@ -46,12 +36,12 @@ static int check_keys(const json_t *o, const char *ctx, struct error *err)
 static int read_price(struct price *p, const json_t *o, const char *ctx, struct error *err)
 {
     int64_t devices = 1;
-    if (json_check_object(o, ctx, err) != 0 || check_keys(o, ctx, err) != 0 || get_text(o, ctx, "hw", p->hw, sizeof p->hw, false, err) != 0 ||
+    if (json_check_object(o, ctx, err) != 0 || check_keys(o, ctx, err) != 0 || hw_get_text(o, ctx, "hw", true, p->hw, sizeof p->hw, err) != 0 ||
         get_price(o, ctx, "usd_h", &p->usd_h, err) != 0 || get_price(o, ctx, "usd", &p->usd, err) != 0 ||
         json_get_int_opt(o, ctx, "devices", 1, MAX_DEVICES, &devices, err) != 0 ||
-        get_text(o, ctx, "provider", p->provider, sizeof p->provider, true, err) != 0 || get_text(o, ctx, "what", p->what, sizeof p->what, true, err) != 0 ||
-        get_text(o, ctx, "source", p->source, sizeof p->source, false, err) != 0 || get_text(o, ctx, "url", p->url, sizeof p->url, true, err) != 0 ||
-        get_text(o, ctx, "date", p->date, sizeof p->date, false, err) != 0)
+        hw_get_text(o, ctx, "provider", false, p->provider, sizeof p->provider, err) != 0 || hw_get_text(o, ctx, "what", false, p->what, sizeof p->what, err) != 0 ||
+        hw_get_text(o, ctx, "source", true, p->source, sizeof p->source, err) != 0 || hw_get_text(o, ctx, "url", false, p->url, sizeof p->url, err) != 0 ||
+        hw_get_text(o, ctx, "date", true, p->date, sizeof p->date, err) != 0)
         return -1;
     p->devices = (uint32_t)devices;
     return isnan(p->usd_h) != isnan(p->usd) ? 0 : error_set(err, ERROR_INPUT, "%s: expected one of \"usd_h\" (to rent) and \"usd\" (to buy), found %s", ctx,

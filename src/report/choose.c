@@ -179,7 +179,7 @@ int choose_add(struct table_rows *rows, const struct choose_case *c, const struc
 
 /* ---- order, front, recommendation --------------------------------------------------------------------------- */
 
-static bool usable(const struct choose_row *r)
+bool choose_usable(const struct choose_row *r)
 {
     return !r->reason && r->fits != 0 && r->tok_s.value > 0;
 }
@@ -201,7 +201,7 @@ static int mark_front(struct choose_row *r, size_t n)
     bool *front = calloc(n + 1, sizeof *front);
     const bool ok = x && front;
     for (size_t i = 0; ok && i < n; i++) {
-        x[i] = usable(&r[i]) ? r[i].tok_s.value : NAN;
+        x[i] = choose_usable(&r[i]) ? r[i].tok_s.value : NAN;
         x[n + i] = r[i].loss;
     }
     if (ok)
@@ -239,10 +239,10 @@ static void mark_taken(struct choose_row *r, size_t n, const struct choose_case 
     struct choose_row *best = NULL;
     double fastest = 0;
     for (size_t i = 0; i < n; i++)
-        if (usable(&r[i]) && r[i].loss <= c->most_loss)
+        if (choose_usable(&r[i]) && r[i].loss <= c->most_loss)
             fastest = fmax(fastest, r[i].tok_s.value);
     for (size_t i = 0; i < n; i++)
-        if (usable(&r[i]) && !isnan(r[i].loss) && (!best || is_better(&r[i], best, c, fastest)))
+        if (choose_usable(&r[i]) && !isnan(r[i].loss) && (!best || is_better(&r[i], best, c, fastest)))
             best = &r[i];
     if (best)
         best->take = true;

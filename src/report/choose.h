@@ -81,6 +81,8 @@ int choose_add(struct table_rows *rows, const struct choose_case *c, const struc
 double choose_chance(const struct prediction *decode, uint32_t n_batch, double rate_tok_s);
 /* front[i]: no other item has as much gain for as little loss, and more of it or for less. NaN: not on the front. (choose_front.c) */
 void choose_front(const double *gain, const double *loss, size_t n, bool *front);
+/* It is predicted, and not known to exceed the memory. */
+bool choose_usable(const struct choose_row *r);
 /* The rate is reached with the probability that was asked for; without an interval as predicted. */
 bool choose_reaches(const struct choose_row *r, const struct choose_case *c);
 /* Order, front and recommendation of the rows of each machine. */

@@ -59,11 +59,6 @@ static struct layout layout_of(const struct choose_case *c, const struct choose_
     return l;
 }
 
-static bool can_run(const struct choose_row *r)
-{
-    return !r->reason && r->fits != 0 && r->tok_s.value > 0;
-}
-
 static void put_prices(struct choose_row *r, struct table_rows *rows, const struct choose_case *c, const char *hw)
 {
     const struct price *rent = c->prices ? prices_find(c->prices, hw, r->n_devices, false) : NULL;
@@ -85,7 +80,7 @@ static void put_prices(struct choose_row *r, struct table_rows *rows, const stru
     }
 }
 
-/* The first type, by loss, that reaches the rate on n devices; else the most probable. 1: a row that reaches it; 0: none, or one that does not. */
+/* The first type, by loss, that reaches the rate on n devices; else the fastest. 1: a row that reaches it; 0: none, or one that does not. */
 static int best_type(struct table_rows *rows, const struct choose_case *c, const struct ranked *types, size_t n_types, const struct hwprofile *h, uint32_t n,
                      struct error *err)
 {
@@ -99,7 +94,7 @@ static int best_type(struct table_rows *rows, const struct choose_case *c, const
             return -1;
         const struct choose_row *r = rc > 0 ? table_row(rows, at) : NULL;
         rows->n = at;
-        if (!r || !can_run(r))
+        if (!r || !choose_usable(r))
             continue;
         good = choose_reaches(r, c);
         if (!found || good || r->user_tok_s.value > best.user_tok_s.value)
@@ -159,12 +154,11 @@ int choose_machines(struct table_rows *rows, const struct choose_case *c, const 
     return rc;
 }
 
-/* Rows that reach the rate by price, then the others by probability. */
-static int compare(const struct choose_row *p, const struct choose_row *q, bool buy, double rate, double chance)
+/* Rows that reach the rate by price, then the others by tokens/s. */
+static int compare(const struct choose_row *p, const struct choose_row *q, const struct choose_case *c)
 {
-    const struct choose_case c = { .rate_tok_s = rate, .least_chance = chance };
-    const bool a = choose_reaches(p, &c), b = choose_reaches(q, &c);
-    const double x = buy ? p->usd : p->usd_h, y = buy ? q->usd : q->usd_h;
+    const bool a = choose_reaches(p, c), b = choose_reaches(q, c);
+    const double x = c->buy ? p->usd : p->usd_h, y = c->buy ? q->usd : q->usd_h;
     if (a != b)
         return a ? -1 : 1;
     if (a && isnan(x) != isnan(y))
@@ -180,7 +174,7 @@ void choose_machines_rank(struct table_rows *rows, const struct choose_case *c)
     for (size_t i = 1; i < rows->n; i++) { /* insertion: a few hundred rows, and qsort() takes no context */
         const struct choose_row moved = r[i];
         size_t k = i;
-        for (; k > 0 && compare(&moved, &r[k - 1], c->buy, c->rate_tok_s, c->least_chance) < 0; k--)
+        for (; k > 0 && compare(&moved, &r[k - 1], c) < 0; k--)
             r[k] = r[k - 1];
         r[k] = moved;
     }

@@ -162,7 +162,7 @@ static bool is_too_few(const struct comparison_row *r, size_t n_test)
 {
     if (strncmp(r->basis, "pairs", 5) == 0)
         return (size_t)r->n_a < ratio_least_pairs(n_test, COMPARE_LEVEL);
-    if (strcmp(r->basis, "repetitions by probe") != 0)
+    if (strcmp(r->basis, "repetitions by probe") != 0 && strncmp(r->basis, "runs", 4) != 0)
         return false;
     const double ways = exp(lgamma(r->n_a + r->n_b + 1) - lgamma(r->n_a + 1) - lgamma(r->n_b + 1));
     return 2 / ways * (double)n_test >= COMPARE_LEVEL;

@@ -178,7 +178,7 @@ static void read_measurement(struct compare_side *s, const struct measurement *m
     e->setting[SETTING_MACHINE] = compare_text(s, strcmp(m->named, "?") == 0 ? "" : *m->named ? m->named : m->hardware);
     e->setting[SETTING_LAYERS] = compare_count(s, m->n_gpu_layers);
     e->setting[SETTING_FLASH] = !m->flash_stated ? "" : m->flash ? "on" : "off";
-    if (m->sd >= 0 && llama_bench) {
+    if (m->sd > 0 && llama_bench) { /* 0: of one repetition, or rounded */
         e->ln_sd = m->sd / m->value;
         e->n = LLAMA_BENCH_REPETITIONS;
         e->n_assumed = true;

@@ -98,7 +98,50 @@ static void test_own_level(void **state)
     published_free(&p);
 }
 
-/* The installed files: of every figure the source is stated; types that people use have figures of 7B to 9B. */
+static bool has_profile(const char *name)
+{
+    struct hwprofile h;
+    struct error err = { 0 };
+    bool found = false;
+    assert_ok(hwprofile_find(&h, name, &found, &err), err);
+    if (found)
+        hwprofile_free(&h);
+    return found;
+}
+
+/* Figures and prices without source or date are refused. */
+static void test_sources(void **state)
+{
+    static const char study[] = "{\"schema\": \"roofcast.quality\", \"version\": 1, \"studies\": [{\"model\": \"m\", \"params\": 8e9, %s \"url\": \"u\", \"text\": \"t\", "
+                                "\"base\": \"F16\", \"figures\": [{\"type\": \"Q4_0\", \"ratio\": 1.02}]}]}",
+                      offer[] = "{\"schema\": \"roofcast.prices\", \"version\": 1, \"prices\": [{%s \"hw\": \"h100-sxm\", \"usd_h\": 2}]}";
+    static const struct {
+        const char *stated, *refusal;
+    } cases[] = { { "\"source\": \"s\", \"date\": \"d\",", NULL }, { "\"date\": \"d\",", "field \"source\"" }, { "\"source\": \"\", \"date\": \"d\",", "field \"source\"" },
+                  { "\"source\": \"s\",", "field \"date\"" }, { "\"source\": \"s\", \"date\": \"\",", "field \"date\"" } };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        struct published p;
+        struct prices prices;
+        struct error err = { 0 };
+        const int n = snprintf(text, sizeof text, study, cases[i].stated);
+        if (cases[i].refusal)
+            assert_fails(published_parse(&p, "study", text, (size_t)n, &err), err, cases[i].refusal);
+        else
+            assert_ok(published_parse(&p, "study", text, (size_t)n, &err), err);
+        published_free(&p);
+        err = (struct error){ 0 };
+        const int m = snprintf(text, sizeof text, offer, cases[i].stated);
+        if (cases[i].refusal)
+            assert_fails(prices_parse(&prices, "offer", text, (size_t)m, &err), err, cases[i].refusal);
+        else
+            assert_ok(prices_parse(&prices, "offer", text, (size_t)m, &err), err);
+        prices_free(&prices);
+    }
+}
+
+/* The installed files: types that people use have figures of 7B to 9B; prices are of listed machines. */
 static void test_files(void **state)
 {
     (void)state;
@@ -113,7 +156,7 @@ static void test_files(void **state)
     published_free(&p);
     assert_ok(prices_load(&prices, NULL, &err), err);
     for (size_t i = 0; i < prices.n; i++)
-        assert_true(hwprofile_same_name(prices.v[i].hw, prices.v[i].hw) && strlen(prices.v[i].date) >= 7);
+        assert_true(has_profile(prices.v[i].hw) && strlen(prices.v[i].date) >= 7);
     const struct price *one = prices_find(&prices, "h100-sxm", 1, false), *eight = prices_find(&prices, "b200-sxm", 8, false);
     assert_true(one && one->devices == 1 && eight && eight->usd_h <= prices_find(&prices, "b200-sxm", 1, false)->usd_h);
     assert_null(prices_find(&prices, "h100-sxm", 1, true));
@@ -156,7 +199,7 @@ static void test_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_front), cmocka_unit_test(test_chance), cmocka_unit_test(test_published),
-                                        cmocka_unit_test(test_own_level), cmocka_unit_test(test_files), cmocka_unit_test(test_measured) };
+                                        cmocka_unit_test(test_own_level), cmocka_unit_test(test_sources), cmocka_unit_test(test_files), cmocka_unit_test(test_measured) };
     environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

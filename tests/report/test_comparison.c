@@ -177,6 +177,24 @@ static void test_rounds(void **state)
     END(c, a, b);
 }
 
+/* Two executions and three: 2 / C(5, 2) is the least p. */
+static void test_unequal_rounds(void **state)
+{
+    struct compare_side a = { 0 }, b = { 0 };
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const struct made in_a = { "tg32", 1, 2, false, 100 * (1 + wave[i]), 0 }, in_b = { "tg32", 1, 2, false, 50 * (1 + wave[i]), 0 };
+        if (i < 2)
+            side_of(&a, &in_a, 1);
+        side_of(&b, &in_b, 1);
+    }
+    WITH(c, a, b, NAN);
+    assert_string_equal(row_at(&c, 0)->basis, "runs");
+    assert_string_equal(row_at(&c, 0)->verdict, "cannot tell");
+    assert_non_null(strstr(row_at(&c, 0)->note, "too few for 1 test: 2 and 3 repetitions cannot reach p < 0.05"));
+    END(c, a, b);
+}
+
 static void test_matching(void **state)
 {
     const struct made in_a[] = { { "tg32", 1, 5, false, 100, 1e10 }, { "tg32", 2, 5, false, 180, 1e10 }, { "tg64", 1, 5, false, 100, 1e10 } };
@@ -286,7 +304,7 @@ static void test_prediction(void **state)
 
 static void test_llama_bench(void **state)
 {
-    struct compare_side a = { 0 }, b = { 0 }, md = { 0 }, e = { 0 };
+    struct compare_side a = { 0 }, b = { 0 }, md = { 0 }, single = { 0 }, e = { 0 };
     (void)state;
     text_side(&a, "[" LLAMA("100", ", \"stddev_ts\": 0.5, \"samples_ts\": [100, 100.5, 99.5, 100.2, 99.8]") "]");
     text_side(&b, "[" LLAMA("110", ", \"samples_ts\": [110, 110.5, 109.5, 110.2, 109.8]") "]");
@@ -304,6 +322,14 @@ static void test_llama_bench(void **state)
     assert_non_null(strstr(r->note, "5 repetitions assumed"));
     assert_int_equal(r->regressed, 1);
     comparison_free(&c);
+    text_side(&single, "[" LLAMA("90", ", \"stddev_ts\": 0") "]"); /* -r 1, or a spread that is rounded to 0 */
+    assert_ok(comparison_make(&c, &a, &single, 0.05, &err), err);
+    r = row_at(&c, 0);
+    assert_string_equal(r->verdict, "cannot tell");
+    assert_non_null(strstr(r->note, "a side has one repetition"));
+    assert_true(isnan(r->p) && isnan(r->low) && r->regressed == 0);
+    comparison_free(&c);
+    compare_side_free(&single);
     const char bad[] = "[" LLAMA("100", ", \"samples_ts\": [100, \"x\"]") "]", many[] = "[" LLAMA("100", ", \"stddev_ts\": -2") "]";
     assert_fails(compare_side_parse(&e, "l.json", bad, strlen(bad), &err), err, "samples_ts[1]: expected a number");
     compare_side_free(&e);
@@ -349,8 +375,8 @@ static void test_profiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_probes), cmocka_unit_test(test_without_probes), cmocka_unit_test(test_rounds), cmocka_unit_test(test_matching), cmocka_unit_test(test_ops),
-        cmocka_unit_test(test_prediction), cmocka_unit_test(test_llama_bench), cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_by_probes), cmocka_unit_test(test_without_probes), cmocka_unit_test(test_rounds), cmocka_unit_test(test_unequal_rounds), cmocka_unit_test(test_matching),
+        cmocka_unit_test(test_ops), cmocka_unit_test(test_prediction), cmocka_unit_test(test_llama_bench), cmocka_unit_test(test_profiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
