@@ -105,7 +105,7 @@ static int add_diagonal(struct curve_chart *c, const struct scored *v, size_t n,
     return d ? 0 : -1;
 }
 
-/* The points of a phase. Names of the worst outside their intervals stand beside them. */
+/* The points of a phase. The first NAMED outside their intervals have their names next to them. */
 static int add_phase(struct curve_chart *c, const struct scored *v, size_t n, const char *phase, size_t *named, struct error *err)
 {
     size_t n_in = 0, n_all = 0;

@@ -270,13 +270,14 @@ int plot_timeline(const struct plot_options *o, const struct plot_subject *s, co
 
 /* ---- policies ------------------------------------------------------------------------------------------------------------ */
 
-/* A time of runs or of rows of a comparison, one side by side with the others around a name. */
+/* A time of runs or of rows of a comparison. */
 static const struct policy_time {
     const char *figure, *key, *label; /* of a run; of a row of roofcast.policies */
 } times[] = { { "ttft_mean", "ttft_mean_s", "TTFT mean" }, { "ttft_p99", "ttft_p99_s", "TTFT p99" }, { "itl_mean", "itl_mean_s", "ITL mean" },
               { "itl_p99", "itl_p99_s", "ITL p99" },       { "e2e_mean", "e2e_mean_s", "E2E mean" } };
 
-static double beside(size_t k, size_t i)
+/* Time i of group k: the times of a group stand next to each other around the middle, k + 1. */
+static double x_in_group(size_t k, size_t i)
 {
     return (double)k + 1 + 0.12 * ((double)i - (double)(ARRAY_LEN(times) - 1) / 2);
 }
@@ -294,7 +295,7 @@ static int policies_of_rows(struct curve_chart *c, const json_t *rows, char (*na
             const char *text = json_string_value(json_object_get(row, "name"));
             snprintf(name[k], sizeof *name, "%.15s", text ? text : "?");
             if (json_is_number(j) && json_number_value(j) > 0)
-                put(v, beside(k, i), json_number_value(j), NAN, NAN);
+                put(v, x_in_group(k, i), json_number_value(j), NAN, NAN);
         }
     }
     return 0;
@@ -313,7 +314,7 @@ static int policies_of_runs(struct curve_chart *c, const struct runs *r, char (*
             name_of(text, sizeof text, r, k);
             snprintf(name[k], sizeof *name, "%.15s", text);
             if (f && f->value > 0)
-                put(v, beside(k, i), f->value, f->lo, f->hi);
+                put(v, x_in_group(k, i), f->value, f->lo, f->hi);
         }
     }
     return 0;

@@ -77,7 +77,7 @@ chart loaded-latency
 ok $? "latency under load"
 is 'X_LO=0 X_HI=1e+11 Y_LO=1e-08 Y_HI=1e-06 ' "$(frame loaded-latency)" "up to the datasheet's bandwidth"
 has_text 'DRAM without load: 92.0 ns' loaded-latency && has_text 'DRAM read 77.7 GB/s' loaded-latency
-ok $? "beside the latency without load and the most that reads reach"
+ok $? "next to the latency without load and the most that reads reach"
 jq '(.curves[] | select(.x == "bytes_s").points[].x) *= 4' "$hw" >"$tmp/moved.json"
 run plot --chart loaded-latency "$tmp/moved.json" --format svg -o "$tmp/moved" && ! has 'Outside the frame' &&
     has_text "more than this profile's roof of reads, 77.7 GB/s" moved && ! has_text 'roof of reads' loaded-latency
@@ -129,7 +129,7 @@ awk '{ print } /^ "schema"/ { print " \"counts\": [{\"test\": \"tg128\", \"phase
 hier c "$tmp/counted.json" --hw "$hw" && has_text 'full markers counted' c && has_text 'bytes from hardware counters' c
 ok $? "counters are used where the run has them"
 awk -F'\t' '$9 == "ffn_gate" { print $8, $4, $5 }' "$tmp/c.tsv" | sort | paste -sd, >"$tmp/tags"
-is 'DRAM 1 0,L1 1 0,L2 0 1,L2 1 0,L3 1 0' "$(cat "$tmp/tags")" "lines that came into the L1 are what the L2 served, beside the model's; the rest stays the model's"
+is 'DRAM 1 0,L1 1 0,L2 0 1,L2 1 0,L3 1 0' "$(cat "$tmp/tags")" "lines that came into the L1 are what the L2 served, next to the model's; the rest stays the model's"
 hier p "$run_json" --hw "$hw" --phase prefill && awk -F'\t' '$9 == "ffn_gate" && $8 == "DRAM" && $1 > 50 { found = 1 } END { exit !found }' "$tmp/p.tsv"
 ok $? "--phase prefill"
 refused 2 "no cache sizes: name the machine with --hw this" plot --chart hierarchical "$run_json" -o "$tmp/x"
