@@ -118,6 +118,8 @@ cp "$tmp/it's a \"chart\".png" "$tmp/before.png"
 (cd "$tmp" && rm "it's a \"chart\".png" && gnuplot "it's a \"chart\".gp") >"$tmp/out" 2>"$tmp/err" &&
     cmp -s "$tmp/before.png" "$tmp/it's a \"chart\".png"
 ok $? "gnuplot NAME.gp in its directory draws the same picture again"
+run plot "$cpu" --title "$(printf 'a\001b\377c')" --format svg -o "$tmp/bytes" && grep -q 'aria-label="a b?c">$' "$tmp/bytes.svg" && grep -q '^<title>a b?c</title>$' "$tmp/bytes.svg"
+ok $? "a title with bytes that XML does not have"
 mkdir "$tmp/~" && (cd "$tmp" && run plot "$cpu" -o '~/x') && whole "$tmp/~/x"
 ok $? "a directory called ~"
 (cd "$tmp" && run plot "$cpu" -o '|touch pwned') && [ ! -e "$tmp/pwned" ] && whole "$tmp/|touch pwned"
