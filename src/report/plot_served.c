@@ -48,15 +48,16 @@ static bool differ(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") != 0;
 }
 
-/* What tells a run apart from the others: machine, policy, rate, else its number. */
+/* What tells a run apart from the others: machine, measured or simulated, policy, rate, else its number. */
 static void name_of(char *buf, size_t n, const struct runs *r, size_t i)
 {
     const struct serving_saved *s = &r->at[i];
+    const double own_rate = setting(s, "rate");
     bool hw = false, policy = false, rate = false, measured = false;
     for (size_t k = 0; k < r->n; k++) {
         hw |= differ(r->at[k].hw, s->hw);
         policy |= differ(r->at[k].policy, s->policy);
-        rate |= setting(&r->at[k], "rate") != setting(s, "rate");
+        rate |= setting(&r->at[k], "rate") != own_rate; /* NaN: a run without a rate */
         measured |= r->at[k].measured != s->measured;
     }
     if (hw)
@@ -65,8 +66,8 @@ static void name_of(char *buf, size_t n, const struct runs *r, size_t i)
         snprintf(buf, n, "%s", s->measured ? "measured" : "simulated");
     else if (policy)
         snprintf(buf, n, "%.20s", s->policy);
-    else if (rate)
-        snprintf(buf, n, "%.3g/s", setting(s, "rate"));
+    else if (rate && isfinite(own_rate))
+        snprintf(buf, n, "%.3g/s", own_rate);
     else
         snprintf(buf, n, "run %zu", i + 1);
 }

@@ -175,6 +175,12 @@ refused 1 'no times of policies' plot --chart policies "$tmp/bad.json" -o "$tmp/
 echo '{"schema": "roofcast.capacity", "version": 1, "rows": {"a": 1}}' >"$tmp/bad.json"
 refused 1 'no deployment to draw' plot --chart pareto "$tmp/bad.json" -o "$tmp/x"
 
+for requests in 40 50; do
+    run simulate llama-3-8b --hw h100-sxm --rate 8 --num-prompts $requests --save "$tmp/all.json" && jq 'del(.settings.rate)' "$tmp/all.json" >"$tmp/no-rate-$requests.json"
+done
+run plot --chart latencies "$tmp/no-rate-40.json" "$tmp/no-rate-50.json" -o "$tmp/runs"
+is 'TTFT, run 1,TTFT, run 2' "$(cut -f 10 "$tmp/runs.tsv" | grep TTFT | uniq | paste -sd,)" "runs without a rate are told apart by their numbers"
+
 # The roofs of a roofline are reads, however much faster other ops are.
 sed 's/"name": "copy DRAM 8t", "kind": "bandwidth", "op": "copy"\(.*\)"value": [0-9]*\(.*\)"ci_lo": [0-9]*, "ci_hi": [0-9]*/"name": "copy DRAM 8t", "kind": "bandwidth", "op": "copy"\1"value": 900000000000\2"ci_lo": null, "ci_hi": null/' "$hw" >"$tmp/copy.json"
 run plot "$tmp/copy.json" -o "$tmp/copy"
