@@ -39,8 +39,7 @@ static int load(struct runs **out, const struct plot_options *o, struct error *e
 
 static double setting(const struct serving_saved *s, const char *key)
 {
-    const json_t *j = json_object_get(s->settings, key);
-    return json_is_number(j) ? json_number_value(j) : NAN;
+    return plot_number(s->settings, key);
 }
 
 static bool differ(const char *a, const char *b)
