@@ -152,9 +152,10 @@ run plot --chart batch "$tmp/b.json" -o "$tmp/batch"
 is "$(jq -r '.rows[] | "\(.n_batch) \(.tok_s)"' "$tmp/b.json" | awk '{ printf "%d %.6g;", $1, $2 }')" "$(awk -F'\t' '$1 == 1 { printf "%d %.6g;", $2, $3 }' "$tmp/batch.tsv")" "a point a batch, the prediction's rates"
 awk -F'\t' '$8 == 4 { roof[$2] = roof[$2] == "" || $3 < roof[$2] ? $3 : roof[$2] } $1 == 1 { v[$2] = $3 } END { for (b in v) if (!(v[b] < roof[b])) bad = 1; exit bad }' "$tmp/batch.tsv"
 ok $? "below the lower roof"
-run plot --chart batch "$tmp/b.json" --term && has 'Batch \[sequences\]' && ! has 'batch.svg'
+mkdir "$tmp/term"
+(export TMPDIR="$tmp/term" && run plot --chart batch "$tmp/b.json" --term) && has 'Batch \[sequences\]' && ! has 'batch.svg'
 ok $? "--term draws on standard output"
-[ -z "$(ls "${TMPDIR:-/tmp}" | grep '^roofcast-plot-' | head -1)" ]
+[ -z "$(ls -A "$tmp/term")" ]
 ok $? "and leaves nothing behind"
 run predict smollm2-360m -q Q8_0 --hw "$top_srcdir/tests/report/cpu.json" -o json && cp "$tmp/out" "$tmp/p.json"
 run plot "$run_json" "$tmp/p.json" --hw "$top_srcdir/tests/report/cpu.json" -o "$tmp/pair" && has_text 'hollow: predicted' pair
