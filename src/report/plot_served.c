@@ -326,15 +326,12 @@ int plot_policies(const struct plot_options *o, const struct plot_subject *s, co
     const json_t *rows = schema && strcmp(schema, "roofcast.policies") == 0 ? json_object_get(s->doc, "rows") : NULL;
     const size_t n = rows ? json_array_size(rows) : o->n_more + 1;
     struct curve_chart c = { .style = style, .formats = o->formats };
-    struct runs *r = calloc(1, sizeof *r);
+    struct runs *r = NULL;
     char (*name)[16] = calloc(n + 1, sizeof *name);
     double lo, hi;
-    int rc = r && name ? 0 : error_oom(err, n * sizeof *name, "policies");
-    if (rc == 0 && !rows) {
-        free(r);
-        r = NULL;
+    int rc = name ? 0 : error_oom(err, n * sizeof *name, "policies");
+    if (rc == 0 && !rows)
         rc = load(&r, o, err);
-    }
     rc = rc ? rc : rows ? policies_of_rows(&c, rows, name, err) : policies_of_runs(&c, r, name, err);
     if (rc == 0 && !span(&c, &lo, &hi))
         rc = error_set(err, ERROR_INPUT, "%s: no times of policies in it", o->doc);
