@@ -151,7 +151,7 @@ static void add_tics(struct strbuf *out, const struct box_chart *c)
     const double last = floor(c->x.hi);
     strbuf_addf(out, "set xtics ('%s' -1, '%s' %.10g", c->first, c->last, last);
     for (double at = 0; at + c->x_step / 2 < last || (at == 0 && last > 0); at += c->x_step)
-        if (at > 0 || c->x_step < 4) /* the first tick's name is beside 0 */
+        if (at > 0 || c->x_step < 4) /* the name of the first tick is next to 0 */
             strbuf_addf(out, ", '%.6g' %.10g", at, at);
     strbuf_adds(out, ")\n");
 }
@@ -174,7 +174,7 @@ static int add_rows(struct strbuf *out, const struct box_chart *c, struct error 
     const char *command = strbuf_text(&rows, "a chart's rows", err);
     if (command) {
         strbuf_adds(out, "ROWS = '");
-        script_add_clean(out, command, true); /* its quotes are the ends of its strings, none beside another */
+        script_add_clean(out, command, true); /* its quotes are the ends of its strings, no two adjacent */
         strbuf_adds(out, "'\n");
     }
     strbuf_free(&rows);

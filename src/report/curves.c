@@ -161,7 +161,7 @@ static int line_kind(const struct chart_series *s)
 
 enum { N_COLORS = 7, MARKERS = 8 }; /* colours of a template; markers of a long line */
 
-/* Every so-manieth point of a line has a marker. */
+/* Every n-th point of a line has a marker; n. */
 static size_t marker_step(const struct chart_series *s)
 {
     return s->smooth && s->n_point > MARKERS ? s->n_point / MARKERS : 1;
@@ -180,7 +180,7 @@ static void fill_scene(struct sketch *s, const struct curve_chart *c)
         for (size_t k = 0; k < c->series[i].n_point; k++) {
             const struct hw_point *p = &c->series[i].point[k], *q = k ? p - 1 : NULL;
             if (in_frame(f, p) && line_kind(&c->series[i]) < 4 && k % marker_step(&c->series[i]) == 0)
-                scene_add_disc(sc, (struct disc){ frame_px(f, p->x), frame_py(f, p->value), MARKER_PX, c->series[i].beside ? (int)(i * 4096 + k) : DISC_NOBODY });
+                scene_add_disc(sc, (struct disc){ frame_px(f, p->x), frame_py(f, p->value), MARKER_PX, c->series[i].beside ? (int)(i * 4096 + k) : DISC_NONE });
             if (c->series[i].beside && isfinite(p->ci_lo) && isfinite(p->ci_hi) && in_frame(f, p))
                 scene_add_line(sc, (struct segment){ frame_px(f, p->x), frame_py(f, fmax(p->ci_lo, f->y_lo)), frame_px(f, p->x), frame_py(f, fmin(p->ci_hi, f->y_hi)) });
             if (q && line_kind(&c->series[i]) > 0 && line_kind(&c->series[i]) < 5 && in_frame(f, p) && in_frame(f, q))
@@ -257,7 +257,7 @@ static int plan_roof_name(struct sketch *s, const struct chart_series *v, struct
     return plan_add_text(&s->plan, &t, v->label, err);
 }
 
-/* Names beside points, as many as have room. */
+/* Names next to points, as many as have room. */
 static int plan_names(struct sketch *s, const struct curve_chart *c, struct error *err)
 {
     const struct frame *f = &s->plan.frame;

@@ -43,10 +43,12 @@ int chart_out_tip(struct chart_out *o, double x, double y, const char *text, str
     o->tip = v;
     v += o->n_tip++;
     *v = (struct svg_tip){ .x = x, .y = y };
+    char cut[sizeof v->text];
     struct strbuf clean = { 0 };
-    script_add_clean(&clean, text, false);
+    snprintf(cut, sizeof cut, "%.190s", text);
+    script_add_clean(&clean, cut, false); /* after the cut, which may leave half a character */
     const char *whole = strbuf_text(&clean, "a tooltip", err);
-    snprintf(v->text, sizeof v->text, "%.190s", whole ? whole : "");
+    snprintf(v->text, sizeof v->text, "%s", whole ? whole : "");
     strbuf_free(&clean);
     return whole ? 0 : -1;
 }
@@ -133,7 +135,7 @@ static int render(const struct chart_out *o, struct picture *p, struct error *er
 /* gnuplot's SVG, made fit for pages, in its place. */
 static int finish(const struct chart_out *o, const struct picture *p, struct error *err)
 {
-    struct strbuf text = { 0 };
+    struct strbuf text = { 0 }, title = { 0 }, description = { 0 };
     struct filemap svg, css;
     char path[4096];
     if (script_beside(path, sizeof path, o->style, "dark.css", 8, err) != 0 || filemap_open(&css, path, err) != 0)
@@ -142,8 +144,11 @@ static int finish(const struct chart_out *o, const struct picture *p, struct err
     filemap_close(&css);
     if (!sheet)
         return error_oom(err, 4096, "a style sheet");
-    const struct svg_about about = { .title = o->title, .description = o->description, .css = sheet, .tip = o->tip, .n_tip = o->n_tip };
-    int rc = filemap_open(&svg, p->there, err);
+    script_add_clean(&title, o->title, false);
+    script_add_clean(&description, o->description, false);
+    const struct svg_about about = { .title = strbuf_text(&title, "a title", err), .description = strbuf_text(&description, "a description", err), .css = sheet,
+                                     .tip = o->tip, .n_tip = o->n_tip };
+    int rc = about.title && about.description ? filemap_open(&svg, p->there, err) : -1;
     if (rc == 0) {
         rc = svg_finish(&text, (const char *)svg.data, svg.size, &about, err);
         filemap_close(&svg);
@@ -156,6 +161,8 @@ static int finish(const struct chart_out *o, const struct picture *p, struct err
     if (f && fclose(f) != 0 && rc == 0)
         rc = error_set(err, ERROR_SYSTEM, "%s: %s", p->file.path, strerror(errno));
     strbuf_free(&text);
+    strbuf_free(&title);
+    strbuf_free(&description);
     free(sheet);
     return rc;
 }

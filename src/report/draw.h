@@ -14,7 +14,7 @@ struct chart_out {
     char *base, *dir;
     const char *name;
     unsigned formats; /* enum chart_format */
-    const char *style; /* the template's path: dark.css is beside it */
+    const char *style; /* the template's path: dark.css is next to it */
     const char *title, *description;
     struct svg_tip *tip;
     size_t n_tip;
@@ -57,9 +57,9 @@ const char *script_role_color(enum text_role r);
 void script_add_decades(struct strbuf *b, const char *axis, double lo, double hi, const char *unit);
 /* "set xtics (": a tenth, an eighth or a sixth of [0, hi], with one prefix for all. */
 void script_add_linear(struct strbuf *b, const char *axis, const struct chart_axis *a);
-/* The path of the file `name` beside the template. errors: it is too long */
+/* The path of the file `name` next to the template. errors: it is too long */
 int script_beside(char *path, size_t size, const char *style, const char *name, size_t n_name, struct error *err);
-/* The template, with `texts` where the line "#LABELS#" stands, and files beside it where lines "#INCLUDE name#" do. */
+/* The template, with `texts` where the line "#LABELS#" stands, and files next to it where lines "#INCLUDE name#" do. */
 int script_add_style(struct strbuf *b, const char *style, const struct strbuf *texts, struct error *err);
 
 /* Run a gnuplot script in its directory; picture[i] is the path that the variable format_name[i] gets, NULL: none.

@@ -305,13 +305,13 @@ static bool own_disc(const struct disc *d, const struct disc *at)
 static bool nearest_is_own(const struct scene *s, const struct box *b, const struct disc *at)
 {
     double own = box_distance(b, at->x, at->y), other = INFINITY;
-    if (at->owner == DISC_NOBODY)
+    if (at->owner == DISC_NONE)
         return true;
     for (size_t i = 0; i < s->n_disc; i++) {
         const double d = box_distance(b, s->disc[i].x, s->disc[i].y);
         if (own_disc(&s->disc[i], at))
             own = fmin(own, d);
-        else if (s->disc[i].owner != DISC_NOBODY)
+        else if (s->disc[i].owner != DISC_NONE)
             other = fmin(other, d);
     }
     return own <= other;

@@ -15,8 +15,8 @@ struct box {
 struct segment {
     double x0, y0, x1, y1;
 };
-/* owner: which label belongs to the marker (equal numbers belong together); DISC_NOBODY: none does, texts only keep off it. */
-enum { DISC_NOBODY = -1 };
+/* owner: which label belongs to the marker (equal numbers belong together); DISC_NONE: no label does, texts only keep off it. */
+enum { DISC_NONE = -1 };
 struct disc {
     double x, y, r;
     int owner;

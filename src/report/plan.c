@@ -297,10 +297,10 @@ static void plan_scene(const struct plan *p, const struct roofline_chart *c, str
         if (p->in_frame[i] && p->radius_px[i] > 0)
             scene_add_disc(s, (struct disc){ frame_px(f, c->point[i].ai),
                                              frame_py(f, c->point[i].flop_s),
-                                             point_reach_px(c, p, i), DISC_NOBODY });
+                                             point_reach_px(c, p, i), DISC_NONE });
     for (size_t i = 0; i < p->n_ridge; i++)
         scene_add_disc(
-            s, (struct disc){ frame_px(f, p->ridge_ai[i]), frame_py(f, p->ridge_flop_s[i]), 3, DISC_NOBODY });
+            s, (struct disc){ frame_px(f, p->ridge_ai[i]), frame_py(f, p->ridge_flop_s[i]), 3, DISC_NONE });
 }
 
 int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf *notes,

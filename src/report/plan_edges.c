@@ -48,7 +48,7 @@ static int name_edge(struct plan *p, struct scene *s, const struct edge *e, cons
         return -1;
     snprintf(text, sizeof text, "%s", names);
     text_fit(text, TEXT_PX, 260);
-    const struct disc at = { (arrow->x0 + arrow->x1) / 2, (arrow->y0 + arrow->y1) / 2, ARROW_PX / 2, DISC_NOBODY };
+    const struct disc at = { (arrow->x0 + arrow->x1) / 2, (arrow->y0 + arrow->y1) / 2, ARROW_PX / 2, DISC_NONE };
     struct placement place = { .n_line = 1, .size_px = TEXT_PX, .w_px = text_width_px(text, TEXT_PX) };
     if (!place_beside(s, &at, &place)) /* the caption names it too */
         return 0;
@@ -88,7 +88,7 @@ int plan_edges(struct plan *p, const struct roofline_chart *c, struct scene *s, 
         if (n > before) {
             rc = add_arrow(p, &p->frame, at, &c->point[i], err);
             if (rc == 0)
-                scene_add_disc(s, (struct disc){ x - ARROW_PX / 2 * dx, y - ARROW_PX / 2 * dy, ARROW_PX / 2, DISC_NOBODY });
+                scene_add_disc(s, (struct disc){ x - ARROW_PX / 2 * dx, y - ARROW_PX / 2 * dy, ARROW_PX / 2, DISC_NONE });
         }
         strbuf_addf(&at->names, "%s%s", at->names.len ? ", " : "", c->point[i].label);
     }

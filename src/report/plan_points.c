@@ -155,7 +155,7 @@ static int owner_of(const struct clusters *k, const struct roofline_chart *c, si
     for (size_t j = 0; j < c->n_point && k->of[i] == SIZE_MAX; j++)
         if (k->of[j] != SIZE_MAX && strcmp(c->point[j].label, c->point[i].label) == 0)
             return (int)k->of[j];
-    return k->of[i] == SIZE_MAX ? DISC_NOBODY : (int)k->of[i];
+    return k->of[i] == SIZE_MAX ? DISC_NONE : (int)k->of[i];
 }
 
 /* The markers that plan_scene() put into the scene, first of its discs, in the points' order. strict: no label may stand nearer to
@@ -165,7 +165,7 @@ static void own_markers(struct scene *s, const struct clusters *k, const struct 
     size_t d = 0;
     for (size_t i = 0; i < c->n_point && d < s->n_disc; i++)
         if (p->in_frame[i] && p->radius_px[i] > 0)
-            s->disc[d++].owner = strict ? owner_of(k, c, i) : DISC_NOBODY;
+            s->disc[d++].owner = strict ? owner_of(k, c, i) : DISC_NONE;
 }
 
 /* By descending weight: heavy points get the best positions and the lowest numbers. Ties keep the chart's order. */

@@ -11,24 +11,12 @@ struct scored {
     double measured, predicted, lo, hi;
 };
 
-static const char *text(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
-static double number(const json_t *o, const char *key)
-{
-    const json_t *j = json_object_get(o, key);
-    return json_is_number(j) ? json_number_value(j) : NAN;
-}
-
 /* false: the row has no prediction or no measurement. */
 static bool read_row(struct scored *v, const json_t *row)
 {
-    *v = (struct scored){ .phase = text(row, "phase"), .name = *text(row, "preset") ? text(row, "preset") : text(row, "model"),
-                          .hw = *text(row, "profile") ? text(row, "profile") : text(row, "hardware"), .unit = text(row, "unit"),
-                          .measured = number(row, "measured"), .predicted = number(row, "predicted"), .lo = number(row, "lo"), .hi = number(row, "hi") };
+    *v = (struct scored){ .phase = plot_text(row, "phase"), .name = *plot_text(row, "preset") ? plot_text(row, "preset") : plot_text(row, "model"),
+                          .hw = *plot_text(row, "profile") ? plot_text(row, "profile") : plot_text(row, "hardware"), .unit = plot_text(row, "unit"),
+                          .measured = plot_number(row, "measured"), .predicted = plot_number(row, "predicted"), .lo = plot_number(row, "lo"), .hi = plot_number(row, "hi") };
     return v->measured > 0 && v->predicted > 0 && isfinite(v->measured) && isfinite(v->predicted);
 }
 
@@ -105,7 +93,7 @@ static int add_diagonal(struct curve_chart *c, const struct scored *v, size_t n,
     return d ? 0 : -1;
 }
 
-/* The points of a phase. Names of the worst outside their intervals stand beside them. */
+/* The points of a phase. The first NAMED outside their intervals have their names next to them. */
 static int add_phase(struct curve_chart *c, const struct scored *v, size_t n, const char *phase, size_t *named, struct error *err)
 {
     size_t n_in = 0, n_all = 0;
@@ -143,7 +131,7 @@ static const json_t *group_of(const json_t *doc, const char *phase)
     char name[32];
     snprintf(name, sizeof name, "phase=%.16s", phase ? phase : "");
     for (size_t i = 0; i < json_array_size(groups); i++)
-        if (strcmp(text(json_array_get(groups, i), "group"), phase ? name : "all") == 0)
+        if (strcmp(plot_text(json_array_get(groups, i), "group"), phase ? name : "all") == 0)
             return json_array_get(groups, i);
     return json_array_get(groups, 0);
 }
@@ -169,11 +157,11 @@ static int fill(struct curve_chart *c, const struct plot_options *o, const json_
     }
     if (add_diagonal(c, v, n, err) != 0)
         return -1;
-    const char *file = text(doc, "file"), *slash = strrchr(file, '/');
+    const char *file = plot_text(doc, "file"), *slash = strrchr(file, '/');
     snprintf(c->title, sizeof c->title, "%.150s", o->title ? o->title : "Predicted against measured");
     const json_t *all = group_of(doc, o->phase);
     snprintf(c->subtitle, sizeof c->subtitle, "%.80s; mean error %.1f %%, median %.1f %%%s%s", slash ? slash + 1 : file,
-             100 * number(all, "mape"), 100 * number(all, "median_ape"), n <= BARS ? "; bars: 90 % intervals" : "", *text(doc, "leave_out") ? "; left out of the fit" : "");
+             100 * plot_number(all, "mape"), 100 * plot_number(all, "median_ape"), n <= BARS ? "; bars: 90 % intervals" : "", *plot_text(doc, "leave_out") ? "; left out of the fit" : "");
     return 0;
 }
 

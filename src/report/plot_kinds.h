@@ -32,6 +32,7 @@ int plot_latencies(const struct plot_options *o, const struct plot_subject *s, c
 int plot_timeline(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err);
 int plot_policies(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err);
 int plot_rates(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err);
+/* Tokens/s of a user against tokens/s of a device, of deployments or of a prediction. plot_pareto.c */
 int plot_pareto(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err);
 /* Bars. plot_waterfall.c, plot_layers.c */
 int plot_waterfall(const struct plot_options *o, const struct plot_subject *s, const char *style, struct strbuf *notes, struct error *err);

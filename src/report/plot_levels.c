@@ -155,7 +155,7 @@ static int add_points(struct roofline_chart *c, const struct plot *p, const stru
         q.counted = counted > 0;
         q.predicted = !q.counted;
         q.ai = q.counted ? it->flop / counted : model > 0 ? m->flop / model : NAN;
-        if (q.counted && model > 0) { /* the cache model's beside it, hollow */
+        if (q.counted && model > 0) { /* the cache model's point too, hollow */
             struct chart_point hollow = q;
             hollow.counted = false;
             hollow.predicted = hollow.silent = true;

@@ -95,12 +95,6 @@ int plot_prediction_of_rows(struct plot_prediction *x, const struct table_rows *
 
 /* ---- a file ------------------------------------------------------------------------------ */
 
-static double number(const json_t *o, const char *key)
-{
-    const json_t *j = json_object_get(o, key);
-    return json_is_number(j) ? json_number_value(j) : NAN;
-}
-
 static int read_work(struct plot_work *w, const json_t *row, const char *ctx, struct error *err)
 {
     struct plot_source s = { 0 };
@@ -155,13 +149,13 @@ static int read_row(struct plot_predicted *r, const json_t *row, const char *ctx
     COPY(r->type, type);
     COPY(r->stack, or_empty(json_string_value(json_object_get(row, "stack"))));
     COPY(r->basis, or_empty(json_string_value(json_object_get(row, "basis"))));
-    r->bandwidth_bytes_s = number(row, "bandwidth_bytes_s");
-    r->peak_flop_s = number(row, "peak_flop_s");
-    r->tok_s = number(row, "tok_s");
-    r->tok_s_lo = number(row, "tok_s_lo");
-    r->tok_s_hi = number(row, "tok_s_hi");
-    r->itl_s = number(row, "itl_s");
-    const double n_devices = number(row, "n_devices");
+    r->bandwidth_bytes_s = plot_number(row, "bandwidth_bytes_s");
+    r->peak_flop_s = plot_number(row, "peak_flop_s");
+    r->tok_s = plot_number(row, "tok_s");
+    r->tok_s_lo = plot_number(row, "tok_s_lo");
+    r->tok_s_hi = plot_number(row, "tok_s_hi");
+    r->itl_s = plot_number(row, "itl_s");
+    const double n_devices = plot_number(row, "n_devices");
     r->n_devices = n_devices >= 1 && n_devices <= INT32_MAX ? (int)n_devices : 1;
     const json_t *fits = json_object_get(row, "fits");
     r->fits = json_is_true(fits) ? 1 : json_is_false(fits) ? 0 : -1;

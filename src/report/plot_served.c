@@ -39,8 +39,7 @@ static int load(struct runs **out, const struct plot_options *o, struct error *e
 
 static double setting(const struct serving_saved *s, const char *key)
 {
-    const json_t *j = json_object_get(s->settings, key);
-    return json_is_number(j) ? json_number_value(j) : NAN;
+    return plot_number(s->settings, key);
 }
 
 static bool differ(const char *a, const char *b)
@@ -48,15 +47,16 @@ static bool differ(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") != 0;
 }
 
-/* What tells a run apart from the others: machine, policy, rate, else its number. */
+/* What tells a run apart from the others: machine, measured or simulated, policy, rate, else its number. */
 static void name_of(char *buf, size_t n, const struct runs *r, size_t i)
 {
     const struct serving_saved *s = &r->at[i];
+    const double own_rate = setting(s, "rate");
     bool hw = false, policy = false, rate = false, measured = false;
     for (size_t k = 0; k < r->n; k++) {
         hw |= differ(r->at[k].hw, s->hw);
         policy |= differ(r->at[k].policy, s->policy);
-        rate |= setting(&r->at[k], "rate") != setting(s, "rate");
+        rate |= setting(&r->at[k], "rate") != own_rate; /* NaN: a run without a rate */
         measured |= r->at[k].measured != s->measured;
     }
     if (hw)
@@ -65,8 +65,8 @@ static void name_of(char *buf, size_t n, const struct runs *r, size_t i)
         snprintf(buf, n, "%s", s->measured ? "measured" : "simulated");
     else if (policy)
         snprintf(buf, n, "%.20s", s->policy);
-    else if (rate)
-        snprintf(buf, n, "%.3g/s", setting(s, "rate"));
+    else if (rate && isfinite(own_rate))
+        snprintf(buf, n, "%.3g/s", own_rate);
     else
         snprintf(buf, n, "run %zu", i + 1);
 }
@@ -270,13 +270,14 @@ int plot_timeline(const struct plot_options *o, const struct plot_subject *s, co
 
 /* ---- policies ------------------------------------------------------------------------------------------------------------ */
 
-/* A time of runs or of rows of a comparison, one side by side with the others around a name. */
+/* A time of runs or of rows of a comparison. */
 static const struct policy_time {
     const char *figure, *key, *label; /* of a run; of a row of roofcast.policies */
 } times[] = { { "ttft_mean", "ttft_mean_s", "TTFT mean" }, { "ttft_p99", "ttft_p99_s", "TTFT p99" }, { "itl_mean", "itl_mean_s", "ITL mean" },
               { "itl_p99", "itl_p99_s", "ITL p99" },       { "e2e_mean", "e2e_mean_s", "E2E mean" } };
 
-static double beside(size_t k, size_t i)
+/* Time i of group k: the times of a group stand next to each other around the middle, k + 1. */
+static double x_in_group(size_t k, size_t i)
 {
     return (double)k + 1 + 0.12 * ((double)i - (double)(ARRAY_LEN(times) - 1) / 2);
 }
@@ -294,7 +295,7 @@ static int policies_of_rows(struct curve_chart *c, const json_t *rows, char (*na
             const char *text = json_string_value(json_object_get(row, "name"));
             snprintf(name[k], sizeof *name, "%.15s", text ? text : "?");
             if (json_is_number(j) && json_number_value(j) > 0)
-                put(v, beside(k, i), json_number_value(j), NAN, NAN);
+                put(v, x_in_group(k, i), json_number_value(j), NAN, NAN);
         }
     }
     return 0;
@@ -313,7 +314,7 @@ static int policies_of_runs(struct curve_chart *c, const struct runs *r, char (*
             name_of(text, sizeof text, r, k);
             snprintf(name[k], sizeof *name, "%.15s", text);
             if (f && f->value > 0)
-                put(v, beside(k, i), f->value, f->lo, f->hi);
+                put(v, x_in_group(k, i), f->value, f->lo, f->hi);
         }
     }
     return 0;
@@ -325,15 +326,12 @@ int plot_policies(const struct plot_options *o, const struct plot_subject *s, co
     const json_t *rows = schema && strcmp(schema, "roofcast.policies") == 0 ? json_object_get(s->doc, "rows") : NULL;
     const size_t n = rows ? json_array_size(rows) : o->n_more + 1;
     struct curve_chart c = { .style = style, .formats = o->formats };
-    struct runs *r = calloc(1, sizeof *r);
+    struct runs *r = NULL;
     char (*name)[16] = calloc(n + 1, sizeof *name);
     double lo, hi;
-    int rc = r && name ? 0 : error_oom(err, n * sizeof *name, "policies");
-    if (rc == 0 && !rows) {
-        free(r);
-        r = NULL;
+    int rc = name ? 0 : error_oom(err, n * sizeof *name, "policies");
+    if (rc == 0 && !rows)
         rc = load(&r, o, err);
-    }
     rc = rc ? rc : rows ? policies_of_rows(&c, rows, name, err) : policies_of_runs(&c, r, name, err);
     if (rc == 0 && !span(&c, &lo, &hi))
         rc = error_set(err, ERROR_INPUT, "%s: no times of policies in it", o->doc);

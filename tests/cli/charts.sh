@@ -77,7 +77,7 @@ chart loaded-latency
 ok $? "latency under load"
 is 'X_LO=0 X_HI=1e+11 Y_LO=1e-08 Y_HI=1e-06 ' "$(frame loaded-latency)" "up to the datasheet's bandwidth"
 has_text 'DRAM without load: 92.0 ns' loaded-latency && has_text 'DRAM read 77.7 GB/s' loaded-latency
-ok $? "beside the latency without load and the most that reads reach"
+ok $? "next to the latency without load and the most that reads reach"
 jq '(.curves[] | select(.x == "bytes_s").points[].x) *= 4' "$hw" >"$tmp/moved.json"
 run plot --chart loaded-latency "$tmp/moved.json" --format svg -o "$tmp/moved" && ! has 'Outside the frame' &&
     has_text "more than this profile's roof of reads, 77.7 GB/s" moved && ! has_text 'roof of reads' loaded-latency
@@ -129,7 +129,7 @@ awk '{ print } /^ "schema"/ { print " \"counts\": [{\"test\": \"tg128\", \"phase
 hier c "$tmp/counted.json" --hw "$hw" && has_text 'full markers counted' c && has_text 'bytes from hardware counters' c
 ok $? "counters are used where the run has them"
 awk -F'\t' '$9 == "ffn_gate" { print $8, $4, $5 }' "$tmp/c.tsv" | sort | paste -sd, >"$tmp/tags"
-is 'DRAM 1 0,L1 1 0,L2 0 1,L2 1 0,L3 1 0' "$(cat "$tmp/tags")" "lines that came into the L1 are what the L2 served, beside the model's; the rest stays the model's"
+is 'DRAM 1 0,L1 1 0,L2 0 1,L2 1 0,L3 1 0' "$(cat "$tmp/tags")" "lines that came into the L1 are what the L2 served, next to the model's; the rest stays the model's"
 hier p "$run_json" --hw "$hw" --phase prefill && awk -F'\t' '$9 == "ffn_gate" && $8 == "DRAM" && $1 > 50 { found = 1 } END { exit !found }' "$tmp/p.tsv"
 ok $? "--phase prefill"
 refused 2 "no cache sizes: name the machine with --hw this" plot --chart hierarchical "$run_json" -o "$tmp/x"
@@ -152,9 +152,10 @@ run plot --chart batch "$tmp/b.json" -o "$tmp/batch"
 is "$(jq -r '.rows[] | "\(.n_batch) \(.tok_s)"' "$tmp/b.json" | awk '{ printf "%d %.6g;", $1, $2 }')" "$(awk -F'\t' '$1 == 1 { printf "%d %.6g;", $2, $3 }' "$tmp/batch.tsv")" "a point a batch, the prediction's rates"
 awk -F'\t' '$8 == 4 { roof[$2] = roof[$2] == "" || $3 < roof[$2] ? $3 : roof[$2] } $1 == 1 { v[$2] = $3 } END { for (b in v) if (!(v[b] < roof[b])) bad = 1; exit bad }' "$tmp/batch.tsv"
 ok $? "below the lower roof"
-run plot --chart batch "$tmp/b.json" --term && has 'Batch \[sequences\]' && ! has 'batch.svg'
+mkdir "$tmp/term"
+(export TMPDIR="$tmp/term" && run plot --chart batch "$tmp/b.json" --term) && has 'Batch \[sequences\]' && ! has 'batch.svg'
 ok $? "--term draws on standard output"
-[ -z "$(ls "${TMPDIR:-/tmp}" | grep '^roofcast-plot-' | head -1)" ]
+[ -z "$(ls -A "$tmp/term")" ]
 ok $? "and leaves nothing behind"
 run predict smollm2-360m -q Q8_0 --hw "$top_srcdir/tests/report/cpu.json" -o json && cp "$tmp/out" "$tmp/p.json"
 run plot "$run_json" "$tmp/p.json" --hw "$top_srcdir/tests/report/cpu.json" -o "$tmp/pair" && has_text 'hollow: predicted' pair
@@ -174,6 +175,12 @@ echo '{"schema": "roofcast.policies", "version": 1, "rows": [{"name": 3}, null]}
 refused 1 'no times of policies' plot --chart policies "$tmp/bad.json" -o "$tmp/x"
 echo '{"schema": "roofcast.capacity", "version": 1, "rows": {"a": 1}}' >"$tmp/bad.json"
 refused 1 'no deployment to draw' plot --chart pareto "$tmp/bad.json" -o "$tmp/x"
+
+for requests in 40 50; do
+    run simulate llama-3-8b --hw h100-sxm --rate 8 --num-prompts $requests --save "$tmp/all.json" && jq 'del(.settings.rate)' "$tmp/all.json" >"$tmp/no-rate-$requests.json"
+done
+run plot --chart latencies "$tmp/no-rate-40.json" "$tmp/no-rate-50.json" -o "$tmp/runs"
+is 'TTFT, run 1,TTFT, run 2' "$(cut -f 10 "$tmp/runs.tsv" | grep TTFT | uniq | paste -sd,)" "runs without a rate are told apart by their numbers"
 
 # The roofs of a roofline are reads, however much faster other ops are.
 sed 's/"name": "copy DRAM 8t", "kind": "bandwidth", "op": "copy"\(.*\)"value": [0-9]*\(.*\)"ci_lo": [0-9]*, "ci_hi": [0-9]*/"name": "copy DRAM 8t", "kind": "bandwidth", "op": "copy"\1"value": 900000000000\2"ci_lo": null, "ci_hi": null/' "$hw" >"$tmp/copy.json"

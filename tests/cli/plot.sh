@@ -47,7 +47,7 @@ ok $? "a Q8_0 product in decode has 2 FLOP / 1.0625 bytes, less its activations"
 chart "a point an op" "$tmp/op" "$fixtures/run.json" --hw "$cpu" --by op
 grep -q 'ffn_down\.2$' "$tmp/op.tsv"
 ok $? "ops carry their layer"
-chart "a run alone, under the roofs probed beside it" "$tmp/alone" "$fixtures/run.json"
+chart "a run alone, under the roofs of its adjacent probes" "$tmp/alone" "$fixtures/run.json"
 chart "every roof" "$tmp/all" "$fixtures/run.json" --hw "$cpu" --all-roofs
 grep -q 'DRAM read, 2 threads 31.5 GB/s' "$tmp/all.svg"
 ok $? "with its number of threads"
@@ -109,7 +109,7 @@ cp "$tmp/out" "$tmp/q8.json"
 run plot "$tmp/q8.json" --hw "$cpu" -o "$tmp/an_cpu"
 peaks "$tmp/an_cpu" | grep -q '\*INT8' && peaks "$tmp/an_cpu" | grep -q ';FP32\|^FP32'
 ok $? "quantized products on a CPU are under INT8, attention under FP32"
-is '*INT8 avx512vnni 6.22 TOP/s;' "$(peaks "$tmp/run")" "a run is under the roof probed beside it"
+is '*INT8 avx512vnni 6.22 TOP/s;' "$(peaks "$tmp/run")" "a run is under the roof of its adjacent probe"
 run plot "$tmp/h.json" --all-roofs -o "$tmp/f16all" && peaks "$tmp/f16all" | grep -q FP8
 ok $? "--all-roofs shows the others"
 
@@ -118,6 +118,8 @@ cp "$tmp/it's a \"chart\".png" "$tmp/before.png"
 (cd "$tmp" && rm "it's a \"chart\".png" && gnuplot "it's a \"chart\".gp") >"$tmp/out" 2>"$tmp/err" &&
     cmp -s "$tmp/before.png" "$tmp/it's a \"chart\".png"
 ok $? "gnuplot NAME.gp in its directory draws the same picture again"
+run plot "$cpu" --title "$(printf 'a\001b\377c')" --format svg -o "$tmp/bytes" && grep -q 'aria-label="a b?c">$' "$tmp/bytes.svg" && grep -q '^<title>a b?c</title>$' "$tmp/bytes.svg"
+ok $? "a title with bytes that XML does not have"
 mkdir "$tmp/~" && (cd "$tmp" && run plot "$cpu" -o '~/x') && whole "$tmp/~/x"
 ok $? "a directory called ~"
 (cd "$tmp" && run plot "$cpu" -o '|touch pwned') && [ ! -e "$tmp/pwned" ] && whole "$tmp/|touch pwned"

@@ -112,7 +112,7 @@ static void add_marker(const char *tag, const char *end)
         sscanf(transform, "translate(%lf,%lf) scale(%lf)", &x, &y, &scale) != 3)
         return;
     bool circle = strcmp(href, "#gpPt5") == 0 || strcmp(href, "#gpPt6") == 0;
-    marker[n_marker++] = (struct disc){ x, y, scale * (circle ? 1 : 1.33), DISC_NOBODY };
+    marker[n_marker++] = (struct disc){ x, y, scale * (circle ? 1 : 1.33), DISC_NONE };
 }
 
 static void parse(const char *svg)

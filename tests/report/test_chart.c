@@ -144,42 +144,61 @@ static struct roofline_chart make_chart(struct chart_roof *roof, size_t n_roof,
     return c;
 }
 
+/* What a test of a plan holds. */
+struct planned {
+    struct plan plan;
+    struct roofline_chart chart;
+    struct chart_roof roof[2];
+    struct strbuf notes;
+};
+
+/* The plan of these points under the roofs of an H100. */
+static void plan_h100(struct planned *t, struct chart_point *point, size_t n)
+{
+    struct error err;
+    *t = (struct planned){ .roof = { h100[0], h100[1] } };
+    t->chart = make_chart(t->roof, 2, point, n);
+    assert_ok(plan_roofline(&t->plan, &t->chart, &t->notes, &err), err);
+}
+
+static void planned_free(struct planned *t)
+{
+    plan_free(&t->plan);
+    strbuf_free(&t->notes);
+}
+
 /* Points change neither axis; those outside are named and keep their place; ridge and angle are
  * true. */
 static void test_plan(void **state)
 {
     (void)state;
-    struct error err;
-    struct plan p;
-    struct strbuf notes = { 0 };
+    struct planned t;
     struct chart_point pt[4];
     set_point(&pt[0], "inside", 1, 3e12, "decode");
     set_point(&pt[1], "far", 1e7, 1e14, "prefill");
     set_point(&pt[2], "slow", 1, 1e6, "decode");
     set_point(&pt[3], "still", 0, 0, "decode");
-    struct chart_roof roof[2] = { h100[0], h100[1] };
-    struct roofline_chart c = make_chart(roof, 2, pt, 4);
-    assert_ok(plan_roofline(&p, &c, &notes, &err), err);
-    assert_true(fabs(p.frame.x_lo - 0.05) < 1e-12 && p.frame.x_hi == 1e4);
-    assert_true(p.frame.y_lo == 1e11 && p.frame.y_hi == 1e16);
-    assert_true(p.in_frame[0] && !p.in_frame[1] && !p.in_frame[2] && !p.in_frame[3]);
-    assert_non_null(strstr(notes.s, "outside the frame: far (prefill)"));
-    assert_non_null(strstr(notes.s, "outside the frame: slow (decode)"));
-    assert_non_null(strstr(notes.s, "No FLOP, so no place on these axes: still"));
-    assert_null(strstr(notes.s, "inside"));
-    assert_int_equal(p.n_ridge, 1);
-    assert_true(fabs(p.ridge_ai[0] - 989 / 3.35) < 1e-9);
-    double slope = atan2((p.frame.bottom - p.frame.top) / log10(p.frame.y_hi / p.frame.y_lo),
-                         (p.frame.right - p.frame.left) / log10(p.frame.x_hi / p.frame.x_lo));
+    plan_h100(&t, pt, 4);
+    const struct plan *p = &t.plan;
+    assert_true(fabs(p->frame.x_lo - 0.05) < 1e-12 && p->frame.x_hi == 1e4);
+    assert_true(p->frame.y_lo == 1e11 && p->frame.y_hi == 1e16);
+    assert_true(p->in_frame[0] && !p->in_frame[1] && !p->in_frame[2] && !p->in_frame[3]);
+    assert_non_null(strstr(t.notes.s, "outside the frame: far (prefill)"));
+    assert_non_null(strstr(t.notes.s, "outside the frame: slow (decode)"));
+    assert_non_null(strstr(t.notes.s, "No FLOP, so no place on these axes: still"));
+    assert_null(strstr(t.notes.s, "inside"));
+    assert_int_equal(p->n_ridge, 1);
+    assert_true(fabs(p->ridge_ai[0] - 989 / 3.35) < 1e-9);
+    double slope = atan2((p->frame.bottom - p->frame.top) / log10(p->frame.y_hi / p->frame.y_lo),
+                         (p->frame.right - p->frame.left) / log10(p->frame.x_hi / p->frame.x_lo));
     bool found = false;
-    for (size_t i = 0; i < p.n_text; i++)
-        if (strcmp(p.text[i].text, roof[0].label) == 0) {
+    for (size_t i = 0; i < p->n_text; i++)
+        if (strcmp(p->text[i].text, h100[0].label) == 0) {
             found = true;
-            assert_true(fabs(p.text[i].angle - slope * 180 / 3.14159265358979323846) <= 0.5);
+            assert_true(fabs(p->text[i].angle - slope * 180 / 3.14159265358979323846) <= 0.5);
         }
     assert_true(found);
-    plan_free(&p);
-    strbuf_free(&notes);
+    planned_free(&t);
 }
 
 /* Measured roofs make the envelope; a datasheet roof above them stays thin and dashed. */
@@ -357,30 +376,26 @@ static void test_random_charts(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    struct error err;
-    struct plan p;
-    struct strbuf notes = { 0 };
+    struct planned t;
     struct chart_point pt[4];
-    struct chart_roof roof[2] = { h100[0], h100[1] };
     set_point(&pt[0], "attn_q", 1, 2e12, "decode");
     set_point(&pt[1], "attn_k", 1.001, 2e12, "decode");
     set_point(&pt[2], "ffn_up", 100, 2e14, "prefill");
     set_point(&pt[3], "lm_head", 1, 2e12, "prefill");
-    struct roofline_chart c = make_chart(roof, 2, pt, 4);
-    assert_ok(plan_roofline(&p, &c, &notes, &err), err);
-    check_plan(&p, &c);
-    assert_false(p.numbered);
+    plan_h100(&t, pt, 4);
+    const struct plan *p = &t.plan;
+    check_plan(p, &t.chart);
+    assert_false(p->numbered);
     int both = 0, up = 0, head = 0;
-    for (size_t i = 0; i < p.n_text; i++) {
-        both += strcmp(p.text[i].text, "attn_q, attn_k") == 0 && p.text[i].role == TEXT_DECODE;
-        up += strcmp(p.text[i].text, "ffn_up") == 0;
-        head += strcmp(p.text[i].text, "lm_head") == 0 && p.text[i].role == TEXT_PREFILL;
+    for (size_t i = 0; i < p->n_text; i++) {
+        both += strcmp(p->text[i].text, "attn_q, attn_k") == 0 && p->text[i].role == TEXT_DECODE;
+        up += strcmp(p->text[i].text, "ffn_up") == 0;
+        head += strcmp(p->text[i].text, "lm_head") == 0 && p->text[i].role == TEXT_PREFILL;
     }
     assert_int_equal(both, 1);
     assert_int_equal(up, 1);
     assert_int_equal(head, 1);
-    plan_free(&p);
-    strbuf_free(&notes);
+    planned_free(&t);
 }
 
 /* A point above its roof says so; roofs of another machine bound others' points. */
@@ -589,30 +604,26 @@ static void test_bad_names(void **state)
 static void test_edges(void **state)
 {
     (void)state;
-    struct error err;
-    struct plan p;
-    struct strbuf notes = { 0 };
+    struct planned t;
     struct chart_point pt[4];
-    struct chart_roof roof[2] = { h100[0], h100[1] };
     set_point(&pt[0], "far_left", 1e-4, 2e12, "decode");
     set_point(&pt[1], "below", 3, 1e3, "prefill");
     set_point(&pt[2], "below_too", 3.05, 2e3, "prefill");
     set_point(&pt[3], "inside", 1, 2e12, "decode");
-    struct roofline_chart c = make_chart(roof, 2, pt, 4);
-    assert_ok(plan_roofline(&p, &c, &notes, &err), err);
-    check_plan(&p, &c);
-    assert_int_equal(p.n_edge, 2);
-    assert_float_equal(p.edge[0].x1, p.frame.left, 1e-9);
-    assert_float_equal(p.edge[1].y1, p.frame.bottom, 1e-9);
+    plan_h100(&t, pt, 4);
+    const struct plan *p = &t.plan;
+    check_plan(p, &t.chart);
+    assert_int_equal(p->n_edge, 2);
+    assert_float_equal(p->edge[0].x1, p->frame.left, 1e-9);
+    assert_float_equal(p->edge[1].y1, p->frame.bottom, 1e-9);
     int named = 0;
-    for (size_t i = 0; i < p.n_text; i++)
-        if (p.text[i].in_plot && strcmp(p.text[i].text, "far_left") == 0)
-            named += fabs(p.text[i].x - p.frame.left) < 80;
-        else if (p.text[i].in_plot && strcmp(p.text[i].text, "below, below_too") == 0)
-            named += fabs(p.text[i].y - p.frame.bottom) < 40;
+    for (size_t i = 0; i < p->n_text; i++)
+        if (p->text[i].in_plot && strcmp(p->text[i].text, "far_left") == 0)
+            named += fabs(p->text[i].x - p->frame.left) < 80;
+        else if (p->text[i].in_plot && strcmp(p->text[i].text, "below, below_too") == 0)
+            named += fabs(p->text[i].y - p->frame.bottom) < 40;
     assert_int_equal(named, 2);
-    plan_free(&p);
-    strbuf_free(&notes);
+    planned_free(&t);
 }
 
 /* What a page refuses is gone, a series keeps its name, a marker has its tooltip, nothing of an empty series is left. */
