@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { DRAFTED = 4 };
-/* Acceptance of a drafted token that nobody measured: the middle, and the interval's ends. An assumption, which the page states. */
+/* Acceptance of a drafted token that was not measured: the middle, and the interval's ends. An assumption, which the page states. */
 static const double ACCEPTANCE = 0.6, ACCEPTANCE_LO = 0.4, ACCEPTANCE_HI = 0.8;
 
 static const struct prediction *of_phase(const struct scene *s, const struct predict_result *r)

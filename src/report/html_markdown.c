@@ -1,4 +1,4 @@
-/* A page as Markdown for issues and pull requests (GitHub's dialect), with its pictures beside it. */
+/* A page as Markdown for issues and pull requests (GitHub's dialect), with its pictures next to it. */
 #include "report/html_write.h"
 #include <ctype.h>
 #include <errno.h>

@@ -17,7 +17,7 @@ enum page_kind {
     PAGE_STEP,    /* the section of html_step.h */
 };
 
-/* A table: rows of structs, or of cells (page_table_cells()), under columns of its own. */
+/* A table: rows of structs, or of cells (page_cells()), under columns of its own. */
 struct page_table {
     struct column *col;
     size_t n_col, n_left_out; /* rows that are not in it */
@@ -30,7 +30,7 @@ struct page_table {
 /* A chart's files, whose names begin with base. */
 struct page_chart {
     char *svg;    /* cleaned by html_svg_clean(); NULL: there is no picture */
-    char file[128]; /* of Markdown: the picture's name beside it */
+    char file[128]; /* of Markdown: the name of the picture's file */
 };
 
 struct page_block {

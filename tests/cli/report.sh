@@ -79,7 +79,7 @@ run report "$tmp/p.json" "$f/llama-bench.json" --hw rtx-4090 -o "$page"
 text "$page" >"$tmp/out"
 has 'p.json: Decode of llama-3.1-8b, Q4_K_M, on rtx-4090 is predicted at 158 tokens/s (90 % interval 140 to 172 tokens/s): memory-bound' &&
     has 'llama-bench.json: Decode reads' && has 'Files side by side' && has 'p.json: everything: a prediction: nothing in this file was measured' && has 'Step through one request'
-ok $? "a prediction beside llama-bench's results"
+ok $? "a prediction next to llama-bench's results"
 run simulate llama-3.1-8b -q FP8 --hw l40s --rate 4 --requests 60 --save "$tmp/sim.json"
 run report "$tmp/sim.json" -o "$page"
 text "$page" >"$tmp/out"
@@ -110,9 +110,9 @@ if [ -n "$gnuplot" ]; then
         [ -s "$tmp/md/$svg" ] && [ -s "$tmp/md/${svg%.svg}.gp" ] || echo "$svg is missing" >>"$tmp/err"
     done
     [ ! -s "$tmp/err" ] && grep -q '](r-roofline-1.svg)' "$tmp/md/r.md"
-    ok $? "its charts are beside it, with their data"
+    ok $? "its charts are next to it, with their data"
 else
-    skip "its charts are beside it" "no gnuplot"
+    skip "its charts are next to it" "no gnuplot"
 fi
 
 # ---- names are text

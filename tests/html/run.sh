@@ -1,6 +1,6 @@
 #!/bin/sh
 # HTML pages in a real browser: step.mjs and page.mjs, by Playwright in headless Chromium. RECORD=1: writes the stored layouts anew (boxes.json).
-# playwright-core and axe-core (15 MB) are installed once, beside $ROOFCAST_NPM; chromium is Debian's package, which ./check does not ask for (300 MB).
+# playwright-core and axe-core (15 MB) are installed once, next to $ROOFCAST_NPM; chromium is Debian's package, which ./check does not ask for (300 MB).
 . "${top_srcdir:?}/tests/cli/lib.sh"
 . "$top_srcdir/tests/npm.sh"
 CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all "no Chromium (apt-get install chromium: about 300 MB)"
