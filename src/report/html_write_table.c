@@ -1,37 +1,14 @@
 /* Texts and tables of a page as HTML. */
 #include "report/html_write_internal.h"
+#include "report/svg.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-void html_add_escaped(struct strbuf *b, const char *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        switch (s[i]) {
-        case '&':
-            strbuf_adds(b, "&amp;");
-            break;
-        case '<':
-            strbuf_adds(b, "&lt;");
-            break;
-        case '>':
-            strbuf_adds(b, "&gt;");
-            break;
-        case '"':
-            strbuf_adds(b, "&quot;");
-            break;
-        case '\'':
-            strbuf_adds(b, "&#39;");
-            break;
-        default:
-            strbuf_add(b, &s[i], 1);
-        }
-}
-
 void html_add_text(struct strbuf *b, const char *s)
 {
-    html_add_escaped(b, s, strlen(s));
+    svg_add_escaped(b, s, strlen(s));
 }
 
 /* A text from a struct or a file: cleaned and escaped. */
@@ -40,7 +17,7 @@ void html_add_unclean(struct strbuf *b, const char *s)
     struct strbuf clean = { 0 };
     page_clean(&clean, s, strlen(s));
     if (clean.len)
-        html_add_escaped(b, clean.s, clean.len);
+        svg_add_escaped(b, clean.s, clean.len);
     b->oom |= clean.oom;
     strbuf_free(&clean);
 }
@@ -52,14 +29,14 @@ void html_add_figures(struct strbuf *b, const struct strbuf *text)
     size_t n, n_source = 0;
     for (enum page_piece kind; (kind = page_next(&at, &s, &n)) != PIECE_END;) {
         if (kind == PIECE_TEXT) {
-            html_add_escaped(b, s, n);
+            svg_add_escaped(b, s, n);
         } else if (kind == PIECE_FIGURE && page_next(&at, &source, &n_source) == PIECE_SOURCE) {
             strbuf_adds(b, "<data class=\"figure\" value=\"");
-            html_add_escaped(b, s, n);
+            svg_add_escaped(b, s, n);
             strbuf_adds(b, "\" title=\"");
-            html_add_escaped(b, source, n_source);
+            svg_add_escaped(b, source, n_source);
             strbuf_adds(b, "\">");
-            html_add_escaped(b, s, n);
+            svg_add_escaped(b, s, n);
             strbuf_adds(b, "</data>");
         }
     }
@@ -149,7 +126,7 @@ static void add_rows(struct strbuf *b, const struct page_table *t, const bool *s
 static void add_first(struct strbuf *b, const struct strbuf *text)
 {
     const char *s = text->len ? text->s : "", *end = strstr(s, ". ");
-    html_add_escaped(b, s, end ? (size_t)(end - s) : strlen(s));
+    svg_add_escaped(b, s, end ? (size_t)(end - s) : strlen(s));
 }
 
 enum { PRINT_ROWS = 6 }; /* on paper; as .cut of page.css has it */
