@@ -96,17 +96,6 @@ static void add_cell(struct strbuf *b, const struct column *c, const struct cell
     strbuf_free(&raw);
 }
 
-/* A column without a value in any row says nothing. */
-static bool has_values(const struct page_table *t, const struct column *c)
-{
-    for (size_t i = 0; i < t->rows.n; i++) {
-        const enum cell_kind kind = column_cell(c, table_row(&t->rows, i)).kind;
-        if (kind != CELL_NULL && kind != CELL_ABSENT)
-            return true;
-    }
-    return false;
-}
-
 static void add_rows(struct strbuf *b, const struct page_table *t, const bool *shown, bool wide)
 {
     for (size_t i = 0; i < t->rows.n; i++) {
@@ -154,7 +143,7 @@ void html_add_table(struct strbuf *b, const struct page_block *x)
         strbuf_addf(b, "<span class=\"paper\"> Shortened: %d of %zu rows.</span>", PRINT_ROWS, t->rows.n + t->n_left_out);
     strbuf_adds(b, "</caption>\n<thead><tr>");
     for (size_t k = 0; k < t->n_col; k++) {
-        shown[k] = has_values(t, &t->col[k]);
+        shown[k] = page_has_values(t, k);
         if (shown[k])
             add_column(b, &t->col[k], x->wide);
     }
