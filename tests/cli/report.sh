@@ -134,7 +134,7 @@ else
     skip "quotes in names do not end a string of gnuplot" "no gnuplot"
 fi
 run report "$tmp/named.json" -o "$tmp/named.md"
-! grep -q '<img\|[^\\]](javascript\|[^&]@user\|<script' "$tmp/named.md"
+[ $status -eq 0 ] && [ -s "$tmp/named.md" ] && ! grep -q '<img\|[^\\]](javascript\|[^&]@user\|<script' "$tmp/named.md"
 ok $? "and in Markdown"
 echo '{"schema":"roofcast.odd","version":1,"rows":[{"\u001b[31mx":"\u001b]0;y\u0007","a":"\u202e\u0001\u2066b"}]}' >"$tmp/odd.json"
 run report "$tmp/odd.json" -o "$page"
