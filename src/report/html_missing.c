@@ -13,21 +13,21 @@ struct missing {
     struct {
         char what[128], why[400];
         bool said;
-    } v[MOST_ITEMS];
+    } v[MOST_ITEMS + 1]; /* the last: one that may be there already */
     size_t n;
+    bool more; /* than MOST_ITEMS */
 };
 
 static void say(struct missing *m, const char *what, const char *why)
 {
     size_t i = 0;
-    if (m->n == MOST_ITEMS)
-        return;
     snprintf(m->v[m->n].what, sizeof m->v->what, "%s", what);
     snprintf(m->v[m->n].why, sizeof m->v->why, "%s", why);
     m->v[m->n].said = false;
     while (i < m->n && (strcmp(m->v[i].what, m->v[m->n].what) != 0 || strcmp(m->v[i].why, m->v[m->n].why) != 0))
         i++;
-    m->n += i == m->n;
+    m->more |= i == MOST_ITEMS;
+    m->n += i == m->n && i < MOST_ITEMS;
 }
 
 static void say_all(struct missing *m)
@@ -44,6 +44,10 @@ static void say_all(struct missing *m)
                 m->v[k].said = true;
             }
         page_say(m->p, ": %s%s", why, *why && strchr(".!?", why[strlen(why) - 1]) ? "" : ".");
+    }
+    if (m->more) {
+        page_add(m->p, PAGE_ITEM, "");
+        page_say(m->p, "%s: more than these %d: the file has all reasons.", m->file, MOST_ITEMS);
     }
 }
 

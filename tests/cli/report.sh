@@ -80,6 +80,10 @@ text "$page" >"$tmp/out"
 has 'p.json: Decode of llama-3.1-8b, Q4_K_M, on rtx-4090 is predicted at 158 tokens/s (90 % interval 140 to 172 tokens/s): memory-bound' &&
     has 'llama-bench.json: Decode reads' && has 'Files side by side' && has 'p.json: everything: a prediction: nothing in this file was measured' && has 'Step through one request'
 ok $? "a prediction next to llama-bench's results"
+run predict llama-3.1-8b -q Q4_K_M --hw rtx-4090 -p 0 -n 1 -d "$(seq -s , 1 60)" -o json
+sed 's/"reason": null, *//; s/"test": "\(tg1@d[^"]*\)",/&\n"reason": "none of \1",/' "$tmp/out" >"$tmp/many.json"
+run report "$tmp/many.json" -o "$page" && text "$page" >"$tmp/out" && has '^many.json: tg1@d59: none of tg1@d59' && ! has '^many.json: tg1@d60: ' && has '^many.json: more than these 60: '
+ok $? "a long list of what was not measured says that it is cut"
 run simulate llama-3.1-8b -q FP8 --hw l40s --rate 4 --requests 60 --save "$tmp/sim.json"
 run report "$tmp/sim.json" -o "$page"
 text "$page" >"$tmp/out"
