@@ -11,7 +11,7 @@
     return e;
   }
 
-  /* ---- a tip beside an element: its provenance ---- */
+  /* ---- a tip next to an element: its provenance ---- */
 
   let owner = null; /* the element the tip belongs to; null: the pointer */
 

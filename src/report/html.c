@@ -71,7 +71,7 @@ static int add_sections(struct page *p, const struct html_data *d, const char *b
     return 0;
 }
 
-/* PATH without its ".md", for the charts beside it. */
+/* PATH without its ".md", for the charts next to it. */
 static char *base_of(const char *path)
 {
     char *base = strdup(path);

@@ -50,7 +50,7 @@ static const struct plain_column {
     { "predicted", NULL, "1: predicted, 0: measured" },
     { "counted", NULL, "1: bytes by hardware counters, 0: by the op list" },
     { "phase", NULL, "prefill or decode" },
-    { "label", NULL, "name beside the mark" },
+    { "label", NULL, "name next to the mark" },
     { "x_lo", "from", "left end of the bar" },
     { "x_hi", "to", "right end of the bar" },
     { "y_lo", "bottom", "lower end of the bar" },

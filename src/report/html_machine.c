@@ -95,17 +95,12 @@ static void add_run(struct page_table *t, const struct run *r, const char *file)
     add_pair(t, "compiler flags", p->cflags, file);
 }
 
-static const char *text_of(const json_t *o, const char *key)
-{
-    return json_string_value(json_object_get(o, key));
-}
-
 static void add_prediction(struct page_table *t, const json_t *row, const char *file)
 {
     static const char *const keys[][2] = { { "machine", "hw" }, { "stack", "stack" }, { "constants of", "basis" }, { "memory bandwidth from", "bandwidth_source" },
                                            { "peak from", "peak_source" }, { "power from", "power_source" }, { "layout", "layout" } };
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        add_pair(t, keys[i][0], text_of(row, keys[i][1]), file);
+        add_pair(t, keys[i][0], html_text(row, keys[i][1]), file);
 }
 
 static void add_served(struct page_table *t, const json_t *doc, const char *file)
@@ -114,7 +109,7 @@ static void add_served(struct page_table *t, const json_t *doc, const char *file
     const char *key;
     json_t *v;
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        add_pair(t, keys[i][0], text_of(doc, keys[i][1]), file);
+        add_pair(t, keys[i][0], html_text(doc, keys[i][1]), file);
     json_object_foreach(json_object_get(doc, "settings"), key, v) {
         char value[64];
         snprintf(value, sizeof value, "%s", json_is_true(v) ? "yes" : json_is_false(v) ? "no" : "");

@@ -1,4 +1,4 @@
-/* A page as Markdown for issues and pull requests (GitHub's dialect), with its pictures beside it. */
+/* A page as Markdown for issues and pull requests (GitHub's dialect), with its pictures next to it. */
 #include "report/html_write.h"
 #include <ctype.h>
 #include <errno.h>
@@ -41,23 +41,12 @@ static void add_figures(struct strbuf *b, const struct strbuf *text)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------- */
 
-/* A column without a value in any row is left out. */
-static bool has_values(const struct page_table *t, const struct column *c)
-{
-    for (size_t i = 0; i < t->rows.n; i++) {
-        const enum cell_kind kind = column_cell(c, table_row(&t->rows, i)).kind;
-        if (kind != CELL_NULL && kind != CELL_ABSENT)
-            return true;
-    }
-    return false;
-}
-
 static void add_row(struct strbuf *b, const struct page_table *t, size_t row)
 {
     for (size_t k = 0; k < t->n_col; k++) {
         struct strbuf cell = { 0 };
         const struct cell v = column_cell(&t->col[k], table_row(&t->rows, row));
-        if (!has_values(t, &t->col[k]))
+        if (!page_has_values(t, k))
             continue;
         table_cell_text(&cell, &t->col[k], &v);
         strbuf_adds(b, "| ");
@@ -79,14 +68,14 @@ static void add_table(struct strbuf *b, const struct page_block *x)
     add_figures(b, &x->text);
     strbuf_adds(b, "**\n\n");
     for (size_t k = 0; k < t->n_col; k++)
-        if (has_values(t, &t->col[k])) {
+        if (page_has_values(t, k)) {
             strbuf_adds(b, "| ");
             add_unclean(b, t->col[k].header ? t->col[k].header : t->col[k].key);
             strbuf_adds(b, " ");
         }
     strbuf_adds(b, "|\n");
     for (size_t k = 0; k < t->n_col; k++)
-        if (has_values(t, &t->col[k]))
+        if (page_has_values(t, k))
             strbuf_adds(b, t->col[k].style == COL_TEXT || t->col[k].style == COL_BOOL ? "| --- " : "| ---: ");
     strbuf_adds(b, "|\n");
     for (size_t i = 0; i < n; i++)

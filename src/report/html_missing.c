@@ -13,21 +13,21 @@ struct missing {
     struct {
         char what[128], why[400];
         bool said;
-    } v[MOST_ITEMS];
+    } v[MOST_ITEMS + 1]; /* the last: one that may be there already */
     size_t n;
+    bool more; /* than MOST_ITEMS */
 };
 
 static void say(struct missing *m, const char *what, const char *why)
 {
     size_t i = 0;
-    if (m->n == MOST_ITEMS)
-        return;
     snprintf(m->v[m->n].what, sizeof m->v->what, "%s", what);
     snprintf(m->v[m->n].why, sizeof m->v->why, "%s", why);
     m->v[m->n].said = false;
     while (i < m->n && (strcmp(m->v[i].what, m->v[m->n].what) != 0 || strcmp(m->v[i].why, m->v[m->n].why) != 0))
         i++;
-    m->n += i == m->n;
+    m->more |= i == MOST_ITEMS;
+    m->n += i == m->n && i < MOST_ITEMS;
 }
 
 static void say_all(struct missing *m)
@@ -44,6 +44,10 @@ static void say_all(struct missing *m)
                 m->v[k].said = true;
             }
         page_say(m->p, ": %s%s", why, *why && strchr(".!?", why[strlen(why) - 1]) ? "" : ".");
+    }
+    if (m->more) {
+        page_add(m->p, PAGE_ITEM, "");
+        page_say(m->p, "%s: more than these %d: the file has all reasons.", m->file, MOST_ITEMS);
     }
 }
 
@@ -79,27 +83,21 @@ static void say_run(struct missing *m, const struct run *r)
         say(m, "single repetitions", "the file has their means only");
 }
 
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
 static void say_prediction(struct missing *m, const json_t *rows)
 {
     say(m, "everything", "a prediction: nothing in this file was measured");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        const char *basis = text_of(row, "basis");
-        if (*text_of(row, "reason"))
-            say(m, text_of(row, "test"), text_of(row, "reason"));
-        if (*text_of(row, "guess"))
-            say(m, text_of(row, "hw"), "no profile: estimated from its class");
+        const char *basis = html_text(row, "basis");
+        if (*html_text(row, "reason"))
+            say(m, html_text(row, "test"), html_text(row, "reason"));
+        if (*html_text(row, "guess"))
+            say(m, html_text(row, "hw"), "no profile: estimated from its class");
         if (strcmp(basis, "class") == 0)
-            say(m, text_of(row, "stack"), "not measured on this machine: constants are those of its class");
+            say(m, html_text(row, "stack"), "not measured on this machine: constants are those of its class");
         if (strcmp(basis, "priors") == 0)
-            say(m, text_of(row, "stack"), "not measured on this machine or its class: constants are those of all machines");
-        if (json_is_null(json_object_get(row, "tok_s_lo")) && !*text_of(row, "reason") && !*text_of(row, "role"))
+            say(m, html_text(row, "stack"), "not measured on this machine or its class: constants are those of all machines");
+        if (json_is_null(json_object_get(row, "tok_s_lo")) && !*html_text(row, "reason") && !*html_text(row, "role"))
             say(m, "intervals", "none: a bound, or a prediction without constants of software");
     }
 }
@@ -113,14 +111,14 @@ static void say_served(struct missing *m, const json_t *doc)
         say(m, "everything", "a simulation: nothing in this file was measured");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        const char *why = text_of(row, "reason");
+        const char *why = html_text(row, "reason");
         if (strcmp(why, "no SLO") == 0)
             say(m, "goodput", "no SLO was given (--slo)");
         else if (json_is_null(json_object_get(row, "value")) && *why && strcmp(why, "no speculation") != 0)
-            say(m, text_of(row, "name"), why);
+            say(m, html_text(row, "name"), why);
     }
     for (size_t i = 0; i < json_array_size(rows); i++)
-        n += *text_of(json_array_get(rows, i), "reason") != 0;
+        n += *html_text(json_array_get(rows, i), "reason") != 0;
     snprintf(text, sizeof text, "%zu of %zu figures have none; the table of figures says why", n, json_array_size(rows));
     if (n > 0)
         say(m, "sampling intervals", text);

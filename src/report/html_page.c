@@ -184,6 +184,16 @@ void page_column(struct page_table *t, size_t i, const char *header, enum column
     t->col[i].help = help && *help ? page_keep(t, help) : NULL;
 }
 
+bool page_has_values(const struct page_table *t, size_t column)
+{
+    for (size_t i = 0; i < t->rows.n; i++) {
+        const enum cell_kind kind = column_cell(&t->col[column], table_row(&t->rows, i)).kind;
+        if (kind != CELL_NULL && kind != CELL_ABSENT)
+            return true;
+    }
+    return false;
+}
+
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static struct cell json_cell(struct page_table *t, const json_t *v)

@@ -17,20 +17,19 @@ enum page_kind {
     PAGE_STEP,    /* the section of html_step.h */
 };
 
-/* A table: rows of structs, or of cells (page_table_cells()), under columns of its own. */
+/* A table: rows of structs, or of cells (page_cells()), under columns of its own. */
 struct page_table {
     struct column *col;
     size_t n_col, n_left_out; /* rows that are not in it */
     struct table_rows rows;   /* their texts too */
-    const char *row_source;   /* key of a column that says where a row's figures come from; NULL: none */
     bool filter;              /* long: with a field to filter rows, omitted in print */
     bool folded;              /* data behind a picture: shown on request */
 };
 
-/* A chart's files, whose names begin with base. */
+/* A chart's picture: in the page, or a file next to it. */
 struct page_chart {
     char *svg;    /* cleaned by html_svg_clean(); NULL: there is no picture */
-    char file[128]; /* of Markdown: the picture's name beside it */
+    char file[128]; /* of Markdown: the name of the picture's file */
 };
 
 struct page_block {
@@ -77,6 +76,8 @@ struct page_table *page_columns(struct page *p, const struct column *col, size_t
 struct page_table *page_cells(struct page *p, size_t n_col);
 /* key and header are copied; unit NULL: none; help: what it is and where it comes from. */
 void page_column(struct page_table *t, size_t i, const char *header, enum column_style style, const char *unit, const char *help);
+/* A column without a value in any row is left out by writers. */
+bool page_has_values(const struct page_table *t, size_t column);
 /* A text that lives as long as the table. */
 const char *page_keep(struct page_table *t, const char *text);
 /* Rows of JSON objects as cells: a column a key, in the order of the first row that has it, at most PAGE_JSON_COLUMNS; nested values as their number of

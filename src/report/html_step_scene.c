@@ -249,6 +249,18 @@ static bool is_refused(const struct error *err)
     return err->kind == ERROR_INPUT || err->kind == ERROR_USAGE;
 }
 
+/* An entry of a list, appended if it is kept; b is freed. n: of those before it. */
+static bool end_entry(struct strbuf *to, struct strbuf *b, bool keep, size_t *n)
+{
+    if (keep) {
+        strbuf_adds(to, (*n)++ > 0 ? "," : "");
+        strbuf_add(to, b->s, b->len);
+    }
+    to->oom |= b->oom;
+    strbuf_free(b);
+    return keep;
+}
+
 static int write_caches(struct strbuf *to, struct step_data *d, const struct model *m, const struct op_classes *classes, const struct step_source *x, struct error *err)
 {
     struct step_cache kv[STEP_CACHES];
@@ -264,13 +276,7 @@ static int write_caches(struct strbuf *to, struct step_data *d, const struct mod
                                         .n_ubatch = time_ubatch(x->time, h, m), .type_k = kv[i].k, .type_v = kv[i].v };
         const int rc = write_setting(&b, &s, &refused);
         free_estimators(&s);
-        if (rc == 0) {
-            strbuf_adds(to, n++ > 0 ? "," : "");
-            strbuf_add(to, b.s, b.len);
-        }
-        to->oom |= b.oom;
-        strbuf_free(&b);
-        if (rc == 0)
+        if (end_entry(to, &b, rc == 0, &n))
             continue;
         why = refused;
         if (!is_refused(&refused))
@@ -323,13 +329,7 @@ static int write_types(struct strbuf *to, struct step_data *d, const struct step
         if (i > 0 && strcasecmp(type, x->m->type_name) == 0)
             continue;
         const int rc = write_type(&b, d, x, type, &refused);
-        if (rc == 0) {
-            strbuf_adds(to, n++ > 0 ? "," : "");
-            strbuf_add(to, b.s, b.len);
-        }
-        to->oom |= b.oom;
-        strbuf_free(&b);
-        if (rc == 0)
+        if (end_entry(to, &b, rc == 0, &n))
             continue;
         if (i == 0 || !is_refused(&refused))
             why = refused;

@@ -355,7 +355,7 @@ static void add_ratio(struct page *p, const struct html_data *d)
                  measured->tok_s < predicted->tok_s_lo ? "below" : measured->tok_s > predicted->tok_s_hi ? "above" : "within");
 }
 
-/* A warning, not a figure beside the others: predictions are of a model that the file only shares its name with. */
+/* A warning, not one figure among others: predictions are of a model that the file only shares its name with. */
 static void add_other_model(struct page *p, const struct html_data *d)
 {
     if (!*d->other)

@@ -1,4 +1,4 @@
-/* html_write.h: a page as one HTML file, or as Markdown with its pictures beside it. */
+/* html_write.h: a page as one HTML file, or as Markdown with its pictures next to it. */
 #ifndef REPORT_HTML_WRITE_H
 #define REPORT_HTML_WRITE_H
 

@@ -4,9 +4,9 @@
 
 #include "report/html_write.h"
 
-/* As text or as a quoted attribute value; cleaned before, where it is a struct's or a file's. */
-void html_add_escaped(struct strbuf *b, const char *s, size_t n);
+/* A text as svg_add_escaped() writes it; cleaned before, where it is a struct's or a file's. */
 void html_add_text(struct strbuf *b, const char *s);
+/* The same, cleaned by page_clean(). */
 void html_add_unclean(struct strbuf *b, const char *s);
 /* A block's text: its figures with their provenance. */
 void html_add_figures(struct strbuf *b, const struct strbuf *text);

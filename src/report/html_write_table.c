@@ -1,37 +1,14 @@
 /* Texts and tables of a page as HTML. */
 #include "report/html_write_internal.h"
+#include "report/svg.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-void html_add_escaped(struct strbuf *b, const char *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        switch (s[i]) {
-        case '&':
-            strbuf_adds(b, "&amp;");
-            break;
-        case '<':
-            strbuf_adds(b, "&lt;");
-            break;
-        case '>':
-            strbuf_adds(b, "&gt;");
-            break;
-        case '"':
-            strbuf_adds(b, "&quot;");
-            break;
-        case '\'':
-            strbuf_adds(b, "&#39;");
-            break;
-        default:
-            strbuf_add(b, &s[i], 1);
-        }
-}
-
 void html_add_text(struct strbuf *b, const char *s)
 {
-    html_add_escaped(b, s, strlen(s));
+    svg_add_escaped(b, s, strlen(s));
 }
 
 /* A text from a struct or a file: cleaned and escaped. */
@@ -40,7 +17,7 @@ void html_add_unclean(struct strbuf *b, const char *s)
     struct strbuf clean = { 0 };
     page_clean(&clean, s, strlen(s));
     if (clean.len)
-        html_add_escaped(b, clean.s, clean.len);
+        svg_add_escaped(b, clean.s, clean.len);
     b->oom |= clean.oom;
     strbuf_free(&clean);
 }
@@ -52,14 +29,14 @@ void html_add_figures(struct strbuf *b, const struct strbuf *text)
     size_t n, n_source = 0;
     for (enum page_piece kind; (kind = page_next(&at, &s, &n)) != PIECE_END;) {
         if (kind == PIECE_TEXT) {
-            html_add_escaped(b, s, n);
+            svg_add_escaped(b, s, n);
         } else if (kind == PIECE_FIGURE && page_next(&at, &source, &n_source) == PIECE_SOURCE) {
             strbuf_adds(b, "<data class=\"figure\" value=\"");
-            html_add_escaped(b, s, n);
+            svg_add_escaped(b, s, n);
             strbuf_adds(b, "\" title=\"");
-            html_add_escaped(b, source, n_source);
+            svg_add_escaped(b, source, n_source);
             strbuf_adds(b, "\">");
-            html_add_escaped(b, s, n);
+            svg_add_escaped(b, s, n);
             strbuf_adds(b, "</data>");
         }
     }
@@ -119,17 +96,6 @@ static void add_cell(struct strbuf *b, const struct column *c, const struct cell
     strbuf_free(&raw);
 }
 
-/* A column without a value in any row says nothing. */
-static bool has_values(const struct page_table *t, const struct column *c)
-{
-    for (size_t i = 0; i < t->rows.n; i++) {
-        const enum cell_kind kind = column_cell(c, table_row(&t->rows, i)).kind;
-        if (kind != CELL_NULL && kind != CELL_ABSENT)
-            return true;
-    }
-    return false;
-}
-
 static void add_rows(struct strbuf *b, const struct page_table *t, const bool *shown, bool wide)
 {
     for (size_t i = 0; i < t->rows.n; i++) {
@@ -149,7 +115,7 @@ static void add_rows(struct strbuf *b, const struct page_table *t, const bool *s
 static void add_first(struct strbuf *b, const struct strbuf *text)
 {
     const char *s = text->len ? text->s : "", *end = strstr(s, ". ");
-    html_add_escaped(b, s, end ? (size_t)(end - s) : strlen(s));
+    svg_add_escaped(b, s, end ? (size_t)(end - s) : strlen(s));
 }
 
 enum { PRINT_ROWS = 6 }; /* on paper; as .cut of page.css has it */
@@ -177,7 +143,7 @@ void html_add_table(struct strbuf *b, const struct page_block *x)
         strbuf_addf(b, "<span class=\"paper\"> Shortened: %d of %zu rows.</span>", PRINT_ROWS, t->rows.n + t->n_left_out);
     strbuf_adds(b, "</caption>\n<thead><tr>");
     for (size_t k = 0; k < t->n_col; k++) {
-        shown[k] = has_values(t, &t->col[k]);
+        shown[k] = page_has_values(t, k);
         if (shown[k])
             add_column(b, &t->col[k], x->wide);
     }

@@ -21,25 +21,33 @@ struct tag {
     size_t n_name;
 };
 
-void svg_add_escaped(struct strbuf *out, const char *text)
+void svg_add_escaped(struct strbuf *out, const char *text, size_t n)
 {
-    for (const char *p = text; *p; p++)
-        switch (*p) {
+    for (size_t i = 0; i < n; i++)
+        switch (text[i]) {
+        case '&':
+            strbuf_adds(out, "&amp;");
+            break;
         case '<':
             strbuf_adds(out, "&lt;");
             break;
         case '>':
             strbuf_adds(out, "&gt;");
             break;
-        case '&':
-            strbuf_adds(out, "&amp;");
-            break;
         case '"':
             strbuf_adds(out, "&quot;");
             break;
+        case '\'':
+            strbuf_adds(out, "&#39;");
+            break;
         default:
-            strbuf_add(out, p, 1);
+            strbuf_add(out, &text[i], 1);
         }
+}
+
+static void add_escaped(struct strbuf *out, const char *text)
+{
+    svg_add_escaped(out, text, strlen(text));
 }
 
 static bool read_tag(struct tag *t, const char *p, const char *end)
@@ -214,7 +222,7 @@ static bool add_tips(struct rewriter *r, const struct tag *t)
         if (fabs(tip->x - x) > TIP_PX || fabs(tip->y - y) > TIP_PX)
             continue;
         strbuf_adds(r->out, n++ ? "; " : "><title>");
-        svg_add_escaped(r->out, tip->text);
+        add_escaped(r->out, tip->text);
     }
     if (n)
         strbuf_addf(r->out, "</title></%.*s>", (int)t->n_name, t->name);
@@ -247,7 +255,7 @@ static void add_head(struct rewriter *r, const struct tag *t)
     strbuf_adds(r->out, "<svg");
     add_attributes(r->out, t);
     strbuf_adds(r->out, " role=\"img\" aria-label=\"");
-    svg_add_escaped(r->out, r->about->title);
+    add_escaped(r->out, r->about->title);
     strbuf_adds(r->out, "\">");
 }
 
@@ -256,7 +264,7 @@ static const char *add_names(struct rewriter *r, const struct tag *t, const char
 {
     const bool title = is(t, "title");
     strbuf_adds(r->out, title ? "<title>" : "<desc>");
-    svg_add_escaped(r->out, title ? r->about->title : r->about->description);
+    add_escaped(r->out, title ? r->about->title : r->about->description);
     strbuf_adds(r->out, title ? "</title>" : "</desc>");
     if (!title)
         strbuf_addf(r->out, "\n<style>%s</style>", r->about->css);

@@ -26,7 +26,7 @@ struct svg_about {
  * errors   ERROR_INPUT: no SVG; out of memory shows in out->oom
  */
 int svg_finish(struct strbuf *out, const char *svg, size_t size, const struct svg_about *about, struct error *err);
-/* Text as content or as a quoted attribute value. */
-void svg_add_escaped(struct strbuf *out, const char *text);
+/* Append text[n] as content of XML or HTML, or as a quoted attribute value: & < > " ' as references, other bytes as they are. */
+void svg_add_escaped(struct strbuf *out, const char *text, size_t n);
 
 #endif

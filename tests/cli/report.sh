@@ -79,7 +79,11 @@ run report "$tmp/p.json" "$f/llama-bench.json" --hw rtx-4090 -o "$page"
 text "$page" >"$tmp/out"
 has 'p.json: Decode of llama-3.1-8b, Q4_K_M, on rtx-4090 is predicted at 158 tokens/s (90 % interval 140 to 172 tokens/s): memory-bound' &&
     has 'llama-bench.json: Decode reads' && has 'Files side by side' && has 'p.json: everything: a prediction: nothing in this file was measured' && has 'Step through one request'
-ok $? "a prediction beside llama-bench's results"
+ok $? "a prediction next to llama-bench's results"
+run predict llama-3.1-8b -q Q4_K_M --hw rtx-4090 -p 0 -n 1 -d "$(seq -s , 1 60)" -o json
+sed 's/"reason": null, *//; s/"test": "\(tg1@d[^"]*\)",/&\n"reason": "none of \1",/' "$tmp/out" >"$tmp/many.json"
+run report "$tmp/many.json" -o "$page" && text "$page" >"$tmp/out" && has '^many.json: tg1@d59: none of tg1@d59' && ! has '^many.json: tg1@d60: ' && has '^many.json: more than these 60: '
+ok $? "a long list of what was not measured says that it is cut"
 run simulate llama-3.1-8b -q FP8 --hw l40s --rate 4 --requests 60 --save "$tmp/sim.json"
 run report "$tmp/sim.json" -o "$page"
 text "$page" >"$tmp/out"
@@ -110,9 +114,9 @@ if [ -n "$gnuplot" ]; then
         [ -s "$tmp/md/$svg" ] && [ -s "$tmp/md/${svg%.svg}.gp" ] || echo "$svg is missing" >>"$tmp/err"
     done
     [ ! -s "$tmp/err" ] && grep -q '](r-roofline-1.svg)' "$tmp/md/r.md"
-    ok $? "its charts are beside it, with their data"
+    ok $? "its charts are next to it, with their data"
 else
-    skip "its charts are beside it" "no gnuplot"
+    skip "its charts are next to it" "no gnuplot"
 fi
 
 # ---- names are text
@@ -134,7 +138,7 @@ else
     skip "quotes in names do not end a string of gnuplot" "no gnuplot"
 fi
 run report "$tmp/named.json" -o "$tmp/named.md"
-! grep -q '<img\|[^\\]](javascript\|[^&]@user\|<script' "$tmp/named.md"
+[ $status -eq 0 ] && [ -s "$tmp/named.md" ] && ! grep -q '<img\|[^\\]](javascript\|[^&]@user\|<script' "$tmp/named.md"
 ok $? "and in Markdown"
 echo '{"schema":"roofcast.odd","version":1,"rows":[{"\u001b[31mx":"\u001b]0;y\u0007","a":"\u202e\u0001\u2066b"}]}' >"$tmp/odd.json"
 run report "$tmp/odd.json" -o "$page"

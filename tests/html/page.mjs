@@ -11,7 +11,7 @@ function roofcast(...args) {
     return execFileSync(process.env.ROOFCAST, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
-/* A run beside a prediction of its model, and a run whose names are markup. */
+/* A run together with a prediction of its model, and a run whose names are markup. */
 function writePages() {
     const run = `${top}/tests/report/run.json`, machine = `${top}/tests/report/curves.json`;
     writeFileSync(`${folder}/p.json`, roofcast('predict', 'smollm2-360m', '-q', 'Q8_0', '--hw', machine, '-o', 'json'));

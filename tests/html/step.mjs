@@ -60,7 +60,9 @@ async function check_steps(page) {
     await page.getByRole('button', { name: 'Play' }).click();
     await page.waitForFunction(() => document.querySelector('#step-at').value > 3);
     await page.getByRole('button', { name: 'Pause' }).click();
-    ok(true, 'Play steps by itself, Pause ends it');
+    const at = await page.inputValue('#step-at');
+    await page.waitForTimeout(1200); /* two steps of Play */
+    ok((await page.inputValue('#step-at')) === at, 'Play steps by itself, Pause ends it', `${at}, then ${await page.inputValue('#step-at')}`);
     await page.focus('#step-naive');
     await page.keyboard.press('Space');
 }
