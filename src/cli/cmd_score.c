@@ -13,8 +13,9 @@ static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0,
       "bandwidth and peaks of machines, with the columns of hardware.csv: for machines without a profile, and instead "
       "of a profile's value if they differ by more than 5 %", 0 },
-    { "leave-out", OPT_LEAVE_OUT, "hardware|model|engine|topology", 0,
-      "cross-validation: predict each group with a fit that excludes it; files with fewer than 1000 rates are complemented by "
+    { "leave-out", OPT_LEAVE_OUT, "KEY", 0,
+      "cross-validation: predict each group with a fit that excludes it: hardware, model, engine, topology, source, generation, class, or date (half "
+      "a year, by what was measured before it; rows without a date are not scored); files with fewer than 1000 rates are complemented by "
       "those of hwprofiles/stacks", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
       "calibrate with the first N rows by id of each device and phase (of ops: the N mlp_up_proj rows with the largest m) and exclude "

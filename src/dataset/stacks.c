@@ -14,6 +14,12 @@ static const char *const families[] = { "llama.cpp", "ik_llama.cpp", "mlx", "com
 static const char *const back_ends[] = { "CUDA", "ROCm", "Vulkan", "SYCL", "other", NULL };
 static const char *const generations[] = { "other", "before Volta", "Volta", "Turing", "Turing without matrix units", "GA100", "Hopper",
                                            "H20", "datacenter Blackwell", "before RDNA3 and CDNA", NULL };
+/* Machines that share a design: what a prediction of one learns from another. */
+const char *const machine_lineages[] = { "other", "Pascal", "Volta", "Turing", "Ampere", "Ada", "Hopper", "Blackwell", "GCN", "RDNA 1",
+                                         "RDNA 2", "RDNA 3", "RDNA 3.5", "RDNA 4", "CDNA 1", "CDNA 2", "CDNA 3", "CDNA 4", "Alchemist",
+                                         "Battlemage", "Ponte Vecchio", "Xe-LP", "Apple M1", "Apple M2", "Apple M3", "Apple M4", "Apple M5",
+                                         "Zen 2", "Zen 3", "Zen 4", "Zen 5", "AVX2 Xeon", "AVX-512 Xeon", "AMX Xeon", "Core",
+                                         "Arm before SVE", "Arm with SVE", NULL };
 static const char *const ops[] = { "product", "experts", "attention", "cache", "norm", "gated", "other", NULL };
 static const char *const units[] = { "matrix", "integer", "dot", "vector", "grid", "faster of dot and integer", NULL };
 static const char *const peaks[] = { "FP32", "FP16", "FP16 sums", "BF16", "own", "FP16 or FP32", NULL };
@@ -75,6 +81,7 @@ static const struct rule_key keys[KEY_COUNT] = {
     [KEY_SCHEME] = { .name = "scheme", .kind = RULE_LIKE },
     [KEY_KERNEL] = { .name = "kernel", .kind = RULE_PART },
     [KEY_ORIGIN] = { .name = "origin", .kind = RULE_PREFIX },
+    [KEY_RELEASE] = { .name = "release", .kind = RULE_PART },
     [KEY_MODE] = { .name = "mode", .kind = RULE_TEXT },
     [KEY_DP] = { .name = "dp", .kind = RULE_NUMBER },
     [KEY_USERS] = { .name = "users", .kind = RULE_NUMBER },
@@ -95,6 +102,8 @@ static const struct rule_key keys[KEY_COUNT] = {
 
 static const struct rule_table_form tables[TABLE_COUNT] = {
     [TABLE_BUILDS] = { .name = "builds", .keys = BIT(KEY_MONTH), .value = { "build" } },
+    [TABLE_RELEASES] = { .name = "releases", .keys = BIT(KEY_STACK) | BIT(KEY_RELEASE), .value = { "month" } },
+    [TABLE_LINEAGES] = { .name = "lineages", .keys = NAMES, .value = { "lineage" }, .words = { machine_lineages } },
     [TABLE_GENERATIONS] = { .name = "generations", .keys = NAMES, .value = { "generation" }, .words = { generations } },
     [TABLE_MATRIX_UNITS] = { .name = "matrix_units", .keys = NAMES | RATES, .value = { "has" } },
     [TABLE_LANES] = { .name = "lanes", .keys = NAMES | RATES, .value = { "issued" } },

@@ -64,6 +64,7 @@ enum stack_key {
     KEY_SCHEME,   /* substring of engine or type, case-insensitive */
     KEY_KERNEL,
     KEY_ORIGIN,   /* prefix of the row's source */
+    KEY_RELEASE,  /* substring of its date or version */
     KEY_MODE,
     KEY_DP,
     KEY_USERS,
@@ -76,6 +77,8 @@ enum stack_key {
 /* In evaluation order: values of a table are keys of later ones. */
 enum stack_table {
     TABLE_BUILDS,
+    TABLE_RELEASES,
+    TABLE_LINEAGES,
     TABLE_GENERATIONS,
     TABLE_MATRIX_UNITS,
     TABLE_LANES,
@@ -130,6 +133,7 @@ enum engine_trait { ENGINE_COPIES, ENGINE_STAGE_BOUNDARIES, ENGINE_ABSORBED, ENG
 
 /* Enumerated values, in the order of their C enumerations; NULL-terminated. */
 extern const char *const stack_makers[];   /* enum maker (stacks/stack_traits.h) */
+extern const char *const machine_lineages[]; /* designs of machines; the first: none of them */
 extern const char *const stack_attends[];  /* kernels of attention, enum attend_id (stacks/attend.h) */
 
 extern const char *const stack_defaults[]; /* stack ids; the first: no default */

@@ -118,6 +118,11 @@ static void figures(struct score_group *g, const struct scored *const *rows, siz
     g->coverage90 = covered / (double)n;
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
+        if (isfinite(rows[i]->naive_error))
+            ape[k++] = fabs(rows[i]->naive_error);
+    g->naive_ape = k > 0 ? stats_median(ape, k) : NAN;
+    k = 0;
+    for (size_t i = 0; i < n; i++)
         if (rows[i]->priced)
             ape[k++] = (rows[i]->hi - rows[i]->lo) / (2 * rows[i]->predicted);
     g->half90 = k > 0 ? stats_median(ape, k) : NAN;
@@ -166,7 +171,7 @@ static int group_by(struct score_groups *l, struct grouping *x, unsigned mask, s
     bool oom = false;
     int rc = 0;
     for (size_t i = 0; i < x->n; i++) {
-        char *name = x->rows[i].anchor ? NULL : group_name(x->rows[i].p, mask, &oom);
+        char *name = !is_scored_row(&x->rows[i]) ? NULL : group_name(x->rows[i].p, mask, &oom);
         if (name)
             x->named[n++] = (struct named){ name, &x->rows[i] };
     }

@@ -220,7 +220,7 @@ static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct wo
 /* The constants were trained on rows of the left-out group. */
 static bool trained_on_group(const struct constants *c, const struct fit_scope *s)
 {
-    return s->leave != LEAVE_NOTHING && constants_saw(c, leave_out_name(s->leave), s->left_out);
+    return s->leave == LEAVE_DATE || (s->leave != LEAVE_NOTHING && constants_saw(c, leave_out_name(s->leave), s->left_out));
 }
 
 static int start_from(struct fitted_one *x, const struct constants *c, struct error *err)
@@ -442,7 +442,7 @@ static int add_group(struct constants *c, const char *key, const char *value, st
 static int seen(struct constants *c, const struct workload *p, struct error *err)
 {
     char text[256];
-    for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
+    for (int l = LEAVE_HARDWARE; l < LEAVE_DATE; l++)
         if ((l != LEAVE_TOPOLOGY || p->m->kind == MEASURE_ALL_REDUCE) &&
             add_group(c, leave_out_name((enum leave_out)l), left_out_text(p, (enum leave_out)l, text, sizeof text), err) != 0)
             return -1;

@@ -187,7 +187,7 @@ struct score_reasons *score_reasons_new(const struct scored *rows, size_t n, str
     if (!r || !of || !r->peer || !r->scratch)
         rc = error_oom(err, n * sizeof *r->peer, "what rows have in common");
     for (size_t i = 0; i < n && rc == 0; i++) {
-        if (!rows[i].priced || rows[i].anchor)
+        if (!rows[i].priced || !is_scored_row(&rows[i]))
             continue;
         const double off = log(1 + rows[i].error);
         struct peer *x = &r->peer[r->n++];

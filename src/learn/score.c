@@ -1,26 +1,40 @@
 /* Rows predicted by fits without their group, and compared. methods.md (67) */
 #include "learn/score.h"
 #include "predict/predict.h"
+#include "stacks/stack_traits.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const leave_names[] = { [LEAVE_HARDWARE] = "hardware", [LEAVE_MODEL] = "model", [LEAVE_ENGINE] = "engine",
-                                           [LEAVE_TOPOLOGY] = "topology" };
+static const char *const leave_names[] = { [LEAVE_HARDWARE] = "hardware", [LEAVE_MODEL] = "model",   [LEAVE_ENGINE] = "engine",
+                                           [LEAVE_TOPOLOGY] = "topology", [LEAVE_SOURCE] = "source", [LEAVE_GENERATION] = "generation",
+                                           [LEAVE_CLASS] = "class",       [LEAVE_DATE] = "date" };
 
 int leave_out_find(const char *name, enum leave_out *out, struct error *err)
 {
-    for (int i = LEAVE_HARDWARE; i <= LEAVE_TOPOLOGY; i++)
+    for (int i = LEAVE_HARDWARE; i <= LEAVE_DATE; i++)
         if (strcmp(leave_names[i], name) == 0) {
             *out = (enum leave_out)i;
             return 0;
         }
-    return error_set(err, ERROR_USAGE, "--leave-out: expected hardware, model, engine or topology, found \"%.64s\"", name);
+    return error_set(err, ERROR_USAGE,
+                     "--leave-out: expected hardware, model, engine, topology, source, generation, class or date, found \"%.64s\"", name);
 }
 
 const char *leave_out_name(enum leave_out l)
 {
     return l == LEAVE_NOTHING ? NULL : leave_names[l];
+}
+
+/* "2025-1": the first half of a year; "": no date. */
+static const char *half_year(const struct workload *p, char *buf, size_t size)
+{
+    enum { HALF = 6 };
+    const int month = stack_traits_month(p);
+    *buf = 0;
+    if (month > 0)
+        snprintf(buf, size, "%d-%d", month / 100, month % 100 <= HALF ? 1 : 2);
+    return buf;
 }
 
 const char *left_out_text(const struct workload *p, enum leave_out l, char *buf, size_t size)
@@ -40,11 +54,28 @@ const char *left_out_text(const struct workload *p, enum leave_out l, char *buf,
     case LEAVE_TOPOLOGY:
         snprintf(buf, size, "%s %d of %g", m->topology, m->n_devices, m->per_node);
         return buf;
+    case LEAVE_SOURCE:
+        return source_text(m, buf, size);
+    case LEAVE_GENERATION:
+        snprintf(buf, size, "%s", stack_traits_lineage(p));
+        return buf;
+    case LEAVE_CLASS:
+        snprintf(buf, size, "%s", p->machine->class_name);
+        return buf;
+    case LEAVE_DATE:
+        return half_year(p, buf, size);
     case LEAVE_NOTHING:
         break;
     }
     snprintf(buf, size, "%s", "");
     return buf;
+}
+
+bool leave_out_hides(const struct workload *p, enum leave_out l, const char *group)
+{
+    char text[256];
+    left_out_text(p, l, text, sizeof text);
+    return l == LEAVE_DATE ? !*text || strcmp(text, group) >= 0 : strcmp(text, group) == 0;
 }
 
 /* ---- anchors ------------------------------------------------------------------------------- */
@@ -187,10 +218,9 @@ static bool is_scored(const struct scoring *x, const struct measurement *m)
 /* Number of rows of hwprofiles/stacks outside the group. */
 static size_t reference_without(struct scoring *x, const char *out)
 {
-    char text[256];
     size_t n = 0;
     for (size_t i = 0; i < x->n_other; i++)
-        if (strcmp(left_out_text(x->other[i], x->o->leave, text, sizeof text), out) != 0)
+        if (!leave_out_hides(x->other[i], x->o->leave, out))
             x->reference_rows[n++] = x->other[i];
     return n;
 }
@@ -205,7 +235,7 @@ static int fit_and_predict(struct scoring *x, const char *out, struct error *err
             continue;
         if (x->rows[i].shown)
             x->anchor[n_anchor++] = x->rows[i].p;
-        else if (!x->rows[i].anchor && out && strcmp(x->group[i], out) != 0)
+        else if (!x->rows[i].anchor && out && !leave_out_hides(x->rows[i].p, x->o->leave, out))
             x->kept[n_kept++] = x->rows[i].p;
     }
     const struct fit_scope scope = { out ? x->o->leave : LEAVE_NOTHING, out ? out : "", x->anchor, n_anchor, x->reference_rows, out ? reference_without(x, out) : 0 };
@@ -237,17 +267,50 @@ static int leave_each_out(struct scoring *x, struct error *err)
         x->group[i] = strdup(left_out_text(x->rows[i].p, x->o->leave, text, sizeof text));
         if (!(sorted[i] = x->group[i]))
             rc = error_oom(err, sizeof text, "groups");
+        else if (!*x->group[i])
+            x->rows[i].undated = true;
     }
     if (rc == 0)
         qsort(sorted, x->n, sizeof *sorted, by_text);
     for (size_t i = 0; i < x->n && rc == 0; i++)
-        if (i == 0 || strcmp(sorted[i - 1], sorted[i]) != 0)
+        if (*sorted[i] && (i == 0 || strcmp(sorted[i - 1], sorted[i]) != 0))
             rc = fit_and_predict(x, sorted[i], err);
     free(sorted);
     for (size_t i = 0; x->group && i < x->n; i++)
         free(x->group[i]);
     free(x->group);
     return rc;
+}
+
+/* ---- the naive predictor ------------------------------------------------------------------------------------- */
+
+/* Seconds of a rate at its machine's roofs, one device after another. */
+static double roof_s(const struct workload *p)
+{
+    double s = 0;
+    for (size_t i = 0; i < p->n_pass; i++)
+        s += p->pass[i].times * p->pass[i].sum.least_s;
+    return p->m->kind == MEASURE_RATE && s > 0 && p->measured_s > 0 ? s : NAN;
+}
+
+/* Every rate reaches the same fraction of its roofs, the median of its phase's rows: the least that a model has to beat. (67) */
+static int score_naively(struct scored *rows, size_t n, struct error *err)
+{
+    double *reach = malloc((n + 1) * sizeof *reach);
+    if (!reach)
+        return error_oom(err, n * sizeof *reach, "a naive score");
+    for (int phase = 0; phase < MEASURE_NO_PHASE; phase++) {
+        size_t k = 0;
+        for (size_t i = 0; i < n; i++)
+            if ((int)rows[i].p->m->phase == phase && is_scored_row(&rows[i]) && isfinite(roof_s(rows[i].p)))
+                reach[k++] = roof_s(rows[i].p) / rows[i].p->measured_s;
+        const double fraction = k > 0 ? stats_median(reach, k) : NAN;
+        for (size_t i = 0; i < n; i++)
+            if ((int)rows[i].p->m->phase == phase)
+                rows[i].naive_error = fraction * rows[i].p->measured_s / roof_s(rows[i].p) - 1;
+    }
+    free(reach);
+    return 0;
 }
 
 static int check_options(const struct workload *rows, size_t n, const struct score_options *o, struct error *err)
@@ -267,7 +330,7 @@ int score_rows(struct scored *out, const struct workload *rows, size_t n, const 
     if (check_options(rows, n, o, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        out[i] = (struct scored){ .p = &rows[i], .e = { NAN, NAN, NAN, NULL }, .predicted = NAN, .lo = NAN, .hi = NAN, .error = -1 };
+        out[i] = (struct scored){ .p = &rows[i], .e = { NAN, NAN, NAN, NULL }, .predicted = NAN, .lo = NAN, .hi = NAN, .error = -1, .naive_error = NAN };
         snprintf(out[i].reason, sizeof out[i].reason, "%s", rows[i].reason);
     }
     struct scoring x = { .o = o, .rows = out, .n = n };
@@ -283,6 +346,7 @@ int score_rows(struct scored *out, const struct workload *rows, size_t n, const 
         rc = mark_anchors(out, n, o->n_anchor, err);
     if (rc == 0)
         rc = o->leave == LEAVE_NOTHING ? fit_and_predict(&x, NULL, err) : leave_each_out(&x, err);
+    rc = rc ? rc : score_naively(out, n, err);
     free(x.kept);
     free(x.anchor);
     free(x.other);

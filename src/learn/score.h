@@ -11,7 +11,17 @@ struct estimate {
     const char *closed_form; /* a server's latency that could not be simulated: why; NULL: simulated, or no latency */
 };
 
-enum leave_out { LEAVE_NOTHING, LEAVE_HARDWARE, LEAVE_MODEL, LEAVE_ENGINE, LEAVE_TOPOLOGY };
+enum leave_out {
+    LEAVE_NOTHING,
+    LEAVE_HARDWARE,
+    LEAVE_MODEL,
+    LEAVE_ENGINE,
+    LEAVE_TOPOLOGY,
+    LEAVE_SOURCE,     /* a publisher: a repository, a site */
+    LEAVE_GENERATION, /* machines of one design */
+    LEAVE_CLASS,
+    LEAVE_DATE,       /* half a year, and all that is later or has no date */
+};
 
 /* Rows that a fit must not use (a group left out), and rows that it may (anchors of every device). */
 struct fit_scope {
@@ -48,25 +58,34 @@ struct score_options {
     size_t n_reference_rows;
 };
 
-/* "hardware" "model" "engine" "topology"; -1 with ERROR_USAGE. */
+/* "hardware" "model" "engine" "topology" "source" "generation" "class" "date"; -1 with ERROR_USAGE. */
 int leave_out_find(const char *name, enum leave_out *out, struct error *err);
 const char *leave_out_name(enum leave_out l); /* NULL: nothing */
-/* The group of a row in leave-one-group-out. */
+/* A fit that leaves `group` out must not see the row. */
+bool leave_out_hides(const struct workload *p, enum leave_out l, const char *group);
+/* The group of a row in leave-one-group-out; "": it is in none. */
 const char *left_out_text(const struct workload *p, enum leave_out l, char *buf, size_t size);
 
 struct scored {
     const struct workload *p;
     bool anchor;        /* not scored */
+    bool undated;       /* not scored either: a date is left out, and it has none */
     bool shown;         /* an anchor used by the fit: not above its roof (68) */
     bool priced;        /* else: p->reason, or reason */
     char reason[256];
     struct estimate e;
     double predicted, lo, hi; /* in the row's unit: tokens/s or seconds */
     double error;       /* predicted / measured - 1; no estimate: -1 (67) */
+    double naive_error; /* of the roofs' seconds over one fraction a phase (67); NaN: no rate */
 };
 
 /* Fits and predicts rows[n] into out[n]. errors: of the model, out of memory */
 int score_rows(struct scored *out, const struct workload *rows, size_t n, const struct score_options *o, struct error *err);
+
+static inline bool is_scored_row(const struct scored *s)
+{
+    return !s->anchor && !s->undated;
+}
 
 /* Rows that share the values of some keys. */
 struct score_group {
@@ -74,6 +93,7 @@ struct score_group {
     int n_key;
     size_t rows, unpriced;
     double bias, mape, median_ape, p90_ape, coverage90; /* fractions; of all rows, (67) */
+    double naive_ape; /* median of the naive predictor's; NaN: it has none */
     double half90; /* median relative half-width of estimated rows; NaN: none */
 };
 

@@ -64,7 +64,7 @@ static int add(struct training_groups *k, const char *key, const char *value, st
 int training_add_row(struct training_groups *k, const struct workload *p, struct error *err)
 {
     char text[256];
-    for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
+    for (int l = LEAVE_HARDWARE; l < LEAVE_DATE; l++)
         if ((l != LEAVE_TOPOLOGY || p->m->kind == MEASURE_ALL_REDUCE) &&
             add(k, leave_out_name((enum leave_out)l), left_out_text(p, (enum leave_out)l, text, sizeof text), err) != 0)
             return -1;

@@ -18,6 +18,8 @@ static const struct column score_group_columns[] = {
     { "p90_ape", "P90", COL_FRACTION, NULL, COL_KEY, AT(p90_ape), EMPTY_VALUE, NULL, NULL },
     { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, AT(coverage90), EMPTY_VALUE, NULL, "share of rows whose measurement lies in the "
       "predicted 90 % interval" },
+    { "naive_ape", "naive median", COL_FRACTION, NULL, COL_MEDIUM, AT(naive_ape), EMPTY_NULL, NULL, "median error of the roofs' seconds divided by one "
+      "fraction a phase, fitted to the scored rows; null: no rates" },
     { "half90", "relative half-width", COL_FRACTION, NULL, COL_MAJOR, AT(half90), EMPTY_NULL, NULL, "median relative half-width of those intervals, "
       "(hi - lo) / 2 / prediction; null: no row is predicted" },
 };
@@ -121,7 +123,7 @@ static int worst_rows(struct table_rows *to, const struct scored *rows, size_t n
     if (!order)
         return error_oom(err, n * sizeof *order, "a score");
     for (size_t i = 0; i < n; i++)
-        if (!rows[i].anchor)
+        if (is_scored_row(&rows[i]))
             order[k++] = &rows[i];
     qsort(order, k, sizeof *order, by_error);
     for (size_t i = 0; i < k && (int64_t)i < n_worst; i++)
@@ -134,15 +136,16 @@ static int worst_rows(struct table_rows *to, const struct scored *rows, size_t n
 
 static json_t *meta_json(const struct score_print *o, const struct measurements *l, const struct scored *rows, json_t *groups)
 {
-    json_int_t unpriced = 0, anchors = 0;
+    json_int_t unpriced = 0, anchors = 0, undated = 0;
     for (size_t i = 0; i < l->n; i++) {
         anchors += rows[i].anchor;
-        unpriced += !rows[i].anchor && !rows[i].priced;
+        undated += rows[i].undated;
+        unpriced += is_scored_row(&rows[i]) && !rows[i].priced;
     }
-    return json_pack("{s:o,s:s,s:s,s:o,s:i,s:I,s:I,s:I,s:o}", "file", json_text(o->file), "kind", measure_file_name(l->file),
+    return json_pack("{s:o,s:s,s:s,s:o,s:i,s:I,s:I,s:I,s:I,s:o}", "file", json_text(o->file), "kind", measure_file_name(l->file),
                      "time_model", o->score->model->name, "leave_out",
                      o->score->leave ? json_string(leave_out_name(o->score->leave)) : json_null(), "anchor_rows", o->score->n_anchor,
-                     "n_rows", (json_int_t)l->n - anchors, "n_unpriced", unpriced, "n_anchor", anchors, "groups", groups);
+                     "n_rows", (json_int_t)l->n - anchors - undated, "n_unpriced", unpriced, "n_anchor", anchors, "n_undated", undated, "groups", groups);
 }
 
 /* Groups and, in tables, the rows with the largest errors below. */

@@ -95,6 +95,33 @@ int stack_traits_build(const struct measurement *m)
     return measure_date(m->date, &year, &month) == MEASURE_DATE && year >= MEASURE_FIRST_YEAR ? build_of(year, month > 0 ? month : MIDDLE) : 0;
 }
 
+/* The month at whose beginning that build was new. */
+static int month_of_build(int build)
+{
+    enum { FIRST_YEAR = 2023, LAST_YEAR = 2040, DECEMBER = 12 };
+    int month = 0, latest = 0;
+    for (int i = FIRST_YEAR * DECEMBER; i < LAST_YEAR * DECEMBER; i++) {
+        const int newest = build_of(i / DECEMBER, i % DECEMBER + 1);
+        if (newest > latest && newest <= build) {
+            latest = newest;
+            month = 100 * (i / DECEMBER) + i % DECEMBER + 1;
+        }
+    }
+    return month;
+}
+
+int stack_traits_month(const struct workload *p)
+{
+    enum { MIDDLE = 6 };
+    const struct measurement *m = p->m;
+    const struct rule_fact fact[KEY_COUNT] = { [KEY_STACK] = { .text = p->stack ? p->stack->id : NULL }, [KEY_RELEASE] = { .text = m->date } };
+    const int build = is_llama_cpp(m->engine) ? build_said(m) : 0;
+    int year, month;
+    if (measure_date(m->date, &year, &month) == MEASURE_DATE && year >= MEASURE_FIRST_YEAR)
+        return 100 * year + (month > 0 ? month : MIDDLE);
+    return build > 0 ? month_of_build(build) : (int)stacks_value(TABLE_RELEASES, 0, fact, 0);
+}
+
 const char *stack_traits_type(const struct stack_traits *f)
 {
     const char *quant = f->p->m->quant;
@@ -129,6 +156,15 @@ enum generation stack_traits_generation(enum maker maker, const char *name)
 {
     const struct rule_fact fact[KEY_COUNT] = { [KEY_MAKER] = { .number = maker }, [KEY_NAME] = { .text = name }, [KEY_WORD] = { .text = name } };
     return (enum generation)stacks_value(TABLE_GENERATIONS, 0, fact, GENERATION_OTHER);
+}
+
+const char *stack_traits_lineage(const struct workload *p)
+{
+    const struct machine *m = p->machine;
+    const struct rule_fact fact[KEY_COUNT] = { [KEY_MAKER] = { .number = maker_of(p) }, [KEY_KIND] = { .number = m->h.kind },
+                                               [KEY_NAME] = { .text = m->hardware, .also = m->h.name } };
+    const int l = (int)stacks_value(TABLE_LINEAGES, 0, fact, 0);
+    return l > 0 ? machine_lineages[l] : m->class_name;
 }
 
 /* Rate of 16 bits over FP32. */

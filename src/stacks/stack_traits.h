@@ -83,6 +83,10 @@ struct stack_traits {
 void stack_traits_init(struct stack_traits *f, const struct workload *p);
 /* llama.cpp's build number, as stated by its rows or from any row's date; 0: neither is stated. Other engines number builds differently. */
 int stack_traits_build(const struct measurement *m);
+/* Month of a row, 202408: its date's, its build's or its release's; 0: unknown. */
+int stack_traits_month(const struct workload *p);
+/* The design that a machine shares with others, "Blackwell"; its class where that is not known. */
+const char *stack_traits_lineage(const struct workload *p);
 /* Launch cost of an op in passes of so many tokens, as `launches`. */
 double stack_traits_launches(const struct stack_traits *f, double pass_tok);
 /* Value of an op table's first matching rule; `none` without a match. late: by key */
