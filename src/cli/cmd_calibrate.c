@@ -1,14 +1,18 @@
 /* roofcast calibrate: fit of the time model's constants to measurements. */
 #include "cli/measured.h"
 #include "learn/lessons.h"
+#include "report/folds.h"
 #include <string.h>
 
-enum { OPT_HARDWARE = 700 };
+enum { OPT_HARDWARE = 700, OPT_CROSS };
 
 static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
     { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile, for files that do not name it (vLLM, AIPerf)", 0 },
     MEASURED_OPTIONS,
+    { "cross-validate", OPT_CROSS, "FORMAT", OPTION_ARG_OPTIONAL,
+      "instead of constants print how well rows are predicted that were left out with their source, hardware, generation, engine or model: table (default), csv, json, "
+      "jsonl, md", 0 },
     { "output", 'o', "FILE", 0, "file of constants to write; -: standard output (default)", 0 },
     { 0 },
 };
@@ -17,6 +21,8 @@ struct calibrate_cli {
     const char *file[LESSONS_MAX_FILES], *hardware, *out;
     struct measured_options measured;
     size_t n_file;
+    bool cross;
+    enum report_format format;
 };
 
 static int parse(void *options, int key, const char *arg, struct error *err)
@@ -37,6 +43,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return 0;
     case OPT_HARDWARE:
         return cli_text(&o->hardware, arg);
+    case OPT_CROSS:
+        o->cross = true;
+        return arg ? report_format_find(arg, &o->format, err) : 0;
     case 'o':
         return cli_text(&o->out, arg);
     default:
@@ -56,7 +65,8 @@ static int run(const struct calibrate_cli *o, struct error *err)
     if (rc == 0 && !(p = workload_builder_new(o->hardware ? &hws : NULL, given.hardware, err)))
         rc = -1;
     rc = rc ? rc : lessons_learn(&f, o->file, o->n_file, &given, p, err);
-    rc = rc ? rc : constants_save(&f, o->out ? o->out : "-", err);
+    if (rc == 0)
+        rc = o->cross ? folds_print(&f, o->format, err) : constants_save(&f, o->out ? o->out : "-", err);
     constants_free(&f);
     workload_builder_free(p);
     measure_hws_free(&hws);
@@ -76,7 +86,7 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
         "  roofcast calibrate run.json llama-bench.json -o mine.json\n"
         "  roofcast calibrate vllm-serve.json --hw h100-sxm -o server.json\n";
     static const struct cli_syntax syntax = { option_table, parse, "FILE...", doc, NULL };
-    struct calibrate_cli o = { 0 };
+    struct calibrate_cli o = { .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (o.n_file == 0)

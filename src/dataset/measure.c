@@ -460,3 +460,16 @@ int measured_context(struct measure_context *x, const struct measured_options *o
                                    .batch = (double)o->batch, .tp = (int)o->tp };
     return hwprofile_this_path(&x->hardware, o->hw, err);
 }
+
+/* "XiongjieDai/GPU-Benchmarks-on-LLM-Inference README.md" -> before the blank; "QwenLM/Qwen2.5(Qwen3 repo) docs/..." too. */
+const char *measure_publisher(const struct measurement *m, char *buf, size_t size)
+{
+    const char *s = m->source, *blank = strchr(s, ' ');
+    if (m->kind == MEASURE_SERVING) { /* "source_file=...; model=...; ..." */
+        snprintf(buf, size, "%.*s", (int)strcspn(s, ";"), s);
+        return buf;
+    }
+    const size_t n = strchr(s, '/') && blank && strchr(s, '/') < blank ? (size_t)(blank - s) : strlen(s);
+    snprintf(buf, size, "%.*s", (int)(n < size ? n : size - 1), s);
+    return buf;
+}

@@ -136,6 +136,8 @@ enum measure_file {
     FILE_BATCHED_BENCH,
     FILE_GUIDELLM,
 };
+/* Who published a row: "XiongjieDai/GPU-Benchmarks-on-LLM-Inference README.md" -> the repository. */
+const char *measure_publisher(const struct measurement *m, char *buf, size_t size);
 const char *measure_file_name(enum measure_file f); /* "throughput.csv", "llama-bench", ... */
 
 struct measurements {

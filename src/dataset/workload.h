@@ -142,7 +142,7 @@ const char *roof_violation_text(const struct workload *p, char *buf, size_t size
  */
 const char *workload_as_rate(const struct workload *p, struct measurement *out);
 /* Source of a row in group names: the repository, without the file. */
-const char *source_text(const struct measurement *m, char *buf, size_t size);
+const char *measure_publisher(const struct measurement *m, char *buf, size_t size);
 /*
  * Roofs of the machine for n_threads (0: all) and such a link; cached, equal arguments share one. NULL: *err, as of roofs_init(), or out of
  * memory.

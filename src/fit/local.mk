@@ -6,6 +6,4 @@ libfit_a_SOURCES = \
   %D%/fit.c \
   %D%/fit.h \
   %D%/least.c \
-  %D%/least.h \
-  %D%/quantile.c \
-  %D%/quantile.h
+  %D%/least.h

@@ -1,6 +1,6 @@
 #include "learn/constants.h"
 #include "base/json.h"
-#include "learn/spread.h"
+#include "learn/interval.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -99,9 +99,9 @@ void constants_keep_files(struct constants *c)
 
 static int known_interval(const char *name, const char *ctx, struct error *err)
 {
-    if (spread_is_name(name))
+    if (interval_is_name(name))
         return 0;
-    return error_set(err, ERROR_INPUT, "%s: field \"name\": expected \"interval\" or such as \"interval situation=seen\", found \"%.64s\"",
+    return error_set(err, ERROR_INPUT, "%s: field \"name\": expected \"interval\" or such as \"interval novelty=machine side=slower\", found \"%.64s\"",
                      ctx, name);
 }
 

@@ -5,7 +5,7 @@
 #ifndef LEARN_CONSTANTS_H
 #define LEARN_CONSTANTS_H
 
-#include "stacks/effects.h"
+#include "learn/interval.h"
 
 enum { CONSTANTS_SOURCE = 1024 }; /* bytes of the names of the files of a fit */
 
@@ -27,6 +27,7 @@ struct constants {
     char **group;     /* training groups: "hardware=NVIDIA RTX 4090", "model=...", "engine=..." */
     size_t n_group;
     char source[CONSTANTS_SOURCE]; /* the files: "throughput.csv, measured.csv" */
+    struct fold_figure fold[FOLD_COUNT]; /* of cross-validation, as constants_fit() sets them; not in files */
 };
 
 struct constants_file {

@@ -95,7 +95,7 @@ static void words(FILE *f, const struct workload *p)
     const struct measurement *m = p->m;
     snprintf(tags, sizeof tags, "%u", m->tags);
     const char *const v[] = {
-        m->id, source_text(m, source, sizeof source), m->hardware, p->machine->profile, p->machine->class_name, m->engine, p->stack->id,
+        m->id, measure_publisher(m, source, sizeof source), m->hardware, p->machine->profile, p->machine->class_name, m->engine, p->stack->id,
         m->version, m->model, p->preset, p->type, m->quant, p->moe ? "moe" : "dense",
         measure_phase_name(m->phase), measure_metric_name(m->metric), is_clean(m) ? "yes" : "no", tags,
         split_name(p->split), m->op, m->topology,

@@ -9,19 +9,6 @@ bool is_clean(const struct measurement *m)
     return !(m->tags & (TAG_E2E | TAG_COMMUNITY));
 }
 
-/* "XiongjieDai/GPU-Benchmarks-on-LLM-Inference README.md" -> before the blank; "QwenLM/Qwen2.5(Qwen3 repo) docs/..." too. */
-const char *source_text(const struct measurement *m, char *buf, size_t size)
-{
-    const char *s = m->source, *blank = strchr(s, ' ');
-    if (m->kind == MEASURE_SERVING) { /* "source_file=...; model=...; ..." */
-        snprintf(buf, size, "%.*s", (int)strcspn(s, ";"), s);
-        return buf;
-    }
-    const size_t n = strchr(s, '/') && blank && strchr(s, '/') < blank ? (size_t)(blank - s) : strlen(s);
-    snprintf(buf, size, "%.*s", (int)(n < size ? n : size - 1), s);
-    return buf;
-}
-
 const char *engine_text(const struct stack *s, char *buf, size_t size)
 {
     static const char family[] = "llama.cpp-";
@@ -47,9 +34,9 @@ static const char *value_of(const struct workload *p, enum column k, char *buf)
     char coarse[VALUE_SIZE];
     switch (k) {
     case COL_SOURCE:
-        return source_text(m, buf, VALUE_SIZE);
+        return measure_publisher(m, buf, VALUE_SIZE);
     case COL_SOURCE_FILE:
-        return m->kind == MEASURE_SERVING || strcmp(source_text(m, buf, VALUE_SIZE), m->source) == 0 ? "" : m->source;
+        return m->kind == MEASURE_SERVING || strcmp(measure_publisher(m, buf, VALUE_SIZE), m->source) == 0 ? "" : m->source;
     case COL_CLASS:
         return p->machine->class_name;
     case COL_HARDWARE:

@@ -1,322 +1,250 @@
-/* Rows predicted by leave-one-group-out cross-validation. methods.md (58), (59) */
+/* Training rows predicted by fits without their publisher, machine, design, engine or model. methods.md (58), (59) */
 #include "fit/cross.h"
-#include "learn/spread.h"
+#include "learn/interval.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double level = 0.9;
-static const double nearest = 1e-3; /* of an error over its expected spread; duplicates may be predicted exactly */
-
-enum { FEW = 10 }; /* number of rows with half the weight of many */
 /* Fraction of the rows above which leaving a group out needs a refit. (58) */
 static const double many_of = 0.1;
-/* Fraction of the fold's deficit to apply: with all folds rows lack less. (59) */
-static const double lacking = 0.5;
 
-/* A row that was left out. */
-struct held_row {
-    uint32_t alike; /* group of similar rows */
-    uint8_t situation, side;
-    bool faster;    /* than predicted */
-    double ln_base; /* ln of the expected spread */
+/* The groups of a key. */
+struct grouping {
+    uint32_t *id;     /* [n] of each row */
+    uint32_t *count;  /* [n_group] */
+    uint32_t *hidden; /* [n_group] rows left out */
+    uint32_t n_group;
 };
 
-struct member {
-    char *text; /* the group */
+/* The folds' groups, and those of rows alike. */
+enum { BY_ALIKE = FOLD_ANCHORED, N_GROUPING };
+
+const char *const fold_names[FOLD_COUNT] = { "source", "hardware", "generation", "engine", "work", "hardware, anchored" };
+
+struct holding {
+    const struct interval_input *x;
+    struct cross *cross;
+    struct grouping by[N_GROUPING];
+    struct held_row *held;
+    size_t n, cap;
+    size_t *member;        /* [x->n] */
+    double *sigma;         /* [x->n] */
+    struct cross_row *out; /* [x->n] */
+};
+
+struct text_at {
+    char *text;
     size_t row;
 };
 
-struct held_out {
-    struct fit *f;
-    const struct spread_input *x;
-    struct cross *cross;
-    struct quantile_row *row; /* rows left out so far */
-    struct held_row *left;        /* of each */
-    uint8_t *fold;            /* of each: fold of its group */
-    uint8_t *own_fold;        /* [x->n]: of each row of the fit, for the current situation */
-    uint32_t *alike;          /* [x->n] */
-    size_t n, cap;
-    struct member *member;    /* [x->n], by group */
-    size_t *number;           /* [x->n] */
-    double *sigma;            /* [x->n] */
-    struct cross_row *out;    /* [x->n] */
-};
-
-static int make_room(struct held_out *l, struct error *err)
-{
-    if (l->n < l->cap)
-        return 0;
-    const size_t cap = l->cap ? 2 * l->cap : 256;
-    struct quantile_row *row = realloc(l->row, cap * sizeof *row);
-    l->row = row ? row : l->row;
-    struct held_row *left = realloc(l->left, cap * sizeof *left);
-    l->left = left ? left : l->left;
-    uint8_t *fold = realloc(l->fold, cap);
-    l->fold = fold ? fold : l->fold;
-    if (!row || !left || !fold)
-        return error_oom(err, cap * sizeof *row, "spreads");
-    l->cap = cap;
-    return 0;
-}
-
-static int add_row(struct held_out *l, enum situation s, size_t i, const struct cross_row *c, struct error *err)
-{
-    if (fitted_kind(l->x->workload[i]->m) != l->x->fitted[i].kind)
-        return 0; /* a training row only: another fit predicts it (50) */
-    const double own = l->x->sigma * l->x->row[i].sigma, base = sqrt(c->sd * c->sd + own * own);
-    const enum side side = spread_side(l->x->workload[i], c->error);
-    if (make_room(l, err) != 0 || spread_effects(l->f, true, s, side, l->x->workload[i], &l->row[l->n], err) != 0)
-        return -1;
-    l->row[l->n].ln_ratio = log(fmax(fabs(c->error) / base, nearest));
-    l->fold[l->n] = l->own_fold[i];
-    l->left[l->n++] = (struct held_row){ .alike = l->alike[i], .situation = (uint8_t)s, .side = (uint8_t)side, .faster = c->error > 0,
-                                     .ln_base = log(base) };
-    return 0;
-}
-
-/* Leaves rows out one by one: errors of a row with known machine, engine and model. */
-static int leave_rows(struct held_out *l, struct error *err)
-{
-    for (size_t i = 0; i < l->x->n_seen; i++) {
-        struct cross_row c;
-        if (cross_leave_out(l->cross, &i, 1, NULL, l->x->apart, &c, err) != 0 || add_row(l, SITUATION_SEEN, i, &c, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Anchors of a group stay: those of the fit, or else the first of each phase. */
-static void keep_anchors(struct held_out *l, const size_t *row, size_t n)
-{
-    bool shown = false;
-    for (size_t i = 0; i < n; i++)
-        shown |= row[i] >= l->x->n_seen;
-    for (size_t i = 0; i < n; i++) {
-        bool first = !shown;
-        for (size_t j = 0; j < i && first; j++)
-            first = l->x->workload[row[j]]->m->phase != l->x->workload[row[i]]->m->phase;
-        l->sigma[i] = row[i] >= l->x->n_seen ? l->x->row[row[i]].sigma : first ? l->x->shown_sigma : 0;
-    }
-}
-
-static int leave_group(struct held_out *l, enum situation s, const size_t *row, size_t n, struct error *err)
-{
-    memset(l->sigma, 0, n * sizeof *l->sigma);
-    if (s == SITUATION_ANCHORED)
-        keep_anchors(l, row, n);
-    const bool machine = s == SITUATION_NEW_MACHINE || s == SITUATION_ANCHORED, many = machine && (double)n > many_of * (double)l->x->n;
-    if ((many ? cross_fit_again : cross_leave_out)(l->cross, row, n, l->sigma, l->x->apart, l->out, err) != 0)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        if (l->sigma[i] <= 0 && row[i] < l->x->n_seen && add_row(l, s, row[i], &l->out[i], err) != 0)
-            return -1;
-    return 0;
-}
-
 static int by_text(const void *a, const void *b)
 {
-    const struct member *x = a, *y = b;
+    const struct text_at *x = a, *y = b;
     const int c = strcmp(x->text, y->text);
     return c ? c : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Rows of one machine, source, engine and phase have correlated errors. */
-static const char *similarity_key(const struct workload *p, char *buf, size_t size)
+static const char *alike_text(const struct workload *p, char *buf, size_t size)
 {
     char machine[256], source[256];
     snprintf(buf, size, "%.80s|%.80s|%.40s|%d %d %.20s", left_out_text(p, LEAVE_HARDWARE, machine, sizeof machine),
-             source_text(p->m, source, sizeof source), p->stack ? p->stack->id : "", (int)p->m->phase, (int)p->m->metric, p->m->op);
+             measure_publisher(p->m, source, sizeof source), p->stack ? p->stack->id : "", (int)p->m->phase, (int)p->m->metric, p->m->op);
     return buf;
 }
 
-/* Sorts rows by their group of `key` (LEAVE_NOTHING: of similar rows); free_members() afterwards, also of a failure. */
-static int sort_members(struct held_out *l, enum leave_out key, struct error *err)
+static const char *key_text(const struct workload *p, int key, char *buf, size_t size)
 {
-    const size_t n = l->x->n;
-    for (size_t i = 0; i < n; i++) {
-        const struct workload *p = l->x->workload[i];
+    static const enum leave_out of[] = { [FOLD_SOURCE] = LEAVE_SOURCE, [FOLD_HARDWARE] = LEAVE_HARDWARE, [FOLD_GENERATION] = LEAVE_GENERATION,
+                                         [FOLD_ENGINE] = LEAVE_ENGINE };
+    if (key == BY_ALIKE)
+        return alike_text(p, buf, size);
+    return left_out_text(p, key == FOLD_WORK ? training_work_key(p) : of[key], buf, size);
+}
+
+static int group(struct holding *h, int key, struct error *err)
+{
+    const size_t n = h->x->n;
+    struct grouping *g = &h->by[key];
+    struct text_at *sorted = calloc(n + 1, sizeof *sorted);
+    *g = (struct grouping){ calloc(n + 1, sizeof *g->id), calloc(n + 1, sizeof *g->count), calloc(n + 1, sizeof *g->hidden), 0 };
+    int rc = sorted && g->id && g->count && g->hidden ? 0 : error_oom(err, n * sizeof *sorted, "groups");
+    for (size_t i = 0; i < n && rc == 0; i++) {
         char text[256];
-        l->member[i] = (struct member){ strdup(key == LEAVE_NOTHING ? similarity_key(p, text, sizeof text) : left_out_text(p, key, text, sizeof text)), i };
-        if (!l->member[i].text)
-            return error_oom(err, sizeof text, "groups");
+        sorted[i] = (struct text_at){ strdup(key_text(h->x->workload[i], key, text, sizeof text)), i };
+        rc = sorted[i].text ? 0 : error_oom(err, sizeof text, "groups");
     }
-    qsort(l->member, n, sizeof *l->member, by_text);
+    if (rc == 0)
+        qsort(sorted, n, sizeof *sorted, by_text);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        g->n_group += i == 0 || strcmp(sorted[i - 1].text, sorted[i].text) != 0;
+        g->id[sorted[i].row] = g->n_group - 1;
+        g->count[g->n_group - 1]++;
+    }
+    for (size_t i = 0; sorted && i < n; i++)
+        free(sorted[i].text);
+    free(sorted);
+    return rc;
+}
+
+/* Rows of its group remain. */
+static bool remains(const struct grouping *g, size_t row)
+{
+    return g->hidden[g->id[row]] < g->count[g->id[row]];
+}
+
+static void hide(struct holding *h, size_t n, bool hidden)
+{
+    for (int key = 0; key < N_GROUPING; key++)
+        for (size_t i = 0; i < n; i++)
+            h->by[key].hidden[h->by[key].id[h->member[i]]] = hidden ? h->by[key].hidden[h->by[key].id[h->member[i]]] + 1 : 0;
+}
+
+static int add_row(struct holding *h, enum fold fold, enum novelty novelty, size_t i, const struct cross_row *c, struct error *err)
+{
+    const struct workload *p = h->x->workload[i];
+    if (fitted_kind(p->m) != h->x->fitted[i].kind)
+        return 0; /* a training row only: another fit predicts it (50) */
+    if (h->n == h->cap) {
+        const size_t cap = h->cap ? 2 * h->cap : 256;
+        struct held_row *held = realloc(h->held, cap * sizeof *held);
+        if (!held)
+            return error_oom(err, cap * sizeof *held, "rows left out");
+        h->held = held;
+        h->cap = cap;
+    }
+    const double own = h->x->sigma * h->x->row[i].sigma, base = sqrt(c->sd * c->sd + own * own);
+    h->held[h->n++] = (struct held_row){ .p = p, .novelty = novelty, .side = c->error > 0 ? SIDE_FASTER : SIDE_SLOWER, .fold = fold, .error = c->error,
+                                         .ratio = fabs(c->error) / base, .alike = h->by[BY_ALIKE].id[i] };
     return 0;
 }
 
-static void free_members(struct held_out *l)
+/* Anchors of a group stay: those of the fit, or else the first of each phase. */
+static void keep_anchors(struct holding *h, size_t n)
 {
-    for (size_t i = 0; i < l->x->n; i++) {
-        free(l->member[i].text);
-        l->member[i].text = NULL;
+    const struct interval_input *x = h->x;
+    bool shown = false;
+    for (size_t i = 0; i < n; i++)
+        shown |= h->member[i] >= x->n_seen;
+    for (size_t i = 0; i < n; i++) {
+        const size_t row = h->member[i];
+        bool first = !shown;
+        for (size_t j = 0; j < i && first; j++)
+            first = x->workload[h->member[j]]->m->phase != x->workload[row]->m->phase;
+        h->sigma[i] = row >= x->n_seen ? x->row[row].sigma : first ? x->shown_sigma : 0;
     }
 }
 
-/* The end of the group that begins at i. */
-static size_t group_end(const struct held_out *l, size_t i)
+/* Predicts the n members by a fit without them. */
+static int leave_members(struct holding *h, size_t n, enum fold fold, struct error *err)
 {
-    size_t k = i + 1;
-    while (k < l->x->n && strcmp(l->member[k].text, l->member[i].text) == 0)
-        k++;
-    return k;
-}
-
-/* Leaves out each group of `key` in turn. A single group cannot be predicted from others. */
-static int leave_groups(struct held_out *l, enum situation s, enum leave_out key, struct error *err)
-{
-    const size_t n = l->x->n;
-    int rc = sort_members(l, key, err);
-    for (size_t i = 0, k; i < n && rc == 0; i = k) {
-        k = group_end(l, i);
-        for (size_t j = i; j < k; j++)
-            l->number[j - i] = l->member[j].row;
-        if (k - i < n)
-            rc = leave_group(l, s, l->number, k - i, err);
+    const bool anchored = fold == FOLD_ANCHORED;
+    const struct interval_input *x = h->x;
+    memset(h->sigma, 0, n * sizeof *h->sigma);
+    if (anchored)
+        keep_anchors(h, n);
+    const bool many = (double)n > many_of * (double)x->n;
+    int rc = (many ? cross_fit_again : cross_leave_out)(h->cross, h->member, n, h->sigma, x->apart, h->out, err);
+    hide(h, n, true);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const size_t row = h->member[i];
+        if (h->sigma[i] > 0 || row >= x->n_seen)
+            continue;
+        const enum novelty novelty =
+            novelty_from(remains(&h->by[FOLD_HARDWARE], row), remains(&h->by[FOLD_GENERATION], row), remains(&h->by[FOLD_ENGINE], row), remains(&h->by[FOLD_WORK], row));
+        rc = add_row(h, fold, anchored ? NOVELTY_ANCHORED : novelty, row, &h->out[i], err);
     }
-    free_members(l);
+    hide(h, n, false);
     return rc;
 }
 
-/* Distributes groups among folds; *few (may be NULL): fewer groups than folds. */
-enum { N_FOLD = 5 };
-static int assign_folds(struct held_out *l, enum leave_out key, bool *few, struct error *err)
+/* Leaves out each group of a key in turn. A single group cannot be predicted from others. */
+static int leave_groups(struct holding *h, enum fold fold, struct error *err)
 {
-    int rc = sort_members(l, key, err), n_group = 0;
-    for (size_t i = 0, k; i < l->x->n && rc == 0; i = k, n_group++) {
-        k = group_end(l, i);
-        for (size_t j = i; j < k; j++)
-            l->own_fold[l->member[j].row] = (uint8_t)(n_group % N_FOLD);
+    const struct grouping *g = &h->by[fold == FOLD_ANCHORED ? FOLD_HARDWARE : fold];
+    int rc = 0;
+    for (uint32_t k = 0; k < g->n_group && g->n_group > 1 && rc == 0; k++) {
+        size_t n = 0;
+        for (size_t i = 0; i < h->x->n; i++)
+            if (g->id[i] == k)
+                h->member[n++] = i;
+        rc = leave_members(h, n, fold, err);
     }
-    free_members(l);
-    if (few)
-        *few = n_group < N_FOLD;
     return rc;
 }
 
-static int deal_likes(struct held_out *l, struct error *err)
+/* Rows one by one: where there is a single publisher. */
+static int leave_rows(struct holding *h, struct error *err)
 {
-    int rc = sort_members(l, LEAVE_NOTHING, err);
-    uint32_t n_group = 0;
-    for (size_t i = 0, k; i < l->x->n && rc == 0; i = k, n_group++) {
-        k = group_end(l, i);
-        for (size_t j = i; j < k; j++)
-            l->alike[l->member[j].row] = n_group;
+    int rc = 0;
+    for (size_t i = 0; i < h->x->n_seen && rc == 0; i++) {
+        h->member[0] = i;
+        rc = leave_members(h, 1, FOLD_SOURCE, err);
     }
-    free_members(l);
     return rc;
 }
 
-static int leave_all(struct held_out *l, struct error *err)
+static int leave_all(struct holding *h, struct error *err)
 {
-    const struct workload *p = l->x->workload[0];
-    const bool engine = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
-    const enum leave_out work = situation_work_key(p);
-    bool few;
-    if (assign_folds(l, LEAVE_HARDWARE, &few, err) != 0 || leave_groups(l, SITUATION_ANCHORED, LEAVE_HARDWARE, err) != 0 ||
-        leave_groups(l, SITUATION_NEW_MACHINE, LEAVE_HARDWARE, err) != 0 || (!few && leave_rows(l, err) != 0) ||
-        assign_folds(l, work, NULL, err) != 0 || (few && leave_rows(l, err) != 0) ||
-        leave_groups(l, SITUATION_NEW_WORK, work, err) != 0)
-        return -1;
-    if (!engine)
-        return 0;
-    return assign_folds(l, LEAVE_ENGINE, NULL, err) != 0 ? -1 : leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err);
+    const bool engine = training_has_engine(h->x->workload[0]);
+    int rc = h->by[FOLD_SOURCE].n_group > 1 ? 0 : leave_rows(h, err);
+    for (int fold = 0; fold < FOLD_COUNT && rc == 0; fold++)
+        if (engine || fold != FOLD_ENGINE)
+            rc = leave_groups(h, (enum fold)fold, err);
+    return rc;
 }
 
-/* Each of n similar rows has the weight 1 / sqrt(n). Rates have few similar rows (enough_alike() of model.c). (59) */
-static int set_weights(struct held_out *l, struct error *err)
-{
-    if (l->x->workload[0]->m->kind == MEASURE_RATE)
-        return 0;
-    uint32_t *count = calloc(l->x->n * SITUATION_COUNT + 1, sizeof *count); /* of a situation's rows */
-    if (!count)
-        return error_oom(err, l->x->n * sizeof *count, "spreads");
-    for (size_t i = 0; i < l->n; i++)
-        count[l->left[i].alike * SITUATION_COUNT + l->left[i].situation]++;
-    for (size_t i = 0; i < l->n; i++)
-        l->row[i].weight = 1 / sqrt(count[l->left[i].alike * SITUATION_COUNT + l->left[i].situation]);
-    free(count);
-    return 0;
-}
+/* ---- figures ---------------------------------------------------------------------------------------------------- */
 
-/* Inflates one side of a situation by its deficit in cross-validation. */
-static void inflate_side(const struct held_out *l, enum situation s, enum side side, const double *by, struct half_width_row *room)
+static int set_figures(struct fold_figure *out, const struct holding *h, const struct fit *f, struct error *err)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (l->left[i].situation == s && l->left[i].side == side)
-            room[n++] = (struct half_width_row){ .ln_out = by[i], .weight = l->row[i].weight };
-    if (n > 0)
-        spread_inflate(l->f, s, side, lacking * fmax(half_width_within(room, n), 0) * (double)n / (double)(n + FEW));
-}
-
-/* Half-widths of a situation, relative to those of similar rows. */
-static int fit_half_width(const struct held_out *l, enum situation s, const double *by, struct half_width_row *room, struct error *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (l->left[i].situation == s)
-            room[n++] = (struct half_width_row){ .ln_out = by[i], .ln_half = l->left[i].ln_base + l->row[i].ln_ratio - by[i],
-                                            .weight = l->row[i].weight, .faster = l->left[i].faster };
-    if (n == 0)
-        return 0;
-    struct half_width r = half_width_shortest(room, n);
-    const double few = (double)n / (double)(n + FEW);
-    r.slower *= few;
-    r.faster *= few;
-    return spread_set_half_width(l->f, s, &r, n, err);
-}
-
-/*
- * Half-widths fitted to some machines cover others less often: each side of a situation is inflated by its deficit in cross-validation
- * without their machines (models, topologies, engines, where those are new), shrunk for few rows. (59) Seconds: shortest interval. (61)
- */
-static int inflate(struct held_out *l, struct error *err)
-{
-    double *by = malloc((l->n + 1) * sizeof *by);
-    struct half_width_row *room = malloc((l->n + 1) * sizeof *room);
-    int rc = by && room ? quantile_cross(l->f, l->row, l->n, level, l->fold, N_FOLD, by, err)
-                        : error_oom(err, l->n * sizeof *room, "spreads");
-    for (int s = 0; s < SITUATION_COUNT && rc == 0; s++)
-        if (spread_has_sides(l->x->workload[0])) {
-            inflate_side(l, (enum situation)s, SIDE_SLOWER, by, room);
-            inflate_side(l, (enum situation)s, SIDE_FASTER, by, room);
-        } else {
-            rc = fit_half_width(l, (enum situation)s, by, room, err);
+    double *ape = malloc((h->n + 1) * sizeof *ape);
+    if (!ape)
+        return error_oom(err, h->n * sizeof *ape, "figures");
+    for (int fold = 0; fold < FOLD_COUNT; fold++) {
+        struct fold_figure *g = &out[fold];
+        double sum = 0, within = 0;
+        *g = (struct fold_figure){ 0, NAN, NAN, NAN };
+        for (size_t i = 0; i < h->n; i++) {
+            const struct held_row *r = &h->held[i];
+            if ((int)r->fold != fold)
+                continue;
+            ape[g->n++] = fabs(exp(-r->error) - 1);
+            sum += fabs(r->error);
+            within += r->ratio <= interval_half(f, r->novelty, r->side, r->p, 1);
         }
-    free(by);
-    free(room);
-    return rc;
+        if (g->n > 0)
+            *g = (struct fold_figure){ g->n, stats_median(ape, g->n), sum / (double)g->n, within / (double)g->n };
+    }
+    free(ape);
+    return 0;
 }
 
-int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
+int interval_fit(struct fit *f, const struct interval_input *x, struct error *err)
 {
-    struct held_out l = { .f = f, .x = x };
+    struct holding h = { .x = x };
     if (x->n_seen == 0)
         return 0;
-    l.member = calloc(x->n, sizeof *l.member);
-    l.number = calloc(x->n, sizeof *l.number);
-    l.sigma = calloc(x->n, sizeof *l.sigma);
-    l.out = calloc(x->n, sizeof *l.out);
-    l.own_fold = calloc(x->n, sizeof *l.own_fold);
-    l.alike = calloc(x->n, sizeof *l.alike);
-    int rc = l.member && l.number && l.sigma && l.out && l.own_fold && l.alike ? 0 : error_oom(err, x->n * sizeof *l.out, "rows left out");
-    if (rc == 0 && !(l.cross = cross_new(x->fit, &fitted_model, x->row, x->n, err)))
+    h.member = calloc(x->n, sizeof *h.member);
+    h.sigma = calloc(x->n, sizeof *h.sigma);
+    h.out = calloc(x->n, sizeof *h.out);
+    int rc = h.member && h.sigma && h.out ? 0 : error_oom(err, x->n * sizeof *h.out, "rows left out");
+    if (rc == 0 && !(h.cross = cross_new(x->fit, &fitted_model, x->row, x->n, err)))
         rc = -1;
-    rc = rc ? rc : deal_likes(&l, err);
-    rc = rc ? rc : leave_all(&l, err);
-    rc = rc ? rc : set_weights(&l, err);
-    rc = rc ? rc : quantile_run(f, l.row, l.n, level, err);
-    rc = rc ? rc : inflate(&l, err);
-    cross_free(l.cross);
-    free(l.member);
-    free(l.number);
-    free(l.sigma);
-    free(l.out);
-    free(l.row);
-    free(l.left);
-    free(l.fold);
-    free(l.own_fold);
-    free(l.alike);
+    for (int key = 0; key < N_GROUPING && rc == 0; key++)
+        rc = group(&h, key, err);
+    rc = rc ? rc : leave_all(&h, err);
+    rc = rc ? rc : interval_calibrate(f, h.held, h.n, err);
+    if (rc == 0 && x->figure)
+        rc = set_figures(x->figure, &h, f, err);
+    cross_free(h.cross);
+    for (int key = 0; key < N_GROUPING; key++) {
+        free(h.by[key].id);
+        free(h.by[key].count);
+        free(h.by[key].hidden);
+    }
+    free(h.held);
+    free(h.member);
+    free(h.sigma);
+    free(h.out);
     return rc;
 }

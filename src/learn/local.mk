@@ -13,10 +13,9 @@ liblearn_a_SOURCES = \
   %D%/fitted.h \
   %D%/groups.c \
   %D%/held_out.c \
-  %D%/training.c \
+  %D%/interval.c \
+  %D%/interval.h \
   %D%/model.c \
-  %D%/half_width.c \
-  %D%/half_width.h \
   %D%/lessons.c \
   %D%/loop_price.c \
   %D%/loop_price.h \
@@ -27,5 +26,5 @@ liblearn_a_SOURCES = \
   %D%/simulated.c \
   %D%/software.c \
   %D%/software.h \
-  %D%/spread.c \
-  %D%/spread.h
+  %D%/training.c \
+  %D%/training.h

@@ -1,7 +1,7 @@
 /* The fitted time model: constants from training rows, seconds and an interval of a row. methods.md (57), (35) */
 #include "learn/constants.h"
 #include "learn/fitted.h"
-#include "learn/spread.h"
+#include "learn/interval.h"
 #include "stacks/attend.h"
 #include "stacks/priors.h"
 #include <math.h>
@@ -12,7 +12,8 @@
 struct fitted_one {
     struct fit fit;
     double sigma;      /* residual error, in sigma of a row */
-    struct fit spread; /* half-widths (spread.h) */
+    struct fit interval; /* half-widths (interval.h) */
+    struct fold_figure fold[FOLD_COUNT];
     struct training_groups by, shown;
     bool all;          /* its constants are of all rows */
     char source[CONSTANTS_SOURCE];
@@ -31,7 +32,7 @@ static void fitted_free(void *params)
     struct fitted *x = params;
     for (int k = 0; x && k < FITTED_KIND_COUNT; k++) {
         fit_free(&x->kind[k].fit);
-        fit_free(&x->kind[k].spread);
+        fit_free(&x->kind[k].interval);
         training_free(&x->kind[k].by);
         training_free(&x->kind[k].shown);
     }
@@ -182,9 +183,10 @@ static int spreads(struct fitted_one *x, const struct collected *c, size_t n_see
 {
     if (left_over(x, c->row, n_seen, err) != 0)
         return -1;
-    const struct spread_input in = { .fit = &x->fit, .row = c->row, .fitted = c->r, .workload = c->workload, .n = c->n, .n_seen = n_seen,
-                                     .sigma = x->sigma, .shown_sigma = anchor_sigma, .apart = apart };
-    return spread_fit(&x->spread, &in, err);
+    const struct interval_input in = { .fit = &x->fit, .row = c->row, .fitted = c->r, .workload = c->workload, .n = c->n, .n_seen = n_seen,
+                                     .sigma = x->sigma, .shown_sigma = anchor_sigma, .apart = apart,
+                                     .figure = x->fold };
+    return interval_fit(&x->interval, &in, err);
 }
 
 /* apart: predictions treat constants as independent. */
@@ -234,7 +236,7 @@ static int start_from(struct fitted_one *x, const struct constants *c, struct er
         x->fit.effect[e].from = c->c[i].from;
     }
     for (size_t i = 0; i < c->n_interval; i++)
-        if (fit_effect(&x->spread, c->interval[i].name, c->interval[i].value, c->interval[i].sd, err) == FIT_NO_EFFECT)
+        if (fit_effect(&x->interval, c->interval[i].name, c->interval[i].value, c->interval[i].sd, err) == FIT_NO_EFFECT)
             return -1;
     for (size_t i = 0; i < c->n_group; i++)
         if (training_add_text(&x->by, c->group[i], err) != 0)
@@ -324,9 +326,9 @@ static double model_ln_sd(const struct workload *p)
 }
 
 /* Spread of the logarithm of seconds from what is guessed of the row's machine, model and weights. (56), (doc/notes/datasets.md) */
-static double guess_ln_sd(const struct workload *p, enum situation s)
+static double guess_ln_sd(const struct workload *p, enum novelty s)
 {
-    const double machine = (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd;
+    const double machine = (s == NOVELTY_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd;
     return hypot(hypot(machine, model_ln_sd(p)), p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
 }
 
@@ -367,10 +369,10 @@ static int fitted_predict(const void *params, const struct workload *p, struct e
     const double fit_ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(fit_ln)),
                  base = sqrt(sd * sd + noise * noise);
     const double least = log(work_least_s(p)), ln = fmax(fit_ln, least); /* bounded by the roofs (27) */
-    const enum situation s = situation_of(&x->by, &x->shown, p);
+    const enum novelty s = novelty_of(&x->by, &x->shown, p);
     const double guessed = PREDICT_Z90 * guess_ln_sd(p, s);
-    *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(fmin(spread_half(&x->spread, s, SIDE_FASTER, p, base), ln - least), guessed)),
-                              .hi_s = exp(ln + hypot(spread_half(&x->spread, s, SIDE_SLOWER, p, base), guessed)) };
+    *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(fmin(interval_half(&x->interval, s, SIDE_FASTER, p, base), ln - least), guessed)),
+                              .hi_s = exp(ln + hypot(interval_half(&x->interval, s, SIDE_SLOWER, p, base), guessed)) };
     free(r);
     return isfinite(ln) ? 0 : error_set(err, ERROR_INPUT, "a prediction that is no number");
 }
@@ -416,10 +418,10 @@ void fitted_constants(const void *params, const struct stack_traits *of, unsigne
         for (int t = 0; t < TIME_PARAMETER_COUNT; t++)
             out->cov[s][t] = s == t || x->fit.cov ? covariance(&x->fit, &row, s, t) : 0;
     out->sigma = x->sigma * r.sigma;
-    const enum situation s = situation_of(&x->by, &x->shown, p);
+    const enum novelty s = novelty_of(&x->by, &x->shown, p);
     out->guess_ln_sd = guess_ln_sd(p, s);
-    out->widen = spread_half(&x->spread, s, SIDE_SLOWER, p, 1 / PREDICT_Z90);
-    out->widen_fast = spread_half(&x->spread, s, SIDE_FASTER, p, 1 / PREDICT_Z90);
+    out->widen = interval_half(&x->interval, s, SIDE_SLOWER, p, 1 / PREDICT_Z90);
+    out->widen_fast = interval_half(&x->interval, s, SIDE_FASTER, p, 1 / PREDICT_Z90);
 }
 
 /* ---- constants to ship ------------------------------------------------------------------------------ */
@@ -457,8 +459,8 @@ static int take_list(struct constant **out, size_t *n, const struct fit *f, stru
         return error_oom(err, f->n_effect * sizeof **out, "constants");
     for (size_t i = 0; i < f->n_effect; i++) {
         const struct fit_effect *e = &f->effect[i];
-        if (e->n_row == 0)
-            continue; /* a prior, not measured */
+        if (e->n_row == 0 || strstr(e->name, " publication="))
+            continue; /* a prior, not measured; a prediction is of another publication */
         struct constant *to = &(*out)[(*n)++];
         *to = (struct constant){ .value = e->value, .sd = e->se, .n_row = e->n_row, .from = e->from };
         snprintf(to->name, sizeof to->name, "%s", e->name);
@@ -469,9 +471,10 @@ static int take_list(struct constant **out, size_t *n, const struct fit *f, stru
 static int take_constants(struct constants *c, const struct fitted_one *x, struct error *err)
 {
     c->sigma = x->sigma;
+    memcpy(c->fold, x->fold, sizeof c->fold);
     if (take_list(&c->c, &c->n, &x->fit, err) != 0)
         return -1;
-    return take_list(&c->interval, &c->n_interval, &x->spread, err);
+    return take_list(&c->interval, &c->n_interval, &x->interval, err);
 }
 
 int constants_fit(struct constants_file *f, const struct workload *const *rows, size_t n, const char *source, struct error *err)

@@ -111,7 +111,7 @@ static const char *trait_text(const struct scored *s, enum trait t, char *buf, s
     case SAME_ENGINE:
         return *s->p->m->engine ? s->p->stack->id : "";
     case SAME_SOURCE:
-        return source_text(s->p->m, buf, size);
+        return measure_publisher(s->p->m, buf, size);
     case SAME_WHAT:
         return what_of(s->p->m);
     case N_SAME:
@@ -361,7 +361,7 @@ static void add_twin(struct strbuf *b, const struct score_reasons *r, const stru
     const struct measurement *o = twin->s->p->m;
     char who[160], source[128];
     const char *differs = twin->trait[SAME_ENGINE] != x->trait[SAME_ENGINE] ? twin->s->p->stack->id
-                          : twin->trait[SAME_SOURCE] != x->trait[SAME_SOURCE] ? source_text(o, source, sizeof source) : o->version;
+                          : twin->trait[SAME_SOURCE] != x->trait[SAME_SOURCE] ? measure_publisher(o, source, sizeof source) : o->version;
     if (*o->id)
         snprintf(who, sizeof who, "%.60s", o->id);
     else

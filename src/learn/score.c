@@ -55,7 +55,7 @@ const char *left_out_text(const struct workload *p, enum leave_out l, char *buf,
         snprintf(buf, size, "%s %d of %g", m->topology, m->n_devices, m->per_node);
         return buf;
     case LEAVE_SOURCE:
-        return source_text(m, buf, size);
+        return measure_publisher(m, buf, size);
     case LEAVE_GENERATION:
         snprintf(buf, size, "%s", stack_traits_lineage(p));
         return buf;

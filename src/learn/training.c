@@ -1,5 +1,5 @@
-/* Training groups of a fit, and the situation of a row to predict. */
-#include "learn/spread.h"
+/* Training groups of a fit, and what is new about a row to predict. */
+#include "learn/training.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,22 +80,29 @@ static bool has_group(const struct training_groups *k, const struct workload *p,
     return there;
 }
 
-/* Ops and all-reduces have no engine. */
-static bool has_engine(const struct workload *p)
+bool training_has_engine(const struct workload *p)
 {
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
 }
 
-enum leave_out situation_work_key(const struct workload *p)
+enum leave_out training_work_key(const struct workload *p)
 {
     return p->m->kind == MEASURE_ALL_REDUCE ? LEAVE_TOPOLOGY : LEAVE_MODEL;
 }
 
-enum situation situation_of(const struct training_groups *by, const struct training_groups *anchors, const struct workload *p)
+enum novelty novelty_from(bool machine, bool generation, bool engine, bool work)
 {
-    if (!has_group(by, p, LEAVE_HARDWARE))
-        return has_group(anchors, p, LEAVE_HARDWARE) ? SITUATION_ANCHORED : SITUATION_NEW_MACHINE;
-    if (has_engine(p) && !has_group(by, p, LEAVE_ENGINE))
-        return SITUATION_NEW_ENGINE;
-    return has_group(by, p, situation_work_key(p)) ? SITUATION_SEEN : SITUATION_NEW_WORK;
+    if (!machine)
+        return generation ? NOVELTY_MACHINE : NOVELTY_GENERATION;
+    if (!engine)
+        return NOVELTY_ENGINE;
+    return work ? NOVELTY_PUBLISHER : NOVELTY_WORK;
+}
+
+enum novelty novelty_of(const struct training_groups *by, const struct training_groups *shown, const struct workload *p)
+{
+    if (!has_group(by, p, LEAVE_HARDWARE) && has_group(shown, p, LEAVE_HARDWARE))
+        return NOVELTY_ANCHORED;
+    return novelty_from(has_group(by, p, LEAVE_HARDWARE), has_group(by, p, LEAVE_GENERATION),
+                        !training_has_engine(p) || has_group(by, p, LEAVE_ENGINE), has_group(by, p, training_work_key(p)));
 }

@@ -114,6 +114,8 @@ libreport_a_SOURCES = \
   %D%/quantize.c \
   %D%/quantize.h \
   %D%/report.h \
+  %D%/folds.c \
+  %D%/folds.h \
   %D%/score.c \
   %D%/score.h \
   %D%/script.c \

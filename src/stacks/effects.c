@@ -19,7 +19,7 @@ static bool closed_gradient(const void *features, const double *parameter, doubl
 const struct fit_model fitted_model = { TIME_PARAMETER_COUNT, time_ln_seconds, closed_gradient };
 
 static const char *const dim_names[DIM_COUNT] = { "",       "unit", "attend",     "kernel", "product", "class", "stack", "era",     "type",
-                                                 "format", "op",   "link",       "generation", "mode",  "vendor", "kind", "pair", "place", "hardware" };
+                                                 "format", "op",   "link",       "generation", "mode",  "vendor", "kind", "pair", "place", "publication", "hardware" };
 
 int dimension_find(const char *name)
 {
@@ -52,6 +52,8 @@ static bool applies(const struct fitted_row *r, enum time_parameter s, enum dime
         return r->stage_boundaries;
     if (s == TIME_QUEUE)
         return r->first;
+    if (d == DIM_PUBLICATION)
+        return true;
     if (s == TIME_REQUEST)
         return r->request && (!r->serving || d == DIM_MODE);
     if (s == TIME_LINK || s == TIME_HOP)

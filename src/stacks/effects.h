@@ -39,6 +39,7 @@ enum dimension {
     DIM_KIND,     /* "CPU" or "GPU" */
     DIM_PAIR,     /* engine and vendor */
     DIM_PLACE,    /* engine and machine */
+    DIM_PUBLICATION, /* who measured, and on what: power limits, cooling, hosts and protocols that rows of one publisher share */
     DIM_HARDWARE,
     DIM_COUNT,
 };

@@ -302,6 +302,12 @@ static void units(struct fitted_row *r, const struct workload *p)
     }
 }
 
+static void publication(char *out, size_t size, const struct workload *p, const char *hardware)
+{
+    char source[256];
+    snprintf(out, size, "%.31s on %.28s", measure_publisher(p->m, source, sizeof source), hardware);
+}
+
 static void dimensions(struct fitted_row *r, const struct workload *p)
 {
     /* The load bandwidth of processors depends on the memory system, not on the vendor. */
@@ -336,6 +342,8 @@ static void dimensions(struct fitted_row *r, const struct workload *p)
     snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", r->traits.cpu ? "CPU" : "GPU");
     snprintf(r->dim[DIM_PAIR], sizeof r->dim[0], "%.30s %.31s", p->stack->id, vendor);
     snprintf(r->dim[DIM_PLACE], sizeof r->dim[0], "%.30s %.31s", p->stack->id, r->dim[DIM_HARDWARE]);
+    if (p->m->kind == MEASURE_RATE)
+        publication(r->dim[DIM_PUBLICATION], sizeof r->dim[0], p, r->dim[DIM_HARDWARE]);
     if (r->traits.old)
         snprintf(r->dim[DIM_ERA], sizeof r->dim[0], "%.40s%s", p->stack->id, era);
     if (p->bits_weight > 0)

@@ -14,7 +14,5 @@ libstacks_a_SOURCES = \
   %D%/priors.c \
   %D%/priors.h \
   %D%/serving.c \
-  %D%/traits.c \
-  %D%/traits.h \
   %D%/units.c \
   %D%/units.h

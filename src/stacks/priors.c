@@ -145,27 +145,6 @@ static int read_fits(struct priors *p, const char *name, struct error *err)
     return 0;
 }
 
-static int read_intervals(struct priors *p, const char *name, struct error *err)
-{
-    const json_t *of = json_object_get(p->doc, "intervals");
-    char ctx[CTX];
-    void *room = NULL;
-    snprintf(ctx, sizeof ctx, "%.300s: intervals", name);
-    const json_t *list = json_check_object(of, ctx, err) == 0 ? list_of(of, ctx, "effects", &room, sizeof *p->interval, err) : NULL;
-    p->interval = room;
-    for (size_t i = 0; list && i < json_array_size(list); i++, p->n_interval++) {
-        const json_t *o = json_array_get(list, i);
-        const char *by;
-        char at[CTX + 64];
-        snprintf(at, sizeof at, "%.*s.effects[%zu]", CTX, ctx, i);
-        if (json_check_object(o, at, err) != 0 || json_get_str(o, at, "by", &by, err) != 0 || get_sd(o, at, &p->interval[i].sd, err) != 0)
-            return -1;
-        if (!spread_traits(by, &p->interval[i].traits))
-            return error_set(err, ERROR_INPUT, "%s: field \"by\": expected words such as \"situation class\", found \"%.64s\"", at, by);
-    }
-    return list ? 0 : -1;
-}
-
 /* ---- engines ---------------------------------------------------------------------------------------------------- */
 
 static int unit_find(const char *name)
@@ -260,7 +239,6 @@ void priors_free(struct priors *p)
 {
     for (int k = 0; k < FITTED_KIND_COUNT; k++)
         free(p->effect[k]);
-    free(p->interval);
     json_decref(p->doc);
     *p = (struct priors){ 0 };
 }
@@ -271,7 +249,7 @@ static int take(struct priors *p, json_t *doc, const char *name, struct error *e
     *p = (struct priors){ .doc = doc };
     if (!doc)
         return -1;
-    if (json_check_schema(doc, name, PRIORS_SCHEMA, PRIORS_VERSION, err) == 0 && read_fits(p, name, err) == 0 && read_intervals(p, name, err) == 0 &&
+    if (json_check_schema(doc, name, PRIORS_SCHEMA, PRIORS_VERSION, err) == 0 && read_fits(p, name, err) == 0 &&
         read_units(p, name, err) == 0 && read_numbers(p, name, err) == 0 && read_attend(p, name, err) == 0)
         return 0;
     priors_free(p);

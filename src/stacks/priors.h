@@ -7,7 +7,6 @@
 
 #include "stacks/attend.h"
 #include "stacks/effects.h"
-#include "stacks/traits.h"
 #include "stacks/units.h"
 
 /* Single numbers, by their names in the file. */
@@ -50,18 +49,10 @@ enum prior_number {
     PRIOR_NUMBER_COUNT,
 };
 
-/* An effect of intervals: its traits (bits), and its prior spread. */
-struct interval_prior {
-    unsigned traits;
-    double sd;
-};
-
 struct priors {
     json_t *doc; /* owns the texts */
     struct effect_prior *effect[FITTED_KIND_COUNT];
     size_t n_effect[FITTED_KIND_COUNT];
-    struct interval_prior *interval;
-    size_t n_interval;
     struct {
         double compute, attention; /* relative to all units */
     } unit[UNIT_COUNT];

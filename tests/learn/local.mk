@@ -1,10 +1,10 @@
 if CMOCKA
-check_PROGRAMS += %D%/test_sides
-%C%_test_sides_SOURCES = %D%/test_sides.c tests/test.h tests/fit/toy.h
-%C%_test_sides_LDADD   = $(LEARN_TEST_LIBS)
-check_PROGRAMS += %D%/test_spread
-%C%_test_spread_SOURCES = %D%/test_spread.c tests/test.h tests/fit/toy.h
-%C%_test_spread_LDADD   = $(LEARN_TEST_LIBS)
+check_PROGRAMS += %D%/test_interval
+%C%_test_interval_SOURCES = %D%/test_interval.c tests/test.h tests/fit/toy.h
+%C%_test_interval_LDADD   = $(LEARN_TEST_LIBS)
+check_PROGRAMS += %D%/test_cross
+%C%_test_cross_SOURCES = %D%/test_cross.c tests/test.h tests/fit/toy.h
+%C%_test_cross_LDADD   = $(LEARN_TEST_LIBS)
 check_PROGRAMS += %D%/test_score
 %C%_test_score_SOURCES = %D%/test_score.c tests/test.h %D%/rows.h
 %C%_test_score_LDADD   = $(LEARN_TEST_LIBS)
@@ -14,5 +14,5 @@ check_PROGRAMS += %D%/test_reasons
 check_PROGRAMS += %D%/test_closed_loop
 %C%_test_closed_loop_SOURCES = %D%/test_closed_loop.c tests/test.h %D%/rows.h
 %C%_test_closed_loop_LDADD   = liblearn.a libserving.a $(LEARN_TEST_LIBS)
-TESTS += %D%/test_sides %D%/test_spread %D%/test_reasons %D%/test_closed_loop
+TESTS += %D%/test_interval %D%/test_cross %D%/test_reasons %D%/test_closed_loop
 endif
