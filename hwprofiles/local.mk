@@ -34,8 +34,10 @@ dist_hwprofile_DATA = \
   %D%/apple-m4-max-40.json \
   %D%/apple-m4-pro.json \
   %D%/apple-m5.json \
+  %D%/apple-m5-max-32.json \
   %D%/apple-m5-max-40.json \
   %D%/apple-m5-pro.json \
+  %D%/apple-m5-ultra.json \
   %D%/arc-a310.json \
   %D%/arc-a380.json \
   %D%/arc-a750.json \
