@@ -167,6 +167,7 @@ static void test_families(void **state)
         { "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz", HW_CPU, 76.8e9, 14, 14 * 2.4e9 * 32, "14 cores x 2.4 GHz, 4 channels of DDR4-2400" },
         { "Ryzen 9 7900X", HW_CPU, 83.2e9, 12, 12 * 4.7e9 * 32, "12 cores x 4.7 GHz" }, /* not of the 7900 */
         { "Core i9-11900K", HW_CPU, 51.2e9, 8, 8 * 4.2e9 * 32, "Intel Core of the 11th generation: 8 cores" },
+        { "Intel Core Ultra 5 226V with Arc 130V [CPU]", HW_CPU, 136.5e9, 8, 8 * 3e9 * 32, "Lunar Lake): 8 cores" }, /* not its graphics */
         { "AMD EPYC 9999", HW_CPU, 360e9, 0, 0, "a machine of class CPU" },
         { "Xeon Gold 6499", HW_CPU, 307.2e9, 32, 32 * 2.2e9 * 64, "32 cores (assumed)" },
         { "Core i7-1165G7 (Iris Xe iGPU)", HW_APU, 60e9, 0, 96 * 1.3e9 * 16, "96 units (assumed)" },
