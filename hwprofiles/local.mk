@@ -34,8 +34,10 @@ dist_hwprofile_DATA = \
   %D%/apple-m4-max-40.json \
   %D%/apple-m4-pro.json \
   %D%/apple-m5.json \
+  %D%/apple-m5-max-32.json \
   %D%/apple-m5-max-40.json \
   %D%/apple-m5-pro.json \
+  %D%/apple-m5-ultra.json \
   %D%/arc-a310.json \
   %D%/arc-a380.json \
   %D%/arc-a750.json \
@@ -145,6 +147,7 @@ dist_hwprofile_DATA = \
   %D%/rtx-4060ti-16gb.json \
   %D%/rtx-4060ti-8gb.json \
   %D%/rtx-4070.json \
+  %D%/rtx-4070-laptop.json \
   %D%/rtx-4070-super.json \
   %D%/rtx-4070ti.json \
   %D%/rtx-4070ti-super.json \
@@ -235,7 +238,7 @@ dist_hwprofile_DATA = \
 # Constants of the time model, made by roofcast calibrate (constants_base.json: without the rates beside it); rates measured for them (columns of throughput.csv), and products and
 # additions that check them (columns of gpu_ops.csv).
 stacksdir = $(pkgdatadir)/hwprofiles/stacks
-dist_stacks_DATA = %D%/stacks/priors.json %D%/stacks/rules.json %D%/stacks/servers.json %D%/stacks/constants.json %D%/stacks/constants_base.json %D%/stacks/measured.csv %D%/stacks/measured_ops.csv
+dist_stacks_DATA = %D%/stacks/priors.json %D%/stacks/rules.json %D%/stacks/servers.json %D%/stacks/constants.json %D%/stacks/constants_base.json %D%/stacks/measured.csv %D%/stacks/measured_ops.csv %D%/stacks/aside.csv
 
 # What is believed before anything is measured: of machines by class and name.
 priorsdir = $(pkgdatadir)/hwprofiles/priors

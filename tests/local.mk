@@ -19,7 +19,7 @@ AM_TESTS_ENVIRONMENT = $(SANITIZERS_ENVIRONMENT) \
   top_srcdir='$(abs_top_srcdir)'; export top_srcdir;
 TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 
-dist_check_SCRIPTS += %D%/lint/layers.sh %D%/lint/symbols.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh %D%/lint/methods.sh
+dist_check_SCRIPTS += %D%/lint/layers.sh %D%/lint/symbols.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh %D%/lint/methods.sh %D%/lint/aside.sh
 EXTRA_DIST += %D%/tap.sh %D%/timed.sh %D%/long.sh %D%/tsan/run.sh %D%/lint/layers.txt %D%/lint/mutable.txt build-aux/tap-driver.sh
 # The slowest begin first, so that none of them is left to run alone at the end (./check says which they are).
 if CMOCKA
@@ -27,7 +27,7 @@ TESTS += %D%/kernels/checkkernel %D%/engine/test_generate %D%/ceilings/test_ceil
 endif
 TESTS += %D%/faults/run.sh %D%/server/load.sh %D%/cli/constants.sh %D%/cli/quickstart.sh %D%/cli/validate.sh %D%/cli/profile.sh %D%/cli/roof.sh %D%/cli/score.sh
 TESTS += %D%/cli/monotone.sh %D%/cli/quantize.sh
-TESTS += %D%/lint/layers.sh %D%/lint/symbols.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh %D%/lint/methods.sh
+TESTS += %D%/lint/layers.sh %D%/lint/symbols.sh %D%/lint/strbuf.sh %D%/lint/install.sh %D%/lint/hardening.sh %D%/lint/methods.sh %D%/lint/aside.sh
 
 include tests/base/local.mk
 include tests/dtype/local.mk

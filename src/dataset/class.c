@@ -1,6 +1,5 @@
 /* Machine classes: of a profile, of a name, and their priors. methods.md (56) */
-#include "base/json.h"
-#include "dataset/workload_internal.h"
+#include "dataset/families.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,12 +25,15 @@ struct classes {
     size_t n_class;
     struct class_word *word;
     size_t n_word;
+    struct machine_family *family;
+    size_t n_family;
 };
 
 static void classes_free(struct classes *k)
 {
     free(k->class);
     free(k->word);
+    free(k->family);
     json_decref(k->doc);
     *k = (struct classes){ 0 };
 }
@@ -54,8 +56,7 @@ static int read_vendor(const json_t *o, const char *ctx, const char **vendor, st
     return error_set(err, ERROR_INPUT, "%s: field \"vendor\": expected one of %s, found \"%.32s\"", ctx, list, *vendor);
 }
 
-/* {"value": 590e9, "unit": "B/s", "ln_sd": 0.6, "source": ".."}; sd NULL: without ln_sd. */
-static int read_prior(const json_t *o, const char *ctx, const char *key, double *value, double *sd, const char **source, struct error *err)
+int class_read_prior(const json_t *o, const char *ctx, const char *key, double *value, double *sd, const char **source, struct error *err)
 {
     const json_t *v = json_object_get(o, key);
     const char *const expected = sd ? "B/s" : "FLOP/B", *unit = expected;
@@ -96,9 +97,9 @@ static int read_class(struct machine_class *c, const json_t *o, const char *ctx,
     for (size_t i = 0; i < json_array_size(ids); i++)
         if (!(c->ids[i] = json_string_value(json_array_get(ids, i))))
             return error_set(err, ERROR_INPUT, "%s: ids[%zu]: expected a string", ctx, i);
-    if (read_prior(o, ctx, "balance", &c->balance, NULL, &c->source, err) != 0)
+    if (class_read_prior(o, ctx, "balance", &c->balance, NULL, &c->source, err) != 0)
         return -1;
-    return read_prior(o, ctx, "bandwidth", &c->bytes_s, &c->ln_sd, &c->source, err);
+    return class_read_prior(o, ctx, "bandwidth", &c->bytes_s, &c->ln_sd, &c->source, err);
 }
 
 static const struct machine_class *find(const struct classes *k, const char *name)
@@ -121,7 +122,7 @@ static int read_word(const struct classes *k, struct class_word *w, const json_t
     w->class = find(k, class);
     if (!w->class)
         return error_set(err, ERROR_INPUT, "%s: field \"class\": expected a name of \"classes\", found \"%.64s\"", ctx, class);
-    return json_object_get(o, "bandwidth") ? read_prior(o, ctx, "bandwidth", &w->bytes_s, &w->ln_sd, &w->source, err) : 0;
+    return json_object_get(o, "bandwidth") ? class_read_prior(o, ctx, "bandwidth", &w->bytes_s, &w->ln_sd, &w->source, err) : 0;
 }
 
 static int read_lists(struct classes *k, const char *name, struct error *err)
@@ -142,6 +143,17 @@ static int read_lists(struct classes *k, const char *name, struct error *err)
     for (size_t i = 0; i < json_array_size(words); i++, k->n_word++) {
         snprintf(ctx, sizeof ctx, "%.400s: names[%zu]", name, i);
         if (read_word(k, &k->word[i], json_array_get(words, i), ctx, err) != 0)
+            return -1;
+    }
+    if (families_read(&k->family, &k->n_family, k->doc, name, err) != 0)
+        return -1;
+    for (size_t i = 0; i < k->n_family; i++) {
+        struct machine_family *f = &k->family[i];
+        snprintf(ctx, sizeof ctx, "%.400s: families[%zu]", name, i);
+        f->class = find(k, f->class_name);
+        if (!f->class)
+            return error_set(err, ERROR_INPUT, "%s: field \"class\": expected a name of \"classes\", found \"%.64s\"", ctx, f->class_name);
+        if (read_vendor(json_array_get(json_object_get(k->doc, "families"), i), ctx, &f->vendor, err) != 0)
             return -1;
     }
     return 0;
@@ -243,7 +255,7 @@ static bool word_at(const char *s, const char *word)
     return true;
 }
 
-static bool has_word(const char *name, const char *word)
+bool class_has_word(const char *name, const char *word)
 {
     for (const char *p = name; *p; p++)
         if ((p == name || !isalnum((unsigned char)p[-1])) && word_at(p, word))
@@ -277,11 +289,12 @@ bool class_of_name(struct class_guess *out, const char *hardware)
     const struct classes *k = classes();
     for (size_t i = 0; i < k->n_word; i++) {
         const struct class_word *w = &k->word[i];
-        if (!has_word(name, w->word) || (cpu && w->class->kind != HW_CPU))
+        if (!class_has_word(name, w->word) || (cpu && w->class->kind != HW_CPU))
             continue;
         const bool own = w->bytes_s > 0;
-        *out = (struct class_guess){ w->class, w->vendor, own ? w->bytes_s : w->class->bytes_s, own ? w->ln_sd : w->class->ln_sd,
-                                     own ? w->source : w->class->source };
+        *out = (struct class_guess){ .class = w->class, .vendor = w->vendor, .bytes_s = own ? w->bytes_s : w->class->bytes_s,
+                                     .ln_sd = own ? w->ln_sd : w->class->ln_sd, .source = own ? w->source : w->class->source };
+        (void)family_of_name(out, k->family, k->n_family, name);
         return true;
     }
     return false;

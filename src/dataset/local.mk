@@ -6,7 +6,10 @@ libdataset_a_SOURCES = \
   %D%/csv.c \
   %D%/csv.h \
   %D%/dates.c \
+  %D%/families.c \
+  %D%/families.h \
   %D%/gpu_kernels.c \
+  %D%/guess_profile.c \
   %D%/hardware.c \
   %D%/internal.h \
   %D%/json_position.c \

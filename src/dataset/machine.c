@@ -1,48 +1,12 @@
 /* Machine of a row: a profile, a row of --hardware, or both; else a guess from its name. methods.md (56) */
 #include "base/notify.h"
+#include "dataset/families.h"
 #include "dataset/stacks.h"
-#include "dataset/workload_internal.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/* ---- a profile from a row ------------------------------------------------------------------------- */
-
-static int put(json_t *o, const char *key, double v, const char *unit, const char *source)
-{
-    return v > 0 ? json_object_set_new(o, key, json_pack("{s:f,s:s,s:s}", "value", v, "unit", unit, "source", source)) : 0;
-}
-
-/* NULL: out of memory. */
-static json_t *profile_json(const struct measure_hw *g, const struct class_guess *class, unsigned guesses)
-{
-    const enum hw_kind kind = class->class->kind;
-    char guess[150], balance[150];
-    snprintf(guess, sizeof guess, "guess, of its class (%s): %.110s", class->class->name, class->source);
-    snprintf(balance, sizeof balance, "guess, of its class (%s): bandwidth x %g FLOP/B", class->class->name, class->class->balance);
-    const char *source = guesses & GUESS_PEAK ? balance : "--hardware";
-    json_t *peaks = json_object(), *spec = json_object();
-    double fp16 = g->fp16, fp32 = g->fp32;
-    if (guesses & GUESS_PEAK)
-        *(kind == HW_CPU ? &fp32 : &fp16) = class->class->balance * class->bytes_s;
-    int rc = !peaks || !spec ? -1 : 0;
-    rc = rc ? rc : put(spec, "memory_bandwidth", class->bytes_s, "B/s", guesses & GUESS_BANDWIDTH ? guess : "--hardware");
-    rc = rc ? rc : put(peaks, "fp32", fp32, "FLOP/s", source);
-    rc = rc ? rc : put(peaks, "fp16", fp16, "FLOP/s", source);
-    rc = rc ? rc : put(peaks, "bf16", fp16, "FLOP/s", source);
-    rc = rc ? rc : put(peaks, "int8", guesses & GUESS_PEAK && kind == HW_GPU && !(g->int8 > 0) ? 2 * fp16 : g->int8, "OP/s", guesses & GUESS_PEAK ? balance : "--hardware");
-    rc = rc ? rc : put(peaks, "fp8", g->fp8, "FLOP/s", "--hardware");
-    rc = rc ? rc : json_object_set(spec, "peaks", peaks);
-    json_t *name = rc == 0 ? json_text(g->hardware) : NULL;
-    json_t *j = name ? json_pack("{s:s,s:i,s:o,s:s,s:s,s:O}", "schema", "roofcast.hwprofile", "version", 1, "name", name, "kind",
-                                 hw_kind_name(kind), "vendor", *class->vendor ? class->vendor : "?", "spec", spec)
-                     : NULL;
-    json_decref(peaks);
-    json_decref(spec);
-    return j;
-}
 
 /* Spread of ln bandwidth derived from a peak by the class's balance. */
 static const double balance_sd = 0.45;
@@ -62,10 +26,12 @@ static int from_figures(struct machine *out, const struct measure_hw *g, struct 
         out->guesses |= GUESS_BANDWIDTH;
         out->ln_sd = class->ln_sd;
         const size_t n = strlen(out->note);
-        snprintf(out->note + n, sizeof out->note - n, "%sunknown bandwidth: %.3g GB/s, from its class (%s)", n ? "; " : "",
-                 class->bytes_s / 1e9, class->class->name);
+        if (class->family)
+            family_text(out->family, sizeof out->family, class);
+        snprintf(out->note + n, sizeof out->note - n, "%sunknown bandwidth: %.3g GB/s, from its %s (%s)", n ? "; " : "",
+                 class->bytes_s / 1e9, class->family ? "family" : "class", class->family ? class->family->name : class->class->name);
     }
-    json_t *j = profile_json(g, class, out->guesses);
+    json_t *j = guess_profile(g, class, out->guesses);
     char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
     json_decref(j);
     if (!text)
@@ -87,7 +53,8 @@ static bool guess_class(struct class_guess *out, const char *hardware, const str
     const bool named = class_of_name(out, hardware);
     const struct machine_class *c = stated ? stated : !named && server ? class_find("datacenter GPU") : NULL;
     if (c && (!named || out->class != c))
-        *out = (struct class_guess){ c, named && out->class->kind == c->kind ? out->vendor : c->vendor, c->bytes_s, c->ln_sd, c->source };
+        *out = (struct class_guess){ .class = c, .vendor = named && out->class->kind == c->kind ? out->vendor : c->vendor, .bytes_s = c->bytes_s,
+                                     .ln_sd = c->ln_sd, .source = c->source };
     return named || c;
 }
 
@@ -343,7 +310,11 @@ int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note
     }
     snprintf(h->guess_class, sizeof h->guess_class, "%s", m.class_name);
     h->guess_ln_sd = m.ln_sd;
-    snprintf(note, size, "estimated as a machine of class %s: %.4g GB/s */ %.2g (90 %%)", m.class_name, h->mem_bw.value / 1e9, exp(PREDICT_Z90 * m.ln_sd));
+    const double gb_s = h->mem_bw.value / 1e9, half = exp(PREDICT_Z90 * m.ln_sd);
+    if (*m.family)
+        snprintf(note, size, "estimated as %s, %.4g GB/s */ %.2g (90 %%)%s", m.family, gb_s, half, h->kind == HW_CPU ? ", one socket" : "");
+    else
+        snprintf(note, size, "estimated as a machine of class %s: %.4g GB/s */ %.2g (90 %%)", m.class_name, gb_s, half);
     return 0;
 }
 

@@ -16,6 +16,7 @@ struct machine {
     bool loaded;
     unsigned guesses;     /* GUESS_PEAK, ... */
     double ln_sd;         /* standard deviation of ln seconds due to guesses; 0: none (56) */
+    char family[192];     /* what its family is assumed to be (families.h); "": no family, or it is not guessed */
     char note[256];       /* differences between file and profile; guesses */
     char reason[256];     /* why it is not loaded; "" */
     double link_bytes_s, link_latency_s; /* link between two such devices; guessed without a profile's */

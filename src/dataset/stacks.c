@@ -22,7 +22,7 @@ const char *const machine_lineages[] = { "other", "Pascal", "Volta", "Turing", "
                                          "Arm before SVE", "Arm with SVE", NULL };
 static const char *const ops[] = { "product", "experts", "attention", "cache", "norm", "gated", "other", NULL };
 static const char *const units[] = { "matrix", "integer", "dot", "vector", "grid", "faster of dot and integer", NULL };
-static const char *const peaks[] = { "FP32", "FP16", "FP16 sums", "BF16", "own", "FP16 or FP32", NULL };
+static const char *const peaks[] = { "FP32", "FP16", "FP16 sums", "BF16", "own", "FP16 or FP32", "FP4", NULL };
 static const char *const cpu_kernels[] = { "rows", "tiles", "lookup", "other", NULL };
 static const char *const weights[] = { "GGUF", "plain", "checkpoint", NULL };
 const char *const stack_defaults[] = { "other", "roofcast", "llama.cpp-cpu", "llama.cpp-cuda", "llama.cpp-rocm", "llama.cpp-sycl", "llama.cpp-vulkan",

@@ -65,11 +65,16 @@ struct machine_class {
 const struct machine_class *class_find(const char *name);
 
 /* Class, vendor ("": any) and memory bandwidth that a machine's name implies. */
+struct machine_family; /* families.h */
+
 struct class_guess {
     const struct machine_class *class;
     const char *vendor;
     double bytes_s, ln_sd;
     const char *source;
+    const struct machine_family *family; /* NULL: the name says none */
+    double cores, clock_hz;              /* of the family or its model */
+    bool known_model;
 };
 
 bool class_of_name(struct class_guess *out, const char *hardware); /* false: unknown name */

@@ -62,7 +62,7 @@ static struct unit_use faster_unit(const struct stack_traits *f, double n_tok)
 
 /* Words of the tables, in the order of stacks.c. */
 enum { RULE_UNIT_MATRIX, RULE_UNIT_INTEGER, RULE_UNIT_DOT, RULE_UNIT_VECTOR, RULE_UNIT_GRID, RULE_UNIT_FASTER };
-enum { PEAK_FP32, PEAK_FP16, PEAK_FP16_SUMS, PEAK_BF16, PEAK_OWN, PEAK_HALVES };
+enum { PEAK_FP32, PEAK_FP16, PEAK_FP16_SUMS, PEAK_BF16, PEAK_OWN, PEAK_HALVES, PEAK_FP4 };
 enum { VALUE_UNIT, VALUE_PEAK, VALUE_OWN, VALUE_STAGED };
 
 static double peak_said(const struct stack_traits *f, int which, enum math math)
@@ -89,6 +89,8 @@ static struct unit_use unit_said(const struct stack_traits *f, const struct rule
     if (!row)
         return (struct unit_use){ .unit = UNIT_VECTOR, .flop_s = peak(f, MATH_FP32) };
     const int unit = (int)row->value[VALUE_UNIT];
+    if (unit == RULE_UNIT_INTEGER && (int)row->value[VALUE_PEAK] == PEAK_FP4) /* the instruction scales its blocks */
+        return (struct unit_use){ .unit = UNIT_INTEGER, .flop_s = f->own_part * peak(f, MATH_FP4) };
     if (unit == RULE_UNIT_INTEGER || unit == RULE_UNIT_DOT || unit == RULE_UNIT_FASTER)
         return unit == RULE_UNIT_INTEGER ? integer_unit(f) : unit == RULE_UNIT_DOT ? dot_unit(f) : faster_unit(f, n_tok);
     const double flop_s = peak_said(f, (int)row->value[VALUE_PEAK], math);

@@ -2,6 +2,7 @@
 #include "base/environment.h"
 #include "base/json.h"
 #include "learn/constants.h"
+#include "dataset/machine.h"
 #include "stacks/priors.h"
 #include "tests/test.h"
 #include <math.h>
@@ -131,6 +132,65 @@ static void test_machines_refused(void **state)
     refuses(d, true, "classes[1].balance: field \"value\": expected 1e-6 to 1e18, found 0");
 }
 
+static void test_families_refused(void **state)
+{
+    (void)state;
+    json_t *d = machines();
+    json_object_set_new(at(json_object_get(d, "families"), 3), "class", json_string("toaster"));
+    refuses(d, true, "f.json: families[3]: field \"class\": expected a name of \"classes\", found \"toaster\"");
+    d = machines();
+    json_object_set_new(at(json_object_get(d, "families"), 3), "words", json_array());
+    refuses(d, true, "f.json: families[3]: field \"words\": expected at least one word, found none");
+    d = machines();
+    json_object_set_new(at(json_object_get(d, "families"), 3), "cores", json_integer(0));
+    refuses(d, true, "f.json: families[3]: field \"cores\": expected more than 0, found 0");
+    d = machines();
+    json_object_set_new(at(json_object_get(at(json_object_get(d, "families"), 0), "models"), 0), "clock", json_integer(-1));
+    refuses(d, true, "f.json: families[0].models[0]: field \"clock\": expected more than 0, found -1");
+    d = machines();
+    json_object_set_new(at(json_object_get(d, "families"), 3), "vendor", json_string("Nvidia"));
+    refuses(d, true, "f.json: families[3]: field \"vendor\": expected one of NVIDIA, ");
+}
+
+/* Cores, clock and channels by name: of a model, of a family whose model is not in the table, of graphics rather than its processor. */
+static void test_families(void **state)
+{
+    static const struct {
+        const char *name;
+        enum hw_kind kind;
+        double bytes_s;
+        int n_cores; /* 0: no CPU */
+        double fp32;
+        const char *text;
+    } of[] = {
+        { "AMD EPYC 9254 24-Core Processor", HW_CPU, 460.8e9, 24, 24 * 2.9e9 * 32, "24 cores x 2.9 GHz, 12 channels of DDR5-4800, 460.8 GB/s" },
+        { "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz", HW_CPU, 76.8e9, 14, 14 * 2.4e9 * 32, "14 cores x 2.4 GHz, 4 channels of DDR4-2400" },
+        { "Ryzen 9 7900X", HW_CPU, 83.2e9, 12, 12 * 4.7e9 * 32, "12 cores x 4.7 GHz" }, /* not of the 7900 */
+        { "Core i9-11900K", HW_CPU, 51.2e9, 8, 8 * 4.2e9 * 32, "Intel Core of the 11th generation: 8 cores" },
+        { "Intel Core Ultra 5 226V with Arc 130V [CPU]", HW_CPU, 136.5e9, 8, 8 * 3e9 * 32, "Lunar Lake): 8 cores" }, /* not its graphics */
+        { "AMD EPYC 9999", HW_CPU, 360e9, 0, 0, "a machine of class CPU" },
+        { "Xeon Gold 6499", HW_CPU, 307.2e9, 32, 32 * 2.2e9 * 64, "32 cores (assumed)" },
+        { "Core i7-1165G7 (Iris Xe iGPU)", HW_APU, 60e9, 0, 96 * 1.3e9 * 16, "96 units (assumed)" },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+        struct hwprofile h;
+        struct error err = { 0 };
+        char note[256];
+        bool found;
+        assert_ok(machine_guess(&h, of[i].name, &found, note, sizeof note, &err), err);
+        assert_true(found);
+        assert_int_equal(h.kind, of[i].kind);
+        assert_true(fabs(h.mem_bw.value / of[i].bytes_s - 1) < 1e-9);
+        if (of[i].n_cores)
+            assert_int_equal(h.n_cores, of[i].n_cores);
+        if (of[i].fp32 > 0)
+            assert_true(fabs(h.peak[MATH_FP32].value / of[i].fp32 - 1) < 1e-9);
+        assert_non_null(strstr(note, of[i].text));
+        hwprofile_free(&h);
+    }
+}
+
 /* Files of a constant: by name where it is written, by bit where it is held. */
 static void test_files(void **state)
 {
@@ -160,6 +220,8 @@ int main(void)
         cmocka_unit_test(test_software),
         cmocka_unit_test(test_software_refused),
         cmocka_unit_test(test_machines_refused),
+        cmocka_unit_test(test_families_refused),
+        cmocka_unit_test(test_families),
         cmocka_unit_test(test_files),
     };
     environment_set_dirs(data_dirs());

@@ -161,6 +161,54 @@ static void test_other_makers(void **state)
     expect(product(old, MATH_FP16, 6.6, 512), UNIT_VECTOR, 20.74, 0);
     struct row *m2 = on("Apple M2 Ultra (76-core GPU)", "Apple GPU", 26.98, 26.98, 0, "mlx-lm 0.28.2", "", "");
     expect(product(m2, MATH_FP16, 4.5, 2048), UNIT_GRID, 26.98, 0);
+    struct row *f32 = on("Intel Arc Pro B70", "workstation GPU", 22.9, 184, 367, "llama.cpp (sycl)", "build 74d6248f7 (9039)", "GGML_SYCL_F16=OFF");
+    expect(product(f32, MATH_FP16, 4.5, 512), UNIT_VECTOR, 22.9, 4);
+    struct row *cdna2 = on("AMD Instinct MI210", "datacenter GPU", 22.6, 181, 181, "llama.cpp (ROCm)", "build 0253fb21f (7423)", "");
+    cdna2->m.quant = "Q4_K_M";
+    assert_int_equal(product(cdna2, MATH_FP16, 4.5, 256).unit, UNIT_INTEGER);
+    expect(product(cdna2, MATH_FP16, 4.5, 257), UNIT_MATRIX, 181, 2);
+}
+
+/* Neural accelerators of the M5's GPU: products of prompts in MLX and llama.cpp's tensor API, since both have kernels for them. */
+static void test_neural_accelerators(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *hardware, *engine, *date;
+        double n_tok;
+        enum unit unit;
+    } cases[] = {
+        { "Apple M5 Max", "mlx-lm 0.31.0", "", 512, UNIT_MATRIX },
+        { "Apple M5 Max", "mlx-lm 0.31.0", "", 8, UNIT_GRID },
+        { "Apple M5 Max", "mlx-lm 0.28.2", "", 512, UNIT_GRID },
+        { "Apple M5 Max", "llama.cpp (Metal)", "b9592", 512, UNIT_MATRIX },
+        { "Apple M5 Max", "llama.cpp (Metal)", "b6900", 512, UNIT_GRID },
+        { "Apple M5 Max", "LM Studio", "2026-06", 512, UNIT_GRID },
+        { "Apple M5 Max", "ollama", "2026-06", 512, UNIT_GRID },
+        { "Apple M4 Max", "mlx-lm 0.31.0", "", 512, UNIT_GRID },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct row *m5 = on(cases[i].hardware, "Apple GPU", 16.2, 64.6, 0, cases[i].engine, cases[i].date, "fa=1");
+        const bool matrix = cases[i].unit == UNIT_MATRIX, attends = matrix && strncmp(cases[i].engine, "mlx", 3) == 0;
+        const char *const version = strchr(cases[i].engine, '0');
+        m5->m.version = version ? version : "";
+        expect(product(m5, MATH_FP16, 4.5, cases[i].n_tok), cases[i].unit, matrix ? 64.6 : 16.2, 0);
+        expect(attention(m5, cases[i].n_tok), attends ? UNIT_MATRIX : UNIT_GRID, attends ? 64.6 : 16.2, 0);
+    }
+}
+
+/* MXFP4 weights on FP4 tensor cores of compute capability 12, twice the rate of 8 bits and no scales on the vector units. */
+static void test_fp4(void **state)
+{
+    (void)state;
+    struct row *spark = on("NVIDIA DGX Spark (GB10)", "unified SoC GPU", 31, 124, 248, "llama.cpp (CUDA)", "b7600", "");
+    spark->m.quant = "MXFP4_MOE";
+    spark->machine.h.peak[MATH_FP4].value = 500e12;
+    put(&spark->roofs.peak[MATH_FP4], 500, 0);
+    expect(product(spark, MATH_FP16, 4.25, 512), UNIT_INTEGER, 500, 0);
+    expect(product(spark, MATH_FP16, 8.5, 512), UNIT_INTEGER, 64 / (64 / 248.0 + 8 / 31.0), 0); /* the others of its file */
+    spark->m.date = "b7400";
+    expect(product(spark, MATH_FP16, 4.25, 512), UNIT_INTEGER, 64 / (64 / 248.0 + 8 / 31.0), 0);
 }
 
 /* RDNA attends on its matrix units since build 7700; without flash attention scores go through memory. */
@@ -478,7 +526,7 @@ static void test_whose_builds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers),
+        cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers), cmocka_unit_test(test_neural_accelerators), cmocka_unit_test(test_fp4),
         cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds), cmocka_unit_test(test_whose_builds),
         cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),    cmocka_unit_test(test_hopper),
         cmocka_unit_test(test_pipeline), cmocka_unit_test(test_cached_acts),
