@@ -153,6 +153,7 @@ static int settle_offload(struct subject *s, struct predict_offload *settled, st
     if (!s->o.offload)
         return 0;
     *settled = *s->o.offload;
+    settled->rule.copied_tokens = offload_copied_tokens(s->cli->software.stack, &s->m->hp);
     if (model_classes_init(&x, s->m, err) != 0)
         return -1;
     struct offload_split split = { .alone = false };

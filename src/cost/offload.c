@@ -146,6 +146,7 @@ int offload_split_init(struct offload_split *s, const struct offload_rule *r, co
     *s = (struct offload_split){ .many = { .n_split = -1 } };
     if (offload_places_init(&s->places, r, m, err) != 0)
         return -1;
+    s->many_tokens = r->copied_tokens > 0 ? r->copied_tokens : OFFLOAD_COPIED_TOKENS;
     s->alone = is_alone(s, ops);
     count_weights(s, ops);
     int rc = passes_init(&s->few, &s->places, ops, r->host_kv, false, err);
@@ -169,7 +170,7 @@ void offload_split_free(struct offload_split *s)
 
 const struct offload_passes *offload_passes_of(const struct offload_split *s, double n_tok)
 {
-    return s->many.n_split >= 0 && n_tok >= OFFLOAD_COPIED_TOKENS ? &s->many : &s->few;
+    return s->many.n_split >= 0 && n_tok >= s->many_tokens ? &s->many : &s->few;
 }
 
 struct offload_traffic offload_traffic(const struct offload_passes *x, const struct cost_options *o, const struct pass *p)

@@ -9,9 +9,6 @@
 #include "cost/classes.h"
 #include "model/offload.h"
 
-/* From so many tokens of a pass on the GPU multiplies weights of the host, which are copied to it in each pass. */
-enum { OFFLOAD_COPIED_TOKENS = 32 };
-
 /* Passes of one kind: of few tokens, each op where its weights are; of many, products on the GPU. */
 struct offload_passes {
     struct model_classes on[OFFLOAD_DEVICES]; /* what each runs */
@@ -25,6 +22,7 @@ struct offload_passes {
 struct offload_split {
     struct offload_places places;
     struct offload_passes few, many; /* many.n_split < 0: as few (--no-op-offload) */
+    double many_tokens;      /* of a pass, from which on it is one of many */
     double weight_bytes[OFFLOAD_DEVICES]; /* of tensors; a tied table on both counts twice */
     bool alone; /* all but the embedding's table is on the GPU: as without offload */
 };

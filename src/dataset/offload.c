@@ -15,8 +15,9 @@ struct host_part {
 };
 
 /* The GPU's and the host's options of a row. auto: it says only that a part was on the host. */
-static struct offload_rule rule_of(const struct measurement *m)
+static struct offload_rule rule_of(const struct workload *out, const struct row_model *s)
 {
+    const struct measurement *m = out->m;
     const struct measure_offload *f = &m->offload;
     struct offload_rule r = OFFLOAD_RULE_NONE;
     r.n_gpu_layers = f->stated || m->n_gpu_layers > 0 ? (m->n_gpu_layers > 0 ? m->n_gpu_layers : OFFLOAD_ALL) : OFFLOAD_AUTO;
@@ -24,6 +25,7 @@ static struct offload_rule rule_of(const struct measurement *m)
     r.host_kv = f->host_kv;
     r.host_multiplies = f->host_multiplies;
     r.pinned = f->pinned;
+    r.copied_tokens = offload_copied_tokens(out->stack->id, &s->m.hp);
     if (f->override && *f->override)
         r.override[r.n_override++] = f->override;
     return r;
@@ -92,7 +94,7 @@ static bool is_offloadable(const struct workload *out)
 
 int workload_offload(struct workload *out, struct offload_split *split, const struct row_model *s, struct error *err)
 {
-    struct offload_rule r = rule_of(out->m);
+    struct offload_rule r = rule_of(out, s);
     struct error e = { 0 };
     if (!is_offloadable(out))
         return 0;

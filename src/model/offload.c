@@ -44,6 +44,12 @@ const char *offload_text(char *buf, size_t size, const struct offload_rule *r)
     return buf;
 }
 
+double offload_copied_tokens(const char *stack, const struct hparams *hp)
+{
+    const bool each = stack && strncmp(stack, "ik_llama", 8) == 0 && hp->n_expert > 0 && hp->n_expert_used > 0;
+    return OFFLOAD_COPIED_TOKENS * (each ? (double)hp->n_expert / hp->n_expert_used : 1);
+}
+
 /* ---- names of tensors ------------------------------------------------------------------------------------ */
 
 /* "blk.17.ffn_up.weight" -> 17; -1: outside the blocks. */

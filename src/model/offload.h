@@ -9,7 +9,7 @@
 
 enum offload_device { OFFLOAD_GPU, OFFLOAD_HOST, OFFLOAD_DEVICES };
 
-enum { OFFLOAD_NONE = -2, OFFLOAD_AUTO = -1, OFFLOAD_ALL = 1 << 20, OFFLOAD_PATTERNS = 32 };
+enum { OFFLOAD_COPIED_TOKENS = 32, OFFLOAD_AUTO = -1, OFFLOAD_ALL = 1 << 20, OFFLOAD_PATTERNS = 32 };
 
 /* Options as given. OFFLOAD_RULE_NONE: all of it on the GPU. */
 struct offload_rule {
@@ -19,6 +19,7 @@ struct offload_rule {
     size_t n_override;
     bool host_kv;         /* --no-kv-offload: the KV cache of all blocks on the host, and their attention */
     bool host_multiplies; /* --no-op-offload: prompts are multiplied where their weights are */
+    double copied_tokens; /* of a pass from which on the GPU multiplies host weights (offload_copied_tokens()); 0: OFFLOAD_COPIED_TOKENS */
     bool pinned;          /* --no-mmap: host weights in page-locked memory, which the GPU copies faster */
 };
 #define OFFLOAD_RULE_NONE { .n_gpu_layers = OFFLOAD_ALL }
@@ -44,6 +45,8 @@ int offload_places_init(struct offload_places *p, const struct offload_rule *r, 
 void offload_places_free(struct offload_places *p);
 /* Device of the weights or cache that decides where the op runs while the host multiplies what it holds; -1: neither. */
 int offload_place_of(const struct offload_places *p, const struct op *op);
+/* Tokens of a pass from which on an engine copies host weights to the GPU: llama.cpp 32; ik_llama.cpp 32 for each expert (its pull request 520). */
+double offload_copied_tokens(const char *stack, const struct hparams *hp);
 /* Experts of routed mixtures: what --n-cpu-moe and --cpu-moe keep on the host. */
 bool offload_is_expert(const char *tensor);
 /* Blocks, and blocks with such experts: the largest useful values of -ngl (one more: the output layer) and --n-cpu-moe. */

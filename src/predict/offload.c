@@ -320,7 +320,7 @@ static int fit_device(struct predict_result *out, const struct asked *a, const s
         return -1;
     if (s->many.n_split >= 0 && memory_fit(&many, &s->many.on[d].classes, h, &elems, &own, err) != 0)
         return -1;
-    const double act = d == OFFLOAD_GPU ? fmax(out->act_peak_bytes, many.act_peak_bytes + (a->o->n_prompt >= OFFLOAD_COPIED_TOKENS ? s->many.copied_most_bytes : 0))
+    const double act = d == OFFLOAD_GPU ? fmax(out->act_peak_bytes, many.act_peak_bytes + (a->o->n_prompt >= s->many_tokens ? s->many.copied_most_bytes : 0))
                                         : out->act_peak_bytes;
     out->need_bytes += act - out->act_peak_bytes;
     out->act_peak_bytes = act;
@@ -356,7 +356,7 @@ static void name_devices(struct predict_device *d, const struct hwprofile *h, co
     static const char *const names[] = { "GPU", "CPU", "PCIe" };
     for (int i = 0; d && i < DEVICE_COUNT; i++) {
         d[i] = (struct predict_device){ .device = names[i], .weight_bytes = NAN, .kv_bytes = NAN, .act_bytes = NAN, .need_bytes = NAN, .usable_bytes = NAN,
-                                        .fits = -1 };
+                                        .fits = -1, .copied_tokens = NAN };
         for (int p = 0; p < PHASE_COUNT; p++)
             d[i].phase[p].mbu = NAN;
         snprintf(d[i].name, sizeof d[i].name, "%s", i == DEVICE_GPU ? h->id : i == DEVICE_HOST ? host->id : "");
@@ -367,6 +367,8 @@ static int predict_split(struct predict_result *r, const struct asked *a, const 
 {
     const struct predict_options *o = a->o;
     name_devices(a->device, a->h, o->offload->host);
+    if (a->device && s->many.n_split >= 0)
+        a->device[DEVICE_BUS].copied_tokens = s->many_tokens;
     *r = (struct predict_result){ .n_devices = 1, .device = a->device };
     r->prefill = r->decode = prediction_none();
     if ((o->n_prompt > 0 && price_prefill(&r->prefill, a, s, o->roles ? o->roles->prefill : NULL, err) != 0) ||

@@ -33,6 +33,7 @@ struct predict_device {
     char name[64];       /* profile; link: "" */
     double weight_bytes, kv_bytes, act_bytes, need_bytes, usable_bytes; /* NaN: unknown, and of the bus */
     int fits;            /* -1: unknown */
+    double copied_tokens; /* bus: passes of so many tokens copy the host's weights to the GPU; NaN: none does, and of devices */
     struct {
         double seconds, bytes; /* weights and keys read; bus: bytes that cross */
         double mbu;            /* of the memory's bandwidth while it works; NaN: unknown, or no work */

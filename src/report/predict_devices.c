@@ -28,6 +28,8 @@ static const struct column predict_device_columns[] = {
     { "prefill_mbu", "MBU", COL_FRACTION, "fraction", COL_MAJOR, AT(d.phase[PHASE_PREFILL].mbu), EMPTY_NULL, NULL,
       "those bytes a second of its own seconds, of the bandwidth of its memory, or of the link" },
     { "prefill_bound", "bound", COL_TEXT, NULL, COL_MAJOR, AT(of[PHASE_PREFILL].bound), EMPTY_NULL, NULL, "`\"memory\"` or `\"compute\"` or `\"launch\"` or `\"link\"`" },
+    { "copied_tokens", "copies from", COL_FLOAT, "tokens", COL_DATA, AT(d.copied_tokens), EMPTY_NULL, NULL,
+      "passes of so many tokens and more copy the CPU's weights to the GPU; on the bus; null: none does" },
     { "decode_s", "decode", COL_SECONDS, "s", COL_MAJOR, AT(d.phase[PHASE_DECODE].seconds), EMPTY_NULL, NULL, "of a step's seconds" },
     { "decode_share", "% of it", COL_FRACTION, "fraction", COL_MAJOR, AT(of[PHASE_DECODE].share), EMPTY_NULL, NULL, NULL },
     { "decode_bytes", "read or sent", COL_SI, "B", COL_DATA, AT(d.phase[PHASE_DECODE].bytes), EMPTY_NULL, NULL, NULL },
@@ -74,6 +76,17 @@ void predict_nest_devices(struct table_rows *rows, struct predict_row *w)
     table_rows_free(&own);
 }
 
+/* "Passes of 32 tokens and more copy ...". */
+static void print_order(double tokens)
+{
+    report_text(0, "\nDevices and bus work one after another: seconds add up. ");
+    if (tokens > 0)
+        report_text(0, "Passes of %.0f tokens and more copy the CPU's weights to the GPU, unless\n--no-op-offload; others are multiplied where they are. ", ceil(tokens));
+    else
+        report_text(0, "Weights are multiplied where they are.\n");
+    report_text(0, "PCIe: of the GPU's profile (a card in a narrower slot: --what-if link=x0.5).\n");
+}
+
 /* Rows of one scenario share their devices. */
 static bool same_devices(const struct predict_row *a, const struct predict_row *b)
 {
@@ -94,6 +107,7 @@ static void print_missing(const struct predict_row *w)
 int predict_print_devices(const struct table_rows *rows, enum report_format format, struct error *err)
 {
     int rc = 0;
+    double tokens = 0;
     bool any = false;
     for (size_t i = 0; i < rows->n && rc == 0; i++) {
         const struct predict_row *w = table_row(rows, i);
@@ -102,6 +116,7 @@ int predict_print_devices(const struct table_rows *rows, enum report_format form
             continue;
         add_rows(&own, w);
         any = true;
+        tokens = fmax(tokens, w->devices[DEVICE_BUS].copied_tokens);
         report_text(0, "\nDevices of %s%s%s: %s\n\n", w->hw, w->what_if ? " with " : "", w->what_if ? w->what_if : "", w->layout);
         fflush(stdout);
         rc = report_write(NULL, format, &(struct table){ .cols = predict_device_columns, .n_cols = ARRAY_LEN(predict_device_columns), .rows = &own }, err);
@@ -109,7 +124,6 @@ int predict_print_devices(const struct table_rows *rows, enum report_format form
         table_rows_free(&own);
     }
     if (any)
-        report_text(0, "\nDevices and bus work one after another: seconds add up. Passes of 32 tokens and more copy the CPU's weights to the GPU, unless\n"
-                    "--no-op-offload; others are multiplied where they are. PCIe: of the GPU's profile (a card in a narrower slot: --what-if link=x0.5).\n");
+        print_order(tokens);
     return rc;
 }

@@ -37,6 +37,9 @@ run predict llama-3.1-70b -q Q4_K_M --hw rtx-4090 --host ryzen-9950x -ngl 60 -n 
 grep -q '^Does not fit rtx-4090: needs .*-ngl auto' "$tmp/out"
 ok $? "what does not fit is said, with what finds it"
 
+run predict gpt-oss-120b -q MXFP4 --hw rtx-4090 --host ryzen-9950x --n-cpu-moe 30 --stack ik_llama.cpp
+grep -q 'Passes of 1024 tokens and more copy' "$tmp/out"
+ok $? "ik_llama.cpp copies weights for 32 tokens an expert"
 fails 'nothing is on the host' "--host alone" predict $moe --host ryzen-9950x
 fails 'expected a CPU' "a GPU as the host" predict $moe --host rtx-4090 -ngl 3
 fails 'shares its memory with its CPU' "an Apple GPU" predict llama-3-8b --hw apple-m2 -ngl 3
