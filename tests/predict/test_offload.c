@@ -260,6 +260,10 @@ static void test_by_hand(void **state)
      * the embedded prompt crosses once. */
     assert_near(d[DEVICE_BUS].phase[PHASE_PREFILL].bytes, 16 * (block + 512.0 * 2 * 1024 * 2 + 512.0 * 2 * 1024 * 4) + 512.0 * 4096 * 4, 0);
     assert_int_equal(p.prefill.bound, BOUND_LINK);
+    /* By constants: one change of the device a step, and 0.82 of the link. */
+    o.roof = false;
+    (void)priced(&dense, &r, o, d);
+    assert_near(d[DEVICE_BUS].phase[PHASE_DECODE].seconds, 5e-6 + 2 * 4096 * 4 / 8.2e9, 1e-12);
 }
 
 /* Everything on the GPU is no offload, to the last bit, a request too. */
@@ -319,9 +323,11 @@ static void test_prompts(void **state)
     o.n_prompt = 512 + 31; /* a pass of each kind */
     (void)priced(&mixture, &r, o, d);
     assert_true(d[DEVICE_HOST].phase[PHASE_PREFILL].bytes > 0.5 * all && d[DEVICE_BUS].phase[PHASE_PREFILL].bytes > 0.9 * all);
+    const double with_room = d[DEVICE_GPU].act_bytes;
     o.n_prompt = 512;
     r.host_multiplies = true; /* activations cross */
     (void)priced(&mixture, &r, o, d);
+    assert_true(with_room - d[DEVICE_GPU].act_bytes > 0.99 * bytes_of(&mixture, "blk.0.ffn_up_exps"));
     assert_true(d[DEVICE_BUS].phase[PHASE_PREFILL].bytes < 0.1 * all);
     const struct hwprofile gpu = machine(HW_GPU, 1e12, 40e9);
     assert_true(offload_bus_of(&gpu, true, false).copied_bytes_s >= offload_bus_of(&gpu, false, false).copied_bytes_s);
