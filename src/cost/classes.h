@@ -29,6 +29,7 @@ struct op_classes {
     const struct op_list *ops; /* not owned */
     struct op_class *c;        /* in op order of their first op */
     size_t n;
+    double elsewhere_bytes;    /* of the model's tensors on other devices (offload.h); 0: none */
 };
 
 int op_classes_init(struct op_classes *l, const struct model *m, const struct op_list *ops, struct error *err);

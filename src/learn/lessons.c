@@ -61,6 +61,8 @@ static enum lesson lesson_of(const struct workload *p, enum measure_file file)
         return KERNEL_ALONE;
     if (p->machine->ln_sd > 0)
         return NO_BANDWIDTH;
+    if (p->host)
+        return PARTLY;
     if (file == FILE_LLAMA_BENCH && p->machine->h.kind != HW_CPU && workload_is_partial(p))
         return PARTLY;
     return workload_exceeds_roof(p, &x) ? IMPOSSIBLE : TEACHES;

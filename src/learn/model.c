@@ -95,7 +95,7 @@ static bool enough_alike(const struct workload *const *rows, size_t i, size_t st
 
 static bool is_learned_from(const struct workload *const *rows, size_t i, enum fitted_kind kind, size_t step)
 {
-    return fitted_learns_from(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
+    return fitted_learns_from(kind, rows[i]->m) && !rows[i]->host && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
 }
 
 /* Number of rows to allocate: a row of a fit is large. */
@@ -352,7 +352,7 @@ static int predict_attention(const struct workload *p, struct estimate *out, str
     return 0;
 }
 
-static int fitted_predict(const void *params, const struct workload *p, struct estimate *out, struct error *err)
+static int predict_device(const void *params, const struct workload *p, struct estimate *out, struct error *err)
 {
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row *r = calloc(1, sizeof *r);
@@ -375,6 +375,23 @@ static int fitted_predict(const void *params, const struct workload *p, struct e
                               .hi_s = exp(ln + hypot(interval_half(&x->interval, s, SIDE_SLOWER, p, base), guessed)) };
     free(r);
     return isfinite(ln) ? 0 : error_set(err, ERROR_INPUT, "a prediction that is no number");
+}
+
+/* Two devices, one after the other, whose errors are independent, and the bus between them. (107) */
+static int fitted_predict(const void *params, const struct workload *p, struct estimate *out, struct error *err)
+{
+    struct estimate host;
+    if (predict_device(params, p, out, err) != 0)
+        return -1;
+    if (!p->host)
+        return 0;
+    if (predict_device(params, p->host, &host, err) != 0)
+        return -1;
+    const double bus = exp(PREDICT_Z90 * p->bus_ln_sd), seconds = out->seconds + host.seconds + p->bus_s;
+    const double faster = hypot(hypot(out->seconds - out->lo_s, host.seconds - host.lo_s), p->bus_s * (1 - 1 / bus)),
+                 slower = hypot(hypot(out->hi_s - out->seconds, host.hi_s - host.seconds), p->bus_s * (bus - 1));
+    *out = (struct estimate){ .seconds = seconds, .lo_s = seconds - faster, .hi_s = seconds + slower };
+    return 0;
 }
 
 const struct time_model time_model_fitted = { "fitted", fitted_fit, fitted_predict, fitted_free };
@@ -485,7 +502,7 @@ int constants_fit(struct constants_file *f, const struct workload *const *rows, 
     int rc = x ? fit_all(x, rows, n, &none, true, err) : -1;
     for (size_t i = 0; i < n && rc == 0; i++)
         for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
-            if (fitted_learns_from((enum fitted_kind)k, rows[i]->m))
+            if (fitted_learns_from((enum fitted_kind)k, rows[i]->m) && !rows[i]->host)
                 rc = seen(&f->kind[k], rows[i], err);
     for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
         if (f->kind[k].n_row == 0)

@@ -33,6 +33,8 @@ libmodel_a_SOURCES = \
   %D%/op.c \
   %D%/barriers.c \
   %D%/barriers.h \
+  %D%/offload.c \
+  %D%/offload.h \
   %D%/rope.c \
   %D%/arch.h \
   %D%/archs.c \
