@@ -7,6 +7,7 @@
  * block: one of the model's, with a KV cache of its own, at position i. h' takes the place of h for a further token. A file may have E, norm_s and Whead
  * of the layer's own; else they are the model's. Several such layers: the first one drafts.
  *
+ * price    methods.md (53)
  * source   DeepSeek-V3 report (arXiv 2412.19437), 2.2; order of the halves and names of tensors: llama.cpp src/models/deepseek2.cpp (graph_mtp) and vLLM
  *          vllm/model_executor/models/deepseek_mtp.py; normed hidden states, of h' too: llama.cpp pull request 25980, vLLM 47448. vLLM has zeros for the
  *          embedding at position 0.
