@@ -68,11 +68,16 @@ static double bound(const struct subject *s, unsigned flags)
     return flags == 0 || dtype_find(s->spec.experts)->block_elems == 1 ? 0.01 : 0.35;
 }
 
-static struct engine *engine_for(const struct subject *s, unsigned flags, struct engine *target)
+/* Blocks of the one sequence of a paged cache. */
+enum { BLOCK = 8, N_BLOCK = (N_TOK + N_MORE + BLOCK - 1) / BLOCK };
+static const uint32_t blocks[N_BLOCK] = { 2, 0, 3, 1 };
+static const uint32_t *const table[] = { blocks };
+
+static struct engine *engine_for(const struct subject *s, unsigned flags, bool pages, struct engine *target)
 {
     struct error err = { 0 };
-    const struct engine_options o = { .n_ctx = N_TOK + N_MORE, .n_ubatch = N_TOK, .n_out_max = N_TOK, .n_threads = 2, .cpu_flags = flags, .type_k = DTYPE_F16,
-                                      .type_v = DTYPE_F16, .hidden = !target, .nextn = target, .shared = target };
+    const struct engine_options o = { .n_ctx = N_TOK + N_MORE, .n_block = pages ? N_BLOCK : 0, .block_size = BLOCK, .n_ubatch = N_TOK, .n_out_max = N_TOK,
+                                      .n_threads = pages ? 1 : 2, .cpu_flags = flags, .type_k = DTYPE_F16, .type_v = DTYPE_F16, .hidden = !target, .nextn = target, .shared = target };
     struct engine *e = engine_new(&s->m, &o, &err);
     if (!e)
         fail_msg("%s: %s", s->path, err.msg);
@@ -88,7 +93,7 @@ static void check_model(const struct subject *s, struct engine *e, double limit)
         const float *logits;
         size_t stride;
         k = (uint32_t)u64_min(1 + t % 7, N_TOK - t);
-        assert_ok(engine_eval(e, s->tok + t, k, t, t % 2, &logits, &err), err);
+        assert_ok(engine_eval_runs(e, s->tok + t, &(struct engine_run){ .n_past = t, .n_tok = k, .n_out = t % 2, .table = table }, 1, &logits, &err), err);
         const float *h = engine_hidden(e, &stride);
         for (uint32_t i = 0; i < k; i++)
             for (size_t c = 0; c < n; c++)
@@ -102,7 +107,7 @@ static void check_pass(const struct subject *s, struct engine *e, uint32_t at, u
 {
     struct error err = { 0 };
     const size_t n = s->m.hp.n_embd, v = s->m.hp.n_vocab;
-    const struct engine_run run = { .n_past = at, .n_tok = k, .n_out = k, .hidden = hidden };
+    const struct engine_run run = { .n_past = at, .n_tok = k, .n_out = k, .table = table, .hidden = hidden };
     const float *logits;
     size_t stride;
     assert_ok(engine_eval_runs(e, tok, &run, 1, &logits, &err), err);
@@ -134,14 +139,14 @@ static void check_more(const struct subject *s, struct engine *e, uint32_t at, u
     }
 }
 
-static void check_isa(const struct subject *s, unsigned flags)
+static void check_isa(const struct subject *s, unsigned flags, bool pages)
 {
-    struct engine *target = engine_for(s, flags, NULL), *e = engine_for(s, flags, target);
+    struct engine *target = engine_for(s, flags, pages, NULL), *e = engine_for(s, flags, pages, target);
     const double limit = bound(s, flags);
     const size_t n = s->m.hp.n_embd;
     check_model(s, target, limit);
     for (uint32_t at = 0, k; at + 1 < N_TOK; at += k) {
-        k = (uint32_t)u64_min(1 + at % 5, N_TOK - 1 - at);
+        k = (uint32_t)u64_min(1 + (at + 3) % 5, N_TOK - 1 - at); /* the first pass expands latents */
         check_pass(s, e, at, k, s->hidden + at * n, s->tok + at + 1, limit);
         check_more(s, e, at + k, k - 1, limit);
     }
@@ -161,9 +166,9 @@ static void test_layer(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct subject s;
         subject_open(&s, cases[i].shape, cases[i].n_nextn, cases[i].own);
-        check_isa(&s, 0);
+        check_isa(&s, 0, i % 2);
         if (ref_margin(s.ref) > (bound(&s, cpu_flags()) > 0.1 ? 0.02 : 1e-4)) { /* no choice of experts may fall either way */
-            check_isa(&s, cpu_flags());
+            check_isa(&s, cpu_flags(), i % 2 == 0);
             compared++;
         }
         subject_close(&s);
@@ -178,7 +183,7 @@ static void test_shared_weights(void **state)
     struct subject s;
     struct error err = { 0 };
     subject_open(&s, 3, 1, false);
-    struct engine *target = engine_for(&s, cpu_flags(), NULL), *e = engine_for(&s, cpu_flags(), target);
+    struct engine *target = engine_for(&s, cpu_flags(), false, NULL), *e = engine_for(&s, cpu_flags(), false, target);
     struct engine_options alone = *engine_options(e);
     alone.shared = NULL;
     alone.team_of = NULL;
@@ -199,7 +204,7 @@ static void test_refused(void **state)
     struct error err = { 0 };
     const float *logits;
     subject_open(&s, 3, 1, false);
-    struct engine *target = engine_for(&s, 0, NULL), *e = engine_for(&s, 0, target);
+    struct engine *target = engine_for(&s, 0, false, NULL), *e = engine_for(&s, 0, false, target);
     assert_fails(engine_eval(e, s.tok, 2, 0, 1, &logits, &err), err, "without hidden states");
     engine_free(e);
     struct engine_options o = *engine_options(target);

@@ -123,6 +123,7 @@ static int checked_propose(void *ctx, struct draft_want *w, size_t n, struct err
 struct way {
     uint32_t n_block, n_draft, seqs, budget, n_ubatch;
     bool prefix, stops, aborts, forced;
+    bool usual; /* forms and kernels by the size of a pass: bits depend on it */
     double temperature;
 };
 
@@ -133,7 +134,8 @@ static uint64_t serve(struct request *q, uint32_t n_request, const struct served
     struct policy p = served_policy(s, "vllm-0.27", w->seqs, w->budget);
     p.num_speculative_tokens = p.look_ahead = w->n_draft;
     p.enable_prefix_caching = w->prefix;
-    struct engine_options eo = exact(served_engine_options(s, &p, w->n_block, 1, UINT_MAX));
+    struct engine_options eo = served_engine_options(s, &p, w->n_block, 1, w->usual ? 0 : UINT_MAX);
+    eo = w->usual ? eo : exact(eo);
     eo.hidden = w->n_draft > 0;
     eo.n_ubatch = w->n_ubatch > 0 ? w->n_ubatch : eo.n_ubatch;
     struct engine *e = engine_new(&s->m, &eo, &err);
@@ -221,6 +223,7 @@ static void test_outputs(void **state)
         { .n_block = 16, .n_draft = 4, .seqs = 6, .budget = 60, .temperature = 0.8, .aborts = true },
         { .n_block = 40, .n_draft = 3, .seqs = 5, .budget = 40, .prefix = true }, /* drafts of shared blocks are others: not compared */
         { .n_block = 15, .n_draft = 2, .seqs = 6, .budget = 50, .prefix = true, .temperature = 1.2 },
+        { .n_block = 20, .n_draft = 2, .seqs = 6, .budget = 60, .usual = true }, /* latents of prompts are expanded */
     };
     struct served s;
     uint64_t n_preempt = 0, n_rejected = 0, n_checked = 0, n_hit = 0;
@@ -232,7 +235,7 @@ static void test_outputs(void **state)
         plain.aborts = false;
         requests_init(q, &s, ways[i].temperature);
         requests_init(alone, &s, ways[i].temperature);
-        n_checked += serve(q, N_REQUEST, &s, &ways[i], ways[i].prefix ? 0 : 12, &stats);
+        n_checked += serve(q, N_REQUEST, &s, &ways[i], ways[i].prefix || ways[i].usual ? 0 : 12, &stats);
         (void)serve(alone, N_REQUEST, &s, &plain, 0, &none);
         check_same(q, alone);
         n_preempt += stats.n_preempt;
