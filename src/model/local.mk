@@ -31,6 +31,8 @@ libmodel_a_SOURCES = \
   %D%/synth_vocab.c \
   %D%/chat.c \
   %D%/op.c \
+  %D%/nextn.c \
+  %D%/nextn.h \
   %D%/barriers.c \
   %D%/barriers.h \
   %D%/offload.c \
