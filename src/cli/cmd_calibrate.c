@@ -45,7 +45,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_text(&o->hardware, arg);
     case OPT_CROSS:
         o->cross = true;
-        return arg ? report_format_find(arg, &o->format, err) : 0;
+        if (arg && report_format_find(arg, &o->format, err) != 0)
+            return error_set(err, ERROR_USAGE, "--cross-validate: expected table, csv, json, jsonl, md or sql, found \"%.64s\"", arg);
+        return 0;
     case 'o':
         return cli_text(&o->out, arg);
     default:
@@ -91,6 +93,8 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
         return -1;
     if (o.n_file == 0)
         return error_set(err, ERROR_USAGE, "expected a FILE of measurements");
+    if (o.cross && o.out)
+        return error_set(err, ERROR_USAGE, "-o is the file of constants, and --cross-validate writes none");
     if (cli_keep_arguments(argc, argv, "-o", o.out, err) != 0)
         return -1;
     return run(&o, err);

@@ -130,7 +130,7 @@ double work_compute_s(const struct workload *p, const double *flop_math);
 /* Part of the repeated layers ran on devices not named by the row (partial), or on the CPU (offloaded). */
 bool workload_is_partial(const struct workload *p);
 bool workload_is_offloaded(const struct workload *p);
-/* The row is tagged as suspect (TAG_SUSPECT), or partial. (59) */
+/* The row is tagged as suspect (TAG_SUSPECT), or partial. (57) */
 bool workload_is_suspect(const struct workload *p);
 
 /* A row above its machine's roofs: not a measurement of this machine, type and batch. methods.md (68) */
@@ -148,8 +148,6 @@ const char *roof_violation_text(const struct workload *p, char *buf, size_t size
  * none. Texts are p's. methods.md (69)
  */
 const char *workload_as_rate(const struct workload *p, struct measurement *out);
-/* Source of a row in group names: the repository, without the file. */
-const char *measure_publisher(const struct measurement *m, char *buf, size_t size);
 /*
  * Roofs of the machine for n_threads (0: all) and such a link; cached, equal arguments share one. NULL: *err, as of roofs_init(), or out of
  * memory.

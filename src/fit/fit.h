@@ -78,7 +78,7 @@ void fit_parameters(const struct fit *f, const struct fit_model *m, const struct
 double fit_predict(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *sd, double *share);
 
 
-/* ---- for cross.h and quantile.h ------------------------------------------------------------------- */
+/* ---- for cross.h ------------------------------------------------------------------- */
 
 /* Robust residual of a row, in sigma; g [n_parameter]: d ln seconds / d parameter; slope: derivative of the robust loss there. */
 double fit_residual(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *g, double *slope);

@@ -21,7 +21,7 @@ struct constants {
     struct constant *c;
     size_t n;
     double sigma;     /* residual error, in sigma of a row */
-    struct constant *interval; /* of intervals: "interval situation=new machine"; none: their priors */
+    struct constant *interval; /* of intervals: "interval novelty=machine side=slower"; none: a normal's */
     size_t n_interval;
     size_t n_row;
     char **group;     /* training groups: "hardware=NVIDIA RTX 4090", "model=...", "engine=..." */

@@ -1,4 +1,4 @@
-/* Half-widths by what is new: a tree of quantiles, each shrunk towards its parent's. methods.md (59) */
+/* Half-widths by what is new: a tree of quantiles, each shrunk towards its parent's. methods.md (60) */
 #include "learn/interval.h"
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 static const double level = 0.9;
 static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
-/* Publications that a node of the tree has to have to weigh as much as its parent. (59) */
+/* Publications that a node of the tree has to have to weigh as much as its parent. (60) */
 enum { PRIOR_GROUPS = 10 };
 
 static const char *const novelty_names[NOVELTY_COUNT] = { "publisher", "work", "engine", "anchored", "machine", "generation" };

@@ -3,7 +3,7 @@
  * machine's design, engine and model in turn (cross.h); the errors, in expected spreads, of rows with as much that is new to the fit
  * calibrate the half-widths of later rows like them (conformal prediction).
  *
- * source   methods.md (59)
+ * source   methods.md (59), (60)
  */
 #ifndef LEARN_INTERVAL_H
 #define LEARN_INTERVAL_H

@@ -51,7 +51,7 @@ static int load_file(struct measurements *l, const char *file, const struct meas
 /* Whether a row enters the fit, or why not. */
 enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, PARTLY, KERNEL_ALONE, LESSON_COUNT };
 
-/* Tagged rows get a low weight (59); offloaded runs of llama-bench are excluded. */
+/* Tagged rows get a low weight (57); offloaded runs of llama-bench are excluded. */
 static enum lesson lesson_of(const struct workload *p, enum measure_file file)
 {
     struct roof_violation x;

@@ -293,7 +293,7 @@ static double roof_s(const struct workload *p)
     return p->m->kind == MEASURE_RATE && s > 0 && p->measured_s > 0 ? s : NAN;
 }
 
-/* Every rate reaches the same fraction of its roofs, the median of its phase's rows: the least that a model has to beat. (67) */
+/* Every rate reaches the same fraction of its roofs, the median of its phase's rows: the least that a model has to beat. (61) */
 static int score_naively(struct scored *rows, size_t n, struct error *err)
 {
     double *reach = malloc((n + 1) * sizeof *reach);

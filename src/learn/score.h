@@ -76,7 +76,7 @@ struct scored {
     struct estimate e;
     double predicted, lo, hi; /* in the row's unit: tokens/s or seconds */
     double error;       /* predicted / measured - 1; no estimate: -1 (67) */
-    double naive_error; /* of the roofs' seconds over one fraction a phase (67); NaN: no rate */
+    double naive_error; /* of the roofs' seconds over one fraction a phase (61); NaN: no rate */
 };
 
 /* Fits and predicts rows[n] into out[n]. errors: of the model, out of memory */

@@ -13,8 +13,8 @@ static const struct column folds_columns[] = {
     { "left_out", "left out", COL_TEXT, NULL, COL_KEY, AT(left_out), EMPTY_VALUE, NULL, "each `source`, `hardware`, `generation`, `engine`, or `work` (model, or topology) in turn; "
       "`hardware, anchored`: all but a row a phase" },
     { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "predicted" },
-    { "median_ape", "median", COL_FRACTION, NULL, COL_KEY, AT(median_ape), EMPTY_VALUE, NULL, "of |predicted / measured - 1|" },
-    { "mean_ln", "mean |ln|", COL_FLOAT, NULL, COL_KEY, AT(mean_ln), EMPTY_VALUE, NULL, "of |ln predicted - ln measured|" },
+    { "median_ape", "median", COL_FRACTION, NULL, COL_KEY, AT(median_ape), EMPTY_VALUE, NULL, "of the absolute value of predicted / measured - 1" },
+    { "mean_ln", "mean |ln|", COL_FLOAT, NULL, COL_KEY, AT(mean_ln), EMPTY_VALUE, NULL, "of the absolute value of ln predicted - ln measured" },
     { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, AT(coverage90), EMPTY_VALUE, NULL, "by half-widths calibrated on the same rows" },
 };
 #undef AT

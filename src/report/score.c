@@ -139,7 +139,7 @@ static json_t *meta_json(const struct score_print *o, const struct measurements 
     json_int_t unpriced = 0, anchors = 0, undated = 0;
     for (size_t i = 0; i < l->n; i++) {
         anchors += rows[i].anchor;
-        undated += rows[i].undated;
+        undated += rows[i].undated && !rows[i].anchor;
         unpriced += is_scored_row(&rows[i]) && !rows[i].priced;
     }
     return json_pack("{s:o,s:s,s:s,s:o,s:i,s:I,s:I,s:I,s:I,s:o}", "file", json_text(o->file), "kind", measure_file_name(l->file),

@@ -119,7 +119,7 @@ struct time_features {
     bool prompt;         /* passes of prompts: of intervals, which differ by phase */
     bool decode, long_context;   /* decode steps with the traits of (36); long context */
     bool small_batch;            /* prompts that pass fewer than TIME_PROMPT tokens at a time */
-    bool batched;        /* passes have more than one sequence: of intervals (59) */
+    bool batched;        /* passes have more than one sequence */
     bool request;        /* the passes of a prompt and the steps after it (50) */
     bool step;           /* what is added is of steps, in addition to prompts: separate terms */
     double n_stage_boundary;     /* stage boundaries crossed by the host (45) */

@@ -42,8 +42,20 @@ for kind in op:gpu_ops:4 all_reduce:all_reduce:3; do
     is "${name#*:}" "$(jq ".fits.${kind%%:*}.n_rows" "$tmp/few.json")" "of a few sizes every one counts: ${name%:*}"
 done
 
-jq -e '[.fits.decode.intervals[] | select(.name == "interval situation=new machine") | .n_rows] == [15]' "$tmp/constants.json" >/dev/null
+jq -e '[.fits.decode.intervals[] | select(.name | test("^interval novelty=machine side=(slower|faster)$")) | .n_rows] | add == 15' "$tmp/constants.json" >/dev/null
 ok $? "every row was left out with its machine"
+jq -e '[.fits.decode.constants[].name] | any(test("^bandwidth hardware=")) and all(test(" publication=") | not)' "$tmp/constants.json" >/dev/null
+ok $? "what a publication's rows have in common is no constant: predictions are of others"
+run calibrate "$tmp/rows.csv" --hardware "$tmp/hw.csv" --cross-validate=json && "${VALIDATE:-tests/run/validate}" "$top_srcdir/doc/formats.md" roofcast.folds "$tmp/out" >"$tmp/err" 2>&1
+ok $? "--cross-validate prints instead how rows left out are predicted"
+is "decode hardware 15, decode hardware, anchored 10, decode source 15, decode work 15" \
+    "$(jq -r '[.rows[] | select(.fit == "decode") | "\(.fit) \(.left_out) \(.rows)"] | sort | join(", ")' "$tmp/out")" "one by one where one published all, by machine, and by model; there is one design and one engine"
+jq -e '.rows[] | select(.fit == "decode" and .left_out == "hardware") | .median_ape < 0.1 and .mean_ln < 0.1 and .coverage90 >= 0.8 and .coverage90 <= 1' "$tmp/out" >/dev/null
+ok $? "machines alike are predicted by each other"
+run calibrate "$tmp/rows.csv" --hardware "$tmp/hw.csv" --cross-validate && has '^decode  hardware  '
+ok $? "as a table"
+refused 2 '--cross-validate: expected table, csv, json, jsonl, md or sql, found "odd"' calibrate "$tmp/rows.csv" --cross-validate=odd
+refused 2 '-o is the file of constants, and --cross-validate writes none' calibrate "$tmp/rows.csv" --cross-validate -o "$tmp/none.json"
 
 group() { jq -r --arg g "$2" --arg k "$3" '.groups[] | select(.group == $g) | .[$k]' "$1"; }
 run score "$tmp/rows.csv" --hardware "$tmp/hw.csv" --leave-out hardware -o json && cp "$tmp/out" "$tmp/left.json"
@@ -94,11 +106,11 @@ run calibrate "$tmp/differ.csv" --hardware "$tmp/hw.csv" -o "$tmp/data/hwprofile
 run score "$tmp/differ.csv" --hardware "$tmp/hw.csv" -o json && cp "$tmp/out" "$tmp/known.json"
 awk "BEGIN { a = $(width "$tmp/left.json"); b = $(width "$tmp/known.json"); exit !(b > 0 && a > 1.3 * b) }"
 ok $? "a machine that the fit never saw has the wider interval ($(width "$tmp/left.json") against $(width "$tmp/known.json"))"
-# A file of before intervals were fitted: what a normal's are before looking.
+# A file without intervals: a normal's.
 jq 'del(.fits.decode.intervals)' "$tmp/constants.json" >"$tmp/data/hwprofiles/stacks/constants.json"
 run score "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o json && cp "$tmp/out" "$tmp/before.json"
 awk "BEGIN { a = $(width "$tmp/before.json"); exit !(a > 0 && a < 1) }"
-ok $? "constants without intervals have those of before looking ($(width "$tmp/before.json"))"
+ok $? "constants without intervals have a normal's ($(width "$tmp/before.json"))"
 jq '.fits.decode.intervals[0].name = "width"' "$tmp/constants.json" >"$tmp/data/hwprofiles/stacks/constants.json"
 refused 1 'intervals[0]: field "name": expected' score "$tmp/rows.csv" --hardware "$tmp/hw.csv"
 

@@ -37,8 +37,17 @@ ok $? "--by: groups of any keys, and no others"
 refused 2 'found "color"' score "$f/throughput.csv" --by class,color
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --features - && has '^line,id,' && has '^2,t-1,example/bench,'
 ok $? "--features: a line a row"
-run score "$f/throughput.csv" --hardware "$f/hardware.csv" --leave-out model -o json && has '"leave_out": "model"'
-ok $? "--leave-out model"
+for key in model source generation class engine; do
+    run score "$f/throughput.csv" --hardware "$f/hardware.csv" --leave-out $key -o json && has "\"leave_out\": \"$key\"" && has '"n_undated": 0' &&
+        "$validate" "$doc" roofcast.score "$tmp/out" >"$tmp/err" 2>&1
+    ok $? "--leave-out $key"
+done
+# Half a year: t-1 and t-2 are of 2026-01, t-5 and t-6 of mlx-lm 0.28.2 of October 2025 where its date says so; the others are undated.
+sed '/^t-[56]/s/,,tags=/,mlx-lm 0.28.2,tags=/' "$f/throughput.csv" >"$tmp/dated.csv"
+run score "$tmp/dated.csv" --hardware "$f/hardware.csv" --leave-out date --worst 9 -o json && is "4 3" "$(jq -r '"\(.n_rows) \(.n_undated)"' "$tmp/out")" \
+    "--leave-out date: rows with a month are scored" && is "t-1 t-2 t-5 t-6" "$(jq -r '[.rows[].id] | sort | join(" ")' "$tmp/out")" "and the others not"
+run score "$tmp/dated.csv" --hardware "$f/hardware.csv" --leave-out date --anchor-rows 1 -o json && is "0 7 0" "$(jq -r '"\(.n_rows) \(.n_anchor) \(.n_undated)"' "$tmp/out")" \
+    "every row is one of scored, shown and undated"
 run score "$f/gpu_ops.csv" --anchor-rows 1 -o json && has '"n_anchor": 1'
 ok $? "--anchor-rows"
 is 3 "$(figure n_rows)" "which are not scored"
@@ -78,7 +87,7 @@ ok $? "and by report"
 refused 1 "fast.json: line $(grep -n '"avg_ts": 99999' "$tmp/fast.json" | cut -d: -f1), column 15: avg_ts: expected 10000, which 512 tokens in avg_ns of 0.0512 s are" score "$tmp/fast.json"
 sed 's/"n_gpu_layers": 99/"n_gpu_layers": 5/' "$f/llama-bench.json" >"$tmp/partly.json"
 wide() { run score "$1" -o json && jq '[.rows[] | .hi / .lo] | add' "$tmp/out"; }
-holds "$(wide "$tmp/partly.json") > 1.5 * $(wide "$f/llama-bench.json")" "a run with a part of its layers elsewhere is off for that: wider"
+holds "$(wide "$tmp/partly.json") > 1.2 * $(wide "$f/llama-bench.json")" "a run with a part of its layers elsewhere is off for that: wider"
 run score "$tmp/partly.json" -o json && is 2 "$(jq '[.rows[] | select(.reason | startswith("partly offloaded; the rest on Example CPU, unknown bandwidth"))] | length' "$tmp/out")" "and says so"
 sed '2s/,2026[^,]*,tags/,2025-13-45,tags/' "$tmp/new.csv" >"$tmp/date.csv"
 refused 1 'date.csv: line 2, column 91 (date_or_build): expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a version, found "2025-13-45"' score "$tmp/date.csv"
@@ -131,13 +140,13 @@ holds "$(jq '[.rows[] | select(.test == "pp512")][0].bytes' "$tmp/out") < 65.4e9
 holds "$(jq '[.rows[] | select(.model | startswith("llama 8B F16"))][0].bytes' "$tmp/out") < 4.95e9" "of dense models, too"
 run score "$tmp/types.md" --hw strix-halo-395 -o json --worst 100 && has '0.83 GiB of weights are 0.89 bits for each of 8.03e9 parameters: fewer than any type has'
 ok $? "bytes that no type has are a reason"
-# Guessed machines and models have wider intervals than known ones; names that say several devices are of several.
+# Guessed models have wider intervals than those with a preset that are as new to the constants (no row is of OLMo 2); names that say several devices are of several.
 guessed() { { head -n 1 "$f/throughput.csv"; echo "n-1,x/y,NVIDIA GeForce RTX 4090,1,llama.cpp,$1,$2,Q4_K_M,,$3,2026-05-01,tags="; } >"$tmp/guessed.csv" && run score "$tmp/guessed.csv" -o json && figure half90; }
-holds "$(guessed Unheard-of-8B 8.03 decode,0,64,1,100) > 1.15 * $(guessed Llama-3-8B 8.03 decode,0,64,1,100)" "a guessed dense model is less sure than a known one"
-holds "$(guessed Unheard-of-8B 8.03 prefill,512,0,1,9000) > 1.5 * $(guessed Llama-3-8B 8.03 prefill,512,0,1,9000)" "the more in prompts"
+holds "$(guessed Unheard-of-8B 8.03 decode,0,64,1,100) > 1.15 * $(guessed OLMo-2-7B 7.3 decode,0,64,1,100)" "a guessed dense model is less sure than one with a preset"
+holds "$(guessed Unheard-of-8B 8.03 prefill,512,0,1,9000) > 1.4 * $(guessed OLMo-2-7B 7.3 prefill,512,0,1,9000)" "the more in prompts"
 holds "$(guessed Unheard-of-MoE 30 decode,0,64,1,100) > 1.5 * $(guessed Unheard-of-30B-A3B 30 decode,0,64,1,100)" "more still where the active parameters are guessed"
-on_mlx() { { head -n 1 "$f/throughput.csv"; echo "n-1,x/y,Apple M5 Max,1,mlx-lm,$1,8.03,8bit,,decode,0,64,1,60,2026-05-01,tags="; } >"$tmp/guessed.csv" && run score "$tmp/guessed.csv" -o json && figure half90; }
-holds "$(on_mlx Unheard-of-9B) > 1.1 * $(on_mlx Llama-3.1-8B)" "whatever the machine and the type"
+on_mlx() { { head -n 1 "$f/throughput.csv"; echo "n-1,x/y,Apple M5 Max,1,mlx-lm,$1,,8bit,,decode,0,64,1,60,2026-05-01,tags="; } >"$tmp/guessed.csv" && run score "$tmp/guessed.csv" -o json && figure half90; }
+holds "$(on_mlx Unheard-of-9B) > 1.1 * $(on_mlx OLMo-2-7B)" "whatever the machine and the type"
 { head -n 1 "$f/throughput.csv"; echo 'n-1,x/y,2x RTX 3090,,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,100,2026-05-01,tags='; } >"$tmp/two.csv"
 run score "$tmp/two.csv" -o json && jq -e '.rows[0] | .profile == "rtx-3090" and .n_devices == 2' "$tmp/out" >/dev/null
 ok $? "2x RTX 3090: two of them"
@@ -203,7 +212,7 @@ cmp -s "$tmp/own.json" "$top_srcdir/hwprofiles/h100-sxm.json"
 ok $? "nor are machines"
 cmp -s "$tmp/mine.csv" "$f/throughput.csv"
 ok $? "measurements are never written over"
-refused 2 'expected hardware, model, engine or topology, found "colour"' score "$f/throughput.csv" --leave-out colour
+refused 2 'expected hardware, model, engine, topology, source, generation, class or date, found "colour"' score "$f/throughput.csv" --leave-out colour
 refused 2 'only all-reduces have one' score "$f/throughput.csv" --leave-out topology
 sed 's/^t-3\(.*\),150,,/t-3\1,15o,,/' "$f/throughput.csv" >"$tmp/bad.csv"
 refused 1 'bad.csv: line 4, column 126 (tokens_per_s): expected a number from 1e-09 to 1e+12, found "15o"' score "$tmp/bad.csv"
@@ -349,10 +358,10 @@ id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt
 1,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Foo-13B,13,Q4_K_M,,decode,0,512,1,80,2025-06,tags=
 2,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Foo-13B,13,,,decode,0,512,1,80,2025-06,tags=
 3,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Foo-13B,13,,7.3,decode,0,512,1,80,2025-06,tags=
-4,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-2-13B,13,Q4_K_M,,decode,0,512,1,80,2025-06,tags=
+4,x,NVIDIA RTX 4090,1,llama.cpp (cuda),OLMo-2-13B,13.7,Q4_K_M,,decode,0,512,1,80,2025-06,tags=
 EOF
 run score "$tmp/bits.csv" --worst 4 -o json && jq -e '[.rows[] | {key: .id, value: (.hi / .lo)}] | from_entries |
-    .["1"] > 1.1 * .["4"] and .["3"] > 1.1 * .["4"] and .["2"] > 1.5 * .["1"] and .["2"] > 1.5 * .["3"]' "$tmp/out" >/dev/null
+    .["1"] > 1.05 * .["4"] and .["3"] > 1.05 * .["4"] and .["2"] > 1.5 * .["1"] and .["2"] > 1.5 * .["3"]' "$tmp/out" >/dev/null
 ok $? "a model without a preset has a wider interval, one of which no type is said a wider one still"
 
 # Three times as long: what is left out has no say in its own predictions, of any kind. (Of rates: calibrate.sh)

@@ -596,7 +596,7 @@ static void test_leave_out(void **state)
     load(&x, "all_reduce.csv", false);
     assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
     assert_int_equal(watch_rows, 2); /* the other two */
-    assert_fails(leave_out_find("colour", &o.leave, &err), err, "expected hardware, model, engine or topology");
+    assert_fails(leave_out_find("colour", &o.leave, &err), err, "expected hardware, model, engine, topology, source, generation, class or date, found");
     unload(&x);
 }
 

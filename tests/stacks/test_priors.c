@@ -83,9 +83,6 @@ static void test_software_refused(void **state)
     json_object_set_new(json_object_get(json_object_get(d, "numbers"), "dispatch_s"), "source", json_string(""));
     refuses(d, false, "numbers.dispatch_s: field \"source\": expected where it is from");
     d = software();
-    json_object_set_new(at(json_object_get(json_object_get(d, "intervals"), "effects"), 1), "by", json_string("class"));
-    refuses(d, false, "intervals.effects[1]: field \"by\": expected words such as \"situation class\", found \"class\"");
-    d = software();
     json_object_del(json_object_get(d, "attention_kernels"), "xqa");
     refuses(d, false, "f.json: attention_kernels.xqa: expected an object, found nothing");
     d = software();
