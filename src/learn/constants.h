@@ -6,6 +6,7 @@
 #define LEARN_CONSTANTS_H
 
 #include "stacks/effects.h"
+#include "stacks/family.h"
 
 enum { CONSTANTS_SOURCE = 1024 }; /* bytes of the names of the files of a fit */
 
@@ -29,8 +30,11 @@ struct constants {
     char source[CONSTANTS_SOURCE]; /* the files: "throughput.csv, measured.csv" */
 };
 
+/* Kinds of rows, then families of kernels (stacks/family.h). */
+enum { CONSTANTS_FITS = FITTED_KIND_COUNT + FAMILY_MOST };
+
 struct constants_file {
-    struct constants kind[FITTED_KIND_COUNT];
+    struct constants kind[CONSTANTS_FITS];
 };
 
 void constants_free(struct constants_file *f);

@@ -1,5 +1,6 @@
 /* The fitted time model: constants from training rows, seconds and an interval of a row. methods.md (57), (35) */
 #include "learn/constants.h"
+#include "learn/families.h"
 #include "learn/fitted.h"
 #include "learn/spread.h"
 #include "stacks/attend.h"
@@ -19,6 +20,7 @@ struct fitted_one {
 };
 struct fitted {
     struct fitted_one kind[FITTED_KIND_COUNT];
+    struct families *families; /* of kernels */
 };
 
 static const double mad_to_sigma = 1.4826;          /* of the normal distribution */
@@ -35,6 +37,8 @@ static void fitted_free(void *params)
         training_free(&x->kind[k].by);
         training_free(&x->kind[k].shown);
     }
+    if (x)
+        families_free(x->families);
     free(x);
 }
 
@@ -303,6 +307,7 @@ static int fitted_fit(void **params, const struct workload *const *rows, size_t 
     int rc = shipped(x, scope, err);
     for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
         rc = fitted_priors(&x->kind[k].fit, (enum fitted_kind)k, err);
+    rc = rc ? rc : families_fit(&x->families, rows, n, scope, true, err);
     if (rc != 0 || fit_all(x, rows, n, scope, false, err) != 0) {
         fitted_free(x);
         return -1;
@@ -358,7 +363,8 @@ static int fitted_predict(const void *params, const struct workload *p, struct e
     double sd;
     if (p->m->kind == MEASURE_KERNEL) {
         free(r);
-        return predict_attention(p, out, err);
+        return p->n_pass > 0 && !family_of(p->m->op) ? predict_attention(p, out, err)
+                                                     : families_predict(((const struct fitted *)params)->families, p, out, err);
     }
     if (!r)
         return error_oom(err, sizeof *r, "a row");
@@ -480,6 +486,8 @@ int constants_fit(struct constants_file *f, const struct workload *const *rows, 
     struct fitted *x = priors_load(err) == 0 ? fitted_new(err) : NULL;
     *f = (struct constants_file){ 0 };
     int rc = x ? fit_all(x, rows, n, &none, true, err) : -1;
+    rc = rc ? rc : families_fit(&x->families, rows, n, &none, false, err);
+    rc = rc ? rc : families_constants(x->families, f, source, err);
     for (size_t i = 0; i < n && rc == 0; i++)
         for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
             if (fitted_learns_from((enum fitted_kind)k, rows[i]->m))

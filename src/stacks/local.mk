@@ -10,6 +10,10 @@ libstacks_a_SOURCES = \
   %D%/effects.h \
   %D%/stack_traits.c \
   %D%/stack_traits.h \
+  %D%/family.c \
+  %D%/family.h \
+  %D%/family_gemm.c \
+  %D%/family_gemm.h \
   %D%/features.c \
   %D%/priors.c \
   %D%/priors.h \
