@@ -4,10 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-extern const struct family family_gemm;
+extern const struct family family_gemm, family_attention, family_mla, family_prompt;
 
 static const struct family *const families[] = {
     &family_gemm,
+    &family_attention,
+    &family_mla,
+    &family_prompt,
 };
 
 const struct family *family_at(size_t i)

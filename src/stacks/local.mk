@@ -12,8 +12,12 @@ libstacks_a_SOURCES = \
   %D%/stack_traits.h \
   %D%/family.c \
   %D%/family.h \
+  %D%/family_attention.c \
+  %D%/family_attention.h \
+  %D%/family_decode.c \
   %D%/family_gemm.c \
   %D%/family_gemm.h \
+  %D%/family_prompt.c \
   %D%/features.c \
   %D%/priors.c \
   %D%/priors.h \
