@@ -15,9 +15,9 @@ enum { MLA_START, MLA_HOST, MLA_BLOCK, MLA_KEY, MLA_COMPUTE, MLA_BANDWIDTH, MLA_
 /* Seconds are those of 1.9 GHz. Priors: orders of magnitude of a few launches, of a chain of loads and products, of a key streamed by one
  * multiprocessor, and of memory less 13 % (confidence: low). */
 static const struct family_parameter attention_parameters[N_ATTENTION] = {
-    [START] = { "start", 9e-6, .3, { .25, .2, .1, .15, .1 } },       /* seconds until the first load */
-    [BLOCK] = { "block", 2e-6, .5, { .4, .4, 0, .2, .1 } },          /* seconds of a block without its keys, at any clock */
-    [KEY] = { "key", 1.5e-8, .5, { .5, .4, 0, .2, .1 } },            /* seconds of a block's key and value of 256 elements */
+    [START] = { "start", 9e-6, .3, { .25, .2, .1, 0, .05 } },       /* seconds until the first load */
+    [BLOCK] = { "block", 2e-6, .5, { .4, .4, 0, 0, .05 } },          /* seconds of a block without its keys, at any clock */
+    [KEY] = { "key", 1.5e-8, .5, { .5, .4, 0, 0, .05 } },            /* seconds of a block's key and value of 256 elements */
     [TILE] = { "tile", 2e-9, .5, { .4, .3, 0, 0, .1 } },             /* and of each further 16 heads */
     [BANDWIDTH] = { "bandwidth", .87, .1, { .05, 0, 0, 0, .03 } },   /* fraction of the memory's */
     [CACHE] = { "cache", 9, .3, { 0, 0, 0, 0, .1 } },                /* bytes a cycle and multiprocessor from the last cache */
@@ -170,7 +170,7 @@ static double decode_ln_seconds(const struct decode_features *f, const struct de
     const double memory_s = f->bytes * (f->hit / cache_bytes_s + (1 - f->hit) / bytes_s);
     const double key_s = f->width * (c->key_s + f->more_tiles * c->tile_s) * f->cycle + f->compute_key_s / c->compute;
     const double scan_s = f->waves * (c->block_s + f->keys * key_s);
-    const double start_s = (c->start_s + (f->parts > 1 ? c->combine_s : 0)) * f->cycle + c->extra_s;
+    const double start_s = (c->start_s + (f->parts > 1 ? c->combine_s * (1 + f->parts / 8) : 0)) * f->cycle + c->extra_s;
     return log(start_s + family_overlap(family_overlap(memory_s, scan_s), f->compute_s / c->compute));
 }
 
