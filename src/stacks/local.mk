@@ -15,6 +15,8 @@ libstacks_a_SOURCES = \
   %D%/family_attention.c \
   %D%/family_attention.h \
   %D%/family_decode.c \
+  %D%/family_experts.c \
+  %D%/family_experts.h \
   %D%/family_gemm.c \
   %D%/family_gemm.h \
   %D%/family_prompt.c \
