@@ -51,9 +51,14 @@ void families_free(struct families *x)
     free(x);
 }
 
+bool families_price(const struct measurement *m)
+{
+    return m->kind == MEASURE_KERNEL || m->kind == MEASURE_ALL_REDUCE;
+}
+
 bool families_learn_from(const struct measurement *m)
 {
-    return m->kind == MEASURE_KERNEL && family_of(m->op) != NULL;
+    return families_price(m) && family_of(m->op) != NULL;
 }
 
 /* ---- effects of a row ------------------------------------------------------------------------------ */
@@ -124,7 +129,7 @@ static int add_row(struct set *s, struct one *x, const struct workload *p, struc
     memset(dim, 0, FAMILY_DIMENSIONS * sizeof *dim);
     if (s->f->init(features, dim, p, &none) != 0)
         return error_is_fatal(&none) ? error_set(err, none.kind, "%s", none.msg) : 0;
-    *r = (struct fit_row){ .features = features, .ln_seconds = log(p->measured_s), .sigma = s->f->sigma,
+    *r = (struct fit_row){ .features = features, .ln_seconds = log(p->measured_s), .sigma = s->f->sigma / sqrt(s->f->weight ? s->f->weight(features) : 1),
                            .from = UINT64_C(1) << (p->m->file < 62 ? p->m->file : 62) };
     if (set_effects(&x->fit, true, s->f, dim, r, err) != 0 || training_add_row(&x->by, p, err) != 0)
         return -1;
@@ -134,7 +139,7 @@ static int add_row(struct set *s, struct one *x, const struct workload *p, struc
 
 static bool is_of(const struct workload *p, const struct family *f)
 {
-    return p->m->kind == MEASURE_KERNEL && family_of(p->m->op) == f && p->measured_s > 0 && !p->reason[0] && !(p->machine->ln_sd > 0);
+    return families_price(p->m) && family_of(p->m->op) == f && p->measured_s > 0 && !p->reason[0] && !(p->machine->ln_sd > 0);
 }
 
 /* set_free() also after a failure. */

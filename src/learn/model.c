@@ -361,7 +361,7 @@ static int fitted_predict(const void *params, const struct workload *p, struct e
     struct fitted_row *r = calloc(1, sizeof *r);
     struct fit_row row;
     double sd;
-    if (p->m->kind == MEASURE_KERNEL) {
+    if (families_price(p->m)) {
         free(r);
         return p->n_pass > 0 && !family_of(p->m->op) ? predict_attention(p, out, err)
                                                      : families_predict(((const struct fitted *)params)->families, p, out, err);

@@ -4,10 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-extern const struct family family_gemm;
+extern const struct family family_gemm, family_collective;
 
 static const struct family *const families[] = {
     &family_gemm,
+    &family_collective,
 };
 
 const struct family *family_at(size_t i)

@@ -12,6 +12,8 @@ libstacks_a_SOURCES = \
   %D%/stack_traits.h \
   %D%/family.c \
   %D%/family.h \
+  %D%/family_collective.c \
+  %D%/family_collective.h \
   %D%/family_gemm.c \
   %D%/family_gemm.h \
   %D%/features.c \
