@@ -413,12 +413,14 @@ int families_predict(const struct families *x, const struct workload *p, struct 
     void *features = calloc(1, f->feature_bytes);
     struct fit_row row = { .features = features };
     struct error unused = { 0 };
-    double slower, faster;
+    double slower, faster, sd;
     int rc = features ? f->init(features, dim, p, err) : error_oom(err, f->feature_bytes, "a kernel");
     if (rc == 0) {
         (void)set_effects((struct fit *)(uintptr_t)&of->fit, false, f, dim, &row, &unused);
-        const double ln = fit_predict(&of->fit, &m, &row, NULL, NULL);
+        const double ln = fit_predict(&of->fit, &m, &row, &sd, NULL);
         interval_of(of, dim[0], &slower, &faster);
+        slower = fmax(slower, PREDICT_Z90 * hypot(sd, f->sigma)); /* sd: of effects of a machine that no row has, too */
+        faster = fmax(faster, PREDICT_Z90 * hypot(sd, f->sigma));
         *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - faster), .hi_s = exp(ln + slower) };
         if (!isfinite(ln))
             rc = error_set(err, ERROR_INPUT, "a prediction that is no number");

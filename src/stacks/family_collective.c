@@ -16,13 +16,13 @@ enum { PATH, LIBRARY, STACK, GENERATION, HARDWARE };
  * orders of magnitude (confidence: low).
  */
 static const struct family_parameter parameters[N_PARAMETER] = {
-    [START] = { "start", 6.6e-6, .4, { 0, 0, 0, .2, .2 } },           /* seconds at 1.9 GHz of a library's collective without its hops */
-    [HOP] = { "hop", 6e-7, .4, { 0, 0, 0, .2, .2 } },                 /* seconds at 1.9 GHz of a step to a neighbour of the board */
-    [KERNEL] = { "kernel", 2.5e-6, .3, { 0, .3, 0, .2, .2 } },        /* seconds at 1.9 GHz of an engine's own kernel without its hops */
+    [START] = { "start", 6.6e-6, .4, { 0, 0, 0, .25, .2 } },          /* seconds at 1.9 GHz of a library's collective without its hops */
+    [HOP] = { "hop", 6e-7, .4, { 0, 0, 0, .25, .2 } },                /* seconds at 1.9 GHz of a step to a neighbour of the board */
+    [KERNEL] = { "kernel", 2.5e-6, .3, { 0, .3, 0, .25, .2 } },       /* seconds at 1.9 GHz of an engine's own kernel without its hops */
     [LINK] = { "link", .8, .15, { 0, .1, 0, .07, .07 } },             /* fraction of the link's bandwidth */
     [PARTS] = { "parts", .8, .5, { 0, .5, 0, 0, 0 } },                /* of the least cost of cutting a message into parts */
     [MULTICAST] = { "multicast", .7, .2, { 0, 0, 0, .1, .1 } },       /* fraction of the bandwidth with sums in the switch */
-    [BUS] = { "bus", 1, .3, { 0, 0, 0, .3, .3 } },                    /* exponent of devices sharing a bus: 1, they share one host bridge */
+    [BUS] = { "bus", 1, .3, { 0, 0, 0, .4, .4 } },                    /* exponent of devices sharing a bus: 1, they share one host bridge */
     [NETWORK] = { "network", .5, .4, { 0, 0, 0, 0, 0 } },             /* fraction of the cards' bandwidth */
     [NETWORK_PARTS] = { "network_parts", 1, .5, { 0, 0, 0, 0, 0 } },  /* as parts, between boards */
     [HOST] = { "host", 3.5e-5, .5, { 0, 0, .3, .2, .2 } },            /* seconds of the host's call, which overlaps the previous one */
