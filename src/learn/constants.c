@@ -343,8 +343,8 @@ static json_t *groups_to_json(const struct constants *c)
     return NULL;
 }
 
-/* A line for each constant; groups and intervals, which are many, share lines. */
-static int print_kind(FILE *f, const char *name, const struct constants *c)
+/* A line for each constant; groups, intervals and constants of families, which are many, share lines. */
+static int print_kind(FILE *f, const char *name, const struct constants *c, bool family)
 {
     enum { WIDTH = 160, INTERVALS_WIDTH = 250 };
     json_t *sigma = json_real(c->sigma), *source = json_text(c->source);
@@ -356,7 +356,7 @@ static int print_kind(FILE *f, const char *name, const struct constants *c)
     free(number);
     free(files);
     rc |= print_list(f, "groups", groups_to_json(c), WIDTH);
-    rc |= print_list(f, "constants", list_to_json(c->c, c->n, c->source), 0);
+    rc |= print_list(f, "constants", list_to_json(c->c, c->n, c->source), family ? INTERVALS_WIDTH : 0);
     rc |= print_list(f, "intervals", list_to_json(c->interval, c->n_interval, c->source), INTERVALS_WIDTH);
     fprintf(f, "\n    }");
     return rc;
@@ -370,7 +370,7 @@ static int print_file(FILE *f, const struct constants_file *c)
         if (c->kind[k].n == 0)
             continue;
         fputs(separator, f);
-        rc = print_kind(f, fit_name(k), &c->kind[k]);
+        rc = print_kind(f, fit_name(k), &c->kind[k], fit_family(k) != NULL);
         separator = ",\n";
     }
     fputs("\n  }\n}\n", f);

@@ -438,8 +438,8 @@ static int take_effects(struct constants *c, const struct fit *f, struct error *
         return error_oom(err, f->n_effect * sizeof *c->c, "constants");
     for (size_t i = 0; i < f->n_effect; i++) {
         const struct fit_effect *e = &f->effect[i];
-        if (e->n_row == 0)
-            continue; /* a prior, not measured */
+        if (e->n_row == 0 || e->se > 0.999 * e->sd)
+            continue; /* a prior, not measured, or one that its rows do not depend on */
         struct constant *to = &c->c[c->n++];
         *to = (struct constant){ .value = e->value, .sd = e->se, .n_row = e->n_row, .from = e->from };
         snprintf(to->name, sizeof to->name, "%s", e->name);

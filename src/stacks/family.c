@@ -4,10 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-extern const struct family family_gemm, family_collective;
+extern const struct family family_gemm, family_experts, family_collective;
 
 static const struct family *const families[] = {
     &family_gemm,
+    &family_experts,
     &family_collective,
 };
 
@@ -45,6 +46,11 @@ double family_overlap(double x, double y)
 {
     const double a = x * x, b = y * y;
     return sqrt(sqrt(a * a + b * b));
+}
+
+double family_cache_hit(double bytes, double cache_bytes)
+{
+    return cache_bytes > 0 ? 1 / (1 + pow(bytes / cache_bytes, 6)) : 0;
 }
 
 /* ---- machines ------------------------------------------------------------------------------------ */
@@ -155,11 +161,11 @@ const char *family_library(const char *kernel)
 {
     static const struct {
         const char *word, *library;
-    } words[] = { { "deepgemm", "deepgemm" }, { "FlashInferFp8", "deepgemm" }, { "cutedsl", "cute dsl" }, { "marlin", "marlin" },
-                  { "trtllm_moe", "trtllm-gen" }, { "flashinfer_trtllm", "trtllm-gen" }, { "cutlass", "cutlass" },
-                  { "sgl_kernel", "cutlass" }, { "triton", "triton" }, { "PLUGIN", "plugin" } };
+    } words[] = { { "deepgemm", "deepgemm" }, { "FlashInferFp8", "deepgemm" },      { "cutedsl", "cute dsl" }, { "flashinfer_cutlass", "flashinfer cutlass" },
+                  { "marlin", "marlin" },     { "triton", "triton" },                { "cutlass", "cutlass" },  { "nongated", "cutlass" },
+                  { "sgl_kernel", "cutlass" }, { "trtllm", "trtllm-gen" },           { "PLUGIN", "plugin" } };
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (strcasestr(kernel, words[i].word))
             return words[i].library;
-    return "cublas";
+    return "default";
 }

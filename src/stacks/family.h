@@ -33,10 +33,13 @@ struct family_type {
     bool quantized;                 /* activations are rounded by a kernel before the product */
 };
 const struct family_type *family_type_find(const char *name); /* NULL: unknown */
-/* Library of a kernel, from the name that the file gives it: "deepgemm"; cuBLAS where it names none. */
+/* Library of a kernel, from the name that the file gives it: "deepgemm"; "default" where it names none. */
 const char *family_library(const char *kernel);
 /* (x^4 + y^4)^(1/4): what overlaps, but not entirely. */
 double family_overlap(double x, double y);
+/* Hit fraction of a working set that is read again and again: 1 / (1 + (bytes / cache)^6); no cache: 0. */
+double family_cache_hit(double bytes, double cache_bytes);
+#define FAMILY_CLOCK_HZ 1.9e9 /* parameters in seconds that are cycles hold at this clock */
 
 /* One parameter: prior of the value common to all rows, and spreads of the logarithm of effects by dimension. */
 struct family_parameter {

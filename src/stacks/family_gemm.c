@@ -24,9 +24,7 @@ static const struct family_parameter parameters[N_PARAMETER] = {
     [QUANTIZE] = { "quantize", 2e-6, .3, { 0, 0, 1, .1, .1 } },       /* seconds at 1.9 GHz of starting the kernels that round activations */
 };
 
-static const double CLOCK_HZ = 1.9e9;
 static const double CLUSTER = 0.5;    /* cache bytes of a block whose cluster shares its tiles */
-static const double ASYNC_STEP = 0.55; /* of a step's latency with copies that run by themselves */
 
 /*
  * Different weights that the measurement cycles through, which decides what stays in the last cache: collectors of ai-dynamo/aiconfigurator,
@@ -72,25 +70,28 @@ static int init(void *features, family_text *dim, const struct workload *p, stru
     return 0;
 }
 
-/* Constants of a row's machine, in seconds. */
-struct rates {
-    double flop_unit_s, cache_unit_bytes_s, step_s, wave_s, split_s, memory_s;
-};
-
-/* Seconds of m x n tiles with k in so many parts. */
-static double tile_seconds(const struct gemm_features *f, const struct rates *r, double tile_m, double tile_n, double parts)
+double gemm_waves_seconds(const struct gemm_rates *r, const struct gemm_tile *t)
 {
-    const double step_k = GEMM_STEP_BYTES / f->act_bytes, steps = ceil(ceil(f->k / step_k) / parts);
-    const double flop_s = 2 * tile_m * tile_n * step_k / r->flop_unit_s;
-    const double load_s = (f->async ? CLUSTER : 1) * step_k * (tile_m * f->act_bytes + tile_n * f->weight_bytes) / r->cache_unit_bytes_s;
-    const double waves = ceil(ceil(f->m / tile_m) * ceil(f->n / tile_n) * parts / f->n_unit);
-    const double block_s = r->wave_s + steps * family_overlap(family_overlap(flop_s, load_s), r->step_s);
-    const double add_s = parts > 1 ? r->split_s + 2 * parts * f->m * f->n * GEMM_SUM_BYTES / (r->cache_unit_bytes_s * f->n_unit) : 0;
-    return family_overlap(waves * block_s, r->memory_s) + add_s;
+    const double step_k = GEMM_STEP_BYTES / t->act_bytes;
+    const double flop_s = 2 * t->m * t->n * step_k / r->flop_unit_s;
+    const double load_s = (r->async ? CLUSTER : 1) * step_k * (t->m * t->act_bytes + t->n * t->weight_bytes) / r->cache_unit_bytes_s;
+    return ceil(t->blocks / r->n_unit) * (r->wave_s + t->steps * family_overlap(family_overlap(flop_s, load_s), r->step_s));
+}
+
+/* Seconds with m x n tiles, k in so many parts. */
+static double tile_seconds(const struct gemm_features *f, const struct gemm_rates *r, double split_s, double memory_s, struct gemm_tile t, double parts)
+{
+    const double cache_bytes_s = r->cache_unit_bytes_s * r->n_unit;
+    t.act_bytes = f->act_bytes;
+    t.weight_bytes = f->weight_bytes;
+    t.blocks = ceil(f->m / t.m) * ceil(f->n / t.n) * parts;
+    t.steps = ceil(ceil(f->k * f->act_bytes / GEMM_STEP_BYTES) / parts);
+    const double add_s = parts > 1 ? split_s + 2 * parts * f->m * f->n * GEMM_SUM_BYTES / cache_bytes_s : 0;
+    return family_overlap(gemm_waves_seconds(r, &t), memory_s) + add_s;
 }
 
 /* The fastest tile: a power of two each way, at most 256 x 128 in all; each part of k has four steps at least. */
-static double fastest(const struct gemm_features *f, const struct rates *r)
+static double fastest(const struct gemm_features *f, const struct gemm_rates *r, double split_s, double memory_s)
 {
     enum { LEAST_M = 16, LEAST_N = 32, MOST = 256, AREA = 256 * 128, PARTS = 64, LEAST_STEPS = 4 };
     const double steps = ceil(f->k * f->act_bytes / GEMM_STEP_BYTES);
@@ -98,7 +99,7 @@ static double fastest(const struct gemm_features *f, const struct rates *r)
     for (double tm = LEAST_M; tm <= MOST && (tm == LEAST_M || tm / 2 < f->m); tm *= 2)
         for (double tn = LEAST_N; tn <= MOST && tm * tn <= AREA && (tn == LEAST_N || tn / 2 < f->n); tn *= 2)
             for (double parts = 1; parts <= PARTS && (parts == 1 || steps / parts >= LEAST_STEPS); parts *= 2) {
-                best = fmin(best, tile_seconds(f, r, tm, tn, parts));
+                best = fmin(best, tile_seconds(f, r, split_s, memory_s, (struct gemm_tile){ .m = tm, .n = tn }, parts));
                 if (ceil(f->m / tm) * ceil(f->n / tn) * parts > 4 * f->n_unit)
                     break;
             }
@@ -108,19 +109,20 @@ static double fastest(const struct gemm_features *f, const struct rates *r)
 double gemm_ln_seconds(const void *features, const double *parameter)
 {
     const struct gemm_features *f = features;
-    const double cycle = CLOCK_HZ / f->clock_hz, cache_bytes_s = exp(parameter[CACHE]) * f->cache_bytes_s;
+    const double cycle = FAMILY_CLOCK_HZ / f->clock_hz, cache_bytes_s = exp(parameter[CACHE]) * f->cache_bytes_s;
     const double bytes_s = exp(parameter[BANDWIDTH]) * f->memory_bytes_s;
     const double weight = f->n * f->k * f->weight_bytes, act = f->m * (f->k * f->act_bytes + f->n * GEMM_OUT_BYTES);
-    const double fill = pow((f->copies * weight + act) / f->cache_bytes, 6), hit = f->cache_bytes > 0 ? 1 / (1 + fill) : 0;
-    const struct rates r = {
+    const double hit = family_cache_hit(f->copies * weight + act, f->cache_bytes);
+    const struct gemm_rates r = {
+        .n_unit = f->n_unit,
         .flop_unit_s = exp(parameter[COMPUTE]) * f->peak / f->n_unit,
         .cache_unit_bytes_s = cache_bytes_s / f->n_unit,
-        .step_s = exp(parameter[STEP]) * cycle * (f->async ? ASYNC_STEP : 1),
+        .step_s = exp(parameter[STEP]) * cycle * (f->async ? GEMM_ASYNC_STEP : 1),
         .wave_s = exp(parameter[WAVE]) * cycle,
-        .split_s = exp(parameter[SPLIT]) * cycle,
-        .memory_s = (weight + act) * ((1 - hit) / bytes_s + hit / cache_bytes_s),
+        .async = f->async,
     };
-    double seconds = exp(parameter[START]) * cycle + fastest(f, &r);
+    const double memory_s = (weight + act) * ((1 - hit) / bytes_s + hit / cache_bytes_s);
+    double seconds = exp(parameter[START]) * cycle + fastest(f, &r, exp(parameter[SPLIT]) * cycle, memory_s);
     if (f->rounds > 0) {
         const double elements = f->m * f->k;
         seconds += exp(parameter[QUANTIZE]) * cycle + f->rounds * elements * (1 / cache_bytes_s + (3 * elements > f->cache_bytes ? 1 / bytes_s : 0));

@@ -15,6 +15,21 @@ struct gemm_features {
     double rounds;                     /* bytes moved an activation before the product, rounding it; 0: none */
 };
 
+/* What a machine and the constants make of a block. */
+struct gemm_rates {
+    double n_unit, flop_unit_s, cache_unit_bytes_s; /* multiprocessors; FLOP/s and bytes/s from the last cache of one */
+    double step_s, wave_s;                          /* latency of a step of k; of a block without its steps */
+    bool async;
+};
+struct gemm_tile {
+    double m, n;                      /* of one block */
+    double act_bytes, weight_bytes;   /* an element */
+    double blocks, steps;             /* in all; of GEMM_STEP_BYTES of k, of each */
+};
+#define GEMM_ASYNC_STEP 0.55 /* of a step's latency with copies that run by themselves */
+/* Seconds of the blocks in waves over the multiprocessors. */
+double gemm_waves_seconds(const struct gemm_rates *r, const struct gemm_tile *t);
+
 void gemm_features_init(struct gemm_features *f, const struct family_machine *on, const struct family_type *type, double m, double n, double k);
 /* ln seconds of a product; parameter: logarithms, in the order of family_gemm. */
 double gemm_ln_seconds(const void *features, const double *parameter);

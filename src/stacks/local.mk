@@ -14,6 +14,8 @@ libstacks_a_SOURCES = \
   %D%/family.h \
   %D%/family_collective.c \
   %D%/family_collective.h \
+  %D%/family_experts.c \
+  %D%/family_experts.h \
   %D%/family_gemm.c \
   %D%/family_gemm.h \
   %D%/features.c \

@@ -43,6 +43,6 @@ differ "$shipped" "$tmp/constants.json" >"$tmp/err" 2>&1
 ok $? "$name (if not, doc/HACKING.md says how to make it anew)"
 lines() { jq -r '[.fits[].constants | length] | add' "$1"; }
 [ "$(grep -c '^        {"name": "[^"]*", "value": [^{]*}[^{]*$' "$tmp/constants.json")" -ge "$(lines "$tmp/constants.json")" ] &&
-    [ "$(cat "$top_srcdir"/hwprofiles/stacks/*.json | wc -l)" -le 8000 ]
-ok $? "a constant a line, and 8,000 lines in all files"
+    [ "$(cat "$top_srcdir"/hwprofiles/stacks/*.json | wc -l)" -le 9000 ]
+ok $? "a constant a line, and 9,000 lines in all files"
 finish

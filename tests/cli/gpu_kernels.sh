@@ -23,6 +23,14 @@ holds "$left < 0.35 && $left > $known" "less well than known machines"
 sed 's/fp8_block/fp3/' "$few" >"$tmp/k.csv"
 run score "$tmp/k.csv" -o json && jq -e '[.rows[] | select(.reason | test("no type .fp3. is known"))] | length > 0 and length < 128' "$tmp/out" >/dev/null
 ok $? "an unknown type of operands is a reason"
+experts=$f/gpu_kernels_experts.csv
+run score "$experts" -o json
+is "0 64" "$(figure n_unpriced) $(figure n_rows)" "experts of four machines are priced"
+holds "$(jq '.groups[] | select(.group == "all") | .median_ape' "$tmp/out") < 0.25" "by constants of kernels.json"
+sed '2s/balanced/powerlaw/; 2s/power_law_[0-9.]*/powerlaw/' "$experts" >"$tmp/k.csv"
+refused 1 '(distribution): expected balanced, uniform or power_law_' score "$tmp/k.csv"
+run calibrate "$few" "$experts" -o "$tmp/kernels.json"
+is "0 64" "$status $(jq '.fits.experts.n_rows' "$tmp/kernels.json")" "two families in one file"
 run calibrate "$few" -o "$tmp/kernels.json"
 is "0 128" "$status $(jq '.fits.gemm.n_rows' "$tmp/kernels.json")" "constants of a family"
 mkdir -p "$tmp/data/hwprofiles/stacks" && cp -r "$top_srcdir"/hwprofiles/*.json "$top_srcdir"/hwprofiles/priors "$tmp/data/hwprofiles/" &&
