@@ -56,6 +56,22 @@ static int check_experts(struct measurement *m, const struct csv *c, size_t i, s
     return 0;
 }
 
+/* message_size counts elements: those of one byte take as long as half as many of two. */
+static int check_collective(struct measurement *m, const struct csv *c, size_t i, struct error *err)
+{
+    static const struct {
+        const char *name;
+        double bytes;
+    } types[] = { { "half", 2 }, { "float16", 2 }, { "bfloat16", 2 }, { "int8", 1 }, { "fp8", 1 }, { "float", 4 }, { "float32", 4 } };
+    for (size_t k = 0; k < ARRAY_LEN(types); k++)
+        if (strcmp(m->quant, types[k].name) == 0) {
+            m->bytes *= types[k].bytes;
+            return 0;
+        }
+    const int column = csv_find(c, "nccl_dtype") >= 0 ? csv_find(c, "nccl_dtype") : csv_find(c, "allreduce_dtype");
+    return csv_error(c, i, column, err, "expected half, float16, bfloat16, int8, fp8, float or float32, found \"%.64s\"", m->quant);
+}
+
 static const struct table tables[] = {
     { "gemm_dtype", NULL, { { "m", AT(m), 1, SIZE, true }, { "n", AT(n), 1, SIZE, true }, { "k", AT(k), 1, SIZE, true } }, NULL },
     { "moe_dtype", NULL,
@@ -69,8 +85,8 @@ static const struct table tables[] = {
     { "mla_dtype", "kv_cache_dtype",
       { { "num_heads", AT(n_head), 1, HEADS_MOST, true }, { "batch_size", AT(batch), 1, SEQUENCES, true }, { "isl", AT(prompt), 1, LENGTH, true },
         { "tp_size", AT(n_tensor), 1, DEVICES, true }, { "step", AT(context), 0, LENGTH, true } }, NULL },
-    { "nccl_dtype", NULL, { { "num_gpus", AT(n_ranks), 1, DEVICES, true }, { "message_size", AT(bytes), 1, BYTES, true } }, NULL },
-    { "allreduce_dtype", NULL, { { "num_gpus", AT(n_ranks), 1, DEVICES, true }, { "message_size", AT(bytes), 1, BYTES, true } }, NULL },
+    { "nccl_dtype", NULL, { { "num_gpus", AT(n_ranks), 1, DEVICES, true }, { "message_size", AT(bytes), 1, BYTES, true } }, check_collective },
+    { "allreduce_dtype", NULL, { { "num_gpus", AT(n_ranks), 1, DEVICES, true }, { "message_size", AT(bytes), 1, BYTES, true } }, check_collective },
 };
 
 /* PyTorch type names; others are unchanged. */

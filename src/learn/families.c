@@ -51,9 +51,14 @@ void families_free(struct families *x)
     free(x);
 }
 
+bool families_price(const struct measurement *m)
+{
+    return m->kind == MEASURE_KERNEL || m->kind == MEASURE_ALL_REDUCE;
+}
+
 bool families_learn_from(const struct measurement *m)
 {
-    return m->kind == MEASURE_KERNEL && family_of(m->op) != NULL;
+    return families_price(m) && family_of(m->op) != NULL;
 }
 
 /* ---- effects of a row ------------------------------------------------------------------------------ */
@@ -124,7 +129,7 @@ static int add_row(struct set *s, struct one *x, const struct workload *p, struc
     memset(dim, 0, FAMILY_DIMENSIONS * sizeof *dim);
     if (s->f->init(features, dim, p, &none) != 0)
         return error_is_fatal(&none) ? error_set(err, none.kind, "%s", none.msg) : 0;
-    *r = (struct fit_row){ .features = features, .ln_seconds = log(p->measured_s), .sigma = s->f->sigma,
+    *r = (struct fit_row){ .features = features, .ln_seconds = log(p->measured_s), .sigma = s->f->sigma / sqrt(s->f->weight ? s->f->weight(features) : 1),
                            .from = UINT64_C(1) << (p->m->file < 62 ? p->m->file : 62) };
     if (set_effects(&x->fit, true, s->f, dim, r, err) != 0 || training_add_row(&x->by, p, err) != 0)
         return -1;
@@ -134,7 +139,7 @@ static int add_row(struct set *s, struct one *x, const struct workload *p, struc
 
 static bool is_of(const struct workload *p, const struct family *f)
 {
-    return p->m->kind == MEASURE_KERNEL && family_of(p->m->op) == f && p->measured_s > 0 && !p->reason[0] && !(p->machine->ln_sd > 0);
+    return families_price(p->m) && family_of(p->m->op) == f && p->measured_s > 0 && !p->reason[0] && !(p->machine->ln_sd > 0);
 }
 
 /* set_free() also after a failure. */
@@ -408,12 +413,14 @@ int families_predict(const struct families *x, const struct workload *p, struct 
     void *features = calloc(1, f->feature_bytes);
     struct fit_row row = { .features = features };
     struct error unused = { 0 };
-    double slower, faster;
+    double slower, faster, sd;
     int rc = features ? f->init(features, dim, p, err) : error_oom(err, f->feature_bytes, "a kernel");
     if (rc == 0) {
         (void)set_effects((struct fit *)(uintptr_t)&of->fit, false, f, dim, &row, &unused);
-        const double ln = fit_predict(&of->fit, &m, &row, NULL, NULL);
+        const double ln = fit_predict(&of->fit, &m, &row, &sd, NULL);
         interval_of(of, dim[0], &slower, &faster);
+        slower = fmax(slower, PREDICT_Z90 * hypot(sd, f->sigma)); /* sd: of effects of a machine that no row has, too */
+        faster = fmax(faster, PREDICT_Z90 * hypot(sd, f->sigma));
         *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - faster), .hi_s = exp(ln + slower) };
         if (!isfinite(ln))
             rc = error_set(err, ERROR_INPUT, "a prediction that is no number");
@@ -431,8 +438,8 @@ static int take_effects(struct constants *c, const struct fit *f, struct error *
         return error_oom(err, f->n_effect * sizeof *c->c, "constants");
     for (size_t i = 0; i < f->n_effect; i++) {
         const struct fit_effect *e = &f->effect[i];
-        if (e->n_row == 0)
-            continue; /* a prior, not measured */
+        if (e->n_row == 0 || e->se > 0.999 * e->sd)
+            continue; /* a prior, not measured, or one that its rows do not depend on */
         struct constant *to = &c->c[c->n++];
         *to = (struct constant){ .value = e->value, .sd = e->se, .n_row = e->n_row, .from = e->from };
         snprintf(to->name, sizeof to->name, "%s", e->name);

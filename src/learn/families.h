@@ -19,6 +19,8 @@ int families_fit(struct families **out, const struct workload *const *rows, size
 void families_free(struct families *x); /* may be NULL */
 /* Seconds of the row of a single kernel. errors: ERROR_UNAVAILABLE, no family has it, or the reason of its family */
 int families_predict(const struct families *x, const struct workload *p, struct estimate *out, struct error *err);
+/* Rows of single kernels and of all-reduces, which families price. */
+bool families_price(const struct measurement *m);
 /* A row that a family learns from. */
 bool families_learn_from(const struct measurement *m);
 /* The fitted constants, into f->kind[FITTED_KIND_COUNT + i] of family i. */

@@ -211,12 +211,11 @@ static int leave_all(struct held_out *l, struct error *err)
 {
     const struct workload *p = l->x->workload[0];
     const bool engine = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
-    const enum leave_out work = situation_work_key(p);
     bool few;
     if (assign_folds(l, LEAVE_HARDWARE, &few, err) != 0 || leave_groups(l, SITUATION_ANCHORED, LEAVE_HARDWARE, err) != 0 ||
         leave_groups(l, SITUATION_NEW_MACHINE, LEAVE_HARDWARE, err) != 0 || (!few && leave_rows(l, err) != 0) ||
-        assign_folds(l, work, NULL, err) != 0 || (few && leave_rows(l, err) != 0) ||
-        leave_groups(l, SITUATION_NEW_WORK, work, err) != 0)
+        assign_folds(l, LEAVE_MODEL, NULL, err) != 0 || (few && leave_rows(l, err) != 0) ||
+        leave_groups(l, SITUATION_NEW_WORK, LEAVE_MODEL, err) != 0)
         return -1;
     if (!engine)
         return 0;

@@ -70,7 +70,7 @@ enum { ALIKE_MAX = 6, EVERY = 8, THOUSANDS = 2000 };
 
 static bool is_of_sizes(const struct measurement *m)
 {
-    return m->kind == MEASURE_OP || m->kind == MEASURE_ALL_REDUCE;
+    return m->kind == MEASURE_OP;
 }
 
 static size_t step_of_sizes(const struct workload *const *rows, size_t n)
@@ -340,7 +340,7 @@ static int fitted_predict(const void *params, const struct workload *p, struct e
     struct fitted_row *r = calloc(1, sizeof *r);
     struct fit_row row;
     double sd;
-    if (p->m->kind == MEASURE_KERNEL) {
+    if (families_price(p->m)) {
         free(r);
         return families_predict(((const struct fitted *)params)->families, p, out, err);
     }
@@ -426,9 +426,8 @@ static int add_group(struct constants *c, const char *key, const char *value, st
 static int seen(struct constants *c, const struct workload *p, struct error *err)
 {
     char text[256];
-    for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
-        if ((l != LEAVE_TOPOLOGY || p->m->kind == MEASURE_ALL_REDUCE) &&
-            add_group(c, leave_out_name((enum leave_out)l), left_out_text(p, (enum leave_out)l, text, sizeof text), err) != 0)
+    for (int l = LEAVE_HARDWARE; l < LEAVE_TOPOLOGY; l++)
+        if (add_group(c, leave_out_name((enum leave_out)l), left_out_text(p, (enum leave_out)l, text, sizeof text), err) != 0)
             return -1;
     c->n_row++;
     return 0;

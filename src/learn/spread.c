@@ -37,32 +37,10 @@ static const char *guess_of(const struct workload *p)
     return p->guesses & (GUESS_QUANT | GUESS_ACTIVE | GUESS_BATCH | GUESS_LENGTH | GUESS_PEAK | GUESS_BANDWIDTH) ? "other" : "";
 }
 
-/* Ops and all-reduces have no engine. */
+/* Ops have no engine. */
 static bool has_engine(const struct workload *p)
 {
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
-}
-
-/* Message size of a collective: latency-bound or bandwidth-bound. */
-static const char *size_of(const struct measurement *m)
-{
-    static const struct {
-        double bytes;
-        const char *name;
-    } sizes[] = { { 0x1p14, "16 KiB" }, { 0x1p17, "128 KiB" }, { 0x1p20, "1 MiB" }, { 0x1p23, "8 MiB" }, { 0x1p26, "64 MiB" } };
-    if (m->kind != MEASURE_ALL_REDUCE)
-        return "";
-    for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
-        if (m->bytes <= sizes[i].bytes)
-            return sizes[i].name;
-    return "more";
-}
-
-static const char *reach_of(const struct measurement *m)
-{
-    if (m->kind != MEASURE_ALL_REDUCE)
-        return "";
-    return m->per_node < m->n_devices ? "nodes" : "board";
 }
 
 /* Bits of a weight. 16 bits are read as stored; the unpacking rate of fewer differs between engines. (59) */
@@ -109,7 +87,6 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
         [TRAIT_SITUATION] = situation_names[s], [TRAIT_CLASS] = p->machine->class_name, [TRAIT_PHASE] = phase_of(p->m),
         [TRAIT_ORIGIN] = origin_of(p->m),       [TRAIT_GUESS] = guess_of(p),            [TRAIT_KIND] = p->moe ? "moe" : "",
         [TRAIT_STACK] = has_engine(p) ? p->stack->id : "", [TRAIT_SOURCE] = source_text(p->m, source, sizeof source),
-        [TRAIT_SIZE] = size_of(p->m),           [TRAIT_REACH] = reach_of(p->m),
         [TRAIT_BITS] = bits_of(p),              [TRAIT_BATCH] = batch_of(p),
         [TRAIT_DOUBT] = suspect_of(p),
         [TRAIT_SIDE] = spread_has_sides(p) ? side_names[side] : "",

@@ -13,8 +13,8 @@
 
 /* Training groups of a fit relative to the row it predicts. */
 enum situation {
-    SITUATION_SEEN,        /* rows of its machine, its engine and its model (all-reduces: its topology) */
-    SITUATION_NEW_WORK,    /* none of its model or topology */
+    SITUATION_SEEN,        /* rows of its machine, its engine and its model */
+    SITUATION_NEW_WORK,    /* none of its model */
     SITUATION_ANCHORED,    /* of its machine only anchors */
     SITUATION_NEW_ENGINE,  /* none of its engine */
     SITUATION_NEW_MACHINE, /* none of its machine */
@@ -35,8 +35,6 @@ int training_add_text(struct training_groups *k, const char *text, struct error 
 int training_add_row(struct training_groups *k, const struct workload *p, struct error *err);
 /* by: training groups of the fit; shown: machines of its anchors. */
 enum situation situation_of(const struct training_groups *by, const struct training_groups *shown, const struct workload *p);
-/* LEAVE_MODEL, for all-reduces LEAVE_TOPOLOGY. */
-enum leave_out situation_work_key(const struct workload *p);
 
 /* A fit with its rows: n_seen training rows, then anchors. */
 struct spread_input {

@@ -80,15 +80,10 @@ static bool has_group(const struct training_groups *k, const struct workload *p,
     return there;
 }
 
-/* Ops and all-reduces have no engine. */
+/* Ops have no engine. */
 static bool has_engine(const struct workload *p)
 {
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
-}
-
-enum leave_out situation_work_key(const struct workload *p)
-{
-    return p->m->kind == MEASURE_ALL_REDUCE ? LEAVE_TOPOLOGY : LEAVE_MODEL;
 }
 
 enum situation situation_of(const struct training_groups *by, const struct training_groups *anchors, const struct workload *p)
@@ -97,5 +92,5 @@ enum situation situation_of(const struct training_groups *by, const struct train
         return has_group(anchors, p, LEAVE_HARDWARE) ? SITUATION_ANCHORED : SITUATION_NEW_MACHINE;
     if (has_engine(p) && !has_group(by, p, LEAVE_ENGINE))
         return SITUATION_NEW_ENGINE;
-    return has_group(by, p, situation_work_key(p)) ? SITUATION_SEEN : SITUATION_NEW_WORK;
+    return has_group(by, p, LEAVE_MODEL) ? SITUATION_SEEN : SITUATION_NEW_WORK;
 }

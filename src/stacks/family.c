@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-extern const struct family family_gemm, family_experts, family_attention, family_mla, family_prompt;
+extern const struct family family_gemm, family_experts, family_attention, family_mla, family_prompt, family_collective;
 
 static const struct family *const families[] = {
     &family_gemm,
@@ -12,6 +12,7 @@ static const struct family *const families[] = {
     &family_attention,
     &family_mla,
     &family_prompt,
+    &family_collective,
 };
 
 const struct family *family_at(size_t i)

@@ -62,6 +62,7 @@ struct family {
      * features [feature_bytes] of the row p, and its value of each dimension ("": none). errors: ERROR_UNAVAILABLE, why the row has no price
      */
     int (*init)(void *features, family_text *dim, const struct workload *p, struct error *err);
+    double (*weight)(const void *features); /* of a row in the fit; NULL: 1 */
     /* ln seconds; parameter [n_parameter]: logarithms */
     double (*ln_seconds)(const void *features, const double *parameter);
 };

@@ -14,6 +14,8 @@ libstacks_a_SOURCES = \
   %D%/family.h \
   %D%/family_attention.c \
   %D%/family_attention.h \
+  %D%/family_collective.c \
+  %D%/family_collective.h \
   %D%/family_decode.c \
   %D%/family_experts.c \
   %D%/family_experts.h \

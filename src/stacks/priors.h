@@ -15,12 +15,6 @@ enum prior_number {
     PRIOR_CPU_APART,
     PRIOR_SCALE_OPS,
     PRIOR_DISPATCH_S,
-    PRIOR_PCIE_BYTES_S,
-    PRIOR_NETWORK_BYTES_S,
-    PRIOR_NETWORK_CARDS,
-    PRIOR_BOARD_HOP_S,
-    PRIOR_PCIE_HOP_S,
-    PRIOR_NETWORK_HOP_S,
     PRIOR_SERVER_NETWORK_BYTES_S,
     PRIOR_SERVER_NETWORK_HOP,
     PRIOR_GRAPH_LAUNCH, /* launch in a captured graph over one by the host */

@@ -221,7 +221,7 @@ static void set_engine(struct stack_traits *f, struct rule_fact *fact)
     f->flash = m->flash_stated ? m->flash : stacks_value(TABLE_FLASH, 0, fact, 0) > 0;
     fact[KEY_FLASH].number = f->flash;
     f->launches = stacks_value(TABLE_LAUNCHES, 0, fact, 1);
-    f->one_step = m->kind != MEASURE_ALL_REDUCE && stacks_value(TABLE_EXCHANGES, 0, fact, 0) > 0;
+    f->one_step = stacks_value(TABLE_EXCHANGES, 0, fact, 0) > 0;
     f->once_bytes = f->one_step ? stacks_value(TABLE_EXCHANGES, 1, fact, 0) : 0;
     f->copies = stack_trait(f->p->stack, ENGINE_COPIES);
     f->stage_boundaries = stack_trait(f->p->stack, ENGINE_STAGE_BOUNDARIES) > 0;

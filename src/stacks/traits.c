@@ -3,7 +3,7 @@
 #include <string.h>
 
 const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind",
-                                                      "stack", "source", "size", "reach", "bits", "batch", "doubt", "side" };
+                                                      "stack", "source", "bits", "batch", "doubt", "side" };
 
 bool spread_traits(const char *by, unsigned *traits)
 {

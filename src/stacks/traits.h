@@ -13,8 +13,6 @@ enum trait {
     TRAIT_KIND,
     TRAIT_STACK,
     TRAIT_SOURCE,
-    TRAIT_SIZE,
-    TRAIT_REACH,
     TRAIT_BITS,
     TRAIT_BATCH,
     TRAIT_DOUBT,

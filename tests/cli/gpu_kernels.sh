@@ -50,6 +50,19 @@ ok $? "an unknown side, too"
 rm "$tmp/data/hwprofiles/stacks/kernels.json"
 other score "$few" -o json
 is "0 0" "$status $(figure n_unpriced)" "without the file: priors"
+# Collectives: libraries' rings, engines' own kernels, and all-reduces of all_reduce.csv, in one family.
+for kernels in nccl:144 allreduce:160; do
+    run score "$f/gpu_kernels_${kernels%:*}.csv" -o json
+    is "0 ${kernels#*:}" "$(figure n_unpriced) $(figure n_rows)" "collectives of four machines are priced: ${kernels%:*}"
+    holds "$(jq '.groups[] | select(.group == "all") | .median_ape' "$tmp/out") < 0.2" "by constants of kernels.json"
+done
+run calibrate "$f/gpu_kernels_nccl.csv" "$f/gpu_kernels_allreduce.csv" "$f/all_reduce.csv" -o "$tmp/kernels.json"
+is "0 307" "$status $(jq '.fits.collective.n_rows' "$tmp/kernels.json")" "one family learns from three files"
+sed '2s/,half,/,h2,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
+refused 1 '(nccl_dtype): expected half, float16' score "$tmp/k.csv"
+sed '2,$s/^[^,]*,/gb200_sxm,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
+run score "$tmp/k.csv" -o json
+is 0 "$(figure n_unpriced)" "a machine without measurements is priced by its links"
 edit() { sed "$1" "$f/gpu_kernels.csv" >"$tmp/k.csv"; }
 edit '2s/,1,1,1,128,1,bfloat16/,1,3,2,128,1,bfloat16/'
 refused 1 '(num_key_value_heads): expected a divisor of num_heads (3), found 2' score "$tmp/k.csv"

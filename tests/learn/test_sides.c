@@ -82,39 +82,6 @@ static void test_first_token(void **state)
     fit_free(&f);
 }
 
-/* All-reduces of small messages are ten times as far off as those of large ones: each has its own width, and nine in ten are held. */
-static void test_sizes(void **state)
-{
-    (void)state;
-    enum { N = 4000 };
-    static struct quantile_row r[N];
-    static const double bytes[2] = { 8192, 512e6 }, spread[2] = { 1, 0.1 };
-    struct error err = { 0 };
-    struct measurement m[2];
-    struct workload p[2];
-    struct fit f;
-    int held[2] = { 0 };
-    seed = 7;
-    fit_init(&f);
-    for (int k = 0; k < 2; k++) {
-        rate_of(&p[k], &m[k], METRIC_SECONDS);
-        m[k].kind = MEASURE_ALL_REDUCE;
-        m[k].bytes = bytes[k];
-        m[k].n_devices = 8;
-        m[k].per_node = 8;
-    }
-    for (int i = 0; i < N; i++) {
-        assert_int_equal(spread_effects(&f, true, SITUATION_NEW_WORK, SIDE_SLOWER, &p[i % 2], &r[i], &err), 0);
-        r[i].ln_ratio = log(fmax(fabs(spread[i % 2] * normal()), 1e-3));
-    }
-    assert_ok(quantile_run(&f, r, N, 0.9, &err), err);
-    for (int i = 0; i < N; i++)
-        held[i % 2] += fabs(spread[i % 2] * normal()) < spread_half(&f, SITUATION_NEW_WORK, SIDE_SLOWER, &p[i % 2], 1);
-    for (int k = 0; k < 2; k++)
-        assert_near(held[k] / (N / 2.0), 0.9, 0.03);
-    fit_free(&f);
-}
-
 /* How far rows lie out that differ in one thing is learned of each by itself. */
 static void learn_apart(struct workload *p, double *held)
 {
@@ -193,7 +160,7 @@ static void test_doubts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_first_token), cmocka_unit_test(test_sizes),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_first_token),
                                         cmocka_unit_test(test_bits), cmocka_unit_test(test_batches), cmocka_unit_test(test_doubts) };
     environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,9 @@ check_PROGRAMS += %D%/test_family
 check_PROGRAMS += %D%/test_family_experts
 %C%_test_family_experts_SOURCES = %D%/test_family_experts.c tests/test.h tests/stacks/family.h
 %C%_test_family_experts_LDADD   = $(LEARN_TEST_LIBS)
+check_PROGRAMS += %D%/test_family_collective
+%C%_test_family_collective_SOURCES = %D%/test_family_collective.c tests/test.h tests/stacks/family.h
+%C%_test_family_collective_LDADD   = $(LEARN_TEST_LIBS)
 check_PROGRAMS += %D%/test_family_gemm
 %C%_test_family_gemm_SOURCES = %D%/test_family_gemm.c tests/test.h tests/stacks/family.h
 %C%_test_family_gemm_LDADD   = $(LEARN_TEST_LIBS)
@@ -30,5 +33,5 @@ check_PROGRAMS += %D%/test_stacks
 check_PROGRAMS += %D%/test_units
 %C%_test_units_SOURCES = %D%/test_units.c tests/test.h
 %C%_test_units_LDADD   = $(LEARN_TEST_LIBS)
-TESTS += %D%/test_family %D%/test_family_experts %D%/test_family_gemm %D%/test_attend %D%/test_cpus %D%/test_decode %D%/test_priors %D%/test_serving %D%/test_stacks %D%/test_units
+TESTS += %D%/test_family %D%/test_family_collective %D%/test_family_experts %D%/test_family_gemm %D%/test_attend %D%/test_cpus %D%/test_decode %D%/test_priors %D%/test_serving %D%/test_stacks %D%/test_units
 endif
