@@ -1,4 +1,4 @@
-/* What families of attention share: latencies and peaks of a machine, its last cache, types of the KV cache. methods.md (109) */
+/* What families of attention share: latencies and peaks of a machine, its last cache, types of the KV cache. methods.md (110) */
 #include "stacks/family_attention.h"
 #include "dtype/dtype.h"
 #include <math.h>

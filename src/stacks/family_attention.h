@@ -1,6 +1,6 @@
 /*
  * family_attention.h: features of one call of fused attention on a server's GPU: of a decode step (a new token a sequence) and of a prompt;
- * with keys of their own, or MLA's, which all heads share. methods.md (109), (110)
+ * with keys of their own, or MLA's, which all heads share. methods.md (110), (111)
  */
 #ifndef STACKS_FAMILY_ATTENTION_H
 #define STACKS_FAMILY_ATTENTION_H

@@ -1,6 +1,6 @@
 /*
  * Attention of a decode step: generation_attention.csv and generation_mla.csv of gpu_kernels. Blocks scan their part of a sequence's keys in
- * turn; the bytes of the cache and the products bound all of them together. methods.md (109)
+ * turn; the bytes of the cache and the products bound all of them together. methods.md (110)
  */
 #include "stacks/attend.h"
 #include "stacks/family_attention.h"

@@ -1,6 +1,6 @@
 /*
  * Attention of a prompt: context_attention.csv and context_mla.csv of gpu_kernels. Tiles of queries by keys, causal or in a window, spread over
- * the multiprocessors; products and exponentials of a tile overlap where copies and products are asynchronous. methods.md (110)
+ * the multiprocessors; products and exponentials of a tile overlap where copies and products are asynchronous. methods.md (111)
  */
 #include "stacks/family_attention.h"
 #include <math.h>
