@@ -1,4 +1,4 @@
-/* What families of attention share: latencies and peaks of a machine, its last cache, types of the KV cache. methods.md (110) */
+/* What families of attention share: latencies and peaks of a machine, its last cache, types of the KV cache. methods.md (46) */
 #include "stacks/family_attention.h"
 #include "dtype/dtype.h"
 #include <math.h>
@@ -8,13 +8,10 @@ double attention_cycle(const struct family_machine *on)
     return pow(1.9e9 / on->clock_hz, 0.75);
 }
 
-double attention_peak(const struct family_machine *on, double tdp_w, bool compiled)
+double attention_peak(const struct family_machine *on, bool compiled)
 {
-    static const double j_flop = 1.25e-12, compiled_flop_cycle = 2048;
-    double peak = on->peak[MATH_BF16];
-    if (!on->async && tdp_w > 0)
-        peak = fmin(peak, tdp_w / j_flop);
-    return compiled ? fmin(peak, compiled_flop_cycle * on->n_unit * on->clock_hz) : peak;
+    static const double compiled_flop_cycle = 2048; /* mma.sync of an A100's multiprocessor */
+    return fmin(on->peak[MATH_BF16], compiled ? compiled_flop_cycle * on->n_unit * on->clock_hz : INFINITY);
 }
 
 double attention_hit(const struct family_machine *on, double bytes, double margin)

@@ -1,6 +1,6 @@
 /*
  * family_attention.h: features of one call of fused attention on a server's GPU: of a decode step (a new token a sequence) and of a prompt;
- * with keys of their own, or MLA's, which all heads share. methods.md (110), (111)
+ * with keys of their own, or MLA's, which all heads share. methods.md (46), (110)
  */
 #ifndef STACKS_FAMILY_ATTENTION_H
 #define STACKS_FAMILY_ATTENTION_H
@@ -12,11 +12,8 @@ enum { LATENT_KEY = 576, LATENT_VALUE = 512, EXPANDED_KEY = 192, EXPANDED_VALUE 
 
 /* Seconds in proportion to cycle^(3/4), 1 at 1.9 GHz: latencies are partly of cycles, partly of memory. */
 double attention_cycle(const struct family_machine *on);
-/*
- * FLOP/s that products of 16 bits sustain: before TMA the board's power limits them (1.25 pJ/FLOP); compiled (Triton) kernels do not exceed
- * 2,048 a cycle and multiprocessor. tdp_w: 0, unknown
- */
-double attention_peak(const struct family_machine *on, double tdp_w, bool compiled);
+/* FLOP/s of products of 16 bits; compiled (Triton) kernels do not exceed 2,048 a cycle and multiprocessor. */
+double attention_peak(const struct family_machine *on, bool compiled);
 /* Fraction of so many bytes found in the last cache when a call repeats: 1 up to its size, 0 from (1 + margin) of it. */
 double attention_hit(const struct family_machine *on, double bytes, double margin);
 /* Bytes of an element of the KV cache of the row. errors: unknown type; a machine without multiprocessors, clock or bandwidth */

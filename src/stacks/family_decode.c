@@ -1,6 +1,6 @@
 /*
  * Attention of a decode step: generation_attention.csv and generation_mla.csv of gpu_kernels. Blocks scan their part of a sequence's keys in
- * turn; the bytes of the cache and the products bound all of them together. methods.md (110)
+ * turn; the bytes of the cache and the products bound all of them together. methods.md (46)
  */
 #include "stacks/attend.h"
 #include "stacks/family_attention.h"
@@ -110,7 +110,7 @@ static int attention_init(void *features, family_text *dim, const struct workloa
                                       .kv_bytes = cache_bytes, .windowed = m->window > 0 };
     const struct decode_kernel k = kernel_of(&on, attend_choose(&f, &call), elem_bytes < 1.5);
     const struct decode_call c = { .n_seq = m->batch, .n_head = m->n_head, .n_kv = m->n_kv, .keys = keys, .key_elems = m->head_dim,
-                                   .value_elems = m->head_dim, .cache_bytes = cache_bytes, .flop_s = attention_peak(&on, p->machine->h.tdp_w.value, false) };
+                                   .value_elems = m->head_dim, .cache_bytes = cache_bytes, .flop_s = attention_peak(&on, false) };
     decode_features_init(features, &on, &k, &c);
     dimensions(dim, p, &on, &k, elem_bytes < 1.5);
     return 0;
@@ -152,7 +152,7 @@ static int mla_init(void *features, family_text *dim, const struct workload *p, 
     const struct decode_call c = { .n_seq = m->batch, .n_head = m->n_head, .n_kv = 1, .keys = keys, .key_elems = LATENT_KEY, .value_elems = LATENT_VALUE,
                                    .cache_bytes = latents * elem_bytes, .convert_bytes = widens ? latents : 0,
                                    .weight_bytes = host ? 2 * 2 * m->n_head * EXPANDED_PLAIN * LATENT_VALUE : 0, .latent = true,
-                                   .flop_s = eight ? on.peak[MATH_FP8] : attention_peak(&on, p->machine->h.tdp_w.value, strcmp(k.library, "triton") == 0) };
+                                   .flop_s = eight ? on.peak[MATH_FP8] : attention_peak(&on, strcmp(k.library, "triton") == 0) };
     decode_features_init(features, &on, &k, &c);
     dimensions(dim, p, &on, &k, narrow);
     return 0;

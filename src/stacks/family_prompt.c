@@ -1,6 +1,6 @@
 /*
  * Attention of a prompt: context_attention.csv and context_mla.csv of gpu_kernels. Tiles of queries by keys, causal or in a window, spread over
- * the multiprocessors; products and exponentials of a tile overlap where copies and products are asynchronous. methods.md (111)
+ * the multiprocessors; products and exponentials of a tile overlap where copies and products are asynchronous. methods.md (110)
  */
 #include "stacks/family_attention.h"
 #include <math.h>
@@ -98,11 +98,10 @@ static bool is_eight(const struct family_machine *on, const struct measurement *
 
 /* Bytes: attention reads queries, keys and values and writes results; before it keys and values are copied into the cache, and TensorRT-LLM
  * rotates queries, too. */
-static struct prompt_call plain_call(const struct family_machine *on, const struct workload *p, const struct prompt_kernel *k, double elem_bytes)
+static struct prompt_call plain_call(const struct family_machine *on, const struct measurement *m, const struct prompt_kernel *k, double elem_bytes)
 {
-    const struct measurement *m = p->m;
     const double tokens = m->batch * m->prompt, queries = 2 * tokens * m->n_head * m->head_dim, keys = 2 * 2 * tokens * m->n_kv * m->head_dim;
-    const double cached = elem_bytes / 2 * keys * (1 + m->context / m->prompt), peak = attention_peak(on, p->machine->h.tdp_w.value, k->compiled);
+    const double cached = elem_bytes / 2 * keys * (1 + m->context / m->prompt), peak = attention_peak(on, k->compiled);
     const bool eight = is_eight(on, m, elem_bytes < 1.5);
     return (struct prompt_call){ .n_seq = m->batch, .n_tok = m->prompt, .past = m->context, .window = k->compiled ? 0 : m->window,
                                  .n_head = m->n_head, .n_kv = m->n_kv, .packed = k->packs ? m->n_head / m->n_kv : 1,
@@ -112,9 +111,8 @@ static struct prompt_call plain_call(const struct family_machine *on, const stru
 }
 
 /* SGLang's own kernels attend to latents, others to expanded keys and values; vLLM's rows include the product that expands them. */
-static struct prompt_call latent_call(const struct family_machine *on, const struct workload *p, bool absorbed, bool host)
+static struct prompt_call latent_call(const struct family_machine *on, const struct measurement *m, bool absorbed, bool host)
 {
-    const struct measurement *m = p->m;
     const double key = absorbed ? LATENT_KEY : EXPANDED_KEY, value = absorbed ? LATENT_VALUE : EXPANDED_VALUE;
     const double tokens = m->batch * m->prompt, queries = 2 * tokens * m->n_head * key, results = 2 * tokens * m->n_head * value;
     const double latents = 2 * tokens * LATENT_KEY, keys = absorbed ? latents : 2 * tokens * m->n_head * (key + value);
@@ -123,7 +121,7 @@ static struct prompt_call latent_call(const struct family_machine *on, const str
     return (struct prompt_call){ .n_seq = m->batch, .n_tok = m->prompt, .past = m->context, .n_head = m->n_head, .n_kv = absorbed ? 1 : m->n_head,
                                  .packed = absorbed ? m->n_head : 1, .key_elems = key, .value_elems = value, .bytes = queries + results + keys,
                                  .append_bytes = latents + (trtllm ? queries + keys : 0) + (host ? 2 * keys : 0), .project_flop = host ? product : 0,
-                                 .flop_s = attention_peak(on, p->machine->h.tdp_w.value, absorbed && strstr(m->kernel, "triton")), .host = host };
+                                 .flop_s = attention_peak(on, absorbed && strstr(m->kernel, "triton")), .host = host };
 }
 
 static struct prompt_kernel latent_kernel(const struct family_machine *on, const struct measurement *m, bool host)
@@ -149,7 +147,7 @@ static int init(void *features, family_text *dim, const struct workload *p, stru
     const bool narrow = elem_bytes < 1.5, eight = !latent && is_eight(&on, m, narrow);
     const struct prompt_kernel k = latent ? latent_kernel(&on, m, host) : kernel_of(&on, m);
     const bool absorbed = latent && strcmp(m->engine, "sglang") == 0 && !strstr(m->kernel, "trtllm");
-    const struct prompt_call c = latent ? latent_call(&on, p, absorbed, host) : plain_call(&on, p, &k, elem_bytes);
+    const struct prompt_call c = latent ? latent_call(&on, m, absorbed, host) : plain_call(&on, m, &k, elem_bytes);
     prompt_features_init(features, &on, &c);
     snprintf(dim[KERNEL], FAMILY_TEXT, "%.40s%s", k.name, eight ? " FP8" : narrow ? " 8 bits" : "");
     snprintf(dim[LIBRARY], FAMILY_TEXT, "%s%s%s", latent ? "mla " : "", k.compiled ? "compiled" : "library", eight ? " FP8" : "");

@@ -1,4 +1,4 @@
-/* Attention of decode steps and MLA on servers' GPUs: values by hand, monotony, limits. methods.md (110) */
+/* Attention of decode steps and MLA on servers' GPUs: values by hand, monotony, limits. methods.md (46) */
 #include "../near.h"
 #include "../test.h"
 #include "family.h"
@@ -13,13 +13,13 @@ static const struct decode_kernel split = { "split", "library", true, 0, 1, 64 }
 static struct decode_call call_of(const struct family_machine *on, double n, double keys, double n_kv, double group)
 {
     return (struct decode_call){ .n_seq = n, .n_head = n_kv * group, .n_kv = n_kv, .keys = keys, .key_elems = 128, .value_elems = 128,
-                                 .cache_bytes = 2 * 2 * n * n_kv * keys * 128, .flop_s = attention_peak(on, 0, false) };
+                                 .cache_bytes = 2 * 2 * n * n_kv * keys * 128, .flop_s = attention_peak(on, false) };
 }
 
 static struct decode_call latent_of(const struct family_machine *on, double n, double keys, double n_head)
 {
     return (struct decode_call){ .n_seq = n, .n_head = n_head, .n_kv = 1, .keys = keys, .key_elems = LATENT_KEY, .value_elems = LATENT_VALUE,
-                                 .cache_bytes = 2 * n * keys * LATENT_KEY, .flop_s = attention_peak(on, 0, false), .latent = true };
+                                 .cache_bytes = 2 * n * keys * LATENT_KEY, .flop_s = attention_peak(on, false), .latent = true };
 }
 
 static double seconds(const struct family *f, const char *gpu, const struct decode_kernel *k, struct decode_call c)
