@@ -105,7 +105,8 @@ static int attention_init(void *features, family_text *dim, const struct workloa
         return -1;
     if (!(m->n_kv > 0) || !(m->head_dim > 0) || m->prompt > 1)
         return error_set(err, ERROR_UNAVAILABLE, "attention of a step needs num_key_value_heads, head_dim and an isl of 1");
-    const double keys = m->window > 0 ? fmin(m->window, m->context + 1) : m->context + 1, cache_bytes = 2 * m->batch * m->n_kv * keys * m->head_dim * elem_bytes;
+    const double keys = m->window > 0 ? fmin(m->window, m->context + 1) : m->context + 1;
+    const double cache_bytes = 2 * m->batch * m->n_kv * keys * m->head_dim * elem_bytes;
     const struct attend_call call = { .n_seq = m->batch, .n_head = m->n_head, .n_kv = m->n_kv, .head_dim = m->head_dim, .keys = keys,
                                       .kv_bytes = cache_bytes, .windowed = m->window > 0 };
     const struct decode_kernel k = kernel_of(&on, attend_choose(&f, &call), elem_bytes < 1.5);
@@ -186,9 +187,9 @@ double mla_decode_ln_seconds(const void *features, const double *p)
 {
     const struct decode_features *f = features;
     const double convert_s = f->convert_bytes * exp(p[MLA_CONVERT]) / f->memory_bytes_s;
-    const struct decode_constants c = { .start_s = exp(p[MLA_START]), .block_s = exp(p[MLA_BLOCK]), .key_s = exp(p[MLA_KEY]), .compute = fmin(1, exp(p[MLA_COMPUTE])),
-                                        .bandwidth = exp(p[MLA_BANDWIDTH]), .cache = MLA_CACHE, .combine_s = exp(p[MLA_COMBINE]),
-                                        .extra_s = convert_s + (f->host ? exp(p[MLA_HOST]) : 0) };
+    const struct decode_constants c = { .start_s = exp(p[MLA_START]), .block_s = exp(p[MLA_BLOCK]), .key_s = exp(p[MLA_KEY]),
+                                        .compute = fmin(1, exp(p[MLA_COMPUTE])), .bandwidth = exp(p[MLA_BANDWIDTH]), .cache = MLA_CACHE,
+                                        .combine_s = exp(p[MLA_COMBINE]), .extra_s = convert_s + (f->host ? exp(p[MLA_HOST]) : 0) };
     return decode_ln_seconds(f, &c);
 }
 

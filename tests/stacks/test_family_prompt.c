@@ -55,7 +55,8 @@ static void by_hand(void **state)
     const double us = log(1e-6), tiny = log(1e-15);
     /* start host compute exponentials block append cache */
     const double parameter[] = { us, tiny, 0, 0, us, tiny, 700 };
-    struct prompt_features x = { .memory_bytes_s = 1e30, .cache_cycle_bytes_s = 1, .cycle = 1, .tiles = 6, .blocks = 2, .tile_compute_s = 2e-6, .tile_exp_s = 0.27e-6 };
+    struct prompt_features x = { .memory_bytes_s = 1e30, .cache_cycle_bytes_s = 1, .cycle = 1, .tiles = 6, .blocks = 2, .tile_compute_s = 2e-6,
+                                 .tile_exp_s = 0.27e-6 };
     (void)state;
     assert_near(exp(prompt_ln_seconds(&x, parameter)) * 1e6, 1 + 2 + 6 * 2.27, 1e-6);
     x.async = true;
