@@ -3,7 +3,6 @@
 #include "learn/families.h"
 #include "learn/fitted.h"
 #include "learn/spread.h"
-#include "stacks/attend.h"
 #include "stacks/priors.h"
 #include <math.h>
 #include <stdlib.h>
@@ -335,26 +334,6 @@ static double guess_ln_sd(const struct workload *p, enum situation s)
     return hypot(hypot(machine, model_ln_sd(p)), p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
 }
 
-/* Attention kernel of a server's engine, repeated on one cache: its constants are not fitted. (46) */
-static int predict_attention(const struct workload *p, struct estimate *out, struct error *err)
-{
-    const struct work_pass *w = &p->pass[0];
-    const struct step *c = &w->c[0];
-    struct stack_traits f;
-    struct attend_call call;
-    stack_traits_init(&f, p);
-    if (!attend_call_of(&f, &w->at, c, &call))
-        return error_set(err, ERROR_UNAVAILABLE, "attention of \"%.64s\" on %.64s with heads of %g: no kernel of it is known", p->m->engine,
-                         p->machine->hardware, c->head_dim);
-    call.resident = true;
-    call.windowed = p->m->window > 0;
-    struct time_attend form;
-    const struct time_kernel t = attend_time(&f, attend_choose(&f, &call), &call, &form);
-    const double half = exp(PREDICT_Z90 * prior(PRIOR_ATTEND_LEFT));
-    *out = (struct estimate){ .seconds = t.seconds, .lo_s = t.seconds / half, .hi_s = t.seconds * half };
-    return 0;
-}
-
 static int fitted_predict(const void *params, const struct workload *p, struct estimate *out, struct error *err)
 {
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
@@ -363,8 +342,7 @@ static int fitted_predict(const void *params, const struct workload *p, struct e
     double sd;
     if (families_price(p->m)) {
         free(r);
-        return p->n_pass > 0 && !family_of(p->m->op) ? predict_attention(p, out, err)
-                                                     : families_predict(((const struct fitted *)params)->families, p, out, err);
+        return families_predict(((const struct fitted *)params)->families, p, out, err);
     }
     if (!r)
         return error_oom(err, sizeof *r, "a row");

@@ -4,11 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-extern const struct family family_gemm, family_experts, family_collective;
+extern const struct family family_gemm, family_experts, family_attention, family_mla, family_prompt, family_collective;
 
 static const struct family *const families[] = {
     &family_gemm,
     &family_experts,
+    &family_attention,
+    &family_mla,
+    &family_prompt,
     &family_collective,
 };
 

@@ -31,9 +31,7 @@ enum prior_number {
     PRIOR_ATTEND_BANDWIDTH,      /* attention kernels of a step (46): fraction of the memory bandwidth; */
     PRIOR_ATTEND_SPLIT_KEYS,     /* least keys of a split; */
     PRIOR_ATTEND_COMBINE_CYCLES, /* combining splits, */
-    PRIOR_ATTEND_SPLIT_CYCLES,   /* per split; */
-    PRIOR_L2_BYTES_CYCLE,        /* bytes a cycle and multiprocessor from a GPU's last cache; */
-    PRIOR_ATTEND_LEFT,           /* residual spread of ln seconds */
+    PRIOR_ATTEND_SPLIT_CYCLES,   /* per split */
     PRIOR_GUESSED_DENSE, /* spread of ln seconds with guessed dimensions: steps of dense models; prompts, mixtures, */
     PRIOR_GUESSED_DENSE_PROMPT,
     PRIOR_GUESSED_MIXTURE,

@@ -81,10 +81,20 @@ ok $? "an unknown type of the cache is a reason"
 edit '2s/[^,]*,$/,/'
 refused 1 '(latency)' score "$tmp/k.csv"
 
-run calibrate "$f/gpu_kernels.csv" -o "$tmp/c.json"
-is "1 no" "$status $([ -f "$tmp/c.json" ] && echo yes || echo no)" "no constants are made of kernels alone"
-says "a single kernel of a server's engine"
-ok $? "which says why"
+run calibrate "$f/gpu_kernels.csv" "$f/gpu_kernels_mla.csv" -o "$tmp/c.json"
+is "0 35 50" "$status $(jq -r '"\(.fits.attention.n_rows) \(.fits.mla.n_rows)"' "$tmp/c.json")" "constants of attention"
+# Prompts, and MLA: four machines, each engine, by constants and by the other machines.
+for kernels in attention:120 mla:50; do
+    few=$f/gpu_kernels_${kernels%:*}.csv
+    run score "$few" -o json
+    is "0 ${kernels#*:}" "$(figure n_unpriced) $(figure n_rows)" "kernels of four machines are priced: ${kernels%:*}"
+    holds "$(jq '.groups[] | select(.group == "all") | .median_ape' "$tmp/out") < 0.2" "by constants of kernels.json"
+    run score "$few" --leave-out hardware -o json
+    holds "$(figure n_unpriced) == 0 && $(jq '.groups[] | select(.group == "all") | .median_ape' "$tmp/out") < 0.4" "each machine by the other three"
+done
+sed '2,$s/^[^,]*,/gb200_sxm,/' "$few" >"$tmp/k.csv"
+run score "$tmp/k.csv" -o json
+is 0 "$(figure n_unpriced)" "a machine without measurements is priced by its multiprocessors, clock, bandwidth and peak"
 run report "$f/gpu_kernels.csv" && has 'generation_attention 64 heads of 128, 8 of keys x32@d2047'
 ok $? "report has a row of each"
 
