@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { START, BANDWIDTH, COMPUTE, CACHE, STEP, SPLIT, WAVE, HOST, QUANTIZE, N_PARAMETER };
+enum { START, BANDWIDTH, COMPUTE, CACHE, STEP, SPLIT, WAVE, HOST, QUANTIZE, ROW, N_PARAMETER };
 enum { TYPE, LIBRARY, STACK, GENERATION, HARDWARE };
 
 /* Cycles are those of 1.9 GHz: seconds there, in proportion to the clock elsewhere. Priors: orders of magnitude of a launch (3 us),
@@ -22,9 +22,10 @@ static const struct family_parameter parameters[N_PARAMETER] = {
     [WAVE] = { "wave", 1e-6, .5, { .2, .2, .2, .1, .1 } },            /* seconds at 1.9 GHz of a block without its steps */
     [HOST] = { "host", 3e-6, .3, { 0, 0, 2, 0, .3 } },                /* seconds of the host's call, which overlaps the previous one */
     [QUANTIZE] = { "quantize", 2e-6, .3, { 0, 0, 1, .1, .1 } },       /* seconds at 1.9 GHz of starting the kernels that round activations */
+    [ROW] = { "row", 3e-7, .7, { 0, 0, 1, .1, .1 } },                 /* seconds at 1.9 GHz of a token's block of them on one multiprocessor */
 };
 
-static const double CLUSTER = 0.5;    /* cache bytes of a block whose cluster shares its tiles */
+static const double CLUSTER = 0.4; /* cache bytes of a block over its own tiles where blocks of a cluster share them: 2 share one side or both */
 
 /*
  * Different weights that the measurement cycles through, which decides what stays in the last cache: collectors of ai-dynamo/aiconfigurator,
@@ -125,7 +126,7 @@ double gemm_ln_seconds(const void *features, const double *parameter)
     double seconds = exp(parameter[START]) * cycle + fastest(f, &r, exp(parameter[SPLIT]) * cycle, memory_s);
     if (f->rounds > 0) {
         const double elements = f->m * f->k;
-        seconds += exp(parameter[QUANTIZE]) * cycle + f->rounds * elements * (1 / cache_bytes_s + (3 * elements > f->cache_bytes ? 1 / bytes_s : 0));
+        seconds += (exp(parameter[QUANTIZE]) + exp(parameter[ROW]) * f->m / f->n_unit) * cycle + f->rounds * elements * (1 / cache_bytes_s + (3 * elements > f->cache_bytes ? 1 / bytes_s : 0));
     }
     const double host = exp(parameter[HOST]);
     return log(seconds) + log1p(pow(host / seconds, 6)) / 6;

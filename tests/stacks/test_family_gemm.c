@@ -21,8 +21,8 @@ static double seconds(const char *gpu, const char *type, double m, double n, dou
 static double by_latency(double units, double k)
 {
     const double tiny = log(1e-12), us = log(1e-6);
-    /* start bandwidth compute cache step split wave host quantize */
-    const double parameter[] = { us, 0, 0, 0, us, us, us, tiny, tiny };
+    /* start bandwidth compute cache step split wave host quantize row */
+    const double parameter[] = { us, 0, 0, 0, us, us, us, tiny, tiny, tiny };
     const struct gemm_features f = { .n_unit = units, .clock_hz = 1.9e9, .memory_bytes_s = 1e30, .cache_bytes = 1, .cache_bytes_s = 1e30,
                                      .peak = 1e30, .m = 16, .n = 32, .k = k, .weight_bytes = 2, .act_bytes = 2, .copies = 1 };
     return exp(gemm_ln_seconds(&f, parameter)) * 1e6;
