@@ -106,6 +106,16 @@ static const char *generation_text(enum generation g)
     return "other ";
 }
 
+bool family_is_async(enum generation g)
+{
+    return g == GENERATION_HOPPER || g == GENERATION_H20 || g == GENERATION_BLACKWELL;
+}
+
+void family_generation_name(char *out, const struct stack_traits *x)
+{
+    snprintf(out, FAMILY_TEXT, "%s%.30s", generation_text(x->generation), x->generation == GENERATION_OTHER ? x->vendor : "");
+}
+
 void family_machine_init(struct family_machine *out, const struct workload *p)
 {
     struct stack_traits f;
@@ -119,13 +129,13 @@ void family_machine_init(struct family_machine *out, const struct workload *p)
         .cache_bytes_s = cache_bytes_cycle(f.generation, f.vendor) * r->units.n * r->units.clock_hz,
         .link_bytes_s = p->machine->link_bytes_s,
         .link_latency_s = p->machine->link_latency_s,
-        .async = f.generation == GENERATION_HOPPER || f.generation == GENERATION_H20 || f.generation == GENERATION_BLACKWELL,
+        .async = family_is_async(f.generation),
         .generation = f.generation,
     };
     for (int m = 0; m < MATH_COUNT; m++)
         out->peak[m] = r->peak[m].flop_s;
     snprintf(out->name, sizeof out->name, "%.60s", p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
-    snprintf(out->generation_name, sizeof out->generation_name, "%s%.30s", generation_text(f.generation), f.generation == GENERATION_OTHER ? f.vendor : "");
+    family_generation_name(out->generation_name, &f);
 }
 
 /* ---- types and libraries --------------------------------------------------------------------------- */

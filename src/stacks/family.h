@@ -24,6 +24,8 @@ struct family_machine {
     char generation_name[FAMILY_TEXT], name[FAMILY_TEXT]; /* for effects: "Hopper", "h200-sxm" */
 };
 void family_machine_init(struct family_machine *out, const struct workload *p);
+void family_generation_name(char *out, const struct stack_traits *x); /* out [FAMILY_TEXT] */
+bool family_is_async(enum generation g);                              /* of struct family_machine */
 
 /* Operands of products, by the files' names: "fp8_block". */
 struct family_type {

@@ -3,12 +3,14 @@
  * of its slowest link; an engine's own kernel writes to all peers. methods.md (47)
  */
 #include "stacks/family_collective.h"
+#include "stacks/collective_price.h"
 #include "stacks/family.h"
 #include <math.h>
 #include <string.h>
 
 enum { START, HOP, KERNEL, LINK, PARTS, MULTICAST, BUS, NETWORK, NETWORK_PARTS, HOST, N_PARAMETER };
 enum { PATH, LIBRARY, STACK, GENERATION, HARDWARE };
+_Static_assert((int)N_PARAMETER == (int)COLLECTIVE_PARAMETERS, "of collective_price.h");
 
 /*
  * Priors: NCCL's own model of latencies (src/graph/tuning.cc, baseLat and hwLat of LL: 6.6 us, 0.6 us a hop of NVLink) and of links
@@ -51,21 +53,19 @@ static const struct hw_link *bus_of(const struct hwprofile *h)
     return NULL;
 }
 
-bool collective_links(struct collective_features *f, const struct workload *p, const struct family_machine *on, double n, double n_board)
+bool collective_links(struct collective_features *f, const struct machine *on, double n, double n_board)
 {
-    const struct hwprofile *h = &p->machine->h;
+    const struct hwprofile *h = &on->h;
     const struct hw_link *fast = hwprofile_link(h, (int)fmin(n, n_board)), *bus = bus_of(h);
     const struct hw_link *pair = hwprofile_link(h, 2);
-    const double bus_bytes_s = bus ? bus->bytes_s.value : p->machine->link_bytes_s;
-    f->clock_hz = on->clock_hz;
-    f->memory_bytes_s = on->memory_bytes_s;
+    const double bus_bytes_s = bus ? bus->bytes_s.value : on->link_bytes_s;
     f->n = n;
     f->link = n > n_board ? COLLECTIVE_NETWORK : fast && !is_bus(fast) ? COLLECTIVE_BOARD : COLLECTIVE_BUS;
     f->link_bytes_s = f->link == COLLECTIVE_NETWORK ? CARD * bus_bytes_s * fmin(n_board, CARDS)
                       : f->link == COLLECTIVE_BOARD ? fast->bytes_s.value : bus_bytes_s;
     f->crossings = pair && !is_bus(pair) ? n / 2 : n; /* bridged pairs */
-    f->multicast = f->link == COLLECTIVE_BOARD && n > 2 && on->async && strcmp(fast->topology, "switch") == 0;
-    return f->link_bytes_s > 0 && f->clock_hz > 0 && f->memory_bytes_s > 0;
+    f->multicast &= f->op == COLLECTIVE_ALL_REDUCE && f->link == COLLECTIVE_BOARD && n > 2 && strcmp(fast->topology, "switch") == 0;
+    return f->link_bytes_s > 0 && f->clock_hz > 0;
 }
 
 static int op_of(struct collective_features *f, const char *op)
@@ -81,10 +81,9 @@ static int op_of(struct collective_features *f, const char *op)
 }
 
 /* The engine's own kernel, where all devices reach each other: by NVLink, or two on a bus. */
-static bool is_own(const struct collective_features *f, const struct measurement *m)
+bool collective_is_own(const struct collective_features *f)
 {
-    return f->op == COLLECTIVE_ALL_REDUCE && !strcasestr(m->kernel, "nccl") && f->bytes <= OWN_BYTES &&
-           (f->link == COLLECTIVE_BOARD || (f->link == COLLECTIVE_BUS && f->n == 2));
+    return f->op == COLLECTIVE_ALL_REDUCE && f->bytes <= OWN_BYTES && (f->link == COLLECTIVE_BOARD || (f->link == COLLECTIVE_BUS && f->n == 2));
 }
 
 static void dimensions(family_text *dim, const struct collective_features *f, const struct measurement *m, const struct family_machine *on)
@@ -112,10 +111,12 @@ static int init(void *features, family_text *dim, const struct workload *p, stru
     if (!(n > 1) || !(m->bytes > 0))
         return error_set(err, ERROR_UNAVAILABLE, "a collective needs the columns num_gpus (2 or more) and message_size");
     family_machine_init(&on, p);
-    if (!collective_links(f, p, &on, n, all_reduce ? m->per_node : n))
+    f->clock_hz = on.clock_hz;
+    f->memory_bytes_s = on.memory_bytes_s;
+    f->multicast = on.async && strncmp(m->quant, "int", 3) != 0; /* the switch adds floating-point numbers */
+    if (!collective_links(f, p->machine, n, all_reduce ? m->per_node : n))
         return error_set(err, ERROR_UNAVAILABLE, "no link between its devices, or no clock, is known");
-    f->own = !all_reduce && is_own(f, m);
-    f->multicast &= f->op == COLLECTIVE_ALL_REDUCE && strncmp(m->quant, "int", 3) != 0; /* the switch adds floating-point numbers */
+    f->own = !all_reduce && !strcasestr(m->kernel, "nccl") && collective_is_own(f);
     dimensions(dim, f, m, &on);
     return 0;
 }

@@ -22,8 +22,10 @@ struct collective_features {
     bool dense;                    /* of a file whose sizes are evenly spaced in bytes */
 };
 
-/* Links of machine p->machine between n devices, at most n_board of them on a board; false: it has none. */
-bool collective_links(struct collective_features *f, const struct workload *p, const struct family_machine *on, double n, double n_board);
+/* Links of a machine between n devices, at most n_board of them on a board; f->multicast: a switch would add. false: it has none. */
+bool collective_links(struct collective_features *f, const struct machine *on, double n, double n_board);
+/* Engines have a kernel of their own for such an all-reduce. */
+bool collective_is_own(const struct collective_features *f);
 /* ln seconds; parameter: logarithms, in the order of family_collective. */
 double collective_ln_seconds(const void *features, const double *parameter);
 

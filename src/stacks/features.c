@@ -165,6 +165,7 @@ void fitted_refine(const struct stack_traits *x, const struct step_pass *at, boo
         how->ops_weight = 1; /* a library's product of 16-bit numbers */
     if (c->kind == OP_ALL_REDUCE && x->once_bytes > 0)
         choose_rounds(c, x->once_bytes);
+    how->collective_s = collective_price_s(x, c);
     c->n_comm *= x->ranks;
     struct attend_call call;
     if (c->kind == OP_ATTENTION && attend_call_of(x, at, c, &call)) {

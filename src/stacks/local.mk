@@ -12,6 +12,10 @@ libstacks_a_SOURCES = \
   %D%/stack_traits.h \
   %D%/family.c \
   %D%/family.h \
+  %D%/collective_price.c \
+  %D%/collective_price.h \
+  %D%/family_constants.c \
+  %D%/family_constants.h \
   %D%/family_attention.c \
   %D%/family_attention.h \
   %D%/family_collective.c \

@@ -264,4 +264,6 @@ void stack_traits_init(struct stack_traits *f, const struct workload *p)
     set_engine(f, fact);
     for (int t = TABLE_FIRST_LATE; t < TABLE_COUNT; t++)
         f->rows[t] = rules_select(stacks(), (size_t)t, fact);
+    if (p->m->kind != MEASURE_KERNEL)
+        collective_price_init(&f->collective, f);
 }

@@ -156,6 +156,11 @@ void time_add(struct time_features *f, const struct roofs *r, const struct step 
 {
     if (x->n_comm > 0) {
         const double n = x->n_comm;
+        if (how->collective_s > 0) {
+            f->n_hop += x->count * how->collective_s / one_step_s;
+            f->hop_s = one_step_s;
+            return;
+        }
         f->wire_s += x->count * x->cost.link_bytes / r->link_bytes_s;
         f->n_stage_boundary += how->stage_boundary ? x->count : 0;
         f->n_hop += how->stage_boundary ? 0 : x->count * (f->one_step ? 1 : x->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);

@@ -144,6 +144,7 @@ struct refinement {
     double scanned;           /* positions that its attention scans sequentially; 0: divided among blocks */
     struct time_kernel alone; /* seconds 0: by its roofs */
     struct time_attend attend; /* of alone, where it is set */
+    double collective_s;     /* of a server's collective by its family; 0: by the link's roof (47) */
     double kernels;          /* of a prompt: kernels launched per op; 0: launches do not limit (45) */
 };
 /* At most as many shapes and types of products as there are terms, in a phase or in a whole request (which has its steps' terms

@@ -58,6 +58,13 @@ for kernels in nccl:144 allreduce:160; do
 done
 run calibrate "$f/gpu_kernels_nccl.csv" "$f/gpu_kernels_allreduce.csv" "$f/all_reduce.csv" -o "$tmp/kernels.json"
 is "0 307" "$status $(jq '.fits.collective.n_rows' "$tmp/kernels.json")" "one family learns from three files"
+jq '.fits.collective.constants |= map(if .name == "kernel" then .value *= 9 else . end)' "$top_srcdir/hwprofiles/stacks/kernels.json" \
+    >"$tmp/data/hwprofiles/stacks/kernels.json"
+several() { "$@" predict llama-3.1-70b --hw h100-sxm --stack vllm --tp 8 -q FP8 -p 0 -n 1 -d 1024 -o json && itl=$(figure itl_s); }
+several run
+quick=$itl
+several other
+holds "$itl > 1.2 * $quick && $itl < 4 * $quick" "predictions of several devices price collectives by kernels.json"
 sed '2s/,half,/,h2,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
 refused 1 '(nccl_dtype): expected half, float16' score "$tmp/k.csv"
 sed '2,$s/^[^,]*,/gb200_sxm,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"

@@ -101,14 +101,11 @@ static void within_links(void **state)
 static struct collective_features links(const char *profile, double n, double n_board, bool async)
 {
     static struct machine on;
-    struct family_machine gpu = family_gpu("H200");
-    struct collective_features f = { 0 };
+    struct collective_features f = { .clock_hz = 1.9e9, .multicast = async };
     struct error err = { 0 };
-    const struct workload p = { .machine = &on };
-    gpu.async = async;
     on = (struct machine){ .link_bytes_s = 31.5e9 };
     assert_ok(machine_load(&on.h, profile, &err), err);
-    assert_true(collective_links(&f, &p, &gpu, n, n_board));
+    assert_true(collective_links(&f, &on, n, n_board));
     hwprofile_free(&on.h);
     return f;
 }
