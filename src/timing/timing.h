@@ -109,7 +109,8 @@ struct time_features {
     double n_pass;
     double host_s;       /* the device waits for the host */
     double wire_s;       /* bytes to other devices over the link's bandwidth */
-    double n_hop;        /* steps of the exchanges */
+    double collective_s; /* of exchanges with constants of their own, without parameters (47) */
+    double n_hop;        /* steps of the other exchanges */
     double hop_s;        /* of one of them, as the profile states it; the parameter is a factor of it */
     double sequential;   /* stages one after another: 1 */
     bool one_step;       /* every collective is one step, not a ring's: n_hop counts collectives. (52) */
