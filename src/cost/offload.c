@@ -1,4 +1,4 @@
-/* Ops on a GPU and its host. methods.md (107) */
+/* Ops on a GPU and its host. methods.md (111) */
 #include "cost/offload.h"
 #include <math.h>
 #include <stdlib.h>

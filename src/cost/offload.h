@@ -1,7 +1,7 @@
 /*
  * offload.h: the ops of a pass on a GPU and its host, where the host's memory holds part of the weights: which of them each runs, what crosses the
  * bus between them, and what each holds. Ops are placed as by ggml's scheduler. Source: ggml-org/llama.cpp ggml/src/ggml-backend.cpp
- * (ggml_backend_sched_split_graph, ..._compute_splits), ggml-cuda.cu (offload_op). methods.md (107)
+ * (ggml_backend_sched_split_graph, ..._compute_splits), ggml-cuda.cu (offload_op). methods.md (111)
  */
 #ifndef COST_OFFLOAD_H
 #define COST_OFFLOAD_H

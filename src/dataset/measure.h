@@ -125,6 +125,9 @@ struct measurement {
     const char *kernel;           /* library, as named by the file; NULL or "": not stated */
     double n_head, n_kv, head_dim; /* per device */
     double window;                /* attention window; 0: none */
+    double n_tensor, n_ep;        /* devices over which heads or experts are split, and experts shared out; NaN: not stated */
+    double n_ranks;               /* devices of a collective of that many bytes */
+    double n_expert, n_expert_used, skew; /* experts of m tokens, of width n; exponent of their power law, 0: even */
 
     /* MEASURE_ALL_REDUCE */
     const char *topology;

@@ -1,4 +1,4 @@
-/* Runs with layers or experts in the host's memory: the part of each device, and what crosses the bus. methods.md (107), (55) */
+/* Runs with layers or experts in the host's memory: the part of each device, and what crosses the bus. methods.md (111), (55) */
 #include "dataset/workload_internal.h"
 #include "predict/offload.h"
 #include <math.h>

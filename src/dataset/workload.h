@@ -85,7 +85,7 @@ struct workload {
     double n_users;     /* users of a closed loop; NaN: none */
     double n_ahead;     /* prompts before a user's own, simulated (learn/ahead.h); NaN: not */
     struct workload_builder *builder; /* that made it */
-    struct workload *host;  /* part of a model in the host's memory: its passes there, the others' here; NULL: none. methods.md (107) */
+    struct workload *host;  /* part of a model in the host's memory: its passes there, the others' here; NULL: none. methods.md (111) */
     double bus_s, bus_ln_sd; /* with it: seconds of what crosses the bus, and their spread */
     bool pinned;            /* host weights are page-locked */
     struct offload_split *split_offload; /* while passes are added */

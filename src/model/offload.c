@@ -1,4 +1,4 @@
-/* Tensors on the GPU or on the host, by llama.cpp's options. methods.md (107) */
+/* Tensors on the GPU or on the host, by llama.cpp's options. methods.md (111) */
 #include "model/offload.h"
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * offload.h: a model larger than its GPU: which tensors and caches stay in the host's memory, by llama.cpp's options. Source: ggml-org/llama.cpp:
- * src/llama-model.cpp (load_tensors), common/arg.cpp, common/common.h (LLM_FFN_EXPS_REGEX). methods.md (107)
+ * src/llama-model.cpp (load_tensors), common/arg.cpp, common/common.h (LLM_FFN_EXPS_REGEX). methods.md (111)
  */
 #ifndef MODEL_OFFLOAD_H
 #define MODEL_OFFLOAD_H

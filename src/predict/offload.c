@@ -1,4 +1,4 @@
-/* Predictions of a GPU and its host. methods.md (107) */
+/* Predictions of a GPU and its host. methods.md (111) */
 #include "predict/offload.h"
 #include "predict/internal.h"
 #include <math.h>

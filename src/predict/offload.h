@@ -1,6 +1,6 @@
 /*
  * offload.h: predictions of a model that a GPU shares with its host: each op on its device by that device's roofs and constants, the bus between them
- * by the GPU's PCIe link, one after another. methods.md (107)
+ * by the GPU's PCIe link, one after another. methods.md (111)
  */
 #ifndef PREDICT_OFFLOAD_H
 #define PREDICT_OFFLOAD_H

@@ -1,4 +1,4 @@
-/* roofcast predict with a part of the model on the host: what each device holds and does, as rows. methods.md (107) */
+/* roofcast predict with a part of the model on the host: what each device holds and does, as rows. methods.md (111) */
 #include "report/predict_report.h"
 #include <math.h>
 #include <stdlib.h>

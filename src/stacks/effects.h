@@ -13,7 +13,6 @@ enum fitted_kind {
     FITTED_DECODE,
     FITTED_PROMPT,
     FITTED_OP,
-    FITTED_ALL_REDUCE,
     FITTED_TPOT,       /* of servers */
     FITTED_TTFT,
     FITTED_KIND_COUNT,
@@ -47,7 +46,7 @@ enum dimension {
 enum fitted_kind fitted_kind(const struct measurement *m);
 /* The fit of that kind learns from the row. Whole requests contain prompts and decode steps and teach both. (50) */
 bool fitted_learns_from(enum fitted_kind k, const struct measurement *m);
-extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "decode" "prompt" "op" "all_reduce" "tpot" "ttft" */
+extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "decode" "prompt" "op" "tpot" "ttft" */
 
 /* A row as the fit sees it. */
 struct fitted_row {

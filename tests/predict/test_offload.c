@@ -1,4 +1,4 @@
-/* A model that a GPU shares with its host: places, memory, seconds; on machines of round numbers. methods.md (107) */
+/* A model that a GPU shares with its host: places, memory, seconds; on machines of round numbers. methods.md (111) */
 #include "base/environment.h"
 #include "../test.h"
 #include "model/model.h"
