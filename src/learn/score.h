@@ -63,7 +63,7 @@ int leave_out_find(const char *name, enum leave_out *out, struct error *err);
 const char *leave_out_name(enum leave_out l); /* NULL: nothing */
 /* A fit that leaves `group` out must not see the row. */
 bool leave_out_hides(const struct workload *p, enum leave_out l, const char *group);
-/* The group of a row in leave-one-group-out; "": it is in none. */
+/* The group of a row in leave-one-group-out; "" of dates: it is in none. */
 const char *left_out_text(const struct workload *p, enum leave_out l, char *buf, size_t size);
 
 struct scored {

@@ -44,6 +44,13 @@ done
 
 jq -e '[.fits.decode.intervals[] | select(.name | test("^interval novelty=machine side=(slower|faster)$")) | .n_rows] | add == 15' "$tmp/constants.json" >/dev/null
 ok $? "every row was left out with its machine"
+jq -e '.fits.rate.n_rows == 15 and (.fits.rate.intervals // []) == []' "$tmp/constants.json" >/dev/null
+ok $? "but where another fit predicts it"
+# One machine of five is a third as fast: what it lacks is beyond the slow end.
+awk -F, -v OFS=, '$3 == "Test GPU 5" { $14 /= 3 } { print }' "$tmp/rows.csv" >"$tmp/lame.csv"
+run calibrate "$tmp/lame.csv" --hardware "$tmp/hw.csv" -o "$tmp/lame.json" &&
+    jq -e '[.fits.decode.intervals[] | select(.name | test("^interval novelty=machine side=")) | { (.name[31:]): .value }] | add | .slower > 1.2 * .faster' "$tmp/lame.json" >/dev/null
+ok $? "rows slower than predicted widen the slow side"
 jq -e '[.fits.decode.constants[].name] | any(test("^bandwidth hardware=")) and all(test(" publication=") | not)' "$tmp/constants.json" >/dev/null
 ok $? "what a publication's rows have in common is no constant: predictions are of others"
 run calibrate "$tmp/rows.csv" --hardware "$tmp/hw.csv" --cross-validate=json && "${VALIDATE:-tests/run/validate}" "$top_srcdir/doc/formats.md" roofcast.folds "$tmp/out" >"$tmp/err" 2>&1

@@ -600,6 +600,144 @@ static void test_leave_out(void **state)
     unload(&x);
 }
 
+/* ---- the keys of --leave-out ------------------------------------------------------------------------------- */
+
+/* Made in two halves of 2025, at an unknown time, and by a build of April 2026; two publishers, two designs, two classes. */
+static const char dated[] =
+    "id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,date_or_build,notes\n"
+    "a,org/a x.md,NVIDIA RTX 4090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,100,2025-02-11,tags=\n"
+    "b,org/a y.md,NVIDIA RTX 3090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,101,2025-07,tags=\n"
+    "c,org/b,NVIDIA RTX 4090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,102,2025-12-31,tags=\n"
+    "d,org/b,NVIDIA A100 80GB SXM,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,103,,tags=\n"
+    "e,org/c,NVIDIA A100 80GB SXM,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,104,b8833,tags=\n";
+enum { N_DATED = 5 };
+
+/* What each fit saw: ids of the rows of the file, and after a blank of those of hwprofiles/stacks. */
+struct shown {
+    char left_out[64], ids[64];
+};
+static struct shown shown[8];
+static size_t n_shown;
+
+static int list_fit(void **params, const struct workload *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
+{
+    struct shown *s = &shown[n_shown++];
+    char *at = s->ids;
+    (void)err;
+    assert_true(n_shown <= ARRAY_LEN(shown));
+    snprintf(s->left_out, sizeof s->left_out, "%s", scope->left_out);
+    for (size_t i = 0; i < n; i++)
+        *at++ = *rows[i]->m->id;
+    *at++ = ' ';
+    for (size_t i = 0; i < scope->n_reference_rows; i++)
+        *at++ = *scope->reference_rows[i]->m->id;
+    *at = 0;
+    *params = malloc(1);
+    return *params ? 0 : -1;
+}
+
+static int list_predict(const void *params, const struct workload *row, struct estimate *out, struct error *err)
+{
+    (void)params, (void)row, (void)err;
+    *out = (struct estimate){ 0.01, 0.008, 0.012, NULL };
+    return 0;
+}
+
+/* Each group of a key, in order, and the rows that its fit saw; of a date what is later, of the same half or undated is hidden. */
+static void test_keys(void **state)
+{
+    (void)state;
+    static const struct time_model list = { "list", list_fit, list_predict, free };
+    static const struct {
+        const char *key, *group[N_DATED];
+        struct shown shown[4];
+    } keys[] = {
+        { "source", { "org/a", "org/a", "org/b", "org/b", "org/c" }, { { "org/a", "cde CDE" }, { "org/b", "abe ABE" }, { "org/c", "abcd ABCD" } } },
+        { "generation", { "Ada", "Ampere", "Ada", "Ampere", "Ampere" }, { { "Ada", "bde BDE" }, { "Ampere", "ac AC" } } },
+        { "class",
+          { "consumer GPU", "consumer GPU", "consumer GPU", "datacenter GPU", "datacenter GPU" },
+          { { "consumer GPU", "de DE" }, { "datacenter GPU", "abc ABC" } } },
+        { "date", { "2025-1", "2025-2", "2025-2", "", "2026-1" }, { { "2025-1", " " }, { "2025-2", "a A" }, { "2026-1", "abc ABC" } } },
+    };
+    struct rows x, others;
+    struct error err = { 0 };
+    load_text(&x, dated);
+    load_text(&others, dated);
+    for (size_t i = 0; i < N_DATED; i++)
+        others.l.row[i].id = &"A\0B\0C\0D\0E"[2 * i];
+    for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+        struct score_options o = { .model = &list, .reference_rows = others.row, .n_reference_rows = N_DATED };
+        char text[256];
+        assert_ok(leave_out_find(keys[k].key, &o.leave, &err), err);
+        assert_string_equal(leave_out_name(o.leave), keys[k].key);
+        n_shown = 0;
+        assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
+        for (size_t i = 0; i < N_DATED; i++) {
+            assert_string_equal(left_out_text(&x.row[i], o.leave, text, sizeof text), keys[k].group[i]);
+            assert_true(x.scored[i].undated == !*keys[k].group[i] && x.scored[i].priced == !x.scored[i].undated);
+        }
+        for (size_t i = 0; i < n_shown || (i < ARRAY_LEN(keys[k].shown) && *keys[k].shown[i].left_out); i++)
+            if (i >= n_shown || strcmp(shown[i].left_out, keys[k].shown[i].left_out) != 0 || strcmp(shown[i].ids, keys[k].shown[i].ids) != 0)
+                fail_msg("without %s \"%s\": a fit saw \"%s\"", keys[k].key, shown[i].left_out, shown[i].ids);
+    }
+    unload(&others);
+    unload(&x);
+}
+
+/* Rows that state no value of a key are a group of it, and scored; but for dates. */
+static void test_no_value(void **state)
+{
+    (void)state;
+    struct rows x;
+    struct error err = { 0 };
+    const struct score_options o = { .model = &watcher, .leave = LEAVE_CLASS };
+    load(&x, "throughput.csv", true);
+    assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
+    assert_string_equal(x.row[6].machine->class_name, "");
+    for (size_t i = 0; i < x.l.n; i++)
+        assert_true(is_scored_row(&x.scored[i]) && x.scored[i].priced == (i < 6));
+    unload(&x);
+}
+
+/* One fraction of the roofs a phase, the median's: 125 of 100, 125, 200 tokens/s, and on the slower memory as much less. (61) */
+static void test_naive(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "hardware,engine,model,quant,phase,prompt_len,context_len,batch,tokens_per_s\n"
+        "NVIDIA RTX 4090,llama.cpp,Llama-3-8B,Q4_K_M,decode,0,64,1,100\n"
+        "NVIDIA RTX 4090,llama.cpp,Llama-3-8B,Q4_K_M,decode,0,64,1,125\n"
+        "NVIDIA RTX 4090,llama.cpp,Llama-3-8B,Q4_K_M,decode,0,64,1,200\n"
+        "NVIDIA RTX 3090,llama.cpp,Llama-3-8B,Q4_K_M,decode,0,64,1,116.096\n" /* 125 x 936.2 / 1008 GB/s */
+        "NVIDIA RTX 4090,llama.cpp,Llama-3-8B,Q4_K_M,prefill,512,0,1,9000\n"
+        "NVIDIA RTX 4090,llama.cpp,Unheard-of-8B,,decode,0,64,1,50\n";
+    static const double error[] = { 0.25, 0, -0.375, 0, 0 };
+    struct rows x;
+    struct score_groups g;
+    struct error err = { 0 };
+    const struct score_options o = { .model = &watcher };
+    load_text(&x, text);
+    x.row[5].n_pass = 0; /* no price */
+    snprintf(x.row[5].reason, sizeof x.row[5].reason, "none");
+    assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
+    for (size_t i = 0; i < ARRAY_LEN(error); i++)
+        if (!(fabs(x.scored[i].naive_error - error[i]) < 2e-3))
+            fail_msg("row %zu: off by %g", i, x.scored[i].naive_error);
+    assert_true(isnan(x.scored[5].naive_error));
+    assert_ok(score_groups_init(&g, x.scored, x.l.n, NULL, 0, &err), err);
+    assert_near(group_named(&g, "phase=decode")->naive_ape, 0.125, 0.01);
+    assert_true(group_named(&g, "phase=prefill")->naive_ape == 0);
+    score_groups_free(&g);
+    x.row[5].n_pass = 1;
+    unload(&x);
+    load(&x, "gpu_ops.csv", false);
+    assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
+    assert_ok(score_groups_init(&g, x.scored, x.l.n, NULL, 0, &err), err);
+    assert_true(isnan(g.g[0].naive_ape)); /* no rates */
+    score_groups_free(&g);
+    unload(&x);
+}
+
 /* The lowest ids: numbers as numbers, before texts as texts, before none in the file's order. */
 static void test_anchor_ids(void **state)
 {
@@ -936,6 +1074,7 @@ int main(void)
         cmocka_unit_test(test_small_kernels), cmocka_unit_test(test_unknown_ops), cmocka_unit_test(test_other_size),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
+        cmocka_unit_test(test_keys), cmocka_unit_test(test_no_value), cmocka_unit_test(test_naive),
         cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_impossible), cmocka_unit_test(test_links), cmocka_unit_test(test_experts_type),
         cmocka_unit_test(test_stated_batch), cmocka_unit_test(test_steps), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
         cmocka_unit_test(test_rows_share),
