@@ -34,9 +34,6 @@ enum dimension {
     DIM_LINK,     /* interconnect: "board", "pcie", "network" */
     DIM_GENERATION, /* of a server's machine: vendor and narrowest math unit, "NVIDIA fp4" */
     DIM_MODE,     /* of a server with separate prefill: "disagg vllm" */
-    DIM_VENDOR,   /* of the machine; CPUs are one */
-    DIM_KIND,     /* "CPU" or "GPU" */
-    DIM_PAIR,     /* engine and vendor */
     DIM_PLACE,    /* engine and machine */
     DIM_PUBLICATION, /* who measured, and on what: power limits, cooling, hosts and protocols that rows of one publisher share */
     DIM_HARDWARE,

@@ -272,8 +272,6 @@ static void publication(char *out, size_t size, const struct workload *p, const 
 
 static void dimensions(struct fitted_row *r, const struct workload *p)
 {
-    /* The load bandwidth of processors depends on the memory system, not on the vendor. */
-    const char *vendor = r->traits.cpu ? "CPU" : r->traits.vendor;
     const char *era = r->traits.old ? " before 2024-08" : "";
     const bool op = p->m->kind == MEASURE_OP;
     snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
@@ -299,9 +297,6 @@ static void dimensions(struct fitted_row *r, const struct workload *p)
         if (strcmp(p->m->mode, "disagg") == 0)
             snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%.16s %.40s", p->m->mode, p->stack->id);
     }
-    snprintf(r->dim[DIM_VENDOR], sizeof r->dim[0], "%s", vendor);
-    snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", r->traits.cpu ? "CPU" : "GPU");
-    snprintf(r->dim[DIM_PAIR], sizeof r->dim[0], "%.30s %.31s", p->stack->id, vendor);
     snprintf(r->dim[DIM_PLACE], sizeof r->dim[0], "%.30s %.31s", p->stack->id, r->dim[DIM_HARDWARE]);
     if (p->m->kind == MEASURE_RATE)
         publication(r->dim[DIM_PUBLICATION], sizeof r->dim[0], p, r->dim[DIM_HARDWARE]);
