@@ -238,7 +238,7 @@ dist_hwprofile_DATA = \
 # Constants of the time model, made by roofcast calibrate (constants_base.json: without the rates beside it); rates measured for them (columns of throughput.csv), and products and
 # additions that check them (columns of gpu_ops.csv).
 stacksdir = $(pkgdatadir)/hwprofiles/stacks
-dist_stacks_DATA = %D%/stacks/priors.json %D%/stacks/rules.json %D%/stacks/servers.json %D%/stacks/constants.json %D%/stacks/constants_base.json %D%/stacks/measured.csv %D%/stacks/measured_ops.csv %D%/stacks/aside.csv
+dist_stacks_DATA = %D%/stacks/priors.json %D%/stacks/rules.json %D%/stacks/servers.json %D%/stacks/constants.json %D%/stacks/constants_base.json %D%/stacks/kernels.json %D%/stacks/measured.csv %D%/stacks/measured_ops.csv %D%/stacks/aside.csv
 
 # What is believed before anything is measured: of machines by class and name.
 priorsdir = $(pkgdatadir)/hwprofiles/priors

@@ -115,7 +115,8 @@ static void vllm(struct strbuf *b, const struct capacity_type *t, const struct c
                 (unsigned long long)u64_min(p->max_model_len, most));
     add_chosen(b, &cell->deploy);
     if (p->num_speculative_tokens > 0)
-        strbuf_addf(b, " --speculative-config '{\"model\": \"DRAFT\", \"num_speculative_tokens\": %u}'", p->num_speculative_tokens);
+        strbuf_addf(b, " --speculative-config '{%s, \"num_speculative_tokens\": %u}'",
+                    serving_is_mtp(&t->cli) ? "\"method\": \"mtp\"" : "\"model\": \"DRAFT\"", p->num_speculative_tokens);
 }
 
 static void llama_server(struct strbuf *b, const struct capacity_type *t, const struct campaign_cell *cell, const struct campaign_result *r)
@@ -139,7 +140,7 @@ static void llama_server(struct strbuf *b, const struct capacity_type *t, const 
     else if (l->pp > 1)
         strbuf_adds(b, " -sm layer");
     if (p->num_speculative_tokens > 0)
-        strbuf_addf(b, " -md DRAFT.gguf --spec-draft-n-max %u", p->num_speculative_tokens);
+        strbuf_addf(b, " %s --spec-draft-n-max %u", serving_is_mtp(&t->cli) ? "--spec-type draft-mtp" : "-md DRAFT.gguf", p->num_speculative_tokens);
 }
 
 void capacity_launch(struct strbuf *out, const struct capacity_type *t, const struct campaign_cell *cell, const struct campaign_result *r)

@@ -1,4 +1,5 @@
 /* roofcast predict: tokens/s, TTFT, ITL, bound and memory fit of a model on any profiled machine. */
+#include "cli/offload.h"
 #include "cli/predict_options.h"
 #include "learn/software.h"
 #include "report/plot.h"
@@ -30,6 +31,7 @@ static const struct argp_option option_table[] = {
     PREDICT_ASK_OPTIONS,
     PRICING_OPTIONS,
     PREDICT_DRAFT_OPTIONS,
+    OFFLOAD_OPTIONS,
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
@@ -55,6 +57,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     const int draft = predict_draft_parse(key, arg, &o->draft, err);
     if (draft != CLI_UNKNOWN)
         return draft;
+    const int offload = offload_parse(key, arg, &o->offload, err);
+    if (offload != CLI_UNKNOWN)
+        return offload;
     switch (key) {
     case 'm':
     case ARGP_KEY_ARG:
@@ -141,6 +146,28 @@ static int record_reason(int rc, struct table_rows *rows, const struct subject *
     return 1;
 }
 
+/* Numbers of layers in place of auto, for this machine and scenario; without anything on the host there is no offload. */
+static int settle_offload(struct subject *s, struct predict_offload *settled, struct error *err)
+{
+    struct model_classes x;
+    if (!s->o.offload)
+        return 0;
+    *settled = *s->o.offload;
+    settled->rule.copied_tokens = offload_copied_tokens(s->cli->software.stack, &s->m->hp);
+    if (model_classes_init(&x, s->m, err) != 0)
+        return -1;
+    struct offload_split split = { .alone = false };
+    int rc = offload_check(&s->o, s->h, err);
+    rc = rc ? rc : offload_fit(&settled->rule, &x.classes, s->h, &s->o, err);
+    rc = rc ? rc : offload_split_init(&split, &settled->rule, s->m, &x.ops, err);
+    s->o.offload = split.alone ? NULL : settled;
+    s->alone = split.alone;
+    if (rc == 0)
+        offload_split_free(&split);
+    model_classes_free(&x);
+    return rc;
+}
+
 /* The scenario with a change of the machine or of its options. */
 static int predict_change(struct table_rows *rows, const struct subject *base, const struct predict_change *c, struct error *err)
 {
@@ -153,7 +180,9 @@ static int predict_change(struct table_rows *rows, const struct subject *base, c
     s.what_if = c->text;
     s.change = &c->w;
     s.base = base;
+    struct predict_offload settled;
     int rc = whatif_apply(&c->w, &h, &s.o, err);
+    rc = rc ? rc : settle_offload(&s, &settled, err);
     rc = rc ? rc : predict_subject(rows, &s, err);
     rc = record_reason(rc, rows, &s, err);
     whatif_profile_free(&h);
@@ -164,10 +193,14 @@ static int predict_change(struct table_rows *rows, const struct subject *base, c
 static int predict_one(struct table_rows *rows, struct subject *s, struct error *err)
 {
     const struct predict_ask *a = &s->cli->ask;
-    int rc = check_threads(s->h, s->cli->threads, err);
+    const struct predict_offload *const offload = s->o.offload;
+    struct predict_offload settled;
+    int rc = check_threads(offload ? offload->host : s->h, s->cli->threads, err);
+    rc = rc ? rc : settle_offload(s, &settled, err);
     rc = record_reason(rc ? rc : predict_subject(rows, s, err), rows, s, err);
     for (size_t i = 0; i < a->n_change && rc == 0; i++)
         rc = predict_change(rows, s, &a->changes[i], err) < 0 ? -1 : 0;
+    s->o.offload = offload;
     return rc;
 }
 
@@ -221,10 +254,11 @@ struct on_machine {
     struct hwprofile h;
     struct subject s;
     struct predict_roles roles;
+    struct predict_device devices[DEVICE_COUNT];
 };
 
 static int predict_on(struct table_rows *rows, const struct predict_cli *o, const struct lists *l, const struct time_source *time,
-                      struct on_machine *x, struct error *err)
+                      const struct offload_host *host, struct on_machine *x, struct error *err)
 {
     const struct model *m = x->s.m;
     struct subject *s = &x->s;
@@ -243,6 +277,8 @@ static int predict_on(struct table_rows *rows, const struct predict_cli *o, cons
         .routing = &o->price.routing,
         .materialized = o->price.materialized,
         .roles = &x->roles,
+        .offload = host->o.host ? &host->o : NULL,
+        .devices = x->devices,
     };
     int rc = 0;
     for (size_t i = 0; i < l->d.n && rc == 0; i++)
@@ -255,7 +291,8 @@ static int predict_on(struct table_rows *rows, const struct predict_cli *o, cons
 }
 
 static int predict_machine(struct table_rows *rows, const struct predict_cli *o, const struct lists *l, const struct model *m,
-                           const struct drafting *d, const struct time_source *time, struct predict_tally *tally, const char *hw, struct error *err)
+                           const struct drafting *d, const struct time_source *time, const struct offload_host *host, struct predict_tally *tally,
+                           const char *hw, struct error *err)
 {
     struct on_machine *x = calloc(1, sizeof *x);
     if (!x)
@@ -267,7 +304,7 @@ static int predict_machine(struct table_rows *rows, const struct predict_cli *o,
     x->s.tally = tally;
     int rc = -1;
     if (!predict_ask_machine(&o->ask) || machine_load(&x->h, hw, err) == 0) {
-        rc = predict_on(rows, o, l, time, x, err);
+        rc = predict_on(rows, o, l, time, host, x, err);
         hwprofile_free(&x->h);
     }
     free(x);
@@ -300,6 +337,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
     struct model m;
     struct drafting d;
     struct software *software = NULL;
+    struct offload_host host = { .loaded = false };
     if (pricing_model(&m, o->model, o->price.type, err) != 0)
         return -1;
     pricing_take_kv(&m, o->price.kv_type_given, &o->price.type_k, &o->price.type_v);
@@ -319,9 +357,11 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
         rc = error_set(err, ERROR_USAGE, "--draft needs -n above 0: there is nothing to draft");
     if (rc == 0)
         rc = software_load(&software, &o->software, &asked, err);
+    if (rc == 0)
+        rc = offload_host_init(&host, &o->offload, software && !o->roof, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
         if (i == 0 || predict_ask_machine(&o->ask))
-            rc = predict_machine(&rows, o, l, &m, &d, software_time(software), &tally, hw->v[i], err);
+            rc = predict_machine(&rows, o, l, &m, &d, software_time(software), &host, &tally, hw->v[i], err);
     if (rc == 0 && rows.n == 0)
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: nothing to predict");
     if (rc == 0)
@@ -333,6 +373,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
         table_rows_free(&rows);
     else
         predict_rows_free(&rows);
+    offload_host_free(&host);
     software_free(software);
     predict_draft_free(&d);
     model_free(&m);
@@ -340,7 +381,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
 }
 
 #define PREDICT_DEFAULTS \
-    { .hw = "this", .n_depth = "0", .n_batch = "1", .weights_gb = NAN, .price = PRICING_DEFAULTS, .ask = PREDICT_ASK_DEFAULTS, .format = REPORT_TABLE }
+    { .hw = "this", .n_depth = "0", .n_batch = "1", .weights_gb = NAN, .offload = { .rule = OFFLOAD_RULE_NONE }, .price = PRICING_DEFAULTS, .ask = PREDICT_ASK_DEFAULTS, .format = REPORT_TABLE }
 
 /* Parses o's lists and questions, runs, and frees o. */
 static int run_options(struct predict_cli *o, struct error *err)
@@ -349,7 +390,7 @@ static int run_options(struct predict_cli *o, struct error *err)
     struct str_list hw = { 0 };
     int rc = -1;
     default_lengths(o);
-    if (predict_ask_read(&o->ask, o->model, err) == 0 && predict_ask_check(o, err) == 0 && int_list_parse(&l.p, o->n_prompt, 0, INT32_MAX, "-p", err) == 0 &&
+    if (predict_ask_read(&o->ask, o->model, err) == 0 && predict_ask_check(o, err) == 0 && offload_check_options(o, err) == 0 && int_list_parse(&l.p, o->n_prompt, 0, INT32_MAX, "-p", err) == 0 &&
         int_list_parse(&l.n, o->n_gen, 0, INT32_MAX, "-n", err) == 0 && int_list_parse(&l.d, o->n_depth, 0, INT32_MAX, "-d", err) == 0 &&
         int_list_parse(&l.b, o->n_batch, 1, 65536, "-b", err) == 0 && str_list_parse(&hw, o->hw, "--hw", err) == 0)
         rc = run(o, &l, &hw, err);
@@ -404,7 +445,9 @@ int cmd_predict(int argc, char **argv, struct error *err)
         "  roofcast predict llama-3.1-70b --solve machine=fits\n"
         "  roofcast predict deepseek-v3 --hw h200 --tp 8 --ep 8 -b 64 --routing zipf:0.5\n"
         "  roofcast predict llama-3.1-70b --hw h200 --draft llama-3.2-1b --gamma 2,4,8 --acceptance 0.8,0.7,0.6\n"
-        "  roofcast predict deepseek-v3 --hw h200 --tp 8 -b 1,64 --draft mtp --gamma 1 --acceptance 0.85\n";
+        "  roofcast predict deepseek-v3 --hw h200 --tp 8 -b 1,64 --draft mtp --gamma 1 --acceptance 0.85\n"
+        "  roofcast predict gpt-oss-120b -q MXFP4 --hw rtx-5090 --host ryzen-9950x --n-cpu-moe auto\n"
+        "  roofcast predict llama-3.1-70b -q Q4_K_M --hw rtx-4090 --host core-i9-13900k -ngl auto\n";
     static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_ROOF, SOFTWARE_STACK }, { OPT_ROOF, SOFTWARE_ANCHOR }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, exclusive };
     struct predict_cli o = PREDICT_DEFAULTS;

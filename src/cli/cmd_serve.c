@@ -40,7 +40,7 @@ static const struct argp_option option_table[] = {
     { "watermark", SERVING_WATERMARK, "X", 0, "fraction of the KV blocks that admission leaves free (0)", 0 },
     { "scheduling-policy", SERVING_SCHEDULING, "fcfs|priority", 0, "order of waiting requests (fcfs)", 0 },
     { "num-speculative-tokens", SERVING_DRAFTS, "N", 0, "drafted tokens of a decode step (0: no speculation)", 0 },
-    { "draft", OPT_DRAFT, "ngram|FILE", 0, "source of drafts: ngram, what followed the newest tokens when they stood before; or a GGUF file, a smaller model of the same vocabulary", 0 },
+    { "draft", OPT_DRAFT, "ngram|mtp|FILE", 0, "source of drafts: ngram, what followed the newest tokens when they stood before; mtp, the file's layer of multi-token prediction; or a GGUF file, a smaller model of the same vocabulary", 0 },
     { "spec-synth-rates", OPT_RATES, "P,...", 0, "accept drafts with these probabilities, whatever the model says: the gain is a measurement, the text is not", 0 },
     { "batch-invariant", OPT_INVARIANT, NULL, 0, "the same bits for a request whatever it shares steps with: slower prompts", 0 },
     { "threads", 't', "N", 0, "threads (default: one per usable core, within the CPU quota)", 0 },
@@ -286,7 +286,8 @@ int cmd_serve(int argc, char **argv, struct error *err)
         "  roofcast serve -m model.gguf --policy llama-server --max-num-seqs 4 --rate inf --max-concurrency 8\n"
         "  roofcast serve -m model.gguf --http 8080                                 # then: curl http://127.0.0.1:8080/v1/models\n"
         "  roofcast serve -m model.gguf --num-speculative-tokens 4 --draft ngram --workload chat.jsonl\n"
-        "  roofcast serve -m model.gguf --num-speculative-tokens 4 --draft small.gguf --spec-synth-rates 0.8,0.6\n";
+        "  roofcast serve -m model.gguf --num-speculative-tokens 4 --draft small.gguf --spec-synth-rates 0.8,0.6\n"
+        "  roofcast serve -m glm-4.7-flash.gguf --num-speculative-tokens 1 --draft mtp --http 8080\n";
     static const int exclusive[][CLI_EXCLUSIVE] = { { SERVING_PREFIX, SERVING_NO_PREFIX }, { SERVING_CHUNKED, SERVING_NO_CHUNKED },
                                                     { SERVING_ASYNC, SERVING_NO_ASYNC },   { SERVING_REQUESTS, SERVING_DURATION }, { OPT_RATE, SERVING_RAMP },
                                                     { OUTPUT_FORMAT, 'o' },                { OPT_KV, SERVING_BLOCKS },

@@ -1,5 +1,6 @@
 /* roofcast synth: a GGUF with a model's real shape and seeded random weights. */
 #include "cli/cli.h"
+#include "model/nextn.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 /* Dimensions that options give: enum key OPT_DIM + index. 0 in shape.given: not given. */
 enum dim {
     DIM_LAYER, DIM_EMBD, DIM_FF, DIM_HEAD, DIM_HEAD_KV, DIM_VOCAB, DIM_HEAD_DIM, DIM_HEAD_DIM_V, DIM_ROT, DIM_CTX,
-    DIM_WINDOW, DIM_EXPERT, DIM_EXPERT_USED, DIM_FF_EXP, DIM_LORA_Q, DIM_LORA_KV, DIM_COUNT,
+    DIM_WINDOW, DIM_EXPERT, DIM_EXPERT_USED, DIM_FF_EXP, DIM_LORA_Q, DIM_LORA_KV, DIM_NEXTN, DIM_COUNT,
 };
 static const struct {
     const char *flag;
@@ -30,6 +31,7 @@ static const struct {
     [DIM_FF_EXP] = { "--n-ff-exp", offsetof(struct hparams, n_ff_exp) },
     [DIM_LORA_Q] = { "--n-lora-q", offsetof(struct hparams, n_lora_q) },
     [DIM_LORA_KV] = { "--n-lora-kv", offsetof(struct hparams, n_lora_kv) },
+    [DIM_NEXTN] = { "--n-layer-nextn", offsetof(struct hparams, n_layer_nextn) },
 };
 
 struct shape {
@@ -77,6 +79,7 @@ static const struct argp_option option_table[] = {
     { "n-lora-q", OPT_DIM + DIM_LORA_Q, "N", 0, "rank of the query", 4 },
     { "n-lora-kv", OPT_DIM + DIM_LORA_KV, "N", 0, "rank of the latent", 4 },
     { "head-dim-v", OPT_DIM + DIM_HEAD_DIM_V, "N", 0, "elements per value", 4 },
+    { "n-layer-nextn", OPT_DIM + DIM_NEXTN, "N", 0, "multi-token prediction layers after the blocks, for serve --draft mtp (default: none)", 4 },
     { 0 },
 };
 
@@ -205,12 +208,18 @@ static int make_model(struct model *m, const struct options *o, struct error *er
     } else if (missing_dimension(&o->shape, err) != 0) {
         return -1;
     }
+    hp.n_layer_nextn = 0;
     apply_shape(&hp, &o->shape);
     if (!o->shape.given[DIM_HEAD_DIM] && (o->shape.given[DIM_EMBD] || o->shape.given[DIM_HEAD]) && hp.n_lora_kv == 0 &&
         hp.n_head && hp.n_embd % hp.n_head != 0)
         return error_set(err, ERROR_USAGE, "--n-embd %u is no multiple of --n-head %u: give --head-dim too", hp.n_embd,
                          hp.n_head);
-    return model_from_hparams(m, name, arch, &hp, o->type, err);
+    if (model_from_hparams(m, name, arch, &hp, o->type, err) != 0)
+        return -1;
+    if (hp.n_layer_nextn == 0 || nextn_add_tensors(m, hp.n_layer_nextn, err) == 0)
+        return 0;
+    model_free(m);
+    return -1;
 }
 
 /* ---- writing ---------------------------------------------------------------------------------- */

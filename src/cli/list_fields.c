@@ -43,7 +43,7 @@ static void print_predictions(void)
 void list_fields(void)
 {
     static const struct table_fields *const all[] = {
-        &run_row_fields, &run_op_fields, &bench_batch_fields, &analyze_fields, &predict_class_fields, &predict_constant_fields, &predict_role_fields,
+        &run_row_fields, &run_op_fields, &bench_batch_fields, &analyze_fields, &predict_device_fields, &predict_class_fields, &predict_constant_fields, &predict_role_fields,
         &memory_fields, &predict_solve_fields, &score_group_fields, &folds_fields, &score_fields, &validate_fields, &validate_group_fields, &report_fields, &ppl_fields,
         &quantize_fields, &compare_fields, &crosscheck_fields, &doctor_fields,
         &serving_fields, &serving_step_fields, &serving_request_fields, &serving_compare_fields, &serving_compare_step_fields, &comparison_fields, &comparison_op_fields, &serving_policy_fields, &capacity_fields, &choose_fields,

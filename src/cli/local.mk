@@ -60,6 +60,8 @@ roofcast_SOURCES = \
   %D%/main.c \
   %D%/measured.c \
   %D%/measured.h \
+  %D%/offload.c \
+  %D%/offload.h \
   %D%/predict_ask.c \
   %D%/predict_draft.c \
   %D%/predict_options.h \

@@ -24,6 +24,16 @@ static int make_policy(struct serve_setup *s, const struct deployment_options *x
     return 0;
 }
 
+double serve_position_bytes(const struct serve_setup *s, const struct op_list *ops)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < ops->n; i++)
+        if (ops->ops[i].kind == OP_KV_STORE)
+            bytes += ops->ops[i].n_head_kv * (double)(dtype_row_bytes(s->engine.type_k, ops->ops[i].head_dim) +
+                                                      dtype_row_bytes(s->engine.type_v, ops->ops[i].head_dim_v));
+    return bytes;
+}
+
 /* Layer groups as the model has them, where the policy frees what leaves a window. *position_bytes: of a position in a block. */
 static int make_groups(struct serve_setup *s, struct kv_groups *g, double *position_bytes, struct error *err)
 {
@@ -32,14 +42,9 @@ static int make_groups(struct serve_setup *s, struct kv_groups *g, double *posit
     if (op_list_build(&ops, &s->m, err) != 0)
         return -1;
     *g = kv_groups_of_ops(&ops);
-    *position_bytes = 0;
-    for (size_t i = 0; i < ops.n; i++) {
-        if (ops.ops[i].kind != OP_KV_STORE)
-            continue;
-        *position_bytes += ops.ops[i].n_head_kv * (double)(dtype_row_bytes(s->engine.type_k, ops.ops[i].head_dim) +
-                                                           dtype_row_bytes(s->engine.type_v, ops.ops[i].head_dim_v));
-        n_layer++;
-    }
+    *position_bytes = serve_position_bytes(s, &ops);
+    for (size_t i = 0; i < ops.n; i++)
+        n_layer += ops.ops[i].kind == OP_KV_STORE;
     op_list_free(&ops);
     if (s->policy.kind == POLICY_VLLM && g->n > 1) {
         s->policy.n_group = g->n;
@@ -107,6 +112,7 @@ static int make_engine(struct serve_setup *s, const struct kv_groups *g, bool ba
     eo.block_size = s->block_size;
     eo.groups = *g;
     eo.batch_invariant = batch_invariant;
+    eo.hidden = s->nextn;
     s->e = engine_new(&s->m, &eo, err);
     return s->e ? 0 : -1;
 }
@@ -119,9 +125,9 @@ int serve_setup_init(struct serve_setup *s, const struct serve_setup_options *o,
     *s = (struct serve_setup){ .engine = o->engine };
     if (setup_model_open(&s->m, o->model, err) != 0)
         return -1;
-    if (make_policy(s, x, w, err) == 0 && make_groups(s, &g, &position_bytes, err) == 0 && loop_check_policy(&s->policy, err) == 0 && serve_drafter_init(s, o, err) == 0 &&
+    if (make_policy(s, x, w, err) == 0 && make_groups(s, &g, &position_bytes, err) == 0 && loop_check_policy(&s->policy, err) == 0 && serve_drafter_init(s, o, &position_bytes, err) == 0 &&
         choose_blocks(s, o, x, position_bytes, err) == 0 && setup_init(&s->machine, o->threads, &s->engine, err) == 0 && make_engine(s, &g, o->batch_invariant, err) == 0 &&
-        serve_draft_model_init(s, err) == 0) {
+        serve_draft_engine_init(s, err) == 0) {
         setup_note_scales(&s->engine, s->e);
         return 0;
     }

@@ -5,6 +5,7 @@
 #include "bench/setup.h"
 #include "cli/serving.h"
 #include "server/draft_model.h"
+#include "server/draft_mtp.h"
 #include "server/loop.h"
 #include "serving/scheduler.h"
 
@@ -28,6 +29,7 @@ struct serve_setup {
     uint32_t n_block, block_size;
     struct step_work peaks; /* of this machine, by serve_probe(); its peaks alone */
     struct draft_ngram ngram;
+    bool nextn; /* the model's layer of multi-token prediction drafts */
     struct drafter drafter;
 };
 
@@ -41,9 +43,12 @@ int serve_setup_init(struct serve_setup *s, const struct serve_setup_options *o,
 void serve_setup_free(struct serve_setup *s);
 /* What memory and arithmetic reach now, on the engine's threads, into s->peaks: once, or once before a run and once after, whose mean it is then. 0.4 s */
 int serve_probe(struct serve_setup *s, struct error *err);
-/* serve_draft.c: the source of drafts, before the engine is there; a draft model's engine, after it, on its threads. */
-int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *o, struct error *err);
-int serve_draft_model_init(struct serve_setup *s, struct error *err);
+/* serve_draft.c: the source of drafts, before the engine is there; *position_bytes: of a position in a block, to which it adds its own; the engine of a draft
+ * model or of the model's layer that drafts, after it, on its threads. */
+int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *o, double *position_bytes, struct error *err);
+int serve_draft_engine_init(struct serve_setup *s, struct error *err);
+/* Keys and values of a position in all layers of ops. */
+double serve_position_bytes(const struct serve_setup *s, const struct op_list *ops);
 struct loop_options serve_loop_options(const struct serve_setup *s, const struct serve_setup_options *o, uint64_t seed);
 
 #endif

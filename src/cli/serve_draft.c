@@ -1,9 +1,22 @@
 /* roofcast serve --draft: where drafts come from. */
 #include "cli/cli.h"
 #include "cli/serve.h"
+#include "model/nextn.h"
 #include <string.h>
 
-int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *o, struct error *err)
+/* The model's own layer, whose keys and values lie in the blocks of the model's. */
+static int init_nextn(struct serve_setup *s, double *position_bytes, struct error *err)
+{
+    struct nextn x;
+    if (nextn_check(&s->m, err) != 0 || nextn_init(&x, &s->m, err) != 0)
+        return error_prefix(err, "--draft mtp");
+    s->nextn = true;
+    *position_bytes += serve_position_bytes(s, &x.ops);
+    nextn_free(&x);
+    return 0;
+}
+
+int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *o, double *position_bytes, struct error *err)
 {
     enum { LONGEST = 5, SHORTEST = 2 };
     if (s->policy.num_speculative_tokens == 0)
@@ -11,14 +24,14 @@ int serve_drafter_init(struct serve_setup *s, const struct serve_setup_options *
                                                                        "is drafted")
                                          : 0;
     if (!o->draft && o->n_rate == 0)
-        return error_set(err, ERROR_USAGE, "--num-speculative-tokens: expected --draft, the source of the drafts: ngram, or a GGUF file");
+        return error_set(err, ERROR_USAGE, "--num-speculative-tokens: expected --draft, the source of the drafts: ngram, mtp, or a GGUF file");
     s->ngram = (struct draft_ngram){ LONGEST, SHORTEST };
     if (!o->draft) {
         s->drafter = (struct drafter){ .propose = draft_repeat_propose };
         return 0;
     }
     if (strcmp(o->draft, "mtp") == 0)
-        return error_set(err, ERROR_UNAVAILABLE, "--draft mtp: multi-token prediction layers are predicted, not executed; expected ngram or a GGUF file");
+        return init_nextn(s, position_bytes, err);
     if (strcmp(o->draft, "ngram") == 0) {
         s->drafter = (struct drafter){ .ctx = &s->ngram, .propose = draft_ngram_propose };
         s->policy.look_ahead = 0; /* as vLLM: slots of look-ahead are of models that draft */
@@ -37,10 +50,25 @@ static uint64_t draft_blocks(const struct serve_setup *s, uint32_t n_ctx)
     return u64_min(whole, s->n_block / p->n_group + (uint64_t)p->max_num_seqs * (1 + u64_ceil_div(p->num_speculative_tokens, s->block_size)));
 }
 
-int serve_draft_model_init(struct serve_setup *s, struct error *err)
+static int start_nextn(struct serve_setup *s, struct error *err)
+{
+    char bytes[32], packed[32];
+    struct draft_mtp *d = draft_mtp_new(s->e, &s->m, err);
+    if (!d)
+        return error_prefix(err, "--draft mtp");
+    s->drafter = draft_mtp_drafter(d);
+    units_si(bytes, sizeof bytes, (double)engine_kv_bytes(draft_mtp_engine(d)), "B");
+    units_si(packed, sizeof packed, (double)engine_packed_bytes(draft_mtp_engine(d), NULL), "B");
+    notify_note("multi-token prediction: a KV cache of %s of its own, packed weights of %s", bytes, packed);
+    return 0;
+}
+
+int serve_draft_engine_init(struct serve_setup *s, struct error *err)
 {
     const struct policy *p = &s->policy;
     char bytes[32], packed[32];
+    if (s->nextn)
+        return start_nextn(s, err);
     if (!s->draft.name[0])
         return 0;
     const uint32_t n_ctx = p->max_model_len + p->num_speculative_tokens;

@@ -232,7 +232,7 @@ int serving_check(const struct serving_cli *o, struct error *err)
 {
     if (o->ramp_given && o->load.arrivals.ramp == RAMP_NONE)
         return error_set(err, ERROR_USAGE, "--ramp-up-start-rps and --ramp-up-end-rps: expected --ramp-up-strategy");
-    if (o->draft_type && (!o->draft || serving_is_ngram(o)))
+    if (o->draft_type && (!o->draft || serving_is_ngram(o) || serving_is_mtp(o)))
         return error_set(err, ERROR_USAGE, "--draft-type: expected --draft MODEL");
     if (o->load_given && o->n_prefill == 0 && !(o->deploy.kv_offloading_gib > 0))
         return error_set(err, ERROR_USAGE, "--kv-load-bandwidth: expected --prefill-replicas or --kv-offloading-size: nothing is loaded");
@@ -263,12 +263,33 @@ bool serving_is_ngram(const struct serving_cli *o)
     return o->draft && strcmp(o->draft, "ngram") == 0;
 }
 
+bool serving_is_mtp(const struct serving_cli *o)
+{
+    return o->draft && strcmp(o->draft, "mtp") == 0;
+}
+
+static int open_nextn(struct serving_model *x, struct serving_cli *o, struct error *err)
+{
+    if (x->m.hp.n_layer_nextn == 0)
+        notify_note("%s has no known multi-token prediction layer: estimated as a copy of its last layer", x->m.name);
+    if (nextn_init(&x->nextn, &x->m, err) != 0)
+        return -1;
+    if (nextn_classes_init(&x->nextn_classes, &x->nextn, &x->m, err) != 0) {
+        nextn_free(&x->nextn);
+        return -1;
+    }
+    o->deploy.draft = &x->nextn_classes;
+    return 0;
+}
+
 static int open_draft(struct serving_model *x, struct serving_cli *o, struct error *err)
 {
     if (serving_is_ngram(o))
         o->deploy.look_ahead = 0; /* as vLLM: slots of look-ahead are of models that draft */
     if (!o->draft || serving_is_ngram(o))
         return 0;
+    if (serving_is_mtp(o))
+        return open_nextn(x, o, err);
     if (model_load(&x->draft, o->draft, o->draft_type, err) != 0)
         return -1;
     if (model_classes_init(&x->draft_classes, &x->draft, err) != 0) {
@@ -282,6 +303,8 @@ static int open_draft(struct serving_model *x, struct serving_cli *o, struct err
 
 static void close_draft(struct serving_model *x)
 {
+    op_classes_free(&x->nextn_classes);
+    nextn_free(&x->nextn);
     if (!x->drafts)
         return;
     model_classes_free(&x->draft_classes);

@@ -59,7 +59,7 @@ enum {
     { "watermark", SERVING_WATERMARK, "X", 0, "fraction of the KV blocks that admission leaves free (0)", 0 }, \
     { "scheduling-policy", SERVING_SCHEDULING, "fcfs|priority", 0, "order of waiting requests (fcfs)", 0 }, \
     { "num-speculative-tokens", SERVING_DRAFTS, "N", 0, "drafted tokens of a decode step (0: no speculation)", 0 }, \
-    { "draft", SERVING_DRAFT, "MODEL|ngram", 0, "what drafts: a smaller model of the same vocabulary on the same devices, or the text so far, which reserves no positions ahead (default: drafts take no time)", 0 }, \
+    { "draft", SERVING_DRAFT, "MODEL|ngram|mtp", 0, "what drafts: a smaller model of the same vocabulary on the same devices; the text so far, which reserves no positions ahead; or the model's layer of multi-token prediction (default: drafts take no time)", 0 }, \
     { "draft-type", SERVING_DRAFT_TYPE, "TYPE", 0, "tensor type of a draft model that is not a GGUF (F16)", 0 }, \
     { "acceptance", SERVING_ACCEPT, "P,...", 0, "probability that a draft is accepted, given those before it: one for all, or one a position (0.7)", 0 }, \
     { "acceptance-spread", SERVING_ACCEPT_SD, "X", 0, "spread of a request's acceptance: standard deviation of its logit (0)", 0 }, \
@@ -100,6 +100,7 @@ struct serve_options serving_run_options(const struct serving_cli *o, const stru
 /* Options that would change nothing are ERROR_USAGE. */
 int serving_check(const struct serving_cli *o, struct error *err);
 bool serving_is_ngram(const struct serving_cli *o); /* --draft ngram */
+bool serving_is_mtp(const struct serving_cli *o);   /* --draft mtp */
 int serving_threads(const struct serving_cli *o);
 /* constants_digest() of those that price steps; NULL: there are none. */
 const char *serving_constants(char buf[17]);
@@ -109,6 +110,8 @@ struct serving_model {
     struct model m, draft;
     bool drafts; /* there is a draft model: that of o's deployment options from then on */
     struct model_classes classes, draft_classes;
+    struct nextn nextn; /* with mtp */
+    struct op_classes nextn_classes;
     struct software *software;
 };
 int serving_model_open(struct serving_model *x, struct serving_cli *o, const struct str_list *hw, struct error *err);

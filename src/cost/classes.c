@@ -42,12 +42,19 @@ static struct op_class *join(struct op_classes *l, const struct op *op, size_t *
     return &l->c[l->n++];
 }
 
-/* A tensor of two ops (a tied table, MLA's halves) belongs to the first. */
+static bool in_table(const struct model *m, const struct tensor *t)
+{
+    return (uintptr_t)t >= (uintptr_t)m->tensors && (uintptr_t)t < (uintptr_t)(m->tensors + m->n_tensors);
+}
+
+/* A tensor of two ops (a tied table, MLA's halves) belongs to the first. One that stands for a tensor that m does not have is of one op. */
 static void own(struct op_class *c, const struct model *m, const struct tensor *t, bool *seen)
 {
-    if (!t || seen[t - m->tensors])
+    const bool in = t && in_table(m, t);
+    if (!t || (in && seen[t - m->tensors]))
         return;
-    seen[t - m->tensors] = true;
+    if (in)
+        seen[t - m->tensors] = true;
     c->tensor_bytes += (double)t->bytes;
 }
 
@@ -102,6 +109,20 @@ int op_classes_init(struct op_classes *l, const struct model *m, const struct op
     free(sync);
     struct op_class *fewer = realloc(l->c, (l->n + 1) * sizeof *l->c); /* than ops, mostly */
     l->c = fewer ? fewer : l->c;
+    return 0;
+}
+
+int nextn_classes_init(struct op_classes *l, const struct nextn *x, const struct model *m, struct error *err)
+{
+    if (op_classes_init(l, m, &x->ops, err) != 0)
+        return -1;
+    const bool counted = m->gguf && m->hp.n_layer_nextn > 0; /* among the file's tensors */
+    l->elsewhere_bytes = (double)m->weight_bytes;
+    for (size_t i = 0; i < l->n; i++) {
+        if (counted || l->c[i].op.layer < 0) /* table, last norm and head are the model's */
+            l->c[i].tensor_bytes = 0;
+        l->elsewhere_bytes -= l->c[i].tensor_bytes;
+    }
     return 0;
 }
 

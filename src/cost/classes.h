@@ -3,6 +3,7 @@
 #define COST_CLASSES_H
 
 #include "cost/step.h"
+#include "model/nextn.h"
 
 /* Parallel layout of a model: (24). Zeros count as 1. */
 struct layout {
@@ -29,10 +30,13 @@ struct op_classes {
     const struct op_list *ops; /* not owned */
     struct op_class *c;        /* in op order of their first op */
     size_t n;
+    double elsewhere_bytes;    /* of m's tensors that are on other devices (offload.h), or on these for other ops: not counted here */
 };
 
 int op_classes_init(struct op_classes *l, const struct model *m, const struct op_list *ops, struct error *err);
 void op_classes_free(struct op_classes *l);
+/* Of the layer that drafts, next to its model m: its own tensors alone are counted, and none that are among a file's already. Points to x. */
+int nextn_classes_init(struct op_classes *l, const struct nextn *x, const struct model *m, struct error *err);
 
 /* The op list of a model and its classes, which point to it: not to be copied. */
 struct model_classes {

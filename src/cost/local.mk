@@ -13,6 +13,8 @@ libcost_a_SOURCES = \
   %D%/layout.c \
   %D%/memory.c \
   %D%/memory.h \
+  %D%/offload.c \
+  %D%/offload.h \
   %D%/passes.c \
   %D%/server.c \
   %D%/stage.c \

@@ -87,7 +87,7 @@ static void fill(struct sum *x, uint32_t stage, uint32_t pp, bool *seen)
 /* Tensors that no op reads are on every device. */
 static double apart_bytes(const struct op_classes *l)
 {
-    double bytes = (double)l->m->weight_bytes;
+    double bytes = (double)l->m->weight_bytes - l->elsewhere_bytes;
     for (size_t i = 0; i < l->n; i++)
         bytes -= l->c[i].tensor_bytes;
     return bytes;

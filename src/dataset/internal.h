@@ -9,6 +9,8 @@ struct measurement measure_empty(enum measure_kind kind);
 /* Appends a copy of m. */
 int measure_add(struct measurements *l, const struct measurement *m, struct error *err);
 /* Copy of s, owned by l; NULL: *err. */
+/* llama.cpp's offload options in m->notes, as of doc/formats.md. */
+int measure_read_offload(struct measurements *l, struct measurement *m, struct error *err);
 const char *measure_copy_text(struct measurements *l, const char *s, struct error *err);
 /* Takes a block from malloc() of that many bytes, to be freed with l; NULL is an error. On error the block is freed. */
 int measure_keep(struct measurements *l, void *block, size_t bytes, struct error *err);

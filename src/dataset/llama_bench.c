@@ -16,7 +16,7 @@ const char *const llama_bench_fields[N_FIELD] = {
     "split_mode", "main_gpu", "devices", "n_cpu_moe", "tensor_buft_overrides", "no_kv_offload",
     "cuda", "metal", "vulkan", "sycl", "opencl", /* instead of "backends" before September 2024, and in ik_llama.cpp */
     "fused_moe",                                 /* ik_llama.cpp only; and "test" */
-    "tensor_split", "stddev_ts",
+    "tensor_split", "stddev_ts", "use_mmap", "no_op_offload",
 };
 static const int needed[] = { F_LABEL, F_PROMPT, F_GEN, F_RATE };
 
@@ -310,12 +310,16 @@ static bool runs_on_cpu(const struct test *t, const struct measure_context *x)
            (!*t->v[F_GPU] && !nameless && !named);
 }
 
+static bool is_set(const char *s)
+{
+    return strcmp(s, "1") == 0 || strcasecmp(s, "true") == 0;
+}
+
 /* Experts, named tensors, or the KV cache with its attention are on the CPU. */
 static bool is_divided(const struct test *t)
 {
     const double experts = csv_to_number(t->v[F_CPU_MOE]);
-    return experts > 0 || strcmp(t->v[F_NO_KV], "1") == 0 || strcasecmp(t->v[F_NO_KV], "true") == 0 ||
-           (*t->v[F_OVERRIDES] && strcmp(t->v[F_OVERRIDES], "none") != 0);
+    return experts > 0 || is_set(t->v[F_NO_KV]) || (*t->v[F_OVERRIDES] && strcmp(t->v[F_OVERRIDES], "none") != 0);
 }
 
 static int add_remark(struct measurements *l, struct measurement *m, const char *text, struct error *err)
@@ -325,6 +329,37 @@ static int add_remark(struct measurements *l, struct measurement *m, const char 
     const char *const kept = measure_copy_text(l, both, err);
     m->remark = kept ? kept : m->remark;
     return kept ? 0 : -1;
+}
+
+/* "a=CPU;b=CPU" of several -ot as one list. */
+static const char *overrides_of(struct measurements *l, const struct test *t, struct error *err)
+{
+    char *const list = strdup(t->v[F_OVERRIDES]);
+    for (char *s = list; s && *s; s++)
+        if (*s == ';')
+            *s = ',';
+    const char *const kept = list ? measure_copy_text(l, list, err) : NULL;
+    free(list);
+    return kept;
+}
+
+static int read_offload(struct measurements *l, struct measurement *m, const struct test *t, struct error *err)
+{
+    const double experts = csv_to_number(t->v[F_CPU_MOE]), threads = csv_to_number(t->v[F_THREADS]);
+    struct measure_offload *f = &m->offload;
+    struct device_list cpus;
+    split_list(&cpus, t->v[F_CPU], ",");
+    f->stated = is_divided(t);
+    f->n_cpu_moe = experts > 0 && experts < 1e6 ? (int)experts : 0;
+    f->host_kv = is_set(t->v[F_NO_KV]);
+    f->host_multiplies = is_set(t->v[F_NO_OP]);
+    f->pinned = strcmp(t->v[F_MMAP], "0") == 0 || strcasecmp(t->v[F_MMAP], "false") == 0;
+    f->n_threads = threads >= 1 && threads < 65536 ? (int)threads : 0;
+    f->host = measure_copy_text(l, strcmp(processor(&cpus), "?") == 0 ? "" : processor(&cpus), err);
+    const bool named = *t->v[F_OVERRIDES] && strcmp(t->v[F_OVERRIDES], "none") != 0;
+    if (f->host && named)
+        return (f->override = overrides_of(l, t, err)) ? 0 : -1;
+    return f->host ? 0 : -1;
 }
 
 static int name_row(struct measurements *l, struct measurement *m, const struct test *t, const struct measure_context *x,
@@ -348,6 +383,8 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
         m->n_devices = devices_used(text, other, sizeof text, t);
         m->tags |= m->n_devices < 2 ? 0U : is_row_split(t) ? TAG_TENSOR_PARALLEL : TAG_LAYER_SPLIT;
         m->tags |= is_divided(t) ? TAG_PARTIAL_OFFLOAD : 0U;
+        if (read_offload(l, m, t, err) != 0)
+            return -1;
         m->other_gpus = *other != 0;
     }
     if (m->other_gpus) {
@@ -534,7 +571,7 @@ int llama_bench_row(struct measurements *l, const struct test *t, const struct m
 /* ---- what is not read ---------------------------------------------------------------------------------------------- */
 
 /* Fields without influence on results: provenance, thread waiting, file access. A trailing star matches any text. */
-static const char *const harmless[] = { "build_*", "model_*", "cpu_*", "gpu_*", "use_mmap", "use_direct_io", "mmap", "dio", "poll", "prio", "delay", "samples_*",
+static const char *const harmless[] = { "build_*", "model_*", "cpu_*", "gpu_*", "use_direct_io", "dio", "poll", "prio", "delay", "samples_*",
                                         "avg_*", "stddev_*", "test", "t/s", "model", "size", "params", "backend", "backends", "threads", "n_threads", "batch",
                                         "n_batch", "n_depth", "fit_*", "fitt", "fitc", "blas", "kompute", "rpc", "gpu_blas", "repeat", "warmup",
                                         /* ik_llama.cpp kernel selection */

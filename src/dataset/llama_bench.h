@@ -6,7 +6,7 @@
 
 enum field { F_FILE, F_LABEL, F_SIZE, F_PARAMS, F_BACKENDS, F_CPU, F_GPU, F_BATCH, F_UBATCH, F_THREADS, F_TYPE_K, F_TYPE_V, F_NGL, F_FLASH,
              F_PROMPT, F_GEN, F_DEPTH, F_RATE, F_NS, F_TEST, F_COMMIT, F_BUILD, F_DATE, F_SPLIT, F_MAIN, F_DEVICES, F_CPU_MOE, F_OVERRIDES,
-             F_NO_KV, F_CUDA, F_METAL, F_VULKAN, F_SYCL, F_OPENCL, F_IK, F_RATIOS, F_SD, N_FIELD };
+             F_NO_KV, F_CUDA, F_METAL, F_VULKAN, F_SYCL, F_OPENCL, F_IK, F_RATIOS, F_SD, F_MMAP, F_NO_OP, N_FIELD };
 extern const char *const llama_bench_fields[N_FIELD];
 
 /* One test: texts of its fields ("": missing) and their positions, for messages. */

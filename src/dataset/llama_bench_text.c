@@ -313,7 +313,7 @@ static const struct {
     enum field field;
 } columns[] = { { "model", F_LABEL }, { "backend", F_BACKENDS }, { "ngl", F_NGL }, { "threads", F_THREADS }, { "n_batch", F_BATCH }, { "n_ubatch", F_UBATCH },
                 { "type_k", F_TYPE_K }, { "type_v", F_TYPE_V }, { "fa", F_FLASH }, { "sm", F_SPLIT }, { "ts", F_RATIOS }, { "main_gpu", F_MAIN }, { "nkvo", F_NO_KV },
-                { "ot", F_OVERRIDES }, { "n_cpu_moe", F_CPU_MOE } };
+                { "ot", F_OVERRIDES }, { "n_cpu_moe", F_CPU_MOE }, { "mmap", F_MMAP }, { "nopo", F_NO_OP } };
 
 static bool is_column(const char *name)
 {

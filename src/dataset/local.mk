@@ -21,6 +21,8 @@ libdataset_a_SOURCES = \
   %D%/measure.c \
   %D%/measure.h \
   %D%/names.c \
+  %D%/offload.c \
+  %D%/offload_notes.c \
   %D%/ops.c \
   %D%/others.c \
   %D%/ppl_saved.c \

@@ -264,7 +264,47 @@ static int row_of_profile(const struct measure_hw **row, const struct machine *o
     return 0;
 }
 
-int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own,
+/* Bytes a second of a mark at the end of a name, whose length is *n; 0: none. */
+static double stated_bandwidth(const char *name, size_t *n)
+{
+    double gb;
+    int end = 0;
+    const char *const mark = strstr(name, MACHINE_BANDWIDTH_MARK);
+    *n = strlen(name);
+    if (!mark || sscanf(mark + strlen(MACHINE_BANDWIDTH_MARK), "%lf GB/s%n", &gb, &end) != 1 || end == 0 || !(gb > 0))
+        return 0;
+    *n = (size_t)(mark - name);
+    return 1e9 * gb;
+}
+
+void machine_set_bandwidth(struct hwprofile *h, double bytes_s, const char *source)
+{
+    h->mem_bw.value = bytes_s;
+    snprintf(h->mem_bw.source, sizeof h->mem_bw.source, "%s", source);
+    h->guess_ln_sd = 0;
+}
+
+static int find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own, struct error *err);
+
+int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own, struct error *err)
+{
+    size_t n;
+    char name[sizeof out->hardware];
+    const double bytes_s = stated_bandwidth(hardware, &n);
+    if (bytes_s == 0)
+        return find(out, hardware, server, hws, own, err);
+    snprintf(name, sizeof name, "%.*s", (int)n, hardware);
+    const int rc = find(out, name, server, hws, own, err);
+    if (rc == 0 && out->loaded) {
+        machine_set_bandwidth(&out->h, bytes_s, "stated with the row");
+        out->guesses &= ~(unsigned)GUESS_BANDWIDTH;
+        out->ln_sd = 0;
+    }
+    snprintf(out->hardware, sizeof out->hardware, "%s", hardware);
+    return rc;
+}
+
+static int find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own,
                  struct error *err)
 {
     const struct measure_hw *g = hws ? measure_hws_find(hws, hardware) : NULL;

@@ -35,6 +35,9 @@ const char *machine_class(const struct hwprofile *h);
  */
 int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note, size_t size, struct error *err);
 
+/* Memory as it is populated, in place of the profile's: it is then no guess. */
+void machine_set_bandwidth(struct hwprofile *h, double bytes_s, const char *source);
+
 /* hwprofile_open() for predictions: a name without a profile becomes a guessed machine, with a note. */
 int machine_load(struct hwprofile *h, const char *spec, struct error *err);
 

@@ -74,7 +74,8 @@ struct measurement measure_empty(enum measure_kind kind)
         .notes = "", .assumed = "", .remark = "", .label = "", .named = "",
         .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
         .out = NAN, .concurrency = NAN, .step_tokens = 1, .read_bytes = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,
-        .kernel = "", .n_head = NAN, .n_kv = NAN, .head_dim = NAN, .window = NAN,
+        .kernel = "", .n_head = NAN, .n_kv = NAN, .head_dim = NAN, .window = NAN, .n_tensor = NAN, .n_ep = NAN,
+        .n_ranks = NAN, .n_expert = NAN, .n_expert_used = NAN, .skew = NAN,
         .topology = "", .per_node = NAN, .bytes = NAN, .mode = "", .query_width = NAN, .kv_width = NAN, .gated = -1, .prefill = no_layout, .decode = no_layout,
         .n_merged = 1,
     };

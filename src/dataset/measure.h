@@ -68,6 +68,17 @@ struct measure_layout {
     double batch;                /* maximum batch of a worker; NaN: not stated */
 };
 
+/* A run with a part of the model in its host's memory: llama.cpp's options. */
+struct measure_offload {
+    bool stated;          /* n_cpu_moe, override or the flags are */
+    int n_cpu_moe;        /* --n-cpu-moe; 0: none */
+    const char *override; /* -ot, as model/offload.h takes it; NULL or "": none */
+    const char *host;     /* CPU; NULL or "": not named */
+    double host_bytes_s;  /* bandwidth of its memory as it is populated; 0: the profile's */
+    int n_threads;        /* of the host; 0: not stated */
+    bool host_kv, host_multiplies, pinned; /* --no-kv-offload, --no-op-offload, --no-mmap */
+};
+
 /* One measured value. Texts are never NULL; "" and NaN: not stated. */
 struct measurement {
     enum measure_kind kind;
@@ -92,6 +103,7 @@ struct measurement {
     int n_threads;      /* threads=N; 0: not stated */
     int n_ubatch;       /* tokens per pass; 0: not stated */
     int n_gpu_layers;   /* layers on the GPU; 0: not stated */
+    struct measure_offload offload;
     double params_b, weight_gib;
     double prompt, context, batch, out; /* tokens, tokens, sequences, generated tokens per request */
     double shortest;    /* of requests whose lengths are spread: the shortest over the stated one; 0: not known */
@@ -113,6 +125,9 @@ struct measurement {
     const char *kernel;           /* library, as named by the file; NULL or "": not stated */
     double n_head, n_kv, head_dim; /* per device */
     double window;                /* attention window; 0: none */
+    double n_tensor, n_ep;        /* devices over which heads or experts are split, and experts shared out; NaN: not stated */
+    double n_ranks;               /* devices of a collective of that many bytes */
+    double n_expert, n_expert_used, skew; /* experts of m tokens, of width n; exponent of their power law, 0: even */
 
     /* MEASURE_ALL_REDUCE */
     const char *topology;

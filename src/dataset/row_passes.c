@@ -1,5 +1,6 @@
 /* Passes of a row: number, tokens, devices. methods.md (55) */
 #include "cost/memory.h"
+#include "cost/offload.h"
 #include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
@@ -145,14 +146,8 @@ static int add_request_rate(struct workload *out, const struct measurement *m, c
     return out->out > 1 ? add_steps(out, s, out->prompt, n_seq, out->out - 1, err) : 0;
 }
 
-int workload_add_rate(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
+static int add_phase(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
 {
-    out->split = split_of(m, out->stack);
-    const uint32_t n = (uint32_t)m->n_devices;
-    const struct layout l = { .tp = out->split == SPLIT_TENSOR ? n : 1,
-                              .pp = out->split != SPLIT_LAYER ? 1 : n < out->n_layer ? n : out->n_layer };
-    if (choose_layout(out, s, &l, err) != 0)
-        return -1;
     switch (m->phase) {
     case MEASURE_PREFILL:
         return add_prefill_rate(out, m, s, err);
@@ -164,6 +159,22 @@ int workload_add_rate(struct workload *out, const struct measurement *m, const s
         break;
     }
     return workload_reject(out, "a rate of no phase");
+}
+
+int workload_add_rate(struct workload *out, const struct measurement *m, const struct row_model *s, struct error *err)
+{
+    struct offload_split split;
+    out->split = split_of(m, out->stack);
+    const uint32_t n = (uint32_t)m->n_devices;
+    const struct layout l = { .tp = out->split == SPLIT_TENSOR ? n : 1,
+                              .pp = out->split != SPLIT_LAYER ? 1 : n < out->n_layer ? n : out->n_layer };
+    if (choose_layout(out, s, &l, err) != 0 || workload_offload(out, &split, s, err) != 0)
+        return -1;
+    const int rc = out->reason[0] ? 0 : add_phase(out, m, s, err);
+    if (out->split_offload)
+        offload_split_free(&split);
+    out->split_offload = NULL;
+    return rc;
 }
 
 /* ---- servers ------------------------------------------------------------------------------------------------- */
@@ -292,12 +303,12 @@ int workload_add_all_reduce(struct workload *out, const struct measurement *m, s
 
 /* ---- kernels of servers' engines ------------------------------------------------------------------------------- */
 
-/* One new token per sequence. (11) */
+/* Attention of one new token per sequence has a pass (11); the families of other kernels (stacks/family.h) read the measurement. */
 int workload_add_gpu_kernel(struct workload *out, const struct measurement *m, struct error *err)
 {
     out->measured_s = m->value;
     if (strcmp(m->op, "generation_attention") != 0)
-        return workload_reject(out, "op \"%.64s\": no time model of this kernel; only generation_attention has one", m->op);
+        return 0;
     if (!(m->batch > 0) || !(m->n_head > 0) || !(m->n_kv > 0) || !(m->head_dim > 0) || isnan(m->context))
         return workload_reject(out, "generation_attention needs batch_size, num_heads, num_key_value_heads, head_dim and step");
     const struct dtype_info *type = dtype_find_name(m->type_k);

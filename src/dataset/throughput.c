@@ -376,6 +376,8 @@ static int read_row(struct measurements *l, size_t i, const int *col, struct err
     if (read_phase(&m, c, i, col[C_PHASE], err) != 0 || read_numbers(&m, c, i, col, err) != 0)
         return -1;
     measure_read_notes(&m);
+    if (measure_read_offload(l, &m, err) != 0)
+        return -1;
     if (is_per_gpu(&m))
         m.value *= m.n_devices;
     return measure_add(l, &m, err);

@@ -1,4 +1,5 @@
 /* Passes of a model as classes of ops, with bytes and FLOP per device. methods.md (55) */
+#include "cost/offload.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -201,13 +202,13 @@ static struct work_pass *new_pass(struct workload *out, size_t n, struct error *
     return p;
 }
 
-int work_add(struct workload *out, const struct row_model *s, const struct pass_request *r, struct error *err)
+static int add_pass(struct workload *out, const struct row_model *s, const struct op_classes *classes, const struct pass_request *r, struct error *err)
 {
     struct step_model step;
     const struct step_options o = { .cost = { .act_elem_bytes = out->roofs->act_elem_bytes, .type_k = out->type_k,
                                               .type_v = out->type_v },
                                     .layout = out->layout };
-    if (step_model_init(&step, &s->classes, &o, err) != 0)
+    if (step_model_init(&step, classes, &o, err) != 0)
         return -1;
     struct work_pass *p = new_pass(out, step.n, err);
     if (p) {
@@ -221,6 +222,16 @@ int work_add(struct workload *out, const struct row_model *s, const struct pass_
     }
     step_model_free(&step);
     return p ? 0 : -1;
+}
+
+/* Of a model shared with the host, to each its part. */
+int work_add(struct workload *out, const struct row_model *s, const struct pass_request *r, struct error *err)
+{
+    if (!out->split_offload)
+        return add_pass(out, s, &s->classes, r, err);
+    const struct offload_passes *x = offload_passes_of(out->split_offload, r->pass.n_tok);
+    workload_add_bus(out, x, r);
+    return add_pass(out, s, &x->on[OFFLOAD_GPU].classes, r, err) != 0 || add_pass(out->host, s, &x->on[OFFLOAD_HOST].classes, r, err) != 0 ? -1 : 0;
 }
 
 int work_add_step(struct workload *out, const struct work_pass *like, const struct step *c, struct error *err)
@@ -257,11 +268,13 @@ bool workload_is_partial(const struct workload *p)
 
 bool workload_is_offloaded(const struct workload *p)
 {
-    return p->m->tags & TAG_PARTIAL_OFFLOAD || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer);
+    return p->m->tags & TAG_PARTIAL_OFFLOAD || p->m->offload.stated || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer);
 }
 
 bool workload_is_suspect(const struct workload *p)
 {
+    if (p->host) /* both parts are predicted */
+        return p->m->tags & TAG_SUSPECT & ~TAG_PARTIAL_OFFLOAD;
     return p->m->tags & TAG_SUSPECT || (p->machine->h.kind != HW_CPU && workload_is_partial(p));
 }
 

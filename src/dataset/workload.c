@@ -311,6 +311,7 @@ int workload_of_pass(const struct workload *p, enum phase phase, uint32_t n_tok,
     if (!s)
         return -1;
     *out = *p;
+    out->host = NULL;
     out->pass = NULL;
     out->n_pass = 0;
     out->borrowed = false;
@@ -331,7 +332,7 @@ static bool is_same_work(const struct workload *a, const struct workload *b)
 
 void workload_share_passes(struct workload *p, const struct workload *before)
 {
-    if (!is_same_work(p, before))
+    if (p->host || before->host || !is_same_work(p, before))
         return;
     struct work_pass *const pass = before->pass;
     const size_t n = before->n_pass;
@@ -343,6 +344,10 @@ void workload_share_passes(struct workload *p, const struct workload *before)
 
 void workload_free(struct workload *p)
 {
+    if (p->host)
+        workload_free(p->host);
+    free(p->host);
+    p->host = NULL;
     for (size_t i = 0; i < p->n_pass && !p->borrowed; i++)
         free(p->pass[i].c);
     if (!p->borrowed)

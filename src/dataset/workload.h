@@ -30,6 +30,8 @@ struct work_pass {
 enum split { SPLIT_NONE, SPLIT_TENSOR, SPLIT_LAYER, SPLIT_DATA };
 const char *split_name(enum split s); /* "none" "tensor" "layer" "data" */
 
+struct offload_split; /* cost/offload.h */
+
 /* Inputs of a workload that the row does not state. */
 enum guess {
     GUESS_MODEL = 1 << 0,    /* no preset: dimensions follow from the number of parameters */
@@ -44,6 +46,7 @@ enum guess {
     GUESS_LAYOUT = 1 << 9,   /* heads do not divide: costs are divided (replication) */
     GUESS_WEIGHT = 1 << 10,  /* weight_gib contradicts the model's type: ignored */
     GUESS_MACHINE = 1 << 11, /* profile of another variant */
+    GUESS_HOST = 1 << 13,    /* the machine around a GPU that runs a part of the model */
     GUESS_BITS = 1 << 12,    /* bits of a weight: neither type nor bytes are stated */
 };
 
@@ -82,6 +85,10 @@ struct workload {
     double n_users;     /* users of a closed loop; NaN: none */
     double n_ahead;     /* prompts before a user's own, simulated (learn/ahead.h); NaN: not */
     struct workload_builder *builder; /* that made it */
+    struct workload *host;  /* part of a model in the host's memory: its passes there, the others' here; NULL: none. methods.md (111) */
+    double bus_s, bus_ln_sd; /* with it: seconds of what crosses the bus, and their spread */
+    bool pinned;            /* host weights are page-locked */
+    struct offload_split *split_offload; /* while passes are added */
     const struct roofs *roofs; /* roofs of one device and its link, owned by the machine; NULL: none */
 };
 

@@ -85,6 +85,8 @@ bool class_of_name(struct class_guess *out, const char *hardware); /* false: unk
 int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own,
                  struct error *err);
 void machine_free(struct machine *m);
+/* "NAME @ 76.8 GB/s": the machine of that name with this memory bandwidth. */
+#define MACHINE_BANDWIDTH_MARK " @ "
 /* roofs.c: roofs of a machine, see machine_roofs(). */
 struct roofs_cache *roofs_cache_new(struct error *err);
 void roofs_cache_free(struct roofs_cache *k);
@@ -120,6 +122,13 @@ struct pass_request {
     uint32_t n_steps; /* decode: mean of n_steps steps, of which pass is the first */
 };
 
+/*
+ * offload.c: a row with layers or experts on the host gets out->host, *split and, until the passes are added, out->split_offload; others nothing.
+ * errors: as of workload_init(). split: offload_split_free() it where out->split_offload is set
+ */
+struct offload_passes;
+int workload_offload(struct workload *out, struct offload_split *split, const struct row_model *s, struct error *err);
+void workload_add_bus(struct workload *out, const struct offload_passes *x, const struct pass_request *r);
 int work_add(struct workload *out, const struct row_model *s, const struct pass_request *r, struct error *err);
 /* Appends a pass of the single step c; like: its phase, tokens, kernel and message size. */
 int work_add_step(struct workload *out, const struct work_pass *like, const struct step *c, struct error *err);

@@ -331,8 +331,15 @@ static int check_options(const struct model *m, const struct engine_options *o, 
 
 static int build_ops(struct engine *e, struct error *err)
 {
-    if (op_list_build(&e->ops, e->m, err) != 0)
+    struct nextn x;
+    if (e->o.nextn) {
+        if (nextn_check(e->m, err) != 0 || nextn_init(&x, e->m, err) != 0)
+            return -1;
+        e->ops = x.ops; /* nothing in it is of x: the file has the tensors */
+    } else if (op_list_build(&e->ops, e->m, err) != 0 || (e->o.hidden && nextn_add_hidden(&e->ops, e->m, err) != 0)) {
         return -1;
+    }
+    e->n_layer = e->m->hp.n_layer + e->o.nextn;
     for (size_t i = 0; e->o.batch_invariant && i < e->ops.n; i++)
         e->ops.ops[i].form_tok = INFINITY; /* never expanded */
     return 0;
@@ -481,6 +488,12 @@ const struct engine_options *engine_options(const struct engine *e)
 uint32_t engine_n_vocab(const struct engine *e)
 {
     return e->m->hp.n_vocab;
+}
+
+const float *engine_hidden(const struct engine *e, size_t *stride)
+{
+    *stride = e->stride[BUF_HIDDEN];
+    return e->buf[BUF_HIDDEN];
 }
 
 const struct op_list *engine_ops(const struct engine *e)

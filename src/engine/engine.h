@@ -31,6 +31,8 @@ struct engine_options {
     /* A token's logits are the same bits whatever else is in its pass, and however its sequence was cut into passes: products in groups of a few tokens on
      * weights in the file's layout, attention token by token, MLA absorbed. Prompts are computed slower. methods.md (102) */
     bool batch_invariant;
+    bool hidden; /* passes give out hidden states, too: engine_hidden() */
+    bool nextn;  /* runs the model's layer of multi-token prediction, not the model (model/nextn.h): runs come with hidden states */
     bool pow2_scales; /* allow power-of-two scales of quantized activations in passes of many tokens: faster, less exact. methods.md (89) */
 };
 
@@ -97,6 +99,7 @@ struct engine_run {
     uint32_t n_tok;
     uint32_t n_out;  /* logits rows: of its last tokens */
     const uint32_t *const *table; /* paged: [groups.n] tables of blocks, by position / block_size; blocks whole before the window are not read */
+    const float *hidden; /* options.nextn: [n_tok, n_embd] hidden states */
 };
 /*
  * One pass for several sequences. tokens: those of all runs, concatenated, at most n_ubatch. Paged: a block that is written belongs to one
@@ -107,6 +110,9 @@ struct engine_run {
  */
 int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engine_run *run, uint32_t n_run,
                      const float **logits, struct error *err);
+/* Hidden states [rows, n_embd] of the newest pass, row r at r * *stride, valid until the next: with options.hidden of its tokens, with options.nextn of its
+ * rows of logits. NULL: neither. */
+const float *engine_hidden(const struct engine *e, size_t *stride);
 /* Continue at n_past although windowed layers may have lost positions: for measurements, where values do not matter. */
 void engine_assume_kv(struct engine *e);
 /* Fill KV positions below n_past with small noise instead of a prefill: same read cost, finite values (-d). Paged: all blocks. */

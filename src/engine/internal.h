@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "kernels/share.h"
 #include "model/barriers.h"
+#include "model/nextn.h"
 
 /* Pass sizes for which fused intermediates use thread scratch (128 KiB to 1 MiB). Smaller ones stay in L2 anyway, larger ones
  * exceed it. */
@@ -79,6 +80,7 @@ struct engine {
     void *act_mem[ACT_KIND_COUNT]; /* shared activations of a pass of several tokens */
     void *packed_acts;             /* the same, packed for products (kernels.pack_acts) */
     void *packed_glu;              /* packed by a GLU, while packed_acts holds the GLU's own input */
+    uint32_t n_layer;              /* of ops: op.layer is below */
     struct kv_layer *kv;           /* [n_layer] */
     unsigned char *kv_mem;
     size_t kv_bytes;                       /* all sequences */
@@ -86,6 +88,7 @@ struct engine {
     uint32_t *kv_lost;                     /* [n_seq] positions below were overwritten in some ring */
     struct kv_rows expanded_k, expanded_v; /* MLA expanded: keys and values of every head, for one layer at a time */
     size_t expanded_bytes, expanded_seq_bytes;
+    bool expanded_shared;                  /* that of options.shared: passes run in turn */
     float *rope[ROPE_MAX];       /* [n_ubatch][n_rot/2][cos, sin] of the pass */
     double *rope_freq[ROPE_MAX]; /* [n_rot/2] radians per position */
     double rope_amplitude[ROPE_MAX];

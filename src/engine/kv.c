@@ -70,7 +70,7 @@ static int place_block(struct kv_layer *l, const struct engine *e, size_t *block
  */
 static int layout_pool(struct engine *e, size_t *total, struct error *err)
 {
-    const uint32_t n_layer = e->m->hp.n_layer, size = e->o.groups.size;
+    const uint32_t n_layer = e->n_layer, size = e->o.groups.size;
     uint32_t *group = calloc(2 * (size_t)n_layer, sizeof *group), *at_place = group ? group + n_layer : NULL;
     size_t *bytes = calloc(size ? size : 1, sizeof *bytes);
     int rc = group && bytes ? 0 : error_oom(err, n_layer * sizeof *group, "the KV cache");
@@ -144,6 +144,13 @@ static unsigned char *map(struct engine *e, size_t bytes, const char *what, stru
     return NULL;
 }
 
+/* It holds one layer at a time, so that engines that run in turn on one pool can have one. */
+static bool shares_expanded(const struct engine *e)
+{
+    const struct engine *s = e->o.shared;
+    return s && s->expanded_bytes > 0 && e->o.n_block > 0 && e->o.n_block == s->o.n_block && e->o.block_size == s->o.block_size;
+}
+
 /* Expanded keys and values of all heads of an MLA layer: paged as the cache is. */
 static int expanded_init(struct engine *e, struct error *err)
 {
@@ -154,6 +161,14 @@ static int expanded_init(struct engine *e, struct error *err)
     if (!op)
         return 0;
     const bool pages = e->o.n_block > 0;
+    if (shares_expanded(e)) {
+        e->expanded_shared = true;
+        e->expanded_k = e->o.shared->expanded_k;
+        e->expanded_v = e->o.shared->expanded_v;
+        e->expanded_bytes = e->o.shared->expanded_bytes;
+        e->expanded_seq_bytes = e->o.shared->expanded_seq_bytes;
+        return 0;
+    }
     const uint32_t n_row = pages ? e->o.block_size : e->o.n_ctx;
     size_t at = 0, k_bytes;
     if (place(&e->expanded_k, "keys", DTYPE_F16, op->n_head, op->head_dim, n_row, &at, err) != 0)
@@ -178,10 +193,10 @@ static int expanded_init(struct engine *e, struct error *err)
 int kv_init(struct engine *e, struct error *err)
 {
     size_t total = 0;
-    e->kv = calloc(e->m->hp.n_layer, sizeof *e->kv);
+    e->kv = calloc(e->n_layer, sizeof *e->kv);
     e->kv_lost = calloc(e->o.n_seq, sizeof *e->kv_lost);
     if (!e->kv || !e->kv_lost)
-        return error_oom(err, e->m->hp.n_layer * sizeof *e->kv, "the KV cache");
+        return error_oom(err, e->n_layer * sizeof *e->kv, "the KV cache");
     shapes(e);
     const bool pages = e->o.n_block > 0;
     if ((pages ? layout_pool : layout_sequence)(e, &total, err) != 0)
@@ -192,7 +207,7 @@ int kv_init(struct engine *e, struct error *err)
                          e->o.n_ctx);
     if (!(e->kv_mem = map(e, e->kv_bytes, "the KV cache", err)))
         return -1;
-    for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
+    for (uint32_t i = 0; i < e->n_layer; i++) {
         struct kv_layer *l = &e->kv[i];
         l->k.data = e->kv_mem + l->k_at;
         l->v.data = l->head_dim_v > 0 ? e->kv_mem + l->v_at : NULL;
@@ -233,14 +248,14 @@ int kv_populate(struct engine *e, struct error *err)
 {
     if (e->o.n_block == 0)
         return 0;
-    return populate(e, e->kv_mem, e->kv_bytes, err) != 0 ? -1 : populate(e, (unsigned char *)(uintptr_t)e->expanded_k.data, e->expanded_bytes, err);
+    return populate(e, e->kv_mem, e->kv_bytes, err) != 0 ? -1 : e->expanded_shared ? 0 : populate(e, (unsigned char *)(uintptr_t)e->expanded_k.data, e->expanded_bytes, err);
 }
 
 void kv_free(struct engine *e)
 {
     if (e->kv_mem)
         munmap(e->kv_mem, e->kv_bytes);
-    if (e->expanded_k.data)
+    if (e->expanded_k.data && !e->expanded_shared)
         munmap((void *)(uintptr_t)e->expanded_k.data, e->expanded_bytes);
     free(e->kv);
     free(e->kv_lost);
@@ -296,7 +311,7 @@ void engine_fill_kv(struct engine *e, uint32_t n_past)
     uint32_t x = 0x9e3779b9u;
     engine_assume_kv(e);
     const uint32_t n_part = e->o.n_block > 0 ? e->o.n_block : e->o.n_seq;
-    for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
+    for (uint32_t i = 0; i < e->n_layer; i++) {
         const struct kv_layer *l = &e->kv[i];
         const size_t stride = e->o.n_block > 0 ? l->k.block_bytes : e->kv_seq_bytes;
         fill_rows(e, &l->k, n_part, stride, n_past, l->n_head_kv, l->head_dim, &x);

@@ -5,7 +5,7 @@
 /* Windowed layers keep the newest positions only: a pass at n_past must not need overwritten ones. */
 static int check_rings(const struct engine *e, const struct engine_run *r, struct error *err)
 {
-    for (uint32_t i = 0; r->n_past > 0 && i < e->m->hp.n_layer; i++) {
+    for (uint32_t i = 0; r->n_past > 0 && i < e->n_layer; i++) {
         const uint32_t window = e->kv[i].window, lost = e->kv_lost[r->seq];
         const uint32_t need = r->n_past + 1 > window ? r->n_past + 1 - window : 0;
         if (window > 0 && need < lost)
@@ -23,7 +23,7 @@ static void mark_overwritten(struct engine *e, const struct engine_run *r)
     uint32_t *lost = &e->kv_lost[r->seq];
     if (r->n_past == 0)
         *lost = 0;
-    for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
+    for (uint32_t i = 0; i < e->n_layer; i++) {
         const uint32_t n_row = e->kv[i].k.n_row, end = r->n_past + r->n_tok;
         if (e->kv[i].window > 0 && end > n_row && end - n_row > *lost)
             *lost = end - n_row;
@@ -47,6 +47,8 @@ static int check_run(const struct engine *e, const struct engine_run *r, struct 
 {
     if (e->o.n_block == 0 && r->seq >= e->o.n_seq)
         return error_set(err, ERROR_USAGE, "sequence %u of %u", r->seq, e->o.n_seq);
+    if (e->o.nextn && !r->hidden)
+        return error_set(err, ERROR_USAGE, "engine: multi-token prediction without hidden states: engine_eval_runs() with them");
     if (r->n_tok < 1 || r->n_tok > e->o.n_ctx || r->n_past > e->o.n_ctx - r->n_tok)
         return error_set(err, ERROR_USAGE, "%u tokens after %u do not fit the context of %u positions", r->n_tok, r->n_past,
                          e->o.n_ctx);
@@ -96,6 +98,8 @@ static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run)
         e->run_first[r] = n;
         for (uint32_t t = 0; t < e->run[r].n_tok; t++)
             e->run_of[n++] = r;
+        for (uint32_t t = 0; e->o.nextn && t < e->run[r].n_tok; t++)
+            memcpy(engine_row(e, BUF_HIDDEN, e->run_first[r] + t, 0), e->run[r].hidden + (size_t)t * e->m->hp.n_embd, e->m->hp.n_embd * sizeof(float));
         past = e->run[r].n_past > past ? e->run[r].n_past : past;
         if (e->o.n_block == 0)
             mark_overwritten(e, &e->run[r]);

@@ -42,6 +42,16 @@ static bool fits(size_t n)
     return (double)n < 0.8 * fmin(have, cgroup_memory_bytes(""));
 }
 
+/* The plan of a product by the same tensor in the engine whose weights e uses; NULL: e packs it itself. */
+static const struct plan *shared_plan(const struct engine *e, const struct op *op)
+{
+    const struct engine *s = e->o.shared;
+    for (size_t i = 0; s && i < s->ops.n; i++)
+        if (op_is_product(&s->ops.ops[i]) && s->ops.ops[i].w == op->w)
+            return &s->plan[i];
+    return NULL;
+}
+
 void repack_plan(struct engine *e)
 {
     size_t total = 0, bytes;
@@ -52,11 +62,12 @@ void repack_plan(struct engine *e)
         struct plan *p = &e->plan[i];
         p->slot = &e->k.mm[op->w->type];
         p->w = op->w->data;
-        if (e->o.no_repack || !packable(e, op, &bytes))
+        const struct plan *shared = shared_plan(e, op);
+        if (shared ? !shared->packed : e->o.no_repack || !packable(e, op, &bytes))
             continue;
         p->packed = true;
         p->slot = &e->k.packed[op->w->type];
-        if (first_user(e, i) == i && !size_add(total, size_align_up(bytes, CACHE_LINE), &total))
+        if (!shared && first_user(e, i) == i && !size_add(total, size_align_up(bytes, CACHE_LINE), &total))
             total = SIZE_MAX;
     }
     if (fits(total)) {
@@ -64,7 +75,7 @@ void repack_plan(struct engine *e)
         return;
     }
     for (size_t i = 0; i < e->ops.n; i++)
-        if (e->plan[i].packed) {
+        if (e->plan[i].packed && !shared_plan(e, &e->ops.ops[i])) {
             e->plan[i].packed = false;
             e->plan[i].slot = &e->k.mm[e->ops.ops[i].w->type];
         }
@@ -107,9 +118,10 @@ static void pack_main(void *arg, int tid, int nt)
 static void share(struct engine *e)
 {
     for (size_t i = 0; i < e->ops.n; i++)
-        if (op_is_product(&e->ops.ops[i]))
-            e->plan[i].w = e->o.shared->plan[i].w;
-    e->packed_bytes = 0;
+        if (e->plan[i].packed) {
+            const struct plan *shared = shared_plan(e, &e->ops.ops[i]);
+            e->plan[i].w = shared ? shared->w : e->plan[i].w;
+        }
 }
 
 int repack(struct engine *e, struct error *err)
@@ -130,7 +142,7 @@ int repack(struct engine *e, struct error *err)
     for (size_t i = 0; i < e->ops.n; i++) {
         const struct op *op = &e->ops.ops[i];
         struct plan *p = &e->plan[i];
-        if (!p->packed)
+        if (!p->packed || shared_plan(e, op))
             continue;
         const size_t first = first_user(e, i);
         if (first < i) {

@@ -1,6 +1,6 @@
 #include "learn/constants.h"
 #include "base/json.h"
-#include "learn/interval.h"
+#include "learn/families.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ enum { CONSTANTS_VERSION = 1, MAX_CONSTANTS = 20000, CTX = 320 };
 
 void constants_free(struct constants_file *f)
 {
-    for (int k = 0; k < FITTED_KIND_COUNT; k++) {
+    for (int k = 0; k < CONSTANTS_FITS; k++) {
         free(f->kind[k].c);
         free(f->kind[k].interval);
         for (size_t i = 0; i < f->kind[k].n_group; i++)
@@ -97,19 +97,31 @@ void constants_keep_files(struct constants *c)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static int known_interval(const char *name, const char *ctx, struct error *err)
+/* The family of a fit; NULL: it is of a kind of rows, or there is none. */
+static const struct family *fit_family(int k)
 {
-    if (interval_is_name(name))
+    return k >= FITTED_KIND_COUNT ? family_at((size_t)(k - FITTED_KIND_COUNT)) : NULL;
+}
+
+/* Name of a fit; NULL: none. */
+static const char *fit_name(int k)
+{
+    return k < FITTED_KIND_COUNT ? fitted_kind_names[k] : fit_family(k) ? fit_family(k)->name : NULL;
+}
+
+static int known_interval(const struct family *f, const char *name, const char *ctx, struct error *err)
+{
+    if (f ? families_is_interval(f, name) : interval_is_name(name))
         return 0;
     return error_set(err, ERROR_INPUT, "%s: field \"name\": expected \"interval\" or such as \"interval novelty=machine side=slower\", found \"%.64s\"",
                      ctx, name);
 }
 
-static int known_name(const char *name, const char *ctx, struct error *err)
+static int known_name(const struct family *f, const char *name, const char *ctx, struct error *err)
 {
     char parameter[32];
     snprintf(parameter, sizeof parameter, "%.*s", (int)fmin(strcspn(name, " "), sizeof parameter - 1), name);
-    if (time_parameter_find(parameter) >= 0)
+    if ((f ? family_parameter_find(f, parameter) : time_parameter_find(parameter)) >= 0)
         return 0;
     return error_set(err, ERROR_INPUT, "%s: field \"name\": expected a constant such as \"bandwidth\" or \"launch stack=vllm\", found \"%.64s\"",
                      ctx, name);
@@ -141,7 +153,8 @@ static int read_constant(struct constant *c, const json_t *o, const char *ctx, c
 
 /* Reads a list of constants under `key`, each with a name accepted by `known`. */
 static int read_list(struct constant **out, size_t *n, const json_t *list, const char *ctx, const char *key, const char *source,
-                     int (*known)(const char *name, const char *ctx, struct error *err), struct error *err)
+                     const struct family *f, int (*known)(const struct family *f, const char *name, const char *ctx, struct error *err),
+                     struct error *err)
 {
     if (!json_is_array(list) || json_array_size(list) > MAX_CONSTANTS)
         return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array of at most %d", ctx, key, MAX_CONSTANTS);
@@ -151,7 +164,7 @@ static int read_list(struct constant **out, size_t *n, const json_t *list, const
     for (size_t i = 0; i < json_array_size(list); i++) {
         char at[CTX + 64];
         snprintf(at, sizeof at, "%.*s: %s[%zu]", CTX, ctx, key, i);
-        if (read_constant(&(*out)[i], json_array_get(list, i), at, source, err) != 0 || known((*out)[i].name, at, err) != 0)
+        if (read_constant(&(*out)[i], json_array_get(list, i), at, source, err) != 0 || known(f, (*out)[i].name, at, err) != 0)
             return -1;
         *n = i + 1;
     }
@@ -178,7 +191,7 @@ static int read_groups(struct constants *c, const json_t *o, const char *ctx, st
     return 0;
 }
 
-static int read_kind(struct constants *c, const json_t *o, const char *ctx, struct error *err)
+static int read_kind(struct constants *c, const json_t *o, const struct family *f, const char *ctx, struct error *err)
 {
     const json_t *intervals = json_object_get(o, "intervals");
     const char *source = "";
@@ -190,9 +203,9 @@ static int read_kind(struct constants *c, const json_t *o, const char *ctx, stru
         return error_set(err, ERROR_INPUT, "%s: field \"sigma\": expected more than 0, found %g", ctx, c->sigma);
     c->n_row = (size_t)n_row;
     snprintf(c->source, sizeof c->source, "%s", source);
-    if (read_list(&c->c, &c->n, json_object_get(o, "constants"), ctx, "constants", c->source, known_name, err) != 0)
+    if (read_list(&c->c, &c->n, json_object_get(o, "constants"), ctx, "constants", c->source, f, known_name, err) != 0)
         return -1;
-    if (intervals && read_list(&c->interval, &c->n_interval, intervals, ctx, "intervals", c->source, known_interval, err) != 0)
+    if (intervals && read_list(&c->interval, &c->n_interval, intervals, ctx, "intervals", c->source, f, known_interval, err) != 0)
         return -1;
     return read_groups(c, o, ctx, err);
 }
@@ -204,11 +217,11 @@ static int from_json(struct constants_file *f, const json_t *doc, const char *na
         return -1;
     if (!json_is_object(fits))
         return error_set(err, ERROR_INPUT, "%s: field \"fits\": expected an object", name);
-    for (int k = 0; k < FITTED_KIND_COUNT; k++) {
-        const json_t *o = json_object_get(fits, fitted_kind_names[k]);
+    for (int k = 0; k < CONSTANTS_FITS; k++) {
+        const json_t *o = fit_name(k) ? json_object_get(fits, fit_name(k)) : NULL;
         char ctx[CTX];
-        snprintf(ctx, sizeof ctx, "%.240s: fits.%s", name, fitted_kind_names[k]);
-        if (o && read_kind(&f->kind[k], o, ctx, err) != 0)
+        snprintf(ctx, sizeof ctx, "%.240s: fits.%s", name, fit_name(k) ? fit_name(k) : "");
+        if (o && read_kind(&f->kind[k], o, fit_family(k), ctx, err) != 0)
             return -1;
     }
     return 0;
@@ -329,8 +342,8 @@ static json_t *groups_to_json(const struct constants *c)
     return NULL;
 }
 
-/* A line for each constant; groups and intervals, which are many, share lines. */
-static int print_kind(FILE *f, const char *name, const struct constants *c)
+/* A line for each constant; groups, intervals and constants of families, which are many, share lines. */
+static int print_kind(FILE *f, const char *name, const struct constants *c, bool family)
 {
     enum { WIDTH = 160, INTERVALS_WIDTH = 250 };
     json_t *sigma = json_real(c->sigma), *source = json_text(c->source);
@@ -342,7 +355,7 @@ static int print_kind(FILE *f, const char *name, const struct constants *c)
     free(number);
     free(files);
     rc |= print_list(f, "groups", groups_to_json(c), WIDTH);
-    rc |= print_list(f, "constants", list_to_json(c->c, c->n, c->source), 0);
+    rc |= print_list(f, "constants", list_to_json(c->c, c->n, c->source), family ? INTERVALS_WIDTH : 0);
     rc |= print_list(f, "intervals", list_to_json(c->interval, c->n_interval, c->source), INTERVALS_WIDTH);
     fprintf(f, "\n    }");
     return rc;
@@ -352,11 +365,11 @@ static int print_file(FILE *f, const struct constants_file *c)
 {
     const char *separator = "\n";
     int rc = fprintf(f, "{\n  \"schema\": \"%s\",\n  \"version\": %d,\n  \"fits\": {", CONSTANTS_SCHEMA, CONSTANTS_VERSION) < 0;
-    for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
+    for (int k = 0; k < CONSTANTS_FITS && rc == 0; k++) {
         if (c->kind[k].n == 0)
             continue;
         fputs(separator, f);
-        rc = print_kind(f, fitted_kind_names[k], &c->kind[k]);
+        rc = print_kind(f, fit_name(k), &c->kind[k], fit_family(k) != NULL);
         separator = ",\n";
     }
     fputs("\n  }\n}\n", f);

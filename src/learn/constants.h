@@ -6,6 +6,7 @@
 #define LEARN_CONSTANTS_H
 
 #include "learn/interval.h"
+#include "stacks/family.h"
 
 enum { CONSTANTS_SOURCE = 1024 }; /* bytes of the names of the files of a fit */
 
@@ -30,8 +31,11 @@ struct constants {
     struct fold_figure fold[FOLD_COUNT]; /* of cross-validation, as constants_fit() sets them; not in files */
 };
 
+/* Kinds of rows, then families of kernels (stacks/family.h). */
+enum { CONSTANTS_FITS = FITTED_KIND_COUNT + FAMILY_MOST };
+
 struct constants_file {
-    struct constants kind[FITTED_KIND_COUNT];
+    struct constants kind[CONSTANTS_FITS];
 };
 
 void constants_free(struct constants_file *f);

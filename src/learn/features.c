@@ -32,7 +32,7 @@ static const struct {
     { GUESS_MODEL, "model" },     { GUESS_QUANT, "quant" },   { GUESS_ACTIVE, "active" },       { GUESS_CONTEXT, "context" },
     { GUESS_BATCH, "batch" },     { GUESS_LENGTH, "length" }, { GUESS_PEAK, "peak" },           { GUESS_BANDWIDTH, "bandwidth" },
     { GUESS_LINK, "link" },       { GUESS_LAYOUT, "layout" }, { GUESS_WEIGHT, "weight" },       { GUESS_MACHINE, "machine" },
-    { GUESS_BITS, "bits" },
+    { GUESS_BITS, "bits" },       { GUESS_HOST, "host" },
 };
 
 const char *guess_text(char *buf, size_t size, unsigned g)

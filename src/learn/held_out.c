@@ -58,7 +58,7 @@ static const char *key_text(const struct workload *p, int key, char *buf, size_t
                                          [FOLD_ENGINE] = LEAVE_ENGINE };
     if (key == BY_ALIKE)
         return alike_text(p, buf, size);
-    return left_out_text(p, key == FOLD_WORK ? training_work_key(p) : of[key], buf, size);
+    return left_out_text(p, key == FOLD_WORK ? LEAVE_MODEL : of[key], buf, size);
 }
 
 static int group(struct holding *h, int key, struct error *err)

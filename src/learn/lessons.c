@@ -1,6 +1,7 @@
 /* roofcast calibrate: which rows of measurements constants are fitted to, and why others are not. */
 #include "learn/lessons.h"
 #include "learn/ahead.h"
+#include "learn/families.h"
 #include "base/notify.h"
 #include <stdlib.h>
 #include <string.h>
@@ -57,10 +58,12 @@ static enum lesson lesson_of(const struct workload *p, enum measure_file file)
     struct roof_violation x;
     if (p->reason[0])
         return NO_PRICE;
-    if (p->m->kind == MEASURE_KERNEL)
+    if (p->m->kind == MEASURE_KERNEL && !families_learn_from(p->m))
         return KERNEL_ALONE;
     if (p->machine->ln_sd > 0)
         return NO_BANDWIDTH;
+    if (p->host)
+        return PARTLY;
     if (file == FILE_LLAMA_BENCH && p->machine->h.kind != HW_CPU && workload_is_partial(p))
         return PARTLY;
     return workload_exceeds_roof(p, &x) ? IMPOSSIBLE : TEACHES;
@@ -153,7 +156,7 @@ static int price_files(struct rows *r, const struct files *o, const struct measu
 /* Error if no constant was fitted. */
 static int check_learned(const struct constants_file *f, const struct rows *r, const struct files *o, struct error *err)
 {
-    for (int k = 0; k < FITTED_KIND_COUNT; k++)
+    for (int k = 0; k < CONSTANTS_FITS; k++)
         if (f->kind[k].n > 0)
             return 0;
     return error_set(err, ERROR_INPUT, "%s: none of its %zu rows determines a constant", o->name[0], r->n);

@@ -9,6 +9,8 @@ liblearn_a_SOURCES = \
   %D%/closed_loop.h \
   %D%/constants.c \
   %D%/constants.h \
+  %D%/families.c \
+  %D%/families.h \
   %D%/features.c \
   %D%/fitted.h \
   %D%/groups.c \

@@ -1,8 +1,8 @@
 /* The fitted time model: constants from training rows, seconds and an interval of a row. methods.md (57), (35) */
 #include "learn/constants.h"
+#include "learn/families.h"
 #include "learn/fitted.h"
 #include "learn/interval.h"
-#include "stacks/attend.h"
 #include "stacks/priors.h"
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@ struct fitted_one {
 };
 struct fitted {
     struct fitted_one kind[FITTED_KIND_COUNT];
+    struct families *families; /* of kernels */
 };
 
 static const double mad_to_sigma = 1.4826;          /* of the normal distribution */
@@ -36,6 +37,8 @@ static void fitted_free(void *params)
         training_free(&x->kind[k].by);
         training_free(&x->kind[k].shown);
     }
+    if (x)
+        families_free(x->families);
     free(x);
 }
 
@@ -68,7 +71,7 @@ enum { ALIKE_MAX = 6, EVERY = 8, THOUSANDS = 2000 };
 
 static bool is_of_sizes(const struct measurement *m)
 {
-    return m->kind == MEASURE_OP || m->kind == MEASURE_ALL_REDUCE;
+    return m->kind == MEASURE_OP;
 }
 
 static size_t step_of_sizes(const struct workload *const *rows, size_t n)
@@ -95,7 +98,7 @@ static bool enough_alike(const struct workload *const *rows, size_t i, size_t st
 
 static bool is_learned_from(const struct workload *const *rows, size_t i, enum fitted_kind kind, size_t step)
 {
-    return fitted_learns_from(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
+    return fitted_learns_from(kind, rows[i]->m) && !rows[i]->host && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
 }
 
 /* Number of rows to allocate: a row of a fit is large. */
@@ -305,6 +308,7 @@ static int fitted_fit(void **params, const struct workload *const *rows, size_t 
     int rc = shipped(x, scope, err);
     for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
         rc = fitted_priors(&x->kind[k].fit, (enum fitted_kind)k, err);
+    rc = rc ? rc : families_fit(&x->families, rows, n, scope, true, err);
     if (rc != 0 || fit_all(x, rows, n, scope, false, err) != 0) {
         fitted_free(x);
         return -1;
@@ -332,35 +336,15 @@ static double guess_ln_sd(const struct workload *p, enum novelty s)
     return hypot(hypot(machine, model_ln_sd(p)), p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
 }
 
-/* Attention kernel of a server's engine, repeated on one cache: its constants are not fitted. (46) */
-static int predict_attention(const struct workload *p, struct estimate *out, struct error *err)
-{
-    const struct work_pass *w = &p->pass[0];
-    const struct step *c = &w->c[0];
-    struct stack_traits f;
-    struct attend_call call;
-    stack_traits_init(&f, p);
-    if (!attend_call_of(&f, &w->at, c, &call))
-        return error_set(err, ERROR_UNAVAILABLE, "attention of \"%.64s\" on %.64s with heads of %g: no kernel of it is known", p->m->engine,
-                         p->machine->hardware, c->head_dim);
-    call.resident = true;
-    call.windowed = p->m->window > 0;
-    struct time_attend form;
-    const struct time_kernel t = attend_time(&f, attend_choose(&f, &call), &call, &form);
-    const double half = exp(PREDICT_Z90 * prior(PRIOR_ATTEND_LEFT));
-    *out = (struct estimate){ .seconds = t.seconds, .lo_s = t.seconds / half, .hi_s = t.seconds * half };
-    return 0;
-}
-
-static int fitted_predict(const void *params, const struct workload *p, struct estimate *out, struct error *err)
+static int predict_device(const void *params, const struct workload *p, struct estimate *out, struct error *err)
 {
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row *r = calloc(1, sizeof *r);
     struct fit_row row;
     double sd;
-    if (p->m->kind == MEASURE_KERNEL) {
+    if (families_price(p->m)) {
         free(r);
-        return predict_attention(p, out, err);
+        return families_predict(((const struct fitted *)params)->families, p, out, err);
     }
     if (!r)
         return error_oom(err, sizeof *r, "a row");
@@ -375,6 +359,23 @@ static int fitted_predict(const void *params, const struct workload *p, struct e
                               .hi_s = exp(ln + hypot(interval_half(&x->interval, s, SIDE_SLOWER, p, base), guessed)) };
     free(r);
     return isfinite(ln) ? 0 : error_set(err, ERROR_INPUT, "a prediction that is no number");
+}
+
+/* Two devices, one after the other, whose errors are independent, and the bus between them. (111) */
+static int fitted_predict(const void *params, const struct workload *p, struct estimate *out, struct error *err)
+{
+    struct estimate host;
+    if (predict_device(params, p, out, err) != 0)
+        return -1;
+    if (!p->host)
+        return 0;
+    if (predict_device(params, p->host, &host, err) != 0)
+        return -1;
+    const double bus = exp(PREDICT_Z90 * p->bus_ln_sd), seconds = out->seconds + host.seconds + p->bus_s;
+    const double faster = hypot(hypot(out->seconds - out->lo_s, host.seconds - host.lo_s), p->bus_s * (1 - 1 / bus)),
+                 slower = hypot(hypot(out->hi_s - out->seconds, host.hi_s - host.seconds), p->bus_s * (bus - 1));
+    *out = (struct estimate){ .seconds = seconds, .lo_s = seconds - faster, .hi_s = seconds + slower };
+    return 0;
 }
 
 const struct time_model time_model_fitted = { "fitted", fitted_fit, fitted_predict, fitted_free };
@@ -445,7 +446,7 @@ static int seen(struct constants *c, const struct workload *p, struct error *err
 {
     char text[256];
     for (int l = LEAVE_HARDWARE; l < LEAVE_DATE; l++)
-        if ((l != LEAVE_TOPOLOGY || p->m->kind == MEASURE_ALL_REDUCE) &&
+        if (l != LEAVE_TOPOLOGY &&
             add_group(c, leave_out_name((enum leave_out)l), left_out_text(p, (enum leave_out)l, text, sizeof text), err) != 0)
             return -1;
     c->n_row++;
@@ -483,9 +484,11 @@ int constants_fit(struct constants_file *f, const struct workload *const *rows, 
     struct fitted *x = priors_load(err) == 0 ? fitted_new(err) : NULL;
     *f = (struct constants_file){ 0 };
     int rc = x ? fit_all(x, rows, n, &none, true, err) : -1;
+    rc = rc ? rc : families_fit(&x->families, rows, n, &none, false, err);
+    rc = rc ? rc : families_constants(x->families, f, source, err);
     for (size_t i = 0; i < n && rc == 0; i++)
         for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
-            if (fitted_learns_from((enum fitted_kind)k, rows[i]->m))
+            if (fitted_learns_from((enum fitted_kind)k, rows[i]->m) && !rows[i]->host)
                 rc = seen(&f->kind[k], rows[i], err);
     for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
         if (f->kind[k].n_row == 0)

@@ -54,6 +54,8 @@ static void add_doubts(struct strbuf *b, const struct scored *s)
     for (size_t i = 0; i < ARRAY_LEN(doubts); i++)
         if (s->p->m->tags & doubts[i].tag || (doubts[i].tag == TAG_PARTIAL_OFFLOAD && workload_is_offloaded(s->p)))
             add(b, "%s", doubts[i].text);
+    if (s->p->host)
+        add(b, "the rest on %.80s%s%.200s", s->p->host->machine->hardware, s->p->host->machine->note[0] ? ", " : "", s->p->host->machine->note);
     if (s->p->note[0])
         add(b, "%s", s->p->note);
     if (s->p->machine->note[0])
@@ -192,7 +194,7 @@ struct score_reasons *score_reasons_new(const struct scored *rows, size_t n, str
         const double off = log(1 + rows[i].error);
         struct peer *x = &r->peer[r->n++];
         *x = (struct peer){ .s = &rows[i], .slower = rows[i].p->m->metric == METRIC_TOK_S ? off : -off, .attained = NAN };
-        const double reached = has_roofs(rows[i].p) ? roof_s(rows[i].p, &x->memory) / rows[i].p->measured_s : NAN;
+        const double reached = has_roofs(rows[i].p) && !rows[i].p->host ? roof_s(rows[i].p, &x->memory) / rows[i].p->measured_s : NAN;
         x->attained = reached > 0 && isfinite(reached) ? reached : NAN;
     }
     for (int t = 0; t < N_SAME && rc == 0; t++)

@@ -43,7 +43,7 @@ const char *left_out_text(const struct workload *p, enum leave_out l, char *buf,
     const struct measurement *m = p->m;
     switch (l) {
     case LEAVE_HARDWARE: /* all names of one machine are one group */
-        snprintf(buf, size, "%s", p->machine->profile[0] && m->kind != MEASURE_ALL_REDUCE ? p->machine->profile : m->hardware);
+        snprintf(buf, size, "%s", p->machine->profile[0] ? p->machine->profile : m->hardware);
         return buf;
     case LEAVE_MODEL:
         snprintf(buf, size, "%s", p->preset[0] ? p->preset : m->model);

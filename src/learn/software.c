@@ -218,6 +218,8 @@ static int query_init(struct query *x, const struct software *s, const struct hw
     x->machine.h.n_cores = h->n_cores;
     x->machine.h.clock_hz = h->clock_hz;
     x->machine.h.cache_bytes = h->cache_bytes;
+    x->machine.h.link = h->link; /* the caller's */
+    x->machine.h.n_link = h->n_link;
     x->machine.h.peak[MATH_FP32] = h->peak[MATH_FP32];
     x->machine.h.peak[MATH_FP4] = h->peak[MATH_FP4];
     x->p = (struct workload){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,

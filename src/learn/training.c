@@ -85,11 +85,6 @@ bool training_has_engine(const struct workload *p)
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
 }
 
-enum leave_out training_work_key(const struct workload *p)
-{
-    return p->m->kind == MEASURE_ALL_REDUCE ? LEAVE_TOPOLOGY : LEAVE_MODEL;
-}
-
 enum novelty novelty_from(bool machine, bool generation, bool engine, bool work)
 {
     if (!machine)
@@ -104,5 +99,5 @@ enum novelty novelty_of(const struct training_groups *by, const struct training_
     if (!has_group(by, p, LEAVE_HARDWARE) && has_group(shown, p, LEAVE_HARDWARE))
         return NOVELTY_ANCHORED;
     return novelty_from(has_group(by, p, LEAVE_HARDWARE), has_group(by, p, LEAVE_GENERATION),
-                        !training_has_engine(p) || has_group(by, p, LEAVE_ENGINE), has_group(by, p, training_work_key(p)));
+                        !training_has_engine(p) || has_group(by, p, LEAVE_ENGINE), has_group(by, p, LEAVE_MODEL));
 }

@@ -7,7 +7,7 @@
 /* What is new about a row to a fit, the most telling first found from the end. */
 enum novelty {
     NOVELTY_PUBLISHER,  /* nothing but who measured */
-    NOVELTY_WORK,       /* no rows of its model; of an all-reduce: of its topology */
+    NOVELTY_WORK,       /* no rows of its model */
     NOVELTY_ENGINE,     /* none of its engine */
     NOVELTY_ANCHORED,   /* of its machine only anchors */
     NOVELTY_MACHINE,    /* none of its machine */
@@ -28,9 +28,7 @@ int training_add_row(struct training_groups *k, const struct workload *p, struct
 enum novelty novelty_of(const struct training_groups *by, const struct training_groups *shown, const struct workload *p);
 /* The same of a row whose groups are known or not; NULL of keys that it lacks. */
 enum novelty novelty_from(bool machine, bool generation, bool engine, bool work);
-/* LEAVE_MODEL, for all-reduces LEAVE_TOPOLOGY. */
-enum leave_out training_work_key(const struct workload *p);
-/* Ops and all-reduces have no engine. */
+/* Ops have no engine. */
 bool training_has_engine(const struct workload *p);
 
 #endif

@@ -24,6 +24,7 @@ enum {
     ARCH_HEAD_BIAS = 256,
     ARCH_HYBRID = 512,       /* layers of several kinds: reads layer_types itself; no windows */
     ARCH_PREDICT_ONLY = 128, /* predicted from a config.json only: no GGUF, not executed */
+    ARCH_NEXTN = 1024,       /* its layers of multi-token prediction are executed, too (nextn.h) */
 };
 
 /* A family's name for a config.json field. */

@@ -308,7 +308,7 @@ const struct arch arch_deepseek2 = {
     .hf = { { "deepseek_v2", "DeepseekV2ForCausalLM" },
             { "deepseek_v3", "DeepseekV3ForCausalLM" },
             { "kimi_k2", "DeepseekV3ForCausalLM" } },
-    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_VALUE_DIM,
+    .has = ARCH_EXPERTS | ARCH_YARN | ARCH_VALUE_DIM | ARCH_NEXTN,
     .n_expert = "n_routed_experts",
     .needs = MLA_NEEDS,
     .says = "q_lora_rank n_shared_experts", /* null: none */

@@ -386,7 +386,7 @@ static size_t sorted_find(const struct check_ctx *c, const char *name)
 /* Vectors must be F32, as in llama.cpp. */
 static bool must_be_f32(const char *name)
 {
-    static const char *const ends[] = { "_norm.weight", ".bias", "rope_freqs.weight", "rope_factors_long.weight",
+    static const char *const ends[] = { "norm.weight", ".bias", "rope_freqs.weight", "rope_factors_long.weight",
                                         "rope_factors_short.weight", "attn_sinks.weight" };
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
         if (text_ends_with(name, ends[i]))
@@ -417,6 +417,18 @@ static int check_divisors(const struct model *m, const struct tensor *t, struct 
     return 0;
 }
 
+int model_check_tensor(const struct tensor *t, const char *path, uint64_t rows, uint64_t cols, uint64_t n_mat, struct error *err)
+{
+    char found[64], want[64];
+    if (must_be_f32(t->name) && t->type != DTYPE_F32)
+        return error_set(err, ERROR_INPUT, "%s: tensor %s is %s, expected F32", path, t->name, dtype_name(t->type));
+    if (t->rows != rows * n_mat || t->cols != cols || t->n_mat != n_mat)
+        return error_set(err, ERROR_INPUT, "%s: tensor %s has shape %s, expected %s", path, t->name,
+                         stack_shape(found, sizeof found, t->n_mat, t->rows, t->cols),
+                         stack_shape(want, sizeof want, n_mat, rows * n_mat, cols));
+    return 0;
+}
+
 static int check_expected(void *ctx, const char *name, uint64_t rows, uint64_t cols, uint64_t n_mat,
                           struct error *err)
 {
@@ -429,14 +441,8 @@ static int check_expected(void *ctx, const char *name, uint64_t rows, uint64_t c
                              : "");
     const struct tensor *t = c->sorted[i];
     c->used[i] = true;
-    char found[64], want[64];
-    if (must_be_f32(name) && t->type != DTYPE_F32)
-        return error_set(err, ERROR_INPUT, "%s: tensor %s is %s, expected F32", c->m->path, name,
-                         dtype_name(t->type));
-    if (t->rows != rows * n_mat || t->cols != cols || t->n_mat != n_mat)
-        return error_set(err, ERROR_INPUT, "%s: tensor %s has shape %s, expected %s", c->m->path, name,
-                         stack_shape(found, sizeof found, t->n_mat, t->rows, t->cols),
-                         stack_shape(want, sizeof want, n_mat, rows * n_mat, cols));
+    if (model_check_tensor(t, c->m->path, rows, cols, n_mat, err) != 0)
+        return -1;
     return strncmp(name, "rope_f", 6) == 0 ? check_divisors(c->m, t, err) : 0;
 }
 

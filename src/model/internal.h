@@ -27,6 +27,8 @@ struct hparam_key {
     enum { HPARAM_U32, HPARAM_F64, HPARAM_WHOLE, HPARAM_BOOL } kind; /* WHOLE: double, u32 in files */
 };
 const struct hparam_key *hparam_key_at(size_t i); /* NULL past the end */
+/* Shape of t as an architecture declares it, and F32 for vectors. path: for messages */
+int model_check_tensor(const struct tensor *t, const char *path, uint64_t rows, uint64_t cols, uint64_t n_mat, struct error *err);
 
 /* ---- gguf_config.c -------------------------------------------------------------- */
 struct arch;
@@ -40,6 +42,14 @@ void gguf_unread_keys(const struct gguf *g, char *buf, size_t n);
 /* ---- model.c --------------------------------------------------------------------- */
 /* Room for one more tensor; NULL: out of memory. */
 struct tensor *model_add_tensor(struct model *m, struct error *err);
+/* A declare_fn (arch.h): adds the tensor to ctx's model, in the type that it has there. */
+struct checkpoint;
+struct model_declaring {
+    struct model *m;
+    const char *type;                    /* or mixture */
+    const struct checkpoint *checkpoint; /* NULL: type says */
+};
+int model_declare_tensor(void *ctx, const char *name, uint64_t rows, uint64_t cols, uint64_t n_mat, struct error *err);
 /* File name without directories and last extension. */
 void model_stem(char *buf, size_t n, const char *path);
 /* Makes a name printable and valid for JSON: '?' for control characters and, if it is not UTF-8, for non-ASCII bytes. */

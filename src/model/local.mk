@@ -31,8 +31,12 @@ libmodel_a_SOURCES = \
   %D%/synth_vocab.c \
   %D%/chat.c \
   %D%/op.c \
+  %D%/nextn.c \
+  %D%/nextn.h \
   %D%/barriers.c \
   %D%/barriers.h \
+  %D%/offload.c \
+  %D%/offload.h \
   %D%/rope.c \
   %D%/arch.h \
   %D%/archs.c \

@@ -97,14 +97,8 @@ const char *model_printable(char *buf, size_t n, const char *s, size_t len)
 
 /* ---- from dimensions ---------------------------------------------------------------- */
 
-struct add_ctx {
-    struct model *m;
-    const char *type;
-    const struct checkpoint *checkpoint; /* NULL: type says */
-};
-
 /* Type and bytes of t, given name and shape. */
-static int measure(const struct add_ctx *c, struct tensor *t, struct error *err)
+static int measure(const struct model_declaring *c, struct tensor *t, struct error *err)
 {
     if (c->checkpoint)
         return checkpoint_tensor(c->checkpoint, c->m->name, t, err);
@@ -118,10 +112,9 @@ static int measure(const struct add_ctx *c, struct tensor *t, struct error *err)
     return 0;
 }
 
-static int add_from_hparams(void *ctx, const char *name, uint64_t rows, uint64_t cols, uint64_t n_mat,
-                            struct error *err)
+int model_declare_tensor(void *ctx, const char *name, uint64_t rows, uint64_t cols, uint64_t n_mat, struct error *err)
 {
-    struct add_ctx *c = ctx;
+    struct model_declaring *c = ctx;
     rows *= n_mat;
     struct tensor *t = model_add_tensor(c->m, err);
     if (!t)
@@ -173,8 +166,8 @@ static int from_hparams(struct model *m, const char *name, const char *arch, con
         return -1;
     else
         snprintf(m->type_name, sizeof m->type_name, "%s", mixture_name(type));
-    struct add_ctx ctx = { m, type, checkpoint };
-    if (arch_declare(m->arch, &m->hp, add_from_hparams, &ctx, err) != 0) {
+    struct model_declaring ctx = { m, type, checkpoint };
+    if (arch_declare(m->arch, &m->hp, model_declare_tensor, &ctx, err) != 0) {
         model_free(m);
         return -1;
     }

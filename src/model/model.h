@@ -41,7 +41,7 @@ struct hybrid {
 
 /* Dimensions under GGUF's names; counts are 32 bits, products 64. Zero: n/a. */
 struct hparams {
-    uint32_t n_layer_nextn; /* multi-token prediction layers after n_layer, not executed */
+    uint32_t n_layer_nextn; /* multi-token prediction layers after n_layer, which are not of the model's pass (nextn.h) */
     uint32_t n_layer, n_embd, n_head, n_head_kv, n_ff, n_vocab, n_ctx_train;
     uint32_t head_dim, head_dim_v; /* of keys and queries; of values */
     uint32_t n_rot;                /* rotary dimensions of a head */

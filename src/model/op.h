@@ -155,6 +155,8 @@ enum op_buf {
     BUF_INDEX_K,
     BUF_INDEX_WEIGHTS,
     BUF_INDEX,  /* n_top ids */
+    BUF_HIDDEN, /* output of the last norm, n_embd; a layer of multi-token prediction reads the model's and writes its own (nextn.h) */
+    BUF_NEXTN,  /* normed embedding and normed hidden state, 2 n_embd */
     BUF_LOGITS, /* n_vocab, n_out rows */
     BUF_COUNT,
 };

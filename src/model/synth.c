@@ -2,6 +2,7 @@
  * does not depend on threads, and files of several types hold the same weights. */
 #include "model/arch.h"
 #include "model/internal.h"
+#include "model/nextn.h"
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -82,6 +83,7 @@ struct synth {
     struct gguf_writer *w;
     float *quantiles;
     uint64_t done_bytes;
+    uint32_t n_layer_nextn; /* layers of multi-token prediction among the tensors */
 };
 
 /* llama3 scaling: divisor per rotary frequency: 1 for short wavelengths, `factor` for long ones, blended linearly in turns per
@@ -154,7 +156,7 @@ static int write_tensor(struct synth *s, const struct tensor *t, struct error *e
     const size_t n_threads = s->o->team ? (size_t)team_size(s->o->team) : 1;
     struct job j = { .t = t, .seed = tensor_seed(s->o->seed, t->name), .quantiles = s->quantiles };
     /* doc/notes/quantization.md: matrices preserve the input's variance; norm weights are near 1, biases and sinks near 0. */
-    const bool norm = text_ends_with(t->name, "_norm.weight");
+    const bool norm = text_ends_with(t->name, "norm.weight");
     const bool added = !norm && (t->rows == 1 || text_ends_with(t->name, ".bias"));
     j.mean = norm ? 1 : 0;
     j.sd = norm || added ? norm_sd : 1 / sqrt((double)t->cols);
@@ -274,7 +276,9 @@ static void write_hparams(struct synth *s)
     const struct hparams *hp = &s->m->hp;
     kv_u32(s, "context_length", hp->n_ctx_train);
     kv_u32(s, "embedding_length", hp->n_embd);
-    kv_u32(s, "block_count", hp->n_layer);
+    kv_u32(s, "block_count", hp->n_layer + s->n_layer_nextn);
+    if (s->n_layer_nextn > 0)
+        kv_u32(s, "nextn_predict_layers", s->n_layer_nextn);
     kv_u32(s, "feed_forward_length", hp->n_ff);
     kv_u32(s, "attention.head_count", hp->n_head);
     kv_u32(s, "attention.head_count_kv", hp->n_head_kv);
@@ -365,7 +369,7 @@ static int check_space(const struct model *m, const char *path, struct error *er
 int model_synth(const struct model *m, const char *path, const struct synth_options *o,
                 struct error *err)
 {
-    struct synth s = { .m = m, .o = o };
+    struct synth s = { .m = m, .o = o, .n_layer_nextn = nextn_n_layer(m) };
     if (check_model(m, err) != 0 || check_space(m, path, err) != 0)
         return -1;
     s.quantiles = malloc(N_QUANTILES * sizeof *s.quantiles);

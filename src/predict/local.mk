@@ -11,6 +11,8 @@ libpredict_a_SOURCES = \
   %D%/limit.c \
   %D%/limits.h \
   %D%/memory_fit.c \
+  %D%/offload.c \
+  %D%/offload.h \
   %D%/options.c \
   %D%/options.h \
   %D%/predict.c \

@@ -1,5 +1,6 @@
 /* Predicts from the op list: every pass of the prompt and the mean decode step, op by op, under a machine's roofs. */
 #include "predict/internal.h"
+#include "predict/offload.h"
 #include "timing/timing.h"
 #include <math.h>
 #include <stdlib.h>
@@ -185,6 +186,8 @@ static struct step_options step_options_of(const struct predict_options *o, cons
 int estimator_init(struct estimator *e, const struct op_classes *classes, const struct hwprofile *h, const struct predict_options *o, struct error *err)
 {
     *e = (struct estimator){ .step = { .n = 0 } };
+    if (o->offload)
+        return error_set(err, ERROR_USAGE, "cannot predict: layers or experts on the host (-ngl, --n-cpu-moe, -ot) with drafts or as a server");
     if (roofs_init(&e->roofs, h, o, err) == 0 && roofs_check(&e->roofs, h, classes, err) == 0 &&
         roofs_set_time(&e->roofs, &e->timing, h, classes, o, err) == 0) {
         const struct step_options so = step_options_of(o, &e->roofs);
@@ -206,7 +209,11 @@ int predict_classes(struct predict_result *r, const struct op_classes *classes, 
                     const struct predict_options *o, struct error *err)
 {
     struct estimator e;
-    if (check_options(o, err) != 0 || estimator_init(&e, classes, h, o, err) != 0)
+    if (check_options(o, err) != 0)
+        return -1;
+    if (o->offload)
+        return predict_offloaded(r, classes, h, o, err) != 0 ? -1 : interrupt_check(err);
+    if (estimator_init(&e, classes, h, o, err) != 0)
         return -1;
     e.roofs.parts = true;
     *r = (struct predict_result){ .n_devices = layout_devices(&o->layout), .stack = e.timing.stack,

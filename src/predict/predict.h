@@ -42,6 +42,8 @@ struct predict_result {
     double usable_bytes;          /* of mem_bytes: without the driver's reserve; with a server its fraction */
     bool server;                  /* predict_options.server */
     int fits; /* in usable_bytes: 1 yes, 0 no, -1 unknown: the profile has no memory size. (25) */
+    struct predict_device *device; /* [DEVICE_COUNT] of predict_options.devices with offload (offload.h), whose memory figures above are the GPU's;
+                                      NULL: none */
 };
 
 /* A phase that is not wanted or cannot be predicted: NaN. */

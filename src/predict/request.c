@@ -1,6 +1,7 @@
 /* A whole request: the prompt's passes, then every decode step; its energy and its price. methods.md (49) */
 #include "predict/request.h"
 #include "predict/internal.h"
+#include "predict/offload.h"
 #include "timing/timing.h"
 #include <math.h>
 #include <stdlib.h>
@@ -104,12 +105,19 @@ static int request_classes(struct request_result *q, const struct op_classes *cl
         steps.n_prompt = 0;
         steps.n_gen = request->n_out - 1; /* the prompt's last logits are the first token's */
         steps.n_depth = o->n_depth + request->n_in;
+        struct predict_device prompt_devices[DEVICE_COUNT];
+        if (q->r.device)
+            memcpy(prompt_devices, q->r.device, sizeof prompt_devices);
         if (predict_classes(&after, classes, h, &steps, err) != 0)
             return -1;
+        for (int d = 0; q->r.device && d < DEVICE_COUNT; d++) { /* the prompt's and, as their mean, the steps' */
+            prompt_devices[d].phase[PHASE_DECODE] = after.device[d].phase[PHASE_DECODE];
+            q->r.device[d] = prompt_devices[d];
+        }
         q->r.decode = after.decode;
         q->r.itl_s = after.itl_s;
         add_steps(&q->total, &after.decode, steps.n_gen);
-        if (o->time && price_whole(&q->total, classes, h, &prompt, &steps, err) != 0)
+        if (o->time && !o->offload && price_whole(&q->total, classes, h, &prompt, &steps, err) != 0)
             return -1;
     }
     q->total.tok_s = (double)request->n_out * o->n_batch / q->total.seconds;

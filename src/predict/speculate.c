@@ -3,7 +3,6 @@
 #include "predict/internal.h"
 #include "timing/timing.h"
 #include <math.h>
-#include <stdlib.h>
 
 const char *spec_kind_name(enum spec_kind k)
 {
@@ -66,82 +65,14 @@ static int draft_model(struct drafter *d, const struct model *draft, const struc
     return 0;
 }
 
-/* Type of the last layer's matrices that, like the projection, read the residual stream. */
-static enum dtype projection_type(const struct op_classes *l)
-{
-    const int last = (int)l->m->hp.n_layer - 1;
-    for (size_t i = 0; i < l->ops->n; i++) {
-        const struct op *op = &l->ops->ops[i];
-        if (op->layer == last && op->kind == OP_MATMUL && op->w && op->cols == l->m->hp.n_embd)
-            return op->w->type;
-    }
-    return DTYPE_F16;
-}
-
-static void add_class(struct drafter *d, const struct op *op, double tensor_bytes)
-{
-    d->classes.c[d->classes.n++] = (struct op_class){ .op = *op, .count = 1, .tensor_bytes = tensor_bytes };
-}
-
-/* Norms of the embedding of the drafted token and of the hidden state before, and the projection of both: [d, 2 d]. */
-static void add_projection(struct drafter *d, const struct op_classes *target)
-{
-    const uint32_t n = target->m->hp.n_embd;
-    const enum dtype type = projection_type(target);
-    d->extra[0] = (struct tensor){ .type = DTYPE_F32, .rows = 1, .cols = n, .n_mat = 1, .bytes = dtype_row_bytes(DTYPE_F32, n) };
-    d->extra[1] = (struct tensor){
-        .type = type, .rows = n, .cols = 2 * (uint64_t)n, .n_mat = 1, .bytes = n * dtype_row_bytes(type, 2 * (uint64_t)n)
-    };
-    const struct op norm = { .kind = OP_RMS_NORM, .role = ROLE_EMBED_NORM, .layer = -1, .w = &d->extra[0], .rows = 1, .cols = n };
-    const struct op product = {
-        .kind = OP_MATMUL, .role = ROLE_PROJ_IN, .layer = -1, .w = &d->extra[1], .rows = n, .cols = 2 * n
-    };
-    add_class(d, &norm, (double)d->extra[0].bytes);
-    add_class(d, &norm, (double)d->extra[0].bytes);
-    add_class(d, &product, (double)d->extra[1].bytes);
-}
-
-/* An op of the target that the drafter runs too. Outside the blocks (embedding, last norm, head) it shares the weight. */
-static void add_op(struct drafter *d, const struct op_classes *target, const struct op *op, bool *seen)
-{
-    const struct tensor *t[] = { op->w, op->bias };
-    double bytes = 0;
-    for (size_t k = 0; op->layer >= 0 && k < ARRAY_LEN(t); k++)
-        if (t[k] && !seen[t[k] - target->m->tensors]) {
-            seen[t[k] - target->m->tensors] = true;
-            bytes += (double)t[k]->bytes;
-        }
-    add_class(d, op, bytes);
-}
-
-/* A projection and a layer like the target's last one, with the target's embedding and head. */
+/* The layer with the target's table and head; where its file has none, one like the target's last layer. */
 static int draft_mtp(struct drafter *d, const struct op_classes *target, const struct step_options *o, struct error *err)
 {
-    const struct model *m = target->m;
-    const int last = (int)m->hp.n_layer - 1;
-    bool *seen = calloc(m->n_tensors + 1, sizeof *seen);
-    d->classes = (struct op_classes){ .m = m, .ops = target->ops, .c = calloc(target->ops->n + 3, sizeof *d->classes.c) };
-    if (!seen || !d->classes.c) {
-        free(seen);
-        return error_oom(err, target->ops->n * sizeof *d->classes.c, "the layer that drafts");
-    }
-    add_projection(d, target);
-    for (size_t i = 0; i < target->ops->n; i++) {
-        const struct op *op = &target->ops->ops[i];
-        if (op->layer < 0 || op->layer == last)
-            add_op(d, target, op, seen);
-    }
-    free(seen);
-    d->layout = o->layout;
-    if (step_model_init(&d->step, &d->classes, o, err) != 0)
+    if (nextn_init(&d->nextn, target->m, err) != 0 || nextn_classes_init(&d->classes, &d->nextn, target->m, err) != 0)
         return -1;
-    /* step_weight_bytes() counts every tensor of the model: subtract those that no class here owns. */
-    double others = (double)m->weight_bytes;
-    for (size_t i = 0; i < d->classes.n; i++)
-        others -= d->classes.c[i].tensor_bytes;
-    const bool counted = m->gguf && m->hp.n_layer_nextn > 0; /* a file's layer is among its tensors */
-    d->weight_bytes = counted ? 0 : step_weight_bytes(&d->classes, &d->layout) - others;
-    return 0;
+    d->layout = o->layout;
+    d->weight_bytes = step_weight_bytes(&d->classes, &d->layout);
+    return step_model_init(&d->step, &d->classes, o, err);
 }
 
 int drafter_init(struct drafter *d, const struct spec_options *s, const struct op_classes *target,
@@ -171,6 +102,7 @@ void drafter_free(struct drafter *d)
     step_model_free(&d->step);
     op_classes_free(&d->classes);
     op_list_free(&d->ops);
+    nextn_free(&d->nextn);
 }
 
 /* ---- a round ---------------------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ struct drafter {
     struct layout layout; /* of a draft model: the target's tensor parallelism where that divides it, else whole copies */
     struct op_list ops;
     struct op_classes classes;
-    struct tensor extra[2]; /* MTP: the projection of both inputs, a norm of either */
+    struct nextn nextn;     /* MTP */
     struct step_model step; /* .n 0: no pass */
     double weight_bytes;    /* on the device that holds most, beyond the target's own */
     double kv_seq_bytes;    /* of a sequence of n_ctx positions there */

@@ -15,7 +15,7 @@ enum compare_kind { COMPARE_RUN, COMPARE_PROFILE, COMPARE_PREDICTION, COMPARE_ME
 const char *compare_kind_name(enum compare_kind k); /* "run" "profile" "prediction" "measurements" */
 
 /* What a test was run with; "": not stated, which matches anything. */
-enum compare_setting { SETTING_TYPE, SETTING_THREADS, SETTING_UBATCH, SETTING_TYPE_K, SETTING_TYPE_V, SETTING_MACHINE, SETTING_LAYERS, SETTING_FLASH, COMPARE_SETTINGS };
+enum compare_setting { SETTING_TYPE, SETTING_THREADS, SETTING_UBATCH, SETTING_TYPE_K, SETTING_TYPE_V, SETTING_MACHINE, SETTING_LAYERS, SETTING_HOST, SETTING_FLASH, COMPARE_SETTINGS };
 const char *compare_setting_name(enum compare_setting s);
 
 /* One execution of a test. */

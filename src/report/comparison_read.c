@@ -2,6 +2,7 @@
 #include "report/comparison_internal.h"
 #include "cost/cost.h"
 #include "dataset/measure.h"
+#include "model/offload.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ const char *compare_kind_name(enum compare_kind k)
 
 const char *compare_setting_name(enum compare_setting s)
 {
-    static const char *const names[COMPARE_SETTINGS] = { "type", "threads", "ubatch", "type_k", "type_v", "machine", "GPU layers", "flash attention" };
+    static const char *const names[COMPARE_SETTINGS] = { "type", "threads", "ubatch", "type_k", "type_v", "machine", "GPU layers", "part on the host", "flash attention" };
     return names[s];
 }
 
@@ -159,6 +160,19 @@ static void name_test(char *buf, size_t size, const struct measurement *m)
     snprintf(buf, size, "req%u+%u%s%s%s%s", prompt, out, many, depth, m->kind == MEASURE_SERVING ? " " : "", m->kind == MEASURE_SERVING ? measure_metric_name(m->metric) : "");
 }
 
+/* "--n-cpu-moe 20 -ot exps=CPU"; "": nothing but what GPU layers say. */
+static const char *host_part(struct compare_side *s, const struct measure_offload *f)
+{
+    struct offload_rule r = OFFLOAD_RULE_NONE;
+    char text[256];
+    r.n_cpu_moe = f->n_cpu_moe;
+    r.host_kv = f->host_kv;
+    r.host_multiplies = f->host_multiplies && f->stated;
+    if (f->override && *f->override)
+        r.override[r.n_override++] = f->override;
+    return compare_text(s, offload_text(text, sizeof text, &r));
+}
+
 static void read_measurement(struct compare_side *s, const struct measurement *m, bool llama_bench)
 {
     enum { LLAMA_BENCH_REPETITIONS = 5 }; /* of -r; its csv, sql and md do not say */
@@ -177,6 +191,7 @@ static void read_measurement(struct compare_side *s, const struct measurement *m
     e->setting[SETTING_TYPE_V] = compare_text(s, m->type_v);
     e->setting[SETTING_MACHINE] = compare_text(s, strcmp(m->named, "?") == 0 ? "" : *m->named ? m->named : m->hardware);
     e->setting[SETTING_LAYERS] = compare_count(s, m->n_gpu_layers);
+    e->setting[SETTING_HOST] = host_part(s, &m->offload);
     e->setting[SETTING_FLASH] = !m->flash_stated ? "" : m->flash ? "on" : "off";
     if (m->sd > 0 && llama_bench) { /* 0: of one repetition, or rounded */
         e->ln_sd = m->sd / m->value;

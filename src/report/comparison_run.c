@@ -194,6 +194,8 @@ static int read_prediction(struct compare_side *s, const json_t *o, const char *
     e->setting[SETTING_MACHINE] = compare_text(s, p.hw);
     if (p.lo > 0 && p.hi >= p.lo)
         e->ln_sd = log(p.hi / p.lo) / NORMAL_90;
+    const char *const layout = json_string_value(json_object_get(o, "layout"));
+    e->setting[SETTING_HOST] = json_array_size(json_object_get(o, "devices")) > 0 && layout ? compare_text(s, layout) : "";
     if (strcmp(first->setting[SETTING_MACHINE], p.hw) != 0)
         return error_set(err, ERROR_INPUT, "%s: field \"hw\": expected one machine in the file; found %.64s and %.64s", ctx, first->setting[SETTING_MACHINE], p.hw);
     return read_roles(s, o, e->test, ctx, err);

@@ -154,6 +154,7 @@ static void add_predicted(struct html_data *d, size_t file, const json_t *row)
     COPY(t->type_v, html_text(row, "type_v"));
     COPY(t->reason, html_text(row, "reason"));
     t->predicted = true;
+    t->shared = json_array_size(json_object_get(row, "devices")) > 0;
     t->layout = layout_of(html_number(row, "n_devices") > 1 ? html_text(row, "layout") : "");
     t->decode = strcmp(html_text(row, "phase"), "decode") == 0;
     t->n_prompt = html_number(row, "n_prompt");
@@ -189,6 +190,7 @@ static void add_measured(struct html_data *d, size_t file, const struct workload
     COPY(t->test, r->test);
     COPY(t->bound, r->bound);
     COPY(t->reason, r->reason);
+    t->shared = p->host;
     t->decode = step || p->m->phase == MEASURE_DECODE;
     t->n_prompt = t->decode ? 0 : p->prompt;
     t->n_gen = t->decode ? (p->m->out > 0 ? p->m->out : 1) : 0;
@@ -244,6 +246,8 @@ static const struct html_test *choose(const struct html_data *d)
 static int load_model(struct html_data *d, struct error *err)
 {
     const char *given = d->r->model, *type = *d->main->type ? d->main->type : NULL;
+    if (d->main->shared)
+        return error_set(err, ERROR_INPUT, "a part of the model is in the host's memory: roofcast predict with -ngl, --n-cpu-moe or -ot predicts changes of it");
     if (!given && !*d->main->preset)
         return *d->main->reason ? error_set(err, ERROR_INPUT, "%.300s", d->main->reason)
                                 : error_set(err, ERROR_INPUT, "the file does not name a model: name it with --model");

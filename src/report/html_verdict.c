@@ -115,14 +115,14 @@ static void say_predicted(struct page *p, const struct html_data *d, const struc
     say_rate(p, d, t);
     say_interval(p, t);
     if (*t->bound)
-        page_say(p, share < LIMITS ? ": nearest roof: %s" : ": %s-bound", t->bound);
+        page_say(p, share < LIMITS && !t->shared ? ": nearest roof: %s" : ": %s-bound", t->bound);
     if (*t->bound && share > 0 && (memory || strcmp(t->bound, "compute") == 0)) {
         page_say(p, ", ");
         page_figure(p, html_percent(value, sizeof value, fmin(share, 1)), memory ? "memory time over the seconds of a step" : "compute time over the seconds of the prompt");
         page_say(p, memory ? " of its time memory traffic" : " of its time arithmetic");
     }
     page_say(p, ".");
-    if (*t->bound)
+    if (*t->bound && !t->shared)
         say_bound(p, t, share);
 }
 

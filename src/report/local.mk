@@ -103,6 +103,7 @@ libreport_a_SOURCES = \
   %D%/plot_served.c \
   %D%/plot_waterfall.c \
   %D%/predict_columns.c \
+  %D%/predict_devices.c \
   %D%/predict_draft.c \
   %D%/predict_explain.c \
   %D%/predict_print.c \

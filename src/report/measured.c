@@ -139,11 +139,11 @@ static bool is_of_guessed_users(const struct workload *p)
     return p->m->kind == MEASURE_SERVING && p->m->metric == METRIC_TPOT && (p->guesses & GUESS_BATCH);
 }
 
-/* A fraction of a guessed roof is meaningless. */
+/* A fraction of a guessed roof is meaningless; two devices that work in turn have no common one. */
 static bool can_place(const struct workload *p)
 {
     const bool passes = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
-    return !p->reason[0] && passes && p->measured_s > 0 && !(p->machine->ln_sd > 0) && !is_of_guessed_users(p);
+    return !p->reason[0] && passes && p->measured_s > 0 && !p->host && !(p->machine->ln_sd > 0) && !is_of_guessed_users(p);
 }
 
 /* Larger fractions of a roof are not explained by clock variation or rounding. */
@@ -177,6 +177,10 @@ static const char *remark(const struct workload *p, char *buf, size_t size)
     case MEASURE_SERVING:
     case MEASURE_RATE:
         break;
+    }
+    if (p->host) {
+        snprintf(buf, size, "%.80s runs a part of the model: no roof of one device; roofcast score predicts both", p->host->machine->hardware);
+        return buf;
     }
     if (p->machine->ln_sd > 0) {
         snprintf(buf, size, "unknown bandwidth of \"%.80s\": state it with --hardware", p->machine->hardware);

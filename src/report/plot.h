@@ -108,6 +108,7 @@ struct plot_predicted {
     double bandwidth_bytes_s, peak_flop_s;
     double tok_s, tok_s_lo, tok_s_hi, itl_s; /* NaN: not known */
     int n_devices, fits;                     /* fits -1: the memory is not known */
+    bool shared;                             /* with a part of the model on the host: two machines' roofs */
     struct plot_work whole, *role; /* [n_role] */
     size_t n_role;
 };
@@ -121,6 +122,8 @@ struct plot_prediction {
 int plot_prediction_of_rows(struct plot_prediction *x, const struct table_rows *rows, bool roof, struct error *err);
 int plot_prediction_read(struct plot_prediction *x, const json_t *doc, const char *name, struct error *err);
 void plot_prediction_free(struct plot_prediction *x);
+/* ERROR_INPUT: the row has no roofs of one machine. name: the file. */
+int plot_check_one_machine(const struct plot_predicted *r, const char *name, struct error *err);
 /* Slowest memory and fastest arithmetic of a prediction's machine, for the arithmetic `math` ("": any); NaN: unknown. plot_scaling.c */
 struct plot_limits {
     double bytes_s, flop_s;

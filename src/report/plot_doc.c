@@ -493,6 +493,8 @@ static int add_prediction_row(struct plot *p, const struct plot_options *o, cons
 {
     if (!(o->whole ? step_wanted(o, c, r->phase, r->test) : test_wanted(p, o, c, r->phase, r->test)))
         return 0;
+    if (plot_check_one_machine(r, o->doc, err) != 0)
+        return -1;
     COPY(p->model, r->model);
     COPY(p->type, r->type);
     const int m = *r->math ? math_find(r->math) : -1;

@@ -57,6 +57,14 @@ static struct plot_work work_of(const struct cost *c, double seconds, const char
     return w;
 }
 
+int plot_check_one_machine(const struct plot_predicted *r, const char *name, struct error *err)
+{
+    if (!r->shared)
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: %s of %s has a part of the model on the host: two machines' roofs, which one chart does not have (its table of devices and "
+                     "--by role say where the time goes)", name, r->test, r->hw);
+}
+
 int plot_prediction_of_rows(struct plot_prediction *x, const struct table_rows *rows, bool roof, struct error *err)
 {
     *x = (struct plot_prediction){ .roof = roof };
@@ -86,6 +94,7 @@ int plot_prediction_of_rows(struct plot_prediction *x, const struct table_rows *
         r->itl_s = w->itl_s.value;
         r->n_devices = (int)w->n_devices;
         r->fits = w->fits;
+        r->shared = w->devices != NULL;
         r->whole = work_of(&w->p.cost, w->seconds.value, or_empty(w->role));
         for (size_t k = 0; k < w->n_roles; k++)
             role[k] = work_of(&w->roles[k].cost, w->roles[k].seconds, op_role_name(w->roles[k].role));
@@ -158,6 +167,7 @@ static int read_row(struct plot_predicted *r, const json_t *row, const char *ctx
     const double n_devices = plot_number(row, "n_devices");
     r->n_devices = n_devices >= 1 && n_devices <= INT32_MAX ? (int)n_devices : 1;
     const json_t *fits = json_object_get(row, "fits");
+    r->shared = json_array_size(json_object_get(row, "devices")) > 0;
     r->fits = json_is_true(fits) ? 1 : json_is_false(fits) ? 0 : -1;
     return read_math(r, row, ctx, err) != 0 || read_work(&r->whole, row, ctx, err) != 0 ? -1 : read_roles(r, row, ctx, err);
 }

@@ -190,7 +190,7 @@ static int add_limits(struct curve_chart *c, const struct plot_options *o, const
         last = first_of_series(x, i, by_batch) && x->row[i].n_batch > x->row[last].n_batch ? i : last;
     if (plot_limits_of(l, o, x, x->row[first].hw, x->row[first].math, err) != 0)
         return -1;
-    if (several(x, true, by_batch) || x->row[first].n_devices > 1) /* one machine's roofs bound one machine's points */
+    if (several(x, true, by_batch) || x->row[first].n_devices > 1 || x->row[first].shared) /* one machine's roofs bound one machine's points */
         return 0;
     if (add_roof(c, x, by_batch ? first : last, by_batch, l->bytes_s, true, err) != 0)
         return -1;

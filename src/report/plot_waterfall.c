@@ -100,7 +100,7 @@ static int read_prediction(struct parts *p, const struct plot_options *o, const 
     struct plot_limits l;
     if (!r)
         return error_set(err, ERROR_INPUT, "%s: no prediction of %s with its roles in it", o->doc, o->test ? o->test : o->phase ? o->phase : "decode");
-    if (plot_limits_of(&l, o, x, r->hw, r->math, err) != 0)
+    if (plot_check_one_machine(r, o->doc, err) != 0 || plot_limits_of(&l, o, x, r->hw, r->math, err) != 0)
         return -1;
     const double tokens = r->tok_s * r->whole.seconds, batch = strcmp(r->phase, "decode") == 0 ? (double)r->n_batch : tokens;
     const double passes = tokens / batch;

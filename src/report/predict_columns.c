@@ -30,7 +30,7 @@ static const struct column subject_columns[] = {
     { "type_v", NULL, COL_TEXT, NULL, COL_DATA, AT(type_v), EMPTY_VALUE, NULL, "of the values" },
     { "n_devices", NULL, COL_INT, NULL, COL_DATA, AT(n_devices), EMPTY_VALUE, NULL, NULL },
     { "layout", "devices", COL_TEXT, NULL, COL_MAJOR, AT(layout), EMPTY_VALUE, NULL, "parallel layout: `\"1 device\"`, `\"tp4 pp2\"` (`--tp`, `--pp`, "
-      "`--dp`, `--ep`)" },
+      "`--dp`, `--ep`); with a part on the host `\"GPU and ryzen-9950x, --n-cpu-moe 20\"`" },
     { "weights_gb", NULL, COL_TEXT, "GB", COL_DATA, AT(weights_gb), EMPTY_VALUE, "number or `\"all\"` or null", "of the document, as is the next one" },
     { "weights_only", NULL, COL_BOOL, NULL, COL_DATA, AT(weights_only), EMPTY_VALUE, NULL, NULL },
     { "spec_kind", NULL, COL_TEXT, NULL, COL_DATA, AT(spec_kind), EMPTY_NULL, "`\"model\"` or `\"ngram\"` or `\"mtp\"` or null",
@@ -165,6 +165,8 @@ static const struct column scenario_columns[] = {
 
 static const struct column nested_columns[] = {
     { "roles", NULL, COL_TEXT, NULL, COL_JSON, AT(roles_json), EMPTY_VALUE, "array of `predict.role`, optional", "without `--by role`" },
+    { "devices", NULL, COL_TEXT, NULL, COL_JSON, AT(devices_json), EMPTY_VALUE, "array of `predict.device`, optional", "with a part of the model on the "
+      "host (`-ngl`, `--n-cpu-moe`, `-ot`, `--no-kv-offload`); the row's memory is then the GPU's" },
     { "explain", NULL, COL_TEXT, NULL, COL_JSON, AT(classes_json), EMPTY_VALUE, "array of `predict.class`, optional", "`--explain`: the phase as classes "
       "of equal ops; `times` x `seconds` add up to `explain_s`" },
     { "constants", NULL, COL_TEXT, NULL, COL_JSON, AT(constants_json), EMPTY_VALUE, "array of `predict.constant`, optional",

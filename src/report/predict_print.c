@@ -120,7 +120,7 @@ static void print_roofs(const struct table *t, const struct predict_cli *o)
         report_text(0, "*: no profile; estimated from its class by name (--hw FILE with a bandwidth and a peak is more accurate).\n");
     print_notes(rows);
     if (table_has(t, "tok_s_lo"))
-        report_text(0, "low, high: 90 %% interval; --explain shows the share of each constant.\n");
+        report_text(0, "low, high: 90 %% interval%s.\n", offload_is_given(&o->offload.rule) ? "" : "; --explain shows the share of each constant");
     report_text(0, "%s", o->roof                         ? "Upper bound on tokens/s: no software constants, activations stay on the chip.\n"
                 : table_has(t, "stack") ? "Roofs above include the efficiency of the stack; --roof prints the roofline bound.\n"
                                                : "Roofs above include the profile's efficiency factors; --roof prints the roofline bound.\n");
@@ -134,7 +134,7 @@ static void show_columns(struct column *cols, size_t n, const struct table *t, c
 {
     bool alone = layout_devices(&o->price.layout) == 1;
     for (size_t i = 0; i < t->rows->n; i++)
-        alone &= row_at(t->rows, i)->n_devices == 1;
+        alone &= row_at(t->rows, i)->n_devices == 1 && !row_at(t->rows, i)->devices;
     columns_rank_known(cols, n, t, where_known, COL_MAJOR);
     columns_rank_known(cols, n, t, "reason", COL_KEY);
     if (o->by_role)
@@ -170,6 +170,7 @@ int predict_print(struct table_rows *rows, const struct predict_cli *o, const st
     if (rc == 0 && readable) {
         print_roofs(&t, o);
         predict_draft_note(o);
+        rc = predict_print_devices(rows, o->format, err);
     }
     if (rc == 0 && readable && o->ask.explain)
         predict_print_explain(rows);

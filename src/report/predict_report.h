@@ -3,6 +3,7 @@
 #define REPORT_PREDICT_REPORT_H
 
 #include "learn/anchors.h"
+#include "predict/offload.h"
 #include "predict/options.h"
 #include "report/output.h"
 #include "report/predict_row.h"
@@ -17,6 +18,13 @@ struct draft_cli {
     const char *spec, *type, *gamma, *acceptance;
     char type_named[24]; /* as in struct pricing_options */
     double host_us;
+};
+
+/* -ngl, --n-cpu-moe, -ot and related options, as given. */
+struct offload_cli {
+    struct offload_rule rule;
+    const char *host; /* NULL: assumed */
+    double host_gb_s; /* 0: its profile's */
 };
 
 /* Options of predict_ask.c. */
@@ -48,6 +56,7 @@ struct predict_cli {
     double weights_gb; /* NaN: counted */
     struct pricing_options price;
     struct draft_cli draft;
+    struct offload_cli offload;
     struct software_options software;
     struct predict_ask ask;
     enum report_format format;
@@ -83,6 +92,7 @@ struct subject {
     const struct whatif *change;
     const struct subject *base;    /* scenario without the change */
     const char *reason;            /* why there is no prediction; NULL: there is one */
+    bool alone;                    /* offload options that leave nothing on the host */
     struct predict_tally *tally;
     const struct predict_cli *cli;
     const struct drafting *drafting;
@@ -111,7 +121,11 @@ int predict_print(struct table_rows *rows, const struct predict_cli *o, const st
 int predict_put_explain(struct predict_row *w, const struct subject *s, struct error *err);
 void predict_nest_explain(struct table_rows *rows, struct predict_row *w);
 void predict_print_explain(const struct table_rows *rows);
-extern const struct table_fields predict_class_fields, predict_constant_fields, predict_solve_fields;
+extern const struct table_fields predict_device_fields, predict_class_fields, predict_constant_fields, predict_solve_fields;
+/* predict_devices.c: what GPU and host hold and do, with a part of the model on the host: adds them to a row; as JSON; as tables. */
+int predict_put_devices(struct predict_row *w, const struct subject *s, struct error *err);
+void predict_nest_devices(struct table_rows *rows, struct predict_row *w);
+int predict_print_devices(const struct table_rows *rows, enum report_format format, struct error *err);
 /* predict_draft.c: decode rows with speculative decoding, after the plain one; none without --draft. */
 int predict_draft_rows(struct table_rows *rows, const struct subject *plain, struct error *err);
 void predict_draft_name(char *buf, size_t n, const struct subject *s);

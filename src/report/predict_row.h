@@ -4,6 +4,7 @@
 
 #include "predict/explain.h"
 #include "predict/limits.h"
+#include "predict/offload.h"
 #include "predict/speculate.h"
 #include "report/table.h"
 
@@ -45,7 +46,8 @@ struct predict_row {
     struct explained *explained; /* NULL: without --explain */
     struct step *roles; /* [n_roles], owned; their pointers are not valid */
     size_t n_roles;
-    json_t *roles_json, *classes_json, *constants_json;
+    struct predict_device *devices; /* [DEVICE_COUNT], owned; NULL: all of the model is on the GPU */
+    json_t *roles_json, *devices_json, *classes_json, *constants_json;
     double n_pass, explain_s, pipeline;
 };
 

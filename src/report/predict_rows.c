@@ -48,6 +48,16 @@ struct figure predict_rate(double v, const struct prediction *p)
     return (struct figure){ v, v / f.slower, v * f.faster };
 }
 
+/* "tp8"; "GPU and ryzen-9950x, --n-cpu-moe 20" */
+static const char *layout_of(char *buf, size_t size, const struct subject *s)
+{
+    char options[160], host[80];
+    if (!s->o.offload)
+        return layout_text(buf, size, &s->o.layout);
+    snprintf(buf, size, "GPU and %s, %s", fields_machine_name(host, sizeof host, s->o.offload->host), offload_text(options, sizeof options, &s->o.offload->rule));
+    return buf;
+}
+
 static void put_subject(struct predict_row *w, struct table_rows *rows, const struct subject *s)
 {
     char text[256];
@@ -67,7 +77,7 @@ static void put_subject(struct predict_row *w, struct table_rows *rows, const st
     w->type_k = dtype_name(s->o.type_k);
     w->type_v = dtype_name(s->o.type_v);
     w->n_devices = layout_devices(&s->o.layout);
-    w->layout = table_text(rows, layout_text(text, sizeof text, &s->o.layout));
+    w->layout = table_text(rows, layout_of(text, sizeof text, s));
     w->weights_gb = predict_weights_gb(s->cli);
     w->weights_only = s->cli->weights_only;
     predict_draft_put(w, s);
@@ -202,7 +212,7 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     }
     put_prediction(w, p);
     put_running(w, s, p);
-    if (put_roles(w, p, err) != 0)
+    if (put_roles(w, p, err) != 0 || predict_put_devices(w, s, err) != 0)
         return -1;
     return s->cli->ask.explain && !s->reason ? predict_put_explain(w, s, err) : 0;
 }
@@ -237,6 +247,8 @@ void predict_nest(struct table_rows *rows)
         struct predict_row *w = table_row(rows, i);
         if (!w->roles_json)
             w->roles_json = table_keep_json(rows, roles_json(w));
+        if (w->devices && !w->devices_json)
+            predict_nest_devices(rows, w);
         if (w->explained && !w->classes_json)
             predict_nest_explain(rows, w);
     }
@@ -248,6 +260,7 @@ void predict_rows_free(struct table_rows *rows)
         struct predict_row *w = table_row(rows, i);
         struct explained *x = w->explained;
         free(w->roles);
+        free(w->devices);
         if (x) {
             table_rows_free(&x->classes);
             table_rows_free(&x->constants);

@@ -3,6 +3,8 @@ libserver_a_SOURCES = \
   %D%/draft.c \
   %D%/draft.h \
   %D%/draft_model.c \
+  %D%/draft_mtp.c \
+  %D%/draft_mtp.h \
   %D%/draft_model.h \
   %D%/loop.c \
   %D%/loop.h \

@@ -436,27 +436,36 @@ static void publish(struct loop *l)
     pthread_mutex_unlock(&l->lock);
 }
 
+/* What entry i of the step wants of the drafter. Tables of blocks are those that the step had: a sequence that has ended gave its blocks
+ * back, but others get them when the next step is formed. */
+static struct draft_want want_of(const struct loop *l, const struct batch *b, size_t i, uint32_t row)
+{
+    const struct batch_entry *e = &b->e[i];
+    struct job *j = loop_job(l, e->seq);
+    return (struct draft_want){ .place = j->place, .tok = j->tok, .n_tok = e->samples ? j->n_tok : e->n_past + e->n_tok, .draft = j->tok + j->n_tok,
+                                .most = e->samples && e->seq->state == SEQ_RUNNING ? e->seq->n_draft : 0, .n_known = j->n_tok, .n_past = e->n_past,
+                                .n_hidden = l->hidden ? e->n_tok : 0, .hidden = l->hidden ? l->hidden + (size_t)row * l->n_embd : NULL,
+                                .table = l->table[i * POLICY_MAX_GROUPS], .n_position = e->seq->group[0].n * l->block_size };
+}
+
 /* Drafts for the sequences of the step that go on, behind their known tokens: as many as the policy says, beyond the end of the output too, as vLLM. */
 static int draft(struct loop *l, const struct batch *b, struct error *err)
 {
     size_t n = 0;
+    uint32_t row = 0;
     if (l->o.policy.num_speculative_tokens == 0)
         return 0;
     struct draft_want *w = malloc(b->n * sizeof *w);
     if (!w)
         return error_oom(err, b->n * sizeof *w, "drafts");
     for (size_t i = 0; i < b->n; i++) {
-        const struct sched_seq *q = b->e[i].seq;
-        struct job *j = loop_job(l, q);
-        const bool samples = b->e[i].samples;
-        if (q->state == SEQ_RUNNING)
-            w[n++] = (struct draft_want){ .place = j->place, .tok = j->tok, .n_tok = samples ? j->n_tok : b->e[i].n_past + b->e[i].n_tok,
-                                          .draft = j->tok + j->n_tok, .most = samples ? q->n_draft : 0 };
+        if (b->e[i].seq->state == SEQ_RUNNING || l->o.drafter.from_hidden)
+            w[n++] = want_of(l, b, i, row);
+        row += b->e[i].n_tok;
     }
     const int rc = l->o.drafter.propose(l->o.drafter.ctx, w, n, err);
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (w[i].most > 0)
-            l->own[w[i].place]->q->n_draft = w[i].n;
+        l->own[w[i].place]->q->n_draft = w[i].n; /* 0 where none were wanted */
     free(w);
     return rc;
 }
@@ -578,6 +587,8 @@ static int check_options(const struct engine_options *e, const struct loop_optio
     if (e->n_out_max < rows || e->n_block != o->n_block || e->block_size != size || e->n_seq < u64_min(o->policy.max_num_seqs, e->n_ubatch))
         return error_set(err, ERROR_USAGE, "an engine of %u blocks of %u, %u sequences, %u rows of logits: expected %u of %u, %u, %llu", e->n_block,
                          e->block_size, e->n_seq, e->n_out_max, o->n_block, size, o->policy.max_num_seqs, (unsigned long long)rows);
+    if (o->drafter.from_hidden && !e->hidden)
+        return error_set(err, ERROR_USAGE, "an engine without hidden states: the drafter needs them");
     if (o->policy.num_speculative_tokens > 0 && !o->drafter.propose)
         return error_set(err, ERROR_USAGE, "speculation of policy %s: expected a source of drafts", o->policy.name);
     return loop_check_policy(&o->policy, err);

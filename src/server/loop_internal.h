@@ -82,6 +82,8 @@ struct loop {
     struct engine_run *run; /* [cap_run], of a pass */
     const uint32_t **table; /* [cap_run][POLICY_MAX_GROUPS] */
     struct yield *yield;    /* [cap_run], of a batch */
+    float *hidden;          /* [n_tok of a batch, n_embd] hidden states, entry by entry, for a drafter from them; NULL */
+    uint32_t cap_hidden, n_embd;
     size_t cap_run;
     int32_t *tok;           /* [n_ubatch] of a pass */
     uint32_t n_ubatch, block_size; /* the engine's */

@@ -47,6 +47,7 @@ void loop_pass_free(struct loop *l)
     free(l->run);
     free(l->table);
     free(l->yield);
+    free(l->hidden);
     free(l->tok);
     free(l->row);
     free(l->scratch);
@@ -68,6 +69,33 @@ static int reserve(struct loop *l, size_t n, struct error *err)
         return error_oom(err, cap * POLICY_MAX_GROUPS * sizeof *table, "a batch");
     l->cap_run = cap;
     return 0;
+}
+
+/* Room for the hidden states of a batch, where the drafter wants them. */
+static int reserve_hidden(struct loop *l, uint32_t n_tok, struct error *err)
+{
+    if (!l->o.drafter.from_hidden || n_tok <= l->cap_hidden)
+        return 0;
+    l->n_embd = engine_ops(l->e)->width[BUF_HIDDEN];
+    float *hidden = realloc(l->hidden, (size_t)n_tok * l->n_embd * sizeof *hidden);
+    if (!hidden)
+        return error_oom(err, (size_t)n_tok * l->n_embd * sizeof *hidden, "the hidden states of a batch");
+    l->hidden = hidden;
+    l->cap_hidden = n_tok;
+    return 0;
+}
+
+/* Those of a pass, whose tokens are the batch's from n_before on. Returns their number. */
+static uint32_t keep_hidden(struct loop *l, uint32_t n_run, uint32_t n_before)
+{
+    uint32_t n = 0;
+    size_t stride;
+    const float *hidden = engine_hidden(l->e, &stride);
+    for (uint32_t r = 0; r < n_run; r++)
+        n += l->run[r].n_tok;
+    for (uint32_t t = 0; l->hidden && t < n; t++)
+        memcpy(l->hidden + (size_t)(n_before + t) * l->n_embd, hidden + t * stride, l->n_embd * sizeof *hidden);
+    return n;
 }
 
 /* ---- tables ---------------------------------------------------------------------------------------------------------- */
@@ -209,7 +237,8 @@ static uint32_t fill_pass(struct loop *l, const struct flight *f, struct cursor 
 int loop_run_batch(struct loop *l, struct flight *f, struct error *err)
 {
     struct cursor at = { 0 };
-    if (reserve(l, f->batch.n, err) != 0)
+    uint32_t n_tok = 0;
+    if (reserve(l, f->batch.n, err) != 0 || reserve_hidden(l, f->batch.n_tok, err) != 0)
         return -1;
     set_tables(l, f);
     for (size_t i = 0; i < f->batch.n; i++) {
@@ -223,6 +252,7 @@ int loop_run_batch(struct loop *l, struct flight *f, struct error *err)
         const float *logits;
         if (engine_eval_runs(l->e, l->tok, l->run, n_run, &logits, err) != 0)
             return -1;
+        n_tok += keep_hidden(l, n_run, n_tok);
         take_rows(l, f, first, n_run, logits);
     }
     return 0;

@@ -41,16 +41,9 @@ bool attend_call_of(const struct stack_traits *f, const struct step_pass *at, co
 
 /* ---- seconds ------------------------------------------------------------------------------------ */
 
-/* KV cache in L2 from the previous call: all if it fits; a larger one is evicted. */
-static double memory_s(const struct stack_traits *f, const struct attend_call *c)
+static double byte_s(const struct stack_traits *f)
 {
-    static const double beyond = 0.1; /* of its size */
-    const struct gpu_units *u = &f->p->roofs->units;
-    const double bytes = c->kv_bytes + c->act_bytes;
-    const double bytes_s = f->p->roofs->bytes_s * prior(PRIOR_ATTEND_BANDWIDTH) / (f->inline_ecc ? prior(PRIOR_ECC_BYTES) : 1);
-    const double hit = c->resident ? fmax(0, fmin(1, 1 - (bytes - u->cache_bytes) / (beyond * u->cache_bytes))) : 0;
-    const double cache_bytes_s = fmax(bytes_s, prior(PRIOR_L2_BYTES_CYCLE) * u->n * u->clock_hz);
-    return bytes * (hit / cache_bytes_s + (1 - hit) / bytes_s);
+    return (f->inline_ecc ? prior(PRIOR_ECC_BYTES) : 1) / (f->p->roofs->bytes_s * prior(PRIOR_ATTEND_BANDWIDTH));
 }
 
 /* Products of whole tiles with the block's heads as rows, a key: 64 of an instruction since Hopper, 16 before. */
@@ -94,7 +87,7 @@ static struct time_attend attend_form(const struct stack_traits *f, enum attend_
         .combine_s = prior(PRIOR_ATTEND_COMBINE_CYCLES) / u->clock_hz,
         .split_s = prior(PRIOR_ATTEND_SPLIT_CYCLES) / u->clock_hz,
         .compute_key_s = k->group ? compute_key_s(f, c, tiles, group / tiles) : 0, /* a single head is no tile */
-        .byte_s = memory_s(f, c) / (c->kv_bytes + c->act_bytes),
+        .byte_s = byte_s(f),
         .sharp = 4,
         .keys = c->keys,
     };

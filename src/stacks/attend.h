@@ -46,7 +46,6 @@ struct attend_call {
     double keys;                /* per sequence, that its tokens see */
     double kv_bytes, act_bytes; /* total */
     bool windowed;
-    bool resident;              /* repeated on the same KV cache, which stays in L2 as far as it fits */
 };
 /* The attention call of a layer in a pass. false: none of these kernels (another engine or machine, latent attention). */
 bool attend_call_of(const struct stack_traits *f, const struct step_pass *at, const struct step *x, struct attend_call *c);

@@ -19,7 +19,7 @@ static bool closed_gradient(const void *features, const double *parameter, doubl
 const struct fit_model fitted_model = { TIME_PARAMETER_COUNT, time_ln_seconds, closed_gradient };
 
 static const char *const dim_names[DIM_COUNT] = { "",       "unit", "attend",     "kernel", "product", "class", "stack", "era",     "type",
-                                                 "format", "op",   "link",       "generation", "mode",  "vendor", "kind", "pair", "place", "publication", "hardware" };
+                                                 "format", "op",   "link",       "generation", "mode", "place", "publication", "hardware" };
 
 int dimension_find(const char *name)
 {

@@ -13,7 +13,6 @@ enum fitted_kind {
     FITTED_DECODE,
     FITTED_PROMPT,
     FITTED_OP,
-    FITTED_ALL_REDUCE,
     FITTED_TPOT,       /* of servers */
     FITTED_TTFT,
     FITTED_KIND_COUNT,
@@ -35,9 +34,6 @@ enum dimension {
     DIM_LINK,     /* interconnect: "board", "pcie", "network" */
     DIM_GENERATION, /* of a server's machine: vendor and narrowest math unit, "NVIDIA fp4" */
     DIM_MODE,     /* of a server with separate prefill: "disagg vllm" */
-    DIM_VENDOR,   /* of the machine; CPUs are one */
-    DIM_KIND,     /* "CPU" or "GPU" */
-    DIM_PAIR,     /* engine and vendor */
     DIM_PLACE,    /* engine and machine */
     DIM_PUBLICATION, /* who measured, and on what: power limits, cooling, hosts and protocols that rows of one publisher share */
     DIM_HARDWARE,
@@ -47,7 +43,7 @@ enum dimension {
 enum fitted_kind fitted_kind(const struct measurement *m);
 /* The fit of that kind learns from the row. Whole requests contain prompts and decode steps and teach both. (50) */
 bool fitted_learns_from(enum fitted_kind k, const struct measurement *m);
-extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "decode" "prompt" "op" "all_reduce" "tpot" "ttft" */
+extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "decode" "prompt" "op" "tpot" "ttft" */
 
 /* A row as the fit sees it. */
 struct fitted_row {

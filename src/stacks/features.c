@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "decode", "prompt", "op", "all_reduce", "tpot", "ttft" };
+const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "decode", "prompt", "op", "tpot", "ttft" };
 
 /* A server's latency, or the seconds of one of its steps. */
 static bool is_served(const struct measurement *m)
@@ -25,10 +25,9 @@ enum fitted_kind fitted_kind(const struct measurement *m)
 {
     switch (m->kind) {
     case MEASURE_OP:
-    case MEASURE_KERNEL: /* teaches none (46) */
-        return FITTED_OP;
+    case MEASURE_KERNEL: /* these teach families of kernels (107) */
     case MEASURE_ALL_REDUCE:
-        return FITTED_ALL_REDUCE;
+        return FITTED_OP;
     case MEASURE_SERVING:
         return m->metric == METRIC_TTFT ? FITTED_TTFT : FITTED_TPOT;
     case MEASURE_RATE:
@@ -42,7 +41,7 @@ enum fitted_kind fitted_kind(const struct measurement *m)
 bool fitted_learns_from(enum fitted_kind k, const struct measurement *m)
 {
     const enum fitted_kind own = fitted_kind(m);
-    return m->kind != MEASURE_KERNEL && (own == k || (k == FITTED_RATE && (own == FITTED_DECODE || own == FITTED_PROMPT)));
+    return m->kind != MEASURE_KERNEL && m->kind != MEASURE_ALL_REDUCE && (own == k || (k == FITTED_RATE && (own == FITTED_DECODE || own == FITTED_PROMPT)));
 }
 
 /* ---- a row's features ------------------------------------------------------------------- */
@@ -166,6 +165,7 @@ void fitted_refine(const struct stack_traits *x, const struct step_pass *at, boo
         how->ops_weight = 1; /* a library's product of 16-bit numbers */
     if (c->kind == OP_ALL_REDUCE && x->once_bytes > 0)
         choose_rounds(c, x->once_bytes);
+    how->collective_s = collective_price_s(x, c);
     c->n_comm *= x->ranks;
     struct attend_call call;
     if (c->kind == OP_ATTENTION && attend_call_of(x, at, c, &call)) {
@@ -193,46 +193,10 @@ void fitted_add_pass(struct time_features *f, const struct stack_traits *x, cons
     time_passes(f, times, w->at.n_tok);
 }
 
-/*
- * Interconnect of an all-reduce. On one board the profile's link, unless devices are bridged in pairs and it spans more than a pair: then
- * the bus. Between boards the network: a board has a card for every two devices (DGX A100: two share a PCIe switch), and a ring uses as
- * many as it has devices there. (47)
- */
+/* Interconnect between a row's devices. */
 static const char *link_of(const struct workload *p)
 {
-    const struct measurement *m = p->m;
-    if (m->kind == MEASURE_SERVING)
-        return serving_link(p);
-    if (m->kind != MEASURE_ALL_REDUCE || !(m->per_node > 0))
-        return "board";
-    if (m->per_node < m->n_devices)
-        return "network";
-    return strstr(m->topology, "pairwise") && m->n_devices > 2 ? "pcie" : "board";
-}
-
-/* Bandwidth of the machine's own bus. */
-static double pcie_of(const struct workload *p)
-{
-    const struct hwprofile *h = &p->machine->h;
-    for (size_t i = 0; i < h->n_link; i++)
-        if (strcmp(h->link[i].topology, "pcie") == 0)
-            return h->link[i].bytes_s.value;
-    return prior(PRIOR_PCIE_BYTES_S);
-}
-
-static void all_reduce_features(struct time_features *f, const struct workload *p)
-{
-    const char *link = link_of(p);
-    const double board_s = p->roofs->link_bytes_s;
-    f->hop_s = prior(PRIOR_BOARD_HOP_S);
-    if (strcmp(link, "pcie") == 0) {
-        f->wire_s *= board_s / fmin(pcie_of(p), board_s);
-        f->hop_s = prior(PRIOR_PCIE_HOP_S);
-    }
-    if (strcmp(link, "network") == 0) {
-        f->wire_s *= board_s / fmin(prior(PRIOR_NETWORK_BYTES_S) * fmin(p->m->per_node, prior(PRIOR_NETWORK_CARDS)), board_s);
-        f->hop_s = prior(PRIOR_NETWORK_HOP_S);
-    }
+    return p->m->kind == MEASURE_SERVING ? serving_link(p) : "board";
 }
 
 static void features(struct fitted_row *r, const struct workload *p)
@@ -257,8 +221,6 @@ static void features(struct fitted_row *r, const struct workload *p)
     }
     if (p->m->kind == MEASURE_OP)
         f->n_pass = 0; /* a single kernel */
-    if (p->m->kind == MEASURE_ALL_REDUCE)
-        all_reduce_features(f, p);
     if (p->split == SPLIT_LAYER && is_prompt(p->m))
         f->pipelined = time_overlap(time_whole_passes(f), p->n_devices, r->traits.copies, f->n_kernel / fmax(f->n_pass, 1));
 }
@@ -310,10 +272,8 @@ static void publication(char *out, size_t size, const struct workload *p, const 
 
 static void dimensions(struct fitted_row *r, const struct workload *p)
 {
-    /* The load bandwidth of processors depends on the memory system, not on the vendor. */
-    const char *vendor = r->traits.cpu ? "CPU" : r->traits.vendor;
     const char *era = r->traits.old ? " before 2024-08" : "";
-    const bool op = p->m->kind == MEASURE_OP || p->m->kind == MEASURE_ALL_REDUCE;
+    const bool op = p->m->kind == MEASURE_OP;
     snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
     snprintf(r->dim[DIM_CLASS], sizeof r->dim[0], "%.24s %.32s", r->traits.vendor, p->machine->class_name);
     units(r, p);
@@ -323,9 +283,8 @@ static void dimensions(struct fitted_row *r, const struct workload *p)
     if (r->dim[DIM_ATTEND][0])
         snprintf(r->dim[DIM_KERNEL], sizeof r->dim[0], "%.40s %.16s%s", p->stack->id, r->dim[DIM_ATTEND],
                  r->traits.cpu || r->traits.flash ? "" : " apart");
-    /* All names of a machine are one: predictions have the profile only. For collectives, the board too. */
-    const bool profile = p->machine->profile[0] && p->m->kind != MEASURE_ALL_REDUCE;
-    snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", profile ? p->machine->profile : p->machine->hardware);
+    /* All names of a machine are one: predictions have the profile only. */
+    snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
     if (r->devices)
         snprintf(r->dim[DIM_LINK], sizeof r->dim[0], "%s", link_of(p));
     if (op) {
@@ -338,9 +297,6 @@ static void dimensions(struct fitted_row *r, const struct workload *p)
         if (strcmp(p->m->mode, "disagg") == 0)
             snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%.16s %.40s", p->m->mode, p->stack->id);
     }
-    snprintf(r->dim[DIM_VENDOR], sizeof r->dim[0], "%s", vendor);
-    snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", r->traits.cpu ? "CPU" : "GPU");
-    snprintf(r->dim[DIM_PAIR], sizeof r->dim[0], "%.30s %.31s", p->stack->id, vendor);
     snprintf(r->dim[DIM_PLACE], sizeof r->dim[0], "%.30s %.31s", p->stack->id, r->dim[DIM_HARDWARE]);
     if (p->m->kind == MEASURE_RATE)
         publication(r->dim[DIM_PUBLICATION], sizeof r->dim[0], p, r->dim[DIM_HARDWARE]);

@@ -14,12 +14,6 @@ enum prior_number {
     PRIOR_CPU_APART,
     PRIOR_SCALE_OPS,
     PRIOR_DISPATCH_S,
-    PRIOR_PCIE_BYTES_S,
-    PRIOR_NETWORK_BYTES_S,
-    PRIOR_NETWORK_CARDS,
-    PRIOR_BOARD_HOP_S,
-    PRIOR_PCIE_HOP_S,
-    PRIOR_NETWORK_HOP_S,
     PRIOR_SERVER_NETWORK_BYTES_S,
     PRIOR_SERVER_NETWORK_HOP,
     PRIOR_GRAPH_LAUNCH, /* launch in a captured graph over one by the host */
@@ -36,9 +30,7 @@ enum prior_number {
     PRIOR_ATTEND_BANDWIDTH,      /* attention kernels of a step (46): fraction of the memory bandwidth; */
     PRIOR_ATTEND_SPLIT_KEYS,     /* least keys of a split; */
     PRIOR_ATTEND_COMBINE_CYCLES, /* combining splits, */
-    PRIOR_ATTEND_SPLIT_CYCLES,   /* per split; */
-    PRIOR_L2_BYTES_CYCLE,        /* bytes a cycle and multiprocessor from a GPU's last cache; */
-    PRIOR_ATTEND_LEFT,           /* residual spread of ln seconds */
+    PRIOR_ATTEND_SPLIT_CYCLES,   /* per split */
     PRIOR_GUESSED_DENSE, /* spread of ln seconds with guessed dimensions: steps of dense models; prompts, mixtures, */
     PRIOR_GUESSED_DENSE_PROMPT,
     PRIOR_GUESSED_MIXTURE,

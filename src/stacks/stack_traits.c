@@ -257,7 +257,7 @@ static void set_engine(struct stack_traits *f, struct rule_fact *fact)
     f->flash = m->flash_stated ? m->flash : stacks_value(TABLE_FLASH, 0, fact, 0) > 0;
     fact[KEY_FLASH].number = f->flash;
     f->launches = stacks_value(TABLE_LAUNCHES, 0, fact, 1);
-    f->one_step = m->kind != MEASURE_ALL_REDUCE && stacks_value(TABLE_EXCHANGES, 0, fact, 0) > 0;
+    f->one_step = stacks_value(TABLE_EXCHANGES, 0, fact, 0) > 0;
     f->once_bytes = f->one_step ? stacks_value(TABLE_EXCHANGES, 1, fact, 0) : 0;
     f->copies = stack_trait(f->p->stack, ENGINE_COPIES);
     f->stage_boundaries = stack_trait(f->p->stack, ENGINE_STAGE_BOUNDARIES) > 0;
@@ -300,4 +300,6 @@ void stack_traits_init(struct stack_traits *f, const struct workload *p)
     set_engine(f, fact);
     for (int t = TABLE_FIRST_LATE; t < TABLE_COUNT; t++)
         f->rows[t] = rules_select(stacks(), (size_t)t, fact);
+    if (p->m->kind != MEASURE_KERNEL)
+        collective_price_init(&f->collective, f);
 }

@@ -7,6 +7,7 @@
 
 #include "dataset/stacks.h"
 #include "dataset/workload.h"
+#include "stacks/collective_price.h"
 
 /* Words of rules, in their order (stacks.c). */
 enum maker { MAKER_NVIDIA, MAKER_AMD, MAKER_INTEL, MAKER_APPLE, MAKER_OTHER };
@@ -63,6 +64,7 @@ struct stack_traits {
                                a pass */
     bool one_step;          /* collectives on a board are one kernel that writes to all peers, not a ring (52) */
     double once_bytes;      /* n devices take one round for an all-reduce of fewer / n, else two (47); 0: what the roofs choose */
+    struct collective_price collective; /* of servers */
     double copies;          /* passes of a prompt in flight in a pipeline; 0: unlimited */
     bool stage_boundaries;           /* stage boundaries by the host (45) */
     bool absorbed;          /* MLA's cache stays latent (17) */

@@ -20,7 +20,9 @@ struct time_change {
 
 enum { TIME_MAX_CHANGES = 8 };
 struct time_source;   /* timing.h */
-struct predict_roles; /* predict/predict.h */
+struct predict_roles;   /* predict/predict.h */
+struct predict_offload; /* predict/offload.h */
+struct predict_device;
 
 struct predict_options {
     struct layout layout;
@@ -41,6 +43,8 @@ struct predict_options {
     bool server;         /* a server's share of the memory decides what fits, by its newest release (memory.h); else all of it */
     uint32_t n_batched;  /* of a server: tokens of a pass at most; 0: its default on the machine */
     struct predict_roles *roles; /* that seconds are divided over, filled in; NULL: not wanted */
+    const struct predict_offload *offload; /* a part of the model stays on the host; NULL: none */
+    struct predict_device *devices; /* [DEVICE_COUNT] filled in with offload; NULL: not wanted */
     uint32_t n_look_ahead; /* drafted tokens of each sequence that memory has room for (53) */
 };
 

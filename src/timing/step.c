@@ -214,7 +214,7 @@ static struct step_sum price_together(const struct step_model *s, const struct r
     start(&f, r, &x[0]);
     for (size_t i = 0; i < n; i++)
         collect(&f, &sum, s, r, &x[i]);
-    if (f.n_term > 0 || f.wire_s > 0) /* else no pass: n-gram drafts have no model */
+    if (f.n_term > 0 || f.wire_s > 0 || f.collective_s > 0) /* else no pass: n-gram drafts have no model */
         evaluate(&sum, r, &f);
     whole(&sum, s);
     return sum;

@@ -62,7 +62,7 @@ static enum time_kind kind_of(enum op_kind k)
 void time_features_init(struct time_features *f)
 {
     f->n_term = 0;
-    f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->n_ahead = f->host_s = f->pipelined = f->n_kernel = 0;
+    f->n_pass = f->collective_s = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->n_ahead = f->host_s = f->pipelined = f->n_kernel = 0;
     f->n_stage_boundary = f->n_tok = f->most_tok = 0;
     f->sequential = 1;
     f->one_step = f->prompt = f->decode = f->long_context = f->small_batch = f->batched = f->request = f->step = false;
@@ -156,6 +156,10 @@ void time_add(struct time_features *f, const struct roofs *r, const struct step 
 {
     if (x->n_comm > 0) {
         const double n = x->n_comm;
+        if (how->collective_s > 0) {
+            f->collective_s += x->count * how->collective_s;
+            return;
+        }
         f->wire_s += x->count * x->cost.link_bytes / r->link_bytes_s;
         f->n_stage_boundary += how->stage_boundary ? x->count : 0;
         f->n_hop += how->stage_boundary ? 0 : x->count * (f->one_step ? 1 : x->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
@@ -303,7 +307,7 @@ double time_ln_seconds(const void *features, const double *parameter)
     }
     /* Optimally chunked and pipelined: square roots add up. (47) */
     const double wire = f->wire_s / fraction(parameter[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(parameter[TIME_HOP]);
-    s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops)) + f->n_stage_boundary * exp(parameter[TIME_STAGE_BOUNDARY]);
+    s += f->collective_s + wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops)) + f->n_stage_boundary * exp(parameter[TIME_STAGE_BOUNDARY]);
     s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) *
          (1 + f->n_queue * exp(parameter[TIME_QUEUE]) + f->n_ahead);
     if (f->before)
@@ -423,7 +427,7 @@ void time_gradient(const struct time_features *f, const double *parameter, doubl
     d[TIME_LINK] = -fraction_slope(parameter[TIME_LINK]) * (wire + both);
     d[TIME_HOP] = hops + both;
     d[TIME_STAGE_BOUNDARY] = f->n_stage_boundary * exp(parameter[TIME_STAGE_BOUNDARY]);
-    side.link_s = side.bound_s[BOUND_LINK] = wire + hops + 2 * both + d[TIME_STAGE_BOUNDARY];
+    side.link_s = side.bound_s[BOUND_LINK] = f->collective_s + wire + hops + 2 * both + d[TIME_STAGE_BOUNDARY];
     s += side.link_s;
     for (int i = 0; i < TIME_PARAMETER_COUNT; i++)
         g[i] = d[i] / s;

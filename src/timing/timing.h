@@ -109,7 +109,8 @@ struct time_features {
     double n_pass;
     double host_s;       /* the device waits for the host */
     double wire_s;       /* bytes to other devices over the link's bandwidth */
-    double n_hop;        /* steps of the exchanges */
+    double collective_s; /* of exchanges with constants of their own, without parameters (47) */
+    double n_hop;        /* steps of the other exchanges */
     double hop_s;        /* of one of them, as the profile states it; the parameter is a factor of it */
     double sequential;   /* stages one after another: 1 */
     bool one_step;       /* every collective is one step, not a ring's: n_hop counts collectives. (52) */
@@ -144,6 +145,7 @@ struct refinement {
     double scanned;           /* positions that its attention scans sequentially; 0: divided among blocks */
     struct time_kernel alone; /* seconds 0: by its roofs */
     struct time_attend attend; /* of alone, where it is set */
+    double collective_s;     /* of a server's collective by its family; 0: by the link's roof (47) */
     double kernels;          /* of a prompt: kernels launched per op; 0: launches do not limit (45) */
 };
 /* At most as many shapes and types of products as there are terms, in a phase or in a whole request (which has its steps' terms

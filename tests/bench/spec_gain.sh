@@ -1,7 +1,7 @@
 #!/bin/sh
 # The gain of speculation, measured and simulated: drafts are accepted with forced probabilities, whatever the models say.
 #
-#   tests/bench/spec_gain.sh [options] MODEL.gguf DRAFT.gguf
+#   tests/bench/spec_gain.sh [options] MODEL.gguf DRAFT.gguf|mtp
 #     -a LIST  probabilities that a draft is accepted, given those before it ("0 0.5 0.8 1")    -k N  drafted tokens of a step (4)
 #     -s N     sequences at once (1)    -n N  generated tokens of a request (96)    -r N  requests (4)    -t N  threads (all processors)
 #
@@ -24,7 +24,7 @@ while getopts a:k:s:n:r:t:h o; do
 done
 shift $((OPTIND - 1))
 [ $# -eq 2 ] || usage
-for f in "$@"; do [ -f "$f" ] || { echo "spec_gain: $f: no such file" >&2; exit 2; }; done
+for f in "$@"; do [ "$f" = mtp ] || [ -f "$f" ] || { echo "spec_gain: $f: no such file" >&2; exit 2; }; done
 model=$1 draft=$2
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT

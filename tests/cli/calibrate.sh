@@ -36,7 +36,7 @@ ok $? "four fifths of the bandwidth are found again"
 jq -e '[.fits.rate.constants[].spread] | all(. > 1)' "$tmp/constants.json" >/dev/null
 ok $? "every constant has a spread"
 
-for kind in op:gpu_ops:4 all_reduce:all_reduce:3; do
+for kind in op:gpu_ops:4 collective:all_reduce:3; do
     name=${kind#*:}
     run calibrate "$top_srcdir/tests/fixtures/measure/${name%:*}.csv" -o "$tmp/few.json"
     is "${name#*:}" "$(jq ".fits.${kind%%:*}.n_rows" "$tmp/few.json")" "of a few sizes every one counts: ${name%:*}"

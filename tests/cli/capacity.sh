@@ -71,6 +71,8 @@ grep -q -- '--dtype bfloat16' "$tmp/l" && grep -q -- '--quantization fp8' "$tmp/
 ok $? "and how each type is loaded"
 cap --hw h100-sxm --drafts 3 --no-enable-prefix-caching --slo $slo --draws 0 -o jsonl && has -- '--no-enable-prefix-caching --speculative-config .*num_speculative_tokens.*: 3'
 ok $? "settings of the server, and drafts"
+cap --hw h100-sxm --drafts 3 --draft mtp --slo $slo --draws 0 -o jsonl && has '{.*method.*mtp.*num_speculative_tokens.*: 3}'
+ok $? "drafts of the model's own layer"
 cap --hw rtx-4090 -q BF16 --slo $slo --draws 0 -o csv
 holds "$(launches | sed -n 's/.*--max-model-len \([0-9]*\).*/\1/p') <= 16 * $(cells n_block)" "no longer a context than the KV cache has room for, for vLLM would not start"
 cap --hw rtx-4090 -q Q4_K_M --policy llama-server --max-num-seqs 8 --slo p99:ttft=5s --draws 0 -o csv && launches | grep -q '^llama-server -m llama-3.1-8b-Q4_K_M.gguf -ngl 99 -np 8 .*-b 2048 -ub 512'

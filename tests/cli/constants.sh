@@ -36,13 +36,13 @@ done
 jq '.fits.decode.constants[0].value *= 1.00003' "$few" >"$tmp/changed.json" && differ "$few" "$tmp/changed.json" >"$tmp/err"
 ok $? "the fifth digit is another compiler's"
 
-(cd "$data" && "$ROOFCAST" calibrate throughput.csv fresh.csv gpu_ops.csv all_reduce.csv serving_silicon.csv "$top_srcdir/hwprofiles/stacks/measured.csv" \
+(cd "$data" && "$ROOFCAST" calibrate throughput.csv fresh.csv gpu_ops.csv serving_silicon.csv "$top_srcdir/hwprofiles/stacks/measured.csv" \
     --hardware hardware.csv -o "$tmp/constants.json") >"$tmp/out" 2>"$tmp/err"
 ok $? "a fit of all rows"
 differ "$shipped" "$tmp/constants.json" >"$tmp/err" 2>&1
 ok $? "$name (if not, doc/HACKING.md says how to make it anew)"
 lines() { jq -r '[.fits[].constants | length] | add' "$1"; }
 [ "$(grep -c '^        {"name": "[^"]*", "value": [^{]*}[^{]*$' "$tmp/constants.json")" -ge "$(lines "$tmp/constants.json")" ] &&
-    [ "$(cat "$top_srcdir"/hwprofiles/stacks/*.json | wc -l)" -le 8000 ]
-ok $? "a constant a line, and 8,000 lines in all files"
+    [ "$(cat "$top_srcdir"/hwprofiles/stacks/*.json | wc -l)" -le 9000 ]
+ok $? "a constant a line, and 9,000 lines in all files"
 finish

@@ -32,6 +32,17 @@ refused 2 'expected 2 to 67108864 (--kv-cache-memory' serve -m "$m" --kv-cache-m
 refused 2 'blocks of 128 positions: the KV cache needs' serve -m "$m" --block-size 128 --num-gpu-blocks-override 67000000
 refused 2 "8, 16, 32, 64 or 128 positions; found 12" serve -m "$m" --block-size 12
 
+# ---- multi-token prediction
+"$ROOFCAST" synth deepseek-v3 --n-layer 2 --n-embd 64 --n-ff 96 --n-head 4 --n-vocab 300 --head-dim 24 --n-rot 8 --head-dim-v 16 --n-lora-q 32 --n-lora-kv 32 \
+    --n-expert 8 --n-expert-used 2 --n-ff-exp 32 --n-layer-nextn 1 -q Q8_0 -o "$tmp/nextn.gguf" --quiet || exit 99
+mtp="serve -m $tmp/nextn.gguf -t 1 --workload random:in=20,out=13 --requests 2 --num-speculative-tokens 3 --draft mtp"
+# shellcheck disable=SC2086
+run $mtp --kv-cache-memory 1MB -o json && has '"kv_blocks": 260,' && says 'multi-token prediction: a KV cache of '
+ok $? "the layer's keys and values lie in the blocks, too: 16 positions of 3 layers of 40 F16"
+# shellcheck disable=SC2086
+run $mtp --spec-synth-rates 1 --save "$tmp/mtp.json" -o csv && has 'acceptance_length,tokens of a decode step,4,'
+ok $? "all drafts accepted: four tokens a step"
+
 # ---- interrupts
 "$ROOFCAST" serve -m "$m" -t 1 --workload random:in=40,out=12 --requests 2 --rate 0.001 --save "$tmp/cut.json" >"$tmp/out" 2>"$tmp/err" &
 pid=$!
@@ -44,7 +55,7 @@ is "130 no" "$status $([ -e "$tmp/cut.json" ] || [ -e "$tmp/cut.partial.json" ] 
 refused 2 '-m FILE is missing' serve
 refused 2 'expected --num-speculative-tokens' serve -m "$m" --draft ngram
 refused 2 'expected --draft' serve -m "$m" --num-speculative-tokens 3
-refused 3 'multi-token prediction layers' serve -m "$m" --num-speculative-tokens 3 --draft mtp
+refused 1 'no multi-token prediction layers: llama.nextn_predict_layers is missing or 0' serve -m "$m" --num-speculative-tokens 3 --draft mtp
 refused 2 'give --no-async-scheduling' serve -m "$m" --num-speculative-tokens 3 --draft ngram --async-scheduling
 refused 2 'speculation of policy llama-server' serve -m "$m" --num-speculative-tokens 3 --draft ngram --policy llama-server
 refused 2 'mutually exclusive' serve -m "$m" --kv-cache-memory 1GB --num-gpu-blocks-override 100

@@ -140,7 +140,11 @@ changes "--stack" --stack sglang
 changes "--draft ngram" --num-speculative-tokens 2 --draft ngram --num-gpu-blocks-override 300
 few --rate 8 --num-speculative-tokens 4 --acceptance 0.5 -o csv && free=$(value itl_mean) && blocks=$(value kv_usage) &&
     few --rate 8 --num-speculative-tokens 4 --acceptance 0.5 --draft llama-3.2-1b --draft-type BF16 -o csv
+model_itl=$(value itl_mean)
 holds "$(value itl_mean) > 1.2 * $free && $(value kv_usage) > 1.1 * $blocks" "--draft: its passes take time, its weights memory"
+few --rate 8 --num-speculative-tokens 4 --acceptance 0.5 --draft mtp -o csv
+has_note=$(grep -c "estimated as a copy of its last layer" "$tmp/err")
+holds "$(value itl_mean) > 1.02 * $free && $(value itl_mean) < $model_itl && $has_note == 1" "--draft mtp: passes of one layer, with a note where the model names none"
 changes "--ends" --ends stop --no-async-scheduling
 # A machine whose kernels are measured serves as `serve` does, and its steps take what `predict` says.
 measured=$top_srcdir/tests/report/curves.json

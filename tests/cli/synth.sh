@@ -77,6 +77,10 @@ run synth deepseek-v3 --n-layer 2 --n-embd 64 --n-ff 96 --n-head 4 --n-vocab 300
 ok $? "latent attention, and a layer with experts is kept"
 run synth "$tmp/g.gguf" --n-layer 3 -q Q8_0 -o "$tmp/h.gguf" && run analyze "$tmp/h.gguf" && has attn_k_b
 ok $? "the shape of a GGUF of another architecture than llama"
+run synth "$tmp/g.gguf" --n-layer-nextn 1 -q F16 -o "$tmp/h.gguf" && run analyze "$tmp/h.gguf" -o json && has '"n_tensors": 56,' &&
+    run logits -m "$tmp/h.gguf" --tokens 1,5,9 -o "$tmp/h.logits" && run logits -m "$tmp/g.gguf" --tokens 1,5,9 -o "$tmp/g.logits" && cmp "$tmp/g.logits" "$tmp/h.logits"
+ok $? "a multi-token prediction layer after the blocks, which changes no logits"
+refused 3 'multi-token prediction layers of architecture llama' synth smollm2-135m --n-layer-nextn 1 -o "$tmp/h.gguf"
 for family in mistral-7b smollm3-3b qwen2.5-7b qwen3-8b gemma-2-9b gemma-3-27b phi-3-mini-128k phi-4-mini olmo-2-7b mixtral-8x7b \
     qwen3-30b-a3b; do
     experts=

@@ -82,19 +82,15 @@ static void compare_cache(const struct engine *e, const struct model *m, const s
 double count_barriers(const struct engine *e, bool one); /* tests/engine/count_barriers.c */
 
 /* A prediction has threads meet as often as the engine's do. */
-static void compare_barriers(const struct engine *e, const struct model *m)
+static void compare_barriers(const struct engine *e, const struct op_classes *l)
 {
-    struct op_classes l;
-    struct error err = { 0 };
-    assert_ok(op_classes_init(&l, m, engine_ops(e), &err), err);
     for (int one = 0; one < 2; one++) {
         double n = 0;
-        for (size_t i = 0; i < l.n; i++)
-            n += l.c[i].count * l.c[i].barriers[one];
+        for (size_t i = 0; i < l->n; i++)
+            n += l->c[i].count * l->c[i].barriers[one];
         if (!(n > 0) || fabs(n - count_barriers(e, one)) > 1e-6)
             fail_msg("%s: %.9g barriers are priced, the plan has %.9g", one ? "one token" : "a prompt", n, count_barriers(e, one));
     }
-    op_classes_free(&l);
 }
 
 static void check(const char *path, unsigned n_prompt, unsigned n_gen, unsigned n_ubatch, unsigned flags, int threads,
@@ -116,7 +112,10 @@ static void check(const char *path, unsigned n_prompt, unsigned n_gen, unsigned 
         fail_msg("%s: %s", path, err.msg);
     struct sum s = { .l = engine_ops(e), .o = { .act_elem_bytes = 4, .type_k = kv, .type_v = kv }, .chance = n_prompt > 1 };
     compare_cache(e, &m, &s, n_prompt + n_gen, n_ubatch);
-    compare_barriers(e, &m);
+    struct op_classes l;
+    assert_ok(op_classes_init(&l, &m, engine_ops(e), &err), err);
+    compare_barriers(e, &l);
+    op_classes_free(&l);
     s.cost = calloc(s.l->n, sizeof *s.cost);
     assert_ok(engine_eval(e, tok, n_prompt, 0, 1, NULL, &err), err);
     prefill_passes(n_prompt, 0, n_ubatch, 1, add_pass, &s);
@@ -288,6 +287,69 @@ static void test_architectures(void **state)
         }
 }
 
+/* ---- multi-token prediction ---------------------------------------------------------------------- */
+
+/* The list that predictions price is the list that the engine executes, and costs what it counts. */
+static void check_nextn(const char *path)
+{
+    enum { N = 20, N_MORE = 3 };
+    struct error err = { 0 };
+    struct model m = { 0 };
+    struct nextn x;
+    struct op_classes l;
+    int32_t tok[N];
+    assert_ok(model_load(&m, path, NULL, &err), err);
+    struct engine_options o = { .n_ctx = N + N_MORE, .n_ubatch = N, .n_out_max = 1, .n_threads = 2, .cpu_flags = cpu_flags(), .type_k = DTYPE_F16,
+                                .type_v = DTYPE_F16, .nextn = true };
+    struct engine *e = engine_new(&m, &o, &err);
+    float *hidden = calloc((size_t)N * m.hp.n_embd, sizeof *hidden);
+    if (!e)
+        fail_msg("%s: %s", path, err.msg);
+    assert_ok(nextn_init(&x, &m, &err), err);
+    assert_ok(nextn_classes_init(&l, &x, &m, &err), err);
+    assert_int_equal(x.ops.n, engine_ops(e)->n);
+    for (size_t i = 0; i < x.ops.n; i++)
+        assert_true(x.ops.ops[i].kind == engine_ops(e)->ops[i].kind && x.ops.ops[i].w == engine_ops(e)->ops[i].w);
+    compare_barriers(e, &l);
+    assert_true(fabs(step_weight_bytes(&l, &(struct layout){ .tp = 1 })) < 1e-6); /* all are among the file's */
+    struct sum s = { .l = engine_ops(e), .o = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 }, .chance = true };
+    compare_cache(e, &m, &s, N + N_MORE, N);
+    s.cost = calloc(s.l->n, sizeof *s.cost);
+    for (uint32_t i = 0; i < N * m.hp.n_embd; i++)
+        hidden[i] = (float)(i * 7919u % 64) / 32 - 1;
+    for (uint32_t i = 0; i < N; i++)
+        tok[i] = (int32_t)(i * 7919u % m.hp.n_vocab);
+    for (uint32_t past = 0, n = N; past < N + N_MORE; past += n, n = 1) {
+        const struct engine_run run = { .n_past = past, .n_tok = n, .n_out = 1, .hidden = hidden };
+        assert_ok(engine_eval_runs(e, tok, &run, 1, NULL, &err), err);
+        add_pass(&s, &(struct pass){ .n_tok = n, .n_past = past, .n_seq = 1, .n_out = 1 });
+    }
+    compare(e, &s);
+    free(s.cost);
+    free(hidden);
+    op_classes_free(&l);
+    nextn_free(&x);
+    engine_free(e);
+    model_free(&m);
+}
+
+static void test_nextn(void **state)
+{
+    (void)state;
+    for (int i = 0; i < random_spec_count("deepseek2"); i++) {
+        struct random_spec s;
+        struct error err = { 0 };
+        char path[64];
+        random_spec_at(&s, "deepseek2", i);
+        s.n_nextn = 1;
+        s.nextn_own = i % 2;
+        snprintf(path, sizeof path, "test_counts.nextn.%d.gguf", i);
+        assert_ok(random_write(path, &s, &err), err);
+        check_nextn(path);
+        unlink(path);
+    }
+}
+
 /* ---- routing ------------------------------------------------------------------------------------ */
 
 enum { ROUTED_SEQ = 8, ROUTED_PASSES = 400 };
@@ -406,7 +468,7 @@ static void test_routing(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_own_model), cmocka_unit_test(test_shared_models),
-                                        cmocka_unit_test(test_architectures), cmocka_unit_test(test_routing) };
+                                        cmocka_unit_test(test_architectures), cmocka_unit_test(test_nextn), cmocka_unit_test(test_routing) };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,11 @@ check_PROGRAMS += %D%/test_archs
 %C%_test_archs_LDADD   = tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a \
   $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
 TESTS += %D%/test_archs
+check_PROGRAMS += %D%/test_nextn
+%C%_test_nextn_SOURCES = %D%/test_nextn.c tests/test.h
+%C%_test_nextn_LDADD   = tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a \
+  $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
+TESTS += %D%/test_nextn
 check_PROGRAMS += %D%/test_generate
 %C%_test_generate_SOURCES = %D%/test_generate.c tests/test.h
 %C%_test_generate_LDADD   = tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a \

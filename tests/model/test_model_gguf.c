@@ -1,6 +1,7 @@
 /* GGUF files whose parts do not fit together: each fault is named. */
 #include "../test.h"
 #include "model/model.h"
+#include "model/nextn.h"
 #include <math.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@ static int write_good(const char *arch, const struct hparams *hp)
     const struct synth_options o = { .seed = 1 };
     int rc = model_from_hparams(&m, "tiny", arch, hp, "F16", &err);
     if (rc == 0) {
-        rc = model_synth(&m, good, &o, &err);
+        rc = hp->n_layer_nextn > 0 ? nextn_add_tensors(&m, hp->n_layer_nextn, &err) : 0;
+        rc = rc == 0 ? model_synth(&m, good, &o, &err) : rc;
         model_free(&m);
     }
     if (rc != 0)
@@ -385,15 +387,21 @@ static void test_experts(void **state)
     expect_refused((struct change){ .tensor = "blk.0.ffn_gate_inp.bias" }, "blk.0.ffn_gate_inp.bias is missing");
 }
 
-static void test_latent(void **state)
+static struct hparams latent(void)
 {
-    (void)state;
     struct hparams hp = small();
-    struct model m;
     hp.n_head_kv = 1, hp.head_dim = 24, hp.head_dim_v = 16, hp.n_rot = 8, hp.n_lora_kv = 32, hp.n_lora_q = 16;
     hp.mla_split = hp.expert_bias = true;
     hp.n_expert = 4, hp.n_expert_used = 2, hp.n_ff_exp = 32, hp.n_layer_dense = 1, hp.n_expert_shared = 2, hp.n_ff_shexp = 64;
     hp.expert_gate = EXPERT_GATE_SIGMOID, hp.expert_scale = 2.5;
+    return hp;
+}
+
+static void test_latent(void **state)
+{
+    (void)state;
+    const struct hparams hp = latent();
+    struct model m;
     assert_int_equal(write_good("deepseek2", &hp), 0);
     expect_loaded((struct change){ .key = "deepseek2.expert_shared_feed_forward_length" }, &m);
     assert_int_equal(m.hp.n_ff_shexp, 64);
@@ -438,6 +446,61 @@ static void test_latent(void **state)
     /* a layer that predicts a second token is left out, whatever its tensors */
     expect_loaded((struct change){ .key = "deepseek2.nextn_predict_layers", .put = PUT_U32, .u32 = 1 }, &m);
     assert_int_equal(m.hp.n_layer, 1);
+    model_free(&m);
+}
+
+/* Layers of multi-token prediction: of no use to the model, and checked where they are used. */
+static void test_nextn(void **state)
+{
+    (void)state;
+    struct hparams hp = latent();
+    struct model m;
+    struct nextn x;
+    struct error err = { 0 };
+    hp.n_layer_nextn = 2;
+    assert_int_equal(write_good("deepseek2", &hp), 0);
+    static const struct {
+        struct change change;
+        const char *expect;
+    } cases[] = {
+        { { .key = "deepseek2.nextn_predict_layers", .put = PUT_U32, .u32 = 3 }, "tensor blk.1.nextn.eh_proj.weight is missing" }, /* the layer is another one */
+        { { .tensor = "blk.2.nextn.eh_proj.weight" }, "tensor blk.2.nextn.eh_proj.weight is missing" },
+        { { .tensor = "blk.2.nextn.eh_proj.weight", .rows = 63 }, "blk.2.nextn.eh_proj.weight has shape [63, 128], expected [64, 128]" },
+        { { .half = "blk.2.nextn.enorm.weight" }, "blk.2.nextn.enorm.weight is F16, expected F32" },
+        { { .half = "blk.2.nextn.shared_head_norm.weight" }, "blk.2.nextn.shared_head_norm.weight is F16, expected F32" },
+        { { .tensor = "blk.2.attn_kv_a_mqa.weight", .rows = 41 }, "blk.2.attn_kv_a_mqa.weight has shape [41, 64], expected [40, 64]" },
+        { { .tensor = "blk.2.ffn_up_exps.weight" }, "tensor blk.2.ffn_up_exps.weight is missing" },
+        { { .tensor = "blk.2.nextn.shared_head_norm.weight" }, NULL }, /* the model's */
+        { { .tensor = "blk.3.nextn.eh_proj.weight" }, NULL },          /* of a layer that drafts nothing */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        expect_loaded(cases[i].change, &m);
+        if (cases[i].expect)
+            assert_fails(nextn_check(&m, &err), err, cases[i].expect);
+        else
+            assert_ok(nextn_check(&m, &err), err);
+        model_free(&m);
+    }
+    expect_loaded((struct change){ .key = NULL }, &m);
+    assert_int_equal(m.hp.n_layer, 2);
+    assert_int_equal(m.hp.n_layer_nextn, 2);
+    assert_int_equal(nextn_n_layer(&m), 2);
+    assert_ok(nextn_init(&x, &m, &err), err);
+    assert_true(x.own);
+    for (size_t i = 0; i < x.ops.n; i++)
+        assert_true(x.ops.ops[i].layer == 2 || x.ops.ops[i].layer == -1);
+    nextn_free(&x);
+    model_free(&m);
+    /* not of every architecture */
+    hp = small();
+    assert_int_equal(write_good("llama", &hp), 0);
+    expect_loaded((struct change){ .key = NULL }, &m);
+    assert_fails(nextn_check(&m, &err), err, "llama.nextn_predict_layers is missing or 0");
+    assert_int_equal(err.kind, ERROR_INPUT);
+    m.hp.n_layer_nextn = 1;
+    assert_fails(nextn_check(&m, &err), err, "multi-token prediction layers of architecture llama are predicted, not executed (executed: deepseek2)");
+    assert_int_equal(err.kind, ERROR_UNAVAILABLE);
+    assert_fails(nextn_add_tensors(&m, 1, &err), err, "architecture llama");
     model_free(&m);
 }
 
@@ -572,7 +635,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_good, make_good),     cmocka_unit_test_setup(test_metadata, make_good),
         cmocka_unit_test_setup(test_tensors, make_good),  cmocka_unit_test_setup(test_defaults, make_good),
-        cmocka_unit_test(test_experts),                   cmocka_unit_test(test_latent),
+        cmocka_unit_test(test_experts),                   cmocka_unit_test(test_latent), cmocka_unit_test(test_nextn),
         cmocka_unit_test(test_windows),                   cmocka_unit_test(test_scaling),
         cmocka_unit_test(test_oracle),
     };

@@ -5,6 +5,7 @@
 #include "../test.h"
 #include "served.h"
 #include "server/draft_model.h"
+#include "server/draft_mtp.h"
 
 static long left = -1, n_live; /* allocations until one is refused, -1: none is; allocated and not freed */
 
@@ -88,19 +89,27 @@ static int submit_all(struct loop *l, const int32_t *tok, struct request *r, uin
     return 0;
 }
 
-/* draft NULL: drafts are those of o. */
-static int serve_once(struct engine *e, const struct loop_options *of, const struct model *draft, const int32_t *tok, struct request *r, uint32_t *n_sent,
+enum source { NGRAM, DRAFT_MODEL, MTP };
+
+/* m: of e; drafts are those of o, of m as a draft model, or of its layer. */
+static int serve_once(struct engine *e, const struct loop_options *of, const struct model *m, enum source source, const int32_t *tok, struct request *r, uint32_t *n_sent,
                       struct error *err)
 {
     const struct draft_model_options x = { .engine = { .n_threads = 1, .type_k = DTYPE_F32, .type_v = DTYPE_F32, .team_of = e }, .n_seq = 4, .n_ctx = SERVED_CTX,
                                            .n_tok = 40, .n_block = 8, .block_size = SERVED_BLOCK };
     struct loop_options o = *of;
     *n_sent = 0;
-    if (draft) {
-        struct draft_model *d = draft_model_new(draft, &x, err);
+    if (source == DRAFT_MODEL) {
+        struct draft_model *d = draft_model_new(m, &x, err);
         if (!d)
             return -1;
         o.drafter = draft_model_drafter(d);
+    }
+    if (source == MTP) {
+        struct draft_mtp *d = draft_mtp_new(e, m, err);
+        if (!d)
+            return -1;
+        o.drafter = draft_mtp_drafter(d);
     }
     struct loop *l = loop_new(e, &o, err);
     int rc = l ? submit_all(l, tok, r, n_sent, err) : -1;
@@ -116,17 +125,25 @@ out:
     return rc;
 }
 
-static void refuse_each(const char *policy, bool async, uint32_t n_draft, bool model_drafts)
+static void with_layer(struct random_spec *s)
+{
+    s->n_nextn = 1;
+}
+
+static void refuse_each(const char *policy, bool async, uint32_t n_draft, enum source source)
 {
     struct served s;
     struct error err = { 0 };
     int32_t tok[SERVED_CTX];
-    served_open(&s, "test_refused", "llama", 0, NULL);
+    served_open(&s, "test_refused", source == MTP ? "deepseek2" : "llama", source == MTP ? 4 : 0, source == MTP ? with_layer : NULL);
     struct policy p = served_policy(&s, policy, 4, 40);
     p.async_scheduling = async;
     p.num_speculative_tokens = n_draft;
     const uint32_t n_block = p.kind == POLICY_VLLM ? 10 : 4 + 20;
-    struct engine *e = served_engine(&s, &p, n_block, 1, 0);
+    struct engine_options eo = served_engine_options(&s, &p, n_block, 1, 0);
+    eo.hidden = source == MTP;
+    struct engine *e = engine_new(&s.m, &eo, &err);
+    assert_non_null(e);
     struct draft_ngram ngram = { 3, 1 };
     const struct loop_options o = { .policy = p, .n_block = n_block, .drafter = { .ctx = &ngram, .propose = draft_ngram_propose } };
     random_tokens(&s.spec, tok, SERVED_CTX);
@@ -136,7 +153,7 @@ static void refuse_each(const char *policy, bool async, uint32_t n_draft, bool m
         uint32_t n_sent;
         const long before = n_live;
         left = n;
-        rc = serve_once(e, &o, model_drafts ? &s.m : NULL, tok, r, &n_sent, &err);
+        rc = serve_once(e, &o, &s.m, source, tok, r, &n_sent, &err);
         const bool refused = left < 0;
         left = -1;
         if (n_live != before)
@@ -156,11 +173,12 @@ static void refuse_each(const char *policy, bool async, uint32_t n_draft, bool m
 static void test_each_allocation(void **state)
 {
     (void)state;
-    refuse_each("vllm-0.27", false, 0, false);
-    refuse_each("vllm-0.27", true, 0, false);
-    refuse_each("vllm-0.27", false, 2, false);
-    refuse_each("vllm-0.27", false, 2, true);
-    refuse_each("llama-server", false, 0, false);
+    refuse_each("vllm-0.27", false, 0, NGRAM);
+    refuse_each("vllm-0.27", true, 0, NGRAM);
+    refuse_each("vllm-0.27", false, 2, NGRAM);
+    refuse_each("vllm-0.27", false, 2, DRAFT_MODEL);
+    refuse_each("vllm-0.27", false, 2, MTP);
+    refuse_each("llama-server", false, 0, NGRAM);
 }
 
 int main(void)

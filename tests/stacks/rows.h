@@ -24,7 +24,7 @@ struct fixture {
 static inline struct workload *row(struct fixture *f, const char *hardware, enum hw_kind kind, const struct stack *s, const char *quant,
                                  const char *date)
 {
-    *f = (struct fixture){ .m = { .quant = quant, .date = date, .notes = "", .engine = "", .version = "", .phase = MEASURE_DECODE } };
+    *f = (struct fixture){ .m = { .quant = quant, .date = date, .notes = "", .engine = "", .version = "", .source = "", .phase = MEASURE_DECODE } };
     snprintf(f->machine.hardware, sizeof f->machine.hardware, "%s", hardware);
     snprintf(f->machine.h.vendor, sizeof f->machine.h.vendor, "?");
     f->machine.h.kind = kind;

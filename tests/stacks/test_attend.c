@@ -89,18 +89,6 @@ static void memory_bounds_it(void **state)
     assert_true(half > 0.48 && half < 0.6);
 }
 
-static void a_cache_keeps_what_fits(void **state)
-{
-    struct fixture x;
-    const struct stack_traits f = gpu(&x, &vllm, "NVIDIA L40S");
-    struct attend_call fits = call_of(8, 1023, 8, 8, 2), more = call_of(64, 1023, 8, 8, 2);
-    (void)state;
-    const double cold = seconds(&f, fits), cold_more = seconds(&f, more);
-    fits.resident = more.resident = true;
-    assert_true(seconds(&f, fits) < 0.8 * cold);
-    assert_true(near(seconds(&f, more), cold_more));
-}
-
 static void kernels_by_engine_and_machine(void **state)
 {
     static const struct {
@@ -178,7 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_read_once_a_group), cmocka_unit_test(deeper_and_more_never_take_less), cmocka_unit_test(memory_bounds_it),
-        cmocka_unit_test(a_cache_keeps_what_fits),    cmocka_unit_test(kernels_by_engine_and_machine),   cmocka_unit_test(calls_of_passes),
+        cmocka_unit_test(kernels_by_engine_and_machine), cmocka_unit_test(calls_of_passes),
     };
     environment_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -261,7 +261,8 @@ double *ref_mlp(struct ref_model *m, const struct ref_mat *gate, const struct re
 
 static void read_keys(struct ref_model *m)
 {
-    m->n_layer = ref_key(m, "block_count", 0);
+    m->n_nextn = ref_key(m, "nextn_predict_layers", 0);
+    m->n_layer = ref_key(m, "block_count", 0) - m->n_nextn;
     m->n_embd = ref_key(m, "embedding_length", 0);
     m->n_ff = ref_key(m, "feed_forward_length", 0);
     m->n_head = ref_key(m, "attention.head_count", 1);
@@ -288,6 +289,9 @@ static void read_ends(struct ref_model *m)
     m->norm = ref_need(m, -1, "output_norm.weight", m->n_embd, 1, 1);
     m->head = ref_may(m, -1, "output.weight", m->n_embd, m->n_vocab, 1);
     m->logits = ref_keep(m, (size_t)m->n_vocab);
+    m->hidden = ref_keep(m, (size_t)m->n_embd);
+    m->nextn_logits = ref_keep(m, (size_t)m->n_vocab);
+    m->nextn_hidden = ref_keep(m, (size_t)m->n_embd);
 }
 
 struct ref_model *ref_new(const struct gguf *g, int n_ctx, const struct ref_options *opt, struct error *err)
@@ -314,7 +318,7 @@ struct ref_model *ref_new(const struct gguf *g, int n_ctx, const struct ref_opti
     if (!m->failed)
         read_ends(m);
     if (!m->failed) {
-        m->layer = calloc((size_t)m->n_layer, sizeof *m->layer);
+        m->layer = calloc((size_t)(m->n_layer + m->n_nextn), sizeof *m->layer);
         m->family->init(m);
     }
     m->err = NULL;
@@ -353,11 +357,38 @@ void ref_eval(struct ref_model *m, int32_t token, const double **logits)
         m->family->embed(m, x);
     for (int i = 0; i < m->n_layer; i++)
         m->family->block(m, i, x);
-    double *y = ref_mul(m, m->head.w ? &m->head : &m->embd, ref_rms(m, x, &m->norm));
+    const double *h = ref_rms(m, x, &m->norm);
+    memcpy(m->hidden, h, (size_t)m->n_embd * sizeof *h);
+    double *y = ref_mul(m, m->head.w ? &m->head : &m->embd, h);
     if (m->family->finish)
         m->family->finish(m, y);
     memcpy(m->logits, y, (size_t)m->n_vocab * sizeof *y);
     free_blocks(&m->tmp);
     m->pos++;
     *logits = m->logits;
+}
+
+const double *ref_hidden(const struct ref_model *m)
+{
+    return m->hidden;
+}
+
+void ref_nextn(struct ref_model *m, int position, const double *h, int32_t token, const double **logits, const double **hidden)
+{
+    const int il = m->n_layer, n = m->n_embd, pos = m->pos;
+    const struct ref_layer *l = &m->layer[il];
+    const struct ref_mat *embd = l->nextn_embd.w ? &l->nextn_embd : &m->embd, *head = l->nextn_head.w ? &l->nextn_head : m->head.w ? &m->head : &m->embd;
+    double *both = ref_vec(m, 2 * n);
+    m->pos = position;
+    memcpy(both, ref_rms(m, embd->w + (size_t)token * (size_t)n, &l->enorm), (size_t)n * sizeof *both);
+    memcpy(both + n, ref_rms(m, h, &l->hnorm), (size_t)n * sizeof *both);
+    double *x = ref_mul(m, &l->eh_proj, both);
+    m->family->block(m, il, x);
+    const double *out = ref_rms(m, x, l->nextn_norm.w ? &l->nextn_norm : &m->norm);
+    memcpy(m->nextn_hidden, out, (size_t)n * sizeof *out);
+    memcpy(m->nextn_logits, ref_mul(m, head, out), (size_t)m->n_vocab * sizeof *out);
+    free_blocks(&m->tmp);
+    m->pos = pos;
+    *logits = m->nextn_logits;
+    *hidden = m->nextn_hidden;
 }

@@ -27,6 +27,7 @@ struct ref_layer {
     struct ref_mat router, router_bias, gates, ups, downs, gates_bias, ups_bias, downs_bias;
     struct ref_mat q_a, q_a_norm, q_b, kv_a, kv_a_norm, kv_b, k_b, v_b, choice_bias, shared_gate, shared_up,
         shared_down;
+    struct ref_mat eh_proj, enorm, hnorm, nextn_embd, nextn_head, nextn_norm; /* of multi-token prediction */
     double *keys, *values; /* [n_ctx][n_kv * dim] */
 };
 
@@ -40,13 +41,14 @@ struct ref_model {
     bool failed;
     enum ref_cache cache;
     int n_ctx, pos;
+    int n_nextn; /* layers of multi-token prediction after n_layer: deepseek2 */
     int n_layer, n_embd, n_head, n_kv, dim, v_dim, n_ff, n_vocab, n_rot;
     int n_expert, n_used, n_ff_exp, window;
     double eps, scale; /* scale: of q.k */
     struct ref_rope rope, local_rope;
     struct ref_mat embd, norm, head;
     struct ref_layer *layer;
-    double *logits, margin;
+    double *logits, *hidden, *nextn_logits, *nextn_hidden, margin;
     /* deepseek2 */
     int rank, q_rank, nope, n_dense, n_shared, n_group, n_group_used;
     bool sigmoid, renormalize;

@@ -45,6 +45,17 @@ static void tensors(struct ref_model *m, int il)
     }
 }
 
+static void nextn_tensors(struct ref_model *m, int il)
+{
+    struct ref_layer *l = &m->layer[il];
+    l->eh_proj = ref_need(m, il, "nextn.eh_proj.weight", 2 * m->n_embd, m->n_embd, 1);
+    l->enorm = ref_need(m, il, "nextn.enorm.weight", m->n_embd, 1, 1);
+    l->hnorm = ref_need(m, il, "nextn.hnorm.weight", m->n_embd, 1, 1);
+    l->nextn_embd = ref_may(m, il, "nextn.embed_tokens.weight", m->n_embd, m->n_vocab, 1);
+    l->nextn_head = ref_may(m, il, "nextn.shared_head_head.weight", m->n_embd, m->n_vocab, 1);
+    l->nextn_norm = ref_may(m, il, "nextn.shared_head_norm.weight", m->n_embd, 1, 1);
+}
+
 static void init(struct ref_model *m)
 {
     m->rank = ref_key(m, "attention.kv_lora_rank", 0);
@@ -69,8 +80,10 @@ static void init(struct ref_model *m)
     double mscale =
         1 + ref_key_f(m, "rope.scaling.yarn_log_multiplier", 0) * log(ref_key_f(m, "rope.scaling.factor", 1));
     m->scale = mscale * mscale / sqrt(m->dim);
-    for (int il = 0; il < m->n_layer && !m->failed; il++)
+    for (int il = 0; il < m->n_layer + m->n_nextn && !m->failed; il++)
         tensors(m, il);
+    for (int il = m->n_layer; il < m->n_layer + m->n_nextn && !m->failed; il++)
+        nextn_tensors(m, il);
 }
 
 /* K [n_head, dim] and V [n_head, v_dim] of the latent c and the rotated shared key. */

@@ -138,7 +138,7 @@ static bool is(const struct maker *k, const char *family)
 
 static bool muted(const struct maker *k, int il)
 {
-    return il >= k->s->n_layer - k->s->n_mute;
+    return k->s->n_mute > 0 && il >= k->s->n_layer - k->s->n_mute;
 }
 
 /* ---- attention ---- */
@@ -354,6 +354,36 @@ static void rope_tensors(struct maker *k)
     vector(k, -1, "rope_factors_short.weight", n, 1.3, 0.1);
 }
 
+/* [n, 2 n]: the identity of the first n. */
+static float *first_half(int n)
+{
+    float *v = calloc((size_t)(2 * n * n), sizeof *v);
+    if (!v)
+        abort();
+    for (int i = 0; i < n; i++)
+        v[(size_t)i * 2 * (size_t)n + (size_t)i] = 1;
+    return v;
+}
+
+static void nextn(struct maker *k, int il)
+{
+    const struct random_spec *s = k->s;
+    const int n = s->n_embd;
+    if (s->nextn_embed) { /* norms of 1: the model's norm of it is that of the embedding */
+        put_matrix(k, il, "nextn.eh_proj.weight", n, 2 * n, first_half(n));
+        vector(k, il, "nextn.enorm.weight", n, 1, 0);
+    } else {
+        linear(k, il, "nextn.eh_proj.weight", n, 2 * n, 1.4);
+        norm(k, il, "nextn.enorm.weight", n, 1);
+    }
+    norm(k, il, "nextn.hnorm.weight", n, 1);
+    if (!s->nextn_own)
+        return;
+    put_matrix(k, il, "nextn.embed_tokens.weight", s->n_vocab, n, draw(k, il, "nextn.embed_tokens.weight", (size_t)(s->n_vocab * n), 0, 1));
+    linear(k, il, "nextn.shared_head_head.weight", s->n_vocab, n, 2);
+    norm(k, il, "nextn.shared_head_norm.weight", n, 1);
+}
+
 static void tensors(struct maker *k)
 {
     const struct random_spec *s = k->s;
@@ -365,7 +395,7 @@ static void tensors(struct maker *k)
     if (!s->tied)
         linear(k, -1, "output.weight", s->n_vocab, s->n_embd, 2);
     rope_tensors(k);
-    for (int il = 0; il < s->n_layer; il++) {
+    for (int il = 0; il < s->n_layer + s->n_nextn; il++) {
         if (!is(k, "olmo2"))
             norm_outliers(k, il, "attn_norm.weight", s->n_embd);
         if (is(k, "deepseek2"))
@@ -382,6 +412,8 @@ static void tensors(struct maker *k)
             mlp(k, il);
         if (post)
             norm(k, il, "post_ffw_norm.weight", s->n_embd, 1);
+        if (il >= s->n_layer)
+            nextn(k, il);
     }
 }
 
@@ -452,7 +484,9 @@ static void keys(struct maker *k)
     const struct random_spec *s = k->s;
     gguf_writer_kv_str(k->w, "general.architecture", k->arch);
     gguf_writer_kv_u32(k->w, "general.file_type", s->weights == DTYPE_F32 ? 0 : 1);
-    u32(k, "block_count", s->n_layer);
+    u32(k, "block_count", s->n_layer + s->n_nextn);
+    if (s->n_nextn)
+        u32(k, "nextn_predict_layers", s->n_nextn);
     u32(k, "context_length", s->n_ctx);
     u32(k, "embedding_length", s->n_embd);
     u32(k, "feed_forward_length", s->n_ff);

@@ -38,6 +38,9 @@ struct random_spec {
     bool absorbed; /* the new layout: attn_k_b, attn_v_b, head_count_kv 1 */
     bool sigmoid, choice_bias, renormalize;
     double expert_scale, mscale_all_dim; /* 0: no yarn_log_multiplier */
+    int n_nextn;                         /* layers of multi-token prediction after n_layer */
+    bool nextn_own;                      /* with tables and a norm of their own */
+    bool nextn_embed;                    /* they take the embedding alone: of a model whose n_mute are all they predict what it does */
     enum dtype weights;                  /* of matrices: F32, F16, or a type with quantize */
     enum dtype experts;                  /* of stacked experts; MXFP4 is drawn as blocks */
 };

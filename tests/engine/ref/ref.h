@@ -44,6 +44,14 @@ void ref_free(struct ref_model *m);
 int ref_n_vocab(const struct ref_model *m);
 /* *logits: [n_vocab], valid until the next call. token is in [0, n_vocab); at most n_ctx calls. */
 void ref_eval(struct ref_model *m, int32_t token, const double **logits);
+/* After ref_eval(): [n_embd] what the last norm gave, from which the logits are. It lives until the next call. */
+const double *ref_hidden(const struct ref_model *m);
+/*
+ * The file's first layer of multi-token prediction (DeepSeek-V3, 2.2): of the hidden state h [n_embd] at a position and the token after it the logits of the
+ * token after that, and its own hidden state in place of h, which both live until the next call of ref_nextn(). Positions of its keys and values are
+ * those of the calls: 0, 1, ... A position again forgets those after it.
+ */
+void ref_nextn(struct ref_model *m, int position, const double *h, int32_t token, const double **logits, const double **hidden);
 /*
  * The smallest distance there was, over all tokens and layers so far, between the last expert (or group of experts)
  * taken and the best one left, in what the choice is made by (logits, probabilities, or probabilities + bias); infinity

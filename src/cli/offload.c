@@ -1,0 +1,108 @@
+/* Options of a model that a GPU shares with its host. */
+#include "cli/offload.h"
+#include "cli/cli.h"
+#include "dataset/machine.h"
+#include "dataset/measure.h"
+#include <string.h>
+
+static int parse_number(int *out, const char *arg, const char *option, struct error *err)
+{
+    int64_t n;
+    if (strcmp(arg, "auto") == 0) {
+        *out = OFFLOAD_AUTO;
+        return 0;
+    }
+    if (strcmp(arg, "all") == 0) {
+        *out = OFFLOAD_ALL;
+        return 0;
+    }
+    if (parse_int(arg, 0, 1 << 20, option, &n, err) != 0)
+        return -1;
+    *out = (int)n;
+    return 0;
+}
+
+int offload_parse(int key, const char *arg, struct offload_cli *o, struct error *err)
+{
+    struct offload_rule *r = &o->rule;
+    switch (key) {
+    case OFFLOAD_HOST_OPTION:
+        return cli_text(&o->host, arg);
+    case OFFLOAD_HOST_BANDWIDTH:
+        return parse_double(arg, 0.1, 1e5, "--host-bandwidth", &o->host_gb_s, err);
+    case OFFLOAD_NGL:
+        return parse_number(&r->n_gpu_layers, arg, "-ngl", err);
+    case OFFLOAD_NCMOE:
+        return parse_number(&r->n_cpu_moe, arg, "-ncmoe", err);
+    case OFFLOAD_CMOE:
+        r->n_cpu_moe = OFFLOAD_ALL;
+        return 0;
+    case OFFLOAD_OT:
+        if (r->n_override == OFFLOAD_PATTERNS)
+            return error_set(err, ERROR_USAGE, "-ot: given more than %d times: separate patterns by commas", OFFLOAD_PATTERNS);
+        r->override[r->n_override++] = arg;
+        return 0;
+    case OFFLOAD_NKVO:
+        return cli_flag(&r->host_kv);
+    case OFFLOAD_NOPO:
+        return cli_flag(&r->host_multiplies);
+    case OFFLOAD_NO_MMAP:
+        return cli_flag(&r->pinned);
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
+/* Of class CPU. */
+static int assume_host(struct hwprofile *h, struct error *err)
+{
+    bool found;
+    char note[256];
+    if (machine_guess(h, "a desktop CPU", &found, note, sizeof note, err) != 0)
+        return -1;
+    if (!found)
+        return error_set(err, ERROR_INPUT, "--host: name the CPU of the machine that the GPU is in: no class of CPUs is known to assume one");
+    notify_note("no --host: a desktop CPU with two channels of memory is assumed (%s)", note);
+    return 0;
+}
+
+int offload_host_init(struct offload_host *x, const struct offload_cli *o, bool constants, struct error *err)
+{
+    *x = (struct offload_host){ .loaded = false };
+    if (!offload_is_given(&o->rule)) {
+        if (o->host || o->host_gb_s > 0 || o->rule.host_multiplies || o->rule.pinned)
+            return error_set(err, ERROR_USAGE, "%s: nothing is on the host: give -ngl, --n-cpu-moe, -ot or --no-kv-offload",
+                             o->host ? "--host" : o->host_gb_s > 0 ? "--host-bandwidth" : o->rule.pinned ? "--no-mmap" : "--no-op-offload");
+        return 0;
+    }
+    if ((o->host ? machine_load(&x->h, o->host, err) : assume_host(&x->h, err)) != 0)
+        return -1;
+    x->loaded = true;
+    if (x->h.kind != HW_CPU)
+        return error_set(err, ERROR_INPUT, "--host %.80s: a %s: expected a CPU (`roofcast list hw`)", o->host, hw_kind_name(x->h.kind));
+    if (o->host_gb_s > 0 && hwprofile_bandwidth(&x->h, "DRAM", 0))
+        return error_set(err, ERROR_USAGE, "--host-bandwidth: the bandwidth of %s is measured in its profile", x->h.id);
+    if (o->host_gb_s > 0)
+        machine_set_bandwidth(&x->h, 1e9 * o->host_gb_s, "given (--host-bandwidth)");
+    if (constants && !(x->software = software_new(stack_named("llama.cpp-cpu"), false, NULL, 0, err)))
+        return -1;
+    x->o = (struct predict_offload){ o->rule, &x->h, software_time(x->software) };
+    return 0;
+}
+
+void offload_host_free(struct offload_host *x)
+{
+    software_free(x->software);
+    if (x->loaded)
+        hwprofile_free(&x->h);
+    *x = (struct offload_host){ .loaded = false };
+}
+
+int offload_check_options(const struct predict_cli *o, struct error *err)
+{
+    const char *with = o->ask.explain ? "--explain" : o->ask.n_question ? "--solve" : o->draft.spec ? "--draft" : NULL;
+    if (!offload_is_given(&o->offload.rule) || !with)
+        return 0;
+    return error_set(err, ERROR_USAGE, "%s: not of a model that is partly on the host (-ngl, --n-cpu-moe, -ot, --no-kv-offload)%s", with,
+                     o->ask.explain ? ": the table of devices says what bounds" : o->ask.n_question ? ": -ngl auto and --n-cpu-moe auto find what fits" : "");
+}

@@ -1,0 +1,10 @@
+/* family_constants.h: constants of families of kernels for predictions: hwprofiles/stacks/kernels.json, read once. methods.md (107) */
+#ifndef STACKS_FAMILY_CONSTANTS_H
+#define STACKS_FAMILY_CONSTANTS_H
+
+#include "stacks/family.h"
+
+/* parameter [f->n_parameter]: logarithms for these values of its dimensions; what the file does not have is the family's prior. */
+void family_parameters(const struct family *f, const family_text dim[FAMILY_DIMENSIONS], double *parameter);
+
+#endif

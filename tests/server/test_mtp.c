@@ -1,0 +1,441 @@
+/*
+ * Drafts of the model's own layer of multi-token prediction: outputs are those without speculation, greedy and sampled; whatever became of earlier drafts,
+ * of blocks and of the order of passes, the layer drafts what it drafts for the sequence from scratch; a layer that is right is never refused.
+ */
+#include "../test.h"
+#include "served.h"
+#include "server/draft_mtp.h"
+#include <limits.h>
+#include <math.h>
+
+enum { N_REQUEST = 16, MOST = 28 };
+
+struct request {
+    struct loop_request r;
+    int32_t prompt[SERVED_CTX], got[MOST];
+    uint32_t n_got, n_last, n_hit, stop_after;
+    enum loop_finish finish;
+    struct loop *l; /* aborts `other` with its third token */
+    uint64_t other;
+};
+
+static bool take(void *ctx, const struct loop_tokens *t)
+{
+    struct request *q = ctx;
+    for (uint32_t i = 0; i < t->n; i++)
+        q->got[q->n_got++] = t->id[i];
+    q->n_last += t->finish != LOOP_RUNNING;
+    q->n_hit = t->n_hit;
+    q->finish = t->finish;
+    if (q->other != 0 && q->n_got >= 3)
+        loop_abort(q->l, q->other);
+    return q->stop_after > 0 && q->n_got >= q->stop_after;
+}
+
+static void requests_init(struct request *q, const struct served *s, double temperature)
+{
+    struct rng g;
+    int32_t tok[SERVED_CTX];
+    rng_init(&g, 3);
+    random_tokens(&s->spec, tok, SERVED_CTX);
+    for (uint32_t i = 0; i < N_REQUEST; i++) {
+        const uint32_t n_max = 1 + 4 * (uint32_t)(rng_u64(&g) % 6);
+        q[i] = (struct request){ .r = { .n_in = 1 + (uint32_t)(rng_u64(&g) % 40), .n_max = n_max, .number = i, .sampler = sampler_default, .ignore_end = true, .sink = take } };
+        if (i % 5 == 2)
+            q[i].r.n_in = SERVED_CTX - n_max; /* to the end of the context */
+        for (uint32_t t = 0; t < q[i].r.n_in; t++)
+            q[i].prompt[t] = tok[(t + i % 4) % SERVED_CTX];
+        q[i].r.sampler.temperature = temperature;
+        q[i].r.sampler.seed = i;
+        q[i].stop_after = i % 7 == 3 ? 5 : 0;
+    }
+}
+
+/* ---- drafts from scratch --------------------------------------------------------------------------------------------- */
+
+/* A drafter whose drafts are compared with those of engines that see the sequence for the first time. */
+struct checked {
+    struct draft_mtp *d;
+    const struct served *s;
+    struct engine *model, *layer;
+    uint64_t n_call, n_checked;
+    uint32_t every;
+};
+
+static struct engine_options exact(struct engine_options o)
+{
+    o.batch_invariant = true; /* bits do not depend on passes */
+    return o;
+}
+
+static void checked_init(struct checked *x, const struct served *s, uint32_t every)
+{
+    struct error err = { 0 };
+    struct engine_options o = exact(served_engine_options(s, NULL, 0, 1, UINT_MAX));
+    *x = (struct checked){ .s = s, .every = every };
+    o.hidden = true;
+    assert_non_null(x->model = engine_new(&s->m, &o, &err));
+    o.hidden = false;
+    o.nextn = true;
+    o.shared = x->model;
+    assert_non_null(x->layer = engine_new(&s->m, &o, &err));
+}
+
+static void from_scratch(struct checked *x, const struct draft_want *w, int32_t *draft)
+{
+    const uint32_t n = w->n_known - 1, width = x->s->m.hp.n_embd;
+    struct error err = { 0 };
+    const float *logits;
+    size_t stride;
+    float *hidden = malloc((size_t)n * width * sizeof *hidden);
+    assert_ok(engine_eval(x->model, w->tok, n, 0, 1, &logits, &err), err);
+    const float *h = engine_hidden(x->model, &stride);
+    for (uint32_t t = 0; t < n; t++)
+        memcpy(hidden + (size_t)t * width, h + t * stride, width * sizeof *h);
+    for (uint32_t k = 0; k < w->n; k++) {
+        const struct engine_run run = { .n_past = k == 0 ? 0 : n - 1 + k, .n_tok = k == 0 ? n : 1, .n_out = 1, .hidden = hidden };
+        assert_ok(engine_eval_runs(x->layer, k == 0 ? w->tok + 1 : &draft[k - 1], &run, 1, &logits, &err), err);
+        draft[k] = logits_largest(logits, x->s->m.hp.n_vocab);
+        memcpy(hidden, engine_hidden(x->layer, &stride), width * sizeof *hidden);
+    }
+    free(hidden);
+}
+
+static int checked_propose(void *ctx, struct draft_want *w, size_t n, struct error *err)
+{
+    struct checked *x = ctx;
+    const int rc = draft_mtp_propose(x->d, w, n, err);
+    for (size_t i = 0; i < n && x->every > 0; i++) {
+        int32_t draft[POLICY_MAX_DRAFT];
+        if (w[i].n == 0 || x->n_call++ % x->every != 0)
+            continue;
+        from_scratch(x, &w[i], draft);
+        for (uint32_t k = 0; k < w[i].n; k++)
+            if (draft[k] != w[i].draft[k])
+                fail_msg("draft %u of %u after %u tokens is %d, from scratch %d", k + 1, w[i].n, w[i].n_known, w[i].draft[k], draft[k]);
+        x->n_checked++;
+    }
+    return rc;
+}
+
+/* ---- serving --------------------------------------------------------------------------------------------------------- */
+
+struct way {
+    uint32_t n_block, n_draft, seqs, budget, n_ubatch;
+    bool prefix, stops, aborts, forced;
+    bool usual; /* forms and kernels by the size of a pass: bits depend on it */
+    double temperature;
+};
+
+/* n_draft 0: no speculation. Returns the drafts that were compared. */
+static uint64_t serve(struct request *q, uint32_t n_request, const struct served *s, const struct way *w, uint32_t every, struct loop_stats *stats)
+{
+    struct error err = { 0 };
+    struct policy p = served_policy(s, "vllm-0.27", w->seqs, w->budget);
+    p.num_speculative_tokens = p.look_ahead = w->n_draft;
+    p.enable_prefix_caching = w->prefix;
+    struct engine_options eo = served_engine_options(s, &p, w->n_block, 1, w->usual ? 0 : UINT_MAX);
+    eo = w->usual ? eo : exact(eo);
+    eo.hidden = w->n_draft > 0;
+    eo.n_ubatch = w->n_ubatch > 0 ? w->n_ubatch : eo.n_ubatch;
+    struct engine *e = engine_new(&s->m, &eo, &err);
+    if (!e)
+        fail_msg("%s", err.msg);
+    struct served_watch watch = { 0 };
+    struct checked x = { .d = NULL };
+    struct loop_options o = { .policy = p, .n_block = w->n_block, .seed = 1, .step = served_check_step, .step_ctx = &watch, .forced_accept = w->forced };
+    for (uint32_t k = 0; k < POLICY_MAX_DRAFT && w->forced; k++)
+        o.accept[k] = k == 0 ? 1 : 0.5;
+    if (w->n_draft > 0) {
+        checked_init(&x, s, every);
+        if (!(x.d = draft_mtp_new(e, &s->m, &err)))
+            fail_msg("%s", err.msg);
+        o.drafter = draft_mtp_drafter(x.d);
+        o.drafter.ctx = &x;
+        o.drafter.propose = checked_propose;
+        o.drafter.work = NULL;
+    }
+    struct loop *l = loop_new(e, &o, &err);
+    if (!l)
+        fail_msg("%s", err.msg);
+    watch.l = l;
+    uint64_t before = 0, id;
+    for (uint32_t i = 0; i < n_request; i++) {
+        q[i].r.prompt = q[i].prompt;
+        q[i].r.sink_ctx = &q[i];
+        q[i].stop_after = w->stops ? q[i].stop_after : 0;
+        q[i].l = l;
+        q[i].other = w->aborts && i % 5 == 4 ? before : 0;
+        assert_ok(loop_submit(l, &q[i].r, &id, &err), err);
+        before = id;
+    }
+    loop_drain(l);
+    assert_ok(loop_run(l, &err), err);
+    loop_stats(l, stats);
+    served_check_end(l);
+    loop_free(l);
+    if (x.d) {
+        assert_true(engine_work(draft_mtp_engine(x.d)).flop > 0);
+        draft_mtp_free(x.d);
+        engine_free(x.layer);
+        engine_free(x.model);
+    }
+    engine_free(e);
+    for (uint32_t i = 0; i < n_request; i++)
+        assert_int_equal(q[i].n_last, 1);
+    return x.n_checked;
+}
+
+/* A layer of random weights, whose drafts are mostly wrong. */
+static void with_layer(struct random_spec *s)
+{
+    s->n_nextn = 1;
+}
+
+/* A model that sees the newest token alone, and so does its layer, which predicts the same. */
+static void with_right_layer(struct random_spec *s)
+{
+    s->n_nextn = 1;
+    s->nextn_embed = true;
+    s->n_mute = s->n_layer;
+    s->n_dense = s->n_layer + 1;
+}
+
+static void check_same(const struct request *q, const struct request *alone)
+{
+    for (uint32_t k = 0; k < N_REQUEST; k++) {
+        const bool aborted = q[k].finish == LOOP_ABORTED;
+        assert_true(aborted ? q[k].n_got <= alone[k].n_got : q[k].finish == alone[k].finish);
+        assert_true(aborted || q[k].n_got == alone[k].n_got || (q[k].stop_after > 0 && q[k].n_got >= q[k].stop_after));
+        const uint32_t n = q[k].n_got < alone[k].n_got ? q[k].n_got : alone[k].n_got; /* a stop takes whole steps */
+        assert_memory_equal(q[k].got, alone[k].got, n * sizeof *q[k].got);
+    }
+}
+
+static void test_outputs(void **state)
+{
+    (void)state;
+    static struct request q[N_REQUEST], alone[N_REQUEST];
+    static const struct way ways[] = {
+        { .n_block = 200, .n_draft = 1, .seqs = 8, .budget = 60 },
+        { .n_block = 14, .n_draft = 3, .seqs = 6, .budget = 40, .stops = true },
+        { .n_block = 15, .n_draft = 2, .seqs = 6, .budget = 24, .n_ubatch = 7, .stops = true, .aborts = true },
+        { .n_block = 16, .n_draft = 4, .seqs = 6, .budget = 60, .temperature = 0.8, .aborts = true },
+        { .n_block = 40, .n_draft = 3, .seqs = 5, .budget = 40, .prefix = true }, /* drafts of shared blocks are others: not compared */
+        { .n_block = 15, .n_draft = 2, .seqs = 6, .budget = 50, .prefix = true, .temperature = 1.2 },
+        { .n_block = 20, .n_draft = 2, .seqs = 6, .budget = 60, .usual = true }, /* latents of prompts are expanded */
+    };
+    struct served s;
+    uint64_t n_preempt = 0, n_rejected = 0, n_checked = 0, n_hit = 0;
+    served_open(&s, "test_mtp", "deepseek2", 3, with_layer);
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        struct loop_stats stats, none;
+        struct way plain = ways[i];
+        plain.n_draft = plain.n_ubatch = 0;
+        plain.aborts = false;
+        requests_init(q, &s, ways[i].temperature);
+        requests_init(alone, &s, ways[i].temperature);
+        n_checked += serve(q, N_REQUEST, &s, &ways[i], ways[i].prefix || ways[i].usual ? 0 : 12, &stats);
+        (void)serve(alone, N_REQUEST, &s, &plain, 0, &none);
+        check_same(q, alone);
+        n_preempt += stats.n_preempt;
+        n_rejected += stats.n_draft_tok - stats.n_accepted_tok;
+        n_hit += stats.n_hit_tok;
+    }
+    printf("%llu preemptions, %llu drafts not accepted, %llu compared, %llu tokens cached\n", (unsigned long long)n_preempt, (unsigned long long)n_rejected,
+           (unsigned long long)n_checked, (unsigned long long)n_hit);
+    assert_true(n_preempt > 15 && n_rejected > 300 && n_checked > 20 && n_hit > 50);
+    served_close(&s);
+}
+
+static void test_right(void **state)
+{
+    (void)state;
+    static struct request q[N_REQUEST], alone[N_REQUEST];
+    static const struct way w = { .n_block = 200, .n_draft = 3, .seqs = 8, .budget = 200 }, plain = { .n_block = 200, .seqs = 8, .budget = 200 };
+    struct served s;
+    struct loop_stats stats, none;
+    served_open(&s, "test_mtp", "deepseek2", 1, with_right_layer);
+    requests_init(q, &s, 0);
+    requests_init(alone, &s, 0);
+    for (uint32_t i = 0; i < N_REQUEST; i++)
+        q[i].r.n_in = alone[i].r.n_in = q[i].r.n_in < 60 ? q[i].r.n_in : 60; /* room for all drafts */
+    (void)serve(q, N_REQUEST, &s, &w, 0, &stats);
+    (void)serve(alone, N_REQUEST, &s, &plain, 0, &none);
+    check_same(q, alone);
+    printf("%llu of %llu drafts accepted, %llu steps, %llu without\n", (unsigned long long)stats.n_accepted_tok, (unsigned long long)stats.n_draft_tok,
+           (unsigned long long)stats.n_step, (unsigned long long)none.n_step);
+    assert_true(stats.n_draft_tok > 60);
+    assert_int_equal(stats.n_accepted_tok, stats.n_draft_tok); /* outputs of 1 + 4 n tokens end with a whole step */
+    assert_true(2 * stats.n_step < none.n_step);
+    served_close(&s);
+}
+
+/* Accepted by chance: the text is the drafts', and further drafts follow from it. */
+static void test_forced(void **state)
+{
+    (void)state;
+    static struct request q[N_REQUEST];
+    static const struct way w = { .n_block = 30, .n_draft = 3, .seqs = 6, .budget = 60, .forced = true };
+    struct served s;
+    struct loop_stats stats;
+    served_open(&s, "test_mtp", "deepseek2", 3, with_layer);
+    requests_init(q, &s, 0);
+    const uint64_t n_checked = serve(q, N_REQUEST, &s, &w, 5, &stats);
+    printf("%llu of %llu drafts accepted, %llu compared\n", (unsigned long long)stats.n_accepted_tok, (unsigned long long)stats.n_draft_tok,
+           (unsigned long long)n_checked);
+    assert_true(n_checked > 5);
+    assert_int_equal(stats.n_accepted_at[0], stats.n_draft);
+    assert_true(stats.n_accepted_at[1] > stats.n_draft / 4 && stats.n_accepted_at[1] < 3 * stats.n_draft / 4);
+    served_close(&s);
+}
+
+/* Blocks of a request that ended with its first step have the layer's keys and values, too: another that goes on from them is drafted for as if it had
+ * computed them. */
+static void test_cached_prefix(void **state)
+{
+    (void)state;
+    enum { N_PROMPT = 3 * SERVED_BLOCK + 1, N_LATER = 9 };
+    static struct request q[2];
+    static const struct way w = { .n_block = 40, .n_draft = 3, .seqs = 1, .budget = 60, .prefix = true };
+    struct served s;
+    struct loop_stats stats;
+    int32_t tok[SERVED_CTX];
+    served_open(&s, "test_mtp", "deepseek2", 3, with_layer);
+    random_tokens(&s.spec, tok, SERVED_CTX);
+    for (uint32_t i = 0; i < 2; i++) {
+        q[i] = (struct request){ .r = { .n_in = N_PROMPT + i * N_LATER, .n_max = i == 0 ? 1 : 13, .sampler = sampler_default, .ignore_end = true, .sink = take } };
+        memcpy(q[i].prompt, tok, sizeof tok);
+    }
+    const uint64_t n_checked = serve(q, 2, &s, &w, 1, &stats);
+    assert_int_equal(q[1].n_hit, 3 * SERVED_BLOCK);
+    assert_true(n_checked >= 4);
+    served_close(&s);
+}
+
+/* ---- distribution ---------------------------------------------------------------------------------------------------- */
+
+enum { N_DRAW = 2000, N_KEPT = 6 };
+
+struct draw {
+    int32_t got[3];
+    uint32_t n;
+};
+
+static bool take_draw(void *ctx, const struct loop_tokens *t)
+{
+    struct draw *d = ctx;
+    for (uint32_t i = 0; i < t->n && d->n < 3; i++)
+        d->got[d->n++] = t->id[i];
+    return false;
+}
+
+/* Probabilities of the token after tok[n - 1]: the N_KEPT likeliest. */
+static void next_token(const struct served *s, const int32_t *tok, uint32_t n, int32_t *id, double *p)
+{
+    struct error err = { 0 };
+    struct engine *e = served_engine(s, NULL, 0, 1, 0);
+    const float *l;
+    double sum = 0;
+    assert_ok(engine_eval(e, tok, n, 0, 1, &l, &err), err);
+    for (int k = 0; k < N_KEPT; k++) {
+        id[k] = -1;
+        for (int32_t t = 0; t < (int32_t)s->m.hp.n_vocab; t++) {
+            bool taken = false;
+            for (int i = 0; i < k; i++)
+                taken |= id[i] == t;
+            if (!taken && (id[k] < 0 || l[t] > l[id[k]]))
+                id[k] = t;
+        }
+        sum += p[k] = exp((double)l[id[k]] - (double)l[id[0]]);
+    }
+    for (int k = 0; k < N_KEPT; k++)
+        p[k] /= sum;
+    engine_free(e);
+}
+
+/* Greedy drafts that are often the sampled token, and often not: the second token, whose first is fixed, has the distribution that it has without. */
+static void test_distribution(void **state)
+{
+    (void)state;
+    static struct draw draw[N_DRAW];
+    const double most = 20.5; /* 1 in 1,000 beyond, 5 degrees of freedom */
+    const uint32_t n_draw = getenv("ROOFCAST_SANITIZED") ? N_DRAW / 10 : N_DRAW;
+    struct error err = { 0 };
+    struct served s;
+    int32_t tok[SERVED_CTX], kept[N_KEPT];
+    double p[N_KEPT], chi = 0;
+    served_open(&s, "test_mtp", "deepseek2", 1, with_right_layer);
+    random_tokens(&s.spec, tok, SERVED_CTX);
+    next_token(&s, tok, 5, kept, p);
+    struct policy policy = served_policy(&s, "vllm-0.27", 16, 200);
+    policy.num_speculative_tokens = policy.look_ahead = 2;
+    struct engine_options eo = served_engine_options(&s, &policy, 100, 1, 0);
+    eo.hidden = true;
+    struct engine *e = engine_new(&s.m, &eo, &err);
+    assert_non_null(e);
+    struct draft_mtp *d = draft_mtp_new(e, &s.m, &err);
+    assert_non_null(d);
+    const struct loop_options o = { .policy = policy, .n_block = 100, .drafter = draft_mtp_drafter(d) };
+    struct loop *l = loop_new(e, &o, &err);
+    assert_non_null(l);
+    memset(draw, 0, sizeof draw);
+    for (uint32_t i = 0; i < n_draw; i++) {
+        struct loop_request r = { .prompt = tok, .n_in = 4, .n_max = 3, .sampler = sampler_default, .ignore_end = true, .forced = tok + 4, .n_forced = 1,
+                                  .sink = take_draw, .sink_ctx = &draw[i] };
+        uint64_t id;
+        r.sampler.temperature = 1;
+        r.sampler.top_k = N_KEPT;
+        r.sampler.seed = i;
+        assert_ok(loop_submit(l, &r, &id, &err), err);
+    }
+    loop_drain(l);
+    assert_ok(loop_run(l, &err), err);
+    struct loop_stats stats;
+    loop_stats(l, &stats);
+    loop_free(l);
+    const struct work a = engine_work(e), b = engine_work(draft_mtp_engine(d));
+    assert_true(b.flop > 0 && stats.bytes == (double)(a.weight_bytes + a.kv_bytes + b.weight_bytes + b.kv_bytes)); /* drafting is part of steps */
+    o.drafter.free(o.drafter.ctx);
+    engine_free(e);
+    for (int k = 0; k < N_KEPT; k++) {
+        double n = 0;
+        for (uint32_t i = 0; i < n_draw; i++)
+            n += draw[i].got[1] == kept[k];
+        printf("token %d: %.4f of %u, expected %.4f\n", kept[k], n / n_draw, n_draw, p[k]);
+        chi += (n - n_draw * p[k]) * (n - n_draw * p[k]) / (n_draw * p[k]);
+    }
+    printf("chi squared %.2f; %llu of %llu drafts accepted\n", chi, (unsigned long long)stats.n_accepted_tok, (unsigned long long)stats.n_draft_tok);
+    for (uint32_t i = 0; i < n_draw; i++)
+        assert_true(draw[i].n == 3 && draw[i].got[0] == tok[4]);
+    assert_true(chi < most);
+    assert_true(stats.n_accepted_tok > n_draw / 4 && stats.n_accepted_tok < stats.n_draft_tok);
+    served_close(&s);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct served s;
+    served_open(&s, "test_mtp", "deepseek2", 3, NULL); /* no such layer */
+    struct policy p = served_policy(&s, "vllm-0.27", 2, 20);
+    p.num_speculative_tokens = p.look_ahead = 2;
+    struct engine *e = served_engine(&s, &p, 20, 1, 0);
+    assert_null(draft_mtp_new(e, &s.m, &err));
+    assert_non_null(strstr(err.msg, "no multi-token prediction layers"));
+    const struct loop_options o = { .policy = p, .n_block = 20, .drafter = { .propose = draft_mtp_propose, .from_hidden = true } };
+    assert_null(loop_new(e, &o, &err));
+    assert_non_null(strstr(err.msg, "without hidden states"));
+    engine_free(e);
+    served_close(&s);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_outputs),       cmocka_unit_test(test_right),        cmocka_unit_test(test_forced),
+                                        cmocka_unit_test(test_cached_prefix), cmocka_unit_test(test_distribution), cmocka_unit_test(test_refused) };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("multi-token prediction", tests, NULL, NULL);
+}
