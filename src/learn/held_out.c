@@ -219,6 +219,25 @@ static int set_figures(struct fold_figure *out, const struct holding *h, const s
     return 0;
 }
 
+/*
+ * Predictions are of another publication than the fit's. Without an engine or a model the rest of a row's publication stays, so those
+ * folds count where there is a single publisher only; what is new in a fold of a publisher says as much.
+ */
+static int calibrate(struct fit *f, const struct holding *h, struct error *err)
+{
+    const bool all = h->by[FOLD_SOURCE].n_group < 2;
+    struct held_row *row = malloc((h->n + 1) * sizeof *row);
+    size_t n = 0;
+    if (!row)
+        return error_oom(err, h->n * sizeof *row, "rows left out");
+    for (size_t i = 0; i < h->n; i++)
+        if (all || (h->held[i].fold != FOLD_ENGINE && h->held[i].fold != FOLD_WORK))
+            row[n++] = h->held[i];
+    const int rc = interval_calibrate(f, row, n, err);
+    free(row);
+    return rc;
+}
+
 int interval_fit(struct fit *f, const struct interval_input *x, struct error *err)
 {
     struct holding h = { .x = x };
@@ -233,7 +252,7 @@ int interval_fit(struct fit *f, const struct interval_input *x, struct error *er
     for (int key = 0; key < N_GROUPING && rc == 0; key++)
         rc = group(&h, key, err);
     rc = rc ? rc : leave_all(&h, err);
-    rc = rc ? rc : interval_calibrate(f, h.held, h.n, err);
+    rc = rc ? rc : calibrate(f, &h, err);
     if (rc == 0 && x->figure)
         rc = set_figures(x->figure, &h, f, err);
     cross_free(h.cross);

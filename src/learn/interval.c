@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const double level = 0.9;
+static const double nearest = 1e-3; /* duplicates may be predicted exactly */
 static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
 /* Publications that a node of the tree has to have to weigh as much as its parent. (60) */
 enum { PRIOR_GROUPS = 10 };
@@ -20,6 +21,8 @@ static const char *phase_of(const struct measurement *m)
 {
     if (*m->op)
         return m->op;
+    if (m->server_step)
+        return measure_metric_name(METRIC_TPOT);
     return m->metric == METRIC_TTFT || m->metric == METRIC_TPOT ? measure_metric_name(m->metric) : measure_phase_name(m->phase);
 }
 
@@ -129,7 +132,7 @@ static int set_node(struct fit *f, struct held_row *held, size_t n_held, int dep
     for (size_t i = 0; i < n_held; i++)
         if (held[i].side == side && same_node(depth, &held[i], like))
             room[n++] = &held[i];
-    const double groups = n > 0 ? (double)weigh(room, n) : 0, own = n > 0 ? log(upper_quantile(room, n)) : 0;
+    const double groups = n > 0 ? (double)weigh(room, n) : 0, own = n > 0 ? log(fmax(upper_quantile(room, n), nearest)) : 0;
     const uint16_t e = fit_effect(f, name, parent, 1 / sqrt(groups + PRIOR_GROUPS), err);
     if (e == FIT_NO_EFFECT)
         return -1;

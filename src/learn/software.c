@@ -14,6 +14,7 @@
 struct anchored_machine {
     char *id; /* of its profile */
     const struct stack *stack; /* of its first anchor */
+    char *source;              /* who measured the first of them, and predicts now */
     void *params;              /* its own, with several machines; NULL: the common ones */
 };
 
@@ -204,8 +205,9 @@ static void query_serve(struct query *x)
 static int query_init(struct query *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
 {
     const struct predict_options o = { .weights_bytes = NAN };
+    const struct anchored_machine *own = anchored_machine_of(s, h);
     x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
-                                 .source = "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
+                                 .source = own ? own->source : "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
                                  .date = "", .notes = "", .assumed = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
                                  .topology = "", .mode = "", .prompt = NAN, .flash_stated = true, .flash = !s->materialized };
     x->machine = (struct machine){ .loaded = true, .ln_sd = h->guess_ln_sd };
@@ -247,10 +249,11 @@ static const struct stack_traits *of_case(struct query *x, unsigned which)
 }
 
 /* The fit has "bandwidth hardware=rtx-4090". */
-static bool has_effect(const void *params, enum fitted_kind of, const struct fitted_row *r, enum dimension d, const char *name)
+static bool has_effect(const void *params, enum fitted_kind of, const struct fitted_row *r, enum time_parameter parameter, enum dimension d,
+                       const char *name)
 {
     char text[FIT_MAX_NAME];
-    (void)fit_name_add(text, fit_name_begin(text, time_parameter_name(TIME_BANDWIDTH)), name, r->dim[d]);
+    (void)fit_name_add(text, fit_name_begin(text, time_parameter_name(parameter)), name, r->dim[d]);
     return *r->dim[d] && fit_find(fitted_fit_of(params, of), text) != FIT_NO_EFFECT;
 }
 
@@ -261,10 +264,11 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
         return TIME_BY_KERNELS;
     fitted_row_of_case(&r, &x->traits, 0);
     const void *params = params_of(s, h);
-    const bool machine = has_effect(params, FITTED_DECODE, &r, DIM_HARDWARE, "hardware");
-    if (machine && (has_effect(params, FITTED_DECODE, &r, DIM_PLACE, "place") || has_effect(params, FITTED_RATE, &r, DIM_PLACE, "place"))) /* with this stack */
-        return TIME_BY_MACHINE;
-    return machine || has_effect(params, FITTED_DECODE, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
+    const bool machine = has_effect(params, FITTED_DECODE, &r, TIME_BANDWIDTH, DIM_HARDWARE, "hardware");
+    for (int k = FITTED_RATE; machine && k <= FITTED_DECODE; k++)
+        if (has_effect(params, (enum fitted_kind)k, &r, TIME_LAUNCH, DIM_PLACE, "place")) /* with this stack */
+            return TIME_BY_MACHINE;
+    return machine || has_effect(params, FITTED_DECODE, &r, TIME_BANDWIDTH, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
 }
 
 /* Rows do not count materialized scores: their engines' constants include the cost (36), (43). */
@@ -364,7 +368,7 @@ static const char *explain(const void *context, const struct hwprofile *h, const
         n += (size_t)snprintf(buf + n, size - n, "%s%.4g%s", n ? " x " : "", exp(f->effect[e].value), of ? of : "");
     }
     if (row.prior_var[parameter] > 0 && n < size)
-        n += (size_t)snprintf(buf + n, size - n, "; no separate measurement: */ %.3g (90 %%, priors.json)", exp(PREDICT_Z90 * sqrt(row.prior_var[parameter])));
+        n += (size_t)snprintf(buf + n, size - n, "%sno separate measurement: */ %.3g (90 %%, priors.json)", n ? "; " : "", exp(PREDICT_Z90 * sqrt(row.prior_var[parameter])));
     if (n == 0)
         snprintf(buf, size, "no separate measurement");
     else if (n < size)
@@ -399,7 +403,8 @@ static int list_machines(struct software *s, const struct workload *const *ancho
         if (!is_first_of_machine(anchor, i))
             continue;
         s->own[s->n_own].id = strdup(anchor[i]->machine->h.id);
-        if (!s->own[s->n_own].id)
+        s->own[s->n_own].source = strdup(anchor[i]->m->source);
+        if (!s->own[s->n_own].id || !s->own[s->n_own].source)
             return error_oom(err, sizeof anchor[i]->machine->h.id, "machines of anchors");
         s->own[s->n_own++].stack = anchor[i]->stack;
     }
@@ -481,6 +486,7 @@ void software_free(struct software *s)
         if (s->own[i].params)
             time_model_fitted.free(s->own[i].params);
         free(s->own[i].id);
+        free(s->own[i].source);
     }
     free(s->own);
     free(s);

@@ -357,7 +357,7 @@ static void software(struct explain *e, const struct about *a, const struct pred
     const double known = k->widen * time_spread(k, g, share), guess = k->guess_ln_sd;
     const double guessed = guess > 0 ? guess * guess / (known * known + guess * guess) : 0; /* of the variance */
     for (int i = 0; i < TIME_PARAMETER_COUNT; i++) {
-        if (!(fabs(g[i]) > 1e-9) || (i == TIME_REQUEST && k->parameter[i] == 0))
+        if (!(fabs(g[i]) > 1e-9) || (i == TIME_REQUEST && k->parameter[i] == 0 && !(share[i] > 0)))
             continue;
         const struct time_change *c = changed(o, (enum time_parameter)i);
         if (c)

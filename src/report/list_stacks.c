@@ -16,7 +16,7 @@ struct stack_row {
     uint32_t n_ubatch;
     uint64_t n_rows;
     bool fused;
-    struct slot_figure bandwidth, compute, launch;
+    struct slot_figure launch, step;
     json_t *constants;
 };
 
@@ -28,21 +28,19 @@ static const struct column columns[] = {
     { "fused", NULL, COL_BOOL, NULL, COL_JSON, AT(fused), EMPTY_VALUE, NULL, "graphs or a compiler fuse the launches of a decode step" },
     { "n_rows", "rows", COL_INT, NULL, COL_MAJOR, AT(n_rows), EMPTY_VALUE, NULL, "measurements of its constants; 0: constants common to all stacks, with a wider "
       "interval" },
-    { "bandwidth", "bandwidth", COL_FLOAT, "fraction", COL_MAJOR, AT(bandwidth.value), EMPTY_NULL, NULL, "of the memory bandwidth that its products reach, on an "
+    { "launch_s", "launch", COL_SECONDS, "s", COL_MAJOR, AT(launch.value), EMPTY_NULL, NULL, "per op of a decode step, in addition to its roofs, on an "
       "average machine; null, as the next ones: not measured" },
-    { "bandwidth_spread", "*/ (1 SD)", COL_FLOAT, NULL, COL_MAJOR, AT(bandwidth.spread), EMPTY_NULL, NULL, "uncertainty factor of the stack's effect, one "
+    { "launch_spread", "*/ (1 SD)", COL_FLOAT, NULL, COL_MAJOR, AT(launch.spread), EMPTY_NULL, NULL, "uncertainty factor of the stack's effect, one "
       "standard deviation" },
-    { "compute", "compute", COL_FLOAT, "fraction", COL_MAJOR, AT(compute.value), EMPTY_NULL, NULL, "of the peak" },
-    { "compute_spread", "*/ (1 SD)", COL_FLOAT, NULL, COL_MAJOR, AT(compute.spread), EMPTY_NULL, NULL, NULL },
-    { "launch_s", "launch", COL_SECONDS, "s", COL_MAJOR, AT(launch.value), EMPTY_NULL, NULL, "per op, in addition to its roofs" },
-    { "launch_spread", "*/ (1 SD)", COL_FLOAT, NULL, COL_MAJOR, AT(launch.spread), EMPTY_NULL, NULL, NULL },
+    { "step_s", "step", COL_SECONDS, "s", COL_MAJOR, AT(step.value), EMPTY_NULL, NULL, "per pass of whole requests" },
+    { "step_spread", "*/ (1 SD)", COL_FLOAT, NULL, COL_MAJOR, AT(step.spread), EMPTY_NULL, NULL, NULL },
     { "default_for", "default for", COL_TEXT, NULL, COL_MAJOR, AT(default_for), EMPTY_NULL, NULL, "machines for which it is the default" },
     { "source", NULL, COL_TEXT, NULL, COL_DATA, AT(source), EMPTY_NULL, NULL, "files that its constants were fitted to" },
     { "constants", NULL, COL_TEXT, NULL, COL_JSON, AT(constants), EMPTY_VALUE, "array of `list.stack.constant`", "the stack's effects" },
 };
 #undef AT
 static const char order[] =
-    "name n_rows n_ubatch bandwidth bandwidth_spread compute compute_spread launch_s launch_spread default_for source";
+    "name n_rows n_ubatch launch_s launch_spread step_s step_spread default_for source";
 
 /* Whether a constant is the stack's: "launch stack=vllm", "compute format=vllm 4 bits", "kv era=vllm before 2024-08" are vllm's, those of
 * vllm-x are not. */
@@ -74,33 +72,37 @@ static struct slot_figure slot_figure(const struct constants *c, enum time_param
     return (struct slot_figure){ time_parameter_value(s, own && all ? own->value + all->value : NAN), own ? exp(own->sd) : NAN };
 }
 
-static json_t *constants_json(const struct constants *c, const char *stack)
+/* Of rates: whole requests, decode steps, prompts. */
+static json_t *constants_json(const struct constants_file *f, const char *stack)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < c->n; i++)
-        if (is_of(c->c[i].name, stack))
-            json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:I}", "name", c->c[i].name, "value", exp(c->c[i].value), "spread",
-                                                  exp(c->c[i].sd), "n_rows", (json_int_t)c->c[i].n_row));
+    for (int k = FITTED_RATE; k <= FITTED_PROMPT; k++)
+        for (size_t i = 0; i < f->kind[k].n; i++) {
+            const struct constant *c = &f->kind[k].c[i];
+            if (is_of(c->name, stack))
+                json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:f, s:I}", "fit", fitted_kind_names[k], "name", c->name, "value", exp(c->value),
+                                                      "spread", exp(c->sd), "n_rows", (json_int_t)c->n_row));
+        }
     return list;
 }
 
-static void stack_row(struct table_rows *rows, const struct stack *s, const struct constants *c)
+static void stack_row(struct table_rows *rows, const struct stack *s, const struct constants_file *f)
 {
+    const struct constants *requests = &f->kind[FITTED_RATE];
     char text[256], name[96];
-    snprintf(name, sizeof name, "%s stack=%s", time_parameter_name(TIME_BANDWIDTH), s->id);
-    const struct constant *own = find(c, name);
+    snprintf(name, sizeof name, "%s stack=%s", time_parameter_name(TIME_STEP), s->id);
+    const struct constant *own = find(requests, name); /* requests, steps and prompts teach it (50) */
     struct stack_row *w = table_add(rows);
     software_default_for(s->id, text, sizeof text);
     w->name = s->id;
     w->n_ubatch = s->n_ubatch;
     w->fused = s->fused;
     w->n_rows = own ? own->n_row : 0;
-    w->bandwidth = slot_figure(c, TIME_BANDWIDTH, s->id);
-    w->compute = slot_figure(c, TIME_COMPUTE, s->id);
-    w->launch = slot_figure(c, TIME_LAUNCH, s->id);
+    w->launch = slot_figure(&f->kind[FITTED_DECODE], TIME_LAUNCH, s->id);
+    w->step = slot_figure(requests, TIME_STEP, s->id);
     w->default_for = table_text(rows, text);
-    w->source = table_text(rows, c->source);
-    w->constants = table_keep_json(rows, constants_json(c, s->id));
+    w->source = table_text(rows, requests->source);
+    w->constants = table_keep_json(rows, constants_json(f, s->id));
 }
 
 static int add_rows(struct table_rows *rows, struct error *err)
@@ -115,7 +117,7 @@ static int add_rows(struct table_rows *rows, struct error *err)
         return -1;
     }
     for (size_t i = 0; (s = stack_at(i)) != NULL; i++)
-        stack_row(rows, s, &f.kind[FITTED_RATE]);
+        stack_row(rows, s, &f);
     constants_free(&f);
     return 0;
 }

@@ -5,18 +5,27 @@ command -v jq >/dev/null || { echo "1..0 # SKIP no jq"; exit 0; }
 script=$top_srcdir/tests/bench/accuracy.sh
 mkdir -p "$tmp/bin" "$tmp/shared/data/measurements"
 for f in throughput_core throughput gpu_ops all_reduce hardware; do : >"$tmp/shared/data/measurements/$f.csv"; done
+mkdir "$tmp/shared/data/measurements/gpu_kernels"
+: >"$tmp/shared/data/measurements/gpu_kernels/gemm.csv"
+printf '%s\n' 'id,source,phase,batch' '1,"a, b",decode,1' '2,c,decode,8' '3,c,prefill,1' >"$tmp/shared/data/measurements/fresh.csv"
 # 100 rows of a class: half-width 10 %, error 5 %; COVER of them inside.
 cat >"$tmp/bin/roofcast" <<'E'
 #!/bin/sh
 [ "$1" = --version ] && { echo "roofcast 9.9"; exit; }
 case "$*" in *all_reduce*) echo "roofcast score: broken" >&2; exit 1 ;; esac
+case "$*" in
+*fresh-one*) [ "$(cut -c1 "$2" | paste -sd ' ')" = "i 1" ] && [ "$(jq -r .schema "$ROOFCAST_DATA/hwprofiles/stacks/constants.json")" = roofcast.constants ] &&
+    cmp -s "$ROOFCAST_DATA/hwprofiles/stacks/constants.json" "$top_srcdir/hwprofiles/stacks/constants_base.json" || exit 3 ;;
+*rates.csv*generation*) [ "$(head -n 1 "$2")" = 'id,source,phase,batch' ] || exit 3 ;;
+esac
 decode=0.05 anchor=0.05
 case "$*" in *anchor*) anchor=0.03 ;; esac
 jq -n --argjson d $decode --argjson a $anchor --argjson c "${COVER:-0.9}" '
-  def g($n; $e): { group: $n, rows: 100, unpriced: 1, bias: 0.01, mape: (2 * $e), median_ape: $e, p90_ape: (3 * $e), coverage90: $c };
+  def g($n; $e): { group: $n, rows: 100, unpriced: 1, bias: 0.01, mape: (2 * $e), median_ape: $e, p90_ape: (3 * $e), coverage90: $c, naive_ape: 0.1, half90: 0.1 };
   { schema: "roofcast.score", n_rows: 100, n_unpriced: 1,
     groups: [g("all"; 0.03), g("phase=decode"; $a), g("phase=decode,clean=yes"; $d), g("phase=prefill"; 0.08),
              g("phase=prefill,clean=yes"; 0.08), g("class=CPU"; 0.05),
+             g("phase=decode,kind=dense"; 0.08), (g("hardware=Example X1"; 0.3) | .rows = 20), (g("hardware=Few"; 0.9) | .rows = 19), g("hardware=Y"; 0.2),
              (g("hardware=Example X1,phase=prefill"; 0.4) | .rows = 10)],
     rows: [range(100) | { class: "CPU", phase: "decode", measured: 100, predicted: 105, lo: 94.5, hi: 115.5, error: 0.05 }] }'
 E
@@ -40,6 +49,14 @@ has '^| core without a price | 1 of 100 | 1 % | met ' && has '^| ops without a p
 ok $? "rows without a price"
 has '^| core, hardware left out | class=CPU | 100 | 90 % | 10 % | 5 % |  |$'
 ok $? "an interval that holds"
+has '^| fresh decode, as shipped: median | 5.0 % | 9.0 % | met ' && has '^| fresh, as shipped: inside the 90 % interval | 90.0 % | 85 to 95 % | met | 100 | |$' &&
+    has "^| fresh dense decode of one sequence, unseen: median over the naive predictor's | 0.80 | 0.75 | \*\*missed\*\* | 100 | |$"
+ok $? "fresh rates, and those of one sequence against the naive predictor, by constants that do not know them"
+has '^| all rates, generation left out | all | 100 | 3 % | 10 % | 90 % | 10 % | hardware=Example X1: 30 % of 20 rows |$' &&
+    has '^| all rates, generation left out | phase=decode | 100 | 5 % | 10 % | 90 % | 10 % |  |$' && has '^| rates set aside | all | 100 | 3 % '
+ok $? "a section of what is new: each key, with the worst group of 20 rows and more"
+has '^| kernels of gemm, GPU left out: median | 3.0 % | 12.0 % | met ' && has '^| gemm.csv | hardware=Y | 100 | 1 | 20 % | 60 % | 90 % |$' && ! has 'kernels of moe'
+ok $? "kernels by file and GPU"
 COVER=0.8
 export COVER
 accuracy && has '| class=CPU | 100 | 80 % | 10 % | 5 % | \*\*coverage\*\* |'

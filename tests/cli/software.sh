@@ -468,6 +468,6 @@ is "none" "none$(cell j_per_tok_lo)$(cell j_per_tok_hi)" "joules without constan
 
 run list stacks && has '^llama.cpp-cuda  *[1-9][0-9]*  *512 .*NVIDIA GPU' && has '^roofcast .*CPU, profiled'
 ok $? "list stacks: software with its constants"
-run list stacks -o json && jq -e '.rows | map(select(.name == "vllm"))[0] | .n_rows > 0 and (.constants | length > 3) and .bandwidth_spread > 1' "$tmp/out" >/dev/null
+run list stacks -o json && jq -e '.rows | map(select(.name == "vllm"))[0] | .n_rows > 0 and (.constants | length > 3) and .step_spread > 1' "$tmp/out" >/dev/null
 ok $? "each constant with its spread and rows"
 finish
