@@ -353,7 +353,8 @@ static int start_shipped(struct families *x, const struct fit_scope *scope, stru
     int rc = 0;
     for (size_t i = 0; family_at(i) && rc == 0; i++) {
         const struct constants *c = &file.kind[FITTED_KIND_COUNT + i];
-        const bool saw = scope->leave != LEAVE_NOTHING && constants_saw(c, leave_out_name(scope->leave), scope->left_out);
+        const bool saw = scope->leave == LEAVE_DATE ||
+                         (scope->leave != LEAVE_NOTHING && constants_saw(c, leave_out_name(scope->leave), scope->left_out));
         if (c->n > 0 && !saw)
             rc = start_from(&x->of[i], family_at(i), c, err);
     }

@@ -183,12 +183,21 @@ static int leave_rows(struct holding *h, struct error *err)
     return rc;
 }
 
+/*
+ * Predictions are of another publication than the fit's. Without an engine or a model the rest of a row's publication stays, so those
+ * folds count where there is a single publisher only; what is new in a fold of a publisher says as much.
+ */
+static bool calibrates(const struct holding *h, enum fold fold)
+{
+    return h->by[FOLD_SOURCE].n_group < 2 || (fold != FOLD_ENGINE && fold != FOLD_WORK);
+}
+
 static int leave_all(struct holding *h, struct error *err)
 {
     const bool engine = training_has_engine(h->x->workload[0]);
     int rc = h->by[FOLD_SOURCE].n_group > 1 ? 0 : leave_rows(h, err);
     for (int fold = 0; fold < FOLD_COUNT && rc == 0; fold++)
-        if (engine || fold != FOLD_ENGINE)
+        if ((engine || fold != FOLD_ENGINE) && (h->x->figure || calibrates(h, (enum fold)fold)))
             rc = leave_groups(h, (enum fold)fold, err);
     return rc;
 }
@@ -219,19 +228,14 @@ static int set_figures(struct fold_figure *out, const struct holding *h, const s
     return 0;
 }
 
-/*
- * Predictions are of another publication than the fit's. Without an engine or a model the rest of a row's publication stays, so those
- * folds count where there is a single publisher only; what is new in a fold of a publisher says as much.
- */
 static int calibrate(struct fit *f, const struct holding *h, struct error *err)
 {
-    const bool all = h->by[FOLD_SOURCE].n_group < 2;
     struct held_row *row = malloc((h->n + 1) * sizeof *row);
     size_t n = 0;
     if (!row)
         return error_oom(err, h->n * sizeof *row, "rows left out");
     for (size_t i = 0; i < h->n; i++)
-        if (all || (h->held[i].fold != FOLD_ENGINE && h->held[i].fold != FOLD_WORK))
+        if (calibrates(h, h->held[i].fold))
             row[n++] = h->held[i];
     const int rc = interval_calibrate(f, row, n, err);
     free(row);

@@ -1,6 +1,6 @@
 /*
- * interval: half-widths of 90 % intervals that grow with what is new about a row. Every training row is predicted without its publisher, machine,
- * machine's design, engine and model in turn (cross.h); the errors, in expected spreads, of rows with as much that is new to the fit
+ * interval: half-widths of 90 % intervals that grow with what is new about a row. Every training row is predicted without its publisher, machine
+ * and machine's design in turn, of a single publisher also without its engine and model (cross.h); the errors, in expected spreads, of rows with as much that is new to the fit
  * calibrate the half-widths of later rows like them (conformal prediction).
  *
  * source   methods.md (59), (60)

@@ -87,7 +87,7 @@ static const char *why_not(const struct workload *p, enum measure_file file, cha
         snprintf(buf, size, "part of its layers ran on another device");
         break;
     case KERNEL_ALONE:
-        snprintf(buf, size, "a single kernel of a server's engine: its constants come from priors.json, not from a fit");
+        snprintf(buf, size, "a single kernel: no family of kernels has this op");
         break;
     case TEACHES:
     case LESSON_COUNT:

@@ -188,7 +188,7 @@ static int spreads(struct fitted_one *x, const struct collected *c, size_t n_see
         return -1;
     const struct interval_input in = { .fit = &x->fit, .row = c->row, .fitted = c->r, .workload = c->workload, .n = c->n, .n_seen = n_seen,
                                      .sigma = x->sigma, .shown_sigma = anchor_sigma, .apart = apart,
-                                     .figure = x->fold };
+                                     .figure = apart ? x->fold : NULL };
     return interval_fit(&x->interval, &in, err);
 }
 

@@ -402,11 +402,10 @@ static int list_machines(struct software *s, const struct workload *const *ancho
     for (size_t i = 0; i < n; i++) {
         if (!is_first_of_machine(anchor, i))
             continue;
-        s->own[s->n_own].id = strdup(anchor[i]->machine->h.id);
-        s->own[s->n_own].source = strdup(anchor[i]->m->source);
-        if (!s->own[s->n_own].id || !s->own[s->n_own].source)
+        struct anchored_machine *own = &s->own[s->n_own++];
+        *own = (struct anchored_machine){ .id = strdup(anchor[i]->machine->h.id), .stack = anchor[i]->stack, .source = strdup(anchor[i]->m->source) };
+        if (!own->id || !own->source)
             return error_oom(err, sizeof anchor[i]->machine->h.id, "machines of anchors");
-        s->own[s->n_own++].stack = anchor[i]->stack;
     }
     return 0;
 }

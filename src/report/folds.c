@@ -15,7 +15,7 @@ static const struct column folds_columns[] = {
     { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "predicted" },
     { "median_ape", "median", COL_FRACTION, NULL, COL_KEY, AT(median_ape), EMPTY_VALUE, NULL, "of the absolute value of predicted / measured - 1" },
     { "mean_ln", "mean |ln|", COL_FLOAT, NULL, COL_KEY, AT(mean_ln), EMPTY_VALUE, NULL, "of the absolute value of ln predicted - ln measured" },
-    { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, AT(coverage90), EMPTY_VALUE, NULL, "by half-widths calibrated on the same rows" },
+    { "coverage90", "in 90 % interval", COL_FRACTION, NULL, COL_MAJOR, AT(coverage90), EMPTY_VALUE, NULL, "by the half-widths of the same fit" },
 };
 #undef AT
 const struct table_fields folds_fields = { "calibrate.fold", folds_columns, ARRAY_LEN(folds_columns) };

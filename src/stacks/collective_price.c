@@ -22,7 +22,7 @@ void collective_price_init(struct collective_price *k, const struct stack_traits
     const struct workload *p = x->p;
     enum { LIBRARY = 1, STACK, GENERATION, HARDWARE };
     family_text dim[FAMILY_DIMENSIONS] = { "" };
-    *k = (struct collective_price){ .known = x->one_step && x->maker == MAKER_NVIDIA && p->roofs && p->roofs->units.clock_hz > 0 && p->machine };
+    *k = (struct collective_price){ .known = x->one_step && x->maker == MAKER_NVIDIA && p->roofs && p->roofs->units.clock_hz > 0 };
     if (!k->known)
         return;
     k->clock_hz = p->roofs->units.clock_hz;
@@ -52,6 +52,8 @@ double collective_price_s(const struct stack_traits *x, const struct step *c)
     const double n = c->n_comm;
     struct collective_features f = { .clock_hz = k->clock_hz, .multicast = k->adds };
     if (!k->known || !hwprofile_link(&x->p->machine->h, (int)n) || !describe(&f, c) || !collective_links(&f, x->p->machine, n, n))
+        return 0;
+    if (f.link == COLLECTIVE_NETWORK)
         return 0;
     f.own = collective_is_own(&f);
     return exp(collective_ln_seconds(&f, f.own ? k->own : k->ring));

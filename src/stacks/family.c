@@ -14,6 +14,7 @@ static const struct family *const families[] = {
     &family_prompt,
     &family_collective,
 };
+_Static_assert(ARRAY_LEN(families) <= FAMILY_MOST, "a family more than there is room for");
 
 const struct family *family_at(size_t i)
 {

@@ -60,7 +60,7 @@ bool collective_links(struct collective_features *f, const struct machine *on, d
     const struct hw_link *pair = hwprofile_link(h, 2);
     const double bus_bytes_s = bus ? bus->bytes_s.value : on->link_bytes_s;
     f->n = n;
-    f->link = n > n_board ? COLLECTIVE_NETWORK : fast && !is_bus(fast) ? COLLECTIVE_BOARD : COLLECTIVE_BUS;
+    f->link = n > n_board || (fast && strcmp(fast->topology, "network") == 0) ? COLLECTIVE_NETWORK : fast && !is_bus(fast) ? COLLECTIVE_BOARD : COLLECTIVE_BUS;
     f->link_bytes_s = f->link == COLLECTIVE_NETWORK ? CARD * bus_bytes_s * fmin(n_board, CARDS)
                       : f->link == COLLECTIVE_BOARD ? fast->bytes_s.value : bus_bytes_s;
     f->crossings = pair && !is_bus(pair) ? n / 2 : n; /* bridged pairs */

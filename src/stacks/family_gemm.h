@@ -11,7 +11,7 @@ struct gemm_features {
     bool async;
     double m, n, k;                    /* tokens; rows and columns of the weight */
     double weight_bytes, act_bytes;    /* an element */
-    double copies;                     /* weights in turn; 0: none stays in the last cache */
+    double copies;                     /* weights in turn; 0: they stay in the last cache */
     double rounds;                     /* bytes moved an activation before the product, rounding it; 0: none */
 };
 
