@@ -150,9 +150,10 @@ static int record_reason(int rc, struct table_rows *rows, const struct subject *
 static int settle_offload(struct subject *s, struct predict_offload *settled, struct error *err)
 {
     struct model_classes x;
-    if (!s->o.offload)
+    if (!s->asked)
         return 0;
-    *settled = *s->o.offload;
+    *settled = *s->asked;
+    s->o.offload = s->asked;
     settled->rule.copied_tokens = offload_copied_tokens(s->cli->software.stack, &s->m->hp);
     if (model_classes_init(&x, s->m, err) != 0)
         return -1;
@@ -193,14 +194,13 @@ static int predict_change(struct table_rows *rows, const struct subject *base, c
 static int predict_one(struct table_rows *rows, struct subject *s, struct error *err)
 {
     const struct predict_ask *a = &s->cli->ask;
-    const struct predict_offload *const offload = s->o.offload;
     struct predict_offload settled;
-    int rc = check_threads(offload ? offload->host : s->h, s->cli->threads, err);
+    int rc = check_threads(s->asked ? s->asked->host : s->h, s->cli->threads, err);
     rc = rc ? rc : settle_offload(s, &settled, err);
     rc = record_reason(rc ? rc : predict_subject(rows, s, err), rows, s, err);
     for (size_t i = 0; i < a->n_change && rc == 0; i++)
         rc = predict_change(rows, s, &a->changes[i], err) < 0 ? -1 : 0;
-    s->o.offload = offload;
+    s->o.offload = s->asked;
     return rc;
 }
 
@@ -262,6 +262,7 @@ static int predict_on(struct table_rows *rows, const struct predict_cli *o, cons
 {
     const struct model *m = x->s.m;
     struct subject *s = &x->s;
+    s->asked = host->o.host ? &host->o : NULL;
     s->o = (struct predict_options){
         .time = o->roof ? NULL : time,
         .roof = o->roof,
@@ -277,7 +278,7 @@ static int predict_on(struct table_rows *rows, const struct predict_cli *o, cons
         .routing = &o->price.routing,
         .materialized = o->price.materialized,
         .roles = &x->roles,
-        .offload = host->o.host ? &host->o : NULL,
+        .offload = s->asked,
         .devices = x->devices,
     };
     int rc = 0;

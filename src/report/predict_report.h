@@ -92,6 +92,7 @@ struct subject {
     const struct whatif *change;
     const struct subject *base;    /* scenario without the change */
     const char *reason;            /* why there is no prediction; NULL: there is one */
+    const struct predict_offload *asked; /* offload options as given, perhaps with auto; o.offload: its numbers for this machine */
     bool alone;                    /* offload options that leave nothing on the host */
     struct predict_tally *tally;
     const struct predict_cli *cli;

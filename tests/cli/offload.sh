@@ -40,6 +40,12 @@ ok $? "what does not fit is said, with what finds it"
 run predict gpt-oss-120b -q MXFP4 --hw rtx-4090 --host ryzen-9950x --n-cpu-moe 30 --stack ik_llama.cpp
 grep -q 'Passes of 1024 tokens and more copy' "$tmp/out"
 ok $? "ik_llama.cpp copies weights for 32 tokens an expert"
+run predict $moe --host ryzen-9950x --n-cpu-moe auto --what-if memory=x2 --what-if memory=x0.5 -p 0 -o json
+jq -e '.rows | (map(.layout) | unique | length) == 3 and all(.fits != "no" and .fits != false)' "$tmp/out" >"$tmp/err" 2>&1
+ok $? "auto is found for each changed machine"
+run predict gpt-oss-20b -q MXFP4 --hw rtx-4090 --host ryzen-9950x --n-cpu-moe auto --what-if memory=x0.3 -p 0 -o json
+jq -e '.rows | .[0].layout == "1 device" and (.[1].layout | test("--n-cpu-moe [1-9]")) and .[1].fits == true' "$tmp/out" >"$tmp/err" 2>&1
+ok $? "also where all fits the machine as it is"
 fails 'nothing is on the host' "--host alone" predict $moe --host ryzen-9950x
 fails 'expected a CPU' "a GPU as the host" predict $moe --host rtx-4090 -ngl 3
 fails 'shares its memory with its CPU' "an Apple GPU" predict llama-3-8b --hw apple-m2 -ngl 3
