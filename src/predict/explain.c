@@ -105,7 +105,7 @@ static uint32_t groups_of(uint32_t n, uint32_t parts)
 /* The passes of step_prefill() and step_decode(), and their seconds. */
 static void add_phase(struct explaining *x, const struct predict_options *o, enum phase phase)
 {
-    const struct scenario sc = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
+    const struct scenario sc = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, false };
     const uint32_t group = groups_of(o->n_batch, o->layout.dp);
     if (phase == PHASE_PREFILL) {
         x->n_steps = 1;
@@ -456,7 +456,7 @@ static int explain_phase(struct explain *e, const struct about *a, const struct 
 
 static int explain_step(struct explain *e, const struct about *a, const struct predict_options *o, enum phase phase, struct error *err)
 {
-    const struct scenario sc = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
+    const struct scenario sc = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, false };
     struct time_features f;
     if (explain_phase(e, a, o, phase, 1, err) != 0)
         return -1;
@@ -499,11 +499,11 @@ static void software_of_both(struct explain *e, const struct about *a, const str
     const enum phase phase[2] = { PHASE_PREFILL, PHASE_DECODE };
     double sd_s[2] = { 0 };
     for (int p = 0; p < 2; p++) {
-        const struct scenario sc = { o[p]->n_prompt, o[p]->n_gen, o[p]->n_depth, o[p]->n_batch, o[p]->n_ubatch };
+        const struct scenario sc = { o[p]->n_prompt, o[p]->n_gen, o[p]->n_depth, o[p]->n_batch, o[p]->n_ubatch, false };
         sd_s[p] = p ? steps->n_gen * step_decode(a->s, a->r, &sc, NULL, NULL).sd_s : step_prefill(a->s, a->r, &sc, NULL, NULL).sd_s;
     }
     for (int p = 0; p < 2; p++) {
-        const struct scenario sc = { o[p]->n_prompt, o[p]->n_gen, o[p]->n_depth, o[p]->n_batch, o[p]->n_ubatch };
+        const struct scenario sc = { o[p]->n_prompt, o[p]->n_gen, o[p]->n_depth, o[p]->n_batch, o[p]->n_ubatch, false };
         struct time_features f;
         step_features(&f, a->s, a->r, &sc, phase[p]);
         software(e, a, o[p], &f, sd_s[p] / (sd_s[0] + sd_s[1]), p ? ", steps" : ", prompt");
@@ -513,8 +513,8 @@ static void software_of_both(struct explain *e, const struct about *a, const str
 static int explain_both(struct explain *e, struct timing *t, const struct about *a, const struct predict_options *prompt,
                         const struct predict_options *steps, struct error *err)
 {
-    const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
-                          later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch };
+    const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch, false },
+                          later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch, false };
     const bool whole = a->r->time && prompt->layout.pp <= 1;
     struct explain part[2] = { { .n = 0 }, { .n = 0 } };
     struct step_sum sum = { 0 };

@@ -253,10 +253,11 @@ static struct cost_options cost_of(const struct predict_options *o)
     return (struct cost_options){ .act_elem_bytes = 2, .type_k = o->type_k, .type_v = o->type_v, .routing = o->routing, .materialized = o->materialized };
 }
 
-/* Passes of one kind of a prompt: n tokens of each sequence from depth on. */
-static int price_prompt(struct whole *w, const struct asked *a, const struct offload_passes *x, uint32_t n, uint32_t depth, struct error *err)
+/* Passes of one kind of a prompt: n tokens of each sequence from depth on; continued: passes of the other kind follow. */
+static int price_prompt(struct whole *w, const struct asked *a, const struct offload_passes *x, uint32_t n, uint32_t depth, bool continued,
+                        struct error *err)
 {
-    const struct scenario sc = { n, 0, depth, a->o->n_batch, a->o->n_ubatch };
+    const struct scenario sc = { n, 0, depth, a->o->n_batch, a->o->n_ubatch, continued };
     const struct cost_options c = cost_of(a->o);
     struct pass_group g[2];
     for (int d = 0; d < OFFLOAD_DEVICES; d++)
@@ -264,6 +265,7 @@ static int price_prompt(struct whole *w, const struct asked *a, const struct off
             return -1;
     const size_t n_group = prefill_groups(n, depth, a->o->n_ubatch, a->o->n_batch, g);
     for (size_t i = 0; i < n_group; i++) {
+        g[i].p.n_out = continued ? 0 : g[i].p.n_out;
         const struct offload_traffic t = offload_traffic(x, &c, &g[i].p);
         add_traffic(w, a, &t, g[i].n, PHASE_PREFILL);
     }
@@ -280,8 +282,8 @@ static int price_prefill(struct prediction *out, const struct asked *a, const st
     const struct offload_passes *first = offload_passes_of(s, g[0].p.n_tok), *last = offload_passes_of(s, g[n - 1].p.n_tok);
     const uint32_t tail = first == last ? 0 : g[n - 1].p.n_tok / o->n_batch;
     begin(&w, role);
-    if (price_prompt(&w, a, first, o->n_prompt - tail, o->n_depth, err) != 0 ||
-        (tail > 0 && price_prompt(&w, a, last, tail, o->n_depth + o->n_prompt - tail, err) != 0))
+    if (price_prompt(&w, a, first, o->n_prompt - tail, o->n_depth, tail > 0, err) != 0 ||
+        (tail > 0 && price_prompt(&w, a, last, tail, o->n_depth + o->n_prompt - tail, false, err) != 0))
         return -1;
     end(&w, o, (double)o->n_prompt * o->n_batch);
     *out = w.p;
@@ -291,7 +293,7 @@ static int price_prefill(struct prediction *out, const struct asked *a, const st
 static int price_decode(struct prediction *out, const struct asked *a, const struct offload_split *s, struct step *role, struct error *err)
 {
     const struct predict_options *o = a->o;
-    const struct scenario sc = { 0, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
+    const struct scenario sc = { 0, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, false };
     const struct offload_passes *x = offload_passes_of(s, o->n_batch);
     const struct pass p = decode_pass(o->n_depth + (o->n_gen - 1) / 2, o->n_batch);
     const struct cost_options c = cost_of(o);

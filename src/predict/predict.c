@@ -153,7 +153,7 @@ static void price_phases(struct predict_result *r, const struct step_model *s, c
                          const struct predict_options *o)
 {
     struct phase_pricing x;
-    const struct scenario scenario = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
+    const struct scenario scenario = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, false };
     r->prefill = r->decode = prediction_none();
     if (o->n_prompt > 0) {
         r->prefill.role = o->roles ? o->roles->prefill : NULL;

@@ -72,8 +72,8 @@ static void as_whole(struct prediction *out, const struct step_sum *sum)
 static int price_whole(struct prediction *out, const struct op_classes *classes, const struct hwprofile *h,
                        const struct predict_options *prompt, const struct predict_options *steps, struct error *err)
 {
-    const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
-                          later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch };
+    const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch, false },
+                          later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch, false };
     struct estimator e;
     if (estimator_init(&e, classes, h, prompt, err) != 0)
         return -1;

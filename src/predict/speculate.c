@@ -270,7 +270,7 @@ static int speculate_classes(struct speculation *out, struct predict_result *r, 
                              struct error *err)
 {
     struct speculating x = { .o = o, .s = s, .seqs = (uint32_t)u64_ceil_div(o->n_batch, o->layout.dp > 0 ? o->layout.dp : 1) };
-    x.scenario = (struct scenario){ o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
+    x.scenario = (struct scenario){ o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, false };
     x.past[0] = o->n_depth + (o->n_gen - 1) / 2;
     x.past[1] = o->n_depth + o->n_gen / 2;
     if (predict_classes(r, l, h, o, err) != 0 || estimator_init(&x.t, l, h, o, err) != 0)

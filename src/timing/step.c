@@ -361,17 +361,27 @@ struct adding {
     const struct roofs *r;
     step_fn *fn;
     void *ctx;
+    bool continued; /* as in the scenario */
     struct step_sum sum;
     double longest_s; /* of the passes */
     struct cost emitted; /* with constants: of the ops emitted to fn */
 };
 
+/* Without logits where more of the prompt follows. */
+static struct pass pass_of(const struct pass *p, bool continued)
+{
+    struct pass own = *p;
+    own.n_out = continued ? 0 : own.n_out;
+    return own;
+}
+
 static void add_pass(void *ctx, const struct pass *p)
 {
     struct adding *x = ctx;
+    const struct pass own = pass_of(p, x->continued);
     if (interrupt_check(NULL) != 0) /* reported by the caller */
         return;
-    const struct step_sum one_pass = step_price(x->s, x->r, p, 1, x->fn, x->ctx);
+    const struct step_sum one_pass = step_price(x->s, x->r, &own, 1, x->fn, x->ctx);
     step_sum_add(&x->sum, &one_pass, 1);
     x->longest_s = fmax(x->longest_s, one_pass.seconds);
 }
@@ -379,7 +389,7 @@ static void add_pass(void *ctx, const struct pass *p)
 static void tell_pass(void *ctx, const struct pass *p)
 {
     struct adding *x = ctx;
-    const struct shape one_pass = { *p, 1, 1, true, false }; /* its case is known */
+    const struct shape one_pass = { pass_of(p, x->continued), 1, 1, true, false }; /* its case is known */
     if (interrupt_check(NULL) == 0)
         x->emitted = cost_add(x->emitted, emit(x->s, x->r, x->sum.which, &one_pass, x->fn, x->ctx));
 }
@@ -395,7 +405,7 @@ static size_t prefill_shapes(struct shape out[2], const struct scenario *o, uint
     const size_t n = prefill_groups(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, g);
     const bool small_batch = step_is_small_batch(o->n_prompt, o->n_ubatch);
     for (size_t i = 0; i < n; i++)
-        out[i] = (struct shape){ g[i].p, g[i].n, 1, true, small_batch };
+        out[i] = (struct shape){ pass_of(&g[i].p, o->continued), g[i].n, 1, true, small_batch };
     return n;
 }
 
@@ -415,7 +425,7 @@ static void prefill_together(struct adding *x, const struct scenario *o, uint32_
 static struct step_sum prefill_group(const struct step_model *s, const struct roofs *r, const struct scenario *o,
                                      uint32_t n_seq, step_fn *fn, void *ctx)
 {
-    struct adding x = { .s = s, .r = r, .fn = fn, .ctx = ctx };
+    struct adding x = { .s = s, .r = r, .fn = fn, .ctx = ctx, .continued = o->continued };
     const uint32_t pp = one(s->o.layout.pp);
     if (r->time)
         prefill_together(&x, o, n_seq);

@@ -42,6 +42,7 @@ struct step_sum step_price(const struct step_model *s, const struct roofs *r, co
 /* The sequences, prompts and generations of a prediction. */
 struct scenario {
     uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
+    bool continued; /* more of the prompt follows: no pass has logits */
 };
 
 /* The passes of the prompt, and the mean decode step, through the layout: work of a device, and seconds until all is done. A pipeline

@@ -333,11 +333,32 @@ static void test_prompts(void **state)
     assert_true(offload_bus_of(&gpu, true, false).copied_bytes_s >= offload_bus_of(&gpu, false, false).copied_bytes_s);
 }
 
+/* Only the last pass has logits: where it runs on the host, the copied passes before it need no head. */
+static void test_head_once(void **state)
+{
+    const struct offload_rule r = layers(0);
+    struct predict_options o = options();
+    struct predict_device d[DEVICE_COUNT];
+    const double head = bytes_of(&dense, "output.weight") - bytes_of(&dense, "attn_output.weight");
+    (void)state;
+    for (int roof = 0; roof < 2; roof++) {
+        o.roof = o.weights_only = roof > 0;
+        o.n_prompt = 512;
+        (void)priced(&dense, &r, o, d);
+        const double whole = d[DEVICE_BUS].phase[PHASE_PREFILL].bytes;
+        o.n_prompt = 512 + 31;
+        const struct predict_result p = priced(&dense, &r, o, d);
+        assert_true(whole - d[DEVICE_BUS].phase[PHASE_PREFILL].bytes > 0.9 * head);
+        assert_true(p.prefill.cost.weight_bytes < 2.0 * (double)dense.weight_bytes - bytes_of(&dense, "token_embd") - 0.9 * head);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places), cmocka_unit_test(test_refused),    cmocka_unit_test(test_memory),   cmocka_unit_test(test_fit),
         cmocka_unit_test(test_by_hand), cmocka_unit_test(test_all_on_gpu), cmocka_unit_test(test_monotone), cmocka_unit_test(test_prompts),
+        cmocka_unit_test(test_head_once),
     };
     return cmocka_run_group_tests_name("offload", tests, load, unload);
 }
