@@ -311,6 +311,14 @@ static int price_decode(struct prediction *out, const struct asked *a, const str
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
+/* Tokens of the largest pass, of the prompt or of a decode step. */
+static double largest_pass(const struct predict_options *o)
+{
+    struct pass_group g[2];
+    const size_t n = prefill_groups(o->n_prompt, o->n_depth, o->n_ubatch, o->n_batch, g);
+    return fmax(n > 0 ? g[0].p.n_tok : 0, o->n_gen > 0 ? o->n_batch : 0);
+}
+
 /* The GPU also has room for the largest weights that are copied to it, and for all buffers of a prompt's pass. */
 static int fit_device(struct predict_result *out, const struct asked *a, const struct offload_split *s, enum offload_device d, struct error *err)
 {
@@ -322,8 +330,8 @@ static int fit_device(struct predict_result *out, const struct asked *a, const s
         return -1;
     if (s->many.n_split >= 0 && memory_fit(&many, &s->many.on[d].classes, h, &elems, &own, err) != 0)
         return -1;
-    const double act = d == OFFLOAD_GPU ? fmax(out->act_peak_bytes, many.act_peak_bytes + (a->o->n_prompt >= s->many_tokens ? s->many.copied_most_bytes : 0))
-                                        : out->act_peak_bytes;
+    const double room = offload_passes_of(s, largest_pass(a->o)) == &s->many ? s->many.copied_most_bytes : 0;
+    const double act = d == OFFLOAD_GPU ? fmax(out->act_peak_bytes, many.act_peak_bytes + room) : out->act_peak_bytes;
     out->need_bytes += act - out->act_peak_bytes;
     out->act_peak_bytes = act;
     out->fits = !(out->mem_bytes > 0) || isnan(out->need_bytes) ? -1 : out->need_bytes <= out->usable_bytes;

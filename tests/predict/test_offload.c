@@ -353,12 +353,37 @@ static void test_head_once(void **state)
     }
 }
 
+/* Room on the GPU for copied weights: where the largest pass, of a prompt or a decode step, copies. */
+static void test_room(void **state)
+{
+    static const struct {
+        uint32_t n_prompt, n_gen, n_batch, n_ubatch;
+        bool copies;
+    } cases[] = { { 16, 0, 4, 512, true }, { 16, 0, 1, 512, false }, { 4096, 0, 1, 16, false }, { 0, 1, 32, 512, true }, { 0, 1, 31, 512, false } };
+    const struct offload_rule r = experts(OFFLOAD_ALL);
+    struct offload_rule stays = r;
+    struct predict_device d[DEVICE_COUNT];
+    (void)state;
+    stays.host_multiplies = true;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct predict_options o = options();
+        o.n_prompt = cases[i].n_prompt;
+        o.n_gen = cases[i].n_gen;
+        o.n_batch = cases[i].n_batch;
+        o.n_ubatch = cases[i].n_ubatch;
+        (void)priced(&mixture, &stays, o, d);
+        const double without = d[DEVICE_GPU].act_bytes;
+        (void)priced(&mixture, &r, o, d);
+        assert_int_equal(d[DEVICE_GPU].act_bytes - without > 0.99 * bytes_of(&mixture, "blk.0.ffn_up_exps"), cases[i].copies);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places), cmocka_unit_test(test_refused),    cmocka_unit_test(test_memory),   cmocka_unit_test(test_fit),
         cmocka_unit_test(test_by_hand), cmocka_unit_test(test_all_on_gpu), cmocka_unit_test(test_monotone), cmocka_unit_test(test_prompts),
-        cmocka_unit_test(test_head_once),
+        cmocka_unit_test(test_head_once), cmocka_unit_test(test_room),
     };
     return cmocka_run_group_tests_name("offload", tests, load, unload);
 }
