@@ -91,6 +91,7 @@ static bool is_input(const char *name)
 
 struct pattern {
     pcre2_code *code;
+    const char *option; /* not owned */
     enum offload_device device;
 };
 
@@ -146,6 +147,7 @@ static int compile(struct patterns *x, const char *s, size_t n, const char *opti
         pcre2_get_error_message(code, why, sizeof why);
         return error_set(err, ERROR_USAGE, "-ot \"%.200s\": %s at character %zu", option, (char *)why, (size_t)at + 1);
     }
+    p->option = option;
     x->n++;
     return 0;
 }
@@ -179,20 +181,31 @@ static int patterns_init(struct patterns *x, const struct offload_rule *r, struc
     return rc;
 }
 
-/* -1: none matches. */
-static int match(const struct patterns *x, const char *name)
+enum { NO_MATCH = -1, MATCH_FAILED = -2 };
+
+/* Device of the first pattern that matches; NO_MATCH; MATCH_FAILED: a match took too many steps. */
+static int match(const struct patterns *x, const char *name, struct error *err)
 {
-    for (size_t i = 0; i < x->n; i++)
-        if (pcre2_match(x->p[i].code, (PCRE2_SPTR)name, strlen(name), 0, 0, x->match, x->limits) >= 0)
+    for (size_t i = 0; i < x->n; i++) {
+        const int rc = pcre2_match(x->p[i].code, (PCRE2_SPTR)name, strlen(name), 0, 0, x->match, x->limits);
+        PCRE2_UCHAR why[120];
+        if (rc >= 0)
             return (int)x->p[i].device;
-    return -1;
+        if (rc == PCRE2_ERROR_NOMATCH)
+            continue;
+        pcre2_get_error_message(rc, why, sizeof why);
+        (void)error_set(err, ERROR_USAGE, "-ot \"%.200s\": %s at tensor %s: expected a pattern of at most %d steps", x->p[i].option, (char *)why, name, MATCH_STEPS);
+        return MATCH_FAILED;
+    }
+    return NO_MATCH;
 }
 
 /* ---- places -------------------------------------------------------------------------------------------------- */
 
-static enum offload_device place(const struct offload_places *p, const struct offload_rule *r, const struct patterns *x, const char *name)
+/* given: of match(), no error. */
+static enum offload_device place(const struct offload_places *p, const struct offload_rule *r, int given, const char *name)
 {
-    const int block = block_of(name), given = match(x, name);
+    const int block = block_of(name);
     if (given >= 0)
         return (enum offload_device)given;
     if (is_input(name))
@@ -215,11 +228,14 @@ int offload_places_init(struct offload_places *p, const struct offload_rule *r, 
         offload_places_free(p);
         return error_oom(err, m->n_tensors * sizeof *p->tensor, "places of tensors");
     }
-    const int rc = patterns_init(&x, r, err);
+    int rc = patterns_init(&x, r, err);
     for (int i = 0; i < n_layer; i++)
         p->block[i] = i < first ? OFFLOAD_HOST : OFFLOAD_GPU;
-    for (size_t i = 0; i < m->n_tensors && rc == 0; i++)
-        p->tensor[i] = place(p, r, &x, m->tensors[i].name);
+    for (size_t i = 0; i < m->n_tensors && rc == 0; i++) {
+        const int given = match(&x, m->tensors[i].name, err);
+        rc = given == MATCH_FAILED ? -1 : 0;
+        p->tensor[i] = place(p, r, given, m->tensors[i].name);
+    }
     for (int i = 0; i < n_layer && r->host_kv; i++)
         p->block[i] = OFFLOAD_HOST;
     patterns_free(&x);

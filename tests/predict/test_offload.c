@@ -144,7 +144,8 @@ static void test_refused(void **state)
     static const struct {
         const char *text, *message;
     } bad[] = { { "exps", "expected REGEX=DEVICE" }, { "=CPU", "expected REGEX=DEVICE" }, { "exps=", "expected REGEX=DEVICE" }, { "(exps=CPU", "missing" },
-                { "exps=CUDA1", "one GPU is predicted" }, { "exps=DISK", "found device \"DISK\"" } };
+                { "exps=CUDA1", "one GPU is predicted" }, { "exps=DISK", "found device \"DISK\"" },
+                { "((.?)+)+[0-9]{7}=CPU", "-ot \"((.?)+)+[0-9]{7}=CPU\": match limit exceeded" } };
     struct hwprofile gpu = machine(HW_GPU, 1e12, 40e9), apu = machine(HW_APU, 1e12, 40e9), cpu = machine(HW_CPU, 100e9, 200e9), none = machine(HW_GPU, 1e12, NAN);
     struct offload_places p;
     struct predict_result r;
