@@ -115,6 +115,9 @@ int nextn_add_tensors(struct model *m, uint32_t n, struct error *err)
     char name[NAME_SIZE_GLUE];
     if (check_arch(m->arch, m->name, err) != 0)
         return -1;
+    if (n > HPARAMS_MAX_LAYER || m->hp.n_layer > HPARAMS_MAX_LAYER - n)
+        return error_set(err, ERROR_USAGE, "--n-layer-nextn: found %u after %u blocks, expected at most %u: %d layers in all", n, m->hp.n_layer,
+                         HPARAMS_MAX_LAYER - m->hp.n_layer, HPARAMS_MAX_LAYER);
     glue_of(g, &m->hp);
     for (uint32_t layer = m->hp.n_layer; layer < m->hp.n_layer + n; layer++) {
         if (declare_layer(m, layer, model_declare_tensor, &d, err) != 0)

@@ -75,6 +75,7 @@ run synth deepseek-v3 --n-layer 2 --n-embd 64 --n-ff 96 --n-head 4 --n-vocab 300
     --n-lora-q 32 --n-lora-kv 32 --n-expert 16 --n-expert-used 2 --n-ff-exp 32 -q F16 -o "$tmp/g.gguf" &&
     run analyze "$tmp/g.gguf" && has expert_down && has attn_k_b
 ok $? "latent attention, and a layer with experts is kept"
+cp "$tmp/g.gguf" "$tmp/nextn.gguf"
 run synth "$tmp/g.gguf" --n-layer 3 -q Q8_0 -o "$tmp/h.gguf" && run analyze "$tmp/h.gguf" && has attn_k_b
 ok $? "the shape of a GGUF of another architecture than llama"
 run synth "$tmp/g.gguf" --n-layer-nextn 1 -q F16 -o "$tmp/h.gguf" && run analyze "$tmp/h.gguf" -o json && has '"n_tensors": 56,' &&
@@ -108,6 +109,7 @@ fails 2 "one MODEL" synth stories15m stories42m $x
 fails 1 "did you mean stories15m" synth storys15m $x
 fails 1 "at least 259" synth $(but --n-vocab) --n-vocab 100 $x
 fails 1 "n_embd" synth $(but --n-embd) --n-embd 2000000000 $x
+fails 2 "n-layer-nextn: found 2147483647 after 2 blocks, expected at most 4094" synth "$tmp/nextn.gguf" --n-layer-nextn 2147483647 $x
 fails 1 "multiple of" synth $(but --n-head-kv) --n-head-kv 3 $x
 fails 1 "no such file" synth no.gguf $x
 run synth $small -t 10000 -o "$tmp/x.gguf"
