@@ -360,6 +360,8 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
         rc = software_load(&software, &o->software, &asked, err);
     if (rc == 0)
         rc = offload_host_init(&host, &o->offload, software && !o->roof, err);
+    if (rc == 0)
+        rc = offload_note_unused(&host, &m, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
         if (i == 0 || predict_ask_machine(&o->ask))
             rc = predict_machine(&rows, o, l, &m, &d, software_time(software), &host, &tally, hw->v[i], err);

@@ -90,6 +90,26 @@ int offload_host_init(struct offload_host *x, const struct offload_cli *o, bool 
     return 0;
 }
 
+int offload_note_unused(const struct offload_host *x, const struct model *m, struct error *err)
+{
+    const struct offload_rule *r = &x->o.rule;
+    struct model_classes c;
+    struct offload_split s;
+    char text[256];
+    if (!x->o.host || r->n_gpu_layers == OFFLOAD_AUTO || r->n_cpu_moe == OFFLOAD_AUTO || (r->n_cpu_moe == 0 && r->n_override == 0))
+        return 0;
+    if (model_classes_init(&c, m, err) != 0)
+        return -1;
+    const int rc = offload_split_init(&s, r, m, &c.ops, err);
+    if (rc == 0 && s.alone)
+        notify_note("%s: no tensor of %s is on the host, but for the embedding table%s", offload_text(text, sizeof text, r), m->name,
+                    r->n_cpu_moe > 0 && offload_last_expert_block(m) == 0 ? ": it has no experts" : "");
+    if (rc == 0)
+        offload_split_free(&s);
+    model_classes_free(&c);
+    return rc;
+}
+
 void offload_host_free(struct offload_host *x)
 {
     software_free(x->software);

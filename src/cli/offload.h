@@ -41,6 +41,8 @@ struct offload_host {
 
 /* roof: bounds without constants. errors: --host without anything on it; a machine that is no CPU */
 int offload_host_init(struct offload_host *x, const struct offload_cli *o, bool constants, struct error *err);
+/* A note where --n-cpu-moe or -ot leaves nothing of the model on the host; of numbers, not of auto. errors: a pattern */
+int offload_note_unused(const struct offload_host *x, const struct model *m, struct error *err);
 void offload_host_free(struct offload_host *x);
 /* --explain, --solve, --draft and others that a model on two devices does not have. */
 int offload_check_options(const struct predict_cli *o, struct error *err);

@@ -46,6 +46,12 @@ ok $? "auto is found for each changed machine"
 run predict gpt-oss-20b -q MXFP4 --hw rtx-4090 --host ryzen-9950x --n-cpu-moe auto --what-if memory=x0.3 -p 0 -o json
 jq -e '.rows | .[0].layout == "1 device" and (.[1].layout | test("--n-cpu-moe [1-9]")) and .[1].fits == true' "$tmp/out" >"$tmp/err" 2>&1
 ok $? "also where all fits the machine as it is"
+run predict llama-3-8b -q Q4_K_M --hw rtx-4090 --host ryzen-9950x -ncmoe 8 -p 0 && grep -q 'n-cpu-moe 8: no tensor of .* is on the host.*it has no experts' "$tmp/err"
+ok $? "experts of a dense model: a note"
+run predict $moe --host ryzen-9950x -ot nosuch=CPU -p 0,512 && [ "$(grep -c 'ot nosuch=CPU: no tensor of' "$tmp/err")" = 1 ]
+ok $? "a pattern that matches nothing: a note, once"
+run predict $moe --host ryzen-9950x -ncmoe 3 -p 0 && ! grep -q 'no tensor of' "$tmp/err"
+ok $? "no note with experts on the host"
 fails 'nothing is on the host' "--host alone" predict $moe --host ryzen-9950x
 fails 'expected a CPU' "a GPU as the host" predict $moe --host rtx-4090 -ngl 3
 fails 'shares its memory with its CPU' "an Apple GPU" predict llama-3-8b --hw apple-m2 -ngl 3
