@@ -115,6 +115,10 @@ static double send_due(void *ctx)
     struct due due;
     uint64_t sent_ps;
     const uint64_t ps = now_ps(x, clock_now_s());
+    if (interrupt_pending()) { /* a loop that stops takes no more */
+        loop_stop(x->l);
+        return INFINITY;
+    }
     while (!x->failed && arrivals_take(&x->arrivals, ps, &due, &sent_ps)) {
         x->r->out[due.request].due_ps = due.ps;
         x->r->out[due.request].sent_ps = sent_ps;
@@ -125,8 +129,6 @@ static double send_due(void *ctx)
     }
     if (x->n_done == x->w->n)
         loop_drain(x->l);
-    if (interrupt_pending())
-        loop_stop(x->l);
     const uint64_t next_ps = arrivals_next_ps(&x->arrivals, ps);
     return next_ps == UINT64_MAX ? INFINITY : x->start_s + (double)next_ps / PS_PER_S;
 }
