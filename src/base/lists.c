@@ -14,6 +14,11 @@ int str_list_parse(struct str_list *l, const char *s, const char *what, struct e
     for (const char *p = s; l->n < n; p++) {
         const char *end = strchr(p, ',');
         size_t len = end ? (size_t)(end - p) : strlen(p);
+        const char *const next = p + len;
+        for (; len > 0 && *p == ' '; len--)
+            p++;
+        while (len > 0 && p[len - 1] == ' ')
+            len--;
         if (len == 0) {
             error_set(err, ERROR_USAGE, "%s: empty item in \"%s\"", what, s);
             goto fail;
@@ -24,7 +29,7 @@ int str_list_parse(struct str_list *l, const char *s, const char *what, struct e
             goto fail;
         }
         l->n++;
-        p += len;
+        p = next;
     }
     return 0;
 fail:

@@ -13,7 +13,7 @@ int int_list_parse(struct int_list *l, const char *s, int64_t lo, int64_t hi, co
                    struct error *err);
 void int_list_free(struct int_list *l);
 int64_t int_list_largest(const struct int_list *l); /* 0: none is above 0 */
-/* "a,b,c" split at commas (empty items are an error); free with str_list_free. */
+/* "a, b,c" split at commas, without blanks around items (empty items are an error); free with str_list_free. */
 struct str_list {
     char **v;
     size_t n;

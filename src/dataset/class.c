@@ -243,24 +243,37 @@ const char *machine_class(const struct hwprofile *h)
 
 /* ---- names ------------------------------------------------------------------------------------------------ */
 
-/* s begins with the word. */
-static bool word_at(const char *s, const char *word)
+/* The text of s after the word with which it begins; NULL: it does not. */
+static const char *after_word(const char *s, const char *word)
 {
     for (; *word; s++, word++) {
         if (*word == '$')
-            return !isalnum((unsigned char)*s);
+            return isalnum((unsigned char)*s) ? NULL : s;
         if (*word == '#' ? !isdigit((unsigned char)*s) : tolower((unsigned char)*s) != *word)
-            return false;
+            return NULL;
     }
-    return true;
+    return s;
+}
+
+/* whole: a number that ends the word ends in the name too. */
+static bool has_word(const char *name, const char *word, bool whole)
+{
+    for (const char *p = name; *p; p++) {
+        const char *const end = p == name || !isalnum((unsigned char)p[-1]) ? after_word(p, word) : NULL;
+        if (end && !(whole && end > p && isdigit((unsigned char)end[-1]) && isdigit((unsigned char)*end)))
+            return true;
+    }
+    return false;
 }
 
 bool class_has_word(const char *name, const char *word)
 {
-    for (const char *p = name; *p; p++)
-        if ((p == name || !isalnum((unsigned char)p[-1])) && word_at(p, word))
-            return true;
-    return false;
+    return has_word(name, word, false);
+}
+
+bool class_has_model(const char *name, const char *word)
+{
+    return has_word(name, word, true);
 }
 
 /* Replaces trademarks and punctuation by blanks: "Intel(R) Arc(TM) B580" -> "Intel Arc B580". */

@@ -94,7 +94,7 @@ int families_read(struct machine_family **out, size_t *n, const json_t *doc, con
 static bool has_any(const char *name, const json_t *words)
 {
     for (size_t i = 0; i < json_array_size(words); i++)
-        if (class_has_word(name, json_string_value(json_array_get(words, i))))
+        if (class_has_model(name, json_string_value(json_array_get(words, i))))
             return true;
     return false;
 }
@@ -107,7 +107,7 @@ static const json_t *model_of(const struct machine_family *f, const char *name)
     for (size_t i = 0; i < json_array_size(f->models); i++) {
         const json_t *o = json_array_get(f->models, i);
         const char *word = json_string_value(json_object_get(o, "word"));
-        if (strlen(word) > most && class_has_word(name, word)) {
+        if (strlen(word) > most && class_has_model(name, word)) {
             best = o;
             most = strlen(word);
         }

@@ -32,6 +32,8 @@ json_t *guess_profile(const struct measure_hw *g, const struct class_guess *clas
 
 /* class.c: the name has the word at a word boundary; '#' matches a digit, '$' the end of a word. */
 bool class_has_word(const char *name, const char *word);
+/* The same of a model's number: "ryzen # 1###" has no further digits, as "Ryzen 9 12345X" would. */
+bool class_has_model(const char *name, const char *word);
 /* class.c: {"value": 590e9, "unit": "B/s", "ln_sd": 0.6, "source": ".."}; sd NULL: without ln_sd. */
 int class_read_prior(const json_t *o, const char *ctx, const char *key, double *value, double *sd, const char **source, struct error *err);
 

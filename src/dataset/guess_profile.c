@@ -1,6 +1,7 @@
 /* Profile of a machine without one: figures of --hardware, else of the family or class that its name says. methods.md (56) */
 #include "dataset/families.h"
 #include <math.h>
+#include <string.h>
 
 static int put(json_t *o, const char *key, double v, const char *unit, const char *source)
 {
@@ -24,15 +25,33 @@ static struct figures figures_of(const struct measure_hw *g, const struct class_
     return (struct figures){ g->fp32, rate, rate, class->class->kind == HW_GPU && !(g->int8 > 0) ? 2 * rate : g->int8 };
 }
 
+/* Length of what at most `room` bytes show of a text: up to a semicolon, else up to a word. */
+static int shown(const char *text, size_t room)
+{
+    size_t n = strlen(text);
+    if (n <= room)
+        return (int)n;
+    const char *const clause = memchr(text, ';', room);
+    if (clause)
+        return (int)(clause - text);
+    for (n = room; n > 0 && text[n] != ' ';)
+        n--;
+    while (n > 0 && strchr(" ,:(", text[n - 1]))
+        n--;
+    return (int)n;
+}
+
 /* Sources of bandwidth and peaks, each of size bytes. */
 static void name_sources(char *guess, char *balance, size_t size, const struct class_guess *class)
 {
     const char *const name = class->class->name;
     if (class->family) {
-        snprintf(guess, size, "guess, of its family (%s): %s, %.60s", class->family->name, class->family->memory, class->source);
+        char *const end = guess + snprintf(guess, size, "guess, of its family (%.60s): %.60s, ", class->family->name, class->family->memory);
+        const size_t room = size - 1 - (size_t)(end - guess);
+        snprintf(end, room + 1, "%.*s", shown(class->source, room), class->source);
         snprintf(balance, size, "guess, of its family (%s): %g cores x %.3g GHz", class->family->name, class->cores, class->clock_hz / 1e9);
     } else {
-        snprintf(guess, size, "guess, of its class (%s): %.110s", name, class->source);
+        snprintf(guess, size, "guess, of its class (%s): %.*s", name, shown(class->source, 110), class->source);
         snprintf(balance, size, "guess, of its class (%s): bandwidth x %g FLOP/B", name, class->class->balance);
     }
 }
@@ -65,7 +84,7 @@ json_t *guess_profile(const struct measure_hw *g, const struct class_guess *clas
     rc = rc ? rc : json_object_set(spec, "peaks", peaks);
     json_t *name = rc == 0 ? json_text(g->hardware) : NULL;
     json_t *j = name ? json_pack("{s:s,s:i,s:o,s:s,s:s,s:O}", "schema", "roofcast.hwprofile", "version", 1, "name", name, "kind",
-                                 hw_kind_name(class->class->kind), "vendor", *class->vendor ? class->vendor : "?", "spec", spec)
+                                 hw_kind_name(class->class->kind), "vendor", class->vendor, /* "": as the name says */ "spec", spec)
                      : NULL;
     if (j && put_cores(j, class, guesses, balance) != 0) {
         json_decref(j);

@@ -355,6 +355,9 @@ int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note
         snprintf(note, size, "estimated as %s, %.4g GB/s */ %.2g (90 %%)%s", m.family, gb_s, half, h->kind == HW_CPU ? ", one socket" : "");
     else
         snprintf(note, size, "estimated as a machine of class %s: %.4g GB/s */ %.2g (90 %%)", m.class_name, gb_s, half);
+    const int n_socket = hardware_sockets(name);
+    if (n_socket > 1)
+        snprintf(note + strlen(note), size - strlen(note), "%s of the %d that the name says", *m.family ? "" : ", one socket", n_socket);
     return 0;
 }
 

@@ -244,6 +244,8 @@ double model_named_experts(const char *model);
  * names: the name, and 1.
  */
 const char *hardware_one(char *buf, size_t size, const char *name, int *n);
+/* Sockets that the name of a processor says: "2x Intel Xeon Gold 6430", "Dual EPYC 9654": 2; else 1. */
+int hardware_sockets(const char *name);
 /* Profile name of a machine that the profiles' own names do not match; "": none. */
 const char *hardware_alias(const char *hardware);
 

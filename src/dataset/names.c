@@ -582,9 +582,22 @@ static size_t before_count(const char *name, int *n)
     return len;
 }
 
+static const char dual[] = "dual ";
+
+int hardware_sockets(const char *name)
+{
+    int n = 1;
+    if (!is_processor(name))
+        return 1;
+    if (strncasecmp(name, dual, sizeof dual - 1) == 0)
+        return 2;
+    if (!after_count(name, &n))
+        (void)before_count(name, &n);
+    return n;
+}
+
 const char *hardware_one(char *buf, size_t size, const char *name, int *n)
 {
-    static const char dual[] = "dual ";
     const char *s = is_processor(name) ? NULL : after_count(name, n);
     snprintf(buf, size, "%s", s ? s : name);
     if (s)

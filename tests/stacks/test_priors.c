@@ -166,6 +166,9 @@ static void test_families(void **state)
         { "Core i9-11900K", HW_CPU, 51.2e9, 8, 8 * 4.2e9 * 32, "Intel Core of the 11th generation: 8 cores" },
         { "Intel Core Ultra 5 226V with Arc 130V [CPU]", HW_CPU, 136.5e9, 8, 8 * 3e9 * 32, "Lunar Lake): 8 cores" }, /* not its graphics */
         { "AMD EPYC 9999", HW_CPU, 360e9, 0, 0, "a machine of class CPU" },
+        { "Ryzen 9 12345X", HW_CPU, 90e9, 0, 0, "a machine of class CPU" }, /* five digits are not the 1000 series */
+        { "2x Intel Xeon Gold 6430", HW_CPU, 307.2e9, 32, 32 * 2.1e9 * 64, "one socket of the 2 that the name says" },
+        { "Dual EPYC 99999", HW_CPU, 360e9, 0, 0, "one socket of the 2" },
         { "Xeon Gold 6499", HW_CPU, 307.2e9, 32, 32 * 2.2e9 * 64, "32 cores (assumed)" },
         { "Core i7-1165G7 (Iris Xe iGPU)", HW_APU, 60e9, 0, 96 * 1.3e9 * 16, "96 units (assumed)" },
     };
@@ -186,6 +189,34 @@ static void test_families(void **state)
         assert_non_null(strstr(note, of[i].text));
         hwprofile_free(&h);
     }
+}
+
+/* The maker's name makes no difference; sources end with a clause. */
+static void test_makers(void **state)
+{
+    static const char *const of[][2] = { { "EPYC 99999", "AMD EPYC 99999" }, { "Xeon", "Intel Xeon" }, { "Ryzen 9 12345X", "AMD Ryzen 9 12345X" } };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+        struct hwprofile h[2];
+        struct error err = { 0 };
+        char note[256];
+        bool found;
+        for (int k = 0; k < 2; k++)
+            assert_ok(machine_guess(&h[k], of[i][k], &found, note, sizeof note, &err), err);
+        assert_string_equal(h[0].vendor, h[1].vendor);
+        assert_true(h[0].vendor[0] && strcmp(h[0].vendor, "?") != 0);
+        assert_true(h[0].mem_bw.value == h[1].mem_bw.value);
+        for (int k = 0; k < 2; k++)
+            hwprofile_free(&h[k]);
+    }
+    struct hwprofile h;
+    struct error err = { 0 };
+    char note[256];
+    bool found;
+    assert_ok(machine_guess(&h, "a desktop CPU", &found, note, sizeof note, &err), err);
+    assert_non_null(strstr(h.mem_bw.source, "names of servers say what they are"));
+    assert_null(strstr(h.mem_bw.source, "standard"));
+    hwprofile_free(&h);
 }
 
 /* Files of a constant: by name where it is written, by bit where it is held. */
@@ -219,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_machines_refused),
         cmocka_unit_test(test_families_refused),
         cmocka_unit_test(test_families),
+        cmocka_unit_test(test_makers),
         cmocka_unit_test(test_files),
     };
     environment_set_dirs(data_dirs());
