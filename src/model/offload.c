@@ -152,21 +152,40 @@ static int compile(struct patterns *x, const char *s, size_t n, const char *opti
     return 0;
 }
 
-/* Commas separate patterns, as in llama.cpp; one within (), [] or {} does not. */
-static int compile_list(struct patterns *x, const char *option, struct error *err)
+/* The end of a class "[...]" that begins at p: its last byte; a ']' right after "[" or "[^" is a member. */
+static const char *class_end(const char *p)
+{
+    const char *q = p + 1 + (p[1] == '^');
+    for (q += *q == ']'; *q && *q != ']'; q++)
+        q += *q == '\\' && q[1];
+    return *q ? q : p;
+}
+
+/* The comma that ends a pattern, or the end of the text: one after a backslash or within (), [] or {} is the pattern's. */
+static const char *pattern_end(const char *p)
 {
     int depth = 0;
-    const char *s = option;
-    for (const char *p = option;; p++) {
-        depth += *p == '(' || *p == '[' || *p == '{' ? 1 : *p == ')' || *p == ']' || *p == '}' ? -1 : 0;
-        p += *p == '\\' && p[1];
-        if (*p && (*p != ',' || depth > 0))
-            continue;
-        if (compile(x, s, (size_t)(p - s), option, err) != 0)
+    for (; *p && (*p != ',' || depth > 0); p++) {
+        if (*p == '\\' && p[1])
+            p++;
+        else if (*p == '[')
+            p = class_end(p);
+        else
+            depth += *p == '(' || *p == '{' ? 1 : *p == ')' || *p == '}' ? -1 : 0;
+    }
+    return p;
+}
+
+/* Commas separate patterns, as in llama.cpp. */
+static int compile_list(struct patterns *x, const char *option, struct error *err)
+{
+    for (const char *s = option;; s++) {
+        const char *const end = pattern_end(s);
+        if (compile(x, s, (size_t)(end - s), option, err) != 0)
             return -1;
-        if (!*p)
+        if (!*end)
             return 0;
-        s = p + 1;
+        s = end;
     }
 }
 

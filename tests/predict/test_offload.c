@@ -131,11 +131,14 @@ static void test_places(void **state)
     assert_near(on_host(&dense, &any), embedding, 0);
     const double table = bytes_of(&mixture, "token_embd"), exps = bytes_of(&mixture, "_exps.");
     const struct offload_rule two = experts(2), every = experts(OFFLOAD_ALL), named = pattern("ffn_.*_exps=CPU"),
-                              kept = pattern("blk\\.[0-1]\\.ffn_.*_exps\\.=CUDA0,exps=CPU"), ahead = pattern("\\.(?!0)\\d+\\.ffn_(up|down)_exps=CPU");
+                              comma = pattern("blk\\.0\\.ffn_up_exps\\,?=CPU,blk\\.1\\.ffn_up_exps=CPU"), set = pattern("blk\\.[](0]\\.ffn_up_exps=CPU,blk\\.1\\.ffn_up_exps=CPU"),
+              kept = pattern("blk\\.[0-1]\\.ffn_.*_exps\\.=CUDA0,exps=CPU"), ahead = pattern("\\.(?!0)\\d+\\.ffn_(up|down)_exps=CPU");
     assert_near(on_host(&mixture, &every), table + exps, 0);
     assert_near(on_host(&mixture, &named), table + exps, 0);
     assert_near(on_host(&mixture, &two), table + exps / 24, 1e-6 * exps);   /* 2 of 48 blocks, all alike */
     assert_near(on_host(&mixture, &kept), table + exps * 46 / 48, 1e-6 * exps); /* the first match applies */
+    assert_near(on_host(&mixture, &comma), table + exps / 48 * 2 / 3, 1e-6 * exps); /* no pattern ends at "\\,", nor in a class with a bracket */
+    assert_near(on_host(&mixture, &set), table + exps / 48 * 2 / 3, 1e-6 * exps);
     assert_near(on_host(&mixture, &ahead), table + exps * 47 / 48 * 2 / 3, 1e-6 * exps);
 }
 
