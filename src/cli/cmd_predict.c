@@ -146,7 +146,7 @@ static int record_reason(int rc, struct table_rows *rows, const struct subject *
     return 1;
 }
 
-/* Numbers of layers in place of auto, for this machine and scenario; without anything on the host there is no offload. */
+/* Numbers of layers in place of auto, for this machine and scenario; without anything on the host there is no offload. 1: nothing fits, and *err says so */
 static int settle_offload(struct subject *s, struct predict_offload *settled, struct error *err)
 {
     struct model_classes x;
@@ -161,12 +161,24 @@ static int settle_offload(struct subject *s, struct predict_offload *settled, st
     int rc = offload_check(&s->o, s->h, err);
     rc = rc ? rc : offload_fit(&settled->rule, &x.classes, s->h, &s->o, err);
     rc = rc ? rc : offload_split_init(&split, &settled->rule, s->m, &x.ops, err);
-    s->o.offload = split.alone ? NULL : settled;
+    s->o.offload = rc != 0 ? s->asked : split.alone ? NULL : settled;
     s->alone = split.alone;
+    s->tally->hosted |= rc == 0 && !split.alone;
     if (rc == 0)
         offload_split_free(&split);
     model_classes_free(&x);
     return rc;
+}
+
+/* A row that does not fit, with any numbers in place of auto. */
+static int add_unfit(struct table_rows *rows, struct subject *s, struct error *err)
+{
+    const struct error why = *err;
+    *err = (struct error){ 0 };
+    if (predict_add_reason(rows, s, why.msg, err) != 0)
+        return -1;
+    ((struct predict_row *)table_row(rows, rows->n - 1))->fits = 0;
+    return 0;
 }
 
 /* The scenario with a change of the machine or of its options. */
@@ -184,8 +196,12 @@ static int predict_change(struct table_rows *rows, const struct subject *base, c
     struct predict_offload settled;
     int rc = whatif_apply(&c->w, &h, &s.o, err);
     rc = rc ? rc : settle_offload(&s, &settled, err);
-    rc = rc ? rc : predict_subject(rows, &s, err);
-    rc = record_reason(rc, rows, &s, err);
+    if (rc == 1) {
+        rc = add_unfit(rows, &s, err);
+    } else {
+        rc = rc ? rc : predict_subject(rows, &s, err);
+        rc = record_reason(rc, rows, &s, err);
+    }
     whatif_profile_free(&h);
     return rc;
 }
@@ -196,8 +212,8 @@ static int predict_one(struct table_rows *rows, struct subject *s, struct error 
     const struct predict_ask *a = &s->cli->ask;
     struct predict_offload settled;
     int rc = check_threads(s->asked ? s->asked->host : s->h, s->cli->threads, err);
-    rc = rc ? rc : settle_offload(s, &settled, err);
-    rc = record_reason(rc ? rc : predict_subject(rows, s, err), rows, s, err);
+    rc = rc ? rc : settle_offload(s, &settled, err) != 0 ? -1 : predict_subject(rows, s, err);
+    rc = record_reason(rc, rows, s, err);
     for (size_t i = 0; i < a->n_change && rc == 0; i++)
         rc = predict_change(rows, s, &a->changes[i], err) < 0 ? -1 : 0;
     s->o.offload = s->asked;
@@ -367,6 +383,8 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
             rc = predict_machine(&rows, o, l, &m, &d, software_time(software), &host, &tally, hw->v[i], err);
     if (rc == 0 && rows.n == 0)
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: nothing to predict");
+    if (rc == 0 && tally.hosted)
+        offload_note_assumed(&host);
     if (rc == 0)
         rc = o->keep ? plot_prediction_of_rows(o->keep, &rows, o->roof, err)
              : solves ? predict_solve_print(&rows, o, &m, err) : predict_print(&rows, o, &m, err);

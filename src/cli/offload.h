@@ -37,11 +37,16 @@ struct offload_host {
     struct software *software; /* of llama.cpp's CPU back end; NULL: none */
     bool loaded;
     struct predict_offload o;  /* .o.host NULL: no offload */
+    char assumed[256];         /* what is assumed without --host; "": the host is named */
+    const char *needless;      /* an option without effect where nothing is on the host: "--no-mmap"; NULL: none */
 };
 
-/* roof: bounds without constants. errors: --host without anything on it; a machine that is no CPU */
+/* errors: --host and others without an option that may leave a part on it; a machine that is no CPU */
 int offload_host_init(struct offload_host *x, const struct offload_cli *o, bool constants, struct error *err);
-/* A note where --n-cpu-moe or -ot leaves nothing of the model on the host; of numbers, not of auto. errors: a pattern */
+/* The note of a host that is assumed, where it has a part of the model. */
+void offload_note_assumed(const struct offload_host *x);
+/* A note where the options leave nothing of the model on the host: --n-cpu-moe, -ot, or -ngl with options of a host; of numbers, not of auto.
+ * errors: a pattern */
 int offload_note_unused(const struct offload_host *x, const struct model *m, struct error *err);
 void offload_host_free(struct offload_host *x);
 /* --explain, --solve, --draft and others that a model on two devices does not have. */

@@ -69,7 +69,7 @@ int measure_read_offload(struct measurements *l, struct measurement *m, struct e
     (void)find_number(notes, layers, ARRAY_LEN(layers), 1, &m->n_gpu_layers);
     f->stated |= find_number(notes, experts, ARRAY_LEN(experts), 1, &f->n_cpu_moe);
     (void)find_number(notes, threads, ARRAY_LEN(threads), 1, &f->n_threads);
-    if (f->n_cpu_moe == 0 && (has_word(notes, "-cmoe") || has_word(notes, "--cpu-moe"))) {
+    if (has_word(notes, "-cmoe") || has_word(notes, "--cpu-moe")) { /* with a number too: each adds to what is on the host */
         f->n_cpu_moe = OFFLOAD_ALL;
         f->stated = true;
     }

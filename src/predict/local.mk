@@ -13,6 +13,9 @@ libpredict_a_SOURCES = \
   %D%/memory_fit.c \
   %D%/offload.c \
   %D%/offload.h \
+  %D%/offload_bus.c \
+  %D%/offload_internal.h \
+  %D%/offload_memory.c \
   %D%/options.c \
   %D%/options.h \
   %D%/predict.c \

@@ -1,43 +1,8 @@
 /* Predictions of a GPU and its host. methods.md (111) */
-#include "predict/offload.h"
-#include "predict/internal.h"
+#include "predict/offload_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the bus ------------------------------------------------------------------------------------------------ */
-
-/*
- * Host to GPU: 25 of 31.5 GB/s (PCIe 4.0 x16), 12 to 13 of 15.75 (3.0), 52 to 57 of 63 (5.0) from page-locked memory. Pageable memory is first copied by
- * a CPU thread into the driver's page-locked buffer: 10 GB/s, 6 to 15 by CPU. A change of device takes the link's hop. Source: doc/notes/offload.md.
- */
-static const double BUS_PART = 0.82, PAGEABLE_BYTES_S = 10e9, BUS_LN_SD = 0.2, PAGEABLE_LN_SD = 0.4;
-
-static const struct hw_link *pcie_of(const struct hwprofile *h)
-{
-    for (size_t i = 0; i < h->n_link; i++)
-        if (strcmp(h->link[i].topology, "pcie") == 0)
-            return &h->link[i];
-    return NULL;
-}
-
-struct offload_bus offload_bus_of(const struct hwprofile *gpu, bool pinned, bool bound)
-{
-    const struct hw_link *l = pcie_of(gpu);
-    struct offload_bus b = { .peak_bytes_s = l ? l->bytes_s.value : 31.5e9, .latency_s = l && l->latency_s.value >= 0 ? l->latency_s.value : 24e-6,
-                             .ln_sd = pinned ? BUS_LN_SD : PAGEABLE_LN_SD };
-    b.bytes_s = b.copied_bytes_s = (bound ? 1 : BUS_PART) * b.peak_bytes_s;
-    if (!pinned && !bound)
-        b.copied_bytes_s = fmin(b.bytes_s, PAGEABLE_BYTES_S);
-    b.latency_s = bound ? 0 : b.latency_s;
-    snprintf(b.source, sizeof b.source, "%.150s%s", l ? l->bytes_s.source : "assumed: PCIe 4.0 x16", pinned || bound ? "" : "; weights from pageable memory");
-    return b;
-}
-
-double offload_bus_s(const struct offload_bus *b, const struct offload_traffic *t)
-{
-    return t->n_split * b->latency_s + t->act_bytes / b->bytes_s + t->copied_bytes / b->copied_bytes_s;
-}
 
 /* ---- what can be predicted ------------------------------------------------------------------------------------ */
 
@@ -56,9 +21,15 @@ int offload_check(const struct predict_options *o, const struct hwprofile *h, st
     return 0;
 }
 
-static int check_stack(const struct estimator *e, struct error *err)
+/* Software without such options has none on the host, whatever the GPU is left with. */
+static int check_stack(const struct offload_asked *a, struct error *err)
 {
-    const char *const stack = e->timing.stack;
+    const struct predict_options own = offload_device_options(a->o, OFFLOAD_GPU);
+    struct estimator e;
+    if (estimator_init(&e, a->l, a->h, &own, err) != 0)
+        return -1;
+    const char *const stack = e.timing.stack;
+    estimator_free(&e);
     if (!stack || strncmp(stack, "llama.cpp", 9) == 0 || strncmp(stack, "ik_llama", 8) == 0)
         return 0;
     return error_set(err, ERROR_USAGE, "cannot predict: %s keeps no layers or experts on the host as -ngl, --n-cpu-moe and -ot say: --stack llama.cpp-cuda does", stack);
@@ -74,7 +45,7 @@ struct whole {
     double longest_s;         /* of one part: its roofs are shown */
 };
 
-static struct predict_options device_options(const struct predict_options *o, enum offload_device d)
+struct predict_options offload_device_options(const struct predict_options *o, enum offload_device d)
 {
     struct predict_options own = *o;
     own.offload = NULL;
@@ -105,7 +76,7 @@ static void add_roles(struct step *to, const struct step *from)
 }
 
 /* The roofs shown are those of the longest part. */
-static void add_part(struct whole *w, const struct prediction *p)
+static void add_part(struct whole *w, const struct prediction *p, enum offload_device d)
 {
     struct prediction *to = &w->p;
     struct step *const role = to->role;
@@ -115,6 +86,7 @@ static void add_part(struct whole *w, const struct prediction *p)
     if (p->seconds > w->longest_s) {
         w->longest_s = p->seconds;
         *to = *p;
+        to->host_roofs = d == OFFLOAD_HOST;
         to->role = role;
         to->cost = before.cost;
         memcpy(to->bound_s, before.bound_s, sizeof to->bound_s);
@@ -137,31 +109,21 @@ static void add_part(struct whole *w, const struct prediction *p)
         add_roles(role, p->role);
 }
 
-static void note_device(struct predict_device *d, enum phase phase, const struct prediction *p, const struct roofs *r, double times)
+static void note_device(struct predict_device *d, enum phase phase, const struct prediction *p, const struct roofs *r)
 {
     if (!d || !(p->seconds > 0))
         return;
-    if (p->seconds * times > d->phase[phase].seconds)
+    if (p->seconds > d->phase[phase].seconds)
         d->phase[phase].bound = p->bound;
     d->phase[phase].seconds += p->seconds;
     d->phase[phase].bytes += p->cost.weight_bytes + p->cost.kv_bytes;
     d->phase[phase].mbu = d->phase[phase].bytes / d->phase[phase].seconds / r->bytes_s;
 }
 
-/* One scenario's part of one device. */
-struct asked {
-    const struct predict_options *o;
-    const struct hwprofile *h;
-    const struct op_classes *l;
-    const struct offload_bus *bus;
-    struct predict_device *device; /* [DEVICE_COUNT]; NULL */
-    struct predict_result *r;
-};
-
-static int price_device(struct whole *w, const struct asked *a, const struct offload_passes *x, enum offload_device d, const struct scenario *sc,
+static int price_device(struct whole *w, const struct offload_asked *a, const struct offload_passes *x, enum offload_device d, const struct scenario *sc,
                         enum phase phase, struct error *err)
 {
-    const struct predict_options own = device_options(a->o, d);
+    const struct predict_options own = offload_device_options(a->o, d);
     struct step *role = calloc(ROLE_COUNT, sizeof *role);
     struct prediction p = { .role = role };
     struct phase_pricing pricing;
@@ -176,28 +138,25 @@ static int price_device(struct whole *w, const struct asked *a, const struct off
         free(role);
         return -1;
     }
-    int rc = d == OFFLOAD_GPU ? check_stack(&e, err) : 0;
-    if (rc == 0) {
-        e.roofs.parts = true;
-        phase_begin(&pricing, &e.roofs, &p);
-        const struct step_sum sum = phase == PHASE_PREFILL ? step_prefill(&e.step, &e.roofs, sc, phase_add, &pricing)
-                                                           : step_decode(&e.step, &e.roofs, sc, phase_add, &pricing);
-        phase_end(&pricing, &sum, 1);
-        if (d == OFFLOAD_GPU) {
-            a->r->stack = e.timing.stack;
-            a->r->basis = e.timing.stack ? time_basis_name(e.timing.basis) : NULL;
-        }
-        note_device(a->device ? &a->device[d] : NULL, phase, &p, &e.roofs, 1);
-        add_part(w, &p);
+    e.roofs.parts = true;
+    phase_begin(&pricing, &e.roofs, &p);
+    const struct step_sum sum = phase == PHASE_PREFILL ? step_prefill(&e.step, &e.roofs, sc, phase_add, &pricing)
+                                                       : step_decode(&e.step, &e.roofs, sc, phase_add, &pricing);
+    phase_end(&pricing, &sum, 1);
+    if (d == OFFLOAD_GPU || !a->r->stack) {
+        a->r->stack = e.timing.stack;
+        a->r->basis = e.timing.stack ? time_basis_name(e.timing.basis) : NULL;
     }
+    note_device(a->device ? &a->device[d] : NULL, phase, &p, &e.roofs);
+    add_part(w, &p, d);
     estimator_free(&e);
     free(role);
-    return rc;
+    return 0;
 }
 
 /* ---- the bus's part --------------------------------------------------------------------------------------------- */
 
-static void add_traffic(struct whole *w, const struct asked *a, const struct offload_traffic *t, double n_pass, enum phase phase)
+static void add_traffic(struct whole *w, const struct offload_asked *a, const struct offload_traffic *t, double n_pass, enum phase phase)
 {
     const struct offload_bus *b = a->bus;
     const double seconds = n_pass * offload_bus_s(b, t), bytes = n_pass * (t->act_bytes + t->copied_bytes);
@@ -254,7 +213,7 @@ static struct cost_options cost_of(const struct predict_options *o)
 }
 
 /* Passes of one kind of a prompt: n tokens of each sequence from depth on; continued: passes of the other kind follow. */
-static int price_prompt(struct whole *w, const struct asked *a, const struct offload_passes *x, uint32_t n, uint32_t depth, bool continued,
+static int price_prompt(struct whole *w, const struct offload_asked *a, const struct offload_passes *x, uint32_t n, uint32_t depth, bool continued,
                         struct error *err)
 {
     const struct scenario sc = { n, 0, depth, a->o->n_batch, a->o->n_ubatch, continued };
@@ -273,7 +232,7 @@ static int price_prompt(struct whole *w, const struct asked *a, const struct off
 }
 
 /* The last pass of a prompt may have too few tokens for the GPU to multiply the host's weights. */
-static int price_prefill(struct prediction *out, const struct asked *a, const struct offload_split *s, struct step *role, struct error *err)
+static int price_prefill(struct prediction *out, const struct offload_asked *a, const struct offload_split *s, struct step *role, struct error *err)
 {
     const struct predict_options *o = a->o;
     struct pass_group g[2];
@@ -290,7 +249,7 @@ static int price_prefill(struct prediction *out, const struct asked *a, const st
     return 0;
 }
 
-static int price_decode(struct prediction *out, const struct asked *a, const struct offload_split *s, struct step *role, struct error *err)
+static int price_decode(struct prediction *out, const struct offload_asked *a, const struct offload_split *s, struct step *role, struct error *err)
 {
     const struct predict_options *o = a->o;
     const struct scenario sc = { 0, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, false };
@@ -309,58 +268,6 @@ static int price_decode(struct prediction *out, const struct asked *a, const str
     return 0;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------- */
-
-/* Tokens of the largest pass, of the prompt or of a decode step. */
-static double largest_pass(const struct predict_options *o)
-{
-    struct pass_group g[2];
-    const size_t n = prefill_groups(o->n_prompt, o->n_depth, o->n_ubatch, o->n_batch, g);
-    return fmax(n > 0 ? g[0].p.n_tok : 0, o->n_gen > 0 ? o->n_batch : 0);
-}
-
-/* The GPU also has room for the largest weights that are copied to it, and for all buffers of a prompt's pass. */
-static int fit_device(struct predict_result *out, const struct asked *a, const struct offload_split *s, enum offload_device d, struct error *err)
-{
-    const struct predict_options own = device_options(a->o, d);
-    const struct hwprofile *h = d == OFFLOAD_GPU ? a->h : a->o->offload->host;
-    const struct roofs elems = { .act_elem_bytes = d == OFFLOAD_GPU ? 2 : 4 };
-    struct predict_result many = { .act_peak_bytes = 0 };
-    if (memory_fit(out, &s->few.on[d].classes, h, &elems, &own, err) != 0)
-        return -1;
-    if (s->many.n_split >= 0 && memory_fit(&many, &s->many.on[d].classes, h, &elems, &own, err) != 0)
-        return -1;
-    const double room = offload_passes_of(s, largest_pass(a->o)) == &s->many ? s->many.copied_most_bytes : 0;
-    const double act = d == OFFLOAD_GPU ? fmax(out->act_peak_bytes, many.act_peak_bytes + room) : out->act_peak_bytes;
-    out->need_bytes += act - out->act_peak_bytes;
-    out->act_peak_bytes = act;
-    out->fits = !(out->mem_bytes > 0) || isnan(out->need_bytes) ? -1 : out->need_bytes <= out->usable_bytes;
-    return 0;
-}
-
-static void note_memory(struct predict_device *d, const struct predict_result *m)
-{
-    d->weight_bytes = m->weight_total_bytes;
-    d->kv_bytes = m->kv_total_bytes;
-    d->act_bytes = m->act_peak_bytes;
-    d->need_bytes = m->need_bytes;
-    d->usable_bytes = m->usable_bytes;
-    d->fits = m->fits;
-}
-
-static int fit_devices(const struct asked *a, const struct offload_split *s, struct error *err)
-{
-    struct predict_result host = *a->r;
-    if (fit_device(a->r, a, s, OFFLOAD_GPU, err) != 0 || fit_device(&host, a, s, OFFLOAD_HOST, err) != 0)
-        return -1;
-    if (a->device) {
-        note_memory(&a->device[DEVICE_GPU], a->r);
-        note_memory(&a->device[DEVICE_HOST], &host);
-    }
-    a->r->fits = a->r->fits != 1 ? a->r->fits : host.fits == 0 ? 0 : 1;
-    return 0;
-}
-
 static void name_devices(struct predict_device *d, const struct hwprofile *h, const struct hwprofile *host)
 {
     static const char *const names[] = { "GPU", "CPU", "PCIe" };
@@ -373,10 +280,14 @@ static void name_devices(struct predict_device *d, const struct hwprofile *h, co
     }
 }
 
-static int predict_split(struct predict_result *r, const struct asked *a, const struct offload_split *s, struct error *err)
+static int predict_split(struct predict_result *r, const struct offload_asked *a, const struct offload_split *s, struct error *err)
 {
     const struct predict_options *o = a->o;
+    if (check_stack(a, err) != 0)
+        return -1;
     name_devices(a->device, a->h, o->offload->host);
+    if (a->device)
+        a->device[DEVICE_BUS].bus = *a->bus;
     if (a->device && s->many.n_split >= 0)
         a->device[DEVICE_BUS].copied_tokens = s->many_tokens;
     *r = (struct predict_result){ .n_devices = 1, .device = a->device };
@@ -386,13 +297,13 @@ static int predict_split(struct predict_result *r, const struct asked *a, const 
         return -1;
     r->ttft_s = r->prefill.seconds;
     r->itl_s = r->decode.seconds;
-    return fit_devices(a, s, err);
+    return offload_fit_devices(a, s, err);
 }
 
 int predict_offloaded(struct predict_result *r, const struct op_classes *l, const struct hwprofile *h, const struct predict_options *o, struct error *err)
 {
     const struct offload_bus bus = offload_bus_of(h, o->offload->rule.pinned, o->roof);
-    const struct asked a = { o, h, l, &bus, o->devices, r };
+    const struct offload_asked a = { o, h, l, &bus, o->devices, r };
     struct predict_options plain = *o;
     struct offload_rule rule = o->offload->rule;
     struct offload_split s;
@@ -402,62 +313,4 @@ int predict_offloaded(struct predict_result *r, const struct op_classes *l, cons
     const int rc = s.alone ? predict_classes(r, l, h, &plain, err) : predict_split(r, &a, &s, err);
     offload_split_free(&s);
     return rc;
-}
-
-/* ---- the largest part that fits ---------------------------------------------------------------------------------- */
-
-/* 1: fits the GPU; -1: error. */
-static int fits_gpu(const struct asked *a, const struct offload_rule *rule, struct error *err)
-{
-    struct offload_split s;
-    struct predict_result r = { .fits = 0 };
-    if (offload_split_init(&s, rule, a->l->m, a->l->ops, err) != 0)
-        return -1;
-    const struct predict_options plain = device_options(a->o, OFFLOAD_GPU);
-    const struct roofs elems = { .act_elem_bytes = 2 };
-    const int rc = s.alone ? memory_fit(&r, a->l, a->h, &elems, &plain, err) : fit_device(&r, a, &s, OFFLOAD_GPU, err);
-    offload_split_free(&s);
-    return rc != 0 ? -1 : r.fits == 1;
-}
-
-/* The number nearest to `best` that fits, between it and `worst`, which frees most of the GPU; memory is monotone. */
-static int nearest(const struct asked *a, struct offload_rule *rule, int *number, int best, int worst, struct error *err)
-{
-    *number = worst;
-    int fits = fits_gpu(a, rule, err);
-    if (fits != 1)
-        return fits;
-    *number = best;
-    fits = fits_gpu(a, rule, err);
-    int no = best, yes = fits == 1 ? best : worst;
-    while (fits >= 0 && abs(no - yes) > 1) {
-        *number = no + (yes - no) / 2;
-        fits = fits_gpu(a, rule, err);
-        *(fits == 1 ? &yes : &no) = *number;
-    }
-    *number = yes;
-    return fits < 0 ? -1 : 1;
-}
-
-int offload_fit(struct offload_rule *rule, const struct op_classes *l, const struct hwprofile *h, const struct predict_options *o, struct error *err)
-{
-    struct predict_result unused;
-    const struct asked a = { o, h, l, NULL, NULL, &unused };
-    const bool layers = rule->n_gpu_layers == OFFLOAD_AUTO, experts = rule->n_cpu_moe == OFFLOAD_AUTO;
-    const int all = (int)l->m->hp.n_layer + 1, last = offload_last_expert_block(l->m);
-    if (!layers && !experts)
-        return 0;
-    if (!(h->mem_bytes.value > 0))
-        return error_set(err, ERROR_INPUT, "cannot predict: the profile of %s has no memory size: give numbers in place of auto", h->id);
-    if (layers)
-        rule->n_gpu_layers = all;
-    if (experts)
-        rule->n_cpu_moe = 0;
-    int rc = experts ? nearest(&a, rule, &rule->n_cpu_moe, 0, last, err) : 0;
-    if (rc == 0 && layers)
-        rc = nearest(&a, rule, &rule->n_gpu_layers, all, 0, err);
-    if (rc == 0)
-        return error_set(err, ERROR_INPUT, "cannot predict: %s does not fit %s at this context with %s", l->m->name, h->id,
-                         experts && !layers ? "all experts on the host: -ngl auto moves layers too" : "any number of layers on the host");
-    return rc < 0 ? -1 : 0;
 }

@@ -20,7 +20,8 @@ struct offload_bus {
     double bytes_s, copied_bytes_s; /* activations, from page-locked memory; weights */
     double peak_bytes_s, latency_s; /* of the link; of a change of the device */
     double ln_sd;
-    char source[192];
+    bool of_profile, pinned; /* the rate is the profile's, not assumed; weights are copied from page-locked memory */
+    char source[160];        /* of peak_bytes_s */
 };
 /* Of the GPU's PCIe link; without one PCIe 4.0 x16, and source says so. bound: at the link's rate, without latency. */
 struct offload_bus offload_bus_of(const struct hwprofile *gpu, bool pinned, bool bound);
@@ -33,6 +34,7 @@ struct predict_device {
     char name[64];       /* profile; link: "" */
     double weight_bytes, kv_bytes, act_bytes, need_bytes, usable_bytes; /* NaN: unknown, and of the bus */
     int fits;            /* -1: unknown */
+    struct offload_bus bus; /* of the bus; zeros: of devices */
     double copied_tokens; /* bus: passes of so many tokens copy the host's weights to the GPU; NaN: none does, and of devices */
     struct {
         double seconds, bytes; /* weights and keys read; bus: bytes that cross */
@@ -48,7 +50,7 @@ int predict_offloaded(struct predict_result *r, const struct op_classes *l, cons
 /*
  * Replaces OFFLOAD_AUTO: the most layers on the GPU, or the fewest with experts on the host, that fit its memory for the scenario of *o. Both auto:
  * all layers, then experts; where even all experts on the host do not fit, fewer layers.
- * errors: the profile has no memory size; nothing fits
+ * 1: nothing fits, and *err says so. errors: the profile has no memory size
  */
 int offload_fit(struct offload_rule *rule, const struct op_classes *l, const struct hwprofile *h, const struct predict_options *o, struct error *err);
 /* ERROR_USAGE: options that predictions with offload do not have; ERROR_INPUT: machines. */

@@ -26,6 +26,7 @@ struct prediction {
     double bandwidth_bytes_s, peak_flop_s; /* of the largest op, after efficiency */
     char bandwidth_source[192], peak_source[192];
     char math[8];
+    bool host_roofs; /* with offload: those are the host's, not the GPU's */
     bool derived; /* a peak of another type was used (source says which) */
     struct step *role; /* [ROLE_COUNT] of predict_options.roles; NULL: not wanted, or no prediction */
 };

@@ -159,6 +159,18 @@ struct running running_of(const struct hwprofile *h, double power_w, double pric
     return w;
 }
 
+void running_add_host(struct running *w, double power_w, const struct hwprofile *gpu, const struct hwprofile *host)
+{
+    if (!isnan(power_w) || isnan(w->power_w))
+        return;
+    if (host->tdp_w.value > 0) {
+        w->power_w += host->tdp_w.value;
+        snprintf(w->power_source, sizeof w->power_source, "GPU and CPU, both at TDP; spec: %s; %s", gpu->tdp_w.source, host->tdp_w.source);
+    } else {
+        snprintf(w->power_source, sizeof w->power_source, "GPU alone, at TDP: without the host, whose profile has no TDP; spec: %s", gpu->tdp_w.source);
+    }
+}
+
 double running_j(const struct running *w, uint32_t n_devices, double seconds)
 {
     return n_devices * w->power_w * seconds;

@@ -20,11 +20,13 @@ int predict_request(struct request_result *q, const struct model *m, const struc
 /* Power and price of a device in use; NaN and "": unknown. */
 struct running {
     double power_w, price_usd_h;
-    char power_source[256], price_source[192];
+    char power_source[400], price_source[192];
 };
 
 /* power_w, price_usd_h: in place of the profile's, NaN: the profile's. */
 struct running running_of(const struct hwprofile *h, double power_w, double price_usd_h);
+/* With a part of the model on a host: its TDP too, unless power_w (as above) is given; without one power_source says that it is missing. */
+void running_add_host(struct running *w, double power_w, const struct hwprofile *gpu, const struct hwprofile *host);
 double running_j(const struct running *w, uint32_t n_devices, double seconds);
 double running_usd(const struct running *w, uint32_t n_devices, double seconds);
 

@@ -23,6 +23,7 @@ struct draft_cli {
 /* -ngl, --n-cpu-moe, -ot and related options, as given. */
 struct offload_cli {
     struct offload_rule rule;
+    bool placed;      /* an option that may leave a part on the host is given */
     const char *host; /* NULL: assumed */
     double host_gb_s; /* 0: its profile's */
 };
@@ -77,6 +78,7 @@ struct predict_tally {
     size_t n_priced;
     struct error first; /* reason of the first failure */
     char said[64];      /* the last machine warned of */
+    bool hosted;        /* some prediction has a part of the model on the host */
 };
 
 /* Scenario of a row: model, machine, options and phase. */

@@ -33,6 +33,12 @@ run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -o json --request 100+20 && cp "$
 run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -ngl 99 -o json --request 100+20 --host ryzen-9950x
 cmp -s "$tmp/out" "$tmp/plain.json"
 ok $? "-ngl 99: all layers on the GPU are no offload, to the last bit"
+run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -ngl 99 --host-bandwidth 40
+[ $status = 0 ] && grep -q -e '-ngl 99: no tensor of .* without effect: --host-bandwidth$' "$tmp/err" && ! grep -q 'is assumed' "$tmp/err"
+ok $? "options of a host with nothing on it: a note, and no host is assumed"
+run predict llama-3-8b -q Q4_K_M --hw "rtx-4090, rtx-2080ti" --n-cpu-moe 0 --host-bandwidth 80 -p 0
+[ $status = 0 ] && grep -q 'no tensor of .* without effect: --host-bandwidth$' "$tmp/err" && grep -q '^rtx-2080ti ' "$tmp/out"
+ok $? "the same with --n-cpu-moe 0; machines after a comma and a blank"
 run predict llama-3.1-70b -q Q4_K_M --hw rtx-4090 --host ryzen-9950x -ngl 60 -n 0
 grep -q '^Does not fit rtx-4090: needs .*-ngl auto' "$tmp/out"
 ok $? "what does not fit is said, with what finds it"
@@ -44,8 +50,15 @@ run predict $moe --host ryzen-9950x --n-cpu-moe auto --what-if memory=x2 --what-
 jq -e '.rows | (map(.layout) | unique | length) == 3 and all(.fits != "no" and .fits != false)' "$tmp/out" >"$tmp/err" 2>&1
 ok $? "auto is found for each changed machine"
 run predict gpt-oss-20b -q MXFP4 --hw rtx-4090 --host ryzen-9950x --n-cpu-moe auto --what-if memory=x0.3 -p 0 -o json
-jq -e '.rows | .[0].layout == "1 device" and (.[1].layout | test("--n-cpu-moe [1-9]")) and .[1].fits == true' "$tmp/out" >"$tmp/err" 2>&1
+jq -e '.rows | .[0].layout == "1 device" and (.[1].layout | test("--n-cpu-moe [1-9]")) and .[1].fits == null and .[1].devices[0].fits == true' "$tmp/out" >"$tmp/err" 2>&1
 ok $? "also where all fits the machine as it is"
+run predict $moe --host ryzen-9950x --n-cpu-moe auto --what-if memory=x0.01 -p 0 -o json
+[ $status = 0 ] && jq -e '.rows | .[0].tok_s > 0 and .[1].fits == false and (.[1].layout | endswith("--n-cpu-moe auto")) and (.[1].reason | contains("does not fit"))' "$tmp/out" >"$tmp/err" 2>&1
+ok $? "a change that nothing fits: a row that does not fit, with its reason"
+run predict $moe --cpu-moe --n-cpu-moe 3 --host ryzen-9950x -p 0 -o json && cp "$tmp/out" "$tmp/both.json"
+run predict $moe --n-cpu-moe 3 --cpu-moe --host ryzen-9950x -p 0 -o json && cmp -s "$tmp/out" "$tmp/both.json" &&
+    jq -e '.rows[0].layout | endswith("--n-cpu-moe all")' "$tmp/out" >"$tmp/err" 2>&1
+ok $? "--cpu-moe and --n-cpu-moe 3: both hold, in any order"
 run predict llama-3-8b -q Q4_K_M --hw rtx-4090 --host ryzen-9950x -ncmoe 8 -p 0 && grep -q 'n-cpu-moe 8: no tensor of .* is on the host.*it has no experts' "$tmp/err"
 ok $? "experts of a dense model: a note"
 run predict $moe --host ryzen-9950x -ot nosuch=CPU -p 0,512 && [ "$(grep -c 'ot nosuch=CPU: no tensor of' "$tmp/err")" = 1 ]
@@ -55,6 +68,8 @@ ok $? "no note with experts on the host"
 fails 'nothing is on the host' "--host alone" predict $moe --host ryzen-9950x
 fails 'expected a CPU' "a GPU as the host" predict $moe --host rtx-4090 -ngl 3
 fails 'shares its memory with its CPU' "an Apple GPU" predict llama-3-8b --hw apple-m2 -ngl 3
+fails 'auto, and a number or --cpu-moe' "auto with a number" predict $moe --cpu-moe --n-cpu-moe auto
+fails 'vllm keeps no layers' "another engine with nothing on the GPU" predict $moe -ngl 0 -p 0 --stack vllm --host ryzen-9950x
 fails 'one GPU only' "several GPUs" predict $moe -ngl 3 --tp 2 --host ryzen-9950x
 fails 'vllm keeps no layers' "another engine" predict $moe -ngl 3 --stack vllm --host ryzen-9950x
 fails '--explain: not of a model' "--explain" predict $moe -ngl 3 --explain
@@ -89,8 +104,10 @@ ok $? "compare: another part on the host is another setting"
     echo 'NVIDIA GeForce RTX 5080,gpt-oss-20b,MXFP4,decode,0,64,1,llama.cpp (CUDA),60,"tags=moe; ngl=99; ncmoe=12; host=AMD Ryzen 9 9950X"'
     echo 'NVIDIA GeForce RTX 5080,gpt-oss-20b,MXFP4,decode,0,64,1,llama.cpp (CUDA),60,"tags=moe; -ngl 99 -ot exps=CPU; host=AMD Ryzen 9 9950X; host_gbs=60"'
     echo 'NVIDIA GeForce RTX 5080,gpt-oss-20b,MXFP4,decode,0,64,1,llama.cpp (CUDA),60,tags=moe'
+    echo 'NVIDIA GeForce RTX 5080,gpt-oss-20b,MXFP4,decode,0,64,1,llama.cpp (CUDA),60,"tags=moe; -ngl 99 -ncmoe 3 --cpu-moe; host=AMD Ryzen 9 9950X"'
+    echo 'NVIDIA GeForce RTX 5080,gpt-oss-20b,MXFP4,decode,0,64,1,llama.cpp (CUDA),60,"tags=moe; -ngl 99 -ncmoe 24; host=AMD Ryzen 9 9950X"'
 } >"$tmp/rows.csv"
 run score "$tmp/rows.csv" -o json
-jq -e '.rows | sort_by(.line) | .[0].predicted < 0.8 * .[2].predicted and .[1].predicted < .[0].predicted' "$tmp/out" >"$tmp/err" 2>&1
-ok $? "notes of a CSV: ngl, ncmoe, -ot, host, host_gbs"
+jq -e '.rows | sort_by(.line) | .[0].predicted < 0.8 * .[2].predicted and .[1].predicted < .[0].predicted and .[3].predicted == .[4].predicted' "$tmp/out" >"$tmp/err" 2>&1
+ok $? "notes of a CSV: ngl, ncmoe, cpu-moe with it, -ot, host, host_gbs"
 finish

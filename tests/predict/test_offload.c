@@ -175,6 +175,69 @@ static void test_refused(void **state)
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
+/* Unknown where the host's memory is; no where the GPU's is too small, whatever the host's. */
+static void test_fits_unknown(void **state)
+{
+    struct hwprofile gpu = machine(HW_GPU, 1e12, 40e9), cpu = machine(HW_CPU, 100e9, NAN);
+    const struct predict_offload f = { layers(17), &cpu, NULL };
+    struct predict_device d[DEVICE_COUNT];
+    struct predict_options o = options();
+    struct predict_result r;
+    struct error err = { 0 };
+    (void)state;
+    o.offload = &f;
+    o.devices = d;
+    assert_ok(predict(&r, &dense, &gpu, &o, &err), err);
+    assert_int_equal(r.fits, -1);
+    assert_int_equal(d[DEVICE_HOST].fits, -1);
+    assert_true(d[DEVICE_HOST].need_bytes > 0.4 * (double)dense.weight_bytes);
+    gpu.mem_bytes = value(1e9);
+    assert_ok(predict(&r, &dense, &gpu, &o, &err), err);
+    assert_int_equal(r.fits, 0);
+    gpu.mem_bytes = value(40e9);
+    cpu.mem_bytes = value(1e9);
+    assert_ok(predict(&r, &dense, &gpu, &o, &err), err);
+    assert_int_equal(r.fits, 0);
+}
+
+/* Watts of both, or without those of the host, which is said; as given, where given. */
+static void test_power(void **state)
+{
+    struct hwprofile gpu = machine(HW_GPU, 1e12, 40e9), cpu = machine(HW_CPU, 100e9, 200e9);
+    (void)state;
+    gpu.tdp_w = value(300);
+    struct running w = running_of(&gpu, NAN, NAN);
+    running_add_host(&w, NAN, &gpu, &cpu);
+    assert_near(w.power_w, 300, 0);
+    assert_non_null(strstr(w.power_source, "without the host"));
+    assert_null(strstr(w.power_source, "bound"));
+    cpu.tdp_w = value(125);
+    w = running_of(&gpu, NAN, NAN);
+    running_add_host(&w, NAN, &gpu, &cpu);
+    assert_near(w.power_w, 425, 0);
+    assert_non_null(strstr(w.power_source, "GPU and CPU"));
+    assert_null(strstr(w.power_source, "bound"));
+    w = running_of(&gpu, 50, NAN);
+    running_add_host(&w, 50, &gpu, &cpu);
+    assert_near(w.power_w, 50, 0);
+    assert_non_null(strstr(w.power_source, "given"));
+}
+
+/* The bus says where its rate is from, and how weights are copied. */
+static void test_bus(void **state)
+{
+    struct hwprofile gpu = machine(HW_GPU, 1e12, 40e9);
+    (void)state;
+    const struct offload_bus b = offload_bus_of(&gpu, true, false);
+    assert_true(b.of_profile && b.pinned);
+    assert_string_equal(b.source, gpu.link->bytes_s.source);
+    gpu.n_link = 0;
+    const struct offload_bus assumed = offload_bus_of(&gpu, false, false);
+    assert_false(assumed.of_profile || assumed.pinned);
+    assert_string_equal(assumed.source, "assumed: PCIe 4.0 x16");
+    assert_near(assumed.copied_bytes_s, 10e9, 0);
+}
+
 static void test_memory(void **state)
 {
     struct predict_device d[DEVICE_COUNT];
@@ -214,7 +277,12 @@ static void test_fit(void **state)
     (void)state;
     assert_ok(model_classes_init(&x, &dense, &err), err);
     assert_ok(model_classes_init(&y, &mixture, &err), err);
-    struct offload_rule r = layers(OFFLOAD_AUTO), e = experts(OFFLOAD_AUTO);
+    struct offload_rule r = layers(OFFLOAD_AUTO), e = experts(OFFLOAD_AUTO), never = experts(OFFLOAD_AUTO);
+    gpu.mem_bytes = value(1e8);
+    assert_int_equal(offload_fit(&never, &y.classes, &gpu, &o, &err), 1); /* nothing fits */
+    assert_non_null(strstr(err.msg, "all experts on the host"));
+    err = (struct error){ 0 };
+    gpu.mem_bytes = value(6e9);
     assert_ok(offload_fit(&r, &x.classes, &gpu, &o, &err), err);
     gpu.mem_bytes = value(20e9);
     assert_ok(offload_fit(&e, &y.classes, &gpu, &o, &err), err);
@@ -257,6 +325,8 @@ static void test_by_hand(void **state)
     assert_near(d[DEVICE_GPU].phase[PHASE_DECODE].seconds, (16 * block + head) / 1e12, 1e-9);
     assert_near(d[DEVICE_BUS].phase[PHASE_DECODE].bytes, 2 * 4096 * 4, 0);
     assert_near(d[DEVICE_BUS].phase[PHASE_DECODE].seconds, 2 * 4096 * 4 / 10e9, 1e-12);
+    assert_true(p.decode.host_roofs && !p.prefill.host_roofs); /* of the longest part */
+    assert_near(p.decode.bandwidth_bytes_s, 100e9, 1e-3);
     assert_near(p.decode.seconds, (16 * block + row) / 100e9 + (16 * block + head) / 1e12 + 2 * 4096 * 4 / 10e9, 2e-9);
     assert_int_equal(p.decode.bound, BOUND_MEMORY);
     assert_near(d[DEVICE_HOST].phase[PHASE_DECODE].mbu, 1, 1e-3);
@@ -387,7 +457,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places), cmocka_unit_test(test_refused),    cmocka_unit_test(test_memory),   cmocka_unit_test(test_fit),
         cmocka_unit_test(test_by_hand), cmocka_unit_test(test_all_on_gpu), cmocka_unit_test(test_monotone), cmocka_unit_test(test_prompts),
-        cmocka_unit_test(test_head_once), cmocka_unit_test(test_room),
+        cmocka_unit_test(test_head_once), cmocka_unit_test(test_room),   cmocka_unit_test(test_fits_unknown), cmocka_unit_test(test_power),
+        cmocka_unit_test(test_bus),
     };
     return cmocka_run_group_tests_name("offload", tests, load, unload);
 }
