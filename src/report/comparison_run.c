@@ -216,7 +216,7 @@ int compare_read_prediction(struct compare_side *s, const char *name, const json
     if (s->entry.n == before)
         return error_set(err, ERROR_INPUT, "%.300s: rows: expected a test with a speed; found none", name);
     const struct compare_entry *const e = table_row(&s->entry, before);
-    snprintf(text, sizeof text, "prediction for %.64s on %.64s", e->model, e->setting[SETTING_MACHINE]);
+    snprintf(text, sizeof text, "prediction for %.50s on %.40s%s%.80s", e->model, e->setting[SETTING_MACHINE], *e->setting[SETTING_HOST] ? ", " : "", e->setting[SETTING_HOST]);
     s->what = s->what ? s->what : compare_text(s, text);
     return 0;
 }

@@ -15,6 +15,7 @@ struct html_test {
     size_t file;       /* html_report.file */
     char model[128], preset[128], type[32], hw[128], engine[48], test[64]; /* preset: what model_load() takes */
     bool decode, predicted, shared; /* shared: a part of the model is on the host (methods.md (111)) */
+    char part[160];       /* of a prediction with such a part: "GPU and ryzen-9950x, --n-cpu-moe 20" */
     struct layout layout; /* zeros: one device */
     double n_prompt, n_gen, n_depth, n_batch, n_threads;
     double tok_s, tok_s_lo, tok_s_hi, sd; /* of all sequences; 90 % interval of a prediction; sample standard deviation of a measurement */

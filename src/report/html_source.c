@@ -155,6 +155,8 @@ static void add_predicted(struct html_data *d, size_t file, const json_t *row)
     COPY(t->reason, html_text(row, "reason"));
     t->predicted = true;
     t->shared = json_array_size(json_object_get(row, "devices")) > 0;
+    if (t->shared)
+        COPY(t->part, html_text(row, "layout"));
     t->layout = layout_of(html_number(row, "n_devices") > 1 ? html_text(row, "layout") : "");
     t->decode = strcmp(html_text(row, "phase"), "decode") == 0;
     t->n_prompt = html_number(row, "n_prompt");

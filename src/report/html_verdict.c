@@ -111,7 +111,7 @@ static void say_predicted(struct page *p, const struct html_data *d, const struc
     char value[48];
     const bool memory = strcmp(t->bound, "memory") == 0;
     const double share = memory ? t->memory_share : t->compute_share;
-    page_say(p, "%s of %s, %s, on %s is predicted at ", phase_text(t), t->model, t->type, t->hw);
+    page_say(p, "%s of %s, %s, on %s%s%s%s is predicted at ", phase_text(t), t->model, t->type, t->hw, *t->part ? " (" : "", t->part, *t->part ? ")" : "");
     say_rate(p, d, t);
     say_interval(p, t);
     if (*t->bound)

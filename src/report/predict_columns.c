@@ -101,7 +101,8 @@ static const struct column phase_columns[] = {
     { "usd_per_request", "$/request", COL_FLOAT, "USD", COL_DATA, AT(usd_per_request.value), EMPTY_NULL, "number or null, optional", NULL },
     { "usd_per_request_lo", NULL, COL_FLOAT, "USD", COL_DATA, AT(usd_per_request.lo), EMPTY_NULL, "number or null, optional", NULL },
     { "usd_per_request_hi", NULL, COL_FLOAT, "USD", COL_DATA, AT(usd_per_request.hi), EMPTY_NULL, "number or null, optional", NULL },
-    { "power_w", NULL, COL_FLOAT, "W", COL_DATA, AT(running.power_w), EMPTY_NULL, "number or null, optional", "of a device" },
+    { "power_w", NULL, COL_FLOAT, "W", COL_DATA, AT(running.power_w), EMPTY_NULL, "number or null, optional", "of a device; with a part of the model on the "
+      "host of GPU and CPU, or as `power_source` says" },
     { "power_source", NULL, COL_TEXT, NULL, COL_DATA, AT(running.power_source), EMPTY_NULL, "string or null, optional", NULL },
     { "price_usd_h", NULL, COL_FLOAT, "USD/h", COL_DATA, AT(running.price_usd_h), EMPTY_NULL, "number or null, optional", "of a device" },
     { "price_source", NULL, COL_TEXT, NULL, COL_DATA, AT(running.price_source), EMPTY_NULL, "string or null, optional", NULL },
@@ -143,7 +144,7 @@ static const struct column scenario_columns[] = {
       "decode errors; equal to it for limits of one phase" },
     { "slo_chance_hi", NULL, COL_FRACTION, NULL, COL_DATA, AT(limits.most), EMPTY_NULL, NULL, NULL },
     { "slo_correlation", NULL, COL_FLOAT, NULL, COL_DATA, AT(limits.correlation), EMPTY_NULL, NULL, "assumed correlation of these errors, (64); null: limits of one phase" },
-    { "fits", "fits", COL_BOOL, NULL, COL_MAJOR, AT(fits), EMPTY_NULL, NULL, "`need_bytes` within `usable_bytes`; null: memory unknown" },
+    { "fits", "fits", COL_BOOL, NULL, COL_MAJOR, AT(fits), EMPTY_NULL, NULL, "`need_bytes` within `usable_bytes`, and so for a host; null: memory unknown" },
     { "need_bytes", "needs", COL_SI, "B", COL_MEDIUM, AT(need_bytes), EMPTY_NULL, NULL, "on the device with the largest need: weights, KV cache, activations and runtime" },
     { "memory_bytes", NULL, COL_SI, "B", COL_DATA, AT(memory_bytes), EMPTY_NULL, NULL, "of the machine" },
     { "usable_bytes", NULL, COL_SI, "B", COL_DATA, AT(usable_bytes), EMPTY_NULL, NULL, "of it: memory without the driver's share, times a server's utilization, "
@@ -152,6 +153,8 @@ static const struct column scenario_columns[] = {
     { "kv_total_bytes", NULL, COL_SI, "B", COL_DATA, AT(kv_total_bytes), EMPTY_NULL, NULL, NULL },
     { "act_peak_bytes", NULL, COL_SI, "B", COL_DATA, AT(act_peak_bytes), EMPTY_NULL, NULL, NULL },
     { "runtime_bytes", NULL, COL_SI, "B", COL_DATA, AT(runtime_bytes), EMPTY_NULL, NULL, "driver context, communication buffers and a server's graphs" },
+    { "roofs_of", NULL, COL_TEXT, NULL, COL_DATA, AT(roofs_of), EMPTY_NULL, NULL, "with a part of the model on the host: the machine, GPU or CPU, of the next six, that of the "
+      "longer part; null: `hw`" },
     { "bandwidth_bytes_s", NULL, COL_SI, "B/s", COL_DATA, AT(p.bandwidth_bytes_s), EMPTY_NULL, NULL, "effective, of the largest op; for prefill with a stack: effective "
       "throughput of the kernels' math units" },
     { "bandwidth_source", NULL, COL_TEXT, NULL, COL_DATA, AT(p.bandwidth_source), EMPTY_NULL, NULL, NULL },
@@ -207,14 +210,14 @@ const char predict_order[] =
     "bandwidth_source derived role flop_s weight_total_bytes kv_total_bytes act_peak_bytes runtime_bytes weights_gb weights_only type_k type_v "
     "spec_kind draft gamma tokens_a_round_sd round_s draft_s verify_s tok_s_sd flop_factor best_gamma best_gain acceptance ttft_s_lo ttft_s_hi "
     "itl_s_lo itl_s_hi stack basis slo guess note reason what_if j_per_tok_lo j_per_tok_hi j_per_request_lo j_per_request_hi usd_per_mtok_lo "
-    "usd_per_mtok_hi usd_per_request_lo usd_per_request_hi power_source price_source";
+    "usd_per_mtok_hi usd_per_request_lo usd_per_request_hi power_source price_source roofs_of";
 const char predict_role_order[] =
     "model hw type layout n_devices phase test speedup speedup_lo speedup_hi n_prompt n_gen n_depth n_batch role seconds share bound role_math "
     "weight_bytes act_bytes kv_bytes link_bytes flop ai flop_s n_ubatch tok_s tok_s_lo tok_s_hi slo_met slo_chance slo_chance_lo slo_chance_hi "
     "slo_correlation ttft_s itl_s need_bytes memory_bytes usable_bytes fits weight_total_bytes kv_total_bytes act_peak_bytes runtime_bytes math "
     "peak_flop_s peak_source bandwidth_bytes_s bandwidth_source derived weights_gb weights_only type_k type_v tokens_a_round gain spec_kind "
     "draft gamma tokens_a_round_sd round_s draft_s verify_s tok_s_sd flop_factor best_gamma best_gain acceptance ttft_s_lo ttft_s_hi itl_s_lo "
-    "itl_s_hi stack basis slo guess note reason what_if";
+    "itl_s_hi stack basis slo guess note reason what_if roofs_of";
 const char sweep_order[] =
     "model type kv_type hw tp pp dp ep n_devices n_batch n_depth n_prompt n_gen stack basis ttft_s ttft_s_lo ttft_s_hi prefill_tok_s "
     "prefill_tok_s_lo prefill_tok_s_hi prefill_bound itl_s itl_s_lo itl_s_hi decode_tok_s decode_tok_s_lo decode_tok_s_hi decode_bound "

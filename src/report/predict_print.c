@@ -5,11 +5,12 @@
 
 enum { SOURCE_AT = 14 + 2 + 6 + 2 + 12 + 2 }; /* columns of the lines under the table */
 
-/* when: the phase; "": both */
-static void print_roof(const char *hw, const char *what, double v, const char *unit, const char *when, const char *source)
+/* when: the phase; "": both. of: the machine, where it is not hw; NULL */
+static void print_roof(const char *hw, const char *what, double v, const char *unit, const char *when, const char *of, const char *source)
 {
     char b[40];
-    report_text(SOURCE_AT, "%-14s  %-6s  %-12s  %s%s%s\n", hw, what, units_si(b, sizeof b, v, unit), when, *when ? "; " : "", source);
+    report_text(SOURCE_AT, "%-14s  %-6s  %-12s  %s%s%s%s%s%s\n", hw, what, units_si(b, sizeof b, v, unit), when, *when ? "; " : "", of ? "of " : "", of ? of : "",
+                of ? "; " : "", source);
 }
 
 static void print_use(const char *what, double v, const char *unit, const char *source, const char *option)
@@ -47,13 +48,13 @@ static bool same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Whether no earlier row has this row's machine and, unless of_machine, its operand type and (with a stack) phase. */
+/* Whether no earlier row has this row's machine and, unless of_machine, its operand type, the device that has it and (with a stack) phase. */
 static bool is_first(const struct table_rows *rows, size_t i, bool of_machine)
 {
     const struct predict_row *r = row_at(rows, i);
     for (size_t k = 0; k < i; k++) {
         const struct predict_row *p = row_at(rows, k);
-        if (!p->reason && same_text(p->hw, r->hw) && (of_machine || (strcmp(p->p.math, r->p.math) == 0 && (!r->stack || same_text(p->phase, r->phase)))))
+        if (!p->reason && same_text(p->hw, r->hw) && (of_machine || (strcmp(p->p.math, r->p.math) == 0 && same_text(p->roofs_of, r->roofs_of) && (!r->stack || same_text(p->phase, r->phase)))))
             return false;
     }
     return true;
@@ -79,7 +80,7 @@ static bool has_other_memory(const struct table_rows *rows, size_t i)
     bool other = r->what_if && !r->reason;
     for (size_t k = 0; k < i && other; k++) {
         const struct predict_row *p = row_at(rows, k);
-        other = !same_text(p->hw, r->hw) || (r->stack && !same_text(p->phase, r->phase)) || strcmp(p->p.bandwidth_source, r->p.bandwidth_source) != 0;
+        other = !same_text(p->hw, r->hw) || !same_text(p->roofs_of, r->roofs_of) || (r->stack && !same_text(p->phase, r->phase)) || strcmp(p->p.bandwidth_source, r->p.bandwidth_source) != 0;
     }
     return other;
 }
@@ -98,10 +99,10 @@ static void print_roofs(const struct table *t, const struct predict_cli *o)
         requests |= request;
         const bool first = !r->reason && is_first(rows, i, false) && !(request && again && r->stack);
         if (first || has_other_memory(rows, i))
-            print_roof(again ? "" : r->hw, "memory", r->p.bandwidth_bytes_s, "B/s", when, r->p.bandwidth_source);
+            print_roof(again ? "" : r->hw, "memory", r->p.bandwidth_bytes_s, "B/s", when, r->roofs_of, r->p.bandwidth_source);
         if (!first)
             continue;
-        print_roof("", r->p.math, r->p.peak_flop_s, "FLOP/s", when, r->p.peak_source);
+        print_roof("", r->p.math, r->p.peak_flop_s, "FLOP/s", when, r->roofs_of, r->p.peak_source);
         if (!again)
             print_stack(r);
         if (again || o->by_role)

@@ -34,6 +34,7 @@ struct predict_row {
     struct prediction p; /* with a role .cost is the role's */
     double ai, share, flop_s, memory_share, compute_share;
     int derived; /* -1: no peak */
+    const char *roofs_of; /* the machine of bandwidth and peak of .p, with a part on the host; NULL: hw */
     struct figure j_per_tok, usd_per_mtok, j_per_request, usd_per_request;
     struct running running;
     /* the scenario */

@@ -166,6 +166,8 @@ static double n_tokens(const struct subject *s)
 static void put_running(struct predict_row *w, const struct subject *s, const struct prediction *p)
 {
     w->running = running_of(s->h, s->cli->ask.power_w, s->cli->ask.price_usd_h);
+    if (s->r.device)
+        running_add_host(&w->running, s->cli->ask.power_w, s->h, s->o.offload->host);
     const double joule = running_j(&w->running, s->r.n_devices, p->seconds), usd = running_usd(&w->running, s->r.n_devices, p->seconds);
     const double n_seq = s->request ? s->o.n_batch : NAN;
     w->j_per_tok = predict_seconds(joule / n_tokens(s), p);
@@ -199,6 +201,7 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
 {
     const struct prediction *p = predict_of(s);
     struct predict_row *w = table_add(rows);
+    char name[80];
     w->explain_s = w->pipeline = w->n_pass = NAN;
     put_subject(w, rows, s);
     w->tok_s = predict_rate(p->tok_s, p);
@@ -206,6 +209,8 @@ static int add_row(struct table_rows *rows, const struct subject *s, const struc
     w->p = *p;
     w->p.role = NULL; /* overwritten by the next prediction */
     w->derived = *p->math ? p->derived : -1;
+    if (s->o.offload && !s->reason)
+        w->roofs_of = table_text(rows, fields_machine_name(name, sizeof name, p->host_roofs ? s->o.offload->host : s->h));
     if (role) {
         put_role(w, p->seconds, role);
         return 0;

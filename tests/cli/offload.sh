@@ -59,6 +59,20 @@ run predict $moe --cpu-moe --n-cpu-moe 3 --host ryzen-9950x -p 0 -o json && cp "
 run predict $moe --n-cpu-moe 3 --cpu-moe --host ryzen-9950x -p 0 -o json && cmp -s "$tmp/out" "$tmp/both.json" &&
     jq -e '.rows[0].layout | endswith("--n-cpu-moe all")' "$tmp/out" >"$tmp/err" 2>&1
 ok $? "--cpu-moe and --n-cpu-moe 3: both hold, in any order"
+run predict $moe --n-cpu-moe 12 --host ryzen-9950x
+grep -q 'decode; of ryzen-9950x; ' "$tmp/out" && grep -q 'prefill; of rtx-2080ti; ' "$tmp/out" && grep -q 'GPU and CPU, both at TDP' "$tmp/out"
+ok $? "roofs name their device, power both"
+grep -q '^Memory of ryzen-9950x: unknown; it needs 5' "$tmp/out" && grep -q '^PCIe of rtx-2080ti: 15.8 GB/s, ' "$tmp/out" && grep -q 'pageable memory.*--no-mmap' "$tmp/out" && ! grep -q 'link=x0.5' "$tmp/out"
+ok $? "the host's need of unknown memory; the bus with its source, and what makes copies faster"
+run predict $moe --n-cpu-moe 12 --host ryzen-9950x --no-mmap -o json --save "$tmp/host.json" && jq -e '.rows | .[0].roofs_of == "rtx-2080ti" and .[1].roofs_of == "ryzen-9950x" and .[1].fits == null and
+    .[0].devices[2].link_bytes_s == 15.75e9 and .[0].devices[2].copied_bytes_s > 12e9 and .[0].devices[0].link_source == null' "$tmp/out" >"$tmp/err" 2>&1
+ok $? "JSON too"
+run predict $moe --n-cpu-moe 12 --host ryzen-9950x --no-mmap -n 0 && grep -q -e '--what-if link=x0.5' "$tmp/out"
+ok $? "a narrower slot: with page-locked memory"
+run compare "$tmp/host.json" "$tmp/host.json" && grep -q 'on rtx-2080ti, GPU and ryzen-9950x, --n-cpu-moe 12' "$tmp/out"
+ok $? "compare names host and options"
+run report "$tmp/host.json" -o "$tmp/host.html" && grep -q 'rtx-2080ti (GPU and ryzen-9950x, --n-cpu-moe 12' "$tmp/host.html"
+ok $? "so does the verdict of a page"
 run predict llama-3-8b -q Q4_K_M --hw rtx-4090 --host ryzen-9950x -ncmoe 8 -p 0 && grep -q 'n-cpu-moe 8: no tensor of .* is on the host.*it has no experts' "$tmp/err"
 ok $? "experts of a dense model: a note"
 run predict $moe --host ryzen-9950x -ot nosuch=CPU -p 0,512 && [ "$(grep -c 'ot nosuch=CPU: no tensor of' "$tmp/err")" = 1 ]
