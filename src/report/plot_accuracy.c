@@ -108,9 +108,9 @@ static int add_phase(struct curve_chart *c, const struct scored *v, size_t n, co
     struct chart_series *s = curve_add_series(c, n_all, label, err);
     if (s) {
         s->name = calloc(n_all + 1, sizeof *s->name);
-        s->beside = calloc(n_all + 1, sizeof *s->beside);
+        s->shows_name = calloc(n_all + 1, sizeof *s->shows_name);
     }
-    if (!s || !s->name || !s->beside)
+    if (!s || !s->name || !s->shows_name)
         return s ? error_oom(err, n_all * sizeof *s->name, "names of points") : -1;
     s->line = false;
     for (size_t i = 0; i < n; i++) {
@@ -118,7 +118,7 @@ static int add_phase(struct curve_chart *c, const struct scored *v, size_t n, co
             continue;
         const bool bars = n <= BARS;
         snprintf(s->name[s->n_point], sizeof *s->name, "%.24s %.20s", v[i].name, v[i].hw);
-        s->beside[s->n_point] = outside(&v[i]) && *named < NAMED;
+        s->shows_name[s->n_point] = outside(&v[i]) && *named < NAMED;
         *named += outside(&v[i]);
         s->point[s->n_point++] = (struct hw_point){ .x = v[i].measured, .value = v[i].predicted, .ci_lo = bars ? v[i].lo : NAN, .ci_hi = bars ? v[i].hi : NAN };
     }
