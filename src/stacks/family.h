@@ -50,7 +50,7 @@ struct family_parameter {
     double of[FAMILY_DIMENSIONS];   /* sd of the effects of each dimension; 0: not distinguished */
 };
 
-typedef char family_text[FAMILY_TEXT];
+typedef char family_value[FAMILY_TEXT];
 
 struct family {
     const char *name;                        /* "gemm": of its fit in kernels.json */
@@ -63,7 +63,7 @@ struct family {
     /*
      * features [feature_bytes] of the row p, and its value of each dimension ("": none). errors: ERROR_UNAVAILABLE, why the row has no price
      */
-    int (*init)(void *features, family_text *dim, const struct workload *p, struct error *err);
+    int (*init)(void *features, family_value *dim, const struct workload *p, struct error *err);
     double (*weight)(const void *features); /* of a row in the fit; NULL: 1 */
     /* ln seconds; parameter [n_parameter]: logarithms */
     double (*ln_seconds)(const void *features, const double *parameter);

@@ -86,7 +86,7 @@ bool collective_is_own(const struct collective_features *f)
     return f->op == COLLECTIVE_ALL_REDUCE && f->bytes <= OWN_BYTES && (f->link == COLLECTIVE_BOARD || (f->link == COLLECTIVE_BUS && f->n == 2));
 }
 
-static void dimensions(family_text *dim, const struct collective_features *f, const struct measurement *m, const struct family_machine *on)
+static void dimensions(family_value *dim, const struct collective_features *f, const struct measurement *m, const struct family_machine *on)
 {
     static const char *const links[] = { [COLLECTIVE_BOARD] = "board", [COLLECTIVE_BUS] = "bus", [COLLECTIVE_NETWORK] = "network" };
     const char *stack = f->dense ? "pytorch" : m->engine; /* all_reduce.csv: microsoft/vidur calls PyTorch */
@@ -97,7 +97,7 @@ static void dimensions(family_text *dim, const struct collective_features *f, co
     snprintf(dim[HARDWARE], FAMILY_TEXT, "%s", on->name);
 }
 
-static int init(void *features, family_text *dim, const struct workload *p, struct error *err)
+static int init(void *features, family_value *dim, const struct workload *p, struct error *err)
 {
     const struct measurement *m = p->m;
     struct collective_features *f = features;

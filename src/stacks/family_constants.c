@@ -40,7 +40,7 @@ static bool add(const struct fit *fit, const char *name, double *sum)
     return e != FIT_NO_EFFECT;
 }
 
-void family_parameters(const struct family *f, const family_text dim[FAMILY_DIMENSIONS], double *parameter)
+void family_parameters(const struct family *f, const family_value dim[FAMILY_DIMENSIONS], double *parameter)
 {
     char name[FIT_MAX_NAME];
     struct error unused;

@@ -5,6 +5,6 @@
 #include "stacks/family.h"
 
 /* parameter [f->n_parameter]: logarithms for these values of its dimensions; what the file does not have is the family's prior. */
-void family_parameters(const struct family *f, const family_text dim[FAMILY_DIMENSIONS], double *parameter);
+void family_parameters(const struct family *f, const family_value dim[FAMILY_DIMENSIONS], double *parameter);
 
 #endif

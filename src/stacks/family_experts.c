@@ -119,7 +119,7 @@ static bool is_gated(const struct measurement *m)
     return !nemotron && !strstr(m->kernel, "nongated");
 }
 
-static int init(void *features, family_text *dim, const struct workload *p, struct error *err)
+static int init(void *features, family_value *dim, const struct workload *p, struct error *err)
 {
     const struct measurement *m = p->m;
     const struct family_type *type = family_type_find(m->quant);

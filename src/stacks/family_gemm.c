@@ -48,7 +48,7 @@ void gemm_features_init(struct gemm_features *f, const struct family_machine *on
                                  .rounds = type->quantized ? 3 : 0 };
 }
 
-static int init(void *features, family_text *dim, const struct workload *p, struct error *err)
+static int init(void *features, family_value *dim, const struct workload *p, struct error *err)
 {
     const struct measurement *m = p->m;
     const struct family_type *type = family_type_find(m->quant);

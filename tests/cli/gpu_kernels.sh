@@ -47,6 +47,11 @@ jq '.fits.gemm.intervals[0].name = "interval side=left"' "$tmp/kernels.json" >"$
 other score "$few"
 says 'kernels.json: fits.gemm: intervals\[0\]: field "name"' && [ "$status" = 1 ]
 ok $? "an unknown side, too"
+run score "$few" -o json
+known=$(figure half90)
+jq '.fits.gemm.intervals |= reverse' "$top_srcdir/hwprofiles/stacks/kernels.json" >"$tmp/data/hwprofiles/stacks/kernels.json"
+other score "$few" -o json
+is "0 $known" "$status $(figure half90)" "a class's interval counts wherever it stands in the file"
 rm "$tmp/data/hwprofiles/stacks/kernels.json"
 other score "$few" -o json
 is "0 0" "$status $(figure n_unpriced)" "without the file: priors"
