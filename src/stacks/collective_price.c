@@ -22,7 +22,7 @@ void collective_price_init(struct collective_price *k, const struct stack_traits
     const struct workload *p = x->p;
     enum { LIBRARY = 1, STACK, GENERATION, HARDWARE };
     family_value dim[FAMILY_DIMENSIONS] = { "" };
-    *k = (struct collective_price){ .known = x->one_step && x->maker == MAKER_NVIDIA && p->roofs && p->roofs->units.clock_hz > 0 };
+    *k = (struct collective_price){ .known = x->one_step && x->maker == MAKER_NVIDIA && p->roofs->units.clock_hz > 0 };
     if (!k->known)
         return;
     k->clock_hz = p->roofs->units.clock_hz;
