@@ -257,12 +257,9 @@ int families_constants(const struct families *x, struct constants_file *file, co
         c->n_row = of->n_row;
         c->sigma = 1;
         snprintf(c->source, sizeof c->source, "%s", source);
-        c->group = calloc(of->by.n + 1, sizeof *c->group);
-        rc = c->group ? take_effects(c, &of->fit, err) : error_oom(err, of->by.n * sizeof *c->group, "groups");
+        rc = take_effects(c, &of->fit, err);
         rc = rc ? rc : family_intervals_constants(&of->interval, family_at(i), c, err);
-        for (size_t k = 0; k < of->by.n && rc == 0; k++, c->n_group++)
-            if (!(c->group[k] = strdup(of->by.text[k])))
-                rc = error_oom(err, strlen(of->by.text[k]), "groups");
+        rc = rc ? rc : training_copy(&c->group, &c->n_group, &of->by, err);
         constants_keep_files(c);
     }
     return rc;
