@@ -217,9 +217,10 @@ int families_predict(const struct families *x, const struct workload *p, struct 
     if (rc == 0) {
         (void)set_effects((struct fit *)(uintptr_t)&of->fit, false, f, dim, &row, &unused);
         const double ln = fit_predict(&of->fit, &m, &row, &sd, NULL);
+        const double least = PREDICT_Z90 * hypot(sd, f->sigma), guessed = PREDICT_Z90 * p->machine->ln_sd; /* (56) */
         family_intervals_of(&of->interval, dim[0], &slower, &faster);
-        slower = fmax(slower, PREDICT_Z90 * hypot(sd, f->sigma)); /* sd: of effects of a machine that no row has, too */
-        faster = fmax(faster, PREDICT_Z90 * hypot(sd, f->sigma));
+        slower = hypot(fmax(slower, least), guessed); /* sd: of effects of a machine that no row has, too */
+        faster = hypot(fmax(faster, least), guessed);
         *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - faster), .hi_s = exp(ln + slower) };
         if (!isfinite(ln))
             rc = error_set(err, ERROR_INPUT, "a prediction that is no number");

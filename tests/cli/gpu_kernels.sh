@@ -77,6 +77,17 @@ holds "$itl > 1.2 * $quick && $itl < 4 * $quick" "predictions of several devices
 digest() { "$@" simulate llama-3.1-8b --hw h100-sxm --requests 1 -o json && jq -r .constants "$tmp/out"; }
 [ "$(digest other)" != "$(digest run)" ] && digest other | grep -qx '[0-9a-f]\{16\}'
 ok $? "the digest of constants that a simulation prints is of kernels.json, too"
+sed '2,$s/^[^,]*,/nonsense_sxm,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
+run score "$tmp/k.csv" -o json && jq -e '[.rows[] | .reason | test("guessed: peak bandwidth link")] | all' "$tmp/out" >/dev/null
+ok $? "an unknown name: machine and link are guessed, and rows say so"
+run score "$few" --leave-out hardware -o json
+left=$(figure half90)
+sed '2,$s/^[^,]*,/nonsense_sxm,/' "$few" >"$tmp/k.csv"
+run score "$tmp/k.csv" -o json
+holds "$(figure half90) > 1.1 * $left" "its interval is wider than that of a machine that is described and not measured"
+sed '2,$s/^[^,]*,/nonsense_sxm,/' "$f/gpu_kernels_gemm.csv" >"$tmp/k.csv"
+run score "$tmp/k.csv" -o json
+holds "$(jq '[.rows[] | .hi / .lo | log] | min' "$tmp/out") > 2 * 1.645 * 0.3" "and at least as wide as its class's bandwidth (56)"
 sed '2s/,half,/,h2,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
 refused 1 '(nccl_dtype): expected half, float16' score "$tmp/k.csv"
 sed '2,$s/^[^,]*,/gb200_sxm,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
