@@ -257,6 +257,18 @@ int json_get_bool_opt(const json_t *o, const char *ctx, const char *key, bool *o
     return 0;
 }
 
+const char *json_find_text(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+double json_find_number(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
 int json_check_object(const json_t *o, const char *ctx, struct error *err)
 {
     return json_is_object(o) ? 0 : error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));

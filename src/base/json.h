@@ -37,6 +37,9 @@ int json_get_int_opt(const json_t *o, const char *ctx, const char *key, int64_t 
 int json_get_str(const json_t *o, const char *ctx, const char *key, const char **out, struct error *err);
 int json_get_str_opt(const json_t *o, const char *ctx, const char *key, const char **out, struct error *err);
 int json_get_bool_opt(const json_t *o, const char *ctx, const char *key, bool *out, struct error *err);
+/* Of a document that was checked: "" and NaN where the field is absent or of another type. The text belongs to the document. */
+const char *json_find_text(const json_t *o, const char *key);
+double json_find_number(const json_t *o, const char *key);
 /* Else "CTX: expected an object, found ...". */
 int json_check_object(const json_t *o, const char *ctx, struct error *err);
 /* An array of at most `most` elements; borrowed. */

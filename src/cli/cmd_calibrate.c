@@ -12,7 +12,7 @@ static const struct argp_option option_table[] = {
     MEASURED_OPTIONS,
     { "cross-validate", OPT_CROSS, "FORMAT", OPTION_ARG_OPTIONAL,
       "instead of constants print how well rows are predicted that were left out with their source, hardware, generation, engine or model: table (default), csv, json, "
-      "jsonl, md", 0 },
+      "jsonl, md or sql", 0 },
     { "output", 'o', "FILE", 0, "file of constants to write; -: standard output (default)", 0 },
     { 0 },
 };

@@ -40,7 +40,9 @@ static const struct argp_option option_table[] = {
     { "watermark", SERVING_WATERMARK, "X", 0, "fraction of the KV blocks that admission leaves free (0)", 0 },
     { "scheduling-policy", SERVING_SCHEDULING, "fcfs|priority", 0, "order of waiting requests (fcfs)", 0 },
     { "num-speculative-tokens", SERVING_DRAFTS, "N", 0, "drafted tokens of a decode step (0: no speculation)", 0 },
-    { "draft", OPT_DRAFT, "ngram|mtp|FILE", 0, "source of drafts: ngram, what followed the newest tokens when they stood before; mtp, the file's layer of multi-token prediction; or a GGUF file, a smaller model of the same vocabulary", 0 },
+    { "draft", OPT_DRAFT, "ngram|mtp|FILE", 0,
+      "source of drafts: ngram, what followed the newest tokens when they stood before; mtp, the file's layer of multi-token prediction (architecture deepseek2); or a GGUF "
+      "file, a smaller model of the same vocabulary", 0 },
     { "spec-synth-rates", OPT_RATES, "P,...", 0, "accept drafts with these probabilities, whatever the model says: the gain is a measurement, the text is not", 0 },
     { "batch-invariant", OPT_INVARIANT, NULL, 0, "the same bits for a request whatever it shares steps with: slower prompts", 0 },
     { "threads", 't', "N", 0, "threads (default: one per usable core, within the CPU quota)", 0 },

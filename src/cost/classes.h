@@ -35,7 +35,8 @@ struct op_classes {
 
 int op_classes_init(struct op_classes *l, const struct model *m, const struct op_list *ops, struct error *err);
 void op_classes_free(struct op_classes *l);
-/* Of the layer that drafts, next to its model m: its own tensors alone are counted, and none that are among a file's already. Points to x. */
+/* Of m's layer of multi-token prediction. tensor_bytes are of tensors that m does not count already: not those of m's file, nor the table, last norm and head.
+ * Points to x. */
 int nextn_classes_init(struct op_classes *l, const struct nextn *x, const struct model *m, struct error *err);
 
 /* The op list of a model and its classes, which point to it: not to be copied. */

@@ -10,7 +10,7 @@ static const double ACT_BYTES = 4; /* ggml's activations */
 
 enum { UNPLACED = -1 };
 
-/* Spreads the devices in a direction over ops that have none. of_gpu: the GPU's only, the host's end it. */
+/* An op without a device gets that of the op before it in the list (down) or after it. of_gpu: only the GPU spreads, up to an op of the host. */
 static void expand(int *at, size_t n, bool down, bool of_gpu)
 {
     int now = UNPLACED;
@@ -23,7 +23,7 @@ static void expand(int *at, size_t n, bool down, bool of_gpu)
     }
 }
 
-/* many: the GPU multiplies what the host holds. */
+/* many: products with weights on the host run on the GPU, too. */
 static void place_ops(int *at, const struct offload_places *p, const struct op_list *ops, bool host_kv, bool many)
 {
     for (size_t i = 0; i < ops->n; i++) {
@@ -40,7 +40,7 @@ static void place_ops(int *at, const struct offload_places *p, const struct op_l
     expand(at, ops->n, false, false);
 }
 
-/* Whether the GPU runs it with weights or keys that are on the host. */
+/* Whether an op of the GPU reads weights or keys that are on the host. */
 static bool is_copied(const struct offload_places *p, const struct op *op)
 {
     if (op->kind == OP_ATTENTION)
@@ -48,7 +48,7 @@ static bool is_copied(const struct offload_places *p, const struct op *op)
     return op->w && offload_place_of(p, op) == OFFLOAD_HOST;
 }
 
-/* Buffers are copied once, when the other device first reads what was written. */
+/* A buffer is copied to the other device once after each write, at the first read there. */
 static void count_traffic(struct offload_passes *x, const struct op_list *ops, const int *at)
 {
     unsigned here[BUF_COUNT] = { 0 };
@@ -119,7 +119,7 @@ static void passes_free(struct offload_passes *x)
     model_classes_free(&x->copied);
 }
 
-/* Tensors by place, and a tied table on both. */
+/* Bytes of tensors by device; a tied table that the GPU multiplies and the host looks up counts on both. */
 static void count_weights(struct offload_split *s, const struct op_list *ops)
 {
     const struct model *m = s->places.m;

@@ -258,8 +258,8 @@ static int read_heads(const struct keys *k, struct hparams *hp, struct error *er
     return opt_count(k, "attention.value_length", &hp->head_dim_v, err);
 }
 
-/* Multi-token prediction layers follow the model's layers and are not executed. */
-static int drop_extra_layers(const struct keys *k, struct hparams *hp, struct error *err)
+/* Layers of multi-token prediction follow the model's own and are not part of its pass (nextn.h). */
+static int split_nextn_layers(const struct keys *k, struct hparams *hp, struct error *err)
 {
     uint32_t extra = 0;
     if (opt_count(k, "nextn_predict_layers", &extra, err) != 0)
@@ -298,7 +298,7 @@ static int read_hparams(struct keys *k, struct hparams *hp, struct error *err)
     if (get_count(k, "block_count", &hp->n_layer, err) != 0)
         return -1;
     k->n_layer = hp->n_layer;
-    if (drop_extra_layers(k, hp, err) != 0 ||
+    if (split_nextn_layers(k, hp, err) != 0 ||
         get_count(k, "embedding_length", &hp->n_embd, err) != 0 ||
         opt_count(k, "feed_forward_length", &hp->n_ff, err) != 0 ||
         get_count(k, "context_length", &hp->n_ctx_train, err) != 0)

@@ -47,7 +47,7 @@ void curve_chart_free(struct curve_chart *c)
     for (size_t i = 0; i < c->n_series; i++) {
         free(c->series[i].point);
         free(c->series[i].name);
-        free(c->series[i].beside);
+        free(c->series[i].shows_name);
     }
     free(c->series);
     free(c->mark);

@@ -180,8 +180,8 @@ static void fill_scene(struct sketch *s, const struct curve_chart *c)
         for (size_t k = 0; k < c->series[i].n_point; k++) {
             const struct hw_point *p = &c->series[i].point[k], *q = k ? p - 1 : NULL;
             if (in_frame(f, p) && line_kind(&c->series[i]) < 4 && k % marker_step(&c->series[i]) == 0)
-                scene_add_disc(sc, (struct disc){ frame_px(f, p->x), frame_py(f, p->value), MARKER_PX, c->series[i].beside ? (int)(i * 4096 + k) : DISC_NONE });
-            if (c->series[i].beside && isfinite(p->ci_lo) && isfinite(p->ci_hi) && in_frame(f, p))
+                scene_add_disc(sc, (struct disc){ frame_px(f, p->x), frame_py(f, p->value), MARKER_PX, c->series[i].shows_name ? (int)(i * 4096 + k) : DISC_NONE });
+            if (c->series[i].shows_name && isfinite(p->ci_lo) && isfinite(p->ci_hi) && in_frame(f, p))
                 scene_add_line(sc, (struct segment){ frame_px(f, p->x), frame_py(f, fmax(p->ci_lo, f->y_lo)), frame_px(f, p->x), frame_py(f, fmin(p->ci_hi, f->y_hi)) });
             if (q && line_kind(&c->series[i]) > 0 && line_kind(&c->series[i]) < 5 && in_frame(f, p) && in_frame(f, q))
                 scene_add_line(sc, (struct segment){ frame_px(f, q->x), frame_py(f, q->value), frame_px(f, p->x), frame_py(f, p->value) });
@@ -262,12 +262,12 @@ static int plan_names(struct sketch *s, const struct curve_chart *c, struct erro
 {
     const struct frame *f = &s->plan.frame;
     for (size_t i = 0; i < c->n_series; i++)
-        for (size_t k = 0; c->series[i].beside && k < c->series[i].n_point; k++) {
+        for (size_t k = 0; c->series[i].shows_name && k < c->series[i].n_point; k++) {
             const struct hw_point *p = &c->series[i].point[k];
             const char *name = c->series[i].name[k];
             const struct disc at = { frame_px(f, p->x), frame_py(f, p->value), MARKER_PX, (int)(i * 4096 + k) };
             struct placement place = { .n_line = 1, .size_px = SMALL_PX, .w_px = text_width_px(name, SMALL_PX) };
-            if (!c->series[i].beside[k] || !*name || !has_place(f, p->x, p->value) || !in_frame(f, p) || !place_beside(&s->scene, &at, &place) || place.has_leader)
+            if (!c->series[i].shows_name[k] || !*name || !has_place(f, p->x, p->value) || !in_frame(f, p) || !place_next_to(&s->scene, &at, &place) || place.has_leader)
                 continue;
             scene_add_placement(&s->scene, &place);
             struct plan_text t = { .x = place.x, .y = place.y, .size_px = place.size_px, .align = 'c', .in_plot = true, .role = TEXT_PLAIN };

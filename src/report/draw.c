@@ -138,7 +138,7 @@ static int finish(const struct chart_out *o, const struct picture *p, struct err
     struct strbuf text = { 0 }, title = { 0 }, description = { 0 };
     struct filemap svg, css;
     char path[4096];
-    if (script_beside(path, sizeof path, o->style, "dark.css", 8, err) != 0 || filemap_open(&css, path, err) != 0)
+    if (script_next_to(path, sizeof path, o->style, "dark.css", 8, err) != 0 || filemap_open(&css, path, err) != 0)
         return -1;
     char *sheet = strndup(css.data ? (const char *)css.data : "", css.size);
     filemap_close(&css);

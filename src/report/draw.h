@@ -58,7 +58,7 @@ void script_add_decades(struct strbuf *b, const char *axis, double lo, double hi
 /* "set xtics (": a tenth, an eighth or a sixth of [0, hi], with one prefix for all. */
 void script_add_linear(struct strbuf *b, const char *axis, const struct chart_axis *a);
 /* The path of the file `name` next to the template. errors: it is too long */
-int script_beside(char *path, size_t size, const char *style, const char *name, size_t n_name, struct error *err);
+int script_next_to(char *path, size_t size, const char *style, const char *name, size_t n_name, struct error *err);
 /* The template, with `texts` where the line "#LABELS#" stands, and files next to it where lines "#INCLUDE name#" do. */
 int script_add_style(struct strbuf *b, const char *style, const struct strbuf *texts, struct error *err);
 

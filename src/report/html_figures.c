@@ -10,7 +10,7 @@ enum { FIGURE_ROWS = 500 };
 static const json_t *find_figure(const json_t *rows, const char *key)
 {
     for (size_t i = 0; i < json_array_size(rows); i++)
-        if (strcmp(html_text(json_array_get(rows, i), "figure"), key) == 0)
+        if (strcmp(json_find_text(json_array_get(rows, i), "figure"), key) == 0)
             return json_array_get(rows, i);
     return NULL;
 }
@@ -36,7 +36,7 @@ static bool is_shown(const json_t *rows, int metric)
 {
     char key[48];
     snprintf(key, sizeof key, "%s_mean", serve_metric_key(metric == SERVE_E2E_CLIENT ? SERVE_CLIENT_QUEUE : (enum serve_metric)metric));
-    const double v = html_number(find_figure(rows, key), "value");
+    const double v = json_find_number(find_figure(rows, key), "value");
     return metric == SERVE_CLIENT_QUEUE || metric == SERVE_E2E_CLIENT ? v > 0 : !isnan(v);
 }
 
@@ -60,7 +60,7 @@ static void add_times(struct page *p, const struct html_data *d, size_t file)
         for (size_t k = 0; k < ARRAY_LEN(time_columns); k++) {
             char key[48];
             snprintf(key, sizeof key, "%s_%s", serve_metric_key((enum serve_metric)m), time_columns[k].stat);
-            c[k + 1] = cell_real(html_number(find_figure(rows, key), time_columns[k].field));
+            c[k + 1] = cell_real(json_find_number(find_figure(rows, key), time_columns[k].field));
         }
     }
 }
@@ -113,18 +113,18 @@ static void add_others(struct page *p, const struct html_data *d, size_t file)
         page_column(t, k, cols[k][1], COL_TEXT, NULL, cols[k][2]);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        const double v = html_number(row, "value");
-        if (isnan(v) || is_time(html_text(row, "figure")))
+        const double v = json_find_number(row, "value");
+        if (isnan(v) || is_time(json_find_text(row, "figure")))
             continue;
         if (t->rows.n == FIGURE_ROWS) {
             t->n_left_out++;
             continue;
         }
         struct cell *c = table_add(&t->rows);
-        c[0] = cell_text(page_keep(t, html_text(row, *html_text(row, "name") ? "name" : "figure")));
+        c[0] = cell_text(page_keep(t, json_find_text(row, *json_find_text(row, "name") ? "name" : "figure")));
         for (size_t k = 1; k + 1 < ARRAY_LEN(cols); k++)
-            c[k] = cell_text(value_text(t, html_number(row, cols[k][0]), html_text(row, "unit"), k > 1));
-        c[ARRAY_LEN(cols) - 1] = cell_text(*html_text(row, "reason") ? page_keep(t, html_text(row, "reason")) : NULL);
+            c[k] = cell_text(value_text(t, json_find_number(row, cols[k][0]), json_find_text(row, "unit"), k > 1));
+        c[ARRAY_LEN(cols) - 1] = cell_text(*json_find_text(row, "reason") ? page_keep(t, json_find_text(row, "reason")) : NULL);
     }
     t->filter = t->rows.n > 12;
 }

@@ -51,10 +51,6 @@ bool html_has_schema(const struct html_file *f, const char *schema);
 /* The test a file's verdict is about: its first of that phase; NULL: none. */
 const struct html_test *html_first(const struct html_data *d, size_t file, bool decode);
 
-/* A field of a JSON object, "" and NaN where it is missing or of another type; the text belongs to the document. */
-const char *html_text(const json_t *row, const char *key);
-double html_number(const json_t *row, const char *key);
-
 /* html_figures.c: tables of a run of a server */
 void html_add_served(struct page *p, const struct html_data *d, size_t file);
 /* html_columns.c: replaces heads and descriptions of columns by those for readers of a page, by their keys. */

@@ -100,7 +100,7 @@ static void add_prediction(struct page_table *t, const json_t *row, const char *
     static const char *const keys[][2] = { { "machine", "hw" }, { "stack", "stack" }, { "constants of", "basis" }, { "memory bandwidth from", "bandwidth_source" },
                                            { "peak from", "peak_source" }, { "power from", "power_source" }, { "layout", "layout" } };
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        add_pair(t, keys[i][0], html_text(row, keys[i][1]), file);
+        add_pair(t, keys[i][0], json_find_text(row, keys[i][1]), file);
 }
 
 static void add_served(struct page_table *t, const json_t *doc, const char *file)
@@ -109,7 +109,7 @@ static void add_served(struct page_table *t, const json_t *doc, const char *file
     const char *key;
     json_t *v;
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        add_pair(t, keys[i][0], html_text(doc, keys[i][1]), file);
+        add_pair(t, keys[i][0], json_find_text(doc, keys[i][1]), file);
     json_object_foreach(json_object_get(doc, "settings"), key, v) {
         char value[64];
         snprintf(value, sizeof value, "%s", json_is_true(v) ? "yes" : json_is_false(v) ? "no" : "");

@@ -88,16 +88,16 @@ static void say_prediction(struct missing *m, const json_t *rows)
     say(m, "everything", "a prediction: nothing in this file was measured");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        const char *basis = html_text(row, "basis");
-        if (*html_text(row, "reason"))
-            say(m, html_text(row, "test"), html_text(row, "reason"));
-        if (*html_text(row, "guess"))
-            say(m, html_text(row, "hw"), "no profile: estimated from its class");
+        const char *basis = json_find_text(row, "basis");
+        if (*json_find_text(row, "reason"))
+            say(m, json_find_text(row, "test"), json_find_text(row, "reason"));
+        if (*json_find_text(row, "guess"))
+            say(m, json_find_text(row, "hw"), "no profile: estimated from its class");
         if (strcmp(basis, "class") == 0)
-            say(m, html_text(row, "stack"), "not measured on this machine: constants are those of its class");
+            say(m, json_find_text(row, "stack"), "not measured on this machine: constants are those of its class");
         if (strcmp(basis, "priors") == 0)
-            say(m, html_text(row, "stack"), "not measured on this machine or its class: constants are those of all machines");
-        if (json_is_null(json_object_get(row, "tok_s_lo")) && !*html_text(row, "reason") && !*html_text(row, "role"))
+            say(m, json_find_text(row, "stack"), "not measured on this machine or its class: constants are those of all machines");
+        if (json_is_null(json_object_get(row, "tok_s_lo")) && !*json_find_text(row, "reason") && !*json_find_text(row, "role"))
             say(m, "intervals", "none: a bound, or a prediction without constants of software");
     }
 }
@@ -111,14 +111,14 @@ static void say_served(struct missing *m, const json_t *doc)
         say(m, "everything", "a simulation: nothing in this file was measured");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        const char *why = html_text(row, "reason");
+        const char *why = json_find_text(row, "reason");
         if (strcmp(why, "no SLO") == 0)
             say(m, "goodput", "no SLO was given (--slo)");
         else if (json_is_null(json_object_get(row, "value")) && *why && strcmp(why, "no speculation") != 0)
-            say(m, html_text(row, "name"), why);
+            say(m, json_find_text(row, "name"), why);
     }
     for (size_t i = 0; i < json_array_size(rows); i++)
-        n += *html_text(json_array_get(rows, i), "reason") != 0;
+        n += *json_find_text(json_array_get(rows, i), "reason") != 0;
     snprintf(text, sizeof text, "%zu of %zu figures have none; the table of figures says why", n, json_array_size(rows));
     if (n > 0)
         say(m, "sampling intervals", text);

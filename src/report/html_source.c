@@ -110,23 +110,12 @@ static int add_run(struct html_data *d, size_t file, struct error *err)
     return 0;
 }
 
-const char *html_text(const json_t *row, const char *key)
-{
-    const char *s = json_string_value(json_object_get(row, key));
-    return s ? s : "";
-}
-
-double html_number(const json_t *row, const char *key)
-{
-    const json_t *j = json_object_get(row, key);
-    return json_is_number(j) ? json_number_value(j) : NAN;
-}
-
 /* A row of a phase of the prediction itself: no role, no change, no drafts. */
 static bool is_phase(const json_t *row)
 {
-    const char *phase = html_text(row, "phase");
-    return (strcmp(phase, "prefill") == 0 || strcmp(phase, "decode") == 0) && !*html_text(row, "role") && !*html_text(row, "what_if") && !*html_text(row, "spec_kind");
+    const char *phase = json_find_text(row, "phase");
+    return (strcmp(phase, "prefill") == 0 || strcmp(phase, "decode") == 0) && !*json_find_text(row, "role") &&
+           !*json_find_text(row, "what_if") && !*json_find_text(row, "spec_kind");
 }
 
 /* "tp2 pp4", as layout_text() writes it. */
@@ -143,37 +132,37 @@ static struct layout layout_of(const char *text)
 static void add_predicted(struct html_data *d, size_t file, const json_t *row)
 {
     struct html_test *t = add_test(d, file);
-    COPY(t->model, html_text(row, "model"));
+    COPY(t->model, json_find_text(row, "model"));
     COPY(t->preset, t->model);
-    COPY(t->type, html_text(row, "type"));
-    COPY(t->hw, html_text(row, "hw"));
-    COPY(t->engine, html_text(row, "stack"));
-    COPY(t->test, html_text(row, "test"));
-    COPY(t->bound, html_text(row, "bound"));
-    COPY(t->type_k, html_text(row, "type_k"));
-    COPY(t->type_v, html_text(row, "type_v"));
-    COPY(t->reason, html_text(row, "reason"));
+    COPY(t->type, json_find_text(row, "type"));
+    COPY(t->hw, json_find_text(row, "hw"));
+    COPY(t->engine, json_find_text(row, "stack"));
+    COPY(t->test, json_find_text(row, "test"));
+    COPY(t->bound, json_find_text(row, "bound"));
+    COPY(t->type_k, json_find_text(row, "type_k"));
+    COPY(t->type_v, json_find_text(row, "type_v"));
+    COPY(t->reason, json_find_text(row, "reason"));
     t->predicted = true;
     t->shared = json_array_size(json_object_get(row, "devices")) > 0;
-    t->layout = layout_of(html_number(row, "n_devices") > 1 ? html_text(row, "layout") : "");
-    t->decode = strcmp(html_text(row, "phase"), "decode") == 0;
-    t->n_prompt = html_number(row, "n_prompt");
-    t->n_gen = html_number(row, "n_gen");
-    t->n_depth = html_number(row, "n_depth");
-    t->n_batch = html_number(row, "n_batch");
-    t->tok_s = html_number(row, "tok_s");
-    t->tok_s_lo = html_number(row, "tok_s_lo");
-    t->tok_s_hi = html_number(row, "tok_s_hi");
-    t->seconds = html_number(row, "seconds");
-    t->ttft_s = t->decode ? NAN : html_number(row, "ttft_s");
-    t->itl_s = html_number(row, "itl_s");
-    t->bytes_s = (html_number(row, "weight_bytes") + html_number(row, "kv_bytes")) / t->seconds;
-    t->flop_s = html_number(row, "flop_s");
-    t->roof_bytes_s = html_number(row, "bandwidth_bytes_s");
-    t->memory_share = html_number(row, "memory_share");
-    t->compute_share = html_number(row, "compute_share");
+    t->layout = layout_of(json_find_number(row, "n_devices") > 1 ? json_find_text(row, "layout") : "");
+    t->decode = strcmp(json_find_text(row, "phase"), "decode") == 0;
+    t->n_prompt = json_find_number(row, "n_prompt");
+    t->n_gen = json_find_number(row, "n_gen");
+    t->n_depth = json_find_number(row, "n_depth");
+    t->n_batch = json_find_number(row, "n_batch");
+    t->tok_s = json_find_number(row, "tok_s");
+    t->tok_s_lo = json_find_number(row, "tok_s_lo");
+    t->tok_s_hi = json_find_number(row, "tok_s_hi");
+    t->seconds = json_find_number(row, "seconds");
+    t->ttft_s = t->decode ? NAN : json_find_number(row, "ttft_s");
+    t->itl_s = json_find_number(row, "itl_s");
+    t->bytes_s = (json_find_number(row, "weight_bytes") + json_find_number(row, "kv_bytes")) / t->seconds;
+    t->flop_s = json_find_number(row, "flop_s");
+    t->roof_bytes_s = json_find_number(row, "bandwidth_bytes_s");
+    t->memory_share = json_find_number(row, "memory_share");
+    t->compute_share = json_find_number(row, "compute_share");
     COPY(t->bytes_source, "weights and KV cache of the op list");
-    snprintf(t->roof_source, sizeof t->roof_source, "%s, at the fraction that %s reaches", html_text(row, "bandwidth_source"), *t->engine ? t->engine : "software");
+    snprintf(t->roof_source, sizeof t->roof_source, "%s, at the fraction that %s reaches", json_find_text(row, "bandwidth_source"), *t->engine ? t->engine : "software");
 }
 
 static void add_measured(struct html_data *d, size_t file, const struct workload *p, const struct report_row *r)

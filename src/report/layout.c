@@ -317,7 +317,7 @@ static bool nearest_is_own(const struct scene *s, const struct box *b, const str
     return own <= other;
 }
 
-bool place_beside(const struct scene *s, const struct disc *at, struct placement *p)
+bool place_next_to(const struct scene *s, const struct disc *at, struct placement *p)
 {
     static const double away[] = { 3, 9, 17, 27, 40, 56, 76, 100, 130, 170 };
     /* Right first, then above and below; a text to the left reads worst. */

@@ -74,7 +74,7 @@ struct placement {
  * disc or leader, stands no nearer another owner's disc than the nearest of its own (unless the scene is crowded and it has a
  * leader line), and stays inside; far places get a leader line. Adds nothing to the scene. false: no place.
  */
-bool place_beside(const struct scene *s, const struct disc *at, struct placement *p);
+bool place_next_to(const struct scene *s, const struct disc *at, struct placement *p);
 /* Along a line, above or below it, text turned with the line. prefer: 0 starts at the
  * segment's first end, 1 at its second. */
 bool place_along(const struct scene *s, const struct segment *l, double prefer,

@@ -150,7 +150,7 @@ static bool can_place(const struct workload *p)
 static const double ABOVE = 1.03;
 
 /* Contents of a server's latency in addition to the pass. */
-static const char *beside_pass(const struct workload *p)
+static const char *added_to_pass(const struct workload *p)
 {
     if (p->m->kind != MEASURE_SERVING)
         return "";
@@ -204,8 +204,8 @@ static const char *remark(const struct workload *p, char *buf, size_t size)
     if (x.bytes_s > ABOVE * x.peak_bytes_s && !*excess)
         strbuf_addf(&b, "%sabove the bandwidth: %s", b.len ? "; " : "", p->m->kind == MEASURE_SERVING ?
                     "steps had fewer sequences, or decoding was speculative" : "some of these bytes were served by caches");
-    if (*beside_pass(p))
-        strbuf_addf(&b, "%s%s", b.len ? "; " : "", beside_pass(p));
+    if (*added_to_pass(p))
+        strbuf_addf(&b, "%s%s", b.len ? "; " : "", added_to_pass(p));
     if (p->note[0])
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->note);
     if (p->machine->note[0])

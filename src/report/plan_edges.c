@@ -50,7 +50,7 @@ static int name_edge(struct plan *p, struct scene *s, const struct edge *e, cons
     text_fit(text, TEXT_PX, 260);
     const struct disc at = { (arrow->x0 + arrow->x1) / 2, (arrow->y0 + arrow->y1) / 2, ARROW_PX / 2, DISC_NONE };
     struct placement place = { .n_line = 1, .size_px = TEXT_PX, .w_px = text_width_px(text, TEXT_PX) };
-    if (!place_beside(s, &at, &place)) /* the caption names it too */
+    if (!place_next_to(s, &at, &place)) /* the caption names it too */
         return 0;
     scene_add_placement(s, &place);
     if (place.has_leader && plan_add_leader(p, &place.leader, e->role, err) != 0)

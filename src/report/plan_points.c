@@ -280,7 +280,7 @@ static void improve(struct clusters *k, struct scene *s, size_t n_box, size_t n_
                 if (j != i)
                     scene_add_placement(s, &k->v[j].place);
             struct placement again = k->v[i].place;
-            if (place_beside(s, &k->v[i].at, &again) && again.cost < k->v[i].place.cost)
+            if (place_next_to(s, &k->v[i].at, &again) && again.cost < k->v[i].place.cost)
                 k->v[i].place = again;
         }
     s->n_box = n_box;
@@ -300,7 +300,7 @@ static void name_some(struct clusters *k, struct scene *s, size_t n_box, size_t 
         for (size_t j = 0; j < k->n; j++)
             if (j != i)
                 scene_add_placement(s, &k->v[j].place);
-        if (!label_names(g) || !place_beside(s, &g->at, &g->place) || g->place.cost > 2 * NAME_COST) {
+        if (!label_names(g) || !place_next_to(s, &g->at, &g->place) || g->place.cost > 2 * NAME_COST) {
             label_number(g, k->n);
             g->place = number;
         }
@@ -316,7 +316,7 @@ static bool place_clusters(struct clusters *k, struct scene *s, bool names)
     for (size_t i = 0; i < k->n && ok; i++) {
         if (!names)
             label_number(&k->v[i], k->n);
-        ok = (!names || label_names(&k->v[i])) && place_beside(s, &k->v[i].at, &k->v[i].place);
+        ok = (!names || label_names(&k->v[i])) && place_next_to(s, &k->v[i].at, &k->v[i].place);
         if (ok)
             scene_add_placement(s, &k->v[i].place);
     }

@@ -168,7 +168,7 @@ int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes, str
         at.w_px = text_width_px(ai, RIDGE_PX);
         struct disc d = { frame_px(&p->frame, p->ridge_ai[i]),
                           frame_py(&p->frame, p->ridge_flop_s[i]), 3, DISC_NONE };
-        if (!place_beside(s, &d, &at) || at.has_leader) {
+        if (!place_next_to(s, &d, &at) || at.has_leader) {
             strbuf_addf(notes, "no room for the label of the ridge point at %s FLOP/byte\n", ai);
             continue;
         }

@@ -155,9 +155,6 @@ int plot_read_phase(const json_t *row, const char *ctx, const char **phase, stru
 int plot_read_source(struct plot_source *r, const json_t *row, const char *ctx, bool timed, struct error *err);
 /* Whether it is a document that plot_read() reads; others are measurements of other engines, if anything. */
 bool plot_is_document(const json_t *doc);
-/* A field of an object: "" or NaN where it is absent or of another type. plot_doc.c */
-const char *plot_text(const json_t *o, const char *key);
-double plot_number(const json_t *o, const char *key);
 /* A text, truncated to size, with ? for control characters. plot_doc.c */
 void plot_copy(char *to, size_t size, const char *from);
 /* p->roofs and the machine's names from a profile, by name or path, or `this`. -1 with *err: there is none, or it is damaged. plot_roofs.c */

@@ -14,9 +14,10 @@ struct scored {
 /* false: the row has no prediction or no measurement. */
 static bool read_row(struct scored *v, const json_t *row)
 {
-    *v = (struct scored){ .phase = plot_text(row, "phase"), .name = *plot_text(row, "preset") ? plot_text(row, "preset") : plot_text(row, "model"),
-                          .hw = *plot_text(row, "profile") ? plot_text(row, "profile") : plot_text(row, "hardware"), .unit = plot_text(row, "unit"),
-                          .measured = plot_number(row, "measured"), .predicted = plot_number(row, "predicted"), .lo = plot_number(row, "lo"), .hi = plot_number(row, "hi") };
+    *v = (struct scored){ .phase = json_find_text(row, "phase"), .name = *json_find_text(row, "preset") ? json_find_text(row, "preset") : json_find_text(row, "model"),
+                          .hw = *json_find_text(row, "profile") ? json_find_text(row, "profile") : json_find_text(row, "hardware"), .unit = json_find_text(row, "unit"),
+                          .measured = json_find_number(row, "measured"), .predicted = json_find_number(row, "predicted"),
+                          .lo = json_find_number(row, "lo"), .hi = json_find_number(row, "hi") };
     return v->measured > 0 && v->predicted > 0 && isfinite(v->measured) && isfinite(v->predicted);
 }
 
@@ -107,9 +108,9 @@ static int add_phase(struct curve_chart *c, const struct scored *v, size_t n, co
     struct chart_series *s = curve_add_series(c, n_all, label, err);
     if (s) {
         s->name = calloc(n_all + 1, sizeof *s->name);
-        s->beside = calloc(n_all + 1, sizeof *s->beside);
+        s->shows_name = calloc(n_all + 1, sizeof *s->shows_name);
     }
-    if (!s || !s->name || !s->beside)
+    if (!s || !s->name || !s->shows_name)
         return s ? error_oom(err, n_all * sizeof *s->name, "names of points") : -1;
     s->line = false;
     for (size_t i = 0; i < n; i++) {
@@ -117,7 +118,7 @@ static int add_phase(struct curve_chart *c, const struct scored *v, size_t n, co
             continue;
         const bool bars = n <= BARS;
         snprintf(s->name[s->n_point], sizeof *s->name, "%.24s %.20s", v[i].name, v[i].hw);
-        s->beside[s->n_point] = outside(&v[i]) && *named < NAMED;
+        s->shows_name[s->n_point] = outside(&v[i]) && *named < NAMED;
         *named += outside(&v[i]);
         s->point[s->n_point++] = (struct hw_point){ .x = v[i].measured, .value = v[i].predicted, .ci_lo = bars ? v[i].lo : NAN, .ci_hi = bars ? v[i].hi : NAN };
     }
@@ -131,7 +132,7 @@ static const json_t *group_of(const json_t *doc, const char *phase)
     char name[32];
     snprintf(name, sizeof name, "phase=%.16s", phase ? phase : "");
     for (size_t i = 0; i < json_array_size(groups); i++)
-        if (strcmp(plot_text(json_array_get(groups, i), "group"), phase ? name : "all") == 0)
+        if (strcmp(json_find_text(json_array_get(groups, i), "group"), phase ? name : "all") == 0)
             return json_array_get(groups, i);
     return json_array_get(groups, 0);
 }
@@ -157,11 +158,12 @@ static int fill(struct curve_chart *c, const struct plot_options *o, const json_
     }
     if (add_diagonal(c, v, n, err) != 0)
         return -1;
-    const char *file = plot_text(doc, "file"), *slash = strrchr(file, '/');
+    const char *file = json_find_text(doc, "file"), *slash = strrchr(file, '/');
     snprintf(c->title, sizeof c->title, "%.150s", o->title ? o->title : "Predicted against measured");
     const json_t *all = group_of(doc, o->phase);
     snprintf(c->subtitle, sizeof c->subtitle, "%.80s; mean error %.1f %%, median %.1f %%%s%s", slash ? slash + 1 : file,
-             100 * plot_number(all, "mape"), 100 * plot_number(all, "median_ape"), n <= BARS ? "; bars: 90 % intervals" : "", *plot_text(doc, "leave_out") ? "; left out of the fit" : "");
+             100 * json_find_number(all, "mape"), 100 * json_find_number(all, "median_ape"), n <= BARS ? "; bars: 90 % intervals" : "",
+             *json_find_text(doc, "leave_out") ? "; left out of the fit" : "");
     return 0;
 }
 

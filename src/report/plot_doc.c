@@ -16,20 +16,7 @@ void plot_free(struct plot *p)
     *p = (struct plot){ 0 };
 }
 
-/* ---- small readers: absent fields leave "", NaN ---------------------------------------
- */
-
-const char *plot_text(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
-double plot_number(const json_t *o, const char *key)
-{
-    const json_t *j = json_object_get(o, key);
-    return json_is_number(j) ? json_number_value(j) : NAN;
-}
+/* ---- small readers -------------------------------------------------------------------- */
 
 #define COPY(to, from) plot_copy((to), sizeof(to), (from))
 void plot_copy(char *to, size_t size, const char *from)
@@ -48,7 +35,7 @@ static double or_zero(double v)
 /* A count: 0 when absent or absurd. */
 static int count(const json_t *o, const char *key)
 {
-    double v = plot_number(o, key);
+    double v = json_find_number(o, key);
     return v >= 0 && v <= 1 << 20 ? (int)v : 0;
 }
 
@@ -236,19 +223,19 @@ static int add_ceilings(struct plot *p, const json_t *ceilings, const struct cho
     for (size_t i = 0; i < json_array_size(ceilings); i++) {
         const json_t *j = json_array_get(ceilings, i);
         struct ceiling c = {
-            .value = plot_number(j, "value"), .clock_hz = NAN, .ci_lo = NAN, .ci_hi = NAN
+            .value = json_find_number(j, "value"), .clock_hz = NAN, .ci_lo = NAN, .ci_hi = NAN
         };
-        COPY(c.name, plot_text(j, "name"));
-        COPY(c.kind, plot_text(j, "kind"));
-        COPY(c.op, plot_text(j, "op"));
-        COPY(c.pages, plot_text(j, "pages"));
-        COPY(c.node, plot_text(j, "node"));
-        COPY(c.dtype, plot_text(j, "dtype"));
-        COPY(c.isa, plot_text(j, "isa"));
-        COPY(c.level, plot_text(j, "level"));
-        COPY(c.unit, plot_text(j, "unit"));
+        COPY(c.name, json_find_text(j, "name"));
+        COPY(c.kind, json_find_text(j, "kind"));
+        COPY(c.op, json_find_text(j, "op"));
+        COPY(c.pages, json_find_text(j, "pages"));
+        COPY(c.node, json_find_text(j, "node"));
+        COPY(c.dtype, json_find_text(j, "dtype"));
+        COPY(c.isa, json_find_text(j, "isa"));
+        COPY(c.level, json_find_text(j, "level"));
+        COPY(c.unit, json_find_text(j, "unit"));
         c.n_threads = count(j, "n_threads");
-        const char *test = plot_text(j, "test");
+        const char *test = json_find_text(j, "test");
         int m = strcmp(c.kind, "compute") == 0 ? math_find(c.dtype) : -1;
         if (m >= 0 && (!*test || strcmp(test, drawn->test[0]) == 0 ||
                        strcmp(test, drawn->test[1]) == 0))
@@ -361,7 +348,7 @@ static int read_run(struct plot *p, const struct plot_options *o, const json_t *
 {
     struct run r;
     struct chosen c = { 0 };
-    if (run_from_json(&r, doc, o->doc, plot_text(doc, "schema"), err) != 0)
+    if (run_from_json(&r, doc, o->doc, json_find_text(doc, "schema"), err) != 0)
         return -1;
     COPY(p->machine, r.prov.cpu);
     COPY(p->date, r.prov.date);
@@ -388,8 +375,8 @@ static int read_analysis(struct plot *p, const struct plot_options *o, const jso
         get_amount(doc, o->doc, "n_gen", &n_gen, err) != 0 ||
         get_amount(doc, o->doc, "n_depth", &n_depth, err) != 0)
         return -1;
-    COPY(p->model, plot_text(doc, "model"));
-    COPY(p->type, plot_text(doc, "type"));
+    COPY(p->model, json_find_text(doc, "model"));
+    COPY(p->type, json_find_text(doc, "type"));
     snprintf(p->tests, sizeof p->tests, "prefill of %.0f tokens, decode of %.0f, from depth %.0f",
              n_prompt, n_gen, n_depth);
     json_array_foreach(json_object_get(doc, "rows"), i, row)
@@ -567,7 +554,7 @@ static const struct {
 
 bool plot_is_document(const json_t *doc)
 {
-    return json_is_object(doc) && strncmp(plot_text(doc, "schema"), "roofcast.", 9) == 0;
+    return json_is_object(doc) && strncmp(json_find_text(doc, "schema"), "roofcast.", 9) == 0;
 }
 
 static int read_kind(struct plot *p, const struct plot_options *o, const json_t *doc,

@@ -15,13 +15,13 @@ static int of_capacity(struct serving_config **out, const json_t *doc, struct er
         return error_oom(err, json_array_size(rows) * sizeof *x, "deployments");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *r = json_array_get(rows, i);
-        const double rate = plot_number(r, "rate"), device = plot_number(r, "device_tok_s");
+        const double rate = json_find_number(r, "rate"), device = json_find_number(r, "device_tok_s");
         if (!(device > 0))
             continue;
-        x[n] = (struct serving_config){ .user_tok_s = plot_number(r, "user_tok_s"), .device_tok_s = device,
-                                        .device_lo = device * plot_number(r, "rate_90") / rate, .device_hi = device * plot_number(r, "rate_10") / rate };
-        snprintf(x[n].group, sizeof x[n].group, "%.60s", plot_text(r, "hw"));
-        snprintf(x[n++].name, sizeof x->name, "%.12s, %.24s", plot_text(r, "type"), plot_text(r, "layout"));
+        x[n] = (struct serving_config){ .user_tok_s = json_find_number(r, "user_tok_s"), .device_tok_s = device,
+                                        .device_lo = device * json_find_number(r, "rate_90") / rate, .device_hi = device * json_find_number(r, "rate_10") / rate };
+        snprintf(x[n].group, sizeof x[n].group, "%.60s", json_find_text(r, "hw"));
+        snprintf(x[n++].name, sizeof x->name, "%.12s, %.24s", json_find_text(r, "type"), json_find_text(r, "layout"));
     }
     *out = x;
     return n;
@@ -56,13 +56,13 @@ int plot_pareto(const struct plot_options *o, const struct plot_subject *s, cons
     struct serving_chart c = { .style = style, .out_base = o->out, .formats = o->formats };
     struct plot_prediction mine = { 0 };
     struct serving_config *x = NULL;
-    const bool capacity = s->doc && strcmp(plot_text(s->doc, "schema"), "roofcast.capacity") == 0;
+    const bool capacity = s->doc && strcmp(json_find_text(s->doc, "schema"), "roofcast.capacity") == 0;
     const struct plot_prediction *p = capacity ? NULL : plot_subject_prediction(&mine, o, s, err);
     const int n = capacity ? of_capacity(&x, s->doc, err) : p ? of_prediction(&x, p, notes, err) : -1;
     int rc = n < 0 ? -1 : n > 0 ? 0 : error_set(err, ERROR_INPUT, "%s: no deployment to draw: --chart pareto reads %s", o->doc, charts[PLOT_PARETO].reads);
     if (rc == 0 && capacity) {
-        snprintf(c.title, sizeof c.title, "%.60s: %.90s", plot_text(json_array_get(json_object_get(s->doc, "rows"), 0), "model"), plot_text(s->doc, "slo"));
-        snprintf(c.subtitle, sizeof c.subtitle, "%.160s; bars: probability 0.9 to 0.1 of meeting the objective", plot_text(s->doc, "workload"));
+        snprintf(c.title, sizeof c.title, "%.60s: %.90s", json_find_text(json_array_get(json_object_get(s->doc, "rows"), 0), "model"), json_find_text(s->doc, "slo"));
+        snprintf(c.subtitle, sizeof c.subtitle, "%.160s; bars: probability 0.9 to 0.1 of meeting the objective", json_find_text(s->doc, "workload"));
     } else if (rc == 0) {
         snprintf(c.title, sizeof c.title, "%.60s, %.24s: a user's rate against a device's", p->row[0].model, p->row[0].type);
         snprintf(c.subtitle, sizeof c.subtitle, "Decode, predicted, context of %lld tokens; bars: 90 %% interval", (long long)p->row[0].n_depth);

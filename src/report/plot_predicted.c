@@ -156,15 +156,15 @@ static int read_row(struct plot_predicted *r, const json_t *row, const char *ctx
     COPY(r->hw, hw);
     COPY(r->model, model);
     COPY(r->type, type);
-    COPY(r->stack, or_empty(json_string_value(json_object_get(row, "stack"))));
-    COPY(r->basis, or_empty(json_string_value(json_object_get(row, "basis"))));
-    r->bandwidth_bytes_s = plot_number(row, "bandwidth_bytes_s");
-    r->peak_flop_s = plot_number(row, "peak_flop_s");
-    r->tok_s = plot_number(row, "tok_s");
-    r->tok_s_lo = plot_number(row, "tok_s_lo");
-    r->tok_s_hi = plot_number(row, "tok_s_hi");
-    r->itl_s = plot_number(row, "itl_s");
-    const double n_devices = plot_number(row, "n_devices");
+    COPY(r->stack, json_find_text(row, "stack"));
+    COPY(r->basis, json_find_text(row, "basis"));
+    r->bandwidth_bytes_s = json_find_number(row, "bandwidth_bytes_s");
+    r->peak_flop_s = json_find_number(row, "peak_flop_s");
+    r->tok_s = json_find_number(row, "tok_s");
+    r->tok_s_lo = json_find_number(row, "tok_s_lo");
+    r->tok_s_hi = json_find_number(row, "tok_s_hi");
+    r->itl_s = json_find_number(row, "itl_s");
+    const double n_devices = json_find_number(row, "n_devices");
     r->n_devices = n_devices >= 1 && n_devices <= INT32_MAX ? (int)n_devices : 1;
     const json_t *fits = json_object_get(row, "fits");
     r->shared = json_array_size(json_object_get(row, "devices")) > 0;
@@ -180,7 +180,7 @@ int plot_prediction_read(struct plot_prediction *x, const json_t *doc, const cha
         const json_t *row = json_array_get(rows, i);
         char ctx[320];
         snprintf(ctx, sizeof ctx, "%.280s: rows[%zu]", name, i);
-        if (!has_points(or_empty(json_string_value(json_object_get(row, "phase"))), json_string_value(json_object_get(row, "what_if")),
+        if (!has_points(json_find_text(row, "phase"), json_string_value(json_object_get(row, "what_if")),
                         json_string_value(json_object_get(row, "reason"))))
             continue;
         struct plot_predicted *r = add_row(x, err);

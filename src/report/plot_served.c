@@ -39,7 +39,7 @@ static int load(struct runs **out, const struct plot_options *o, struct error *e
 
 static double setting(const struct serving_saved *s, const char *key)
 {
-    return plot_number(s->settings, key);
+    return json_find_number(s->settings, key);
 }
 
 static bool differ(const char *a, const char *b)

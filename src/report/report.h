@@ -75,7 +75,7 @@ struct chart_series {
     bool smooth; /* a line with a marker here and there */
     bool roof;   /* a limit: a dark line without markers */
     bool bare;   /* a band alone */
-    bool *beside; /* [n_point]: the point's name stands next to it; NULL: none does */
+    bool *shows_name; /* [n_point]: the point's name is drawn next to it; NULL: none is */
     char (*name)[48]; /* [n_point] of the points, for tooltips; NULL: none */
     bool band;   /* intervals are an area behind the line */
     size_t like; /* has the colour of that series, counted from 1, dashes and hollow markers; 0: its own */

@@ -198,7 +198,7 @@ void script_add_prologue(struct strbuf *b, const struct chart_out *o, const stru
 
 enum { INCLUDE_DEPTH = 4 };
 
-int script_beside(char *path, size_t size, const char *style, const char *name, size_t n_name, struct error *err)
+int script_next_to(char *path, size_t size, const char *style, const char *name, size_t n_name, struct error *err)
 {
     const char *slash = strrchr(style, '/');
     const int n = snprintf(path, size, "%.*s%.*s", slash ? (int)(slash + 1 - style) : 0, style, (int)n_name, name);
@@ -229,7 +229,7 @@ static int add_line(struct templates *t, const char *line, size_t n, int depth, 
         strbuf_add(t->out, line, n);
         return 0;
     }
-    return script_beside(path, sizeof path, t->style, line + head, n - head - 2, err) != 0 ? -1 : add_template(t, path, depth + 1, err);
+    return script_next_to(path, sizeof path, t->style, line + head, n - head - 2, err) != 0 ? -1 : add_template(t, path, depth + 1, err);
 }
 
 static int add_template(struct templates *t, const char *path, int depth, struct error *err)

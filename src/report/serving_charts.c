@@ -442,12 +442,12 @@ static int name_points(struct chart_series *v, const struct serving_config *x, s
 {
     size_t m = 0;
     v->name = calloc(n + 1, sizeof *v->name);
-    v->beside = calloc(n + 1, sizeof *v->beside);
-    if (!v->name || !v->beside)
+    v->shows_name = calloc(n + 1, sizeof *v->shows_name);
+    if (!v->name || !v->shows_name)
         return error_oom(err, n * sizeof *v->name, "names of points");
     for (size_t k = first; k < n; k++)
         if (strcmp(x[k].group, x[first].group) == 0) {
-            v->beside[m] = *x[k].name != 0;
+            v->shows_name[m] = *x[k].name != 0;
             snprintf(v->name[m++], sizeof *v->name, "%s", x[k].name);
         }
     return 0;

@@ -5,12 +5,12 @@
 struct draft_mtp {
     struct engine *e;
     uint32_t n_seq, n_ctx, n_tok, n_embd;
-    struct draft_want **of; /* [n_seq] by run of a pass */
+    struct draft_want **of; /* [n_seq] the sequence of each run of a pass */
     struct engine_run *run; /* [n_seq] */
     const uint32_t **table; /* [n_seq] */
     int32_t *tok;           /* [n_tok] */
-    struct draft_want **todo; /* [cap] those that want drafts */
-    float *hidden;          /* [cap][n_embd] from which the next draft of each is made */
+    struct draft_want **todo; /* [cap] sequences that want further drafts */
+    float *hidden;          /* [cap][n_embd] input of the next draft of each */
     size_t cap;
 };
 
@@ -100,7 +100,7 @@ static int reserve(struct draft_mtp *d, size_t n, struct error *err)
     return 0;
 }
 
-/* Run r of a pass that has n_tok tokens so far. hidden: [n] of positions n_past on; next: [n] the tokens after them. */
+/* Run r of a pass that has n_tok tokens so far. next: [run.n_tok] the tokens after the run's positions. */
 static void set_run(struct draft_mtp *d, uint32_t r, uint32_t n_tok, struct draft_want *w, struct engine_run run, const int32_t *next)
 {
     d->of[r] = w;
@@ -111,7 +111,7 @@ static void set_run(struct draft_mtp *d, uint32_t r, uint32_t n_tok, struct draf
     memcpy(d->tok + n_tok, next, run.n_tok * sizeof *next);
 }
 
-/* A pass; the rows of its logits are next drafts, those of its hidden states go to the rows of d->hidden from *row on, and their sequences to d->todo. */
+/* One pass. Each run with logits yields a draft; its hidden state and its sequence are appended to d->hidden and d->todo at *row. */
 static int run_pass(struct draft_mtp *d, uint32_t n_run, size_t *row, struct error *err)
 {
     const uint32_t v = engine_n_vocab(d->e);
@@ -133,14 +133,14 @@ static int run_pass(struct draft_mtp *d, uint32_t n_run, size_t *row, struct err
     return 0;
 }
 
-/* Positions of the step from the first one on whose next token is known. */
+/* Number of the step's positions whose next token is known. */
 static uint32_t known_positions(const struct draft_want *w)
 {
     const uint32_t n = w->n_known > w->n_past + 1 ? w->n_known - 1 - w->n_past : 0;
     return n < w->n_hidden ? n : w->n_hidden;
 }
 
-/* Computes the step's tokens of all sequences, and the first drafts. Returns those in *n_todo. */
+/* Computes the step's tokens of all sequences, and the first drafts. *n_todo: sequences with a draft, in d->todo. */
 static int follow(struct draft_mtp *d, struct draft_want *w, size_t n, size_t *n_todo, struct error *err)
 {
     uint32_t done = 0; /* of w[i] */
@@ -165,7 +165,7 @@ static int follow(struct draft_mtp *d, struct draft_want *w, size_t n, size_t *n
     return 0;
 }
 
-/* One more draft of those of the first n of todo that want more than n_have, which stay in todo; their number. */
+/* One more draft of each of the first *n of d->todo that wants more than n_have; *n becomes their number, the others leave d->todo. */
 static int draft_more(struct draft_mtp *d, size_t *n, uint32_t n_have, struct error *err)
 {
     size_t row = 0;
@@ -175,7 +175,7 @@ static int draft_more(struct draft_mtp *d, size_t *n, uint32_t n_have, struct er
             struct draft_want *w = d->todo[i];
             if (w->most <= n_have)
                 continue;
-            /* n_known - 2 has the first draft */
+            /* the first draft came from position n_known - 2 */
             set_run(d, n_run, n_run, w, (struct engine_run){ .n_past = w->n_known - 2 + n_have, .n_tok = 1, .n_out = 1, .hidden = d->hidden + i * d->n_embd },
                     &w->draft[n_have - 1]);
             n_run++;

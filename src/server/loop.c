@@ -436,8 +436,8 @@ static void publish(struct loop *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* What entry i of the step wants of the drafter. Tables of blocks are those that the step had: a sequence that has ended gave its blocks
- * back, but others get them when the next step is formed. */
+/* The drafter's view of entry i of the step. row: of its first token in l->hidden. Block tables are those of the step: blocks of a sequence that ended
+ * are free, but not reused before the next step is formed. */
 static struct draft_want want_of(const struct loop *l, const struct batch *b, size_t i, uint32_t row)
 {
     const struct batch_entry *e = &b->e[i];

@@ -85,7 +85,7 @@ static int reserve_hidden(struct loop *l, uint32_t n_tok, struct error *err)
     return 0;
 }
 
-/* Those of a pass, whose tokens are the batch's from n_before on. Returns their number. */
+/* Copies the hidden states of a pass, whose tokens are the batch's from n_before on. Returns the number of its tokens. */
 static uint32_t keep_hidden(struct loop *l, uint32_t n_run, uint32_t n_before)
 {
     uint32_t n = 0;

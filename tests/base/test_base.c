@@ -489,6 +489,10 @@ static void test_json(void **state)
     assert_fails(json_get_int(j, "t.json", "i", 0, 5, &i, &err), err, "expected 0 to 5, found 7");
     assert_fails(json_get_str(j, "t.json", "a", &s, &err), err, "expected a string");
     assert_fails(json_check_schema(j, "t.json", "roofcast.run", 1, &err), err, "\"schema\" is missing");
+    assert_string_equal(json_find_text(j, "b"), "x");
+    assert_true(!*json_find_text(j, "a") && !*json_find_text(j, "zz") && !*json_find_text(NULL, "b"));
+    assert_true(json_find_number(j, "a") == 1.5 && json_find_number(j, "i") == 7);
+    assert_true(isnan(json_find_number(j, "b")) && isnan(json_find_number(j, "zz")) && isnan(json_find_number(NULL, "a")));
     json_decref(j);
     assert_null(json_load_mem("bad.json", "{\"a\": }", 7, &err));
     assert_non_null(strstr(err.msg, "bad.json: line 1, column"));

@@ -1,51 +1,9 @@
 /* Drafts of another model: outputs are those without speculation, greedy and sampled; a model that drafts for itself is never wrong. */
 #include "../test.h"
-#include "served.h"
+#include "drafted.h"
 #include "server/draft_model.h"
-#include <math.h>
 
-enum { N_REQUEST = 24, MOST = 40 };
-
-struct request {
-    struct loop_request r;
-    int32_t prompt[SERVED_CTX], got[MOST];
-    uint32_t n_got, n_last, stop_after;
-    uint32_t whole_from, n_draft; /* from this token on every step but the last yields 1 + n_draft; 0: does not matter */
-    enum loop_finish finish;
-    struct loop *l; /* aborts `other` with its third token */
-    uint64_t other;
-};
-
-static bool take(void *ctx, const struct loop_tokens *t)
-{
-    struct request *q = ctx;
-    if (q->whole_from > 0 && q->n_got >= q->whole_from && t->finish == LOOP_RUNNING)
-        assert_int_equal(t->n, 1 + q->n_draft);
-    for (uint32_t i = 0; i < t->n; i++)
-        q->got[q->n_got++] = t->id[i];
-    q->n_last += t->finish != LOOP_RUNNING;
-    q->finish = t->finish;
-    if (q->other != 0 && q->n_got >= 3)
-        loop_abort(q->l, q->other);
-    return q->stop_after > 0 && q->n_got >= q->stop_after;
-}
-
-static void requests_init(struct request *q, const struct served *s, double temperature)
-{
-    struct rng g;
-    int32_t tok[SERVED_CTX];
-    rng_init(&g, 11);
-    random_tokens(&s->spec, tok, SERVED_CTX);
-    for (uint32_t i = 0; i < N_REQUEST; i++) {
-        q[i] = (struct request){ .r = { .n_in = 1 + (uint32_t)(rng_u64(&g) % 40), .n_max = 1 + 4 * (uint32_t)(rng_u64(&g) % 6), .sampler = sampler_default,
-                                        .ignore_end = true, .sink = take } };
-        for (uint32_t t = 0; t < q[i].r.n_in; t++)
-            q[i].prompt[t] = tok[(t + i % 4) % SERVED_CTX];
-        q[i].r.sampler.temperature = temperature;
-        q[i].r.sampler.seed = i;
-        q[i].stop_after = i % 7 == 3 ? 5 : 0;
-    }
-}
+enum { N_REQUEST = 24, SEED = 11 };
 
 struct way {
     uint32_t n_block, n_draft_block, n_draft, seqs, budget;
@@ -54,14 +12,13 @@ struct way {
 };
 
 /* draft NULL: no speculation. */
-static void serve(struct request *q, const struct served *s, const struct served *draft, const struct way *w, struct loop_stats *stats)
+static void serve(struct drafted_request *q, const struct served *s, const struct served *draft, const struct way *w, struct loop_stats *stats)
 {
     struct error err = { 0 };
     struct policy p = served_policy(s, "vllm-0.27", w->seqs, w->budget);
     p.num_speculative_tokens = p.look_ahead = draft ? w->n_draft : 0;
     struct engine *e = served_engine(s, &p, w->n_block, 1, 0);
-    struct served_watch watch = { 0 };
-    struct loop_options o = { .policy = p, .n_block = w->n_block, .seed = 1, .step = served_check_step, .step_ctx = &watch };
+    struct loop_options o = { .policy = p, .n_block = w->n_block, .seed = 1 };
     struct draft_model *d = NULL;
     if (draft) {
         const struct draft_model_options x = { .engine = { .n_threads = 1, .type_k = DTYPE_F32, .type_v = DTYPE_F32, .team_of = e }, .n_seq = w->seqs,
@@ -71,34 +28,13 @@ static void serve(struct request *q, const struct served *s, const struct served
             fail_msg("%s", err.msg);
         o.drafter = draft_model_drafter(d);
     }
-    struct loop *l = loop_new(e, &o, &err);
-    if (!l)
-        fail_msg("%s", err.msg);
-    watch.l = l;
-    uint64_t before = 0, id;
-    for (uint32_t i = 0; i < N_REQUEST; i++) {
-        q[i].r.prompt = q[i].prompt;
-        q[i].r.sink_ctx = &q[i];
-        q[i].stop_after = w->stops ? q[i].stop_after : 0;
-        q[i].l = l;
-        q[i].other = w->aborts && i % 5 == 4 ? before : 0;
-        assert_ok(loop_submit(l, &q[i].r, &id, &err), err);
-        before = id;
-    }
-    loop_drain(l);
-    assert_ok(loop_run(l, &err), err);
-    loop_stats(l, stats);
-    served_check_end(l);
-    loop_free(l);
+    drafted_serve(q, N_REQUEST, e, &o, w->stops, w->aborts, stats);
     if (d) {
         assert_int_equal(draft_model_used_blocks(d), 0);
-        const struct work a = engine_work(e), b = engine_work(draft_model_engine(d));
-        assert_true(b.flop > 0 && stats->bytes == (double)(a.weight_bytes + a.kv_bytes + b.weight_bytes + b.kv_bytes)); /* drafting is part of steps */
+        drafted_check_work(e, draft_model_engine(d), stats);
         o.drafter.free(o.drafter.ctx);
     }
     engine_free(e);
-    for (uint32_t i = 0; i < N_REQUEST; i++)
-        assert_int_equal(q[i].n_last, 1);
 }
 
 static void other_seed(struct random_spec *s)
@@ -109,25 +45,18 @@ static void other_seed(struct random_spec *s)
 static void test_itself(void **state)
 {
     (void)state;
-    static struct request q[N_REQUEST], alone[N_REQUEST];
+    static struct drafted_request q[N_REQUEST], alone[N_REQUEST];
     static const struct way w = { .n_block = 200, .n_draft_block = 200, .n_draft = 3, .seqs = 8, .budget = 200 };
     struct served s;
     struct loop_stats stats, none;
     served_open(&s, "test_draft", "llama", 0, NULL);
-    requests_init(q, &s, 0);
-    requests_init(alone, &s, 0);
+    drafted_init(q, N_REQUEST, &s, SEED, 0);
+    drafted_init(alone, N_REQUEST, &s, SEED, 0);
     serve(q, &s, &s, &w, &stats);
     serve(alone, &s, NULL, &w, &none);
-    for (uint32_t i = 0; i < N_REQUEST; i++) {
-        assert_int_equal(q[i].n_got, alone[i].n_got);
-        assert_memory_equal(q[i].got, alone[i].got, q[i].n_got * sizeof *q[i].got);
-    }
-    printf("%llu of %llu drafts accepted, %llu steps, %llu without\n", (unsigned long long)stats.n_accepted_tok, (unsigned long long)stats.n_draft_tok,
-           (unsigned long long)stats.n_step, (unsigned long long)none.n_step);
-    assert_true(stats.n_draft_tok > 100);
-    assert_int_equal(stats.n_accepted_tok, stats.n_draft_tok); /* outputs of 1 + 4 n tokens end with a whole step */
+    drafted_check_same(q, alone, N_REQUEST);
+    drafted_check_right(&stats, &none, 100);
     assert_int_equal(stats.n_accepted_at[2], stats.n_draft);
-    assert_true(2 * stats.n_step < none.n_step);
     served_close(&s);
 }
 
@@ -136,13 +65,13 @@ static void test_itself_after_others(void **state)
 {
     (void)state;
     enum { N_FORCED = 6 };
-    static struct request q[N_REQUEST];
+    static struct drafted_request q[N_REQUEST];
     static const struct way w = { .n_block = 200, .n_draft_block = 200, .n_draft = 3, .seqs = 8, .budget = 200 };
     struct served s;
     struct loop_stats stats;
     int32_t forced[N_FORCED];
     served_open(&s, "test_draft", "llama", 0, NULL);
-    requests_init(q, &s, 0);
+    drafted_init(q, N_REQUEST, &s, SEED, 0);
     random_tokens(&s.spec, forced, N_FORCED);
     for (uint32_t i = 0; i < N_REQUEST; i++) {
         q[i].r.forced = forced;
@@ -214,7 +143,7 @@ static void test_what_is_cached(void **state)
 static void test_other_models(void **state)
 {
     (void)state;
-    static struct request q[N_REQUEST], alone[N_REQUEST];
+    static struct drafted_request q[N_REQUEST], alone[N_REQUEST];
     static const char *const families[] = { "llama", "gemma3" };
     static const struct way ways[] = {
         { .n_block = 200, .n_draft_block = 200, .n_draft = 3, .seqs = 8, .budget = 60 },
@@ -231,19 +160,13 @@ static void test_other_models(void **state)
         served_open(&draft, "test_draft", families[f], 0, other_seed);
         for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
             struct loop_stats stats, none;
-            requests_init(q, &s, ways[i].temperature);
-            requests_init(alone, &s, ways[i].temperature);
+            drafted_init(q, N_REQUEST, &s, SEED, ways[i].temperature);
+            drafted_init(alone, N_REQUEST, &s, SEED, ways[i].temperature);
             serve(q, &s, &draft, &ways[i], &stats);
             struct way whole = ways[i];
             whole.aborts = false;
             serve(alone, &s, NULL, &whole, &none);
-            for (uint32_t k = 0; k < N_REQUEST; k++) {
-                const bool aborted = q[k].finish == LOOP_ABORTED;
-                assert_true(aborted ? q[k].n_got <= alone[k].n_got : q[k].finish == alone[k].finish);
-                assert_true(aborted || q[k].n_got == alone[k].n_got || (q[k].stop_after > 0 && q[k].n_got >= q[k].stop_after));
-                const uint32_t n = q[k].n_got < alone[k].n_got ? q[k].n_got : alone[k].n_got; /* a stop takes whole steps */
-                assert_memory_equal(q[k].got, alone[k].got, n * sizeof *q[k].got);
-            }
+            drafted_check_same(q, alone, N_REQUEST);
             n_preempt += stats.n_preempt;
             n_accepted += stats.n_accepted_tok;
             n_rejected += stats.n_draft_tok - stats.n_accepted_tok;
@@ -257,61 +180,16 @@ static void test_other_models(void **state)
     served_close(&s);
 }
 
-/* ---- distribution ---------------------------------------------------------------------------------------------------- */
-
-enum { N_DRAW = 4000, N_KEPT = 6, N_FIXED = 1 };
-
-struct draw {
-    int32_t got[3];
-    uint32_t n;
-};
-
-static bool take_draw(void *ctx, const struct loop_tokens *t)
-{
-    struct draw *d = ctx;
-    for (uint32_t i = 0; i < t->n && d->n < 3; i++)
-        d->got[d->n++] = t->id[i];
-    return false;
-}
-
-/* The model drafts for itself, greedily: its drafts are often the sampled tokens, and often not. Probabilities of the second token, whose first is fixed: the N_KEPT likeliest. */
-static void second_token(const struct served *s, const int32_t *tok, uint32_t n, int32_t *id, double *p)
-{
-    struct error err = { 0 };
-    struct engine *e = served_engine(s, NULL, 0, 1, 0);
-    const float *l;
-    double sum = 0;
-    assert_ok(engine_eval(e, tok, n, 0, 1, &l, &err), err);
-    for (int k = 0; k < N_KEPT; k++) {
-        id[k] = -1;
-        for (int32_t t = 0; t < (int32_t)s->m.hp.n_vocab; t++) {
-            bool taken = false;
-            for (int i = 0; i < k; i++)
-                taken |= id[i] == t;
-            if (!taken && (id[k] < 0 || l[t] > l[id[k]]))
-                id[k] = t;
-        }
-    }
-    for (int k = 0; k < N_KEPT; k++)
-        sum += p[k] = exp((double)l[id[k]] - (double)l[id[0]]);
-    for (int k = 0; k < N_KEPT; k++)
-        p[k] /= sum;
-    engine_free(e);
-}
-
+/* The model drafts for itself, greedily. */
 static void test_distribution(void **state)
 {
     (void)state;
-    static struct draw draw[N_DRAW];
-    static const double most[] = { [N_KEPT - 1] = 20.5 }; /* 1 in 1,000 beyond, 5 degrees of freedom */
-    const uint32_t n_draw = getenv("ROOFCAST_SANITIZED") ? N_DRAW / 10 : N_DRAW;
     struct error err = { 0 };
     struct served s;
-    int32_t tok[SERVED_CTX], kept[N_KEPT];
-    double p[N_KEPT], chi = 0;
+    struct loop_stats stats;
+    int32_t tok[SERVED_CTX];
     served_open(&s, "test_draft", "llama", 0, NULL);
     random_tokens(&s.spec, tok, SERVED_CTX);
-    second_token(&s, tok, 5, kept, p);
     struct policy policy = served_policy(&s, "vllm-0.27", 16, 200);
     policy.num_speculative_tokens = 2;
     struct engine *e = served_engine(&s, &policy, 100, 1, 0);
@@ -320,37 +198,9 @@ static void test_distribution(void **state)
     struct draft_model *d = draft_model_new(&s.m, &x, &err);
     assert_non_null(d);
     const struct loop_options o = { .policy = policy, .n_block = 100, .drafter = draft_model_drafter(d) };
-    struct loop *l = loop_new(e, &o, &err);
-    assert_non_null(l);
-    memset(draw, 0, sizeof draw);
-    for (uint32_t i = 0; i < n_draw; i++) {
-        struct loop_request r = { .prompt = tok, .n_in = 4, .n_max = 3, .sampler = sampler_default, .ignore_end = true, .forced = tok + 4, .n_forced = N_FIXED,
-                                  .sink = take_draw, .sink_ctx = &draw[i] };
-        uint64_t id;
-        r.sampler.temperature = 1;
-        r.sampler.top_k = N_KEPT;
-        r.sampler.seed = i;
-        assert_ok(loop_submit(l, &r, &id, &err), err);
-    }
-    loop_drain(l);
-    assert_ok(loop_run(l, &err), err);
-    struct loop_stats stats;
-    loop_stats(l, &stats);
-    loop_free(l);
+    drafted_check_distribution(&s, tok, 4000, e, &o, &stats);
     o.drafter.free(o.drafter.ctx);
     engine_free(e);
-    for (int k = 0; k < N_KEPT; k++) {
-        double n = 0;
-        for (uint32_t i = 0; i < n_draw; i++)
-            n += draw[i].got[1] == kept[k];
-        printf("token %d: %.4f of %u, expected %.4f\n", kept[k], n / n_draw, n_draw, p[k]);
-        chi += (n - n_draw * p[k]) * (n - n_draw * p[k]) / (n_draw * p[k]);
-    }
-    printf("chi squared %.2f; %llu of %llu drafts accepted\n", chi, (unsigned long long)stats.n_accepted_tok, (unsigned long long)stats.n_draft_tok);
-    for (uint32_t i = 0; i < n_draw; i++)
-        assert_true(draw[i].n == 3 && draw[i].got[0] == tok[4]);
-    assert_true(chi < most[N_KEPT - 1]);
-    assert_true(stats.n_accepted_tok > n_draw / 4 && stats.n_accepted_tok < stats.n_draft_tok);
     served_close(&s);
 }
 

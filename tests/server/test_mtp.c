@@ -3,52 +3,17 @@
  * of blocks and of the order of passes, the layer drafts what it drafts for the sequence from scratch; a layer that is right is never refused.
  */
 #include "../test.h"
-#include "served.h"
+#include "drafted.h"
 #include "server/draft_mtp.h"
 #include <limits.h>
-#include <math.h>
 
-enum { N_REQUEST = 16, MOST = 28 };
+enum { N_REQUEST = 16 };
 
-struct request {
-    struct loop_request r;
-    int32_t prompt[SERVED_CTX], got[MOST];
-    uint32_t n_got, n_last, n_hit, stop_after;
-    enum loop_finish finish;
-    struct loop *l; /* aborts `other` with its third token */
-    uint64_t other;
-};
-
-static bool take(void *ctx, const struct loop_tokens *t)
+static void requests_init(struct drafted_request *q, const struct served *s, double temperature)
 {
-    struct request *q = ctx;
-    for (uint32_t i = 0; i < t->n; i++)
-        q->got[q->n_got++] = t->id[i];
-    q->n_last += t->finish != LOOP_RUNNING;
-    q->n_hit = t->n_hit;
-    q->finish = t->finish;
-    if (q->other != 0 && q->n_got >= 3)
-        loop_abort(q->l, q->other);
-    return q->stop_after > 0 && q->n_got >= q->stop_after;
-}
-
-static void requests_init(struct request *q, const struct served *s, double temperature)
-{
-    struct rng g;
-    int32_t tok[SERVED_CTX];
-    rng_init(&g, 3);
-    random_tokens(&s->spec, tok, SERVED_CTX);
-    for (uint32_t i = 0; i < N_REQUEST; i++) {
-        const uint32_t n_max = 1 + 4 * (uint32_t)(rng_u64(&g) % 6);
-        q[i] = (struct request){ .r = { .n_in = 1 + (uint32_t)(rng_u64(&g) % 40), .n_max = n_max, .number = i, .sampler = sampler_default, .ignore_end = true, .sink = take } };
-        if (i % 5 == 2)
-            q[i].r.n_in = SERVED_CTX - n_max; /* to the end of the context */
-        for (uint32_t t = 0; t < q[i].r.n_in; t++)
-            q[i].prompt[t] = tok[(t + i % 4) % SERVED_CTX];
-        q[i].r.sampler.temperature = temperature;
-        q[i].r.sampler.seed = i;
-        q[i].stop_after = i % 7 == 3 ? 5 : 0;
-    }
+    drafted_init(q, N_REQUEST, s, 3, temperature);
+    for (uint32_t i = 2; i < N_REQUEST; i += 5)
+        q[i].r.n_in = SERVED_CTX - q[i].r.n_max; /* to the end of the context */
 }
 
 /* ---- drafts from scratch --------------------------------------------------------------------------------------------- */
@@ -128,7 +93,7 @@ struct way {
 };
 
 /* n_draft 0: no speculation. Returns the drafts that were compared. */
-static uint64_t serve(struct request *q, uint32_t n_request, const struct served *s, const struct way *w, uint32_t every, struct loop_stats *stats)
+static uint64_t serve(struct drafted_request *q, uint32_t n_request, const struct served *s, const struct way *w, uint32_t every, struct loop_stats *stats)
 {
     struct error err = { 0 };
     struct policy p = served_policy(s, "vllm-0.27", w->seqs, w->budget);
@@ -141,9 +106,8 @@ static uint64_t serve(struct request *q, uint32_t n_request, const struct served
     struct engine *e = engine_new(&s->m, &eo, &err);
     if (!e)
         fail_msg("%s", err.msg);
-    struct served_watch watch = { 0 };
     struct checked x = { .d = NULL };
-    struct loop_options o = { .policy = p, .n_block = w->n_block, .seed = 1, .step = served_check_step, .step_ctx = &watch, .forced_accept = w->forced };
+    struct loop_options o = { .policy = p, .n_block = w->n_block, .seed = 1, .forced_accept = w->forced };
     for (uint32_t k = 0; k < POLICY_MAX_DRAFT && w->forced; k++)
         o.accept[k] = k == 0 ? 1 : 0.5;
     if (w->n_draft > 0) {
@@ -155,25 +119,7 @@ static uint64_t serve(struct request *q, uint32_t n_request, const struct served
         o.drafter.propose = checked_propose;
         o.drafter.work = NULL;
     }
-    struct loop *l = loop_new(e, &o, &err);
-    if (!l)
-        fail_msg("%s", err.msg);
-    watch.l = l;
-    uint64_t before = 0, id;
-    for (uint32_t i = 0; i < n_request; i++) {
-        q[i].r.prompt = q[i].prompt;
-        q[i].r.sink_ctx = &q[i];
-        q[i].stop_after = w->stops ? q[i].stop_after : 0;
-        q[i].l = l;
-        q[i].other = w->aborts && i % 5 == 4 ? before : 0;
-        assert_ok(loop_submit(l, &q[i].r, &id, &err), err);
-        before = id;
-    }
-    loop_drain(l);
-    assert_ok(loop_run(l, &err), err);
-    loop_stats(l, stats);
-    served_check_end(l);
-    loop_free(l);
+    drafted_serve(q, n_request, e, &o, w->stops, w->aborts, stats);
     if (x.d) {
         assert_true(engine_work(draft_mtp_engine(x.d)).flop > 0);
         draft_mtp_free(x.d);
@@ -181,8 +127,6 @@ static uint64_t serve(struct request *q, uint32_t n_request, const struct served
         engine_free(x.model);
     }
     engine_free(e);
-    for (uint32_t i = 0; i < n_request; i++)
-        assert_int_equal(q[i].n_last, 1);
     return x.n_checked;
 }
 
@@ -201,21 +145,10 @@ static void with_right_layer(struct random_spec *s)
     s->n_dense = s->n_layer + 1;
 }
 
-static void check_same(const struct request *q, const struct request *alone)
-{
-    for (uint32_t k = 0; k < N_REQUEST; k++) {
-        const bool aborted = q[k].finish == LOOP_ABORTED;
-        assert_true(aborted ? q[k].n_got <= alone[k].n_got : q[k].finish == alone[k].finish);
-        assert_true(aborted || q[k].n_got == alone[k].n_got || (q[k].stop_after > 0 && q[k].n_got >= q[k].stop_after));
-        const uint32_t n = q[k].n_got < alone[k].n_got ? q[k].n_got : alone[k].n_got; /* a stop takes whole steps */
-        assert_memory_equal(q[k].got, alone[k].got, n * sizeof *q[k].got);
-    }
-}
-
 static void test_outputs(void **state)
 {
     (void)state;
-    static struct request q[N_REQUEST], alone[N_REQUEST];
+    static struct drafted_request q[N_REQUEST], alone[N_REQUEST];
     static const struct way ways[] = {
         { .n_block = 200, .n_draft = 1, .seqs = 8, .budget = 60 },
         { .n_block = 14, .n_draft = 3, .seqs = 6, .budget = 40, .stops = true },
@@ -237,7 +170,7 @@ static void test_outputs(void **state)
         requests_init(alone, &s, ways[i].temperature);
         n_checked += serve(q, N_REQUEST, &s, &ways[i], ways[i].prefix || ways[i].usual ? 0 : 12, &stats);
         (void)serve(alone, N_REQUEST, &s, &plain, 0, &none);
-        check_same(q, alone);
+        drafted_check_same(q, alone, N_REQUEST);
         n_preempt += stats.n_preempt;
         n_rejected += stats.n_draft_tok - stats.n_accepted_tok;
         n_hit += stats.n_hit_tok;
@@ -251,7 +184,7 @@ static void test_outputs(void **state)
 static void test_right(void **state)
 {
     (void)state;
-    static struct request q[N_REQUEST], alone[N_REQUEST];
+    static struct drafted_request q[N_REQUEST], alone[N_REQUEST];
     static const struct way w = { .n_block = 200, .n_draft = 3, .seqs = 8, .budget = 200 }, plain = { .n_block = 200, .seqs = 8, .budget = 200 };
     struct served s;
     struct loop_stats stats, none;
@@ -262,12 +195,8 @@ static void test_right(void **state)
         q[i].r.n_in = alone[i].r.n_in = q[i].r.n_in < 60 ? q[i].r.n_in : 60; /* room for all drafts */
     (void)serve(q, N_REQUEST, &s, &w, 0, &stats);
     (void)serve(alone, N_REQUEST, &s, &plain, 0, &none);
-    check_same(q, alone);
-    printf("%llu of %llu drafts accepted, %llu steps, %llu without\n", (unsigned long long)stats.n_accepted_tok, (unsigned long long)stats.n_draft_tok,
-           (unsigned long long)stats.n_step, (unsigned long long)none.n_step);
-    assert_true(stats.n_draft_tok > 60);
-    assert_int_equal(stats.n_accepted_tok, stats.n_draft_tok); /* outputs of 1 + 4 n tokens end with a whole step */
-    assert_true(2 * stats.n_step < none.n_step);
+    drafted_check_same(q, alone, N_REQUEST);
+    drafted_check_right(&stats, &none, 60);
     served_close(&s);
 }
 
@@ -275,7 +204,7 @@ static void test_right(void **state)
 static void test_forced(void **state)
 {
     (void)state;
-    static struct request q[N_REQUEST];
+    static struct drafted_request q[N_REQUEST];
     static const struct way w = { .n_block = 30, .n_draft = 3, .seqs = 6, .budget = 60, .forced = true };
     struct served s;
     struct loop_stats stats;
@@ -296,7 +225,7 @@ static void test_cached_prefix(void **state)
 {
     (void)state;
     enum { N_PROMPT = 3 * SERVED_BLOCK + 1, N_LATER = 9 };
-    static struct request q[2];
+    static struct drafted_request q[2];
     static const struct way w = { .n_block = 40, .n_draft = 3, .seqs = 1, .budget = 60, .prefix = true };
     struct served s;
     struct loop_stats stats;
@@ -304,7 +233,7 @@ static void test_cached_prefix(void **state)
     served_open(&s, "test_mtp", "deepseek2", 3, with_layer);
     random_tokens(&s.spec, tok, SERVED_CTX);
     for (uint32_t i = 0; i < 2; i++) {
-        q[i] = (struct request){ .r = { .n_in = N_PROMPT + i * N_LATER, .n_max = i == 0 ? 1 : 13, .sampler = sampler_default, .ignore_end = true, .sink = take } };
+        q[i] = (struct drafted_request){ .r = { .n_in = N_PROMPT + i * N_LATER, .n_max = i == 0 ? 1 : 13, .sampler = sampler_default, .ignore_end = true, .sink = drafted_take } };
         memcpy(q[i].prompt, tok, sizeof tok);
     }
     const uint64_t n_checked = serve(q, 2, &s, &w, 1, &stats);
@@ -313,61 +242,15 @@ static void test_cached_prefix(void **state)
     served_close(&s);
 }
 
-/* ---- distribution ---------------------------------------------------------------------------------------------------- */
-
-enum { N_DRAW = 2000, N_KEPT = 6 };
-
-struct draw {
-    int32_t got[3];
-    uint32_t n;
-};
-
-static bool take_draw(void *ctx, const struct loop_tokens *t)
-{
-    struct draw *d = ctx;
-    for (uint32_t i = 0; i < t->n && d->n < 3; i++)
-        d->got[d->n++] = t->id[i];
-    return false;
-}
-
-/* Probabilities of the token after tok[n - 1]: the N_KEPT likeliest. */
-static void next_token(const struct served *s, const int32_t *tok, uint32_t n, int32_t *id, double *p)
-{
-    struct error err = { 0 };
-    struct engine *e = served_engine(s, NULL, 0, 1, 0);
-    const float *l;
-    double sum = 0;
-    assert_ok(engine_eval(e, tok, n, 0, 1, &l, &err), err);
-    for (int k = 0; k < N_KEPT; k++) {
-        id[k] = -1;
-        for (int32_t t = 0; t < (int32_t)s->m.hp.n_vocab; t++) {
-            bool taken = false;
-            for (int i = 0; i < k; i++)
-                taken |= id[i] == t;
-            if (!taken && (id[k] < 0 || l[t] > l[id[k]]))
-                id[k] = t;
-        }
-        sum += p[k] = exp((double)l[id[k]] - (double)l[id[0]]);
-    }
-    for (int k = 0; k < N_KEPT; k++)
-        p[k] /= sum;
-    engine_free(e);
-}
-
-/* Greedy drafts that are often the sampled token, and often not: the second token, whose first is fixed, has the distribution that it has without. */
 static void test_distribution(void **state)
 {
     (void)state;
-    static struct draw draw[N_DRAW];
-    const double most = 20.5; /* 1 in 1,000 beyond, 5 degrees of freedom */
-    const uint32_t n_draw = getenv("ROOFCAST_SANITIZED") ? N_DRAW / 10 : N_DRAW;
     struct error err = { 0 };
     struct served s;
-    int32_t tok[SERVED_CTX], kept[N_KEPT];
-    double p[N_KEPT], chi = 0;
+    struct loop_stats stats;
+    int32_t tok[SERVED_CTX];
     served_open(&s, "test_mtp", "deepseek2", 1, with_right_layer);
     random_tokens(&s.spec, tok, SERVED_CTX);
-    next_token(&s, tok, 5, kept, p);
     struct policy policy = served_policy(&s, "vllm-0.27", 16, 200);
     policy.num_speculative_tokens = policy.look_ahead = 2;
     struct engine_options eo = served_engine_options(&s, &policy, 100, 1, 0);
@@ -377,39 +260,10 @@ static void test_distribution(void **state)
     struct draft_mtp *d = draft_mtp_new(e, &s.m, &err);
     assert_non_null(d);
     const struct loop_options o = { .policy = policy, .n_block = 100, .drafter = draft_mtp_drafter(d) };
-    struct loop *l = loop_new(e, &o, &err);
-    assert_non_null(l);
-    memset(draw, 0, sizeof draw);
-    for (uint32_t i = 0; i < n_draw; i++) {
-        struct loop_request r = { .prompt = tok, .n_in = 4, .n_max = 3, .sampler = sampler_default, .ignore_end = true, .forced = tok + 4, .n_forced = 1,
-                                  .sink = take_draw, .sink_ctx = &draw[i] };
-        uint64_t id;
-        r.sampler.temperature = 1;
-        r.sampler.top_k = N_KEPT;
-        r.sampler.seed = i;
-        assert_ok(loop_submit(l, &r, &id, &err), err);
-    }
-    loop_drain(l);
-    assert_ok(loop_run(l, &err), err);
-    struct loop_stats stats;
-    loop_stats(l, &stats);
-    loop_free(l);
-    const struct work a = engine_work(e), b = engine_work(draft_mtp_engine(d));
-    assert_true(b.flop > 0 && stats.bytes == (double)(a.weight_bytes + a.kv_bytes + b.weight_bytes + b.kv_bytes)); /* drafting is part of steps */
+    drafted_check_distribution(&s, tok, 2000, e, &o, &stats);
+    drafted_check_work(e, draft_mtp_engine(d), &stats);
     o.drafter.free(o.drafter.ctx);
     engine_free(e);
-    for (int k = 0; k < N_KEPT; k++) {
-        double n = 0;
-        for (uint32_t i = 0; i < n_draw; i++)
-            n += draw[i].got[1] == kept[k];
-        printf("token %d: %.4f of %u, expected %.4f\n", kept[k], n / n_draw, n_draw, p[k]);
-        chi += (n - n_draw * p[k]) * (n - n_draw * p[k]) / (n_draw * p[k]);
-    }
-    printf("chi squared %.2f; %llu of %llu drafts accepted\n", chi, (unsigned long long)stats.n_accepted_tok, (unsigned long long)stats.n_draft_tok);
-    for (uint32_t i = 0; i < n_draw; i++)
-        assert_true(draw[i].n == 3 && draw[i].got[0] == tok[4]);
-    assert_true(chi < most);
-    assert_true(stats.n_accepted_tok > n_draw / 4 && stats.n_accepted_tok < stats.n_draft_tok);
     served_close(&s);
 }
 

@@ -1,10 +1,12 @@
-/* GPUs for tests of families of kernels: an A100, an H200, a B200, an L40S. */
+/* Tests of families of kernels: GPUs, seconds at the priors, monotony, limits. */
 #ifndef TESTS_STACKS_FAMILY_H
 #define TESTS_STACKS_FAMILY_H
 
 #include "stacks/family.h"
 #include <math.h>
 #include <string.h>
+
+static const char *const family_gpus[] = { "A100", "H200", "B200", "L40S" };
 
 static inline struct family_machine family_gpu(const char *name)
 {
@@ -28,6 +30,47 @@ static inline void family_priors(const struct family *f, double *parameter)
 {
     for (int i = 0; i < f->n_parameter; i++)
         parameter[i] = log(f->parameter[i].value);
+}
+
+/* Of a call with the family's features, where every parameter is its prior. */
+static inline double family_seconds(const struct family *f, const void *features)
+{
+    double parameter[FAMILY_PARAMETERS];
+    family_priors(f, parameter);
+    return exp(f->ln_seconds(features, parameter));
+}
+
+/* Seconds of a call of size x on a GPU; at: what else describes it, as its test has it. */
+typedef double family_curve(const char *gpu, double x, const void *at);
+
+/* On every GPU a call of twice the size takes no less, but for a fraction: sizes from `first`, doubled, to `last`. */
+static inline void family_check_grows(family_curve *seconds, const void *at, double first, double last, double fraction)
+{
+    for (size_t g = 0; g < ARRAY_LEN(family_gpus); g++)
+        for (double x = first, before = 0; x <= last; x *= 2) {
+            const double t = seconds(family_gpus[g], x, at);
+            if (!(t >= before * (1 - fraction)))
+                fail_msg("%s: size %g takes %g s, half of it %g s", family_gpus[g], x, t, before);
+            before = t;
+        }
+}
+
+/* Of those sizes, a call at `more` takes no less than one at `less`, but for a fraction. */
+static inline void family_check_no_less(family_curve *seconds, const void *more, const void *less, double first, double last, double fraction)
+{
+    for (size_t g = 0; g < ARRAY_LEN(family_gpus); g++)
+        for (double x = first; x <= last; x *= 2) {
+            const double a = seconds(family_gpus[g], x, more), b = seconds(family_gpus[g], x, less);
+            if (!(a >= b * (1 - fraction)))
+                fail_msg("%s, size %g: the larger call takes %g s, the smaller %g s", family_gpus[g], x, a, b);
+        }
+}
+
+/* A rate is below its roof, and above a fraction of it. */
+static inline void family_check_within(const char *gpu, double rate, double roof, double fraction)
+{
+    if (!(rate < roof && rate > fraction * roof))
+        fail_msg("%s: %g a second, expected %g to 1 times %g", gpu, rate, fraction, roof);
 }
 
 #endif

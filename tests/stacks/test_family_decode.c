@@ -24,12 +24,10 @@ static struct decode_call latent_of(const struct family_machine *on, double n, d
 
 static double seconds(const struct family *f, const char *gpu, const struct decode_kernel *k, struct decode_call c)
 {
-    double parameter[FAMILY_PARAMETERS];
     const struct family_machine on = family_gpu(gpu);
     struct decode_features x;
-    family_priors(f, parameter);
     decode_features_init(&x, &on, k, &c);
-    return exp(f->ln_seconds(&x, parameter));
+    return family_seconds(f, &x);
 }
 
 /* Four multiprocessors at 1.9 GHz where only latencies count: 1 us of start, a block, adding parts; 0.01 us a key, 0.005 us a further tile. */
@@ -57,35 +55,39 @@ static void by_hand(void **state)
     assert_near(by_latency(&split, 2, 2048, 1), 1 + 1.25 + 1 + 10.24, 1e-6);          /* two of four multiprocessors each */
 }
 
+struct batch {
+    const struct family *f;
+    double n; /* sequences */
+};
+
+static double of_keys(const char *gpu, double keys, const void *at)
+{
+    const struct batch *b = at;
+    const struct family_machine on = family_gpu(gpu);
+    return seconds(b->f, gpu, &split, b->f == &family_mla ? latent_of(&on, b->n, keys, 16) : call_of(&on, b->n, keys, 8, 8));
+}
+
 static void larger_never_takes_less(void **state)
 {
-    static const char *const gpus[] = { "A100", "H200", "B200", "L40S" };
     (void)state;
-    for (size_t g = 0; g < ARRAY_LEN(gpus); g++) {
-        const struct family_machine on = family_gpu(gpus[g]);
-        for (double n = 1; n <= 256; n *= 4)
-            for (double keys = 128; keys < 6e4; keys *= 2) {
-                const struct decode_call c = call_of(&on, n, keys, 8, 8), more = call_of(&on, n, 2 * keys, 8, 8), many = call_of(&on, 4 * n, keys, 8, 8);
-                const double t = seconds(&family_attention, gpus[g], &split, c), l = seconds(&family_mla, gpus[g], &split, latent_of(&on, n, keys, 16));
-                if (seconds(&family_attention, gpus[g], &split, more) < 0.98 * t || seconds(&family_attention, gpus[g], &split, many) < 0.98 * t)
-                    fail_msg("%s: %g sequences of %g keys take longer than more of them", gpus[g], n, keys);
-                if (seconds(&family_mla, gpus[g], &split, latent_of(&on, n, 2 * keys, 16)) < 0.98 * l)
-                    fail_msg("%s: %g sequences of %g latents take longer than of twice as many", gpus[g], n, keys);
-            }
+    for (double n = 1; n <= 256; n *= 4) {
+        const struct batch some = { &family_attention, n }, more = { &family_attention, 4 * n }, latents = { &family_mla, n };
+        family_check_grows(of_keys, &some, 128, 7e4, 0.02);
+        family_check_grows(of_keys, &latents, 128, 7e4, 0.02);
+        family_check_no_less(of_keys, &more, &some, 128, 7e4, 0.02);
     }
 }
 
 static void within_roofs(void **state)
 {
-    static const char *const gpus[] = { "A100", "H200", "B200", "L40S" };
     (void)state;
-    for (size_t g = 0; g < ARRAY_LEN(gpus); g++) {
-        const struct family_machine on = family_gpu(gpus[g]);
+    for (size_t g = 0; g < ARRAY_LEN(family_gpus); g++) {
+        const struct family_machine on = family_gpu(family_gpus[g]);
         const struct decode_call c = call_of(&on, 64, 32768, 8, 8), latents = latent_of(&on, 256, 32768, 128);
-        const double read = c.cache_bytes / seconds(&family_attention, gpus[g], &split, c);
-        assert_true(read < on.memory_bytes_s && read > 0.4 * on.memory_bytes_s);
-        const double flop = 2. * 256 * 32768 * 128 * (LATENT_KEY + LATENT_VALUE) / seconds(&family_mla, gpus[g], &split, latents);
-        assert_true(flop < on.peak[MATH_BF16] && latents.cache_bytes / seconds(&family_mla, gpus[g], &split, latents) < on.memory_bytes_s);
+        family_check_within(on.name, c.cache_bytes / seconds(&family_attention, on.name, &split, c), on.memory_bytes_s, 0.4);
+        const double t = seconds(&family_mla, on.name, &split, latents);
+        family_check_within(on.name, 2. * 256 * 32768 * 128 * (LATENT_KEY + LATENT_VALUE) / t, on.peak[MATH_BF16], 0);
+        family_check_within(on.name, latents.cache_bytes / t, on.memory_bytes_s, 0);
     }
 }
 
@@ -105,15 +107,13 @@ static void caches_and_extras(void **state)
     const struct family_machine on = family_gpu("L40S");
     struct family_machine none = on;
     struct decode_features x;
-    double parameter[FAMILY_PARAMETERS];
     struct decode_call c = call_of(&on, 8, 1024, 8, 8), latents = latent_of(&on, 32, 8192, 16);
     (void)state;
     none.cache_bytes = 0;
-    family_priors(&family_attention, parameter);
     decode_features_init(&x, &on, &split, &c);
-    const double cached = exp(attention_decode_ln_seconds(&x, parameter));
+    const double cached = family_seconds(&family_attention, &x);
     decode_features_init(&x, &none, &split, &c);
-    assert_true(exp(attention_decode_ln_seconds(&x, parameter)) > 1.3 * cached);
+    assert_true(family_seconds(&family_attention, &x) > 1.3 * cached);
     const double plain = seconds(&family_mla, "H200", &split, latents);
     latents.convert_bytes = latents.cache_bytes / 2;
     assert_true(seconds(&family_mla, "H200", &split, latents) > 1.5 * plain);

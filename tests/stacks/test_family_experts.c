@@ -39,17 +39,23 @@ static void skewed_loads(void **state)
     assert_near(skewed.touched, 128 * (1 - pow(1 - 8 / 256., 4)), 1e-9);
 }
 
-static double seconds(const char *gpu, enum math math, double bytes, double n_tok, double n_ep)
+struct call {
+    enum math math;
+    double bytes, n_ep; /* an element; devices */
+};
+
+static double seconds(const char *gpu, double n_tok, const void *at)
 {
-    double parameter[FAMILY_PARAMETERS];
+    const struct call *c = at;
     const struct family_machine on = family_gpu(gpu);
     struct experts_features f = { .n_unit = on.n_unit, .clock_hz = on.clock_hz, .memory_bytes_s = on.memory_bytes_s, .cache_bytes = on.cache_bytes,
-                                  .cache_bytes_s = on.cache_bytes_s, .peak = on.peak[math], .async = on.async, .n_embd = 4096, .n_ff = 1536,
-                                  .n_tok = n_tok, .n_expert_used = 8, .weight_bytes = bytes, .act_bytes = bytes, .gated = true };
-    experts_load_init(&f.load, n_tok, 8, 128, n_ep, 0);
-    family_priors(&family_experts, parameter);
-    return exp(experts_ln_seconds(&f, parameter));
+                                  .cache_bytes_s = on.cache_bytes_s, .peak = on.peak[c->math], .async = on.async, .n_embd = 4096, .n_ff = 1536,
+                                  .n_tok = n_tok, .n_expert_used = 8, .weight_bytes = c->bytes, .act_bytes = c->bytes, .gated = true };
+    experts_load_init(&f.load, n_tok, 8, 128, c->n_ep, 0);
+    return family_seconds(&family_experts, &f);
 }
+
+static const struct call bf16 = { MATH_BF16, 2, 1 }, bf16_of_8 = { MATH_BF16, 2, 8 }, fp8 = { MATH_FP8, 1, 1 };
 
 /* One multiprocessor at 1.9 GHz, one token, one expert [2 x 64, 64] and [64, 64], where only latencies count. */
 static void by_hand(void **state)
@@ -69,30 +75,21 @@ static void by_hand(void **state)
 
 static void more_tokens_never_take_less(void **state)
 {
-    static const char *const gpus[] = { "A100", "H200", "B200", "L40S" };
     (void)state;
-    for (size_t g = 0; g < ARRAY_LEN(gpus); g++)
-        for (double n = 1, before = 0; n <= 16384; n *= 2) {
-            const double t = seconds(gpus[g], MATH_BF16, 2, n, 1);
-            if (!(t >= before))
-                fail_msg("%s: %g tokens take %g s, half of them %g s", gpus[g], n, t, before);
-            assert_true(seconds(gpus[g], MATH_BF16, 2, n, 8) <= t); /* an eighth of the experts */
-            before = t;
-        }
+    family_check_grows(seconds, &bf16, 1, 16384, 0);
+    family_check_no_less(seconds, &bf16, &bf16_of_8, 1, 16384, 0); /* an eighth of the experts */
 }
 
 static void within_roofs(void **state)
 {
-    static const char *const gpus[] = { "A100", "H200", "B200", "L40S" };
     (void)state;
-    for (size_t g = 0; g < ARRAY_LEN(gpus); g++) {
-        const struct family_machine on = family_gpu(gpus[g]);
-        const double weights = 128 * 3 * 4096. * 1536 * 2, read = weights / seconds(gpus[g], MATH_BF16, 2, 16, 1);
-        assert_true(read < on.memory_bytes_s && read > 0.4 * on.memory_bytes_s);
-        const double flop = 2 * 16384. * 8 * 3 * 4096 * 1536 / seconds(gpus[g], MATH_BF16, 2, 16384, 1);
-        assert_true(flop < on.peak[MATH_BF16] && flop > 0.2 * on.peak[MATH_BF16]);
+    for (size_t g = 0; g < ARRAY_LEN(family_gpus); g++) {
+        const struct family_machine on = family_gpu(family_gpus[g]);
+        const double elems = 3 * 4096. * 1536;
+        family_check_within(on.name, 128 * elems * 2 / seconds(on.name, 16, &bf16), on.memory_bytes_s, 0.4);
+        family_check_within(on.name, 2 * 16384. * 8 * elems / seconds(on.name, 16384, &bf16), on.peak[MATH_BF16], 0.2);
     }
-    assert_true(seconds("H200", MATH_FP8, 1, 64, 1) < 0.7 * seconds("H200", MATH_BF16, 2, 64, 1));
+    assert_true(seconds("H200", 64, &fp8) < 0.7 * seconds("H200", 64, &bf16));
 }
 
 int main(void)

@@ -6,15 +6,26 @@
 
 extern const struct family family_gemm;
 
-static double seconds(const char *gpu, const char *type, double m, double n, double k)
+struct product {
+    const char *type;
+    double n, k;
+};
+
+static double seconds(const char *gpu, double m, const void *at)
 {
-    double parameter[FAMILY_PARAMETERS];
+    const struct product *w = at;
     const struct family_machine on = family_gpu(gpu);
     struct gemm_features f;
-    gemm_features_init(&f, &on, family_type_find(type), m, n, k);
+    gemm_features_init(&f, &on, family_type_find(w->type), m, w->n, w->k);
     f.copies = 6;
-    family_priors(&family_gemm, parameter);
-    return exp(gemm_ln_seconds(&f, parameter));
+    return family_seconds(&family_gemm, &f);
+}
+
+/* The product takes less than a fraction of the seconds with BF16. */
+static bool is_below(double fraction, const char *gpu, double m, struct product w)
+{
+    const struct product bf16 = { "bfloat16", w.n, w.k };
+    return seconds(gpu, m, &w) < fraction * seconds(gpu, m, &bf16);
 }
 
 /* Two multiprocessors at 1.9 GHz where only latencies count: 1 us each of start, a block, a step of 64 elements, adding parts. */
@@ -39,56 +50,47 @@ static void by_hand(void **state)
 
 static void larger_never_takes_less(void **state)
 {
-    static const char *const gpus[] = { "A100", "H200", "B200", "L40S" };
+    static const struct product one = { "bfloat16", 4096, 4096 }, wide = { "bfloat16", 8192, 4096 }, deep = { "bfloat16", 4096, 16384 };
     (void)state;
-    for (size_t g = 0; g < ARRAY_LEN(gpus); g++)
-        for (double m = 1, before = 0; m <= 16384; m *= 2) {
-            const double t = seconds(gpus[g], "bfloat16", m, 4096, 4096);
-            if (!(t >= before))
-                fail_msg("%s: %g tokens take %g s, half of them %g s", gpus[g], m, t, before);
-            assert_true(seconds(gpus[g], "bfloat16", m, 8192, 4096) >= t);
-            assert_true(seconds(gpus[g], "bfloat16", m, 4096, 16384) >= t);
-            before = t;
-        }
+    family_check_grows(seconds, &one, 1, 16384, 0);
+    family_check_no_less(seconds, &wide, &one, 1, 16384, 0);
+    family_check_no_less(seconds, &deep, &one, 1, 16384, 0);
 }
 
 /* At most the roofs times the priors' fractions, and near them where they bind. */
 static void within_roofs(void **state)
 {
-    static const char *const gpus[] = { "A100", "H200", "B200", "L40S" };
+    static const struct product weight = { "bfloat16", 65536, 16384 }, square = { "bfloat16", 8192, 8192 };
     (void)state;
-    for (size_t g = 0; g < ARRAY_LEN(gpus); g++) {
-        const struct family_machine on = family_gpu(gpus[g]);
-        const double n = 65536, k = 16384, read = n * k * 2 / seconds(gpus[g], "bfloat16", 1, n, k);
-        assert_true(read < on.memory_bytes_s && read > 0.7 * on.memory_bytes_s);
-        const double flop = 2 * 8192. * 8192 * 8192 / seconds(gpus[g], "bfloat16", 8192, 8192, 8192);
-        assert_true(flop < on.peak[MATH_BF16] && flop > 0.55 * on.peak[MATH_BF16]);
+    for (size_t g = 0; g < ARRAY_LEN(family_gpus); g++) {
+        const struct family_machine on = family_gpu(family_gpus[g]);
+        family_check_within(on.name, weight.n * weight.k * 2 / seconds(on.name, 1, &weight), on.memory_bytes_s, 0.7);
+        family_check_within(on.name, 2 * 8192. * square.n * square.k / seconds(on.name, 8192, &square), on.peak[MATH_BF16], 0.55);
     }
 }
 
 static void narrow_types_take_less(void **state)
 {
+    static const struct product fp8 = { "fp8", 256, 4096 }, bf16 = { "bfloat16", 256, 4096 };
     (void)state;
-    assert_true(seconds("H200", "fp8", 16, 16384, 16384) < 0.7 * seconds("H200", "bfloat16", 16, 16384, 16384));
-    assert_true(seconds("B200", "nvfp4", 8192, 8192, 8192) < 0.6 * seconds("B200", "bfloat16", 8192, 8192, 8192));
-    assert_true(seconds("A100", "int4_wo", 1, 16384, 16384) < 0.5 * seconds("A100", "bfloat16", 1, 16384, 16384));
+    assert_true(is_below(0.7, "H200", 16, (struct product){ "fp8", 16384, 16384 }));
+    assert_true(is_below(0.6, "B200", 8192, (struct product){ "nvfp4", 8192, 8192 }));
+    assert_true(is_below(0.5, "A100", 1, (struct product){ "int4_wo", 16384, 16384 }));
     /* activations are rounded by kernels of their own */
-    assert_true(seconds("A100", "fp8", 4096, 256, 4096) > seconds("A100", "bfloat16", 4096, 256, 4096));
+    assert_true(seconds("A100", 4096, &fp8) > seconds("A100", 4096, &bf16));
 }
 
 /* A weight that stays in the last cache between calls is read from there. */
 static void cached_weights(void **state)
 {
-    double parameter[FAMILY_PARAMETERS];
     const struct family_machine on = family_gpu("L40S");
     struct gemm_features f;
     (void)state;
-    family_priors(&family_gemm, parameter);
     gemm_features_init(&f, &on, family_type_find("bfloat16"), 1, 4096, 4096);
     f.copies = 1;
-    const double one = exp(gemm_ln_seconds(&f, parameter));
+    const double one = family_seconds(&family_gemm, &f);
     f.copies = 6;
-    assert_true(exp(gemm_ln_seconds(&f, parameter)) > 1.5 * one);
+    assert_true(family_seconds(&family_gemm, &f) > 1.5 * one);
 }
 
 int main(void)

@@ -14,15 +14,18 @@ static struct prompt_call call_of(const struct family_machine *on, double n, dou
                                  .flop_s = attention_peak(on, false) };
 }
 
-static double seconds(const char *gpu, double n, double tokens, double window)
+struct batch {
+    double n, window; /* sequences */
+};
+
+static double seconds(const char *gpu, double tokens, const void *at)
 {
-    double parameter[FAMILY_PARAMETERS];
+    const struct batch *b = at;
     const struct family_machine on = family_gpu(gpu);
-    const struct prompt_call c = call_of(&on, n, tokens, 32, 1, window);
+    const struct prompt_call c = call_of(&on, b->n, tokens, 32, 1, b->window);
     struct prompt_features x;
-    family_priors(&family_prompt, parameter);
     prompt_features_init(&x, &on, &c);
-    return exp(prompt_ln_seconds(&x, parameter));
+    return family_seconds(&family_prompt, &x);
 }
 
 /* Tiles of the fullest multiprocessor. */
@@ -67,27 +70,22 @@ static void by_hand(void **state)
 
 static void larger_never_takes_less(void **state)
 {
-    static const char *const gpus[] = { "A100", "H200", "B200", "L40S" };
+    static const struct batch four = { 4, 0 }, eight = { 8, 0 }, window = { 4, 128 };
     (void)state;
-    for (size_t g = 0; g < ARRAY_LEN(gpus); g++)
-        for (double tokens = 1, before = 0; tokens <= 16384; tokens *= 2) {
-            const double t = seconds(gpus[g], 4, tokens, 0);
-            if (!(t >= before) || seconds(gpus[g], 8, tokens, 0) < t || seconds(gpus[g], 4, tokens, 128) > 1.000001 * t)
-                fail_msg("%s: %g tokens take %g s, half of them %g s", gpus[g], tokens, t, before);
-            before = t;
-        }
+    family_check_grows(seconds, &four, 1, 16384, 0);
+    family_check_no_less(seconds, &eight, &four, 1, 16384, 0);
+    family_check_no_less(seconds, &four, &window, 1, 16384, 1e-7);
 }
 
 static void within_roofs(void **state)
 {
-    static const char *const gpus[] = { "A100", "H200", "B200", "L40S" };
+    static const struct batch one = { 1, 0 }, many = { 4096, 0 };
     (void)state;
-    for (size_t g = 0; g < ARRAY_LEN(gpus); g++) {
-        const struct family_machine on = family_gpu(gpus[g]);
-        const double n = 16384, flop = 2 * 32 * n * n * 256 / 2 / seconds(gpus[g], 1, n, 0);
-        assert_true(flop < 0.7 * on.peak[MATH_BF16] && flop > 0.35 * on.peak[MATH_BF16]);
-        const double read = 2 * 4 * 4096. * 64 * 32 * 128 / seconds(gpus[g], 4096, 64, 0);
-        assert_true(read < on.memory_bytes_s && read > 0.1 * on.memory_bytes_s);
+    for (size_t g = 0; g < ARRAY_LEN(family_gpus); g++) {
+        const struct family_machine on = family_gpu(family_gpus[g]);
+        const double n = 16384;
+        family_check_within(on.name, 2 * 32 * n * n * 256 / 2 / seconds(on.name, n, &one), 0.7 * on.peak[MATH_BF16], 0.5);
+        family_check_within(on.name, 2 * 4 * 4096. * 64 * 32 * 128 / seconds(on.name, 64, &many), on.memory_bytes_s, 0.1);
     }
     /* compiled kernels have a ceiling a cycle */
     const struct family_machine h200 = family_gpu("H200");
