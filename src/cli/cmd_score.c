@@ -1,4 +1,5 @@
 /* roofcast score: predictions compared with measurements. */
+#include "base/notify.h"
 #include "cli/measured.h"
 #include "learn/ahead.h"
 #include "learn/fitted.h"
@@ -15,7 +16,7 @@ static const struct argp_option option_table[] = {
       "of a profile's value if they differ by more than 5 %", 0 },
     { "leave-out", OPT_LEAVE_OUT, "KEY", 0,
       "cross-validation: predict each group with a fit that excludes it: hardware, model, engine, topology, source, generation, class, or date (half "
-      "a year, by what was measured before it; rows without a date are not scored); files with fewer than 1000 rates are complemented by "
+      "a year, by what was measured before it); rows that state no value of it are not scored; files with fewer than 1000 rates are complemented by "
       "those of hwprofiles/stacks", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
       "calibrate with the first N rows by id of each device and phase (of ops: the N mlp_up_proj rows with the largest m) and exclude "
@@ -96,11 +97,32 @@ static int load_shipped(struct measurements *l, struct workload **rows, struct w
     return *rows ? 0 : -1;
 }
 
+/* Rows without a value of the key left out are not scored: a note, or an error where no others are left. */
+static int say_unstated(const struct score_cli *o, const struct scored *s, size_t n, struct error *err)
+{
+    static const char *const columns[] = { [LEAVE_HARDWARE] = "hardware", [LEAVE_MODEL] = "model",   [LEAVE_ENGINE] = "engine",
+                                           [LEAVE_TOPOLOGY] = "topology", [LEAVE_SOURCE] = "source", [LEAVE_GENERATION] = "hardware",
+                                           [LEAVE_CLASS] = "class",       [LEAVE_DATE] = "date" };
+    const char *const key = leave_out_name(o->score.leave);
+    size_t out = 0, left = 0;
+    for (size_t i = 0; i < n; i++) {
+        out += s[i].unstated && !s[i].anchor;
+        left += is_scored_row(&s[i]) && s[i].priced;
+    }
+    if (out > 0 && left == 0)
+        return error_set(err, ERROR_INPUT, "%s: column \"%s\": expected a value in at least one row that has an estimate (--leave-out %s), found none in %zu rows",
+                         o->file, columns[o->score.leave], key, out);
+    if (out > 0)
+        notify_note("%s: %zu of %zu rows have no value in column \"%s\" and are not scored (--leave-out %s)", o->file, out, n, columns[o->score.leave], key);
+    return 0;
+}
+
 static int score(const struct score_cli *o, const struct measurements *l, const struct workload *rows, struct error *err)
 {
     struct score_groups g = { 0 };
     struct scored *s = malloc((l->n + 1) * sizeof *s);
     int rc = s ? score_rows(s, rows, l->n, &o->score, err) : error_oom(err, l->n * sizeof *s, "scores");
+    rc = rc ? rc : say_unstated(o, s, l->n, err);
     if (rc == 0)
         rc = score_groups_init(&g, s, l->n, o->by, o->n_by, err);
     if (rc == 0)

@@ -253,7 +253,7 @@ int serving_threads(const struct serving_cli *o)
 
 const char *serving_constants(char buf[17])
 {
-    return constants_digest(buf, "constants", NULL) == 0 ? buf : NULL;
+    return constants_digest(buf, NULL) == 0 ? buf : NULL;
 }
 
 /* ---- a model -------------------------------------------------------------------------------------------------------- */

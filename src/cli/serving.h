@@ -102,7 +102,7 @@ int serving_check(const struct serving_cli *o, struct error *err);
 bool serving_is_ngram(const struct serving_cli *o); /* --draft ngram */
 bool serving_is_mtp(const struct serving_cli *o);   /* --draft mtp */
 int serving_threads(const struct serving_cli *o);
-/* constants_digest() of those that price steps; NULL: there are none. */
+/* constants_digest(); NULL: there are none. */
 const char *serving_constants(char buf[17]);
 
 /* A model, its op classes and the constants of software: what deployments on several machines share. */

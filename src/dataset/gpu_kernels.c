@@ -27,8 +27,16 @@ struct table {
 };
 
 #define AT(field) offsetof(struct measurement, field)
-enum { LENGTH = 1 << 26, HEADS_MOST = 1 << 16, SEQUENCES = 1 << 20, DEVICES = 1 << 12 };
+enum { LENGTH = 1 << 26, HEADS_MOST = 1 << 16, SEQUENCES = 1 << 20, DEVICES = 1 << 12, QUERIES = 1 << 26 };
 static const double SIZE = 1e9, BYTES = 1e15;
+
+/* Queries of a sequence: the tiles of a prompt are summed one by one (110). */
+static int check_queries(struct measurement *m, const struct csv *c, size_t i, struct error *err)
+{
+    if (m->prompt * m->n_head <= QUERIES)
+        return 0;
+    return csv_error(c, i, csv_find(c, "isl"), err, "expected at most %d / num_heads (%g), found %g", QUERIES, m->n_head, m->prompt);
+}
 
 static int check_attention(struct measurement *m, const struct csv *c, size_t i, struct error *err)
 {
@@ -39,7 +47,7 @@ static int check_attention(struct measurement *m, const struct csv *c, size_t i,
         return csv_error(c, i, csv_find(c, "num_key_value_heads"), err, "expected a divisor of num_heads (%g), found %g", m->n_head, m->n_kv);
     if (csv_count(c, i, column, 1, HEADS_MOST, false, &beams, err) != 0)
         return -1;
-    return beams > 1 ? csv_error(c, i, column, err, "expected 1 (beam search is not modelled), found %g", beams) : 0;
+    return beams > 1 ? csv_error(c, i, column, err, "expected 1 (beam search is not modelled), found %g", beams) : check_queries(m, c, i, err);
 }
 
 /* "power_law_1.2": experts of a layer get numbers of tokens by that exponent; "balanced", "uniform". */
@@ -84,7 +92,7 @@ static const struct table tables[] = {
         { "step", AT(context), 0, LENGTH, true }, { "window_size", AT(window), -1, LENGTH, false } }, check_attention },
     { "mla_dtype", "kv_cache_dtype",
       { { "num_heads", AT(n_head), 1, HEADS_MOST, true }, { "batch_size", AT(batch), 1, SEQUENCES, true }, { "isl", AT(prompt), 1, LENGTH, true },
-        { "tp_size", AT(n_tensor), 1, DEVICES, true }, { "step", AT(context), 0, LENGTH, true } }, NULL },
+        { "tp_size", AT(n_tensor), 1, DEVICES, true }, { "step", AT(context), 0, LENGTH, true } }, check_queries },
     { "nccl_dtype", NULL, { { "num_gpus", AT(n_ranks), 1, DEVICES, true }, { "message_size", AT(bytes), 1, BYTES, true } }, check_collective },
     { "allreduce_dtype", NULL, { { "num_gpus", AT(n_ranks), 1, DEVICES, true }, { "message_size", AT(bytes), 1, BYTES, true } }, check_collective },
 };

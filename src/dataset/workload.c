@@ -290,7 +290,7 @@ int workload_init(struct workload_builder *p, const struct measurement *m, struc
     if (!out->machine->loaded)
         return workload_reject(out, "%s", out->machine->reason);
     out->guesses |= *m->assumed ? GUESS_LENGTH : 0U;
-    out->guesses |= out->machine->guesses & ~(unsigned)(m->n_devices > 1 ? 0 : GUESS_LINK);
+    out->guesses |= out->machine->guesses & ~(unsigned)(m->n_devices > 1 || m->n_ranks > 1 ? 0 : GUESS_LINK);
     int rc = init_roofs(out, m, err);
     if (rc == 0 && !out->reason[0] && has_model(m->kind))
         rc = add_model(p, m, out, err);

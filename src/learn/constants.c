@@ -258,17 +258,24 @@ int constants_find(struct constants_file *f, const char *name, struct error *err
     return constants_load(f, path, err);
 }
 
-int constants_digest(char out[17], const char *name, struct error *err)
+int constants_digest(char out[17], struct error *err)
 {
-    char path[4096];
-    struct filemap m;
-    if (!hwprofile_data_file(path, sizeof path, "hwprofiles/stacks", name))
-        return error_set(err, ERROR_UNAVAILABLE, "hwprofiles/stacks/%s.json is in none of the data directories", name);
-    if (filemap_open(&m, path, err) != 0)
-        return -1;
-    const uint64_t h = hash_bytes(m.data, m.size);
-    filemap_close(&m);
-    snprintf(out, 17, "%016llx", (unsigned long long)h);
+    static const char *const files[] = { "constants", "kernels" };
+    char text[2 * 16 + 1] = "";
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        char path[4096];
+        struct filemap m;
+        if (!hwprofile_data_file(path, sizeof path, "hwprofiles/stacks", files[i])) {
+            if (i > 0)
+                break;
+            return error_set(err, ERROR_UNAVAILABLE, "hwprofiles/stacks/%s.json is in none of the data directories", files[i]);
+        }
+        if (filemap_open(&m, path, err) != 0)
+            return -1;
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%016llx", (unsigned long long)hash_bytes(m.data, m.size));
+        filemap_close(&m);
+    }
+    snprintf(out, 17, "%016llx", (unsigned long long)hash_bytes(text, strlen(text)));
     return 0;
 }
 

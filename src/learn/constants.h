@@ -44,8 +44,11 @@ int constants_load(struct constants_file *f, const char *path, struct error *err
 int constants_parse(struct constants_file *f, const char *name, const void *data, size_t size, struct error *err); /* fuzzed */
 /* The file of that name in the data directories' hwprofiles/stacks; ERROR_UNAVAILABLE: there is none. */
 int constants_find(struct constants_file *f, const char *name, struct error *err);
-/* FNV-1a of that file's bytes, as 16 hexadecimal digits: which constants a result is from. errors: as constants_find(), or unreadable */
-int constants_digest(char out[17], const char *name, struct error *err);
+/*
+ * Which constants a result is from, as 16 hexadecimal digits: FNV-1a of those of the bytes of constants.json and, where there is one, of
+ * kernels.json. errors: no constants.json, or a file that is unreadable
+ */
+int constants_digest(char out[17], struct error *err);
 int constants_save(const struct constants_file *f, const char *path, struct error *err);
 /* Origin of rows of --anchor, in addition to the files. */
 #define CONSTANTS_SHOWN (UINT64_C(1) << 63)

@@ -150,7 +150,7 @@ static int leave_members(struct holding *h, size_t n, enum fold fold, struct err
         if (h->sigma[i] > 0 || row >= x->n_seen)
             continue;
         const enum novelty novelty =
-            novelty_from(remains(&h->by[FOLD_HARDWARE], row), remains(&h->by[FOLD_GENERATION], row), remains(&h->by[FOLD_ENGINE], row), remains(&h->by[FOLD_WORK], row));
+            novelty_from(x->workload[row], remains(&h->by[FOLD_HARDWARE], row), remains(&h->by[FOLD_GENERATION], row), remains(&h->by[FOLD_ENGINE], row), remains(&h->by[FOLD_WORK], row));
         rc = add_row(h, fold, anchored ? NOVELTY_ANCHORED : novelty, row, &h->out[i], err);
     }
     hide(h, n, false);

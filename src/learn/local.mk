@@ -11,6 +11,8 @@ liblearn_a_SOURCES = \
   %D%/constants.h \
   %D%/families.c \
   %D%/families.h \
+  %D%/families_interval.c \
+  %D%/families_interval.h \
   %D%/features.c \
   %D%/fitted.h \
   %D%/groups.c \

@@ -427,32 +427,6 @@ void fitted_constants(const void *params, const struct stack_traits *of, unsigne
 
 /* ---- constants to ship ------------------------------------------------------------------------------ */
 
-static int add_group(struct constants *c, const char *key, const char *value, struct error *err)
-{
-    char text[300];
-    if (!*value || constants_saw(c, key, value))
-        return 0;
-    snprintf(text, sizeof text, "%s=%.256s", key, value);
-    char **more = realloc(c->group, (c->n_group + 1) * sizeof *more);
-    if (more)
-        c->group = more;
-    if (!more || !(c->group[c->n_group] = strdup(text)))
-        return error_oom(err, sizeof text, "groups");
-    c->n_group++;
-    return 0;
-}
-
-static int seen(struct constants *c, const struct workload *p, struct error *err)
-{
-    char text[256];
-    for (int l = LEAVE_HARDWARE; l < LEAVE_DATE; l++)
-        if (l != LEAVE_TOPOLOGY &&
-            add_group(c, leave_out_name((enum leave_out)l), left_out_text(p, (enum leave_out)l, text, sizeof text), err) != 0)
-            return -1;
-    c->n_row++;
-    return 0;
-}
-
 static int take_list(struct constant **out, size_t *n, const struct fit *f, struct error *err)
 {
     *out = calloc(f->n_effect + 1, sizeof **out);
@@ -478,6 +452,21 @@ static int take_constants(struct constants *c, const struct fitted_one *x, struc
     return take_list(&c->interval, &c->n_interval, &x->interval, err);
 }
 
+/* Groups and number of the rows that a kind learns from. */
+static int take_groups(struct constants *c, enum fitted_kind kind, const struct workload *const *rows, size_t n, struct error *err)
+{
+    struct training_groups by = { 0 };
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (fitted_learns_from(kind, rows[i]->m) && !rows[i]->host) {
+            rc = training_add_row(&by, rows[i], err);
+            c->n_row++;
+        }
+    rc = rc ? rc : training_copy(&c->group, &c->n_group, &by, err);
+    training_free(&by);
+    return rc;
+}
+
 int constants_fit(struct constants_file *f, const struct workload *const *rows, size_t n, const char *source, struct error *err)
 {
     const struct fit_scope none = { 0 };
@@ -486,12 +475,9 @@ int constants_fit(struct constants_file *f, const struct workload *const *rows, 
     int rc = x ? fit_all(x, rows, n, &none, true, err) : -1;
     rc = rc ? rc : families_fit(&x->families, rows, n, &none, false, err);
     rc = rc ? rc : families_constants(x->families, f, source, err);
-    for (size_t i = 0; i < n && rc == 0; i++)
-        for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
-            if (fitted_learns_from((enum fitted_kind)k, rows[i]->m) && !rows[i]->host)
-                rc = seen(&f->kind[k], rows[i], err);
     for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
-        if (f->kind[k].n_row == 0)
+        rc = take_groups(&f->kind[k], (enum fitted_kind)k, rows, n, err);
+        if (f->kind[k].n_row == 0 || rc != 0)
             continue;
         snprintf(f->kind[k].source, sizeof f->kind[k].source, "%s", source);
         rc = take_constants(&f->kind[k], &x->kind[k], err);

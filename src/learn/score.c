@@ -257,7 +257,6 @@ static int by_text(const void *a, const void *b)
 /* Each group in turn. */
 static int leave_each_out(struct scoring *x, struct error *err)
 {
-    const bool undated_are_out = x->o->leave == LEAVE_DATE; /* of other keys rows without a value are a group */
     char text[256];
     int rc = 0;
     x->group = calloc(x->n + 1, sizeof *x->group);
@@ -268,13 +267,13 @@ static int leave_each_out(struct scoring *x, struct error *err)
         x->group[i] = strdup(left_out_text(x->rows[i].p, x->o->leave, text, sizeof text));
         if (!(sorted[i] = x->group[i]))
             rc = error_oom(err, sizeof text, "groups");
-        else if (undated_are_out && !*x->group[i])
-            x->rows[i].undated = true;
+        else if (!*x->group[i])
+            x->rows[i].unstated = x->o->leave == LEAVE_DATE || has_price(&x->rows[i]); /* no estimate: an error whatever it states */
     }
     if (rc == 0)
         qsort(sorted, x->n, sizeof *sorted, by_text);
     for (size_t i = 0; i < x->n && rc == 0; i++)
-        if ((*sorted[i] || !undated_are_out) && (i == 0 || strcmp(sorted[i - 1], sorted[i]) != 0))
+        if (*sorted[i] && (i == 0 || strcmp(sorted[i - 1], sorted[i]) != 0))
             rc = fit_and_predict(x, sorted[i], err);
     free(sorted);
     for (size_t i = 0; x->group && i < x->n; i++)

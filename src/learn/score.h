@@ -63,13 +63,13 @@ int leave_out_find(const char *name, enum leave_out *out, struct error *err);
 const char *leave_out_name(enum leave_out l); /* NULL: nothing */
 /* A fit that leaves `group` out must not see the row. */
 bool leave_out_hides(const struct workload *p, enum leave_out l, const char *group);
-/* The group of a row in leave-one-group-out; "" of dates: it is in none. */
+/* The group of a row in leave-one-group-out; "": it states none. */
 const char *left_out_text(const struct workload *p, enum leave_out l, char *buf, size_t size);
 
 struct scored {
     const struct workload *p;
     bool anchor;        /* not scored */
-    bool undated;       /* not scored either: a date is left out, and it has none */
+    bool unstated;      /* not scored either: it states no value of the key that is left out, and no fit would be without its group */
     bool shown;         /* an anchor used by the fit: not above its roof (68) */
     bool priced;        /* else: p->reason, or reason */
     char reason[256];
@@ -84,7 +84,7 @@ int score_rows(struct scored *out, const struct workload *rows, size_t n, const 
 
 static inline bool is_scored_row(const struct scored *s)
 {
-    return !s->anchor && !s->undated;
+    return !s->anchor && !s->unstated;
 }
 
 /* Rows that share the values of some keys. */

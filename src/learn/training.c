@@ -71,6 +71,18 @@ int training_add_row(struct training_groups *k, const struct workload *p, struct
     return 0;
 }
 
+int training_copy(char ***out, size_t *n, const struct training_groups *k, struct error *err)
+{
+    *n = 0;
+    *out = calloc(k->n + 1, sizeof **out);
+    if (!*out)
+        return error_oom(err, k->n * sizeof **out, "groups");
+    for (; *n < k->n; ++*n)
+        if (!((*out)[*n] = strdup(k->text[*n])))
+            return error_oom(err, strlen(k->text[*n]), "groups");
+    return 0;
+}
+
 static bool has_group(const struct training_groups *k, const struct workload *p, enum leave_out l)
 {
     char buf[256], text[300];
@@ -85,11 +97,11 @@ bool training_has_engine(const struct workload *p)
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
 }
 
-enum novelty novelty_from(bool machine, bool generation, bool engine, bool work)
+enum novelty novelty_from(const struct workload *p, bool machine, bool generation, bool engine, bool work)
 {
     if (!machine)
         return generation ? NOVELTY_MACHINE : NOVELTY_GENERATION;
-    if (!engine)
+    if (!engine && training_has_engine(p))
         return NOVELTY_ENGINE;
     return work ? NOVELTY_PUBLISHER : NOVELTY_WORK;
 }
@@ -98,6 +110,6 @@ enum novelty novelty_of(const struct training_groups *by, const struct training_
 {
     if (!has_group(by, p, LEAVE_HARDWARE) && has_group(shown, p, LEAVE_HARDWARE))
         return NOVELTY_ANCHORED;
-    return novelty_from(has_group(by, p, LEAVE_HARDWARE), has_group(by, p, LEAVE_GENERATION),
-                        !training_has_engine(p) || has_group(by, p, LEAVE_ENGINE), has_group(by, p, LEAVE_MODEL));
+    return novelty_from(p, has_group(by, p, LEAVE_HARDWARE), has_group(by, p, LEAVE_GENERATION), has_group(by, p, LEAVE_ENGINE),
+                        has_group(by, p, LEAVE_MODEL));
 }

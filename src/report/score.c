@@ -136,16 +136,16 @@ static int worst_rows(struct table_rows *to, const struct scored *rows, size_t n
 
 static json_t *meta_json(const struct score_print *o, const struct measurements *l, const struct scored *rows, json_t *groups)
 {
-    json_int_t unpriced = 0, anchors = 0, undated = 0;
+    json_int_t unpriced = 0, anchors = 0, unstated = 0;
     for (size_t i = 0; i < l->n; i++) {
         anchors += rows[i].anchor;
-        undated += rows[i].undated && !rows[i].anchor;
+        unstated += rows[i].unstated && !rows[i].anchor;
         unpriced += is_scored_row(&rows[i]) && !rows[i].priced;
     }
     return json_pack("{s:o,s:s,s:s,s:o,s:i,s:I,s:I,s:I,s:I,s:o}", "file", json_text(o->file), "kind", measure_file_name(l->file),
                      "time_model", o->score->model->name, "leave_out",
                      o->score->leave ? json_string(leave_out_name(o->score->leave)) : json_null(), "anchor_rows", o->score->n_anchor,
-                     "n_rows", (json_int_t)l->n - anchors - undated, "n_unpriced", unpriced, "n_anchor", anchors, "n_undated", undated, "groups", groups);
+                     "n_rows", (json_int_t)l->n - anchors - unstated, "n_unpriced", unpriced, "n_anchor", anchors, "n_unstated", unstated, "groups", groups);
 }
 
 /* Groups and, in tables, the rows with the largest errors below. */

@@ -12,7 +12,7 @@
 /* What was simulated, or measured. Texts may be NULL: not known. */
 struct serving_subject {
     const char *model, *hw;
-    const char *constants;                   /* constants_digest() of those that steps are priced with */
+    const char *constants;                   /* constants_digest() */
     double rate;                             /* requests/s offered; INFINITY: all at once; NaN: by the workload */
     double burstiness;                       /* of vLLM's arrivals; 1: Poisson */
     const char *date;                        /* of vLLM's result file: "20261129-120000" */

@@ -21,8 +21,8 @@ void collective_price_init(struct collective_price *k, const struct stack_traits
 {
     const struct workload *p = x->p;
     enum { LIBRARY = 1, STACK, GENERATION, HARDWARE };
-    family_text dim[FAMILY_DIMENSIONS] = { "" };
-    *k = (struct collective_price){ .known = x->one_step && x->maker == MAKER_NVIDIA && p->roofs && p->roofs->units.clock_hz > 0 };
+    family_value dim[FAMILY_DIMENSIONS] = { "" };
+    *k = (struct collective_price){ .known = x->one_step && x->maker == MAKER_NVIDIA && p->roofs->units.clock_hz > 0 };
     if (!k->known)
         return;
     k->clock_hz = p->roofs->units.clock_hz;
@@ -31,9 +31,9 @@ void collective_price_init(struct collective_price *k, const struct stack_traits
     snprintf(dim[LIBRARY], FAMILY_TEXT, "%s", dim[STACK]);
     snprintf(dim[HARDWARE], FAMILY_TEXT, "%.60s", p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
     family_generation_name(dim[GENERATION], x);
-    family_parameters(&family_collective, (const family_text *)dim, k->own);
+    family_parameters(&family_collective, (const family_value *)dim, k->own);
     snprintf(dim[LIBRARY], FAMILY_TEXT, "nccl");
-    family_parameters(&family_collective, (const family_text *)dim, k->ring);
+    family_parameters(&family_collective, (const family_value *)dim, k->ring);
 }
 
 /* Bytes of the buffer: an all-reduce sends 2 (n - 1) / n of it, the others (n - 1) / n. */

@@ -1,5 +1,6 @@
 /* Families of kernels: the table, and what families share of machines, types and libraries. */
 #include "stacks/family.h"
+#include "fit/fit.h"
 #include "stacks/priors.h"
 #include <math.h>
 #include <string.h>
@@ -14,6 +15,7 @@ static const struct family *const families[] = {
     &family_prompt,
     &family_collective,
 };
+_Static_assert((int)FIT_MAX_EFFECTS >= 1 + (int)FAMILY_DIMENSIONS, "a parameter has a common effect and one of each dimension");
 _Static_assert(ARRAY_LEN(families) <= FAMILY_MOST, "a family more than there is room for");
 
 const struct family *family_at(size_t i)
@@ -128,8 +130,6 @@ void family_machine_init(struct family_machine *out, const struct workload *p)
         .memory_bytes_s = r->bytes_s / (f.inline_ecc ? prior(PRIOR_ECC_BYTES) : 1),
         .cache_bytes = r->units.cache_bytes,
         .cache_bytes_s = cache_bytes_cycle(f.generation, f.vendor) * r->units.n * r->units.clock_hz,
-        .link_bytes_s = p->machine->link_bytes_s,
-        .link_latency_s = p->machine->link_latency_s,
         .async = family_is_async(f.generation),
         .generation = f.generation,
     };
@@ -137,6 +137,24 @@ void family_machine_init(struct family_machine *out, const struct workload *p)
         out->peak[m] = r->peak[m].flop_s;
     snprintf(out->name, sizeof out->name, "%.60s", p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
     family_generation_name(out->generation_name, &f);
+}
+
+int family_machine_check(const struct family_machine *on, unsigned needs, enum math math, struct error *err)
+{
+    const struct {
+        const char *name;
+        bool needed;
+        double value;
+    } facts[] = {
+        { "number of multiprocessors", needs & FAMILY_NEEDS_UNITS, on->n_unit },
+        { "clock", needs & FAMILY_NEEDS_CLOCK, on->clock_hz },
+        { "memory bandwidth", needs & FAMILY_NEEDS_MEMORY, on->memory_bytes_s },
+        { "peak of the operands' type", math < MATH_COUNT, math < MATH_COUNT ? on->peak[math] : NAN },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(facts); i++)
+        if (facts[i].needed && !(facts[i].value > 0 && isfinite(facts[i].value)))
+            return error_set(err, ERROR_UNAVAILABLE, "kernels on %.60s: its %s is not known", on->name, facts[i].name);
+    return 0;
 }
 
 /* ---- types and libraries --------------------------------------------------------------------------- */

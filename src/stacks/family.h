@@ -18,12 +18,15 @@ struct family_machine {
     double cache_bytes;            /* last-level cache; */
     double cache_bytes_s;          /* its bandwidth by width and clock, all multiprocessors together */
     double peak[MATH_COUNT];       /* dense FLOP/s; a type without units has the rate of what it is converted to (26) */
-    double link_bytes_s, link_latency_s; /* to other devices; NaN: none known */
     bool async;                    /* copies to shared memory run by themselves and feed a cluster of blocks: TMA, since Hopper */
     enum generation generation;
     char generation_name[FAMILY_TEXT], name[FAMILY_TEXT]; /* for effects: "Hopper", "h200-sxm" */
 };
 void family_machine_init(struct family_machine *out, const struct workload *p);
+/* What a family needs of a machine, as bits; a peak of the operands' type follows from math (MATH_COUNT: none). */
+enum family_need { FAMILY_NEEDS_UNITS = 1, FAMILY_NEEDS_CLOCK = 2, FAMILY_NEEDS_MEMORY = 4, FAMILY_NEEDS_KERNEL = 7 };
+/* errors: ERROR_UNAVAILABLE, the machine and the first fact that is missing */
+int family_machine_check(const struct family_machine *on, unsigned needs, enum math math, struct error *err);
 void family_generation_name(char *out, const struct stack_traits *x); /* out [FAMILY_TEXT] */
 bool family_is_async(enum generation g);                              /* of struct family_machine */
 
@@ -41,7 +44,8 @@ const char *family_library(const char *kernel);
 double family_overlap(double x, double y);
 /* Hit fraction of a working set that is read again and again: 1 / (1 + (bytes / cache)^6); no cache: 0. */
 double family_cache_hit(double bytes, double cache_bytes);
-#define FAMILY_CLOCK_HZ 1.9e9 /* parameters in seconds that are cycles hold at this clock */
+/* Reference clock: parameters in seconds that count cycles are seconds at this clock, and in proportion to the cycle at others. */
+#define FAMILY_CLOCK_HZ 1.9e9
 
 /* One parameter: prior of the value common to all rows, and spreads of the logarithm of effects by dimension. */
 struct family_parameter {
@@ -50,7 +54,7 @@ struct family_parameter {
     double of[FAMILY_DIMENSIONS];   /* sd of the effects of each dimension; 0: not distinguished */
 };
 
-typedef char family_text[FAMILY_TEXT];
+typedef char family_value[FAMILY_TEXT];
 
 struct family {
     const char *name;                        /* "gemm": of its fit in kernels.json */
@@ -63,7 +67,7 @@ struct family {
     /*
      * features [feature_bytes] of the row p, and its value of each dimension ("": none). errors: ERROR_UNAVAILABLE, why the row has no price
      */
-    int (*init)(void *features, family_text *dim, const struct workload *p, struct error *err);
+    int (*init)(void *features, family_value *dim, const struct workload *p, struct error *err);
     double (*weight)(const void *features); /* of a row in the fit; NULL: 1 */
     /* ln seconds; parameter [n_parameter]: logarithms */
     double (*ln_seconds)(const void *features, const double *parameter);

@@ -5,7 +5,7 @@
 
 double attention_cycle(const struct family_machine *on)
 {
-    return pow(1.9e9 / on->clock_hz, 0.75);
+    return pow(FAMILY_CLOCK_HZ / on->clock_hz, 0.75);
 }
 
 double attention_peak(const struct family_machine *on, bool compiled)
@@ -25,8 +25,8 @@ int attention_check(const struct family_machine *on, const struct measurement *m
     const struct dtype_info *type = dtype_find_name(m->type_k);
     if (!type)
         return error_set(err, ERROR_UNAVAILABLE, "column \"kv_cache_dtype\": no type \"%.64s\" is known", m->type_k);
-    if (!(on->n_unit > 0) || !(on->clock_hz > 0) || !(on->memory_bytes_s > 0) || !(on->peak[MATH_BF16] > 0))
-        return error_set(err, ERROR_UNAVAILABLE, "attention on %.60s: its multiprocessors, clock, bandwidth or peak are not known", on->name);
+    if (family_machine_check(on, FAMILY_NEEDS_KERNEL, MATH_BF16, err) != 0)
+        return -1;
     if (!(m->batch > 0) || !(m->n_head > 0) || !(m->prompt > 0) || isnan(m->context))
         return error_set(err, ERROR_UNAVAILABLE, "attention needs the columns batch_size, num_heads, isl and step");
     *elem_bytes = (double)dtype_row_bytes(type->id, ROW) / ROW;

@@ -16,7 +16,7 @@ double attention_cycle(const struct family_machine *on);
 double attention_peak(const struct family_machine *on, bool compiled);
 /* Fraction of so many bytes found in the last cache when a call repeats: 1 up to its size, 0 from (1 + margin) of it. */
 double attention_hit(const struct family_machine *on, double bytes, double margin);
-/* Bytes of an element of the KV cache of the row. errors: unknown type; a machine without multiprocessors, clock or bandwidth */
+/* Bytes of an element of the KV cache of the row. errors: unknown type, column missing; as family_machine_check() */
 int attention_check(const struct family_machine *on, const struct measurement *m, double *elem_bytes, struct error *err);
 
 /* ---- decode ----------------------------------------------------------------------------------------------- */

@@ -30,7 +30,6 @@ static const struct family_parameter parameters[N_PARAMETER] = {
     [HOST] = { "host", 3.5e-5, .5, { 0, 0, .3, .2, .2 } },            /* seconds of the host's call, which overlaps the previous one */
 };
 
-static const double CLOCK_HZ = 1.9e9;
 static const double HOPS[] = { [COLLECTIVE_BOARD] = 1, [COLLECTIVE_BUS] = 1 / 0.6, [COLLECTIVE_NETWORK] = 2.7 / 0.6 }; /* NCCL, hwLat: ring, LL */
 static const double OWN_BYTES = 8 << 20;  /* larger all-reduces are the library's: max_size of vLLM and SGLang */
 static const double CARDS = 4;            /* per board that a ring uses (DGX A100: two devices share a switch of the bus) */
@@ -86,7 +85,7 @@ bool collective_is_own(const struct collective_features *f)
     return f->op == COLLECTIVE_ALL_REDUCE && f->bytes <= OWN_BYTES && (f->link == COLLECTIVE_BOARD || (f->link == COLLECTIVE_BUS && f->n == 2));
 }
 
-static void dimensions(family_text *dim, const struct collective_features *f, const struct measurement *m, const struct family_machine *on)
+static void dimensions(family_value *dim, const struct collective_features *f, const struct measurement *m, const struct family_machine *on)
 {
     static const char *const links[] = { [COLLECTIVE_BOARD] = "board", [COLLECTIVE_BUS] = "bus", [COLLECTIVE_NETWORK] = "network" };
     const char *stack = f->dense ? "pytorch" : m->engine; /* all_reduce.csv: microsoft/vidur calls PyTorch */
@@ -97,7 +96,7 @@ static void dimensions(family_text *dim, const struct collective_features *f, co
     snprintf(dim[HARDWARE], FAMILY_TEXT, "%s", on->name);
 }
 
-static int init(void *features, family_text *dim, const struct workload *p, struct error *err)
+static int init(void *features, family_value *dim, const struct workload *p, struct error *err)
 {
     const struct measurement *m = p->m;
     struct collective_features *f = features;
@@ -111,11 +110,13 @@ static int init(void *features, family_text *dim, const struct workload *p, stru
     if (!(n > 1) || !(m->bytes > 0))
         return error_set(err, ERROR_UNAVAILABLE, "a collective needs the columns num_gpus (2 or more) and message_size");
     family_machine_init(&on, p);
+    if (family_machine_check(&on, FAMILY_NEEDS_CLOCK | (f->copies ? FAMILY_NEEDS_MEMORY : 0U), MATH_COUNT, err) != 0)
+        return -1;
     f->clock_hz = on.clock_hz;
     f->memory_bytes_s = on.memory_bytes_s;
     f->multicast = on.async && strncmp(m->quant, "int", 3) != 0; /* the switch adds floating-point numbers */
     if (!collective_links(f, p->machine, n, all_reduce ? m->per_node : n))
-        return error_set(err, ERROR_UNAVAILABLE, "no link between its devices, or no clock, is known");
+        return error_set(err, ERROR_UNAVAILABLE, "collectives on %.60s: no link between its devices is known", on.name);
     f->own = !all_reduce && !strcasestr(m->kernel, "nccl") && collective_is_own(f);
     dimensions(dim, f, m, &on);
     return 0;
@@ -172,7 +173,7 @@ static double own_seconds(const struct collective_features *f, const double *p, 
 double collective_ln_seconds(const void *features, const double *parameter)
 {
     const struct collective_features *f = features;
-    const double cycle = CLOCK_HZ / f->clock_hz;
+    const double cycle = FAMILY_CLOCK_HZ / f->clock_hz;
     double p[N_PARAMETER];
     for (int i = 0; i < N_PARAMETER; i++)
         p[i] = exp(parameter[i]);

@@ -4,7 +4,9 @@
 
 #include "stacks/family.h"
 
+/* Loads the file, once; called by priors_load(). Without the file: priors. errors: unreadable or invalid: file, field, expected and found */
+int family_constants_load(struct error *err);
 /* parameter [f->n_parameter]: logarithms for these values of its dimensions; what the file does not have is the family's prior. */
-void family_parameters(const struct family *f, const family_text dim[FAMILY_DIMENSIONS], double *parameter);
+void family_parameters(const struct family *f, const family_value dim[FAMILY_DIMENSIONS], double *parameter);
 
 #endif

@@ -65,7 +65,7 @@ void decode_features_init(struct decode_features *f, const struct family_machine
     f->hit = attention_hit(on, f->bytes, 0.1);
 }
 
-static void dimensions(family_text *dim, const struct workload *p, const struct family_machine *on, const struct decode_kernel *k, bool narrow)
+static void dimensions(family_value *dim, const struct workload *p, const struct family_machine *on, const struct decode_kernel *k, bool narrow)
 {
     const struct measurement *m = p->m;
     snprintf(dim[KERNEL], FAMILY_TEXT, "%.40s%s", k->name, narrow ? " 8 bits" : "");
@@ -93,7 +93,7 @@ static struct decode_kernel kernel_of(const struct family_machine *on, enum atte
                                    .parts = !k->splits ? 1 : k->n_split, .blocks_unit = fmax(1, k->blocks_unit), .rows = ROWS };
 }
 
-static int attention_init(void *features, family_text *dim, const struct workload *p, struct error *err)
+static int attention_init(void *features, family_value *dim, const struct workload *p, struct error *err)
 {
     const struct measurement *m = p->m;
     struct family_machine on;
@@ -134,7 +134,7 @@ static struct decode_kernel latent_kernel(const struct family_machine *on, const
     return on->async ? gen : sync;
 }
 
-static int mla_init(void *features, family_text *dim, const struct workload *p, struct error *err)
+static int mla_init(void *features, family_value *dim, const struct workload *p, struct error *err)
 {
     const struct measurement *m = p->m;
     struct family_machine on;

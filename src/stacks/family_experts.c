@@ -119,7 +119,7 @@ static bool is_gated(const struct measurement *m)
     return !nemotron && !strstr(m->kernel, "nongated");
 }
 
-static int init(void *features, family_text *dim, const struct workload *p, struct error *err)
+static int init(void *features, family_value *dim, const struct workload *p, struct error *err)
 {
     const struct measurement *m = p->m;
     const struct family_type *type = family_type_find(m->quant);
@@ -130,6 +130,8 @@ static int init(void *features, family_text *dim, const struct workload *p, stru
     if (!(m->m > 0) || !(m->n > 0) || !(m->k > 0) || !(m->n_expert > 0) || !(m->n_expert_used > 0) || !(m->n_tensor > 0) || !(m->n_ep > 0))
         return error_set(err, ERROR_UNAVAILABLE, "experts need num_tokens, hidden_size, inter_size, topk, num_experts, moe_tp_size and moe_ep_size");
     family_machine_init(&on, p);
+    if (family_machine_check(&on, FAMILY_NEEDS_KERNEL, type->math, err) != 0)
+        return -1;
     *f = (struct experts_features){ .n_unit = on.n_unit, .clock_hz = on.clock_hz, .memory_bytes_s = on.memory_bytes_s, .cache_bytes = on.cache_bytes,
                                     .cache_bytes_s = on.cache_bytes_s, .peak = on.peak[type->math], .async = on.async, .n_embd = m->k,
                                     .n_ff = m->n / m->n_tensor, .n_tok = m->m, .n_expert_used = m->n_expert_used, .weight_bytes = type->weight_bytes,

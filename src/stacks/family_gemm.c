@@ -48,7 +48,7 @@ void gemm_features_init(struct gemm_features *f, const struct family_machine *on
                                  .rounds = type->quantized ? 3 : 0 };
 }
 
-static int init(void *features, family_text *dim, const struct workload *p, struct error *err)
+static int init(void *features, family_value *dim, const struct workload *p, struct error *err)
 {
     const struct measurement *m = p->m;
     const struct family_type *type = family_type_find(m->quant);
@@ -59,6 +59,8 @@ static int init(void *features, family_text *dim, const struct workload *p, stru
     if (!(m->m > 0) || !(m->n > 0) || !(m->k > 0))
         return error_set(err, ERROR_UNAVAILABLE, "a product needs the columns m, n and k");
     family_machine_init(&on, p);
+    if (family_machine_check(&on, FAMILY_NEEDS_KERNEL, type->math, err) != 0)
+        return -1;
     gemm_features_init(f, &on, type, m->m, m->n, m->k);
     f->copies = n_copies(m, m->n * m->k * type->weight_bytes, on.cache_bytes);
     if (type->quantized && strcmp(m->engine, "trtllm") == 0 && strcmp(m->quant, "fp8") == 0)

@@ -133,7 +133,7 @@ static struct prompt_kernel latent_kernel(const struct family_machine *on, const
     return (struct prompt_kernel){ on->generation == GENERATION_BLACKWELL ? "mla trtllm-gen" : "mla tensorrt-llm", false, false };
 }
 
-static int init(void *features, family_text *dim, const struct workload *p, struct error *err)
+static int init(void *features, family_value *dim, const struct workload *p, struct error *err)
 {
     const struct measurement *m = p->m;
     const bool latent = strstr(m->op, "mla") != NULL, host = latent && strcmp(m->engine, "vllm") == 0;

@@ -1,4 +1,5 @@
 #include "stacks/priors.h"
+#include "stacks/family_constants.h"
 #include "base/json.h"
 #include <math.h>
 #include <stdlib.h>
@@ -271,7 +272,7 @@ static int read_file(struct error *err)
                        : error_set(err, ERROR_UNAVAILABLE, "hwprofiles/stacks/priors.json is in none of the data directories");
     if (rc != 0)
         nothing(&the);
-    return rc != 0 ? rc : stacks_load(err);
+    return rc != 0 || stacks_load(err) != 0 ? -1 : family_constants_load(err);
 }
 
 int priors_load(struct error *err)

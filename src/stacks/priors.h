@@ -56,7 +56,7 @@ struct priors {
  * found */
 int priors_parse(struct priors *p, const char *name, const void *data, size_t size, struct error *err);
 void priors_free(struct priors *p);
-/* Loads the file, once; required before a fit or a prediction. errors: not found, or invalid */
+/* Loads the file, stacks' rules and constants of kernels, once; required before a fit or a prediction. errors: not found, or invalid */
 int priors_load(struct error *err);
 /* The priors loaded; after an error none, and numbers are NaN. */
 const struct priors *priors(void);

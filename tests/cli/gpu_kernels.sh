@@ -47,6 +47,15 @@ jq '.fits.gemm.intervals[0].name = "interval side=left"' "$tmp/kernels.json" >"$
 other score "$few"
 says 'kernels.json: fits.gemm: intervals\[0\]: field "name"' && [ "$status" = 1 ]
 ok $? "an unknown side, too"
+run score "$few" -o json
+known=$(figure half90)
+jq '.fits.gemm.intervals |= reverse' "$top_srcdir/hwprofiles/stacks/kernels.json" >"$tmp/data/hwprofiles/stacks/kernels.json"
+other score "$few" -o json
+is "0 $known" "$status $(figure half90)" "a class's interval counts wherever it stands in the file"
+jq '.fits.collective.constants[1].value = 0' "$top_srcdir/hwprofiles/stacks/kernels.json" >"$tmp/data/hwprofiles/stacks/kernels.json"
+other predict llama-3.1-70b --hw h100-sxm --stack vllm --tp 8 -q FP8 -p 0 -n 1 -d 1024
+says 'kernels.json: fits.collective: constants\[1\]: field "value": expected' && [ "$status" = 1 ]
+ok $? "a prediction that cannot read a constant is an error, not one by priors"
 rm "$tmp/data/hwprofiles/stacks/kernels.json"
 other score "$few" -o json
 is "0 0" "$status $(figure n_unpriced)" "without the file: priors"
@@ -65,6 +74,20 @@ several run
 quick=$itl
 several other
 holds "$itl > 1.2 * $quick && $itl < 4 * $quick" "predictions of several devices price collectives by kernels.json"
+digest() { "$@" simulate llama-3.1-8b --hw h100-sxm --requests 1 -o json && jq -r .constants "$tmp/out"; }
+[ "$(digest other)" != "$(digest run)" ] && digest other | grep -qx '[0-9a-f]\{16\}'
+ok $? "the digest of constants that a simulation prints is of kernels.json, too"
+sed '2,$s/^[^,]*,/nonsense_sxm,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
+run score "$tmp/k.csv" -o json && jq -e '[.rows[] | .reason | test("guessed: peak bandwidth link")] | all' "$tmp/out" >/dev/null
+ok $? "an unknown name: machine and link are guessed, and rows say so"
+run score "$few" --leave-out hardware -o json
+left=$(figure half90)
+sed '2,$s/^[^,]*,/nonsense_sxm,/' "$few" >"$tmp/k.csv"
+run score "$tmp/k.csv" -o json
+holds "$(figure half90) > 1.1 * $left" "its interval is wider than that of a machine that is described and not measured"
+sed '2,$s/^[^,]*,/nonsense_sxm,/' "$f/gpu_kernels_gemm.csv" >"$tmp/k.csv"
+run score "$tmp/k.csv" -o json
+holds "$(jq '[.rows[] | .hi / .lo | log] | min' "$tmp/out") > 2 * 1.645 * 0.3" "and at least as wide as its class's bandwidth (56)"
 sed '2s/,half,/,h2,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
 refused 1 '(nccl_dtype): expected half, float16' score "$tmp/k.csv"
 sed '2,$s/^[^,]*,/gb200_sxm,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
@@ -75,6 +98,8 @@ edit '2s/,1,1,1,128,1,bfloat16/,1,3,2,128,1,bfloat16/'
 refused 1 '(num_key_value_heads): expected a divisor of num_heads (3), found 2' score "$tmp/k.csv"
 edit '2s/,128,1,bfloat16/,128,4,bfloat16/'
 refused 1 '(beam_width): expected 1' score "$tmp/k.csv"
+{ sed -n 1p "$f/gpu_kernels.csv"; awk -F, -v OFS=, 'NR == 2 { $7 = 2097152; $8 = $9 = 64 } NR == 2' "$f/gpu_kernels.csv"; } >"$tmp/k.csv"
+refused 1 '(isl): expected at most 67108864 / num_heads (64), found 2.09715e+06' score "$tmp/k.csv"
 edit '2s/bfloat16,2047/fp3,2047/'
 run score "$tmp/k.csv" -o json && jq -e '[.rows[] | select(.reason | test("no type .fp3. is known"))] | length == 1' "$tmp/out" >/dev/null
 ok $? "an unknown type of the cache is a reason"

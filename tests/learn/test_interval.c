@@ -116,12 +116,17 @@ static void test_alike(void **state)
 
 static void test_levels(void **state)
 {
+    static const struct measurement of_server = { .kind = MEASURE_SERVING }, of_op = { .kind = MEASURE_OP };
+    const struct workload served = { .m = &of_server }, op = { .m = &of_op };
     (void)state;
-    assert_int_equal(novelty_from(true, true, true, true), NOVELTY_PUBLISHER);
-    assert_int_equal(novelty_from(true, true, true, false), NOVELTY_WORK);
-    assert_int_equal(novelty_from(true, true, false, false), NOVELTY_ENGINE);
-    assert_int_equal(novelty_from(false, true, false, true), NOVELTY_MACHINE);
-    assert_int_equal(novelty_from(false, false, true, true), NOVELTY_GENERATION);
+    assert_int_equal(novelty_from(&served, true, true, true, true), NOVELTY_PUBLISHER);
+    assert_int_equal(novelty_from(&served, true, true, true, false), NOVELTY_WORK);
+    assert_int_equal(novelty_from(&served, true, true, false, false), NOVELTY_ENGINE);
+    assert_int_equal(novelty_from(&served, false, true, false, true), NOVELTY_MACHINE);
+    assert_int_equal(novelty_from(&served, false, false, true, true), NOVELTY_GENERATION);
+    /* an op has no engine that could be new */
+    assert_int_equal(novelty_from(&op, true, true, false, true), NOVELTY_PUBLISHER);
+    assert_int_equal(novelty_from(&op, true, true, false, false), NOVELTY_WORK);
     assert_true(interval_is_name("interval") && interval_is_name("interval novelty=work side=slower") && !interval_is_name("intervals"));
 }
 

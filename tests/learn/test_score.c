@@ -674,7 +674,7 @@ static void test_keys(void **state)
         assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
         for (size_t i = 0; i < N_DATED; i++) {
             assert_string_equal(left_out_text(&x.row[i], o.leave, text, sizeof text), keys[k].group[i]);
-            assert_true(x.scored[i].undated == !*keys[k].group[i] && x.scored[i].priced == !x.scored[i].undated);
+            assert_true(x.scored[i].unstated == !*keys[k].group[i] && x.scored[i].priced == !x.scored[i].unstated);
         }
         for (size_t i = 0; i < n_shown || (i < ARRAY_LEN(keys[k].shown) && *keys[k].shown[i].left_out); i++)
             if (i >= n_shown || strcmp(shown[i].left_out, keys[k].shown[i].left_out) != 0 || strcmp(shown[i].ids, keys[k].shown[i].ids) != 0)
@@ -684,7 +684,7 @@ static void test_keys(void **state)
     unload(&x);
 }
 
-/* Rows that state no value of a key are a group of it, and scored; but for dates. */
+/* Rows that state no value of a key are not scored, but where they have no estimate anyway: an error of -1. */
 static void test_no_value(void **state)
 {
     (void)state;

@@ -15,8 +15,6 @@ static inline struct family_machine family_gpu(const char *name)
                                 .clock_hz = a100 ? 1.41e9 : h200 ? 1.98e9 : b200 ? 1.965e9 : 2.52e9,
                                 .memory_bytes_s = a100 ? 2.039e12 : h200 ? 4.8e12 : b200 ? 7.7e12 : 864e9,
                                 .cache_bytes = a100 ? 40e6 : h200 ? 50e6 : b200 ? 126e6 : 96e6,
-                                .link_bytes_s = a100 ? 300e9 : h200 ? 450e9 : b200 ? 900e9 : 31.5e9,
-                                .link_latency_s = 1e-5,
                                 .async = h200 || b200 };
     const double peak = a100 ? 312e12 : h200 ? 989e12 : b200 ? 2250e12 : 362e12;
     m.cache_bytes_s = 5120 * (b200 ? 2 : a100 || h200 ? 1 : 0.6) * m.clock_hz;

@@ -2,7 +2,7 @@
 #include "../test.h"
 #include "../near.h"
 #include "fit/fit.h"
-#include "stacks/family.h"
+#include "family.h"
 #include <math.h>
 
 static void names_tell_apart(void **state)
@@ -50,9 +50,34 @@ static void types_and_libraries(void **state)
     assert_near(family_overlap(1, 1), pow(2, 0.25), 1e-12);
 }
 
+/* Each fact that is needed, and missing or no number, is named with the machine; others are not. */
+static void missing_facts_are_named(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t at;
+    } facts[] = { { "A100: its number of multiprocessors", offsetof(struct family_machine, n_unit) },
+                  { "A100: its clock", offsetof(struct family_machine, clock_hz) },
+                  { "A100: its memory bandwidth", offsetof(struct family_machine, memory_bytes_s) },
+                  { "A100: its peak", offsetof(struct family_machine, peak) + MATH_FP8 * sizeof(double) } };
+    static const double values[] = { 0, NAN, INFINITY };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(facts) * ARRAY_LEN(values); i++) {
+        struct family_machine on = family_gpu("A100");
+        struct error err = { 0 };
+        assert_int_equal(family_machine_check(&on, FAMILY_NEEDS_KERNEL, MATH_FP8, &err), 0);
+        *(double *)(void *)((char *)&on + facts[i / ARRAY_LEN(values)].at) = values[i % ARRAY_LEN(values)];
+        assert_int_equal(family_machine_check(&on, FAMILY_NEEDS_KERNEL, MATH_FP8, &err), -1);
+        assert_int_equal(err.kind, ERROR_UNAVAILABLE);
+        assert_non_null(strstr(err.msg, facts[i / ARRAY_LEN(values)].text));
+        assert_int_equal(family_machine_check(&on, 0, MATH_COUNT, &err), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(missing_facts_are_named),
         cmocka_unit_test(names_tell_apart),
         cmocka_unit_test(parameters_have_priors),
         cmocka_unit_test(types_and_libraries),

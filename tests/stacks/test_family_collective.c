@@ -49,8 +49,15 @@ static void by_hand(void **state)
 
 static struct collective_features on_gpu(const char *name, enum collective_op op, double n, double bytes)
 {
+    static const struct {
+        const char *name;
+        double link_bytes_s;
+    } links[] = { { "A100", 300e9 }, { "H200", 450e9 }, { "B200", 900e9 }, { "L40S", 31.5e9 } };
     const struct family_machine on = family_gpu(name);
-    return (struct collective_features){ .clock_hz = on.clock_hz, .memory_bytes_s = on.memory_bytes_s, .link_bytes_s = on.link_bytes_s, .n = n,
+    size_t k = 0;
+    while (strcmp(links[k].name, name) != 0)
+        k++;
+    return (struct collective_features){ .clock_hz = on.clock_hz, .memory_bytes_s = on.memory_bytes_s, .link_bytes_s = links[k].link_bytes_s, .n = n,
                                          .bytes = bytes, .crossings = n, .op = op, .multicast = on.async && n > 2,
                                          .link = strcmp(name, "L40S") == 0 ? COLLECTIVE_BUS : COLLECTIVE_BOARD };
 }
