@@ -85,9 +85,15 @@ left=$(figure half90)
 sed '2,$s/^[^,]*,/nonsense_sxm,/' "$few" >"$tmp/k.csv"
 run score "$tmp/k.csv" -o json
 holds "$(figure half90) > 1.1 * $left" "its interval is wider than that of a machine that is described and not measured"
-sed '2,$s/^[^,]*,/nonsense_sxm,/' "$f/gpu_kernels_gemm.csv" >"$tmp/k.csv"
-run score "$tmp/k.csv" -o json
-holds "$(jq '[.rows[] | .hi / .lo | log] | min' "$tmp/out") > 2 * 1.645 * 0.3" "and at least as wide as its class's bandwidth (56)"
+least=$(jq '.classes[] | select(.name == "datacenter GPU") | .bandwidth.ln_sd * 2 * 1.645' "$top_srcdir/hwprofiles/priors/machines.json")
+for kernels in _gemm _experts "" _attention _mla _nccl _allreduce; do
+    { sed -n 1p "$f/gpu_kernels$kernels.csv"; sed '1d; s/^[^,]*,/nonsense_sxm,/' "$f/gpu_kernels$kernels.csv" | awk 'NR % 8 == 1'; } >"$tmp/k.csv"
+    run score "$tmp/k.csv" --leave-out hardware -o json
+    holds "$(figure n_unpriced) == 0 && $(jq '[.rows[] | .hi / .lo | log] | min' "$tmp/out") > $least" \
+        "and at least as wide as its class's bandwidth (56): gpu_kernels$kernels.csv"
+    jq -e '[.rows[] | .reason | test("guessed: .*bandwidth.*from its class \\(datacenter GPU\\)")] | all' "$tmp/out" >/dev/null
+    ok $? "which its rows name"
+done
 sed '2s/,half,/,h2,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
 refused 1 '(nccl_dtype): expected half, float16' score "$tmp/k.csv"
 sed '2,$s/^[^,]*,/gb200_sxm,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
