@@ -67,6 +67,15 @@ for kernels in nccl:144 allreduce:160; do
 done
 run calibrate "$f/gpu_kernels_nccl.csv" "$f/gpu_kernels_allreduce.csv" "$f/all_reduce.csv" -o "$tmp/kernels.json"
 is "0 307" "$status $(jq '.fits.collective.n_rows' "$tmp/kernels.json")" "one family learns from three files"
+# Collectives of a server that is left out: without the constants of its machine's own kernels.
+jq '.fits.collective.constants |= map(if .name | test("=(b200-sxm|datacenter Blackwell)$") then .value *= 9 else . end)' \
+    "$top_srcdir/hwprofiles/stacks/kernels.json" >"$tmp/data/hwprofiles/stacks/kernels.json"
+blackwell() { "$1" score "$f/serving.csv" $2 -o json && jq -c '[.rows[] | select(.hardware == "b200_sxm") | .predicted] | sort' "$tmp/out"; }
+for leave in "" hardware generation class; do
+    is "$([ "$leave" ] && echo true || echo false)" \
+        "$(jq -n --argjson a "$(blackwell run "${leave:+--leave-out $leave}")" --argjson b "$(blackwell other "${leave:+--leave-out $leave}")" '$a == $b and ($a | length) > 1')" \
+        "collectives of a machine depend on its own kernels, not where it is left out: ${leave:-nothing}"
+done
 jq '.fits.collective.constants |= map(if .name == "kernel" then .value *= 9 else . end)' "$top_srcdir/hwprofiles/stacks/kernels.json" \
     >"$tmp/data/hwprofiles/stacks/kernels.json"
 several() { "$@" predict llama-3.1-70b --hw h100-sxm --stack vllm --tp 8 -q FP8 -p 0 -n 1 -d 1024 -o json && itl=$(figure itl_s); }
