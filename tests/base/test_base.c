@@ -413,8 +413,10 @@ static void test_cpulist(void **state)
     assert_int_equal(l.cpu[3], 8);
     cpulist_free(&l);
     const char *bad[] = { "", "a", "3-1", "1,,2", "-1", "0-99999", "1-", "1,1", "1 2" };
-    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         assert_int_equal(cpulist_parse(&l, bad[i], &err), -1);
+        assert_non_null(strstr(err.msg, strcmp(bad[i], "1,1") == 0 ? "CPU 1 is listed twice" : "expected CPUs from 0 to 4095"));
+    }
     assert_ok(cpulist_usable(&l, &err), err);
     assert_true(l.n >= 1);
     cpulist_free(&l);
