@@ -1,5 +1,6 @@
 /* A server's collectives by the constants of kernels. methods.md (47) */
 #include "stacks/collective_price.h"
+#include "base/label.h"
 #include "stacks/family_collective.h"
 #include "stacks/family_constants.h"
 #include <math.h>
@@ -45,7 +46,7 @@ void collective_price_init(struct collective_price *k, const struct stack_traits
     k->adds = family_is_async(x->generation);
     snprintf(dim[STACK], FAMILY_TEXT, "%s", engine_of(x));
     snprintf(dim[LIBRARY], FAMILY_TEXT, "%s", dim[STACK]);
-    snprintf(dim[HARDWARE], FAMILY_TEXT, "%.60s", p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
+    label_fit(dim[HARDWARE], FAMILY_TEXT, p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
     family_generation_name(dim[GENERATION], x);
     leave_out(dim, p->unseen);
     family_parameters(&family_collective, (const family_value *)dim, k->own);
