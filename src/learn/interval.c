@@ -10,7 +10,7 @@ static const double normal90 = 1.6448536269514722; /* 95 % quantile of the norma
 /* Publications that a node of the tree has to have to weigh as much as its parent. (60) */
 enum { PRIOR_GROUPS = 10 };
 
-static const char *const novelty_names[NOVELTY_COUNT] = { "publisher", "work", "engine", "anchored", "machine", "generation" };
+static const char *const novelty_names[NOVELTY_COUNT] = { "nothing", "publisher", "work", "engine", "anchored", "machine", "generation", "class" };
 static const char *const side_names[SIDE_COUNT] = { "slower", "faster" };
 
 /* ---- the tree: all rows; those with as much that is new; of a phase and kind; of a class ----------------------- */
@@ -75,16 +75,17 @@ static int by_ratio(const void *a, const void *b)
     return (x->ratio > y->ratio) - (x->ratio < y->ratio);
 }
 
-/* Conformal: of n rows and one more, all alike, the last lies within the (n + 1) level-th; each publication weighs as the root of its rows. */
+/*
+ * Conformal, of publications: of those here and one more, all alike, the last one's rows lie within the level-th quantile in the mean. A
+ * publication of k rows weighs sqrt(k), each row 1 / sqrt(k); one more weighs as much as one of these, drawn by weight.
+ */
 static double upper_quantile(struct held_row **row, size_t n)
 {
-    double sum = 0, squares = 0, so_far = 0;
+    double sum = 0, so_far = 0;
     qsort(row, n, sizeof *row, by_ratio);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         sum += row[i]->weight;
-        squares += row[i]->weight * row[i]->weight;
-    }
-    const double goal = level * (sum + squares / sum);
+    const double goal = level * (sum + (double)n / sum);
     for (size_t i = 0; i < n; i++) {
         so_far += row[i]->weight;
         if (so_far >= goal)

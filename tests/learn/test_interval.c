@@ -114,25 +114,58 @@ static void test_alike(void **state)
     fit_free(&f);
 }
 
+/* A publication errs as one: of few, one more may err more than all of them. */
+static void test_publications(void **state)
+{
+    enum { FEW = 8, MANY = 60, ROWS = 20 };
+    (void)state;
+    double at[2];
+    for (int many = 0; many < 2; many++) {
+        struct fit f;
+        struct error err = { 0 };
+        const size_t n = many ? MANY : FEW;
+        n_held = n * ROWS;
+        for (size_t i = 0; i < n_held; i++) /* the k-th of n publications errs by its rank in all its rows */
+            held[i] = (struct held_row){ .p = &on_gpu, .novelty = NOVELTY_MACHINE, .ratio = (double)(i / ROWS + 1) / (double)n, .alike = (uint32_t)(i / ROWS) };
+        fit_init(&f);
+        assert_ok(interval_calibrate(&f, held, n_held, &err), err);
+        at[many] = half(&f, NOVELTY_MACHINE, SIDE_SLOWER, &on_gpu);
+        const double left = pow(10 / ((double)n + 10), 4); /* of the normal's, after four nodes */
+        at[many] = exp((log(at[many]) - left * log(normal90)) / (1 - left));
+        fit_free(&f);
+    }
+    near(at[0], 1, 1e-3); /* the largest of 8 */
+    near(at[1], 0.9 * 61 / 60, 0.02);
+}
+
 static void test_levels(void **state)
 {
     static const struct measurement of_server = { .kind = MEASURE_SERVING }, of_op = { .kind = MEASURE_OP };
     const struct workload served = { .m = &of_server }, op = { .m = &of_op };
     (void)state;
-    assert_int_equal(novelty_from(&served, true, true, true, true), NOVELTY_PUBLISHER);
-    assert_int_equal(novelty_from(&served, true, true, true, false), NOVELTY_WORK);
-    assert_int_equal(novelty_from(&served, true, true, false, false), NOVELTY_ENGINE);
-    assert_int_equal(novelty_from(&served, false, true, false, true), NOVELTY_MACHINE);
-    assert_int_equal(novelty_from(&served, false, false, true, true), NOVELTY_GENERATION);
+    const unsigned all = SEEN_PUBLICATION | SEEN_WORK | SEEN_ENGINE | SEEN_MACHINE | SEEN_GENERATION | SEEN_CLASS;
+    const struct {
+        unsigned unseen;
+        enum novelty novelty;
+    } of[] = { { 0, NOVELTY_NOTHING },
+               { SEEN_WORK, NOVELTY_NOTHING },
+               { SEEN_PUBLICATION, NOVELTY_PUBLISHER },
+               { SEEN_PUBLICATION | SEEN_WORK, NOVELTY_WORK },
+               { SEEN_WORK | SEEN_ENGINE, NOVELTY_ENGINE },
+               { SEEN_MACHINE | SEEN_ENGINE, NOVELTY_MACHINE },
+               { SEEN_MACHINE | SEEN_GENERATION, NOVELTY_GENERATION },
+               { SEEN_MACHINE | SEEN_CLASS | SEEN_PUBLICATION, NOVELTY_CLASS } };
+    for (size_t i = 0; i < ARRAY_LEN(of); i++)
+        assert_int_equal(novelty_from(&served, all & ~of[i].unseen), of[i].novelty);
     /* an op has no engine that could be new */
-    assert_int_equal(novelty_from(&op, true, true, false, true), NOVELTY_PUBLISHER);
-    assert_int_equal(novelty_from(&op, true, true, false, false), NOVELTY_WORK);
+    assert_int_equal(novelty_from(&op, all & ~(SEEN_ENGINE | SEEN_PUBLICATION)), NOVELTY_PUBLISHER);
+    assert_int_equal(novelty_from(&op, all & ~(SEEN_ENGINE | SEEN_PUBLICATION | SEEN_WORK)), NOVELTY_WORK);
     assert_true(interval_is_name("interval") && interval_is_name("interval novelty=work side=slower") && !interval_is_name("intervals"));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_novelty), cmocka_unit_test(test_few), cmocka_unit_test(test_alike),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_novelty), cmocka_unit_test(test_few), cmocka_unit_test(test_alike), cmocka_unit_test(test_publications),
                                         cmocka_unit_test(test_levels) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
