@@ -261,7 +261,9 @@ ended $pid
 [ $status -eq 130 ] && says 'interrupted: [0-9]* of 1500 draws of the constants were made' && holds "$(value request_throughput) > 2" "an interrupt of the draws prints the run"
 [ ! -e "$tmp/m.json" ] && [ -s "$tmp/m.partial.json" ] && [ ! -e "$tmp/m.csv" ]
 ok $? "and saves it under another name (status $status)"
-"$ROOFCAST" simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 20 --requests 1000000 --compare-policies -o csv >"$tmp/out" 2>"$tmp/err" &
+n_long=1000000 # a policy takes more than the second after which progress is shown
+[ -z "${ROOFCAST_SANITIZED:-}" ] || n_long=300000
+"$ROOFCAST" simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 20 --requests $n_long --compare-policies -o csv >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 until_ says 'requests'
 kill -INT $pid
