@@ -183,8 +183,8 @@ int cpulist_parse(struct cpulist *l, const char *text, struct error *err)
     } while (*s++ == ',');
     return 0;
 bad:
-    error_set(err, ERROR_USAGE, "CPU list: expected numbers and ranges such as 0-3,8, found \"%s\"",
-              text);
+    error_set(err, ERROR_USAGE, "CPU list: expected CPUs from 0 to %d and ascending ranges, such as 0-3,8, found \"%.64s%s\"", CPU_MAX,
+              text, strlen(text) > 64 ? "..." : "");
 fail:
     cpulist_free(l);
     return -1;

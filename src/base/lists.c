@@ -62,10 +62,11 @@ static int parse_range(struct range *r, const char *item, int64_t lo, int64_t hi
         r->last = r->first;
         return 0;
     }
-    char *step = strpbrk(strncpy(text, item, sizeof text - 1), "+*");
-    text[sizeof text - 1] = 0;
     if (strlen(item) >= sizeof text)
-        return error_set(err, ERROR_USAGE, "%s: \"%.32s...\" is no range", what, item);
+        return error_set(err, ERROR_USAGE, "%s: expected a range such as 1-8, found \"%.32s...\"", what, item);
+    if (!dash[1])
+        return error_set(err, ERROR_USAGE, "%s: expected a range such as 1-8, found \"%s\"", what, item);
+    char *step = strpbrk(strcpy(text, item), "+*");
     if (step) {
         r->multiply = *step == '*';
         *step++ = 0;

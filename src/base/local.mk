@@ -3,6 +3,8 @@ libbase_a_SOURCES = \
   %D%/base.h \
   %D%/environment.c \
   %D%/environment.h \
+  %D%/label.c \
+  %D%/label.h \
   %D%/lists.c \
   %D%/lists.h \
   %D%/notify.c \

@@ -328,7 +328,7 @@ int cmd_simulate(int argc, char **argv, struct error *err)
         "A request waits, its prompt is computed (TTFT is that and the wait), then each step gives it a token (ITL is the step). Steps are "
         "shared: the more requests a step has, the more tokens a second and the longer the step. The scheduler decides who is in it. "
         "Intervals are 90 %: (sampling) narrows with more requests, (model) with better knowledge of the machine. Times are exact for the "
-        "prices of steps: doc/serving.md. After Ctrl-C what is done is printed: a run with the draws that were made, or the policies "
+        "predicted seconds of steps: doc/serving.md. After Ctrl-C what is done is printed: a run with the draws that were made, or the policies "
         "compared so far; of a run that was not over, nothing.\n\n"
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --rate 8\n"
         "  roofcast simulate llama-3.1-8b -q BF16 --hw h100-sxm --workload azure-conv --rate 5 --slo p99:ttft=1s,itl=50ms\n"

@@ -215,11 +215,16 @@ int serving_parse(int key, const char *arg, struct serving_cli *o, struct error 
     return rc == CLI_UNKNOWN ? pricing_parse(key, arg, &o->price, err) : rc;
 }
 
+static double acceptance(const struct serving_cli *o, uint32_t i)
+{
+    return o->n_accept == 0 ? 0.7 : o->accept[i < o->n_accept ? i : o->n_accept - 1];
+}
+
 struct serve_options serving_run_options(const struct serving_cli *o, const struct deployment *d)
 {
     struct serve_options run = d ? deployment_serve_options(d, &o->deploy, o->load.seed) : (struct serve_options){ .seed = o->load.seed };
     for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
-        run.accept[i] = o->n_accept == 0 ? 0.7 : o->accept[i < o->n_accept ? i : o->n_accept - 1];
+        run.accept[i] = acceptance(o, i);
     run.accept_sd = o->accept_sd;
     run.routing = o->routing;
     run.n_prefill = o->n_prefill;
@@ -279,6 +284,9 @@ static int open_nextn(struct serving_model *x, struct serving_cli *o, struct err
         return -1;
     }
     o->deploy.draft = &x->nextn_classes;
+    o->deploy.draft_nextn = true;
+    for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
+        o->deploy.accept[i] = acceptance(o, i);
     return 0;
 }
 

@@ -65,6 +65,30 @@ struct pass decode_pass(uint32_t depth, uint32_t n_seq_)
     return (struct pass){ .n_tok = seqs, .n_past = depth, .n_seq = seqs, .n_out = seqs };
 }
 
+static void add_pass(struct draft_passes *p, struct pass pass, double times, uint32_t n_steps)
+{
+    if (!(times > 0))
+        return;
+    p->pass[p->n] = pass;
+    p->times[p->n] = times;
+    p->n_steps[p->n++] = n_steps;
+}
+
+struct draft_passes draft_passes_of(bool nextn, uint32_t n_seq, uint32_t n_past, uint32_t gamma, double kept)
+{
+    const double n = nextn && kept > 1 ? n_seq * kept : n_seq, part = n - floor(n);
+    struct pass first = { .n_tok = (uint32_t)n, .n_past = n_past, .n_seq = n_seq, .n_out = n_seq };
+    struct draft_passes p = { .n = 0 };
+    const uint32_t n_first = n > n_seq;
+    if (n_first) {
+        add_pass(&p, first, 1 - part, 1);
+        first.n_tok++;
+        add_pass(&p, first, part, 1);
+    }
+    add_pass(&p, decode_pass(n_past, n_seq), gamma - n_first, gamma - n_first);
+    return p;
+}
+
 void phase_test_name(char *buf, size_t size, enum phase p, uint32_t n, uint32_t n_batch, uint32_t n_depth)
 {
     char batch[16] = "", depth[16] = "";

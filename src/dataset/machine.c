@@ -1,4 +1,5 @@
 /* Machine of a row: a profile, a row of --hardware, or both; else a guess from its name. methods.md (56) */
+#include "base/label.h"
 #include "base/notify.h"
 #include "dataset/families.h"
 #include "dataset/stacks.h"
@@ -300,7 +301,7 @@ int machine_find(struct machine *out, const char *hardware, bool server, const s
         out->guesses &= ~(unsigned)GUESS_BANDWIDTH;
         out->ln_sd = 0;
     }
-    snprintf(out->hardware, sizeof out->hardware, "%s", hardware);
+    label_fit(out->hardware, sizeof out->hardware, hardware);
     return rc;
 }
 
@@ -309,7 +310,7 @@ static int find(struct machine *out, const char *hardware, bool server, const st
 {
     const struct measure_hw *g = hws ? measure_hws_find(hws, hardware) : NULL;
     *out = (struct machine){ .link_bytes_s = NAN, .link_latency_s = NAN };
-    snprintf(out->hardware, sizeof out->hardware, "%s", hardware);
+    label_fit(out->hardware, sizeof out->hardware, hardware);
     if (classes_load(err) != 0 || stacks_load(err) != 0)
         return -1;
     if ((own && strcmp(own, hardware) == 0 ? load_own(out, own, err) : load_profile(out, hardware, err)) != 0)

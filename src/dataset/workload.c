@@ -1,4 +1,5 @@
 /* Builds workloads, with caches of machines and models. */
+#include "base/label.h"
 #include "dataset/stacks.h"
 #include "dataset/workload_internal.h"
 #include <math.h>
@@ -82,8 +83,10 @@ static struct row_model *new_model(struct workload_builder *p, struct error *err
 
 const struct machine *workload_builder_machine(struct workload_builder *p, const char *hardware, bool server, struct error *err)
 {
+    char name[sizeof p->machine[0]->hardware];
+    label_fit(name, sizeof name, hardware);
     for (size_t i = 0; i < p->n_machine; i++)
-        if (strncmp(p->machine[i]->hardware, hardware, sizeof p->machine[i]->hardware - 1) == 0)
+        if (strcmp(p->machine[i]->hardware, name) == 0)
             return p->machine[i];
     struct machine *m = new_machine(p, err);
     return m && machine_find(m, hardware, server, p->hws, p->own, err) == 0 && (m->roofs = roofs_cache_new(err)) ? m : NULL;

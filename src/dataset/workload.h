@@ -50,6 +50,13 @@ enum guess {
     GUESS_BITS = 1 << 12,    /* bits of a weight: neither type nor bytes are stated */
 };
 
+/* Whose constants of kernels (stacks/family.h) a prediction must not use: a score leaves their rows out. */
+enum unseen {
+    UNSEEN_MACHINE = 1 << 0,
+    UNSEEN_DESIGN = 1 << 1,  /* machines of its generation, itself included */
+    UNSEEN_ENGINE = 1 << 2,
+};
+
 /* A row as a workload. */
 struct workload {
     const struct measurement *m;
@@ -70,6 +77,7 @@ struct workload {
     enum split split;
     double n_devices;
     unsigned guesses;
+    unsigned unseen;           /* UNSEEN_MACHINE, ...; 0: all constants may be used */
 
     /*
      * Measured seconds: of the prompt, the mean decode step, a whole batch of requests, or an op; of a server's row the latency in

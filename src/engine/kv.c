@@ -64,6 +64,8 @@ static int place_block(struct kv_layer *l, const struct engine *e, size_t *block
     return 0;
 }
 
+_Static_assert(sizeof(struct kv_groups) == (2 + 2 * KV_MAX_GROUPS) * sizeof(uint32_t), "compared as bytes: without padding");
+
 /*
  * The pool, layer by layer of a group: [size][n_block][n_head_kv][keys, values]. Layers with one place, of several groups, share their part: its blocks are as
  * large as the largest of them needs.

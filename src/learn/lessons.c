@@ -143,7 +143,7 @@ static int price_files(struct rows *r, const struct files *o, const struct measu
             n_teach += lesson == TEACHES;
             if (lesson == TEACHES || lesson == NO_BANDWIDTH) /* kept: the machine is known by name */
                 r->kept[r->n_kept++] = q;
-            notify_progress(NULL, "pricing", (double)r->n / (double)room);
+            notify_progress(NULL, "estimating", (double)r->n / (double)room);
         }
         say_unused(o->name[i], r->l[i].file, r->all + r->n - r->l[i].n, r->l[i].n);
     }

@@ -121,7 +121,7 @@ int loop_price(struct step_price *out, const struct stack_traits *x, const struc
     static const double no_s = -60; /* its logarithm */
     struct pricing *p = calloc(1, sizeof *p);
     if (!p)
-        return error_oom(err, sizeof *p, "prices of steps");
+        return error_oom(err, sizeof *p, "estimates of steps");
     p->x = x;
     p->shape = shape;
     p->steps = k->steps;

@@ -1,4 +1,5 @@
 /* The fitted time model, with a simulation where a row is a server's latency in a closed loop. methods.md (52), doc/notes/servers.md */
+#include "learn/ahead.h"
 #include "learn/closed_loop.h"
 #include "learn/fitted.h"
 #include <math.h>
@@ -37,10 +38,14 @@ static int simulate(double *s, const void *params, const struct workload *p, str
 }
 
 /* The interval is the closed form's, around the simulated seconds. */
-static int simulated_predict(const void *params, const struct workload *p, struct estimate *out, struct error *err)
+static int simulated_predict(const void *params, const struct workload *row, struct estimate *out, struct error *err)
 {
     struct error e = { 0 };
+    struct workload as = *row;
+    const struct workload *const p = &as;
     double s;
+    if (as.unseen && !isnan(as.n_ahead) && ahead_set(&as, err) != 0) /* which depends on collectives, too */
+        return -1;
     if (time_model_fitted.predict(params, p, out, err) != 0)
         return -1;
     if (p->m->kind != MEASURE_SERVING)

@@ -102,6 +102,8 @@ double predictions_alike(const struct predict_result *base, const struct predict
     return whatif_of_machine(w) ? 1 : strcmp(base->basis, time_basis_name(TIME_BY_MACHINE)) == 0 ? TASK_MEASURED : TASK_CLASS;
 }
 
+_Static_assert(sizeof(struct error_parts) == (ERROR_PARTS + 2) * sizeof(double), "compared as bytes: without padding");
+
 struct ratio prediction_ratio(const struct prediction *base, const struct prediction *changed, double alike)
 {
     const struct error_parts b = base->parts, c = changed->parts;

@@ -115,15 +115,18 @@ static struct pass verify_pass(uint32_t n_seq, uint32_t n_past, uint32_t gamma)
 }
 
 struct spec_round spec_round(const struct step_model *target, const struct roofs *r, const struct drafter *d,
-                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma)
+                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma, double tokens)
 {
-    const struct pass verify = verify_pass(n_seq, n_past, gamma), draft = decode_pass(n_past, n_seq);
+    const struct pass verify = verify_pass(n_seq, n_past, gamma);
     const struct step_sum v = step_price(target, r, &verify, 1, NULL, NULL);
-    const struct step_sum t = step_price(&d->step, draft_r, &draft, gamma, NULL, NULL); /* zeros without classes */
-    return (struct spec_round){ .draft_s = gamma * t.seconds,
-                                .verify_s = v.seconds,
-                                .draft_flop = gamma * t.cost.flop,
-                                .verify_flop = v.cost.flop };
+    const struct draft_passes p = draft_passes_of(d->kind == SPEC_MTP, n_seq, n_past, gamma, tokens);
+    struct spec_round x = { .verify_s = v.seconds, .verify_flop = v.cost.flop };
+    for (uint32_t i = 0; i < p.n; i++) {
+        const struct step_sum t = step_price(&d->step, draft_r, &p.pass[i], p.n_steps[i], NULL, NULL); /* zeros without classes */
+        x.draft_s += p.times[i] * t.seconds;
+        x.draft_flop += p.times[i] * t.cost.flop;
+    }
+    return x;
 }
 
 /* ---- a prediction ---------------------------------------------------------------------------------------- */
@@ -141,22 +144,23 @@ struct speculating {
     uint32_t past[2]; /* mean positions before a round: halfway through the generation, or on both sides of it */
 };
 
-/* The mean round, of gamma drafted tokens. */
-static struct spec_round mean_round(const struct speculating *x, uint32_t gamma)
-{
-    const struct spec_round a = spec_round(&x->t.step, &x->t.roofs, &x->d, &x->draft, x->seqs, x->past[0], gamma);
-    const struct spec_round b = spec_round(&x->t.step, &x->t.roofs, &x->d, &x->draft, x->seqs, x->past[1], gamma);
-    return (struct spec_round){ .draft_s = (a.draft_s + b.draft_s) / 2 + x->s->host_s,
-                                .verify_s = (a.verify_s + b.verify_s) / 2,
-                                .draft_flop = (a.draft_flop + b.draft_flop) / 2,
-                                .verify_flop = (a.verify_flop + b.verify_flop) / 2 };
-}
-
 /* Tokens of a round limited to the generation: min(n, N) is distributed as n of N - 1 drafted tokens. (53) */
 static struct spec_tokens tokens_of_round(const struct speculating *x, uint32_t gamma)
 {
     const uint32_t most = x->o->n_gen - 1;
     return spec_tokens(&x->s->acceptance, gamma < most ? gamma : most);
+}
+
+/* The mean round, of gamma drafted tokens. */
+static struct spec_round mean_round(const struct speculating *x, uint32_t gamma)
+{
+    const double n = tokens_of_round(x, gamma).mean;
+    const struct spec_round a = spec_round(&x->t.step, &x->t.roofs, &x->d, &x->draft, x->seqs, x->past[0], gamma, n);
+    const struct spec_round b = spec_round(&x->t.step, &x->t.roofs, &x->d, &x->draft, x->seqs, x->past[1], gamma, n);
+    return (struct spec_round){ .draft_s = (a.draft_s + b.draft_s) / 2 + x->s->host_s,
+                                .verify_s = (a.verify_s + b.verify_s) / 2,
+                                .draft_flop = (a.draft_flop + b.draft_flop) / 2,
+                                .verify_flop = (a.verify_flop + b.verify_flop) / 2 };
 }
 
 static void look_for_best(const struct speculating *x, struct speculation *out, double plain_s)
@@ -179,13 +183,16 @@ static void price_token(const struct speculating *x, struct prediction *decode, 
     struct step_sum sum = { 0 };
     phase_begin(&p, &x->t.roofs, decode);
     for (size_t i = 0; i < ARRAY_LEN(x->past); i++) {
-        const struct pass verify = verify_pass(x->seqs, x->past[i], gamma), draft = decode_pass(x->past[i], x->seqs);
+        const struct pass verify = verify_pass(x->seqs, x->past[i], gamma);
+        const struct draft_passes draft = draft_passes_of(x->d.kind == SPEC_MTP, x->seqs, x->past[i], gamma, tokens);
         p.times = 0.5 / tokens;
         const struct step_sum v = step_price(&x->t.step, &x->t.roofs, &verify, 1, phase_add, &p);
         step_sum_add(&sum, &v, p.times);
-        p.times = 0.5 * gamma / tokens;
-        const struct step_sum d = step_price(&x->d.step, &x->draft, &draft, gamma, phase_add, &p);
-        step_sum_add(&sum, &d, p.times);
+        for (uint32_t k = 0; k < draft.n; k++) {
+            p.times = 0.5 * draft.times[k] / tokens;
+            const struct step_sum d = step_price(&x->d.step, &x->draft, &draft.pass[k], draft.n_steps[k], phase_add, &p);
+            step_sum_add(&sum, &d, p.times);
+        }
     }
     sum.seconds += x->s->host_s / tokens;
     sum.least_s += x->s->host_s / tokens;

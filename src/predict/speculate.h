@@ -61,12 +61,12 @@ int drafter_init(struct drafter *d, const struct spec_options *s, const struct o
                  const struct step_options *o, uint64_t n_ctx, uint32_t n_ubatch, struct error *err);
 void drafter_free(struct drafter *d);
 
-/* Seconds of a round of n_seq sequences at n_past positions. */
+/* Seconds of a round of n_seq sequences at n_past positions, which yields `tokens` of each. */
 struct spec_round {
     double draft_s, verify_s, draft_flop, verify_flop;
 };
 struct spec_round spec_round(const struct step_model *target, const struct roofs *r, const struct drafter *d,
-                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma);
+                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma, double tokens);
 
 /* ---- a prediction with it ----------------------------------------------------------------------- */
 

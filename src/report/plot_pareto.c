@@ -1,4 +1,5 @@
 /* The Pareto front of `roofcast plot`: tokens/s of a user against tokens/s of a device, of deployments or of a prediction's batches. */
+#include "base/label.h"
 #include "report/plot_kinds.h"
 #include "report/serving_report.h"
 #include <math.h>
@@ -20,7 +21,7 @@ static int of_capacity(struct serving_config **out, const json_t *doc, struct er
             continue;
         x[n] = (struct serving_config){ .user_tok_s = json_find_number(r, "user_tok_s"), .device_tok_s = device,
                                         .device_lo = device * json_find_number(r, "rate_90") / rate, .device_hi = device * json_find_number(r, "rate_10") / rate };
-        snprintf(x[n].group, sizeof x[n].group, "%.60s", json_find_text(r, "hw"));
+        label_fit(x[n].group, sizeof x[n].group, json_find_text(r, "hw"));
         snprintf(x[n++].name, sizeof x->name, "%.12s, %.24s", json_find_text(r, "type"), json_find_text(r, "layout"));
     }
     *out = x;
@@ -44,7 +45,7 @@ static int of_prediction(struct serving_config **out, const struct plot_predicti
         const double devices = r->n_devices > 0 ? r->n_devices : 1;
         x[n] = (struct serving_config){ .user_tok_s = r->tok_s / (double)r->n_batch, .device_tok_s = r->tok_s / devices, .device_lo = r->tok_s_lo / devices,
                                         .device_hi = r->tok_s_hi / devices };
-        snprintf(x[n].group, sizeof x[n].group, "%.60s", r->hw);
+        label_fit(x[n].group, sizeof x[n].group, r->hw);
         snprintf(x[n++].name, sizeof x->name, "batch %lld", (long long)r->n_batch);
     }
     *out = x;

@@ -169,7 +169,8 @@ static const struct column scenario_columns[] = {
 static const struct column nested_columns[] = {
     { "roles", NULL, COL_TEXT, NULL, COL_JSON, AT(roles_json), EMPTY_VALUE, "array of `predict.role`, optional", "without `--by role`" },
     { "devices", NULL, COL_TEXT, NULL, COL_JSON, AT(devices_json), EMPTY_VALUE, "array of `predict.device`, optional", "with a part of the model on the "
-      "host (`-ngl`, `--n-cpu-moe`, `-ot`, `--no-kv-offload`); the row's memory is then the GPU's" },
+      "host (`-ngl`, `--n-cpu-moe`, `-ot`, `--no-kv-offload`); the row's memory is then the GPU's. csv and sql leave it out, as all nested fields: "
+      "`-o json` has it" },
     { "explain", NULL, COL_TEXT, NULL, COL_JSON, AT(classes_json), EMPTY_VALUE, "array of `predict.class`, optional", "`--explain`: the phase as classes "
       "of equal ops; `times` x `seconds` add up to `explain_s`" },
     { "constants", NULL, COL_TEXT, NULL, COL_JSON, AT(constants_json), EMPTY_VALUE, "array of `predict.constant`, optional",

@@ -10,7 +10,7 @@
 static const struct column score_group_columns[] = {
     { "group", "group", COL_TEXT, NULL, COL_KEY, AT(name), EMPTY_VALUE, NULL, "`all`, or keys joined by commas in this order: `source=`, `class=`, `hardware=`, "
       "`engine=`, `phase=`, `op=`, `kind=`, `metric=`, `clean=`" },
-    { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "priced and not" },
+    { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "predicted and not" },
     { "unpriced", "not predicted", COL_INT, NULL, COL_MAJOR, AT(unpriced), EMPTY_VALUE, NULL, "each counts as an error of -1 in the figures" },
     { "bias", "bias", COL_FRACTION, NULL, COL_MAJOR, AT(bias), EMPTY_VALUE, NULL, "mean of predicted / measured - 1" },
     { "mape", "MAPE", COL_FRACTION, NULL, COL_MAJOR, AT(mape), EMPTY_VALUE, NULL, "mean of its absolute value" },

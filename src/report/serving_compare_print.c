@@ -42,7 +42,7 @@ static const struct column step_columns[] = {
     { "error", "error", COL_FRACTION, "fraction", COL_KEY, AT(error), EMPTY_NULL, NULL, "`b_s / a_s - 1`" },
     { "share_a", "% of time", COL_FRACTION, "fraction", COL_MAJOR, AT(share_a), EMPTY_NULL, NULL, "of the time of all steps" },
     { "share_b", NULL, COL_FRACTION, "fraction", COL_DATA, AT(share_b), EMPTY_NULL, NULL, NULL },
-    { "price_s", "by price", COL_SECONDS, "s", COL_MEDIUM, AT(price_s), EMPTY_NULL, NULL, "`n_a (b_s - a_s)`: what the price makes the second's steps longer" },
+    { "price_s", "by step time", COL_SECONDS, "s", COL_MEDIUM, AT(price_s), EMPTY_NULL, NULL, "`n_a (b_s - a_s)`: what the time of a step makes the second's longer" },
     { "number_s", "by number", COL_SECONDS, "s", COL_MEDIUM, AT(number_s), EMPTY_NULL, NULL, "`(n_b - n_a) b_s`: what their number does" },
     { "decode_a_tok", NULL, COL_FLOAT, "tokens", COL_DATA, AT(decode_a_tok), EMPTY_NULL, NULL, "of a step, mean" },
     { "decode_b_tok", NULL, COL_FLOAT, "tokens", COL_DATA, AT(decode_b_tok), EMPTY_NULL, NULL, NULL },

@@ -159,13 +159,11 @@ static void put_times(json_t *j, const struct serve_metrics *m, enum serve_metri
 static void put_speculation(json_t *j, const struct serving_subject *s)
 {
     const struct serve_totals *t = &s->r->t;
-    const uint32_t k = s->options->policy->num_speculative_tokens;
-    if (t->n_draft == 0 || k == 0)
+    if (t->n_draft == 0)
         return;
-    const double rate = (double)t->n_accepted / (double)t->n_draft;
-    json_object_set_new(j, "spec_decode_acceptance_rate", number(100 * rate));
-    json_object_set_new(j, "spec_decode_acceptance_length", number(1 + rate * k));
-    json_object_set_new(j, "spec_decode_num_drafts", json_integer((json_int_t)(t->n_draft / k)));
+    json_object_set_new(j, "spec_decode_acceptance_rate", number(100 * (double)t->n_accepted / (double)t->n_draft));
+    json_object_set_new(j, "spec_decode_acceptance_length", number(1 + (double)t->n_accepted / (double)t->n_round));
+    json_object_set_new(j, "spec_decode_num_drafts", json_integer((json_int_t)t->n_round));
     json_object_set_new(j, "spec_decode_draft_tokens", json_integer((json_int_t)t->n_draft));
     json_object_set_new(j, "spec_decode_accepted_tokens", json_integer((json_int_t)t->n_accepted));
 }

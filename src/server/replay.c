@@ -164,6 +164,7 @@ static int run(struct replay *x, struct engine *e, struct loop_stats *stats, str
     t->n_query_tok = stats->n_query_tok;
     t->n_hit_tok = stats->n_hit_tok;
     t->n_draft = stats->n_draft_tok;
+    t->n_round = stats->n_draft;
     t->n_accepted = stats->n_accepted_tok;
     t->n_wasted_tok = stats->n_wasted_tok;
     for (size_t i = 0; i < x->r->n; i++)

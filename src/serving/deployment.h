@@ -20,8 +20,9 @@ struct deployment_options {
     enum choice enable_prefix_caching, enable_chunked_prefill, async_scheduling, cuda_graphs, whole_prompt;
     bool priority;
     uint32_t num_speculative_tokens, look_ahead;
-    double accept;                   /* of each draft, given those before it; speculation alone */
+    double accept[POLICY_MAX_DRAFT]; /* of each draft, given those before it; speculation alone */
     const struct op_classes *draft;  /* of the model that drafts, on the same devices; outlives the deployment. NULL: drafts take no time and no memory */
+    bool draft_nextn;                /* which is the model's layer of multi-token prediction */
 };
 #define DEPLOYMENT_DEFAULTS { .gpu_memory_utilization = NAN, .watermark = NAN }
 

@@ -108,15 +108,18 @@ static double seconds(struct model_clock *x, enum phase phase, const struct scen
     return 0;
 }
 
-/* Passes of the draft model, one a drafted token, for sequences whose n_tok tokens a step verifies. (53) */
+/* Passes of the drafter, one a drafted token, for sequences whose n_tok tokens a step verifies. (53) */
 static double draft_s(const struct model_clock *x, uint32_t n_tok, uint32_t context)
 {
     const struct estimator *d = x->o->draft;
     const uint32_t k = x->p->num_speculative_tokens;
     if (!d || k == 0)
         return 0;
-    const struct scenario s = { .n_gen = 1, .n_depth = context, .n_batch = (uint32_t)u64_ceil_div(n_tok, k + 1), .n_ubatch = PREFILL_WHOLE };
-    return k * step_decode(&d->step, &d->roofs, &s, NULL, NULL).seconds;
+    const struct draft_passes p = draft_passes_of(x->o->draft_nextn, (uint32_t)u64_ceil_div(n_tok, k + 1), context, k, x->o->draft_kept);
+    double s = 0;
+    for (uint32_t i = 0; i < p.n; i++)
+        s += p.times[i] * step_price(&d->step, &d->roofs, &p.pass[i], 1, NULL, NULL).seconds;
+    return s;
 }
 
 static double decode_s(struct model_clock *x, uint32_t n_tok, uint32_t context, unsigned *of)

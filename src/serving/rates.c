@@ -199,10 +199,10 @@ static void counts(struct metrics_work *k)
     v[VALUE_EVICTED] = sampled_none((double)t->n_evicted, "replications give its interval");
     v[VALUE_LOADED] = sampled_none((double)t->n_loaded_tok, "replications give its interval");
     v[VALUE_WASTED] = sampled_none((double)t->n_wasted_tok, "replications give its interval");
-    const double draft = (double)t->n_draft, accepted = (double)t->n_accepted, k_draft = k->o->options->policy->num_speculative_tokens;
+    const double draft = (double)t->n_draft, accepted = (double)t->n_accepted;
     const char *why = draft > 0 ? "replications give its interval" : "no speculation";
     v[VALUE_ACCEPTANCE] = sampled_none(draft > 0 ? accepted / draft : NAN, why);
-    v[VALUE_ACCEPTED_LENGTH] = sampled_none(draft > 0 ? 1 + accepted / draft * k_draft : NAN, why);
+    v[VALUE_ACCEPTED_LENGTH] = sampled_none(draft > 0 ? 1 + accepted / (double)t->n_round : NAN, why);
 }
 
 void metrics_rates(struct metrics_work *k)

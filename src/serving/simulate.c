@@ -329,6 +329,7 @@ static void outcome_of(struct simulation *x, struct batch_entry *e)
         return;
     const uint32_t left = r->n_in + r->n_out - q->n_known, accepted = serve_accepted(x->o, q->request, q->n_known, e->n_draft);
     x->r->t.n_draft += e->n_draft;
+    x->r->t.n_round += e->n_draft > 0;
     x->r->t.n_accepted += accepted;
     e->n_new = 1 + accepted < left ? 1 + accepted : left;
     e->stop = e->n_new == left;

@@ -42,7 +42,8 @@ struct serve_totals {
     uint64_t busy_ps, end_ps;        /* sum of the steps; the last end */
     uint64_t n_prompt_tok, n_decode_tok; /* computed, recomputation included */
     uint64_t n_wasted_tok;           /* of steps formed for sequences that had ended */
-    uint64_t n_draft, n_accepted;
+    uint64_t n_draft, n_accepted;    /* drafts verified; of these accepted */
+    uint64_t n_round;                /* steps of a sequence that verified drafts */
     uint64_t n_loaded_tok;           /* positions that came from a prefill replica or from host memory */
     /* Integrals over busy time, in sequence x ps and block x ps: means are these over busy_ps. A jump's blocks count with the mean of its ends. */
     unsigned __int128 running_ps, used_block_ps;

@@ -36,7 +36,7 @@ static const struct serve_value_info infos[SERVE_VALUES - VALUE_DURATION] = {
     INFO(EVICTED, "evictions", "evicted blocks", "blocks", "cached prefixes taken for other content"),
     INFO(LOADED, "kv_loaded", "KV loaded", "tokens", "of prompts, keys and values that were loaded, not computed: from host memory, or a prefill replica"),
     INFO(ACCEPTANCE, "acceptance_rate", "drafts accepted", "fraction", "of the drafted tokens"),
-    INFO(ACCEPTED_LENGTH, "acceptance_length", "tokens of a decode step", "tokens", "of a sequence: 1 + accepted drafts"),
+    INFO(ACCEPTED_LENGTH, "acceptance_length", "tokens of a decode step", "tokens", "of a sequence that verified drafts: 1 + accepted ones"),
     INFO(WASTED, "wasted_tokens", "wasted tokens", "tokens", "computed for sequences that had ended"),
     INFO(PEAK_OUT_TOK_S, "max_output_tokens_per_s", "tokens out, peak second", "tokens/s", "most in a second; of a request evenly from its first to its last"),
     INFO(PEAK_REQUESTS, "max_concurrent_requests", "requests at once, most", "requests", "sent and not ended"),

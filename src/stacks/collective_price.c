@@ -1,11 +1,14 @@
 /* A server's collectives by the constants of kernels. methods.md (47) */
 #include "stacks/collective_price.h"
+#include "base/label.h"
 #include "stacks/family_collective.h"
 #include "stacks/family_constants.h"
 #include <math.h>
 #include <string.h>
 
 extern const struct family family_collective;
+
+enum { LIBRARY = 1, STACK, GENERATION, HARDWARE }; /* dimensions of the family */
 
 /* Names of engines in the files that teach the family. */
 static const char *engine_of(const struct stack_traits *x)
@@ -17,10 +20,24 @@ static const char *engine_of(const struct stack_traits *x)
     return "";
 }
 
+/*
+ * Effects of what a score leaves out. A machine whose kernels were measured takes those of its design with it: their rows are mostly its own.
+ * methods.md (67)
+ */
+static void leave_out(family_value *dim, unsigned unseen)
+{
+    const bool design = unseen & UNSEEN_DESIGN || (unseen & UNSEEN_MACHINE && family_constants_have(&family_collective, HARDWARE, dim[HARDWARE]));
+    if (design)
+        dim[GENERATION][0] = 0;
+    if (design || unseen & UNSEEN_MACHINE)
+        dim[HARDWARE][0] = 0;
+    if (unseen & UNSEEN_ENGINE)
+        dim[STACK][0] = dim[LIBRARY][0] = 0;
+}
+
 void collective_price_init(struct collective_price *k, const struct stack_traits *x)
 {
     const struct workload *p = x->p;
-    enum { LIBRARY = 1, STACK, GENERATION, HARDWARE };
     family_value dim[FAMILY_DIMENSIONS] = { "" };
     *k = (struct collective_price){ .known = x->one_step && x->maker == MAKER_NVIDIA && p->roofs->units.clock_hz > 0 };
     if (!k->known)
@@ -29,8 +46,9 @@ void collective_price_init(struct collective_price *k, const struct stack_traits
     k->adds = family_is_async(x->generation);
     snprintf(dim[STACK], FAMILY_TEXT, "%s", engine_of(x));
     snprintf(dim[LIBRARY], FAMILY_TEXT, "%s", dim[STACK]);
-    snprintf(dim[HARDWARE], FAMILY_TEXT, "%.60s", p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
+    label_fit(dim[HARDWARE], FAMILY_TEXT, p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
     family_generation_name(dim[GENERATION], x);
+    leave_out(dim, p->unseen);
     family_parameters(&family_collective, (const family_value *)dim, k->own);
     snprintf(dim[LIBRARY], FAMILY_TEXT, "nccl");
     family_parameters(&family_collective, (const family_value *)dim, k->ring);

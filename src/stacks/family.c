@@ -1,5 +1,6 @@
 /* Families of kernels: the table, and what families share of machines, types and libraries. */
 #include "stacks/family.h"
+#include "base/label.h"
 #include "fit/fit.h"
 #include "stacks/priors.h"
 #include <math.h>
@@ -135,7 +136,7 @@ void family_machine_init(struct family_machine *out, const struct workload *p)
     };
     for (int m = 0; m < MATH_COUNT; m++)
         out->peak[m] = r->peak[m].flop_s;
-    snprintf(out->name, sizeof out->name, "%.60s", p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
+    label_fit(out->name, sizeof out->name, p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
     family_generation_name(out->generation_name, &f);
 }
 

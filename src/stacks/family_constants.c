@@ -84,3 +84,16 @@ void family_parameters(const struct family *f, const family_value dim[FAMILY_DIM
             }
     }
 }
+
+bool family_constants_have(const struct family *f, int dimension, const char *value)
+{
+    char name[FIT_MAX_NAME];
+    struct error unused;
+    (void)family_constants_load(&unused);
+    bool have = false;
+    for (int s = 0; s < f->n_parameter && *value && !have; s++) {
+        (void)fit_name_add(name, fit_name_begin(name, f->parameter[s].name), f->dimension[dimension], value);
+        have = fit_find(&the[family_index(f)], name) != FIT_NO_EFFECT;
+    }
+    return have;
+}

@@ -8,5 +8,7 @@
 int family_constants_load(struct error *err);
 /* parameter [f->n_parameter]: logarithms for these values of its dimensions; what the file does not have is the family's prior. */
 void family_parameters(const struct family *f, const family_value dim[FAMILY_DIMENSIONS], double *parameter);
+/* The file has a constant of that value of a dimension: 4, "h200-sxm" of collectives. */
+bool family_constants_have(const struct family *f, int dimension, const char *value);
 
 #endif

@@ -1,4 +1,5 @@
 /* Rows as input of a fit: their fit, their features, and their dimensions. methods.md (55), (57), (35), (36), (43), (44) */
+#include "base/label.h"
 #include "stacks/attend.h"
 #include "stacks/cpus.h"
 #include "stacks/decode.h"
@@ -266,13 +267,15 @@ static void units(struct fitted_row *r, const struct workload *p)
 
 static void publication(char *out, size_t size, const struct workload *p, const char *hardware)
 {
-    char source[256];
-    snprintf(out, size, "%.31s on %.28s", measure_publisher(p->m, source, sizeof source), hardware);
+    char source[256], both[400];
+    snprintf(both, sizeof both, "%s on %s", measure_publisher(p->m, source, sizeof source), hardware);
+    label_fit(out, size, both);
 }
 
 static void dimensions(struct fitted_row *r, const struct workload *p)
 {
     const char *era = r->traits.old ? " before 2024-08" : "";
+    char place[128];
     const bool op = p->m->kind == MEASURE_OP;
     snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
     snprintf(r->dim[DIM_CLASS], sizeof r->dim[0], "%.24s %.32s", r->traits.vendor, p->machine->class_name);
@@ -284,7 +287,7 @@ static void dimensions(struct fitted_row *r, const struct workload *p)
         snprintf(r->dim[DIM_KERNEL], sizeof r->dim[0], "%.40s %.16s%s", p->stack->id, r->dim[DIM_ATTEND],
                  r->traits.cpu || r->traits.flash ? "" : " apart");
     /* All names of a machine are one: predictions have the profile only. */
-    snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
+    label_fit(r->dim[DIM_HARDWARE], sizeof r->dim[0], p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
     if (r->devices)
         snprintf(r->dim[DIM_LINK], sizeof r->dim[0], "%s", link_of(p));
     if (op) {
@@ -297,7 +300,8 @@ static void dimensions(struct fitted_row *r, const struct workload *p)
         if (strcmp(p->m->mode, "disagg") == 0)
             snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%.16s %.40s", p->m->mode, p->stack->id);
     }
-    snprintf(r->dim[DIM_PLACE], sizeof r->dim[0], "%.30s %.31s", p->stack->id, r->dim[DIM_HARDWARE]);
+    snprintf(place, sizeof place, "%.30s %s", p->stack->id, r->dim[DIM_HARDWARE]);
+    label_fit(r->dim[DIM_PLACE], sizeof r->dim[0], place);
     if (p->m->kind == MEASURE_RATE)
         publication(r->dim[DIM_PUBLICATION], sizeof r->dim[0], p, r->dim[DIM_HARDWARE]);
     if (r->traits.old)

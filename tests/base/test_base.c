@@ -2,6 +2,7 @@
 #include "base/environment.h"
 #include "../test.h"
 #include "base/json.h"
+#include "base/label.h"
 #include "base/topology.h"
 #include <limits.h>
 #include <fcntl.h>
@@ -413,11 +414,29 @@ static void test_cpulist(void **state)
     assert_int_equal(l.cpu[3], 8);
     cpulist_free(&l);
     const char *bad[] = { "", "a", "3-1", "1,,2", "-1", "0-99999", "1-", "1,1", "1 2" };
-    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         assert_int_equal(cpulist_parse(&l, bad[i], &err), -1);
+        assert_non_null(strstr(err.msg, strcmp(bad[i], "1,1") == 0 ? "CPU 1 is listed twice" : "expected CPUs from 0 to 4095"));
+    }
     assert_ok(cpulist_usable(&l, &err), err);
     assert_true(l.n >= 1);
     cpulist_free(&l);
+}
+
+/* Texts that do not fit are cut between characters and keep apart. */
+static void test_label_fit(void **state)
+{
+    (void)state;
+    char a[16], b[16];
+    label_fit(a, sizeof a, "fifteen letters");
+    assert_string_equal(a, "fifteen letters");
+    label_fit(a, sizeof a, "sixteen letters, a");
+    label_fit(b, sizeof b, "sixteen letters, b");
+    assert_int_equal(strlen(a), 15);
+    assert_int_equal(strncmp(a, "sixtee~", 7), 0);
+    assert_string_not_equal(a, b);
+    label_fit(a, sizeof a, "five \xc3\xa4 and more of it");
+    assert_int_equal(strncmp(a, "five ~", 6), 0);
 }
 
 struct counted {
@@ -605,7 +624,7 @@ int main(void)
         cmocka_unit_test(test_once),    cmocka_unit_test(test_json_lists),
         cmocka_unit_test(test_error),   cmocka_unit_test(test_sizes), cmocka_unit_test(test_strbuf), cmocka_unit_test(test_digits),
         cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_stats),   cmocka_unit_test(test_block_intervals), cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
+        cmocka_unit_test(test_stats),   cmocka_unit_test(test_block_intervals), cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist), cmocka_unit_test(test_label_fit),
         cmocka_unit_test(test_team),    cmocka_unit_test(test_json), cmocka_unit_test(test_json_texts),  cmocka_unit_test(test_names),
         cmocka_unit_test(test_topology), cmocka_unit_test(test_folded_names), cmocka_unit_test(test_suggested_names),
     };

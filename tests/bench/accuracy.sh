@@ -211,7 +211,7 @@ kernel_targets() {
     return 0
 }
 priced() { [ -f "$tmp/$1.json" ] && jq -e '.n_unpriced < .n_rows' "$tmp/$1.json" >/dev/null; }
-# WHAT SCORE TARGET: rows without a price
+# WHAT SCORE TARGET: rows without an estimate
 unpriced() {
     if [ ! -f "$tmp/$2.json" ]; then
         echo "| $1 | not run | $(percent "$3") | | | |"
@@ -267,7 +267,7 @@ tables() {
     done
     echo "- measurements: \`\$ROOFCAST_SHARED/data/measurements\`; what is left out is predicted by a fit that has not seen it, and constants that it made are dropped (methods.md (67))"
     echo
-    echo "An unpriced row counts as an error of 100 %. Errors are |predicted / measured - 1|; \"clean\": rows that are neither end-to-end nor from the community."
+    echo "A row without an estimate counts as an error of 100 %. Errors are |predicted / measured - 1|; \"clean\": rows that are neither end-to-end nor from the community."
     echo
     echo "## Targets"
     echo
@@ -301,10 +301,10 @@ tables() {
         target "attention kernels of steps, ${h#*:}: median" attention "hardware=${h%:*}" median_ape 0.15
         target "attention kernels of steps, ${h#*:}: P90" attention "hardware=${h%:*}" p90_ape 0.40
     done
-    unpriced "core without a price" core-hw 0.01
-    unpriced "throughput without a price" rates 0.10
-    unpriced "ops without a price" ops-model 0
-    unpriced "all-reduces without a price" reduce-topology 0
+    unpriced "core without an estimate" core-hw 0.01
+    unpriced "throughput without an estimate" rates 0.10
+    unpriced "ops without an estimate" ops-model 0
+    unpriced "all-reduces without an estimate" reduce-topology 0
     validated
     intervals_line
     echo
@@ -419,7 +419,7 @@ novelty() {
     echo
     echo "Kernels of servers' engines, each GPU left out in turn (files of which a row is predicted):"
     echo
-    echo "| file | group | rows | unpriced | median | P90 | inside |"
+    echo "| file | group | rows | no estimate | median | P90 | inside |"
     echo "|---|---|---|---|---|---|---|"
     while IFS='|' read -r name _ file _; do
         case $name in kernel-*) ;; *) continue ;; esac
@@ -434,7 +434,7 @@ details() {
         echo
         echo "## $what: \`roofcast score $file --hardware hardware.csv${options:+ $options}\`"
         echo
-        echo "| group | rows | unpriced | bias | MAPE | median | P90 | in 90 % |"
+        echo "| group | rows | no estimate | bias | MAPE | median | P90 | in 90 % |"
         echo "|---|---|---|---|---|---|---|---|"
         jq -r 'def pc: if . == null then "-" else (. * 1000 | round / 10 | "\(.) %") end;
             .groups[] | select(.rows >= 8 and (.group | (test("hardware=|source=|engine=") | not) and (split(",") | length) <= 2)) |

@@ -47,8 +47,8 @@ ok $? "each from the score it needs; one that is missed"
 has '^| all-reduce, topology left out: MAPE | not run | 15.0 % |' && has '^- not run: reduce-topology: roofcast score: broken' &&
     has '^- not run: serving-hw: no .*serving_silicon.csv' && has '^| this CPU, from its profile: median | not run | 4.0 % |'
 ok $? "what is not run says so, and why"
-has '^| core without a price | 1 of 100 | 1 % | met ' && has '^| ops without a price | 1 of 100 | 0 % | \*\*missed\*\* '
-ok $? "rows without a price"
+has '^| core without an estimate | 1 of 100 | 1 % | met ' && has '^| ops without an estimate | 1 of 100 | 0 % | \*\*missed\*\* '
+ok $? "rows without an estimate"
 has '^| core, hardware left out | class=CPU | 100 | 90 % | 10 % | 5 % |  |$'
 ok $? "an interval that holds"
 has '^| fresh decode, as shipped: median | 5.0 % | 9.0 % | met ' && has '^| fresh, as shipped: inside the 90 % interval | 90.0 % | 85 to 95 % | met | 100 | |$' &&

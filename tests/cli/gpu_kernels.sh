@@ -67,6 +67,15 @@ for kernels in nccl:144 allreduce:160; do
 done
 run calibrate "$f/gpu_kernels_nccl.csv" "$f/gpu_kernels_allreduce.csv" "$f/all_reduce.csv" -o "$tmp/kernels.json"
 is "0 307" "$status $(jq '.fits.collective.n_rows' "$tmp/kernels.json")" "one family learns from three files"
+# Collectives of a server that is left out: without the constants of its machine's own kernels.
+jq '.fits.collective.constants |= map(if .name | test("=(b200-sxm|datacenter Blackwell)$") then .value *= 9 else . end)' \
+    "$top_srcdir/hwprofiles/stacks/kernels.json" >"$tmp/data/hwprofiles/stacks/kernels.json"
+blackwell() { "$1" score "$f/serving.csv" $2 -o json && jq -c '[.rows[] | select(.hardware == "b200_sxm") | .predicted] | sort' "$tmp/out"; }
+for leave in "" hardware generation class; do
+    is "$([ "$leave" ] && echo true || echo false)" \
+        "$(jq -n --argjson a "$(blackwell run "${leave:+--leave-out $leave}")" --argjson b "$(blackwell other "${leave:+--leave-out $leave}")" '$a == $b and ($a | length) > 1')" \
+        "collectives of a machine depend on its own kernels, not where it is left out: ${leave:-nothing}"
+done
 jq '.fits.collective.constants |= map(if .name == "kernel" then .value *= 9 else . end)' "$top_srcdir/hwprofiles/stacks/kernels.json" \
     >"$tmp/data/hwprofiles/stacks/kernels.json"
 several() { "$@" predict llama-3.1-70b --hw h100-sxm --stack vllm --tp 8 -q FP8 -p 0 -n 1 -d 1024 -o json && itl=$(figure itl_s); }
@@ -85,9 +94,15 @@ left=$(figure half90)
 sed '2,$s/^[^,]*,/nonsense_sxm,/' "$few" >"$tmp/k.csv"
 run score "$tmp/k.csv" -o json
 holds "$(figure half90) > 1.1 * $left" "its interval is wider than that of a machine that is described and not measured"
-sed '2,$s/^[^,]*,/nonsense_sxm,/' "$f/gpu_kernels_gemm.csv" >"$tmp/k.csv"
-run score "$tmp/k.csv" -o json
-holds "$(jq '[.rows[] | .hi / .lo | log] | min' "$tmp/out") > 2 * 1.645 * 0.3" "and at least as wide as its class's bandwidth (56)"
+least=$(jq '.classes[] | select(.name == "datacenter GPU") | .bandwidth.ln_sd * 2 * 1.645' "$top_srcdir/hwprofiles/priors/machines.json")
+for kernels in _gemm _experts "" _attention _mla _nccl _allreduce; do
+    { sed -n 1p "$f/gpu_kernels$kernels.csv"; sed '1d; s/^[^,]*,/nonsense_sxm,/' "$f/gpu_kernels$kernels.csv" | awk 'NR % 8 == 1'; } >"$tmp/k.csv"
+    run score "$tmp/k.csv" --leave-out hardware -o json
+    holds "$(figure n_unpriced) == 0 && $(jq '[.rows[] | .hi / .lo | log] | min' "$tmp/out") > $least" \
+        "and at least as wide as its class's bandwidth (56): gpu_kernels$kernels.csv"
+    jq -e '[.rows[] | .reason | test("guessed: .*bandwidth.*from its class \\(datacenter GPU\\)")] | all' "$tmp/out" >/dev/null
+    ok $? "which its rows name"
+done
 sed '2s/,half,/,h2,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"
 refused 1 '(nccl_dtype): expected half, float16' score "$tmp/k.csv"
 sed '2,$s/^[^,]*,/gb200_sxm,/' "$f/gpu_kernels_nccl.csv" >"$tmp/k.csv"

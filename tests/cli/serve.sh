@@ -42,6 +42,9 @@ ok $? "the layer's keys and values lie in the blocks, too: 16 positions of 3 lay
 # shellcheck disable=SC2086
 run $mtp --kv-cache-memory 1MB --spec-synth-rates 1 --save "$tmp/mtp.json" -o csv && has 'acceptance_length,tokens of a decode step,4,'
 ok $? "all drafts accepted: four tokens a step"
+# shellcheck disable=SC2086
+run $mtp --spec-synth-rates 1 --long-prefill-token-threshold 3 -o csv && has 'acceptance_length,tokens of a decode step,3,'
+ok $? "of which a step has room for two drafts: three tokens"
 
 # ---- interrupts
 "$ROOFCAST" serve -m "$m" -t 1 --workload random:in=40,out=12 --requests 2 --rate 0.001 --save "$tmp/cut.json" >"$tmp/out" 2>"$tmp/err" &

@@ -56,6 +56,8 @@ if command -v jq >/dev/null; then
     ok $? "--format vllm has the keys of vllm bench serve"
     is "120 0 122880 15360" "$(json '[.completed, .failed, .total_input_tokens, .total_output_tokens] | join(" ")')" "all requests, and their tokens"
     holds "$(json .mean_ttft_ms) > 10 && $(json .mean_ttft_ms) < 1000 && $(json .median_ttft_ms) == $(json .p50_ttft_ms)" "in milliseconds"
+    few --rate 8 --num-speculative-tokens 3 --acceptance 1 --long-prefill-token-threshold 3 --format vllm
+    is "3 true" "$(json '"\(.spec_decode_acceptance_length) \(.spec_decode_draft_tokens == 2 * .spec_decode_num_drafts)"')" "a step with room for two of three drafts"
     few --rate 8 --num-speculative-tokens 3 --acceptance 0.7 --format vllm
     holds "$(json .spec_decode_acceptance_rate) > 40 && $(json .spec_decode_acceptance_rate) < 60 && $(json .spec_decode_acceptance_length) > 2" "with drafts their acceptance"
 else

@@ -3,6 +3,8 @@
 #include "cost/cost.h"
 #include "dataset/measure.h"
 #include "rows.h"
+#include "stacks/effects.h"
+#include "stacks/priors.h"
 
 /* A decode step of Llama-3-8B reads all but its embedding table, scaled to the file's bytes, and the cache. */
 static void test_decode_work(void **state)
@@ -98,6 +100,42 @@ static void test_gpu_in_processor(void **state)
             fail_msg("%s: \"%s\", %s, %s", m.hardware, p.machine->profile, p.stack->id, p.machine->class_name);
         workload_free(&p);
     }
+    unload(&x);
+}
+
+/* Names that begin alike for as long as there is room are of different machines and publishers. */
+static void test_long_names(void **state)
+{
+    (void)state;
+    enum { MANY = 100 };
+    char text[4 * MANY + 400], name[MANY + 1];
+    memset(name, 'x', MANY);
+    name[MANY] = 0;
+    snprintf(text, sizeof text,
+             "hardware,source,engine,model,quant,phase,prompt_len,context_len,batch,tokens_per_s\n"
+             "RTX 4999 %s a,a publisher of benchmarks of many words 1,llama.cpp,Llama-3-8B,Q4_0,decode,0,64,1,100\n"
+             "RTX 4999 %s b,a publisher of benchmarks of many words 2,llama.cpp,Llama-3-8B,Q4_0,decode,0,64,1,100\n"
+             "RTX 4090,a publisher of benchmarks of many words 1,llama.cpp,Llama-3-8B,Q4_0,decode,0,64,1,100\n"
+             "RTX 4090,a publisher of benchmarks of many words 2,llama.cpp,Llama-3-8B,Q4_0,decode,0,64,1,100\n",
+             name, name);
+    struct rows x;
+    struct error err = { 0 };
+    load_text(&x, text);
+    assert_ok(priors_load(&err), err);
+    struct fitted_row *r = calloc(x.l.n, sizeof *r);
+    assert_non_null(r);
+    for (size_t i = 0; i < x.l.n; i++)
+        assert_true(fitted_row_init(&r[i], &x.row[i], FITTED_DECODE));
+    assert_string_not_equal(r[0].dim[DIM_HARDWARE], r[1].dim[DIM_HARDWARE]);
+    assert_string_not_equal(r[0].dim[DIM_PLACE], r[1].dim[DIM_PLACE]);
+    assert_string_not_equal(r[2].dim[DIM_PUBLICATION], r[3].dim[DIM_PUBLICATION]);
+    free(r);
+    snprintf(text, sizeof text, "RTX 4999 %s %s a", name, name);
+    const struct machine *const a = workload_builder_machine(x.builder, text, false, &err);
+    text[strlen(text) - 1] = 'b';
+    assert_ptr_not_equal(a, workload_builder_machine(x.builder, text, false, &err));
+    text[strlen(text) - 1] = 'a';
+    assert_ptr_equal(a, workload_builder_machine(x.builder, text, false, &err));
     unload(&x);
 }
 
@@ -1077,7 +1115,7 @@ int main(void)
         cmocka_unit_test(test_keys), cmocka_unit_test(test_no_value), cmocka_unit_test(test_naive),
         cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_impossible), cmocka_unit_test(test_links), cmocka_unit_test(test_experts_type),
         cmocka_unit_test(test_stated_batch), cmocka_unit_test(test_steps), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_rows_share),
+        cmocka_unit_test(test_rows_share), cmocka_unit_test(test_long_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  */
 #include "../test.h"
 #include "drafted.h"
+#include "cost/cost.h"
 #include "server/draft_mtp.h"
 #include <limits.h>
 
@@ -25,7 +26,25 @@ struct checked {
     struct engine *model, *layer;
     uint64_t n_call, n_checked;
     uint32_t every;
+    uint64_t n_round, executed_flop; /* of rounds with all drafts */
+    double priced_flop;
 };
+
+/* Of the passes after a step that yielded `kept` tokens. */
+static double priced_flop(const struct draft_mtp *d, uint32_t n_past, uint32_t n_draft, double kept)
+{
+    const struct draft_passes p = draft_passes_of(true, 1, n_past, n_draft, kept);
+    const struct op_list *ops = engine_ops(draft_mtp_engine(d));
+    const struct cost_options o = { .act_elem_bytes = 4, .type_k = DTYPE_F32, .type_v = DTYPE_F32 };
+    double flop = 0;
+    for (uint32_t k = 0; k < p.n; k++)
+        for (size_t i = 0; i < ops->n; i++)
+            flop += p.times[k] * cost_op(&ops->ops[i], &p.pass[k], &o).flop;
+    return flop;
+}
+
+/* Of with_rates(): 1, then 0.5; 3 drafts. */
+static const double kept_by_rates = 1 + 1 + 0.5 + 0.25;
 
 static struct engine_options exact(struct engine_options o)
 {
@@ -69,7 +88,13 @@ static void from_scratch(struct checked *x, const struct draft_want *w, int32_t 
 static int checked_propose(void *ctx, struct draft_want *w, size_t n, struct error *err)
 {
     struct checked *x = ctx;
+    const uint64_t before = (uint64_t)engine_work(draft_mtp_engine(x->d)).flop;
     const int rc = draft_mtp_propose(x->d, w, n, err);
+    if (n == 1 && w->n_hidden == 4 && w->n == 3) {
+        x->n_round++;
+        x->executed_flop += (uint64_t)engine_work(draft_mtp_engine(x->d)).flop - before;
+        x->priced_flop += priced_flop(x->d, w->n_past, w->n, kept_by_rates);
+    }
     for (size_t i = 0; i < n && x->every > 0; i++) {
         int32_t draft[POLICY_MAX_DRAFT];
         if (w[i].n == 0 || x->n_call++ % x->every != 0)
@@ -122,6 +147,11 @@ static uint64_t serve(struct drafted_request *q, uint32_t n_request, const struc
     drafted_serve(q, n_request, e, &o, w->stops, w->aborts, stats);
     if (x.d) {
         assert_true(engine_work(draft_mtp_engine(x.d)).flop > 0);
+        if (w->forced && w->seqs == 1) {
+            printf("%llu rounds: executed / priced %.4f\n", (unsigned long long)x.n_round, (double)x.executed_flop / x.priced_flop);
+            assert_true(x.n_round > 30);
+            assert_true(fabs((double)x.executed_flop / x.priced_flop - 1) < 0.06);
+        }
         draft_mtp_free(x.d);
         engine_free(x.layer);
         engine_free(x.model);
@@ -219,6 +249,25 @@ static void test_forced(void **state)
     served_close(&s);
 }
 
+/* The passes of a round are the ones that predictions price, the first of the tokens that the step kept. */
+static void test_priced(void **state)
+{
+    (void)state;
+    static struct drafted_request q[N_REQUEST];
+    static const struct way w = { .n_block = 30, .n_draft = 3, .seqs = 1, .budget = 60, .forced = true };
+    struct served s;
+    struct loop_stats stats;
+    served_open(&s, "test_mtp", "deepseek2", 3, with_layer);
+    requests_init(q, &s, 0);
+    for (uint32_t i = 0; i < N_REQUEST; i++) {
+        q[i].r.n_in = 5 + i;
+        q[i].r.n_max = 21;
+        q[i].stop_after = 0;
+    }
+    (void)serve(q, N_REQUEST, &s, &w, 0, &stats);
+    served_close(&s);
+}
+
 /* Blocks of a request that ended with its first step have the layer's keys and values, too: another that goes on from them is drafted for as if it had
  * computed them. */
 static void test_cached_prefix(void **state)
@@ -287,7 +336,7 @@ static void test_refused(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_outputs),       cmocka_unit_test(test_right),        cmocka_unit_test(test_forced),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_outputs),       cmocka_unit_test(test_right),        cmocka_unit_test(test_forced), cmocka_unit_test(test_priced),
                                         cmocka_unit_test(test_cached_prefix), cmocka_unit_test(test_distribution), cmocka_unit_test(test_refused) };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -86,6 +86,7 @@ static void run_way(const struct way *x)
     SAME(most_running);
     SAME(n_draft);
     SAME(n_accepted);
+    SAME(n_round);
     if (!slots) /* positions there, blocks here */
         SAME(most_used_blocks);
 #undef SAME
