@@ -31,7 +31,7 @@ double decode_ops_weight(const struct stack_traits *f, double bits)
 
 /*
  * The large-batch kernel unpacks a tile of quantized weights to bytes in shared memory and reads those for its columns: some operations
- * more than for one token, for any number of tokens. Vulkan's rows are multiplied as floats.
+ * more than for one token, for any number of tokens; few tokens take the row kernel where that is less. Vulkan's rows are multiplied as floats.
  */
 double decode_ops_several(const struct stack_traits *f, double bits, double n_tok)
 {
@@ -43,7 +43,7 @@ double decode_ops_several(const struct stack_traits *f, double bits, double n_to
         return one;
     if (vulkan)
         return one + further * prior(PRIOR_VULKAN_MORE);
-    return one + (n_tok > MMVQ_MOST ? prior(PRIOR_TILE_OPS) * f->integers : further * rows_kernel_ops(f, bits, true));
+    return one + fmin(further * rows_kernel_ops(f, bits, true), prior(PRIOR_TILE_OPS) * f->integers);
 }
 
 double decode_staged_bytes(const struct stack_traits *f, enum math math, double bits)

@@ -43,7 +43,7 @@ refused 2 'no models: expected -m' sweep --hw h100-sxm
 refused 1 'did you mean llama-3-8b' sweep -m llama-3-8c --hw h100-sxm
 refused 2 'ends before it begins' sweep -m llama-3-8b --hw h100-sxm -b 8-1
 refused 2 'expected a range such as 1-8, found "1-"' sweep -m llama-3-8b --hw h100-sxm -b 1-
-refused 2 'expected a range such as 1-8, found "00000000000000000000000000000001\.\.\."' \
+refused 2 'expected a range such as 1-8, found "00000000000000000000000000000001..."' \
     sweep -m llama-3-8b --hw h100-sxm -b "$(printf '%032d%032d' 1 1)-8"
 refused 2 'multiplies 0' sweep -m llama-3-8b --hw h100-sxm -d '0-8*2'
 refused 2 'more than 1000000 values' sweep -m llama-3-8b --hw h100-sxm -d 0-2000000
