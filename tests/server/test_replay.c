@@ -96,7 +96,8 @@ static void run_way(const struct way *x)
         n_tok += w.r[i].n_out;
     }
     assert_true(stats.n_output_tok == n_tok || stats.n_finished[LOOP_FAILED] > 0);
-    assert_true(real.t.busy_ps > 0 && real.t.busy_ps <= real.t.end_ps);
+    /* a step whose tokens are wasted may run beyond the last output */
+    assert_true(real.t.busy_ps > 0 && (real.t.n_wasted_tok > 0 || real.t.busy_ps <= real.t.end_ps));
     serve_result_free(&sim);
     serve_result_free(&real);
     engine_free(e);
