@@ -11,7 +11,7 @@ static const struct argp_option option_table[] = {
     { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile, for files that do not name it (vLLM, AIPerf)", 0 },
     MEASURED_OPTIONS,
     { "cross-validate", OPT_CROSS, "FORMAT", OPTION_ARG_OPTIONAL,
-      "instead of constants print how well rows are predicted that were left out with their source, hardware, generation, engine or model: table (default), csv, json, "
+      "instead of constants print how well rows are predicted that were left out with their source, hardware, generation, class, engine or model: table (default), csv, json, "
       "jsonl, md or sql", 0 },
     { "output", 'o', "FILE", 0, "file of constants to write; -: standard output (default)", 0 },
     { 0 },

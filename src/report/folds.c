@@ -10,7 +10,7 @@ struct fold_row {
 #define AT(m) COLUMN_AT(struct fold_row, m)
 static const struct column folds_columns[] = {
     { "fit", "fit", COL_TEXT, NULL, COL_KEY, AT(fit), EMPTY_VALUE, NULL, "`rate`, `decode`, `prompt`, `op`, `tpot`, `ttft`" },
-    { "left_out", "left out", COL_TEXT, NULL, COL_KEY, AT(left_out), EMPTY_VALUE, NULL, "each `source`, `hardware`, `generation`, `engine`, or `work` (model) in turn; "
+    { "left_out", "left out", COL_TEXT, NULL, COL_KEY, AT(left_out), EMPTY_VALUE, NULL, "each `source`, `hardware`, `generation`, `class`, `engine`, or `work` (model) in turn; "
       "`hardware, anchored`: all but a row a phase" },
     { "rows", "rows", COL_INT, NULL, COL_KEY, AT(rows), EMPTY_VALUE, NULL, "predicted" },
     { "median_ape", "median", COL_FRACTION, NULL, COL_KEY, AT(median_ape), EMPTY_VALUE, NULL, "of the absolute value of predicted / measured - 1" },
