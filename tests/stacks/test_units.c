@@ -273,11 +273,12 @@ static void test_experts(void **state)
         const char *hardware, *engine, *date;
         double bits, n_tok, us;
     } cases[] = {
-        { "NVIDIA RTX 3090", "llama.cpp", "", 16, 1, 0 },          { "NVIDIA RTX 3090", "llama.cpp", "", 16, 2, 18 },
-        { "NVIDIA RTX 3090", "llama.cpp", "", 16, 512, 18 },       { "NVIDIA RTX 3090", "llama.cpp", "", 4.5, 512, 0 },
+        { "NVIDIA RTX 3090", "llama.cpp", "", 16, 1, 0 },          { "NVIDIA RTX 3090", "llama.cpp", "", 16, 128, 0 },
+        { "NVIDIA RTX 3090", "llama.cpp", "", 16, 129, 18 },       { "NVIDIA RTX 3090", "llama.cpp", "", 4.5, 512, 0 },
+        { "NVIDIA RTX 3090", "llama.cpp", "b6799", 16, 2, 18 },    { "NVIDIA RTX 3090", "llama.cpp", "b6800", 16, 2, 0 },
         { "NVIDIA RTX 3090", "llama.cpp", "b5159", 4.5, 1, 18 },   { "NVIDIA RTX 3090", "llama.cpp", "b5160", 4.5, 1, 0 },
         { "NVIDIA RTX 3090", "llama.cpp", "b5249", 4.5, 512, 18 }, { "NVIDIA RTX 3090", "llama.cpp", "b5250", 4.5, 512, 0 },
-        { "AMD RX 9070 XT", "llama.cpp (ROCm)", "", 16, 1, 0 },    { "AMD RX 9070 XT", "llama.cpp (ROCm)", "", 16, 8, 18 },
+        { "AMD RX 9070 XT", "llama.cpp (ROCm)", "", 16, 1, 0 },    { "AMD RX 9070 XT", "llama.cpp (ROCm)", "", 16, 129, 18 },
         { "AMD RX 9070 XT", "llama.cpp (ROCm)", "2025-03", 4.5, 1, 18 },
         { "AMD RX 9070 XT", "llama.cpp (ROCm)", "2025-03", 4.5, 512, 18 },
         { "AMD RX 9070 XT", "llama.cpp (ROCm)", "b7423", 4.5, 512, 0 },
