@@ -39,17 +39,26 @@ static int read_time(const char *arg, const char *what, double *s, struct error 
     return error_set(err, ERROR_USAGE, "%s: expected a time, 90s, 10min or 1h; found \"%.64s\"", what, arg);
 }
 
+/* One item of such a list, of n characters. */
+static int read_rate(const char *item, size_t n, double *to)
+{
+    char text[32];
+    if (n >= sizeof text)
+        return -1;
+    snprintf(text, sizeof text, "%.*s", (int)n, item);
+    return parse_double(text, 0, 1, "", to, NULL);
+}
+
 int serving_rates(const char *arg, const char *what, double *rate, uint32_t *n, struct error *err)
 {
     const char *at = arg;
     for (*n = 0; *n < POLICY_MAX_DRAFT; at++) {
-        char *end;
-        const double p = strtod(at, &end);
-        if (end == at || !(p >= 0 && p <= 1) || (*end != ',' && *end != '\0'))
+        const size_t len = strcspn(at, ",");
+        if (read_rate(at, len, &rate[*n]) != 0)
             break;
-        rate[(*n)++] = p;
-        at = end;
-        if (*end == '\0')
+        ++*n;
+        at += len;
+        if (*at == '\0')
             return 0;
     }
     return error_set(err, ERROR_USAGE, "%s: expected up to %d probabilities, 0.7 or 0.8,0.6,0.5; found \"%.64s\"", what, POLICY_MAX_DRAFT, arg);

@@ -58,6 +58,9 @@ is "130 no" "$status $([ -e "$tmp/cut.json" ] || [ -e "$tmp/cut.partial.json" ] 
 refused 2 '-m FILE is missing' serve
 refused 2 'expected --num-speculative-tokens' serve -m "$m" --draft ngram
 refused 2 'expected --draft' serve -m "$m" --num-speculative-tokens 3
+for rates in " 0.5" 0x1 0.5, "0.5, 0.5" 1.5 nan; do
+    refused 2 "--spec-synth-rates: expected up to 16 probabilities, 0.7 or 0.8,0.6,0.5; found \"$rates\"" serve -m "$m" --num-speculative-tokens 3 --spec-synth-rates "$rates"
+done
 refused 1 'no multi-token prediction layers: llama.nextn_predict_layers is missing or 0' serve -m "$m" --num-speculative-tokens 3 --draft mtp
 refused 2 'give --no-async-scheduling' serve -m "$m" --num-speculative-tokens 3 --draft ngram --async-scheduling
 refused 2 'speculation of policy llama-server' serve -m "$m" --num-speculative-tokens 3 --draft ngram --policy llama-server
