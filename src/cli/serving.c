@@ -284,8 +284,7 @@ bool serving_is_mtp(const struct serving_cli *o)
 
 static int open_nextn(struct serving_model *x, struct serving_cli *o, struct error *err)
 {
-    if (x->m.hp.n_layer_nextn == 0)
-        notify_note("%s has no known multi-token prediction layer: estimated as a copy of its last layer", x->m.name);
+    pricing_note_nextn(&x->m);
     if (nextn_init(&x->nextn, &x->m, err) != 0)
         return -1;
     if (nextn_classes_init(&x->nextn_classes, &x->nextn, &x->m, err) != 0) {
@@ -294,8 +293,6 @@ static int open_nextn(struct serving_model *x, struct serving_cli *o, struct err
     }
     o->deploy.draft = &x->nextn_classes;
     o->deploy.draft_nextn = true;
-    for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
-        o->deploy.accept[i] = acceptance(o, i);
     return 0;
 }
 
@@ -305,6 +302,8 @@ static int open_draft(struct serving_model *x, struct serving_cli *o, struct err
         o->deploy.look_ahead = 0; /* as vLLM: slots of look-ahead are of models that draft */
     if (!o->draft || serving_is_ngram(o))
         return 0;
+    for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
+        o->deploy.accept[i] = acceptance(o, i);
     if (serving_is_mtp(o))
         return open_nextn(x, o, err);
     if (model_load(&x->draft, o->draft, o->draft_type, err) != 0)

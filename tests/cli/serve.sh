@@ -45,6 +45,13 @@ ok $? "all drafts accepted: four tokens a step"
 # shellcheck disable=SC2086
 run $mtp --spec-synth-rates 1 --long-prefill-token-threshold 3 -o csv && has 'acceptance_length,tokens of a decode step,3,'
 ok $? "of which a step has room for two drafts: three tokens"
+sed 's/nextn\.eh_proj/nextn.no_proj/' "$tmp/nextn.gguf" >"$tmp/lacks.gguf"
+refused 1 "blk.2.nextn.eh_proj.weight" serve -m "$tmp/lacks.gguf" --num-speculative-tokens 3 --draft mtp
+run predict "$tmp/lacks.gguf" --hw h100-sxm --draft mtp --acceptance 0.5 && says 'nextn_predict_layers is 1, but the file has no nextn.eh_proj tensor' &&
+    run predict "$tmp/nextn.gguf" --hw h100-sxm --draft mtp --acceptance 0.5 && ! says nextn
+ok $? "predictions of a file without the layer's tensors say that it is estimated"
+run simulate "$tmp/lacks.gguf" --hw h100-sxm --num-speculative-tokens 3 --draft mtp --requests 2 --draws 0 && says 'the file has no nextn.eh_proj tensor'
+ok $? "so do simulations"
 
 # ---- interrupts
 "$ROOFCAST" serve -m "$m" -t 1 --workload random:in=40,out=12 --requests 2 --rate 0.001 --save "$tmp/cut.json" >"$tmp/out" 2>"$tmp/err" &
