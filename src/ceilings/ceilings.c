@@ -87,7 +87,7 @@ int ceilings_measure(struct hwprofile *h, const struct ceilings_options *o, stru
     for (int64_t n = 1; n < o->n_threads; n *= 2)
         n_counts++;
     struct driver d = { .e = &efforts[o->effort].e, .o = o, .begin_s = clock_now_s() };
-    d.end_s = d.begin_s + efforts[o->effort].seconds;
+    d.end_s = d.begin_s + (o->seconds > 0 ? o->seconds : efforts[o->effort].seconds);
     for (int n = 1;; n = n > o->n_threads / 2 ? o->n_threads : n * 2, n_counts--) {
         /* Redistribute time that one thread count left over or overran. */
         const double now = clock_now_s();

@@ -17,7 +17,8 @@ enum ceilings_effort {
 
 struct ceilings_options {
     enum ceilings_effort effort;
-    int n_threads; /* counts 1, 2, 4, ... and this one */
+    double seconds; /* target time of the whole profile; 0: the effort's */
+    int n_threads;  /* counts 1, 2, 4, ... and this one */
     unsigned cpu_flags;
     const struct cpulist *cpus;
     /* Prober: existing memory to read instead of an own buffer, since bandwidth can depend on page backing; NULL: own buffer. */

@@ -514,7 +514,7 @@ struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, 
         return NULL;
     }
     /* Scans continue across samples, with other benchmarks between: twice the LLC suffices. */
-    if (!small)
+    if (!small && o->effort != CEILINGS_BRIEF)
         b->want_bytes = u64_max(b->want_bytes / 2, 1 << 30);
     b->chunk_bytes = b->want_bytes / (size_t)b->n_threads; /* provisional, until mapped */
     b->y_cols = u64_max(BENCH_WIDTH, (uint64_t)b->n_threads * BENCH_STRIP);

@@ -190,7 +190,7 @@ static int fill(struct table_rows *rows, struct choose_case *c, const struct opt
     if (rc == 0 && machines)
         choose_machines_rank(rows, c);
     else if (rc == 0)
-        choose_rank(rows, c);
+        rc = choose_rank(rows, c, err);
     c->prices = NULL;
     prices_free(&prices);
     return rc;

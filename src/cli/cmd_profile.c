@@ -13,6 +13,7 @@ struct options {
     int64_t n_threads;
     struct setup_options cpus; /* --cpus and --numa */
     enum ceilings_effort effort;
+    double seconds;
     const char *only; /* of --cross-check: a part of a ceiling's name */
     bool quiet, compare, cross_check;
     const char *arg[2];
@@ -20,13 +21,14 @@ struct options {
 };
 
 enum { PROFILE_BYTES = 4 << 20 /* 0.5 MB for 1 and 2 threads, four times that for 1, 2, 4 ... 128 */ };
-enum { OPT_QUICK = 256, OPT_FULL, OPT_BRIEF, OPT_QUIET, OPT_COMPARE, OPT_CROSS_CHECK };
+enum { OPT_QUICK = 256, OPT_FULL, OPT_BRIEF, OPT_SECONDS, OPT_QUIET, OPT_COMPARE, OPT_CROSS_CHECK };
 
 static const struct argp_option option_table[] = {
     { "quick", OPT_QUICK, NULL, 0, "under 30 seconds: only the best ISA of each type (default: under 2 minutes, all ISAs)",
       0 },
     { "full", OPT_FULL, NULL, 0, "under 6 minutes: narrower intervals, more token counts, unpacked weights, and products by 64 tokens from each cache level", 0 },
     { "brief", OPT_BRIEF, NULL, 0, "a few seconds in little memory: a functional test, the figures are inaccurate", 0 },
+    { "seconds", OPT_SECONDS, "S", 0, "target time of all measurements, each of which is made at least once (default: 26 with --quick, 110, 340 with --full)", 0 },
     { "threads", 't', "N", 0,
       "largest thread count; 1, 2, 4, ... and N are measured (default: one per usable core)", 0 },
     { "output", 'o', "FILE", 0,
@@ -54,6 +56,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_BRIEF:
         o->effort = CEILINGS_BRIEF;
         return 0;
+    case OPT_SECONDS:
+        return parse_double(arg, 0.1, 86400, "--seconds", &o->seconds, err);
     case OPT_QUIET:
         o->quiet = true;
         return 0;
@@ -225,6 +229,7 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
     const char *out = o->out ? o->out : environment()->profile_path;
     struct ceilings_options c = {
         .effort = o->effort,
+        .seconds = o->seconds,
         .n_threads = machine->n_threads,
         .cpu_flags = machine->cpu_flags,
         .cpus = &machine->cpus,
@@ -281,7 +286,7 @@ int cmd_profile(int argc, char **argv, struct error *err)
         "  roofcast profile --compare before.json after.json\n"
         "  roofcast profile --cross-check -o md\n"
         "  roofcast profile --cross-check='DRAM 2t'";
-    static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_QUICK, OPT_FULL, OPT_BRIEF }, { OPT_COMPARE, OPT_CROSS_CHECK }, { 0 } };
+    static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_QUICK, OPT_FULL, OPT_BRIEF }, { OPT_SECONDS, OPT_COMPARE, OPT_CROSS_CHECK }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "\n--compare A.json B.json", doc, exclusive };
     struct options o = { .effort = CEILINGS_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)

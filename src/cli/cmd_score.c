@@ -139,7 +139,7 @@ static int run(const struct score_cli *o, struct error *err)
     struct workload *shipped_rows = NULL;
     struct score_cli with = *o;
     int rc = measured_open(&m, o->file, o->hardware, &o->measured, err);
-    if (rc == 0 && o->score.leave != LEAVE_NOTHING && m.l.n > 0 && m.l.n < ROWS_BESIDE && m.l.row[0].kind == MEASURE_RATE)
+    if (rc == 0 && o->score.leave != LEAVE_NOTHING && o->score.leave != LEAVE_TOPOLOGY && m.l.n > 0 && m.l.n < ROWS_BESIDE && m.l.row[0].kind == MEASURE_RATE)
         rc = load_shipped(&shipped, &shipped_rows, m.p, err);
     with.score.reference_rows = shipped_rows;
     with.score.n_reference_rows = shipped.n;

@@ -21,8 +21,8 @@ const char *const machine_lineages[] = { "other", "Pascal", "Volta", "Turing", "
                                          "Zen 2", "Zen 3", "Zen 4", "Zen 5", "AVX2 Xeon", "AVX-512 Xeon", "AMX Xeon", "Core",
                                          "Arm before SVE", "Arm with SVE", NULL };
 static const char *const ops[] = { "product", "experts", "attention", "cache", "norm", "gated", "other", NULL };
-static const char *const units[] = { "matrix", "integer", "dot", "vector", "grid", "faster of dot and integer", NULL };
-static const char *const peaks[] = { "FP32", "FP16", "FP16 sums", "BF16", "own", "FP16 or FP32", "FP4", NULL };
+static const char *const units[] = { "matrix", "integer", "dot", "vector", "grid", NULL };
+static const char *const peaks[] = { "FP32", "FP16", "FP16 sums", "BF16", "own", "FP4", NULL };
 static const char *const cpu_kernels[] = { "rows", "tiles", "lookup", "other", NULL };
 static const char *const weights[] = { "GGUF", "plain", "checkpoint", NULL };
 const char *const stack_defaults[] = { "other", "roofcast", "llama.cpp-cpu", "llama.cpp-cuda", "llama.cpp-rocm", "llama.cpp-sycl", "llama.cpp-vulkan",
@@ -34,12 +34,10 @@ static const char *const libraries[] = { "FlashAttention 2", "FlashAttention 3",
 static const struct rule_key keys[KEY_COUNT] = {
     [KEY_BITS] = { .name = "bits", .kind = RULE_NUMBER, .late = true },
     [KEY_TOKENS] = { .name = "tokens", .kind = RULE_NUMBER, .late = true },
-    [KEY_ROWS] = { .name = "rows", .kind = RULE_NUMBER, .late = true },
     [KEY_HEAD_DIM] = { .name = "head_dim", .kind = RULE_NUMBER, .late = true },
     [KEY_GROUP] = { .name = "group", .kind = RULE_NUMBER, .late = true },
     [KEY_BF16] = { .name = "bf16", .kind = RULE_FLAG, .late = true },
     [KEY_EXPERTS] = { .name = "experts", .kind = RULE_FLAG, .late = true },
-    [KEY_STAGED] = { .name = "staged", .kind = RULE_FLAG, .late = true },
     [KEY_OP] = { .name = "op", .kind = RULE_ONE, .late = true, .words = ops },
     [KEY_NARROW] = { .name = "narrow_cache", .kind = RULE_FLAG, .late = true },
     [KEY_WINDOWED] = { .name = "windowed", .kind = RULE_FLAG, .late = true },
@@ -53,7 +51,6 @@ static const struct rule_key keys[KEY_COUNT] = {
     [KEY_WORD] = { .name = "word", .kind = RULE_WORD },
     [KEY_FP16_RATE] = { .name = "fp16_rate", .kind = RULE_NUMBER },
     [KEY_ANY_FP16_RATE] = { .name = "any_fp16_rate", .kind = RULE_NUMBER },
-    [KEY_BF16_PEAK] = { .name = "bf16_peak", .kind = RULE_FLAG },
     [KEY_FP4_PEAK] = { .name = "fp4_peak", .kind = RULE_FLAG },
     [KEY_FLOP_CYCLE] = { .name = "flop_cycle", .kind = RULE_NUMBER },
     [KEY_GENERATION] = { .name = "generation", .kind = RULE_ONE, .words = generations },
@@ -91,7 +88,7 @@ static const struct rule_key keys[KEY_COUNT] = {
 
 #define BIT(key) (UINT64_C(1) << (key))
 #define NAMES (BIT(KEY_MAKER) | BIT(KEY_VENDOR) | BIT(KEY_CLASS) | BIT(KEY_KIND) | BIT(KEY_NAME) | BIT(KEY_WORD))
-#define RATES (BIT(KEY_FP16_RATE) | BIT(KEY_ANY_FP16_RATE) | BIT(KEY_BF16_PEAK) | BIT(KEY_FP4_PEAK) | BIT(KEY_FLOP_CYCLE) | BIT(KEY_GENERATION))
+#define RATES (BIT(KEY_FP16_RATE) | BIT(KEY_ANY_FP16_RATE) | BIT(KEY_FP4_PEAK) | BIT(KEY_FLOP_CYCLE) | BIT(KEY_GENERATION))
 #define MACHINE (NAMES | RATES | BIT(KEY_MATRIX))
 #define STACK (BIT(KEY_STACK) | BIT(KEY_FAMILY) | BIT(KEY_FUSED))
 #define DATED (STACK | BIT(KEY_BUILD) | BIT(KEY_DATED) | BIT(KEY_NOTES))
@@ -130,9 +127,7 @@ static const struct rule_table_form tables[TABLE_COUNT] = {
     [TABLE_LIBRARY_REACH] = { .name = "library_reach", .keys = ROW, .value = { "products", "attention", "on_matrix" } },
     [TABLE_RECEIVE] = { .name = "receive", .keys = ROW | BIT(KEY_ORIGIN) | BIT(KEY_MODE) | BIT(KEY_DP) | BIT(KEY_USERS), .value = { "steps" } },
     [TABLE_OWN_KERNELS] = { .name = "own_kernels", .keys = ROW, .value = { "part" } },
-    [TABLE_SMALL_TILES] = { .name = "small_tiles", .keys = ROW, .value = { "limits" } },
     [TABLE_CPU_KERNELS] = { .name = "cpu_kernels", .keys = ROW, .value = { "kernels" }, .words = { cpu_kernels } },
-    [TABLE_CPU_BF16] = { .name = "cpu_bf16", .keys = ROW, .value = { "of_fp32" } },
     [TABLE_SERVER_ATTENTION] = { .name = "server_attention", .keys = ROW, .value = { "measured" } },
     [TABLE_NARROW_START] = { .name = "narrow_start", .keys = ROW, .value = { "cycles" } },
     [TABLE_NARROW_CACHE] = { .name = "narrow_cache", .keys = BIT(KEY_STACK) | BIT(KEY_KIND) | BIT(KEY_FP4_PEAK) | BIT(KEY_TYPE) | BIT(KEY_BITS) | BIT(KEY_SERVING),
@@ -141,12 +136,12 @@ static const struct rule_table_form tables[TABLE_COUNT] = {
     [TABLE_UNITS] = { .name = "units", .keys = ROW | PRODUCT, .value = { "unit", "peak", "own", "staged_bytes" }, .words = { units, peaks } },
     [TABLE_ATTENTION] = { .name = "attention", .keys = ROW | BIT(KEY_TOKENS) | BIT(KEY_HEAD_DIM) | BIT(KEY_GROUP),
                           .value = { "unit", "peak", "own" }, .words = { units, peaks } },
-    [TABLE_EXPERTS] = { .name = "experts", .keys = ROW | PRODUCT | BIT(KEY_ROWS), .value = { "seconds", "limit" } },
-    [TABLE_KERNELS] = { .name = "kernels", .keys = ROW | BIT(KEY_BITS) | BIT(KEY_OP) | BIT(KEY_STAGED), .value = { "kernels" } },
+    [TABLE_EXPERTS] = { .name = "experts", .keys = ROW | BIT(KEY_BITS) | BIT(KEY_TOKENS), .value = { "seconds" } },
+    [TABLE_KERNELS] = { .name = "kernels", .keys = ROW | BIT(KEY_BITS) | BIT(KEY_OP), .value = { "kernels" } },
     [TABLE_CPU_ROWS] = { .name = "cpu_rows", .keys = TEXTS | BIT(KEY_BITS), .value = { "x86", "arm" } },
     [TABLE_CPU_REPACKED] = { .name = "cpu_repacked", .keys = ROW | BIT(KEY_CPU_KERNELS) | BIT(KEY_BITS), .value = { "factor" } },
     [TABLE_CPU_TILES] = { .name = "cpu_tiles", .keys = ROW | BIT(KEY_BITS) | BIT(KEY_BF16), .value = { "instructions", "interleaved" } },
-    [TABLE_GPU_WEIGHTS] = { .name = "gpu_weights", .keys = ROW | BIT(KEY_BITS) | BIT(KEY_TOKENS), .value = { "operations", "in_turns", "more" } },
+    [TABLE_GPU_WEIGHTS] = { .name = "gpu_weights", .keys = ROW | BIT(KEY_BITS), .value = { "operations", "in_turns" } },
     [TABLE_GPU_ROWS] = { .name = "gpu_rows", .keys = TEXTS | BIT(KEY_BITS), .value = { "one", "more" } },
     [TABLE_TILES] = { .name = "tiles", .keys = ROW | BIT(KEY_BITS) | BIT(KEY_EXPERTS), .value = { "tokens" } },
     [TABLE_STAGED] = { .name = "staged", .keys = ROW | BIT(KEY_BITS) | BIT(KEY_BF16), .value = { "bytes" } },

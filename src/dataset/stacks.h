@@ -13,12 +13,10 @@ enum stack_key {
     /* late keys: of an op */
     KEY_BITS,     /* bits of a weight */
     KEY_TOKENS,   /* tokens of a product, or of a pass */
-    KEY_ROWS,     /* rows of a matrix */
     KEY_HEAD_DIM,
     KEY_GROUP,    /* query heads per KV head */
     KEY_BF16,     /* operands are BF16 */
     KEY_EXPERTS,  /* product of experts */
-    KEY_STAGED,   /* a conversion kernel writes the weights before the product */
     KEY_OP,
     KEY_NARROW,   /* KV cache of at most 8 bits */
     KEY_WINDOWED,
@@ -34,7 +32,6 @@ enum stack_key {
     KEY_WORD,     /* word of that name */
     KEY_FP16_RATE,     /* 16-bit over FP32 FLOP/s, stated peaks only */
     KEY_ANY_FP16_RATE, /* the same, derived peaks included */
-    KEY_BF16_PEAK,     /* a BF16 peak is stated */
     KEY_FP4_PEAK,
     KEY_FLOP_CYCLE,    /* FP32 FLOP per cycle and core */
     KEY_GENERATION,
@@ -102,9 +99,7 @@ enum stack_table {
     TABLE_LIBRARY_REACH,
     TABLE_RECEIVE,
     TABLE_OWN_KERNELS,
-    TABLE_SMALL_TILES,
     TABLE_CPU_KERNELS,
-    TABLE_CPU_BF16,
     TABLE_SERVER_ATTENTION,
     TABLE_NARROW_START,
     TABLE_NARROW_CACHE,

@@ -98,13 +98,15 @@ static int solve(double *a, size_t n, double *b, size_t k)
                 b[i * k + j] -= q * b[c * k + j];
         }
     }
-    for (size_t c = n; c-- > 0;)
-        for (size_t j = 0; j < k; j++) {
-            double s = b[c * k + j];
-            for (size_t i = c + 1; i < n; i++)
-                s -= a[c * n + i] * b[i * k + j];
-            b[c * k + j] = s / a[c * n + c];
+    for (size_t c = n; c-- > 0;) {
+        for (size_t i = c + 1; i < n; i++) {
+            const double q = a[c * n + i];
+            for (size_t j = 0; j < k && q != 0; j++)
+                b[c * k + j] -= q * b[i * k + j];
         }
+        for (size_t j = 0; j < k; j++)
+            b[c * k + j] /= a[c * n + c];
+    }
     return 0;
 }
 
@@ -121,8 +123,10 @@ struct downdate {
     double *h;     /* [n][n] */
     double *d;     /* [n]: added to each row's weight of 1; -1: left out */
     double *w;     /* [n][n + 1]: (I + D H)^-1 D, and (I + D H)^-1 D r in the last column */
+    /* Without cov: of the constants of the rows left out alone, which are those of touched. */
     double *shift; /* [p]: of the parameters */
     double *less;  /* [p]: reduction of their variances, with `apart` */
+    size_t *touched, n_touched;
     double *along; /* [n]: T g of a row */
 };
 
@@ -135,6 +139,7 @@ static void downdate_free(struct downdate *x)
     free(x->w);
     free(x->shift);
     free(x->less);
+    free(x->touched);
     free(x->along);
 }
 
@@ -152,7 +157,8 @@ static int downdate_alloc(struct downdate *x, size_t n, size_t p, struct error *
     x->h = calloc(n * n + 1, sizeof *x->h);
     x->w = calloc(n * (n + 1) + 1, sizeof *x->w);
     x->along = calloc(n + 1, sizeof *x->along);
-    if (x->t && x->h && x->d && x->w && x->shift && x->less && x->along)
+    x->touched = calloc(p + 1, sizeof *x->touched);
+    if (x->t && x->h && x->d && x->w && x->shift && x->less && x->along && x->touched)
         return 0;
     return error_oom(err, n * (2 * n + p) * sizeof *x->t, "rows left out");
 }
@@ -212,15 +218,25 @@ static void add_lines(const struct downdate *x, const struct cross *c, const siz
     }
 }
 
-/* m = I + C k, of m all 0. */
+static bool all_zero(const double *v, size_t n)
+{
+    size_t i = 0;
+    while (i < n && v[i] == 0)
+        i++;
+    return i == n;
+}
+
+/* m = I + C k, of m all 0. Most rows of k are 0: those of constants that no row left out has. */
 static void around_one(double *m, const double *cov, const double *k, size_t p)
 {
-    for (size_t a = 0; a < p; a++) {
-        double *row = &m[a * p];
-        row[a] = 1;
-        for (size_t q = 0; q < p; q++)
+    for (size_t a = 0; a < p; a++)
+        m[a * p + a] = 1;
+    for (size_t q = 0; q < p; q++) {
+        if (all_zero(&k[q * p], p))
+            continue;
+        for (size_t a = 0; a < p; a++)
             for (size_t b = 0; b < p; b++)
-                row[b] += cov[a * p + q] * k[q * p + b];
+                m[a * p + b] += cov[a * p + q] * k[q * p + b];
     }
 }
 
@@ -249,16 +265,36 @@ static int weigh_constants(struct downdate *x, const struct cross *c, const size
     return rc;
 }
 
+static bool listed(const size_t *list, size_t n, size_t v)
+{
+    size_t i = 0;
+    while (i < n && list[i] != v)
+        i++;
+    return i < n;
+}
+
+static void find_touched(struct downdate *x, const struct cross *c, const size_t *member)
+{
+    for (size_t i = 0; i < x->n; i++)
+        for (int k = 0; k < c->line[member[i]].n; k++) {
+            const size_t e = c->line[member[i]].effect[k];
+            if (!listed(x->touched, x->n_touched, e))
+                x->touched[x->n_touched++] = e;
+        }
+}
+
 static void apply(struct downdate *x, bool apart)
 {
     const size_t n = x->n, p = x->p;
     for (size_t i = 0; i < n; i++) {
         const double *w = &x->w[i * (n + 1)], *t = &x->t[i * p];
-        for (size_t a = 0; a < p; a++)
-            x->shift[a] -= t[a] * w[n];
+        for (size_t k = 0; k < x->n_touched; k++)
+            x->shift[x->touched[k]] -= t[x->touched[k]] * w[n];
         for (size_t j = 0; j < n && apart; j++)
-            for (size_t a = 0; a < p; a++)
+            for (size_t k = 0; k < x->n_touched; k++) {
+                const size_t a = x->touched[k];
                 x->less[a] += t[a] * w[j] * x->t[j * p + a];
+            }
     }
 }
 
@@ -314,6 +350,7 @@ int cross_leave_out(struct cross *c, const size_t *member, size_t n, const doubl
         rc = weigh_constants(&x, c, member, err);
     } else if (rc == 0) {
         products(&x, c, member);
+        find_touched(&x, c, member);
         rc = weigh(&x, c, member, err);
         if (rc == 0)
             apply(&x, apart);

@@ -347,12 +347,15 @@ struct near_miss {
     char id[64], name[128];
 };
 
+/* miss: updated, unless NULL. */
 static bool try_name(const char *wanted, const char *id, const char *name, struct near_miss *miss)
 {
     char norm[160];
     hw_normalize(norm, sizeof norm, name);
     if (strcmp(norm, wanted) == 0)
         return true;
+    if (!miss)
+        return false;
     hw_words(norm, sizeof norm, name);
     unsigned d = name_distance(miss->asked, norm);
     if (d < miss->distance) {
@@ -448,7 +451,7 @@ static const struct cached_names *cached_names_get(const char *path, size_t hint
     return &name_cache[at];
 }
 
-/* 1: found, *out is its index; 0: not found; -1: error. */
+/* 1: found, *out is its index; 0: not found; -1: error. miss: as in try_name. */
 static int search(const char *wanted, char **names, size_t n, struct near_miss *miss, size_t *out,
                   struct error *err)
 {
@@ -486,14 +489,14 @@ static int find(struct hwprofile *h, const char *spec, bool *found, struct error
         return error_set(err, ERROR_USAGE, "machine \"%s\": expected a name or a path", spec);
     if (hwprofile_list(&names, &n, err) != 0)
         return -1;
-    struct near_miss miss = { .distance = UINT_MAX };
-    hw_words(miss.asked, sizeof miss.asked, spec);
-    int rc = search(wanted, names, n, &miss, &hit, err);
+    int rc = search(wanted, names, n, NULL, &hit, err);
     if (found)
         *found = rc == 1;
-    if (rc == 0)
-        rc = found ? 0 : unknown_machine(spec, &miss, err);
-    else if (rc == 1)
+    if (rc == 0 && !found) {
+        struct near_miss miss = { .distance = UINT_MAX };
+        hw_words(miss.asked, sizeof miss.asked, spec);
+        rc = search(wanted, names, n, &miss, &hit, err) < 0 ? -1 : unknown_machine(spec, &miss, err);
+    } else if (rc == 1)
         rc = name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[hit]) ?
                  load_path(h, path, err) :
                  error_set(err, ERROR_SYSTEM, "%s.json: the file disappeared", names[hit]);

@@ -14,12 +14,13 @@ struct grouping {
     uint32_t *count;  /* [n_group] */
     uint32_t *hidden; /* [n_group] rows left out */
     uint32_t n_group;
+    bool unstated;    /* group 0 is of rows that state no value */
 };
 
-/* The folds' groups, and those of rows alike. */
-enum { BY_ALIKE = FOLD_ANCHORED, N_GROUPING };
+/* The folds' groups, those of rows alike, and publications. */
+enum { BY_ALIKE = FOLD_ANCHORED, BY_PUBLICATION, N_GROUPING };
 
-const char *const fold_names[FOLD_COUNT] = { "source", "hardware", "generation", "engine", "work", "hardware, anchored" };
+const char *const fold_names[FOLD_COUNT] = { "source", "hardware", "generation", "class", "engine", "work", "hardware, anchored" };
 
 struct holding {
     const struct interval_input *x;
@@ -55,10 +56,10 @@ static const char *alike_text(const struct workload *p, char *buf, size_t size)
 static const char *key_text(const struct workload *p, int key, char *buf, size_t size)
 {
     static const enum leave_out of[] = { [FOLD_SOURCE] = LEAVE_SOURCE, [FOLD_HARDWARE] = LEAVE_HARDWARE, [FOLD_GENERATION] = LEAVE_GENERATION,
-                                         [FOLD_ENGINE] = LEAVE_ENGINE };
+                                         [FOLD_CLASS] = LEAVE_CLASS,   [FOLD_ENGINE] = LEAVE_ENGINE,     [FOLD_WORK] = LEAVE_MODEL };
     if (key == BY_ALIKE)
         return alike_text(p, buf, size);
-    return left_out_text(p, key == FOLD_WORK ? LEAVE_MODEL : of[key], buf, size);
+    return key == BY_PUBLICATION ? training_publication(p, buf, size) : left_out_text(p, of[key], buf, size);
 }
 
 static int group(struct holding *h, int key, struct error *err)
@@ -66,16 +67,17 @@ static int group(struct holding *h, int key, struct error *err)
     const size_t n = h->x->n;
     struct grouping *g = &h->by[key];
     struct text_at *sorted = calloc(n + 1, sizeof *sorted);
-    *g = (struct grouping){ calloc(n + 1, sizeof *g->id), calloc(n + 1, sizeof *g->count), calloc(n + 1, sizeof *g->hidden), 0 };
+    *g = (struct grouping){ calloc(n + 1, sizeof *g->id), calloc(n + 1, sizeof *g->count), calloc(n + 1, sizeof *g->hidden), 0, false };
     int rc = sorted && g->id && g->count && g->hidden ? 0 : error_oom(err, n * sizeof *sorted, "groups");
     for (size_t i = 0; i < n && rc == 0; i++) {
-        char text[256];
+        char text[600];
         sorted[i] = (struct text_at){ strdup(key_text(h->x->workload[i], key, text, sizeof text)), i };
         rc = sorted[i].text ? 0 : error_oom(err, sizeof text, "groups");
     }
     if (rc == 0)
         qsort(sorted, n, sizeof *sorted, by_text);
     for (size_t i = 0; i < n && rc == 0; i++) {
+        g->unstated |= !*sorted[i].text;
         g->n_group += i == 0 || strcmp(sorted[i - 1].text, sorted[i].text) != 0;
         g->id[sorted[i].row] = g->n_group - 1;
         g->count[g->n_group - 1]++;
@@ -86,10 +88,30 @@ static int group(struct holding *h, int key, struct error *err)
     return rc;
 }
 
+static bool states(const struct grouping *g, size_t row)
+{
+    return g->id[row] > 0 || !g->unstated;
+}
+
 /* Rows of its group remain. */
 static bool remains(const struct grouping *g, size_t row)
 {
     return g->hidden[g->id[row]] < g->count[g->id[row]];
+}
+
+static unsigned seen(const struct holding *h, size_t row)
+{
+    static const struct {
+        int key;
+        unsigned bit;
+    } of[] = { { FOLD_WORK, SEEN_WORK },     { FOLD_ENGINE, SEEN_ENGINE }, { FOLD_HARDWARE, SEEN_MACHINE }, { FOLD_GENERATION, SEEN_GENERATION },
+               { FOLD_CLASS, SEEN_CLASS } };
+    /* a single publisher's rows say nothing of what others' lack */
+    const bool publication = h->by[FOLD_SOURCE].n_group > 1 && states(&h->by[BY_PUBLICATION], row) && remains(&h->by[BY_PUBLICATION], row);
+    unsigned bits = (publication ? SEEN_PUBLICATION : 0);
+    for (size_t i = 0; i < ARRAY_LEN(of); i++)
+        bits |= remains(&h->by[of[i].key], row) ? of[i].bit : 0;
+    return bits;
 }
 
 static void hide(struct holding *h, size_t n, bool hidden)
@@ -147,11 +169,8 @@ static int leave_members(struct holding *h, size_t n, enum fold fold, struct err
     hide(h, n, true);
     for (size_t i = 0; i < n && rc == 0; i++) {
         const size_t row = h->member[i];
-        if (h->sigma[i] > 0 || row >= x->n_seen)
-            continue;
-        const enum novelty novelty =
-            novelty_from(x->workload[row], remains(&h->by[FOLD_HARDWARE], row), remains(&h->by[FOLD_GENERATION], row), remains(&h->by[FOLD_ENGINE], row), remains(&h->by[FOLD_WORK], row));
-        rc = add_row(h, fold, anchored ? NOVELTY_ANCHORED : novelty, row, &h->out[i], err);
+        if (!(h->sigma[i] > 0) && row < x->n_seen)
+            rc = add_row(h, fold, anchored ? NOVELTY_ANCHORED : novelty_from(x->workload[row], seen(h, row)), row, &h->out[i], err);
     }
     hide(h, n, false);
     return rc;
@@ -184,12 +203,12 @@ static int leave_rows(struct holding *h, struct error *err)
 }
 
 /*
- * Predictions are of another publication than the fit's. Without an engine or a model the rest of a row's publication stays, so those
- * folds count where there is a single publisher only; what is new in a fold of a publisher says as much.
+ * Predictions are mostly of another publication than the fit's. Without an engine the rest of a row's publication stays, so that fold counts
+ * where there is a single publisher only; what is new in a fold of a publisher says as much.
  */
 static bool calibrates(const struct holding *h, enum fold fold)
 {
-    return h->by[FOLD_SOURCE].n_group < 2 || (fold != FOLD_ENGINE && fold != FOLD_WORK);
+    return h->by[FOLD_SOURCE].n_group < 2 || fold != FOLD_ENGINE;
 }
 
 static int leave_all(struct holding *h, struct error *err)

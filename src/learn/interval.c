@@ -6,11 +6,12 @@
 
 static const double level = 0.9;
 static const double nearest = 1e-3; /* duplicates may be predicted exactly */
+static const double rounding = 1e-9; /* of a sum of weights */
 static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
 /* Publications that a node of the tree has to have to weigh as much as its parent. (60) */
 enum { PRIOR_GROUPS = 10 };
 
-static const char *const novelty_names[NOVELTY_COUNT] = { "publisher", "work", "engine", "anchored", "machine", "generation" };
+static const char *const novelty_names[NOVELTY_COUNT] = { "nothing", "publisher", "work", "engine", "anchored", "machine", "generation", "class" };
 static const char *const side_names[SIDE_COUNT] = { "slower", "faster" };
 
 /* ---- the tree: all rows; those with as much that is new; of a phase and kind; of a class ----------------------- */
@@ -75,19 +76,16 @@ static int by_ratio(const void *a, const void *b)
     return (x->ratio > y->ratio) - (x->ratio < y->ratio);
 }
 
-/* Conformal: of n rows and one more, all alike, the last lies within the (n + 1) level-th; each publication weighs as the root of its rows. */
-static double upper_quantile(struct held_row **row, size_t n)
+/* The least ratio up to which the rows, in its order, weigh `goal` of them all; more than all: the largest. */
+static double weighted_quantile(struct held_row **row, size_t n, double goal)
 {
-    double sum = 0, squares = 0, so_far = 0;
+    double sum = 0, so_far = 0;
     qsort(row, n, sizeof *row, by_ratio);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         sum += row[i]->weight;
-        squares += row[i]->weight * row[i]->weight;
-    }
-    const double goal = level * (sum + squares / sum);
     for (size_t i = 0; i < n; i++) {
         so_far += row[i]->weight;
-        if (so_far >= goal)
+        if (so_far >= goal * sum * (1 - rounding))
             return row[i]->ratio;
     }
     return row[n - 1]->ratio;
@@ -113,6 +111,34 @@ static size_t weigh(struct held_row **row, size_t n)
     return n_group;
 }
 
+/* Of the share within q: independent rows whose share varies as that of publications; all within q: their number. */
+static double effective_rows(struct held_row **row, size_t n, double q, size_t n_group)
+{
+    double sum = 0, within = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += row[i]->weight;
+        within += row[i]->ratio <= q ? row[i]->weight : 0;
+    }
+    const double share = within / sum;
+    qsort(row, n, sizeof *row, by_alike);
+    for (size_t i = 0, k; i < n; i = k) {
+        double off = 0;
+        for (k = i; k < n && row[k]->alike == row[i]->alike; k++)
+            off += row[k]->weight * ((row[k]->ratio <= q) - share);
+        squares += off * off;
+    }
+    if (!(within < sum))
+        return (double)n_group;
+    return squares > 0 ? share * (1 - share) * sum * sum / squares : INFINITY;
+}
+
+/* Conformal: of rows that vary like as many independent ones, and one more, the last lies within the level-th quantile. */
+static double upper_quantile(struct held_row **row, size_t n, size_t n_group)
+{
+    const double q = weighted_quantile(row, n, level);
+    return weighted_quantile(row, n, level * (1 + 1 / effective_rows(row, n, q, n_group)));
+}
+
 /* Sets a node: its rows' quantile, and its parent's as if that were of PRIOR_GROUPS publications. */
 static int set_node(struct fit *f, struct held_row *held, size_t n_held, int depth, const struct held_row *like, enum side side, struct held_row **room,
                     struct error *err)
@@ -132,7 +158,8 @@ static int set_node(struct fit *f, struct held_row *held, size_t n_held, int dep
     for (size_t i = 0; i < n_held; i++)
         if (held[i].side == side && same_node(depth, &held[i], like))
             room[n++] = &held[i];
-    const double groups = n > 0 ? (double)weigh(room, n) : 0, own = n > 0 ? log(fmax(upper_quantile(room, n), nearest)) : 0;
+    const size_t n_group = weigh(room, n);
+    const double groups = (double)n_group, own = n > 0 ? log(fmax(upper_quantile(room, n, n_group), nearest)) : 0;
     const uint16_t e = fit_effect(f, name, parent, 1 / sqrt(groups + PRIOR_GROUPS), err);
     if (e == FIT_NO_EFFECT)
         return -1;

@@ -1,7 +1,7 @@
 /*
- * interval: half-widths of 90 % intervals that grow with what is new about a row. Every training row is predicted without its publisher, machine
- * and machine's design in turn, of a single publisher also without its engine and model (cross.h); the errors, in expected spreads, of rows with as much that is new to the fit
- * calibrate the half-widths of later rows like them (conformal prediction).
+ * interval: half-widths of 90 % intervals that grow with what is new about a row. Every training row is predicted without its publisher, machine,
+ * design of the machine, class and model in turn, of a single publisher also without its engine (cross.h); the errors, in expected spreads, of
+ * rows with as much that is new to the fit calibrate the half-widths of later rows like them (conformal prediction).
  *
  * source   methods.md (59), (60)
  */
@@ -15,7 +15,7 @@
 enum side { SIDE_SLOWER, SIDE_FASTER, SIDE_COUNT };
 
 /* What rows were left out with. */
-enum fold { FOLD_SOURCE, FOLD_HARDWARE, FOLD_GENERATION, FOLD_ENGINE, FOLD_WORK, FOLD_ANCHORED, FOLD_COUNT };
+enum fold { FOLD_SOURCE, FOLD_HARDWARE, FOLD_GENERATION, FOLD_CLASS, FOLD_ENGINE, FOLD_WORK, FOLD_ANCHORED, FOLD_COUNT };
 extern const char *const fold_names[FOLD_COUNT]; /* "source" "hardware" ... */
 /* Rows predicted without their group. */
 struct fold_figure {

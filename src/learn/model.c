@@ -204,6 +204,8 @@ static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct wo
             rc = collect(x, &c, rows[i], kind, false, 0, err);
     const size_t n_seen = c.n;
     bool again = false;
+    for (size_t i = 0; i < n_seen && rc == 0 && training_has_publishers(&x->by); i++)
+        rc = training_add_publication(&x->by, c.workload[i], err);
     for (size_t i = 0; i < scope->n_anchor && rc == 0; i++)
         if (fitted_learns_from(kind, scope->anchor[i]->m))
             rc = collect(x, &c, scope->anchor[i], kind, true, is_alone(scope, i) ? anchor_sigma : 0, err);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TEXT = 600 };
+
 void training_free(struct training_groups *k)
 {
     for (size_t i = 0; i < k->n; i++)
@@ -56,8 +58,8 @@ int training_add_text(struct training_groups *k, const char *text, struct error 
 
 static int add(struct training_groups *k, const char *key, const char *value, struct error *err)
 {
-    char text[300];
-    snprintf(text, sizeof text, "%s=%.256s", key, value);
+    char text[TEXT];
+    snprintf(text, sizeof text, "%s=%s", key, value);
     return *value ? training_add_text(k, text, err) : 0;
 }
 
@@ -69,6 +71,30 @@ int training_add_row(struct training_groups *k, const struct workload *p, struct
             add(k, leave_out_name((enum leave_out)l), left_out_text(p, (enum leave_out)l, text, sizeof text), err) != 0)
             return -1;
     return 0;
+}
+
+const char *training_publication(const struct workload *p, char *buf, size_t size)
+{
+    char machine[256], source[256];
+    measure_publisher(p->m, source, sizeof source);
+    *buf = 0;
+    if (*source)
+        snprintf(buf, size, "%s on %s", source, left_out_text(p, LEAVE_HARDWARE, machine, sizeof machine));
+    return buf;
+}
+
+bool training_has_publishers(const struct training_groups *k)
+{
+    static const char word[] = "source=";
+    bool there;
+    const size_t at = insertion_point(k, word, &there) + 1;
+    return at < k->n && strncmp(k->text[at], word, sizeof word - 1) == 0;
+}
+
+int training_add_publication(struct training_groups *k, const struct workload *p, struct error *err)
+{
+    char text[520];
+    return add(k, "publication", training_publication(p, text, sizeof text), err);
 }
 
 int training_copy(char ***out, size_t *n, const struct training_groups *k, struct error *err)
@@ -83,13 +109,19 @@ int training_copy(char ***out, size_t *n, const struct training_groups *k, struc
     return 0;
 }
 
-static bool has_group(const struct training_groups *k, const struct workload *p, enum leave_out l)
+static bool has_text(const struct training_groups *k, const char *key, const char *value)
 {
-    char buf[256], text[300];
+    char text[TEXT];
     bool there;
-    snprintf(text, sizeof text, "%s=%.256s", leave_out_name(l), left_out_text(p, l, buf, sizeof buf));
+    snprintf(text, sizeof text, "%s=%s", key, value);
     (void)insertion_point(k, text, &there);
     return there;
+}
+
+static bool has_group(const struct training_groups *k, const struct workload *p, enum leave_out l)
+{
+    char value[256];
+    return has_text(k, leave_out_name(l), left_out_text(p, l, value, sizeof value));
 }
 
 bool training_has_engine(const struct workload *p)
@@ -97,19 +129,26 @@ bool training_has_engine(const struct workload *p)
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
 }
 
-enum novelty novelty_from(const struct workload *p, bool machine, bool generation, bool engine, bool work)
+enum novelty novelty_from(const struct workload *p, unsigned seen)
 {
-    if (!machine)
-        return generation ? NOVELTY_MACHINE : NOVELTY_GENERATION;
-    if (!engine && training_has_engine(p))
+    if (!(seen & SEEN_CLASS))
+        return NOVELTY_CLASS;
+    if (!(seen & SEEN_MACHINE))
+        return seen & SEEN_GENERATION ? NOVELTY_MACHINE : NOVELTY_GENERATION;
+    if (!(seen & SEEN_ENGINE) && training_has_engine(p))
         return NOVELTY_ENGINE;
-    return work ? NOVELTY_PUBLISHER : NOVELTY_WORK;
+    if (seen & SEEN_PUBLICATION)
+        return NOVELTY_NOTHING;
+    return seen & SEEN_WORK ? NOVELTY_PUBLISHER : NOVELTY_WORK;
 }
 
 enum novelty novelty_of(const struct training_groups *by, const struct training_groups *shown, const struct workload *p)
 {
+    char publication[520];
     if (!has_group(by, p, LEAVE_HARDWARE) && has_group(shown, p, LEAVE_HARDWARE))
         return NOVELTY_ANCHORED;
-    return novelty_from(p, has_group(by, p, LEAVE_HARDWARE), has_group(by, p, LEAVE_GENERATION), has_group(by, p, LEAVE_ENGINE),
-                        has_group(by, p, LEAVE_MODEL));
+    return novelty_from(p, (has_text(by, "publication", training_publication(p, publication, sizeof publication)) ? SEEN_PUBLICATION : 0) |
+                               (has_group(by, p, LEAVE_MODEL) ? SEEN_WORK : 0) | (has_group(by, p, LEAVE_ENGINE) ? SEEN_ENGINE : 0) |
+                               (has_group(by, p, LEAVE_HARDWARE) ? SEEN_MACHINE : 0) | (has_group(by, p, LEAVE_GENERATION) ? SEEN_GENERATION : 0) |
+                               (has_group(by, p, LEAVE_CLASS) ? SEEN_CLASS : 0));
 }

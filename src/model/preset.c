@@ -18,8 +18,9 @@ struct preset_name {
     size_t preset; /* index in names */
 };
 
-/* The preset with the nearest name or alias, and what it is compared with. */
+/* The preset of a name, or the one with the nearest name or alias, and what it is compared with. */
 struct match {
+    bool nearest; /* distances are wanted, else only whether a name is the same */
     char **names; /* of presets */
     size_t n_name;
     struct preset_name *alias;
@@ -37,12 +38,14 @@ static void match_free(struct match *x)
     free(x->alias);
 }
 
-static void consider(struct match *x, const char *asked, const char *alias, const char *preset)
+/* wanted: alias_fold() of asked. */
+static void consider(struct match *x, const char *wanted, const char *asked, const char *alias, const char *preset)
 {
-    char wanted[NAME_SIZE], f[NAME_SIZE];
-    alias_fold(wanted, sizeof wanted, asked);
+    char f[NAME_SIZE];
     alias_fold(f, sizeof f, alias);
     const bool same = strcmp(wanted, f) == 0;
+    if (!same && !x->nearest)
+        return;
     unsigned d = same ? 0 : name_distance(asked, alias);
     if (d == 0 && !same)
         d = 1; /* "3.1" and "31" fold alike */
@@ -111,29 +114,27 @@ static int in_table(struct match *x, const char *asked, const char *file, bool e
 /* The preset of an unmodified name, or the nearest one (x->best). File names first, without reading files. */
 static int find_whole(struct match *x, const char *asked, struct error *err)
 {
+    char wanted[NAME_SIZE];
+    alias_fold(wanted, sizeof wanted, asked);
     /* Labels have blanks; "llama-7b" is a repository name. */
     if (strchr(asked, ' ') && in_table(x, asked, "llama-bench.tsv", false, err) != 0)
         return -1;
     for (size_t i = 0; i < x->n_name && x->best; i++)
-        consider(x, asked, x->names[i], x->names[i]);
+        consider(x, wanted, asked, x->names[i], x->names[i]);
     if (x->best && read_aliases(x, err) != 0)
         return -1;
     for (size_t i = 0; i < x->n_alias && x->best; i++)
-        consider(x, asked, x->alias[i].text, x->names[x->alias[i].preset]);
+        consider(x, wanted, asked, x->alias[i].text, x->names[x->alias[i].preset]);
     if (in_table(x, asked, "names.tsv", false, err) != 0 || in_table(x, asked, "ollama.tsv", true, err) != 0)
         return -1;
     return in_table(x, asked, "llama-bench.tsv", false, err);
 }
 
 /* Without owner prefix, then removing suffixes one by one. */
-static int find(struct match *x, const char *spec, struct error *err)
+static int find_shorter(struct match *x, const char *base, struct error *err)
 {
-    const char *const base = strrchr(spec, '/') ? strrchr(spec, '/') + 1 : spec, *const bare = alias_owned(base);
+    const char *const bare = alias_owned(base);
     char name[NAME_SIZE];
-    *x = (struct match){ .best = UINT32_MAX };
-    snprintf(x->asked, sizeof x->asked, "%s", base);
-    if (model_list(&x->names, &x->n_name, err) != 0)
-        return -1;
     for (int i = 0; i < (bare != base ? 2 : 1); i++) {
         const char *const whole = i == 0 ? base : bare;
         x->type[0] = 0;
@@ -150,6 +151,33 @@ static int find(struct match *x, const char *spec, struct error *err)
         } while (alias_shorten(name, x->type, sizeof x->type));
     }
     return 0;
+}
+
+/* A preset's file has this name: it is found without a list of all. Labels have blanks. */
+static bool is_file(const char *name)
+{
+    char path[4352];
+    return *name && *name != '.' && strlen(name) < NAME_SIZE && !strchr(name, ' ') && name_file(path, sizeof path, environment()->data_dirs, "models", name);
+}
+
+/* nearest: of a name that none has, the nearest one. */
+static int find(struct match *x, const char *spec, bool nearest, struct error *err)
+{
+    const char *const base = strrchr(spec, '/') ? strrchr(spec, '/') + 1 : spec;
+    *x = (struct match){ .best = UINT32_MAX };
+    snprintf(x->asked, sizeof x->asked, "%s", base);
+    if (is_file(base)) {
+        x->best = 0;
+        snprintf(x->name, sizeof x->name, "%s", base);
+        (void)alias_type(base, x->type, sizeof x->type);
+        return 0;
+    }
+    if (model_list(&x->names, &x->n_name, err) != 0 || find_shorter(x, base, err) != 0)
+        return -1;
+    if (x->best == 0 || !nearest)
+        return 0;
+    x->nearest = true;
+    return find_shorter(x, base, err);
 }
 
 static int unknown_model(const char *spec, const struct match *x, struct error *err)
@@ -177,7 +205,7 @@ static int type_of_name(const struct match *x, const char *spec, char *type, siz
         return error_set(err, ERROR_INPUT, "\"%.128s\": the 4-bit types of bitsandbytes (bnb) are not supported; leave \"-bnb-4bit\" out and name the "
                                            "type with -q", spec);
     if (!model_type_named(&q, x->type)) {
-        snprintf(type, size, "%s", x->type); /* the model's message lists known types */
+        snprintf(type, size, "%.31s", x->type); /* the model's message lists known types */
         return 0;
     }
     if (q.bits > 0)
@@ -206,7 +234,7 @@ int preset_load(struct model *m, const char *spec, const char *type, bool *found
 {
     struct match x;
     char named[32];
-    int rc = find(&x, spec, err);
+    int rc = find(&x, spec, !found, err);
     if (found)
         *found = rc == 0 && x.best == 0;
     if (rc == 0 && x.best != 0 && !found)

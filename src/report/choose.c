@@ -195,7 +195,7 @@ static int by_quality(const void *a, const void *b)
     return p->bits_weight != q->bits_weight ? (p->bits_weight < q->bits_weight) - (p->bits_weight > q->bits_weight) : strcmp(p->type, q->type);
 }
 
-static int mark_front(struct choose_row *r, size_t n)
+static int mark_front(struct choose_row *r, size_t n, struct error *err)
 {
     double *x = calloc(2 * n + 1, sizeof *x);
     bool *front = calloc(n + 1, sizeof *front);
@@ -210,7 +210,7 @@ static int mark_front(struct choose_row *r, size_t n)
         r[i].pareto = isnan(x[i]) || isnan(x[n + i]) ? -1 : front[i];
     free(x);
     free(front);
-    return ok ? 0 : -1;
+    return ok ? 0 : error_oom(err, 2 * n * sizeof *x, "the front of types");
 }
 
 bool choose_reaches(const struct choose_row *r, const struct choose_case *c)
@@ -248,7 +248,7 @@ static void mark_taken(struct choose_row *r, size_t n, const struct choose_case 
         best->take = true;
 }
 
-void choose_rank(struct table_rows *rows, const struct choose_case *c)
+int choose_rank(struct table_rows *rows, const struct choose_case *c, struct error *err)
 {
     struct choose_row *r = rows->v;
     if (rows->n > 1)
@@ -256,7 +256,9 @@ void choose_rank(struct table_rows *rows, const struct choose_case *c)
     for (size_t i = 0, end; i < rows->n; i = end) {
         for (end = i + 1; end < rows->n && strcmp(r[end].hw, r[i].hw) == 0; end++)
             continue;
-        (void)mark_front(r + i, end - i); /* without memory the front is unknown */
+        if (mark_front(r + i, end - i, err) != 0)
+            return -1;
         mark_taken(r + i, end - i, c);
     }
+    return 0;
 }

@@ -86,7 +86,7 @@ bool choose_usable(const struct choose_row *r);
 /* The rate is reached with the probability that was asked for; without an interval as predicted. */
 bool choose_reaches(const struct choose_row *r, const struct choose_case *c);
 /* Order, front and recommendation of the rows of each machine. */
-void choose_rank(struct table_rows *rows, const struct choose_case *c);
+int choose_rank(struct table_rows *rows, const struct choose_case *c, struct error *err);
 
 /* ---- machines (choose_machines.c) ------------------------------------------------------------------------- */
 

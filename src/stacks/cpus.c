@@ -73,15 +73,9 @@ static double row_instructions(const struct stack_traits *f, enum math math, dou
     return tiles ? fmin(row, tiles->value[0]) : row;
 }
 
-/* BF16 products on the vector units, two per lane, where its kernels have no others. */
-static double bf16_flop_s(const struct stack_traits *f)
-{
-    return f->bf16_of_fp32 * f->p->roofs->peak[MATH_FP32].flop_s;
-}
-
 struct unit_use cpu_product(const struct stack_traits *f, enum math math, double bits, bool experts)
 {
-    const double fp32 = f->p->roofs->peak[MATH_FP32].flop_s, own = fmin(f->p->roofs->peak[math].flop_s, math == MATH_BF16 ? bf16_flop_s(f) : INFINITY);
+    const double fp32 = f->p->roofs->peak[MATH_FP32].flop_s, own = f->p->roofs->peak[math].flop_s;
     const bool quantized = bits < 12;
     switch (f->cpu_kernels) {
     case CPU_ROWS:

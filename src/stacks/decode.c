@@ -5,7 +5,7 @@
 #include "stacks/units.h"
 #include <math.h>
 
-enum { HALVES = 12, FLOATS = 24 }; /* bits of a weight above which it is not quantized; is FP32 */
+enum { HALVES = 12 }; /* bits of a weight above which it is not quantized */
 
 /* llama.cpp's row kernel for CUDA, used by ROCm too. (37) */
 static bool has_rows_kernel(const struct stack_traits *f)
@@ -25,7 +25,7 @@ double decode_ops_weight(const struct stack_traits *f, double bits)
         return cpu_ops_weight(f, bits);
     if (bits <= HALVES && has_rows_kernel(f))
         return rows_kernel_ops(f, bits, false);
-    const struct rule *row = stack_traits_rule(f, TABLE_GPU_WEIGHTS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = 1 });
+    const struct rule *row = stack_traits_rule(f, TABLE_GPU_WEIGHTS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits });
     return !row ? NAN : row->value[1] > 0 ? row->value[0] * f->in_turns : row->value[0];
 }
 
@@ -39,16 +39,11 @@ double decode_ops_several(const struct stack_traits *f, double bits, double n_to
     if (f->cpu || !(vulkan || has_rows_kernel(f)))
         return 0;
     const double one = decode_ops_weight(f, bits), further = fmin(n_tok, MMVQ_MOST) - 1;
-    if (bits > HALVES) {
-        const struct rule *row = stack_traits_rule(f, TABLE_GPU_WEIGHTS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = n_tok });
-        return n_tok > 1 && row ? row->value[0] + further * row->value[2] : one;
-    }
+    if (bits > HALVES)
+        return one;
     if (vulkan)
         return one + further * prior(PRIOR_VULKAN_MORE);
-    const double rows = further * rows_kernel_ops(f, bits, true), tile = prior(PRIOR_TILE_OPS) * f->integers;
-    if (n_tok > MMVQ_MOST)
-        return one + tile;
-    return one + (f->small_tiles ? fmin(rows, tile) : rows);
+    return one + (n_tok > MMVQ_MOST ? prior(PRIOR_TILE_OPS) * f->integers : further * rows_kernel_ops(f, bits, true));
 }
 
 double decode_staged_bytes(const struct stack_traits *f, enum math math, double bits)

@@ -67,7 +67,7 @@ static void choose_units(struct step *c, struct refinement *how, const struct st
     if (x->p->m->kind != MEASURE_RATE || is_served(x->p->m) || c->n_comm > 0)
         return;
     if (at->phase == PHASE_PREFILL)
-        how->kernels = unit_kernels(x, c->kind, c->math, c->bits, c->n_tok, c->rows);
+        how->kernels = unit_kernels(x, c->kind, c->bits, c->n_tok);
     if (c->bits > 0) {
         const double bits = c->bits, weights = c->cost.weight_bytes * 8 / bits;
         const struct unit_use u = x->cpu ? cpu_product(x, c->math, bits, c->kind == OP_EXPERT_MATMUL) : unit_of_product(x, c->math, bits, c->n_tok);
@@ -84,7 +84,7 @@ static void choose_units(struct step *c, struct refinement *how, const struct st
             return;
         }
         const double touched = weights / (c->rows * c->cols);
-        how->host_s = unit_expert_s(x, c->math, bits, c->n_tok, c->rows) * touched;
+        how->host_s = unit_expert_s(x, bits, c->n_tok) * touched;
         how->flop_s /= unit_padding(x, c->cost.flop / (2 * c->rows * c->cols), touched);
     } else if (c->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* attention of a step is memory-bound */
         const struct unit_use u = unit_of_attention(x, c->head_dim, c->group, c->n_tok);
@@ -140,7 +140,7 @@ static void add_stack_traits(struct step *c, struct refinement *how, const struc
         fill_tiles(c, x, touched);
         how->host_s = decode_host_s(x, c->bits);
         if (c->kind == OP_EXPERT_MATMUL)
-            how->host_s = unit_expert_s(x, c->math, c->bits, c->n_tok, c->rows) * touched;
+            how->host_s = unit_expert_s(x, c->bits, c->n_tok) * touched;
         stage(c, how, decode_staged_bytes(x, c->math, c->bits));
     }
     if (x->inline_ecc)

@@ -186,7 +186,6 @@ static void know_machine(struct rule_fact *fact, const struct stack_traits *f)
     fact[KEY_WORD].text = h->name[0] ? h->name : m->hardware;
     fact[KEY_FP16_RATE].number = rate(stack_traits_peak(f, MATH_FP16), fp32);
     fact[KEY_ANY_FP16_RATE].number = rate(f->p->roofs->peak[MATH_FP16].flop_s, fp32);
-    fact[KEY_BF16_PEAK].number = stack_traits_peak(f, MATH_BF16) > 0;
     fact[KEY_FP4_PEAK].number = h->peak[MATH_FP4].value > 0;
     fact[KEY_FLOP_CYCLE].number = cycles > 0 ? h->peak[MATH_FP32].value / cycles : NAN;
 }
@@ -268,9 +267,7 @@ static void set_engine(struct stack_traits *f, struct rule_fact *fact)
     f->together = stacks_value(TABLE_SERVERS, 1, fact, 0) > 0;
     f->receive_steps = stacks_value(TABLE_RECEIVE, 0, fact, 0);
     f->own_part = stacks_value(TABLE_OWN_KERNELS, 0, fact, 1);
-    f->small_tiles = stacks_value(TABLE_SMALL_TILES, 0, fact, 0) > 0;
     f->cpu_kernels = (enum cpu_kernels)stacks_value(TABLE_CPU_KERNELS, 0, fact, CPU_OTHER);
-    f->bf16_of_fp32 = stacks_value(TABLE_CPU_BF16, 0, fact, INFINITY);
     fact[KEY_CPU_KERNELS].number = f->cpu_kernels;
     f->server_attention = stacks_value(TABLE_SERVER_ATTENTION, 0, fact, 0) > 0;
     f->narrow_start_cycles = stacks_value(TABLE_NARROW_START, 0, fact, NAN);

@@ -73,11 +73,9 @@ struct stack_traits {
     bool together;          /* arithmetic of joining prompts hides bytes of a server's steps (52) */
     double receive_steps;   /* decode steps between two polls for new requests; 0: each (52) */
     double own_part;        /* attainable fraction of the matrix units' peak for its own kernels (doc/notes/stacks.md) */
-    bool small_tiles;       /* small batches use the large-batch kernel where that is faster */
     enum cpu_kernels cpu_kernels;
     bool server_attention;  /* attention kernels of a step are modelled (attend.h) */
     double narrow_start_cycles; /* extra start with an 8-bit KV cache */
-    double bf16_of_fp32;    /* CPU FLOP/s of BF16 products over FP32, at most */
 
     uint64_t rows[TABLE_COUNT]; /* selected rows of the op tables (early conditions hold) */
 };

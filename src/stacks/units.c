@@ -49,20 +49,11 @@ static struct unit_use integer_unit(const struct stack_traits *f)
     return (struct unit_use){ .unit = UNIT_INTEGER, .flop_s = with_scales(f->own_part * (own > 0 ? own : 2 * peak(f, MATH_FP16)), v) };
 }
 
-/* The large-batch kernel has tiles of at least 8 columns; the faster kernel, where the engine selects by measurement. */
-static struct unit_use faster_unit(const struct stack_traits *f, double n_tok)
-{
-    enum { COLUMNS = 8 };
-    struct unit_use dot = dot_unit(f), tile = integer_unit(f);
-    tile.flop_s *= fmin(n_tok / COLUMNS, 1);
-    return f->small_tiles && tile.flop_s > dot.flop_s ? tile : dot;
-}
-
 /* ---- units by rule --------------------------------------------------------------------------------------- */
 
 /* Words of the tables, in the order of stacks.c. */
-enum { RULE_UNIT_MATRIX, RULE_UNIT_INTEGER, RULE_UNIT_DOT, RULE_UNIT_VECTOR, RULE_UNIT_GRID, RULE_UNIT_FASTER };
-enum { PEAK_FP32, PEAK_FP16, PEAK_FP16_SUMS, PEAK_BF16, PEAK_OWN, PEAK_HALVES, PEAK_FP4 };
+enum { RULE_UNIT_MATRIX, RULE_UNIT_INTEGER, RULE_UNIT_DOT, RULE_UNIT_VECTOR, RULE_UNIT_GRID };
+enum { PEAK_FP32, PEAK_FP16, PEAK_FP16_SUMS, PEAK_BF16, PEAK_OWN, PEAK_FP4 };
 enum { VALUE_UNIT, VALUE_PEAK, VALUE_OWN, VALUE_STAGED };
 
 static double peak_said(const struct stack_traits *f, int which, enum math math)
@@ -76,14 +67,12 @@ static double peak_said(const struct stack_traits *f, int which, enum math math)
         return peak(f, MATH_BF16);
     case PEAK_OWN:
         return peak(f, math);
-    case PEAK_HALVES: /* packed */
-        return fmax(peak(f, MATH_FP16), peak(f, MATH_FP32));
     default:
         return peak(f, MATH_FP32);
     }
 }
 
-static struct unit_use unit_said(const struct stack_traits *f, const struct rule *row, enum math math, double n_tok)
+static struct unit_use unit_said(const struct stack_traits *f, const struct rule *row, enum math math)
 {
     static const enum unit units[] = { [RULE_UNIT_MATRIX] = UNIT_MATRIX, [RULE_UNIT_VECTOR] = UNIT_VECTOR, [RULE_UNIT_GRID] = UNIT_GRID };
     if (!row)
@@ -91,8 +80,8 @@ static struct unit_use unit_said(const struct stack_traits *f, const struct rule
     const int unit = (int)row->value[VALUE_UNIT];
     if (unit == RULE_UNIT_INTEGER && (int)row->value[VALUE_PEAK] == PEAK_FP4) /* the instruction scales its blocks */
         return (struct unit_use){ .unit = UNIT_INTEGER, .flop_s = f->own_part * peak(f, MATH_FP4) };
-    if (unit == RULE_UNIT_INTEGER || unit == RULE_UNIT_DOT || unit == RULE_UNIT_FASTER)
-        return unit == RULE_UNIT_INTEGER ? integer_unit(f) : unit == RULE_UNIT_DOT ? dot_unit(f) : faster_unit(f, n_tok);
+    if (unit == RULE_UNIT_INTEGER || unit == RULE_UNIT_DOT)
+        return unit == RULE_UNIT_INTEGER ? integer_unit(f) : dot_unit(f);
     const double flop_s = peak_said(f, (int)row->value[VALUE_PEAK], math);
     return (struct unit_use){ .unit = units[unit], .flop_s = row->value[VALUE_OWN] > 0 ? f->own_part * flop_s : flop_s };
 }
@@ -105,7 +94,7 @@ struct unit_use unit_of_product(const struct stack_traits *f, enum math math, do
         return cpu_product(f, math, bits, false);
     const struct rule *row =
         stack_traits_rule(f, TABLE_UNITS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = n_tok, [KEY_BF16] = math == MATH_BF16 });
-    struct unit_use u = unit_said(f, row, math, n_tok);
+    struct unit_use u = unit_said(f, row, math);
     u.staged_bytes = row ? row->value[VALUE_STAGED] : 0;
     return u;
 }
@@ -123,17 +112,12 @@ double unit_padding(const struct stack_traits *f, double n_tok, double n_matrix)
 
 /*
  * Without a kernel for all experts of a layer, the host waits for the router's choice, and then gathers, multiplies and scatters for one
- * expert after the other, on an empty queue: seconds per expert touched (priors.json). Source: llama.cpp's ggml_cuda_mul_mat_id and
+ * expert after the other, on an empty queue: seconds per expert touched. Source: llama.cpp's ggml_cuda_mul_mat_id and
  * ggml_sycl_mul_mat_id.
  */
-double unit_expert_s(const struct stack_traits *f, enum math math, double bits, double n_tok, double rows)
+double unit_expert_s(const struct stack_traits *f, double bits, double n_tok)
 {
-    const struct rule *row = stack_traits_rule(f, TABLE_EXPERTS, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = n_tok, [KEY_ROWS] = rows,
-                                                                                        [KEY_BF16] = math == MATH_BF16 });
-    if (!row)
-        return 0;
-    /* A kernel's limit is its break-even with the kernel it replaced. (44) */
-    return row->value[1] > 0 ? row->value[0] * n_tok / row->value[1] : row->value[0];
+    return stack_traits_value(f, TABLE_EXPERTS, 0, (const double[KEY_LATE_COUNT]){ [KEY_BITS] = bits, [KEY_TOKENS] = n_tok }, 0);
 }
 
 /* ---- attention ------------------------------------------------------------------------------------------- */
@@ -146,14 +130,14 @@ struct unit_use unit_of_attention(const struct stack_traits *f, double head_dim,
     if (f->cpu)
         return (struct unit_use){ .unit = UNIT_CPU, .flop_s = peak(f, MATH_FP32) };
     const double late[KEY_LATE_COUNT] = { [KEY_HEAD_DIM] = head_dim, [KEY_GROUP] = group, [KEY_TOKENS] = n_tok };
-    struct unit_use u = unit_said(f, stack_traits_rule(f, TABLE_ATTENTION, late), MATH_FP16, n_tok);
+    struct unit_use u = unit_said(f, stack_traits_rule(f, TABLE_ATTENTION, late), MATH_FP16);
     u.staged_bytes = f->flash ? 0 : staged_score;
     return u;
 }
 
 /* ---- kernels that the host launches for a prompt (45) ------------------------------------------------------- */
 
-double unit_kernels(const struct stack_traits *f, enum op_kind kind, enum math math, double bits, double n_tok, double rows)
+double unit_kernels(const struct stack_traits *f, enum op_kind kind, double bits, double n_tok)
 {
     /* Words of the table, in the order of stacks.c. */
     enum { PRODUCT = 1, EXPERTS, ATTENTION, CACHE, NORM, GATED, OTHER };
@@ -162,8 +146,7 @@ double unit_kernels(const struct stack_traits *f, enum op_kind kind, enum math m
     const unsigned word = words[kind] ? words[kind] : OTHER;
     if (!f->rows[TABLE_KERNELS])
         return 0;
-    const bool waits = word == EXPERTS && unit_expert_s(f, math, bits, n_tok, rows) > 0;
-    const double late[KEY_LATE_COUNT] = { [KEY_OP] = word - 1, [KEY_BITS] = bits,
-                                          [KEY_STAGED] = word == PRODUCT && unit_of_product(f, math, bits, n_tok).staged_bytes > 0 };
+    const bool waits = word == EXPERTS && unit_expert_s(f, bits, n_tok) > 0;
+    const double late[KEY_LATE_COUNT] = { [KEY_OP] = word - 1, [KEY_BITS] = bits };
     return waits ? TIME_LAUNCHED_AHEAD : stack_traits_value(f, TABLE_KERNELS, 0, late, 0); /* a waiting host launches no other pass */
 }

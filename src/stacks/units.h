@@ -36,11 +36,11 @@ struct unit_use unit_of_attention(const struct stack_traits *f, double head_dim,
 /* Tokens computed over tokens n_tok: tiles are computed whole. n_matrix: matrices among which tokens are spread at random (a layer's
  * experts); 1: one. */
 double unit_padding(const struct stack_traits *f, double n_tok, double n_matrix);
-/* Seconds of an expert's product in addition to arithmetic and bytes, for matrices of so many rows: separate launches; 0: all experts of
- * a layer are one kernel. Accuracy one third, from tables of two pull requests a vendor (confidence: low). (44) */
-double unit_expert_s(const struct stack_traits *f, enum math math, double bits, double n_tok, double rows);
+/* Seconds of an expert's product in addition to arithmetic and bytes: separate launches; 0: all experts of a layer are one kernel.
+ * Accuracy one third (confidence: low). (44) */
+double unit_expert_s(const struct stack_traits *f, double bits, double n_tok);
 
 /* Kernels the host launches for an op of a prompt; 0: launches do not limit. (45) */
-double unit_kernels(const struct stack_traits *f, enum op_kind kind, enum math math, double bits, double n_tok, double rows);
+double unit_kernels(const struct stack_traits *f, enum op_kind kind, double bits, double n_tok);
 
 #endif

@@ -34,6 +34,10 @@ command -v jq >/dev/null || { echo "accuracy: jq is needed" >&2; exit 1; }
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
+if [ $# -eq 1 ]; then # before scores that take an hour
+    jq -e '.schema == "roofcast.validate"' "$1" >/dev/null 2>&1 || { echo "accuracy: $1: not a result of roofcast validate -o json" >&2; exit 1; }
+    cp "$1" "$tmp/validate.json"
+fi
 : "${ROOFCAST_DATA:=$top}"
 export ROOFCAST_DATA
 
@@ -93,10 +97,19 @@ joined "$data/throughput.csv" "$data/fresh.csv" "$stacks/measured.csv" >"$tmp/ra
 [ ! -f "$stacks/aside.csv" ] || cp "$stacks/aside.csv" "$tmp/aside.csv"
 [ ! -f "$data/fresh.csv" ] || one_sequence "$data/fresh.csv" >"$tmp/fresh-one.csv"
 # Data with constants of nothing that is fresh, in the place of all others.
+links() { # FOLDER FILE...: in it, to all but the stacks and their constants
+    folder=$1
+    shift
+    for f in "$@"; do
+        shift
+        case $f in */stacks | */stacks/constants*) ;; *) set -- "$@" "$f" ;; esac
+    done
+    ln -s "$@" "$folder/"
+}
 mkdir -p "$tmp/base/hwprofiles/stacks"
-for f in "$ROOFCAST_DATA"/models "$ROOFCAST_DATA"/hwprofiles/* "$ROOFCAST_DATA"/hwprofiles/stacks/*.json; do
-    case $f in */stacks | */stacks/constants*) ;; *) ln -s "$f" "$tmp/base/${f#"$ROOFCAST_DATA"/}" ;; esac
-done
+links "$tmp/base" "$ROOFCAST_DATA"/models
+links "$tmp/base/hwprofiles" "$ROOFCAST_DATA"/hwprofiles/*
+links "$tmp/base/hwprofiles/stacks" "$ROOFCAST_DATA"/hwprofiles/stacks/*.json
 cp "$ROOFCAST_DATA/hwprofiles/stacks/constants_base.json" "$tmp/base/hwprofiles/stacks/constants.json" 2>/dev/null
 hardware=
 [ -f "$data/hardware.csv" ] && hardware="--hardware $data/hardware.csv"
@@ -150,8 +163,12 @@ fi
 
 # ---- the tables --------------------------------------------------------------------------------------------------------
 percent() { awk -v x="$1" 'BEGIN { if (x == "" || x == "null") print "-"; else printf "%.1f %%\n", 100 * x }'; }
-# FIGURE of GROUP in score NAME; nothing where there is none
-figure() { [ ! -f "$tmp/$1.json" ] || jq -r --arg g "$2" --arg f "$3" '.groups[] | select(.group == $g) | .[$f] // empty' "$tmp/$1.json"; }
+# FIGURE of GROUP in score NAME; nothing where there is none. A score's figures are read once: a line each, GROUP, FIGURE, value.
+figure() {
+    [ -f "$tmp/$1.json" ] || return 0
+    [ -f "$tmp/$1.figures" ] || jq -r '.groups[] | .group as $g | to_entries[] | select(.value | scalars) | [$g, .key, .value] | @tsv' "$tmp/$1.json" >"$tmp/$1.figures"
+    awk -F'\t' -v g="$2" -v f="$3" '$1 == g && $2 == f { print $3 }' "$tmp/$1.figures"
+}
 # A line of the table of targets: WHAT SCORE GROUP FIGURE TARGET
 target() {
     if [ ! -f "$tmp/$2.json" ]; then
@@ -439,10 +456,6 @@ commands() {
 
 : >"$tmp/missed"
 : >"$tmp/intervals"
-if [ $# -eq 1 ]; then
-    jq -e '.schema == "roofcast.validate"' "$1" >/dev/null 2>&1 || { echo "accuracy: $1: not a result of roofcast validate -o json" >&2; exit 1; }
-    cp "$1" "$tmp/validate.json"
-fi
 # A machine's run outlives the page it was made for: another machine makes the rest anew.
 if [ $# -eq 0 ] && [ -f "$out" ] && grep -q '^| this CPU, from its profile: median | [0-9]' "$out"; then
     grep '^| this CPU, from its profile: ' "$out" >"$tmp/kept.targets"

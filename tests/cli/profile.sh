@@ -5,6 +5,7 @@ export ROOFCAST_PROFILE="$tmp/sub/this.json"
 
 refused 2 "expected 1 to" profile -t 0
 refused 2 "expected" profile -t x
+refused 2 "--seconds: expected" profile --seconds 0
 refused 2 "100000 threads requested" profile -t 100000
 refused 2 "CPU list" profile --cpus 0-
 refused 2 "may not use CPU 4000" profile --cpus 4000
@@ -42,7 +43,7 @@ interrupts() {
     signal=$1
     shift
     : >"$tmp/err"
-    "$ROOFCAST" profile --quick -t 1 "$@" >"$tmp/out" 2>"$tmp/err" &
+    "$ROOFCAST" profile --quick --seconds 6 -t 1 "$@" >"$tmp/out" 2>"$tmp/err" &
     pid=$!
     until_ says 'fp32 products'
     kill "-$signal" $pid

@@ -9,7 +9,7 @@ o=$tmp/res
 # On one CPU: roofs of several threads are measured by tests of profile and of ceilings.
 one=
 ! command -v taskset >/dev/null || one="taskset -c $(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')"
-ROOFCAST_BIN=$ROOFCAST ROOFCAST_OUT=$o $one "$top_srcdir/quickstart" "$top_srcdir/tests/fixtures/llama-2l.gguf" >"$tmp/out" 2>"$tmp/err"
+ROOFCAST_BIN=$ROOFCAST ROOFCAST_OUT=$o ROOFCAST_PROFILE_SECONDS=3 $one "$top_srcdir/quickstart" "$top_srcdir/tests/fixtures/llama-2l.gguf" >"$tmp/out" 2>"$tmp/err"
 ok $? "runs to the end"
 missing=0
 for f in this run bench analysis predict; do jq -e .schema "$o/$f.json" >/dev/null || missing=1; done

@@ -35,9 +35,9 @@ refused 2 "8, 16, 32, 64 or 128 positions; found 12" serve -m "$m" --block-size 
 # ---- multi-token prediction
 "$ROOFCAST" synth deepseek-v3 --n-layer 2 --n-embd 64 --n-ff 96 --n-head 4 --n-vocab 300 --head-dim 24 --n-rot 8 --head-dim-v 16 --n-lora-q 32 --n-lora-kv 32 \
     --n-expert 8 --n-expert-used 2 --n-ff-exp 32 --n-layer-nextn 1 -q Q8_0 -o "$tmp/nextn.gguf" --quiet || exit 99
-mtp="serve -m $tmp/nextn.gguf -t 1 --workload random:in=20,out=13 --requests 2 --num-speculative-tokens 3 --draft mtp"
+mtp="serve -m $tmp/nextn.gguf -t 1 --workload random:in=20,out=13 --requests 2 --num-speculative-tokens 3 --draft mtp --kv-cache-memory 1MB"
 # shellcheck disable=SC2086
-run $mtp --kv-cache-memory 1MB -o json && has '"kv_blocks": 260,' && says 'multi-token prediction: a KV cache of '
+run $mtp -o json && has '"kv_blocks": 260,' && says 'multi-token prediction: a KV cache of '
 ok $? "the layer's keys and values lie in the blocks, too: 16 positions of 3 layers of 40 F16"
 # shellcheck disable=SC2086
 run $mtp --spec-synth-rates 1 --save "$tmp/mtp.json" -o csv && has 'acceptance_length,tokens of a decode step,4,'

@@ -114,25 +114,60 @@ static void test_alike(void **state)
     fit_free(&f);
 }
 
+/* Where rows of a publication err alike, of few publications one more may err more than all of them; where they do not, rows count. */
+static void test_publications(void **state)
+{
+    enum { ROWS = 20, MANY = 60 };
+    static const struct {
+        size_t n; /* publications */
+        bool mixed;
+        double quantile;
+    } cases[] = { { 8, false, 1 }, { MANY, false, 0.9 * 61 / 60 }, { 8, true, 0.9 } };
+    (void)state;
+    for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+        const size_t n = cases[c].n;
+        struct fit f;
+        struct error err = { 0 };
+        n_held = n * ROWS;
+        for (size_t i = 0; i < n_held; i++) /* the k-th publication errs by its rank in all its rows, or each by all ranks */
+            held[i] = (struct held_row){ .p = &on_gpu, .novelty = NOVELTY_MACHINE, .ratio = cases[c].mixed ? (double)(i % ROWS + 1) / ROWS : (double)(i / ROWS + 1) / (double)n,
+                                         .alike = (uint32_t)(i / ROWS) };
+        fit_init(&f);
+        assert_ok(interval_calibrate(&f, held, n_held, &err), err);
+        const double left = pow(10 / ((double)n + 10), 4); /* of the normal's, after four nodes */
+        near(exp((log(half(&f, NOVELTY_MACHINE, SIDE_SLOWER, &on_gpu)) - left * log(normal90)) / (1 - left)), cases[c].quantile, 0.02);
+        fit_free(&f);
+    }
+}
+
 static void test_levels(void **state)
 {
     static const struct measurement of_server = { .kind = MEASURE_SERVING }, of_op = { .kind = MEASURE_OP };
     const struct workload served = { .m = &of_server }, op = { .m = &of_op };
     (void)state;
-    assert_int_equal(novelty_from(&served, true, true, true, true), NOVELTY_PUBLISHER);
-    assert_int_equal(novelty_from(&served, true, true, true, false), NOVELTY_WORK);
-    assert_int_equal(novelty_from(&served, true, true, false, false), NOVELTY_ENGINE);
-    assert_int_equal(novelty_from(&served, false, true, false, true), NOVELTY_MACHINE);
-    assert_int_equal(novelty_from(&served, false, false, true, true), NOVELTY_GENERATION);
+    const unsigned all = SEEN_PUBLICATION | SEEN_WORK | SEEN_ENGINE | SEEN_MACHINE | SEEN_GENERATION | SEEN_CLASS;
+    const struct {
+        unsigned unseen;
+        enum novelty novelty;
+    } of[] = { { 0, NOVELTY_NOTHING },
+               { SEEN_WORK, NOVELTY_NOTHING },
+               { SEEN_PUBLICATION, NOVELTY_PUBLISHER },
+               { SEEN_PUBLICATION | SEEN_WORK, NOVELTY_WORK },
+               { SEEN_WORK | SEEN_ENGINE, NOVELTY_ENGINE },
+               { SEEN_MACHINE | SEEN_ENGINE, NOVELTY_MACHINE },
+               { SEEN_MACHINE | SEEN_GENERATION, NOVELTY_GENERATION },
+               { SEEN_MACHINE | SEEN_CLASS | SEEN_PUBLICATION, NOVELTY_CLASS } };
+    for (size_t i = 0; i < ARRAY_LEN(of); i++)
+        assert_int_equal(novelty_from(&served, all & ~of[i].unseen), of[i].novelty);
     /* an op has no engine that could be new */
-    assert_int_equal(novelty_from(&op, true, true, false, true), NOVELTY_PUBLISHER);
-    assert_int_equal(novelty_from(&op, true, true, false, false), NOVELTY_WORK);
+    assert_int_equal(novelty_from(&op, all & ~(SEEN_ENGINE | SEEN_PUBLICATION)), NOVELTY_PUBLISHER);
+    assert_int_equal(novelty_from(&op, all & ~(SEEN_ENGINE | SEEN_PUBLICATION | SEEN_WORK)), NOVELTY_WORK);
     assert_true(interval_is_name("interval") && interval_is_name("interval novelty=work side=slower") && !interval_is_name("intervals"));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_novelty), cmocka_unit_test(test_few), cmocka_unit_test(test_alike),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_novelty), cmocka_unit_test(test_few), cmocka_unit_test(test_alike), cmocka_unit_test(test_publications),
                                         cmocka_unit_test(test_levels) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
