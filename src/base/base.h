@@ -222,7 +222,7 @@ const char *units_gib(char *buf, size_t n, double bytes);
 double units_parse(const char *s, const char *unit);
 
 /* ---- numbers from the command line, texts --------------------------------- */
-/* Whole-string integer in [lo, hi], else ERROR_USAGE naming `what`, found and range. */
+/* Whole-string integer, or decimal number without blanks, in [lo, hi], else ERROR_USAGE naming `what`, found and range. */
 int parse_int(const char *s, int64_t lo, int64_t hi, const char *what, int64_t *out,
               struct error *err);
 int parse_double(const char *s, double lo, double hi, const char *what, double *out,

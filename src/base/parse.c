@@ -25,7 +25,7 @@ int parse_double(const char *s, double lo, double hi, const char *what, double *
 {
     char *end;
     double v = strtod(s, &end);
-    if (end == s || *end || !isfinite(v))
+    if (end == s || *end || !isfinite(v) || strpbrk(s, " \t\n\v\f\rxX"))
         return error_set(err, ERROR_USAGE, "%s: expected a number, found \"%s\"", what, s);
     if (v < lo || v > hi)
         return error_set(err, ERROR_USAGE, "%s: expected %g to %g, found %s", what, lo, hi, s);

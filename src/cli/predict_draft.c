@@ -56,8 +56,8 @@ static int load(struct drafting *d, const struct draft_cli *o, const struct mode
     d->s.kind = strcmp(o->spec, "ngram") == 0 ? SPEC_NGRAM : strcmp(o->spec, "mtp") == 0 ? SPEC_MTP : SPEC_MODEL;
     if (d->s.kind != SPEC_MODEL && o->type)
         return error_set(err, ERROR_USAGE, "--draft-type %s: --draft %s has no weights of its own", o->type, o->spec);
-    if (d->s.kind == SPEC_MTP && target->hp.n_layer_nextn == 0)
-        notify_note("%s has no known multi-token prediction layer: estimated as a copy of its last layer", target->name);
+    if (d->s.kind == SPEC_MTP)
+        pricing_note_nextn(target);
     if (d->s.kind != SPEC_MODEL)
         return 0;
     if (model_load(&d->model, o->spec, o->type, err) != 0)

@@ -1,6 +1,7 @@
 /* Options that analyze, predict, sweep and memory share: model, types, layout, routing, software. */
 #include "cli/pricing.h"
 #include "bench/routing.h"
+#include "model/nextn.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -134,4 +135,13 @@ int software_parse(int key, const char *arg, struct software_options *o, struct 
     default:
         return CLI_UNKNOWN;
     }
+}
+
+void pricing_note_nextn(const struct model *m)
+{
+    if (m->hp.n_layer_nextn == 0)
+        notify_note("%s has no known multi-token prediction layer: estimated as a copy of its last layer", m->name);
+    else if (m->gguf && nextn_n_layer(m) == 0)
+        notify_note("%s: nextn_predict_layers is %u, but the file has no nextn.eh_proj tensor: the multi-token prediction layer is estimated as a copy of the last layer",
+                    m->path, m->hp.n_layer_nextn);
 }

@@ -54,6 +54,8 @@ int pricing_type(const char **type, char *buf, size_t size, const char *arg, con
 void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype *v);
 /* model_load() of the model on the command line; spec NULL: an error. */
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err);
+/* --draft mtp: a note where m's layer is estimated, not known. */
+void pricing_note_nextn(const struct model *m);
 /* --kv-type: keys and values alike. */
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err);
 

@@ -39,17 +39,26 @@ static int read_time(const char *arg, const char *what, double *s, struct error 
     return error_set(err, ERROR_USAGE, "%s: expected a time, 90s, 10min or 1h; found \"%.64s\"", what, arg);
 }
 
+/* One item of such a list, of n characters. */
+static int read_rate(const char *item, size_t n, double *to)
+{
+    char text[32];
+    if (n >= sizeof text)
+        return -1;
+    snprintf(text, sizeof text, "%.*s", (int)n, item);
+    return parse_double(text, 0, 1, "", to, NULL);
+}
+
 int serving_rates(const char *arg, const char *what, double *rate, uint32_t *n, struct error *err)
 {
     const char *at = arg;
     for (*n = 0; *n < POLICY_MAX_DRAFT; at++) {
-        char *end;
-        const double p = strtod(at, &end);
-        if (end == at || !(p >= 0 && p <= 1) || (*end != ',' && *end != '\0'))
+        const size_t len = strcspn(at, ",");
+        if (read_rate(at, len, &rate[*n]) != 0)
             break;
-        rate[(*n)++] = p;
-        at = end;
-        if (*end == '\0')
+        ++*n;
+        at += len;
+        if (*at == '\0')
             return 0;
     }
     return error_set(err, ERROR_USAGE, "%s: expected up to %d probabilities, 0.7 or 0.8,0.6,0.5; found \"%.64s\"", what, POLICY_MAX_DRAFT, arg);
@@ -275,8 +284,7 @@ bool serving_is_mtp(const struct serving_cli *o)
 
 static int open_nextn(struct serving_model *x, struct serving_cli *o, struct error *err)
 {
-    if (x->m.hp.n_layer_nextn == 0)
-        notify_note("%s has no known multi-token prediction layer: estimated as a copy of its last layer", x->m.name);
+    pricing_note_nextn(&x->m);
     if (nextn_init(&x->nextn, &x->m, err) != 0)
         return -1;
     if (nextn_classes_init(&x->nextn_classes, &x->nextn, &x->m, err) != 0) {
@@ -285,8 +293,6 @@ static int open_nextn(struct serving_model *x, struct serving_cli *o, struct err
     }
     o->deploy.draft = &x->nextn_classes;
     o->deploy.draft_nextn = true;
-    for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
-        o->deploy.accept[i] = acceptance(o, i);
     return 0;
 }
 
@@ -296,6 +302,8 @@ static int open_draft(struct serving_model *x, struct serving_cli *o, struct err
         o->deploy.look_ahead = 0; /* as vLLM: slots of look-ahead are of models that draft */
     if (!o->draft || serving_is_ngram(o))
         return 0;
+    for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
+        o->deploy.accept[i] = acceptance(o, i);
     if (serving_is_mtp(o))
         return open_nextn(x, o, err);
     if (model_load(&x->draft, o->draft, o->draft_type, err) != 0)

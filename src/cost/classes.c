@@ -116,7 +116,7 @@ int nextn_classes_init(struct op_classes *l, const struct nextn *x, const struct
 {
     if (op_classes_init(l, m, &x->ops, err) != 0)
         return -1;
-    const bool counted = m->gguf && m->hp.n_layer_nextn > 0; /* among the file's tensors */
+    const bool counted = m->gguf && nextn_n_layer(m) > 0; /* among the file's tensors */
     l->elsewhere_bytes = (double)m->weight_bytes;
     for (size_t i = 0; i < l->n; i++) {
         if (counted || l->c[i].op.layer < 0) /* table, last norm and head are the model's */

@@ -146,10 +146,10 @@ size_t prefill_groups(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_
 /* The first decode step from depth d: one token of each sequence. */
 struct pass decode_pass(uint32_t depth, uint32_t n_seq);
 /*
- * Passes that draft gamma tokens of each of n_seq sequences, one a token, after a step that yielded `kept` tokens of each on average. A layer of multi-token
- * prediction (nextn) first computes the positions of these, in whole tokens: the two nearest numbers of them, each in its part of the rounds.
+ * Passes that draft gamma tokens of each of n_seq sequences, one a token. The first one computes `first` >= 1 tokens of each on average (spec_first_tokens()),
+ * in whole tokens: the two nearest numbers of them, each in its part of the rounds.
  *
- * source   server/draft_mtp.c; methods.md (53)
+ * source   server/draft_mtp.c, server/draft_model.c; methods.md (53)
  */
 enum { DRAFT_PASSES = 3 };
 struct draft_passes {
@@ -158,7 +158,7 @@ struct draft_passes {
     uint32_t n_steps[DRAFT_PASSES]; /* of cost_eval() */
     uint32_t n;
 };
-struct draft_passes draft_passes_of(bool nextn, uint32_t n_seq, uint32_t n_past, uint32_t gamma, double kept);
+struct draft_passes draft_passes_of(uint32_t n_seq, uint32_t n_past, uint32_t gamma, double first);
 enum phase { PHASE_PREFILL, PHASE_DECODE, PHASE_COUNT };
 const char *phase_name(enum phase p); /* "prefill", "decode" */
 /* "pp512", "tg128@d4096", "pp512x8": as bench names its tests. n: tokens of the prompt, or generated. */

@@ -74,16 +74,16 @@ static void add_pass(struct draft_passes *p, struct pass pass, double times, uin
     p->n_steps[p->n++] = n_steps;
 }
 
-struct draft_passes draft_passes_of(bool nextn, uint32_t n_seq, uint32_t n_past, uint32_t gamma, double kept)
+struct draft_passes draft_passes_of(uint32_t n_seq, uint32_t n_past, uint32_t gamma, double first)
 {
-    const double n = nextn && kept > 1 ? n_seq * kept : n_seq, part = n - floor(n);
-    struct pass first = { .n_tok = (uint32_t)n, .n_past = n_past, .n_seq = n_seq, .n_out = n_seq };
+    const double n = first > 1 ? n_seq * first : n_seq, part = n - floor(n);
+    struct pass pass = { .n_tok = (uint32_t)n, .n_past = n_past, .n_seq = n_seq, .n_out = n_seq };
     struct draft_passes p = { .n = 0 };
     const uint32_t n_first = n > n_seq;
     if (n_first) {
-        add_pass(&p, first, 1 - part, 1);
-        first.n_tok++;
-        add_pass(&p, first, part, 1);
+        add_pass(&p, pass, 1 - part, 1);
+        pass.n_tok++;
+        add_pass(&p, pass, part, 1);
     }
     add_pass(&p, decode_pass(n_past, n_seq), gamma - n_first, gamma - n_first);
     return p;

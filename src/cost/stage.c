@@ -3,6 +3,7 @@
 #include "cost/internal.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Layers with the same window are one entry. A model with more windows than there are entries: the rest keep everything. */
 static struct stage_kv *kv_entry(struct stage *s, uint32_t window)
@@ -84,13 +85,54 @@ static void fill(struct sum *x, uint32_t stage, uint32_t pp, bool *seen)
     }
 }
 
-/* Tensors that no op reads are on every device. */
-static double apart_bytes(const struct op_classes *l)
+/* Of a tensor's name what follows "blk.N."; *layer: N, of other tensors -1. */
+static const char *name_in_layer(const char *name, long *layer)
 {
-    double bytes = (double)l->m->weight_bytes - l->elsewhere_bytes;
+    char *end;
+    *layer = -1;
+    if (strncmp(name, "blk.", 4) != 0)
+        return name;
+    const long n = strtol(name + 4, &end, 10);
+    if (end == name + 4 || *end != '.')
+        return name;
+    *layer = n;
+    return end + 1;
+}
+
+/* Part of a tensor of a multi-token prediction layer that a device holds: that of a layer's tensor of the same name, of the table or of the head. */
+static double nextn_share(const struct op_classes *l, const struct layout *lay, const char *name)
+{
+    const bool embed = strcmp(name, "nextn.embed_tokens.weight") == 0, head = strcmp(name, "nextn.shared_head_head.weight") == 0;
+    for (size_t i = 0; i < l->ops->n; i++) {
+        const struct op *op = &l->ops->ops[i];
+        long layer;
+        const bool same = (op->w && strcmp(name_in_layer(op->w->name, &layer), name) == 0) || (op->bias && strcmp(name_in_layer(op->bias->name, &layer), name) == 0);
+        if (same || (embed && op->role == ROLE_EMBED) || (head && op->role == ROLE_LM_HEAD))
+            return layout_share(op, &l->m->hp, lay).weight;
+    }
+    return 1;
+}
+
+/* Tensors that no op reads: on every device, or, of multi-token prediction layers, divided as other layers' and on the last stage. */
+struct apart {
+    double every_bytes, last_bytes;
+};
+
+static struct apart apart_of(const struct op_classes *l, const struct layout *lay)
+{
+    struct apart a = { .every_bytes = (double)l->m->weight_bytes - l->elsewhere_bytes };
     for (size_t i = 0; i < l->n; i++)
-        bytes -= l->c[i].tensor_bytes;
-    return bytes;
+        a.every_bytes -= l->c[i].tensor_bytes;
+    for (size_t i = 0; i < l->m->n_tensors && !(l->elsewhere_bytes > 0); i++) { /* classes of a part of the model have none */
+        const struct tensor *t = &l->m->tensors[i];
+        long layer;
+        const char *name = name_in_layer(t->name, &layer);
+        if (layer < (long)l->m->hp.n_layer)
+            continue;
+        a.every_bytes -= (double)t->bytes;
+        a.last_bytes += nextn_share(l, lay, name) * (double)t->bytes;
+    }
+    return a;
 }
 
 static void whole(struct sum *x)
@@ -113,6 +155,7 @@ struct stage *stages_new(const struct op_classes *l, const struct layout *lay, c
 {
     const uint32_t pp = lay->pp > 0 ? lay->pp : 1;
     struct stage *s = calloc(pp, sizeof *s);
+    const struct apart apart = apart_of(l, lay);
     for (uint32_t i = 0; s && i < pp; i++) {
         struct sum x = { .s = &s[i], .l = l, .lay = lay, .o = o };
         bool *seen = pp > 1 ? calloc(l->m->n_tensors + 1, sizeof *seen) : NULL;
@@ -120,7 +163,7 @@ struct stage *stages_new(const struct op_classes *l, const struct layout *lay, c
             free(s);
             return NULL;
         }
-        s[i].weight_bytes = apart_bytes(l);
+        s[i].weight_bytes = apart.every_bytes + (i == pp - 1 ? apart.last_bytes : 0);
         s[i].rotation_bytes = rotation_bytes(l);
         if (pp > 1)
             fill(&x, i, pp, seen);

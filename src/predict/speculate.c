@@ -33,7 +33,12 @@ struct spec_tokens spec_tokens(const struct acceptance *a, uint32_t gamma)
         mean += more;
         square += (2.0 * j + 1) * more;
     }
-    return (struct spec_tokens){ .mean = mean, .variance = fmax(0, square - mean * mean) };
+    return (struct spec_tokens){ .mean = mean, .variance = fmax(0, square - mean * mean), .all = more };
+}
+
+double spec_first_tokens(enum spec_kind k, const struct spec_tokens *t)
+{
+    return k == SPEC_MTP ? t->mean : 1 + t->all;
 }
 
 double spec_gain(double tokens, double plain_s, double draft_s, double verify_s)
@@ -115,11 +120,11 @@ static struct pass verify_pass(uint32_t n_seq, uint32_t n_past, uint32_t gamma)
 }
 
 struct spec_round spec_round(const struct step_model *target, const struct roofs *r, const struct drafter *d,
-                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma, double tokens)
+                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma, const struct spec_tokens *tokens)
 {
     const struct pass verify = verify_pass(n_seq, n_past, gamma);
     const struct step_sum v = step_price(target, r, &verify, 1, NULL, NULL);
-    const struct draft_passes p = draft_passes_of(d->kind == SPEC_MTP, n_seq, n_past, gamma, tokens);
+    const struct draft_passes p = draft_passes_of(n_seq, n_past, gamma, spec_first_tokens(d->kind, tokens));
     struct spec_round x = { .verify_s = v.seconds, .verify_flop = v.cost.flop };
     for (uint32_t i = 0; i < p.n; i++) {
         const struct step_sum t = step_price(&d->step, draft_r, &p.pass[i], p.n_steps[i], NULL, NULL); /* zeros without classes */
@@ -154,9 +159,9 @@ static struct spec_tokens tokens_of_round(const struct speculating *x, uint32_t 
 /* The mean round, of gamma drafted tokens. */
 static struct spec_round mean_round(const struct speculating *x, uint32_t gamma)
 {
-    const double n = tokens_of_round(x, gamma).mean;
-    const struct spec_round a = spec_round(&x->t.step, &x->t.roofs, &x->d, &x->draft, x->seqs, x->past[0], gamma, n);
-    const struct spec_round b = spec_round(&x->t.step, &x->t.roofs, &x->d, &x->draft, x->seqs, x->past[1], gamma, n);
+    const struct spec_tokens n = tokens_of_round(x, gamma);
+    const struct spec_round a = spec_round(&x->t.step, &x->t.roofs, &x->d, &x->draft, x->seqs, x->past[0], gamma, &n);
+    const struct spec_round b = spec_round(&x->t.step, &x->t.roofs, &x->d, &x->draft, x->seqs, x->past[1], gamma, &n);
     return (struct spec_round){ .draft_s = (a.draft_s + b.draft_s) / 2 + x->s->host_s,
                                 .verify_s = (a.verify_s + b.verify_s) / 2,
                                 .draft_flop = (a.draft_flop + b.draft_flop) / 2,
@@ -176,15 +181,16 @@ static void look_for_best(const struct speculating *x, struct speculation *out, 
 }
 
 /* Seconds per token: the round's passes, each counting 1 / E[n] times. */
-static void price_token(const struct speculating *x, struct prediction *decode, double tokens)
+static void price_token(const struct speculating *x, struct prediction *decode, const struct spec_tokens *t)
 {
     const uint32_t gamma = x->s->gamma;
+    const double tokens = t->mean;
     struct phase_pricing p;
     struct step_sum sum = { 0 };
     phase_begin(&p, &x->t.roofs, decode);
     for (size_t i = 0; i < ARRAY_LEN(x->past); i++) {
         const struct pass verify = verify_pass(x->seqs, x->past[i], gamma);
-        const struct draft_passes draft = draft_passes_of(x->d.kind == SPEC_MTP, x->seqs, x->past[i], gamma, tokens);
+        const struct draft_passes draft = draft_passes_of(x->seqs, x->past[i], gamma, spec_first_tokens(x->d.kind, t));
         p.times = 0.5 / tokens;
         const struct step_sum v = step_price(&x->t.step, &x->t.roofs, &verify, 1, phase_add, &p);
         step_sum_add(&sum, &v, p.times);
@@ -226,7 +232,7 @@ static void fill(const struct speculating *x, struct speculation *out, struct pr
                                  .round_s = round.draft_s + round.verify_s,
                                  .gain = spec_gain(n.mean, step.seconds, round.draft_s, round.verify_s),
                                  .flop_factor = (round.draft_flop + round.verify_flop) / (n.mean * step.cost.flop) };
-    price_token(x, &r->decode, n.mean);
+    price_token(x, &r->decode, &n);
     /* N / E[n] rounds of each of B sequences, all independent: the mean of so many n. (53) */
     out->tok_s_sd = r->decode.tok_s * sqrt(n.variance / (n.mean * x->o->n_gen * x->o->n_batch));
     look_for_best(x, out, step.seconds);

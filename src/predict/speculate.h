@@ -28,9 +28,13 @@ struct acceptance {
 
 struct spec_tokens {
     double mean, variance;
+    double all; /* chance that all drafts are accepted */
 };
 /* Of the tokens of a round with gamma drafted ones: 1 to gamma + 1. */
 struct spec_tokens spec_tokens(const struct acceptance *a, uint32_t gamma);
+/* Mean tokens of a sequence that the drafter's first pass computes after a round: a layer of multi-token prediction computes all that the round yielded; a
+ * model the last one, and the last draft where all were accepted, which it did not compute. */
+double spec_first_tokens(enum spec_kind k, const struct spec_tokens *t);
 /* Rate with drafts over the rate without: tokens a round, seconds of a plain step, of all drafting and of the verification
  * of a round. */
 double spec_gain(double tokens, double plain_s, double draft_s, double verify_s);
@@ -61,12 +65,12 @@ int drafter_init(struct drafter *d, const struct spec_options *s, const struct o
                  const struct step_options *o, uint64_t n_ctx, uint32_t n_ubatch, struct error *err);
 void drafter_free(struct drafter *d);
 
-/* Seconds of a round of n_seq sequences at n_past positions, which yields `tokens` of each. */
+/* Seconds of a round of n_seq sequences at n_past positions, which yields so many tokens of each. */
 struct spec_round {
     double draft_s, verify_s, draft_flop, verify_flop;
 };
 struct spec_round spec_round(const struct step_model *target, const struct roofs *r, const struct drafter *d,
-                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma, double tokens);
+                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma, const struct spec_tokens *tokens);
 
 /* ---- a prediction with it ----------------------------------------------------------------------- */
 

@@ -38,7 +38,7 @@ void predict_draft_name(char *buf, size_t n, const struct subject *s)
 /* Speculation columns of a row; empty for plain rows. */
 void predict_draft_put(struct predict_row *w, const struct subject *s)
 {
-    const struct speculation none = { { NAN, NAN }, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN };
+    const struct speculation none = { { NAN, NAN, NAN }, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN };
     w->spec = s->spec ? *s->spec : none;
     w->tokens_a_round_sd = sqrt(w->spec.tokens.variance);
     if (!s->spec)

@@ -169,8 +169,8 @@ static int settle(struct deployment *d, const struct op_classes *classes, const 
     if (first && (estimator_init(&d->estimator, classes, h, &one, err) != 0 || (x->draft && init_draft(d, x->draft, classes, h, &one, err) != 0)))
         return -1;
     d->clock.draft = x->draft ? &d->draft : NULL;
-    d->clock.draft_nextn = x->draft_nextn;
-    d->clock.draft_kept = spec_tokens(&(struct acceptance){ x->accept, ARRAY_LEN(x->accept) }, x->num_speculative_tokens).mean;
+    const struct spec_tokens tokens = spec_tokens(&(struct acceptance){ x->accept, ARRAY_LEN(x->accept) }, x->num_speculative_tokens);
+    d->clock.draft_first = spec_first_tokens(x->draft_nextn ? SPEC_MTP : SPEC_MODEL, &tokens);
     device.engine = o->time && d->estimator.timing.basis == TIME_BY_KERNELS;
     if (deployment_policy(&d->policy, &device, x, &sum, classes->m->hp.n_ctx_train, err) != 0 || set_blocks(d, classes, h, o, x, device.engine, err) != 0 ||
         step_price_alloc(&d->price, &d->policy, err) != 0)
@@ -212,12 +212,12 @@ void deployment_free(struct deployment *d)
 
 int deployment_count_work(struct deployment *d, struct error *err)
 {
-    return step_work_init(&d->work, &d->estimator, &d->policy, d->clock.context, err);
+    return step_work_init(&d->work, &d->estimator, &d->policy, &d->clock, err);
 }
 
 struct serve_options deployment_serve_options(const struct deployment *d, const struct deployment_options *x, uint64_t seed)
 {
-    struct serve_options o = { .policy = &d->policy, .price = &d->price, .work = d->work.weight_bytes ? &d->work : NULL, .n_block = d->n_block, .n_replica = d->n_replica,
+    struct serve_options o = { .policy = &d->policy, .price = &d->price, .work = d->work.model.weight_bytes ? &d->work : NULL, .n_block = d->n_block, .n_replica = d->n_replica,
                                .kv_token_bytes = d->plan.kv_token_bytes * d->n_device, .seed = seed };
     memcpy(o.accept, x->accept, sizeof o.accept);
     return o;

@@ -115,7 +115,7 @@ static double draft_s(const struct model_clock *x, uint32_t n_tok, uint32_t cont
     const uint32_t k = x->p->num_speculative_tokens;
     if (!d || k == 0)
         return 0;
-    const struct draft_passes p = draft_passes_of(x->o->draft_nextn, (uint32_t)u64_ceil_div(n_tok, k + 1), context, k, x->o->draft_kept);
+    const struct draft_passes p = draft_passes_of((uint32_t)u64_ceil_div(n_tok, k + 1), context, k, x->o->draft_first);
     double s = 0;
     for (uint32_t i = 0; i < p.n; i++)
         s += p.times[i] * step_price(&d->step, &d->roofs, &p.pass[i], 1, NULL, NULL).seconds;

@@ -10,8 +10,7 @@
 
 struct clock_options {
     const struct estimator *draft; /* of a draft model, which drafts the policy's num_speculative_tokens of a step; NULL: drafts take no time */
-    bool draft_nextn;              /* a layer of multi-token prediction */
-    double draft_kept;   /* mean tokens of a sequence that a step with drafts yields, whose positions a layer of multi-token prediction computes */
+    double draft_first;            /* mean tokens of a sequence that its first pass after a step with drafts computes: spec_first_tokens() */
     uint32_t context;    /* positions of a sequence around which the price is linear: the workload's mean; 0: 1024 */
     bool graphs;         /* decode steps are padded to the sizes of captured graphs */
     bool blackwell;      /* whose graphs go up to 1024 tokens */

@@ -1,5 +1,4 @@
 #include "serving/step_work.h"
-#include "serving/model_clock.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -41,8 +40,9 @@ static void set_peaks(struct step_work *w, const struct estimator *e)
     w->peak_flop_s = l.flop > 0 && e->roofs.peak[l.math].flop_s > 0 ? e->roofs.peak[l.math].flop_s : NAN;
 }
 
-static int set_weights(struct step_work *w, const struct estimator *e, uint32_t most, struct error *err)
+static int set_weights(struct pass_work *w, const struct estimator *e, uint32_t most, struct error *err)
 {
+    w->max_tok = most;
     w->weight_bytes = calloc((size_t)most + 1, sizeof *w->weight_bytes);
     if (!w->weight_bytes)
         return error_oom(err, ((size_t)most + 1) * sizeof *w->weight_bytes, "the bytes of steps");
@@ -55,11 +55,10 @@ static int set_weights(struct step_work *w, const struct estimator *e, uint32_t 
     return 0;
 }
 
-int step_work_init(struct step_work *w, const struct estimator *e, const struct policy *p, uint32_t context, struct error *err)
+static int pass_work_init(struct pass_work *w, const struct estimator *e, const struct policy *p, uint32_t context, struct error *err)
 {
     uint32_t low, high;
     model_clock_contexts(p, context, &low, &high);
-    *w = (struct step_work){ .weight_bytes = NULL };
     const struct cost a = decode_cost(e, low), b = decode_cost(e, high);
     const double position_bytes = (b.kv_bytes - a.kv_bytes) / (high - low), position_flop = (b.flop - a.flop) / (high - low);
     const uint32_t n = (uint32_t)u64_min(p->max_num_batched_tokens, TOKENS), from = p->n_group > 1 ? low : 0;
@@ -84,25 +83,63 @@ int step_work_init(struct step_work *w, const struct estimator *e, const struct 
     w->token_bytes = fmax(0, w->token_bytes);
     w->decode_flop = fmax(0, w->decode_flop);
     w->prompt_flop = fmax(0, w->prompt_flop / n);
-    set_peaks(w, e);
     return set_weights(w, e, p->max_num_batched_tokens, err);
+}
+
+int step_work_init(struct step_work *w, const struct estimator *e, const struct policy *p, const struct clock_options *o, struct error *err)
+{
+    *w = (struct step_work){ .n_draft = p->num_speculative_tokens, .draft_first = o->draft_first };
+    set_peaks(w, e);
+    if (pass_work_init(&w->model, e, p, o->context, err) != 0)
+        return -1;
+    return o->draft && w->n_draft > 0 ? pass_work_init(&w->draft, o->draft, p, o->context, err) : 0;
 }
 
 void step_work_free(struct step_work *w)
 {
-    free(w->weight_bytes);
-    *w = (struct step_work){ .weight_bytes = NULL };
+    free(w->model.weight_bytes);
+    free(w->draft.weight_bytes);
+    *w = (struct step_work){ .n_draft = 0 };
+}
+
+/* Of a pass of n tokens, a mean of steps; 0: no pass. */
+static double weights_at(const struct pass_work *w, double n)
+{
+    const double x = fmin(fmax(n, 1), w->max_tok);
+    const uint32_t below = (uint32_t)x, above = below < w->max_tok ? below + 1 : below;
+    return n > 0 ? w->weight_bytes[below] + (x - below) * (w->weight_bytes[above] - w->weight_bytes[below]) : 0;
+}
+
+/* A step's passes of one model. */
+struct passes {
+    const struct pass_work *w;
+    double weight_bytes;
+    double n_pass;             /* of each decoding sequence */
+    double n_decode, n_silent; /* tokens of decoding sequences with logits, and without, as prompts' */
+    double n_sequence;         /* that decode */
+};
+
+static void add_passes(const struct passes *p, const struct step_price *x, const struct step_load *l, const uint32_t *grows, uint64_t n, double *bytes, double *flop)
+{
+    const double times = (double)n, more = times * (times - 1) / 2, decoded = p->n_decode + p->n_silent, a_sequence = p->n_sequence > 0 ? decoded / p->n_sequence : 0;
+    *bytes += times * (p->weight_bytes + p->w->token_bytes * (decoded + l->n_prompt));
+    *flop += times * (p->w->decode_flop * p->n_decode + p->w->prompt_flop * (p->n_silent + l->n_prompt));
+    for (uint32_t g = 0; g < x->n_group; g++) {
+        const double context = times * (double)l->context[g] + (grows ? more * grows[g] : 0);
+        *bytes += p->w->position_bytes[g] * (p->n_pass * context + times * (double)l->read[g]);
+        *flop += p->w->position_flop[g] * (a_sequence * context + times * (double)l->pairs[g]);
+    }
 }
 
 void step_work_add(const struct step_work *w, const struct step_price *x, const struct step_load *l, const uint32_t *grows, uint64_t n, double *bytes,
                    double *flop)
 {
-    const double n_tok = (double)l->n_decode + l->n_prompt, times = (double)n, pairs = times * (times - 1) / 2;
-    *bytes += times * (w->weight_bytes[l->n_decode + l->n_prompt] + w->token_bytes * n_tok);
-    *flop += times * (w->decode_flop * l->n_decode + w->prompt_flop * l->n_prompt);
-    for (uint32_t g = 0; g < x->n_group; g++) {
-        const double context = times * (double)l->context[g] + (grows ? pairs * grows[g] : 0);
-        *bytes += w->position_bytes[g] * (context + times * (double)l->read[g]);
-        *flop += w->position_flop[g] * (context + times * (double)l->pairs[g]);
-    }
+    const double n_sequence = (double)l->n_decode / (1 + w->n_draft), first = n_sequence * w->draft_first;
+    const struct passes model = { &w->model, w->model.weight_bytes[l->n_decode + l->n_prompt], 1, l->n_decode, 0, n_sequence };
+    add_passes(&model, x, l, grows, n, bytes, flop);
+    if (!w->draft.weight_bytes)
+        return;
+    const double draft_bytes = weights_at(&w->draft, first + l->n_prompt) + (w->n_draft - 1.0) * weights_at(&w->draft, n_sequence);
+    const struct passes draft = { &w->draft, draft_bytes, w->n_draft, w->n_draft * n_sequence, first - n_sequence, n_sequence };
+    add_passes(&draft, x, l, grows, n, bytes, flop);
 }

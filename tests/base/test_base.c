@@ -303,6 +303,8 @@ static void test_numbers(void **state)
     assert_ok(parse_double("0.5", 0, 1, "--temp", &d, &err), err);
     assert_fails(parse_double("nan", 0, 1, "--temp", &d, &err), err, "expected a number");
     assert_fails(parse_double("2", 0, 1, "--temp", &d, &err), err, "expected 0 to 1");
+    assert_fails(parse_double(" 0.5", 0, 1, "--temp", &d, &err), err, "expected a number");
+    assert_fails(parse_double("0x1", 0, 1, "--temp", &d, &err), err, "expected a number");
 }
 
 static void test_stats(void **state)

@@ -45,6 +45,13 @@ ok $? "all drafts accepted: four tokens a step"
 # shellcheck disable=SC2086
 run $mtp --spec-synth-rates 1 --long-prefill-token-threshold 3 -o csv && has 'acceptance_length,tokens of a decode step,3,'
 ok $? "of which a step has room for two drafts: three tokens"
+sed 's/nextn\.eh_proj/nextn.no_proj/' "$tmp/nextn.gguf" >"$tmp/lacks.gguf"
+refused 1 "blk.2.nextn.eh_proj.weight" serve -m "$tmp/lacks.gguf" --num-speculative-tokens 3 --draft mtp
+run predict "$tmp/lacks.gguf" --hw h100-sxm --draft mtp --acceptance 0.5 && says 'nextn_predict_layers is 1, but the file has no nextn.eh_proj tensor' &&
+    run predict "$tmp/nextn.gguf" --hw h100-sxm --draft mtp --acceptance 0.5 && ! says nextn
+ok $? "predictions of a file without the layer's tensors say that it is estimated"
+run simulate "$tmp/lacks.gguf" --hw h100-sxm --num-speculative-tokens 3 --draft mtp --requests 2 --draws 0 && says 'the file has no nextn.eh_proj tensor'
+ok $? "so do simulations"
 
 # ---- interrupts
 "$ROOFCAST" serve -m "$m" -t 1 --workload random:in=40,out=12 --requests 2 --rate 0.001 --save "$tmp/cut.json" >"$tmp/out" 2>"$tmp/err" &
@@ -58,6 +65,9 @@ is "130 no" "$status $([ -e "$tmp/cut.json" ] || [ -e "$tmp/cut.partial.json" ] 
 refused 2 '-m FILE is missing' serve
 refused 2 'expected --num-speculative-tokens' serve -m "$m" --draft ngram
 refused 2 'expected --draft' serve -m "$m" --num-speculative-tokens 3
+for rates in " 0.5" 0x1 0.5, "0.5, 0.5" 1.5 nan; do
+    refused 2 "--spec-synth-rates: expected up to 16 probabilities, 0.7 or 0.8,0.6,0.5; found \"$rates\"" serve -m "$m" --num-speculative-tokens 3 --spec-synth-rates "$rates"
+done
 refused 1 'no multi-token prediction layers: llama.nextn_predict_layers is missing or 0' serve -m "$m" --num-speculative-tokens 3 --draft mtp
 refused 2 'give --no-async-scheduling' serve -m "$m" --num-speculative-tokens 3 --draft ngram --async-scheduling
 refused 2 'speculation of policy llama-server' serve -m "$m" --num-speculative-tokens 3 --draft ngram --policy llama-server

@@ -785,6 +785,38 @@ static void refused(void **state)
     subject_free(&s);
 }
 
+/* Tensors of a file's multi-token prediction layer, which the model's pass does not read, are divided as the layer's own op list is. */
+static void nextn_divided(void **state)
+{
+    static const struct layout layouts[] = { { .tp = 1 }, { .tp = 2 }, { .tp = 8 }, { .tp = 8, .ep = 8 }, { .tp = 4, .dp = 4, .ep = 16 }, { .tp = 2, .pp = 2 } };
+    struct subject without, with;
+    struct error err = { 0 };
+    struct nextn x;
+    struct op_classes layer;
+    (void)state;
+    subject_preset(&without, "deepseek-v3");
+    assert_ok(model_load(&with.m, "deepseek-v3", "F16", &err), err);
+    assert_ok(nextn_add_tensors(&with.m, 1, &err), err);
+    compile(&with);
+    assert_ok(nextn_init(&x, &with.m, &err), err);
+    assert_true(x.own);
+    assert_ok(nextn_classes_init(&layer, &x, &with.m, &err), err);
+    for (size_t i = 0; i < ARRAY_LEN(layouts); i++) {
+        const struct layout one = { .tp = layouts[i].tp, .dp = layouts[i].dp, .ep = layouts[i].ep };
+        const double more = step_weight_bytes(&with.classes, &layouts[i]) - step_weight_bytes(&without.classes, &layouts[i]);
+        const double norm = 4.0 * with.m.hp.n_embd, want = step_weight_bytes(&layer, &one) + norm; /* of the layer's own last norm */
+        if (layouts[i].pp <= 1)
+            assert_near(more, want, 1);
+        else
+            assert_true(more <= want + 1); /* the last stage may hold less than another */
+    }
+    assert_true(step_weight_bytes(&layer, &layouts[1]) < 0.51 * step_weight_bytes(&layer, &layouts[0]));
+    op_classes_free(&layer);
+    nextn_free(&x);
+    subject_free(&with);
+    subject_free(&without);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -803,6 +835,7 @@ int main(void)
         cmocka_unit_test(windows),
         cmocka_unit_test(latents),
         cmocka_unit_test(experts),
+        cmocka_unit_test(nextn_divided),
         cmocka_unit_test(alone),
         cmocka_unit_test(served),
         cmocka_unit_test(monotonous),

@@ -4,6 +4,8 @@
  */
 #include "../test.h"
 #include "engine/engine.h"
+#include "model/arch.h"
+#include "model/nextn.h"
 #include "ref/make_random.h"
 #include "ref/ref.h"
 #include <math.h>
@@ -215,6 +217,10 @@ static void test_refused(void **state)
     assert_null(engine_new(&s.m, &o, &err));
     assert_non_null(strstr(err.msg, "no multi-token prediction layers: deepseek2.nextn_predict_layers is missing or 0"));
     assert_int_equal(err.kind, ERROR_INPUT);
+    s.m.hp.n_layer_nextn = 1;
+    s.m.arch = arch_find("llama", strlen("llama"));
+    assert_fails(nextn_check(&s.m, &err), err, "multi-token prediction layers of architecture llama are predicted, not executed (executed: deepseek2)");
+    assert_int_equal(err.kind, ERROR_UNAVAILABLE);
     subject_close(&s);
 }
 

@@ -180,8 +180,9 @@ static void gain_of_leviathan(void **state)
 /*
  * Two layers and a draft model of one, gamma 3, everything memory-bound. A step: 2 * 82432 + 33024 + 128 = 198016 bytes;
  * the verification of four tokens: three rows of the table more, 198400; a draft step 82432 + 33024 + 128 = 115584.
- * 2.952 tokens a round of 3 * 115584 + 198400 = 545152 bytes: gain 2.952 * 198016 / 545152 = 1.07226.
- * FLOP a token: matrices 2 (2 * 40960 + 16384) = 196608, of the draft 114688: (3 * 114688 + 4 * 196608) / (2.952 * 196608).
+ * Of 0.512 of the rounds the next one's first draft pass computes the last draft too, a row of the table more: 65.536 bytes a round.
+ * 2.952 tokens a round of 3 * 115584 + 65.536 + 198400 = 545217.536 bytes: gain 2.952 * 198016 / 545217.536 = 1.07213.
+ * FLOP a token: matrices 2 (2 * 40960 + 16384) = 196608, of the draft 114688, without the head 81920.
  */
 static void dense_at_batch_1(void **state)
 {
@@ -195,15 +196,15 @@ static void dense_at_batch_1(void **state)
     s.draft = &small;
     o.roles = &of;
     const struct speculation x = ask(&r, &m, &h, &o, &s);
-    assert_near(x.draft_s, 3 * 115584e-6, 1e-12);
+    assert_near(x.draft_s, (3 * 115584 + 65.536) * 1e-6, 1e-12);
     assert_near(x.verify_s, 198400e-6, 1e-12);
-    assert_near(x.round_s, 545152e-6, 1e-12);
-    assert_near(x.gain, 2.952 * 198016 / 545152, 1e-9);
-    assert_near(x.flop_factor, (3 * 114688 + 4 * 196608) / (2.952 * 196608), 1e-9);
+    assert_near(x.round_s, 545217.536e-6, 1e-12);
+    assert_near(x.gain, 2.952 * 198016 / 545217.536, 1e-9);
+    assert_near(x.flop_factor, (3 * 114688 + 0.512 * 81920 + 4 * 196608) / (2.952 * 196608), 1e-9);
     /* Of a token: the round over 2.952. */
-    assert_near(r.itl_s, 545152e-6 / 2.952, 1e-9);
-    assert_near(r.decode.tok_s, 2.952 / 545152e-6, 1e-6);
-    assert_near(r.decode.cost.weight_bytes, 545152 / 2.952, 1e-6);
+    assert_near(r.itl_s, 545217.536e-6 / 2.952, 1e-9);
+    assert_near(r.decode.tok_s, 2.952 / 545217.536e-6, 1e-6);
+    assert_near(r.decode.cost.weight_bytes, 545217.536 / 2.952, 1e-6);
     double roles = 0;
     for (int i = 0; i < ROLE_COUNT; i++)
         roles += r.decode.role[i].seconds;
@@ -414,7 +415,7 @@ static void constants_of_both(void **state)
     o.time = &t;
     const struct speculation x = ask(&r, &m, &h, &o, &s);
     assert_ok(predict(&alone, &small, &h, &o, &err), err);
-    assert_near(x.draft_s, 3 * alone.itl_s, 1e-9 * x.draft_s);
+    assert_near(x.draft_s, 3 * alone.itl_s, 1e-3 * x.draft_s); /* and a row of the table in 0.512 of the rounds */
     o.n_prompt = 1;
     (void)ask(&r, &m, &h, &o, &s);
     const double both = r.ttft_s;

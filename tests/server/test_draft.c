@@ -1,6 +1,7 @@
 /* Drafts of another model: outputs are those without speculation, greedy and sampled; a model that drafts for itself is never wrong. */
 #include "../test.h"
 #include "drafted.h"
+#include "cost/cost.h"
 #include "server/draft_model.h"
 
 enum { N_REQUEST = 24, SEED = 11 };
@@ -180,6 +181,70 @@ static void test_other_models(void **state)
     served_close(&s);
 }
 
+/* A drafter of one sequence whose FLOP are compared with those of the passes that predictions price, of rounds after others whose drafts were all accepted. */
+struct counted {
+    struct draft_model *d;
+    uint32_t n_known, n_round; /* tokens at the round before */
+    uint64_t executed_flop;
+    double priced_flop;
+};
+
+static int counted_propose(void *ctx, struct draft_want *w, size_t n, struct error *err)
+{
+    struct counted *x = ctx;
+    const uint64_t before = (uint64_t)engine_work(draft_model_engine(x->d)).flop;
+    const int rc = draft_model_propose(x->d, w, n, err);
+    if (n == 1 && w->n == 3 && w->n_tok == x->n_known + 4) {
+        const struct draft_passes p = draft_passes_of(1, w->n_tok - 2, 3, 2);
+        const struct op_list *ops = engine_ops(draft_model_engine(x->d));
+        const struct cost_options o = { .act_elem_bytes = 4, .type_k = DTYPE_F32, .type_v = DTYPE_F32 };
+        x->n_round++;
+        x->executed_flop += (uint64_t)engine_work(draft_model_engine(x->d)).flop - before;
+        for (uint32_t k = 0; k < p.n; k++)
+            for (size_t i = 0; i < ops->n; i++)
+                x->priced_flop += p.times[k] * cost_op(&ops->ops[i], &p.pass[k], &o).flop;
+    }
+    x->n_known = n == 1 ? w->n_tok : 0;
+    return rc;
+}
+
+static void test_priced(void **state)
+{
+    (void)state;
+    static struct drafted_request q[4];
+    struct error err = { 0 };
+    struct served s;
+    struct loop_stats stats;
+    struct counted x = { .n_round = 0 };
+    served_open(&s, "test_draft", "llama", 0, NULL);
+    struct policy p = served_policy(&s, "vllm-0.27", 1, 60);
+    p.num_speculative_tokens = p.look_ahead = 3;
+    struct engine *e = served_engine(&s, &p, 40, 1, 0);
+    const struct draft_model_options d = { .engine = { .n_threads = 1, .type_k = DTYPE_F32, .type_v = DTYPE_F32, .team_of = e }, .n_seq = 1, .n_ctx = SERVED_CTX + 3,
+                                           .n_tok = 60, .n_block = 40, .block_size = SERVED_BLOCK };
+    assert_non_null(x.d = draft_model_new(&s.m, &d, &err));
+    struct loop_options o = { .policy = p, .n_block = 40, .seed = 1, .forced_accept = true, .drafter = draft_model_drafter(x.d) };
+    for (uint32_t k = 0; k < POLICY_MAX_DRAFT; k++)
+        o.accept[k] = 1;
+    o.drafter.ctx = &x;
+    o.drafter.propose = counted_propose;
+    o.drafter.forget = NULL;
+    o.drafter.work = NULL;
+    drafted_init(q, ARRAY_LEN(q), &s, SEED, 0);
+    for (uint32_t i = 0; i < ARRAY_LEN(q); i++) {
+        q[i].r.n_in = 5 + i;
+        q[i].r.n_max = 37;
+        q[i].r.number = i;
+    }
+    drafted_serve(q, ARRAY_LEN(q), e, &o, false, false, &stats);
+    printf("%u rounds: executed / priced %.4f\n", x.n_round, (double)x.executed_flop / x.priced_flop);
+    assert_true(x.n_round > 20);
+    assert_true(fabs((double)x.executed_flop / x.priced_flop - 1) < 0.02);
+    draft_model_free(x.d);
+    engine_free(e);
+    served_close(&s);
+}
+
 /* The model drafts for itself, greedily. */
 static void test_distribution(void **state)
 {
@@ -222,7 +287,7 @@ static void test_vocabularies(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_itself), cmocka_unit_test(test_itself_after_others), cmocka_unit_test(test_what_is_cached), cmocka_unit_test(test_other_models), cmocka_unit_test(test_distribution),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_itself), cmocka_unit_test(test_itself_after_others), cmocka_unit_test(test_what_is_cached), cmocka_unit_test(test_other_models), cmocka_unit_test(test_distribution), cmocka_unit_test(test_priced),
                                         cmocka_unit_test(test_vocabularies) };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

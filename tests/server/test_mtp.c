@@ -33,7 +33,7 @@ struct checked {
 /* Of the passes after a step that yielded `kept` tokens. */
 static double priced_flop(const struct draft_mtp *d, uint32_t n_past, uint32_t n_draft, double kept)
 {
-    const struct draft_passes p = draft_passes_of(true, 1, n_past, n_draft, kept);
+    const struct draft_passes p = draft_passes_of(1, n_past, n_draft, kept);
     const struct op_list *ops = engine_ops(draft_mtp_engine(d));
     const struct cost_options o = { .act_elem_bytes = 4, .type_k = DTYPE_F32, .type_v = DTYPE_F32 };
     double flop = 0;

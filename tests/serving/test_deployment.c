@@ -251,6 +251,49 @@ static void test_work(void **state)
     }
 }
 
+/* With drafts: of the verification and of the drafter's passes. */
+static void test_work_of_drafts(void **state)
+{
+    (void)state;
+    enum { DRAFTS = 3 };
+    struct served x;
+    struct error err;
+    struct model m;
+    struct model_classes draft;
+    environment_set_dirs(data_dirs());
+    assert_ok(model_load(&m, "llama-3.2-1b", "BF16", &err), err);
+    assert_ok(model_classes_init(&draft, &m, &err), err);
+    struct deployment_options given = DEPLOYMENT_DEFAULTS;
+    given.num_speculative_tokens = given.look_ahead = DRAFTS;
+    given.draft = &draft.classes;
+    for (uint32_t i = 0; i < POLICY_MAX_DRAFT; i++)
+        given.accept[i] = 0.9;
+    serve(&x, "llama-3.1-8b", "BF16", "h100-sxm", &given);
+    assert_ok(deployment_count_work(&x.d, &err), err);
+    assert_true(fabs(x.d.clock.draft_first - (1 + 0.729)) < 1e-12);
+    for (uint32_t n = 1; n <= 64; n *= 8) {
+        const struct pass verify = { .n_tok = n * (1 + DRAFTS), .n_past = 3000, .n_seq = n, .n_out = n * (1 + DRAFTS) };
+        const struct draft_passes p = draft_passes_of(n, 3000, DRAFTS, x.d.clock.draft_first);
+        const struct estimator *e = &x.d.estimator, *d = &x.d.draft;
+        struct cost c = step_price(&e->step, &e->roofs, &verify, 1, NULL, NULL).cost;
+        double bytes = 0, flop = 0, want_bytes = c.weight_bytes + c.kv_bytes, want_flop = c.flop;
+        for (uint32_t k = 0; k < p.n; k++) {
+            c = step_price(&d->step, &d->roofs, &p.pass[k], 1, NULL, NULL).cost;
+            want_bytes += p.times[k] * (c.weight_bytes + c.kv_bytes);
+            want_flop += p.times[k] * c.flop;
+        }
+        struct step_load load = { 0 };
+        for (uint32_t k = 0; k < n; k++)
+            step_load_decode(&load, &x.d.price, 3000, 1 + DRAFTS);
+        step_work_add(&x.d.work, &x.d.price, &load, NULL, 1, &bytes, &flop);
+        near_work("bytes of a step with drafts", bytes, want_bytes, 0.03);
+        near_work("its FLOP", flop, want_flop, 0.01);
+    }
+    finish(&x);
+    model_classes_free(&draft);
+    model_free(&m);
+}
+
 /* A draw that cannot be simulated has no rate, and stops no search. */
 static void test_draw_without_rate(void **state)
 {
@@ -339,7 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_groups), cmocka_unit_test(test_prices), cmocka_unit_test(test_draws),
                                         cmocka_unit_test(test_release), cmocka_unit_test(test_device),
-                                        cmocka_unit_test(test_identify), cmocka_unit_test(test_no_time), cmocka_unit_test(test_work),
+                                        cmocka_unit_test(test_identify), cmocka_unit_test(test_no_time), cmocka_unit_test(test_work), cmocka_unit_test(test_work_of_drafts),
                                         cmocka_unit_test(test_draw_without_rate), cmocka_unit_test(test_draws_without_run), cmocka_unit_test(test_refuses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
