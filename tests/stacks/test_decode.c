@@ -200,6 +200,17 @@ static void test_launches(void **state)
     assert_true(stack_traits_launches(&x, 2) == graph && stack_traits_launches(&x, 32) == graph);
     x = stack_traits_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025-12"));
     assert_true(stack_traits_launches(&x, 2) == graph);
+    /* CUDA's were for Ampere and later, are for Volta and Turing, and never were for Pascal. (36) */
+    static const struct {
+        const char *name, *date;
+        bool graphs;
+    } cards[] = { { "NVIDIA T4", "2026-05", false },       { "NVIDIA T4", "2026-09", true },        { "NVIDIA RTX 2080 Ti", "2025-12", false },
+                  { "NVIDIA Quadro RTX 8000", "", true },  { "NVIDIA V100", "2026-05", false },     { "NVIDIA Tesla P40", "2026-09", false },
+                  { "NVIDIA RTX A4000", "2025-12", true }, { "NVIDIA RTX 2000 Ada", "2025-12", true } };
+    f.p.moe = false;
+    for (size_t i = 0; i < ARRAY_LEN(cards); i++)
+        if ((stack_traits_of(row(&f, cards[i].name, HW_GPU, &cuda, "Q4_0", cards[i].date)).launches == graph) != cards[i].graphs)
+            fail_msg("%s, %s", cards[i].name, cards[i].date);
     assert_true(plain == 1 && graph < plain && before > plain && python > 5);
     row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "");
     assert_string_equal(stack_traits_of(&f.p).vendor, "NVIDIA");

@@ -294,6 +294,12 @@ static void test_experts(void **state)
         if (fabs(us - cases[i].us) > 1e-9)
             fail_msg("case %zu: %g us", i, us);
     }
+    /* SYCL's kernel for all experts of a token is of some types. */
+    struct row *sycl = on("Intel Arc Pro B70", "workstation GPU", 22.9, 184, 367, "llama.cpp (sycl)", "build 74d6248f7 (9039)", "");
+    snprintf(sycl->p.type, sizeof sycl->p.type, "MXFP4");
+    assert_near(expert_s(sycl, 4.25, 1), 40e-6, 1e-9);
+    snprintf(sycl->p.type, sizeof sycl->p.type, "IQ4_XS");
+    assert_near(expert_s(sycl, 4.25, 1), 40e-6, 1e-9);
 }
 
 /* 48 tokens are two tiles of 32; 100 on 4 experts leave half a tile unused on each: (100 + 4 * 16) / 100. */
